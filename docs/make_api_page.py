@@ -16,7 +16,7 @@ PAGE = HERE / "api.md"
 
 
 def is_there(name):
-    """Whether `flowmill` has a name with dots."""
+    """Returns true if `flowmill` has a name with dots."""
     found = flowmill
     for part in name.split("."):
         try:

@@ -9,7 +9,7 @@ SHADES = " .:-=+*#%@"
 
 
 def run(tf, width=72, height=28, limit=60):
-    """How many steps each point of a part of the plane takes to leave the circle of radius 2."""
+    """Computes how many steps each point of a part of the plane takes to leave the circle of radius 2."""
     with tf.Graph().as_default():
         x = tf.reshape(tf.linspace(-2.2, 0.8, width), [1, width])
         y = tf.reshape(tf.linspace(-1.2, 1.2, height), [height, 1])

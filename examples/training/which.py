@@ -1,4 +1,4 @@
-"""Which module the examples build their graphs with: Flowmill, or TensorFlow where the command line has ``--tensorflow``."""
+"""Chooses the module that the examples build their graphs with: Flowmill, or TensorFlow if the command line has ``--tensorflow``."""
 
 import os
 import sys

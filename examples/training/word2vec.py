@@ -1,4 +1,4 @@
-"""Word vectors from a text, by noise-contrastive estimation: words that stand in the same places get vectors that are near each other.
+"""Word vectors from a text, by noise-contrastive estimation: words that occur in the same places get vectors that are near each other.
 
     python examples/training/word2vec.py [--tensorflow]
 """

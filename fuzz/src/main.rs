@@ -73,7 +73,7 @@ fn limit_memory() {
     flowmill::set_memory_limit(512 << 20);
 }
 
-/// Runs one target; false where an input made it panic.
+/// Runs one target; false if an input made it panic.
 fn fuzz(target: &Target, options: &Options) -> bool {
     let corpus = corpus(target);
     let mut random = Random::new(options.seed);

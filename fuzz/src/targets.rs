@@ -1,4 +1,4 @@
-//! What is fuzzed. A target may give errors; it may not panic, hang, or take memory without bound.
+//! The fuzz targets. A target may return errors; it may not panic, hang, or take memory without bound.
 
 use crate::{programs, strings};
 use flowmill::proto::{AttrValue, DataType, GraphDef, Message, NodeDef, TensorProto, attr_value};
@@ -124,7 +124,7 @@ fn checkpoint(data: &[u8]) {
     }
 }
 
-/// Decodes an image file by every op that takes one, and as far as it goes where it ends too early.
+/// Decodes an image file by every op that takes one, and as far as it goes if it ends too early.
 fn image_decode(data: &[u8]) {
     static SESSION: OnceLock<Arc<Session>> = OnceLock::new();
     const FETCHES: [&str; 4] = ["any:0", "jpeg:0", "crop:0", "shape:0"];

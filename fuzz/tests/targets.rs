@@ -1,4 +1,4 @@
-//! Every fuzz target for a bounded time: `FLOWMILL_FUZZ_SECONDS` each, one second where nothing is said.
+//! Every fuzz target for a bounded time: `FLOWMILL_FUZZ_SECONDS` each, one second if nothing is said.
 
 use std::process::Command;
 

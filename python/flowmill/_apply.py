@@ -32,7 +32,7 @@ class Argument(NamedTuple):
 
 
 class Signature:
-    """What an op takes and gives.
+    """The inputs, outputs and attributes of an op.
 
     Attributes:
         inputs: an :class:`Argument` for each input, in order.
@@ -65,10 +65,10 @@ _signatures: dict[str, Signature] = {}
 
 
 def signature(op: str, graph: Graph | None = None) -> Signature:
-    """What an op of the catalogue, or a function of `graph`, takes and gives.
+    """Returns the signature of an op of the catalogue, or of a function of `graph`.
 
     Raises:
-        ValueError: where there is no such op.
+        ValueError: if there is no such op.
     """
     known = _signatures.get(op)
     if known is None:
@@ -84,10 +84,10 @@ def signature(op: str, graph: Graph | None = None) -> Signature:
 
 
 def graph_of(values) -> Graph:
-    """The graph to add to: that of the tensors and operations among `values`, the default one where there are none.
+    """The graph to add to: that of the tensors and operations among `values`, the default one if there are none.
 
     Raises:
-        ValueError: where they are of several graphs.
+        ValueError: if they are of several graphs.
     """
     default = get_default_graph()
     if default.building_function or _core.are_plain(values):
@@ -140,7 +140,7 @@ class _Call:
         self.types: dict[str, tuple[int, str | None]] = {}
 
     def scope(self):
-        """The scope of what is made for the operation."""
+        """Returns the scope of what is made for the operation."""
         graph = self.graph
         scope = graph._thread.here.scope
         if self.whole is None:
@@ -148,7 +148,7 @@ class _Call:
         return scope.named(self.whole)
 
     def convert(self, value, dtype: int | None, arg: str, preferred: int | None = None) -> tuple[_Input, int]:
-        """A value that is no tensor of the graph as an input, and the number of its type."""
+        """Returns a value that is no tensor of the graph as an input, and the number of its type."""
         of_type, hint = None if dtype is None else as_dtype(dtype), None if preferred is None else as_dtype(preferred)
         if is_plain(value) and self.added is None and not self.signature.takes_refs:
             return self._constant(value, of_type, arg, hint)
@@ -177,7 +177,7 @@ class _Call:
         return len(self.constants) - 1, number
 
     def input(self, arg: Argument, value) -> tuple[_Input, int]:
-        """A value as the input for an argument, and the number of its type."""
+        """Returns a value as the input for an argument, and the number of its type."""
         signature, wanted = self.signature, arg.fixed
         attr = arg.type_attr
         if attr is not None:
@@ -251,7 +251,7 @@ class _Call:
         self.types[attr] = number, arg
 
     def list_of_inputs(self, arg: Argument, values) -> list[_Input]:
-        """A list as the inputs for an argument that takes one."""
+        """Returns a list as the inputs for an argument that takes one."""
         if not isinstance(values, (list, tuple)):
             raise TypeError(f"Expected list for '{arg.name}' argument to '{self.signature.name}' Op, not {values!r}.")
         if arg.number_attr is None:  # tensors of any types
@@ -300,7 +300,7 @@ class _Call:
         self.attrs[attr] = value
 
     def note_lists(self, args) -> None:
-        """Notes what the inputs do not say where some of them are lists."""
+        """Notes what the inputs do not say if some of them are lists."""
         signature, attrs = self.signature, self.attrs
         for attr, number in signature.type_defaults.items():
             if attr in signature.inferred and attr not in self.types and attr not in attrs:
@@ -318,13 +318,13 @@ def apply_op(op: str, name: str | None, args=(), attrs: dict[str, Any] | None = 
 
     Args:
         op: the op, such as ``"MatMul"``.
-        name: what to call it, the op's name where it is None; with a slash at its end the whole name.
-        args: for each input of the op a tensor or what can be made one, for an input that is a list a list of those.
-        attrs: attributes; those that follow from the inputs and those with defaults may be left out, and None stands for left out.
-        graph: where to add it, the graph of the arguments where it is None.
+        name: its name, the op's name if it is None; with a slash at its end the whole name.
+        args: for each input of the op a tensor or a value that can be converted to one; a list of those for an input that is a list.
+        attrs: attributes; those that can be inferred and those with defaults may be left out or None.
+        graph: where to add it, the graph of the arguments if it is None.
 
     Raises:
-        TypeError: where an argument's type does not fit, in TensorFlow's words.
+        TypeError: if an argument's type does not fit, in TensorFlow's words.
         ValueError: for an unknown op, for a shape that does not fit, for arguments of several graphs.
     """
     if graph is None:
@@ -357,7 +357,7 @@ def apply_op(op: str, name: str | None, args=(), attrs: dict[str, Any] | None = 
 
 
 def _plain(kind: str, value, attr: str):
-    """An attribute's value as the core takes it: numbers of types, lists of sizes, serialised messages."""
+    """Returns an attribute's value as the core takes it: numbers of types, lists of sizes, serialised messages."""
     if kind in _AS_THEY_ARE:
         return value
     if kind == "type":
@@ -403,7 +403,7 @@ def _message(kind: str, value):
 
 
 def outputs_of(operation: Operation):
-    """What a function of an op returns: the operation itself for an op without outputs, a tensor, a list, or a tuple of those with names."""
+    """Returns the value of an op's function: the operation itself for an op without outputs, a tensor, a list, or a named tuple of tensors."""
     return _outputs_of(operation, signature(operation.type, operation.graph))
 
 
@@ -422,7 +422,7 @@ def _outputs_of(operation: Operation, of: Signature):
 
 
 def _size_of(operation: Operation, output) -> int:
-    """The number of tensors of an output, an `ArgDef`."""
+    """Returns the number of tensors of an output, an `ArgDef`."""
     if output.number_attr:
         return operation.get_attr(output.number_attr)
     return len(operation.get_attr(output.type_list_attr)) if output.type_list_attr else 1
@@ -443,13 +443,13 @@ _tuples: dict[str, type] = {}
 
 
 def call(op: str, name: str | None, *args, **attrs):
-    """As :func:`apply_op`; gives what a function of the op returns."""
+    """Like :func:`apply_op`, but returns the value of the op's function."""
     made = apply_op(op, name, args, attrs)
     return _outputs_of(made, signature(op, made._graph))
 
 
 class op_scope:  # noqa: N801 - used like a function
-    """The scope of what a function makes, in the graph of `values`: called `name`, or `default` where that is None. Gives the name with a slash at
+    """The scope of what a function makes, in the graph of `values`: called `name`, or `default` if that is None. Returns the name with a slash at
     its end, which names an operation when it is given as its name."""
 
     __slots__ = ("_name", "_default", "_values", "_here", "_outer")
@@ -471,7 +471,7 @@ class op_scope:  # noqa: N801 - used like a function
 
 
 def dims(tensor: Tensor) -> list[int] | None:
-    """The static shape, with -1 for sizes that are not known; None for an unknown rank."""
+    """Returns the static shape, with -1 for sizes that are not known; None for an unknown rank."""
     return tensor._graph._core.shape(*tensor._key)
 
 

@@ -6,10 +6,10 @@ from flowmill.tensor_shape import Dimension
 
 
 def one_of(old: str, old_value, new: str, new_value):
-    """The value of an argument that has two names.
+    """Returns the value of an argument that has two names.
 
     Raises:
-        ValueError: where both are given.
+        ValueError: if both are given.
     """
     if old_value is None:
         return new_value
@@ -19,7 +19,7 @@ def one_of(old: str, old_value, new: str, new_value):
 
 
 def unwrapped_sizes(shape):
-    """Returns a shape whose Dimensions, if it is a list or a tuple, are numbers, or None where they are not known."""
+    """Returns a shape whose Dimensions, if it is a list or a tuple, are numbers, or None if they are not known."""
     if not isinstance(shape, (list, tuple)) or Dimension not in map(type, shape):
         return shape
     return type(shape)(s.value if type(s) is Dimension else s for s in shape)

@@ -7,36 +7,36 @@ _control_flow_v2 = False
 
 
 def enable_resource_variables() -> None:
-    """Lets variables be resources from now on where `use_resource` does not say otherwise."""
+    """Makes variables resources from now on, unless `use_resource` says otherwise."""
     global _resource_variables
     _resource_variables = True
 
 
 def disable_resource_variables() -> None:
-    """Lets variables be references from now on where `use_resource` does not say otherwise."""
+    """Makes variables references from now on, unless `use_resource` says otherwise."""
     global _resource_variables
     _resource_variables = False
 
 
 def resource_variables_enabled() -> bool:
-    """Whether variables are resources where `use_resource` does not say otherwise."""
+    """Returns true if variables are resources unless `use_resource` says otherwise."""
     return _resource_variables
 
 
 def enable_control_flow_v2() -> None:
-    """Lets branches and loops be functions from now on, called by `If` and `While`."""
+    """Makes branches and loops functions from now on, called by `If` and `While`."""
     global _control_flow_v2
     _control_flow_v2 = True
 
 
 def disable_control_flow_v2() -> None:
-    """Lets branches and loops be parts of the graph from now on: `Switch` and `Merge`, `Enter` and `Exit`."""
+    """Makes branches and loops parts of the graph from now on: `Switch` and `Merge`, `Enter` and `Exit`."""
     global _control_flow_v2
     _control_flow_v2 = False
 
 
 def control_flow_v2_enabled() -> bool:
-    """Whether branches and loops are functions."""
+    """Returns true if branches and loops become functions."""
     return _control_flow_v2
 
 

@@ -1,4 +1,4 @@
-"""What tests of speed and tests with stand-ins use: ``tf.test.Benchmark`` and its kin."""
+"""Benchmarks and mock objects for tests: ``tf.test.Benchmark`` and related names."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ __all__ = ["Benchmark", "StubOutForTesting", "benchmark_config", "disable_with_p
 
 
 def benchmark_config():
-    """A `ConfigProto` for timings: passes that reorder dependencies are off."""
+    """Returns a `ConfigProto` for timings: passes that reorder dependencies are off."""
     config = _protos.get("ConfigProto")()
     config.graph_options.rewrite_options.dependency_optimization = _protos.get("RewriterConfig").OFF
     return config
 
 
 def is_cpu_target_available(target: str) -> bool:
-    """Whether the package was built for a kind of processor, such as ``"x86"``: for that which it runs on."""
+    """Returns true if the package was built for a kind of processor, such as ``"x86"``: the kind that it runs on."""
     import platform
 
     machine = platform.machine().lower()
@@ -32,7 +32,7 @@ def is_cpu_target_available(target: str) -> bool:
 
 
 def disable_with_predicate(pred: Callable[[], Any], skip_message: str):
-    """A decorator that skips a test where `pred()` is true."""
+    """Returns a decorator that skips a test if `pred()` is true."""
     def decorated(test):
         @functools.wraps(test)
         def run(self, *args, **kwargs):
@@ -44,7 +44,7 @@ def disable_with_predicate(pred: Callable[[], Any], skip_message: str):
 
 
 def with_eager_op_as_function(cls=None, only_as_function: bool = False):
-    """A decorator that leaves a class of tests as it is: operations are not run eagerly."""
+    """Returns a decorator that leaves a class of tests as it is: operations are not run eagerly."""
     return cls if cls is not None else (lambda tests: tests)
 
 
@@ -85,7 +85,7 @@ class StubOutForTesting:
         """Replaces an attribute where it is defined: in a module, the object, or the class that has it.
 
         Raises:
-            AttributeError: where there is none.
+            AttributeError: if there is none.
         """
         if inspect.ismodule(obj) or attr_name in getattr(obj, "__dict__", {}):
             where = obj
@@ -113,11 +113,11 @@ class Benchmark(unittest.TestCase):
 
     @classmethod
     def is_abstract(cls) -> bool:
-        """Whether it is this class itself."""
+        """Returns true if it is this class itself."""
         return cls is Benchmark
 
     def evaluate(self, tensors):
-        """The values of tensors in the default session."""
+        """Returns the values of tensors in the default session."""
         from flowmill.session import get_default_session
 
         return get_default_session().run(tensors)
@@ -132,7 +132,7 @@ class Benchmark(unittest.TestCase):
             wall_time: seconds.
             throughput: megabytes a second.
             extras: more, by name.
-            name: of the timing; the class's and the calling method's where it is None.
+            name: the name of the timing; the class's and the calling method's if it is None.
             metrics: dictionaries with `name` and `value`.
         """
         said = {"iters": iters, "cpu_time": cpu_time, "wall_time": wall_time, "throughput": throughput, **(extras or {}),
@@ -178,7 +178,7 @@ class Benchmark(unittest.TestCase):
 
 
 def _calling_method(benchmark: Benchmark) -> str:
-    """The outermost method of an object that is being called."""
+    """Returns the outermost method of an object that is being called."""
     found = "benchmark"
     frame = inspect.currentframe()
     while frame is not None:

@@ -12,7 +12,7 @@ from flowmill.tensor import Tensor
 
 
 def gradients_by_outside(graph, ys, xs: list[Tensor], grad_ys, options: dict) -> list:
-    """As :func:`flowmill.gradients`, in the body `graph`, by tensors that may be of graphs around it.
+    """Like :func:`flowmill.gradients`, in the body `graph`, with respect to tensors that may be of graphs around it.
 
     What lies between a captured tensor and an `x` outside is differentiated with the values that the graph outside computes: those are captured
     too, and nothing is computed twice.
@@ -117,7 +117,7 @@ def _parts(grad) -> list[Tensor]:
 
 
 def _in(graph, grad, moved: dict[str, Tensor]):
-    """A gradient in `graph`, with what is known of its shape beside."""
+    """Returns a gradient in `graph`, with what is known of its shape beside."""
     for part in _parts(grad):
         moved[part.name].set_shape(part.shape)
     if not isinstance(grad, IndexedSlices):
@@ -130,7 +130,7 @@ def _in(graph, grad, moved: dict[str, Tensor]):
 
 
 def _contexts_around(graph: Graph, number: int | None) -> list[int]:
-    """A control-flow context and those around it, the outermost last."""
+    """Returns a control-flow context and those around it, the outermost last."""
     found = []
     while number is not None:
         found.append(number)
@@ -139,7 +139,7 @@ def _contexts_around(graph: Graph, number: int | None) -> list[int]:
 
 
 def _loops_of_frames(around: Graph, forward) -> list[bytes]:
-    """The contexts that loops of frames are in, where there are some among the nodes of `forward`: with what is inside of them, as messages."""
+    """Returns the contexts that loops of frames are in, if there are some among the nodes of `forward`: with what is inside of them, as messages."""
     types = {node.op for node in forward.node}
     # A loop with pops is the gradient of one: there are no second derivatives.
     if "NextIteration" not in types or "StackPopV2" in types:
@@ -157,7 +157,7 @@ def _extended_loops(around: Graph, beside: Graph, whole, new: list, loops: list[
     """Adds to the loops of frames of `around` what gradients have added to those of its copy `beside`: counters, and stacks of values.
 
     Returns:
-        What stands in `around` for tensors of the `new` nodes that were added to it, by their names.
+        The tensors of `around` that correspond to those of the `new` nodes that were added to it, by their names.
     """
     ops = {node.name: beside.get_operation_by_name(node.name) for node in new}
     scope = beside._thread.here.scope
@@ -189,10 +189,10 @@ def _extended_loops(around: Graph, beside: Graph, whole, new: list, loops: list[
 
 
 def _extended(around: Graph, beside: Graph, whole, forward: set[str]) -> dict[str, Tensor]:
-    """Lets calls of `around` give what those of their names in its copy `beside` give since gradients were made there.
+    """Adds to calls of `around` the results that the calls of the same names in its copy `beside` got when gradients were made there.
 
     Returns:
-        What stands in `around` for tensors of nodes that were made for that, by their names.
+        The tensors of `around` that correspond to those of nodes that were added for that, by their names.
     """
     calls = [op for op in (beside.get_operation_by_name(name) for name in sorted(forward))
              if len(op._outputs) > len(around.get_operation_by_name(op.name)._outputs)]
@@ -226,7 +226,7 @@ def _extended(around: Graph, beside: Graph, whole, forward: set[str]) -> dict[st
 
 def _moved(graph, around: Graph, whole, forward: set[str], given: dict[str, Tensor], fed: dict[str, Tensor],
            wanted: list[Tensor]) -> dict[str, Tensor]:
-    """Adds the nodes that are neither `forward` nor `given` nor `fed` to `graph`; gives its tensors for the `wanted` ones, by their names."""
+    """Adds the nodes that are neither `forward` nor `given` nor `fed` to `graph`; returns its tensors for the `wanted` ones, by their names."""
     outside: dict[str, Tensor] = {}
     forward = forward | {name.partition(":")[0] for name in fed}
 

@@ -51,7 +51,7 @@ def array_of(value, dtype: DType | None) -> tuple[Any, int]:
 
 
 def is_tensor_like(value) -> bool:
-    """Returns true for a tensor and for what a tensor stands for, such as a variable."""
+    """Returns true for a tensor and for an object that has a tensor's value, such as a variable."""
     return isinstance(value, Tensor) or hasattr(value, "_as_tensor")
 
 

@@ -1,4 +1,4 @@
-"""Values as tensors: constants, lists that hold tensors, and objects that know what stands for them."""
+"""Conversion of values to tensors: constants, lists that hold tensors, and objects that provide a tensor."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ _registered: list[tuple[int, Any, Callable]] = []
 
 
 def register_tensor_conversion_function(base_type, conversion_func: Callable, priority: int = 100) -> None:
-    """Lets :func:`convert_to_tensor` make tensors of values of `base_type` (a type or a tuple of types).
+    """Registers a function with which :func:`convert_to_tensor` converts values of `base_type` (a type or a tuple of types).
 
     Args:
         base_type: the type, or types.
-        conversion_func: called as ``f(value, dtype=None, name=None, as_ref=False)``; gives a tensor, or `NotImplemented` for a value to leave
+        conversion_func: called as ``f(value, dtype=None, name=None, as_ref=False)``; returns a tensor, or `NotImplemented` for a value to leave
             to others.
         priority: functions with smaller ones are asked first.
     """
@@ -35,13 +35,13 @@ def register_tensor_conversion_function(base_type, conversion_func: Callable, pr
 
 
 def convert_to_tensor(value, dtype=None, name: str | None = None, preferred_dtype=None, dtype_hint=None) -> Tensor:
-    """The tensor that a value is or stands for; otherwise a constant with it.
+    """Returns the tensor that a value is or provides; otherwise a constant with it.
 
     Args:
         value: a tensor, an object with a conversion function, a number, string, array, or a nested list of them, which may hold tensors.
-        dtype: the type it shall have; where it is None, that of the value.
+        dtype: the type it shall have; if it is None, that of the value.
         name: what to call a new operation.
-        preferred_dtype: the type to use where `dtype` is None and the value can have it.
+        preferred_dtype: the type to use if `dtype` is None and the value can have it.
         dtype_hint: as `preferred_dtype`.
 
     Raises:
@@ -98,7 +98,7 @@ def _is_plain(kind: type) -> bool:
 
 
 def is_plain(value) -> bool:
-    """Whether a value becomes a constant by :func:`array_of` and nothing else: a number, string or array, or a list of numbers and strings."""
+    """Returns true if a value becomes a constant by :func:`array_of` alone: a number, string or array, or a list of numbers and strings."""
     kind = type(value)
     if kind is not list and kind is not tuple:
         return _is_plain(kind)
@@ -107,12 +107,12 @@ def is_plain(value) -> bool:
 
 
 def are_plain(values: tuple) -> bool:
-    """Whether all values are surely as :func:`is_plain` says."""
+    """Returns true if all values are certainly plain, see :func:`is_plain`."""
     return not _registered and _core.are_plain(values)
 
 
 def _registered_for(kind: type) -> bool:
-    """Whether a conversion function takes values of a type."""
+    """Returns true if a conversion function takes values of a type."""
     return any(issubclass(kind, base_type) for _, base_type, _ in _registered)
 
 
@@ -182,18 +182,18 @@ def _shape(value: Dimension | TensorShape, dtype: DType | None, name: str | None
 
 
 def constant(value, dtype=None, shape=None, name: str | None = "Const", verify_shape: bool = False) -> Tensor:
-    """A tensor with a value that never changes.
+    """Returns a tensor with a value that never changes.
 
     Args:
         value: a number, string, array, or a nested list of them.
         dtype: its type. Python's numbers are `float32` and `int32` by themselves, arrays keep their types.
-        shape: its shape; where the value has fewer elements, its last one is repeated.
-        name: what to call the operation.
+        shape: its shape; if the value has fewer elements, its last one is repeated.
+        name: the name of the operation.
         verify_shape: whether the value has to have just that shape.
 
     Raises:
         TypeError: for a value that cannot have the type.
-        ValueError: where shapes do not fit, or nested lists are not of equal lengths.
+        ValueError: if shapes do not fit, or nested lists are not of equal lengths.
     """
     graph = get_default_graph()
     graph._check_not_finalized()
@@ -231,7 +231,7 @@ def convert_n_to_tensor(values, dtype=None, name: str | None = None) -> list[Ten
 
 
 def convert_to_tensor_or_indexed_slices(value, dtype=None, name: str | None = None):
-    """As :func:`convert_to_tensor`; IndexedSlices stay what they are."""
+    """Like :func:`convert_to_tensor`, but returns IndexedSlices unchanged."""
     from flowmill.indexed_slices import IndexedSlices
 
     if isinstance(value, IndexedSlices):

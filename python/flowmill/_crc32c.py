@@ -48,7 +48,7 @@ def _short(data: bytes, register: int) -> int:
 
 
 def _of_rows(rows: np.ndarray) -> np.ndarray:
-    """The registers after each row by itself."""
+    """Returns the registers after each row by itself."""
     registers = np.zeros(len(rows), np.uint32)
     table = _table_array()
     for column in rows.T.astype(np.uint32):
@@ -57,7 +57,7 @@ def _of_rows(rows: np.ndarray) -> np.ndarray:
 
 
 def crc32c(data: bytes) -> int:
-    """The checksum of some bytes."""
+    """Returns the checksum of some bytes."""
     register = 0xFFFFFFFF
     if len(data) >= _LONG:
         odd = len(data) % _ROW
@@ -73,6 +73,6 @@ def crc32c(data: bytes) -> int:
 
 
 def masked_crc32c(data: bytes) -> int:
-    """The checksum as record files store it: turned and shifted, since files may hold checksums among their data."""
+    """Returns the checksum as record files store it: turned and shifted, since files may hold checksums among their data."""
     crc = crc32c(data)
     return ((crc >> 15 | crc << 17) + 0xA282EAD8) & 0xFFFFFFFF

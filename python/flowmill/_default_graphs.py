@@ -19,7 +19,7 @@ defaults = _Defaults()
 
 
 class AsDefault:
-    """What :meth:`Graph.as_default` gives."""
+    """The context manager that :meth:`Graph.as_default` returns."""
 
     __slots__ = ("_graph",)
 
@@ -38,11 +38,11 @@ class AsDefault:
 
 
 def is_captured(graph: Graph) -> bool:
-    """Whether the body of another function is being built, which captures what it takes of `graph`."""
+    """Returns true if the body of another function is being built, which captures the tensors of `graph` that it uses."""
     stack = defaults.graphs
     return bool(stack) and stack[-1].building_function and stack[-1] is not graph
 
 
 def target(graph: Graph) -> Graph:
-    """Where operations on tensors of `graph` are added: the body of a function that is being built, else the graph itself."""
+    """Returns the graph to which operations on tensors of `graph` are added: the body of a function that is being built, else the graph itself."""
     return defaults.graphs[-1] if is_captured(graph) else graph

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-# Types of devices that may stand without the word "device" before them.
+# Types of devices that may be written without the word "device" before them.
 _SHORT_TYPES = ("CPU", "GPU", "TPU", "CUSTOM")
 
 
@@ -43,10 +43,10 @@ class DeviceSpec:
         return found
 
     def parse_from_string(self, spec: str) -> DeviceSpec:
-        """Replaces the parts by those of a name; gives itself.
+        """Replaces the parts by those of a name; returns itself.
 
         Raises:
-            ValueError: where it is malformed.
+            ValueError: if it is malformed.
         """
         found = DeviceSpec.from_string(spec)
         for part in DeviceSpec.__slots__:

@@ -15,7 +15,7 @@ from flowmill.tensor import Tensor
 
 
 class Argument(OperatorsOfTensor):
-    """What stands for an argument of a function: a tensor whose value is known."""
+    """An argument of a function that is called eagerly: a tensor whose value is known."""
 
     def __init__(self, value: np.ndarray):
         self._value = value
@@ -25,7 +25,7 @@ class Argument(OperatorsOfTensor):
         return self._tensor if dtype is None else convert_to_tensor(self._tensor, dtype, name)
 
     def numpy(self):
-        """The value as an array, or a scalar: what is computed with it is a constant."""
+        """Returns the value as an array, or a scalar: what is computed with it is a constant."""
         return self._value[()] if self._value.ndim == 0 else self._value
 
     def __array__(self, dtype=None, copy=None):
@@ -42,7 +42,7 @@ class Argument(OperatorsOfTensor):
         return self._tensor.shape
 
     def get_shape(self):
-        """As :attr:`shape`."""
+        """Returns :attr:`shape`."""
         return self.shape
 
     @property
@@ -98,7 +98,7 @@ def evaluated(made: list, graph: Graph) -> list:
 
 
 def _backward(function, count: int, types: list):
-    """A function of `count` arguments and the gradients of the results, which gives those of the arguments."""
+    """Returns a function of `count` arguments and the gradients of the results, which gives those of the arguments."""
     def called(*arrays):
         with Graph().as_default() as graph:
             arguments = [Argument(np.asarray(a)) for a in arrays[:count]]
@@ -117,7 +117,7 @@ def _gradient(op, *grads):
     entry = script_ops.function_of(op.get_attr("token").decode())
     inputs = list(op.inputs)
     if entry is None:
-        raise LookupError(f"The function that {op.name} calls is of another process: there is no gradient of it.")
+        raise LookupError(f"The function that {op.name} calls belongs to another process and cannot be differentiated.")
     types = [t.dtype for t in op.outputs]
     differentiable = [t.dtype.is_floating or t.dtype.is_complex for t in inputs]
     with op.graph.control_dependencies(op.outputs):

@@ -1,4 +1,4 @@
-"""What is fed to a step: keys looked up, values refused with a reason."""
+"""The feeds of a step: finds the tensors of keys and checks values."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from flowmill.tensor_shape import known_shape
 
 
 def flatten(graph: Graph, feed_dict) -> dict[Tensor, Any]:
-    """The tensors that a feed dictionary names, with their values. A tuple as a key takes a value of the same structure.
+    """Returns the tensors that a feed dictionary names, with their values. A tuple as a key takes a value of the same structure.
 
     Raises:
-        TypeError: where it is no dictionary or a key is no tensor.
-        ValueError: where structures differ or a tensor may not be fed.
+        TypeError: if it is no dictionary or a key is no tensor.
+        ValueError: if structures differ or a tensor may not be fed.
     """
     if not feed_dict:
         return {}
@@ -31,7 +31,7 @@ def flatten(graph: Graph, feed_dict) -> dict[Tensor, Any]:
 
 
 def _pairs(graph: Graph, key, value):
-    if hasattr(key, "_components"):  # what stands for several tensors
+    if hasattr(key, "_components"):  # an object made of several tensors
         yield from zip(key._components(), _parts(key, value))
         return
     if isinstance(key, tuple):
@@ -47,7 +47,7 @@ def _pairs(graph: Graph, key, value):
 
 
 def _parts(key, value):
-    """The values of the tensors that `key` stands for."""
+    """Returns the values of the tensors that `key` consists of."""
     parts_of = getattr(key, "_parts_of", None)
     if parts_of is not None:
         return parts_of(value)
@@ -62,14 +62,14 @@ class HandleFed(TypeError):
 
 
 def refusal(name: str, dtype: int, shape, value, cause) -> Exception:
-    """The exception for a value that cannot be fed. Called by Rust.
+    """Returns the exception for a value that cannot be fed. Called by Rust.
 
     Args:
         name: the tensor's.
         dtype: the number of its type.
-        shape: its static shape as a list, None where nothing is known of it.
+        shape: its static shape as a list, None if nothing is known of it.
         value: what was to be fed.
-        cause: why it could not be converted; None where the shape is wrong.
+        cause: why it could not be converted; None if the shape is wrong.
     """
     if isinstance(value, Tensor):
         return TypeError(

@@ -1,4 +1,4 @@
-"""What is fetched from a step: any nesting of tensors, operations and names."""
+"""The fetches of a step: any nesting of tensors, operations and names."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ class Fetches:
         self.tensors = list(self._places)
 
     def _take_apart(self, fetch) -> Callable[[list], Any]:
-        """Notes the leaves of a structure; gives what makes it of all leaves' values."""
-        value_of = getattr(fetch, "_value_of", None)  # what stands for several tensors
+        """Notes the leaves of a structure; returns what makes it of all leaves' values."""
+        value_of = getattr(fetch, "_value_of", None)  # an object made of several tensors
         if value_of is not None:
             parts = [self._leaf(part) for part in fetch._components()]
             return lambda values: value_of([part(values) for part in parts])
@@ -111,5 +111,5 @@ class Fetches:
 
 
 def _shown(fetch) -> str:
-    """A fetch in a message; an operation by its name, for all of its node would be lines."""
+    """Returns a fetch in a message; an operation by its name, for all of its node would be lines."""
     return repr(fetch) if isinstance(fetch, Operation) else str(fetch)

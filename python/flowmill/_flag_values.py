@@ -1,4 +1,4 @@
-"""What a flag is, and how a command line gives flags their values. :mod:`flowmill.flags` defines them."""
+"""Flags, and how a command line sets their values. :mod:`flowmill.flags` defines them."""
 
 from __future__ import annotations
 
@@ -42,9 +42,9 @@ class Flag:
 
     Attributes:
         name, short_name, help: what it is called and what it does.
-        default, value: its value where none is given, and now.
+        default, value: its value if none is given, and now.
         present: how often the command line has it.
-        boolean: whether it may stand without a value.
+        boolean: whether it may be given without a value.
     """
 
     def __init__(self, parse: Callable, name: str, default, help: str | None, short_name: str | None = None, boolean: bool = False,
@@ -67,7 +67,7 @@ class Flag:
             raise IllegalFlagValueError(f"flag --{self.name}={value}: {error}") from None
 
     def set_default(self, default) -> None:
-        """Sets the value it has where none is given."""
+        """Sets the value it has if none is given."""
         self.default = self._parsed(default)
         if self.using_default_value:
             self.value = self.default
@@ -84,7 +84,7 @@ class Flag:
         self.present, self.using_default_value, self.value = 0, True, self.default
 
     def serialize(self) -> str:
-        """The flag as the command line would have it; empty for None."""
+        """Returns the flag as the command line would have it; empty for None."""
         if self.value is None:
             return ""
         if self.boolean:
@@ -117,11 +117,11 @@ class FlagHolder:
 
     @property
     def present(self) -> bool:
-        """Whether the command line has it."""
+        """Returns true if the command line has the flag."""
         return self._flag.present > 0
 
     def serialize(self) -> str:
-        """The flag as the command line would have it."""
+        """Returns the flag as the command line would have it."""
         return self._flag.serialize()
 
     def __bool__(self):
@@ -270,11 +270,11 @@ class FlagValues:
                 raise IllegalFlagValueError(f"flag{'s' if len(names) > 1 else ''} {_shown(values)}: {message}")
 
     def is_parsed(self) -> bool:
-        """Whether a command line was parsed."""
+        """Returns true if a command line was parsed."""
         return self._parsed
 
     def mark_as_parsed(self) -> None:
-        """Lets flags be read without a command line."""
+        """Allows flags to be read without a command line."""
         self.__dict__["_parsed"] = True
 
     def unparse_flags(self) -> None:
@@ -288,30 +288,30 @@ class FlagValues:
         return {name: flag.value for name, flag in self._flags.items()}
 
     def get_flag_value(self, name: str, default):
-        """The value of a flag; `default` where there is no such flag or it is None."""
+        """Returns the value of a flag; `default` if there is no such flag or it is None."""
         value = getattr(self, name) if name in self._flags else None
         return default if value is None else value
 
     def set_default(self, name: str, value) -> None:
-        """Gives a flag another default."""
+        """Changes a flag's default."""
         if name not in self._flags:
             raise AttributeError(name)
         self._flags[name].set_default(value)
         self._check(v for v in self._validators if name in v[0] and self._parsed)
 
     def find_module_defining_flag(self, flagname: str, default=None):
-        """The module that defines a flag."""
+        """Returns the module that defines a flag."""
         return self._modules[flagname][0] if flagname in self._modules else default
 
     def flags_by_module_dict(self) -> dict[str, list[Flag]]:
-        """The flags by the modules that define them."""
+        """Returns the flags by the modules that define them."""
         found: dict[str, list[Flag]] = {}
         for name in self:
             found.setdefault(self._modules[name][0], []).append(self._flags[name])
         return found
 
     def get_help(self) -> str:
-        """What the flags are, by module."""
+        """Returns the help text of all flags, by module."""
         lines = []
         for module, flags in sorted(self.flags_by_module_dict().items()):
             lines.append(f"\n{module}:")
@@ -326,11 +326,11 @@ class FlagValues:
         return "\n".join(lines)
 
     def main_module_help(self) -> str:
-        """What the flags are that the program itself defines."""
+        """Returns the help text of the flags that the program itself defines."""
         return self.get_help()
 
     def flags_into_string(self) -> str:
-        """The flags as a flagfile would have them."""
+        """Returns the flags as a flagfile would have them."""
         return "".join(text + "\n" for text in (self._flags[name].serialize() for name in self) if text)
 
     def append_flags_into_file(self, filename) -> None:
@@ -350,7 +350,7 @@ def _words_of_file(path: str) -> list[str]:
 
 
 def defining_module() -> str:
-    """The module that a flag is defined in: the nearest caller's outside of these two."""
+    """Returns the module that a flag is defined in: the nearest caller's outside of these two."""
     frame = sys._getframe(1)
     while frame is not None and frame.f_globals.get("__name__") in (__name__, "flowmill.flags"):
         frame = frame.f_back

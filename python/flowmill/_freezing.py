@@ -14,7 +14,7 @@ _RESOURCE = 20
 _PASS_ON = frozenset(("Identity", "Switch", "Merge", "Enter", "Exit", "NextIteration"))
 _WITHOUT_REF = {
     "RefIdentity": "Identity", "RefSwitch": "Switch", "RefMerge": "Merge", "RefEnter": "Enter", "RefExit": "Exit", "RefNextIteration": "NextIteration"}
-# Operations that call functions: the attribute with the types of what they pass on, and how many inputs stand before those.
+# Operations that call functions: the attribute with the types of what they pass on, and how many inputs come before those.
 _CALLS = {
     "If": ("Tin", 1), "StatelessIf": ("Tin", 1), "Case": ("Tin", 1), "StatelessCase": ("Tin", 1), "While": ("T", 0), "StatelessWhile": ("T", 0),
     "PartitionedCall": ("Tin", 0), "StatefulPartitionedCall": ("Tin", 0),
@@ -24,13 +24,13 @@ _numbers = itertools.count()
 
 
 def _base(tensor_name: str) -> str:
-    """The node or parameter of an input, in a graph or a function: without its output and the mark of control."""
+    """Returns the node or parameter of an input, in a graph or a function: without its output and the mark of control."""
     return tensor_name.removeprefix("^").partition(":")[0]
 
 
 def convert_variables_to_constants(sess, input_graph_def, output_node_names, variable_names_whitelist=None,
                                    variable_names_blacklist=None) -> _protos.GraphDef:
-    """What some nodes need, with the values of variables as constants: a frozen graph.
+    """Returns a frozen graph: the nodes that some nodes need, with the values of variables as constants.
 
     Functions that get variables get their values instead; those have names of their own.
 
@@ -38,12 +38,12 @@ def convert_variables_to_constants(sess, input_graph_def, output_node_names, var
         sess: the session with the variables.
         input_graph_def: the graph.
         output_node_names: the names of the nodes.
-        variable_names_whitelist: the variables to convert, all where it is None.
+        variable_names_whitelist: the variables to convert, all if it is None.
         variable_names_blacklist: the variables to leave as they are.
 
     Raises:
-        AssertionError: where there is no such node.
-        errors.FailedPreconditionError: where a variable has no value.
+        AssertionError: if there is no such node.
+        errors.FailedPreconditionError: if a variable has no value.
     """
     from flowmill.graph_util import extract_sub_graph
 
@@ -86,7 +86,7 @@ class _Library:
         return name in self._functions
 
     def frozen(self, name: str, types: dict[int, int]) -> str:
-        """The name of a function as it is where some arguments are values of these types."""
+        """The name of a function as it is if some arguments are values of these types."""
         key = name, tuple(sorted(types.items()))
         if key not in self._frozen:
             new_name = self._frozen[key] = f"{name}_frozen_{next(_numbers)}"
@@ -115,7 +115,7 @@ class _Library:
 
 
 def _rename_read(function, read: set[str]) -> None:
-    """Lets who took what `ReadVariableOp` gives take what `Identity` gives in its place."""
+    """Replaces the output of `ReadVariableOp` by that of `Identity` in the inputs that use it."""
     def renamed(source: str) -> str:
         return source.replace(":value:", ":output:") if source in read else source
 
@@ -126,7 +126,7 @@ def _rename_read(function, read: set[str]) -> None:
 
 
 def _reader_of(graph, name: str) -> str:
-    """A tensor with the value of a resource variable."""
+    """Returns a tensor with the value of a resource variable."""
     for consumer in graph.get_operation_by_name(name).outputs[0].consumers():
         if consumer.type == "ReadVariableOp":
             return consumer.outputs[0].name
@@ -138,7 +138,7 @@ def _reader_of(graph, name: str) -> str:
 
 
 def _types_behind_handles(nodes, types: dict[str, int]) -> dict[str, int]:
-    """The types of the variables whose handles nodes give, by node; `types` says those of the variables that are converted."""
+    """Returns the types of the variables whose handles nodes give, by node; `types` says those of the variables that are converted."""
     found = dict(types)
     changed = True
     while changed:  # loops hand handles back
@@ -199,7 +199,7 @@ def _add_converted(nodes, node, types: dict[str, int], references: set[str], lib
 
 
 def _convert_call(call, types: dict[str, int], library: _Library) -> None:
-    """Lets a call pass values where it passed handles."""
+    """Changes a call that passed handles to pass values."""
     attr, before = _CALLS.get(call.op, (None, 0))
     passed = [i for i in call.input if not i.startswith("^")][before:]
     values = {place: types[_base(i)] for place, i in enumerate(passed) if _base(i) in types}

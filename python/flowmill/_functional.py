@@ -1,4 +1,4 @@
-"""Whether control flow becomes functions (`If`, `While`, `Case`) or frames (`Switch`, `Merge`, `Enter`)."""
+"""Tells whether control flow becomes functions (`If`, `While`, `Case`) or frames (`Switch`, `Merge`, `Enter`)."""
 
 from __future__ import annotations
 
@@ -6,5 +6,5 @@ from flowmill import _behavior
 
 
 def is_functional(graph) -> bool:
-    """Whether control flow that is added to a graph becomes functions: in bodies of those always."""
+    """Returns true if control flow that is added to a graph becomes functions, as it always does in bodies of functions."""
     return _behavior._control_flow_v2 or graph.functional_control_flow

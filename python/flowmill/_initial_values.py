@@ -8,12 +8,12 @@ from flowmill.tensor import Operation, Tensor
 
 # Operations whose value does not depend on a variable being initialized.
 _SAFE = ("IsVariableInitialized", "VarIsInitializedOp", "ReadVariableOp", "If")
-# Operations that stand for a variable's value. Handles do not: what takes one cannot take a value.
+# Operations whose output can be replaced by a variable's value. A handle cannot: an operation that takes a handle takes no value.
 _HOLDERS = ("Variable", "VariableV2")
 
 
 def guarded(scope: str, value: Tensor) -> Tensor:
-    """An initial value in which variables are read as :meth:`Variable.initialized_value`, so that initializers may run in any order.
+    """Returns an initial value in which variables are read as :meth:`Variable.initialized_value`, so that initializers may run in any order.
 
     Args:
         scope: the name scope of the new variable, with a slash at its end.
@@ -31,7 +31,7 @@ def guarded(scope: str, value: Tensor) -> Tensor:
 
 
 def _upstream(last: Operation) -> list[Operation] | None:
-    """The operations that `last` depends on, those that others need first; None where they form a cycle."""
+    """Returns the operations that `last` depends on, those that others need first; None if they form a cycle."""
     order: list[Operation] = []
     state: dict[Operation, bool] = {}
     stack = [(last, False)]

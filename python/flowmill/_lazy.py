@@ -1,4 +1,4 @@
-"""Names of a module that are looked up elsewhere when they are first asked for, so that importing the package stays quick."""
+"""Names of a module that are looked up elsewhere when they are first used, so that importing the package stays quick."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _DISTRIBUTED = frozenset(("tf.distribute", "tf.test.create_local_cluster", "tf.t
 
 
 def table(package: str, by_module: Mapping[str, str]) -> Table:
-    """Where names are.
+    """Returns a table that says which module defines each name.
 
     Args:
         package: the package that the modules are of.
@@ -48,7 +48,7 @@ def attach(module: str, names: Table, otherwise: Callable[[str], object] | None 
     Args:
         module: the module's name.
         names: where the names are.
-        otherwise: gives what other public names stand for, or raises the error for them.
+        otherwise: returns the objects of other public names, or raises the error for them.
     """
     TABLES[module] = names
     globals_of_module = vars(sys.modules[module])

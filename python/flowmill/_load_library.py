@@ -13,16 +13,16 @@ __all__ = ["load_file_system_library", "load_library", "load_op_library"]
 
 def _refused(path: str) -> UnimplementedError:
     return UnimplementedError(
-        None, None, f"{path} is a library of machine code for TensorFlow, which flowmill cannot load: its ops and kernels are written in Rust, and there "
-        "is none of TensorFlow's C++ that such a library calls. `tf.py_func` and `tf.RegisterGradient` add operations from Python.")
+        None, None, f"{path} is a library of machine code for TensorFlow, which flowmill cannot load: its ops and kernels are written in Rust, and "
+        "the C++ functions of TensorFlow that such a library calls do not exist. `tf.py_func` and `tf.RegisterGradient` add operations from Python.")
 
 
 def load_op_library(library_filename: str) -> NoReturn:
     """Refuses a library of ops.
 
     Raises:
-        NotFoundError: where there is no such file.
-        UnimplementedError: where there is one.
+        NotFoundError: if there is no such file.
+        UnimplementedError: if there is one.
     """
     if not os.path.exists(library_filename):
         raise NotFoundError(None, None, f"{library_filename}: cannot open shared object file: No such file or directory")
@@ -38,8 +38,8 @@ def load_library(library_location: str) -> NoReturn:
     """Refuses a library, or a directory of them.
 
     Raises:
-        OSError: where there is nothing of that name.
-        UnimplementedError: where there is.
+        OSError: if there is nothing of that name.
+        UnimplementedError: if there is.
     """
     if not os.path.exists(library_location):
         raise OSError(errno.ENOENT, "The file or folder to load kernel libraries from does not exist.", library_location)

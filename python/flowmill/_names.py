@@ -1,4 +1,5 @@
-"""Where the names of the API's top level come from: each is looked up in its module when it is first asked for, so that importing the package stays quick.
+"""Lists the modules that define the names of the API's top level. A module is loaded at the first access to a name, so that importing the package
+stays quick.
 
 A line a module; a name that is called otherwise in its module is written ``top=inner``.
 """

@@ -1,4 +1,4 @@
-"""NumPy, imported when something of it is first asked for: a program that reads, changes or writes graphs starts without it."""
+"""NumPy, imported when something of it is first used: a program that reads, changes or writes graphs starts without it."""
 
 from __future__ import annotations
 

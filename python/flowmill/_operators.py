@@ -1,4 +1,4 @@
-"""Python's operators on tensors, and on what stands for tensors."""
+"""Python's operators on tensors, and on objects that provide a tensor."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ TRUE_DIVISION = {4: "float32", 6: "float32", 5: "float32", 17: "float32", 3: "fl
 
 
 def binary(op: str, name: str | None, x, y, display: str | None = None):
-    """An op of two tensors, at least one of which is one; the other becomes one of the same type.
+    """Returns an op of two tensors, at least one of which is one; the other becomes one of the same type.
 
     Args:
         op: the op.
-        name: what to call it; `display` where it is None.
+        name: its name; `display` if it is None.
         display: the name by default, such as ``"add"``.
     """
     if type(x) is Tensor:
@@ -51,28 +51,28 @@ _NUMBERS = frozenset((float, int, bool))
 
 
 def add(x, y, name: str | None = None):
-    """The sum; strings are joined."""
+    """Returns the sum; strings are joined."""
     of_type = (x if isinstance(x, Tensor) else y)._type
     return binary("AddV2" if of_type % _REF != _STRING else "Add", name, x, y, "add")
 
 
 def is_ragged(value) -> bool:
-    """Whether a value is a ragged tensor; does not load the module of ragged tensors."""
+    """Returns true if a value is a ragged tensor; does not load the module of ragged tensors."""
     return type(value) is not Tensor and hasattr(value, "with_flat_values")
 
 
 def of_rows(function, x, y):
-    """A function of two tensors for ones of which one is ragged."""
+    """Returns a function of two tensors for ones of which one is ragged."""
     from flowmill.ragged._elementwise import applied
 
     return applied(function, x, y)
 
 
 def truediv(x, y, name: str | None = None):
-    """The quotient as Python 3 has it: integers become `float64`, those of up to 16 bits `float32`.
+    """Returns the quotient as Python 3 has it: integers become `float64`, those of up to 16 bits `float32`.
 
     Raises:
-        TypeError: where the types differ.
+        TypeError: if the types differ.
     """
     like, other = (x, y) if isinstance(x, Tensor) else (y, x)
     if is_ragged(other):
@@ -93,7 +93,7 @@ def truediv(x, y, name: str | None = None):
 
 
 def _logical(op: str, bitwise: str, display: str):
-    """An operator of truth values that is one of bits for integers."""
+    """Returns an operator of truth values that is one of bits for integers."""
     def operator(x, y):
         like = x if isinstance(x, Tensor) else y
         if like._type % _REF == _BOOL:
@@ -105,7 +105,7 @@ def _logical(op: str, bitwise: str, display: str):
 
 
 def logical_xor(x, y, name: str | None = None):
-    """Whether just one of two is true, element by element."""
+    """Returns for each pair of elements whether exactly one of them is true."""
     like = x if isinstance(x, Tensor) else y
     graph = target(like._graph)
     with graph.as_default(), graph.name_scope(name or "LogicalXor") as scope:
@@ -114,7 +114,7 @@ def logical_xor(x, y, name: str | None = None):
 
 
 def _operator(op: str, display: str | None, otherwise=None):
-    """An operator of an op; `otherwise` is called where a tensor and a number do not decide it."""
+    """Returns an operator of an op; `otherwise` is called where a tensor and a number do not decide it."""
     name = display or op
     otherwise = otherwise or (lambda x, y: binary(op, None, x, y, display))
 
@@ -175,13 +175,13 @@ def operators() -> dict:
 
 
 def install() -> None:
-    """Gives :class:`Tensor` its operators."""
+    """Adds its operators to :class:`Tensor`."""
     for name, function in operators().items():
         setattr(Tensor, name, function)
 
 
 class OperatorsOfTensor:
-    """A base class of what stands for a tensor (by `_as_tensor`): operators are those of the tensor."""
+    """A base class of objects that provide a tensor (by `_as_tensor`): their operators are those of the tensor."""
 
     __array_priority__ = 100
 

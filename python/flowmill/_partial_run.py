@@ -1,7 +1,7 @@
 """Steps that get their feeds one after another, and give fetches in between.
 
-One step runs in a thread of its own. Queues stand in for its feeds and take its fetches: other steps put values into the former and take them out of
-the latter. So whatever the step computes, it computes once.
+One step runs in a thread of its own. Queues replace its feeds and receive its fetches: other steps put values into the former and take them out of
+the latter. So the step computes each value once.
 """
 
 from __future__ import annotations
@@ -123,12 +123,12 @@ class PartialRun:
 
     @property
     def is_done(self) -> bool:
-        """Whether nothing is left to be fed or fetched."""
+        """Returns true if there is nothing left to feed or to fetch."""
         return not (self._unfed or self._unfetched) or self._error is not None
 
 
 def _needs(fetch: Tensor | Operation, missing: set, fed) -> bool:
-    """Whether a fetch depends on one of the tensors `missing`; what is fed besides depends on nothing."""
+    """Returns true if a fetch depends on one of the tensors `missing`; fed tensors depend on nothing."""
     seen, ahead = set(), [fetch]
     while ahead:
         element = ahead.pop()

@@ -20,14 +20,14 @@ def _pool() -> Any:
     with open(_DESCRIPTORS, "rb") as file:
         files = descriptor_pb2.FileDescriptorSet.FromString(file.read())
     pool = descriptor_pool.DescriptorPool()
-    for file in files.file:  # a file stands after those it imports
+    for file in files.file:  # a file comes after those it imports
         pool.AddSerializedFile(file.SerializeToString())
     return pool
 
 
 @functools.lru_cache(maxsize=None)
 def get(name: str) -> Any:
-    """The class of a message, or the wrapper of an enum, by its name in package ``tensorflow``.
+    """Returns the class of a message, or the wrapper of an enum, by its name in package ``tensorflow``.
 
     ``get("GraphDef")()`` is an empty message, ``get("DataType").Value("DT_FLOAT")`` is 1. Names of nested messages
     have dots: ``get("AttrValue.ListValue")``.
@@ -49,7 +49,7 @@ def get(name: str) -> Any:
 
 
 def __getattr__(name: str) -> Any:
-    """The messages of :func:`get` as attributes."""
+    """Returns the messages of :func:`get` as attributes."""
     if not name.startswith("_"):
         try:
             return get(name)

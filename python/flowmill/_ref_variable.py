@@ -95,7 +95,7 @@ class RefVariable(Variable):
 
     @property
     def shape(self) -> TensorShape:
-        """What is known of its shape."""
+        """The static shape."""
         return self._holder.shape
 
     @property
@@ -106,7 +106,7 @@ class RefVariable(Variable):
         return self._holder
 
     def initialized_value(self) -> Tensor:
-        """Its value where it is initialized, else its initial value. A branch that is a function would get the value, which may not be there: so
+        """Its value if it is initialized, else its initial value. A branch that is a function would get the value, which may not be there: so
         they never are functions."""
         from flowmill.control_flow import cond_by_switches
         from flowmill.state import is_variable_initialized
@@ -138,7 +138,7 @@ class RefVariable(Variable):
         return call("StridedSliceAssign", name, self._holder, *bounds, value, **masks)
 
     def count_up_to(self, limit: int) -> Tensor:
-        """Adds one and gives the value before; fails with `OutOfRangeError` at `limit`."""
+        """Adds one and returns the value before; fails with `OutOfRangeError` at `limit`."""
         return call("CountUpTo", None, self._holder, limit=limit)
 
     def _scatter(self, op: str, sparse_delta, use_locking: bool, name: str | None) -> Tensor:

@@ -1,4 +1,4 @@
-"""What all cells of recurrent networks have; shapes and zeros of their states."""
+"""The base class of all cells of recurrent networks; shapes and zeros of their states."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class LSTMStateTuple(_Pair):
         """The type of both.
 
         Raises:
-            TypeError: where they differ.
+            TypeError: if they differ.
         """
         if self.c.dtype != self.h.dtype:
             raise TypeError(f"Inconsistent dtypes for internal state: {self.c.dtype} vs {self.h.dtype}")
@@ -41,7 +41,7 @@ def check_cell(name: str, cell) -> None:
     """Checks that something is like a cell.
 
     Raises:
-        TypeError: where it is not.
+        TypeError: if it is not.
     """
     lacking = [what for what, there in (
         ("'output_size' property is missing", hasattr(type(cell), "output_size") or hasattr(cell, "output_size")),
@@ -54,7 +54,7 @@ def check_cell(name: str, cell) -> None:
 
 
 def with_batch(batch, size) -> TensorShape:
-    """What is known of a shape whose first sizes are `batch`.
+    """Returns the static shape whose first sizes are `batch`.
 
     Args:
         batch: a size, or a list of sizes, as numbers or scalar tensors; None is not known.
@@ -68,7 +68,7 @@ def with_batch(batch, size) -> TensorShape:
 
 
 def sizes_of(size) -> TensorShape:
-    """What is known of a size or a shape: a number, a TensorShape, or a vector."""
+    """Returns the static shape for a size or a shape: a number, a TensorShape, or a vector."""
     if isinstance(size, Tensor):
         value = size.graph._core.constant_value(*size._key)
         return TensorShape(None if value is None else value)
@@ -91,7 +91,7 @@ def zeros_of(batch, size, dtype) -> Tensor:
     """Zeros of shape ``[batch, *size]``.
 
     Raises:
-        ValueError: where `size` is not known.
+        ValueError: if `size` is not known.
     """
     first, rest = _vectors(batch, size)
     if first is None or rest is None:
@@ -117,7 +117,7 @@ class RNNCell(Layer):
         Args:
             inputs: of shape ``[batch, depth]``.
             state: of shape ``[batch, state_size]``, a structure where `state_size` is one.
-            scope: a variable scope, its own where it is None.
+            scope: a variable scope, its own if it is None.
 
         Returns:
             The output, of shape ``[batch, output_size]``, and the next state.
@@ -163,7 +163,7 @@ class RNNCell(Layer):
         """The state to begin with: zeros, for a batch of `inputs` or of `batch_size`.
 
         Raises:
-            ValueError: where sizes or types do not fit, or are not given.
+            ValueError: if sizes or types do not fit, or are not given.
         """
         if inputs is not None:
             inputs = convert_to_tensor(inputs, name="inputs")
@@ -204,7 +204,7 @@ def check_type(dtype) -> None:
     """Checks that cells have numbers of a type.
 
     Raises:
-        ValueError: where they have not.
+        ValueError: if they have not.
     """
     if dtype is not None and not (as_dtype(dtype).is_floating or as_dtype(dtype).is_complex):
         raise ValueError(f"RNN cell only supports floating point inputs, but received dtype: {as_dtype(dtype)!r}")

@@ -30,26 +30,26 @@ class _Wrapper(RNNCell):
 
     @property
     def state_size(self):
-        """That of the cell inside."""
+        """The state size of the cell inside."""
         return self.cell.state_size
 
     @property
     def output_size(self):
-        """That of the cell inside."""
+        """The output size of the cell inside."""
         return self.cell.output_size
 
     @property
     def trainable_weights(self) -> list:
-        """Those of the cell inside."""
+        """The trainable weights of the cell inside."""
         return list(getattr(self.cell, "trainable_weights", []))
 
     @property
     def non_trainable_weights(self) -> list:
-        """Those of the cell inside."""
+        """The non-trainable weights of the cell inside."""
         return list(getattr(self.cell, "non_trainable_weights", []))
 
     def zero_state(self, batch_size, dtype):
-        """That of the cell inside."""
+        """Returns the zero state of the cell inside."""
         with get_default_graph().name_scope(type(self).__name__ + "ZeroState"):
             return self.cell.zero_state(batch_size, dtype)
 
@@ -61,7 +61,7 @@ def _map_up_to(shallow, function: Callable, *structures):
 
 
 def _drops(state):
-    """Which parts of a state are dropped by default: the outputs of LSTM cells, not their memories."""
+    """Chooses the parts of a state that are dropped by default: the outputs of LSTM cells, not their memories."""
     if isinstance(state, LSTMStateTuple):
         return LSTMStateTuple(c=False, h=True)
     if nest.is_nested(state):
@@ -85,7 +85,7 @@ class DropoutWrapper(_Wrapper):
         dropout_state_filter_visitor: which parts of states are dropped: a function from a state to a structure of booleans.
 
     Raises:
-        TypeError: where the cell is none, or the filter cannot be called.
+        TypeError: if the cell is none, or the filter cannot be called.
         ValueError: for shares outside of [0, 1], and where sizes or types are missing.
     """
 
@@ -154,7 +154,7 @@ class DropoutWrapper(_Wrapper):
 
 
 def _share(name: str, value):
-    """A share as a number where it is known, else a tensor."""
+    """Returns a share as a number if it is known, else a tensor."""
     tensor = convert_to_tensor(value)
     known = tensor.graph._core.constant_value(*tensor._key)
     if known is None:
@@ -191,7 +191,7 @@ def _sum(inputs, outputs):
 
 
 class DeviceWrapper(_Wrapper):
-    """Lets a cell run on a device.
+    """Runs a cell on a device.
 
     Args:
         cell: the cell.
@@ -203,7 +203,7 @@ class DeviceWrapper(_Wrapper):
         self._device = device
 
     def zero_state(self, batch_size, dtype) -> Any:
-        """That of the cell inside, on the device."""
+        """Returns the zero state of the cell inside, made on the device."""
         graph = get_default_graph()
         with graph.name_scope(type(self).__name__ + "ZeroState"), graph.device(self._device):
             return self.cell.zero_state(batch_size, dtype)

@@ -1,4 +1,4 @@
-"""What surrounds operations while a graph is built: names, devices, control dependencies, colocation."""
+"""The surroundings of operations while a graph is built: names, devices, control dependencies, colocation."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class _Here:
-    """What a thread is in the middle of, in one graph."""
+    """The scopes that a thread has entered in one graph."""
 
     def __init__(self):
         self.scope = _core.Scope()
@@ -57,7 +57,7 @@ class _Within:
 
 
 class _NameScope:
-    """What :meth:`Scopes.name_scope` gives."""
+    """The context manager that :meth:`Scopes.name_scope` returns."""
 
     __slots__ = ("_scopes", "_name", "_here", "_outer")
 
@@ -75,7 +75,7 @@ class _NameScope:
 
 
 class _Device:
-    """What :meth:`Scopes.device` gives."""
+    """The context manager that :meth:`Scopes.device` returns."""
 
     __slots__ = ("_thread", "_chosen", "_here", "_outer")
 
@@ -102,7 +102,8 @@ class _Device:
 
 
 class _Colocation:
-    """What :meth:`Scopes.colocate_with` gives: the scope in which new operations join the groups of `nodes`, and no device chosen outside counts."""
+    """The context manager that :meth:`Scopes.colocate_with` returns: new operations join the groups of `nodes`, and devices chosen outside are
+    ignored."""
 
     __slots__ = ("_thread", "_nodes", "_here", "_outer")
 
@@ -126,7 +127,7 @@ class _Colocation:
 
 class lifted:  # noqa: N801 - used like a function
     """Leaves control-flow contexts and control dependencies of a graph: what is made here is made once, whatever surrounds it. It has the devices
-    chosen outside of colocations, which last, where none are chosen within."""
+    chosen outside of colocations, which last, if none are chosen within."""
 
     __slots__ = ("_graph", "_here", "_outer")
 
@@ -150,7 +151,8 @@ class lifted:  # noqa: N801 - used like a function
 
 
 class initializing:  # noqa: N801 - as above
-    """Where the initial value of a variable is made: in the name scope ``Initializer`` of the present one, on no device that is chosen outside."""
+    """The scope in which the initial value of a variable is made: the name scope ``Initializer`` of the current one, on no device that is
+    chosen outside."""
 
     __slots__ = ("_graph", "_here", "_outer")
 
@@ -178,8 +180,8 @@ class Scopes:
         return _Within(self._thread, lambda _: scope)
 
     def name_scope(self, name: str | None) -> contextlib.AbstractContextManager[str]:
-        """Puts names behind ``name/``, or ``name_1/`` where that is taken. A slash at the end goes back to that very scope; None or ``""`` to
-        the outermost. Gives the scope's whole name with a slash at its end, to be given to :func:`name_scope` again.
+        """Puts names behind ``name/``, or ``name_1/`` if that is taken. A slash at the end goes back to that very scope; None or ``""`` to
+        the outermost. Returns the scope's whole name with a slash at its end, to be given to :func:`name_scope` again.
 
         Raises:
             ValueError: for a name that scopes cannot have.
@@ -187,7 +189,7 @@ class Scopes:
         return _NameScope(self, name)
 
     def _named(self, scope: _core.Scope, name: str | None) -> tuple[_core.Scope, str]:
-        """The scope that :func:`name_scope` makes within another one, and its whole name without a slash at its end."""
+        """Returns the scope that :func:`name_scope` makes within another one, and its whole name without a slash at its end."""
         if not name:
             return scope.named(""), ""
         try:
@@ -200,7 +202,7 @@ class Scopes:
         return self._thread.here.scope.name
 
     def device(self, device_name_or_function) -> contextlib.AbstractContextManager[None]:
-        """Lets operations ask for a device: a (partial) name, a :class:`DeviceSpec`, or a function from an operation to either. Inner names
+        """Places operations on a device: a (partial) name, a :class:`DeviceSpec`, or a function from an operation to either. Inner names
         complete outer ones; None forgets them."""
         return _Device(self._thread, device_name_or_function)
 
@@ -223,7 +225,7 @@ class Scopes:
                 self._core.set_device(op._id, chosen)
 
     def control_dependencies(self, control_inputs) -> contextlib.AbstractContextManager[None]:
-        """Lets operations run after `control_inputs`, which are operations or tensors. None drops all control dependencies, and leaves
+        """Makes operations run after `control_inputs`, which are operations or tensors. None drops all control dependencies, and leaves
         control-flow contexts."""
         if control_inputs is None:
             return _Within(self._thread, _core.Scope.unconditional)
@@ -237,15 +239,15 @@ class Scopes:
         return found.op if isinstance(found, Tensor) else found
 
     def colocate_with(self, op, ignore_existing: bool = False) -> contextlib.AbstractContextManager[None]:
-        """Lets operations have the device of `op`, an operation or a tensor, and join the groups of nodes it has to share a device with, besides
-        those of the scopes outside. Devices chosen outside do not count.
+        """Colocates operations with `op`, an operation or a tensor, in addition to the colocation of outer scopes: they get its device and join
+        its colocation groups. Devices chosen outside are ignored.
 
         Args:
             op: the operation, or one of its outputs; None for none.
             ignore_existing: leaves out the groups of the scopes outside.
 
         Raises:
-            ValueError: where `op` is None, unless what exists is to be ignored.
+            ValueError: if `op` is None, unless what exists is to be ignored.
         """
         if op is None and not ignore_existing:
             raise ValueError("Trying to reset colocation (op is None) but ignore_existing is not True")
@@ -257,11 +259,11 @@ class Scopes:
         return _Colocation(self._thread, [*self._thread.here.scope.colocation, *refs])
 
     def _beside(self, name: str) -> contextlib.AbstractContextManager[None]:
-        """Lets operations have the device of the one called `name`, which need not be there yet; not where they have that of another."""
+        """Colocates operations with the one called `name`, which may be added later, unless they are colocated with another."""
         return _Within(self._thread, lambda outer: outer if outer.colocation else outer.beside(name))
 
     def _attr_scope(self, attrs) -> contextlib.AbstractContextManager[None]:
-        """Gives operations attributes, `AttrValue` messages; None takes one away."""
+        """Adds attributes, `AttrValue` messages, to operations; None removes one."""
         def with_attrs(scope: _core.Scope) -> _core.Scope:
             for name, value in attrs.items():
                 scope = scope.with_attr(name, None if value is None else value.SerializeToString())
@@ -270,10 +272,10 @@ class Scopes:
 
     @contextlib.contextmanager
     def gradient_override_map(self, op_type_map) -> Iterator[None]:
-        """Lets the gradients of operations, by their ops, be those registered by other names: ``{"Square": "CustomSquare"}``.
+        """Replaces the gradients of operations, by their ops, by those registered under other names: ``{"Square": "CustomSquare"}``.
 
         Raises:
-            TypeError: where it is no dictionary of strings.
+            TypeError: if it is no dictionary of strings.
         """
         if not isinstance(op_type_map, dict):
             raise TypeError("`op_type_map` must be a dictionary mapping strings to strings")
@@ -290,7 +292,7 @@ class Scopes:
 
     @contextlib.contextmanager
     def container(self, container_name: str) -> Iterator[str]:
-        """Lets stateful operations keep their state in a container that :meth:`Session.reset` can clear."""
+        """Keeps the state of stateful operations in a container that :meth:`Session.reset` can clear."""
         here = self._thread.here
         outer = here.container
         here.container = container_name
@@ -305,7 +307,7 @@ class Scopes:
         return self._thread.here.container
 
     def _attrs_of_surroundings(self, op: str, attrs: dict | None, is_stateful_with_container) -> dict | None:
-        """The attributes of an operation with those that its surroundings give it."""
+        """Returns the attributes of an operation with those that its surroundings give it."""
         here = self._thread.here
         override = here.gradient_overrides.get(op)
         if override is not None:

@@ -1,4 +1,4 @@
-"""What sessions say of their devices."""
+"""Descriptions of a session's devices."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class DeviceAttributes(NamedTuple):
 
 
 def cpus(count: int) -> list[DeviceAttributes]:
-    """As many CPUs."""
+    """Returns the descriptions of `count` CPUs."""
     names = (f"/job:localhost/replica:0/task:0/device:CPU:{i}" for i in range(count))
     numbers = random.SystemRandom()
     return [DeviceAttributes(name, "CPU", _CPU_MEMORY, numbers.getrandbits(63)) for name in names]

@@ -1,4 +1,4 @@
-"""Indices of tensors: what stands in brackets becomes a `StridedSlice` with its masks."""
+"""Indices of tensors: an index in brackets becomes a `StridedSlice` with its masks."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def getitem(tensor: Tensor, index, var=None) -> Tensor:
 
     Args:
         tensor: what to take a part of.
-        index: what stands in the brackets.
+        index: the index in the brackets.
         var: the variable whose value `tensor` is; the result can then be assigned to.
 
     Raises:

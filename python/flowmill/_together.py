@@ -10,7 +10,7 @@ from flowmill.tensor import Tensor
 
 
 class Together:
-    """Operations that are added in one go, in a name scope of their own: called `name`, or `default` where that is None, in the graph of `values`.
+    """Operations that are added in one go, in a name scope of their own: called `name`, or `default` if that is None, in the graph of `values`.
 
     What :meth:`input` and :meth:`add` give are inputs for the operations after them. Where one of `values` takes more than a constant to become a
     tensor, operations are added one by one.
@@ -49,7 +49,7 @@ class Together:
         return tensor._key
 
     def add(self, op: str, name: str, inputs: list[_Input], **attrs) -> _Input:
-        """An operation; attributes are as the core takes them, and None stands for left out."""
+        """Adds an operation; attributes are in the core's form, and None means left out."""
         node = op, name, inputs, attrs and {k: v for k, v in attrs.items() if v is not None}
         if not self._at_once:
             return self._graph._add_all(self._name, [node])._outputs[0]._key
@@ -57,7 +57,7 @@ class Together:
         return len(self._nodes) - 1
 
     def last(self, op: str, inputs: list[_Input], name: str = "", **attrs) -> Tensor:
-        """Adds all, and this operation, which has the scope's name where it has none of its own; gives its output."""
+        """Adds all, and this operation, which has the scope's name if it has none of its own; returns its output."""
         added = self.add(op, name, inputs, **attrs)
         return self._graph._add_for_output(self._name, self._nodes) if self._at_once else self._graph._tensor(added)
 

@@ -1,4 +1,4 @@
-"""What variables of both kinds have in common, and how ``tf.Variable(...)`` comes to one of them."""
+"""The common parts of both kinds of variables, and the way ``tf.Variable(...)`` chooses one of them."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _creators = _Creators()
 
 @contextlib.contextmanager
 def variable_creator_scope(variable_creator: Callable) -> Iterator[None]:
-    """Lets a function make the variables of the default graph within the block.
+    """Makes the variables of the default graph within the block by a function.
 
     The function is called as ``f(next_creator, **kwargs)`` with the arguments of :class:`Variable` and what would make it otherwise.
     """
@@ -65,7 +65,7 @@ def _create(next_creator=None, use_resource: bool | None = None, **arguments) ->
 
 
 def _kind(use_resource: bool | None) -> type[Variable]:
-    """The class of variables as their arguments, the scope or the default say."""
+    """Returns the class of variables as their arguments, the scope or the default say."""
     of_references, of_resources, get_variable_scope = _kinds()
     if use_resource is None:
         use_resource = get_variable_scope().use_resource
@@ -105,19 +105,19 @@ def _chained(function: Callable, next_creator: Callable) -> Callable:
 
 
 class Variable(OperatorsOfTensor, metaclass=_Kind):
-    """A tensor that stays between steps and that operations change. It stands for its value wherever a tensor is taken.
+    """A tensor that stays between steps and that operations change. It can be used wherever a tensor is expected, with its value.
 
     Args:
         initial_value: what it is initialized with: a tensor, what can be made one, or a function without arguments that gives either.
         trainable: whether optimizers change it by default.
-        collections: names of collections to add it to; ``[GraphKeys.GLOBAL_VARIABLES]`` where it is None.
+        collections: names of collections to add it to; ``[GraphKeys.GLOBAL_VARIABLES]`` if it is None.
         validate_shape: whether its shape is that of the initial value, which then has to be known.
         caching_device: a device to keep a copy for readers on.
-        name: what to call it, ``"Variable"`` where it is None.
+        name: its name, ``"Variable"`` if it is None.
         variable_def: a `VariableDef` to restore it from, instead of the arguments.
         dtype: the type to convert the initial value to.
         expected_shape: not used.
-        import_scope: goes before the names of `variable_def`.
+        import_scope: the prefix of the names of `variable_def`.
         constraint: a function of the value that optimizers apply after changing it.
         use_resource: whether it is a resource variable, which reads and writes in the order of the graph.
         synchronization, aggregation: kept and saved.
@@ -137,7 +137,7 @@ class Variable(OperatorsOfTensor, metaclass=_Kind):
     _initializer: Operation | None = None
 
     class SaveSliceInfo:
-        """Which part of a whole a variable holds, for checkpoints.
+        """Describes the part of a whole that a variable holds, for checkpoints.
 
         Args:
             full_name: the name of the whole.
@@ -145,7 +145,7 @@ class Variable(OperatorsOfTensor, metaclass=_Kind):
             var_offset: where the part begins, in each dimension.
             var_shape: the part's shape.
             save_slice_info_def: a `SaveSliceInfoDef` instead of those.
-            import_scope: goes before the name of `save_slice_info_def`.
+            import_scope: the prefix of the name of `save_slice_info_def`.
         """
 
         def __init__(self, full_name=None, full_shape=None, var_offset=None, var_shape=None, save_slice_info_def=None, import_scope=None):
@@ -165,7 +165,7 @@ class Variable(OperatorsOfTensor, metaclass=_Kind):
             return sizes + ":".join(f"{offset},{size}" for offset, size in zip(self.var_offset, self.var_shape))
 
         def to_proto(self, export_scope: str | None = None):
-            """A `SaveSliceInfoDef`; None where it is not of `export_scope`."""
+            """Returns a `SaveSliceInfoDef`; None if it is not of `export_scope`."""
             from flowmill.graph_keys import strip_name_scope
 
             if export_scope is not None and not self.full_name.startswith(export_scope):
@@ -188,10 +188,10 @@ class Variable(OperatorsOfTensor, metaclass=_Kind):
     @property
     @abc.abstractmethod
     def shape(self) -> TensorShape:
-        """What is known of its shape."""
+        """The static shape."""
 
     def get_shape(self) -> TensorShape:
-        """As :attr:`shape`."""
+        """Returns :attr:`shape`."""
         return self.shape
 
     @property
@@ -211,27 +211,27 @@ class Variable(OperatorsOfTensor, metaclass=_Kind):
 
     @property
     def trainable(self) -> bool:
-        """Whether optimizers change it by default."""
+        """True if optimizers change it by default."""
         return self._trainable
 
     @property
     def synchronization(self) -> VariableSynchronization:
-        """As it was given."""
+        """The synchronization that it was made with."""
         return self._synchronization
 
     @property
     def aggregation(self) -> VariableAggregation:
-        """As it was given."""
+        """The aggregation that it was made with."""
         return self._aggregation
 
     @property
     def constraint(self) -> Callable | None:
-        """What optimizers apply to its value after changing it."""
+        """The function that optimizers apply to its value after they change it."""
         return self._constraint
 
     @property
     def initial_value(self) -> Tensor | None:
-        """What it is initialized with."""
+        """The value that it is initialized with."""
         return self._initial_value
 
     @property
@@ -244,7 +244,7 @@ class Variable(OperatorsOfTensor, metaclass=_Kind):
         return self.name[: self.name.index(":")] if ":" in self.name else self.name
 
     def ref(self) -> Reference:
-        """A key for dictionaries and sets."""
+        """Returns a key for dictionaries and sets."""
         return Reference(self)
 
     experimental_ref = ref
@@ -274,7 +274,7 @@ class Variable(OperatorsOfTensor, metaclass=_Kind):
         """The tensor that sessions fetch and feed for it."""
 
     def eval(self, session=None) -> Any:
-        """Its value in a session, the default one where none is given."""
+        """Its value in a session, the default one if none is given."""
         tensor = self._as_graph_element()
         return _session_for(tensor, session).run(tensor)
 
@@ -283,7 +283,7 @@ class Variable(OperatorsOfTensor, metaclass=_Kind):
         """Slices of its value at the places that rows of `indices` say."""
 
     def initialized_value(self) -> Tensor:
-        """Its value where it is initialized, else its initial value."""
+        """Its value if it is initialized, else its initial value."""
         from flowmill.control_flow import cond
         from flowmill.state import is_variable_initialized
 
@@ -291,10 +291,10 @@ class Variable(OperatorsOfTensor, metaclass=_Kind):
             return cond(is_variable_initialized(self), self.read_value, lambda: self.initial_value)
 
     def load(self, value, session=None) -> None:
-        """Gives it a value in a session, the default one where none is given, without adding to the graph.
+        """Assigns a value in a session, by default the default session, without adding to the graph.
 
         Raises:
-            ValueError: where there is no session.
+            ValueError: if there is no session.
         """
         from flowmill.session import get_default_session
 
@@ -313,22 +313,22 @@ class Variable(OperatorsOfTensor, metaclass=_Kind):
 
     @abc.abstractmethod
     def _changed(self, how: str, value, use_locking: bool | None, name: str | None, read_value: bool):
-        """Assigns a value, or adds or subtracts it where `how` is ``"Add"`` or ``"Sub"``."""
+        """Assigns a value, or adds or subtracts it if `how` is ``"Add"`` or ``"Sub"``."""
 
     def assign(self, value, use_locking: bool | None = None, name: str | None = None, read_value: bool = True) -> Any:
-        """Gives it a value.
+        """Assigns a value.
 
         Args:
             value: what can be made a tensor of its type.
             use_locking: whether others who change a reference variable wait.
-            name: what to call the operation.
+            name: the name of the operation.
             read_value: whether to read it afterwards.
 
         Returns:
-            What stands for its value afterwards: a reference, or a resource variable. The operation where `read_value` is false.
+            An object with its new value: a reference, or a resource variable. The operation if `read_value` is false.
 
         Raises:
-            ValueError: where the value's shape is not that of a resource variable.
+            ValueError: if the value's shape is not that of a resource variable.
         """
         return self._changed("", value, use_locking, name, read_value)
 
@@ -342,7 +342,7 @@ class Variable(OperatorsOfTensor, metaclass=_Kind):
 
     @abc.abstractmethod
     def count_up_to(self, limit: int) -> Tensor:
-        """Adds one and gives the value before; fails with `OutOfRangeError` at `limit`."""
+        """Adds one and returns the value before; fails with `OutOfRangeError` at `limit`."""
 
     @abc.abstractmethod
     def _scatter(self, op: str, sparse_delta: IndexedSlices, use_locking: bool, name: str | None):
@@ -438,14 +438,14 @@ class Variable(OperatorsOfTensor, metaclass=_Kind):
 
     @staticmethod
     def from_proto(variable_def, import_scope: str | None = None) -> Variable:
-        """The variable of the default graph that a `VariableDef` names."""
+        """Returns the variable of the default graph that a `VariableDef` names."""
         return Variable(variable_def=variable_def, import_scope=import_scope, use_resource=variable_def.is_resource)
 
     def __iter__(self) -> NoReturn:
         raise TypeError("'Variable' object is not iterable.")
 
     def __getitem__(self, index) -> Any:
-        """A part of its value; where that is a slice, its method ``assign`` changes the part of the variable."""
+        """Returns a part of its value; if that is a slice, its method ``assign`` changes the part of the variable."""
         from flowmill._slicing import getitem
 
         part = getitem(self._as_tensor(), index, self)
@@ -454,7 +454,7 @@ class Variable(OperatorsOfTensor, metaclass=_Kind):
         return part
 
     def _assign_slice(self, slicing: Operation, value, name: str | None = None):
-        """Gives the part that an operation takes of the variable another value."""
+        """Assigns another value to the part of the variable that an operation takes."""
         masks = ("begin_mask", "end_mask", "ellipsis_mask", "new_axis_mask", "shrink_axis_mask")
         return self._assigned_slice(slicing.inputs[1:], value, name or f"{slicing.name}/_assign", {mask: slicing.get_attr(mask) for mask in masks})
 
@@ -463,10 +463,10 @@ class Variable(OperatorsOfTensor, metaclass=_Kind):
 
 
 def check_arguments(collections, trainable: bool, constraint) -> list:
-    """The collections that a variable with these arguments is added to.
+    """Returns the collections that a variable with these arguments is added to.
 
     Raises:
-        ValueError: where they are of other types.
+        ValueError: if they are of other types.
     """
     if collections is None:
         collections = [GraphKeys.GLOBAL_VARIABLES]

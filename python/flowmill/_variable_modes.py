@@ -1,4 +1,4 @@
-"""What is kept and saved of how several devices would share a variable."""
+"""Modes of sharing a variable among several devices. They are kept and saved, and have no effect."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class VariableSynchronization(enum.Enum):
 
 
 class VariableAggregation(enum.Enum):
-    """How what several devices hold of a variable becomes one value. There is one device; the value is kept and saved."""
+    """The way in which the values of several devices become one value. There is one device; the mode is kept and saved."""
 
     NONE = 0
     SUM = 1
@@ -28,10 +28,10 @@ class VariableAggregation(enum.Enum):
 
 
 def check_modes(synchronization, aggregation, trainable: bool | None, name) -> tuple[VariableSynchronization, VariableAggregation, bool]:
-    """The three as they stand for a variable: None is the usual value, and variables that are synchronized when they are read do not train.
+    """Returns the three modes of a variable: None means the usual value, and variables that are synchronized when they are read do not train.
 
     Raises:
-        ValueError: where they are of other types.
+        ValueError: if they are of other types.
     """
     if aggregation is None:
         aggregation = VariableAggregation.NONE

@@ -19,21 +19,21 @@ from flowmill.tensor_shape import TensorShape
 
 
 class _PartitionInfo(NamedTuple):
-    """Which part of a whole an initializer makes: the whole's shape, and where the part begins."""
+    """Describes the part of a whole that an initializer makes: the whole's shape, and the part's offset."""
 
     full_shape: list[int]
     var_offset: list[int]
 
     def single_offset(self, shape) -> int:
-        """Where the part begins in the dimension that is in parts; 0 where none is."""
+        """Returns the part's offset in the dimension that is partitioned; 0 if none is."""
         axis = self.single_slice_dim(shape)
         return 0 if axis is None else self.var_offset[axis]
 
     def single_slice_dim(self, shape) -> int | None:
-        """The dimension that is in parts, None where none is.
+        """Returns the dimension that is in parts, None if none is.
 
         Raises:
-            ValueError: where several are, or `shape` does not lie within the whole.
+            ValueError: if several are, or `shape` does not lie within the whole.
         """
         shape = list(shape)
         if len(shape) != len(self.full_shape):
@@ -45,7 +45,7 @@ class _PartitionInfo(NamedTuple):
 
 
 def takes(function, argument: str) -> bool:
-    """Whether a function can be called with an argument of this name."""
+    """Returns true if a function can be called with an argument of this name."""
     asked = getattr(function, "_takes", None)
     if asked is not None:
         return asked(argument)
@@ -142,7 +142,7 @@ class VariableStore:
         return variable
 
     def _checked(self, found: Variable, name: str, shape: TensorShape | None, dtype: DType, reuse) -> Variable:
-        """A variable that exists, for those who may have it."""
+        """Returns a variable that exists, for those who may have it."""
         if reuse is False:
             made = found.op.traceback[-5:]
             lines = "".join(f'  File "{file}", line {line}, in {function}\n    {text}\n' for file, line, function, text in made)
@@ -156,7 +156,7 @@ class VariableStore:
         return found
 
     def _get_partitioned(self, name: str, shape, dtype: DType, initializer, partitioner, *, reuse, **rest):
-        """A variable in parts, which are called ``name/part_0``, ``name/part_1``, …"""
+        """Returns a variable in parts, which are called ``name/part_0``, ``name/part_1``, …"""
         from flowmill.variables import PartitionedVariable
 
         if name in self._vars:
@@ -217,7 +217,7 @@ def _default_initializer(name: str, dtype: DType):
 
 
 def _initial_value(initializer, is_value: bool, shape: TensorShape | None, dtype: DType, partition_info):
-    """What a variable is given as its initial value and type."""
+    """Returns the initial value and the type of a variable."""
     if is_value:
         return initializer, None
     if inspect.isclass(initializer):
@@ -235,13 +235,13 @@ def _initial_value(initializer, is_value: bool, shape: TensorShape | None, dtype
 
 
 def _required(function) -> bool:
-    """Whether a function has arguments that must be given."""
+    """Returns true if a function has arguments without defaults."""
     parameters = inspect.signature(function).parameters.values()
     return any(p.default is p.empty and p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY) for p in parameters)
 
 
 def _partitions(partitioner, shape: TensorShape, dtype: DType) -> list[int]:
-    """What a partitioner says, checked."""
+    """Returns the result of a partitioner, checked."""
     if not shape.is_fully_defined():
         raise ValueError(f"Shape of a new partitioned variable must be fully defined, but instead was {shape}.")
     if not shape.rank:
@@ -272,10 +272,10 @@ def _check_partitioned(found, name: str, shape: TensorShape, dtype: DType, parti
 
 
 def _slices(shape: list[int], count: int, axis: int) -> Iterator[tuple[list[int], list[int]]]:
-    """Offset and shape of each part; the first ones are longer by one where the size is no multiple of their number.
+    """Offset and shape of each part; the first ones are longer by one if the size is no multiple of their number.
 
     Raises:
-        ValueError: where there are more parts than elements.
+        ValueError: if there are more parts than elements.
     """
     if count > shape[axis]:
         raise ValueError(f"Cannot slice dimension {axis} of shape {shape} with size {shape[axis]} into {count} slices.")

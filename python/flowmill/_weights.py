@@ -11,17 +11,17 @@ _PREFIX = "weights can not be broadcast to values."
 
 
 def _described(value, name: str):
-    """A value as a tensor, its shape and its rank, in a scope of its own."""
+    """Returns a value as a tensor, its shape and its rank, in a scope of its own."""
     with scope(None, name, [value]) as whole:
         tensor = convert_to_tensor(value, name=whole)
         return tensor, tf.shape(tensor, name="shape"), tf.rank(tensor, name="rank")
 
 
 def assert_broadcastable(weights, values) -> Operation:
-    """An operation that fails where weights are neither a scalar nor of the rank of values with each size equal or 1.
+    """Returns an operation that fails if weights are neither a scalar nor of the rank of values with each size equal or 1.
 
     Raises:
-        ValueError: where static shapes say so.
+        ValueError: if static shapes say so.
     """
     with scope(None, "assert_broadcastable", [weights, values]) as whole:
         weights, weights_shape, weights_rank = _described(weights, "weights")
@@ -60,7 +60,7 @@ def broadcast_weights(weights, values) -> Tensor:
     """Weights of the shape and type of values.
 
     Raises:
-        ValueError: where they cannot have it.
+        ValueError: if they cannot have it.
     """
     with scope(None, "broadcast_weights", [weights, values]) as whole:
         values = convert_to_tensor(values, name="values")
@@ -82,7 +82,7 @@ def remove_squeezable_dimensions(labels, predictions, expected_rank_diff: int = 
         labels: a tensor.
         predictions: a tensor.
         expected_rank_diff: how many dimensions predictions have more.
-        name: of the scope.
+        name: the name of the scope.
     """
     with scope(name, "remove_squeezable_dimensions", [labels, predictions]):
         predictions = convert_to_tensor(predictions)

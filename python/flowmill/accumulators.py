@@ -1,4 +1,4 @@
-"""Accumulators of gradients: a gradient counts where it is not older than the accumulator's step."""
+"""Accumulators of gradients: a gradient counts if it is not older than the accumulator's step."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ def _step(value) -> Tensor:
 
 
 class ConditionalAccumulatorBase:
-    """What both kinds of accumulators have.
+    """The base class of both kinds of accumulators.
 
     Args:
         dtype: the gradients' type.
-        shape: their shape, None where it is not known.
-        accumulator_ref: the tensor that stands for the accumulator.
+        shape: their shape, None if it is not known.
+        accumulator_ref: the tensor that refers to the accumulator.
     """
 
     _kind = "ResourceAccumulator"
@@ -34,7 +34,7 @@ class ConditionalAccumulatorBase:
 
     @property
     def accumulator_ref(self) -> Tensor:
-        """The tensor that stands for the accumulator."""
+        """The tensor that refers to the accumulator."""
         return self._accumulator_ref
 
     @property
@@ -48,7 +48,7 @@ class ConditionalAccumulatorBase:
         return self._dtype
 
     def num_accumulated(self, name: str | None = None) -> Tensor:
-        """How many gradients are in it, an int32 scalar."""
+        """Returns the number of gradients in it, an int32 scalar."""
         return call(f"{self._kind}NumAccumulated", name or f"{self._name}_NumAccumulated", self._accumulator_ref)
 
     def set_global_step(self, new_global_step, name: str | None = None) -> Operation:
@@ -61,9 +61,9 @@ class ConditionalAccumulator(ConditionalAccumulatorBase):
 
     Args:
         dtype: their type, a floating one.
-        shape: their shape, None where it is not known.
+        shape: their shape, None if it is not known.
         shared_name: the name by which sessions share it.
-        name: what to call the operation.
+        name: the name of the operation.
         reduction_type: ``"MEAN"`` or ``"SUM"``.
     """
 
@@ -110,9 +110,9 @@ class SparseConditionalAccumulator(ConditionalAccumulatorBase):
         Args:
             grad_indices: the rows' numbers, a vector.
             grad_values: the rows.
-            grad_shape: the shape of the whole; None or empty where it is not known.
+            grad_shape: the shape of the whole; None or empty if it is not known.
             local_step: the step that the gradient was computed for.
-            name: what to call the operation.
+            name: the name of the operation.
         """
         from flowmill.math import cast
         step, indices = _step(local_step), cast(grad_indices, int64)
@@ -124,6 +124,6 @@ class SparseConditionalAccumulator(ConditionalAccumulatorBase):
         return call("SparseAccumulatorTakeGradient", name, self._accumulator_ref, num_required, dtype=self._dtype)
 
     def take_indexed_slices_grad(self, num_required, name: str | None = None) -> IndexedSlices:
-        """The same as an `IndexedSlices`."""
+        """Like :meth:`take_grad`, but returns an `IndexedSlices`."""
         taken = self.take_grad(num_required, name)
         return IndexedSlices(values=taken.values, indices=taken.indices, dense_shape=taken.shape)

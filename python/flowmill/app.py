@@ -14,8 +14,8 @@ def run(main: Callable | None = None, argv=None) -> None:
     """Parses the flags, calls `main` with the program and the words that are no flags, and exits with what it returns.
 
     Args:
-        main: the function, ``__main__.main`` where it is None.
-        argv: the command line, ``sys.argv`` where it is None. Flags that are not defined stay in it.
+        main: the function, ``__main__.main`` if it is None.
+        argv: the command line, ``sys.argv`` if it is None. Flags that are not defined stay in it.
     """
     main = main or sys.modules["__main__"].main
     command_line = sys.argv if argv is None else list(argv)

@@ -12,13 +12,13 @@ if TYPE_CHECKING:
 
 
 def decode_wav(contents, desired_channels: int = -1, desired_samples: int = -1, name: str | None = None) -> _DecodeWav:
-    """The samples of a file of 16-bit sound.
+    """Returns the samples of a file of 16-bit sound.
 
     Args:
         contents: the file, a string.
-        desired_channels: how many channels to give: the last one again where there are not as many, the file's where it is -1.
-        desired_samples: how many times to give, silence behind the end; the file's where it is -1.
-        name: what to call the operation.
+        desired_channels: how many channels to give: the last one again if there are not as many, the file's if it is -1.
+        desired_samples: how many times to give, silence behind the end; the file's if it is -1.
+        name: the name of the operation.
 
     Returns:
         A named tuple: `audio`, ``[times, channels]`` from -1 to 1, and `sample_rate`, how many times make a second.
@@ -27,12 +27,12 @@ def decode_wav(contents, desired_channels: int = -1, desired_samples: int = -1, 
 
 
 def encode_wav(audio, sample_rate, name: str | None = None) -> Tensor:
-    """A file of 16-bit sound.
+    """Returns a file of 16-bit sound.
 
     Args:
         audio: ``[times, channels]``, from -1 to 1.
         sample_rate: how many times make a second.
-        name: what to call the operation.
+        name: the name of the operation.
     """
     return call("EncodeWav", name, audio, sample_rate)
 

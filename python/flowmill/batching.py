@@ -13,7 +13,7 @@ from flowmill.tensor_spec import TensorSpec
 
 def nondifferentiable_batch_function(num_batch_threads: int, max_batch_size: int, batch_timeout_micros: int, allowed_batch_sizes: list[int] | None = None,
                                      max_enqueued_batches: int = 10, autograph: bool = True, enable_large_batch_splitting: bool = True) -> Callable:
-    """A decorator: concurrent steps that call the function run it once, with their arguments one after the other along the first dimension.
+    """Returns a decorator: concurrent steps that call the function run it once, with their arguments one after the other along the first dimension.
 
     Each step gets its own rows of the results. The function takes tensors and returns tensors with as many rows as its arguments have. It has no gradient.
 
@@ -22,7 +22,7 @@ def nondifferentiable_batch_function(num_batch_threads: int, max_batch_size: int
         max_batch_size: the most rows in a batch and, if large batches are not split, in a call.
         batch_timeout_micros: how many microseconds a call waits for others until a batch that is not full runs.
         allowed_batch_sizes: sizes to which batches are padded with copies of their first row, in ascending order. The last one is `max_batch_size`,
-            or less where large batches are split.
+            or less if large batches are split.
         max_enqueued_batches: how many batches may wait; a call that finds no room fails with `UnavailableError`.
         autograph: not used: Python's own control flow is not rewritten.
         enable_large_batch_splitting: whether a call with more rows than fit in a batch is divided among several.

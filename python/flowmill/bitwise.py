@@ -7,22 +7,22 @@ from flowmill.tensor import Tensor
 
 
 def bitwise_and(x, y, name: str | None = None) -> Tensor:
-    """The bits that both have."""
+    """Returns the bits that both have."""
     return call("BitwiseAnd", name, x, y)
 
 
 def bitwise_or(x, y, name: str | None = None) -> Tensor:
-    """The bits that one has."""
+    """Returns the bits that one has."""
     return call("BitwiseOr", name, x, y)
 
 
 def bitwise_xor(x, y, name: str | None = None) -> Tensor:
-    """The bits that one has and the other has not."""
+    """Returns the bits that one has and the other has not."""
     return call("BitwiseXor", name, x, y)
 
 
 def invert(x, name: str | None = None) -> Tensor:
-    """The bits that a number does not have."""
+    """Returns the bits that a number does not have."""
     return call("Invert", name, x)
 
 

@@ -13,18 +13,18 @@ from flowmill.tensor import Tensor
 
 
 def case(pred_fn_pairs, default=None, exclusive: bool = False, strict: bool = False, name: str | None = None):
-    """What the function gives that belongs to the first predicate that is true when the graph runs.
+    """Returns the result of the function that belongs to the first predicate that is true when the graph runs.
 
     Args:
         pred_fn_pairs: a list of pairs of a boolean scalar and a function without arguments; or a dictionary, which is gone through by the predicates'
             names unless it is an OrderedDict. All functions give the same structure of tensors.
-        default: the function where none is true. Without, the step fails then.
-        exclusive: lets the step fail where several are true.
+        default: the function if none is true. Without, the step fails then.
+        exclusive: lets the step fail if several are true.
         strict: returns lists of one element as lists, instead of the element.
-        name: of the scope.
+        name: the name of the scope.
 
     Raises:
-        TypeError: where there are no pairs of a tensor of booleans and a function.
+        TypeError: if there are no pairs of a tensor of booleans and a function.
     """
     predicates, functions = _pairs(pred_fn_pairs)
     graph = graph_of(predicates)
@@ -41,17 +41,17 @@ def case(pred_fn_pairs, default=None, exclusive: bool = False, strict: bool = Fa
 
 
 def switch_case(branch_index, branch_fns, default=None, name: str | None = None):
-    """What the function gives whose number is `branch_index` when the graph runs. The branches are functions in any case.
+    """Returns the result of the function whose number is `branch_index` when the graph runs. The branches are functions in any case.
 
     Args:
         branch_index: an integer scalar.
         branch_fns: functions without arguments: a list, or a dictionary or pairs with the numbers 0, 1, …
-        default: the function for numbers that none has, the last one where it is None.
-        name: of the scope.
+        default: the function for numbers that none has, the last one if it is None.
+        name: the name of the scope.
 
     Raises:
-        TypeError: where there are no such functions, or they give structures or types that differ.
-        ValueError: where the numbers have gaps.
+        TypeError: if there are no such functions, or they give structures or types that differ.
+        ValueError: if the numbers have gaps.
     """
     from flowmill.cond_v2 import indexed_case
 
@@ -62,7 +62,7 @@ def switch_case(branch_index, branch_fns, default=None, name: str | None = None)
 
 
 def _numbered(branch_index, branch_fns, default) -> list:
-    """The functions in the order of their numbers."""
+    """Returns the functions in the order of their numbers."""
     if not isinstance(branch_index, Tensor):
         raise TypeError(f"'branch_index' must be a Tensor, got {type(branch_index)}")
     if not branch_index.dtype.is_integer:
@@ -109,7 +109,7 @@ def _pairs(pred_fn_pairs) -> tuple[tuple, tuple]:
 
 
 def _at_most(predicates, n: int, message: str):
-    """An operation that fails where more than `n` of the predicates are true."""
+    """Returns an operation that fails if more than `n` of the predicates are true."""
     together = convert_to_tensor(list(predicates), name="preds_c")
     as_numbers = call("Cast", None, together, DstT="int32")
     count = call("Sum", "num_true_conds", as_numbers, constant([0], "int32"), keep_dims=False)
@@ -119,7 +119,7 @@ def _at_most(predicates, n: int, message: str):
 
 
 def _last_as_default(predicates, functions):
-    """The last function as what is left, with a check that its predicate is true."""
+    """Returns the last function as what is left, with a check that its predicate is true."""
     last = len(predicates) - 1
 
     def default():

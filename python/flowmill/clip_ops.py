@@ -14,7 +14,7 @@ from flowmill.tensor import Tensor
 
 
 def _values(t):
-    """What a norm is of: a tensor, or the values of IndexedSlices."""
+    """Returns the tensor of a norm: the tensor itself, or the values of IndexedSlices."""
     return convert_to_tensor(t.values if isinstance(t, IndexedSlices) else t, name="t")
 
 
@@ -23,16 +23,16 @@ def _like(t, values):
 
 
 def clip_by_value(t, clip_value_min, clip_value_max, name: str | None = None) -> Tensor:
-    """A tensor, or IndexedSlices, with what is out of bounds set to the bound.
+    """Returns a tensor, or IndexedSlices, with what is out of bounds set to the bound.
 
     Args:
         t: the tensor.
         clip_value_min: the lower bound, a scalar or something that is broadcast to the shape.
         clip_value_max: the upper bound.
-        name: what to call the operation.
+        name: the name of the operation.
 
     Raises:
-        ValueError: where a bound has more dimensions or sizes than the tensor.
+        ValueError: if a bound has more dimensions or sizes than the tensor.
     """
     with op_scope(name, "clip_by_value", t, clip_value_min, clip_value_max) as scope:
         values = _values(t)
@@ -45,18 +45,18 @@ def clip_by_value(t, clip_value_min, clip_value_max, name: str | None = None) ->
 
 
 def clip_by_norm(t, clip_norm, axes=None, name: str | None = None) -> Tensor | IndexedSlices:
-    """A tensor, or IndexedSlices, made smaller where its Euclidean norm is larger than a bound.
+    """Returns a tensor, or IndexedSlices, made smaller if its Euclidean norm is larger than a bound.
 
     Args:
         t: the tensor.
         clip_norm: the bound, positive.
-        axes: the dimensions that a norm is of; all where it is None.
-        name: what to call the operation.
+        axes: the dimensions that a norm is of; all if it is None.
+        name: the name of the operation.
     """
     with op_scope(name, "clip_by_norm", t, clip_norm) as scope:
         values = _values(t)
         squares = reduce_sum(values * values, axes, keepdims=True)
-        # The gradient of a root at 0 is infinite: the root of 1 stands in for that of 0.
+        # The gradient of a root at 0 is infinite: the root of 1 replaces that of 0.
         positive = squares > 0
         norm = where(positive, sqrt(where(positive, squares, ones_like(squares))), squares)
         clipped = identity(values * clip_norm / maximum(norm, clip_norm), scope)
@@ -64,7 +64,7 @@ def clip_by_norm(t, clip_norm, axes=None, name: str | None = None) -> Tensor | I
 
 
 def clip_by_average_norm(t, clip_norm, name: str | None = None) -> Tensor:
-    """A tensor made smaller where its Euclidean norm, divided by the number of its elements, is larger than a bound."""
+    """Returns a tensor made smaller if its Euclidean norm, divided by the number of its elements, is larger than a bound."""
     with op_scope(name, "clip_by_average_norm", t, clip_norm) as scope:
         t = convert_to_tensor(t, name="t")
         count = cast(size(t), float32)
@@ -73,14 +73,14 @@ def clip_by_average_norm(t, clip_norm, name: str | None = None) -> Tensor:
 
 
 def global_norm(t_list, name: str | None = None) -> Tensor:
-    """The Euclidean norm of the elements of several tensors together.
+    """Returns the Euclidean norm of the elements of several tensors together.
 
     Args:
         t_list: tensors, IndexedSlices, and None, which does not count.
-        name: of the scope.
+        name: the name of the scope.
 
     Raises:
-        TypeError: where it is no list.
+        TypeError: if it is no list.
     """
     t_list = _sequence(t_list)
     with op_scope(name, "global_norm", t_list):
@@ -104,19 +104,19 @@ def _sequence(t_list) -> list:
 
 
 def clip_by_global_norm(t_list, clip_norm, use_norm=None, name: str | None = None) -> tuple[list[Any], Tensor]:
-    """Tensors made smaller by one factor where their norm together is larger than a bound.
+    """Tensors made smaller by one factor if their norm together is larger than a bound.
 
     Args:
         t_list: tensors, IndexedSlices, and None, which stays.
         clip_norm: the bound, a scalar.
-        use_norm: the norm, where it is known already.
-        name: of the scope.
+        use_norm: the norm, if it is known already.
+        name: the name of the scope.
 
     Returns:
         A list of the tensors, and the norm before.
 
     Raises:
-        TypeError: where `t_list` is no list.
+        TypeError: if `t_list` is no list.
     """
     t_list = _sequence(t_list)
     if use_norm is None:

@@ -11,10 +11,10 @@ from flowmill.tensor import Tensor
 
 
 def cond_v2(graph: Graph, pred, true_fn, false_fn, name: str | None = None):
-    """As :func:`flowmill.cond`, by functions.
+    """Like :func:`flowmill.cond`, with functions.
 
     Raises:
-        TypeError: for a Python boolean, and where the branches give structures or types that differ.
+        TypeError: for a Python boolean, and if the branches give structures or types that differ.
     """
     if isinstance(pred, bool):
         raise TypeError("pred must not be a Python bool", pred)
@@ -26,10 +26,10 @@ def cond_v2(graph: Graph, pred, true_fn, false_fn, name: str | None = None):
 
 
 def indexed_case(graph: Graph, branch_index: Tensor, functions, name: str = "indexed_case"):
-    """What the function gives whose place among `functions` is `branch_index`, the last one for an index that none has.
+    """Returns the result of the function at `branch_index` in `functions`, or of the last one if no function has that index.
 
     Raises:
-        TypeError: where the functions give structures or types that differ.
+        TypeError: if the functions give structures or types that differ.
     """
     with graph.as_default(), graph.name_scope(name) as scope:
         names = [unique_function_name(scope, f"branch{i}") for i in range(len(functions))]
@@ -39,12 +39,12 @@ def indexed_case(graph: Graph, branch_index: Tensor, functions, name: str = "ind
 
 
 def scalar(tensor: Tensor) -> Tensor:
-    """A tensor of one element as a scalar."""
+    """Returns a tensor of one element as a scalar."""
     return call("Squeeze", None, tensor) if tensor.shape.rank is None or tensor.shape.rank > 0 else tensor
 
 
 def _chosen(op: str, index: Tensor, branches: list[FuncGraph], scope: str, attrs):
-    """The operation that calls one of the functions, and what it gives."""
+    """Returns the operation that calls one of the functions, and what it gives."""
     graph = get_default_graph()
     _check_same_outputs(op, branches)
     inputs = share_inputs(branches)
@@ -65,7 +65,7 @@ def _chosen(op: str, index: Tensor, branches: list[FuncGraph], scope: str, attrs
 
 
 def mark_lowered(op) -> None:
-    """Lets whoever runs the graph put the bodies in the place of the calls."""
+    """Allows the bodies to be inlined in place of the calls."""
     message = _protos.get("AttrValue")
     op._set_attr("_lower_using_switch_merge", message(b=True))
     empty = message()
@@ -74,7 +74,7 @@ def mark_lowered(op) -> None:
 
 
 def share_inputs(branches: list[FuncGraph]) -> list[Tensor]:
-    """Gives all branches the same parameters: what any of them captures. Gives the tensors outside."""
+    """Adds the tensors that any branch captures to the parameters of all branches. Returns the tensors outside."""
     outside: dict[int, Tensor] = {}
     for branch in branches:
         outside.update((id(t), t) for t in branch.external_captures)
@@ -85,7 +85,7 @@ def share_inputs(branches: list[FuncGraph]) -> list[Tensor]:
 
 
 def _common(tensors):
-    """What is known of the shapes of all."""
+    """Returns the static shape that all tensors have in common."""
     from flowmill.tensor_shape import TensorShape
 
     first, *others = [t.shape for t in tensors]

@@ -14,12 +14,12 @@ from flowmill.tensor import Operation, Tensor
 
 
 def no_op(name: str | None = None) -> Operation:
-    """An operation that does nothing; it is there to be waited for."""
+    """Returns an operation that does nothing; it is there to be waited for."""
     return apply_op("NoOp", name)
 
 
 def group(*inputs, name: str | None = None) -> Operation:
-    """An operation that is done when all of `inputs` are: operations, tensors, or nested lists of them.
+    """Returns an operation that is done when all of `inputs` are: operations, tensors, or nested lists of them.
 
     Raises:
         TypeError: for anything else.
@@ -54,12 +54,12 @@ def tuple(tensors, name: str | None = None, control_inputs=None) -> list[Tensor 
 
     Args:
         tensors: tensors, and operations, for each of which comes one that waits for all; None stays None.
-        name: of the scope that the operations are made in.
+        name: the name of the scope that the operations are made in.
         control_inputs: more to wait for.
 
     Raises:
-        ValueError: where there is no tensor among them.
-        TypeError: where `control_inputs` holds something that is no tensor or operation.
+        ValueError: if there is no tensor among them.
+        TypeError: if `control_inputs` holds something that is no tensor or operation.
     """
     from flowmill.tensor_util import is_tensor
 
@@ -102,23 +102,23 @@ def _identity(tensor: Tensor, name: str | None) -> Tensor:
 
 
 def cond(pred, true_fn=None, false_fn=None, strict: bool = False, name: str | None = None, fn1=None, fn2=None):
-    """What one of two functions gives, by the value of `pred` when the graph runs.
+    """Returns the result of one of two functions, chosen by the value of `pred` when the graph runs.
 
     Both functions are called once, while the graph is built; only the operations of one run. They must give structures of tensors of the same types;
-    an operation in such a structure stands for that it is done, and comes back as a tensor.
+    an operation in such a structure means that it has run, and is returned as a tensor.
 
     Args:
         pred: a boolean scalar.
-        true_fn: called without arguments for what to compute where `pred` is true.
+        true_fn: called without arguments for what to compute if `pred` is true.
         false_fn: the same for where it is false.
         strict: returns lists of one element as lists, instead of the element.
-        name: of the scope.
+        name: the name of the scope.
         fn1: `true_fn` by its old name.
         fn2: `false_fn` by its old name.
 
     Raises:
-        TypeError: where `pred` is a Python boolean, or a function cannot be called or is not given.
-        ValueError: where the functions give nothing, or structures or types that differ.
+        TypeError: if `pred` is a Python boolean, or a function cannot be called or is not given.
+        ValueError: if the functions give nothing, or structures or types that differ.
     """
     true_fn, false_fn = _one_of("true_fn", true_fn, "fn1", fn1), _one_of("false_fn", false_fn, "fn2", fn2)
     graph = graph_of([pred])
@@ -130,7 +130,7 @@ def cond(pred, true_fn=None, false_fn=None, strict: bool = False, name: str | No
 
 
 def cond_by_switches(graph, pred, true_fn, false_fn, strict: bool = False, name: str | None = None):
-    """As :func:`cond`, as part of the graph in any case: what a branch reads is read in it, where a function would get its value."""
+    """Like :func:`cond`, as part of the graph in any case: a branch reads variables itself, while a function would get their values."""
     with graph.as_default(), graph.name_scope(name or "cond"):
         if isinstance(pred, bool):
             raise TypeError("'pred' must not be a Python bool.")
@@ -147,7 +147,7 @@ def cond_by_switches(graph, pred, true_fn, false_fn, strict: bool = False, name:
 
 
 def _one_of(name: str, function, old_name: str, old):
-    """A function that has two names."""
+    """Returns a function that has two names."""
     if old is not None:
         if function is not None:
             raise TypeError(f"cond(): '{name}' and '{old_name}' may not be set simultaneously.")
@@ -164,7 +164,7 @@ def _alone(result):
 
 
 def _branch(graph, building, taken: bool, function):
-    """Builds a branch; gives its result and the tensors of that."""
+    """Builds a branch; returns its result and the tensors of that."""
     inside = building.open(taken)
     collect(graph, CondContext, inside.context)
     with graph._within(inside):
@@ -192,13 +192,13 @@ def _check_branches(true_result, false_result, true_flat, false_flat) -> None:
 
 
 def Assert(condition, data, summarize: int | None = None, name: str | None = None) -> Operation:  # noqa: N802 - TensorFlow's name
-    """An operation that fails where `condition` is false. Nothing runs it by itself: let what relies on it wait for it.
+    """Returns an operation that fails if `condition` is false. Nothing runs it by itself: let what relies on it wait for it.
 
     Args:
         condition: a boolean scalar.
         data: tensors, or what can be made ones, that the error shows.
-        summarize: how many elements of each are shown, 3 where it is None.
-        name: of the scope.
+        summarize: how many elements of each are shown, 3 if it is None.
+        name: the name of the scope.
     """
     graph = graph_of([condition, *data])
     with graph.as_default(), graph.name_scope(name or "Assert"):

@@ -18,7 +18,7 @@ class ControlFlowContext:
         self._graph, self._number = graph, number
 
     def _message(self):
-        """All that is known of it, as a message."""
+        """Returns all that is known of it, as a message."""
         definition = _protos.get("ControlFlowContextDef").FromString(self._graph._core.context_def(self._graph._thread.here.scope, self._number))
         return getattr(definition, self._field)
 
@@ -48,10 +48,10 @@ class ControlFlowContext:
 
         Args:
             context_def: the message.
-            import_scope: stands before the operations' names in the graph.
+            import_scope: the prefix of the operations' names in the graph.
 
         Raises:
-            errors.InvalidArgumentError: where the graph does not have them.
+            errors.InvalidArgumentError: if the graph does not have them.
         """
         graph = get_default_graph()
         whole = _protos.get("ControlFlowContextDef")()
@@ -60,11 +60,11 @@ class ControlFlowContext:
         return cls(graph, graph._core.add_context_def(scope, whole.SerializeToString(), (import_scope or "").rstrip("/")))
 
     def IsWhileContext(self) -> bool:  # noqa: N802 - TensorFlow's name
-        """Whether it is a loop."""
+        """Returns true if it is a loop."""
         return isinstance(self, WhileContext)
 
     def IsCondContext(self) -> bool:  # noqa: N802 - TensorFlow's name
-        """Whether it is a branch of a conditional."""
+        """Returns true if it is a branch of a conditional."""
         return isinstance(self, CondContext)
 
     def __eq__(self, other):
@@ -81,17 +81,17 @@ class CondContext(ControlFlowContext):
 
     @property
     def pred(self) -> Tensor:
-        """What decides whether it is taken."""
+        """The predicate that decides whether the branch is taken."""
         return self._graph.get_tensor_by_name(self._message().pred_name)
 
     @property
     def pivot(self) -> Tensor:
-        """What is there when it is taken."""
+        """A tensor that is computed when the branch is taken."""
         return self._graph.get_tensor_by_name(self._message().pivot_name)
 
     @property
     def branch(self) -> int:
-        """1 for what is done where the predicate is true, 0 for the other."""
+        """1 for what is done if the predicate is true, 0 for the other."""
         return self._message().branch
 
 
@@ -108,27 +108,27 @@ class WhileContext(ControlFlowContext):
 
     @property
     def loop_enters(self) -> list[Tensor]:
-        """Where the variables enter."""
+        """The outputs of `Enter` for the variables."""
         return [self._graph.get_tensor_by_name(n) for n in self._message().loop_enter_names]
 
     @property
     def loop_exits(self) -> list[Tensor]:
-        """Where the variables leave."""
+        """The outputs of `Exit` for the variables."""
         return [self._graph.get_tensor_by_name(n) for n in self._message().loop_exit_names]
 
     @property
     def parallel_iterations(self) -> int:
-        """How many iterations may run at once."""
+        """The number of iterations that may run at once."""
         return self._message().parallel_iterations
 
     @property
     def back_prop(self) -> bool:
-        """Whether gradients go through."""
+        """True if gradients go through the loop."""
         return self._message().back_prop
 
     @property
     def swap_memory(self) -> bool:
-        """What was asked of it; nothing is swapped."""
+        """The requested mode; nothing is swapped."""
         return self._message().swap_memory
 
 
@@ -140,7 +140,7 @@ def _wrapped(graph: Graph, number: int | None) -> ControlFlowContext | None:
 
 
 def context_of(op: Operation) -> ControlFlowContext | None:
-    """The innermost context that an operation is in."""
+    """Returns the innermost context that an operation is in."""
     return _wrapped(op.graph, op.graph._core.context_of(op.graph._thread.here.scope, op._id))
 
 

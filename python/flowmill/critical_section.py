@@ -18,7 +18,7 @@ _EXECUTIONS = "critical_section_executions"
 
 
 class _Execution(NamedTuple):
-    """What one call of `execute` has built."""
+    """The operations that one call of `execute` has built."""
 
     op: Operation
     handle: Tensor
@@ -67,13 +67,13 @@ class CriticalSection:
     """A lock, and what runs while it is held.
 
     Args:
-        name: of the scope.
-        shared_name: sections of one name and container have one lock; the scope's name where it is None.
+        name: the name of the scope.
+        shared_name: sections of one name and container have one lock; the scope's name if it is None.
         critical_section_def: not supported.
         import_scope: not used.
 
     Raises:
-        ValueError: where `critical_section_def` is given.
+        ValueError: if `critical_section_def` is given.
     """
 
     def __init__(self, name: str | None = None, shared_name: str | None = None, critical_section_def=None, import_scope=None):
@@ -96,15 +96,16 @@ class CriticalSection:
         return self._handle.op.name
 
     def execute(self, fn, exclusive_resource_access: bool = True, name: str | None = None) -> Any:
-        """What `fn` gives, computed while the lock is held. The lock is taken when everything that `fn` takes from outside is there.
+        """Returns the result of `fn`, computed while the lock is held. The lock is taken after all outside tensors that `fn` uses have been
+        computed.
 
         Args:
-            fn: builds what runs in the section; gives a structure of tensors and operations, which are all computed if one of them is asked for.
+            fn: builds what runs in the section; returns a structure of tensors and operations, which are all computed if one of them is asked for.
             exclusive_resource_access: whether the variables and the like that `fn` uses may be used by no other section.
-            name: of the scope.
+            name: the name of the scope.
 
         Raises:
-            ValueError: where `fn` enters the section again, or uses what another section has for itself.
+            ValueError: if `fn` enters the section again, or uses what another section has for itself.
         """
         with tf.name_scope(name, "critical_section_execute", []):
             graph = get_default_graph()
@@ -132,14 +133,14 @@ class CriticalSection:
 
     @staticmethod
     def _wait_for_arguments(created: list[Operation], lock: Operation) -> None:
-        """Lets the lock be taken only when what the created operations take from outside is there."""
+        """Delays the lock until all outside tensors that the created operations use have been computed."""
         own = {op._id for op in created} | {op._id for op in lock.control_inputs} | {t.op._id for t in lock.inputs} | {lock._id}
         outside = {op._id: op for c in created for op in [*(t.op for t in c.inputs), *c.control_inputs] if op._id not in own}
         if outside:
             lock._add_control_input(tf.group(*outside.values()))
 
     def _is_own(self, tensor: Tensor) -> bool:
-        """Whether a resource is the lock."""
+        """Returns true if a resource is the lock."""
         op, own = tensor.op, self._handle.op
         if op.type != "MutexV2" or not op.get_attr("shared_name"):
             return False

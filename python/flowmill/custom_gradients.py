@@ -16,11 +16,11 @@ _numbers = itertools.count()
 
 
 def custom_gradient(f=None) -> Any:
-    """A decorator for a function that gives its result and the function for its gradients.
+    """Returns a decorator for a function that gives its result and the function for its gradients.
 
     Args:
-        f: called with tensors; gives a structure of tensors, and a function ``grad_fn(*dy)`` from the gradients of these to those of the
-            arguments. A `grad_fn` with an argument ``variables`` gets the trainable variables that `f` reads, and gives a pair: the arguments'
+        f: called with tensors; returns a structure of tensors, and a function ``grad_fn(*dy)`` from the gradients of these to those of the
+            arguments. A `grad_fn` with an argument ``variables`` gets the trainable variables that `f` reads, and returns a pair: the arguments'
             gradients, and a list of the variables'.
     """
     if f is None:
@@ -69,7 +69,7 @@ def _read(variable):
 
 
 def _variables_of(grad_fn, graph, first: int, before) -> list:
-    """The trainable variables that the function read, where its gradient function wants to know them."""
+    """Returns the trainable variables that the function read, where its gradient function wants to know them."""
     import inspect
 
     from flowmill.variables import trainable_variables
@@ -88,7 +88,7 @@ def _variables_of(grad_fn, graph, first: int, before) -> list:
 
 
 def grad_pass_through(f) -> Any:
-    """A function like `f` whose gradients by its arguments are those of its results, whatever `f` does in between."""
+    """Returns a function like `f` whose gradients by its arguments are those of its results, whatever `f` does in between."""
     @custom_gradient
     def passed(*args, **kwargs):
         def grad(*dys, variables=()):
@@ -99,7 +99,7 @@ def grad_pass_through(f) -> Any:
 
 
 def recompute_grad(f) -> Any:
-    """A function like `f` whose gradients compute it once more, instead of keeping what it computed in between.
+    """Returns a function like `f` whose gradients compute it once more, instead of keeping what it computed in between.
 
     Variables that `f` makes by `get_variable` are used again when it is computed again.
     """

@@ -14,12 +14,12 @@ class name_scope:  # noqa: N801 - TensorFlow's name
 
     Args:
         name: the name; with a slash at its end the scope itself, None for `default_name`, ``""`` for the outermost.
-        default_name: the name where there is none.
+        default_name: the name if there is none.
         values: tensors; their graph becomes the default one.
 
     Raises:
-        TypeError: where `name` is no string.
-        ValueError: where there are neither names nor `values`.
+        TypeError: if `name` is no string.
+        ValueError: if there are neither names nor `values`.
     """
 
     def __init__(self, name: str | None, default_name: str | None = None, values=None):
@@ -59,20 +59,20 @@ def op_scope(values, name: str | None, default_name: str | None = None) -> Itera
 
 
 def control_dependencies(control_inputs) -> contextlib.AbstractContextManager:
-    """Lets operations run after `control_inputs`, as :meth:`Graph.control_dependencies` of the default graph."""
+    """Makes operations run after `control_inputs`, like :meth:`Graph.control_dependencies` of the default graph."""
     return get_default_graph().control_dependencies(control_inputs)
 
 
 def colocate_with(op, ignore_existing: bool = False) -> contextlib.AbstractContextManager:
-    """Lets operations have the device of `op`, as :meth:`Graph.colocate_with` of the default graph."""
+    """Colocates operations with `op`, like :meth:`Graph.colocate_with` of the default graph."""
     return get_default_graph().colocate_with(op, ignore_existing)
 
 
 def device(device_name_or_function) -> contextlib.AbstractContextManager:
-    """Lets operations ask for a device, as :meth:`Graph.device` of the default graph."""
+    """Places operations on a device, like :meth:`Graph.device` of the default graph."""
     return get_default_graph().device(device_name_or_function)
 
 
 def container(container_name: str) -> contextlib.AbstractContextManager:
-    """Lets stateful operations keep their state in a container, as :meth:`Graph.container` of the default graph."""
+    """Keeps the state of stateful operations in a container, like :meth:`Graph.container` of the default graph."""
     return get_default_graph().container(container_name)

@@ -21,9 +21,9 @@ class Defun:
     The body is built when the function is first used. Tensors of graphs around it that it takes become inputs of each call.
 
     Args:
-        input_types: the types of the arguments; those of the first call where there are none.
-        func_name: what to call it in graphs; the Python function's name and a hash of the body where it is None.
-        grad_func: the `Defun` that computes its gradient: takes its inputs and the gradients of its outputs, gives those of its inputs.
+        input_types: the types of the arguments; those of the first call if there are none.
+        func_name: what to call it in graphs; the Python function's name and a hash of the body if it is None.
+        grad_func: the `Defun` that computes its gradient: takes its inputs and the gradients of its outputs, returns those of its inputs.
         python_grad_func: builds its gradient, as :class:`flowmill.RegisterGradient` takes it.
         out_names: what to call what it returns.
         shape_func: called with a calling operation for the static shapes of its outputs.
@@ -96,7 +96,7 @@ class DefinedFunction:
 
     @property
     def name(self) -> str:
-        """What graphs call it."""
+        """The function's name in graphs."""
         return self._built().name
 
     @property
@@ -122,7 +122,7 @@ class DefinedFunction:
 
     @property
     def python_grad_func(self) -> Callable | None:
-        """What builds its gradient."""
+        """The function that builds its gradient."""
         return self._python_grad_func
 
     def set_grad_func(self, grad_func: DefinedFunction) -> None:
@@ -132,7 +132,7 @@ class DefinedFunction:
         self._grad_func = grad_func
 
     def add_to_graph(self, graph: Graph) -> None:
-        """Adds it to a graph's library; nothing happens where that has it."""
+        """Adds it to a graph's library; nothing happens if that has it."""
         function = self._built()
         function.add_to_graph(graph)
         if self._python_grad_func is not None:
@@ -168,7 +168,7 @@ class OverloadedFunction:
         self._by_types: dict[tuple, DefinedFunction] = {}
 
     def instantiate(self, input_types) -> DefinedFunction:
-        """The graph function for arguments of these types."""
+        """Returns the graph function for arguments of these types."""
         types = tuple(as_dtype(t).base_dtype for t in input_types)
         found = self._by_types.get(types)
         if found is None:
@@ -184,7 +184,7 @@ class OverloadedFunction:
 
 
 def _attr(value):
-    """An attribute of a Python value."""
+    """Returns an attribute of a Python value."""
     message = _protos.get("AttrValue")
     if isinstance(value, bool):
         return message(b=value)

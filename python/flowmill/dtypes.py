@@ -74,42 +74,42 @@ class DType:
 
     @property
     def is_numpy_compatible(self) -> bool:
-        """Whether NumPy arrays can hold such elements: not handles and variants."""
+        """True if NumPy arrays can hold such elements: not handles and variants."""
         return self.base_dtype._name not in ("resource", "variant")
 
     @property
     def is_bool(self) -> bool:
-        """Whether this is the type of truth values."""
+        """True for the type of booleans."""
         return self.base_dtype._name == "bool"
 
     @property
     def is_floating(self) -> bool:
-        """Whether this is a type of floating-point numbers that are real and not quantised."""
+        """True for types of floating-point numbers that are real and not quantised."""
         return self._base._name in _FLOATING
 
     @property
     def is_complex(self) -> bool:
-        """Whether this is a type of complex numbers."""
+        """True for types of complex numbers."""
         return self.base_dtype._name in ("complex64", "complex128")
 
     @property
     def is_integer(self) -> bool:
-        """Whether this is a type of integers that are not quantised."""
+        """True for types of integers that are not quantised."""
         return self.base_dtype._name in _INTEGER
 
     @property
     def is_quantized(self) -> bool:
-        """Whether this is a type of integers that stand for real numbers."""
+        """True for types of integers that represent real numbers."""
         return self.base_dtype._name in _QUANTIZED
 
     @property
     def is_unsigned(self) -> bool:
-        """Whether this is a type of integers without a sign."""
+        """True for types of integers without a sign."""
         return self.base_dtype._name in _INTEGER and self._name.startswith("u")
 
     @property
     def size(self) -> int:
-        """Bytes of an element; 0 where they vary."""
+        """Bytes of an element; 0 if they vary."""
         has_size = self.is_numpy_compatible and self.base_dtype._name != "string"
         return self._numpy().itemsize if has_size else 0
 
@@ -147,7 +147,7 @@ class DType:
         raise TypeError(f"Cannot find {which}imum value of {self}.")
 
     def is_compatible_with(self, other) -> bool:
-        """Whether a tensor of type `other` can stand for one of this type: a reference for what it refers to, too."""
+        """Returns true if a tensor of type `other` can be used as one of this type; a reference can also be used as the type it refers to."""
         other = as_dtype(other)
         return self._number in (other._number, other.base_dtype._number)
 
@@ -197,7 +197,7 @@ bool = _BY_NAME["bool"]  # noqa: A001 - TensorFlow's name
 string, resource, variant = _BY_NAME["string"], _BY_NAME["resource"], _BY_NAME["variant"]
 
 
-# The types of numbers that stand for real ones by a range, with references.
+# The types of numbers that represent real ones by a range, with references.
 QUANTIZED_DTYPES = frozenset(t for q in (qint8, quint8, qint16, quint16, qint32) for t in (q, q._as_ref))
 
 
@@ -216,10 +216,10 @@ def _of_numpy(numpy_type: np.dtype) -> DType | None:
 
 
 def as_dtype(type_value) -> DType:
-    """The DType that a DType, its number, its name, a NumPy type or a Python type stands for.
+    """Returns the DType for a DType, its number, its name, a NumPy type or a Python type.
 
     Raises:
-        TypeError: where it stands for none.
+        TypeError: if there is no such DType.
     """
     if isinstance(type_value, DType):
         return type_value

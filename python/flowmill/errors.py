@@ -1,7 +1,7 @@
 """Exceptions, one for each of TensorFlow's canonical codes.
 
 Every exception is an `OpError` and tells the code (`error_code`), the message, and where the failure happened: the node's name
-(`node_name`) and op (`op_type`) where they are known. `OutOfRangeError` is not an `IndexError`, `NotFoundError` no `KeyError`: as in TensorFlow.
+(`node_name`) and op (`op_type`) if they are known. `OutOfRangeError` is not an `IndexError`, `NotFoundError` no `KeyError`: as in TensorFlow.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class OpError(Exception):
 
     @property
     def node_def(self) -> Any:
-        """The node's definition, where it is known."""
+        """The node's definition, if it is known."""
         return self._node_def if self._node_def is not None or self.op is None else self.op.node_def
 
     def __str__(self):
@@ -93,17 +93,17 @@ _BY_CODE = {
 
 
 def exception_type_from_error_code(error_code) -> type[OpError]:
-    """The exception class of a code; KeyError for one that does not exist."""
+    """Returns the exception class of a code; KeyError for one that does not exist."""
     return _BY_CODE[error_code]
 
 
 def error_code_from_exception_type(cls) -> int:
-    """The code of an exception class; UNKNOWN for a class of somebody else's."""
+    """Returns the code of an exception class; UNKNOWN for a class of somebody else's."""
     return next((code for code, known in _BY_CODE.items() if known is cls), UNKNOWN)
 
 
 class Status:
-    """What became of an operation: a code and, where that is not `OK`, a message."""
+    """The outcome of an operation: a code and, unless that is `OK`, a message."""
 
     def __init__(self) -> None:
         self.code, self.message = OK, ""
@@ -114,7 +114,7 @@ class Status:
 
 
 class raise_exception_on_not_ok_status:  # noqa: N801 - TensorFlow's name
-    """Gives a :class:`Status` to a block, and raises the exception of its code at the end, where that is not `OK`."""
+    """Provides a :class:`Status` to a block, and raises the exception of its code at the end, unless that is `OK`."""
 
     def __enter__(self) -> Status:
         self._status = Status()
@@ -128,7 +128,7 @@ class raise_exception_on_not_ok_status:  # noqa: N801 - TensorFlow's name
 
 
 def _make(code, message, node_name, op_type):
-    """What the native part raises."""
+    """Makes the exception that the native part raises."""
     error = _BY_CODE.get(code, UnknownError)(None, None, message)
     error.node_name, error.op_type = node_name, op_type
     return error

@@ -129,8 +129,8 @@ def DEFINE_flag(flag: Flag, flag_values: FlagValues = FLAGS, module_name: str | 
     """Adds a flag.
 
     Raises:
-        DuplicateFlagError: where there is one of that name.
-        ValueError: where it is required and has a default.
+        DuplicateFlagError: if there is one of that name.
+        ValueError: if it is required and has a default.
     """
     if required and flag.default is not None:
         raise ValueError(f"Required flag --{flag.name} needs to have None as default value.")
@@ -196,7 +196,7 @@ def DEFINE_list(name: str, default, help, flag_values: FlagValues = FLAGS, requi
 
 def DEFINE_spaceseplist(name: str, default, help, comma_compat: bool = False, flag_values: FlagValues = FLAGS, required: bool = False,
                         **args) -> FlagHolder:
-    """Defines a flag with strings as its value, spaces between them, or commas where `comma_compat` says so."""
+    """Defines a flag with strings as its value, spaces between them, or commas if `comma_compat` says so."""
     split = _listed(None)
     parse = (lambda v: split(v.replace(",", " ") if isinstance(v, str) else v)) if comma_compat else split
     return _define(parse, name, default, help, flag_values, required, write=" ".join, kind="a whitespace separated list", **args)
@@ -226,10 +226,10 @@ def DEFINE_multi_enum(name: str, default, enum_values, help, flag_values: FlagVa
 
 
 def DEFINE_alias(name: str, original_name: str, flag_values: FlagValues = FLAGS, module_name: str | None = None) -> FlagHolder:
-    """Gives a flag another name.
+    """Defines another name for a flag.
 
     Raises:
-        UnrecognizedFlagError: where there is no flag `original_name`.
+        UnrecognizedFlagError: if there is no flag `original_name`.
     """
     if original_name not in flag_values:
         raise UnrecognizedFlagError(original_name)
@@ -244,13 +244,13 @@ def _name_of(flag) -> str:
 
 
 def register_validator(flag_name, checker: Callable, message: str = "Flag validation failed", flag_values: FlagValues = FLAGS) -> None:
-    """Lets `checker` say whether a flag may have a value: when the command line is parsed and when the flag is set."""
+    """Registers `checker`, which says whether a flag may have a value: when the command line is parsed and when the flag is set."""
     name = _name_of(flag_name)
     register_multi_flags_validator([name], lambda values: checker(values[name]), message, flag_values)
 
 
 def validator(flag_name, message: str = "Flag validation failed", flag_values: FlagValues = FLAGS) -> Callable:
-    """A decorator for a checker of :func:`register_validator`."""
+    """Returns a decorator for a checker of :func:`register_validator`."""
     def decorate(function):
         register_validator(flag_name, function, message, flag_values)
         return function
@@ -260,7 +260,7 @@ def validator(flag_name, message: str = "Flag validation failed", flag_values: F
 
 def register_multi_flags_validator(flag_names, multi_flags_checker: Callable, message: str = "Flags validation failed",
                                    flag_values: FlagValues = FLAGS) -> None:
-    """Lets a function of a dictionary of several flags' values say whether they go together."""
+    """Registers a function of a dictionary of several flags' values that says whether they go together."""
     names = [_name_of(n) for n in flag_names]
     for name in names:
         if name not in flag_values:
@@ -272,7 +272,7 @@ def register_multi_flags_validator(flag_names, multi_flags_checker: Callable, me
 
 
 def multi_flags_validator(flag_names, message: str = "Flag validation failed", flag_values: FlagValues = FLAGS) -> Callable:
-    """A decorator for a checker of :func:`register_multi_flags_validator`."""
+    """Returns a decorator for a checker of :func:`register_multi_flags_validator`."""
     def decorate(function):
         register_multi_flags_validator(flag_names, function, message, flag_values)
         return function
@@ -287,13 +287,13 @@ def mark_flag_as_required(flag_name, flag_values: FlagValues = FLAGS) -> None:
 
 
 def mark_flags_as_required(flag_names, flag_values: FlagValues = FLAGS) -> None:
-    """As :func:`mark_flag_as_required`, for several."""
+    """Like :func:`mark_flag_as_required`, for several flags."""
     for name in flag_names:
         mark_flag_as_required(name, flag_values)
 
 
 def mark_flags_as_mutual_exclusive(flag_names, required: bool = False, flag_values: FlagValues = FLAGS) -> None:
-    """Refuses command lines that give more than one of some flags, or none of them where one is required."""
+    """Refuses command lines that give more than one of some flags, or none of them if one is required."""
     names = [_name_of(n) for n in flag_names]
     count = "Exactly" if required else "At most"
 
@@ -305,7 +305,7 @@ def mark_flags_as_mutual_exclusive(flag_names, required: bool = False, flag_valu
 
 
 def mark_bool_flags_as_mutual_exclusive(flag_names, required: bool = False, flag_values: FlagValues = FLAGS) -> None:
-    """Refuses command lines that make more than one of some boolean flags true, or none of them where one is required."""
+    """Refuses command lines that make more than one of some boolean flags true, or none of them if one is required."""
     names = [_name_of(n) for n in flag_names]
     for name in names:
         if not flag_values[name].boolean:
@@ -319,12 +319,12 @@ def mark_bool_flags_as_mutual_exclusive(flag_names, required: bool = False, flag
 
 
 def set_default(flag_holder: FlagHolder, value) -> None:
-    """Gives a flag another default."""
+    """Changes a flag's default."""
     flag_holder._flag_values.set_default(flag_holder.name, value)
 
 
 def override_value(flag_holder: FlagHolder, value) -> None:
-    """Gives a flag a value, whatever the command line says."""
+    """Sets a flag's value, whatever the command line says."""
     setattr(flag_holder._flag_values, flag_holder.name, flag_holder._flag._parsed(value))
 
 

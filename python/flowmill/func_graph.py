@@ -22,8 +22,8 @@ class FuncGraph(Graph):
     """The body of a function being built. What it takes from the graphs around it becomes a parameter.
 
     Args:
-        name: of the function.
-        outer: the graph that calls it, the default one where it is None.
+        name: the name of the function.
+        outer: the graph that calls it, the default one if it is None.
         functional: whether control flow in it becomes functions, too.
 
     Attributes:
@@ -51,7 +51,7 @@ class FuncGraph(Graph):
 
     @property
     def captures(self) -> list[tuple[Tensor, Tensor]]:
-        """Pairs of a tensor outside and the parameter that stands for it."""
+        """Pairs of a tensor outside and the parameter that replaces it."""
         return list(self._captures.values())
 
     @property
@@ -73,7 +73,7 @@ class FuncGraph(Graph):
             return call("Placeholder", name, dtype=dtype, shape=shape)
 
     def capture(self, tensor: Tensor, name: str | None = None) -> Tensor:
-        """What stands for a tensor in here: the tensor itself where it is of this graph, else a parameter.
+        """Returns the tensor of this graph that has the value of `tensor`: the tensor itself if it is of this graph, else a parameter.
 
         Raises:
             ValueError: for a tensor of a graph that is not around this one.
@@ -97,8 +97,8 @@ class FuncGraph(Graph):
 
     @contextlib.contextmanager
     def variables_outside(self, use_resource: bool = False):
-        """Lets `get_variable` make variables in the outermost graph, with the variable scope of the graph around this one; resource variables
-        unless told otherwise where `use_resource` is true."""
+        """Makes `get_variable` make variables in the outermost graph, with the variable scope of the graph around this one; resource variables
+        unless told otherwise if `use_resource` is true."""
         from flowmill import variable_scopes
 
         outermost = self.outer_graph
@@ -118,7 +118,7 @@ class FuncGraph(Graph):
 
     @contextlib.contextmanager
     def control_dependencies(self, control_inputs) -> Any:
-        """As in other graphs; operations outside are waited for by the call."""
+        """Like in other graphs, but operations outside are waited for by the call."""
         if control_inputs is not None:
             own = []
             for control in control_inputs:
@@ -133,7 +133,7 @@ class FuncGraph(Graph):
 
     @contextlib.contextmanager
     def colocate_with(self, op, ignore_existing: bool = False):
-        """As in other graphs; operations outside have no say."""
+        """Like in other graphs, but operations outside are ignored."""
         if op is not None and getattr(op, "graph", self) is not self:
             yield
             return
@@ -141,7 +141,7 @@ class FuncGraph(Graph):
             yield
 
     def is_stateful(self) -> bool:
-        """Whether an operation in it is more than a function of its inputs."""
+        """Returns true if an operation in it has effects or state."""
         from flowmill._apply import signature
 
         for op in self.get_operations():
@@ -165,7 +165,7 @@ class BodyGraph(FuncGraph):
         self._source = _find(outer, function.partition("_forward_")[0])
 
     def capture(self, tensor: Tensor, name: str | None = None) -> Tensor:
-        """What stands for a tensor in here: for one of the graph that the function was traced in, or that this captured, the body's own.
+        """Returns the body's own tensor for one of the graph that the function was traced in, or that this graph captured.
 
         Raises:
             ValueError: for another one.
@@ -177,11 +177,11 @@ class BodyGraph(FuncGraph):
             inside = traced._captures.get(id(tensor), (None, tensor))[1]
             if inside.graph is traced:
                 return self._find(self._source.names[inside.op.name])._outputs[inside.value_index]
-        raise ValueError(f"{tensor!r} is not known where function '{self.name}' is differentiated: let the function take it.")
+        raise ValueError(f"{tensor!r} is not available where function '{self.name}' is differentiated: pass it to the function as an argument.")
 
 
 def _find(graph: Graph, name: str) -> Function | None:
-    """The function of that name that a graph calls, or that one of those calls."""
+    """Returns the function of that name that a graph calls, or that one of those calls."""
     todo = [graph]
     while isinstance(todo[-1], FuncGraph):
         todo.append(todo[-1].outer_graph)
@@ -207,12 +207,12 @@ def trace(graph: FuncGraph, function: Callable, parameters: Sequence, op_return_
 
     Args:
         graph: the body.
-        function: called with `parameters`, structures of which are arguments as they are; gives a structure of tensors, operations and None.
+        function: called with `parameters`, structures of which are arguments as they are; returns a structure of tensors, operations and None.
         parameters: its arguments.
         op_return_value: what operations that it gives are returned as, a tensor outside.
 
     Raises:
-        TypeError: where it gives something else.
+        TypeError: if it gives something else.
     """
     def convert(value):
         if value is None:
@@ -223,7 +223,7 @@ def trace(graph: FuncGraph, function: Callable, parameters: Sequence, op_return_
             with graph.control_dependencies([value]):
                 return call("Identity", None, op_return_value)
         if isinstance(value, Tensor) or hasattr(value, "_components"):
-            return value  # captured when all are there, after what stands for operations
+            return value  # captured when all are there, after the tensors of operations
         try:
             return convert_to_tensor(value)
         except (TypeError, ValueError):
@@ -254,7 +254,7 @@ class Function:
         self.name: str = definition.signature.name
 
     def add_to_graph(self, graph: Graph) -> None:
-        """Adds it, and what it calls, to a graph's library; nothing happens where that has it."""
+        """Adds it, and what it calls, to a graph's library; nothing happens if that has it."""
         if graph._functions.get(self.name) is self:
             return
         for function in self.nested.values():
@@ -264,11 +264,11 @@ class Function:
 
 
 def to_function(graph: FuncGraph, name: str | None = None, out_names: Sequence[str] | None = None, attrs=None) -> Function:
-    """The function whose body a graph is.
+    """Returns the function whose body a graph is.
 
     Args:
         graph: the body, with its inputs and outputs.
-        name: what to call it, the graph's name where it is None.
+        name: its name, the graph's name if it is None.
         out_names: what to call what it returns.
         attrs: attributes of the function, ``{name: AttrValue}``.
     """

@@ -33,7 +33,7 @@ def _converted(elems) -> list[Tensor]:
 
 
 def _static_rows(flat: list[Tensor]) -> int | None:
-    """The number of rows as far as it is known, the same for all."""
+    """Returns the number of rows as far as it is known, the same for all."""
     rows = flat[0].shape.with_rank_at_least(1).dims[0] if flat[0].shape.rank is not None else None
     for other in flat[1:]:
         if rows is not None and other.shape.rank is not None:
@@ -42,28 +42,28 @@ def _static_rows(flat: list[Tensor]) -> int | None:
 
 
 def _rows(tensor: Tensor, static: int | None):
-    """The number of rows: a number where it is known."""
+    """Returns the number of rows: a number if it is known."""
     return static or _shape(tensor)[0]
 
 
 def map_fn(fn, elems, dtype=None, parallel_iterations: int | None = None, back_prop: bool = True, swap_memory: bool = False, infer_shape: bool = True,
            name: str | None = None, fn_output_signature=None):
-    """What `fn` gives of each row, stacked.
+    """Returns the results of `fn` for each row, stacked.
 
     Args:
-        fn: called with the structure of one row of each tensor; gives a structure like `elems`, or like `dtype` where that is given.
+        fn: called with the structure of one row of each tensor; returns a structure like `elems`, or like `dtype` if that is given.
         elems: a tensor, or a structure of tensors with equally many rows.
-        dtype: the types of what `fn` gives, in its structure; those of `elems` where it is None.
-        parallel_iterations: how many rows may be worked on at once, 10 where it is None.
+        dtype: the types of what `fn` gives, in its structure; those of `elems` if it is None.
+        parallel_iterations: how many rows may be worked on at once, 10 if it is None.
         back_prop: whether gradients go through.
         swap_memory: not used.
         infer_shape: whether `fn` gives tensors of the same shape for all rows.
-        name: of the scope.
+        name: the name of the scope.
         fn_output_signature: as `dtype`; may hold TensorSpecs.
 
     Raises:
-        TypeError: where `fn` cannot be called, or gives a structure of another kind.
-        ValueError: where there are no tensors, they are scalars, or the numbers of rows differ.
+        TypeError: if `fn` cannot be called, or gives a structure of another kind.
+        ValueError: if there are no tensors, they are scalars, or the numbers of rows differ.
     """
     _check_callable(fn)
     signature = dtype if fn_output_signature is None else fn_output_signature
@@ -98,7 +98,7 @@ def map_fn(fn, elems, dtype=None, parallel_iterations: int | None = None, back_p
 
 
 def _unstacked(elems, flat: list[Tensor], n):
-    """The rows of tensors as arrays, in their structure."""
+    """Returns the rows of tensors as arrays, in their structure."""
     return nest.pack_sequence_as(elems, [TensorArray(t.dtype, size=n, dynamic_size=False, infer_shape=True).unstack(t) for t in flat])
 
 
@@ -110,16 +110,16 @@ def foldl(fn, elems, initializer=None, parallel_iterations: int = 10, back_prop:
     """Combines rows from the first to the last: ``fn(fn(initializer, row0), row1)`` …
 
     Args:
-        fn: called with what came out so far and the structure of a row of each tensor; gives what comes out now.
+        fn: called with what came out so far and the structure of a row of each tensor; returns what comes out now.
         elems: a tensor, or a structure of tensors with equally many rows.
-        initializer: what to begin with, any structure; the first row where it is None.
+        initializer: what to begin with, any structure; the first row if it is None.
         parallel_iterations: how many calls may run at once.
         back_prop: whether gradients go through.
         swap_memory: not used.
-        name: of the scope.
+        name: the name of the scope.
 
     Raises:
-        TypeError: where `fn` cannot be called.
+        TypeError: if `fn` cannot be called.
     """
     _check_callable(fn)
     with _scope(name or "foldl", nest.flatten(elems)):
@@ -158,23 +158,23 @@ def foldr(fn, elems, initializer=None, parallel_iterations: int = 10, back_prop:
 
 def scan(fn, elems, initializer=None, parallel_iterations: int = 10, back_prop: bool = True, swap_memory: bool = False, infer_shape: bool = True,
          reverse: bool = False, name: str | None = None):
-    """All that comes out on the way of combining rows, stacked: the last row is what :func:`foldl` gives.
+    """Returns all that comes out on the way of combining rows, stacked: the last row is what :func:`foldl` gives.
 
     Args:
-        fn: called with what came out so far and the structure of a row of each tensor; gives what comes out now, in the structure of `initializer`,
-            of `elems` where that is None.
+        fn: called with what came out so far and the structure of a row of each tensor; returns what comes out now, in the structure of `initializer`,
+            of `elems` if that is None.
         elems: a tensor, or a structure of tensors with equally many rows.
-        initializer: what to begin with; the first row where it is None, which is the first of the result then.
+        initializer: what to begin with; the first row if it is None, which is the first of the result then.
         parallel_iterations: how many calls may run at once.
         back_prop: whether gradients go through.
         swap_memory: not used.
         infer_shape: whether what comes out has the same shape each time.
         reverse: whether to begin with the last row. The result's rows belong to those of `elems` still.
-        name: of the scope.
+        name: the name of the scope.
 
     Raises:
-        TypeError: where `fn` cannot be called, or gives a structure of another kind.
-        ValueError: where the numbers of rows differ.
+        TypeError: if `fn` cannot be called, or gives a structure of another kind.
+        ValueError: if the numbers of rows differ.
     """
     _check_callable(fn)
     structure = elems if initializer is None else initializer

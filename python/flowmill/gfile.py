@@ -39,7 +39,7 @@ def _errors(path: str = "") -> Iterator[None]:
 
 
 def _local(path) -> str:
-    """A path as the operating system takes it.
+    """Returns a path as the operating system takes it.
 
     Raises:
         errors.UnimplementedError: for other file systems than the local one.
@@ -95,7 +95,7 @@ class GFile:
         return data if self._binary else as_text(data)
 
     def size(self) -> int:
-        """The file's size in bytes."""
+        """Returns the file's size in bytes."""
         if self._writable and self._file is not None:
             self.flush()
         return Stat(self._name).length
@@ -107,13 +107,13 @@ class GFile:
             return self._text(file.read(n))
 
     def readline(self) -> Any:
-        """A line with its end; empty at the end of the file."""
+        """Returns a line with its end; empty at the end of the file."""
         file = self._reading()
         with _errors(str(self._name)):
             return self._text(file.readline())
 
     def readlines(self) -> list:
-        """The lines that are left, with their ends."""
+        """Returns the lines that are left, with their ends."""
         return list(self)
 
     def write(self, file_content) -> None:
@@ -139,7 +139,7 @@ class GFile:
         return True
 
     def tell(self) -> int:
-        """The place in the file, in bytes from its start."""
+        """Returns the place in the file, in bytes from its start."""
         file = self._open()
         with _errors(str(self._name)):
             return file.tell()
@@ -161,7 +161,7 @@ class GFile:
         return self
 
     def __next__(self) -> Any:
-        """The next line with its end."""
+        """Returns the next line with its end."""
         line = self.readline()
         if not line:
             raise StopIteration
@@ -177,27 +177,27 @@ class GFile:
 
 
 class FastGFile(GFile):
-    """As :class:`GFile`."""
+    """Like :class:`GFile`."""
 
 
 Open = GFile
 
 
 def Exists(filename) -> bool:
-    """Whether there is a file or directory of this name."""
+    """Returns true if there is a file or directory of this name."""
     return os.path.exists(_local(filename))
 
 
 def IsDirectory(dirname) -> bool:
-    """Whether this is a directory."""
+    """Returns true if this is a directory."""
     return os.path.isdir(_local(dirname))
 
 
 def MkDir(dirname) -> None:
-    """Makes a directory, whose parent exists; nothing happens where it exists.
+    """Makes a directory, whose parent exists; nothing happens if it exists.
 
     Raises:
-        errors.NotFoundError: where its parent does not exist.
+        errors.NotFoundError: if its parent does not exist.
     """
     if not IsDirectory(dirname):
         with _errors(str(dirname)):
@@ -205,7 +205,7 @@ def MkDir(dirname) -> None:
 
 
 def MakeDirs(dirname) -> None:
-    """Makes a directory and its parents; nothing happens where it exists."""
+    """Makes a directory and its parents; nothing happens if it exists."""
     with _errors(str(dirname)):
         os.makedirs(_local(dirname), exist_ok=True)
 
@@ -214,7 +214,7 @@ def ListDirectory(dirname) -> list[str]:
     """The names of what is in a directory, sorted.
 
     Raises:
-        errors.NotFoundError: where there is no such directory.
+        errors.NotFoundError: if there is no such directory.
     """
     if not IsDirectory(dirname):
         raise errors.NotFoundError(None, None, f"Could not find directory {as_text(os.fspath(dirname))}")
@@ -223,7 +223,7 @@ def ListDirectory(dirname) -> list[str]:
 
 
 def Glob(filename) -> list[str]:
-    """The files and directories that match a pattern, or one of a list of patterns, sorted. ``*``, ``?`` and ``[...]`` match within names, also those
+    """Returns the files and directories that match a pattern, or one of a list of patterns, sorted. ``*``, ``?`` and ``[...]`` match within names, also those
     that begin with a dot."""
     patterns = filename if isinstance(filename, (list, tuple)) else [filename]
     return [found for pattern in patterns for found in _glob(_local(pattern))]
@@ -254,7 +254,7 @@ def Remove(filename) -> None:
     """Removes a file.
 
     Raises:
-        errors.NotFoundError, errors.FailedPreconditionError: where it does not exist or is a directory.
+        errors.NotFoundError, errors.FailedPreconditionError: if it does not exist or is a directory.
     """
     with _errors(str(filename)):
         os.remove(_local(filename))
@@ -264,7 +264,7 @@ def DeleteRecursively(dirname) -> None:
     """Removes a directory and all that is in it.
 
     Raises:
-        errors.NotFoundError: where it does not exist.
+        errors.NotFoundError: if it does not exist.
     """
     path = _local(dirname)
     with _errors(str(dirname)):
@@ -283,7 +283,7 @@ def Copy(oldpath, newpath, overwrite: bool = False) -> None:
     """Copies a file.
 
     Raises:
-        errors.AlreadyExistsError: where the new one exists and may not be overwritten.
+        errors.AlreadyExistsError: if the new one exists and may not be overwritten.
     """
     target = _local(newpath)
     with _errors(str(oldpath)):
@@ -292,10 +292,10 @@ def Copy(oldpath, newpath, overwrite: bool = False) -> None:
 
 
 def Rename(oldname, newname, overwrite: bool = False) -> None:
-    """Gives a file or directory another name.
+    """Renames a file or directory.
 
     Raises:
-        errors.AlreadyExistsError: where the new one exists and may not be overwritten.
+        errors.AlreadyExistsError: if the new one exists and may not be overwritten.
     """
     target = _local(newname)
     with _errors(str(oldname)):
@@ -308,10 +308,10 @@ FileStatistics = collections.namedtuple("FileStatistics", "length mtime_nsec is_
 
 
 def Stat(filename) -> FileStatistics:
-    """The size and age of a file or directory.
+    """Returns the size and age of a file or directory.
 
     Raises:
-        errors.NotFoundError: where it does not exist.
+        errors.NotFoundError: if it does not exist.
     """
     path = _local(filename)
     with _errors(str(filename)):

@@ -11,24 +11,24 @@ __all__ = ["compute_gradient", "compute_gradient_error"]
 
 
 def compute_gradient(x, x_shape, y, y_shape, x_init_value=None, delta: float = 1e-3, init_targets=None, extra_feed_dict=None):
-    """The derivatives of `y` by `x` in two ways, in the default session.
+    """Returns the derivatives of `y` by `x` in two ways, in the default session.
 
     Args:
         x: a tensor, or a list of them.
         x_shape: its shape, or theirs.
         y: a tensor that depends on it.
         y_shape: its shape.
-        x_init_value: the place, or places; random numbers where it is None.
+        x_init_value: the place, or places; random numbers if it is None.
         delta: how far to go for differences.
         init_targets: operations to run first.
         extra_feed_dict: what else to feed.
 
     Returns:
         Two matrices with a row for each element of `x` and a column for each of `y`: by gradients and by differences. Complex numbers count as two
-        elements. For a list a list of such pairs.
+        elements. For a list it returns a list of such pairs.
 
     Raises:
-        ValueError: where `y` has a type without gradients, or is no tensor of the shape.
+        ValueError: if `y` has a type without gradients, or is no tensor of the shape.
     """
     is_list = isinstance(x, list)
     xs, shapes = (x, x_shape) if is_list else ([x], [x_shape])
@@ -56,20 +56,20 @@ def compute_gradient(x, x_shape, y, y_shape, x_init_value=None, delta: float = 1
 
 
 def compute_gradient_error(x, x_shape, y, y_shape, x_init_value=None, delta: float = 1e-3, init_targets=None, extra_feed_dict=None) -> float:
-    """The largest difference between what :func:`compute_gradient` gives in both ways; its arguments are the same."""
+    """Returns the largest difference between what :func:`compute_gradient` gives in both ways; its arguments are the same."""
     found = compute_gradient(x, x_shape, y, y_shape, x_init_value, delta, init_targets, extra_feed_dict)
     pairs = found if isinstance(found, list) else [found]
     return max((float(np.abs(a - b).max()) if a.size else 0.0 for a, b in pairs), default=0.0)
 
 
 def _reals(array: np.ndarray) -> np.ndarray:
-    """The elements in a row, parts of complex ones beside each other."""
+    """Returns the elements in a row, parts of complex ones beside each other."""
     flat = np.ascontiguousarray(array).reshape(-1)
     return flat.view(flat.real.dtype) if flat.dtype.kind == "c" else flat
 
 
 def _gradients(xs: list, y, y_shape, feeds: dict, session) -> list[np.ndarray]:
-    """The derivatives by gradients: one step for each element of `y`."""
+    """Returns the derivatives by gradients: one step for each element of `y`."""
     dy = tf.placeholder(y.dtype.base_dtype, y_shape)
     dxs = tf.gradients(y, xs, grad_ys=dy)
     direction = np.zeros(tuple(y_shape), y.dtype.base_dtype.as_numpy_dtype)
@@ -86,7 +86,7 @@ def _gradients(xs: list, y, y_shape, feeds: dict, session) -> list[np.ndarray]:
 
 
 def _dense(grad, like: np.ndarray) -> np.ndarray:
-    """A gradient as an array, also one that is kept as slices."""
+    """Returns a gradient as an array, also one that is kept as slices."""
     if not hasattr(grad, "indices"):
         return np.asarray(grad)
     whole = np.zeros_like(like)
@@ -95,7 +95,7 @@ def _dense(grad, like: np.ndarray) -> np.ndarray:
 
 
 def _differences(x, y, y_shape, feeds: dict, delta: float, session) -> np.ndarray:
-    """The derivatives by differences: two steps for each element of `x`."""
+    """Returns the derivatives by differences: two steps for each element of `x`."""
     place = feeds[x].copy()
     moved = _reals(place)
     rows = []

@@ -38,7 +38,7 @@ class GradientTape:
         self._is_recording = False
 
     def watch(self, tensor) -> None:
-        """Lets gradients be asked for by a tensor, a variable, or a structure of those.
+        """Records operations for gradients by a tensor, a variable, or a structure of those.
 
         Raises:
             ValueError: for what is neither.
@@ -53,12 +53,12 @@ class GradientTape:
         self._watched, self._is_used = [], False
 
     def watched_variables(self) -> list:
-        """The variables that it watches."""
+        """Returns the variables that it watches."""
         own = [w for w in self._watched if not isinstance(w, Tensor)]
         return own + [v for v in trainable_variables() if v not in own] if self._watch_variables else own
 
     def gradient(self, target, sources, output_gradients=None, unconnected_gradients=UnconnectedGradients.NONE) -> Any:
-        """The derivatives of the sum of `target` by each of `sources`, in their structure; None for what is not watched.
+        """Returns the derivatives of the sum of `target` by each of `sources`, in their structure; None for what is not watched.
 
         Args:
             target: a tensor, or a structure of them.
@@ -85,7 +85,7 @@ class GradientTape:
 
     def jacobian(self, target, sources, unconnected_gradients=UnconnectedGradients.NONE, parallel_iterations=None,
                  experimental_use_pfor: bool = True):
-        """The derivatives of each element of `target` by `sources`: of shape ``target.shape + source.shape``."""
+        """Returns the derivatives of each element of `target` by `sources`: of shape ``target.shape + source.shape``."""
         from flowmill.array import concat, reshape, shape
         from flowmill.functional_ops import map_fn
         from flowmill.math import range as numbers
@@ -106,7 +106,7 @@ class GradientTape:
         return nest.pack_sequence_as(sources, made)
 
     def stop_recording(self) -> Any:
-        """A context manager: what is computed in it is recorded as everything else is, since graphs record."""
+        """Returns a context manager: what is computed in it is recorded as everything else is, since graphs record."""
         import contextlib
 
         if not self._is_recording:

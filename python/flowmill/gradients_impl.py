@@ -18,14 +18,14 @@ from flowmill.tensor import Tensor
 
 
 class UnconnectedGradients(enum.Enum):
-    """What the gradient of something is that the result does not depend on."""
+    """The ways to treat gradients by an `x` that the result does not depend on."""
 
     NONE = "none"
     ZERO = "zero"
 
 
 class AggregationMethod:
-    """How gradients that come together are added."""
+    """The ways to add the gradients that several consumers contribute."""
 
     ADD_N = 0
     DEFAULT = ADD_N
@@ -40,7 +40,7 @@ _registry: dict[str, Callable | None] = {}
 class RegisterGradient:
     """A decorator for the gradient function of an op, or of what `Graph.gradient_override_map` calls by this name.
 
-    The function is called as ``f(op, *grads)`` with the operation and the gradients of its outputs, and gives those of its inputs: one, or a
+    The function is called as ``f(op, *grads)`` with the operation and the gradients of its outputs, and returns those of its inputs: one, or a
     list; None for an input that the op does not depend on.
     """
 
@@ -68,13 +68,13 @@ NotDifferentiable = NoGradient = no_gradient
 
 def gradients(ys, xs, grad_ys=None, name: str = "gradients", colocate_gradients_with_ops: bool = False, gate_gradients: bool = False,
               aggregation_method: int | None = None, stop_gradients=None, unconnected_gradients=UnconnectedGradients.NONE) -> list[Any]:
-    """The derivatives of the sum of `ys` by each of `xs`.
+    """Returns the derivatives of the sum of `ys` by each of `xs`.
 
     Args:
         ys: a tensor, or a list of them.
-        xs: a tensor or what stands for one, or a list of them.
+        xs: a tensor or an object that provides one, or a list of them.
         grad_ys: for each of `ys` what its gradient begins with, ones for None.
-        name: of the scope that the operations are made in.
+        name: the name of the scope that the operations are made in.
         colocate_gradients_with_ops: gives the operations the devices of those they are the gradients of.
         gate_gradients: lets all gradients of an operation be there before one of them is used.
         aggregation_method: one of :class:`AggregationMethod`.
@@ -85,7 +85,7 @@ def gradients(ys, xs, grad_ys=None, name: str = "gradients", colocate_gradients_
         For each of `xs` a tensor, IndexedSlices, or None.
 
     Raises:
-        LookupError: where an operation between has no gradient.
+        LookupError: if an operation between has no gradient.
         TypeError: for complex `ys` without `grad_ys`, and for strings.
     """
     ys, xs = _listed(ys), _listed(xs)
@@ -152,7 +152,7 @@ def _walk(graph, walk) -> list:
 
 
 def _keys(graph, grad):
-    """A gradient as the core takes it."""
+    """Returns a gradient as the core takes it."""
     if grad is None:
         return None
 
@@ -210,19 +210,19 @@ def _gradient(graph, keys):
 
 def hessians(ys, xs, name: str = "hessians", colocate_gradients_with_ops: bool = False, gate_gradients: bool = False,
              aggregation_method: int | None = None) -> list[Tensor]:
-    """The second derivatives of the sum of `ys` by each of `xs`: for an `x` of shape `s` a tensor of shape ``s + s``.
+    """Returns the second derivatives of the sum of `ys` by each of `xs`: for an `x` of shape `s` a tensor of shape ``s + s``.
 
     Args:
         ys: a tensor, or a list of them.
-        xs: a tensor or what stands for one, or a list of them.
-        name: of the scopes of the first derivatives.
+        xs: a tensor or an object that provides one, or a list of them.
+        name: the name of the scopes of the first derivatives.
         colocate_gradients_with_ops: as in :func:`gradients`.
         gate_gradients: as in :func:`gradients`.
         aggregation_method: as in :func:`gradients`.
 
     Raises:
-        LookupError: where an operation between has no gradient.
-        ValueError: where `ys` do not depend on an `x`.
+        LookupError: if an operation between has no gradient.
+        ValueError: if `ys` do not depend on an `x`.
     """
     from flowmill.array import concat, reshape, shape, size
     from flowmill.loops import while_loop
@@ -248,5 +248,5 @@ def hessians(ys, xs, name: str = "hessians", colocate_gradients_with_ops: bool =
 
 
 def stop_gradient(input, name: str | None = None) -> Tensor:  # noqa: A002 - TensorFlow's name
-    """The tensor as it is; gradients take it for a constant."""
+    """Returns the tensor as it is; gradients take it for a constant."""
     return call("StopGradient", name, input)

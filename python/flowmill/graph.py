@@ -60,7 +60,7 @@ class Graph(Scopes):
         return self._added(*self._made(op, name, inputs, attrs, control))
 
     def _made(self, op: str, name: str, inputs, attrs: dict[str, Any] | None = None, control=()) -> tuple[int, list[int]]:
-        """Adds an operation as :meth:`_add` does; gives what the core calls it, and the types of its outputs."""
+        """Adds an operation as :meth:`_add` does; returns what the core calls it, and the types of its outputs."""
         here = self._thread.here
         if here.gradient_overrides or here.container:
             attrs = self._attrs_of_surroundings(op, attrs, lambda: "container" in _attrs_of(op))
@@ -81,22 +81,22 @@ class Graph(Scopes):
         return self._first_output(node_id, number)
 
     def _add_all(self, name: str, nodes: list[tuple]) -> Operation:
-        """Adds several operations as :meth:`_add_each` does, and gives the last one. The others have no objects until somebody asks for them."""
+        """Adds several operations as :meth:`_add_each` does, and returns the last one. The others have no objects until they are used."""
         ids, types = self._add_each(name, nodes)
         return self._added(ids[-1], types)
 
     def _add_for_output(self, name: str, nodes: list[tuple]) -> Tensor:
-        """Adds several operations as :meth:`_add_each` does, and gives the only output of the last one."""
+        """Adds several operations as :meth:`_add_each` does, and returns the only output of the last one."""
         ids, types = self._add_each(name, nodes)
         return self._first_output(ids[-1], types[0])
 
     def _add_of_two(self, op: str, name: str, x: tuple[int, int], y: tuple[int, int]) -> Tensor:
-        """Adds an operation of two inputs with no attributes of its own, and gives its only output."""
+        """Adds an operation of two inputs with no attributes of its own, and returns its only output."""
         node_id, types = self._made(op, name, (x, y))
         return self._first_output(node_id, types[0])
 
     def _add_with_number(self, op: str, name: str, tensor: Tensor, number, at: int) -> Tensor | None:
-        """Adds an operation of a tensor and a constant of its type, both in a name scope of their own, and gives its only output. What operators
+        """Adds an operation of a tensor and a constant of its type, both in a name scope of their own, and returns its only output. What operators
         come to most often: one call of the core, with nothing to take apart.
 
         Args:
@@ -107,7 +107,7 @@ class Graph(Scopes):
             at: the constant's place among the inputs, 0 or 1.
 
         Returns:
-            None, with nothing added, where the number is none of the tensor's type, or the graph's surroundings take a closer look.
+            None, with nothing added, if the number is none of the tensor's type, or the graph's surroundings take a closer look.
         """
         here = self._thread.here
         if self._finalized or here.gradient_overrides or here.container or here.device_functions or is_captured(self):
@@ -124,7 +124,7 @@ class Graph(Scopes):
         return self._first_output(node_id, type_number)
 
     def _object(self, node_id: int, types) -> Operation:
-        """The object of an operation, where the types of its outputs are known."""
+        """Returns the object of an operation, if the types of its outputs are known."""
         made = self._objects.get(node_id)
         if made is None:
             made = self._objects.setdefault(node_id, Operation(self, node_id, [Tensor(self, (node_id, i), t) for i, t in enumerate(types)]))
@@ -137,25 +137,25 @@ class Graph(Scopes):
         return made  # type: ignore[return-value]
 
     def _added(self, node_id: int, types) -> Operation:
-        """The object of an operation that was just added, or what stands for it where operations are checked."""
+        """Returns the object of an operation that was just added, or its replacement by numeric checks."""
         made = self._object(node_id, types)
         return made if _checks is None else _checks.added(made)
 
     def _first_output(self, node_id: int, number: int) -> Tensor:
-        """The only output of an operation that was just added, and the number of its type. The operation has no object until somebody asks for it."""
+        """Returns the only output of an operation that was just added, and the number of its type. The operation has no object until it is used."""
         if _checks is not None:
             return self._added(node_id, (number,))._outputs[0]
         made = self._objects.setdefault(node_id, Tensor(self, (node_id, 0), number))
         return made if type(made) is Tensor else made._outputs[0]  # type: ignore[union-attr]
 
     def _add_each(self, name: str, nodes: list[tuple]) -> tuple[list[int], list[int]]:
-        """Adds several operations in a name scope of their own; gives what the core calls them, and the types of the last one's outputs. One whose
+        """Adds several operations in a name scope of their own; returns what the core calls them, and the types of the last one's outputs. One whose
         name is empty has the scope's.
 
         Args:
             name: the scope's, made unique; with a slash at its end the whole name.
             nodes: each ``("Const", name, value, number of its type)`` or ``(op, name, inputs, attributes)``, where an input is what the core calls a
-                tensor, or the place of another of the nodes, whose first output it stands for. A fifth item is the place of one that it is colocated
+                tensor, or the index of another of the nodes, meaning its first output. A fifth item is the index of one that it is colocated
                 with.
         """
         here = self._thread.here
@@ -194,15 +194,15 @@ class Graph(Scopes):
             inputs: its inputs, the tensors of lists one after another.
             dtypes: not used: the op's definition says the types of its outputs.
             input_types: not used.
-            name: what to call it, the op's name where it is None.
+            name: its name, the op's name if it is None.
             attrs: ``{name: AttrValue}``.
             op_def: not used.
             compute_shapes: not used: shapes always follow.
             compute_device: not used.
 
         Raises:
-            TypeError: where an input is no tensor.
-            ValueError: where an input is of another graph, or the operation is not valid.
+            TypeError: if an input is no tensor.
+            ValueError: if an input is of another graph, or the operation is not valid.
         """
         self._check_not_finalized()
         for i, tensor in enumerate(inputs):
@@ -234,36 +234,36 @@ class Graph(Scopes):
         return None if node_id is None else self._operation(node_id)
 
     def get_operations(self) -> list[Operation]:
-        """All operations, in the order in which they were added."""
+        """Returns all operations, in the order in which they were added."""
         return [self._operation(n) for n in self._core.node_ids()]
 
     def get_operation_by_name(self, name: str) -> Operation:
-        """The operation called `name`.
+        """Returns the operation called `name`.
 
         Raises:
-            KeyError: where there is none.
+            KeyError: if there is none.
         """
         if not isinstance(name, str):
             raise TypeError(f"Operation names are strings (or similar), not {type(name).__name__}.")
         return self.as_graph_element(name, allow_tensor=False, allow_operation=True)
 
     def get_tensor_by_name(self, name: str) -> Tensor:
-        """The tensor called `name`, such as ``"x:0"``.
+        """Returns the tensor called `name`, such as ``"x:0"``.
 
         Raises:
-            KeyError: where there is none.
+            KeyError: if there is none.
         """
         if not isinstance(name, str):
             raise TypeError(f"Tensor names are strings (or similar), not {type(name).__name__}.")
         return self.as_graph_element(name, allow_tensor=True, allow_operation=False)
 
     def as_graph_element(self, obj, allow_tensor: bool = True, allow_operation: bool = True) -> Tensor | Operation:
-        """The tensor or operation that `obj` is, names, or stands for by a method ``_as_graph_element``.
+        """Returns the tensor or operation that `obj` is, names, or provides by a method ``_as_graph_element``.
 
         Raises:
-            TypeError: where it can be neither.
-            ValueError: where it is of another graph, or its name is malformed.
-            KeyError: where the graph has nothing of that name.
+            TypeError: if it can be neither.
+            ValueError: if it is of another graph, or its name is malformed.
+            KeyError: if the graph has nothing of that name.
         """
         if not (allow_tensor or allow_operation):
             raise ValueError("allow_tensor and allow_operation can't both be False.")
@@ -313,7 +313,7 @@ class Graph(Scopes):
         return _protos.get("VersionDef")(producer=producer, min_consumer=min_consumer)
 
     def as_graph_def(self, from_version: int | None = None, add_shapes: bool = False):
-        """The graph as a `GraphDef`.
+        """Returns the graph as a `GraphDef`.
 
         Args:
             from_version: leaves out the operations that the graph had when its version was this.
@@ -332,7 +332,7 @@ class Graph(Scopes):
     # Names
 
     def unique_name(self, name: str, mark_as_used: bool = True) -> str:
-        """`name` in the present name scope, or the first of ``name_1``, ``name_2``, … that neither an operation nor a scope has. Case does not
+        """`name` in the current name scope, or the first of ``name_1``, ``name_2``, … that neither an operation nor a scope has. Case does not
         distinguish names."""
         return self._core.unique_name(self._thread.here.scope, name, mark_as_used)
 
@@ -342,28 +342,28 @@ class Graph(Scopes):
         """Appends a value to the collection called `name`, which any hashable may be.
 
         Raises:
-            RuntimeError: where the graph is finalized.
+            RuntimeError: if the graph is finalized.
         """
         self._check_not_finalized()
         with self._lock:
             self._collections.setdefault(name, []).append(value)
 
     def add_to_collections(self, names, value) -> None:
-        """Appends a value to each of the collections `names`, once where one is named twice; a string is one name.
+        """Appends a value to each of the collections `names`, once if one is named twice; a string is one name.
 
         Raises:
-            RuntimeError: where the graph is finalized.
+            RuntimeError: if the graph is finalized.
         """
         for name in dict.fromkeys((names,) if isinstance(names, str) else names):
             self.add_to_collection(name, value)
 
     def get_collection_ref(self, name) -> list:
-        """The list itself, to be changed."""
+        """Returns the list itself, to be changed."""
         with self._lock:
             return self._collections.setdefault(name, [])
 
     def get_collection(self, name, scope: str | None = None) -> list:
-        """A copy of a collection; with `scope`, of the items whose names begin with a match of that regular expression."""
+        """Returns a copy of a collection; with `scope`, of the items whose names begin with a match of that regular expression."""
         import re
 
         with self._lock:
@@ -377,14 +377,14 @@ class Graph(Scopes):
 
     @property
     def collections(self) -> list:
-        """As :meth:`get_all_collection_keys`."""
+        """Returns :meth:`get_all_collection_keys`."""
         return self.get_all_collection_keys()
 
     def clear_collection(self, name) -> None:
-        """Removes a collection; nothing happens where there is none.
+        """Removes a collection; nothing happens if there is none.
 
         Raises:
-            RuntimeError: where the graph is finalized.
+            RuntimeError: if the graph is finalized.
         """
         self._check_not_finalized()
         with self._lock:
@@ -398,7 +398,7 @@ class Graph(Scopes):
 
     @property
     def finalized(self) -> bool:
-        """Whether :meth:`finalize` was called."""
+        """True if :meth:`finalize` was called."""
         return self._finalized
 
     def _check_not_finalized(self) -> None:
@@ -410,7 +410,7 @@ class Graph(Scopes):
         self._core.prevent_feeding(tensor._key[0])
 
     def is_feedable(self, tensor: Tensor) -> bool:
-        """Whether sessions take a value for `tensor`: not where it was forbidden, nor inside of control flow."""
+        """Returns true if sessions take a value for `tensor`: not if feeding was forbidden, nor inside of control flow."""
         return self._core.is_feedable(tensor._key[0])
 
     def prevent_fetching(self, op: Operation) -> None:
@@ -418,7 +418,7 @@ class Graph(Scopes):
         self._core.prevent_fetching(_op_of(op)._id)
 
     def is_fetchable(self, tensor_or_op: Tensor | Operation) -> bool:
-        """Whether sessions fetch `tensor_or_op`: not where it was forbidden, nor inside of control flow."""
+        """Returns true if sessions fetch `tensor_or_op`: not if fetching was forbidden, nor inside of control flow."""
         return self._core.is_fetchable(_op_of(tensor_or_op)._id)
 
     def as_default(self) -> contextlib.AbstractContextManager[Graph]:
@@ -427,7 +427,7 @@ class Graph(Scopes):
 
 
 def _attrs_of(op: str) -> frozenset[str]:
-    """The attributes of an op."""
+    """Returns the attributes of an op."""
     found = _core.op_signature(op)
     return frozenset(attr[0] for attr in found[1]) if found else frozenset()
 
@@ -441,7 +441,7 @@ _checks: Any = None
 
 
 def set_checks(checks) -> None:
-    """Lets every operation that is added be told to `checks`, by its method ``added``, which gives it, or what stands for it, and every
+    """Passes every operation that is added to `checks`, by its method ``added``, which returns it or its replacement, and every
     gradient, by ``gradient``; None ends that."""
     global _checks
     _checks = checks
@@ -452,7 +452,7 @@ _global_lock = threading.Lock()
 
 
 def get_default_graph() -> Graph:
-    """The innermost graph that ``with graph.as_default()`` made the thread's default; else one that all threads share."""
+    """Returns the innermost graph that ``with graph.as_default()`` made the thread's default; else one that all threads share."""
     global _global_default
     stack = defaults.graphs
     if stack:

@@ -55,17 +55,17 @@ def add_to_collection(name, value) -> None:
 
 
 def add_to_collections(names, value) -> None:
-    """Appends a value to several collections of the default graph, once where one is named twice."""
+    """Appends a value to several collections of the default graph, once if one is named twice."""
     get_default_graph().add_to_collections(names, value)
 
 
 def get_collection(key, scope: str | None = None) -> list:
-    """A copy of a collection of the default graph; with `scope`, of the items whose names begin with a match of that regular expression."""
+    """Returns a copy of a collection of the default graph; with `scope`, of the items whose names begin with a match of that regular expression."""
     return get_default_graph().get_collection(key, scope)
 
 
 def get_collection_ref(key) -> list:
-    """A collection of the default graph, to be changed."""
+    """Returns a collection of the default graph, to be changed."""
     return get_default_graph().get_collection_ref(key)
 
 

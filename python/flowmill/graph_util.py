@@ -15,21 +15,21 @@ _HOLDERS = frozenset(("Variable", "VariableV2", "AutoReloadVariable"))
 
 
 def _name_of(tensor_name: str) -> str:
-    """The node of an input: without its output and the mark of control."""
+    """Returns the node of an input: without its output and the mark of control."""
     name = tensor_name.removeprefix("^")
     return name.rpartition(":")[0] if ":" in name else name
 
 
 def extract_sub_graph(graph_def, dest_nodes) -> _protos.GraphDef:
-    """The nodes that some nodes need, as a `GraphDef`.
+    """Returns the nodes that some nodes need, as a `GraphDef`.
 
     Args:
         graph_def: the graph.
         dest_nodes: a list of names.
 
     Raises:
-        TypeError: where `dest_nodes` is no list, or `graph_def` no graph.
-        AssertionError: where there is no such node.
+        TypeError: if `dest_nodes` is no list, or `graph_def` no graph.
+        AssertionError: if there is no such node.
     """
     if not hasattr(graph_def, "node"):
         raise TypeError(f"graph_def must be a graph_pb2.GraphDef proto, but got type {type(graph_def)}.")
@@ -51,7 +51,7 @@ def extract_sub_graph(graph_def, dest_nodes) -> _protos.GraphDef:
 
 
 def remove_training_nodes(input_graph, protected_nodes=None) -> _protos.GraphDef:
-    """A graph without checks of numbers and identities that only training needs.
+    """Returns a graph without checks of numbers and identities that only training needs.
 
     Args:
         input_graph: a `GraphDef`.
@@ -68,7 +68,7 @@ def remove_training_nodes(input_graph, protected_nodes=None) -> _protos.GraphDef
 
 
 def _spliced(graph_def, leave_out):
-    """A graph without some nodes; who takes them takes their first input."""
+    """Returns a graph without some nodes; who takes them takes their first input."""
     instead = {node.name: node.input[0] for node in graph_def.node if leave_out(node)}
 
     def source(name: str) -> str:
@@ -89,7 +89,7 @@ def _spliced(graph_def, leave_out):
 
 
 def must_run_on_cpu(node, pin_variables_on_cpu: bool = False) -> bool:
-    """Whether an operation or `NodeDef` has to be on a CPU: those of strings, and constants of 32-bit integers."""
+    """Returns true if an operation or `NodeDef` has to be on a CPU: those of strings, and constants of 32-bit integers."""
     node_def = getattr(node, "node_def", node)
     if pin_variables_on_cpu and (node_def.op in _HOLDERS or node_def.op.startswith("Variable")):
         return True

@@ -29,7 +29,7 @@ def import_graph_def(graph_def, input_map=None, return_elements=None, name=None,
             Bytes and files are read without protobuf.
         input_map: names of the message's tensors (``"x:0"``, ``"^x"`` for control) and the tensors to use in their place.
         return_elements: names of operations (``"x"``) and tensors (``"x:0"``) to return.
-        name: goes before all names, with a slash; ``"import"`` where it is None, nothing where it is empty.
+        name: the prefix of all names, with a slash; ``"import"`` if it is None, nothing if it is empty.
         op_dict: not used.
         producer_op_list: the `OpList` that the graph was made with: attributes with their default value that are not known here are left out, and
             ops that are not known here are taken from it.
@@ -38,12 +38,12 @@ def import_graph_def(graph_def, input_map=None, return_elements=None, name=None,
             the process with ``SIGBUS``. Replace such a file by renaming another one over it.
 
     Returns:
-        A list of what `return_elements` names; None where that is None.
+        A list of what `return_elements` names; None if that is None.
 
     Raises:
-        TypeError: where an argument has the wrong type.
-        GraphImportError: (a ValueError) where the message is not a legal graph.
-        NotFoundError: where ops are not known; the message lists all of them.
+        TypeError: if an argument has the wrong type.
+        GraphImportError: (a ValueError) if the message is not a legal graph.
+        NotFoundError: if ops are not known; the message lists all of them.
     """
     graph = get_default_graph()
     graph._check_not_finalized()

@@ -40,18 +40,18 @@ class IndexedSlices:
 
     @property
     def dense_shape(self) -> Tensor | None:
-        """The shape of the whole, None where nobody knows it."""
+        """The shape of the whole, None if nobody knows it."""
         return self._dense_shape
 
     @property
     def shape(self) -> TensorShape:
-        """What is known of the shape of the whole."""
+        """The static shape of the whole."""
         from flowmill.tensor_util import constant_value_as_shape
 
         return TensorShape(None) if self._dense_shape is None else constant_value_as_shape(self._dense_shape)
 
     def get_shape(self) -> TensorShape:
-        """As :attr:`shape`."""
+        """Returns :attr:`shape`."""
         return self.shape
 
     @property
@@ -89,10 +89,10 @@ class IndexedSlices:
         return IndexedSlicesValue(*values, *([] if len(values) == 3 else [None]))
 
     def _as_tensor(self, dtype=None, name: str | None = None) -> Tensor:
-        """The whole, with zeros where there are no slices.
+        """Returns the whole, with zeros if there are no slices.
 
         Raises:
-            ValueError: where its shape is not known, or its type is not `dtype`.
+            ValueError: if its shape is not known, or its type is not `dtype`.
         """
         if dtype is not None and as_dtype(dtype).base_dtype is not self.dtype.base_dtype:
             raise ValueError(f"Tensor conversion requested dtype {as_dtype(dtype).name} for IndexedSlices with dtype {self.dtype.name}")
@@ -110,5 +110,5 @@ class IndexedSlices:
 
 
 def as_dense(value) -> Tensor:
-    """A tensor of IndexedSlices, or whatever else can be one."""
+    """Returns a tensor of IndexedSlices, or whatever else can be one."""
     return convert_to_tensor(value)

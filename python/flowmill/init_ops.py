@@ -26,7 +26,7 @@ def _sizes(shape) -> list[int]:
 
 
 def _filled(name: str, shape, dtype: DType, value) -> Tensor:
-    """A tensor of one value; `shape` may be a tensor."""
+    """Returns a tensor of one value; `shape` may be a tensor."""
     is_string = dtype._number == 7
     if isinstance(shape, (list, tuple)) and any(isinstance(size, Tensor) for size in shape):
         from flowmill.array import ones, zeros
@@ -61,18 +61,18 @@ class Initializer(abc.ABC):
 
         Args:
             shape: its shape.
-            dtype: its type, the initializer's own where it is None.
+            dtype: its type, the initializer's own if it is None.
             partition_info: of which whole it is a part, for variables in parts.
         """
 
     def get_config(self) -> dict:
-        """The arguments that it was made with."""
+        """Returns the arguments that it was made with."""
         config = {name: getattr(self, name) for name in self._config}
         return {name: value.name if isinstance(value, DType) else value for name, value in config.items()}
 
     @classmethod
     def from_config(cls, config: dict) -> Initializer:
-        """An initializer from what :meth:`get_config` gave."""
+        """Returns an initializer from what :meth:`get_config` gave."""
         return cls(**config)
 
     def _type(self, dtype) -> DType:
@@ -88,7 +88,7 @@ class Zeros(Initializer):
         self.dtype = as_dtype(dtype)
 
     def __call__(self, shape, dtype=None, partition_info=None) -> Tensor:
-        """The tensor."""
+        """Returns the tensor."""
         dtype = self._type(dtype)
         return _filled("zeros", shape, dtype, b"" if dtype._number == 7 else 0)
 
@@ -102,7 +102,7 @@ class Ones(Initializer):
         self.dtype = as_dtype(dtype)
 
     def __call__(self, shape, dtype=None, partition_info=None) -> Tensor:
-        """The tensor."""
+        """Returns the tensor."""
         return _filled("ones", shape, self._type(dtype), 1)
 
 
@@ -124,7 +124,7 @@ class Constant(Initializer):
         self.value, self.dtype, self._verify_shape = value, as_dtype(dtype), verify_shape
 
     def __call__(self, shape, dtype=None, partition_info=None, verify_shape: bool | None = None) -> Tensor:
-        """The tensor."""
+        """Returns the tensor."""
         return constant(self.value, self._type(dtype), shape, verify_shape=self._verify_shape if verify_shape is None else verify_shape)
 
 
@@ -144,7 +144,7 @@ class RandomUniform(Initializer):
         self.minval, self.maxval, self.seed, self.dtype = minval, maxval, seed, as_dtype(dtype)
 
     def __call__(self, shape, dtype=None, partition_info=None) -> Tensor:
-        """The tensor."""
+        """Returns the tensor."""
         return uniform(shape, self.minval, self.maxval, self._type(dtype), self.seed)
 
 
@@ -164,20 +164,20 @@ class RandomNormal(Initializer):
         self.mean, self.stddev, self.seed, self.dtype = mean, stddev, seed, _floating(dtype)
 
     def __call__(self, shape, dtype=None, partition_info=None) -> Tensor:
-        """The tensor."""
+        """Returns the tensor."""
         return normal(shape, self.mean, self.stddev, self._type(dtype), self.seed)
 
 
 class TruncatedNormal(RandomNormal):
-    """Numbers that are normal, drawn again where they are more than two standard deviations from the mean. Arguments as of :class:`RandomNormal`."""
+    """Numbers that are normal, drawn again if they are more than two standard deviations from the mean. Arguments as of :class:`RandomNormal`."""
 
     def __call__(self, shape, dtype=None, partition_info=None) -> Tensor:
-        """The tensor."""
+        """Returns the tensor."""
         return truncated_normal(shape, self.mean, self.stddev, self._type(dtype), self.seed)
 
 
 def _fans(shape) -> tuple[float, float]:
-    """The numbers of inputs and outputs of a unit of weights of this shape."""
+    """Returns the numbers of inputs and outputs of a unit of weights of this shape."""
     shape = _sizes(shape)
     if not shape:
         return 1, 1
@@ -206,7 +206,7 @@ class UniformUnitScaling(Initializer):
         self.factor, self.seed, self.dtype = factor, seed, _floating(dtype)
 
     def __call__(self, shape, dtype=None, partition_info=None) -> Tensor:
-        """The tensor."""
+        """Returns the tensor."""
         sizes = _sizes(_whole_shape(shape, partition_info))
         inputs = 1.0
         for size in sizes[:-1]:
@@ -242,7 +242,7 @@ class VarianceScaling(Initializer):
         self.scale, self.mode, self.distribution, self.seed, self.dtype = scale, mode, distribution, seed, _floating(dtype)
 
     def __call__(self, shape, dtype=None, partition_info=None) -> Tensor:
-        """The tensor."""
+        """Returns the tensor."""
         dtype = self._type(dtype)
         inputs, outputs = _fans(_whole_shape(shape, partition_info))
         scale = self.scale / max(1.0, {"fan_in": inputs, "fan_out": outputs, "fan_avg": (inputs + outputs) / 2.0}[self.mode])
@@ -307,7 +307,7 @@ class Orthogonal(Initializer):
         self.gain, self.seed, self.dtype = gain, seed, _floating(dtype)
 
     def __call__(self, shape, dtype=None, partition_info=None) -> Tensor:
-        """The tensor."""
+        """Returns the tensor."""
         dtype = self._type(dtype)
         sizes = _sizes(shape)
         if len(sizes) < 2:
@@ -339,7 +339,7 @@ class Identity(Initializer):
         self.gain, self.dtype = gain, _floating(dtype)
 
     def __call__(self, shape, dtype=None, partition_info=None) -> Tensor:
-        """The tensor."""
+        """Returns the tensor."""
         sizes = _sizes(_whole_shape(shape, partition_info))
         if len(sizes) != 2:
             raise ValueError(f"The tensor to initialize, specified by argument `shape` must be at least two-dimensional. Received shape={shape}")

@@ -19,7 +19,7 @@ _counts: dict[tuple[str, int], int] = {}
 
 
 def get_logger() -> _logging.Logger:
-    """The logger, which writes to the standard error stream unless the program has configured Python's logging."""
+    """Returns the logger, which writes to the standard error stream unless the program has configured Python's logging."""
     global _logger
     with _lock:
         if _logger is None:
@@ -41,7 +41,7 @@ def set_verbosity(v) -> None:
 
 
 def get_verbosity() -> int:
-    """The level."""
+    """Returns the level."""
     return get_logger().getEffectiveLevel()
 
 
@@ -52,7 +52,7 @@ def log(level, msg, *args, **kwargs) -> None:
 
 
 def vlog(level, msg, *args, **kwargs) -> None:
-    """As :func:`log`."""
+    """Like :func:`log`."""
     kwargs.setdefault("stacklevel", 2)
     get_logger().log(level, msg, *args, **kwargs)
 
@@ -91,7 +91,7 @@ def fatal(msg, *args, **kwargs) -> None:
 
 
 def _called() -> int:
-    """How often the caller's caller has called from its line, this time left out."""
+    """Returns how often the line of the caller's caller has called before."""
     frame = _sys._getframe(2)
     place = frame.f_code.co_filename, frame.f_lineno
     with _lock:
@@ -101,7 +101,7 @@ def _called() -> int:
 
 
 def log_if(level, msg, condition, *args) -> None:
-    """Writes a message where `condition` holds."""
+    """Writes a message if `condition` holds."""
     if condition:
         get_logger().log(level, msg, *args, stacklevel=2)
 

@@ -7,26 +7,26 @@ from flowmill.tensor import Operation, Tensor
 
 
 def Print(input_, data, message: str | None = None, first_n: int | None = None, summarize: int | None = None, name: str | None = None) -> Tensor:
-    """A tensor as it is; running it writes other tensors to the standard error output.
+    """Returns a tensor as it is; running it writes other tensors to the standard error output.
 
     Args:
         input_: the tensor.
         data: a list of the tensors to write.
         message: what to write before them.
-        first_n: how many times to write; always where it is None.
-        summarize: how many elements of each tensor to write; 3 where it is None.
-        name: what to call the operation.
+        first_n: how many times to write; always if it is None.
+        summarize: how many elements of each tensor to write; 3 if it is None.
+        name: the name of the operation.
     """
     return call("Print", name, input_, data, message=message, first_n=first_n, summarize=summarize)
 
 
 def timestamp(name: str | None = None) -> Tensor:
-    """The seconds since the beginning of 1970 when it runs, a `float64` scalar."""
+    """Returns the seconds since the beginning of 1970 when it runs, a `float64` scalar."""
     return call("Timestamp", name)
 
 
 def print(*inputs, **kwargs) -> Operation:  # noqa: A001 - TensorFlow's name
-    """An operation that writes values when it runs.
+    """Returns an operation that writes values when it runs.
 
     Args:
         inputs: what to write: tensors, other values, and nested structures of both.
@@ -34,7 +34,7 @@ def print(*inputs, **kwargs) -> Operation:  # noqa: A001 - TensorFlow's name
         summarize: how many elements of each dimension of a tensor to write, at its beginning and at its end; -1 for all.
         sep: what to write between.
         end: what to write behind.
-        name: what to call the operation.
+        name: the name of the operation.
 
     Raises:
         ValueError: for another stream or argument.
@@ -61,7 +61,7 @@ def print(*inputs, **kwargs) -> Operation:  # noqa: A001 - TensorFlow's name
 
 
 def _unused(parts) -> str:
-    """What stands for a tensor: braces, with a number behind them where the text has braces itself."""
+    """Returns a placeholder for a tensor: braces, with a number after them if the text itself has braces."""
     placeholder, number = "{}", 0
     text = "".join(p for part in parts for p in part if p is not None)
     while placeholder in text:
@@ -70,7 +70,7 @@ def _unused(parts) -> str:
 
 
 def _template(value, tensors: list, outermost: bool) -> list:
-    """A value as pieces of text, with None for each of its tensors."""
+    """Returns a value as pieces of text, with None for each of its tensors."""
     if not isinstance(value, Tensor) and hasattr(value, "_as_tensor"):
         value = value._as_tensor()
     if isinstance(value, Tensor):

@@ -16,14 +16,14 @@ def while_loop(cond, body, loop_vars, shape_invariants=None, parallel_iterations
     """Calls `body` on variables as long as `cond` of them is true, when the graph runs. Both functions are called once, while it is built.
 
     Args:
-        cond: called with the variables; gives a boolean scalar.
-        body: called with the variables; gives their values in the next iteration, in the same structure and of the same types.
+        cond: called with the variables; returns a boolean scalar.
+        body: called with the variables; returns their values in the next iteration, in the same structure and of the same types.
         loop_vars: a list or tuple of the values to begin with: tensors, numbers, composites such as TensorArrays, and structures of them.
-        shape_invariants: for each variable a TensorShape that its values have in all iterations; that which it begins with where this is None.
+        shape_invariants: for each variable a TensorShape that its values have in all iterations; that which it begins with if this is None.
         parallel_iterations: how many iterations may run at once.
         back_prop: whether gradients go through; what comes out of a loop without them counts as constant.
         swap_memory: only kept with the graph: there is one memory.
-        name: of the scope.
+        name: the name of the scope.
         maximum_iterations: an integer scalar, after how many iterations to stop in any case.
         return_same_structure: returns a list for a loop with one variable, too.
 
@@ -31,8 +31,8 @@ def while_loop(cond, body, loop_vars, shape_invariants=None, parallel_iterations
         The variables' last values in the structure that `body` gives; for one variable alone its value.
 
     Raises:
-        TypeError: where a function cannot be called, or structures or types differ.
-        ValueError: for no variables, and where a shape changes without an invariant that allows it.
+        TypeError: if a function cannot be called, or structures or types differ.
+        ValueError: for no variables, and if a shape changes without an invariant that allows it.
     """
     if not callable(cond):
         raise TypeError("'cond' must be callable.")
@@ -73,7 +73,7 @@ def while_loop(cond, body, loop_vars, shape_invariants=None, parallel_iterations
 
 
 def _read(value):
-    """A resource variable's value; anything else as it is."""
+    """Returns a resource variable's value; anything else as it is."""
     return convert_to_tensor(value) if getattr(value, "handle", None) is not None and hasattr(value, "_as_tensor") else value
 
 
@@ -82,7 +82,7 @@ def _converted(value):
 
 
 def _loop(graph, cond, body, loop_vars, shape_invariants, return_same_structure: bool, parallel_iterations: int, options: dict):
-    """Builds a loop in the present scope."""
+    """Builds a loop in the current scope."""
     loop_vars = nest.map_structure(_converted, loop_vars)
     flat = [convert_to_tensor(v) for v in nest.flatten(loop_vars, expand_composites=True)]
     shapes = _shapes(loop_vars, flat, shape_invariants)
@@ -118,7 +118,7 @@ def _packed(graph, structure, keys):
 
 
 def _shapes(loop_vars, flat, shape_invariants) -> list[TensorShape]:
-    """The shape that each tensor among the variables has in all iterations."""
+    """Returns the shape that each tensor among the variables has in all iterations."""
     if shape_invariants is None:
         return [t.shape for t in flat]
     nest.assert_same_structure(loop_vars, shape_invariants, check_types=False)
@@ -129,7 +129,7 @@ def _shapes(loop_vars, flat, shape_invariants) -> list[TensorShape]:
 
 
 def _invariant(variable, shape) -> list[TensorShape]:
-    """The shapes that the components of a variable have by the invariant that is given for it."""
+    """Returns the shapes that the components of a variable have by the invariant that is given for it."""
     if shape is None:
         return [convert_to_tensor(c).shape for c in nest.flatten(variable, expand_composites=True)]
     shape = getattr(shape, "shape", shape)  # a TensorSpec

@@ -19,7 +19,7 @@ _REGULARIZATION_LOSSES = "regularization_losses"
 
 
 class Reduction:
-    """What becomes of the losses of a batch."""
+    """The ways to reduce the losses of a batch."""
 
     NONE = "none"
     SUM = "weighted_sum"
@@ -30,7 +30,7 @@ class Reduction:
 
     @classmethod
     def all(cls) -> tuple[str, ...]:
-        """All of them."""
+        """Returns all of them."""
         return cls.NONE, cls.SUM, cls.MEAN, cls.SUM_OVER_BATCH_SIZE, cls.SUM_OVER_NONZERO_WEIGHTS, cls.SUM_BY_NONZERO_WEIGHTS
 
     @classmethod
@@ -38,7 +38,7 @@ class Reduction:
         """Checks that `key` is one of them.
 
         Raises:
-            ValueError: where it is not.
+            ValueError: if it is not.
         """
         if key not in cls.all():
             raise ValueError(f"Invalid Reduction Key {key}. Key should be one of {cls.all()}.")
@@ -51,31 +51,31 @@ def add_loss(loss: Tensor, loss_collection: str | None = _LOSSES) -> None:
 
 
 def get_losses(scope: str | None = None, loss_collection: str = _LOSSES) -> list[Tensor]:
-    """The losses of a collection, with `scope` those whose names begin with a match of that regular expression."""
+    """Returns the losses of a collection, with `scope` those whose names begin with a match of that regular expression."""
     return get_default_graph().get_collection(loss_collection, scope)
 
 
 def get_regularization_losses(scope: str | None = None) -> list[Tensor]:
-    """The losses that variables' regularizers added."""
+    """Returns the losses that variables' regularizers added."""
     return get_default_graph().get_collection(_REGULARIZATION_LOSSES, scope)
 
 
 def get_regularization_loss(scope: str | None = None, name: str = "total_regularization_loss") -> Tensor:
-    """The sum of :func:`get_regularization_losses`, 0 where there are none."""
+    """Returns the sum of :func:`get_regularization_losses`, 0 if there are none."""
     losses = get_regularization_losses(scope)
     return tf.add_n(losses, name=name) if losses else tf.constant(0.0)
 
 
 def get_total_loss(add_regularization_losses: bool = True, name: str = "total_loss", scope: str | None = None) -> Tensor:
-    """The sum of the losses collected.
+    """Returns the sum of the losses collected.
 
     Args:
         add_regularization_losses: whether those of regularizers count too.
-        name: what to call the operation.
+        name: the name of the operation.
         scope: what the names of the losses begin with, a regular expression.
 
     Raises:
-        ValueError: where there are none.
+        ValueError: if there are none.
     """
     losses = get_losses(scope=scope)
     if add_regularization_losses:
@@ -93,7 +93,7 @@ def _count(losses: Tensor) -> Tensor:
 
 
 def _present(losses: Tensor, weights, per_batch: bool = False) -> Tensor:
-    """How many losses have a weight other than 0, in all or for each example."""
+    """Returns the number of losses with a weight other than 0, in all or per example."""
     if isinstance(weights, float) and weights != 0.0:
         return _count(losses)
     with _scope(None, "num_present", [losses, weights]) as whole:
@@ -120,7 +120,7 @@ def compute_weighted_loss(losses, weights=1.0, scope: str | None = None, loss_co
         A scalar of the type of `losses`, or a tensor of their shape for ``Reduction.NONE``.
 
     Raises:
-        ValueError: where weights do not fit.
+        ValueError: if weights do not fit.
     """
     Reduction.validate(reduction)
     with _scope(scope, "weighted_loss", [losses, weights]):
@@ -150,10 +150,10 @@ def _given(**arguments) -> None:
 
 
 def _floats(predictions, labels) -> tuple[Tensor, Tensor]:
-    """Both as `float32`.
+    """Returns both as `float32`.
 
     Raises:
-        ValueError: where their shapes differ.
+        ValueError: if their shapes differ.
     """
     predictions = tf.cast(predictions, tf.float32)
     labels = tf.cast(labels, tf.float32)
@@ -216,7 +216,7 @@ def huber_loss(labels, predictions, weights=1.0, delta: float = 1.0, scope: str 
 
 def log_loss(labels, predictions, weights=1.0, epsilon: float = 1e-7, scope: str | None = None, loss_collection: str | None = _LOSSES,
              reduction: str = Reduction.SUM_BY_NONZERO_WEIGHTS) -> Tensor:
-    """The cross entropy of probabilities; `epsilon` keeps logarithms from 0."""
+    """Returns the cross entropy of probabilities; `epsilon` keeps logarithms from 0."""
     _given(labels=labels, predictions=predictions)
     with _scope(scope, "log_loss", [predictions, labels, weights]) as whole:
         predictions, labels = _floats(predictions, labels)
@@ -235,7 +235,7 @@ def mean_squared_error(labels, predictions, weights=1.0, scope: str | None = Non
 
 
 def mean_pairwise_squared_error(labels, predictions, weights=1.0, scope: str | None = None, loss_collection: str | None = _LOSSES) -> Tensor:
-    """The squares of how much the differences between pairs of an example's elements are off.
+    """Returns the squares of how much the differences between pairs of an example's elements are off.
 
     Args:
         labels: ``[batch, ...]``.
@@ -269,7 +269,7 @@ def mean_pairwise_squared_error(labels, predictions, weights=1.0, scope: str | N
 
 def sigmoid_cross_entropy(multi_class_labels, logits, weights=1.0, label_smoothing: float = 0, scope: str | None = None,
                           loss_collection: str | None = _LOSSES, reduction: str = Reduction.SUM_BY_NONZERO_WEIGHTS) -> Tensor:
-    """The cross entropy of independent classes, ``[batch, classes]``; `label_smoothing` moves labels towards a half."""
+    """Returns the cross entropy of independent classes, ``[batch, classes]``; `label_smoothing` moves labels towards a half."""
     _given(multi_class_labels=multi_class_labels, logits=logits)
     with _scope(scope, "sigmoid_cross_entropy_loss", [logits, multi_class_labels, weights]) as whole:
         logits = convert_to_tensor(logits)
@@ -283,7 +283,7 @@ def sigmoid_cross_entropy(multi_class_labels, logits, weights=1.0, label_smoothi
 
 def softmax_cross_entropy(onehot_labels, logits, weights=1.0, label_smoothing: float = 0, scope: str | None = None,
                           loss_collection: str | None = _LOSSES, reduction: str = Reduction.SUM_BY_NONZERO_WEIGHTS) -> Tensor:
-    """The cross entropy of classes that exclude each other, ``[batch, classes]``; `label_smoothing` moves labels towards equal probabilities."""
+    """Returns the cross entropy of classes that exclude each other, ``[batch, classes]``; `label_smoothing` moves labels towards equal probabilities."""
     _given(onehot_labels=onehot_labels, logits=logits)
     with _scope(scope, "softmax_cross_entropy_loss", [logits, onehot_labels, weights]) as whole:
         logits = convert_to_tensor(logits)
@@ -300,7 +300,7 @@ def softmax_cross_entropy(onehot_labels, logits, weights=1.0, label_smoothing: f
 
 def sparse_softmax_cross_entropy(labels, logits, weights=1.0, scope: str | None = None, loss_collection: str | None = _LOSSES,
                                  reduction: str = Reduction.SUM_BY_NONZERO_WEIGHTS) -> Tensor:
-    """The cross entropy of classes that exclude each other, of indices ``[batch]`` or ``[batch, 1]`` and logits ``[batch, classes]``."""
+    """Returns the cross entropy of classes that exclude each other, of indices ``[batch]`` or ``[batch, 1]`` and logits ``[batch, classes]``."""
     _given(labels=labels, logits=logits)
     with _scope(scope, "sparse_softmax_cross_entropy_loss", [logits, labels, weights]) as whole:
         labels, logits, weights = _squeezed(labels, logits, weights)

@@ -13,7 +13,7 @@ from flowmill.importer import import_graph_def
 from flowmill.tensor import Operation, Tensor
 
 def _kind_of(collection: str) -> tuple | None:
-    """The message and the maker of a collection's items; None for a collection of values."""
+    """Returns the message and the maker of a collection's items; None for a collection of values."""
     if collection in GraphKeys._VARIABLE_COLLECTIONS:
         from flowmill.variables import Variable
 
@@ -39,7 +39,7 @@ def _kind_of(collection: str) -> tuple | None:
 def export_scoped_meta_graph(filename=None, graph_def=None, graph=None, export_scope: str | None = None, as_text: bool = False, meta_info_def=None,
                              saver_def=None, collection_list=None, clear_devices: bool = False, clear_extraneous_savers: bool = False,
                              strip_default_attrs: bool = False):
-    """A graph as a `MetaGraphDef`, and its variables by their names without `export_scope`; arguments as of :func:`train.export_meta_graph`."""
+    """Returns a graph as a `MetaGraphDef`, and its variables by their names without `export_scope`; arguments as of :func:`train.export_meta_graph`."""
     graph = graph or get_default_graph()
     scope = None if not export_scope else export_scope.rstrip("/")
     own = graph.as_graph_def(add_shapes=True) if graph_def is None else _protos.get("GraphDef").FromString(graph_def.SerializeToString())
@@ -78,7 +78,7 @@ def _strip(node, scope: str) -> None:
     """Takes the names of a node out of a scope.
 
     Raises:
-        ValueError: where an input is of another one.
+        ValueError: if an input is of another one.
     """
     node.name = strip_name_scope(node.name, scope)
     for i, name in enumerate(node.input):
@@ -153,7 +153,7 @@ def _add_item(found, item, scope: str | None) -> None:
     elif isinstance(item, (str, bytes)):
         found.bytes_list.value.append(item.encode() if isinstance(item, str) else item)
     elif isinstance(item, bool):
-        raise TypeError(f"{item!r} is no item of a CollectionDef")
+        raise TypeError(f"{item!r} is not an item of a CollectionDef")
     elif isinstance(item, int):
         found.int64_list.value.append(item)
     elif isinstance(item, float):
@@ -183,10 +183,10 @@ def _write(message, filename, as_text: bool) -> None:
 # Import
 
 def read_meta_graph_file(filename) -> Any:
-    """The `MetaGraphDef` in a file, binary or text.
+    """Returns the `MetaGraphDef` in a file, binary or text.
 
     Raises:
-        OSError: where there is none, or it holds something else.
+        OSError: if there is none, or it holds something else.
     """
     path = os.fspath(filename)
     if not os.path.isfile(path):
@@ -205,8 +205,8 @@ def import_scoped_meta_graph_with_return_elements(meta_graph_or_file, clear_devi
     Args:
         meta_graph_or_file: the message, or the file's name.
         clear_devices: leaves out devices.
-        graph: the graph, the default one where it is None.
-        import_scope: goes before all names.
+        graph: the graph, the default one if it is None.
+        import_scope: the prefix of all names.
         input_map: as of `import_graph_def`.
         return_elements: as of `import_graph_def`.
         restore_collections_predicate: which collections to fill, by their names.
@@ -240,7 +240,7 @@ def import_scoped_meta_graph_with_return_elements(meta_graph_or_file, clear_devi
 
 
 def import_scoped_meta_graph(meta_graph_or_file, **kwargs) -> dict:
-    """As :func:`import_scoped_meta_graph_with_return_elements`, the variables alone."""
+    """Like :func:`import_scoped_meta_graph_with_return_elements`, but returns the variables alone."""
     return import_scoped_meta_graph_with_return_elements(meta_graph_or_file, **kwargs)[0]
 
 

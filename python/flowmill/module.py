@@ -21,7 +21,7 @@ class Module:
     """A base class for what has variables as attributes, by itself or in other modules.
 
     Args:
-        name: what to call it; the class's name where it is None.
+        name: its name; the class's name if it is None.
 
     Raises:
         ValueError: for a name that is not one of Python's.
@@ -39,7 +39,7 @@ class Module:
 
     @property
     def name(self) -> str:
-        """What it is called."""
+        """The module's name."""
         return self._name
 
     @property
@@ -58,12 +58,12 @@ class Module:
 
     @property
     def trainable_variables(self) -> tuple:
-        """Those of :attr:`variables` that are trained."""
+        """The variables of :attr:`variables` that are trained."""
         return tuple(v for v in self.variables if v.trainable)
 
     @property
     def non_trainable_variables(self) -> tuple:
-        """Those of :attr:`variables` that are not trained."""
+        """The variables of :attr:`variables` that are not trained."""
         return tuple(v for v in self.variables if not v.trainable)
 
     @property
@@ -90,7 +90,7 @@ class Module:
 
     @classmethod
     def with_name_scope(cls, method) -> Any:
-        """A decorator for methods: what they add to the graph is in the module's scope."""
+        """Returns a decorator for methods: what they add to the graph is in the module's scope."""
         @functools.wraps(method)
         def scoped(self, *args, **kwargs):
             with self.name_scope:

@@ -1,7 +1,7 @@
 """Nested structures of lists, tuples, named tuples and dictionaries (by sorted keys), flat and back.
 
-A *composite* is an object that stands for several tensors, such as IndexedSlices: it has a method ``_components()`` that gives them and one
-``_with_components(tensors)`` that makes another of the same kind. Functions take it apart where `expand_composites` says so.
+A *composite* is an object made of several tensors, such as IndexedSlices: it has a method ``_components()`` that returns them and one
+``_with_components(tensors)`` that makes another of the same kind. Functions take it apart if `expand_composites` says so.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def _keys(structure: Mapping) -> list:
 
 
 def flatten(structure, expand_composites: bool = False) -> list:
-    """The elements of a structure, in order. An element alone gives a list of itself."""
+    """Returns the elements of a structure, in order. An element alone gives a list of itself."""
     if expand_composites and _is_composite(structure):
         return list(structure._components())
     if not is_nested(structure):
@@ -65,7 +65,7 @@ def pack_sequence_as(structure, flat_sequence, expand_composites: bool = False) 
     """Elements in the form of a structure.
 
     Raises:
-        ValueError: where there are more or fewer of them than the structure has.
+        ValueError: if there are more or fewer of them than the structure has.
     """
     flat = list(flat_sequence)
     count = len(flatten(structure, expand_composites))
@@ -91,10 +91,10 @@ def map_structure(function: Callable, *structures, expand_composites: bool = Fal
 
 
 def flatten_up_to(shallow, structure) -> list:
-    """The parts of `structure` that stand where `shallow` has elements.
+    """Returns the parts of `structure` at the places of the elements of `shallow`.
 
     Raises:
-        ValueError: where `structure` is not as deep as `shallow`.
+        ValueError: if `structure` is not as deep as `shallow`.
     """
     if not is_nested(shallow):
         return [structure]
@@ -108,7 +108,7 @@ def flatten_up_to(shallow, structure) -> list:
 
 
 def map_structure_up_to(shallow, function: Callable, *structures):
-    """`function` of the parts of structures that stand where `shallow` has elements, in the form of `shallow`."""
+    """Applies `function` to the parts of structures at the places of the elements of `shallow`; returns the results in the form of `shallow`."""
     return pack_sequence_as(shallow, [function(*parts) for parts in zip(*(flatten_up_to(shallow, s) for s in structures))])
 
 
@@ -116,8 +116,8 @@ def assert_same_structure(first, second, check_types: bool = True, expand_compos
     """Checks that two structures have the same form; lists and tuples are different forms.
 
     Raises:
-        ValueError: where one has an element in the place of a structure of the other, or more of them.
-        TypeError: where both have structures of different kinds.
+        ValueError: if one has an element in the place of a structure of the other, or more of them.
+        TypeError: if both have structures of different kinds.
     """
     try:
         _assert_same(first, second, check_types, expand_composites)

@@ -29,7 +29,7 @@ def variable_axis_size_partitioner(max_shard_bytes: int, axis: int = 0, bytes_pe
         max_shards: the most parts.
 
     Raises:
-        ValueError: where a number is not positive.
+        ValueError: if a number is not positive.
     """
     if max_shard_bytes < 1 or bytes_per_string_element < 1:
         raise ValueError("Both max_shard_bytes and bytes_per_string_element must be positive. "
@@ -64,7 +64,7 @@ def min_max_variable_partitioner(max_partitions: int = 1, axis: int = 0, min_sli
 
     Args:
         max_partitions: the most parts.
-        axis: the dimension to cut; where it is None, the last one.
+        axis: the dimension to cut; if it is None, the last one.
         min_slice_size: the least bytes of a part.
         bytes_per_string_element: how large strings are taken to be.
     """
@@ -81,7 +81,7 @@ def min_max_variable_partitioner(max_partitions: int = 1, axis: int = 0, min_sli
 
 def create_partitioned_variables(shape, slicing, initializer, dtype="float32", trainable: bool = True, collections=None, name: str | None = None,
                                  reuse=None) -> list[Variable]:
-    """The parts of a variable that is cut as `slicing` says, the number of parts in each dimension."""
+    """Returns the parts of a variable that is cut as `slicing` says, the number of parts in each dimension."""
     from flowmill.variable_scopes import get_variable, variable_scope
 
     if len(shape) != len(slicing):

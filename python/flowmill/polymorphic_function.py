@@ -35,7 +35,7 @@ class ConcreteFunction:
 
     @property
     def name(self) -> str:
-        """What graphs call it."""
+        """The function's name in graphs."""
         return self._function.name
 
     @property
@@ -50,7 +50,7 @@ class ConcreteFunction:
 
     @property
     def outputs(self) -> list[Tensor]:
-        """What it returns, in the graph of the body."""
+        """The results, in the graph of the body."""
         return self.graph.outputs
 
     @property
@@ -60,7 +60,7 @@ class ConcreteFunction:
 
     @property
     def structured_outputs(self) -> Any:
-        """What it returns, as the Python function gave it."""
+        """The results, in the structure of the Python function."""
         return self.graph.structured_outputs
 
     @property
@@ -82,11 +82,11 @@ class ConcreteFunction:
 
     @property
     def trainable_variables(self) -> tuple:
-        """Those of :attr:`variables` that optimizers change."""
+        """The variables of :attr:`variables` that optimizers change."""
         return tuple(v for v in self.variables if v.trainable)
 
     def add_to_graph(self, g=None) -> None:
-        """Adds it to a graph's library, the default one's where none is given."""
+        """Adds it to a graph's library, the default one's if none is given."""
         self._function.add_to_graph(get_default_graph() if g is None else g)
 
     def __call__(self, *args, **kwargs) -> Any:
@@ -108,7 +108,7 @@ class ConcreteFunction:
 
 
 class PolymorphicFunction:
-    """What :func:`function` makes: a graph function for each kind of arguments that it is called with.
+    """The object that :func:`function` returns: a graph function for each kind of arguments that it is called with.
 
     Tensors count by type and shape; everything else by value.
     """
@@ -133,7 +133,7 @@ class PolymorphicFunction:
         return made
 
     def get_concrete_function(self, *args, **kwargs) -> ConcreteFunction:
-        """The graph function for arguments; specs stand for tensors. Without arguments it is that of the input signature."""
+        """Returns the graph function for arguments, in which specs replace tensors. Without arguments it is that of the input signature."""
         if not args and not kwargs and self.input_signature is not None:
             args = self.input_signature
         return self._concrete(*self._canonical(args, kwargs))[0]
@@ -200,7 +200,7 @@ class PolymorphicFunction:
 
 
 def _spec(value):
-    """The spec of what becomes a parameter; other values as they are."""
+    """Returns the spec of what becomes a parameter; other values as they are."""
     import numpy as np
 
     if isinstance(value, TensorSpec):
@@ -233,7 +233,7 @@ def _hashable(value):
 def function(func=None, input_signature=None, autograph: bool = True, jit_compile=None, reduce_retracing: bool = False, experimental_implements=None,
              experimental_autograph_options=None, experimental_attributes=None, experimental_relax_shapes=None, experimental_compile=None,
              experimental_follow_type_hints=None):
-    """A decorator: calls of a Python function become calls of graph functions, one for each kind of arguments.
+    """Returns a decorator: calls of a Python function become calls of graph functions, one for each kind of arguments.
 
     The function is traced when it is first called with arguments of a kind. Tensors and arrays are arguments of the graph function, other values
     are built in. Python's `if` and `while` are done while it is traced: on tensors, use :func:`flowmill.cond` and :func:`flowmill.while_loop`.
@@ -257,7 +257,7 @@ def function(func=None, input_signature=None, autograph: bool = True, jit_compil
 
 
 def wrap_function(fn, signature, name: str | None = None) -> ConcreteFunction:
-    """The graph function of a Python function for arguments as `signature` says: a list of TensorSpecs."""
+    """Returns the graph function of a Python function for arguments as `signature` says: a list of TensorSpecs."""
     wrapped = fn if name is None else functools.wraps(fn)(lambda *args: fn(*args))
     if name is not None:
         wrapped.__name__ = name

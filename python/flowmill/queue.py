@@ -20,7 +20,7 @@ def _types(dtypes) -> list[DType]:
 
 
 def _shapes(shapes, dtypes: list[DType], *, partial: bool = False) -> list[TensorShape] | None:
-    """The shapes of an element's components; None where they are not stated. Where they are `partial`, sizes may be unknown, ranks may not."""
+    """Returns the shapes of an element's components; None if they are not stated. Where they are `partial`, sizes may be unknown, ranks may not."""
     if shapes is None:
         return None
     is_one = isinstance(shapes, TensorShape) or not isinstance(shapes, (list, tuple)) or all(isinstance(d, int) or d is None for d in shapes)
@@ -46,13 +46,13 @@ def _names(names, dtypes: list[DType]) -> list[str] | None:
 
 
 class QueueBase:
-    """What all queues have.
+    """The base class of queues.
 
     Args:
         dtypes: the types of an element's components.
-        shapes: their shapes, None where they may differ.
+        shapes: their shapes, None if they may differ.
         names: their names, where elements are dictionaries.
-        queue_ref: the tensor that stands for the queue.
+        queue_ref: the tensor that refers to the queue.
     """
 
     def __init__(self, dtypes, shapes, names, queue_ref: Tensor):
@@ -62,10 +62,10 @@ class QueueBase:
 
     @staticmethod
     def from_list(index: Tensor, queues) -> QueueBase:
-        """The one of some queues, alike, that a tensor's value says.
+        """Returns the one of some queues, alike, that a tensor's value says.
 
         Raises:
-            TypeError: where they are no queues, or not alike.
+            TypeError: if they are no queues, or not alike.
         """
         if not queues or not isinstance(queues, (list, tuple)) or not all(isinstance(q, QueueBase) for q in queues):
             raise TypeError("A list of queues expected")
@@ -82,7 +82,7 @@ class QueueBase:
 
     @property
     def queue_ref(self) -> Tensor:
-        """The tensor that stands for the queue."""
+        """The tensor that refers to the queue."""
         return self._queue_ref
 
     @property
@@ -102,11 +102,11 @@ class QueueBase:
 
     @property
     def names(self) -> list[str] | None:
-        """The names of an element's components, None where elements are tuples."""
+        """The names of an element's components, None if elements are tuples."""
         return self._names
 
     def _components(self, values) -> list[Any]:
-        """An element's components in order."""
+        """Returns an element's components in order."""
         if isinstance(values, dict):
             if not self._names:
                 raise ValueError("Queue must have names to enqueue a dictionary")
@@ -122,14 +122,14 @@ class QueueBase:
         return [convert_to_tensor(v, d, f"component_{i}") for i, (v, d) in enumerate(zip(self._components(values), self._dtypes))]
 
     def enqueue(self, vals, name: str | None = None) -> Operation:
-        """Puts in an element: waits while the queue is full, fails with `CancelledError` where it is closed.
+        """Puts in an element: waits while the queue is full, fails with `CancelledError` if it is closed.
 
         Args:
-            vals: a tensor, a tuple of them, or a dictionary where the queue has names.
-            name: what to call the operation.
+            vals: a tensor, a tuple of them, or a dictionary if the queue has names.
+            name: the name of the operation.
 
         Raises:
-            ValueError: where shapes or names do not fit.
+            ValueError: if shapes or names do not fit.
         """
         with op_scope(name, f"{self._name}_enqueue", vals if isinstance(vals, (list, tuple)) else [vals]) as scope:
             tensors = self._tensors(vals)
@@ -141,7 +141,7 @@ class QueueBase:
         """Puts in several elements, which lie along the first dimension. Arguments are as for :meth:`enqueue`.
 
         Raises:
-            ValueError: where shapes or names do not fit.
+            ValueError: if shapes or names do not fit.
         """
         with op_scope(name, f"{self._name}_EnqueueMany", vals if isinstance(vals, (list, tuple)) else [vals]) as scope:
             tensors = self._tensors(vals)
@@ -156,17 +156,17 @@ class QueueBase:
             return apply_op("QueueEnqueueManyV2", scope, (self._queue_ref, tensors))
 
     def _element(self, op: Operation):
-        """What comes out of the queue as it is given to users."""
+        """Returns a dequeued element in the form that users get."""
         tensors = list(op.outputs)
         if self._names:
             return dict(zip(self._names, tensors))
         return tensors[0] if len(tensors) == 1 else tensors if tensors else op
 
     def dequeue(self, name: str | None = None):
-        """Takes out an element: waits while there is none; fails with `OutOfRangeError` where the queue is closed and empty.
+        """Takes out an element: waits while there is none; fails with `OutOfRangeError` if the queue is closed and empty.
 
         Returns:
-            A tensor, a list of them, or a dictionary where the queue has names.
+            A tensor, a list of them, or a dictionary if the queue has names.
         """
         op = apply_op("QueueDequeueV2", name or f"{self._name}_Dequeue", (self._queue_ref,), {"component_types": self._dtypes})
         for tensor, shape in zip(op.outputs, self._shapes):
@@ -180,25 +180,25 @@ class QueueBase:
         return self._element(op)
 
     def dequeue_many(self, n, name: str | None = None):
-        """Takes out `n` elements, along a new first dimension; fails with `OutOfRangeError` where fewer are left in a closed queue."""
+        """Takes out `n` elements, along a new first dimension; fails with `OutOfRangeError` if fewer are left in a closed queue."""
         from flowmill.tensor_util import constant_value
 
         return self._dequeue("Many", n, name, constant_value(n) if isinstance(n, Tensor) else n)
 
     def dequeue_up_to(self, n, name: str | None = None):
-        """As :meth:`dequeue_many`; takes the last elements of a closed queue though they are fewer."""
+        """Like :meth:`dequeue_many`, but takes the last elements of a closed queue even if they are fewer."""
         return self._dequeue("UpTo", n, name, None)
 
     def close(self, cancel_pending_enqueues: bool = False, name: str | None = None) -> Operation:
-        """Lets nothing more in. What waits to be put in goes in later, or is cancelled."""
+        """Closes the queue for new elements. Pending enqueues are completed later, or cancelled."""
         return apply_op("QueueCloseV2", name or f"{self._name}_Close", (self._queue_ref,), {"cancel_pending_enqueues": cancel_pending_enqueues})
 
     def is_closed(self, name: str | None = None) -> Tensor:
-        """Whether it is closed."""
+        """Returns true if the queue is closed."""
         return call("QueueIsClosedV2", name or f"{self._name}_Is_Closed", self._queue_ref)
 
     def size(self, name: str | None = None) -> Tensor:
-        """The number of elements in it, int32."""
+        """Returns the number of elements in it, int32."""
         return call("QueueSizeV2", name or f"{self._name}_Size", self._queue_ref)
 
 
@@ -210,12 +210,12 @@ class FIFOQueue(QueueBase):
     """A queue that gives elements in the order in which they came.
 
     Args:
-        capacity: how many elements it holds at most; any number where it is negative.
+        capacity: how many elements it holds at most; any number if it is negative.
         dtypes: the types of an element's components, or the one.
         shapes: their shapes, which :meth:`dequeue_many` needs.
-        names: their names, where elements are dictionaries.
+        names: their names, if elements are dictionaries.
         shared_name: the name by which sessions share it.
-        name: what to call it.
+        name: its name.
     """
 
     def __init__(self, capacity: int, dtypes, shapes=None, names=None, shared_name: str | None = None, name: str = "fifo_queue"):
@@ -247,7 +247,7 @@ class RandomShuffleQueue(QueueBase):
 
 
 def _seeds(seed: int | None, shared_name: str | None) -> tuple[int, int]:
-    """The graph's and the queue's seed; queues that are shared get theirs from their name where they have none."""
+    """Returns the graph's and the queue's seed; queues that are shared get theirs from their name if they have none."""
     first, second = get_seed(seed)
     if first is None and second is None:
         return 0, 0
@@ -259,7 +259,7 @@ def _seeds(seed: int | None, shared_name: str | None) -> tuple[int, int]:
 
 
 class PaddingFIFOQueue(QueueBase):
-    """As :class:`FIFOQueue`; components may differ in the sizes that their shapes leave open, and :meth:`dequeue_many` fills them up with zeros.
+    """Like :class:`FIFOQueue`, but components may differ in the sizes that their shapes leave open; :meth:`dequeue_many` pads them with zeros.
 
     Args:
         capacity, dtypes, shapes, names, shared_name, name: as for :class:`FIFOQueue`; there have to be shapes, of known ranks.

@@ -16,7 +16,7 @@ _lock = threading.Lock()
 
 
 def get_seed(op_seed: int | None) -> tuple[int | None, int | None]:
-    """The two seeds of a random operation: that of the graph and its own. Without either both are None, and values differ from run to run.
+    """Returns the two seeds of a random operation: that of the graph and its own. Without either both are None, and values differ from run to run.
 
     Operations without a seed of their own in a graph with one get 0, 1, 2, …, so that equal programs give equal values.
     """

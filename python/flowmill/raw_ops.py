@@ -1,4 +1,4 @@
-"""A function for each op, made when it is first asked for: ``raw_ops.MatMul(a=x, b=y, transpose_a=True)``.
+"""A function for each op, made when it is first used: ``raw_ops.MatMul(a=x, b=y, transpose_a=True)``.
 
 There is one for every op of TensorFlow; ``dir(raw_ops)`` lists those that can run. The others build nodes, for graphs that are written and run elsewhere.
 
@@ -31,7 +31,7 @@ def parameter_name(op: str, name: str) -> str:
 
 
 def parameters(op: Signature) -> list[tuple[str, str | None, bool]]:
-    """The parameters of an op's function but for ``name``: what each is called, the attribute that it is if it is one, whether it must be given."""
+    """Returns the parameters of an op's function but for ``name``: what each is called, the attribute that it is if it is one, whether it must be given."""
     attrs = [(parameter_name(op.name, attr), attr, not has_default) for attr, (_, has_default) in op.attrs.items() if attr not in op.inferred]
     # An empty list says nothing of its type.
     inferred = [(attr, attr, False) for attr in sorted(op.inferred) if attr in op.attrs]

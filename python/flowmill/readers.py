@@ -13,10 +13,10 @@ def _handle(queue) -> Tensor:
 
 
 class ReaderBase:
-    """What all readers have.
+    """The base class of readers.
 
     Args:
-        reader_ref: the tensor that stands for the reader.
+        reader_ref: the tensor that refers to the reader.
         supports_serialize: whether its state can be saved.
     """
 
@@ -25,16 +25,16 @@ class ReaderBase:
 
     @property
     def reader_ref(self) -> Tensor:
-        """The tensor that stands for the reader."""
+        """The tensor that refers to the reader."""
         return self._reader_ref
 
     @property
     def supports_serialize(self) -> bool:
-        """Whether its state can be saved."""
+        """True if its state can be saved."""
         return self._supports_serialize
 
     def read(self, queue, name: str | None = None):
-        """The next record's key and value, string scalars; takes a name from `queue` where a file has come to its end."""
+        """Returns the next record's key and value, string scalars; takes a name from `queue` if a file has come to its end."""
         return call("ReaderReadV2", name, self._reader_ref, _handle(queue))
 
     def read_up_to(self, queue, num_records, name: str | None = None):
@@ -42,11 +42,11 @@ class ReaderBase:
         return call("ReaderReadUpToV2", name, self._reader_ref, _handle(queue), num_records)
 
     def num_records_produced(self, name: str | None = None) -> Tensor:
-        """How many records it has given, an int64 scalar."""
+        """Returns the number of records that it has produced, an int64 scalar."""
         return call("ReaderNumRecordsProducedV2", name, self._reader_ref)
 
     def num_work_units_completed(self, name: str | None = None) -> Tensor:
-        """How many files it has read to their end, an int64 scalar."""
+        """Returns the number of files that it has read to their end, an int64 scalar."""
         return call("ReaderNumWorkUnitsCompletedV2", name, self._reader_ref)
 
     def serialize_state(self, name: str | None = None) -> Tensor:
@@ -63,18 +63,18 @@ class ReaderBase:
 
 
 class WholeFileReader(ReaderBase):
-    """Gives whole files: their names as keys, their contents as values."""
+    """Produces whole files: their names as keys, their contents as values."""
 
     def __init__(self, name: str | None = None):
         super().__init__(call("WholeFileReaderV2", name), supports_serialize=True)
 
 
 class TextLineReader(ReaderBase):
-    """Gives lines without their ends; keys are file names and numbers of lines.
+    """Produces lines without their ends; keys are file names and numbers of lines.
 
     Args:
         skip_header_lines: how many lines of each file to leave out.
-        name: what to call the operation.
+        name: the name of the operation.
     """
 
     def __init__(self, skip_header_lines: int | None = None, name: str | None = None):
@@ -82,14 +82,14 @@ class TextLineReader(ReaderBase):
 
 
 class FixedLengthRecordReader(ReaderBase):
-    """Gives records of one length; keys are file names and numbers of records.
+    """Produces records of one length; keys are file names and numbers of records.
 
     Args:
         record_bytes: the length.
         header_bytes: bytes before the first record.
         footer_bytes: bytes after the last one.
-        hop_bytes: from one record's start to the next one's; `record_bytes` where it is 0 or None.
-        name: what to call the operation.
+        hop_bytes: from one record's start to the next one's; `record_bytes` if it is 0 or None.
+        name: the name of the operation.
         encoding: ``""``, or ``"ZLIB"`` for files that are compressed as a whole.
     """
 
@@ -100,10 +100,10 @@ class FixedLengthRecordReader(ReaderBase):
 
 
 class TFRecordReader(ReaderBase):
-    """Gives the records of TFRecord files; keys are file names and places in them.
+    """Produces the records of TFRecord files; keys are file names and offsets in them.
 
     Args:
-        name: what to call the operation.
+        name: the name of the operation.
         options: a `TFRecordOptions` with the compression.
     """
 
@@ -113,7 +113,7 @@ class TFRecordReader(ReaderBase):
 
 
 class IdentityReader(ReaderBase):
-    """Gives what the queue gives, as key and as value."""
+    """Produces the elements of the queue, as key and as value."""
 
     def __init__(self, name: str | None = None):
         super().__init__(call("IdentityReaderV2", name), supports_serialize=True)

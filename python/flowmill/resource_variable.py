@@ -102,7 +102,7 @@ class ResourceVariable(Variable):
 
     @property
     def shape(self) -> TensorShape:
-        """What is known of its shape."""
+        """The static shape."""
         return self._static_shape
 
     @property
@@ -116,7 +116,7 @@ class ResourceVariable(Variable):
 
     @property
     def create(self) -> Operation | None:
-        """As :attr:`initializer`."""
+        """The operation :attr:`initializer`."""
         return self._initializer
 
     @property
@@ -131,13 +131,13 @@ class ResourceVariable(Variable):
         return message
 
     def is_initialized(self, name: str | None = None) -> Tensor:
-        """Whether it has a value."""
+        """Returns true if it has a value."""
         return call("VarIsInitializedOp", name, self._handle)
 
     # Its value
 
     def _ordered(self):
-        """What reads and writes of this object wait for."""
+        """Returns a context in which reads and writes of this object wait for earlier operations."""
         return contextlib.nullcontext()
 
     def _read(self) -> Tensor:
@@ -148,7 +148,7 @@ class ResourceVariable(Variable):
         return value
 
     def value(self) -> Tensor:
-        """Its value, read by an operation of its own; the copy of a caching device where there is one."""
+        """Its value, read by an operation of its own; the copy of a caching device if there is one."""
         if self._cached is not None:
             return self._cached
         with self.graph.colocate_with(None, ignore_existing=True):
@@ -199,7 +199,7 @@ class ResourceVariable(Variable):
         return self._lazily_read(apply_op("ResourceStridedSliceAssign", name, (self._handle, *bounds, value), masks))
 
     def count_up_to(self, limit: int) -> Tensor:
-        """Adds one and gives the value before; fails with `OutOfRangeError` at `limit`."""
+        """Adds one and returns the value before; fails with `OutOfRangeError` at `limit`."""
         return call("ResourceCountUpTo", None, self._handle, limit=limit, T=self._dtype)
 
     def _scattered(self, op: str, indices, updates, name: str | None, **attrs) -> Variable:
@@ -218,11 +218,11 @@ class ResourceVariable(Variable):
             return self._lazily_read(apply_op("ResourceScatterNd" + op, name, (self._handle, indices, updates)))
 
     def scatter_nd_max(self, indices, updates, name: str | None = None) -> Variable:
-        """Takes the greater of slices and what stands at the places that rows of `indices` say."""
+        """Takes the maximum of slices and of the elements at the places that rows of `indices` say."""
         return self._scatter_nd("Max", indices, updates, name)
 
     def scatter_nd_min(self, indices, updates, name: str | None = None) -> Variable:
-        """Takes the smaller of slices and what stands at the places that rows of `indices` say."""
+        """Takes the minimum of slices and of the elements at the places that rows of `indices` say."""
         return self._scatter_nd("Min", indices, updates, name)
 
 
@@ -253,7 +253,7 @@ class _UnreadVariable(ResourceVariable):
 
 
 def is_resource_variable(var) -> bool:
-    """Whether something is a resource variable."""
+    """Returns true if an object is a resource variable."""
     return isinstance(var, ResourceVariable)
 
 

@@ -20,7 +20,7 @@ __all__ = [
 
 
 def _swapped(x: Tensor) -> Tensor:
-    """A tensor with its first two dimensions, batch and time, in the other order."""
+    """Returns a tensor with its first two dimensions, batch and time, in the other order."""
     static = x.shape
     if static.rank is not None and static.rank < 2:
         return x
@@ -32,10 +32,10 @@ def _swapped(x: Tensor) -> Tensor:
 
 
 def _batch_size(flat_input):
-    """The size of the second dimension, a number where one of the tensors says it.
+    """Returns the size of the second dimension, a number if one of the tensors says it.
 
     Raises:
-        ValueError: where there is no second dimension.
+        ValueError: if there is no second dimension.
     """
     for tensor in flat_input:
         if tensor.shape.rank is None:
@@ -49,10 +49,10 @@ def _batch_size(flat_input):
 
 
 def _state_type(explicit, state):
-    """The type that outputs have: `explicit`, or the one that all parts of the state have.
+    """Returns the type that outputs have: `explicit`, or the one that all parts of the state have.
 
     Raises:
-        ValueError: where they have several.
+        ValueError: if they have several.
     """
     if explicit is not None:
         return as_dtype(explicit)
@@ -66,7 +66,7 @@ def _state_type(explicit, state):
 
 
 def _cache_variables(scope) -> None:
-    """Lets variables that cells read be read once, where that is not in a loop already."""
+    """Reads each variable of the cells once, unless that is in a loop already."""
     graph = get_default_graph()
     if scope.caching_device is None and graph._thread.here.scope.context is None and not graph.building_function:
         scope.set_caching_device(lambda op: op.device)
@@ -88,26 +88,26 @@ def _rank_checked(sequence_length: Tensor, batch_size) -> None:
 
 def dynamic_rnn(cell, inputs, sequence_length=None, initial_state=None, dtype=None, parallel_iterations: int | None = None, swap_memory: bool = False,
                 time_major: bool = False, scope=None) -> tuple[Any, Any]:
-    """A recurrent network in a loop over time.
+    """Returns a recurrent network in a loop over time.
 
     Args:
         cell: the cell.
         inputs: of shape ``[batch, time, ...]``, or a structure of such tensors.
         sequence_length: for each element of the batch how many time steps it has, integers of shape ``[batch]``. After them outputs are zeros and the
             state stays.
-        initial_state: the state to begin with; zeros where it is None.
-        dtype: the type of the state and the outputs where there is no `initial_state`.
-        parallel_iterations: how many time steps may run at once, 32 where it is None.
+        initial_state: the state to begin with; zeros if it is None.
+        dtype: the type of the state and the outputs if there is no `initial_state`.
+        parallel_iterations: how many time steps may run at once, 32 if it is None.
         swap_memory: only kept with the graph.
         time_major: whether inputs and outputs are of shape ``[time, batch, ...]``.
-        scope: a variable scope, ``"rnn"`` where it is None.
+        scope: a variable scope, ``"rnn"`` if it is None.
 
     Returns:
         The outputs, of shape ``[batch, time, output_size]`` or a structure of such tensors, and the last state.
 
     Raises:
-        TypeError: where `cell` is none.
-        ValueError: where the inputs' depth is not known, sizes differ, or there is neither `initial_state` nor `dtype`.
+        TypeError: if `cell` is none.
+        ValueError: if the inputs' depth is not known, sizes differ, or there is neither `initial_state` nor `dtype`.
     """
     check_cell("cell", cell)
     with tf.variable_scope(scope or "rnn") as varscope:
@@ -136,7 +136,7 @@ def _assert_shape(tensor: Tensor, shape):
 
 
 def _sizes_checked(flat_input) -> list[TensorShape]:
-    """The inputs' static shapes, which have the same first two sizes and known others."""
+    """Returns the inputs' static shapes, which have the same first two sizes and known others."""
     shapes = [i.shape.with_rank_at_least(3) for i in flat_input]
     for tensor, shape in zip(flat_input, shapes):
         if not shape[2:].is_fully_defined():
@@ -192,7 +192,7 @@ def _loop(cell, inputs, state, parallel_iterations: int, swap_memory: bool, sequ
 
 
 def _rnn_step(time, sequence_length, shortest, longest, zero_output, state, call_cell, without_conditionals: bool = False):
-    """A time step in which the elements of the batch that are over keep their state and give zeros."""
+    """Returns a time step in which the elements of the batch that are over keep their state and give zeros."""
     flat_state, flat_zeros = nest.flatten(state), nest.flatten(zero_output)
     is_over = time >= sequence_length
 
@@ -242,7 +242,7 @@ def bidirectional_dynamic_rnn(cell_fw, cell_bw, inputs, sequence_length=None, in
         parallel_iterations: how many time steps may run at once.
         swap_memory: only kept with the graph.
         time_major: whether time is the first dimension.
-        scope: a variable scope, ``"bidirectional_rnn"`` where it is None.
+        scope: a variable scope, ``"bidirectional_rnn"`` if it is None.
 
     Returns:
         A pair of the outputs of both, and a pair of their last states.
@@ -268,22 +268,22 @@ def bidirectional_dynamic_rnn(cell_fw, cell_bw, inputs, sequence_length=None, in
 
 
 def raw_rnn(cell, loop_fn, parallel_iterations: int | None = None, swap_memory: bool = False, scope=None):
-    """A recurrent network whose inputs, states and outputs a function chooses in each time step.
+    """Returns a recurrent network whose inputs, states and outputs a function chooses in each time step.
 
     Args:
         cell: the cell.
         loop_fn: called as ``loop_fn(time, cell_output, cell_state, loop_state)``, with None but for the time before the first step; gives
             ``(finished, next_input, next_state, emit_output, next_loop_state)``, `finished` being booleans of shape ``[batch]``. Its first
             `emit_output` is the form of what is emitted, that of the cell's outputs for None; its first state is the initial one.
-        parallel_iterations: how many time steps may run at once, 32 where it is None.
+        parallel_iterations: how many time steps may run at once, 32 if it is None.
         swap_memory: only kept with the graph.
-        scope: a variable scope, ``"rnn"`` where it is None.
+        scope: a variable scope, ``"rnn"`` if it is None.
 
     Returns:
         TensorArrays of what was emitted, the last state, the last loop state.
 
     Raises:
-        TypeError: where `cell` is none, or `loop_fn` cannot be called.
+        TypeError: if `cell` is none, or `loop_fn` cannot be called.
     """
     check_cell("cell", cell)
     if not callable(loop_fn):
@@ -351,22 +351,22 @@ def _check_sequence(inputs) -> None:
 
 
 def static_rnn(cell, inputs, initial_state=None, dtype=None, sequence_length=None, scope=None) -> tuple[list[Any], Any]:
-    """A recurrent network written out: a copy of the cell for each time step.
+    """Returns a recurrent network written out: a copy of the cell for each time step.
 
     Args:
         cell: the cell.
         inputs: a list with the inputs of each time step, of shape ``[batch, ...]`` or a structure of such tensors.
-        initial_state: the state to begin with; zeros where it is None.
-        dtype: the type of the state and the outputs where there is no `initial_state`.
+        initial_state: the state to begin with; zeros if it is None.
+        dtype: the type of the state and the outputs if there is no `initial_state`.
         sequence_length: for each element of the batch how many time steps it has, integers of shape ``[batch]``.
-        scope: a variable scope, ``"rnn"`` where it is None.
+        scope: a variable scope, ``"rnn"`` if it is None.
 
     Returns:
         A list of the outputs of each time step, and the last state.
 
     Raises:
-        TypeError: where `cell` is none, or `inputs` no list.
-        ValueError: for no inputs, where their depth is not known, and where there is neither `initial_state` nor `dtype`.
+        TypeError: if `cell` is none, or `inputs` no list.
+        ValueError: for no inputs, if their depth is not known, and if there is neither `initial_state` nor `dtype`.
     """
     check_cell("cell", cell)
     _check_sequence(inputs)
@@ -406,7 +406,7 @@ def static_rnn(cell, inputs, initial_state=None, dtype=None, sequence_length=Non
 
 
 def static_state_saving_rnn(cell, inputs, state_saver, state_name, sequence_length=None, scope=None) -> Any:
-    """As :func:`static_rnn`, with a state that is kept from one step to the next.
+    """Like :func:`static_rnn`, with a state that is kept from one step to the next.
 
     Args:
         cell: the cell.
@@ -417,7 +417,7 @@ def static_state_saving_rnn(cell, inputs, state_saver, state_name, sequence_leng
         scope: a variable scope.
 
     Raises:
-        ValueError: where the names do not fit the state.
+        ValueError: if the names do not fit the state.
     """
     size = cell.state_size
     if nest.is_nested(size) != nest.is_nested(state_name):
@@ -448,7 +448,7 @@ def static_bidirectional_rnn(cell_fw, cell_bw, inputs, initial_state_fw=None, in
         initial_state_bw: that of the other.
         dtype: the type of the states.
         sequence_length: the lengths.
-        scope: a variable scope, ``"bidirectional_rnn"`` where it is None.
+        scope: a variable scope, ``"bidirectional_rnn"`` if it is None.
 
     Returns:
         A list of the outputs of both joined along the second dimension, the last state of the first, that of the other.

@@ -53,9 +53,9 @@ class BasicRNNCell(_UnitsCell):
 
     Args:
         num_units: the size of the output.
-        activation: a function or its name, `tanh` where it is None.
+        activation: a function or its name, `tanh` if it is None.
         reuse: whether to use variables that are there.
-        name: of its variable scope.
+        name: the name of its variable scope.
         dtype: of its variables.
     """
 
@@ -78,11 +78,11 @@ class GRUCell(_UnitsCell):
 
     Args:
         num_units: the size of the output.
-        activation: a function or its name, `tanh` where it is None.
+        activation: a function or its name, `tanh` if it is None.
         reuse: whether to use variables that are there.
         kernel_initializer: of both kernels.
-        bias_initializer: of both biases; ones for the gates and zeros for the candidate where it is None.
-        name: of its variable scope.
+        bias_initializer: of both biases; ones for the gates and zeros for the candidate if it is None.
+        name: the name of its variable scope.
         dtype: of its variables.
     """
 
@@ -118,9 +118,9 @@ class BasicLSTMCell(LayerRNNCell):
         num_units: the size of the output.
         forget_bias: is added to the forget gate's bias.
         state_is_tuple: whether the state is an :class:`LSTMStateTuple`, or both parts of it joined along the second dimension.
-        activation: a function or its name, `tanh` where it is None.
+        activation: a function or its name, `tanh` if it is None.
         reuse: whether to use variables that are there.
-        name: of its variable scope.
+        name: the name of its variable scope.
         dtype: of its variables.
     """
 
@@ -170,15 +170,15 @@ class LSTMCell(LayerRNNCell):
         use_peepholes: whether the gates see the memory, by ``w_f_diag``, ``w_i_diag`` and ``w_o_diag``.
         cell_clip: bounds the memory.
         initializer: of the kernels and peepholes.
-        num_proj: the size of the output; `num_units` where it is None.
+        num_proj: the size of the output; `num_units` if it is None.
         proj_clip: bounds the projected output.
         num_unit_shards: into how many parts the kernel is cut; deprecated.
         num_proj_shards: into how many parts the projection is cut; deprecated.
         forget_bias: is added to the forget gate's bias.
         state_is_tuple: whether the state is an :class:`LSTMStateTuple`, or both parts of it joined along the second dimension.
-        activation: a function or its name, `tanh` where it is None.
+        activation: a function or its name, `tanh` if it is None.
         reuse: whether to use variables that are there.
-        name: of its variable scope.
+        name: the name of its variable scope.
         dtype: of its variables.
     """
 
@@ -201,7 +201,7 @@ class LSTMCell(LayerRNNCell):
 
     @property
     def output_size(self) -> int:
-        """`num_proj`, or `num_units` where that is None."""
+        """`num_proj`, or `num_units` if that is None."""
         return self._num_proj or self._num_units
 
     def build(self, input_shape) -> None:
@@ -225,7 +225,7 @@ class LSTMCell(LayerRNNCell):
         """One time step.
 
         Raises:
-            ValueError: where the inputs' depth is not known.
+            ValueError: if the inputs' depth is not known.
         """
         check_types([inputs, state])
         if self._state_is_tuple:
@@ -260,7 +260,7 @@ class MultiRNNCell(RNNCell):
 
     Raises:
         ValueError: for no cells, and for states that cannot be joined.
-        TypeError: where `cells` is no list.
+        TypeError: if `cells` is no list.
     """
 
     def __init__(self, cells, state_is_tuple: bool = True):
@@ -281,7 +281,7 @@ class MultiRNNCell(RNNCell):
 
     @property
     def output_size(self) -> Any:
-        """That of the last cell."""
+        """The output size of the last cell."""
         return self._cells[-1].output_size
 
     def zero_state(self, batch_size, dtype) -> Any:
@@ -293,12 +293,12 @@ class MultiRNNCell(RNNCell):
 
     @property
     def trainable_weights(self) -> list:
-        """Those of the cells; none where it is not trainable."""
+        """The trainable weights of the cells; none if it is not trainable."""
         return [w for cell in self._cells if isinstance(cell, Layer) for w in cell.trainable_weights] if self.trainable else []
 
     @property
     def non_trainable_weights(self) -> list:
-        """Those of the cells that are not trained."""
+        """The weights of the cells that are not trained."""
         layers = [cell for cell in self._cells if isinstance(cell, Layer)]
         own = [w for cell in layers for w in cell.non_trainable_weights]
         return own if self.trainable else [w for cell in layers for w in cell.trainable_weights] + own

@@ -30,34 +30,34 @@ class _Entry:
 
 
 def py_func(func, inp, Tout, stateful: bool = True, name: str | None = None):  # noqa: N803 - TensorFlow's name
-    """What a function of Python gives of tensors' values when the graph runs.
+    """Calls a function of Python with tensors' values when the graph runs, and returns its results.
 
     Such an operation runs in this process alone: a graph that is written to a file takes only its name along.
 
     Args:
-        func: called with arrays; gives an array, or a list of them, of the types `Tout`. What it raises fails the step.
+        func: called with arrays; returns an array, or a list of them, of the types `Tout`. What it raises fails the step.
         inp: a list of tensors.
         Tout: the type of what it gives, or a list of types.
         stateful: whether it may give something else for the same values.
-        name: what to call the operation.
+        name: the name of the operation.
 
     Returns:
-        A tensor, a list of them where `Tout` is a list, the operation where that is empty.
+        A tensor, a list of them if `Tout` is a list, the operation if that is empty.
 
     Raises:
-        ValueError: where `func` cannot be called.
+        ValueError: if `func` cannot be called.
     """
     return _added(func, inp, Tout, name, "PyFunc" if stateful else "PyFuncStateless")
 
 
 def function_of(token: str):
-    """The function that is differentiated for the operations with a token; None where there is none in this process."""
+    """Returns the function that is differentiated for the operations with a token; None if there is none in this process."""
     entry = _functions.get(token)
     return None if entry is None else entry.of_tensors
 
 
 def _added(func, inp, Tout, name: str | None, op: str, of_tensors=None):  # noqa: N803 - TensorFlow's name
-    """The operation that calls a function, or what it gives."""
+    """Returns the operation that calls a function, or what it gives."""
     if not callable(func):
         raise ValueError(f"Expected func to be callable. Received func={func} of type {type(func)}.")
     types = [as_dtype(t) for t in Tout] if isinstance(Tout, (list, tuple)) else [as_dtype(Tout)]
@@ -80,13 +80,13 @@ class _Value(np.ndarray):
     """An array as functions of :func:`py_function` get it: with `numpy()`, which gives a scalar as one."""
 
     def numpy(self):
-        """The array itself, or the scalar."""
+        """Returns the array itself, or the scalar."""
         array = self.view(np.ndarray)
         return array[()] if array.ndim == 0 else array
 
 
 def py_function(func=None, inp=None, Tout=None, name: str | None = None):  # noqa: N803 - TensorFlow's name
-    """As :func:`py_func`, for a function that asks its arguments for ``numpy()``, as tensors that are run eagerly have it.
+    """Like :func:`py_func`, for a function that calls ``numpy()`` of its arguments, which eager tensors have.
 
     The function gets arrays; functions of ``tf`` take them, and what these give is computed when the function returns. For a gradient the function
     is called once more, with tensors that have ``numpy()`` and Python's operators; what it computes by NumPy is a constant then.
@@ -105,7 +105,7 @@ def py_function(func=None, inp=None, Tout=None, name: str | None = None):  # noq
 
 
 def numpy_function(func, inp, Tout, stateful: bool = True, name: str | None = None):  # noqa: N803 - TensorFlow's name
-    """As :func:`py_func`."""
+    """Like :func:`py_func`."""
     return py_func(func, inp, Tout, stateful, name)
 
 

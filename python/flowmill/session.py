@@ -29,7 +29,7 @@ _NO_TRACE = 0
 
 
 class SessionOptions:
-    """How a session runs its steps: what a `ConfigProto` can say and what it cannot. Pass one as ``Session(config=...)``.
+    """The options of a session's steps: those of a `ConfigProto` and further ones. Pass one as ``Session(config=...)``.
 
     Args:
         config: a `ConfigProto` to begin with; the other arguments go before what it says.
@@ -38,7 +38,7 @@ class SessionOptions:
         device_count: number of devices by type, such as ``{"CPU": 2}``.
         allow_soft_placement: puts nodes whose device does not exist on the CPU.
         optimize: rewrites graphs before they run.
-        lower: puts functions that are called, branches and loops into the graph they stand in; otherwise their nodes call functions.
+        lower: inlines called functions, branches and loops into the graph that uses them; otherwise their nodes call functions.
         disabled_passes: names of rewriting passes to leave out.
         strands: runs chains of cheap nodes as one unit.
         loops: runs loops with nothing to overlap without frames.
@@ -66,7 +66,7 @@ _SWITCHES = {
 
 
 def _of_config(config) -> dict[str, Any]:
-    """What a `ConfigProto`, Flowmill's or TensorFlow's, says of a session."""
+    """Returns the options of a `ConfigProto`, Flowmill's or TensorFlow's."""
     if not hasattr(config, "inter_op_parallelism_threads"):
         raise TypeError(f"Argument `config` must be a tf.ConfigProto, but got {type(config).__name__!r}")
     options = {
@@ -98,7 +98,7 @@ class Session:
 
     Args:
         target: an address to connect to; only that of this process, the empty one, is there.
-        graph: the graph, the thread's default one where it is None.
+        graph: the graph, the thread's default one if it is None.
         config: a `ConfigProto` or `SessionOptions`.
 
     Raises:
@@ -152,7 +152,7 @@ class Session:
             config: not used.
 
         Raises:
-            TypeError: where `target` is no string.
+            TypeError: if `target` is no string.
             ValueError: for another address.
         """
         if not isinstance(target, (str, bytes)):
@@ -168,7 +168,7 @@ class Session:
         return self._target
 
     def run(self, fetches, feed_dict=None, options=None, run_metadata=None) -> Any:
-        """Runs what `fetches` needs and gives its values in the same structure.
+        """Runs what `fetches` needs and returns its values in the same structure.
 
         Args:
             fetches: a tensor, an operation (its value is None), the name of one, or lists, tuples, named tuples, dictionaries and attrs classes of
@@ -178,9 +178,9 @@ class Session:
             run_metadata: a `RunMetadata` to be filled.
 
         Raises:
-            RuntimeError: where the session is closed or its graph empty.
-            TypeError, ValueError: where fetches or feeds have the wrong type or shape, or do not exist.
-            errors.OpError: where an operation fails.
+            RuntimeError: if the session is closed or its graph empty.
+            TypeError, ValueError: if fetches or feeds have the wrong type or shape, or do not exist.
+            errors.OpError: if an operation fails.
         """
         if self._closed:
             raise RuntimeError("Attempted to use a closed Session.")
@@ -227,7 +227,7 @@ class Session:
             A handle of the step.
 
         Raises:
-            RuntimeError: where the session is closed or the graph finalized.
+            RuntimeError: if the session is closed or the graph finalized.
             TypeError, ValueError: as for :meth:`run`.
         """
         from flowmill._partial_run import PartialRun
@@ -243,7 +243,7 @@ class Session:
         """Goes on with a step: feeds some of what :meth:`partial_run_setup` named, and gives some of the fetches. Each once.
 
         Raises:
-            errors.InvalidArgumentError: where a fetch depends on tensors that are not fed yet, or the handle's step is done.
+            errors.InvalidArgumentError: if a fetch depends on tensors that are not fed yet, or the handle's step is done.
             As :meth:`run` otherwise.
         """
         if self._closed:
@@ -261,7 +261,7 @@ class Session:
                 self._partial_runs.pop(handle, None)
 
     def _prepare(self, fetches, feed_dict):
-        """Looks up fetches and feeds, and keeps what was found where the key tells steps apart."""
+        """Looks up fetches and feeds, and keeps what was found if the key tells steps apart."""
         if not self._graph.version:
             raise RuntimeError("The Session graph is empty. Add operations to the graph before calling run().")
         feeds = flatten(self._graph, feed_dict)
@@ -292,7 +292,7 @@ class Session:
             error.op = self._graph._find(error.node_name)
 
     def make_callable(self, fetches, feed_list=None, accept_options: bool = False):
-        """A function that runs `fetches` with one argument for each tensor of `feed_list`: what to use for a step that runs many times.
+        """Returns a function that runs `fetches` with one argument for each tensor of `feed_list`: what to use for a step that runs many times.
 
         Args:
             fetches: as for :meth:`run`.
@@ -321,7 +321,7 @@ class Session:
         return self._callable(feeds, found, single and not found.has_handles), found
 
     def optimizations(self, fetches, feed_list=None) -> dict[str, Any]:
-        """What the passes do to the graph that a step of these fetches and feeds runs. Not of TensorFlow.
+        """Returns what the passes do to the graph that a step with these fetches and feeds runs. TensorFlow has no such method.
 
         Args:
             fetches: as for :meth:`run`.
@@ -341,8 +341,8 @@ class Session:
         return {"nodes_before": before, "nodes_after": after, "passes": [dict(zip(keys, p)) for p in passes]}
 
     def _make_callable_from_options(self, callable_options):
-        """A function that takes the values to feed in order and gives a list of the fetched ones, as a `CallableOptions` message says, tensors that stand in
-        for others among it."""
+        """Returns a function that takes the values to feed in order and returns a list of the fetched ones, as a `CallableOptions` message
+        says, including tensors whose values are fed for others."""
         if self._closed:
             raise RuntimeError("Attempted to use a closed Session.")
         feeds, fetches = list(callable_options.feed), list(callable_options.fetch)
@@ -378,12 +378,12 @@ class Session:
         self._core.close()
 
 
-# What stands for itself in a key: equal only to itself, and no structure.
+# Objects that are their own key: equal only to itself, and no structure.
 _LEAVES = {str, Tensor, Operation}
 
 
 def register_fetch_type(cls: type) -> None:
-    """Lets steps be kept that fetch or feed objects of a class, each of which stands for one tensor and equals only itself."""
+    """Allows plans of steps to be kept that fetch or feed objects of a class. Each object is made of one tensor and equals only itself."""
     _LEAVES.add(cls)
 
 
@@ -428,7 +428,7 @@ class InteractiveSession(Session):
         self._installed.enter_context(self.as_default())
 
     def close(self) -> None:
-        """As :meth:`Session.close`; ends being the default session, too."""
+        """Like :meth:`Session.close`; also ends being the default session."""
         super().close()
         self._installed.close()
 
@@ -455,5 +455,5 @@ def _as_default(session: Session) -> Iterator[Session]:
 
 
 def get_default_session() -> Session | None:
-    """The thread's innermost default session, None where it has none."""
+    """Returns the thread's innermost default session, None if it has none."""
     return _defaults.sessions[-1] if _defaults.sessions else None

@@ -38,10 +38,10 @@ class TensorHandle:
         return self._dtype
 
     def eval(self) -> Any:
-        """The tensor's value.
+        """Returns the tensor's value.
 
         Raises:
-            TypeError: where it was deleted.
+            TypeError: if it was deleted.
         """
         if not self._goes_with_handle:
             raise TypeError(f"Persistent tensor {self._handle} may have already been deleted.")
@@ -51,7 +51,7 @@ class TensorHandle:
         """Removes the tensor from the session.
 
         Raises:
-            TypeError: where it was deleted.
+            TypeError: if it was deleted.
         """
         if not self._goes_with_handle:
             raise TypeError(f"Persistent tensor {self._handle} may have already been deleted.")
@@ -59,7 +59,7 @@ class TensorHandle:
         _delete(self._handle, self._session)
 
     def get_raw_handle(self) -> str:
-        """The handle as a string; the tensor stays though this object goes."""
+        """Returns the handle as a string; the tensor stays though this object goes."""
         self._goes_with_handle = False
         return self._handle
 
@@ -75,7 +75,7 @@ def get_session_handle(data, name: str | None = None) -> Tensor:
     """Keeps a tensor in the session: fetched, it is a :class:`TensorHandle`.
 
     Raises:
-        TypeError: where `data` is no tensor.
+        TypeError: if `data` is no tensor.
     """
     if not isinstance(data, Tensor):
         raise TypeError("`data` must be of type Tensor.")
@@ -84,12 +84,12 @@ def get_session_handle(data, name: str | None = None) -> Tensor:
 
 
 def get_session_tensor(handle, dtype, name: str | None = None) -> tuple[Tensor, Tensor]:
-    """A placeholder for a handle, and the tensor that it stands for.
+    """Returns a placeholder for a handle, and the tensor that the handle refers to.
 
     Args:
         handle: a handle as a string, which says the device.
         dtype: the tensor's type.
-        name: what to call the operation.
+        name: the name of the operation.
     """
     with get_default_graph().device(_device_of(handle)):
         holder = call("Placeholder", None, dtype=string)
@@ -97,19 +97,19 @@ def get_session_tensor(handle, dtype, name: str | None = None) -> tuple[Tensor, 
 
 
 def delete_session_tensor(handle, name: str | None = None) -> tuple[Tensor, Operation]:
-    """A placeholder for a handle, and the operation that removes the tensor that it stands for."""
+    """Returns a placeholder for a handle, and the operation that removes the tensor that the handle refers to."""
     with get_default_graph().device(_device_of(handle)):
         holder = call("Placeholder", None, dtype=string)
         return holder, apply_op("DeleteSessionTensor", name, (holder,))
 
 
 def _device_of(handle) -> str:
-    """The device that a handle names."""
+    """Returns the device that a handle names."""
     return as_str_any(handle).split(";")[-1]
 
 
 def _of_graph(graph: Graph, key: tuple, make) -> Any:
-    """What was made in a graph for a key, made now where it was not."""
+    """Returns the object that a graph has for a key; makes it if there is none."""
     with graph._lock:
         made = graph.__dict__.setdefault("_session_tensor_ops", {})
         if key not in made:
@@ -134,7 +134,7 @@ _MAX_DEAD = 10
 
 
 def _new_handle(value, dtype: int, session: Session) -> TensorHandle:
-    """The handle of a value that a session has fetched."""
+    """Returns the handle of a value that a session has fetched."""
     dead = session._dead_handles
     if len(dead) >= _MAX_DEAD and not session.graph.finalized:
         while dead:

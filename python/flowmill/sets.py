@@ -21,14 +21,14 @@ def _checked(*operands) -> None:
 
 
 def size(a: SparseTensor, validate_indices: bool = True) -> Tensor:
-    """The number of elements of each set, int32, in the shape of `a` without its last dimension.
+    """Returns the number of elements of each set, int32, in the shape of `a` without its last dimension.
 
     Args:
         a: the sets.
         validate_indices: checks that places are in order and do not repeat.
 
     Raises:
-        TypeError: where it is not sparse, or of a type that has no sets.
+        TypeError: if it is not sparse, or of a type that has no sets.
     """
     a = convert_to_tensor_or_sparse_tensor(a, name="a")
     if not isinstance(a, SparseTensor):
@@ -55,7 +55,7 @@ def _operation(a, b, kind: str, mirrored: str, validate_indices: bool) -> Sparse
 
 
 def intersection(a, b, validate_indices: bool = True) -> SparseTensor:
-    """The elements that are in both sets, in each row.
+    """Returns the elements that are in both sets, in each row.
 
     Args:
         a: the sets, a tensor or a SparseTensor.
@@ -69,12 +69,12 @@ def intersection(a, b, validate_indices: bool = True) -> SparseTensor:
 
 
 def union(a, b, validate_indices: bool = True) -> SparseTensor:
-    """The elements that are in one set or both. Arguments are as for :func:`intersection`."""
+    """Returns the elements that are in one set or both. Arguments are as for :func:`intersection`."""
     return _operation(a, b, "union", "union", validate_indices)
 
 
 def difference(a, b, aminusb: bool = True, validate_indices: bool = True) -> SparseTensor:
-    """The elements of `a` that are not in `b`; the other way round where `aminusb` is false. Arguments are as for :func:`intersection`."""
+    """Returns the elements of `a` that are not in `b`; the other way round if `aminusb` is false. Arguments are as for :func:`intersection`."""
     kinds = ("a-b", "b-a") if aminusb else ("b-a", "a-b")
     return _operation(a, b, *kinds, validate_indices)
 

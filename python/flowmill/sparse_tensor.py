@@ -41,7 +41,7 @@ class SparseTensor:
 
     @classmethod
     def from_value(cls, sparse_tensor_value) -> SparseTensor:
-        """That of a :class:`SparseTensorValue`.
+        """Returns the sparse tensor of a :class:`SparseTensorValue`.
 
         Raises:
             TypeError: for anything else.
@@ -67,20 +67,20 @@ class SparseTensor:
 
     @property
     def shape(self) -> TensorShape:
-        """What is known of the shape of the whole."""
+        """The static shape of the whole."""
         from flowmill.tensor_util import constant_value_as_shape
 
         return self._known.merge_with(constant_value_as_shape(self._dense_shape))
 
     def get_shape(self) -> TensorShape:
-        """As :attr:`shape`."""
+        """Returns :attr:`shape`."""
         return self.shape
 
     def set_shape(self, shape) -> None:
         """Adds to what is known of the shape.
 
         Raises:
-            ValueError: where it contradicts that.
+            ValueError: if it contradicts that.
         """
         self.shape.assert_is_compatible_with(TensorShape(shape))
         self._known = self._known.merge_with(TensorShape(shape))
@@ -112,11 +112,11 @@ class SparseTensor:
         return found
 
     def consumers(self) -> list[Operation]:
-        """The operations that take the elements."""
+        """Returns the operations that take the elements."""
         return self._values.consumers()
 
     def eval(self, feed_dict=None, session=None) -> SparseTensorValue:
-        """Its value in a session, the default one where none is given."""
+        """Its value in a session, the default one if none is given."""
         return _session_for(self._values, session).run(self, feed_dict)
 
     def _components(self) -> list[Tensor]:
@@ -149,7 +149,7 @@ class SparseTensor:
 
 
 def convert_to_tensor_or_sparse_tensor(value, dtype=None, name: str | None = None):
-    """As :func:`flowmill.convert_to_tensor`; sparse tensors stay sparse, and their values become such.
+    """Like :func:`flowmill.convert_to_tensor`, but sparse tensors stay sparse, and their values are converted to them.
 
     Raises:
         RuntimeError: for a sparse tensor of another type than `dtype`.
@@ -164,7 +164,7 @@ def convert_to_tensor_or_sparse_tensor(value, dtype=None, name: str | None = Non
 
 
 def as_sparse(value) -> SparseTensor:
-    """A sparse tensor of one, or of a :class:`SparseTensorValue`.
+    """Returns a sparse tensor of one, or of a :class:`SparseTensorValue`.
 
     Raises:
         TypeError: for anything else.

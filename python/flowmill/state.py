@@ -9,7 +9,7 @@ from flowmill.tensor_shape import TensorShape
 
 
 def _is_ref(ref) -> bool:
-    """Whether `ref` is a reference or a reference variable, and not a resource variable."""
+    """Returns true if `ref` is a reference or a reference variable, and not a resource variable."""
     dtype = getattr(ref, "dtype", None)
     return dtype is not None and dtype._is_ref_dtype or not hasattr(ref, "handle")
 
@@ -20,14 +20,14 @@ def _reference(ref):
 
 
 def assign(ref, value, validate_shape: bool | None = None, use_locking: bool | None = None, name: str | None = None):
-    """Gives a variable a value.
+    """Assigns a value to a variable.
 
     Args:
         ref: the variable, or a reference to it.
         value: a tensor of its type.
         validate_shape: whether the shape must be the variable's.
         use_locking: whether other operations wait meanwhile.
-        name: what to call the operation.
+        name: the name of the operation.
 
     Returns:
         The variable as it is afterwards.
@@ -38,28 +38,28 @@ def assign(ref, value, validate_shape: bool | None = None, use_locking: bool | N
 
 
 def assign_add(ref, value, use_locking: bool | None = None, name: str | None = None):
-    """Adds to a variable; gives it as it is afterwards."""
+    """Adds to a variable; returns it as it is afterwards."""
     if _is_ref(ref):
         return call("AssignAdd", name, _reference(ref), value, use_locking=use_locking)
     return ref.assign_add(value)  # TensorFlow takes the name for references alone
 
 
 def assign_sub(ref, value, use_locking: bool | None = None, name: str | None = None):
-    """Subtracts from a variable; gives it as it is afterwards."""
+    """Subtracts from a variable; returns it as it is afterwards."""
     if _is_ref(ref):
         return call("AssignSub", name, _reference(ref), value, use_locking=use_locking)
     return ref.assign_sub(value)
 
 
 def is_variable_initialized(ref, name: str | None = None) -> Tensor:
-    """Whether a variable has a value."""
+    """Returns true if a variable has a value."""
     if _is_ref(ref):
         return call("IsVariableInitialized", name, _reference(ref))
     return ref.is_initialized(name=name)
 
 
 def count_up_to(ref, limit: int, name: str | None = None) -> Tensor:
-    """Adds one to a variable and gives the value before; fails with `OutOfRangeError` at `limit`."""
+    """Adds one to a variable and returns the value before; fails with `OutOfRangeError` at `limit`."""
     if _is_ref(ref):
         return call("CountUpTo", name, _reference(ref), limit=limit)
     return call("ResourceCountUpTo", name, ref.handle, limit=limit, T=ref.dtype)
@@ -72,37 +72,37 @@ def _scatter(op: str, ref, indices, updates, use_locking, name):
 
 
 def scatter_update(ref, indices, updates, use_locking: bool = True, name: str | None = None):
-    """Assigns `updates` to the rows of a variable that `indices` say; gives the variable."""
+    """Assigns `updates` to the rows of a variable that `indices` say; returns the variable."""
     return _scatter("Update", ref, indices, updates, use_locking, name)
 
 
 def scatter_add(ref, indices, updates, use_locking: bool = False, name: str | None = None):
-    """Adds `updates` to the rows of a variable that `indices` say; gives the variable."""
+    """Adds `updates` to the rows of a variable that `indices` say; returns the variable."""
     return _scatter("Add", ref, indices, updates, use_locking, name)
 
 
 def scatter_sub(ref, indices, updates, use_locking: bool = False, name: str | None = None):
-    """Subtracts `updates` from the rows of a variable that `indices` say; gives the variable."""
+    """Subtracts `updates` from the rows of a variable that `indices` say; returns the variable."""
     return _scatter("Sub", ref, indices, updates, use_locking, name)
 
 
 def scatter_mul(ref, indices, updates, use_locking: bool = False, name: str | None = None):
-    """Multiplies the rows of a variable that `indices` say by `updates`; gives the variable."""
+    """Multiplies the rows of a variable that `indices` say by `updates`; returns the variable."""
     return _scatter("Mul", ref, indices, updates, use_locking, name)
 
 
 def scatter_div(ref, indices, updates, use_locking: bool = False, name: str | None = None):
-    """Divides the rows of a variable that `indices` say by `updates`; gives the variable."""
+    """Divides the rows of a variable that `indices` say by `updates`; returns the variable."""
     return _scatter("Div", ref, indices, updates, use_locking, name)
 
 
 def scatter_min(ref, indices, updates, use_locking: bool = False, name: str | None = None):
-    """Takes the smaller of `updates` and the rows of a variable that `indices` say; gives the variable."""
+    """Takes the smaller of `updates` and the rows of a variable that `indices` say; returns the variable."""
     return _scatter("Min", ref, indices, updates, use_locking, name)
 
 
 def scatter_max(ref, indices, updates, use_locking: bool = False, name: str | None = None):
-    """Takes the greater of `updates` and the rows of a variable that `indices` say; gives the variable."""
+    """Takes the greater of `updates` and the rows of a variable that `indices` say; returns the variable."""
     return _scatter("Max", ref, indices, updates, use_locking, name)
 
 
@@ -113,23 +113,23 @@ def _scatter_nd(op: str, ref, indices, updates, use_locking, name):
 
 
 def scatter_nd_update(ref, indices, updates, use_locking: bool = True, name: str | None = None):
-    """Assigns `updates` to the slices of a variable that rows of `indices` say; gives the variable."""
+    """Assigns `updates` to the slices of a variable that rows of `indices` say; returns the variable."""
     return _scatter_nd("Update", ref, indices, updates, use_locking, name)
 
 
 def scatter_nd_add(ref, indices, updates, use_locking: bool = False, name: str | None = None):
-    """Adds `updates` to the slices of a variable that rows of `indices` say; gives the variable."""
+    """Adds `updates` to the slices of a variable that rows of `indices` say; returns the variable."""
     return _scatter_nd("Add", ref, indices, updates, use_locking, name)
 
 
 def scatter_nd_sub(ref, indices, updates, use_locking: bool = False, name: str | None = None):
-    """Subtracts `updates` from the slices of a variable that rows of `indices` say; gives the variable."""
+    """Subtracts `updates` from the slices of a variable that rows of `indices` say; returns the variable."""
     return _scatter_nd("Sub", ref, indices, updates, use_locking, name)
 
 
 def batch_scatter_update(ref, indices, updates, use_locking: bool = True, name: str | None = None):
     """Assigns `updates` along the last dimension of `indices`, each batch of rows to its own batch of the variable: where `indices` has the shape
-    ``[b, n]``, ``ref[i, indices[i, j]] = updates[i, j]``. Gives the variable."""
+    ``[b, n]``, ``ref[i, indices[i, j]] = updates[i, j]``. Returns the variable."""
     indices = convert_to_tensor(indices, name="indices")
     rank = indices.shape.rank
     if rank is None:
@@ -153,6 +153,6 @@ def _shape_of(tensor: Tensor):
 
 
 def variable_op_v2(shape, dtype, name: str = "Variable", container: str = "", shared_name: str = "") -> Tensor:
-    """A reference to a value that stays between steps."""
+    """Returns a reference to a value that stays between steps."""
     attrs = {"shape": TensorShape(shape), "dtype": dtype, "container": container, "shared_name": shared_name}
     return apply_op("VariableV2", name, (), attrs)._outputs[0]

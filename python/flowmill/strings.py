@@ -28,12 +28,12 @@ def as_string(input, precision: int = -1, scientific: bool = False, shortest: bo
 
     Args:
         input: the numbers.
-        precision: digits behind the point, where it is not negative.
+        precision: digits behind the point, if it is not negative.
         scientific: with an exponent.
         shortest: in whichever of both forms is shorter.
-        width: the least number of characters, where it is not negative.
+        width: the least number of characters, if it is not negative.
         fill: what to fill up with: ``""`` (spaces), ``" "``, ``"-"``, ``"0"``.
-        name: what to call the operation.
+        name: the name of the operation.
 
     Returns:
         Strings in the shape of `input`.
@@ -47,21 +47,21 @@ def join(inputs, separator: str = "", name=None) -> Tensor:
     Args:
         inputs: tensors of the same shape; scalars go with every element.
         separator: what to put between them.
-        name: what to call the operation.
+        name: the name of the operation.
     """
     return call("StringJoin", name, inputs, separator=separator)
 
 
 def string_split(source, sep=None, skip_empty: bool = True, delimiter=None, result_type: str = "SparseTensor", name=None) -> SparseTensor | RaggedTensor:
-    """The parts of strings between any of some characters.
+    """Returns the parts of strings between any of some characters.
 
     Args:
         source: strings, a vector.
-        sep: the characters, a space where it is None; single bytes for ``""``.
+        sep: the characters, a space if it is None; single bytes for ``""``.
         skip_empty: leaves empty parts out.
         delimiter: as `sep`, its name of old.
         result_type: ``"SparseTensor"`` or ``"RaggedTensor"``.
-        name: what to call the operations.
+        name: the name of the operations.
 
     Returns:
         A matrix with a row for each string.
@@ -75,15 +75,15 @@ def string_split(source, sep=None, skip_empty: bool = True, delimiter=None, resu
 
 
 def split(input=None, sep=None, maxsplit: int = -1, result_type: str = "SparseTensor", source=None, name=None) -> SparseTensor | RaggedTensor:
-    """The parts of strings between separators, as Python's `str.split` has them.
+    """Returns the parts of strings between separators, as Python's `str.split` has them.
 
     Args:
         input: strings, a vector or a scalar.
-        sep: the separator; white space where it is None or empty.
-        maxsplit: how often to split at most, where it is not negative.
+        sep: the separator; white space if it is None or empty.
+        maxsplit: how often to split at most, if it is not negative.
         result_type: ``"SparseTensor"`` or ``"RaggedTensor"``.
         source: as `input`, its name of old.
-        name: what to call the operations.
+        name: the name of the operations.
 
     Returns:
         A matrix with a row for each string.
@@ -115,14 +115,14 @@ def _parts_of_strings(result_type: str, indices: Tensor, values: Tensor, dense_s
 
 
 def _renamed(new, new_name: str, old, old_name: str):
-    """The value of an argument that has two names."""
+    """Returns the value of an argument that has two names."""
     if new is not None and old is not None:
         raise ValueError(f"Cannot specify both '{old_name}' and '{new_name}'.")
     return old if new is None else new
 
 
 def to_number(string_tensor=None, out_type=float32, name=None, input=None) -> Tensor:
-    """The numbers that strings write out, as `out_type`: float32, float64, int32 or int64."""
+    """Returns the numbers that strings write out, as `out_type`: float32, float64, int32 or int64."""
     return call("StringToNumber", name, _renamed(input, "input", string_tensor, "string_tensor"), out_type=out_type)
 
 
@@ -131,26 +131,26 @@ def substr(input, pos, len, name=None, unit: str = "BYTE") -> Tensor:
 
     Args:
         input: the strings.
-        pos: where the parts begin; counted from the end where negative.
+        pos: if the parts begin; counted from the end if negative.
         len: how long they are at most.
-        name: what to call the operation.
+        name: the name of the operation.
         unit: what is counted: ``"BYTE"`` or ``"UTF8_CHAR"``.
     """
     return call("Substr", name, input, pos, len, unit=unit)
 
 
 def length(input, name=None, unit: str = "BYTE") -> Tensor:
-    """The lengths of strings in bytes, or in characters where `unit` is ``"UTF8_CHAR"``."""
+    """Returns the lengths of strings in bytes, or in characters if `unit` is ``"UTF8_CHAR"``."""
     return call("StringLength", name, input, unit=unit)
 
 
 def lower(input, encoding: str = "", name=None) -> Tensor:
-    """Strings in small letters: ASCII's alone, or all where `encoding` is ``"utf-8"``."""
+    """Strings in small letters: ASCII's alone, or all if `encoding` is ``"utf-8"``."""
     return call("StringLower", name, input, encoding=encoding)
 
 
 def upper(input, encoding: str = "", name=None) -> Tensor:
-    """Strings in capital letters: ASCII's alone, or all where `encoding` is ``"utf-8"``."""
+    """Strings in capital letters: ASCII's alone, or all if `encoding` is ``"utf-8"``."""
     return call("StringUpper", name, input, encoding=encoding)
 
 
@@ -167,7 +167,7 @@ def regex_replace(input, pattern, rewrite, replace_global: bool = True, name=Non
         pattern: the expression.
         rewrite: what to put in its place; ``\1`` is what the first group found, ``\0`` all of it.
         replace_global: every place, otherwise the first.
-        name: what to call the operation.
+        name: the name of the operation.
     """
     if isinstance(pattern, (str, bytes)) and isinstance(rewrite, (str, bytes)):
         return call("StaticRegexReplace", name, input, pattern=pattern, rewrite=rewrite, replace_global=replace_global)
@@ -175,24 +175,24 @@ def regex_replace(input, pattern, rewrite, replace_global: bool = True, name=Non
 
 
 def regex_full_match(input, pattern, name=None) -> Tensor:
-    """Whether a regular expression (RE2's syntax) matches the whole of each string."""
+    """Returns true for each string if a regular expression (RE2's syntax) matches the whole of it."""
     if isinstance(pattern, (str, bytes)):
         return call("StaticRegexFullMatch", name, input, pattern=pattern)
     return call("RegexFullMatch", name, input, pattern)
 
 
 def to_hash_bucket(string_tensor=None, num_buckets: int | None = None, name=None, input=None) -> Tensor:
-    """A number below `num_buckets` for each string. The hash may change with the version; :func:`to_hash_bucket_fast` stays."""
+    """Returns a number below `num_buckets` for each string. The hash may change with the version; :func:`to_hash_bucket_fast` stays."""
     return call("StringToHashBucket", name, _renamed(input, "input", string_tensor, "string_tensor"), num_buckets=num_buckets)
 
 
 def to_hash_bucket_fast(input, num_buckets: int, name=None) -> Tensor:
-    """A number below `num_buckets` for each string, by a hash that is quick and can be foreseen."""
+    """Returns a number below `num_buckets` for each string, by a hash that is quick and can be foreseen."""
     return call("StringToHashBucketFast", name, input, num_buckets=num_buckets)
 
 
 def to_hash_bucket_strong(input, num_buckets: int, key, name=None) -> Tensor:
-    """A number below `num_buckets` for each string, by a hash (SipHash) that cannot be foreseen without `key`, two integers."""
+    """Returns a number below `num_buckets` for each string, by a hash (SipHash) that cannot be foreseen without `key`, two integers."""
     return call("StringToHashBucketStrong", name, input, num_buckets=num_buckets, key=key)
 
 
@@ -201,10 +201,10 @@ def reduce_join(inputs, axis=None, keep_dims=None, separator: str = "", name=Non
 
     Args:
         inputs: the strings.
-        axis: the dimensions, all of them where it is None.
+        axis: the dimensions, all of them if it is None.
         keep_dims: as `keepdims`, its name of old.
         separator: what to put between them.
-        name: what to call the operations.
+        name: the name of the operations.
         reduction_indices: as `axis`, its name of old.
         keepdims: keeps the dimensions, with size 1.
     """
@@ -218,7 +218,7 @@ def reduce_join(inputs, axis=None, keep_dims=None, separator: str = "", name=Non
 
 
 def _all_dimensions(inputs: Tensor) -> Tensor:
-    """The dimensions of a tensor, last first: so its strings are put together in their order."""
+    """Returns the dimensions of a tensor, last first: so its strings are put together in their order."""
     rank = inputs.shape.rank
     if rank is not None:
         return convert_to_tensor(list(range(rank - 1, -1, -1)), int32)
@@ -226,17 +226,17 @@ def _all_dimensions(inputs: Tensor) -> Tensor:
 
 
 def format(template: str, inputs, placeholder: str = "{}", summarize: int = 3, name=None) -> Tensor:
-    """A string with tensors written into it.
+    """Returns a string with tensors written into it.
 
     Args:
         template: the string.
         inputs: the tensors, or one.
-        placeholder: what stands in the template for each of them.
+        placeholder: the text that is replaced in the template by each of them.
         summarize: how many elements at either end of a dimension are written; all for -1.
-        name: what to call the operation.
+        name: the name of the operation.
 
     Raises:
-        ValueError: where there are more or fewer tensors than places for them.
+        ValueError: if there are more or fewer tensors than places for them.
     """
     inputs = list(inputs) if isinstance(inputs, (list, tuple)) else [inputs]
     places = template.count(placeholder)
@@ -258,14 +258,14 @@ def unicode_transcode(input, input_encoding: str, output_encoding: str, errors: 
         errors: what to do about what cannot be read: ``"strict"``, ``"replace"`` or ``"ignore"``.
         replacement_char: what to put there, a code point.
         replace_control_characters: also in the place of control characters.
-        name: what to call the operation.
+        name: the name of the operation.
     """
     return call("UnicodeTranscode", name, input, input_encoding=input_encoding, output_encoding=output_encoding, errors=errors,
                 replacement_char=replacement_char, replace_control_characters=replace_control_characters)
 
 
 def unicode_script(input, name=None) -> Tensor:
-    """The number of the script that each code point belongs to, as ICU counts them; -1 for what is no code point."""
+    """Returns the number of the script that each code point belongs to, as ICU counts them; -1 for what is no code point."""
     return call("UnicodeScript", name, input)
 
 
@@ -277,13 +277,13 @@ def unsorted_segment_join(inputs, segment_ids, num_segments, separator: str = ""
         segment_ids: the segment of each, in a shape that `inputs` begins with.
         num_segments: how many segments there are.
         separator: what to put between them.
-        name: what to call the operation.
+        name: the name of the operation.
     """
     return call("UnsortedSegmentJoin", name, inputs, segment_ids, num_segments, separator=separator)
 
 
 def fingerprint(data, method: str = "farmhash64", name: str | None = None) -> Tensor:
-    """A fingerprint of each row of a tensor: uint8 ``[rows, 8]`` by the one method there is."""
+    """Returns a fingerprint of each row of a tensor: uint8 ``[rows, 8]`` by the one method there is."""
     return call("Fingerprint", name, data, method)
 
 

@@ -36,7 +36,7 @@ class Template:
         """Calls the function in its variable scope.
 
         Raises:
-            ValueError: where a later call makes trainable variables.
+            ValueError: if a later call makes trainable variables.
         """
         if self._scope is not None:
             with variable_scope(self._scope, reuse=self._was_called):
@@ -103,7 +103,7 @@ class Template:
 
 
 def make_template(name_: str, func_: Callable, create_scope_now_: bool = False, unique_name_: str | None = None, custom_getter_=None, **kwargs):
-    """A function that shares its variables between calls.
+    """Returns a function that shares its variables between calls.
 
     Args:
         name_: the name of the variable scope, made unique.

@@ -19,12 +19,12 @@ _PACKAGE = __file__[: -len("tensor.py")]
 
 
 def user_frames() -> tuple:
-    """Where this package was called from: code and instruction of each frame in turn, innermost first."""
+    """Returns the frames from which this package was called: code and instruction of each in turn, innermost first."""
     return _core.frames(sys._getframe(2), _PACKAGE, _MAX_FRAMES)
 
 
 def _line(code, instruction: int) -> int:
-    """The line of an instruction."""
+    """Returns the line of an instruction."""
     return next((line for start, end, line in code.co_lines() if line is not None and start <= instruction < end), code.co_firstlineno)
 
 
@@ -75,7 +75,7 @@ class Operation:
         return list(self._outputs)
 
     def values(self) -> tuple[Tensor, ...]:
-        """As :attr:`outputs`, in a tuple."""
+        """Returns :attr:`outputs`, in a tuple."""
         return tuple(self._outputs)
 
     @property
@@ -105,7 +105,8 @@ class Operation:
 
     @property
     def traceback(self) -> list[tuple[str, int, str, str]]:
-        """Where it was made, as ``(file, line, function, text)`` from the outermost call to the innermost outside of this package; empty for
+        """The place where it was made, as ``(file, line, function, text)`` from the outermost call to the innermost outside of this package; empty
+        for
         imported nodes."""
         import linecache
 
@@ -124,7 +125,7 @@ class Operation:
         self._graph._core.set_device(self._id, device if isinstance(device, str) else device.to_string())
 
     def _update_input(self, index: int, tensor: Tensor) -> None:
-        """Lets another tensor be an input."""
+        """Replaces an input by another tensor."""
         self._graph._core.update_input(self._id, index, tensor._key)
 
     def _add_control_input(self, op: Operation) -> None:
@@ -141,10 +142,10 @@ class Operation:
         return context_of(self)
 
     def get_attr(self, name: str) -> Any:
-        """The value of an attribute: a Python value, a DType, or a message (`TensorShapeProto`, `TensorProto`, `NameAttrList`).
+        """Returns the value of an attribute: a Python value, a DType, or a message (`TensorShapeProto`, `TensorProto`, `NameAttrList`).
 
         Raises:
-            ValueError: where it has no such attribute.
+            ValueError: if it has no such attribute.
         """
         found = self._graph._core.attr(self._id, name)
         if found is None:
@@ -162,7 +163,7 @@ class Operation:
         return groups or [b"loc:@" + self.name.encode()]
 
     def run(self, feed_dict=None, session=None) -> None:
-        """Runs this in a session, the default one where none is given."""
+        """Runs this in a session, the default one if none is given."""
         _session_for(self, session).run(self, feed_dict)
 
     def __repr__(self):
@@ -225,18 +226,18 @@ class Tensor:
 
     @property
     def shape(self) -> TensorShape:
-        """What is known of its shape before anything runs."""
+        """The static shape."""
         return known_shape(self._graph._core.shape(*self._key))
 
     def get_shape(self) -> TensorShape:
-        """As :attr:`shape`."""
+        """Returns :attr:`shape`."""
         return self.shape
 
     def set_shape(self, shape) -> None:
         """Adds to what is known of the shape.
 
         Raises:
-            ValueError: where it contradicts that.
+            ValueError: if it contradicts that.
         """
         shape = shape if isinstance(shape, TensorShape) else TensorShape(shape)
         known = self.shape
@@ -250,19 +251,19 @@ class Tensor:
 
     @property
     def ndim(self) -> int | None:
-        """The number of its dimensions, None where it is not known."""
+        """The number of its dimensions, None if it is not known."""
         return self.shape.rank
 
     def consumers(self) -> list[Operation]:
-        """The operations that take it, once each."""
+        """Returns the operations that take it, once each."""
         return [self._graph._operation(n) for n in dict.fromkeys(self._graph._core.consumers(*self._key))]
 
     def eval(self, feed_dict=None, session=None):
-        """Its value in a session, the default one where none is given."""
+        """Its value in a session, the default one if none is given."""
         return _session_for(self, session).run(self, feed_dict)
 
     def ref(self) -> Reference:
-        """A key for dictionaries and sets."""
+        """Returns a key for dictionaries and sets."""
         return Reference(self)
 
     experimental_ref = ref
@@ -296,7 +297,7 @@ class Reference:
         self._referenced = referenced
 
     def deref(self):
-        """The tensor."""
+        """Returns the tensor."""
         return self._referenced
 
     def __eq__(self, other):
@@ -310,7 +311,7 @@ class Reference:
 
 
 def _contradiction(known: TensorShape, shape: TensorShape) -> ValueError:
-    """What is wrong with a shape that does not fit what is known of one."""
+    """Returns the error for a shape that contradicts the known one."""
     sizes, others = known.as_list(), shape.as_list()
     if len(sizes) != len(others):
         return ValueError(f"Shapes must be equal rank, but are {len(sizes)} and {len(others)}")
@@ -340,5 +341,5 @@ def _session_for(element, session):
 
 
 def _running(element) -> tuple[str, str, str]:
-    """What `element` is, what is done to it in a session, and the method that does."""
+    """Returns the kind of `element`, the verb for running it in a session, and the method that runs it."""
     return ("operation", "execute", "run") if isinstance(element, Operation) else ("tensor", "evaluate", "eval")

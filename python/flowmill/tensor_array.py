@@ -34,11 +34,11 @@ class TensorArray:
         infer_shape: whether all elements have the same shape.
         element_shape: what is known of the elements' shapes.
         colocate_with_first_write_call: whether it has the device of what is first written into it.
-        name: of the scope.
+        name: the name of the scope.
 
     Raises:
-        ValueError: where neither `size` nor `handle` is given, or arguments exclude each other.
-        TypeError: where `handle` is no tensor.
+        ValueError: if neither `size` nor `handle` is given, or arguments exclude each other.
+        TypeError: if `handle` is no tensor.
     """
 
     # Whether it is a TensorList, which functions take, and not a resource.
@@ -98,17 +98,17 @@ class TensorArray:
 
     @property
     def flow(self) -> Tensor:
-        """What orders the reads and writes; for an array that is a list, the list itself."""
+        """The tensor that orders the reads and writes; for an array that is a list, the list itself."""
         return self._flow
 
     @property
     def element_shape(self) -> TensorShape:
-        """What is known of the shape of its elements."""
+        """The static shape of its elements."""
         return self._element_shapes[0]
 
     @property
     def dynamic_size(self) -> bool:
-        """Whether writing behind its end makes it longer."""
+        """True if writing past its end makes it longer."""
         return self._dynamic_size
 
     @property
@@ -139,7 +139,7 @@ class TensorArray:
             self._element_shapes[0] = self.element_shape.merge_with(shape)
 
     def _known_size(self) -> int | None:
-        """The number of its elements where that was given as a constant."""
+        """Returns the number of its elements if that was given as a constant."""
         if self._dynamic_size or self._size is None:
             return None
         return int(self._size) if not isinstance(self._size, Tensor) else _constant_value(self._size)
@@ -155,7 +155,7 @@ class TensorArray:
             yield
 
     def _converted(self, value) -> Tensor:
-        """A value to be written."""
+        """Returns a value to be written."""
         value = convert_to_tensor(value, preferred_dtype=self._dtype, name="value")
         if value.dtype.base_dtype is not self._dtype:
             logging.getLogger("flowmill").error(
@@ -170,16 +170,16 @@ class TensorArray:
     # What can be done with it
 
     def identity(self) -> TensorArray:
-        """The same array; its writes come before those of what takes it."""
+        """Returns the same array; its writes run before those of operations that use the result."""
         return self._with_flow(call("Identity", None, self._flow))
 
     def grad(self, source: str, flow: Tensor | None = None, name: str | None = None) -> TensorArray:
-        """The array that the gradients of this one's elements are added up in.
+        """Returns the array that the gradients of this one's elements are added up in.
 
         Args:
             source: who asks: each source has one of its own.
-            flow: comes before it is made; this array's where it is None.
-            name: of the scope.
+            flow: comes before it is made; this array's if it is None.
+            name: the name of the scope.
         """
         flow = self._flow if flow is None else flow
         graph = target(self.graph)
@@ -192,16 +192,16 @@ class TensorArray:
             return made
 
     def read(self, index, name: str | None = None) -> Tensor:
-        """The element at `index`."""
+        """Returns the element at `index`."""
         value = call("TensorArrayReadV3", name, self._handle, index, self._flow, dtype=self._dtype)
         value.set_shape(self.element_shape)
         return value
 
     def write(self, index, value, name: str | None = None) -> TensorArray:
-        """The array with `value` at `index`.
+        """Returns the array with `value` at `index`.
 
         Raises:
-            ValueError: where its shape is not that of the elements.
+            ValueError: if its shape is not that of the elements.
         """
         with contextlib.ExitStack() as stack:
             self._scope(stack, name, "TensorArrayWrite", index, value)
@@ -211,7 +211,7 @@ class TensorArray:
                 return self._with_flow(call("TensorArrayWriteV3", name, self._handle, index, value, self._flow))
 
     def stack(self, name: str | None = None) -> Tensor:
-        """All elements, packed along a new first dimension."""
+        """Returns all elements, packed along a new first dimension."""
         graph = target(self.graph)
         with graph.as_default(), graph.colocate_with(self._handle), graph.name_scope(name or "TensorArrayStack"):
             value = self.gather(_range(0, self.size()), name=name)
@@ -220,14 +220,14 @@ class TensorArray:
             return value
 
     def gather(self, indices, name: str | None = None) -> Tensor:
-        """The elements at some indices, packed along a new first dimension."""
+        """Returns the elements at some indices, packed along a new first dimension."""
         value = call("TensorArrayGatherV3", name, self._handle, indices, self._flow, dtype=self._dtype, element_shape=self.element_shape)
         if self.element_shape.rank is not None:
             value.set_shape([None, *self.element_shape.as_list()])
         return value
 
     def concat(self, name: str | None = None) -> Tensor:
-        """All elements, joined along their first dimension."""
+        """Returns all elements, joined along their first dimension."""
         shape = self.element_shape
         value, _ = call("TensorArrayConcatV3", name, self._handle, self._flow, dtype=self._dtype,
                         element_shape_except0=shape if shape.rank is None else shape[1:])
@@ -240,10 +240,10 @@ class TensorArray:
         return value
 
     def unstack(self, value, name: str | None = None) -> TensorArray:
-        """The array with the slices of `value` along the first dimension as its elements.
+        """Returns the array with the slices of `value` along the first dimension as its elements.
 
         Raises:
-            ValueError: where their shape is not that of the elements.
+            ValueError: if their shape is not that of the elements.
         """
         with contextlib.ExitStack() as stack:
             self._scope(stack, name, "TensorArrayUnstack", value)
@@ -251,10 +251,10 @@ class TensorArray:
             return self.scatter(_range(0, rows), value, name=name)
 
     def scatter(self, indices, value, name: str | None = None) -> TensorArray:
-        """The array with the slices of `value` along the first dimension at some indices.
+        """Returns the array with the slices of `value` along the first dimension at some indices.
 
         Raises:
-            ValueError: where their shape is not that of the elements.
+            ValueError: if their shape is not that of the elements.
         """
         with contextlib.ExitStack() as stack:
             self._scope(stack, name, "TensorArrayScatter", value, indices)
@@ -264,12 +264,12 @@ class TensorArray:
                 return self._with_flow(call("TensorArrayScatterV3", name, self._handle, indices, value, self._flow))
 
     def split(self, value, lengths, name: str | None = None) -> TensorArray:
-        """The array with pieces of `value` along the first dimension as its elements.
+        """Returns the array with pieces of `value` along the first dimension as its elements.
 
         Args:
             value: what to cut.
             lengths: how long each piece is, a vector.
-            name: of the scope.
+            name: the name of the scope.
         """
         with contextlib.ExitStack() as stack:
             self._scope(stack, name, "TensorArraySplit", value, lengths)
@@ -288,13 +288,13 @@ class TensorArray:
         return lengths
 
     def size(self, name: str | None = None) -> Tensor:
-        """The number of elements, an `int32` scalar."""
+        """Returns the number of elements, an `int32` scalar."""
         if not self._dynamic_size and self._size is not None:
             return convert_to_tensor(self._size, "int32")
         return call("TensorArraySizeV3", name, self._handle, self._flow)
 
     def close(self, name: str | None = None) -> Operation:
-        """An operation that frees the elements; nothing may use the array after it."""
+        """Returns an operation that frees the elements; nothing may use the array after it."""
         return call("TensorArrayCloseV3", name, self._handle)
 
     def __repr__(self):
@@ -416,7 +416,7 @@ def _range(start, limit) -> Tensor:
 
 
 def _shape(value) -> Tensor:
-    """The shape of a tensor, a constant where it is known."""
+    """Returns the shape of a tensor, a constant if it is known."""
     graph = get_default_graph()
     with graph.name_scope("Shape") as scope:
         value = convert_to_tensor(value)
@@ -427,7 +427,7 @@ def _shape(value) -> Tensor:
 
 
 def _shape_tensor(shape: TensorShape) -> np.ndarray:
-    """A shape as the ops of lists take it: −1 for sizes that are not known, and instead of an unknown rank."""
+    """Returns a shape as the ops of lists take it: −1 for sizes that are not known, and instead of an unknown rank."""
     return np.array(-1 if shape.rank is None else [-1 if d is None else d for d in shape.as_list()], np.int32)
 
 

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 class Dimension:
-    """One size of a shape; `value` is None where it is not known. Comparisons with an unknown size give None."""
+    """One size of a shape; `value` is None if it is not known. Comparisons with an unknown size give None."""
 
     __slots__ = ("_value",)
 
@@ -20,11 +20,11 @@ class Dimension:
 
     @property
     def value(self) -> int | None:
-        """The size, None where it is not known."""
+        """The size, None if it is not known."""
         return self._value
 
     def is_compatible_with(self, other) -> bool:
-        """Whether both may be one size: they are equal, or one is not known."""
+        """Returns true if both may be one size: they are equal, or one is not known."""
         other = as_dimension(other)
         return self._value is None or other._value is None or self._value == other._value
 
@@ -32,16 +32,16 @@ class Dimension:
         """Checks :meth:`is_compatible_with`.
 
         Raises:
-            ValueError: where they are not.
+            ValueError: if they are not.
         """
         if not self.is_compatible_with(other):
             raise ValueError(f"Dimensions {self} and {other} are not compatible")
 
     def merge_with(self, other) -> Dimension:
-        """What both say together.
+        """Returns the merged size.
 
         Raises:
-            ValueError: where they contradict each other.
+            ValueError: if they contradict each other.
         """
         other = as_dimension(other)
         self.assert_is_compatible_with(other)
@@ -151,12 +151,12 @@ def as_dimension(value) -> Dimension:
 
 
 def dimension_value(dimension) -> Any:
-    """The size of a Dimension; anything else as it is."""
+    """Returns the size of a Dimension; anything else as it is."""
     return dimension._value if isinstance(dimension, Dimension) else dimension
 
 
 def dimension_at_index(shape: TensorShape, index: int) -> Dimension:
-    """One size of a shape, an unknown one where nothing is known of the shape."""
+    """One size of a shape, an unknown one if nothing is known of the shape."""
     return Dimension(None) if shape.rank is None else shape[index]
 
 
@@ -182,28 +182,28 @@ class TensorShape:
 
     @property
     def rank(self) -> int | None:
-        """The number of dimensions, None where it is not known."""
+        """The number of dimensions, None if it is not known."""
         return None if self._dims is None else len(self._dims)
 
     ndims = rank
 
     @property
     def dims(self) -> list[Dimension] | None:
-        """The sizes as :class:`Dimension` objects, None where the rank is not known."""
+        """The sizes as :class:`Dimension` objects, None if the rank is not known."""
         return None if self._dims is None else [Dimension(d) for d in self._dims]
 
     def as_list(self) -> list[int | None]:
-        """The sizes, None where they are not known.
+        """Returns the sizes, None if they are not known.
 
         Raises:
-            ValueError: where the rank is not known.
+            ValueError: if the rank is not known.
         """
         if self._dims is None:
             raise ValueError("as_list() is not defined on an unknown TensorShape.")
         return list(self._dims)
 
     def as_proto(self) -> _protos.TensorShapeProto:
-        """The shape as a `TensorShapeProto`."""
+        """Returns the shape as a `TensorShapeProto`."""
         from flowmill import _protos
 
         proto = _protos.get("TensorShapeProto")()
@@ -215,7 +215,7 @@ class TensorShape:
         return proto
 
     def num_elements(self) -> int | None:
-        """The number of elements, None where a size is not known."""
+        """Returns the number of elements, None if a size is not known."""
         if not self.is_fully_defined():
             return None
         product = 1
@@ -224,20 +224,20 @@ class TensorShape:
         return product
 
     def is_fully_defined(self) -> bool:
-        """Whether the rank and every size are known."""
+        """Returns true if the rank and every size are known."""
         return self._dims is not None and None not in self._dims
 
     def assert_is_fully_defined(self) -> None:
         """Checks :meth:`is_fully_defined`.
 
         Raises:
-            ValueError: where something is not known.
+            ValueError: if something is not known.
         """
         if not self.is_fully_defined():
             raise ValueError(f"Shape {self} is not fully defined")
 
     def is_compatible_with(self, other) -> bool:
-        """Whether one tensor can have both shapes."""
+        """Returns true if one tensor can have both shapes."""
         other = as_shape(other)
         if self._dims is None or other._dims is None:
             return True
@@ -247,7 +247,7 @@ class TensorShape:
         """Checks :meth:`is_compatible_with`.
 
         Raises:
-            ValueError: where they are not.
+            ValueError: if they are not.
         """
         if not self.is_compatible_with(other):
             raise ValueError(f"Shapes {self} and {other} are incompatible")
@@ -256,7 +256,7 @@ class TensorShape:
         """Checks that the shape can have this rank.
 
         Raises:
-            ValueError: where its rank is another one.
+            ValueError: if its rank is another one.
         """
         if self.rank not in (None, rank):
             raise ValueError("Shape %s must have rank %d" % (self, rank))
@@ -265,17 +265,17 @@ class TensorShape:
         """Checks that both shapes can have one rank.
 
         Raises:
-            ValueError: where their ranks differ.
+            ValueError: if their ranks differ.
         """
         other = as_shape(other)
         if self.rank is not None and other.rank is not None and self.rank != other.rank:
             raise ValueError(f"Shapes {self} and {other} must have the same rank")
 
     def merge_with(self, other) -> TensorShape:
-        """What both shapes say together.
+        """Returns the merged shape.
 
         Raises:
-            ValueError: where they contradict each other.
+            ValueError: if they contradict each other.
         """
         other = as_shape(other)
         if not self.is_compatible_with(other):
@@ -285,7 +285,7 @@ class TensorShape:
         return TensorShape([b if a is None else a for a, b in zip(self._dims, other._dims)])
 
     def concatenate(self, other) -> TensorShape:
-        """These sizes and then those of `other`; nothing is known where one of the ranks is not."""
+        """These sizes and then those of `other`; nothing is known if one of the ranks is not."""
         other = as_shape(other)
         return TensorShape(None if self._dims is None or other._dims is None else self._dims + other._dims)
 
@@ -296,14 +296,14 @@ class TensorShape:
         return as_shape(other).concatenate(self)
 
     def most_specific_compatible_shape(self, other) -> TensorShape:
-        """The shape that says most of those that fit both: sizes that differ are unknown, and so is everything where the ranks differ."""
+        """Returns the shape that says most of those that fit both: sizes that differ are unknown, and so is everything if the ranks differ."""
         other = as_shape(other)
         if self._dims is None or other._dims is None or len(self._dims) != len(other._dims):
             return TensorShape(None)
         return TensorShape([a if a == b else None for a, b in zip(self._dims, other._dims)])
 
     def most_specific_common_supertype(self, others) -> TensorShape | None:
-        """As :meth:`most_specific_compatible_shape` of all `others`; None where one of them is no shape."""
+        """Returns :meth:`most_specific_compatible_shape` of all `others`; None if one of them is not a shape."""
         found = self
         for other in others:
             if not isinstance(other, TensorShape):
@@ -312,7 +312,7 @@ class TensorShape:
         return found
 
     def is_subtype_of(self, other) -> bool:
-        """Whether whatever has this shape fits `other`, which may say less."""
+        """Returns true if every tensor of this shape fits `other`, which may be less specific."""
         if not isinstance(other, TensorShape):
             return False
         if other._dims is None:
@@ -320,10 +320,10 @@ class TensorShape:
         return self._dims is not None and len(self._dims) == len(other._dims) and all(b is None or a == b for a, b in zip(self._dims, other._dims))
 
     def with_rank(self, rank: int) -> TensorShape:
-        """The shape, with `rank` unknown sizes where nothing was known.
+        """Returns the shape, with `rank` unknown sizes if nothing was known.
 
         Raises:
-            ValueError: where the rank is another one.
+            ValueError: if the rank is another one.
         """
         try:
             return self.merge_with(unknown_shape(rank))
@@ -331,20 +331,20 @@ class TensorShape:
             raise ValueError("Shape %s must have rank %d" % (self, rank)) from None
 
     def with_rank_at_least(self, rank: int) -> TensorShape:
-        """The shape itself.
+        """Returns the shape itself.
 
         Raises:
-            ValueError: where its rank is less.
+            ValueError: if its rank is less.
         """
         if self.rank is not None and self.rank < rank:
             raise ValueError("Shape %s must have rank at least %d" % (self, rank))
         return self
 
     def with_rank_at_most(self, rank: int) -> TensorShape:
-        """The shape itself.
+        """Returns the shape itself.
 
         Raises:
-            ValueError: where its rank is greater.
+            ValueError: if its rank is greater.
         """
         if self.rank is not None and self.rank > rank:
             raise ValueError("Shape %s must have rank at most %d" % (self, rank))
@@ -415,7 +415,7 @@ def _size(value) -> int | None:
 
 
 def _sizes(dims) -> tuple:
-    """The sizes that something iterable gives, or the only one."""
+    """Returns the sizes that something iterable gives, or the only one."""
     try:
         iterator = iter(dims)
     except TypeError:
@@ -431,7 +431,7 @@ def _sizes(dims) -> tuple:
 
 
 def known_shape(sizes) -> TensorShape:
-    """The shape of the core's sizes, in which −1 is not known; None where the rank is not."""
+    """Returns the shape of the core's sizes, in which −1 is not known; None if the rank is not."""
     shape = TensorShape(None)
     if sizes is not None:
         shape._dims = tuple([None if d < 0 else d for d in sizes])
@@ -444,5 +444,5 @@ def as_shape(shape) -> TensorShape:
 
 
 def unknown_shape(rank: int | None = None) -> TensorShape:
-    """A shape of which at most the rank is known."""
+    """Returns a shape of which at most the rank is known."""
     return TensorShape(None if rank is None else [None] * rank)

@@ -1,4 +1,4 @@
-"""What is known of a tensor: its type and static shape, without a graph."""
+"""Descriptions of tensors without a graph: type and static shape."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ class TensorSpec(TypeSpec):
 
     @classmethod
     def from_spec(cls, spec, name: str | None = None) -> TensorSpec:
-        """That of another one, perhaps by another name."""
+        """Returns a spec like another one, perhaps with another name."""
         return cls(spec.shape, spec.dtype, name or spec.name)
 
     @classmethod
     def from_tensor(cls, tensor, name: str | None = None) -> TensorSpec:
-        """That of a tensor."""
+        """Returns the spec of a tensor."""
         return cls(tensor.shape, tensor.dtype, name or tensor.op.name)
 
     @property
@@ -61,7 +61,7 @@ class TensorSpec(TypeSpec):
 
     @property
     def shape(self) -> TensorShape:
-        """What is known of the shape."""
+        """The static shape."""
         return self._shape
 
     @property
@@ -71,11 +71,11 @@ class TensorSpec(TypeSpec):
 
     @property
     def name(self) -> str | None:
-        """The name, None where it has none."""
+        """The name, None if it has none."""
         return self._name
 
     def is_compatible_with(self, spec_or_tensor) -> bool:
-        """Whether a tensor, or one with another spec, can be what this says: of the same type, of a compatible shape."""
+        """Returns true if a tensor, or one with another spec, fits this spec: it has the same type and a compatible shape."""
         if isinstance(spec_or_tensor, TypeSpec) or not hasattr(spec_or_tensor, "dtype"):
             other = spec_or_tensor if isinstance(spec_or_tensor, TypeSpec) else TensorSpec._of_value(spec_or_tensor)
             if not isinstance(other, TensorSpec):

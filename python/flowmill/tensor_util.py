@@ -14,14 +14,14 @@ from flowmill.tensor_shape import TensorShape
 
 
 def constant_value(tensor, partial: bool = False) -> Any:
-    """The value that a tensor always has, where that follows from the graph.
+    """Returns the value that a tensor always has, if that follows from the graph.
 
     Args:
         tensor: a tensor; an array is its own value.
-        partial: gives an array of objects where only some of what was stacked is known, with None for what is not.
+        partial: gives an array of objects if only some of what was stacked is known, with None for what is not.
 
     Returns:
-        A NumPy array or scalar, None where the value is not known.
+        A NumPy array or scalar, None if the value is not known.
     """
     if isinstance(tensor, (np.ndarray, np.generic)):
         return tensor
@@ -37,7 +37,7 @@ def constant_value(tensor, partial: bool = False) -> Any:
 
 
 def _computed(tensor: Tensor):
-    """The value of an operation that the core does not follow, where its inputs have values."""
+    """Returns the value of an operation that the core does not follow, if its inputs have values."""
     op = tensor.op
     function = _FUNCTIONS.get(op.type)
     if function is None:
@@ -49,7 +49,7 @@ def _computed(tensor: Tensor):
 
 
 def _part_of(tensor: Tensor):
-    """What is known of a tensor that was stacked from others."""
+    """Returns the known values of a tensor that was stacked from others."""
     op = tensor.op
     if op.type == "Pack" and op.get_attr("axis") == 0:
         found = np.empty(len(op.inputs), dtype=object)
@@ -76,10 +76,10 @@ _FUNCTIONS = {
 
 
 def constant_value_as_shape(tensor) -> TensorShape:
-    """The shape that a vector of integers says, as far as its value follows from the graph; -1 stands for a size that is not known.
+    """Returns the shape that a vector of integers describes, as far as its value follows from the graph; -1 means a size that is not known.
 
     Raises:
-        ValueError: where the tensor is known to be no vector.
+        ValueError: if the tensor is known to be no vector.
     """
     if not isinstance(tensor, Tensor):
         return TensorShape([int(d) if d >= 0 else None for d in np.asarray(tensor)])
@@ -126,7 +126,7 @@ def _sliced_shape(op) -> TensorShape | None:
 
 
 def is_tf_type(x) -> bool:
-    """Whether a value is a tensor, or stands for tensors: a variable, a sparse tensor, IndexedSlices."""
+    """Returns true if a value is a tensor, or made of tensors: a variable, a sparse tensor, IndexedSlices."""
     return isinstance(x, Tensor) or hasattr(x, "_as_tensor") or hasattr(x, "_components") and not isinstance(x, type)
 
 
@@ -134,23 +134,23 @@ is_tensor = is_tf_type
 
 
 def is_symbolic_tensor(tensor) -> bool:
-    """Whether a value is a tensor, which has no value before a session runs it."""
+    """Returns true if a value is a tensor, which has no value before a session runs it."""
     return isinstance(tensor, Tensor)
 
 
 def make_tensor_proto(values, dtype=None, shape=None, verify_shape: bool = False, allow_broadcast: bool = False) -> _protos.TensorProto:
-    """A value as a `TensorProto`.
+    """Returns a value as a `TensorProto`.
 
     Args:
         values: a number, string, array, or a nested list of them.
         dtype: its type.
-        shape: its shape; where the value has fewer elements, its last one stands for the rest.
+        shape: its shape; if the value has fewer elements, its last element is repeated.
         verify_shape: whether the value has to have just that shape.
         allow_broadcast: lets a single value fill a shape.
 
     Raises:
         TypeError: for a value that cannot have the type, or does not have the shape that is verified.
-        ValueError: where there are more elements than the shape has.
+        ValueError: if there are more elements than the shape has.
     """
     proto_class = _protos.get("TensorProto")
     if isinstance(values, proto_class):
@@ -177,14 +177,14 @@ def make_tensor_proto(values, dtype=None, shape=None, verify_shape: bool = False
     return proto
 
 
-# Where the elements stand, for types that have a field. What is not the whole of it is repeated at its end.
+# The field of the elements, for types that have a field. What is not the whole of it is repeated at its end.
 _FIELDS = {
     "float32": "float_val", "float64": "double_val", "int32": "int_val", "int16": "int_val", "int8": "int_val", "uint8": "int_val",
     "uint16": "int_val", "int64": "int64_val", "uint32": "uint32_val", "uint64": "uint64_val", "bool": "bool_val", "float16": "half_val",
     "bfloat16": "half_val", "complex64": "scomplex_val", "complex128": "dcomplex_val", "qint8": "int_val", "quint8": "int_val", "qint32": "int_val",
     "qint16": "int_val", "quint16": "int_val",
 }
-# Types that stand in their fields even as a whole.
+# Types whose elements are in their fields even if they are complete.
 _BY_FIELD = frozenset(("bool", "complex64", "complex128", "uint16"))
 
 
@@ -197,7 +197,7 @@ def _field_values(kind, flat):
 
 
 def make_ndarray(tensor) -> np.ndarray:
-    """The value of a `TensorProto` as a NumPy array; strings as an array of `bytes` objects.
+    """Returns the value of a `TensorProto` as a NumPy array; strings as an array of `bytes` objects.
 
     Raises:
         TypeError: for a type that NumPy has nothing for.

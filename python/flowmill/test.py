@@ -23,7 +23,7 @@ __all__ = [
 
 
 def is_gpu_available(cuda_only: bool = False, min_cuda_compute_capability=None) -> bool:
-    """Whether graphs can run on a GPU: no."""
+    """Returns true if graphs can run on a GPU: always false."""
     return False
 
 
@@ -33,7 +33,7 @@ def gpu_device_name() -> str:
 
 
 def is_built_with_cuda() -> bool:
-    """Whether this package knows CUDA: no."""
+    """Returns true if this package supports CUDA: always false."""
     return False
 
 
@@ -45,7 +45,7 @@ _temp_dir: str | None = None
 
 
 def get_temp_dir() -> str:
-    """A directory that is removed when the process ends."""
+    """Returns a directory that is removed when the process ends."""
     global _temp_dir
     if _temp_dir is None:
         import atexit
@@ -56,7 +56,7 @@ def get_temp_dir() -> str:
 
 
 def test_src_dir_path(relative_path) -> str:
-    """A path within this package."""
+    """Returns a path within this package."""
     return os.path.join(os.path.dirname(__file__), relative_path)
 
 
@@ -71,7 +71,7 @@ def assert_equal_graph_def(actual, expected, checkpoint_v2: bool = False, hash_t
     """Checks that two `GraphDef` have equal nodes, in whichever order.
 
     Raises:
-        AssertionError: where they differ.
+        AssertionError: if they differ.
     """
     nodes = [{node.name: node for node in graph.node} for graph in (actual, expected)]
     names = sorted(set(nodes[0]) ^ set(nodes[1]))
@@ -109,7 +109,7 @@ class TestCase(unittest.TestCase):
         super().tearDown()
 
     def get_temp_dir(self) -> str:
-        """A directory of the test's own."""
+        """Returns a directory of the test's own."""
         path = os.path.join(get_temp_dir(), self.id())
         os.makedirs(path, exist_ok=True)
         return path
@@ -133,13 +133,13 @@ class TestCase(unittest.TestCase):
             yield self._cached
 
     def test_session(self, graph=None, config=None, use_gpu: bool = True, force_gpu: bool = False):
-        """As :meth:`cached_session`; as :meth:`session` where a graph is given."""
+        """Like :meth:`cached_session`, or like :meth:`session` if a graph is given."""
         return self.cached_session(graph, config) if graph is None else self.session(graph, config)
 
     test_session.__test__ = False
 
     def evaluate(self, tensors) -> Any:
-        """The values of tensors in the default session."""
+        """Returns the values of tensors in the default session."""
         from flowmill.session import get_default_session
 
         return get_default_session().run(tensors)
@@ -160,7 +160,7 @@ class TestCase(unittest.TestCase):
 
     def assertAllCloseAccordingToType(self, a, b, rtol=1e-6, atol=1e-6, float_rtol=1e-6, float_atol=1e-6, half_rtol=1e-3, half_atol=1e-3,
                                       bfloat16_rtol=1e-2, bfloat16_atol=1e-2, msg=None) -> None:
-        """As :meth:`assertAllClose`, with the tolerance of the less precise type."""
+        """Like :meth:`assertAllClose`, with the tolerance of the less precise type."""
         names = {np.asarray(a).dtype.name, np.asarray(b).dtype.name}
         for name, r, t in (("float32", float_rtol, float_atol), ("float16", half_rtol, half_atol), ("bfloat16", bfloat16_rtol, bfloat16_atol)):
             if name in names:

@@ -1,4 +1,4 @@
-"""What is known of values without a graph: of tensors, and of what stands for several of them."""
+"""Descriptions of values without a graph: of tensors, and of objects made of several tensors."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["IndexedSlicesSpec", "NoneTensorSpec", "RaggedTensorSpec", "SparseTen
 
 
 class TypeSpec:
-    """What all values of a kind have in common. Two of them are equal where they say the same."""
+    """The description that all values of a kind share. Two specs are equal if they say the same."""
 
     __slots__ = ()
 
@@ -21,25 +21,25 @@ class TypeSpec:
         raise NotImplementedError(f"{type(self).__name__}.value_type must be implemented.")
 
     def _parts(self) -> tuple:
-        """What it was made of."""
+        """Returns the parts that it is made of."""
         raise NotImplementedError(f"{type(self).__name__} must say what it consists of.")
 
     @classmethod
     def _of_value(cls, value) -> TypeSpec | None:
-        """That of a value of this kind; None for others."""
+        """Returns the spec of a value of this kind; None for others."""
         raise NotImplementedError(f"{cls.__name__} must say how it is made of a value.")
 
     def is_compatible_with(self, spec_or_value) -> bool:
-        """Whether a value, or one of another spec, can be what this says."""
+        """Returns true if a value, or one with another spec, fits this spec."""
         if not isinstance(spec_or_value, TypeSpec):
             spec_or_value = type_spec_from_value(spec_or_value)
         return type(self) is type(spec_or_value) and all(map(_fits, self._parts(), spec_or_value._parts()))
 
     def most_specific_compatible_type(self, other: TypeSpec) -> TypeSpec:
-        """What this and another one have in common.
+        """Returns the most specific spec that both this and another one fit.
 
         Raises:
-            ValueError: where they have nothing in common.
+            ValueError: if they have nothing in common.
         """
         common = None if type(self) is not type(other) else [_in_common(a, b) for a, b in zip(self._parts(), other._parts())]
         if common is None or NotImplemented in common:
@@ -83,7 +83,7 @@ def _in_common(a, b):
 
 
 class SparseTensorSpec(TypeSpec):
-    """That of a sparse tensor.
+    """The spec of a sparse tensor.
 
     Args:
         shape: what is known of the shape of the whole.
@@ -104,7 +104,7 @@ class SparseTensorSpec(TypeSpec):
 
     @property
     def shape(self) -> TensorShape:
-        """What is known of the shape of the whole."""
+        """The static shape of the whole."""
         return self._shape
 
     @property
@@ -127,13 +127,13 @@ class SparseTensorSpec(TypeSpec):
 
 
 class IndexedSlicesSpec(TypeSpec):
-    """That of IndexedSlices.
+    """The spec of IndexedSlices.
 
     Args:
         shape: what is known of the shape of the whole.
         dtype: the type of the slices.
         indices_dtype: the type of their places.
-        dense_shape_dtype: the type of the tensor that says the whole's shape, None where there is none.
+        dense_shape_dtype: the type of the tensor that says the whole's shape, None if there is none.
         indices_shape: what is known of the shape of the places.
     """
 
@@ -166,17 +166,17 @@ class IndexedSlicesSpec(TypeSpec):
 
 
 class RaggedTensorSpec(TypeSpec):
-    """That of a ragged tensor.
+    """The spec of a ragged tensor.
 
     Args:
         shape: what is known of the shape.
         dtype: the type of the elements.
-        ragged_rank: how many dimensions are made of splits; all but the first where it is None.
+        ragged_rank: how many dimensions are made of splits; all but the first if it is None.
         row_splits_dtype: the type of row splits.
         flat_values_spec: None: flat values are tensors.
 
     Raises:
-        ValueError: where `ragged_rank` does not follow from the shape, or does not fit it.
+        ValueError: if `ragged_rank` does not follow from the shape, or does not fit it.
     """
 
     __slots__ = ("_shape", "_dtype", "_ragged_rank", "_row_splits_dtype")
@@ -205,7 +205,7 @@ class RaggedTensorSpec(TypeSpec):
 
     @property
     def shape(self) -> TensorShape:
-        """What is known of the shape."""
+        """The static shape."""
         return self._shape
 
     @property
@@ -215,7 +215,7 @@ class RaggedTensorSpec(TypeSpec):
 
     @property
     def ragged_rank(self) -> int:
-        """How many dimensions are made of splits."""
+        """The number of dimensions that are made of splits."""
         return self._ragged_rank
 
     @property
@@ -230,7 +230,7 @@ class RaggedTensorSpec(TypeSpec):
 
     @classmethod
     def from_value(cls, value) -> RaggedTensorSpec:
-        """That of a ragged tensor, or of the value of one."""
+        """Returns the spec of a ragged tensor, or of the value of one."""
         return cls(value.shape, value.dtype, value.ragged_rank, value.row_splits.dtype)
 
     def _parts(self) -> tuple:
@@ -242,7 +242,7 @@ class RaggedTensorSpec(TypeSpec):
 
 
 class TensorArraySpec(TypeSpec):
-    """That of a TensorArray.
+    """The spec of a TensorArray.
 
     Args:
         element_shape: what is known of the shape of the elements.
@@ -277,7 +277,7 @@ class TensorArraySpec(TypeSpec):
 
 
 class NoneTensorSpec(TypeSpec):
-    """That of None."""
+    """The spec of None."""
 
     __slots__ = ()
 
@@ -295,7 +295,7 @@ class NoneTensorSpec(TypeSpec):
 
 
 def type_spec_from_value(value) -> TypeSpec:
-    """What is known of a value: of a tensor, of what stands for several, of None, and of what can be made a tensor.
+    """Returns the spec of a value: of a tensor, of an object made of several, of None, and of a value that can be converted to a tensor.
 
     Raises:
         TypeError: for anything else.
@@ -313,5 +313,5 @@ def type_spec_from_value(value) -> TypeSpec:
 
 
 def _first(kinds, value) -> TypeSpec | None:
-    """The spec of a value, by the first of several kinds that has one."""
+    """Returns the spec of a value, by the first of several kinds that has one."""
     return next((found for found in (kind._of_value(value) for kind in kinds) if found is not None), None)

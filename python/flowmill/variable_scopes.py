@@ -76,17 +76,17 @@ def _store() -> VariableStore:
 
 
 def get_variable_scope() -> VariableScope:
-    """The variable scope that is open."""
+    """Returns the variable scope that is open."""
     return _scopes().current
 
 
 def no_regularizer(_) -> None:
-    """A regularizer that regularizes nothing, in the place of a scope's."""
+    """Returns a regularizer that regularizes nothing, in the place of a scope's."""
     return None
 
 
 class VariableScope:
-    """What `get_variable` takes from its surroundings: the beginning of names, and arguments that are not given.
+    """The defaults of `get_variable`: the prefix of names, and the arguments that are not given.
 
     Args:
         reuse: False to make variables, True to find those there are, :data:`AUTO_REUSE` for both.
@@ -104,7 +104,7 @@ class VariableScope:
 
     @property
     def name(self) -> str:
-        """What names begin with."""
+        """The prefix of names."""
         return self._name
 
     @property
@@ -114,7 +114,7 @@ class VariableScope:
 
     @property
     def reuse(self) -> Any:
-        """Whether variables are found."""
+        """True if existing variables are used."""
         return self._reuse
 
     @property
@@ -129,7 +129,7 @@ class VariableScope:
 
     @property
     def use_resource(self) -> bool | None:
-        """Whether variables are resource variables by default."""
+        """True if variables are resource variables by default."""
         return self._use_resource
 
     @property
@@ -149,7 +149,7 @@ class VariableScope:
 
     @property
     def custom_getter(self) -> Any:
-        """What is asked for variables."""
+        """The function that is called to make variables."""
         return self._custom_getter
 
     @property
@@ -158,7 +158,7 @@ class VariableScope:
         return self._constraint
 
     def reuse_variables(self) -> None:
-        """Lets variables be found, and no more be made."""
+        """Makes `get_variable` use existing variables, and make no new ones."""
         self._reuse = True
 
     def set_initializer(self, initializer) -> None:
@@ -190,25 +190,25 @@ class VariableScope:
         self._custom_getter = custom_getter
 
     def get_collection(self, name) -> list:
-        """The items of a collection whose names begin with the scope's."""
+        """Returns the items of a collection whose names begin with the scope's."""
         return get_default_graph().get_collection(name, self._name + "/" if self._name else self._name)
 
     def trainable_variables(self) -> list[Variable]:
-        """The trainable variables of the scope."""
+        """Returns the trainable variables of the scope."""
         return self.get_collection(GraphKeys.TRAINABLE_VARIABLES)
 
     def global_variables(self) -> list[Variable]:
-        """The global variables of the scope."""
+        """Returns the global variables of the scope."""
         return self.get_collection(GraphKeys.GLOBAL_VARIABLES)
 
     def local_variables(self) -> list[Variable]:
-        """The local variables of the scope."""
+        """Returns the local variables of the scope."""
         return self.get_collection(GraphKeys.LOCAL_VARIABLES)
 
     def get_variable(self, var_store: VariableStore, name: str, shape=None, dtype=None, initializer=None, regularizer=None, reuse=None,
                      trainable=None, collections=None, caching_device=None, partitioner=None, validate_shape=True, use_resource=None,
                      custom_getter=None, constraint=None, synchronization=VariableSynchronization.AUTO, aggregation=VariableAggregation.NONE):
-        """As the function :func:`get_variable`, for a store of variables."""
+        """Like the function :func:`get_variable`, for a store of variables."""
         graph = get_default_graph()
         whole = f"{self._name}/{name}" if self._name else name
         with graph.name_scope(None):
@@ -241,17 +241,17 @@ class VariableScope:
 def get_variable(name: str, shape=None, dtype=None, initializer=None, regularizer=None, trainable=None, collections=None, caching_device=None,
                  partitioner=None, validate_shape=True, use_resource=None, custom_getter=None, constraint=None,
                  synchronization=VariableSynchronization.AUTO, aggregation=VariableAggregation.NONE):
-    """The variable of this name in the variable scope that is open: a new one, or where the scope says so the one that there is.
+    """The variable of this name in the variable scope that is open: a new one, or if the scope says so the one that there is.
 
     Args:
-        name: its name; that of the scope goes before it.
+        name: its name, which the scope's name is put before.
         shape: its shape.
         dtype: its type; the scope's, which is `float32`.
         initializer: an initializer or its class, a function without arguments, or a value or tensor, which says the shape. By default uniform
             numbers for floating-point types (see `glorot_uniform_initializer`), zeros for others.
         regularizer: a function of the variable whose result is added to ``GraphKeys.REGULARIZATION_LOSSES``.
         trainable: whether optimizers change it by default.
-        collections: names of collections to add it to; ``[GraphKeys.GLOBAL_VARIABLES]`` where it is None.
+        collections: names of collections to add it to; ``[GraphKeys.GLOBAL_VARIABLES]`` if it is None.
         caching_device: a device, or function that chooses one, to keep a copy for readers on.
         partitioner: a function of shape and type that gives the number of parts in each dimension.
         validate_shape: whether the shape of the initial value must be known.
@@ -261,10 +261,10 @@ def get_variable(name: str, shape=None, dtype=None, initializer=None, regularize
         synchronization, aggregation: kept and saved.
 
     Returns:
-        A `Variable`, or a `PartitionedVariable` where there is a partitioner.
+        A `Variable`, or a `PartitionedVariable` if there is a partitioner.
 
     Raises:
-        ValueError: where the scope says to make a variable that exists, or to find one that does not, or the shape or type is not the variable's.
+        ValueError: if the scope says to make a variable that exists, or to find one that does not, or the shape or type is not the variable's.
     """
     return get_variable_scope().get_variable(
         _store(), name, shape=shape, dtype=dtype, initializer=initializer, regularizer=regularizer, trainable=trainable, collections=collections,
@@ -275,7 +275,7 @@ def get_variable(name: str, shape=None, dtype=None, initializer=None, regularize
 def get_local_variable(name: str, shape=None, dtype=None, initializer=None, regularizer=None, trainable=False, collections=None,
                        caching_device=None, partitioner=None, validate_shape=True, use_resource=None, custom_getter=None, constraint=None,
                        synchronization=VariableSynchronization.AUTO, aggregation=VariableAggregation.NONE):
-    """As :func:`get_variable`, for a local variable, which is neither trained nor saved."""
+    """Like :func:`get_variable`, for a local variable, which is neither trained nor saved."""
     collections = [*(collections or ()), GraphKeys.LOCAL_VARIABLES]
     return get_variable(
         name, shape=shape, dtype=dtype, initializer=initializer, regularizer=regularizer, trainable=False, collections=collections,
@@ -284,7 +284,7 @@ def get_local_variable(name: str, shape=None, dtype=None, initializer=None, regu
 
 
 def _chained(custom_getter, old: Callable | None):
-    """A getter that asks another for what it asks for."""
+    """Returns a getter that asks another for what it asks for."""
     if old is None:
         return custom_getter
 
@@ -329,7 +329,7 @@ def _opened(name_or_scope, old_name_scope: str | None, reuse, defaults: dict) ->
 
 
 def reserved(name: str | None, default_name: str, custom_getter=None) -> VariableScope:
-    """A variable scope to be opened later; no other gets its name. `default_name` is made unique where `name` is None."""
+    """Returns a variable scope to be opened later; no other gets its name. `default_name` is made unique if `name` is None."""
     defaults = dict.fromkeys(("initializer", "regularizer", "caching_device", "partitioner", "dtype", "use_resource", "constraint"))
     with _opened(name or _scopes().unique(default_name), None, False, {**defaults, "custom_getter": custom_getter}) as scope:
         return scope
@@ -340,7 +340,7 @@ class variable_scope:  # noqa: N801 - TensorFlow's name
 
     Args:
         name_or_scope: a name, or a scope that is opened again.
-        default_name: what to call it, made unique, where `name_or_scope` is None.
+        default_name: what to call it, made unique, if `name_or_scope` is None.
         values: tensors whose graph to use.
         initializer, regularizer, caching_device, partitioner, custom_getter, dtype, use_resource, constraint: arguments of :func:`get_variable`
             by default.
@@ -380,7 +380,7 @@ class variable_scope:  # noqa: N801 - TensorFlow's name
         self._entered.pop().__exit__(*exc_info)
 
     def __call__(self, function) -> Any:
-        """As a decorator: opens the scope whenever the function is called."""
+        """Wraps a function, as a decorator: opens the scope whenever the function is called."""
         @functools.wraps(function)
         def within(*args, **kwargs):
             with self:
@@ -410,7 +410,7 @@ class variable_scope:  # noqa: N801 - TensorFlow's name
 @contextlib.contextmanager
 def variable_op_scope(values, name_or_scope, default_name=None, initializer=None, regularizer=None, caching_device=None, partitioner=None,
                       custom_getter=None, reuse=None, dtype=None, use_resource=None, constraint=None) -> Iterator[VariableScope]:
-    """As :class:`variable_scope`, with the values first."""
+    """Like :class:`variable_scope`, with the values first."""
     with variable_scope(name_or_scope, default_name=default_name, values=values, initializer=initializer, regularizer=regularizer,
                         caching_device=caching_device, partitioner=partitioner, custom_getter=custom_getter, reuse=reuse, dtype=dtype,
                         use_resource=use_resource, constraint=constraint) as scope:

@@ -33,62 +33,62 @@ def _collection(key: str, scope: str | None) -> list:
 
 
 def global_variables(scope: str | None = None) -> list[Variable]:
-    """The variables that are kept between steps and saved; with `scope`, those whose names begin with a match of that regular expression."""
+    """Returns the variables that are kept between steps and saved; with `scope`, those whose names begin with a match of that regular expression."""
     return _collection(GraphKeys.GLOBAL_VARIABLES, scope)
 
 
 def all_variables() -> list[Variable]:
-    """As :func:`global_variables`."""
+    """Like :func:`global_variables`."""
     return global_variables()
 
 
 def trainable_variables(scope: str | None = None) -> list[Variable]:
-    """The variables that optimizers change by default."""
+    """Returns the variables that optimizers change by default."""
     return _collection(GraphKeys.TRAINABLE_VARIABLES, scope)
 
 
 def local_variables(scope: str | None = None) -> list[Variable]:
-    """The variables that are not saved, such as counters."""
+    """Returns the variables that are not saved, such as counters."""
     return _collection(GraphKeys.LOCAL_VARIABLES, scope)
 
 
 def model_variables(scope: str | None = None) -> list[Variable]:
-    """The variables that a model needs for its predictions."""
+    """Returns the variables that a model needs for its predictions."""
     return _collection(GraphKeys.MODEL_VARIABLES, scope)
 
 
 def moving_average_variables(scope: str | None = None) -> list[Variable]:
-    """The variables that keep moving averages."""
+    """Returns the variables that keep moving averages."""
     return _collection(GraphKeys.MOVING_AVERAGE_VARIABLES, scope)
 
 
 def variables_initializer(var_list, name: str = "init") -> Operation:
-    """An operation that initializes variables, in no order."""
+    """Returns an operation that initializes variables, in no order."""
     return group(*(v.initializer for v in var_list), name=name)
 
 
 def global_variables_initializer() -> Operation:
-    """An operation that initializes the global variables."""
+    """Returns an operation that initializes the global variables."""
     return variables_initializer(global_variables())
 
 
 def local_variables_initializer() -> Operation:
-    """An operation that initializes the local variables."""
+    """Returns an operation that initializes the local variables."""
     return variables_initializer(local_variables())
 
 
 def initialize_variables(var_list, name: str = "init") -> Operation:
-    """As :func:`variables_initializer`."""
+    """Like :func:`variables_initializer`."""
     return variables_initializer(var_list, name)
 
 
 def initialize_all_variables() -> Operation:
-    """As :func:`global_variables_initializer`."""
+    """Like :func:`global_variables_initializer`."""
     return global_variables_initializer()
 
 
 def initialize_local_variables() -> Operation:
-    """As :func:`local_variables_initializer`."""
+    """Like :func:`local_variables_initializer`."""
     return local_variables_initializer()
 
 
@@ -96,8 +96,8 @@ def report_uninitialized_variables(var_list=None, name: str = "report_uninitiali
     """The names of the variables that have no value, a vector of strings.
 
     Args:
-        var_list: the variables, all global and local ones where it is None.
-        name: of the scope.
+        var_list: the variables, all global and local ones if it is None.
+        name: the name of the scope.
 
     The names are computed on the CPU, or on the device that `TF_DEVICE_FOR_UNINITIALIZED_VARIABLE_REPORTING` names.
     """
@@ -117,17 +117,17 @@ def report_uninitialized_variables(var_list=None, name: str = "report_uninitiali
 
 
 def _masked(values: Tensor, mask: Tensor) -> Tensor:
-    """The elements of a vector whose places are true in another."""
+    """Returns the elements of a vector whose places are true in another."""
     from flowmill.array import boolean_mask
 
     return boolean_mask(values, mask)
 
 
 def assert_variables_initialized(var_list=None) -> Tensor | None:
-    """A tensor that fails to be computed where a variable has no value; None where there are no variables.
+    """Returns a tensor that fails to be computed if a variable has no value; None if there are no variables.
 
     Args:
-        var_list: the variables, all global and local ones where it is None.
+        var_list: the variables, all global and local ones if it is None.
     """
     if var_list is None:
         var_list = global_variables() + local_variables()
@@ -144,7 +144,7 @@ def assert_variables_initialized(var_list=None) -> Tensor | None:
 
 
 class PartitionedVariable(OperatorsOfTensor):
-    """A variable in parts along one dimension; it stands for the whole, which is put together where it is read.
+    """A variable in parts along one dimension. It can be used as the whole, which is concatenated when it is read.
 
     Args:
         name: the name of the whole.
@@ -180,10 +180,10 @@ class PartitionedVariable(OperatorsOfTensor):
         return len(self._variables) if self._axis() is not None else 1
 
     def _axis(self) -> int | None:
-        """The dimension that is in parts.
+        """Returns the dimension that is in parts.
 
         Raises:
-            NotImplementedError: where several are.
+            NotImplementedError: if several are.
         """
         axes = [i for i, p in enumerate(self._partitions) if p > 1]
         if len(axes) > 1:
@@ -191,7 +191,7 @@ class PartitionedVariable(OperatorsOfTensor):
         return axes[0] if axes else 0
 
     def as_tensor(self) -> Tensor:
-        """The whole, put together by operations of its own."""
+        """Returns the whole, put together by operations of its own."""
         graph = self.graph
         with graph.as_default(), graph.control_dependencies(None):
             if len(self._variables) == 1:
@@ -223,7 +223,7 @@ class PartitionedVariable(OperatorsOfTensor):
         return self._shape
 
     def get_shape(self) -> TensorShape:
-        """As :attr:`shape`."""
+        """Returns :attr:`shape`."""
         return self._shape
 
     @property
@@ -262,7 +262,7 @@ class PartitionedVariable(OperatorsOfTensor):
         return [getattr(v, method)(part, use_locking=use_locking, name=name, read_value=read_value) for v, part in zip(self._variables, values)]
 
     def assign(self, value, use_locking: bool = False, name: str | None = None, read_value: bool = True) -> list:
-        """Gives the parts what belongs to them of `value`; the results in a list."""
+        """Assigns to the parts their slices of `value`; returns the results in a list."""
         return self._changed("assign", value, use_locking, name, read_value)
 
     def assign_add(self, value, use_locking: bool = False, name: str | None = None, read_value: bool = True) -> list:

@@ -13,17 +13,17 @@ __all__ = ["vectorized_map"]
 
 
 def vectorized_map(fn, elems, fallback_to_while_loop: bool = True, warn: bool = True):
-    """What `fn` gives of each row, stacked: as :func:`flowmill.map_fn`, row by row, without types being stated.
+    """Returns the results of `fn` for each row, stacked: like :func:`flowmill.map_fn`, row by row, without stated types.
 
     Args:
-        fn: called with the structure of one row of each tensor, once more than rows are worked on; gives any structure of tensors, of the same
+        fn: called with the structure of one row of each tensor, once more than rows are worked on; returns any structure of tensors, of the same
             shape for all rows.
         elems: a tensor, or a structure of tensors with equally many rows; those with one row have it for all.
         fallback_to_while_loop: not used: it is a loop.
         warn: not used.
 
     Raises:
-        ValueError: where the numbers of rows differ.
+        ValueError: if the numbers of rows differ.
     """
     elems = nest.map_structure(convert_to_tensor, elems)
     flat = nest.flatten(elems)

@@ -16,7 +16,7 @@ from flowmill.tensor_shape import TensorShape
 
 def while_v2(graph: Graph, cond, body, loop_vars, invariants, parallel_iterations: int, back_prop: bool, name: str | None, maximum_iterations,
              return_same_structure: bool):
-    """As :func:`flowmill.while_loop`, by functions.
+    """Like :func:`flowmill.while_loop`, with functions.
 
     Args:
         graph: where to add the loop.
@@ -26,7 +26,7 @@ def while_v2(graph: Graph, cond, body, loop_vars, invariants, parallel_iteration
         invariants: called with the variables and their tensors for the shapes of these in all iterations.
         parallel_iterations: how many iterations may run at once.
         back_prop: whether gradients go through.
-        name: of the scope.
+        name: the name of the scope.
         maximum_iterations: after how many iterations to stop, or None.
         return_same_structure: returns a list for a loop with one variable, too.
     """
@@ -66,7 +66,7 @@ def while_v2(graph: Graph, cond, body, loop_vars, invariants, parallel_iteration
 
 
 def tensors_alone(result) -> Any:
-    """What a structure of one element holds; any other as it is."""
+    """Returns the content of a structure of one element; any other structure unchanged."""
     flat = nest.flatten(result)
     return flat[0] if len(flat) == 1 else result
 
@@ -102,7 +102,7 @@ def _trace_body(graph: FuncGraph, cond_graph: FuncGraph, body, loop_vars, parame
 
 
 def _share(cond_graph: FuncGraph, body_graph: FuncGraph) -> None:
-    """Gives the condition the parameters that only the body uses."""
+    """Adds the parameters that only the body uses to the condition."""
     for outside in body_graph.external_captures:
         if id(outside) not in cond_graph._captures:
             cond_graph.inputs.append(cond_graph.placeholder(outside.dtype, outside.shape, "unused"))

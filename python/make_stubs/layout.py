@@ -1,4 +1,4 @@
-"""How a function stands in a stub."""
+"""The layout of a function in a stub."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ WIDTH = 150
 
 
 def function(name: str, parameters: list[str], gives: str, indent: str = "", doc: list[str] | None = None) -> list[str]:
-    """A function's lines: one, or one a parameter where that is too long.
+    """A function's lines: one, or one a parameter if that is too long.
 
     Args:
         name: what it is called.
         parameters: each as it is written.
         gives: the type of its result.
-        indent: what stands before each line.
+        indent: the beginning of each line.
         doc: the lines of its documentation.
     """
     tail = f") -> {gives}:" + ("" if doc else " ...")

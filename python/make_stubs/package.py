@@ -9,7 +9,7 @@ import pkgutil
 import flowmill
 from make_stubs import messages, ops, source
 
-# The package whose code is read, and where its stubs stand.
+# The package whose code is read, and the place of its stubs.
 PACKAGE = pathlib.Path(flowmill.__file__).parent
 STUBS = pathlib.Path(__file__).parent.parent / "flowmill"
 # Written by hand, or what is run.
@@ -23,7 +23,7 @@ def modules() -> list[str]:
 
 
 def _path_of(name: str) -> str:
-    """Where the stub of a module stands in the package."""
+    """Returns the path of a module's stub in the package."""
     path = pathlib.Path(*name.split(".")[1:])
     return str(path / "__init__.pyi" if (PACKAGE / path).is_dir() else path.with_suffix(".pyi"))
 

@@ -1,6 +1,6 @@
 """Stubs of modules from their source, completed by what is there when they are imported.
 
-Type checkers read a package's source where there is no stub. Three things of a module they cannot see: names that are looked up elsewhere when they
+Type checkers read a package's source if there is no stub. Three things of a module they cannot see: names that are looked up elsewhere when they
 are asked for (`flowmill._lazy`), functions and classes that other functions make, and methods that are put into classes. Functions without any types
 they do not let typed code call. A module with any of these gets a stub; what is written in its source is taken over from there.
 """
@@ -26,7 +26,7 @@ _SPECIAL = {
     "__init__": "None", "__exit__": "None", "__repr__": "str", "__str__": "str", "__hash__": "int", "__len__": "int", "__int__": "int",
     "__bool__": "bool", "__eq__": "bool", "__ne__": "bool", "__contains__": "bool", "__index__": "int", "__float__": "float",
 }
-# What stands for several tensors.
+# Objects made of several tensors.
 _COMPOSITES = {"SparseTensor", "IndexedSlices"}
 # Python's operators on tensors, which are put into the classes.
 _UNARY = ("__neg__", "__abs__", "__invert__")
@@ -54,7 +54,7 @@ def tree_of(module: types.ModuleType) -> ast.Module:
 
 
 def is_made(statement: ast.stmt, module: types.ModuleType) -> bool:
-    """Whether a statement binds a public name to a function or class that another function makes."""
+    """Returns true if a statement binds a public name to a function or class that another function makes."""
     if not isinstance(statement, ast.Assign) or isinstance(statement.value, (ast.Name, ast.Attribute)):
         return False
     if isinstance(statement.value, ast.Call) and ast.unparse(statement.value.func).endswith("namedtuple"):
@@ -80,12 +80,12 @@ def installed(statement: ast.ClassDef, cls: type) -> list[str]:
 
 
 def taken(module: types.ModuleType) -> set[tuple[str, str]]:
-    """What a module takes from others by name: pairs of a module and a name."""
+    """Returns the names that a module takes from others: pairs of a module and a name."""
     return {(n.module, a.name) for n in ast.walk(tree_of(module)) if isinstance(n, ast.ImportFrom) for a in n.names}
 
 
 def _is_untyped(function: ast.FunctionDef) -> bool:
-    """Whether a public function says nothing of its parameters nor of what it returns."""
+    """Returns true if a public function has no annotations of its parameters and its result."""
     args = function.args
     every = [*args.posonlyargs, *args.args, *args.kwonlyargs, *filter(None, (args.vararg, args.kwarg))]
     is_public = not function.name.startswith("_") or function.name in ("__init__", "__call__")
@@ -93,7 +93,7 @@ def _is_untyped(function: ast.FunctionDef) -> bool:
 
 
 def needs_stub(module: types.ModuleType) -> bool:
-    """Whether type checkers miss something of a module that is there."""
+    """Returns true if type checkers miss parts of a module."""
     if module.__name__ in _lazy.TABLES:
         return True
     for statement in tree_of(module).body:
@@ -176,7 +176,7 @@ class Stub:
         return sorted(found, key=lambda line: (line.split()[1].startswith("flowmill"), line.startswith("from"), line.lower()))
 
     def _exported(self, body: list[str]) -> list[str]:
-        """What the module offers of others, imported under its own name, which lets others import it from here."""
+        """Returns the names of other modules that the module offers, imported under their own names, so that others can import them from here."""
         defined = set()
         for statement in ast.parse("\n".join(body)).body:
             defined |= {statement.name} if isinstance(statement, (ast.FunctionDef, ast.ClassDef)) else set()
@@ -298,7 +298,7 @@ class Stub:
 
         Args:
             gives: the type of its result.
-            write: gives its lines for a type of the result, and one of the first parameter where it is not the one of the source.
+            write: gives its lines for a type of the result, and one of the first parameter if it is not the one of the source.
         """
         kinds = gives.split(" | ")
         if not _gives_composites(gives):
@@ -319,7 +319,7 @@ class Stub:
         return parts
 
     def _named(self, annotation: str, names: dict) -> str:
-        """An annotation whose names are looked up among those of the module that it stands in."""
+        """An annotation whose names are looked up among those of its module."""
         tree = ast.parse(annotation, mode="eval").body
         for node in ast.walk(tree):
             found = names.get(node.id) if isinstance(node, ast.Name) else None
@@ -382,7 +382,7 @@ class Stub:
 
 
 def _default(node: ast.expr) -> str:
-    """A default as it is written where that is short, an ellipsis for what the reader has to look up."""
+    """A default as it is written if that is short, an ellipsis for what the reader has to look up."""
     try:
         return ast.unparse(node) if isinstance(ast.literal_eval(node), (*_PLAIN, type(None))) else "..."
     except ValueError:
@@ -399,7 +399,7 @@ def _attributes(statement: ast.ClassDef) -> list[str]:
 
 
 def _doc(thing) -> list[str]:
-    """A docstring as lines; where the source has none to show."""
+    """A docstring as lines; if the source has none to show."""
     text = inspect.getdoc(thing)
     if not text or not vars(thing).get("__doc__", thing.__doc__):
         return []

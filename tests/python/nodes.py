@@ -1,4 +1,4 @@
-"""Small graphs for tests, a node a line."""
+"""Small graphs for tests, one node per line."""
 
 import numpy as np
 

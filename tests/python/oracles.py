@@ -73,3 +73,21 @@ def words_of(error):
     words = re.sub(r"^Graph execution error:\s+(.*?^Node: '[^\n]*\n)?", "", message, flags=re.DOTALL | re.MULTILINE).split("\n")[0]
     assert words, message
     return words
+
+
+def assert_same_op(tf1, op, tolerance=0.0, **arguments):
+    """Asserts that `raw_ops.op` returns TensorFlow's values or class of error; returns that class, None for values.
+
+    Arguments that are NumPy arrays become constants; all others are passed on.
+    """
+    def build(m):
+        inputs = {k: m.constant(v) if isinstance(v, np.ndarray) else v for k, v in arguments.items()}
+        made = getattr(m.raw_ops, op)(**inputs)
+        outputs = list(made) if isinstance(made, (tuple, list)) else [made]
+        return [t for part in outputs for t in (part if isinstance(part, (tuple, list)) else [part])]
+    return assert_same(tf1, build, rtol=tolerance, atol=tolerance)
+
+
+def strings(values):
+    """Returns an array of strings of any length."""
+    return np.array(values, dtype=object)

@@ -50,7 +50,7 @@ def test_of_many_solutions_the_least_one(tf1, dtype):
 @pytest.mark.parametrize("fast", [True, False])
 def test_nothing_to_solve(tf1, fast):
     for matrix, rhs in [((0, 2), (0, 3)), ((2, 0), (2, 3)), ((2, 2), (2, 0)), ((0, 3, 2), (0, 3, 2)), ((0, 0), (0, 2)), ((2, 0, 3), (2, 0, 1))]:
-        # What stands in a solution without equations is not set there.
+        # A solution without equations is not initialised there.
         theirs, ours = both(tf1, lambda m: [solve(m, np.zeros(matrix), np.zeros(rhs), fast=fast)])  # noqa: B023
         assert ours[0].shape == theirs[0].shape and not ours[0].any()
 

@@ -10,10 +10,10 @@
 use crate::metadata::Metadata;
 use std::collections::BTreeMap;
 
-/// Where dependencies may come from.
+/// The one registry that dependencies may come from.
 const REGISTRY: &str = "registry+https://github.com/rust-lang/crates.io-index";
 
-/// Licences that ask for no more than a notice.
+/// Licences that require no more than a notice.
 const ALLOWED: [&str; 14] = [
     "Apache-2.0",
     "Apache-2.0 WITH LLVM-exception",
@@ -71,7 +71,7 @@ pub fn check() -> Result<(), String> {
     if faults.is_empty() { Ok(()) } else { Err(faults.join("\n")) }
 }
 
-/// Whether an SPDX expression can be satisfied: one alternative of each `AND` part is allowed. Old manifests write `/` for `OR`.
+/// Returns true if an SPDX expression can be satisfied: each `AND` part has an alternative in [`ALLOWED`]. Old manifests write `/` for `OR`.
 fn is_allowed(expression: &str) -> bool {
     let expression = expression.replace('/', " OR ").replace(['(', ')'], " ");
     expression

@@ -4,6 +4,7 @@ mod dependencies;
 mod layers;
 mod metadata;
 mod op_names;
+mod prose;
 mod proto;
 
 use std::env;
@@ -17,6 +18,7 @@ Commands:
   layers            check that every crate uses only the crates below it
   dependencies      check where all dependencies come from, their licences, and that none ships twice
   op-names          check that code asks ops' traits instead of listing their names
+  prose             check that documentation consists of sentences a reader understands alone
   proto [--check]   regenerate the wire types from crates/flowmill-proto/proto (--check: fail if they are stale)
 ";
 
@@ -27,6 +29,7 @@ fn main() -> ExitCode {
         ["layers"] => layers::check(),
         ["dependencies"] => dependencies::check(),
         ["op-names"] => op_names::check(&repository()),
+        ["prose"] => prose::check(&repository()),
         ["proto"] => proto::generate(&repository(), false),
         ["proto", "--check"] => proto::generate(&repository(), true),
         [] | ["--help" | "help"] => {

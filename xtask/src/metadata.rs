@@ -1,4 +1,4 @@
-//! What `cargo metadata` says of the workspace.
+//! The output of `cargo metadata` for the workspace.
 
 use serde::Deserialize;
 use std::process::Command;
@@ -31,7 +31,7 @@ impl Metadata {
     /// Asks cargo.
     ///
     /// # Errors
-    /// What cargo says where it fails.
+    /// Returns cargo's own message if cargo fails.
     pub fn read() -> Result<Metadata, String> {
         let output =
             Command::new("cargo").args(["metadata", "--format-version=1", "--locked"]).output().map_err(|e| format!("cargo: {e}"))?;

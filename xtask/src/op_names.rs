@@ -104,7 +104,7 @@ fn sources(directory: &Path) -> io::Result<Vec<PathBuf>> {
     Ok(files)
 }
 
-/// What the module's text names, anywhere in the tokens.
+/// Returns the lists of op names anywhere in the tokens, each by its first names.
 fn lists_of_ops(tokens: TokenStream, ops: &BTreeSet<String>) -> Vec<String> {
     let tokens: Vec<TokenTree> = tokens.into_iter().collect();
     let mut lists = Vec::new();

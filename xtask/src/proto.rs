@@ -102,7 +102,7 @@ fn own_messages(pool: &DescriptorPool) -> BTreeMap<String, MessageDescriptor> {
         .collect()
 }
 
-/// Gives all structs `unknown_fields` and lets `preserving` derive them.
+/// Adds the field `unknown_fields` to all structs and makes their derives use `crate::preserving`.
 fn add_carriers(items: &mut [syn::Item]) {
     for item in items {
         match item {

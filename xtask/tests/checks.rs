@@ -1,4 +1,4 @@
-//! What must hold of the project as a whole.
+//! Checks that must hold for the project as a whole.
 
 use std::process::Command;
 
@@ -21,6 +21,11 @@ fn dependencies_may_be_used_and_shipped() {
 #[test]
 fn ops_are_recognised_by_their_traits() {
     succeeds(&["op-names"]);
+}
+
+#[test]
+fn documentation_consists_of_sentences() {
+    succeeds(&["prose"]);
 }
 
 #[test]

@@ -16,7 +16,7 @@ pub(crate) struct BenchArgs {
     /// The .npz file with an array for each input; without, inputs are random.
     #[arg(long)]
     inputs: Option<PathBuf>,
-    /// The first size of random inputs, where it is unknown.
+    /// The first size of random inputs whose static shape leaves it open.
     #[arg(long, default_value_t = 1)]
     batch: usize,
     /// Seconds to measure.
@@ -136,7 +136,7 @@ fn percentile(sorted: &[Duration], q: f64) -> f64 {
     sorted.get(at).copied().map_or(0.0, milliseconds)
 }
 
-/// A tensor of the port's type: numbers from a fixed sequence in [0, 1), small integers, or empty strings.
+/// Returns a tensor of the port's type: numbers from a fixed sequence in [0, 1), small integers, or empty strings.
 fn random(port: &Port, batch: usize) -> Result<Tensor> {
     let dims = port.shape.dims().map_or_else(
         || vec![batch],

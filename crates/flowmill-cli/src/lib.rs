@@ -58,7 +58,7 @@ enum Command {
     Ops(ops::OpsArgs),
 }
 
-/// What every command that runs a model takes.
+/// The arguments of every command that runs a model.
 #[derive(Args)]
 struct ModelArgs {
     /// The model.
@@ -105,7 +105,7 @@ impl ModelArgs {
     }
 }
 
-/// Runs the command line `args`, the first of which is the program's name; gives the exit status: 0, 1 for a failure, 2 for wrong usage.
+/// Runs the command line `args`, the first of which is the program's name; returns the exit status: 0, 1 for a failure, 2 for wrong usage.
 pub fn run(args: impl IntoIterator<Item = OsString>) -> u8 {
     let cli = match Cli::try_parse_from(args) {
         Ok(cli) => cli,

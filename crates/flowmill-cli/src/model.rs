@@ -10,7 +10,7 @@ use flowmill_session::RunOutcome;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-/// What a model takes and gives, by the names a user knows.
+/// A model with its inputs and outputs by the names that a user knows.
 pub(crate) struct Model {
     session: Arc<Session>,
     /// Name, tensor, type, shape.
@@ -87,7 +87,7 @@ impl Model {
         Ok(Model { session: session(graph, args.session_options())?, inputs, outputs })
     }
 
-    /// The inputs without those that are the tensor of one before.
+    /// Returns the inputs without those that are the tensor of one before.
     pub(crate) fn distinct_inputs(&self) -> impl Iterator<Item = &Port> {
         let mut seen = BTreeSet::new();
         self.inputs.iter().filter(move |port| seen.insert(&port.tensor))
@@ -109,7 +109,7 @@ impl Model {
         self.session.run_with(&feeds, &self.fetches(), &[], options)
     }
 
-    /// What the passes did to the graph that [`Model::run`] runs with these values.
+    /// Returns what the passes did to the graph that [`Model::run`] runs with these values.
     pub(crate) fn optimizations(&self, values: &BTreeMap<String, Tensor>) -> Result<Arc<OptimizationReport>> {
         let feeds = values.keys().map(|name| self.input_tensor(name)).collect::<Result<BTreeSet<_>>>()?;
         let feeds: Vec<&str> = feeds.into_iter().collect();

@@ -14,7 +14,7 @@ fn io_error(path: &Path, e: impl std::fmt::Display) -> Error {
 /// The arrays of a file by name.
 ///
 /// # Errors
-/// `InvalidArgument` where the file cannot be read or holds an array that no tensor can be made of.
+/// `InvalidArgument` if the file cannot be read or holds an array whose type no tensor has.
 pub(crate) fn read(path: &Path) -> Result<BTreeMap<String, Tensor>> {
     let file = File::open(path).map_err(|e| io_error(path, e))?;
     let mut archive = npyz::npz::NpzArchive::new(BufReader::new(file)).map_err(|e| io_error(path, e))?;
@@ -72,7 +72,7 @@ fn dtype_of(descr: &str) -> Option<DType> {
 /// Writes arrays by name.
 ///
 /// # Errors
-/// `InvalidArgument` where the file cannot be written, `Unimplemented` for a tensor that NumPy has no type for.
+/// `InvalidArgument` if the file cannot be written, `Unimplemented` for a tensor that NumPy has no type for.
 pub(crate) fn write(path: &Path, arrays: &[(String, Tensor)]) -> Result<()> {
     let file = File::create(path).map_err(|e| io_error(path, e))?;
     let mut archive = npyz::npz::NpzWriter::new(BufWriter::new(file));

@@ -46,8 +46,8 @@ fn names(types: &[DType]) -> Vec<&'static str> {
     types.iter().map(|dtype| dtype.name()).collect()
 }
 
-/// The combinations of types that the kernels of an op compute: those of the table, or what registrations say; one without constraints stands for all types
-/// that the op allows.
+/// Returns the combinations of types that the kernels of an op compute: those of the table, or those of registrations; a registration without
+/// constraints means all types that the op allows.
 fn combinations(op: &OpDef, kernels: &KernelRegistry) -> Vec<TypeCombination> {
     match kernels.type_combinations(&op.name) {
         [] => kernels.defs(&op.name).iter().map(of_registration).collect(),

@@ -1,4 +1,4 @@
-//! Where a step's time went: by op, by node, and as a trace for Chrome's `about:tracing` or Perfetto.
+//! Reports where a step's time went: by op, by node, and as a trace for Chrome's `about:tracing` or Perfetto.
 
 use flowmill::{Error, NodeStats, Result};
 use serde_json::{Value, json};
@@ -28,7 +28,7 @@ pub(crate) fn shares(nodes: &[NodeStats], key: impl Fn(&NodeStats) -> String) ->
 /// Writes the nodes as a Chrome trace.
 ///
 /// # Errors
-/// `InvalidArgument` where the file cannot be written.
+/// `InvalidArgument` if the file cannot be written.
 pub(crate) fn write_chrome(path: &Path, nodes: &[NodeStats]) -> Result<()> {
     let events: Vec<Value> = nodes
         .iter()

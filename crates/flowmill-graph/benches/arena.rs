@@ -1,4 +1,4 @@
-//! What a node costs: building and freeing a million, memory, import and export, pruning.
+//! Measures what a node costs: building and freeing a million, memory, import and export, pruning.
 //!
 //! Run with `cargo bench -p flowmill-graph`.
 #![allow(clippy::unwrap_used)]
@@ -58,7 +58,7 @@ fn report(what: &str, time: Duration, per: usize) {
     println!("{what:<44} {:>9.1} ms {:>8.0} ns a node", time.as_secs_f64() * 1e3, time.as_nanos() as f64 / per as f64);
 }
 
-/// The least time of several rounds.
+/// Returns the least time of several rounds.
 fn least<T>(mut f: impl FnMut() -> (Duration, T)) -> (Duration, T) {
     let mut best = f();
     for _ in 1..ROUNDS {
@@ -70,7 +70,7 @@ fn least<T>(mut f: impl FnMut() -> (Duration, T)) -> (Duration, T) {
     best
 }
 
-/// Time this thread has run, which other processes on the machine do not add to; where the system does not say, time that has passed.
+/// Time this thread has run, which other processes on the machine do not add to; if the system does not say, time that has passed.
 fn clock() -> Duration {
     static START: LazyLock<Instant> = LazyLock::new(Instant::now);
     let text = std::fs::read_to_string("/proc/self/schedstat").ok();

@@ -5,7 +5,7 @@ use std::marker::PhantomData;
 
 /// A key of an [`Arena`]: a number that is given out once.
 pub(crate) trait Key: Copy {
-    /// What the keys stand for, for messages.
+    /// The name of the things that the keys denote, for messages.
     const WHAT: &'static str;
     fn from_index(index: u32) -> Self;
     fn index(self) -> u32;
@@ -55,7 +55,7 @@ impl<K: Key, T> Arena<K, T> {
         }
     }
 
-    /// Whether that many more keys are left.
+    /// Checks that `additional` more keys are left.
     pub(crate) fn check_room(&self, additional: usize) -> Result<()> {
         if self.slots.len().saturating_add(additional) > NONE as usize {
             bail!(ResourceExhausted, "a graph has at most {NONE} {}s, removed ones included", K::WHAT);
@@ -121,7 +121,7 @@ impl<K: Key, T> Arena<K, T> {
         }
     }
 
-    /// The values in the order of their keys.
+    /// Returns the values in the order of their keys.
     pub(crate) fn iter(&self) -> impl DoubleEndedIterator<Item = (K, &T)> {
         (0..self.slots.len() as u32).filter_map(|index| {
             let key = K::from_index(index);
@@ -129,7 +129,7 @@ impl<K: Key, T> Arena<K, T> {
         })
     }
 
-    /// A copy of the values that `keep` accepts, under their keys; the others are as if they had been removed.
+    /// Returns a copy of the values that `keep` accepts, under their keys; the others are as if they had been removed.
     pub(crate) fn part(&self, keep: impl Fn(K, &T) -> bool) -> Arena<K, T>
     where
         T: Clone,

@@ -11,27 +11,27 @@ pub struct Attrs(pub BTreeMap<String, AttrValue>);
 
 /// A Rust type that an attribute can be read as.
 pub trait Attr<'a>: Sized {
-    /// How TensorFlow calls the kind, for messages.
+    /// TensorFlow's name of the kind, for messages.
     const KIND: &'static str;
-    /// The value, if the attribute is of this kind.
+    /// Returns the value, if the attribute is of this kind.
     fn from_value(value: &'a Value) -> Option<Self>;
 }
 
 /// A Rust type whose lists an attribute can be read as. An empty list is a list of any kind.
 pub trait AttrList<'a>: Sized {
-    /// How TensorFlow calls the kind of an element.
+    /// TensorFlow's name of the kind of an element.
     const KIND: &'static str;
-    /// The values.
+    /// Returns the values.
     fn from_list(list: &'a ListValue) -> Option<Vec<Self>>;
 }
 
 impl Attrs {
-    /// The attribute's value, if it is there.
+    /// Returns the attribute's value, if it is there.
     pub fn value(&self, name: &str) -> Option<&Value> {
         self.0.get(name).and_then(|a| a.value.as_ref())
     }
 
-    /// Whether the attribute is there.
+    /// Returns true if there is an attribute of this name.
     pub fn contains(&self, name: &str) -> bool {
         self.0.contains_key(name)
     }
@@ -41,10 +41,10 @@ impl Attrs {
         self.0.insert(name.into(), value.into());
     }
 
-    /// The attribute as a `T`: `i64`, `f32`, `bool`, `DType`, `&str`, `&Bytes`, `PartialShape`, `&TensorProto` or `&NameAttrList`.
+    /// Returns the attribute as a `T`: `i64`, `f32`, `bool`, `DType`, `&str`, `&Bytes`, `PartialShape`, `&TensorProto` or `&NameAttrList`.
     ///
     /// # Errors
-    /// `InvalidArgument` where the attribute is missing or of another kind.
+    /// `InvalidArgument` if the attribute is missing or of another kind.
     pub fn get<'a, T: Attr<'a>>(&'a self, name: &str) -> Result<T> {
         match self.value(name) {
             None => bail!(InvalidArgument, "No attr named '{name}' in NodeDef"),
@@ -55,15 +55,15 @@ impl Attrs {
         }
     }
 
-    /// The same, with a value for where the attribute is missing.
+    /// Like [`Attrs::get`], with a default for a missing attribute.
     pub fn get_or<'a, T: Attr<'a>>(&'a self, name: &str, default: T) -> Result<T> {
         if self.contains(name) { self.get(name) } else { Ok(default) }
     }
 
-    /// The attribute as a list.
+    /// Returns the attribute as a list.
     ///
     /// # Errors
-    /// As [`Attrs::get`].
+    /// `InvalidArgument` if the attribute is missing or of another kind.
     pub fn list<'a, T: AttrList<'a>>(&'a self, name: &str) -> Result<Vec<T>> {
         match self.value(name) {
             Some(Value::List(list)) => match T::from_list(list) {

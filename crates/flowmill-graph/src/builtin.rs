@@ -4,9 +4,9 @@ use crate::{ArgDef, ArgType, AttrDef, AttrType, OpDef, OpTraits, Role};
 
 /// The op of the nodes `_SOURCE` and `_SINK`.
 pub(crate) const NO_OP: &str = "NoOp";
-/// The op that stands for a function's argument or a fed tensor.
+/// The op that produces a function's argument or a fed tensor.
 pub const ARG: &str = "_Arg";
-/// The op that stands for a function's result or a fetched tensor.
+/// The op that consumes a function's result or a fetched tensor.
 pub const RETVAL: &str = "_Retval";
 
 pub(crate) fn no_op() -> OpDef {

@@ -6,17 +6,17 @@ use flowmill_proto::AttrValue;
 use flowmill_proto::attr_value::{ListValue, Value};
 use flowmill_tensor::{DType, Result, bail};
 
-/// Whether TensorFlow accepts `name` for a node: letters, digits and `._-/>`, the first a letter, a digit or a dot.
+/// Returns true if TensorFlow accepts `name` for a node: letters, digits and `._-/>`, the first a letter, a digit or a dot.
 pub fn is_valid_node_name(name: &str) -> bool {
     name.bytes().next().is_some_and(|b| b.is_ascii_alphanumeric() || b == b'.') && is_valid_internal_name(name)
 }
 
-/// The same, but starting with anything allowed inside: names such as `_SOURCE`, which only the runtime gives.
+/// Like [`is_valid_node_name`], but any of these characters may come first, as in `_SOURCE`: only the runtime makes such names.
 pub(crate) fn is_valid_internal_name(name: &str) -> bool {
     !name.is_empty() && name.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'_' | b'-' | b'/' | b'>'))
 }
 
-/// What a value is, in TensorFlow's words; `None` where nothing is set.
+/// Returns TensorFlow's word for the kind of a value.
 fn kind_of(value: &Value) -> &'static str {
     match value {
         Value::S(_) => "string",

@@ -4,7 +4,7 @@ use flowmill_tensor::{Result, bail, error};
 use std::fmt;
 use std::str::FromStr;
 
-/// A device's name taken apart: `/job:worker/replica:0/task:3/device:GPU:1`. A part that is `None` stands for any.
+/// The parts of a device's name: `/job:worker/replica:0/task:3/device:GPU:1`. A part that is `None` matches any.
 ///
 /// Parses TensorFlow's forms: the canonical one above, of which every part may be missing and in which `*` is any; the legacy
 /// `/gpu:1` and `/cpu:0`; and the names of local devices, `GPU:1`. The type is kept in the case that TensorFlow prints: upper case for

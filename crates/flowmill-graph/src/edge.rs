@@ -14,21 +14,21 @@ pub struct Edge {
     pub id: EdgeId,
     /// The producer.
     pub src: NodeId,
-    /// Which of its outputs; [`CONTROL_SLOT`] for a control edge.
+    /// The output of the source; [`CONTROL_SLOT`] for a control edge.
     pub src_output: i32,
     /// The consumer.
     pub dst: NodeId,
-    /// Which of its inputs; [`CONTROL_SLOT`] for a control edge.
+    /// The input of the target; [`CONTROL_SLOT`] for a control edge.
     pub dst_input: i32,
 }
 
 impl Edge {
-    /// Whether the edge carries no tensor.
+    /// Returns true if the edge carries no tensor.
     pub fn is_control(&self) -> bool {
         self.src_output == CONTROL_SLOT
     }
 
-    /// The tensor the edge carries; `None` for a control edge.
+    /// Returns the tensor the edge carries; `None` for a control edge.
     pub fn source(&self) -> Option<OutputId> {
         u32::try_from(self.src_output).ok().map(|slot| self.src.output(slot))
     }
@@ -63,7 +63,7 @@ impl EdgeRecord {
 }
 
 impl Graph {
-    /// The edges between nodes that are kept, which are those of `nodes`; their lists of edges are cut down to these.
+    /// Returns the edges between nodes that are kept, which are those of `nodes`; their lists of edges are cut down to these.
     pub(crate) fn part_of_edges(&self, is_kept: impl Fn(NodeId) -> bool, nodes: &mut Arena<NodeId, Node>) -> Arena<EdgeId, EdgeRecord> {
         let mut edges = self.edges.part(|_, record| is_kept(record.src) && is_kept(record.dst));
         let ids: Vec<NodeId> = nodes.iter().map(|(id, _)| id).collect();
@@ -92,57 +92,57 @@ impl Graph {
         edges
     }
 
-    /// The edge `id`, or `None` where it was removed or never was.
+    /// Returns the edge `id`, or `None` if it was removed or never was.
     pub fn edge(&self, id: EdgeId) -> Option<Edge> {
         self.edges.get(id).map(|record| record.edge(id))
     }
 
-    /// All edges in the order of their ids.
+    /// Returns all edges in the order of their ids.
     pub fn edges(&self) -> impl DoubleEndedIterator<Item = Edge> {
         self.edges.iter().map(|(id, record)| record.edge(id))
     }
 
-    /// The edge into data input `i` of a node; `None` where there is none. Constant time.
+    /// Returns the edge into data input `i` of a node; `None` if there is none. Constant time.
     pub fn input_edge(&self, node: NodeId, i: usize) -> Option<Edge> {
         let node = self.get(node)?;
         self.edge(*node.data_in().get(i)?)
     }
 
-    /// The tensor at data input `i` of a node; `None` where there is none. Constant time.
+    /// Returns the tensor at data input `i` of a node; `None` if there is none. Constant time.
     pub fn input(&self, node: NodeId, i: usize) -> Option<OutputId> {
         self.input_edge(node, i)?.source()
     }
 
-    /// The producer of data input `i` of a node; `None` where there is none. Constant time.
+    /// Returns the producer of data input `i` of a node; `None` if there is none. Constant time.
     pub fn input_node(&self, node: NodeId, i: usize) -> Option<NodeId> {
         self.input_edge(node, i).map(|e| e.src)
     }
 
-    /// The tensors at a node's data inputs, in order; unconnected ones are left out.
+    /// Returns the tensors at a node's data inputs, in order; unconnected ones are left out.
     pub fn inputs(&self, node: NodeId) -> impl Iterator<Item = OutputId> {
         let edges = self.get(node).map_or(&[][..], |n| n.data_in());
         edges.iter().filter_map(|&e| self.edge(e)?.source())
     }
 
-    /// The nodes that have to run before this one though it takes no tensor from them, in the order their edges were added.
+    /// Returns the nodes that have to run before this one though it takes no tensor from them, in the order their edges were added.
     pub fn control_inputs(&self, node: NodeId) -> impl Iterator<Item = NodeId> {
         let edges = self.get(node).map_or(&[][..], |n| n.control_in());
         edges.iter().filter_map(|&e| self.edge(e).map(|e| e.src))
     }
 
-    /// All edges into a node, data first.
+    /// Returns all edges into a node, data first.
     pub fn in_edges(&self, node: NodeId) -> impl Iterator<Item = Edge> {
         let edges = self.get(node).map_or(&[][..], |n| &n.in_edges);
         edges.iter().filter_map(|&e| self.edge(e))
     }
 
-    /// All edges out of a node. The order follows from the changes made to the graph and is no order of the outputs.
+    /// Returns all edges out of a node. The order follows from the changes made to the graph and is no order of the outputs.
     pub fn out_edges(&self, node: NodeId) -> impl Iterator<Item = Edge> {
         let edges = self.get(node).map_or(&[][..], |n| &n.out_edges);
         edges.iter().filter_map(|&e| self.edge(e))
     }
 
-    /// The edges that carry one output.
+    /// Returns the edges that carry one output.
     pub fn consumers(&self, output: OutputId) -> impl Iterator<Item = Edge> {
         self.out_edges(output.node).filter(move |e| e.source() == Some(output))
     }
@@ -152,7 +152,7 @@ impl Graph {
         self.get(node).map_or(0, |n| n.out_edges.len())
     }
 
-    /// The type of a tensor.
+    /// Returns the type of a tensor.
     ///
     /// # Errors
     /// `NotFound` for a node that is not there, `OutOfRange` for an output it does not have.
@@ -179,7 +179,7 @@ impl Graph {
     /// Connects an output to data input `dst_input` of a node.
     ///
     /// # Errors
-    /// `InvalidArgument` where the input is taken or the types do not match, `OutOfRange` where output or input does not exist.
+    /// `InvalidArgument` if the input is taken or the types do not match, `OutOfRange` if output or input does not exist.
     pub fn add_edge(&mut self, src: OutputId, dst: NodeId, dst_input: usize) -> Result<EdgeId> {
         let node = self.node(dst)?;
         let Some(&expected) = node.input_types().get(dst_input) else {
@@ -210,7 +210,7 @@ impl Graph {
         Ok(())
     }
 
-    /// Whether an edge stands in the lists of its nodes where it says.
+    /// Returns true if the lists of an edge's nodes have it at the recorded places.
     pub(crate) fn is_listed(&self, id: EdgeId) -> bool {
         self.edges.get(id).is_some_and(|record| {
             let out = self.get(record.src).and_then(|n| n.out_edges.get(record.out_place as usize));
@@ -232,7 +232,7 @@ impl Graph {
         self.edges.insert(EdgeRecord::new(src.node, src.slot as i32, dst, dst_input as u32, out_place))
     }
 
-    /// Lets `dst` run only after `src`. Gives `None` where there is such an edge already.
+    /// Makes `dst` run after `src`. Returns `None` if there is such an edge already.
     ///
     /// # Errors
     /// `NotFound` for a node that is not there.
@@ -267,7 +267,7 @@ impl Graph {
     /// Removes an edge. The other control inputs of its end keep their order.
     ///
     /// # Errors
-    /// `NotFound` where it is not in the graph.
+    /// `NotFound` if it is not in the graph.
     pub fn remove_edge(&mut self, id: EdgeId) -> Result<()> {
         let Some(record) = self.edges.remove(id) else {
             bail!(NotFound, "Edge id {} is not in the graph", id.0);
@@ -304,7 +304,7 @@ impl Graph {
     /// Connects a data input that is connected already to another output.
     ///
     /// # Errors
-    /// `OutOfRange` where output or input does not exist, `FailedPrecondition` where the input is not connected, `InvalidArgument`
+    /// `OutOfRange` if output or input does not exist, `FailedPrecondition` if the input is not connected, `InvalidArgument`
     /// for other types.
     pub fn update_edge(&mut self, new_src: OutputId, dst: NodeId, dst_input: usize) -> Result<EdgeId> {
         let node = self.node(dst)?;
@@ -325,10 +325,10 @@ impl Graph {
         self.connect(new_src, dst, dst_input)
     }
 
-    /// Lets all consumers of `old` take `new` instead; control edges stay.
+    /// Connects all consumers of `old` to `new`; control edges stay.
     ///
     /// # Errors
-    /// As [`Graph::update_edge`].
+    /// `OutOfRange` or `InvalidArgument`, see [`Graph::update_edge`].
     pub fn replace_output(&mut self, old: OutputId, new: OutputId) -> Result<()> {
         let consumers: Vec<Edge> = self.consumers(old).collect();
         for edge in consumers {
@@ -337,7 +337,7 @@ impl Graph {
         Ok(())
     }
 
-    /// Gives a node other types; where that takes away inputs or outputs, they must not be connected.
+    /// Changes the types of a node's inputs and outputs. Inputs and outputs that this removes must not be connected.
     pub(crate) fn change_signature(&mut self, id: NodeId, signature: Arc<Signature>) -> Result<()> {
         let node = self.node(id)?;
         let (old, new) = (node.num_inputs(), signature.inputs().len());

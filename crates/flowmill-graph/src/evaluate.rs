@@ -8,15 +8,15 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 /// Computes single nodes. Whoever has kernels gives one to those that have none: shape inference and the passes that rewrite graphs.
 pub trait Evaluator {
-    /// The outputs of `node` for these inputs; `None` where it cannot be computed ahead of a step.
+    /// Returns the outputs of `node` for these inputs; `None` if it cannot be computed ahead of a step.
     ///
     /// # Errors
-    /// What the kernel gives. Callers take it as `None`: a step that gets there gives the error again.
+    /// Any error of the kernel. Callers treat it as `None`: a step that runs the node meets the error again.
     fn evaluate(&self, graph: &Graph, node: NodeId, inputs: &[Tensor]) -> Result<Option<Vec<Tensor>>>;
 }
 
-/// Whether a node's outputs are values that depend on nothing but its inputs: ops with state, control flow, calls of functions, and resources and
-/// references are not.
+/// Returns true if a node's outputs depend on nothing but its inputs. Ops with state, control flow, calls of functions, resources and references are
+/// not pure.
 pub fn is_pure(graph: &Graph, node: &Node) -> bool {
     let is_value = |t: &TensorType| !t.is_ref && !matches!(t.dtype, DType::Resource | DType::Variant);
     node.num_inputs() > 0
@@ -29,7 +29,7 @@ pub fn is_pure(graph: &Graph, node: &Node) -> bool {
         && !calls_functions(graph, node)
 }
 
-/// Whether the op calls functions: what those do cannot be told from the op.
+/// Returns true if the op calls functions, whose effects cannot be told from the op.
 pub fn calls_functions(graph: &Graph, node: &Node) -> bool {
     let is_func = |a: &AttrValue| match &a.value {
         Some(Value::Func(_)) => true,
@@ -39,8 +39,8 @@ pub fn calls_functions(graph: &Graph, node: &Node) -> bool {
     graph.library().get(node.op()).is_some() || node.attrs().0.values().any(is_func)
 }
 
-/// The outputs of a [pure](is_pure) node for these inputs; `None` where its shape function does not say beforehand that they take no more than
-/// `max_bytes`, and where the kernel fails.
+/// Returns the outputs of a [pure](is_pure) node for these inputs; `None` if its shape function does not say beforehand that they take no more than
+/// `max_bytes`, and if the kernel fails.
 pub fn evaluate_node(evaluator: &dyn Evaluator, graph: &Graph, id: NodeId, inputs: &[Tensor], max_bytes: usize) -> Option<Vec<Tensor>> {
     let node = graph.get(id).filter(|n| is_pure(graph, n) && is_small(n, graph.producer(), inputs, max_bytes))?;
     let outputs = evaluator.evaluate(graph, id, inputs).ok()??;
@@ -48,8 +48,8 @@ pub fn evaluate_node(evaluator: &dyn Evaluator, graph: &Graph, id: NodeId, input
     (outputs.len() == node.num_outputs() && outputs.iter().zip(node.output_types()).all(has_type)).then_some(outputs)
 }
 
-/// Whether the op's shape function says that the outputs fit into so many bytes. Of a size that the values decide, such as that of `Unique`, it is
-/// enough that the inputs do and the op's output has no more elements than they have.
+/// Returns true if the op's shape function shows that the outputs take no more than `max_bytes`. If their size depends on values, as that of
+/// `Unique`, it is enough that the inputs take no more and that the op's output has no more elements than they have.
 fn is_small(node: &Node, producer: i32, inputs: &[Tensor], max_bytes: usize) -> bool {
     let Some(shape_fn) = node.op_def().shape_fn else { return false };
     let known = |t: &Tensor| ValueInfo { shape: t.shape().into(), constant: Some(t.clone()), ..ValueInfo::default() };
@@ -70,7 +70,7 @@ fn is_small(node: &Node, producer: i32, inputs: &[Tensor], max_bytes: usize) -> 
 /// The largest value that static inference computes or reads. Shapes, axes and permutations have a few bytes; what they are made of has few more.
 pub(crate) const MAX_STATIC_BYTES: usize = 1 << 20;
 
-/// How many nodes static inference computes for one value.
+/// The number of nodes that static inference computes for one value.
 const MAX_NODES: usize = 1 << 12;
 
 /// Values computed for shape functions, and which nodes have none. What was found holds until the graph or a shape changes.
@@ -88,7 +88,7 @@ impl StaticValues {
         }
     }
 
-    /// The value of a tensor that depends on constants only. `known` are values that need no kernel.
+    /// Returns the value of a tensor that depends on constants only. `known` are values that need no kernel.
     pub(crate) fn find(
         &mut self,
         graph: &Graph,
@@ -122,7 +122,7 @@ impl StaticValues {
         if bytes > MAX_STATIC_BYTES { None } else { Tensor::from_proto(proto).ok() }
     }
 
-    /// The nodes to compute for a node, in order, itself last; `None` where something before it is not known.
+    /// Returns the nodes to compute for a node, in order, itself last; `None` if something before it is not known.
     fn nodes_before(&mut self, graph: &Graph, known: &dyn Fn(OutputId) -> Option<Tensor>, node: NodeId) -> Option<Vec<NodeId>> {
         let (mut order, mut seen) = (Vec::new(), FxHashSet::from_iter([node]));
         let mut stack = vec![(node, 0)];

@@ -6,10 +6,10 @@ use flowmill_proto::{AttrValue, DataType, NodeDef};
 use flowmill_tensor::{DType, Result, bail};
 use hashbrown::HashSet;
 
-/// What [`rewrite_for_execution`] made of feeds, fetches and targets.
+/// The nodes that [`rewrite_for_execution`] made of feeds, fetches and targets.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ExecutionGraph {
-    /// For each feed, its `_Arg`, whose attribute `index` is the feed's place. `None` where nothing that is left takes the feed.
+    /// For each feed, its `_Arg`, whose attribute `index` is the feed's place. `None` if nothing that is left takes the feed.
     pub args: Vec<Option<NodeId>>,
     /// The types of the feeds.
     pub arg_types: Vec<DType>,
@@ -27,13 +27,13 @@ pub struct ExecutionGraph {
 /// The `_Arg` of a fed reference is a value: a node that would write through it is an error.
 ///
 /// # Errors
-/// `InvalidArgument` where something is fed twice or nothing is asked for, `NotFound` for names that do not exist. The graph may be
+/// `InvalidArgument` if something is fed twice or nothing is asked for, `NotFound` for names that do not exist. The graph may be
 /// half rewritten then.
 pub fn rewrite_for_execution<S: AsRef<str>>(graph: &mut Graph, feeds: &[S], fetches: &[S], targets: &[S]) -> Result<ExecutionGraph> {
     rewrite_with_connections(graph, feeds, fetches, targets, &[])
 }
 
-/// A copy of the part of a graph that [`rewrite_with_connections`] may look at for these names. What it makes of the part it would make of
+/// Returns a copy of the part of a graph that [`rewrite_with_connections`] may look at for these names. What it makes of the part it would make of
 /// the whole, without copying nodes that the step does not need; ids are the same. Names that do not exist are left for it to report.
 pub fn part_for_execution<S: AsRef<str>>(graph: &Graph, feeds: &[S], fetches: &[S], targets: &[S], connections: &[(S, S)]) -> Graph {
     let node = |name: &S| Some(graph.find_node(TensorName::parse(name.as_ref())?.node)?.id());
@@ -55,11 +55,10 @@ pub fn part_for_execution<S: AsRef<str>>(graph: &Graph, feeds: &[S], fetches: &[
     graph.part(&keep)
 }
 
-/// The same, where tensors also stand in for one another: of each pair of names, the first tensor's value is fed for the second within the
-/// step.
+/// Like [`rewrite_for_execution`], with connections: of each pair of names, the first tensor's value is fed for the second within the step.
 ///
 /// # Errors
-/// As [`rewrite_for_execution`]; `InvalidArgument` where a connection begins at an unknown tensor, or needs its own end.
+/// As [`rewrite_for_execution`]; `InvalidArgument` if a connection begins at an unknown tensor, or needs its own end.
 pub fn rewrite_with_connections<S: AsRef<str>>(
     graph: &mut Graph,
     feeds: &[S],
@@ -104,7 +103,7 @@ pub fn rewrite_with_connections<S: AsRef<str>>(
     }
     let mut replaced = args.clone();
     for (from, output) in connected {
-        // What is fed or connected already stands in for itself.
+        // A tensor that is fed or connected already is its own source.
         let from = replaced.iter().find(|(fed, _)| *fed == from).map_or(from, |(_, node)| node.output(0));
         let identity = connect(graph, from, output)?;
         replaced.push((output, identity));
@@ -232,7 +231,7 @@ fn add_boundary(
     graph.add_node_with_inputs(NodeDef { name, op: op.into(), attr: attr.into(), ..Default::default() }, inputs, &[])
 }
 
-/// Lets an `_Arg` take the place of a fed tensor. What waits for a fed placeholder waits for the `_Arg`.
+/// Replaces a fed tensor by an `_Arg`. Nodes that wait for a fed placeholder wait for the `_Arg`.
 fn redirect(graph: &mut Graph, output: OutputId, arg: NodeId) -> Result<()> {
     let is_placeholder = graph[output.node].role() == Role::Placeholder;
     let edges: Vec<Edge> = graph.out_edges(output.node).collect();

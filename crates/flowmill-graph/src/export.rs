@@ -6,7 +6,7 @@ use flowmill_proto::{GraphDef, NodeDef};
 use flowmill_tensor::Result;
 use std::fmt::Write;
 
-/// What [`Graph::to_graph_def_with`] writes.
+/// Selects the parts of a graph that [`Graph::to_graph_def_with`] writes.
 #[derive(Clone, Debug, Default)]
 pub struct ExportOptions {
     /// Leaves out attributes that have their op's default value, as SavedModels do.
@@ -16,13 +16,13 @@ pub struct ExportOptions {
 }
 
 impl Graph {
-    /// The graph as a message: nodes in the order of their ids, each with its data inputs in order and then its control inputs.
+    /// Returns the graph as a message: nodes in the order of their ids, each with its data inputs in order and then its control inputs.
     /// A message that was imported into an empty graph comes back as it was.
     pub fn to_graph_def(&self) -> GraphDef {
         self.to_graph_def_with(&ExportOptions::default())
     }
 
-    /// The same, with a choice of what is written.
+    /// Like [`Graph::to_graph_def`], with a choice of the parts that are written.
     pub fn to_graph_def_with(&self, options: &ExportOptions) -> GraphDef {
         self.graph_def_of(self.op_nodes().map(|node| self.export_node(node, options)).collect(), options)
     }

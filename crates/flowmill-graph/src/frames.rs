@@ -1,4 +1,4 @@
-//! Which loop's frame each node runs in.
+//! Finds the frame of the loop that each node runs in.
 
 use crate::traverse::{is_back_edge, topological_order};
 use crate::{Graph, Node, NodeId, Role};
@@ -22,7 +22,7 @@ pub struct Frame {
     pub name: Arc<str>,
     /// The frame around it; `None` for the root.
     pub parent: Option<FrameId>,
-    /// How many iterations may run at once, as the first `Enter` says; at least 1.
+    /// The number of iterations that may run at once, from the first `Enter`; at least 1.
     pub parallel_iterations: u32,
     /// The nodes through which tensors come in.
     pub enters: Vec<NodeId>,
@@ -34,7 +34,7 @@ pub struct Frame {
 #[derive(Clone, PartialEq, Debug)]
 pub struct ControlFlow {
     frames: Vec<Frame>,
-    /// By node id.
+    /// The frames by node id.
     runs_in: Vec<FrameId>,
     outputs_in: Vec<FrameId>,
 }
@@ -60,7 +60,7 @@ impl ControlFlow {
         Ok(flow)
     }
 
-    /// All frames, parents before their children.
+    /// Returns all frames, parents before their children.
     pub fn frames(&self) -> &[Frame] {
         &self.frames
     }
@@ -75,12 +75,12 @@ impl ControlFlow {
         self.runs_in.get(node.index()).copied().unwrap_or(FrameId::ROOT)
     }
 
-    /// The frame in which a node's outputs are taken: the loop's for an `Enter`, the parent for an `Exit`.
+    /// Returns the frame in which a node's outputs are taken: the loop's for an `Enter`, the parent for an `Exit`.
     pub fn output_frame_of(&self, node: NodeId) -> FrameId {
         self.outputs_in.get(node.index()).copied().unwrap_or(FrameId::ROOT)
     }
 
-    /// Whether there are any loops.
+    /// Returns true if there are any loops.
     pub fn has_loops(&self) -> bool {
         self.frames.len() > 1
     }

@@ -32,8 +32,9 @@ pub struct FunctionBody {
 }
 
 impl FunctionBody {
-    /// What runs whenever the function is called, whoever takes its results: the nodes it promises to run, and those with side effects.
-    /// TensorFlow keeps the same.
+    /// Returns the nodes that run whenever the function is called, whether or not a result is used: those it promises to run, and those with side
+    /// effects.
+    /// TensorFlow keeps the same nodes.
     pub fn effects(&self) -> Vec<NodeId> {
         let has_effect = |n: &&Node| n.op_def().is_stateful && !n.is_op(ARG) && !n.is_op(RETVAL);
         let mut effects: Vec<NodeId> = self.graph.op_nodes().filter(has_effect).map(Node::id).collect();
@@ -110,13 +111,13 @@ fn instantiate(function: &Function, attrs: &Attrs, library: &Arc<FunctionLibrary
     })
 }
 
-/// What a name in a function's body stands for: tensors `first..first + count` of a node.
+/// The tensors that a name in a function's body denotes: `first..first + count` of a node.
 #[derive(Clone)]
 struct Item {
     node: Arc<str>,
     first: usize,
     types: TypeList,
-    /// An argument that stands for a list: each tensor has an `_Arg` of its own, `name_i`.
+    /// True for an argument that is a list: each tensor has an `_Arg` of its own, `name_i`.
     is_arg_list: bool,
 }
 
@@ -145,7 +146,7 @@ struct BodyBuilder<'a> {
 }
 
 impl BodyBuilder<'_> {
-    /// The `_Arg`s, with the attributes that the function gives its arguments.
+    /// Returns the `_Arg`s, with the attributes that the function gives its arguments.
     fn add_args(&mut self) -> Result<Vec<DType>> {
         let mut dtypes: Vec<DType> = Vec::new();
         for (place, arg) in self.signature.inputs.iter().enumerate() {
@@ -238,7 +239,7 @@ impl BodyBuilder<'_> {
         Ok(dtypes)
     }
 
-    /// The tensors a name stands for: `arg`, `arg:i`, `node:output` (all of a list) or `node:output:i`.
+    /// Returns the tensors that a name denotes: `arg`, `arg:i`, `node:output` (all of a list) or `node:output:i`.
     fn tensors(&self, name: &str) -> Result<Vec<(String, TensorType)>> {
         if let Some(item) = self.items.get(name) {
             return Ok((0..item.types.len()).map(|i| (item.tensor(i), item.types[i])).collect());

@@ -12,7 +12,7 @@ use std::collections::BTreeSet;
 /// An argument of a function being made.
 #[derive(Clone, Debug)]
 pub struct FunctionArg {
-    /// What the graph has in its place; `None` for one that the function does not look at.
+    /// The graph's tensor that the argument replaces; `None` if the function does not use it.
     pub tensor: Option<OutputId>,
     /// Its type.
     pub dtype: DType,
@@ -23,7 +23,7 @@ pub struct FunctionArg {
 }
 
 impl FunctionArg {
-    /// An argument in the place of a tensor.
+    /// Returns an argument in the place of a tensor.
     ///
     /// # Errors
     /// `NotFound` and `OutOfRange` for a tensor that is not there.
@@ -33,7 +33,7 @@ impl FunctionArg {
         Ok(FunctionArg { tensor: Some(tensor), dtype, shape: shapes.shape(tensor), elements: elements.unwrap_or_default() })
     }
 
-    /// The attributes that tell a function's body of it.
+    /// Returns the attributes that tell a function's body of it.
     pub fn attrs(&self) -> Attrs {
         let mut attrs = Attrs::default();
         let list = |shapes: &mut dyn Iterator<Item = &PartialShape>| ListValue {
@@ -50,7 +50,7 @@ impl FunctionArg {
     }
 }
 
-/// Which part of a graph becomes a function.
+/// The part of a graph that becomes a function.
 #[derive(Debug, Default)]
 pub struct FunctionPart<'a> {
     /// The function's arguments. What is before their tensors is not part of it.
@@ -61,7 +61,7 @@ pub struct FunctionPart<'a> {
     pub kept: &'a [NodeId],
     /// Nodes that a call has to run, in the order of the signature's control outputs.
     pub control_results: &'a [NodeId],
-    /// What the function has in the place of other tensors.
+    /// The function's tensors that replace other tensors.
     pub replaced: FxHashMap<OutputId, OutputId>,
 }
 
@@ -146,7 +146,7 @@ pub fn name_by_content(def: &mut FunctionDef, base: &str) {
     }
 }
 
-/// The nodes that results need, up to the arguments, in the order of their ids.
+/// Returns the nodes that results need, up to the arguments, in the order of their ids.
 fn nodes_of(graph: &Graph, part: &FunctionPart<'_>) -> Result<BTreeSet<NodeId>> {
     let args: FxHashSet<OutputId> = part.args.iter().filter_map(|a| a.tensor).collect();
     let resolve = |tensor: OutputId| Some(*part.replaced.get(&tensor).unwrap_or(&tensor)).filter(|t| !args.contains(t)).map(|t| t.node);
@@ -158,7 +158,7 @@ fn nodes_of(graph: &Graph, part: &FunctionPart<'_>) -> Result<BTreeSet<NodeId>> 
         }
         let node = graph.node(id)?;
         if node.is_op(ARG) || node.is_op(RETVAL) {
-            bail!(InvalidArgument, "'{}' is no argument of the function being made", node.name());
+            bail!(InvalidArgument, "'{}' is not an argument of the function being made", node.name());
         }
         todo.extend(graph.inputs(id).filter_map(resolve));
     }

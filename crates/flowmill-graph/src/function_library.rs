@@ -17,12 +17,12 @@ pub struct Function {
 }
 
 impl Function {
-    /// The definition.
+    /// Returns the definition.
     pub fn def(&self) -> &FunctionDef {
         &self.def
     }
 
-    /// The op of a node that calls the function by its name.
+    /// Returns the op of a node that calls the function by its name.
     pub fn op_def(&self) -> &Arc<OpDef> {
         &self.op_def
     }
@@ -36,7 +36,7 @@ impl Function {
 /// Functions by name, in the order they were added, and their gradients; and the definitions of ops that the registry lacks and that came with a graph.
 #[derive(Clone, Debug, Default)]
 pub struct FunctionLibrary {
-    /// By a number that grows with each function added.
+    /// The functions by a number that grows with each function added.
     functions: BTreeMap<u64, Arc<Function>>,
     numbers: HashMap<String, u64>,
     next: u64,
@@ -49,17 +49,17 @@ pub struct FunctionLibrary {
 }
 
 impl FunctionLibrary {
-    /// A library of these functions and gradients.
+    /// Returns a library of these functions and gradients.
     ///
     /// # Errors
-    /// As [`FunctionLibrary::add_library`].
+    /// `InvalidArgument` for a malformed signature, or if two functions have one name.
     pub fn from_proto(def: FunctionDefLibrary) -> Result<FunctionLibrary> {
         let mut library = FunctionLibrary::default();
         library.add_library(def)?;
         Ok(library)
     }
 
-    /// The wire form, in the order the functions were added.
+    /// Returns the wire form, in the order the functions were added.
     pub fn to_proto(&self) -> FunctionDefLibrary {
         FunctionDefLibrary {
             function: self.iter().map(|f| f.def.clone()).collect(),
@@ -69,10 +69,10 @@ impl FunctionLibrary {
         }
     }
 
-    /// Adds a function; nothing happens where the same one is there already.
+    /// Adds a function; nothing happens if the same one is there already.
     ///
     /// # Errors
-    /// `InvalidArgument` for a signature that is malformed, or where another function has this name.
+    /// `InvalidArgument` for a signature that is malformed, or if another function has this name.
     pub fn add(&mut self, def: FunctionDef) -> Result<()> {
         let Some(signature) = &def.signature else { bail!(InvalidArgument, "FunctionDef without a signature") };
         if signature.name.is_empty() {
@@ -96,10 +96,10 @@ impl FunctionLibrary {
         Ok(())
     }
 
-    /// Lets `gradient_func` be the gradient of `function_name`.
+    /// Makes `gradient_func` the gradient of `function_name`.
     ///
     /// # Errors
-    /// `InvalidArgument` where it has another one.
+    /// `InvalidArgument` if it has another one.
     pub fn add_gradient(&mut self, def: GradientDef) -> Result<()> {
         if let Some(&place) = self.gradient_places.get(&def.function_name) {
             let there = &self.gradients[place].gradient_func;
@@ -121,7 +121,7 @@ impl FunctionLibrary {
     /// Adds everything of another library. After an error some of it may have been added.
     ///
     /// # Errors
-    /// As [`FunctionLibrary::add`] and [`FunctionLibrary::add_gradient`].
+    /// `InvalidArgument` for a malformed signature, or if a name has another function or gradient.
     pub fn add_library(&mut self, def: FunctionDefLibrary) -> Result<()> {
         for function in def.function {
             self.add(function)?;
@@ -156,12 +156,12 @@ impl FunctionLibrary {
         Ok(())
     }
 
-    /// The function called `name`.
+    /// Returns the function called `name`.
     pub fn get(&self, name: &str) -> Option<&Arc<Function>> {
         self.functions.get(self.numbers.get(name)?)
     }
 
-    /// The op of the function called `name`, or the foreign op of that name.
+    /// Returns the op of the function called `name`, or the foreign op of that name.
     pub fn op_def(&self, name: &str) -> Option<&Arc<OpDef>> {
         if self.functions.is_empty() && self.foreign_ops.is_empty() {
             return None;
@@ -181,7 +181,7 @@ impl FunctionLibrary {
         Ok(())
     }
 
-    /// The functions that nodes call, each given by its op and its attributes, and those that these functions call, and so on.
+    /// Returns the functions that nodes call, each given by its op and its attributes, and those that these functions call, and so on.
     pub fn reachable<'a>(&self, nodes: impl IntoIterator<Item = (&'a str, &'a BTreeMap<String, AttrValue>)>) -> Vec<&Arc<Function>> {
         let mut names = BTreeSet::new();
         nodes.into_iter().for_each(|(op, attrs)| add_names(op, attrs, &mut names));
@@ -211,7 +211,7 @@ impl FunctionLibrary {
         self.functions.len()
     }
 
-    /// Whether there are neither functions nor gradients.
+    /// Returns true if there are neither functions nor gradients.
     pub fn is_empty(&self) -> bool {
         self.functions.is_empty() && self.gradients.is_empty() && self.registered_gradients.is_empty()
     }

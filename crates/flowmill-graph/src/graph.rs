@@ -19,7 +19,7 @@ use std::sync::{Arc, LazyLock};
 
 static NO_OP: LazyLock<Arc<OpDef>> = LazyLock::new(|| Arc::new(builtin::no_op()));
 
-/// What a new node is made of, its inputs aside.
+/// The parts of a new node, except its inputs.
 pub(crate) struct NodeParts<'a> {
     pub(crate) name: String,
     pub(crate) op_def: Arc<OpDef>,
@@ -55,10 +55,10 @@ pub struct Graph {
     names_known: usize,
     signatures: HashSet<Arc<Signature>>,
     devices: HashSet<Device>,
-    /// As they came; `None` where a message had none.
+    /// The versions of the imported message, unchanged; `None` if it had none.
     pub(crate) versions: Option<VersionDef>,
     library: Arc<FunctionLibrary>,
-    /// Whether the message that was imported had a library, maybe an empty one.
+    /// True if the imported message had a library, even an empty one.
     pub(crate) has_library_field: bool,
     /// The other fields of the message that was imported into the empty graph.
     pub(crate) rest: GraphDef,
@@ -69,7 +69,7 @@ pub struct Graph {
 }
 
 impl Graph {
-    /// An empty graph whose ops are those of `registry`.
+    /// Returns an empty graph whose ops are those of `registry`.
     pub fn new(registry: Arc<OpRegistry>) -> Graph {
         let mut graph = Graph {
             registry,
@@ -96,17 +96,17 @@ impl Graph {
         graph
     }
 
-    /// The ops that do not come from the graph's own library.
+    /// Returns the ops that do not come from the graph's own library.
     pub fn registry(&self) -> &Arc<OpRegistry> {
         &self.registry
     }
 
-    /// The functions.
+    /// Returns the functions.
     pub fn library(&self) -> &Arc<FunctionLibrary> {
         &self.library
     }
 
-    /// The functions, for adding and removing. A library shared with another graph is copied first.
+    /// Returns the functions, for adding and removing. A library shared with another graph is copied first.
     pub fn library_mut(&mut self) -> &mut FunctionLibrary {
         self.change_count += 1;
         Arc::make_mut(&mut self.library)
@@ -123,7 +123,7 @@ impl Graph {
         self.versions.clone().unwrap_or_default()
     }
 
-    /// The version of the graph format that the graph was made with: 0 if its message did not say.
+    /// Returns the version of the graph format that the graph was made with: 0 if its message did not say.
     pub fn producer(&self) -> i32 {
         self.versions.as_ref().map_or(0, |versions| versions.producer)
     }
@@ -133,10 +133,10 @@ impl Graph {
         self.versions = Some(versions);
     }
 
-    /// The definition of an op of the registry or a function of the library.
+    /// Returns the definition of an op of the registry or a function of the library.
     ///
     /// # Errors
-    /// `NotFound` where there is neither.
+    /// `NotFound` if there is neither.
     pub fn op_def(&self, op: &str) -> Result<&Arc<OpDef>> {
         match self.library.op_def(op) {
             Some(def) => Ok(def),
@@ -180,15 +180,15 @@ impl Graph {
         self.edges.len()
     }
 
-    /// The node `id`, or `None` where it was removed or never was.
+    /// Returns the node `id`, or `None` if it was removed or never was.
     pub fn get(&self, id: NodeId) -> Option<&Node> {
         self.nodes.get(id)
     }
 
-    /// The node `id`.
+    /// Returns the node `id`.
     ///
     /// # Errors
-    /// `NotFound` where it was removed or never was.
+    /// `NotFound` if it was removed or never was.
     pub fn node(&self, id: NodeId) -> Result<&Node> {
         match self.nodes.get(id) {
             Some(node) => Ok(node),
@@ -203,22 +203,22 @@ impl Graph {
         }
     }
 
-    /// All nodes in the order of their ids, `_SOURCE` and `_SINK` first.
+    /// Returns all nodes in the order of their ids, `_SOURCE` and `_SINK` first.
     pub fn nodes(&self) -> impl DoubleEndedIterator<Item = &Node> {
         self.nodes.iter().map(|(_, node)| node)
     }
 
-    /// The nodes but `_SOURCE` and `_SINK`, in the order of their ids.
+    /// Returns the nodes but `_SOURCE` and `_SINK`, in the order of their ids.
     pub fn op_nodes(&self) -> impl DoubleEndedIterator<Item = &Node> {
         self.nodes().filter(|n| !n.is_source_or_sink())
     }
 
-    /// The ids of [`Graph::op_nodes`], for loops that change the graph.
+    /// Returns the ids of [`Graph::op_nodes`], for loops that change the graph.
     pub fn op_node_ids(&self) -> Vec<NodeId> {
         self.op_nodes().map(Node::id).collect()
     }
 
-    /// The node called `name`.
+    /// Returns the node called `name`.
     pub fn find_node(&self, name: &str) -> Option<&Node> {
         self.find_hashed(name, self.hasher.hash(name))
     }
@@ -261,13 +261,13 @@ impl Graph {
     /// Adds a node with inputs given by id; `def.input` is not looked at. Otherwise as [`Graph::add_node`].
     ///
     /// # Errors
-    /// As [`Graph::add_node`].
+    /// `NotFound` for an unknown op, `InvalidArgument` for a bad name, attribute, input or type; see [`Graph::add_node`].
     pub fn add_node_with_inputs(&mut self, mut def: NodeDef, inputs: &[OutputId], control: &[NodeId]) -> Result<NodeId> {
         let op_def = self.op_def(&def.op)?.clone();
         self.add_parts(NodeParts::of(&mut def, op_def), inputs, control)
     }
 
-    /// As [`Graph::add_node_with_inputs`], for a node whose op is known.
+    /// Like [`Graph::add_node_with_inputs`], for a node whose op is known.
     pub(crate) fn add_parts(&mut self, mut node: NodeParts<'_>, inputs: &[OutputId], control: &[NodeId]) -> Result<NodeId> {
         let id = self.nodes.next_key()?;
         let hash = self.hasher.hash(&node.name);

@@ -16,7 +16,7 @@ pub struct EdgeId(pub u32);
 pub struct OutputId {
     /// The producer.
     pub node: NodeId,
-    /// Which of its outputs.
+    /// The number of the output among the node's outputs.
     pub slot: u32,
 }
 
@@ -34,17 +34,17 @@ impl NodeId {
         OutputId { node: self, slot }
     }
 
-    /// The place of this node in an array over [`crate::Graph::num_node_ids`].
+    /// Returns the place of this node in an array over [`crate::Graph::num_node_ids`].
     pub fn index(self) -> usize {
         self.0 as usize
     }
 }
 
 impl EdgeId {
-    /// No edge: stands where an input is not connected.
+    /// No edge: the value for an input that is not connected.
     pub(crate) const NONE: EdgeId = EdgeId(u32::MAX);
 
-    /// The place of this edge in an array over [`crate::Graph::num_edge_ids`].
+    /// Returns the place of this edge in an array over [`crate::Graph::num_edge_ids`].
     pub fn index(self) -> usize {
         self.0 as usize
     }

@@ -27,7 +27,7 @@ impl ImageLayout {
     }
 }
 
-/// Returns the rank of a format whose channels stand behind the batch; `None` for one whose channels come last.
+/// Returns the rank of a format whose channels follow the batch; `None` for one whose channels come last.
 ///
 /// # Errors
 /// `Unimplemented` for `NCHW_VECT_C`, which only GPUs have, `InvalidArgument` for another text.

@@ -27,7 +27,7 @@ use std::sync::Arc;
 /// known of an output takes memory.
 pub const MAX_IMPORTED_OUTPUTS: usize = 1 << 24;
 
-/// Where an imported node's input comes from.
+/// The source of an imported node's input.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Source {
     node: SourceNode,
@@ -47,7 +47,7 @@ enum SourceNode {
 struct Planned {
     op_def: Arc<OpDef>,
     signature: Arc<Signature>,
-    /// Where its inputs begin in [`Plan::sources`]: data, then control.
+    /// The index of its first input in [`Plan::sources`]: data, then control.
     first_source: u32,
     num_sources: u32,
     /// All its outputs are mapped to other tensors and the caller wants it left out.
@@ -204,7 +204,7 @@ fn at(node: &NodeDef, e: Error) -> Error {
     e.append(format_args!("; NodeDef: {{{{node {}}}}}", node.name)).at_node(&node.name, &node.op)
 }
 
-/// All ops that do not exist, each with the nodes that have it.
+/// Returns all ops that do not exist, each with the nodes that have it.
 fn unknown_ops(unknown: &[(String, String)]) -> Error {
     const NODES_SHOWN: usize = 5;
     let mut by_op = std::collections::BTreeMap::<&str, Vec<&str>>::new();

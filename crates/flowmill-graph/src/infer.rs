@@ -1,4 +1,4 @@
-//! What shape functions see and give.
+//! The input and output of shape functions.
 
 use crate::symbols::SymbolTable;
 use crate::versions::GRAPH_DEF_VERSION;
@@ -10,14 +10,14 @@ use std::cell::{Cell, RefCell};
 /// Infers the static shapes of one node's outputs. Registered with the op.
 pub type ShapeFn = fn(&mut InferenceContext<'_>) -> Result<()>;
 
-/// What is known of one tensor before anything runs.
+/// The facts about one tensor that are known before anything runs.
 #[derive(Clone, Debug, Default)]
 pub struct ValueInfo {
     /// The static shape.
     pub shape: PartialShape,
-    /// The value, where it is a small constant.
+    /// The value, if it is a small constant.
     pub constant: Option<Tensor>,
-    /// The value read as a shape, where parts of it are known: what `Pack([Shape(x)[0], 3])` gives.
+    /// The value read as a shape, if parts of it are known: what `Pack([Shape(x)[0], 3])` gives.
     pub as_shape: Option<PartialShape>,
     /// For a resource or variant: the types and shapes of what it holds.
     pub elements: Option<Vec<(DType, PartialShape)>>,
@@ -36,7 +36,8 @@ pub struct InferenceContext<'a> {
     symbols: Option<&'a RefCell<SymbolTable>>,
 }
 
-/// Which inputs a shape function asked for in vain, one bit for each: those past the 64th are not counted, which only leaves shapes unknown.
+/// The inputs that a shape function requested although they are not known, one bit each. Inputs after the 64th are not recorded, which only leaves
+/// shapes unknown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Asked {
     /// For their values.
@@ -46,7 +47,7 @@ pub(crate) struct Asked {
 }
 
 impl<'a> InferenceContext<'a> {
-    /// A context whose outputs are all unknown.
+    /// Returns a context whose outputs are all unknown.
     pub fn new(
         op_def: &'a OpDef,
         attrs: &'a Attrs,
@@ -76,17 +77,17 @@ impl<'a> InferenceContext<'a> {
         self
     }
 
-    /// The version of the graph format that the node's graph was made with; the current one unless it was set.
+    /// Returns the version of the graph format that the node's graph was made with; the current one unless it was set.
     pub fn producer(&self) -> i32 {
         self.producer
     }
 
-    /// The op.
+    /// Returns the op.
     pub fn op_def(&self) -> &'a OpDef {
         self.op_def
     }
 
-    /// The node's attributes.
+    /// Returns the node's attributes.
     pub fn attrs(&self) -> &'a Attrs {
         self.attrs
     }
@@ -101,17 +102,17 @@ impl<'a> InferenceContext<'a> {
         self.outputs.len()
     }
 
-    /// Everything known of input `i`; unknown where there is no such input.
+    /// Everything known of input `i`; unknown if there is no such input.
     pub fn value(&self, i: usize) -> Option<&'a ValueInfo> {
         self.inputs.get(i).copied()
     }
 
-    /// The static shape of input `i`.
+    /// Returns the static shape of input `i`.
     pub fn input(&self, i: usize) -> PartialShape {
         self.inputs.get(i).map_or_else(PartialShape::unknown, |v| v.shape.clone())
     }
 
-    /// The constant value of input `i`. Where it is not known, whoever calls the shape function may compute it and call again: this is for what
+    /// Returns the constant value of input `i`. Where it is not known, whoever calls the shape function may compute it and call again: this is for what
     /// output shapes depend on.
     pub fn constant(&self, i: usize) -> Option<&'a Tensor> {
         let found = self.known(i);
@@ -122,20 +123,20 @@ impl<'a> InferenceContext<'a> {
         found
     }
 
-    /// The constant value of input `i` where it is known already: for values of outputs.
+    /// Returns the constant value of input `i` if it is known already: for values of outputs.
     pub fn known(&self, i: usize) -> Option<&'a Tensor> {
         self.value(i)?.constant.as_ref()
     }
 
-    /// What was asked for in vain.
+    /// Returns the inputs that were requested although they are not known.
     pub(crate) fn asked(&self) -> Asked {
         self.asked.get()
     }
 
-    /// The static shape that the *value* of input `i`, a vector, describes; −1 entries are unknown sizes.
+    /// Returns the static shape that the *value* of input `i`, a vector, describes; −1 entries are unknown sizes.
     ///
     /// # Errors
-    /// `InvalidArgument` where the value cannot be a shape.
+    /// `InvalidArgument` if the value cannot be a shape.
     pub fn input_as_shape(&self, i: usize) -> Result<PartialShape> {
         let Some(value) = self.value(i) else { return Ok(PartialShape::unknown()) };
         if let Some(rank) = value.shape.rank().filter(|&rank| rank != 1) {
@@ -161,7 +162,7 @@ impl<'a> InferenceContext<'a> {
     /// Input `i`, which must have rank `rank`: what is known of it then.
     ///
     /// # Errors
-    /// `InvalidArgument` where its rank is known and another.
+    /// `InvalidArgument` if its rank is known and another.
     pub fn with_rank(&self, i: usize, rank: usize) -> Result<PartialShape> {
         let shape = self.input(i);
         match shape.of_rank(rank) {
@@ -173,7 +174,7 @@ impl<'a> InferenceContext<'a> {
     /// Input `i`, which must have at least rank `rank`.
     ///
     /// # Errors
-    /// `InvalidArgument` where its rank is known and less.
+    /// `InvalidArgument` if its rank is known and less.
     pub fn with_rank_at_least(&self, i: usize, rank: usize) -> Result<PartialShape> {
         let shape = self.input(i);
         match shape.rank() {
@@ -215,7 +216,7 @@ impl<'a> InferenceContext<'a> {
         }
     }
 
-    /// Sets the static shape of output `i`; nothing where there is no such output.
+    /// Sets the static shape of output `i`; nothing if there is no such output.
     pub fn set_output(&mut self, i: usize, shape: PartialShape) {
         if let Some(o) = self.outputs.get_mut(i) {
             o.shape = shape;
@@ -227,13 +228,13 @@ impl<'a> InferenceContext<'a> {
         self.outputs.get_mut(i)
     }
 
-    /// What was set.
+    /// Returns the outputs that were set.
     pub fn into_outputs(self) -> Vec<ValueInfo> {
         self.outputs
     }
 }
 
-/// The static shape of a placeholder, which its own attributes and the version of its graph give; unknown for a node of another op.
+/// Returns the static shape of a placeholder, which its own attributes and the version of its graph give; unknown for a node of another op.
 ///
 /// # Errors
 /// `InvalidArgument` for a shape that no tensor can have.

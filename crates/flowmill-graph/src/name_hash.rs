@@ -18,7 +18,7 @@ impl NameHasher {
 }
 
 impl NameHash {
-    /// As a table wants it: it takes the place from the low bits and a tag from the high ones.
+    /// Extends the hash for a hash table, which takes the bucket from the low bits and a tag from the high bits.
     pub(crate) fn spread(self) -> u64 {
         u64::from(self.0) << 32 | u64::from(self.0)
     }

@@ -21,13 +21,13 @@ pub struct Node {
     /// `None` for none. A thin pointer: graphs have many nodes and few devices.
     pub(crate) device: Option<Arc<String>>,
     pub(crate) attrs: Attrs,
-    /// Data inputs by `dst_input` ([`EdgeId::NONE`] where not connected), then control inputs in the order they were added.
+    /// Data inputs by `dst_input` ([`EdgeId::NONE`] if not connected), then control inputs in the order they were added.
     pub(crate) in_edges: EdgeList,
     pub(crate) out_edges: EdgeList,
     pub(crate) rest: Option<Box<NodeRest>>,
 }
 
-/// What a `NodeDef` may carry besides; kept for the way back.
+/// Parts of a `NodeDef` that the graph does not use and keeps for export.
 #[derive(Clone, Default, PartialEq)]
 pub(crate) struct NodeRest {
     pub(crate) debug_info: Option<ExperimentalDebugInfo>,
@@ -36,7 +36,7 @@ pub(crate) struct NodeRest {
 }
 
 impl NodeRest {
-    /// Takes these fields out of `def`; `None` where it has none.
+    /// Takes these fields out of `def`; `None` if it has none.
     pub(crate) fn take(def: &mut NodeDef) -> Option<Box<NodeRest>> {
         let rest = NodeRest {
             debug_info: def.experimental_debug_info.take(),
@@ -48,7 +48,7 @@ impl NodeRest {
 }
 
 impl Node {
-    /// The node's id.
+    /// Returns the node's id.
     pub fn id(&self) -> NodeId {
         self.id
     }
@@ -63,22 +63,22 @@ impl Node {
         &self.name
     }
 
-    /// The op's type, such as `MatMul`.
+    /// Returns the op's type, such as `MatMul`.
     pub fn op(&self) -> &str {
         &self.op_def.name
     }
 
-    /// The op's definition.
+    /// Returns the op's definition.
     pub fn op_def(&self) -> &Arc<OpDef> {
         &self.op_def
     }
 
-    /// The device asked for, which may be partial; empty for none.
+    /// Returns the device asked for, which may be partial; empty for none.
     pub fn device(&self) -> &str {
         self.device.as_deref().map_or("", String::as_str)
     }
 
-    /// The attributes, defaults included.
+    /// Returns the attributes, defaults included.
     pub fn attrs(&self) -> &Attrs {
         &self.attrs
     }
@@ -108,7 +108,7 @@ impl Node {
         self.rest.as_ref().and_then(|r| r.debug_info.as_ref()).map_or(&[], |d| &d.original_node_names)
     }
 
-    /// Whether this is `_SOURCE` or `_SINK`.
+    /// Returns true if this is `_SOURCE` or `_SINK`.
     pub fn is_source_or_sink(&self) -> bool {
         self.id <= NodeId::SINK
     }
@@ -123,7 +123,7 @@ impl Node {
         self.op_def.traits.role
     }
 
-    /// Whether the op is `op`.
+    /// Returns true if the node's op is called `op`.
     pub fn is_op(&self, op: &str) -> bool {
         self.op_def.name == op
     }
@@ -153,12 +153,12 @@ impl Node {
         self.role() == Role::NextIteration
     }
 
-    /// Whether the op is one that only control flow has.
+    /// Returns true if the op belongs to control flow, such as `Switch`.
     pub fn is_control_flow(&self) -> bool {
         self.role().is_control_flow()
     }
 
-    /// Data inputs' edges, [`EdgeId::NONE`] where not connected.
+    /// Data inputs' edges, [`EdgeId::NONE`] if not connected.
     pub(crate) fn data_in(&self) -> &[EdgeId] {
         &self.in_edges[..self.num_inputs()]
     }

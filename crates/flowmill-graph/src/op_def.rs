@@ -4,7 +4,7 @@ use crate::op_traits::OpTraits;
 use flowmill_proto::AttrValue;
 use flowmill_tensor::DType;
 
-/// What an op is: its name, arguments, attributes and flags. Equal in meaning to TensorFlow's `OpDef`; never changes once registered.
+/// The definition of an op: its name, arguments, attributes and flags. Equal in meaning to TensorFlow's `OpDef`; never changes once registered.
 #[derive(Clone, Debug, Default)]
 pub struct OpDef {
     /// The op's type, such as `MatMul`; for a function's own op, the function's name.
@@ -25,11 +25,11 @@ pub struct OpDef {
     pub is_stateful: bool,
     /// Inputs of a reference type may be uninitialised.
     pub allows_uninitialized_input: bool,
-    /// Set where new graphs may no longer use the op.
+    /// Set if new graphs may no longer use the op.
     pub deprecation: Option<Deprecation>,
     /// Infers the outputs' static shapes; `None` leaves them unknown.
     pub shape_fn: Option<ShapeFn>,
-    /// How to differentiate through the op.
+    /// The op's gradient.
     pub gradient: OpGradient,
     /// Facts about the op besides the above.
     pub traits: OpTraits,
@@ -44,7 +44,7 @@ pub struct Deprecation {
     pub explanation: String,
 }
 
-/// One declared input or output; it may stand for several tensors.
+/// One declared input or output, which may be a list of tensors.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ArgDef {
     /// The argument's name.
@@ -57,14 +57,14 @@ pub struct ArgDef {
     pub is_ref: bool,
 }
 
-/// Where an argument's element type comes from.
+/// The source of an argument's element type.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ArgType {
     /// Always this one.
     Fixed(DType),
-    /// From a `type` attribute.
+    /// The type in a `type` attribute.
     Attr(String),
-    /// From a `list(type)` attribute: one tensor for each type in it.
+    /// The types in a `list(type)` attribute: one tensor per type.
     ListAttr(String),
 }
 
@@ -73,9 +73,9 @@ pub enum ArgType {
 pub struct AttrDef {
     /// The attribute's name.
     pub name: String,
-    /// What values it takes.
+    /// The type of its values.
     pub ty: AttrType,
-    /// The value it has where a node gives none; `None` makes it required.
+    /// The value it has if a node gives none; `None` makes it required.
     pub default: Option<AttrValue>,
     /// The types allowed for `type` and `list(type)`; empty allows all.
     pub allowed_types: Vec<DType>,
@@ -143,7 +143,7 @@ impl AttrType {
         ("list(func)", AttrType::ListFunc),
     ];
 
-    /// The kind with TensorFlow's spelling, such as `list(int)`.
+    /// Returns the kind with TensorFlow's spelling, such as `list(int)`.
     pub fn from_name(name: &str) -> Option<AttrType> {
         Self::NAMES.iter().find(|(n, _)| *n == name).map(|&(_, t)| t)
     }
@@ -155,7 +155,7 @@ impl AttrType {
 }
 
 impl OpDef {
-    /// The declared attribute called `name`.
+    /// Returns the declared attribute called `name`.
     pub fn attr(&self, name: &str) -> Option<&AttrDef> {
         self.attrs.iter().find(|a| a.name == name)
     }

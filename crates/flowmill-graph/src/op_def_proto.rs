@@ -11,7 +11,7 @@ use flowmill_tensor::{Bytes, DType, Result, bail};
 use std::fmt;
 
 impl OpDef {
-    /// From the wire form, as functions' signatures come. Descriptions are left out.
+    /// Converts an op's message, as functions' signatures come. Descriptions are left out.
     ///
     /// # Errors
     /// `InvalidArgument` for an argument without a type, or a type of attribute that does not exist.
@@ -34,7 +34,7 @@ impl OpDef {
         })
     }
 
-    /// The wire form.
+    /// Returns the wire form.
     pub fn to_proto(&self) -> proto::OpDef {
         proto::OpDef {
             name: self.name.clone(),
@@ -143,7 +143,7 @@ fn write_args(f: &mut fmt::Formatter<'_>, args: &[ArgDef]) -> fmt::Result {
     Ok(())
 }
 
-/// As TensorFlow's messages summarise an op: `Op<name=Neg; signature=x:T -> y:T; attr=T:type,allowed=[float, double]>`.
+/// Prints the op like TensorFlow's messages: `Op<name=Neg; signature=x:T -> y:T; attr=T:type,allowed=[float, double]>`.
 impl fmt::Display for OpDef {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Op<name={}; signature=", self.name)?;

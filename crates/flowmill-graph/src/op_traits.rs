@@ -79,6 +79,6 @@ pub struct OpTraits {
     pub distinct: bool,
     /// An output of type `string` is a handle that holds an object. Its edges are like references that nobody assigns to.
     pub gives_handle_for_string: bool,
-    /// Which inputs and outputs follow the attribute `data_format`.
+    /// The inputs and outputs whose layout follows the attribute `data_format`.
     pub image_layout: Option<&'static ImageLayout>,
 }

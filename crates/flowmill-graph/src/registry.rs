@@ -1,4 +1,4 @@
-//! Which ops there are.
+//! The registry of ops.
 
 use crate::builtin;
 use crate::{Evaluator, OpDef};
@@ -10,7 +10,7 @@ use std::sync::{Arc, OnceLock};
 
 /// An op whose definition is made when somebody asks for it: a program uses a few dozen ops of a catalogue of hundreds.
 pub trait Declaration: Sync {
-    /// The op's type.
+    /// Returns the op's type.
     fn name(&self) -> &'static str;
 
     /// Its definition, which has this name.
@@ -22,7 +22,7 @@ pub trait Declaration: Sync {
 
 /// Definitions of ops that graphs may hold and nothing is known of but their signatures.
 pub trait Catalogue: Sync + fmt::Debug {
-    /// The definition of the op called `name`.
+    /// Returns the definition of the op called `name`.
     fn get(&self, name: &str) -> Option<&Arc<OpDef>>;
 }
 
@@ -35,7 +35,7 @@ pub struct OpRegistry {
     evaluator: Kernels,
 }
 
-/// What computes ops ahead of a step.
+/// The evaluator that computes ops ahead of a step.
 #[derive(Clone, Default)]
 struct Kernels(Option<Arc<dyn Evaluator + Send + Sync>>);
 
@@ -67,7 +67,7 @@ impl fmt::Debug for Entry {
 }
 
 impl OpRegistry {
-    /// A registry of these definitions. `_Arg` and `_Retval`, which graphs themselves need, are added where they are missing.
+    /// Returns a registry of these definitions. `_Arg` and `_Retval`, which graphs themselves need, are added if they are missing.
     ///
     /// # Errors
     /// `AlreadyExists` for two definitions of one name.
@@ -79,7 +79,7 @@ impl OpRegistry {
         registry.complete()
     }
 
-    /// The same for declarations. A malformed one is as if it were not there.
+    /// Like [`OpRegistry::new`], from declarations. A malformed one is ignored.
     ///
     /// # Errors
     /// `AlreadyExists` for two declarations of one name.
@@ -92,20 +92,20 @@ impl OpRegistry {
         registry.complete()
     }
 
-    /// The registry with a catalogue in which it looks up the names that it lacks.
+    /// Returns the registry with a catalogue in which it looks up the names that it lacks.
     pub fn with_catalogue(mut self, catalogue: &'static dyn Catalogue) -> OpRegistry {
         self.catalogue = Some(catalogue);
         self
     }
 
-    /// The same with something that computes ops ahead of a step. Static shapes follow values then that only a kernel can say, such as those of
-    /// `tf.reverse([2, 3], [0])`.
+    /// Returns the registry with an evaluator that computes ops ahead of a step. Static shapes can then depend on values that only a kernel can
+    /// compute, such as that of `tf.reverse([2, 3], [0])`.
     pub fn with_evaluator(mut self, evaluator: Arc<dyn Evaluator + Send + Sync>) -> OpRegistry {
         self.evaluator = Kernels(Some(evaluator));
         self
     }
 
-    /// What computes ops ahead of a step.
+    /// Returns the evaluator that computes ops ahead of a step.
     pub(crate) fn evaluator(&self) -> Option<&Arc<dyn Evaluator + Send + Sync>> {
         self.evaluator.0.as_ref()
     }
@@ -122,7 +122,7 @@ impl OpRegistry {
     /// Adds a definition.
     ///
     /// # Errors
-    /// `AlreadyExists` where the name is taken.
+    /// `AlreadyExists` if the name is taken.
     pub fn add(&mut self, def: OpDef) -> Result<()> {
         self.insert(def.name.clone().into(), Entry::Defined(Arc::new(def)))
     }
@@ -134,7 +134,7 @@ impl OpRegistry {
         Ok(())
     }
 
-    /// The definition of the op called `name`.
+    /// Returns the definition of the op called `name`.
     pub fn get(&self, name: &str) -> Option<&Arc<OpDef>> {
         match self.ops.get(name) {
             Some(entry) => entry.get(),
@@ -142,10 +142,10 @@ impl OpRegistry {
         }
     }
 
-    /// The same, or TensorFlow's error.
+    /// Like [`OpRegistry::get`], with TensorFlow's error for an unknown op.
     ///
     /// # Errors
-    /// `NotFound` where there is no such op.
+    /// `NotFound` if there is no such op.
     pub fn lookup(&self, name: &str) -> Result<&Arc<OpDef>> {
         match self.get(name) {
             Some(def) => Ok(def),
@@ -156,7 +156,7 @@ impl OpRegistry {
         }
     }
 
-    /// All definitions but those of a catalogue, by name.
+    /// Returns all definitions but those of a catalogue, by name.
     pub fn sorted(&self) -> Vec<&Arc<OpDef>> {
         let mut defs: Vec<_> = self.ops.values().filter_map(Entry::get).collect();
         defs.sort_by(|a, b| a.name.cmp(&b.name));
@@ -175,7 +175,7 @@ impl OpRegistry {
         self.ops.len()
     }
 
-    /// Whether there are none.
+    /// Returns true if there are no ops.
     pub fn is_empty(&self) -> bool {
         self.ops.is_empty()
     }

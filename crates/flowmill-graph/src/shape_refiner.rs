@@ -24,26 +24,26 @@ pub const MAX_CONSTANT_BYTES: usize = 1024;
 /// `Cast` and `StridedSlice`, parts of it. TensorFlow's shape refiner does the same.
 #[derive(Clone, Debug, Default)]
 pub struct ShapeRefiner {
-    /// By node id; `None` where the node was not seen.
+    /// The facts by node id; `None` if the node was not seen.
     outputs: Vec<Option<Box<[ValueInfo]>>>,
     values: StaticValues,
 }
 
-/// How deep shapes that are made of shapes are followed.
+/// The depth to which shapes that are made of shapes are followed.
 const MAX_SHAPE_DEPTH: usize = 16;
 
 impl ShapeRefiner {
-    /// A refiner that has seen nothing.
+    /// Returns a refiner that has seen nothing.
     pub fn new() -> ShapeRefiner {
         ShapeRefiner::default()
     }
 
-    /// What is known of a tensor; `None` where its node was not seen.
+    /// Returns the facts about a tensor; `None` if its node was not seen.
     pub fn value(&self, output: OutputId) -> Option<&ValueInfo> {
         self.outputs.get(output.node.index())?.as_ref()?.get(output.slot as usize)
     }
 
-    /// The static shape of a tensor; unknown where its node was not seen.
+    /// Returns the static shape of a tensor; unknown if its node was not seen.
     pub fn shape(&self, output: OutputId) -> PartialShape {
         self.value(output).map_or_else(PartialShape::unknown, |v| v.shape.clone())
     }
@@ -51,7 +51,7 @@ impl ShapeRefiner {
     /// Adds what a caller knows of a tensor's shape. Consumers that were inferred already keep theirs.
     ///
     /// # Errors
-    /// `InvalidArgument` where it contradicts what is known, `NotFound` where the node was not seen.
+    /// `InvalidArgument` if it contradicts what is known, `NotFound` if the node was not seen.
     pub fn merge_shape(&mut self, output: OutputId, shape: &PartialShape) -> Result<()> {
         let slot = self.outputs.get_mut(output.node.index()).and_then(Option::as_mut).and_then(|o| o.get_mut(output.slot as usize));
         let Some(value) = slot else { bail!(NotFound, "no shape is known of {output:?}") };
@@ -81,7 +81,7 @@ impl ShapeRefiner {
     /// Infers the outputs of one node, whose producers were seen before, those on back edges excepted: what comes over these is unknown.
     ///
     /// # Errors
-    /// What the op's shape function gives, with the node's name.
+    /// Returns the error of the op's shape function, with the node's name.
     pub fn add_node(&mut self, graph: &Graph, id: NodeId) -> Result<()> {
         let node = graph.node(id)?;
         let (outputs, _) = self.infer_with_values(graph, node, &NoNames, false)?;
@@ -92,7 +92,7 @@ impl ShapeRefiner {
     /// Infers all nodes of a graph.
     ///
     /// # Errors
-    /// As [`ShapeRefiner::add_node`], and for a cycle that is no loop.
+    /// Returns the error of an op's shape function, and `InvalidArgument` for a cycle that is not a loop.
     pub fn infer_graph(&mut self, graph: &Graph) -> Result<()> {
         let order = topological_order(graph)?;
         self.infer_in_order(graph, &order)
@@ -101,7 +101,7 @@ impl ShapeRefiner {
     /// Infers some nodes of a graph; producers that are not among them were seen before.
     ///
     /// # Errors
-    /// As [`ShapeRefiner::infer_graph`].
+    /// Returns the error of an op's shape function, and `InvalidArgument` for a cycle that is not a loop.
     pub fn infer_nodes(&mut self, graph: &Graph, nodes: &[NodeId]) -> Result<()> {
         let mut wanted = vec![false; graph.num_node_ids()];
         for node in nodes {
@@ -172,7 +172,7 @@ impl ShapeRefiner {
         self.outputs[id.index()] = Some(outputs.into());
     }
 
-    /// The outputs of a node, with the values that its shape function asks for computed if they can be; and whether it asked for any.
+    /// Returns the outputs of a node, with the values that its shape function asks for computed if they can be; and whether it asked for any.
     fn infer_with_values(
         &mut self,
         graph: &Graph,
@@ -212,7 +212,7 @@ impl ShapeRefiner {
         Ok((outputs, true))
     }
 
-    /// The outputs of a node, and what its shape function asked for in vain. With `assume_loops`, what comes over a back edge that was not seen has
+    /// Returns the outputs of a node, and what its shape function asked for in vain. With `assume_loops`, what comes over a back edge that was not seen has
     /// the shape of what comes in. `found` says more of some inputs than was seen.
     fn infer(
         &self,
@@ -276,12 +276,12 @@ struct Computed<'a> {
     graph: &'a Graph,
     evaluator: &'a dyn Evaluator,
     values: &'a mut StaticValues,
-    /// What was found of tensors that are known in part.
+    /// The facts found about tensors that are partly known.
     met: FxHashMap<OutputId, Option<ValueInfo>>,
 }
 
 impl Computed<'_> {
-    /// A tensor whose value kernels give.
+    /// Returns a tensor whose value kernels give.
     fn wholly(&mut self, tensor: OutputId) -> Option<ValueInfo> {
         let known = |output: OutputId| self.refiner.value(output)?.constant.clone();
         let value = self.values.find(self.graph, self.evaluator, &known, tensor)?;
@@ -289,7 +289,7 @@ impl Computed<'_> {
         Some(ValueInfo { shape: value.shape().into(), constant: Some(value), ..before })
     }
 
-    /// A tensor that stands for a shape, some sizes of which kernels give.
+    /// Computes a tensor that describes a shape, some sizes of which kernels compute.
     fn partly(&mut self, tensor: OutputId, depth: usize) -> Option<ValueInfo> {
         if let Some(known) = self.met.get(&tensor) {
             return known.clone();
@@ -320,7 +320,7 @@ impl Computed<'_> {
     }
 }
 
-/// Whether shape functions can tell two values apart.
+/// Returns true if shape functions cannot tell two values apart.
 fn is_same(a: &ValueInfo, b: &ValueInfo) -> bool {
     a.shape == b.shape && a.as_shape == b.as_shape && a.elements == b.elements && a.constant == b.constant
 }

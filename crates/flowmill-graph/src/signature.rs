@@ -8,7 +8,7 @@ use smallvec::SmallVec;
 use std::fmt;
 use std::ops::Range;
 
-/// The most tensors one declared argument may stand for.
+/// The most tensors that one declared argument may have.
 pub const MAX_ARG_TENSORS: i64 = 1 << 20;
 
 /// The type of one input or output of a node.
@@ -21,7 +21,7 @@ pub struct TensorType {
 }
 
 impl TensorType {
-    /// Whether an input of type `self` takes a tensor of type `actual`: a reference can be read as a value, not the other way round.
+    /// Returns true if an input of type `self` takes a tensor of type `actual`: a reference can be read as a value, but not vice versa.
     pub fn accepts(self, actual: TensorType) -> bool {
         self.dtype == actual.dtype && (!self.is_ref || actual.is_ref)
     }
@@ -114,7 +114,7 @@ pub(crate) fn arg_types(arg: &ArgDef, attrs: &Attrs, types: &mut TypeList) -> Re
     Ok(())
 }
 
-/// Appends the types of all inputs, then those of all outputs; gives the number of inputs.
+/// Appends the types of all inputs, then those of all outputs; returns the number of inputs.
 pub(crate) fn resolve_types(op_def: &OpDef, attrs: &Attrs, types: &mut TypeList) -> Result<usize> {
     let start = types.len();
     for arg in &op_def.inputs {
@@ -127,10 +127,10 @@ pub(crate) fn resolve_types(op_def: &OpDef, attrs: &Attrs, types: &mut TypeList)
     Ok(num_inputs)
 }
 
-/// Which tensors each argument stands for, in the order of `args`.
+/// Returns the range of tensors of each argument, in the order of `args`.
 ///
 /// # Errors
-/// `InvalidArgument` where an attribute that says so is missing or out of range.
+/// `InvalidArgument` if an attribute that says so is missing or out of range.
 pub fn arg_ranges(args: &[ArgDef], attrs: &Attrs) -> Result<Vec<Range<usize>>> {
     let mut types = TypeList::new();
     args.iter()
@@ -143,7 +143,7 @@ pub fn arg_ranges(args: &[ArgDef], attrs: &Attrs) -> Result<Vec<Range<usize>>> {
 }
 
 /// Adds the attributes that follow from the types of a node's inputs and that it leaves out: element types, lists of types, and how many
-/// tensors an argument stands for. An input whose type is not known yet is `None`. What does not follow stays missing.
+/// tensors an argument has. An input whose type is not known yet is `None`. Attributes that cannot be inferred stay missing.
 pub fn infer_attrs(op_def: &OpDef, inputs: &[Option<TensorType>], attrs: &mut Attrs) {
     let mut at = 0usize;
     // An argument of unknown length takes what the others, of known length, leave.

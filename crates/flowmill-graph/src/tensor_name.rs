@@ -29,13 +29,13 @@ impl<'a> TensorName<'a> {
         }
     }
 
-    /// Whether this is a control output.
+    /// Returns true if this is a control output.
     pub fn is_control(&self) -> bool {
         self.slot == CONTROL_SLOT
     }
 }
 
-/// As a `NodeDef` lists inputs: `x`, `x:1`, `^x`.
+/// Prints the name as an input of a `NodeDef`: `x`, `x:1`, `^x`.
 impl fmt::Display for TensorName<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.slot {

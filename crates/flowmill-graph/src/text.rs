@@ -1,4 +1,4 @@
-//! The text form of a graph: one node a line, in topological order. What is in a line leads back to the node.
+//! The text form of a graph: one node per line, in topological order. Each line has all that is needed to make its node again.
 //!
 //! ```text
 //! x = Placeholder() {dtype=f32, shape=[?,784]}
@@ -7,10 +7,10 @@
 //! sw:2 = Switch(y, p) {T=f32} ^init
 //! ```
 //!
-//! * `name:n` where a node has other than one output; its tensors are `name`, `name:1`, …
+//! * `name:n` if a node has other than one output; its tensors are `name`, `name:1`, …
 //! * Attributes in the order of their names, those with the op's default value left out. An attribute the op does not declare says
 //!   what it is: `list(string)["loc:@w"]`, `shape[2,?]`.
-//! * Tensors: type, shape, then the values in braces (`i32[2]{1,2}`), or `#` and a hash of the values where they take more than
+//! * Tensors: type, shape, then the values in braces (`i32[2]{1,2}`), or `#` and a hash of the values if they take more than
 //!   [`MAX_VALUE_BYTES`]: reading those back needs a table of them.
 //! * Functions as `@name{attr=value}`.
 //!

@@ -11,14 +11,14 @@ const NAMES_SHOWN: usize = 10;
 /// In which order a walk takes the neighbours of a node.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Neighbours {
-    /// As the edges lie in the node: the cheapest.
+    /// In the order of the node's edge list: the cheapest.
     #[default]
     AsAdded,
-    /// By the names of the nodes: the same for equal graphs however they were built.
+    /// In the order of the nodes' names: the same for equal graphs however they were built.
     ByName,
 }
 
-/// What a walk reports of a node.
+/// An event of a walk at a node.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Visit {
     /// The node is reached for the first time.
@@ -33,7 +33,7 @@ enum Direction {
     Backward,
 }
 
-/// Whether an edge closes a loop: from `NextIteration` into `Merge`.
+/// Returns true if an edge closes a loop: from `NextIteration` into `Merge`.
 pub fn is_back_edge(graph: &Graph, edge: &Edge) -> bool {
     let ends = graph.get(edge.src).zip(graph.get(edge.dst));
     !edge.is_control() && ends.is_some_and(|(src, dst)| dst.is_merge() && src.is_next_iteration())
@@ -44,7 +44,7 @@ pub fn depth_first(graph: &Graph, starts: &[NodeId], order: Neighbours, filter: 
     walk(graph, starts, Direction::Forward, order, filter, visit);
 }
 
-/// The same against the direction of the edges.
+/// Like [`depth_first`], against the direction of the edges.
 pub fn reverse_depth_first(graph: &Graph, starts: &[NodeId], order: Neighbours, filter: impl Fn(&Edge) -> bool, visit: impl FnMut(Visit)) {
     walk(graph, starts, Direction::Backward, order, filter, visit);
 }
@@ -84,7 +84,7 @@ fn walk(
     }
 }
 
-/// All nodes, each after everything that can be reached from it along the edges that `filter` lets pass.
+/// Returns all nodes, each after everything that can be reached from it along the edges that `filter` lets pass.
 pub fn post_order(graph: &Graph, order: Neighbours, filter: impl Fn(&Edge) -> bool) -> Vec<NodeId> {
     let mut starts: Vec<NodeId> = graph.nodes().map(Node::id).collect();
     // Roots first; what is left then lies on loops that no root leads into.
@@ -101,14 +101,14 @@ pub fn post_order(graph: &Graph, order: Neighbours, filter: impl Fn(&Edge) -> bo
     nodes
 }
 
-/// The reverse of [`post_order`]: where there are no cycles, each node before its consumers.
+/// Returns the reverse of [`post_order`]: if there are no cycles, each node before its consumers.
 pub fn reverse_post_order(graph: &Graph, order: Neighbours, filter: impl Fn(&Edge) -> bool) -> Vec<NodeId> {
     let mut nodes = post_order(graph, order, filter);
     nodes.reverse();
     nodes
 }
 
-/// All nodes but `_SOURCE` and `_SINK`, each after its producers, those on back edges of loops excepted; among nodes that could come
+/// Returns all nodes but `_SOURCE` and `_SINK`, each after its producers, those on back edges of loops excepted; among nodes that could come
 /// next, the one with the least id.
 ///
 /// # Errors
@@ -159,7 +159,7 @@ pub fn reverse_reachable(graph: &Graph, targets: &[NodeId]) -> Vec<bool> {
     needed
 }
 
-/// Removes every node that none of `targets` needs; gives how many.
+/// Removes every node that none of `targets` needs; returns how many.
 ///
 /// # Errors
 /// None for a graph whose edges are consistent.

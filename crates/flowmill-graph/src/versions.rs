@@ -10,16 +10,16 @@ pub const GRAPH_DEF_VERSION_MIN_PRODUCER: i32 = 0;
 /// The oldest consumer that can read what this engine writes.
 pub const GRAPH_DEF_VERSION_MIN_CONSUMER: i32 = 0;
 
-/// What a new graph is written with.
+/// Returns the versions of a new graph.
 pub(crate) fn current() -> VersionDef {
     VersionDef { producer: GRAPH_DEF_VERSION, min_consumer: GRAPH_DEF_VERSION_MIN_CONSUMER, ..Default::default() }
 }
 
-/// Whether a file of these versions can be read by a consumer of version `consumer` that reads producers from `min_producer` on.
+/// Checks that a file of these versions can be read by a consumer of version `consumer` that reads producers from `min_producer` on.
 ///
 /// # Errors
-/// `InvalidArgument` where the file is too old, too new, or names this consumer as one that must not read it. `what` stands in the
-/// message: `GraphDef`.
+/// `InvalidArgument` if the file is too old, too new, or names this consumer as one that must not read it. The message calls the file `what`, such
+/// as `GraphDef`.
 pub fn check_versions(versions: &VersionDef, consumer: i32, min_producer: i32, what: &str) -> Result<()> {
     let VersionDef { producer, min_consumer, bad_consumers, .. } = versions;
     if *producer < min_producer {
@@ -41,7 +41,7 @@ pub fn check_versions(versions: &VersionDef, consumer: i32, min_producer: i32, w
     Ok(())
 }
 
-/// The versions of a graph that has parts of both.
+/// Returns the versions of a graph that has parts of both.
 pub(crate) fn merge(a: &VersionDef, b: &VersionDef) -> VersionDef {
     let mut bad_consumers = a.bad_consumers.clone();
     bad_consumers.extend(b.bad_consumers.iter().filter(|v| !a.bad_consumers.contains(v)));

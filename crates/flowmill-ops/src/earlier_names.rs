@@ -1,6 +1,7 @@
 //! Ops that early graphs call by another name, or with a handle of another type: each computes what the op that replaces it does.
 //!
-//! The handles of the first TensorArrays and stacks are references to strings, those of the second strings. Here they are what they stand for.
+//! The signatures of the first version have handles of TensorArrays and stacks that are references to strings, those of the second version strings.
+//! Kernels use handles of resources in their place.
 
 use crate::gradient;
 use crate::op::{Op, op};

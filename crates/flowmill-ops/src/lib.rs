@@ -1,4 +1,4 @@
-//! The op catalogue: each op's signature and shape function, declared once, one family a file.
+//! The op catalogue: each op's signature and shape function, declared once, one file per family.
 //!
 //! A declaration reads
 //!
@@ -119,7 +119,7 @@ pub fn declarations() -> impl Iterator<Item = (&'static str, &'static Op)> {
 /// A registry of every declared op, which also finds the signatures of TensorFlow's other ops.
 ///
 /// # Errors
-/// `AlreadyExists` where two declarations have one name, which a test looks for.
+/// `AlreadyExists` if two declarations have one name, which a test looks for.
 pub fn registry() -> Result<OpRegistry> {
     Ok(OpRegistry::declared(declarations().map(|(_, op)| op))?.with_catalogue(&signatures::Signatures))
 }

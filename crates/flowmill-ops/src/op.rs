@@ -23,7 +23,7 @@ pub struct Op {
 
 /// Declares the op `name` with arguments as in `(x: T, rest: N * T, cell: Ref(T), values: Tin) -> (y: float)`.
 ///
-/// What stands behind a colon is the name of an attribute or of an element type. An attribute that is a list of types makes a list of tensors.
+/// A name after a colon is that of an attribute or of an element type. An attribute that is a list of types makes a list of tensors.
 pub(crate) const fn op(name: &'static str, signature: &'static str) -> Op {
     Op {
         name,
@@ -86,17 +86,17 @@ impl Op {
         Op { deprecated: Some((version, explanation)), ..self }
     }
 
-    /// How the outputs' static shapes follow from the inputs'.
+    /// Sets the function that infers the outputs' static shapes from the inputs'.
     pub(crate) const fn shape(self, shape_fn: ShapeFn) -> Op {
         Op { shape_fn: Some(shape_fn), ..self }
     }
 
-    /// How the gradients of the inputs follow from those of the outputs.
+    /// Sets the function that makes the gradients of the inputs from those of the outputs.
     pub(crate) const fn gradient(self, gradient: GradientFn) -> Op {
         Op { gradient: OpGradient::Function(gradient), ..self }
     }
 
-    /// What comes before the op does not matter, to the gradient, to what comes after.
+    /// Declares that no gradient flows through this op.
     pub(crate) const fn not_differentiable(self) -> Op {
         Op { gradient: OpGradient::NotDifferentiable, ..self }
     }
@@ -151,7 +151,7 @@ impl Op {
         Op { traits: OpTraits { gives_handle_for_string: true, ..self.traits }, ..self }
     }
 
-    /// Which inputs and outputs follow the attribute `data_format`.
+    /// Sets the inputs and outputs whose layout follows the attribute `data_format`.
     pub(crate) const fn image_layout(self, layout: &'static ImageLayout) -> Op {
         Op { traits: OpTraits { image_layout: Some(layout), ..self.traits }, ..self }
     }
@@ -164,7 +164,7 @@ impl Op {
     /// The definition that the declaration's text describes.
     ///
     /// # Errors
-    /// `Internal` where the text is malformed: a test parses every declaration, so no caller sees one.
+    /// `Internal` if the text is malformed: a test parses every declaration, so no caller sees one.
     pub fn definition(&self) -> Result<OpDef> {
         let mut def =
             crate::parse::definition(self.signature, self.attrs).map_err(|e| e.context(format!("Declaration of op '{}'", self.name)))?;

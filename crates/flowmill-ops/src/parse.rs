@@ -38,7 +38,7 @@ pub(crate) fn definition(signature: &str, attrs: &str) -> Result<OpDef> {
     Ok(OpDef { inputs, outputs, attrs, ..OpDef::default() })
 }
 
-/// What is left to read.
+/// The rest of the text to parse.
 struct Cursor<'a> {
     rest: &'a str,
 }

@@ -1,4 +1,4 @@
-//! Arithmetic on quantised integers: each tensor comes with the two ends of the range that its integers stand for.
+//! Arithmetic on quantised integers: each tensor comes with the two ends of the range that its integers represent.
 
 use crate::op::{Op, op};
 use crate::shape;

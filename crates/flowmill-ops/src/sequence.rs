@@ -11,7 +11,7 @@ macro_rules! lstm_inputs {
     };
 }
 
-/// What an LSTM keeps of a step for its gradient, all but the output: gates, states, new values.
+/// The outputs of an LSTM's step that its gradient needs, besides the output itself: gates, states, new values.
 macro_rules! lstm_gates {
     () => {
         "i: T, cs: T, f: T, o: T, ci: T, co: T"
@@ -38,7 +38,7 @@ const BLOCK_LSTM_GRAD: &str = concat!(
 const LSTM_ATTRS: &str = "forget_bias: float = 1.0; cell_clip: float = 3.0; use_peephole: bool = false; T: {half, float}";
 const LSTM_GRAD_ATTRS: &str = "use_peephole: bool; T: {half, float}";
 
-/// How the labels of a loss are read.
+/// The attributes that say how a loss reads its labels.
 macro_rules! ctc_labels {
     () => {
         "preprocess_collapse_repeated: bool = false; ctc_merge_repeated: bool = true; ignore_longer_outputs_than_inputs: bool = false"

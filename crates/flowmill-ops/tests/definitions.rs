@@ -171,7 +171,7 @@ fn tensorflow_ops() -> BTreeMap<String, Value> {
         .collect()
 }
 
-/// What is compared, as text, so that a difference reads well.
+/// The parts of a definition that are compared, as text, so that a difference is easy to read.
 fn parts(def: &OpDef) -> Vec<String> {
     vec![
         format!("inputs {:?}", def.inputs),

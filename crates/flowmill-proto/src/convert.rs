@@ -43,7 +43,7 @@ attr_value_from! {
 }
 
 impl TensorShapeProto {
-    /// A shape of known rank; a size of -1 is not known.
+    /// Returns a shape of known rank; a size of -1 is not known.
     pub fn of(sizes: impl IntoIterator<Item = i64>) -> Self {
         let dim = sizes.into_iter().map(|size| tensor_shape_proto::Dim { size, ..Default::default() });
         Self { dim: dim.collect(), ..Self::default() }

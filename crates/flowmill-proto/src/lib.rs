@@ -1,7 +1,7 @@
 //! TensorFlow's wire types, as plain Rust structs.
 //!
 //! The structs follow the `.proto` files in `proto/`, whose names and field numbers are TensorFlow's.
-//! All messages stand at the root of the crate; a nested message or a oneof is in the module named
+//! All messages are at the root of the crate; a nested message or a oneof is in the module named
 //! after the message around it: [`attr_value::ListValue`], [`attr_value::Value`].
 //!
 //! * Every `bytes` field is a [`bytes::Bytes`]: a message decoded from a `Bytes` points into it, so the

@@ -1,4 +1,4 @@
-//! What prost's derive macro sees in place of `prost`, so that messages keep their unknown fields.
+//! The names that prost's derive macro uses in place of `prost`, so that messages keep their unknown fields.
 //!
 //! prost skips a field whose tag it does not know. `cargo xtask proto` therefore gives every struct a
 //! field `unknown_fields` and points the derive macro to this module. The macro then implements

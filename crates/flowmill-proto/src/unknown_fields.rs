@@ -10,17 +10,17 @@ use prost::encoding::{DecodeContext, WireType, encode_key, skip_field};
 #[derive(Clone, Default, PartialEq, Eq, Hash)]
 pub struct UnknownFields(Option<Box<Encoded>>);
 
-/// Fields with their keys, as they stand on the wire.
+/// Fields with their keys, in wire format.
 #[derive(Clone, Default, PartialEq, Eq, Hash)]
 struct Encoded(Vec<u8>);
 
 impl UnknownFields {
-    /// Whether there are none.
+    /// Returns true if there are no unknown fields.
     pub fn is_empty(&self) -> bool {
         self.0.is_none()
     }
 
-    /// The fields with their keys, in wire format.
+    /// Returns the fields with their keys, in wire format.
     pub fn as_bytes(&self) -> &[u8] {
         self.0.as_ref().map_or(&[], |encoded| &encoded.0)
     }

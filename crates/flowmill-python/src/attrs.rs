@@ -11,12 +11,12 @@ use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyAny, PyBool, PyBytes, PyFloat, PyInt, PyList, PyString};
 
-/// A serialised `AttrValue`.
+/// Returns a serialised `AttrValue`.
 pub(crate) fn attr_value(bytes: &[u8]) -> PyResult<AttrValue> {
     AttrValue::decode(bytes).map_err(|e| PyValueError::new_err(format!("an AttrValue that cannot be parsed: {e}")))
 }
 
-/// A Python value as an attribute of the declared kind.
+/// Returns a Python value as an attribute of the declared kind.
 pub(crate) fn attr_from_python(value: &Bound<'_, PyAny>, attr: &AttrDef) -> PyResult<AttrValue> {
     let wrong = || PyTypeError::new_err(format!("Expected {} for argument '{}' not {value}.", attr.ty.name(), attr.name));
     let one = |kind| element(value, kind).map_err(|_| wrong());
@@ -90,7 +90,7 @@ fn int(value: &Bound<'_, PyAny>) -> PyResult<i64> {
     value.py().get_type::<PyInt>().call1((value,))?.extract()
 }
 
-/// A real number: of Python, of NumPy, or of any other class of `numbers.Real`.
+/// Returns a real number: of Python, of NumPy, or of any other class of `numbers.Real`.
 fn float(value: &Bound<'_, PyAny>) -> PyResult<f32> {
     if !value.is_exact_instance_of::<PyFloat>() && !value.is_exact_instance_of::<PyInt>() {
         let real = value.py().import("numbers")?.getattr("Real")?;

@@ -26,7 +26,7 @@ pub(crate) fn to_outputs(all: &[OutputId]) -> Vec<Output> {
     all.iter().map(|o| (o.node.0, o.slot)).collect()
 }
 
-/// Where nodes are made: name, device, control dependencies, colocation, control-flow context. A value that never changes.
+/// The surroundings of new nodes: name, device, control dependencies, colocation, control-flow context. A value that never changes.
 #[pyclass(frozen, name = "Scope", module = "flowmill._core")]
 pub struct PyScope(pub Scope);
 
@@ -80,20 +80,20 @@ impl PyScope {
         PyScope(self.0.colocated_with(&nodes(ids)))
     }
 
-    /// The nodes, outermost first, whose groups new ones join.
+    /// Returns the nodes, outermost first, whose groups new ones join.
     #[getter]
     fn colocation(&self) -> Vec<u32> {
         self.0.colocation().iter().map(|node| node.0).collect()
     }
 
-    /// Gives new nodes the device of the node called `name`, which need not be there yet.
+    /// Returns a scope whose nodes get the device of the node called `name`, which may be added later.
     fn beside(&self, name: &str) -> PyScope {
         let group = Bytes::from(format!("loc:@{name}"));
         let value = Value::List(Box::new(ListValue { s: vec![group], ..ListValue::default() }));
         PyScope(self.0.with_attr("_class", Some(value.into())))
     }
 
-    /// Gives new nodes an attribute, a serialised `AttrValue`; `None` takes it away.
+    /// Returns a scope whose nodes get an attribute, a serialised `AttrValue`; `None` removes it.
     fn with_attr(&self, name: &str, value: Option<&[u8]>) -> PyResult<PyScope> {
         Ok(PyScope(self.0.with_attr(name, value.map(attr_value).transpose()?)))
     }
@@ -105,16 +105,16 @@ pub(crate) fn op_names(py: Python<'_>) -> PyResult<Vec<String>> {
     Ok(flowmill::registry().raise(py)?.names().into_iter().map(str::to_owned).collect())
 }
 
-/// What an op of the catalogue takes and gives; `None` where it is not known.
+/// Returns the inputs, outputs and attributes of an op of the catalogue; `None` if it is not known.
 #[pyfunction]
 pub(crate) fn op_signature(py: Python<'_>, op: &str) -> PyResult<Option<Signature>> {
     Ok(flowmill::registry().raise(py)?.get(op).map(|def| signature(def)))
 }
 
-/// What an op takes: `(name, attribute of its type or None, its type or None, attribute of its length or None, is a list, is a reference)`.
+/// An argument of an op: `(name, attribute of its type or None, its type or None, attribute of its length or None, is a list, is a reference)`.
 type ArgSpec = (String, Option<String>, Option<i32>, Option<String>, bool, bool);
 
-/// An attribute: name, kind, whether it has a default, the type that is its default, the types that it may be where not all are.
+/// An attribute: name, kind, whether it has a default, the type that is its default, the types that it may be if not all are.
 type AttrSpec = (String, &'static str, bool, Option<i32>, Vec<i32>);
 
 /// An op's inputs, attributes, its outputs as `(name, is a list)`, and whether it is stateful.
@@ -141,7 +141,7 @@ pub(crate) fn signature(op: &OpDef) -> Signature {
     (inputs.collect(), attrs.collect(), outputs.collect(), op.is_stateful)
 }
 
-/// Adds a node; gives its id and the numbers of its outputs' types.
+/// Adds a node; returns its id and the numbers of its outputs' types.
 #[allow(clippy::too_many_arguments, reason = "what a node is made of")]
 pub(crate) fn add_op(
     py: Python<'_>,
@@ -157,7 +157,7 @@ pub(crate) fn add_op(
     add_node(py, graph, scope, op, name, inputs, attrs, control)
 }
 
-/// What Python gives as an op's attributes.
+/// Converts a Python dictionary to an op's attributes.
 fn attrs_from_python(graph: &PyGraph, op: &str, attrs: Option<&Bound<'_, PyDict>>) -> PyResult<Vec<(String, AttrValue)>> {
     let Some(attrs) = attrs.filter(|attrs| !attrs.is_empty()) else { return Ok(Vec::new()) };
     let op_def = graph.definition(attrs.py(), op)?;
@@ -167,7 +167,7 @@ fn attrs_from_python(graph: &PyGraph, op: &str, attrs: Option<&Bound<'_, PyDict>
             Some(attr) => attr_from_python(&value, attr)?,
             // Not declared: kept as it is, such as `_class` or `_output_shapes`.
             None => {
-                let bytes = value.cast::<PyBytes>().map_err(|_| PyTypeError::new_err(format!("'{key}' is no attribute of {op}")))?;
+                let bytes = value.cast::<PyBytes>().map_err(|_| PyTypeError::new_err(format!("{op} has no attribute '{key}'")))?;
                 attr_value(bytes.as_bytes())?
             }
         };
@@ -176,7 +176,7 @@ fn attrs_from_python(graph: &PyGraph, op: &str, attrs: Option<&Bound<'_, PyDict>
     attrs.iter().map(convert).collect()
 }
 
-/// Adds a node; gives its id and the numbers of its outputs' types.
+/// Adds a node; returns its id and the numbers of its outputs' types.
 #[allow(clippy::too_many_arguments, reason = "what a node is made of")]
 pub(crate) fn add_node(
     py: Python<'_>,
@@ -204,7 +204,7 @@ pub(crate) fn add_node(
     })
 }
 
-/// The numbers of the types of a node's outputs.
+/// Returns the numbers of the types of a node's outputs.
 fn output_types(b: &ScopedBuilder<'_>, id: NodeId) -> Result<Vec<i32>> {
     Ok(b.graph().node(id)?.output_types().iter().map(|t| dtypes::number(t.dtype, t.is_ref)).collect())
 }
@@ -235,7 +235,7 @@ enum NewNode {
 }
 
 impl NewNode {
-    /// `("Const", name, value, type)`, `(op, name, inputs, attributes)` or `(op, name, inputs, attributes, place)`; gives the name and the rest.
+    /// `("Const", name, value, type)`, `(op, name, inputs, attributes)` or `(op, name, inputs, attributes, place)`; returns the name and the rest.
     fn from_python(graph: &PyGraph, given: &Bound<'_, PyTuple>) -> PyResult<(String, NewNode)> {
         let op = given.get_item(0)?;
         let op = op.cast::<PyString>()?.to_str()?;
@@ -287,7 +287,7 @@ pub(crate) fn scope_name(b: &mut ScopedBuilder<'_>, name: &str) -> Result<String
     Ok(b.unique_name(name, true))
 }
 
-/// Adds several nodes in a name scope of their own; one without a name has the scope's. Gives their ids, and the numbers of the types of the last
+/// Adds several nodes in a name scope of their own; one without a name has the scope's. Returns their ids, and the numbers of the types of the last
 /// one's outputs.
 pub(crate) fn add_ops(graph: &PyGraph, scope: &PyScope, name: &str, nodes: &Bound<'_, PyAny>) -> PyResult<(Vec<u32>, Vec<i32>)> {
     let mut new = Vec::new();
@@ -314,7 +314,7 @@ pub(crate) fn add_ops(graph: &PyGraph, scope: &PyScope, name: &str, nodes: &Boun
     })
 }
 
-/// A Python number as a constant of a type has it; `None` for other values, and for integers beyond `int32`, which take a closer look.
+/// Returns a Python number as a constant of a type has it; `None` for other values, and for integers beyond `int32`, which take a closer look.
 fn number(value: &Bound<'_, PyAny>, dtype: DType) -> PyResult<Option<Tensor>> {
     if value.is_exact_instance_of::<PyInt>() && value.extract::<i32>().is_err() {
         return Ok(None);
@@ -322,8 +322,8 @@ fn number(value: &Bound<'_, PyAny>, dtype: DType) -> PyResult<Option<Tensor>> {
     quick_scalar(value, Some(dtype))
 }
 
-/// Adds a node of a tensor and a number, a constant of a type, which is input `at`, both in a name scope of their own. Gives the constant, the
-/// node, and the number of its first output's type; `None` where the number is none of that type.
+/// Adds a node of a tensor and a number, a constant of a type, which is input `at`, both in a name scope of their own. Returns the constant, the
+/// node, and the number of its first output's type; `None` if the number is none of that type.
 #[allow(clippy::too_many_arguments, reason = "what two nodes are made of")]
 pub(crate) fn add_with_number(
     graph: &PyGraph,
@@ -348,7 +348,7 @@ pub(crate) fn add_with_number(
     })
 }
 
-/// Adds a constant with the value of a Python object; gives its node and the number of its type.
+/// Adds a constant with the value of a Python object; returns its node and the number of its type.
 pub(crate) fn add_constant(
     graph: &PyGraph,
     scope: &PyScope,

@@ -29,34 +29,34 @@ impl PyCheckpointReader {
         self.0.names()
     }
 
-    /// The number of a tensor's type, and its shape.
+    /// Returns the number of a tensor's type, and its shape.
     fn dtype_and_shape(&self, py: Python<'_>, name: &str) -> PyResult<(i32, Vec<i64>)> {
         let (dtype, shape) = self.0.dtype_and_shape(name).raise(py)?;
         Ok((dtype.number(), shape.to_i64()))
     }
 
-    /// A tensor's value.
+    /// Returns a tensor's value.
     fn read<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyAny>> {
         let tensor = detached(py, || self.0.read(name)?.into_owned())?;
         to_numpy(py, tensor)
     }
 }
 
-/// The prefix of the newest checkpoint that the state file `file_name` of a directory names; `None` where it is not there.
+/// Returns the prefix of the newest checkpoint that the state file `file_name` of a directory names; `None` if it is not there.
 #[pyfunction]
 pub(crate) fn latest_checkpoint(py: Python<'_>, directory: PathBuf, file_name: &str) -> PyResult<Option<String>> {
     let state = detached(py, || read_checkpoint_state(&directory, file_name))?;
     Ok(state.map(|s| s.model_checkpoint_path).filter(|path| !path.is_empty() && checkpoint_exists(Path::new(path))))
 }
 
-/// What the state file `file_name` of a directory says, as a serialised `CheckpointState`.
+/// Returns the content of a directory's state file `file_name`, as a serialised `CheckpointState`.
 #[pyfunction]
 pub(crate) fn checkpoint_state<'py>(py: Python<'py>, directory: PathBuf, file_name: &str) -> PyResult<Option<Bound<'py, PyBytes>>> {
     let state = detached(py, || read_checkpoint_state(&directory, file_name))?;
     Ok(state.map(|s| PyBytes::new(py, &s.encode_to_vec())))
 }
 
-/// The `MetaGraphDef` in a file, binary or text, serialised.
+/// Returns the `MetaGraphDef` in a file, binary or text, serialised.
 #[pyfunction]
 pub(crate) fn meta_graph_of_file(py: Python<'_>, path: PathBuf) -> PyResult<Bound<'_, PyBytes>> {
     let bytes = detached(py, || Ok(load_meta_graph(path)?.encode_to_vec()))?;

@@ -29,14 +29,14 @@ impl PyCond {
 
 #[pymethods]
 impl PyCond {
-    /// What lets nodes run when a branch is taken.
+    /// Returns the predicate as nodes of a branch see it, which they run after.
     fn pivot(&self, py: Python<'_>, branch: bool) -> Output {
         let branch = if branch { Branch::True } else { Branch::False };
         let pivot = locks::with(py, &self.cond, |cond| cond.pivot(branch));
         (pivot.node.0, pivot.slot)
     }
 
-    /// Begins a branch; gives the scope in it.
+    /// Begins a branch; returns the scope in it.
     fn open(&self, py: Python<'_>, branch: bool) -> PyResult<PyScope> {
         let branch = if branch { Branch::True } else { Branch::False };
         self.build(py, |b, cond| cond.open(b, branch).map(|_| PyScope(b.scope().clone())))
@@ -78,23 +78,23 @@ impl PyWhile {
 
 #[pymethods]
 impl PyWhile {
-    /// The scope in the loop.
+    /// Returns the scope in the loop.
     #[getter]
     fn scope(&self) -> PyScope {
         PyScope(self.inside.clone())
     }
 
-    /// The variables as the condition sees them.
+    /// Returns the variables as the condition sees them.
     fn cond_vars(&self, py: Python<'_>) -> Vec<Output> {
         locks::with(py, &self.looped, |looped| to_outputs(looped.cond_vars()))
     }
 
-    /// Ends the condition; gives the variables as the body sees them.
+    /// Ends the condition; returns the variables as the body sees them.
     fn body_vars(&self, py: Python<'_>, go_on: Output) -> PyResult<Vec<Output>> {
         self.build(py, |b, looped| looped.body_vars(b, output_id(go_on)).map(|vars| to_outputs(&vars)))
     }
 
-    /// Ends the body; gives the variables' last values.
+    /// Ends the body; returns the variables' last values.
     fn finish(&self, py: Python<'_>, results: Vec<Output>) -> PyResult<Vec<Output>> {
         let results: Vec<OutputId> = results.into_iter().map(output_id).collect();
         self.build(py, |b, looped| looped.finish(b, &results).map(|exits| to_outputs(&exits)))

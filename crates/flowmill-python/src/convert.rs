@@ -58,7 +58,7 @@ fn type_number(dtype: DType) -> Option<NPY_TYPES> {
     })
 }
 
-/// The `numpy.dtype` of an element type; `bfloat16`, the 8-bit floats and the 4-bit integers are those of `ml_dtypes`.
+/// Returns the `numpy.dtype` of an element type; `bfloat16`, the 8-bit floats and the 4-bit integers are those of `ml_dtypes`.
 pub(crate) fn numpy_dtype(py: Python<'_>, dtype: DType) -> PyResult<Bound<'_, PyArrayDescr>> {
     if let Some(number) = type_number(dtype) {
         // SAFETY: NumPy gives a new reference to the descriptor of a type that it knows.
@@ -77,7 +77,7 @@ pub(crate) fn numpy_dtype(py: Python<'_>, dtype: DType) -> PyResult<Bound<'_, Py
     PyArrayDescr::new(py, module.bind(py).getattr(dtype.name())?)
 }
 
-/// Whether each item of a list or tuple is a number or a string, or a list or tuple of those: of these very types, and of no class made from them.
+/// Returns true if each item of a list or tuple is a number or a string, or a list or tuple of those. Instances of subclasses do not count.
 #[pyfunction]
 pub(crate) fn are_plain(values: &Bound<'_, PyAny>) -> bool {
     let is_simple = |value: &Bound<'_, PyAny>| {
@@ -90,7 +90,7 @@ pub(crate) fn are_plain(values: &Bound<'_, PyAny>) -> bool {
     all_items(values, |value| is_simple(value) || all_items(value, is_simple))
 }
 
-/// Whether the value is a list or a tuple whose items all fit.
+/// Returns true if the value is a list or a tuple and all of its items fit.
 fn all_items(values: &Bound<'_, PyAny>, fits: impl Fn(&Bound<'_, PyAny>) -> bool) -> bool {
     if let Ok(list) = values.cast_exact::<PyList>() {
         list.iter().all(|value| fits(&value))
@@ -101,7 +101,7 @@ fn all_items(values: &Bound<'_, PyAny>, fits: impl Fn(&Bound<'_, PyAny>) -> bool
     }
 }
 
-/// An array, or for a scalar a NumPy scalar (`bytes` for a string), with the tensor's value.
+/// Returns an array, or for a scalar a NumPy scalar (`bytes` for a string), with the tensor's value.
 pub(crate) fn to_numpy(py: Python<'_>, tensor: Tensor) -> PyResult<Bound<'_, PyAny>> {
     match tensor.dtype() {
         DType::String => strings_to_numpy(py, &tensor),
@@ -187,7 +187,7 @@ unsafe fn new_array<'py>(
     }
 }
 
-/// A tensor with the value of any object that NumPy can make an array of.
+/// Returns a tensor with the value of any object that NumPy can make an array of.
 ///
 /// With `dtype`, the value is converted to it, as `numpy.asarray` does; large arrays of the right type are not copied and must not change
 /// while a step uses them.
@@ -195,7 +195,7 @@ pub(crate) fn from_python(value: &Bound<'_, PyAny>, dtype: Option<DType>) -> PyR
     converted(value, dtype, |_| true)
 }
 
-/// A tensor with the value of an item of a tuple, whatever happens to the item later.
+/// Returns a tensor with the value of an item of a tuple, whatever happens to the item later.
 ///
 /// The memory of an array is taken over only if the tuple holds the only reference to it. Others are copied: a function may return an array that it
 /// keeps and fills again, a view of one, or one array twice.
@@ -222,7 +222,7 @@ fn owns_memory(array: &Bound<'_, PyUntypedArray>) -> bool {
     is_plain && fields.base.is_null() && fields.weakreflist.is_null() && fields.flags & wanted == wanted
 }
 
-/// A tensor with the value of any object that NumPy can make an array of; it shares the memory of large arrays for which `may_share` is true.
+/// Returns a tensor with the value of any object that NumPy can make an array of; it shares the memory of large arrays for which `may_share` is true.
 fn converted(
     value: &Bound<'_, PyAny>,
     dtype: Option<DType>,
@@ -293,7 +293,7 @@ pub(crate) fn quick_scalar(value: &Bound<'_, PyAny>, dtype: Option<DType>) -> Py
     Ok(None)
 }
 
-/// A list or a tuple of numbers as a vector of `int32`, without an array in between: most are shapes.
+/// Returns a list or a tuple of numbers as a vector of `int32`, without an array in between: most are shapes.
 fn int_vector(value: &Bound<'_, PyAny>, dtype: Option<DType>) -> Option<Tensor> {
     fn int(value: Bound<'_, PyAny>) -> Option<i32> {
         if value.is_exact_instance_of::<PyInt>() { value.extract().ok() } else { None }
@@ -308,7 +308,7 @@ fn int_vector(value: &Bound<'_, PyAny>, dtype: Option<DType>) -> Option<Tensor> 
     Tensor::vector(&values?).ok()
 }
 
-/// The element type of a NumPy type.
+/// Returns the element type of a NumPy type.
 pub(crate) fn dtype_of(descr: &Bound<'_, PyArrayDescr>) -> PyResult<DType> {
     let name: String = descr.getattr("name")?.extract()?;
     let is_text = matches!(descr.kind(), b'S' | b'U' | b'O' | b'T');
@@ -324,7 +324,7 @@ pub(crate) fn dtype_of(descr: &Bound<'_, PyArrayDescr>) -> PyResult<DType> {
     }
 }
 
-/// A tensor with the elements of a contiguous, aligned array of the type `dtype`: over the array's memory with `share`, unless it is small.
+/// Returns a tensor with the elements of a contiguous, aligned array of the type `dtype`: over the array's memory with `share`, unless it is small.
 fn tensor_over(array: Bound<'_, PyUntypedArray>, dtype: DType, share: bool) -> PyResult<Tensor> {
     let py = array.py();
     let dims: Vec<i64> = array.shape().iter().map(|&d| d as i64).collect();

@@ -1,10 +1,10 @@
-//! Where a program asked for an operation: its frames, read from here because each costs bytecode of its own in Python.
+//! Records the place where a program made an operation. Its frames are read here because in Python each of them costs bytecode.
 
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyString, PyTuple};
 
-/// The code and the instruction of each frame in turn, from `frame` outwards, at most `most` of them. Frames of files whose names begin with `package`
+/// Returns the code and the instruction of each frame in turn, from `frame` outwards, at most `most` of them. Frames of files whose names begin with `package`
 /// are left out as long as there is none of another file.
 #[pyfunction]
 pub(crate) fn frames<'py>(frame: Bound<'py, PyAny>, package: &str, most: usize) -> PyResult<Bound<'py, PyTuple>> {

@@ -59,11 +59,11 @@ fn caught<T>(f: impl FnOnce() -> Result<T>) -> Result<T> {
 
 /// Runs a step without the GIL and maps its error. The step is to end when the token is cancelled and to ask the poll now and then.
 ///
-/// On Python's main thread, the only one that signals' handlers run on, the poll lets them run; where one raises, as Ctrl-C's does, the step is
+/// On Python's main thread, the only one that signals' handlers run on, the poll lets them run; if one raises, as Ctrl-C's does, the step is
 /// cancelled.
 ///
 /// # Errors
-/// What a signal's handler raised; else the step's error.
+/// Returns the exception of a signal handler, or else the step's error.
 pub(crate) fn step<T: Send>(py: Python<'_>, f: impl FnOnce(CancelToken, Option<Poll>) -> Result<T> + Send) -> PyResult<T> {
     let token = CancelToken::new();
     if !is_main_thread(py)? {

@@ -41,7 +41,7 @@ impl PyGraph {
         flowmill::new_graph().raise(py).map(|graph| PyGraph(GuardedGraph::new(graph)))
     }
 
-    /// Adds the nodes of a serialised `GraphDef`, or of the one in a file. Gives a list of `(node, output)` for `return_tensors`, of nodes for
+    /// Adds the nodes of a serialised `GraphDef`, or of the one in a file. Returns a list of `(node, output)` for `return_tensors`, of nodes for
     /// `return_nodes`, and the keys of `input_map` that name nothing.
     #[pyo3(signature = (source, *, prefix, input_map=Vec::new(), return_tensors=Vec::new(), return_nodes=Vec::new(), control_dependencies=Vec::new(), validate_colocation=true, map_file=false, producer_ops=None))]
     #[allow(clippy::too_many_arguments, reason = "keywords in Python")]
@@ -79,7 +79,7 @@ impl PyGraph {
         ))
     }
 
-    /// The graph as a serialised `GraphDef`.
+    /// Returns the graph as a serialised `GraphDef`.
     fn to_graph_def<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
         PyBytes::new(py, &self.0.to_graph_def(py))
     }
@@ -89,18 +89,18 @@ impl PyGraph {
         self.read(py, |graph| (graph.versions().producer, graph.versions().min_consumer))
     }
 
-    /// The largest id given out so far, 0 for an empty graph.
+    /// Returns the largest id given out so far, 0 for an empty graph.
     fn version(&self, py: Python<'_>) -> usize {
         // Ids 0 and 1 are the source and the sink.
         self.read(py, |graph| graph.num_node_ids().saturating_sub(2))
     }
 
-    /// The ids of all nodes, in the order in which they were added.
+    /// Returns the ids of all nodes, in the order in which they were added.
     fn node_ids(&self, py: Python<'_>) -> Vec<u32> {
         self.read(py, |graph| graph.op_nodes().map(|n| n.id().0).collect())
     }
 
-    /// The id of the node called `name`.
+    /// Returns the id of the node called `name`.
     fn find_node(&self, py: Python<'_>, name: &str) -> Option<u32> {
         self.read(py, |graph| graph.find_node(name).filter(|n| !n.is_source_or_sink()).map(|n| n.id().0))
     }
@@ -114,34 +114,34 @@ impl PyGraph {
         self.with_node(py, id, |_, n| Ok(n.device().to_owned()))
     }
 
-    /// A node as a serialised `NodeDef`.
+    /// Returns a node as a serialised `NodeDef`.
     fn node_def<'py>(&self, py: Python<'py>, id: u32) -> PyResult<Bound<'py, PyBytes>> {
         let bytes = self.with_node(py, id, |graph, n| Ok(graph.node_def(n.id())?.encode_to_vec()))?;
         Ok(PyBytes::new(py, &bytes))
     }
 
-    /// The definition of a node's op as a serialised `OpDef`.
+    /// Returns the definition of a node's op as a serialised `OpDef`.
     fn op_def<'py>(&self, py: Python<'py>, id: u32) -> PyResult<Bound<'py, PyBytes>> {
         let bytes = self.with_node(py, id, |_, n| Ok(n.op_def().to_proto().encode_to_vec()))?;
         Ok(PyBytes::new(py, &bytes))
     }
 
-    /// The numbers of the types of a node's outputs.
+    /// Returns the numbers of the types of a node's outputs.
     fn output_types(&self, py: Python<'_>, id: u32) -> PyResult<Vec<i32>> {
         self.with_node(py, id, |_, n| Ok(n.output_types().iter().map(|t| dtypes::number(t.dtype, t.is_ref)).collect()))
     }
 
-    /// A node's data inputs as `(node, output)`.
+    /// Returns a node's data inputs as `(node, output)`.
     fn inputs(&self, py: Python<'_>, id: u32) -> PyResult<Vec<(u32, u32)>> {
         self.with_node(py, id, |graph, n| Ok(graph.inputs(n.id()).map(|t| (t.node.0, t.slot)).collect()))
     }
 
-    /// The nodes that must have run before a node does.
+    /// Returns the nodes that must have run before a node does.
     fn control_inputs(&self, py: Python<'_>, id: u32) -> PyResult<Vec<u32>> {
         self.with_node(py, id, |graph, n| Ok(graph.control_inputs(n.id()).filter(|&c| c != NodeId::SOURCE).map(|c| c.0).collect()))
     }
 
-    /// Whether a node is of one of `ops` or takes, however indirectly, what a node of these gives; not by way of nodes of the ops `but`.
+    /// Returns true if a node's op is in `ops`, or if it depends on such a node by a path without nodes of the ops `but`.
     fn depends_on_ops(&self, py: Python<'_>, id: u32, ops: Vec<PyBackedStr>, but: Vec<PyBackedStr>) -> bool {
         let (ops, but) = (&ops, &but);
         self.read(py, |graph| {
@@ -160,12 +160,12 @@ impl PyGraph {
         })
     }
 
-    /// The nodes that take a tensor, once for each time they do.
+    /// Returns the nodes that take a tensor, once for each time they do.
     fn consumers(&self, py: Python<'_>, id: u32, slot: u32) -> PyResult<Vec<u32>> {
         self.with_node(py, id, |graph, n| Ok(graph.consumers(n.id().output(slot)).map(|e| e.dst.0).collect()))
     }
 
-    /// The static shape of a tensor: `None` where the rank is unknown, −1 for a size that is.
+    /// Returns the static shape of a tensor: `None` if the rank is unknown, −1 for a size that is.
     fn shape(&self, py: Python<'_>, id: u32, slot: u32) -> PyResult<Option<Vec<i64>>> {
         self.with_state(py, id, |state, _, n| Ok(shape_to_python(&state.shapes().shape(n.id().output(slot)))))
     }
@@ -175,7 +175,7 @@ impl PyGraph {
         self.with_state(py, id, |state, _, n| state.merge_shape(n.id().output(slot), &partial_shape(dims)))
     }
 
-    /// What a function's definition says of an argument in a tensor's place: a serialised `FunctionDef.ArgAttrs`.
+    /// Returns the attributes of a function's argument made from a tensor: a serialised `FunctionDef.ArgAttrs`.
     fn arg_attrs<'py>(&self, py: Python<'py>, id: u32, slot: u32) -> PyResult<Bound<'py, PyBytes>> {
         let bytes = self.with_state(py, id, |state, graph, n| {
             let arg = FunctionArg::new(graph, state.shapes(), n.id().output(slot))?;
@@ -184,7 +184,7 @@ impl PyGraph {
         Ok(PyBytes::new(py, &bytes))
     }
 
-    /// Lets a tensor stand for a handle of another graph: what that refers to is known of it, too.
+    /// Copies the types and shapes that a handle of another graph refers to.
     fn copy_handle_data(&self, py: Python<'_>, id: u32, slot: u32, other: &PyGraph, other_id: u32, other_slot: u32) -> PyResult<()> {
         let elements =
             other.read_state(py, |state, _| state.shapes().value(NodeId(other_id).output(other_slot)).and_then(|v| v.elements.clone()));
@@ -213,7 +213,7 @@ impl PyGraph {
         Ok(())
     }
 
-    /// A tensor's value where it is known before anything runs.
+    /// Returns a tensor's value if it is known before anything runs.
     fn constant_value<'py>(&self, py: Python<'py>, id: u32, slot: u32) -> PyResult<Option<Bound<'py, PyAny>>> {
         let value = self.read_state(py, |state, graph| {
             let output = NodeId(id).output(slot);
@@ -233,13 +233,13 @@ impl PyGraph {
         self.build(py, scope, |b| Ok(b.unique_name(name, mark_as_used)))
     }
 
-    /// The scope called `name` inside of another, made unique where there is no slash at its end, and its whole name.
+    /// Returns the scope called `name` inside of another, made unique if there is no slash at its end, and its whole name.
     fn name_scope(&self, py: Python<'_>, scope: &PyScope, name: &str) -> PyResult<(PyScope, String)> {
         let whole = self.build(py, scope, |b| build::scope_name(b, name))?;
         Ok((PyScope(scope.0.named(&whole)), whole))
     }
 
-    /// Adds a node; gives its id and the types of its outputs.
+    /// Adds a node; returns its id and the types of its outputs.
     #[pyo3(signature = (scope, op, name, inputs, attrs=None, control=Vec::new()))]
     #[allow(clippy::too_many_arguments, reason = "what a node is made of")]
     fn add_op(
@@ -255,15 +255,15 @@ impl PyGraph {
         build::add_op(py, self, scope, op, name, inputs, attrs, control)
     }
 
-    /// Adds several nodes in a name scope of their own. Each is `("Const", name, value, type)` or `(op, name, inputs, attributes)`, where an empty
-    /// name stands for that of the scope, and an input is `(node, output)` or the place of a node before it among these; a fifth item is the place
-    /// of one that it has to share a device with. Gives their ids and the types of the last one's outputs.
+    /// Adds several nodes in a name scope of their own. Each is `("Const", name, value, type)` or `(op, name, inputs, attributes)`. An empty name
+    /// means that of the scope. An input is `(node, output)` or the index of an earlier node in this list; a fifth item is the index of a node to be
+    /// colocated with. Returns their ids and the types of the last one's outputs.
     fn add_ops(&self, scope: &PyScope, name: &str, nodes: &Bound<'_, PyAny>) -> PyResult<(Vec<u32>, Vec<i32>)> {
         build::add_ops(self, scope, name, nodes)
     }
 
-    /// Adds a node of a tensor and a number, which is a constant of a type and input `at`, in a name scope of their own. Gives the constant, the node,
-    /// and the number of its first output's type; `None` where the number is none of that type.
+    /// Adds a node of a tensor and a number, which is a constant of a type and input `at`, in a name scope of their own. Returns the constant, the node,
+    /// and the number of its first output's type; `None` if the number is none of that type.
     #[allow(clippy::too_many_arguments, reason = "what two nodes are made of")]
     fn add_with_number(
         &self,
@@ -278,7 +278,7 @@ impl PyGraph {
         build::add_with_number(self, scope, op, name, tensor, number, dtype, at)
     }
 
-    /// Adds a node whose attributes are serialised `AttrValue`s; gives its id and the types of its outputs.
+    /// Adds a node whose attributes are serialised `AttrValue`s; returns its id and the types of its outputs.
     fn add_op_proto(
         &self,
         py: Python<'_>,
@@ -292,13 +292,13 @@ impl PyGraph {
         build::add_node(py, self, scope, op, name, inputs, attrs, Vec::new())
     }
 
-    /// Adds a constant with the value of a Python object, converted to a type where one is given; gives its node and type.
+    /// Adds a constant with the value of a Python object, converted to a type if one is given; returns its node and type.
     #[pyo3(signature = (scope, name, value, dtype=None))]
     fn add_constant(&self, scope: &PyScope, name: &str, value: &Bound<'_, PyAny>, dtype: Option<i32>) -> PyResult<(u32, i32)> {
         build::add_constant(self, scope, name, value, dtype)
     }
 
-    /// What an op takes and gives; `None` where it is not known.
+    /// Returns the inputs, outputs and attributes of an op; `None` if it is not known.
     fn signature(&self, py: Python<'_>, op: &str) -> Option<build::Signature> {
         self.read(py, |graph| graph.op_def(op).ok().map(|def| build::signature(def)))
     }
@@ -313,12 +313,12 @@ impl PyGraph {
         self.write(py, |graph| graph.set_attr(NodeId(id), name, value))
     }
 
-    /// Lets another tensor be an input of a node.
+    /// Replaces an input of a node by another tensor.
     fn update_input(&self, py: Python<'_>, id: u32, index: usize, tensor: (u32, u32)) -> PyResult<()> {
         self.write(py, |graph| graph.update_edge(build::output_id(tensor), NodeId(id), index).map(drop))
     }
 
-    /// The control-flow context that a node is in, and the one around a context.
+    /// Returns the control-flow context that a node is in, and the one around a context.
     fn context_of(&self, py: Python<'_>, scope: &PyScope, id: u32) -> PyResult<Option<u32>> {
         self.build(py, scope, |b| Ok(b.context_of(NodeId(id)).map(|c| c.0)))
     }
@@ -337,7 +337,7 @@ impl PyGraph {
         self.write(py, |graph| graph.library_mut().add_gradient(def))
     }
 
-    /// A function of the library as a serialised `FunctionDef`; `None` where there is none of that name.
+    /// Returns a function of the library as a serialised `FunctionDef`; `None` if there is none of that name.
     fn function_def<'py>(&self, py: Python<'py>, name: &str) -> Option<Bound<'py, PyBytes>> {
         let bytes = self.read(py, |graph| graph.library().get(name).map(|f| f.def().encode_to_vec()))?;
         Some(PyBytes::new(py, &bytes))
@@ -391,12 +391,12 @@ impl PyGraph {
         PyWhile::begin(slf, scope, vars, options)
     }
 
-    /// The context around a control-flow context.
+    /// Returns the context around a control-flow context.
     fn outer_context(&self, py: Python<'_>, scope: &PyScope, context: u32) -> PyResult<Option<u32>> {
         self.build(py, scope, |b| Ok(b.outer_context(ContextId(context)).map(|c| c.0)))
     }
 
-    /// A control-flow context as a serialised `ControlFlowContextDef`.
+    /// Returns a control-flow context as a serialised `ControlFlowContextDef`.
     fn context_def<'py>(&self, py: Python<'py>, scope: &PyScope, context: u32) -> PyResult<Bound<'py, PyBytes>> {
         let def = self.build(py, scope, |b| b.context_def(ContextId(context)))?;
         Ok(PyBytes::new(py, &def.encode_to_vec()))
@@ -409,7 +409,7 @@ impl PyGraph {
         self.build(py, scope, |b| b.add_context_def(&def, prefix).map(|c| c.0))
     }
 
-    /// An attribute as `(kind, value)`; messages are serialised. `None` where the node has no such attribute.
+    /// Returns an attribute as `(kind, value)`; messages are serialised. `None` if the node has no such attribute.
     fn attr<'py>(&self, py: Python<'py>, id: u32, name: &str) -> PyResult<Option<(&'static str, Bound<'py, PyAny>)>> {
         let value = self.with_node(py, id, |_, n| Ok(n.attrs().value(name).cloned()))?;
         value.map(|value| attr_to_python(py, &value)).transpose()
@@ -423,12 +423,12 @@ impl PyGraph {
     }
 }
 
-/// How the argument `map_file` of Python's functions gets files into memory.
+/// Returns the way of reading files that the argument `map_file` of Python's functions selects.
 pub(crate) fn file_access(map_file: bool) -> FileAccess {
     if map_file { FileAccess::Map } else { FileAccess::Read }
 }
 
-/// Where a message comes from.
+/// The origin of a message.
 #[derive(FromPyObject)]
 enum Source {
     #[pyo3(transparent)]

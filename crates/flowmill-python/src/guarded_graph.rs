@@ -15,7 +15,7 @@ use std::sync::Arc;
 /// A graph and what building keeps of it.
 pub struct GuardedGraph {
     graph: Arc<RwLock<Graph>>,
-    /// What building keeps; locked before the graph.
+    /// The builder's data about the graph; locked before the graph.
     state: Locked<BuilderState>,
 }
 
@@ -24,12 +24,12 @@ impl GuardedGraph {
         GuardedGraph { graph: Arc::new(RwLock::new(graph)), state: Locked::default() }
     }
 
-    /// The body of a function, taken from where it is differentiated.
+    /// Returns the body of a function, taken from where it is differentiated.
     pub fn of_body(body: FunctionGraph) -> GuardedGraph {
         GuardedGraph { graph: Arc::new(RwLock::new(body.graph)), state: Locked::new(body.state) }
     }
 
-    /// The body back, with what was added to it.
+    /// Returns the body back, with what was added to it.
     pub fn take_body(&self, py: Python<'_>, function: String) -> FunctionGraph {
         locks::with(py, (&self.state, Writing(&self.graph)), |(state, graph)| {
             let empty = FunctionGraph::empty(graph.registry());
@@ -37,12 +37,12 @@ impl GuardedGraph {
         })
     }
 
-    /// The nodes that gradients have given further outputs since this was last asked.
+    /// Returns the nodes that gradients have given further outputs since this was last asked.
     pub fn take_extended(&self, py: Python<'_>) -> Vec<u32> {
         locks::with(py, &self.state, |state| state.take_extended().into_iter().map(|n| n.0).collect())
     }
 
-    /// What sessions run.
+    /// Returns the locked graph that sessions share.
     pub fn shared(&self) -> &Arc<RwLock<Graph>> {
         &self.graph
     }
@@ -62,7 +62,7 @@ impl GuardedGraph {
         self.build_with(py, scope, (), |b, ()| f(b))
     }
 
-    /// The locks of building, behind another.
+    /// Returns the locks of building, behind another.
     fn and<L: Lock>(&self, lock: L) -> (L, (&Locked<BuilderState>, Writing<'_, Graph>)) {
         (lock, (&self.state, Writing(&self.graph)))
     }

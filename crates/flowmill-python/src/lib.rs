@@ -30,7 +30,7 @@ use std::ffi::OsString;
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
-/// Runs the command `flowmill`; `args` begin with the program's name. Gives the exit status.
+/// Runs the command `flowmill`; `args` begin with the program's name. Returns the exit status.
 #[pyfunction]
 fn run_command_line(py: Python<'_>, args: Vec<OsString>) -> u8 {
     py.detach(|| flowmill_cli::run(args))

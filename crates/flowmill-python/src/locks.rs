@@ -144,7 +144,7 @@ pub(crate) fn with_detached<L: Lock, R: Send>(py: Python<'_>, lock: L, f: impl F
 }
 
 thread_local! {
-    /// Whether this thread is in a closure of [`with`]. Debug builds only.
+    /// True while this thread is in a closure of [`with`]. Debug builds only.
     static IS_HELD: Cell<bool> = const { Cell::new(false) };
 }
 

@@ -9,7 +9,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyList, PyTuple};
 use std::sync::{Arc, LazyLock};
 
-/// The kernels of sessions that Python makes.
+/// Returns the kernels of sessions that Python makes.
 pub(crate) fn kernels() -> Arc<KernelRegistry> {
     static KERNELS: LazyLock<Arc<KernelRegistry>> = LazyLock::new(|| {
         flowmill::kernels_with(|registry| {

@@ -23,7 +23,7 @@ pub struct PySavedModel {
     /// Until it is imported: the graph that it becomes is not kept twice.
     graph_def: Locked<Option<GraphDef>>,
     producer_ops: Vec<OpDef>,
-    /// What all of it is read from again where somebody asks.
+    /// The bytes of the file, from which its parts are read at their first use.
     file: Bytes,
     tags: Vec<String>,
 }
@@ -81,7 +81,7 @@ impl PySavedModel {
             .collect())
     }
 
-    /// The serialised `MetaGraphDef`.
+    /// Returns the serialised `MetaGraphDef`.
     fn meta_graph_def<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
         let bytes = gate::detached(py, || Ok(self.meta_graph()?.encode_to_vec()))?;
         Ok(PyBytes::new(py, &bytes))
@@ -89,14 +89,14 @@ impl PySavedModel {
 }
 
 impl PySavedModel {
-    /// The message with its graph.
+    /// Returns the message with its graph.
     fn meta_graph(&self) -> Result<MetaGraphDef> {
         let tags: Vec<&str> = self.tags.iter().map(String::as_str).collect();
         SavedModel::from_bytes(self.file.clone())?.meta_graph(&tags).cloned()
     }
 }
 
-/// What a session needs to know, with the names that the model's nodes have under a prefix.
+/// Returns the parts of a model that a session needs, with the names that the nodes have under a prefix.
 fn under(model: &LoadedModel, prefix: &str) -> LoadedModel {
     let rename = |name: &mut String| {
         if !prefix.is_empty() {

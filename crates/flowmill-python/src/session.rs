@@ -101,14 +101,14 @@ impl PySession {
         py.detach(|| self.0.close());
     }
 
-    /// Drops the resources in these containers; all where the list is empty.
+    /// Drops the resources in these containers; all if the list is empty.
     fn reset(&self, py: Python<'_>, containers: Vec<String>) {
         py.detach(|| self.0.reset(&containers));
     }
 }
 
 impl PySession {
-    /// The session.
+    /// Returns the session.
     pub fn session(&self) -> &Arc<Session> {
         &self.0
     }
@@ -123,7 +123,7 @@ fn seconds(py: Python<'_>, seconds: f64) -> PyResult<Duration> {
     Duration::try_from_secs_f64(seconds).map_err(|e| invalid_argument(py, format!("a timeout of {seconds} s: {e}")))
 }
 
-/// A step with its feeds, fetches and targets looked up, called with one value a feed.
+/// A step with its feeds, fetches and targets looked up, called with one value per feed.
 #[pyclass(frozen, name = "Callable", module = "flowmill._core")]
 pub struct PyCallable {
     session: Arc<Session>,
@@ -145,7 +145,7 @@ enum Layout {
     List(Vec<Option<usize>>),
 }
 
-/// What depends on the state of the graph.
+/// The data that become invalid when the graph changes.
 struct State {
     callable: Callable,
     feeds: Vec<Feed>,
@@ -171,7 +171,7 @@ impl Names {
     }
 }
 
-/// What Python has to know of a tensor that is fed; its name was checked.
+/// Returns the facts about a fed tensor that Python needs; its name was checked.
 fn describe(graph: &Graph, name: &str) -> Feed {
     let unknown = || Feed { dtype: DType::F32, shape: PartialShape::unknown() };
     let Some(tensor) = TensorName::parse(name) else { return unknown() };
@@ -181,7 +181,7 @@ fn describe(graph: &Graph, name: &str) -> Feed {
 }
 
 impl PyCallable {
-    /// The state for the graph as it is now.
+    /// Returns the state for the graph as it is now.
     fn state(&self, py: Python<'_>) -> PyResult<Arc<State>> {
         let (state, change_count) =
             locks::with(py, (&self.state, Reading(self.session.graph())), |(state, graph)| (Arc::clone(state), graph.change_count()));
@@ -206,7 +206,7 @@ impl PyCallable {
         gate::step(py, |token, poll| state.callable.run_with(args, &RunOptions { cancel: Some(token), poll, ..options }))
     }
 
-    /// A value as the tensor to feed.
+    /// Returns a value as the tensor to feed.
     fn feed(&self, i: usize, value: &Bound<'_, PyAny>, feed: &Feed) -> PyResult<Tensor> {
         let py = value.py();
         let known = self.shapes.get(i);
@@ -251,8 +251,8 @@ impl PyCallable {
         self.lay_out(py, outcome.values)
     }
 
-    /// What the passes did to the graph that the step runs: nodes before and after, and for each pass its name, the number of its changes and
-    /// why they were thrown away.
+    /// Returns what the passes did to the graph that the step runs: the numbers of nodes before and after, and for each pass its name, the number of
+    /// its changes and the error that undid them, if any.
     fn optimizations(&self, py: Python<'_>) -> PyResult<(usize, usize, Vec<(&'static str, usize, Option<String>)>)> {
         let state = self.state(py)?;
         let report = state.callable.optimizations();
@@ -260,8 +260,8 @@ impl PyCallable {
         Ok((report.num_nodes_before, report.num_nodes_after, passes))
     }
 
-    /// The same with options: a timeout in seconds; `trace` gives statistics, as a serialised `StepStats`; the pool is one of the session's, -1 is
-    /// the caller's thread.
+    /// Like [`PySession::run_simple`], with options: `timeout` is in seconds; `trace` returns statistics, as a serialised `StepStats`; `pool` is the
+    /// number of one of the session's pools, -1 is the caller's thread.
     #[pyo3(signature = (values, *, timeout=None, trace=false, inter_op_thread_pool=0))]
     fn run<'py>(
         &self,

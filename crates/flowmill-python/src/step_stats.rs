@@ -1,4 +1,4 @@
-//! What a step did, as TensorFlow's `StepStats`.
+//! Converts the statistics of a step to TensorFlow's `StepStats`.
 
 use flowmill_proto::{AllocatorMemoryUsed, DeviceStepStats, Message, NodeExecStats, StepStats};
 use flowmill_runtime::StatsCollector;

@@ -11,7 +11,7 @@ pub(crate) struct Assembly {
     shape: Shape,
     bounds: Vec<(usize, usize)>,
     elements: Elements,
-    /// Which elements have been filled.
+    /// For each element, whether it has been filled.
     filled: Vec<bool>,
 }
 
@@ -21,11 +21,11 @@ enum Elements {
 }
 
 impl Assembly {
-    /// A box with the given start and length in each dimension. `data_len` is how many bytes of data its parts have,
+    /// Returns a box with the given start and length in each dimension. `data_len` is how many bytes of data its parts have,
     /// which bounds the memory that a damaged shape can ask for.
     ///
     /// # Errors
-    /// `DataLoss` where the elements cannot be in that many bytes.
+    /// `DataLoss` if the elements cannot be in that many bytes.
     pub(crate) fn new(dtype: DType, shape: Shape, bounds: &[(usize, usize)], data_len: usize) -> Result<Assembly> {
         let num_elements = shape.checked_num_elements()?;
         let size = dtype.size().unwrap_or(1);
@@ -42,7 +42,7 @@ impl Assembly {
     /// Copies what `part`, the box `bounds` of the tensor, shares with the wanted box.
     ///
     /// # Errors
-    /// `DataLoss` where the part has another type or shape than it should, or overlaps one before.
+    /// `DataLoss` if the part has another type or shape than it should, or overlaps one before.
     pub(crate) fn add(&mut self, part: &Tensor, bounds: &[(usize, usize)]) -> Result<()> {
         if part.dtype() != self.dtype || !part.shape().iter().eq(bounds.iter().map(|(_, len)| len)) {
             bail!(DataLoss, "a part of type {} and shape {} in a tensor of type {}", part.dtype(), part.shape(), self.dtype);
@@ -74,10 +74,10 @@ impl Assembly {
         Ok(())
     }
 
-    /// The box as a tensor.
+    /// Returns the box as a tensor.
     ///
     /// # Errors
-    /// `DataLoss` where the parts did not fill it.
+    /// `DataLoss` if the parts did not fill it.
     pub(crate) fn into_tensor(self) -> Result<Tensor> {
         let num_filled = self.filled.iter().filter(|filled| **filled).count();
         if num_filled != self.filled.len() {

@@ -23,7 +23,7 @@ impl CheckpointReader {
     /// Opens the checkpoint with this prefix.
     ///
     /// # Errors
-    /// `NotFound` where there is none, `DataLoss` where it is damaged, `InvalidArgument` where it needs a later version.
+    /// `NotFound` if there is none, `DataLoss` if it is damaged, `InvalidArgument` if it needs a later version.
     pub fn open(prefix: impl AsRef<Path>) -> Result<CheckpointReader> {
         let prefix = prefix.as_ref();
         if with_suffix(prefix, ".index").exists() {
@@ -32,11 +32,11 @@ impl CheckpointReader {
         Ok(CheckpointReader::SliceTable(SliceTableReader::open(prefix)?))
     }
 
-    /// The objects of an object-based checkpoint, which `tf.train.Checkpoint` and version 2 SavedModels write; `None` for one
+    /// Returns the objects of an object-based checkpoint, which `tf.train.Checkpoint` and version 2 SavedModels write; `None` for one
     /// that savers wrote by name.
     ///
     /// # Errors
-    /// `DataLoss` where the checkpoint is damaged.
+    /// `DataLoss` if the checkpoint is damaged.
     pub fn object_graph(&self) -> Result<Option<TrackableObjectGraph>> {
         let bytes = match self.read(OBJECT_GRAPH_KEY) {
             Ok(tensor) => tensor.as_strings()?.first().cloned().unwrap_or_default(),
@@ -60,7 +60,7 @@ impl CheckpointReader {
     /// Type and shape of a tensor.
     ///
     /// # Errors
-    /// `NotFound`, or `DataLoss` where the checkpoint is damaged.
+    /// `NotFound`, or `DataLoss` if the checkpoint is damaged.
     pub fn dtype_and_shape(&self, name: &str) -> Result<(DType, Shape)> {
         match self {
             CheckpointReader::Bundle(reader) => reader.dtype_and_shape(name),
@@ -68,10 +68,10 @@ impl CheckpointReader {
         }
     }
 
-    /// A tensor.
+    /// Returns a tensor.
     ///
     /// # Errors
-    /// `NotFound` where there is no tensor of this name, `DataLoss` where the checkpoint is damaged.
+    /// `NotFound` if there is no tensor of this name, `DataLoss` if the checkpoint is damaged.
     pub fn read(&self, name: &str) -> Result<Tensor> {
         match self {
             CheckpointReader::Bundle(reader) => reader.read(name),
@@ -79,10 +79,10 @@ impl CheckpointReader {
         }
     }
 
-    /// A part of a tensor, which may have been saved whole or in parts cut otherwise.
+    /// Returns a part of a tensor, which may have been saved whole or in parts cut otherwise.
     ///
     /// # Errors
-    /// As [`CheckpointReader::read`], and `InvalidArgument` where the slice is not within the tensor.
+    /// The errors of [`CheckpointReader::read`], and `InvalidArgument` if the slice is not within the tensor.
     pub fn read_slice(&self, name: &str, slice: &TensorSlice) -> Result<Tensor> {
         match self {
             CheckpointReader::Bundle(reader) => reader.read_slice(name, slice),

@@ -14,11 +14,11 @@ use crate::{foreign, text_format};
 /// The name of the file, unless a saver was given another.
 pub const CHECKPOINT_FILE: &str = "checkpoint";
 
-/// Reads the state of a directory; `None` where it has none. Paths in it are made relative to `dir` as TensorFlow does:
+/// Reads the state of a directory; `None` if it has none. Paths in it are made relative to `dir` as TensorFlow does:
 /// those that are not absolute are joined to it.
 ///
 /// # Errors
-/// `InvalidArgument` where the file is not a `CheckpointState` in text form, and those of the file system.
+/// `InvalidArgument` if the file is not a `CheckpointState` in text form, and errors of the file system.
 pub fn read_checkpoint_state(dir: &Path, file_name: &str) -> Result<Option<CheckpointState>> {
     let path = dir.join(file_name);
     let text = match fs::read(&path) {
@@ -35,10 +35,10 @@ pub fn read_checkpoint_state(dir: &Path, file_name: &str) -> Result<Option<Check
     Ok(Some(state))
 }
 
-/// Writes the state of a directory, as it stands: paths that lie in the directory are best relative to it.
+/// Writes the state of a directory, unchanged: paths that lie in the directory are best relative to it.
 ///
 /// # Errors
-/// Those of the file system.
+/// `NotFound`, `PermissionDenied` or another error of the file system, with the path.
 pub fn write_checkpoint_state(dir: &Path, file_name: &str, state: &CheckpointState) -> Result<()> {
     let path = dir.join(file_name);
     let temporary = with_suffix(&path, &format!(".tmp{}", std::process::id()));
@@ -47,11 +47,11 @@ pub fn write_checkpoint_state(dir: &Path, file_name: &str, state: &CheckpointSta
         .map_err(|error| io_error(&path, error))
 }
 
-/// The prefix of the newest checkpoint of a directory; `None` where it has no state or the state's newest
+/// Returns the prefix of the newest checkpoint of a directory; `None` if it has no state or the state's newest
 /// checkpoint has no files.
 ///
 /// # Errors
-/// As [`read_checkpoint_state`].
+/// `InvalidArgument` if the state file is not a `CheckpointState` in text form, and errors of the file system.
 pub fn latest_checkpoint(dir: &Path) -> Result<Option<PathBuf>> {
     let state = read_checkpoint_state(dir, CHECKPOINT_FILE)?;
     let path = state.map(|state| PathBuf::from(state.model_checkpoint_path));
@@ -77,7 +77,7 @@ pub fn parse_checkpoint_state(text: &[u8]) -> Result<CheckpointState> {
     CheckpointState::decode(wire.as_slice()).map_err(|error| not_parsed(&error.to_string()))
 }
 
-/// A `CheckpointState` in protobuf's text form.
+/// Returns a `CheckpointState` in protobuf's text form.
 pub fn format_checkpoint_state(state: &CheckpointState) -> String {
     let mut text = String::new();
     let mut line = |field: &str, value: String| text.push_str(&format!("{field}: {value}\n"));

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use bytes::Bytes;
 use flowmill_tensor::{Code, Error, Result, bail};
 
-/// How a file's bytes get into memory.
+/// The ways in which a file's bytes get into memory.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum FileAccess {
     /// The file is read as a whole. Later changes of the file have no effect on what was made of it.
@@ -48,7 +48,7 @@ pub fn read_file(path: &Path, access: FileAccess) -> Result<Bytes> {
 /// Returns the first bytes of a file, at most `len`.
 ///
 /// # Errors
-/// As [`read_file`].
+/// `NotFound`, `PermissionDenied` and the other errors of [`read_file`].
 pub(crate) fn read_head(path: &Path, len: u64) -> Result<Vec<u8>> {
     let (file, _) = open(path)?;
     let mut bytes = Vec::new();
@@ -78,13 +78,13 @@ impl DataFile {
     /// Opens a file.
     ///
     /// # Errors
-    /// As [`read_file`].
+    /// `NotFound`, `PermissionDenied` and the other errors of [`read_file`].
     pub(crate) fn open(path: PathBuf) -> Result<DataFile> {
         let (file, len) = open(&path)?;
         Ok(DataFile { path, file, len })
     }
 
-    /// The file's size when it was opened.
+    /// Returns the file's size when it was opened.
     pub(crate) fn len(&self) -> u64 {
         self.len
     }
@@ -107,7 +107,7 @@ impl DataFile {
     /// Fills `bytes` from byte `offset` on.
     ///
     /// # Errors
-    /// `DataLoss` if the file has become shorter, and those of the file system.
+    /// `DataLoss` if the file has become shorter, and errors of the file system.
     pub(crate) fn read(&self, offset: u64, bytes: &mut [u8]) -> Result<()> {
         read_exact_at(&self.file, bytes, offset).map_err(|error| match error.kind() {
             ErrorKind::UnexpectedEof => Error::data_loss(format!("{} ends before byte {offset} + {}", self.path.display(), bytes.len())),
@@ -134,7 +134,7 @@ fn read_exact_at(file: &File, mut bytes: &mut [u8], mut offset: u64) -> std::io:
     Ok(())
 }
 
-/// An error of the operating system about a path, with TensorFlow's code for it.
+/// Returns an error of the operating system about a path, with TensorFlow's code for it.
 pub(crate) fn io_error(path: &Path, error: std::io::Error) -> Error {
     let code = match error.kind() {
         ErrorKind::NotFound => Code::NotFound,

@@ -43,7 +43,7 @@ pub(crate) fn describe(bytes: &[u8]) -> Option<&'static str> {
 }
 
 fn zip_kind(bytes: &[u8]) -> &'static str {
-    // Names of entries stand in the archive's directory, at its end; those of the first ones also at its beginning.
+    // Names of entries are in the archive's directory, at its end; those of the first ones also at its beginning.
     const LOOKED_AT: usize = 1 << 16;
     let (head, tail) = (&bytes[..bytes.len().min(LOOKED_AT)], &bytes[bytes.len().saturating_sub(LOOKED_AT)..]);
     let has = |name: &[u8]| [head, tail].iter().any(|part| part.windows(name.len()).any(|window| window == name));

@@ -23,7 +23,7 @@ pub fn load_graph_def(path: impl AsRef<Path>) -> Result<(GraphDef, Bytes)> {
 /// Like [`load_graph_def`], with a choice of how the file gets into memory.
 ///
 /// # Errors
-/// As [`load_graph_def`].
+/// `DataLoss` if the file is not a `GraphDef`, and the errors of [`read_file`](crate::read_file).
 pub fn load_graph_def_with(path: impl AsRef<Path>, access: FileAccess) -> Result<(GraphDef, Bytes)> {
     message::load(path.as_ref(), access)
 }
@@ -39,7 +39,7 @@ pub fn parse_graph_def(bytes: Bytes) -> Result<GraphDef> {
 /// Loads a `MetaGraphDef`, as savers write it beside a checkpoint, in wire format or as text.
 ///
 /// # Errors
-/// As [`load_graph_def`].
+/// `DataLoss` if the file is not a `MetaGraphDef`, and the errors of [`read_file`](crate::read_file).
 pub fn load_meta_graph(path: impl AsRef<Path>) -> Result<MetaGraphDef> {
     Ok(message::load(path.as_ref(), FileAccess::Read)?.0)
 }
@@ -47,12 +47,12 @@ pub fn load_meta_graph(path: impl AsRef<Path>) -> Result<MetaGraphDef> {
 /// Reads a `MetaGraphDef` in wire format or as text.
 ///
 /// # Errors
-/// As [`parse_graph_def`].
+/// `DataLoss` if the bytes are not a `MetaGraphDef`.
 pub fn parse_meta_graph(bytes: Bytes) -> Result<MetaGraphDef> {
     Ok(message::parse(bytes, "a message")?.0)
 }
 
-/// What lies at a path that a user names.
+/// The kind of model at a path that a user names.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ModelPath {
     /// A SavedModel: its directory, or its `saved_model.pb` alone.
@@ -68,7 +68,7 @@ pub enum ModelPath {
 impl ModelPath {
     /// Finds out what `path` is:
     ///
-    /// * a directory with `saved_model.pb` or `saved_model.pbtxt` is a SavedModel, one with a file `checkpoint` stands for its newest checkpoint;
+    /// * a directory with `saved_model.pb` or `saved_model.pbtxt` is a SavedModel, one with a file `checkpoint` means its newest checkpoint;
     /// * a file `NAME.meta` is a `MetaGraphDef`, `NAME.index` a checkpoint; another file is a SavedModel or a `MetaGraphDef` if it begins as
     ///   one does, else a graph; text is told by its first field;
     /// * a path without a file is the prefix of a checkpoint if that has an index.

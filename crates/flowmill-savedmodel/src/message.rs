@@ -9,7 +9,7 @@ use flowmill_tensor::{Error, Result, bail};
 use crate::file::{FileAccess, read_file};
 use crate::{foreign, text_format};
 
-/// How much of a file tells text from wire format.
+/// The number of bytes at a file's start that tell text from wire format.
 pub(crate) const HEAD_LEN: usize = 4096;
 
 /// A message that files hold.
@@ -42,10 +42,10 @@ pub(crate) fn load<M: FileMessage>(path: &Path, access: FileAccess) -> Result<(M
     parse(bytes, &path.display().to_string())
 }
 
-/// Reads a message; `source` stands for it in errors. A message in wire format points into the bytes.
+/// Reads a message; errors name it by `source`. A message in wire format points into the bytes. No bytes are a message without fields.
 ///
 /// # Errors
-/// As [`load`]. No bytes are a message without fields.
+/// `DataLoss` if the bytes hold something else, which is named if it is of a known kind.
 pub(crate) fn parse<M: FileMessage>(bytes: Bytes, source: &str) -> Result<(M, Bytes)> {
     let is_text = text_format::is_text(&bytes[..bytes.len().min(HEAD_LEN)]);
     if let Some(kind) = foreign::describe(&bytes).filter(|_| is_text) {

@@ -2,7 +2,7 @@
 
 use crate::slice::TensorSlice;
 
-/// The key under which a part of the tensor `name` is stored.
+/// Returns the key under which a part of the tensor `name` is stored.
 pub(crate) fn slice_key(name: &[u8], slice: &TensorSlice) -> Vec<u8> {
     let mut key = Vec::new();
     put_unsigned(&mut key, 0);
@@ -16,7 +16,7 @@ pub(crate) fn slice_key(name: &[u8], slice: &TensorSlice) -> Vec<u8> {
     key
 }
 
-/// Whether a key is one of [`slice_key`]: names of tensors do not begin with a zero byte.
+/// Returns true if a key is one of [`slice_key`]: names of tensors do not begin with a zero byte.
 pub(crate) fn is_slice_key(key: &[u8]) -> bool {
     key.first() == Some(&0)
 }

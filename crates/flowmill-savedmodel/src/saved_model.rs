@@ -20,7 +20,7 @@ const INIT_OP_COLLECTIONS: [&str; 2] = ["saved_model_main_op", "legacy_init_op"]
 const TRAIN_OP_SIGNATURE: &str = "__saved_model_train_op";
 const TRAIN_OP_COLLECTIONS: [&str; 1] = ["saved_model_train_op"];
 
-/// Where version 1 models list their assets.
+/// The collection in which version 1 models list their assets.
 const ASSETS_COLLECTION: &str = "saved_model_assets";
 
 /// A SavedModel: graphs of one model, each for a set of tags, with their variables and assets in a directory.
@@ -40,7 +40,7 @@ pub struct LoadedModel {
     pub meta_graph: MetaGraphDef,
     /// The directory of the model, if it came from one.
     pub directory: Option<PathBuf>,
-    /// How variables are restored. `None` where the model has no variables.
+    /// The op that restores the variables; `None` if the model has no variables.
     pub restore: Option<Restore>,
     /// The name of the op that initialises what is not a variable, such as tables.
     pub init_op: Option<String>,
@@ -50,7 +50,7 @@ pub struct LoadedModel {
     pub assets: Vec<Asset>,
 }
 
-/// What restores the variables of a model: run `op` while feeding `path` to `path_tensor`.
+/// Restores the variables of a model: run `op` while feeding `path` to `path_tensor`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Restore {
     /// The name of the op to run.
@@ -66,7 +66,7 @@ pub struct Restore {
 pub struct Asset {
     /// The name of the scalar string tensor that has to be fed the path.
     pub tensor: String,
-    /// Where the file is.
+    /// The file's path.
     pub path: PathBuf,
 }
 
@@ -74,7 +74,7 @@ impl SavedModel {
     /// Opens a model by its directory, or by its `saved_model.pb` or `saved_model.pbtxt`. Of a directory with both, the first is taken, as in TensorFlow.
     ///
     /// # Errors
-    /// `NotFound` where there is none, `DataLoss` if the file is not one: with line and column for a text.
+    /// `NotFound` if there is none, `DataLoss` if the file is not one: with line and column for a text.
     pub fn open(path: impl AsRef<Path>) -> Result<SavedModel> {
         SavedModel::open_with(path, FileAccess::Read)
     }
@@ -82,7 +82,7 @@ impl SavedModel {
     /// Like [`SavedModel::open`], with a choice of how the file of graphs gets into memory. Checkpoints are always read.
     ///
     /// # Errors
-    /// As [`SavedModel::open`].
+    /// `NotFound` if there is no model, `DataLoss` if the file is not one.
     pub fn open_with(path: impl AsRef<Path>, access: FileAccess) -> Result<SavedModel> {
         let path = path.as_ref();
         let (directory, file) = if path.is_dir() {
@@ -102,11 +102,11 @@ impl SavedModel {
         Ok(SavedModel { directory: directory.map(Path::to_owned), file, message })
     }
 
-    /// A model from the bytes of its `saved_model.pb` or `saved_model.pbtxt`. It can have neither variables nor assets, which are in other
+    /// Returns a model from the bytes of its `saved_model.pb` or `saved_model.pbtxt`. It can have neither variables nor assets, which are in other
     /// files of its directory.
     ///
     /// # Errors
-    /// `DataLoss` where the bytes are not a SavedModel.
+    /// `DataLoss` if the bytes are not a SavedModel.
     pub fn from_bytes(bytes: Bytes) -> Result<SavedModel> {
         let (message, file) = message::parse(bytes, "a message")?;
         Ok(SavedModel { directory: None, file, message })
@@ -117,20 +117,20 @@ impl SavedModel {
         &self.file
     }
 
-    /// Its graphs, as they stand in the file.
+    /// Returns the model's graphs as they are in the file.
     pub fn meta_graphs(&self) -> &[MetaGraphDef] {
         &self.message.meta_graphs
     }
 
-    /// The tags of each of its graphs, sorted.
+    /// Returns the tags of each of its graphs, sorted.
     pub fn tag_sets(&self) -> Vec<Vec<&str>> {
         self.message.meta_graphs.iter().map(tags).collect()
     }
 
-    /// The graph that has exactly these tags, in any order.
+    /// Returns the graph that has exactly these tags, in any order.
     ///
     /// # Errors
-    /// `NotFound` where there is none; the message lists those there are.
+    /// `NotFound` if there is none; the message lists those there are.
     pub fn meta_graph(&self, tags: &[&str]) -> Result<&MetaGraphDef> {
         let index = self.find(tags)?;
         Ok(&self.message.meta_graphs[index])
@@ -139,8 +139,8 @@ impl SavedModel {
     /// Chooses the graph with exactly these tags and finds what makes it ready.
     ///
     /// # Errors
-    /// As [`SavedModel::meta_graph`]; `NotFound` where the model has variables and no saver, or a saver and no variables, or an asset's name leads
-    /// out of the directory; `FailedPrecondition` where it names several initialisation ops.
+    /// As [`SavedModel::meta_graph`]; `NotFound` if the model has variables and no saver, or a saver and no variables, or an asset's name leads
+    /// out of the directory; `FailedPrecondition` if it names several initialisation ops.
     pub fn load(mut self, tags: &[&str]) -> Result<LoadedModel> {
         let index = self.find(tags)?;
         let meta_graph = self.message.meta_graphs.swap_remove(index);
@@ -177,22 +177,22 @@ impl LoadedModel {
         self.meta_graph.meta_info_def.as_mut().and_then(|info| info.stripped_op_list.take()).unwrap_or_default().op
     }
 
-    /// The functions of the model that are meant to be called, by name; those that only name an op are left out.
+    /// Returns the functions of the model that are meant to be called, by name; those that only name an op are left out.
     pub fn signatures(&self) -> BTreeMap<&str, &SignatureDef> {
         let is_function = |name: &str| name != INIT_OP_SIGNATURE && name != TRAIN_OP_SIGNATURE;
         self.meta_graph.signature_def.iter().map(|(name, def)| (name.as_str(), def)).filter(|(name, _)| is_function(name)).collect()
     }
 }
 
-/// The name of the op that initialises what is not a variable of a graph, such as tables; as [`LoadedModel::init_op`].
+/// The name of the op that initialises what is not a variable of a graph, such as tables; the errors of [`LoadedModel::init_op`].
 ///
 /// # Errors
-/// `FailedPrecondition` where the graph names several.
+/// `FailedPrecondition` if the graph names several.
 pub fn init_op(meta_graph: &MetaGraphDef) -> Result<Option<String>> {
     find_op(meta_graph, INIT_OP_SIGNATURE, &INIT_OP_COLLECTIONS)
 }
 
-/// The tags of a graph, sorted and once each.
+/// Returns the tags of a graph, sorted and once each.
 fn tags(meta_graph: &MetaGraphDef) -> Vec<&str> {
     let mut tags: Vec<&str> = meta_graph.meta_info_def.iter().flat_map(|info| &info.tags).map(String::as_str).collect();
     tags.sort_unstable();
@@ -223,7 +223,7 @@ fn find_restore(meta_graph: &MetaGraphDef, directory: Option<&Path>) -> Result<O
     }
 }
 
-/// The op that a signature or the first of some collections names.
+/// Returns the op that a signature or the first of some collections names.
 fn find_op(meta_graph: &MetaGraphDef, signature: &str, collections: &[&str]) -> Result<Option<String>> {
     if let Some(output) = meta_graph.signature_def.get(signature).and_then(|def| def.outputs.get(signature)) {
         return match &output.encoding {

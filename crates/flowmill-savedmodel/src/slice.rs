@@ -13,7 +13,7 @@ pub(crate) struct Extent {
 }
 
 impl TensorSlice {
-    /// All of a tensor.
+    /// Returns all of a tensor.
     pub fn full(rank: usize) -> TensorSlice {
         TensorSlice(vec![None; rank])
     }
@@ -21,7 +21,7 @@ impl TensorSlice {
     /// For each dimension `Some((start, len))`, or `None` for all of it.
     ///
     /// # Errors
-    /// `InvalidArgument` where a start is negative, a length is not positive, or the end passes 63 bits.
+    /// `InvalidArgument` if a start is negative, a length is not positive, or the end passes 63 bits.
     pub fn new(extents: impl IntoIterator<Item = Option<(i64, i64)>>) -> Result<TensorSlice> {
         let extent = |extent: Option<(i64, i64)>| match extent {
             Some((start, len)) if start < 0 || len < 1 || start.checked_add(len).is_none() => Err(Error::invalid_argument(format!(
@@ -36,7 +36,7 @@ impl TensorSlice {
     /// (`None`), otherwise the whole tensor's sizes and a slice, as in `"4 10 0,2:-"`.
     ///
     /// # Errors
-    /// `InvalidArgument` where the text is not of this form or the slice is not within the sizes.
+    /// `InvalidArgument` if the text is not of this form or the slice is not within the sizes.
     pub fn parse_spec(spec: &str) -> Result<Option<(Shape, TensorSlice)>> {
         if spec.is_empty() {
             return Ok(None);
@@ -62,15 +62,15 @@ impl TensorSlice {
         Ok(Some((shape, slice)))
     }
 
-    /// The number of dimensions.
+    /// Returns the number of dimensions.
     pub fn rank(&self) -> usize {
         self.0.len()
     }
 
-    /// The shape of this part of a tensor of shape `shape`.
+    /// Returns the shape of this part of a tensor of shape `shape`.
     ///
     /// # Errors
-    /// `InvalidArgument` where the slice is not within the shape.
+    /// `InvalidArgument` if the slice is not within the shape.
     pub fn shape(&self, shape: &Shape) -> Result<Shape> {
         Ok(self.bounds(shape)?.iter().map(|(_, len)| *len).collect())
     }
@@ -141,12 +141,12 @@ pub(crate) fn for_each_shared_run(a: &[(usize, usize)], b: &[(usize, usize)], mu
     }
 }
 
-/// The number of elements that two boxes share.
+/// Returns the number of elements that two boxes share.
 pub(crate) fn num_shared(a: &[(usize, usize)], b: &[(usize, usize)]) -> usize {
     intersection(a, b).map_or(0, |shared| shared.iter().map(|(_, len)| len).product())
 }
 
-/// The box that two boxes share, if it has an element.
+/// Returns the box that two boxes share, if it has an element.
 fn intersection(a: &[(usize, usize)], b: &[(usize, usize)]) -> Option<Vec<(usize, usize)>> {
     let shared = |(a, b): (&(usize, usize), &(usize, usize))| {
         let start = a.0.max(b.0);

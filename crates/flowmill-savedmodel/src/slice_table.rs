@@ -46,7 +46,7 @@ impl SliceTableReader {
     /// Opens the checkpoint `path`: that file, or its parts.
     ///
     /// # Errors
-    /// `NotFound` where there is none, `DataLoss` where it is damaged, `InvalidArgument` where it needs a later version.
+    /// `NotFound` if there is none, `DataLoss` if it is damaged, `InvalidArgument` if it needs a later version.
     pub fn open(path: impl AsRef<Path>) -> Result<SliceTableReader> {
         let path = path.as_ref();
         let mut reader = SliceTableReader { path: path.to_owned(), tensors: BTreeMap::new() };
@@ -107,19 +107,19 @@ impl SliceTableReader {
         Ok((tensor.dtype, tensor.shape.clone()))
     }
 
-    /// A tensor.
+    /// Returns a tensor.
     ///
     /// # Errors
-    /// `NotFound` where there is no tensor of this name, `DataLoss` where parts of it are missing or damaged.
+    /// `NotFound` if there is no tensor of this name, `DataLoss` if parts of it are missing or damaged.
     pub fn read(&self, name: &str) -> Result<Tensor> {
         let rank = self.tensor(name)?.shape.rank();
         self.read_slice(name, &TensorSlice::full(rank))
     }
 
-    /// A part of a tensor.
+    /// Returns a part of a tensor.
     ///
     /// # Errors
-    /// As [`SliceTableReader::read`], and `InvalidArgument` where the slice is not within the tensor.
+    /// The errors of [`SliceTableReader::read`], and `InvalidArgument` if the slice is not within the tensor.
     pub fn read_slice(&self, name: &str, slice: &TensorSlice) -> Result<Tensor> {
         let tensor = self.tensor(name)?;
         tensor.read(slice).map_err(|error| error.context(format_args!("checkpoint {}, tensor {name}", self.path.display())))
@@ -148,7 +148,7 @@ impl SavedTensor {
         whole.into_tensor()
     }
 
-    /// The elements of a slice, which the message holds without type and shape.
+    /// Returns the elements of a slice, which the message holds without type and shape.
     fn decode(&self, shape: &Shape, value: &Bytes) -> Result<Tensor> {
         // An element takes at least a byte, so a damaged shape cannot ask for more memory than this.
         let num_elements = shape.checked_num_elements()?;
@@ -164,7 +164,7 @@ impl SavedTensor {
 /// Writes a checkpoint of one file: tensors that are slices of others, with the names and shapes of the whole ones.
 ///
 /// # Errors
-/// `InvalidArgument` where a slice is written twice or a tensor's parts differ in type or shape, `Unimplemented` for elements that the
+/// `InvalidArgument` if a slice is written twice or a tensor's parts differ in type or shape, `Unimplemented` for elements that the
 /// format does not have; what writing a file gives.
 pub fn write_slice_table(path: impl AsRef<Path>, tensors: &[(&str, Shape, TensorSlice, &Tensor)]) -> Result<()> {
     let mut entries: BTreeMap<Vec<u8>, Vec<u8>> = BTreeMap::new();
@@ -199,7 +199,7 @@ pub fn write_slice_table(path: impl AsRef<Path>, tensors: &[(&str, Shape, Tensor
         .map_err(|error| Error::new(Code::Unknown, format!("{}; {error}", path.display())))
 }
 
-/// The elements in the fields that readers of this format look into.
+/// Returns the elements in the fields that readers of this format look into.
 fn elements(tensor: &Tensor) -> Result<TensorProto> {
     fn ints<T: Element + Into<i32>>(tensor: &Tensor) -> Result<Vec<i32>> {
         Ok(tensor.as_slice::<T>()?.iter().map(|&v| v.into()).collect())

@@ -7,7 +7,7 @@ pub(crate) fn take_len(bytes: &mut &[u8]) -> Option<usize> {
     usize::try_from(take_varint(bytes)?).ok()
 }
 
-/// The form in which checksums are stored: a checksum of data that hold checksums is a poor one.
+/// Returns the form in which checksums are stored: a checksum of data that hold checksums is a poor one.
 pub(crate) fn mask(crc: u32) -> u32 {
     crc.rotate_right(15).wrapping_add(0xa282_ead8)
 }

@@ -2,7 +2,7 @@
 //!
 //! A block is zeroed when it first comes from the system and keeps whatever its last user wrote after that, so that its bytes are
 //! always initialised and kernels can take `&mut [T]` without clearing megabytes first. Blocks up to [`SMALL_MAX`] bytes are kept
-//! per thread, larger ones in one list a class; at most [`CACHE_MAX`] bytes are kept in those lists.
+//! per thread, larger ones in one list per class; at most [`CACHE_MAX`] bytes are kept in those lists.
 
 use crate::sync::Mutex;
 use crate::{Bytes, Result, bail};
@@ -51,7 +51,7 @@ pub fn set_memory_limit(bytes: usize) {
     LIMIT.store(bytes, Relaxed);
 }
 
-/// The bytes held now in blocks of at least 64 KiB.
+/// Returns the bytes held now in blocks of at least 64 KiB.
 pub fn live_bytes() -> usize {
     LIVE.load(Relaxed)
 }
@@ -184,7 +184,7 @@ impl Drop for Strings {
 }
 
 impl Buffer {
-    /// A block for `len` bytes. Its bytes are initialised but unspecified; `zeroed` asks for zeros.
+    /// Returns a block for `len` bytes. Its bytes are initialised but unspecified; `zeroed` asks for zeros.
     pub(crate) fn new(len: usize, zeroed: bool) -> Result<Buffer> {
         let class = class_of(len);
         if class >= NUM_CLASSES {
@@ -242,7 +242,7 @@ impl Drop for Buffer {
     }
 }
 
-/// Keeps the block for this thread, or gives it back where there are enough (or the thread is ending).
+/// Keeps the block for this thread, or gives it back if there are enough (or the thread is ending).
 fn keep_small(class: usize, block: Block) -> Option<Block> {
     let mut block = Some(block);
     let _ = SMALL.try_with(|lists| {

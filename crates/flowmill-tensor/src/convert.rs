@@ -3,7 +3,7 @@
 use crate::{DType, Result, Shape, Tensor, bail, check_memory};
 
 impl Tensor {
-    /// The elements of an `int32` or `int64` tensor, widened.
+    /// Returns the elements of an `int32` or `int64` tensor, widened.
     ///
     /// # Errors
     /// `InvalidArgument` for another type; `ResourceExhausted` past the memory limit.
@@ -18,7 +18,7 @@ impl Tensor {
         }
     }
 
-    /// The one element of an `int32` or `int64` tensor, widened; errors as [`Tensor::to_i64_vec`], and where there is not exactly one.
+    /// Returns the one element of an `int32` or `int64` tensor, widened; errors as [`Tensor::to_i64_vec`], and if there is not exactly one.
     pub fn to_i64(&self) -> Result<i64> {
         match self.to_i64_vec()?[..] {
             [x] => Ok(x),
@@ -26,7 +26,7 @@ impl Tensor {
         }
     }
 
-    /// The shape a tensor's elements describe: a vector of `int32` or `int64` sizes, none negative.
+    /// Returns the shape a tensor's elements describe: a vector of `int32` or `int64` sizes, none negative.
     ///
     /// # Errors
     /// `InvalidArgument` for another type or rank, or a negative size.
@@ -37,10 +37,10 @@ impl Tensor {
         Shape::from_i64(&self.to_i64_vec()?)
     }
 
-    /// A vector of `int32` or `int64` from sizes.
+    /// Returns a vector of `int32` or `int64` from sizes.
     ///
     /// # Errors
-    /// `InvalidArgument` where a value does not fit `int32`, or for another type.
+    /// `InvalidArgument` if a value does not fit `int32`, or for another type.
     pub fn index_vector(dtype: DType, values: &[i64]) -> Result<Tensor> {
         match dtype {
             DType::I64 => Tensor::vector(values),
@@ -52,7 +52,7 @@ impl Tensor {
         }
     }
 
-    /// A scalar of `int32` or `int64`; errors as [`Tensor::index_vector`].
+    /// Returns a scalar of `int32` or `int64`; errors as [`Tensor::index_vector`].
     pub fn index_scalar(dtype: DType, value: i64) -> Result<Tensor> {
         Tensor::index_vector(dtype, &[value])?.reshaped(Shape::scalar())
     }

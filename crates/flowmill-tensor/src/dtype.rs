@@ -75,7 +75,7 @@ pub enum DType {
 
 use DType::*;
 
-/// What `DType` knows of each type: the type, TensorFlow's enum name, TensorFlow's Python name, bytes an element (0: none fixed).
+/// The facts about each type: the type, TensorFlow's enum name, TensorFlow's Python name, bytes per element (0: no fixed size).
 const TABLE: [(DType, &str, &str, usize); 32] = [
     (F32, "DT_FLOAT", "float32", 4),
     (F64, "DT_DOUBLE", "float64", 8),
@@ -117,7 +117,7 @@ impl DType {
         TABLE.iter().map(|row| row.0)
     }
 
-    /// The type with TensorFlow's number `n` (1 = `DT_FLOAT` …); reference numbers (over 100) are not accepted.
+    /// Returns the type with TensorFlow's number `n` (1 = `DT_FLOAT` …); reference numbers (over 100) are not accepted.
     pub fn from_number(n: i32) -> Option<DType> {
         let index = usize::try_from(n).ok()?.checked_sub(1)?;
         TABLE.get(index).map(|row| row.0)
@@ -148,7 +148,7 @@ impl DType {
         }
     }
 
-    /// The type with this enum name (`DT_FLOAT`), Python name (`float32`), or TensorFlow's C++ name (`float`, `double`, `half`).
+    /// Returns the type with this enum name (`DT_FLOAT`), Python name (`float32`), or TensorFlow's C++ name (`float`, `double`, `half`).
     pub fn from_name(name: &str) -> Option<DType> {
         let name = match name {
             "float" => "float32",
@@ -182,7 +182,7 @@ impl DType {
         matches!(self, I8 | I16 | I32 | I64 | U8 | U16 | U32 | U64 | I4 | U4 | I2 | U2)
     }
 
-    /// The quantised integer types.
+    /// Returns the quantised integer types.
     pub fn is_quantized(self) -> bool {
         matches!(self, QI8 | QU8 | QI16 | QU16 | QI32)
     }

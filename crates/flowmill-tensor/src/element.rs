@@ -6,7 +6,7 @@ use crate::{Complex, DType, bf16, f16};
 /// The type has the size of `DTYPE` and no padding, is `Copy`, and an all-zero value is valid. All bit patterns are valid too,
 /// but for `bool`, whose bytes are checked wherever they come from outside.
 pub unsafe trait Element: Copy + Send + Sync + PartialEq + Default + std::fmt::Debug + 'static {
-    /// The element type this Rust type stands for.
+    /// The element type that corresponds to this Rust type.
     const DTYPE: DType;
 }
 

@@ -41,7 +41,7 @@ pub enum Code {
 /// The result of anything that can fail.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// A failure: a code, a message and, where they are known, the node and the op it happened at.
+/// A failure: a code, a message and, if they are known, the node and the op it happened at.
 ///
 /// One pointer wide, so that `Result<()>` costs a register on the executor's paths.
 #[derive(Clone, PartialEq, Eq)]
@@ -67,7 +67,7 @@ macro_rules! constructors {
 }
 
 impl Error {
-    /// An error of the given code.
+    /// Returns an error of the given code.
     #[cold]
     pub fn new(code: Code, message: impl Into<String>) -> Error {
         Error(Box::new(Inner { code, message: message.into(), node: None, op: None, derived: false }))
@@ -104,22 +104,22 @@ impl Error {
         unknown => Unknown,
     }
 
-    /// The canonical code.
+    /// Returns the canonical code.
     pub fn code(&self) -> Code {
         self.0.code
     }
 
-    /// The message, without the code and the node.
+    /// Returns the message, without the code and the node.
     pub fn message(&self) -> &str {
         &self.0.message
     }
 
-    /// The node the error happened at.
+    /// Returns the node the error happened at.
     pub fn node(&self) -> Option<&str> {
         self.0.node.as_deref()
     }
 
-    /// The type of that node's op.
+    /// Returns the type of that node's op.
     pub fn op(&self) -> Option<&str> {
         self.0.op.as_deref()
     }
@@ -155,7 +155,7 @@ impl Error {
         self
     }
 
-    /// Whether the error only follows from another one.
+    /// Returns true if the error is only a consequence of another one.
     pub fn is_derived(&self) -> bool {
         self.0.derived
     }

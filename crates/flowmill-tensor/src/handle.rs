@@ -5,11 +5,11 @@ use std::sync::Arc;
 
 /// An object that lives across steps and is reached through a handle: a variable, a table, a queue, a stack.
 pub trait Resource: Any + Send + Sync {
-    /// A word for messages, such as `Var` or `HashTable`.
+    /// Returns a word for messages, such as `Var` or `HashTable`.
     fn type_name(&self) -> &'static str;
 }
 
-/// The value of a `resource` tensor's element: names an object and, where it exists, holds it.
+/// The value of a `resource` tensor's element: names an object and, if it exists, holds it.
 #[derive(Clone)]
 pub struct ResourceHandle(Arc<HandleInner>);
 
@@ -21,7 +21,7 @@ struct HandleInner {
 }
 
 impl ResourceHandle {
-    /// A handle of `name` in `container` that holds `object`; `elements` gives the types and shapes of what the object contains.
+    /// Returns a handle of `name` in `container` that holds `object`; `elements` gives the types and shapes of what the object contains.
     pub fn new(container: &str, name: &str, object: Option<Arc<dyn Resource>>, elements: Vec<(DType, PartialShape)>) -> ResourceHandle {
         ResourceHandle(Arc::new(HandleInner { container: container.to_owned(), name: name.to_owned(), object, elements }))
     }
@@ -36,18 +36,18 @@ impl ResourceHandle {
         &self.0.name
     }
 
-    /// Types and static shapes of what the resource holds, where the op declared them.
+    /// Types and static shapes of what the resource holds, if the op declared them.
     pub fn elements(&self) -> &[(DType, PartialShape)] {
         &self.0.elements
     }
 
-    /// The object, if it is a `T`.
+    /// Returns the object, if it is a `T`.
     pub fn get<T: Resource>(&self) -> Option<&T> {
         let object: &dyn Any = self.0.object.as_deref()?;
         object.downcast_ref()
     }
 
-    /// The object itself.
+    /// Returns the object itself.
     pub fn object(&self) -> Option<&Arc<dyn Resource>> {
         self.0.object.as_ref()
     }
@@ -70,15 +70,15 @@ impl fmt::Debug for ResourceHandle {
 #[derive(Clone)]
 pub struct Variant(Arc<dyn VariantValue>);
 
-/// What a type must offer to be held by a [`Variant`].
+/// A type whose values a [`Variant`] can hold.
 pub trait VariantValue: Any + Send + Sync {
     /// TensorFlow's registered type name, such as `tensorflow::TensorList`.
     fn type_name(&self) -> &'static str;
-    /// The variant that `ZerosLike` makes of this one.
+    /// Returns the variant that `ZerosLike` makes of this one.
     fn zeros_like(&self) -> Result<Variant>;
-    /// The sum that `AddN` makes of this one and another.
+    /// Returns the sum that `AddN` makes of this one and another.
     fn add(&self, other: &Variant) -> Result<Variant>;
-    /// The value with its tensors in memory of their own, as [`crate::Tensor::into_owned`] makes them; `None` if they all are.
+    /// Returns the value with its tensors in memory of their own, as [`crate::Tensor::into_owned`] makes them; `None` if they all are.
     ///
     /// # Errors
     /// `ResourceExhausted` past the memory limit.
@@ -91,19 +91,19 @@ impl Variant {
         Variant(Arc::new(value))
     }
 
-    /// The value, if it is a `T`.
+    /// Returns the value, if it is a `T`.
     pub fn get<T: VariantValue>(&self) -> Option<&T> {
         let any: &dyn Any = &*self.0;
         any.downcast_ref()
     }
 
-    /// The value for changing in place: only where it is a `T` that nothing else holds.
+    /// Returns the value for changing in place: only if it is a `T` that nothing else holds.
     pub fn get_mut<T: VariantValue>(&mut self) -> Option<&mut T> {
         let any: &mut dyn Any = Arc::get_mut(&mut self.0)?;
         any.downcast_mut()
     }
 
-    /// The value through its trait.
+    /// Returns the value through its trait.
     pub fn value(&self) -> &dyn VariantValue {
         &*self.0
     }

@@ -61,7 +61,7 @@ impl HeapTensor {
         }
     }
 
-    /// Start of the dense data for writing; `None` where the memory is not ours alone to write.
+    /// Start of the dense data for writing; `None` if the memory is not ours alone to write.
     pub(crate) fn data_mut(&mut self) -> Option<*mut u8> {
         match &mut self.storage {
             Storage::Inline(words) => Some(words.as_mut_ptr().cast()),

@@ -45,17 +45,17 @@ impl PartialShape {
         PartialShape(Dims::Known(SmallVec::from_elem(-1, rank)))
     }
 
-    /// An unknown shape of at least `rank` dimensions, for an analysis that makes symbols.
+    /// Returns an unknown shape of at least `rank` dimensions, for an analysis that makes symbols.
     pub fn unknown_of_rank_at_least(rank: usize) -> PartialShape {
         PartialShape(Dims::Unknown { source: 0, min_rank: u8::try_from(rank).unwrap_or(u8::MAX) })
     }
 
-    /// From sizes; any negative one that is no [`Symbol`] is unknown.
+    /// Makes a shape from sizes; a negative size that is no [`Symbol`] is unknown.
     pub fn new(dims: &[i64]) -> PartialShape {
         dims.iter().copied().collect()
     }
 
-    /// A scalar.
+    /// Returns a scalar.
     pub fn scalar() -> PartialShape {
         PartialShape(Dims::Known(SmallVec::new()))
     }
@@ -143,12 +143,12 @@ impl PartialShape {
         }
     }
 
-    /// The rank, where known.
+    /// Returns the rank, if known.
     pub fn rank(&self) -> Option<usize> {
         self.dims().map(<[i64]>::len)
     }
 
-    /// The sizes with negative numbers for unknown ones, where the rank is known: −1, or a [`Symbol`].
+    /// Returns the sizes with negative numbers for unknown ones, if the rank is known: −1, or a [`Symbol`].
     pub fn dims(&self) -> Option<&[i64]> {
         match &self.0 {
             Dims::Unknown { .. } => None,
@@ -156,34 +156,34 @@ impl PartialShape {
         }
     }
 
-    /// The size at `index`: `None` where it, or the rank, is unknown or out of range.
+    /// Returns the size at `index`: `None` if it, or the rank, is unknown or out of range.
     pub fn dim(&self, index: usize) -> Option<usize> {
         self.dims()?.get(index).and_then(|&d| usize::try_from(d).ok())
     }
 
-    /// The same with an index that may count from the end.
+    /// Like [`PartialShape::dim`], but a negative index counts from the end.
     pub fn dim_from(&self, index: i64) -> Option<usize> {
         let rank = self.rank()? as i64;
         let index = if index < 0 { index + rank } else { index };
         usize::try_from(index).ok().and_then(|i| self.dim(i))
     }
 
-    /// The full shape, where every size is known.
+    /// Returns the full shape, if every size is known.
     pub fn to_shape(&self) -> Option<Shape> {
         self.dims()?.iter().map(|&d| usize::try_from(d).ok()).collect()
     }
 
-    /// Whether every size is known.
+    /// Returns true if every size is known.
     pub fn is_fully_defined(&self) -> bool {
         self.dims().is_some_and(|d| d.iter().all(|&d| d >= 0))
     }
 
-    /// The number of elements, where every size is known and the product fits.
+    /// Returns the number of elements, if every size is known and the product fits.
     pub fn num_elements(&self) -> Option<usize> {
         self.to_shape()?.checked_num_elements().ok()
     }
 
-    /// Whether a tensor of shape `shape` may have this static shape.
+    /// Returns true if a tensor of shape `shape` may have this static shape.
     pub fn is_compatible_with(&self, shape: &Shape) -> bool {
         match self.dims() {
             None => true,
@@ -191,7 +191,7 @@ impl PartialShape {
         }
     }
 
-    /// What is known of a tensor that has both static shapes; an error where they contradict each other.
+    /// Returns the static shape of a tensor that has both static shapes; an error if they contradict each other.
     pub fn merge(&self, other: &PartialShape) -> Result<PartialShape> {
         let (a, b) = match (&self.0, &other.0) {
             (Dims::Unknown { .. }, Dims::Unknown { source: 0, .. }) => return Ok(self.of_rank_at_least(other.min_rank())),
@@ -212,7 +212,7 @@ impl PartialShape {
         Ok(PartialShape(Dims::Known(out)))
     }
 
-    /// The most that is known of a tensor that has one of the two static shapes.
+    /// Returns the most that is known of a tensor that has one of the two static shapes.
     pub fn relax(&self, other: &PartialShape) -> PartialShape {
         match (&self.0, &other.0) {
             (Dims::Known(a), Dims::Known(b)) if a.len() == b.len() => {
@@ -225,7 +225,7 @@ impl PartialShape {
         }
     }
 
-    /// The dimensions of `self` followed by those of `other`.
+    /// Returns the dimensions of `self` followed by those of `other`.
     pub fn concat(&self, other: &PartialShape) -> PartialShape {
         match (&self.0, &other.0) {
             (Dims::Known(a), Dims::Known(b)) => PartialShape(Dims::Known(a.iter().chain(b).copied().collect())),
@@ -233,7 +233,7 @@ impl PartialShape {
         }
     }
 
-    /// What is known of the broadcast of two shapes by NumPy's rules; an error where they do not broadcast.
+    /// Returns the static shape of the broadcast of two shapes by NumPy's rules; an error if they do not broadcast.
     pub fn broadcast(a: &PartialShape, b: &PartialShape) -> Result<PartialShape> {
         let (x, y) = match (&a.0, &b.0) {
             (Dims::Known(x), Dims::Known(y)) => (x, y),
@@ -302,7 +302,7 @@ impl FromIterator<i64> for PartialShape {
     }
 }
 
-/// As TensorFlow prints it: `[?,3]`, or `<unknown>`.
+/// Prints the shape like TensorFlow: `[?,3]`, or `<unknown>`.
 impl fmt::Display for PartialShape {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Some(dims) = self.dims() else { return f.write_str("<unknown>") };

@@ -6,7 +6,7 @@ use flowmill_proto::wire::take_varint;
 use flowmill_proto::{ResourceHandleProto, TensorProto, TensorShapeProto};
 
 impl Shape {
-    /// From a wire shape in which every size is known.
+    /// Converts a shape message in which every size is known.
     ///
     /// # Errors
     /// `InvalidArgument` for an unknown rank or size, too many dimensions or too many elements.
@@ -21,19 +21,19 @@ impl Shape {
         Shape::from_i64(&dims)
     }
 
-    /// The wire form.
+    /// Returns the wire form.
     pub fn to_proto(&self) -> TensorShapeProto {
         TensorShapeProto::of(self.iter().map(|&d| i64::try_from(d).unwrap_or(i64::MAX)))
     }
 }
 
 impl PartialShape {
-    /// From a wire shape; negative sizes are unknown.
+    /// Converts a shape message; negative sizes are unknown.
     pub fn from_proto(proto: &TensorShapeProto) -> PartialShape {
         if proto.unknown_rank { PartialShape::unknown() } else { proto.dim.iter().map(|d| d.size.max(-1)).collect() }
     }
 
-    /// The wire form.
+    /// Returns the wire form.
     pub fn to_proto(&self) -> TensorShapeProto {
         match self.dims() {
             Some(dims) => TensorShapeProto::of(dims.iter().map(|&d| d.max(-1))),
@@ -43,15 +43,15 @@ impl PartialShape {
 }
 
 impl Tensor {
-    /// The tensor a message describes.
+    /// Returns the tensor a message describes.
     ///
-    /// `tensor_content` is not copied where it is aligned for the type: the tensor then keeps the file alive that the message was
+    /// `tensor_content` is not copied if it is aligned for the type: the tensor then keeps the file alive that the message was
     /// decoded from. Fewer values than elements in a typed field mean that the last one is repeated; none at all mean zeros; more
     /// than elements are not read.
     ///
     /// # Errors
     /// `InvalidArgument` for an unknown type, a shape that is not fully defined, or `tensor_content` of another size than the shape's;
-    /// `ResourceExhausted` where repeated values would take more than the memory limit; `Unimplemented` for variants.
+    /// `ResourceExhausted` if repeated values would take more than the memory limit; `Unimplemented` for variants.
     pub fn from_proto(proto: &TensorProto) -> Result<Tensor> {
         let Some(dtype) = DType::from_number(proto.dtype) else {
             bail!(InvalidArgument, "Cannot parse tensor from proto: {} is not the number of a data type", proto.dtype);
@@ -104,7 +104,7 @@ impl Tensor {
         }
     }
 
-    /// The message for this tensor, as TensorFlow's `make_tensor_proto` writes it: `tensor_content` for more than one element of a
+    /// Returns the message for this tensor, as TensorFlow's `make_tensor_proto` writes it: `tensor_content` for more than one element of a
     /// real type, the typed field for everything else.
     ///
     /// # Errors
@@ -153,12 +153,12 @@ fn not_parsed(dtype: DType, shape: &Shape, what: impl std::fmt::Display) -> Erro
     error!(InvalidArgument, "Cannot parse tensor from proto: {what} for a tensor of type {dtype} and shape {shape}")
 }
 
-/// The values that the shape has room for: more than that are legal and not read.
+/// Returns the values that the shape has room for: more than that are legal and not read.
 fn cut_off<'v, V>(shape: &Shape, values: &'v [V]) -> Result<&'v [V]> {
     Ok(&values[..values.len().min(shape.checked_num_elements()?)])
 }
 
-/// A tensor of the values, the last of which fills what they leave.
+/// Returns a tensor of the values, the last of which fills what they leave.
 fn repeat_last<T: Element, V>(shape: Shape, values: &[V], convert: impl Fn(&V) -> T) -> Result<Tensor> {
     let values = cut_off(&shape, values)?;
     let Some(last) = values.last() else { return Tensor::zeros(T::DTYPE, shape) };
@@ -184,7 +184,7 @@ fn repeat_last_string(shape: Shape, values: &[Bytes]) -> Result<Tensor> {
 fn pairs<T>(values: &[T]) -> Result<&[[T; 2]]> {
     match values.as_chunks() {
         (pairs, []) => Ok(pairs),
-        _ => bail!(InvalidArgument, "Cannot parse tensor from proto: {} numbers are no complex values", values.len()),
+        _ => bail!(InvalidArgument, "Cannot parse tensor from proto: {} numbers cannot be paired to complex values", values.len()),
     }
 }
 
@@ -215,7 +215,7 @@ fn widen<T: Element + Into<i32>>(tensor: &Tensor, as_type: DType) -> Result<Vec<
     Ok(tensor.as_slice::<T>()?.iter().map(|&v| v.into()).collect())
 }
 
-/// A handle that names its object without holding it.
+/// Returns a handle that names its object without holding it.
 fn handle_from_proto(proto: &ResourceHandleProto) -> Result<ResourceHandle> {
     let mut elements = Vec::with_capacity(proto.dtypes_and_shapes.len());
     for element in &proto.dtypes_and_shapes {

@@ -11,17 +11,17 @@ impl Shape {
     /// The most dimensions a tensor may have, as in TensorFlow.
     pub const MAX_RANK: usize = 254;
 
-    /// The shape of a scalar.
+    /// Returns the shape of a scalar.
     pub const fn scalar() -> Shape {
         Shape(SmallVec::new_const())
     }
 
-    /// From sizes that are already `usize`.
+    /// Makes a shape from sizes that are already `usize`.
     pub fn new(dims: &[usize]) -> Shape {
         Shape(SmallVec::from_slice(dims))
     }
 
-    /// From sizes that come from outside: none may be negative, the rank at most [`Shape::MAX_RANK`], the product within `i64`.
+    /// Makes a shape from sizes of unchecked input: none may be negative, the rank at most [`Shape::MAX_RANK`], the product within `i64`.
     pub fn from_i64(dims: &[i64]) -> Result<Shape> {
         if dims.len() > Self::MAX_RANK {
             bail!(InvalidArgument, "shape has {} dimensions, more than {}", dims.len(), Self::MAX_RANK);
@@ -38,13 +38,13 @@ impl Shape {
         Ok(shape)
     }
 
-    /// The product of all sizes; 1 for a scalar. Saturates: shapes from outside are checked when they are made.
+    /// Returns the product of all sizes; 1 for a scalar. Saturates: shapes from outside are checked when they are made.
     pub fn num_elements(&self) -> usize {
         self.0.iter().fold(1usize, |n, &d| n.saturating_mul(d))
     }
 
-    /// The product of all sizes, or an error where that of the sizes that are not zero passes `i64`: so neither a part of the sizes has a product
-    /// that overflows. NumPy has no such arrays either; TensorFlow allows them where the zero stands first.
+    /// Returns the product of all sizes, or an error if that of the sizes that are not zero passes `i64`: so neither a part of the sizes has a product
+    /// that overflows. NumPy has no such arrays either; TensorFlow allows them if the zero comes first.
     pub fn checked_num_elements(&self) -> Result<usize> {
         let mut n: i64 = 1;
         for &d in self.0.iter().filter(|&&d| d != 0) {
@@ -56,17 +56,17 @@ impl Shape {
         Ok(if self.0.contains(&0) { 0 } else { n as usize })
     }
 
-    /// The number of dimensions.
+    /// Returns the number of dimensions.
     pub fn rank(&self) -> usize {
         self.0.len()
     }
 
-    /// The sizes.
+    /// Returns the sizes.
     pub fn dims(&self) -> &[usize] {
         &self.0
     }
 
-    /// The sizes as TensorFlow writes them.
+    /// Returns the sizes as TensorFlow writes them.
     pub fn to_i64(&self) -> Vec<i64> {
         self.0.iter().map(|&d| d as i64).collect()
     }
@@ -102,7 +102,7 @@ impl Shape {
         (0..rank).contains(&axis).then_some(axis as usize)
     }
 
-    /// The shape two shapes broadcast to, by NumPy's rules; `None` where they do not.
+    /// The shape two shapes broadcast to, by NumPy's rules; `None` if they do not.
     pub fn broadcast(a: &Shape, b: &Shape) -> Option<Shape> {
         let rank = a.rank().max(b.rank());
         let mut out = SmallVec::from_elem(1usize, rank);
@@ -157,7 +157,7 @@ impl FromIterator<usize> for Shape {
     }
 }
 
-/// As TensorFlow prints it: `[2,3]`.
+/// Prints the shape like TensorFlow: `[2,3]`.
 impl fmt::Display for Shape {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("[")?;

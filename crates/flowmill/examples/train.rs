@@ -4,7 +4,7 @@ use flowmill::prelude::*;
 
 const STEPS: usize = 2000;
 
-/// A layer: `x W + b`. Its variables are appended to `variables`.
+/// Returns a layer: `x W + b`. Its variables are appended to `variables`.
 fn dense<'b>(b: &'b GraphBuilder, x: Output<'b>, weights: Tensor, variables: &mut Vec<Variable<'b>>) -> flowmill::Result<Output<'b>> {
     let zeros = Tensor::zeros(DType::F32, [weights.shape()[1]])?;
     let (weights, bias) = (b.variable("weights", weights)?, b.variable("bias", zeros)?);

@@ -1,4 +1,4 @@
-//! What a device is made of: a place with memory of its own, and the kernels that run there.
+//! The types that a device is made of: a place with memory of its own, and the kernels that run there.
 //!
 //! A program hands its devices to [`Session::with_devices`](crate::Session::with_devices), the host's first.
 

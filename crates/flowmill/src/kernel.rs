@@ -1,4 +1,4 @@
-//! What a kernel is made of: the code that computes the nodes of a custom op.
+//! The types that a kernel is written with: the code that computes the nodes of a custom op.
 //!
 //! A [`MakeKernel`] function reads a node's attributes and types from [`KernelInit`] once and returns the [`Kernel`], which many steps call at once.
 //! [`from_fn`] makes one out of a closure.

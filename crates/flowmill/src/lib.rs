@@ -111,7 +111,7 @@ static REGISTRY: LazyLock<Result<Arc<OpRegistry>>> =
 
 static KERNELS: LazyLock<Arc<KernelRegistry>> = LazyLock::new(|| kernels_with(|_| ()));
 
-/// The CPU's kernels and those that `register` adds.
+/// Returns the CPU's kernels and those that `register` adds.
 pub fn kernels_with(register: impl FnOnce(&mut KernelRegistry)) -> Arc<KernelRegistry> {
     let mut kernels = KernelRegistry::new();
     flowmill_host::register_all(&mut kernels);
@@ -125,20 +125,20 @@ pub fn kernels_with(register: impl FnOnce(&mut KernelRegistry)) -> Arc<KernelReg
 /// Every op that Flowmill knows.
 ///
 /// # Errors
-/// Never in practice: the catalogue's tests check that it is consistent.
+/// None in practice: the catalogue's tests check that it is consistent.
 pub fn registry() -> Result<Arc<OpRegistry>> {
     REGISTRY.clone()
 }
 
-/// The CPU's kernels.
+/// Returns the CPU's kernels.
 pub fn kernels() -> Arc<KernelRegistry> {
     KERNELS.clone()
 }
 
-/// An empty graph.
+/// Returns an empty graph.
 ///
 /// # Errors
-/// As [`registry`].
+/// None in practice; see [`registry`].
 pub fn new_graph() -> Result<Graph> {
     Ok(Graph::new(registry()?))
 }
@@ -146,7 +146,7 @@ pub fn new_graph() -> Result<Graph> {
 /// Loads the graph in a file that holds a `GraphDef`, such as a frozen graph, in wire format or as text. The file is read: it may change afterwards.
 ///
 /// # Errors
-/// `NotFound` where there is no file, `DataLoss` where it holds no graph, `InvalidArgument` and `NotFound` as [`import_graph_def`].
+/// `NotFound` if there is no file, `DataLoss` if it holds no graph, `InvalidArgument` and `NotFound` as [`import_graph_def`].
 pub fn load_graph(path: impl AsRef<Path>) -> Result<Graph> {
     load_graph_with(path, FileAccess::Read)
 }
@@ -154,15 +154,15 @@ pub fn load_graph(path: impl AsRef<Path>) -> Result<Graph> {
 /// Like [`load_graph`], with a choice of how the file gets into memory; [`FileAccess::Map`] says when mapping is safe.
 ///
 /// # Errors
-/// As [`load_graph`].
+/// `NotFound` if there is no file, `DataLoss` if it holds no graph, and the errors of [`import_graph_def`].
 pub fn load_graph_with(path: impl AsRef<Path>, access: FileAccess) -> Result<Graph> {
     OpSet::standard()?.load_graph(path, access)
 }
 
-/// A session on a graph, with all kernels.
+/// Returns a session on a graph, with all kernels.
 ///
 /// # Errors
-/// As [`Session::new`].
+/// `ResourceExhausted` if the session's threads cannot be started, `InvalidArgument` for options that contradict each other.
 pub fn session(graph: Graph, options: SessionOptions) -> Result<Arc<Session>> {
     Ok(Arc::new(Session::new(Arc::new(RwLock::new(graph)), kernels(), options)?))
 }

@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 /// The ops that graphs may hold and the kernels that compute them: TensorFlow's, and custom ones of a program.
 ///
-/// A value, cheap to clone. What is made from it, a [`GraphBuilder`], a graph that is loaded, a [`Session`], has its ops.
+/// A value, cheap to clone. A [`GraphBuilder`], a loaded graph or a [`Session`] that is made from it has its ops.
 ///
 /// ```
 /// use flowmill::kernel::from_fn;
@@ -62,7 +62,7 @@ impl OpSet {
     /// Returns every op and kernel of Flowmill.
     ///
     /// # Errors
-    /// As [`registry`](crate::registry).
+    /// None in practice; see [`registry`](crate::registry).
     pub fn standard() -> Result<OpSet> {
         Ok(OpSet { registry: crate::registry()?, kernels: crate::kernels() })
     }
@@ -75,7 +75,7 @@ impl OpSet {
     /// Returns these ops and one more.
     ///
     /// # Errors
-    /// As [`OpSet::with_all`].
+    /// `AlreadyExists` if the op's name is taken, `InvalidArgument` if its declaration is malformed.
     pub fn with(&self, op: CustomOp) -> Result<OpSet> {
         self.with_all([op])
     }
@@ -131,7 +131,7 @@ impl OpSet {
     /// Returns a session on a graph.
     ///
     /// # Errors
-    /// As [`Session::new`].
+    /// `ResourceExhausted` if the session's threads cannot be started, `InvalidArgument` for options that contradict each other.
     pub fn session(&self, graph: Graph, options: SessionOptions) -> Result<Arc<Session>> {
         Ok(Arc::new(Session::new(Arc::new(RwLock::new(graph)), self.kernels.clone(), options)?))
     }
@@ -159,7 +159,7 @@ pub struct CustomOp {
 impl CustomOp {
     /// Declares the op `name` with arguments as in `(x: T, rest: N * T, values: Tin) -> (y: float)`.
     ///
-    /// Behind a colon is the name of an attribute or an element type with TensorFlow's C++ name (`float`, `int64`, `half`, `string`). An attribute
+    /// A name after a colon is that of an attribute or an element type with TensorFlow's C++ name (`float`, `int64`, `half`, `string`). An attribute
     /// that is a list of types makes a list of tensors.
     pub fn new(name: &'static str, signature: &'static str) -> CustomOp {
         CustomOp { name, signature, attrs: "", is_stateful: false, shape_fn: None, gradient: OpGradient::Undefined, kernel: None }

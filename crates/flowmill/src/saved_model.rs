@@ -28,7 +28,7 @@ impl SavedModel {
     /// are always read.
     ///
     /// # Errors
-    /// As [`SavedModel::load`].
+    /// `NotFound` for a missing model, tag set, file, variable or op, `DataLoss` for damaged files; see [`SavedModel::load`].
     pub fn load_with(path: impl AsRef<Path>, tags: &[&str], options: SessionOptions, access: FileAccess) -> Result<SavedModel> {
         SavedModel::load_from(&OpSet::standard()?, path, tags, options, access)
     }
@@ -36,7 +36,7 @@ impl SavedModel {
     /// Like [`SavedModel::load_with`], with the ops of `ops`, such as custom ones that the graph uses.
     ///
     /// # Errors
-    /// As [`SavedModel::load`].
+    /// `NotFound` for a missing model, tag set, file, variable or op, `DataLoss` for damaged files; see [`SavedModel::load`].
     pub fn load_from(
         ops: &OpSet,
         path: impl AsRef<Path>,
@@ -101,7 +101,7 @@ impl ModelFunction {
     /// Runs the model on inputs by name and returns its outputs by name.
     ///
     /// # Errors
-    /// `InvalidArgument` for a missing or unknown input; as [`Session::run`].
+    /// `InvalidArgument` for a missing or unknown input; the errors of [`Session::run`].
     pub fn call<N: AsRef<str>>(&self, inputs: impl IntoIterator<Item = (N, Tensor)>) -> Result<BTreeMap<String, Tensor>> {
         self.call_with(inputs, &RunOptions::default())
     }
@@ -109,7 +109,7 @@ impl ModelFunction {
     /// Like [`ModelFunction::call`], with options such as a timeout.
     ///
     /// # Errors
-    /// As [`ModelFunction::call`] and [`Session::run_with`].
+    /// `InvalidArgument` for a missing or unknown input, and the errors of [`Session::run_with`].
     pub fn call_with<N: AsRef<str>>(
         &self,
         inputs: impl IntoIterator<Item = (N, Tensor)>,
@@ -137,7 +137,7 @@ impl fmt::Debug for ModelFunction {
 /// Restores variables and runs the initialisation op of a model whose graph `session` has.
 ///
 /// # Errors
-/// What the checkpoint and the ops give.
+/// `NotFound` and `DataLoss` for the checkpoint, and any error of the ops that restore and initialise.
 pub fn prepare(session: &Session, loaded: &files::LoadedModel) -> Result<()> {
     let path_text = |path: &Path| Tensor::string(path.to_string_lossy().into_owned().into_bytes());
     // An asset may be listed more than once.

@@ -10,9 +10,9 @@ use std::collections::BTreeMap;
 /// A sparse tensor `s` is listed by its parts `s.indices`, `s.values` and `s.dense_shape`, another composite one by `s.0`, `s.1` and so on.
 #[derive(Clone, Debug, Default)]
 pub struct Signature {
-    /// What it takes, by name.
+    /// The inputs by name.
     pub inputs: BTreeMap<String, TensorSpec>,
-    /// What it gives, by name.
+    /// The outputs by name.
     pub outputs: BTreeMap<String, TensorSpec>,
     /// TensorFlow's method name, such as `tensorflow/serving/predict`.
     pub method: String,
@@ -61,7 +61,7 @@ fn is_same(a: &Tensor, b: &Tensor) -> bool {
     (a.dtype(), a.shape()) == (b.dtype(), b.shape()) && (bits(a).is_some_and(|bytes| bits(b) == Some(bytes)) || a == b)
 }
 
-/// The signatures of a meta graph that are for calling, by name.
+/// Returns the signatures of a meta graph that are for calling, by name.
 ///
 /// # Errors
 /// `InvalidArgument` for a tensor without a name or of a type that does not exist, with the names of signature and tensor.
@@ -124,7 +124,7 @@ fn add_parts(name: &str, info: &proto::TensorInfo, part_of: Option<&str>, found:
     Ok(())
 }
 
-/// The element type of a signature's tensor, which may be a reference.
+/// Returns the element type of a signature's tensor, which may be a reference.
 fn dtype_of(number: i32) -> Option<DType> {
     const FIRST_REFERENCE: i32 = 100;
     DType::from_number(if number > FIRST_REFERENCE { number - FIRST_REFERENCE } else { number })

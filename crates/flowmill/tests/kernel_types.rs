@@ -58,7 +58,7 @@ fn node_of(graph: &mut Graph, op: &OpDef, types: &Types) -> Option<flowmill::Nod
     graph.add_node(NodeDef { name, op: op.name.clone(), attr, ..NodeDef::default() }).ok()
 }
 
-/// Whether the maker of a node's kernel accepts its types: it may refuse other attributes, which are arbitrary here.
+/// Returns true if the maker of a node's kernel accepts its types: it may refuse other attributes, which are arbitrary here.
 fn is_accepted(kernels: &KernelRegistry, node: &Node) -> bool {
     let input_types: Vec<DType> = node.input_types().iter().map(|t| t.dtype).collect();
     let output_types: Vec<DType> = node.output_types().iter().map(|t| t.dtype).collect();

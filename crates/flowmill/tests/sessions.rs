@@ -11,7 +11,7 @@ use std::sync::{Arc, Barrier, OnceLock};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// Gives its input.
+/// Returns its input.
 struct Pass;
 
 impl Kernel for Pass {

@@ -1,4 +1,4 @@
-"""Making, arranging and picking tensors: what stands at the top level of the API for tensors as arrays."""
+"""Making, arranging and picking tensors: the functions of the API's top level for tensors as arrays."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from flowmill.array._masks import (
     unravel_index, where, where_v2,
 )
 
-# What stands for a new dimension in an index in brackets.
+# The mark of a new dimension in an index in brackets.
 newaxis = None
 reverse_v2 = reverse
 

@@ -24,7 +24,7 @@ def space_to_batch(input, paddings, block_size=None, name: str | None = None, bl
         input: images ``[batch, height, width, depth]``.
         paddings: how many zeros to put around before; ``[2, 2]``.
         block_size: the size of the blocks, a number.
-        name: what to call the operation.
+        name: the name of the operation.
         block_shape: `block_size` by its other name.
     """
     size = one_of("block_shape", block_shape, "block_size", block_size)
@@ -38,36 +38,36 @@ def space_to_batch_nd(input, block_shape, paddings, name: str | None = None) -> 
         input: ``[batch, space …, rest …]``.
         block_shape: the sizes of the blocks along the dimensions of space, a vector of m.
         paddings: how many zeros to put before and after them; ``[m, 2]``.
-        name: what to call the operation.
+        name: the name of the operation.
     """
     return call("SpaceToBatchND", name, input, block_shape, paddings)
 
 
 def batch_to_space(input, crops, block_size=None, name: str | None = None, block_shape=None) -> Tensor:  # noqa: A002
-    """What :func:`space_to_batch` does, undone; `crops` are taken away at the end."""
+    """Undoes :func:`space_to_batch`; `crops` are removed at the end."""
     size = one_of("block_shape", block_shape, "block_size", block_size)
     return batch_to_space_nd(input, np.array([size, size], dtype=np.int64), crops, name)
 
 
 def batch_to_space_nd(input, block_shape, crops, name: str | None = None) -> Tensor:  # noqa: A002
-    """What :func:`space_to_batch_nd` does, undone; `crops` are taken away at the end."""
+    """Undoes :func:`space_to_batch_nd`; `crops` are removed at the end."""
     return call("BatchToSpaceND", name, input, block_shape, crops)
 
 
 def required_space_to_batch_paddings(input_shape, block_shape, base_paddings=None, name: str | None = None) -> tuple[Tensor, Tensor]:
-    """The padding that makes sizes of space whole multiples of those of blocks, and what to crop to undo it.
+    """Returns the padding that makes sizes of space whole multiples of those of blocks, and what to crop to undo it.
 
     Args:
         input_shape: the sizes, a vector of n.
         block_shape: the sizes of the blocks.
-        base_paddings: the least padding, ``[n, 2]``; none where it is None.
-        name: of the scope.
+        base_paddings: the least padding, ``[n, 2]``; none if it is None.
+        name: the name of the scope.
 
     Returns:
         Paddings and crops, ``[n, 2]`` each.
 
     Raises:
-        ValueError: where shapes do not fit.
+        ValueError: if shapes do not fit.
     """
     from flowmill.array._creation import zeros
     from flowmill.tensor_util import constant_value
@@ -109,14 +109,14 @@ def space_to_depth(input, block_size: int, name: str | None = None, data_format:
     Args:
         input: images in the order of `data_format`.
         block_size: the size of the blocks.
-        name: what to call the operation.
+        name: the name of the operation.
         data_format: ``"NHWC"``, ``"NCHW"`` or ``"NCHW_VECT_C"``.
     """
     return call("SpaceToDepth", name, input, block_size=block_size, data_format=data_format)
 
 
 def depth_to_space(input, block_size: int, name: str | None = None, data_format: str = "NHWC") -> Tensor:  # noqa: A002
-    """What :func:`space_to_depth` does, undone."""
+    """Undoes :func:`space_to_depth`."""
     return call("DepthToSpace", name, input, block_size=block_size, data_format=data_format)
 
 
@@ -129,7 +129,7 @@ def extract_image_patches(images, ksizes=None, strides=None, rates=None, padding
         strides: the distances of their centres, in that form.
         rates: the distances of the points of a patch, in that form.
         padding: ``"VALID"`` or ``"SAME"``.
-        name: what to call the operation.
+        name: the name of the operation.
         sizes: `ksizes` by its other name.
     """
     return call("ExtractImagePatches", name, images, ksizes=one_of("sizes", sizes, "ksizes", ksizes), strides=strides, rates=rates, padding=padding)
@@ -143,7 +143,7 @@ def extract_volume_patches(input, ksizes, strides, padding, name: str | None = N
         ksizes: the sizes of patches, ``[1, planes, rows, columns, 1]``.
         strides: the distances of their centres, in that form.
         padding: ``"VALID"`` or ``"SAME"``.
-        name: what to call the operation.
+        name: the name of the operation.
     """
     return call("ExtractVolumePatches", name, input, ksizes=ksizes, strides=strides, padding=padding)
 
@@ -151,22 +151,22 @@ def extract_volume_patches(input, ksizes, strides, padding, name: str | None = N
 def quantize(input, min_range, max_range, T, mode: str = "MIN_COMBINED", round_mode: str = "HALF_AWAY_FROM_ZERO",  # noqa: A002
              name: str | None = None, narrow_range: bool = False, axis: int | None = None,
                 ensure_minimum_range: float = 0.01) -> _QuantizeV2:
-    """Numbers as integers that stand for a range.
+    """Quantises numbers to integers that represent a range.
 
     Args:
         input: `float32` numbers.
-        min_range: what the least integer stands for; a vector where there is an axis.
-        max_range: what the greatest one stands for.
+        min_range: the number that the least integer represents; a vector if there is an axis.
+        max_range: the number that the greatest integer represents.
         T: the type of the integers, a quantised one.
         mode: ``"MIN_COMBINED"``, ``"MIN_FIRST"`` or ``"SCALED"``.
         round_mode: ``"HALF_AWAY_FROM_ZERO"`` or ``"HALF_TO_EVEN"``.
-        name: what to call the operation.
+        name: the name of the operation.
         narrow_range: does not use the least integer.
         axis: the dimension along which each part has a range of its own.
         ensure_minimum_range: how wide the range is at least.
 
     Returns:
-        The integers, and the range that they stand for.
+        The integers, and the range that they represent.
     """
     return call("QuantizeV2", name, input, min_range, max_range, T=as_dtype(T), mode=mode, round_mode=round_mode, narrow_range=narrow_range,
                 axis=-1 if axis is None else axis, ensure_minimum_range=ensure_minimum_range)
@@ -181,7 +181,7 @@ def quantize_v2(input, min_range, max_range, T, mode: str = "MIN_COMBINED", name
 
 def dequantize(input, min_range, max_range, mode: str = "MIN_COMBINED", name: str | None = None, axis: int | None = None,  # noqa: A002
                narrow_range: bool = False, dtype=float32) -> Tensor:
-    """The numbers that integers of a quantised type stand for; the arguments are those of :func:`quantize`."""
+    """Returns the numbers that integers of a quantised type represent; the arguments are those of :func:`quantize`."""
     kind = as_dtype(dtype)
     return call("Dequantize", name, input, min_range, max_range, mode=mode, axis=None if axis is None else axis,
                 narrow_range=narrow_range or None, dtype=None if kind is float32 else kind)
@@ -193,9 +193,9 @@ def quantized_concat(concat_dim, values, input_mins, input_maxes, name: str | No
     Args:
         concat_dim: the dimension along which they are joined, from 0 on.
         values: the tensors.
-        input_mins: what the least integer of each stands for.
-        input_maxes: what the greatest one of each stands for.
-        name: what to call the operation.
+        input_mins: the number that the least integer of each represents.
+        input_maxes: the number that the greatest integer of each represents.
+        name: the name of the operation.
 
     Returns:
         The joined tensor, and the range that it is in.
@@ -209,13 +209,13 @@ def quantize_and_dequantize(input, input_min, input_max, signed_input: bool = Tr
 
     Args:
         input: the numbers.
-        input_min: the least of the range, where it is given.
+        input_min: the least of the range, if it is given.
         input_max: the greatest.
         signed_input: quantises to integers with a sign.
         num_bits: how many bits these have.
         range_given: uses the range given, instead of that of the numbers.
         round_mode: ``"HALF_TO_EVEN"`` or ``"HALF_UP"``.
-        name: what to call the operation.
+        name: the name of the operation.
         narrow_range: does not use the least integer.
         axis: the dimension along which each part has a range of its own.
     """
@@ -232,7 +232,7 @@ def quantize_and_dequantize_v2(input, input_min, input_max, signed_input: bool =
 
 
 def _axis_from_start(input, axis: int | None) -> int:  # noqa: A002
-    """The number of a dimension that may be counted from the end; -1 stands for none."""
+    """Returns the number of a dimension that may be counted from the end; -1 for None."""
     if axis is None:
         return -1
     if axis >= 0:
@@ -256,23 +256,23 @@ def fake_quant_with_min_max_vars(inputs, min, max, num_bits: int = 8, narrow_ran
 
 def fake_quant_with_min_max_vars_per_channel(inputs, min, max, num_bits: int = 8, narrow_range: bool = False,  # noqa: A002
                                              name: str | None = None) -> Tensor:
-    """As :func:`fake_quant_with_min_max_vars`, with a range for each place of the last dimension, two vectors."""
+    """Like :func:`fake_quant_with_min_max_vars`, with a range for each place of the last dimension, two vectors."""
     return call("FakeQuantWithMinMaxVarsPerChannel", name, inputs, min, max, num_bits=num_bits, narrow_range=narrow_range)
 
 
 def fake_quant_with_min_max_args_gradient(gradients, inputs, min: float = -6, max: float = 6, num_bits: int = 8,  # noqa: A002
                                           narrow_range: bool = False, name: str | None = None) -> Tensor:
-    """The gradient of :func:`fake_quant_with_min_max_args`: `gradients` where `inputs` are in the range, zero elsewhere."""
+    """Returns the gradient of :func:`fake_quant_with_min_max_args`: `gradients` where `inputs` are in the range, zero elsewhere."""
     return call("FakeQuantWithMinMaxArgsGradient", name, gradients, inputs, min=min, max=max, num_bits=num_bits, narrow_range=narrow_range)
 
 
 def fake_quant_with_min_max_vars_gradient(gradients, inputs, min, max, num_bits: int = 8, narrow_range: bool = False,  # noqa: A002
                                           name: str | None = None) -> _FakeQuantWithMinMaxVarsGradient:
-    """The gradients of :func:`fake_quant_with_min_max_vars`: of the input, and of both ends of the range, which get those of what lies outside."""
+    """Returns the gradients of :func:`fake_quant_with_min_max_vars`: of the input, and of both ends of the range, which get those of what lies outside."""
     return call("FakeQuantWithMinMaxVarsGradient", name, gradients, inputs, min, max, num_bits=num_bits, narrow_range=narrow_range)
 
 
 def fake_quant_with_min_max_vars_per_channel_gradient(gradients, inputs, min, max, num_bits: int = 8, narrow_range: bool = False,  # noqa: A002
                                                       name: str | None = None) -> _FakeQuantWithMinMaxVarsPerChannelGradient:
-    """As :func:`fake_quant_with_min_max_vars_gradient`, with a range for each place of the last dimension."""
+    """Like :func:`fake_quant_with_min_max_vars_gradient`, with a range for each place of the last dimension."""
     return call("FakeQuantWithMinMaxVarsPerChannelGradient", name, gradients, inputs, min, max, num_bits=num_bits, narrow_range=narrow_range)

@@ -24,12 +24,12 @@ _SMALL = 1000
 
 
 def placeholder(dtype, shape=None, name: str | None = None) -> Tensor:
-    """A tensor whose value has to be fed.
+    """Returns a tensor whose value has to be fed.
 
     Args:
         dtype: the type of its elements.
-        shape: what feeds may be shaped like; anything where it is None.
-        name: what to call the operation.
+        shape: what feeds may be shaped like; anything if it is None.
+        name: the name of the operation.
     """
     return call("Placeholder", name, dtype=dtype, shape=TensorShape(None) if shape is None else shape)
 
@@ -40,18 +40,18 @@ def placeholder_with_default(input, shape, name: str | None = None) -> Tensor:  
     Args:
         input: the value by default.
         shape: what values may be shaped like.
-        name: what to call the operation.
+        name: the name of the operation.
     """
     return call("PlaceholderWithDefault", name, input, shape=shape)
 
 
 def is_sparse(value) -> bool:
-    """Whether a value is a sparse tensor: indices, values and the shape of the whole, which do not stand for a dense one by themselves."""
+    """Returns true if a value is a sparse tensor: indices, values and a dense shape, which are not converted to a dense tensor by themselves."""
     return hasattr(value, "dense_shape") and hasattr(value, "indices") and not hasattr(value, "_as_tensor")
 
 
 def static_sizes(shape) -> list[int] | None:
-    """The sizes that `shape` says without a graph being run; None where a part of it is a tensor or not known."""
+    """Returns the sizes that `shape` says without a graph being run; None if a part of it is a tensor or not known."""
     if isinstance(shape, TensorShape):
         return shape.as_list() if shape.is_fully_defined() else None
     if isinstance(shape, Tensor) or hasattr(shape, "_as_tensor"):
@@ -105,12 +105,12 @@ def _zero(dtype):
 
 
 def zeros(shape, dtype=float32, name: str | None = None, layout=None) -> Tensor:
-    """A tensor of zeros: of ``False`` for truth values, of empty strings.
+    """Returns a tensor of zeros: of ``False`` for truth values, of empty strings.
 
     Args:
         shape: its sizes: a list, a shape, or a tensor.
         dtype: the type of its elements.
-        name: what to call the operation.
+        name: the name of the operation.
         layout: not used.
     """
     dtype = as_dtype(dtype).base_dtype
@@ -119,14 +119,14 @@ def zeros(shape, dtype=float32, name: str | None = None, layout=None) -> Tensor:
 
 
 def ones(shape, dtype=float32, name: str | None = None, layout=None) -> Tensor:
-    """A tensor of ones; of ``True`` for truth values. Arguments are as for :func:`zeros`."""
+    """Returns a tensor of ones; of ``True`` for truth values. Arguments are as for :func:`zeros`."""
     dtype = as_dtype(dtype).base_dtype
     with op_scope(name, "ones", shape) as scope:
         return _filled(True if dtype.is_bool else 1, shape, dtype, scope)
 
 
 def fill(dims, value, name: str | None = None, layout=None) -> Tensor:
-    """A tensor of shape `dims` that has one value everywhere."""
+    """Returns a tensor of shape `dims` that has one value everywhere."""
     return call("Fill", name, dims, value)
 
 
@@ -135,8 +135,8 @@ def zeros_like(tensor, dtype=None, name: str | None = None, optimize: bool = Tru
 
     Args:
         tensor: the tensor.
-        dtype: the type of the zeros, that of `tensor` where it is None.
-        name: what to call the operation.
+        dtype: the type of the zeros, that of `tensor` if it is None.
+        name: the name of the operation.
         optimize: lets a shape that is known become a constant.
     """
     if is_ragged(tensor):
@@ -165,7 +165,7 @@ def ones_like(tensor, dtype=None, name: str | None = None, optimize: bool = True
 
 
 def shape_internal(input, optimize: bool = True, out_type=None, name: str | None = None) -> Tensor:  # noqa: A002
-    """As :func:`shape`, with a known shape as a constant of the conversion of shapes."""
+    """Like :func:`shape`, with a known shape as a constant of the conversion of shapes."""
     with op_scope(name, "Shape", input) as scope:
         if is_sparse(input):
             return _cast(input.dense_shape, out_type or int32)
@@ -184,23 +184,23 @@ def _cast(value: Tensor, dtype, name: str | None = None) -> Tensor:
 
 
 def shape(input, name: str | None = None, out_type=None) -> Tensor:  # noqa: A002
-    """The sizes of a tensor, a vector.
+    """Returns the sizes of a tensor, a vector.
 
     Args:
         input: a tensor, dense or sparse.
-        name: what to call the operation.
+        name: the name of the operation.
         out_type: the type of the sizes, `int32` by default.
     """
     return shape_internal(input, True, out_type or int32, name)
 
 
 def shape_n(input, out_type=int32, name: str | None = None) -> list[Tensor]:  # noqa: A002
-    """The sizes of each of a list of tensors."""
+    """Returns the sizes of each of a list of tensors."""
     return call("ShapeN", name, input, out_type=out_type)
 
 
 def size(input, name: str | None = None, out_type=None) -> Tensor:  # noqa: A002
-    """The number of elements of a tensor, a scalar of type `out_type` (`int32` by default)."""
+    """Returns the number of elements of a tensor, a scalar of type `out_type` (`int32` by default)."""
     out_type = out_type or int32
     if is_ragged(input):
         return size(input.flat_values, name, out_type)
@@ -217,7 +217,7 @@ def size(input, name: str | None = None, out_type=None) -> Tensor:  # noqa: A002
 
 
 def rank(input, name: str | None = None) -> Tensor:  # noqa: A002
-    """The number of dimensions of a tensor, a scalar."""
+    """Returns the number of dimensions of a tensor, a scalar."""
     with op_scope(name, "Rank", input) as scope:
         if is_ragged(input):
             return rank(input.flat_values) + input.ragged_rank
@@ -229,21 +229,21 @@ def rank(input, name: str | None = None) -> Tensor:  # noqa: A002
 
 
 def reshape(tensor, shape, name: str | None = None) -> Tensor:
-    """The elements of a tensor, in order, in another shape.
+    """Returns the elements of a tensor, in order, in another shape.
 
     Args:
         tensor: the tensor.
         shape: the sizes; one of them may be -1, for what the others leave.
-        name: what to call the operation.
+        name: the name of the operation.
 
     Raises:
-        ValueError: where the shapes are known not to have equally many elements.
+        ValueError: if the shapes are known not to have equally many elements.
     """
     return call("Reshape", name, tensor, shape)
 
 
 def identity(input, name: str | None = None) -> Tensor | SparseTensor | IndexedSlices:  # noqa: A002
-    """A tensor as it is; composites such as sparse tensors have each of their tensors passed on."""
+    """Returns a tensor as it is; composites such as sparse tensors have each of their tensors passed on."""
     if hasattr(input, "_components") and not isinstance(input, Tensor):
         return input._with_components([identity(part, name) for part in input._components()])
     return call("Identity", name, input)
@@ -255,29 +255,29 @@ def identity_n(input, name: str | None = None) -> list[Tensor]:  # noqa: A002
 
 
 def ensure_shape(x, shape, name: str | None = None) -> Tensor:
-    """A tensor as it is; running fails where it does not have the (partly known) shape.
+    """Returns a tensor as it is; running fails if it does not have the (partly known) shape.
 
     Raises:
-        ValueError: where it cannot have it.
+        ValueError: if it cannot have it.
     """
     return call("EnsureShape", name, x, shape=TensorShape(shape))
 
 
 def check_pinned(tensor, name: str | None = None) -> Tensor:
-    """A tensor as it is where its memory is pinned for other devices; an error in any session here, where there are none."""
+    """Returns a tensor as it is if its memory is pinned for other devices; an error in any session here, if there are none."""
     return call("CheckPinned", name, tensor)
 
 
 def guarantee_const(input, name: str | None = None) -> Tensor:  # noqa: A002
-    """A tensor as it is, with the promise that its value never changes."""
+    """Returns a tensor as it is, with the promise that its value never changes."""
     return call("GuaranteeConst", name, input)
 
 
 def broadcast_static_shape(shape_x, shape_y) -> TensorShape:
-    """What two static shapes become when they are broadcast together.
+    """Returns the broadcast of two static shapes.
 
     Raises:
-        ValueError: where they cannot be.
+        ValueError: if they cannot be.
     """
     x, y = TensorShape(shape_x), TensorShape(shape_y)
     if x.rank is None or y.rank is None:
@@ -301,10 +301,10 @@ def broadcast_static_shape(shape_x, shape_y) -> TensorShape:
 
 
 def broadcast_dynamic_shape(shape_x, shape_y) -> Tensor:
-    """What two shapes, vectors of integers, become when they are broadcast together."""
+    """Returns the broadcast of two shapes, vectors of integers."""
     return call("BroadcastArgs", None, shape_x, shape_y)
 
 
 def broadcast_to(input, shape, name: str | None = None) -> Tensor:  # noqa: A002
-    """A tensor repeated along dimensions that it lacks or that have size 1, so that it has a shape."""
+    """Returns a tensor repeated along dimensions that it lacks or that have size 1, so that it has a shape."""
     return call("BroadcastTo", name, input, shape)

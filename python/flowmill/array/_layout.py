@@ -17,16 +17,16 @@ from flowmill.tensor_shape import Dimension
 
 
 def expand_dims(input, axis=None, name: str | None = None, dim=None) -> Tensor:  # noqa: A002
-    """A tensor with a dimension of size 1 put in.
+    """Returns a tensor with a dimension of size 1 put in.
 
     Args:
         input: the tensor.
-        axis: where the dimension stands in the result; -1 is the end.
-        name: what to call the operation.
+        axis: the position of the dimension in the result; -1 is the end.
+        name: the name of the operation.
         dim: `axis` by its old name.
 
     Raises:
-        ValueError: where no axis is given, or there is none of that number.
+        ValueError: if no axis is given, or there is none of that number.
     """
     axis = one_of("dim", dim, "axis", axis)
     if axis is None:
@@ -40,16 +40,16 @@ def expand_dims(input, axis=None, name: str | None = None, dim=None) -> Tensor: 
 
 
 def squeeze(input, axis=None, name: str | None = None, squeeze_dims=None) -> Tensor:  # noqa: A002
-    """A tensor without dimensions of size 1.
+    """Returns a tensor without dimensions of size 1.
 
     Args:
         input: the tensor.
-        axis: the dimensions to leave out, a number or a list; all of size 1 where it is None.
-        name: what to call the operation.
+        axis: the dimensions to leave out, a number or a list; all of size 1 if it is None.
+        name: the name of the operation.
         squeeze_dims: `axis` by its old name.
 
     Raises:
-        ValueError: where one of them is known to have another size.
+        ValueError: if one of them is known to have another size.
     """
     axis = one_of("squeeze_dims", squeeze_dims, "axis", axis)
     if axis is not None and np.isscalar(axis):
@@ -63,7 +63,7 @@ def concat(values, axis, name: str = "concat") -> Tensor:
     Args:
         values: a list of tensors of one type.
         axis: the dimension, a number or a scalar tensor; negative ones count from the end.
-        name: what to call the operation.
+        name: the name of the operation.
     """
     if not isinstance(values, (list, tuple)):
         values = [values]
@@ -85,11 +85,11 @@ def stack(values, axis: int = 0, name: str = "stack") -> Tensor:
 
     Args:
         values: a list of them, or what can be made tensors.
-        axis: where the new dimension stands in the result.
-        name: what to call the operation.
+        axis: the position of the new dimension in the result.
+        name: the name of the operation.
 
     Raises:
-        ValueError: where there is no such place, or the shapes are known to differ.
+        ValueError: if there is no such place, or the shapes are known to differ.
     """
     if axis == 0:
         try:
@@ -105,10 +105,10 @@ def stack(values, axis: int = 0, name: str = "stack") -> Tensor:
 
 
 def parallel_stack(values, name: str = "parallel_stack") -> Tensor:
-    """As :func:`stack` along the first dimension; the shapes must be known.
+    """Like :func:`stack` along the first dimension; the shapes must be known.
 
     Raises:
-        ValueError: where they are not.
+        ValueError: if they are not.
     """
     with op_scope(name, "parallel_stack", values):
         shape = convert_to_tensor(values[0]).shape
@@ -118,16 +118,16 @@ def parallel_stack(values, name: str = "parallel_stack") -> Tensor:
 
 
 def unstack(value, num: int | None = None, axis: int = 0, name: str = "unstack") -> list[Tensor]:
-    """The parts of a tensor along a dimension, without that dimension.
+    """Returns the parts of a tensor along a dimension, without that dimension.
 
     Args:
         value: the tensor.
-        num: the size of the dimension, taken from the shape where it is None.
+        num: the size of the dimension, taken from the shape if it is None.
         axis: the dimension.
-        name: what to call the operation.
+        name: the name of the operation.
 
     Raises:
-        ValueError: where the size is not known, or there is no such dimension.
+        ValueError: if the size is not known, or there is no such dimension.
     """
     if num is None:
         value = convert_to_tensor(value)
@@ -142,17 +142,17 @@ def unstack(value, num: int | None = None, axis: int = 0, name: str = "unstack")
 
 
 def split(value, num_or_size_splits, axis=0, num: int | None = None, name: str = "split") -> list[Tensor]:
-    """The pieces of a tensor along a dimension.
+    """Returns the pieces of a tensor along a dimension.
 
     Args:
         value: the tensor.
         num_or_size_splits: how many pieces of equal size, or a vector of their sizes, of which one may be -1.
         axis: the dimension.
         num: how many sizes there are, where that is not known.
-        name: what to call the operation.
+        name: the name of the operation.
 
     Raises:
-        ValueError: where the number of pieces is not known.
+        ValueError: if the number of pieces is not known.
     """
     if isinstance(num_or_size_splits, (int, np.integer, Dimension)) and not isinstance(num_or_size_splits, bool):
         return call("Split", name, axis, value, num_split=int(num_or_size_splits))
@@ -168,26 +168,26 @@ def split(value, num_or_size_splits, axis=0, num: int | None = None, name: str =
 
 
 def slice(input_, begin, size, name: str | None = None) -> Tensor:  # noqa: A001
-    """The part of a tensor that begins at `begin` and has the sizes `size`, of which -1 stands for all that is left."""
+    """Returns the part of a tensor that begins at `begin` and has the sizes `size`; -1 means all that is left."""
     return call("Slice", name, input_, begin, size)
 
 
 def strided_slice(input_, begin, end, strides=None, begin_mask: int = 0, end_mask: int = 0, ellipsis_mask: int = 0, new_axis_mask: int = 0,
                   shrink_axis_mask: int = 0, var=None, name: str | None = None) -> Tensor:
-    """A part of a tensor as an index in brackets takes it.
+    """Returns a part of a tensor as an index in brackets takes it.
 
     Args:
         input_: the tensor.
         begin: for each entry of the index where it begins.
         end: where it ends, not counted.
-        strides: the steps, ones where it is None.
+        strides: the steps, ones if it is None.
         begin_mask: bits of the entries that begin where the dimension does.
         end_mask: bits of the entries that end where the dimension does.
         ellipsis_mask: the bit of the entry that is ``...``.
         new_axis_mask: bits of the entries that are a new dimension.
         shrink_axis_mask: bits of the entries that are one place, and take their dimension away.
         var: the variable whose value `input_` is.
-        name: what to call the operation.
+        name: the name of the operation.
     """
     if strides is None:
         strides = ones_like(begin)
@@ -199,12 +199,12 @@ def strided_slice(input_, begin, end, strides=None, begin_mask: int = 0, end_mas
 
 
 def transpose(a, perm=None, name: str = "transpose", conjugate: bool = False) -> Tensor:
-    """A tensor with its dimensions in another order.
+    """Returns a tensor with its dimensions in another order.
 
     Args:
         a: the tensor.
-        perm: for each dimension of the result which one of `a` it is; the reverse order where it is None.
-        name: what to call the operation.
+        perm: for each dimension of the result which one of `a` it is; the reverse order if it is None.
+        name: the name of the operation.
         conjugate: takes the conjugate of complex numbers, too.
     """
     with op_scope(name, "transpose", a) as scope:
@@ -220,10 +220,10 @@ def transpose(a, perm=None, name: str = "transpose", conjugate: bool = False) ->
 
 
 def matrix_transpose(a, name: str = "matrix_transpose", conjugate: bool = False) -> Tensor:
-    """A tensor with its last two dimensions swapped.
+    """Returns a tensor with its last two dimensions swapped.
 
     Raises:
-        ValueError: where it is known to have less than two.
+        ValueError: if it is known to have less than two.
     """
     with op_scope(name, "transpose", a):
         a = convert_to_tensor(a, name="a")
@@ -240,18 +240,18 @@ def matrix_transpose(a, name: str = "matrix_transpose", conjugate: bool = False)
 
 
 def tile(input, multiples, name: str | None = None) -> Tensor:  # noqa: A002
-    """A tensor repeated along each dimension as often as `multiples`, a vector, says."""
+    """Returns a tensor repeated along each dimension as often as `multiples`, a vector, says."""
     return call("Tile", name, input, multiples)
 
 
 def pad(tensor, paddings, mode: str = "CONSTANT", name: str | None = None, constant_values=0) -> Tensor:
-    """A tensor with more around it.
+    """Returns a tensor with more around it.
 
     Args:
         tensor: the tensor.
         paddings: for each dimension how much to put before and after; shape ``[rank, 2]``.
         mode: ``"CONSTANT"``, ``"REFLECT"`` (without the edge) or ``"SYMMETRIC"`` (with it).
-        name: what to call the operation.
+        name: the name of the operation.
         constant_values: what to pad with in the first mode.
 
     Raises:
@@ -284,20 +284,20 @@ def _note_padded_shape(padded: Tensor, paddings) -> None:
 
 
 def reverse(tensor, axis, name: str | None = None) -> Tensor:
-    """A tensor with the order along some dimensions, a vector of their numbers, turned round."""
+    """Returns a tensor with the order along some dimensions, a vector of their numbers, turned round."""
     return call("ReverseV2", name, tensor, axis)
 
 
 def reverse_sequence(input, seq_lengths, seq_axis: int | None = None, batch_axis: int | None = None, name: str | None = None,  # noqa: A002
                      seq_dim: int | None = None, batch_dim: int | None = None) -> Tensor:
-    """A batch of sequences with the first steps of each turned round.
+    """Returns a batch of sequences with the first steps of each turned round.
 
     Args:
         input: the sequences.
         seq_lengths: for each of the batch how many steps to turn round.
         seq_axis: the dimension of the steps.
         batch_axis: the dimension of the batch, the first by default.
-        name: what to call the operation.
+        name: the name of the operation.
         seq_dim: `seq_axis` by its old name.
         batch_dim: `batch_axis` by its old name.
     """
@@ -307,24 +307,24 @@ def reverse_sequence(input, seq_lengths, seq_axis: int | None = None, batch_axis
 
 
 def roll(input, shift, axis, name: str | None = None) -> Tensor:  # noqa: A002
-    """A tensor with its elements moved on along dimensions; those that fall out come in at the other end.
+    """Returns a tensor with its elements moved on along dimensions; those that fall out come in at the other end.
 
     Args:
         input: the tensor.
         shift: by how much, for each of `axis`.
         axis: the dimensions, a number or a vector.
-        name: what to call the operation.
+        name: the name of the operation.
     """
     return call("Roll", name, input, shift, axis)
 
 
 def meshgrid(*args, indexing: str = "xy", name: str = "meshgrid") -> list[Tensor]:
-    """The coordinates of the points of a grid, a tensor for each of its dimensions.
+    """Returns the coordinates of the points of a grid, a tensor for each of its dimensions.
 
     Args:
         args: the coordinates along each dimension, vectors.
         indexing: ``"xy"`` lets the first two dimensions of the result be those of the second and the first vector, ``"ij"`` keeps their order.
-        name: of the scope.
+        name: the name of the scope.
 
     Raises:
         ValueError: for another indexing.
@@ -347,13 +347,13 @@ def meshgrid(*args, indexing: str = "xy", name: str = "meshgrid") -> list[Tensor
 
 
 def repeat(input, repeats, axis: int | None = None, name: str | None = None) -> Tensor:  # noqa: A002
-    """A tensor with each of its parts along a dimension several times.
+    """Returns a tensor with each of its parts along a dimension several times.
 
     Args:
         input: the tensor.
         repeats: how often: a number, or a vector with one for each part.
-        axis: the dimension; where it is None, the tensor counts as a vector of its elements.
-        name: of the scope.
+        axis: the dimension; if it is None, the tensor counts as a vector of its elements.
+        name: the name of the scope.
     """
     if axis is None:
         input, axis = reshape(input, [-1]), 0  # noqa: A001
@@ -390,7 +390,7 @@ def _repeated(data: Tensor, repeats: Tensor, axis: int) -> Tensor:
 
 
 def _repeated_places(data: Tensor, sizes: Tensor, repeats: Tensor, axis: int) -> Tensor:
-    """The parts of a tensor of unknown rank: their places are repeated, and then gathered."""
+    """Returns the parts of a tensor of unknown rank: their places are repeated, and then gathered."""
     from flowmill.array._masks import gather
     from flowmill.math import range as range_
 
@@ -400,7 +400,7 @@ def _repeated_places(data: Tensor, sizes: Tensor, repeats: Tensor, axis: int) ->
 
 
 def _tiled(data: Tensor, axis: int, count: Tensor) -> Tensor:
-    """The parts along a dimension `count` times each, along a new dimension behind it."""
+    """Returns the parts along a dimension `count` times each, along a new dimension behind it."""
     expanded = expand_dims(data, axis + 1)
     multiples = [1] * (axis + 1) + [count] + [1] * (expanded.shape.rank - axis - 2)
     return tile(expanded, multiples)

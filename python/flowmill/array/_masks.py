@@ -24,9 +24,9 @@ def gather(params, indices, validate_indices=None, name: str | None = None, axis
 
     Args:
         params: the tensor, or a variable.
-        indices: which parts, integers of any shape; that shape stands in the place of the dimension.
+        indices: which parts, integers of any shape; that shape replaces the dimension.
         validate_indices: not used: indices out of range are errors.
-        name: what to call the operation.
+        name: the name of the operation.
         axis: the dimension, that after the first `batch_dims` by default.
         batch_dims: how many leading dimensions `params` and `indices` have in common.
     """
@@ -52,7 +52,7 @@ def gather_nd(params, indices, name: str | None = None, batch_dims: int = 0, bad
     Args:
         params: the tensor, or a variable.
         indices: integers of shape ``[..., k]``, where `k` is at most the rank of `params`.
-        name: what to call the operation.
+        name: the name of the operation.
         batch_dims: how many leading dimensions `params` and `indices` have in common.
         bad_indices_policy: what happens for indices out of range: an error (``""`` or ``"ERROR"``), or zeros (``"IGNORE"``).
     """
@@ -73,7 +73,7 @@ def _batched_gather_nd(params: Tensor, indices: Tensor, batch_dims: int) -> Tens
         raise ValueError(f"batch_dims = {batch_dims} must be less than rank(`indices`) = {indices.shape.rank}")
     from flowmill.math import cast, range as range_
 
-    # The places within the batch stand before the indices.
+    # The places within the batch come before the indices.
     found_shape = shape(indices)
     before, inner = found_shape[:batch_dims], indices.shape.rank - batch_dims - 1
     batch = [cast(range_(before[i]), indices.dtype) for i in range(batch_dims)]
@@ -90,7 +90,7 @@ def batch_gather(params, indices, name: str | None = None) -> Tensor:
     """Parts of each tensor of a batch along the last dimension of `indices`.
 
     Raises:
-        ValueError: where the rank of `indices` is not known.
+        ValueError: if the rank of `indices` is not known.
     """
     with op_scope(name, "BatchGather", params, indices):
         indices = convert_to_tensor(indices, name="indices")
@@ -153,19 +153,19 @@ def where(condition, x=None, y=None, name: str | None = None) -> Tensor:
         condition: truth values, of the shape of `x`; a vector chooses whole rows.
         x: what to take where the condition is true.
         y: what to take where it is false, of the same shape and type.
-        name: what to call the operation.
+        name: the name of the operation.
 
     Returns:
         A tensor like `x`; or places as `int64` of shape ``[n, rank of the condition]``.
 
     Raises:
-        ValueError: where only one of `x` and `y` is given.
+        ValueError: if only one of `x` and `y` is given.
     """
     return _where("Select", condition, x, y, name)
 
 
 def where_v2(condition, x=None, y=None, name: str | None = None) -> Tensor:
-    """As :func:`where`; condition, `x` and `y` are broadcast together."""
+    """Like :func:`where`, but condition, `x` and `y` are broadcast together."""
     return _where("SelectV2", condition, x, y, name)
 
 
@@ -179,16 +179,16 @@ def _where(op: str, condition, x, y, name: str | None) -> Tensor:
 
 
 def boolean_mask(tensor, mask, name: str | None = "boolean_mask", axis=None) -> Tensor:
-    """The parts of a tensor for which a mask is true.
+    """Returns the parts of a tensor for which a mask is true.
 
     Args:
         tensor: the tensor.
         mask: truth values in the shape of some dimensions of `tensor`, which become one; its rank must be known.
-        name: of the scope.
+        name: the name of the scope.
         axis: the first of those dimensions, 0 by default.
 
     Raises:
-        ValueError: where the mask is a scalar, has no known rank, or a shape that does not fit.
+        ValueError: if the mask is a scalar, has no known rank, or a shape that does not fit.
     """
     with op_scope(name, "boolean_mask", tensor, mask):
         tensor = convert_to_tensor(tensor, name="tensor")
@@ -224,12 +224,12 @@ def sequence_mask(lengths, maxlen=None, dtype=bool_, name: str | None = None) ->
 
     Args:
         lengths: how many places of each, integers of any shape.
-        maxlen: the size of the last dimension of the result, the largest length where it is None.
+        maxlen: the size of the last dimension of the result, the largest length if it is None.
         dtype: the type of the result.
-        name: of the scope.
+        name: the name of the scope.
 
     Raises:
-        ValueError: where `maxlen` is no scalar.
+        ValueError: if `maxlen` is no scalar.
     """
     from flowmill.math import cast, less, maximum
 
@@ -258,19 +258,19 @@ def _all_of(tensor: Tensor):
 
 
 def one_hot(indices, depth, on_value=None, off_value=None, axis: int | None = None, dtype=None, name: str | None = None) -> Tensor:
-    """A tensor with a new dimension in which one place, given by `indices`, has another value than the rest.
+    """Returns a tensor with a new dimension in which one place, given by `indices`, has another value than the rest.
 
     Args:
         indices: the places; one that is out of range leaves all at `off_value`.
         depth: the size of the new dimension.
         on_value: the value there, 1 by default.
         off_value: the value elsewhere, 0 by default.
-        axis: where the new dimension stands, at the end by default.
+        axis: the position of the new dimension, at the end by default.
         dtype: the type of the result, that of the values, or `float32`.
-        name: what to call the operation.
+        name: the name of the operation.
 
     Raises:
-        TypeError: where the types of the values and `dtype` differ.
+        TypeError: if the types of the values and `dtype` differ.
     """
     with op_scope(name, "one_hot", indices, depth, on_value, off_value, axis, dtype) as scope:
         on, off = (None if v is None else convert_to_tensor(v, dtype_hint=dtype) for v in (on_value, off_value))
@@ -289,61 +289,61 @@ def one_hot(indices, depth, on_value=None, off_value=None, axis: int | None = No
 
 
 def unique(x, out_idx=int32, name: str | None = None) -> _Unique:
-    """The elements of a vector without repetition, in the order in which they first appear, and for each element its place among those."""
+    """Returns the elements of a vector without repetition, in the order in which they first appear, and for each element its place among those."""
     return call("Unique", name, x, out_idx=out_idx)
 
 
 def unique_with_counts(x, out_idx=int32, name: str | None = None) -> _UniqueWithCounts:
-    """As :func:`unique`; also how often each is there."""
+    """Like :func:`unique`, but also returns how often each value occurs."""
     return call("UniqueWithCounts", name, x, out_idx=out_idx)
 
 
 def setdiff1d(x, y, index_dtype=int32, name: str | None = None) -> _ListDiff:
-    """The elements of a vector that are not in another one, and their places."""
+    """Returns the elements of a vector that are not in another one, and their places."""
     return call("ListDiff", name, x, y, out_idx=index_dtype)
 
 
 def dynamic_partition(data, partitions, num_partitions: int, name: str | None = None) -> list[Tensor]:
-    """The parts of a tensor sorted into several tensors.
+    """Returns the parts of a tensor sorted into several tensors.
 
     Args:
         data: the tensor.
         partitions: for each part along the leading dimensions the number of the tensor it goes to.
         num_partitions: how many tensors there are.
-        name: what to call the operation.
+        name: the name of the operation.
     """
     return call("DynamicPartition", name, data, partitions, num_partitions=num_partitions)
 
 
 def dynamic_stitch(indices, data, name: str | None = None) -> Tensor:
-    """Parts of several tensors in one: those of ``data[i]`` in the places ``indices[i]``; where two have one place, the last one counts."""
+    """Parts of several tensors in one: those of ``data[i]`` in the places ``indices[i]``; if two have one place, the last one counts."""
     return call("DynamicStitch", name, indices, data)
 
 
 def parallel_dynamic_stitch(indices, data, name: str | None = None) -> Tensor:
-    """As :func:`dynamic_stitch`; which one counts is not said where two have one place."""
+    """Like :func:`dynamic_stitch`, but if several values have one place, it is unspecified which of them is used."""
     return call("ParallelDynamicStitch", name, indices, data)
 
 
 def invert_permutation(x, name: str | None = None) -> Tensor:
-    """The permutation that undoes one: ``y[x[i]] == i``."""
+    """Returns the permutation that undoes one: ``y[x[i]] == i``."""
     return call("InvertPermutation", name, x)
 
 
 def unravel_index(indices, dims, name: str | None = None) -> Tensor:
-    """The coordinates of places that count the elements of a tensor of shape `dims` in order; shape ``[rank, n]``."""
+    """Returns the coordinates of places that count the elements of a tensor of shape `dims` in order; shape ``[rank, n]``."""
     return call("UnravelIndex", name, indices, dims)
 
 
 def searchsorted(sorted_sequence, values, side: str = "left", out_type=int32, name: str | None = None) -> Tensor:
-    """Where values would go in sorted sequences.
+    """Returns the positions at which values would be inserted into sorted sequences.
 
     Args:
         sorted_sequence: sequences along the last dimension, in rising order.
         values: what to look for, with the same leading dimensions.
         side: ``"left"`` for the first place that keeps the order, ``"right"`` for the last.
         out_type: the type of the places, `int32` or `int64`.
-        name: what to call the operation.
+        name: the name of the operation.
 
     Raises:
         ValueError: for another side.
@@ -360,27 +360,27 @@ def searchsorted(sorted_sequence, values, side: str = "left", out_type=int32, na
 
 
 def sort(values, axis: int = -1, direction: str = "ASCENDING", name: str | None = None) -> Tensor:
-    """A tensor with its elements in order along a dimension.
+    """Returns a tensor with its elements in order along a dimension.
 
     Args:
         values: the tensor.
         axis: the dimension.
         direction: ``"ASCENDING"`` or ``"DESCENDING"``.
-        name: of the scope.
+        name: the name of the scope.
     """
     with op_scope(name, "sort"):
         return _sorted(values, axis, direction, False)
 
 
 def argsort(values, axis: int = -1, direction: str = "ASCENDING", stable: bool = False, name: str | None = None) -> Tensor:
-    """The places of a tensor's elements in order along a dimension; equal ones in the order they have.
+    """Returns the places of a tensor's elements in order along a dimension; equal ones in the order they have.
 
     Args:
         values: the tensor.
         axis: the dimension.
         direction: ``"ASCENDING"`` or ``"DESCENDING"``.
         stable: not used: the order is always stable.
-        name: of the scope.
+        name: the name of the scope.
     """
     with op_scope(name, "argsort"):
         return _sorted(values, axis, direction, True)
@@ -422,7 +422,7 @@ def _sorted(values, axis, direction: str, places: bool) -> Tensor:
 
 
 def _turning(kind, places: bool):
-    """What turns an order round; done twice it gives the values again."""
+    """Returns a function that reverses an order; applied twice it returns the original values."""
     if kind.is_unsigned:
         return lambda v: kind.max - v
     if kind.is_integer:

@@ -51,7 +51,7 @@ def as_text(bytes_or_text, encoding: str = "utf-8") -> str:
 
 
 def as_str(bytes_or_text, encoding: str = "utf-8") -> str:
-    """As :func:`as_text`."""
+    """Like :func:`as_text`."""
     return as_text(bytes_or_text, encoding)
 
 
@@ -61,17 +61,17 @@ def as_str_any(value, encoding: str = "utf-8") -> str:
 
 
 def path_to_str(path) -> Any:
-    """A path as a string; what is no path stays what it is."""
+    """Returns a path as a string; what is no path stays what it is."""
     return as_str_any(os.fspath(path)) if hasattr(path, "__fspath__") else path
 
 
 def dimension_at_index(shape, index: int) -> Dimension:
-    """One dimension of a shape; an unknown one where the rank is unknown."""
+    """One dimension of a shape; an unknown one if the rank is unknown."""
     return Dimension(None) if shape.rank is None else shape.dims[index]
 
 
 def forward_compatible(year: int, month: int, day: int) -> bool:
-    """Whether programs older than a date need not read what is written. Nothing here depends on it: always true."""
+    """Returns true if programs older than a date need not read the files that are written. Nothing depends on it here: it is always true."""
     return True
 
 

@@ -1,4 +1,4 @@
-"""What is said of names that ``tf.contrib`` had."""
+"""Advice for names that ``tf.contrib`` had."""
 
 from __future__ import annotations
 
@@ -74,10 +74,10 @@ class Missing(types.ModuleType):
 
 
 def missing(part: str) -> Missing:
-    """A part of ``tf.contrib`` of which there is nothing.
+    """Returns a part of ``tf.contrib`` of which there is nothing.
 
     Raises:
-        AttributeError: where there never was such a part.
+        AttributeError: if there never was such a part.
     """
     if any(name.split(".")[0] == part for name in _INSTEAD):
         return Missing(part)
@@ -85,7 +85,7 @@ def missing(part: str) -> Missing:
 
 
 def refuser(part: str) -> Callable[[str], object]:
-    """A function that raises the error for a name of a part."""
+    """Returns a function that raises the error for a name of a part."""
     def refuse(name: str) -> object:
         raise refusal(f"{part}.{name}")
 

@@ -40,7 +40,7 @@ xavier_initializer_conv2d = xavier_initializer
 
 
 def _regularizer(scale, scope: str | None, default: str, loss: Callable) -> Callable:
-    """A function of weights: `scale` times their loss, None where `scale` is 0."""
+    """Returns a function of weights: `scale` times their loss, None if `scale` is 0."""
     if isinstance(scale, bool) or not isinstance(scale, (int, float)) or scale < 0:
         raise ValueError(f"scale must be a number that is not negative: {scale}")
     factor = float(scale)
@@ -55,18 +55,18 @@ def _regularizer(scale, scope: str | None, default: str, loss: Callable) -> Call
 
 
 def l2_regularizer(scale: float, scope: str | None = None) -> Callable:
-    """A regularizer: `scale` times half the sum of the squares.
+    """Returns a regularizer: `scale` times half the sum of the squares.
 
     Raises:
-        ValueError: where `scale` is no number or negative.
+        ValueError: if `scale` is no number or negative.
     """
     return _regularizer(scale, scope, "l2_regularizer", tf.nn.l2_loss)
 
 
 def l1_regularizer(scale: float, scope: str | None = None) -> Callable:
-    """A regularizer: `scale` times the sum of the absolute values.
+    """Returns a regularizer: `scale` times the sum of the absolute values.
 
     Raises:
-        ValueError: where `scale` is no number or negative.
+        ValueError: if `scale` is no number or negative.
     """
     return _regularizer(scale, scope, "l1_regularizer", lambda weights: tf.reduce_sum(tf.abs(weights)))

@@ -1,6 +1,6 @@
 """Input pipelines: ``tf.data``.
 
-A dataset is an operation of the graph, and so is what each method makes of it; functions given to `map` and its kin are functions of the graph's
+A dataset is an operation of the graph, and so is what each method makes of it; functions given to `map` and related ones are functions of the graph's
 library. An iterator is a resource of a session: an `IteratorGetNext` of the graph takes elements out of it. So a graph with datasets can be written to
 a file and run elsewhere, here or in TensorFlow.
 """

@@ -1,4 +1,4 @@
-"""What all datasets have in common: the variant in the graph, the spec of the elements, iterators and options."""
+"""The common parts of all datasets: the variant in the graph, the spec of the elements, iterators and options."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ INT64, BOOL, STRING = (as_dtype(name) for name in ("int64", "bool", "string"))
 
 
 class DatasetBase:
-    """A variant tensor that stands for a sequence of elements.
+    """A sequence of elements, represented by a variant tensor.
 
     Args:
         variant_tensor: the tensor.
@@ -48,7 +48,7 @@ class DatasetBase:
 
     @property
     def element_spec(self) -> Any:
-        """What is known of the components of an element, in its form."""
+        """The specs of the components of an element, in its structure."""
         return self._element_spec
 
     @property
@@ -58,7 +58,7 @@ class DatasetBase:
 
     @property
     def output_shapes(self) -> Any:
-        """What is known of the shapes of the components of an element, in its form."""
+        """The static shapes of the components of an element, in its structure."""
         return _structure.legacy_shapes(self._element_spec)
 
     @property
@@ -126,7 +126,7 @@ class DatasetBase:
 
 
 def flat(element_spec) -> dict[str, Any]:
-    """Returns the attributes of an op with the types and shapes of the tensors that stand for an element."""
+    """Returns the attributes of an op with the types and shapes of the tensors that represent an element."""
     return {"output_types": _structure.tensor_types(element_spec), "output_shapes": _structure.tensor_shapes(element_spec)}
 
 

@@ -49,7 +49,7 @@ class CsvDataset(Dataset):
         header: whether files begin with a line of names.
         field_delim: what separates fields.
         use_quote_delim: whether quotation marks enclose fields.
-        na_value: what stands for an empty field, too.
+        na_value: another text for an empty field.
         select_cols: the numbers of the columns to read, rising; all for None.
     """
 
@@ -203,7 +203,7 @@ def make_csv_dataset(file_pattern, batch_size, column_names=None, column_default
         select_columns: the numbers or names of the columns to read; all for None.
         field_delim: what separates fields.
         use_quote_delim: whether quotation marks enclose fields.
-        na_value: what stands for an empty field, too.
+        na_value: another text for an empty field.
         header: whether files begin with a line of names.
         num_epochs: how often the rows come, without end for None.
         shuffle: whether to shuffle files and rows.

@@ -37,7 +37,7 @@ class NestedDatasets:
 
 
 def from_variant(variant: Tensor, structure) -> Dataset:
-    """Returns the dataset for which a variant tensor stands.
+    """Returns the dataset that a variant tensor represents.
 
     Args:
         variant: the tensor, a scalar.
@@ -47,7 +47,7 @@ def from_variant(variant: Tensor, structure) -> Dataset:
 
 
 def to_variant(dataset: DatasetBase) -> Tensor:
-    """Returns the variant tensor that stands for a dataset."""
+    """Returns the variant tensor that represents a dataset."""
     return dataset._variant_tensor
 
 

@@ -1,4 +1,4 @@
-"""How a component of an element travels through a dataset: as a tensor, or boxed in a variant that can be batched."""
+"""The forms in which a component of an element goes through a dataset: as a tensor, or boxed in a variant that can be batched."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ class _TensorEncoding:
 
     @staticmethod
     def specs(spec: TensorSpec) -> list[TensorSpec]:
-        """Returns the specs of the tensors that stand for a component."""
+        """Returns the specs of the tensors that represent a component."""
         return [spec]
 
     @staticmethod
     def encode(spec: TensorSpec, value) -> list[Tensor]:
-        """Returns the tensors that stand for a value.
+        """Returns the tensors that represent a value.
 
         Raises:
             ValueError: if the value is not what the spec says.
@@ -49,7 +49,7 @@ class _TensorEncoding:
 
     @staticmethod
     def decode(spec: TensorSpec, tensors: list[Tensor]) -> Any:
-        """Returns the value for which tensors stand."""
+        """Returns the value that tensors represent."""
         if spec.shape.rank is not None:
             tensors[0].set_shape(spec.shape)
         return tensors[0]
@@ -77,7 +77,7 @@ class _TensorEncoding:
 
 
 class _BoxedEncoding:
-    """An encoding by one variant of unknown shape: what it stands for may be a batch."""
+    """An encoding by one variant of unknown shape, which may represent a batch."""
 
     @staticmethod
     def specs(spec) -> list[TensorSpec]:

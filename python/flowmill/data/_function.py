@@ -18,7 +18,7 @@ _WITHOUT_EFFECTS = ("Random", "Multinomial", "TruncatedNormal", "Dataset", "Hand
 
 
 class DatasetFunction:
-    """A graph function of the tensors that stand for an element.
+    """A graph function of the tensors that represent an element.
 
     Args:
         func: called once with the components of an element, unpacked if it is a tuple; returns an element.

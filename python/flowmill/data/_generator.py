@@ -134,7 +134,7 @@ def _arrays_of(spec) -> tuple[Callable, list]:
 
 
 def _element_of(spec, tensors) -> Any:
-    """Returns the element for which the arrays stand."""
+    """Returns the element that the arrays represent."""
     values, at = [], 0
     for component in _nest.flatten(spec):
         types, _, build = _ARRAYS[type(component)]
@@ -216,7 +216,7 @@ def _ragged(spec: RaggedTensorSpec, tensors):
     return RaggedTensor.from_nested_row_splits(values, splits, validate=False)
 
 
-# For each kind of spec: the types of the arrays that stand for a component, what makes them of a value, and what makes a component of their tensors.
+# For each kind of spec: the types of the arrays that represent a component, what makes them of a value, and what makes a component of their tensors.
 _ARRAYS: dict[type, tuple[Callable, Callable, Callable]] = {
     TensorSpec: (lambda spec: [spec.dtype], _dense_arrays, _dense),
     SparseTensorSpec: (lambda spec: [INT64, spec.dtype, INT64], _sparse_arrays, _sparse),

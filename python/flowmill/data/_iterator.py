@@ -71,7 +71,7 @@ class Iterator:
 
     @staticmethod
     def from_string_handle(string_handle, output_types, output_shapes=None, output_classes=None) -> Iterator:
-        """Returns the iterator for which a string stands when a step runs: what :meth:`string_handle` of another one computes.
+        """Returns the iterator that a string refers to when a step runs: what :meth:`string_handle` of another one computes.
 
         Args:
             string_handle: the string, usually a placeholder.
@@ -132,7 +132,7 @@ class Iterator:
             return Optional(call("IteratorGetNextAsOptional", None, self._iterator_resource, **_flat(self._element_spec)), self._element_spec)
 
     def string_handle(self, name: str | None = None) -> Tensor:
-        """Returns a string that stands for this iterator, to be fed to the placeholder of another one."""
+        """Returns a string that refers to this iterator, to be fed to the placeholder of another one."""
         return self._string_handle if name is None else call("IteratorToStringHandle", name, self._iterator_resource)
 
     @property
@@ -142,7 +142,7 @@ class Iterator:
 
     @property
     def output_shapes(self) -> Any:
-        """What is known of the shapes of the components of an element, in its form."""
+        """The static shapes of the components of an element, in its structure."""
         return _structure.legacy_shapes(self._element_spec)
 
     @property
@@ -152,7 +152,7 @@ class Iterator:
 
     @property
     def element_spec(self) -> Any:
-        """What is known of the components of an element, in its form."""
+        """The specs of the components of an element, in its structure."""
         return self._element_spec
 
 

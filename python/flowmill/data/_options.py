@@ -13,7 +13,7 @@ INFINITE_CARDINALITY, UNKNOWN_CARDINALITY = -1, -2
 
 
 class AutotuneAlgorithm(enum.Enum):
-    """How parallelism and buffer sizes are chosen."""
+    """The algorithms that choose parallelism and buffer sizes."""
 
     DEFAULT = 0
     HILL_CLIMB = 1
@@ -23,7 +23,7 @@ class AutotuneAlgorithm(enum.Enum):
 
 
 class AutoShardPolicy(enum.IntEnum):
-    """How a dataset is divided among workers."""
+    """The ways to divide a dataset among workers."""
 
     OFF = -1
     AUTO = 0
@@ -33,7 +33,7 @@ class AutoShardPolicy(enum.IntEnum):
 
 
 class ExternalStatePolicy(enum.Enum):
-    """What to do about state outside of a dataset that is saved."""
+    """The ways to treat state outside of a dataset that is saved."""
 
     WARN = 0
     IGNORE = 1

@@ -11,7 +11,7 @@ from flowmill.tensor import Tensor
 
 
 def seeds_of(seed) -> tuple[Tensor, Tensor]:
-    """Returns the two seeds of a dataset, int64 scalars; two zeros stand for none.
+    """Returns the two seeds of a dataset, int64 scalars; two zeros mean none.
 
     Args:
         seed: the seed that the user gave, an integer, a tensor or None; see :func:`flowmill.random_seed.get_seed`.

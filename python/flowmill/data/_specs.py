@@ -1,4 +1,4 @@
-"""What is known of datasets and of elements that may not be there, and those elements."""
+"""Specs of datasets and of optional elements, and those elements."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class _OfElements(TypeSpec):
 
     @property
     def element_spec(self) -> Any:
-        """What is known of the components of an element, in its form."""
+        """The specs of the components of an element, in its structure."""
         return self._element_spec
 
     def is_compatible_with(self, spec_or_value) -> bool:
@@ -170,7 +170,7 @@ class Optional:
 
     @property
     def element_spec(self) -> Any:
-        """What is known of the components of the element, in its form."""
+        """The specs of the components of the element, in its structure."""
         return self._element_spec
 
     def has_value(self, name: str | None = None) -> Tensor:

@@ -19,7 +19,7 @@ from flowmill.type_spec import NoneTensorSpec, RaggedTensorSpec, SparseTensorSpe
 
 
 def component_spec(value) -> TypeSpec | None:
-    """Returns the spec of a component that needs no conversion: a tensor, or what stands for several; None for anything else."""
+    """Returns the spec of a component that needs no conversion: a tensor, or an object made of several; None for other values."""
     from flowmill.data import _specs
 
     if value is None:
@@ -61,7 +61,7 @@ def spec_of(element) -> Any:
 
 
 def normalize(element, signature=None) -> Any:
-    """Returns an element whose components are tensors, or stand for several: names are ``component_0`` and so on.
+    """Returns an element whose components are tensors or made of several: names are ``component_0`` and so on.
 
     Args:
         element: a structure.
@@ -90,22 +90,22 @@ def normalize(element, signature=None) -> Any:
 
 
 def tensor_specs(element_spec) -> list[TensorSpec]:
-    """Returns the specs of the tensors that stand for an element."""
+    """Returns the specs of the tensors that represent an element."""
     return [tensor for spec in _nest.flatten(element_spec) for tensor in encoding_of(spec).specs(spec)]
 
 
 def tensor_types(element_spec) -> list[DType]:
-    """Returns the types of the tensors that stand for an element."""
+    """Returns the types of the tensors that represent an element."""
     return [spec.dtype for spec in tensor_specs(element_spec)]
 
 
 def tensor_shapes(element_spec) -> list[TensorShape]:
-    """Returns the shapes of the tensors that stand for an element."""
+    """Returns the shapes of the tensors that represent an element."""
     return [spec.shape for spec in tensor_specs(element_spec)]
 
 
 def encode(element_spec, element) -> list[Tensor]:
-    """Returns the tensors that stand for an element.
+    """Returns the tensors that represent an element.
 
     Raises:
         TypeError, ValueError: if the element does not have the form of its spec.
@@ -123,7 +123,7 @@ def encode_batch(element_spec, element) -> list[Tensor]:
 
 
 def decode(element_spec, tensors) -> Any:
-    """Returns the element for which tensors stand."""
+    """Returns the element that tensors represent."""
     values, at = [], 0
     tensors = list(tensors)
     for spec in _nest.flatten(element_spec):

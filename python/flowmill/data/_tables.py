@@ -62,7 +62,7 @@ def table_from_dataset(dataset: DatasetBase | None = None, num_oov_buckets: int 
         default_value: the value of other keys, if there are no buckets; -1 for None.
         hasher_spec: how other keys are spread.
         key_dtype: the type of keys: strings or integers.
-        name: what to call the operations.
+        name: the name of the operations.
 
     Raises:
         ValueError: for a dataset of other elements, and for numbers that are not possible.

@@ -32,7 +32,7 @@ class _Checks:
         self._height, self._length = stack_height_limit, path_length_limit
 
     def added(self, op: Operation) -> Operation:
-        """An operation for those who asked for it: its outputs are what has been checked. The graph's own object has those that it has."""
+        """Returns an operation for those who asked for it: its outputs are what has been checked. The graph's own object has those that it has."""
         kind = op.type
         if kind in _UNCHECKED or not any(tensor._type in _FLOATING for tensor in op._outputs):
             return op
@@ -41,7 +41,7 @@ class _Checks:
         return Operation(op._graph, op._id, outputs)
 
     def gradient(self, grad):
-        """A gradient that has been checked: the operations that make it are the core's, which are not."""
+        """Returns a gradient that has been checked: the operations that make it are the core's, which are not."""
         if isinstance(grad, IndexedSlices):
             return IndexedSlices(self.gradient(grad.values), grad.indices, grad.dense_shape)
         if grad is None or grad._type not in _FLOATING or grad.op.type in ("CheckNumerics", "CheckNumericsV2"):
@@ -77,7 +77,7 @@ class _Checks:
 
 
 def enable_check_numerics(stack_height_limit: int = 30, path_length_limit: int = 50) -> None:
-    """Lets steps fail with `InvalidArgumentError` where an operation that is added from now on gives an infinite number, or one that is none. The message
+    """Makes steps fail with `InvalidArgumentError` if an operation that is added from now on returns an infinite number or NaN. The message
     names the operation and the lines of the program that made it.
 
     What is fed, constants, and operations that only move elements are not checked, what computes with them is; of gradients the results are. A checked

@@ -23,13 +23,13 @@ def assert_type(tensor, tf_type, message: str | None = None, name: str | None = 
         tensor: the tensor.
         tf_type: the type it has to have.
         message: what the error begins with.
-        name: of the scope.
+        name: the name of the scope.
 
     Returns:
         An operation that does nothing.
 
     Raises:
-        TypeError: where it has another type.
+        TypeError: if it has another type.
     """
     tf_type = as_dtype(tf_type)
     with op_scope(name, "assert_type", tensor):
@@ -46,13 +46,13 @@ def assert_integer(x, message: str | None = None, name: str | None = None) -> Op
     Args:
         x: the tensor.
         message: what the error begins with.
-        name: of the scope.
+        name: the name of the scope.
 
     Returns:
         An operation that does nothing.
 
     Raises:
-        TypeError: where it has not.
+        TypeError: if it has not.
     """
     with op_scope(name, "assert_integer", x):
         x = convert_to_tensor(x, name="x")
@@ -66,11 +66,11 @@ class _StaticRank(Exception):
 
 
 def _check_rank(x, ranks: list[Tensor], holds, condition, data, summarize) -> Operation:
-    """The operation that checks a rank, a no-op where it is known to be right.
+    """Returns the operation that checks a rank, a no-op if it is known to be right.
 
     Raises:
-        _StaticRank: where it is known to be wrong.
-        ValueError: where the rank asked for is no scalar.
+        _StaticRank: if it is known to be wrong.
+        ValueError: if the rank asked for is no scalar.
     """
     from flowmill.array import rank as rank_of
     from flowmill.control_flow import with_dependencies
@@ -121,13 +121,13 @@ def assert_rank(x, rank, data=None, summarize: int | None = None, message: str |
         data: what to show when it has another one.
         summarize: how many elements of each tensor to show.
         message: what the error begins with.
-        name: of the scope.
+        name: the name of the scope.
 
     Returns:
-        An operation that fails where it has another one; one that does nothing where that is known.
+        An operation that fails if it has another one; one that does nothing if that is known.
 
     Raises:
-        ValueError: where it is known to have another rank.
+        ValueError: if it is known to have another rank.
     """
     return _asserted_rank("assert_rank", "", x, [rank], lambda found, wanted: found == wanted[0],
                           lambda found, wanted: call("Equal", None, found, wanted[0]), data, summarize, message, name)
@@ -150,10 +150,10 @@ def assert_rank_in(x, ranks, data=None, summarize: int | None = None, message: s
 
 
 def assert_scalar(tensor, name: str | None = None, message: str | None = None) -> Tensor:
-    """A tensor as it is, which is known to be a scalar.
+    """Returns a tensor as it is, which is known to be a scalar.
 
     Raises:
-        ValueError: where that is not known.
+        ValueError: if that is not known.
     """
     with op_scope(name, "assert_scalar", tensor) as scope:
         tensor = convert_to_tensor(tensor, name=scope)
@@ -166,7 +166,7 @@ def assert_proper_iterable(values) -> None:
     """Checks that values can be gone through, and are no tensor, array or text.
 
     Raises:
-        TypeError: where they are, or cannot be.
+        TypeError: if they are, or cannot be.
     """
     if isinstance(values, (Tensor, np.ndarray, str, bytes)) or is_sparse(values):
         raise TypeError(f'Expected argument "values" to be a "proper" iterable.  Found: {type(values)}')
@@ -175,14 +175,14 @@ def assert_proper_iterable(values) -> None:
 
 
 def assert_same_float_dtype(tensors=None, dtype=None) -> Any:
-    """The type of floating-point numbers that all tensors have, `float32` where there are none.
+    """Returns the type of floating-point numbers that all tensors have, `float32` if there are none.
 
     Args:
         tensors: tensors; None does not count.
         dtype: the type they have to have.
 
     Raises:
-        ValueError: where they have another one.
+        ValueError: if they have another one.
     """
     wanted, like = None if dtype is None else as_dtype(dtype), None
     for tensor in tensors or ():
@@ -204,7 +204,7 @@ def assert_same_float_dtype(tensors=None, dtype=None) -> Any:
 
 
 def is_numeric_tensor(tensor) -> bool:
-    """Whether a value is a tensor of numbers."""
+    """Returns true if a value is a tensor of numbers."""
     if not isinstance(tensor, Tensor):
         return False
     kind = tensor.dtype
@@ -212,7 +212,7 @@ def is_numeric_tensor(tensor) -> bool:
 
 
 def assert_shapes(shapes, data=None, summarize: int | None = None, message: str | None = None, name: str | None = None) -> Operation:
-    """Checks that tensors have shapes, in which equal names stand for equal sizes.
+    """Checks that tensors have shapes, in which equal names mean equal sizes.
 
     Args:
         shapes: pairs of a tensor and its shape, or a dictionary. A shape is a tuple of sizes: numbers, names, None or ``"."`` for any; the first of
@@ -220,13 +220,13 @@ def assert_shapes(shapes, data=None, summarize: int | None = None, message: str 
         data: what to show when one is wrong.
         summarize: how many elements of each tensor to show.
         message: what the error begins with.
-        name: of the scope.
+        name: the name of the scope.
 
     Returns:
-        An operation that fails where a shape is wrong.
+        An operation that fails if a shape is wrong.
 
     Raises:
-        ValueError: where one is known to be wrong.
+        ValueError: if one is known to be wrong.
     """
     from flowmill.array import shape as shape_of
     from flowmill.control_flow import group
@@ -251,7 +251,7 @@ def assert_shapes(shapes, data=None, summarize: int | None = None, message: str 
 
 
 def _symbols(spec, x) -> tuple[list, bool]:
-    """The sizes of a shape, and whether there may be any number of them before."""
+    """Returns the sizes of a shape, and whether there may be any number of them before."""
     symbols = list(spec) if isinstance(spec, (tuple, list, str)) else [spec] if not hasattr(spec, "as_list") else spec.as_list()
     for i, symbol in enumerate(symbols):
         if i and (symbol is Ellipsis or symbol == "*"):

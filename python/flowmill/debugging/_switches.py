@@ -19,12 +19,12 @@ def enable_traceback_filtering() -> None:
 
 
 def is_traceback_filtering_enabled() -> bool:
-    """Which of the two was said last; true at first."""
+    """Returns true if traceback filtering is enabled, as it is at first."""
     return _is_filtering
 
 
 def get_log_device_placement() -> bool:
-    """What :func:`set_log_device_placement` was told last; false at first."""
+    """Returns the last argument of :func:`set_log_device_placement`; false at first."""
     return _logs_placement
 
 

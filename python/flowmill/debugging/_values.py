@@ -15,7 +15,7 @@ from flowmill.tensor_util import constant_value
 
 
 def message_prefix(message: str | None) -> str:
-    """What stands before the text of an error."""
+    """Returns the prefix of the text of an error."""
     return f"{message}.  " if message else ""
 
 
@@ -113,10 +113,10 @@ def assert_near(x, y, rtol=None, atol=None, data=None, summarize: int | None = N
         data: what to show when it does not hold; text and both tensors by default.
         summarize: how many elements of each tensor to show.
         message: what to write before that.
-        name: of the scope.
+        name: the name of the scope.
 
     Returns:
-        An operation that fails where it does not hold.
+        An operation that fails if it does not hold.
 
     Raises:
         errors.InvalidArgumentError: while it runs.
@@ -142,23 +142,23 @@ def assert_near(x, y, rtol=None, atol=None, data=None, summarize: int | None = N
 
 
 def check_numerics(tensor, message: str, name: str | None = None) -> Tensor:
-    """A tensor as it is; running it fails where it has infinite elements or such that are not numbers.
+    """Returns a tensor as it is; running it fails if it has infinite elements or such that are not numbers.
 
     Args:
         tensor: floating-point numbers.
         message: what the error begins with.
-        name: what to call the operation.
+        name: the name of the operation.
     """
     return call("CheckNumerics", name, tensor, message=message)
 
 
 def assert_all_finite(t=None, msg: str | None = None, name: str | None = None, x=None, message: str | None = None) -> Tensor:
-    """A tensor as it is, once it has been checked by :func:`check_numerics`.
+    """Returns a tensor as it is, once it has been checked by :func:`check_numerics`.
 
     Args:
         t: the tensor.
         msg: what the error begins with.
-        name: of the scope.
+        name: the name of the scope.
         x: `t` by its other name.
         message: `msg` by its other name.
     """
@@ -176,10 +176,10 @@ verify_tensor_all_finite = assert_all_finite
 
 
 def add_check_numerics_ops() -> Operation:
-    """An operation that fails where a tensor of floating-point numbers, of those that are in the default graph now, has elements that are not finite.
+    """Returns an operation that fails if a tensor of floating-point numbers, of those that are in the default graph now, has elements that are not finite.
 
     Raises:
-        ValueError: where one of them is within control flow.
+        ValueError: if one of them is within control flow.
     """
     from flowmill.control_flow import group
 

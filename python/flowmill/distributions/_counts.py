@@ -19,10 +19,10 @@ class Bernoulli(ScalarDistribution):
         dtype: the type of samples.
         validate_args: whether to check probabilities and values.
         allow_nan_stats: as of :class:`Distribution`.
-        name: of its scope.
+        name: the name of its scope.
 
     Raises:
-        ValueError: where not exactly one of logits and probabilities is given.
+        ValueError: if not exactly one of logits and probabilities is given.
     """
 
     def __init__(self, logits=None, probs=None, dtype=tf.int32, validate_args: bool = False, allow_nan_stats: bool = True, name: str = "Bernoulli"):
@@ -98,10 +98,10 @@ class Categorical(_OfClasses):
         dtype: the type of samples.
         validate_args: whether to check probabilities.
         allow_nan_stats: as of :class:`Distribution`.
-        name: of its scope.
+        name: the name of its scope.
 
     Raises:
-        ValueError: where not exactly one of logits and probabilities is given.
+        ValueError: if not exactly one of logits and probabilities is given.
     """
 
     def __init__(self, logits=None, probs=None, dtype=tf.int32, validate_args: bool = False, allow_nan_stats: bool = True, name: str = "Categorical"):
@@ -161,12 +161,12 @@ class Categorical(_OfClasses):
 
 
 def _log_combinations(n: Tensor, counts: Tensor) -> Tensor:
-    """The logarithm of the number of orders that `n` things have of which there are `counts` of each kind."""
+    """Returns the logarithm of the number of orders that `n` things have of which there are `counts` of each kind."""
     return tf.lgamma(n + 1.0) - tf.reduce_sum(tf.lgamma(counts + 1.0), axis=-1)
 
 
 class _Counts(VectorDistribution):
-    """How often each class comes in a number of draws."""
+    """The base class of distributions of how often each class occurs in a number of draws."""
 
     _total_count: Tensor
 
@@ -181,7 +181,7 @@ class _Counts(VectorDistribution):
 
 
 class Multinomial(_Counts, _OfClasses):
-    """How often each class comes in a number of draws.
+    """The distribution of how often each class occurs in a number of draws.
 
     Args:
         total_count: the number of draws, floating.
@@ -189,7 +189,7 @@ class Multinomial(_Counts, _OfClasses):
         probs: the probabilities; one of the two is given.
         validate_args: whether to check counts and probabilities.
         allow_nan_stats: as of :class:`Distribution`.
-        name: of its scope.
+        name: the name of its scope.
     """
 
     def __init__(self, total_count, logits=None, probs=None, validate_args: bool = False, allow_nan_stats: bool = True, name: str = "Multinomial"):
@@ -234,14 +234,14 @@ class Multinomial(_Counts, _OfClasses):
 
 
 class DirichletMultinomial(_Counts):
-    """How often each class comes in a number of draws, with probabilities that are drawn first.
+    """The distribution of how often each class occurs in a number of draws, with probabilities that are drawn first.
 
     Args:
         total_count: the number of draws, floating.
         concentration: of the :class:`Dirichlet` distribution of probabilities, ``[..., classes]``.
         validate_args: whether to check counts and the concentration.
         allow_nan_stats: as of :class:`Distribution`.
-        name: of its scope.
+        name: the name of its scope.
     """
 
     def __init__(self, total_count, concentration, validate_args: bool = False, allow_nan_stats: bool = True, name: str = "DirichletMultinomial"):
@@ -257,7 +257,7 @@ class DirichletMultinomial(_Counts):
 
     @property
     def concentration(self) -> Tensor:
-        """Of the distribution of probabilities."""
+        """The concentration of the distribution of probabilities."""
         return self._concentration
 
     @property

@@ -1,4 +1,4 @@
-"""What all distributions have: samples, probabilities, moments, by whatever of those they define."""
+"""The base class of distributions: samples, probabilities and moments, computed from those that a subclass defines."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from flowmill.tensor_util import constant_value
 
 
 class ReparameterizationType:
-    """Whether gradients go from samples to parameters."""
+    """Tells whether gradients flow from samples to parameters."""
 
     def __init__(self, rep_type: str):
         self._rep_type = rep_type
@@ -37,12 +37,12 @@ NOT_REPARAMETERIZED = ReparameterizationType("NOT_REPARAMETERIZED")
 
 
 def another_seed(seed: int | None, salt: str) -> int | None:
-    """A seed for a second source of numbers; None for none."""
+    """Returns a seed for a second source of numbers; None for none."""
     return None if seed is None else int(hashlib.md5(f"{seed}{salt}".encode()).hexdigest()[:8], 16) & 0x7FFFFFFF
 
 
 class Distribution:
-    """A distribution of tensors. Subclasses define ``_sample_n``, ``_log_prob`` and their kin; what is not defined follows from the others where it can.
+    """A distribution of tensors. Subclasses define ``_sample_n``, ``_log_prob`` and related ones; what is not defined follows from the others if it can.
 
     Args:
         dtype: the type of samples.
@@ -51,7 +51,7 @@ class Distribution:
         allow_nan_stats: whether moments that do not exist are NaN; otherwise they fail the step.
         parameters: what it was made with.
         graph_parents: tensors it depends on.
-        name: of its scope.
+        name: the name of its scope.
     """
 
     def __init__(self, dtype, reparameterization_type, validate_args, allow_nan_stats, parameters=None, graph_parents=None, name=None) -> None:
@@ -79,37 +79,37 @@ class Distribution:
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """What it was made with."""
+        """The arguments that it was made with."""
         return dict(self._parameters)
 
     @property
     def reparameterization_type(self) -> ReparameterizationType:
-        """Whether gradients go through samples."""
+        """Tells whether gradients flow through samples."""
         return self._reparameterization_type
 
     @property
     def allow_nan_stats(self) -> bool:
-        """Whether moments that do not exist are NaN."""
+        """True if moments that do not exist are NaN."""
         return self._allow_nan_stats
 
     @property
     def validate_args(self) -> bool:
-        """Whether parameters and values are checked."""
+        """True if parameters and values are checked."""
         return self._validate_args
 
     @classmethod
     def param_shapes(cls, sample_shape, name: str = "DistributionParamShapes") -> dict[str, Tensor]:
-        """The shapes that parameters need for samples of a shape: for those distributions whose samples have the shape of their parameters."""
+        """Returns the shapes that parameters need for samples of a shape: for those distributions whose samples have the shape of their parameters."""
         with tf.name_scope(name):
             names = cls._parameter_names()
             return {n: convert_to_tensor(sample_shape, tf.int32) for n in names}
 
     @classmethod
     def param_static_shapes(cls, sample_shape) -> dict[str, TensorShape]:
-        """As :meth:`param_shapes` for a shape that is known.
+        """Like :meth:`param_shapes`, for a shape that is known.
 
         Raises:
-            ValueError: where it is not.
+            ValueError: if it is not.
         """
         shape = sample_shape
         if tf.is_tensor(shape):
@@ -141,34 +141,34 @@ class Distribution:
         return TensorShape([])
 
     def batch_shape_tensor(self, name: str = "batch_shape_tensor") -> Tensor:
-        """The shape of the batch of distributions, a vector."""
+        """Returns the shape of the batch of distributions, a vector."""
         with self._scope(name):
             shape = self.batch_shape
             return tf.constant(shape.as_list(), tf.int32, name="batch_shape") if shape.is_fully_defined() else self._batch_shape_tensor()
 
     @property
     def batch_shape(self) -> TensorShape:
-        """What is known of the shape of the batch."""
+        """The static shape of the batch."""
         return TensorShape(self._batch_shape())
 
     def event_shape_tensor(self, name: str = "event_shape_tensor") -> Tensor:
-        """The shape of one sample of one distribution, a vector."""
+        """Returns the shape of one sample of one distribution, a vector."""
         with self._scope(name):
             shape = self.event_shape
             return tf.constant(shape.as_list(), tf.int32, name="event_shape") if shape.is_fully_defined() else self._event_shape_tensor()
 
     @property
     def event_shape(self) -> TensorShape:
-        """What is known of the shape of one sample of one distribution."""
+        """The static shape of one sample of one distribution."""
         return TensorShape(self._event_shape())
 
     def is_scalar_event(self, name: str = "is_scalar_event") -> Tensor:
-        """Whether samples of one distribution are scalars, a boolean tensor."""
+        """Returns true if samples of one distribution are scalars, a boolean tensor."""
         with self._scope(name):
             return tf.convert_to_tensor(self.event_shape.rank == 0, name="is_scalar_event")
 
     def is_scalar_batch(self, name: str = "is_scalar_batch") -> Tensor:
-        """Whether it is one distribution rather than a batch, a boolean tensor."""
+        """Returns true if it is one distribution rather than a batch, a boolean tensor."""
         with self._scope(name):
             shape = self.batch_shape
             if shape.rank is not None:
@@ -199,31 +199,31 @@ class Distribution:
     # Probabilities
 
     def log_prob(self, value, name: str = "log_prob") -> Tensor:
-        """The logarithm of the density or probability of a value."""
+        """Returns the logarithm of the density or probability of a value."""
         return self._of_value(name, value, self._log_prob, lambda v: tf.log(self._prob(v)))
 
     def prob(self, value, name: str = "prob") -> Tensor:
-        """The density or probability of a value."""
+        """Returns the density or probability of a value."""
         return self._of_value(name, value, self._prob, lambda v: tf.exp(self._log_prob(v)))
 
     def log_cdf(self, value, name: str = "log_cdf") -> Tensor:
-        """The logarithm of :meth:`cdf`."""
+        """Returns the logarithm of :meth:`cdf`."""
         return self._of_value(name, value, self._log_cdf, lambda v: tf.log(self._cdf(v)))
 
     def cdf(self, value, name: str = "cdf") -> Tensor:
-        """The probability of samples that are not greater than a value."""
+        """Returns the probability of samples that are not greater than a value."""
         return self._of_value(name, value, self._cdf, lambda v: tf.exp(self._log_cdf(v)))
 
     def log_survival_function(self, value, name: str = "log_survival_function") -> Tensor:
-        """The logarithm of :meth:`survival_function`."""
+        """Returns the logarithm of :meth:`survival_function`."""
         return self._of_value(name, value, self._log_survival_function, lambda v: tf.log1p(-self.cdf(v)))
 
     def survival_function(self, value, name: str = "survival_function") -> Tensor:
-        """The probability of samples that are greater than a value."""
+        """Returns the probability of samples that are greater than a value."""
         return self._of_value(name, value, self._survival_function, lambda v: 1.0 - self.cdf(v))
 
     def quantile(self, value, name: str = "quantile") -> Tensor:
-        """The value whose :meth:`cdf` is given."""
+        """Returns the value whose :meth:`cdf` is given."""
         return self._of_value(name, value, self._quantile)
 
     def _log_prob(self, value: Tensor) -> Tensor:
@@ -234,7 +234,7 @@ class Distribution:
     # Moments
 
     def entropy(self, name: str = "entropy") -> Tensor:
-        """The entropy, in nats."""
+        """Returns the entropy, in nats."""
         return self._moment(name, self._entropy)
 
     def mean(self, name: str = "mean") -> Tensor:
@@ -242,19 +242,19 @@ class Distribution:
         return self._moment(name, self._mean)
 
     def mode(self, name: str = "mode") -> Tensor:
-        """The likeliest value."""
+        """Returns the likeliest value."""
         return self._moment(name, self._mode)
 
     def variance(self, name: str = "variance") -> Tensor:
-        """The variance, of each element by itself."""
+        """Returns the variance, of each element by itself."""
         return self._moment(name, self._variance, lambda: tf.square(self._stddev()))
 
     def stddev(self, name: str = "stddev") -> Tensor:
-        """The square root of the variance."""
+        """Returns the square root of the variance."""
         return self._moment(name, self._stddev, lambda: tf.sqrt(self._variance()))
 
     def covariance(self, name: str = "covariance") -> Tensor:
-        """The covariances of the elements of vectors."""
+        """Returns the covariances of the elements of vectors."""
         return self._moment(name, self._covariance)
 
     def _entropy(self) -> Tensor:
@@ -263,14 +263,14 @@ class Distribution:
     _mean = _mode = _variance = _stddev = _covariance = _entropy
 
     def cross_entropy(self, other: Distribution, name: str = "cross_entropy") -> Tensor:
-        """The entropy and the divergence of another distribution from this."""
+        """Returns the entropy and the divergence of another distribution from this."""
         from flowmill.distributions._divergences import kl_divergence
 
         with self._scope(name):
             return kl_divergence(self, other) + self.entropy()
 
     def kl_divergence(self, other: Distribution, name: str = "kl_divergence") -> Tensor:
-        """The Kullback-Leibler divergence of another distribution from this."""
+        """Returns the Kullback-Leibler divergence of another distribution from this."""
         from flowmill.distributions._divergences import kl_divergence
 
         with self._scope(name):
@@ -302,13 +302,13 @@ class Distribution:
         raise NotImplementedError(f"{name} is not implemented: {type(self).__name__}")
 
     def _checked(self, tensor: Tensor, *assertions: Callable[[Tensor], Any]) -> Tensor:
-        """A parameter or value once assertions hold, where they are to be checked."""
+        """A parameter or value once assertions hold, if they are to be checked."""
         from flowmill.control_flow import with_dependencies
 
         return with_dependencies([a(tensor) for a in assertions], tensor) if self._validate_args and assertions else tensor
 
     def _or_nan(self, defined: Tensor, value: Tensor, message: str) -> Tensor:
-        """A moment where it is defined; elsewhere NaN, or a failure where that is not allowed."""
+        """Returns a moment if it is defined; elsewhere NaN, or a failure if that is not allowed."""
         from flowmill.control_flow import with_dependencies
 
         if self._allow_nan_stats:
@@ -357,15 +357,15 @@ class ScalarDistribution(Distribution):
         return shape
 
     def _sample_shape(self, n) -> Tensor:
-        """The shape of `n` samples."""
+        """Returns the shape of `n` samples."""
         return tf.concat([[n], self.batch_shape_tensor()], 0)
 
 
 def identified(name: str, value) -> Tensor:
-    """A parameter as a tensor of its own in the graph."""
+    """Returns a parameter as a tensor of its own in the graph."""
     return tf.identity(value, name=name)
 
 
 def positive(tensor: Tensor):
-    """The assertion that a tensor is positive."""
+    """Returns the assertion that a tensor is positive."""
     return tf.assert_positive(tensor)

@@ -22,8 +22,8 @@ class RegisterKL:
         """Registers it.
 
         Raises:
-            TypeError: where it cannot be called.
-            ValueError: where the classes have one.
+            TypeError: if it cannot be called.
+            ValueError: if the classes have one.
         """
         if not callable(kl_fn):
             raise TypeError(f"kl_fn must be callable, received: {kl_fn}")
@@ -34,16 +34,16 @@ class RegisterKL:
 
 
 def kl_divergence(distribution_a, distribution_b, allow_nan_stats: bool = True, name: str | None = None) -> Tensor:
-    """How much is lost by taking `distribution_b` for `distribution_a`, in nats.
+    """Returns the information that is lost if `distribution_b` is used in place of `distribution_a`, in nats.
 
     Args:
         distribution_a: the true distribution.
         distribution_b: the other one.
         allow_nan_stats: whether the divergence may be NaN; otherwise that fails the step.
-        name: of the scope.
+        name: the name of the scope.
 
     Raises:
-        NotImplementedError: where nobody registered a function for the two.
+        NotImplementedError: if nobody registered a function for the two.
     """
     kinds = [inspect.getmro(type(d)) for d in (distribution_a, distribution_b)]
     # The nearest pair of base classes.

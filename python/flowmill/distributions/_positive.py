@@ -18,7 +18,7 @@ class Gamma(ScalarDistribution):
         rate: one by its scale, beta.
         validate_args: whether to check that both are positive.
         allow_nan_stats: as of :class:`Distribution`.
-        name: of its scope.
+        name: the name of its scope.
     """
 
     def __init__(self, concentration, rate, validate_args: bool = False, allow_nan_stats: bool = True, name: str = "Gamma"):
@@ -84,7 +84,7 @@ class Exponential(Gamma):
         rate: one by its mean.
         validate_args: whether to check that it is positive.
         allow_nan_stats: as of :class:`Distribution`.
-        name: of its scope.
+        name: the name of its scope.
     """
 
     def __init__(self, rate, validate_args: bool = False, allow_nan_stats: bool = True, name: str = "Exponential"):

@@ -34,19 +34,19 @@ class _LocationScale(ScalarDistribution):
 
     @property
     def loc(self) -> Tensor:
-        """Where the distribution is."""
+        """The location parameter."""
         return self._tensors["loc"]
 
     @property
     def scale(self) -> Tensor:
-        """How wide it is."""
+        """The scale parameter."""
         return self._tensors["scale"]
 
     def _z(self, x: Tensor) -> Tensor:
         return (x - self.loc) / self.scale
 
     def _everywhere(self, value) -> Tensor:
-        """A value for each distribution of the batch."""
+        """Returns a value for each distribution of the batch."""
         return value * tf.ones(self.batch_shape_tensor(), self.dtype)
 
 
@@ -58,7 +58,7 @@ class Normal(_LocationScale):
         scale: the standard deviation.
         validate_args: whether to check that the scale is positive.
         allow_nan_stats: as of :class:`Distribution`.
-        name: of its scope.
+        name: the name of its scope.
 
     Raises:
         TypeError: for parameters of several types.
@@ -102,7 +102,7 @@ class Normal(_LocationScale):
 
 
 def _normal_cdf(x: Tensor) -> Tensor:
-    """The probability of standard normal numbers up to `x`, as exact in the tails as in the middle."""
+    """Returns the probability of standard normal numbers up to `x`, as exact in the tails as in the middle."""
     half_root = 0.5 * math.sqrt(2.0)
     w = x * half_root
     z = tf.abs(w)
@@ -117,7 +117,7 @@ _TERMS = 3
 
 
 def _log_normal_cdf(x: Tensor) -> Tensor:
-    """The logarithm of :func:`_normal_cdf`, finite however small that is."""
+    """Returns the logarithm of :func:`_normal_cdf`, finite however small that is."""
     lower, upper = _LOG_BOUNDS.get(x.dtype.name, _LOG_BOUNDS["float32"])
     middle = tf.log(_normal_cdf(tf.maximum(x, lower)))
     small = tf.minimum(x, lower)
@@ -138,7 +138,7 @@ class Uniform(ScalarDistribution):
         high: the bound above.
         validate_args: whether to check that `high` is greater.
         allow_nan_stats: as of :class:`Distribution`.
-        name: of its scope.
+        name: the name of its scope.
     """
 
     def __init__(self, low=0.0, high=1.0, validate_args: bool = False, allow_nan_stats: bool = True, name: str = "Uniform"):
@@ -206,7 +206,7 @@ class Laplace(_LocationScale):
         scale: how wide it is.
         validate_args: whether to check that the scale is positive.
         allow_nan_stats: as of :class:`Distribution`.
-        name: of its scope.
+        name: the name of its scope.
     """
 
     def __init__(self, loc, scale, validate_args: bool = False, allow_nan_stats: bool = True, name: str = "Laplace"):
@@ -257,7 +257,7 @@ class StudentT(_LocationScale):
         scale: how wide it is; not its standard deviation.
         validate_args: whether to check that `df` and the scale are positive.
         allow_nan_stats: as of :class:`Distribution`.
-        name: of its scope.
+        name: the name of its scope.
     """
 
     def __init__(self, df, loc, scale, validate_args: bool = False, allow_nan_stats: bool = True, name: str = "StudentT"):

@@ -16,7 +16,7 @@ class Beta(ScalarDistribution):
         concentration0: beta.
         validate_args: whether to check that both are positive, and values.
         allow_nan_stats: as of :class:`Distribution`.
-        name: of its scope.
+        name: the name of its scope.
     """
 
     def __init__(self, concentration1=None, concentration0=None, validate_args: bool = False, allow_nan_stats: bool = True, name: str = "Beta"):
@@ -112,7 +112,7 @@ class Dirichlet(VectorDistribution):
         concentration: ``[..., k]``.
         validate_args: whether to check that it is positive, and values.
         allow_nan_stats: as of :class:`Distribution`.
-        name: of its scope.
+        name: the name of its scope.
     """
 
     def __init__(self, concentration, validate_args: bool = False, allow_nan_stats: bool = True, name: str = "Dirichlet"):
@@ -199,7 +199,7 @@ def shares_and_logits(logits, probs, multidimensional: bool, checked) -> tuple[T
         checked: called with probabilities and assertions, as :meth:`Distribution._checked`.
 
     Raises:
-        ValueError: where not exactly one is given.
+        ValueError: if not exactly one is given.
     """
     if (probs is None) == (logits is None):
         raise ValueError("Must pass probs or logits, but not both.")

@@ -2,7 +2,7 @@
 
 Images are ``[height, width, channels]`` or ``[batch, height, width, channels]``; those of floating-point types go from 0 to 1.
 
-Each function is looked up in its module when it is first asked for.
+Each function is looked up in its module when it is first used.
 """
 
 from __future__ import annotations

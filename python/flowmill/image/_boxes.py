@@ -27,8 +27,8 @@ def crop_and_resize(image, boxes, box_ind=None, crop_size=None, method: str = "b
         box_ind: which image each box is of, `int32` ``[n]``.
         crop_size: height and width of the result, `int32`.
         method: ``"bilinear"`` or ``"nearest"``.
-        extrapolation_value: what stands outside of images.
-        name: what to call the operation.
+        extrapolation_value: the value outside of images.
+        name: the name of the operation.
         box_indices: `box_ind` by its new name.
 
     Returns:
@@ -44,7 +44,7 @@ def draw_bounding_boxes(images, boxes, name: str | None = None, colors=None) -> 
     Args:
         images: a batch of floating-point numbers.
         boxes: `float32` ``[batch, n, 4]``.
-        name: what to call the operation.
+        name: the name of the operation.
         colors: ``[colours, channels]``, taken in turn; None for those of the op.
     """
     if colors is None:
@@ -53,7 +53,7 @@ def draw_bounding_boxes(images, boxes, name: str | None = None, colors=None) -> 
 
 
 def non_max_suppression(boxes, scores, max_output_size, iou_threshold=0.5, score_threshold=_NO_THRESHOLD, name: str | None = None) -> Tensor:
-    """The boxes with the best scores, without those that have too much in common with a better one.
+    """Returns the boxes with the best scores, without those that have too much in common with a better one.
 
     Args:
         boxes: `float32` ``[n, 4]``.
@@ -61,7 +61,7 @@ def non_max_suppression(boxes, scores, max_output_size, iou_threshold=0.5, score
         max_output_size: how many at most, a scalar.
         iou_threshold: how much two may have in common, over what either covers.
         score_threshold: what scores are at least.
-        name: of the scope.
+        name: the name of the scope.
 
     Returns:
         Indices of boxes, best first.
@@ -74,7 +74,7 @@ def non_max_suppression(boxes, scores, max_output_size, iou_threshold=0.5, score
 
 def non_max_suppression_with_scores(boxes, scores, max_output_size, iou_threshold=0.5, score_threshold=_NO_THRESHOLD, soft_nms_sigma=0.0,
                                     name: str | None = None) -> tuple[Tensor, Tensor]:
-    """As :func:`non_max_suppression`; with `soft_nms_sigma` above 0, what boxes have in common makes scores smaller instead of leaving boxes out.
+    """Like :func:`non_max_suppression`; with `soft_nms_sigma` above 0, overlaps reduce scores instead of removing boxes.
 
     Returns:
         Indices of boxes, and their scores.
@@ -91,7 +91,7 @@ def non_max_suppression_with_scores(boxes, scores, max_output_size, iou_threshol
 def non_max_suppression_padded(boxes, scores, max_output_size, iou_threshold=0.5, score_threshold=_NO_THRESHOLD,
                                pad_to_max_output_size: bool = False, name: str | None = None, sorted_input: bool = False,
                                canonicalized_coordinates: bool = False, tile_size: int = 512) -> tuple[Tensor, Tensor]:
-    """As :func:`non_max_suppression`, of the boxes of one image.
+    """Like :func:`non_max_suppression`, for the boxes of one image.
 
     Args:
         boxes: `float32` ``[n, 4]``.
@@ -100,7 +100,7 @@ def non_max_suppression_padded(boxes, scores, max_output_size, iou_threshold=0.5
         iou_threshold: how much two may have in common.
         score_threshold: what scores are at least.
         pad_to_max_output_size: adds zeros at the end, so that there are `max_output_size`.
-        name: of the scope.
+        name: the name of the scope.
         sorted_input: not needed: boxes may be in any order.
         canonicalized_coordinates: not needed: corners may be in any order.
         tile_size: not used.
@@ -124,7 +124,7 @@ def non_max_suppression_padded(boxes, scores, max_output_size, iou_threshold=0.5
 
 def non_max_suppression_overlaps(overlaps, scores, max_output_size, overlap_threshold=0.5, score_threshold=_NO_THRESHOLD,
                                  name: str | None = None) -> Tensor:
-    """As :func:`non_max_suppression`, by what boxes have in common, ``[n, n]``."""
+    """Like :func:`non_max_suppression`, with overlaps that are given, ``[n, n]``."""
     with scope(name, "non_max_suppression_overlaps"):
         overlap_threshold = convert_to_tensor(overlap_threshold, name="overlap_threshold")
         return call("NonMaxSuppressionWithOverlaps", None, overlaps, scores, max_output_size, overlap_threshold, score_threshold)
@@ -144,7 +144,7 @@ def combined_non_max_suppression(boxes, scores, max_output_size_per_class, max_t
         score_threshold: what scores are at least.
         pad_per_class: whether results are no longer than ``max_output_size_per_class * classes``.
         clip_boxes: whether corners are cut to ``[0, 1]``.
-        name: of the scope.
+        name: the name of the scope.
 
     Returns:
         A named tuple of boxes, scores, classes, and how many count of each image.
@@ -160,7 +160,7 @@ def combined_non_max_suppression(boxes, scores, max_output_size_per_class, max_t
 def sample_distorted_bounding_box(image_size, bounding_boxes, seed: int | None = None, seed2: int | None = None, min_object_covered=0.1,
                                   aspect_ratio_range=None, area_range=None, max_attempts: int | None = None,
                                   use_image_if_no_bounding_boxes: bool | None = None, name: str | None = None) -> _SampleDistortedBoundingBoxV2:
-    """A random part of an image that has enough of one of the boxes.
+    """Returns a random part of an image that has enough of one of the boxes.
 
     Args:
         image_size: height, width and channels.
@@ -171,8 +171,8 @@ def sample_distorted_bounding_box(image_size, bounding_boxes, seed: int | None =
         aspect_ratio_range: the least and the largest width over height.
         area_range: the least and the largest part of the image.
         max_attempts: how often to try before the whole image is given.
-        use_image_if_no_bounding_boxes: whether the whole image counts as a box where there are none.
-        name: of the scope.
+        use_image_if_no_bounding_boxes: whether the whole image counts as a box if there are none.
+        name: the name of the scope.
 
     Returns:
         A named tuple of `begin` and `size` for ``tf.slice``, and the box ``[1, 1, 4]``.
@@ -185,7 +185,7 @@ def sample_distorted_bounding_box(image_size, bounding_boxes, seed: int | None =
 
 def generate_bounding_box_proposals(scores, bbox_deltas, image_info, anchors, nms_threshold=0.7, pre_nms_topn=6000, min_size=16,
                                     post_nms_topn: int = 300, name: str | None = None) -> _GenerateBoundingBoxProposals:
-    """The boxes that deltas make of anchors, best first, without those that overlap: boxes ``[images, post_nms_topn, 4]`` and their scores.
+    """Returns the boxes that deltas make of anchors, best first, without those that overlap: boxes ``[images, post_nms_topn, 4]`` and their scores.
 
     Args:
         scores: ``[images, height, width, anchors]``.
@@ -195,8 +195,8 @@ def generate_bounding_box_proposals(scores, bbox_deltas, image_info, anchors, nm
         nms_threshold: of boxes that share more of their area than this, the best one is left.
         pre_nms_topn: how many boxes are looked at.
         min_size: the least height and width of a box, in pixels of an image of scale 1.
-        post_nms_topn: how many boxes there are at most; zeros stand for the rest.
-        name: what to call the operation.
+        post_nms_topn: the greatest number of boxes; the rest is filled with zeros.
+        name: the name of the operation.
     """
     return call("GenerateBoundingBoxProposals", name, scores, bbox_deltas, image_info, anchors, nms_threshold, pre_nms_topn, min_size,
                 post_nms_topn=post_nms_topn)

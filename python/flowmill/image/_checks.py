@@ -1,4 +1,4 @@
-"""Shapes of images, static where they are known and checked when the graph runs where they are not."""
+"""Shapes of images, static if they are known and checked when the graph runs if they are not."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from flowmill.tensor import Tensor
 
 
 def is_tensor(value) -> bool:
-    """Whether a size is known only when the graph runs."""
+    """Returns true if a size is known only when the graph runs."""
     return isinstance(value, Tensor) or hasattr(value, "_as_tensor")
 
 
 def asserted(condition, message: str) -> list:
-    """What checks a condition when the graph runs; nothing where it is a boolean that holds.
+    """Returns the operations that check a condition when the graph runs; none if it is a boolean that holds.
 
     Raises:
-        ValueError: where it is a boolean that does not.
+        ValueError: if it is a boolean that does not.
     """
     if is_tensor(condition):
         return [tf.Assert(condition, [message])]
@@ -27,10 +27,10 @@ def asserted(condition, message: str) -> list:
 
 
 def checks_of(image: Tensor) -> list:
-    """What checks that an image has three dimensions at least, of which the last three are not empty.
+    """Returns the operations that check that an image has at least three dimensions, of which the last three are not empty.
 
     Raises:
-        ValueError: where static shapes say that it has not.
+        ValueError: if static shapes say that it has not.
     """
     shape = image.shape
     if shape.rank is not None:
@@ -48,13 +48,13 @@ def checks_of(image: Tensor) -> list:
 
 
 def checked(image) -> Tensor:
-    """An image, once it is checked."""
+    """Returns an image, once it is checked."""
     image = convert_to_tensor(image, name="image")
     return with_dependencies(checks_of(image), image)
 
 
 def sizes(image: Tensor, rank: int) -> list:
-    """The sizes of an image: numbers where they are known, scalars where not."""
+    """Returns the sizes of an image: numbers if they are known, scalars if not."""
     if image.shape.is_fully_defined():
         return image.shape.as_list()
     static = image.shape.with_rank(rank).as_list()
@@ -68,7 +68,7 @@ def known(*sizes) -> list:
 
 
 def as_batch(image: Tensor) -> tuple[Tensor, bool]:
-    """An image as a batch of one, and whether it was one.
+    """Returns an image as a batch of one, and whether it was one.
 
     Raises:
         ValueError: for another number of dimensions.
@@ -85,7 +85,7 @@ def as_batch(image: Tensor) -> tuple[Tensor, bool]:
 
 
 def batch_for_size(image, target_height, target_width) -> tuple[Tensor, bool, list]:
-    """An image as a batch, for a size that is positive: as :func:`as_batch`, and what checks that."""
+    """Returns an image as a batch, for a size that is positive: as :func:`as_batch`, and what checks that."""
     image, is_batch = as_batch(convert_to_tensor(image, name="image"))
     checks = checks_of(image)
     checks += asserted(target_width > 0, "target_width must be > 0.")
@@ -94,7 +94,7 @@ def batch_for_size(image, target_height, target_width) -> tuple[Tensor, bool, li
 
 
 def by_rank(image: Tensor, of_image, of_batch):
-    """What one of two functions gives, by whether `image` has three dimensions or four.
+    """Returns the result of one of two functions, chosen by whether `image` has three dimensions or four.
 
     Raises:
         ValueError: for another number of dimensions.

@@ -19,13 +19,13 @@ def _largest(dtype: DType) -> int:
 
 
 def convert_image_dtype(image, dtype, saturate: bool = False, name: str | None = None) -> Tensor:
-    """An image of another type: integers go up to their largest, floating-point numbers to 1.
+    """Returns an image of another type: integers go up to their largest, floating-point numbers to 1.
 
     Args:
         image: an image or a batch.
         dtype: the type.
         saturate: whether what is out of range becomes the nearest number of the type.
-        name: what to call the operation.
+        name: the name of the operation.
 
     Raises:
         AttributeError: for types of other kinds.
@@ -54,12 +54,12 @@ def convert_image_dtype(image, dtype, saturate: bool = False, name: str | None =
 
 
 def _floating(image: Tensor) -> Tensor:
-    """The image as floating-point numbers: itself, or `float32`."""
+    """Returns the image as floating-point numbers: itself, or `float32`."""
     return image if image.dtype.base_dtype in (tf.float16, tf.float32) else convert_image_dtype(image, tf.float32)
 
 
 def adjust_brightness(image, delta) -> Tensor:
-    """An image with `delta`, between −1 and 1, added to each element."""
+    """Returns an image with `delta`, between −1 and 1, added to each element."""
     with scope(None, "adjust_brightness", [image, delta]) as whole:
         image = convert_to_tensor(image, name="image")
         floating = _floating(image)
@@ -79,7 +79,7 @@ def adjust_gamma(image, gamma=1, gain=1) -> Tensor:
     """``gain * image ** gamma``.
 
     Raises:
-        ValueError: where `gamma` is negative.
+        ValueError: if `gamma` is negative.
     """
     with scope(None, "adjust_gamma", [image, gamma, gain]):
         image = convert_to_tensor(image, name="image")
@@ -105,7 +105,7 @@ def adjust_saturation(image, saturation_factor, name: str | None = None) -> Tens
 
 
 def adjust_jpeg_quality(image, jpeg_quality, dct_method: str = "", name: str | None = None) -> Tensor:
-    """An image as it is once it was a JPEG file of a quality from 0 to 100."""
+    """Returns an image as it is once it was a JPEG file of a quality from 0 to 100."""
     with scope(name, "adjust_jpeg_quality", [image]):
         image = convert_to_tensor(image, name="image")
         channels = image.shape.as_list()[-1]
@@ -129,7 +129,7 @@ def random_brightness(image, max_delta: float, seed: int | None = None) -> Tenso
     """:func:`adjust_brightness` by a random number from ``[-max_delta, max_delta)``.
 
     Raises:
-        ValueError: where `max_delta` is negative.
+        ValueError: if `max_delta` is negative.
     """
     if max_delta < 0:
         raise ValueError("max_delta must be non-negative.")
@@ -140,7 +140,7 @@ def random_contrast(image, lower: float, upper: float, seed: int | None = None) 
     """:func:`adjust_contrast` by a random factor from ``[lower, upper)``.
 
     Raises:
-        ValueError: where there is no such factor, or a negative one.
+        ValueError: if there is no such factor, or a negative one.
     """
     _range(lower, upper)
     return adjust_contrast(image, tf.random_uniform([], lower, upper, seed=seed))
@@ -150,7 +150,7 @@ def random_hue(image, max_delta: float, seed: int | None = None) -> Tensor:
     """:func:`adjust_hue` by a random number from ``[-max_delta, max_delta)``.
 
     Raises:
-        ValueError: where `max_delta` is not in ``[0, 0.5]``.
+        ValueError: if `max_delta` is not in ``[0, 0.5]``.
     """
     if max_delta > 0.5:
         raise ValueError("max_delta must be <= 0.5.")
@@ -163,7 +163,7 @@ def random_saturation(image, lower: float, upper: float, seed: int | None = None
     """:func:`adjust_saturation` by a random factor from ``[lower, upper)``.
 
     Raises:
-        ValueError: where there is no such factor, or a negative one.
+        ValueError: if there is no such factor, or a negative one.
     """
     _range(lower, upper)
     return adjust_saturation(image, tf.random_uniform([], lower, upper, seed=seed))
@@ -173,7 +173,7 @@ def random_jpeg_quality(image, min_jpeg_quality: int, max_jpeg_quality: int, see
     """:func:`adjust_jpeg_quality` by a random quality from ``[min_jpeg_quality, max_jpeg_quality)``.
 
     Raises:
-        ValueError: where they are not from 0 to 100, or the first is not less.
+        ValueError: if they are not from 0 to 100, or the first is not less.
     """
     if min_jpeg_quality < 0 or max_jpeg_quality < 0 or min_jpeg_quality > 100 or max_jpeg_quality > 100:
         raise ValueError("jpeg encoding range must be between 0 and 100.")
@@ -196,7 +196,7 @@ def per_image_standardization(image) -> Tensor:
 
 
 def rgb_to_grayscale(images, name: str | None = None) -> Tensor:
-    """The brightness of RGB images, with one channel and the type of `images`."""
+    """Returns the brightness of RGB images, with one channel and the type of `images`."""
     with scope(name, "rgb_to_grayscale", [images]) as whole:
         images = convert_to_tensor(images, name="images")
         floating = convert_image_dtype(images, tf.float32)
@@ -208,7 +208,7 @@ def grayscale_to_rgb(images, name: str | None = None) -> Tensor:
     """Images of one channel with three equal ones.
 
     Raises:
-        ValueError: where there is another number of channels.
+        ValueError: if there is another number of channels.
     """
     with scope(name, "grayscale_to_rgb", [images]) as whole:
         images = convert_to_tensor(images)

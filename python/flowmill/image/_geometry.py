@@ -26,7 +26,7 @@ def _flip(image, at: int, name: str) -> Tensor:
 
 
 def flip_left_right(image) -> Tensor:
-    """An image, or each of a batch, with left and right exchanged.
+    """Returns an image, or each of a batch, with left and right exchanged.
 
     Raises:
         ValueError: for another number of dimensions than three or four.
@@ -35,7 +35,7 @@ def flip_left_right(image) -> Tensor:
 
 
 def flip_up_down(image) -> Tensor:
-    """An image, or each of a batch, upside down.
+    """Returns an image, or each of a batch, upside down.
 
     Raises:
         ValueError: for another number of dimensions than three or four.
@@ -72,7 +72,7 @@ def random_flip_up_down(image, seed: int | None = None) -> Tensor:
 
 
 def rot90(image, k=1, name: str | None = None) -> Tensor:
-    """An image, or each of a batch, turned by 90 degrees against the clock `k` times."""
+    """Returns an image, or each of a batch, turned by 90 degrees against the clock `k` times."""
     with scope(name, "rot90", [image, k]) as whole:
         image = checked(image)
         k = convert_to_tensor(k, dtype=tf.int32, name="k")
@@ -98,14 +98,14 @@ def rot90(image, k=1, name: str | None = None) -> Tensor:
 
 
 def transpose(image, name: str | None = None) -> Tensor:
-    """An image, or each of a batch, with height and width exchanged."""
+    """Returns an image, or each of a batch, with height and width exchanged."""
     with scope(name, "transpose", [image]):
         image = checked(image)
         return by_rank(image, lambda: tf.transpose(image, [1, 0, 2], name=name), lambda: tf.transpose(image, [0, 2, 1, 3], name=name))
 
 
 def central_crop(image, central_fraction) -> Tensor:
-    """The middle of an image, or of each of a batch.
+    """Returns the middle of an image, or of each of a batch.
 
     Args:
         image: an image or a batch.
@@ -147,7 +147,7 @@ def central_crop(image, central_fraction) -> Tensor:
 
 
 def _margin(size, fraction, static: float | None):
-    """What is left out on either side."""
+    """Returns the size that is removed on either side."""
     if static is None or is_tensor(size):
         whole = tf.cast(size, tf.float64)
         return tf.cast((whole - whole * tf.cast(fraction, tf.float64)) / 2, tf.int32)
@@ -155,7 +155,7 @@ def _margin(size, fraction, static: float | None):
 
 
 def pad_to_bounding_box(image, offset_height, offset_width, target_height, target_width) -> Tensor:
-    """An image, or each of a batch, with zeros around.
+    """Returns an image, or each of a batch, with zeros around.
 
     Args:
         image: an image or a batch.
@@ -165,7 +165,7 @@ def pad_to_bounding_box(image, offset_height, offset_width, target_height, targe
         target_width: the width of the result.
 
     Raises:
-        ValueError: where it does not fit.
+        ValueError: if it does not fit.
     """
     with scope(None, "pad_to_bounding_box", [image]):
         image, is_batch = as_batch(convert_to_tensor(image, name="image"))
@@ -185,7 +185,7 @@ def pad_to_bounding_box(image, offset_height, offset_width, target_height, targe
 
 
 def crop_to_bounding_box(image, offset_height, offset_width, target_height, target_width) -> Tensor:
-    """A part of an image, or of each of a batch.
+    """Returns a part of an image, or of each of a batch.
 
     Args:
         image: an image or a batch.
@@ -195,7 +195,7 @@ def crop_to_bounding_box(image, offset_height, offset_width, target_height, targ
         target_width: the number of columns.
 
     Raises:
-        ValueError: where the image is not that large.
+        ValueError: if the image is not that large.
     """
     with scope(None, "crop_to_bounding_box", [image]):
         image, is_batch = as_batch(convert_to_tensor(image, name="image"))
@@ -215,7 +215,7 @@ def crop_to_bounding_box(image, offset_height, offset_width, target_height, targ
 
 
 def maximum(x, y) -> Any:
-    """The larger of two sizes."""
+    """Returns the larger of two sizes."""
     return tf.maximum(x, y) if is_tensor(x) or is_tensor(y) else max(x, y)
 
 
@@ -228,7 +228,7 @@ def _equal(x, y):
 
 
 def resize_image_with_crop_or_pad(image, target_height, target_width) -> Tensor:
-    """An image, or each of a batch, cropped around the middle or with zeros around, to a size.
+    """Returns an image, or each of a batch, cropped around the middle or with zeros around, to a size.
 
     Args:
         image: an image or a batch.
@@ -270,7 +270,7 @@ def extract_image_patches(images, ksizes=None, strides=None, rates=None, padding
         strides: how far patches are apart, ``[1, rows, columns, 1]``.
         rates: how far elements of a patch are apart, ``[1, rows, columns, 1]``.
         padding: ``"SAME"`` or ``"VALID"``.
-        name: what to call the operation.
+        name: the name of the operation.
         sizes: `ksizes` by its new name.
     """
     return call("ExtractImagePatches", name, images, ksizes=one_of("ksizes", ksizes, "sizes", sizes), strides=strides, rates=rates, padding=padding)
@@ -283,15 +283,15 @@ def extract_patches(images, sizes, strides, rates, padding: str, name: str | Non
 
 def extract_glimpse(input, size, offsets, centered: bool = True, normalized: bool = True, uniform_noise: bool = True,  # noqa: A002
                     name: str | None = None) -> Tensor:
-    """A window of each image, with noise where it is outside of the image.
+    """Returns a window of each image, with noise where it is outside of the image.
 
     Args:
         input: a batch.
         size: ``[height, width]`` of the windows.
         offsets: the middle of each window, ``[batch, 2]``.
         centered: whether offsets count from the middle.
-        normalized: whether they go from −1 to 1 (from 0 to 1 where not centered).
+        normalized: whether they go from −1 to 1 (from 0 to 1 if not centered).
         uniform_noise: whether noise is uniform rather than normal.
-        name: what to call the operation.
+        name: the name of the operation.
     """
     return call("ExtractGlimpse", name, input, size, offsets, centered=centered, normalized=normalized, uniform_noise=uniform_noise)

@@ -1,4 +1,4 @@
-"""How much images differ, and where they change."""
+"""Measures of the difference between images, and of the changes within an image."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from flowmill.tensor import Tensor
 
 
 def total_variation(images, name: str | None = None) -> Tensor:
-    """The sum of how much neighbours differ, a scalar or one for each image of a batch.
+    """Returns the sum of how much neighbours differ, a scalar or one for each image of a batch.
 
     Raises:
         ValueError: for another number of dimensions than three or four.
@@ -33,7 +33,7 @@ def total_variation(images, name: str | None = None) -> Tensor:
 
 
 def image_gradients(image) -> tuple[Tensor, Tensor]:
-    """How much each element of a batch differs from that below and that on the right; 0 at the ends.
+    """Returns the differences of each element of a batch to those below and on the right; 0 at the ends.
 
     Returns:
         Two batches: downwards and to the right.
@@ -68,10 +68,10 @@ def sobel_edges(image) -> Tensor:
 
 
 def _comparable(a: Tensor, b: Tensor):
-    """The shapes of two images or batches, and what checks that they fit.
+    """Returns the shapes of two images or batches, and what checks that they fit.
 
     Raises:
-        ValueError: where static shapes say that they do not.
+        ValueError: if static shapes say that they do not.
     """
     first, second = a.shape.with_rank_at_least(3), b.shape.with_rank_at_least(3)
     if first.rank is not None and second.rank is not None:
@@ -88,13 +88,13 @@ def _comparable(a: Tensor, b: Tensor):
 
 
 def psnr(a, b, max_val, name: str | None = None) -> Tensor:
-    """The peak signal-to-noise ratio of images in decibels.
+    """Returns the peak signal-to-noise ratio of images in decibels.
 
     Args:
         a: an image or a batch.
         b: of the same shape.
         max_val: the difference between the largest and the least value there can be.
-        name: of the scope.
+        name: the name of the scope.
 
     Returns:
         `float32`: a scalar or one for each image.
@@ -113,7 +113,7 @@ def psnr(a, b, max_val, name: str | None = None) -> Tensor:
 
 
 def _gaussian(size: Tensor, sigma: Tensor) -> Tensor:
-    """A Gaussian window, ``[size, size, 1, 1]``."""
+    """Returns a Gaussian window, ``[size, size, 1, 1]``."""
     size = convert_to_tensor(size, tf.int32)
     sigma = convert_to_tensor(sigma)
     places = tf.cast(tf.range(size), sigma.dtype)
@@ -126,7 +126,7 @@ def _gaussian(size: Tensor, sigma: Tensor) -> Tensor:
 
 
 def _by_channel(a: Tensor, b: Tensor, max_val, filter_size, filter_sigma, k1: float, k2: float, return_index_map: bool = False):
-    """The similarity of each channel, and its part that contrast and structure have."""
+    """Returns the similarity of each channel, and its part that contrast and structure have."""
     size = tf.constant(filter_size, dtype=tf.int32)
     sigma = tf.constant(filter_sigma, dtype=a.dtype)
     first, second = tf.shape_n([a, b])
@@ -153,7 +153,7 @@ def _by_channel(a: Tensor, b: Tensor, max_val, filter_size, filter_sigma, k1: fl
 
 
 def _parts(x: Tensor, y: Tensor, smoothed, max_val, k1: float, k2: float):
-    """The two factors of the similarity (Wang et al., 2004)."""
+    """Returns the two factors of the similarity (Wang et al., 2004)."""
     c1 = (k1 * max_val) ** 2
     c2 = (k2 * max_val) ** 2
     mean_x = smoothed(x)
@@ -170,7 +170,7 @@ def _parts(x: Tensor, y: Tensor, smoothed, max_val, k1: float, k2: float):
 
 def ssim(img1, img2, max_val, filter_size: int = 11, filter_sigma: float = 1.5, k1: float = 0.01, k2: float = 0.03,
          return_index_map: bool = False) -> Tensor:
-    """The structural similarity of images, up to 1.
+    """Returns the structural similarity of images, up to 1.
 
     Args:
         img1: an image or a batch, at least `filter_size` high and wide.
@@ -204,7 +204,7 @@ _SCALES = (0.0448, 0.2856, 0.3001, 0.2363, 0.1333)
 
 def ssim_multiscale(img1, img2, max_val, power_factors=_SCALES, filter_size: int = 11, filter_sigma: float = 1.5, k1: float = 0.01,
                     k2: float = 0.03) -> Tensor:
-    """The structural similarity of images at several scales, each half as large as the last.
+    """Returns the structural similarity of images at several scales, each half as large as the last.
 
     Args:
         img1: an image or a batch.

@@ -14,7 +14,7 @@ from flowmill.tensor import Tensor
 
 
 class ResizeMethod:
-    """How to interpolate."""
+    """The methods of interpolation."""
 
     BILINEAR = 0
     NEAREST_NEIGHBOR = 1
@@ -34,8 +34,8 @@ def resize_bilinear(images, size, align_corners: bool = False, name: str | None 
         images: a batch.
         size: the new height and width, `int32`.
         align_corners: whether the middles of corner elements stay where they are.
-        name: what to call the operation.
-        half_pixel_centers: whether elements stand for their middles.
+        name: the name of the operation.
+        half_pixel_centers: whether coordinates mean the centers of pixels.
 
     Returns:
         A batch of `float32`.
@@ -60,7 +60,7 @@ def resize_area(images, size, align_corners: bool = False, name: str | None = No
 
 def resize_images(images, size, method=ResizeMethod.BILINEAR, align_corners: bool = False, preserve_aspect_ratio: bool = False,
                   name: str | None = None) -> Tensor:
-    """An image, or each of a batch, of another size.
+    """Returns an image, or each of a batch, of another size.
 
     Args:
         images: an image or a batch.
@@ -68,13 +68,13 @@ def resize_images(images, size, method=ResizeMethod.BILINEAR, align_corners: boo
         method: one of :class:`ResizeMethod`.
         align_corners: whether the middles of corner elements stay where they are.
         preserve_aspect_ratio: makes it no larger than `size` with the ratio of height and width as it is.
-        name: of the scope.
+        name: the name of the scope.
 
     Returns:
-        `float32`; of the type of `images` for the nearest neighbour, and where the size does not change.
+        `float32`; of the type of `images` for the nearest neighbour, and if the size does not change.
 
     Raises:
-        ValueError: where shapes do not fit, or for another method.
+        ValueError: if shapes do not fit, or for another method.
     """
     with scope(name, "resize", [images, size]):
         images = convert_to_tensor(images, name="images")
@@ -102,7 +102,7 @@ def resize_images(images, size, method=ResizeMethod.BILINEAR, align_corners: boo
 
 
 def _known(size: Tensor) -> tuple[int | None, int | None]:
-    """A size as far as it is known while the graph is built."""
+    """Returns a size as far as it is known while the graph is built."""
     from flowmill.tensor_util import constant_value_as_shape
 
     known = constant_value_as_shape(size)
@@ -110,7 +110,7 @@ def _known(size: Tensor) -> tuple[int | None, int | None]:
 
 
 def _known_within(height, width, most_height, most_width):
-    """What :func:`_within` gives, where all is known."""
+    """Returns the result of :func:`_within` if everything is known."""
     if None in (height, width, most_height, most_width):
         return None, None
     factor = min(np.float32(most_height) / np.float32(height), np.float32(most_width) / np.float32(width))
@@ -118,7 +118,7 @@ def _known_within(height, width, most_height, most_width):
 
 
 def _within(images: Tensor, size: Tensor) -> Tensor:
-    """The largest size of the images' ratio in a size."""
+    """Returns the largest size of the images' ratio in a size."""
     _, height, width, _ = sizes(images, 4)
     by_height = tf.cast(size[0], tf.float32) / tf.cast(height, tf.float32)
     by_width = tf.cast(size[1], tf.float32) / tf.cast(width, tf.float32)
@@ -136,7 +136,7 @@ def _resized(images: Tensor, size, method, align_corners: bool) -> Tensor:
 
 
 def _known_as_fits(image: Tensor, target_height, target_width):
-    """The size of the image within the target, where all is known."""
+    """Returns the size of the image within the target, if all is known."""
     _, height, width, _ = image.shape.as_list()
     if None in (height, width) or is_tensor(target_height) or is_tensor(target_width):
         return None, None
@@ -146,7 +146,7 @@ def _known_as_fits(image: Tensor, target_height, target_width):
 
 
 def resize_image_with_pad(image, target_height, target_width, method=ResizeMethod.BILINEAR, align_corners: bool = False) -> Tensor:
-    """An image, or each of a batch, as large as fits into a size without another ratio of height and width, and zeros around.
+    """Returns an image, or each of a batch, as large as fits into a size without another ratio of height and width, and zeros around.
 
     Args:
         image: an image or a batch.

@@ -7,12 +7,12 @@ from flowmill.tensor import Operation, Tensor
 
 
 def read_file(filename, name=None) -> Tensor:
-    """The contents of a file."""
+    """Returns the contents of a file."""
     return call("ReadFile", name, filename)
 
 
 def write_file(filename, contents, name=None) -> Operation:
-    """Writes a file; makes its directory where that does not exist."""
+    """Writes a file; makes its directory if that does not exist."""
     return call("WriteFile", name, filename, contents)
 
 
@@ -22,17 +22,17 @@ def matching_files(pattern, name=None) -> Tensor:
 
 
 def decode_raw(input_bytes=None, out_type=None, little_endian: bool = True, name=None, bytes=None) -> Tensor:
-    """The bytes of strings as numbers, along a new last dimension.
+    """Returns the bytes of strings as numbers, along a new last dimension.
 
     Args:
         input_bytes: strings, all of the same length.
         out_type: the type of the numbers.
         little_endian: whether the least byte of a number comes first.
-        name: what to call the operation.
+        name: the name of the operation.
         bytes: as `input_bytes`, its name of old.
 
     Raises:
-        ValueError: where neither is given, or both are.
+        ValueError: if neither is given, or both are.
     """
     if input_bytes is not None and bytes is not None:
         raise ValueError("Cannot specify both 'bytes' and 'input_bytes'.")
@@ -45,19 +45,19 @@ def decode_raw(input_bytes=None, out_type=None, little_endian: bool = True, name
 
 def decode_csv(records, record_defaults, field_delim: str = ",", use_quote_delim: bool = True, name=None, na_value: str = "",
                select_cols=None) -> list[Tensor]:
-    """The fields of comma separated lines: a tensor a column, in the shape of `records`.
+    """Returns the fields of comma separated lines: one tensor per column, in the shape of `records`.
 
     Args:
         records: the lines.
-        record_defaults: for each column what an empty field means, a tensor of one element; of none where a field must not be empty.
-        field_delim: what stands between fields.
-        use_quote_delim: whether fields may stand in quotes.
-        name: what to call the operation.
+        record_defaults: for each column what an empty field means, a tensor of one element; of none if a field must not be empty.
+        field_delim: the delimiter of fields.
+        use_quote_delim: whether fields may be quoted.
+        name: the name of the operation.
         na_value: another text for an empty field.
-        select_cols: the columns to take, growing; all of them where it is None.
+        select_cols: the columns to take, growing; all of them if it is None.
 
     Raises:
-        ValueError: where `select_cols` does not grow, or there are more or fewer defaults than columns.
+        ValueError: if `select_cols` does not grow, or there are more or fewer defaults than columns.
     """
     if select_cols is not None and any(a >= b for a, b in zip(select_cols, select_cols[1:])):
         raise ValueError("select_cols is not strictly increasing.")
@@ -80,7 +80,7 @@ def decode_base64(input, name=None) -> Tensor:
 
 
 def encode_base64(input, pad: bool = False, name=None) -> Tensor:
-    """Strings in base 64 as web addresses have it; with ``=`` at their ends where `pad` says so."""
+    """Strings in base 64 as web addresses have it; with ``=`` at their ends if `pad` says so."""
     return call("EncodeBase64", name, input, pad=pad)
 
 
@@ -90,10 +90,10 @@ def decode_compressed(bytes, compression_type: str = "", name=None) -> Tensor:
 
 
 def serialize_tensor(tensor, name=None) -> Tensor:
-    """A tensor as a serialised `TensorProto`."""
+    """Returns a tensor as a serialised `TensorProto`."""
     return call("SerializeTensor", name, tensor)
 
 
 def parse_tensor(serialized, out_type, name=None) -> Tensor:
-    """The tensor of a serialised `TensorProto` with elements of type `out_type`."""
+    """Returns the tensor of a serialised `TensorProto` with elements of type `out_type`."""
     return call("ParseTensor", name, serialized, out_type=out_type)

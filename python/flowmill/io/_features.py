@@ -1,4 +1,4 @@
-"""What an example is expected to hold: a named tuple for each kind of feature."""
+"""The expected features of an example: a named tuple for each kind of feature."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class FixedLenSequenceFeature(
 
 
 class SparseFeature(collections.namedtuple("SparseFeature", "index_key value_key dtype size already_sorted", defaults=(False,))):
-    """Values that stand in one feature and their places in another, or several: a SparseTensor.
+    """Values in one feature with their indices in another feature, or several: a SparseTensor.
 
     Attributes:
         index_key: the feature, or features, with the places.
@@ -44,7 +44,7 @@ class RaggedFeature(collections.namedtuple("RaggedFeature", "dtype value_key par
 
     Args:
         dtype: their type: int64, float32 or string.
-        value_key: the feature with the values, where it has another name.
+        value_key: the feature with the values, if it has another name.
         partitions: how they lie in rows, and those in rows, outermost first: each a :class:`RaggedFeature.RowSplits`, ``RowLengths``,
             ``RowStarts``, ``RowLimits`` or ``ValueRowIds``, which name a feature, or ``UniformRowLength``.
         row_splits_dtype: the type of the row splits, int32 or int64.

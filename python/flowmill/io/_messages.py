@@ -21,14 +21,14 @@ def encode_proto(sizes, values, field_names, message_type: str, descriptor_sourc
         message_type: the full name of the messages' type.
         descriptor_source: the type's description: ``local://`` for TensorFlow's own messages, the name of a file that has a ``FileDescriptorSet``,
             or ``bytes://`` and that set.
-        name: what to call the operation.
+        name: the name of the operation.
     """
     return call("EncodeProto", name, sizes, values, field_names=field_names, message_type=message_type, descriptor_source=descriptor_source)
 
 
 def decode_proto(bytes, message_type: str, field_names, output_types, descriptor_source: str = "local://",  # noqa: A002
                  message_format: str = "binary", sanitize: bool = False, name: str | None = None) -> _DecodeProtoV2:
-    """The values that fields have in messages, and how many there are: ``[..., fields]``, and for each field ``[..., values]`` with its default behind.
+    """Returns the values that fields have in messages, and how many there are: ``[..., fields]``, and for each field ``[..., values]`` with its default behind.
 
     Args:
         bytes: the messages.
@@ -38,7 +38,7 @@ def decode_proto(bytes, message_type: str, field_names, output_types, descriptor
         descriptor_source: as for :func:`encode_proto`.
         message_format: ``"binary"`` or ``"text"``.
         sanitize: whether messages are parsed as a whole first.
-        name: what to call the operation.
+        name: the name of the operation.
     """
     return call("DecodeProtoV2", name, bytes, message_type=message_type, field_names=field_names, output_types=output_types,
                 descriptor_source=descriptor_source, message_format=message_format, sanitize=sanitize)

@@ -98,7 +98,7 @@ class _Wanted:
         self.dense[key] = as_dtype(feature.dtype), shape, feature.default_value
 
     def with_sequences_as_dense(self) -> _Wanted:
-        """Lets features of any length be dense ones with an unknown first size, as examples have them."""
+        """Makes features of any length dense ones with an unknown first size, as examples have them."""
         for key, allowed in self.missing_allowed.items():
             if not allowed:
                 raise ValueError("Unsupported: FixedLenSequenceFeature requires allow_missing to be True.")
@@ -107,7 +107,7 @@ class _Wanted:
         return self
 
     def defaults(self) -> list[Tensor]:
-        """A tensor for each dense feature; one without elements where there is no default."""
+        """Returns a tensor for each dense feature; one without elements if there is no default."""
         return [_default(key, *described) for key, described in self.dense.items()]
 
 
@@ -139,7 +139,7 @@ def parse_example(serialized, features, name: str | None = None, example_names=N
     Args:
         serialized: the messages, a vector of strings.
         features: what they hold: `FixedLenFeature`, `VarLenFeature`, `SparseFeature`, `FixedLenSequenceFeature` or `RaggedFeature` by name.
-        name: what to call the operations.
+        name: the name of the operations.
         example_names: a name for each example, for messages of errors.
 
     Returns:
@@ -209,10 +209,10 @@ def _with_composite_features(features, found: dict[str, Any]) -> dict[str, Any]:
 
 
 def parse_single_example(serialized, features, name: str | None = None, example_names=None) -> dict[str, Any]:
-    """As :func:`parse_example` for one example, a scalar; tensors have no dimension of a batch.
+    """Like :func:`parse_example`, for one example, a scalar; tensors have no batch dimension.
 
     Raises:
-        ValueError: as there, and where `serialized` is no scalar.
+        ValueError: as there, and if `serialized` is no scalar.
     """
     if not features:
         raise ValueError("Missing features.")
@@ -231,10 +231,10 @@ def parse_sequence_example(serialized, context_features=None, sequence_features=
         context_features: what each of them holds once: `FixedLenFeature`, `VarLenFeature` or `RaggedFeature` by name.
         sequence_features: what its sequences hold: `FixedLenSequenceFeature`, `VarLenFeature` or `RaggedFeature` by name.
         example_names: a name for each example, for messages of errors.
-        name: what to call the operations.
+        name: the name of the operations.
 
     Raises:
-        ValueError: where there are no features, or they do not say enough.
+        ValueError: if there are no features, or they do not say enough.
     """
     if not (context_features or sequence_features):
         raise ValueError("Both `context_features` and `sequence_features` arguments are None, but at least one should have values.")
@@ -244,7 +244,7 @@ def parse_sequence_example(serialized, context_features=None, sequence_features=
 
 
 def parse_single_sequence_example(serialized, context_features=None, sequence_features=None, example_name=None, name: str | None = None):
-    """As :func:`parse_sequence_example` for one example, a scalar; gives the first two dictionaries.
+    """Like :func:`parse_sequence_example`, for one example, a scalar; returns the first two dictionaries.
 
     Raises:
         ValueError: as there.

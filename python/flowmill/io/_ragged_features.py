@@ -11,7 +11,7 @@ from flowmill.tensor import Tensor
 
 
 def ragged_feature(key: str, feature: RaggedFeature, found: dict[str, Any]) -> Any:
-    """What a ragged feature is, of what was read by the names of features: a tensor for one example, a RaggedTensor for several, and for sequences."""
+    """Makes a ragged feature of the features read by name: a tensor for one example, a RaggedTensor for several examples and for sequences."""
     values = found[key if feature.value_key is None else feature.value_key]
     if not isinstance(values, RaggedTensor):
         for partition in reversed(feature.partitions):

@@ -16,7 +16,7 @@ _CHUNK = 1 << 18
 
 
 class TFRecordCompressionType:
-    """How record files are compressed."""
+    """The compressions of record files."""
 
     NONE = 0
     ZLIB = 1
@@ -24,12 +24,12 @@ class TFRecordCompressionType:
 
 
 class TFRecordOptions:
-    """How a record file is written and read.
+    """The options with which a record file is written and read.
 
     Args:
         compression_type: ``""``, ``"ZLIB"`` or ``"GZIP"``, or the number of it.
         flush_mode, input_buffer_size, output_buffer_size, compression_method: not used.
-        window_bits, compression_level, mem_level, compression_strategy: zlib's, its defaults where they are None.
+        window_bits, compression_level, mem_level, compression_strategy: zlib's, its defaults if they are None.
     """
 
     compression_type_map = {TFRecordCompressionType.ZLIB: "ZLIB", TFRecordCompressionType.GZIP: "GZIP", TFRecordCompressionType.NONE: ""}
@@ -92,7 +92,7 @@ class TFRecordWriter:
         """Adds a record of bytes, or of text as UTF-8.
 
         Raises:
-            errors.FailedPreconditionError: where it is closed.
+            errors.FailedPreconditionError: if it is closed.
         """
         if self._file is None:
             raise errors.FailedPreconditionError(None, None, "Writer is closed.")
@@ -155,15 +155,15 @@ class _Compressed:
 
 
 def tf_record_iterator(path, options=None) -> Iterator[bytes]:
-    """The records of a file, one after another.
+    """Returns the records of a file, one after another.
 
     Args:
         path: the file.
         options: `TFRecordOptions`, or the name or number of a compression.
 
     Raises:
-        errors.NotFoundError: where there is no such file.
-        errors.DataLossError: where a record is cut short or a checksum does not fit.
+        errors.NotFoundError: if there is no such file.
+        errors.DataLossError: if a record is cut short or a checksum does not fit.
     """
     kind = TFRecordOptions.get_compression_type_string(options)
     file = gfile.GFile(as_text(os.fspath(path)), "rb")

@@ -13,7 +13,7 @@ def write_graph(graph_or_graph_def, logdir, name: str, as_text: bool = True) -> 
 
     Args:
         graph_or_graph_def: the graph.
-        logdir: the directory, which is made where it does not exist.
+        logdir: the directory, which is made if it does not exist.
         name: the file's name in it.
         as_text: whether to write text in place of bytes.
 

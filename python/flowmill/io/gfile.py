@@ -19,7 +19,7 @@ __all__ = ["GFile", "copy", "exists", "get_registered_schemes", "glob", "isdir",
 def walk(top, topdown: bool = True, onerror: Callable | None = None) -> Iterator[tuple[str, list[str], list[str]]]:
     """Each directory below `top` with the names of its directories and of its files; those above first, or last.
 
-    `onerror` is called with the `NotFoundError` where there is no such directory; without it there are none.
+    `onerror` is called with the `NotFoundError` if there is no such directory; without it there are none.
     """
     path = path_to_str(top)
     if onerror is not None and not isdir(path):

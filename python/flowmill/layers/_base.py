@@ -1,4 +1,4 @@
-"""What all layers have: a variable scope, weights, losses and updates."""
+"""The base class of layers: a variable scope, weights, losses and updates."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _UPDATE_OPS, _REGULARIZATION_LOSSES = "update_ops", "regularization_losses"
 
 
 class InputSpec:
-    """What a layer demands of an input; None demands nothing.
+    """The conditions on a layer's input; None means no condition.
 
     Args:
         dtype: its type.
@@ -41,7 +41,7 @@ class InputSpec:
         """Checks a static shape.
 
         Raises:
-            ValueError: where it does not fit.
+            ValueError: if it does not fit.
         """
         wrong = f'Input 0 of layer "{layer_name}" is incompatible with the layer: '
         if shape.rank is None:
@@ -69,7 +69,7 @@ def to_snake_case(name: str) -> str:
 
 
 def function_of(given, what: str) -> Callable | None:
-    """An activation or initializer: a function, a class, which is called without arguments, or the name of one in ``tf.nn`` or ``tf.initializers``.
+    """Returns an activation or initializer: a function, a class, which is called without arguments, or the name of one in ``tf.nn`` or ``tf.initializers``.
 
     Raises:
         ValueError: for an unknown name.
@@ -95,7 +95,7 @@ def function_of(given, what: str) -> Callable | None:
 
 
 def smart_cond(condition, true_fn: Callable, false_fn: Callable):
-    """What one of two functions gives; only that one is called where the condition is known while the graph is built."""
+    """Returns the result of one of two functions; only that one is called if the condition is known while the graph is built."""
     from flowmill.tensor_util import constant_value
 
     known = condition
@@ -113,8 +113,8 @@ class Layer:
 
     Args:
         trainable: whether its variables are among the trainable ones.
-        name: of its variable scope, made unique; the class's name where it is None.
-        dtype: of its variables; that of the first input where it is None.
+        name: the name of its variable scope, made unique; the class's name if it is None.
+        dtype: of its variables; that of the first input if it is None.
         activity_regularizer: a function from an output to a loss.
     """
 
@@ -178,7 +178,7 @@ class Layer:
 
     @property
     def trainable_weights(self) -> list:
-        """Its variables that are trained; none where it is not trainable."""
+        """Its variables that are trained; none if it is not trainable."""
         return list(self._trainable_weights) if self.trainable else []
 
     @property
@@ -200,7 +200,7 @@ class Layer:
 
     @property
     def updates(self) -> list[Operation]:
-        """The operations that are to run with each training step; none where it is not trainable."""
+        """The operations that are to run with each training step; none if it is not trainable."""
         return list(self._updates) if self.trainable else []
 
     @property
@@ -209,7 +209,7 @@ class Layer:
         return self._activity_regularizer
 
     def count_params(self) -> int:
-        """The number of elements of its variables.
+        """Returns the number of elements of its variables.
 
         Raises:
             ValueError: before it was built.
@@ -222,15 +222,15 @@ class Layer:
 
     def add_weight(self, name: str, shape=None, dtype=None, initializer=None, regularizer=None, trainable: bool | None = None, constraint=None,
                    use_resource: bool | None = None, synchronization=None, aggregation=None, partitioner=None):
-        """Makes a variable in its scope, or gets the one there is where variables are reused.
+        """Makes a variable in its scope, or gets the one there is if variables are reused.
 
         Args:
             name: the variable's.
             shape: the variable's.
-            dtype: its type, the layer's where it is None.
-            initializer: what it begins with, the scope's initializer where it is None.
+            dtype: its type, the layer's if it is None.
+            initializer: what it begins with, the scope's initializer if it is None.
             regularizer: a function from the variable to a loss, which is added.
-            trainable: whether it is trained where the layer is, so by default.
+            trainable: whether it is trained if the layer is, so by default.
             constraint: a function from the variable to what it shall be after each update.
             use_resource: whether it is a resource variable.
             synchronization: how replicas share it; those that are synchronised when they are read are not trained.
@@ -238,7 +238,7 @@ class Layer:
             partitioner: how to cut it into parts.
 
         Raises:
-            ValueError: where it cannot be trained.
+            ValueError: if it cannot be trained.
         """
         on_read = synchronization is not None and synchronization == tf.VariableSynchronization.ON_READ
         if on_read and trainable:
@@ -301,11 +301,11 @@ class Layer:
             self._updates.append(operation)
 
     def get_losses_for(self, inputs) -> list:
-        """The losses that were added with `inputs`, or without any for None."""
+        """Returns the losses that were added with `inputs`, or without any for None."""
         return self._added(self._losses, inputs)
 
     def get_updates_for(self, inputs) -> list:
-        """The updates that were added with `inputs`, or without any for None."""
+        """Returns the updates that were added with `inputs`, or without any for None."""
         return self._added(self._updates, inputs)
 
     def _added(self, values: list, inputs) -> list:
@@ -324,14 +324,14 @@ class Layer:
         self.built = True
 
     def call(self, inputs, **kwargs) -> Any:
-        """What the layer computes."""
+        """Computes the layer's output."""
         return inputs
 
     def compute_output_shape(self, input_shape) -> TensorShape:
         """The static shape of the output for an input of a static shape.
 
         Raises:
-            NotImplementedError: where a layer does not say.
+            NotImplementedError: if a layer does not say.
         """
         raise NotImplementedError(f"{type(self).__name__} does not say its output's shape.")
 
@@ -346,11 +346,11 @@ class Layer:
                 self._scope = captured
 
     def __call__(self, inputs, *args, **kwargs) -> Any:
-        """Builds it where that was not done, and gives what `call` does of the inputs.
+        """Builds it if that was not done, and returns what `call` does of the inputs.
 
         Args:
             inputs: a tensor or a structure of them.
-            scope: a variable scope, for the first call; the layer's own where it is not given.
+            scope: a variable scope, for the first call; the layer's own if it is not given.
         """
         self._set_scope(kwargs.pop("scope", None))
         with tf.variable_scope(self._scope, reuse=True if self.built else self._reuse, auxiliary_name_scope=False) as scope:
@@ -389,7 +389,7 @@ class Layer:
                 self.add_loss(loss / batch, inputs=inputs)
 
     def apply(self, inputs, *args, **kwargs) -> Any:
-        """As calling it."""
+        """Calls the layer."""
         return self(inputs, *args, **kwargs)
 
 

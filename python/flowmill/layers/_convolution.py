@@ -48,10 +48,10 @@ class _Conv(Layer):
         return self.data_format == "channels_first"
 
     def _channels(self, shape: TensorShape) -> int:
-        """The number of channels of the input.
+        """Returns the number of channels of the input.
 
         Raises:
-            ValueError: where it is not known.
+            ValueError: if it is not known.
         """
         at = shape.rank - self._rank - 1 if self._first else -1
         found = shape.as_list()[at]
@@ -77,7 +77,7 @@ class _Conv(Layer):
         """Makes kernel and bias.
 
         Raises:
-            ValueError: where the number of channels is not known, or the output would be empty.
+            ValueError: if the number of channels is not known, or the output would be empty.
         """
         shape = TensorShape(input_shape)
         channels = self._channels(shape)
@@ -88,7 +88,7 @@ class _Conv(Layer):
         self.built = True
 
     def call(self, inputs):
-        """The convolution."""
+        """Returns the convolution."""
         shape = inputs.shape
         padding = self.padding.upper()
         if padding == "CAUSAL":
@@ -110,15 +110,15 @@ class _Conv(Layer):
         return tf.nn.bias_add(outputs, self.bias, data_format=data_format)
 
     def _behind(self, inputs):
-        """The input with zeros before it, so that nothing depends on what comes later."""
+        """Returns the input with zeros before it, so that nothing depends on what comes later."""
         before = self.dilation_rate[0] * (self.kernel_size[0] - 1)
         return tf.pad(inputs, [[0, 0], [0, 0], [before, 0]] if self._first else [[0, 0], [before, 0], [0, 0]])
 
     def compute_output_shape(self, input_shape) -> TensorShape:
-        """The batch, as many elements as windows fit, and `filters`.
+        """Returns the batch, as many elements as windows fit, and `filters`.
 
         Raises:
-            ValueError: where nothing fits.
+            ValueError: if nothing fits.
         """
         shape = TensorShape(input_shape).as_list()
         batch = len(shape) - self._rank - 1
@@ -164,7 +164,7 @@ class _ConvTranspose(_Conv):
         """Makes kernel and bias.
 
         Raises:
-            ValueError: where the number of channels is not known.
+            ValueError: if the number of channels is not known.
         """
         shape = TensorShape(input_shape)
         if shape.rank != self._rank + 2:
@@ -176,7 +176,7 @@ class _ConvTranspose(_Conv):
         self.built = True
 
     def call(self, inputs):
-        """The transpose of the convolution."""
+        """Returns the transpose of the convolution."""
         shape = tf.shape(inputs)
         batch = shape[0]
         start = 2 if self._first else 1
@@ -206,7 +206,7 @@ class _ConvTranspose(_Conv):
         return tf.transpose(outputs, (0, 3, 1, 2)) if self._first else outputs
 
     def compute_output_shape(self, input_shape) -> TensorShape:
-        """The batch, the lengths that windows could come of, and `filters`."""
+        """Returns the batch, the lengths that windows could come of, and `filters`."""
         found = TensorShape(input_shape).as_list()
         start = 2 if self._first else 1
         found[1 if self._first else -1] = self.filters
@@ -250,7 +250,7 @@ class _SeparableConv(_Conv):
         """Makes both kernels and the bias.
 
         Raises:
-            ValueError: where the number of channels is not known.
+            ValueError: if the number of channels is not known.
         """
         channels = self._channels(TensorShape(input_shape))
         self.input_spec = self._spec(channels, exact=True)
@@ -264,7 +264,7 @@ class _SeparableConv(_Conv):
         self.built = True
 
     def call(self, inputs):
-        """Both convolutions."""
+        """Returns both convolutions."""
         padding, rates = self.padding.upper(), self.dilation_rate
         depthwise, pointwise = self.depthwise_kernel, self.pointwise_kernel
         steps = self.strides
@@ -324,7 +324,7 @@ def conv2d(inputs, filters: int, kernel_size, strides=(1, 1), padding: str = "va
         dilation_rate: the distance of what is multiplied, a number or a pair.
         activation: a function of the output, or None.
         use_bias: whether there is a bias.
-        kernel_initializer: what the kernel begins with, the scope's initializer where it is None.
+        kernel_initializer: what the kernel begins with, the scope's initializer if it is None.
         bias_initializer: what the bias begins with.
         kernel_regularizer: a function from the kernel to a loss.
         bias_regularizer: a function from the bias to a loss.
@@ -332,7 +332,7 @@ def conv2d(inputs, filters: int, kernel_size, strides=(1, 1), padding: str = "va
         kernel_constraint: a function from the kernel to what it shall be after each update.
         bias_constraint: the same for the bias.
         trainable: whether its variables are trained.
-        name: of its variable scope.
+        name: the name of its variable scope.
         reuse: whether to use the variables that there are.
     """
     layer = Conv2D(filters, kernel_size, strides, padding, data_format, dilation_rate, activation, use_bias, kernel_initializer, bias_initializer,

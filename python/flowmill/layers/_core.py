@@ -18,15 +18,15 @@ class Dense(Layer):
         units: the width of the output.
         activation: a function of the output, or None.
         use_bias: whether there is a bias.
-        kernel_initializer: what the kernel begins with, the scope's initializer where it is None.
-        bias_initializer: what the bias begins with, zeros where it is None.
+        kernel_initializer: what the kernel begins with, the scope's initializer if it is None.
+        bias_initializer: what the bias begins with, zeros if it is None.
         kernel_regularizer: a function from the kernel to a loss.
         bias_regularizer: a function from the bias to a loss.
         activity_regularizer: a function from the output to a loss.
         kernel_constraint: a function from the kernel to what it shall be after each update.
         bias_constraint: the same for the bias.
         trainable: whether its variables are trained.
-        name: of its variable scope.
+        name: the name of its variable scope.
     """
 
     def __init__(self, units: int, activation=None, use_bias: bool = True, kernel_initializer=None, bias_initializer="zeros",
@@ -48,7 +48,7 @@ class Dense(Layer):
         """Makes kernel and bias.
 
         Raises:
-            ValueError: where the width of the input is not known.
+            ValueError: if the width of the input is not known.
         """
         if self._dtype is not None and not (self._dtype.is_floating or self._dtype.is_complex):
             raise TypeError(f"A Dense layer can only be built with a floating-point dtype. Received: dtype={self._dtype}")
@@ -65,7 +65,7 @@ class Dense(Layer):
         self.built = True
 
     def call(self, inputs) -> Tensor:
-        """The product, of tensors of any rank from two on."""
+        """Returns the product, of tensors of any rank from two on."""
         if inputs.dtype.base_dtype is not self._dtype.base_dtype:
             inputs = tf.cast(inputs, self._dtype)
         rank = inputs.shape.rank
@@ -79,7 +79,7 @@ class Dense(Layer):
         return outputs if self.activation is None else self.activation(outputs)
 
     def compute_output_shape(self, input_shape) -> TensorShape:
-        """The input's shape with `units` as its last size."""
+        """Returns the input's shape with `units` as its last size."""
         shape = TensorShape(input_shape).with_rank_at_least(2)
         if shape[-1].value is None:
             raise ValueError("The last dimension of the input shape of a Dense layer should be defined. Found None. "
@@ -103,7 +103,7 @@ class Dropout(Layer):
         rate: the probability that an element becomes zero, a number or a scalar.
         noise_shape: for which elements to draw anew, a shape that can be broadcast to the input's; None is as long as the input.
         seed: of the random numbers, with the graph's seed.
-        name: of its scope.
+        name: the name of its scope.
     """
 
     def __init__(self, rate=0.5, noise_shape=None, seed: int | None = None, name: str | None = None, **kwargs):
@@ -119,13 +119,13 @@ class Dropout(Layer):
         return tf.convert_to_tensor([shape[i] if size is None else size for i, size in enumerate(self.noise_shape)])
 
     def call(self, inputs, training=False) -> Tensor:
-        """The input as it is, or with zeros where `training` is true: a boolean or a boolean scalar."""
+        """Returns the input as it is, or with zeros if `training` is true: a boolean or a boolean scalar."""
         return smart_cond(
             training, lambda: tf.nn.dropout(inputs, noise_shape=self._noise_shape(inputs), seed=self.seed, rate=self.rate),
             lambda: tf.identity(inputs))
 
     def compute_output_shape(self, input_shape) -> TensorShape:
-        """That of the input."""
+        """Returns the shape of the input."""
         return TensorShape(input_shape)
 
 
@@ -139,7 +139,7 @@ class Flatten(Layer):
 
     Args:
         data_format: with ``"channels_first"``, channels are moved to the end before.
-        name: of its scope.
+        name: the name of its scope.
     """
 
     def __init__(self, data_format: str | None = "channels_last", name: str | None = None, **kwargs):
@@ -148,7 +148,7 @@ class Flatten(Layer):
         self.input_spec = InputSpec(min_ndim=1)
 
     def call(self, inputs) -> Tensor:
-        """The input, ``[batch, elements]``."""
+        """Returns the input, ``[batch, elements]``."""
         rank = inputs.shape.rank
         if self.data_format == "channels_first" and rank is not None and rank > 1:
             inputs = tf.transpose(inputs, [0, *range(2, rank), 1])
@@ -164,7 +164,7 @@ class Flatten(Layer):
         return tf.reshape(inputs, shape)
 
     def compute_output_shape(self, input_shape) -> TensorShape:
-        """The batch and the product of the other sizes."""
+        """Returns the batch and the product of the other sizes."""
         sizes = TensorShape(input_shape).as_list()
         return TensorShape([sizes[0] if sizes else 1, None if None in sizes[1:] else math.prod(sizes[1:])])
 

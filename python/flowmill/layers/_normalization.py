@@ -33,11 +33,11 @@ class BatchNormalization(Layer):
         renorm: corrects batches by the moving averages (Ioffe, 2017).
         renorm_clipping: the limits ``rmax``, ``rmin`` and ``dmax`` of that correction.
         renorm_momentum: as `momentum`, for the averages of that correction.
-        fused: uses one op for images; None where that can be done.
-        trainable: whether its variables are trained; where not, it normalises by the averages.
+        fused: uses one op for images; None if that can be done.
+        trainable: whether its variables are trained; if not, it normalises by the averages.
         virtual_batch_size: how many examples are normalised together, or None.
         adjustment: a function from the input's shape to a factor and what to add in training, or None.
-        name: of its variable scope.
+        name: the name of its variable scope.
     """
 
     def __init__(self, axis=-1, momentum=0.99, epsilon: float = 1e-3, center: bool = True, scale: bool = True, beta_initializer="zeros",
@@ -69,7 +69,7 @@ class BatchNormalization(Layer):
         """Makes the variables.
 
         Raises:
-            ValueError: where a size of `axis` is not known or there is no such dimension.
+            ValueError: if a size of `axis` is not known or there is no such dimension.
         """
         shape = TensorShape(input_shape)
         if shape.rank is None:
@@ -173,7 +173,7 @@ class BatchNormalization(Layer):
     # Calls
 
     def call(self, inputs, training=False) -> Tensor:
-        """The input, normalised by its own moments where `training` is true: a boolean or a boolean scalar."""
+        """Returns the input, normalised by its own moments if `training` is true: a boolean or a boolean scalar."""
         if isinstance(training, int):
             training = bool(training)
         if self.virtual_batch_size is not None:
@@ -184,7 +184,7 @@ class BatchNormalization(Layer):
         return outputs if self.virtual_batch_size is None else tf.reshape(outputs, shape)
 
     def _known(self, training):
-        """Whether it is training, None where only a run knows."""
+        """Returns true if it is training, None if only a run knows."""
         from flowmill.tensor_util import constant_value
 
         found = constant_value(training) if isinstance(training, Tensor) else None if hasattr(training, "_as_tensor") else training
@@ -286,7 +286,7 @@ class BatchNormalization(Layer):
         self.add_update(lambda: smart_cond(training, move_variance, lambda: self.moving_variance))
 
     def _corrected(self, mean, variance, training):
-        """What brings a batch's moments to the moving ones: a factor and what to add, and the moments to move towards."""
+        """Returns the correction from a batch's moments to the moving ones, a factor and a summand, and the moments to move towards."""
         deviation = tf.sqrt(variance + self.epsilon)
         moving = tf.maximum(self.renorm_stddev, tf.sqrt(self.epsilon))
         r = deviation / moving
@@ -314,12 +314,12 @@ class BatchNormalization(Layer):
             return r, d, tf.identity(mean), tf.identity(variance)
 
     def compute_output_shape(self, input_shape) -> TensorShape:
-        """That of the input."""
+        """Returns the shape of the input."""
         return TensorShape(input_shape)
 
 
 def _composed_with(scale, offset, then_scale, then_offset):
-    """A factor and what to add, with another factor and sum after them."""
+    """Returns a factor and what to add, with another factor and sum after them."""
     if then_scale is not None:
         scale *= then_scale
         offset *= then_scale

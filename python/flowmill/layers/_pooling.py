@@ -17,7 +17,7 @@ class _Pooling(Layer):
         strides: how far to move, a number or a list.
         padding: ``"valid"`` or ``"same"``.
         data_format: ``"channels_last"`` or ``"channels_first"``.
-        name: of its scope.
+        name: the name of its scope.
     """
 
     _rank: int
@@ -64,7 +64,7 @@ class _Pooling(Layer):
         return tf.transpose(outputs, (0, 4, 1, 2, 3)) if first else outputs
 
     def compute_output_shape(self, input_shape) -> TensorShape:
-        """The batch, as many elements as windows fit, and the channels."""
+        """Returns the batch, as many elements as windows fit, and the channels."""
         found = TensorShape(input_shape).as_list()
         start = 2 if self.data_format == "channels_first" else 1
         for i in range(self._rank):
@@ -109,7 +109,7 @@ class AveragePooling3D(_Pooling):
 
 
 def max_pooling1d(inputs, pool_size, strides, padding: str = "valid", data_format: str = "channels_last", name: str | None = None) -> Tensor:
-    """The largest element of each window of sequences.
+    """Returns the largest element of each window of sequences.
 
     Args:
         inputs: ``[batch, width, channels]``, or channels after the batch for ``"channels_first"``.
@@ -117,7 +117,7 @@ def max_pooling1d(inputs, pool_size, strides, padding: str = "valid", data_forma
         strides: how far to move.
         padding: ``"valid"`` or ``"same"``.
         data_format: ``"channels_last"`` or ``"channels_first"``.
-        name: of the scope.
+        name: the name of the scope.
     """
     return MaxPooling1D(pool_size, strides, padding, data_format, name)(inputs)
 
@@ -128,7 +128,7 @@ def average_pooling1d(inputs, pool_size, strides, padding: str = "valid", data_f
 
 
 def max_pooling2d(inputs, pool_size, strides, padding: str = "valid", data_format: str = "channels_last", name: str | None = None) -> Tensor:
-    """The largest element of each window of images, ``[batch, height, width, channels]``. Sizes are numbers or pairs; see :func:`max_pooling1d`."""
+    """Returns the largest element of each window of images, ``[batch, height, width, channels]``. Sizes are numbers or pairs; see :func:`max_pooling1d`."""
     return MaxPooling2D(pool_size, strides, padding, data_format, name)(inputs)
 
 
@@ -138,7 +138,7 @@ def average_pooling2d(inputs, pool_size, strides, padding: str = "valid", data_f
 
 
 def max_pooling3d(inputs, pool_size, strides, padding: str = "valid", data_format: str = "channels_last", name: str | None = None) -> Tensor:
-    """The largest element of each window of volumes, ``[batch, depth, height, width, channels]``. See :func:`max_pooling1d`."""
+    """Returns the largest element of each window of volumes, ``[batch, depth, height, width, channels]``. See :func:`max_pooling1d`."""
     return MaxPooling3D(pool_size, strides, padding, data_format, name)(inputs)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 
 def sizes(value, n: int, name: str, allow_zero: bool = False) -> tuple[int, ...]:
-    """A size for each of `n` dimensions.
+    """Returns a size for each of `n` dimensions.
 
     Raises:
         ValueError: for another number of them, or those that are not positive.
@@ -50,13 +50,13 @@ def data_format_of(value: str) -> str:
 
 
 def op_format(data_format: str, ndim: int) -> str:
-    """The format as ops call it."""
+    """Returns the format as ops call it."""
     spatial = {3: "W", 4: "HW", 5: "DHW"}[ndim]
     return f"N{spatial}C" if data_format == "channels_last" else f"NC{spatial}"
 
 
 def window_length(length: int | None, window: int, padding: str, stride: int, dilation: int = 1) -> int | None:
-    """How often a window fits; None where the length is not known."""
+    """Returns the number of positions of a window; None if the length is not known."""
     if length is None:
         return None
     reach = window + (window - 1) * (dilation - 1)
@@ -65,7 +65,7 @@ def window_length(length: int | None, window: int, padding: str, stride: int, di
 
 
 def transposed_length(length, window: int, padding: str, stride: int):
-    """The length that :func:`window_length` windows can come of, a number or a tensor; None where it is not known."""
+    """Returns the length that :func:`window_length` windows can come of, a number or a tensor; None if it is not known."""
     if length is None:
         return None
     return length * stride + max(window - stride, 0) if padding == "valid" else length * stride

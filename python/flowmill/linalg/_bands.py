@@ -22,7 +22,7 @@ def lu(input, output_idx_type=int32, name: str | None = None) -> _Lu:  # noqa: A
     Args:
         input: ``[..., n, n]``.
         output_idx_type: the type of `p`.
-        name: of the operation.
+        name: the name of the operation.
 
     Returns:
         A named tuple: `lu` has the lower triangle below its diagonal, which itself is ones there, and the upper one on it and above; `p` says for each
@@ -32,7 +32,7 @@ def lu(input, output_idx_type=int32, name: str | None = None) -> _Lu:  # noqa: A
 
 
 def logm(input, name: str | None = None) -> Tensor:  # noqa: A002
-    """The principal logarithms of complex square matrices."""
+    """Returns the principal logarithms of complex square matrices."""
     return call("MatrixLogarithm", name, input)
 
 
@@ -41,7 +41,7 @@ def _size(tensor: Tensor, at: int) -> int | None:
 
 
 def _of_matrix(matrix: Tensor) -> Tensor:
-    """The three diagonals of whole matrices."""
+    """Returns the three diagonals of whole matrices."""
     columns, rows = _size(matrix, -1), _size(matrix, -2)
     if columns and rows and columns != rows:
         raise ValueError(f"Expected last two dimensions of diagonals to be same, got {columns} and {rows}")
@@ -50,7 +50,7 @@ def _of_matrix(matrix: Tensor) -> Tensor:
 
 def tridiagonal_solve(diagonals, rhs, diagonals_format: str = "compact", transpose_rhs: bool = False, conjugate_rhs: bool = False,
                       name: str | None = None, partial_pivoting: bool = True, perturb_singular: bool = False) -> Tensor:
-    """The solutions of systems whose matrices have three diagonals.
+    """Returns the solutions of systems whose matrices have three diagonals.
 
     Args:
         diagonals: in the format ``"compact"`` a tensor ``[..., 3, n]``: above the main diagonal, the main one, below it, where the first one's last
@@ -60,12 +60,12 @@ def tridiagonal_solve(diagonals, rhs, diagonals_format: str = "compact", transpo
         diagonals_format: which of these it is.
         transpose_rhs: whether `rhs` has them as rows.
         conjugate_rhs: whether to take their complex conjugates.
-        name: of the operation.
+        name: the name of the operation.
         partial_pivoting: whether rows are swapped, which some matrices need.
         perturb_singular: whether matrices that cannot be inverted are changed a little.
 
     Raises:
-        ValueError: where ranks or sizes that are known do not fit, or the format is another.
+        ValueError: if ranks or sizes that are known do not fit, or the format is another.
     """
     if perturb_singular and not partial_pivoting:
         raise ValueError("partial_pivoting must be True if perturb_singular is.")
@@ -128,16 +128,16 @@ def _check_ranks(diagonals: Tensor, rhs: Tensor) -> None:
 
 
 def tridiagonal_matmul(diagonals, rhs, diagonals_format: str = "compact", name: str | None = None) -> Tensor:
-    """The products of matrices that have three diagonals and others.
+    """Returns the products of matrices that have three diagonals and others.
 
     Args:
         diagonals: as of :func:`tridiagonal_solve`, in the format ``"sequence"`` all of the same length.
         rhs: ``[..., n, k]``.
         diagonals_format: as of :func:`tridiagonal_solve`.
-        name: of the operation.
+        name: the name of the operation.
 
     Raises:
-        ValueError: where the format is another, or matrices are known not to be square.
+        ValueError: if the format is another, or matrices are known not to be square.
     """
     if diagonals_format == "sequence":
         parts = [convert_to_tensor(d) for d in diagonals]

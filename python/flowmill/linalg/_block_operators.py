@@ -12,7 +12,7 @@ from flowmill.tensor_shape import TensorShape
 
 
 def known_of_all(values) -> bool | None:
-    """True where all are, None where that is not known."""
+    """True where all are, None if that is not known."""
     return True if all(values) else None
 
 
@@ -30,12 +30,12 @@ def of_one_type(operators) -> list[LinearOperator]:
 
 
 def joint_batch_shape(operators) -> TensorShape:
-    """What is known of the dimensions before the matrices of several operators together."""
+    """Returns the joint static shape of the batch dimensions of several operators."""
     return functools.reduce(broadcast_static_shape, [o.batch_shape for o in operators])
 
 
 def joint_batch_shape_tensor(operators) -> Tensor:
-    """The same, when the graph runs."""
+    """Like :func:`joint_batch_shape`, when the graph runs."""
     return functools.reduce(broadcast_dynamic_shape, [o.batch_shape_tensor() for o in operators])
 
 
@@ -45,7 +45,7 @@ class LinearOperatorBlockDiag(LinearOperator):
     Args:
         operators: the blocks.
         is_non_singular, is_self_adjoint, is_positive_definite, is_square: as of :class:`LinearOperator`.
-        name: of its scope; the blocks' names joined where it is None.
+        name: the name of its scope; the blocks' names joined if it is None.
     """
 
     def __init__(self, operators, is_non_singular=None, is_self_adjoint=None, is_positive_definite=None, is_square=True, name: str | None = None):
@@ -133,7 +133,7 @@ class LinearOperatorKronecker(LinearOperator):
     Args:
         operators: the factors.
         is_non_singular, is_self_adjoint, is_positive_definite, is_square: as of :class:`LinearOperator`.
-        name: of its scope; the factors' names joined where it is None.
+        name: the name of its scope; the factors' names joined if it is None.
     """
 
     def __init__(self, operators, is_non_singular=None, is_self_adjoint=None, is_positive_definite=None, is_square=None, name: str | None = None):
@@ -180,7 +180,7 @@ class LinearOperatorKronecker(LinearOperator):
         return inverses.matmul(rhs, adjoint, adjoint_arg)
 
     def _powers(self):
-        """The factors, with how often the determinant of each is one of the product's."""
+        """Returns the factors, with how often the determinant of each is one of the product's."""
         total = self.domain_dimension_tensor()
         return [(o, tf.cast(total / o.domain_dimension_tensor(), self.dtype)) for o in self._operators]
 
@@ -209,10 +209,10 @@ class LinearOperatorBlockLowerTriangular(LinearOperator):
     Args:
         operators: rows of blocks, of one, two, … operators; those at the ends of rows are square.
         is_non_singular, is_self_adjoint, is_positive_definite, is_square: as of :class:`LinearOperator`.
-        name: of its scope.
+        name: the name of its scope.
 
     Raises:
-        ValueError: where the rows are not one longer each, or sizes do not fit.
+        ValueError: if the rows are not one longer each, or sizes do not fit.
         TypeError: for blocks of several types.
     """
 

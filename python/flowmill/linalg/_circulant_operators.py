@@ -41,12 +41,12 @@ class _Circulant(LinearOperator):
 
     @property
     def block_depth(self) -> int:
-        """How deep circulant blocks are nested."""
+        """The depth to which circulant blocks are nested."""
         return self._depth
 
     @property
     def block_shape(self) -> TensorShape:
-        """What is known of the sizes of the blocks."""
+        """The static sizes of the blocks."""
         return self._spectrum.shape[-self._depth:]
 
     def _complex(self, tensor: Tensor) -> Tensor:
@@ -142,7 +142,7 @@ class LinearOperatorCirculant(_Circulant):
         spectrum: their eigenvalues, ``[..., n]``: the Fourier transform of the first column.
         input_output_dtype: the type of vectors.
         is_non_singular, is_self_adjoint, is_positive_definite, is_square: as of :class:`LinearOperator`.
-        name: of its scope.
+        name: the name of its scope.
     """
 
     _depth = 1
@@ -159,7 +159,7 @@ class LinearOperatorCirculant2D(_Circulant):
         spectrum: their eigenvalues, ``[..., n1, n2]``.
         input_output_dtype: the type of vectors, of size ``n1 * n2``.
         is_non_singular, is_self_adjoint, is_positive_definite, is_square: as of :class:`LinearOperator`.
-        name: of its scope.
+        name: the name of its scope.
     """
 
     _depth = 2
@@ -176,7 +176,7 @@ class LinearOperatorCirculant3D(_Circulant):
         spectrum: their eigenvalues, ``[..., n1, n2, n3]``.
         input_output_dtype: the type of vectors, of size ``n1 * n2 * n3``.
         is_non_singular, is_self_adjoint, is_positive_definite, is_square: as of :class:`LinearOperator`.
-        name: of its scope.
+        name: the name of its scope.
     """
 
     _depth = 3

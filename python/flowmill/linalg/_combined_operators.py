@@ -15,7 +15,7 @@ from flowmill.tensor_shape import TensorShape
 
 
 def product(left: LinearOperator, right: LinearOperator) -> LinearOperator:
-    """The product of two operators, of a simpler kind where there is one."""
+    """Returns the product of two operators, of a simpler kind if there is one."""
     for one, other in ((left, right), (right, left)):
         if isinstance(one, LinearOperatorIdentity):
             return other
@@ -46,10 +46,10 @@ class LinearOperatorComposition(LinearOperator):
     Args:
         operators: the factors.
         is_non_singular, is_self_adjoint, is_positive_definite, is_square: as of :class:`LinearOperator`.
-        name: of its scope; the factors' names joined where it is None.
+        name: the name of its scope; the factors' names joined if it is None.
 
     Raises:
-        ValueError: for no factors, and where their sizes do not fit.
+        ValueError: for no factors, and if their sizes do not fit.
         TypeError: for factors of several types.
     """
 
@@ -116,7 +116,7 @@ class _Wrapped(LinearOperator):
 
     @property
     def operator(self) -> LinearOperator:
-        """What it is made of."""
+        """The operator that it is made of."""
         return self._operator
 
 
@@ -125,8 +125,8 @@ class LinearOperatorAdjoint(_Wrapped):
 
     Args:
         operator: the operator.
-        is_non_singular, is_self_adjoint, is_positive_definite, is_square: as of :class:`LinearOperator`; those of the operator where they are None.
-        name: of its scope.
+        is_non_singular, is_self_adjoint, is_positive_definite, is_square: as of :class:`LinearOperator`; those of the operator if they are None.
+        name: the name of its scope.
     """
 
     _suffix = "_adjoint"
@@ -167,8 +167,8 @@ class LinearOperatorInversion(_Wrapped):
 
     Args:
         operator: the operator.
-        is_non_singular, is_self_adjoint, is_positive_definite, is_square: as of :class:`LinearOperator`; those of the operator where they are None.
-        name: of its scope.
+        is_non_singular, is_self_adjoint, is_positive_definite, is_square: as of :class:`LinearOperator`; those of the operator if they are None.
+        name: the name of its scope.
 
     Raises:
         ValueError: for an operator that has no inverse.
@@ -219,11 +219,11 @@ class LinearOperatorLowRankUpdate(LinearOperator):
     Args:
         base_operator: ``L``, ``[..., m, n]``.
         u: ``[..., m, k]``.
-        diag_update: the diagonal of ``D``, ``[..., k]``; ones where it is None.
-        v: ``[..., n, k]``; `u` where it is None.
+        diag_update: the diagonal of ``D``, ``[..., k]``; ones if it is None.
+        v: ``[..., n, k]``; `u` if it is None.
         is_diag_update_positive: whether ``D`` is positive.
         is_non_singular, is_self_adjoint, is_positive_definite, is_square: as of :class:`LinearOperator`.
-        name: of its scope.
+        name: the name of its scope.
     """
 
     def __init__(self, base_operator, u, diag_update=None, v=None, is_diag_update_positive=None, is_non_singular=None, is_self_adjoint=None,
@@ -276,7 +276,7 @@ class LinearOperatorLowRankUpdate(LinearOperator):
 
     @property
     def is_diag_update_positive(self) -> bool | None:
-        """Whether ``D`` is positive, None where that is not known."""
+        """True if ``D`` is positive, None if that is not known."""
         return self._is_diag_update_positive
 
     def _shape(self):

@@ -38,7 +38,7 @@ class _OfSize(LinearOperator):
 
 
 def _checked_size(value, what: str):
-    """A number of rows or columns, as a number where it is one."""
+    """Returns a number of rows or columns, as a number if it is one."""
     if isinstance(value, Tensor):
         if not value.dtype.is_integer:
             raise TypeError(f"{what} must be integer type. Found: {value}")
@@ -60,11 +60,11 @@ class LinearOperatorIdentity(_OfSize):
 
     Args:
         num_rows: their size.
-        batch_shape: how many there are, a vector; one where it is None.
-        dtype: the type of the elements, `float32` where it is None.
+        batch_shape: how many there are, a vector; one if it is None.
+        dtype: the type of the elements, `float32` if it is None.
         is_non_singular, is_self_adjoint, is_positive_definite, is_square: as of :class:`LinearOperator`; all are true.
         assert_proper_shapes: not used: shapes are checked where they are used.
-        name: of its scope.
+        name: the name of its scope.
     """
 
     def __init__(self, num_rows, batch_shape=None, dtype=None, is_non_singular=True, is_self_adjoint=True, is_positive_definite=True, is_square=True,
@@ -131,7 +131,7 @@ class LinearOperatorScaledIdentity(_OfSize):
         multiplier: the numbers, one for each matrix.
         is_non_singular, is_self_adjoint, is_positive_definite, is_square: as of :class:`LinearOperator`.
         assert_proper_shapes: not used: shapes are checked where they are used.
-        name: of its scope.
+        name: the name of its scope.
     """
 
     def __init__(self, num_rows, multiplier, is_non_singular=None, is_self_adjoint=None, is_positive_definite=None, is_square=True,
@@ -162,7 +162,7 @@ class LinearOperatorScaledIdentity(_OfSize):
         return tf.concat([tf.shape(self._multiplier), tf.stack([self._rows, self._rows])], 0)
 
     def _times(self, adjoint: bool) -> Tensor:
-        """The numbers, for matrices."""
+        """Returns the numbers, for matrices."""
         value = tf.conj(self._multiplier) if adjoint else self._multiplier
         return value[..., tf.newaxis, tf.newaxis]
 
@@ -218,12 +218,12 @@ class LinearOperatorZeros(_OfSize):
 
     Args:
         num_rows: the number of rows.
-        num_columns: the number of columns, as many where it is None.
-        batch_shape: how many there are, a vector; one where it is None.
-        dtype: the type of the elements, `float32` where it is None.
+        num_columns: the number of columns, as many if it is None.
+        batch_shape: how many there are, a vector; one if it is None.
+        dtype: the type of the elements, `float32` if it is None.
         is_non_singular, is_self_adjoint, is_positive_definite, is_square: as of :class:`LinearOperator`.
         assert_proper_shapes: not used: shapes are checked where they are used.
-        name: of its scope.
+        name: the name of its scope.
     """
 
     def __init__(self, num_rows, num_columns=None, batch_shape=None, dtype=None, is_non_singular=False, is_self_adjoint=True,

@@ -20,11 +20,11 @@ class LinearOperator(Module):
     Args:
         dtype: the type of the elements.
         graph_parents: tensors it depends on.
-        is_non_singular: whether the matrices have inverses, None where that is not known.
+        is_non_singular: whether the matrices have inverses, None if that is not known.
         is_self_adjoint: whether they are their own adjoints.
         is_positive_definite: whether ``x' A x`` is positive for all ``x`` but zero.
         is_square: whether they have as many rows as columns.
-        name: of its scope.
+        name: the name of its scope.
         parameters: what it was made with.
 
     Raises:
@@ -69,7 +69,7 @@ class LinearOperator(Module):
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """What it was made with."""
+        """The arguments that it was made with."""
         return dict(self._parameters)
 
     @property
@@ -79,25 +79,25 @@ class LinearOperator(Module):
 
     @property
     def is_non_singular(self) -> bool | None:
-        """Whether the matrices have inverses, None where that is not known."""
+        """True if the matrices have inverses, None if that is not known."""
         return self._is_non_singular
 
     @property
     def is_self_adjoint(self) -> bool | None:
-        """Whether they are their own adjoints, None where that is not known."""
+        """True if the matrices are their own adjoints, None if that is not known."""
         return self._is_self_adjoint
 
     @property
     def is_positive_definite(self) -> bool | None:
-        """Whether they are positive definite, None where that is not known."""
+        """True if the matrices are positive definite, None if that is not known."""
         return self._is_positive_definite
 
     @property
     def is_square(self) -> bool | None:
-        """Whether they are square, None where that is not known.
+        """True if the matrices are square, None if that is not known.
 
         Raises:
-            ValueError: where the shape says otherwise than the caller.
+            ValueError: if the shape says otherwise than the caller.
         """
         sizes = self.domain_dimension, self.range_dimension
         found = None if None in (d.value for d in sizes) else sizes[0].value == sizes[1].value
@@ -115,17 +115,17 @@ class LinearOperator(Module):
 
     @property
     def shape(self) -> TensorShape:
-        """What is known of the shape ``[..., m, n]``."""
+        """The static shape ``[..., m, n]``."""
         return self._shape()
 
     @property
     def batch_shape(self) -> TensorShape:
-        """What is known of the dimensions before the matrices."""
+        """The static shape of the dimensions before the matrices."""
         return TensorShape(None) if self.shape.rank is None else self.shape[:-2]
 
     @property
     def tensor_rank(self) -> int | None:
-        """The number of dimensions, None where it is not known."""
+        """The number of dimensions, None if it is not known."""
         return self.shape.rank
 
     @property
@@ -139,19 +139,19 @@ class LinearOperator(Module):
         return tf.Dimension(None) if self.shape.rank is None else self.shape.dims[-2]
 
     def shape_tensor(self, name: str = "shape_tensor") -> Tensor:
-        """The shape, a vector."""
+        """Returns the shape, a vector."""
         with self._scope(name):
             shape = self.shape
             return tf.constant(shape.as_list(), tf.int32, name="shape") if shape.is_fully_defined() else self._shape_tensor()
 
     def batch_shape_tensor(self, name: str = "batch_shape_tensor") -> Tensor:
-        """The dimensions before the matrices, a vector."""
+        """Returns the dimensions before the matrices, a vector."""
         with self._scope(name):
             shape = self.batch_shape
             return tf.constant(shape.as_list(), tf.int32, name="batch_shape") if shape.is_fully_defined() else self.shape_tensor()[:-2]
 
     def tensor_rank_tensor(self, name: str = "tensor_rank_tensor") -> Tensor:
-        """The number of dimensions, a scalar."""
+        """Returns the number of dimensions, a scalar."""
         with self._scope(name):
             return tf.convert_to_tensor(self.tensor_rank) if self.tensor_rank is not None else tf.size(self.shape_tensor())
 
@@ -170,7 +170,7 @@ class LinearOperator(Module):
     # Checks
 
     def assert_non_singular(self, name: str = "assert_non_singular") -> Operation:
-        """An operation that fails where a matrix has no inverse."""
+        """Returns an operation that fails if a matrix has no inverse."""
         with self._scope(name):
             return self._assert_non_singular()
 
@@ -181,7 +181,7 @@ class LinearOperator(Module):
                               message="Singular matrix up to precision epsilon.")
 
     def assert_positive_definite(self, name: str = "assert_positive_definite") -> Operation:
-        """An operation that fails where a matrix is not positive definite."""
+        """Returns an operation that fails if a matrix is not positive definite."""
         with self._scope(name):
             return self._assert_positive_definite()
 
@@ -191,7 +191,7 @@ class LinearOperator(Module):
         return tf.assert_positive(tf.real(diag) if self.dtype.is_complex else diag, message="Matrix was not positive definite.")
 
     def assert_self_adjoint(self, name: str = "assert_self_adjoint") -> Operation:
-        """An operation that fails where a matrix is not its own adjoint."""
+        """Returns an operation that fails if a matrix is not its own adjoint."""
         with self._scope(name):
             return self._assert_self_adjoint()
 
@@ -205,16 +205,16 @@ class LinearOperator(Module):
         raise NotImplementedError("_matmul is not implemented.")
 
     def matmul(self, x, adjoint: bool = False, adjoint_arg: bool = False, name: str = "matmul"):
-        """The product with matrices ``[..., n, k]``, or with another operator, which is an operator.
+        """Returns the product with matrices ``[..., n, k]``, or with another operator, which is an operator.
 
         Args:
             x: what to multiply.
             adjoint: multiplies by the adjoint of this.
             adjoint_arg: multiplies the adjoint of `x`.
-            name: of the scope.
+            name: the name of the scope.
 
         Raises:
-            ValueError: where the sizes do not fit.
+            ValueError: if the sizes do not fit.
         """
         if isinstance(x, LinearOperator):
             from flowmill.linalg._combined_operators import product
@@ -234,7 +234,7 @@ class LinearOperator(Module):
         return self.matmul(other)
 
     def matvec(self, x, adjoint: bool = False, name: str = "matvec") -> Tensor:
-        """The product with vectors ``[..., n]``."""
+        """Returns the product with vectors ``[..., n]``."""
         with self._scope(name):
             x = self._argument(x, "x")
             self._fits(self.range_dimension if adjoint else self.domain_dimension, x, -1)
@@ -250,13 +250,13 @@ class LinearOperator(Module):
         return tf.linalg.solve(*together(self.to_dense(), rhs), adjoint=adjoint)
 
     def solve(self, rhs, adjoint: bool = False, adjoint_arg: bool = False, name: str = "solve"):
-        """What gives `rhs` when this is multiplied by it: matrices ``[..., n, k]``, or an operator where `rhs` is one.
+        """Solves the equation of this operator times ``x`` equals `rhs`: matrices ``[..., n, k]``, or an operator if `rhs` is one.
 
         Args:
             rhs: matrices ``[..., m, k]``, or an operator.
             adjoint: solves for the adjoint of this.
             adjoint_arg: takes the adjoint of `rhs`.
-            name: of the scope.
+            name: the name of the scope.
 
         Raises:
             NotImplementedError: for matrices without inverses.
@@ -272,13 +272,13 @@ class LinearOperator(Module):
             return self._solve(rhs, adjoint, adjoint_arg)
 
     def solvevec(self, rhs, adjoint: bool = False, name: str = "solve") -> Tensor:
-        """As :meth:`solve`, for vectors ``[..., m]``."""
+        """Like :meth:`solve`, for vectors ``[..., m]``."""
         with self._scope(name):
             rhs = self._argument(rhs, "rhs")
             return tf.squeeze(self.solve(tf.expand_dims(rhs, -1), adjoint), -1)
 
     def determinant(self, name: str = "det") -> Tensor:
-        """The determinants.
+        """Returns the determinants.
 
         Raises:
             NotImplementedError: for matrices that are not square.
@@ -293,7 +293,7 @@ class LinearOperator(Module):
         return tf.linalg.det(self.to_dense())
 
     def log_abs_determinant(self, name: str = "log_abs_det") -> Tensor:
-        """The logarithms of the determinants' sizes.
+        """Returns the logarithms of the determinants' sizes.
 
         Raises:
             NotImplementedError: for matrices that are not square.
@@ -309,7 +309,7 @@ class LinearOperator(Module):
         return tf.linalg.slogdet(self.to_dense())[1]
 
     def adjoint(self, name: str = "adjoint") -> LinearOperator:
-        """The adjoint, an operator."""
+        """Returns the adjoint, an operator."""
         if self.is_self_adjoint is True:
             return self
         with self._scope(name):
@@ -327,7 +327,7 @@ class LinearOperator(Module):
         return self.adjoint()
 
     def inverse(self, name: str = "inverse") -> LinearOperator:
-        """The inverse, an operator.
+        """Returns the inverse, an operator.
 
         Raises:
             ValueError: for matrices without one.
@@ -346,7 +346,7 @@ class LinearOperator(Module):
                                        is_positive_definite=self.is_positive_definite, is_square=self.is_square)
 
     def cholesky(self, name: str = "cholesky") -> LinearOperator:
-        """The Cholesky factor, an operator.
+        """Returns the Cholesky factor, an operator.
 
         Raises:
             ValueError: unless the matrices are known to be positive definite and self-adjoint.
@@ -362,7 +362,7 @@ class LinearOperator(Module):
         return LinearOperatorLowerTriangular(tf.linalg.cholesky(self.to_dense()), is_non_singular=True, is_self_adjoint=False, is_square=True)
 
     def to_dense(self, name: str = "to_dense") -> Tensor:
-        """The matrices as a tensor."""
+        """Returns the matrices as a tensor."""
         with self._scope(name):
             return self._to_dense()
 
@@ -374,7 +374,7 @@ class LinearOperator(Module):
         return dense
 
     def diag_part(self, name: str = "diag_part") -> Tensor:
-        """The diagonals."""
+        """Returns the diagonals."""
         with self._scope(name):
             return self._diag_part()
 
@@ -382,7 +382,7 @@ class LinearOperator(Module):
         return tf.linalg.diag_part(self.to_dense())
 
     def trace(self, name: str = "trace") -> Tensor:
-        """The sums of the diagonals."""
+        """Returns the sums of the diagonals."""
         with self._scope(name):
             return self._trace()
 
@@ -390,7 +390,7 @@ class LinearOperator(Module):
         return tf.reduce_sum(self.diag_part(), axis=-1)
 
     def add_to_tensor(self, x, name: str = "add_to_tensor") -> Tensor:
-        """The sum with matrices ``[..., m, n]``."""
+        """Returns the sum with matrices ``[..., m, n]``."""
         with self._scope(name):
             return self._add_to_tensor(self._argument(x, "x"))
 
@@ -398,7 +398,7 @@ class LinearOperator(Module):
         return self.to_dense() + x
 
     def eigvals(self, name: str = "eigvals") -> Tensor:
-        """The eigenvalues, for matrices that are known to be self-adjoint.
+        """Returns the eigenvalues, for matrices that are known to be self-adjoint.
 
         Raises:
             NotImplementedError: for others.
@@ -412,7 +412,7 @@ class LinearOperator(Module):
         return tf.linalg.eigvalsh(self.to_dense())
 
     def cond(self, name: str = "cond") -> Tensor:
-        """The condition numbers: the largest singular value by the smallest."""
+        """Returns the condition numbers: the largest singular value by the smallest."""
         with self._scope(name):
             return self._cond()
 
@@ -476,5 +476,5 @@ def checked_type(dtype, allowed: tuple[str, ...] = ("float16", "float32", "float
 
 
 def adjoint_if(tensor: Tensor, adjoint: bool) -> Tensor:
-    """The adjoint of matrices where it is asked for, else the matrices."""
+    """Returns the adjoint of matrices if it is asked for, else the matrices."""
     return tf.linalg.adjoint(tensor) if adjoint else tensor

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def _padding(diagonal, value):
-    """What stands beside a diagonal, a truth value beside truth values."""
+    """Returns the padding beside a diagonal, a boolean for booleans."""
     kind = getattr(diagonal, "dtype", None)
     return bool(value) if kind is not None and as_dtype(kind).is_bool else value
 
@@ -27,11 +27,11 @@ def diag(diagonal, name: str = "diag", k=0, num_rows=-1, num_cols=-1, padding_va
 
     Args:
         diagonal: ``[..., n]``, or ``[..., diagonals, n]`` for several.
-        name: what to call the operation.
+        name: the name of the operation.
         k: which diagonal: above 0 those above the main one; or the lowest and the highest of several.
-        num_rows: how many rows there are; as few as can be where it is -1.
+        num_rows: how many rows there are; as few as can be if it is -1.
         num_cols: how many columns there are.
-        padding_value: what stands beside.
+        padding_value: the padding beside the diagonals.
         align: at which ends of its rows `diagonal` has what is not used: ``"RIGHT_LEFT"`` is to the left of those above the main one and to the
             right of those below.
     """
@@ -39,7 +39,7 @@ def diag(diagonal, name: str = "diag", k=0, num_rows=-1, num_cols=-1, padding_va
 
 
 def diag_part(input, name: str = "diag_part", k=0, padding_value=0, align: str = "RIGHT_LEFT") -> Tensor:  # noqa: A002
-    """The diagonals of matrices; the arguments are those of :func:`diag`."""
+    """Returns the diagonals of matrices; the arguments are those of :func:`diag`."""
     return call("MatrixDiagPartV3", name, input, k, _padding(input, padding_value), align=align)
 
 
@@ -49,12 +49,12 @@ def set_diag(input, diagonal, name: str = "set_diag", k=0, align: str = "RIGHT_L
 
 
 def tensor_diag(diagonal, name: str | None = None) -> Tensor:
-    """A tensor of twice the rank that has `diagonal` where the first half of the indices equals the second, and zeros elsewhere."""
+    """Returns a tensor of twice the rank that has `diagonal` where the first half of the indices equals the second, and zeros elsewhere."""
     return call("Diag", name, diagonal)
 
 
 def tensor_diag_part(input, name: str | None = None) -> Tensor:  # noqa: A002
-    """The elements of a tensor for which the first half of the indices equals the second."""
+    """Returns the elements of a tensor for which the first half of the indices equals the second."""
     return call("DiagPart", name, input)
 
 
@@ -63,9 +63,9 @@ def band_part(input, num_lower, num_upper, name: str | None = None) -> Tensor:  
 
     Args:
         input: the matrices.
-        num_lower: how many diagonals below the main one are kept, all where it is negative.
+        num_lower: how many diagonals below the main one are kept, all if it is negative.
         num_upper: how many above it.
-        name: what to call the operation.
+        name: the name of the operation.
     """
     return call("MatrixBandPart", name, input, num_lower, num_upper)
 
@@ -75,10 +75,10 @@ def eye(num_rows, num_columns=None, batch_shape=None, dtype=float32, name: str |
 
     Args:
         num_rows: how many rows, a number or a scalar tensor.
-        num_columns: how many columns, as many as rows where it is None.
+        num_columns: how many columns, as many as rows if it is None.
         batch_shape: the leading dimensions.
         dtype: the type of the elements.
-        name: of the scope.
+        name: the name of the scope.
     """
     with op_scope(name, "eye", num_rows, num_columns, batch_shape):
         is_square = num_columns is None
@@ -98,13 +98,13 @@ def eye(num_rows, num_columns=None, batch_shape=None, dtype=float32, name: str |
 
 
 def trace(x, name: str | None = None) -> Tensor:
-    """The sums of the main diagonals of matrices."""
+    """Returns the sums of the main diagonals of matrices."""
     with op_scope(name, "Trace", x) as scope:
         return reduce_sum(diag_part(convert_to_tensor(x, name="x")), [-1], name=scope)
 
 
 def transpose(a, name: str = "matrix_transpose", conjugate: bool = False) -> Tensor:
-    """As :func:`matrix_transpose <flowmill.array.matrix_transpose>`."""
+    """Like :func:`matrix_transpose <flowmill.array.matrix_transpose>`."""
     return matrix_transpose(a, name, conjugate)
 
 
@@ -115,77 +115,77 @@ def adjoint(matrix, name: str | None = None) -> Tensor:
 
 
 def cross(a, b, name: str | None = None) -> Tensor:
-    """The cross products of vectors in space, whose three numbers are along the last dimension."""
+    """Returns the cross products of vectors in space, whose three numbers are along the last dimension."""
     return call("Cross", name, a, b)
 
 
 def det(input, name: str | None = None) -> Tensor:  # noqa: A002
-    """The determinants of square matrices."""
+    """Returns the determinants of square matrices."""
     return call("MatrixDeterminant", name, input)
 
 
 def slogdet(input, name: str | None = None) -> _LogMatrixDeterminant:  # noqa: A002
-    """The signs of the determinants of square matrices, and the logarithms of their absolute values."""
+    """Returns the signs of the determinants of square matrices, and the logarithms of their absolute values."""
     return call("LogMatrixDeterminant", name, input)
 
 
 def logdet(matrix, name: str | None = None) -> Tensor:
-    """The logarithms of the determinants of Hermitian matrices that are positive definite."""
+    """Returns the logarithms of the determinants of Hermitian matrices that are positive definite."""
     with op_scope(name, "logdet", matrix):
         factor = cholesky(matrix)
         return 2.0 * reduce_sum(log(real(diag_part(factor))), axis=[-1])
 
 
 def inv(input, adjoint: bool = False, name: str | None = None) -> Tensor:  # noqa: A002
-    """The inverses of square matrices, or of their adjoints."""
+    """Returns the inverses of square matrices, or of their adjoints."""
     return call("MatrixInverse", name, input, adjoint=adjoint)
 
 
 def sqrtm(input, name: str | None = None) -> Tensor:  # noqa: A002
-    """The principal square roots of square matrices: ``root @ root`` is the matrix. A real matrix has to have a real one."""
+    """Returns the principal square roots of square matrices: ``root @ root`` is the matrix. A real matrix has to have a real one."""
     return call("MatrixSquareRoot", name, input)
 
 
 def cholesky(input, name: str | None = None) -> Tensor:  # noqa: A002
-    """The lower triangular factors L of Hermitian matrices that are positive definite: ``L @ adjoint(L)`` is the matrix."""
+    """Returns the lower triangular factors L of Hermitian matrices that are positive definite: ``L @ adjoint(L)`` is the matrix."""
     return call("Cholesky", name, input)
 
 
 def cholesky_solve(chol, rhs, name: str | None = None) -> Tensor:
-    """The solutions of ``A @ x == rhs``, where `chol` is the factor of A that :func:`cholesky` gives."""
+    """Returns the solutions of ``A @ x == rhs``, where `chol` is the factor of A that :func:`cholesky` gives."""
     with op_scope(name, "cholesky_solve", chol, rhs):
         found = call("MatrixTriangularSolve", None, chol, rhs, adjoint=False, lower=True)
         return call("MatrixTriangularSolve", None, chol, found, adjoint=True, lower=True)
 
 
 def solve(matrix, rhs, adjoint: bool = False, name: str | None = None) -> Tensor:
-    """The solutions of ``matrix @ x == rhs``, or with the adjoint of the matrix."""
+    """Returns the solutions of ``matrix @ x == rhs``, or with the adjoint of the matrix."""
     return call("MatrixSolve", name, matrix, rhs, adjoint=adjoint)
 
 
 def triangular_solve(matrix, rhs, lower: bool = True, adjoint: bool = False, name: str | None = None) -> Tensor:
-    """The solutions of ``matrix @ x == rhs`` for triangular matrices.
+    """Returns the solutions of ``matrix @ x == rhs`` for triangular matrices.
 
     Args:
         matrix: ``[..., n, n]``; one half of it is not looked at.
         rhs: ``[..., n, k]``.
         lower: whether the lower half is the one to use.
         adjoint: solves with the adjoint.
-        name: of the scope.
+        name: the name of the scope.
     """
     with op_scope(name, "triangular_solve", matrix, rhs):
         return call("MatrixTriangularSolve", None, matrix, rhs, lower=lower, adjoint=adjoint)
 
 
 def lstsq(matrix, rhs, l2_regularizer=0.0, fast: bool = True, name: str | None = None) -> Tensor:
-    """The solutions of ``matrix @ x == rhs`` with the least squares of what is left, and of those the smallest.
+    """Returns the solutions of ``matrix @ x == rhs`` with the least squares of what is left, and of those the smallest.
 
     Args:
         matrix: ``[..., m, n]``, of full rank.
         rhs: ``[..., m, k]``.
         l2_regularizer: how much the squares of the solution count.
         fast: solves the normal equations. The other way is slower, takes matrices that lack full rank, and has no gradient; it leaves `l2_regularizer` out.
-        name: of the scope.
+        name: the name of the scope.
     """
     if not fast:
         return call("MatrixSolveLs", name, matrix, rhs, l2_regularizer, fast=False)
@@ -209,7 +209,7 @@ def _least_squares(matrix: Tensor, rhs, regularizer, is_tall: bool) -> Tensor:
 
 
 def _gramian(matrix: Tensor, regularizer, is_tall: bool) -> Tensor:
-    """The smaller one of the products of a matrix with its adjoint."""
+    """Returns the smaller one of the products of a matrix with its adjoint."""
     product = matmul(matrix, matrix, adjoint_a=is_tall, adjoint_b=not is_tall)
     if isinstance(regularizer, Tensor) or regularizer != 0:
         sizes = shape(matrix)
@@ -220,13 +220,13 @@ def _gramian(matrix: Tensor, regularizer, is_tall: bool) -> Tensor:
 
 
 def svd(tensor, full_matrices: bool = False, compute_uv: bool = True, name: str | None = None) -> Any:
-    """The singular value decomposition of matrices: ``tensor == u @ diag(s) @ adjoint(v)``.
+    """Returns the singular value decomposition of matrices: ``tensor == u @ diag(s) @ adjoint(v)``.
 
     Args:
         tensor: the matrices.
         full_matrices: gives all of the unitary matrices.
         compute_uv: whether to give them at all.
-        name: what to call the operation.
+        name: the name of the operation.
 
     Returns:
         The singular values s, the greatest first; with `compute_uv` those, u and v.
@@ -238,24 +238,24 @@ def svd(tensor, full_matrices: bool = False, compute_uv: bool = True, name: str 
 
 
 def qr(input, full_matrices: bool = False, name: str | None = None) -> _Qr:  # noqa: A002
-    """The unitary and the upper triangular matrices q and r whose products matrices are.
+    """Returns the unitary and the upper triangular matrices q and r whose products matrices are.
 
     Args:
         input: the matrices.
         full_matrices: makes q square.
-        name: what to call the operation.
+        name: the name of the operation.
     """
     return call("Qr", name, input, full_matrices=full_matrices)
 
 
 def eigh(tensor, name: str | None = None) -> tuple[Tensor, Tensor]:
-    """The eigenvalues of Hermitian matrices, the smallest first, and their eigenvectors as columns."""
+    """Returns the eigenvalues of Hermitian matrices, the smallest first, and their eigenvectors as columns."""
     values, vectors = call("SelfAdjointEigV2", name, tensor, compute_v=True)
     return values, vectors
 
 
 def eigvalsh(tensor, name: str | None = None) -> Tensor:
-    """The eigenvalues of Hermitian matrices, the smallest first."""
+    """Returns the eigenvalues of Hermitian matrices, the smallest first."""
     return call("SelfAdjointEigV2", name, tensor, compute_v=False)[0]
 
 

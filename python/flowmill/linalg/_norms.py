@@ -24,9 +24,9 @@ def norm(tensor, ord="euclidean", axis=None, keepdims: bool | None = None, name:
     Args:
         tensor: the tensor.
         ord: ``"euclidean"``, a positive number or ``numpy.inf``; for matrices ``"euclidean"``, ``"fro"``, 1, 2 or ``numpy.inf``.
-        axis: the dimension that vectors are along; two of them for matrices; where it is None, all elements are one vector.
+        axis: the dimension that vectors are along; two of them for matrices; if it is None, all elements are one vector.
         keepdims: leaves those dimensions there, with size 1.
-        name: of the scope.
+        name: the name of the scope.
         keep_dims: `keepdims` by its old name.
 
     Raises:
@@ -54,7 +54,7 @@ def norm(tensor, ord="euclidean", axis=None, keepdims: bool | None = None, name:
 
 
 def _norm(tensor: Tensor, ord, axis, is_matrix: bool) -> Tensor:  # noqa: A002
-    """The norm, with its dimensions left there."""
+    """Returns the norm, with its dimensions left there."""
     if is_matrix and not isinstance(ord, str) and ord == 2:
         return _spectral_norm(tensor, axis)
     if ord in ("fro", "euclidean") or ord == 2:
@@ -73,7 +73,7 @@ def _norm(tensor: Tensor, ord, axis, is_matrix: bool) -> Tensor:  # noqa: A002
 
 
 def _spectral_norm(tensor: Tensor, axis) -> Tensor:
-    """The greatest singular value of matrices along two dimensions, which are left there with size 1."""
+    """Returns the greatest singular value of matrices along two dimensions, which are left there with size 1."""
     count = tensor.shape.rank
     if count is None:
         raise ValueError("The spectral norm of a tensor of unknown rank is not known.")
@@ -85,7 +85,7 @@ def _spectral_norm(tensor: Tensor, axis) -> Tensor:
 
 
 def normalize(tensor, ord="euclidean", axis=None, name: str | None = None) -> tuple[Tensor, Tensor]:  # noqa: A002
-    """A tensor divided by its norms along `axis`, and those; the arguments are those of :func:`norm`."""
+    """Returns a tensor divided by its norms along `axis`, and those; the arguments are those of :func:`norm`."""
     with op_scope(name, "normalize", tensor):
         tensor = convert_to_tensor(tensor)
         norms = cast(norm(tensor, ord, axis, keepdims=True), tensor.dtype)
@@ -116,13 +116,13 @@ def _matrices(a, validate_args: bool) -> Tensor:
 
 
 def matrix_rank(a, tol=None, validate_args: bool = False, name: str | None = None) -> Tensor:
-    """The number of singular values of matrices that count as not zero.
+    """Returns the number of singular values of matrices that count as not zero.
 
     Args:
         a: the matrices.
         tol: what is not greater counts as zero; by default the greatest singular value and the larger size of the matrix times the precision.
-        validate_args: where the rank is not known, checks that there are matrices when the graph runs.
-        name: of the scope.
+        validate_args: if the rank is not known, checks that there are matrices when the graph runs.
+        name: the name of the scope.
 
     Raises:
         TypeError: for integers.
@@ -142,14 +142,14 @@ def matrix_rank(a, tol=None, validate_args: bool = False, name: str | None = Non
 
 
 def pinv(a, rcond=None, validate_args: bool = False, name: str | None = None) -> Tensor:
-    """The pseudo-inverses of matrices, after Moore and Penrose.
+    """Returns the pseudo-inverses of matrices, after Moore and Penrose.
 
     Args:
         a: the matrices.
         rcond: singular values that are not greater than this share of the greatest one count as zero; by default 10 times the larger size of the
             matrix times the precision.
-        validate_args: where the rank is not known, checks that there are matrices when the graph runs.
-        name: of the scope.
+        validate_args: if the rank is not known, checks that there are matrices when the graph runs.
+        name: the name of the scope.
 
     Raises:
         TypeError: for integers.
@@ -241,7 +241,7 @@ def _sum_of(factors, powers, total: Tensor | None = None) -> Tensor:
 
 
 def _by_norm(norms: Tensor, bounds, choices) -> Tensor:
-    """Returns the first of `choices` whose bound is above the norm of a matrix, the last one where none is."""
+    """Returns the first of `choices` whose bound is above the norm of a matrix, the last one if none is."""
     if not bounds:
         return choices[0]
     is_below = call("Less", None, norms, constant(bounds[0], norms.dtype))
@@ -249,7 +249,7 @@ def _by_norm(norms: Tensor, bounds, choices) -> Tensor:
 
 
 def _squared(matrix: Tensor, times: Tensor, finite: Tensor) -> Tensor:
-    """Returns each matrix of a batch squared as often as its number says, not at all where a norm is not finite."""
+    """Returns each matrix of a batch squared as often as its number says, not at all if a norm is not finite."""
     from flowmill.control_flow import cond
     from flowmill.loops import while_loop
 

@@ -14,7 +14,7 @@ class LinearOperatorFullMatrix(LinearOperator):
     Args:
         matrix: ``[..., m, n]``.
         is_non_singular, is_self_adjoint, is_positive_definite, is_square: as of :class:`LinearOperator`.
-        name: of its scope.
+        name: the name of its scope.
 
     Raises:
         TypeError: for other than floating or complex numbers.
@@ -56,7 +56,7 @@ class LinearOperatorLowerTriangular(LinearOperator):
     Args:
         tril: ``[..., n, n]``.
         is_non_singular, is_self_adjoint, is_positive_definite, is_square: as of :class:`LinearOperator`.
-        name: of its scope.
+        name: the name of its scope.
     """
 
     def __init__(self, tril, is_non_singular=None, is_self_adjoint=None, is_positive_definite=None, is_square=None,
@@ -113,10 +113,10 @@ class LinearOperatorDiag(LinearOperator):
     Args:
         diag: ``[..., n]``.
         is_non_singular, is_self_adjoint, is_positive_definite, is_square: as of :class:`LinearOperator`.
-        name: of its scope.
+        name: the name of its scope.
 
     Raises:
-        ValueError: for a scalar, and where a real one is said not to be self-adjoint.
+        ValueError: for a scalar, and if a real one is said not to be self-adjoint.
     """
 
     def __init__(self, diag, is_non_singular=None, is_self_adjoint=None, is_positive_definite=None, is_square=None, name: str = "LinearOperatorDiag"):

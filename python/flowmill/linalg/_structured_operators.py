@@ -10,12 +10,12 @@ from flowmill.tensor_shape import TensorShape
 
 
 class LinearOperatorHouseholder(LinearOperator):
-    """Reflections at the planes that vectors stand on.
+    """Reflections at the planes that are orthogonal to vectors.
 
     Args:
         reflection_axis: the vectors, ``[..., n]``, of any length.
         is_non_singular, is_self_adjoint, is_positive_definite, is_square: as of :class:`LinearOperator`.
-        name: of its scope.
+        name: the name of its scope.
     """
 
     def __init__(self, reflection_axis, is_non_singular=None, is_self_adjoint=None, is_positive_definite=None, is_square=None,
@@ -70,10 +70,10 @@ class LinearOperatorPermutation(LinearOperator):
     """Matrices that put the rows of others in another order.
 
     Args:
-        perm: for each row of the result the row that stands there, ``[..., n]``.
+        perm: for each row of the result the number of the row that is moved there, ``[..., n]``.
         dtype: the type of the elements.
         is_non_singular, is_self_adjoint, is_positive_definite, is_square: as of :class:`LinearOperator`.
-        name: of its scope.
+        name: the name of its scope.
     """
 
     def __init__(self, perm, dtype=tf.float32, is_non_singular=None, is_self_adjoint=None, is_positive_definite=None, is_square=None,
@@ -128,7 +128,7 @@ class LinearOperatorToeplitz(LinearOperator):
         col: their first columns, ``[..., n]``.
         row: their first rows, ``[..., n]``, whose first number is not looked at.
         is_non_singular, is_self_adjoint, is_positive_definite, is_square: as of :class:`LinearOperator`.
-        name: of its scope.
+        name: the name of its scope.
     """
 
     def __init__(self, col, row, is_non_singular=None, is_self_adjoint=None, is_positive_definite=None, is_square=None,
@@ -183,7 +183,7 @@ class LinearOperatorTridiag(LinearOperator):
             whose first number is not looked at; in the format ``sequence`` a list of these; in the format ``matrix`` matrices ``[..., n, n]``.
         diagonals_format: how they are given.
         is_non_singular, is_self_adjoint, is_positive_definite, is_square: as of :class:`LinearOperator`.
-        name: of its scope.
+        name: the name of its scope.
     """
 
     def __init__(self, diagonals, diagonals_format: str = "compact", is_non_singular=None, is_self_adjoint=None, is_positive_definite=None,
@@ -217,7 +217,7 @@ class LinearOperatorTridiag(LinearOperator):
 
     @property
     def diagonals_format(self) -> str:
-        """How they were given."""
+        """The format in which the diagonals were given."""
         return self._format
 
     def _shape(self):

@@ -1,4 +1,4 @@
-"""What is done with a decomposition into triangles and a permutation, as `lu` gives it elsewhere."""
+"""Functions of a decomposition into triangles and a permutation, as `lu` returns it."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def _lower(lower_upper: Tensor) -> Tensor:
 
 
 def _rows(matrix: Tensor, order: Tensor) -> Tensor:
-    """The rows of matrices in another order."""
+    """Returns the rows of matrices in another order."""
     if matrix.shape.rank == 2 and order.shape.rank == 1:
         return tf.gather(matrix, order)
     rank = matrix.shape.rank
@@ -35,13 +35,13 @@ def _rows(matrix: Tensor, order: Tensor) -> Tensor:
 
 
 def lu_reconstruct(lower_upper, perm, validate_args: bool = False, name: str | None = None) -> Tensor:
-    """The matrices of a decomposition.
+    """Returns the matrices of a decomposition.
 
     Args:
         lower_upper: ``[..., n, n]``: below the diagonal the lower triangle, whose diagonal is ones; above it the upper one.
         perm: for each row of the triangles' product the row of the matrix, ``[..., n]``.
         validate_args: whether to check that they are square when the graph runs.
-        name: of the scope.
+        name: the name of the scope.
     """
     with tf.name_scope(name or "lu_reconstruct"):
         lower_upper, perm = _parts(lower_upper, perm, validate_args)
@@ -53,14 +53,14 @@ def lu_reconstruct(lower_upper, perm, validate_args: bool = False, name: str | N
 
 
 def lu_solve(lower_upper, perm, rhs, validate_args: bool = False, name: str | None = None) -> Tensor:
-    """What gives `rhs` when the matrices of a decomposition are multiplied by it.
+    """Solves the equation of the decomposed matrices times ``x`` equals `rhs`.
 
     Args:
         lower_upper: as of :func:`lu_reconstruct`.
         perm: as of :func:`lu_reconstruct`.
         rhs: ``[..., n, k]``.
         validate_args: as of :func:`lu_reconstruct`.
-        name: of the scope.
+        name: the name of the scope.
     """
     with tf.name_scope(name or "lu_solve"):
         lower_upper, perm = _parts(lower_upper, perm, validate_args)
@@ -75,7 +75,7 @@ def lu_solve(lower_upper, perm, rhs, validate_args: bool = False, name: str | No
 
 
 def lu_matrix_inverse(lower_upper, perm, validate_args: bool = False, name: str | None = None) -> Tensor:
-    """The inverses of the matrices of a decomposition; arguments as of :func:`lu_reconstruct`."""
+    """Returns the inverses of the matrices of a decomposition; arguments as of :func:`lu_reconstruct`."""
     with tf.name_scope(name or "lu_matrix_inverse"):
         lower_upper, perm = _parts(lower_upper, perm, validate_args)
         shape = tf.shape(lower_upper)

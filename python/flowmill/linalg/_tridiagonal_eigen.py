@@ -15,19 +15,19 @@ _SLACK = 2.1
 
 def eigh_tridiagonal(alpha, beta, eigvals_only: bool = True, select: str = "a", select_range=None, tol=None,
                      name: str | None = None) -> Tensor | tuple[Tensor, Tensor]:
-    """The eigenvalues of a Hermitian tridiagonal matrix in rising order, and the eigenvectors, a column each.
+    """Returns the eigenvalues of a Hermitian tridiagonal matrix in rising order, and the eigenvectors, a column each.
 
     Args:
         alpha: the diagonal, a vector of which only the real part counts.
-        beta: what stands above it, one number less.
+        beta: the diagonal above it, one number less.
         eigvals_only: leaves the eigenvectors out.
         select: which eigenvalues: all (``"a"``), those from one number in order to another (``"i"``), those of an interval (``"v"``).
         select_range: the first and the last number, or the ends of the interval.
         tol: how exact the eigenvalues have to be at least; by default as rounding allows.
-        name: of the scope.
+        name: the name of the scope.
 
     Raises:
-        ValueError: where the types differ, or for another `select`.
+        ValueError: if the types differ, or for another `select`.
     """
     with op_scope(name, "eigh_tridiagonal"):
         alpha = convert_to_tensor(alpha, name="alpha")
@@ -68,12 +68,12 @@ class _Bisection:
         self.norm = tf.maximum(tf.abs(self.lowest), tf.abs(self.highest))
         one = diagonal.dtype.as_numpy_dtype(1)
         safe = max(one / self.limits.max, (one + self.limits.eps) * self.limits.tiny)
-        # What a quotient is kept away from zero by, and what stands for a first one that is zero.
+        # What a quotient is kept away from zero by, and the replacement for a first one that is zero.
         self.least = safe * tf.maximum(one, tf.reduce_max(self.squares))
         self.first = tf.square(self.limits.eps * beside[0])
 
     def search(self, select: str, bounds, tol) -> tuple[Tensor, Tensor]:
-        """The eigenvalues that are selected, and their numbers."""
+        """Returns the eigenvalues that are selected, and their numbers."""
         tolerance = self.limits.eps * self.norm
         if tol:
             tolerance = tf.maximum(tol, tolerance)
@@ -108,7 +108,7 @@ class _Bisection:
         return 0.5 * low + 0.5 * high, numbers
 
     def below(self, at: Tensor) -> Tensor:
-        """How many eigenvalues are below each number: the signs of the quotients of Sturm's sequence."""
+        """Returns the number of eigenvalues below each number, by the signs of the quotients of Sturm's sequence."""
         quotient = self.diagonal[0] - at
         count = tf.cast(quotient < 0, tf.int32)
         quotient = tf.where_v2(tf.equal(quotient, 0), self.first, quotient)

@@ -19,16 +19,16 @@ def index_table_from_file(vocabulary_file=None, num_oov_buckets: int = 0, vocab_
                           hasher_spec: HasherSpec = FastHashSpec, key_dtype=tf.string, name: str | None = None,
                           key_column_index: int = TextFileIndex.WHOLE_LINE, value_column_index: int = TextFileIndex.LINE_NUMBER,
                           delimiter: str = "\t"):
-    """A table from a file's lines to their numbers.
+    """Returns a table from a file's lines to their numbers.
 
     Args:
         vocabulary_file: the file.
         num_oov_buckets: how many numbers there are for other words.
-        vocab_size: the number of lines, where it is known.
-        default_value: the number of other words, where there are no buckets.
+        vocab_size: the number of lines, if it is known.
+        default_value: the number of other words, if there are no buckets.
         hasher_spec: how other words are spread.
         key_dtype: the type of keys: strings or integers.
-        name: what to call the operations.
+        name: the name of the operations.
         key_column_index, value_column_index, delimiter: as for :class:`TextFileInitializer`.
 
     Raises:
@@ -56,7 +56,7 @@ def _check_sizes(num_oov_buckets: int, vocab_size: int | None) -> None:
 
 def index_table_from_tensor(vocabulary_list, num_oov_buckets: int = 0, default_value: int = -1, hasher_spec: HasherSpec = FastHashSpec,
                             dtype=tf.string, name: str | None = None):
-    """A table from the elements of a vector to their places. Arguments are as for :func:`index_table_from_file`.
+    """Returns a table from the elements of a vector to their places. Arguments are as for :func:`index_table_from_file`.
 
     Raises:
         ValueError, TypeError: as there.
@@ -80,7 +80,7 @@ def index_table_from_tensor(vocabulary_list, num_oov_buckets: int = 0, default_v
 def index_to_string_table_from_file(vocabulary_file, vocab_size: int | None = None, default_value: str = "UNK", name: str | None = None,
                                     key_column_index: int = TextFileIndex.LINE_NUMBER, value_column_index: int = TextFileIndex.WHOLE_LINE,
                                     delimiter: str = "\t") -> StaticHashTable:
-    """A table from the numbers of a file's lines to them. Arguments are as for :func:`index_table_from_file`.
+    """Returns a table from the numbers of a file's lines to them. Arguments are as for :func:`index_table_from_file`.
 
     Raises:
         ValueError: for a missing file or a size that is not possible.
@@ -94,10 +94,10 @@ def index_to_string_table_from_file(vocabulary_file, vocab_size: int | None = No
 
 
 def index_to_string_table_from_tensor(vocabulary_list, default_value: str = "UNK", name: str | None = None) -> StaticHashTable:
-    """A table from places to the elements of a vector of strings.
+    """Returns a table from places to the elements of a vector of strings.
 
     Raises:
-        ValueError: where there is no vector.
+        ValueError: if there is no vector.
     """
     if vocabulary_list is None:
         raise ValueError("`vocabulary_list` argument must be specified.")

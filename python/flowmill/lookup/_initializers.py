@@ -1,4 +1,4 @@
-"""What tables are filled with: tensors, the lines of a file."""
+"""Initial contents of tables: tensors, the lines of a file."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from flowmill.tensor import Operation, Tensor
 
 
 def tables_initializer(name: str = "init_all_tables") -> Operation:
-    """An operation that fills all tables of the graph."""
+    """Returns an operation that fills all tables of the graph."""
     initializers = get_default_graph().get_collection(GraphKeys.TABLE_INITIALIZERS)
     return tf.group(*initializers, name=name) if initializers else tf.no_op(name=name)
 
 
 def initialize_all_tables(name: str = "init_all_tables") -> Operation:
-    """As :func:`tables_initializer`."""
+    """Like :func:`tables_initializer`."""
     return tables_initializer(name)
 
 
 class Typed:
-    """What has keys and values of known types."""
+    """The base class of objects with keys and values of known types."""
 
     _key_dtype: DType
     _value_dtype: DType
@@ -44,7 +44,7 @@ class Typed:
 
 
 class TextFileIndex:
-    """What of a line is a key or a value, where it is not a column's number."""
+    """The parts of a line that can be a key or a value, besides a column's number."""
 
     WHOLE_LINE = -2
     LINE_NUMBER = -1
@@ -56,9 +56,9 @@ class KeyValueTensorInitializer(Typed):
     Args:
         keys: the keys, a vector.
         values: the values, as many.
-        key_dtype: the keys' type, where they are no tensor yet.
-        value_dtype: the values' type, where they are no tensor yet.
-        name: what to call the operations.
+        key_dtype: the keys' type, if they are no tensor yet.
+        value_dtype: the values' type, if they are no tensor yet.
+        name: the name of the operations.
     """
 
     def __init__(self, keys, values, key_dtype=None, value_dtype=None, name: str | None = None):
@@ -69,7 +69,7 @@ class KeyValueTensorInitializer(Typed):
         self._shared_name = f"hash_table_{uuid.uuid4()}"
 
     def initialize(self, table) -> Operation:
-        """The operation that fills `table`."""
+        """Returns the operation that fills `table`."""
         _check_types(table, self.key_dtype, self.value_dtype)
         with get_default_graph().name_scope(self._name):
             made = call("LookupTableImportV2", None, table.resource_handle, self._keys, self._values)
@@ -87,14 +87,14 @@ class TextFileInitializer(Typed):
     """Fills a table from the lines of a file.
 
     Args:
-        filename: the file; an asset where the graph is saved as a SavedModel.
+        filename: the file; an asset if the graph is saved as a SavedModel.
         key_dtype: the keys' type.
         key_index: the column of the keys, or one of :class:`TextFileIndex`.
         value_dtype: the values' type.
         value_index: the column of the values, or one of :class:`TextFileIndex`.
-        vocab_size: the number of lines, where it is known.
-        delimiter: what stands between columns.
-        name: what to call the operations.
+        vocab_size: the number of lines, if it is known.
+        delimiter: the delimiter of columns.
+        name: the name of the operations.
         value_index_offset: what to add to the number of a line.
 
     Raises:
@@ -125,7 +125,7 @@ class TextFileInitializer(Typed):
         get_default_graph().add_to_collection(GraphKeys.ASSET_FILEPATHS, self._filename)
 
     def initialize(self, table) -> Operation:
-        """The operation that fills `table`."""
+        """Returns the operation that fills `table`."""
         _check_types(table, self.key_dtype, self.value_dtype)
         with get_default_graph().name_scope(self._name):
             made = call("InitializeTableFromTextFileV2", None, table.resource_handle, self._filename, key_index=self._key_index,

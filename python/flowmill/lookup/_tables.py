@@ -16,7 +16,7 @@ from flowmill.tensor import Operation, Tensor
 
 
 class Table(Typed):
-    """What all tables have: types, a handle, functions that ask it."""
+    """The base class of tables: types, a handle, functions that look up keys."""
 
     def __init__(self, key_dtype, value_dtype) -> None:
         self._key_dtype, self._value_dtype = as_dtype(key_dtype).base_dtype, as_dtype(value_dtype).base_dtype
@@ -28,7 +28,7 @@ class Table(Typed):
 
     @property
     def resource_handle(self) -> Tensor:
-        """The tensor that stands for it."""
+        """The table's handle."""
         return self._handle
 
     def __getitem__(self, keys) -> Any:
@@ -40,7 +40,7 @@ class Table(Typed):
         return keys
 
     def _found(self, keys: Tensor, default) -> Tensor:
-        """The operation that looks keys up. What it gives has their shape, and that of the values behind it."""
+        """Returns the operation that looks keys up. What it gives has their shape, and that of the values behind it."""
         found = call("LookupTableFindV2", None, self._handle, keys, default)
         found.set_shape(keys.shape.concatenate(self._default_value.shape))
         return found
@@ -52,7 +52,7 @@ class StaticHashTable(Table):
     Args:
         initializer: what fills it, which ``tf.tables_initializer()`` runs.
         default_value: the value of a key that it does not hold.
-        name: what to call it.
+        name: its name.
     """
 
     def __init__(self, initializer, default_value, name: str | None = None, experimental_is_anonymous: bool = False):
@@ -75,10 +75,10 @@ class StaticHashTable(Table):
         return self._default_value
 
     def lookup(self, keys, name: str | None = None):
-        """The values of keys: a tensor, or a SparseTensor for one.
+        """Returns the values of keys: a tensor, or a SparseTensor for one.
 
         Raises:
-            TypeError: where the keys are of another type.
+            TypeError: if the keys are of another type.
         """
         if isinstance(keys, SparseTensor):
             with op_scope(name, f"{self._name}_Lookup", self._handle):
@@ -89,18 +89,18 @@ class StaticHashTable(Table):
             return self._found(keys, self._default_value)
 
     def size(self, name: str | None = None) -> Tensor:
-        """The number of keys, int64."""
+        """Returns the number of keys, int64."""
         with op_scope(name, f"{self._name}_Size", self._handle):
             return call("LookupTableSizeV2", None, self._handle)
 
     def export(self, name: str | None = None):
-        """All keys and their values, in some order."""
+        """Returns all keys and their values, in some order."""
         with op_scope(name, f"{self._name}_Export", self._handle):
             return call("LookupTableExportV2", None, self._handle, Tkeys=self._key_dtype, Tvalues=self._value_dtype)
 
 
 class HasherSpec(collections.namedtuple("HasherSpec", "hasher key")):
-    """How keys outside of a vocabulary are spread over buckets."""
+    """Chooses the function that spreads keys outside of a vocabulary over buckets."""
 
 
 # The quick hash.
@@ -108,7 +108,7 @@ FastHashSpec = HasherSpec("fasthash", None)
 
 
 def StrongHashSpec(key) -> HasherSpec:
-    """The hash that cannot be foreseen without `key`, two integers.
+    """Returns the hash that cannot be foreseen without `key`, two integers.
 
     Raises:
         ValueError: for another key.
@@ -124,12 +124,12 @@ class StaticVocabularyTable(Table):
     Args:
         initializer: what fills the table, with int64 values; None for no vocabulary.
         num_oov_buckets: how many numbers there are for other words, after those of the vocabulary.
-        lookup_key_dtype: the type of keys, where there is no initializer or it differs.
-        name: what to call the operations.
+        lookup_key_dtype: the type of keys, if there is no initializer or it differs.
+        name: the name of the operations.
 
     Raises:
-        ValueError: where `num_oov_buckets` is not positive.
-        TypeError: where types do not fit.
+        ValueError: if `num_oov_buckets` is not positive.
+        TypeError: if types do not fit.
     """
 
     _hasher = FastHashSpec
@@ -160,20 +160,20 @@ class StaticVocabularyTable(Table):
 
     @property
     def resource_handle(self) -> Tensor | None:
-        """The tensor that stands for the vocabulary's table, None where there is none."""
+        """The handle of the vocabulary's table, None if there is none."""
         return None if self._table is None else self._table.resource_handle
 
     def size(self, name: str | None = None) -> Tensor:
-        """The number of numbers that it gives, int64."""
+        """Returns the number of numbers that it gives, int64."""
         with op_scope(name, f"{self._name}_Size"):
             known = tf.constant(0, tf.int64) if self._table is None else self._table.size()
             return known + self._num_oov_buckets
 
     def lookup(self, keys, name: str | None = None):
-        """The numbers of keys: a tensor, or a SparseTensor for one.
+        """Returns the numbers of keys: a tensor, or a SparseTensor for one.
 
         Raises:
-            TypeError: where the keys are of another type.
+            TypeError: if the keys are of another type.
         """
         if isinstance(keys, SparseTensor):
             values = self._checked(keys).values
@@ -196,7 +196,7 @@ class StaticVocabularyTable(Table):
 
 
 class IdTableWithHashBuckets(StaticVocabularyTable):
-    """As :class:`StaticVocabularyTable`, around a table there is."""
+    """Like :class:`StaticVocabularyTable`, around an existing table."""
 
     def __init__(self, table: StaticHashTable | None, num_oov_buckets: int, hasher_spec: HasherSpec = FastHashSpec, name: str | None = None,
                  key_dtype=None):

@@ -26,7 +26,7 @@ class _Saveable(SaveableObject):
         super().__init__(table, [SaveSpec(keys, "", name + "-keys"), SaveSpec(values, "", name + "-values")], name)
 
     def restore(self, restored_tensors, restored_shapes) -> Operation:
-        """Lets the table hold these keys and no others."""
+        """Replaces the table's contents by these keys."""
         graph, (keys, values) = get_default_graph(), restored_tensors
         with graph.name_scope(f"{self.name}_table_restore"), graph.colocate_with(self.op.resource_handle):
             return call("LookupTableImportV2", None, self.op.resource_handle, keys, values)
@@ -39,7 +39,7 @@ class MutableHashTable(Table):
         key_dtype: the keys' type.
         value_dtype: the values' type.
         default_value: the value of a key that it does not hold; its shape is that of all values.
-        name: what to call it.
+        name: its name.
         checkpoint: whether a `Saver` writes what it holds to checkpoints, under `name`.
     """
 
@@ -61,19 +61,19 @@ class MutableHashTable(Table):
             get_default_graph().add_to_collection(GraphKeys.SAVEABLE_OBJECTS, _Saveable(self, name))
 
     def _of(self, op: str, name: str | None, default: str, *args, **attrs):
-        """An operation on the table, on its device."""
+        """Returns an operation on the table, on its device."""
         with op_scope(name, f"{self._name}_{default}"), get_default_graph().colocate_with(self._handle):
             return call(op, None, self._handle, *args, **attrs)
 
     def size(self, name: str | None = None) -> Tensor:
-        """The number of keys, int64."""
+        """Returns the number of keys, int64."""
         return self._of("LookupTableSizeV2", name, "Size")
 
     def lookup(self, keys, dynamic_default_values=None, name: str | None = None) -> Tensor:
-        """The values of keys; `dynamic_default_values` are those of keys that it does not hold, where given.
+        """Returns the values of keys; `dynamic_default_values` are those of keys that it does not hold, if given.
 
         Raises:
-            TypeError: where the keys are of another type.
+            TypeError: if the keys are of another type.
         """
         with op_scope(name, f"{self._name}_lookup_table_find"):
             keys = self._checked(convert_to_tensor(keys, None if hasattr(keys, "dtype") else self._key_dtype, "keys"))
@@ -82,10 +82,10 @@ class MutableHashTable(Table):
                 return self._found(keys, default)
 
     def insert(self, keys, values, name: str | None = None) -> Operation:
-        """Gives keys values, also those that it holds.
+        """Inserts keys with values, and replaces the values of keys that it holds.
 
         Raises:
-            TypeError: where types differ.
+            TypeError: if types differ.
         """
         with op_scope(name, f"{self._name}_lookup_table_insert"):
             keys = self._checked(convert_to_tensor(keys, self._key_dtype, "keys"))
@@ -97,14 +97,14 @@ class MutableHashTable(Table):
         """Takes keys out; nothing happens for those that it does not hold.
 
         Raises:
-            TypeError: where the keys are of another type.
+            TypeError: if the keys are of another type.
         """
         keys = self._checked(convert_to_tensor(keys, None if hasattr(keys, "dtype") else self._key_dtype, "keys"))
         with op_scope(name, f"{self._name}_lookup_table_remove"):
             return call("LookupTableRemoveV2", None, self._handle, keys)
 
     def export(self, name: str | None = None):
-        """All keys and their values, in some order."""
+        """Returns all keys and their values, in some order."""
         return self._of("LookupTableExportV2", name, "lookup_table_export_values", Tkeys=self._key_dtype, Tvalues=self._value_dtype)
 
 
@@ -118,7 +118,7 @@ class DenseHashTable(MutableHashTable):
         empty_key: a key that never occurs.
         deleted_key: another one.
         initial_num_buckets: how many places it begins with, a power of two.
-        name: what to call it.
+        name: its name.
         checkpoint: whether a `Saver` writes what it holds to checkpoints, under `name`.
     """
 
@@ -133,9 +133,9 @@ class DenseHashTable(MutableHashTable):
         self._finish(name, checkpoint)
 
     def insert_or_assign(self, keys, values, name: str | None = None) -> Operation:
-        """As :meth:`insert`."""
+        """Like :meth:`insert`."""
         return self.insert(keys, values, name)
 
     def erase(self, keys, name: str | None = None) -> Operation:
-        """As :meth:`remove`."""
+        """Like :meth:`remove`."""
         return self.remove(keys, name)

@@ -1,4 +1,4 @@
-"""Arithmetic, reductions, comparisons, special functions: ``tf.math``, most of which stands at the top level, too."""
+"""Arithmetic, reductions, comparisons, special functions: ``tf.math``, most of which is at the top level, too."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ def bincount(arr, weights=None, minlength=None, maxlength=None, dtype=int32, nam
         minlength: how long the result is at least.
         maxlength: how long it is at most; greater numbers do not count.
         dtype: the type of the result without weights.
-        name: of the scope.
+        name: the name of the scope.
         axis: None, or 0 for all dimensions, or -1 to count along the last one.
         binary_output: gives 1 for numbers that are there, however often.
 
@@ -93,7 +93,7 @@ def _flat(arr, weights, dtype) -> tuple[Tensor, Tensor | None]:
 
 
 def no_weights(values, dtype) -> Tensor:
-    """Returns the empty tensor that stands for weights of 1: of type `dtype`, or of that of the values if it is None."""
+    """Returns the empty tensor that means weights of 1: of type `dtype`, or of that of the values if it is None."""
     return constant([], values.dtype.base_dtype if dtype is None else as_dtype(dtype))
 
 

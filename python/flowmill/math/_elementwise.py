@@ -29,7 +29,7 @@ def _exported(function, name: str, doc: str):
 
 
 def unary(op: str, function_name: str, doc: str):
-    """A function of an op of one tensor `x`; it is applied to the values of sparse tensors."""
+    """Returns a function of an op of one tensor `x`; it is applied to the values of sparse tensors."""
     def function(x, name: str | None = None) -> Tensor | SparseTensor:
         if type(x) is not Tensor:
             if is_sparse(x):
@@ -41,7 +41,7 @@ def unary(op: str, function_name: str, doc: str):
 
 
 def scoped_unary(op: str, function_name: str, doc: str):
-    """As :func:`unary`, with the operation in a scope of the function's name."""
+    """Like :func:`unary`, with the operation in a scope of the function's name."""
     def function(x, name: str | None = None) -> Tensor:
         if is_ragged(x):
             return x.with_flat_values(function(x.flat_values, name))
@@ -51,7 +51,7 @@ def scoped_unary(op: str, function_name: str, doc: str):
 
 
 def binary(op: str, function_name: str, doc: str):
-    """A function of an op of two tensors `x` and `y`, which are broadcast together."""
+    """Returns a function of an op of two tensors `x` and `y`, which are broadcast together."""
     def function(x, y, name: str | None = None) -> Tensor:
         if type(x) is Tensor and type(y) is Tensor:
             return _operators.binary(op, name, x, y, op)
@@ -144,7 +144,7 @@ betainc = _exported(lambda a, b, x, name=None: call("Betainc", name, a, b, x), "
 
 
 def _scoped_pair(op: str, default: str, function_name: str, doc: str):
-    """A function of two tensors that converts them one after the other: the second takes the type of the first."""
+    """Returns a function of two tensors that converts them one after the other: the second takes the type of the first."""
     def function(x, y, name: str | None = None) -> Tensor:
         if type(x) is Tensor and type(y) is Tensor:
             return _operators.binary(op, name, x, y, default)
@@ -156,7 +156,7 @@ def _scoped_pair(op: str, default: str, function_name: str, doc: str):
 
 
 def add(x, y, name: str | None = None) -> Tensor:
-    """The sum; strings are joined."""
+    """Returns the sum; strings are joined."""
     if type(x) is Tensor and type(y) is Tensor:
         return _operators.binary("Add" if x.dtype.base_dtype.name == "string" else "AddV2", name, x, y, "Add")
     if is_ragged(x) or is_ragged(y):
@@ -176,7 +176,7 @@ def pow(x, y, name: str | None = None) -> Tensor:  # noqa: A001 - TensorFlow's n
 
 
 def div_no_nan(x, y, name: str | None = None) -> Tensor:
-    """The quotient, and 0 where the divisor is 0; integers become floating-point numbers, as in :func:`truediv`.
+    """Returns the quotient, and 0 where the divisor is 0; integers become floating-point numbers, as in :func:`truediv`.
 
     Raises:
         TypeError: if the types differ.
@@ -204,10 +204,10 @@ floordiv = _scoped_pair("FloorDiv", "floordiv", "floordiv", "The quotient, round
 
 
 def truediv(x, y, name: str | None = None) -> Tensor:
-    """The quotient; integers become `float64`, those of up to 16 bits `float32`.
+    """Returns the quotient; integers become `float64`, those of up to 16 bits `float32`.
 
     Raises:
-        TypeError: where the types differ.
+        TypeError: if the types differ.
     """
     if is_ragged(x) or is_ragged(y):
         return of_rows(lambda a, b: truediv(a, b, name), x, y)
@@ -218,7 +218,7 @@ def truediv(x, y, name: str | None = None) -> Tensor:
 
 
 def divide(x, y, name: str | None = None) -> Tensor:
-    """As the operator ``/``; with a name, :func:`identity <flowmill.array.identity>` of that gives it one."""
+    """Like the operator ``/``; with a name, the result is an :func:`identity <flowmill.array.identity>` of that name."""
     if name is not None:
         return truediv(x, y, name) if is_ragged(x) or is_ragged(y) else _operators.truediv(convert_to_tensor(x), y, name)
     if not isinstance(x, Tensor) and not hasattr(x, "_as_tensor") and not is_ragged(x) and not is_ragged(y):
@@ -227,10 +227,10 @@ def divide(x, y, name: str | None = None) -> Tensor:
 
 
 def div(x, y, name: str | None = None) -> Tensor:
-    """The quotient as Python 2 has it: rounded down for integers.
+    """Returns the quotient as Python 2 has it: rounded down for integers.
 
     Raises:
-        TypeError: where the types differ.
+        TypeError: if the types differ.
     """
     with op_scope(name, "div", x, y) as scope:
         x = convert_to_tensor(x, name="x")
@@ -240,12 +240,12 @@ def div(x, y, name: str | None = None) -> Tensor:
 
 
 def logical_xor(x, y, name: str = "LogicalXor") -> Tensor:
-    """Whether one of two is true, and the other not."""
+    """Returns for each pair of elements whether exactly one of them is true."""
     return call("LogicalAnd", name, call("LogicalOr", None, x, y), call("LogicalNot", None, call("LogicalAnd", None, x, y)))
 
 
 def abs(x, name: str | None = None) -> Tensor | SparseTensor:  # noqa: A001 - TensorFlow's name
-    """The absolute value; of complex numbers a real one."""
+    """Returns the absolute value; of complex numbers a real one."""
     if is_sparse(x):
         return x._with_components([x.indices, abs(x.values, name), x.dense_shape])
     with op_scope(name, "Abs", x) as scope:
@@ -268,16 +268,16 @@ def sign(x, name: str | None = None) -> Tensor | SparseTensor:
 
 
 def round(x, name: str | None = None) -> Tensor:  # noqa: A001 - TensorFlow's name
-    """The nearest whole number, the even one of two that are equally near; integers as they are."""
+    """Returns the nearest whole number, the even one of two that are equally near; integers as they are."""
     x = convert_to_tensor(x, name="x")
     return x if x.dtype.is_integer else call("Round", name, x)
 
 
 def scalar_mul(scalar, x, name: str | None = None):
-    """A tensor, or IndexedSlices, times a number.
+    """Returns a tensor, or IndexedSlices, times a number.
 
     Raises:
-        ValueError: where `scalar` is no scalar.
+        ValueError: if `scalar` is no scalar.
     """
     from flowmill.indexed_slices import IndexedSlices
 
@@ -290,7 +290,7 @@ def scalar_mul(scalar, x, name: str | None = None):
 
 
 def log_sigmoid(x, name: str | None = None) -> Tensor:
-    """The logarithm of the logistic function, without loss of digits."""
+    """Returns the logarithm of the logistic function, without loss of digits."""
     with op_scope(name, "LogSigmoid", x) as scope:
         x = convert_to_tensor(x, name="x")
         return call("Neg", scope, call("Softplus", None, -x))
@@ -309,7 +309,7 @@ def xlog1py(x, y, name: str | None = None) -> Tensor:
 
 
 def erfcinv(x, name: str | None = None) -> Tensor:
-    """The inverse of :func:`erfc`."""
+    """Returns the inverse of :func:`erfc`."""
     with op_scope(name, "erfcinv", x):
         x = convert_to_tensor(x, name="start")
         return -ndtri(0.5 * x) * np.sqrt(0.5)
@@ -345,14 +345,14 @@ def complex(real, imag, name: str | None = None) -> Tensor:  # noqa: A001 - Tens
 
 
 def real(input, name: str | None = None) -> Tensor:  # noqa: A002
-    """The real part; real numbers as they are."""
+    """Returns the real part; real numbers as they are."""
     with op_scope(name, "Real", input) as scope:
         input = convert_to_tensor(input, name="input")  # noqa: A001
         return call("Real", scope, input, Tout=input.dtype.base_dtype.real_dtype) if input.dtype.is_complex else input
 
 
 def imag(input, name: str | None = None) -> Tensor:  # noqa: A002
-    """The imaginary part; zeros for real numbers."""
+    """Returns the imaginary part; zeros for real numbers."""
     with op_scope(name, "Imag", input) as scope:
         input = convert_to_tensor(input, name="input")  # noqa: A001
         if input.dtype.is_complex:
@@ -361,7 +361,7 @@ def imag(input, name: str | None = None) -> Tensor:  # noqa: A002
 
 
 def angle(input, name: str | None = None) -> Tensor:  # noqa: A002
-    """The angle of complex numbers in radians; 0 or π for real ones."""
+    """Returns the angle of complex numbers in radians; 0 or π for real ones."""
     with op_scope(name, "Angle", input) as scope:
         input = convert_to_tensor(input, name="input")  # noqa: A001
         if input.dtype.is_complex:
@@ -372,7 +372,7 @@ def angle(input, name: str | None = None) -> Tensor:  # noqa: A002
 
 
 def conj(x, name: str | None = None) -> Tensor:
-    """The conjugate; real numbers as they are.
+    """Returns the conjugate; real numbers as they are.
 
     Raises:
         TypeError: for what is not numeric.
@@ -398,7 +398,7 @@ def cast(x, dtype, name: str | None = None) -> Tensor | SparseTensor:
     Args:
         x: a tensor, a sparse tensor or IndexedSlices.
         dtype: the type.
-        name: what to call the operation.
+        name: the name of the operation.
     """
     base = as_dtype(dtype).base_dtype
     if type(x) is Tensor:
@@ -420,7 +420,7 @@ def cast(x, dtype, name: str | None = None) -> Tensor | SparseTensor:
 
 
 def saturate_cast(value, dtype, name: str | None = None) -> Tensor:
-    """As :func:`cast`; numbers that the type does not have become its least or its greatest."""
+    """Like :func:`cast`, but numbers outside of the type's range become its least or greatest number."""
     with op_scope(name, "saturate_cast", value) as scope:
         value = convert_to_tensor(value, name="value")
         wanted, own = as_dtype(dtype).base_dtype, value.dtype.base_dtype
@@ -444,7 +444,7 @@ def _clamped(value: Tensor, low, high) -> Tensor:
 
 
 def _common_limits(own, wanted):
-    """The least and the greatest number of a type that another type has, too."""
+    """Returns the least and the greatest number of a type that another type has, too."""
     low, high = builtins.max(_number(own.min), _number(wanted.min)), builtins.min(_number(own.max), _number(wanted.max))
     if own.is_floating and wanted.is_integer:
         # The limit of an integer need not be a number of this type, and rounding must not go past it.
@@ -463,14 +463,14 @@ def _common_limits(own, wanted):
 
 
 def _number(value):
-    """A limit as a Python number."""
+    """Returns a limit as a Python number."""
     if not isinstance(value, np.generic):
         return value
     return value.item() if value.dtype.kind in "fiub" else builtins.float(value)
 
 
 def bitcast(input, type, name: str | None = None) -> Tensor:  # noqa: A002
-    """The bytes of elements as elements of another type; where sizes differ, the last dimension changes."""
+    """Returns the bytes of elements as elements of another type; where sizes differ, the last dimension changes."""
     return call("Bitcast", name, input, type=type)
 
 

@@ -19,7 +19,7 @@ def linspace(start, stop, num, name: str | None = None, axis: int = 0) -> Tensor
         start: the first number; a scalar or a tensor.
         stop: the last one, of the type of `start`; shapes are broadcast.
         num: how many; an integer.
-        name: of the scope.
+        name: the name of the scope.
         axis: the new dimension of the result, along which the numbers are.
 
     Raises:

@@ -18,7 +18,7 @@ from flowmill.tensor_shape import TensorShape
 
 def matmul(a, b, transpose_a: bool = False, transpose_b: bool = False, adjoint_a: bool = False, adjoint_b: bool = False, a_is_sparse: bool = False,
            b_is_sparse: bool = False, output_type=None, grad_a: bool = False, grad_b: bool = False, name: str | None = None) -> Tensor:
-    """The product of matrices, or of batches of them whose leading dimensions are broadcast together.
+    """Returns the product of matrices, or of batches of them whose leading dimensions are broadcast together.
 
     Args:
         a: shape ``[..., n, k]``.
@@ -29,13 +29,13 @@ def matmul(a, b, transpose_a: bool = False, transpose_b: bool = False, adjoint_a
         adjoint_b: does that for `b`.
         a_is_sparse: says that most of `a` is zeros.
         b_is_sparse: says it of `b`.
-        output_type: the type of the result where it is not that of the arguments (`int32` for `int8`).
+        output_type: the type of the result if it is not that of the arguments (`int32` for `int8`).
         grad_a: says that `a` is a gradient; it changes nothing here.
         grad_b: says it of `b`.
-        name: what to call the operation.
+        name: the name of the operation.
 
     Raises:
-        ValueError: where a matrix is to be both transposed and conjugated, or the shapes do not fit.
+        ValueError: if a matrix is to be both transposed and conjugated, or the shapes do not fit.
     """
     if type(a) is Tensor and type(b) is Tensor and not (adjoint_a or adjoint_b or a_is_sparse or b_is_sparse or output_type) and _are_matrices(a, b):
         # What most calls are: nothing is made but the operation, which needs no scope.
@@ -81,7 +81,7 @@ def _are_matrices(a: Tensor, b: Tensor) -> bool:
 
 def sparse_matmul(a, b, transpose_a: bool = False, transpose_b: bool = False, a_is_sparse: bool = False, b_is_sparse: bool = False,
                   name: str | None = None) -> Tensor:
-    """The product of two matrices of which one is mostly zeros."""
+    """Returns the product of two matrices of which one is mostly zeros."""
     return call("SparseMatMul", name, a, b, transpose_a=transpose_a, transpose_b=transpose_b, a_is_sparse=a_is_sparse, b_is_sparse=b_is_sparse)
 
 
@@ -94,10 +94,10 @@ def matvec(a, b, transpose_a: bool = False, adjoint_a: bool = False, a_is_sparse
 
 
 def add_n(inputs, name: str | None = None) -> Tensor:
-    """The sum of a list of tensors of one shape and type.
+    """Returns the sum of a list of tensors of one shape and type.
 
     Raises:
-        ValueError: where the list is empty, or holds something else.
+        ValueError: if the list is empty, or holds something else.
     """
     if isinstance(inputs, Tensor) or not (inputs := list(inputs)):
         raise ValueError("Inputs must be an iterable of at least one Tensor/IndexedSlices with the same dtype and shape.")
@@ -112,17 +112,17 @@ def add_n(inputs, name: str | None = None) -> Tensor:
 
 
 def accumulate_n(inputs, shape=None, tensor_dtype=None, name: str | None = None) -> Tensor:
-    """As :func:`add_n`.
+    """Like :func:`add_n`.
 
     Args:
         inputs: the tensors.
         shape: what their shape is, as far as it is known.
         tensor_dtype: their type.
-        name: what to call the operation.
+        name: the name of the operation.
 
     Raises:
-        TypeError: where `tensor_dtype` is not theirs.
-        ValueError: where there are none, or shapes or types do not fit.
+        TypeError: if `tensor_dtype` is not theirs.
+        ValueError: if there are none, or shapes or types do not fit.
     """
     message = "inputs must be a list of at least one Tensor with the same dtype and shape"
     if not inputs or not isinstance(inputs, (list, tuple)):
@@ -141,19 +141,19 @@ def accumulate_n(inputs, shape=None, tensor_dtype=None, name: str | None = None)
 
 
 def tensordot(a, b, axes, name: str | None = None) -> Tensor:
-    """The sum of products over some dimensions of two tensors.
+    """Returns the sum of products over some dimensions of two tensors.
 
     Args:
         a: a tensor.
         b: another one.
         axes: how many dimensions there are, the last of `a` and the first of `b`; or a list of those of `a` and one of those of `b`.
-        name: of the scope.
+        name: the name of the scope.
 
     Returns:
         A tensor with the other dimensions of `a` and then those of `b`.
 
     Raises:
-        ValueError: where `axes` are not as many of one as of the other, or not there.
+        ValueError: if `axes` are not as many of one as of the other, or not there.
     """
     with op_scope(name, "Tensordot", a, b, axes) as scope:
         a, b = convert_to_tensor(a, name="a"), convert_to_tensor(b, name="b")
@@ -199,8 +199,8 @@ range_type = builtins.range
 
 
 def _dot_matrix(a: Tensor, axes, flipped: bool):
-    """A tensor as a matrix with the dimensions to sum over in the columns, in the rows where it is flipped; and the sizes of the others, as a list
-    where they are known, and as far as they are."""
+    """Returns a tensor as a matrix with the dimensions to sum over in the columns, in the rows if it is flipped; and the sizes of the others, as a list
+    if they are known, and as far as they are."""
     known = dims(a)
     static_axes = isinstance(axes, (list, tuple, np.ndarray)) and not any(isinstance(x, Tensor) for x in axes)
     if known is not None and -1 not in known and static_axes:
@@ -243,15 +243,15 @@ def einsum(equation: str, *inputs, **kwargs) -> Tensor:
     """Sums of products over named dimensions.
 
     Args:
-        equation: the names of the dimensions of each argument and of the result, ``"ij,jk->ik"``; ``...`` stands for dimensions to be broadcast.
+        equation: the names of the dimensions of each argument and of the result, ``"ij,jk->ik"``; ``...`` means dimensions that broadcast.
             Without ``->`` the result has the names that are there once, in the order of the alphabet.
         inputs: tensors.
-        name: of the scope.
+        name: the name of the scope.
         optimize: how to choose the order in which more than two tensors are multiplied: "greedy" (the default), "optimal", or another of
             opt_einsum's names, each of which is "optimal" here.
 
     Raises:
-        ValueError: where the equation does not fit the tensors.
+        ValueError: if the equation does not fit the tensors.
         TypeError: for other arguments.
     """
     name = kwargs.pop("name", None)
@@ -270,7 +270,7 @@ def einsum(equation: str, *inputs, **kwargs) -> Tensor:
 
 
 def _pairs(equation: str, inputs, optimize: str) -> list[tuple[tuple[int, ...], str]]:
-    """The products of two tensors that make one of several: the places of the factors, the last first, in a list at whose end the product goes,
+    """Returns the products of two tensors that make one of several: the places of the factors, the last first, in a list at whose end the product goes,
     and the equation. A size that is not known counts as one."""
     left, _, result = equation.partition("->")
     labels = left.split(",")
@@ -299,7 +299,7 @@ def _pairs(equation: str, inputs, optimize: str) -> list[tuple[tuple[int, ...], 
 
 
 def _explicit(equation: str, inputs) -> str:
-    """An equation with its result, its spaces left out."""
+    """Returns an equation with its result, its spaces left out."""
     equation = equation.replace(" ", "")
     left, arrow, right = equation.partition("->")
     labels = left.split(",")

@@ -27,8 +27,8 @@ def range(start, limit=None, delta=1, dtype=None, name: str = "range") -> Tensor
         start: a scalar.
         limit: a scalar.
         delta: a scalar.
-        dtype: the type of the numbers; that of the arguments, the widest of them, where it is None.
-        name: what to call the operation.
+        dtype: the type of the numbers; that of the arguments, the widest of them, if it is None.
+        name: the name of the operation.
     """
     if limit is None:
         start, limit = 0, start
@@ -47,7 +47,7 @@ def range(start, limit=None, delta=1, dtype=None, name: str = "range") -> Tensor
 
 
 def all_axes(x) -> Tensor:
-    """The numbers of all dimensions of a tensor, or a variable."""
+    """Returns the numbers of all dimensions of a tensor, or a variable."""
     known = dims(x) if isinstance(x, Tensor) else x.shape.as_list() if hasattr(x, "_as_tensor") and x.shape.rank else None
     if known:
         graph = get_default_graph()
@@ -85,7 +85,7 @@ def _reduction(op: str, function_name: str, what: str):
         input_tensor: the tensor.
         axis: the dimensions, a number or a list; all where it is None.
         keepdims: leaves those dimensions there, with size 1.
-        name: what to call the operation.
+        name: the name of the operation.
         reduction_indices: `axis` by its old name.
         keep_dims: `keepdims` by its old name.
     """
@@ -102,7 +102,7 @@ reduce_any = _reduction("Any", "reduce_any", "Whether an element is true")
 
 
 def reduce_euclidean_norm(input_tensor, axis=None, keepdims: bool = False, name: str | None = None) -> Tensor:
-    """The square root of the sum of squares along dimensions, which are all where `axis` is None."""
+    """Returns the square root of the sum of squares along dimensions, which are all if `axis` is None."""
     return _reduce("EuclideanNorm", input_tensor, axis, bool(keepdims), name)
 
 
@@ -125,7 +125,7 @@ def reduce_variance(input_tensor, axis=None, keepdims: bool = False, name: str |
 
 
 def reduce_std(input_tensor, axis=None, keepdims: bool = False, name: str | None = None) -> Tensor:
-    """The square root of :func:`reduce_variance`.
+    """Returns the square root of :func:`reduce_variance`.
 
     Raises:
         TypeError: for integers.
@@ -135,13 +135,13 @@ def reduce_std(input_tensor, axis=None, keepdims: bool = False, name: str | None
 
 
 def reduce_logsumexp(input_tensor, axis=None, keepdims=None, name: str | None = None, reduction_indices=None, keep_dims=None) -> Tensor:
-    """The logarithm of the sum of exponentials along dimensions, which does not overflow.
+    """Returns the logarithm of the sum of exponentials along dimensions, which does not overflow.
 
     Args:
         input_tensor: the tensor.
-        axis: the dimensions, a number or a list; all where it is None.
+        axis: the dimensions, a number or a list; all if it is None.
         keepdims: leaves those dimensions there, with size 1.
-        name: what to call the operation.
+        name: the name of the operation.
         reduction_indices: `axis` by its old name.
         keep_dims: `keepdims` by its old name.
     """
@@ -159,14 +159,14 @@ def reduce_logsumexp(input_tensor, axis=None, keepdims=None, name: str | None = 
 
 def count_nonzero(input_tensor=None, axis=None, keepdims=None, dtype=int64, name: str | None = None, reduction_indices=None, keep_dims=None,
                   input=None) -> Tensor:  # noqa: A002
-    """How many elements along dimensions are not zero, false, or empty strings.
+    """Counts the elements along dimensions that are not zero, false, or empty strings.
 
     Args:
         input_tensor: the tensor.
-        axis: the dimensions, a number or a list; all where it is None.
+        axis: the dimensions, a number or a list; all if it is None.
         keepdims: leaves those dimensions there, with size 1.
         dtype: the type of the result.
-        name: of the scope.
+        name: the name of the scope.
         reduction_indices: `axis` by its old name.
         keep_dims: `keepdims` by its old name.
         input: `input_tensor` by its other name.
@@ -181,7 +181,7 @@ def count_nonzero(input_tensor=None, axis=None, keepdims=None, dtype=int64, name
 
 
 def zero_fraction(value, name: str | None = None) -> Tensor:
-    """The share of elements that are zero, a scalar."""
+    """Returns the share of elements that are zero, a scalar."""
     from flowmill.control_flow import cond
 
     with op_scope(name, "zero_fraction", value):
@@ -213,7 +213,7 @@ def cumsum(x, axis=0, exclusive: bool = False, reverse: bool = False, name: str 
         axis: the dimension.
         exclusive: leaves the element itself out of its sum.
         reverse: begins at the end.
-        name: what to call the operation.
+        name: the name of the operation.
     """
     return _cumulative("Cumsum", x, axis, exclusive, reverse, name)
 
@@ -224,17 +224,17 @@ def cumprod(x, axis=0, exclusive: bool = False, reverse: bool = False, name: str
 
 
 def cumulative_logsumexp(x, axis=0, exclusive: bool = False, reverse: bool = False, name: str | None = None) -> Tensor:
-    """The logarithms of running sums of exponentials along a dimension; the arguments are those of :func:`cumsum`."""
+    """Returns the logarithms of running sums of exponentials along a dimension; the arguments are those of :func:`cumsum`."""
     return _cumulative("CumulativeLogsumexp", x, axis, exclusive, reverse, name)
 
 
 def argmax(input, axis=None, name: str | None = None, dimension=None, output_type=int64) -> Tensor:  # noqa: A002
-    """The place of the greatest element along a dimension, the first of several.
+    """Returns the place of the greatest element along a dimension, the first of several.
 
     Args:
         input: the tensor.
         axis: the dimension, the first by default.
-        name: what to call the operation.
+        name: the name of the operation.
         dimension: `axis` by its old name.
         output_type: the type of the places.
     """
@@ -243,7 +243,7 @@ def argmax(input, axis=None, name: str | None = None, dimension=None, output_typ
 
 
 def argmin(input, axis=None, name: str | None = None, dimension=None, output_type=int64) -> Tensor:  # noqa: A002
-    """The place of the smallest element along a dimension; the arguments are those of :func:`argmax`."""
+    """Returns the place of the smallest element along a dimension; the arguments are those of :func:`argmax`."""
     axis = one_of("dimension", dimension, "axis", axis)
     return call("ArgMin", name, input, 0 if axis is None else axis, output_type=output_type)
 

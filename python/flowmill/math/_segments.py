@@ -22,7 +22,7 @@ _SEGMENTS = """{what} of each segment.
     Args:
         data: the tensor; its parts along the first dimension are in segments.
         segment_ids: for each part the number of its segment, in rising order.
-        name: what to call the operation.
+        name: the name of the operation.
     """
 _UNSORTED = """{what} of each segment.
 
@@ -30,7 +30,7 @@ _UNSORTED = """{what} of each segment.
         data: the tensor.
         segment_ids: for each of its parts along the first dimensions the number of its segment, in any order; negative ones are left out.
         num_segments: how many segments there are.
-        name: what to call the operation.
+        name: the name of the operation.
     """
 
 
@@ -78,7 +78,7 @@ def unsorted_segment_mean(data, segment_ids, num_segments, name: str | None = No
 
 
 def unsorted_segment_sqrt_n(data, segment_ids, num_segments, name: str | None = None) -> Tensor:
-    """The sums of each segment divided by the square root of its size; the arguments are those of :func:`unsorted_segment_sum`."""
+    """Returns the sums of each segment divided by the square root of its size; the arguments are those of :func:`unsorted_segment_sum`."""
     with op_scope(name, "UnsortedSegmentSqrtN"):
         data, segment_ids = convert_to_tensor(data), convert_to_tensor(segment_ids)
         sizes = _sizes_of_segments(data, segment_ids, num_segments)
@@ -97,7 +97,7 @@ def _sparse_segment(op: str, function_name: str, what: str):
         data: the tensor.
         indices: which parts along the first dimension.
         segment_ids: for each of `indices` the number of its segment, in rising order.
-        name: what to call the operation.
+        name: the name of the operation.
         num_segments: how many segments there are, where that is more than the last number says.
         sparse_gradient: makes the gradient one of slices.
     """
@@ -115,9 +115,9 @@ def confusion_matrix(labels, predictions, num_classes=None, dtype=int32, name: s
     Args:
         labels: numbers of classes, a vector.
         predictions: numbers of classes, a vector of the same length.
-        num_classes: how many classes there are; one more than the greatest number where it is None.
+        num_classes: how many classes there are; one more than the greatest number if it is None.
         dtype: the type of the result.
-        name: of the scope.
+        name: the name of the scope.
         weights: what each prediction counts, instead of 1.
 
     Raises:
@@ -155,10 +155,10 @@ def remove_squeezable_dimensions(labels: Tensor, predictions: Tensor, expected_r
         labels: a tensor.
         predictions: another one.
         expected_rank_diff: by how much the rank of predictions is to be greater.
-        name: of the scope.
+        name: the name of the scope.
 
     Returns:
-        Both, with ranks that fit where they are known.
+        Both, with ranks that fit if they are known.
     """
     with op_scope(name, "remove_squeezable_dimensions", labels, predictions):
         label_rank, prediction_rank = labels.shape.rank, predictions.shape.rank
@@ -190,7 +190,7 @@ def histogram_fixed_width(values, value_range, nbins=100, dtype=int32, name: str
         value_range: where the bins begin and end, two numbers.
         nbins: how many bins there are.
         dtype: the type of the result.
-        name: what to call the operation.
+        name: the name of the operation.
     """
     with op_scope(name, "histogram_fixed_width", values, value_range, nbins) as scope:
         return call("HistogramFixedWidth", scope, values, value_range, nbins, dtype=dtype)
@@ -200,7 +200,7 @@ def histogram_fixed_width_bins(values, value_range, nbins=100, dtype=int32, name
     """For each value the number of its bin; the arguments are those of :func:`histogram_fixed_width`.
 
     Raises:
-        errors.InvalidArgumentError: while it runs, where there is no bin.
+        errors.InvalidArgumentError: while it runs, if there is no bin.
     """
     from flowmill.clip_ops import clip_by_value
     from flowmill.control_flow import with_dependencies
@@ -221,14 +221,14 @@ def histogram_fixed_width_bins(values, value_range, nbins=100, dtype=int32, name
 
 
 def top_k(input, k=1, sorted: bool = True, index_type=int32, name: str | None = None) -> _TopKV2:  # noqa: A002
-    """The `k` greatest elements along the last dimension, and their places.
+    """Returns the `k` greatest elements along the last dimension, and their places.
 
     Args:
         input: the tensor.
         k: how many, a scalar.
         sorted: puts the greatest first.
         index_type: the type of the places.
-        name: what to call the operation.
+        name: the name of the operation.
     """
     return call("TopKV2", name, input, k, sorted=sorted, index_type=None if as_dtype(index_type) is int32 else index_type)
 
@@ -240,7 +240,7 @@ def in_top_k(predictions, targets, k, name: str | None = None) -> Tensor:
         predictions: shape ``[batch, classes]``.
         targets: numbers of classes, ``[batch]``.
         k: a scalar.
-        name: of the scope.
+        name: the name of the scope.
     """
     with op_scope(name, "in_top_k"):
         return call("InTopKV2", None, predictions, targets, k)
@@ -248,7 +248,7 @@ def in_top_k(predictions, targets, k, name: str | None = None) -> Tensor:
 
 def approx_top_k(input, k: int, reduction_dimension: int = -1, recall_target: float = 0.95, is_max_k: bool = True,  # noqa: A002
                  reduction_input_size_override: int = -1, aggregate_to_topk: bool = True, name: str | None = None) -> _ApproxTopK:
-    """The `k` greatest or least elements along a dimension, and their places; here they are exact.
+    """Returns the `k` greatest or least elements along a dimension, and their places; here they are exact.
 
     Args:
         input: the tensor.
@@ -256,9 +256,9 @@ def approx_top_k(input, k: int, reduction_dimension: int = -1, recall_target: fl
         reduction_dimension: the dimension.
         recall_target: the share of them that has to be found, above 0 and at most 1.
         is_max_k: whether the greatest are looked for.
-        reduction_input_size_override: the size that counts where this is a part of a larger search; -1 for that of the tensor.
+        reduction_input_size_override: the size that counts if this is a part of a larger search; -1 for that of the tensor.
         aggregate_to_topk: whether all others are left out; if not, there are as many as a search that finds the share has to leave.
-        name: what to call the operation.
+        name: the name of the operation.
     """
     return call("ApproxTopK", name, input, k=k, reduction_dimension=reduction_dimension, recall_target=recall_target, is_max_k=is_max_k,
                 reduction_input_size_override=reduction_input_size_override, aggregate_to_topk=aggregate_to_topk)
@@ -266,24 +266,24 @@ def approx_top_k(input, k: int, reduction_dimension: int = -1, recall_target: fl
 
 def approx_max_k(operand, k: int, reduction_dimension: int = -1, recall_target: float = 0.95, reduction_input_size_override: int = -1,
                  aggregate_to_topk: bool = True, name: str | None = None) -> _ApproxTopK:
-    """The `k` greatest elements along a dimension, and their places; the arguments are those of ``tf.approx_top_k``."""
+    """Returns the `k` greatest elements along a dimension, and their places; the arguments are those of ``tf.approx_top_k``."""
     return approx_top_k(operand, k, reduction_dimension, recall_target, True, reduction_input_size_override, aggregate_to_topk, name)
 
 
 def approx_min_k(operand, k: int, reduction_dimension: int = -1, recall_target: float = 0.95, reduction_input_size_override: int = -1,
                  aggregate_to_topk: bool = True, name: str | None = None) -> _ApproxTopK:
-    """The `k` least elements along a dimension, and their places; the arguments are those of ``tf.approx_top_k``."""
+    """Returns the `k` least elements along a dimension, and their places; the arguments are those of ``tf.approx_top_k``."""
     return approx_top_k(operand, k, reduction_dimension, recall_target, False, reduction_input_size_override, aggregate_to_topk, name)
 
 
 def is_non_decreasing(x, name: str | None = None) -> Tensor:
-    """Whether the elements of a tensor, in order, never fall; a scalar."""
+    """Returns true if the elements of a tensor, in order, never fall; a scalar."""
     with op_scope(name, "is_non_decreasing"):
         return _all_steps("GreaterEqual", x)
 
 
 def is_strictly_increasing(x, name: str | None = None) -> Tensor:
-    """Whether each element of a tensor, in order, is greater than the one before; a scalar."""
+    """Returns true if each element of a tensor, in order, is greater than the one before; a scalar."""
     with op_scope(name, "is_strictly_increasing"):
         return _all_steps("Greater", x)
 
@@ -313,7 +313,7 @@ def sobol_sample(dim, num_results, skip=0, dtype=float32, name: str | None = Non
         num_results: how many points.
         skip: how many of the first ones are left out.
         dtype: `float32` or `float64`.
-        name: of the scope.
+        name: the name of the scope.
 
     Returns:
         The points, ``[num_results, dim]``.
@@ -323,15 +323,15 @@ def sobol_sample(dim, num_results, skip=0, dtype=float32, name: str | None = Non
 
 
 def polyval(coeffs, x, name: str | None = None) -> Tensor:
-    """The value of a polynomial.
+    """Returns the value of a polynomial.
 
     Args:
         coeffs: a list of its coefficients, the one of the highest power first.
         x: a tensor.
-        name: of the scope.
+        name: the name of the scope.
 
     Raises:
-        ValueError: where `coeffs` is no list.
+        ValueError: if `coeffs` is no list.
     """
     if not isinstance(coeffs, list):
         raise ValueError(f"Argument coeffs must be list type. Received type {type(coeffs)}.")
@@ -349,7 +349,7 @@ def polyval(coeffs, x, name: str | None = None) -> Tensor:
 
 
 def lbeta(x, name: str | None = None) -> Tensor:
-    """The logarithm of the absolute value of the beta function along the last dimension."""
+    """Returns the logarithm of the absolute value of the beta function along the last dimension."""
     from flowmill.math._elementwise import lgamma
     from flowmill.math._reductions import reduce_sum
 

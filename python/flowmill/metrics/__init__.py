@@ -1,6 +1,6 @@
 """Metrics over many batches: ``tf.metrics``.
 
-Each makes local variables and gives two tensors: the metric as it stands, and an operation that adds a batch and gives the metric after that.
+Each makes local variables and returns two tensors: the current value of the metric, and an operation that adds a batch and returns the new value.
 They are added to the collections `metrics_collections` and `updates_collections`.
 
 `weights` are None for ones, a scalar, or of the rank of the labels with

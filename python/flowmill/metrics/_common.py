@@ -1,4 +1,4 @@
-"""What metrics are made of: local variables, weights of the right rank, collections."""
+"""The common parts of metrics: local variables, weights of the right rank, collections."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ _LOCAL_VARIABLES, _METRIC_VARIABLES = "local_variables", "metric_variables"
 
 
 def metric_variable(shape, dtype, name: str | None = None):
-    """A local variable that begins with zeros."""
+    """Returns a local variable that begins with zeros."""
     return tf.Variable(lambda: tf.zeros(shape, dtype), trainable=False, collections=[_LOCAL_VARIABLES, _METRIC_VARIABLES], name=name)
 
 
 def collected(value, collections) -> Tensor:
-    """A metric, added to collections."""
+    """Returns a metric, added to collections."""
     if collections:
         get_default_graph().add_to_collections(collections, value)
     return value
@@ -29,7 +29,7 @@ def squeezed(predictions, labels, weights) -> Any:
     """Predictions, labels and weights of ranks that go together; labels and weights may be None.
 
     Raises:
-        ValueError: where shapes of predictions and labels differ.
+        ValueError: if shapes of predictions and labels differ.
     """
     predictions = convert_to_tensor(predictions)
     if labels is not None:

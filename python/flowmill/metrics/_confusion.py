@@ -13,7 +13,7 @@ def _booleans(predictions, labels, weights):
 
 
 def _count(values, weights, metrics_collections, updates_collections):
-    """How often a condition held."""
+    """Counts how often a condition held."""
     tf.assert_type(values, tf.bool)
     count = metric_variable([], tf.float32, name="count")
     values = tf.cast(values, tf.float32)
@@ -35,25 +35,25 @@ def _decisions(default: str, label: bool, prediction: bool, labels, predictions,
 
 def true_positives(labels, predictions, weights=None, metrics_collections=None, updates_collections=None, name: str | None = None) -> tuple[Tensor,
                    Tensor]:
-    """How often both were true."""
+    """Counts the true positives: labels and predictions are both true."""
     return _decisions("true_positives", True, True, labels, predictions, weights, metrics_collections, updates_collections, name)
 
 
 def true_negatives(labels, predictions, weights=None, metrics_collections=None, updates_collections=None, name: str | None = None) -> tuple[Tensor,
                    Tensor]:
-    """How often both were false."""
+    """Counts the true negatives: labels and predictions are both false."""
     return _decisions("true_negatives", False, False, labels, predictions, weights, metrics_collections, updates_collections, name)
 
 
 def false_positives(labels, predictions, weights=None, metrics_collections=None, updates_collections=None,
                     name: str | None = None) -> tuple[Tensor, Tensor]:
-    """How often predictions were true and labels false."""
+    """Counts the false positives: predictions are true and labels false."""
     return _decisions("false_positives", False, True, labels, predictions, weights, metrics_collections, updates_collections, name)
 
 
 def false_negatives(labels, predictions, weights=None, metrics_collections=None, updates_collections=None,
                     name: str | None = None) -> tuple[Tensor, Tensor]:
-    """How often predictions were false and labels true."""
+    """Counts the false negatives: predictions are false and labels true."""
     return _decisions("false_negatives", True, False, labels, predictions, weights, metrics_collections, updates_collections, name)
 
 
@@ -62,7 +62,7 @@ def _part(of, rest, name: str):
 
 
 def _share(default: str, others, labels, predictions, weights, metrics_collections, updates_collections, name):
-    """How much true positives are of themselves and others."""
+    """Computes the ratio of true positives to the sum of true positives and others."""
     with tf.variable_scope(name, default, (predictions, labels, weights)):
         predictions, labels, weights = _booleans(predictions, labels, weights)
         true, update_true = true_positives(labels, predictions, weights)
@@ -73,13 +73,13 @@ def _share(default: str, others, labels, predictions, weights, metrics_collectio
 
 def precision(labels, predictions, weights=None, metrics_collections=None, updates_collections=None,
               name: str | None = None) -> tuple[Tensor, Tensor]:
-    """How much of what was predicted true was true, 0 before anything was."""
+    """Computes the share of true labels among true predictions; 0 before there are any."""
     return _share("precision", false_positives, labels, predictions, weights, metrics_collections, updates_collections, name)
 
 
 def recall(labels, predictions, weights=None, metrics_collections=None, updates_collections=None,
            name: str | None = None) -> tuple[Tensor, Tensor]:
-    """How much of what was true was predicted so, 0 before anything was."""
+    """Computes the share of true predictions among true labels; 0 before there are any."""
     return _share("recall", false_negatives, labels, predictions, weights, metrics_collections, updates_collections, name)
 
 
@@ -134,7 +134,7 @@ def mean_iou(labels, predictions, num_classes: int, weights=None, metrics_collec
 
 
 def _confusion_matrix(labels, predictions, num_classes, weights):
-    """How often each class was predicted for each, and what adds a batch."""
+    """Counts how often each class was predicted for each; returns the counts, and the operation that adds a batch."""
     total = metric_variable([num_classes, num_classes], tf.float64, name="total_confusion_matrix")
     predictions = tf.cast(predictions, tf.int64)
     labels = tf.cast(labels, tf.int64)

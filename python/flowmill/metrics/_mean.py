@@ -16,7 +16,7 @@ def mean(values, weights=None, metrics_collections=None, updates_collections=Non
         weights: how much values count.
         metrics_collections: what to add the metric to.
         updates_collections: what to add the operation to.
-        name: of the variable scope.
+        name: the name of the variable scope.
     """
     with tf.variable_scope(name, "mean", (values, weights)):
         values = tf.cast(values, tf.float32)
@@ -58,10 +58,10 @@ def mean_tensor(values, weights=None, metrics_collections=None, updates_collecti
 
 
 def accuracy(labels, predictions, weights=None, metrics_collections=None, updates_collections=None, name: str | None = None) -> tuple[Tensor, Tensor]:
-    """How often predictions equal labels.
+    """Computes the rate at which predictions equal labels.
 
     Raises:
-        ValueError: where shapes do not fit.
+        ValueError: if shapes do not fit.
     """
     predictions, labels, weights = squeezed(predictions, labels, weights)
     if labels.dtype.base_dtype is not predictions.dtype.base_dtype:
@@ -88,7 +88,7 @@ def mean_squared_error(labels, predictions, weights=None, metrics_collections=No
 
 def root_mean_squared_error(labels, predictions, weights=None, metrics_collections=None, updates_collections=None,
                             name: str | None = None) -> tuple[Tensor, Tensor]:
-    """The root of :func:`mean_squared_error`."""
+    """Returns the root of :func:`mean_squared_error`."""
     predictions, labels, weights = squeezed(predictions, labels, weights)
     value, update = mean_squared_error(labels, predictions, weights, None, None, name or "root_mean_squared_error")
     value = collected(tf.sqrt(value), metrics_collections)
@@ -117,6 +117,6 @@ def mean_cosine_distance(labels, predictions, dim: int, weights=None, metrics_co
 
 def percentage_below(values, threshold: float, weights=None, metrics_collections=None, updates_collections=None,
                      name: str | None = None) -> tuple[Tensor, Tensor]:
-    """How often values are less than a threshold."""
+    """Computes the rate of values below a threshold."""
     below = tf.cast(tf.less(values, threshold), tf.float32)
     return mean(below, weights, metrics_collections, updates_collections, name or "percentage_below_threshold")

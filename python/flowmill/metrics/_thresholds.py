@@ -16,7 +16,7 @@ _TINY = 1e-7
 
 
 def _decisions(labels, predictions, thresholds, weights=None, kinds=("tp", "fn", "tn", "fp")):
-    """How often each kind of decision was made at each threshold: variables by kind, and what adds a batch to them."""
+    """Counts each kind of decision at each threshold; returns the variables by kind, and the operations that add a batch to them."""
     within = [
         tf.assert_greater_equal(predictions, tf.cast(0.0, predictions.dtype), message="predictions must be in [0, 1]"),
         tf.assert_less_equal(predictions, tf.cast(1.0, predictions.dtype), message="predictions must be in [0, 1]"),
@@ -62,31 +62,31 @@ def _one_kind(kind: str, labels, predictions, thresholds, weights, metrics_colle
 
 def true_positives_at_thresholds(labels, predictions, thresholds, weights=None, metrics_collections=None, updates_collections=None,
                                  name: str | None = None) -> tuple[Tensor, Tensor]:
-    """How often a probability was above each threshold where the label was true."""
+    """Counts for each threshold how often the probability was above it and the label true."""
     return _one_kind("tp", labels, predictions, thresholds, weights, metrics_collections, updates_collections, name)
 
 
 def true_negatives_at_thresholds(labels, predictions, thresholds, weights=None, metrics_collections=None, updates_collections=None,
                                  name: str | None = None) -> tuple[Tensor, Tensor]:
-    """How often a probability was not above each threshold where the label was false."""
+    """Counts for each threshold how often the probability was not above it and the label false."""
     return _one_kind("tn", labels, predictions, thresholds, weights, metrics_collections, updates_collections, name)
 
 
 def false_positives_at_thresholds(labels, predictions, thresholds, weights=None, metrics_collections=None, updates_collections=None,
                                   name: str | None = None) -> tuple[Tensor, Tensor]:
-    """How often a probability was above each threshold where the label was false."""
+    """Counts for each threshold how often the probability was above it and the label false."""
     return _one_kind("fp", labels, predictions, thresholds, weights, metrics_collections, updates_collections, name)
 
 
 def false_negatives_at_thresholds(labels, predictions, thresholds, weights=None, metrics_collections=None, updates_collections=None,
                                   name: str | None = None) -> tuple[Tensor, Tensor]:
-    """How often a probability was not above each threshold where the label was true."""
+    """Counts for each threshold how often the probability was not above it and the label true."""
     return _one_kind("fn", labels, predictions, thresholds, weights, metrics_collections, updates_collections, name)
 
 
 def precision_at_thresholds(labels, predictions, thresholds, weights=None, metrics_collections=None, updates_collections=None,
                             name: str | None = None) -> tuple[Tensor, Tensor]:
-    """How much of what was above each threshold was true."""
+    """Computes for each threshold the share of true labels among probabilities above it."""
     with tf.variable_scope(name, "precision_at_thresholds", (predictions, labels, weights)):
         values, updates = _decisions(labels, predictions, thresholds, weights, ("tp", "fp"))
 
@@ -99,7 +99,7 @@ def precision_at_thresholds(labels, predictions, thresholds, weights=None, metri
 
 def recall_at_thresholds(labels, predictions, thresholds, weights=None, metrics_collections=None, updates_collections=None,
                          name: str | None = None) -> tuple[Tensor, Tensor]:
-    """How much of what was true was above each threshold."""
+    """Computes for each threshold the share of probabilities above it among true labels."""
     with tf.variable_scope(name, "recall_at_thresholds", (predictions, labels, weights)):
         values, updates = _decisions(labels, predictions, thresholds, weights, ("tp", "fn"))
 
@@ -116,7 +116,7 @@ def _between(num_thresholds: int) -> list[float]:
 
 def auc(labels, predictions, weights=None, num_thresholds: int = 200, metrics_collections=None, updates_collections=None, curve: str = "ROC",
         name: str | None = None, summation_method: str = "trapezoidal", thresholds=None) -> tuple[Tensor, Tensor]:
-    """The area under a curve, approximated at thresholds.
+    """Returns the area under a curve, approximated at thresholds.
 
     Args:
         labels: true or false.
@@ -126,7 +126,7 @@ def auc(labels, predictions, weights=None, num_thresholds: int = 200, metrics_co
         metrics_collections: what to add the metric to.
         updates_collections: what to add the operation to.
         curve: ``"ROC"``, or ``"PR"`` for precision by recall.
-        name: of the variable scope.
+        name: the name of the variable scope.
         summation_method: ``"trapezoidal"``, ``"careful_interpolation"`` (for ``"PR"``), ``"minoring"`` or ``"majoring"``.
         thresholds: a list of thresholds between 0 and 1, instead of their number.
 
@@ -167,7 +167,7 @@ def _area(found: dict, curve: str, method: str, last: int, name: str) -> Tensor:
 
 
 def _interpolated(tp, fp, fn, last: int) -> Tensor:
-    """The area under precision by recall where true and false positives grow linearly between thresholds (Davis and Goadrich, 2006)."""
+    """Returns the area under precision by recall where true and false positives grow linearly between thresholds (Davis and Goadrich, 2006)."""
     change = tp[:last] - tp[1:]
     positives = tp + fp
     slope = tf.div_no_nan(change, tf.maximum(positives[:last] - positives[1:], 0), name="prec_slope")
@@ -181,10 +181,10 @@ def _interpolated(tp, fp, fn, last: int) -> Tensor:
 
 def sensitivity_at_specificity(labels, predictions, specificity: float, weights=None, num_thresholds: int = 200, metrics_collections=None,
                                updates_collections=None, name: str | None = None) -> tuple[Tensor, Tensor]:
-    """How much of what was true is above the threshold below which the part `specificity` of what was false is.
+    """Computes the share of true labels above the threshold below which the share `specificity` of false labels is.
 
     Raises:
-        ValueError: where `specificity` is not in ``[0, 1]``.
+        ValueError: if `specificity` is not in ``[0, 1]``.
     """
     if not 0 <= specificity <= 1:
         raise ValueError(f"`specificity` must be in the range [0, 1]. Currently, `specificity` got {specificity}.")
@@ -202,10 +202,10 @@ def sensitivity_at_specificity(labels, predictions, specificity: float, weights=
 
 def specificity_at_sensitivity(labels, predictions, sensitivity: float, weights=None, num_thresholds: int = 200, metrics_collections=None,
                                updates_collections=None, name: str | None = None) -> tuple[Tensor, Tensor]:
-    """How much of what was false is below the threshold above which the part `sensitivity` of what was true is.
+    """Computes the share of false labels below the threshold above which the share `sensitivity` of true labels is.
 
     Raises:
-        ValueError: where `sensitivity` is not in ``[0, 1]``.
+        ValueError: if `sensitivity` is not in ``[0, 1]``.
     """
     if not 0 <= sensitivity <= 1:
         raise ValueError(f"`sensitivity` must be in the range [0, 1]. Currently, `sensitivity` is {sensitivity}.")

@@ -36,25 +36,25 @@ def _dense(labels, predictions: Tensor) -> Tensor:
 
 
 def _first(ids: Tensor) -> Tensor:
-    """Whether each id along the last dimension is the first of its kind there."""
+    """Returns true for each id along the last dimension that is the first of its kind there."""
     same = tf.equal(tf.expand_dims(ids, -1), tf.expand_dims(ids, -2))
     earlier = call("MatrixBandPart", None, tf.cast(same, tf.int32), -1, 0)
     return tf.equal(tf.reduce_sum(earlier, -1), 1)
 
 
 def _counted(ids: Tensor, class_id: int | None) -> Tensor:
-    """Whether each id counts: it is the first of its kind, not negative, and of the class asked for."""
+    """Returns true for each id that counts: it is the first of its kind, not negative, and of class `class_id` if that is given."""
     counts = tf.logical_and(_first(ids), ids >= 0)
     return counts if class_id is None else tf.logical_and(counts, tf.equal(ids, tf.cast(class_id, tf.int64)))
 
 
 def _among(ids: Tensor, others: Tensor) -> Tensor:
-    """Whether each of `ids` is among `others` of its row."""
+    """Returns true for each of `ids` that is among `others` of its row."""
     return tf.reduce_any(tf.equal(tf.expand_dims(ids, -1), tf.expand_dims(others, -2)), -1)
 
 
 def _stream(name: str, selected: Tensor, weights, k: int | None, class_id: int | None):
-    """How many ids were selected so far, and what adds a batch."""
+    """Counts the ids that were selected so far; returns the count, and the operation that adds a batch."""
     with _scope(None, _name(name, k, class_id), [selected]) as whole:
         counts = tf.reduce_sum(tf.cast(selected, tf.float64), -1)
         if weights is not None:
@@ -83,7 +83,7 @@ def _ratio(kind: str, rest: str, labels, predictions_idx, k, class_id, weights, 
 
 def recall_at_top_k(labels, predictions_idx, k: int | None = None, class_id: int | None = None, weights=None, metrics_collections=None,
                     updates_collections=None, name: str | None = None) -> tuple[Tensor, Tensor]:
-    """How much of what is right is among the classes predicted.
+    """Computes the share of right classes that are among the predicted ones.
 
     Args:
         labels: `int64` classes, ``[..., labels]`` or ``[...]``, dense or sparse; negative ones do not count.
@@ -93,14 +93,14 @@ def recall_at_top_k(labels, predictions_idx, k: int | None = None, class_id: int
         weights: of the shape ``[...]`` or a scalar.
         metrics_collections: what to add the metric to.
         updates_collections: what to add the operation to.
-        name: of the scope.
+        name: the name of the scope.
     """
     return _ratio("recall", "false_negative", labels, predictions_idx, k, class_id, weights, metrics_collections, updates_collections, name)
 
 
 def precision_at_top_k(labels, predictions_idx, k: int | None = None, class_id: int | None = None, weights=None, metrics_collections=None,
                        updates_collections=None, name: str | None = None) -> tuple[Tensor, Tensor]:
-    """How many of the classes predicted are right. Arguments are as for :func:`recall_at_top_k`."""
+    """Computes the share of predicted classes that are right. Arguments are as for :func:`recall_at_top_k`."""
     return _ratio("precision", "false_positive", labels, predictions_idx, k, class_id, weights, metrics_collections, updates_collections, name)
 
 
@@ -137,10 +137,10 @@ def average_precision_at_k(labels, predictions, k: int, weights=None, metrics_co
         weights: of the shape ``[...]`` or a scalar.
         metrics_collections: what to add the metric to.
         updates_collections: what to add the operation to.
-        name: of the scope.
+        name: the name of the scope.
 
     Raises:
-        ValueError: where `k` is less than 1.
+        ValueError: if `k` is less than 1.
     """
     if k < 1:
         raise ValueError(f"Invalid k={k}. `k` should be >= 1.")

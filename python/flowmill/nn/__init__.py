@@ -1,4 +1,4 @@
-"""Layers of neural networks as functions of tensors: ``tf.nn``. Each is looked up in its module when it is first asked for."""
+"""Layers of neural networks as functions of tensors: ``tf.nn``. Each is looked up in its module when it is first used."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ def elu(features, name: str | None = None) -> Tensor:
 
 
 def selu(features, name: str | None = None) -> Tensor:
-    """The scaled exponential linear unit, which keeps mean 0 and variance 1 from layer to layer."""
+    """Returns the scaled exponential linear unit, which keeps mean 0 and variance 1 from layer to layer."""
     return call("Selu", name, features)
 
 
@@ -52,7 +52,7 @@ def leaky_relu(features, alpha=0.2, name: str | None = None) -> Tensor:
 
 
 def crelu(features, name: str | None = None, axis: int = -1) -> Tensor:
-    """What is positive and what is negative, both above 0, side by side along `axis`, which gets twice as long."""
+    """Concatenates `relu(features)` and `relu(-features)` along `axis`, which doubles in length."""
     with scope(name, "CRelu", [features]) as whole:
         features = convert_to_tensor(features, name="features")
         both = tf.concat([features, -features], axis, name=whole)
@@ -86,13 +86,13 @@ def l2_loss(t, name: str | None = None) -> Tensor:
 
 
 def bias_add(value, bias, data_format: str | None = None, name: str | None = None) -> Tensor:
-    """A vector added along the channels.
+    """Returns a vector added along the channels.
 
     Args:
         value: of at least two dimensions.
         bias: of as many elements as there are channels.
         data_format: ``"N...C"`` with channels last, the default, or ``"NC..."``.
-        name: what to call the operation.
+        name: the name of the operation.
 
     Raises:
         ValueError: for another `data_format`.
@@ -133,23 +133,23 @@ def softmax(logits, axis=None, name: str | None = None, dim=None) -> Tensor:
 
     Args:
         logits: of a floating-point type, at least one dimension.
-        axis: the dimension whose elements add to 1, the last one where it is None.
-        name: what to call the operation.
+        axis: the dimension whose elements add to 1, the last one if it is None.
+        name: the name of the operation.
         dim: `axis` by its old name.
 
     Raises:
-        InvalidArgumentError: where there is no such dimension.
+        InvalidArgumentError: if there is no such dimension.
     """
     return _along("Softmax", logits, one_of("dim", dim, "axis", axis), name)
 
 
 def log_softmax(logits, axis=None, name: str | None = None, dim=None) -> Tensor:
-    """The logarithm of :func:`softmax`, without overflow."""
+    """Returns the logarithm of :func:`softmax`, without overflow."""
     return _along("LogSoftmax", logits, one_of("dim", dim, "axis", axis), name)
 
 
 def _along(op: str, inputs, axis, name: str | None) -> Tensor:
-    """An op of the last dimension along any: transposed there and back."""
+    """Returns an op of the last dimension along any: transposed there and back."""
     axis = -1 if axis is None else axis
     inputs = convert_to_tensor(inputs)
     shape = inputs.shape
@@ -186,7 +186,7 @@ def _along(op: str, inputs, axis, name: str | None) -> Tensor:
 
 
 def zero_fraction(value, name: str | None = None) -> Tensor:
-    """The part of the elements that is zero, a `float32` scalar."""
+    """Returns the part of the elements that is zero, a `float32` scalar."""
     with scope(name, "zero_fraction", [value]):
         value = convert_to_tensor(value, name="value")
         size = tf.size(value, out_type=tf.int64)

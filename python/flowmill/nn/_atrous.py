@@ -28,7 +28,7 @@ def with_space_to_batch(input, dilation_rate, padding, op: Callable, filter_shap
         padding: ``"SAME"`` or ``"VALID"``, or a list of pairs.
         op: called as ``op(input, number of spatial dimensions, padding)``.
         filter_shape: the sizes of the window, needed for ``"SAME"``.
-        spatial_dims: which dimensions to dilate; by default those after the batch, or after the channels where `data_format` says so.
+        spatial_dims: which dimensions to dilate; by default those after the batch, or after the channels if `data_format` says so.
         data_format: ``"NC..."`` for channels after the batch.
 
     Raises:
@@ -40,7 +40,7 @@ def with_space_to_batch(input, dilation_rate, padding, op: Callable, filter_shap
 
 def dilated(value: Tensor, dilation_rate, padding, op: Callable, filter_shape=None, spatial_dims=None, data_format: str | None = None,
             batch_dims: int = 1, filters: Tensor | None = None) -> Tensor:
-    """As :func:`with_space_to_batch`, with more batch dimensions. `filters` say the number of channels where the ops do not."""
+    """Like :func:`with_space_to_batch`, with more batch dimensions. `filters` say the number of channels if the ops do not."""
     from flowmill.tensor_util import constant_value
 
     rate = convert_to_tensor(dilation_rate, tf.int32, name="dilation_rate")
@@ -86,7 +86,7 @@ def _spatial_dims(value: Tensor, spatial_dims, count: int, start: int, channels_
 
 
 def _base_paddings(padding, filter_shape, count: int, rate, channels_first: bool):
-    """What is added before and after each spatial dimension, ``[count, 2]``."""
+    """Returns the padding before and after each spatial dimension, ``[count, 2]``."""
     from flowmill.tensor_util import constant_value
 
     kind, explicit = padding_of(padding, count + 2) if isinstance(padding, (list, tuple)) else (padding, [])
@@ -108,7 +108,7 @@ def _base_paddings(padding, filter_shape, count: int, rate, channels_first: bool
 
 
 def _filled(of: Tensor, fill: int, dims: list[int]):
-    """What holds for some dimensions, for all from the first on: `fill` for those between."""
+    """Extends values of some dimensions to all from the first on: `fill` for those between."""
     from flowmill.tensor_util import constant_value
 
     inner = of.shape.as_list()[1:]
@@ -129,21 +129,21 @@ def _filled(of: Tensor, fill: int, dims: list[int]):
 
 def convolution(input, filter=None, padding=None, strides=None, dilation_rate=None, name: str | None = None,  # noqa: A002
                 data_format: str | None = None, filters=None, dilations=None) -> Tensor:
-    """A convolution of one, two or three spatial dimensions, with strides or dilation.
+    """Returns a convolution of one, two or three spatial dimensions, with strides or dilation.
 
     Args:
-        input: ``[batch, spatial..., channels]``, or channels after the batch where `data_format` begins with ``"NC"``.
+        input: ``[batch, spatial..., channels]``, or channels after the batch if `data_format` begins with ``"NC"``.
         filter: ``[spatial..., channels, channels of the result]``.
         padding: ``"SAME"`` or ``"VALID"``.
         strides: a number for each spatial dimension.
-        dilation_rate: a number for each spatial dimension, 1 where `strides` are more than 1.
-        name: of the scope.
+        dilation_rate: a number for each spatial dimension, 1 if `strides` are more than 1.
+        name: the name of the scope.
         data_format: such as ``"NWC"``, ``"NHWC"``, ``"NCHW"``.
         filters: `filter` by its new name.
         dilations: `dilation_rate` by its new name.
 
     Raises:
-        ValueError: where ranks are not known or do not fit.
+        ValueError: if ranks are not known or do not fit.
     """
     filter = one_of("filter", filter, "filters", filters)  # noqa: A001
     rates = one_of("dilation_rate", dilation_rate, "dilations", dilations)
@@ -203,7 +203,7 @@ def _atrous(count: int, value: Tensor, filters, strides, rates, padding, data_fo
 
 
 def _strides_and_rates(count: int, strides, rates):
-    """Both as arrays, checked."""
+    """Returns both as arrays, checked."""
     found = []
     for name, values in (("dilation_rate", rates), ("strides", strides)):
         values = [1] * count if values is None else values
@@ -221,20 +221,20 @@ def _strides_and_rates(count: int, strides, rates):
 
 
 def atrous_conv2d(value, filters, rate, padding, name: str | None = None) -> Tensor:
-    """A convolution of images with dilation.
+    """Returns a convolution of images with dilation.
 
     Args:
         value: ``[batch, height, width, channels]``.
         filters: ``[height, width, channels, channels of the result]``.
         rate: the distance of what is multiplied.
         padding: ``"SAME"`` or ``"VALID"``.
-        name: of the scope.
+        name: the name of the scope.
     """
     return convolution(value, filters, padding, dilation_rate=np.broadcast_to(rate, (2,)), name=name)
 
 
 def atrous_conv2d_transpose(value, filters, output_shape, rate: int, padding: str, name: str | None = None) -> Tensor:
-    """The transpose of :func:`atrous_conv2d`: its gradient by the input.
+    """Returns the transpose of :func:`atrous_conv2d`: its gradient by the input.
 
     Args:
         value: ``[batch, height, width, channels]``.
@@ -242,10 +242,10 @@ def atrous_conv2d_transpose(value, filters, output_shape, rate: int, padding: st
         output_shape: the shape of the result, four numbers or a tensor.
         rate: the distance of what is multiplied, a number.
         padding: ``"SAME"`` or ``"VALID"``.
-        name: of the scope.
+        name: the name of the scope.
 
     Raises:
-        ValueError: where shapes do not fit, or `rate` is below 1.
+        ValueError: if shapes do not fit, or `rate` is below 1.
     """
     with scope(name, "atrous_conv2d_transpose", [value, filters, output_shape]):
         value = convert_to_tensor(value, name="value")
@@ -278,7 +278,7 @@ def atrous_conv2d_transpose(value, filters, output_shape, rate: int, padding: st
 
 
 def _extra(filters: Tensor, rate: int, padding: str):
-    """What "SAME" adds before and after height and width."""
+    """Returns the padding that "SAME" adds before and after height and width."""
     if padding == "VALID":
         return (0, 0), (0, 0)
     if padding != "SAME":
@@ -296,15 +296,15 @@ def _extra(filters: Tensor, rate: int, padding: str):
 
 def depthwise_conv2d(input, filter, strides, padding, rate=None, name: str | None = None, data_format: str | None = None,  # noqa: A002
                      dilations=None) -> Tensor:
-    """A convolution of each channel by itself, with strides or dilation.
+    """Returns a convolution of each channel by itself, with strides or dilation.
 
     Args:
         input: ``[batch, height, width, channels]``, or channels after the batch for ``"NCHW"``.
         filter: ``[height, width, channels, multiplier]``; the result has ``channels * multiplier`` channels.
         strides: four numbers.
         padding: ``"SAME"`` or ``"VALID"``.
-        rate: two distances, 1 where `strides` are more than 1.
-        name: of the scope.
+        rate: two distances, 1 if `strides` are more than 1.
+        name: the name of the scope.
         data_format: ``"NHWC"`` or ``"NCHW"``.
         dilations: `rate` by its new name.
     """
@@ -319,7 +319,7 @@ def depthwise_conv2d(input, filter, strides, padding, rate=None, name: str | Non
 
 def separable_conv2d(input, depthwise_filter, pointwise_filter, strides, padding, rate=None, name: str | None = None,  # noqa: A002
                      data_format: str | None = None, dilations=None) -> Tensor:
-    """A convolution of each channel by itself and then one of size 1 that mixes channels.
+    """Returns a convolution of each channel by itself and then one of size 1 that mixes channels.
 
     Args:
         input: ``[batch, height, width, channels]``, or channels after the batch for ``"NCHW"``.
@@ -328,7 +328,7 @@ def separable_conv2d(input, depthwise_filter, pointwise_filter, strides, padding
         strides: of the first one, four numbers.
         padding: of the first one, ``"SAME"`` or ``"VALID"``.
         rate: two distances, of the first one.
-        name: of the scope.
+        name: the name of the scope.
         data_format: ``"NHWC"`` or ``"NCHW"``.
         dilations: `rate` by its new name.
     """
@@ -352,13 +352,13 @@ def pool(input, window_shape, pooling_type: str, padding: str, dilation_rate=Non
     """Pooling over windows of one, two or three spatial dimensions, with strides or dilation.
 
     Args:
-        input: ``[batch, spatial..., channels]``, or channels after the batch where `data_format` begins with ``"NC"``.
+        input: ``[batch, spatial..., channels]``, or channels after the batch if `data_format` begins with ``"NC"``.
         window_shape: a size for each spatial dimension.
         pooling_type: ``"AVG"`` or ``"MAX"``.
         padding: ``"SAME"`` or ``"VALID"``.
         dilation_rate: a number for each spatial dimension.
         strides: a number for each spatial dimension, no more than the window's sizes.
-        name: of the scope.
+        name: the name of the scope.
         data_format: such as ``"NWC"``, ``"NHWC"``, ``"NCHW"``.
         dilations: `dilation_rate` by its new name.
 

@@ -21,7 +21,7 @@ def batched(value, op, inner_rank: int, name: str | None) -> Tensor:
         value: a tensor.
         op: a function of a tensor of ``inner_rank + 1`` dimensions.
         inner_rank: the number of dimensions that stay as they are.
-        name: of the scope.
+        name: the name of the scope.
     """
     with scope(name, "squeeze_batch_dims", [value]):
         value = convert_to_tensor(value, name="input")
@@ -41,7 +41,7 @@ def batched(value, op, inner_rank: int, name: str | None) -> Tensor:
 
 def conv2d(input, filter=None, strides=None, padding=None, use_cudnn_on_gpu: bool = True, data_format: str | None = "NHWC",  # noqa: A002
            dilations=(1, 1, 1, 1), name: str | None = None, filters=None) -> Tensor:
-    """A convolution of images.
+    """Returns a convolution of images.
 
     Args:
         input: ``[batch, height, width, channels]``, or ``[batch, channels, height, width]`` for ``"NCHW"``; there may be more batch dimensions.
@@ -51,11 +51,11 @@ def conv2d(input, filter=None, strides=None, padding=None, use_cudnn_on_gpu: boo
         use_cudnn_on_gpu: has no effect.
         data_format: ``"NHWC"`` or ``"NCHW"``.
         dilations: the distance of what is multiplied along each dimension.
-        name: what to call the operation.
+        name: the name of the operation.
         filters: `filter` by its new name.
 
     Raises:
-        ValueError: where lengths, shapes or padding do not fit.
+        ValueError: if lengths, shapes or padding do not fit.
     """
     filter = one_of("filter", filter, "filters", filters)  # noqa: A001
     padding, explicit = padding_of(padding)
@@ -70,7 +70,7 @@ def conv2d(input, filter=None, strides=None, padding=None, use_cudnn_on_gpu: boo
 
 def conv3d(input, filter=None, strides=None, padding=None, data_format: str = "NDHWC", dilations=(1, 1, 1, 1, 1),  # noqa: A002
            name: str | None = None, filters=None) -> Tensor:
-    """A convolution of volumes, ``[batch, depth, height, width, channels]`` (``"NCDHW"``: channels after the batch).
+    """Returns a convolution of volumes, ``[batch, depth, height, width, channels]`` (``"NCDHW"``: channels after the batch).
 
     Args:
         input: the volumes.
@@ -79,7 +79,7 @@ def conv3d(input, filter=None, strides=None, padding=None, data_format: str = "N
         padding: ``"SAME"`` or ``"VALID"``.
         data_format: ``"NDHWC"`` or ``"NCDHW"``.
         dilations: five numbers.
-        name: what to call the operation.
+        name: the name of the operation.
         filters: `filter` by its new name.
     """
     filter = one_of("filter", filter, "filters", filters)  # noqa: A001
@@ -87,7 +87,7 @@ def conv3d(input, filter=None, strides=None, padding=None, data_format: str = "N
 
 
 def _spatial1d(data_format: str | None) -> tuple[str, int, int]:
-    """The two-dimensional format that a one-dimensional one becomes, where the new dimension is counted from the end, where the channels are."""
+    """Returns the two-dimensional format that a one-dimensional one becomes, where the new dimension is counted from the end, where the channels are."""
     if data_format in (None, "NHWC", "NWC"):
         return "NHWC", -3, 2
     if data_format in ("NCHW", "NCW"):
@@ -97,7 +97,7 @@ def _spatial1d(data_format: str | None) -> tuple[str, int, int]:
 
 def conv1d(value=None, filters=None, stride=None, padding=None, use_cudnn_on_gpu: bool | None = None, data_format: str | None = None,
            name: str | None = None, input=None, dilations=None) -> Tensor:  # noqa: A002
-    """A convolution of sequences, as one of images of height 1.
+    """Returns a convolution of sequences, as one of images of height 1.
 
     Args:
         value: ``[batch, width, channels]``, or ``[batch, channels, width]`` for ``"NCW"``.
@@ -106,7 +106,7 @@ def conv1d(value=None, filters=None, stride=None, padding=None, use_cudnn_on_gpu
         padding: ``"SAME"`` or ``"VALID"``.
         use_cudnn_on_gpu: has no effect.
         data_format: ``"NWC"`` or ``"NCW"``.
-        name: of the scope.
+        name: the name of the scope.
         input: `value` by its new name.
         dilations: the distance of what is multiplied.
     """
@@ -126,7 +126,7 @@ def conv1d(value=None, filters=None, stride=None, padding=None, use_cudnn_on_gpu
 
 def conv1d_transpose(input, filters, output_shape, strides, padding: str = "SAME", data_format: str | None = "NWC", dilations=None,  # noqa: A002
                      name: str | None = None) -> Tensor:
-    """The transpose of :func:`conv1d`: its gradient by the input.
+    """Returns the transpose of :func:`conv1d`: its gradient by the input.
 
     Args:
         input: ``[batch, width, channels]``.
@@ -136,7 +136,7 @@ def conv1d_transpose(input, filters, output_shape, strides, padding: str = "SAME
         padding: ``"SAME"`` or ``"VALID"``.
         data_format: ``"NWC"`` or ``"NCW"``.
         dilations: the distance of what is multiplied.
-        name: of the scope.
+        name: the name of the scope.
     """
     with scope(name, "conv1d_transpose", [input, filters, output_shape]) as whole:
         if data_format not in (None, "NWC", "NCW"):
@@ -156,19 +156,19 @@ def conv1d_transpose(input, filters, output_shape, strides, padding: str = "SAME
 
 def conv(input, filter, strides, padding, explicit_paddings=None, data_format: str = "CHANNELS_LAST", dilations=None, batch_dims: int = 1,  # noqa: A002
          groups: int = 1, name: str | None = None) -> Tensor:
-    """A convolution as one op for all ranks. It runs for two and three spatial dimensions.
+    """Returns a convolution as one op for all ranks. It runs for two and three spatial dimensions.
 
     Args:
         input: ``[batch …, spatial …, channels]``, or the channels in front of the spatial dimensions.
         filter: ``[spatial …, channels / groups, results]``.
         strides: a number for each dimension of the input.
         padding: ``"SAME"``, ``"VALID"`` or ``"EXPLICIT"``.
-        explicit_paddings: two numbers for each dimension of the input, where `padding` is ``"EXPLICIT"``.
+        explicit_paddings: two numbers for each dimension of the input, if `padding` is ``"EXPLICIT"``.
         data_format: ``"CHANNELS_LAST"`` or ``"CHANNELS_FIRST"``.
-        dilations: a number for each dimension of the input; 1 where it is None.
+        dilations: a number for each dimension of the input; 1 if it is None.
         batch_dims: how many dimensions are in front.
         groups: into how many parts the channels are divided.
-        name: what to call the operation.
+        name: the name of the operation.
     """
     return call("Conv", name, input, filter, strides=strides, padding=padding, explicit_paddings=explicit_paddings or [], data_format=data_format,
                 dilations=dilations or [], batch_dims=batch_dims, groups=groups)
@@ -176,7 +176,7 @@ def conv(input, filter, strides, padding, explicit_paddings=None, data_format: s
 
 def conv2d_transpose(value=None, filter=None, output_shape=None, strides=None, padding="SAME", data_format: str | None = "NHWC",  # noqa: A002
                      name: str | None = None, input=None, filters=None, dilations=None) -> Tensor:  # noqa: A002
-    """The transpose of :func:`conv2d` ("deconvolution"): its gradient by the input.
+    """Returns the transpose of :func:`conv2d` ("deconvolution"): its gradient by the input.
 
     Args:
         value: ``[batch, height, width, channels]``, or channels after the batch for ``"NCHW"``.
@@ -185,7 +185,7 @@ def conv2d_transpose(value=None, filter=None, output_shape=None, strides=None, p
         strides: how far the convolution would move.
         padding: ``"SAME"``, ``"VALID"``, or a list of pairs.
         data_format: ``"NHWC"`` or ``"NCHW"``.
-        name: what to call the operation.
+        name: the name of the operation.
         input: `value` by its new name.
         filters: `filter` by its new name.
         dilations: the distance of what is multiplied.
@@ -204,7 +204,7 @@ def conv2d_transpose(value=None, filter=None, output_shape=None, strides=None, p
 
 def conv3d_transpose(value=None, filter=None, output_shape=None, strides=None, padding: str = "SAME", data_format: str | None = "NDHWC",  # noqa: A002
                      name: str | None = None, input=None, filters=None, dilations=None) -> Tensor:  # noqa: A002
-    """The transpose of :func:`conv3d`: its gradient by the input. Arguments are as for :func:`conv2d_transpose`, with five dimensions."""
+    """Returns the transpose of :func:`conv3d`: its gradient by the input. Arguments are as for :func:`conv2d_transpose`, with five dimensions."""
     filter = one_of("filter", filter, "filters", filters)  # noqa: A001
     value = one_of("value", value, "input", input)
     with scope(name, "conv3d_transpose", [value, filter, output_shape]) as whole:
@@ -218,7 +218,7 @@ def conv3d_transpose(value=None, filter=None, output_shape=None, strides=None, p
 
 def conv_transpose(input, filters, output_shape, strides, padding: str = "SAME", data_format: str | None = None, dilations=None,  # noqa: A002
                    name: str | None = None) -> Tensor:
-    """The transpose of a convolution of one, two or three spatial dimensions, by the length of `output_shape`.
+    """Returns the transpose of a convolution of one, two or three spatial dimensions, by the length of `output_shape`.
 
     Raises:
         ValueError: for another length.
@@ -239,7 +239,7 @@ def conv_transpose(input, filters, output_shape, strides, padding: str = "SAME",
 
 def conv2d_backprop_input(input_sizes, filter=None, out_backprop=None, strides=None, padding=None, use_cudnn_on_gpu: bool = True,  # noqa: A002
                           data_format: str = "NHWC", dilations=(1, 1, 1, 1), name: str | None = None, filters=None) -> Tensor:
-    """The gradient of :func:`conv2d` by its input, of shape `input_sizes`."""
+    """Returns the gradient of :func:`conv2d` by its input, of shape `input_sizes`."""
     filter = one_of("filter", filter, "filters", filters)  # noqa: A001
     padding, explicit = padding_of(padding)
     return call("Conv2DBackpropInput", name, input_sizes, filter, out_backprop, strides=strides, padding=padding,
@@ -248,7 +248,7 @@ def conv2d_backprop_input(input_sizes, filter=None, out_backprop=None, strides=N
 
 def conv2d_backprop_filter(input, filter_sizes, out_backprop, strides, padding, use_cudnn_on_gpu: bool = True,  # noqa: A002
                            data_format: str = "NHWC", dilations=(1, 1, 1, 1), name: str | None = None) -> Tensor:
-    """The gradient of :func:`conv2d` by its filter, of shape `filter_sizes`."""
+    """Returns the gradient of :func:`conv2d` by its filter, of shape `filter_sizes`."""
     padding, explicit = padding_of(padding)
     return call("Conv2DBackpropFilter", name, input, filter_sizes, out_backprop, strides=strides, padding=padding,
                 use_cudnn_on_gpu=use_cudnn_on_gpu, explicit_paddings=explicit, data_format=data_format, dilations=dilations)
@@ -256,28 +256,28 @@ def conv2d_backprop_filter(input, filter_sizes, out_backprop, strides, padding, 
 
 def conv2d_backprop_input_v2(input, filter, out_backprop, strides, padding: str, use_cudnn_on_gpu: bool = True,  # noqa: A002
                              explicit_paddings=(), data_format: str = "NHWC", dilations=(1, 1, 1, 1), name: str | None = None) -> Tensor:
-    """The gradient of :func:`conv2d` by its input, of which only the shape counts."""
+    """Returns the gradient of :func:`conv2d` by its input, of which only the shape counts."""
     return call("Conv2DBackpropInputV2", name, input, filter, out_backprop, strides=strides, padding=padding,
                 use_cudnn_on_gpu=use_cudnn_on_gpu, explicit_paddings=explicit_paddings, data_format=data_format, dilations=dilations)
 
 
 def conv2d_backprop_filter_v2(input, filter, out_backprop, strides, padding: str, use_cudnn_on_gpu: bool = True,  # noqa: A002
                               explicit_paddings=(), data_format: str = "NHWC", dilations=(1, 1, 1, 1), name: str | None = None) -> Tensor:
-    """The gradient of :func:`conv2d` by its filter, of which only the shape counts."""
+    """Returns the gradient of :func:`conv2d` by its filter, of which only the shape counts."""
     return call("Conv2DBackpropFilterV2", name, input, filter, out_backprop, strides=strides, padding=padding,
                 use_cudnn_on_gpu=use_cudnn_on_gpu, explicit_paddings=explicit_paddings, data_format=data_format, dilations=dilations)
 
 
 def conv3d_backprop_filter(input, filter_sizes, out_backprop, strides, padding: str, data_format: str = "NDHWC",  # noqa: A002
                            dilations=(1, 1, 1, 1, 1), name: str | None = None) -> Tensor:
-    """The gradient of :func:`conv3d` by its filter, of shape `filter_sizes`."""
+    """Returns the gradient of :func:`conv3d` by its filter, of shape `filter_sizes`."""
     return call("Conv3DBackpropFilterV2", name, input, filter_sizes, out_backprop, strides=strides, padding=padding, data_format=data_format,
                 dilations=dilations)
 
 
 def depthwise_conv2d_native(input, filter, strides, padding, data_format: str | None = "NHWC", dilations=(1, 1, 1, 1),  # noqa: A002
                             name: str | None = None) -> Tensor:
-    """A convolution of each channel by itself.
+    """Returns a convolution of each channel by itself.
 
     Args:
         input: ``[batch, height, width, channels]``, or channels after the batch for ``"NCHW"``.
@@ -286,7 +286,7 @@ def depthwise_conv2d_native(input, filter, strides, padding, data_format: str | 
         padding: ``"SAME"``, ``"VALID"``, or a list of pairs.
         data_format: ``"NHWC"`` or ``"NCHW"``.
         dilations: four numbers.
-        name: what to call the operation.
+        name: the name of the operation.
     """
     padding, explicit = padding_of(padding)
     return call("DepthwiseConv2dNative", name, input, filter, strides=strides, padding=padding, explicit_paddings=explicit,
@@ -295,7 +295,7 @@ def depthwise_conv2d_native(input, filter, strides, padding, data_format: str | 
 
 def depthwise_conv2d_backprop_input(input_sizes, filter, out_backprop, strides, padding, data_format: str = "NHWC",  # noqa: A002
                                     dilations=(1, 1, 1, 1), name: str | None = None) -> Tensor:
-    """The gradient of :func:`depthwise_conv2d_native` by its input, of shape `input_sizes`."""
+    """Returns the gradient of :func:`depthwise_conv2d_native` by its input, of shape `input_sizes`."""
     padding, explicit = padding_of(padding)
     return call("DepthwiseConv2dNativeBackpropInput", name, input_sizes, filter, out_backprop, strides=strides, padding=padding,
                 explicit_paddings=explicit, data_format=data_format, dilations=dilations)
@@ -303,7 +303,7 @@ def depthwise_conv2d_backprop_input(input_sizes, filter, out_backprop, strides, 
 
 def depthwise_conv2d_backprop_filter(input, filter_sizes, out_backprop, strides, padding, data_format: str = "NHWC",  # noqa: A002
                                      dilations=(1, 1, 1, 1), name: str | None = None) -> Tensor:
-    """The gradient of :func:`depthwise_conv2d_native` by its filter, of shape `filter_sizes`."""
+    """Returns the gradient of :func:`depthwise_conv2d_native` by its filter, of shape `filter_sizes`."""
     padding, explicit = padding_of(padding)
     return call("DepthwiseConv2dNativeBackpropFilter", name, input, filter_sizes, out_backprop, strides=strides, padding=padding,
                 explicit_paddings=explicit, data_format=data_format, dilations=dilations)

@@ -23,18 +23,18 @@ def _same_shape(labels: Tensor, logits: Tensor, names: str = "`logits` and `labe
 
 
 def sigmoid_cross_entropy_with_logits(labels=None, logits=None, name: str | None = None) -> Tensor:
-    """The cross entropy of independent classes, without overflow: ``max(x, 0) - x * labels + log(1 + exp(-abs(x)))`` for logits x.
+    """Returns the cross entropy of independent classes, without overflow: ``max(x, 0) - x * labels + log(1 + exp(-abs(x)))`` for logits x.
 
     Args:
         labels: probabilities, of the shape and type of `logits`.
         logits: logarithms of odds.
-        name: what to call the operation.
+        name: the name of the operation.
 
     Returns:
         A loss for each element.
 
     Raises:
-        ValueError: where one is missing or shapes differ.
+        ValueError: if one is missing or shapes differ.
     """
     _both("sigmoid_cross_entropy_with_logits", labels, logits)
     with scope(name, "logistic_loss", [logits, labels]) as whole:
@@ -55,11 +55,11 @@ def weighted_cross_entropy_with_logits(labels=None, logits=None, pos_weight=None
         labels: probabilities, of the shape and type of `logits`.
         logits: logarithms of odds.
         pos_weight: the factor of positive examples.
-        name: what to call the operation.
+        name: the name of the operation.
         targets: `labels` by its old name.
 
     Raises:
-        ValueError: where shapes differ.
+        ValueError: if shapes differ.
     """
     labels = one_of("targets", targets, "labels", labels)
     with scope(name, "logistic_loss", [logits, labels]) as whole:
@@ -71,16 +71,16 @@ def weighted_cross_entropy_with_logits(labels=None, logits=None, pos_weight=None
 
 
 def log_poisson_loss(targets, log_input, compute_full_loss: bool = False, name: str | None = None) -> Tensor:
-    """The negative logarithm of a Poisson distribution's likelihood.
+    """Returns the negative logarithm of a Poisson distribution's likelihood.
 
     Args:
         targets: counts, of the shape and type of `log_input`.
         log_input: logarithms of what is expected.
         compute_full_loss: adds Stirling's approximation of what does not depend on `log_input`.
-        name: of the scope.
+        name: the name of the scope.
 
     Raises:
-        ValueError: where shapes differ.
+        ValueError: if shapes differ.
     """
     with scope(name, "log_poisson_loss", [log_input, targets]):
         log_input = convert_to_tensor(log_input, name="log_input")
@@ -99,13 +99,13 @@ def log_poisson_loss(targets, log_input, compute_full_loss: bool = False, name: 
 
 
 def softmax_cross_entropy_with_logits_v2(labels, logits, axis=None, name: str | None = None, dim=None) -> Tensor:
-    """The cross entropy of classes that exclude each other.
+    """Returns the cross entropy of classes that exclude each other.
 
     Args:
         labels: distributions over classes, of the shape of `logits`. Gradients flow to them too.
         logits: logarithms of probabilities, up to a constant.
-        axis: the dimension of the classes, the last one where it is None.
-        name: what to call the operation.
+        axis: the dimension of the classes, the last one if it is None.
+        name: the name of the operation.
         dim: `axis` by its old name.
 
     Returns:
@@ -138,7 +138,7 @@ def _to_end(tensor: Tensor, axis, rank: Tensor) -> Tensor:
 
 
 def _as_matrix(logits: Tensor) -> Tensor:
-    """The last dimension by all others."""
+    """Returns the last dimension by all others."""
     rank = tf.rank(logits)
     last = tf.slice(tf.shape(logits), [tf.subtract(rank, 1)], [1])
     result = tf.reshape(logits, tf.concat([[-1], last], 0))
@@ -159,18 +159,18 @@ def softmax_cross_entropy_with_logits(labels=None, logits=None, dim=-1, name: st
 
 
 def sparse_softmax_cross_entropy_with_logits(labels=None, logits=None, name: str | None = None) -> Tensor:
-    """The cross entropy of classes that exclude each other, one of which is the right one.
+    """Returns the cross entropy of classes that exclude each other, one of which is the right one.
 
     Args:
         labels: indices of classes, integers of the shape of `logits` without its last dimension.
         logits: logarithms of probabilities, up to a constant.
-        name: what to call the operation.
+        name: the name of the operation.
 
     Returns:
         A loss for each label.
 
     Raises:
-        ValueError: where one is missing or shapes do not fit.
+        ValueError: if one is missing or shapes do not fit.
     """
     _both("sparse_softmax_cross_entropy_with_logits", labels, logits)
     with scope(name, "SparseSoftmaxCrossEntropyWithLogits", [labels, logits]):
@@ -196,10 +196,10 @@ def sparse_softmax_cross_entropy_with_logits(labels=None, logits=None, name: str
 
 
 def _check_sparse(labels: Tensor, logits: Tensor) -> bool:
-    """Whether static shapes say that labels fit logits.
+    """Returns true if static shapes say that labels fit logits.
 
     Raises:
-        ValueError: where they say that they do not.
+        ValueError: if they say that they do not.
     """
     of_labels, of_logits = labels.shape, logits.shape
     if of_logits.rank == 0:
@@ -215,17 +215,17 @@ def _check_sparse(labels: Tensor, logits: Tensor) -> bool:
 
 
 def scale_regularization_loss(regularization_loss) -> Tensor:
-    """The sum of losses of weights, as one replica's part of it; there is one replica."""
+    """Returns the sum of losses of weights, as one replica's part of it; there is one replica."""
     return tf.reduce_sum(regularization_loss) / 1
 
 
 def compute_average_loss(per_example_loss, sample_weight=None, global_batch_size=None) -> Tensor:
-    """The sum of losses over the size of the batch.
+    """Returns the sum of losses over the size of the batch.
 
     Args:
         per_example_loss: a loss for each example.
         sample_weight: a factor for each, or None.
-        global_batch_size: what to divide by, the number of losses where it is None.
+        global_batch_size: what to divide by, the number of losses if it is None.
     """
     losses = convert_to_tensor(per_example_loss)
     dtype = losses.dtype

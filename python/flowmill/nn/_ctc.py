@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 def ctc_loss(labels, inputs=None, sequence_length=None, preprocess_collapse_repeated: bool = False, ctc_merge_repeated: bool = True,
              ignore_longer_outputs_than_inputs: bool = False, time_major: bool = True, logits=None) -> Tensor:
-    """The negative logarithm of the probability of labels, summed over all ways to spread them over time.
+    """Returns the negative logarithm of the probability of labels, summed over all ways to spread them over time.
 
     Args:
         labels: an `int32` SparseTensor ``[batch, time]``.
@@ -33,7 +33,7 @@ def ctc_loss(labels, inputs=None, sequence_length=None, preprocess_collapse_repe
         A loss for each sequence.
 
     Raises:
-        TypeError: where labels are no SparseTensor.
+        TypeError: if labels are no SparseTensor.
     """
     if not isinstance(labels, tf.SparseTensor):
         raise TypeError(f"Expected argument `labels` to be a SparseTensor. Received labels={labels} of type: {type(labels).__name__}")
@@ -51,11 +51,11 @@ def ctc_loss(labels, inputs=None, sequence_length=None, preprocess_collapse_repe
 
 
 def ctc_unique_labels(labels, name: str | None = None):
-    """The different labels of each sequence, and where they are.
+    """Returns the different labels of each sequence, and where they are.
 
     Args:
         labels: ``[batch, time]``.
-        name: of the scope.
+        name: the name of the scope.
 
     Returns:
         A list: the labels, each once, with zeros after them, as `int64`; and for each label its place among them. Both are ``[batch, time]``.
@@ -70,13 +70,13 @@ def ctc_unique_labels(labels, name: str | None = None):
 
 
 def ctc_greedy_decoder(inputs, sequence_length, merge_repeated: bool = True, blank_index: int | None = None) -> tuple[list[SparseTensor], Tensor]:
-    """The likeliest class of each step.
+    """Returns the likeliest class of each step.
 
     Args:
         inputs: logits, ``[time, batch, classes]``.
         sequence_length: the length of each sequence, ``[batch]``.
         merge_repeated: whether equal classes in a row without a blank between are one.
-        blank_index: which class is the blank, the last one where it is None.
+        blank_index: which class is the blank, the last one if it is None.
 
     Returns:
         A list of one SparseTensor ``[batch, time]``, and the negative sums of the logits, ``[batch, 1]``.
@@ -87,7 +87,7 @@ def ctc_greedy_decoder(inputs, sequence_length, merge_repeated: bool = True, bla
 
 def ctc_beam_search_decoder(inputs, sequence_length, beam_width: int = 100, top_paths: int = 1,
                             merge_repeated: bool = True) -> tuple[list[SparseTensor], Tensor]:
-    """The likeliest sequences, found among `beam_width` at each step.
+    """Returns the likeliest sequences, found among `beam_width` at each step.
 
     Returns:
         A list of `top_paths` SparseTensors ``[batch, time]``, and their logarithms of probabilities, ``[batch, top_paths]``.
@@ -108,7 +108,7 @@ def collapse_repeated(labels, seq_length, name: str | None = None) -> tuple[Tens
     Args:
         labels: ``[batch, time]``.
         seq_length: the length of each sequence, ``[batch]``.
-        name: of the scope.
+        name: the name of the scope.
 
     Returns:
         The labels, with zeros after the end of each sequence, and the new lengths.

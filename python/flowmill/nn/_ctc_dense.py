@@ -11,13 +11,13 @@ from flowmill._convert import convert_to_tensor
 from flowmill.nn._ctc import _size, ctc_loss
 from flowmill.tensor import Tensor
 
-# The logarithm that stands for an impossible state at the ends: finite, so that differences are.
+# The logarithm of an impossible state at the ends: finite, so that differences are.
 _IMPOSSIBLE = -706.893623549172
 
 
 def ctc_loss_v2(labels, logits, label_length, logit_length, logits_time_major: bool = True, unique=None, blank_index: int | None = None,
                 name: str | None = None) -> Tensor:
-    """The negative logarithm of the probability of labels, summed over all ways to spread them over time.
+    """Returns the negative logarithm of the probability of labels, summed over all ways to spread them over time.
 
     Args:
         labels: ``[batch, labels]``, filled up behind the end of each sequence, or an `int32` SparseTensor.
@@ -26,14 +26,14 @@ def ctc_loss_v2(labels, logits, label_length, logit_length, logits_time_major: b
         logit_length: the length of each sequence, ``[batch]``.
         logits_time_major: false for ``[batch, time, classes]``.
         unique: the different labels and their places, as :func:`ctc_unique_labels` gives them.
-        blank_index: which class is the blank, counted from the end where it is negative; 0 where it is None.
-        name: of the scope.
+        blank_index: which class is the blank, counted from the end if it is negative; 0 if it is None.
+        name: the name of the scope.
 
     Returns:
         A loss for each sequence.
 
     Raises:
-        ValueError: where labels are a SparseTensor and `blank_index` is None.
+        ValueError: if labels are a SparseTensor and `blank_index` is None.
     """
     if isinstance(labels, tf.SparseTensor):
         if blank_index is None:
@@ -101,7 +101,7 @@ def _loss_and_gradient(logits, labels, label_length, logit_length, unique):
 
 
 def _transitions(labels):
-    """Which state may follow which: 1 or 0, ``[batch, from, to]`` with the roles of the last two swapped."""
+    """Returns the allowed transitions between states: 1 or 0, ``[batch, from, to]`` with the roles of the last two swapped."""
     batch, num_states = _size(labels, 0), _size(labels, 1) + 1
     label_states = tf.range(num_states)
     blank_states = label_states + num_states
@@ -168,7 +168,7 @@ def _of_labels(labels, num_classes, states):
 
 
 def _of_different_labels(labels, num_classes, states, unique):
-    """The same by way of the labels that come up, which are few where there are many classes."""
+    """Sums the states by class, through the labels that occur, which are few if there are many classes."""
     classes, places = unique
     num_states = _size(labels, 1) + 1
     of_states = tf.expand_dims(states[:, :, 1:num_states], axis=2)

@@ -21,11 +21,11 @@ def dropout(x, keep_prob=None, noise_shape=None, seed: int | None = None, name: 
         keep_prob: the probability that an element stays; 1 less `rate`.
         noise_shape: for which elements to draw anew, a shape that can be broadcast to that of `x`; None and −1 are as long as `x`.
         seed: of the random numbers, with the graph's seed.
-        name: of the scope.
+        name: the name of the scope.
         rate: the probability that an element becomes zero, a number or a scalar, in ``[0, 1)``.
 
     Raises:
-        ValueError: where neither or both are given, or `rate` is out of range.
+        ValueError: if neither or both are given, or `rate` is out of range.
     """
     try:
         from_keep_prob = None if keep_prob is None else 1.0 - keep_prob

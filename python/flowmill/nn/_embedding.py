@@ -14,10 +14,10 @@ from flowmill.tensor_shape import TensorShape
 
 
 def _parts(params) -> list:
-    """A table's parts: a list, a partitioned variable, or one tensor.
+    """Returns a table's parts: a list, a partitioned variable, or one tensor.
 
     Raises:
-        ValueError: where there is none.
+        ValueError: if there is none.
     """
     if params is None:
         raise ValueError("params must be specified")
@@ -60,7 +60,7 @@ def embedding_lookup(params, ids, partition_strategy: str = "mod", name: str | N
         params: a table ``[rows, ...]``, or a list of its parts, or a partitioned variable.
         ids: indices of rows, of any shape.
         partition_strategy: which part a row of several parts is in: ``"mod"``: number ``id % parts``; ``"div"``: the first has the first rows.
-        name: of the scope.
+        name: the name of the scope.
         validate_indices: not used: indices are always checked.
         max_norm: what the norm of a row is cut down to, or None.
 
@@ -94,7 +94,7 @@ def embedding_lookup(params, ids, partition_strategy: str = "mod", name: str | N
 
 
 def _assigned(parts: list, flat: Tensor, strategy: str):
-    """Which part each id is in, and its row there."""
+    """Returns the part that each id is in, and its row there."""
     count = len(parts)
     if strategy == "mod":
         return flat % count, flat // count
@@ -147,14 +147,14 @@ def embedding_lookup_sparse(params, sp_ids, sp_weights, partition_strategy: str 
         sp_ids: a SparseTensor of ids, ``[n, ...]``; each of its n rows has some.
         sp_weights: a SparseTensor of factors of the same form, or None for ones.
         partition_strategy: as for :func:`embedding_lookup`.
-        name: of the scope.
+        name: the name of the scope.
         combiner: ``"sum"``, ``"mean"`` (over the sum of the weights), ``"sqrtn"`` (over the root of the sum of their squares).
         max_norm: what the norm of a row is cut down to, or None.
         allow_fast_lookup: leaves out that each id is looked up once.
 
     Raises:
         ValueError: for another combiner.
-        TypeError: where ids or weights are no SparseTensor.
+        TypeError: if ids or weights are no SparseTensor.
     """
     combiner = combiner or "mean"
     if combiner not in _COMBINERS:
@@ -228,8 +228,8 @@ def safe_embedding_lookup_sparse(embedding_weights, sparse_ids, sparse_weights=N
         sparse_ids: a SparseTensor of ids, ``[..., ids]``.
         sparse_weights: a SparseTensor of factors of the same form, or None for ones.
         combiner: as for :func:`embedding_lookup_sparse`.
-        default_id: what stands in rows without ids; None for zeros as result.
-        name: of the scope.
+        default_id: the id of rows without ids; None for zeros as result.
+        name: the name of the scope.
         partition_strategy: as for :func:`embedding_lookup`.
         max_norm: what the norm of a row is cut down to, or None.
         allow_fast_lookup: leaves out that each id is looked up once.

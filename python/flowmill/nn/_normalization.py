@@ -20,7 +20,7 @@ def local_response_normalization(input, depth_radius: int = 5, bias: float = 1, 
         bias: what is added to the sum.
         alpha: its factor.
         beta: the exponent.
-        name: what to call the operation.
+        name: the name of the operation.
     """
     return call("LRN", name, input, depth_radius=depth_radius, bias=float(bias), alpha=float(alpha), beta=float(beta))
 
@@ -30,9 +30,9 @@ def l2_normalize(x, axis=None, epsilon: float = 1e-12, name: str | None = None, 
 
     Args:
         x: a tensor.
-        axis: the dimension or dimensions that the norm is over, all where it is None.
+        axis: the dimension or dimensions that the norm is over, all if it is None.
         epsilon: what the square of the norm is at least.
-        name: of the scope.
+        name: the name of the scope.
         dim: `axis` by its old name.
     """
     axis = one_of("dim", dim, "axis", axis)
@@ -52,14 +52,14 @@ def l2_normalize(x, axis=None, epsilon: float = 1e-12, name: str | None = None, 
 
 def sufficient_statistics(x, axes, shift=None, keep_dims: bool | None = None, name: str | None = None,
                           keepdims: bool | None = None) -> tuple[Tensor, Tensor, Tensor, Tensor | None]:
-    """What mean and variance can be computed from, for data that come in parts.
+    """Returns the statistics from which mean and variance can be computed, for data that come in parts.
 
     Args:
         x: a tensor.
         axes: the dimensions to sum over, a list of numbers.
         shift: something near the mean that is taken off for accuracy, or None.
         keep_dims: whether those dimensions stay, of length 1.
-        name: of the scope.
+        name: the name of the scope.
         keepdims: `keep_dims` by its new name.
 
     Returns:
@@ -109,7 +109,7 @@ def moments(x, axes, shift=None, name: str | None = None, keep_dims: bool | None
         x: a tensor.
         axes: the dimensions to compute them over, a list of numbers.
         shift: not used.
-        name: of the scope.
+        name: the name of the scope.
         keep_dims: whether those dimensions stay, of length 1.
         keepdims: `keep_dims` by its new name.
 
@@ -136,7 +136,7 @@ def weighted_moments(x, axes, frequency_weights, name: str | None = None, keep_d
         x: a tensor.
         axes: the dimensions to compute them over, a list of numbers.
         frequency_weights: how much each element counts, of a shape that can be broadcast to that of `x`.
-        name: of the scope.
+        name: the name of the scope.
         keep_dims: whether those dimensions stay, of length 1.
         keepdims: `keep_dims` by its new name.
 
@@ -172,7 +172,7 @@ def batch_normalization(x, mean, variance, offset, scale, variance_epsilon: floa
         offset: what is added, or None.
         scale: a factor, or None.
         variance_epsilon: a small number that keeps the root from 0.
-        name: of the scope.
+        name: the name of the scope.
     """
     with scope(name, "batchnorm", [x, mean, variance, scale, offset]):
         inverse = tf.rsqrt(variance + variance_epsilon)
@@ -203,14 +203,14 @@ def fused_batch_norm(x, scale, offset, mean=None, variance=None, epsilon: float 
         epsilon: a small number that is added to the variance.
         data_format: ``"NHWC"`` or ``"NCHW"``.
         is_training: whether mean and variance are those of `x`.
-        name: what to call the operation.
+        name: the name of the operation.
         exponential_avg_factor: how much those of `x` count in the moving averages; None for 1.
 
     Returns:
         The result, and mean and variance (moved on by `x` in training).
 
     Raises:
-        ValueError: where mean and variance are needed and not given.
+        ValueError: if mean and variance are needed and not given.
     """
     if (not is_training or exponential_avg_factor != 1.0) and (mean is None or variance is None):
         raise ValueError("Both `mean` and `variance` must be a 1D tensor when `is_training` is False or `exponential_avg_factor` != 1.0. "

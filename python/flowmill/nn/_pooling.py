@@ -30,7 +30,7 @@ def _pool2d(op: str, value, ksize, strides, padding, data_format: str | None, na
 
 
 def max_pool(value, ksize, strides, padding, data_format: str | None = "NHWC", name: str | None = None, input=None) -> Tensor:  # noqa: A002
-    """The largest element of each window of images.
+    """Returns the largest element of each window of images.
 
     Args:
         value: ``[batch, height, width, channels]``, or channels after the batch for ``"NCHW"``.
@@ -38,7 +38,7 @@ def max_pool(value, ksize, strides, padding, data_format: str | None = "NHWC", n
         strides: how far to move.
         padding: ``"SAME"``, ``"VALID"``, or a list of pairs.
         data_format: ``"NHWC"`` or ``"NCHW"``.
-        name: what to call the operation.
+        name: the name of the operation.
         input: `value` by its new name.
     """
     value = one_of("value", value, "input", input)
@@ -53,13 +53,13 @@ def avg_pool(value, ksize, strides, padding: str, data_format: str | None = "NHW
 
 
 def max_pool2d(input, ksize, strides, padding, data_format: str | None = "NHWC", name: str | None = None) -> Tensor:  # noqa: A002
-    """As :func:`max_pool`."""
+    """Like :func:`max_pool`."""
     with scope(name, "MaxPool2d", [input]) as whole:
         return _pool2d("MaxPool", input, ksize, strides, padding, data_format, whole)
 
 
 def avg_pool2d(value, ksize, strides, padding: str, data_format: str | None = "NHWC", name: str | None = None, input=None) -> Tensor:  # noqa: A002
-    """As :func:`avg_pool`."""
+    """Like :func:`avg_pool`."""
     return avg_pool(value, ksize, strides, padding, data_format, name, input)
 
 
@@ -77,7 +77,7 @@ def _pool1d(op: str, value, ksize, strides, padding, data_format: str | None, na
 
 
 def max_pool1d(input, ksize, strides, padding, data_format: str | None = "NWC", name: str | None = None) -> Tensor:  # noqa: A002
-    """The largest element of each window of sequences, ``[batch, width, channels]`` (``"NCW"``: channels after the batch)."""
+    """Returns the largest element of each window of sequences, ``[batch, width, channels]`` (``"NCW"``: channels after the batch)."""
     with scope(name, "MaxPool1d", [input]) as whole:
         return _pool1d("MaxPool", input, ksize, strides, padding, data_format, whole)
 
@@ -96,7 +96,7 @@ def _pool3d(op: str, value, ksize, strides, padding: str, data_format: str | Non
 
 
 def max_pool3d(input, ksize, strides, padding: str, data_format: str | None = "NDHWC", name: str | None = None) -> Tensor:  # noqa: A002
-    """The largest element of each window of volumes, ``[batch, depth, height, width, channels]`` (``"NCDHW"``: channels after the batch)."""
+    """Returns the largest element of each window of volumes, ``[batch, depth, height, width, channels]`` (``"NCDHW"``: channels after the batch)."""
     with scope(name, "MaxPool3D", [input]) as whole:
         return _pool3d("MaxPool3D", input, ksize, strides, padding, data_format, whole)
 
@@ -108,7 +108,7 @@ def avg_pool3d(input, ksize, strides, padding: str, data_format: str | None = "N
 
 
 def max_pool_v2(input, ksize, strides, padding, data_format: str | None = None, name: str | None = None) -> Tensor:  # noqa: A002
-    """The largest element of each window, of one to three spatial dimensions by the rank of `input`.
+    """Returns the largest element of each window, of one to three spatial dimensions by the rank of `input`.
 
     Raises:
         ValueError: for another rank.
@@ -139,7 +139,7 @@ def _by_rank(functions, value, ksize, strides, padding, data_format: str | None,
 
 def max_pool_with_argmax(input, ksize, strides, padding: str, data_format: str = "NHWC", Targmax=None, name: str | None = None,  # noqa: A002, N803
                          output_dtype=None, include_batch_in_index: bool = False) -> _MaxPoolWithArgmax:
-    """The largest element of each window of images and its place.
+    """Returns the largest element of each window of images and its place.
 
     Returns:
         A named tuple of `output` and `argmax`, of type `Targmax` (`output_dtype` by its new name, ``int64`` by default): indices into the
@@ -154,7 +154,7 @@ def max_pool_with_argmax(input, ksize, strides, padding: str, data_format: str =
 
 def fractional_max_pool(value, pooling_ratio, pseudo_random: bool = False, overlapping: bool = False, deterministic: bool = False,
                         seed: int = 0, seed2: int = 0, name: str | None = None) -> _FractionalMaxPool:
-    """The largest element of windows of random sizes. Returns a named tuple of the result and where windows begin."""
+    """Returns the largest element of windows of random sizes. Returns a named tuple of the result and where windows begin."""
     return call("FractionalMaxPool", name, value, pooling_ratio=pooling_ratio, pseudo_random=pseudo_random, overlapping=overlapping,
                 deterministic=deterministic, seed=seed, seed2=seed2)
 
@@ -168,7 +168,7 @@ def fractional_avg_pool(value, pooling_ratio, pseudo_random: bool = False, overl
 
 def dilation2d(input, filter=None, strides=None, rates=None, padding=None, name: str | None = None, filters=None,  # noqa: A002
                dilations=None) -> Tensor:
-    """The largest sum of an element and the filter's, over each window.
+    """Returns the largest sum of an element and the filter's, over each window.
 
     Args:
         input: ``[batch, height, width, channels]``.
@@ -176,7 +176,7 @@ def dilation2d(input, filter=None, strides=None, rates=None, padding=None, name:
         strides: four numbers.
         rates: the distance of what is added, four numbers.
         padding: ``"SAME"`` or ``"VALID"``.
-        name: what to call the operation.
+        name: the name of the operation.
         filters: `filter` by its new name.
         dilations: `rates` by its new name.
     """
@@ -185,6 +185,6 @@ def dilation2d(input, filter=None, strides=None, rates=None, padding=None, name:
 
 
 def erosion2d(value, kernel, strides, rates, padding: str, name: str | None = None) -> Tensor:
-    """The smallest difference of an element and the kernel's, over each window. Arguments are as for :func:`dilation2d`."""
+    """Returns the smallest difference of an element and the kernel's, over each window. Arguments are as for :func:`dilation2d`."""
     with scope(name, "erosion2d", [value, kernel]) as whole:
         return tf.negative(dilation2d(tf.negative(value), tf.reverse_v2(kernel, [0, 1]), strides, rates, padding, name=whole))

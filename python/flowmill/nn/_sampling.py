@@ -34,7 +34,7 @@ def uniform_candidate_sampler(true_classes, num_true: int, num_sampled: int, uni
         unique: whether each is drawn once only.
         range_max: the number of classes.
         seed: of the random numbers, with the graph's seed.
-        name: what to call the operation.
+        name: the name of the operation.
 
     Returns:
         The classes drawn, and how often each right and each drawn class is expected among them.
@@ -73,9 +73,9 @@ def fixed_unigram_candidate_sampler(true_classes, num_true: int, num_sampled: in
         num_reserved_ids: how many classes come first that are never drawn.
         num_shards: of how many samplers this is one.
         shard: which one.
-        unigrams: counts, where there is no file.
+        unigrams: counts, if there is no file.
         seed: of the random numbers, with the graph's seed.
-        name: what to call the operation.
+        name: the name of the operation.
 
     Returns:
         As :func:`uniform_candidate_sampler`.
@@ -87,20 +87,20 @@ def fixed_unigram_candidate_sampler(true_classes, num_true: int, num_sampled: in
 
 def all_candidate_sampler(true_classes, num_true: int, num_sampled: int, unique: bool, seed: int | None = None,
                           name: str | None = None) -> _AllCandidateSampler:
-    """Gives all classes, for tests of what takes samples. Returns what :func:`uniform_candidate_sampler` does."""
+    """Returns all classes, for tests of functions that sample. The result has the form of that of :func:`uniform_candidate_sampler`."""
     return _sampler("AllCandidateSampler", true_classes, num_true, num_sampled, unique, seed, name)
 
 
 def compute_accidental_hits(true_classes, sampled_candidates, num_true: int, seed: int | None = None,
                             name: str | None = None) -> _ComputeAccidentalHits:
-    """Where a class that was drawn is right.
+    """Finds the sampled classes that are right ones.
 
     Args:
         true_classes: the right classes, `int64` ``[batch, num_true]``.
         sampled_candidates: the classes drawn, a vector.
         num_true: how many are right for each example.
         seed: has no effect on the result.
-        name: what to call the operation.
+        name: the name of the operation.
 
     Returns:
         Rows of the batch, places among those drawn, and for each a very low weight to be added to its logit.
@@ -157,7 +157,7 @@ def _sampled_logits(weights, biases, labels, inputs, num_sampled, num_classes, n
 
 
 def _hits(labels: Tensor, sampled: Tensor, num_true: int, num_sampled: int, dtype) -> Tensor:
-    """What takes classes that are right out of those drawn, ``[batch, num_sampled]``."""
+    """Returns the summand that removes right classes from the sampled ones, ``[batch, num_sampled]``."""
     rows, places, weights = compute_accidental_hits(labels, sampled, num_true=num_true)
     rows = tf.reshape(rows, [-1, 1])
     places = tf.reshape(tf.cast(places, tf.int32), [-1, 1])
@@ -183,7 +183,7 @@ def nce_loss(weights, biases, labels, inputs, num_sampled: int, num_classes: int
         sampled_values: what a sampler gave; None draws by :func:`log_uniform_candidate_sampler`.
         remove_accidental_hits: whether classes that are right do not count among those drawn.
         partition_strategy: as for :func:`embedding_lookup`.
-        name: of the scope.
+        name: the name of the scope.
 
     Returns:
         A loss for each example.
@@ -196,7 +196,7 @@ def nce_loss(weights, biases, labels, inputs, num_sampled: int, num_classes: int
 def sampled_softmax_loss(weights, biases, labels, inputs, num_sampled: int, num_classes: int, num_true: int = 1, sampled_values=None,
                          remove_accidental_hits: bool = True, partition_strategy: str = "mod", name: str = "sampled_softmax_loss",
                          seed: int | None = None) -> Tensor:
-    """The cross entropy of softmax over the right classes and those drawn. Arguments are as for :func:`nce_loss`.
+    """Returns the cross entropy of softmax over the right classes and those drawn. Arguments are as for :func:`nce_loss`.
 
     Returns:
         A loss for each example.

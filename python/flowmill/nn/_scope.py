@@ -1,4 +1,4 @@
-"""What the functions of this package begin with: the scope they build in."""
+"""The scopes in which the functions of this package build."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from flowmill._apply import graph_of
 
 @contextlib.contextmanager
 def scope(name: str | None, default: str, values=()) -> Iterator[str]:
-    """The scope that a function builds in, of the graph of its arguments. Gives the scope's whole name with a slash at its end, which an operation
+    """The scope that a function builds in, of the graph of its arguments. Returns the scope's whole name with a slash at its end, which an operation
     that is called so gets without the slash.
 
     Args:
         name: what the caller asks for.
-        default: what it is where that is None.
+        default: what it is if that is None.
         values: the arguments.
     """
     graph = graph_of(values)

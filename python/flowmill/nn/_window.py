@@ -32,12 +32,12 @@ def sizes(value, n: int, channel_index: int, name: str) -> list[int]:
 
 
 def channels_at(data_format: str, n: int) -> int:
-    """Where the channels are."""
+    """Returns the axis of the channels."""
     return 1 if data_format.startswith("NC") else n + 1
 
 
 def padding_of(padding, expected_length: int = 4) -> tuple[str, list[int]]:
-    """`padding` as ops take it: its kind, and where it is a list of pairs, their numbers.
+    """`padding` as ops take it: its kind, and if it is a list of pairs, their numbers.
 
     Raises:
         ValueError: for a list of another form.
@@ -57,7 +57,7 @@ def padding_of(padding, expected_length: int = 4) -> tuple[str, list[int]]:
 
 
 def rank_of(value) -> int | None:
-    """The rank of a tensor or of what stands for one; None where it is not known."""
+    """Returns the rank of a tensor or of an object that provides one; None if it is not known."""
     shape = getattr(value, "shape", None)
     if shape is None:
         import numpy as np

@@ -23,7 +23,7 @@ _PACKAGES = {".".join(parts[:n]) for parts in (name.split(".") for name in MODUL
 
 
 class _AliasModule(types.ModuleType):
-    """A module whose names are objects of other modules, found when they are first asked for."""
+    """A module whose names are objects of other modules, found when they are first used."""
 
     def __getattr__(self, name: str):
         if name.startswith("__"):

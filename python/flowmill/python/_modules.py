@@ -1,6 +1,6 @@
 """The names that the modules of ``flowmill.python`` offer, and the public objects that they are.
 
-For each module: public modules, `""` for the top level, and the names taken from each. ``*`` stands for all of them,
+For each module: public modules, `""` for the top level, and the names taken from each. ``*`` means all of them,
 ``outer=inner`` for a name that is another one there.
 """
 

@@ -15,21 +15,21 @@ if TYPE_CHECKING:
 
 
 def cross(inputs, name: str | None = None) -> RaggedTensor:
-    """All combinations of the values that the features have in each row, as strings with ``_X_`` between them.
+    """Returns all combinations of the values that the features have in each row, as strings with ``_X_`` between them.
 
     Args:
         inputs: a list of matrices of strings or integers: ragged, sparse or dense, with as many rows each.
-        name: of the scope.
+        name: the name of the scope.
 
     Raises:
-        TypeError: where `inputs` is no list.
+        TypeError: if `inputs` is no list.
         ValueError: for values of another type or a ragged tensor of other than two dimensions.
     """
     return _crossed(inputs, name, hashed_output=False, num_buckets=0, hash_key=None)
 
 
 def cross_hashed(inputs, num_buckets: int = 0, hash_key: int | None = None, name: str | None = None) -> RaggedTensor:
-    """All combinations of the values that the features have in each row, as hashes below `num_buckets` (any for 0); as :func:`cross`."""
+    """Returns all combinations of the values that the features have in each row, as hashes below `num_buckets` (any for 0); as :func:`cross`."""
     return _crossed(inputs, name, hashed_output=True, num_buckets=num_buckets, hash_key=hash_key)
 
 
@@ -69,18 +69,18 @@ def _crossed(inputs, name: str | None, hashed_output: bool, num_buckets: int, ha
 
 
 def ragged_fill_empty_rows(value_rowids, values, nrows, default_value, name: str | None = None) -> _RaggedFillEmptyRows:
-    """The values of a ragged matrix with `default_value` in each row that is empty; which rows were, and where each value went.
+    """Returns the values of a ragged matrix with `default_value` in each row that is empty; which rows were, and where each value went.
 
     Args:
         value_rowids: the number of its row for each value.
         values: the values, a vector.
         nrows: the number of rows, a scalar.
         default_value: a scalar.
-        name: what to call the operation.
+        name: the name of the operation.
     """
     return call("RaggedFillEmptyRows", name, value_rowids, values, nrows, default_value)
 
 
 def ragged_fill_empty_rows_grad(reverse_index_map, grad_values, name: str | None = None) -> _RaggedFillEmptyRowsGrad:
-    """The gradients of :func:`ragged_fill_empty_rows` by the values and by the default."""
+    """Returns the gradients of :func:`ragged_fill_empty_rows` by the values and by the default."""
     return call("RaggedFillEmptyRowsGrad", name, reverse_index_map, grad_values)

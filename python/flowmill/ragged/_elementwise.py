@@ -12,7 +12,7 @@ from flowmill.tensor import Tensor
 
 
 def operated(name: str, x: RaggedTensor, *others) -> RaggedTensor:
-    """What one of Python's operators gives."""
+    """Returns the result of one of Python's operators."""
     function = _operators.operators()[name]
     if not others:
         return x.with_flat_values(function(x.flat_values))
@@ -20,10 +20,10 @@ def operated(name: str, x: RaggedTensor, *others) -> RaggedTensor:
 
 
 def applied(function: Callable, x, y) -> RaggedTensor:
-    """A function of two tensors, at least one of which is ragged; they are broadcast together.
+    """Returns a function of two tensors, at least one of which is ragged; they are broadcast together.
 
     Raises:
-        ValueError: where both are ragged in different numbers of dimensions.
+        ValueError: if both are ragged in different numbers of dimensions.
     """
     x, y = _converted(x, y)
     if not isinstance(x, RaggedTensor):
@@ -43,10 +43,10 @@ def _converted(x, y) -> tuple:
 
 
 def same_rows(all_of: list[RaggedTensor]) -> list[RaggedTensor]:
-    """Ragged tensors, the first of which is there once a step has found that all have the same rows.
+    """Returns the ragged tensors; the first depends on a check that all have the same rows, which every step runs.
 
     Raises:
-        ValueError: where they are ragged in different numbers of dimensions.
+        ValueError: if they are ragged in different numbers of dimensions.
     """
     first, *others = all_of
     if any(r.row_splits.dtype is not first.row_splits.dtype for r in others):
@@ -66,7 +66,7 @@ def same_rows(all_of: list[RaggedTensor]) -> list[RaggedTensor]:
 
 
 def _along(dense: Tensor, ragged: RaggedTensor) -> Tensor:
-    """A tensor's elements for each of the flat values of a ragged one."""
+    """Returns a tensor's elements for each of the flat values of a ragged one."""
     flat = ragged.flat_values
     if dense.shape.rank is None or flat.shape.rank is None:
         raise ValueError("Broadcasting with a RaggedTensor needs tensors of known rank.")

@@ -19,18 +19,18 @@ from flowmill.tensor import Tensor
 
 
 def constant(pylist, dtype=None, ragged_rank: int | None = None, inner_shape=None, name: str | None = None, row_splits_dtype=int64) -> Tensor | RaggedTensor:
-    """A ragged tensor of nested lists; a tensor where they are nested once.
+    """Returns a ragged tensor of nested lists; a tensor if they are nested once.
 
     Args:
         pylist: the lists, all of whose scalars are nested as deeply.
         dtype: the type of the elements.
-        ragged_rank: how many dimensions become ragged: all but the first where neither this nor `inner_shape` says otherwise.
+        ragged_rank: how many dimensions become ragged: all but the first if neither this nor `inner_shape` says otherwise.
         inner_shape: the shape of the elements.
-        name: of the scope of the operations.
+        name: the name of the scope of the operations.
         row_splits_dtype: the type of row splits.
 
     Raises:
-        ValueError: where the lists do not fit.
+        ValueError: if the lists do not fit.
     """
     with op_scope(name, "RaggedConstant"):
         return _nested(pylist, dtype, ragged_rank, inner_shape, lambda flat, shape: tf.constant(flat, dtype, shape, name="values") if shape else
@@ -38,7 +38,7 @@ def constant(pylist, dtype=None, ragged_rank: int | None = None, inner_shape=Non
 
 
 def constant_value(pylist, dtype=None, ragged_rank: int | None = None, inner_shape=None, row_splits_dtype="int64") -> RaggedTensorValue | np.ndarray:
-    """As :func:`constant`, a value without a graph."""
+    """Like :func:`constant`, but returns a value without a graph."""
     splits_dtype = as_dtype(row_splits_dtype).as_numpy_dtype
     kind = dtype if dtype is None or isinstance(dtype, (type, np.dtype, str)) else as_dtype(dtype).as_numpy_dtype
 
@@ -87,7 +87,7 @@ def _nested(pylist, dtype, ragged_rank: int | None, inner_shape, make: Callable,
 
 
 def _depths(value) -> tuple[int | None, int]:
-    """How deeply scalars are nested, None where there are none, and how deeply lists are."""
+    """Returns the depth at which scalars are nested, None if there are none, and the depth of lists."""
     if isinstance(value, np.ndarray):
         value = value.tolist()
     if not isinstance(value, (list, tuple)):
@@ -106,7 +106,7 @@ def _unnested(value: list, times: int) -> list:
 
 
 def _inner_shape(values: list) -> tuple[int, ...]:
-    """The shape that all of some nested lists have."""
+    """Returns the shape that all of some nested lists have."""
     if not any(isinstance(v, (list, tuple)) for v in values):
         return ()
     sizes = {len(v) for v in values}
@@ -116,13 +116,13 @@ def _inner_shape(values: list) -> tuple[int, ...]:
 
 
 def placeholder(dtype, ragged_rank: int, value_shape=None, name: str | None = None) -> Tensor | RaggedTensor:
-    """What is fed a :class:`RaggedTensorValue`, or nested lists.
+    """Adds a placeholder that is fed a :class:`RaggedTensorValue`, or nested lists.
 
     Args:
         dtype: the type of the elements.
         ragged_rank: how many dimensions are ragged.
-        value_shape: the shape of the elements, a scalar where it is None.
-        name: of the scope of the operations.
+        value_shape: the shape of the elements, a scalar if it is None.
+        name: the name of the scope of the operations.
     """
     if not ragged_rank:
         return tf.placeholder(dtype, value_shape, name)
@@ -141,7 +141,7 @@ def range(starts, limits=None, deltas=1, dtype=None, name: str | None = None, ro
         limits: where they end.
         deltas: their steps.
         dtype: the type of the numbers.
-        name: of the scope of the operations.
+        name: the name of the scope of the operations.
         row_splits_dtype: the type of row splits.
     """
     if limits is None:
@@ -159,15 +159,15 @@ def range(starts, limits=None, deltas=1, dtype=None, name: str | None = None, ro
 
 
 def map_flat_values(op: Callable, *args, **kwargs) -> Tensor | RaggedTensor:
-    """What a function makes of the flat values of ragged arguments, in the same rows.
+    """Applies a function to the flat values of ragged arguments; the result has their rows.
 
     Args:
-        op: called with the arguments, in which flat values stand for ragged tensors.
+        op: called with the arguments, in which flat values replace ragged tensors.
         args: what to call it with; ragged tensors, also within lists, have the same rows.
         kwargs: more of that.
 
     Raises:
-        ValueError: where the result has another number of rows than the flat values.
+        ValueError: if the result has another number of rows than the flat values.
     """
     return _elementwise.map_values(op, args, kwargs)
 
@@ -181,12 +181,12 @@ def stack(values: list, axis: int = 0, name: str | None = None) -> Tensor | Ragg
 
 
 def boolean_mask(data, mask, name: str | None = None) -> Tensor | RaggedTensor:
-    """The elements of `data` where `mask` is true; those of the same row stay together.
+    """Returns the elements of `data` where `mask` is true; those of the same row stay together.
 
     Args:
         data: a tensor, ragged or not.
         mask: truth values in the shape of the first dimensions of `data`.
-        name: of the scope of the operations.
+        name: the name of the scope of the operations.
     """
     with op_scope(name, "RaggedMask"):
         return _masked(to_ragged(data), to_ragged(mask, tf.bool))
@@ -212,7 +212,7 @@ def _masked(data, mask):
 
 
 def stack_dynamic_partitions(data, partitions, num_partitions, name: str | None = None) -> RaggedTensor:
-    """A row for each partition of the rows of `data`, by their numbers `partitions`."""
+    """Returns a row for each partition of the rows of `data`, by their numbers `partitions`."""
     with op_scope(name, "SegmentStack"):
         data, partitions = to_ragged(data), convert_to_tensor(partitions, name="partitions")
         if isinstance(data, RaggedTensor):
@@ -223,7 +223,7 @@ def stack_dynamic_partitions(data, partitions, num_partitions, name: str | None 
 
 
 def row_splits_to_segment_ids(splits, name: str | None = None, out_type=None) -> Tensor:
-    """The number of its row for each element, by row splits."""
+    """Returns the number of its row for each element, by row splits."""
     with op_scope(name, "RaggedSplitsToSegmentIds", splits):
         found = _partition.rowids_of(_partition.numbers(splits, "splits"))
         return found if out_type is None else tf.cast(found, out_type)

@@ -37,7 +37,7 @@ def concat(values: list, axis: int) -> RaggedTensor:
     """Ragged tensors, and others, one after another along a dimension.
 
     Raises:
-        ValueError: where their ranks differ.
+        ValueError: if their ranks differ.
     """
     parts = [to_ragged(v) for v in values]
     axis = _axis(axis, next(p.shape.rank for p in parts if isinstance(p, RaggedTensor)))
@@ -54,14 +54,14 @@ def concat(values: list, axis: int) -> RaggedTensor:
 
 
 def same_rows_outside(parts: list[RaggedTensor]) -> list[RaggedTensor]:
-    """Ragged tensors of which the first is there once a step has found that the outermost rows of all are as long."""
+    """Returns the ragged tensors; the first depends on a check that all have equally many outermost rows, which every step runs."""
     checks = [tf.assert_equal(parts[0].row_splits, p.row_splits, message="Inputs must have identical ragged splits") for p in parts[1:]]
     first = parts[0]
     return [RaggedTensor(first.values, _partition.checked(first.row_splits, checks)), *parts[1:]]
 
 
 def _all_ragged(parts: list) -> list[RaggedTensor]:
-    """The parts with the same ragged rank, and row splits of one type."""
+    """Returns the parts with the same ragged rank, and row splits of one type."""
     ranks = {p.shape.rank for p in parts if p.shape.rank is not None}
     if len(ranks) > 1:
         raise ValueError(f"All inputs must have the same rank, got shapes {[str(p.shape) for p in parts]}")
@@ -140,7 +140,7 @@ def merged(value: RaggedTensor, outer: int, inner: int) -> Tensor | RaggedTensor
     """One with the dimensions from one axis to another made one.
 
     Raises:
-        ValueError: where `outer` is behind `inner`.
+        ValueError: if `outer` is behind `inner`.
     """
     if outer > inner:
         raise ValueError(f"Expected outer_axis ({outer}) to be less than or equal to inner_axis ({inner})")

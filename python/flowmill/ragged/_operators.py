@@ -22,7 +22,7 @@ def _unary(name: str):
 
 
 def install(of: type) -> None:
-    """Gives the class of ragged tensors its operators."""
+    """Adds its operators to the class of ragged tensors."""
     for kind in ("add", "sub", "mul", "truediv", "div", "floordiv", "mod", "pow", "and", "or", "xor"):
         for name in (f"__{kind}__", f"__r{kind}__"):
             setattr(of, name, _binary(name))

@@ -10,7 +10,7 @@ from flowmill.tensor import Tensor
 
 
 def numbers(value, name: str, dtype=None) -> Tensor:
-    """A vector or scalar of int32 or int64; int64 where it does not say which.
+    """Returns a vector or scalar of int32 or int64; int64 if it does not say which.
 
     Raises:
         ValueError: for another type.
@@ -22,13 +22,13 @@ def numbers(value, name: str, dtype=None) -> Tensor:
 
 
 def size(rows: Tensor, dtype) -> Tensor:
-    """The first size of a tensor."""
+    """Returns the first size of a tensor."""
     known = rows.shape.as_list()[0] if rows.shape.rank else None
     return tf.constant(known, dtype) if known is not None else tf.shape(rows, out_type=dtype)[0]
 
 
 def lengths_of(splits: Tensor) -> Tensor:
-    """The lengths of rows."""
+    """Returns the lengths of rows."""
     return splits[1:] - splits[:-1]
 
 
@@ -38,12 +38,12 @@ def splits_of(lengths: Tensor) -> Tensor:
 
 
 def rowids_of(splits: Tensor) -> Tensor:
-    """The number of its row for each value."""
+    """Returns the number of its row for each value."""
     return tf.repeat(tf.range(size(splits, splits.dtype) - 1), lengths_of(splits))
 
 
 def positions_in(splits: Tensor) -> Tensor:
-    """The place in its row for each value."""
+    """Returns the place in its row for each value."""
     return ranges(tf.zeros_like(splits[:-1]), lengths_of(splits))[1]
 
 

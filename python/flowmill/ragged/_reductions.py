@@ -1,4 +1,4 @@
-"""Sums and their kin along dimensions of ragged tensors."""
+"""Sums and related ones along dimensions of ragged tensors."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ _KINDS: dict[str, tuple[str, Callable]] = {
 
 
 def reduced(op: str, value: RaggedTensor, axis, keepdims: bool) -> Tensor | RaggedTensor:
-    """What an op such as ``"Sum"`` makes of rows along dimensions, which are all where `axis` is None. Means of rows without elements are NaN.
+    """Applies an op such as ``"Sum"`` to rows along dimensions, which are all if `axis` is None. Means of rows without elements are NaN.
 
     Raises:
-        ValueError: where the rank is not known, and an axis counts from the end.
+        ValueError: if the rank is not known, and an axis counts from the end.
     """
     if op == "Mean":
         with tf.name_scope("RaggedReduceMean"):
@@ -64,7 +64,7 @@ def _along(op: str, value, axis: int, keepdims: bool):
 
 
 def _segments(op: Callable, data, ids: Tensor, count: Tensor, known: int | None):
-    """The rows of `data` reduced to `count` ones: those with the same of the numbers `ids` together."""
+    """Returns the rows of `data` reduced to `count` ones: those with the same of the numbers `ids` together."""
     if not isinstance(data, RaggedTensor):
         found = op(data, ids, count)
         if known is not None:

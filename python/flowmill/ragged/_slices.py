@@ -31,7 +31,7 @@ def getitem(value: RaggedTensor, key) -> Tensor | RaggedTensor:
 
 
 def _of_rows(value, keys: list):
-    """What keys give of whole tensors."""
+    """Applies keys to whole tensors."""
     if not keys:
         return value
     if not isinstance(value, RaggedTensor):
@@ -54,7 +54,7 @@ def _some_rows(value, key: slice):
 
 
 def _within_rows(value: RaggedTensor, keys: list) -> RaggedTensor:
-    """What keys give of each row."""
+    """Applies keys to each row."""
     if not keys:
         return value
     key, *rest = keys
@@ -79,7 +79,7 @@ def _inside(values, keys: list):
 
 
 def _cut(value: RaggedTensor, key: slice) -> RaggedTensor:
-    """The same slice of each row."""
+    """Applies a slice to each row."""
     splits = value.row_splits
     starts, lengths = splits[:-1], _partition.lengths_of(splits)
     step = 1 if key.step is None else int(key.step)
@@ -96,6 +96,6 @@ def _cut(value: RaggedTensor, key: slice) -> RaggedTensor:
 
 
 def _bounded(bound, lengths: Tensor, least: Tensor, most: Tensor) -> Tensor:
-    """A bound of a slice for rows of these lengths, as Python counts it."""
+    """Returns a bound of a slice for rows of these lengths, as Python counts it."""
     bound = tf.cast(tf.convert_to_tensor(bound), lengths.dtype) + tf.zeros_like(lengths)
     return tf.minimum(tf.maximum(tf.where(bound < 0, bound + lengths, bound), least), most)

@@ -15,7 +15,7 @@ __all__ = [
 
 
 def _by_vectors(function: Callable, value) -> list:
-    """What a function makes of strings of any rank: it takes vectors, and gives ragged tensors with a row for each string."""
+    """Applies a function to strings of any rank: it takes vectors, and returns ragged tensors with a row for each string."""
     if isinstance(value, RaggedTensor):
         return [value.with_flat_values(made) for made in _by_vectors(function, value.flat_values)]
     rank = value.shape.rank
@@ -30,11 +30,11 @@ def _by_vectors(function: Callable, value) -> list:
 
 
 def bytes_split(input, name: str | None = None) -> Tensor | RaggedTensor:  # noqa: A002 - TensorFlow's name
-    """The bytes of strings: a row for each string.
+    """Returns the bytes of strings: a row for each string.
 
     Args:
         input: strings of a known rank, ragged or not.
-        name: of the scope of the operations.
+        name: the name of the scope of the operations.
     """
     def of_vector(vector):
         indices, values, shape = call("StringSplit", None, vector, "", skip_empty=False)
@@ -56,7 +56,7 @@ def _decoded(value, encoding: str, errors: str, replacement_char: int, replace_c
 
 def unicode_decode(input, input_encoding: str, errors: str = "replace", replacement_char: int = 65533,  # noqa: A002 - TensorFlow's name
                    replace_control_characters: bool = False, name: str | None = None) -> Tensor | RaggedTensor:
-    """The code points of strings: a row for each string.
+    """Returns the code points of strings: a row for each string.
 
     Args:
         input: strings of a known rank, ragged or not.
@@ -64,7 +64,7 @@ def unicode_decode(input, input_encoding: str, errors: str = "replace", replacem
         errors: what to do with what is not of the encoding: ``"replace"``, ``"ignore"``, ``"strict"``.
         replacement_char: the code point in its place.
         replace_control_characters: whether control characters are not of it either.
-        name: of the scope of the operations.
+        name: the name of the scope of the operations.
     """
     with op_scope(name, "UnicodeDecode"):
         return _decoded(input, input_encoding, errors, replacement_char, replace_control_characters)[0]
@@ -72,21 +72,21 @@ def unicode_decode(input, input_encoding: str, errors: str = "replace", replacem
 
 def unicode_decode_with_offsets(input, input_encoding: str, errors: str = "replace", replacement_char: int = 65533,  # noqa: A002
                                 replace_control_characters: bool = False, name: str | None = None) -> tuple:
-    """As :func:`unicode_decode`; and where the bytes of each code point begin in its string."""
+    """Like :func:`unicode_decode`, but also returns where the bytes of each code point begin in its string."""
     with op_scope(name, "UnicodeDecodeWithOffsets"):
         return tuple(_decoded(input, input_encoding, errors, replacement_char, replace_control_characters))
 
 
 def unicode_split(input, input_encoding: str, errors: str = "replace", replacement_char: int = 65533,  # noqa: A002
                   name: str | None = None) -> Tensor | RaggedTensor:
-    """The characters of strings: a row for each string. Arguments are as for :func:`unicode_decode`."""
+    """Returns the characters of strings: a row for each string. Arguments are as for :func:`unicode_decode`."""
     with op_scope(name, "UnicodeSplit"):
         return _characters(_decoded(input, input_encoding, errors, replacement_char, False)[0], input_encoding, errors, replacement_char)
 
 
 def unicode_split_with_offsets(input, input_encoding: str, errors: str = "replace", replacement_char: int = 65533,  # noqa: A002
                                name: str | None = None) -> tuple:
-    """As :func:`unicode_split`; and where the bytes of each character begin in its string."""
+    """Like :func:`unicode_split`, but also returns where the bytes of each character begin in its string."""
     with op_scope(name, "UnicodeSplitWithOffsets"):
         points, starts = _decoded(input, input_encoding, errors, replacement_char, False)
         return _characters(points, input_encoding, errors, replacement_char), starts
@@ -109,7 +109,7 @@ def unicode_encode(input, output_encoding: str, errors: str = "replace", replace
         output_encoding: ``"UTF-8"``, ``"UTF-16-BE"`` or ``"UTF-32-BE"``.
         errors: what to do with what is no code point: ``"replace"``, ``"ignore"``, ``"strict"``.
         replacement_char: the code point in its place.
-        name: of the scope of the operations.
+        name: the name of the scope of the operations.
 
     Raises:
         ValueError: for a scalar, or an unknown rank.
@@ -146,13 +146,13 @@ def ngrams(data, ngram_width, separator: str = " ", pad_values=None, padding_wid
         data: strings of rank 1 at least, ragged or not.
         ngram_width: how many are put together; a list or tuple of numbers for several.
         separator: what to put between them.
-        pad_values: what to put before and after each row, a string or two; nothing where it is None.
-        padding_width: how often to put it there at most; one time less than there are strings in an n-gram where it is None.
-        preserve_short_sequences: gives a row as a whole where it is too short.
-        name: of the scope of the operations.
+        pad_values: what to put before and after each row, a string or two; nothing if it is None.
+        padding_width: how often to put it there at most; one time less than there are strings in an n-gram if it is None.
+        preserve_short_sequences: gives a row as a whole if it is too short.
+        name: the name of the scope of the operations.
 
     Raises:
-        ValueError: where a width is not positive, or `data` is a scalar.
+        ValueError: if a width is not positive, or `data` is a scalar.
         TypeError: for other values to pad with.
     """
     with op_scope(name, "StringNGrams"):

@@ -17,12 +17,12 @@ from flowmill.tensor_shape import TensorShape
 
 
 def is_ragged(value) -> bool:
-    """Whether something is a ragged tensor, or the value of one."""
+    """Returns true if an object is a ragged tensor, or the value of one."""
     return isinstance(value, (RaggedTensor, RaggedTensorValue))
 
 
 def to_ragged(value, dtype=None, name: str | None = None) -> Tensor | RaggedTensor:
-    """A ragged tensor as it is, or of a value of one; anything else as a tensor."""
+    """Returns a ragged tensor as it is, or of a value of one; anything else as a tensor."""
     if isinstance(value, RaggedTensor):
         return value
     if isinstance(value, RaggedTensorValue):
@@ -47,12 +47,12 @@ class RaggedTensor:
 
     @classmethod
     def from_row_splits(cls, values, row_splits, name: str | None = None, validate: bool = True) -> RaggedTensor:
-        """By where rows begin and end.
+        """Makes a ragged tensor from the offsets at which rows begin and end.
 
         Args:
             values: the elements of all rows, along the first dimension.
             row_splits: a vector of one number more than there are rows: row `i` goes from ``row_splits[i]`` up to ``row_splits[i + 1]``.
-            name: of the scope of the operations.
+            name: the name of the scope of the operations.
             validate: whether steps check that the numbers begin with 0, do not fall, and end with the number of elements.
         """
         with op_scope(name, "RaggedFromRowSplits", row_splits):
@@ -70,13 +70,13 @@ class RaggedTensor:
 
     @classmethod
     def from_row_lengths(cls, values, row_lengths, name: str | None = None, validate: bool = True) -> RaggedTensor:
-        """By the lengths of rows. Other arguments are as for :meth:`from_row_splits`."""
+        """Makes a ragged tensor from the lengths of rows. Other arguments are as for :meth:`from_row_splits`."""
         with op_scope(name, "RaggedFromRowLengths", row_lengths):
             return cls.from_row_splits(values, _partition.splits_of(_partition.numbers(row_lengths, "row_lengths")), validate=validate)
 
     @classmethod
     def from_row_starts(cls, values, row_starts, name: str | None = None, validate: bool = True) -> RaggedTensor:
-        """By where rows begin. Other arguments are as for :meth:`from_row_splits`."""
+        """Makes a ragged tensor from the offsets at which rows begin. Other arguments are as for :meth:`from_row_splits`."""
         with op_scope(name, "RaggedFromRowStarts", row_starts):
             values, starts = to_ragged(values, name="values"), _partition.numbers(row_starts, "row_starts")
             rows = values.nrows(starts.dtype) if isinstance(values, RaggedTensor) else _partition.size(values, starts.dtype)
@@ -84,24 +84,24 @@ class RaggedTensor:
 
     @classmethod
     def from_row_limits(cls, values, row_limits, name: str | None = None, validate: bool = True) -> RaggedTensor:
-        """By where rows end. Other arguments are as for :meth:`from_row_splits`."""
+        """Makes a ragged tensor from the offsets at which rows end. Other arguments are as for :meth:`from_row_splits`."""
         with op_scope(name, "RaggedFromRowLimits", row_limits):
             limits = _partition.numbers(row_limits, "row_limits")
             return cls.from_row_splits(values, tf.concat([tf.zeros([1], limits.dtype), limits], 0), validate=validate)
 
     @classmethod
     def from_value_rowids(cls, values, value_rowids, nrows=None, name: str | None = None, validate: bool = True) -> RaggedTensor:
-        """By the number of its row for each element, which do not fall.
+        """Makes a ragged tensor from the number of each element's row; the numbers must not fall.
 
         Args:
             values: the elements.
             value_rowids: a vector of as many numbers.
-            nrows: how many rows there are; as many as the last number says where it is None.
-            name: of the scope of the operations.
+            nrows: how many rows there are; as many as the last number says if it is None.
+            name: the name of the scope of the operations.
             validate: whether steps check the numbers.
 
         Raises:
-            ValueError: where `nrows` is known to be negative or too small.
+            ValueError: if `nrows` is known to be negative or too small.
         """
         with op_scope(name, "RaggedFromValueRowIds", value_rowids):
             values, rowids = to_ragged(values, name="values"), _partition.numbers(value_rowids, "value_rowids")
@@ -127,9 +127,9 @@ class RaggedTensor:
         Args:
             values: the elements.
             uniform_row_length: the length.
-            nrows: how many rows there are, needed where the length may be 0.
+            nrows: how many rows there are, needed if the length may be 0.
             validate: whether steps check that the rows take all elements.
-            name: of the scope of the operations.
+            name: the name of the scope of the operations.
         """
         with op_scope(name, "RaggedFromUniformRowLength", uniform_row_length):
             values, length = to_ragged(values, name="values"), _partition.numbers(uniform_row_length, "uniform_row_length")
@@ -180,18 +180,18 @@ class RaggedTensor:
 
     @classmethod
     def from_tensor(cls, tensor, lengths=None, padding=None, ragged_rank: int = 1, name: str | None = None, row_splits_dtype=int64) -> RaggedTensor:
-        """The rows of a tensor, perhaps without what fills them up.
+        """Returns the rows of a tensor, perhaps without what fills them up.
 
         Args:
             tensor: of more dimensions than `ragged_rank`.
             lengths: the lengths of rows; a list of them, from the outermost to the innermost, for rows of rows.
             padding: what rows are filled up with at their ends, in the place of `lengths`.
             ragged_rank: how many dimensions become ragged.
-            name: of the scope of the operations.
+            name: the name of the scope of the operations.
             row_splits_dtype: the type of row splits.
 
         Raises:
-            ValueError: where both `lengths` and `padding` are given, or `ragged_rank` does not fit.
+            ValueError: if both `lengths` and `padding` are given, or `ragged_rank` does not fit.
         """
         if lengths is not None and padding is not None:
             raise ValueError("Specify argument `lengths` or `padding`, but not both.")
@@ -233,11 +233,11 @@ class RaggedTensor:
 
     @classmethod
     def from_sparse(cls, st_input: SparseTensor, name: str | None = None, row_splits_dtype=int64) -> RaggedTensor:
-        """The elements of a sparse matrix, whose rows have theirs at their beginnings.
+        """Returns the elements of a sparse matrix, whose rows have theirs at their beginnings.
 
         Raises:
-            TypeError: where it is no SparseTensor.
-            ValueError: where it is known to have another rank.
+            TypeError: if it is no SparseTensor.
+            ValueError: if it is known to have another rank.
         """
         if not isinstance(st_input, SparseTensor):
             raise TypeError(f"Argument `st_input` must be of type SparseTensor, but is of type {type(st_input).__name__}.")
@@ -269,22 +269,22 @@ class RaggedTensor:
 
     @property
     def row_splits(self) -> Tensor:
-        """Where rows begin and end."""
+        """The offsets at which rows begin and end."""
         return self._row_splits
 
     @property
     def nested_row_splits(self) -> tuple[Tensor, ...]:
-        """Where rows begin and end, from the outermost rows to the innermost."""
+        """The offsets at which rows begin and end, from the outermost rows to the innermost."""
         return (self._row_splits, *(self._values.nested_row_splits if isinstance(self._values, RaggedTensor) else ()))
 
     @property
     def ragged_rank(self) -> int:
-        """How many dimensions are made of splits."""
+        """The number of dimensions that are made of splits."""
         return len(self.nested_row_splits)
 
     @property
     def uniform_row_length(self) -> Tensor | None:
-        """The length of all rows where they are known to have one; None where not."""
+        """The length of all rows if they are known to have one; None if not."""
         return None if self._uniform_row_length is None else tf.constant(self._uniform_row_length, self._row_splits.dtype)
 
     @property
@@ -299,32 +299,32 @@ class RaggedTensor:
 
     @property
     def shape(self) -> TensorShape:
-        """What is known of the number of rows, their lengths, and the shape of elements."""
+        """The static shape: number of rows, their lengths, and the shape of elements."""
         splits = self._row_splits.shape.as_list()[0] if self._row_splits.shape.rank else None
         return TensorShape([None if splits is None else splits - 1, self._uniform_row_length]).concatenate(self._values.shape[1:])
 
     def get_shape(self) -> TensorShape:
-        """As :attr:`shape`."""
+        """Returns :attr:`shape`."""
         return self.shape
 
     def nrows(self, out_type=None, name: str | None = None) -> Tensor:
-        """The number of rows."""
+        """Returns the number of rows."""
         dtype = self._row_splits.dtype if out_type is None else as_dtype(out_type)
         with op_scope(name, "RaggedNRows", self._row_splits):
             return _partition.size(self._row_splits, dtype) - 1
 
     def row_starts(self, name: str | None = None) -> Tensor:
-        """Where rows begin."""
+        """Returns the offsets at which rows begin."""
         with op_scope(name, "RaggedRowStarts", self._row_splits):
             return self._row_splits[:-1]
 
     def row_limits(self, name: str | None = None) -> Tensor:
-        """Where rows end."""
+        """Returns the offsets at which rows end."""
         with op_scope(name, "RaggedRowLimits", self._row_splits):
             return self._row_splits[1:]
 
     def row_lengths(self, axis: int = 1, name: str | None = None) -> Tensor | RaggedTensor:
-        """The lengths of rows; with another axis, those of the rows of that dimension."""
+        """Returns the lengths of rows; with another axis, those of the rows of that dimension."""
         with op_scope(name, "RaggedRowLengths", self._row_splits):
             axis = _axis(axis, self._rank)
             if axis == 0:
@@ -337,22 +337,22 @@ class RaggedTensor:
             return self.with_values(tf.ones(shape[:axis - 1], shape.dtype) * shape[axis - 1])
 
     def nested_row_lengths(self, name: str | None = None) -> tuple[Tensor, ...]:
-        """The lengths of rows, from the outermost to the innermost."""
+        """Returns the lengths of rows, from the outermost to the innermost."""
         with op_scope(name, "RaggedNestedRowLengths", self._row_splits):
             return tuple(_partition.lengths_of(splits) for splits in self.nested_row_splits)
 
     def value_rowids(self, name: str | None = None) -> Tensor:
-        """The number of its row for each element."""
+        """Returns the number of its row for each element."""
         with op_scope(name, "RaggedValueRowIds", self._row_splits):
             return _partition.rowids_of(self._row_splits)
 
     def nested_value_rowids(self, name: str | None = None) -> tuple[Tensor, ...]:
-        """The numbers of rows, from the outermost to the innermost."""
+        """Returns the numbers of rows, from the outermost to the innermost."""
         with op_scope(name, "RaggedNestedValueRowIds", self._row_splits):
             return tuple(map(_partition.rowids_of, self.nested_row_splits))
 
     def bounding_shape(self, axis=None, name: str | None = None, out_type=None) -> Tensor:
-        """The shape of the least tensor that it fits into; with an axis, or a vector of them, those sizes."""
+        """Returns the shape of the least tensor that it fits into; with an axis, or a vector of them, those sizes."""
         with op_scope(name, "RaggedBoundingBox", self._row_splits):
             dtype = self._row_splits.dtype if out_type is None else as_dtype(out_type)
             longest = [tf.reduce_max(tf.concat([tf.zeros([1], s.dtype), _partition.lengths_of(s)], 0)) for s in self.nested_row_splits]
@@ -361,7 +361,7 @@ class RaggedTensor:
             return whole if axis is None else tf.gather(whole, axis)
 
     def consumers(self) -> list[Operation]:
-        """The operations that take its parts."""
+        """Returns the operations that take its parts."""
         return [op for part in self._components() for op in part.consumers()]
 
     @property
@@ -386,17 +386,17 @@ class RaggedTensor:
         return RaggedTensor(values, tf.cast(self._row_splits, dtype), self._uniform_row_length)
 
     def merge_dims(self, outer_axis: int, inner_axis: int) -> Tensor | RaggedTensor:
-        """The dimensions from one axis to another made one."""
+        """Returns the dimensions from one axis to another made one."""
         from flowmill.ragged import _layout
 
         return _layout.merged(self, _axis(outer_axis, self._rank), _axis(inner_axis, self._rank))
 
     def to_tensor(self, default_value=None, name: str | None = None, shape=None) -> Tensor:
-        """The rows in a tensor.
+        """Returns the rows in a tensor.
 
         Args:
-            default_value: what fills them up: 0, or an empty string, where it is None.
-            name: what to call the operations.
+            default_value: what fills them up: 0, or an empty string, if it is None.
+            name: the name of the operations.
             shape: the shape, in which sizes may be None; rows that are longer are cut.
         """
         with op_scope(name, "RaggedToTensor", self._row_splits):
@@ -414,13 +414,13 @@ class RaggedTensor:
             return made
 
     def to_sparse(self, name: str | None = None) -> SparseTensor:
-        """The elements as those of a sparse tensor."""
+        """Returns the elements as those of a sparse tensor."""
         with op_scope(name, "RaggedToSparse", self._row_splits):
             splits = [tf.cast(s, int64) for s in self.nested_row_splits]
             return SparseTensor(*call("RaggedTensorToSparse", None, splits, self.flat_values))
 
     def eval(self, feed_dict=None, session=None) -> RaggedTensorValue:
-        """Its value in a session, the default one where none is given."""
+        """Its value in a session, the default one if none is given."""
         return _session_for(self._row_splits, session).run(self, feed_dict)
 
     # For structures, sessions and functions that take tensors apart
@@ -437,7 +437,7 @@ class RaggedTensor:
         return _packed(flat, splits, RaggedTensorValue)
 
     def _parts_of(self, value) -> list:
-        """The arrays to feed for a :class:`RaggedTensorValue`, or lists."""
+        """Returns the arrays to feed for a :class:`RaggedTensorValue`, or lists."""
         if not isinstance(value, RaggedTensorValue):
             from flowmill.ragged._factory import constant_value
 
@@ -481,7 +481,7 @@ def _packed(values: Any, splits: list, kind: type) -> Any:
 
 
 def _axis(axis: int, rank: int | None) -> int:
-    """An axis that counts from the beginning."""
+    """Returns an axis that counts from the beginning."""
     if axis >= 0:
         return axis
     if rank is None:

@@ -1,4 +1,4 @@
-"""What a session gives for a ragged tensor."""
+"""The value of a ragged tensor, as a session returns it."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class RaggedTensorValue:
 
     @property
     def row_splits(self) -> np.ndarray:
-        """Where rows begin and end."""
+        """The offsets at which rows begin and end."""
         return self._row_splits
 
     @property
@@ -37,12 +37,12 @@ class RaggedTensorValue:
 
     @property
     def nested_row_splits(self) -> tuple[np.ndarray, ...]:
-        """Where rows begin and end, from the outermost rows to the innermost."""
+        """The offsets at which rows begin and end, from the outermost rows to the innermost."""
         return (self._row_splits, *(self._values.nested_row_splits if isinstance(self._values, RaggedTensorValue) else ()))
 
     @property
     def ragged_rank(self) -> int:
-        """How many dimensions are made of splits."""
+        """The number of dimensions that are made of splits."""
         return len(self.nested_row_splits)
 
     @property
@@ -56,7 +56,7 @@ class RaggedTensorValue:
         return (len(self._row_splits) - 1, None, *self._values.shape[1:])
 
     def to_list(self) -> list:
-        """The rows as nested lists."""
+        """Returns the rows as nested lists."""
         values = self._values.to_list() if isinstance(self._values, RaggedTensorValue) else self._values.tolist()
         return [values[start:limit] for start, limit in zip(self._row_splits[:-1], self._row_splits[1:])]
 

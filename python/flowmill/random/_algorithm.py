@@ -1,4 +1,4 @@
-"""The algorithms of random generators, and the keys and counters that seeds stand for."""
+"""The algorithms of random generators, and the keys and counters that are derived from seeds."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ _SCRAMBLE_KEY = 0x02461E293EC8F720
 
 
 def unsupported(alg) -> str:
-    """What an error says of what is no algorithm."""
+    """Returns the message of an error for a value that is not an algorithm."""
     known = NUMBERS if isinstance(alg, int) else ("philox", "threefry", "auto_select") if isinstance(alg, str) else tuple(Algorithm)
     return (f"Argument `alg` got unsupported value {alg}. Supported values are {known[0]} for the Philox algorithm, {known[1]} for the ThreeFry "
             f"algorithm, and {known[2]} for auto-selection.")
 
 
 def algorithm_number(alg):
-    """The number of an algorithm that is given by number, name, member of :class:`Algorithm`, or as a tensor, which is left as it is."""
+    """Returns the number of an algorithm that is given by number, name, member of :class:`Algorithm`, or as a tensor, which is left as it is."""
     if isinstance(alg, (int, Tensor)):
         return alg
     if isinstance(alg, Algorithm):
@@ -51,7 +51,7 @@ def algorithm_number(alg):
 
 
 def key_counter(seed, alg):
-    """The key and the counter that a seed stands for, and the number of the algorithm."""
+    """Returns the key and the counter that are derived from a seed, and the number of the algorithm."""
     from flowmill.array import reshape, zeros
     from flowmill.math import cast
 
@@ -68,7 +68,7 @@ def key_counter(seed, alg):
 
 
 def _scrambled(seed):
-    """What `StatelessRandomGetKeyCounter` gives, by the algorithm itself, whatever the device's own is."""
+    """Computes the result of `StatelessRandomGetKeyCounter` by the algorithm itself, whatever the device's own is."""
     from flowmill.array import reshape, stack
     from flowmill.math import cast
 

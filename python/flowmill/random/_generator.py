@@ -17,7 +17,7 @@ _WORD_BITS = 64
 
 
 def _counter_size(alg: int) -> int:
-    """The numbers of a counter; a state is one more, the key."""
+    """Returns the numbers of a counter; a state is one more, the key."""
     if alg not in NUMBERS:
         raise ValueError(unsupported(alg))
     return 1 if alg == THREEFRY else 2
@@ -28,7 +28,7 @@ def _state_size(alg: int) -> int:
 
 
 def _signed(number):
-    """An unsigned word as the signed one of the same bits; anything else as it is."""
+    """Returns an unsigned word as the signed one of the same bits; anything else as it is."""
     return number - 2**_WORD_BITS if isinstance(number, int) and number >= 2 ** (_WORD_BITS - 1) else number
 
 
@@ -39,7 +39,7 @@ def _state_tensor(state) -> Tensor:
 
 
 def create_rng_state(seed, alg) -> Tensor:
-    """The state of a generator, made of a seed.
+    """Returns the state of a generator, made of a seed.
 
     Args:
         seed: an integer of any size, or a vector of integers. What is too long is cut off at its end; zeros go before what is too short.
@@ -91,25 +91,25 @@ class Generator:
 
     @classmethod
     def from_state(cls, state, alg) -> Generator:
-        """A generator with this state, see :class:`Generator`."""
+        """Returns a generator with this state, see :class:`Generator`."""
         return cls(alg=alg, state=state)
 
     @classmethod
     def from_seed(cls, seed, alg=None) -> Generator:
-        """A generator of a seed, an integer or a vector of integers; the algorithm is Philox where it is None."""
+        """Returns a generator of a seed, an integer or a vector of integers; the algorithm is Philox if it is None."""
         number = PHILOX if alg is None else algorithm_number(alg)
         return cls(state=create_rng_state(seed, number), alg=number)
 
     @classmethod
     def from_non_deterministic_state(cls, alg=None) -> Generator:
-        """A generator that differs from run to run; the algorithm is Philox where it is None."""
+        """Returns a generator that differs from run to run; the algorithm is Philox if it is None."""
         number = PHILOX if alg is None else algorithm_number(alg)
         state = call("NonDeterministicInts", None, [_state_size(number)], dtype=int64)
         return cls(state=state, alg=number)
 
     @classmethod
     def from_key_counter(cls, key, counter, alg) -> Generator:
-        """A generator of a key, which is one number, and a counter, a vector of as many as the algorithm has."""
+        """Returns a generator of a key, which is one number, and a counter, a vector of as many as the algorithm has."""
         return cls(state=_joined(key, counter, algorithm_number(alg)), alg=alg)
 
     @property
@@ -127,7 +127,7 @@ class Generator:
         """The last number of the state: streams of other keys have nothing in common with this one.
 
         Raises:
-            ValueError: where the algorithm is not known.
+            ValueError: if the algorithm is not known.
         """
         self._expect_known()
         return self._state_var[-1]
@@ -164,12 +164,12 @@ class Generator:
             mean: the mean.
             stddev: the standard deviation.
             dtype: the type of the numbers, a floating one.
-            name: of the scope.
+            name: the name of the scope.
         """
         return self._scaled("StatelessRandomNormalV2", "stateful_normal", shape, mean, stddev, dtype, name)
 
     def truncated_normal(self, shape, mean=0.0, stddev=1.0, dtype=float32, name: str | None = None) -> Tensor:
-        """As :meth:`normal`, without numbers that are more than two standard deviations from the mean."""
+        """Like :meth:`normal`, without numbers that are more than two standard deviations from the mean."""
         return self._scaled("StatelessTruncatedNormalV2", "truncated_normal", shape, mean, stddev, dtype, name)
 
     def uniform(self, shape, minval=0, maxval=None, dtype=float32, name: str | None = None) -> Tensor:
@@ -180,7 +180,7 @@ class Generator:
             minval: the least.
             maxval: the bound above; 1 for floating-point numbers. Both may be None for integers of the whole range of their type.
             dtype: the type of the numbers.
-            name: of the scope.
+            name: the name of the scope.
 
         Raises:
             ValueError: for integers with one bound only.
@@ -216,7 +216,7 @@ class Generator:
             counts: how many trials.
             probs: how likely each is to succeed, of the same type.
             dtype: the type of the numbers.
-            name: what to call the operation.
+            name: the name of the operation.
         """
         with op_scope(name, "binomial", shape, counts, probs) as scope:
             counts, probs = convert_to_tensor(counts, name="counts"), convert_to_tensor(probs, name="probs")
@@ -277,7 +277,7 @@ def _new_state(state):
 
 
 def _joined(key, counter, alg) -> Tensor:
-    """The state of a key and a counter."""
+    """Returns the state of a key and a counter."""
     from flowmill.array import concat, reshape
 
     counter, key = _state_tensor(counter), _state_tensor(key)
@@ -290,7 +290,7 @@ _global: Generator | None = None
 
 
 def get_global_generator() -> Generator:
-    """The generator that all share: one of :meth:`Generator.from_non_deterministic_state`, made when it is first asked for, until there is another."""
+    """Returns the generator that all share: one of :meth:`Generator.from_non_deterministic_state`, made when it is first used, until there is another."""
     from flowmill.template import init_scope
 
     global _global

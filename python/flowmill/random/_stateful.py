@@ -17,7 +17,7 @@ _UNIFORM_TYPES = (float16, bfloat16, float32, float64, int32, int64)
 
 
 def shape_argument(shape, of_none: DType = int32) -> Tensor:
-    """The shape that an operation is to give, as a tensor called ``shape``; one without sizes has the type `of_none`."""
+    """Returns the shape that an operation is to give, as a tensor called ``shape``; one without sizes has the type `of_none`."""
     empty = isinstance(shape, (list, tuple)) and not shape
     return convert_to_tensor(unwrapped_sizes(shape), of_none if empty else None, name="shape")
 
@@ -36,7 +36,7 @@ def uniform(shape, minval=0, maxval=None, dtype=float32, seed: int | None = None
         maxval: the bound above; 1 for floating-point numbers, to be given for integers.
         dtype: the type of the numbers.
         seed: of the operation, see :func:`get_seed <flowmill.random_seed.get_seed>`.
-        name: of the scope.
+        name: the name of the scope.
 
     Raises:
         ValueError: for another type, and for integers without a bound.
@@ -67,7 +67,7 @@ def uniform(shape, minval=0, maxval=None, dtype=float32, seed: int | None = None
 
 
 def _shape_input(nodes: Together, shape):
-    """The shape that an operation is to give, as an input called ``shape``."""
+    """Returns the shape that an operation is to give, as an input called ``shape``."""
     if isinstance(shape, TensorShape) and shape.is_fully_defined():
         shape = shape.as_list()
     shape = unwrapped_sizes(shape)
@@ -92,13 +92,13 @@ def normal(shape, mean=0.0, stddev=1.0, dtype=float32, seed: int | None = None, 
         stddev: the standard deviation.
         dtype: the type of the numbers, a floating one.
         seed: of the operation.
-        name: of the scope.
+        name: the name of the scope.
     """
     return _scaled("RandomStandardNormal", "random_normal", shape, mean, stddev, as_dtype(dtype), seed, name)
 
 
 def truncated_normal(shape, mean=0.0, stddev=1.0, dtype=float32, seed: int | None = None, name: str | None = None) -> Tensor:
-    """As :func:`normal`, without numbers that are more than two standard deviations from the mean."""
+    """Like :func:`normal`, without numbers that are more than two standard deviations from the mean."""
     return _scaled("TruncatedNormal", "truncated_normal", shape, mean, stddev, as_dtype(dtype), seed, name)
 
 
@@ -112,7 +112,7 @@ def parameterized_truncated_normal(shape, means=0.0, stddevs=1.0, minvals=-2.0, 
         minvals, maxvals: the bounds of the numbers, of the same form.
         dtype: the type of the numbers, a floating one.
         seed: of the operation.
-        name: of the scope.
+        name: the name of the scope.
     """
     with op_scope(name, "parameterized_truncated_normal", shape, means, stddevs, minvals, maxvals):
         sizes = shape_argument(shape)
@@ -122,7 +122,7 @@ def parameterized_truncated_normal(shape, means=0.0, stddevs=1.0, minvals=-2.0, 
 
 
 def shuffle(value, seed: int | None = None, name: str | None = None) -> Tensor:
-    """A tensor with its parts along the first dimension in random order."""
+    """Returns a tensor with its parts along the first dimension in random order."""
     return call("RandomShuffle", name, value, **_seeds(seed))
 
 
@@ -130,12 +130,12 @@ def gamma(shape, alpha, beta=None, dtype=float32, seed: int | None = None, name:
     """Random numbers of gamma distributions, `shape` of them for each.
 
     Args:
-        shape: how many for each distribution; it stands before the shape of those.
+        shape: how many for each distribution; the leading dimensions of the result.
         alpha: the shape parameters.
         beta: the inverse scale parameters, 1 by default; `alpha` and `beta` are broadcast together.
         dtype: the type of the numbers.
         seed: of the operation.
-        name: of the scope.
+        name: the name of the scope.
     """
     from flowmill.array import broadcast_dynamic_shape, broadcast_to, shape as shape_of
     from flowmill.math import maximum
@@ -154,10 +154,10 @@ def poisson(lam, shape, dtype=float32, seed: int | None = None, name: str | None
 
     Args:
         lam: the means.
-        shape: how many for each distribution; it stands before the shape of `lam`.
+        shape: how many for each distribution; the leading dimensions of the result, before the shape of `lam`.
         dtype: the type of the numbers.
         seed: of the operation.
-        name: of the scope.
+        name: the name of the scope.
     """
     with op_scope(name, "random_poisson", lam, shape):
         shape = convert_to_tensor(shape, int32, "shape")
@@ -174,7 +174,7 @@ def multinomial(logits, num_samples, seed: int | None = None, name: str | None =
         logits: shape ``[batch, classes]``; odds need not sum to 1.
         num_samples: how many for each of the batch, a scalar.
         seed: of the operation.
-        name: of the scope.
+        name: the name of the scope.
         output_dtype: the type of the numbers of classes, `int64` by default.
 
     Returns:
@@ -185,7 +185,7 @@ def multinomial(logits, num_samples, seed: int | None = None, name: str | None =
 
 
 def categorical(logits, num_samples, dtype=None, seed: int | None = None, name: str | None = None) -> Tensor:
-    """As :func:`multinomial`, with `dtype` as the type of the result."""
+    """Like :func:`multinomial`, with `dtype` as the type of the result."""
     with op_scope(name, "categorical", logits):
         return _chosen(logits, num_samples, dtype, seed)
 
@@ -197,16 +197,16 @@ def _chosen(logits, num_samples, dtype, seed) -> Tensor:
 
 
 def random_crop(value, size, seed: int | None = None, name: str | None = None) -> Tensor:
-    """A part of a tensor of a given size at a random place.
+    """Returns a part of a tensor of a given size at a random place.
 
     Args:
         value: the tensor.
         size: the sizes of the part, a vector.
         seed: of the operation.
-        name: of the scope.
+        name: the name of the scope.
 
     Raises:
-        errors.InvalidArgumentError: while it runs, where the tensor is smaller.
+        errors.InvalidArgumentError: while it runs, if the tensor is smaller.
     """
     from flowmill.array import shape as shape_of, slice as slice_
     from flowmill.control_flow import with_dependencies

@@ -22,7 +22,7 @@ def stateless_uniform(shape, seed, minval=0, maxval=None, dtype=float32, name: s
         minval: the least.
         maxval: the bound above; 1 for floating-point numbers. Both may be None for integers of the whole range of their type.
         dtype: the type of the numbers.
-        name: of the scope.
+        name: the name of the scope.
         alg: the algorithm: ``"philox"``, ``"threefry"``, ``"auto_select"``, a member of :class:`Algorithm` or its number.
 
     Raises:
@@ -68,7 +68,7 @@ def stateless_normal(shape, seed, mean=0.0, stddev=1.0, dtype=float32, name: str
 
 
 def stateless_truncated_normal(shape, seed, mean=0.0, stddev=1.0, dtype=float32, name: str | None = None, alg="auto_select") -> Tensor:
-    """As :func:`stateless_normal`, without numbers that are more than two standard deviations from the mean."""
+    """Like :func:`stateless_normal`, without numbers that are more than two standard deviations from the mean."""
     with op_scope(name, "stateless_truncated_normal", shape, seed, mean, stddev) as scope:
         return _scaled("StatelessTruncatedNormalV2", shape, seed, mean, stddev, as_dtype(dtype), alg, scope)
 
@@ -80,7 +80,7 @@ def stateless_multinomial(logits, num_samples, seed, output_dtype=int64, name: s
 
 
 def stateless_categorical(logits, num_samples, seed, dtype=int64, name: str | None = None) -> Tensor:
-    """As :func:`stateless_multinomial`, with `dtype` as the type of the result."""
+    """Like :func:`stateless_multinomial`, with `dtype` as the type of the result."""
     with op_scope(name, "stateless_categorical", logits, seed):
         return _chosen(logits, num_samples, seed, dtype)
 
@@ -99,7 +99,7 @@ def stateless_binomial(shape, seed, counts, probs, output_dtype=int32, name: str
         counts: how many trials.
         probs: how likely each is to succeed, of the same type.
         output_dtype: the type of the numbers.
-        name: of the scope.
+        name: the name of the scope.
     """
     with op_scope(name, "stateless_random_binomial", shape, seed, counts, probs):
         shape = shape_argument(shape)
@@ -117,7 +117,7 @@ def stateless_gamma(shape, seed, alpha, beta=None, dtype=float32, name: str | No
         alpha: the shape parameters.
         beta: the inverse scale parameters, 1 by default.
         dtype: the type of the numbers.
-        name: of the scope.
+        name: the name of the scope.
     """
     from flowmill.array import broadcast_dynamic_shape, broadcast_to, shape as shape_of
     from flowmill.math import maximum
@@ -140,7 +140,7 @@ def stateless_poisson(shape, seed, lam, dtype=int32, name: str | None = None) ->
         seed: two integers.
         lam: the means.
         dtype: the type of the numbers.
-        name: of the scope.
+        name: the name of the scope.
     """
     with op_scope(name, "stateless_random_poisson", shape, seed, lam):
         return call("StatelessRandomPoisson", None, shape_argument(shape), seed, lam, dtype=as_dtype(dtype))
@@ -154,9 +154,9 @@ def stateless_parameterized_truncated_normal(shape, seed, means=0.0, stddevs=1.0
         seed: two integers.
         means: the means without bounds.
         stddevs: the standard deviations without bounds.
-        minvals: the lower bounds, which may be infinite where the upper ones are not.
+        minvals: the lower bounds, which may be infinite if the upper ones are not.
         maxvals: the upper bounds.
-        name: of the scope.
+        name: the name of the scope.
     """
     with op_scope(name, "stateless_parameterized_truncated_normal", shape, means, stddevs, minvals, maxvals):
         shape = shape_argument(shape)
@@ -172,7 +172,7 @@ def split(seed, num=2, alg="auto_select") -> Tensor:
 
 
 def fold_in(seed, data, alg="auto_select") -> Tensor:
-    """A new seed out of one and a number."""
+    """Returns a new seed out of one and a number."""
     from flowmill.array import stack
 
     data = convert_to_tensor(data)
@@ -180,13 +180,13 @@ def fold_in(seed, data, alg="auto_select") -> Tensor:
 
 
 def random_index_shuffle(index, seed, max_index, rounds: int = 4, name: str | None = None) -> Tensor:
-    """Where indices go in a random permutation, which is not written down.
+    """Returns the positions of indices in a random permutation, which is not materialised.
 
     Args:
         index: a number, or a list of numbers, from 0 to `max_index`.
         seed: three numbers, or as many rows of three.
         max_index: the greatest index, or a list.
         rounds: an even number of at least 4: how thoroughly they are mixed.
-        name: what to call the operation.
+        name: the name of the operation.
     """
     return call("RandomIndexShuffle", name, index, seed, max_index, rounds=rounds)

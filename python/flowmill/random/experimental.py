@@ -19,7 +19,7 @@ _FIRST_SEED = 498247692
 
 
 def index_shuffle(index, seed, max_index) -> Tensor:
-    """Where indices go in a random permutation, which is not written down.
+    """Returns the positions of indices in a random permutation, which is not materialised.
 
     Args:
         index: a number, or a list of numbers, from 0 to `max_index`.
@@ -35,7 +35,7 @@ def index_shuffle(index, seed, max_index) -> Tensor:
 
 
 def stateless_shuffle(value, seed, alg="auto_select", name: str | None = None) -> Tensor:
-    """A tensor with its parts along the first dimension in an order that follows from the seed, two integers."""
+    """Returns a tensor with its parts along the first dimension in an order that follows from the seed, two integers."""
     with op_scope(name, "stateless_shuffle", value, seed):
         key, counter, number = key_counter(seed, alg)
         return call("StatelessShuffle", None, value, key, counter, number)

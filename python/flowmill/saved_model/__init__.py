@@ -44,13 +44,13 @@ def load(sess, tags=None, export_dir=None, import_scope=None, *, config=None, ma
         model = tf.saved_model.load("digits/1")
         model.signatures["serving_default"](images=images)["classes"]
 
-    ``load(sess, tags, export_dir, import_scope=None)`` is TensorFlow 1's: it adds the model to a session's graph and gives its `MetaGraphDef`.
+    ``load(sess, tags, export_dir, import_scope=None)`` is TensorFlow 1's: it adds the model to a session's graph and returns its `MetaGraphDef`.
 
     Args:
         sess: a session, or the directory of a model.
         tags: the tags of the graph to load. Without, a path must have one graph only, or one with the tag ``serve``.
-        export_dir: the directory, where `sess` is a session.
-        import_scope: goes before the names of all nodes.
+        export_dir: the directory, if `sess` is a session.
+        import_scope: the prefix of the names of all nodes.
         map_file: maps the file of the graph, as `import_graph_def` does: it must not be changed in place then. Variables are always read.
         config: for the session of a :class:`Model`: a `ConfigProto` or `SessionOptions`.
     """

@@ -17,7 +17,7 @@ class MethodNameUpdater:
         export_dir: the model's directory.
 
     Raises:
-        IOError: where there is no model.
+        IOError: if there is no model.
     """
 
     def __init__(self, export_dir):
@@ -38,15 +38,15 @@ class MethodNameUpdater:
                           f"{constants.SAVED_MODEL_FILENAME_PB}}}")
 
     def replace_method_name(self, signature_key: str, method_name: str, tags=None) -> None:
-        """Gives a signature another method name.
+        """Changes the method name of a signature.
 
         Args:
             signature_key: the signature.
             method_name: the name.
-            tags: the tags of the graphs in which to replace it, all graphs where it is None.
+            tags: the tags of the graphs in which to replace it, all graphs if it is None.
 
         Raises:
-            ValueError: where a name is missing, no graph has the tags, or one has no such signature.
+            ValueError: if a name is missing, no graph has the tags, or one has no such signature.
         """
         if not signature_key:
             raise ValueError("`signature_key` must be defined.")
@@ -73,7 +73,7 @@ class MethodNameUpdater:
         """Writes the model's file back, or into another directory, which must not exist.
 
         Raises:
-            RuntimeError: where that exists.
+            RuntimeError: if that exists.
         """
         directory = os.fspath(new_export_dir) if new_export_dir else self._directory
         if new_export_dir:

@@ -47,8 +47,8 @@ class Signature:
         """Its outputs for these inputs.
 
         Raises:
-            TypeError: where an input is missing or not known.
-            ValueError: where inputs that are one tensor have different values.
+            TypeError: if an input is missing or not known.
+            ValueError: if inputs that are one tensor have different values.
         """
         given: dict[str, tuple[str, Any]] = {}
         for name, value in self._parts(inputs):
@@ -95,7 +95,7 @@ def _sparse_parts(name: str) -> list[str]:
 
 
 def _wholes(specs) -> dict[str, list[str]]:
-    """The values that a caller knows, each with the names of its parts, or its own where it has none."""
+    """Returns the values that a caller knows, each with the names of its parts, or its own if it has none."""
     found: dict[str, list[str]] = {}
     for name, (_, _, _, whole) in specs.items():
         found.setdefault(whole or name, []).append(name)

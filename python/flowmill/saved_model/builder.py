@@ -22,7 +22,7 @@ class SavedModelBuilder:
         export_dir: the directory, which must not exist or be empty.
 
     Raises:
-        AssertionError: where there is something in the directory.
+        AssertionError: if there is something in the directory.
     """
 
     def __init__(self, export_dir) -> None:
@@ -51,7 +51,7 @@ class SavedModelBuilder:
             saver: a `Saver` to write variables with.
 
         Raises:
-            AssertionError: where variables were written already.
+            AssertionError: if variables were written already.
         """
         if self._has_variables:
             raise AssertionError("Graph state including variables and assets has already been saved. Please invoke `add_meta_graph()` instead.")
@@ -68,7 +68,7 @@ class SavedModelBuilder:
         """Adds the default graph, which uses variables that are written; arguments as of :meth:`add_meta_graph_and_variables`.
 
         Raises:
-            AssertionError: where no variables were written.
+            AssertionError: if no variables were written.
         """
         if not self._has_variables:
             raise AssertionError("Graph state including variables and assets has not been saved yet. Please invoke `add_meta_graph_and_variables()` first.")
@@ -125,7 +125,7 @@ class SavedModelBuilder:
         self._saved_model.meta_graphs.add().CopyFrom(message)
 
     def save(self, as_text: bool = False, experimental_image_format: bool = False, experimental_image_writer_options=None) -> bytes:
-        """Writes the graphs, and gives the path of the file.
+        """Writes the graphs, and returns the path of the file.
 
         Args:
             as_text: writes text.
@@ -181,7 +181,7 @@ def simple_save(session, export_dir, inputs, outputs, legacy_init_op=None) -> No
 
 
 def main_op() -> Operation:
-    """An operation that initializes what a model needs besides its variables: local variables and tables."""
+    """Returns an operation that initializes what a model needs besides its variables: local variables and tables."""
     from flowmill.variables import local_variables_initializer
 
     tables = get_default_graph().get_collection(GraphKeys.TABLE_INITIALIZERS)

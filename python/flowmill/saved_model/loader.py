@@ -12,7 +12,7 @@ _VALUE_LISTS = ("int64_list", "float_list")
 
 
 def maybe_saved_model_directory(export_dir) -> bool:
-    """Whether there is a SavedModel in a directory."""
+    """Returns true if there is a SavedModel in a directory."""
     return any(os.path.isfile(os.path.join(export_dir, name)) for name in ("saved_model.pb", "saved_model.pbtxt"))
 
 
@@ -25,7 +25,7 @@ class SavedModelDataLossError(DataLossError, OSError):
 
 
 def open_model(path: str, tags: list[str] | None, map_file: bool) -> _core.SavedModel:
-    """A model on disk, or TensorFlow's errors."""
+    """Returns a model on disk, or TensorFlow's errors."""
     try:
         return _core.SavedModel(path, tags, map_file=map_file)
     except NotFoundError as error:
@@ -41,7 +41,7 @@ def load(sess, tags, export_dir, import_scope=None, map_file: bool = False, **sa
         sess: the session.
         tags: a list of tags.
         export_dir: the model's directory.
-        import_scope: goes before the names of all nodes, with a slash.
+        import_scope: the prefix of the names of all nodes, with a slash.
         map_file: maps the file of the graph, as `import_graph_def` does.
         saver_kwargs: for TensorFlow's saver; not used.
 
@@ -49,9 +49,9 @@ def load(sess, tags, export_dir, import_scope=None, map_file: bool = False, **sa
         The `MetaGraphDef`, whose `signature_def` names tensors as they are without `import_scope`.
 
     Raises:
-        SavedModelNotFoundError: where there is no model, no graph with these tags, or no checkpoint of its variables.
-        SavedModelDataLossError: where the file is no SavedModel.
-        errors.NotFoundError: where an op is not known.
+        SavedModelNotFoundError: if there is no model, no graph with these tags, or no checkpoint of its variables.
+        SavedModelDataLossError: if the file is no SavedModel.
+        errors.NotFoundError: if an op is not known.
     """
     del saver_kwargs
     graph = sess.graph

@@ -11,6 +11,6 @@ __all__ = ["main_op", "main_op_with_restore"]
 
 
 def main_op_with_restore(restore_op_name: str) -> Operation:
-    """As :func:`main_op`, once the operation that restores the variables is done."""
+    """Like :func:`main_op`, after the operation that restores the variables."""
     with get_default_graph().control_dependencies([main_op()]):
         return group(get_default_graph().get_operation_by_name(restore_op_name))

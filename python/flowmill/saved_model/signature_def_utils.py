@@ -10,7 +10,7 @@ from flowmill.saved_model.utils import build_tensor_info
 
 
 def build_signature_def(inputs=None, outputs=None, method_name: str | None = None, defaults=None) -> _protos.SignatureDef:
-    """A `SignatureDef` of dictionaries of `TensorInfo` messages."""
+    """Returns a `SignatureDef` of dictionaries of `TensorInfo` messages."""
     signature = _protos.get("SignatureDef")()
     for key, info in (inputs or {}).items():
         signature.inputs[key].CopyFrom(info)
@@ -30,10 +30,10 @@ def _infos(tensors) -> dict:
 
 
 def predict_signature_def(inputs, outputs) -> _protos.SignatureDef:
-    """The signature of a graph that takes and gives dictionaries of tensors.
+    """Returns the signature of a graph that takes and gives dictionaries of tensors.
 
     Raises:
-        ValueError: where there are no inputs or no outputs.
+        ValueError: if there are no inputs or no outputs.
     """
     if not inputs:
         raise ValueError("Prediction `inputs` cannot be None or empty.")
@@ -48,10 +48,10 @@ def _strings(tensor, what: str) -> None:
 
 
 def regression_signature_def(examples, predictions) -> _protos.SignatureDef:
-    """The signature of a graph that gives numbers for serialised examples.
+    """Returns the signature of a graph that gives numbers for serialised examples.
 
     Raises:
-        ValueError: where a tensor is missing or has another type.
+        ValueError: if a tensor is missing or has another type.
     """
     if examples is None:
         raise ValueError("Regression `examples` cannot be None.")
@@ -65,10 +65,10 @@ def regression_signature_def(examples, predictions) -> _protos.SignatureDef:
 
 
 def classification_signature_def(examples, classes, scores) -> _protos.SignatureDef:
-    """The signature of a graph that gives classes, scores of classes, or both, for serialised examples.
+    """Returns the signature of a graph that gives classes, scores of classes, or both, for serialised examples.
 
     Raises:
-        ValueError: where a tensor is missing or has another type.
+        ValueError: if a tensor is missing or has another type.
     """
     if examples is None:
         raise ValueError("Classification `examples` cannot be None.")
@@ -87,7 +87,7 @@ def classification_signature_def(examples, classes, scores) -> _protos.Signature
 
 
 def is_valid_signature(signature_def) -> bool:
-    """Whether a signature is one that the functions of this module make."""
+    """Returns true if a signature is one that the functions of this module make."""
     if signature_def is None:
         return False
     inputs, outputs, method = dict(signature_def.inputs), dict(signature_def.outputs), signature_def.method_name

@@ -8,7 +8,7 @@ from flowmill.graph_keys import prepend_name_scope
 
 
 def build_tensor_info(tensor) -> _protos.TensorInfo:
-    """A `TensorInfo`: name, type and shape of a tensor, or those of a sparse one's parts."""
+    """Returns a `TensorInfo`: name, type and shape of a tensor, or those of a sparse one's parts."""
     info = _protos.get("TensorInfo")(dtype=tensor.dtype.base_dtype.as_datatype_enum, tensor_shape=tensor.get_shape().as_proto())
     if hasattr(tensor, "indices") and hasattr(tensor, "dense_shape") and hasattr(tensor, "values"):
         info.coo_sparse.values_tensor_name = tensor.values.name
@@ -20,11 +20,11 @@ def build_tensor_info(tensor) -> _protos.TensorInfo:
 
 
 def get_tensor_from_tensor_info(tensor_info, graph=None, import_scope: str | None = None):
-    """The tensor of a graph, the default one where it is None, that a `TensorInfo` describes.
+    """Returns the tensor of a graph, the default one if it is None, that a `TensorInfo` describes.
 
     Raises:
-        KeyError: where there is none.
-        ValueError: where the message describes something else.
+        KeyError: if there is none.
+        ValueError: if the message describes something else.
     """
     graph = graph or get_default_graph()
 

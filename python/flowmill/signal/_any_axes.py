@@ -16,27 +16,27 @@ from flowmill.tensor_util import constant_value
 
 
 def fftnd(input_tensor, fft_length=None, axes=None, norm: str | None = None, name: str | None = None) -> Tensor:
-    """The discrete Fourier transform of complex numbers along dimensions.
+    """Returns the discrete Fourier transform of complex numbers along dimensions.
 
     Args:
         input_tensor: complex numbers.
-        fft_length: how many numbers count in each of these dimensions, with zeros behind where there are less; a number for every dimension of
-            the tensor where it is None.
-        axes: the dimensions, all where it is None.
+        fft_length: how many numbers count in each of these dimensions, with zeros behind them if there are fewer; a number for every dimension of
+            the tensor if it is None.
+        axes: the dimensions, all if it is None.
         norm: what is divided by the product of the lengths: nothing (``"backward"``, None), the result (``"forward"``), or both directions by
             its root (``"ortho"``). The lengths have to be constant for the latter two.
-        name: of the scope.
+        name: the name of the scope.
     """
     return _transform("FFTND", "fftnd", input_tensor, fft_length, axes, norm, name)
 
 
 def ifftnd(input_tensor, fft_length=None, axes=None, norm: str | None = None, name: str | None = None) -> Tensor:
-    """The inverse of :func:`fftnd`, whose arguments it has."""
+    """Returns the inverse of :func:`fftnd`, whose arguments it has."""
     return _transform("IFFTND", "ifftnd", input_tensor, fft_length, axes, norm, name)
 
 
 def rfftnd(input_tensor, fft_length=None, axes=None, norm: str | None = None, name: str | None = None) -> Tensor:
-    """The discrete Fourier transform of real numbers along dimensions, without the half of the last one that mirrors the other; as :func:`fftnd`.
+    """Returns the discrete Fourier transform of real numbers along dimensions, without the half of the last one that mirrors the other; as :func:`fftnd`.
 
     Raises:
         ValueError: for other numbers than float32 and float64.
@@ -45,7 +45,7 @@ def rfftnd(input_tensor, fft_length=None, axes=None, norm: str | None = None, na
 
 
 def irfftnd(input_tensor, fft_length=None, axes=None, norm: str | None = None, name: str | None = None) -> Tensor:
-    """The inverse of :func:`rfftnd`: real numbers, in the last dimension twice one less than there are complex ones where `fft_length` is None.
+    """Returns the inverse of :func:`rfftnd`: real numbers, in the last dimension twice one less than there are complex ones if `fft_length` is None.
 
     Raises:
         ValueError: for numbers that are not complex.
@@ -54,22 +54,22 @@ def irfftnd(input_tensor, fft_length=None, axes=None, norm: str | None = None, n
 
 
 def fftnd_op(input, fft_length, axes, name: str | None = None) -> Tensor:  # noqa: A002
-    """The discrete Fourier transform of complex numbers along the dimensions `axes`, of `fft_length` numbers in each."""
+    """Returns the discrete Fourier transform of complex numbers along the dimensions `axes`, of `fft_length` numbers in each."""
     return call("FFTND", name, input, fft_length, axes)
 
 
 def ifftnd_op(input, fft_length, axes, name: str | None = None) -> Tensor:  # noqa: A002
-    """The inverse of :func:`fftnd`."""
+    """Returns the inverse of :func:`fftnd`."""
     return call("IFFTND", name, input, fft_length, axes)
 
 
 def rfftnd_op(input, fft_length, axes, Tcomplex=complex64, name: str | None = None) -> Tensor:  # noqa: A002, N803
-    """The discrete Fourier transform of real numbers along the dimensions `axes`, without the half of the last one that mirrors the other."""
+    """Returns the discrete Fourier transform of real numbers along the dimensions `axes`, without the half of the last one that mirrors the other."""
     return call("RFFTND", name, input, fft_length, axes, Tcomplex=Tcomplex)
 
 
 def irfftnd_op(input, fft_length, axes, Treal=float32, name: str | None = None) -> Tensor:  # noqa: A002, N803
-    """The inverse of :func:`rfftnd`: real numbers, `fft_length` in each of the dimensions `axes`."""
+    """Returns the inverse of :func:`rfftnd`: real numbers, `fft_length` in each of the dimensions `axes`."""
     return call("IRFFTND", name, input, fft_length, axes, Treal=Treal)
 
 
@@ -102,7 +102,7 @@ def _transform(op: str, default_name: str, values, fft_length, axes, norm: str |
 
 
 def _types(op: str, values: Tensor) -> dict:
-    """The type of the other numbers."""
+    """Returns the type of the other numbers."""
     dtype = values.dtype.base_dtype
     if op == "RFFTND":
         if dtype not in (float32, float64):
@@ -114,7 +114,7 @@ def _types(op: str, values: Tensor) -> dict:
 
 
 def _real_lengths(values: Tensor) -> Tensor:
-    """The sizes of all dimensions, in the last one that of the real numbers."""
+    """Returns the sizes of all dimensions, in the last one that of the real numbers."""
     sizes = list(dims(values) or [])
     if not sizes or sizes[-1] < 0:
         raise TypeError("unsupported operand type(s) for -: 'NoneType' and 'int'")

@@ -14,42 +14,42 @@ from flowmill.tensor import Tensor
 
 
 def fft(input, name: str | None = None) -> Tensor:  # noqa: A002
-    """The discrete Fourier transform along the last dimension of complex numbers."""
+    """Returns the discrete Fourier transform along the last dimension of complex numbers."""
     return call("FFT", name, input)
 
 
 def ifft(input, name: str | None = None) -> Tensor:  # noqa: A002
-    """The inverse of :func:`fft`."""
+    """Returns the inverse of :func:`fft`."""
     return call("IFFT", name, input)
 
 
 def fft2d(input, name: str | None = None) -> Tensor:  # noqa: A002
-    """The discrete Fourier transform along the last two dimensions of complex numbers."""
+    """Returns the discrete Fourier transform along the last two dimensions of complex numbers."""
     return call("FFT2D", name, input)
 
 
 def ifft2d(input, name: str | None = None) -> Tensor:  # noqa: A002
-    """The inverse of :func:`fft2d`."""
+    """Returns the inverse of :func:`fft2d`."""
     return call("IFFT2D", name, input)
 
 
 def fft3d(input, name: str | None = None) -> Tensor:  # noqa: A002
-    """The discrete Fourier transform along the last three dimensions of complex numbers."""
+    """Returns the discrete Fourier transform along the last three dimensions of complex numbers."""
     return call("FFT3D", name, input)
 
 
 def ifft3d(input, name: str | None = None) -> Tensor:  # noqa: A002
-    """The inverse of :func:`fft3d`."""
+    """Returns the inverse of :func:`fft3d`."""
     return call("IFFT3D", name, input)
 
 
 def fftshift(x, axes=None, name: str | None = None) -> Tensor:
-    """A tensor with the first halves of dimensions, all by default, moved behind the others: zero frequency in the middle."""
+    """Returns a tensor with the first halves of dimensions, all by default, moved behind the others: zero frequency in the middle."""
     return _shifted(x, axes, name, "fftshift", lambda half: half)
 
 
 def ifftshift(x, axes=None, name: str | None = None) -> Tensor:
-    """What :func:`fftshift` does, undone."""
+    """Undoes :func:`fftshift`."""
     return _shifted(x, axes, name, "ifftshift", lambda half: -half)
 
 
@@ -66,15 +66,15 @@ def _shifted(x, axes, name, default: str, distance) -> Tensor:
 
 
 def dct(input, type: int = 2, n: int | None = None, axis: int = -1, norm: str | None = None, name: str | None = None) -> Tensor:  # noqa: A002
-    """The discrete cosine transform along the last dimension.
+    """Returns the discrete cosine transform along the last dimension.
 
     Args:
         input: `float32` or `float64`.
         type: 1, 2, 3 or 4.
-        n: how many numbers count; with zeros behind where there are less; all where it is None.
+        n: how many numbers count; with zeros behind them if there are fewer; all if it is None.
         axis: -1.
         norm: ``"ortho"`` makes the transform an orthogonal one; not for type 1.
-        name: of the scope.
+        name: the name of the scope.
 
     Raises:
         ValueError: for other types, dimensions or norms.
@@ -84,7 +84,7 @@ def dct(input, type: int = 2, n: int | None = None, axis: int = -1, norm: str | 
 
 
 def idct(input, type: int = 2, n: int | None = None, axis: int = -1, norm: str | None = None, name: str | None = None) -> Tensor:  # noqa: A002
-    """The inverse of :func:`dct`, without a factor where there is no norm; the arguments are the same."""
+    """Returns the inverse of :func:`dct`, without a factor if there is no norm; the arguments are the same."""
     _check_cosine(type, n, axis, norm)
     return _transformed(input, {1: 1, 2: 3, 3: 2, 4: 4}[type], n, norm, name)
 
@@ -134,7 +134,7 @@ def _transformed(values, kind: int, n, norm: str | None, name: str | None = None
 
 
 def _cut(values: Tensor, n) -> Tensor:
-    """Returns the first `n` numbers of the last dimension, with zeros behind where there are less."""
+    """Returns the first `n` numbers of the last dimension, with zeros behind them if there are fewer."""
     from flowmill.layers._base import smart_cond
 
     size = values.shape[-1].value or shape(values)[-1]

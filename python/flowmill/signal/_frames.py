@@ -16,13 +16,13 @@ from flowmill.tensor_util import constant_value
 
 
 def static(value):
-    """Returns the value of a scalar where it is known, else the tensor."""
+    """Returns the value of a scalar if it is known, else the tensor."""
     known = constant_value(value)
     return value if known is None else known.item()
 
 
 def frame(signal, frame_length, frame_step, pad_end: bool = False, pad_value=0, axis: int = -1, name: str | None = None) -> Tensor:
-    """The frames of a signal: pieces of one length, at equal distances.
+    """Returns the frames of a signal: pieces of one length, at equal distances.
 
     Args:
         signal: the signal.
@@ -31,7 +31,7 @@ def frame(signal, frame_length, frame_step, pad_end: bool = False, pad_value=0, 
         pad_end: makes a frame of what is left at the end, too, with `pad_value` behind it.
         pad_value: what to put there.
         axis: the dimension that the signal is along.
-        name: of the scope.
+        name: the name of the scope.
 
     Returns:
         The signal with frames and the places in them instead of that dimension.
@@ -76,7 +76,7 @@ def frame(signal, frame_length, frame_step, pad_end: bool = False, pad_value=0, 
 
 
 def _around(signal: Tensor, axis):
-    """Returns the axis counted from the front, the sizes of all dimensions, and those before, at and after the axis: numbers where all are known."""
+    """Returns the axis counted from the front, the sizes of all dimensions, and those before, at and after the axis: numbers if all are known."""
     sizes = shape(signal)
     known = constant_value(sizes)
     if known is not None and not isinstance(axis, Tensor):
@@ -89,7 +89,7 @@ def _around(signal: Tensor, axis):
 
 
 def _static_shape(signal: Tensor, length: Tensor, step: Tensor, pad_end: bool, axis: Tensor) -> list | None:
-    """Returns what is known of the shape of the frames, None where that is nothing."""
+    """Returns what is known of the shape of the frames, None if that is nothing."""
     if signal.shape.rank is None:
         return None
     length, step, axis = (None if isinstance(v, Tensor) else v for v in map(static, (length, step, axis)))
@@ -118,18 +118,18 @@ def _common_divisor(a: Tensor, b: Tensor) -> Tensor:
 
 
 def overlap_and_add(signal, frame_step, name: str | None = None) -> Tensor:
-    """The signal of which overlapping frames are pieces that add up.
+    """Returns the signal of which overlapping frames are pieces that add up.
 
     Args:
         signal: ``[..., frames, frame_length]``.
         frame_step: the distance of the frames' beginnings.
-        name: of the scope.
+        name: the name of the scope.
 
     Returns:
         ``[..., samples]``, where samples are ``(frames - 1) * frame_step + frame_length``.
 
     Raises:
-        ValueError: where `frame_step` is no integer scalar.
+        ValueError: if `frame_step` is no integer scalar.
     """
     with op_scope(name, "overlap_and_add", signal, frame_step):
         signal = convert_to_tensor(signal, name="signal")

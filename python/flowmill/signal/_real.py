@@ -14,67 +14,67 @@ from flowmill.tensor_util import constant_value
 
 
 def rfft(input_tensor, fft_length=None, name: str | None = None) -> Tensor:
-    """The first half of the discrete Fourier transform along the last dimension of real numbers, of which the other half follows.
+    """Returns the first half of the discrete Fourier transform along the last dimension of real numbers, of which the other half follows.
 
     Args:
         input_tensor: `float32` or `float64`.
-        fft_length: how many numbers count, a vector of one; with zeros behind where there are less; all where it is None.
-        name: what to call the operation.
+        fft_length: how many numbers count, a vector of one; with zeros behind them if there are fewer; all if it is None.
+        name: the name of the operation.
     """
     return _forward("RFFT", "rfft", 1, input_tensor, fft_length, name)
 
 
 def rfft2d(input_tensor, fft_length=None, name: str | None = None) -> Tensor:
-    """The discrete Fourier transform along the last two dimensions of real numbers; of the last one its first half, of which the other half follows.
+    """Returns the discrete Fourier transform along the last two dimensions of real numbers; of the last one its first half, of which the other half follows.
 
     Args:
         input_tensor: `float32` or `float64`.
-        fft_length: how many numbers count in both dimensions, with zeros behind where there are less; all where it is None.
-        name: what to call the operation.
+        fft_length: how many numbers count in both dimensions, with zeros behind them if there are fewer; all if it is None.
+        name: the name of the operation.
     """
     return _forward("RFFT2D", "rfft2d", 2, input_tensor, fft_length, name)
 
 
 def rfft3d(input_tensor, fft_length=None, name: str | None = None) -> Tensor:
-    """The discrete Fourier transform along the last three dimensions of real numbers; of the last one its first half, of which the other half follows.
+    """Returns the discrete Fourier transform along the last three dimensions of real numbers; of the last one its first half, of which the other half follows.
 
     Args:
         input_tensor: `float32` or `float64`.
-        fft_length: how many numbers count in the three dimensions, with zeros behind where there are less; all where it is None.
-        name: what to call the operation.
+        fft_length: how many numbers count in the three dimensions, with zeros behind them if there are fewer; all if it is None.
+        name: the name of the operation.
     """
     return _forward("RFFT3D", "rfft3d", 3, input_tensor, fft_length, name)
 
 
 def irfft(input_tensor, fft_length=None, name: str | None = None) -> Tensor:
-    """The inverse of :func:`rfft`: real numbers.
+    """Returns the inverse of :func:`rfft`: real numbers.
 
     Args:
         input_tensor: `complex64` or `complex128`.
-        fft_length: how many numbers there shall be, a vector of one; twice one less than there are complex ones where it is None.
-        name: what to call the operation.
+        fft_length: how many numbers there shall be, a vector of one; twice one less than there are complex ones if it is None.
+        name: the name of the operation.
     """
     return _inverse("IRFFT", "irfft", 1, input_tensor, fft_length, name)
 
 
 def irfft2d(input_tensor, fft_length=None, name: str | None = None) -> Tensor:
-    """The inverse of :func:`rfft2d`: real numbers.
+    """Returns the inverse of :func:`rfft2d`: real numbers.
 
     Args:
         input_tensor: `complex64` or `complex128`.
-        fft_length: how many numbers there shall be in both dimensions; as many rows as there are, and twice one less columns where it is None.
-        name: what to call the operation.
+        fft_length: how many numbers there shall be in both dimensions; as many rows as there are, and twice one less columns if it is None.
+        name: the name of the operation.
     """
     return _inverse("IRFFT2D", "irfft2d", 2, input_tensor, fft_length, name)
 
 
 def irfft3d(input_tensor, fft_length=None, name: str | None = None) -> Tensor:
-    """The inverse of :func:`rfft3d`: real numbers.
+    """Returns the inverse of :func:`rfft3d`: real numbers.
 
     Args:
         input_tensor: `complex64` or `complex128`.
-        fft_length: how many numbers there shall be in the three dimensions; as many as there are, in the last one twice one less, where it is None.
-        name: what to call the operation.
+        fft_length: how many numbers there shall be in the three dimensions; as many as there are, in the last one twice one less, if it is None.
+        name: the name of the operation.
     """
     return _inverse("IRFFT3D", "irfft3d", 3, input_tensor, fft_length, name)
 
@@ -99,19 +99,19 @@ def _inverse(op: str, default_name: str, rank: int, input_tensor, fft_length, na
 
 
 def _known_or(lengths: Tensor):
-    """The lengths themselves, where they are constant."""
+    """Returns the lengths themselves, if they are constant."""
     known = constant_value(lengths)
     return lengths if known is None else known
 
 
 def _last_dims(values: Tensor, rank: int) -> list[int] | None:
-    """The last dimensions, where they are static."""
+    """Returns the last dimensions, if they are static."""
     known = dims(values)
     return None if known is None or any(size < 0 for size in known[-rank:]) else list(known[-rank:])
 
 
 def _lengths(values: Tensor, given, rank: int, is_inverse: bool) -> Tensor:
-    """The lengths of the transform in the last dimensions, a vector."""
+    """Returns the lengths of the transform in the last dimensions, a vector."""
     if given is not None:
         return convert_to_tensor(given, int32)
     known = _last_dims(values, rank)
@@ -126,7 +126,7 @@ def _lengths(values: Tensor, given, rank: int, is_inverse: bool) -> Tensor:
 
 
 def padded(values: Tensor, lengths: Tensor, rank: int, is_inverse: bool) -> Tensor:
-    """The numbers with zeros behind, where they are less than the transform needs."""
+    """Returns the numbers padded with zeros if they are fewer than the transform needs."""
     known, have, wanted = dims(values), _last_dims(values, rank), constant_value(lengths)
     if known is not None and 0 in known:
         return values

@@ -31,16 +31,16 @@ def _enclosing_power_of_two(length):
 
 
 def stft(signals, frame_length, frame_step, fft_length=None, window_fn=hann_window, pad_end: bool = False, name: str | None = None) -> Tensor:
-    """The spectra of the frames of signals.
+    """Returns the spectra of the frames of signals.
 
     Args:
         signals: ``[..., samples]``.
         frame_length: how long a frame is.
         frame_step: the distance of their beginnings.
-        fft_length: the length of the transform, the next power of two where it is None.
+        fft_length: the length of the transform, the next power of two if it is None.
         window_fn: called as ``f(frame_length, dtype=…)`` for what frames are multiplied by; None for nothing.
         pad_end: makes a frame of what is left at the end, too.
-        name: of the scope.
+        name: the name of the scope.
 
     Returns:
         Complex numbers, ``[..., frames, fft_length // 2 + 1]``.
@@ -87,12 +87,12 @@ def _resized(frames: Tensor, length: Tensor) -> Tensor:
 
 
 def inverse_stft_window_fn(frame_step, forward_window_fn=hann_window, name: str | None = None):
-    """The window function for :func:`inverse_stft` that undoes the window of :func:`stft`.
+    """Returns the window function for :func:`inverse_stft` that undoes the window of :func:`stft`.
 
     Args:
         frame_step: the distance of the frames' beginnings.
         forward_window_fn: the window function of :func:`stft`.
-        name: of the scope.
+        name: the name of the scope.
     """
     def window_fn(frame_length, dtype):
         with op_scope(name, "inverse_stft_window_fn", forward_window_fn):
@@ -109,7 +109,7 @@ def inverse_stft_window_fn(frame_step, forward_window_fn=hann_window, name: str 
 
 
 def mdct(signals, frame_length, window_fn=vorbis_window, pad_end: bool = False, norm: str | None = None, name: str | None = None) -> Tensor:
-    """The modified discrete cosine transforms of frames that overlap by half.
+    """Returns the modified discrete cosine transforms of frames that overlap by half.
 
     Args:
         signals: ``[..., samples]``.
@@ -117,7 +117,7 @@ def mdct(signals, frame_length, window_fn=vorbis_window, pad_end: bool = False, 
         window_fn: called as ``f(frame_length, dtype=…)`` for what frames are multiplied by; None for a constant.
         pad_end: makes a frame of what is left at the end, too.
         norm: ``"ortho"`` or None.
-        name: of the scope.
+        name: the name of the scope.
 
     Returns:
         ``[..., frames, frame_length // 2]``.
@@ -145,7 +145,7 @@ def mdct(signals, frame_length, window_fn=vorbis_window, pad_end: bool = False, 
 
 
 def inverse_mdct(mdcts, window_fn=vorbis_window, norm: str | None = None, name: str | None = None) -> Tensor:
-    """The signals that :func:`mdct` with the same arguments was made of, but for half a frame at either end."""
+    """Returns the signals that :func:`mdct` with the same arguments was made of, but for half a frame at either end."""
     with op_scope(name, "inverse_mdct", mdcts):
         mdcts = convert_to_tensor(mdcts, name="mdcts")
         mdcts.shape.with_rank_at_least(2)
@@ -172,7 +172,7 @@ def linear_to_mel_weight_matrix(num_mel_bins=20, num_spectrogram_bins=129, sampl
         lower_edge_hertz: where the lowest band begins.
         upper_edge_hertz: where the highest one ends.
         dtype: the type of the numbers.
-        name: of the scope.
+        name: the name of the scope.
 
     Returns:
         ``[num_spectrogram_bins, num_mel_bins]``.
@@ -222,7 +222,7 @@ def _mel(frequencies) -> Tensor:
 
 
 def mfccs_from_log_mel_spectrograms(log_mel_spectrograms, name: str | None = None) -> Tensor:
-    """The cepstral coefficients of the logarithms of energies in mel bands, along the last dimension."""
+    """Returns the cepstral coefficients of the logarithms of energies in mel bands, along the last dimension."""
     with op_scope(name, "mfccs_from_log_mel_spectrograms", log_mel_spectrograms):
         spectra = convert_to_tensor(log_mel_spectrograms)
         size = spectra.shape[-1].value if spectra.shape.rank else None

@@ -49,13 +49,13 @@ def _raised_cosine(name: str | None, default: str, window_length, periodic, dtyp
 
 
 def hann_window(window_length, periodic=True, dtype=float32, name: str | None = None) -> Tensor:
-    """A window of the form of a raised cosine.
+    """Returns a window of the form of a raised cosine.
 
     Args:
         window_length: how many numbers, a scalar.
-        periodic: leaves the last zero out where the length is even.
+        periodic: leaves the last zero out if the length is even.
         dtype: the type of the numbers.
-        name: of the scope.
+        name: the name of the scope.
 
     Raises:
         ValueError: for a type that is not a floating one.
@@ -64,12 +64,12 @@ def hann_window(window_length, periodic=True, dtype=float32, name: str | None = 
 
 
 def hamming_window(window_length, periodic=True, dtype=float32, name: str | None = None) -> Tensor:
-    """As :func:`hann_window`, with 0.08 at its ends."""
+    """Like :func:`hann_window`, with 0.08 at its ends."""
     return _raised_cosine(name, "hamming_window", window_length, periodic, dtype, 0.54, 0.46)
 
 
 def vorbis_window(window_length, dtype=float32, name: str | None = None) -> Tensor:
-    """The window of Vorbis, whose square and that of its shifted self add up to 1."""
+    """Returns the window of Vorbis, whose square and that of its shifted self add up to 1."""
     dtype = as_dtype(dtype)
     with op_scope(name, "vorbis_window"):
         window_length = _checked_length(window_length, dtype)
@@ -79,7 +79,7 @@ def vorbis_window(window_length, dtype=float32, name: str | None = None) -> Tens
 
 
 def kaiser_window(window_length, beta=12.0, dtype=float32, name: str | None = None) -> Tensor:
-    """The window of Kaiser; `beta` trades the width of the middle for what is beside it."""
+    """Returns the window of Kaiser; `beta` trades the width of the middle for what is beside it."""
     from flowmill.nn import relu
 
     dtype = as_dtype(dtype)
@@ -99,7 +99,7 @@ def kaiser_window(window_length, beta=12.0, dtype=float32, name: str | None = No
 
 
 def kaiser_bessel_derived_window(window_length, beta=12.0, dtype=float32, name: str | None = None) -> Tensor:
-    """A window made of running sums of that of Kaiser, whose square and that of its shifted self add up to 1; of even length."""
+    """Returns a window made of running sums of that of Kaiser, whose square and that of its shifted self add up to 1; of even length."""
     dtype = as_dtype(dtype)
     with op_scope(name, "kaiser_bessel_derived_window"):
         half = _checked_length(window_length, dtype) // 2

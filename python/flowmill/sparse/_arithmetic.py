@@ -12,26 +12,26 @@ from flowmill.tensor import Tensor
 
 
 def _renamed(new, new_name: str, old, old_name: str):
-    """The value of an argument that has two names."""
+    """Returns the value of an argument that has two names."""
     if new is not None and old is not None:
         raise ValueError(f"Cannot specify both '{old_name}' and '{new_name}'.")
     return old if new is None else new
 
 
 def add(a, b, threshold=None, thresh=None) -> Any:
-    """The sum of two tensors, one of which or both are sparse.
+    """Returns the sum of two tensors, one of which or both are sparse.
 
     Args:
         a: a tensor or a SparseTensor.
         b: another one, of the same shape.
-        threshold: sums of two sparse tensors whose absolute values are below this are left out; 0 where it is None.
+        threshold: sums of two sparse tensors whose absolute values are below this are left out; 0 if it is None.
         thresh: as `threshold`, its name of old.
 
     Returns:
-        A SparseTensor where both are sparse, a tensor otherwise.
+        A SparseTensor if both are sparse, a tensor otherwise.
 
     Raises:
-        TypeError: where neither is sparse.
+        TypeError: if neither is sparse.
     """
     threshold = _renamed(threshold, "threshold", thresh, "thresh")
     sparse = SparseTensor, SparseTensorValue
@@ -52,14 +52,14 @@ def add(a, b, threshold=None, thresh=None) -> Any:
 
 
 def matmul(sp_a, b, adjoint_a: bool = False, adjoint_b: bool = False, name=None) -> Tensor:
-    """The product of a sparse and a dense matrix, in either order.
+    """Returns the product of a sparse and a dense matrix, in either order.
 
     Args:
-        sp_a: the first, sparse; or dense where `b` is sparse.
+        sp_a: the first, sparse; or dense if `b` is sparse.
         b: the second.
         adjoint_a: takes the first one's adjoint.
         adjoint_b: takes the second one's adjoint.
-        name: what to call the operations.
+        name: the name of the operations.
 
     Returns:
         A dense matrix.
@@ -79,7 +79,7 @@ sparse_dense_matmul = matmul
 
 
 def _axes(axis, sp_input: SparseTensor):
-    """The dimensions to reduce: all of them where none are given."""
+    """Returns the dimensions to reduce: all of them if none are given."""
     if axis is not None:
         return axis
     rank = sp_input.dense_shape.shape.as_list()[0] if sp_input.dense_shape.shape.rank == 1 else None
@@ -98,22 +98,22 @@ def _reduced(op: str, sp_input, axis, keepdims, reduction_axes, keep_dims):
 
 
 def reduce_sum(sp_input, axis=None, keepdims=None, reduction_axes=None, keep_dims=None) -> Tensor:
-    """Sums along dimensions, all of them where `axis` is None; with `keepdims` these stay, with size 1."""
+    """Sums along dimensions, all of them if `axis` is None; with `keepdims` these stay, with size 1."""
     return _reduced("SparseReduceSum", sp_input, axis, keepdims, reduction_axes, keep_dims)
 
 
 def reduce_max(sp_input, axis=None, keepdims=None, reduction_axes=None, keep_dims=None) -> Tensor:
-    """Largest elements along dimensions, all of them where `axis` is None; 0 where there are none. With `keepdims` these stay, with size 1."""
+    """Largest elements along dimensions, all of them if `axis` is None; 0 if there are none. With `keepdims` these stay, with size 1."""
     return _reduced("SparseReduceMax", sp_input, axis, keepdims, reduction_axes, keep_dims)
 
 
 def reduce_sum_sparse(sp_input, axis=None, keepdims=None, reduction_axes=None, keep_dims=None) -> SparseTensor:
-    """As :func:`reduce_sum`, as a SparseTensor."""
+    """Like :func:`reduce_sum`, but returns a SparseTensor."""
     return SparseTensor(*_reduced("SparseReduceSumSparse", sp_input, axis, keepdims, reduction_axes, keep_dims))
 
 
 def reduce_max_sparse(sp_input, axis=None, keepdims=None, reduction_axes=None, keep_dims=None) -> SparseTensor:
-    """As :func:`reduce_max`, as a SparseTensor."""
+    """Like :func:`reduce_max`, but returns a SparseTensor."""
     return SparseTensor(*_reduced("SparseReduceMaxSparse", sp_input, axis, keepdims, reduction_axes, keep_dims))
 
 
@@ -131,12 +131,12 @@ def _extremum(op: str, sp_a: SparseTensor, sp_b: SparseTensor, name) -> SparseTe
 
 
 def maximum(sp_a, sp_b, name=None) -> SparseTensor:
-    """The larger elements of two sparse tensors of the same shape; those that are not there count as 0."""
+    """Returns the larger elements of two sparse tensors of the same shape; those that are not there count as 0."""
     return _extremum("SparseSparseMaximum", as_sparse(sp_a), as_sparse(sp_b), name)
 
 
 def minimum(sp_a, sp_b, name=None) -> SparseTensor:
-    """The smaller elements of two sparse tensors of the same shape; those that are not there count as 0."""
+    """Returns the smaller elements of two sparse tensors of the same shape; those that are not there count as 0."""
     return _extremum("SparseSparseMinimum", as_sparse(sp_a), as_sparse(sp_b), name)
 
 
@@ -153,7 +153,7 @@ def segment_sum(data, indices, segment_ids, name=None, num_segments=None, sparse
         data: the rows.
         indices: which of them to take.
         segment_ids: the row of the result for each of them.
-        name: what to call the operation.
+        name: the name of the operation.
         num_segments: the number of rows of the result.
         sparse_gradient: lets the gradient be IndexedSlices.
     """
@@ -161,10 +161,10 @@ def segment_sum(data, indices, segment_ids, name=None, num_segments=None, sparse
 
 
 def segment_mean(data, indices, segment_ids, name=None, num_segments=None, sparse_gradient: bool = False) -> Tensor:
-    """As :func:`segment_sum`, divided by the number of rows."""
+    """Like :func:`segment_sum`, divided by the number of rows."""
     return _segment("SparseSegmentMean", data, indices, segment_ids, name, num_segments, sparse_gradient)
 
 
 def segment_sqrt_n(data, indices, segment_ids, name=None, num_segments=None, sparse_gradient: bool = False) -> Tensor:
-    """As :func:`segment_sum`, divided by the root of the number of rows."""
+    """Like :func:`segment_sum`, divided by the root of the number of rows."""
     return _segment("SparseSegmentSqrtN", data, indices, segment_ids, name, num_segments, sparse_gradient)

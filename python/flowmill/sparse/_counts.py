@@ -1,4 +1,4 @@
-"""How often numbers occur, as sparse tensors."""
+"""Counts of how often numbers occur, as sparse tensors."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def bincount(values, weights=None, axis: int | None = 0, minlength: int | None =
         minlength: the least number of columns.
         maxlength: numbers from this one on are left out.
         binary_output: whether to give ones instead of counts.
-        name: of the scope.
+        name: the name of the scope.
 
     Returns:
         A SparseTensor ``[columns]``, or ``[rows, columns]``, of the type of `weights`, or of that of `values`.

@@ -16,12 +16,12 @@ from flowmill.tensor_shape import TensorShape
 
 
 def placeholder(dtype, shape=None, name=None) -> SparseTensor:
-    """A sparse tensor that has to be fed: with a :class:`flowmill.SparseTensorValue` or a tuple of indices, values and shape.
+    """Returns a sparse tensor that has to be fed: with a :class:`flowmill.SparseTensorValue` or a tuple of indices, values and shape.
 
     Args:
         dtype: the type of the elements.
         shape: what is known of its shape: a list with None for sizes that are not, or a tensor.
-        name: what to call the operations; ``name/shape``, ``name/values`` and ``name/indices`` they are.
+        name: the name of the operations; ``name/shape``, ``name/values`` and ``name/indices`` they are.
     """
     def called(part: str):
         return None if name is None else f"{name}/{part}"
@@ -48,27 +48,27 @@ def placeholder(dtype, shape=None, name=None) -> SparseTensor:
 
 
 def sparse_to_dense(sparse_indices, output_shape, sparse_values, default_value=0, validate_indices: bool = True, name=None) -> Tensor:
-    """A tensor with some values at some places and another one everywhere else.
+    """Returns a tensor with some values at some places and another one everywhere else.
 
     Args:
         sparse_indices: the places: a matrix with one in each row, a vector, or a scalar.
         output_shape: the shape of the whole.
         sparse_values: the values, or one for all places.
-        default_value: what stands elsewhere.
+        default_value: the value elsewhere.
         validate_indices: refuses places that repeat or are not in order.
-        name: what to call the operation.
+        name: the name of the operation.
     """
     return call("SparseToDense", name, sparse_indices, output_shape, sparse_values, default_value, validate_indices=validate_indices)
 
 
 def to_dense(sp_input, default_value=None, validate_indices: bool = True, name=None) -> Tensor:
-    """A sparse tensor as a dense one.
+    """Returns a sparse tensor as a dense one.
 
     Args:
         sp_input: the sparse tensor.
-        default_value: what stands where it has no element: 0 or ``""`` where it is None.
+        default_value: the value of places without an element; None means 0 or ``""``.
         validate_indices: refuses places that repeat or are not in order.
-        name: what to call the operation.
+        name: the name of the operation.
     """
     sp_input = as_sparse(sp_input)
     if default_value is None:
@@ -92,7 +92,7 @@ def merge(sp_ids, sp_values, vocab_size, name=None, already_sorted: bool = False
         sp_ids: a SparseTensor of ids, or a list of them for several dimensions.
         sp_values: the values, at the same places.
         vocab_size: the size of the new dimension, or a list of them.
-        name: what to call the operations.
+        name: the name of the operations.
         already_sorted: whether the ids of each row grow, so that nothing has to be sorted.
 
     Raises:
@@ -127,7 +127,7 @@ def _merged(sp_ids: list[SparseTensor], sp_values: SparseTensor, vocab_size, alr
 
 
 def from_dense(tensor, name=None) -> SparseTensor:
-    """The elements of a tensor that are not zero, as a SparseTensor."""
+    """Returns the elements of a tensor that are not zero, as a SparseTensor."""
     with get_default_graph().name_scope(name or "dense_to_sparse"):
         tensor = convert_to_tensor(tensor)
         indices = tf.where_v2(tf.not_equal(tensor, tf.zeros_like(tensor)))
@@ -135,7 +135,7 @@ def from_dense(tensor, name=None) -> SparseTensor:
 
 
 def eye(num_rows, num_columns=None, dtype=tf.float32, name=None) -> SparseTensor:
-    """A matrix with ones on its diagonal; square where `num_columns` is None."""
+    """Returns a matrix with ones on its diagonal; square if `num_columns` is None."""
     with get_default_graph().name_scope(name or "eye"):
         num_rows = convert_to_tensor(num_rows, tf.int64, "num_rows")
         num_columns = num_rows if num_columns is None else convert_to_tensor(num_columns, tf.int64, "num_columns")
@@ -152,13 +152,13 @@ def mask(a, mask_indices, name=None) -> IndexedSlices:
 
 
 def serialize_sparse(sp_input, name=None, out_type=tf.string) -> Tensor:
-    """A sparse tensor as three strings: indices, values and shape."""
+    """Returns a sparse tensor as three strings: indices, values and shape."""
     sp_input = as_sparse(sp_input)
     return call("SerializeSparse", name, sp_input.indices, sp_input.values, sp_input.dense_shape, out_type=out_type)
 
 
 def serialize_many_sparse(sp_input, name=None, out_type=tf.string) -> Tensor:
-    """The parts of a sparse tensor along its first dimension, each as three strings."""
+    """Returns the parts of a sparse tensor along its first dimension, each as three strings."""
     sp_input = as_sparse(sp_input)
     return call("SerializeManySparse", name, sp_input.indices, sp_input.values, sp_input.dense_shape, out_type=out_type)
 
@@ -178,13 +178,13 @@ def edit_distance(hypothesis, truth, normalize: bool = True, name: str | None = 
         hypothesis: the sequences, a SparseTensor.
         truth: the sequences they are compared with.
         normalize: divides by the lengths of `truth`.
-        name: what to call the operation.
+        name: the name of the operation.
 
     Returns:
         float32, in the larger of both shapes without the last dimension.
 
     Raises:
-        TypeError: where one is no SparseTensor.
+        TypeError: if one is no SparseTensor.
     """
     for operand, what in ((hypothesis, "Hypothesis"), (truth, "Truth")):
         if not isinstance(operand, (SparseTensor, SparseTensorValue)):

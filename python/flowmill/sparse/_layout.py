@@ -18,7 +18,7 @@ HASH_KEY = 0xDECAFCAFFE
 
 
 def reorder(sp_input, name=None) -> SparseTensor:
-    """With the elements in the order of rows, as the other functions want them."""
+    """Returns a sparse tensor with the elements in the order of rows, as the other functions need them."""
     sp_input = as_sparse(sp_input)
     indices, values = call("SparseReorder", name, sp_input.indices, sp_input.values, sp_input.dense_shape)
     shape = sp_input.shape
@@ -26,10 +26,10 @@ def reorder(sp_input, name=None) -> SparseTensor:
 
 
 def reshape(sp_input, shape, name=None) -> SparseTensor:
-    """With the elements, in the order of rows, in another shape, one size of which may be -1.
+    """Returns a sparse tensor with the elements, in the order of rows, in another shape, one size of which may be -1.
 
     Raises:
-        ValueError: where the sizes are known and do not fit, or more than one is -1.
+        ValueError: if the sizes are known and do not fit, or more than one is -1.
     """
     from flowmill.tensor_util import constant_value_as_shape
 
@@ -65,9 +65,9 @@ def concat(axis, sp_inputs, name=None, expand_nonconcat_dim: bool = False, conca
     """Sparse tensors put together along a dimension.
 
     Args:
-        axis: the dimension; counted from the end where negative.
+        axis: the dimension; counted from the end if negative.
         sp_inputs: the sparse tensors; one alone is given back.
-        name: what to call the operation.
+        name: the name of the operation.
         expand_nonconcat_dim: lets the other dimensions differ; the largest size counts.
         concat_dim: as `axis`, its name of old.
         expand_nonconcat_dims: as `expand_nonconcat_dim`.
@@ -92,7 +92,7 @@ def concat(axis, sp_inputs, name=None, expand_nonconcat_dim: bool = False, conca
 
 
 def _concatenated(shapes: list[TensorShape], axis: int, expand: bool) -> list[int] | None:
-    """The shape of the whole, None where it is not known."""
+    """Returns the shape of the whole, None if it is not known."""
     if not all(shape.is_fully_defined() for shape in shapes):
         return None
     sizes = np.array([shape.as_list() for shape in shapes])
@@ -109,18 +109,18 @@ class _KeywordRequired:
 
 
 def split(keyword_required=_KeywordRequired(), sp_input=None, num_split=None, axis=None, name=None, split_dim=None) -> list[SparseTensor]:
-    """A sparse tensor cut into parts along a dimension; the first ones are larger where it does not come out even.
+    """Returns a sparse tensor cut into parts along a dimension; the first ones are larger if it does not come out even.
 
     Args:
         keyword_required: not to be given: arguments have to be named.
         sp_input: the sparse tensor.
         num_split: the number of parts.
         axis: the dimension.
-        name: what to call the operation.
+        name: the name of the operation.
         split_dim: as `axis`, its name of old.
 
     Raises:
-        ValueError: for arguments without names, and where one is missing.
+        ValueError: for arguments without names, and if one is missing.
     """
     if not isinstance(keyword_required, _KeywordRequired):
         raise ValueError("Keyword arguments are required for this function.")
@@ -136,7 +136,7 @@ def split(keyword_required=_KeywordRequired(), sp_input=None, num_split=None, ax
 
 
 def slice(sp_input, start, size, name=None) -> SparseTensor:
-    """The part of a sparse tensor that begins at `start` and has at most the shape `size`."""
+    """Returns the part of a sparse tensor that begins at `start` and has at most the shape `size`."""
     sp_input = as_sparse(sp_input)
     start, size = convert_to_tensor(start, tf.int64), convert_to_tensor(size, tf.int64)
     with get_default_graph().name_scope(name or "SparseSlice") as scope:
@@ -153,10 +153,10 @@ def retain(sp_input, to_retain) -> SparseTensor:
 
 
 def reset_shape(sp_input, new_shape=None) -> SparseTensor:
-    """With another shape: `new_shape`, which must not be smaller, or the smallest that holds all elements.
+    """Returns a sparse tensor with another shape: `new_shape`, which must not be smaller, or the smallest that holds all elements.
 
     Raises:
-        ValueError: where the sizes are known and `new_shape` is too small.
+        ValueError: if the sizes are known and `new_shape` is too small.
     """
     sp_input = as_sparse(sp_input)
     indices, values = tf.identity(sp_input.indices), tf.identity(sp_input.values)
@@ -185,7 +185,7 @@ def reset_shape(sp_input, new_shape=None) -> SparseTensor:
 
 
 def fill_empty_rows(sp_input, default_value, name=None) -> tuple[SparseTensor, Tensor]:
-    """With `default_value` in the first column of each row that is empty; and which rows were."""
+    """Puts `default_value` into the first column of each empty row; also returns which rows were empty."""
     sp_input = as_sparse(sp_input)
     with get_default_graph().name_scope(name or "SparseFillEmptyRows"):
         default_value = convert_to_tensor(default_value, sp_input.values.dtype.base_dtype)
@@ -194,7 +194,7 @@ def fill_empty_rows(sp_input, default_value, name=None) -> tuple[SparseTensor, T
 
 
 def transpose(sp_input, perm=None, name=None) -> SparseTensor:
-    """With the dimensions in another order: that of `perm`, or the reverse one."""
+    """Returns a sparse tensor with the dimensions in another order: that of `perm`, or the reverse one."""
     from flowmill.tensor_util import constant_value
 
     with get_default_graph().name_scope(name or "SparseTranspose"):
@@ -216,10 +216,10 @@ def transpose(sp_input, perm=None, name=None) -> SparseTensor:
 
 
 def expand_dims(sp_input, axis=None, name=None) -> SparseTensor:
-    """With another dimension of size 1 before `axis`; at the end where it is None or -1.
+    """Returns a sparse tensor with another dimension of size 1 before `axis`; at the end if it is None or -1.
 
     Raises:
-        TypeError: where `axis` is no integer.
+        TypeError: if `axis` is no integer.
     """
     rank = sp_input.dense_shape.shape.as_list()[0]
     axis = -1 if axis is None else axis
@@ -238,7 +238,7 @@ def expand_dims(sp_input, axis=None, name=None) -> SparseTensor:
 
 
 def _of_type(values: Tensor) -> Tensor:
-    """A feature's values as a crossing takes them: strings, or int64."""
+    """Returns a feature's values as a crossing takes them: strings, or int64."""
     return values if values.dtype.base_dtype is tf.string else tf.cast(values, tf.int64)
 
 
@@ -252,7 +252,7 @@ def _crossed(inputs) -> tuple[list[SparseTensor], list[Tensor]]:
 
 
 def cross(inputs, name=None, separator=None) -> SparseTensor:
-    """All combinations of the values that the features in `inputs` have in each row, as strings with `separator` (``"_X_"``) between them."""
+    """Returns all combinations of the values that the features in `inputs` have in each row, as strings with `separator` (``"_X_"``) between them."""
     sparse, dense = _crossed(inputs)
     separator = convert_to_tensor("_X_" if separator is None else separator, tf.string)
     indices, values, shapes = zip(*((s.indices, s.values, s.dense_shape) for s in sparse)) if sparse else ((), (), ())
@@ -260,7 +260,7 @@ def cross(inputs, name=None, separator=None) -> SparseTensor:
 
 
 def cross_hashed(inputs, num_buckets: int = 0, hash_key: int | None = None, name=None) -> SparseTensor:
-    """All combinations of the values that the features in `inputs` have in each row, as hashes below `num_buckets` (any for 0)."""
+    """Returns all combinations of the values that the features in `inputs` have in each row, as hashes below `num_buckets` (any for 0)."""
     sparse, dense = _crossed(inputs)
     return SparseTensor(*call(
         "SparseCross", name, [s.indices for s in sparse], [s.values for s in sparse], [s.dense_shape for s in sparse], dense, hashed_output=True,

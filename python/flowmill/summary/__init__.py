@@ -35,7 +35,7 @@ def _clean(name: str) -> str:
 
 @contextlib.contextmanager
 def _scope(name: str | None, family: str | None, default: str) -> Iterator[tuple[str, str]]:
-    """Opens the scope of a summary's operations; gives its tag and the scope."""
+    """Opens the scope of a summary's operations; returns its tag and the scope."""
     name = default if name is None else _clean(name)
     if family is not None:
         family = _clean(family)
@@ -51,13 +51,13 @@ def _collected(value: Tensor, collections) -> Tensor:
 
 
 def scalar(name: str, tensor, collections=None, family: str | None = None) -> Tensor:
-    """A number as a serialised `Summary`.
+    """Returns a number as a serialised `Summary`.
 
     Args:
-        name: what to call it; with the name scope, its tag.
+        name: its name; with the name scope, its tag.
         tensor: a scalar.
-        collections: collections to add it to, `GraphKeys.SUMMARIES` where it is None.
-        family: goes before the tag, so that TensorBoard groups by it.
+        collections: collections to add it to, `GraphKeys.SUMMARIES` if it is None.
+        family: the prefix of the tag, so that TensorBoard groups by it.
     """
     with _scope(name, family, "ScalarSummary") as (tag, scope):
         value = call("ScalarSummary", scope, tag, tensor)
@@ -65,7 +65,7 @@ def scalar(name: str, tensor, collections=None, family: str | None = None) -> Te
 
 
 def histogram(name: str, values, collections=None, family: str | None = None) -> Tensor:
-    """How numbers are distributed, as a serialised `Summary`; arguments as of :func:`scalar`, with a tensor of any shape."""
+    """Summarises the distribution of numbers, as a serialised `Summary`; arguments as of :func:`scalar`, with a tensor of any shape."""
     with _scope(name, family, "HistogramSummary") as (tag, scope):
         value = call("HistogramSummary", scope, tag, values)
     return _collected(value, collections)
@@ -75,7 +75,7 @@ def image(name: str, tensor, max_outputs: int = 3, collections=None, family: str
     """Images as a serialised `Summary`; arguments otherwise as of :func:`scalar`.
 
     Args:
-        name: what to call them; with the name scope and a number, their tags.
+        name: their name; with the name scope and a number, their tags.
         tensor: of shape ``[batch, height, width, channels]``, `uint8`, or floating, which is scaled.
         max_outputs: the most images of the batch.
         collections: as of :func:`scalar`.
@@ -90,7 +90,7 @@ def audio(name: str, tensor, sample_rate, max_outputs: int = 3, collections=None
     """Sound as a serialised `Summary`; arguments otherwise as of :func:`scalar`.
 
     Args:
-        name: what to call it.
+        name: its name.
         tensor: of shape ``[batch, frames, channels]`` or ``[batch, frames]``, numbers from -1 to 1.
         sample_rate: in hertz.
         max_outputs: the most sounds of the batch.
@@ -105,10 +105,10 @@ def audio(name: str, tensor, sample_rate, max_outputs: int = 3, collections=None
 
 def tensor_summary(name: str, tensor, summary_description=None, collections=None, summary_metadata=None, family: str | None = None,
                    display_name: str | None = None) -> Tensor:
-    """A tensor as a serialised `Summary`.
+    """Returns a tensor as a serialised `Summary`.
 
     Args:
-        name: what to call it.
+        name: its name.
         tensor: any.
         summary_description: a message that describes it.
         collections: as of :func:`scalar`.
@@ -134,7 +134,7 @@ def text(name: str, tensor, collections=None) -> Tensor:
     """Strings as a serialised `Summary`; arguments as of :func:`scalar`.
 
     Raises:
-        ValueError: where the tensor is of another type.
+        ValueError: if the tensor is of another type.
     """
     tensor = convert_to_tensor(tensor)
     if tensor.dtype.base_dtype.name != "string":
@@ -153,13 +153,13 @@ def merge(inputs, collections=None, name: str | None = None) -> Tensor:
 
 
 def merge_all(key=GraphKeys.SUMMARIES, scope: str | None = None, name: str | None = None) -> Tensor | None:
-    """All summaries of a collection in one; None where there are none."""
+    """Returns all summaries of a collection in one; None if there are none."""
     found = get_default_graph().get_collection(key, scope)
     return merge(found, name=name) if found else None
 
 
 def get_summary_description(node_def):
-    """What a `TensorSummary` node says about how it is meant to be shown, as a `SummaryDescription`.
+    """Returns the description in a `TensorSummary` node of how it is meant to be shown, as a `SummaryDescription`.
 
     Raises:
         ValueError: for a node of another op.
@@ -172,5 +172,5 @@ def get_summary_description(node_def):
 
 
 def all_v2_summary_ops() -> list:
-    """The operations of version 2's summaries in the default graph. None is made here; graphs that are imported may have some."""
+    """Returns the operations of version 2's summaries in the default graph. None is made here; graphs that are imported may have some."""
     return get_default_graph().get_collection(_V2_OPS)

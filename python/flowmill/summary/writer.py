@@ -15,7 +15,7 @@ class FileWriter:
     """Writes events to a file in a directory. As a context manager it is closed at the end; many threads may use it.
 
     Args:
-        logdir: the directory, made where there is none.
+        logdir: the directory, made if there is none.
         graph: a graph to write first.
         max_queue: how many events may wait to be handed to the operating system.
         flush_secs: how many seconds they may wait.
@@ -67,11 +67,11 @@ class FileWriter:
         self.add_meta_graph(export_scoped_meta_graph(graph_def=message, collection_list=[])[0])
 
     def get_logdir(self) -> str:
-        """The directory."""
+        """Returns the directory."""
         return self._logdir
 
     def add_event(self, event) -> None:
-        """Writes an `Event`; nothing happens where the writer is closed."""
+        """Writes an `Event`; nothing happens if the writer is closed."""
         with self._lock:
             if self._closed:
                 from flowmill import logging
@@ -109,8 +109,8 @@ class FileWriter:
         """Writes a graph.
 
         Raises:
-            TypeError: where it is none.
-            ValueError: where both are given.
+            TypeError: if it is none.
+            ValueError: if both are given.
         """
         from flowmill.graph import Graph
 
@@ -128,7 +128,7 @@ class FileWriter:
         """Writes a `MetaGraphDef`.
 
         Raises:
-            TypeError: where it is none.
+            TypeError: if it is none.
         """
         if not hasattr(meta_graph_def, "meta_info_def"):
             raise TypeError(f"meta_graph_def must be type MetaGraphDef, saw type: {type(meta_graph_def)}")
@@ -138,7 +138,7 @@ class FileWriter:
         """Writes what a step took, under a tag of its own.
 
         Raises:
-            ValueError: where the tag was used.
+            ValueError: if the tag was used.
         """
         if tag in self._run_tags:
             raise ValueError("The provided tag was already used for this event type")
@@ -168,7 +168,7 @@ class FileWriter:
                 self._writer.close()
 
     def reopen(self) -> None:
-        """Begins another file, where the writer is closed."""
+        """Begins another file, if the writer is closed."""
         with self._lock:
             if self._closed:
                 self._closed = False
@@ -197,7 +197,7 @@ class FileWriterCache:
 
     @staticmethod
     def get(logdir) -> FileWriter:
-        """The writer of a directory, a new one with the default graph where there is none."""
+        """Returns the writer of a directory, a new one with the default graph if there is none."""
         from flowmill.graph import get_default_graph
 
         logdir = os.fspath(logdir)

@@ -1,6 +1,6 @@
 """Training: optimizers, learning rates, averages, checkpoints, sessions that are watched over, and the messages of training data.
 
-Names are looked up in their modules when they are first asked for.
+Names are looked up in their modules when they are first used.
 """
 
 from __future__ import annotations

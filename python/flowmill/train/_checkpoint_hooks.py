@@ -13,7 +13,7 @@ from flowmill.train.session_run_hook import SessionRunArgs, SessionRunHook
 
 
 class CheckpointSaverListener:
-    """What is told of checkpoints by a :class:`CheckpointSaverHook`."""
+    """The base class of listeners, which a :class:`CheckpointSaverHook` notifies of checkpoints."""
 
     def begin(self) -> None:
         """Called before the session is made."""
@@ -35,7 +35,7 @@ class CheckpointSaverHook(SessionRunHook):
         checkpoint_dir: the directory.
         save_secs: every so many seconds.
         save_steps: every so many steps; one of both.
-        saver: the `Saver`; the scaffold's, or that of the graph's collection where it is None.
+        saver: the `Saver`; the scaffold's, or that of the graph's collection if it is None.
         checkpoint_basename: what names of files begin with.
         scaffold: a `Scaffold`.
         listeners: :class:`CheckpointSaverListener` objects.
@@ -76,7 +76,7 @@ class CheckpointSaverHook(SessionRunHook):
         return SessionRunArgs(self._step)
 
     def after_run(self, run_context, run_values) -> None:
-        """Writes one where it is due."""
+        """Writes one if it is due."""
         if self._timer.should_trigger_for_step(run_values.results + self._steps_per_run):
             step = run_context.session.run(self._step)
             if self._timer.should_trigger_for_step(step):

@@ -11,18 +11,18 @@ from flowmill.module import Module
 from flowmill.train.optimizer import Optimizer
 from flowmill.variables import Variable
 
-# The key that the list of objects is saved by, and what stands at the end of those of variables.
+# The key that the list of objects is saved by, and the end of the keys of variables.
 OBJECT_GRAPH = "_CHECKPOINTABLE_OBJECT_GRAPH"
 _VALUE = "VARIABLE_VALUE"
 
 
 def is_trackable(value) -> bool:
-    """Whether a value is a variable or may own some."""
+    """Returns true if a value is a variable or may own some."""
     return isinstance(value, (Variable, Module, Layer, Optimizer, list, tuple, Mapping)) or hasattr(value, "_owned_objects")
 
 
 def children(owner) -> list[tuple[str, Any]]:
-    """The objects that one owns, by name."""
+    """Returns the objects that one owns, by name."""
     if isinstance(owner, Variable):
         return []
     if hasattr(owner, "_owned_objects"):
@@ -91,11 +91,11 @@ class ObjectGraph:
                     self.slots.append((place, name, of, places[id(slot)]))
 
     def key(self, place: int) -> str:
-        """The key that a variable is saved by."""
+        """Returns the key that a variable is saved by."""
         return f"{self._keys.get(place) or _joined(self.paths[place])}/.ATTRIBUTES/{_VALUE}"
 
     def variables(self) -> list[tuple[int, Variable]]:
-        """The variables, with their places."""
+        """Returns the variables, with their places."""
         return [(i, v) for i, v in enumerate(self.objects) if isinstance(v, Variable)]
 
     def message(self) -> Any:
@@ -123,7 +123,7 @@ def _joined(path: tuple[str, ...]) -> str:
 
 
 def matched(message, root) -> tuple[dict[int, Any], list[tuple[Variable, str]]]:
-    """What of a saved `TrackableObjectGraph` the objects that `root` reaches are: objects by their places in it, and variables with their keys."""
+    """Finds the objects that `root` reaches in a saved `TrackableObjectGraph`: objects by their places in it, and variables with their keys."""
     found: dict[int, Any] = {0: root}
     ahead = [0]
     while ahead:

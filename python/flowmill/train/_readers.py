@@ -9,12 +9,12 @@ from flowmill._numpy import np
 from flowmill.dtypes import DType, as_dtype
 
 def latest_checkpoint(checkpoint_dir, latest_filename: str | None = None) -> str | None:
-    """The prefix of the newest checkpoint of a directory, None where it has none."""
+    """Returns the prefix of the newest checkpoint of a directory, None if it has none."""
     return _core.latest_checkpoint(os.fspath(checkpoint_dir), latest_filename or "checkpoint")
 
 
 def get_checkpoint_state(checkpoint_dir, latest_filename: str | None = None) -> _protos.CheckpointState | None:
-    """What a directory's state file says, as a `CheckpointState`; None where there is none."""
+    """Returns the content of a directory's state file, as a `CheckpointState`; None if there is none."""
     state = _core.checkpoint_state(os.fspath(checkpoint_dir), latest_filename or "checkpoint")
     return None if state is None else _protos.get("CheckpointState").FromString(state)
 
@@ -47,29 +47,29 @@ class CheckpointReader:
         """Opens the checkpoint with this prefix.
 
         Raises:
-            errors.NotFoundError: where there is none.
-            errors.DataLossError: where it is damaged.
+            errors.NotFoundError: if there is none.
+            errors.DataLossError: if it is damaged.
         """
         self._core = _core.CheckpointReader(os.fspath(filename))
 
     def has_tensor(self, tensor_str: str) -> bool:
-        """Whether the checkpoint has a tensor of this name."""
+        """Returns true if the checkpoint has a tensor of this name."""
         return tensor_str in self._core
 
     def get_tensor(self, tensor_str: str) -> np.ndarray:
-        """A tensor's value.
+        """Returns a tensor's value.
 
         Raises:
-            errors.NotFoundError: where there is no such tensor.
+            errors.NotFoundError: if there is no such tensor.
         """
         return self._core.read(tensor_str)
 
     def get_variable_to_shape_map(self) -> dict[str, list[int]]:
-        """The shape of each tensor, by name."""
+        """Returns the shape of each tensor, by name."""
         return {name: self._core.dtype_and_shape(name)[1] for name in self._core.names()}
 
     def get_variable_to_dtype_map(self) -> dict[str, DType]:
-        """The type of each tensor's elements, by name."""
+        """Returns the type of each tensor's elements, by name."""
         return {name: as_dtype(self._core.dtype_and_shape(name)[0]) for name in self._core.names()}
 
     def debug_string(self) -> bytes:
@@ -85,10 +85,10 @@ NewCheckpointReader = CheckpointReader
 
 
 def load_checkpoint(ckpt_dir_or_file) -> CheckpointReader:
-    """A reader of a checkpoint, or of the newest one of a directory.
+    """Returns a reader of a checkpoint, or of the newest one of a directory.
 
     Raises:
-        ValueError: where a directory has no checkpoint.
+        ValueError: if a directory has no checkpoint.
     """
     path = os.fspath(ckpt_dir_or_file)
     if os.path.isdir(path):
@@ -100,7 +100,7 @@ def load_checkpoint(ckpt_dir_or_file) -> CheckpointReader:
 
 
 def load_variable(ckpt_dir_or_file, name: str) -> np.ndarray:
-    """The value of one variable of a checkpoint."""
+    """Returns the value of one variable of a checkpoint."""
     return load_checkpoint(ckpt_dir_or_file).get_tensor(name.removesuffix(":0"))
 
 

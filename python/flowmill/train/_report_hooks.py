@@ -41,7 +41,7 @@ class StepCounterHook(SessionRunHook):
         return SessionRunArgs(self._step)
 
     def after_run(self, run_context, run_values) -> None:
-        """Writes the number where it is due."""
+        """Writes the number if it is due."""
         if self._timer.should_trigger_for_step(run_values.results + 1):
             step = run_context.session.run(self._step)
             if self._timer.should_trigger_for_step(step):
@@ -88,7 +88,7 @@ class LoggingTensorHook(SessionRunHook):
         self._current = {tag: graph.as_graph_element(t) for tag, t in self._tensors.items()}
 
     def before_run(self, run_context) -> SessionRunArgs | None:
-        """Asks for the tensors where it is due."""
+        """Asks for the tensors if it is due."""
         self._due = self._timer.should_trigger_for_step(self._count)
         return SessionRunArgs(self._current) if self._due else None
 
@@ -141,7 +141,7 @@ class SummarySaverHook(SessionRunHook):
         self._step = step_tensor("SummarySaverHook")
 
     def before_run(self, run_context) -> SessionRunArgs:
-        """Asks for the summaries where they are due."""
+        """Asks for the summaries if they are due."""
         self._due = self._next_step is None or self._timer.should_trigger_for_step(self._next_step)
         requests = {"global_step": self._step}
         summary = self._summaries()
@@ -193,7 +193,7 @@ class ProfilerHook(SessionRunHook):
         self._step = step_tensor("ProfilerHook")
 
     def before_run(self, run_context) -> SessionRunArgs:
-        """Asks for a trace where it is due."""
+        """Asks for a trace if it is due."""
         from flowmill import _protos
 
         self._due = self._next_step is not None and self._timer.should_trigger_for_step(self._next_step)

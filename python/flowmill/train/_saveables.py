@@ -1,4 +1,4 @@
-"""What checkpoints hold: tensors by name, of variables and of other objects with state."""
+"""The contents of checkpoints: tensors by name, of variables and of other objects with state."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class SaveSpec:
         tensor: the tensor that is saved, or a function without arguments that gives it.
         slice_spec: which part of a whole it is, as `Variable.SaveSliceInfo.spec` says it; empty for a whole.
         name: its name in the checkpoint.
-        dtype: its type, that of `tensor` where it is None.
+        dtype: its type, that of `tensor` if it is None.
         device: where it is saved.
     """
 
@@ -89,7 +89,7 @@ class _Resource(SaveableObject):
         """Assigns the tensor.
 
         Raises:
-            ValueError: where its shape cannot be the variable's.
+            ValueError: if its shape cannot be the variable's.
         """
         value = restored_tensors[0]
         if restored_shapes is not None:
@@ -112,7 +112,7 @@ def _read_again(variable: ResourceVariable) -> Tensor:
 
 
 def default_objects(scope: str | None = None) -> list:
-    """What is saved by default: global variables, and other objects in the collection for them."""
+    """Returns the objects that are saved by default: global variables, and other objects in the collection for them."""
     return global_variables(scope) + get_default_graph().get_collection(GraphKeys.SAVEABLE_OBJECTS, scope)
 
 
@@ -120,7 +120,7 @@ def _by_name(objects) -> dict[str, object]:
     """Variables by the names that a checkpoint has them by; parts of a whole in a list.
 
     Raises:
-        ValueError: where two have the same name.
+        ValueError: if two have the same name.
     """
     found: dict[str, object] = {}
     for item in sorted(objects, key=lambda o: o.name):
@@ -150,11 +150,11 @@ def _by_name(objects) -> dict[str, object]:
 
 
 def saveables_of(objects) -> list[SaveableObject]:
-    """What saves a list of variables, or a dictionary of variables by the names that the checkpoint shall have, sorted by name.
+    """Returns the savers of a list of variables, or of a dictionary of variables by their names in the checkpoint, sorted by name.
 
     Raises:
-        ValueError: where two have the same name, or one stands there twice.
-        TypeError: where something cannot be saved.
+        ValueError: if two have the same name, or one is listed twice.
+        TypeError: if something cannot be saved.
     """
     named = objects if isinstance(objects, dict) else _by_name(objects)
     found: list[SaveableObject] = []
@@ -200,7 +200,7 @@ def _saveables(name: str, item):
 
 
 def restored_shapes(saveable: SaveableObject) -> list:
-    """The shapes that the tensors of a saveable have now."""
+    """Returns the shapes that the tensors of a saveable have now."""
     found = []
     for spec in saveable.specs:
         shape = spec.tensor.shape
@@ -209,7 +209,7 @@ def restored_shapes(saveable: SaveableObject) -> list:
 
 
 def restored(saveables: list[SaveableObject], filename: Tensor, reshape: bool, name: str) -> Operation:
-    """An operation called `name` that restores all of `saveables` from the checkpoint called `filename`."""
+    """Returns an operation called `name` that restores all of `saveables` from the checkpoint called `filename`."""
     graph = get_default_graph()
     specs = [spec for saveable in saveables for spec in saveable.specs]
     with graph.device("/cpu:0"):

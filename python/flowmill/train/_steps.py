@@ -1,4 +1,4 @@
-"""What hooks know of steps: the global step, and when something is due."""
+"""Facts about steps that hooks need: the global step, and whether an action is due."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class SecondOrStepTimer:
         self._last_step, self._last_time = None, None
 
     def should_trigger_for_step(self, step: int) -> bool:
-        """Whether it is due at a step."""
+        """Returns true if the action is due at a step."""
         if self._last_step is None:
             return True
         if self._last_step == step:
@@ -45,7 +45,7 @@ class SecondOrStepTimer:
         return since
 
     def last_triggered_step(self) -> int | None:
-        """The step that it was done at."""
+        """Returns the step that it was done at."""
         return self._last_step
 
 
@@ -61,10 +61,10 @@ class Never(SecondOrStepTimer):
 
 
 def step_tensor(why: str):
-    """The graph's global step.
+    """Returns the graph's global step.
 
     Raises:
-        RuntimeError: where there is none, saying that `why` needs it.
+        RuntimeError: if there is none, saying that `why` needs it.
     """
     found = training_util.get_global_step()
     if found is None:

@@ -42,7 +42,7 @@ def take_many_sparse_from_tensors_map(sparse_map_op: Operation, sparse_handles, 
         sparse_map_op: an operation that adds to the map.
         sparse_handles: their numbers, a vector.
         rank: the rank of the result, if it is known.
-        name: what to call the operation.
+        name: the name of the operation.
 
     Raises:
         TypeError: If the operation adds to no map.
@@ -99,7 +99,7 @@ def store(tensors: list, enqueue_many: bool, keep: Tensor, maps: list[StoredSpar
 
 
 def _adding(numbers: Tensor) -> Operation:
-    """The operation that adds to a map, of which there is one in a conditional."""
+    """Returns the operation that adds to a map, of which there is one in a conditional."""
     adding = [t.op for t in numbers.op.inputs if t.op.type in ("AddSparseToTensorsMap", "AddManySparseToTensorsMap")]
     return adding[0] if adding else numbers.op
 

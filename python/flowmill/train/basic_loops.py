@@ -10,7 +10,7 @@ __all__ = ["basic_train_loop"]
 
 
 def basic_train_loop(supervisor, train_step_fn: Callable, args=None, kwargs=None, master: str = "") -> None:
-    """Calls a function with a supervisor's session until that says that it should stop; once more from the start where a step was aborted.
+    """Calls a function with a supervisor's session until that says that it should stop; once more from the start if a step was aborted.
 
     Args:
         supervisor: a :class:`Supervisor`.

@@ -56,7 +56,7 @@ class NanLossDuringTrainingError(RuntimeError):
 
 
 class NanTensorHook(SessionRunHook):
-    """Stops where a loss is no number.
+    """Stops if a loss is no number.
 
     Args:
         loss_tensor: the loss.

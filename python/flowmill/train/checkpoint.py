@@ -89,7 +89,7 @@ class Checkpoint:
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
     def write(self, file_prefix, session=None, options=None) -> str:
-        """Writes the variables' values of a session, the default one where none is given.
+        """Writes the variables' values of a session, the default one if none is given.
 
         Returns:
             The prefix of the files.
@@ -132,11 +132,11 @@ class Checkpoint:
         return count
 
     def read(self, save_path, options=None) -> LoadStatus:
-        """What :meth:`write` wrote, to be restored by what this returns. Objects are matched when that is asked to restore."""
+        """Returns an object that restores a checkpoint of :meth:`write`. Objects are matched when that is asked to restore."""
         return LoadStatus(self, os.fspath(save_path), getattr(options, "experimental_skip_slot_variables", False))
 
     def restore(self, save_path, options=None) -> LoadStatus:
-        """As :meth:`read`; with None, initializes instead."""
+        """Like :meth:`read`, but initializes if the path is None."""
         if save_path is None:
             return LoadStatus(self, None)
         status = self.read(save_path, options)
@@ -156,7 +156,7 @@ def _write(prefix: str, values: dict, message) -> None:
 
 
 class LoadStatus:
-    """What restores a checkpoint, and says whether everything was found. Nothing is restored before it is asked to.
+    """Restores a checkpoint, and says whether everything was found. Nothing is restored before one of its methods is called.
 
     Args:
         root: the :class:`Checkpoint`.
@@ -189,7 +189,7 @@ class LoadStatus:
         """Checks that every object of the checkpoint and every variable of the program has its counterpart.
 
         Raises:
-            AssertionError: where one has none.
+            AssertionError: if one has none.
         """
         if self._path is None:
             raise AssertionError("No checkpoint specified (save_path=None); nothing is being restored.")
@@ -204,7 +204,7 @@ class LoadStatus:
         """Checks that every variable of the program is in the checkpoint.
 
         Raises:
-            AssertionError: where one is not.
+            AssertionError: if one is not.
         """
         if self._path is None:
             raise AssertionError("No checkpoint specified (save_path=None); nothing is being restored.")
@@ -221,7 +221,7 @@ class LoadStatus:
         """Checks that something of the checkpoint is there.
 
         Raises:
-            AssertionError: where nothing is.
+            AssertionError: if nothing is.
         """
         if len(self._matches()[0]) <= 1 and not self._matches()[1]:
             raise AssertionError(
@@ -234,10 +234,10 @@ class LoadStatus:
         return self
 
     def run_restore_ops(self, session=None) -> None:
-        """Gives the variables of a session, the default one where none is given, their values.
+        """Restores the values of the variables in a session, by default the default session.
 
         Raises:
-            AssertionError: where there is no checkpoint.
+            AssertionError: if there is no checkpoint.
         """
         if self._path is None:
             raise AssertionError("No checkpoint specified, so no restore ops are available (save_path=None to Saver.restore).")
@@ -247,7 +247,7 @@ class LoadStatus:
         _load(session, {v: self._reader.get_tensor(key) for v, key in pairs})
 
     def initialize_or_restore(self, session=None) -> None:
-        """Gives the variables that are in the checkpoint their values, and initializes the others."""
+        """Restores the values of the variables that are in the checkpoint, and initializes the others."""
         session = _session(session)
         with session.graph.as_default():
             variables = [v for _, v in ObjectGraph(self._root).variables()]
@@ -282,12 +282,12 @@ class CheckpointManager:
     Args:
         checkpoint: what to save.
         directory: where to.
-        max_to_keep: how many to keep, all where it is None.
+        max_to_keep: how many to keep, all if it is None.
         keep_checkpoint_every_n_hours: keeps one of each such time for good.
         checkpoint_name: what files begin with.
         step_counter: a variable that says how far the program is.
         checkpoint_interval: how far it has to be since the last checkpoint to save another one.
-        init_fn: called by :meth:`restore_or_initialize` where there is no checkpoint.
+        init_fn: called by :meth:`restore_or_initialize` if there is no checkpoint.
         last_checkpoint_step: where `step_counter` was when the last checkpoint was saved.
 
     Raises:
@@ -317,17 +317,17 @@ class CheckpointManager:
 
     @property
     def directory(self) -> str:
-        """Where checkpoints are."""
+        """The directory of the checkpoints."""
         return self._directory
 
     @property
     def checkpoint(self) -> Checkpoint:
-        """What is saved."""
+        """The checkpoint that is saved."""
         return self._checkpoint
 
     @property
     def checkpoint_interval(self) -> int | None:
-        """How far the program has to be since the last checkpoint."""
+        """The number of steps that must lie between two checkpoints."""
         return self._interval
 
     @property
@@ -344,13 +344,13 @@ class CheckpointManager:
         """Writes a checkpoint, and removes those that are too old.
 
         Args:
-            checkpoint_number: the number at the end of its prefix; the count of checkpoints where it is None.
+            checkpoint_number: the number at the end of its prefix; the count of checkpoints if it is None.
             check_interval: whether to save only once the interval has passed.
             options: a :class:`CheckpointOptions`.
-            session: whose values to save, those of the default session where it is None.
+            session: whose values to save, those of the default session if it is None.
 
         Returns:
-            The prefix; None where the interval has not passed.
+            The prefix; None if the interval has not passed.
         """
         session = _session(session)
         if self._interval is not None:
@@ -379,7 +379,7 @@ class CheckpointManager:
         return path
 
     def restore_or_initialize(self, session=None) -> str | None:
-        """Restores the newest checkpoint; without one calls the function that the manager was given. Gives the prefix or None."""
+        """Restores the newest checkpoint; without one calls the function that the manager was given. Returns the prefix or None."""
         path = self.latest_checkpoint
         if path is not None:
             self._checkpoint.restore(path).initialize_or_restore(_session(session))

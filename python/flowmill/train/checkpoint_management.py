@@ -13,7 +13,7 @@ from flowmill.train._readers import checkpoint_exists, files_of, latest_checkpoi
 
 def generate_checkpoint_state_proto(save_dir, model_checkpoint_path, all_model_checkpoint_paths=None, all_model_checkpoint_timestamps=None,
                                     last_preserved_timestamp=None) -> _protos.CheckpointState:
-    """A `CheckpointState`: the newest checkpoint of a directory and those that are kept, oldest first. Paths are as seen from the directory where
+    """Returns a `CheckpointState`: the newest checkpoint of a directory and those that are kept, oldest first. Paths are as seen from the directory where
     that is not absolute."""
     save_dir, newest = os.fspath(save_dir), os.fspath(model_checkpoint_path)
     paths = [os.fspath(p) for p in all_model_checkpoint_paths or ()]
@@ -42,7 +42,7 @@ def write_state(save_dir, model_checkpoint_path, all_model_checkpoint_paths=None
     """Writes a directory's state file; with `relative`, paths as seen from the directory.
 
     Raises:
-        RuntimeError: where the checkpoint has the name of the state file.
+        RuntimeError: if the checkpoint has the name of the state file.
     """
     from google.protobuf import text_format
 
@@ -97,13 +97,13 @@ def get_checkpoint_mtimes(checkpoint_prefixes) -> list[float]:
 
 
 def checkpoints_iterator(checkpoint_dir, min_interval_secs: float = 0, timeout: float | None = None, timeout_fn=None):
-    """Gives the newest checkpoint of a directory whenever there is a new one.
+    """Yields the newest checkpoint of a directory whenever there is a new one.
 
     Args:
         checkpoint_dir: the directory.
         min_interval_secs: the least seconds between two.
         timeout: seconds to wait for one; without it, for ever.
-        timeout_fn: called after that time; the iteration ends where it gives true, or is None.
+        timeout_fn: called after that time; the iteration ends if it gives true, or is None.
     """
     newest = None
     while True:

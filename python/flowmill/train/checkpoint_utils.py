@@ -11,7 +11,7 @@ from flowmill.variables import PartitionedVariable, Variable
 
 
 def init_from_checkpoint(ckpt_dir_or_file, assignment_map) -> None:
-    """Lets the initializers of variables take values from a checkpoint.
+    """Makes the initializers of variables take values from a checkpoint.
 
     Args:
         ckpt_dir_or_file: the checkpoint, or a directory, whose newest is taken.
@@ -19,7 +19,7 @@ def init_from_checkpoint(ckpt_dir_or_file, assignment_map) -> None:
             variable that of one (``"/"`` is all); otherwise a variable, a list of its parts, or its name.
 
     Raises:
-        ValueError: where the checkpoint lacks a name, the graph a variable, or shapes differ.
+        ValueError: if the checkpoint lacks a name, the graph a variable, or shapes differ.
     """
     import os
 

@@ -14,7 +14,7 @@ class ClusterSpec:
         cluster: a dictionary from jobs to their addresses, lists of them or dictionaries by the tasks' numbers; a `ClusterDef`; another one.
 
     Raises:
-        TypeError: where it is something else, or a name or address is no string.
+        TypeError: if it is something else, or a name or address is no string.
     """
 
     def __init__(self, cluster) -> None:
@@ -41,26 +41,26 @@ class ClusterSpec:
         return list(self._jobs)
 
     def num_tasks(self, job_name: str) -> int:
-        """How many tasks a job has.
+        """Returns the number of tasks of a job.
 
         Raises:
-            ValueError: where there is no such job.
+            ValueError: if there is no such job.
         """
         return len(self._tasks(job_name))
 
     def task_indices(self, job_name: str) -> list[int]:
-        """The numbers of a job's tasks, in order.
+        """Returns the numbers of a job's tasks, in order.
 
         Raises:
-            ValueError: where there is no such job.
+            ValueError: if there is no such job.
         """
         return sorted(self._tasks(job_name))
 
     def task_address(self, job_name: str, task_index: int) -> str:
-        """The address of a task.
+        """Returns the address of a task.
 
         Raises:
-            ValueError: where there is no such job or task.
+            ValueError: if there is no such job or task.
         """
         tasks = self._tasks(job_name)
         if task_index not in tasks:
@@ -68,10 +68,10 @@ class ClusterSpec:
         return tasks[task_index]
 
     def job_tasks(self, job_name: str) -> list[str | None]:
-        """The addresses of a job by the tasks' numbers, None for those that there are not.
+        """Returns the addresses of a job by the tasks' numbers, None for those that there are not.
 
         Raises:
-            ValueError: where there is no such job.
+            ValueError: if there is no such job.
         """
         tasks = self._tasks(job_name)
         return [tasks.get(i) for i in range(max(tasks, default=-1) + 1)]
@@ -82,12 +82,12 @@ class ClusterSpec:
         return self._jobs[job_name]
 
     def as_dict(self) -> dict:
-        """Addresses by jobs: lists where the tasks are numbered from 0 without gaps, else dictionaries by their numbers."""
+        """Addresses by jobs: lists if the tasks are numbered from 0 without gaps, else dictionaries by their numbers."""
         return {job: [tasks[i] for i in range(len(tasks))] if tasks and sorted(tasks) == list(range(len(tasks))) else dict(sorted(tasks.items()))
                 for job, tasks in self._jobs.items()}
 
     def as_cluster_def(self):
-        """The same as a `ClusterDef`, jobs by name."""
+        """Returns the cluster as a `ClusterDef`, jobs by name."""
         from flowmill import _protos
 
         message = _protos.get("ClusterDef")()
@@ -113,7 +113,7 @@ class ClusterSpec:
 
 
 def _numbered(job, tasks) -> dict:
-    """The addresses of a job by their tasks' numbers."""
+    """Returns the addresses of a job by their tasks' numbers."""
     if isinstance(tasks, Mapping):
         return {int(index): address for index, address in tasks.items()}
     if isinstance(tasks, (list, tuple)):

@@ -12,10 +12,10 @@ from flowmill.errors import OutOfRangeError
 
 
 class Coordinator:
-    """Lets threads ask each other to stop, and hands on what one of them failed with.
+    """Coordinates threads: one can ask all to stop, and the error of one of them is raised.
 
     Args:
-        clean_stop_exception_types: exceptions that ask to stop without being failures; `OutOfRangeError` where it is None.
+        clean_stop_exception_types: exceptions that ask to stop without being failures; `OutOfRangeError` if it is None.
     """
 
     def __init__(self, clean_stop_exception_types=None) -> None:
@@ -52,12 +52,12 @@ class Coordinator:
             self._stop.clear()
 
     def should_stop(self) -> bool:
-        """Whether threads shall stop."""
+        """Returns true if threads are asked to stop."""
         return self._stop.is_set()
 
     @contextlib.contextmanager
     def stop_on_exception(self) -> Iterator[None]:
-        """Asks to stop where an exception leaves the block, which ends it."""
+        """Asks to stop if an exception leaves the block, which ends it."""
         try:
             yield
         except BaseException:
@@ -82,7 +82,7 @@ class Coordinator:
 
         Raises:
             Exception: what a thread asked to stop with.
-            RuntimeError: where threads run on.
+            RuntimeError: if threads run on.
         """
         with self._lock:
             waited = [*self._threads, *(t for t in threads or () if t not in self._threads)]
@@ -105,7 +105,7 @@ class Coordinator:
 
     @property
     def joined(self) -> bool:
-        """Whether :meth:`join` is done."""
+        """True if :meth:`join` has finished."""
         return self._joined
 
     def raise_requested_exception(self) -> None:
@@ -135,7 +135,7 @@ class LooperThread(threading.Thread):
 
     @staticmethod
     def loop(coord: Coordinator, timer_interval_secs: float | None, target, args=None, kwargs=None) -> LooperThread:
-        """A thread that has begun to call `target`."""
+        """Returns a thread that has begun to call `target`."""
         thread = LooperThread(coord, timer_interval_secs, target, args, kwargs)
         thread.start()
         return thread
@@ -157,6 +157,6 @@ class LooperThread(threading.Thread):
         """Called after the last call."""
 
     def run_loop(self) -> None:
-        """What is called."""
+        """Calls the function."""
         if self._call:
             self._call(*self._call_args, **self._call_kwargs)

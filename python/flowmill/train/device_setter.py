@@ -1,4 +1,4 @@
-"""Which device of a cluster an operation is put on: `replica_device_setter`."""
+"""The choice of a device of a cluster for an operation: `replica_device_setter`."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _SHARED = (
 
 def replica_device_setter(ps_tasks: int = 0, ps_device: str = "/job:ps", worker_device: str = "/job:worker", merge_devices: bool = True, cluster=None,
                           ps_ops=None, ps_strategy: Callable | None = None) -> Callable | None:
-    """A function for :func:`flowmill.device` that puts variables on servers, one after another, and everything else on a worker.
+    """Returns a function for :func:`flowmill.device` that puts variables on servers, one after another, and everything else on a worker.
 
     Args:
         ps_tasks: how many servers there are.
@@ -26,14 +26,14 @@ def replica_device_setter(ps_tasks: int = 0, ps_device: str = "/job:ps", worker_
         worker_device: the device of other operations.
         merge_devices: whether devices that are asked for within go before these in part; otherwise they go before them as a whole.
         cluster: the addresses by job, as a dictionary or `ClusterDef`: says how many servers there are in the place of `ps_tasks`.
-        ps_ops: the ops that are put on servers; those of variables and tables where it is None.
-        ps_strategy: called with such an operation for the number of a server; servers take turns where it is None.
+        ps_ops: the ops that are put on servers; those of variables and tables if it is None.
+        ps_strategy: called with such an operation for the number of a server; servers take turns if it is None.
 
     Returns:
-        The function; None where there are no servers.
+        The function; None if there are no servers.
 
     Raises:
-        TypeError: where `cluster` is something else, or `ps_strategy` cannot be called.
+        TypeError: if `cluster` is something else, or `ps_strategy` cannot be called.
     """
     if cluster is not None:
         jobs = _tasks(cluster)
@@ -67,7 +67,7 @@ def replica_device_setter(ps_tasks: int = 0, ps_device: str = "/job:ps", worker_
 
 
 def _tasks(cluster) -> dict[str, int]:
-    """The number of tasks of each job."""
+    """Returns the number of tasks of each job."""
     if hasattr(cluster, "as_cluster_def"):
         cluster = cluster.as_cluster_def()
     if isinstance(cluster, Mapping):

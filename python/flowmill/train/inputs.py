@@ -31,10 +31,10 @@ def match_filenames_once(pattern, name: str | None = None):
 
 
 def limit_epochs(tensor: Tensor, num_epochs: int | None = None, name: str | None = None) -> Tensor:
-    """A tensor that can be computed `num_epochs` times and raises `OutOfRangeError` then; any number of times for None. A local variable counts.
+    """Returns a tensor that can be computed `num_epochs` times and raises `OutOfRangeError` then; any number of times for None. A local variable counts.
 
     Raises:
-        ValueError: where `num_epochs` is not positive.
+        ValueError: if `num_epochs` is not positive.
     """
     if num_epochs is None:
         return tensor
@@ -54,28 +54,28 @@ def _summary_of_size(name: str, value: Tensor) -> None:
 
 
 def _run(queue: QueueBase, enqueue_ops: list[Operation], cancel_op: Operation | None = None) -> None:
-    """Lets threads fill a queue, one for each of the operations."""
+    """Adds a queue runner that fills a queue, with one thread per operation."""
     tf.train.add_queue_runner(tf.train.QueueRunner(queue, enqueue_ops, cancel_op=cancel_op))
 
 
 def input_producer(input_tensor, element_shape=None, num_epochs: int | None = None, shuffle: bool = True, seed: int | None = None, capacity: int = 32,
                    shared_name: str | None = None, summary_name: str | None = None, name: str | None = None, cancel_op=None) -> FIFOQueue:
-    """A queue of a tensor's rows, again and again.
+    """Returns a queue of a tensor's rows, again and again.
 
     Args:
         input_tensor: the rows.
-        element_shape: the shape of one, where the tensor's is not known.
-        num_epochs: how often all rows come; for ever where it is None.
+        element_shape: the shape of one, if the tensor's is not known.
+        num_epochs: how often all rows come; for ever if it is None.
         shuffle: mixes the rows of an epoch.
         seed: the seed of that.
         capacity: how many rows the queue holds.
         shared_name: the name by which sessions share the queue.
         summary_name: the name of a summary of how full it is.
-        name: what to call the operations.
+        name: the name of the operations.
         cancel_op: what cancels the threads.
 
     Raises:
-        ValueError: where the shape of a row is not known.
+        ValueError: if the shape of a row is not known.
     """
     with op_scope(name, "input_producer", input_tensor):
         input_tensor = convert_to_tensor(input_tensor, name="input_tensor")
@@ -95,10 +95,10 @@ def input_producer(input_tensor, element_shape=None, num_epochs: int | None = No
 
 def string_input_producer(string_tensor, num_epochs: int | None = None, shuffle: bool = True, seed: int | None = None, capacity: int = 32,
                           shared_name: str | None = None, name: str | None = None, cancel_op=None) -> FIFOQueue:
-    """A queue of strings, such as the names of files. Arguments are as for :func:`input_producer`.
+    """Returns a queue of strings, such as the names of files. Arguments are as for :func:`input_producer`.
 
     Raises:
-        ValueError: where there are none.
+        ValueError: if there are none.
     """
     nothing = "string_input_producer requires a non-null input tensor"
     if not isinstance(string_tensor, Tensor) and not hasattr(string_tensor, "_as_tensor") and not string_tensor:
@@ -112,17 +112,17 @@ def string_input_producer(string_tensor, num_epochs: int | None = None, shuffle:
 
 def range_input_producer(limit, num_epochs: int | None = None, shuffle: bool = True, seed: int | None = None, capacity: int = 32,
                          shared_name: str | None = None, name: str | None = None) -> FIFOQueue:
-    """A queue of the integers below `limit`. Arguments are as for :func:`input_producer`."""
+    """Returns a queue of the integers below `limit`. Arguments are as for :func:`input_producer`."""
     with op_scope(name, "input_producer", limit) as scope:
         return input_producer(tf.range(limit), [], num_epochs, shuffle, seed, capacity, shared_name, f"fraction_of_{capacity}_full", scope)
 
 
 def slice_input_producer(tensor_list, num_epochs: int | None = None, shuffle: bool = True, seed: int | None = None, capacity: int = 32,
                          shared_name: str | None = None, name: str | None = None) -> list[Tensor]:
-    """A row of each of some tensors, the same one of all; another one each step. Arguments are as for :func:`input_producer`.
+    """Returns a row of each of some tensors, the same one of all; another one each step. Arguments are as for :func:`input_producer`.
 
     Raises:
-        ValueError: where there are no tensors.
+        ValueError: if there are no tensors.
     """
     with op_scope(name, "input_producer", tensor_list):
         tensors = [tf.convert_to_tensor_or_indexed_slices(t) for t in tensor_list]
@@ -289,17 +289,17 @@ def batch(tensors, batch_size, num_threads: int = 1, capacity: int = 32, enqueue
         num_threads: how many threads fill the queue; the order is kept with one.
         capacity: how many elements the queue holds.
         enqueue_many: whether the tensors are several elements, along their first dimension.
-        shapes: the shapes of an element's tensors, where they are not known.
+        shapes: the shapes of an element's tensors, if they are not known.
         dynamic_pad: lets sizes differ and fills up with zeros.
         allow_smaller_final_batch: gives the last elements though they are fewer.
         shared_name: the name by which sessions share the queue.
-        name: what to call the operations.
+        name: the name of the operations.
 
     Returns:
-        What `tensors` is, in batches; a tensor alone where it is a list of one.
+        What `tensors` is, in batches; a tensor alone if it is a list of one.
 
     Raises:
-        ValueError: where shapes are not known, or `tensors` is empty.
+        ValueError: if shapes are not known, or `tensors` is empty.
     """
     return maybe_batch(tensors, True, batch_size, num_threads, capacity, enqueue_many, shapes, dynamic_pad, allow_smaller_final_batch,
                        shared_name, name)
@@ -307,7 +307,7 @@ def batch(tensors, batch_size, num_threads: int = 1, capacity: int = 32, enqueue
 
 def maybe_batch(tensors, keep_input, batch_size, num_threads: int = 1, capacity: int = 32, enqueue_many: bool = False, shapes=None,
                 dynamic_pad: bool = False, allow_smaller_final_batch: bool = False, shared_name: str | None = None, name: str | None = None):
-    """As :func:`batch`, with the elements alone for which `keep_input` is true."""
+    """Like :func:`batch`, with only the elements for which `keep_input` is true."""
     return _in_order([tensors], keep_input, batch_size, num_threads, capacity, enqueue_many, shapes, dynamic_pad,
                      allow_smaller_final_batch, shared_name,
                      name, "batch")
@@ -315,13 +315,13 @@ def maybe_batch(tensors, keep_input, batch_size, num_threads: int = 1, capacity:
 
 def batch_join(tensors_list, batch_size, capacity: int = 32, enqueue_many: bool = False, shapes=None, dynamic_pad: bool = False,
                allow_smaller_final_batch: bool = False, shared_name: str | None = None, name: str | None = None):
-    """As :func:`batch`; one thread for each of the lists, or dictionaries, of `tensors_list` fills the queue."""
+    """Like :func:`batch`, but one thread for each of the lists, or dictionaries, of `tensors_list` fills the queue."""
     return maybe_batch_join(tensors_list, True, batch_size, capacity, enqueue_many, shapes, dynamic_pad, allow_smaller_final_batch, shared_name, name)
 
 
 def maybe_batch_join(tensors_list, keep_input, batch_size, capacity: int = 32, enqueue_many: bool = False, shapes=None, dynamic_pad: bool = False,
                      allow_smaller_final_batch: bool = False, shared_name: str | None = None, name: str | None = None):
-    """As :func:`batch_join`, with the elements alone for which `keep_input` is true."""
+    """Like :func:`batch_join`, with only the elements for which `keep_input` is true."""
     return _in_order(list(tensors_list), keep_input, batch_size, 1, capacity, enqueue_many, shapes, dynamic_pad, allow_smaller_final_batch,
                      shared_name, name, "batch_join")
 
@@ -329,7 +329,7 @@ def maybe_batch_join(tensors_list, keep_input, batch_size, capacity: int = 32, e
 def shuffle_batch(tensors, batch_size, capacity: int, min_after_dequeue: int, num_threads: int = 1, seed: int | None = None,
                   enqueue_many: bool = False, shapes=None, allow_smaller_final_batch: bool = False, shared_name: str | None = None,
                   name: str | None = None):
-    """As :func:`batch`, in random order.
+    """Like :func:`batch`, in random order.
 
     Args:
         tensors, batch_size, capacity, num_threads, enqueue_many, shapes, allow_smaller_final_batch, shared_name, name: as for :func:`batch`.
@@ -337,7 +337,7 @@ def shuffle_batch(tensors, batch_size, capacity: int, min_after_dequeue: int, nu
         seed: the seed of the random numbers.
 
     Raises:
-        ValueError: as there, and where `capacity` is not larger than `min_after_dequeue`.
+        ValueError: as there, and if `capacity` is not larger than `min_after_dequeue`.
     """
     return maybe_shuffle_batch(tensors, batch_size, capacity, min_after_dequeue, True, num_threads, seed, enqueue_many, shapes,
                                allow_smaller_final_batch, shared_name, name)
@@ -346,7 +346,7 @@ def shuffle_batch(tensors, batch_size, capacity: int, min_after_dequeue: int, nu
 def maybe_shuffle_batch(tensors, batch_size, capacity: int, min_after_dequeue: int, keep_input, num_threads: int = 1, seed: int | None = None,
                         enqueue_many: bool = False, shapes=None, allow_smaller_final_batch: bool = False, shared_name: str | None = None,
                         name: str | None = None):
-    """As :func:`shuffle_batch`, with the elements alone for which `keep_input` is true."""
+    """Like :func:`shuffle_batch`, with only the elements for which `keep_input` is true."""
     return _shuffled([tensors], keep_input, batch_size, num_threads, capacity, min_after_dequeue, seed, enqueue_many, shapes,
                      allow_smaller_final_batch,
                      shared_name, name, "shuffle_batch")
@@ -354,7 +354,7 @@ def maybe_shuffle_batch(tensors, batch_size, capacity: int, min_after_dequeue: i
 
 def shuffle_batch_join(tensors_list, batch_size, capacity: int, min_after_dequeue: int, seed: int | None = None, enqueue_many: bool = False,
                        shapes=None, allow_smaller_final_batch: bool = False, shared_name: str | None = None, name: str | None = None):
-    """As :func:`shuffle_batch`; one thread for each of the lists, or dictionaries, of `tensors_list` fills the queue."""
+    """Like :func:`shuffle_batch`, but one thread for each of the lists, or dictionaries, of `tensors_list` fills the queue."""
     return maybe_shuffle_batch_join(tensors_list, batch_size, capacity, min_after_dequeue, True, seed, enqueue_many, shapes,
                                     allow_smaller_final_batch, shared_name, name)
 
@@ -362,7 +362,7 @@ def shuffle_batch_join(tensors_list, batch_size, capacity: int, min_after_dequeu
 def maybe_shuffle_batch_join(tensors_list, batch_size, capacity: int, min_after_dequeue: int, keep_input, seed: int | None = None,
                              enqueue_many: bool = False, shapes=None, allow_smaller_final_batch: bool = False, shared_name: str | None = None,
                              name: str | None = None):
-    """As :func:`shuffle_batch_join`, with the elements alone for which `keep_input` is true."""
+    """Like :func:`shuffle_batch_join`, with only the elements for which `keep_input` is true."""
     return _shuffled(list(tensors_list), keep_input, batch_size, 1, capacity, min_after_dequeue, seed, enqueue_many, shapes,
                      allow_smaller_final_batch,
                      shared_name, name, "shuffle_batch_join")

@@ -12,7 +12,7 @@ from flowmill.tensor import Tensor
 
 
 def _cast(value, dtype) -> Tensor:
-    """A tensor of the rate's type: numbers become tensors of their own type first."""
+    """Returns a tensor of the rate's type: numbers become tensors of their own type first."""
     if is_tensor_like(value):
         return value if value.dtype.base_dtype is dtype else call("Cast", None, value, DstT=dtype)
     with get_default_graph().name_scope("Cast") as scope:
@@ -61,7 +61,8 @@ def inverse_time_decay(learning_rate, global_step, decay_steps, decay_rate, stai
 
 def polynomial_decay(learning_rate, global_step, decay_steps, end_learning_rate=0.0001, power=1.0, cycle: bool = False,
                      name: str | None = None) -> Tensor:
-    """From `learning_rate` to `end_learning_rate` over `decay_steps` by a polynomial of degree `power`; `cycle` begins again with longer periods."""
+    """Decays from `learning_rate` to `end_learning_rate` over `decay_steps` by a polynomial of degree `power`; `cycle` begins again with longer
+    periods."""
     _needs_step(global_step, "polynomial_decay")
     with get_default_graph().name_scope(name or "PolynomialDecay") as scope:
         rate = convert_to_tensor(learning_rate, name="initial_learning_rate")
@@ -85,7 +86,7 @@ def piecewise_constant(x, boundaries, values, name: str | None = None) -> Tensor
     """``values[0]`` up to ``boundaries[0]``, ``values[1]`` up to ``boundaries[1]``, …, and the last of `values` beyond.
 
     Raises:
-        ValueError: where there is not one value more than boundaries, or types do not fit.
+        ValueError: if there is not one value more than boundaries, or types do not fit.
     """
     from flowmill.cases import case
 
@@ -158,7 +159,7 @@ def cosine_decay_restarts(learning_rate, global_step, first_decay_steps, t_mul=2
 
 
 def linear_cosine_decay(learning_rate, global_step, decay_steps, num_periods=0.5, alpha=0.0, beta=0.001, name: str | None = None) -> Tensor:
-    """A line to zero times a cosine with `num_periods` (Bello et al. 2017): ``(alpha + line) * cosine + beta`` of the rate."""
+    """Returns a line to zero times a cosine with `num_periods` (Bello et al. 2017): ``(alpha + line) * cosine + beta`` of the rate."""
     _needs_step(global_step, "linear cosine decay")
     with get_default_graph().name_scope(name or "LinearCosineDecay") as scope:
         rate, steps, num_periods, alpha, beta = _rate_and(learning_rate, decay_steps, num_periods, alpha, beta)
@@ -168,7 +169,7 @@ def linear_cosine_decay(learning_rate, global_step, decay_steps, num_periods=0.5
 
 def noisy_linear_cosine_decay(learning_rate, global_step, decay_steps, initial_variance=1.0, variance_decay=0.55, num_periods=0.5, alpha=0.0,
                               beta=0.001, name: str | None = None) -> Tensor:
-    """As :func:`linear_cosine_decay`, with normal noise on the line whose variance is ``initial_variance / (1 + step) ** variance_decay``."""
+    """Like :func:`linear_cosine_decay`, with normal noise on the line whose variance is ``initial_variance / (1 + step) ** variance_decay``."""
     _needs_step(global_step, "noisy linear cosine decay")
     from flowmill.random import random_normal
 

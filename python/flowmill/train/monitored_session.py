@@ -1,4 +1,4 @@
-"""Sessions that initialize themselves, call hooks around their steps, and begin again where a step was aborted."""
+"""Sessions that initialize themselves, call hooks around their steps, and begin again if a step was aborted."""
 
 from __future__ import annotations
 
@@ -114,17 +114,17 @@ class Scaffold:
 
     @property
     def init_feed_dict(self) -> Any:
-        """What `init_op` is fed."""
+        """The feeds of `init_op`."""
         return self._init_feed_dict
 
     @property
     def ready_op(self) -> Any:
-        """Gives the names of variables without a value."""
+        """The tensor with the names of variables without a value."""
         return self._ready_op
 
     @property
     def ready_for_local_init_op(self) -> Any:
-        """The same before `local_init_op` runs."""
+        """Like :attr:`ready_op`, before `local_init_op` runs."""
         return self._ready_for_local_init_op
 
     @property
@@ -134,7 +134,7 @@ class Scaffold:
 
     @property
     def local_init_feed_dict(self) -> Any:
-        """What `local_init_op` is fed."""
+        """The feeds of `local_init_op`."""
         return self._local_init_feed_dict
 
     @property
@@ -149,7 +149,7 @@ class Scaffold:
 
     @staticmethod
     def default_local_init_op() -> Operation:
-        """What `local_init_op` is by default: local variables and tables."""
+        """Returns the default of `local_init_op`: it initializes local variables and tables."""
         return default_local_init_op()
 
 
@@ -181,7 +181,7 @@ class ChiefSessionCreator(SessionCreator):
         self._checkpoint_dir, self._file, self._sessions = checkpoint_dir, checkpoint_filename_with_path, None
 
     def create_session(self) -> Session:
-        """A session that is ready."""
+        """Returns a session that is ready."""
         scaffold = self._scaffold
         if self._sessions is None:
             scaffold.finalize()
@@ -201,7 +201,7 @@ class WorkerSessionCreator(SessionCreator):
         self._sessions = None
 
     def create_session(self) -> Session:
-        """A session that is ready."""
+        """Returns a session that is ready."""
         if self._sessions is None:
             self._scaffold.finalize()
             self._sessions = SessionManager(
@@ -211,7 +211,7 @@ class WorkerSessionCreator(SessionCreator):
 
 
 class _Monitored:
-    """What both kinds of monitored sessions have in common."""
+    """The base class of both kinds of monitored sessions."""
 
     # Whether it makes a new session where one was aborted.
     _recovers = True
@@ -241,7 +241,7 @@ class _Monitored:
             hook.after_create_session(session, self._coord)
 
     def _recovered(self, attempt):
-        """Returns what ``attempt()`` returns; makes a new session and tries again where the one there is was preempted."""
+        """Returns what ``attempt()`` returns; makes a new session and tries again if the one there is was preempted."""
         while True:
             try:
                 if self._session is not None:
@@ -277,10 +277,10 @@ class _Monitored:
         return self._coord.should_stop()
 
     def run(self, fetches, feed_dict=None, options=None, run_metadata=None):
-        """As `Session.run`, with the hooks around it.
+        """Like `Session.run`, with the hooks around it.
 
         Raises:
-            RuntimeError: where the session is closed.
+            RuntimeError: if the session is closed.
         """
         return self._recovered(lambda: self._run_once(fetches, feed_dict, options, run_metadata))
 
@@ -385,10 +385,10 @@ class _Monitored:
 
 
 class MonitoredSession(_Monitored):
-    """A session that is ready once it is made, calls hooks, and begins again where a step was aborted.
+    """A session that is ready once it is made, calls hooks, and begins again if a step was aborted.
 
     Args:
-        session_creator: makes the session; a :class:`ChiefSessionCreator` where it is None.
+        session_creator: makes the session; a :class:`ChiefSessionCreator` if it is None.
         hooks: `SessionRunHook` objects.
         stop_grace_period_secs: how many seconds threads have to end.
     """
@@ -420,7 +420,7 @@ class _StepContext:
 
 
 class SingularMonitoredSession(_Monitored):
-    """A monitored session that does not begin again, and gives its session; arguments as of `MonitoredTrainingSession`."""
+    """A monitored session that does not begin again, and returns its session; arguments as of `MonitoredTrainingSession`."""
 
     _recovers = False
 
@@ -430,7 +430,7 @@ class SingularMonitoredSession(_Monitored):
         super().__init__(creator, hooks, stop_grace_period_secs)
 
     def raw_session(self) -> Session:
-        """The session without hooks."""
+        """Returns the session without hooks."""
         return self._session
 
 
@@ -439,7 +439,7 @@ def MonitoredTrainingSession(master: str = "", is_chief: bool = True, checkpoint
                              save_summaries_secs=USE_DEFAULT, config=None, stop_grace_period_secs: float = 120,
                              log_step_count_steps: int | None = 100, max_wait_secs: float = 7200, save_checkpoint_steps=USE_DEFAULT,
                              summary_dir=None, save_graph_def: bool = True) -> MonitoredSession:
-    """A :class:`MonitoredSession` for training: with a directory, it goes on from the newest checkpoint, and writes checkpoints and summaries.
+    """Returns a :class:`MonitoredSession` for training: with a directory, it goes on from the newest checkpoint, and writes checkpoints and summaries.
 
     Args:
         master: an address; empty for this process.
@@ -456,7 +456,7 @@ def MonitoredTrainingSession(master: str = "", is_chief: bool = True, checkpoint
         log_step_count_steps: steps between the log's lines on speed; None for none.
         max_wait_secs: how long others than the chief wait.
         save_checkpoint_steps: steps between checkpoints instead.
-        summary_dir: the directory of summaries, that of checkpoints where it is None.
+        summary_dir: the directory of summaries, that of checkpoints if it is None.
         save_graph_def: whether to write the graph.
     """
     if save_summaries_steps is USE_DEFAULT and save_summaries_secs is USE_DEFAULT:

@@ -24,7 +24,7 @@ def assign_moving_average(variable, value, decay, zero_debias: bool = True, name
         value: a tensor or variable of its shape.
         decay: how much of the average stays, a number below 1.
         zero_debias: whether the average began as zeros, for which the result makes up (Kingma and Ba 2014).
-        name: of the scope.
+        name: the name of the scope.
 
     Returns:
         The variable as it is afterwards.
@@ -80,10 +80,10 @@ class ExponentialMovingAverage:
         return self._name
 
     def apply(self, var_list=None) -> Operation:
-        """An operation that updates the averages of variables and tensors, the trainable variables where `var_list` is None.
+        """Returns an operation that updates the averages of variables and tensors, the trainable variables if `var_list` is None.
 
         Raises:
-            TypeError: where one is not of a floating-point type.
+            TypeError: if one is not of a floating-point type.
         """
         variables = trainable_variables() if var_list is None else list(var_list)
         graph = get_default_graph()
@@ -111,7 +111,7 @@ class ExponentialMovingAverage:
             return group(*moved, name=scope)
 
     def average(self, var) -> Variable | None:
-        """The average of a variable or tensor, None where :meth:`apply` was not called for it."""
+        """Returns the average of a variable or tensor, None if :meth:`apply` was not called for it."""
         return self._averages.get(var.ref())
 
     def average_name(self, var) -> str:
@@ -125,7 +125,7 @@ class ExponentialMovingAverage:
         """Variables by the names that a checkpoint has their averages by: what to give a `Saver` to evaluate with averages.
 
         Args:
-            moving_avg_variables: variables whose averages to take; the trainable ones and those with averages where it is None.
+            moving_avg_variables: variables whose averages to take; the trainable ones and those with averages if it is None.
         """
         from flowmill.variables import global_variables, moving_average_variables
 

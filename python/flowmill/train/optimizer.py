@@ -1,4 +1,4 @@
-"""What all optimizers have in common: gradients, slots, and the operation that applies them."""
+"""The common parts of all optimizers: gradients, slots, and the operation that applies them."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from flowmill.variables import PartitionedVariable, Variable, trainable_variable
 
 
 def deduplicated(values: Tensor, indices: Tensor) -> tuple[Tensor, Tensor]:
-    """The rows of slices added up where their indices are equal, and the indices, once each."""
+    """Returns the rows of slices added up where their indices are equal, and the indices, once each."""
     unique, positions = call("Unique", None, indices)
     return call("UnsortedSegmentSum", None, values, positions, call("Shape", None, unique)[0]), unique
 
 
 def held(variable) -> Tensor:
-    """What an op takes that changes a variable: its handle, or a reference."""
+    """Returns the input through which an op changes a variable: its handle, or a reference."""
     return variable.handle if isinstance(variable, ResourceVariable) else variable._ref()
 
 
@@ -36,7 +36,7 @@ class Optimizer:
 
     Args:
         use_locking: whether variables are locked while they are changed.
-        name: of the scope of its operations, and of its slots.
+        name: the name of the scope of its operations, and of its slots.
     """
 
     GATE_NONE = 0
@@ -57,20 +57,20 @@ class Optimizer:
 
     def minimize(self, loss, global_step=None, var_list=None, gate_gradients: int = GATE_OP, aggregation_method=None,
                  colocate_gradients_with_ops: bool = False, name: str | None = None, grad_loss=None) -> Operation:
-        """An operation that takes one step: :meth:`compute_gradients`, then :meth:`apply_gradients`.
+        """Returns an operation that takes one step: :meth:`compute_gradients`, then :meth:`apply_gradients`.
 
         Args:
             loss: what to make smaller.
             global_step: a variable that is one more after each step.
-            var_list: the variables to change, the trainable ones where it is None.
+            var_list: the variables to change, the trainable ones if it is None.
             gate_gradients: how much of the gradients there must be before they are used: `GATE_NONE`, `GATE_OP`, `GATE_GRAPH`.
             aggregation_method: as of :func:`flowmill.gradients`.
             colocate_gradients_with_ops: as of :func:`flowmill.gradients`.
-            name: what to call the operation.
-            grad_loss: what the gradient of the loss begins with, ones where it is None.
+            name: the name of the operation.
+            grad_loss: what the gradient of the loss begins with, ones if it is None.
 
         Raises:
-            ValueError: where no variable has a gradient.
+            ValueError: if no variable has a gradient.
         """
         pairs = self.compute_gradients(loss, var_list, gate_gradients, aggregation_method, colocate_gradients_with_ops, grad_loss)
         if all(g is None for g, _ in pairs):
@@ -84,8 +84,8 @@ class Optimizer:
         """Pairs of a gradient, which may be None, and the variable. Arguments as of :meth:`minimize`.
 
         Raises:
-            TypeError: where the loss or a variable is of another type than the optimizer takes.
-            ValueError: where there are no variables.
+            TypeError: if the loss or a variable is of another type than the optimizer takes.
+            ValueError: if there are no variables.
         """
         if callable(loss) and not isinstance(loss, (Tensor, Variable)):
             raise RuntimeError("`loss` passed to Optimizer.compute_gradients should be a tensor: functions are for eager execution.")
@@ -117,17 +117,17 @@ class Optimizer:
         return pairs
 
     def apply_gradients(self, grads_and_vars, global_step=None, name: str | None = None, skip_gradients_aggregation: bool = False) -> Operation:
-        """An operation that changes variables by their gradients.
+        """Returns an operation that changes variables by their gradients.
 
         Args:
             grads_and_vars: what :meth:`compute_gradients` gave, perhaps with other gradients.
             global_step: a variable that is one more after each step.
-            name: what to call the operation, the optimizer's name where it is None.
+            name: the name of the operation, the optimizer's name if it is None.
             skip_gradients_aggregation: not used: there is one device.
 
         Raises:
-            TypeError: where a gradient is no tensor.
-            ValueError: where no variable has a gradient.
+            TypeError: if a gradient is no tensor.
+            ValueError: if no variable has a gradient.
         """
         pairs = tuple(grads_and_vars)
         if not pairs:
@@ -173,7 +173,7 @@ class Optimizer:
         return assign_add(global_step, 1, name=scope)
 
     def _update(self, grad, variable):
-        """The operation that changes one variable, and applies its constraint."""
+        """Returns the operation that changes one variable, and applies its constraint."""
         if isinstance(variable, Tensor):
             raise NotImplementedError(f"Trying to update a Tensor {variable}")
         is_resource = isinstance(variable, ResourceVariable)
@@ -238,13 +238,13 @@ class Optimizer:
         raise NotImplementedError(f"{type(self).__name__} does not change reference variables by slices.")
 
     def _finish(self, update_ops, name_scope: str) -> Operation:
-        """What is done after all variables are changed."""
+        """Returns the operation that runs after all variables are changed."""
         return group(*update_ops, name=name_scope)
 
     # Slots
 
     def get_slot(self, var, name: str) -> Variable | None:
-        """The slot of a variable by its name, None where there is none."""
+        """The slot of a variable by its name, None if there is none."""
         return self._slots.get(name, {}).get(_key(var))
 
     def get_slot_names(self) -> list[str]:
@@ -252,7 +252,7 @@ class Optimizer:
         return sorted(self._slots)
 
     def variables(self) -> list[Variable]:
-        """The variables that the optimizer made in the default graph, by name."""
+        """Returns the variables that the optimizer made in the default graph, by name."""
         graph = get_default_graph()
         found = [v for (_, g), v in self._non_slot_dict.items() if g is graph]
         found += [v for slots in self._slots.values() for v in slots.values() if v.graph is graph]

@@ -17,7 +17,7 @@ from flowmill.train.optimizer import Optimizer, held
 
 
 def _cast(value, dtype):
-    """A hyperparameter in a variable's type."""
+    """Returns a hyperparameter in a variable's type."""
     if hasattr(value, "dtype"):
         return value if value.dtype.base_dtype is dtype else call("Cast", None, value, DstT=dtype)
     graph = get_default_graph()
@@ -26,7 +26,7 @@ def _cast(value, dtype):
 
 
 class _OneOp(Optimizer, abc.ABC):
-    """An optimizer whose step is one op a variable: `_kernel` is its name without ``Apply`` and what goes before that."""
+    """An optimizer whose step is one op per variable: `_kernel` is its name without ``Apply`` and the prefix before that."""
 
     _kernel = ""
 
@@ -362,7 +362,7 @@ class AdamOptimizer(_OneOp):
         return [self._slot(var, "m"), self._slot(var, "v"), *powers, *hypers, grad]
 
     def _apply_slices(self, grad, var, indices, add):
-        """`add` adds slices to a variable and gives its value."""
+        """`add` adds slices to a variable and returns its value."""
         dtype = var.dtype.base_dtype
         beta1_power, beta2_power = (_cast(power, dtype) for power in self._get_beta_accumulators())
         lr, beta1, beta2, epsilon = (self._hyper(h, dtype) for h in ("_lr_t", "_beta1_t", "_beta2_t", "_epsilon_t"))

@@ -25,10 +25,10 @@ _GIVES_ON = frozenset(("Reshape", "ConcatV2", "Identity", "MaxPool", "AvgPool", 
 
 
 def do_quantize_training_on_graphdef(input_graph, num_bits: int) -> _protos.GraphDef:
-    """A graph whose products of matrices and convolutions take their inputs quantised and dequantised.
+    """Returns a graph whose products of matrices and convolutions take their inputs quantised and dequantised.
 
     Ranges that do not follow from the op that makes an input are exponential moving averages, in variables that start with their first
-    values; where the graph has a `Saver`, it saves them, too.
+    values; if the graph has a `Saver`, it saves them, too.
 
     Args:
         input_graph: a `GraphDef`.
@@ -36,8 +36,8 @@ def do_quantize_training_on_graphdef(input_graph, num_bits: int) -> _protos.Grap
 
     Raises:
         IndexError: for a number of bits that is not between 1 and 63.
-        NotImplementedError: where more than two inputs come from ops of which nothing is known.
-        ValueError: where the graph has several savers, or one without an operation that restores.
+        NotImplementedError: if more than two inputs come from ops of which nothing is known.
+        ValueError: if the graph has several savers, or one without an operation that restores.
     """
     if not 1 <= num_bits <= 63:
         raise IndexError(f"num_bits should be in range [1, 63] but is: {num_bits}")
@@ -46,7 +46,7 @@ def do_quantize_training_on_graphdef(input_graph, num_bits: int) -> _protos.Grap
 
 
 def _source(tensor_name: str) -> str:
-    """The node of an input."""
+    """Returns the node of an input."""
     return tensor_name.removeprefix("^").partition(":")[0]
 
 
@@ -82,7 +82,7 @@ class _Rewriting:
         return self._graph
 
     def _edges(self) -> list:
-        """The inputs to be quantised: the node, which of its inputs, what computes it, and what is known of that."""
+        """Returns the inputs to be quantised: the node, which of its inputs, what computes it, and what is known of that."""
         edges, unknown = [], 0
         for node in self._nodes.values():
             if node.op not in _REWRITTEN or node.name.startswith("gradients"):
@@ -100,7 +100,7 @@ class _Rewriting:
         return edges
 
     def _results_of(self, node):
-        """Whether the results are signed, and their range; None where nothing is known."""
+        """Returns the range of the results and whether they are signed; None if nothing is known."""
         passed_on = set()
         while node.op in _GIVES_ON and node.name not in passed_on:
             passed_on.add(node.name)
@@ -112,7 +112,7 @@ class _Rewriting:
         return (True, None) if known is None and passed_on else known
 
     def _add(self, name: str, op: str, inputs=(), **attrs) -> str:
-        """A node; attributes are messages, types as numbers, truth values, or whole numbers."""
+        """Returns a node; attributes are messages, types as numbers, truth values, or whole numbers."""
         if name in self._nodes:
             raise ValueError(f"Node name '{name}' already exists in the graph")
         node = _protos.get("NodeDef")(name=name, op=op, input=inputs)
@@ -152,7 +152,7 @@ class _Rewriting:
                          num_bits=self._num_bits, range_given=True)
 
     def _averages(self, source: str) -> list[str]:
-        """The averages of the least and the greatest number, updated."""
+        """Returns the averages of the least and the greatest number, updated."""
         decay = self._float(f"{source}/Decay", _DECAY)
         axes = f"{source}/ReductionAxes"
         start = self._constant(f"{axes}/RangeStart", _INT32, [0])
@@ -163,7 +163,7 @@ class _Rewriting:
         return [self._average(end, decay) for end in ends]
 
     def _average(self, value: str, decay: str) -> str:
-        """A variable with the average of `value`, which it starts with."""
+        """Returns a variable with the average of `value`, which it starts with."""
         shape = _protos.get("AttrValue")()
         shape.shape.SetInParent()
         variable = self._add(f"{value}/Variable", "VariableV2", shape=shape, dtype=_FLOAT)
@@ -223,7 +223,7 @@ class _Rewriting:
 
 
 def _fill(tensor, dtype: int, values: list, is_scalar: bool) -> None:
-    """Makes a message of a tensor a scalar or a vector of these values."""
+    """Changes the message of a tensor to a scalar or a vector of these values."""
     tensor.Clear()
     tensor.dtype = dtype
     tensor.tensor_shape.SetInParent()
@@ -233,7 +233,7 @@ def _fill(tensor, dtype: int, values: list, is_scalar: bool) -> None:
 
 
 def _varint(number: int) -> bytes:
-    """A number as messages have it: seven bits a byte, the lowest first."""
+    """Returns a number as messages have it: seven bits a byte, the lowest first."""
     digits = []
     while number > 127:
         digits.append(number & 127 | 128)
@@ -242,7 +242,7 @@ def _varint(number: int) -> bytes:
 
 
 def _add_defaults(node) -> None:
-    """Gives a node the attributes that it leaves out."""
+    """Adds the attributes that a node leaves out, with their defaults."""
     definition = _core.op_def(node.op)
     if definition is None:
         return

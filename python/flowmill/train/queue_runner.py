@@ -18,11 +18,11 @@ class QueueRunner:
     Args:
         queue: the queue.
         enqueue_ops: the operations.
-        close_op: closes the queue; one that leaves waiting elements where it is None.
+        close_op: closes the queue; one that leaves waiting elements if it is None.
         cancel_op: closes the queue and drops what waits.
-        queue_closed_exception_types: what an operation fails with where there is nothing more; `OutOfRangeError`.
+        queue_closed_exception_types: what an operation fails with if there is nothing more; `OutOfRangeError`.
         queue_runner_def: a `QueueRunnerDef` to restore it from, instead of the arguments.
-        import_scope: goes before the names of `queue_runner_def`.
+        import_scope: the prefix of the names of `queue_runner_def`.
     """
 
     def __init__(self, queue=None, enqueue_ops=None, close_op=None, cancel_op=None, queue_closed_exception_types=None, queue_runner_def=None,
@@ -78,7 +78,7 @@ class QueueRunner:
 
     @property
     def queue_closed_exception_types(self) -> tuple:
-        """What an operation fails with where there is nothing more."""
+        """The errors with which an operation fails if there are no more elements."""
         return self._types
 
     @property
@@ -88,11 +88,11 @@ class QueueRunner:
 
     @property
     def exceptions_raised(self) -> list:
-        """What threads failed with, where no coordinator was given."""
+        """The errors with which threads failed, if no coordinator was given."""
         return self._exceptions
 
     def create_threads(self, sess, coord=None, daemon: bool = False, start: bool = False) -> list[threading.Thread]:
-        """Threads that run the operations in a session; none where there are such.
+        """Threads that run the operations in a session; none if there are such.
 
         Args:
             sess: the session.
@@ -167,7 +167,7 @@ class QueueRunner:
         self._quietly(sess, self._cancel_op)
 
     def to_proto(self, export_scope: str | None = None):
-        """Its names as a `QueueRunnerDef`, those of `export_scope` without it; None where the queue is not of that scope."""
+        """Its names as a `QueueRunnerDef`, those of `export_scope` without it; None if the queue is not of that scope."""
         if export_scope is not None and not self.queue.name.startswith(export_scope):
             return None
         return _protos.get("QueueRunnerDef")(
@@ -178,7 +178,7 @@ class QueueRunner:
 
     @staticmethod
     def from_proto(queue_runner_def, import_scope: str | None = None) -> QueueRunner:
-        """The runner that a `QueueRunnerDef` names in the default graph."""
+        """Returns the runner that a `QueueRunnerDef` names in the default graph."""
         return QueueRunner(queue_runner_def=queue_runner_def, import_scope=import_scope)
 
 
@@ -191,7 +191,7 @@ def start_queue_runners(sess=None, coord=None, daemon: bool = True, start: bool 
     """Starts the runners of a graph.
 
     Args:
-        sess: the session, the default one where it is None.
+        sess: the session, the default one if it is None.
         coord: a `Coordinator`.
         daemon: whether the program may end before the threads.
         start: whether to start the threads.
@@ -201,7 +201,7 @@ def start_queue_runners(sess=None, coord=None, daemon: bool = True, start: bool 
         The threads.
 
     Raises:
-        ValueError: where there is no session.
+        ValueError: if there is no session.
     """
     if sess is None:
         sess = get_default_session()

@@ -25,12 +25,12 @@ class Saver:
     """Writes variables to checkpoints that TensorFlow reads, and restores them from those that it wrote.
 
     Args:
-        var_list: variables, or a dictionary of variables by the names that the checkpoint has; all that can be saved where it is None.
+        var_list: variables, or a dictionary of variables by the names that the checkpoint has; all that can be saved if it is None.
         reshape: gives restored tensors the shapes of the variables.
         sharded: writes a file for each device.
         max_to_keep: how many checkpoints stay, 0 or None for all.
         keep_checkpoint_every_n_hours: leaves one more checkpoint every so many hours.
-        name: of the scope of its operations, ``"save"``.
+        name: the name of the scope of its operations, ``"save"``.
         restore_sequentially: not used: one operation reads all tensors.
         saver_def: a `SaverDef` with the names of operations there are, instead of making some.
         builder: not used.
@@ -39,7 +39,7 @@ class Saver:
         write_version: 1 or 2: which of TensorFlow's formats.
         pad_step_number: gives steps eight digits in names of files.
         save_relative_paths: writes paths to the state file as seen from its directory.
-        filename: the name of checkpoints where none is fed.
+        filename: the name of checkpoints if none is fed.
     """
 
     V1, V2 = 1, 2
@@ -66,10 +66,10 @@ class Saver:
             self.build()
 
     def build(self) -> None:
-        """Makes the operations, where that was deferred.
+        """Makes the operations, if that was deferred.
 
         Raises:
-            ValueError: where there is nothing to save.
+            ValueError: if there is nothing to save.
         """
         if self._is_built:
             return
@@ -162,11 +162,11 @@ class Saver:
             save_debug_info: not used.
 
         Returns:
-            The prefix of the checkpoint's files, what to give :meth:`restore`; None where there was nothing to save.
+            The prefix of the checkpoint's files, what to give :meth:`restore`; None if there was nothing to save.
 
         Raises:
-            TypeError: where `sess` is no session.
-            ValueError: where names collide, or the directory does not exist.
+            TypeError: if `sess` is no session.
+            ValueError: if names collide, or the directory does not exist.
         """
         if not self._is_built:
             raise RuntimeError("`build()` should be called before save if defer_build==True")
@@ -226,7 +226,7 @@ class Saver:
     def export_meta_graph(self, filename: str | None = None, collection_list=None, as_text: bool = False, export_scope: str | None = None,
                           clear_devices: bool = False, clear_extraneous_savers: bool = False, strip_default_attrs: bool = False,
                           save_debug_info: bool = False) -> _protos.MetaGraphDef:
-        """Writes the default graph with the saver to a file, and gives the `MetaGraphDef`; arguments as of :func:`export_meta_graph`."""
+        """Writes the default graph with the saver to a file, and returns the `MetaGraphDef`; arguments as of :func:`export_meta_graph`."""
         return export_meta_graph(
             filename, graph_def=None, saver_def=self.saver_def, collection_list=collection_list, as_text=as_text, export_scope=export_scope,
             clear_devices=clear_devices, clear_extraneous_savers=clear_extraneous_savers, strip_default_attrs=strip_default_attrs)
@@ -241,9 +241,9 @@ class Saver:
             save_path: what :meth:`save` gave.
 
         Raises:
-            ValueError: where there is no such checkpoint.
-            errors.NotFoundError: where it lacks a variable.
-            errors.InvalidArgumentError: where a variable has another shape.
+            ValueError: if there is no such checkpoint.
+            errors.NotFoundError: if it lacks a variable.
+            errors.InvalidArgumentError: if a variable has another shape.
         """
         if self._is_empty:
             return
@@ -288,7 +288,7 @@ class Saver:
         return self.saver_def
 
     def to_proto(self, export_scope: str | None = None):
-        """A `SaverDef` for an export of `export_scope`; None where the saver is not of that scope."""
+        """Returns a `SaverDef` for an export of `export_scope`; None if the saver is not of that scope."""
         if export_scope is None:
             return self.saver_def
         if not (self.saver_def.filename_tensor_name.startswith(export_scope) and self.saver_def.save_tensor_name.startswith(export_scope)
@@ -301,7 +301,7 @@ class Saver:
 
     @staticmethod
     def from_proto(saver_def, import_scope: str | None = None) -> Saver:
-        """A saver with operations there are, behind `import_scope`."""
+        """Returns a saver with operations there are, behind `import_scope`."""
         return Saver(saver_def=saver_def, name=import_scope)
 
 
@@ -333,7 +333,7 @@ def _by_device(saveables) -> list[tuple[str, list]]:
 
 
 def _cpu_of(device: str) -> str:
-    """The CPU beside a device: files are written there."""
+    """Returns the CPU beside a device: files are written there."""
     from flowmill._device import DeviceSpec
 
     spec = DeviceSpec.from_string(device)
@@ -349,16 +349,16 @@ def _explained(error, what: str):
 def export_meta_graph(filename=None, meta_info_def=None, graph_def=None, saver_def=None, collection_list=None, as_text: bool = False, graph=None,
                       export_scope: str | None = None, clear_devices: bool = False, clear_extraneous_savers: bool = False,
                       strip_default_attrs: bool = False, save_debug_info: bool = False, **kwargs) -> _protos.MetaGraphDef:
-    """A graph with its collections as a `MetaGraphDef`, written to a file where one is named.
+    """Returns a graph with its collections as a `MetaGraphDef`, written to a file if one is named.
 
     Args:
         filename: the file.
         meta_info_def: what to say of the graph, completed.
         graph_def: in the place of the graph's own.
         saver_def: a `SaverDef` to go with it.
-        collection_list: the names of the collections to take, all where it is None.
+        collection_list: the names of the collections to take, all if it is None.
         as_text: writes text.
-        graph: the graph, the default one where it is None.
+        graph: the graph, the default one if it is None.
         export_scope: takes the operations of this name scope alone, and their names without it.
         clear_devices: leaves out devices.
         clear_extraneous_savers: leaves out operations of other savers.
@@ -379,11 +379,11 @@ def import_meta_graph(meta_graph_or_file, clear_devices: bool = False, import_sc
     Args:
         meta_graph_or_file: the message, or the file's name.
         clear_devices: leaves out devices.
-        import_scope: goes before all names.
+        import_scope: the prefix of all names.
         kwargs: `input_map`, as of `import_graph_def`.
 
     Returns:
-        The saver that came with it, or a new one for its variables; None where it has none.
+        The saver that came with it, or a new one for its variables; None if it has none.
     """
     from flowmill.meta_graph import import_scoped_meta_graph_with_return_elements, read_meta_graph_file
 

@@ -39,7 +39,7 @@ def sdca_optimizer(sparse_example_indices, sparse_feature_indices, sparse_featur
         num_loss_partitions: on how many machines examples are.
         num_inner_iterations: not used.
         adaptative: takes examples more often that have more to gain.
-        name: what to call the operation.
+        name: the name of the operation.
 
     Returns:
         The new `example_state_data`, and what is to be added to the sparse and to the dense weights.

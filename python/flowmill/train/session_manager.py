@@ -16,9 +16,9 @@ class SessionManager:
 
     Args:
         local_init_op: initializes what is not saved.
-        ready_op: gives the names of variables without a value; ready where there are none.
+        ready_op: gives the names of variables without a value; ready if there are none.
         ready_for_local_init_op: the same before `local_init_op` runs.
-        graph: the graph, the default one where it is None.
+        graph: the graph, the default one if it is None.
         recovery_wait_secs: seconds between two looks at whether a session is ready.
         local_init_run_options: `RunOptions` of `local_init_op`.
         local_init_feed_dict: what `local_init_op` is fed.
@@ -34,7 +34,7 @@ class SessionManager:
 
     def prepare_session(self, master: str = "", init_op=None, saver=None, checkpoint_dir=None, checkpoint_filename_with_path=None,
                         wait_for_checkpoint: bool = False, max_wait_secs: float = 7200, config=None, init_feed_dict=None, init_fn=None) -> Session:
-        """A session that is ready: restored from a checkpoint where there is one, else initialized.
+        """Returns a session that is ready: restored from a checkpoint if there is one, else initialized.
 
         Args:
             master: an address; empty for this process.
@@ -49,7 +49,7 @@ class SessionManager:
             init_fn: called with the session after `init_op`.
 
         Raises:
-            RuntimeError: where it is not ready then.
+            RuntimeError: if it is not ready then.
         """
         session, is_loaded = self._restored(
             master, saver, checkpoint_dir, checkpoint_filename_with_path, wait_for_checkpoint, max_wait_secs, config)
@@ -74,7 +74,7 @@ class SessionManager:
 
     def recover_session(self, master: str = "", saver=None, checkpoint_dir=None, checkpoint_filename_with_path=None,
                         wait_for_checkpoint: bool = False, max_wait_secs: float = 7200, config=None) -> tuple[Session, bool]:
-        """A session restored from a checkpoint, and whether it is ready; arguments as of :meth:`prepare_session`."""
+        """Returns a session restored from a checkpoint, and whether it is ready; arguments as of :meth:`prepare_session`."""
         session, is_loaded = self._restored(
             master, saver, checkpoint_dir, checkpoint_filename_with_path, wait_for_checkpoint, max_wait_secs, config)
         success, message = self._initialized_locally(session)
@@ -86,10 +86,10 @@ class SessionManager:
         return session, is_ready
 
     def wait_for_session(self, master: str = "", config=None, max_wait_secs: float = float("inf")) -> Session:
-        """A session that others make ready.
+        """Returns a session that others make ready.
 
         Raises:
-            errors.DeadlineExceededError: where it is not after `max_wait_secs`.
+            errors.DeadlineExceededError: if it is not after `max_wait_secs`.
         """
         end = time.time() + (float("inf") if max_wait_secs is None else max_wait_secs)
         while True:

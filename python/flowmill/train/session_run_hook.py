@@ -1,4 +1,4 @@
-"""What can be done around the steps of a monitored session."""
+"""Hooks around the steps of a monitored session."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from flowmill.session import Session
 
 
 class SessionRunArgs(collections.namedtuple("SessionRunArgs", ["fetches", "feed_dict", "options"])):
-    """What a step is asked for: as the arguments of `Session.run`."""
+    """The request of a step: the arguments of `Session.run`."""
 
     def __new__(cls, fetches, feed_dict=None, options=None):
         """For namedtuple's defaults."""
@@ -16,7 +16,7 @@ class SessionRunArgs(collections.namedtuple("SessionRunArgs", ["fetches", "feed_
 
 
 class SessionRunContext:
-    """What a hook is told of a step.
+    """The information that a hook gets about a step.
 
     Args:
         original_args: what the caller asked for, a :class:`SessionRunArgs`.
@@ -28,7 +28,7 @@ class SessionRunContext:
 
     @property
     def original_args(self) -> SessionRunArgs:
-        """What the caller asked for."""
+        """The caller's request."""
         return self._original_args
 
     @property
@@ -38,7 +38,7 @@ class SessionRunContext:
 
     @property
     def stop_requested(self) -> bool:
-        """Whether a hook asked to stop."""
+        """True if a hook asked to stop."""
         return self._stop_requested
 
     def request_stop(self) -> None:
@@ -59,7 +59,7 @@ class SessionRunHook:
         """Called whenever a session was made."""
 
     def before_run(self, run_context: SessionRunContext) -> SessionRunArgs | None:
-        """Called before a step; gives what the step shall fetch besides, or None."""
+        """Called before a step; returns what the step shall fetch besides, or None."""
         return None
 
     def after_run(self, run_context: SessionRunContext, run_values) -> None:

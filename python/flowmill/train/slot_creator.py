@@ -11,7 +11,7 @@ from flowmill.variables import Variable
 
 
 def _slot(primary, initial_value, shape, dtype) -> Variable:
-    """The slot in the variable scope that is open, which has its name."""
+    """Returns the slot in the variable scope that is open, which has its name."""
     scope = get_variable_scope()
     partitioner = scope.partitioner
     # A part's slot is not cut again.
@@ -36,7 +36,7 @@ def _within(primary, name: str, colocate_with_primary: bool, make) -> Variable:
 
 
 def create_slot(primary, val, name: str, colocate_with_primary: bool = True) -> Variable:
-    """A slot of a variable or tensor, with an initial value.
+    """Returns a slot of a variable or tensor, with an initial value.
 
     Args:
         primary: what it is a slot of.
@@ -48,12 +48,12 @@ def create_slot(primary, val, name: str, colocate_with_primary: bool = True) -> 
 
 
 def create_slot_with_initializer(primary, initializer, shape, dtype, name: str, colocate_with_primary: bool = True) -> Variable:
-    """A slot with an initializer, a shape and a type; arguments otherwise as of :func:`create_slot`."""
+    """Returns a slot with an initializer, a shape and a type; arguments otherwise as of :func:`create_slot`."""
     return _within(primary, name, colocate_with_primary, lambda: _slot(primary, initializer, shape, dtype))
 
 
 def create_zeros_slot(primary, name: str, dtype=None, colocate_with_primary: bool = True) -> Variable:
-    """A slot of zeros with the shape of `primary`; arguments otherwise as of :func:`create_slot`."""
+    """Returns a slot of zeros with the shape of `primary`; arguments otherwise as of :func:`create_slot`."""
     from flowmill._apply import call
 
     dtype = primary.dtype.base_dtype if dtype is None else dtype

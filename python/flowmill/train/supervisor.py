@@ -23,10 +23,10 @@ from flowmill.variables import global_variables_initializer, report_uninitialize
 class Supervisor:
     """Restores or initializes a session, writes checkpoints and summaries from threads, and stops threads together.
 
-    Arguments that are 0 stand for what the graph's collections hold, or for what is made; None for nothing.
+    Arguments that are 0 mean the contents of the graph's collections, or a default that is made; None means nothing.
 
     Args:
-        graph: the graph, the default one where it is None.
+        graph: the graph, the default one if it is None.
         ready_op: gives the names of variables without a value.
         ready_for_local_init_op: the same before `local_init_op` runs.
         is_chief: whether it initializes, restores and saves.
@@ -102,17 +102,17 @@ class Supervisor:
 
     @property
     def is_chief(self) -> bool:
-        """Whether it initializes, restores and saves."""
+        """True if it initializes, restores and saves."""
         return self._is_chief
 
     @property
     def session_manager(self) -> SessionManager:
-        """What makes its sessions."""
+        """The object that makes its sessions."""
         return self._sessions
 
     @property
     def coord(self) -> Coordinator:
-        """What its threads are stopped by."""
+        """The coordinator that stops its threads."""
         return self._coord
 
     @property
@@ -122,17 +122,17 @@ class Supervisor:
 
     @property
     def init_feed_dict(self) -> Any:
-        """What `init_op` is fed."""
+        """The feeds of `init_op`."""
         return self._feeds
 
     @property
     def ready_op(self) -> Any:
-        """Gives the names of variables without a value."""
+        """The tensor with the names of variables without a value."""
         return self._ready_op
 
     @property
     def ready_for_local_init_op(self) -> Any:
-        """The same before what is not saved is initialized."""
+        """Like :attr:`ready_op`, before what is not saved is initialized."""
         return self._ready_for_local
 
     @property
@@ -152,7 +152,7 @@ class Supervisor:
 
     @property
     def global_step(self) -> Any:
-        """What counts steps."""
+        """The variable that counts steps."""
         return self._global_step
 
     @property
@@ -167,14 +167,14 @@ class Supervisor:
 
     @property
     def save_path(self) -> str | None:
-        """What names of checkpoints begin with."""
+        """The prefix of the names of checkpoints."""
         return self._save_path
 
     # Sessions
 
     def prepare_or_wait_for_session(self, master: str = "", config=None, wait_for_checkpoint: bool = False, max_wait_secs: float = 7200,
                                     start_standard_services: bool = True):
-        """A session that is ready; arguments as of `SessionManager.prepare_session`.
+        """Returns a session that is ready; arguments as of `SessionManager.prepare_session`.
 
         Args:
             start_standard_services: whether to start the threads that save, too.
@@ -197,7 +197,7 @@ class Supervisor:
 
     @contextlib.contextmanager
     def managed_session(self, master: str = "", config=None, start_standard_services: bool = True, close_summary_writer: bool = True) -> Iterator:
-        """Gives a session that is ready; at the block's end threads are stopped, and the session is closed. What a thread failed with is raised."""
+        """Yields a session that is ready; at the block's end threads are stopped, and the session is closed. The error of a thread is raised."""
         try:
             session = self.prepare_or_wait_for_session(master, config, start_standard_services=start_standard_services)
             yield session
@@ -223,7 +223,7 @@ class Supervisor:
         """Starts the threads that write checkpoints and summaries.
 
         Raises:
-            RuntimeError: where it is not the chief's.
+            RuntimeError: if it is not the chief's.
         """
         if not self._is_chief:
             raise RuntimeError("Only chief supervisor can start standard services. Because only chief supervisors can write events.")
@@ -261,8 +261,8 @@ class Supervisor:
         """Writes a summary.
 
         Raises:
-            TypeError: where it is no serialised summary.
-            RuntimeError: where there is no writer.
+            TypeError: if it is no serialised summary.
+            RuntimeError: if there is no writer.
         """
         if not self._writer:
             raise RuntimeError("Writing a summary requires a summary writer.")
@@ -271,17 +271,17 @@ class Supervisor:
     # Threads
 
     def start_queue_runners(self, sess, queue_runners=None) -> list:
-        """Starts threads that fill queues, those of the graph where `queue_runners` is None."""
+        """Starts threads that fill queues, those of the graph if `queue_runners` is None."""
         if queue_runners is None:
             return start_queue_runners(sess, self._coord)
         return [t for runner in queue_runners for t in runner.create_threads(sess, coord=self._coord, daemon=True, start=True)]
 
     def loop(self, timer_interval_secs: float | None, target, args=None, kwargs=None) -> LooperThread:
-        """A thread that calls `target` every `timer_interval_secs` seconds until it shall stop."""
+        """Returns a thread that calls `target` every `timer_interval_secs` seconds until it shall stop."""
         return LooperThread.loop(self._coord, timer_interval_secs, target, args, kwargs)
 
     def should_stop(self) -> bool:
-        """Whether threads shall stop."""
+        """Returns true if threads are asked to stop."""
         return self._coord.should_stop()
 
     def request_stop(self, ex=None) -> None:
@@ -293,7 +293,7 @@ class Supervisor:
         self._coord.wait_for_stop()
 
     def stop_on_exception(self) -> Any:
-        """A context that asks to stop where an exception leaves it."""
+        """Returns a context that asks to stop if an exception leaves it."""
         return self._coord.stop_on_exception()
 
     def stop(self, threads=None, close_summary_writer: bool = True, ignore_live_threads: bool = False) -> None:

@@ -22,19 +22,19 @@ __all__ = ["SyncReplicasOptimizer"]
 
 
 class SyncReplicasOptimizer(Optimizer):
-    """Lets the steps of several workers count as one: each adds its gradients to accumulators and waits for a token; as soon as enough gradients of the
-    present step are there, another optimizer applies their mean, and everyone gets a token, the number of the next step.
+    """Makes the steps of several workers count as one. Each worker adds its gradients to accumulators and waits for a token. As soon as there are
+    enough gradients of the current step, another optimizer applies their mean, and every worker gets a token, the number of the next step.
 
     The workers are threads that run steps in sessions of one process, which share accumulators and the queue of tokens.
 
     Args:
         opt: the optimizer that applies the means.
         replicas_to_aggregate: how many gradients a step takes.
-        total_num_replicas: how many workers there are, as many as gradients where it is None.
+        total_num_replicas: how many workers there are, as many as gradients if it is None.
         variable_averages: an `ExponentialMovingAverage` of the variables after each step.
         variables_to_average: the variables it averages.
         use_locking: whether variables are locked while they are changed.
-        name: of the scope of the operations.
+        name: the name of the scope of the operations.
     """
 
     def __init__(self, opt: Optimizer, replicas_to_aggregate: int, total_num_replicas: int | None = None, variable_averages=None,
@@ -51,11 +51,11 @@ class SyncReplicasOptimizer(Optimizer):
         self.local_step_init_op = self.chief_init_op = self.ready_for_local_init_op = None
 
     def compute_gradients(self, *args, **kwargs) -> list[tuple]:
-        """Those of the optimizer within."""
+        """Computes the gradients of the optimizer within."""
         return self._opt.compute_gradients(*args, **kwargs)
 
     def apply_gradients(self, grads_and_vars, global_step=None, name: str | None = None) -> Operation | Tensor:  # type: ignore[override]
-        """What a worker runs for a step: adds its gradients, then waits for a token.
+        """Returns the operation that a worker runs for a step: it adds its gradients, then waits for a token.
 
         Args:
             grads_and_vars: pairs of a gradient, which may be None, and a variable.
@@ -63,7 +63,7 @@ class SyncReplicasOptimizer(Optimizer):
             name: not used.
 
         Raises:
-            ValueError: where there are no variables, or no `global_step`.
+            ValueError: if there are no variables, or no `global_step`.
         """
         if not grads_and_vars:
             raise ValueError("Must supply at least one variable")
@@ -88,7 +88,7 @@ class SyncReplicasOptimizer(Optimizer):
         return train_op
 
     def _waiting(self, graph, added: list[Operation], means: list[tuple], local_step):
-        """Builds what the chief runs, which applies the means and gives out tokens; gives what waits for one."""
+        """Builds what the chief runs, which applies the means and gives out tokens; returns what waits for one."""
         step = self._global_step
         with graph.device(step.device), graph.name_scope(""):
             applied = self._opt.apply_gradients(means, step)
@@ -108,7 +108,7 @@ class SyncReplicasOptimizer(Optimizer):
         return train_op
 
     def get_chief_queue_runner(self) -> QueueRunner:
-        """The runner of the thread that applies gradients: for one of the workers, the chief.
+        """Returns the runner of the thread that applies gradients: for one of the workers, the chief.
 
         Raises:
             ValueError: before :meth:`apply_gradients`.
@@ -118,13 +118,13 @@ class SyncReplicasOptimizer(Optimizer):
         return self._queue_runner
 
     def get_init_tokens_op(self, num_tokens: int = -1) -> Operation:
-        """What the chief runs before the first step: puts tokens into the queue.
+        """Returns the operation that the chief runs before the first step: it puts tokens into the queue.
 
         Args:
             num_tokens: how many; -1 for as many as a step takes gradients.
 
         Raises:
-            ValueError: before :meth:`apply_gradients`, or where so few would let nobody finish the first step.
+            ValueError: before :meth:`apply_gradients`, or if so few would let nobody finish the first step.
         """
         if self._tokens is None:
             raise ValueError("get_init_tokens_op() should be called after apply_gradients().")
@@ -140,7 +140,7 @@ class SyncReplicasOptimizer(Optimizer):
             return self._tokens.enqueue_many((fill([num_tokens], self._global_step),))
 
     def make_session_run_hook(self, is_chief: bool, num_tokens: int = -1) -> SessionRunHook:
-        """A hook that does before the first step what must be done, and starts the chief's thread.
+        """Returns a hook that does before the first step what must be done, and starts the chief's thread.
 
         Args:
             is_chief: whether the session is the chief's.
@@ -151,7 +151,7 @@ class SyncReplicasOptimizer(Optimizer):
     # Slots are those of the optimizer within.
 
     def get_slot(self, var, name: str) -> Variable | None:
-        """The slot of a variable by its name, None where there is none."""
+        """The slot of a variable by its name, None if there is none."""
         return self._opt.get_slot(var, name)
 
     def get_slot_names(self) -> list[str]:
@@ -159,7 +159,7 @@ class SyncReplicasOptimizer(Optimizer):
         return self._opt.get_slot_names()
 
     def variables(self) -> list[Variable]:
-        """The variables that the optimizer within made, by name."""
+        """Returns the variables that the optimizer within made, by name."""
         return self._opt.variables()
 
 
@@ -188,7 +188,7 @@ def _accumulated(graph, grads_and_vars, local_step, number: int):
 
 
 class _Hook(SessionRunHook):
-    """What :meth:`SyncReplicasOptimizer.make_session_run_hook` gives."""
+    """The hook that :meth:`SyncReplicasOptimizer.make_session_run_hook` returns."""
 
     def __init__(self, optimizer: SyncReplicasOptimizer, is_chief: bool, num_tokens: int):
         self._optimizer, self._is_chief, self._num_tokens = optimizer, is_chief, num_tokens
@@ -198,7 +198,7 @@ class _Hook(SessionRunHook):
         """Adds what the session will run.
 
         Raises:
-            ValueError: where no gradients were applied yet.
+            ValueError: if no gradients were applied yet.
         """
         if self._optimizer._queue_runner is None:
             raise ValueError("SyncReplicasOptimizer.apply_gradient should be called before using the hook.")
@@ -209,7 +209,7 @@ class _Hook(SessionRunHook):
         """Runs it.
 
         Raises:
-            RuntimeError: where variables have no values.
+            RuntimeError: if variables have no values.
         """
         optimizer = self._optimizer
         is_ready, message = _ready(optimizer.ready_for_local_init_op, session)

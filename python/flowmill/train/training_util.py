@@ -13,11 +13,11 @@ from flowmill.variables import Variable, VariableAggregation
 
 
 def get_global_step(graph=None) -> Any:
-    """The global step of a graph, the default one where it is None: what is in its collection, else the tensor ``global_step:0``; None where there is
+    """Returns the global step of a graph, the default one if it is None: what is in its collection, else the tensor ``global_step:0``; None if there is
     neither.
 
     Raises:
-        TypeError: where it is no integer scalar.
+        TypeError: if it is no integer scalar.
     """
     graph = graph or get_default_graph()
     found = graph.get_collection(GraphKeys.GLOBAL_STEP)
@@ -38,7 +38,7 @@ def create_global_step(graph=None) -> Variable:
     """Makes the global step of a graph.
 
     Raises:
-        ValueError: where there is one already.
+        ValueError: if there is one already.
     """
     graph = graph or get_default_graph()
     if get_global_step(graph) is not None:
@@ -50,7 +50,7 @@ def create_global_step(graph=None) -> Variable:
 
 
 def get_or_create_global_step(graph=None) -> Variable:
-    """The global step of a graph, a new one where it has none."""
+    """Returns the global step of a graph, a new one if it has none."""
     graph = graph or get_default_graph()
     found = get_global_step(graph)
     return create_global_step(graph) if found is None else found
@@ -60,7 +60,7 @@ def assert_global_step(global_step_tensor) -> None:
     """Checks that something can be a global step.
 
     Raises:
-        TypeError: where it is no integer scalar.
+        TypeError: if it is no integer scalar.
     """
     if not isinstance(global_step_tensor, (Variable, Tensor)):
         raise TypeError(f'Existing "global_step" must be a Variable or Tensor: {global_step_tensor}.')
@@ -72,5 +72,5 @@ def assert_global_step(global_step_tensor) -> None:
 
 
 def global_step(sess, global_step_tensor) -> int:
-    """The value of the global step in a session."""
+    """Returns the value of the global step in a session."""
     return int(sess.run(global_step_tensor))

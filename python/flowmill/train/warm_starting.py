@@ -21,16 +21,16 @@ _VocabInfo = collections.namedtuple(
 
 
 class VocabInfo(_VocabInfo):
-    """Which words the rows of a variable belong to, in the program and in the checkpoint.
+    """The words that the rows of a variable belong to, in the program and in the checkpoint.
 
     Args:
-        new_vocab: a file with a word a line, of the program.
+        new_vocab: the program's file with one word per line.
         new_vocab_size: how many of them the variable has rows for.
         num_oov_buckets: how many rows there are after those, for other words.
         old_vocab: the file of the checkpoint.
         old_vocab_size: how many of them it has rows for, -1 for all.
-        backup_initializer: makes the rows of words that the checkpoint does not have; zeros where it is None.
-        axis: 0 where words have rows, 1 where they have columns.
+        backup_initializer: makes the rows of words that the checkpoint does not have; zeros if it is None.
+        axis: 0 if words have rows, 1 if they have columns.
     """
 
     __slots__ = ()
@@ -42,7 +42,7 @@ class VocabInfo(_VocabInfo):
 
 
 def warm_start(ckpt_to_initialize_from, vars_to_warm_start=".*", var_name_to_vocab_info=None, var_name_to_prev_var_name=None) -> None:
-    """Lets the initializers of variables take values from a checkpoint.
+    """Makes the initializers of variables take values from a checkpoint.
 
     Args:
         ckpt_to_initialize_from: the checkpoint, or a directory, whose newest is taken.
@@ -52,7 +52,7 @@ def warm_start(ckpt_to_initialize_from, vars_to_warm_start=".*", var_name_to_voc
         var_name_to_prev_var_name: names in the checkpoint by the names of variables that are called otherwise there.
 
     Raises:
-        ValueError: where a name that is given is not one of a variable that is started, or `vars_to_warm_start` is something else.
+        ValueError: if a name that is given is not one of a variable that is started, or `vars_to_warm_start` is something else.
     """
     infos, previous = dict(var_name_to_vocab_info or {}), dict(var_name_to_prev_var_name or {})
     grouped = _grouped(vars_to_warm_start)
@@ -117,7 +117,7 @@ def _grouped(wanted) -> dict[str, list[Variable]]:
 
 
 def _start_by_words(checkpoint, source: str, variables: list[Variable], info: VocabInfo) -> None:
-    """Lets rows or columns begin with those of the same words in the checkpoint."""
+    """Initializes rows or columns with those of the same words in the checkpoint."""
     if not (info.new_vocab and info.new_vocab_size and checkpoint and info.old_vocab):
         raise ValueError("Invalid args: Must provide all of [current_vocab_path, current_vocab_size, prev_ckpt, prev_vocab_path}.")
     from flowmill import assign

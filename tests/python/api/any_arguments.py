@@ -43,7 +43,7 @@ BY_NAME = {
     "predictions": _placeholder("float32", 2, 3), "targets": _placeholder("int32", 2),
 }
 
-# Parameters that are lists of what stands for one.
+# Parameters that are lists of such values.
 LISTS = {"values", "inputs", "tensors", "input", "tensor_list", "arrays", "elems", "t_list"}
 
 MODULES = ("", "nn", "math", "linalg", "image", "losses", "metrics", "strings", "sparse", "random", "debugging", "signal", "bitwise", "train", "layers",

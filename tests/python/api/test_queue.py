@@ -129,3 +129,14 @@ def test_the_number_of_elements_may_be_a_tensor():
         assert queue.dequeue_many(n).shape.as_list() == [None]
         assert queue.dequeue_many(flowmill.constant(3)).shape.as_list() == [3]
         np.testing.assert_array_equal(sess.run(queue.dequeue_many(n), {n: 2}), [1, 2])
+
+
+def test_closed_queues_of_the_first_version(tf1):
+    def build(tf):
+        queue = tf.raw_ops.FIFOQueue(component_types=[tf.int32])
+        before = tf.raw_ops.QueueIsClosed(handle=queue)
+        with tf.control_dependencies([before]):
+            close = tf.raw_ops.QueueClose(handle=queue)
+        with tf.control_dependencies([close]):
+            return before, tf.raw_ops.QueueIsClosed(handle=queue)
+    compare(tf1, build)

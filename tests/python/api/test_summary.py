@@ -213,3 +213,14 @@ def test_sounds_are_tensorflow_s(tf1, shape, max_outputs):
             assert mine.audio.SerializeToString() == other.audio.SerializeToString()
     with pytest.raises(flowmill.errors.InvalidArgumentError, match="sample_rate must be > 0"):
         written(flowmill, 0.0)
+
+
+@pytest.mark.parametrize("value", [[1.5, 2.0], ["a", "b"], True, np.zeros([0, 2]), [1 + 2j]], ids=str)
+def test_summaries_with_the_name_of_a_node(tf1, value):
+    found = []
+    for tf in (flowmill, tf1):
+        with tf.Graph().as_default(), tf.Session() as session:
+            summary = tf.Summary.FromString(session.run(tf.raw_ops.TensorSummary(tensor=value, description="d", labels=["l"], name="scope/s")))
+            (only,) = summary.value
+            found.append((only.node_name, only.tag, tf.make_ndarray(only.tensor).tolist()))
+    assert found[0] == found[1]

@@ -1,4 +1,4 @@
-//! Which ops of a graph have no kernel, and whether that matters.
+//! Finds the ops of a graph that have no kernel, and tells which of them a step needs.
 
 use flowmill::{ImportOptions, Result, SessionOptions, files, import_graph_def, kernels, new_graph, proto, registry, session, signatures};
 use flowmill_runtime::plan::is_runnable;
@@ -72,7 +72,7 @@ impl Support {
     /// Prepares the steps of a graph that has ops without kernels, and sees which of these are left.
     ///
     /// # Errors
-    /// The errors of importing the graph, except for unknown ops.
+    /// Returns `InvalidArgument`, `NotFound` and the other errors of importing a graph, except those for unknown ops.
     pub(super) fn of(def: &GraphDef, producer_ops: &[OpDef], steps: &[Step]) -> Result<Support> {
         let (registry, kernels) = (registry()?, kernels());
         let functions: BTreeMap<&str, &[NodeDef]> = def
@@ -121,7 +121,7 @@ impl Support {
     }
 }
 
-/// The ops of the nodes that a step needs before any pass, those of functions included.
+/// Returns the ops of the nodes that a step needs before any pass, those of functions included.
 fn ops_needed<'a>(def: &'a GraphDef, functions: &BTreeMap<&'a str, &'a [NodeDef]>, step: &Step) -> BTreeSet<&'a str> {
     let nodes: BTreeMap<&str, &NodeDef> = def.node.iter().map(|node| (node.name.as_str(), node)).collect();
     let fed: BTreeSet<&str> = step.feeds.iter().map(|tensor| tensor.strip_suffix(":0").unwrap_or(tensor)).collect();
@@ -148,7 +148,7 @@ fn ops_needed<'a>(def: &'a GraphDef, functions: &BTreeMap<&'a str, &'a [NodeDef]
     ops
 }
 
-/// The functions that an attribute names.
+/// Returns the functions that an attribute names.
 fn called(value: &AttrValue) -> Vec<&str> {
     match &value.value {
         Some(Value::Func(func)) => vec![&func.name],
@@ -157,7 +157,7 @@ fn called(value: &AttrValue) -> Vec<&str> {
     }
 }
 
-/// The node of `node`, `node:0`, `^node` or, in a function, `node:out:0`.
+/// Returns the node of `node`, `node:0`, `^node` or, in a function, `node:out:0`.
 fn op_of(name: &str) -> &str {
     let name = name.strip_prefix('^').unwrap_or(name);
     name.split_once(':').map_or(name, |(op, _)| op)

@@ -17,11 +17,11 @@ pub struct CondBuilder {
 }
 
 impl ScopedBuilder<'_> {
-    /// `then_fn()` where `pred` is true, `else_fn()` where it is false: as many tensors, of the same types, from both. Gives the tensors that
+    /// `then_fn()` if `pred` is true, `else_fn()` if it is false: as many tensors, of the same types, from both. Returns the tensors that
     /// have the values of the branch taken.
     ///
     /// # Errors
-    /// `InvalidArgument` where `pred` is no boolean or the branches' results do not fit; what the closures give.
+    /// `InvalidArgument` if `pred` is no boolean or the branches' results do not fit; what the closures give.
     pub fn cond(
         &mut self,
         name: &str,
@@ -43,10 +43,10 @@ impl ScopedBuilder<'_> {
 }
 
 impl CondBuilder {
-    /// Begins a conditional in the present scope.
+    /// Begins a conditional in the current scope.
     ///
     /// # Errors
-    /// `InvalidArgument` where `pred` is no boolean.
+    /// `InvalidArgument` if `pred` is no boolean.
     pub fn begin(b: &mut ScopedBuilder<'_>, pred: OutputId) -> Result<CondBuilder> {
         if b.graph.output_type(pred)?.dtype != DType::Bool {
             bail!(InvalidArgument, "pred of a conditional is a boolean, not {} as '{}'", b.dtype(pred), b.graph.tensor_name(pred));
@@ -61,7 +61,7 @@ impl CondBuilder {
         Ok(CondBuilder { pred, pivots: [if_false, if_true], outer: b.scope.clone(), results: [None, None], open: None })
     }
 
-    /// What lets nodes run when a branch is taken: the predicate as that branch sees it.
+    /// Returns the predicate as a branch sees it. Nodes that depend on it run only if the branch is taken.
     pub fn pivot(&self, branch: Branch) -> OutputId {
         self.pivots[branch as usize]
     }
@@ -69,7 +69,7 @@ impl CondBuilder {
     /// Begins a branch: what the builder adds from now on runs only when it is taken.
     ///
     /// # Errors
-    /// `FailedPrecondition` where a branch is open.
+    /// `FailedPrecondition` if a branch is open.
     pub fn open(&mut self, b: &mut ScopedBuilder<'_>, branch: Branch) -> Result<ContextId> {
         if self.open.is_some() {
             bail!(FailedPrecondition, "A branch of the conditional is open");
@@ -93,7 +93,7 @@ impl CondBuilder {
     /// Ends the open branch with its results; with the branch's error, gives that back. The scope is the one around the conditional again.
     ///
     /// # Errors
-    /// The branch's, and `FailedPrecondition` where none is open.
+    /// The branch's, and `FailedPrecondition` if none is open.
     pub fn close(&mut self, b: &mut ScopedBuilder<'_>, results: Result<Vec<OutputId>>) -> Result<()> {
         let Some((branch, id)) = self.open.take() else { bail!(FailedPrecondition, "No branch of the conditional is open") };
         let inside = self.outer.in_context(Some(id));
@@ -103,7 +103,7 @@ impl CondBuilder {
         Ok(())
     }
 
-    /// A branch's result as it leaves the branch: one from outside passes through a `Switch`, so that it is dead where the branch is not taken.
+    /// Returns a branch's result as it leaves the branch: one from outside passes through a `Switch`, so that it is dead if the branch is not taken.
     fn hand_out(&self, b: &mut ScopedBuilder<'_>, id: ContextId, branch: Branch, value: OutputId) -> Result<OutputId> {
         if b.context(id).known.contains(&value) {
             return Ok(b.context(id).stands_for.get(&value).copied().unwrap_or(value));
@@ -125,7 +125,7 @@ impl CondBuilder {
     /// Joins the branches.
     ///
     /// # Errors
-    /// `InvalidArgument` where their results differ in number or types, `FailedPrecondition` where a branch is missing.
+    /// `InvalidArgument` if their results differ in number or types, `FailedPrecondition` if a branch is missing.
     pub fn finish(&mut self, b: &mut ScopedBuilder<'_>) -> Result<Vec<OutputId>> {
         let [Some(if_false), Some(if_true)] = std::mem::take(&mut self.results) else {
             bail!(FailedPrecondition, "A conditional needs both branches");

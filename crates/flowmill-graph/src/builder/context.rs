@@ -17,13 +17,13 @@ pub struct ContextId(pub u32);
 /// A side of a conditional. As an output of `Switch`, the discriminant is the slot.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Branch {
-    /// Taken where the predicate is false.
+    /// Taken if the predicate is false.
     False = 0,
-    /// Taken where the predicate is true.
+    /// Taken if the predicate is true.
     True = 1,
 }
 
-/// The branch that is not taken where `branch` is.
+/// Returns the branch that is not taken if `branch` is.
 pub(super) fn other(branch: Branch) -> Branch {
     match branch {
         Branch::False => Branch::True,
@@ -38,7 +38,7 @@ pub(super) struct Context {
     pub(super) kind: ContextKind,
     /// Tensors that came up in the context: its own, and outside ones that were brought in.
     pub(super) known: FxHashSet<OutputId>,
-    /// What stands for an outside tensor in here.
+    /// The tensors that replace outside tensors in this context.
     pub(super) stands_for: FxHashMap<OutputId, OutputId>,
 }
 
@@ -52,13 +52,13 @@ pub(super) enum ContextKind {
 #[derive(Debug, Default)]
 pub(super) struct WhileContext {
     pub(super) parallel_iterations: i64,
-    /// Whether gradients stop at it.
+    /// True if no gradient flows through the loop.
     pub(super) is_constant: bool,
     pub(super) swap_memory: bool,
     pub(super) maximum_iterations: Option<OutputId>,
-    /// Lets what the condition needs run in each iteration.
+    /// A tensor that is computed in each iteration: nodes of the condition that depend on it run in each iteration.
     pub(super) pivot_for_cond: Option<OutputId>,
-    /// Lets what the body needs run in each iteration; set once the body is being built.
+    /// A tensor that is computed in each iteration, for nodes of the body; set once the body is being built.
     pub(super) pivot_for_body: Option<OutputId>,
     /// The `LoopCond`.
     pub(super) pivot: Option<OutputId>,
@@ -70,7 +70,7 @@ pub(super) struct WhileContext {
 }
 
 impl Context {
-    /// What lets nodes run when the branch is taken, or in each iteration.
+    /// Returns the tensor that nodes depend on in order to run when the branch is taken, or in each iteration.
     pub(super) fn pivot(&self) -> Option<OutputId> {
         match &self.kind {
             ContextKind::Cond { pivot, .. } => Some(*pivot),
@@ -99,12 +99,12 @@ impl ScopedBuilder<'_> {
         &self.context(id).name
     }
 
-    /// The context around a context.
+    /// Returns the context around a context.
     pub fn outer_context(&self, id: ContextId) -> Option<ContextId> {
         self.context(id).outer
     }
 
-    /// The innermost loop that a context is or is in.
+    /// Returns the innermost loop that a context is or is in.
     pub fn loop_of(&self, mut context: Option<ContextId>) -> Option<ContextId> {
         while let Some(id) = context {
             if matches!(self.context(id).kind, ContextKind::While(_)) {
@@ -115,13 +115,13 @@ impl ScopedBuilder<'_> {
         None
     }
 
-    /// The context that a node's outputs are in: for an `Exit` the one around its loop.
+    /// Returns the context that a node's outputs are in: for an `Exit` the one around its loop.
     pub fn output_context(&self, node: NodeId) -> Option<ContextId> {
         let context = self.context_of(node)?;
         if self.graph.get(node).is_some_and(|n| n.is_exit()) { self.context(context).outer } else { Some(context) }
     }
 
-    /// What stands for `value` in a context; makes it where there is none yet.
+    /// Returns the tensor that replaces `value` in a context; adds the nodes that bring it in if there are none yet.
     pub(super) fn bring_into(&mut self, id: ContextId, value: OutputId) -> Result<OutputId> {
         let context = self.context(id);
         if context.known.contains(&value) || (self.context_of(value.node) == Some(id) && matches!(context.kind, ContextKind::While(_))) {
@@ -155,7 +155,7 @@ impl ScopedBuilder<'_> {
         Ok(inside)
     }
 
-    /// A `Switch` of a tensor from outside on a conditional's predicate.
+    /// Returns a `Switch` of a tensor from outside on a conditional's predicate.
     pub(super) fn guard(&mut self, id: ContextId, value: OutputId, pred: OutputId) -> Result<NodeId> {
         let switch = self.within(self.scope.unconditional(), |b| b.switch(value, pred))?;
         self.state.context_of.insert(switch, id);
@@ -164,7 +164,7 @@ impl ScopedBuilder<'_> {
         Ok(switch)
     }
 
-    /// A `Switch` or, for a reference, a `RefSwitch`, where the data are.
+    /// Returns a `Switch` or, for a reference, a `RefSwitch`, where the data are.
     pub(super) fn switch(&mut self, data: OutputId, pred: OutputId) -> Result<NodeId> {
         let mut scope = self.scope.colocated_with(&[data.node]);
         if self.graph.node(data.node)?.is_op("Switch") {
@@ -174,13 +174,13 @@ impl ScopedBuilder<'_> {
         self.within(scope, |b| b.switch_here(data, pred))
     }
 
-    /// A `Switch` or, for a reference, a `RefSwitch`.
+    /// Returns a `Switch` or, for a reference, a `RefSwitch`.
     pub(super) fn switch_here(&mut self, data: OutputId, pred: OutputId) -> Result<NodeId> {
         let op = self.op_for(data, "Switch", "RefSwitch");
         self.op(op).name("Switch").inputs(&[data, pred]).finish()
     }
 
-    /// An `Enter` of a tensor into a loop; `is_constant` for one that stays the same in all iterations.
+    /// Returns an `Enter` of a tensor into a loop; `is_constant` for one that stays the same in all iterations.
     pub(super) fn enter_loop(&mut self, id: ContextId, value: OutputId, is_constant: bool) -> Result<OutputId> {
         let context = self.context(id);
         let ContextKind::While(looped) = &context.kind else { return Ok(value) };
@@ -214,7 +214,7 @@ impl ScopedBuilder<'_> {
         Ok(())
     }
 
-    /// Whether a context is around loop `id`, and not outside of the next loop around that.
+    /// Returns true if a context is around loop `id` and inside of, or the same as, the next loop around that.
     fn is_around(&self, context: Option<ContextId>, id: ContextId) -> bool {
         let mut around = self.context(id).outer;
         let outer_loop = self.loop_of(around);
@@ -227,7 +227,7 @@ impl ScopedBuilder<'_> {
         true
     }
 
-    /// The control inputs for a node in a context, out of those that its surroundings ask for.
+    /// Returns the control inputs for a node in a context, out of those that its surroundings ask for.
     ///
     /// Those in the same loop stay. In a loop, one from outside becomes a data input of an `Identity` in the loop, which the node waits for. A node
     /// that nothing else ties to the loop or branch waits for its pivot.
@@ -267,7 +267,7 @@ impl ScopedBuilder<'_> {
         Ok(inside)
     }
 
-    /// Whether a node is in a context or in one inside of it.
+    /// Returns true if a node is in a context or in one inside of it.
     fn is_in(&self, node: NodeId, id: ContextId) -> bool {
         let mut context = self.output_context(node);
         while let Some(c) = context {
@@ -279,7 +279,7 @@ impl ScopedBuilder<'_> {
         false
     }
 
-    /// Whether a node is the `Enter` of a loop's invariant.
+    /// Returns true if a node is the `Enter` of a loop's invariant.
     pub(super) fn is_invariant(&self, node: NodeId) -> bool {
         self.graph.get(node).is_some_and(|n| n.is_enter() && n.attrs().get_or("is_constant", false).unwrap_or(false))
     }
@@ -305,7 +305,7 @@ impl ScopedBuilder<'_> {
         }
     }
 
-    /// The op for values, or its twin for references.
+    /// Returns the op for values, or its twin for references.
     pub(super) fn op_for(&self, data: OutputId, value: &'static str, reference: &'static str) -> &'static str {
         if self.output_type(data).is_some_and(|t| t.is_ref) { reference } else { value }
     }

@@ -9,10 +9,10 @@ use flowmill_tensor::{Result, bail};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 impl ScopedBuilder<'_> {
-    /// The context, and those inside of it, as a message.
+    /// Returns the context, and those inside of it, as a message.
     ///
     /// # Errors
-    /// `NotFound` where there is no such context.
+    /// `NotFound` if there is no such context.
     pub fn context_def(&self, id: ContextId) -> Result<ControlFlowContextDef> {
         let Some(context) = self.state.contexts.get(id.0 as usize) else {
             bail!(NotFound, "The graph has no control-flow context {}", id.0);
@@ -121,7 +121,7 @@ impl ScopedBuilder<'_> {
         Ok(id)
     }
 
-    /// The tensor that a message calls `name`.
+    /// Returns the tensor that a message calls `name`.
     fn named_tensor(&self, name: &str, prefix: &str) -> Result<OutputId> {
         let whole = if prefix.is_empty() { name.to_owned() } else { format!("{prefix}/{name}") };
         let found = TensorName::parse(&whole).and_then(|t| Some((self.graph.find_node(t.node)?, u32::try_from(t.slot).ok()?)));

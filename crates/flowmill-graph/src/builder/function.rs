@@ -6,10 +6,10 @@ use flowmill_proto::NameAttrList;
 use flowmill_tensor::{Result, bail};
 
 impl ScopedBuilder<'_> {
-    /// The body of a function of the graph's library.
+    /// Returns the body of a function of the graph's library.
     ///
     /// # Errors
-    /// `NotFound` where there is none of that name, and as [`instantiate_function`].
+    /// `NotFound` if there is none of that name, and the errors of [`instantiate_function`].
     pub fn function_body(&self, function: &NameAttrList) -> Result<FunctionBody> {
         let Some(found) = self.graph.library().get(&function.name).cloned() else {
             bail!(NotFound, "Function {} is not defined.", function.name);

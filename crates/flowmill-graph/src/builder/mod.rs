@@ -46,7 +46,7 @@ use flowmill_tensor::{DType, Element, PartialShape, Result, Tensor};
 use names::UniqueNames;
 use rustc_hash::{FxHashMap, FxHashSet};
 
-/// What building keeps about a graph besides its nodes.
+/// The builder's data about a graph besides its nodes.
 #[derive(Debug, Default)]
 pub struct BuilderState {
     shapes: ShapeRefiner,
@@ -64,12 +64,12 @@ pub struct BuilderState {
 }
 
 impl BuilderState {
-    /// Whether a step may be given the values of this node's outputs: not those inside of control flow.
+    /// Returns true if a step may be fed values for this node's outputs: not inside of control flow.
     pub fn is_feedable(&self, node: NodeId) -> bool {
         !self.unfeedable.contains(&node)
     }
 
-    /// Whether a step may ask for this node or its outputs: not inside of control flow.
+    /// Returns true if a step may fetch this node's outputs or run it as a target: not inside of control flow.
     pub fn is_fetchable(&self, node: NodeId) -> bool {
         !self.unfetchable.contains(&node)
     }
@@ -84,12 +84,12 @@ impl BuilderState {
         self.unfetchable.insert(node);
     }
 
-    /// The nodes that gradients have given further outputs since this was last asked.
+    /// Returns the nodes that gradients have given further outputs since this was last asked.
     pub fn take_extended(&mut self) -> Vec<NodeId> {
         std::mem::take(&mut self.extended)
     }
 
-    /// The static shapes, after [`BuilderState::catch_up`] those of all nodes.
+    /// Returns the static shapes, after [`BuilderState::catch_up`] those of all nodes.
     pub fn shapes(&self) -> &ShapeRefiner {
         &self.shapes
     }
@@ -97,7 +97,7 @@ impl BuilderState {
     /// Adds what a caller knows of a tensor's shape.
     ///
     /// # Errors
-    /// As [`ShapeRefiner::merge_shape`].
+    /// `InvalidArgument` if the shape contradicts the known one, `NotFound` if the node is not known.
     pub fn merge_shape(&mut self, output: OutputId, shape: &PartialShape) -> Result<()> {
         self.shapes.merge_shape(output, shape)
     }
@@ -132,38 +132,38 @@ pub struct ScopedBuilder<'g> {
 }
 
 impl<'g> ScopedBuilder<'g> {
-    /// A builder for `graph`; `state` is the one that all builders of this graph use.
+    /// Returns a builder for `graph`; `state` is the one that all builders of this graph use.
     pub fn new(graph: &'g mut Graph, state: &'g mut BuilderState, scope: Scope) -> Result<ScopedBuilder<'g>> {
         state.catch_up(graph);
         Ok(ScopedBuilder { graph, state, scope })
     }
 
-    /// The graph.
+    /// Returns the graph.
     pub fn graph(&self) -> &Graph {
         self.graph
     }
 
-    /// The graph, for changes that are no additions. Nodes are added by [`ScopedBuilder::op`].
+    /// Returns the graph, for changes that are no additions. Nodes are added by [`ScopedBuilder::op`].
     pub fn graph_mut(&mut self) -> &mut Graph {
         self.graph
     }
 
-    /// What building keeps about the graph.
+    /// Returns the builder's data about the graph.
     pub fn state(&self) -> &BuilderState {
         self.state
     }
 
-    /// What building keeps about the graph, for changes.
+    /// Returns the builder's data about the graph, for changes.
     pub fn state_mut(&mut self) -> &mut BuilderState {
         self.state
     }
 
-    /// Where nodes are made now.
+    /// Returns the current scope of new nodes.
     pub fn scope(&self) -> &Scope {
         &self.scope
     }
 
-    /// Makes nodes elsewhere from now on; gives the scope left.
+    /// Makes nodes elsewhere from now on; returns the scope left.
     pub fn set_scope(&mut self, scope: Scope) -> Scope {
         std::mem::replace(&mut self.scope, scope)
     }
@@ -176,7 +176,7 @@ impl<'g> ScopedBuilder<'g> {
         result
     }
 
-    /// Runs `f` in a name scope that nothing else uses: `name`, or `name_1`, … inside of the present one.
+    /// Runs `f` in a name scope that nothing else uses: `name`, or `name_1`, … inside of the current one.
     pub fn within_name<T>(&mut self, name: &str, f: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
         let name = self.unique_name(name, true);
         let scope = self.scope.named(&name);
@@ -191,17 +191,17 @@ impl<'g> ScopedBuilder<'g> {
         }
     }
 
-    /// What is known of a tensor's shape.
+    /// Returns the static shape of a tensor.
     pub fn shape(&self, output: OutputId) -> PartialShape {
         self.state.shapes.shape(output)
     }
 
-    /// The value of a tensor, where it is a small constant or follows from constants and static shapes.
+    /// Returns the value of a tensor, if it is a small constant or follows from constants and static shapes.
     pub fn constant_value(&self, output: OutputId) -> Option<&Tensor> {
         self.state.shapes.value(output)?.constant.as_ref()
     }
 
-    /// The element type of a tensor, of what it refers to for a reference; `Resource` for a node that is not there.
+    /// Returns the element type of a tensor, of what it refers to for a reference; `Resource` for a node that is not there.
     pub fn dtype(&self, output: OutputId) -> DType {
         self.graph.output_type(output).map_or(DType::Resource, |t| t.dtype)
     }
@@ -211,10 +211,10 @@ impl<'g> ScopedBuilder<'g> {
         OpBuilder::new(self, op)
     }
 
-    /// Adds a node that takes `inputs`; gives its first output. Attributes follow from the inputs or have defaults.
+    /// Adds a node that takes `inputs`; returns its first output. Attributes follow from the inputs or have defaults.
     ///
     /// # Errors
-    /// As [`OpBuilder::finish`].
+    /// `NotFound` for an unknown op, `InvalidArgument` for a bad input or attribute; see [`OpBuilder::finish`].
     pub fn call(&mut self, op: &str, inputs: &[OutputId]) -> Result<OutputId> {
         self.op(op).inputs(inputs).output()
     }
@@ -222,7 +222,7 @@ impl<'g> ScopedBuilder<'g> {
     /// Adds a constant.
     ///
     /// # Errors
-    /// As [`OpBuilder::finish`].
+    /// `InvalidArgument` for a bad name; see [`OpBuilder::finish`].
     pub fn constant(&mut self, name: &str, value: &Tensor) -> Result<OutputId> {
         let dtype = AttrValue::from(Value::Type(value.dtype().number()));
         let proto: TensorProto = value.to_proto()?;
@@ -232,7 +232,7 @@ impl<'g> ScopedBuilder<'g> {
     /// Adds a scalar constant called `Const`.
     ///
     /// # Errors
-    /// As [`OpBuilder::finish`].
+    /// `InvalidArgument` for a bad scope; see [`OpBuilder::finish`].
     pub fn scalar<T: Element>(&mut self, value: T) -> Result<OutputId> {
         self.constant("Const", &Tensor::scalar(value))
     }
@@ -240,12 +240,12 @@ impl<'g> ScopedBuilder<'g> {
     /// Adds a vector constant called `Const`.
     ///
     /// # Errors
-    /// As [`OpBuilder::finish`].
+    /// `InvalidArgument` for a bad scope; see [`OpBuilder::finish`].
     pub fn vector<T: Element>(&mut self, values: &[T]) -> Result<OutputId> {
         self.constant("Const", &Tensor::vector(values)?)
     }
 
-    /// The type of a tensor.
+    /// Returns the type of a tensor.
     fn output_type(&self, output: OutputId) -> Option<TensorType> {
         self.graph.output_type(output).ok()
     }

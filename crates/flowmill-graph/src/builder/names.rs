@@ -6,7 +6,7 @@ use std::borrow::Cow;
 /// The names that operations and name scopes of a graph use. Case does not distinguish them, since names become files' names elsewhere.
 #[derive(Clone, Debug, Default)]
 pub(super) struct UniqueNames {
-    /// By lower-case name, how often it was asked for.
+    /// The number of requests for a name, by lower-case name.
     in_use: FxHashMap<String, u32>,
 }
 
@@ -54,7 +54,7 @@ fn numbered(name: &str, i: u32) -> String {
     [name, "_", &i.to_string()].concat()
 }
 
-/// A name in lower case, the name itself where it is.
+/// A name in lower case, the name itself if it is.
 fn lower(name: &str) -> Cow<'_, str> {
     let is_lower = name.bytes().all(|b| b.is_ascii() && !b.is_ascii_uppercase());
     if is_lower { Cow::Borrowed(name) } else { Cow::Owned(name.to_lowercase()) }

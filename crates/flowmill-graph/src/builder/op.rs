@@ -15,7 +15,7 @@ use std::sync::Arc;
 #[must_use = "a node is added by `finish` or `output`"]
 pub struct OpBuilder<'b, 'g> {
     builder: &'b mut ScopedBuilder<'g>,
-    /// The op's definition; where there is none, `finish` says so.
+    /// The op's definition; if there is none, `finish` says so.
     op: Result<Arc<OpDef>>,
     name: Option<String>,
     inputs: SmallVec<[OutputId; 4]>,
@@ -30,8 +30,8 @@ impl<'b, 'g> OpBuilder<'b, 'g> {
         OpBuilder { builder, op, name: None, inputs: SmallVec::new(), attrs: Attrs::default(), control: Vec::new(), device: None }
     }
 
-    /// What to call the node inside of the name scope, made unique; the op's type where this is not said. With a slash at its end it is the whole
-    /// name without that slash, as it is.
+    /// Sets the node's name inside of the name scope, which is made unique; the default is the op's type. A name that ends with a slash is the whole
+    /// name, without that slash, and is not changed.
     pub fn name(mut self, name: &str) -> Self {
         self.name = Some(name.to_owned());
         self
@@ -67,10 +67,10 @@ impl<'b, 'g> OpBuilder<'b, 'g> {
         self
     }
 
-    /// Adds the node; gives its first output.
+    /// Adds the node; returns its first output.
     ///
     /// # Errors
-    /// As [`OpBuilder::finish`], and `InvalidArgument` for an op without outputs.
+    /// The errors of [`OpBuilder::finish`], and `InvalidArgument` for an op without outputs.
     pub fn output(self) -> Result<OutputId> {
         let (builder, id) = self.add()?;
         let node = builder.graph.node(id)?;
@@ -167,7 +167,7 @@ impl ScopedBuilder<'_> {
         self.state.shapes.add_node(self.graph, id)
     }
 
-    /// Adds the groups that the scope's colocation asks for; gives the device to use.
+    /// Adds the groups that the scope's colocation asks for; returns the device to use.
     fn colocate(&self, attrs: &mut Attrs, device: String) -> Result<String> {
         if self.scope.colocation().is_empty() {
             return Ok(device);
@@ -191,10 +191,10 @@ impl ScopedBuilder<'_> {
         Ok(shared.unwrap_or(device))
     }
 
-    /// Lets an input of a node come from elsewhere, such as a loop's `Merge` from its `NextIteration`.
+    /// Connects an input of a node to another tensor, such as a loop's `Merge` to its `NextIteration`.
     ///
     /// # Errors
-    /// As [`crate::Graph::update_edge`].
+    /// `OutOfRange`, `FailedPrecondition` or `InvalidArgument`, see [`crate::Graph::update_edge`].
     pub(super) fn connect_back(&mut self, src: OutputId, dst: NodeId, dst_input: usize) -> Result<()> {
         self.graph.update_edge(src, dst, dst_input)?;
         Ok(())

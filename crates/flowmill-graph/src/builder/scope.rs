@@ -1,4 +1,4 @@
-//! Where a node is made: what its surroundings give it.
+//! The scope of a new node: the properties that it gets from its surroundings.
 
 use super::ContextId;
 use crate::NodeId;
@@ -29,7 +29,7 @@ struct Controller {
 }
 
 impl Scope {
-    /// The outermost scope: no name, no device.
+    /// Returns the outermost scope: no name, no device.
     pub fn root() -> Scope {
         Scope::default()
     }
@@ -39,17 +39,17 @@ impl Scope {
         &self.name
     }
 
-    /// The device that nodes ask for; empty for none.
+    /// Returns the device that nodes ask for; empty for none.
     pub fn device(&self) -> &str {
         &self.device
     }
 
-    /// The control-flow context.
+    /// Returns the control-flow context.
     pub fn context(&self) -> Option<ContextId> {
         self.context
     }
 
-    /// The nodes whose devices new nodes share.
+    /// Returns the nodes whose devices new nodes share.
     pub fn colocation(&self) -> &[NodeId] {
         &self.colocation
     }
@@ -59,19 +59,19 @@ impl Scope {
         &self.attrs
     }
 
-    /// The same scope with the whole name `name`.
+    /// Returns this scope with the whole name `name`.
     #[must_use]
     pub fn named(&self, name: &str) -> Scope {
         Scope { name: name.into(), ..self.clone() }
     }
 
-    /// The same scope with the whole device name `device`.
+    /// Returns this scope with the whole device name `device`.
     #[must_use]
     pub fn on_device(&self, device: &str) -> Scope {
         Scope { device: device.into(), ..self.clone() }
     }
 
-    /// The same scope whose nodes run after `nodes`, besides what they wait for already.
+    /// Returns this scope with further control dependencies: its nodes run after `nodes`, too.
     #[must_use]
     pub fn after(&self, nodes: &[NodeId]) -> Scope {
         let mut scope = self.clone();
@@ -79,31 +79,31 @@ impl Scope {
         scope
     }
 
-    /// The same scope without control dependencies, and out of every control-flow context: TensorFlow's `control_dependencies(None)`.
+    /// Returns this scope without control dependencies, outside of every control-flow context: TensorFlow's `control_dependencies(None)`.
     #[must_use]
     pub fn unconditional(&self) -> Scope {
         Scope { controllers: Vec::new(), context: None, ..self.clone() }
     }
 
-    /// The same scope in another control-flow context.
+    /// Returns this scope in another control-flow context.
     #[must_use]
     pub fn in_context(&self, context: Option<ContextId>) -> Scope {
         Scope { context, ..self.clone() }
     }
 
-    /// The same scope whose nodes share the devices of `nodes`.
+    /// Returns this scope with other colocation: its nodes share the devices of `nodes`.
     #[must_use]
     pub fn colocated_with(&self, nodes: &[NodeId]) -> Scope {
         Scope { colocation: nodes.into(), ..self.clone() }
     }
 
-    /// The same scope whose nodes share the device of `node` too.
+    /// Returns this scope with further colocation: its nodes share the device of `node`, too.
     #[must_use]
     pub fn also_colocated_with(&self, node: NodeId) -> Scope {
         Scope { colocation: self.colocation.iter().copied().chain([node]).collect(), ..self.clone() }
     }
 
-    /// The same scope with one more attribute for new nodes; `None` takes it away.
+    /// Returns this scope with one more attribute for new nodes; `None` removes the attribute.
     #[must_use]
     pub fn with_attr(&self, name: &str, value: Option<AttrValue>) -> Scope {
         let mut attrs = (*self.attrs).clone();
@@ -112,7 +112,7 @@ impl Scope {
         Scope { attrs: Arc::new(attrs), ..self.clone() }
     }
 
-    /// The nodes that a node with these producers has to wait for: nothing for which a producer waits already.
+    /// Returns the nodes that a node with these producers has to wait for: nothing for which a producer waits already.
     pub(super) fn control_inputs(&self, producers: &[NodeId]) -> Vec<NodeId> {
         let mut found = Vec::new();
         for controller in &self.controllers {

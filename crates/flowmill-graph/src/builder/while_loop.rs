@@ -6,18 +6,18 @@ use crate::{NodeId, OutputId};
 use flowmill_tensor::{DType, PartialShape, Result, bail};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-/// How a loop runs.
+/// The options of a loop.
 #[derive(Clone, Debug)]
 pub struct WhileOptions {
-    /// How many iterations may run at once.
+    /// The number of iterations that may run at once.
     pub parallel_iterations: i64,
     /// For each variable the shape that holds in all iterations; empty for the shapes the variables enter with.
     pub shape_invariants: Vec<PartialShape>,
-    /// Whether gradients go through the loop; without, it is as constant as `StopGradient` makes it.
+    /// If false, no gradient flows through the loop, like through `StopGradient`.
     pub back_prop: bool,
-    /// Whether the values that gradients need may be kept elsewhere: kept for exported graphs alone.
+    /// If true, the values that gradients need may be moved out of the device's memory. Has an effect in exported graphs only.
     pub swap_memory: bool,
-    /// What bounds the number of iterations, for exported graphs; the condition has to look at it.
+    /// A bound on the number of iterations, for exported graphs; the condition has to test it.
     pub maximum_iterations: Option<OutputId>,
 }
 
@@ -43,10 +43,10 @@ pub struct WhileBuilder {
 }
 
 impl ScopedBuilder<'_> {
-    /// Runs `body` on the variables as long as `cond` gives true; gives the variables' last values.
+    /// Runs `body` on the variables as long as `cond` gives true; returns the variables' last values.
     ///
     /// # Errors
-    /// `InvalidArgument` where condition or body give something that does not fit, in TensorFlow's words; what the closures give.
+    /// `InvalidArgument` if condition or body give something that does not fit, in TensorFlow's words; what the closures give.
     pub fn while_loop(
         &mut self,
         name: &str,
@@ -69,10 +69,10 @@ impl ScopedBuilder<'_> {
 }
 
 impl WhileBuilder {
-    /// Begins a loop in the present scope: what the builder adds from now on is in the loop, until [`WhileBuilder::leave`].
+    /// Begins a loop in the current scope: what the builder adds from now on is in the loop, until [`WhileBuilder::leave`].
     ///
     /// # Errors
-    /// `InvalidArgument` for a loop without variables, and where a variable does not enter with a shape that its invariant allows.
+    /// `InvalidArgument` for a loop without variables, and if a variable does not enter with a shape that its invariant allows.
     pub fn begin(b: &mut ScopedBuilder<'_>, vars: &[OutputId], options: &WhileOptions) -> Result<WhileBuilder> {
         if vars.is_empty() {
             bail!(InvalidArgument, "'loop_vars' must be provided.");
@@ -153,20 +153,20 @@ impl WhileBuilder {
             .collect()
     }
 
-    /// The loop's context.
+    /// Returns the loop's context.
     pub fn context(&self) -> ContextId {
         self.context
     }
 
-    /// The variables as the condition sees them.
+    /// Returns the variables as the condition sees them.
     pub fn cond_vars(&self) -> &[OutputId] {
         &self.merges
     }
 
-    /// Ends the condition; gives the variables as the body sees them.
+    /// Ends the condition; returns the variables as the body sees them.
     ///
     /// # Errors
-    /// `InvalidArgument` where the condition is no boolean scalar.
+    /// `InvalidArgument` if the condition is no boolean scalar.
     pub fn body_vars(&mut self, b: &mut ScopedBuilder<'_>, go_on: OutputId) -> Result<Vec<OutputId>> {
         if b.dtype(go_on) != DType::Bool {
             bail!(InvalidArgument, "The loop's condition is a boolean, not {} as '{}'", b.dtype(go_on), b.graph.tensor_name(go_on));
@@ -188,10 +188,10 @@ impl WhileBuilder {
         Ok(vars)
     }
 
-    /// Ends the body; gives the tensors that have the variables' last values outside of the loop.
+    /// Ends the body; returns the tensors that have the variables' last values outside of the loop.
     ///
     /// # Errors
-    /// `InvalidArgument` where the body's results differ from the variables in number, types or shapes.
+    /// `InvalidArgument` if the body's results differ from the variables in number, types or shapes.
     pub fn finish(&self, b: &mut ScopedBuilder<'_>, results: &[OutputId]) -> Result<Vec<OutputId>> {
         if results.len() != self.merges.len() {
             bail!(
@@ -263,14 +263,14 @@ impl ScopedBuilder<'_> {
     }
 }
 
-/// A shape as TensorFlow's Python code writes it: `(2, None)`.
+/// Returns a shape as TensorFlow's Python code writes it: `(2, None)`.
 fn as_tuple(shape: &PartialShape) -> String {
     let Some(dims) = shape.dims() else { return "<unknown>".to_owned() };
     let sizes: Vec<String> = dims.iter().map(|&d| if d < 0 { "None".to_owned() } else { d.to_string() }).collect();
     format!("({}{})", sizes.join(", "), if sizes.len() == 1 { "," } else { "" })
 }
 
-/// Whether every shape that `shape` may stand for is one that `bound` may stand for.
+/// Returns true if every shape that `shape` allows is one that `bound` allows.
 fn is_covered(shape: &PartialShape, bound: &PartialShape) -> bool {
     let Some(bound) = bound.dims() else { return true };
     let Some(shape) = shape.dims() else { return false };

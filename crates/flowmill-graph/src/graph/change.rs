@@ -11,7 +11,7 @@ impl Graph {
     /// Removes a node and all its edges.
     ///
     /// # Errors
-    /// `NotFound` where it is not in the graph, `InvalidArgument` for `_SOURCE` and `_SINK`.
+    /// `NotFound` if it is not in the graph, `InvalidArgument` for `_SOURCE` and `_SINK`.
     pub fn remove_node(&mut self, id: NodeId) -> Result<()> {
         let node = self.node(id)?;
         if node.is_source_or_sink() {
@@ -19,7 +19,7 @@ impl Graph {
         }
         let edges: Vec<EdgeId> = node.in_edges.iter().rev().chain(&node.out_edges).copied().filter(|&e| e != EdgeId::NONE).collect();
         for edge in edges {
-            // An edge from the node to itself stands in both lists.
+            // An edge from the node to itself is in both lists.
             if self.edge(edge).is_some() {
                 self.remove_edge(edge)?;
             }
@@ -31,7 +31,7 @@ impl Graph {
         Ok(())
     }
 
-    /// Gives a node another name.
+    /// Renames a node.
     ///
     /// # Errors
     /// `InvalidArgument` for a name that is taken or malformed.
@@ -69,7 +69,7 @@ impl Graph {
     /// Sets an attribute, which may change the node's types and its number of inputs and outputs.
     ///
     /// # Errors
-    /// `InvalidArgument` for a value the op does not allow, or where an input or output that would no longer exist is connected. The
+    /// `InvalidArgument` for a value the op does not allow, or if an input or output that would no longer exist is connected. The
     /// types of edges that stay are not checked again: [`Graph::validate`] does.
     pub fn set_attr(&mut self, id: NodeId, name: &str, value: impl Into<AttrValue>) -> Result<()> {
         let mut attrs = self.node(id)?.attrs.clone();
@@ -77,14 +77,14 @@ impl Graph {
         self.set_attrs(id, attrs)
     }
 
-    /// Removes an attribute; a declared one goes back to its default. Errors as [`Graph::set_attr`].
+    /// Removes an attribute; a declared one goes back to its default. Errors are those of [`Graph::set_attr`].
     pub fn remove_attr(&mut self, id: NodeId, name: &str) -> Result<()> {
         let mut attrs = self.node(id)?.attrs.clone();
         attrs.0.remove(name);
         self.set_attrs(id, attrs)
     }
 
-    /// Replaces all attributes. Errors as [`Graph::set_attr`].
+    /// Replaces all attributes. Errors are those of [`Graph::set_attr`].
     pub fn set_attrs(&mut self, id: NodeId, mut attrs: Attrs) -> Result<()> {
         let node = self.node(id)?;
         let op_def = node.op_def.clone();
@@ -96,7 +96,7 @@ impl Graph {
         Ok(())
     }
 
-    /// Makes a node one of another op that takes the inputs it has and gives the outputs that are used. Errors as [`Graph::set_attr`].
+    /// Makes a node one of another op that takes the inputs it has and returns the outputs that are used. Errors are those of [`Graph::set_attr`].
     pub fn change_op(&mut self, id: NodeId, op_def: Arc<OpDef>, mut attrs: Attrs) -> Result<()> {
         complete_attrs(&self.node(id)?.name, &op_def, &mut attrs)?;
         let signature = self.resolve_signature(&op_def, &attrs)?;

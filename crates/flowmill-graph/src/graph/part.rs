@@ -5,7 +5,7 @@ use crate::NodeId;
 use hashbrown::HashTable;
 
 impl Graph {
-    /// A copy that has only the nodes that `keep` says by their ids, and the edges between them. `_SOURCE` and `_SINK` stay; so do all ids.
+    /// Returns a copy that has only the nodes that `keep` says by their ids, and the edges between them. `_SOURCE` and `_SINK` stay; so do all ids.
     /// A data input whose producer is left out is not connected.
     pub(crate) fn part(&self, keep: &[bool]) -> Graph {
         let is_kept = |id: NodeId| id <= NodeId::SINK || keep.get(id.index()).copied().unwrap_or(false);

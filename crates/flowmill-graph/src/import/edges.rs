@@ -8,7 +8,7 @@ use flowmill_proto::NodeDef;
 use flowmill_tensor::{Result, bail};
 use hashbrown::HashSet;
 
-/// From this number of control inputs on, repeated ones are found by hashing.
+/// The number of control inputs from which on repeated ones are found by hashing.
 const HASHED_CONTROLS: usize = 16;
 
 /// Fills in the sources of all nodes.
@@ -38,7 +38,7 @@ pub(super) fn find_sources(
     Ok(())
 }
 
-/// The place of a node that node `i` takes something from: often the one before, which costs no look at the table.
+/// Returns the place of a node that node `i` takes something from: often the one before, which costs no look at the table.
 fn find_near(nodes: &[NodeDef], names: &Names, i: usize, name: &str) -> Option<u32> {
     match i.checked_sub(1) {
         Some(before) if nodes[before].name == name => Some(before as u32),
@@ -46,7 +46,7 @@ fn find_near(nodes: &[NodeDef], names: &Names, i: usize, name: &str) -> Option<u
     }
 }
 
-/// Appends the sources of node `i`, data first; gives the number of data inputs.
+/// Appends the sources of node `i`, data first; returns the number of data inputs.
 fn find_inputs(graph: &Graph, nodes: &[NodeDef], names: &Names, input_map: &InputMap, plan: &mut Plan, i: usize) -> Result<usize> {
     let node = &nodes[i];
     let mut num_data = 0;

@@ -11,12 +11,12 @@ use hashbrown::{HashMap, HashSet, HashTable};
 use std::borrow::Cow;
 use std::sync::Arc;
 
-/// What a colocation group starts with in the attribute `_class`.
+/// The prefix of colocation groups in the attribute `_class`.
 const COLOCATION_PREFIX: &[u8] = b"loc:@";
 
 /// The names of a message's nodes and what they become in the graph.
 pub(super) struct Names {
-    /// The message's nodes by their names, each with the id it has if all nodes are added: the graph takes this table over where it can.
+    /// The message's nodes by their names, each with the id it has if all nodes are added: the graph takes this table over if it can.
     ids: HashTable<(NameHash, NodeId)>,
     /// The id of the first.
     first: NodeId,
@@ -115,7 +115,7 @@ impl Names {
         Ok(())
     }
 
-    /// The place of the message's node called `name`.
+    /// Returns the place of the message's node called `name`.
     pub(super) fn find(&self, nodes: &[NodeDef], name: &str) -> Option<u32> {
         let hash = self.hasher.hash(name);
         let place = |id: NodeId| id.0 - self.first.0;
@@ -123,7 +123,7 @@ impl Names {
         self.ids.find(hash.spread(), same).map(|&(_, id)| place(id))
     }
 
-    /// Whether every node keeps its name.
+    /// Returns true if every node keeps its name.
     pub(super) fn are_kept(&self) -> bool {
         self.prefix.is_empty() && self.renamed.is_empty()
     }
@@ -149,7 +149,7 @@ impl Names {
         (imported.as_ref().into(), hash)
     }
 
-    /// Lets attributes that hold names follow the nodes: colocation groups, and frames, which get the prefix.
+    /// Rewrites attributes that hold names of nodes: colocation groups, and frames, which get the prefix.
     pub(super) fn rewrite_attrs(&self, nodes: &mut [NodeDef], place: usize, options: &ImportOptions) -> Result<()> {
         if !self.prefix.is_empty()
             && matches!(&*nodes[place].op, "Enter" | "RefEnter")
@@ -191,7 +191,7 @@ fn scopes_of(nodes: &[NodeDef]) -> HashSet<&str> {
     scopes(nodes.iter().map(|n| &*n.name))
 }
 
-/// All name scopes: what stands before a slash.
+/// Returns all name scopes: the parts of names before a slash.
 fn scopes<'a>(names: impl Iterator<Item = &'a str>) -> HashSet<&'a str> {
     let mut scopes = HashSet::new();
     for mut name in names {

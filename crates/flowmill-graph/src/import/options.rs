@@ -1,4 +1,4 @@
-//! What a caller may ask of an import, and what it gets.
+//! The options and results of an import.
 
 use super::{Names, Plan, Source, SourceNode};
 use crate::{CONTROL_SLOT, Graph, NodeId, OutputId, TensorName};
@@ -7,16 +7,16 @@ use flowmill_tensor::{Result, bail};
 use hashbrown::HashMap;
 use std::cell::Cell;
 
-/// How a GraphDef is added to a graph.
+/// The options with which a GraphDef is added to a graph.
 #[derive(Clone, Debug)]
 pub struct ImportOptions {
     /// Put before every name, with a slash between; empty for none.
     pub prefix: String,
     /// Renames a node whose name the graph has already, to `name_1` and so on; else that is an error.
     pub uniquify_names: bool,
-    /// Renames the prefix where the graph has nodes under it already.
+    /// Renames the prefix if the graph has nodes under it already.
     pub uniquify_prefix: bool,
-    /// Tensors of the message (`x`, `x:1`, `^x`) and the tensors of the graph that stand in for them as inputs.
+    /// Tensors of the message (`x`, `x:1`, `^x`) and the tensors of the graph that replace them as inputs.
     pub input_map: Vec<(String, String)>,
     /// Leaves out nodes all of whose outputs are in the input map.
     pub skip_mapped_nodes: bool,
@@ -60,7 +60,7 @@ impl Default for ImportOptions {
     }
 }
 
-/// What an import gives.
+/// The results of an import.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ImportResults {
     /// For each of `return_tensors`, its id: of the imported tensor, or of what the input map gives for it.
@@ -71,7 +71,7 @@ pub struct ImportResults {
     pub nodes: Vec<NodeId>,
     /// Keys of the input map that name nothing in the message.
     pub missing_unused_input_map_keys: Vec<String>,
-    /// What `return_tensors` and `return_nodes` stand for until ids are known.
+    /// The meaning of `return_tensors` and `return_nodes` until ids are known.
     pending: (Vec<Pending>, Vec<u32>),
 }
 
@@ -136,7 +136,7 @@ impl<'a> InputMap<'a> {
         Ok(InputMap { sources, control_dependencies })
     }
 
-    /// What stands in for a tensor.
+    /// Returns the source that replaces a tensor.
     pub(super) fn get(&self, node: &str, slot: i32) -> Option<Source> {
         if self.sources.is_empty() {
             return None;
@@ -144,7 +144,7 @@ impl<'a> InputMap<'a> {
         self.sources.get(&TensorName { node, slot }).map(|(source, _)| *source)
     }
 
-    /// The same, noting that the entry is of use.
+    /// Like [`InputMap::get`], and marks the entry as used.
     pub(super) fn take(&self, node: &str, slot: i32) -> Option<Source> {
         if self.sources.is_empty() {
             return None;

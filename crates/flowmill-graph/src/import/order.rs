@@ -7,7 +7,7 @@ use flowmill_tensor::{Result, bail};
 /// Names that a message about a cycle lists.
 const NAMES_SHOWN: usize = 10;
 
-/// Whether an edge between two nodes of the message closes a loop, which is not a cycle: from `NextIteration` into `Merge`.
+/// Returns true if an edge between two nodes of the message closes a loop, which is not a cycle: from `NextIteration` into `Merge`.
 pub(super) fn is_back_edge(nodes: &[NodeDef], src: usize, dst: usize) -> bool {
     matches!(&*nodes[dst].op, "Merge" | "RefMerge") && matches!(&*nodes[src].op, "NextIteration" | "RefNextIteration")
 }

@@ -1,4 +1,4 @@
-//! What the program that made a message knew of its ops.
+//! The definitions of ops that the producer of a message had.
 
 use crate::{FunctionLibrary, Graph, OpRegistry};
 use flowmill_proto::{AttrValue, GraphDef, NodeDef, OpDef};
@@ -30,7 +30,7 @@ impl<'a> ProducerOps<'a> {
         }
     }
 
-    /// The graph's functions, or `library` if the message has some, with the definitions of the ops of these nodes and of functions that nobody but the
+    /// Returns the graph's functions, or `library` if the message has some, with the definitions of the ops of these nodes and of functions that nobody but the
     /// producer knows; `None` if nothing is to be added.
     ///
     /// # Errors

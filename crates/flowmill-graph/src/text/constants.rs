@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 pub struct ConstantTable(BTreeMap<u64, Tensor>);
 
 impl ConstantTable {
-    /// A table of nothing.
+    /// Returns a table of nothing.
     pub fn new() -> ConstantTable {
         ConstantTable::default()
     }
@@ -20,10 +20,10 @@ impl ConstantTable {
         self.0.insert(tensor_hash(&tensor), tensor);
     }
 
-    /// All constants of a graph.
+    /// Returns all constants of a graph.
     ///
     /// # Errors
-    /// Those of [`Tensor::from_proto`].
+    /// `InvalidArgument`, `ResourceExhausted` or `Unimplemented`, see [`Tensor::from_proto`].
     pub fn of_graph(graph: &Graph) -> Result<ConstantTable> {
         let mut table = ConstantTable::new();
         for node in graph.op_nodes() {
@@ -41,7 +41,7 @@ impl ConstantTable {
     }
 }
 
-/// A hash that is the same on every machine: FNV-1a over the type, the shape and the values.
+/// Returns a hash that is the same on every machine: FNV-1a over the type, the shape and the values.
 pub(super) fn tensor_hash(tensor: &Tensor) -> u64 {
     let mut hash = 0xcbf2_9ce4_8422_2325u64;
     let mut add = |bytes: &[u8]| {

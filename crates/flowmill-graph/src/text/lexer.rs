@@ -38,7 +38,7 @@ impl<'a> Lexer<'a> {
         Lexer { rest: text, line }
     }
 
-    /// The number of the line, from 1.
+    /// Returns the number of the line, from 1.
     pub(super) fn line(&self) -> usize {
         self.line
     }
@@ -47,7 +47,7 @@ impl<'a> Lexer<'a> {
         error!(InvalidArgument, "line {}: unexpected {token}", self.line)
     }
 
-    /// The next word; `#` begins a comment where a word may begin and something other than a hash follows.
+    /// Returns the next word; `#` begins a comment where a word may begin and something other than a hash follows.
     pub(super) fn next(&mut self) -> Result<Token> {
         self.rest = self.rest.trim_start();
         let Some(first) = self.rest.chars().next() else { return Ok(Token::End) };
@@ -83,7 +83,7 @@ impl<'a> Lexer<'a> {
                         let digits: String = chars.by_ref().take(2).map(|(_, c)| c).collect();
                         match u8::from_str_radix(&digits, 16) {
                             Ok(byte) => bytes.push(byte),
-                            Err(_) => bail!(InvalidArgument, "line {}: \\x{digits} is no byte", self.line),
+                            Err(_) => bail!(InvalidArgument, "line {}: \\x{digits} is not a byte", self.line),
                         }
                     }
                     Some(c @ ('"' | '\\')) => bytes.push(c as u8),
@@ -95,7 +95,7 @@ impl<'a> Lexer<'a> {
         bail!(InvalidArgument, "line {}: a string has no end", self.line)
     }
 
-    /// Whether `c` comes next.
+    /// Returns true if `c` comes next.
     pub(super) fn peek(&self, c: char) -> bool {
         self.rest.trim_start().starts_with(c)
     }
@@ -127,7 +127,7 @@ impl<'a> Lexer<'a> {
         }
     }
 
-    /// A number, or whatever else has a text of one word.
+    /// Returns a number, or whatever else has a text of one word.
     pub(super) fn number<T: FromStr>(&mut self) -> Result<T> {
         let word = self.word()?;
         match word.parse() {
@@ -136,7 +136,7 @@ impl<'a> Lexer<'a> {
         }
     }
 
-    /// The hash of a constant, where it comes right next.
+    /// Returns the hash of a constant, if it comes right next.
     pub(super) fn take_hash(&mut self) -> Option<u64> {
         let digits = self.rest.strip_prefix('#')?;
         let end = digits.find(|c: char| !c.is_ascii_hexdigit()).unwrap_or(digits.len());

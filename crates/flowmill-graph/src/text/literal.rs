@@ -1,4 +1,4 @@
-//! How types, numbers and strings are spelled.
+//! Reads and writes types, numbers and strings in text form.
 
 use flowmill_tensor::DType;
 use std::fmt::{self, Write};

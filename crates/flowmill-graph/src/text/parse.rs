@@ -36,7 +36,7 @@ pub fn parse_graph(text: &str, registry: &Arc<OpRegistry>, constants: &ConstantT
     Ok(graph)
 }
 
-/// Adds the attributes that follow from inputs, as far as these stand before their consumers.
+/// Adds the attributes that follow from inputs, if these are listed before their consumers.
 fn infer_missing_attrs(nodes: &mut [NodeDef], registry: &OpRegistry) {
     let mut outputs: BTreeMap<String, Vec<TensorType>> = BTreeMap::new();
     for node in nodes {
@@ -153,7 +153,7 @@ impl Parser<'_> {
         }))
     }
 
-    /// A number, a truth value, a type, or a tensor, which begins with its type.
+    /// Returns a number, a truth value, a type, or a tensor, which begins with its type.
     fn word_value(&mut self, word: &str, ty: Option<AttrType>) -> Result<Value> {
         if word == "true" || word == "false" {
             return Ok(Value::B(word == "true"));
@@ -174,7 +174,7 @@ impl Parser<'_> {
         }
         match word.parse() {
             Ok(x) => Ok(Value::F(x)),
-            Err(_) => bail!(InvalidArgument, "line {}: '{word}' is no value of an attribute", self.lexer.line()),
+            Err(_) => bail!(InvalidArgument, "line {}: '{word}' is not an attribute's value", self.lexer.line()),
         }
     }
 

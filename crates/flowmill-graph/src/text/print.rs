@@ -107,7 +107,7 @@ fn write_func(f: &mut dyn Write, func: &NameAttrList) -> fmt::Result {
     f.write_char('}')
 }
 
-/// A value; without a declared type, in the form that tells its kind.
+/// Returns a value; without a declared type, in the form that tells its kind.
 fn write_value(f: &mut dyn Write, value: &AttrValue, declared: Option<AttrType>) -> fmt::Result {
     match &value.value {
         None => f.write_str("none"),

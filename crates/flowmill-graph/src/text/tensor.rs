@@ -8,7 +8,7 @@ use flowmill_proto::TensorProto;
 use flowmill_tensor::{Complex, DType, Element, Result, Shape, Tensor, bail, bf16, f16, for_dtype};
 use std::fmt::{self, Write};
 
-/// How the elements of a type are written and read.
+/// An element type that can be written as text and read again.
 trait TextElement: Element {
     fn write(&self, f: &mut dyn Write) -> fmt::Result;
     fn read(lexer: &mut Lexer) -> Result<Self>;
@@ -68,7 +68,7 @@ macro_rules! complex {
 }
 complex! { f32 f64 }
 
-/// The Rust type whose text stands for the bits of `dtype`.
+/// Returns the type in whose text form the bits of `dtype` are written.
 fn text_type(dtype: DType) -> DType {
     match dtype {
         DType::QI32 => DType::I32,
@@ -81,7 +81,7 @@ fn text_type(dtype: DType) -> DType {
     }
 }
 
-/// A message that is no tensor is written as its type and an error mark, which does not parse.
+/// Returns a message that is no tensor is written as its type and an error mark, which does not parse.
 pub(super) fn write_tensor(f: &mut dyn Write, proto: &TensorProto) -> fmt::Result {
     let elements = proto.tensor_shape.as_ref().map_or(Ok(Shape::scalar()), Shape::from_proto).map(|s| s.num_elements());
     // A splat of a huge shape is not worth its memory.
@@ -125,7 +125,7 @@ fn read_values<T: TextElement>(lexer: &mut Lexer, shape: Shape) -> Result<Tensor
     Tensor::from_slice(shape, &values)
 }
 
-/// What follows the name of a tensor's type: shape, then values or hash.
+/// Reads a tensor after the name of its type: shape, then values or hash.
 pub(super) fn read_tensor(lexer: &mut Lexer, dtype: DType, constants: &ConstantTable) -> Result<TensorProto> {
     let mut dims = Vec::new();
     lexer.expect('[')?;

@@ -84,7 +84,7 @@ fn saved_models_come_back_and_their_functions_become_graphs() {
     assert!(functions > 5, "{functions}");
 }
 
-/// Imports and, where that succeeds, checks that what came in is a legal graph that comes back.
+/// Imports and, if that succeeds, checks that what came in is a legal graph that comes back.
 fn import_anything(bytes: &[u8]) {
     let Ok(def) = GraphDef::decode(bytes) else { return };
     let mut graph = Graph::new(registry());

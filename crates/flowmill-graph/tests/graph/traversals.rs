@@ -86,7 +86,7 @@ fn rewritten(nodes: Vec<NodeDef>, feeds: &[&str], fetches: &[&str], targets: &[&
     executed(&whole, feeds, fetches, targets, &[])
 }
 
-/// What a step runs, as text; made of the whole graph, and the same of the part of it that the step may need.
+/// Returns the nodes that a step runs, as text; checks that the part of the graph that the step may need has the same.
 fn executed(whole: &Graph, feeds: &[&str], fetches: &[&str], targets: &[&str], connections: &[(&str, &str)]) -> Result<String> {
     let mut part = part_for_execution(whole, feeds, fetches, targets, connections);
     assert!(part.num_nodes() <= whole.num_nodes() && part.num_node_ids() == whole.num_node_ids());
@@ -160,7 +160,7 @@ fn behaviour_31_mistakes_have_tensorflows_words() {
     failed(&["x"], &[], &[], Code::InvalidArgument, "Must specify at least one target to fetch or execute.");
 }
 
-/// Tensors of a step that stand in for others: `y = x + x`, `z = -y`.
+/// Tensors of a step that replace others: `y = x + x`, `z = -y`.
 #[test]
 fn behaviour_32_tensor_connections() {
     let nodes = || {
@@ -178,7 +178,7 @@ fn behaviour_32_tensor_connections() {
     let text = connected(&[], &["z"], &[("p", "x:0")]).unwrap();
     assert!(text.contains("_identity_x_0 = Identity(p)") && text.contains("y = Add(_identity_x_0, _identity_x_0)"), "{text}");
     assert!(!text.contains("= Neg(p)"), "what is not needed any more is left out: {text}");
-    // A fed tensor is connected by its feed, a fetched one by what stands in for it.
+    // A fed tensor is connected by its feed, a fetched one by the tensor that replaces it.
     let text = connected(&["p"], &["x"], &[("p", "x")]).unwrap();
     assert!(text.contains("_identity_x_0 = Identity(_arg_p_0_0)") && text.contains("_Retval(_identity_x_0)"), "{text}");
 

@@ -125,7 +125,7 @@ pub fn dtype(t: DType) -> AttrValue {
     DataType::try_from(t.number()).unwrap().into()
 }
 
-/// A node: `node("y", "Neg", &["x"])` with `T` or `dtype` set to float where the op has it and nothing else is given.
+/// A node: `node("y", "Neg", &["x"])` with `T` or `dtype` set to float if the op has it and nothing else is given.
 pub fn node(name: &str, op: &str, inputs: &[&str]) -> NodeDef {
     let mut def = NodeDef { name: name.into(), op: op.into(), input: inputs.iter().map(|i| i.to_string()).collect(), ..Default::default() };
     if let Some(op) = registry().get(op) {

@@ -217,8 +217,8 @@ pub(crate) fn gather_v2(b: &mut B<'_>, op: &Backward) -> Grads {
     Ok(vec![Some(batched_rows(b, op, batch_dims)?.into()), None, None])
 }
 
-/// The gradient of `params`, shaped `[batch, outer, rows, inner]`, by that of `[batch, outer, indices, inner]`, where each of these stands for any
-/// number of dimensions: all are folded to one, and the rows of all batches are numbered through.
+/// The gradient of `params`, shaped `[batch, outer, rows, inner]`, from that of `[batch, outer, indices, inner]`. Each of these is any number of
+/// dimensions: all are folded to one, and the rows of all batches are numbered consecutively.
 fn batched_rows(b: &mut B<'_>, op: &Backward, batch_dims: i64) -> Result<OutputId> {
     let (params, indices, axis) = (op.inputs[0], op.inputs[1], op.inputs[2]);
     let dy = op.dy(b, 0)?;

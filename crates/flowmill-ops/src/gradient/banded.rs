@@ -12,7 +12,7 @@ use flowmill_tensor::Result;
 type B<'a> = ScopedBuilder<'a>;
 type Out = Result<OutputId>;
 
-/// `x` moved by one along an axis that counts from the end, -1 or -2: towards its beginning where `forward` is false. Zero comes in.
+/// `x` moved by one along an axis that counts from the end, -1 or -2: towards its beginning if `forward` is false. Zero comes in.
 fn shifted(b: &mut B<'_>, x: OutputId, axis: i32, forward: bool) -> Out {
     // An ellipsis in front of one range or of two.
     let depth = -axis as usize;
@@ -80,7 +80,7 @@ pub(crate) fn tridiagonal_mat_mul(b: &mut B<'_>, op: &Backward) -> Grads {
     all(grads)
 }
 
-/// As of other triangular systems; of the matrix's gradient the bands are kept.
+/// Solves like the gradients of other triangular systems; of the matrix's gradient only the bands are kept.
 pub(crate) fn banded_triangular_solve(b: &mut B<'_>, op: &Backward) -> Grads {
     let dy = op.dy(b, 0)?;
     let node = b.graph().node(op.node)?;
@@ -107,7 +107,7 @@ fn last_size(b: &mut B<'_>, shape: OutputId, at: i32) -> Out {
     b.op("StridedSlice").inputs(&[shape, begin, end, step]).attr("shrink_axis_mask", 1i64).output()
 }
 
-/// Of `R = √A`: the solution `S` of `Rᴴ S + S Rᴴ = dR`, a linear system of `n²` unknowns: `(Rᴴ ⊗ 1 + 1 ⊗ R̄) vec(S) = vec(dR)`.
+/// The gradient of `R = √A` is the solution `S` of `Rᴴ S + S Rᴴ = dR`, a linear system of `n²` unknowns: `(Rᴴ ⊗ 1 + 1 ⊗ R̄) vec(S) = vec(dR)`.
 pub(crate) fn matrix_square_root(b: &mut B<'_>, op: &Backward) -> Grads {
     let (root, dy) = (op.output(0), op.dy(b, 0)?);
     let shape = b.dynamic_shape_of(root)?;

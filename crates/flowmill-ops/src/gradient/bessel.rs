@@ -64,7 +64,7 @@ fn minus_order_1(b: &mut B<'_>, op: &Backward, kind: &str) -> Grads {
     })
 }
 
-/// What `kind`, the function of order 0, is more than `y / x`.
+/// Returns `kind`, the function of order 0, minus `y / x`.
 fn order_0_less_ratio(b: &mut B<'_>, x: OutputId, y: OutputId, kind: &str) -> Result<OutputId> {
     let value = b.call(kind, &[x])?;
     let ratio = b.div(y, x)?;

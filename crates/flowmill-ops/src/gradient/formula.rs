@@ -15,7 +15,7 @@ pub(super) trait Formula {
     fn neg(&mut self, x: OutputId) -> Out;
     fn square(&mut self, x: OutputId) -> Out;
     fn reciprocal(&mut self, x: OutputId) -> Out;
-    /// The complex conjugate; `x` itself where it is real.
+    /// The complex conjugate; `x` itself if it is real.
     fn conj(&mut self, x: OutputId) -> Out;
     /// A scalar of the type of `x`.
     fn number(&mut self, like: OutputId, value: f64) -> Out;

@@ -79,9 +79,10 @@ pub(crate) fn crop_and_resize(b: &mut B<'_>, op: &Backward) -> Grads {
     Ok(vec![dimage, Some(dboxes.into()), None, None])
 }
 
-/// With the greatest channel `M`, the least `m`, `C = M - m`, and `n` the channel behind the greatest minus the one before it, in a circle:
-/// value `M`, saturation `C / M`, hue `n / 6C` and a constant. Of equal channels the first is the greatest, the last the least; as in TensorFlow,
-/// channels that are not positive have no gradient by saturation, nor pixels of such a greatest one by hue.
+/// The gradient of a pixel's colours. Let `M` be the greatest channel, `m` the least, `C = M - m`, and `n` the channel after the greatest minus the
+/// one before it, cyclically: the value is `M`, the saturation `C / M`, the hue `n / 6C` and a constant. Of equal channels the first is the
+/// greatest, the last the least. As in TensorFlow, channels that are not positive have no gradient by saturation, and pixels whose greatest channel
+/// is not positive have none by hue.
 pub(crate) fn rgb_to_hsv(b: &mut B<'_>, op: &Backward) -> Grads {
     let dy = op.dy(b, 0)?;
     let rgb = op.inputs[0];
@@ -98,7 +99,7 @@ pub(crate) fn rgb_to_hsv(b: &mut B<'_>, op: &Backward) -> Grads {
     let least = b.op("Min").inputs(&[rgb, axis]).attr("keep_dims", true).output()?;
     let chroma = b.sub(most, least)?;
 
-    // By hue: what stands behind the greatest channel, less what stands before it.
+    // By hue: the channel after the greatest minus the one before it.
     let behind = b.constant("Const", &Tensor::from_slice([3usize, 3], &[0i32, 1, -1, -1, 0, 1, 1, -1, 0])?)?;
     let (behind, first_axis) = (b.cast(behind, dtype)?, b.int(0)?);
     let signs = b.call("GatherV2", &[behind, greatest, first_axis])?;

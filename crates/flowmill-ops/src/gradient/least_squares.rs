@@ -50,7 +50,8 @@ fn has_no_more_columns_than_rows(b: &mut B<'_>, matrix: OutputId) -> Out {
 }
 
 impl System {
-    /// Those of `A` and `b`. With `G` for `AᴴA + λ` of a tall matrix and `AAᴴ + λ` of a wide one: `z = G⁻¹ dx`, `dA = b zᴴ - A (x zᴴ + z xᴴ)`,
+    /// The gradients of `A` and `b`. With `G` for `AᴴA + λ` of a tall matrix and `AAᴴ + λ` of a wide one: `z = G⁻¹ dx`, `dA = b zᴴ - A (x zᴴ + z
+    /// xᴴ)`,
     /// `db = A z`, or `db = G⁻¹ A dx`, `z = G⁻¹ b`, `dA = z dxᴴ - (z dbᴴ + db zᴴ) A`.
     fn gradients(self, b: &mut B<'_>, is_tall: bool) -> Result<Vec<OutputId>> {
         let factor = self.factor(b, is_tall)?;

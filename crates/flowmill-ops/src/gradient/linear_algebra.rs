@@ -163,7 +163,7 @@ pub(crate) fn log_matrix_determinant(b: &mut B<'_>, op: &Backward) -> Grads {
     first(b.mul(scale, inverse)?, 0)
 }
 
-/// From the gradient of the right side of `A Y = R` (or `Aᴴ Y = R`): that of `A`, `-dR Yᴴ` (or `-Y dRᴴ`).
+/// The gradient of `A` from that of the right side of `A Y = R` (or `Aᴴ Y = R`): `-dR Yᴴ` (or `-Y dRᴴ`).
 fn of_matrix(b: &mut B<'_>, y: OutputId, dr: OutputId, is_adjoint: bool) -> Out {
     let product = if is_adjoint { b.product_adjoint(y, dr)? } else { b.product_adjoint(dr, y)? };
     b.neg(product)
@@ -302,8 +302,8 @@ pub(crate) fn qr(b: &mut B<'_>, op: &Backward) -> Grads {
     first(b.call("ConcatV2", &[dx, dy, axis])?, 0)
 }
 
-/// Of distinct eigenvalues (Boeddeker et al.: "On the computation of complex-valued gradients with application to statistically optimum beamforming",
-/// 2017, equation 4.77): `V⁻ᴴ (diag(de) + F̄ ∘ (Vᴴ dv - Vᴴ V Re(diag(Vᴴ dv)))) Vᴴ`.
+/// The gradient for distinct eigenvalues (Boeddeker et al.: "On the computation of complex-valued gradients with application to statistically
+/// optimum beamforming", 2017, equation 4.77): `V⁻ᴴ (diag(de) + F̄ ∘ (Vᴴ dv - Vᴴ V Re(diag(Vᴴ dv)))) Vᴴ`.
 pub(crate) fn eig(b: &mut B<'_>, op: &Backward) -> Grads {
     let de = op.dy(b, 0)?;
     let mut inner = b.call("MatrixDiag", &[de])?;

@@ -72,7 +72,7 @@ pub(crate) fn floor_mod(b: &mut B<'_>, op: &Backward) -> Grads {
     pair(b, op, dz, dy)
 }
 
-/// The larger (or smaller) one gets the gradient; the first where both are equal.
+/// The larger (or smaller) one gets the gradient; the first if both are equal.
 fn extremum(b: &mut B<'_>, op: &Backward, comparison: &str) -> Grads {
     let dz = op.dy(b, 0)?;
     let is_first = b.call(comparison, &[op.inputs[0], op.inputs[1]])?;
@@ -171,7 +171,7 @@ from_output! {
     reciprocal => "ReciprocalGrad",
 }
 
-/// What is conjugated besides `y` in the gradient of an op that computes a gradient.
+/// The tensor that is conjugated besides `y` in the gradient of an op that computes a gradient.
 #[derive(Clone, Copy, PartialEq)]
 enum Conjugated {
     /// The incoming gradient, which is what a function of `conj(y)` asks for.
@@ -375,7 +375,7 @@ pub(crate) fn identity(_: &mut B<'_>, op: &Backward) -> Grads {
     Ok(op.grads.clone())
 }
 
-/// Real to real, or between real types; none where either is an integer.
+/// Real to real, or between real types; none if either is an integer.
 pub(crate) fn cast(b: &mut B<'_>, op: &Backward) -> Grads {
     use flowmill_graph::builder::gradients::is_differentiable;
     let (from, to) = (b.dtype(op.inputs[0]), b.dtype(op.output(0)));

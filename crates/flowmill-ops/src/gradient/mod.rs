@@ -1,4 +1,4 @@
-//! Gradients of ops, a family a file. A declaration names its function with [`Op::gradient`](crate::op::Op::gradient).
+//! Gradients of ops, one file per family. A declaration names its function with [`Op::gradient`](crate::op::Op::gradient).
 //!
 //! A function gets the forward node's inputs and the gradients of its outputs, and adds nodes that compute those of the inputs. What it takes of
 //! the forward node inside of a loop is the value of the iteration at hand: the builder sees to that.

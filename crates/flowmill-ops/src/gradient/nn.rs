@@ -26,7 +26,7 @@ from_input! {
     softsign => "SoftsignGrad";
 }
 
-/// The same with the output.
+/// Like `from_input`, for an op that takes the output instead of the input.
 macro_rules! from_result {
     ($($name:ident => $op:literal;)*) => {$(
         pub(crate) fn $name(b: &mut B<'_>, op: &Backward) -> Grads {
@@ -185,7 +185,7 @@ pub(crate) fn sparse_softmax_cross_entropy(b: &mut B<'_>, op: &Backward) -> Grad
     first(cross_entropy_logits(b, op, column)?, 1)
 }
 
-/// Whether a gradient is one that stands for an output without any.
+/// Returns true if gradient `i` is zeros that replace a missing gradient.
 fn is_zero(b: &mut B<'_>, op: &Backward, i: usize) -> Result<bool> {
     let grad = op.dy(b, i)?;
     if b.graph().node(grad.node)?.is_op("ZerosLike") {

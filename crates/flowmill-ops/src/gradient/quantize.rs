@@ -59,7 +59,7 @@ pub(crate) fn fake_quant_vars(b: &mut B<'_>, op: &Backward) -> Grads {
     all([dx, dmin, dmax])
 }
 
-/// What lies in the range passes; the ends of the range get nothing.
+/// Gradients pass within the range of quantisation; the ends of the range get none.
 pub(crate) fn quantize_and_dequantize_v4(b: &mut B<'_>, op: &Backward) -> Grads {
     let dy = op.dy(b, 0)?;
     let node = masked(b, op, [dy, op.inputs[0], op.inputs[1], op.inputs[2]])?;

@@ -36,7 +36,7 @@ pub(crate) fn ragged_tensor_to_sparse(b: &mut B<'_>, op: &Backward) -> Grads {
     only(op, last, b.reshape_like(dvalues, op.inputs[last])?)
 }
 
-/// (shape, values, default, partitions…): each value gets what stands in its place, the default the sum of all other places.
+/// (shape, values, default, partitions…): each value gets the gradient at its place, the default the sum over all other places.
 ///
 /// The op itself, on the values' numbers, says whose place is which.
 pub(crate) fn ragged_tensor_to_tensor(b: &mut B<'_>, op: &Backward) -> Grads {
@@ -84,7 +84,7 @@ fn places_where(b: &mut B<'_>, cond: OutputId) -> Result<OutputId> {
     b.reshape(places, flat)
 }
 
-/// (row splits…, values, indices) -> (row splits…, values): each value gets the sum of what stands wherever it was taken to.
+/// (row splits…, values, indices) -> (row splits…, values): each value gets the sum of the gradients at all places that it was taken to.
 pub(crate) fn ragged_gather(b: &mut B<'_>, op: &Backward) -> Grads {
     let [splits @ .., values, indices] = &op.inputs[..] else { bail!(Internal, "RaggedGather of {} inputs", op.inputs.len()) };
     let dvalues = op.dy(b, op.grads.len() - 1)?;
@@ -114,7 +114,7 @@ pub(crate) fn ragged_tensor_to_variant(b: &mut B<'_>, op: &Backward) -> Grads {
     let dy = op.dy(b, 0)?;
     let last = op.inputs.len() - 1;
     let values = op.inputs[last];
-    // A scalar stands for no splits.
+    // A scalar means no splits.
     let splits = if last == 0 { b.constant("row_splits", &Tensor::scalar(0i64))? } else { op.inputs[0] };
     let (shape, dtype) = (b.dynamic_shape_of(values)?, AttrValue::from(Value::Type(b.dtype(values).number())));
     let node = b.op("RaggedTensorToVariantGradient").inputs(&[dy, splits, shape]);

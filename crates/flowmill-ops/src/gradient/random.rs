@@ -7,7 +7,7 @@ use flowmill_graph::builder::ScopedBuilder;
 use flowmill_graph::builder::gradients::Backward;
 use flowmill_tensor::{DType, Result, f16};
 
-/// Samples come in front of the parameters' dimensions; each sample moves with its parameter where its quantile stays.
+/// Samples come in front of the parameters' dimensions; each sample moves with its parameter if its quantile stays.
 pub(crate) fn random_gamma(b: &mut ScopedBuilder<'_>, op: &Backward) -> Grads {
     let dy = op.dy(b, 0)?;
     let (shape, alpha) = (op.inputs[0], op.inputs[1]);
@@ -32,7 +32,7 @@ pub(crate) fn stateless_random_gamma<const ALPHA: usize>(b: &mut ScopedBuilder<'
     Ok((0..ALPHA).map(|_| None).chain(first(sum, 0)?).collect())
 }
 
-/// Each sample moves with the bounds where its quantile stays; with mean and deviation it moves as if the bounds moved along, as in TensorFlow.
+/// Each sample moves with the bounds if its quantile stays; with mean and deviation it moves as if the bounds moved along, as in TensorFlow.
 pub(crate) fn stateless_truncated_normal(b: &mut ScopedBuilder<'_>, op: &Backward) -> Grads {
     let dy = op.dy(b, 0)?;
     let ([mean, deviation, min, max], sample) = ([op.inputs[2], op.inputs[3], op.inputs[4], op.inputs[5]], op.output(0));

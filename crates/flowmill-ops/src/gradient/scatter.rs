@@ -14,7 +14,7 @@ fn of_scatter(tensor: OutputId, updates: OutputId) -> Grads {
     Ok(vec![Some(tensor.into()), None, Some(updates.into())])
 }
 
-/// What is overwritten does not matter.
+/// Values that are overwritten get no gradient.
 pub(crate) fn tensor_scatter_update(b: &mut B<'_>, op: &Backward) -> Grads {
     let dy = op.dy(b, 0)?;
     let (indices, updates) = (op.inputs[1], op.inputs[2]);

@@ -9,7 +9,7 @@ use flowmill_tensor::{DType, Result};
 
 type B<'a> = ScopedBuilder<'a>;
 
-/// How rows belong to segments.
+/// The rows of a segment op and the segments that they belong to.
 struct Segments {
     ids: OutputId,
     /// For the unsorted ops: the number of segments. Rows of negative segments are in none.
@@ -78,7 +78,7 @@ pub(crate) fn segment_extreme(b: &mut B<'_>, op: &Backward) -> Grads {
     first(b.select(is_extreme, shares, zero)?, op.inputs.len() - 1)
 }
 
-/// The product of the segment's other elements. A single zero gets the product of the rest; where there are two, all others are zero.
+/// The product of the segment's other elements. A single zero gets the product of the rest; if there are two, all others are zero.
 pub(crate) fn segment_prod(b: &mut B<'_>, op: &Backward) -> Grads {
     let dy = op.dy(b, 0)?;
     let (data, segments) = (op.inputs[0], Segments::new(op));

@@ -52,7 +52,8 @@ pub(crate) fn extract_volume_patches(b: &mut B<'_>, op: &Backward) -> Grads {
     of_patches(b, op, "ExtractVolumePatches", 3)
 }
 
-/// Where each element of a patch is from: pixels' numbers go the same way. `rank` is that of an image.
+/// The gradient of an op that cuts patches: the op is applied to the numbers of the pixels, which tells each element's source. `rank` is the
+/// image's.
 fn of_patches(b: &mut B<'_>, op: &Backward, kind: &str, rank: i32) -> Grads {
     let dy = op.dy(b, 0)?;
     let shape = b.dynamic_shape_of(op.inputs[0])?;

@@ -74,7 +74,7 @@ pub(crate) fn sparse_to_dense(b: &mut B<'_>, op: &Backward) -> Grads {
     let everything = b.call("Sum", &[dy, over])?;
     let over = b.all_axes(places)?;
     let given = b.call("Sum", &[places, over])?;
-    // A scalar value stands for all.
+    // A scalar is the value of all.
     let dvalues = if b.shape(values).rank() == Some(0) { given } else { places };
     let ddefault = b.sub(everything, given)?;
     Ok(vec![None, None, Some(dvalues.into()), Some(ddefault.into())])
@@ -101,18 +101,18 @@ fn padded_shape(b: &mut B<'_>, dense: OutputId, shape: OutputId) -> Result<Outpu
     b.call("ConcatV2", &[ones, dense_shape, axis])
 }
 
-/// What a sparse tensor's values meet of a dense one that broadcasts.
+/// The elements of a dense tensor that meet the values of a sparse tensor under broadcasting.
 struct Met {
     /// The dense elements, conjugated.
     elements: OutputId,
-    /// Where they stand in the dense tensor.
+    /// Their places in the dense tensor.
     places: OutputId,
     /// The dense shape, with ones in front up to the sparse one's rank.
     shape: OutputId,
 }
 
 impl Met {
-    /// Of a node whose inputs are (indices, values, shape, dense).
+    /// Finds the elements for a node whose inputs are (indices, values, shape, dense).
     fn of(b: &mut B<'_>, op: &Backward) -> Result<Met> {
         let (indices, sparse_shape, dense) = (op.inputs[0], op.inputs[2], op.inputs[3]);
         let shape = padded_shape(b, dense, sparse_shape)?;
@@ -154,7 +154,7 @@ pub(crate) fn sparse_dense_cwise_div(b: &mut B<'_>, op: &Backward) -> Grads {
     Ok(vec![None, Some(dvalues.into()), None, Some(ddense.into())])
 }
 
-/// As in TensorFlow there is none.
+/// No gradients, as in TensorFlow.
 pub(crate) fn sparse_dense_cwise_add(_: &mut B<'_>, _: &Backward) -> Grads {
     bail!(Unimplemented, "Gradient for SparseDenseCwiseAdd is not implemented.")
 }
@@ -226,7 +226,7 @@ pub(crate) fn sparse_slice(b: &mut B<'_>, op: &Backward) -> Grads {
     only(op, 1, b.call("UnsortedSegmentSum", &[dvalues, places, count])?)
 }
 
-/// (data, indices, segments) and perhaps their number: `kind` divides as the forward op does. The rows that were chosen alone, where the node asks
+/// (data, indices, segments) and perhaps their number: `kind` divides as the forward op does. The rows that were chosen alone, if the node asks
 /// for that.
 fn of_sparse_segments(b: &mut B<'_>, op: &Backward, kind: &str) -> Grads {
     let dy = op.dy(b, 0)?;
@@ -263,7 +263,7 @@ pub(crate) fn sparse_add(b: &mut B<'_>, op: &Backward) -> Grads {
     Ok(vec![None, Some(node.output(0).into()), None, None, Some(node.output(1).into()), None, None])
 }
 
-/// As in TensorFlow there is none.
+/// No gradients, as in TensorFlow.
 pub(crate) fn sparse_sparse(_: &mut B<'_>, _: &Backward) -> Grads {
     bail!(Unimplemented, "Gradients for SparseSparseMaximum and SparseSparseMinimum are not implemented.")
 }

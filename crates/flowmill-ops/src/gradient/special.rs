@@ -37,7 +37,7 @@ pub(crate) fn polygamma(b: &mut B<'_>, op: &Backward) -> Grads {
     second(b, op, slope)
 }
 
-/// By its second argument: `-x ζ(x + 1, q)`.
+/// The gradient by the second argument: `-x ζ(x + 1, q)`.
 pub(crate) fn zeta(b: &mut B<'_>, op: &Backward) -> Grads {
     let (x, q) = (op.inputs[0], op.inputs[1]);
     let one = b.number(x, 1.0)?;
@@ -151,7 +151,7 @@ pub(crate) fn igammac(b: &mut B<'_>, op: &Backward) -> Grads {
     incomplete_gamma(b, op, true)
 }
 
-/// By its third argument, as in TensorFlow: `x^(a-1) (1-x)^(b-1) / B(a, b)`.
+/// The gradient by the third argument, as in TensorFlow: `x^(a-1) (1-x)^(b-1) / B(a, b)`.
 pub(crate) fn betainc(b: &mut B<'_>, op: &Backward) -> Grads {
     let dz = op.dy(b, 0)?;
     let (p, q, x) = (op.inputs[0], op.inputs[1], op.inputs[2]);
@@ -233,7 +233,7 @@ pub(crate) fn cross(b: &mut B<'_>, op: &Backward) -> Grads {
     all([dx, dy])
 }
 
-/// What is clipped goes to the limit that clips it.
+/// Gradients of clipped elements go to the limit that clipped them.
 pub(crate) fn clip_by_value(b: &mut B<'_>, op: &Backward) -> Grads {
     let dz = op.dy(b, 0)?;
     let (x, low, high) = (op.inputs[0], op.inputs[1], op.inputs[2]);

@@ -85,7 +85,7 @@ fn fit(b: &mut B<'_>, x: OutputId, wanted: OutputId, rank: i32) -> Result<Output
     b.op("StridedSlice").inputs(&[filled, begin, end, step]).attr("ellipsis_mask", 1i64).output()
 }
 
-/// How many numbers a transform of these lengths takes.
+/// Returns the number of elements of a transform of these lengths.
 fn count_of(b: &mut B<'_>, lengths: OutputId, dtype: DType) -> Result<OutputId> {
     let axes = b.ints(&[0])?;
     let count = b.call("Prod", &[lengths, axes])?;

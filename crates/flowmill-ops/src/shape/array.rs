@@ -189,7 +189,7 @@ pub(crate) fn transpose(c: &mut Context<'_>) -> Result<()> {
     Ok(())
 }
 
-/// As many equal parts along the axis in input 0 as there are outputs.
+/// Equal parts of input 0 along the axis, one per output.
 pub(crate) fn split(c: &mut Context<'_>) -> Result<()> {
     common::expect_scalar(c, 0)?;
     let (input, parts) = (c.input(1), c.num_outputs() as i64);

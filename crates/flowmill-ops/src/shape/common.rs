@@ -46,7 +46,7 @@ pub(crate) fn unchanged_each(c: &mut Context<'_>) -> Result<()> {
     Ok(())
 }
 
-/// As [`unchanged`], for an input of rank `RANK`.
+/// Like [`unchanged`], for an input of rank `RANK`.
 pub(crate) fn unchanged_with_rank<const RANK: usize>(c: &mut Context<'_>) -> Result<()> {
     let shape = dims::with_rank(&c.input(0), RANK)?;
     set_all(c, &shape)
@@ -59,7 +59,7 @@ pub(crate) fn input_of_rank<const I: usize, const RANK: usize>(c: &mut Context<'
     Ok(())
 }
 
-/// As [`unchanged`], for an input of rank `RANK` or more.
+/// Like [`unchanged`], for an input of rank `RANK` or more.
 pub(crate) fn unchanged_with_rank_at_least<const RANK: usize>(c: &mut Context<'_>) -> Result<()> {
     let shape = dims::with_rank_at_least(&c.input(0), RANK)?;
     set_all(c, &shape)
@@ -132,7 +132,7 @@ pub(crate) fn expect_vector(c: &Context<'_>, i: usize) -> Result<i64> {
     Ok(dims::size(&dims::with_rank(&c.input(i), 1)?, 0))
 }
 
-/// The value of input `i`, where it is a known integer of one element.
+/// The value of input `i`, if it is a known integer of one element.
 pub(crate) fn int(c: &Context<'_>, i: usize) -> Result<Option<i64>> {
     match c.constant(i) {
         Some(t) if t.num_elements() == 1 => Ok(t.to_i64_vec()?.first().copied()),
@@ -141,12 +141,12 @@ pub(crate) fn int(c: &Context<'_>, i: usize) -> Result<Option<i64>> {
     }
 }
 
-/// The value of input `i`, where it is a known list of integers.
+/// The value of input `i`, if it is a known list of integers.
 pub(crate) fn ints(c: &Context<'_>, i: usize) -> Result<Option<Vec<i64>>> {
     c.constant(i).map(|t| t.to_i64_vec()).transpose()
 }
 
-/// The size that scalar input `i` gives, unknown where its value is.
+/// The size that scalar input `i` gives, unknown if its value is.
 pub(crate) fn size_input(c: &Context<'_>, i: usize) -> Result<i64> {
     expect_scalar(c, i)?;
     match int(c, i)? {

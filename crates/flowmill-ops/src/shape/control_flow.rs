@@ -13,7 +13,7 @@ pub(crate) fn switch(c: &mut Context<'_>) -> Result<()> {
     Ok(())
 }
 
-/// What is common to all inputs; the second output is the number of the one that came.
+/// The part of the shape that all inputs share; the second output is the number of the input that arrived.
 pub(crate) fn merge(c: &mut Context<'_>) -> Result<()> {
     let mut shape = c.input(0);
     let mut elements = c.value(0).and_then(|v| v.elements.clone());

@@ -4,7 +4,7 @@ use super::{common, dims};
 use flowmill_graph::InferenceContext as Context;
 use flowmill_tensor::{DType, PartialShape, Result, bail};
 
-/// What the handle in input `i` holds, where it is one thing.
+/// Returns the type and shape that the handle in input `i` holds, if it holds a single thing.
 fn element(c: &Context<'_>, i: usize) -> Option<(DType, PartialShape)> {
     match c.value(i)?.elements.as_deref()? {
         [element] => Some(element.clone()),
@@ -20,7 +20,7 @@ fn set_element(c: &mut Context<'_>, output: usize, element: Option<(DType, Parti
 
 // TensorArrays: a handle of two strings and a flow, a scalar that orders the operations.
 
-/// A new array. Its elements' shape is known where it is whole, or the same for all.
+/// A new array. Its elements' shape is known if it is whole, or the same for all.
 pub(crate) fn tensor_array(c: &mut Context<'_>) -> Result<()> {
     common::expect_scalar(c, 0)?;
     c.set_output(0, PartialShape::new(&[2]));
@@ -135,7 +135,7 @@ pub(crate) fn shape_or_any(c: &Context<'_>, i: usize) -> Result<PartialShape> {
     }
 }
 
-/// What the list in input 0 holds: its type must be the node's.
+/// Returns the shape of the elements of the list in input 0, whose type must be the node's.
 fn list_element(c: &Context<'_>) -> Result<PartialShape> {
     let want: DType = c.attrs().get("element_dtype")?;
     let Some((have, shape)) = element(c, 0) else { return Ok(PartialShape::unknown()) };
@@ -205,7 +205,7 @@ pub(crate) fn tensor_list_get(c: &mut Context<'_>) -> Result<()> {
     Ok(())
 }
 
-/// The same list, of another length.
+/// A list with the elements of input 0 and another length.
 pub(crate) fn tensor_list_resize(c: &mut Context<'_>) -> Result<()> {
     c.set_output(0, PartialShape::scalar());
     let held = element(c, 0);
@@ -277,7 +277,7 @@ pub(crate) fn tensor_list_split(c: &mut Context<'_>) -> Result<()> {
     set_list(c, 0, shape)
 }
 
-/// The shape of an element as a vector; −1 as a scalar where nothing is known.
+/// The shape of an element as a vector; −1 as a scalar if nothing is known.
 pub(crate) fn tensor_list_element_shape(c: &mut Context<'_>) -> Result<()> {
     let Some((_, shape)) = element(c, 0) else { return Ok(()) };
     if let Some(rank) = shape.rank() {
@@ -318,7 +318,7 @@ pub(crate) fn priority_queue(c: &mut Context<'_>) -> Result<()> {
     Ok(())
 }
 
-/// One element of a queue, or where the node takes many, as many as input 1 says.
+/// One element of a queue, or if the node takes many, as many as input 1 says.
 pub(crate) fn dequeue(c: &mut Context<'_>) -> Result<()> {
     let rows = match c.op_def().name.as_str() {
         "QueueDequeueV2" => None,

@@ -4,7 +4,7 @@ use super::{common, dims};
 use flowmill_graph::{ArgDef, ArgType, InferenceContext as Context};
 use flowmill_tensor::{PartialShape, Result, bail};
 
-/// Returns how many inputs argument `arg` stands for.
+/// Returns the number of inputs that argument `arg` has.
 fn arity(c: &Context<'_>, arg: &ArgDef) -> Result<usize> {
     if let Some(number) = &arg.number_attr {
         let count: i64 = c.attrs().get(number)?;

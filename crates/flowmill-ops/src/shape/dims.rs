@@ -9,7 +9,7 @@ use flowmill_tensor::{PartialShape, Result, bail};
 /// A size that is not known.
 pub(crate) const UNKNOWN: i64 = -1;
 
-/// The size at `index`; unknown where it, or the rank, is.
+/// The size at `index`; unknown if it, or the rank, is.
 pub(crate) fn size(shape: &PartialShape, index: usize) -> i64 {
     shape.dims().and_then(|d| d.get(index).copied()).unwrap_or(UNKNOWN)
 }
@@ -17,12 +17,12 @@ pub(crate) fn size(shape: &PartialShape, index: usize) -> i64 {
 /// The most dimensions a tensor has.
 pub(crate) const MAX_RANK: usize = 254;
 
-/// A size that is a rank, where it is known and one that a tensor can have.
+/// A size that is a rank, if it is known and one that a tensor can have.
 pub(crate) fn as_rank(size: i64) -> Option<usize> {
     usize::try_from(size).ok().filter(|&rank| rank <= MAX_RANK)
 }
 
-/// What is known of a size that is both `a` and `b`.
+/// Merges two statements about one size; an error if they contradict each other.
 pub(crate) fn merge(a: i64, b: i64) -> Result<i64> {
     if a >= 0 && b >= 0 && a != b {
         bail!(InvalidArgument, "Dimensions must be equal, but are {a} and {b}");
@@ -144,7 +144,7 @@ pub(crate) fn with_rank_at_most(shape: &PartialShape, rank: usize) -> Result<Par
     }
 }
 
-/// The dimensions from `start` on; nothing is known where the rank is not.
+/// The dimensions from `start` on; nothing is known if the rank is not.
 pub(crate) fn suffix(shape: &PartialShape, start: usize) -> PartialShape {
     shape.dims().map_or_else(PartialShape::unknown, |d| PartialShape::new(d.get(start..).unwrap_or(&[])))
 }

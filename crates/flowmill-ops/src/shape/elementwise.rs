@@ -10,7 +10,7 @@ pub(crate) fn broadcast_binary(c: &mut Context<'_>) -> Result<()> {
     common::set_all(c, &shape)
 }
 
-/// As [`broadcast_binary`], but where the node says so, shapes that do not broadcast are no error: the comparison is then a scalar.
+/// Like [`broadcast_binary`], but if an attribute of the node says so, shapes that do not broadcast are no error: the comparison is then a scalar.
 pub(crate) fn equality(c: &mut Context<'_>) -> Result<()> {
     match PartialShape::broadcast(&c.input(0), &c.input(1)) {
         Ok(shape) => common::set_all(c, &shape),
@@ -128,7 +128,7 @@ pub(crate) fn unchanged_of(c: &mut Context<'_>, f: fn(i64) -> Option<i64>) -> Re
     value::unary(c, f)
 }
 
-/// The same elements as another type; sizes stay known among the index types, and what a small constant becomes as one of them.
+/// Input 0 with elements of another type. Known sizes and small constants are converted among the index types.
 pub(crate) fn cast(c: &mut Context<'_>) -> Result<()> {
     common::unchanged(c)?;
     let (from, to): (DType, DType) = (c.attrs().get("SrcT")?, c.attrs().get("DstT")?);

@@ -37,7 +37,7 @@ fn vector(size: i64) -> PartialShape {
     PartialShape::new(&[size])
 }
 
-/// How many types a list attribute has; none where the op lacks it.
+/// Returns the number of types in a list attribute; 0 if the op lacks it.
 fn count(c: &Context<'_>, attr: &str) -> Result<usize> {
     if c.attrs().contains(attr) { Ok(c.attrs().list::<DType>(attr)?.len()) } else { Ok(0) }
 }
@@ -109,7 +109,7 @@ fn sequences(c: &mut Context<'_>, batch: &PartialShape, has_lengths: bool) -> Re
 /// Returns the number of features of a kind.
 ///
 /// # Errors
-/// `InvalidArgument` where the op has an attribute for their number that differs from that of their types, or where there are more or less shapes.
+/// `InvalidArgument` if the op has an attribute for their number that differs from that of their types, or if there are more or less shapes.
 fn features(c: &Context<'_>, prefix: &str, kind: &str, types: &str) -> Result<usize> {
     let (n, number, shapes) = (count(c, types)?, format!("N{prefix}_{kind}"), format!("{prefix}_{kind}_shapes"));
     if c.attrs().contains(&number) && c.attrs().get::<i64>(&number)? != n as i64 {

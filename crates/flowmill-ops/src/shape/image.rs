@@ -34,7 +34,7 @@ pub(crate) fn resize_bilinear_grad(c: &mut Context<'_>) -> Result<()> {
     Ok(())
 }
 
-/// As many crops as boxes, of the size in input 3.
+/// One crop per box, of the size in input 3.
 pub(crate) fn crop_and_resize(c: &mut Context<'_>) -> Result<()> {
     let (images, boxes) = (dims::with_rank(&c.input(0), 4)?, dims::with_rank(&c.input(1), 2)?);
     let count = dims::merge(dims::size(&boxes, 0), common::expect_vector(c, 2)?)?;
@@ -57,7 +57,7 @@ pub(crate) fn crop_and_resize_grad_boxes(c: &mut Context<'_>) -> Result<()> {
     Ok(())
 }
 
-/// The boxes that are kept, at most input 2 of them; exactly so many where the node pads.
+/// The boxes that are kept, at most input 2 of them; exactly so many if the node pads.
 pub(crate) fn non_max_suppression(c: &mut Context<'_>) -> Result<()> {
     let boxes = dims::with_rank(&c.input(0), 2)?;
     dims::merge(dims::size(&boxes, 0), common::expect_vector(c, 1)?)?;
@@ -91,7 +91,7 @@ pub(crate) fn non_max_suppression_with_overlaps(c: &mut Context<'_>) -> Result<(
     Ok(())
 }
 
-/// Where to cut an image of three dimensions, and the one box of that.
+/// The position and size of a part of a three-dimensional image, and that part as one box.
 pub(crate) fn sampled_bounding_box(c: &mut Context<'_>) -> Result<()> {
     let num_dims = common::expect_vector(c, 0)?;
     let boxes = dims::with_rank(&c.input(1), 3)?;
@@ -154,7 +154,7 @@ pub(crate) fn decode_image(c: &mut Context<'_>) -> Result<()> {
     Ok(())
 }
 
-/// As many boxes for each image as an attribute says, and their scores.
+/// Boxes and their scores; an attribute says how many per image.
 pub(crate) fn bounding_box_proposals(c: &mut Context<'_>) -> Result<()> {
     let scores = dims::with_rank(&c.input(0), 4)?;
     dims::with_rank(&c.input(1), 4)?;

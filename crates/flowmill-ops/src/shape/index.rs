@@ -85,7 +85,7 @@ pub(crate) fn scatter_nd_update(c: &mut Context<'_>) -> Result<()> {
     common::unchanged(c)
 }
 
-/// The same for a variable by handle.
+/// Like [`scatter_nd_update`], for a variable by handle.
 pub(crate) fn resource_scatter_nd_update(c: &mut Context<'_>) -> Result<()> {
     let target = common::variable_shape_of(c, 0);
     check_scatter_nd(&c.input(1), &c.input(2), &target)
@@ -301,7 +301,7 @@ pub(crate) fn invert_permutation(c: &mut Context<'_>) -> Result<()> {
     Ok(())
 }
 
-/// Where each of the inputs starts in their concatenation.
+/// One vector per input: the offset of that input in the concatenation.
 pub(crate) fn concat_offset(c: &mut Context<'_>) -> Result<()> {
     for i in 1..c.num_inputs() {
         c.set_output(i - 1, c.input(i));

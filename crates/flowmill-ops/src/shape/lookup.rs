@@ -12,10 +12,10 @@ fn expect_handle(c: &Context<'_>) -> Result<()> {
     common::expect_scalar(c, 0)
 }
 
-/// The shapes of a key and a value of the table in input 0; `None` where its handle says nothing. The attributes are those that name their types.
+/// The shapes of a key and a value of the table in input 0; `None` if its handle says nothing. The attributes are those that name their types.
 ///
 /// # Errors
-/// `InvalidArgument` where the table has other types.
+/// `InvalidArgument` if the table has other types.
 fn table(c: &Context<'_>, key_attr: &str, value_attr: &str) -> Result<Option<(PartialShape, PartialShape)>> {
     let Some([key, value]) = c.value(0).and_then(|handle| handle.elements.as_deref()) else { return Ok(None) };
     for (found, attr) in [(key.0, key_attr), (value.0, value_attr)] {

@@ -4,7 +4,7 @@ use super::{common, dims};
 use flowmill_graph::InferenceContext as Context;
 use flowmill_tensor::{PartialShape, Result, bail};
 
-/// The product of two matrices, each transposed where the node says so.
+/// The product of two matrices, each transposed if the node says so.
 pub(crate) fn matmul(c: &mut Context<'_>) -> Result<()> {
     let (a, b) = (dims::with_rank(&c.input(0), 2)?, dims::with_rank(&c.input(1), 2)?);
     let (ta, tb): (bool, bool) = (c.attrs().get_or("transpose_a", false)?, c.attrs().get_or("transpose_b", false)?);
@@ -211,7 +211,7 @@ pub(crate) fn diag_part(c: &mut Context<'_>) -> Result<()> {
     Ok(())
 }
 
-/// The product that `equation` describes; `...` stands for dimensions that broadcast.
+/// The product that `equation` describes; `...` means dimensions that broadcast.
 pub(crate) fn einsum(c: &mut Context<'_>) -> Result<()> {
     let equation: String = c.attrs().get::<&str>("equation")?.chars().filter(|ch| !ch.is_whitespace()).collect();
     let Some((inputs, output)) = equation.split_once("->") else {
@@ -269,7 +269,7 @@ pub(crate) fn einsum(c: &mut Context<'_>) -> Result<()> {
     Ok(())
 }
 
-/// Records the sizes that labels stand for.
+/// Records the sizes of labelled dimensions.
 fn label_all(sizes: &mut Vec<(char, i64)>, labels: impl Iterator<Item = char>, found: impl Iterator<Item = i64>) -> Result<()> {
     for (label, size) in labels.zip(found) {
         match sizes.iter_mut().find(|(l, _)| *l == label) {

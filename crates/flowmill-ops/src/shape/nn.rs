@@ -8,7 +8,7 @@ fn channels_first(c: &Context<'_>) -> Result<bool> {
     Ok(c.attrs().get_or("data_format", "NHWC")?.starts_with("NC"))
 }
 
-/// Where the channels of `shape` stand, whose rank is known.
+/// Returns the axis of the channels in a shape of rank `rank`.
 fn channel_axis(c: &Context<'_>, rank: usize) -> Result<usize> {
     Ok(if channels_first(c)? { 1 } else { rank.saturating_sub(1) })
 }
@@ -110,7 +110,7 @@ pub(crate) fn softmax_cross_entropy(c: &mut Context<'_>) -> Result<()> {
     Ok(())
 }
 
-/// The same with a class number for each row.
+/// Like [`softmax_cross_entropy`], with a class number per row.
 pub(crate) fn sparse_softmax_cross_entropy(c: &mut Context<'_>) -> Result<()> {
     let features = dims::with_rank(&c.input(0), 2)?;
     let rows = dims::merge(dims::size(&features, 0), common::expect_vector(c, 1)?)?;
@@ -150,7 +150,7 @@ pub(crate) fn quantize_and_dequantize_grad(c: &mut Context<'_>) -> Result<()> {
     Ok(())
 }
 
-/// Quantised or dequantised: outputs 1 and 2, where there are any, are the range.
+/// Quantised or dequantised: outputs 1 and 2, if there are any, are the range.
 pub(crate) fn quantize(c: &mut Context<'_>) -> Result<()> {
     let axis: i64 = c.attrs().get_or("axis", -1)?;
     let range = if axis < 0 { PartialShape::scalar() } else { PartialShape::new(&[dims::size(&c.input(0), axis as usize)]) };
@@ -190,7 +190,7 @@ pub(crate) fn fake_quant_vars_grad(c: &mut Context<'_>) -> Result<()> {
     Ok(())
 }
 
-/// The same with a range for each channel.
+/// Like [`fake_quant_vars_grad`], with a range per channel.
 pub(crate) fn fake_quant_per_channel_grad(c: &mut Context<'_>) -> Result<()> {
     let inputs = dims::with_rank_at_least(&c.input(0).merge(&c.input(1))?, 1)?;
     let mut channels = dims::merge(common::expect_vector(c, 2)?, common::expect_vector(c, 3)?)?;
@@ -219,14 +219,14 @@ pub(crate) fn candidate_sampler(c: &mut Context<'_>) -> Result<()> {
     Ok(())
 }
 
-/// Where sampled classes are true ones: as many rows, places and weights.
+/// The sampled classes that are true classes: vectors of equal lengths with rows, places and weights.
 pub(crate) fn accidental_hits(c: &mut Context<'_>) -> Result<()> {
     let num_true: i64 = c.attrs().get("num_true")?;
     dims::expect(dims::size(&dims::with_rank(&c.input(0), 2)?, 1), num_true)?;
     common::set_all(c, &PartialShape::new(&[dims::UNKNOWN]))
 }
 
-/// The numbers that quantised ones stand for, in a scalar range or one for each slice along `axis`.
+/// The numbers that quantised integers represent, in a scalar range or in one range per slice along `axis`.
 pub(crate) fn dequantize(c: &mut Context<'_>) -> Result<()> {
     let axis: i64 = c.attrs().get_or("axis", -1)?;
     if axis < -1 {

@@ -27,7 +27,7 @@ pub(crate) fn quantized_unchanged<const FIRST: usize>(c: &mut Context<'_>) -> Re
     with_range(c, FIRST..FIRST + 2)
 }
 
-/// The same with a bound before the range.
+/// Like [`quantized_unchanged`], with a bound before the range.
 pub(crate) fn quantized_relu_x(c: &mut Context<'_>) -> Result<()> {
     common::expect_scalar(c, 1)?;
     quantized_unchanged::<2>(c)

@@ -4,7 +4,7 @@ use super::{common, dims};
 use flowmill_graph::InferenceContext as Context;
 use flowmill_tensor::{PartialShape, Result, bail};
 
-/// The same elements in another order: the shape alone is known.
+/// The elements of input 0 in another order: only the shape is known.
 pub(crate) fn identity_shape(c: &mut Context<'_>) -> Result<()> {
     common::pass(c, 0, 0);
     Ok(())
@@ -30,7 +30,7 @@ pub(crate) fn stateless_random(c: &mut Context<'_>) -> Result<()> {
     common::shape_input::<0>(c)
 }
 
-/// As [`stateless_random`], between the scalars in inputs 2 and 3.
+/// Like [`stateless_random`], between the scalars in inputs 2 and 3.
 pub(crate) fn stateless_range(c: &mut Context<'_>) -> Result<()> {
     expect_range(c, 2)?;
     stateless_random(c)
@@ -42,13 +42,13 @@ pub(crate) fn stateless_keyed(c: &mut Context<'_>) -> Result<()> {
     common::shape_input::<0>(c)
 }
 
-/// As [`stateless_keyed`], between the scalars in inputs 4 and 5.
+/// Like [`stateless_keyed`], between the scalars in inputs 4 and 5.
 pub(crate) fn stateless_keyed_range(c: &mut Context<'_>) -> Result<()> {
     expect_range(c, 4)?;
     stateless_keyed(c)
 }
 
-/// Key, counter and algorithm stand in inputs 1 to 3.
+/// Checks inputs 1 to 3: key, counter and algorithm.
 fn expect_key(c: &Context<'_>) -> Result<()> {
     let key = common::expect_vector(c, 1)?;
     common::expect_vector(c, 2)?;
@@ -56,7 +56,7 @@ fn expect_key(c: &Context<'_>) -> Result<()> {
     dims::expect(key, 1).map(drop)
 }
 
-/// The bounds of a range stand in inputs `low` and `low + 1`.
+/// Checks inputs `low` and `low + 1`: the bounds of a range.
 fn expect_range(c: &Context<'_>, low: usize) -> Result<()> {
     for (i, name) in [(low, "minval"), (low + 1, "maxval")] {
         let shape = c.input(i);
@@ -90,13 +90,13 @@ pub(crate) fn stateful_random(c: &mut Context<'_>) -> Result<()> {
     common::shape_input::<2>(c)
 }
 
-/// As [`stateful_random`], between the scalars in inputs 3 and 4.
+/// Like [`stateful_random`], between the scalars in inputs 3 and 4.
 pub(crate) fn stateful_range(c: &mut Context<'_>) -> Result<()> {
     expect_range(c, 3)?;
     stateful_random(c)
 }
 
-/// Moves the state in a variable on; where there is an output, it is the old state: a counter of two numbers, and a key.
+/// Moves the state in a variable on; if there is an output, it is the old state: a counter of two numbers, and a key.
 pub(crate) fn rng_skip(c: &mut Context<'_>) -> Result<()> {
     common::expect_scalar(c, 1)?;
     common::expect_scalar(c, 2)?;
@@ -146,7 +146,7 @@ pub(crate) fn random_key_counter(c: &mut Context<'_>) -> Result<()> {
     Ok(())
 }
 
-/// As [`random_key_counter`], and the number of the algorithm.
+/// Like [`random_key_counter`], with the number of the algorithm as a further output.
 pub(crate) fn random_key_counter_alg(c: &mut Context<'_>) -> Result<()> {
     c.set_output(2, PartialShape::scalar());
     random_key_counter(c)

@@ -80,7 +80,7 @@ pub(crate) fn unsorted_segment(c: &mut Context<'_>) -> Result<()> {
     common::set_all(c, &shape)
 }
 
-/// Counts of how often each of `size` numbers occurs; a row each where the input is a matrix.
+/// Counts of how often each of `size` numbers occurs; a row each if the input is a matrix.
 pub(crate) fn bincount(c: &mut Context<'_>) -> Result<()> {
     common::expect_scalar(c, 1)?;
     let size = match common::int(c, 1)? {
@@ -123,7 +123,7 @@ pub(crate) fn histogram_fixed_width(c: &mut Context<'_>) -> Result<()> {
     Ok(())
 }
 
-/// The `k` largest of each row, and where they stand; `k` is an attribute or input 1.
+/// The `k` largest of each row, and their indices; `k` is an attribute or input 1.
 pub(crate) fn top_k(c: &mut Context<'_>) -> Result<()> {
     let input = dims::with_rank_at_least(&c.input(0), 1)?;
     let k = if c.num_inputs() > 1 { common::size_input(c, 1)? } else { c.attrs().get("k")? };
@@ -161,7 +161,7 @@ pub(crate) fn approx_top_k(c: &mut Context<'_>) -> Result<()> {
     common::set_all(c, &dims::replaced(&input, axis, found))
 }
 
-/// How many of `size` elements a search leaves that divides them into tiles and lays `2ⁿ` tiles on one another.
+/// Returns how many of `size` elements remain after a search that divides them into tiles and keeps the greatest across `2ⁿ` tiles.
 fn candidates(size: i64, rank: usize, k: i64, recall: f32, assumed: i64) -> i64 {
     let tile = if rank == 1 { 1024 } else { 128 };
     let assumed = if assumed >= 0 { assumed } else { size };
@@ -190,7 +190,7 @@ pub(crate) fn nth_element(c: &mut Context<'_>) -> Result<()> {
     common::set_all(c, &dims::without_last(&input, 1))
 }
 
-/// Whether each row's target is among the `k` highest predictions.
+/// A bool per row: true if the row's target is among the `k` highest predictions.
 pub(crate) fn in_top_k(c: &mut Context<'_>) -> Result<()> {
     let predictions = dims::with_rank(&c.input(0), 2)?;
     let targets = dims::with_rank(&c.input(1), 1)?;

@@ -54,7 +54,7 @@ pub(crate) fn ctc_greedy_decoder(c: &mut Context<'_>) -> Result<()> {
     Ok(())
 }
 
-/// The same for several sequences each: all indices, all values, all shapes, and a score for each of the batch and each sequence.
+/// Like [`ctc_greedy_decoder`], with several sequences per batch entry: all indices, all values, all shapes, and a score per entry and sequence.
 pub(crate) fn ctc_beam_search_decoder(c: &mut Context<'_>) -> Result<()> {
     let inputs = dims::with_rank(&c.input(0), 3)?;
     let batch = dims::merge(dims::size(&inputs, 1), common::expect_vector(c, 1)?)?;

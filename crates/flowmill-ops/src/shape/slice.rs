@@ -55,7 +55,7 @@ struct Masks {
     shrink_axis: i64,
 }
 
-/// What becomes of one input dimension.
+/// The part of one input dimension that is kept.
 struct Interval {
     begin: Option<i64>,
     end: Option<i64>,
@@ -81,7 +81,7 @@ impl Interval {
         Some((begin, end))
     }
 
-    /// The number of elements taken from dimension `axis` of `size` elements; −1 where unknown.
+    /// The number of elements taken from dimension `axis` of `size` elements; −1 if unknown.
     fn len(&self, axis: usize, size: i64) -> Result<i64> {
         if self.shrink {
             if self.stride <= 0 {
@@ -108,7 +108,7 @@ impl Interval {
     }
 }
 
-/// Where each dimension of the result comes from.
+/// The origin of each dimension of the result.
 enum Source {
     Input(usize),
     New,

@@ -4,14 +4,15 @@ use super::{common, dims, value};
 use flowmill_graph::InferenceContext as Context;
 use flowmill_tensor::{DType, PartialShape, Result, bail};
 
-/// How a batch op cuts: the block's size and the margins (before, after) of each spatial dimension, and the number of those, as far as known.
+/// The blocks of an op that moves between space and batch: sizes and margins (before, after) of the spatial dimensions, and their number, as far as
+/// known.
 struct Blocks {
     sizes: Option<Vec<i64>>,
     margins: Option<Vec<i64>>,
     count: Option<usize>,
 }
 
-/// From inputs 1 and 2, or from attribute `block_size` for two dimensions.
+/// Reads the blocks from inputs 1 and 2, or from attribute `block_size` for two dimensions.
 fn blocks(c: &Context<'_>) -> Result<Blocks> {
     if c.attrs().contains("block_size") {
         let block: i64 = c.attrs().get("block_size")?;

@@ -27,7 +27,7 @@ pub(crate) fn sparse_to_dense(c: &mut Context<'_>) -> Result<()> {
     Ok(())
 }
 
-/// The same elements in another order.
+/// The elements of the sparse input in another order.
 pub(crate) fn sparse_reorder(c: &mut Context<'_>) -> Result<()> {
     dims::with_rank(&c.input(0), 2)?;
     common::expect_vector(c, 1)?;
@@ -35,7 +35,7 @@ pub(crate) fn sparse_reorder(c: &mut Context<'_>) -> Result<()> {
     common::unchanged_each(c)
 }
 
-/// The same elements under another shape, which is input 2.
+/// The elements of the sparse input with another shape, which is input 2.
 pub(crate) fn sparse_reshape(c: &mut Context<'_>) -> Result<()> {
     let indices = dims::with_rank(&c.input(0), 2)?;
     common::expect_vector(c, 1)?;
@@ -80,7 +80,7 @@ pub(crate) fn sparse_split(c: &mut Context<'_>) -> Result<()> {
     Ok(())
 }
 
-/// The product of a sparse matrix and a dense one, each transposed where the node says so.
+/// The product of a sparse matrix and a dense one, each transposed if the node says so.
 pub(crate) fn sparse_tensor_dense_matmul(c: &mut Context<'_>) -> Result<()> {
     dims::with_rank(&c.input(0), 2)?;
     common::expect_vector(c, 1)?;
@@ -141,7 +141,7 @@ pub(crate) fn sparse_segment(c: &mut Context<'_>) -> Result<()> {
     Ok(())
 }
 
-/// A reduction of a sparse tensor to a dense one, where shape and axes are known.
+/// A reduction of a sparse tensor to a dense one, if shape and axes are known.
 pub(crate) fn sparse_reduce(c: &mut Context<'_>) -> Result<()> {
     let keep_dims: bool = c.attrs().get("keep_dims")?;
     let (Some(sizes), Some(axes)) = (common::ints(c, 2)?, common::ints(c, 3)?) else { return Ok(()) };
@@ -167,7 +167,7 @@ pub(crate) fn sparse_values(c: &mut Context<'_>) -> Result<()> {
     Ok(())
 }
 
-/// As many values as there are indices.
+/// One value per index.
 pub(crate) fn sparse_dense_cwise(c: &mut Context<'_>) -> Result<()> {
     let indices = dims::with_rank(&c.input(0), 2)?;
     c.set_output(0, PartialShape::new(&[dims::size(&indices, 0)]));
@@ -323,7 +323,7 @@ pub(crate) fn ragged_from_variant(c: &mut Context<'_>) -> Result<()> {
     Ok(())
 }
 
-/// As [`sparse_input`], in the words of the ops that look at their sparse tensors more closely.
+/// Like [`sparse_input`], with the messages of the ops that validate their sparse tensors.
 fn validated_input(c: &Context<'_>, at: usize) -> Result<(i64, i64)> {
     let indices = dims::with_rank(&c.input(at), 2)?;
     let (values, shape) = (common::expect_vector(c, at + 1)?, common::expect_vector(c, at + 2)?);
@@ -357,7 +357,7 @@ pub(crate) fn dense_to_dense_set(c: &mut Context<'_>) -> Result<()> {
     Ok(())
 }
 
-/// The same where the second tensor is sparse.
+/// Like [`dense_to_dense_set`], with a sparse second tensor.
 pub(crate) fn dense_to_sparse_set(c: &mut Context<'_>) -> Result<()> {
     let (_, rank) = validated_input(c, 1)?;
     let first = dims::with_rank_at_least(&c.input(0), 2)?.rank().map_or(dims::UNKNOWN, |r| r as i64);
@@ -366,7 +366,7 @@ pub(crate) fn dense_to_sparse_set(c: &mut Context<'_>) -> Result<()> {
     Ok(())
 }
 
-/// The same where both are sparse.
+/// Like [`dense_to_dense_set`], with two sparse tensors.
 pub(crate) fn sparse_to_sparse_set(c: &mut Context<'_>) -> Result<()> {
     let ((_, a), (_, b)) = (validated_input(c, 0)?, validated_input(c, 3)?);
     let rank = merged_rank(a, b)?;
@@ -389,7 +389,7 @@ pub(crate) fn serialize_sparse(c: &mut Context<'_>) -> Result<()> {
     common::vectors_of::<3>(c)
 }
 
-/// As many triples as the sparse tensor has rows.
+/// One row of three strings or variants per row of the sparse tensor.
 pub(crate) fn serialize_many_sparse(c: &mut Context<'_>) -> Result<()> {
     sparse_ranks(c)?;
     c.set_output(0, PartialShape::new(&[dims::UNKNOWN, 3]));

@@ -26,8 +26,8 @@ pub(crate) fn rfft<const RANK: usize>(c: &mut Context<'_>) -> Result<()> {
     Ok(())
 }
 
-/// A transform along the dimensions that input 2 names: they get the sizes in input 1, the last one of complex numbers that stand for real ones
-/// half of that and one.
+/// A transform along the dimensions that input 2 names. They get the sizes in input 1; where complex numbers represent the transform of real ones,
+/// the last dimension has half its size plus one.
 pub(crate) fn fft_nd(c: &mut Context<'_>) -> Result<()> {
     let input = dims::with_rank_at_least(&c.input(0), 1)?;
     let Some(sizes) = input.dims() else { return Ok(()) };

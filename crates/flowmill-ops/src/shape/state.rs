@@ -13,7 +13,7 @@ pub(crate) fn variable(c: &mut Context<'_>) -> Result<()> {
     Ok(())
 }
 
-/// An assignment by reference: the value's shape, which must be the variable's where the node validates it.
+/// An assignment by reference: the value's shape, which must be the variable's if the node validates it.
 pub(crate) fn assign(c: &mut Context<'_>) -> Result<()> {
     let shape = if c.attrs().get("validate_shape")? { c.input(0).merge(&c.input(1))? } else { c.input(1) };
     c.set_output(0, shape);
@@ -101,7 +101,7 @@ pub(crate) fn resource_scatter(c: &mut Context<'_>) -> Result<()> {
     check_scatter(&variable, &c.input(1), &c.input(2))
 }
 
-/// The same for a variable by reference, which is also the output.
+/// Like [`resource_scatter`], for a variable by reference, which is also the output.
 pub(crate) fn scatter(c: &mut Context<'_>) -> Result<()> {
     check_scatter(&c.input(0), &c.input(1), &c.input(2))?;
     common::unchanged(c)
@@ -122,7 +122,7 @@ pub(crate) fn count_up_to(c: &mut Context<'_>) -> Result<()> {
     common::scalars(c)
 }
 
-/// The same for a variable by handle.
+/// Like [`count_up_to`], for a variable by handle.
 pub(crate) fn resource_count_up_to(c: &mut Context<'_>) -> Result<()> {
     dims::with_rank(&typed_variable_shape(c, "T", "read")?, 0)?;
     common::scalars(c)

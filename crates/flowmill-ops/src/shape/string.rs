@@ -79,7 +79,7 @@ pub(crate) fn decode_raw(c: &mut Context<'_>) -> Result<()> {
     Ok(())
 }
 
-/// The same with a length in bytes that all are padded to.
+/// Like [`decode_raw`], with the length in bytes to which all strings are padded.
 pub(crate) fn decode_padded_raw(c: &mut Context<'_>) -> Result<()> {
     let dtype: flowmill_tensor::DType = c.attrs().get("out_type")?;
     let width = dtype.size().map_or(1, |n| n as i64);

@@ -43,12 +43,12 @@ pub(crate) fn set_shape(c: &mut Context<'_>, i: usize, dtype: DType, shape: Part
     }
 }
 
-/// The elements of input `i`, where they are known integers.
+/// The elements of input `i`, if they are known integers.
 fn ints(c: &Context<'_>, i: usize) -> Option<Vec<i64>> {
     c.known(i)?.to_i64_vec().ok()
 }
 
-/// The elements of input `i`, a scalar or a vector, as sizes: −1 where unknown.
+/// The elements of input `i`, a scalar or a vector, as sizes: −1 if unknown.
 pub(crate) fn sizes(c: &Context<'_>, i: usize) -> Option<Vec<i64>> {
     let value = c.value(i)?;
     if let Some(t) = &value.constant {
@@ -79,7 +79,7 @@ pub(crate) fn set_sizes(c: &mut Context<'_>, dtype: DType, sizes: Option<Vec<i64
     }
 }
 
-/// Sets each output to its equal share of the vector in input `i`, where that is known: for ops that take a tensor apart.
+/// Sets each output to its equal share of the vector in input `i`, if that is known: for ops that take a tensor apart.
 pub(crate) fn set_elements(c: &mut Context<'_>, i: usize) {
     let (Some(1), Ok(dtype @ (DType::I32 | DType::I64))) = (c.input(i).rank(), c.attrs().get::<DType>("T")) else { return };
     let (Some(sizes), n) = (sizes(c, i), c.num_outputs()) else { return };
@@ -105,7 +105,7 @@ pub(crate) fn set_ints(c: &mut Context<'_>, dtype: DType, values: Option<Vec<i64
     }
 }
 
-/// The elements of constant input `i` as a cast to the index type `to` gives them; `None` where there is no such constant, or no such number.
+/// The elements of constant input `i` as a cast to the index type `to` gives them; `None` if there is no such constant, or no such number.
 pub(crate) fn whole_numbers(c: &Context<'_>, i: usize, to: DType) -> Option<Vec<i64>> {
     let tensor = c.known(i)?;
     let values: Vec<i64> = match tensor.dtype() {
@@ -139,7 +139,7 @@ pub(crate) fn select(c: &mut Context<'_>) {
     set_ints(c, dtype, values);
 }
 
-/// The index type of input `i`, where its value is a known integer tensor.
+/// The index type of input `i`, if its value is a known integer tensor.
 fn index_type(c: &Context<'_>, i: usize) -> Option<DType> {
     c.known(i).map(Tensor::dtype).filter(|t| matches!(t, DType::I32 | DType::I64))
 }

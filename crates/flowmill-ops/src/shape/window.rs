@@ -4,7 +4,7 @@ use super::{common, dims};
 use flowmill_graph::InferenceContext as Context;
 use flowmill_tensor::{PartialShape, Result, bail};
 
-/// How a window moves over one spatial dimension.
+/// The movement of a window over one spatial dimension.
 struct Window<'a> {
     size: i64,
     stride: i64,
@@ -54,7 +54,7 @@ impl Window<'_> {
     }
 }
 
-/// Where batch, channels and spatial dimensions stand.
+/// The axes of batch, channels and spatial dimensions.
 struct Layout {
     rank: usize,
     channels: usize,
@@ -101,7 +101,7 @@ fn per_dimension(c: &Context<'_>, name: &str, rank: usize) -> Result<Vec<i64>> {
     Ok(values)
 }
 
-/// The dilation of each dimension, all ones where the node has none.
+/// The dilation of each dimension, all ones if the node has none.
 fn dilations(c: &Context<'_>, rank: usize) -> Result<Vec<i64>> {
     if !c.attrs().contains("dilations") || c.attrs().list::<i64>("dilations")?.is_empty() {
         return Ok(vec![1; rank]);
@@ -193,7 +193,7 @@ fn window_sizes(c: &Context<'_>, layout: &Layout, input: &PartialShape, window: 
         .collect()
 }
 
-/// Pooling: the window is attribute `ksize`, which may also pool channels where the op allows it.
+/// Pooling: the window is attribute `ksize`, which may also pool channels if the op allows it.
 pub(crate) fn pool<const RANK: usize>(c: &mut Context<'_>) -> Result<()> {
     let input = dims::with_rank(&c.input(0), RANK)?;
     let ksize = per_dimension(c, "ksize", RANK)?;
@@ -215,7 +215,7 @@ pub(crate) fn pool<const RANK: usize>(c: &mut Context<'_>) -> Result<()> {
     common::set_all(c, &shape)
 }
 
-/// Pooling with window and strides as last inputs; nothing is known where they are not constant.
+/// Pooling with window and strides as last inputs; nothing is known if they are not constant.
 pub(crate) fn pool_v2(c: &mut Context<'_>) -> Result<()> {
     let input = dims::with_rank(&c.input(0), 4)?;
     let at = c.num_inputs().saturating_sub(2);
@@ -338,7 +338,7 @@ pub(crate) fn max_pool_grad_grad<const RANK: usize>(c: &mut Context<'_>) -> Resu
     Ok(())
 }
 
-/// The same where window and strides are inputs.
+/// Like [`max_pool_grad_grad`], with window and strides as inputs.
 pub(crate) fn max_pool_grad_grad_v2(c: &mut Context<'_>) -> Result<()> {
     pool_v2(c)?;
     let pooled = c.output_mut(0).map(|o| o.shape.clone()).unwrap_or_default();
@@ -374,7 +374,7 @@ pub(crate) fn fractional_pool(c: &mut Context<'_>) -> Result<()> {
     Ok(())
 }
 
-/// The shape in input 0, of rank 4 where it is not known.
+/// The shape in input 0, of rank 4 if it is not known.
 pub(crate) fn fractional_avg_pool_grad(c: &mut Context<'_>) -> Result<()> {
     let shape = c.input_as_shape(0)?;
     c.set_output(0, if shape.rank().is_none() { PartialShape::unknown_of_rank(4) } else { shape });

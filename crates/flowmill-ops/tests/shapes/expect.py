@@ -2,7 +2,7 @@
 
     python expect.py [FILE.txt ...]
 
-A case is `expression -> result` on a line. What stands behind the arrow is replaced by TensorFlow's answer; shapes.rs holds Flowmill to it.
+A case is `expression -> result` on a line. The text after the arrow is replaced by TensorFlow's answer; shapes.rs compares Flowmill with it.
 The grammar:
 
     expression := Op ['{' name=value, ... '}'] '(' input, ... ')' [':' output]

@@ -142,7 +142,7 @@ impl Node {
         self.attrs.insert(name.to_owned(), Value::Type(dtype.number()).into());
     }
 
-    /// How many tensors an argument stands for, if the attributes say.
+    /// Returns the number of tensors of an argument, if the attributes determine it.
     fn count(&self, arg: &flowmill_graph::ArgDef) -> Option<usize> {
         match (&arg.number_attr, &arg.ty) {
             (Some(n), _) => self.int(n),
@@ -230,7 +230,7 @@ fn resolve(node: &mut Node, inputs: &[Input]) -> Vec<DType> {
     types
 }
 
-/// Fills what is left with defaults; types without one are float where that is allowed.
+/// Fills what is left with defaults; types without one are float if that is allowed.
 fn complete(node: &mut Node) {
     let attrs: Vec<AttrDef> = node.def.attrs.clone();
     for attr in attrs.into_iter().filter(|a| !node.attrs.contains_key(&a.name)).collect::<Vec<_>>() {

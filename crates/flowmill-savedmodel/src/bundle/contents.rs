@@ -1,7 +1,7 @@
-//! How the elements of one tensor are laid out in a data file.
+//! Reads and writes the elements of one tensor in a data file.
 //!
 //! Dense elements lie one after the other. Strings lie as `length: varint` for each, a masked CRC-32C of the
-//! lengths, then the bytes of all of them. The lengths enter checksums as 4 bytes, or 8 where they need it.
+//! lengths, then the bytes of all of them. The lengths enter checksums as 4 bytes, or 8 if they need it.
 //!
 //! Variants lie one after the other as `length: varint`, a `VariantTensorDataProto`, and a masked CRC-32C of everything so far. Only variants in
 //! their wire form, [`EncodedVariant`], are saved, and reading returns no others.

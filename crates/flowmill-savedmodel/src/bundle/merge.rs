@@ -15,7 +15,7 @@ use crate::file::io_error;
 /// a new index is written, the old ones are removed.
 ///
 /// # Errors
-/// `InvalidArgument` where two of them hold the same tensor, or differ in byte order, or there is none; those of
+/// `InvalidArgument` if two of them hold the same tensor, or differ in byte order, or there is none; those of
 /// [`BundleReader::open`] and of the file system. Nothing is moved before all have been read.
 pub fn merge_bundles<P: AsRef<Path>>(prefixes: &[P], merged: impl AsRef<Path>) -> Result<()> {
     let merged = merged.as_ref();

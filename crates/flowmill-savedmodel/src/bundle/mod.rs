@@ -29,7 +29,7 @@ fn data_path(prefix: &Path, shard: i32, num_shards: i32) -> PathBuf {
     with_suffix(prefix, &format!(".data-{shard:05}-of-{num_shards:05}"))
 }
 
-/// A path with text added to its last component.
+/// Returns a path with text added to its last component.
 pub(crate) fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
     let mut path = path.as_os_str().to_owned();
     path.push(suffix);

@@ -34,7 +34,7 @@ impl BundleReader {
     /// Opens the checkpoint whose files begin with `prefix`, as in `dir/model.ckpt-100`.
     ///
     /// # Errors
-    /// `NotFound` where there is no such checkpoint, `DataLoss` where its index is damaged, `InvalidArgument` where it
+    /// `NotFound` if there is no such checkpoint, `DataLoss` if its index is damaged, `InvalidArgument` if it
     /// needs a later version.
     pub fn open(prefix: impl AsRef<Path>) -> Result<BundleReader> {
         let prefix = prefix.as_ref();
@@ -91,7 +91,7 @@ impl BundleReader {
         self.entries.keys().filter(|key| !is_slice_key(key)).filter_map(|key| std::str::from_utf8(key).ok())
     }
 
-    /// Whether there is a tensor of this name.
+    /// Returns true if there is a tensor of this name.
     pub fn contains(&self, name: &str) -> bool {
         self.entry(name).is_ok()
     }
@@ -99,23 +99,23 @@ impl BundleReader {
     /// Type and shape of a tensor, without its elements.
     ///
     /// # Errors
-    /// `NotFound`, or `DataLoss` where the entry is not valid.
+    /// `NotFound`, or `DataLoss` if the entry is not valid.
     pub fn dtype_and_shape(&self, name: &str) -> Result<(DType, Shape)> {
         entry_type(self.entry(name)?).map_err(|error| self.at_tensor(name, error))
     }
 
-    /// The parts in which a tensor was saved; empty if it was saved whole.
+    /// Returns the parts in which a tensor was saved; empty if it was saved whole.
     ///
     /// # Errors
-    /// As [`BundleReader::dtype_and_shape`].
+    /// `NotFound`, or `DataLoss` if the entry is not valid.
     pub fn slices(&self, name: &str) -> Result<Vec<TensorSlice>> {
         self.entry(name)?.slices.iter().map(TensorSlice::from_proto).collect()
     }
 
-    /// A tensor.
+    /// Returns a tensor.
     ///
     /// # Errors
-    /// `NotFound` where there is no tensor of this name, `DataLoss` where its bytes are missing or do not match their checksum.
+    /// `NotFound` if there is no tensor of this name, `DataLoss` if its bytes are missing or do not match their checksum.
     pub fn read(&self, name: &str) -> Result<Tensor> {
         let entry = self.entry(name)?;
         let read = || {
@@ -128,10 +128,10 @@ impl BundleReader {
         read().map_err(|error| self.at_tensor(name, error))
     }
 
-    /// A part of a tensor, which may have been saved whole or in parts cut otherwise.
+    /// Returns a part of a tensor, which may have been saved whole or in parts cut otherwise.
     ///
     /// # Errors
-    /// As [`BundleReader::read`], and `InvalidArgument` where the slice is not within the tensor.
+    /// The errors of [`BundleReader::read`], and `InvalidArgument` if the slice is not within the tensor.
     pub fn read_slice(&self, name: &str, slice: &TensorSlice) -> Result<Tensor> {
         let entry = self.entry(name)?;
         let read = || {
@@ -168,7 +168,7 @@ impl BundleReader {
         error.context(format_args!("TensorBundle at {}, tensor {name}", self.prefix.display()))
     }
 
-    /// The tensor of an entry with data.
+    /// Returns the tensor of an entry with data.
     fn read_entry(&self, entry: &BundleEntryProto) -> Result<Tensor> {
         let (dtype, shape) = entry_type(entry)?;
         let (_, file) = self.shard(entry)?;
@@ -176,7 +176,7 @@ impl BundleReader {
         contents::decode(dtype, shape, size, self.order, entry.crc32c, |bytes| file.read(offset, bytes))
     }
 
-    /// The data file of an entry, and its number.
+    /// Returns the data file of an entry, and its number.
     fn shard(&self, entry: &BundleEntryProto) -> Result<(usize, &DataFile)> {
         let shard = usize::try_from(entry.shard_id).ok().filter(|shard| *shard < self.shards.len());
         let Some(shard) = shard else {
@@ -208,7 +208,7 @@ impl BundleReader {
         whole.into_tensor()
     }
 
-    /// The parts of a tensor with their entries; the whole for a tensor saved whole.
+    /// Returns the parts of a tensor with their entries; the whole for a tensor saved whole.
     fn stored_slices<'a>(&'a self, name: &str, entry: &'a BundleEntryProto, shape: &Shape) -> Result<Vec<StoredSlice<'a>>> {
         if entry.slices.is_empty() {
             return Ok(vec![StoredSlice { slice: TensorSlice::full(shape.rank()), entry }]);
@@ -223,7 +223,7 @@ impl BundleReader {
         entry.slices.iter().map(stored).collect()
     }
 
-    /// The size of all files in which entries have data.
+    /// Returns the size of all files in which entries have data.
     fn data_len<'a>(&self, entries: impl Iterator<Item = &'a BundleEntryProto>) -> Result<usize> {
         let mut lens = BTreeMap::new();
         for entry in entries {
@@ -302,7 +302,7 @@ mod tests {
     }
 
     prop_compose! {
-        /// An entry, most often with the checksum of its bytes of `data`.
+        /// Returns an entry, most often with the checksum of its bytes of `data`.
         fn any_entry(data: &'static [u8])(
             dtype in 0..25i32, dims in proptest::collection::vec(any_size(), 0..3), shard_id in -1..3i32, offset in any_size(),
             size in prop_oneof![0i64..40, any::<i64>()], damaged in 0..8, slices in proptest::collection::vec(any_slice(), 0..3),

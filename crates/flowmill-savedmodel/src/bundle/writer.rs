@@ -46,7 +46,7 @@ impl BundleWriter {
     /// Adds a tensor.
     ///
     /// # Errors
-    /// `InvalidArgument` where the name is empty or taken, `Unimplemented` for resources and for variants that are not in their wire form, and those of the
+    /// `InvalidArgument` if the name is empty or taken, `Unimplemented` for resources and for variants that are not in their wire form, and those of the
     /// file system.
     pub fn add(&mut self, name: &str, tensor: &Tensor) -> Result<()> {
         check_name(name)?;
@@ -56,7 +56,7 @@ impl BundleWriter {
     /// Adds a part of a tensor of shape `shape`. Parts may come in any order; they must not overlap, which reading checks.
     ///
     /// # Errors
-    /// As [`BundleWriter::add`], and `InvalidArgument` where the part's shape is not the slice's, or type or shape
+    /// The errors of [`BundleWriter::add`], and `InvalidArgument` if the part's shape is not the slice's, or type or shape
     /// of the whole are not those of its other parts.
     pub fn add_slice(&mut self, name: &str, shape: &Shape, slice: &TensorSlice, tensor: &Tensor) -> Result<()> {
         check_name(name)?;
@@ -104,7 +104,7 @@ impl BundleWriter {
     /// Writes the index and gives the files their names, replacing a checkpoint of the same prefix.
     ///
     /// # Errors
-    /// Those of the file system.
+    /// `NotFound`, `PermissionDenied` or another error of the file system, with the path.
     pub fn finish(self) -> Result<()> {
         self.data.persist()?;
         write_index(&self.prefix, 1, self.entries)

@@ -17,11 +17,11 @@ const MAX_SNAPPY_EXPANSION: usize = 22;
 /// A key and its value.
 pub(crate) type Entry = (Vec<u8>, Bytes);
 
-/// All entries of a table in the order of their keys, which are unique. Values point into the file, unless
+/// Returns all entries of a table in the order of their keys, which are unique. Values point into the file, unless
 /// their block is compressed.
 ///
 /// # Errors
-/// `DataLoss` where the file is not a table or a checksum does not match.
+/// `DataLoss` if the file is not a table or a checksum does not match.
 pub(crate) fn read_table(file: &Bytes) -> Result<Vec<Entry>> {
     let index_handle = read_footer(file).ok_or_else(|| Error::data_loss("not an sstable (bad magic number)"))?;
     let mut key_bytes = MIN_KEY_BYTES.saturating_add(file.len().saturating_mul(MAX_KEY_EXPANSION));
@@ -35,7 +35,7 @@ pub(crate) fn read_table(file: &Bytes) -> Result<Vec<Entry>> {
     Ok(entries)
 }
 
-/// Where a block lies, without its trailer.
+/// The position of a block, without its trailer.
 struct Handle {
     offset: usize,
     size: usize,
@@ -47,7 +47,7 @@ impl Handle {
     }
 }
 
-/// The handle of the index block.
+/// Returns the handle of the index block.
 fn read_footer(file: &[u8]) -> Option<Handle> {
     let (_, footer) = file.split_at_checked(file.len().checked_sub(FOOTER_LEN)?)?;
     let (mut handles, magic) = footer.split_last_chunk::<8>()?;
@@ -87,14 +87,14 @@ fn take_entry<'a>(bytes: &mut &'a [u8], before: Option<&Entry>) -> Option<(Vec<u
     Some((key, take(bytes, value_len)?))
 }
 
-/// How many bytes of a block hold entries.
+/// Returns the number of bytes of a block that hold entries.
 fn entries_len(block: &[u8]) -> Option<usize> {
     let (rest, num_restarts) = block.split_last_chunk::<4>()?;
     let restarts = usize::try_from(u32::from_le_bytes(*num_restarts)).ok()?.checked_mul(4)?;
     rest.len().checked_sub(restarts)
 }
 
-/// A block, checked and uncompressed.
+/// Returns a block, checked and uncompressed.
 fn block_contents(file: &Bytes, handle: &Handle) -> Result<Bytes> {
     let end = handle.offset.checked_add(handle.size).ok_or_else(corrupt)?;
     let end_of_trailer = end.checked_add(TRAILER_LEN).filter(|&end| end <= file.len()).ok_or_else(corrupt)?;
@@ -142,7 +142,7 @@ mod tests {
         block
     }
 
-    /// A table of one data block, given with its compression.
+    /// Returns a table of one data block, given with its compression.
     fn table_of(data: Vec<u8>, compression: u8) -> Bytes {
         let mut index = vec![0, 1, 0, b'~'];
         let mut handle = vec![0];

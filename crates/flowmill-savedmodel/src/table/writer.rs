@@ -6,10 +6,10 @@ use flowmill_proto::encode_varint;
 /// A data block is closed once its entries reach this size, as in TensorFlow.
 const BLOCK_SIZE: usize = 256 << 10;
 
-/// How many entries may share prefixes in a row.
+/// The number of consecutive entries that may share prefixes.
 const RESTART_INTERVAL: usize = 16;
 
-/// The table of entries, whose keys must ascend.
+/// Returns the table of entries, whose keys must ascend.
 pub(crate) fn write_table(entries: &[Entry]) -> Vec<u8> {
     let mut file = Vec::new();
     let mut index = Block::new(1);

@@ -1,6 +1,6 @@
 //! The tokens of protobuf's text form.
 
-/// What is wrong, and at which byte.
+/// A syntax error and the byte at which it is.
 #[derive(Debug)]
 pub(super) struct Mistake {
     pub(super) at: usize,
@@ -24,7 +24,7 @@ impl<'a> Lexer<'a> {
         Lexer { text, at: 0 }
     }
 
-    /// The first byte of the next token; `None` at the end.
+    /// Returns the first byte of the next token; `None` at the end.
     pub(super) fn peek(&mut self) -> Option<u8> {
         loop {
             match *self.text.get(self.at)? {
@@ -38,13 +38,13 @@ impl<'a> Lexer<'a> {
         }
     }
 
-    /// The place of the next token.
+    /// Returns the place of the next token.
     pub(super) fn start(&mut self) -> usize {
         self.peek();
         self.at
     }
 
-    /// A mistake at the next token.
+    /// Returns a mistake at the next token.
     pub(super) fn mistake(&mut self, message: String) -> Mistake {
         Mistake { at: self.start(), message }
     }
@@ -64,7 +64,7 @@ impl<'a> Lexer<'a> {
         Err(self.mistake(format!("'{}' expected, not {found}", char::from(byte))))
     }
 
-    /// The next token, for messages.
+    /// Returns the next token, for messages.
     fn found(&mut self) -> String {
         let Some(first) = self.peek() else { return "the end".to_owned() };
         let rest = &self.text[self.at..];
@@ -72,7 +72,7 @@ impl<'a> Lexer<'a> {
         if first.is_ascii() {
             format!("'{}'", String::from_utf8_lossy(&rest[..len]))
         } else {
-            "a byte that is no ASCII character".to_owned()
+            "a byte that is not an ASCII character".to_owned()
         }
     }
 
@@ -98,7 +98,7 @@ impl<'a> Lexer<'a> {
         Err(self.mistake(format!("a name expected, not {found}")))
     }
 
-    /// What stands in brackets: the type of an `Any`, or an extension.
+    /// Reads the name in brackets: the type of an `Any`, or an extension.
     pub(super) fn type_url(&mut self) -> Lexed<&'a str> {
         let url = self.take_while(|byte| is_word(byte) || matches!(byte, b'.' | b'/' | b'-'));
         if url.is_empty() { Err(self.mistake("the name of a type expected".to_owned())) } else { Ok(url) }
@@ -110,7 +110,7 @@ impl<'a> Lexer<'a> {
         Err(Mistake { at, message: format!("a number expected, not {found}") })
     }
 
-    /// An integer in decimal, `0x` hexadecimal or `0` octal.
+    /// Returns an integer in decimal, `0x` hexadecimal or `0` octal.
     pub(super) fn integer(&mut self) -> Lexed<i128> {
         let at = self.start();
         let negative = self.eat(b'-');
@@ -126,7 +126,7 @@ impl<'a> Lexer<'a> {
         }
     }
 
-    /// A floating-point number, `inf` or `nan`.
+    /// Returns a floating-point number, `inf` or `nan`.
     pub(super) fn float(&mut self) -> Lexed<f64> {
         let at = self.start();
         let negative = self.eat(b'-');
@@ -177,7 +177,7 @@ impl<'a> Lexer<'a> {
         Ok(bytes)
     }
 
-    /// What follows an opening quote, with the closing one.
+    /// Reads what follows an opening quote, up to and including the closing one.
     fn quoted(&mut self, quote: u8, bytes: &mut Vec<u8>) -> Lexed<()> {
         let opened = self.at - 1;
         loop {
@@ -199,7 +199,7 @@ impl<'a> Lexer<'a> {
         }
     }
 
-    /// A backslash and what follows it.
+    /// Returns a backslash and what follows it.
     fn escaped(&mut self, bytes: &mut Vec<u8>) -> Lexed<()> {
         let at = self.at;
         let bad = || Mistake { at, message: "an unknown escape in a string".to_owned() };
@@ -231,7 +231,7 @@ impl<'a> Lexer<'a> {
         Ok(())
     }
 
-    /// A number of `least` to `most` digits.
+    /// Returns a number of `least` to `most` digits.
     fn digits(&mut self, radix: u32, least: usize, most: usize) -> Option<u32> {
         let rest = &self.text[self.at..];
         let len = rest.iter().take(most).take_while(|byte| char::from(**byte).is_digit(radix)).count();

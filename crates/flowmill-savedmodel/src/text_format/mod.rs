@@ -120,7 +120,7 @@ impl Parser<'_> {
         self.value(&field, out, depth)
     }
 
-    /// An `Any` message by its type, as in `[type.googleapis.com/tensorflow.AssetFileDef] { filename: "words" }`.
+    /// Returns an `Any` message by its type, as in `[type.googleapis.com/tensorflow.AssetFileDef] { filename: "words" }`.
     fn any(&mut self, message: &MessageDescriptor, out: &mut Vec<u8>, depth: usize) -> Parsed<()> {
         let at = self.lexer.start();
         self.lexer.expect(b'[')?;

@@ -1,4 +1,4 @@
-//! What was loaded does not change with its files.
+//! Tests that a loaded model does not change with its files.
 #![allow(clippy::unwrap_used)]
 
 use std::fs;

@@ -5,7 +5,7 @@ use crate::heap::Storage;
 use crate::{Bytes, DType, Element, ResourceHandle, Result, Variant, bail};
 
 impl Tensor {
-    /// The elements.
+    /// Returns the elements.
     ///
     /// # Errors
     /// `Internal` if `T` is not the tensor's type, or the elements are not in the host's memory.
@@ -18,10 +18,10 @@ impl Tensor {
         Ok(unsafe { std::slice::from_raw_parts(self.data_ptr().cast::<T>(), self.num_elements()) })
     }
 
-    /// The elements for writing; shared or foreign data are copied first.
+    /// Returns the elements for writing; shared or foreign data are copied first.
     ///
     /// # Errors
-    /// `Internal` if `T` is not the tensor's type or the elements are not in the host's memory, `ResourceExhausted` where the copy finds no memory.
+    /// `Internal` if `T` is not the tensor's type or the elements are not in the host's memory, `ResourceExhausted` if the copy finds no memory.
     #[inline]
     pub fn as_mut_slice<T: Element>(&mut self) -> Result<&mut [T]> {
         if !self.is_on_host_as(T::DTYPE) {
@@ -32,7 +32,7 @@ impl Tensor {
         Ok(unsafe { std::slice::from_raw_parts_mut(ptr.cast::<T>(), n) })
     }
 
-    /// The single element of a tensor with one element.
+    /// Returns the single element of a tensor with one element.
     ///
     /// # Errors
     /// `InvalidArgument` for another type or number of elements.
@@ -49,7 +49,7 @@ impl Tensor {
         }
     }
 
-    /// The bytes of a dense tensor.
+    /// Returns the bytes of a dense tensor.
     ///
     /// # Errors
     /// `InvalidArgument` for strings, resources and variants; `Internal` for elements that are not in the host's memory.
@@ -62,7 +62,7 @@ impl Tensor {
         Ok(unsafe { std::slice::from_raw_parts(self.data_ptr(), self.num_elements() * size) })
     }
 
-    /// The bytes for writing. Not for other modules: any byte may be written to a `bool` here.
+    /// Returns the bytes for writing. Not for other modules: any byte may be written to a `bool` here.
     pub(super) fn dense_mut(&mut self) -> Result<&mut [u8]> {
         let Some(size) = self.dtype().size() else { bail!(InvalidArgument, "a tensor of type {} is not dense bytes", self.dtype()) };
         if let Some(memory) = self.device_memory() {
@@ -73,7 +73,7 @@ impl Tensor {
         Ok(unsafe { std::slice::from_raw_parts_mut(ptr, n * size) })
     }
 
-    /// The strings.
+    /// Returns the strings.
     ///
     /// # Errors
     /// `Internal` for another type.
@@ -84,7 +84,7 @@ impl Tensor {
         }
     }
 
-    /// The handles; errors as [`Tensor::as_strings`].
+    /// Returns the handles; errors as [`Tensor::as_strings`].
     pub fn as_resources(&self) -> Result<&[ResourceHandle]> {
         match self.heap().map(|h| &h.storage) {
             Some(Storage::Resources(v)) => Ok(v),
@@ -92,7 +92,7 @@ impl Tensor {
         }
     }
 
-    /// The variants; errors as [`Tensor::as_strings`].
+    /// Returns the variants; errors as [`Tensor::as_strings`].
     pub fn as_variants(&self) -> Result<&[Variant]> {
         match self.heap().map(|h| &h.storage) {
             Some(Storage::Variants(v)) => Ok(v),
@@ -100,7 +100,7 @@ impl Tensor {
         }
     }
 
-    /// The variants for changing in place; shared ones are cloned first (each clone shares the value behind it).
+    /// Returns the variants for changing in place; shared ones are cloned first (each clone shares the value behind it).
     pub fn as_mut_variants(&mut self) -> Result<&mut [Variant]> {
         if self.heap_mut().is_none() {
             let copy = self.as_variants()?.to_vec();

@@ -7,7 +7,7 @@ use std::fmt;
 use std::sync::Arc;
 
 impl PartialEq for Tensor {
-    /// Same type, shape and elements; floats compare by bits, variants never.
+    /// Returns true for equal types, shapes and elements; floats compare by bits, variants never.
     fn eq(&self, other: &Tensor) -> bool {
         if self.dtype() != other.dtype() || self.shape() != other.shape() {
             return false;

@@ -1,4 +1,4 @@
-//! How tensors are made.
+//! Functions that make tensors.
 
 use super::{DEVICE, Tensor};
 use crate::alloc::{Buffer, Strings};
@@ -8,7 +8,7 @@ use std::any::Any;
 use std::sync::Arc;
 
 impl Tensor {
-    /// A scalar.
+    /// Returns a scalar.
     pub fn scalar<T: Element>(value: T) -> Tensor {
         if size_of::<T>() <= 8 {
             let mut word = 0u64;
@@ -22,22 +22,22 @@ impl Tensor {
         Tensor::from_heap(T::DTYPE, Shape::scalar(), Storage::Inline(words))
     }
 
-    /// A scalar string.
+    /// Returns a scalar string.
     pub fn string(value: impl Into<Bytes>) -> Tensor {
         Tensor::from_heap(DType::String, Shape::scalar(), Storage::Strings(Strings::one(value.into())))
     }
 
-    /// A scalar resource handle.
+    /// Returns a scalar resource handle.
     pub fn resource(handle: ResourceHandle) -> Tensor {
         Tensor::from_heap(DType::Resource, Shape::scalar(), Storage::Resources(vec![handle]))
     }
 
-    /// A scalar variant.
+    /// Returns a scalar variant.
     pub fn variant(value: Variant) -> Tensor {
         Tensor::from_heap(DType::Variant, Shape::scalar(), Storage::Variants(vec![value]))
     }
 
-    /// A tensor of zeros (empty strings for `string`). Resources and variants have no zero.
+    /// Returns a tensor of zeros (empty strings for `string`). Resources and variants have no zero.
     ///
     /// # Errors
     /// `ResourceExhausted` past the memory limit, `InvalidArgument` for a type without a zero.
@@ -45,10 +45,10 @@ impl Tensor {
         Tensor::allocate(dtype, shape.into(), true)
     }
 
-    /// A tensor whose elements are initialised but unspecified (`false` for `bool`), to be overwritten.
+    /// Returns a tensor whose elements are initialised but unspecified (`false` for `bool`), to be overwritten.
     ///
     /// # Errors
-    /// As [`Tensor::zeros`].
+    /// `ResourceExhausted` past the memory limit, `InvalidArgument` for a type without a zero.
     pub fn uninit(dtype: DType, shape: impl Into<Shape>) -> Result<Tensor> {
         Tensor::allocate(dtype, shape.into(), dtype == DType::Bool)
     }
@@ -76,10 +76,10 @@ impl Tensor {
         Ok(Tensor::from_heap(dtype, shape, storage))
     }
 
-    /// A tensor with a copy of `values`.
+    /// Returns a tensor with a copy of `values`.
     ///
     /// # Errors
-    /// `InvalidArgument` where the number of values is not the shape's.
+    /// `InvalidArgument` if the number of values is not the shape's.
     pub fn from_slice<T: Element>(shape: impl Into<Shape>, values: &[T]) -> Result<Tensor> {
         let shape = shape.into();
         if shape.checked_num_elements()? != values.len() {
@@ -90,7 +90,7 @@ impl Tensor {
         Ok(tensor)
     }
 
-    /// A vector with a copy of `values`.
+    /// Returns a vector with a copy of `values`.
     ///
     /// # Errors
     /// `ResourceExhausted` past the memory limit.
@@ -98,34 +98,34 @@ impl Tensor {
         Tensor::from_slice([values.len()], values)
     }
 
-    /// A tensor of strings.
+    /// Returns a tensor of strings.
     ///
     /// # Errors
-    /// `InvalidArgument` where the number of values is not the shape's; `ResourceExhausted` past the memory limit.
+    /// `InvalidArgument` if the number of values is not the shape's; `ResourceExhausted` past the memory limit.
     pub fn from_strings(shape: impl Into<Shape>, values: Vec<Bytes>) -> Result<Tensor> {
         let shape = shape.into();
         check_count(&shape, values.len())?;
         Ok(Tensor::from_heap(DType::String, shape, Storage::Strings(Strings::new(values)?)))
     }
 
-    /// A tensor of resource handles; errors as [`Tensor::from_strings`].
+    /// Returns a tensor of resource handles; errors as [`Tensor::from_strings`].
     pub fn from_resources(shape: impl Into<Shape>, values: Vec<ResourceHandle>) -> Result<Tensor> {
         let shape = shape.into();
         check_count(&shape, values.len())?;
         Ok(Tensor::from_heap(DType::Resource, shape, Storage::Resources(values)))
     }
 
-    /// A tensor of variants; errors as [`Tensor::from_strings`].
+    /// Returns a tensor of variants; errors as [`Tensor::from_strings`].
     pub fn from_variants(shape: impl Into<Shape>, values: Vec<Variant>) -> Result<Tensor> {
         let shape = shape.into();
         check_count(&shape, values.len())?;
         Ok(Tensor::from_heap(DType::Variant, shape, Storage::Variants(values)))
     }
 
-    /// A tensor over little-endian `bytes` of a dense type, without a copy where the bytes are aligned for the type. `bool` bytes that are neither 0 nor 1 become 1.
+    /// Returns a tensor over little-endian `bytes` of a dense type, without a copy if the bytes are aligned for the type. `bool` bytes that are neither 0 nor 1 become 1.
     ///
     /// # Errors
-    /// `InvalidArgument` where the number of bytes is not the shape's or the type is not dense.
+    /// `InvalidArgument` if the number of bytes is not the shape's or the type is not dense.
     pub fn from_bytes(dtype: DType, shape: impl Into<Shape>, bytes: Bytes) -> Result<Tensor> {
         let shape = shape.into();
         let Some(size) = dtype.size() else { bail!(InvalidArgument, "a tensor of type {dtype} is not dense bytes") };
@@ -140,10 +140,10 @@ impl Tensor {
         Ok(Tensor::from_heap(dtype, shape, Storage::Foreign { ptr, owner: Arc::new(bytes) }))
     }
 
-    /// A tensor with a copy of little-endian `bytes` of a dense type; `bool` bytes as in [`Tensor::from_bytes`].
+    /// Returns a tensor with a copy of little-endian `bytes` of a dense type; `bool` bytes as in [`Tensor::from_bytes`].
     ///
     /// # Errors
-    /// As [`Tensor::from_bytes`], and `ResourceExhausted` past the memory limit.
+    /// The errors of [`Tensor::from_bytes`], and `ResourceExhausted` past the memory limit.
     pub fn copy_from_bytes(dtype: DType, shape: impl Into<Shape>, bytes: &[u8]) -> Result<Tensor> {
         Tensor::filled_by(dtype, shape, |target| {
             if target.len() != bytes.len() {
@@ -168,8 +168,8 @@ impl Tensor {
         Ok(tensor)
     }
 
-    /// The same value in memory that belongs to tensors: data over a mapped file or an array of the caller's are copied, also those inside of
-    /// variants; others are shared. What a variable keeps, so that nobody changes it from outside.
+    /// Returns an equal tensor whose memory belongs to tensors. Data over a mapped file or over a caller's array are copied, also inside of
+    /// variants; other data are shared. A variable keeps its value in this form, so that nobody changes it from outside.
     ///
     /// # Errors
     /// `ResourceExhausted` past the memory limit.
@@ -180,7 +180,7 @@ impl Tensor {
     /// Like [`Tensor::into_owned`]; `None` if nothing had to be copied.
     ///
     /// # Errors
-    /// As [`Tensor::into_owned`].
+    /// `ResourceExhausted` past the memory limit.
     pub fn owned(&self) -> Result<Option<Tensor>> {
         match self.heap().map(|h| &h.storage) {
             Some(Storage::Foreign { .. }) => Tensor::copy_from_bytes(self.dtype(), self.shape().clone(), self.as_bytes()?).map(Some),
@@ -199,7 +199,7 @@ impl Tensor {
     /// Several tensors as [`Tensor::owned`] makes them; `None` if nothing had to be copied.
     ///
     /// # Errors
-    /// As [`Tensor::into_owned`].
+    /// `ResourceExhausted` past the memory limit.
     pub fn all_owned(tensors: &[Tensor]) -> Result<Option<Vec<Tensor>>> {
         let owned = tensors.iter().map(Tensor::owned).collect::<Result<Vec<_>>>()?;
         if owned.iter().all(Option::is_none) {
@@ -208,7 +208,7 @@ impl Tensor {
         Ok(Some(owned.into_iter().zip(tensors).map(|(owned, tensor)| owned.unwrap_or_else(|| tensor.clone())).collect()))
     }
 
-    /// A tensor over memory that `owner` keeps alive, without a copy; it is never written through this tensor.
+    /// Returns a tensor over memory that `owner` keeps alive, without a copy; it is never written through this tensor.
     ///
     /// # Safety
     /// `ptr` is aligned for `T` and valid for reading `shape.num_elements()` initialised elements for as long as `owner` lives, and
@@ -236,7 +236,7 @@ impl Tensor {
         Ok(tensor)
     }
 
-    /// An inline scalar from its bits, zero-extended; `None` for types wider than eight bytes or not dense. For `bool`, any odd word is true.
+    /// Returns an inline scalar from its bits, zero-extended; `None` for types wider than eight bytes or not dense. For `bool`, any odd word is true.
     #[inline]
     pub fn from_scalar_bits(dtype: DType, bits: u64) -> Option<Tensor> {
         let mask = match dtype.size() {

@@ -1,4 +1,4 @@
-//! The tensor: two words, and who owns what they point to. Making tensors, reading and writing them and seeing them otherwise stand in the modules below.
+//! The tensor: two words, and who owns what they point to. The modules below make tensors, read and write their elements, and view them.
 
 mod access;
 mod format;
@@ -19,7 +19,7 @@ use std::sync::Arc;
 /// bytes lie in them (written and read as whole words, which keeps store forwarding intact), everything else is behind a counter.
 #[repr(C)]
 pub struct Tensor {
-    /// The `DType` number in the low byte; [`HEAP`] where `payload` is a pointer from `Arc::into_raw`; [`DEVICE`] where the data are not in the
+    /// The `DType` number in the low byte; [`HEAP`] if `payload` is a pointer from `Arc::into_raw`; [`DEVICE`] if the data are not in the
     /// host's memory.
     meta: NonZeroU64,
     /// A scalar's bits, widened with zeros, or the pointer.
@@ -47,7 +47,7 @@ impl Tensor {
         Tensor { meta: NonZeroU64::MIN.saturating_add((dtype as u64 | HEAP) - 1), payload: pointer as u64 }
     }
 
-    /// Whether the elements are of type `dtype`, in the host's memory.
+    /// Returns true if the elements are of type `dtype` and in the host's memory.
     #[inline]
     fn is_on_host_as(&self, dtype: DType) -> bool {
         self.meta.get() & !HEAP == dtype as u64
@@ -73,26 +73,26 @@ impl Tensor {
         Some(unsafe { &mut *inner })
     }
 
-    /// The element type.
+    /// Returns the element type.
     #[inline]
     pub fn dtype(&self) -> DType {
         // SAFETY: the low byte is always a `DType` discriminant, set at construction.
         unsafe { std::mem::transmute::<u8, DType>(self.meta.get() as u8) }
     }
 
-    /// The shape.
+    /// Returns the shape.
     #[inline]
     pub fn shape(&self) -> &Shape {
         self.heap().map_or(&SCALAR, |h| &h.shape)
     }
 
-    /// The number of elements.
+    /// Returns the number of elements.
     #[inline]
     pub fn num_elements(&self) -> usize {
         self.heap().map_or(1, |h| h.shape.num_elements())
     }
 
-    /// The number of dimensions.
+    /// Returns the number of dimensions.
     #[inline]
     pub fn rank(&self) -> usize {
         self.shape().rank()
@@ -113,7 +113,7 @@ impl Tensor {
         self.meta.get() & DEVICE == 0
     }
 
-    /// The bits of an inline scalar of type `dtype`, or `None` for anything else.
+    /// Returns the bits of an inline scalar of type `dtype`, or `None` for anything else.
     #[inline]
     pub fn scalar_bits(&self, dtype: DType) -> Option<u64> {
         (self.meta.get() == dtype as u64).then_some(self.payload)
@@ -127,7 +127,7 @@ impl Tensor {
         }
     }
 
-    /// Whether two tensors share the same block or are the same inline scalar.
+    /// Returns true if two tensors share the same block or are the same inline scalar.
     pub fn same_data(&self, other: &Tensor) -> bool {
         self.meta == other.meta && self.payload == other.payload
     }
@@ -141,7 +141,7 @@ impl Tensor {
         }
     }
 
-    /// Makes the dense data writable by this tensor alone, copying where needed.
+    /// Makes the dense data writable by this tensor alone, copying if needed.
     fn make_unique(&mut self) -> Result<*mut u8> {
         if !self.is_heap() {
             return Ok((&raw mut self.payload).cast());
@@ -162,7 +162,7 @@ impl Tensor {
         }
     }
 
-    /// Whether the dense data can be written in place, nobody else holding them. True for inline scalars.
+    /// Returns true if the dense data can be written in place because no other tensor shares them. True for inline scalars.
     #[inline]
     pub fn is_unique(&mut self) -> bool {
         !self.is_heap() || self.heap_mut().is_some_and(|h| h.data_mut().is_some())

@@ -1,4 +1,4 @@
-//! The same elements seen otherwise: other shapes, parts, other types of the same size.
+//! Views of a tensor's elements: other shapes, slices, other types of the same size.
 
 use super::{DEVICE, HEAP, Tensor};
 use crate::heap::{INLINE_BYTES, Storage};
@@ -8,10 +8,10 @@ use std::num::NonZeroU64;
 use std::sync::Arc;
 
 impl Tensor {
-    /// The same elements with another shape; dense data are shared, not copied.
+    /// Returns a tensor with the same elements and another shape; dense data are shared, not copied.
     ///
     /// # Errors
-    /// `InvalidArgument` where the number of elements differs.
+    /// `InvalidArgument` if the number of elements differs.
     pub fn reshaped(mut self, shape: impl Into<Shape>) -> Result<Tensor> {
         let shape = shape.into();
         if shape.checked_num_elements()? != self.num_elements() {
@@ -41,10 +41,10 @@ impl Tensor {
         }
     }
 
-    /// The dense elements from `start` (counted in elements) with `shape`, sharing the data. Small views are copied, which is cheaper.
+    /// Returns the dense elements from `start` (counted in elements) with `shape`, sharing the data. Small views are copied, which is cheaper.
     ///
     /// # Errors
-    /// `InvalidArgument` where the view leaves the tensor or the type is not dense.
+    /// `InvalidArgument` if the view leaves the tensor or the type is not dense.
     pub fn view(&self, start: usize, shape: impl Into<Shape>) -> Result<Tensor> {
         let shape = shape.into();
         let Some(size) = self.dtype().size() else { bail!(InvalidArgument, "a tensor of type {} has no views", self.dtype()) };
@@ -106,10 +106,10 @@ impl Tensor {
         }
     }
 
-    /// The same bits read as another dense type of the same size, such as `qint8` as `int8`. Not to `bool`.
+    /// Reinterprets the bits as another dense type of the same size, such as `qint8` as `int8`. Not to `bool`.
     ///
     /// # Errors
-    /// `InvalidArgument` where the sizes differ, a type is not dense, or the target is `bool`.
+    /// `InvalidArgument` if the sizes differ, a type is not dense, or the target is `bool`.
     pub fn bitcast(mut self, dtype: DType) -> Result<Tensor> {
         if dtype.size().is_none() || dtype.size() != self.dtype().size() || (dtype == DType::Bool && self.dtype() != DType::Bool) {
             bail!(InvalidArgument, "Cannot bitcast from {} to {dtype}", self.dtype());

@@ -1,4 +1,4 @@
-//! Attribute values from the Rust values that stand for them.
+//! Converts Rust values into attribute values.
 
 use crate::proto::attr_value::{ListValue, Value};
 use crate::proto::{AttrValue, NameAttrList, TensorProto, TensorShapeProto};
@@ -9,7 +9,7 @@ pub trait ToAttr {
     /// Returns the attribute's value.
     ///
     /// # Errors
-    /// As [`Tensor::to_proto`], for a tensor.
+    /// `Unimplemented` for a tensor of variants, which have no wire form.
     fn to_attr(self) -> Result<AttrValue>;
 }
 

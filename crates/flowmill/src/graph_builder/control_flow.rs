@@ -23,7 +23,7 @@ impl GraphBuilder {
     /// ```
     ///
     /// # Errors
-    /// `InvalidArgument` if `pred` is no boolean or the results of the branches differ in type; those of the closures.
+    /// `InvalidArgument` if `pred` is no boolean or the results of the branches differ in type; the errors of the closures.
     pub fn cond<'b, const N: usize>(
         &'b self,
         pred: Output<'b>,
@@ -67,7 +67,7 @@ impl GraphBuilder {
     /// ```
     ///
     /// # Errors
-    /// `InvalidArgument` if the condition is no boolean, or if the body changes a variable's type or shape; those of the closures.
+    /// `InvalidArgument` if the condition is no boolean, or if the body changes a variable's type or shape; the errors of the closures.
     pub fn while_loop<'b, const N: usize>(
         &'b self,
         vars: [Output<'b>; N],
@@ -80,7 +80,7 @@ impl GraphBuilder {
     /// Like [`GraphBuilder::while_loop`], with options: shapes that may change, and how many iterations may overlap.
     ///
     /// # Errors
-    /// As [`GraphBuilder::while_loop`], and `InvalidArgument` for options that do not fit.
+    /// The errors of [`GraphBuilder::while_loop`], and `InvalidArgument` for options that do not fit.
     pub fn while_loop_with<'b, const N: usize>(
         &'b self,
         options: &WhileOptions,

@@ -1,4 +1,4 @@
-//! Derivatives of what a builder holds.
+//! Derivatives of tensors of a builder.
 
 use super::control_flow::ids;
 use super::{GraphBuilder, Output};
@@ -63,7 +63,7 @@ impl GraphBuilder {
     /// Like [`GraphBuilder::gradients`], with weights and options, and with sparse gradients as they are; `None` for an x on which the `ys` do not
     /// depend.
     ///
-    /// `grad_ys` are the weights of the `ys`, one for each or none at all; `None` stands for ones.
+    /// `grad_ys` are the weights of the `ys`, one for each or none at all; `None` means ones.
     ///
     /// # Errors
     /// `InvalidArgument` for weights that do not fit; `NotFound` for an op that has no gradient.

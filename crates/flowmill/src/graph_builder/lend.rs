@@ -1,4 +1,4 @@
-//! The owning builder inside of a function that is given the borrowing one, as the gradient functions of ops are.
+//! Lends the owning builder to a function that gets the borrowing one, such as the gradient function of an op.
 
 use super::{Building, GraphBuilder};
 use crate::builder::{BuilderState, Scope, ScopedBuilder};
@@ -28,7 +28,7 @@ impl GraphBuilder {
     /// ```
     ///
     /// # Errors
-    /// Those of `f`, and the first error of an operator in it.
+    /// Returns the error of `f`, or else the first error of an operator in it.
     pub fn lend<T>(scoped: &mut ScopedBuilder<'_>, f: impl FnOnce(&GraphBuilder) -> Result<T>) -> Result<T> {
         let ops = OpSet::with_registry(scoped.graph().registry().clone());
         let graph = std::mem::replace(scoped.graph_mut(), ops.new_graph());

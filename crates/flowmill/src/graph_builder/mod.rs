@@ -74,7 +74,7 @@ impl GraphBuilder {
     /// Returns a builder with an empty graph of the standard ops.
     ///
     /// # Errors
-    /// As [`OpSet::standard`].
+    /// None in practice; see [`OpSet::standard`].
     pub fn new() -> Result<GraphBuilder> {
         Ok(OpSet::standard()?.graph_builder())
     }
@@ -84,7 +84,7 @@ impl GraphBuilder {
         GraphBuilder { ops, graph: Arc::new(RwLock::new(graph)), building: RefCell::default() }
     }
 
-    /// Adds nodes through the builder that borrows the graph, in the present scope.
+    /// Adds nodes through the builder that borrows the graph, in the current scope.
     ///
     /// `f` holds the graph's lock, so it must not run code of a user.
     fn scoped<T>(&self, f: impl FnOnce(&mut ScopedBuilder<'_>) -> Result<T>) -> Result<T> {
@@ -125,7 +125,7 @@ impl GraphBuilder {
         })
     }
 
-    /// Runs `f` with the name scope `name`, or `name_1` and so on if the name is taken, inside of the present one.
+    /// Runs `f` with the name scope `name`, or `name_1` and so on if the name is taken, inside of the current one.
     ///
     /// # Errors
     /// `InvalidArgument` for a name that no scope can have, and those of `f`.
@@ -138,10 +138,10 @@ impl GraphBuilder {
         self.within(scope, f)
     }
 
-    /// Runs `f`; nodes that it adds ask for `device`, such as `/device:CPU:0`. An empty name asks for none.
+    /// Runs `f`; nodes that it adds request the device `device`, such as `/device:CPU:0`. An empty name requests none.
     ///
     /// # Errors
-    /// Those of `f`.
+    /// Returns the error of `f`.
     pub fn with_device<T>(&self, device: &str, f: impl FnOnce() -> Result<T>) -> Result<T> {
         self.within(self.scope().on_device(device), f)
     }
@@ -149,7 +149,7 @@ impl GraphBuilder {
     /// Runs `f`; nodes that it adds run after `nodes`.
     ///
     /// # Errors
-    /// Those of `f`.
+    /// Returns the error of `f`.
     pub fn after<T>(&self, nodes: &[NodeId], f: impl FnOnce() -> Result<T>) -> Result<T> {
         self.within(self.scope().after(nodes), f)
     }
@@ -157,20 +157,20 @@ impl GraphBuilder {
     /// Runs `f`; nodes that it adds share the devices of `nodes`.
     ///
     /// # Errors
-    /// Those of `f`.
+    /// Returns the error of `f`.
     pub fn colocated_with<T>(&self, nodes: &[NodeId], f: impl FnOnce() -> Result<T>) -> Result<T> {
         self.within(self.scope().colocated_with(nodes), f)
     }
 
-    /// Returns the present scope.
+    /// Returns the current scope.
     pub fn scope(&self) -> Scope {
         self.building.borrow().scope.clone()
     }
 
-    /// Runs `f` in another scope and returns to the present one, also if `f` panics.
+    /// Runs `f` in another scope and returns to the current one, also if `f` panics.
     ///
     /// # Errors
-    /// Those of `f`.
+    /// Returns the error of `f`.
     pub fn within<T>(&self, scope: Scope, f: impl FnOnce() -> Result<T>) -> Result<T> {
         struct Restore<'b>(&'b GraphBuilder, Scope);
         impl Drop for Restore<'_> {
@@ -186,7 +186,7 @@ impl GraphBuilder {
     /// Returns a session that runs this graph with the kernels of the builder's ops.
     ///
     /// # Errors
-    /// The first error of an operator, and as [`Session::new`].
+    /// The first error of an operator, and the errors of [`Session::new`].
     pub fn session(&self, options: SessionOptions) -> Result<Arc<Session>> {
         self.check()?;
         Ok(Arc::new(Session::new(self.graph.clone(), self.ops.kernels().clone(), options)?))

@@ -31,7 +31,7 @@ pub struct NodeBuilder<'b> {
     failure: Option<Error>,
 }
 
-/// What stands for one declared input.
+/// The tensors that the caller passed for one declared input.
 #[derive(Debug)]
 enum Arg<'b> {
     One(Input<'b>),
@@ -124,7 +124,7 @@ impl<'b> NodeBuilder<'b> {
     /// Adds the node and returns its only output.
     ///
     /// # Errors
-    /// As [`NodeBuilder::finish`], and `InvalidArgument` if it has another number of outputs.
+    /// The errors of [`NodeBuilder::finish`], and `InvalidArgument` if it has another number of outputs.
     pub fn output(self) -> Result<Output<'b>> {
         let [output] = self.outputs()?;
         Ok(output)
@@ -133,7 +133,7 @@ impl<'b> NodeBuilder<'b> {
     /// Adds the node and returns its outputs.
     ///
     /// # Errors
-    /// As [`NodeBuilder::output`].
+    /// `InvalidArgument` if the op has another number of outputs, and the errors of [`NodeBuilder::finish`].
     pub fn outputs<const N: usize>(self) -> Result<[Output<'b>; N]> {
         let (builder, op) = (self.builder, self.op.clone());
         let id = self.finish()?;
@@ -147,7 +147,7 @@ impl<'b> NodeBuilder<'b> {
     /// Adds the node and returns its outputs, a list for each declared one.
     ///
     /// # Errors
-    /// As [`NodeBuilder::output`].
+    /// `InvalidArgument` if the op has another number of outputs, and the errors of [`NodeBuilder::finish`].
     pub fn output_lists<const N: usize>(self) -> Result<[Vec<Output<'b>>; N]> {
         let (builder, op) = (self.builder, self.op.clone());
         let id = self.finish()?;
@@ -261,7 +261,7 @@ fn check_attrs(op_def: &OpDef, attrs: &Attrs) -> Result<()> {
     }
 }
 
-/// A list stands for an argument that is one, and every tensor is one of the builder's.
+/// Checks that a list was passed for a list argument, and that every tensor belongs to the builder.
 fn check_arg(builder: &GraphBuilder, arg: &ArgDef, given: &Arg<'_>) -> Result<()> {
     let is_list = arg.number_attr.is_some() || matches!(arg.ty, ArgType::ListAttr(_));
     match (is_list, given) {

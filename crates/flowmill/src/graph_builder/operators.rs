@@ -29,7 +29,7 @@ fn or(dtype: DType) -> &'static str {
     if dtype == DType::Bool { "LogicalOr" } else { "BitwiseOr" }
 }
 
-/// An operator, its method, and the op for a dtype; with the number types that may stand on its left.
+/// An operator, its method, and the op for a dtype; with the number types that may be its left operand.
 macro_rules! binary_operators {
     ($($operator:ident, $method:ident, $op:expr, [$($number:ty),*];)*) => {$(
         impl<'b, I: Into<Input<'b>>> $operator<I> for Output<'b> {

@@ -11,7 +11,7 @@ use std::fmt;
 /// cannot be added, the builder keeps the first error. [`Output::ok`], any method of the builder that gets the output as an input, and
 /// [`GraphBuilder::session`] return that error.
 ///
-/// A number beside an operator becomes a constant of the tensor's type. Division is Rust's: of integers it rounds toward zero.
+/// A number operand becomes a constant of the tensor's type. Division is Rust's: for integers it rounds toward zero.
 #[derive(Clone, Copy)]
 pub struct Output<'b> {
     builder: &'b GraphBuilder,

@@ -32,7 +32,7 @@ impl GraphBuilder {
     /// ```
     ///
     /// # Errors
-    /// As the ops that this adds.
+    /// `InvalidArgument` for a name or an initial value that does not fit, and the errors of [`NodeBuilder::finish`](super::NodeBuilder::finish).
     pub fn variable<'b>(&'b self, name: &str, initial: impl Into<Input<'b>>) -> Result<Variable<'b>> {
         let initial = initial.into();
         self.name_scope(name, || {
@@ -61,7 +61,7 @@ impl<'b> Variable<'b> {
     /// Adds another read of the value, which follows the control dependencies of the scope.
     ///
     /// # Errors
-    /// As [`NodeBuilder::finish`](super::NodeBuilder::finish).
+    /// `NotFound` and `InvalidArgument`, see [`NodeBuilder::finish`](super::NodeBuilder::finish).
     pub fn read(self) -> Result<Output<'b>> {
         self.handle.builder().read_variable_op(self.handle, self.value.dtype())
     }
@@ -79,7 +79,7 @@ impl<'b> Variable<'b> {
     /// Adds a node that assigns `value`.
     ///
     /// # Errors
-    /// As [`NodeBuilder::finish`](super::NodeBuilder::finish).
+    /// `NotFound` and `InvalidArgument`, see [`NodeBuilder::finish`](super::NodeBuilder::finish).
     pub fn assign(self, value: impl Into<Input<'b>>) -> Result<NodeId> {
         self.handle.builder().node().attr("dtype", self.value.dtype()).assign_variable_op(self.handle, value)
     }
@@ -87,7 +87,7 @@ impl<'b> Variable<'b> {
     /// Adds a node that adds `value` to the variable.
     ///
     /// # Errors
-    /// As [`NodeBuilder::finish`](super::NodeBuilder::finish).
+    /// `NotFound` and `InvalidArgument`, see [`NodeBuilder::finish`](super::NodeBuilder::finish).
     pub fn assign_add(self, value: impl Into<Input<'b>>) -> Result<NodeId> {
         self.handle.builder().node().attr("dtype", self.value.dtype()).assign_add_variable_op(self.handle, value)
     }
@@ -95,7 +95,7 @@ impl<'b> Variable<'b> {
     /// Adds a node that subtracts `value` from the variable, as a step of gradient descent does.
     ///
     /// # Errors
-    /// As [`NodeBuilder::finish`](super::NodeBuilder::finish).
+    /// `NotFound` and `InvalidArgument`, see [`NodeBuilder::finish`](super::NodeBuilder::finish).
     pub fn assign_sub(self, value: impl Into<Input<'b>>) -> Result<NodeId> {
         self.handle.builder().node().attr("dtype", self.value.dtype()).assign_sub_variable_op(self.handle, value)
     }

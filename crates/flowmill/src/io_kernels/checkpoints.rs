@@ -1,4 +1,4 @@
-//! `SaveV2`, `RestoreV2` and their kin.
+//! `SaveV2`, `RestoreV2` and related ones.
 
 use super::{text, texts};
 use flowmill_kernels::from_fn::{blocking_from_fn, from_fn};
@@ -132,7 +132,7 @@ fn restore(reader: &CheckpointReader, name: &str, spec: &str, dtype: DType) -> R
     reader.read_slice(name, &slice)
 }
 
-/// Inputs: prefixes of the parts, prefix of the whole. The parts' directories go too, where they are empty and the node asks for it.
+/// Inputs: prefixes of the parts, prefix of the whole. The parts' directories go too, if they are empty and the node asks for it.
 fn make_merge(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let delete_old_dirs = init.attrs.get_or("delete_old_dirs", true)?;
     blocking_from_fn(move |ctx| {

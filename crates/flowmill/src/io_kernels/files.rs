@@ -36,7 +36,7 @@ fn make_write(_: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     })
 }
 
-/// All files that match any of the patterns, sorted. `*` and `?` stand for characters other than `/`, `[a-z]` for one of several.
+/// Returns all files that match any of the patterns, sorted. `*` and `?` match characters other than `/`, `[a-z]` one of several.
 fn make_matching(_: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     blocking_from_fn(|ctx| {
         let mut found: Vec<Bytes> = Vec::new();
@@ -50,7 +50,7 @@ fn make_matching(_: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     })
 }
 
-/// The files that match one pattern.
+/// Returns the files that match one pattern.
 fn matching(pattern: &str) -> Vec<PathBuf> {
     let root = if pattern.starts_with('/') { PathBuf::from("/") } else { PathBuf::new() };
     pattern.split('/').filter(|component| !component.is_empty()).fold(vec![root], |directories, component| {
@@ -70,7 +70,8 @@ fn entries_matching(directory: &Path, component: &str) -> Vec<PathBuf> {
     names.filter(|name| glob(component.as_bytes(), name.as_bytes())).map(|name| directory.join(name)).collect()
 }
 
-/// Whether `name`, which has no `/`, matches `pattern`. Linear in the product of both lengths: the last `*` alone is tried again.
+/// Returns true if `name`, which has no `/`, matches `pattern`. Takes time proportional to the product of their lengths: only the last `*` is tried
+/// again.
 fn glob(pattern: &[u8], name: &[u8]) -> bool {
     let (mut p, mut n) = (0, 0);
     let mut retry: Option<(usize, usize)> = None;
@@ -95,7 +96,7 @@ fn glob(pattern: &[u8], name: &[u8]) -> bool {
     }
 }
 
-/// How long the first item of `pattern` is, if it matches `byte`.
+/// Returns the length of the first item of `pattern` if it matches `byte`.
 fn match_one(pattern: &[u8], byte: u8) -> Option<usize> {
     match pattern {
         [b'?', ..] => Some(1),
@@ -105,7 +106,7 @@ fn match_one(pattern: &[u8], byte: u8) -> Option<usize> {
                 [b'^' | b'!', rest @ ..] => (true, rest, 2),
                 _ => (false, rest, 1),
             };
-            // A `]` that comes first stands for itself.
+            // A `]` that comes first matches itself.
             let end = rest.iter().skip(1).position(|&b| b == b']')? + 1;
             let set = &rest[..end];
             let ranges = (0..set.len()).any(|i| match set.get(i..i + 3) {

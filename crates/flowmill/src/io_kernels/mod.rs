@@ -1,4 +1,4 @@
-//! Kernels that read and write files. They stand here because they need both the kernels' interface and the checkpoint formats.
+//! Kernels that read and write files. They live in this crate because they need both the kernels' interface and the checkpoint formats.
 
 mod checkpoints;
 mod dataset_cache;
@@ -18,7 +18,7 @@ pub(crate) fn register(registry: &mut KernelRegistry) {
     remap_matrix::register(registry);
 }
 
-/// The text in input `i`, which has one element.
+/// Returns the text in input `i`, which has one element.
 fn text(ctx: &KernelContext<'_>, i: usize, what: &str) -> Result<String> {
     let tensor = ctx.input(i)?;
     match tensor.as_strings()? {
@@ -27,7 +27,7 @@ fn text(ctx: &KernelContext<'_>, i: usize, what: &str) -> Result<String> {
     }
 }
 
-/// The texts in input `i`.
+/// Returns the texts in input `i`.
 fn texts(ctx: &KernelContext<'_>, i: usize) -> Result<Vec<String>> {
     ctx.input(i)?.as_strings()?.iter().map(to_text).collect()
 }

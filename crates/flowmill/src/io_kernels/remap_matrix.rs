@@ -31,7 +31,7 @@ fn make_load(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
 /// The places of the checkpoint's rows or columns in the result.
 struct Remapping {
     new_of_old: HashMap<i64, usize>,
-    /// Whether each row or column of the result comes from the checkpoint.
+    /// For each row or column of the result, whether it comes from the checkpoint.
     is_present: Vec<bool>,
 }
 

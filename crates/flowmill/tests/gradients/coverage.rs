@@ -1,4 +1,4 @@
-//! What TensorFlow has gradients for, against the catalogue.
+//! Compares the catalogue's gradients with those that TensorFlow has.
 
 use flowmill::builder::gradients::OpGradient;
 use std::collections::BTreeMap;

@@ -26,7 +26,7 @@ struct Case {
     xs: Vec<String>,
     y: String,
     grads: Vec<String>,
-    /// What is known of the gradients' shapes.
+    /// The static shapes of the gradients.
     shapes: Vec<PartialShape>,
 }
 
@@ -90,7 +90,7 @@ impl Case {
     }
 }
 
-/// How far arguments are moved, and how much the differences may differ from the gradient, relatively.
+/// The distance by which arguments are moved, and the relative error that a gradient may have against the differences.
 #[derive(Clone, Copy)]
 struct Precision {
     step: f64,
@@ -112,7 +112,7 @@ fn check_with(precision: Precision, what: &str, values: &[Tensor], f: impl Fn(&m
     }
 }
 
-/// The same for a function of `float`s.
+/// Like [`check`], for a function of `float`s.
 fn check_single(what: &str, values: &[Tensor], f: impl Fn(&mut ScopedBuilder<'_>, &[OutputId]) -> Result<OutputId>) {
     check_with(SINGLE, what, values, |b, xs| {
         let xs: Vec<OutputId> = xs.iter().map(|&x| b.cast(x, DType::F32)).collect::<Result<_>>()?;

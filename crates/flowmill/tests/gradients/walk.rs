@@ -1,4 +1,4 @@
-//! What the walk back leaves out, and its options.
+//! Tests where the walk back stops, and its options.
 
 use crate::{check, numbers};
 use flowmill::builder::gradients::{Aggregation, Grad, GradientOptions, GradientWalk, Step, add_gradients};

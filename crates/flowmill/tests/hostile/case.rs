@@ -14,7 +14,7 @@ pub struct Case {
     pub inputs: Vec<Input>,
     /// Nodes that are run first, with this one's first input instead of their own.
     pub before: Vec<Case>,
-    /// The type that tensors have where nothing else is said, and their usual shape.
+    /// The type that tensors have if nothing else is said, and their usual shape.
     main: DType,
     shape: Vec<usize>,
 }
@@ -47,7 +47,7 @@ pub struct Cases {
     consumers: Vec<(Arc<OpDef>, (DType, bool))>,
 }
 
-/// How deep the inputs of inputs go.
+/// The depth to which the inputs of inputs are generated.
 const MAX_DEPTH: usize = 3;
 
 impl Cases {
@@ -212,7 +212,7 @@ impl Cases {
     }
 }
 
-/// Whether two ops' names begin with the same word, such as `Queue` or `TensorList`.
+/// Returns true if the names of two ops begin with the same word, such as `Queue` or `TensorList`.
 fn is_related(a: &str, b: &str) -> bool {
     const FAMILIES: [&[&str]; 12] = [
         &["Queue", "FIFOQueue", "PaddingFIFOQueue", "RandomShuffleQueue", "PriorityQueue"],

@@ -3,7 +3,7 @@
 //!
 //! A case is known by its op, the seed and its number. Cases that gave an answer not seen before are changed a little to make others.
 //!
-//! * `FLOWMILL_HOSTILE_ROUNDS` cases an op, 24 where nothing is said; `FLOWMILL_HOSTILE_SEED` for other cases.
+//! * `FLOWMILL_HOSTILE_ROUNDS` cases an op, 24 if nothing is said; `FLOWMILL_HOSTILE_SEED` for other cases.
 //! * `FLOWMILL_HOSTILE_OPS` for some of the ops: names with commas between them; a panic is then shown where it happens.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -39,7 +39,7 @@ const CHILD: &str = "FLOWMILL_HOSTILE_CHILD";
 /// Not run: they wait for somebody outside of the graph.
 const LEFT_OUT: [&str; 4] = ["_Recv", "_HostRecv", "Recv", "Abort"];
 
-/// What the executor runs itself, and what is made of functions of Python.
+/// Ops that the executor runs itself, and ops that call functions of Python.
 const NEED_NO_KERNEL: [&str; 16] = [
     "ControlTrigger",
     "EagerPyFunc",
@@ -136,7 +136,7 @@ fn parent(ops: &[&str], failures: &mut Vec<String>) -> (String, bool) {
     (last, child.wait().is_ok_and(|status| status.success()))
 }
 
-/// Where and how threads panicked.
+/// The places and messages of the panics in all threads.
 static PANICS: Mutex<Vec<String>> = Mutex::new(Vec::new());
 /// Milliseconds since the start at which the case began that runs now.
 static BEGUN: AtomicU64 = AtomicU64::new(0);

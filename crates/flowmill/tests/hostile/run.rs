@@ -11,7 +11,7 @@ use std::time::Duration;
 const INFERRED_OTHERWISE: [(&str, &str); 7] = [
     ("Batch", "a call whose inputs are in another call's batch gives empty vectors"),
     ("MatrixDiagV3", "a number of rows or columns that is not known counts as not given"),
-    ("PlaceholderWithDefault", "a default need not have the shape that it stands for"),
+    ("PlaceholderWithDefault", "a default need not have the placeholder's shape"),
     ("RaggedCountSparseOutput", "values that are no vector count as if they were"),
     ("SoftmaxCrossEntropyWithLogits", "an input of unknown shape counts as one of the other's shape, without broadcasting"),
     ("TensorArrayGradWithShape", "a flow is handed on as it is"),
@@ -27,7 +27,7 @@ struct Built {
     initializers: Vec<String>,
 }
 
-/// What a run without an error gave.
+/// The result of a run that did not panic.
 pub enum Outcome {
     Values,
     /// A shape that is not the inferred one.
@@ -131,7 +131,7 @@ fn source(b: &mut ScopedBuilder<'_>, source: &Source, built: &mut Built) -> Resu
     }
 }
 
-/// Gives a variable a value of its type and shape.
+/// Initialises a variable with a value of its type and shape.
 fn initialize(b: &mut ScopedBuilder<'_>, case: &Case, variable: OutputId, built: &mut Built) -> Result<()> {
     let assign = match case.op.as_str() {
         "VarHandleOp" => "AssignVariableOp",

@@ -8,7 +8,7 @@ use flowmill_graph::{AttrDef, AttrType};
 /// SplitMix64.
 pub struct Random(u64);
 
-/// What takes part in ops' formats, equations, patterns and names; nothing that names a file outside of the directory the test is in.
+/// Strings that occur in ops' formats, equations, patterns and names; none names a file outside of the test's directory.
 const STRINGS: [&[u8]; 24] = [
     b"",
     b"a",
@@ -141,7 +141,7 @@ impl Random {
         }
     }
 
-    /// One of the types that `attr` takes, `main` where that is one of them and nothing else is wished.
+    /// One of the types that `attr` takes, `main` if that is one of them and nothing else is wished.
     pub fn dtype(&mut self, attr: &AttrDef, main: DType) -> DType {
         let allowed: Vec<DType> = if attr.allowed_types.is_empty() { DType::all().collect() } else { attr.allowed_types.clone() };
         if allowed.contains(&main) && !self.once_in(5) { main } else { self.pick(&allowed) }

@@ -1,1 +1,1 @@
-"""What programs import from TensorFlow's package of this name."""
+"""The public names of TensorFlow's inner package of this name."""

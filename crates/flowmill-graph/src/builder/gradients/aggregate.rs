@@ -7,10 +7,10 @@ use flowmill_tensor::{DType, PartialShape, Result};
 use std::collections::BTreeMap;
 
 impl ScopedBuilder<'_> {
-    /// The sum of the gradients that a tensor's consumers gave; `None` where there are none. Slices stay slices as long as all are.
+    /// Returns the sum of the gradients that a tensor's consumers gave; `None` if there are none. Slices stay slices as long as all are.
     ///
     /// # Errors
-    /// What adding nodes gives.
+    /// Any error of the ops that are added.
     pub fn sum_gradients(&mut self, grads: &[Grad], aggregation: Aggregation) -> Result<Option<Grad>> {
         if let [] | [_] = grads {
             return Ok(grads.first().cloned());
@@ -42,7 +42,7 @@ impl ScopedBuilder<'_> {
         Ok(Some(Grad::Dense(sum)))
     }
 
-    /// The sum of tensors; those of one device are summed there.
+    /// Returns the sum of tensors; those of one device are summed there.
     fn add_n(&mut self, tensors: &[OutputId]) -> Result<OutputId> {
         let mut by_device: BTreeMap<String, Vec<OutputId>> = BTreeMap::new();
         for &tensor in tensors {
@@ -80,7 +80,7 @@ impl ScopedBuilder<'_> {
         Ok(IndexedSlices { values, indices, dense_shape: slices.iter().find_map(|s| s.dense_shape) })
     }
 
-    /// A gradient as one tensor.
+    /// Returns a gradient as one tensor.
     ///
     /// # Errors
     /// `InvalidArgument` for slices of a tensor whose shape is not known, and what adding nodes gives.
@@ -103,7 +103,7 @@ impl ScopedBuilder<'_> {
         }
     }
 
-    /// Lets each gradient wait for all of them.
+    /// Makes each gradient depend on all of them.
     pub(super) fn gate_gradients(&mut self, grads: Vec<Option<Grad>>) -> Result<Vec<Option<Grad>>> {
         let mut group = self.op("NoOp").name("group_deps");
         for grad in grads.iter().flatten() {
@@ -126,10 +126,10 @@ impl ScopedBuilder<'_> {
             .collect()
     }
 
-    /// A tensor as another type; the tensor itself where it is of that type.
+    /// Returns a tensor as another type; the tensor itself if it is of that type.
     ///
     /// # Errors
-    /// What adding a node gives.
+    /// Any error of the op that is added.
     pub fn cast(&mut self, tensor: OutputId, dtype: DType) -> Result<OutputId> {
         if self.dtype(tensor) == dtype {
             return Ok(tensor);
@@ -141,7 +141,7 @@ impl ScopedBuilder<'_> {
     /// Adds what a caller knows of a tensor's shape.
     ///
     /// # Errors
-    /// `InvalidArgument` where it contradicts what is known.
+    /// `InvalidArgument` if it contradicts what is known.
     pub fn merge_shape(&mut self, tensor: OutputId, shape: &PartialShape) -> Result<()> {
         self.state.shapes.merge_shape(tensor, shape)
     }

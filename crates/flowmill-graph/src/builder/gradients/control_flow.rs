@@ -8,7 +8,7 @@ use flowmill_tensor::{DType, Result, Tensor, bail};
 
 type Grads = Result<Vec<Option<Grad>>>;
 
-/// The gradients of a control-flow node's inputs.
+/// Returns the gradients of a control-flow node's inputs.
 pub(super) fn differentiate(b: &mut ScopedBuilder<'_>, op: &Backward) -> Grads {
     let node = b.graph.node(op.node)?;
     match node.role() {
@@ -22,7 +22,7 @@ pub(super) fn differentiate(b: &mut ScopedBuilder<'_>, op: &Backward) -> Grads {
     }
 }
 
-/// Whether the loop around the nodes being made is one that runs backwards, and which.
+/// Returns the backward loop around the nodes that are being made, if there is one.
 fn backward_loop(b: &ScopedBuilder<'_>) -> Option<ContextId> {
     let id = b.loop_of(b.scope.context())?;
     b.backward(id).map(|_| id)
@@ -140,7 +140,7 @@ fn merge(b: &mut ScopedBuilder<'_>, op: &Backward) -> Grads {
     Ok(vec![Some(switch.output(0).into()), Some(switch.output(1).into())])
 }
 
-/// The gradient of `Exit` enters the backward loop.
+/// Returns the gradient of `Exit` enters the backward loop.
 fn exit(b: &mut ScopedBuilder<'_>, op: &Backward) -> Grads {
     let forward = b.context_of(op.node);
     let Some(looped) = forward.and_then(|id| b.while_context(id)) else {
@@ -160,7 +160,7 @@ fn exit(b: &mut ScopedBuilder<'_>, op: &Backward) -> Grads {
     Ok(vec![Some(enter.into())])
 }
 
-/// The gradient of a variable's `Enter` leaves the backward loop; that of an invariant is the sum over all iterations.
+/// Returns the gradient of a variable's `Enter` leaves the backward loop; that of an invariant is the sum over all iterations.
 fn enter(b: &mut ScopedBuilder<'_>, op: &Backward) -> Grads {
     let Some(id) = backward_loop(b) else { return Ok(op.grads.clone()) };
     if !b.is_invariant(op.node) {
@@ -178,7 +178,7 @@ fn enter(b: &mut ScopedBuilder<'_>, op: &Backward) -> Grads {
 }
 
 impl ScopedBuilder<'_> {
-    /// The sum over a backward loop's iterations of the gradient of `invariant`; a tensor outside of the loop.
+    /// Returns the sum over a backward loop's iterations of the gradient of `invariant`; a tensor outside of the loop.
     fn accumulate(&mut self, id: ContextId, invariant: OutputId, grad: OutputId) -> Result<OutputId> {
         let outside = self.scope.in_context(self.context(id).outer);
         let zeros = self.within(outside, |b| {
@@ -194,7 +194,7 @@ impl ScopedBuilder<'_> {
         self.accumulate_from(id, zeros, None, |b, sum| b.call("Add", &[sum, grad]))
     }
 
-    /// The same for slices: they are strung together.
+    /// Like `accumulate`, for slices: those of all iterations are concatenated.
     fn accumulate_slices(&mut self, id: ContextId, invariant: OutputId, slices: &IndexedSlices) -> Result<IndexedSlices> {
         let outside = self.scope.in_context(self.context(id).outer);
         let (values, indices) = (slices.values, slices.indices);
@@ -241,7 +241,7 @@ impl ScopedBuilder<'_> {
         Ok(IndexedSlices { values, indices, dense_shape: Some(dense_shape) })
     }
 
-    /// A variable of a backward loop that starts as `initial` and changes by `step` in each iteration; its last value, outside of the loop.
+    /// Returns a variable of a backward loop that starts as `initial` and changes by `step` in each iteration; its last value, outside of the loop.
     fn accumulate_from(
         &mut self,
         id: ContextId,

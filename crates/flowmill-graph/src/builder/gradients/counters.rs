@@ -130,7 +130,7 @@ impl ScopedBuilder<'_> {
         Ok(id)
     }
 
-    /// What comes after the pushes in a forward iteration's conditionals, and before the next iteration.
+    /// Returns the node that runs after the pushes in a forward iteration's conditionals, and before the next iteration.
     pub(super) fn forward_sync(&mut self, id: ContextId) -> Result<NodeId> {
         let Some(looped) = self.backward(id) else { bail!(Internal, "no backward loop") };
         if let Some(sync) = looped.forward_sync {
@@ -144,7 +144,7 @@ impl ScopedBuilder<'_> {
         Ok(sync)
     }
 
-    /// What comes after the pops of a backward iteration, and before the next iteration.
+    /// Returns the node that runs after the pops of a backward iteration, and before the next iteration.
     pub(super) fn backward_sync(&mut self, id: ContextId) -> Result<NodeId> {
         let Some(looped) = self.backward(id) else { bail!(Internal, "no backward loop") };
         if let Some(sync) = looped.backward_sync {

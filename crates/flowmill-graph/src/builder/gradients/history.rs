@@ -1,4 +1,4 @@
-//! What a backward loop knows of the forward loop's iterations: values kept on stacks.
+//! The values of the forward loop's iterations that a backward loop needs, kept on stacks.
 
 use crate::builder::context::{ContextKind, other};
 use crate::builder::{ContextId, ScopedBuilder};
@@ -8,7 +8,8 @@ use flowmill_proto::attr_value::Value;
 use flowmill_tensor::{Result, Tensor, bail};
 
 impl ScopedBuilder<'_> {
-    /// What a forward loop's tensor was in the iteration whose gradient is made: for code in backward loop `id`, the present context.
+    /// Returns the value that a forward loop's tensor had in the iteration whose gradient is made: for code in backward loop `id`, the current
+    /// context.
     pub(in crate::builder) fn recall_in(&mut self, id: ContextId, value: OutputId) -> Result<OutputId> {
         if let Some(&known) = self.backward(id).and_then(|l| l.history.get(&value)) {
             return Ok(known);
@@ -49,7 +50,7 @@ impl ScopedBuilder<'_> {
         if self.context_of(source.node).is_none() { self.bring_into(id, source) } else { self.recall_in(id, handle) }
     }
 
-    /// The value of a `Const` node.
+    /// Returns the value of a `Const` node.
     fn literal(&self, value: OutputId) -> Option<Tensor> {
         let node = self.graph.get(value.node)?;
         if !node.is_op("Const") {
@@ -59,7 +60,7 @@ impl ScopedBuilder<'_> {
         Tensor::from_proto(proto).ok()
     }
 
-    /// The `Enter` of a loop invariant that a tensor is, or is an identity of.
+    /// Returns the `Enter` of a loop invariant that a tensor is, or is an identity of.
     fn invariant_behind(&self, value: OutputId) -> Option<NodeId> {
         let mut node = value.node;
         while self.graph.get(node).is_some_and(|n| n.traits().passes_on && n.role() == Role::Kernel)
@@ -70,13 +71,13 @@ impl ScopedBuilder<'_> {
         self.is_invariant(node).then_some(node)
     }
 
-    /// Keeps a value of each forward iteration and gives it back in backward loop `id`.
+    /// Keeps a value of each forward iteration and returns it back in backward loop `id`.
     pub(super) fn recall(&mut self, id: ContextId, value: OutputId) -> Result<OutputId> {
         let stack = self.push(id, value, None)?;
         self.pop(id, stack, value, false)
     }
 
-    /// Adds a stack to the forward loop and pushes a value in each iteration; gives the stack. `dead_in` is for a value that lives only where a
+    /// Adds a stack to the forward loop and pushes a value in each iteration; returns the stack. `dead_in` is for a value that lives only if a
     /// conditional's branch is *not* taken.
     pub(super) fn push(&mut self, id: ContextId, value: OutputId, dead_in: Option<ContextId>) -> Result<OutputId> {
         let Some(looped) = self.backward(id) else { bail!(Internal, "no backward loop") };
@@ -151,7 +152,7 @@ impl ScopedBuilder<'_> {
         Ok(popped)
     }
 
-    /// What stands for a predicate in a backward loop or one around it, where that is known.
+    /// Returns the value of a predicate in a backward loop or one around it, if that is known.
     fn known_history(&self, id: ContextId, pred: OutputId) -> Option<OutputId> {
         let mut at = Some(id);
         while let Some(id) = at {
@@ -164,7 +165,7 @@ impl ScopedBuilder<'_> {
         None
     }
 
-    /// The value of a conditional's predicate in the iteration whose gradient is made.
+    /// Returns the value of a conditional's predicate in the iteration whose gradient is made.
     pub(super) fn history_of_pred(&mut self, id: ContextId, pred: OutputId) -> Result<OutputId> {
         if let Some(&known) = self.backward(id).and_then(|l| l.history.get(&pred)) {
             return Ok(known);
@@ -176,7 +177,7 @@ impl ScopedBuilder<'_> {
         Ok(real)
     }
 
-    /// The shape of a tensor around backward loop `id`'s forward loop, for a node around loop `id`.
+    /// Returns the shape of a tensor around backward loop `id`'s forward loop, for a node around loop `id`.
     pub(super) fn shape_in_outer_loop(&mut self, id: ContextId, tensor: OutputId) -> Result<OutputId> {
         let Some(looped) = self.backward(id) else { return self.dynamic_shape_of(tensor) };
         let (forward, outer) = (looped.forward, looped.outer);
@@ -190,7 +191,7 @@ impl ScopedBuilder<'_> {
         }
     }
 
-    /// What code in backward loop `id` gets for a tensor: for one of the forward loop, its value in the iteration at hand.
+    /// Returns the value of a forward loop's tensor in the current iteration of its backward loop; `None` for other tensors.
     pub(in crate::builder) fn recall_if_forward(&mut self, value: OutputId) -> Result<Option<OutputId>> {
         let Some(id) = self.loop_of(self.scope.context()) else { return Ok(None) };
         let Some(forward) = self.backward(id).map(|l| l.forward) else { return Ok(None) };

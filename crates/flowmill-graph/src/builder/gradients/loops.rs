@@ -12,19 +12,19 @@ use flowmill_tensor::{DType, Result, Tensor, bail};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::BTreeMap;
 
-/// What a loop that runs backwards keeps; part of its context.
+/// The part of a loop's context that backward loops have.
 #[derive(Debug)]
 pub(in crate::builder) struct BackwardLoop {
     /// The loop whose gradient it is.
     pub(in crate::builder) forward: ContextId,
     /// The backward loop around it.
     pub(super) outer: Option<ContextId>,
-    /// Where the walk began: stacks live there.
+    /// The context in which the walk began and in which stacks live.
     pub(super) root: Option<ContextId>,
     /// The counters' `NextIteration`s.
     pub(super) forward_index: OutputId,
     pub(super) backward_index: OutputId,
-    /// What stands for a tensor of the forward loop in this one.
+    /// The tensors of this loop that have the values of the forward loop's tensors.
     pub(super) history: FxHashMap<OutputId, OutputId>,
     /// The `Merge` that is the gradient of a `Switch`.
     pub(super) merges: BTreeMap<NodeId, OutputId>,
@@ -36,7 +36,7 @@ pub(in crate::builder) struct BackwardLoop {
 /// The backward loops of one walk.
 #[derive(Debug, Default)]
 pub(super) struct LoopStates {
-    /// By forward loop, in the order in which they are met.
+    /// Exits by forward loop, in the order in which they are met.
     loops: Vec<(ContextId, Exits)>,
 }
 
@@ -110,14 +110,14 @@ impl LoopStates {
         self.loops.iter_mut().find(|(f, _)| *f == forward).map(|(_, s)| s)
     }
 
-    /// The context in which a node's gradient is made. An exit's is summed outside of its loop, `before` it is handed in.
+    /// Returns the context in which a node's gradient is made. An exit's is summed outside of its loop, `before` it is handed in.
     pub(super) fn backward_context(&self, b: &ScopedBuilder<'_>, node: NodeId, before: bool) -> Option<ContextId> {
         let context = if before { b.output_context(node) } else { b.context_of(node) };
         let forward = b.loop_of(context)?;
         self.state(forward).map(|s| s.backward)
     }
 
-    /// Whether a node is the `Switch` of a loop's variable.
+    /// Returns true if a node is the `Switch` of a loop's variable.
     pub(super) fn is_loop_switch(&self, b: &ScopedBuilder<'_>, node: NodeId) -> bool {
         b.graph()[node].is_switch() && b.context_of(node).is_some_and(|c| b.while_context(c).is_some())
     }
@@ -147,7 +147,7 @@ impl LoopStates {
         found
     }
 
-    /// Notes an exit whose consumers were all visited. With the loop's last one, gives all its exits, and for each whether it begins with zeros.
+    /// Notes an exit whose consumers were all visited. With the loop's last one, returns all its exits, and for each whether it begins with zeros.
     pub(super) fn defer_exit(
         &mut self,
         b: &ScopedBuilder<'_>,
@@ -167,7 +167,7 @@ impl LoopStates {
         Some(used.into_iter().map(|e| (e, false)).chain(unused).collect())
     }
 
-    /// Zeros for an exit that nothing depends on, where the loop's other exits matter. Called outside of the loop.
+    /// Zeros for an exit that nothing depends on, if the loop's other exits matter. Called outside of the loop.
     pub(super) fn zeros_for_exit(&mut self, b: &mut ScopedBuilder<'_>, exit: OutputId) -> Result<OutputId> {
         let Some(forward) = b.context_of(exit.node) else { return b.zeros_like(exit) };
         let outer_backward = b.loop_of(b.context(forward).outer).and_then(|o| self.state(o)).map(|s| s.backward);
@@ -200,7 +200,7 @@ impl LoopStates {
         }
     }
 
-    /// Gives the variables whose gradient in one iteration does not come from the next one zeros for that.
+    /// Adds zeros for the variables whose gradient in one iteration does not come from the next iteration.
     pub(super) fn finish(&self, b: &mut ScopedBuilder<'_>) -> Result<()> {
         for (_, state) in &self.loops {
             let id = state.backward;
@@ -248,7 +248,7 @@ impl ScopedBuilder<'_> {
         self.backward(id).map(|l| l.forward)
     }
 
-    /// What a loop keeps as one that runs backwards.
+    /// Returns the backward data of a loop, if it is a backward loop.
     pub(super) fn backward(&self, id: ContextId) -> Option<&BackwardLoop> {
         self.while_context(id)?.backward.as_deref()
     }
@@ -257,13 +257,13 @@ impl ScopedBuilder<'_> {
         self.while_context_mut(id)?.backward.as_deref_mut()
     }
 
-    /// The backward loop that the nodes being made are in or directly belong to, if it is that of `forward`.
+    /// Returns the backward loop that the nodes being made are in or directly belong to, if it is that of `forward`.
     pub(super) fn backward_of(&self, forward: Option<ContextId>) -> Option<ContextId> {
         let id = self.loop_of(self.scope.context())?;
         self.backward(id).filter(|l| Some(l.forward) == forward).map(|_| id)
     }
 
-    /// An `Enter` of a variable called `name` into loop `id`, in the present scope.
+    /// Returns an `Enter` of a variable called `name` into loop `id`, in the current scope.
     pub(super) fn enter_named(&mut self, id: ContextId, value: OutputId, name: &str) -> Result<OutputId> {
         let frame = self.context(id).name.clone();
         let parallel_iterations = self.while_context(id).map_or(1, |l| l.parallel_iterations);

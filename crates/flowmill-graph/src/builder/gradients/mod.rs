@@ -38,14 +38,14 @@ pub enum Grad {
     Slices(IndexedSlices),
 }
 
-/// Slices `values[i]` of a tensor at its rows `indices[i]`. A row that comes up more than once stands for the sum.
+/// Slices `values[i]` of a tensor at its rows `indices[i]`. The values of a row that occurs more than once are summed.
 #[derive(Clone, Debug, PartialEq)]
 pub struct IndexedSlices {
     /// One slice for each index.
     pub values: OutputId,
     /// A vector of rows.
     pub indices: OutputId,
-    /// The shape of the whole tensor, where it is known.
+    /// The shape of the whole tensor, if it is known.
     pub dense_shape: Option<OutputId>,
 }
 
@@ -55,14 +55,14 @@ impl From<OutputId> for Grad {
     }
 }
 
-/// What an op's gradient function gets: the node it is the gradient of, and the gradients of its outputs.
+/// The arguments of an op's gradient function: the node whose gradient it is, and the gradients of its outputs.
 #[derive(Debug)]
 pub struct Backward {
     /// The forward node.
     pub node: NodeId,
     /// Its data inputs.
     pub inputs: Vec<OutputId>,
-    /// Gradients of its outputs; `None` where an output has none, which for floating outputs means that there is no zero of its type.
+    /// Gradients of its outputs; `None` if an output has none, which for floating outputs means that there is no zero of its type.
     pub grads: Vec<Option<Grad>>,
 }
 
@@ -72,10 +72,10 @@ impl Backward {
         self.node.output(slot)
     }
 
-    /// The gradient of output `i` as a tensor.
+    /// Returns the gradient of output `i` as a tensor.
     ///
     /// # Errors
-    /// `InvalidArgument` where there is none, and what adding nodes gives.
+    /// `InvalidArgument` if there is none, and what adding nodes gives.
     pub fn dy(&self, b: &mut ScopedBuilder<'_>, i: usize) -> Result<OutputId> {
         match self.grads.get(i) {
             Some(Some(grad)) => b.densify(grad),
@@ -87,19 +87,19 @@ impl Backward {
 /// Makes the gradients of a node's inputs, one for each, out of those of its outputs.
 pub type GradientFn = fn(&mut ScopedBuilder<'_>, &Backward) -> Result<Vec<Option<Grad>>>;
 
-/// What is known of an op's gradient.
+/// The declared gradient of an op.
 #[derive(Clone, Copy, Debug, Default)]
 pub enum OpGradient {
-    /// Nothing: differentiating through the op is an error.
+    /// The op has no declared gradient: differentiating through it is an error.
     #[default]
     Undefined,
-    /// The op has none: what comes before it does not matter to what comes after.
+    /// No gradient flows through the op.
     NotDifferentiable,
     /// The function that makes it.
     Function(GradientFn),
 }
 
-/// How the gradients that a tensor's consumers gave are summed.
+/// The way in which the gradients of a tensor's consumers are summed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Aggregation {
     /// One `AddN` of all on each device, and one of those: TensorFlow's `ADD_N`, its default.
@@ -109,33 +109,33 @@ pub enum Aggregation {
     Pairwise,
 }
 
-/// How to differentiate.
+/// The options of differentiation.
 #[derive(Clone, Debug, Default)]
 pub struct GradientOptions {
-    /// The name scope of all new nodes, made unique: `gradients` where this is not said. With a slash at its end it is the whole name.
+    /// The name scope of all new nodes, made unique: `gradients` if this is not said. With a slash at its end it is the whole name.
     pub name: Option<String>,
     /// Taken as constants: nothing is differentiated through them.
     pub stop_gradients: Vec<OutputId>,
-    /// Gives new nodes the devices of the forward nodes that they are for.
+    /// If true, new nodes are colocated with the forward nodes that they are for.
     pub colocate: bool,
-    /// Lets all gradients of a node's inputs be there before one is used.
+    /// If true, no gradient of a node's inputs is used before all of them have been computed.
     pub gate: bool,
-    /// How gradients are summed.
+    /// The way in which gradients are summed.
     pub aggregation: Aggregation,
     /// Gradients that the caller makes, by op or by what nodes have as `_gradient_op_type`. They come before those of the catalogue.
     pub custom: BTreeSet<String>,
-    /// The same for those that it says there are none of.
+    /// The ops or `_gradient_op_type`s through which the caller says that no gradient flows.
     pub not_differentiable: BTreeSet<String>,
 }
 
-/// Whether gradients flow through tensors of this type.
+/// Returns true if gradients flow through tensors of this type.
 pub fn is_differentiable(dtype: DType) -> bool {
     matches!(dtype, DType::F16 | DType::BF16 | DType::F32 | DType::F64 | DType::C64 | DType::C128 | DType::Resource | DType::Variant)
 }
 
-/// Adds nodes for the derivatives of the sum of `ys` with respect to each of `xs`; `None` where it does not depend on one.
+/// Adds nodes for the derivatives of the sum of `ys` with respect to each of `xs`; `None` if it does not depend on one.
 ///
-/// `grad_ys` weights the `ys`: one for each, or none at all; `None` stands for ones.
+/// `grad_ys` weights the `ys`: one for each, or none at all; `None` means ones.
 ///
 /// # Errors
 /// `InvalidArgument` for `ys` that have no gradient and for weights that do not fit; as [`GradientWalk::advance`], with `FailedPrecondition`

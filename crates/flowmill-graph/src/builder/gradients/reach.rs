@@ -1,4 +1,4 @@
-//! Which nodes are between the `xs` and the `ys`.
+//! Finds the nodes between the `xs` and the `ys`.
 
 use super::is_differentiable;
 use super::repeat::Substitutes;
@@ -7,7 +7,7 @@ use crate::{NodeId, OutputId};
 use rustc_hash::FxHashSet;
 use std::collections::VecDeque;
 
-/// The nodes that depend on the `xs` through tensors that have gradients, or through the stacks of a loop's gradient: that one's own gradient is
+/// Returns the nodes that depend on the `xs` through tensors that have gradients, or through the stacks of a loop's gradient: that one's own gradient is
 /// refused rather than missing a part.
 pub(super) fn reach(b: &ScopedBuilder<'_>, xs: &[OutputId], substitutes: &Substitutes) -> FxHashSet<NodeId> {
     let mut reached = FxHashSet::default();
@@ -27,7 +27,7 @@ pub(super) fn reach(b: &ScopedBuilder<'_>, xs: &[OutputId], substitutes: &Substi
     reached
 }
 
-/// For a push, the stack, from which what pops is reached. `None` where the handle goes round in a loop that somebody wrote.
+/// For a push, the stack, from which what pops is reached. `None` if the handle goes round in a loop that somebody wrote.
 fn stack_pushed_to(b: &ScopedBuilder<'_>, node: NodeId) -> Option<NodeId> {
     if !b.graph()[node].is_op("StackPushV2") {
         return None;
@@ -43,7 +43,7 @@ fn stack_pushed_to(b: &ScopedBuilder<'_>, node: NodeId) -> Option<NodeId> {
     Some(stack)
 }
 
-/// The reached nodes that the `ys` depend on, nearest to the `ys` first: an outer loop's exits come before an inner one's.
+/// Returns the reached nodes that the `ys` depend on, nearest to the `ys` first: an outer loop's exits come before an inner one's.
 pub(super) fn find_between(b: &ScopedBuilder<'_>, ys: &[OutputId], reached: &FxHashSet<NodeId>, substitutes: &Substitutes) -> Vec<NodeId> {
     let mut between = Vec::new();
     let mut seen = FxHashSet::default();

@@ -36,7 +36,7 @@ pub(in crate::builder) struct LoopGradient {
 pub(super) struct Substitutes(FxHashMap<OutputId, OutputId>);
 
 impl Substitutes {
-    /// Returns the tensor that stands for `tensor`, which may be itself.
+    /// Returns the tensor that replaces `tensor`, which may be itself.
     pub(super) fn of(&self, tensor: OutputId) -> OutputId {
         *self.0.get(&tensor).unwrap_or(&tensor)
     }
@@ -108,13 +108,13 @@ fn pair(b: &ScopedBuilder<'_>, old: &Grad, new: &Grad, substitutes: &mut Substit
             let sums = sums.filter(|&n| b.graph().input(n, 0) == Some(old.values) && b.graph().input(n, 1) == Some(old.indices));
             substitutes.0.extend(sums.map(|sum| (sum.output(0), *new)));
         }
-        _ => bail!(Unimplemented, "Second-order gradient for while loops not supported where the first is of slices"),
+        _ => bail!(Unimplemented, "Second-order gradient for while loops not supported if the first-order gradient is IndexedSlices"),
     }
     Ok(())
 }
 
 impl LoopGradient {
-    /// The request of a walk that has not returned yet.
+    /// Returns the request of a walk that has not returned yet.
     pub(super) fn requested(ys: Vec<OutputId>, grad_ys: &[Option<OutputId>], xs: &[OutputId], options: &GradientOptions) -> LoopGradient {
         let (grad_ys, xs, options) = (grad_ys.to_vec(), xs.to_vec(), options.clone());
         LoopGradient { ys, grad_ys, xs, options, grads: Vec::new(), loops: Vec::new() }
@@ -131,7 +131,7 @@ impl LoopGradient {
         let mut def = function_def(b.graph(), "forward", &part)?;
         for record in &records {
             let arg = leaves.binary_search(&record.list()).ok().and_then(|i| def.signature.as_ref()?.input_arg.get(i));
-            let Some(arg) = arg.map(|arg| arg.name.clone()) else { bail!(Internal, "a record is no argument") };
+            let Some(arg) = arg.map(|arg| arg.name.clone()) else { bail!(Internal, "a record is not an argument of the function") };
             records::read_in(b, &mut def, record, &arg)?;
         }
         tensor_arrays::as_lists(&mut def)?;

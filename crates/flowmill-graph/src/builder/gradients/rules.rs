@@ -1,11 +1,11 @@
-//! What a walk does at one node: the gradients that it starts with, and a gradient function's call.
+//! The work of a walk at one node: its initial gradients, and the call of a gradient function.
 
 use super::{Backward, Grad};
 use crate::builder::ScopedBuilder;
 use crate::{NodeId, OutputId};
 use flowmill_tensor::{DType, Error, Result, bail};
 
-/// The gradient of a `y`: the one given, or ones.
+/// Returns the gradient of a `y`: the one given, or ones.
 pub(super) fn first_gradient(b: &mut ScopedBuilder<'_>, y: OutputId, given: Option<OutputId>, i: usize) -> Result<OutputId> {
     let dtype = b.dtype(y);
     let name = b.graph().tensor_name(y);
@@ -38,7 +38,7 @@ pub(super) fn in_gradient_of(b: &ScopedBuilder<'_>, node: NodeId, error: Error) 
     }
 }
 
-/// The gradients of a node's inputs by a gradient function.
+/// Returns the gradients of a node's inputs by a gradient function.
 pub(super) fn differentiate(
     b: &mut ScopedBuilder<'_>,
     node: NodeId,

@@ -137,7 +137,7 @@ impl Uses {
         !node.op.starts_with("TensorArray") && node.input.first().is_some_and(|input| self.handles.contains_key(input))
     }
 
-    /// Adds to `made` what stands for a node.
+    /// Adds the nodes that replace a node to `made`.
     fn rewrite(&self, node: NodeDef, arrays: &[Array], made: &mut Vec<NodeDef>) -> Result<()> {
         if !node.op.starts_with("TensorArray") {
             let carries_flow = node.input.first().is_some_and(|input| self.flows.contains_key(input));

@@ -14,21 +14,21 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// Where a walk stopped.
+/// The state in which a walk stopped.
 #[derive(Debug)]
 pub enum Step {
     /// The caller makes the gradients of `node`'s inputs and hands them to [`GradientWalk::resume`].
     Custom {
         /// The forward node.
         node: NodeId,
-        /// What the caller listed in [`GradientOptions::custom`]: the node's `_gradient_op_type`, or its op.
+        /// The name that the caller listed in [`GradientOptions::custom`]: the node's `_gradient_op_type`, or its op.
         kind: String,
         /// Gradients of the node's outputs, as in [`Backward::grads`](super::Backward::grads).
         grads: Vec<Option<Grad>>,
-        /// Where the new nodes are made: name, control-flow context and colocation.
+        /// The scope of the new nodes: name, control-flow context and colocation.
         scope: Scope,
     },
-    /// The gradients of the `xs`; `None` where the `ys` do not depend on one. The walk is over.
+    /// The gradients of the `xs`; `None` if the `ys` do not depend on one. The walk is over.
     Done(Vec<Option<Grad>>),
 }
 
@@ -43,7 +43,7 @@ pub struct GradientWalk {
     scope: Scope,
     xs: Vec<OutputId>,
     ys: Vec<NodeId>,
-    /// What consumers gave for each output of a node.
+    /// The gradients that consumers have contributed to each output of a node.
     grads: FxHashMap<NodeId, Vec<Vec<Grad>>>,
     /// For nodes between the `xs` and the `ys`: consumers among them that were not visited yet.
     pending: FxHashMap<NodeId, i32>,
@@ -55,9 +55,9 @@ pub struct GradientWalk {
     request: Option<Box<LoopGradient>>,
     queue: VecDeque<NodeId>,
     state: State,
-    /// How many walks this one is inside of.
+    /// The number of walks around this one.
     depth: u32,
-    /// How many calls the outermost walk and those inside of it have differentiated.
+    /// The number of calls that the outermost walk and those inside of it have differentiated.
     num_bodies: Arc<AtomicUsize>,
 }
 
@@ -73,7 +73,7 @@ enum State {
     Done,
 }
 
-/// How a node is differentiated.
+/// The kind of gradient that a node has.
 enum Rule {
     Function(GradientFn),
     ControlFlow,
@@ -82,23 +82,23 @@ enum Rule {
     None,
 }
 
-/// What a node's gradient is interrupted for.
+/// A reason to interrupt the gradient of a node.
 enum Pause {
     Custom(Step),
     Call(Box<CallGradient>),
 }
 
-/// How deep functions that call functions are differentiated. Those that call themselves have no end.
+/// The depth to which functions that call functions are differentiated. Those that call themselves have no end.
 const MAX_NESTING: u32 = 50;
 
-/// How many calls are differentiated for one gradient: functions that each call the next one twice double with every one.
+/// The number of calls that are differentiated for one gradient: if functions each call the next one twice, every one doubles it.
 const MAX_BODIES: usize = 1 << 13;
 
 impl GradientWalk {
     /// Prepares the walk in the builder's scope; [`GradientWalk::advance`] begins it.
     ///
     /// # Errors
-    /// As [`add_gradients`](super::add_gradients), for what is wrong with `ys`, `xs` and `grad_ys`.
+    /// `InvalidArgument` for wrong `ys`, `xs` and `grad_ys`, see [`add_gradients`](super::add_gradients).
     pub fn new(
         b: &mut ScopedBuilder<'_>,
         ys: &[OutputId],
@@ -172,7 +172,7 @@ impl GradientWalk {
         })
     }
 
-    /// Gives the `ys` their gradients and begins with those that nothing else waits for.
+    /// Sets the gradients of the `ys` and starts with the nodes that wait for no other consumer.
     fn seed(&mut self, b: &mut ScopedBuilder<'_>, ys: &[OutputId], grad_ys: &[Option<OutputId>]) -> Result<()> {
         if !grad_ys.is_empty() && grad_ys.len() != ys.len() {
             bail!(InvalidArgument, "Must specify a grad_y for each y in ys: {} for {}", grad_ys.len(), ys.len());
@@ -204,7 +204,7 @@ impl GradientWalk {
     ///
     /// # Errors
     /// `NotFound` for an op on the way that has no gradient (a `LookupError` in Python), `Unimplemented` for the gradient of a loop that is a
-    /// gradient itself, `FailedPrecondition` where a custom gradient is missing or the walk is over, and what the gradient functions give.
+    /// gradient itself, `FailedPrecondition` if a custom gradient is missing or the walk is over, and what the gradient functions give.
     pub fn advance(&mut self, b: &mut ScopedBuilder<'_>) -> Result<Step> {
         b.within(self.scope.clone(), |b| {
             loop {
@@ -256,7 +256,7 @@ impl GradientWalk {
     /// Takes the gradients, one for each data input, of the node that the last [`Step::Custom`] named.
     ///
     /// # Errors
-    /// `FailedPrecondition` where none is asked for.
+    /// `FailedPrecondition` if none is asked for.
     pub fn resume(&mut self, grads: Vec<Option<Grad>>) -> Result<()> {
         match &mut self.state {
             State::Waiting(node) => self.state = State::Resumed(*node, grads),
@@ -269,7 +269,7 @@ impl GradientWalk {
         Ok(())
     }
 
-    /// The body of the function that the node is in that the last [`Step::Custom`] named; `None` where that is in the graph itself. What the custom
+    /// Returns the body of the function that the node is in that the last [`Step::Custom`] named; `None` if that is in the graph itself. What the custom
     /// gradient adds belongs there.
     pub fn body(&mut self) -> Option<&mut FunctionGraph> {
         let State::Calling(_, call) = &mut self.state else { return None };
@@ -285,14 +285,14 @@ impl GradientWalk {
         }
     }
 
-    /// Where the gradients of a node's outputs are summed, and where those of its inputs are made.
+    /// Returns two scopes: that of the sums of the gradients of a node's outputs, and that of the gradients of its inputs.
     fn scopes_for(&self, b: &ScopedBuilder<'_>, node: NodeId) -> (Scope, Scope) {
         let scope = if self.options.colocate { self.scope.also_colocated_with(node) } else { self.scope.clone() };
         let context = |before| self.loops.backward_context(b, node, before).or(self.scope.context());
         (scope.in_context(context(true)), scope.in_context(context(false)))
     }
 
-    /// Gives a node's inputs their gradients, or what has to be done first.
+    /// Computes the gradients of a node's inputs, or returns the reason to pause before that.
     fn visit(&mut self, b: &mut ScopedBuilder<'_>, node: NodeId) -> Result<Option<Pause>> {
         let (before, after) = self.scopes_for(b, node);
         let grads = b.within(before, |b| self.sum_outputs(b, node))?;
@@ -336,13 +336,13 @@ impl GradientWalk {
         Ok(b.scope().named(&name))
     }
 
-    /// The walks through the functions that a node runs.
+    /// Returns the walks through the functions that a node runs.
     fn walk_call(&self, b: &mut ScopedBuilder<'_>, node: NodeId, grads: &[Option<Grad>]) -> Result<Pause> {
         if self.depth >= MAX_NESTING {
             bail!(Unimplemented, "The gradient of functions that nest deeper than {MAX_NESTING}, as those do that call themselves");
         }
         if self.num_bodies.fetch_add(1, Ordering::Relaxed) >= MAX_BODIES {
-            bail!(ResourceExhausted, "The gradients of what functions call take more than {MAX_BODIES} functions");
+            bail!(ResourceExhausted, "The gradients of nested function calls need more than {MAX_BODIES} functions");
         }
         let mut call = CallGradient::new(b, node, grads, &self.options).map_err(|e| in_gradient_of(b, node, e))?;
         call.set_place(self.depth + 1, &self.num_bodies);
@@ -355,7 +355,7 @@ impl GradientWalk {
         self.num_bodies = num_bodies.clone();
     }
 
-    /// The sums of the gradients of a node's outputs.
+    /// Returns the sums of the gradients of a node's outputs.
     fn sum_outputs(&mut self, b: &mut ScopedBuilder<'_>, node: NodeId) -> Result<Vec<Option<Grad>>> {
         let num_outputs = b.graph()[node].num_outputs();
         // A loop's switch is visited twice: by its exit, then by its body.
@@ -400,7 +400,7 @@ impl GradientWalk {
         }
     }
 
-    /// The gradients of a node's outputs with zeros where an output has none.
+    /// Returns the gradients of a node's outputs with zeros where an output has none.
     fn with_zeros(&mut self, b: &mut ScopedBuilder<'_>, node: NodeId, mut grads: Vec<Option<Grad>>) -> Result<Vec<Option<Grad>>> {
         for (slot, grad) in grads.iter_mut().enumerate() {
             let output = node.output(slot as u32);
@@ -411,7 +411,7 @@ impl GradientWalk {
         Ok(grads)
     }
 
-    /// Gives the gradients of a node's inputs to their producers.
+    /// Passes the gradients of a node's inputs on to their producers.
     fn hand_on(&mut self, b: &mut ScopedBuilder<'_>, node: NodeId, grads: Vec<Option<Grad>>) -> Result<()> {
         let inputs: Vec<OutputId> = self.substitutes.inputs(b, node).collect();
         let name = b.graph()[node].name();

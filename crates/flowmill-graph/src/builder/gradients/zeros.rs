@@ -5,14 +5,14 @@ use crate::builder::context::{ContextKind, other};
 use crate::builder::{ContextId, Scope, ScopedBuilder};
 use flowmill_tensor::{DType, Result, Shape, Tensor, bail, bf16, f16};
 
-/// Zeros up to this many elements are a constant where their shape is static; more are filled in when a step runs.
+/// Zeros up to this many elements are a constant if their shape is static; more are filled in when a step runs.
 const MAX_CONSTANT_ELEMENTS: usize = 1000;
 
 impl ScopedBuilder<'_> {
-    /// The shape of a tensor as a vector of `int32`: a constant where it is static.
+    /// Returns the shape of a tensor as a vector of `int32`: a constant if it is static.
     ///
     /// # Errors
-    /// What adding a node gives.
+    /// Any error of the op that is added.
     pub fn shape_of(&mut self, tensor: OutputId) -> Result<OutputId> {
         if let Some(dims) = self.shape(tensor).to_shape() {
             let dims: Option<Vec<i32>> = dims.iter().map(|&d| i32::try_from(d).ok()).collect();
@@ -23,16 +23,16 @@ impl ScopedBuilder<'_> {
         self.dynamic_shape_of(tensor)
     }
 
-    /// The shape of a tensor, or of the variable that a handle refers to, as a vector of `int32`, found when a step runs.
+    /// Returns the shape of a tensor, or of the variable that a handle refers to, as a vector of `int32`, found when a step runs.
     ///
     /// # Errors
-    /// What adding a node gives.
+    /// Any error of the op that is added.
     pub fn dynamic_shape_of(&mut self, tensor: OutputId) -> Result<OutputId> {
         let op = if self.dtype(tensor) == DType::Resource { "VariableShape" } else { "Shape" };
         self.call(op, &[tensor])
     }
 
-    /// A tensor of ones in the shape of another one.
+    /// Returns a tensor of ones in the shape of another one.
     pub(super) fn ones_like(&mut self, tensor: OutputId, name: &str) -> Result<OutputId> {
         let dtype = self.dtype(tensor);
         let shape = self.shape_of(tensor)?;
@@ -49,10 +49,10 @@ impl ScopedBuilder<'_> {
         self.op("Fill").name(name).inputs(&[shape, one]).output()
     }
 
-    /// A tensor of zeros in the shape of another one.
+    /// Returns a tensor of zeros in the shape of another one.
     ///
     /// # Errors
-    /// What adding nodes gives.
+    /// Any error of the ops that are added.
     pub fn zeros_like(&mut self, tensor: OutputId) -> Result<OutputId> {
         match self.constant_zeros(tensor)? {
             Some(zeros) => Ok(zeros),
@@ -60,7 +60,7 @@ impl ScopedBuilder<'_> {
         }
     }
 
-    /// Zeros as a constant in the shape of a tensor, where that is static and small.
+    /// Zeros as a constant in the shape of a tensor, if that is static and small.
     pub(super) fn constant_zeros(&mut self, tensor: OutputId) -> Result<Option<OutputId>> {
         let dtype = self.dtype(tensor);
         let Some(dims) = self.shape(tensor).to_shape() else { return Ok(None) };
@@ -80,7 +80,7 @@ impl ScopedBuilder<'_> {
         self.op("Fill").name("zeros").inputs(&[shape, zero]).output()
     }
 
-    /// Zeros for the branch of a conditional that does not take a tensor; they live where that branch is taken.
+    /// Zeros for the branch of a conditional that does not take a tensor; they live if that branch is taken.
     pub(super) fn zeros_for_other_branch(&mut self, cond: ContextId, output: OutputId) -> Result<OutputId> {
         let ContextKind::Cond { pred, branch, .. } = &self.context(cond).kind else { return self.zeros_like(output) };
         let (pred, untaken) = (*pred, other(*branch));
@@ -93,7 +93,7 @@ impl ScopedBuilder<'_> {
         self.within(scope, |b| b.zeros_of_shape(shape, dtype))
     }
 
-    /// Zeros for a node's output in backward loop `id`. For a conditional's `Switch` they live where the other branch was taken.
+    /// Zeros for a node's output in backward loop `id`. For a conditional's `Switch` they live if the other branch was taken.
     pub(super) fn zeros_in_loop(&mut self, id: ContextId, context: ContextId, output: OutputId, is_cond_switch: bool) -> Result<OutputId> {
         let guard = match &self.context(context).kind {
             ContextKind::Cond { pred, branch, .. } if is_cond_switch => Some((*pred, *branch)),

@@ -28,7 +28,7 @@ enum Element {
 }
 
 impl Element {
-    /// Of the bits that a number has on the wire.
+    /// Returns the value of the bits that a number has on the wire.
     fn of_bits(kind: &Kind, bits: u64) -> Element {
         match kind {
             Kind::Double => Element::Float(f64::from_bits(bits)),
@@ -43,7 +43,7 @@ impl Element {
         }
     }
 
-    /// What stands for a value where a field is missing.
+    /// Returns the value of a field that the message does not have.
     fn default_of(field: &Field) -> Element {
         match field.default_value() {
             Value::Bool(v) => Element::Unsigned(u64::from(v)),
@@ -93,7 +93,7 @@ struct Wanted {
     default: Element,
 }
 
-/// What a message has of a field.
+/// The values that a message has for a field.
 #[derive(Clone, Default)]
 struct Found {
     count: usize,
@@ -156,7 +156,7 @@ impl Wanted {
         Ok(())
     }
 
-    /// The tensor of the values of all messages, filled up to the longest.
+    /// Returns the tensor of the values of all messages, filled up to the longest.
     fn tensor(&self, found: &[Found], longest: usize, shape: Shape) -> Result<Tensor> {
         macro_rules! numbers {
             ($get:expr) => {{
@@ -189,7 +189,7 @@ struct Decode {
 }
 
 impl Decode {
-    /// The message on the wire.
+    /// Returns the message on the wire.
     fn binary<'a>(&self, given: &'a [u8]) -> Result<Cow<'a, [u8]>> {
         if self.is_text {
             let text = std::str::from_utf8(given).ok().filter(|text| depth_of(text) <= MAX_TEXT_DEPTH);
@@ -205,7 +205,7 @@ impl Decode {
         Ok(given.into())
     }
 
-    /// What a message has of the fields; `held` counts the elements of all messages.
+    /// Reads the values of the fields from a message; `held` counts the elements of all messages.
     fn fields_of(&self, message: &[u8], held: &mut usize) -> Result<Vec<Found>> {
         let mut found = vec![Found::default(); self.wanted.len()];
         let mut reader = Reader(message);
@@ -268,7 +268,7 @@ impl Decode {
     }
 }
 
-/// A group's contents between its tags.
+/// Returns a group's contents between its tags.
 fn in_tags(number: u32, contents: &[u8]) -> Bytes {
     let mut whole = Vec::with_capacity(contents.len() + 10);
     put_tag(&mut whole, number, START_GROUP);
@@ -277,7 +277,7 @@ fn in_tags(number: u32, contents: &[u8]) -> Bytes {
     whole.into()
 }
 
-/// How many brackets are open at once, but for those in comments and strings.
+/// Returns the greatest number of brackets that are open at once, without those in comments and strings.
 fn depth_of(text: &str) -> usize {
     let (mut depth, mut most) = (0usize, 0);
     let mut bytes = text.bytes();

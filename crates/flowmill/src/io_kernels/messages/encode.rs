@@ -59,7 +59,7 @@ impl Column {
         Ok(())
     }
 
-    /// The bits that an integer with a sign has on the wire.
+    /// Returns the bits that an integer with a sign has on the wire.
     fn bits_of(&self, x: i64) -> u64 {
         match self.kind {
             Kind::Int32 | Kind::Enum(_) => i64::from(x as i32) as u64,
@@ -107,7 +107,7 @@ fn put_number(out: &mut Vec<u8>, bits: u64, wire_type: u8) {
 }
 
 impl Encode {
-    /// The shape that the values have in common, all but their last dimensions.
+    /// Returns the shape that the values have in common, all but their last dimensions.
     fn prefix(&self, ctx: &KernelContext<'_>) -> Result<Shape> {
         let mut prefix: Option<Shape> = None;
         for (i, Column { name, field, .. }) in self.columns.iter().enumerate() {

@@ -21,7 +21,7 @@ enum Field {
     Extension(ExtensionDescriptor),
 }
 
-/// What `Field` asks of both kinds.
+/// Calls a method that both kinds of `Field` have.
 macro_rules! of_both {
     ($self:ident . $method:ident ()) => {
         match $self {
@@ -84,7 +84,7 @@ impl Field {
         }
     }
 
-    /// The type that has this one's values in C++, by its name there.
+    /// Returns the type that has this one's values in C++, by its name there.
     fn cpp_type_name(&self) -> &'static str {
         match self.kind() {
             Kind::Int32 | Kind::Sint32 | Kind::Sfixed32 => "int32",
@@ -97,7 +97,7 @@ impl Field {
         }
     }
 
-    /// Whether a tensor of this type can hold the field's values.
+    /// Returns true if a tensor of this type can hold the field's values.
     fn fits(&self, dtype: DType) -> bool {
         match self.kind() {
             Kind::Double => dtype == DType::F64,
@@ -113,10 +113,10 @@ impl Field {
     }
 }
 
-/// The type of messages that a node's attributes name.
+/// Returns the type of messages that a node's attributes name.
 ///
 /// # Errors
-/// `InvalidArgument` where there are no descriptors, or none of the type.
+/// `InvalidArgument` if there are no descriptors, or none of the type.
 fn message_type(attrs: &Attrs) -> Result<(DescriptorPool, MessageDescriptor)> {
     let pool = pool(attrs.get::<&Bytes>("descriptor_source")?)?;
     let name: &str = attrs.get("message_type")?;
@@ -126,7 +126,7 @@ fn message_type(attrs: &Attrs) -> Result<(DescriptorPool, MessageDescriptor)> {
     }
 }
 
-/// The descriptors that `source` gives: `local://` for TensorFlow's own messages, the name of a file, or `bytes://` and a file's contents.
+/// Returns the descriptors that `source` gives: `local://` for TensorFlow's own messages, the name of a file, or `bytes://` and a file's contents.
 fn pool(source: &[u8]) -> Result<DescriptorPool> {
     static OWN: OnceLock<Option<DescriptorPool>> = OnceLock::new();
     let unknown = || -> Error {

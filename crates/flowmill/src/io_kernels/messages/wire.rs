@@ -3,7 +3,7 @@
 use flowmill_proto::wire::{FIXED32, FIXED64, LENGTH_DELIMITED, START_GROUP, VARINT};
 use prost_reflect::Kind;
 
-/// How single values of a kind are written.
+/// Returns the wire type in which single values of a kind are written.
 pub(super) fn wire_type(kind: &Kind, is_group: bool) -> u8 {
     match kind {
         Kind::Double | Kind::Fixed64 | Kind::Sfixed64 => FIXED64,

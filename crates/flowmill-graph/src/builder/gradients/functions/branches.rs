@@ -61,7 +61,7 @@ impl CallGradient {
         Ok(grads)
     }
 
-    /// Lets each branch give its tensors of the slots besides.
+    /// Makes each branch return its tensors of the slots, after its other results.
     fn extend_branches(&mut self, b: &mut ScopedBuilder<'_>, slots: &[Slot]) -> Result<()> {
         let mut functions = Vec::with_capacity(self.joints.len());
         for (i, joint) in self.joints.iter_mut().enumerate() {
@@ -81,7 +81,7 @@ impl CallGradient {
         b.extend_call(self.node, None, attrs, &new)
     }
 
-    /// The arguments of branch `i`'s backward part.
+    /// Returns the arguments of branch `i`'s backward part.
     fn backward_args(&self, b: &ScopedBuilder<'_>, i: usize, slots: &[Slot], passed: &[Passed]) -> Result<Vec<FunctionArg>> {
         let joint = &self.joints[i];
         let mut args = joint.dys.iter().map(|&dy| joint.arg(dy)).collect::<Result<Vec<_>>>()?;
@@ -133,7 +133,7 @@ impl CallGradient {
         Ok((0..results[0].len() as u32).map(|slot| node.output(slot)).collect())
     }
 
-    /// Lets all branches give the `i`th gradient in the same form: none, slices of the same types, or tensors.
+    /// Makes all branches return the `i`th gradient in one form: none, slices of the same types, or tensors.
     fn agree(&mut self, i: usize) -> Result<()> {
         let grads: Vec<Option<Grad>> = self.joints.iter().map(|j| j.grads[i].clone()).collect();
         if grads.iter().all(Option::is_none) {
@@ -156,7 +156,7 @@ impl CallGradient {
         Ok(())
     }
 
-    /// Where the backward parts' arguments come from: further results of the branches, and tensors around the conditional.
+    /// Chooses the sources of the backward parts' arguments: further results of the branches, and tensors around the conditional.
     fn assign(&self, needs: &[Needs]) -> (Vec<Slot>, Vec<Passed>) {
         let num = self.joints.len();
         let mut slots: Vec<Slot> = Vec::new();
@@ -196,7 +196,7 @@ impl CallGradient {
         (slots, passed)
     }
 
-    /// What is known of a result's shape whatever branch is taken.
+    /// Returns the static shape of a result that holds for every branch.
     fn common_shape(&self, results: &[Vec<OutputId>], i: usize) -> PartialShape {
         let mut shapes = self.joints.iter().zip(results).map(|(j, r)| j.shape(r[i]));
         let first = shapes.next().unwrap_or_default();
@@ -204,7 +204,7 @@ impl CallGradient {
     }
 }
 
-/// A conditional's attributes for its functions, by the number that chooses them.
+/// Returns a conditional's attributes for its functions, by the number that chooses them.
 fn branch_attrs(role: Role, functions: Vec<String>) -> Vec<(&'static str, AttrValue)> {
     let functions: Vec<_> = functions.into_iter().map(func).collect();
     if role == Role::Case {

@@ -51,8 +51,8 @@ impl CallGradient {
         Ok(grads)
     }
 
-    /// What stands for tensors of a function around it: the node's inputs, its outputs, and further outputs, whose tensors in the function are given
-    /// besides.
+    /// Returns the tensors around a function that have the values of its own tensors: the node's inputs, its outputs, and further outputs. Also
+    /// returns the tensors of the function that must become further results for that.
     pub(super) fn sources(&self, function: usize, tensors: &[OutputId]) -> (FxHashMap<OutputId, OutputId>, Vec<OutputId>) {
         let joint = &self.joints[function];
         let mut known: FxHashMap<OutputId, OutputId> = FxHashMap::default();
@@ -70,7 +70,7 @@ impl CallGradient {
         (known, more)
     }
 
-    /// Lets the node call a function that gives some of its tensors besides. A node whose op is the function becomes a call of it.
+    /// Makes the node call a function that returns more of its tensors. A node whose op is the function becomes a call of it.
     fn extend_function(&self, b: &mut ScopedBuilder<'_>, more: &[OutputId]) -> Result<()> {
         let joint = &self.joints[0];
         let name = define(b, joint.forward(&[], more)?)?;

@@ -15,7 +15,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 /// Turns all loops of frames into `While`s, whose functions are added to the graph's library. `kept`, which may name nodes in loops, names the loops then.
 ///
 /// # Errors
-/// `Unimplemented` for a frame that is no loop as `while_loop` makes it, and as [`ControlFlow::new`].
+/// `Unimplemented` for a frame that is no loop as `while_loop` makes it, and the errors of [`ControlFlow::new`].
 pub(super) fn raise_loops(graph: &mut Graph, function: &str, kept: &mut [NodeId]) -> Result<()> {
     while graph.op_nodes().any(|n| n.is_enter()) {
         let flow = ControlFlow::new(graph)?;
@@ -37,7 +37,7 @@ struct Variable {
 
 /// A loop of a frame that has no other frames in it.
 struct Loop {
-    /// Where the frame's name comes from, without the last part.
+    /// The scope of the frame's name: all but its last part.
     name: String,
     parallel_iterations: u32,
     enters: Vec<NodeId>,
@@ -47,9 +47,9 @@ struct Loop {
     /// `Enter`s of what is the same in all iterations.
     invariants: Vec<NodeId>,
     condition: OutputId,
-    /// Which variable each `Exit` gives.
+    /// Each `Exit` with the variable that it returns.
     exits: Vec<(NodeId, usize)>,
-    /// What stands for the loop's tensors in its functions.
+    /// The tensors that replace the loop's tensors in its functions.
     replaced: FxHashMap<OutputId, OutputId>,
 }
 
@@ -115,7 +115,7 @@ impl Loop {
         Ok(())
     }
 
-    /// The variable that an `Exit` gives: it comes from the variable's `Switch`.
+    /// Returns the variable that an `Exit` gives: it comes from the variable's `Switch`.
     fn variable_of(&self, graph: &Graph, exit: NodeId, loop_cond: NodeId) -> Option<usize> {
         let switch = graph.input(exit, 0).filter(|s| s.slot == 0 && graph[s.node].is_switch())?;
         if graph.input_node(switch.node, 1) != Some(loop_cond) {
@@ -128,7 +128,7 @@ impl Loop {
         self.variables.iter().position(|v| v.merge.output(0) == value)
     }
 
-    /// The frame's nodes that `targets` need.
+    /// Returns the frame's nodes that `targets` need.
     fn needed(&self, graph: &Graph, targets: impl IntoIterator<Item = OutputId>) -> FxHashSet<NodeId> {
         let stops: FxHashSet<NodeId> = self.variables.iter().map(|v| v.merge).chain(self.enters.iter().copied()).collect();
         let resolve =
@@ -143,7 +143,7 @@ impl Loop {
         needed
     }
 
-    /// What the body runs whether its results need it or not: what has effects and does not belong to the condition.
+    /// Returns the nodes that the body runs whether or not its results need them: nodes with effects that do not belong to the condition.
     fn effects(&self, graph: &Graph, in_condition: &FxHashSet<NodeId>) -> Vec<NodeId> {
         let is_effect = |&n: &NodeId| graph[n].op_def().is_stateful && !in_condition.contains(&n);
         self.nodes.iter().copied().filter(is_effect).collect()
@@ -199,7 +199,7 @@ impl Loop {
         self.take_place(graph, made, kept)
     }
 
-    /// Lets `made` give what the `Exit`s gave, and removes the frame.
+    /// Connects the consumers of the `Exit`s to `made`, and removes the frame.
     fn take_place(&self, graph: &mut Graph, made: NodeId, kept: &mut [NodeId]) -> Result<()> {
         for &(exit, variable) in &self.exits {
             graph.replace_output(exit.output(0), made.output(variable as u32))?;

@@ -17,7 +17,7 @@ type Gate = (OutputId, u32);
 pub(super) struct Gates(FxHashMap<NodeId, Vec<Gate>>);
 
 impl Gates {
-    /// Those of a graph without loops.
+    /// Finds the gates of a graph without loops.
     ///
     /// # Errors
     /// `InvalidArgument` for a graph with a cycle.
@@ -38,7 +38,7 @@ impl Gates {
         Ok(gates)
     }
 
-    /// The gates that a tensor is behind.
+    /// Returns the gates that a tensor is behind.
     fn before(&self, graph: &Graph, tensor: OutputId) -> Vec<Gate> {
         let mut gates = self.0.get(&tensor.node).cloned().unwrap_or_default();
         if graph[tensor.node].is_switch()
@@ -51,7 +51,7 @@ impl Gates {
 }
 
 impl Joint {
-    /// Lets what is needed leave the branches that it is in.
+    /// Merges tensors that are needed out of the branches that they are in.
     pub(super) fn keep_alive(&mut self, needs: Needs) -> Result<Needs> {
         let gates = Gates::of(&self.body.graph)?;
         let mut kept = Needs { tensors: Vec::new(), replaced: needs.replaced };
@@ -66,7 +66,7 @@ impl Joint {
         Ok(kept)
     }
 
-    /// What stands for a tensor in the backward part; `kept` gets what that takes of the forward part.
+    /// Returns the tensor of the backward part that replaces `tensor`; adds the forward tensors that this takes to `kept`.
     fn bring_back(
         &mut self,
         tensor: OutputId,
@@ -95,7 +95,7 @@ impl Joint {
     }
 }
 
-/// A tensor that is alive where the predicate has the value of `slot`, and a zero where it has the other.
+/// Returns a tensor that is alive where the predicate has the value of `slot`, and a zero where it has the other.
 fn merge_with_zero(b: &mut ScopedBuilder<'_>, tensor: OutputId, predicate: OutputId, slot: u32) -> Result<OutputId> {
     let dtype = b.dtype(tensor);
     let zero = match dtype {

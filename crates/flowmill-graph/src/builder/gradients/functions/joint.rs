@@ -19,14 +19,14 @@ use std::sync::Arc;
 pub struct FunctionGraph {
     /// The nodes.
     pub graph: Graph,
-    /// What building keeps about them.
+    /// The builder's data about them.
     pub state: BuilderState,
     /// The function's name.
     pub function: String,
 }
 
 impl FunctionGraph {
-    /// A graph without nodes, for while the real one is elsewhere.
+    /// Returns a graph without nodes, for while the real one is elsewhere.
     pub fn empty(registry: &Arc<OpRegistry>) -> FunctionGraph {
         FunctionGraph { graph: Graph::new(registry.clone()), state: BuilderState::default(), function: String::new() }
     }
@@ -34,7 +34,7 @@ impl FunctionGraph {
     /// Adds to it.
     ///
     /// # Errors
-    /// What `f` gives.
+    /// Returns the error of `f`.
     pub fn build<T>(&mut self, scope: Scope, f: impl FnOnce(&mut ScopedBuilder<'_>) -> Result<T>) -> Result<T> {
         let mut b = ScopedBuilder::new(&mut self.graph, &mut self.state, scope)?;
         f(&mut b)
@@ -50,14 +50,14 @@ pub(super) struct Joint {
     /// The gradients of some results, as arguments.
     pub(super) dys: Vec<OutputId>,
     pub(super) walk: GradientWalk,
-    /// By the arguments that were asked for; set at the end of the walk.
+    /// Gradients by the arguments that were requested; set at the end of the walk.
     pub(super) grads: Vec<Option<Grad>>,
     /// The function's own nodes.
     own: Vec<NodeId>,
     control_results: Vec<NodeId>,
 }
 
-/// What a backward part needs of the forward part.
+/// The forward tensors that a backward part takes.
 #[derive(Debug, Default)]
 pub(super) struct Needs {
     /// Each once.
@@ -67,7 +67,7 @@ pub(super) struct Needs {
 }
 
 impl Needs {
-    /// What `targets` need of the forward part, without what is before `stops`.
+    /// Finds the forward tensors that `targets` depend on, without those before `stops`.
     pub(super) fn new(graph: &Graph, mut forward: FxHashSet<NodeId>, targets: &[OutputId], stops: &[OutputId]) -> Needs {
         let mut needs = Needs::default();
         let (mut met, mut seen) = (FxHashSet::default(), FxHashSet::default());
@@ -107,7 +107,7 @@ impl Needs {
     }
 }
 
-/// The forward part: nodes, and what is before them.
+/// Returns the forward part: nodes, and what is before them.
 pub(super) fn forward_nodes(graph: &Graph, nodes: impl Iterator<Item = NodeId>) -> FxHashSet<NodeId> {
     let mut forward = FxHashSet::default();
     let mut todo: Vec<NodeId> = nodes.collect();
@@ -119,7 +119,7 @@ pub(super) fn forward_nodes(graph: &Graph, nodes: impl Iterator<Item = NodeId>) 
     forward
 }
 
-/// What a tensor is an identity of.
+/// Returns the tensor that `tensor` is an identity of.
 pub(super) fn origin(graph: &Graph, mut tensor: OutputId) -> OutputId {
     while graph[tensor.node].is_op("Identity")
         && graph.control_inputs(tensor.node).all(|c| c == NodeId::SOURCE)
@@ -145,8 +145,8 @@ pub(super) fn type_attr(dtype: DType) -> AttrValue {
 }
 
 impl Joint {
-    /// Begins the walk from the results `ys` to the arguments `xs` of a function. Beside a result stands what its gradient is where that is not as the
-    /// result. `known` is what the caller knows of the arguments.
+    /// Begins the walk from the results `ys` to the arguments `xs` of a function. Each result comes with the type and
+    /// shape of its gradient if these are not the result's. `known` are the arguments as the caller knows them.
     pub(super) fn new(
         function: &str,
         mut body: FunctionBody,
@@ -202,7 +202,7 @@ impl Joint {
         self.body.build(Scope::root().named("gradients"), f)
     }
 
-    /// The gradient of argument `arg` as a tensor, zeros where there is none; `dtype` is that of a variable's.
+    /// Returns the gradient of argument `arg` as a tensor, zeros if there is none; `dtype` is that of a variable's.
     pub(super) fn dense(&mut self, grad: Option<&Grad>, arg: usize, dtype: DType) -> Result<OutputId> {
         let arg = self.args[arg];
         self.build(|b| match grad {
@@ -211,7 +211,7 @@ impl Joint {
         })
     }
 
-    /// An argument of a part made of it.
+    /// Returns an argument of a part made of it.
     pub(super) fn arg(&self, tensor: OutputId) -> Result<FunctionArg> {
         FunctionArg::new(&self.body.graph, self.body.state.shapes(), tensor)
     }
@@ -224,14 +224,14 @@ impl Joint {
         self.body.state.shapes().shape(tensor)
     }
 
-    /// What the gradients `targets` need of the function, without what is before `stops`.
+    /// Finds the tensors of the function that the gradients `targets` depend on, without those before `stops`.
     pub(super) fn needs(&mut self, targets: &[OutputId], stops: &[OutputId]) -> Result<Needs> {
         let own = self.args.iter().map(|a| a.node).chain(self.own.iter().copied());
         let needs = Needs::new(&self.body.graph, forward_nodes(&self.body.graph, own), targets, stops);
         if self.own.iter().any(|&n| self.body.graph[n].is_switch()) { self.keep_alive(needs) } else { Ok(needs) }
     }
 
-    /// The function with further arguments and results.
+    /// Returns the function with further arguments and results.
     pub(super) fn forward(&self, more_args: &[OutputId], more_results: &[OutputId]) -> Result<FunctionDef> {
         let args = self.args.iter().chain(more_args).map(|&a| self.arg(a)).collect::<Result<Vec<_>>>()?;
         let results = [&self.results, more_results].concat();
@@ -245,7 +245,7 @@ impl Joint {
         function_def(&self.body.graph, &format!("{}_forward", self.base()), &part)
     }
 
-    /// The function of `results` of the gradient.
+    /// Returns the function of `results` of the gradient.
     pub(super) fn backward(
         &self,
         args: &[FunctionArg],
@@ -291,7 +291,7 @@ pub(super) fn zeros_for(b: &mut ScopedBuilder<'_>, tensor: OutputId, dtype: DTyp
     b.call("Fill", &[shape, zero])
 }
 
-/// The arguments whose gradients the gradient of `result` may reach.
+/// Returns the arguments whose gradients the gradient of `result` may reach.
 pub(super) fn arguments_behind(graph: &Graph, result: OutputId, options: &GradientOptions) -> FxHashSet<NodeId> {
     use crate::builder::gradients::OpGradient;
     let (mut seen, mut args) = (FxHashSet::default(), FxHashSet::default());

@@ -18,9 +18,9 @@ use rustc_hash::{FxHashMap, FxHashSet};
 /// A loop's variables by what its gradient does with them.
 #[derive(Debug, Default)]
 pub(super) struct Variables {
-    /// Those that have a gradient and change.
+    /// Variables that have a gradient and change.
     pub(super) carried: Vec<usize>,
-    /// Those that stay as they are.
+    /// Variables that stay as they are.
     pub(super) invariant: Vec<usize>,
     /// One that starts as 0 and grows by 1.
     counter: Option<usize>,
@@ -77,13 +77,13 @@ impl Variables {
         Ok(Variables { carried: (0..num).filter(|&i| is_carried[i]).collect(), invariant, counter, num })
     }
 
-    /// Those that change.
+    /// Returns the variables that change.
     pub(super) fn changing(&self) -> impl Iterator<Item = usize> {
         (0..self.num).filter(|i| !self.invariant.contains(i))
     }
 }
 
-/// Whether variable `i` starts as 0 and each iteration adds 1.
+/// Returns true if variable `i` starts as 0 and each iteration adds 1.
 fn counts(b: &ScopedBuilder<'_>, node: NodeId, body: &FunctionBody, i: usize, next: OutputId) -> bool {
     let is_int = |value: Option<&Tensor>, int: i32| value.and_then(|v| v.to_scalar::<i32>().ok()) == Some(int);
     let starts = b.graph().input(node, i).and_then(|start| b.constant_value(start));
@@ -114,7 +114,7 @@ struct List {
     rest: OutputId,
 }
 
-/// What is added to the forward loop: arguments and results of its body, and what they start as.
+/// Additions to the forward loop: arguments and results of its body, and their initial values.
 #[derive(Default)]
 struct Added {
     args: Vec<OutputId>,
@@ -130,14 +130,14 @@ impl Added {
     }
 }
 
-/// Where the backward loop's body gets what it needs of the forward loop's.
+/// The sources of the forward loop's values that the backward loop's body needs.
 struct Kept {
-    /// Which output of the forward loop is the number of its iterations.
+    /// The output of the forward loop that counts its iterations.
     counter: usize,
     lists: Vec<List>,
     /// Variables that stay as they are.
     passed: Vec<usize>,
-    /// What the backward body has for tensors of the forward one.
+    /// The tensors of the backward body that replace tensors of the forward body.
     replaced: FxHashMap<OutputId, OutputId>,
 }
 
@@ -182,7 +182,7 @@ impl CallGradient {
     }
 }
 
-/// Lets the forward loop keep what the backward loop needs of it.
+/// Makes the forward loop keep the values that the backward loop needs.
 fn keep(
     b: &mut ScopedBuilder<'_>,
     joint: &mut Joint,
@@ -237,7 +237,7 @@ fn keep(
     Ok(kept)
 }
 
-/// Adds the backward loop; gives the last values of what it hands from iteration to iteration and of its sums, which begin as `starts`.
+/// Adds the backward loop; returns the last values of what it hands from iteration to iteration and of its sums, which begin as `starts`.
 #[allow(clippy::too_many_arguments, reason = "the parts of one loop")]
 fn add_backward_loop(
     b: &mut ScopedBuilder<'_>,
@@ -282,7 +282,7 @@ fn add_backward_loop(
     Ok((0..starts.len()).map(|k| made.output((first + k) as u32)).collect())
 }
 
-/// The gradient of what the loop gives as it got it: that of what it gives, or zeros, as TensorFlow has it.
+/// Returns the gradient of what the loop gives as it got it: that of what it gives, or zeros, as TensorFlow has it.
 fn handed_through(b: &mut ScopedBuilder<'_>, input: OutputId, grad: Option<OutputId>) -> Result<Option<Grad>> {
     match (grad, b.dtype(input)) {
         (Some(grad), _) => Ok(Some(grad.into())),
@@ -291,7 +291,7 @@ fn handed_through(b: &mut ScopedBuilder<'_>, input: OutputId, grad: Option<Outpu
     }
 }
 
-/// The gradient of what is the same in all iterations, which starts as that of the loop's result.
+/// Returns the gradient of what is the same in all iterations, which starts as that of the loop's result.
 fn sum_over_iterations(
     b: &mut ScopedBuilder<'_>,
     joint: &mut Joint,
@@ -315,7 +315,7 @@ fn sum_over_iterations(
     Ok(Sum { variable, arg, next, start })
 }
 
-/// The output of the loop that is a list of a tensor's values already: that of a gradient made before.
+/// Returns the output of the loop that is a list of a tensor's values already: that of a gradient made before.
 fn existing_list(b: &ScopedBuilder<'_>, joint: &Joint, node: NodeId, tensor: OutputId) -> Option<usize> {
     let graph = &joint.body.graph;
     (0..joint.args.len()).find(|&i| {
@@ -328,7 +328,7 @@ fn existing_list(b: &ScopedBuilder<'_>, joint: &Joint, node: NodeId, tensor: Out
     })
 }
 
-/// What is known of the shape of a tensor of a body, as ops that make lists take it.
+/// Converts the static shape of a body's tensor to an input of ops that make lists.
 fn element_shape(b: &mut ScopedBuilder<'_>, shape: &PartialShape) -> Result<OutputId> {
     match shape.dims() {
         Some(dims) => {
@@ -339,7 +339,7 @@ fn element_shape(b: &mut ScopedBuilder<'_>, shape: &PartialShape) -> Result<Outp
     }
 }
 
-/// What is known of the shape of a list's elements. Handles have the static shapes that TensorFlow gives them, not those of their tensors.
+/// Returns the static shape of a list's elements. Handles have the static shapes that TensorFlow gives them, not those of their tensors.
 fn known_shape(joint: &Joint, tensor: OutputId) -> PartialShape {
     if joint.dtype(tensor) == DType::Resource { PartialShape::unknown() } else { joint.shape(tensor) }
 }
@@ -351,7 +351,7 @@ fn empty_list(b: &mut ScopedBuilder<'_>, joint: &Joint, tensor: OutputId) -> Res
     b.op("EmptyTensorList").name("accumulator").inputs(&[shape, unlimited]).attr("element_dtype", dtype).output()
 }
 
-/// A list as an argument of the body, and with a tensor appended.
+/// Returns a list as an argument of the body, and with a tensor appended.
 fn append(joint: &mut Joint, tensor: OutputId) -> Result<(OutputId, OutputId)> {
     let dtype = type_attr(joint.dtype(tensor));
     joint.build(|b| {
@@ -360,7 +360,7 @@ fn append(joint: &mut Joint, tensor: OutputId) -> Result<(OutputId, OutputId)> {
     })
 }
 
-/// A list as an argument of the backward body, and the value that it takes off for a tensor.
+/// Returns a list as an argument of the backward body, and the value that it takes off for a tensor.
 fn take_off(joint: &mut Joint, tensor: OutputId, output: usize) -> Result<(List, OutputId)> {
     let (dtype, shape) = (type_attr(joint.dtype(tensor)), known_shape(joint, tensor));
     joint.build(|b| {
@@ -372,7 +372,7 @@ fn take_off(joint: &mut Joint, tensor: OutputId, output: usize) -> Result<(List,
     })
 }
 
-/// Lets a loop have further variables.
+/// Adds variables to a loop.
 fn extend_loop(b: &mut ScopedBuilder<'_>, joint: &Joint, node: NodeId, added: &Added) -> Result<()> {
     if added.args.is_empty() {
         return Ok(());
@@ -403,7 +403,7 @@ fn extend_loop(b: &mut ScopedBuilder<'_>, joint: &Joint, node: NodeId, added: &A
     Ok(())
 }
 
-/// A loop's condition with arguments that it does not look at.
+/// Returns a loop's condition with arguments that it does not look at.
 fn extended_condition(b: &ScopedBuilder<'_>, name: &str, types: &[DType]) -> Result<FunctionDef> {
     let Some(function) = b.graph().library().get(name) else { bail!(NotFound, "Function {name} is not defined.") };
     let mut def = function.def().clone();

@@ -29,12 +29,12 @@ use joint::Joint;
 use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
 
-/// Whether a node runs functions of the graph's library.
+/// Returns true if a node runs functions of the graph's library.
 pub(super) fn is_call(graph: &Graph, node: &Node) -> bool {
     matches!(node.role(), Role::Call | Role::If | Role::Case | Role::While) || graph.library().get(node.op()).is_some()
 }
 
-/// The function that a node calls, where it does nothing else.
+/// Returns the function that a node calls, if it does nothing else.
 fn call_of(graph: &Graph, node: &Node) -> Option<NameAttrList> {
     if node.role() == Role::Call {
         return node.attrs().get::<&NameAttrList>("f").ok().cloned();
@@ -57,7 +57,7 @@ pub(super) fn func(name: String) -> NameAttrList {
 }
 
 /// The gradients of a call's inputs by the gradient function that the library has for the one called: it takes the inputs and the gradients of all
-/// outputs. `None` where there is none.
+/// outputs. `None` if there is none.
 pub(super) fn call_gradient_function(b: &mut ScopedBuilder<'_>, node: NodeId, grads: &[Option<Grad>]) -> Result<Option<Vec<Option<Grad>>>> {
     let Some(function) = call_of(b.graph(), b.graph().node(node)?) else { return Ok(None) };
     let Some(gradient) = b.graph().library().gradient(&function.name).map(str::to_owned) else { return Ok(None) };
@@ -83,7 +83,7 @@ pub(super) struct CallGradient {
     kind: Kind,
     /// The functions that are differentiated: one, or one for each branch.
     joints: Vec<Joint>,
-    /// How many of them are done.
+    /// The number of functions whose gradients are done.
     done: usize,
     /// The gradients of the node's outputs.
     grads: Vec<Option<OutputId>>,
@@ -92,7 +92,7 @@ pub(super) struct CallGradient {
     is_reached: Vec<bool>,
     /// For each of the walks' `xs`, which input it is.
     xs: Vec<usize>,
-    /// Where the nodes are made.
+    /// The scope of the new nodes.
     scope: Scope,
 }
 
@@ -105,7 +105,7 @@ enum Kind {
 }
 
 impl CallGradient {
-    /// Begins, in the present scope.
+    /// Begins, in the current scope.
     pub(super) fn new(b: &mut ScopedBuilder<'_>, node: NodeId, grads: &[Option<Grad>], options: &GradientOptions) -> Result<CallGradient> {
         let forward = b.graph().node(node)?;
         let (op, attrs) = (forward.op().to_owned(), forward.attrs().clone());
@@ -224,19 +224,19 @@ impl CallGradient {
         }
     }
 
-    /// The walk that asks for a custom gradient, and the body that it goes through.
+    /// Returns the walk that asks for a custom gradient, and the body that it goes through.
     pub(super) fn asking(&mut self) -> Option<(&mut GradientWalk, &mut FunctionGraph)> {
         self.joints.get_mut(self.done).map(|j| (&mut j.walk, &mut j.body))
     }
 
-    /// The gradient of an input that no function gives one for: zeros where it counts in results without gradients, as TensorFlow has it.
+    /// Returns the gradient of an input that no function gives one for: zeros if it counts in results without gradients, as TensorFlow has it.
     fn unreached(&self, b: &mut ScopedBuilder<'_>, i: usize) -> Result<Option<Grad>> {
         let is_zero = self.is_reached[i] && !matches!(b.dtype(self.inputs[i]), DType::Resource | DType::Variant);
         if is_zero { b.zeros_like(self.inputs[i]).map(|zeros| Some(zeros.into())) } else { Ok(None) }
     }
 }
 
-/// A gradient's tensors.
+/// Returns a gradient's tensors.
 fn tensors_of(grad: &Grad) -> Vec<OutputId> {
     match grad {
         Grad::Dense(tensor) => vec![*tensor],
@@ -244,7 +244,7 @@ fn tensors_of(grad: &Grad) -> Vec<OutputId> {
     }
 }
 
-/// A gradient like another one, of other tensors.
+/// Returns a gradient like another one, of other tensors.
 fn with_tensors(grad: &Grad, tensors: &mut impl Iterator<Item = OutputId>) -> Option<Grad> {
     Some(match grad {
         Grad::Dense(_) => Grad::Dense(tensors.next()?),
@@ -259,7 +259,7 @@ fn with_tensors(grad: &Grad, tensors: &mut impl Iterator<Item = OutputId>) -> Op
     })
 }
 
-/// Gives a graph the functions of another's library.
+/// Adds the functions of another graph's library.
 fn add_missing(graph: &mut Graph, library: &Arc<FunctionLibrary>) -> Result<()> {
     if Arc::ptr_eq(graph.library(), library) {
         return Ok(());
@@ -279,24 +279,24 @@ pub(super) fn is_stateful(def: &FunctionDef) -> bool {
     def.signature.as_ref().is_some_and(|s| s.is_stateful)
 }
 
-/// Adds a function to the library; gives its name.
+/// Adds a function to the library; returns its name.
 pub(super) fn define(b: &mut ScopedBuilder<'_>, def: FunctionDef) -> Result<String> {
     let name = name_of(&def);
     b.graph_mut().library_mut().add(def)?;
     Ok(name)
 }
 
-/// The attributes of a node that say how it is run; those of its gradient are the same.
+/// Returns the attributes of a node that say how it is run; those of its gradient are the same.
 fn run_attrs(attrs: &Attrs) -> Vec<(String, AttrValue)> {
     let names = ["_lower_using_switch_merge", "parallel_iterations", "config", "config_proto", "executor_type"];
     names.iter().filter_map(|&n| attrs.0.get(n).map(|v| (n.to_owned(), v.clone()))).collect()
 }
 
-/// The gradient of a function, as `SymbolicGradient` calls it: takes the function's arguments and the gradients of its results, gives those of its
-/// arguments, zeros where the results do not depend on one. Its graph's library has what it calls.
+/// Returns the gradient of a function, as `SymbolicGradient` calls it: takes the function's arguments and the gradients of its results, returns those of its
+/// arguments, zeros if the results do not depend on one. Its graph's library has what it calls.
 ///
 /// # Errors
-/// As [`instantiate_function`] and [`add_gradients`].
+/// `InvalidArgument`, `NotFound` and the other errors of [`instantiate_function`] and [`add_gradients`].
 pub fn gradient_body(
     function: &Function,
     attrs: &Attrs,
@@ -358,7 +358,7 @@ impl ScopedBuilder<'_> {
         Ok(())
     }
 
-    /// Lets a node run other functions, which have more results and arguments than those it ran before, maybe as another op. The new outputs have
+    /// Makes a node run other functions, which have more results and arguments than those it ran before, maybe as another op. The new outputs have
     /// `shapes`; its new inputs are still to be connected.
     fn extend_call(&mut self, node: NodeId, op: Option<Arc<OpDef>>, attrs: Attrs, shapes: &[PartialShape]) -> Result<()> {
         let old: Vec<PartialShape> = (0..self.graph.node(node)?.num_outputs() as u32).map(|slot| self.shape(node.output(slot))).collect();
