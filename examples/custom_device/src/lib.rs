@@ -6,13 +6,13 @@
 //! ```
 //! use flowmill::device::HostDevice;
 //! use flowmill::prelude::*;
-//! use flowmill_example_custom_device::TestDevice;
+//! use flowmill_example_custom_device::test_device;
 //!
 //! # fn main() -> flowmill::Result<()> {
 //! let b = GraphBuilder::new()?;
 //! let x = b.constant([1.0f32, 2.0])?;
 //! let y = b.with_device("/device:TEST:0", || Ok(x * x + x))?;
-//! let devices = vec![HostDevice::cpu(0, flowmill::kernels()), TestDevice::new(0, 1 << 20)];
+//! let devices = vec![HostDevice::cpu(0, flowmill::kernels()), test_device(0, 1 << 20)];
 //! let session = Session::with_devices(b.shared_graph().clone(), devices, SessionOptions::default())?;
 //! assert_eq!(session.runner().fetch(y)?.as_slice::<f32>()?, [2.0, 6.0]);
 //! # Ok(())
@@ -29,8 +29,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, LazyLock, Mutex, OnceLock};
 
-/// A device of type `TEST`.
-pub struct TestDevice {
+struct TestDevice {
     attributes: DeviceAttributes,
     /// Bytes in use.
     used: Arc<AtomicUsize>,
@@ -60,16 +59,16 @@ impl Drop for TestMemory {
     }
 }
 
-impl TestDevice {
-    /// Makes device number `id` with `memory_limit` bytes.
-    pub fn new(id: u32, memory_limit: usize) -> Arc<dyn Device> {
-        let (copies, queue) = channel::<Copy>();
-        // The thread ends with the device, which has the sender.
-        std::thread::spawn(move || queue.into_iter().for_each(|copy| copy()));
-        let attributes = DeviceAttributes::local("TEST", id, memory_limit);
-        Arc::new(TestDevice { attributes, used: Arc::default(), copies: Mutex::new(copies) })
-    }
+/// Makes the `TEST` device number `id` with `memory_limit` bytes.
+pub fn test_device(id: u32, memory_limit: usize) -> Arc<dyn Device> {
+    let (copies, queue) = channel::<Copy>();
+    // The thread ends with the device, which has the sender.
+    std::thread::spawn(move || queue.into_iter().for_each(|copy| copy()));
+    let attributes = DeviceAttributes::local("TEST", id, memory_limit);
+    Arc::new(TestDevice { attributes, used: Arc::default(), copies: Mutex::new(copies) })
+}
 
+impl TestDevice {
     fn enqueue(&self, copy: impl FnOnce() + Send + 'static) {
         if let Ok(copies) = self.copies.lock() {
             // A copy that is not made drops its callback, which ends the receive.

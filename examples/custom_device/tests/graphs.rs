@@ -4,7 +4,7 @@
 use flowmill::device::{Device, HostDevice};
 use flowmill::prelude::*;
 use flowmill::{Code, RunOptions, SessionOptions};
-use flowmill_example_custom_device::TestDevice;
+use flowmill_example_custom_device::test_device;
 use std::sync::Arc;
 
 const TEST: &str = "/device:TEST:0";
@@ -15,7 +15,7 @@ fn session_of(b: &GraphBuilder, devices: Vec<Arc<dyn Device>>, options: SessionO
 }
 
 fn session(b: &GraphBuilder) -> Session {
-    session_of(b, vec![TestDevice::new(0, 1 << 20), TestDevice::new(1, 1 << 20)], SessionOptions::default())
+    session_of(b, vec![test_device(0, 1 << 20), test_device(1, 1 << 20)], SessionOptions::default())
 }
 
 fn values(tensor: &Tensor) -> &[f32] {
@@ -32,7 +32,7 @@ fn nodes_run_where_they_are_placed_and_tensors_cross_both_ways() {
         let z = b.with_device("/device:TEST:1", || Ok(-(on_host + y))).unwrap();
         let session = session_of(
             &b,
-            vec![TestDevice::new(0, 1 << 20), TestDevice::new(1, 1 << 20)],
+            vec![test_device(0, 1 << 20), test_device(1, 1 << 20)],
             SessionOptions { inter_op_threads, ..SessionOptions::default() },
         );
         for feed in [vec![1.0f32, 2.0, 3.0], vec![-1.5]] {
@@ -111,7 +111,7 @@ fn what_the_device_cannot_do_is_refused_by_name() {
     let product = b.with_device(TEST, || Ok(wide * wide)).unwrap();
     let missing = b.with_device("/device:TEST:7", || Ok(-x)).unwrap();
     let options = SessionOptions { place_pruned_graph: true, ..SessionOptions::default() };
-    let session = session_of(&b, vec![TestDevice::new(0, 1 << 20)], options);
+    let session = session_of(&b, vec![test_device(0, 1 << 20)], options);
     let error = |y| {
         session
             .runner()
@@ -171,8 +171,8 @@ fn the_first_device_is_the_host_and_names_differ() {
     let b = GraphBuilder::new().unwrap();
     let with = |devices| Session::with_devices(b.shared_graph().clone(), devices, SessionOptions::default()).err().map(|e| e.code());
     assert_eq!(with(vec![]), Some(Code::InvalidArgument));
-    assert_eq!(with(vec![TestDevice::new(0, 1)]), Some(Code::InvalidArgument));
+    assert_eq!(with(vec![test_device(0, 1)]), Some(Code::InvalidArgument));
     let host = || HostDevice::cpu(0, flowmill::kernels());
-    assert_eq!(with(vec![host(), TestDevice::new(0, 1), TestDevice::new(0, 1)]), Some(Code::InvalidArgument));
-    assert_eq!(with(vec![host(), TestDevice::new(0, 1), TestDevice::new(1, 1)]), None);
+    assert_eq!(with(vec![host(), test_device(0, 1), test_device(0, 1)]), Some(Code::InvalidArgument));
+    assert_eq!(with(vec![host(), test_device(0, 1), test_device(1, 1)]), None);
 }
