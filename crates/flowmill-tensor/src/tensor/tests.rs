@@ -71,7 +71,7 @@ fn memory_of_another_device_is_never_read_by_the_host() {
     let mut a = Tensor::on_device(DType::F32, [2, 3], Arc::new(Elsewhere)).unwrap();
     assert!(!a.is_on_host() && a.device_memory().is_some());
     let error = a.as_slice::<f32>().unwrap_err();
-    let message = "a tensor of type f32 and shape [2,3] is in the memory of /device:TEST:0 and cannot be read by the host";
+    let message = "a tensor of type float32 and shape [2,3] is in the memory of /device:TEST:0 and cannot be read by the host";
     assert_eq!((error.code(), error.message()), (Code::Internal, message));
     assert!(
         a.as_mut_slice::<f32>().is_err() && a.as_bytes().is_err() && a.element(0).is_err() && a.row(1).is_err() && a.view(0, [1]).is_err()
@@ -82,5 +82,5 @@ fn memory_of_another_device_is_never_read_by_the_host() {
     assert!(!b.is_on_host() && b.clone().bitcast(DType::I32).unwrap().as_slice::<i32>().is_err());
     assert!(shared.reshaped([6]).unwrap().device_memory().is_some());
     assert!(Tensor::on_device(DType::String, [1], Arc::new(Elsewhere)).is_err());
-    assert_eq!(format!("{b:?}"), "f32[6][]");
+    assert_eq!(format!("{b:?}"), "float32[6][]");
 }
