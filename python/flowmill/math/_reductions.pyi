@@ -11,7 +11,7 @@ def reduce_sum(input_tensor, axis=None, keepdims=None, name: str | None = None, 
         input_tensor: the tensor.
         axis: the dimensions, a number or a list; all where it is None.
         keepdims: leaves those dimensions there, with size 1.
-        name: what to call the operation.
+        name: the name of the operation.
         reduction_indices: `axis` by its old name.
         keep_dims: `keepdims` by its old name.
     """
@@ -22,7 +22,7 @@ def reduce_mean(input_tensor, axis=None, keepdims=None, name: str | None = None,
         input_tensor: the tensor.
         axis: the dimensions, a number or a list; all where it is None.
         keepdims: leaves those dimensions there, with size 1.
-        name: what to call the operation.
+        name: the name of the operation.
         reduction_indices: `axis` by its old name.
         keep_dims: `keepdims` by its old name.
     """
@@ -33,7 +33,7 @@ def reduce_prod(input_tensor, axis=None, keepdims=None, name: str | None = None,
         input_tensor: the tensor.
         axis: the dimensions, a number or a list; all where it is None.
         keepdims: leaves those dimensions there, with size 1.
-        name: what to call the operation.
+        name: the name of the operation.
         reduction_indices: `axis` by its old name.
         keep_dims: `keepdims` by its old name.
     """
@@ -44,7 +44,7 @@ def reduce_max(input_tensor, axis=None, keepdims=None, name: str | None = None, 
         input_tensor: the tensor.
         axis: the dimensions, a number or a list; all where it is None.
         keepdims: leaves those dimensions there, with size 1.
-        name: what to call the operation.
+        name: the name of the operation.
         reduction_indices: `axis` by its old name.
         keep_dims: `keepdims` by its old name.
     """
@@ -55,7 +55,7 @@ def reduce_min(input_tensor, axis=None, keepdims=None, name: str | None = None, 
         input_tensor: the tensor.
         axis: the dimensions, a number or a list; all where it is None.
         keepdims: leaves those dimensions there, with size 1.
-        name: what to call the operation.
+        name: the name of the operation.
         reduction_indices: `axis` by its old name.
         keep_dims: `keepdims` by its old name.
     """
@@ -66,7 +66,7 @@ def reduce_all(input_tensor, axis=None, keepdims=None, name: str | None = None, 
         input_tensor: the tensor.
         axis: the dimensions, a number or a list; all where it is None.
         keepdims: leaves those dimensions there, with size 1.
-        name: what to call the operation.
+        name: the name of the operation.
         reduction_indices: `axis` by its old name.
         keep_dims: `keepdims` by its old name.
     """
@@ -77,7 +77,7 @@ def reduce_any(input_tensor, axis=None, keepdims=None, name: str | None = None, 
         input_tensor: the tensor.
         axis: the dimensions, a number or a list; all where it is None.
         keepdims: leaves those dimensions there, with size 1.
-        name: what to call the operation.
+        name: the name of the operation.
         reduction_indices: `axis` by its old name.
         keep_dims: `keepdims` by its old name.
     """

@@ -9,7 +9,7 @@ def segment_max(data, segment_ids, name: str | None = None) -> Tensor:
     Args:
         data: the tensor; its parts along the first dimension are in segments.
         segment_ids: for each part the number of its segment, in rising order.
-        name: what to call the operation.
+        name: the name of the operation.
     """
 def segment_mean(data, segment_ids, name: str | None = None) -> Tensor:
     """The means of each segment.
@@ -17,7 +17,7 @@ def segment_mean(data, segment_ids, name: str | None = None) -> Tensor:
     Args:
         data: the tensor; its parts along the first dimension are in segments.
         segment_ids: for each part the number of its segment, in rising order.
-        name: what to call the operation.
+        name: the name of the operation.
     """
 def segment_min(data, segment_ids, name: str | None = None) -> Tensor:
     """The smallest elements of each segment.
@@ -25,7 +25,7 @@ def segment_min(data, segment_ids, name: str | None = None) -> Tensor:
     Args:
         data: the tensor; its parts along the first dimension are in segments.
         segment_ids: for each part the number of its segment, in rising order.
-        name: what to call the operation.
+        name: the name of the operation.
     """
 def segment_prod(data, segment_ids, name: str | None = None) -> Tensor:
     """The products of each segment.
@@ -33,7 +33,7 @@ def segment_prod(data, segment_ids, name: str | None = None) -> Tensor:
     Args:
         data: the tensor; its parts along the first dimension are in segments.
         segment_ids: for each part the number of its segment, in rising order.
-        name: what to call the operation.
+        name: the name of the operation.
     """
 def segment_sum(data, segment_ids, name: str | None = None) -> Tensor:
     """The sums of each segment.
@@ -41,7 +41,7 @@ def segment_sum(data, segment_ids, name: str | None = None) -> Tensor:
     Args:
         data: the tensor; its parts along the first dimension are in segments.
         segment_ids: for each part the number of its segment, in rising order.
-        name: what to call the operation.
+        name: the name of the operation.
     """
 def unsorted_segment_max(data, segment_ids, num_segments, name: str | None = None) -> Tensor:
     """The greatest elements of each segment.
@@ -50,7 +50,7 @@ def unsorted_segment_max(data, segment_ids, num_segments, name: str | None = Non
         data: the tensor.
         segment_ids: for each of its parts along the first dimensions the number of its segment, in any order; negative ones are left out.
         num_segments: how many segments there are.
-        name: what to call the operation.
+        name: the name of the operation.
     """
 def unsorted_segment_min(data, segment_ids, num_segments, name: str | None = None) -> Tensor:
     """The smallest elements of each segment.
@@ -59,7 +59,7 @@ def unsorted_segment_min(data, segment_ids, num_segments, name: str | None = Non
         data: the tensor.
         segment_ids: for each of its parts along the first dimensions the number of its segment, in any order; negative ones are left out.
         num_segments: how many segments there are.
-        name: what to call the operation.
+        name: the name of the operation.
     """
 def unsorted_segment_prod(data, segment_ids, num_segments, name: str | None = None) -> Tensor:
     """The products of each segment.
@@ -68,7 +68,7 @@ def unsorted_segment_prod(data, segment_ids, num_segments, name: str | None = No
         data: the tensor.
         segment_ids: for each of its parts along the first dimensions the number of its segment, in any order; negative ones are left out.
         num_segments: how many segments there are.
-        name: what to call the operation.
+        name: the name of the operation.
     """
 def unsorted_segment_sum(data, segment_ids, num_segments, name: str | None = None) -> Tensor:
     """The sums of each segment.
@@ -77,7 +77,7 @@ def unsorted_segment_sum(data, segment_ids, num_segments, name: str | None = Non
         data: the tensor.
         segment_ids: for each of its parts along the first dimensions the number of its segment, in any order; negative ones are left out.
         num_segments: how many segments there are.
-        name: what to call the operation.
+        name: the name of the operation.
     """
 def unsorted_segment_mean(data, segment_ids, num_segments, name: str | None = None) -> Tensor: ...
 def unsorted_segment_sqrt_n(data, segment_ids, num_segments, name: str | None = None) -> Tensor: ...
@@ -88,7 +88,7 @@ def sparse_segment_sum(data, indices, segment_ids, name: str | None = None, num_
         data: the tensor.
         indices: which parts along the first dimension.
         segment_ids: for each of `indices` the number of its segment, in rising order.
-        name: what to call the operation.
+        name: the name of the operation.
         num_segments: how many segments there are, where that is more than the last number says.
         sparse_gradient: makes the gradient one of slices.
     """
@@ -99,7 +99,7 @@ def sparse_segment_mean(data, indices, segment_ids, name: str | None = None, num
         data: the tensor.
         indices: which parts along the first dimension.
         segment_ids: for each of `indices` the number of its segment, in rising order.
-        name: what to call the operation.
+        name: the name of the operation.
         num_segments: how many segments there are, where that is more than the last number says.
         sparse_gradient: makes the gradient one of slices.
     """
@@ -110,7 +110,7 @@ def sparse_segment_sqrt_n(data, indices, segment_ids, name: str | None = None, n
         data: the tensor.
         indices: which parts along the first dimension.
         segment_ids: for each of `indices` the number of its segment, in rising order.
-        name: what to call the operation.
+        name: the name of the operation.
         num_segments: how many segments there are, where that is more than the last number says.
         sparse_gradient: makes the gradient one of slices.
     """
