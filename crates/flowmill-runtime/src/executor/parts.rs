@@ -5,10 +5,11 @@ use super::plan::Plan;
 use super::run::{Results, Run};
 use super::stats::StatsCollector;
 use super::threads::InRun;
+use super::timer;
 use crate::intra_op;
 use crate::step::{DeviceStep, Step};
 use flowmill_tensor::sync::Mutex;
-use flowmill_tensor::{Error, Result, Tensor, error};
+use flowmill_tensor::{Error, Result, Tensor, bail, error};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Weak};
 
@@ -103,8 +104,11 @@ pub fn start_parts(calls: Vec<PlanCall>, num_threads: usize, stats: Option<Arc<S
 /// Runs the plans of a step on this thread alone and returns the results of each.
 ///
 /// # Errors
-/// The first error of a kernel that does not follow from another one; the reason if the step was cancelled.
+/// The first error of a kernel that does not follow from another one; the reason if the step was cancelled; `DeadlineExceeded` after its deadline.
 pub fn run_parts(calls: Vec<PlanCall>, stats: Option<Arc<StatsCollector>>) -> PartResults {
+    let Some(step) = calls.first().map(|call| call.step.step.clone()) else { bail!(Internal, "a step without a plan") };
+    let _deadline = step.deadline.and_then(|at| timer::watch(at, &step.cancel));
+    step.cancel.reason_if_cancelled()?;
     let _in_run = InRun::enter();
     let crew = Crew::new(1, true);
     let results: Arc<Mutex<Option<PartResults>>> = Arc::default();

@@ -6,6 +6,7 @@ use flowmill_runtime::plan::{FrameId, NodeKind};
 use flowmill_runtime::{AsyncContext, DeviceStep, Executor, IterationPath, Kernel, KernelContext, Plan, RendezvousKey, Step};
 use flowmill_tensor::{Code, Error, Result, Tensor};
 use std::sync::{Arc, Mutex, mpsc};
+use std::time::{Duration, Instant};
 
 const ROOT: FrameId = FrameId::ROOT;
 
@@ -102,6 +103,25 @@ fn a_step_of_several_plans_is_cancelled_as_one() {
     for results in run_both_ways(&[waits.plan(), cancels.plan()]) {
         assert_eq!(results.unwrap_err().message(), "by the other plan");
     }
+}
+
+#[test]
+fn a_step_of_several_plans_ends_at_its_deadline() {
+    let mut endless = Builder::new();
+    let zero = endless.arg();
+    let exits = endless.while_loop(ROOT, 2, &[zero], |b, f, v| out(b.op(f, &[v[0]], pure(|_| 1))), |b, f, v| vec![out(b.pass(f, v[0]))]);
+    endless.ret(exits[0]);
+    let mut short = Builder::new();
+    short.op(ROOT, &[], pure(|_| 0));
+    let step = || Step { deadline: Some(Instant::now() + Duration::from_millis(30)), ..Step::new() };
+    let plans = [endless.plan(), short.plan()];
+    assert_eq!(run_parts(calls(plans.clone(), step()), None).unwrap_err().code(), Code::DeadlineExceeded);
+    let calls = calls(plans, step());
+    let step = calls[0].step.clone();
+    let outcome = Executor::new(2).unwrap().run(&step.step, move |done| {
+        start_parts(calls, 0, None, Box::new(|all| done(all.map(|all| all.into_iter().flatten().collect()))));
+    });
+    assert_eq!(outcome.unwrap_err().code(), Code::DeadlineExceeded);
 }
 
 #[test]
