@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Why a step ends early: the error its other nodes report.
+/// The reason why a step ends early, as the error that its other nodes report.
 pub type CancelReason = Error;
 
 /// Shared by everything that works on one step. The first reason wins.
@@ -44,7 +44,7 @@ impl CancelToken {
         CancelToken::default()
     }
 
-    /// Whether the step is to end. Costs a load.
+    /// Returns true if the step is cancelled. Costs one relaxed load.
     #[inline]
     pub fn is_cancelled(&self) -> bool {
         self.0.cancelled.load(Ordering::Relaxed)

@@ -65,7 +65,7 @@ pub struct DeviceAttributes {
     pub name: DeviceName,
     /// The bytes that tensors may take on the device.
     pub memory_limit: usize,
-    /// Where the device is attached.
+    /// The part of the machine that the device is attached to.
     pub locality: DeviceLocality,
     /// A number that tells the device from one of the same name in another life of the process.
     pub incarnation: u64,
@@ -73,7 +73,7 @@ pub struct DeviceAttributes {
     pub description: String,
 }
 
-/// Where a device is attached.
+/// The position of a device in its machine.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct DeviceLocality {
     /// The number of the bus; 0 is none in particular.

@@ -8,11 +8,11 @@ use std::cell::Cell;
 use std::sync::Arc;
 
 thread_local! {
-    /// How deep the calls on this thread's stack nest.
+    /// The number of nested function calls on this thread's stack.
     static DEPTH: Cell<u32> = const { Cell::new(0) };
 }
 
-/// How deep the calls nest that led to this thread's work.
+/// Returns the number of nested function calls that led to this thread's work.
 pub(crate) fn depth() -> u32 {
     DEPTH.get()
 }
@@ -46,7 +46,7 @@ pub trait CallableFunction: Send + Sync {
     /// Runs the function within the caller's step and waits for it.
     ///
     /// # Errors
-    /// What its body gives.
+    /// Returns the error of the first node of the body that fails.
     fn call(&self, args: Vec<Tensor>, step: &Arc<DeviceStep>) -> Result<Vec<Tensor>>;
 
     /// Returns the number of arguments that the function's signature has, if it is known.
@@ -57,7 +57,7 @@ pub trait CallableFunction: Send + Sync {
     /// Returns true if [`CallableFunction::call`] runs on this thread alone, waits for nothing and takes little time.
     ///
     /// # Errors
-    /// Where the function cannot be prepared.
+    /// Returns the error that compiling the function's body ends with, such as `NotFound` for an op without a kernel.
     fn is_direct(&self) -> Result<bool> {
         Ok(true)
     }
@@ -69,7 +69,7 @@ pub trait CallableFunction: Send + Sync {
     }
 }
 
-/// Where a kernel calls functions from: the step, its threads, and how deep calls nest there.
+/// The context in which a kernel calls functions: the step, its threads, and the depth of nested calls.
 #[derive(Clone)]
 pub struct Caller {
     step: Arc<DeviceStep>,
@@ -111,8 +111,9 @@ impl Caller {
         self.crew.is_some()
     }
 
-    /// Lets what waits in the step's queue go first, then calls `go_on`, on any thread of the step: how a kernel that runs for long shares its
-    /// thread. Outside of a plan, nothing waits.
+    /// Calls `go_on` on any thread of the step after the work that is in the step's queue now. A kernel that runs for long uses this to share its
+    /// thread.
+    /// Outside of a plan there is no queue, and `go_on` is called at once.
     pub fn take_turns(&self, go_on: impl FnOnce() + Send + 'static) {
         match &self.crew {
             Some(crew) => crew.take_turns(Box::new(go_on)),

@@ -1,4 +1,4 @@
-//! What a kernel is: the code that computes one node.
+//! Kernels: the code that computes one node.
 
 use crate::device::Device;
 use crate::executor::IterationRef;
@@ -18,7 +18,7 @@ pub trait Kernel: Send + Sync + 'static {
     /// Whatever the op's documentation says; the executor adds the node's name.
     fn compute(&self, ctx: &mut KernelContext<'_>) -> Result<()>;
 
-    /// What the scheduler may assume of the kernel's time.
+    /// Returns the scheduler's estimate of the kernel's run time.
     fn cost(&self) -> Cost {
         Cost::Cheap
     }
@@ -28,9 +28,11 @@ pub trait Kernel: Send + Sync + 'static {
         None
     }
 
-    /// Whether the first output's index `i` of the first dimension depends on nothing but index `i` of some inputs, which have that dimension
-    /// too, and on the other inputs as a whole: the inputs in question, as bits. The kernel then gives for a part of the indices the same bits
-    /// as for all of them. 0 says no.
+    /// Returns the inputs that the kernel processes batch element by batch element, as a bit mask; 0 if there are none.
+    ///
+    /// These inputs and the first output have the same first dimension, and index `i` of that dimension in the output depends only on index `i` of
+    /// these
+    /// inputs and on the other inputs as a whole. For a part of the indices, the kernel computes the same bits as for all of them.
     fn batched_inputs(&self) -> u32 {
         0
     }
@@ -52,7 +54,7 @@ pub trait AsyncKernel: Send + Sync {
     fn start(&self, ctx: AsyncContext);
 }
 
-/// How long a kernel takes, as far as that is known without running it.
+/// The run time of a kernel, as far as it can be predicted without running the kernel.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, PartialOrd, Ord)]
 pub enum Cost {
     /// Less than about ten microseconds for usual sizes: runs on the thread that made it ready.
@@ -95,8 +97,7 @@ pub struct KernelContext<'a> {
     iteration: Option<IterationRef<'a>>,
 }
 
-/// Which iteration of its frame a node runs in: the number of the iteration in each frame around it, the outermost loop first. Empty outside
-/// of loops.
+/// The iteration that a node runs in: the iteration number in each frame around the node, outermost loop first. Empty outside of loops.
 pub type IterationPath = SmallVec<[u64; 4]>;
 
 impl<'a> KernelContext<'a> {
@@ -199,10 +200,10 @@ impl<'a> KernelContext<'a> {
         self.inputs.get(from..).unwrap_or(&[]).iter().flatten()
     }
 
-    /// Takes input `i` out: the way to reuse its memory where nobody else holds it.
+    /// Takes input `i` out. If nobody else holds the tensor, the kernel can then reuse its memory.
     ///
     /// # Errors
-    /// As [`KernelContext::input`].
+    /// Returns `Internal` if there is no such input or it was taken before.
     #[inline]
     pub fn take(&mut self, i: usize) -> Result<Tensor> {
         match self.inputs.get_mut(i).and_then(Option::take) {
@@ -253,7 +254,7 @@ impl<'a> KernelContext<'a> {
     /// Passes input `i` on as output `o`, sharing or moving it.
     ///
     /// # Errors
-    /// As [`KernelContext::input`].
+    /// Returns `Internal` if there is no such input or it was taken before.
     #[inline]
     pub fn forward(&mut self, i: usize, o: usize) -> Result<()> {
         let tensor = self.take(i)?;
@@ -311,7 +312,7 @@ impl AsyncContext {
         &self.iteration
     }
 
-    /// Where the kernel calls functions from.
+    /// Returns the context in which the kernel calls functions.
     pub fn caller(&self) -> &Caller {
         &self.caller
     }

@@ -10,7 +10,7 @@ use std::sync::Arc;
 type Site = (Arc<str>, Arc<str>);
 
 thread_local! {
-    /// Where the panic began that unwinds this thread, as far as a [`Witness`] saw it.
+    /// The node whose kernel began the panic that now unwinds this thread, if a [`Witness`] recorded it.
     static SITE: RefCell<Option<Site>> = const { RefCell::new(None) };
 }
 

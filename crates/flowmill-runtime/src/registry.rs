@@ -1,4 +1,4 @@
-//! Which kernel computes which op.
+//! The registry of kernels: it maps ops, with their types, to the kernels that compute them.
 
 use crate::device::Device;
 use crate::function::FunctionLibraryRuntime;
@@ -133,7 +133,7 @@ impl KernelRegistry {
         (self.type_table, self.types) = (table, OnceLock::new());
     }
 
-    /// Returns the combinations of types that the table of types has for `op`. No combination stands for all types.
+    /// Returns the combinations of types that the table of types lists for `op`. An empty list means that all types are supported.
     pub fn type_combinations(&self, op: &str) -> &[TypeCombination] {
         let types = self.types.get_or_init(|| Arc::new(parse_table(self.type_table)));
         types.get(op).map_or(&[], Vec::as_slice)
@@ -151,7 +151,7 @@ impl KernelRegistry {
         self.by_op.get(op).map_or(&[], SmallVec::as_slice)
     }
 
-    /// Whether the op has a kernel for any of its types.
+    /// Returns true if the op has a kernel for any of its types.
     pub fn contains(&self, op: &str) -> bool {
         self.by_op.contains_key(op)
     }
@@ -178,7 +178,7 @@ impl KernelRegistry {
     }
 }
 
-/// What a kernel may know when it is made: its node and what the plan knows of its inputs.
+/// The information that is available to the maker of a kernel: its node, and the plan's static knowledge of the inputs.
 pub struct KernelInit<'a> {
     /// The node's name.
     pub name: &'a str,

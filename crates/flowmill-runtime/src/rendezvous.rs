@@ -1,4 +1,4 @@
-//! Where `_Send` and `_Recv` of one step meet.
+//! The rendezvous: it hands tensors from the `_Send` nodes of a step to the matching `_Recv` nodes.
 
 use crate::kernel::IterationPath;
 use flowmill_tensor::sync::Mutex;
@@ -10,7 +10,7 @@ use std::sync::Arc;
 /// A tensor on its way, or `None` for a dead one.
 pub(crate) type Sent = Option<Tensor>;
 
-/// What a send and its receive have in common: the tensor's name, and the iteration of the loops around them.
+/// The key that matches a send with its receive: the tensor's name, and the iteration of the loops around both.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct RendezvousKey {
     /// Names the tensor and the devices.
@@ -88,10 +88,10 @@ impl Rendezvous {
         }
     }
 
-    /// What was sent to `key` already.
+    /// Returns the first tensor that was sent to `key` and not received yet.
     ///
     /// # Errors
-    /// `NotFound` where nothing was.
+    /// Returns `NotFound` if there is no such tensor, and the reason of [`Rendezvous::abort`] after it.
     pub fn try_recv(&self, key: &RendezvousKey) -> Result<Sent> {
         let mut state = self.state.lock();
         if let Some(e) = &state.aborted {

@@ -52,7 +52,7 @@ impl ResourceManager {
         }
     }
 
-    /// Gives `object` a name, which it may have already.
+    /// Stores `object` under a name, and replaces the object that had the name before.
     ///
     /// # Errors
     /// `InvalidArgument` if the name belongs to an object of another kind.
@@ -158,7 +158,7 @@ impl RefVariable {
         RefVariable(cell)
     }
 
-    /// What travels along a reference edge.
+    /// Returns the tensor that carries this variable along a reference edge.
     pub fn to_edge(self: &Arc<Self>, name: &str) -> Tensor {
         Tensor::resource(ResourceHandle::new("", name, Some(self.clone()), vec![(self.dtype(), self.shape().clone())]))
     }

@@ -1,4 +1,4 @@
-//! What all kernels of one step share.
+//! The state that all kernels of one step share.
 
 use crate::cancel::CancelToken;
 use crate::device::{Device, HostDevice};
@@ -19,7 +19,7 @@ pub struct Step {
     pub cancel: CancelToken,
     /// When the step must have ended.
     pub deadline: Option<Instant>,
-    /// Where this step's sends and receives meet.
+    /// Hands tensors from this step's sends to its receives.
     pub rendezvous: Rendezvous,
     /// Called now and then by whatever keeps the caller's thread busy or waiting; may cancel the step.
     pub poll: Option<Poll>,
@@ -38,7 +38,7 @@ pub struct DeviceStep {
     pub functions: Arc<FunctionLibraryRuntime>,
 }
 
-/// Lets the caller look up from a step that takes long, such as for a pending Ctrl-C.
+/// A callback into the caller of a step that takes long, for example to check for a pending Ctrl-C.
 #[derive(Clone)]
 pub struct Poll {
     thread: ThreadId,
@@ -49,7 +49,7 @@ pub struct Poll {
 }
 
 impl Poll {
-    /// How often a waiting thread asks.
+    /// The time between two calls of the callback while a thread waits.
     pub const INTERVAL: Duration = Duration::from_millis(50);
 
     /// `ask` is called on the current thread only.
@@ -105,10 +105,11 @@ impl Step {
         }
     }
 
-    /// What a loop asks between iterations that take some time: the caller looks up, the clock is read.
+    /// Checks the deadline and the cancellation, and calls the caller's [`Poll`] if it is due. Loops call this between iterations that take some
+    /// time.
     ///
     /// # Errors
-    /// `DeadlineExceeded` after the deadline; the reason of a cancellation.
+    /// Returns `DeadlineExceeded` after the deadline, and the reason of the cancellation if the step is cancelled.
     pub fn look_up(&self) -> Result<()> {
         if let Some(poll) = &self.poll {
             poll.ask_at_times();
@@ -140,7 +141,8 @@ impl Pace {
     /// Called once per iteration. Returns true if the loop has run for a while, so that others should have their turn.
     ///
     /// # Errors
-    /// As [`Step::look_up`]; a cancellation is noticed at once.
+    /// Returns `DeadlineExceeded` after the deadline, and the reason of the cancellation if the step is cancelled. Every call checks the
+    /// cancellation.
     pub fn tick(&mut self, step: &Step) -> Result<bool> {
         self.left -= 1;
         if self.left > 0 {

@@ -17,7 +17,7 @@ pub(super) type Slot = Option<Tensor>;
 #[repr(C)]
 pub(super) struct Iteration {
     pub refs: Refs,
-    /// Which iteration it is. Changes only where one thread owns the block.
+    /// The number of the iteration. It changes only while one thread owns the block.
     pub number: Cell<u64>,
     /// Its frame; null for the root.
     pub frame: *const Frame,
@@ -70,7 +70,7 @@ pub(super) struct Frame {
     pub frame_id: u32,
 }
 
-/// Where the parts of a frame's blocks stand, in bytes.
+/// The layout of a frame's blocks: the offset of each part, and the sizes of the blocks, in bytes.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Layouts {
     children: usize,
@@ -214,7 +214,7 @@ impl Frame {
         unsafe { &*(&raw const *self).add(1).cast::<RingEntry>().add(i as usize) }
     }
 
-    /// Whether Exit `i` has passed a live value on.
+    /// Returns the flag that is set once Exit `i` has passed on a live value.
     ///
     /// # Safety
     /// `i` is below the frame's number of Exits.

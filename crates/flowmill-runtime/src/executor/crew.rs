@@ -15,7 +15,7 @@ use std::ptr::null;
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
-/// What one thread hands to another, or keeps for itself until it has nothing else to do.
+/// A unit of work that one thread hands to another, or keeps for itself until it has nothing else to do.
 pub(super) enum Work {
     /// A run to begin, with its arguments.
     Begin(Arc<Run>, Vec<Tensor>),
@@ -27,9 +27,11 @@ pub(super) enum Work {
     Resume(Box<dyn FnOnce() + Send>),
 }
 
-/// How long a thread without work looks for some before it sleeps: about what it costs to wake it.
+/// The time that a thread without work polls for some before it sleeps: about the cost of waking it.
 const SPIN: Duration = Duration::from_micros(30);
-/// How often a thread looks at the queue before its own work, so that a chain of its own cannot keep the queue waiting for ever.
+/// A thread takes work from the shared queue after this many items, even if it has work of its own. A long chain of its own items thus cannot
+/// starve the
+/// queue.
 const QUEUE_INTERVAL: u32 = 16;
 
 thread_local! {
@@ -43,7 +45,7 @@ pub(crate) struct Crew {
     threads: Threads,
     queue: OnceLock<Injector<Work>>,
     participants: Participants,
-    /// Whether a thread waits for the end of the step's run and works meanwhile.
+    /// True if a thread waits for the end of the step's run and works meanwhile.
     has_caller: bool,
     /// Wakes that thread.
     wake: Wake,
@@ -83,7 +85,7 @@ impl Crew {
         })
     }
 
-    /// Whether nodes may be handed to other threads.
+    /// Returns true if nodes may be handed to other threads.
     pub(super) fn has_helpers(&self) -> bool {
         self.threads.limit > 1
     }
@@ -118,7 +120,7 @@ impl Crew {
         self.call_for_help();
     }
 
-    /// Lets `go_on` be called after what waits in the queue.
+    /// Calls `go_on` after the work that is in the queue now.
     pub(crate) fn take_turns(self: &Arc<Crew>, go_on: Box<dyn FnOnce() + Send>) {
         self.queue().push(Work::Resume(go_on));
         // This thread looks at the queue itself, if it works for the crew.
@@ -195,7 +197,7 @@ impl Crew {
         }
     }
 
-    /// What a thread of the pool does that has a place among the participants.
+    /// Runs a helper: a thread of the pool that counts among the participants works until the queue stays empty, then leaves.
     pub(super) fn help(self: &Arc<Crew>) {
         loop {
             self.work(None);

@@ -39,7 +39,7 @@ impl Worker<'_> {
         }
     }
 
-    /// What a live node does; the number of items it made ready.
+    /// Fires a live node. Returns the number of items that it made ready.
     #[inline]
     unsafe fn fire_live(&mut self, node: &Node, item: Item) -> u64 {
         let iteration = item.iteration;
@@ -104,7 +104,7 @@ impl Worker<'_> {
         }
     }
 
-    /// What a dead node does: all its outputs are dead. A dead Exit waits for the end of its frame, a dead NextIteration starts nothing.
+    /// Fires a dead node: all its outputs are dead. A dead Exit waits for the end of its frame, and a dead NextIteration starts no iteration.
     #[inline(never)]
     unsafe fn fire_dead(&mut self, node: &Node, item: Item) -> u64 {
         // SAFETY: passed on to the caller.

@@ -257,7 +257,7 @@ impl Worker<'_> {
         (0..t.parked_words()).any(|word| unsafe { (*iteration).parked(word).any() })
     }
 
-    /// With one iteration at a time, the completed one becomes the next.
+    /// Turns the block of a completed iteration into the next iteration, in a loop that runs one iteration at a time.
     ///
     /// # Safety
     /// As [`Worker::complete`].
@@ -374,7 +374,7 @@ impl Worker<'_> {
     }
 }
 
-/// Whether an iteration exists or may be made now.
+/// Returns true if the iteration exists, or if its block may be made now.
 unsafe fn has_place(t: &FrameTable, frame: *const Frame, number: u64) -> bool {
     // SAFETY: passed on to the caller.
     unsafe {

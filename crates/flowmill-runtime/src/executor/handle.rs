@@ -29,7 +29,9 @@ pub struct Executor {
     num_threads: usize,
     process: u32,
     pool: Option<Arc<ThreadPool>>,
-    /// That of a process that was forked from `process`. Nobody takes this lock in `process`, so that no fork finds it taken.
+    /// The thread pool for a process that was forked from `process`, with the id of that process. Threads of `process` itself never take this lock,
+    /// so it is
+    /// never held at a fork.
     forked: Mutex<Option<(u32, Option<Arc<ThreadPool>>)>>,
 }
 
@@ -44,10 +46,10 @@ impl Executor {
         Ok(Arc::new(Executor { num_threads, process, pool, forked: Mutex::new(None) }))
     }
 
-    /// Returns the executor of this many threads that everybody uses who has none of their own; 0 means one per core.
+    /// Returns the executor of this many threads that all sessions without an executor of their own share; 0 means one thread per core.
     ///
     /// # Errors
-    /// As [`Executor::new`].
+    /// Returns `ResourceExhausted` if the system cannot start the threads.
     pub fn shared(num_threads: usize) -> Result<Arc<Executor>> {
         let num_threads = or_cores(num_threads);
         let mut shared = SHARED.lock();

@@ -28,7 +28,7 @@ pub type PartResults = Result<Vec<Vec<Option<Tensor>>>>;
 /// A callback that receives the results of each plan of a step when all of them have ended.
 pub type PartsDone = Box<dyn FnOnce(PartResults) + Send>;
 
-/// What the plans of a step have in common until the last one has ended.
+/// Shared by all plans of a step: collects their results until the last plan has ended.
 struct Ending {
     step: Arc<Step>,
     left: AtomicUsize,

@@ -22,7 +22,7 @@ pub struct Plan {
     tables: Tables,
 }
 
-/// How a step runs.
+/// Options of one run of a plan.
 #[derive(Clone, Copy, Default)]
 pub struct RunOptions<'a> {
     /// The most threads that run nodes beside each other. 1: all nodes run on one thread. 0: as many as the pool has.
@@ -30,7 +30,7 @@ pub struct RunOptions<'a> {
     /// The pool that the step moves to, made by [`intra_op::pool`](crate::intra_op::pool); none, if a thread of it is what calls. Without, the
     /// step runs on the calling thread, and, if that belongs to such a pool, on other threads of the pool. Kernels fork only in a pool.
     pub pool: Option<&'a Arc<ThreadPool>>,
-    /// Where to record what each node did. Without, nothing is measured.
+    /// Records what each node did; `None` measures nothing.
     pub stats: Option<&'a Arc<StatsCollector>>,
 }
 
@@ -131,10 +131,10 @@ impl Plan {
         }
     }
 
-    /// Runs within the caller's step on this thread alone: for plans none of whose kernels waits for anything.
+    /// Runs within the caller's step on this thread alone. None of the plan's kernels may wait for anything.
     ///
     /// # Errors
-    /// As [`Plan::run`].
+    /// Returns `InvalidArgument` for wrong arguments, the error of the kernel that failed, or the reason of the step's cancellation.
     pub fn call_directly(self: &Arc<Plan>, step: &Arc<DeviceStep>, args: Vec<Tensor>) -> Results {
         self.check_args(&args)?;
         self.run_here(step, args, 1, None)

@@ -17,7 +17,7 @@ fn add(word: &AtomicU64, delta: u64, shared: bool, order: Ordering) -> u64 {
     }
 }
 
-/// What an arrival made of its node.
+/// The effect of an arrival on its node.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Arrival {
     /// The node still waits, or has fired already.
@@ -28,7 +28,7 @@ pub(super) enum Arrival {
     Dead,
 }
 
-/// What a node waits for in one iteration.
+/// Counts what a node still waits for in one iteration.
 ///
 /// An ordinary node: bits 0–31 arrivals missing, bits 32–63 dead arrivals.
 /// A Merge: bits 0–23 control inputs missing, bits 24–43 data inputs that have not arrived dead, bits 44–63 the decision: 0 is open,
@@ -135,8 +135,8 @@ impl Counter {
     }
 }
 
-/// What keeps an iteration from being complete: items of work on it, live child frames, and Enters that have not arrived (in iteration 0)
-/// or the predecessor (in later ones).
+/// Counts the references that keep an iteration from being complete: items of work on it, live child frames, and Enters that have not arrived (in
+/// iteration 0) or the predecessor (in later ones).
 #[repr(transparent)]
 pub(super) struct Refs(AtomicU64);
 
@@ -172,7 +172,7 @@ impl Refs {
 #[repr(transparent)]
 pub(super) struct RingEntry(AtomicU64);
 
-/// What a ring entry held.
+/// The value of a ring entry at one time.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) struct RingWord(u64);
 
@@ -249,7 +249,7 @@ impl Parked {
         }
     }
 
-    /// Whether a token is parked; for the thread that owns the iteration.
+    /// Returns true if a token is parked. Only the thread that owns the iteration calls this.
     pub(super) fn any(&self) -> bool {
         self.0.load(Ordering::Acquire) != 0
     }
@@ -291,13 +291,13 @@ impl Enters {
         last
     }
 
-    /// Whether iterations after the first may start. Acquire: all loop invariants are seen.
+    /// Returns true if iterations after the first may start. The load acquires: all loop invariants are then visible.
     pub(super) fn all_arrived(&self) -> bool {
         self.0.load(Ordering::Acquire) == 0
     }
 }
 
-/// What keeps a run from having ended: threads at work, work in the queue, asynchronous kernels outstanding.
+/// Counts what keeps a run from having ended: threads at work, work in the queue, and outstanding asynchronous kernels.
 pub(super) struct Live(AtomicU64);
 
 impl Live {
@@ -317,7 +317,7 @@ impl Live {
         self.0.fetch_sub(1, Ordering::AcqRel) == 1
     }
 
-    /// Whether nothing is left.
+    /// Returns true if nothing keeps the run from having ended.
     #[cfg(all(test, feature = "loom"))]
     pub(super) fn has_ended(&self) -> bool {
         self.0.load(Ordering::Acquire) == 0
@@ -352,7 +352,7 @@ impl Participants {
         self.0.fetch_add(1, Ordering::AcqRel);
     }
 
-    /// Gives the place up. The caller must look at the queue once more.
+    /// Leaves the participants. The caller must check the queue once more.
     pub(super) fn leave(&self) {
         self.0.fetch_sub(1, Ordering::AcqRel);
         fence(Ordering::SeqCst);

@@ -48,7 +48,7 @@ pub(super) struct Run {
     pub step: Arc<Step>,
     pub device_step: Arc<DeviceStep>,
     pub crew: Arc<Crew>,
-    /// How deep the function calls nest that led to the run.
+    /// The number of nested function calls that led to the run.
     pub depth: u32,
     stats: Option<Arc<StatsCollector>>,
     results: Box<[UnsafeCell<Slot>]>,
@@ -178,7 +178,7 @@ impl Run {
         crew.submit(Work::Complete(self, item, completed));
     }
 
-    /// Where to record what nodes do.
+    /// Returns the collector that records what nodes do, if the run is traced.
     pub(super) fn stats(&self) -> Option<&StatsCollector> {
         self.stats.as_deref()
     }
@@ -210,7 +210,7 @@ impl Run {
         self.step.cancel.cancel(error);
     }
 
-    /// Lets the caller look up, if this is its thread; says when to do so again.
+    /// Calls the caller's [`Poll`] if this is the caller's thread. Returns the time of the next call.
     #[cold]
     pub(super) fn poll(&self) -> Instant {
         if let Some(poll) = &self.step.poll {
@@ -223,13 +223,13 @@ impl Run {
         self.stopped.store(true, Ordering::Relaxed);
     }
 
-    /// Whether to fire no more nodes.
+    /// Returns true if the step is cancelled: no more nodes fire then.
     #[inline]
     pub(super) fn must_stop(&self) -> bool {
         self.step.cancel.is_cancelled()
     }
 
-    /// Where result `i` goes.
+    /// Sets result `i`.
     ///
     /// # Safety
     /// Called by the one firing of the node that gives the result.

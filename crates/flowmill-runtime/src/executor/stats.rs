@@ -1,4 +1,4 @@
-//! What a step did and when, node by node.
+//! Execution statistics: which nodes a step ran, when, and on which thread.
 
 use flowmill_tensor::sync::Mutex;
 use std::cell::Cell;
@@ -63,7 +63,7 @@ impl StatsCollector {
         self.start_time.duration_since(UNIX_EPOCH).map_or(0, |d| u64::try_from(d.as_micros()).unwrap_or(u64::MAX))
     }
 
-    /// What was recorded, in the order in which nodes ended; leaves the collector empty.
+    /// Returns the records in the order in which nodes ended, and empties the collector.
     pub fn take(&self) -> Vec<NodeStats> {
         std::mem::take(&mut *self.nodes.lock())
     }

@@ -1,4 +1,4 @@
-//! What a plan is while it runs: flat tables, made once by `freeze`, read by every step.
+//! The tables of a plan: flat arrays that `freeze` makes once and every step reads.
 
 use super::block::Layouts;
 use super::sync::{AtomicU32, Ordering};
@@ -6,7 +6,7 @@ use crate::kernel::Kernel;
 use flowmill_tensor::{DType, Tensor};
 use std::sync::Arc;
 
-/// What a node does when it fires; [`Node::arg`] belongs to it.
+/// The action of a node when it fires. The meaning of [`Node::arg`] depends on it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Kind {
     /// Calls a kernel; `arg` is its place in `costs` where it may be expensive.
@@ -19,9 +19,9 @@ pub(super) enum Kind {
     Pass,
     /// Has no kernel, inputs or outputs.
     NoOp,
-    /// Gives constant `arg`.
+    /// Outputs constant `arg`.
     Const,
-    /// Gives argument `arg` of the step; fires when the step starts.
+    /// Outputs argument `arg` of the step; fires when the step starts.
     Arg,
     /// Keeps its input as result `arg`.
     Ret,
@@ -68,16 +68,16 @@ pub(super) struct Node {
     pub prepare: (u32, u32),
 }
 
-/// How an edge changes its target's counter.
+/// The way in which an edge changes its target's counter.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Delivery {
     /// The only arrival that its target waits for.
     Direct,
-    /// The same, for a target that a dead arrival does not kill.
+    /// Like `Direct`, for a target that a dead arrival does not kill.
     DirectIgnoreDead,
     /// One of several arrivals.
     Count,
-    /// The same, for a target that a dead arrival does not kill.
+    /// Like `Count`, for a target that a dead arrival does not kill.
     CountIgnoreDead,
     /// A data input of a Merge.
     Merge,
@@ -87,7 +87,7 @@ pub(super) enum Delivery {
     MergeControl,
 }
 
-/// Where an output goes.
+/// One consumer of an output.
 #[derive(Clone, Copy)]
 pub(super) struct Edge {
     pub to: u32,
@@ -98,7 +98,7 @@ pub(super) struct Edge {
     pub delivery: Delivery,
 }
 
-/// What is done to a node's inputs before it fires.
+/// A change to one of a node's inputs before the node fires.
 #[derive(Clone, Copy)]
 pub(super) struct Prepare {
     /// The input.
@@ -106,7 +106,7 @@ pub(super) struct Prepare {
     pub source: Source,
 }
 
-/// Where an input comes from that no edge delivers.
+/// The source of an input that no edge delivers, or the change to one that an edge does.
 #[derive(Clone, Copy)]
 pub(super) enum Source {
     /// This constant.

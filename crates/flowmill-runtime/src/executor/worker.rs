@@ -13,12 +13,12 @@ use std::ptr::null;
 use std::sync::Arc;
 use std::time::Instant;
 
-/// From this on, a kernel is worth another thread.
+/// The run time in nanoseconds from which a kernel is worth a hand-over to another thread.
 const EXPENSIVE_NANOS: u32 = 8_000;
-/// How many nodes fire between two looks at the step's cancellation.
+/// The number of nodes that fire between two checks of the step's cancellation.
 const STOP_INTERVAL: u32 = 16;
 
-/// What a thread keeps from run to run.
+/// Buffers that a thread reuses from run to run.
 struct Scratch {
     pool: BlockPool,
     stack: Vec<Item>,
@@ -34,7 +34,7 @@ thread_local! {
 pub(super) struct Worker<'r> {
     pub run: &'r Arc<Run>,
     pub tables: &'r Tables,
-    /// Whether other threads may work on the run.
+    /// True if other threads may work on the run.
     pub shared: bool,
     /// The node fired last, for the report of a panic.
     pub current: u32,
@@ -187,7 +187,7 @@ impl<'r> Worker<'r> {
         }
     }
 
-    /// Whether the step is cancelled. Lets the caller look up before, where it wants to.
+    /// Returns true if the step is cancelled. Before that, calls the caller's [`Poll`](crate::Poll) if it is due.
     #[inline]
     fn must_stop(&mut self) -> bool {
         if self.next_poll.is_some() {
@@ -253,7 +253,7 @@ impl<'r> Worker<'r> {
         1
     }
 
-    /// Gives an item to other threads, with a reference of its iteration.
+    /// Offers an item to other threads, with a reference of its iteration.
     ///
     /// # Safety
     /// The caller works on the iteration under a reference.
@@ -267,12 +267,12 @@ impl<'r> Worker<'r> {
         self.run.offer(item);
     }
 
-    /// From now on no item goes to another thread until [`Worker::offer_held_back`].
+    /// Keeps all items from other threads until [`Worker::offer_held_back`].
     pub(super) fn hold_back(&mut self) {
         self.holds_back = true;
     }
 
-    /// Gives the items held back to other threads.
+    /// Offers the items that were held back to other threads.
     ///
     /// # Safety
     /// The caller works on the iteration of these items under a reference.

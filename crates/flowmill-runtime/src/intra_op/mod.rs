@@ -1,4 +1,4 @@
-//! How many threads a kernel may use inside itself, and how they share its pieces.
+//! Intra-op parallelism: the number of threads that a kernel may use, and how these threads share the kernel's tasks.
 //!
 //! Kernels fork on the threads of a pool that [`pool`] has made, and nowhere else: a step whose thread belongs to none has one thread. Rayon's own
 //! pool is never used, because its threads do not exist in a forked process.
@@ -50,7 +50,7 @@ pub fn threads() -> usize {
     if ALONE.get() || rayon::current_thread_index().is_none() { 1 } else { rayon::current_num_threads() }
 }
 
-/// Whether [`alone`] is in effect.
+/// Returns true inside of a call of [`alone`] on this thread.
 pub(crate) fn is_alone() -> bool {
     ALONE.get()
 }
@@ -68,10 +68,10 @@ pub fn alone<R>(f: impl FnOnce() -> R) -> R {
     f()
 }
 
-/// A pool whose threads share the pieces of kernels as a team.
+/// Makes a thread pool whose threads share the tasks of kernels as a team.
 ///
 /// # Errors
-/// Where the system gives no threads.
+/// Returns rayon's error if the system cannot start the threads.
 pub fn pool(threads: usize) -> Result<Arc<ThreadPool>, ThreadPoolBuildError> {
     flowmill_parallel::install(&IntraOp);
     let team = Team::new(threads);
@@ -102,24 +102,24 @@ pub fn forbid_global_pool() -> bool {
     matches!(ThreadPoolBuilder::new().num_threads(1).spawn_handler(refuse).build_global(), Err(e) if e.source().is_some())
 }
 
-/// Lets the current pool's helpers wait for pieces until the guard is dropped: for as long as a step runs.
+/// Marks the beginning of a step: the current pool's helpers wait for tasks until the guard is dropped.
 pub fn step() -> Option<StepGuard> {
     team::with_current(Team::begin_step)
 }
 
-/// Whether another thread is waiting for pieces now, so that a fork costs about a microsecond and not a wake-up.
+/// Returns true if another thread is waiting for tasks now. A fork then costs about a microsecond instead of a wake-up.
 pub fn is_warm() -> bool {
     !ALONE.get() && team::with_current(|team| team.is_warm()) == Some(true)
 }
 
-/// What a thread of the pool does that has done what it came for: it waits for pieces and for the pool's next jobs, while a step runs.
+/// Keeps a pool's thread that has finished its job available while a step runs: it waits for tasks of kernels and for the pool's next jobs.
 pub(crate) fn stay() {
     if !ALONE.get() {
         team::with_current(|team| team.stay());
     }
 }
 
-/// How often [`run`], called on this thread, has shared its pieces with other threads.
+/// Returns the number of calls of [`run`] on this thread that shared their tasks with other threads.
 pub fn forks() -> u64 {
     FORKS.get()
 }

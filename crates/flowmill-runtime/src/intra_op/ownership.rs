@@ -1,8 +1,8 @@
-//! Which thread may publish work to a team.
+//! Exclusive ownership of a team's gate: only the owner may publish work.
 
 use crate::executor::sync::{AtomicBool, Ordering};
 
-/// Whether a thread owns the team's gate and what is published behind it. Owners follow one another.
+/// True while a thread owns the team's gate and the data published behind it. Ownership passes from thread to thread.
 pub(super) struct Ownership(AtomicBool);
 
 impl Ownership {

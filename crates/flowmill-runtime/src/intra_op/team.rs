@@ -15,7 +15,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::{Arc, OnceLock, Weak};
 use std::time::{Duration, Instant};
 
-/// How long a helper waits without work before its thread goes back to the pool.
+/// The time after which a helper without work returns its thread to the pool.
 const PATIENCE: Duration = Duration::from_micros(200);
 /// Looks at the gate between two looks at the clock and at the pool's other jobs: about a microsecond.
 const LOOKS: u32 = 32;
@@ -26,7 +26,7 @@ const MAX_GROUPS: usize = 64;
 
 thread_local! {
     static CURRENT: OnceCell<Arc<Team>> = const { OnceCell::new() };
-    /// Whether this thread is a helper already, further down its stack.
+    /// True if this thread is a helper already, further down its stack.
     static HELPS: Cell<bool> = const { Cell::new(false) };
 }
 
@@ -44,7 +44,7 @@ pub(super) fn with_current<R>(f: impl FnOnce(&Arc<Team>) -> R) -> Option<R> {
 /// See the module.
 pub(super) struct Team {
     threads: usize,
-    /// Whether a thread has work published.
+    /// Held by the thread that has work published.
     ownership: Ownership,
     gate: Gate,
     /// Written by the owner while the gate is closed and empty, read by visitors.
@@ -177,7 +177,7 @@ impl Team {
         }
     }
 
-    /// What a helper does.
+    /// Runs a helper: waits for work and does it, unless the thread is a helper already or is inside of a kernel.
     fn help(&self) {
         struct Gone<'a>(&'a Team);
         impl Drop for Gone<'_> {

@@ -1,4 +1,4 @@
-//! From a pruned, optimised graph to a [`PlanGraph`]: frames, kernels, constants.
+//! Builds a [`PlanGraph`] from a pruned, optimised graph: finds frames, makes kernels, decodes constants.
 
 use super::ir::{FrameId, FrameInfo, NodeKind, OutputType, PlanEdge, PlanGraph, PlanNode, PlanNodeId};
 use crate::call::FunctionCall;
@@ -15,20 +15,21 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// What a session keeps between plans, by node name: so that a constant is decoded once, weights are packed once, and a generator of
-/// random numbers goes on where it was.
+/// State that a session keeps between plans, by node name: a constant is decoded once, weights are packed once, and a generator of random numbers
+/// continues
+/// its sequence.
 #[derive(Default)]
 pub struct NodeCache {
-    /// With the wire bytes each was decoded from: another value under the same name is decoded anew.
+    /// The decoded constants, each with its encoded bytes. A constant of the same name with other bytes is decoded anew.
     constants: Mutex<FxHashMap<String, (Bytes, Tensor)>>,
-    /// With the op each is a kernel of.
+    /// The stateful kernels, each with the op that it computes.
     stateful: Mutex<FxHashMap<String, (Arc<str>, Arc<dyn Kernel>)>>,
 }
 
 /// Constants from this size in bytes are kept; smaller ones are decoded again.
 const CACHED_BYTES: usize = 1024;
 
-/// What a plan is built from besides the graph.
+/// The environment of a plan: everything that [`build`] reads besides the graph.
 pub struct PlanEnv<'a> {
     /// The device that the plan runs on.
     pub device: &'a Arc<dyn Device>,
@@ -38,7 +39,7 @@ pub struct PlanEnv<'a> {
     pub resources: &'a Arc<ResourceManager>,
     /// The functions nodes may call.
     pub functions: &'a Arc<FunctionLibraryRuntime>,
-    /// What earlier plans of the session made; `None` for functions, whose node names are not unique.
+    /// The state that earlier plans of the session left; `None` for functions, whose node names are not unique.
     pub cache: Option<&'a NodeCache>,
     /// Instead of what the graph says, for every loop whose iterations it lets overlap at all.
     pub parallel_iterations: Option<u32>,
@@ -107,7 +108,7 @@ fn needs_no_kernel(traits: &OpTraits) -> bool {
     }
 }
 
-/// Whether the engine has code for an op: a kernel, or a rule of the executor.
+/// Returns true if the engine can run an op: it has a kernel, or the executor implements it.
 pub fn is_runnable(op: &OpDef, kernels: &KernelRegistry) -> bool {
     needs_no_kernel(&op.traits) || kernels.contains(&op.name)
 }

@@ -11,10 +11,10 @@ use std::sync::Arc;
 /// become. Its run is a call.
 pub struct DirectPlan {
     program: Option<Arc<dyn Kernel>>,
-    /// With whether it is the last use of an argument, which then moves.
+    /// The sources of the program's inputs. The flag is true for the last use of an argument, which is then moved instead of cloned.
     inputs: Vec<(Source, bool)>,
     num_outputs: usize,
-    /// With whether it is the last use of an output, which then moves.
+    /// The sources of the plan's results. The flag is true for the last use of an output, which is then moved instead of cloned.
     results: Vec<(Source, bool)>,
     num_args: usize,
 }

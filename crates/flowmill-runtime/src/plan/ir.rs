@@ -16,7 +16,7 @@ impl FrameId {
     pub const ROOT: FrameId = FrameId(0);
 }
 
-/// Where a node's input comes from.
+/// The producer of a node's input: a node and one of its outputs.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub struct PlanEdge {
     /// The producer.
@@ -39,7 +39,7 @@ pub struct OutputType {
     pub is_ref: bool,
 }
 
-/// How the executor treats a node.
+/// The kind of a node, which decides how the executor treats it.
 #[derive(Clone)]
 pub enum NodeKind {
     /// Fires when all inputs have arrived; dead when one of them is. Its kernel may leave outputs unset, which makes them dead (`Switch`).
@@ -60,7 +60,7 @@ pub enum NodeKind {
         /// A loop invariant.
         is_constant: bool,
     },
-    /// Passes its input to the parent frame. Live at most once a frame; a frame that ends without gives a dead one.
+    /// Passes its input to the parent frame. Live at most once per frame; if it is never live, it sends one dead token when the frame ends.
     Exit,
     /// Passes its input to the next iteration; a dead input starts no iteration.
     NextIteration,
@@ -80,11 +80,11 @@ pub struct PlanNode {
     pub op: Arc<str>,
     /// The op's traits; the default for programs.
     pub traits: OpTraits,
-    /// What the executor does with it.
+    /// The node's kind.
     pub kind: NodeKind,
     /// The code of [`NodeKind::Op`] and [`NodeKind::Program`]. `None` for an op that does nothing or passes its one input on (`NoOp`, `Identity`, `LoopCond`).
     pub kernel: Option<Arc<dyn Kernel>>,
-    /// What the scheduler may assume.
+    /// The scheduler's estimate of the kernel's run time.
     pub cost: Cost,
     /// The frame the node runs in; an `Enter` is in the parent, an `Exit` in the loop's frame.
     pub frame: FrameId,
@@ -115,16 +115,16 @@ pub struct FrameInfo {
     pub name: Arc<str>,
     /// The frame around it; `None` for the root.
     pub parent: Option<FrameId>,
-    /// How many iterations may run at once; at least 1.
+    /// The number of iterations that may run at once; at least 1.
     pub parallel_iterations: u32,
 }
 
-/// A graph ready to become a plan. Producers may stand after consumers.
+/// A graph ready to become a plan. The order of nodes is free: a producer may follow its consumers.
 #[derive(Clone)]
 pub struct PlanGraph {
     /// The nodes.
     pub nodes: Vec<PlanNode>,
-    /// The frames; the first is the root. A parent stands before its children.
+    /// The frames; the first is the root. A parent precedes its children.
     pub frames: Vec<FrameInfo>,
     /// The types of the step's arguments.
     pub args: Vec<DType>,

@@ -1,4 +1,4 @@
-//! From a pruned, optimised graph to what the executor runs.
+//! Plans: a pruned, optimised graph in the form that the executor runs.
 //!
 //! [`PlanGraph`] is the graph after frames are known and kernels are made: still easy to rewrite, which is what the program compiler
 //! does when it turns clusters of cheap nodes and whole loops into single [`NodeKind::Program`] nodes. The executor then freezes it into

@@ -1,9 +1,11 @@
-//! Which nodes a batch can be run through a few images at a time.
+//! Finds the nodes that can process a batch a few images at a time.
 //!
 //! Kernels of [`Kernel::batched_inputs`](crate::Kernel::batched_inputs) work image by image: convolutions, pooling windows, paddings. All such
 //! nodes behind one tensor, whose other inputs are constants, become one node: the [`BatchProgram`].
 //!
-//! No path leaves the set and comes back, since what enters it is the tensor and constants. Dead where the tensor is dead, as its members were.
+//! No path leaves the set and comes back, because the only inputs of the set are the tensor and constants. The program is dead exactly when the
+//! tensor
+//! is dead, as its members were.
 
 use super::rewrite::Rewriter;
 use super::tiles::{BatchProgram, Instruction, Operand, Register};
@@ -37,7 +39,7 @@ pub(super) fn fuse_batches(graph: &mut Rewriter) -> Result<()> {
     Ok(())
 }
 
-/// Whether the node, whatever feeds it, can be a member.
+/// Returns true if the node can be a member of a batch program. The source of its batched inputs is not checked here.
 fn is_batched(graph: &Rewriter, id: PlanNodeId) -> bool {
     graph.get(id).is_some_and(|node| {
         matches!(node.kind, NodeKind::Op)

@@ -35,7 +35,9 @@ fn can_join(node: &PlanNode) -> bool {
     kind && node.frame == FrameId::ROOT && !node.may_wait()
 }
 
-/// Whether every costly node needs the one before it: each is the only one with its number of costly nodes on the longest path to it.
+/// Returns true if every costly node depends on the one before it. The check: no two costly nodes have the same number of costly nodes on the
+/// longest path
+/// to them.
 fn are_in_a_row(graph: &Rewriter, order: &[PlanNodeId]) -> bool {
     let mut depths: FxHashMap<PlanNodeId, u32> = FxHashMap::default();
     let mut taken = FxHashSet::default();
@@ -215,8 +217,8 @@ fn fuse(graph: &mut Rewriter, members: &FxHashSet<PlanNodeId>) -> Result<()> {
     Ok(())
 }
 
-/// Renumbers registers so that a value's register is free again after its last use: a long chain then lives in two of them, which stay
-/// in the nearest cache. Registers that stand side by side are left apart. Returns the new number of registers.
+/// Renumbers registers so that a value's register is free again after its last use: a long chain then needs only two registers, which stay in the
+/// innermost cache. Registers that must be adjacent are never reused. Returns the new number of registers.
 fn reuse_registers(strand: &mut Strand, num_constants: usize, num_regs: usize) -> usize {
     const NEVER: usize = usize::MAX;
     let Code { instrs, calls } = &mut strand.code;
@@ -276,7 +278,7 @@ fn reuse_registers(strand: &mut Strand, num_constants: usize, num_regs: usize) -
     next as usize
 }
 
-/// The result registers of an instruction that must stand side by side.
+/// Returns the result registers of an instruction that must be adjacent.
 fn group_of(instr: &Instr, calls: &[super::run::Call]) -> std::ops::Range<Reg> {
     match instr {
         Instr::Call(call) => {

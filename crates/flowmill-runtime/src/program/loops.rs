@@ -164,7 +164,7 @@ impl LoopShape {
         Some(())
     }
 
-    /// Whether running the iterations one after the other, on one thread, loses nothing.
+    /// Returns true if no parallelism is lost when the iterations run one after the other on one thread.
     fn has_nothing_to_overlap(&self, graph: &Rewriter, frame: FrameId, single_thread: bool) -> bool {
         let costly: Vec<PlanNodeId> = self
             .before
@@ -183,7 +183,7 @@ impl LoopShape {
         in_a_row && (one_at_a_time || self.reaches(graph, last, first, true))
     }
 
-    /// Whether a path leads from `from` to `to`, within an iteration or also into the next one.
+    /// Returns true if a path leads from `from` to `to` within one iteration or, with `into_next`, also into the next iteration.
     fn reaches(&self, graph: &Rewriter, from: PlanNodeId, to: PlanNodeId, into_next: bool) -> bool {
         let mut seen = FxHashSet::default();
         let mut stack = vec![from];

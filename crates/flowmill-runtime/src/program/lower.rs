@@ -1,4 +1,4 @@
-//! From nodes in order to instructions over registers.
+//! Lowers nodes in topological order to instructions over registers.
 
 use super::rewrite::Rewriter;
 use super::run::{Call, Code, Instr, Operand, Reg, scalar_instr};
@@ -10,7 +10,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 /// Turns nodes into instructions; knows which register holds which value.
 pub(super) struct Lowering<'g> {
     graph: &'g Rewriter,
-    /// Where each value lies. `(node, CONTROL)` is a register that is live when the node ran.
+    /// The register of each value. The register of `(node, CONTROL)` is live if the node ran.
     regs: FxHashMap<PlanEdge, Reg>,
     /// Values that cannot be dead where the code runs.
     live: FxHashSet<PlanEdge>,
@@ -69,7 +69,7 @@ impl<'g> Lowering<'g> {
         self.live.insert(edge);
     }
 
-    /// Whether a value cannot be dead.
+    /// Returns true if a value cannot be dead.
     pub(super) fn is_live(&self, edge: PlanEdge) -> bool {
         self.live.contains(&edge)
     }
@@ -85,7 +85,7 @@ impl<'g> Lowering<'g> {
         }
     }
 
-    /// How `node` reads its input `i`.
+    /// Returns the operand through which `node` reads its input `i`.
     pub(super) fn operand(&self, node: &PlanNode, i: usize) -> Result<Operand> {
         let edge = node.inputs[i];
         let takes_ref = node.takes_ref.get(i).copied().unwrap_or(false);
@@ -234,7 +234,7 @@ impl<'g> Lowering<'g> {
     }
 }
 
-/// Whether the node is a two-way switch, which programs run without a call.
+/// Returns true if the node is a two-way switch, which programs run without a call.
 pub(super) fn is_switch(node: &PlanNode) -> bool {
     // `_SwitchN` has an index for a predicate.
     node.traits.role == Role::Switch && &*node.op != "_SwitchN" && node.inputs.len() == 2 && node.outputs.len() == 2

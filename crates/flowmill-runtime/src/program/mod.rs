@@ -26,7 +26,7 @@ pub use run::dereference;
 use crate::plan::PlanGraph;
 use flowmill_tensor::Result;
 
-/// Which pieces [`fuse`] looks for.
+/// The kinds of programs that [`fuse`] makes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FuseOptions {
     /// Turn clusters of cheap nodes into strands.

@@ -44,7 +44,7 @@ impl Rewriter {
         self.nodes.get(id.0 as usize)?.as_ref()
     }
 
-    /// Who has an input, data or control, from the node; each once, and perhaps some that were replaced since.
+    /// Returns the nodes that have a data or control input from `id`, each once. Some of them may have been replaced since.
     pub(super) fn consumers(&self, id: PlanNodeId) -> &[PlanNodeId] {
         &self.consumers[id.0 as usize]
     }
@@ -64,7 +64,7 @@ impl Rewriter {
         self.get(edge.node).and_then(|n| n.shapes.get(edge.slot as usize)).cloned().unwrap_or_default()
     }
 
-    /// Whether anybody waits for the node itself and not for one of its outputs.
+    /// Returns true if a node waits for `id` itself and not for one of its outputs.
     pub(super) fn is_waited_for(&self, id: PlanNodeId) -> bool {
         let edge = PlanEdge { node: id, slot: PlanEdge::CONTROL };
         self.consumers(id).iter().filter_map(|&c| self.get(c)).any(|c| c.controls.contains(&edge) || c.inputs.contains(&edge))
@@ -158,8 +158,8 @@ impl Rewriter {
         Ok(PlanGraph { nodes, frames, args: self.args, num_results: self.num_results })
     }
 
-    /// `members` in an order in which producers stand before consumers; inputs for which `ignored` says so do not count.
-    /// `None` where there is a cycle.
+    /// Sorts `members` topologically: producers precede consumers. Inputs for which `ignored` returns true do not count. Returns `None` if there is
+    /// a cycle.
     pub(super) fn topological(
         &self,
         members: &FxHashSet<PlanNodeId>,
@@ -202,7 +202,7 @@ impl Rewriter {
     }
 }
 
-/// What the scheduler may assume of a piece made of these nodes.
+/// Returns the scheduler's cost of a program made of these nodes.
 pub(super) fn cost_of<'a>(nodes: impl Iterator<Item = &'a PlanNode>) -> Cost {
     nodes.map(|n| n.cost).max().unwrap_or(Cost::Cheap)
 }

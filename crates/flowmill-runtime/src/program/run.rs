@@ -13,7 +13,7 @@ use std::sync::Arc;
 /// A register, by its place in the file.
 pub(super) type Reg = u32;
 
-/// Where an instruction reads a value.
+/// The register that an instruction reads a value from, and how it reads it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Operand {
     pub(super) reg: Reg,
@@ -49,7 +49,7 @@ pub(super) struct Call {
     pub(super) operands: Box<[Operand]>,
     /// Registers that must be live.
     pub(super) controls: Box<[Reg]>,
-    /// First of the result registers, which stand side by side.
+    /// The first of the result registers, which are adjacent.
     pub(super) dst: Reg,
     pub(super) types: Box<[OutputType]>,
     /// Set live when the node ran, for those who wait for the node and not for an output.
@@ -76,7 +76,7 @@ pub(super) struct Code {
 /// A register file with its constants in place, kept for the next run.
 struct Registers(Vec<Option<Tensor>>);
 
-/// What strands and loops share: constants, the size of the file, and files that wait for use.
+/// The state that strands and loops share: constants, the number of registers, and register files that are free for use.
 pub(super) struct RegisterPool {
     constants: Vec<Tensor>,
     num_regs: usize,
@@ -111,7 +111,7 @@ impl RegisterPool {
     }
 }
 
-/// What an inline `true` looks like; the value of a register that only says "live".
+/// Returns an inline `true`, which is the value of a register that only says "live".
 fn live() -> Option<Tensor> {
     Some(Tensor::scalar(true))
 }
@@ -132,7 +132,7 @@ pub fn dereference(tensor: Tensor) -> Result<Tensor> {
     }
 }
 
-/// Whether a predicate holds; graphs give it the type `bool`.
+/// Returns the value of a predicate, which graphs give the type `bool`.
 fn is_true(predicate: &Tensor) -> Result<bool> {
     match predicate.scalar_bits(predicate.dtype()) {
         Some(bits) => Ok(bits != 0),
@@ -144,7 +144,8 @@ fn all_live(regs: &[Option<Tensor>], controls: &[Reg]) -> bool {
     controls.iter().all(|&r| regs[r as usize].is_some())
 }
 
-/// Whether a node with these inputs runs. One that does not reads nothing, no variable either; what it was to take is dropped.
+/// Returns true if a node with these inputs runs. A node that does not run reads nothing, not even a variable; inputs that it would have taken are
+/// dropped.
 fn admits(regs: &mut [Option<Tensor>], operands: &[Operand], controls: &[Reg], accepts_dead: bool) -> bool {
     let runs = (accepts_dead || operands.iter().all(|o| regs[o.reg as usize].is_some())) && all_live(regs, controls);
     if !runs {
@@ -279,9 +280,9 @@ impl Call {
 pub(super) struct Strand {
     pub(super) code: Code,
     pub(super) pool: RegisterPool,
-    /// Where the inputs go.
+    /// The registers of the inputs.
     pub(super) inputs: Vec<Reg>,
-    /// Where the outputs are found at the end.
+    /// The registers of the outputs at the end.
     pub(super) outputs: Vec<Operand>,
 }
 
@@ -310,22 +311,22 @@ impl Kernel for Strand {
 pub(super) struct Loop {
     /// Every node that does not depend on the loop's condition being true or false, the condition among them.
     pub(super) before: Code,
-    /// What runs while the condition holds.
+    /// The code that runs while the condition holds.
     pub(super) body: Code,
-    /// What runs once it does not.
+    /// The code that runs once the condition no longer holds.
     pub(super) after: Code,
     pub(super) pool: RegisterPool,
-    /// Where the inputs go.
+    /// The registers of the inputs, and how they enter the loop.
     pub(super) inputs: Vec<Entry>,
     /// An input that is dead when another input is (a control input of its `Enter`): the register and the condition.
     pub(super) gates: Vec<(Reg, Reg)>,
-    /// From the registers of the inputs to the loop's variables before the first iteration.
+    /// Moves from the registers of the inputs to the loop's variables before the first iteration.
     pub(super) entry: Vec<(Reg, Reg)>,
-    /// From the end of an iteration to the variables of the next.
+    /// Moves from the end of an iteration to the variables of the next one.
     pub(super) back: Vec<(Reg, Reg)>,
     /// The condition.
     pub(super) condition: Operand,
-    /// Where the outputs are found after the last iteration.
+    /// The registers of the outputs after the last iteration.
     pub(super) outputs: Vec<Operand>,
     /// The `LoopCond`'s node, for errors.
     pub(super) node: Arc<str>,

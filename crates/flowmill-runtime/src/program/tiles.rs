@@ -14,7 +14,7 @@ use flowmill_tensor::{DType, Error, Result, Shape, Tensor, bail};
 use std::ops::Range;
 use std::sync::Arc;
 
-/// What one kernel reads and writes of a tile takes at most this many bytes, where one image takes less: a share of the last cache.
+/// The most bytes that one kernel reads and writes of a tile, unless a single image needs more. It is a share of the last-level cache.
 const TILE_BYTES: usize = 8 << 20;
 
 /// A place for a tensor: the source, or an instruction's output.
@@ -34,7 +34,7 @@ impl Register {
 pub(super) enum Operand {
     /// Cut along its first dimension.
     Batched(Register),
-    /// The same for all images.
+    /// A value that all images share.
     Constant(Tensor),
 }
 
@@ -66,7 +66,7 @@ pub(super) struct BatchProgram {
 /// Instructions that run on one tile after the other.
 struct Stage {
     instructions: Range<usize>,
-    /// What later stages or the caller need, with the shape of one image.
+    /// The outputs that later stages or the caller need, each with the shape of one image.
     outputs: Vec<(Register, Shape)>,
     /// Images of a tile.
     images: usize,
@@ -75,7 +75,7 @@ struct Stage {
 type Registers = Vec<Option<Tensor>>;
 
 impl BatchProgram {
-    /// `instructions` stand after those whose outputs they read.
+    /// Makes a program from topologically sorted instructions: each follows the instructions whose outputs it reads.
     pub(super) fn new(instructions: Vec<Instruction>, results: Vec<Register>) -> BatchProgram {
         let mut last_use = vec![0; instructions.len() + 1];
         for (i, instruction) in instructions.iter().enumerate() {

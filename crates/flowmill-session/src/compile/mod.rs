@@ -98,7 +98,7 @@ pub(crate) fn compile(unit: Unit<'_>, env: &Environment) -> Result<Compiled> {
 /// The stages that rewrite the graph: after pruning and before planning. The first part is the host's.
 ///
 /// # Errors
-/// As [`place`] and [`partition::partition`].
+/// Returns `InvalidArgument` for a device that does not exist, and `Unimplemented` for a loop or a function body on several devices.
 pub(crate) fn rewrite<'a>(mut unit: Unit<'a>, env: &Environment) -> Result<(Vec<Part<'a>>, Report)> {
     let dump = Dump::of(&unit);
     dump.graph(&unit.graph, "pruned");
@@ -162,7 +162,7 @@ pub(crate) fn optimize(unit: &mut Unit<'_>, env: &Environment) -> Report {
 /// Finds frames, makes kernels, decodes constants.
 ///
 /// # Errors
-/// As [`build`].
+/// Returns `NotFound` for ops without a kernel, `InvalidArgument` for frames that do not fit together, and the errors of the kernels' makers.
 pub(crate) fn plan(part: &Part<'_>, env: &Environment) -> Result<PlanGraph> {
     let Some(device) = env.devices.get(part.device) else { bail!(Internal, "a part of a device that the session does not have") };
     let plan_env = PlanEnv {
@@ -180,7 +180,7 @@ pub(crate) fn plan(part: &Part<'_>, env: &Environment) -> Result<PlanGraph> {
 /// Turns strands and loops into programs.
 ///
 /// # Errors
-/// As [`program::fuse`].
+/// Returns `Internal` if the edges of the graph are inconsistent.
 pub(crate) fn fuse(graph: PlanGraph, options: &SessionOptions) -> Result<PlanGraph> {
     let single = options.inter_op_threads == 1;
     program::fuse(graph, FuseOptions { single_thread: options.fuse.single_thread || single, ..options.fuse })

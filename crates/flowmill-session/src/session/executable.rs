@@ -1,4 +1,4 @@
-//! What one signature's runs need: prepared once, run many times.
+//! The executable of one signature: prepared once and run many times.
 
 use super::Signature;
 use super::functions::Functions;
@@ -92,12 +92,14 @@ impl Executable {
         })
     }
 
-    /// Whether the graph changed since only by growing.
+    /// Returns true if the graph has only grown since this was made, with the same function library.
     pub(super) fn fits(&self, rewrite_count: u64, library: &Arc<FunctionLibrary>) -> bool {
         self.rewrite_count == rewrite_count && self.functions.are_of(library)
     }
 
-    /// Whether there are as many feeds and fetches. With names that no node has, two signatures may look the same.
+    /// Returns true if there are this many feeds and fetches. Two signatures can have the same key if names contain characters that no node name
+    /// has; their
+    /// numbers of names then differ.
     pub(super) fn has(&self, num_feeds: usize, num_fetches: usize) -> bool {
         (self.feeds.len(), self.fetches.len()) == (num_feeds, num_fetches)
     }
@@ -124,7 +126,7 @@ impl Executable {
         Ok(())
     }
 
-    /// Whether a step with these arguments has work that more than one thread should share.
+    /// Returns true if a step with these arguments has enough work for more than one thread.
     pub(super) fn is_worth_a_pool(&self, args: &[Tensor]) -> bool {
         self.has_costly_nodes || args.iter().map(Tensor::num_bytes).sum::<usize>() >= POOLED_BYTES
     }

@@ -44,12 +44,12 @@ impl Functions {
         Functions { library, runtime }
     }
 
-    /// Whether the library is still the one this was made for.
+    /// Returns true if `library` is the library that this was made for.
     pub(super) fn are_of(&self, library: &Arc<FunctionLibrary>) -> bool {
         Arc::ptr_eq(&self.library, library)
     }
 
-    /// What kernels see.
+    /// Returns the interface through which kernels call functions.
     pub(super) fn runtime(&self) -> &Arc<FunctionLibraryRuntime> {
         &self.runtime
     }
@@ -125,7 +125,7 @@ impl Source {
 /// A function's plan.
 struct FunctionCode {
     code: Code,
-    /// Whether the function waits for nothing and takes little time.
+    /// True if the function waits for nothing and takes little time.
     is_direct: bool,
 }
 

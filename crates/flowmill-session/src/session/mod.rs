@@ -47,12 +47,12 @@ pub struct Session {
     closed: CancelToken,
 }
 
-/// What a run gave.
+/// The result of a run.
 #[derive(Default)]
 pub struct RunOutcome {
     /// The fetched tensors, in the order asked for.
     pub values: Vec<Tensor>,
-    /// What each node did, where [`RunOptions::trace`] asked for it.
+    /// The execution record of each node, if [`RunOptions::trace`] is set.
     pub stats: Option<Arc<StatsCollector>>,
 }
 
@@ -107,7 +107,7 @@ impl Session {
         self.env.devices.iter().map(|device| device.device.attributes())
     }
 
-    /// How the session was made.
+    /// Returns the options that the session was made with.
     pub fn options(&self) -> &SessionOptions {
         &self.env.options
     }
@@ -123,10 +123,10 @@ impl Session {
         self.run_with(feeds, fetches, targets, &RunOptions::default()).map(|o| o.values)
     }
 
-    /// The same with options.
+    /// Like [`Session::run`], with options.
     ///
     /// # Errors
-    /// As [`Session::run`]; `DeadlineExceeded` and `Cancelled` as the options say.
+    /// Returns `DeadlineExceeded` after the timeout, `Cancelled` or the caller's reason if the run is cancelled, and the errors of [`Session::run`].
     pub fn run_with(&self, feeds: &[(&str, Tensor)], fetches: &[&str], targets: &[&str], options: &RunOptions) -> Result<RunOutcome> {
         self.check_open()?;
         let names: Vec<&str> = feeds.iter().map(|(name, _)| *name).collect();
@@ -138,27 +138,31 @@ impl Session {
     /// Prepares a run that will be called many times with values for `feeds`.
     ///
     /// # Errors
-    /// As [`Session::run`], for what does not depend on the values.
+    /// Returns the errors of [`Session::run`] that do not depend on the values: `InvalidArgument` for malformed names, `NotFound` for names that
+    /// are not in the
+    /// graph and for ops without a kernel.
     pub fn make_callable(self: &Arc<Session>, feeds: &[&str], fetches: &[&str], targets: &[&str]) -> Result<Callable> {
         self.check_open()?;
         Ok(Callable { session: self.clone(), executable: self.executable(feeds, fetches, targets)? })
     }
 
-    /// What the passes did to the part of the graph that such a run executes. Bodies of functions, which are optimised when they are first
-    /// called, are not counted.
+    /// Returns a report of what the optimization passes did to the part of the graph that such a run executes. Bodies of functions are not counted:
+    /// they are
+    /// optimised when they are first called.
     ///
     /// # Errors
-    /// As [`Session::make_callable`].
+    /// Returns `InvalidArgument` for malformed names, and `NotFound` for names that are not in the graph and for ops without a kernel.
     pub fn optimizations(&self, feeds: &[&str], fetches: &[&str], targets: &[&str]) -> Result<Arc<Report>> {
         self.check_open()?;
         Ok(self.executable(feeds, fetches, targets)?.optimizations.clone())
     }
 
-    /// The ops that such a run would need and that have no kernel, with the names of their nodes: those that the passes leave, and those of functions
-    /// that are called at run time. Empty if the run can be prepared.
+    /// Returns the ops without a kernel that such a run would need, each with the names of its nodes. Nodes that the passes remove are not counted;
+    /// nodes of
+    /// functions that are called at run time are. The map is empty if the run can be prepared.
     ///
     /// # Errors
-    /// As [`Session::make_callable`], but for missing kernels.
+    /// Returns `InvalidArgument` for malformed names, and `NotFound` for names that are not in the graph.
     pub fn ops_without_kernels(&self, feeds: &[&str], fetches: &[&str], targets: &[&str]) -> Result<BTreeMap<String, Vec<String>>> {
         self.check_open()?;
         let graph = self.graph.read();
@@ -187,10 +191,12 @@ impl Session {
         Ok(missing)
     }
 
-    /// The same, where tensors stand in for others within the step: of each pair of `connections` the first is fed for the second.
+    /// Like [`Session::make_callable`], with tensors that replace others within the step: of each pair of `connections`, the first is fed for the
+    /// second.
     ///
     /// # Errors
-    /// As [`Session::make_callable`]; `InvalidArgument` for a connection that begins at an unknown tensor, feeds what is fed already or makes a cycle.
+    /// Returns `InvalidArgument` for a connection that begins at an unknown tensor, feeds what is fed already or makes a cycle, and the errors of
+    /// [`Session::make_callable`].
     pub fn make_connected_callable(
         self: &Arc<Session>,
         feeds: &[&str],
@@ -219,7 +225,7 @@ impl Session {
         self.env.devices.clear(&[]);
     }
 
-    /// Whether [`Session::close`] was called.
+    /// Returns true if [`Session::close`] was called.
     pub fn is_closed(&self) -> bool {
         self.closed.is_cancelled()
     }
@@ -311,7 +317,7 @@ impl Drop for Session {
 }
 
 impl Callable {
-    /// What the passes did to the graph that runs: see [`Session::optimizations`].
+    /// Returns a report of what the passes did to the graph that runs: see [`Session::optimizations`].
     pub fn optimizations(&self) -> &Report {
         &self.executable.optimizations
     }
@@ -319,15 +325,17 @@ impl Callable {
     /// Runs with one value for each feed, in their order.
     ///
     /// # Errors
-    /// As [`Session::run`].
+    /// Returns `InvalidArgument` for a wrong number of values, a value of the wrong type or shape, and a fetched tensor that is dead; otherwise the
+    /// error of the
+    /// kernel that failed.
     pub fn run(&self, feeds: Vec<Tensor>) -> Result<Vec<Tensor>> {
         self.run_with(feeds, &RunOptions::default()).map(|o| o.values)
     }
 
-    /// The same with options.
+    /// Like [`Callable::run`], with options.
     ///
     /// # Errors
-    /// As [`Session::run_with`].
+    /// Returns `DeadlineExceeded` after the timeout, `Cancelled` or the caller's reason if the run is cancelled, and the errors of [`Callable::run`].
     pub fn run_with(&self, feeds: Vec<Tensor>, options: &RunOptions) -> Result<RunOutcome> {
         self.session.check_open()?;
         self.session.execute(&self.executable, feeds, options)

@@ -1,4 +1,4 @@
-//! What a run may feed, fetch and execute: tensors and nodes, by id or by name.
+//! Names of the tensors and nodes that a run feeds, fetches and executes. Ids are accepted as well.
 
 use flowmill_graph::{Graph, NodeId, OutputId};
 use flowmill_tensor::{Result, Tensor, error};
@@ -52,7 +52,7 @@ macro_rules! names {
 
 names!(&str, String, &String);
 
-/// What a run returns: one tensor, an array, or a list of any length.
+/// The fetches of a run: one tensor, an array, or a list of any length.
 pub trait Fetches {
     /// The values: a [`Tensor`] for one tensor, an array or a `Vec` of them for several.
     type Values;
@@ -60,7 +60,7 @@ pub trait Fetches {
     /// Returns the names of the tensors.
     ///
     /// # Errors
-    /// As [`ToTensorName::to_tensor_name`].
+    /// Returns `NotFound` or `OutOfRange` for an id that is not in the graph. A name is not checked.
     fn names(&self, graph: &Graph) -> Result<Vec<String>>;
 
     /// Returns the values in the form that was asked for. There is one for each name.

@@ -1,4 +1,4 @@
-//! What a session and a run can be told.
+//! The options of a session and of a run.
 
 use flowmill_runtime::Executor;
 use flowmill_runtime::program::FuseOptions;
@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// How a session runs its steps.
+/// Options of a session.
 #[derive(Clone, Debug)]
 pub struct SessionOptions {
     /// Threads inside kernels; 0 means one a core.
@@ -25,12 +25,13 @@ pub struct SessionOptions {
     pub thread_pools: Vec<ThreadPoolOption>,
     /// The passes that rewrite the graph before a plan is made.
     pub optimize: bool,
-    /// Put calls, branches and loops whose bodies are functions into the graph they stand in, one of those passes; otherwise, and where that
-    /// cannot be done, nodes call functions.
+    /// Inline function calls, branches and loops whose bodies are functions into the graph that contains them. This is one of the passes that
+    /// `optimize`
+    /// enables. Without it, and for bodies that cannot be inlined, nodes call the functions at run time.
     pub lower: bool,
     /// Names of passes to leave out.
     pub disabled_passes: Vec<String>,
-    /// Which pieces of a plan become programs.
+    /// The kinds of programs that the nodes of a plan are fused into.
     pub fuse: FuseOptions,
     /// Instead of what the graph says, for every loop whose iterations it lets overlap at all.
     pub parallel_iterations: Option<u32>,
@@ -70,7 +71,7 @@ pub struct ThreadPoolOption {
     pub global_name: String,
 }
 
-/// What one run can be told.
+/// Options of one run.
 #[derive(Clone, Default)]
 pub struct RunOptions {
     /// The run ends with `DeadlineExceeded` after this time.
@@ -79,7 +80,7 @@ pub struct RunOptions {
     pub cancel: Option<flowmill_runtime::CancelToken>,
     /// Called now and then on the caller's thread while the run lasts.
     pub poll: Option<flowmill_runtime::Poll>,
-    /// Which of [`SessionOptions::thread_pools`] runs the step; -1 is none, but the caller's thread.
+    /// The index of the pool in [`SessionOptions::thread_pools`] that runs the step; -1 runs it on the caller's thread.
     pub inter_op_thread_pool: i32,
     /// Record when and where each node ran.
     pub trace: bool,

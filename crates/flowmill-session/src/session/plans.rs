@@ -70,11 +70,12 @@ impl Plans {
         Some(entry.executable.clone())
     }
 
-    /// Compiles by `make`, or waits for a thread that is compiling the same signature. `None` if such a thread's result does not fit: the caller looks at the
-    /// graph again.
+    /// Compiles with `make`, or waits for a thread that is compiling the same signature. Returns `None` if the other thread's result does not fit;
+    /// the caller then
+    /// reads the graph again.
     ///
     /// # Errors
-    /// What `make` gives.
+    /// Returns the error of `make`, or of another thread that compiled for the same version of the graph.
     pub(super) fn make(
         &self,
         signature: &Signature,

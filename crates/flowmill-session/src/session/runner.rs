@@ -30,7 +30,7 @@ impl Session {
     /// Prepares a run that will be called many times with a value for each of `feeds`, by id or by name.
     ///
     /// # Errors
-    /// As [`Session::make_callable`].
+    /// Returns `NotFound` or `OutOfRange` for an id that is not in the graph, and the errors of [`Session::make_callable`].
     pub fn callable<F: ToTensorName, G: ToTensorName>(
         self: &Arc<Session>,
         feeds: impl IntoIterator<Item = F>,
@@ -94,7 +94,7 @@ impl Runner<'_> {
     /// Executes the targets.
     ///
     /// # Errors
-    /// As [`Runner::fetch`].
+    /// Returns `NotFound` for an id that is not in the graph, and the errors of [`Session::run_with`].
     pub fn run(self) -> Result<RunOutcome> {
         self.execute(&[])
     }

@@ -1,4 +1,4 @@
-//! What a run asks for, as the key of its plan.
+//! The signature of a run, which is the key of its plan: the names of its feeds, fetches and targets.
 
 /// Feeds, fetches, targets and connections by name, in their order.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
