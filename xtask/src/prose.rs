@@ -54,9 +54,6 @@ const EXCEPTIONS: &[(&str, usize)] = &[
     ("crates/flowmill-cpu/src/training", 2),
     ("crates/flowmill-cpu/src/window", 4),
     ("crates/flowmill-cpu/tests", 5),
-    ("crates/flowmill-graph/src/shape_analysis", 3),
-    ("crates/flowmill-graph/src/shape_refiner", 2),
-    ("crates/flowmill-graph/src/symbols", 2),
     ("crates/flowmill-host/src/batching", 3),
     ("crates/flowmill-host/src/data_flow", 49),
     ("crates/flowmill-host/src/dataset", 23),
@@ -84,18 +81,6 @@ const EXCEPTIONS: &[(&str, usize)] = &[
     ("crates/flowmill-numeric/src/gemm", 11),
     ("crates/flowmill-numeric/src/pool", 2),
     ("crates/flowmill-numeric/src/simd", 5),
-    ("crates/flowmill-ops/src/shape", 2),
-    ("crates/flowmill-optimize/src/linear", 2),
-    ("crates/flowmill-optimize/src/liveness", 6),
-    ("crates/flowmill-optimize/src/lowering", 31),
-    ("crates/flowmill-optimize/src/passes", 30),
-    ("crates/flowmill-optimize/src/pipeline", 7),
-    ("crates/flowmill-optimize/src/rewrite", 6),
-    ("crates/flowmill-optimize/tests", 7),
-    ("crates/flowmill-parallel/src/lib", 2),
-    ("crates/flowmill-runtime/src/executor", 1),
-    ("crates/flowmill/src/io_kernels", 1),
-    ("xtask/src/layers", 1),
 ];
 
 /// Openings of a first line that make it a fragment, or a sentence without a subject that its reader can name.

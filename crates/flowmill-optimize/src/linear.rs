@@ -13,7 +13,8 @@ pub(crate) enum Linear {
 }
 
 impl Linear {
-    /// What `node` is: `None` for other ops, for other types than `float32` and for channels that do not come last.
+    /// Returns the linear op that `node` computes, or `None` for other ops, other types than `float32` and channels in another dimension than the
+    /// last.
     pub(crate) fn of(node: &Node) -> Option<Linear> {
         let op = match node.op() {
             "Conv2D" => Linear::Conv2D,
@@ -76,7 +77,7 @@ pub(crate) fn per_channel(value: &Tensor, channels: usize, rank: usize) -> Optio
     Some(if values.len() == channels { values.to_vec() } else { vec![*values.first()?; channels] })
 }
 
-/// Whether `node` is a `BiasAdd` along the last dimension.
+/// Returns true if `node` is a `BiasAdd` along the last dimension.
 pub(crate) fn is_bias_add(node: &Node) -> bool {
     node.is_op("BiasAdd") && matches!(text(node, "data_format"), "" | "NHWC")
 }

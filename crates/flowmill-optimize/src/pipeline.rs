@@ -12,18 +12,18 @@ use flowmill_tensor::{Error, Result};
 /// One pass: a rewrite of the whole graph.
 #[derive(Clone, Copy)]
 pub struct Pass {
-    /// What it is called in [`Options::disabled`] and reports: the name of its file.
+    /// The pass's name in [`Options::disabled`] and in reports, which is also the name of its file.
     pub name: &'static str,
-    /// Rewrites the graph; gives how many places it changed. On an error the graph may be half rewritten.
+    /// Rewrites the graph, and returns the number of places that it changed. After an error the graph may be half rewritten.
     pub run: fn(&mut Graph, &dyn Evaluator) -> Result<usize>,
 }
 
 /// A pass that puts bodies of functions into the graph.
 #[derive(Clone, Copy)]
 pub struct LoweringPass {
-    /// What it is called in [`Options::disabled`] and reports: the name of its file.
+    /// The pass's name in [`Options::disabled`] and in reports, which is also the name of its file.
     pub name: &'static str,
-    /// Rewrites the graph; gives how many places it changed. On an error the graph may be half rewritten.
+    /// Rewrites the graph, and returns the number of places that it changed. After an error the graph may be half rewritten.
     pub run: fn(&mut Graph, &mut Functions) -> Result<usize>,
 }
 
@@ -65,7 +65,7 @@ pub const PIPELINE: &[Pass] = &[
     Pass { name: "prune", run: prune::run },
 ];
 
-/// What a caller may choose.
+/// Options of a run of the passes.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Options<'a> {
     /// Names of passes that do not run.
@@ -80,14 +80,14 @@ impl Options<'_> {
     }
 }
 
-/// What one pass did.
+/// The outcome of one pass.
 #[derive(Clone, Debug)]
 pub struct PassReport {
     /// The pass.
     pub name: &'static str,
     /// Places it changed.
     pub num_changes: usize,
-    /// Why its changes were thrown away.
+    /// The error for which the pass's changes were discarded.
     pub error: Option<Error>,
 }
 
@@ -96,7 +96,7 @@ pub struct PassReport {
 pub struct Report {
     /// The passes in the order they ran, disabled ones left out.
     pub passes: Vec<PassReport>,
-    /// Why calls, branches and loops stayed nodes that call functions, with their numbers.
+    /// The reasons why calls, branches and loops were not lowered, each with the number of such nodes.
     pub left: Vec<(&'static str, usize)>,
     /// Nodes before the first pass.
     pub num_nodes_before: usize,
@@ -150,9 +150,9 @@ pub fn run_passes(passes: &[Pass], graph: &mut Graph, options: &Options<'_>, eva
     report
 }
 
-/// Runs the passes of [`LOWERING`] in rounds. Where one fails, or the graph is not legal afterwards, none of them has an effect.
+/// Runs the passes of [`LOWERING`] in rounds. If one fails, or the graph is invalid afterwards, all changes are discarded.
 ///
-/// Ends because each change takes a node away and brings in only nodes that stand one function deeper, which is bounded.
+/// This terminates because each change removes a node and adds only nodes that are nested one function deeper, and the depth is bounded.
 pub fn lower(graph: &mut Graph, options: &Options<'_>) -> Report {
     let mut report = Report { num_nodes_before: graph.num_nodes(), num_nodes_after: graph.num_nodes(), ..Report::default() };
     if !graph.op_nodes().any(|n| called(graph, n).is_some()) {

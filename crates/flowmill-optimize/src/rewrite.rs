@@ -1,4 +1,4 @@
-//! What passes have in common: looking at patterns and putting nodes in the place of others.
+//! Helpers that passes share for matching patterns and replacing nodes.
 
 use flowmill_graph::{Edge, Graph, Node, NodeId, OutputId, ShapeAnalysis};
 use flowmill_proto::attr_value::Value;
@@ -13,7 +13,7 @@ const MAX_STEPS: usize = 16;
 /// The value of a constant tensor.
 pub(crate) struct Constant {
     pub(crate) value: Tensor,
-    /// What the constant waits for: in a loop's frame that is what starts it in each iteration.
+    /// The control inputs of the constant. In a loop's frame they start it in each iteration.
     pub(crate) controls: Vec<NodeId>,
 }
 
@@ -90,12 +90,12 @@ pub(crate) fn sole_consumer(graph: &Graph, node: NodeId) -> Option<Edge> {
     edges.next().filter(|e| e.src_output == 0 && edges.next().is_none())
 }
 
-/// Whether nothing orders a node but its data.
+/// Returns true if a node has no control inputs.
 pub(crate) fn has_no_control_inputs(graph: &Graph, node: NodeId) -> bool {
     graph.control_inputs(node).next().is_none()
 }
 
-/// Whether a node is of that op on `float32`, on that device, and ordered by its data alone.
+/// Returns true if a node computes `op` on `float32`, is on `device`, and has no control inputs.
 pub(crate) fn is_plain(graph: &Graph, node: &Node, op: &str, device: &str) -> bool {
     node.is_op(op) && is_of_type(node, DType::F32) && node.device() == device && has_no_control_inputs(graph, node.id())
 }
@@ -128,12 +128,12 @@ pub(crate) fn text<'a>(node: &'a Node, attr: &str) -> &'a str {
     node.attrs().get_or(attr, "").unwrap_or("")
 }
 
-/// Whether the attribute `T` is that type.
+/// Returns true if the node's attribute `T` is `dtype`.
 pub(crate) fn is_of_type(node: &Node, dtype: DType) -> bool {
     node.attrs().get::<DType>("T").is_ok_and(|t| t == dtype)
 }
 
-/// Whether a node's channels, if it has any, are its last dimension.
+/// Returns true if a node's channels, if it has any, are its last dimension.
 pub(crate) fn is_channels_last(node: &Node) -> bool {
     !node.attrs().contains("data_format") || text(node, "data_format") == "NHWC"
 }

@@ -55,7 +55,7 @@ fn halve(first: usize, end: usize, f: &(dyn Fn(usize) + Sync)) {
 
 static INSTALLED: OnceLock<&'static dyn Scheduler> = OnceLock::new();
 
-/// Gives all later computations of the process to `scheduler`. Only the first call of a process has an effect.
+/// Installs the scheduler of all later computations of the process. Only the first call in a process has an effect.
 pub fn install(scheduler: &'static dyn Scheduler) {
     INSTALLED.get_or_init(|| scheduler);
 }
@@ -69,8 +69,9 @@ pub fn threads() -> usize {
     scheduler().threads()
 }
 
-/// Whether work of this estimated time on one thread gains from another thread. A helper that waits already joins within a microsecond, a
-/// thread that sleeps takes several times as long to wake.
+/// Returns true if work that takes this long on one thread gains from another thread. A waiting helper joins within a microsecond; waking a
+/// sleeping thread
+/// takes several times as long.
 pub fn is_worth_forking(nanoseconds: usize) -> bool {
     const COLD: usize = 10_000;
     const WARM: usize = 4_000;

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 /// One branch.
 pub(crate) struct Branch {
-    /// What its nodes' names begin with, behind the node's.
+    /// The part of its nodes' names that follows the name of the lowered node.
     pub(crate) name: String,
     pub(crate) body: Arc<Body>,
 }

@@ -1,4 +1,4 @@
-//! Which nodes do not run exactly once a step, and which of them run together.
+//! Finds the nodes that do not run exactly once per step, and groups nodes that run together.
 
 use flowmill_graph::traverse::topological_order;
 use flowmill_graph::{Edge, Graph, Node, NodeId, OutputId};
@@ -24,7 +24,7 @@ enum When {
 /// Knows the classes, and those of what lowering made.
 pub(super) struct Classes {
     ids: FxHashMap<When, Class>,
-    /// Merges and Exits made by lowering: the class of the node they stand in for.
+    /// The Merges and Exits that lowering made, each with the class of the node that it replaces.
     joins: FxHashMap<NodeId, Class>,
 }
 
@@ -116,12 +116,12 @@ impl Liveness {
         self.nodes.get(node.index()).copied().unwrap_or(ALWAYS)
     }
 
-    /// Whether a node may be dead or run several times a step.
+    /// Returns true if a node may be dead, or may run several times per step.
     pub(crate) fn is_conditional(&self, node: NodeId) -> bool {
         self.of(node) != ALWAYS
     }
 
-    /// Whether the inputs of a node, data and control, were sure to be live together when the classes were made.
+    /// Returns true if all inputs of a node, data and control, were live together when the classes were computed.
     pub(crate) fn is_uniform(&self, node: NodeId) -> bool {
         !self.split.contains(&node)
     }

@@ -12,13 +12,13 @@ use std::collections::BTreeMap;
 use std::ops::RangeFrom;
 use std::sync::Arc;
 
-/// How deep functions are copied into functions. What nests deeper stays a call.
+/// The greatest depth to which functions are copied into functions. A call that is nested deeper is not inlined.
 pub const MAX_NESTING: u32 = 100;
 
 /// Nodes that lowering adds to one graph. What would add more stays a call: `n` functions that call the next one twice each are 2ⁿ bodies.
 pub const MAX_ADDED_NODES: usize = 1 << 18;
 
-/// Why a node stays as it is.
+/// The reason why a node was not lowered.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) enum Reason {
     /// The function is the one around the node, or calls it.
@@ -57,31 +57,31 @@ impl Reason {
 /// A function's body, without what neither results nor effects need.
 pub(crate) struct Body {
     pub(crate) name: Arc<str>,
-    /// What the attributes of its signature were bound to.
+    /// The attributes that the function's signature was instantiated with.
     pub(crate) attrs: BTreeMap<String, AttrValue>,
     pub(crate) graph: Graph,
-    /// By index; `None` where the body does not use the argument.
+    /// The argument nodes by index; `None` if the body does not use the argument.
     pub(crate) args: Vec<Option<NodeId>>,
     /// The other way.
     pub(crate) arg_indices: FxHashMap<NodeId, usize>,
     pub(crate) retvals: Vec<NodeId>,
-    /// What runs whenever the function is called. Calls of functions without effects do not count.
+    /// The nodes that run whenever the function is called. Calls of functions without effects do not count.
     pub(crate) effects: Vec<NodeId>,
-    /// Whether there are nodes that neither an argument nor another node starts.
+    /// True if there are nodes that neither an argument nor another node starts.
     pub(crate) has_roots: bool,
     pub(crate) is_noinline: bool,
-    /// Whether effects lie in loops of frames.
+    /// True if some effects are in loops of frames.
     has_effects_in_frames: bool,
 }
 
 impl Body {
-    /// Whether it can stand in for a node with these types, whose inputs `inputs` are the arguments.
+    /// Returns true if the body can replace a node with these types, whose inputs `inputs` are the arguments.
     pub(crate) fn fits(&self, node: &Node, inputs: RangeFrom<usize>) -> bool {
         let returned = self.retvals.iter().filter_map(|&id| self.graph.get(id)).flat_map(|n| n.input_types()).map(|t| t.dtype);
         self.takes(node, inputs) && returned.eq(node.output_types().iter().map(|t| t.dtype))
     }
 
-    /// Whether its arguments can be these inputs of a node.
+    /// Returns true if the body's arguments have the types of these inputs of a node.
     pub(crate) fn takes(&self, node: &Node, inputs: RangeFrom<usize>) -> bool {
         let given = node.input_types().get(inputs).unwrap_or_default();
         let accepts = |arg: &Option<NodeId>, t: &TensorType| {
@@ -91,7 +91,7 @@ impl Body {
     }
 }
 
-/// A chain of functions that stand in one another.
+/// A function in a chain of functions that were copied into one another.
 struct Link {
     function: Arc<str>,
     around: Option<u32>,
@@ -135,7 +135,7 @@ impl Functions {
         this
     }
 
-    /// With another bound than [`MAX_ADDED_NODES`].
+    /// Replaces the limit [`MAX_ADDED_NODES`].
     pub fn with_max_added_nodes(self, max_added: usize) -> Functions {
         Functions { max_added, ..self }
     }
@@ -187,7 +187,7 @@ impl Functions {
         self.classes.of(graph)
     }
 
-    /// Says when a new Merge or Exit is live: when the node was that it stands in for.
+    /// Records the class of a new Merge or Exit: that of the node that it replaces.
     pub(crate) fn add_join(&mut self, join: NodeId, class: Class) {
         self.classes.add_join(join, class);
     }
@@ -250,7 +250,7 @@ impl Functions {
         })
     }
 
-    /// Whether a node with state, or one that a function promises to run, does anything that can be seen but its results.
+    /// Returns true if the node, which has state or is one that a function promises to run, has an effect besides its results.
     fn has_effect(&mut self, graph: &Graph, id: NodeId) -> bool {
         let Some(node) = graph.get(id) else { return false };
         let Some(functions) = called(graph, node) else { return true };
@@ -258,7 +258,7 @@ impl Functions {
     }
 }
 
-/// Whether one of the nodes is in a loop of frames; `None` where the graph's frames are not well formed.
+/// Returns true if one of the nodes is in a loop of frames, and `None` if the graph's frames are not well formed.
 fn has_any_in_frames(graph: &Graph, nodes: &[NodeId]) -> Option<bool> {
     if nodes.is_empty() || !graph.op_nodes().any(Node::is_enter) {
         return Some(false);

@@ -1,4 +1,4 @@
-//! Lets images keep their channels in the last dimension, the layout that the kernels compute in, from one node to the next.
+//! Keeps the channels of images in the last dimension, the layout that the kernels compute in, from one node to the next.
 //!
 //! Before: `r = Relu(Conv2D(x, w) {data_format="NCHW"})`. After: `r = Transpose(Relu(Conv2D(Transpose(x, [0,2,3,1]), w)), [0,3,1,2])`.
 //! The nodes keep their names.
@@ -64,7 +64,7 @@ struct Image {
 
 struct Layouts {
     flow: ControlFlow,
-    /// By the channels-first form.
+    /// The images by their channels-first tensors.
     images: FxHashMap<OutputId, Image>,
     /// Transposes from one layout to the other, made here or before.
     transposes: Vec<NodeId>,
@@ -114,7 +114,9 @@ impl Layouts {
         Ok(node.output(0))
     }
 
-    /// What a constant waits for that is used beside the outputs of `node`: in a loop, `node` itself, so that it is of the same frame.
+    /// Returns the control inputs of a constant that is used together with the outputs of `node`. In a loop this is `node` itself, which places the
+    /// constant in
+    /// the same frame.
     fn controls_of(&self, node: NodeId) -> Vec<NodeId> {
         if self.flow.output_frame_of(node) == FrameId::ROOT { Vec::new() } else { vec![node] }
     }
@@ -133,7 +135,7 @@ impl Layouts {
         graph.update_edge(last, id, i).map(drop)
     }
 
-    /// Gives the consumers of `output`, which has its channels last now, the other form.
+    /// Transposes `output`, whose channels are last now, back for its consumers.
     fn put_first(&mut self, graph: &mut Graph, output: OutputId, rank: usize) -> Result<()> {
         let consumers: Vec<_> = graph.out_edges(output.node).filter(|e| e.source() == Some(output)).collect();
         if consumers.is_empty() {

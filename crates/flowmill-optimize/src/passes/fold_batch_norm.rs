@@ -67,7 +67,7 @@ fn find(graph: &Graph, id: NodeId) -> Option<Found> {
     None
 }
 
-/// How many inputs of a node may be the tensor that it scales or shifts.
+/// Returns the number of leading inputs of a node that may be the tensor that it scales or shifts.
 fn operands(node: &Node) -> Option<usize> {
     match node.op() {
         "Mul" | "Add" | "AddV2" => Some(2),

@@ -214,7 +214,9 @@ impl Fusion {
         Ok(())
     }
 
-    /// How the fused node takes a tensor: behind a `Split` of the last dimension, which it looks through, also what that waits for is added.
+    /// Returns the argument through which the fused node reads a tensor. A part of a `Split` along the last dimension is read from the input of the
+    /// `Split`,
+    /// whose control inputs are then added to `controls`.
     fn arg(&self, graph: &Graph, tensor: OutputId, fused: NodeId, controls: &mut Vec<NodeId>) -> Arg {
         let whole = Arg { tensor, index: 0, count: 1 };
         let device = |id: NodeId| graph.get(id).map(Node::device);
@@ -240,7 +242,7 @@ fn num_args(graph: &Graph, members: &FxHashSet<NodeId>) -> usize {
     outside.len()
 }
 
-/// Whether no path leads out of these nodes and back; `false` also where that would take too long to find out. All of them lead to `root`.
+/// Returns true if no path leaves `members` and comes back, and false if the search visits too many nodes. All members lead to `root`.
 fn is_convex(graph: &Graph, members: &FxHashSet<NodeId>, root: NodeId) -> bool {
     let next = |id: NodeId| graph.out_edges(id).filter(|e| e.dst > NodeId::SINK && !is_back_edge(graph, e)).map(|e| e.dst);
     // What comes after the root cannot lead back: that would be a cycle.

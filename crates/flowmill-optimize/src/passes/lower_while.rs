@@ -59,7 +59,7 @@ fn parts(graph: &Graph, functions: &mut Functions, id: NodeId) -> std::result::R
     Ok([cond, body])
 }
 
-/// Whether the body hands argument `i` back as it got it.
+/// Returns true if the body returns argument `i` unchanged.
 fn is_invariant(body: &Body, i: usize) -> bool {
     const MAX_STEPS: usize = 16;
     let graph = &body.graph;
@@ -83,7 +83,7 @@ struct Lowering {
     name: String,
     device: String,
     inputs: Vec<OutputId>,
-    /// What every `Enter` waits for.
+    /// The node that every `Enter` waits for.
     gate: Option<NodeId>,
     parallel_iterations: i64,
     class: Class,
@@ -171,7 +171,7 @@ impl Lowering {
         self.leave(graph, functions, &switches, &types)
     }
 
-    /// Makes the Exits that somebody needs and lets them stand in for the outputs.
+    /// Makes the Exits that have consumers, and replaces the outputs of the node by them.
     fn leave(&self, graph: &mut Graph, functions: &mut Functions, switches: &[Option<NodeId>], types: &[DType]) -> Result<()> {
         let mut exits: Vec<Option<OutputId>> = vec![None; switches.len()];
         let mut exit = |graph: &mut Graph, i: usize| -> Result<Option<OutputId>> {

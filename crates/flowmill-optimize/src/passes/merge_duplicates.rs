@@ -88,7 +88,7 @@ fn key(graph: &Graph, node: &Node) -> Key {
     Key { op: node.op().to_owned(), device: node.device().to_owned(), attrs, content, inputs, controls }
 }
 
-/// Lets `kept` do what `duplicate` does.
+/// Replaces `duplicate` by `kept`.
 fn merge(graph: &mut Graph, duplicate: NodeId, kept: NodeId) -> Result<()> {
     for edge in graph.out_edges(duplicate).collect::<Vec<_>>() {
         match edge.source() {
