@@ -1,8 +1,7 @@
 //! Liveness under control flow: finds tensors that are live in the same iterations of the same steps.
 //!
 //! Each tensor has a set of *gates*. A gate is an output of a `Switch`, identified by the predicate, or a node whose liveness follows from nothing
-//! else,
-//! such as a `Merge`. A tensor is live when all its gates are open, so tensors with equal sets of gates are live together.
+//! else, such as a `Merge`. A tensor is live when all its gates are open, so tensors with equal sets of gates are live together.
 
 use flowmill_graph::{Graph, Node, NodeId, OutputId, Role};
 use rustc_hash::FxHashMap;

@@ -69,9 +69,8 @@ pub fn threads() -> usize {
     scheduler().threads()
 }
 
-/// Returns true if work that takes this long on one thread gains from another thread. A waiting helper joins within a microsecond; waking a
-/// sleeping thread
-/// takes several times as long.
+/// Returns true if work that takes this long on one thread gains from another thread. A waiting helper joins within a microsecond; waking a sleeping
+/// thread takes several times as long.
 pub fn is_worth_forking(nanoseconds: usize) -> bool {
     const COLD: usize = 10_000;
     const WARM: usize = 4_000;

@@ -31,8 +31,7 @@ pub trait Kernel: Send + Sync + 'static {
     /// Returns the inputs that the kernel processes batch element by batch element, as a bit mask; 0 if there are none.
     ///
     /// These inputs and the first output have the same first dimension, and index `i` of that dimension in the output depends only on index `i` of
-    /// these
-    /// inputs and on the other inputs as a whole. For a part of the indices, the kernel computes the same bits as for all of them.
+    /// these inputs and on the other inputs as a whole. For a part of the indices, the kernel computes the same bits as for all of them.
     fn batched_inputs(&self) -> u32 {
         0
     }

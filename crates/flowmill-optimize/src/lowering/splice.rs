@@ -65,8 +65,7 @@ fn free_name(graph: &mut Graph, name: &str) -> String {
 /// Copies `body` into the graph.
 ///
 /// Every copy runs exactly when the body is to run: it has an input that arrives only then, or waits for the gate. Nodes whose parts may end up in
-/// different
-/// frames or branches (control flow, and calls, branches and loops that are lowered later) get only inputs that arrive only then.
+/// different frames or branches (control flow, and calls, branches and loops that are lowered later) get only inputs that arrive only then.
 pub(crate) fn splice(graph: &mut Graph, functions: &mut Functions, body: &Body, place: &Place<'_>) -> Result<Spliced> {
     if body.is_noinline {
         return call(graph, functions, body, place);
@@ -282,9 +281,8 @@ pub(crate) fn inputs_gate(graph: &mut Graph, node: NodeId, liveness: &Liveness) 
     gate_of(graph, &name, &device, tensors, controls)
 }
 
-/// Replaces `node` by other tensors and removes it: its consumers take `output`, and nodes that wait for it wait for `done`. `done` is called only
-/// if some
-/// node waits.
+/// Replaces `node` by other tensors and removes it: its consumers take `output`, and nodes that wait for it wait for `done`. `done` is called only if
+/// some node waits.
 pub(crate) fn redirect(
     graph: &mut Graph,
     node: NodeId,

@@ -115,8 +115,7 @@ impl Layouts {
     }
 
     /// Returns the control inputs of a constant that is used together with the outputs of `node`. In a loop this is `node` itself, which places the
-    /// constant in
-    /// the same frame.
+    /// constant in the same frame.
     fn controls_of(&self, node: NodeId) -> Vec<NodeId> {
         if self.flow.output_frame_of(node) == FrameId::ROOT { Vec::new() } else { vec![node] }
     }

@@ -215,8 +215,7 @@ impl Fusion {
     }
 
     /// Returns the argument through which the fused node reads a tensor. A part of a `Split` along the last dimension is read from the input of the
-    /// `Split`,
-    /// whose control inputs are then added to `controls`.
+    /// `Split`, whose control inputs are then added to `controls`.
     fn arg(&self, graph: &Graph, tensor: OutputId, fused: NodeId, controls: &mut Vec<NodeId>) -> Arg {
         let whole = Arg { tensor, index: 0, count: 1 };
         let device = |id: NodeId| graph.get(id).map(Node::device);

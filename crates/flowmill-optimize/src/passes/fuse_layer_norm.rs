@@ -7,9 +7,8 @@
 //! keep it; γ and β are constant vectors of one length, ε is a constant scalar that is not negative; nobody else sees what lies between; no
 //! control edge orders the nodes that go; all on one device.
 //!
-//! `remove_identities` runs earlier, because `StopGradient` may come between m and the squares. `fuse_elementwise` runs later, because it would
-//! fuse the
-//! nodes that this pass looks for.
+//! `remove_identities` runs earlier, because `StopGradient` may come between m and the squares. `fuse_elementwise` runs later, because it would fuse
+//! the nodes that this pass looks for.
 
 use crate::Evaluator;
 use crate::rewrite::{Shapes, constant, constant_shape, factors, is_last_axis, is_plain, node_def, replace};

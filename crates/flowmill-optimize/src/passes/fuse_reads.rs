@@ -1,9 +1,8 @@
 //! Fuses the read of an array's element into the matrix product whose left side contains the element.
 //!
-//! Before, in a loop: `_FusedMatMul(ConcatV2(TensorArrayReadV3(array, i, flow), h, 1), weights, bias)`. After:
-//! `_FusedReadMatMul(array, i, flow, h, weights, bias)`. In a recurrent network that processes a sequence, the kernel then sees the whole sequence.
-//! The
-//! product of `weights` and an element does not depend on earlier iterations, so the kernel can compute it for several elements at once.
+//! Before, in a loop: `_FusedMatMul(ConcatV2(TensorArrayReadV3(array, i, flow), h, 1), weights, bias)`. After: `_FusedReadMatMul(array, i, flow, h,
+//! weights, bias)`. In a recurrent network that processes a sequence, the kernel then sees the whole sequence. The product of `weights` and an
+//! element does not depend on earlier iterations, so the kernel can compute it for several elements at once.
 //!
 //! Sound because the fused kernel reads element `i` as the read did, with its errors, and gives the product's bits; what it computes of
 //! elements ahead of their reads nobody sees. Guards:

@@ -3,9 +3,8 @@
 //! Before: `y = PartitionedCall(x) {f=@g}` where `g(a) = Neg(a)`. After: `y/Neg = Neg(x)`.
 //!
 //! Sound because a node of a body computes the same in the caller's graph. Nodes that waited for the call wait for the body's effects, or for its
-//! results if
-//! it has no effects. Effects are kept, whether or not the results have consumers. Every node of the body waits for what the call waited for; in a
-//! loop or a branch, nodes that no argument starts wait for all arguments. Frames get names of their own. Not inlined are:
+//! results if it has no effects. Effects are kept, whether or not the results have consumers. Every node of the body waits for what the call waited
+//! for; in a loop or a branch, nodes that no argument starts wait for all arguments. Frames get names of their own. Not inlined are:
 //! * functions that call themselves, directly or through others: the inner call is kept, at any depth;
 //! * what would nest deeper than [`MAX_NESTING`](crate::MAX_NESTING) or add more nodes than [`MAX_ADDED_NODES`](crate::MAX_ADDED_NODES);
 //! * what is marked `_noinline`, at the call or at the function;

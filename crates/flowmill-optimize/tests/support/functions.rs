@@ -1,6 +1,5 @@
-//! Functions in text form: a graph between `function name` and `end`. The name is followed by attributes (`_noinline`) and, as `^node`, by the
-//! nodes that
-//! the function promises to run.
+//! Functions in text form: a graph between `function name` and `end`. The name is followed by attributes (`_noinline`) and, as `^node`, by the nodes
+//! that the function promises to run.
 
 use flowmill_graph::text::{ConstantTable, parse_graph};
 use flowmill_graph::{ARG, FunctionLibrary, Graph, NodeId, OpRegistry, OutputId, RETVAL, arg_ranges};

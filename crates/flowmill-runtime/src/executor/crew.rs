@@ -29,9 +29,8 @@ pub(super) enum Work {
 
 /// The time that a thread without work polls for some before it sleeps: about the cost of waking it.
 const SPIN: Duration = Duration::from_micros(30);
-/// A thread takes work from the shared queue after this many items, even if it has work of its own. A long chain of its own items thus cannot
-/// starve the
-/// queue.
+/// A thread takes work from the shared queue after this many items, even if it has work of its own. A long chain of its own items thus cannot starve
+/// the queue.
 const QUEUE_INTERVAL: u32 = 16;
 
 thread_local! {

@@ -217,8 +217,7 @@ impl<'a> Freezer<'a> {
     }
 
     /// Lists how to fill the inputs that no edge delivers, and then which inputs to dereference. Values come first, because they may be references.
-    /// Returns the
-    /// range of the list.
+    /// Returns the range of the list.
     fn prepare_inputs(&mut self, node: &PlanNode) -> (u32, u32) {
         let start = self.prepare.len() as u32;
         for (input, edge) in node.inputs.iter().enumerate() {

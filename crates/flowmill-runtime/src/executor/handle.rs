@@ -30,8 +30,7 @@ pub struct Executor {
     process: u32,
     pool: Option<Arc<ThreadPool>>,
     /// The thread pool for a process that was forked from `process`, with the id of that process. Threads of `process` itself never take this lock,
-    /// so it is
-    /// never held at a fork.
+    /// so it is never held at a fork.
     forked: Mutex<Option<(u32, Option<Arc<ThreadPool>>)>>,
 }
 

@@ -89,9 +89,8 @@ fn runs(
     Ok(calls.into_iter().enumerate().map(run).collect())
 }
 
-/// Starts the plans of a step on this thread, which returns when it has nothing left to do for the step. Other threads of its pool help; the
-/// thread that ends the last plan calls `done`. The step's deadline is watched by the caller:
-/// [`Executor::run`](super::Executor::run) does.
+/// Starts the plans of a step on this thread, which returns when it has nothing left to do for the step. Other threads of its pool help; the thread
+/// that ends the last plan calls `done`. The step's deadline is watched by the caller: [`Executor::run`](super::Executor::run) does.
 pub fn start_parts(calls: Vec<PlanCall>, num_threads: usize, stats: Option<Arc<StatsCollector>>, done: PartsDone) {
     let crew = Crew::new(num_threads, false);
     match runs(calls, &crew, stats.as_ref(), done) {

@@ -66,8 +66,7 @@ pub(crate) fn spawn_postponed() {
 }
 
 /// Returns true if this thread is inside of a run. In a job that rayon hands to a thread, this means that a kernel further down the stack waits for
-/// its
-/// tasks.
+/// its tasks.
 pub(crate) fn is_in_run() -> bool {
     InRun::is_set()
 }

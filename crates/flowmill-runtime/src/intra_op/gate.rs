@@ -47,8 +47,7 @@ impl Gate {
     }
 
     /// Returns true if no visitor is inside. After [`Gate::close`], the work of all visitors is then visible, and the published data belongs to the
-    /// owner
-    /// again.
+    /// owner again.
     pub(super) fn is_empty(&self) -> bool {
         self.0.load(Ordering::Acquire) == 0
     }

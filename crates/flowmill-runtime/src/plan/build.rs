@@ -16,8 +16,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// State that a session keeps between plans, by node name: a constant is decoded once, weights are packed once, and a generator of random numbers
-/// continues
-/// its sequence.
+/// continues its sequence.
 #[derive(Default)]
 pub struct NodeCache {
     /// The decoded constants, each with its encoded bytes. A constant of the same name with other bytes is decoded anew.

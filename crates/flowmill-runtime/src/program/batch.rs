@@ -4,8 +4,7 @@
 //! nodes behind one tensor, whose other inputs are constants, become one node: the [`BatchProgram`].
 //!
 //! No path leaves the set and comes back, because the only inputs of the set are the tensor and constants. The program is dead exactly when the
-//! tensor
-//! is dead, as its members were.
+//! tensor is dead, as its members were.
 
 use super::rewrite::Rewriter;
 use super::tiles::{BatchProgram, Instruction, Operand, Register};

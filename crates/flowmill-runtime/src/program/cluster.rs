@@ -35,9 +35,8 @@ fn can_join(node: &PlanNode) -> bool {
     kind && node.frame == FrameId::ROOT && !node.may_wait()
 }
 
-/// Returns true if every costly node depends on the one before it. The check: no two costly nodes have the same number of costly nodes on the
-/// longest path
-/// to them.
+/// Returns true if every costly node depends on the one before it. The check: no two costly nodes have the same number of costly nodes on the longest
+/// path to them.
 fn are_in_a_row(graph: &Rewriter, order: &[PlanNodeId]) -> bool {
     let mut depths: FxHashMap<PlanNodeId, u32> = FxHashMap::default();
     let mut taken = FxHashSet::default();

@@ -144,8 +144,7 @@ fn references_reach_a_merge_of_values_at_once() {
 }
 
 /// Restarting a block hands its parked tokens to the next iteration before other threads can fire that iteration's roots. With one iteration at a
-/// time
-/// both use the same block, so a root that fires too early would park a new token in a place that is still taken.
+/// time both use the same block, so a root that fires too early would park a new token in a place that is still taken.
 #[test]
 fn roots_of_an_iteration_do_not_overtake_its_tokens() {
     const VARIABLES: usize = 600;

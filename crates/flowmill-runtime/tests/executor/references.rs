@@ -123,8 +123,7 @@ fn assert_named(b: &Builder, node: PlanNodeId) {
 }
 
 /// The error for an uninitialised variable names the node that reads it, also if that node is an instruction of a strand or the entry of a loop. It
-/// does not
-/// name the strand.
+/// does not name the strand.
 #[test]
 fn the_node_that_reads_a_variable_is_named_in_every_form() {
     // A node without a kernel at the edge of a strand.

@@ -13,8 +13,7 @@ pub(crate) enum Placement {
     /// All on the host.
     Host,
     /// Each node's device, as an index into the session's devices. At least one node is on a device other than the host. Nodes without an entry are
-    /// on the
-    /// host.
+    /// on the host.
     Several(FxHashMap<NodeId, usize>),
 }
 

@@ -97,9 +97,8 @@ impl Executable {
         self.rewrite_count == rewrite_count && self.functions.are_of(library)
     }
 
-    /// Returns true if there are this many feeds and fetches. Two signatures can have the same key if names contain characters that no node name
-    /// has; their
-    /// numbers of names then differ.
+    /// Returns true if there are this many feeds and fetches. Two signatures can have the same key if names contain characters that no node name has;
+    /// their numbers of names then differ.
     pub(super) fn has(&self, num_feeds: usize, num_fetches: usize) -> bool {
         (self.feeds.len(), self.fetches.len()) == (num_feeds, num_fetches)
     }

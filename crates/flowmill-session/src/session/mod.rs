@@ -138,17 +138,15 @@ impl Session {
     /// Prepares a run that will be called many times with values for `feeds`.
     ///
     /// # Errors
-    /// Returns the errors of [`Session::run`] that do not depend on the values: `InvalidArgument` for malformed names, `NotFound` for names that
-    /// are not in the
-    /// graph and for ops without a kernel.
+    /// Returns the errors of [`Session::run`] that do not depend on the values: `InvalidArgument` for malformed names, `NotFound` for names that are
+    /// not in the graph and for ops without a kernel.
     pub fn make_callable(self: &Arc<Session>, feeds: &[&str], fetches: &[&str], targets: &[&str]) -> Result<Callable> {
         self.check_open()?;
         Ok(Callable { session: self.clone(), executable: self.executable(feeds, fetches, targets)? })
     }
 
     /// Returns a report of what the optimization passes did to the part of the graph that such a run executes. Bodies of functions are not counted:
-    /// they are
-    /// optimised when they are first called.
+    /// they are optimised when they are first called.
     ///
     /// # Errors
     /// Returns `InvalidArgument` for malformed names, and `NotFound` for names that are not in the graph and for ops without a kernel.
@@ -158,8 +156,7 @@ impl Session {
     }
 
     /// Returns the ops without a kernel that such a run would need, each with the names of its nodes. Nodes that the passes remove are not counted;
-    /// nodes of
-    /// functions that are called at run time are. The map is empty if the run can be prepared.
+    /// nodes of functions that are called at run time are. The map is empty if the run can be prepared.
     ///
     /// # Errors
     /// Returns `InvalidArgument` for malformed names, and `NotFound` for names that are not in the graph.
@@ -326,8 +323,7 @@ impl Callable {
     ///
     /// # Errors
     /// Returns `InvalidArgument` for a wrong number of values, a value of the wrong type or shape, and a fetched tensor that is dead; otherwise the
-    /// error of the
-    /// kernel that failed.
+    /// error of the kernel that failed.
     pub fn run(&self, feeds: Vec<Tensor>) -> Result<Vec<Tensor>> {
         self.run_with(feeds, &RunOptions::default()).map(|o| o.values)
     }

@@ -26,8 +26,7 @@ pub struct SessionOptions {
     /// The passes that rewrite the graph before a plan is made.
     pub optimize: bool,
     /// Inline function calls, branches and loops whose bodies are functions into the graph that contains them. This is one of the passes that
-    /// `optimize`
-    /// enables. Without it, and for bodies that cannot be inlined, nodes call the functions at run time.
+    /// `optimize` enables. Without it, and for bodies that cannot be inlined, nodes call the functions at run time.
     pub lower: bool,
     /// Names of passes to leave out.
     pub disabled_passes: Vec<String>,

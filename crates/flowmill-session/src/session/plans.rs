@@ -71,8 +71,7 @@ impl Plans {
     }
 
     /// Compiles with `make`, or waits for a thread that is compiling the same signature. Returns `None` if the other thread's result does not fit;
-    /// the caller then
-    /// reads the graph again.
+    /// the caller then reads the graph again.
     ///
     /// # Errors
     /// Returns the error of `make`, or of another thread that compiled for the same version of the graph.

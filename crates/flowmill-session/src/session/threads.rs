@@ -1,8 +1,7 @@
 //! The choice of the threads that a step runs on.
 //!
 //! A step without costly nodes and without large arguments runs on the caller's thread, which is faster than any hand-over to another thread. Any
-//! other
-//! step runs on an executor, and its caller waits. No thread of an executor waits for a step.
+//! other step runs on an executor, and its caller waits. No thread of an executor waits for a step.
 
 use super::SessionOptions;
 use super::executable::Executable;
@@ -15,9 +14,8 @@ use std::sync::Arc;
 /// Returns the executors of a session: those that its options list, or one with the number of threads in the options.
 ///
 /// # Errors
-/// Returns `InvalidArgument` if a pool's name belongs to an executor of another number of threads, and `ResourceExhausted` if the system cannot
-/// start the
-/// threads.
+/// Returns `InvalidArgument` if a pool's name belongs to an executor of another number of threads, and `ResourceExhausted` if the system cannot start
+/// the threads.
 pub(super) fn executors(options: &SessionOptions) -> Result<Vec<Arc<Executor>>> {
     if let Some(executor) = &options.executor {
         return Ok(vec![executor.clone()]);
