@@ -28,7 +28,8 @@ struct Extent {
 }
 
 impl Checked {
-    /// Checks what was not checked before: TensorFlow places a whole graph before it prunes it, unless it is asked to do so afterwards.
+    /// Checks the device names of nodes that were not checked before. The whole graph is checked, because TensorFlow places a graph before it prunes
+    /// it unless `place_pruned_graph` is set.
     ///
     /// # Errors
     /// Returns `InvalidArgument` for the first node whose device name is malformed, or whose device the session does not have.
@@ -57,11 +58,11 @@ pub(super) fn by_hand(graph: &Graph, devices: &Devices, options: &SessionOptions
     Ok(if placed.is_empty() { Placement::Host } else { Placement::Several(placed) })
 }
 
-/// Returns the number of the session's device that a node asks for. All CPUs are the host.
+/// Returns the index of the session's device that a node requests. All CPUs are the host.
 ///
 /// # Errors
-/// `InvalidArgument` for a name that is none, and for a device that the session does not have. With soft placement the host takes the place of
-/// every device of this task that is missing.
+/// Returns `InvalidArgument` for a malformed device name, and for a device that the session does not have. With soft placement, the host replaces
+/// every missing device of this task.
 pub(super) fn device_of(node: &Node, devices: &Devices, options: &SessionOptions) -> Result<usize> {
     const HOST: usize = 0;
     if node.device().is_empty() {

@@ -13,10 +13,10 @@ use flowmill_tensor::{Result, Tensor, bail, error};
 use rustc_hash::FxHashMap;
 use std::sync::{Arc, OnceLock, Weak};
 
-/// The op whose attribute `f` names a function that it is the gradient of. Instantiated like a function of that name.
+/// The op that is the gradient of the function in its attribute `f`. It is instantiated like a function of that name.
 const SYMBOLIC_GRADIENT: &str = "SymbolicGradient";
 
-/// The function runtime of one state of a graph's library.
+/// The function runtime for one version of a graph's library.
 #[derive(Clone)]
 pub(super) struct Functions {
     library: Arc<FunctionLibrary>,
@@ -24,7 +24,7 @@ pub(super) struct Functions {
 }
 
 impl Functions {
-    /// For the graph's library as it is now.
+    /// Makes the functions of the graph's current library.
     pub(super) fn new(graph: &Graph, env: &Arc<Environment>) -> Functions {
         let library = graph.library().clone();
         let source = Arc::new_cyclic(|this: &Weak<Source>| Source {
@@ -55,13 +55,13 @@ impl Functions {
     }
 }
 
-/// Makes functions callable, each once for each set of attributes.
+/// Compiles functions on demand, once for each function and set of attributes.
 struct Source {
     library: Arc<FunctionLibrary>,
     registry: Arc<OpRegistry>,
     env: Arc<Environment>,
     runtime: OnceLock<Weak<FunctionLibraryRuntime>>,
-    /// For gradients that were made here, and call functions made with them.
+    /// The functions of gradients that were made here; gradients call functions that were made with them.
     gradients: Mutex<Vec<Functions>>,
     made: Mutex<FxHashMap<String, FunctionHandle>>,
     this: Weak<Source>,

@@ -8,7 +8,7 @@ pub trait ToTensorName {
     /// Returns the tensor's name.
     ///
     /// # Errors
-    /// `NotFound` and `OutOfRange` for an id that is not in the graph. A name is not checked.
+    /// Returns `NotFound` or `OutOfRange` for an id that is not in the graph. A name is not checked.
     fn to_tensor_name(&self, graph: &Graph) -> Result<String>;
 }
 
@@ -24,7 +24,7 @@ pub trait ToNodeName {
     /// Returns the node's name.
     ///
     /// # Errors
-    /// `NotFound` for an id that is not in the graph. A name is not checked.
+    /// Returns `NotFound` for an id that is not in the graph. A name is not checked.
     fn to_node_name(&self, graph: &Graph) -> Result<String>;
 }
 
@@ -54,7 +54,7 @@ names!(&str, String, &String);
 
 /// The fetches of a run: one tensor, an array, or a list of any length.
 pub trait Fetches {
-    /// The values: a [`Tensor`] for one tensor, an array or a `Vec` of them for several.
+    /// The type of the fetched values: a [`Tensor`] for one tensor, an array or a `Vec` of them for several.
     type Values;
 
     /// Returns the names of the tensors.
@@ -63,10 +63,10 @@ pub trait Fetches {
     /// Returns `NotFound` or `OutOfRange` for an id that is not in the graph. A name is not checked.
     fn names(&self, graph: &Graph) -> Result<Vec<String>>;
 
-    /// Returns the values in the form that was asked for. There is one for each name.
+    /// Returns the values in the form of the fetches. `values` has one value for each name.
     ///
     /// # Errors
-    /// `Internal` for another number of values.
+    /// Returns `Internal` for another number of values.
     fn values(self, values: Vec<Tensor>) -> Result<Self::Values>;
 }
 

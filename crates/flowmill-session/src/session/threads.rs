@@ -34,7 +34,7 @@ pub(super) fn executors(options: &SessionOptions) -> Result<Vec<Arc<Executor>>> 
     options.thread_pools.iter().map(executor).collect()
 }
 
-/// Runs a step in an executor, or on this thread alone.
+/// Runs a step on an executor, or on this thread alone.
 pub(super) fn run(
     executor: Option<&Arc<Executor>>,
     executable: &Arc<Executable>,
