@@ -1,4 +1,4 @@
-//! Steps of several plans, one for each device: they share the step's threads, its cancellation, its first error and its end.
+//! Steps of several plans, one for each device. The plans share the step's threads, its cancellation, its first error and its end.
 
 use super::crew::Crew;
 use super::plan::Plan;
@@ -38,7 +38,7 @@ struct Ending {
 }
 
 impl Ending {
-    /// Takes the results of plan `i`. An error has cancelled the step already, so that the other plans end soon.
+    /// Records the results of plan `i`. If plan `i` failed, the step is cancelled already, so that the other plans end soon.
     fn end(&self, i: usize, results: Results) {
         if let Some(place) = self.results.lock().get_mut(i) {
             *place = Some(results);
@@ -89,8 +89,8 @@ fn runs(
     Ok(calls.into_iter().enumerate().map(run).collect())
 }
 
-/// Starts the plans of a step on this thread, which returns when it has nothing left to do for the step. Other threads of its pool help; the thread
-/// that ends the last plan calls `done`. The step's deadline is watched by the caller: [`Executor::run`](super::Executor::run) does.
+/// Starts the plans of a step on this thread, and returns when this thread has nothing left to do for the step. Other threads of its pool help. The
+/// thread that ends the last plan calls `done`. The caller watches the step's deadline, as [`Executor::run`](super::Executor::run) does.
 pub fn start_parts(calls: Vec<PlanCall>, num_threads: usize, stats: Option<Arc<StatsCollector>>, done: PartsDone) {
     let crew = Crew::new(num_threads, false);
     match runs(calls, &crew, stats.as_ref(), done) {
@@ -102,7 +102,7 @@ pub fn start_parts(calls: Vec<PlanCall>, num_threads: usize, stats: Option<Arc<S
 /// Runs the plans of a step on this thread alone and returns the results of each.
 ///
 /// # Errors
-/// The first error of a kernel that does not follow from another one; the reason if the step was cancelled.
+/// Returns the first error of a kernel that is not derived from another one, or the reason if the step was cancelled.
 pub fn run_parts(calls: Vec<PlanCall>, stats: Option<Arc<StatsCollector>>) -> PartResults {
     let _in_run = InRun::enter();
     let crew = Crew::new(1, true);

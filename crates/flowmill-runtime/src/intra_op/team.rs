@@ -1,7 +1,7 @@
-//! The threads of one pool that share the pieces of a kernel.
+//! The threads of one pool that share the tasks of a kernel.
 //!
-//! A helper is a job of the pool that waits in a short loop for published work: waking a sleeping thread takes longer than many a piece. It
-//! goes when the step is over, or when nothing was published for [`PATIENCE`].
+//! A helper is a job of the pool that spins until work is published, because waking a sleeping thread takes longer than many tasks do. A helper ends
+//! when the step is over, or when no work was published for [`PATIENCE`].
 
 use super::gate::Gate;
 use super::ownership::Ownership;
@@ -17,11 +17,11 @@ use std::time::{Duration, Instant};
 
 /// The time after which a helper without work returns its thread to the pool.
 const PATIENCE: Duration = Duration::from_micros(200);
-/// Looks at the gate between two looks at the clock and at the pool's other jobs: about a microsecond.
+/// The number of polls of the gate between two checks of the clock and of the pool's other jobs. They take about a microsecond.
 const LOOKS: u32 = 32;
-/// Looks at the gate by an owner who waits for the last piece, before it lets other threads of the machine run.
+/// The number of polls after which an owner that waits for the last task yields to other threads of the machine.
 const OWNER_LOOKS: u32 = 4096;
-/// Pieces are claimed in at most as many groups: one bit each.
+/// The largest number of groups in which tasks are claimed. Each group is one bit.
 const MAX_GROUPS: usize = 64;
 
 thread_local! {
@@ -30,7 +30,7 @@ thread_local! {
     static HELPS: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Says which team the current thread, one of a pool, belongs to.
+/// Sets the team of the current thread, which belongs to a pool.
 pub(super) fn set_current(team: Arc<Team>) {
     CURRENT.with(|current| drop(current.set(team)));
 }
@@ -41,7 +41,7 @@ pub(super) fn with_current<R>(f: impl FnOnce(&Arc<Team>) -> R) -> Option<R> {
     CURRENT.with(|current| current.get().map(f))
 }
 
-/// See the module.
+/// The threads of one pool, and the work that one of them has published; see the module.
 pub(super) struct Team {
     threads: usize,
     /// Held by the thread that has work published.
@@ -49,11 +49,11 @@ pub(super) struct Team {
     gate: Gate,
     /// Written by the owner while the gate is closed and empty, read by visitors.
     work: UnsafeCell<Option<*const Work<'static>>>,
-    /// Helpers that wait, work, or were sent for.
+    /// The number of helpers that wait, work, or were requested.
     helpers: AtomicU32,
-    /// Helpers that wait.
+    /// The number of helpers that wait.
     waiting: AtomicU32,
-    /// Steps that run in the pool.
+    /// The number of steps that run in the pool.
     steps: AtomicU32,
     /// The threads' pool, once it has started.
     pool: OnceLock<Weak<ThreadPool>>,
@@ -65,12 +65,12 @@ unsafe impl Send for Team {}
 // SAFETY: as above.
 unsafe impl Sync for Team {}
 
-/// Pieces to do, on the owner's stack.
+/// The tasks of one kernel, on the owner's stack.
 struct Work<'a> {
     f: &'a (dyn Fn(usize) + Sync),
     pieces: usize,
     groups: usize,
-    /// A bit for each group that somebody has taken.
+    /// A bit for each group, set when a thread takes the group.
     claimed: AtomicU64,
     /// The owner's place in the pool.
     owner: usize,
@@ -118,12 +118,12 @@ impl Team {
         })
     }
 
-    /// Says which pool the team's threads are of.
+    /// Sets the pool that the team's threads belong to.
     pub(super) fn set_pool(&self, pool: &Arc<ThreadPool>) {
         let _ = self.pool.set(Arc::downgrade(pool));
     }
 
-    /// The team's pool, unless that is about to end.
+    /// Returns the team's pool, unless the pool is about to be dropped.
     pub(super) fn pool(&self) -> Option<Arc<ThreadPool>> {
         self.pool.get()?.upgrade()
     }
@@ -194,7 +194,7 @@ impl Team {
         HELPS.set(false);
     }
 
-    /// Takes pieces, and lets the pool's other jobs run, until no step runs or until nothing came for [`PATIENCE`].
+    /// Runs tasks and the pool's other jobs until no step runs, or until no work was published for [`PATIENCE`].
     fn wait(&self) {
         let is_enough = || self.steps.load(Ordering::Relaxed) == 0;
         let mut idle_since = Instant::now();
@@ -228,7 +228,7 @@ impl Team {
         }
     }
 
-    /// Takes part in the published work; false where there was none left.
+    /// Helps with the published work. Returns false if no work was left.
     fn visit(&self) -> bool {
         if !self.gate.enter() {
             return false;
@@ -272,7 +272,7 @@ impl Drop for Published<'_> {
     }
 }
 
-/// A step that runs in the pool: helpers wait for its kernels.
+/// A step that runs in the pool. Helpers wait for its kernels until this is dropped.
 pub struct StepGuard(Arc<Team>);
 
 impl Drop for StepGuard {

@@ -3,11 +3,11 @@ use flowmill_graph::OpTraits;
 use flowmill_tensor::{DType, PartialShape, Result, Tensor, error};
 use std::sync::Arc;
 
-/// A node of a [`PlanGraph`], by its place in `nodes`.
+/// A node of a [`PlanGraph`], as an index into `nodes`.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub struct PlanNodeId(pub u32);
 
-/// A frame, by its place in `frames`; the root is 0.
+/// A frame, as an index into `frames`; the root is 0.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub struct FrameId(pub u32);
 
@@ -26,14 +26,14 @@ pub struct PlanEdge {
 }
 
 impl PlanEdge {
-    /// The slot of a control edge. A control input may also name an output slot: then it is live when that output is.
+    /// The slot of a control edge. A control input may also name an output slot. It is then live when that output is live.
     pub const CONTROL: u32 = u32::MAX;
 }
 
 /// The type of an output.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct OutputType {
-    /// The element type; for a reference, of what it refers to.
+    /// The element type; for a reference, that of the variable's value.
     pub dtype: DType,
     /// The output carries a reference: see [`crate::RefVariable`].
     pub is_ref: bool,
@@ -46,7 +46,7 @@ pub enum NodeKind {
     Op,
     /// The step's argument of this index, a root of the graph.
     Arg(usize),
-    /// The step's result of this index: one input, no output. A dead result is the caller's to judge.
+    /// The step's result of this index, with one input and no output. The caller decides what a dead result means.
     Ret(usize),
     /// A constant; has no kernel and may have control inputs.
     Const(Tensor),
@@ -57,7 +57,7 @@ pub enum NodeKind {
     Enter {
         /// The child.
         frame: FrameId,
-        /// A loop invariant.
+        /// True for a loop invariant.
         is_constant: bool,
     },
     /// Passes its input to the parent frame. Live at most once per frame; if it is never live, it sends one dead token when the frame ends.
@@ -66,8 +66,8 @@ pub enum NodeKind {
     NextIteration,
     /// Fires when all control inputs have arrived, dead or not; always live.
     ControlTrigger,
-    /// A compiled piece of the graph. Fires when all inputs have arrived, dead ones as `None`, and decides by itself which outputs are dead.
-    /// An input with slot [`PlanEdge::CONTROL`] arrives as some scalar when live.
+    /// A compiled part of the graph. Fires when all inputs have arrived, dead ones as `None`, and decides itself which outputs are dead. An input
+    /// with slot [`PlanEdge::CONTROL`] arrives as some scalar if it is live.
     Program,
 }
 
@@ -90,19 +90,19 @@ pub struct PlanNode {
     pub frame: FrameId,
     /// Data inputs, in order.
     pub inputs: Vec<PlanEdge>,
-    /// For each input, whether it takes a reference as it is. Else the executor gives it the variable's current value.
+    /// For each input, true if it takes a reference. For other inputs, the executor replaces a reference by the variable's current value.
     pub takes_ref: Vec<bool>,
     /// Control inputs.
     pub controls: Vec<PlanEdge>,
     /// Types of the outputs.
     pub outputs: Vec<OutputType>,
-    /// Static shapes of the outputs, with symbols for unknown sizes. Symbols of nodes in a loop hold within one iteration. May be shorter than
-    /// `outputs` where nothing is known.
+    /// Static shapes of the outputs, with symbols for unknown sizes. Symbols of nodes in a loop are valid within one iteration. May have fewer
+    /// entries than `outputs`; the other shapes are unknown.
     pub shapes: Vec<PartialShape>,
 }
 
 impl PlanNode {
-    /// Returns true if the node's kernel may wait for something that another node, or somebody outside of the step, does.
+    /// Returns true if the node's kernel may wait for another node or for something outside of the step.
     pub fn may_wait(&self) -> bool {
         self.cost == Cost::Blocking || self.kernel.as_ref().is_some_and(|k| k.as_async().is_some())
     }
@@ -113,7 +113,7 @@ impl PlanNode {
 pub struct FrameInfo {
     /// The frame's name, from its `Enter`s.
     pub name: Arc<str>,
-    /// The frame around it; `None` for the root.
+    /// The enclosing frame; `None` for the root.
     pub parent: Option<FrameId>,
     /// The number of iterations that may run at once; at least 1.
     pub parallel_iterations: u32,
@@ -133,11 +133,11 @@ pub struct PlanGraph {
 }
 
 impl PlanGraph {
-    /// Checks that arguments and results are the step's, each at most once: a graph or a function may hold `_Arg` and `_Retval` nodes that somebody
-    /// wrote.
+    /// Checks that the indices of arguments and results are those of the step and occur at most once. Users may write `_Arg` and `_Retval` nodes into
+    /// a graph or a function.
     ///
     /// # Errors
-    /// `InvalidArgument` at the first node that is none of the step's.
+    /// Returns `InvalidArgument` at the first node with a wrong index.
     pub(crate) fn check_boundary(&self) -> Result<()> {
         let (mut args, mut results) = (vec![false; self.args.len()], vec![false; self.num_results]);
         for node in &self.nodes {

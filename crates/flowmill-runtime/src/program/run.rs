@@ -1,4 +1,4 @@
-//! The interpreter.
+//! The interpreter of programs.
 
 use crate::kernel::{Kernel, KernelContext, ScalarOp};
 use crate::panics::Witness;
@@ -10,7 +10,7 @@ use flowmill_tensor::{DType, Result, Tensor, bail};
 use smallvec::SmallVec;
 use std::sync::Arc;
 
-/// A register, by its place in the file.
+/// A register, as an index into the register file.
 pub(super) type Reg = u32;
 
 /// The register that an instruction reads a value from, and how it reads it.
@@ -26,11 +26,11 @@ pub(super) struct Operand {
 /// One instruction. Every instruction writes all of its result registers; an empty one is dead.
 #[derive(Clone, Debug)]
 pub(super) enum Instr {
-    /// A pure function of one inline scalar; anything else takes the way of `call`.
+    /// A pure function of one inline scalar. For any other value, `call` runs instead.
     Scalar1 { from: DType, to: DType, f: fn(u64) -> u64, a: Reg, dst: Reg, call: u32 },
     /// A pure function of two inline scalars.
     Scalar2 { from: DType, to: DType, f: fn(u64, u64) -> u64, a: Reg, b: Reg, dst: Reg, call: u32 },
-    /// A kernel, by its place in `calls`.
+    /// A kernel, as an index into `calls`.
     Call(u32),
     /// Copies or moves one value; dead when one of `controls` is. `call` names the node, here and below.
     Move { src: Operand, dst: Reg, controls: Box<[Reg]>, call: u32 },
@@ -52,11 +52,11 @@ pub(super) struct Call {
     /// The first of the result registers, which are adjacent.
     pub(super) dst: Reg,
     pub(super) types: Box<[OutputType]>,
-    /// Set live when the node ran, for those who wait for the node and not for an output.
+    /// The register that is set live when the node ran, for nodes that wait for this node and not for an output.
     pub(super) live: Option<Reg>,
     /// Runs with dead operands too: a nested program.
     pub(super) accepts_dead: bool,
-    /// Unset outputs are dead ones, not a kernel's fault.
+    /// True if outputs that the kernel leaves unset are dead, and no error.
     pub(super) may_leave_unset: bool,
 }
 
@@ -122,7 +122,7 @@ fn read(regs: &mut [Option<Tensor>], operand: Operand) -> Result<Option<Tensor>>
     if operand.deref { value.map(dereference).transpose() } else { Ok(value) }
 }
 
-/// The value of the variable a reference edge refers to; a plain tensor is its own value.
+/// Returns the value of the variable that a reference refers to. A plain tensor is returned as it is.
 pub fn dereference(tensor: Tensor) -> Result<Tensor> {
     let Some(handle) = tensor.as_resources().ok().and_then(|h| h.first()) else { return Ok(tensor) };
     let Some(variable) = handle.get::<RefVariable>() else { return Ok(tensor) };
@@ -341,11 +341,11 @@ pub(super) struct Entry {
     pub(super) node: (Arc<str>, Arc<str>),
 }
 
-/// Iterations between two looks at the clock.
+/// The number of iterations between two checks of the clock.
 const ITERATIONS_A_LOOK: u32 = 64;
 
 impl Loop {
-    /// Runs to the end; `false` where the loop is dead, its `Enter`s being in a branch that was not taken.
+    /// Runs the loop to its end. Returns false if the loop is dead because its `Enter`s are in a branch that was not taken.
     fn iterate(&self, regs: &mut [Option<Tensor>], step: &Arc<DeviceStep>) -> Result<bool> {
         for &(reg, gate) in &self.gates {
             if regs[gate as usize].is_none() {
