@@ -1,4 +1,4 @@
-//! Copying a function's body into a graph.
+//! Copies a function's body into a graph.
 
 use super::conditional::Liveness;
 use super::functions::{Body, Functions, called};
@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Argument {
     pub(crate) source: OutputId,
-    /// It arrives only when the body is to run, once each time. A loop's invariant does not.
+    /// True if the tensor arrives exactly once each time the body is to run. This is false for a loop invariant.
     pub(crate) is_gated: bool,
 }
 
@@ -23,7 +23,7 @@ pub(crate) struct Place<'a> {
     pub(crate) caller: NodeId,
     /// The prefix of the copies' names.
     pub(crate) prefix: &'a str,
-    /// The device of copies that ask for none.
+    /// The device of copies whose original has no device.
     pub(crate) device: &'a str,
     pub(crate) args: &'a [Argument],
     /// A node that runs before the body each time the body is to run. `None` if the body runs once per step.
@@ -85,7 +85,7 @@ pub(crate) fn splice(graph: &mut Graph, functions: &mut Functions, body: &Body, 
     Ok(Spliced { results, effects })
 }
 
-/// A call where the function must stay one.
+/// Adds a call of a function that must not be inlined.
 fn call(graph: &mut Graph, functions: &mut Functions, body: &Body, place: &Place<'_>) -> Result<Spliced> {
     let types = |outputs: &[DType]| -> AttrValue {
         Value::List(Box::new(ListValue { r#type: outputs.iter().map(|t| t.number()).collect(), ..Default::default() })).into()

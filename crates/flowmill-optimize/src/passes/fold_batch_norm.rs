@@ -1,10 +1,10 @@
-//! Folds products and sums by channel into the convolution or matrix product before them.
+//! Folds per-channel scales and shifts into the convolution or matrix product before them.
 //!
 //! Before: `AddV2(Mul(BiasAdd(Conv2D(x, w), b), s), t)` with constants `w`, `b`, `s`, `t`, or `FusedBatchNormV3` without training.
 //! After: `BiasAdd(Conv2D(x, w·s), b·s + t)`.
 //!
-//! Sound because the op is linear in its weights: multiplying an output channel is multiplying the weights that make it. Zeros that a
-//! convolution pads with stay zeros. Rounding differs. Guards:
+//! Sound because the op is linear in its weights: scaling an output channel is the same as scaling the weights that compute it. Zero padding stays
+//! zero. Rounding differs. Guards:
 //! * weights, factors and addends are constant `float32`, one value a channel, and do not widen the output;
 //! * nobody else sees the intermediate tensors, and no control edge orders the nodes that go;
 //! * of a batch norm only output 0 is used;

@@ -1,4 +1,4 @@
-//! Computes element-wise functions that follow each other in one pass over memory.
+//! Fuses chains of element-wise functions into one pass over memory.
 //!
 //! Before: `a = Sigmoid(x)`, `b = Tanh(y)`, `c = Mul(a, b)`. After: `c = _FusedElementwise(x, y) {program=["Sigmoid 0","Tanh 1","Mul 2 3"],
 //! outputs=[4]}`, where values are numbered, arguments first. A value that others see too becomes another result. An argument that is an

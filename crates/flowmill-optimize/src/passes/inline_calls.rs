@@ -6,9 +6,9 @@
 //! results if it has no effects. Effects are kept, whether or not the results have consumers. Every node of the body waits for what the call waited
 //! for; in a loop or a branch, nodes that no argument starts wait for all arguments. Frames get names of their own. Not inlined are:
 //! * functions that call themselves, directly or through others: the inner call is kept, at any depth;
-//! * what would nest deeper than [`MAX_NESTING`](crate::MAX_NESTING) or add more nodes than [`MAX_ADDED_NODES`](crate::MAX_ADDED_NODES);
-//! * what is marked `_noinline`, at the call or at the function;
-//! * functions that do not exist, do not fit the call, or have no legal body: the step that gets there gives the error.
+//! * calls that would nest deeper than [`MAX_NESTING`](crate::MAX_NESTING) or add more nodes than [`MAX_ADDED_NODES`](crate::MAX_ADDED_NODES);
+//! * calls and functions that are marked `_noinline`;
+//! * functions that do not exist, do not fit the call, or have no valid body: a step that runs the call returns the error.
 //!
 //! Needs nothing to run before it.
 

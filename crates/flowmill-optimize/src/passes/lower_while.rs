@@ -1,15 +1,15 @@
-//! Puts the condition and the body of `While` into the graph, as a loop of frames.
+//! Replaces `While` by a loop of frames that contains its condition and its body.
 //!
 //! Before: `y = While(x) {cond=@c, body=@b}`. After: `Enter`, `Merge`, `Switch`, `Exit` and `NextIteration` for each variable, the body of
 //! `c` between `Merge` and `LoopCond`, that of `b` between `Switch` and `NextIteration`.
 //!
-//! Sound because the loop runs the same nodes on the same values. What the `While` waited for, every `Enter` waits for; what waited for it
-//! waits for every `Exit`. Effects of the condition come before its value counts, effects of the body before the next iteration starts. So
-//! the order of effects is that of the calls; without effects, up to `parallel_iterations` iterations overlap, as in TensorFlow. A variable
-//! that the body hands back as it got it is an invariant: it enters once for all iterations. Nodes of the body that only invariants would
-//! start wait for a pivot, which is live when the condition holds. A condition of any type has TensorFlow's truth value (`ToBool`).
-//! Left alone are:
-//! * functions that `inline_calls` would leave alone, except that one marked `_noinline` becomes a call inside the loop;
+//! Sound because the loop runs the same nodes on the same values. Every `Enter` waits for what the `While` waited for, and nodes that waited for the
+//! `While` wait for every `Exit`. Effects of the condition come before its value is used, and effects of the body before the next iteration starts,
+//! so effects happen in the order of the calls. Without effects, up to `parallel_iterations` iterations overlap, as in TensorFlow. A variable that
+//! the body returns unchanged is an invariant: it enters once for all iterations. Nodes of the body that only invariants would start wait for a
+//! pivot, which is live while the condition holds. A condition of any type is converted to a truth value as TensorFlow does (`ToBool`). Not lowered
+//! are:
+//! * loops of functions that `inline_calls` would not inline, except that a function marked `_noinline` becomes a call inside the loop;
 //! * loops without variables: nothing would start their iterations.
 //!
 //! Needs nothing to run before it.

@@ -1,4 +1,4 @@
-//! Keeps one of several nodes that compute the same.
+//! Merges nodes that compute the same values (common subexpression elimination).
 //!
 //! Before: `a = Neg(x)`, `b = Neg(x)`, `c = Mul(a, b)`. After: `a = Neg(x)`, `c = Mul(a, a)`.
 //!

@@ -1,13 +1,13 @@
-//! Removes nodes that pass on their input as it is.
+//! Removes nodes that pass on their input unchanged.
 //!
 //! Before: `y = Identity(x) ^c`, `z = Neg(y)`. After: `z = Neg(x) ^c`.
 //!
-//! Sound because consumers get the same tensor and wait for the same nodes, and are dead exactly when they were. Kept are:
-//! * what reads a reference: it takes the value at its place in the order of steps;
-//! * what gives a control edge behind control flow: a `Switch` runs for both branches, its `Identity` in one;
-//! * what orders control flow by control edges, which count differently for a `Merge`;
-//! * what would need more edges without the node than with it;
-//! * what goes from one device to another;
+//! Sound because consumers receive the same tensor, wait for the same nodes, and are dead in the same cases. These nodes are kept:
+//! * nodes that read a reference: they read the value at their position in the order of execution;
+//! * nodes with a control edge behind control flow: a `Switch` runs for both branches, its `Identity` in one;
+//! * nodes that order control flow by control edges, which count differently for a `Merge`;
+//! * nodes whose removal would add more edges than it removes;
+//! * nodes between different devices;
 //! * a `GuaranteeConst` of a resource, which the plan refuses.
 //!
 //! Needs nothing to run before it.
