@@ -58,7 +58,7 @@ pub fn part_for_execution<S: AsRef<str>>(graph: &Graph, feeds: &[S], fetches: &[
 /// Like [`rewrite_for_execution`], with connections: of each pair of names, the first tensor's value is fed for the second within the step.
 ///
 /// # Errors
-/// As [`rewrite_for_execution`]; `InvalidArgument` if a connection begins at an unknown tensor, or needs its own end.
+/// Returns `InvalidArgument` if a connection begins at an unknown tensor or needs its own end, and the errors of [`rewrite_for_execution`].
 pub fn rewrite_with_connections<S: AsRef<str>>(
     graph: &mut Graph,
     feeds: &[S],

@@ -7,7 +7,7 @@
 //! * nodes with a control edge behind control flow: a `Switch` runs for both branches, its `Identity` in one;
 //! * nodes that order control flow by control edges, which count differently for a `Merge`;
 //! * nodes whose removal would add more edges than it removes;
-//! * nodes between different devices;
+//! * nodes that pass a tensor from one device to another;
 //! * a `GuaranteeConst` of a resource, which the plan refuses.
 //!
 //! Needs nothing to run before it.

@@ -1,4 +1,4 @@
-//! The threads at work on one step: their queue, and how they find work in it. The runs of the functions that a step calls share its crew.
+//! A crew: the threads that work on one step, and their queue. The runs of functions that the step calls share its crew.
 
 use super::asynchronous::Completed;
 use super::protocol::Participants;
@@ -23,7 +23,7 @@ pub(super) enum Work {
     Fire(Arc<Run>, Item),
     /// An asynchronous kernel has ended.
     Complete(Arc<Run>, Item, Completed),
-    /// A kernel that goes on.
+    /// A kernel that continues.
     Resume(Box<dyn FnOnce() + Send>),
 }
 
@@ -72,7 +72,7 @@ impl Drop for AtWork {
 }
 
 impl Crew {
-    /// A crew of up to `num_threads` threads of the current thread's pool (0: all of them), of which the current thread is the first.
+    /// Makes a crew of up to `num_threads` threads of the current thread's pool (0 means all of them), of which the current thread is the first.
     pub(super) fn new(num_threads: usize, has_caller: bool) -> Arc<Crew> {
         Arc::new(Crew {
             threads: Threads::new(num_threads),
@@ -89,7 +89,7 @@ impl Crew {
         self.threads.limit > 1
     }
 
-    /// Says that the step's own run has ended.
+    /// Records that the step's own run has ended, and wakes the waiting caller.
     pub(super) fn end(&self) {
         self.is_over.store(true, Ordering::Release);
         if self.has_caller {
@@ -101,7 +101,7 @@ impl Crew {
         self.is_over.load(Ordering::Acquire)
     }
 
-    /// Takes work over: this thread keeps it, if it works for the crew and has kept nothing, else it goes to the queue.
+    /// Accepts work. This thread keeps it if it works for the crew and has kept nothing else; otherwise the work goes to the queue.
     pub(super) fn submit(self: &Arc<Crew>, work: Work) {
         if std::ptr::eq(AT_WORK.get(), &raw const **self) {
             let left = KEPT.with_borrow_mut(|kept| if kept.is_none() { kept.replace(work).map(Box::new) } else { Some(Box::new(work)) });
@@ -113,7 +113,7 @@ impl Crew {
         self.offer(work);
     }
 
-    /// Hands work to whoever is free.
+    /// Puts work into the queue, and makes sure that a thread serves the queue.
     pub(super) fn offer(self: &Arc<Crew>, work: Work) {
         self.queue().push(work);
         self.call_for_help();
@@ -128,7 +128,7 @@ impl Crew {
         }
     }
 
-    /// Called before a kernel that takes long or waits: others can take what this thread kept, and somebody looks at the queue.
+    /// Shares the work that this thread kept, and makes sure that another thread serves the queue. Called before a kernel that takes long or waits.
     pub(super) fn share(self: &Arc<Crew>) {
         if std::ptr::eq(AT_WORK.get(), &raw const **self)
             && let Some(work) = KEPT.take()
@@ -140,7 +140,7 @@ impl Crew {
         }
     }
 
-    /// Sees to it that somebody looks at the queue.
+    /// Makes sure that a thread serves the queue.
     fn call_for_help(self: &Arc<Crew>) {
         if self.join() {
             self.threads.send_helper(self.clone());
@@ -239,7 +239,7 @@ impl Crew {
         }
     }
 
-    /// Looks for work a little, as long as the step's run has not ended; true if there may be some.
+    /// Polls for work for a short time, while the step's run has not ended. Returns true if there may be some.
     fn spin(&self) -> bool {
         let start = Instant::now();
         loop {

@@ -1,4 +1,4 @@
-//! A step that waits for a thread of a pool, and its caller, who waits for the step.
+//! Hand-over of a step to a thread of a pool, while its caller waits.
 
 use super::run::{Done, Results};
 use super::threads;
@@ -42,7 +42,7 @@ pub(crate) fn run_in(pool: &ThreadPool, step: &Step, start: impl FnOnce(Done) + 
 }
 
 impl Place {
-    /// Wakes the caller, who sees what was changed before.
+    /// Wakes the caller, which then sees all earlier changes.
     fn notify(&self) {
         drop(self.progress.lock());
         self.changed.notify_one();

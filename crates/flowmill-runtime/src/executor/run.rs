@@ -56,7 +56,7 @@ pub(super) struct Run {
     /// The root iteration, once the run has begun; null again if the thread that began the run has freed it.
     root: AtomicPtr<Iteration>,
     done: Mutex<Option<Done>>,
-    /// Set where nothing is fired any more.
+    /// Set when no more nodes may fire.
     stopped: AtomicBool,
     error: Mutex<Option<Error>>,
     /// Blocks in use, for the check at the end.
@@ -70,7 +70,7 @@ unsafe impl Send for Run {}
 unsafe impl Sync for Run {}
 
 impl Run {
-    /// A run that has not begun. The thread that ends it passes its results to `done`.
+    /// Makes a run that has not begun. The thread that ends it passes its results to `done`.
     pub(super) fn new(
         plan: &Arc<Plan>,
         step: &Arc<DeviceStep>,
@@ -120,7 +120,7 @@ impl Run {
         });
     }
 
-    /// Works on what `take` gives to a worker, whose count among the living passes to it.
+    /// Makes a worker, lets `take` give it work, and runs it. The count that the work held in `live` passes to the worker.
     pub(super) fn go_on(self: &Arc<Run>, take: impl FnOnce(&mut Worker<'_>)) {
         at_depth(self.depth, || {
             let mut worker = Worker::new(self, true);
@@ -166,7 +166,7 @@ impl Run {
         Ok(self.results.iter().map(|slot| unsafe { (*slot.get()).take() }).collect())
     }
 
-    /// Hands an item to whoever is free. The run becomes shared before the first call.
+    /// Hands an item to other threads. The run becomes shared before the first call.
     pub(super) fn offer(self: &Arc<Run>, item: Item) {
         self.add_live();
         self.crew.offer(Work::Fire(self.clone(), item));
@@ -232,7 +232,7 @@ impl Run {
     /// Sets result `i`.
     ///
     /// # Safety
-    /// Called by the one firing of the node that gives the result.
+    /// Only the single firing of the node that produces the result calls this.
     pub(super) unsafe fn set_result(&self, i: u32, value: Slot) {
         if let Some(slot) = self.results.get(i as usize) {
             // SAFETY: nobody else uses the cell before the end of the run.

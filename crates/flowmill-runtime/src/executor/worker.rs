@@ -1,4 +1,4 @@
-//! A thread at work on a run: what it keeps to itself, and the loop over nodes that can fire.
+//! A worker: one thread's state while it works on a run, and the loop that fires ready nodes.
 
 use super::asynchronous::Completed;
 use super::block::{BlockPool, Iteration, Slot};
@@ -44,7 +44,7 @@ pub(super) struct Worker<'r> {
     /// Items are kept from other threads for a while.
     holds_back: bool,
     ticks: u32,
-    /// When the caller wants to look up, if it does.
+    /// The time of the next call of the caller's [`Poll`](crate::Poll), if it has one and this is its thread.
     next_poll: Option<Instant>,
     /// The item to fire next, if `next_iteration` is not null. Two words, each written and read whole: they are read right after they are written.
     next_iteration: *const Iteration,
@@ -100,7 +100,7 @@ impl<'r> Worker<'r> {
         &mut self.scratch.outputs
     }
 
-    /// The iterations whose last reference this worker has dropped.
+    /// Returns the list of iterations whose last reference this worker has dropped.
     pub(super) fn completed(&mut self) -> &mut Vec<*const Iteration> {
         &mut self.scratch.completed
     }
@@ -204,7 +204,7 @@ impl<'r> Worker<'r> {
         }
     }
 
-    /// Makes a node ready. Returns 1 where it stays with this worker: its reference of the iteration is then still to be counted.
+    /// Makes a node ready. Returns 1 if the item stays with this worker; its reference of the iteration must then still be counted.
     #[inline(always)]
     pub(super) fn ready(&mut self, iteration: *const Iteration, node: u32, dead: bool) -> u64 {
         let mut item = Item { iteration, node, info: u32::from(dead) };
@@ -222,7 +222,7 @@ impl<'r> Worker<'r> {
         1
     }
 
-    /// The collector's time.
+    /// Returns the collector's time.
     pub(super) fn now(&self) -> u64 {
         self.run.stats().map_or(0, |s| s.now())
     }
@@ -284,7 +284,7 @@ impl<'r> Worker<'r> {
         }
     }
 
-    /// Pays what is owed to the iteration worked on so far, if the next item belongs to another one.
+    /// Settles the references of the iteration worked on so far, if the next item belongs to another iteration.
     #[inline(always)]
     fn switch_to(&mut self, iteration: *const Iteration) {
         if self.iteration != iteration {
