@@ -1,10 +1,10 @@
-//! Strands: cheap nodes that become ready at the same moment, as one program.
+//! Strands: sets of cheap nodes that become ready at the same time, compiled to one program.
 //!
-//! Two nodes outside of all loops that have the same set of costly ancestors can start at the same time, whatever the number of threads,
-//! so running one after the other costs only their own small times. Such a set is convex: what lies on a path between two of its nodes has
-//! the same costly ancestors and belongs to it.
+//! Two nodes outside of all loops that have the same set of costly ancestors can start at the same time with any number of threads, so running one
+//! after the other costs only their own short times. Such a set is convex: a node on a path between two nodes of the set has the same costly
+//! ancestors and belongs to it.
 //!
-//! Where the costly nodes follow one another, or there is one thread only, they have nothing to overlap with and join the strand themselves.
+//! If each costly node depends on the one before, or if there is only one thread, costly nodes cannot run in parallel, and they join the strand.
 
 use super::lower::{Lowering, mark_last_uses};
 use super::rewrite::{Rewriter, cost_of};
@@ -17,9 +17,9 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// Graphs with more costly nodes than this stay as they are: the sets of ancestors would grow with the square.
+/// Graphs with more costly nodes than this are not clustered, because the size of the sets of ancestors grows quadratically.
 const MAX_COSTLY: usize = 1024;
-/// Smaller clusters are not worth a program.
+/// The smallest number of nodes for which a program pays.
 const MIN_MEMBERS: usize = 2;
 
 /// Replaces every worthwhile cluster of the root frame by a strand.
@@ -54,7 +54,7 @@ fn are_in_a_row(graph: &Rewriter, order: &[PlanNodeId]) -> bool {
     true
 }
 
-/// Sets of costly ancestors, each kept once: an id for each set.
+/// Interned sets of costly ancestors, with an id for each set.
 struct Sets {
     ids: FxHashMap<Vec<u32>, u32>,
     sets: Vec<Vec<u32>>,
