@@ -27,7 +27,7 @@ pub struct Plan {
 pub struct RunOptions<'a> {
     /// The largest number of threads that run nodes in parallel. 1 runs all nodes on one thread; 0 means all threads of the pool.
     pub num_threads: usize,
-    /// The pool that the step runs on, made by [`intra_op::pool`](crate::intra_op::pool). With `None`, the step runs on the calling thread and, if
+    /// The pool that the step runs on, made by [`intra_op::pool`]. With `None`, the step runs on the calling thread and, if
     /// that thread belongs to such a pool, on other threads of the pool. Kernels fork only in a pool.
     pub pool: Option<&'a Arc<ThreadPool>>,
     /// Records what each node did; `None` measures nothing.

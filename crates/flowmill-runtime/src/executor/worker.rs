@@ -44,7 +44,7 @@ pub(super) struct Worker<'r> {
     /// Items are kept from other threads for a while.
     holds_back: bool,
     ticks: u32,
-    /// The time of the next call of the caller's [`Poll`](crate::Poll), if it has one and this is its thread.
+    /// The time of the next call of the caller's [`Poll`], if it has one and this is its thread.
     next_poll: Option<Instant>,
     /// The item to fire next, if `next_iteration` is not null. Two words, each written and read whole: they are read right after they are written.
     next_iteration: *const Iteration,
@@ -187,7 +187,7 @@ impl<'r> Worker<'r> {
         }
     }
 
-    /// Returns true if the step is cancelled. Before that, calls the caller's [`Poll`](crate::Poll) if it is due.
+    /// Returns true if the step is cancelled. Before that, calls the caller's [`Poll`] if it is due.
     #[inline]
     fn must_stop(&mut self) -> bool {
         if self.next_poll.is_some() {

@@ -7,7 +7,7 @@
 //! |---|---|
 //! | prune ([`Unit::of_step`], [`Unit::of_body`]) | the needed part of a graph, with `_Arg` and `_Retval` nodes at its boundary |
 //! | [`lower`] | a graph whose calls, branches and loops of functions are nodes and control flow of the graph itself |
-//! | [`place`] | a device for each node |
+//! | [`place`](fn@place) | a device for each node |
 //! | [`optimize`] | a cheaper graph that computes the same |
 //! | [`partition`](partition::partition) | a graph for each device |
 //! | [`plan`] | the frames, kernels and constants of a part |
