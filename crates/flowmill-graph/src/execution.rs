@@ -154,7 +154,7 @@ fn find_connection(graph: &Graph, name: &str) -> Result<OutputId> {
     Ok(node.id().output(tensor.slot as u32))
 }
 
-/// Puts an `Identity` of `from` where `to` is taken.
+/// Replaces the uses of `to` by an `Identity` of `from`.
 fn connect(graph: &mut Graph, from: OutputId, to: OutputId) -> Result<NodeId> {
     if reverse_reachable(graph, &[from.node])[to.node.index()] {
         bail!(

@@ -252,7 +252,7 @@ impl ShapeRefiner {
 
 /// Names the sizes that shape functions leave unknown.
 pub(crate) trait SizeNames {
-    /// The table of the names, with which shape functions compute; `None` where there are none.
+    /// Returns the table of the names, with which shape functions compute, or `None` if unknown sizes have no names.
     fn symbols(&self) -> Option<&RefCell<SymbolTable>>;
 
     /// Names the unknown sizes of a node's outputs. The name of a node's axis is the same in every call.

@@ -83,7 +83,7 @@ impl SymbolTable {
         self.try_quotient(size, divisor).unwrap_or(UNKNOWN)
     }
 
-    /// Returns the product of `sizes` divided by that of `divisors`, where all divisors are factors of it.
+    /// Returns the product of `sizes` divided by that of `divisors`, if all divisors are factors of it.
     pub(crate) fn ratio(&mut self, sizes: &[Size], divisors: &[Size]) -> Size {
         self.try_ratio(sizes, divisors).unwrap_or(UNKNOWN)
     }

@@ -11,7 +11,7 @@ use rustc_hash::FxHashMap;
 enum Gate {
     /// The predicate has the value that selects this output of the `Switch`.
     Taken { predicate: OutputId, slot: u32 },
-    /// The node gives something.
+    /// The node is live.
     Node(NodeId),
 }
 

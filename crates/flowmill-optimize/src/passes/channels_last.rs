@@ -11,7 +11,7 @@
 //! * a function of several tensors moves only if all are at hand in the new layout, or are constants whose layout is a matter of shape;
 //! * axes, paddings and permutations are constant;
 //! * nodes with inputs by reference are left alone;
-//! * what computes in both layouts alike (`BiasAdd`, `DepthToSpace`) changes only where that saves a transpose.
+//! * ops whose kernels compute in either layout (`BiasAdd`, `DepthToSpace`) change only if that saves a transpose.
 //!
 //! `fold_constants` runs earlier: axes and paddings may be computed. The passes that look for convolutions and batch norms run later: they
 //! know one layout.
@@ -94,7 +94,7 @@ impl Layouts {
         self.images.get(&graph.input(id, i)?).copied()
     }
 
-    /// The image at input `i`, if only a transpose gives its channels-first form.
+    /// Returns the image at input `i`, if its channels-first form is the output of a transpose.
     fn moved_image(&self, graph: &Graph, id: NodeId, i: usize) -> Option<Image> {
         self.image(graph, id, i).filter(|image| image.is_moved)
     }
@@ -203,7 +203,7 @@ impl Layouts {
         graph.update_edge(sizes, id, i).map(drop)
     }
 
-    /// A transpose that the graph has: between the two layouts it says where an image is at hand in the other one.
+    /// Visits a transpose of the graph. If it converts between the two layouts, its input and output are two forms of one image.
     fn visit_transpose(&mut self, graph: &mut Graph, id: NodeId) -> Result<bool> {
         let (Some(input), Some(permutation)) = (graph.input(id, 0), constant_input(graph, id, 1)) else { return Ok(false) };
         let Some(order) = integers(&permutation.value).filter(|order| order.len() == 4 || order.len() == 5) else { return Ok(false) };
@@ -330,7 +330,7 @@ impl Layouts {
         Ok(true)
     }
 
-    /// Removes the transposes whose outputs nobody takes: they would be consumers to other passes.
+    /// Removes transposes whose outputs have no consumers, because other passes would count them as consumers.
     fn remove_unused(&self, graph: &mut Graph) -> Result<()> {
         for &id in self.transposes.iter().rev() {
             if graph.out_edges(id).next().is_some() {
@@ -380,7 +380,7 @@ fn in_range(axis: i64, rank: usize) -> Option<usize> {
     usize::try_from(axis).ok().filter(|&axis| axis < rank)
 }
 
-/// A constant that broadcasts with channels-first images, for channels-last ones: `None` where elements would have to move.
+/// Reshapes a constant that broadcasts with channels-first images for channels-last ones. Returns `None` if elements would have to move.
 fn with_channels_last(value: &Tensor, rank: usize) -> Option<Tensor> {
     let dims = value.shape().dims();
     if dims.len() > rank || dims.iter().filter(|&&d| d != 1).count() > 1 {

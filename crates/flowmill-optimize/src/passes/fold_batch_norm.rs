@@ -6,7 +6,7 @@
 //! Sound because the op is linear in its weights: scaling an output channel is the same as scaling the weights that compute it. Zero padding stays
 //! zero. Rounding differs. Guards:
 //! * weights, factors and addends are constant `float32`, one value a channel, and do not widen the output;
-//! * nobody else sees the intermediate tensors, and no control edge orders the nodes that go;
+//! * intermediate tensors have no other consumers, and no control edge orders the nodes that are removed;
 //! * of a batch norm only output 0 is used;
 //! * all on one device; the folded values are finite.
 //!
@@ -33,14 +33,14 @@ pub(crate) fn run(graph: &mut Graph, _: &dyn Evaluator) -> Result<usize> {
     Ok(count)
 }
 
-/// A node that scales and shifts what a linear op gives.
+/// A node that scales and shifts the output of a linear op.
 struct Found {
     producer: NodeId,
     /// The `BiasAdd` between the two.
     bias_add: Option<NodeId>,
-    /// `None` where the weights stay.
+    /// The new weights; `None` if they do not change.
     weights: Option<Constant>,
-    /// `None` where there is no addend yet and none comes.
+    /// The new bias; `None` if there is none before and after.
     bias: Option<Constant>,
 }
 
@@ -78,7 +78,7 @@ fn operands(node: &Node) -> Option<usize> {
     }
 }
 
-/// The linear op whose output `node` is or adds a bias to, and that `BiasAdd`; nobody else sees either's output.
+/// Returns the linear op that `node` is or adds a bias to, and the `BiasAdd`, if there is one. Their outputs have no other consumers.
 fn producer_of<'a>(graph: &'a Graph, node: &'a Node) -> Option<(&'a Node, Option<&'a Node>)> {
     sole_consumer(graph, node.id())?;
     if Linear::of(node).is_some() {

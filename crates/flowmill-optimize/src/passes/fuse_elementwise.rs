@@ -67,7 +67,7 @@ const MAX_INSTRS: usize = 64;
 const MAX_ARGS: usize = 32;
 /// Results of one node.
 const MAX_RESULTS: usize = 4;
-/// Nodes that are looked at to see that nothing outside lies between the fused ones; where that is not enough, a value stays outside.
+/// The largest number of nodes that are visited to check that no outside node is between the fused ones. If it is not enough, a value is not fused.
 const MAX_VISITED: usize = 256;
 
 pub(crate) fn run(graph: &mut Graph, _: &dyn Evaluator) -> Result<usize> {
@@ -113,7 +113,7 @@ impl Fusion {
             && graph.inputs(node.id()).count() == node.num_inputs()
     }
 
-    /// The nodes that are computed together with `last`, which needs them all, in order; `None` where there are none.
+    /// Returns the nodes that are fused with `last`, all of which it needs, in order. Returns `None` if there are none.
     fn cluster(&self, graph: &Graph, last: NodeId) -> Option<Vec<NodeId>> {
         let root = graph.get(last).filter(|n| self.is_fusable(graph, n))?;
         let mut members = self.grow(graph, root, true);

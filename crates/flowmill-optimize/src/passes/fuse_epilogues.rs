@@ -6,11 +6,10 @@
 //! Sound because the fused kernels compute the same, only without storing what lies between. Guards:
 //! * `float32`, channels last; a bias comes first: a `BiasAdd`, or the sum with a constant vector of as many values as there are channels;
 //! * the residual is sure to have the shape of what it is added to: a sum that widens either is left alone;
-//! * nobody else sees the intermediate tensors, and no control edge leads out of the nodes between; what the nodes wait for, the fused node
-//!   waits for;
+//! * intermediate tensors have no other consumers, and no control edge leads out of the nodes between; the fused node takes over all control inputs;
 //! * all on one device.
 //!
-//! `fold_batch_norm` runs earlier: it leaves a bias where there was a batch norm. `fold_padding` too: it looks for `Conv2D`.
+//! `fold_batch_norm` runs earlier, because it turns a batch norm into a bias. `fold_padding` runs earlier, because it matches `Conv2D`.
 
 use crate::Evaluator;
 use crate::linear::{Linear, is_bias_add};

@@ -5,8 +5,8 @@
 //! `Reshape` of `y`. After: `_FusedMatMul(x, w, b) {fused_ops=["BiasAdd","GeluExact"]}` or `"GeluApproximate"`, and the `Reshape` of that.
 //!
 //! Sound because the activation works element by element, so that it commutes with a `Reshape`. Rounding differs.
-//! Guards: `float32`; the constants are scalars; nobody else sees the product or what lies between; no control edge orders the nodes that go;
-//! all on one device.
+//! Guards: `float32`; the constants are scalars; the product and the intermediate tensors have no other consumers; no control edge orders the nodes
+//! that are removed; all nodes are on one device.
 //!
 //! `fuse_epilogues` runs earlier: it makes the product with a bias.
 
@@ -52,7 +52,7 @@ fn find(graph: &Graph, last: &Node) -> Option<Gelu> {
     })
 }
 
-/// The node behind a tensor, where it is of that op and nobody else sees its output.
+/// Returns the producer of a tensor, if it computes `op` and its output has no other consumers.
 fn inner<'a>(graph: &'a Graph, output: OutputId, op: &str, device: &str) -> Option<&'a Node> {
     let node = graph.get(output.node).filter(|n| is_plain(graph, n, op, device))?;
     sole_consumer(graph, node.id()).map(|_| node)
@@ -128,7 +128,7 @@ impl Polynomial {
         Polynomial { coefficients, uses: self.uses + other.uses }
     }
 
-    /// The product, where its degree is not higher.
+    /// Returns the product, or `None` if its degree is higher than 3.
     fn times(self, other: Polynomial) -> Option<Polynomial> {
         let mut coefficients = [0.0; 4];
         for (i, a) in self.coefficients.into_iter().enumerate().filter(|(_, a)| *a != 0.0) {
@@ -150,7 +150,7 @@ fn other_than(graph: &Graph, node: &Node, value: f32) -> Option<OutputId> {
     if is_scalar(graph, a, value) { Some(b) } else { is_scalar(graph, b, value).then_some(a) }
 }
 
-/// The product with a bias that a tensor is or is a `Reshape` of, where the activation alone sees it, by so many edges.
+/// Returns the product with a bias that a tensor is, directly or through a `Reshape`, if its only consumer is the activation, through `uses` edges.
 fn product_behind(graph: &Graph, argument: OutputId, uses: usize, device: &str) -> Option<NodeId> {
     let node = graph.get(argument.node)?;
     if graph.out_edges(node.id()).count() != uses {

@@ -127,7 +127,7 @@ impl Search<'_> {
         (shape(gamma)? == shape(beta)? && epsilon >= 0.0).then_some(Norm { x, gamma, beta, epsilon })
     }
 
-    /// The `Mean` whose sum with something `root` is the inverse square root of, where that takes nothing but squares.
+    /// Returns the `Mean` of squares that, plus a constant, `root` is the inverse square root of.
     fn variance(&self, root: NodeId, x: OutputId) -> Option<NodeId> {
         let sum = self.input(root, 0)?.node;
         let sum = self.plain(sum, "AddV2").or_else(|| self.plain(sum, "Add"))?;
@@ -161,7 +161,7 @@ impl Search<'_> {
     }
 }
 
-/// Squares of a tensor, or of the difference of two, and the node that gives them.
+/// Squares of a tensor, or of the difference of two tensors, and the node that computes them.
 enum Squares {
     Of(OutputId, NodeId),
     Difference(OutputId, OutputId, NodeId),

@@ -282,7 +282,7 @@ impl BlockPool {
     /// Returns a block to the pool.
     ///
     /// # Safety
-    /// The block came from [`BlockPool::take`], of any thread's pool, with the same `bytes`, and nobody uses it any more.
+    /// The block came from [`BlockPool::take`] of any thread's pool, with the same `bytes`, and no thread uses it any more.
     pub(super) unsafe fn put(&mut self, block: NonNull<u8>, bytes: usize) {
         let (class, size) = class_of(bytes);
         match class {

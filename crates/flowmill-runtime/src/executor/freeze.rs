@@ -11,7 +11,7 @@ use crate::kernel::Cost;
 use crate::plan::{NodeKind, PlanEdge, PlanGraph, PlanNode};
 use flowmill_tensor::{DType, Result, Tensor};
 
-/// The most iterations of a loop that run at once, whatever the graph asks for.
+/// The largest number of iterations of a loop that run at once. Greater numbers in a graph are reduced to it.
 pub const MAX_PARALLEL_ITERATIONS: u32 = 1024;
 
 pub(super) fn freeze(graph: PlanGraph) -> Result<Tables> {
@@ -299,7 +299,7 @@ impl<'a> Freezer<'a> {
             && matches!(kinds[..], [NodeKind::Enter { .. }, NodeKind::NextIteration] | [NodeKind::NextIteration, NodeKind::Enter { .. }])
     }
 
-    /// All edges, ordered by the group they leave from, and where each group starts.
+    /// Returns all edges, ordered by the group that they leave from, and the start of each group.
     fn edges(&self, num_groups: usize) -> (Vec<Edge>, Vec<u32>) {
         let mut found: Vec<(u32, Edge)> = Vec::new();
         for (to, node) in self.graph.nodes.iter().enumerate() {

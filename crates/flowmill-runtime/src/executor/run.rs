@@ -23,7 +23,8 @@ use std::time::Instant;
 pub(super) struct Item {
     pub iteration: *const Iteration,
     pub node: u32,
-    /// Bit 0: dead. The rest: when it was scheduled, in units of 64 ns since the collector's start, where statistics are collected.
+    /// Bit 0 is set for a dead node. The other bits are the time of scheduling, in units of 64 ns since the collector's start, if statistics are
+    /// collected.
     pub info: u32,
 }
 

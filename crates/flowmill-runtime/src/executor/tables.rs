@@ -9,7 +9,7 @@ use std::sync::Arc;
 /// The action of a node when it fires. The meaning of [`Node::arg`] depends on it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Kind {
-    /// Calls a kernel; `arg` is its place in `costs` where it may be expensive.
+    /// Calls a kernel; `arg` is its index in `costs` if it may be expensive.
     Op,
     /// Calls an asynchronous kernel; `arg` as for `Op`.
     Async,
@@ -25,7 +25,7 @@ pub(super) enum Kind {
     Arg,
     /// Keeps its input as result `arg`.
     Ret,
-    /// Passes on the input that won; `arg` is its counter, or [`NONE`] where one input arrives in an iteration.
+    /// Passes on the input that won; `arg` is its counter, or [`NONE`] if only one input arrives in each iteration.
     Merge,
     /// Passes its input into iteration 0 of frame `arg`.
     Enter,
@@ -35,7 +35,7 @@ pub(super) enum Kind {
     Exit,
     /// NextIteration `arg` of its frame.
     NextIteration,
-    /// Is live whatever arrives.
+    /// Is live regardless of its inputs.
     ControlTrigger,
 }
 
@@ -44,7 +44,7 @@ pub(super) const NONE: u32 = u32::MAX;
 
 /// The node has inputs that no edge delivers or references to follow: see [`Tables::prepare`].
 pub(super) const PREPARE: u8 = 1;
-/// The scheduler gives the node to another thread where one is free.
+/// The scheduler hands the node to another thread if one is free.
 pub(super) const EXPENSIVE: u8 = 2;
 /// The kernel may leave outputs unset.
 pub(super) const MAY_BE_DEAD: u8 = 4;
@@ -111,7 +111,7 @@ pub(super) struct Prepare {
 pub(super) enum Source {
     /// This constant.
     Const(u32),
-    /// This invariant of the frame; where it is dead, so is the node.
+    /// This invariant of the frame. If it is dead, the node is dead.
     Invariant(u32),
     /// No value: this invariant decides whether the node is dead.
     InvariantLiveness(u32),

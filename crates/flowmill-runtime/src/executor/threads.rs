@@ -1,5 +1,5 @@
-//! The threads that help a step: those of one of the project's pools, which share the work inside kernels too, so that the two never compete
-//! for cores.
+//! The threads that help a step. They belong to a pool of [`intra_op`], and also run the tasks inside kernels, so that nodes and kernels never
+//! compete for cores.
 
 use super::crew::Crew;
 use crate::intra_op;
@@ -40,8 +40,8 @@ impl Drop for InRun {
     }
 }
 
-/// Calls `job` on a thread of `pool` that is not inside of a run. A thread that gets the job while one of its kernels waits for pieces gives it
-/// back to the pool when the kernel has its pieces: within the kernel, the job could take long or need a lock that the kernel holds.
+/// Calls `job` on a thread of `pool` that is not inside of a run. A thread that receives the job while one of its kernels waits for tasks returns it
+/// to the pool when these are done: inside of the kernel, the job could take long or need a lock that the kernel holds.
 pub(super) fn spawn(pool: &ThreadPool, job: impl FnOnce() + Send + 'static) {
     pool.spawn(move || perform(Box::new(job)));
 }
@@ -71,7 +71,7 @@ pub(crate) fn is_in_run() -> bool {
     InRun::is_set()
 }
 
-/// Marks the thread as inside of a kernel while it calls `f`, a piece of it.
+/// Calls `f`, which is a task of a kernel, and marks the thread as inside of the kernel meanwhile.
 pub(crate) fn piece<R>(f: impl FnOnce() -> R) -> R {
     let _in_run = InRun::enter();
     f()

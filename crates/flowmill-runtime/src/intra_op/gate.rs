@@ -1,4 +1,4 @@
-//! The gate to a team's published work: who may look at it, and when its owner may take it back.
+//! The gate to a team's published work. Threads that enter it may read the work; the owner takes the work back when the gate is closed and empty.
 
 use crate::executor::sync::{AtomicU32, Ordering};
 

@@ -79,7 +79,7 @@ struct Work<'a> {
 }
 
 impl Work<'_> {
-    /// Takes groups until none is left, those from this thread's own place on first. False where none was left at once.
+    /// Takes and runs groups of tasks until none is left, beginning with this thread's own position. Returns false if it took none.
     fn take_part(&self) -> bool {
         let all = u64::MAX >> (MAX_GROUPS - self.groups);
         let me = rayon::current_thread_index().unwrap_or(self.owner);
@@ -137,7 +137,7 @@ impl Team {
         self.waiting.load(Ordering::Relaxed) > 0
     }
 
-    /// Runs the pieces together with whoever helps; false, and nothing done, where other work is published now.
+    /// Runs the tasks on this thread and on helpers. Returns false, and runs nothing, if other work is published now.
     pub(super) fn run(self: &Arc<Team>, pieces: usize, f: &(dyn Fn(usize) + Sync)) -> bool {
         if !self.ownership.take() {
             return false;
@@ -160,7 +160,7 @@ impl Team {
         true
     }
 
-    /// Sends for as many helpers as there can be use for and are not there yet.
+    /// Requests helpers until there are as many as `groups` can use.
     fn send_for_helpers(self: &Arc<Team>, groups: usize) {
         // This thread may be a helper itself, further down its stack: one less of those that are there.
         let wanted = (self.threads.min(groups) - 1) as u32 + u32::from(HELPS.get());
@@ -220,7 +220,7 @@ impl Team {
         }
     }
 
-    /// Stays as a helper where there are not enough.
+    /// Keeps this thread as a helper if there are fewer helpers than threads of the pool besides the owner.
     pub(super) fn stay(&self) {
         let is_wanted = |there: u32| ((there as usize) < self.threads - 1).then_some(there + 1);
         if !HELPS.get() && self.helpers.fetch_update(Ordering::Relaxed, Ordering::Relaxed, is_wanted).is_ok() {
@@ -257,7 +257,7 @@ impl Team {
     }
 }
 
-/// Work that others may see; dropped, nobody does any more.
+/// Published work. Dropping this closes the gate and waits until no other thread uses the work.
 struct Published<'a>(&'a Team);
 
 impl Drop for Published<'_> {

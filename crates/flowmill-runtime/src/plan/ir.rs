@@ -51,7 +51,8 @@ pub enum NodeKind {
     /// A constant; has no kernel and may have control inputs.
     Const(Tensor),
     /// Fires on its first live data input once its control inputs have arrived; dead when all data inputs arrived dead.
-    /// Outputs: the value, and (where there is a second output) the index of the input as `int32`. In a loop frame the input from `NextIteration` is the back edge.
+    /// Outputs the value and, if there is a second output, the index of the input as `int32`. In a loop frame the input from `NextIteration` is the
+    /// back edge.
     Merge,
     /// Passes its input into iteration 0 of a child frame; with `is_constant`, to every iteration.
     Enter {

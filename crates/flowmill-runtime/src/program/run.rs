@@ -276,7 +276,7 @@ impl Call {
     }
 }
 
-/// A straight piece of a graph.
+/// A compiled strand: instructions that run once, in order.
 pub(super) struct Strand {
     pub(super) code: Code,
     pub(super) pool: RegisterPool,

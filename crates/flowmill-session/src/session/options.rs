@@ -84,6 +84,6 @@ pub struct RunOptions {
     pub poll: Option<flowmill_runtime::Poll>,
     /// The index of the pool in [`SessionOptions::thread_pools`] that runs the step; -1 runs it on the caller's thread.
     pub inter_op_thread_pool: i32,
-    /// Record when and where each node ran.
+    /// Record the time and the thread of each node's execution.
     pub trace: bool,
 }
