@@ -2,7 +2,7 @@
 
 use crate::metadata::{Metadata, Package};
 
-/// The crates from the bottom up. Each may use any that stands before it.
+/// The crates from the bottom up. Each may use any that precedes it.
 const LAYERS: [&str; 24] = [
     "flowmill-parallel",
     "flowmill-numeric",

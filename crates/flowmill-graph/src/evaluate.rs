@@ -6,7 +6,7 @@ use flowmill_proto::attr_value::Value;
 use flowmill_tensor::{DType, Result, Tensor};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-/// Computes single nodes. Whoever has kernels gives one to those that have none: shape inference and the passes that rewrite graphs.
+/// An evaluator of single nodes. Crates with kernels implement it for code without kernels: shape inference and the passes that rewrite graphs.
 pub trait Evaluator {
     /// Returns the outputs of `node` for these inputs; `None` if it cannot be computed ahead of a step.
     ///

@@ -58,7 +58,7 @@ pub fn part_for_execution<S: AsRef<str>>(graph: &Graph, feeds: &[S], fetches: &[
 /// Like [`rewrite_for_execution`], with connections: of each pair of names, the first tensor's value is fed for the second within the step.
 ///
 /// # Errors
-/// As [`rewrite_for_execution`]; `InvalidArgument` if a connection begins at an unknown tensor, or needs its own end.
+/// Returns `InvalidArgument` if a connection begins at an unknown tensor or needs its own end, and the errors of [`rewrite_for_execution`].
 pub fn rewrite_with_connections<S: AsRef<str>>(
     graph: &mut Graph,
     feeds: &[S],
@@ -154,7 +154,7 @@ fn find_connection(graph: &Graph, name: &str) -> Result<OutputId> {
     Ok(node.id().output(tensor.slot as u32))
 }
 
-/// Puts an `Identity` of `from` where `to` is taken.
+/// Replaces the uses of `to` by an `Identity` of `from`.
 fn connect(graph: &mut Graph, from: OutputId, to: OutputId) -> Result<NodeId> {
     if reverse_reachable(graph, &[from.node])[to.node.index()] {
         bail!(

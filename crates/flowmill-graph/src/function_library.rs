@@ -140,7 +140,7 @@ impl FunctionLibrary {
         Ok(())
     }
 
-    /// Removes a function; gives whether it was there.
+    /// Removes a function. Returns true if it existed.
     pub fn remove(&mut self, name: &str) -> bool {
         self.numbers.remove(name).is_some_and(|number| self.functions.remove(&number).is_some())
     }

@@ -17,7 +17,7 @@ pub struct ValueInfo {
     pub shape: PartialShape,
     /// The value, if it is a small constant.
     pub constant: Option<Tensor>,
-    /// The value read as a shape, if parts of it are known: what `Pack([Shape(x)[0], 3])` gives.
+    /// The value read as a shape, if parts of it are known, such as the value of `Pack([Shape(x)[0], 3])`.
     pub as_shape: Option<PartialShape>,
     /// For a resource or variant: the types and shapes of what it holds.
     pub elements: Option<Vec<(DType, PartialShape)>>,
@@ -32,7 +32,7 @@ pub struct InferenceContext<'a> {
     outputs: Vec<ValueInfo>,
     asked: Cell<Asked>,
     producer: i32,
-    /// `None` where unknown sizes have no names.
+    /// `None` if unknown sizes have no names.
     symbols: Option<&'a RefCell<SymbolTable>>,
 }
 

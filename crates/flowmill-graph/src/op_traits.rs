@@ -75,9 +75,9 @@ pub struct OpTraits {
     pub selects: bool,
     /// The kernel may leave outputs unset, which makes them dead.
     pub leaves_outputs_dead: bool,
-    /// Two nodes are never the same, whatever their inputs are: each makes or changes an object that a handle names.
+    /// Two nodes are never equal, even with the same inputs: each makes or changes an object that a handle names.
     pub distinct: bool,
-    /// An output of type `string` is a handle that holds an object. Its edges are like references that nobody assigns to.
+    /// An output of type `string` is a handle that holds an object. Its edges are like references without assignments.
     pub gives_handle_for_string: bool,
     /// The inputs and outputs whose layout follows the attribute `data_format`.
     pub image_layout: Option<&'static ImageLayout>,

@@ -8,7 +8,7 @@ use std::borrow::Cow;
 use std::fmt;
 use std::sync::{Arc, OnceLock};
 
-/// An op whose definition is made when somebody asks for it: a program uses a few dozen ops of a catalogue of hundreds.
+/// An op whose definition is made at its first use: a program uses a few dozen ops of a catalogue of hundreds.
 pub trait Declaration: Sync {
     /// Returns the op's type.
     fn name(&self) -> &'static str;

@@ -1,4 +1,4 @@
-//! Which shapes and sizes of a graph's tensors are known or equal before a step runs.
+//! Symbolic shape analysis: finds the sizes of a graph's tensors that are known before a step runs, and those that are equal.
 
 use crate::shape_refiner::SizeNames;
 use crate::symbols::SymbolTable;
@@ -13,19 +13,19 @@ use std::cell::RefCell;
 /// Batch and image sizes are the caller's, so that static shapes say nothing about them. Here an unknown size is a
 /// [`Symbol`](flowmill_tensor::Symbol), equal to itself, and the ops' shape functions compute with symbols: a convolution of stride 2 with padding
 /// `SAME` makes ⌈height/2⌉ of an unknown height, whatever its window, and the two branches of a residual block are found to have one shape.
-/// Symbols also follow the values that stand for shapes, from `Shape` through slices, `Pack` and `ConcatV2` to `Reshape`.
+/// Symbols also follow tensors whose values are shapes, from `Shape` through slices, `Pack` and `ConcatV2` to `Reshape`.
 ///
-/// * In a loop, symbols hold within one iteration. A loop variable keeps those with which it enters if each iteration leaves them
-///   as they are; any other size of it is a symbol of its own. Symbols of an iteration do not leave the loop.
-/// * What is read from a reference may have another shape at each read, if its variable says no shape, and has other symbols each time.
-/// * A node whose shape function fails has outputs of unknown shape: the step reports the error.
+/// * In a loop, a symbol is valid within one iteration. A loop variable keeps the symbols that it enters with if no iteration changes them; any other
+/// size of the variable gets a symbol of its own. Symbols of an iteration do not leave the loop.
+/// * A read of a reference may have another shape each time if the variable declares no shape. Each such read then has its own symbols.
+/// * A node whose shape function fails has outputs of unknown shape. The step reports the error.
 ///
-/// The analysis takes each node once, those of loops a few times more. It does not follow changes of the graph but by
-/// [`set_same`](ShapeAnalysis::set_same).
+/// The analysis visits each node once, and nodes of loops a few times more. Later changes of the graph are not seen, except those that
+/// [`set_same`](ShapeAnalysis::set_same) reports.
 #[derive(Debug, Default)]
 pub struct ShapeAnalysis {
     shapes: ShapeRefiner,
-    /// By tensors that took the places of others.
+    /// The analysed tensor that each new tensor replaced.
     replaced: FxHashMap<OutputId, OutputId>,
 }
 

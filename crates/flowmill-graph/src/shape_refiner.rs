@@ -250,12 +250,12 @@ impl ShapeRefiner {
     }
 }
 
-/// Gives names to sizes that shape functions leave unknown.
+/// Names the sizes that shape functions leave unknown.
 pub(crate) trait SizeNames {
-    /// The table of the names, with which shape functions compute; `None` where there are none.
+    /// Returns the table of the names, with which shape functions compute, or `None` if unknown sizes have no names.
     fn symbols(&self) -> Option<&RefCell<SymbolTable>>;
 
-    /// Gives names to the unknown sizes of a node's outputs. The same node and axis have the same name each time.
+    /// Names the unknown sizes of a node's outputs. The name of a node's axis is the same in every call.
     fn set_names(&self, node: &Node, outputs: &mut [ValueInfo]);
 }
 

@@ -18,7 +18,7 @@ const MAX_PARTS: usize = 8;
 pub(crate) struct SymbolTable {
     tensors: FxHashMap<OutputId, u32>,
     terms: FxHashMap<Term, u32>,
-    /// By source, from 1 on.
+    /// The sources by number, which starts at 1.
     sources: Vec<Source>,
 }
 
@@ -26,7 +26,7 @@ pub(crate) struct SymbolTable {
 struct Source {
     /// `None` for a tensor.
     term: Option<Term>,
-    /// How many loops are around what has the size: it may be another one in each of their iterations.
+    /// The number of loops around the tensor. Its size may differ between the iterations of each of them.
     depth: u32,
 }
 
@@ -83,7 +83,7 @@ impl SymbolTable {
         self.try_quotient(size, divisor).unwrap_or(UNKNOWN)
     }
 
-    /// Returns the product of `sizes` divided by that of `divisors`, where all divisors are factors of it.
+    /// Returns the product of `sizes` divided by that of `divisors`, if all divisors are factors of it.
     pub(crate) fn ratio(&mut self, sizes: &[Size], divisors: &[Size]) -> Size {
         self.try_ratio(sizes, divisors).unwrap_or(UNKNOWN)
     }

@@ -1,10 +1,11 @@
-//! Graph passes: one pass a file in `passes/`, run by one [pipeline](PIPELINE), after those that [put functions' bodies into the graph](LOWERING).
+//! Graph passes. Each pass is a file in `passes/`. The passes that [inline functions' bodies](LOWERING) run first, then the others in one
+//! [pipeline](PIPELINE).
 //!
-//! [`lower`] and [`optimize`] take the graph of one step or of one function's body: arguments are `_Arg` nodes, results `_Retval` nodes, and what has
-//! to run for its effect has a control edge to `_SINK`. Everything else is there only to serve these, and passes may rewrite it as long as
-//! they get the same values, the same errors and the same effects in the same order. Values of floats may differ by rounding.
+//! [`lower`] and [`optimize`] take the graph of one step or of one function's body. Its arguments are `_Arg` nodes, its results are `_Retval` nodes,
+//! and nodes that have to run for their effects have a control edge to `_SINK`. Passes may rewrite all other nodes, as long as the graph returns the
+//! same values and errors and has the same effects in the same order. Floating-point values may differ by rounding.
 //!
-//! Passes know nothing of kernels: what has to be computed goes through an [`Evaluator`].
+//! Passes are independent of kernels: they compute values through an [`Evaluator`].
 #![deny(missing_docs, unreachable_pub, unnameable_types)]
 #![forbid(unsafe_code)]
 

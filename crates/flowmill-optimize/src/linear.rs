@@ -1,4 +1,4 @@
-//! Convolutions and products of matrices, as the passes see them: linear in the input, with one weight matrix for all positions.
+//! Convolutions and matrix products, which passes treat alike: they are linear in the input, with the same weights at all positions.
 
 use crate::rewrite::{constant_shape, is_channels_last, is_of_type, text};
 use flowmill_graph::{Graph, Node};
@@ -13,7 +13,8 @@ pub(crate) enum Linear {
 }
 
 impl Linear {
-    /// What `node` is: `None` for other ops, for other types than `float32` and for channels that do not come last.
+    /// Returns the linear op that `node` computes, or `None` for other ops, other types than `float32` and channels in another dimension than the
+    /// last.
     pub(crate) fn of(node: &Node) -> Option<Linear> {
         let op = match node.op() {
             "Conv2D" => Linear::Conv2D,
@@ -24,17 +25,17 @@ impl Linear {
         (is_of_type(node, DType::F32) && is_channels_last(node)).then_some(op)
     }
 
-    /// The rank of the output.
+    /// Returns the rank of the output.
     pub(crate) fn rank(self) -> usize {
         if self == Linear::MatMul { 2 } else { 4 }
     }
 
-    /// The number of the output's channels, where the node's weights are constant and of the right rank.
+    /// Returns the number of output channels, if the node's weights are constant and of the right rank.
     pub(crate) fn constant_channels(self, graph: &Graph, node: &Node) -> Option<usize> {
         self.channels(node, &constant_shape(graph, graph.input(node.id(), 1)?)?)
     }
 
-    /// The number of channels that weights of this shape give.
+    /// Returns the number of output channels for weights of this shape.
     fn channels(self, node: &Node, weights: &Shape) -> Option<usize> {
         match (self, weights.dims()) {
             (Linear::Conv2D, &[_, _, _, out]) => Some(out),
@@ -44,7 +45,7 @@ impl Linear {
         }
     }
 
-    /// The weights with each output channel multiplied by its factor.
+    /// Returns the weights with each output channel multiplied by its factor, or `None` if a product is not finite.
     pub(crate) fn scaled(self, node: &Node, weights: &Tensor, factors: &[f32]) -> Option<Tensor> {
         let old = weights.as_slice::<f32>().ok()?;
         let channels = factors.len().max(1);
@@ -63,9 +64,9 @@ fn is_transposed(node: &Node) -> bool {
     node.attrs().get_or("transpose_b", false).unwrap_or(false)
 }
 
-/// A constant that has one value for each channel, or one for all: given one by one.
+/// Returns one value per channel of a constant that has one value for each channel or one for all.
 ///
-/// `None` where adding it to a tensor of that rank whose last dimension has `channels` would be anything else.
+/// Returns `None` if adding the constant to a tensor of rank `rank` with `channels` in the last dimension would broadcast it in another way.
 pub(crate) fn per_channel(value: &Tensor, channels: usize, rank: usize) -> Option<Vec<f32>> {
     let dims = value.shape().dims();
     let (last, others) = dims.split_last().map_or((1, &[][..]), |(&last, others)| (last, others));
@@ -76,7 +77,7 @@ pub(crate) fn per_channel(value: &Tensor, channels: usize, rank: usize) -> Optio
     Some(if values.len() == channels { values.to_vec() } else { vec![*values.first()?; channels] })
 }
 
-/// Whether `node` is a `BiasAdd` along the last dimension.
+/// Returns true if `node` is a `BiasAdd` along the last dimension.
 pub(crate) fn is_bias_add(node: &Node) -> bool {
     node.is_op("BiasAdd") && matches!(text(node, "data_format"), "" | "NHWC")
 }

@@ -1,17 +1,17 @@
-//! Which tensors are alive together, where control flow leaves some of them dead.
+//! Liveness under control flow: finds tensors that are live in the same iterations of the same steps.
 //!
-//! Each tensor has a set of *gates*: outputs of `Switch` nodes, named by what they look at, and nodes whose liveness follows from nothing
-//! else, such as `Merge`. It is alive where all its gates are; so tensors with equal sets are alive in the same iterations of the same steps.
+//! Each tensor has a set of *gates*. A gate is an output of a `Switch`, identified by the predicate, or a node whose liveness follows from nothing
+//! else, such as a `Merge`. A tensor is live when all its gates are open, so tensors with equal sets of gates are live together.
 
 use flowmill_graph::{Graph, Node, NodeId, OutputId, Role};
 use rustc_hash::FxHashMap;
 
-/// What lets a tensor through or not.
+/// A condition for a tensor to be live.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 enum Gate {
-    /// The predicate has the value that the slot stands for.
+    /// The predicate has the value that selects this output of the `Switch`.
     Taken { predicate: OutputId, slot: u32 },
-    /// The node gives something.
+    /// The node is live.
     Node(NodeId),
 }
 
@@ -29,7 +29,7 @@ pub(crate) struct Liveness {
 }
 
 impl Liveness {
-    /// Works out the gates of these nodes, which stand after their producers (back edges of loops excepted).
+    /// Computes the gates of these nodes, which are in topological order (back edges of loops excepted).
     pub(crate) fn of(graph: &Graph, order: &[NodeId]) -> Liveness {
         let mut liveness = Liveness { ids: FxHashMap::default(), sets: Vec::new(), nodes: FxHashMap::default() };
         for node in order.iter().filter_map(|&id| graph.get(id)) {
@@ -39,13 +39,13 @@ impl Liveness {
         liveness
     }
 
-    /// Whether two nodes run in the same iterations of the same steps; `false` where that is not known.
+    /// Returns true if two nodes are known to run in the same iterations of the same steps.
     pub(crate) fn are_equal(&self, a: NodeId, b: NodeId) -> bool {
         let set = |id: NodeId| self.nodes.get(&id);
         a == b || set(a).is_some_and(|a| set(b) == Some(a))
     }
 
-    /// `new` stands in the place of `old`.
+    /// Records that `new` replaces `old`.
     pub(crate) fn set_same(&mut self, new: NodeId, old: NodeId) {
         if let Some(&set) = self.nodes.get(&old) {
             self.nodes.insert(new, set);

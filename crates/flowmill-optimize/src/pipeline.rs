@@ -1,4 +1,4 @@
-//! The passes in their order, and what runs them.
+//! The passes in their order, and the functions that run them.
 
 use crate::lowering::{Functions, called};
 use crate::passes::{
@@ -12,23 +12,23 @@ use flowmill_tensor::{Error, Result};
 /// One pass: a rewrite of the whole graph.
 #[derive(Clone, Copy)]
 pub struct Pass {
-    /// What it is called in [`Options::disabled`] and reports: the name of its file.
+    /// The pass's name in [`Options::disabled`] and in reports, which is also the name of its file.
     pub name: &'static str,
-    /// Rewrites the graph; gives how many places it changed. On an error the graph may be half rewritten.
+    /// Rewrites the graph, and returns the number of places that it changed. After an error the graph may be half rewritten.
     pub run: fn(&mut Graph, &dyn Evaluator) -> Result<usize>,
 }
 
-/// A pass that puts bodies of functions into the graph.
+/// A pass that inlines bodies of functions into the graph.
 #[derive(Clone, Copy)]
 pub struct LoweringPass {
-    /// What it is called in [`Options::disabled`] and reports: the name of its file.
+    /// The pass's name in [`Options::disabled`] and in reports, which is also the name of its file.
     pub name: &'static str,
-    /// Rewrites the graph; gives how many places it changed. On an error the graph may be half rewritten.
+    /// Rewrites the graph, and returns the number of places that it changed. After an error the graph may be half rewritten.
     pub run: fn(&mut Graph, &mut Functions) -> Result<usize>,
 }
 
-/// The passes that run before all others, in rounds until one changes nothing: each may uncover work for the others. Their order changes
-/// no result; calls come first because most functions are called, so that fewer rounds do.
+/// The passes that run before all others. They run in rounds until a round changes nothing, because each may create work for the others. Their order
+/// does not change the result. Calls come first because most functions are called, which saves rounds.
 pub const LOWERING: &[LoweringPass] = &[
     LoweringPass { name: "inline_calls", run: inline_calls::run },
     LoweringPass { name: "lower_case", run: lower_case::run },
@@ -36,7 +36,7 @@ pub const LOWERING: &[LoweringPass] = &[
     LoweringPass { name: "lower_while", run: lower_while::run },
 ];
 
-/// All passes behind those, each with the reason for its place.
+/// The passes that run after [`LOWERING`], in order, each with the reason for its position.
 pub const PIPELINE: &[Pass] = &[
     // First, so that nobody looks at what nobody needs.
     Pass { name: "prune", run: prune::run },
@@ -65,10 +65,10 @@ pub const PIPELINE: &[Pass] = &[
     Pass { name: "prune", run: prune::run },
 ];
 
-/// What a caller may choose.
+/// Options of a run of the passes.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Options<'a> {
-    /// Names of passes that do not run.
+    /// The names of passes that do not run.
     pub disabled: &'a [String],
     /// The function whose body the graph is; `""` for the graph of a step.
     pub function: &'a str,
@@ -80,55 +80,56 @@ impl Options<'_> {
     }
 }
 
-/// What one pass did.
+/// The outcome of one pass.
 #[derive(Clone, Debug)]
 pub struct PassReport {
-    /// The pass.
+    /// The name of the pass.
     pub name: &'static str,
-    /// Places it changed.
+    /// The number of places that it changed.
     pub num_changes: usize,
-    /// Why its changes were thrown away.
+    /// The error for which the pass's changes were discarded.
     pub error: Option<Error>,
 }
 
 /// A record of what [`lower`] or [`optimize`] did.
 #[derive(Clone, Debug, Default)]
 pub struct Report {
-    /// The passes in the order they ran, disabled ones left out.
+    /// The passes in the order in which they ran, without disabled ones.
     pub passes: Vec<PassReport>,
-    /// Why calls, branches and loops stayed nodes that call functions, with their numbers.
+    /// The reasons why calls, branches and loops were not lowered, each with the number of such nodes.
     pub left: Vec<(&'static str, usize)>,
-    /// Nodes before the first pass.
+    /// The number of nodes before the first pass.
     pub num_nodes_before: usize,
-    /// Nodes after the last.
+    /// The number of nodes after the last pass.
     pub num_nodes_after: usize,
 }
 
 impl Report {
-    /// This report with what was done to the same graph afterwards.
+    /// Returns this report, extended by a later report for the same graph.
     pub fn then(mut self, later: Report) -> Report {
         self.passes.extend(later.passes);
         self.left.extend(later.left);
         Report { num_nodes_after: later.num_nodes_after, ..self }
     }
 
-    /// Changes of all passes of that name.
+    /// Returns the number of changes of all passes of that name.
     pub fn num_changes(&self, pass: &str) -> usize {
         self.passes.iter().filter(|p| p.name == pass).map(|p| p.num_changes).sum()
     }
 
-    /// Passes whose changes were thrown away.
+    /// Returns the number of passes whose changes were discarded.
     pub fn num_failures(&self) -> usize {
         self.passes.iter().filter(|p| p.error.is_some()).count()
     }
 }
 
-/// Runs the passes of [`PIPELINE`]. A pass that fails, or leaves a graph that is not legal, is counted in the report and has no effect.
+/// Runs the passes of [`PIPELINE`]. If a pass fails, its changes are discarded and the report has its error. Debug builds also treat a pass that
+/// leaves an invalid graph as failed.
 pub fn optimize(graph: &mut Graph, options: &Options<'_>, evaluator: &dyn Evaluator) -> Report {
     run_passes(PIPELINE, graph, options, evaluator)
 }
 
-/// [`optimize`] with other passes.
+/// Like [`optimize`], with other passes.
 pub fn run_passes(passes: &[Pass], graph: &mut Graph, options: &Options<'_>, evaluator: &dyn Evaluator) -> Report {
     let mut report = Report { num_nodes_before: graph.num_nodes(), ..Report::default() };
     let original = graph.clone();
@@ -150,9 +151,9 @@ pub fn run_passes(passes: &[Pass], graph: &mut Graph, options: &Options<'_>, eva
     report
 }
 
-/// Runs the passes of [`LOWERING`] in rounds. Where one fails, or the graph is not legal afterwards, none of them has an effect.
+/// Runs the passes of [`LOWERING`] in rounds. If one fails, or the graph is invalid afterwards, all changes are discarded.
 ///
-/// Ends because each change takes a node away and brings in only nodes that stand one function deeper, which is bounded.
+/// This terminates because each change removes a node and adds only nodes that are nested one function deeper, and the depth is bounded.
 pub fn lower(graph: &mut Graph, options: &Options<'_>) -> Report {
     let mut report = Report { num_nodes_before: graph.num_nodes(), num_nodes_after: graph.num_nodes(), ..Report::default() };
     if !graph.op_nodes().any(|n| called(graph, n).is_some()) {
@@ -191,7 +192,7 @@ pub fn lower(graph: &mut Graph, options: &Options<'_>) -> Report {
     report
 }
 
-/// Runs a pass; debug builds check what it leaves.
+/// Runs a pass. Debug builds validate the graph afterwards.
 fn run_checked(pass: &Pass, graph: &mut Graph, evaluator: &dyn Evaluator) -> Result<usize> {
     let num_changes = (pass.run)(graph, evaluator)?;
     if cfg!(debug_assertions) && num_changes > 0 {
@@ -200,7 +201,8 @@ fn run_checked(pass: &Pass, graph: &mut Graph, evaluator: &dyn Evaluator) -> Res
     Ok(num_changes)
 }
 
-/// The graph as the passes that succeeded left it. Running them again is rare, keeping a copy before each pass would not be.
+/// Returns the graph after the passes that succeeded, by running them again. This happens rarely; a copy of the graph before each pass would cost
+/// time in every run.
 fn replay(original: &Graph, done: &[&Pass], evaluator: &dyn Evaluator) -> Graph {
     let mut graph = original.clone();
     for pass in done {

@@ -1,4 +1,4 @@
-//! What passes have in common: looking at patterns and putting nodes in the place of others.
+//! Helpers that passes share for matching patterns and replacing nodes.
 
 use flowmill_graph::{Edge, Graph, Node, NodeId, OutputId, ShapeAnalysis};
 use flowmill_proto::attr_value::Value;
@@ -7,17 +7,17 @@ use flowmill_proto::{AttrValue, NodeDef, TensorProto};
 use flowmill_tensor::{DType, Result, Shape, Tensor};
 use std::cell::OnceCell;
 
-/// Nodes that pass on a constant are followed for so many steps.
+/// The largest number of `Identity` nodes that are followed from a tensor to its constant.
 const MAX_STEPS: usize = 16;
 
 /// The value of a constant tensor.
 pub(crate) struct Constant {
     pub(crate) value: Tensor,
-    /// What the constant waits for: in a loop's frame that is what starts it in each iteration.
+    /// The control inputs of the constant. In a loop's frame they start it in each iteration.
     pub(crate) controls: Vec<NodeId>,
 }
 
-/// The message of the constant that a tensor is, also where `Identity` nodes pass it on, and what these nodes wait for.
+/// Returns the message of the constant that a tensor is, through `Identity` nodes, and the control inputs of all nodes on the way.
 fn constant_message(graph: &Graph, output: OutputId) -> Option<(&TensorProto, Vec<NodeId>)> {
     let mut node = graph.get(output.node)?;
     let mut controls = Vec::new();
@@ -34,34 +34,34 @@ fn constant_message(graph: &Graph, output: OutputId) -> Option<(&TensorProto, Ve
     None
 }
 
-/// The constant that a tensor is, also where `Identity` nodes pass it on. Large values may be copied.
+/// Returns the constant that a tensor is, through `Identity` nodes. Large values may be copied.
 pub(crate) fn constant(graph: &Graph, output: OutputId) -> Option<Constant> {
     let (message, controls) = constant_message(graph, output)?;
     Some(Constant { value: Tensor::from_proto(message).ok()?, controls })
 }
 
-/// The shape of a constant tensor, whose value is not looked at.
+/// Returns the shape of a constant tensor without decoding its value.
 pub(crate) fn constant_shape(graph: &Graph, output: OutputId) -> Option<Shape> {
     let (message, _) = constant_message(graph, output)?;
     message.tensor_shape.as_ref().map_or_else(|| Some(Shape::scalar()), |shape| Shape::from_proto(shape).ok())
 }
 
-/// The constant at data input `i` of a node.
+/// Returns the constant at data input `i` of a node.
 pub(crate) fn constant_input(graph: &Graph, node: NodeId, i: usize) -> Option<Constant> {
     constant(graph, graph.input(node, i)?)
 }
 
-/// The shapes of a graph's tensors, analysed when a pass first asks for one.
+/// The shapes of a graph's tensors. They are analysed at the first use.
 #[derive(Default)]
 pub(crate) struct Shapes(OnceCell<ShapeAnalysis>);
 
 impl Shapes {
-    /// Returns the analysis, made of the graph as it is at the first call.
+    /// Returns the analysis of the graph as it was at the first call.
     pub(crate) fn of(&self, graph: &Graph) -> &ShapeAnalysis {
         self.0.get_or_init(|| ShapeAnalysis::new(graph))
     }
 
-    /// Says that `new` took the place of `old` and has its shape.
+    /// Records that `new` replaces `old` and has the same shape.
     pub(crate) fn set_same(&mut self, new: OutputId, old: OutputId) {
         if let Some(shapes) = self.0.get_mut() {
             shapes.set_same(new, old);
@@ -69,7 +69,7 @@ impl Shapes {
     }
 }
 
-/// The values of a vector or matrix of integers.
+/// Returns the values of a vector or matrix of integers.
 pub(crate) fn integers(value: &Tensor) -> Option<Vec<i64>> {
     match value.dtype() {
         DType::I32 => Some(value.as_slice::<i32>().ok()?.iter().map(|&v| i64::from(v)).collect()),
@@ -84,23 +84,23 @@ pub(crate) fn is_last_axis(graph: &Graph, shapes: &Shapes, node: NodeId, i: usiz
     axis.is_some_and(|axis| axis == -1 || shapes.of(graph).rank(of).is_some_and(|rank| axis == rank as i64 - 1))
 }
 
-/// The one edge out of a node, if it is one that carries output 0. Nothing but its end can tell whether such a node runs.
+/// Returns the only edge out of a node, if it carries output 0. Only the consumer at its end then observes the node.
 pub(crate) fn sole_consumer(graph: &Graph, node: NodeId) -> Option<Edge> {
     let mut edges = graph.out_edges(node);
     edges.next().filter(|e| e.src_output == 0 && edges.next().is_none())
 }
 
-/// Whether nothing orders a node but its data.
+/// Returns true if a node has no control inputs.
 pub(crate) fn has_no_control_inputs(graph: &Graph, node: NodeId) -> bool {
     graph.control_inputs(node).next().is_none()
 }
 
-/// Whether a node is of that op on `float32`, on that device, and ordered by its data alone.
+/// Returns true if a node computes `op` on `float32`, is on `device`, and has no control inputs.
 pub(crate) fn is_plain(graph: &Graph, node: &Node, op: &str, device: &str) -> bool {
     node.is_op(op) && is_of_type(node, DType::F32) && node.device() == device && has_no_control_inputs(graph, node.id())
 }
 
-/// The factors, at most three, of a product of products; inner products have no other consumer.
+/// Returns the factors, at most three, of a product of products. Inner products have no other consumer.
 pub(crate) fn factors(graph: &Graph, last: &Node, device: &str) -> Option<Vec<OutputId>> {
     fn flatten(graph: &Graph, node: &Node, device: &str, factors: &mut Vec<OutputId>) -> Option<()> {
         if !is_plain(graph, node, "Mul", device) {
@@ -123,22 +123,22 @@ pub(crate) fn factors(graph: &Graph, last: &Node, device: &str) -> Option<Vec<Ou
     Some(found)
 }
 
-/// A string attribute, `""` where it is missing.
+/// Returns a string attribute, or `""` if it is missing.
 pub(crate) fn text<'a>(node: &'a Node, attr: &str) -> &'a str {
     node.attrs().get_or(attr, "").unwrap_or("")
 }
 
-/// Whether the attribute `T` is that type.
+/// Returns true if the node's attribute `T` is `dtype`.
 pub(crate) fn is_of_type(node: &Node, dtype: DType) -> bool {
     node.attrs().get::<DType>("T").is_ok_and(|t| t == dtype)
 }
 
-/// Whether a node's channels, if it has any, are its last dimension.
+/// Returns true if a node's channels, if it has any, are its last dimension.
 pub(crate) fn is_channels_last(node: &Node) -> bool {
     !node.attrs().contains("data_format") || text(node, "data_format") == "NHWC"
 }
 
-/// Definition of a node made of `originals`, on the device of the last of them.
+/// Returns the definition of a node that replaces `originals`, on the device of the last of them.
 pub(crate) fn node_def(graph: &Graph, op: &str, name: String, originals: &[NodeId]) -> NodeDef {
     let mut names: Vec<String> = Vec::new();
     for node in originals.iter().filter_map(|&id| graph.get(id)) {
@@ -152,7 +152,7 @@ pub(crate) fn node_def(graph: &Graph, op: &str, name: String, originals: &[NodeI
     NodeDef { name, op: op.to_owned(), device, experimental_debug_info: Some(debug_info), ..Default::default() }
 }
 
-/// Adds a constant on the device of the node it is for, called after it.
+/// Adds a constant for a node, on the node's device and with a name derived from the node's.
 pub(crate) fn add_constant(graph: &mut Graph, value: &Tensor, controls: &[NodeId], for_node: NodeId) -> Result<OutputId> {
     let prefix = graph.node(for_node)?.name().to_owned();
     let name = graph.new_name(&prefix);
@@ -161,13 +161,13 @@ pub(crate) fn add_constant(graph: &mut Graph, value: &Tensor, controls: &[NodeId
     Ok(graph.add_node_with_inputs(def, &[], controls)?.output(0))
 }
 
-/// The attributes of a `Const`.
+/// Returns the attributes of a `Const` with this value.
 pub(crate) fn constant_attrs(value: &Tensor) -> Result<std::collections::BTreeMap<String, AttrValue>> {
     let dtype = Value::Type(value.dtype().number()).into();
     Ok([("dtype".to_owned(), dtype), ("value".to_owned(), value.to_proto()?.into())].into())
 }
 
-/// Puts a new node in the place of `old`, whose name it takes and whose outputs it has, one by one.
+/// Replaces `old` by a new node, which takes over its name. Each output of the new node replaces the output of `old` with the same index.
 pub(crate) fn replace(graph: &mut Graph, old: NodeId, mut def: NodeDef, inputs: &[OutputId], controls: &[NodeId]) -> Result<NodeId> {
     let (name, free) = (graph.node(old)?.name().to_owned(), graph.new_name("replaced"));
     graph.rename_node(old, &free)?;
@@ -183,7 +183,7 @@ pub(crate) fn replace(graph: &mut Graph, old: NodeId, mut def: NodeDef, inputs: 
     Ok(new)
 }
 
-/// Removes a node: the consumers of its output 0 take `source` instead, and what waited for the node waits for the producer of that.
+/// Removes a node. Consumers of its output 0 take `source` instead, and nodes that waited for it wait for the producer of `source`.
 pub(crate) fn bypass(graph: &mut Graph, node: NodeId, source: OutputId) -> Result<()> {
     for edge in graph.out_edges(node).collect::<Vec<_>>() {
         if edge.is_control() {

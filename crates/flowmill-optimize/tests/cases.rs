@@ -8,7 +8,7 @@
 //! ===
 //! ```
 //!
-//! Functions stand before the graph, see `support/functions.rs`. Where a pass leaves calls as they are, its reasons stand above the result.
+//! Functions come before the graph, see `support/functions.rs`. If a pass leaves calls as they are, its reasons are listed above the result.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 mod support;

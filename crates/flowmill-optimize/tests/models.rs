@@ -1,4 +1,4 @@
-//! What is left of models that TensorFlow exported.
+//! The passes reduce models that TensorFlow exported to the expected ops.
 #![allow(clippy::unwrap_used)]
 
 mod support;
@@ -9,7 +9,7 @@ use flowmill_proto::{GraphDef, Message};
 use std::collections::BTreeMap;
 use support::{Arithmetic, registry};
 
-/// How often each op occurs, `Const` left out.
+/// The number of nodes of each op, except `Const`.
 type Ops = BTreeMap<String, usize>;
 
 fn optimized(model: &str, output: &str, disabled: &[&str]) -> Graph {

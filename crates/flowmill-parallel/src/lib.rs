@@ -1,21 +1,21 @@
-//! The one place where compute kernels fork.
+//! The fork-join interface of compute kernels.
 //!
-//! Kernels cut their work into fixed pieces and give them to [`run`] or [`chunks`]. Which thread takes a piece is the pool's business;
-//! what a piece computes, bit for bit, never depends on it.
+//! Kernels split their work into fixed tasks and pass them to [`run`] or [`chunks`]. The scheduler decides which thread runs a task. The bits that a
+//! task computes never depend on the thread.
 //!
-//! A program may install a [`Scheduler`] of its own. Without one, pieces go to the rayon pool of the calling thread. Rayon's global pool is never
-//! used: on a thread of no pool, nothing forks.
+//! A program may install a [`Scheduler`] of its own. Without one, tasks go to the rayon pool of the calling thread. Rayon's global pool is never
+//! used: on a thread that belongs to no pool, nothing forks.
 #![deny(missing_docs, unreachable_pub, unnameable_types)]
 #![forbid(unsafe_code)]
 
 use std::sync::{Mutex, OnceLock, PoisonError};
 
-/// Decides which threads run the pieces of a computation.
+/// A scheduler, which decides the threads that run the tasks of a computation.
 pub trait Scheduler: Sync {
-    /// Returns the number of threads that [`Scheduler::run`] can use, the calling one included.
+    /// Returns the number of threads that [`Scheduler::run`] can use, including the calling thread.
     fn threads(&self) -> usize;
 
-    /// Returns true if another thread is waiting for pieces, so that a fork costs about a microsecond and not a wake-up.
+    /// Returns true if another thread is waiting for tasks. A fork then costs about a microsecond instead of a wake-up.
     fn is_warm(&self) -> bool;
 
     /// Runs `f(0) … f(pieces - 1)`, each once, and returns when all are done.
@@ -55,7 +55,7 @@ fn halve(first: usize, end: usize, f: &(dyn Fn(usize) + Sync)) {
 
 static INSTALLED: OnceLock<&'static dyn Scheduler> = OnceLock::new();
 
-/// Gives all later computations of the process to `scheduler`. Only the first call of a process has an effect.
+/// Installs the scheduler of all later computations of the process. Only the first call in a process has an effect.
 pub fn install(scheduler: &'static dyn Scheduler) {
     INSTALLED.get_or_init(|| scheduler);
 }
@@ -69,8 +69,8 @@ pub fn threads() -> usize {
     scheduler().threads()
 }
 
-/// Whether work of this estimated time on one thread gains from another thread. A helper that waits already joins within a microsecond, a
-/// thread that sleeps takes several times as long to wake.
+/// Returns true if work that takes this long on one thread gains from another thread. A waiting helper joins within a microsecond; waking a sleeping
+/// thread takes several times as long.
 pub fn is_worth_forking(nanoseconds: usize) -> bool {
     const COLD: usize = 10_000;
     const WARM: usize = 4_000;
@@ -88,7 +88,7 @@ pub fn chunks<T: Send>(data: &mut [T], len: usize, f: impl Fn(usize, &mut [T]) +
     all_chunks(data, len.max(1), &f);
 }
 
-/// Behind a pointer, as in [`run`].
+/// The body of [`chunks`]. It takes `f` behind a pointer, so that the code that forks is not compiled for every kernel.
 fn all_chunks<T: Send>(data: &mut [T], len: usize, f: &(dyn Fn(usize, &mut [T]) + Sync)) {
     if threads() == 1 || data.len() <= len {
         data.chunks_mut(len).enumerate().for_each(|(i, chunk)| f(i, chunk));
@@ -99,7 +99,7 @@ fn all_chunks<T: Send>(data: &mut [T], len: usize, f: &(dyn Fn(usize, &mut [T]) 
     scheduler().run(parts.len(), &|i| f(i, &mut parts[i].lock().unwrap_or_else(PoisonError::into_inner)));
 }
 
-/// The `piece`-th of `pieces` nearly equal ranges that cover `0..len`.
+/// Returns range number `piece` of `pieces` nearly equal ranges that cover `0..len`.
 pub fn piece(len: usize, pieces: usize, piece: usize) -> std::ops::Range<usize> {
     let (each, longer) = (len / pieces, len % pieces);
     let start = piece * each + piece.min(longer);

@@ -4,14 +4,14 @@ use crate::function::FunctionHandle;
 use crate::kernel::{AsyncContext, AsyncKernel, Cost, Kernel, KernelContext};
 use flowmill_tensor::{Result, Tensor, bail};
 
-/// A kernel that calls a function with its inputs and gives what the function gives.
+/// A kernel that calls a function with its inputs and returns the function's results.
 pub struct FunctionCall {
     function: FunctionHandle,
     num_outputs: usize,
 }
 
 impl FunctionCall {
-    /// A call of `function` by a node of `num_outputs` outputs.
+    /// Makes a call of `function` for a node with `num_outputs` outputs.
     pub fn new(function: FunctionHandle, num_outputs: usize) -> FunctionCall {
         FunctionCall { function, num_outputs }
     }
@@ -38,13 +38,14 @@ impl AsyncKernel for FunctionCall {
 }
 
 impl AsyncContext {
-    /// Calls `function` with the inputs from number `first` on, and ends the kernel's call with what the function gives: `num_outputs` values.
+    /// Calls `function` with the inputs from number `first` on, and ends the kernel's call with the function's results, of which there must be
+    /// `num_outputs`.
     pub fn end_with_call(mut self, first: usize, function: &FunctionHandle, num_outputs: usize) {
         let (args, caller) = (self.take_inputs(first), self.caller().clone());
         function.start(args, &caller, move |results| self.end_with_results(results, num_outputs));
     }
 
-    /// Ends the kernel's call with what a function gave: `num_outputs` values, or an error.
+    /// Ends the kernel's call with a function's results, of which there must be `num_outputs`, or its error.
     pub fn end_with_results(self, results: Result<Vec<Tensor>>, num_outputs: usize) {
         let outputs = |results: Vec<Tensor>| {
             if results.len() != num_outputs {

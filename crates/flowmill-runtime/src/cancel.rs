@@ -1,4 +1,4 @@
-//! Ending a step early.
+//! Cancellation of steps.
 
 use flowmill_tensor::sync::Mutex;
 use flowmill_tensor::{Error, Result};
@@ -6,10 +6,10 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Why a step ends early: the error its other nodes report.
+/// The reason why a step ends early, as the error that its other nodes report.
 pub type CancelReason = Error;
 
-/// Shared by everything that works on one step. The first reason wins.
+/// A token that cancels one step, shared by everything that works on the step. The first reason is kept.
 #[derive(Clone, Default)]
 pub struct CancelToken(Arc<State>);
 
@@ -32,25 +32,25 @@ impl std::fmt::Debug for CancelToken {
     }
 }
 
-/// A callback registered with a token; dropping it takes the callback back.
+/// A callback registered with a token. Dropping this unregisters the callback.
 pub struct Registration {
     token: CancelToken,
     id: u64,
 }
 
 impl CancelToken {
-    /// A token nobody has cancelled.
+    /// Makes a token that is not cancelled.
     pub fn new() -> CancelToken {
         CancelToken::default()
     }
 
-    /// Whether the step is to end. Costs a load.
+    /// Returns true if the step is cancelled. Costs one relaxed load.
     #[inline]
     pub fn is_cancelled(&self) -> bool {
         self.0.cancelled.load(Ordering::Relaxed)
     }
 
-    /// Ends the step with `reason`, unless it is ending already; then calls what was registered, outside the lock.
+    /// Cancels the step with `reason`, unless it is cancelled already, and calls the registered callbacks without holding the lock.
     pub fn cancel(&self, reason: CancelReason) {
         let callbacks = {
             let mut inner = self.0.inner.lock();
@@ -66,15 +66,15 @@ impl CancelToken {
         }
     }
 
-    /// The reason, once there is one.
+    /// Returns the reason if the step is cancelled.
     pub fn reason(&self) -> Option<CancelReason> {
         self.0.inner.lock().reason.clone()
     }
 
-    /// An error once the step is to end: what a long kernel asks between pieces of its work.
+    /// Returns an error if the step is cancelled. Kernels that run for long call this from time to time.
     ///
     /// # Errors
-    /// The reason, marked as derived.
+    /// Returns the reason of the cancellation, marked as derived.
     pub fn check(&self) -> Result<()> {
         if !self.is_cancelled() {
             return Ok(());
@@ -85,10 +85,10 @@ impl CancelToken {
         }
     }
 
-    /// An error once the step is to end: what the step itself gives.
+    /// Returns an error if the step is cancelled: the error that the step itself ends with.
     ///
     /// # Errors
-    /// The reason.
+    /// Returns the reason of the cancellation.
     pub fn reason_if_cancelled(&self) -> Result<()> {
         match self.is_cancelled().then(|| self.reason()).flatten() {
             Some(reason) => Err(reason),
@@ -96,7 +96,7 @@ impl CancelToken {
         }
     }
 
-    /// Calls `callback` when the step is cancelled; at once where it is already, and then returns `None`.
+    /// Registers `callback` to be called when the step is cancelled. If it is cancelled already, calls `callback` at once and returns `None`.
     pub fn on_cancel(&self, callback: impl FnOnce(&CancelReason) + Send + 'static) -> Option<Registration> {
         let reason = {
             let mut inner = self.0.inner.lock();

@@ -27,7 +27,7 @@ pub fn flush() -> ModeGuard {
     change(|mode| mode | FLUSH)
 }
 
-/// Keeps denormals on this thread until the guard is dropped: for code of the caller's.
+/// Keeps denormals on this thread until the guard is dropped. Used around callbacks into the caller's code.
 pub fn keep() -> ModeGuard {
     change(|mode| mode & !FLUSH)
 }

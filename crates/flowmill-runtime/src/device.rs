@@ -1,4 +1,4 @@
-//! Devices: places with memory of their own, on which kernels run.
+//! Devices, which run kernels and have memory of their own.
 
 use crate::registry::KernelRegistry;
 use flowmill_graph::DeviceName;
@@ -9,10 +9,10 @@ use std::sync::{Arc, LazyLock};
 /// A callback that receives a copy of a tensor.
 pub type CopyDone = Box<dyn FnOnce(Result<Tensor>) + Send>;
 
-/// A place with memory of its own, on which kernels run.
+/// A device: it runs kernels and has memory of its own.
 ///
-/// The tensors that kernels of a device take and produce lie in the device's memory, unless the kernel's registration says that an
-/// input or output lies in the host's ([`KernelDef::host_memory`](crate::KernelDef::host_memory)). Between devices, the engine copies.
+/// The inputs and outputs of a device's kernels are in the device's memory, except those that the kernel's registration places in the host's memory
+/// ([`KernelDef::host_memory`](crate::KernelDef::host_memory)). The engine copies tensors between devices.
 pub trait Device: Send + Sync + 'static {
     /// Returns the device's name and properties.
     fn attributes(&self) -> &DeviceAttributes;
@@ -28,7 +28,7 @@ pub trait Device: Send + Sync + 'static {
     /// Allocates a tensor in the device's memory. Its elements are initialised and unspecified.
     ///
     /// # Errors
-    /// `ResourceExhausted` if the memory has no room.
+    /// Returns `ResourceExhausted` if the device's memory is full.
     fn allocate(&self, dtype: DType, shape: &Shape) -> Result<Tensor>;
 
     /// Copies a tensor of this device to the host's memory.
@@ -37,7 +37,7 @@ pub trait Device: Send + Sync + 'static {
     /// Copies a tensor in the host's memory to this device.
     fn copy_from_host(&self, tensor: Tensor, done: CopyDone);
 
-    /// Copies a tensor of this device to another device: by way of the host, unless the device knows a shorter one.
+    /// Copies a tensor of this device to another device. The default copies through the host's memory; a device may override it with a direct copy.
     fn copy_to(&self, tensor: Tensor, other: &Arc<dyn Device>, done: CopyDone) {
         let other = other.clone();
         self.copy_to_host(
@@ -52,7 +52,7 @@ pub trait Device: Send + Sync + 'static {
     /// Waits until the work that kernels have enqueued so far is done.
     ///
     /// # Errors
-    /// The first error of that work.
+    /// Returns the first error of that work.
     fn sync(&self) -> Result<()> {
         Ok(())
     }
@@ -63,22 +63,22 @@ pub trait Device: Send + Sync + 'static {
 pub struct DeviceAttributes {
     /// The full name.
     pub name: DeviceName,
-    /// The bytes that tensors may take on the device.
+    /// The number of bytes that tensors may occupy on the device.
     pub memory_limit: usize,
-    /// Where the device is attached.
+    /// The part of the machine that the device is attached to.
     pub locality: DeviceLocality,
-    /// A number that tells the device from one of the same name in another life of the process.
+    /// A number that distinguishes the device from devices of the same name in other runs of the process.
     pub incarnation: u64,
     /// A description for people, such as the model of a GPU.
     pub description: String,
 }
 
-/// Where a device is attached.
+/// The position of a device in its machine.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct DeviceLocality {
-    /// The number of the bus; 0 is none in particular.
+    /// The number of the bus; 0 means no particular bus.
     pub bus_id: i32,
-    /// The memory node that is nearest.
+    /// The nearest NUMA node.
     pub numa_node: i32,
 }
 

@@ -1,4 +1,4 @@
-//! Computing single nodes for graph passes and shape functions.
+//! Evaluation of single nodes for graph passes and shape functions.
 
 use crate::device::Device;
 use crate::function::FunctionLibraryRuntime;
@@ -10,10 +10,10 @@ use flowmill_graph::{Graph, NodeId};
 use flowmill_tensor::{DType, PartialShape, Result, Tensor};
 use std::sync::Arc;
 
-/// Makes a node's kernel and runs it in a step of its own; `None` for an op without kernel, and for kernels that wait for something.
+/// Makes a node's kernel and runs it in a step of its own. Returns `None` for an op without a kernel, and for kernels that wait for something.
 ///
 /// # Errors
-/// `NotFound` for a node that is not there, and what making the kernel and the kernel give.
+/// Returns `NotFound` for a node that does not exist, and the errors of the kernel and its maker.
 pub fn evaluate(
     device: &Arc<dyn Device>,
     resources: &Arc<ResourceManager>,

@@ -1,4 +1,4 @@
-//! Calling the graph's functions from kernels: `PartitionedCall`, `While`, `If` and their kin.
+//! Calls of the graph's functions from kernels such as `PartitionedCall`, `While` and `If`.
 
 use crate::executor::Crew;
 use crate::step::{DeviceStep, Step};
@@ -8,16 +8,16 @@ use std::cell::Cell;
 use std::sync::Arc;
 
 thread_local! {
-    /// How deep the calls on this thread's stack nest.
+    /// The number of nested function calls on this thread's stack.
     static DEPTH: Cell<u32> = const { Cell::new(0) };
 }
 
-/// How deep the calls nest that led to this thread's work.
+/// Returns the number of nested function calls that led to this thread's work.
 pub(crate) fn depth() -> u32 {
     DEPTH.get()
 }
 
-/// Calls `f`, which continues work of another thread where calls nest to `depth`.
+/// Calls `f`, which continues work of another thread whose function calls are nested `depth` deep.
 pub(crate) fn at_depth<R>(depth: u32, f: impl FnOnce() -> R) -> R {
     struct Reset(u32);
     impl Drop for Reset {
@@ -29,12 +29,12 @@ pub(crate) fn at_depth<R>(depth: u32, f: impl FnOnce() -> R) -> R {
     f()
 }
 
-/// The functions that kernels may call. Made by a session from its graph's library.
+/// The functions that kernels may call. A session makes it from its graph's library.
 pub struct FunctionLibraryRuntime {
     instantiate: Box<dyn Fn(&str, &Attrs) -> Result<FunctionHandle> + Send + Sync>,
 }
 
-/// A function ready to be called; its plan is made at the first call, so that recursive functions can be instantiated.
+/// A function ready to be called. Its plan is made at the first call, so that recursive functions can be instantiated.
 #[derive(Clone)]
 pub struct FunctionHandle(Arc<dyn CallableFunction>);
 
@@ -46,7 +46,7 @@ pub trait CallableFunction: Send + Sync {
     /// Runs the function within the caller's step and waits for it.
     ///
     /// # Errors
-    /// What its body gives.
+    /// Returns the error of the first node of the body that fails.
     fn call(&self, args: Vec<Tensor>, step: &Arc<DeviceStep>) -> Result<Vec<Tensor>>;
 
     /// Returns the number of arguments that the function's signature has, if it is known.
@@ -57,23 +57,23 @@ pub trait CallableFunction: Send + Sync {
     /// Returns true if [`CallableFunction::call`] runs on this thread alone, waits for nothing and takes little time.
     ///
     /// # Errors
-    /// Where the function cannot be prepared.
+    /// Returns the error that compiling the function's body ends with, such as `NotFound` for an op without a kernel.
     fn is_direct(&self) -> Result<bool> {
         Ok(true)
     }
 
-    /// Starts the function within the caller's step and returns; `done` is called with its results, on any thread of the step. A function that is not
+    /// Starts the function within the caller's step and returns. `done` is called with the results on any thread of the step. A function that is not
     /// direct blocks no thread while it waits.
     fn start(&self, args: Vec<Tensor>, caller: &Caller, done: FunctionDone) {
         done(self.call(args, caller.device_step()));
     }
 }
 
-/// Where a kernel calls functions from: the step, its threads, and how deep calls nest there.
+/// The context in which a kernel calls functions: the step, its threads, and the depth of nested calls.
 #[derive(Clone)]
 pub struct Caller {
     step: Arc<DeviceStep>,
-    /// The threads of the step; none outside of a plan.
+    /// The threads of the step; `None` outside of a plan.
     crew: Option<Arc<Crew>>,
     depth: u32,
 }
@@ -88,7 +88,7 @@ impl Caller {
         &self.step.step
     }
 
-    /// Returns the step with what belongs to its device.
+    /// Returns the step on the kernel's device.
     pub fn device_step(&self) -> &Arc<DeviceStep> {
         &self.step
     }
@@ -97,7 +97,7 @@ impl Caller {
         self.crew.as_ref()
     }
 
-    /// Calls `f`, which runs a function that the caller calls, on this thread: the nesting of calls is one deeper meanwhile.
+    /// Calls `f` on this thread with the depth of nested calls one greater. `f` runs a function that the caller calls.
     pub fn nested<R>(&self, f: impl FnOnce() -> R) -> R {
         at_depth(self.depth + 1, f)
     }
@@ -106,13 +106,13 @@ impl Caller {
         self.depth
     }
 
-    /// Returns true if there is a step whose other work may wait for this thread.
+    /// Returns true if the caller is in a plan, whose other work may be waiting for this thread.
     pub fn has_others(&self) -> bool {
         self.crew.is_some()
     }
 
-    /// Lets what waits in the step's queue go first, then calls `go_on`, on any thread of the step: how a kernel that runs for long shares its
-    /// thread. Outside of a plan, nothing waits.
+    /// Calls `go_on` on any thread of the step after the work that is in the step's queue now. A kernel that runs for long uses this to share its
+    /// thread. Outside of a plan there is no queue, and `go_on` is called at once.
     pub fn take_turns(&self, go_on: impl FnOnce() + Send + 'static) {
         match &self.crew {
             Some(crew) => crew.take_turns(Box::new(go_on)),
@@ -122,18 +122,18 @@ impl Caller {
 }
 
 impl FunctionLibraryRuntime {
-    /// The deepest nesting of calls; a deeper one is `ResourceExhausted`, not a stack overflow.
+    /// The greatest depth of nested calls. A deeper call returns `ResourceExhausted` instead of overflowing the stack.
     pub const MAX_DEPTH: u32 = 200;
 
-    /// A library that instantiates by calling `instantiate(name, attrs)`.
+    /// Makes a library that instantiates functions with `instantiate(name, attrs)`.
     pub fn new(instantiate: impl Fn(&str, &Attrs) -> Result<FunctionHandle> + Send + Sync + 'static) -> FunctionLibraryRuntime {
         FunctionLibraryRuntime { instantiate: Box::new(instantiate) }
     }
 
-    /// The function `name` with these attributes.
+    /// Instantiates the function `name` with these attributes.
     ///
     /// # Errors
-    /// `NotFound` where there is no such function.
+    /// Returns `NotFound` if there is no such function.
     pub fn instantiate(&self, name: &str, attrs: &Attrs) -> Result<FunctionHandle> {
         (self.instantiate)(name, attrs)
     }
@@ -150,11 +150,11 @@ impl FunctionHandle {
         self.0.num_args()
     }
 
-    /// Calls it within the caller's step and waits for it. A kernel that does so must say that it may wait ([`Cost::Blocking`](crate::Cost::Blocking));
-    /// an asynchronous one starts the function instead ([`FunctionHandle::start`]) and holds no thread meanwhile.
+    /// Calls the function within the caller's step and waits for it. A kernel that uses this has [`Cost::Blocking`](crate::Cost::Blocking). An
+    /// asynchronous kernel uses [`FunctionHandle::start`] instead, which blocks no thread.
     ///
     /// # Errors
-    /// What its body gives; `ResourceExhausted` where calls nest deeper than [`FunctionLibraryRuntime::MAX_DEPTH`].
+    /// Returns `ResourceExhausted` if calls nest deeper than [`FunctionLibraryRuntime::MAX_DEPTH`], and the errors of the function's body.
     pub fn call(&self, args: Vec<Tensor>, step: &Arc<DeviceStep>) -> Result<Vec<Tensor>> {
         self.call_at(args, step, DEPTH.get())
     }
@@ -164,10 +164,10 @@ impl FunctionHandle {
         at_depth(depth + 1, || self.0.call(args, step))
     }
 
-    /// Starts the function within the caller's step and returns; `done` is called once, with its results, on any thread of the step.
+    /// Starts the function within the caller's step and returns. `done` is called once with the results, on any thread of the step.
     ///
-    /// `done` may be called before this returns. A caller that calls many functions one after the other tries [`FunctionHandle::try_call`] before,
-    /// so that its stack does not grow.
+    /// `done` may be called before this returns. A caller that calls many functions one after the other tries [`FunctionHandle::try_call`] first, so
+    /// that its stack does not grow.
     pub fn start(&self, args: Vec<Tensor>, caller: &Caller, done: impl FnOnce(Result<Vec<Tensor>>) + Send + 'static) {
         match check_depth(caller.depth) {
             Ok(()) => self.0.start(args, caller, Box::new(done)),
@@ -175,11 +175,10 @@ impl FunctionHandle {
         }
     }
 
-    /// Calls the function, if it waits for nothing and takes little time, and returns what it gives; else gives the arguments back, for
-    /// [`FunctionHandle::start`].
+    /// Calls the function if it waits for nothing and takes little time, and returns its results or its error.
     ///
     /// # Errors
-    /// The arguments.
+    /// Returns the arguments, for [`FunctionHandle::start`], if the function may wait or take long.
     pub fn try_call(&self, args: Vec<Tensor>, caller: &Caller) -> std::result::Result<Result<Vec<Tensor>>, Vec<Tensor>> {
         match self.0.is_direct() {
             Ok(true) => Ok(self.call_at(args, &caller.step, caller.depth)),

@@ -1,4 +1,4 @@
-//! What a kernel is: the code that computes one node.
+//! Kernels: the code that computes one node.
 
 use crate::device::Device;
 use crate::executor::IterationRef;
@@ -10,61 +10,63 @@ use std::sync::Arc;
 
 use crate::resource::RefVariable;
 
-/// The code of one node. Made once for each node of a plan, then called by many steps at once.
+/// The code of one node. It is made once for each node of a plan; many steps may call it at once.
 pub trait Kernel: Send + Sync + 'static {
     /// Computes the outputs. Every data input is present. An output that is left unset is dead, which only `Switch`-like kernels may do on purpose.
     ///
     /// # Errors
-    /// Whatever the op's documentation says; the executor adds the node's name.
+    /// Returns the errors that the op's documentation lists. The executor adds the node's name.
     fn compute(&self, ctx: &mut KernelContext<'_>) -> Result<()>;
 
-    /// What the scheduler may assume of the kernel's time.
+    /// Returns the scheduler's estimate of the kernel's run time.
     fn cost(&self) -> Cost {
         Cost::Cheap
     }
 
-    /// The kernel's meaning on inline scalars, where it is a pure function of one or two of them.
+    /// Returns the kernel's function on inline scalars, if it is a pure function of one or two of them.
     fn scalar_op(&self) -> Option<ScalarOp> {
         None
     }
 
-    /// Whether the first output's index `i` of the first dimension depends on nothing but index `i` of some inputs, which have that dimension
-    /// too, and on the other inputs as a whole: the inputs in question, as bits. The kernel then gives for a part of the indices the same bits
-    /// as for all of them. 0 says no.
+    /// Returns the inputs that the kernel processes batch element by batch element, as a bit mask; 0 if there are none.
+    ///
+    /// These inputs and the first output have the same first dimension, and index `i` of that dimension in the output depends only on index `i` of
+    /// these inputs and on the other inputs as a whole. For a part of the indices, the kernel computes the same bits as for all of them.
     fn batched_inputs(&self) -> u32 {
         0
     }
 
-    /// Returns true if the kernel asks in which iteration it runs ([`KernelContext::iteration`]).
+    /// Returns true if the kernel depends on the iteration it runs in, which it reads with [`KernelContext::iteration`].
     fn depends_on_iteration(&self) -> bool {
         false
     }
 
-    /// The asynchronous form, for kernels that wait for something; `compute` is then never called.
+    /// Returns the asynchronous form of a kernel that waits for something. `compute` is then never called.
     fn as_async(&self) -> Option<&dyn AsyncKernel> {
         None
     }
 }
 
-/// A kernel that may finish later, on another thread.
+/// A kernel that may finish on another thread after it was called.
 pub trait AsyncKernel: Send + Sync {
-    /// Starts the work and returns; [`AsyncContext::done`] is called exactly once, whatever happens, also when the step is cancelled.
+    /// Starts the work and returns. The kernel calls [`AsyncContext::done`] exactly once in every case, also after an error or if the step is
+    /// cancelled.
     fn start(&self, ctx: AsyncContext);
 }
 
-/// How long a kernel takes, as far as that is known without running it.
+/// The run time of a kernel, as far as it can be predicted without running the kernel.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, PartialOrd, Ord)]
 pub enum Cost {
-    /// Less than about ten microseconds for usual sizes: runs on the thread that made it ready.
+    /// Takes less than about ten microseconds for usual sizes. The kernel runs on the thread that made it ready.
     Cheap,
-    /// Worth another thread.
+    /// Takes long enough that a hand-over to another thread pays.
     Expensive,
-    /// May wait for something, such as a file or what another node of the step does: called by a thread that has nothing else to do for the step,
-    /// so that nothing the kernel may wait for is kept behind it.
+    /// May wait for something, such as a file or another node of the step. The kernel is called by a thread that has nothing else to do for the step,
+    /// so that no work that the kernel waits for is queued behind it.
     Blocking,
 }
 
-/// A pure function on the bits of inline scalars ([`Tensor::scalar_bits`]). It must give what `compute` gives, bit for bit.
+/// A pure function on the bits of inline scalars ([`Tensor::scalar_bits`]). It must return the same bits as `compute`.
 #[derive(Clone, Copy, Debug)]
 pub enum ScalarOp {
     /// One argument of type `from`, result of type `to`.
@@ -95,18 +97,17 @@ pub struct KernelContext<'a> {
     iteration: Option<IterationRef<'a>>,
 }
 
-/// Which iteration of its frame a node runs in: the number of the iteration in each frame around it, the outermost loop first. Empty outside
-/// of loops.
+/// The iteration that a node runs in: the iteration number in each frame around the node, outermost loop first. Empty outside of loops.
 pub type IterationPath = SmallVec<[u64; 4]>;
 
 impl<'a> KernelContext<'a> {
-    /// A call with these inputs, whose outputs go to `outputs` (all `None` at first).
+    /// Makes the context of a call with these inputs. The outputs go to `outputs`, which are all `None` at first.
     #[inline]
     pub fn new(inputs: &'a mut [Option<Tensor>], outputs: &'a mut [Option<Tensor>], step: &'a Arc<DeviceStep>) -> KernelContext<'a> {
         KernelContext { inputs, outputs, step, iteration: None }
     }
 
-    /// A call in an iteration of a frame.
+    /// Makes the context of a call in an iteration of a frame.
     #[inline]
     pub(crate) fn in_iteration(
         inputs: &'a mut [Option<Tensor>],
@@ -123,7 +124,7 @@ impl<'a> KernelContext<'a> {
         &self.step.step
     }
 
-    /// Returns the step with what belongs to its device, for calls that outlive this one.
+    /// Returns the step on the kernel's device, for work that outlives the call.
     #[inline]
     pub fn device_step(&self) -> &'a Arc<DeviceStep> {
         self.step
@@ -144,8 +145,8 @@ impl<'a> KernelContext<'a> {
         &self.step.functions
     }
 
-    /// Returns which iteration of its frame the node runs in. Only a kernel that says so ([`Kernel::depends_on_iteration`]) may ask: others
-    /// may be run without frames.
+    /// Returns the iteration of its frame that the node runs in. Only kernels whose [`Kernel::depends_on_iteration`] returns true may call this:
+    /// others may run without frames.
     pub fn iteration(&self) -> IterationPath {
         self.iteration.map(IterationRef::path).unwrap_or_default()
     }
@@ -153,7 +154,7 @@ impl<'a> KernelContext<'a> {
     /// Allocates output `i` in the device's memory and returns it for writing.
     ///
     /// # Errors
-    /// `ResourceExhausted` if the memory has no room, `Internal` if the node has no such output.
+    /// Returns `ResourceExhausted` if the device's memory is full, and `Internal` if the node has no such output.
     pub fn allocate_output(&mut self, i: usize, dtype: DType, shape: &Shape) -> Result<&mut Tensor> {
         let tensor = self.step.device.allocate(dtype, shape)?;
         match self.outputs.get_mut(i) {
@@ -162,30 +163,30 @@ impl<'a> KernelContext<'a> {
         }
     }
 
-    /// Allocates memory of the device for the time of the call.
+    /// Allocates a temporary tensor in the device's memory.
     ///
     /// # Errors
-    /// `ResourceExhausted` if the memory has no room.
+    /// Returns `ResourceExhausted` if the device's memory is full.
     pub fn allocate_temp(&self, dtype: DType, shape: &Shape) -> Result<Tensor> {
         self.step.device.allocate(dtype, shape)
     }
 
-    /// Number of data inputs.
+    /// Returns the number of data inputs.
     #[inline]
     pub fn num_inputs(&self) -> usize {
         self.inputs.len()
     }
 
-    /// Number of outputs.
+    /// Returns the number of outputs.
     #[inline]
     pub fn num_outputs(&self) -> usize {
         self.outputs.len()
     }
 
-    /// Input `i`.
+    /// Returns input `i`.
     ///
     /// # Errors
-    /// `Internal` where there is no such input or it was taken.
+    /// Returns `Internal` if there is no such input or it was taken before.
     #[inline]
     pub fn input(&self, i: usize) -> Result<&Tensor> {
         match self.inputs.get(i) {
@@ -194,15 +195,15 @@ impl<'a> KernelContext<'a> {
         }
     }
 
-    /// Inputs `from..`, in order.
+    /// Returns inputs `from..`, in order. Inputs that were taken before are left out.
     pub fn inputs_from(&self, from: usize) -> impl Iterator<Item = &Tensor> {
         self.inputs.get(from..).unwrap_or(&[]).iter().flatten()
     }
 
-    /// Takes input `i` out: the way to reuse its memory where nobody else holds it.
+    /// Takes input `i` out. If nobody else holds the tensor, the kernel can then reuse its memory.
     ///
     /// # Errors
-    /// As [`KernelContext::input`].
+    /// Returns `Internal` if there is no such input or it was taken before.
     #[inline]
     pub fn take(&mut self, i: usize) -> Result<Tensor> {
         match self.inputs.get_mut(i).and_then(Option::take) {
@@ -211,7 +212,7 @@ impl<'a> KernelContext<'a> {
         }
     }
 
-    /// Takes input `i` if its memory can become an output of this type and shape: nobody else holds it, and type and shape are equal.
+    /// Takes input `i` if its memory can be reused for an output of this type and shape: type and shape are equal, and nobody else holds the tensor.
     #[inline]
     pub fn take_if_reusable(&mut self, i: usize, dtype: DType, shape: &Shape) -> Option<Tensor> {
         let slot = self.inputs.get_mut(i)?;
@@ -219,10 +220,10 @@ impl<'a> KernelContext<'a> {
         if tensor.dtype() == dtype && tensor.shape() == shape && tensor.is_unique() { slot.take() } else { None }
     }
 
-    /// The variable behind input `i`, which is declared as a reference (`Ref(T)`).
+    /// Returns the variable that input `i`, which is declared as a reference (`Ref(T)`), refers to.
     ///
     /// # Errors
-    /// `InvalidArgument` where the input is a plain value, such as a fed one.
+    /// Returns `InvalidArgument` if the input is a plain value, such as a fed one, and `Internal` if there is no such input.
     pub fn ref_input(&self, i: usize) -> Result<&RefVariable> {
         let tensor = self.input(i)?;
         match tensor.as_resources().ok().and_then(|handles| handles.first()?.get::<RefVariable>()) {
@@ -231,10 +232,10 @@ impl<'a> KernelContext<'a> {
         }
     }
 
-    /// The handle in input `i`, a scalar of type `resource`.
+    /// Returns the handle in input `i`, which is a scalar of type `resource`.
     ///
     /// # Errors
-    /// `InvalidArgument` where the input is something else.
+    /// Returns `InvalidArgument` if the input is no such scalar, and `Internal` if there is no such input.
     pub fn handle(&self, i: usize) -> Result<&ResourceHandle> {
         match self.input(i)?.as_resources() {
             Ok([handle]) => Ok(handle),
@@ -242,7 +243,7 @@ impl<'a> KernelContext<'a> {
         }
     }
 
-    /// Sets output `i`.
+    /// Sets output `i`. Does nothing if the node has no such output.
     #[inline]
     pub fn set_output(&mut self, i: usize, tensor: Tensor) {
         if let Some(slot) = self.outputs.get_mut(i) {
@@ -250,10 +251,10 @@ impl<'a> KernelContext<'a> {
         }
     }
 
-    /// Passes input `i` on as output `o`, sharing or moving it.
+    /// Moves input `i` to output `o` without a copy.
     ///
     /// # Errors
-    /// As [`KernelContext::input`].
+    /// Returns `Internal` if there is no such input or it was taken before.
     #[inline]
     pub fn forward(&mut self, i: usize, o: usize) -> Result<()> {
         let tensor = self.take(i)?;
@@ -276,12 +277,12 @@ pub struct AsyncContext {
 }
 
 impl AsyncContext {
-    /// A call outside of a plan, whose result goes to `done`.
+    /// Makes the context of a call outside of a plan, whose result goes to `done`.
     pub fn new(inputs: Vec<Tensor>, step: Arc<DeviceStep>, done: Box<dyn FnOnce(Result<Vec<Option<Tensor>>>) + Send>) -> AsyncContext {
         AsyncContext::of(inputs, Caller::new(step, None, 0), IterationPath::new(), done)
     }
 
-    /// A call in a run of a plan.
+    /// Makes the context of a call in a run of a plan.
     pub(crate) fn of(
         inputs: Vec<Tensor>,
         caller: Caller,
@@ -296,7 +297,7 @@ impl AsyncContext {
         self.caller.step()
     }
 
-    /// Returns the step with what belongs to its device.
+    /// Returns the step on the kernel's device.
     pub fn device_step(&self) -> &Arc<DeviceStep> {
         self.caller.device_step()
     }
@@ -306,27 +307,27 @@ impl AsyncContext {
         &self.device_step().resources
     }
 
-    /// Returns which iteration of its frame the node runs in.
+    /// Returns the iteration of its frame that the node runs in.
     pub fn iteration(&self) -> &IterationPath {
         &self.iteration
     }
 
-    /// Where the kernel calls functions from.
+    /// Returns the context in which the kernel calls functions.
     pub fn caller(&self) -> &Caller {
         &self.caller
     }
 
-    /// The inputs.
+    /// Returns the inputs.
     pub fn inputs(&self) -> &[Tensor] {
         &self.inputs
     }
 
-    /// Takes the inputs from number `first` on out: the way to reuse their memory where nobody else holds it.
+    /// Takes out the inputs from number `first` on. If nobody else holds a tensor, the kernel can then reuse its memory.
     pub fn take_inputs(&mut self, first: usize) -> Vec<Tensor> {
         self.inputs.split_off(first.min(self.inputs.len()))
     }
 
-    /// Ends the call with the outputs (`None` is dead), or an error.
+    /// Ends the call with its outputs, of which `None` is dead, or with an error.
     pub fn done(self, result: Result<Vec<Option<Tensor>>>) {
         (self.done)(result);
     }

@@ -1,4 +1,4 @@
-//! The runtime: kernels' interface, plans, the executor of frames and iterations.
+//! The runtime: the interface of kernels, plans, and the executor that runs them frame by frame and iteration by iteration.
 #![deny(missing_docs, unreachable_pub, unnameable_types)]
 
 mod call;

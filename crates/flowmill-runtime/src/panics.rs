@@ -1,4 +1,4 @@
-//! A panic of a kernel is a defect; it becomes an `Internal` error of its node, and the process goes on.
+//! Panics of kernels. A panic is a defect of the kernel: it becomes an `Internal` error of the node, and the process continues.
 
 use flowmill_tensor::{Error, Result, error};
 use std::any::Any;
@@ -10,18 +10,18 @@ use std::sync::Arc;
 type Site = (Arc<str>, Arc<str>);
 
 thread_local! {
-    /// Where the panic began that unwinds this thread, as far as a [`Witness`] saw it.
+    /// The node whose kernel began the panic that now unwinds this thread, if a [`Witness`] recorded it.
     static SITE: RefCell<Option<Site>> = const { RefCell::new(None) };
 }
 
-/// Held while a kernel runs inside of a larger unit, and forgotten afterwards: dropped by a panic it names the node.
+/// A guard that is held while a kernel runs inside of a larger unit. If a panic drops it, it records the node; otherwise it is forgotten.
 pub(crate) struct Witness<'a> {
     node: &'a Arc<str>,
     op: &'a Arc<str>,
 }
 
 impl<'a> Witness<'a> {
-    /// Calls `f`, of which a panic is this node's.
+    /// Calls `f`. A panic in `f` is attributed to this node.
     #[inline]
     pub(crate) fn of<R>(node: &'a Arc<str>, op: &'a Arc<str>, f: impl FnOnce() -> R) -> R {
         let witness = Witness { node, op };
@@ -41,12 +41,12 @@ impl Drop for Witness<'_> {
     }
 }
 
-/// Calls `f`; a panic in it is an error, at the node that a [`Witness`] names.
+/// Calls `f`, and turns a panic into an error at the node that a [`Witness`] recorded.
 pub(crate) fn caught<R>(f: impl FnOnce() -> Result<R>) -> Result<R> {
     catch_unwind(AssertUnwindSafe(f)).unwrap_or_else(|payload| Err(error_of(payload)))
 }
 
-/// The error of a panic that was caught.
+/// Returns the error for a panic that was caught.
 #[cold]
 pub(crate) fn error_of(payload: Box<dyn Any + Send>) -> Error {
     let error = error!(Internal, "the kernel panicked: {}", message(&*payload));

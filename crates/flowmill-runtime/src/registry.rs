@@ -1,4 +1,4 @@
-//! Which kernel computes which op.
+//! The registry of kernels: it maps ops, with their types, to the kernels that compute them.
 
 use crate::device::Device;
 use crate::function::FunctionLibraryRuntime;
@@ -10,7 +10,7 @@ use rustc_hash::FxHashMap;
 use smallvec::{SmallVec, smallvec};
 use std::sync::{Arc, OnceLock};
 
-/// Makes the kernel of one node, or says why there is none for its attributes.
+/// A function that makes the kernel of one node, or returns the error for attributes that no kernel supports.
 pub type MakeKernel = fn(&KernelInit<'_>) -> Result<Arc<dyn Kernel>>;
 
 /// The kernels of one device type, by op.
@@ -22,50 +22,52 @@ pub struct KernelRegistry {
     types: OnceLock<Arc<TypeTable>>,
 }
 
-/// For an op, the combinations of types that its kernel computes: in each, the types that each type attribute may have.
+/// The combinations of types that each op's kernel computes.
 type TypeTable = FxHashMap<&'static str, Vec<TypeCombination>>;
 
-/// The types that each type attribute of a node may have, in combination. An attribute that is not among them may have any that the op allows.
+/// One combination of types: for each listed type attribute of a node, the types that it may have. Other type attributes may have any type that the
+/// op allows.
 pub type TypeCombination = Vec<(&'static str, Vec<DType>)>;
 
-/// The registration of a kernel: how it is made, and which nodes it is for.
+/// The registration of a kernel: the function that makes it, and constraints on the nodes that it computes.
 #[derive(Clone, Debug)]
 pub struct KernelDef {
     make: MakeKernel,
-    /// The types that a type attribute, or a list of types, may have.
+    /// The type attributes that are constrained, each with the types that it, or each element of a list, may have.
     constraints: Vec<(&'static str, &'static [DType])>,
     host_memory: Vec<&'static str>,
     priority: i32,
 }
 
 impl KernelDef {
-    /// Makes a registration for all types, in the device's memory, with priority 0.
+    /// Makes a registration for all types, with all tensors in the device's memory and priority 0.
     pub fn new(make: MakeKernel) -> KernelDef {
         KernelDef { make, constraints: Vec::new(), host_memory: Vec::new(), priority: 0 }
     }
 
-    /// Restricts the kernel to nodes whose type attribute `name` is one of `types`, or has no others if it is a list.
+    /// Restricts the kernel to nodes whose type attribute `name` is one of `types`. All elements of an attribute that is a list must be among
+    /// `types`.
     #[must_use]
     pub fn constrain(mut self, name: &'static str, types: &'static [DType]) -> KernelDef {
         self.constraints.push((name, types));
         self
     }
 
-    /// Says that the kernel takes or produces the inputs and outputs of this name in the host's memory, whatever the device.
+    /// Declares that the kernel reads or writes the inputs and outputs of this name in the host's memory on every device.
     #[must_use]
     pub fn host_memory(mut self, name: &'static str) -> KernelDef {
         self.host_memory.push(name);
         self
     }
 
-    /// Sets the priority: of several registrations that fit a node the one of the highest priority is used.
+    /// Sets the priority. If several registrations fit a node, the one with the highest priority is used.
     #[must_use]
     pub fn priority(mut self, priority: i32) -> KernelDef {
         self.priority = priority;
         self
     }
 
-    /// Returns the constraints on type attributes, in the order in which they were made.
+    /// Returns the constraints on type attributes, in the order of the calls of [`KernelDef::constrain`].
     pub fn constraints(&self) -> &[(&'static str, &'static [DType])] {
         &self.constraints
     }
@@ -75,13 +77,13 @@ impl KernelDef {
         self.host_memory.contains(&name)
     }
 
-    /// Returns true if a node with these attributes keeps the constraints. An attribute that is missing keeps them.
+    /// Returns true if a node with these attributes satisfies the constraints. A missing attribute satisfies every constraint.
     fn fits(&self, attrs: &Attrs) -> bool {
         self.constraints.iter().all(|(name, types)| has_type_of(attrs, name, types))
     }
 }
 
-/// Returns true if the type attribute `name` is one of `types`, or has no others if it is a list. An attribute that is missing may be any.
+/// Returns true if the type attribute `name` is one of `types`, or is a list whose elements are all among `types`. Returns true if it is missing.
 fn has_type_of(attrs: &Attrs, name: &str, types: &[DType]) -> bool {
     if !attrs.contains(name) {
         return true;
@@ -92,7 +94,7 @@ fn has_type_of(attrs: &Attrs, name: &str, types: &[DType]) -> bool {
     }
 }
 
-/// Parses a table of types; what is no line of one is left out.
+/// Parses a table of types. Lines of another form are skipped.
 fn parse_table(text: &'static str) -> TypeTable {
     let mut table = TypeTable::default();
     for line in text.lines() {
@@ -106,40 +108,40 @@ fn parse_table(text: &'static str) -> TypeTable {
 }
 
 impl KernelRegistry {
-    /// An empty registry.
+    /// Makes an empty registry.
     pub fn new() -> KernelRegistry {
         KernelRegistry::default()
     }
 
-    /// Registers the kernel of `op` for all types; replaces what was registered for the op before.
+    /// Registers the kernel of `op` for all types, and replaces all earlier registrations for the op.
     pub fn add(&mut self, op: &'static str, make: MakeKernel) {
         self.by_op.insert(op, smallvec![KernelDef::new(make)]);
     }
 
-    /// Registers a kernel of `op` beside those that the op has. Of registrations that fit a node equally well the last is used.
+    /// Registers one more kernel of `op`. If several registrations of the same priority fit a node, the last one is used.
     pub fn register(&mut self, op: &'static str, def: KernelDef) {
         self.by_op.entry(op).or_default().push(def);
     }
 
-    /// Returns the registration that a node of `op` with these attributes gets, without making the kernel.
+    /// Returns the registration that is used for a node of `op` with these attributes, without making the kernel.
     pub fn find(&self, op: &str, attrs: &Attrs) -> Option<&KernelDef> {
         // The last of equal ones.
         self.by_op.get(op)?.iter().filter(|def| def.fits(attrs)).max_by_key(|def| def.priority)
     }
 
-    /// Says which types the kernels compute that were registered without constraints, as text: a line for each combination, with the op and, for each
-    /// attribute, its types, such as `Cast SrcT=float,double DstT=int32`. An op without a line has a kernel for all types that it allows.
+    /// Sets the table of the types that kernels registered without constraints compute. Each line of the text is one combination: the op, and the
+    /// types of each attribute, such as `Cast SrcT=float,double DstT=int32`. An op without a line has a kernel for all types that it allows.
     pub fn set_type_table(&mut self, table: &'static str) {
         (self.type_table, self.types) = (table, OnceLock::new());
     }
 
-    /// Returns the combinations of types that the table of types has for `op`. No combination stands for all types.
+    /// Returns the combinations of types that the table of types lists for `op`. An empty list means that all types are supported.
     pub fn type_combinations(&self, op: &str) -> &[TypeCombination] {
         let types = self.types.get_or_init(|| Arc::new(parse_table(self.type_table)));
         types.get(op).map_or(&[], Vec::as_slice)
     }
 
-    /// Returns true if there is a kernel for a node of `op` with these attributes, without making it.
+    /// Returns true if there is a kernel for a node of `op` with these attributes. The kernel is not made.
     pub fn supports(&self, op: &str, attrs: &Attrs) -> bool {
         let fits = |combination: &TypeCombination| combination.iter().all(|(name, types)| has_type_of(attrs, name, types));
         let combinations = self.type_combinations(op);
@@ -151,12 +153,12 @@ impl KernelRegistry {
         self.by_op.get(op).map_or(&[], SmallVec::as_slice)
     }
 
-    /// Whether the op has a kernel for any of its types.
+    /// Returns true if the op has a kernel for any of its types.
     pub fn contains(&self, op: &str) -> bool {
         self.by_op.contains_key(op)
     }
 
-    /// All ops with a kernel, sorted.
+    /// Returns all ops with a kernel, sorted.
     pub fn ops(&self) -> Vec<&'static str> {
         let mut ops: Vec<_> = self.by_op.keys().copied().collect();
         ops.sort_unstable();
@@ -166,7 +168,7 @@ impl KernelRegistry {
     /// Makes the kernel of a node.
     ///
     /// # Errors
-    /// `NotFound` where the op has no kernel; whatever its maker says.
+    /// Returns `NotFound` if the op has no kernel, or none for the node's types, and the errors of the kernel's maker.
     pub fn make(&self, init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
         let op = init.op_def.name.as_str();
         let made = match self.find(op, init.attrs) {
@@ -178,21 +180,21 @@ impl KernelRegistry {
     }
 }
 
-/// What a kernel may know when it is made: its node and what the plan knows of its inputs.
+/// The information that is available to the maker of a kernel: its node, and the plan's static knowledge of the inputs.
 pub struct KernelInit<'a> {
     /// The node's name.
     pub name: &'a str,
     /// The node's op.
     pub op_def: &'a OpDef,
-    /// The node's attributes, defaults filled in.
+    /// The node's attributes, with defaults filled in.
     pub attrs: &'a Attrs,
     /// Element types of the data inputs.
     pub input_types: &'a [DType],
     /// Element types of the outputs.
     pub output_types: &'a [DType],
-    /// Static shapes of the inputs; may be shorter than the inputs where nothing is known.
+    /// Static shapes of the inputs. May have fewer entries than there are inputs; the other shapes are unknown.
     pub input_shapes: &'a [PartialShape],
-    /// Inputs that are constants of the graph, for packing weights once; may be shorter than the inputs.
+    /// Values of the inputs that are constants of the graph, so that weights can be packed once. May have fewer entries than there are inputs.
     pub constants: &'a [Option<Tensor>],
     /// The device that the kernel will run on.
     pub device: &'a Arc<dyn Device>,
@@ -203,28 +205,28 @@ pub struct KernelInit<'a> {
 }
 
 impl KernelInit<'_> {
-    /// The type attribute `name`.
+    /// Returns the type attribute `name`.
     ///
     /// # Errors
-    /// `InvalidArgument` where it is missing.
+    /// Returns `InvalidArgument` if it is missing.
     pub fn dtype(&self, name: &str) -> Result<DType> {
         self.attrs.get(name)
     }
 
-    /// The constant that input `i` is, if it is one.
+    /// Returns the value of input `i` if it is a constant.
     pub fn constant(&self, i: usize) -> Option<&Tensor> {
         self.constants.get(i)?.as_ref()
     }
 
-    /// The static shape of input `i`.
+    /// Returns the static shape of input `i`.
     pub fn input_shape(&self, i: usize) -> PartialShape {
         self.input_shapes.get(i).cloned().unwrap_or_default()
     }
 
-    /// The error for an op that has no kernel for these types.
+    /// Returns the error for an op that has no kernel for these types.
     ///
     /// # Errors
-    /// Always `NotFound`.
+    /// Always returns `NotFound`.
     pub fn unsupported<T>(&self) -> Result<T> {
         let types = self.input_types.iter().chain(self.output_types).map(|t| t.enum_name()).collect::<Vec<_>>().join(", ");
         bail!(

@@ -1,4 +1,4 @@
-//! Where `_Send` and `_Recv` of one step meet.
+//! The rendezvous: it hands tensors from the `_Send` nodes of a step to the matching `_Recv` nodes.
 
 use crate::kernel::IterationPath;
 use flowmill_tensor::sync::Mutex;
@@ -7,15 +7,15 @@ use rustc_hash::FxHashMap;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-/// A tensor on its way, or `None` for a dead one.
+/// A tensor that was sent; `None` is dead.
 pub(crate) type Sent = Option<Tensor>;
 
-/// What a send and its receive have in common: the tensor's name, and the iteration of the loops around them.
+/// The key that matches a send with its receive: the tensor's name, and the iteration of the loops around both.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct RendezvousKey {
-    /// Names the tensor and the devices.
+    /// A name that identifies the tensor and the devices.
     pub name: Arc<str>,
-    /// The iteration that the tensor is of: iterations that run at the same time have a meeting each.
+    /// The iteration that the tensor belongs to, which separates iterations that run at the same time.
     pub iteration: IterationPath,
 }
 
@@ -27,7 +27,7 @@ impl From<&str> for RendezvousKey {
 
 type Waiter = Box<dyn FnOnce(Result<Sent>) + Send>;
 
-/// Matches sends and receives by key, first in first out, in whichever order they come.
+/// Matches sends and receives by key, in first-in first-out order. A receive may come before or after its send.
 #[derive(Default)]
 pub struct Rendezvous {
     state: Mutex<State>,
@@ -46,15 +46,15 @@ struct Queue {
 }
 
 impl Rendezvous {
-    /// An empty one.
+    /// Makes a rendezvous without tensors.
     pub fn new() -> Rendezvous {
         Rendezvous::default()
     }
 
-    /// Leaves a tensor for whoever receives `key`.
+    /// Sends a tensor to the first receive of `key`, which may be waiting already or come later.
     ///
     /// # Errors
-    /// The reason of [`Rendezvous::abort`] after it.
+    /// Returns the reason of [`Rendezvous::abort`] after it was called.
     pub fn send(&self, key: &RendezvousKey, value: Sent) -> Result<()> {
         let mut state = self.state.lock();
         if let Some(e) = &state.aborted {
@@ -71,7 +71,7 @@ impl Rendezvous {
         Ok(())
     }
 
-    /// Calls `done` with the next tensor sent to `key`, now or later; with an error after [`Rendezvous::abort`].
+    /// Calls `done` with the next tensor that was or will be sent to `key`, or with an error after [`Rendezvous::abort`].
     pub fn recv_async(&self, key: &RendezvousKey, done: impl FnOnce(Result<Sent>) + Send + 'static) {
         let mut state = self.state.lock();
         if let Some(e) = state.aborted.clone() {
@@ -88,10 +88,10 @@ impl Rendezvous {
         }
     }
 
-    /// What was sent to `key` already.
+    /// Returns the first tensor that was sent to `key` and not received yet.
     ///
     /// # Errors
-    /// `NotFound` where nothing was.
+    /// Returns `NotFound` if there is no such tensor, and the reason of [`Rendezvous::abort`] after it was called.
     pub fn try_recv(&self, key: &RendezvousKey) -> Result<Sent> {
         let mut state = self.state.lock();
         if let Some(e) = &state.aborted {
@@ -103,7 +103,7 @@ impl Rendezvous {
         }
     }
 
-    /// Ends all waiting receives, and every later send and receive, with `reason`. The first reason stays.
+    /// Ends all waiting receives, and every later send and receive, with `reason`. The reason of the first call is kept.
     pub fn abort(&self, reason: Error) {
         let waiting: Vec<Waiter> = {
             let mut state = self.state.lock();
@@ -132,7 +132,7 @@ mod tests {
 
     type Received = Arc<Mutex<Vec<Result<Sent>>>>;
 
-    /// A place for what receives give, in the order in which they end.
+    /// Collects the results of receives, in the order in which they end.
     fn inbox() -> (Received, impl Fn(Result<Sent>) + Clone) {
         let received = Received::default();
         let to = received.clone();

@@ -12,24 +12,24 @@ pub struct ResourceManager {
     containers: Mutex<BTreeMap<String, BTreeMap<String, Arc<dyn Resource>>>>,
 }
 
-/// TensorFlow's name of the container that ops without one use.
+/// The container of ops that name none, as TensorFlow calls it.
 const DEFAULT_CONTAINER: &str = "localhost";
 
-/// The name of `container`, which is empty for the default one.
+/// Returns the name of a container; `""` means the default one.
 pub fn container_name(container: &str) -> &str {
     if container.is_empty() { DEFAULT_CONTAINER } else { container }
 }
 
 impl ResourceManager {
-    /// An empty one.
+    /// Makes a manager without resources.
     pub fn new() -> ResourceManager {
         ResourceManager::default()
     }
 
-    /// The `T` called `name`, made by `create` where it does not exist.
+    /// Returns the `T` called `name`. If it does not exist, `create` makes it.
     ///
     /// # Errors
-    /// `InvalidArgument` where the name belongs to an object of another kind; what `create` gives.
+    /// Returns `InvalidArgument` if the name belongs to an object of another kind, and the error of `create`.
     pub fn lookup_or_create<T: Resource>(&self, container: &str, name: &str, create: impl FnOnce() -> Result<T>) -> Result<Arc<T>> {
         let mut containers = self.containers.lock();
         let resources = containers.entry(container_name(container).to_owned()).or_default();
@@ -41,10 +41,10 @@ impl ResourceManager {
         Ok(object)
     }
 
-    /// The `T` called `name`.
+    /// Returns the `T` called `name`.
     ///
     /// # Errors
-    /// `NotFound` where nothing has the name, `InvalidArgument` where the object is of another kind.
+    /// Returns `NotFound` if no object has the name, and `InvalidArgument` if the object is of another kind.
     pub fn lookup<T: Resource>(&self, container: &str, name: &str) -> Result<Arc<T>> {
         match self.containers.lock().get(container_name(container)).and_then(|c| c.get(name)) {
             Some(object) => downcast(object, container, name),
@@ -52,10 +52,10 @@ impl ResourceManager {
         }
     }
 
-    /// Gives `object` a name, which it may have already.
+    /// Stores `object` under a name, and replaces the object that had the name before.
     ///
     /// # Errors
-    /// `InvalidArgument` if the name belongs to an object of another kind.
+    /// Returns `InvalidArgument` if the name belonged to an object of another kind.
     pub fn insert<T: Resource>(&self, container: &str, name: &str, object: Arc<T>) -> Result<()> {
         let mut containers = self.containers.lock();
         let resources = containers.entry(container_name(container).to_owned()).or_default();
@@ -65,13 +65,14 @@ impl ResourceManager {
         Ok(())
     }
 
-    /// Removes `name`; returns true if it was there. What is removed is dropped without a lock, because its end may use other resources.
+    /// Removes `name`, and returns true if it existed. The object is dropped after the lock is released, because its destructor may use other
+    /// resources.
     pub fn remove(&self, container: &str, name: &str) -> bool {
         let removed = self.containers.lock().get_mut(container_name(container)).and_then(|c| c.remove(name));
         removed.is_some()
     }
 
-    /// Removes everything in these containers; in all of them if the list is empty. What is removed is dropped without a lock.
+    /// Removes all objects in these containers, or in all containers if the list is empty. The objects are dropped after the lock is released.
     pub fn clear(&self, containers: &[String]) {
         let mut all = self.containers.lock();
         let removed: Vec<_> = match containers {
@@ -95,7 +96,7 @@ fn downcast<T: Resource>(object: &Arc<dyn Resource>, container: &str, name: &str
     })
 }
 
-/// A mutable tensor of a declared type and static shape: what both kinds of variables are.
+/// A mutable tensor of a declared type and static shape, the storage of both kinds of variables.
 pub struct VariableCell {
     dtype: DType,
     shape: PartialShape,
@@ -103,27 +104,27 @@ pub struct VariableCell {
 }
 
 impl VariableCell {
-    /// Without a value.
+    /// Makes a variable without a value.
     pub fn new(dtype: DType, shape: PartialShape) -> VariableCell {
         VariableCell { dtype, shape, value: Mutex::new(None) }
     }
 
-    /// The type of its values.
+    /// Returns the type of its values.
     pub fn dtype(&self) -> DType {
         self.dtype
     }
 
-    /// The declared static shape.
+    /// Returns the declared static shape.
     pub fn shape(&self) -> &PartialShape {
         &self.shape
     }
 
-    /// The value now; `None` where it was never assigned or was destroyed.
+    /// Returns the current value, or `None` if it was never assigned or was destroyed.
     pub fn get(&self) -> Option<Tensor> {
         self.value.lock().clone()
     }
 
-    /// Locks the value for reading and changing. Writing through [`Tensor::as_mut_slice`] copies first where a reader still holds the value.
+    /// Locks the value for reading and changing. Writing through [`Tensor::as_mut_slice`] copies the value first if a reader still holds it.
     pub fn lock(&self) -> MutexGuard<'_, Option<Tensor>> {
         self.value.lock()
     }
@@ -131,8 +132,8 @@ impl VariableCell {
 
 /// A TF-1 variable: a mutable tensor that reference edges (`Ref(T)`) carry.
 ///
-/// On the edge travels a `resource` tensor whose handle holds this object; a consumer that does not declare a reference gets the value
-/// that the variable has when the consumer starts.
+/// The edge carries a `resource` tensor whose handle holds this object. A consumer that does not declare a reference receives the variable's value at
+/// the time when the consumer starts.
 pub struct RefVariable(VariableCell);
 
 impl Resource for RefVariable {
@@ -150,7 +151,7 @@ impl Deref for RefVariable {
 }
 
 impl RefVariable {
-    /// An uninitialised variable; one without elements has the value that all such tensors have, as in TensorFlow.
+    /// Makes an uninitialised variable. A variable without elements counts as initialised, as in TensorFlow.
     pub fn new(dtype: DType, shape: PartialShape) -> RefVariable {
         let empty = shape.to_shape().filter(|s| s.num_elements() == 0).and_then(|s| Tensor::zeros(dtype, s).ok());
         let cell = VariableCell::new(dtype, shape);
@@ -158,7 +159,7 @@ impl RefVariable {
         RefVariable(cell)
     }
 
-    /// What travels along a reference edge.
+    /// Returns the tensor that carries this variable along a reference edge.
     pub fn to_edge(self: &Arc<Self>, name: &str) -> Tensor {
         Tensor::resource(ResourceHandle::new("", name, Some(self.clone()), vec![(self.dtype(), self.shape().clone())]))
     }

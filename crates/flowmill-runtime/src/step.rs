@@ -1,4 +1,4 @@
-//! What all kernels of one step share.
+//! The state that all kernels of one step share.
 
 use crate::cancel::CancelToken;
 use crate::device::{Device, HostDevice};
@@ -11,21 +11,21 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread::ThreadId;
 use std::time::{Duration, Instant};
 
-/// One step: what is common to the plans that run in it, on whichever devices.
+/// One step: the state that is common to its plans on all devices.
 pub struct Step {
     /// A number that is unique within the process.
     pub id: u64,
     /// Ends the step early.
     pub cancel: CancelToken,
-    /// When the step must have ended.
+    /// The time at which the step ends with `DeadlineExceeded`.
     pub deadline: Option<Instant>,
-    /// Where this step's sends and receives meet.
+    /// Hands tensors from this step's sends to its receives.
     pub rendezvous: Rendezvous,
-    /// Called now and then by whatever keeps the caller's thread busy or waiting; may cancel the step.
+    /// Called from time to time on the caller's thread, while it works or waits. May cancel the step.
     pub poll: Option<Poll>,
 }
 
-/// A step on one of its devices, as kernels see it.
+/// A step on one of its devices: the view that kernels have of it.
 #[derive(Clone)]
 pub struct DeviceStep {
     /// The step.
@@ -38,38 +38,38 @@ pub struct DeviceStep {
     pub functions: Arc<FunctionLibraryRuntime>,
 }
 
-/// Lets the caller look up from a step that takes long, such as for a pending Ctrl-C.
+/// A callback into the caller of a step that takes long, for example to check for a pending Ctrl-C.
 #[derive(Clone)]
 pub struct Poll {
     thread: ThreadId,
     made: Instant,
-    /// Milliseconds after `made` at which it was last asked.
+    /// The time of the last call, in milliseconds after `made`.
     last: Arc<AtomicU64>,
     ask: Arc<dyn Fn() + Send + Sync>,
 }
 
 impl Poll {
-    /// How often a waiting thread asks.
+    /// The time between two calls of the callback while a thread waits.
     pub const INTERVAL: Duration = Duration::from_millis(50);
 
-    /// `ask` is called on the current thread only.
+    /// Makes a poll that calls `ask` on the current thread only.
     pub fn new(ask: impl Fn() + Send + Sync + 'static) -> Poll {
         Poll { thread: std::thread::current().id(), made: Instant::now(), last: Arc::default(), ask: Arc::new(ask) }
     }
 
-    /// Returns true if this is the thread to ask on.
+    /// Returns true on the thread that made the poll.
     pub fn is_here(&self) -> bool {
         std::thread::current().id() == self.thread
     }
 
-    /// Asks, if this is the thread to ask on.
+    /// Calls the callback if this is the thread that made the poll.
     pub fn ask(&self) {
         if self.is_here() {
             (self.ask)();
         }
     }
 
-    /// Asks, if the last time is [`Poll::INTERVAL`] ago. Costs a look at the clock.
+    /// Like [`Poll::ask`], at most once per [`Poll::INTERVAL`]. Reads the clock.
     pub fn ask_at_times(&self) {
         let now = self.made.elapsed().as_millis() as u64;
         if now.saturating_sub(self.last.load(Ordering::Relaxed)) >= Poll::INTERVAL.as_millis() as u64 {
@@ -80,7 +80,7 @@ impl Poll {
 }
 
 impl DeviceStep {
-    /// Makes a step of its own on a CPU without kernels: for kernels that are called outside of a session.
+    /// Makes a new step on a CPU without kernels, for kernels that are called outside of a session.
     pub fn on_host(resources: Arc<ResourceManager>, functions: Arc<FunctionLibraryRuntime>) -> DeviceStep {
         DeviceStep { step: Arc::new(Step::new()), device: HostDevice::cpu(0, Arc::default()), resources, functions }
     }
@@ -93,7 +93,7 @@ impl Default for Step {
 }
 
 impl Step {
-    /// Makes a step that nothing limits.
+    /// Makes a step without a deadline and without a poll.
     pub fn new() -> Step {
         static NEXT_STEP: AtomicU64 = AtomicU64::new(1);
         Step {
@@ -105,10 +105,11 @@ impl Step {
         }
     }
 
-    /// What a loop asks between iterations that take some time: the caller looks up, the clock is read.
+    /// Checks the deadline and the cancellation, and calls the caller's [`Poll`] if it is due. Loops call this between iterations that take some
+    /// time.
     ///
     /// # Errors
-    /// `DeadlineExceeded` after the deadline; the reason of a cancellation.
+    /// Returns `DeadlineExceeded` after the deadline, and the reason of the cancellation if the step is cancelled.
     pub fn look_up(&self) -> Result<()> {
         if let Some(poll) = &self.poll {
             poll.ask_at_times();
@@ -120,10 +121,11 @@ impl Step {
     }
 }
 
-/// When a loop looks up: about once a millisecond, however short or long its iterations are, so that short ones do not wait for the clock.
+/// Limits how often a loop calls [`Step::look_up`]: about once per millisecond, for any length of its iterations, so that short iterations do not pay
+/// for reading the clock.
 pub struct Pace {
     last: Instant,
-    /// Iterations between two looks.
+    /// Iterations between two calls of [`Step::look_up`].
     interval: u32,
     left: u32,
 }
@@ -132,15 +134,16 @@ impl Pace {
     const PERIOD: Duration = Duration::from_millis(1);
     const MAX_INTERVAL: u32 = 1 << 16;
 
-    /// Looks up in the first iteration.
+    /// Makes a pace whose first [`Pace::tick`] calls [`Step::look_up`].
     pub fn new() -> Pace {
         Pace { last: Instant::now(), interval: 1, left: 1 }
     }
 
-    /// Called once per iteration. Returns true if the loop has run for a while, so that others should have their turn.
+    /// Counts an iteration of the loop. Returns true if the loop has run for about a millisecond and should let other work of the step run.
     ///
     /// # Errors
-    /// As [`Step::look_up`]; a cancellation is noticed at once.
+    /// Returns `DeadlineExceeded` after the deadline, and the reason of the cancellation if the step is cancelled. Every call checks the
+    /// cancellation.
     pub fn tick(&mut self, step: &Step) -> Result<bool> {
         self.left -= 1;
         if self.left > 0 {

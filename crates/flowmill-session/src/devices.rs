@@ -5,7 +5,7 @@ use flowmill_runtime::{Device, DeviceStep, FunctionLibraryRuntime, ResourceManag
 use flowmill_tensor::{Result, bail};
 use std::sync::Arc;
 
-/// A device, with what the session keeps on it.
+/// A device, with the session's state on it.
 pub(crate) struct SessionDevice {
     pub(crate) device: Arc<dyn Device>,
     pub(crate) resources: Arc<ResourceManager>,
@@ -13,7 +13,7 @@ pub(crate) struct SessionDevice {
 }
 
 impl SessionDevice {
-    /// Returns the step as it is on this device.
+    /// Returns the view of a step on this device.
     pub(crate) fn step(&self, step: Arc<Step>, functions: &Arc<FunctionLibraryRuntime>) -> Arc<DeviceStep> {
         Arc::new(DeviceStep { step, device: self.device.clone(), resources: self.resources.clone(), functions: functions.clone() })
     }
@@ -24,7 +24,7 @@ pub(crate) struct Devices(Vec<SessionDevice>);
 
 impl Devices {
     /// # Errors
-    /// `InvalidArgument` if the first device is not the host, or two have the same name.
+    /// Returns `InvalidArgument` if the first device is not the host, or two devices have the same name.
     pub(crate) fn new(devices: Vec<Arc<dyn Device>>) -> Result<Devices> {
         if !devices.first().is_some_and(|device| device.is_host()) {
             bail!(InvalidArgument, "The first device of a session must be a CPU");
@@ -58,7 +58,7 @@ impl Devices {
         self.0.len() == 1
     }
 
-    /// Drops the resources in these containers, on all devices; all resources if the list is empty.
+    /// Drops the resources in these containers on all devices, or all resources if the list is empty.
     pub(crate) fn clear(&self, containers: &[String]) {
         self.iter().for_each(|device| device.resources.clear(containers));
     }

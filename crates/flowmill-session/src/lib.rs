@@ -1,4 +1,4 @@
-//! Sessions: compile the part of a graph that a step needs, keep the plan, run it.
+//! Sessions, which compile the part of a graph that a step needs, cache the plan, and run it.
 #![deny(missing_docs, unreachable_pub, unnameable_types)]
 
 mod compile;

@@ -39,7 +39,7 @@ impl Scope {
         &self.name
     }
 
-    /// Returns the device that nodes ask for; empty for none.
+    /// Returns the device that nodes request; empty for none.
     pub fn device(&self) -> &str {
         &self.device
     }

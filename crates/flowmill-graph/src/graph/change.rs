@@ -54,7 +54,7 @@ impl Graph {
         Ok(())
     }
 
-    /// Sets the device a node asks for; empty for none.
+    /// Sets the device that a node requests; empty for none.
     ///
     /// # Errors
     /// `NotFound` for an id that is not in the graph.

@@ -26,7 +26,7 @@ pub struct ImportOptions {
     pub return_nodes: Vec<String>,
     /// Nodes of the graph that have to run before any imported node: control inputs of those that take nothing from other imported nodes.
     pub control_dependencies: Vec<String>,
-    /// The device of nodes that ask for none.
+    /// The device of nodes that request none.
     pub default_device: String,
     /// Makes a colocation group that names no node of the message an error.
     pub validate_colocation: bool,

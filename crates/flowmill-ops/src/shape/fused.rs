@@ -40,7 +40,7 @@ fn piece(c: &Context<'_>, shape: &PartialShape, count: i64) -> Result<PartialSha
     Ok(dims::replaced(shape, last, if size < 0 { c.symbolic_quotient(size, count) } else { size / count }))
 }
 
-/// As many rows as the matrix beside the element has, and the weights' columns.
+/// Infers a matrix with the rows of the matrix beside the element and the columns of the weights.
 pub(crate) fn fused_read_matmul(c: &mut Context<'_>) -> Result<()> {
     let (x, weights) = (dims::with_rank(&c.input(3), 2)?, dims::with_rank(&c.input(4), 2)?);
     c.set_output(0, PartialShape::new(&[dims::size(&x, 0), dims::size(&weights, 1)]));

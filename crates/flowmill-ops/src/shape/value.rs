@@ -16,7 +16,7 @@ pub(crate) fn set(c: &mut Context<'_>, i: usize, value: Option<Tensor>) {
     }
 }
 
-/// Sets output `i` to a scalar of an index type, which may be a symbol; −1 stands for unknown.
+/// Sets output `i` to a scalar of an index type. The value may be a symbol; −1 means unknown.
 pub(crate) fn set_scalar(c: &mut Context<'_>, i: usize, dtype: DType, value: i64) {
     if value >= 0 {
         set(c, i, Tensor::index_scalar(dtype, value).ok());

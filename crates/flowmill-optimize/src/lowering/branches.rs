@@ -1,4 +1,4 @@
-//! Branches that are functions as branches of the graph: what `lower_if` and `lower_case` share.
+//! Lowering of branches that are functions, shared by `lower_if` and `lower_case`.
 
 use super::{Argument, Body, Functions, Liveness, Place, add, identity, inputs_gate, redirect, splice, type_attr};
 use flowmill_graph::{Graph, NodeId, OutputId};
@@ -8,13 +8,13 @@ use std::sync::Arc;
 
 /// One branch.
 pub(crate) struct Branch {
-    /// What its nodes' names begin with, behind the node's.
+    /// The part of its nodes' names that follows the name of the lowered node.
     pub(crate) name: String,
     pub(crate) body: Arc<Body>,
 }
 
-/// Puts `branches` in the place of `node`, whose inputs behind the first are their arguments. `selector` is what chooses: output `i` of a
-/// `switch` on it goes to branch `i`.
+/// Replaces `node` by `branches`, whose arguments are the inputs of `node` after the first. `selector` chooses the branch: output `i` of a `switch`
+/// on it goes to branch `i`.
 pub(crate) fn lower_branches(
     graph: &mut Graph,
     functions: &mut Functions,

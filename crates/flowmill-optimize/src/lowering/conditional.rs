@@ -1,30 +1,30 @@
-//! Which nodes do not run exactly once a step, and which of them run together.
+//! Finds the nodes that do not run exactly once per step, and groups nodes that run together.
 
 use flowmill_graph::traverse::topological_order;
 use flowmill_graph::{Edge, Graph, Node, NodeId, OutputId};
 use flowmill_tensor::Result;
 use rustc_hash::{FxHashMap, FxHashSet};
 
-/// When something is live: things of one class are live together. Interned.
+/// A class of liveness: nodes and tensors of one class are live together. The number is interned.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct Class(u32);
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 enum When {
-    /// Once a step.
+    /// Exactly once per step.
     Always,
-    /// Once an iteration of some loop, its last one included.
+    /// Once per iteration of some loop, including the last one.
     EachIteration,
-    /// When a `Switch` on this tensor gives this output.
+    /// When a `Switch` on this tensor forwards its input to this output.
     Side(OutputId, u32),
-    /// When this node is, of which no more is known.
+    /// When this node is live, for a node whose liveness is not known more closely.
     With(NodeId),
 }
 
-/// Knows the classes, and those of what lowering made.
+/// The interned classes, and the classes of nodes that lowering made.
 pub(super) struct Classes {
     ids: FxHashMap<When, Class>,
-    /// Merges and Exits made by lowering: the class of the node they stand in for.
+    /// The Merges and Exits that lowering made, each with the class of the node that it replaces.
     joins: FxHashMap<NodeId, Class>,
 }
 
@@ -48,10 +48,10 @@ impl Classes {
         *self.ids.entry(when).or_insert(next)
     }
 
-    /// The classes of all nodes of a graph.
+    /// Computes the classes of all nodes of a graph.
     ///
     /// # Errors
-    /// `InvalidArgument` for a cycle that is no loop.
+    /// Returns `InvalidArgument` for a cycle that is no loop.
     pub(super) fn of(&mut self, graph: &Graph) -> Result<Liveness> {
         let mut liveness = Liveness { nodes: vec![ALWAYS; graph.num_node_ids()], sides: FxHashMap::default(), split: FxHashSet::default() };
         for id in topological_order(graph)? {
@@ -98,7 +98,7 @@ impl Classes {
     }
 }
 
-/// When the nodes of a graph are live.
+/// The liveness classes of the nodes of a graph.
 pub(crate) struct Liveness {
     nodes: Vec<Class>,
     sides: FxHashMap<OutputId, Class>,
@@ -111,17 +111,17 @@ impl Liveness {
         edge.source().and_then(|o| self.sides.get(&o).copied()).unwrap_or_else(|| self.nodes[edge.src.index()])
     }
 
-    /// The class of a node that was there when the classes were made.
+    /// Returns the class of a node that existed when the classes were computed.
     pub(crate) fn of(&self, node: NodeId) -> Class {
         self.nodes.get(node.index()).copied().unwrap_or(ALWAYS)
     }
 
-    /// Whether a node may be dead or run several times a step.
+    /// Returns true if a node may be dead, or may run several times per step.
     pub(crate) fn is_conditional(&self, node: NodeId) -> bool {
         self.of(node) != ALWAYS
     }
 
-    /// Whether the inputs of a node, data and control, were sure to be live together when the classes were made.
+    /// Returns true if all inputs of a node, data and control, were live together when the classes were computed.
     pub(crate) fn is_uniform(&self, node: NodeId) -> bool {
         !self.split.contains(&node)
     }

@@ -1,4 +1,4 @@
-//! The functions of a graph, and the book the lowering passes keep.
+//! The functions of a graph while it is lowered, and the records of the lowering passes.
 
 use super::conditional::{Class, Classes, Liveness};
 use flowmill_graph::{
@@ -12,20 +12,21 @@ use std::collections::BTreeMap;
 use std::ops::RangeFrom;
 use std::sync::Arc;
 
-/// How deep functions are copied into functions. What nests deeper stays a call.
+/// The greatest depth to which functions are copied into functions. A call that is nested deeper is not inlined.
 pub const MAX_NESTING: u32 = 100;
 
-/// Nodes that lowering adds to one graph. What would add more stays a call: `n` functions that call the next one twice each are 2ⁿ bodies.
+/// The largest number of nodes that lowering adds to one graph. A call that would exceed it is not inlined: `n` functions that each call the next one
+/// twice expand to 2ⁿ bodies.
 pub const MAX_ADDED_NODES: usize = 1 << 18;
 
-/// Why a node stays as it is.
+/// The reason why a node was not lowered.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) enum Reason {
-    /// The function is the one around the node, or calls it.
+    /// The call is recursive, directly or through other functions.
     Recursive,
-    /// More than [`MAX_NESTING`] functions are around it.
+    /// The node came from a chain of [`MAX_NESTING`] functions.
     NestedTooDeeply,
-    /// More than [`MAX_ADDED_NODES`] nodes would come in.
+    /// More than [`MAX_ADDED_NODES`] nodes would be added.
     TooManyNodes,
     /// The function or the node has the attribute `_noinline`.
     NoInline,
@@ -33,9 +34,9 @@ pub(crate) enum Reason {
     NotAFunction,
     /// The function's types are not those of the node.
     OtherTypes,
-    /// A loop without variables has nothing that starts its iterations.
+    /// The loop has no variables, so that nothing would start its iterations.
     NoVariables,
-    /// Something in a loop's frame would have to be waited for outside of it.
+    /// A node outside of a loop would have to wait for a node in the loop's frame.
     EffectsInFrames,
 }
 
@@ -54,34 +55,34 @@ impl Reason {
     }
 }
 
-/// A function's body, without what neither results nor effects need.
+/// A function's body, without nodes that neither results nor effects need.
 pub(crate) struct Body {
     pub(crate) name: Arc<str>,
-    /// What the attributes of its signature were bound to.
+    /// The attributes that the function's signature was instantiated with.
     pub(crate) attrs: BTreeMap<String, AttrValue>,
     pub(crate) graph: Graph,
-    /// By index; `None` where the body does not use the argument.
+    /// The argument nodes by index; `None` if the body does not use the argument.
     pub(crate) args: Vec<Option<NodeId>>,
-    /// The other way.
+    /// The index of each argument node: the inverse of `args`.
     pub(crate) arg_indices: FxHashMap<NodeId, usize>,
     pub(crate) retvals: Vec<NodeId>,
-    /// What runs whenever the function is called. Calls of functions without effects do not count.
+    /// The nodes that run whenever the function is called. Calls of functions without effects do not count.
     pub(crate) effects: Vec<NodeId>,
-    /// Whether there are nodes that neither an argument nor another node starts.
+    /// True if there are nodes that neither an argument nor another node starts.
     pub(crate) has_roots: bool,
     pub(crate) is_noinline: bool,
-    /// Whether effects lie in loops of frames.
+    /// True if some effects are in loops of frames.
     has_effects_in_frames: bool,
 }
 
 impl Body {
-    /// Whether it can stand in for a node with these types, whose inputs `inputs` are the arguments.
+    /// Returns true if the body can replace a node with these types, whose inputs `inputs` are the arguments.
     pub(crate) fn fits(&self, node: &Node, inputs: RangeFrom<usize>) -> bool {
         let returned = self.retvals.iter().filter_map(|&id| self.graph.get(id)).flat_map(|n| n.input_types()).map(|t| t.dtype);
         self.takes(node, inputs) && returned.eq(node.output_types().iter().map(|t| t.dtype))
     }
 
-    /// Whether its arguments can be these inputs of a node.
+    /// Returns true if the body's arguments have the types of these inputs of a node.
     pub(crate) fn takes(&self, node: &Node, inputs: RangeFrom<usize>) -> bool {
         let given = node.input_types().get(inputs).unwrap_or_default();
         let accepts = |arg: &Option<NodeId>, t: &TensorType| {
@@ -91,7 +92,7 @@ impl Body {
     }
 }
 
-/// A chain of functions that stand in one another.
+/// A function in a chain of functions that were copied into one another.
 struct Link {
     function: Arc<str>,
     around: Option<u32>,
@@ -101,10 +102,10 @@ struct Link {
 /// The functions of one graph's library while that graph is lowered.
 pub struct Functions {
     bodies: FxHashMap<String, Option<Arc<Body>>>,
-    /// Bodies that are being looked at, for functions that call themselves.
+    /// The functions whose bodies are being prepared, to detect recursion.
     open: FxHashSet<String>,
     links: Vec<Link>,
-    /// For nodes that were copied, the innermost function they stood in.
+    /// The innermost function that each copied node came from.
     origins: FxHashMap<NodeId, u32>,
     /// The link of the function whose body the graph is.
     root: Option<u32>,
@@ -115,7 +116,7 @@ pub struct Functions {
 }
 
 impl Functions {
-    /// For a graph that is the body of the function of that name; `""` for one that is no function's.
+    /// Makes the state for a graph that is the body of `function`, or of no function if the name is `""`.
     pub fn new(function: &str) -> Functions {
         let mut this = Functions {
             bodies: FxHashMap::default(),
@@ -135,29 +136,29 @@ impl Functions {
         this
     }
 
-    /// With another bound than [`MAX_ADDED_NODES`].
+    /// Replaces the limit [`MAX_ADDED_NODES`].
     pub fn with_max_added_nodes(self, max_added: usize) -> Functions {
         Functions { max_added, ..self }
     }
 
-    /// The reasons for which nodes were left as they were, with their numbers.
+    /// Returns the reasons why nodes were not lowered, each with the number of nodes.
     pub fn left(&self) -> Vec<(&'static str, usize)> {
         let mut counts: BTreeMap<Reason, usize> = BTreeMap::new();
         self.left.values().for_each(|&r| *counts.entry(r).or_default() += 1);
         counts.into_iter().map(|(r, n)| (r.text(), n)).collect()
     }
 
-    /// The nodes of these ops that were not left before, in order.
+    /// Returns the nodes of these ops that no earlier round gave up on, in order.
     pub(crate) fn candidates(&self, graph: &Graph, is_wanted: impl Fn(&Node) -> bool) -> Vec<NodeId> {
         graph.op_nodes().filter(|n| is_wanted(n)).map(Node::id).filter(|id| !self.left.contains_key(id)).collect()
     }
 
-    /// Leaves a node as it is.
+    /// Records that a node is not lowered.
     pub(crate) fn leave(&mut self, node: NodeId, reason: Reason) {
         self.left.insert(node, reason);
     }
 
-    /// The body of a function that `node` calls.
+    /// Returns the body of a function that `node` calls.
     pub(crate) fn body(&mut self, graph: &Graph, node: NodeId, function: &NameAttrList) -> std::result::Result<Arc<Body>, Reason> {
         let mut link = self.origin(node);
         if link.is_some_and(|l| self.links[l as usize].depth >= MAX_NESTING) {
@@ -179,20 +180,20 @@ impl Functions {
         Ok(body)
     }
 
-    /// When the graph's nodes are live.
+    /// Computes the liveness of the graph's nodes.
     ///
     /// # Errors
-    /// `InvalidArgument` for a cycle that is no loop.
+    /// Returns `InvalidArgument` for a cycle that is no loop.
     pub(crate) fn liveness(&mut self, graph: &Graph) -> Result<Liveness> {
         self.classes.of(graph)
     }
 
-    /// Says when a new Merge or Exit is live: when the node was that it stands in for.
+    /// Records the class of a new Merge or Exit: that of the node that it replaces.
     pub(crate) fn add_join(&mut self, join: NodeId, class: Class) {
         self.classes.add_join(join, class);
     }
 
-    /// A link for a copy of `function`'s body in the place of `caller`.
+    /// Adds a link for a copy of `function`'s body that replaces `caller`.
     pub(super) fn enter(&mut self, caller: NodeId, function: &Arc<str>) -> u32 {
         let around = self.origin(caller);
         let depth = around.map_or(0, |l| self.links[l as usize].depth) + 1;
@@ -200,7 +201,7 @@ impl Functions {
         self.links.len() as u32 - 1
     }
 
-    /// Notes a copied node.
+    /// Records a copied node.
     pub(super) fn note(&mut self, node: NodeId, link: u32) {
         self.origins.insert(node, link);
         self.num_added += 1;
@@ -250,7 +251,7 @@ impl Functions {
         })
     }
 
-    /// Whether a node with state, or one that a function promises to run, does anything that can be seen but its results.
+    /// Returns true if the node, which has state or is one that a function promises to run, has an effect besides its results.
     fn has_effect(&mut self, graph: &Graph, id: NodeId) -> bool {
         let Some(node) = graph.get(id) else { return false };
         let Some(functions) = called(graph, node) else { return true };
@@ -258,7 +259,7 @@ impl Functions {
     }
 }
 
-/// Whether one of the nodes is in a loop of frames; `None` where the graph's frames are not well formed.
+/// Returns true if one of the nodes is in a loop of frames, and `None` if the graph's frames are not well formed.
 fn has_any_in_frames(graph: &Graph, nodes: &[NodeId]) -> Option<bool> {
     if nodes.is_empty() || !graph.op_nodes().any(Node::is_enter) {
         return Some(false);
@@ -267,12 +268,12 @@ fn has_any_in_frames(graph: &Graph, nodes: &[NodeId]) -> Option<bool> {
     Some(nodes.iter().any(|&id| flow.frame_of(id) != FrameId::ROOT))
 }
 
-/// The attribute that keeps a function from being copied into its callers.
+/// Returns true if the attributes forbid inlining.
 pub(crate) fn is_noinline(attrs: &Attrs) -> bool {
     attrs.get_or("_noinline", false).unwrap_or(false)
 }
 
-/// The function that a node is a call of.
+/// Returns the function that a node calls, or `None` if the node is no call.
 pub(crate) fn call_of(graph: &Graph, node: &Node) -> Option<NameAttrList> {
     match node.op() {
         _ if node.role() == Role::Call => node.attrs().get::<&NameAttrList>("f").ok().cloned(),
@@ -283,7 +284,7 @@ pub(crate) fn call_of(graph: &Graph, node: &Node) -> Option<NameAttrList> {
     }
 }
 
-/// The functions that a call, branch or loop runs, where it does nothing besides. `None` for other nodes.
+/// Returns the functions that a call, branch or loop runs, or `None` for other nodes.
 pub(crate) fn called(graph: &Graph, node: &Node) -> Option<Vec<NameAttrList>> {
     let of = |attr: &str| node.attrs().get::<&NameAttrList>(attr).ok().cloned();
     match node.role() {

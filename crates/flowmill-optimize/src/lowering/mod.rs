@@ -1,8 +1,9 @@
-//! What the passes share that put functions' bodies into the graph: the functions, the bounds, copying a body, and who may be dead.
+//! Shared parts of the passes that copy functions' bodies into the graph: the functions, the limits, the copying of a body, and the liveness of
+//! nodes.
 //!
-//! These passes run before all others, in rounds: what one of them copies may hold calls, branches and loops for another, until a round
-//! changes nothing. [`Functions`] lasts over the rounds. It knows in which functions each copied node stood, so that a function is never
-//! copied into itself, and it counts what was left as it was, with the reason.
+//! These passes run before all others. They run in rounds until a round changes nothing, because a copied body may contain calls, branches and loops
+//! for another pass. [`Functions`] lives through all rounds. It records the chain of functions that each copied node came from, so that a function is
+//! never copied into itself, and it counts the nodes that were not lowered, with the reason.
 
 mod branches;
 mod conditional;

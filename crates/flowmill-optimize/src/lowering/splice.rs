@@ -1,4 +1,4 @@
-//! Copying a function's body into a graph.
+//! Copies a function's body into a graph.
 
 use super::conditional::Liveness;
 use super::functions::{Body, Functions, called};
@@ -9,30 +9,30 @@ use flowmill_tensor::{Bytes, DType, Result, bail};
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
 
-/// A tensor that stands in for an argument of a function.
+/// A tensor that replaces an argument of a function.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Argument {
     pub(crate) source: OutputId,
-    /// It arrives only when the body is to run, once each time. A loop's invariant does not.
+    /// True if the tensor arrives exactly once each time the body is to run. This is false for a loop invariant.
     pub(crate) is_gated: bool,
 }
 
-/// Where a body goes.
+/// The position that a body is copied to.
 pub(crate) struct Place<'a> {
     /// The node it is copied for.
     pub(crate) caller: NodeId,
-    /// What the copies' names begin with.
+    /// The prefix of the copies' names.
     pub(crate) prefix: &'a str,
-    /// The device of copies that ask for none.
+    /// The device of copies whose original has no device.
     pub(crate) device: &'a str,
     pub(crate) args: &'a [Argument],
-    /// Runs each time the body is to run, before it. `None` where that is once a step.
+    /// A node that runs before the body each time the body is to run. `None` if the body runs once per step.
     pub(crate) gate: Option<NodeId>,
 }
 
 /// A copied body.
 pub(crate) struct Spliced {
-    /// What stands in for the function's results. They arrive only when the body ran.
+    /// The tensors that replace the function's results. They arrive only when the body ran.
     pub(crate) results: Vec<OutputId>,
     /// The copies of the body's effects.
     pub(crate) effects: Vec<NodeId>,
@@ -62,10 +62,10 @@ fn free_name(graph: &mut Graph, name: &str) -> String {
     if graph.find_node(name).is_none() { name.to_owned() } else { graph.new_name(name) }
 }
 
-/// Copies `body`.
+/// Copies `body` into the graph.
 ///
-/// Every copy runs exactly when the body is to run: it has an input that arrives only then, or waits for the gate. What is in a position to
-/// stand in different frames or branches itself (control flow, and calls, branches and loops to be lowered later) gets only such inputs.
+/// Every copy runs exactly when the body is to run: it has an input that arrives only then, or waits for the gate. Nodes whose parts may end up in
+/// different frames or branches (control flow, and calls, branches and loops that are lowered later) get only inputs that arrive only then.
 pub(crate) fn splice(graph: &mut Graph, functions: &mut Functions, body: &Body, place: &Place<'_>) -> Result<Spliced> {
     if body.is_noinline {
         return call(graph, functions, body, place);
@@ -85,7 +85,7 @@ pub(crate) fn splice(graph: &mut Graph, functions: &mut Functions, body: &Body, 
     Ok(Spliced { results, effects })
 }
 
-/// A call where the function must stay one.
+/// Adds a call of a function that must not be inlined.
 fn call(graph: &mut Graph, functions: &mut Functions, body: &Body, place: &Place<'_>) -> Result<Spliced> {
     let types = |outputs: &[DType]| -> AttrValue {
         Value::List(Box::new(ListValue { r#type: outputs.iter().map(|t| t.number()).collect(), ..Default::default() })).into()
@@ -110,7 +110,7 @@ struct Copier<'a> {
     graph: &'a mut Graph,
     body: &'a Body,
     place: &'a Place<'a>,
-    /// From the body to the graph.
+    /// The copy of each node of the body.
     nodes: FxHashMap<NodeId, NodeId>,
     /// Arguments made to wait for the gate.
     gated: BTreeMap<usize, OutputId>,
@@ -281,8 +281,8 @@ pub(crate) fn inputs_gate(graph: &mut Graph, node: NodeId, liveness: &Liveness) 
     gate_of(graph, &name, &device, tensors, controls)
 }
 
-/// Lets the consumers of `node` take `outputs` instead, and those that wait for it wait for `done`; then removes it. `done` is made only
-/// where somebody waits, and then has the node's name if it has that free.
+/// Replaces `node` by other tensors and removes it: its consumers take `output`, and nodes that wait for it wait for `done`. `done` is called only if
+/// some node waits.
 pub(crate) fn redirect(
     graph: &mut Graph,
     node: NodeId,

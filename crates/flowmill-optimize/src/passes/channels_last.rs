@@ -1,4 +1,4 @@
-//! Lets images keep their channels in the last dimension, the layout that the kernels compute in, from one node to the next.
+//! Keeps the channels of images in the last dimension, the layout that the kernels compute in, from one node to the next.
 //!
 //! Before: `r = Relu(Conv2D(x, w) {data_format="NCHW"})`. After: `r = Transpose(Relu(Conv2D(Transpose(x, [0,2,3,1]), w)), [0,3,1,2])`.
 //! The nodes keep their names.
@@ -11,7 +11,7 @@
 //! * a function of several tensors moves only if all are at hand in the new layout, or are constants whose layout is a matter of shape;
 //! * axes, paddings and permutations are constant;
 //! * nodes with inputs by reference are left alone;
-//! * what computes in both layouts alike (`BiasAdd`, `DepthToSpace`) changes only where that saves a transpose.
+//! * ops whose kernels compute in either layout (`BiasAdd`, `DepthToSpace`) change only if that saves a transpose.
 //!
 //! `fold_constants` runs earlier: axes and paddings may be computed. The passes that look for convolutions and batch norms run later: they
 //! know one layout.
@@ -64,7 +64,7 @@ struct Image {
 
 struct Layouts {
     flow: ControlFlow,
-    /// By the channels-first form.
+    /// The images by their channels-first tensors.
     images: FxHashMap<OutputId, Image>,
     /// Transposes from one layout to the other, made here or before.
     transposes: Vec<NodeId>,
@@ -94,7 +94,7 @@ impl Layouts {
         self.images.get(&graph.input(id, i)?).copied()
     }
 
-    /// The image at input `i`, if only a transpose gives its channels-first form.
+    /// Returns the image at input `i`, if its channels-first form is the output of a transpose.
     fn moved_image(&self, graph: &Graph, id: NodeId, i: usize) -> Option<Image> {
         self.image(graph, id, i).filter(|image| image.is_moved)
     }
@@ -114,7 +114,8 @@ impl Layouts {
         Ok(node.output(0))
     }
 
-    /// What a constant waits for that is used beside the outputs of `node`: in a loop, `node` itself, so that it is of the same frame.
+    /// Returns the control inputs of a constant that is used together with the outputs of `node`. In a loop this is `node` itself, which places the
+    /// constant in the same frame.
     fn controls_of(&self, node: NodeId) -> Vec<NodeId> {
         if self.flow.output_frame_of(node) == FrameId::ROOT { Vec::new() } else { vec![node] }
     }
@@ -133,7 +134,7 @@ impl Layouts {
         graph.update_edge(last, id, i).map(drop)
     }
 
-    /// Gives the consumers of `output`, which has its channels last now, the other form.
+    /// Transposes `output`, whose channels are last now, back for its consumers.
     fn put_first(&mut self, graph: &mut Graph, output: OutputId, rank: usize) -> Result<()> {
         let consumers: Vec<_> = graph.out_edges(output.node).filter(|e| e.source() == Some(output)).collect();
         if consumers.is_empty() {
@@ -202,7 +203,7 @@ impl Layouts {
         graph.update_edge(sizes, id, i).map(drop)
     }
 
-    /// A transpose that the graph has: between the two layouts it says where an image is at hand in the other one.
+    /// Visits a transpose of the graph. If it converts between the two layouts, its input and output are two forms of one image.
     fn visit_transpose(&mut self, graph: &mut Graph, id: NodeId) -> Result<bool> {
         let (Some(input), Some(permutation)) = (graph.input(id, 0), constant_input(graph, id, 1)) else { return Ok(false) };
         let Some(order) = integers(&permutation.value).filter(|order| order.len() == 4 || order.len() == 5) else { return Ok(false) };
@@ -329,7 +330,7 @@ impl Layouts {
         Ok(true)
     }
 
-    /// Removes the transposes whose outputs nobody takes: they would be consumers to other passes.
+    /// Removes transposes whose outputs have no consumers, because other passes would count them as consumers.
     fn remove_unused(&self, graph: &mut Graph) -> Result<()> {
         for &id in self.transposes.iter().rev() {
             if graph.out_edges(id).next().is_some() {
@@ -379,7 +380,7 @@ fn in_range(axis: i64, rank: usize) -> Option<usize> {
     usize::try_from(axis).ok().filter(|&axis| axis < rank)
 }
 
-/// A constant that broadcasts with channels-first images, for channels-last ones: `None` where elements would have to move.
+/// Reshapes a constant that broadcasts with channels-first images for channels-last ones. Returns `None` if elements would have to move.
 fn with_channels_last(value: &Tensor, rank: usize) -> Option<Tensor> {
     let dims = value.shape().dims();
     if dims.len() > rank || dims.iter().filter(|&&d| d != 1).count() > 1 {

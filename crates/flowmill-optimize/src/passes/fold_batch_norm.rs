@@ -1,12 +1,12 @@
-//! Folds products and sums by channel into the convolution or matrix product before them.
+//! Folds per-channel scales and shifts into the convolution or matrix product before them.
 //!
 //! Before: `AddV2(Mul(BiasAdd(Conv2D(x, w), b), s), t)` with constants `w`, `b`, `s`, `t`, or `FusedBatchNormV3` without training.
 //! After: `BiasAdd(Conv2D(x, w·s), b·s + t)`.
 //!
-//! Sound because the op is linear in its weights: multiplying an output channel is multiplying the weights that make it. Zeros that a
-//! convolution pads with stay zeros. Rounding differs. Guards:
+//! Sound because the op is linear in its weights: scaling an output channel is the same as scaling the weights that compute it. Zero padding stays
+//! zero. Rounding differs. Guards:
 //! * weights, factors and addends are constant `float32`, one value a channel, and do not widen the output;
-//! * nobody else sees the intermediate tensors, and no control edge orders the nodes that go;
+//! * intermediate tensors have no other consumers, and no control edge orders the nodes that are removed;
 //! * of a batch norm only output 0 is used;
 //! * all on one device; the folded values are finite.
 //!
@@ -33,14 +33,14 @@ pub(crate) fn run(graph: &mut Graph, _: &dyn Evaluator) -> Result<usize> {
     Ok(count)
 }
 
-/// A node that scales and shifts what a linear op gives.
+/// A node that scales and shifts the output of a linear op.
 struct Found {
     producer: NodeId,
     /// The `BiasAdd` between the two.
     bias_add: Option<NodeId>,
-    /// `None` where the weights stay.
+    /// The new weights; `None` if they do not change.
     weights: Option<Constant>,
-    /// `None` where there is no addend yet and none comes.
+    /// The new bias; `None` if there is none before and after.
     bias: Option<Constant>,
 }
 
@@ -67,7 +67,7 @@ fn find(graph: &Graph, id: NodeId) -> Option<Found> {
     None
 }
 
-/// How many inputs of a node may be the tensor that it scales or shifts.
+/// Returns the number of leading inputs of a node that may be the tensor that it scales or shifts.
 fn operands(node: &Node) -> Option<usize> {
     match node.op() {
         "Mul" | "Add" | "AddV2" => Some(2),
@@ -78,7 +78,7 @@ fn operands(node: &Node) -> Option<usize> {
     }
 }
 
-/// The linear op whose output `node` is or adds a bias to, and that `BiasAdd`; nobody else sees either's output.
+/// Returns the linear op that `node` is or adds a bias to, and the `BiasAdd`, if there is one. Their outputs have no other consumers.
 fn producer_of<'a>(graph: &'a Graph, node: &'a Node) -> Option<(&'a Node, Option<&'a Node>)> {
     sole_consumer(graph, node.id())?;
     if Linear::of(node).is_some() {

@@ -1,19 +1,20 @@
-//! Computes what depends on constants only.
+//! Evaluates nodes that depend on constants only.
 //!
-//! Before: `y = Mul(a, b) ^c` with constants `a`, `b`. After: `y = Const() {value=…} ^c`, which also waits for what `a` and `b` waited for.
+//! Before: `y = Mul(a, b) ^c` with constants `a`, `b`. After: `y = Const() {value=…} ^c`, with the control inputs of `a` and `b` added.
 //!
-//! Before: `s = Shape(x)` where static inference knows all sizes of `x`. After: `s = Const() {value=…}`; so of `ShapeN`, `Size` and `Rank`.
+//! Before: `s = Shape(x)`, where shape inference finds all sizes of `x`. After: `s = Const() {value=…}`. `ShapeN`, `Size` and `Rank` are folded
+//! likewise.
 //!
-//! Sound for ops without state: the value is what the same kernel would give in each step. The new constant waits for everything that the
-//! node waited for, directly or through its inputs; so it is dead when the node was, and in a loop's frame it is started in each iteration
-//! as before. Left alone are:
+//! Sound for ops without state, because the kernel would compute the same value in every step. The new constant waits for all nodes that the folded
+//! node waited for, directly or through its inputs. So it is dead in the same cases, and in a loop's frame it starts in each iteration. These are not
+//! folded:
 //! * control flow, ops with state and ops that call functions;
-//! * resources, variants and references, which have no value to write down;
+//! * resources, variants and references, which have no value that a constant could hold;
 //! * results that are larger than [`MAX_BYTES`], or whose size is not known beforehand;
-//! * what fails: the step that gets there gives the error;
-//! * shapes in loops and branches: a constant that waited for the tensor would order what is not ordered otherwise;
-//! * shapes of what comes of ops with state, of references and of functions: a step runs those though nobody needs their values, and fails where a
-//!   variable has none.
+//! * nodes whose evaluation fails: a step that runs them returns the error;
+//! * shapes in loops and branches: a constant that waited for the tensor would add an order that the graph does not have;
+//! * shapes of tensors that come from ops with state, references or functions: a step runs these even if their values are not needed, and fails if a
+//!   variable has no value.
 //!
 //! `remove_identities` runs earlier only for speed: constants are seen through `Identity`.
 

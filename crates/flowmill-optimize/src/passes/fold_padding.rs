@@ -1,11 +1,11 @@
-//! Lets a convolution do the padding that stands before it.
+//! Merges a padding into the convolution that consumes it.
 //!
 //! Before: `Conv2D(Pad(x, [[0,0],[t,b],[l,r],[0,0]]), w) {padding="VALID"}`. After: `Conv2D(x, w) {padding="EXPLICIT", explicit_paddings=…}`.
-//! In the same way before `DepthwiseConv2dNative`.
+//! A padding before `DepthwiseConv2dNative` is merged likewise.
 //!
-//! Sound because both give the convolution of the image inside the same zeros. Guards: the paddings are constant, not negative, and leave
-//! batch and channels as they are; the convolution is NHWC and pads nothing itself; nobody else sees the padded image; no control edge
-//! orders the `Pad`; both are on one device.
+//! Sound because both compute the convolution of the image with the same zeros around it. Guards: the paddings are constant, not negative, and leave
+//! batch and channels as they are; the convolution is NHWC and has no padding itself; the padded image has no other consumers; no control edge orders
+//! the `Pad`; both nodes are on one device.
 //!
 //! `fold_constants` runs earlier: paddings may be computed.
 

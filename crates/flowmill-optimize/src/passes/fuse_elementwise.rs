@@ -1,4 +1,4 @@
-//! Computes element-wise functions that follow each other in one pass over memory.
+//! Fuses chains of element-wise functions into one pass over memory.
 //!
 //! Before: `a = Sigmoid(x)`, `b = Tanh(y)`, `c = Mul(a, b)`. After: `c = _FusedElementwise(x, y) {program=["Sigmoid 0","Tanh 1","Mul 2 3"],
 //! outputs=[4]}`, where values are numbered, arguments first. A value that others see too becomes another result. An argument that is an
@@ -67,7 +67,7 @@ const MAX_INSTRS: usize = 64;
 const MAX_ARGS: usize = 32;
 /// Results of one node.
 const MAX_RESULTS: usize = 4;
-/// Nodes that are looked at to see that nothing outside lies between the fused ones; where that is not enough, a value stays outside.
+/// The largest number of nodes that are visited to check that no outside node is between the fused ones. If it is not enough, a value is not fused.
 const MAX_VISITED: usize = 256;
 
 pub(crate) fn run(graph: &mut Graph, _: &dyn Evaluator) -> Result<usize> {
@@ -113,7 +113,7 @@ impl Fusion {
             && graph.inputs(node.id()).count() == node.num_inputs()
     }
 
-    /// The nodes that are computed together with `last`, which needs them all, in order; `None` where there are none.
+    /// Returns the nodes that are fused with `last`, all of which it needs, in order. Returns `None` if there are none.
     fn cluster(&self, graph: &Graph, last: NodeId) -> Option<Vec<NodeId>> {
         let root = graph.get(last).filter(|n| self.is_fusable(graph, n))?;
         let mut members = self.grow(graph, root, true);
@@ -214,7 +214,8 @@ impl Fusion {
         Ok(())
     }
 
-    /// How the fused node takes a tensor: behind a `Split` of the last dimension, which it looks through, also what that waits for is added.
+    /// Returns the argument through which the fused node reads a tensor. A part of a `Split` along the last dimension is read from the input of the
+    /// `Split`, whose control inputs are then added to `controls`.
     fn arg(&self, graph: &Graph, tensor: OutputId, fused: NodeId, controls: &mut Vec<NodeId>) -> Arg {
         let whole = Arg { tensor, index: 0, count: 1 };
         let device = |id: NodeId| graph.get(id).map(Node::device);
@@ -240,7 +241,7 @@ fn num_args(graph: &Graph, members: &FxHashSet<NodeId>) -> usize {
     outside.len()
 }
 
-/// Whether no path leads out of these nodes and back; `false` also where that would take too long to find out. All of them lead to `root`.
+/// Returns true if no path leaves `members` and comes back, and false if the search visits too many nodes. All members lead to `root`.
 fn is_convex(graph: &Graph, members: &FxHashSet<NodeId>, root: NodeId) -> bool {
     let next = |id: NodeId| graph.out_edges(id).filter(|e| e.dst > NodeId::SINK && !is_back_edge(graph, e)).map(|e| e.dst);
     // What comes after the root cannot lead back: that would be a cycle.

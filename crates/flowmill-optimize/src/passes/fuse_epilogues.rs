@@ -1,4 +1,4 @@
-//! Lets a convolution or matrix product do what follows it: bias, residual, activation.
+//! Fuses a convolution or matrix product with its epilogue: bias, residual and activation.
 //!
 //! Before: `Relu(AddV2(BiasAdd(Conv2D(x, w), b), r))`. After: `_FusedConv2D(x, w, b, r) {fused_ops=["BiasAdd","Add","Relu"]}`. In the same way
 //! `MatMul` becomes `_FusedMatMul` and `DepthwiseConv2dNative` becomes `_FusedDepthwiseConv2dNative`, which takes no residual.
@@ -6,11 +6,10 @@
 //! Sound because the fused kernels compute the same, only without storing what lies between. Guards:
 //! * `float32`, channels last; a bias comes first: a `BiasAdd`, or the sum with a constant vector of as many values as there are channels;
 //! * the residual is sure to have the shape of what it is added to: a sum that widens either is left alone;
-//! * nobody else sees the intermediate tensors, and no control edge leads out of the nodes between; what the nodes wait for, the fused node
-//!   waits for;
+//! * intermediate tensors have no other consumers, and no control edge leads out of the nodes between; the fused node takes over all control inputs;
 //! * all on one device.
 //!
-//! `fold_batch_norm` runs earlier: it leaves a bias where there was a batch norm. `fold_padding` too: it looks for `Conv2D`.
+//! `fold_batch_norm` runs earlier, because it turns a batch norm into a bias. `fold_padding` runs earlier, because it matches `Conv2D`.
 
 use crate::Evaluator;
 use crate::linear::{Linear, is_bias_add};
@@ -23,7 +22,7 @@ use flowmill_tensor::{Bytes, DType, Result};
 /// Activations that the fused kernels have.
 const ACTIVATIONS: &[&str] = &["Relu", "Relu6", "Elu", "LeakyRelu", "Tanh", "Sigmoid"];
 
-/// Where the fused depthwise op has its explicit paddings, for which TensorFlow declares no attribute. It says `VALID` then.
+/// The attribute for explicit paddings of the fused depthwise op, for which TensorFlow declares none. The op's `padding` is then `VALID`.
 const OWN_PADDINGS: &str = "_explicit_paddings";
 
 pub(crate) fn run(graph: &mut Graph, _: &dyn Evaluator) -> Result<usize> {
@@ -100,7 +99,7 @@ fn bias(graph: &Graph, node: &Node, op: Linear, edge: Edge) -> Option<OutputId> 
     (shape.dims() == [op.constant_channels(graph, node)?]).then_some(other)
 }
 
-/// What the end of `edge`, if it is a sum, adds to the tensor of `edge`.
+/// Returns the other addend if the consumer at the end of `edge` is a sum.
 fn addend(graph: &Graph, sum: &Node, edge: Edge) -> Option<OutputId> {
     let is_sum = sum.traits().elementwise == Some("Add") && is_of_type(sum, DType::F32);
     graph.input(sum.id(), usize::from(edge.dst_input == 0)).filter(|_| is_sum)

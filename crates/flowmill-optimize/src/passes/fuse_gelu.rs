@@ -1,12 +1,12 @@
-//! Lets a matrix product with a bias apply the GELU that follows it.
+//! Fuses a GELU activation into the matrix product with a bias that it follows.
 //!
 //! Before: `y = _FusedMatMul(x, w, b) {fused_ops=["BiasAdd"]}`, then `y · 0.5 · (1 + erf(y / √2))`, or the approximation
 //! `y · 0.5 · (1 + tanh(√(2/π) · (y + 0.044715 · y³)))`; factors and terms in any order, powers by `Pow`, `Square` or products, all maybe on a
 //! `Reshape` of `y`. After: `_FusedMatMul(x, w, b) {fused_ops=["BiasAdd","GeluExact"]}` or `"GeluApproximate"`, and the `Reshape` of that.
 //!
-//! Sound because the activation works element by element, so that it does not matter on which side of a `Reshape` it stands. Rounding differs.
-//! Guards: `float32`; the constants are scalars; nobody else sees the product or what lies between; no control edge orders the nodes that go;
-//! all on one device.
+//! Sound because the activation works element by element, so that it commutes with a `Reshape`. Rounding differs.
+//! Guards: `float32`; the constants are scalars; the product and the intermediate tensors have no other consumers; no control edge orders the nodes
+//! that are removed; all nodes are on one device.
 //!
 //! `fuse_epilogues` runs earlier: it makes the product with a bias.
 
@@ -16,7 +16,7 @@ use flowmill_graph::{Graph, Node, NodeId, OutputId};
 use flowmill_proto::AttrValue;
 use flowmill_tensor::{Bytes, DType, Result};
 
-/// How far a constant may be from what the formula says: models store √½ with few digits.
+/// The greatest difference between a constant and its value in the formula: models store √½ with few digits.
 const TOLERANCE: f32 = 1e-5;
 
 pub(crate) fn run(graph: &mut Graph, _: &dyn Evaluator) -> Result<usize> {
@@ -52,7 +52,7 @@ fn find(graph: &Graph, last: &Node) -> Option<Gelu> {
     })
 }
 
-/// The node behind a tensor, where it is of that op and nobody else sees its output.
+/// Returns the producer of a tensor, if it computes `op` and its output has no other consumers.
 fn inner<'a>(graph: &'a Graph, output: OutputId, op: &str, device: &str) -> Option<&'a Node> {
     let node = graph.get(output.node).filter(|n| is_plain(graph, n, op, device))?;
     sole_consumer(graph, node.id()).map(|_| node)
@@ -81,20 +81,20 @@ fn activation(graph: &Graph, gate: OutputId, x: OutputId, device: &str) -> Optio
     (argument == x).then_some(("GeluExact", 1))
 }
 
-/// How many nodes lie between a tensor and what they compute of it.
+/// The longest path that is searched from a result of the formula back to its argument, in nodes.
 const MAX_DEPTH: usize = 8;
 
 /// A polynomial of degree 3 in some tensor.
 #[derive(Clone, Copy)]
 struct Polynomial {
-    /// By power.
+    /// The coefficients of the powers 0 to 3.
     coefficients: [f32; 4],
-    /// How many edges carry the tensor into it.
+    /// The number of edges from the tensor into the computation.
     uses: usize,
 }
 
 impl Polynomial {
-    /// What computes `output` of `x`, where nobody else sees what lies between.
+    /// Returns the polynomial of `x` that `output` computes. `None` if it is none, or if other nodes consume intermediate tensors.
     fn of(graph: &Graph, output: OutputId, x: OutputId, device: &str, depth: usize) -> Option<Polynomial> {
         if output == x {
             return Some(Polynomial { coefficients: [0.0, 1.0, 0.0, 0.0], uses: 1 });
@@ -128,7 +128,7 @@ impl Polynomial {
         Polynomial { coefficients, uses: self.uses + other.uses }
     }
 
-    /// The product, where its degree is not higher.
+    /// Returns the product, or `None` if its degree is higher than 3.
     fn times(self, other: Polynomial) -> Option<Polynomial> {
         let mut coefficients = [0.0; 4];
         for (i, a) in self.coefficients.into_iter().enumerate().filter(|(_, a)| *a != 0.0) {
@@ -150,7 +150,7 @@ fn other_than(graph: &Graph, node: &Node, value: f32) -> Option<OutputId> {
     if is_scalar(graph, a, value) { Some(b) } else { is_scalar(graph, b, value).then_some(a) }
 }
 
-/// The product with a bias that a tensor is or is a `Reshape` of, where the activation alone sees it, by so many edges.
+/// Returns the product with a bias that a tensor is, directly or through a `Reshape`, if its only consumer is the activation, through `uses` edges.
 fn product_behind(graph: &Graph, argument: OutputId, uses: usize, device: &str) -> Option<NodeId> {
     let node = graph.get(argument.node)?;
     if graph.out_edges(node.id()).count() != uses {

@@ -7,8 +7,8 @@
 //! keep it; γ and β are constant vectors of one length, ε is a constant scalar that is not negative; nobody else sees what lies between; no
 //! control edge orders the nodes that go; all on one device.
 //!
-//! `remove_identities` runs earlier (`StopGradient` stands between m and the squares), and `fuse_elementwise` later, which would take the
-//! nodes that this pass looks for.
+//! `remove_identities` runs earlier, because `StopGradient` may come between m and the squares. `fuse_elementwise` runs later, because it would fuse
+//! the nodes that this pass looks for.
 
 use crate::Evaluator;
 use crate::rewrite::{Shapes, constant, constant_shape, factors, is_last_axis, is_plain, node_def, replace};
@@ -63,7 +63,7 @@ impl Search<'_> {
         self.graph.input(id, i)
     }
 
-    /// Whether nobody but these nodes sees `id`, in any way.
+    /// Returns true if every consumer of `id` is in `consumers`, and no control edge leaves `id`.
     fn is_seen_by(&self, id: NodeId, consumers: &[NodeId]) -> bool {
         self.graph.out_edges(id).all(|e| !e.is_control() && consumers.contains(&e.dst))
     }
@@ -127,7 +127,7 @@ impl Search<'_> {
         (shape(gamma)? == shape(beta)? && epsilon >= 0.0).then_some(Norm { x, gamma, beta, epsilon })
     }
 
-    /// The `Mean` whose sum with something `root` is the inverse square root of, where that takes nothing but squares.
+    /// Returns the `Mean` of squares that, plus a constant, `root` is the inverse square root of.
     fn variance(&self, root: NodeId, x: OutputId) -> Option<NodeId> {
         let sum = self.input(root, 0)?.node;
         let sum = self.plain(sum, "AddV2").or_else(|| self.plain(sum, "Add"))?;
@@ -141,13 +141,13 @@ impl Search<'_> {
         self.plain(mean, "Mean").is_some_and(|m| self.input(m, 0) == Some(x) && self.is_mean_of_last(m, x))
     }
 
-    /// Whether a `Mean` is over the last dimension, that of `x`, and keeps it.
+    /// Returns true if a `Mean` reduces only the last dimension of `x`, and keeps it.
     fn is_mean_of_last(&self, mean: NodeId, x: OutputId) -> bool {
         let keeps = self.graph.get(mean).is_some_and(|n| n.attrs().get_or("keep_dims", false).unwrap_or(false));
         keeps && is_last_axis(self.graph, self.shapes, mean, 1, x)
     }
 
-    /// What the squares are of that a `Mean` is taken of.
+    /// Returns the squares that a `Mean` averages.
     fn squares(&self, mean: NodeId) -> Option<Squares> {
         let node = self.input(mean, 0)?.node;
         if self.plain(node, "Square").is_some() {
@@ -161,7 +161,7 @@ impl Search<'_> {
     }
 }
 
-/// Squares of a tensor, or of the difference of two, and the node that gives them.
+/// Squares of a tensor, or of the difference of two tensors, and the node that computes them.
 enum Squares {
     Of(OutputId, NodeId),
     Difference(OutputId, OutputId, NodeId),

@@ -1,15 +1,15 @@
-//! Gives a product the array that an element of its left side is read from.
+//! Fuses the read of an array's element into the matrix product whose left side contains the element.
 //!
-//! Before, in a loop: `_FusedMatMul(ConcatV2(TensorArrayReadV3(array, i, flow), h, 1), weights, bias)`. After:
-//! `_FusedReadMatMul(array, i, flow, h, weights, bias)`. So a step of a recurrent network that goes through a sequence lets its kernel see
-//! the sequence: `weights` times the elements is no part of what one iteration computes for the next, and can be computed for several at once.
+//! Before, in a loop: `_FusedMatMul(ConcatV2(TensorArrayReadV3(array, i, flow), h, 1), weights, bias)`. After: `_FusedReadMatMul(array, i, flow, h,
+//! weights, bias)`. In a recurrent network that processes a sequence, the kernel then sees the whole sequence. The product of `weights` and an
+//! element does not depend on earlier iterations, so the kernel can compute it for several elements at once.
 //!
-//! Sound because the fused kernel reads element `i` as the read did, with its errors, and gives the product's bits; what it computes of
-//! elements ahead of their reads nobody sees. Guards:
+//! Sound because the fused kernel reads element `i` as the read did, with the same errors, and returns the product's bits. Products that it computes
+//! for later elements are not visible before these are read. Guards:
 //! * `float32`; neither side is transposed; the element comes first and exactly one matrix beside it, along axis 1;
 //! * `weights` is a constant that the loop takes in as an invariant: the kernel keeps it in packed form, and without a loop there is no
 //!   element ahead;
-//! * nobody else sees the element or the matrix between; what the nodes wait for, the fused node waits for;
+//! * the element and the concatenated matrix have no other consumers; the fused node takes over all control inputs;
 //! * all on one device.
 //!
 //! `fuse_epilogues` runs earlier, so that the product has its bias.

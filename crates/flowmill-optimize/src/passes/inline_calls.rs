@@ -2,13 +2,13 @@
 //!
 //! Before: `y = PartitionedCall(x) {f=@g}` where `g(a) = Neg(a)`. After: `y/Neg = Neg(x)`.
 //!
-//! Sound because a body's nodes do the same wherever they stand. What waited for the call waits for the body's effects (for its results
-//! where it has none), and effects stay, whoever takes the results. What the call waited for, every node of the body waits for; in a loop
-//! or a branch, nodes that the arguments do not start wait for all arguments. Frames get names of their own. Left alone are:
-//! * functions that call themselves, also by way of others: the inner call stays one, as deep as it stands;
-//! * what would nest deeper than [`MAX_NESTING`](crate::MAX_NESTING) or add more nodes than [`MAX_ADDED_NODES`](crate::MAX_ADDED_NODES);
-//! * what is marked `_noinline`, at the call or at the function;
-//! * functions that do not exist, do not fit the call, or have no legal body: the step that gets there gives the error.
+//! Sound because a node of a body computes the same in the caller's graph. Nodes that waited for the call wait for the body's effects, or for its
+//! results if it has no effects. Effects are kept, whether or not the results have consumers. Every node of the body waits for what the call waited
+//! for; in a loop or a branch, nodes that no argument starts wait for all arguments. Frames get names of their own. Not inlined are:
+//! * functions that call themselves, directly or through others: the inner call is kept, at any depth;
+//! * calls that would nest deeper than [`MAX_NESTING`](crate::MAX_NESTING) or add more nodes than [`MAX_ADDED_NODES`](crate::MAX_ADDED_NODES);
+//! * calls and functions that are marked `_noinline`;
+//! * functions that do not exist, do not fit the call, or have no valid body: a step that runs the call returns the error.
 //!
 //! Needs nothing to run before it.
 

@@ -1,8 +1,8 @@
-//! Puts the branches of `Case` into the graph.
+//! Replaces `Case` by its branches, between `_SwitchN` and `Merge` nodes.
 //!
 //! Before: `y = Case(i, x) {branches=[@f, @g, @h]}`. After: `s:3 = _SwitchN(x, i)`, the bodies on its outputs, a `Merge` of their results.
 //!
-//! Sound as `lower_if` is; an index out of range takes the last branch, as `_SwitchN` does.
+//! Sound for the reasons given in `lower_if`. An index out of range selects the last branch, which `_SwitchN` does as well.
 //!
 //! Needs nothing to run before it.
 

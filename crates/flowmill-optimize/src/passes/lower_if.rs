@@ -1,12 +1,12 @@
-//! Puts the branches of `If` into the graph.
+//! Replaces `If` by its branches, between `Switch` and `Merge` nodes.
 //!
 //! Before: `y = If(p, x) {then_branch=@f, else_branch=@g}`. After: `s:2 = Switch(x, p)`, the bodies of `f` on `s:1` and of `g` on `s:0`,
 //! and a `Merge` of their results.
 //!
-//! Sound because the nodes of the branch that is not taken are dead: each takes something from a `Switch`, or waits for a pivot, an
-//! `Identity` of the `Switch` of the predicate. What the `If` waited for, the predicate waits for; what waited for it waits for the effects
-//! of the branch that is taken. A predicate of any type has TensorFlow's truth value (`ToBool`). Left alone are branches that `inline_calls`
-//! would leave alone, except that a branch marked `_noinline` becomes a call between the `Switch`es and the `Merge`s.
+//! Sound because the nodes of the branch that is not taken are dead: each has an input from a `Switch`, or waits for a pivot, which is an `Identity`
+//! of the `Switch` of the predicate. The predicate waits for what the `If` waited for, and nodes that waited for the `If` wait for the effects of the
+//! branch that is taken. A predicate of any type is converted to a truth value as TensorFlow does (`ToBool`). Branches that `inline_calls` would not
+//! inline are not lowered, except that a branch marked `_noinline` becomes a call between the `Switch`es and the `Merge`s.
 //!
 //! Needs nothing to run before it.
 

@@ -1,15 +1,15 @@
-//! Puts the condition and the body of `While` into the graph, as a loop of frames.
+//! Replaces `While` by a loop of frames that contains its condition and its body.
 //!
 //! Before: `y = While(x) {cond=@c, body=@b}`. After: `Enter`, `Merge`, `Switch`, `Exit` and `NextIteration` for each variable, the body of
 //! `c` between `Merge` and `LoopCond`, that of `b` between `Switch` and `NextIteration`.
 //!
-//! Sound because the loop runs the same nodes on the same values. What the `While` waited for, every `Enter` waits for; what waited for it
-//! waits for every `Exit`. Effects of the condition come before its value counts, effects of the body before the next iteration starts. So
-//! the order of effects is that of the calls; without effects, up to `parallel_iterations` iterations overlap, as in TensorFlow. A variable
-//! that the body hands back as it got it is an invariant: it enters once for all iterations. Nodes of the body that only invariants would
-//! start wait for a pivot, which is live when the condition holds. A condition of any type has TensorFlow's truth value (`ToBool`).
-//! Left alone are:
-//! * functions that `inline_calls` would leave alone, except that one marked `_noinline` becomes a call inside the loop;
+//! Sound because the loop runs the same nodes on the same values. Every `Enter` waits for what the `While` waited for, and nodes that waited for the
+//! `While` wait for every `Exit`. Effects of the condition come before its value is used, and effects of the body before the next iteration starts,
+//! so effects happen in the order of the calls. Without effects, up to `parallel_iterations` iterations overlap, as in TensorFlow. A variable that
+//! the body returns unchanged is an invariant: it enters once for all iterations. Nodes of the body that only invariants would start wait for a
+//! pivot, which is live while the condition holds. A condition of any type is converted to a truth value as TensorFlow does (`ToBool`). Not lowered
+//! are:
+//! * loops of functions that `inline_calls` would not inline, except that a function marked `_noinline` becomes a call inside the loop;
 //! * loops without variables: nothing would start their iterations.
 //!
 //! Needs nothing to run before it.
@@ -59,7 +59,7 @@ fn parts(graph: &Graph, functions: &mut Functions, id: NodeId) -> std::result::R
     Ok([cond, body])
 }
 
-/// Whether the body hands argument `i` back as it got it.
+/// Returns true if the body returns argument `i` unchanged.
 fn is_invariant(body: &Body, i: usize) -> bool {
     const MAX_STEPS: usize = 16;
     let graph = &body.graph;
@@ -83,7 +83,7 @@ struct Lowering {
     name: String,
     device: String,
     inputs: Vec<OutputId>,
-    /// What every `Enter` waits for.
+    /// The node that every `Enter` waits for.
     gate: Option<NodeId>,
     parallel_iterations: i64,
     class: Class,
@@ -171,7 +171,7 @@ impl Lowering {
         self.leave(graph, functions, &switches, &types)
     }
 
-    /// Makes the Exits that somebody needs and lets them stand in for the outputs.
+    /// Makes the Exits that have consumers, and replaces the outputs of the node by them.
     fn leave(&self, graph: &mut Graph, functions: &mut Functions, switches: &[Option<NodeId>], types: &[DType]) -> Result<()> {
         let mut exits: Vec<Option<OutputId>> = vec![None; switches.len()];
         let mut exit = |graph: &mut Graph, i: usize| -> Result<Option<OutputId>> {

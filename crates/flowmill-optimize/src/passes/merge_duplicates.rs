@@ -1,11 +1,11 @@
-//! Keeps one of several nodes that compute the same.
+//! Merges nodes that compute the same values (common subexpression elimination).
 //!
 //! Before: `a = Neg(x)`, `b = Neg(x)`, `c = Mul(a, b)`. After: `a = Neg(x)`, `c = Mul(a, a)`.
 //!
-//! Sound because two nodes with the same op, attributes, device, inputs and control inputs give the same values and are dead together, where
-//! the op has no state. The inputs of a commutative op may be swapped. Constants are the same where their values are: written out up to
-//! [`MAX_WRITTEN`] bytes, by their place in memory above that. Left alone are control flow, ops with state, ops that call functions, what
-//! reads or handles references or resources, tensor arrays and stacks, which have state without saying so, and what has no inputs but is no constant.
+//! Sound because two nodes with the same op, attributes, device, inputs and control inputs compute the same values and are dead together, if the op
+//! has no state. The inputs of a commutative op may be swapped. Constants of up to [`MAX_WRITTEN`] bytes are compared by value, larger ones by their
+//! address in memory. Not merged are control flow, ops with state, ops that call functions, nodes that read or handle references or resources, tensor
+//! arrays and stacks, which have state without declaring it, and nodes without inputs that are no constants.
 //!
 //! Needs nothing to run before it; later passes that fold or fuse leave fewer duplicates when it runs after them.
 
@@ -88,7 +88,7 @@ fn key(graph: &Graph, node: &Node) -> Key {
     Key { op: node.op().to_owned(), device: node.device().to_owned(), attrs, content, inputs, controls }
 }
 
-/// Lets `kept` do what `duplicate` does.
+/// Replaces `duplicate` by `kept`.
 fn merge(graph: &mut Graph, duplicate: NodeId, kept: NodeId) -> Result<()> {
     for edge in graph.out_edges(duplicate).collect::<Vec<_>>() {
         match edge.source() {

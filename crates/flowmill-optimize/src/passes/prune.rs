@@ -1,9 +1,9 @@
-//! Removes what no result needs.
+//! Removes nodes that no result and no effect needs.
 //!
-//! Before: `y = Neg(x)`, whose value goes nowhere. After: nothing.
+//! Before: `y = Neg(x)`, without consumers. After: nothing.
 //!
-//! Sound because a step shows only its results and the effects of the nodes that `_SINK` waits for: whatever neither needs, by data or by
-//! control, is not run by TensorFlow either. Needs nothing to run before it.
+//! Sound because only the results of a step and the effects of the nodes that `_SINK` waits for are visible. TensorFlow does not run nodes that these
+//! do not need, by data or by control, either. Needs nothing to run before it.
 
 use crate::Evaluator;
 use flowmill_graph::{Graph, NodeId, RETVAL, traverse};

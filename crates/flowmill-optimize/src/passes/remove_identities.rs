@@ -1,13 +1,13 @@
-//! Removes nodes that pass on their input as it is.
+//! Removes nodes that pass on their input unchanged.
 //!
 //! Before: `y = Identity(x) ^c`, `z = Neg(y)`. After: `z = Neg(x) ^c`.
 //!
-//! Sound because consumers get the same tensor and wait for the same nodes, and are dead exactly when they were. Kept are:
-//! * what reads a reference: it takes the value at its place in the order of steps;
-//! * what gives a control edge behind control flow: a `Switch` runs for both branches, its `Identity` in one;
-//! * what orders control flow by control edges, which count differently for a `Merge`;
-//! * what would need more edges without the node than with it;
-//! * what goes from one device to another;
+//! Sound because consumers receive the same tensor, wait for the same nodes, and are dead in the same cases. These nodes are kept:
+//! * nodes that read a reference: they read the value at their position in the order of execution;
+//! * nodes with a control edge behind control flow: a `Switch` runs for both branches, its `Identity` in one;
+//! * nodes that order control flow by control edges, which count differently for a `Merge`;
+//! * nodes whose removal would add more edges than it removes;
+//! * nodes that pass a tensor from one device to another;
 //! * a `GuaranteeConst` of a resource, which the plan refuses.
 //!
 //! Needs nothing to run before it.
@@ -33,7 +33,7 @@ pub(crate) fn run(graph: &mut Graph, _: &dyn Evaluator) -> Result<usize> {
     Ok(count)
 }
 
-/// Returns true if the node gives its first input where nobody differentiates or feeds. What brings a tensor into or out of a frame does more.
+/// Returns true if the node returns its first input, apart from gradients and feeds. Nodes that bring a tensor into or out of a frame do more.
 fn passes_on(node: &Node) -> bool {
     node.traits().passes_on && !node.is_control_flow() && node.output_types().iter().all(|t| !t.is_ref)
 }

@@ -1,5 +1,5 @@
-//! Functions in text form: a graph between `function name` and `end`. Behind the name stand attributes (`_noinline`) and, as `^node`, the
-//! nodes that the function promises to run.
+//! Functions in text form: a graph between `function name` and `end`. The name is followed by attributes (`_noinline`) and, as `^node`, by the nodes
+//! that the function promises to run.
 
 use flowmill_graph::text::{ConstantTable, parse_graph};
 use flowmill_graph::{ARG, FunctionLibrary, Graph, NodeId, OpRegistry, OutputId, RETVAL, arg_ranges};
@@ -8,7 +8,7 @@ use flowmill_proto::{FunctionDef, NodeDef, OpDef};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// A graph with the functions that stand before it. Functions may be named by nodes behind them.
+/// Parses a graph that follows the functions it calls. A function may call functions that are defined later.
 pub fn parse_with_functions(text: &str) -> Result<Graph, String> {
     let mut library = FunctionLibrary::default();
     let mut rest = String::new();
@@ -93,7 +93,7 @@ fn node_def(graph: &Graph, id: NodeId) -> NodeDef {
     }
 }
 
-/// How a function's body names a tensor.
+/// Returns the name of a tensor in the body of a function.
 fn tensor(graph: &Graph, output: OutputId) -> String {
     let node = &graph[output.node];
     if node.is_op(ARG) {

@@ -10,13 +10,13 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr::null;
 use std::sync::Arc;
 
-/// What an asynchronous kernel gave.
+/// The result of an asynchronous kernel: its outputs or its error.
 pub(super) type Completed = Result<Vec<Option<Tensor>>>;
 
 thread_local! {
     /// The call that this thread is starting: its run, its iteration and its node.
     static STARTING: Cell<Call> = const { Cell::new((null(), null(), 0)) };
-    /// What that call gave, if it has ended on this thread before its kernel returned.
+    /// The result of the call that this thread is starting, if the call has ended on this thread before its kernel returned.
     static ENDED: RefCell<Option<Completed>> = const { RefCell::new(None) };
 }
 

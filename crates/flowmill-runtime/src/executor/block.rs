@@ -10,14 +10,14 @@ use std::cell::Cell;
 use std::mem::size_of;
 use std::ptr::{NonNull, null_mut};
 
-/// An input's value on its way: `None` before it arrives, where it is dead, and once it is taken.
+/// The slot of an input: `None` before the value arrives, if it is dead, and after it was taken.
 pub(super) type Slot = Option<Tensor>;
 
 /// One iteration of a frame: this header, then counters, child frames, parked bits, slots.
 #[repr(C)]
 pub(super) struct Iteration {
     pub refs: Refs,
-    /// Which iteration it is. Changes only where one thread owns the block.
+    /// The number of the iteration. It changes only while one thread owns the block.
     pub number: Cell<u64>,
     /// Its frame; null for the root.
     pub frame: *const Frame,
@@ -70,7 +70,7 @@ pub(super) struct Frame {
     pub frame_id: u32,
 }
 
-/// Where the parts of a frame's blocks stand, in bytes.
+/// The layout of a frame's blocks: the offset of each part, and the sizes of the blocks, in bytes.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Layouts {
     children: usize,
@@ -150,7 +150,7 @@ impl Iteration {
         }
     }
 
-    /// Counter `i`.
+    /// Returns counter `i`.
     ///
     /// # Safety
     /// `i` is within the frame's template.
@@ -160,7 +160,7 @@ impl Iteration {
         unsafe { &*(&raw const *self).add(1).cast::<Counter>().add(i as usize) }
     }
 
-    /// The place of child frame `i`.
+    /// Returns the pointer to child frame `i`.
     ///
     /// # Safety
     /// `i` is below the frame's number of children.
@@ -169,7 +169,7 @@ impl Iteration {
         unsafe { &*self.children.add(i as usize) }
     }
 
-    /// Word `i` of the parked bits.
+    /// Returns word `i` of the parked bits.
     ///
     /// # Safety
     /// `i` is below the frame's `parked_words`.
@@ -204,7 +204,7 @@ impl Frame {
         block.cast()
     }
 
-    /// Entry `i` of the ring.
+    /// Returns entry `i` of the ring.
     ///
     /// # Safety
     /// `i` is below the frame's `parallel_iterations`.
@@ -214,7 +214,7 @@ impl Frame {
         unsafe { &*(&raw const *self).add(1).cast::<RingEntry>().add(i as usize) }
     }
 
-    /// Whether Exit `i` has passed a live value on.
+    /// Returns the flag that is set once Exit `i` has passed on a live value.
     ///
     /// # Safety
     /// `i` is below the frame's number of Exits.
@@ -227,7 +227,7 @@ impl Frame {
 const SMALL: usize = 4096;
 const NUM_SMALL: usize = SMALL / ALIGN;
 const NUM_LARGE: usize = 12;
-/// The most bytes one thread keeps for blocks to come; what is freed beyond goes back to the allocator.
+/// The largest number of bytes that one thread keeps in its free lists. Blocks beyond it go back to the allocator.
 const MAX_KEPT_BYTES: usize = 16 << 20;
 
 /// Free blocks by size class: multiples of 64 bytes up to 4 KiB, then powers of two up to 16 MiB; larger ones are not kept.
@@ -259,7 +259,7 @@ impl BlockPool {
         BlockPool { free: [null_mut(); NUM_SMALL + NUM_LARGE], kept_bytes: 0 }
     }
 
-    /// A block of at least `bytes` bytes, uninitialised.
+    /// Returns an uninitialised block of at least `bytes` bytes.
     pub(super) fn take(&mut self, bytes: usize) -> NonNull<u8> {
         let (class, size) = class_of(bytes);
         if let Some(class) = class
@@ -279,10 +279,10 @@ impl BlockPool {
         }
     }
 
-    /// Takes a block back.
+    /// Returns a block to the pool.
     ///
     /// # Safety
-    /// The block came from [`BlockPool::take`], of any thread's pool, with the same `bytes`, and nobody uses it any more.
+    /// The block came from [`BlockPool::take`] of any thread's pool, with the same `bytes`, and no thread uses it any more.
     pub(super) unsafe fn put(&mut self, block: NonNull<u8>, bytes: usize) {
         let (class, size) = class_of(bytes);
         match class {

@@ -1,4 +1,4 @@
-//! The threads at work on one step: their queue, and how they find work in it. The runs of the functions that a step calls share its crew.
+//! A crew: the threads that work on one step, and their queue. The runs of functions that the step calls share its crew.
 
 use super::asynchronous::Completed;
 use super::protocol::Participants;
@@ -15,7 +15,7 @@ use std::ptr::null;
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
-/// What one thread hands to another, or keeps for itself until it has nothing else to do.
+/// A unit of work that one thread hands to another, or keeps for itself until it has nothing else to do.
 pub(super) enum Work {
     /// A run to begin, with its arguments.
     Begin(Arc<Run>, Vec<Tensor>),
@@ -23,13 +23,14 @@ pub(super) enum Work {
     Fire(Arc<Run>, Item),
     /// An asynchronous kernel has ended.
     Complete(Arc<Run>, Item, Completed),
-    /// A kernel that goes on.
+    /// A kernel that continues.
     Resume(Box<dyn FnOnce() + Send>),
 }
 
-/// How long a thread without work looks for some before it sleeps: about what it costs to wake it.
+/// The time that a thread without work polls for some before it sleeps: about the cost of waking it.
 const SPIN: Duration = Duration::from_micros(30);
-/// How often a thread looks at the queue before its own work, so that a chain of its own cannot keep the queue waiting for ever.
+/// A thread takes work from the shared queue after this many items, even if it has work of its own. A long chain of its own items thus cannot starve
+/// the queue.
 const QUEUE_INTERVAL: u32 = 16;
 
 thread_local! {
@@ -43,7 +44,7 @@ pub(crate) struct Crew {
     threads: Threads,
     queue: OnceLock<Injector<Work>>,
     participants: Participants,
-    /// Whether a thread waits for the end of the step's run and works meanwhile.
+    /// True if a thread waits for the end of the step's run and works meanwhile.
     has_caller: bool,
     /// Wakes that thread.
     wake: Wake,
@@ -71,7 +72,7 @@ impl Drop for AtWork {
 }
 
 impl Crew {
-    /// A crew of up to `num_threads` threads of the current thread's pool (0: all of them), of which the current thread is the first.
+    /// Makes a crew of up to `num_threads` threads of the current thread's pool (0 means all of them), of which the current thread is the first.
     pub(super) fn new(num_threads: usize, has_caller: bool) -> Arc<Crew> {
         Arc::new(Crew {
             threads: Threads::new(num_threads),
@@ -83,12 +84,12 @@ impl Crew {
         })
     }
 
-    /// Whether nodes may be handed to other threads.
+    /// Returns true if nodes may be handed to other threads.
     pub(super) fn has_helpers(&self) -> bool {
         self.threads.limit > 1
     }
 
-    /// Says that the step's own run has ended.
+    /// Records that the step's own run has ended, and wakes the waiting caller.
     pub(super) fn end(&self) {
         self.is_over.store(true, Ordering::Release);
         if self.has_caller {
@@ -100,7 +101,7 @@ impl Crew {
         self.is_over.load(Ordering::Acquire)
     }
 
-    /// Takes work over: this thread keeps it, if it works for the crew and has kept nothing, else it goes to the queue.
+    /// Accepts work. This thread keeps it if it works for the crew and has kept nothing else; otherwise the work goes to the queue.
     pub(super) fn submit(self: &Arc<Crew>, work: Work) {
         if std::ptr::eq(AT_WORK.get(), &raw const **self) {
             let left = KEPT.with_borrow_mut(|kept| if kept.is_none() { kept.replace(work).map(Box::new) } else { Some(Box::new(work)) });
@@ -112,13 +113,13 @@ impl Crew {
         self.offer(work);
     }
 
-    /// Hands work to whoever is free.
+    /// Puts work into the queue, and makes sure that a thread serves the queue.
     pub(super) fn offer(self: &Arc<Crew>, work: Work) {
         self.queue().push(work);
         self.call_for_help();
     }
 
-    /// Lets `go_on` be called after what waits in the queue.
+    /// Calls `go_on` after the work that is in the queue now.
     pub(crate) fn take_turns(self: &Arc<Crew>, go_on: Box<dyn FnOnce() + Send>) {
         self.queue().push(Work::Resume(go_on));
         // This thread looks at the queue itself, if it works for the crew.
@@ -127,7 +128,7 @@ impl Crew {
         }
     }
 
-    /// Called before a kernel that takes long or waits: others can take what this thread kept, and somebody looks at the queue.
+    /// Shares the work that this thread kept, and makes sure that another thread serves the queue. Called before a kernel that takes long or waits.
     pub(super) fn share(self: &Arc<Crew>) {
         if std::ptr::eq(AT_WORK.get(), &raw const **self)
             && let Some(work) = KEPT.take()
@@ -139,7 +140,7 @@ impl Crew {
         }
     }
 
-    /// Sees to it that somebody looks at the queue.
+    /// Makes sure that a thread serves the queue.
     fn call_for_help(self: &Arc<Crew>) {
         if self.join() {
             self.threads.send_helper(self.clone());
@@ -195,7 +196,7 @@ impl Crew {
         }
     }
 
-    /// What a thread of the pool does that has a place among the participants.
+    /// Runs a helper: a thread of the pool that counts among the participants works until the queue stays empty, then leaves.
     pub(super) fn help(self: &Arc<Crew>) {
         loop {
             self.work(None);
@@ -238,7 +239,7 @@ impl Crew {
         }
     }
 
-    /// Looks for work a little, as long as the step's run has not ended; true if there may be some.
+    /// Polls for work for a short time, while the step's run has not ended. Returns true if there may be some.
     fn spin(&self) -> bool {
         let start = Instant::now();
         loop {

@@ -1,4 +1,4 @@
-//! Firing a node and delivering what it gives.
+//! Fires nodes and delivers their outputs.
 
 use super::asynchronous::{self, Completed};
 use super::block::{Iteration, IterationRef, Slot};
@@ -11,7 +11,8 @@ use crate::resource::RefVariable;
 use flowmill_tensor::{DType, Error, Result, Tensor, bail, error};
 use std::time::Instant;
 
-/// Instead of a number of items made ready: the fired item's reference is not to be settled, because an asynchronous kernel has it or the step failed.
+/// A return value in place of the number of items made ready: the fired item's reference must not be settled, because an asynchronous kernel holds it
+/// or the step failed.
 const UNSETTLED: u64 = u64::MAX;
 
 impl Worker<'_> {
@@ -39,7 +40,7 @@ impl Worker<'_> {
         }
     }
 
-    /// What a live node does; the number of items it made ready.
+    /// Fires a live node. Returns the number of items that it made ready.
     #[inline]
     unsafe fn fire_live(&mut self, node: &Node, item: Item) -> u64 {
         let iteration = item.iteration;
@@ -104,7 +105,7 @@ impl Worker<'_> {
         }
     }
 
-    /// What a dead node does: all its outputs are dead. A dead Exit waits for the end of its frame, a dead NextIteration starts nothing.
+    /// Fires a dead node: all its outputs are dead. A dead Exit waits for the end of its frame, and a dead NextIteration starts no iteration.
     #[inline(never)]
     unsafe fn fire_dead(&mut self, node: &Node, item: Item) -> u64 {
         // SAFETY: passed on to the caller.
@@ -130,7 +131,7 @@ impl Worker<'_> {
         UNSETTLED
     }
 
-    /// The inputs of a node that fires.
+    /// Returns the inputs of a node that fires.
     ///
     /// # Safety
     /// The node is no Merge: a Merge fires while other inputs may still be written.
@@ -141,10 +142,10 @@ impl Worker<'_> {
         unsafe { std::slice::from_raw_parts_mut((*iteration).slots.add(node.slot as usize), node.num_inputs as usize) }
     }
 
-    /// Takes the input of a node that has one and fires.
+    /// Takes the input of a node with one input that fires.
     ///
     /// # Safety
-    /// As [`Worker::inputs`]; the node has an input.
+    /// The node has an input and is no Merge: a Merge fires while other inputs may still be written.
     #[inline(always)]
     unsafe fn take_input(&self, node: &Node, iteration: *const Iteration) -> Slot {
         debug_assert!(node.kind != Kind::Merge && node.num_inputs == 1);
@@ -187,7 +188,7 @@ impl Worker<'_> {
         }
     }
 
-    /// Delivers what a kernel left in the outputs.
+    /// Delivers the outputs that a kernel has set.
     #[inline]
     unsafe fn give_outputs(&mut self, node: &Node, iteration: *const Iteration) -> u64 {
         let mut ready = 0;
@@ -232,7 +233,7 @@ impl Worker<'_> {
         bail!(Internal, "Output {output} of type {got} does not match declared output type {} for node {{{{node {name}}}}}", check.dtype)
     }
 
-    /// Starts an asynchronous kernel, and delivers what it gives if it ends at once.
+    /// Starts an asynchronous kernel, and delivers its outputs if it ends at once.
     unsafe fn start_async(&mut self, node: &Node, item: Item) -> u64 {
         // SAFETY: passed on to the caller.
         let inputs = unsafe { self.inputs(node, item.iteration) };
@@ -260,10 +261,10 @@ impl Worker<'_> {
         }
     }
 
-    /// Delivers what an asynchronous kernel gave after its start.
+    /// Delivers the result of an asynchronous kernel that did not end at once.
     ///
     /// # Safety
-    /// As [`Worker::fire`], of the item that started it.
+    /// The requirements of [`Worker::fire`] hold for the item that started the kernel.
     pub(super) unsafe fn complete_async(&mut self, item: Item, completed: Completed) {
         let node = &self.tables.nodes[item.node as usize];
         self.current = item.node;
@@ -304,10 +305,10 @@ impl Worker<'_> {
         }
     }
 
-    /// Brings the inputs that no edge delivers. Returns false if one of them is dead.
+    /// Fills in the inputs that no edge delivers. Returns false if one of them is dead.
     ///
     /// # Safety
-    /// As [`Worker::fire`].
+    /// The requirements of [`Worker::fire`] hold for the item that is fired.
     unsafe fn prepare(&mut self, node: &Node, iteration: *const Iteration) -> Result<bool> {
         let mut live = true;
         for p in &self.tables.prepare[node.prepare.0 as usize..node.prepare.1 as usize] {
@@ -340,7 +341,7 @@ impl Worker<'_> {
         Ok(live)
     }
 
-    /// Delivers a value, or a dead one, along all edges of a group. Returns the number of items made ready here.
+    /// Delivers a live or dead value along all edges of a group. Returns the number of items that became ready on this worker.
     ///
     /// # Safety
     /// The group belongs to a node whose outputs arrive in `iteration`, which is kept alive, and it is delivered once there.
@@ -363,7 +364,7 @@ impl Worker<'_> {
     /// Delivers along control edges that the node was executed, or that it is dead.
     ///
     /// # Safety
-    /// As [`Worker::deliver`].
+    /// The group belongs to a node whose outputs arrive in `iteration`, which is kept alive, and it is delivered once there.
     #[inline(always)]
     pub(super) unsafe fn signal(&mut self, iteration: *const Iteration, group: u32, dead: bool) -> u64 {
         let tables = self.tables;
@@ -426,7 +427,7 @@ impl Worker<'_> {
     }
 }
 
-/// The input that a live Merge passes on.
+/// Returns the input that a live Merge passes on.
 ///
 /// # Safety
 /// The node is a Merge that fires live in `iteration`.
@@ -445,7 +446,7 @@ fn variable(tensor: &Tensor) -> Option<&RefVariable> {
     tensor.as_resources().ok()?.first()?.get::<RefVariable>()
 }
 
-/// The value that a reference has now. A value in its place, such as a fed one, is itself.
+/// Returns the current value of a reference. A plain value, such as a fed one, is returned as it is.
 fn dereference(reference: &Tensor) -> Result<Tensor> {
     let Some(variable) = variable(reference) else { return Ok(reference.clone()) };
     variable.get().ok_or_else(|| uninitialized(reference))

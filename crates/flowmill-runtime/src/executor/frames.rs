@@ -1,4 +1,4 @@
-//! Loops: entering and leaving frames, starting iterations, and what happens when one is complete.
+//! Loops: entering and leaving frames, starting iterations, and completing them.
 
 use super::block::{Frame, Iteration, Slot};
 use super::protocol::RingWord;
@@ -49,7 +49,7 @@ impl Worker<'_> {
         }
     }
 
-    /// An Enter fires: its value goes into iteration 0 of the child frame, which the first Enter to arrive makes.
+    /// Fires an Enter: its value goes into iteration 0 of the child frame, which the first Enter to arrive creates.
     ///
     /// # Safety
     /// The caller works on `iteration` under a reference.
@@ -108,7 +108,7 @@ impl Worker<'_> {
         frame
     }
 
-    /// An Exit fires live: its value goes to the parent, once in the life of the frame.
+    /// Fires a live Exit: its value goes to the parent, once in the life of the frame.
     ///
     /// # Safety
     /// The caller works on `iteration` under a reference.
@@ -126,7 +126,7 @@ impl Worker<'_> {
         Ok(())
     }
 
-    /// A NextIteration fires live: its value goes to the next iteration, or waits for it to have a place in the ring.
+    /// Fires a live NextIteration: its value goes to the next iteration, or is parked until that iteration has a place in the ring.
     ///
     /// # Safety
     /// The caller works on `iteration` under a reference.
@@ -187,7 +187,7 @@ impl Worker<'_> {
         }
     }
 
-    /// Iteration `number`, made where it does not exist.
+    /// Returns iteration `number`, which is created if it does not exist.
     ///
     /// # Safety
     /// The caller holds something that keeps iteration `number - 1` incomplete, and `number` has a place.
@@ -218,7 +218,7 @@ impl Worker<'_> {
         }
     }
 
-    /// An iteration is complete: its successor may complete, a waiting one may start, or the frame ends.
+    /// Completes an iteration: its successor may then complete, a waiting iteration may start, or the frame ends.
     ///
     /// # Safety
     /// The caller dropped the iteration's last reference.
@@ -257,10 +257,10 @@ impl Worker<'_> {
         (0..t.parked_words()).any(|word| unsafe { (*iteration).parked(word).any() })
     }
 
-    /// With one iteration at a time, the completed one becomes the next.
+    /// Turns the block of a completed iteration into the next iteration, in a loop that runs one iteration at a time.
     ///
     /// # Safety
-    /// As [`Worker::complete`].
+    /// The caller dropped the iteration's last reference.
     unsafe fn restart(&mut self, t: &FrameTable, frame: *const Frame, iteration: *const Iteration) {
         // SAFETY: the iteration is this thread's alone until its tokens are delivered: what gets ready meanwhile is kept from other threads,
         // where a NextIteration that fires would park its new token over the old one.
@@ -300,7 +300,7 @@ impl Worker<'_> {
         }
     }
 
-    /// The last iteration is complete: Exits that were not live give dead values.
+    /// Ends a frame whose last iteration is complete: Exits that were never live deliver dead values.
     unsafe fn end_frame(&mut self, t: &FrameTable, frame: *const Frame) {
         // SAFETY: nobody else uses the frame; it holds a reference of its parent.
         unsafe {
@@ -328,8 +328,8 @@ impl Worker<'_> {
         }
     }
 
-    /// Drops values that never got used: of nodes that some input never reached. A value that came to a Merge too late is dropped by the thread that
-    /// brought it, under a reference of the iteration.
+    /// Drops values that were never used because another input of the node never arrived. A value that reached a Merge too late is dropped by the
+    /// thread that delivered it, under a reference of the iteration.
     ///
     /// # Safety
     /// Nobody uses the iteration any more.
@@ -340,8 +340,8 @@ impl Worker<'_> {
         }
     }
 
-    /// Frees an iteration and all that lives below it: the root at the end of a run, whatever state it ended in. Frames may be nested deeper
-    /// than a thread's stack allows a function to call itself.
+    /// Frees an iteration and all frames below it. Called for the root at the end of a run, in any state. This is not recursive, because frames may
+    /// be nested deeper than the stack allows.
     ///
     /// # Safety
     /// The run has ended.
@@ -374,7 +374,7 @@ impl Worker<'_> {
     }
 }
 
-/// Whether an iteration exists or may be made now.
+/// Returns true if the iteration exists, or if its block may be made now.
 unsafe fn has_place(t: &FrameTable, frame: *const Frame, number: u64) -> bool {
     // SAFETY: passed on to the caller.
     unsafe {

@@ -1,4 +1,4 @@
-//! From a `PlanGraph` to the tables.
+//! Freezes a `PlanGraph` into the tables that the executor reads.
 
 use super::block::Layouts;
 use super::protocol;
@@ -11,7 +11,7 @@ use crate::kernel::Cost;
 use crate::plan::{NodeKind, PlanEdge, PlanGraph, PlanNode};
 use flowmill_tensor::{DType, Result, Tensor};
 
-/// The most iterations of a loop that run at once, whatever the graph asks for.
+/// The largest number of iterations of a loop that run at once. Greater numbers in a graph are reduced to it.
 pub const MAX_PARALLEL_ITERATIONS: u32 = 1024;
 
 pub(super) fn freeze(graph: PlanGraph) -> Result<Tables> {
@@ -19,14 +19,14 @@ pub(super) fn freeze(graph: PlanGraph) -> Result<Tables> {
     Ok(Freezer::new(&graph).freeze())
 }
 
-/// How a node gets what a producer gives.
+/// The way in which a consumer receives a producer's output.
 #[derive(Clone, Copy, PartialEq)]
 enum Origin {
-    /// By an edge.
+    /// An edge delivers the value when the producer fires.
     Edge,
     /// The producer is a constant that waits for nothing: it has arrived when the step starts.
     Const(u32),
-    /// The producer is a loop invariant: it arrives in iteration 0 and stands in the frame from then on.
+    /// The producer is a loop invariant: it arrives in iteration 0 and stays in the frame for all iterations.
     Invariant(u32),
 }
 
@@ -216,7 +216,8 @@ impl<'a> Freezer<'a> {
         }
     }
 
-    /// What a node's inputs need that edges do not deliver. Values come first: what they bring may have to be dereferenced.
+    /// Lists how to fill the inputs that no edge delivers, and then which inputs to dereference. Values come first, because they may be references.
+    /// Returns the range of the list.
     fn prepare_inputs(&mut self, node: &PlanNode) -> (u32, u32) {
         let start = self.prepare.len() as u32;
         for (input, edge) in node.inputs.iter().enumerate() {
@@ -246,7 +247,7 @@ impl<'a> Freezer<'a> {
         (start, self.prepare.len() as u32)
     }
 
-    /// Gives the node a counter where it waits for more than one arrival, or makes it a root where it waits for none.
+    /// Allocates a counter for a node that waits for more than one arrival, and makes a node that waits for none a root.
     fn count_arrivals(&mut self, id: u32, node: &PlanNode) {
         let count = |edges: &[PlanEdge], want: fn(Origin) -> bool| edges.iter().filter(|e| want(self.origins[e.node.0 as usize])).count();
         let arrives = |o: Origin| !matches!(o, Origin::Const(_));
@@ -298,7 +299,7 @@ impl<'a> Freezer<'a> {
             && matches!(kinds[..], [NodeKind::Enter { .. }, NodeKind::NextIteration] | [NodeKind::NextIteration, NodeKind::Enter { .. }])
     }
 
-    /// All edges, ordered by the group they leave from, and where each group starts.
+    /// Returns all edges, ordered by the group that they leave from, and the start of each group.
     fn edges(&self, num_groups: usize) -> (Vec<Edge>, Vec<u32>) {
         let mut found: Vec<(u32, Edge)> = Vec::new();
         for (to, node) in self.graph.nodes.iter().enumerate() {

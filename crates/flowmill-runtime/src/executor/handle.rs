@@ -11,43 +11,44 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::{Arc, Weak};
 
-/// The executors that sessions share by their number of threads, as long as one uses them.
+/// The executors that sessions share, by number of threads. An executor lives as long as a session uses it.
 static SHARED: Mutex<BTreeMap<usize, Weak<Executor>>> = Mutex::new(BTreeMap::new());
 
-/// The executors that have a name, with the number of threads that was asked for. They live as long as the process.
+/// The executors that have a name, with the requested number of threads. They live as long as the process.
 static NAMED: Mutex<BTreeMap<String, (usize, Arc<Executor>)>> = Mutex::new(BTreeMap::new());
 
-/// The threads that steps run on, which serve both nodes and the pieces of kernels, so that the two never compete for cores.
+/// The threads that steps run on. They run both nodes and the tasks inside kernels, so that the two never compete for cores.
 ///
-/// Sessions, devices and servers share an executor by its handle. An executor of one thread has no thread of its own: steps run on their caller's.
-/// In a process that was forked, an executor starts threads anew with its first step there.
+/// Sessions, devices and servers share an executor by its handle. An executor of one thread has no thread of its own: steps run on their caller's
+/// thread. In a forked process, an executor starts new threads for its first step.
 ///
-/// What is not an executor's but the process's: the timer's thread, which deadlines and [`call_at`](super::call_at) use, and the tables behind
-/// [`Executor::shared`] and [`Executor::named`]. Thread-local state says which team of kernels a thread belongs to, whether it is inside of a step, and
-/// whether kernels may fork on it; [`intra_op`] and `executor/threads.rs` have it.
+/// Some state belongs to the process and not to an executor: the timer's thread, which deadlines and [`call_at`](super::call_at) use, and the tables
+/// behind [`Executor::shared`] and [`Executor::named`]. Thread-local state in [`intra_op`] and `executor/threads.rs` records the team of a thread,
+/// whether the thread is inside of a step, and whether kernels may fork on it.
 pub struct Executor {
     num_threads: usize,
     process: u32,
     pool: Option<Arc<ThreadPool>>,
-    /// That of a process that was forked from `process`. Nobody takes this lock in `process`, so that no fork finds it taken.
+    /// The thread pool for a process that was forked from `process`, with the id of that process. Threads of `process` itself never take this lock,
+    /// so it is never held at a fork.
     forked: Mutex<Option<(u32, Option<Arc<ThreadPool>>)>>,
 }
 
 impl Executor {
-    /// Starts threads that nobody else uses; 0 means one per core.
+    /// Makes an executor with threads of its own; 0 means one thread per core.
     ///
     /// # Errors
-    /// `ResourceExhausted` if the system has no more threads.
+    /// Returns `ResourceExhausted` if the system cannot start the threads.
     pub fn new(num_threads: usize) -> Result<Arc<Executor>> {
         let num_threads = or_cores(num_threads);
         let (process, pool) = (std::process::id(), start(num_threads)?);
         Ok(Arc::new(Executor { num_threads, process, pool, forked: Mutex::new(None) }))
     }
 
-    /// Returns the executor of this many threads that everybody uses who has none of their own; 0 means one per core.
+    /// Returns the executor of this many threads that all sessions without an executor of their own share; 0 means one thread per core.
     ///
     /// # Errors
-    /// As [`Executor::new`].
+    /// Returns `ResourceExhausted` if the system cannot start the threads.
     pub fn shared(num_threads: usize) -> Result<Arc<Executor>> {
         let num_threads = or_cores(num_threads);
         let mut shared = SHARED.lock();
@@ -62,7 +63,8 @@ impl Executor {
     /// Returns the executor of this name, which is separate from all others and lives as long as the process.
     ///
     /// # Errors
-    /// `InvalidArgument` if the name belongs to an executor of another number of threads; otherwise as [`Executor::new`].
+    /// Returns `InvalidArgument` if the name belongs to an executor of another number of threads, and `ResourceExhausted` if the system cannot start
+    /// the threads.
     pub fn named(name: &str, num_threads: usize) -> Result<Arc<Executor>> {
         let mut named = NAMED.lock();
         if let Some((size, executor)) = named.get(name) {
@@ -86,11 +88,11 @@ impl Executor {
         matches!(self.pool(), Ok(Some(pool)) if pool.current_thread_index().is_some())
     }
 
-    /// Calls `start` on a thread of the executor and waits for the results of the step that it starts, while the step's poll is called now and then. `start`
-    /// is not called if the step is cancelled, or its deadline passes, before a thread is free.
+    /// Calls `start` on a thread of the executor, and waits for the results of the step that it starts. Calls the step's poll from time to time while
+    /// it waits. `start` is not called if the step is cancelled, or its deadline passes, before a thread is free.
     ///
     /// # Errors
-    /// Those of the step; `ResourceExhausted` if a process that was forked cannot start threads; `Internal` if the executor has one thread, the caller's.
+    /// Returns the error of the step, `ResourceExhausted` if a forked process cannot start threads, and `Internal` for an executor of one thread.
     pub fn run(&self, step: &Step, start: impl FnOnce(Done) + Send + 'static) -> Results {
         let Some(pool) = self.pool()? else { bail!(Internal, "a step of one thread runs on its caller's") };
         run_in(&pool, step, move |done| {

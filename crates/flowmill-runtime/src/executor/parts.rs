@@ -1,4 +1,4 @@
-//! Steps of several plans, one for each device: they share the step's threads, its cancellation, its first error and its end.
+//! Steps of several plans, one for each device. The plans share the step's threads, its cancellation, its first error and its end.
 
 use super::crew::Crew;
 use super::plan::Plan;
@@ -29,7 +29,7 @@ pub type PartResults = Result<Vec<Vec<Option<Tensor>>>>;
 /// A callback that receives the results of each plan of a step when all of them have ended.
 pub type PartsDone = Box<dyn FnOnce(PartResults) + Send>;
 
-/// What the plans of a step have in common until the last one has ended.
+/// Shared by all plans of a step: collects their results until the last plan has ended.
 struct Ending {
     step: Arc<Step>,
     left: AtomicUsize,
@@ -39,7 +39,7 @@ struct Ending {
 }
 
 impl Ending {
-    /// Takes the results of plan `i`. An error has cancelled the step already, so that the other plans end soon.
+    /// Records the results of plan `i`. If plan `i` failed, the step is cancelled already, so that the other plans end soon.
     fn end(&self, i: usize, results: Results) {
         if let Some(place) = self.results.lock().get_mut(i) {
             *place = Some(results);
@@ -90,9 +90,8 @@ fn runs(
     Ok(calls.into_iter().enumerate().map(run).collect())
 }
 
-/// Starts the plans of a step on this thread, which returns when it has nothing left to do for the step. Other threads of its pool help; the
-/// thread that ends the last plan calls `done`. The step's deadline is watched by the caller:
-/// [`Executor::run`](super::Executor::run) does.
+/// Starts the plans of a step on this thread, and returns when this thread has nothing left to do for the step. Other threads of its pool help. The
+/// thread that ends the last plan calls `done`. The caller watches the step's deadline, as [`Executor::run`](super::Executor::run) does.
 pub fn start_parts(calls: Vec<PlanCall>, num_threads: usize, stats: Option<Arc<StatsCollector>>, done: PartsDone) {
     let crew = Crew::new(num_threads, false);
     match runs(calls, &crew, stats.as_ref(), done) {
@@ -104,7 +103,8 @@ pub fn start_parts(calls: Vec<PlanCall>, num_threads: usize, stats: Option<Arc<S
 /// Runs the plans of a step on this thread alone and returns the results of each.
 ///
 /// # Errors
-/// The first error of a kernel that does not follow from another one; the reason if the step was cancelled; `DeadlineExceeded` after its deadline.
+/// Returns the first error of a kernel that is not derived from another one, the reason if the step was cancelled, or `DeadlineExceeded` after its
+/// deadline.
 pub fn run_parts(calls: Vec<PlanCall>, stats: Option<Arc<StatsCollector>>) -> PartResults {
     let Some(step) = calls.first().map(|call| call.step.step.clone()) else { bail!(Internal, "a step without a plan") };
     let _deadline = step.deadline.and_then(|at| timer::watch(at, &step.cancel));

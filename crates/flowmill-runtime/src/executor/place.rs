@@ -1,4 +1,4 @@
-//! A step that waits for a thread of a pool, and its caller, who waits for the step.
+//! Hand-over of a step to a thread of a pool, while its caller waits.
 
 use super::run::{Done, Results};
 use super::threads;
@@ -14,13 +14,13 @@ type Start = Box<dyn FnOnce(Done) + Send>;
 
 /// The progress of a step.
 enum Progress {
-    /// It waits for a thread.
+    /// The step waits for a thread.
     Waiting(Start),
-    /// A thread has begun it. It ends by itself, or soon after it is cancelled.
+    /// A thread has begun the step. It ends by itself, or soon after it is cancelled.
     Started,
-    /// It has ended.
+    /// The step has ended.
     Ended(Results),
-    /// Its caller has given up waiting for a thread: it must not begin any more.
+    /// The caller has stopped waiting for a thread. The step must not begin any more.
     GivenUp,
 }
 
@@ -29,8 +29,8 @@ struct Place {
     changed: Condvar,
 }
 
-/// Calls `start` on a thread of `pool` and waits until the step that it starts has passed its results on, while the step's poll is asked now
-/// and then. `start` is not called if the step is cancelled, or its deadline passes, before a thread of the pool is free.
+/// Calls `start` on a thread of `pool`, and waits until the step that it starts has delivered its results. Calls the step's poll from time to time
+/// while it waits. `start` is not called if the step is cancelled, or its deadline passes, before a thread of the pool is free.
 pub(crate) fn run_in(pool: &ThreadPool, step: &Step, start: impl FnOnce(Done) + Send + 'static) -> Results {
     let place = Arc::new(Place { progress: Mutex::new(Progress::Waiting(Box::new(start))), changed: Condvar::new() });
     let _deadline = step.deadline.and_then(|at| timer::watch(at, &step.cancel));
@@ -42,13 +42,13 @@ pub(crate) fn run_in(pool: &ThreadPool, step: &Step, start: impl FnOnce(Done) + 
 }
 
 impl Place {
-    /// Wakes the caller, who sees what was changed before.
+    /// Wakes the caller, which then sees all earlier changes.
     fn notify(&self) {
         drop(self.progress.lock());
         self.changed.notify_one();
     }
 
-    /// Begins the step, if its caller still waits.
+    /// Begins the step if its caller still waits.
     fn begin(self: Arc<Place>) {
         let start = {
             let mut progress = self.progress.lock();

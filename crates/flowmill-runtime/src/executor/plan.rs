@@ -1,4 +1,4 @@
-//! The public face of the executor.
+//! Plans in their executable form, and their runs.
 
 use super::crew::{Crew, Work};
 use super::freeze::freeze;
@@ -17,20 +17,20 @@ use flowmill_tensor::{Result, Tensor, bail, error};
 use rayon::ThreadPool;
 use std::sync::Arc;
 
-/// A graph ready to run. Immutable; any number of steps run it at once.
+/// A graph that is ready to run. It is immutable; any number of steps may run it at once.
 pub struct Plan {
     tables: Tables,
 }
 
-/// How a step runs.
+/// Options of one run of a plan.
 #[derive(Clone, Copy, Default)]
 pub struct RunOptions<'a> {
-    /// The most threads that run nodes beside each other. 1: all nodes run on one thread. 0: as many as the pool has.
+    /// The largest number of threads that run nodes in parallel. 1 runs all nodes on one thread; 0 means all threads of the pool.
     pub num_threads: usize,
-    /// The pool that the step moves to, made by [`intra_op::pool`](crate::intra_op::pool); none, if a thread of it is what calls. Without, the
-    /// step runs on the calling thread, and, if that belongs to such a pool, on other threads of the pool. Kernels fork only in a pool.
+    /// The pool that the step runs on, made by [`intra_op::pool`]. With `None`, the step runs on the calling thread and, if
+    /// that thread belongs to such a pool, on other threads of the pool. Kernels fork only in a pool.
     pub pool: Option<&'a Arc<ThreadPool>>,
-    /// Where to record what each node did. Without, nothing is measured.
+    /// Records what each node did; `None` measures nothing.
     pub stats: Option<&'a Arc<StatsCollector>>,
 }
 
@@ -38,17 +38,17 @@ impl Plan {
     /// Checks and freezes a graph.
     ///
     /// # Errors
-    /// `InvalidArgument`, with the node's name, where inputs of a node come from different frames, a cycle does not go through a
-    /// NextIteration, or an arity is wrong; `Internal` where ids are out of range.
+    /// Returns `InvalidArgument`, with the node's name, if inputs of a node come from different frames, a cycle does not go through a NextIteration,
+    /// or an arity is wrong, and `Internal` if ids are out of range.
     pub fn new(graph: PlanGraph) -> Result<Plan> {
         Ok(Plan { tables: freeze(graph)? })
     }
 
-    /// Runs one step. Gives one entry for each result; `None` is a dead one. Nothing of the step runs any more when this returns.
+    /// Runs one step. Returns one entry for each result; `None` is dead. No work of the step is left when this returns.
     ///
     /// # Errors
-    /// The first error of a kernel that does not follow from another one, with node and op; the reason where the step was cancelled;
-    /// `DeadlineExceeded` after the step's deadline; `InvalidArgument` where an argument has the wrong type or is missing.
+    /// Returns the first error of a kernel that is not derived from another one, with node and op; the reason if the step was cancelled;
+    /// `DeadlineExceeded` after the step's deadline; `InvalidArgument` if an argument is missing or has the wrong type.
     pub fn run(self: &Arc<Plan>, step: &Arc<DeviceStep>, args: Vec<Tensor>, options: RunOptions<'_>) -> Results {
         self.check_args(&args)?;
         let (num_threads, stats) = (options.num_threads, options.stats.cloned());
@@ -61,7 +61,7 @@ impl Plan {
         self.run_here(step, args, num_threads, stats)
     }
 
-    /// Runs one step that this thread waits for and works on. The deadline is watched by the caller.
+    /// Runs one step that this thread waits for and works on. The caller watches the deadline.
     fn run_here(
         self: &Arc<Plan>,
         step: &Arc<DeviceStep>,
@@ -90,8 +90,8 @@ impl Plan {
         results.unwrap_or_else(|| Err(error!(Internal, "a run ended without results")))
     }
 
-    /// Starts a step on this thread, which returns when it has nothing left to do for the step. Other threads of its pool help. The thread that ends
-    /// the step calls `done` with the results. The step's deadline is watched by the caller: [`Executor::run`](super::Executor::run) does.
+    /// Starts a step on this thread, and returns when this thread has nothing left to do for the step. Other threads of its pool help. The thread
+    /// that ends the step calls `done` with the results. The caller watches the step's deadline, as [`Executor::run`](super::Executor::run) does.
     pub fn start(
         self: &Arc<Plan>,
         step: &Arc<DeviceStep>,
@@ -115,8 +115,8 @@ impl Plan {
         crew.begin(run, args);
     }
 
-    /// Starts a run within the step of `caller`: now, if this thread has nothing else to do for the step, else later. The thread that ends the run
-    /// calls `done` with the results. A caller that is in no plan waits for the run.
+    /// Starts a run within the step of `caller`: at once if this thread has nothing else to do for the step, otherwise later. The thread that ends
+    /// the run calls `done` with the results. If `caller` is outside of a plan, this waits for the run.
     pub fn call(self: &Arc<Plan>, caller: &Caller, args: Vec<Tensor>, done: Done) {
         let Some(crew) = caller.crew() else {
             let results = caller.nested(|| self.run(caller.device_step(), args, RunOptions::default()));
@@ -131,10 +131,10 @@ impl Plan {
         }
     }
 
-    /// Runs within the caller's step on this thread alone: for plans none of whose kernels waits for anything.
+    /// Runs within the caller's step on this thread alone. None of the plan's kernels may wait for anything.
     ///
     /// # Errors
-    /// As [`Plan::run`].
+    /// Returns `InvalidArgument` for wrong arguments, the error of the kernel that failed, or the reason of the step's cancellation.
     pub fn call_directly(self: &Arc<Plan>, step: &Arc<DeviceStep>, args: Vec<Tensor>) -> Results {
         self.check_args(&args)?;
         self.run_here(step, args, 1, None)

@@ -1,11 +1,12 @@
-//! The state words of the executor and the orderings of each change. README.md says why they suffice; the loom models use these types.
+//! The state words of the executor, and the memory ordering of each change. README.md explains why the orderings suffice. The loom models use these
+//! types.
 //!
-//! `shared` is false until a run hands work to a second thread: one thread owns everything then, and loads and stores replace
+//! `shared` is false until a run hands work to a second thread. Until then one thread owns everything, and plain loads and stores replace
 //! read-modify-write instructions.
 
 use super::sync::{AtomicU32, AtomicU64, Ordering, fence};
 
-/// Changes a word and returns what it held; with `shared`, atomically and with `order`.
+/// Adds to a word and returns its old value. With `shared`, the addition is atomic and has the ordering `order`.
 #[inline(always)]
 fn add(word: &AtomicU64, delta: u64, shared: bool, order: Ordering) -> u64 {
     if shared {
@@ -17,10 +18,10 @@ fn add(word: &AtomicU64, delta: u64, shared: bool, order: Ordering) -> u64 {
     }
 }
 
-/// What an arrival made of its node.
+/// The effect of an arrival on its node.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Arrival {
-    /// The node still waits, or has fired already.
+    /// The node still waits for other arrivals, or has fired already.
     Pending,
     /// This arrival was the last one and the node fires live.
     Live,
@@ -28,7 +29,7 @@ pub(super) enum Arrival {
     Dead,
 }
 
-/// What a node waits for in one iteration.
+/// Counts what a node still waits for in one iteration.
 ///
 /// An ordinary node: bits 0–31 arrivals missing, bits 32–63 dead arrivals.
 /// A Merge: bits 0–23 control inputs missing, bits 24–43 data inputs that have not arrived dead, bits 44–63 the decision: 0 is open,
@@ -42,17 +43,17 @@ const MERGE_CONTROLS: u64 = MERGE_DATA - 1;
 const MERGE_DECISION: u64 = 1 << 44;
 const MERGE_DEAD: u64 = (1 << 20) - 1;
 
-/// The most data inputs a Merge can have.
+/// The largest number of data inputs of a Merge.
 pub(super) const MAX_MERGE_INPUTS: usize = (1 << 20) - 2;
-/// The most control inputs a Merge can have.
+/// The largest number of control inputs of a Merge.
 pub(super) const MAX_MERGE_CONTROLS: usize = MERGE_CONTROLS as usize;
 
-/// The first value of an ordinary node's counter.
+/// Returns the initial value of an ordinary node's counter.
 pub(super) fn ordinary(pending: u32) -> u64 {
     u64::from(pending)
 }
 
-/// The first value of a Merge's counter; the numbers are within the limits above.
+/// Returns the initial value of a Merge's counter. The numbers must be within the limits above.
 pub(super) fn merge(data: usize, controls: usize) -> u64 {
     data as u64 * MERGE_DATA + controls as u64
 }
@@ -75,7 +76,7 @@ impl Counter {
         Counter(AtomicU64::new(word))
     }
 
-    /// An input of an ordinary node arrives. Acquire and release: whoever fires the node sees every input's value.
+    /// Records the arrival of an input of an ordinary node. Acquire-release ordering: the thread that fires the node sees the values of all inputs.
     #[inline(always)]
     pub(super) fn arrive(&self, dead: bool, shared: bool) -> Arrival {
         let delta = (if dead { DEAD } else { 0 }).wrapping_sub(1);
@@ -105,15 +106,16 @@ impl Counter {
         }
     }
 
-    /// A live data input of a Merge arrives; its value is in its slot already. `None`: the Merge was decided before. The value is then the caller's
-    /// to drop, and the slot the caller's alone: the firing, which may be over, touches no slot but the winner's.
+    /// Records the arrival of a live data input of a Merge, whose value is in its slot already. Returns `None` if the Merge was decided before. The
+    /// slot then belongs to the caller, which must drop the value: the firing, which may be over, reads only the slot of the winner.
     pub(super) fn merge_live(&self, input: u32, shared: bool) -> Option<Arrival> {
         let won = |word: u64| if decision(word) == 0 { word + (u64::from(input) + 1) * MERGE_DECISION } else { word };
         let (old, new) = self.update(shared, won);
         (decision(old) == 0).then(|| merge_arrival(new))
     }
 
-    /// A dead data input of a Merge. With `decides` (from an Enter) the Merge is dead whatever else arrives.
+    /// Records the arrival of a dead data input of a Merge. With `decides` (for an input from an Enter), the Merge is dead regardless of other
+    /// inputs.
     pub(super) fn merge_dead(&self, decides: bool, shared: bool) -> Arrival {
         let (old, new) = self.update(shared, |word| {
             let word = word - MERGE_DATA;
@@ -123,20 +125,20 @@ impl Counter {
         if decision(old) == 0 { merge_arrival(new) } else { Arrival::Pending }
     }
 
-    /// A control input of a Merge, dead or not.
+    /// Records the arrival of a control input of a Merge, dead or not.
     pub(super) fn merge_control(&self, shared: bool) -> Arrival {
         let (_, new) = self.update(shared, |word| word - 1);
         merge_arrival(new)
     }
 
-    /// The input that won a Merge that fires live.
+    /// Returns the winning input of a Merge that fires live.
     pub(super) fn winner(&self) -> u32 {
         (decision(self.0.load(Ordering::Acquire)) as u32).wrapping_sub(1)
     }
 }
 
-/// What keeps an iteration from being complete: items of work on it, live child frames, and Enters that have not arrived (in iteration 0)
-/// or the predecessor (in later ones).
+/// Counts the references that keep an iteration from being complete: items of work on it, live child frames, and Enters that have not arrived (in
+/// iteration 0) or the predecessor (in later ones).
 #[repr(transparent)]
 pub(super) struct Refs(AtomicU64);
 
@@ -145,19 +147,19 @@ impl Refs {
         Refs(AtomicU64::new(refs))
     }
 
-    /// Sets the count of an iteration that nobody else sees.
+    /// Sets the count of an iteration that no other thread can reach.
     pub(super) fn reset(&self, refs: u64) {
         self.0.store(refs, Ordering::Relaxed);
     }
 
-    /// Adds references; the caller holds one, or something that holds one.
+    /// Adds references. The caller holds a reference, or something that holds one.
     #[inline(always)]
     pub(super) fn add(&self, n: u64, shared: bool) {
         add(&self.0, n, shared, Ordering::Relaxed);
     }
 
-    /// Drops references; true where they were the last. Release: what was done under them is done before the iteration completes;
-    /// acquire: the completer sees it.
+    /// Drops references, and returns true if they were the last. Acquire-release ordering: all work that was done under the references is visible to
+    /// the thread that completes the iteration.
     #[inline(always)]
     #[must_use]
     pub(super) fn release(&self, n: u64, shared: bool) -> bool {
@@ -172,7 +174,7 @@ impl Refs {
 #[repr(transparent)]
 pub(super) struct RingEntry(AtomicU64);
 
-/// What a ring entry held.
+/// The value of a ring entry at one time.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) struct RingWord(u64);
 
@@ -204,13 +206,14 @@ impl RingEntry {
         RingEntry(AtomicU64::new(word.0))
     }
 
-    /// Acquire: what the creator wrote into the block is seen.
+    /// Returns the entry's value. Acquire ordering: the writes of the block's creator are visible.
     #[inline]
     pub(super) fn load(&self) -> RingWord {
         RingWord(self.0.load(Ordering::Acquire))
     }
 
-    /// Puts a new iteration into a free entry. Release: the block is written. `Err` is what another thread put there first.
+    /// Stores a new iteration in a free entry. Release ordering: threads that read the entry see the block's contents. Returns the entry's value as
+    /// an error if another thread stored one first.
     pub(super) fn publish(&self, word: RingWord, shared: bool) -> Result<(), RingWord> {
         if !shared {
             debug_assert!(self.load().is_free());
@@ -220,8 +223,8 @@ impl RingEntry {
         self.0.compare_exchange(RingWord::FREE.0, word.0, Ordering::AcqRel, Ordering::Acquire).map(drop).map_err(RingWord)
     }
 
-    /// Frees the entry of a completed iteration. The fence pairs with the one in [`Parked::park`]: either the parker sees the entry free, or
-    /// the caller, who looks at the parked tokens next, sees the token.
+    /// Frees the entry of a completed iteration. The fence pairs with the one in [`Parked::park`]: either the parking thread sees that the entry is
+    /// free, or the caller, which checks the parked tokens next, sees the token.
     pub(super) fn free(&self, shared: bool) {
         self.0.store(RingWord::FREE.0, Ordering::Release);
         if shared {
@@ -230,7 +233,7 @@ impl RingEntry {
     }
 }
 
-/// Tokens of an iteration that wait for a place of the next one: a bit for each NextIteration of a group of 64.
+/// The tokens of an iteration that wait until the next iteration has a place in the ring: one bit for each NextIteration of a group of 64.
 #[repr(transparent)]
 pub(super) struct Parked(AtomicU64);
 
@@ -239,7 +242,7 @@ impl Parked {
         Parked(AtomicU64::new(0))
     }
 
-    /// Parks a token whose value is in its place. The caller must look again whether the next iteration has a place, and [`Parked::take`] if so.
+    /// Parks a token whose value is in its slot. The caller must then check again if the next iteration has a place, and if so call [`Parked::take`].
     pub(super) fn park(&self, bit: u32, shared: bool) {
         if shared {
             self.0.fetch_or(1 << bit, Ordering::AcqRel);
@@ -249,12 +252,12 @@ impl Parked {
         }
     }
 
-    /// Whether a token is parked; for the thread that owns the iteration.
+    /// Returns true if a token is parked. Only the thread that owns the iteration calls this.
     pub(super) fn any(&self) -> bool {
         self.0.load(Ordering::Acquire) != 0
     }
 
-    /// Takes all parked tokens: each is seen by one taker only.
+    /// Takes all parked tokens. Each token is returned to exactly one caller.
     pub(super) fn take(&self, shared: bool) -> u64 {
         if self.0.load(Ordering::Acquire) == 0 {
             return 0;
@@ -278,8 +281,9 @@ impl Enters {
         Enters(AtomicU32::new(enters))
     }
 
-    /// One arrives; true for the last, who must then look at the tokens parked in iteration 0. The fence pairs with [`Parked::park`]'s.
-    /// Release: loop invariants are written; acquire for the last: see [`Enters::all_arrived`].
+    /// Records the arrival of an Enter, and returns true for the last one. The caller must then check the tokens parked in iteration 0. The fence
+    /// pairs with the one in [`Parked::park`]. Release ordering publishes the loop invariants; the last arrival also acquires: see
+    /// [`Enters::all_arrived`].
     pub(super) fn arrive(&self, shared: bool) -> bool {
         if !shared {
             let old = self.0.load(Ordering::Relaxed);
@@ -291,33 +295,34 @@ impl Enters {
         last
     }
 
-    /// Whether iterations after the first may start. Acquire: all loop invariants are seen.
+    /// Returns true if iterations after the first may start. The load acquires: all loop invariants are then visible.
     pub(super) fn all_arrived(&self) -> bool {
         self.0.load(Ordering::Acquire) == 0
     }
 }
 
-/// What keeps a run from having ended: threads at work, work in the queue, asynchronous kernels outstanding.
+/// Counts what keeps a run from having ended: threads at work, work in the queue, and outstanding asynchronous kernels.
 pub(super) struct Live(AtomicU64);
 
 impl Live {
-    /// The calling thread.
+    /// Makes a count of one, for the calling thread.
     pub(super) fn new() -> Live {
         Live(AtomicU64::new(1))
     }
 
-    /// The caller counts already, or what it does is counted.
+    /// Counts one more thread or item of work. The caller, or the work that it does, is counted already.
     pub(super) fn add(&self) {
         self.0.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// True for the last. Release: what was done is seen by whoever finds the run ended.
+    /// Removes one from the count, and returns true if nothing is left. Acquire-release ordering: the thread that ends the run sees all work of the
+    /// run.
     #[must_use]
     pub(super) fn finish(&self) -> bool {
         self.0.fetch_sub(1, Ordering::AcqRel) == 1
     }
 
-    /// Whether nothing is left.
+    /// Returns true if nothing keeps the run from having ended.
     #[cfg(all(test, feature = "loom"))]
     pub(super) fn has_ended(&self) -> bool {
         self.0.load(Ordering::Acquire) == 0
@@ -328,13 +333,13 @@ impl Live {
 pub(super) struct Participants(AtomicU32);
 
 impl Participants {
-    /// The calling thread.
+    /// Makes a count of one, for the calling thread.
     pub(super) fn new() -> Participants {
         Participants(AtomicU32::new(1))
     }
 
-    /// Work was put into the queue: takes a place for one more thread, if there is one below `limit`. The fence pairs with the one in
-    /// [`Participants::leave`]: either the place of a leaving thread is seen, or it sees the work.
+    /// Reserves a place for one more thread, if fewer than `limit` are taken. Called after work was put into the queue. The fence pairs with the one
+    /// in [`Participants::leave`]: either this call sees that a leaving thread gave up its place, or the leaving thread sees the work.
     pub(super) fn join(&self, limit: u32) -> bool {
         fence(Ordering::SeqCst);
         let mut now = self.0.load(Ordering::Relaxed);
@@ -347,12 +352,12 @@ impl Participants {
         false
     }
 
-    /// The calling thread comes back, whatever the limit.
+    /// Takes back the calling thread's place, regardless of the limit.
     pub(super) fn rejoin(&self) {
         self.0.fetch_add(1, Ordering::AcqRel);
     }
 
-    /// Gives the place up. The caller must look at the queue once more.
+    /// Releases the calling thread's place. The caller must check the queue once more.
     pub(super) fn leave(&self) {
         self.0.fetch_sub(1, Ordering::AcqRel);
         fence(Ordering::SeqCst);

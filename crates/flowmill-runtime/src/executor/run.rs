@@ -23,7 +23,8 @@ use std::time::Instant;
 pub(super) struct Item {
     pub iteration: *const Iteration,
     pub node: u32,
-    /// Bit 0: dead. The rest: when it was scheduled, in units of 64 ns since the collector's start, where statistics are collected.
+    /// Bit 0 is set for a dead node. The other bits are the time of scheduling, in units of 64 ns since the collector's start, if statistics are
+    /// collected.
     pub info: u32,
 }
 
@@ -48,7 +49,7 @@ pub(super) struct Run {
     pub step: Arc<Step>,
     pub device_step: Arc<DeviceStep>,
     pub crew: Arc<Crew>,
-    /// How deep the function calls nest that led to the run.
+    /// The number of nested function calls that led to the run.
     pub depth: u32,
     stats: Option<Arc<StatsCollector>>,
     results: Box<[UnsafeCell<Slot>]>,
@@ -56,7 +57,7 @@ pub(super) struct Run {
     /// The root iteration, once the run has begun; null again if the thread that began the run has freed it.
     root: AtomicPtr<Iteration>,
     done: Mutex<Option<Done>>,
-    /// Set where nothing is fired any more.
+    /// Set when no more nodes may fire.
     stopped: AtomicBool,
     error: Mutex<Option<Error>>,
     /// Blocks in use, for the check at the end.
@@ -70,7 +71,7 @@ unsafe impl Send for Run {}
 unsafe impl Sync for Run {}
 
 impl Run {
-    /// A run that has not begun. The thread that ends it passes its results to `done`.
+    /// Makes a run that has not begun. The thread that ends it passes its results to `done`.
     pub(super) fn new(
         plan: &Arc<Plan>,
         step: &Arc<DeviceStep>,
@@ -120,7 +121,7 @@ impl Run {
         });
     }
 
-    /// Works on what `take` gives to a worker, whose count among the living passes to it.
+    /// Makes a worker, lets `take` give it work, and runs it. The count that the work held in `live` passes to the worker.
     pub(super) fn go_on(self: &Arc<Run>, take: impl FnOnce(&mut Worker<'_>)) {
         at_depth(self.depth, || {
             let mut worker = Worker::new(self, true);
@@ -166,7 +167,7 @@ impl Run {
         Ok(self.results.iter().map(|slot| unsafe { (*slot.get()).take() }).collect())
     }
 
-    /// Hands an item to whoever is free. The run becomes shared before the first call.
+    /// Hands an item to other threads. The run becomes shared before the first call.
     pub(super) fn offer(self: &Arc<Run>, item: Item) {
         self.add_live();
         self.crew.offer(Work::Fire(self.clone(), item));
@@ -178,7 +179,7 @@ impl Run {
         crew.submit(Work::Complete(self, item, completed));
     }
 
-    /// Where to record what nodes do.
+    /// Returns the collector that records what nodes do, if the run is traced.
     pub(super) fn stats(&self) -> Option<&StatsCollector> {
         self.stats.as_deref()
     }
@@ -210,7 +211,7 @@ impl Run {
         self.step.cancel.cancel(error);
     }
 
-    /// Lets the caller look up, if this is its thread; says when to do so again.
+    /// Calls the caller's [`Poll`] if this is the caller's thread. Returns the time of the next call.
     #[cold]
     pub(super) fn poll(&self) -> Instant {
         if let Some(poll) = &self.step.poll {
@@ -223,16 +224,16 @@ impl Run {
         self.stopped.store(true, Ordering::Relaxed);
     }
 
-    /// Whether to fire no more nodes.
+    /// Returns true if the step is cancelled: no more nodes fire then.
     #[inline]
     pub(super) fn must_stop(&self) -> bool {
         self.step.cancel.is_cancelled()
     }
 
-    /// Where result `i` goes.
+    /// Sets result `i`.
     ///
     /// # Safety
-    /// Called by the one firing of the node that gives the result.
+    /// Only the single firing of the node that produces the result calls this.
     pub(super) unsafe fn set_result(&self, i: u32, value: Slot) {
         if let Some(slot) = self.results.get(i as usize) {
             // SAFETY: nobody else uses the cell before the end of the run.

@@ -1,4 +1,4 @@
-//! What a step did and when, node by node.
+//! Execution statistics: which nodes a step ran, when, and on which thread.
 
 use flowmill_tensor::sync::Mutex;
 use std::cell::Cell;
@@ -13,19 +13,19 @@ pub struct NodeStats {
     pub name: Arc<str>,
     /// Its op.
     pub op: Arc<str>,
-    /// The thread it started on: small numbers, given out as threads first record something.
+    /// The number of the thread that it started on. Threads are numbered in the order in which they first record something.
     pub thread: u32,
-    /// When its last input had arrived, to 64 ns.
+    /// The time when its last input arrived, rounded to 64 ns.
     pub scheduled: u64,
-    /// When its kernel started.
+    /// The time when its kernel started.
     pub start: u64,
-    /// When its kernel had ended.
+    /// The time when its kernel ended.
     pub end: u64,
-    /// Bytes of its live outputs.
+    /// The number of bytes of its live outputs.
     pub output_bytes: u64,
 }
 
-/// Collects the statistics of the steps that are given it.
+/// Collects statistics of steps.
 pub struct StatsCollector {
     origin: Instant,
     start_time: SystemTime,
@@ -53,22 +53,22 @@ fn thread_number() -> u32 {
 }
 
 impl StatsCollector {
-    /// An empty collector, whose clock starts now.
+    /// Makes an empty collector. Its clock starts now.
     pub fn new() -> StatsCollector {
         StatsCollector::default()
     }
 
-    /// Microseconds of the Unix epoch at which the clock started.
+    /// Returns the time when the clock started, in microseconds since the Unix epoch.
     pub fn start_time(&self) -> u64 {
         self.start_time.duration_since(UNIX_EPOCH).map_or(0, |d| u64::try_from(d.as_micros()).unwrap_or(u64::MAX))
     }
 
-    /// What was recorded, in the order in which nodes ended; leaves the collector empty.
+    /// Returns the records in the order in which nodes ended, and empties the collector.
     pub fn take(&self) -> Vec<NodeStats> {
         std::mem::take(&mut *self.nodes.lock())
     }
 
-    /// Nanoseconds since the clock started.
+    /// Returns the nanoseconds since the clock started.
     pub(super) fn now(&self) -> u64 {
         u64::try_from(self.origin.elapsed().as_nanos()).unwrap_or(u64::MAX)
     }

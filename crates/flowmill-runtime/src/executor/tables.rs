@@ -1,4 +1,4 @@
-//! What a plan is while it runs: flat tables, made once by `freeze`, read by every step.
+//! The tables of a plan: flat arrays that `freeze` makes once and every step reads.
 
 use super::block::Layouts;
 use super::sync::{AtomicU32, Ordering};
@@ -6,10 +6,10 @@ use crate::kernel::Kernel;
 use flowmill_tensor::{DType, Tensor};
 use std::sync::Arc;
 
-/// What a node does when it fires; [`Node::arg`] belongs to it.
+/// The action of a node when it fires. The meaning of [`Node::arg`] depends on it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Kind {
-    /// Calls a kernel; `arg` is its place in `costs` where it may be expensive.
+    /// Calls a kernel; `arg` is its index in `costs` if it may be expensive.
     Op,
     /// Calls an asynchronous kernel; `arg` as for `Op`.
     Async,
@@ -19,13 +19,13 @@ pub(super) enum Kind {
     Pass,
     /// Has no kernel, inputs or outputs.
     NoOp,
-    /// Gives constant `arg`.
+    /// Outputs constant `arg`.
     Const,
-    /// Gives argument `arg` of the step; fires when the step starts.
+    /// Outputs argument `arg` of the step; fires when the step starts.
     Arg,
     /// Keeps its input as result `arg`.
     Ret,
-    /// Passes on the input that won; `arg` is its counter, or [`NONE`] where one input arrives in an iteration.
+    /// Passes on the input that won; `arg` is its counter, or [`NONE`] if only one input arrives in each iteration.
     Merge,
     /// Passes its input into iteration 0 of frame `arg`.
     Enter,
@@ -35,7 +35,7 @@ pub(super) enum Kind {
     Exit,
     /// NextIteration `arg` of its frame.
     NextIteration,
-    /// Is live whatever arrives.
+    /// Is live regardless of its inputs.
     ControlTrigger,
 }
 
@@ -44,7 +44,7 @@ pub(super) const NONE: u32 = u32::MAX;
 
 /// The node has inputs that no edge delivers or references to follow: see [`Tables::prepare`].
 pub(super) const PREPARE: u8 = 1;
-/// The scheduler gives the node to another thread where one is free.
+/// The scheduler hands the node to another thread if one is free.
 pub(super) const EXPENSIVE: u8 = 2;
 /// The kernel may leave outputs unset.
 pub(super) const MAY_BE_DEAD: u8 = 4;
@@ -68,16 +68,16 @@ pub(super) struct Node {
     pub prepare: (u32, u32),
 }
 
-/// How an edge changes its target's counter.
+/// The way in which an edge changes its target's counter.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Delivery {
     /// The only arrival that its target waits for.
     Direct,
-    /// The same, for a target that a dead arrival does not kill.
+    /// Like `Direct`, for a target that a dead arrival does not kill.
     DirectIgnoreDead,
     /// One of several arrivals.
     Count,
-    /// The same, for a target that a dead arrival does not kill.
+    /// Like `Count`, for a target that a dead arrival does not kill.
     CountIgnoreDead,
     /// A data input of a Merge.
     Merge,
@@ -87,7 +87,7 @@ pub(super) enum Delivery {
     MergeControl,
 }
 
-/// Where an output goes.
+/// One consumer of an output.
 #[derive(Clone, Copy)]
 pub(super) struct Edge {
     pub to: u32,
@@ -98,7 +98,7 @@ pub(super) struct Edge {
     pub delivery: Delivery,
 }
 
-/// What is done to a node's inputs before it fires.
+/// A change to one of a node's inputs before the node fires.
 #[derive(Clone, Copy)]
 pub(super) struct Prepare {
     /// The input.
@@ -106,12 +106,12 @@ pub(super) struct Prepare {
     pub source: Source,
 }
 
-/// Where an input comes from that no edge delivers.
+/// The source of an input that no edge delivers, or the change to one that an edge does.
 #[derive(Clone, Copy)]
 pub(super) enum Source {
     /// This constant.
     Const(u32),
-    /// This invariant of the frame; where it is dead, so is the node.
+    /// This invariant of the frame. If it is dead, the node is dead.
     Invariant(u32),
     /// No value: this invariant decides whether the node is dead.
     InvariantLiveness(u32),

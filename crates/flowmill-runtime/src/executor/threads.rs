@@ -1,5 +1,5 @@
-//! The threads that help a step: those of one of the project's pools, which share the work inside kernels too, so that the two never compete
-//! for cores.
+//! The threads that help a step. They belong to a pool of [`intra_op`], and also run the tasks inside kernels, so that nodes and kernels never
+//! compete for cores.
 
 use super::crew::Crew;
 use crate::intra_op;
@@ -10,7 +10,7 @@ use std::sync::Arc;
 type Job = Box<dyn FnOnce() + Send>;
 
 thread_local! {
-    /// Whether this thread is inside of a run. What rayon hands it then, while a kernel waits for its pieces, must not be another node.
+    /// True while this thread is inside of a run. A job that rayon hands it then, while a kernel waits for its tasks, must not run another node.
     static IN_RUN: Cell<bool> = const { Cell::new(false) };
     /// Jobs that rayon handed to this thread while it was inside of a run.
     static POSTPONED: RefCell<Vec<Job>> = const { RefCell::new(Vec::new()) };
@@ -40,8 +40,8 @@ impl Drop for InRun {
     }
 }
 
-/// Calls `job` on a thread of `pool` that is not inside of a run. A thread that gets the job while one of its kernels waits for pieces gives it
-/// back to the pool when the kernel has its pieces: within the kernel, the job could take long or need a lock that the kernel holds.
+/// Calls `job` on a thread of `pool` that is not inside of a run. A thread that receives the job while one of its kernels waits for tasks returns it
+/// to the pool when these are done: inside of the kernel, the job could take long or need a lock that the kernel holds.
 pub(super) fn spawn(pool: &ThreadPool, job: impl FnOnce() + Send + 'static) {
     pool.spawn(move || perform(Box::new(job)));
 }
@@ -56,7 +56,7 @@ fn perform(job: Job) {
     intra_op::stay();
 }
 
-/// Gives back to the pool the jobs that came while this thread waited for pieces. Other threads can take them from then on.
+/// Returns to the pool the jobs that this thread postponed while it waited for tasks. Other threads can take them from then on.
 pub(crate) fn spawn_postponed() {
     // A job may not be postponed again by what it runs into here: it is only put into a queue.
     let jobs = POSTPONED.with_borrow_mut(std::mem::take);
@@ -65,18 +65,19 @@ pub(crate) fn spawn_postponed() {
     }
 }
 
-/// Whether this thread is inside of a run: of a kernel that waits for its pieces, if this is a job that rayon handed it.
+/// Returns true if this thread is inside of a run. In a job that rayon hands to a thread, this means that a kernel further down the stack waits for
+/// its tasks.
 pub(crate) fn is_in_run() -> bool {
     InRun::is_set()
 }
 
-/// Marks the thread as inside of a kernel while it calls `f`, a piece of it.
+/// Calls `f`, which is a task of a kernel, and marks the thread as inside of the kernel meanwhile.
 pub(crate) fn piece<R>(f: impl FnOnce() -> R) -> R {
     let _in_run = InRun::enter();
     f()
 }
 
-/// Where a step's helpers come from, and what they take over from its first thread.
+/// The threads that may help a step, and the settings that they copy from its first thread.
 pub(super) struct Threads {
     /// The most threads that work on the step at once.
     pub limit: u32,

@@ -1,4 +1,4 @@
-//! Deadlines: one thread of the process cancels the steps whose time is over, and makes the calls that kernels ask for.
+//! The timer: one thread of the process cancels steps at their deadlines, and makes the calls that kernels schedule.
 
 use crate::cancel::{CancelToken, Registration};
 use flowmill_tensor::Error;
@@ -26,7 +26,7 @@ struct State {
 static TIMER: AtomicPtr<Timer> = AtomicPtr::new(null_mut());
 static NEXT: AtomicU64 = AtomicU64::new(0);
 
-/// A deadline being watched; dropping it ends that.
+/// A watched deadline. Dropping this ends the watch.
 pub(super) struct Deadline {
     timer: &'static Timer,
     at: Instant,
@@ -37,7 +37,7 @@ fn exceeded() -> Error {
     Error::deadline_exceeded("Timed out waiting for notification")
 }
 
-/// This process's timer.
+/// Returns the timer of this process.
 fn timer() -> &'static Timer {
     let process = std::process::id();
     let mut seen = TIMER.load(Ordering::Acquire);
@@ -58,7 +58,7 @@ fn timer() -> &'static Timer {
     }
 }
 
-/// Cancels `token` at `at`, at once where that is past.
+/// Cancels `token` at the time `at`, or at once if that has passed.
 pub(super) fn watch(at: Instant, token: &CancelToken) -> Option<Deadline> {
     if at <= Instant::now() {
         token.cancel(exceeded());
@@ -67,13 +67,14 @@ pub(super) fn watch(at: Instant, token: &CancelToken) -> Option<Deadline> {
     Some(insert(at, token))
 }
 
-/// A call at a given time; dropping it takes the call back, unless it is being made.
+/// A scheduled call. Dropping this cancels the call, unless it is being made.
 pub struct Alarm {
     _deadline: Deadline,
     _registration: Option<Registration>,
 }
 
-/// Calls `f` at `at`, or soon where that is past, on the thread that all timers of the process share: so `f` must not wait or compute.
+/// Calls `f` at the time `at`, or soon if that has passed. All timers of the process share the thread that calls `f`, so `f` must neither block nor
+/// compute for long.
 pub fn call_at(at: Instant, f: impl FnOnce() + Send + 'static) -> Alarm {
     let token = CancelToken::new();
     let registration = token.on_cancel(move |_| f());

@@ -1,4 +1,4 @@
-//! What a graph must satisfy before it is frozen. Everything after this relies on it.
+//! Validates a graph before it is frozen. All later code relies on these checks.
 
 use super::protocol::{MAX_MERGE_CONTROLS, MAX_MERGE_INPUTS};
 use crate::plan::{FrameId, NodeKind, PlanEdge, PlanGraph, PlanNode};

@@ -1,4 +1,4 @@
-//! A thread at work on a run: what it keeps to itself, and the loop over nodes that can fire.
+//! A worker: one thread's state while it works on a run, and the loop that fires ready nodes.
 
 use super::asynchronous::Completed;
 use super::block::{BlockPool, Iteration, Slot};
@@ -13,12 +13,12 @@ use std::ptr::null;
 use std::sync::Arc;
 use std::time::Instant;
 
-/// From this on, a kernel is worth another thread.
+/// The run time in nanoseconds from which a kernel is worth a hand-over to another thread.
 const EXPENSIVE_NANOS: u32 = 8_000;
-/// How many nodes fire between two looks at the step's cancellation.
+/// The number of nodes that fire between two checks of the step's cancellation.
 const STOP_INTERVAL: u32 = 16;
 
-/// What a thread keeps from run to run.
+/// Buffers that a thread reuses from run to run.
 struct Scratch {
     pool: BlockPool,
     stack: Vec<Item>,
@@ -34,7 +34,7 @@ thread_local! {
 pub(super) struct Worker<'r> {
     pub run: &'r Arc<Run>,
     pub tables: &'r Tables,
-    /// Whether other threads may work on the run.
+    /// True if other threads may work on the run.
     pub shared: bool,
     /// The node fired last, for the report of a panic.
     pub current: u32,
@@ -44,7 +44,7 @@ pub(super) struct Worker<'r> {
     /// Items are kept from other threads for a while.
     holds_back: bool,
     ticks: u32,
-    /// When the caller wants to look up, if it does.
+    /// The time of the next call of the caller's [`Poll`], if it has one and this is its thread.
     next_poll: Option<Instant>,
     /// The item to fire next, if `next_iteration` is not null. Two words, each written and read whole: they are read right after they are written.
     next_iteration: *const Iteration,
@@ -100,7 +100,7 @@ impl<'r> Worker<'r> {
         &mut self.scratch.outputs
     }
 
-    /// The iterations whose last reference this worker has dropped.
+    /// Returns the list of iterations whose last reference this worker has dropped.
     pub(super) fn completed(&mut self) -> &mut Vec<*const Iteration> {
         &mut self.scratch.completed
     }
@@ -187,7 +187,7 @@ impl<'r> Worker<'r> {
         }
     }
 
-    /// Whether the step is cancelled. Lets the caller look up before, where it wants to.
+    /// Returns true if the step is cancelled. Before that, calls the caller's [`Poll`] if it is due.
     #[inline]
     fn must_stop(&mut self) -> bool {
         if self.next_poll.is_some() {
@@ -204,7 +204,7 @@ impl<'r> Worker<'r> {
         }
     }
 
-    /// Makes a node ready. Returns 1 where it stays with this worker: its reference of the iteration is then still to be counted.
+    /// Makes a node ready. Returns 1 if the item stays with this worker; its reference of the iteration must then still be counted.
     #[inline(always)]
     pub(super) fn ready(&mut self, iteration: *const Iteration, node: u32, dead: bool) -> u64 {
         let mut item = Item { iteration, node, info: u32::from(dead) };
@@ -222,7 +222,7 @@ impl<'r> Worker<'r> {
         1
     }
 
-    /// The collector's time.
+    /// Returns the collector's time.
     pub(super) fn now(&self) -> u64 {
         self.run.stats().map_or(0, |s| s.now())
     }
@@ -253,7 +253,7 @@ impl<'r> Worker<'r> {
         1
     }
 
-    /// Gives an item to other threads, with a reference of its iteration.
+    /// Offers an item to other threads, with a reference of its iteration.
     ///
     /// # Safety
     /// The caller works on the iteration under a reference.
@@ -267,12 +267,12 @@ impl<'r> Worker<'r> {
         self.run.offer(item);
     }
 
-    /// From now on no item goes to another thread until [`Worker::offer_held_back`].
+    /// Keeps all items from other threads until [`Worker::offer_held_back`].
     pub(super) fn hold_back(&mut self) {
         self.holds_back = true;
     }
 
-    /// Gives the items held back to other threads.
+    /// Offers the items that were held back to other threads.
     ///
     /// # Safety
     /// The caller works on the iteration of these items under a reference.
@@ -284,7 +284,7 @@ impl<'r> Worker<'r> {
         }
     }
 
-    /// Pays what is owed to the iteration worked on so far, if the next item belongs to another one.
+    /// Settles the references of the iteration worked on so far, if the next item belongs to another iteration.
     #[inline(always)]
     fn switch_to(&mut self, iteration: *const Iteration) {
         if self.iteration != iteration {

@@ -1,4 +1,4 @@
-//! The gate to a team's published work: who may look at it, and when its owner may take it back.
+//! The gate to a team's published work. Threads that enter it may read the work; the owner takes the work back when the gate is closed and empty.
 
 use crate::executor::sync::{AtomicU32, Ordering};
 
@@ -13,12 +13,12 @@ impl Gate {
         Gate(AtomicU32::new(0))
     }
 
-    /// Lets others in to what was written before. The owner alone opens; the gate is closed and empty.
+    /// Opens the gate, so that visitors may read what was written before. Only the owner calls this, while the gate is closed and empty.
     pub(super) fn open(&self) {
         self.0.store(OPEN, Ordering::Release);
     }
 
-    /// Whether it looks open: a hint.
+    /// Returns true if the gate was open a moment ago. This is a hint: the load is relaxed.
     #[inline]
     pub(super) fn looks_open(&self) -> bool {
         self.0.load(Ordering::Relaxed) & OPEN != 0
@@ -41,12 +41,13 @@ impl Gate {
         self.0.fetch_sub(VISITOR, Ordering::Release);
     }
 
-    /// Lets nobody in any more.
+    /// Closes the gate to new visitors. Visitors that are inside may stay.
     pub(super) fn close(&self) {
         self.0.fetch_and(!OPEN, Ordering::Relaxed);
     }
 
-    /// Whether nobody is inside, after [`Gate::close`]: then what they did is done and what was published is the owner's again.
+    /// Returns true if no visitor is inside. After [`Gate::close`], the work of all visitors is then visible, and the published data belongs to the
+    /// owner again.
     pub(super) fn is_empty(&self) -> bool {
         self.0.load(Ordering::Acquire) == 0
     }

@@ -1,11 +1,10 @@
-//! How many threads a kernel may use inside itself, and how they share its pieces.
+//! Intra-op parallelism: the number of threads that a kernel may use, and how these threads share the kernel's tasks.
 //!
-//! Kernels fork on the threads of a pool that [`pool`] has made, and nowhere else: a step whose thread belongs to none has one thread. Rayon's own
+//! Kernels fork only on the threads of a pool that [`pool`] made. A step on any other thread runs its kernels on that thread alone. Rayon's global
 //! pool is never used, because its threads do not exist in a forked process.
 //!
-//! [`pool`] and [`alone`] install this module as the scheduler of `flowmill_parallel`, through which kernels fork. A kernel's pieces go to the
-//! pool's `Team` if the pool was made by [`pool`], else to rayon. README.md beside this file says how a team
-//! works and what it costs.
+//! [`pool`] and [`alone`] install this module as the scheduler of `flowmill_parallel`, through which kernels fork. A kernel's tasks go to the pool's
+//! `Team` if the pool was made by [`pool`], otherwise to rayon. README.md beside this file describes how a team works and what it costs.
 
 mod gate;
 mod ownership;
@@ -26,7 +25,7 @@ thread_local! {
     static FORKS: Cell<u64> = const { Cell::new(0) };
 }
 
-/// The functions of this module as kernels see them.
+/// This module as a scheduler for kernels.
 struct IntraOp;
 
 impl flowmill_parallel::Scheduler for IntraOp {
@@ -43,19 +42,19 @@ impl flowmill_parallel::Scheduler for IntraOp {
     }
 }
 
-/// The threads that a kernel on this thread may use, itself included.
+/// Returns the number of threads that a kernel on this thread may use, including this thread.
 #[inline]
 pub fn threads() -> usize {
     // Outside of a pool, rayon would start one of its own.
     if ALONE.get() || rayon::current_thread_index().is_none() { 1 } else { rayon::current_num_threads() }
 }
 
-/// Whether [`alone`] is in effect.
+/// Returns true inside of a call of [`alone`] on this thread.
 pub(crate) fn is_alone() -> bool {
     ALONE.get()
 }
 
-/// Calls `f` with [`threads`] being 1.
+/// Calls `f` without intra-op parallelism: [`threads`] returns 1 meanwhile.
 pub fn alone<R>(f: impl FnOnce() -> R) -> R {
     struct Reset(bool);
     impl Drop for Reset {
@@ -68,10 +67,10 @@ pub fn alone<R>(f: impl FnOnce() -> R) -> R {
     f()
 }
 
-/// A pool whose threads share the pieces of kernels as a team.
+/// Makes a thread pool whose threads share the tasks of kernels as a team.
 ///
 /// # Errors
-/// Where the system gives no threads.
+/// Returns rayon's error if the system cannot start the threads.
 pub fn pool(threads: usize) -> Result<Arc<ThreadPool>, ThreadPoolBuildError> {
     flowmill_parallel::install(&IntraOp);
     let team = Team::new(threads);
@@ -89,45 +88,45 @@ pub fn pool(threads: usize) -> Result<Arc<ThreadPool>, ThreadPoolBuildError> {
     Ok(pool)
 }
 
-/// The pool made by [`pool`] that this thread belongs to.
+/// Returns the pool made by [`pool`] that this thread belongs to.
 pub(crate) fn current_pool() -> Option<Arc<ThreadPool>> {
     team::with_current(|team| team.pool()).flatten()
 }
 
-/// Makes every later use of rayon's own pool, which no process needs that uses Flowmill, a panic: for tests. Its threads would not exist in a forked
-/// process, which would wait for them for ever. Returns false if that pool exists already.
+/// Makes every later use of rayon's global pool panic, for tests. No code of Flowmill needs that pool, and a forked process that used it would wait
+/// forever for threads that do not exist. Returns false if the pool exists already.
 pub fn forbid_global_pool() -> bool {
     let refuse = |_| Err(std::io::Error::other("rayon's own pool is not to be used"));
     // A failed attempt to make the pool is the last one.
     matches!(ThreadPoolBuilder::new().num_threads(1).spawn_handler(refuse).build_global(), Err(e) if e.source().is_some())
 }
 
-/// Lets the current pool's helpers wait for pieces until the guard is dropped: for as long as a step runs.
+/// Marks the beginning of a step: the current pool's helpers wait for tasks until the guard is dropped.
 pub fn step() -> Option<StepGuard> {
     team::with_current(Team::begin_step)
 }
 
-/// Whether another thread is waiting for pieces now, so that a fork costs about a microsecond and not a wake-up.
+/// Returns true if another thread is waiting for tasks now. A fork then costs about a microsecond instead of a wake-up.
 pub fn is_warm() -> bool {
     !ALONE.get() && team::with_current(|team| team.is_warm()) == Some(true)
 }
 
-/// What a thread of the pool does that has done what it came for: it waits for pieces and for the pool's next jobs, while a step runs.
+/// Keeps a pool's thread that has finished its job available while a step runs: it waits for tasks of kernels and for the pool's next jobs.
 pub(crate) fn stay() {
     if !ALONE.get() {
         team::with_current(|team| team.stay());
     }
 }
 
-/// How often [`run`], called on this thread, has shared its pieces with other threads.
+/// Returns the number of calls of [`run`] on this thread that shared their tasks with other threads.
 pub fn forks() -> u64 {
     FORKS.get()
 }
 
 /// Runs `f(0) … f(pieces - 1)`, each once, and returns when all are done.
 ///
-/// The calling thread starts with the first piece, others further on. With one piece a thread, a caller that repeats the same call finds the
-/// same piece's data in its own cache.
+/// The calling thread starts with the first task, other threads with later ones. If there is one task per thread and a caller repeats the same call,
+/// each task's data is then still in the cache of the thread that runs it.
 pub fn run(pieces: usize, f: &(dyn Fn(usize) + Sync)) {
     if pieces <= 1 || threads() == 1 {
         (0..pieces).for_each(f);
@@ -150,8 +149,8 @@ fn halve(first: usize, end: usize, f: &(dyn Fn(usize) + Sync)) {
     }
 }
 
-/// `rayon::join` for kernels. While one of the two waits, its thread may take pieces of kernels, but neither a node nor a step, which could
-/// take long, or need a lock that the waiting kernel holds.
+/// Like `rayon::join`, for kernels. While one side waits for the other, its thread may run tasks of kernels, but neither a node nor a step: these
+/// could take long, or need a lock that the waiting kernel holds.
 pub fn join<A: Send, B: Send>(a: impl FnOnce() -> A + Send, b: impl FnOnce() -> B + Send) -> (A, B) {
     if threads() == 1 {
         return (a(), b());

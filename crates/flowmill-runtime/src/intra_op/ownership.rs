@@ -1,8 +1,8 @@
-//! Which thread may publish work to a team.
+//! Exclusive ownership of a team's gate: only the owner may publish work.
 
 use crate::executor::sync::{AtomicBool, Ordering};
 
-/// Whether a thread owns the team's gate and what is published behind it. Owners follow one another.
+/// True while a thread owns the team's gate and the data published behind it. Ownership passes from thread to thread.
 pub(super) struct Ownership(AtomicBool);
 
 impl Ownership {
@@ -10,13 +10,13 @@ impl Ownership {
         Ownership(AtomicBool::new(false))
     }
 
-    /// Makes the calling thread the owner, if there is none. Acquire: what the last owner did before [`Ownership::release`] is seen, and the work
-    /// may be written.
+    /// Makes the calling thread the owner if there is none. Acquire ordering: all writes of the last owner before [`Ownership::release`] are visible,
+    /// and the work may be written.
     pub(super) fn take(&self) -> bool {
         !self.0.load(Ordering::Relaxed) && !self.0.swap(true, Ordering::Acquire)
     }
 
-    /// The owner goes, after it has closed the gate and found it empty.
+    /// Releases the ownership. The owner calls this after it closed the gate and found it empty.
     pub(super) fn release(&self) {
         self.0.store(false, Ordering::Release);
     }

@@ -1,7 +1,7 @@
-//! The threads of one pool that share the pieces of a kernel.
+//! The threads of one pool that share the tasks of a kernel.
 //!
-//! A helper is a job of the pool that waits in a short loop for published work: waking a sleeping thread takes longer than many a piece. It
-//! goes when the step is over, or when nothing was published for [`PATIENCE`].
+//! A helper is a job of the pool that spins until work is published, because waking a sleeping thread takes longer than many tasks do. A helper ends
+//! when the step is over, or when no work was published for [`PATIENCE`].
 
 use super::gate::Gate;
 use super::ownership::Ownership;
@@ -15,22 +15,22 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::{Arc, OnceLock, Weak};
 use std::time::{Duration, Instant};
 
-/// How long a helper waits without work before its thread goes back to the pool.
+/// The time after which a helper without work returns its thread to the pool.
 const PATIENCE: Duration = Duration::from_micros(200);
-/// Looks at the gate between two looks at the clock and at the pool's other jobs: about a microsecond.
+/// The number of polls of the gate between two checks of the clock and of the pool's other jobs. They take about a microsecond.
 const LOOKS: u32 = 32;
-/// Looks at the gate by an owner who waits for the last piece, before it lets other threads of the machine run.
+/// The number of polls after which an owner that waits for the last task yields to other threads of the machine.
 const OWNER_LOOKS: u32 = 4096;
-/// Pieces are claimed in at most as many groups: one bit each.
+/// The largest number of groups in which tasks are claimed. Each group is one bit.
 const MAX_GROUPS: usize = 64;
 
 thread_local! {
     static CURRENT: OnceCell<Arc<Team>> = const { OnceCell::new() };
-    /// Whether this thread is a helper already, further down its stack.
+    /// True if this thread is a helper already, further down its stack.
     static HELPS: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Says which team the current thread, one of a pool, belongs to.
+/// Sets the team of the current thread, which belongs to a pool.
 pub(super) fn set_current(team: Arc<Team>) {
     CURRENT.with(|current| drop(current.set(team)));
 }
@@ -41,19 +41,19 @@ pub(super) fn with_current<R>(f: impl FnOnce(&Arc<Team>) -> R) -> Option<R> {
     CURRENT.with(|current| current.get().map(f))
 }
 
-/// See the module.
+/// The threads of one pool, and the work that one of them has published; see the module.
 pub(super) struct Team {
     threads: usize,
-    /// Whether a thread has work published.
+    /// Held by the thread that has work published.
     ownership: Ownership,
     gate: Gate,
     /// Written by the owner while the gate is closed and empty, read by visitors.
     work: UnsafeCell<Option<*const Work<'static>>>,
-    /// Helpers that wait, work, or were sent for.
+    /// The number of helpers that wait, work, or were requested.
     helpers: AtomicU32,
-    /// Helpers that wait.
+    /// The number of helpers that wait.
     waiting: AtomicU32,
-    /// Steps that run in the pool.
+    /// The number of steps that run in the pool.
     steps: AtomicU32,
     /// The threads' pool, once it has started.
     pool: OnceLock<Weak<ThreadPool>>,
@@ -65,12 +65,12 @@ unsafe impl Send for Team {}
 // SAFETY: as above.
 unsafe impl Sync for Team {}
 
-/// Pieces to do, on the owner's stack.
+/// The tasks of one kernel, on the owner's stack.
 struct Work<'a> {
     f: &'a (dyn Fn(usize) + Sync),
     pieces: usize,
     groups: usize,
-    /// A bit for each group that somebody has taken.
+    /// A bit for each group, set when a thread takes the group.
     claimed: AtomicU64,
     /// The owner's place in the pool.
     owner: usize,
@@ -79,7 +79,7 @@ struct Work<'a> {
 }
 
 impl Work<'_> {
-    /// Takes groups until none is left, those from this thread's own place on first. False where none was left at once.
+    /// Takes and runs groups of tasks until none is left, beginning with this thread's own position. Returns false if it took none.
     fn take_part(&self) -> bool {
         let all = u64::MAX >> (MAX_GROUPS - self.groups);
         let me = rayon::current_thread_index().unwrap_or(self.owner);
@@ -118,12 +118,12 @@ impl Team {
         })
     }
 
-    /// Says which pool the team's threads are of.
+    /// Sets the pool that the team's threads belong to.
     pub(super) fn set_pool(&self, pool: &Arc<ThreadPool>) {
         let _ = self.pool.set(Arc::downgrade(pool));
     }
 
-    /// The team's pool, unless that is about to end.
+    /// Returns the team's pool, unless the pool is about to be dropped.
     pub(super) fn pool(&self) -> Option<Arc<ThreadPool>> {
         self.pool.get()?.upgrade()
     }
@@ -137,7 +137,7 @@ impl Team {
         self.waiting.load(Ordering::Relaxed) > 0
     }
 
-    /// Runs the pieces together with whoever helps; false, and nothing done, where other work is published now.
+    /// Runs the tasks on this thread and on helpers. Returns false, and runs nothing, if other work is published now.
     pub(super) fn run(self: &Arc<Team>, pieces: usize, f: &(dyn Fn(usize) + Sync)) -> bool {
         if !self.ownership.take() {
             return false;
@@ -160,7 +160,7 @@ impl Team {
         true
     }
 
-    /// Sends for as many helpers as there can be use for and are not there yet.
+    /// Requests helpers until there are as many as `groups` can use.
     fn send_for_helpers(self: &Arc<Team>, groups: usize) {
         // This thread may be a helper itself, further down its stack: one less of those that are there.
         let wanted = (self.threads.min(groups) - 1) as u32 + u32::from(HELPS.get());
@@ -177,7 +177,7 @@ impl Team {
         }
     }
 
-    /// What a helper does.
+    /// Runs a helper: waits for work and does it, unless the thread is a helper already or is inside of a kernel.
     fn help(&self) {
         struct Gone<'a>(&'a Team);
         impl Drop for Gone<'_> {
@@ -194,7 +194,7 @@ impl Team {
         HELPS.set(false);
     }
 
-    /// Takes pieces, and lets the pool's other jobs run, until no step runs or until nothing came for [`PATIENCE`].
+    /// Runs tasks and the pool's other jobs until no step runs, or until no work was published for [`PATIENCE`].
     fn wait(&self) {
         let is_enough = || self.steps.load(Ordering::Relaxed) == 0;
         let mut idle_since = Instant::now();
@@ -220,7 +220,7 @@ impl Team {
         }
     }
 
-    /// Stays as a helper where there are not enough.
+    /// Keeps this thread as a helper if there are fewer helpers than threads of the pool besides the owner.
     pub(super) fn stay(&self) {
         let is_wanted = |there: u32| ((there as usize) < self.threads - 1).then_some(there + 1);
         if !HELPS.get() && self.helpers.fetch_update(Ordering::Relaxed, Ordering::Relaxed, is_wanted).is_ok() {
@@ -228,7 +228,7 @@ impl Team {
         }
     }
 
-    /// Takes part in the published work; false where there was none left.
+    /// Helps with the published work. Returns false if no work was left.
     fn visit(&self) -> bool {
         if !self.gate.enter() {
             return false;
@@ -257,7 +257,7 @@ impl Team {
     }
 }
 
-/// Work that others may see; dropped, nobody does any more.
+/// Published work. Dropping this closes the gate and waits until no other thread uses the work.
 struct Published<'a>(&'a Team);
 
 impl Drop for Published<'_> {
@@ -272,7 +272,7 @@ impl Drop for Published<'_> {
     }
 }
 
-/// A step that runs in the pool: helpers wait for its kernels.
+/// A step that runs in the pool. Helpers wait for its kernels until this is dropped.
 pub struct StepGuard(Arc<Team>);
 
 impl Drop for StepGuard {

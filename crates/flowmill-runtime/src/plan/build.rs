@@ -1,4 +1,4 @@
-//! From a pruned, optimised graph to a [`PlanGraph`]: frames, kernels, constants.
+//! Builds a [`PlanGraph`] from a pruned, optimised graph: finds frames, makes kernels, decodes constants.
 
 use super::ir::{FrameId, FrameInfo, NodeKind, OutputType, PlanEdge, PlanGraph, PlanNode, PlanNodeId};
 use crate::call::FunctionCall;
@@ -15,40 +15,40 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// What a session keeps between plans, by node name: so that a constant is decoded once, weights are packed once, and a generator of
-/// random numbers goes on where it was.
+/// State that a session keeps between plans, by node name: a constant is decoded once, weights are packed once, and a generator of random numbers
+/// continues its sequence.
 #[derive(Default)]
 pub struct NodeCache {
-    /// With the wire bytes each was decoded from: another value under the same name is decoded anew.
+    /// The decoded constants, each with its encoded bytes. A constant of the same name with other bytes is decoded anew.
     constants: Mutex<FxHashMap<String, (Bytes, Tensor)>>,
-    /// With the op each is a kernel of.
+    /// The stateful kernels, each with the op that it computes.
     stateful: Mutex<FxHashMap<String, (Arc<str>, Arc<dyn Kernel>)>>,
 }
 
-/// Constants from this size in bytes are kept; smaller ones are decoded again.
+/// Constants of at least this many bytes are cached. Smaller ones are decoded again.
 const CACHED_BYTES: usize = 1024;
 
-/// What a plan is built from besides the graph.
+/// The environment of a plan: everything that [`build`] reads besides the graph.
 pub struct PlanEnv<'a> {
     /// The device that the plan runs on.
     pub device: &'a Arc<dyn Device>,
-    /// The host, whose kernels pass tensors on for devices that have none for it: sends, receives and switches.
+    /// The host. Its kernels run nodes that only pass tensors on (sends, receives, switches) for devices that have no such kernels.
     pub host: &'a Arc<dyn Device>,
     /// The session's resources.
     pub resources: &'a Arc<ResourceManager>,
-    /// The functions nodes may call.
+    /// The functions that nodes may call.
     pub functions: &'a Arc<FunctionLibraryRuntime>,
-    /// What earlier plans of the session made; `None` for functions, whose node names are not unique.
+    /// The state that earlier plans of the session left; `None` for functions, whose node names are not unique.
     pub cache: Option<&'a NodeCache>,
-    /// Instead of what the graph says, for every loop whose iterations it lets overlap at all.
+    /// Overrides the number of parallel iterations of every loop whose own number is greater than 1.
     pub parallel_iterations: Option<u32>,
 }
 
-/// Builds the plan's graph. `args` are the types of the step's arguments, used or not, and `num_results` counts its results.
+/// Builds the plan's graph. `args` are the types of all arguments of the step, and `num_results` is the number of its results.
 ///
 /// # Errors
-/// `NotFound` listing every op without a kernel, with its nodes; `InvalidArgument` for frames that do not fit together; what makers of
-/// kernels say.
+/// Returns `NotFound`, with a list of all ops without a kernel and their nodes, `InvalidArgument` for frames that do not fit together, and the errors
+/// of the kernels' makers.
 pub fn build(graph: &Graph, args: Vec<DType>, num_results: usize, env: &PlanEnv<'_>) -> Result<PlanGraph> {
     check_kernels(graph, env)?;
     let flow = ControlFlow::new(graph)?;
@@ -107,18 +107,19 @@ fn needs_no_kernel(traits: &OpTraits) -> bool {
     }
 }
 
-/// Whether the engine has code for an op: a kernel, or a rule of the executor.
+/// Returns true if the engine can run an op: it has a kernel, or the executor implements it.
 pub fn is_runnable(op: &OpDef, kernels: &KernelRegistry) -> bool {
     needs_no_kernel(&op.traits) || kernels.contains(&op.name)
 }
 
-/// Returns the kernels that a node on `device` is looked up in: the host's for a node that only passes tensors on, if the device has none for it.
+/// Returns the registry that has the kernel of a node on `device`. This is the host's registry if the node only passes tensors on and the device has
+/// no kernel for it.
 fn kernels_for<'a>(op: &OpDef, device: &'a Arc<dyn Device>, host: &'a Arc<dyn Device>) -> &'a KernelRegistry {
     let passes_on = matches!(op.traits.role, Role::Send | Role::Recv | Role::Switch);
     if passes_on && !device.kernels().contains(&op.name) { host.kernels() } else { device.kernels() }
 }
 
-/// Returns the ops of a graph that the engine has no code for on `device`, with the names of their nodes. Calls of functions are not among them.
+/// Returns the ops of a graph that the engine cannot run on `device`, with the names of their nodes. Calls of functions are not listed.
 pub fn without_kernels<'a>(graph: &'a Graph, device: &Arc<dyn Device>, host: &Arc<dyn Device>) -> BTreeMap<&'a str, Vec<&'a str>> {
     let mut missing: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     for node in graph.op_nodes() {
@@ -167,7 +168,7 @@ fn reads_in_every_iteration(graph: &Graph) -> FxHashSet<NodeId> {
     found
 }
 
-/// Passes a reference on, if the variable has a value.
+/// A kernel that passes a reference on if the variable has a value.
 struct CheckedReference;
 
 impl Kernel for CheckedReference {

@@ -1,4 +1,4 @@
-//! Plans that are one program: run without an executor.
+//! Plans of at most one program, which run without an executor.
 
 use super::ir::{NodeKind, PlanEdge, PlanGraph, PlanNodeId};
 use crate::kernel::{Kernel, KernelContext};
@@ -7,19 +7,19 @@ use flowmill_tensor::{Result, Tensor, bail};
 use smallvec::SmallVec;
 use std::sync::Arc;
 
-/// A plan that consists of arguments, results, constants and at most one program, which is what most small graphs and most functions
-/// become. Its run is a call.
+/// A plan that consists of arguments, results, constants and at most one program. Most small graphs and most functions have this form. Running it is
+/// one call.
 pub struct DirectPlan {
     program: Option<Arc<dyn Kernel>>,
-    /// With whether it is the last use of an argument, which then moves.
+    /// The sources of the program's inputs. The flag is true for the last use of an argument, which is then moved instead of cloned.
     inputs: Vec<(Source, bool)>,
     num_outputs: usize,
-    /// With whether it is the last use of an output, which then moves.
+    /// The sources of the plan's results. The flag is true for the last use of an output, which is then moved instead of cloned.
     results: Vec<(Source, bool)>,
     num_args: usize,
 }
 
-/// Values of a run; a small function's lie on the stack.
+/// The values of a run. For a small function they are on the stack.
 type Args = SmallVec<[Option<Tensor>; 8]>;
 
 #[derive(Clone, PartialEq)]
@@ -30,7 +30,7 @@ enum Source {
 }
 
 impl DirectPlan {
-    /// The plan of `graph`, where it has that form.
+    /// Returns the plan of `graph` if it has this form.
     pub fn of(graph: &PlanGraph) -> Option<DirectPlan> {
         let mut program = None;
         for (i, node) in graph.nodes.iter().enumerate() {
@@ -73,7 +73,7 @@ impl DirectPlan {
     /// Runs the plan on this thread. A result that is `None` is dead.
     ///
     /// # Errors
-    /// What a kernel gives, and `Internal` where it panics; `InvalidArgument` for another number of arguments.
+    /// Returns the error of the kernel that failed, `Internal` if a kernel panics, and `InvalidArgument` for a wrong number of arguments.
     pub fn run(&self, step: &Arc<DeviceStep>, args: Vec<Tensor>) -> Result<Vec<Option<Tensor>>> {
         if args.len() != self.num_args {
             bail!(InvalidArgument, "{} arguments for a plan that takes {}", args.len(), self.num_args);

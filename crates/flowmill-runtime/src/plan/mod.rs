@@ -1,8 +1,7 @@
-//! From a pruned, optimised graph to what the executor runs.
+//! Plans: a pruned, optimised graph in the form that the executor runs.
 //!
-//! [`PlanGraph`] is the graph after frames are known and kernels are made: still easy to rewrite, which is what the program compiler
-//! does when it turns clusters of cheap nodes and whole loops into single [`NodeKind::Program`] nodes. The executor then freezes it into
-//! its own tables.
+//! A [`PlanGraph`] is the graph after frames are found and kernels are made. It is still easy to rewrite: the program compiler replaces clusters of
+//! cheap nodes and whole loops by single [`NodeKind::Program`] nodes. The executor then freezes the result into tables.
 
 mod build;
 mod direct;

@@ -1,4 +1,4 @@
-//! The text form of a plan, for people.
+//! The text form of a plan, for debugging.
 
 use super::{NodeKind, PlanEdge, PlanGraph, PlanNode};
 use std::fmt;

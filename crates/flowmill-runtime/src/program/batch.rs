@@ -1,9 +1,10 @@
-//! Which nodes a batch can be run through a few images at a time.
+//! Finds the nodes that can process a batch a few images at a time.
 //!
-//! Kernels of [`Kernel::batched_inputs`](crate::Kernel::batched_inputs) work image by image: convolutions, pooling windows, paddings. All such
-//! nodes behind one tensor, whose other inputs are constants, become one node: the [`BatchProgram`].
+//! Kernels with [`Kernel::batched_inputs`](crate::Kernel::batched_inputs) work image by image: convolutions, pooling windows, paddings. All such
+//! nodes that depend on one tensor, and otherwise on constants, become one node: a [`BatchProgram`].
 //!
-//! No path leaves the set and comes back, since what enters it is the tensor and constants. Dead where the tensor is dead, as its members were.
+//! No path leaves the set and comes back, because the only inputs of the set are the tensor and constants. The program is dead exactly when the
+//! tensor is dead, as its members were.
 
 use super::rewrite::Rewriter;
 use super::tiles::{BatchProgram, Instruction, Operand, Register};
@@ -14,10 +15,10 @@ use flowmill_tensor::{DType, Result, bail};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::sync::Arc;
 
-/// The fewest costly nodes worth a program: with one there is nothing between nodes to keep in the cache.
+/// The smallest number of costly nodes for which a program pays. With one node, there is no tensor between nodes to keep in the cache.
 const MIN_COSTLY: usize = 2;
 
-/// Puts a program in the place of each set of such nodes.
+/// Replaces each set of such nodes by a program.
 pub(super) fn fuse_batches(graph: &mut Rewriter) -> Result<()> {
     let mut tried: FxHashSet<PlanEdge> = FxHashSet::default();
     let candidates: Vec<PlanNodeId> = graph.ids().filter(|&id| is_batched(graph, id)).collect();
@@ -37,7 +38,7 @@ pub(super) fn fuse_batches(graph: &mut Rewriter) -> Result<()> {
     Ok(())
 }
 
-/// Whether the node, whatever feeds it, can be a member.
+/// Returns true if the node can be a member of a batch program. The source of its batched inputs is not checked here.
 fn is_batched(graph: &Rewriter, id: PlanNodeId) -> bool {
     graph.get(id).is_some_and(|node| {
         matches!(node.kind, NodeKind::Op)
@@ -61,7 +62,7 @@ fn batch_inputs(node: &PlanNode) -> impl Iterator<Item = PlanEdge> + '_ {
     node.inputs.iter().enumerate().filter(|(i, _)| is_batch_input(node, *i)).map(|(_, &edge)| edge)
 }
 
-/// The tensor that a first member takes.
+/// Returns the tensor that all batched inputs of a node read, if it is a single `float32` tensor. A program begins with such a node.
 fn source_of(graph: &Rewriter, node: &PlanNode) -> Option<PlanEdge> {
     let mut inputs = batch_inputs(node);
     let source = inputs.next()?;
@@ -69,7 +70,7 @@ fn source_of(graph: &Rewriter, node: &PlanNode) -> Option<PlanEdge> {
     (!output.is_ref && output.dtype == DType::F32 && inputs.all(|edge| edge == source)).then_some(source)
 }
 
-/// The nodes that take nothing but `source`, each other's outputs and constants.
+/// Returns the nodes whose inputs are `source`, one another's outputs and constants.
 fn members_behind(graph: &Rewriter, source: PlanEdge) -> FxHashSet<PlanNodeId> {
     let mut members = FxHashSet::default();
     let mut todo: Vec<PlanNodeId> = graph.consumers(source.node).to_vec();

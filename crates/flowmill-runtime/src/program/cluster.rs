@@ -1,10 +1,10 @@
-//! Strands: cheap nodes that become ready at the same moment, as one program.
+//! Strands: sets of cheap nodes that become ready at the same time, compiled to one program.
 //!
-//! Two nodes outside of all loops that have the same set of costly ancestors can start at the same time, whatever the number of threads,
-//! so running one after the other costs only their own small times. Such a set is convex: what lies on a path between two of its nodes has
-//! the same costly ancestors and belongs to it.
+//! Two nodes outside of all loops that have the same set of costly ancestors can start at the same time with any number of threads, so running one
+//! after the other costs only their own short times. Such a set is convex: a node on a path between two nodes of the set has the same costly
+//! ancestors and belongs to it.
 //!
-//! Where the costly nodes follow one another, or there is one thread only, they have nothing to overlap with and join the strand themselves.
+//! If each costly node depends on the one before, or if there is only one thread, costly nodes cannot run in parallel, and they join the strand.
 
 use super::lower::{Lowering, mark_last_uses};
 use super::rewrite::{Rewriter, cost_of};
@@ -17,9 +17,9 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// Graphs with more costly nodes than this stay as they are: the sets of ancestors would grow with the square.
+/// Graphs with more costly nodes than this are not clustered, because the size of the sets of ancestors grows quadratically.
 const MAX_COSTLY: usize = 1024;
-/// Smaller clusters are not worth a program.
+/// The smallest number of nodes for which a program pays.
 const MIN_MEMBERS: usize = 2;
 
 /// Replaces every worthwhile cluster of the root frame by a strand.
@@ -35,7 +35,8 @@ fn can_join(node: &PlanNode) -> bool {
     kind && node.frame == FrameId::ROOT && !node.may_wait()
 }
 
-/// Whether every costly node needs the one before it: each is the only one with its number of costly nodes on the longest path to it.
+/// Returns true if every costly node depends on the one before it. The check: no two costly nodes have the same number of costly nodes on the longest
+/// path to them.
 fn are_in_a_row(graph: &Rewriter, order: &[PlanNodeId]) -> bool {
     let mut depths: FxHashMap<PlanNodeId, u32> = FxHashMap::default();
     let mut taken = FxHashSet::default();
@@ -53,7 +54,7 @@ fn are_in_a_row(graph: &Rewriter, order: &[PlanNodeId]) -> bool {
     true
 }
 
-/// Sets of costly ancestors, each kept once: an id for each set.
+/// Interned sets of costly ancestors, with an id for each set.
 struct Sets {
     ids: FxHashMap<Vec<u32>, u32>,
     sets: Vec<Vec<u32>>,
@@ -215,8 +216,8 @@ fn fuse(graph: &mut Rewriter, members: &FxHashSet<PlanNodeId>) -> Result<()> {
     Ok(())
 }
 
-/// Renumbers registers so that a value's register is free again after its last use: a long chain then lives in two of them, which stay
-/// in the nearest cache. Registers that stand side by side are left apart. Returns the new number of registers.
+/// Renumbers registers so that a value's register is free again after its last use: a long chain then needs only two registers, which stay in the
+/// innermost cache. Registers that must be adjacent are never reused. Returns the new number of registers.
 fn reuse_registers(strand: &mut Strand, num_constants: usize, num_regs: usize) -> usize {
     const NEVER: usize = usize::MAX;
     let Code { instrs, calls } = &mut strand.code;
@@ -276,7 +277,7 @@ fn reuse_registers(strand: &mut Strand, num_constants: usize, num_regs: usize) -
     next as usize
 }
 
-/// The result registers of an instruction that must stand side by side.
+/// Returns the result registers of an instruction that must be adjacent.
 fn group_of(instr: &Instr, calls: &[super::run::Call]) -> std::ops::Range<Reg> {
     match instr {
         Instr::Call(call) => {

@@ -1,11 +1,13 @@
-//! Loops with nothing to overlap, as real loops without frames.
+//! Loops whose iterations cannot overlap, compiled to loops without frames.
 //!
-//! A loop in TensorFlow's usual form has one `LoopCond`; each variable enters by `Enter` into a `Merge`, whose value goes to the condition
-//! and through a `Switch` on it either to the body and a `NextIteration`, or to an `Exit`. Sorting the frame's nodes by which side of those
-//! switches they depend on gives three straight pieces: what runs before the condition is known, the body, and what runs at the end.
+//! A loop in TensorFlow's usual form has one `LoopCond`. Each variable enters by `Enter` into a `Merge`. The value of the `Merge` goes to the
+//! condition and, through a `Switch` on the condition, either to the body and a `NextIteration` or to an `Exit`. The frame's nodes are sorted by the
+//! side of these switches that they depend on into three lists: nodes that run before the condition is known, the body, and nodes that run at the
+//! end.
 //!
-//! Such a loop is worth a program when its iterations could not overlap anyway: it holds no costly node; or its costly nodes follow one
-//! another, and the first of the next iteration needs the last of this one; or there is only one thread, or one iteration at a time.
+//! Such a loop becomes a program if its iterations cannot overlap anyway. This is so if the loop has no costly node or the step has one thread. It is
+//! also so if its costly nodes depend on one another in a row, and either iterations run one at a time or the first costly node of an iteration
+//! depends on the last one of the iteration before.
 
 use super::lower::{Lowering, is_switch, mark_last_uses};
 use super::rewrite::{Rewriter, cost_of};
@@ -17,7 +19,7 @@ use flowmill_tensor::{Result, Tensor};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::sync::Arc;
 
-/// Replaces every loop that has the usual form and nothing to overlap, innermost first.
+/// Replaces every loop that has the usual form and whose iterations cannot overlap, innermost first.
 pub(super) fn fuse_loops(graph: &mut Rewriter, single_thread: bool) -> Result<()> {
     // A parent stands before its children.
     for frame in (1..graph.frames().len()).rev() {
@@ -39,7 +41,7 @@ struct Variable {
     next: PlanNodeId,
 }
 
-/// A loop of the usual form, its nodes sorted by what they depend on.
+/// A loop of the usual form, with its nodes sorted by their dependence on the condition.
 struct LoopShape {
     members: FxHashSet<PlanNodeId>,
     enters: Vec<PlanNodeId>,
@@ -61,7 +63,7 @@ enum Side {
 }
 
 impl LoopShape {
-    /// The loop of `frame`, where it has the usual form.
+    /// Returns the loop of `frame` if it has the usual form.
     fn of(graph: &Rewriter, frame: FrameId) -> Option<LoopShape> {
         let mut shape = LoopShape {
             members: FxHashSet::default(),
@@ -114,7 +116,7 @@ impl LoopShape {
         Some(shape)
     }
 
-    /// Sorts the members into the three pieces; `None` where one depends on both sides of the condition.
+    /// Sorts the members into the three lists. Returns `None` if one depends on both sides of the condition.
     fn sort(&mut self, graph: &Rewriter) -> Option<()> {
         let order = graph.topological(&self.members, |_, e| is_next_iteration(graph, e))?;
         let mut sides: FxHashMap<PlanNodeId, Side> = FxHashMap::default();
@@ -164,7 +166,7 @@ impl LoopShape {
         Some(())
     }
 
-    /// Whether running the iterations one after the other, on one thread, loses nothing.
+    /// Returns true if no parallelism is lost when the iterations run one after the other on one thread.
     fn has_nothing_to_overlap(&self, graph: &Rewriter, frame: FrameId, single_thread: bool) -> bool {
         let costly: Vec<PlanNodeId> = self
             .before
@@ -183,7 +185,7 @@ impl LoopShape {
         in_a_row && (one_at_a_time || self.reaches(graph, last, first, true))
     }
 
-    /// Whether a path leads from `from` to `to`, within an iteration or also into the next one.
+    /// Returns true if a path leads from `from` to `to` within one iteration or, with `into_next`, also into the next iteration.
     fn reaches(&self, graph: &Rewriter, from: PlanNodeId, to: PlanNodeId, into_next: bool) -> bool {
         let mut seen = FxHashSet::default();
         let mut stack = vec![from];
@@ -368,8 +370,9 @@ fn assume_live_ancestors(graph: &Rewriter, shape: &LoopShape, lowering: &mut Low
     }
 }
 
-/// Marks last uses in all three pieces. An iteration runs the first and then one of the others, so what either of those reads is no last
-/// use in the first; registers of variables and of the condition are written anew each time and may be taken, `kept` ones may not.
+/// Marks last uses in all three lists of code. An iteration runs the first list and then one of the other two, so a register that either of these
+/// reads has no last use in the first. Registers of variables and of the condition are written anew in each iteration and may be taken; `kept`
+/// registers may not.
 fn mark_pieces(before: &mut Code, body: &mut Code, after: &mut Code, kept: &FxHashSet<Reg>, condition: Reg) {
     let mut read_later = FxHashSet::from_iter([condition]);
     for piece in [body, after] {

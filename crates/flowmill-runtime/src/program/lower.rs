@@ -1,4 +1,4 @@
-//! From nodes in order to instructions over registers.
+//! Lowers nodes in topological order to instructions over registers.
 
 use super::rewrite::Rewriter;
 use super::run::{Call, Code, Instr, Operand, Reg, scalar_instr};
@@ -7,10 +7,10 @@ use flowmill_graph::Role;
 use flowmill_tensor::{Result, Tensor, bail};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-/// Turns nodes into instructions; knows which register holds which value.
+/// Lowers nodes to instructions, and records the register of each value.
 pub(super) struct Lowering<'g> {
     graph: &'g Rewriter,
-    /// Where each value lies. `(node, CONTROL)` is a register that is live when the node ran.
+    /// The register of each value. The register of `(node, CONTROL)` is live if the node ran.
     regs: FxHashMap<PlanEdge, Reg>,
     /// Values that cannot be dead where the code runs.
     live: FxHashSet<PlanEdge>,
@@ -22,7 +22,7 @@ pub(super) struct Lowering<'g> {
 const TRUE: Reg = 0;
 
 impl<'g> Lowering<'g> {
-    /// For these members; their constants get the first registers.
+    /// Makes a lowering for these members. Their constants get the first registers.
     pub(super) fn new(graph: &'g Rewriter, members: &FxHashSet<PlanNodeId>) -> Lowering<'g> {
         let mut sorted: Vec<PlanNodeId> = members.iter().copied().collect();
         sorted.sort_unstable();
@@ -38,17 +38,17 @@ impl<'g> Lowering<'g> {
         this
     }
 
-    /// Registers `0..` that hold constants.
+    /// Returns the number of registers, from 0 on, that hold constants.
     pub(super) fn num_constants(&self) -> Reg {
         self.constants.len() as Reg
     }
 
-    /// The constants and the number of registers, at the end.
+    /// Returns the constants and the number of registers. Called at the end.
     pub(super) fn finish(self) -> (Vec<Tensor>, usize) {
         (self.constants, self.next as usize)
     }
 
-    /// A new register.
+    /// Allocates a register.
     pub(super) fn fresh(&mut self) -> Reg {
         self.fresh_many(1)
     }
@@ -59,25 +59,25 @@ impl<'g> Lowering<'g> {
         reg
     }
 
-    /// Says where a value lies.
+    /// Records the register of a value.
     pub(super) fn bind(&mut self, edge: PlanEdge, reg: Reg) {
         self.regs.insert(edge, reg);
     }
 
-    /// Says that a value cannot be dead.
+    /// Records that a value cannot be dead.
     pub(super) fn assume_live(&mut self, edge: PlanEdge) {
         self.live.insert(edge);
     }
 
-    /// Whether a value cannot be dead.
+    /// Returns true if a value cannot be dead.
     pub(super) fn is_live(&self, edge: PlanEdge) -> bool {
         self.live.contains(&edge)
     }
 
-    /// The register of a value.
+    /// Returns the register of a value.
     ///
     /// # Errors
-    /// `Internal` where the value was not computed before.
+    /// Returns `Internal` if the value was not computed before.
     pub(super) fn reg(&self, edge: PlanEdge) -> Result<Reg> {
         match self.regs.get(&edge) {
             Some(&reg) => Ok(reg),
@@ -85,7 +85,7 @@ impl<'g> Lowering<'g> {
         }
     }
 
-    /// How `node` reads its input `i`.
+    /// Returns the operand through which `node` reads its input `i`.
     pub(super) fn operand(&self, node: &PlanNode, i: usize) -> Result<Operand> {
         let edge = node.inputs[i];
         let takes_ref = node.takes_ref.get(i).copied().unwrap_or(false);
@@ -96,7 +96,7 @@ impl<'g> Lowering<'g> {
         (0..node.inputs.len()).map(|i| self.operand(node, i)).collect()
     }
 
-    /// The registers of the control inputs that may be dead.
+    /// Returns the registers of the control inputs that may be dead.
     pub(super) fn controls(&self, node: &PlanNode) -> Result<Box<[Reg]>> {
         let mut regs = Vec::new();
         for &edge in node.controls.iter().filter(|&&e| !self.is_live(e)) {
@@ -111,7 +111,7 @@ impl<'g> Lowering<'g> {
     /// Appends the instructions of one node.
     ///
     /// # Errors
-    /// `Internal` where an input has no register yet.
+    /// Returns `Internal` if an input has no register yet.
     pub(super) fn node(&mut self, id: PlanNodeId, code: &mut Code) -> Result<()> {
         let Some(node) = self.graph.get(id) else { bail!(Internal, "a program holds a node that was replaced") };
         let out = |slot: u32| PlanEdge { node: id, slot };
@@ -201,17 +201,17 @@ impl<'g> Lowering<'g> {
         Ok(())
     }
 
-    /// Appends the copying of one value for `node`.
+    /// Appends an instruction that copies one value for `node`.
     ///
     /// # Errors
-    /// `Internal` where an input of the node has no register yet.
+    /// Returns `Internal` if an input of the node has no register yet.
     pub(super) fn push_move(&self, code: &mut Code, node: &PlanNode, src: Operand, dst: Reg, controls: Box<[Reg]>) -> Result<()> {
         let call = self.push_name(code, node)?;
         code.instrs.push(Instr::Move { src, dst, controls, call });
         Ok(())
     }
 
-    /// The node as a call that is never made: what an instruction without a kernel is named by in errors.
+    /// Returns the node as a call that is never made. It names an instruction without a kernel in errors.
     fn push_name(&self, code: &mut Code, node: &PlanNode) -> Result<u32> {
         self.push_call(code, node, TRUE, None, Box::new([]))
     }
@@ -234,7 +234,7 @@ impl<'g> Lowering<'g> {
     }
 }
 
-/// Whether the node is a two-way switch, which programs run without a call.
+/// Returns true if the node is a two-way switch, which programs run without a call.
 pub(super) fn is_switch(node: &PlanNode) -> bool {
     // `_SwitchN` has an index for a predicate.
     node.traits.role == Role::Switch && &*node.op != "_SwitchN" && node.inputs.len() == 2 && node.outputs.len() == 2

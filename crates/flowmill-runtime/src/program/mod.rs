@@ -1,7 +1,7 @@
-//! Strands and frameless loops: pieces of a plan that run without tokens.
+//! Programs: parts of a plan that are compiled to run without tokens.
 //!
-//! A *program* is a straight list of instructions over a small file of registers. [`fuse`] looks for three kinds of pieces in a
-//! [`PlanGraph`] and puts one [`NodeKind::Program`](crate::plan::NodeKind::Program) node in the place of each:
+//! A *program* is a list of instructions over a small register file. [`fuse`] finds three kinds of subgraphs in a [`PlanGraph`] and replaces each by
+//! one [`NodeKind::Program`](crate::plan::NodeKind::Program) node:
 //!
 //! * a **loop** whose iterations have nothing to overlap becomes a real loop (`loops`), innermost first, so that a nest of loops becomes
 //!   a nest of programs;
@@ -10,8 +10,8 @@
 //! * a **batch program** (`batch`, `tiles`) is a set of nodes that work image by image: a batch is run through them a few images at a
 //!   time, so that what lies between them stays in the cache.
 //!
-//! The token machine stays the meaning of every graph: a dead value is an empty register, and a program gives exactly what its nodes
-//! would have given.
+//! The semantics of a graph are those of the token machine. A dead value is an empty register, and a program returns exactly what its nodes would
+//! have returned.
 
 mod batch;
 mod cluster;
@@ -26,30 +26,30 @@ pub use run::dereference;
 use crate::plan::PlanGraph;
 use flowmill_tensor::Result;
 
-/// Which pieces [`fuse`] looks for.
+/// The kinds of programs that [`fuse`] makes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FuseOptions {
-    /// Turn clusters of cheap nodes into strands.
+    /// Replace clusters of cheap nodes by strands.
     pub strands: bool,
-    /// Turn loops with nothing to overlap into frameless loops.
+    /// Replace loops whose iterations cannot overlap by loops without frames.
     pub loops: bool,
-    /// Run chains of kernels that work image by image on parts of the batch.
+    /// Run chains of kernels that work image by image on a few images of the batch at a time.
     pub batches: bool,
-    /// The step has one thread, so that nothing overlaps anything.
+    /// The step has one thread, so that no two nodes run in parallel.
     pub single_thread: bool,
 }
 
 impl FuseOptions {
-    /// Everything on.
+    /// All kinds of programs.
     pub const ALL: FuseOptions = FuseOptions { strands: true, loops: true, batches: true, single_thread: false };
-    /// Nothing on: the token machine runs every node.
+    /// No programs: the token machine runs every node.
     pub const NONE: FuseOptions = FuseOptions { strands: false, loops: false, batches: false, single_thread: false };
 }
 
 /// Replaces loops and clusters of cheap nodes by programs.
 ///
 /// # Errors
-/// `Internal` where the graph's edges do not fit together.
+/// Returns `Internal` if the graph's edges are inconsistent.
 pub fn fuse(graph: PlanGraph, options: FuseOptions) -> Result<PlanGraph> {
     let mut graph = rewrite::Rewriter::new(graph)?;
     if options.loops {

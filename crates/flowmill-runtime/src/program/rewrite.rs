@@ -1,11 +1,11 @@
-//! A plan's graph while pieces of it are being replaced.
+//! A plan's graph while parts of it are replaced by programs.
 
 use crate::kernel::Cost;
 use crate::plan::{FrameId, FrameInfo, NodeKind, OutputType, PlanEdge, PlanGraph, PlanNode, PlanNodeId};
 use flowmill_tensor::{DType, PartialShape, Result, bail};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-/// The graph with its consumers at hand; replaced nodes leave holes until [`Rewriter::finish`].
+/// The graph with the consumers of each node. Replaced nodes leave holes until [`Rewriter::finish`].
 pub(super) struct Rewriter {
     nodes: Vec<Option<PlanNode>>,
     consumers: Vec<Vec<PlanNodeId>>,
@@ -15,7 +15,7 @@ pub(super) struct Rewriter {
 }
 
 impl Rewriter {
-    /// Takes the graph over.
+    /// Makes a rewriter of `graph`.
     pub(super) fn new(graph: PlanGraph) -> Result<Rewriter> {
         let n = graph.nodes.len();
         let mut consumers = vec![Vec::new(); n];
@@ -34,17 +34,17 @@ impl Rewriter {
         Ok(Rewriter { nodes, consumers, frames: graph.frames, args: graph.args, num_results: graph.num_results })
     }
 
-    /// The nodes there are now.
+    /// Returns the nodes that were not replaced.
     pub(super) fn ids(&self) -> impl Iterator<Item = PlanNodeId> + '_ {
         self.nodes.iter().enumerate().filter(|(_, n)| n.is_some()).map(|(i, _)| PlanNodeId(i as u32))
     }
 
-    /// The node, where it was not replaced.
+    /// Returns the node if it was not replaced.
     pub(super) fn get(&self, id: PlanNodeId) -> Option<&PlanNode> {
         self.nodes.get(id.0 as usize)?.as_ref()
     }
 
-    /// Who has an input, data or control, from the node; each once, and perhaps some that were replaced since.
+    /// Returns the nodes that have a data or control input from `id`, each once. Some of them may have been replaced since.
     pub(super) fn consumers(&self, id: PlanNodeId) -> &[PlanNodeId] {
         &self.consumers[id.0 as usize]
     }
@@ -53,24 +53,24 @@ impl Rewriter {
         &self.frames
     }
 
-    /// The type of what an edge carries.
+    /// Returns the type of an edge's tensor.
     pub(super) fn edge_type(&self, edge: PlanEdge) -> OutputType {
         let output = self.get(edge.node).and_then(|n| n.outputs.get(edge.slot as usize));
         output.copied().unwrap_or(OutputType { dtype: DType::Bool, is_ref: false })
     }
 
-    /// The static shape of what an edge carries.
+    /// Returns the static shape of an edge's tensor.
     pub(super) fn edge_shape(&self, edge: PlanEdge) -> PartialShape {
         self.get(edge.node).and_then(|n| n.shapes.get(edge.slot as usize)).cloned().unwrap_or_default()
     }
 
-    /// Whether anybody waits for the node itself and not for one of its outputs.
+    /// Returns true if a node waits for `id` itself and not for one of its outputs.
     pub(super) fn is_waited_for(&self, id: PlanNodeId) -> bool {
         let edge = PlanEdge { node: id, slot: PlanEdge::CONTROL };
         self.consumers(id).iter().filter_map(|&c| self.get(c)).any(|c| c.controls.contains(&edge) || c.inputs.contains(&edge))
     }
 
-    /// The edges from `members` that nodes outside of them use, sorted.
+    /// Returns the outputs of `members` that nodes outside of `members` read or wait for, sorted.
     pub(super) fn outgoing(&self, members: &FxHashSet<PlanNodeId>) -> Vec<PlanEdge> {
         let mut edges = Vec::new();
         for &m in members {
@@ -88,7 +88,7 @@ impl Rewriter {
         edges
     }
 
-    /// Puts `program` in the place of `members`. Output `i` of the program is what `outputs[i]` was.
+    /// Replaces `members` by `program`. Output `i` of the program replaces `outputs[i]`.
     pub(super) fn replace(&mut self, members: &FxHashSet<PlanNodeId>, program: PlanNode, outputs: &[PlanEdge]) {
         let id = PlanNodeId(self.nodes.len() as u32);
         let slots: FxHashMap<PlanEdge, u32> = outputs.iter().enumerate().map(|(i, &e)| (e, i as u32)).collect();
@@ -118,7 +118,7 @@ impl Rewriter {
         }
     }
 
-    /// The graph without holes and without frames that nothing runs in.
+    /// Returns the graph without holes and without frames that have no nodes.
     pub(super) fn finish(self) -> Result<PlanGraph> {
         let mut new_id = vec![None; self.nodes.len()];
         let mut count = 0u32;
@@ -158,8 +158,8 @@ impl Rewriter {
         Ok(PlanGraph { nodes, frames, args: self.args, num_results: self.num_results })
     }
 
-    /// `members` in an order in which producers stand before consumers; inputs for which `ignored` says so do not count.
-    /// `None` where there is a cycle.
+    /// Sorts `members` topologically: producers precede consumers. Inputs for which `ignored` returns true do not count. Returns `None` if there is
+    /// a cycle.
     pub(super) fn topological(
         &self,
         members: &FxHashSet<PlanNodeId>,
@@ -202,7 +202,7 @@ impl Rewriter {
     }
 }
 
-/// What the scheduler may assume of a piece made of these nodes.
+/// Returns the scheduler's cost of a program made of these nodes.
 pub(super) fn cost_of<'a>(nodes: impl Iterator<Item = &'a PlanNode>) -> Cost {
     nodes.map(|n| n.cost).max().unwrap_or(Cost::Cheap)
 }

@@ -1,4 +1,4 @@
-//! The interpreter.
+//! The interpreter of programs.
 
 use crate::kernel::{Kernel, KernelContext, ScalarOp};
 use crate::panics::Witness;
@@ -10,10 +10,10 @@ use flowmill_tensor::{DType, Result, Tensor, bail};
 use smallvec::SmallVec;
 use std::sync::Arc;
 
-/// A register, by its place in the file.
+/// A register, as an index into the register file.
 pub(super) type Reg = u32;
 
-/// Where an instruction reads a value.
+/// The register that an instruction reads a value from, and how it reads it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Operand {
     pub(super) reg: Reg,
@@ -26,11 +26,11 @@ pub(super) struct Operand {
 /// One instruction. Every instruction writes all of its result registers; an empty one is dead.
 #[derive(Clone, Debug)]
 pub(super) enum Instr {
-    /// A pure function of one inline scalar; anything else takes the way of `call`.
+    /// A pure function of one inline scalar. For any other value, `call` runs instead.
     Scalar1 { from: DType, to: DType, f: fn(u64) -> u64, a: Reg, dst: Reg, call: u32 },
     /// A pure function of two inline scalars.
     Scalar2 { from: DType, to: DType, f: fn(u64, u64) -> u64, a: Reg, b: Reg, dst: Reg, call: u32 },
-    /// A kernel, by its place in `calls`.
+    /// A kernel, as an index into `calls`.
     Call(u32),
     /// Copies or moves one value; dead when one of `controls` is. `call` names the node, here and below.
     Move { src: Operand, dst: Reg, controls: Box<[Reg]>, call: u32 },
@@ -49,14 +49,14 @@ pub(super) struct Call {
     pub(super) operands: Box<[Operand]>,
     /// Registers that must be live.
     pub(super) controls: Box<[Reg]>,
-    /// First of the result registers, which stand side by side.
+    /// The first of the result registers, which are adjacent.
     pub(super) dst: Reg,
     pub(super) types: Box<[OutputType]>,
-    /// Set live when the node ran, for those who wait for the node and not for an output.
+    /// The register that is set live when the node ran, for nodes that wait for this node and not for an output.
     pub(super) live: Option<Reg>,
     /// Runs with dead operands too: a nested program.
     pub(super) accepts_dead: bool,
-    /// Unset outputs are dead ones, not a kernel's fault.
+    /// True if outputs that the kernel leaves unset are dead, and no error.
     pub(super) may_leave_unset: bool,
 }
 
@@ -76,7 +76,7 @@ pub(super) struct Code {
 /// A register file with its constants in place, kept for the next run.
 struct Registers(Vec<Option<Tensor>>);
 
-/// What strands and loops share: constants, the size of the file, and files that wait for use.
+/// The state that strands and loops share: constants, the number of registers, and register files that are free for use.
 pub(super) struct RegisterPool {
     constants: Vec<Tensor>,
     num_regs: usize,
@@ -111,7 +111,7 @@ impl RegisterPool {
     }
 }
 
-/// What an inline `true` looks like; the value of a register that only says "live".
+/// Returns an inline `true`, which is the value of a register that only says "live".
 fn live() -> Option<Tensor> {
     Some(Tensor::scalar(true))
 }
@@ -122,7 +122,7 @@ fn read(regs: &mut [Option<Tensor>], operand: Operand) -> Result<Option<Tensor>>
     if operand.deref { value.map(dereference).transpose() } else { Ok(value) }
 }
 
-/// The value of the variable a reference edge refers to; a plain tensor is its own value.
+/// Returns the value of the variable that a reference refers to. A plain tensor is returned as it is.
 pub fn dereference(tensor: Tensor) -> Result<Tensor> {
     let Some(handle) = tensor.as_resources().ok().and_then(|h| h.first()) else { return Ok(tensor) };
     let Some(variable) = handle.get::<RefVariable>() else { return Ok(tensor) };
@@ -132,7 +132,7 @@ pub fn dereference(tensor: Tensor) -> Result<Tensor> {
     }
 }
 
-/// Whether a predicate holds; graphs give it the type `bool`.
+/// Returns the value of a predicate, which graphs give the type `bool`.
 fn is_true(predicate: &Tensor) -> Result<bool> {
     match predicate.scalar_bits(predicate.dtype()) {
         Some(bits) => Ok(bits != 0),
@@ -144,7 +144,8 @@ fn all_live(regs: &[Option<Tensor>], controls: &[Reg]) -> bool {
     controls.iter().all(|&r| regs[r as usize].is_some())
 }
 
-/// Whether a node with these inputs runs. One that does not reads nothing, no variable either; what it was to take is dropped.
+/// Returns true if a node with these inputs runs. A node that does not run reads nothing, not even a variable; inputs that it would have taken are
+/// dropped.
 fn admits(regs: &mut [Option<Tensor>], operands: &[Operand], controls: &[Reg], accepts_dead: bool) -> bool {
     let runs = (accepts_dead || operands.iter().all(|o| regs[o.reg as usize].is_some())) && all_live(regs, controls);
     if !runs {
@@ -275,13 +276,13 @@ impl Call {
     }
 }
 
-/// A straight piece of a graph.
+/// A compiled strand: instructions that run once, in order.
 pub(super) struct Strand {
     pub(super) code: Code,
     pub(super) pool: RegisterPool,
-    /// Where the inputs go.
+    /// The registers of the inputs.
     pub(super) inputs: Vec<Reg>,
-    /// Where the outputs are found at the end.
+    /// The registers of the outputs at the end.
     pub(super) outputs: Vec<Operand>,
 }
 
@@ -310,22 +311,22 @@ impl Kernel for Strand {
 pub(super) struct Loop {
     /// Every node that does not depend on the loop's condition being true or false, the condition among them.
     pub(super) before: Code,
-    /// What runs while the condition holds.
+    /// The code that runs while the condition holds.
     pub(super) body: Code,
-    /// What runs once it does not.
+    /// The code that runs once the condition no longer holds.
     pub(super) after: Code,
     pub(super) pool: RegisterPool,
-    /// Where the inputs go.
+    /// The registers of the inputs, and how they enter the loop.
     pub(super) inputs: Vec<Entry>,
     /// An input that is dead when another input is (a control input of its `Enter`): the register and the condition.
     pub(super) gates: Vec<(Reg, Reg)>,
-    /// From the registers of the inputs to the loop's variables before the first iteration.
+    /// Moves from the registers of the inputs to the loop's variables before the first iteration.
     pub(super) entry: Vec<(Reg, Reg)>,
-    /// From the end of an iteration to the variables of the next.
+    /// Moves from the end of an iteration to the variables of the next one.
     pub(super) back: Vec<(Reg, Reg)>,
     /// The condition.
     pub(super) condition: Operand,
-    /// Where the outputs are found after the last iteration.
+    /// The registers of the outputs after the last iteration.
     pub(super) outputs: Vec<Operand>,
     /// The `LoopCond`'s node, for errors.
     pub(super) node: Arc<str>,
@@ -340,11 +341,11 @@ pub(super) struct Entry {
     pub(super) node: (Arc<str>, Arc<str>),
 }
 
-/// Iterations between two looks at the clock.
+/// The number of iterations between two checks of the clock.
 const ITERATIONS_A_LOOK: u32 = 64;
 
 impl Loop {
-    /// Runs to the end; `false` where the loop is dead, its `Enter`s being in a branch that was not taken.
+    /// Runs the loop to its end. Returns false if the loop is dead because its `Enter`s are in a branch that was not taken.
     fn iterate(&self, regs: &mut [Option<Tensor>], step: &Arc<DeviceStep>) -> Result<bool> {
         for &(reg, gate) in &self.gates {
             if regs[gate as usize].is_none() {

@@ -1,10 +1,11 @@
-//! Running a chain of kernels on a batch, a few images at a time.
+//! Runs a chain of kernels on a batch, a few images at a time.
 //!
-//! Node by node, a batch writes and reads tensors of a hundred megabytes, which no cache holds. Here the batch is cut into *tiles* of a few
-//! images, and a *stage*, a stretch of the chain, runs all of its kernels on one tile after the other. Tiles are what threads share: a kernel that works on a tile
-//! does not fork. Stages differ in how many images a tile has, since the images of a net shrink and its weights grow from layer to layer.
+//! Run node by node, a batch writes and reads tensors of a hundred megabytes, which fit into no cache. Here the batch is split into *tiles* of a few
+//! images. A *stage* is a part of the chain that runs all of its kernels on one tile after the other. Threads share the tiles of a stage; a kernel
+//! that works on a tile does not fork. Each stage has its own number of images per tile, because in a network the images shrink and the weights grow
+//! from layer to layer.
 //!
-//! What the images take is measured: before the first batch of images of some shape, one image goes through the chain alone.
+//! The memory that an image needs is measured: before the first batch of images of some shape, one image goes through the chain alone.
 
 use crate::intra_op;
 use crate::kernel::{Cost, Kernel, KernelContext};
@@ -14,17 +15,17 @@ use flowmill_tensor::{DType, Error, Result, Shape, Tensor, bail};
 use std::ops::Range;
 use std::sync::Arc;
 
-/// What one kernel reads and writes of a tile takes at most this many bytes, where one image takes less: a share of the last cache.
+/// The most bytes that one kernel reads and writes of a tile, unless a single image needs more. It is a share of the last-level cache.
 const TILE_BYTES: usize = 8 << 20;
 
-/// A place for a tensor: the source, or an instruction's output.
+/// A register for a tensor: the source, or an instruction's output.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(super) struct Register(usize);
 
 impl Register {
     pub(super) const SOURCE: Register = Register(0);
 
-    /// The output of the instruction of this index.
+    /// Returns the register of an instruction's output.
     pub(super) fn of_instruction(index: usize) -> Register {
         Register(index + 1)
     }
@@ -32,9 +33,9 @@ impl Register {
 
 /// An input of an instruction.
 pub(super) enum Operand {
-    /// Cut along its first dimension.
+    /// A value that is split along its first dimension.
     Batched(Register),
-    /// The same for all images.
+    /// A value that all images share.
     Constant(Tensor),
 }
 
@@ -52,30 +53,30 @@ impl Instruction {
     }
 }
 
-/// The kernel of such a chain.
+/// A kernel that runs a chain of kernels on tiles of a batch.
 pub(super) struct BatchProgram {
     instructions: Vec<Instruction>,
     /// The registers that become outputs.
     results: Vec<Register>,
     /// For each register, the last instruction that reads it; the number of instructions for results.
     last_use: Vec<usize>,
-    /// The stages for images of the shape seen last.
+    /// The stages for images of the shape of the last batch.
     stages: Mutex<Option<(Shape, Arc<[Stage]>)>>,
 }
 
 /// Instructions that run on one tile after the other.
 struct Stage {
     instructions: Range<usize>,
-    /// What later stages or the caller need, with the shape of one image.
+    /// The outputs that later stages or the caller need, each with the shape of one image.
     outputs: Vec<(Register, Shape)>,
-    /// Images of a tile.
+    /// The number of images per tile.
     images: usize,
 }
 
 type Registers = Vec<Option<Tensor>>;
 
 impl BatchProgram {
-    /// `instructions` stand after those whose outputs they read.
+    /// Makes a program from topologically sorted instructions: each follows the instructions whose outputs it reads.
     pub(super) fn new(instructions: Vec<Instruction>, results: Vec<Register>) -> BatchProgram {
         let mut last_use = vec![0; instructions.len() + 1];
         for (i, instruction) in instructions.iter().enumerate() {
@@ -85,7 +86,7 @@ impl BatchProgram {
         BatchProgram { instructions, results, last_use, stages: Mutex::new(None) }
     }
 
-    /// Runs instructions on what the registers hold. A register is emptied by its last use; `observe` sees each output.
+    /// Runs instructions on the registers. The last use of a register empties it. `observe` is called with each output.
     fn run(
         &self,
         range: Range<usize>,
@@ -117,7 +118,7 @@ impl BatchProgram {
         vec![None; self.instructions.len() + 1]
     }
 
-    /// The results of the whole batch at once.
+    /// Computes the results for the whole batch at once.
     fn run_whole(&self, source: Tensor, step: &Arc<DeviceStep>) -> Result<Vec<Option<Tensor>>> {
         let mut registers = self.registers();
         registers[0] = Some(source);
@@ -125,7 +126,7 @@ impl BatchProgram {
         Ok(self.results.iter().map(|r| registers[r.0].clone()).collect())
     }
 
-    /// The results, a tile at a time; `None` where that cannot be.
+    /// Computes the results a tile at a time. Returns `None` if that is not possible.
     fn run_tiled(&self, source: &Tensor, step: &Arc<DeviceStep>) -> Result<Option<Vec<Option<Tensor>>>> {
         let Some((&batch, image)) = source.shape().dims().split_first().filter(|(batch, _)| **batch > 1) else { return Ok(None) };
         if source.num_elements() == 0 {
@@ -152,7 +153,7 @@ impl BatchProgram {
         Ok(Some(self.results.iter().map(|r| registers[r.0].clone()).collect()))
     }
 
-    /// Runs one image through the chain and cuts the chain into stages by what it takes.
+    /// Runs one image through the chain, and splits the chain into stages by the memory that the image needs.
     fn plan(&self, image: Tensor, step: &Arc<DeviceStep>) -> Result<Vec<Stage>> {
         let mut bytes = vec![image.num_bytes()];
         let mut shapes = vec![Shape::new(image.shape().get(1..).unwrap_or(&[]))];
@@ -187,12 +188,12 @@ impl BatchProgram {
         Ok(stages)
     }
 
-    /// Registers written by instruction `i` or before that are read after it, or are results.
+    /// Returns the registers that instruction `i` or an earlier one writes, and that are results or are read later.
     fn num_live_after(&self, i: usize) -> usize {
         self.last_use[..=i + 1].iter().filter(|&&last| last > i).count()
     }
 
-    /// Runs a stage for the whole batch; the registers hold whole batches before and after.
+    /// Runs a stage for the whole batch. The registers hold whole batches before and after.
     fn run_stage(&self, stage: &Stage, batch: usize, registers: &mut Registers, step: &Arc<DeviceStep>) -> Result<()> {
         let threads = intra_op::threads();
         // Each thread gets several tiles, so that one that is disturbed leaves some to others.
@@ -238,7 +239,7 @@ impl BatchProgram {
         Ok(())
     }
 
-    /// Runs a stage for some images and copies what they give to their place in the batch.
+    /// Runs a stage for some images, and copies their outputs to their position in the batch.
     fn run_tile(
         &self,
         stage: &Stage,

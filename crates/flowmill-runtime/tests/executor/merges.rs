@@ -143,8 +143,8 @@ fn references_reach_a_merge_of_values_at_once() {
     });
 }
 
-/// With one iteration at a time, an iteration's parked tokens are given to the next while nodes that wait for none of them may fire on another
-/// thread already, and park tokens in the same places.
+/// Restarting a block hands its parked tokens to the next iteration before other threads can fire that iteration's roots. With one iteration at a
+/// time both use the same block, so a root that fires too early would park a new token in a place that is still taken.
 #[test]
 fn roots_of_an_iteration_do_not_overtake_its_tokens() {
     const VARIABLES: usize = 600;

@@ -170,7 +170,7 @@ struct Value {
     varies: bool,
 }
 
-/// Where nodes are built: the frame, and what is live exactly when the block runs.
+/// The position at which nodes are built: the frame, and a node that is live exactly when the block runs.
 #[derive(Clone, Copy)]
 struct Place {
     frame: FrameId,
@@ -312,7 +312,7 @@ impl Lowering {
     }
 }
 
-/// The same function as a cheap kernel, an expensive or an asynchronous one.
+/// Returns a kernel for the function: cheap, expensive or asynchronous, depending on `style`.
 fn kernel(function: u64, style: u64) -> Arc<dyn Kernel> {
     let compute = move |ctx: &mut KernelContext<'_>| {
         let inputs = (0..ctx.num_inputs()).map(|i| ctx.input(i)?.to_scalar::<i64>()).collect::<flowmill_tensor::Result<Vec<_>>>()?;

@@ -122,8 +122,8 @@ fn assert_named(b: &Builder, node: PlanNodeId) {
     }
 }
 
-/// What reads an uninitialised variable is named by itself, also where it is an instruction of a strand or the entry of a loop, and not by
-/// the name that the strand has.
+/// The error for an uninitialised variable names the node that reads it, also if that node is an instruction of a strand or the entry of a loop. It
+/// does not name the strand.
 #[test]
 fn the_node_that_reads_a_variable_is_named_in_every_form() {
     // A node without a kernel at the edge of a strand.

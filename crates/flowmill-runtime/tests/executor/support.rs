@@ -252,7 +252,7 @@ pub fn run(builder: &Builder, args: &[i64]) -> Vec<Option<i64>> {
     inline
 }
 
-/// The same error for every number of threads.
+/// Runs with every number of threads, checks that all runs fail in the same way, and returns the error.
 pub fn run_error(builder: &Builder, args: &[i64]) -> Error {
     let plan = builder.plan();
     let [inline, two, three] = all_options().map(|options| run_with(&plan, args, options).unwrap_err());
@@ -270,7 +270,7 @@ pub fn eventually(condition: impl Fn() -> bool) {
     }
 }
 
-/// What the declarations of the ops used here say.
+/// Returns the traits that the ops of these tests are declared with.
 fn traits(op: &str) -> OpTraits {
     let role = match op {
         "Switch" | "RefSwitch" | "_SwitchN" => Role::Switch,

@@ -1,4 +1,4 @@
-//! Text of what each stage leaves, for people: with `FLOWMILL_DUMP=directory` in the environment.
+//! Dumps of the graph or plan after each stage, in text form, if `FLOWMILL_DUMP=directory` is set in the environment.
 
 use super::Unit;
 use flowmill_graph::Graph;
@@ -21,8 +21,8 @@ impl Dump {
         Dump { name: if DIRECTORY.is_some() { unit.name.clone() } else { String::new() } }
     }
 
-    /// Writes the graph's text form to `NNNN.what.stage.txt`, numbered in the order of writing. A directory that cannot be written to is told
-    /// of once on standard error; the run goes on.
+    /// Writes the graph's text form to `NNNN.what.stage.txt`, numbered in the order of writing. If the directory cannot be written to, this is
+    /// reported once on standard error, and the run continues.
     pub(super) fn graph(&self, graph: &Graph, stage: &str) {
         write(&self.name, stage, || graph.to_string());
     }

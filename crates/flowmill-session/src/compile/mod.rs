@@ -1,19 +1,19 @@
 //! Compilation: from a graph to code that runs it.
 //!
-//! Steps of sessions and bodies of functions are compiled alike, in stages. Each stage is a function. `FLOWMILL_DUMP` shows the graph or plan
-//! that each leaves; placing changes neither:
+//! Steps of sessions and bodies of functions are compiled in the same stages. Each stage is a function. `FLOWMILL_DUMP` writes the graph or plan
+//! after each stage that changes it:
 //!
-//! | stage | makes |
+//! | stage | result |
 //! |---|---|
-//! | prune ([`Unit::of_step`], [`Unit::of_body`]) | of a graph, the part that is needed, with `_Arg` and `_Retval` nodes at its boundary |
-//! | [`lower`] | of calls, branches and loops of functions, nodes of the graph |
-//! | [`place`] | a device for each node |
-//! | [`optimize`] | a cheaper graph of the same meaning |
+//! | prune ([`Unit::of_step`], [`Unit::of_body`]) | the needed part of a graph, with `_Arg` and `_Retval` nodes at its boundary |
+//! | [`lower`] | a graph whose calls, branches and loops of functions are nodes and control flow of the graph itself |
+//! | [`place`](fn@place) | a device for each node |
+//! | [`optimize`] | a cheaper graph that computes the same |
 //! | [`partition`](partition::partition) | a graph for each device |
-//! | [`plan`] | frames, kernels and constants of a part |
-//! | [`fuse`] | programs of strands and loops |
+//! | [`plan`] | the frames, kernels and constants of a part |
+//! | [`fuse`] | programs in place of strands and loops |
 //!
-//! A graph on several devices is partitioned before it is optimised, so that no pass reaches across devices.
+//! A graph on several devices is partitioned before it is optimised, so that no pass combines nodes of different devices.
 
 mod dump;
 mod partition;
@@ -36,7 +36,7 @@ use flowmill_runtime::{DeviceStep, FunctionLibraryRuntime};
 use flowmill_tensor::{Result, Tensor, bail};
 use std::sync::Arc;
 
-/// The surroundings that everything compiled for a session shares.
+/// The environment that all code compiled for a session shares.
 pub(crate) struct Environment {
     pub(crate) devices: Devices,
     pub(crate) options: SessionOptions,
@@ -49,7 +49,7 @@ pub(crate) struct Part<'a> {
     pub(crate) device: usize,
 }
 
-/// Computes single nodes for the passes, with the session's kernels.
+/// Evaluates single nodes for the passes, with the session's kernels.
 struct KernelEvaluator<'a> {
     env: &'a Environment,
     functions: &'a Arc<FunctionLibraryRuntime>,
@@ -66,19 +66,20 @@ impl Evaluator for KernelEvaluator<'_> {
 pub(crate) struct Compiled {
     /// A record of what the passes did.
     pub(crate) report: Report,
-    /// Before strands and loops were fused: every node is there.
+    /// The plan before strands and loops were fused, with every node.
     pub(crate) unfused: PlanGraph,
-    /// The results of a step that are references, by their place, with the names of their nodes. They are read when the step has ended.
+    /// The results of a step that are references, by their index, with the names of their nodes. They are read when the step has ended.
     pub(crate) references: Vec<(usize, Arc<str>)>,
     pub(crate) code: Code,
-    /// True if a run may wait for something that others do: other nodes, or somebody outside of the step.
+    /// True if a run may wait for another node or for something outside of the step.
     pub(crate) may_wait: bool,
 }
 
 /// Compiles a unit.
 ///
 /// # Errors
-/// `InvalidArgument` for devices that do not exist and frames that do not fit together; `NotFound` for ops without a kernel; what makers of kernels say.
+/// Returns `InvalidArgument` for devices that do not exist and frames that do not fit together, `NotFound` for ops without a kernel, and the errors
+/// of the kernels' makers.
 pub(crate) fn compile(unit: Unit<'_>, env: &Environment) -> Result<Compiled> {
     let dump = Dump::of(&unit);
     let (parts, report) = rewrite(unit, env)?;
@@ -95,10 +96,10 @@ pub(crate) fn compile(unit: Unit<'_>, env: &Environment) -> Result<Compiled> {
     Ok(Compiled { report, unfused, references, code, may_wait })
 }
 
-/// The stages that rewrite the graph: after pruning and before planning. The first part is the host's.
+/// Runs the stages that rewrite the graph, after pruning and before planning. The first part is the host's.
 ///
 /// # Errors
-/// As [`place`] and [`partition::partition`].
+/// Returns `InvalidArgument` for a device that does not exist, and `Unimplemented` for a loop or a function body on several devices.
 pub(crate) fn rewrite<'a>(mut unit: Unit<'a>, env: &Environment) -> Result<(Vec<Part<'a>>, Report)> {
     let dump = Dump::of(&unit);
     dump.graph(&unit.graph, "pruned");
@@ -129,7 +130,7 @@ pub(crate) fn rewrite<'a>(mut unit: Unit<'a>, env: &Environment) -> Result<(Vec<
 /// The number of the host among the devices of a session.
 pub(crate) const HOST: usize = 0;
 
-/// Puts bodies of functions into the graph.
+/// Inlines bodies of functions into the graph.
 pub(crate) fn lower(unit: &mut Unit<'_>, options: &SessionOptions) -> Report {
     if !options.optimize || !options.lower {
         return unchanged(&unit.graph);
@@ -140,7 +141,8 @@ pub(crate) fn lower(unit: &mut Unit<'_>, options: &SessionOptions) -> Report {
 /// Assigns a device to each node.
 ///
 /// # Errors
-/// `InvalidArgument` for a device that a node of a step asks for and that does not exist. Functions that are called take what there is.
+/// Returns `InvalidArgument` if a node requests a device that does not exist. If the host is the only device, only steps of sessions with
+/// `place_pruned_graph` are checked.
 pub(crate) fn place(unit: &Unit<'_>, env: &Environment) -> Result<Placement> {
     let is_checked = unit.is_step() && env.options.place_pruned_graph;
     if env.devices.is_host_alone() && !is_checked {
@@ -149,7 +151,7 @@ pub(crate) fn place(unit: &Unit<'_>, env: &Environment) -> Result<Placement> {
     place::by_hand(&unit.graph, &env.devices, &env.options)
 }
 
-/// Runs the passes.
+/// Runs the optimization passes.
 pub(crate) fn optimize(unit: &mut Unit<'_>, env: &Environment) -> Report {
     let options = &env.options;
     if !options.optimize {
@@ -162,7 +164,7 @@ pub(crate) fn optimize(unit: &mut Unit<'_>, env: &Environment) -> Report {
 /// Finds frames, makes kernels, decodes constants.
 ///
 /// # Errors
-/// As [`build`].
+/// Returns `NotFound` for ops without a kernel, `InvalidArgument` for frames that do not fit together, and the errors of the kernels' makers.
 pub(crate) fn plan(part: &Part<'_>, env: &Environment) -> Result<PlanGraph> {
     let Some(device) = env.devices.get(part.device) else { bail!(Internal, "a part of a device that the session does not have") };
     let plan_env = PlanEnv {
@@ -180,7 +182,7 @@ pub(crate) fn plan(part: &Part<'_>, env: &Environment) -> Result<PlanGraph> {
 /// Turns strands and loops into programs.
 ///
 /// # Errors
-/// As [`program::fuse`].
+/// Returns `Internal` if the edges of the graph are inconsistent.
 pub(crate) fn fuse(graph: PlanGraph, options: &SessionOptions) -> Result<PlanGraph> {
     let single = options.inter_op_threads == 1;
     program::fuse(graph, FuseOptions { single_thread: options.fuse.single_thread || single, ..options.fuse })
@@ -191,12 +193,12 @@ fn may_loop_until_others_act(graph: &Graph) -> bool {
     graph.op_nodes().any(Node::is_enter) && graph.op_nodes().any(|node| node.op_def().is_stateful)
 }
 
-/// The report of passes that did not run.
+/// Returns the report of passes that did not run.
 fn unchanged(graph: &Graph) -> Report {
     Report { num_nodes_before: graph.num_nodes(), num_nodes_after: graph.num_nodes(), ..Report::default() }
 }
 
-/// Makes results that are references leave the plan as references; returns their places and the names of their nodes.
+/// Makes the plan return references for results that are references. Returns their indices and the names of their nodes.
 fn keep_references(graph: &mut PlanGraph) -> Vec<(usize, Arc<str>)> {
     let (nodes, mut found) = (&graph.nodes, Vec::new());
     let is_reference =
@@ -214,11 +216,11 @@ fn keep_references(graph: &mut PlanGraph) -> Vec<(usize, Arc<str>)> {
     found.into_iter().map(|(_, i, name)| (i, name)).collect()
 }
 
-/// A plan in the form that runs fastest.
+/// A plan in its fastest form.
 pub(crate) enum Code {
     Direct(DirectPlan),
     Plan(Arc<Plan>),
-    /// The host's plan, which has the arguments and the results, and those of other devices by their numbers.
+    /// The host's plan, which has the arguments and the results, and the plans of other devices by their numbers.
     Parts(Arc<Plan>, Vec<(usize, Arc<Plan>)>),
 }
 
@@ -230,7 +232,7 @@ impl Code {
         }
     }
 
-    /// Runs what is on the host alone within a step on this thread, and on at most so many threads of its pool in all.
+    /// Runs a plan of the host within a step, on this thread and on other threads of its pool, at most `num_threads` in all.
     pub(crate) fn run(&self, step: &Arc<DeviceStep>, args: Vec<Tensor>, num_threads: usize) -> Results {
         let _flush = flowmill_runtime::denormals::flush();
         match self {

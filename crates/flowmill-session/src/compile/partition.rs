@@ -1,7 +1,7 @@
-//! Cutting a graph at the borders between devices.
+//! Partitioning of a graph by device.
 //!
-//! A tensor that crosses a border goes through a `_Send` on its device and a `_Recv` on the other, once for each tensor and device. A control edge
-//! crosses as an empty tensor. The parts meet in the step's rendezvous only.
+//! A tensor that a node of another device consumes goes through a `_Send` on its own device and a `_Recv` on the other, once for each tensor and
+//! device. A control edge between devices is sent as an empty tensor. The parts of a step share nothing but its rendezvous.
 
 use super::unit::Unit;
 use super::{HOST, Part, Placement};
@@ -25,10 +25,10 @@ struct Crossing {
     to_host_memory: bool,
 }
 
-/// Cuts a unit into a part for each device that has nodes. The first part is the host's, which has all arguments and results.
+/// Splits a unit into one part for each device that has nodes. The first part is the host's, which has all arguments and results.
 ///
 /// # Errors
-/// `Unimplemented` for an edge within a loop that leads from one device to another, and for functions that ask for devices.
+/// Returns `Unimplemented` for an edge within a loop that leads from one device to another, and for a function body on several devices.
 pub(super) fn partition<'a>(unit: Unit<'a>, placement: Placement, devices: &Devices) -> Result<Vec<Part<'a>>> {
     let Placement::Several(mut placed) = placement else { return Ok(vec![Part { unit, device: HOST }]) };
     if !unit.is_step() {
@@ -60,7 +60,7 @@ struct Cut<'a> {
     devices: &'a Devices,
     placed: &'a mut FxHashMap<NodeId, usize>,
     flow: ControlFlow,
-    /// The receives made so far, by what they receive, on which device, and whether in the host's memory.
+    /// The receives made so far. The key is the output, the receiving device, and whether the tensor is received in the host's memory.
     received: FxHashMap<(NodeId, Option<u32>, usize, bool), NodeId>,
 }
 
@@ -114,7 +114,8 @@ impl Cut<'_> {
         Ok(())
     }
 
-    /// Returns true if the kernel of a node takes data input `i` in the host's memory: as its registration says, and the predicate of a switch always.
+    /// Returns true if the kernel of a node takes data input `i` in the host's memory: if its registration says so, or if the input is the predicate
+    /// of a switch.
     fn takes_in_host_memory(&self, node: &Node, i: usize) -> bool {
         const PREDICATE: usize = 1;
         if node.role() == Role::Switch {
@@ -127,7 +128,7 @@ impl Cut<'_> {
         args.iter().zip(ranges).any(|(arg, range)| range.contains(&i) && def.is_in_host_memory(&arg.name))
     }
 
-    /// Adds a send of what crosses and the receive on the other device; returns the receive.
+    /// Adds a send and the receive on the other device. Returns the receive.
     fn send(&mut self, crossing: &Crossing) -> Result<NodeId> {
         let &Crossing { src, slot, dst, to_host_memory, .. } = crossing;
         let (from, to) = (self.device_of(src), self.device_of(dst));

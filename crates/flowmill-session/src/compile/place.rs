@@ -1,4 +1,4 @@
-//! Which device each node runs on. Nodes are placed by hand: on the device that they ask for, and on the host if they ask for none.
+//! Device placement by hand: a node runs on the device that it requests, or on the host if it requests none.
 
 use crate::devices::Devices;
 use crate::session::SessionOptions;
@@ -12,11 +12,12 @@ use rustc_hash::FxHashMap;
 pub(crate) enum Placement {
     /// All on the host.
     Host,
-    /// By the numbers of the session's devices, which is at least one besides the host's. Nodes that are missing are on the host.
+    /// Each node's device, as an index into the session's devices. At least one node is on a device other than the host. Nodes without an entry are
+    /// on the host.
     Several(FxHashMap<NodeId, usize>),
 }
 
-/// How far a session's graph was checked.
+/// The part of a session's graph whose device names were checked before.
 #[derive(Default)]
 pub(crate) struct Checked(Mutex<Extent>);
 
@@ -27,10 +28,11 @@ struct Extent {
 }
 
 impl Checked {
-    /// Checks what was not checked before: TensorFlow places a whole graph before it prunes it, unless it is asked to do so afterwards.
+    /// Checks the device names of nodes that were not checked before. The whole graph is checked, because TensorFlow places a graph before it prunes
+    /// it unless `place_pruned_graph` is set.
     ///
     /// # Errors
-    /// As [`device_of`], for the first node that has one.
+    /// Returns `InvalidArgument` for the first node whose device name is malformed, or whose device the session does not have.
     pub(crate) fn check(&self, graph: &Graph, devices: &Devices, options: &SessionOptions) -> Result<()> {
         let mut checked = self.0.lock();
         let now = Extent { rewrite_count: graph.rewrite_count(), num_node_ids: graph.num_node_ids() };
@@ -41,10 +43,10 @@ impl Checked {
     }
 }
 
-/// Places the nodes of a graph. What enters and leaves a step does so on the host.
+/// Places the nodes of a graph. Arguments and results of the step are placed on the host.
 ///
 /// # Errors
-/// As [`device_of`].
+/// Returns `InvalidArgument` for a device name that is malformed, and for a device that the session does not have.
 pub(super) fn by_hand(graph: &Graph, devices: &Devices, options: &SessionOptions) -> Result<Placement> {
     let mut placed = FxHashMap::default();
     for node in graph.op_nodes().filter(|node| !matches!(node.role(), Role::Arg | Role::Retval)) {
@@ -56,11 +58,11 @@ pub(super) fn by_hand(graph: &Graph, devices: &Devices, options: &SessionOptions
     Ok(if placed.is_empty() { Placement::Host } else { Placement::Several(placed) })
 }
 
-/// Returns the number of the session's device that a node asks for. All CPUs are the host.
+/// Returns the index of the session's device that a node requests. All CPUs are the host.
 ///
 /// # Errors
-/// `InvalidArgument` for a name that is none, and for a device that the session does not have. With soft placement the host takes the place of
-/// every device of this task that is missing.
+/// Returns `InvalidArgument` for a malformed device name, and for a device that the session does not have. With soft placement, the host replaces
+/// every missing device of this task.
 pub(super) fn device_of(node: &Node, devices: &Devices, options: &SessionOptions) -> Result<usize> {
     const HOST: usize = 0;
     if node.device().is_empty() {

@@ -14,7 +14,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 /// Moves the inputs of consumers that run after an update, and of fetches, from aliases of references to the references.
 ///
 /// # Errors
-/// Those of changing an edge, which a valid graph does not have.
+/// Returns `InvalidArgument` or `NotFound` if an edge cannot be changed, which happens in no valid graph.
 pub(super) fn read_after_updates(graph: &mut Graph) -> Result<()> {
     let updates = updates(graph);
     if updates.is_empty() {

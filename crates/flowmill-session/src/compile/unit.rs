@@ -7,11 +7,12 @@ use flowmill_runtime::FunctionLibraryRuntime;
 use flowmill_tensor::{DType, Result};
 use std::sync::Arc;
 
-/// A graph whose arguments are `_Arg` nodes and whose results are `_Retval` nodes. What has to run for its effect has a control edge to `_SINK`.
+/// A graph whose arguments are `_Arg` nodes and whose results are `_Retval` nodes. Nodes that have to run for their effects have a control edge to
+/// `_SINK`.
 pub(crate) struct Unit<'a> {
-    /// The name that people know it by: a fetch or target of the step, or the function.
+    /// A name for messages: a fetch or target of the step, or the function.
     pub(crate) name: String,
-    /// The function whose body it is; empty for a step.
+    /// The function whose body the graph is; empty for a step.
     pub(crate) function: &'a str,
     pub(crate) graph: Graph,
     /// The types of the arguments, used or not.
@@ -25,7 +26,7 @@ impl<'a> Unit<'a> {
     /// Makes the unit that a step with this signature runs. `graph` is the part of the session's graph that it may need.
     ///
     /// # Errors
-    /// `InvalidArgument` and `NotFound` for feeds, fetches and targets that the graph does not have or that contradict each other.
+    /// Returns `InvalidArgument` or `NotFound` for feeds, fetches and targets that the graph does not have or that contradict each other.
     pub(crate) fn of_step(mut graph: Graph, signature: &Signature, functions: &'a Arc<FunctionLibraryRuntime>) -> Result<Unit<'a>> {
         let [feeds, fetches, targets] = signature.lists();
         let execution = rewrite_with_connections(&mut graph, &feeds, &fetches, &targets, &signature.connections())?;
@@ -41,7 +42,7 @@ impl<'a> Unit<'a> {
     /// Makes the unit that a call of a function runs.
     ///
     /// # Errors
-    /// `Internal` for a body whose nodes do not fit together.
+    /// Returns `Internal` for a body whose nodes do not fit together.
     pub(crate) fn of_body(function: &'a str, mut body: FunctionBody, functions: &'a Arc<FunctionLibraryRuntime>) -> Result<Unit<'a>> {
         for id in body.effects() {
             body.graph.add_control_edge(id, NodeId::SINK)?;

@@ -1,4 +1,4 @@
-//! What one signature's runs need: prepared once, run many times.
+//! The executable of one signature: prepared once and run many times.
 
 use super::Signature;
 use super::functions::Functions;
@@ -14,7 +14,7 @@ use flowmill_runtime::{DeviceStep, Step};
 use flowmill_tensor::{DType, Error, PartialShape, Result, Tensor, bail, error};
 use std::sync::{Arc, OnceLock};
 
-/// Arguments of this many bytes in all are shared between threads though no node is known to be costly.
+/// A step whose arguments have at least this many bytes in all may use several threads, even if no node is known to be costly.
 const POOLED_BYTES: usize = 64 << 10;
 
 /// A prepared signature.
@@ -22,16 +22,16 @@ pub(super) struct Executable {
     feeds: Vec<Feed>,
     fetches: Vec<String>,
     code: Code,
-    /// Before loops and strands were fused: what a traced run uses, whose statistics name every node.
+    /// The plan before loops and strands were fused. A traced run uses it, so that its statistics name every node.
     unfused: PlanGraph,
     traced: OnceLock<Arc<Plan>>,
     has_costly_nodes: bool,
     num_threads: usize,
-    /// The results that are references, by their place, with the names of their nodes. They are read when the step has ended.
+    /// The results that are references, by their index, with the names of their nodes. They are read when the step has ended.
     references: Vec<(usize, Arc<str>)>,
     pub(super) functions: Functions,
     pub(super) optimizations: Arc<Report>,
-    /// The graph's count when this was made; see [`Executable::fits`].
+    /// The graph's count of rewrites when this was made; see [`Executable::fits`].
     rewrite_count: u64,
 }
 
@@ -47,7 +47,7 @@ struct Feed {
     shape: PartialShape,
 }
 
-/// A copy of the part of a session's graph that a signature's runs need. The graph is free while the copy is optimised.
+/// A copy of the part of a session's graph that a signature's runs need. The graph is not locked while the copy is optimised.
 pub(super) struct Snapshot {
     pub(super) pruned: Graph,
     feeds: Vec<Feed>,
@@ -59,7 +59,7 @@ impl Snapshot {
     /// Copies the part of the graph that the signature's runs may need.
     ///
     /// # Errors
-    /// `InvalidArgument` and `NotFound` for feeds that are not in the graph.
+    /// Returns `InvalidArgument` or `NotFound` for feeds that are not in the graph.
     pub(super) fn new(graph: &Graph, signature: &Signature, functions: Functions) -> Result<Snapshot> {
         let [feeds, fetches, targets] = signature.lists();
         Ok(Snapshot {
@@ -92,17 +92,18 @@ impl Executable {
         })
     }
 
-    /// Whether the graph changed since only by growing.
+    /// Returns true if the graph has only grown since this was made, with the same function library.
     pub(super) fn fits(&self, rewrite_count: u64, library: &Arc<FunctionLibrary>) -> bool {
         self.rewrite_count == rewrite_count && self.functions.are_of(library)
     }
 
-    /// Whether there are as many feeds and fetches. With names that no node has, two signatures may look the same.
+    /// Returns true if there are this many feeds and fetches. The key of a signature does not guarantee this: names that no node has may contain the
+    /// key's separators.
     pub(super) fn has(&self, num_feeds: usize, num_fetches: usize) -> bool {
         (self.feeds.len(), self.fetches.len()) == (num_feeds, num_fetches)
     }
 
-    /// Checks types and shapes of what is fed.
+    /// Checks the types and shapes of the fed values.
     pub(super) fn check_feeds(&self, args: &[Tensor]) -> Result<()> {
         if args.len() != self.feeds.len() {
             bail!(InvalidArgument, "{} values for {} feeds", args.len(), self.feeds.len());
@@ -124,17 +125,17 @@ impl Executable {
         Ok(())
     }
 
-    /// Whether a step with these arguments has work that more than one thread should share.
+    /// Returns true if a step with these arguments has enough work for more than one thread.
     pub(super) fn is_worth_a_pool(&self, args: &[Tensor]) -> bool {
         self.has_costly_nodes || args.iter().map(Tensor::num_bytes).sum::<usize>() >= POOLED_BYTES
     }
 
-    /// Threads that run nodes beside each other in a pool; 0 for all of its.
+    /// Returns the number of threads of a pool that run nodes in parallel; 0 means all threads of the pool.
     pub(super) fn num_threads(&self) -> usize {
         self.num_threads
     }
 
-    /// Returns a step as it is on the devices that this runs on.
+    /// Returns the step for each of the devices that this runs on.
     pub(super) fn steps(&self, devices: &Devices, step: Arc<Step>) -> Steps {
         let functions = self.functions.runtime();
         let others: &[_] = if let Code::Parts(_, others) = &self.code { others } else { &[] };
@@ -142,14 +143,14 @@ impl Executable {
         Steps { others, host: devices.host().step(step, functions) }
     }
 
-    /// Returns the calls of the plans of a step on several devices; the host's, with `args`, is the first.
+    /// Returns the calls of the plans of a step on several devices. The first is the host's, with `args`.
     fn calls(host: &Arc<Plan>, others: &[(usize, Arc<Plan>)], steps: &Steps, args: Vec<Tensor>) -> Vec<PlanCall> {
         let others = others.iter().zip(&steps.others);
         let others = others.map(|((_, plan), step)| PlanCall { plan: plan.clone(), step: step.clone(), args: Vec::new() });
         std::iter::once(PlanCall { plan: host.clone(), step: steps.host.clone(), args }).chain(others).collect()
     }
 
-    /// Runs a step on this thread, and on at most so many threads of its pool in all.
+    /// Runs a step on this thread and on other threads of its pool, at most `num_threads` in all.
     pub(super) fn run(&self, steps: &Steps, args: Vec<Tensor>, num_threads: usize, stats: Option<&Arc<StatsCollector>>) -> Results {
         let results = match (&self.code, stats) {
             (Code::Parts(host, others), _) => {
@@ -185,7 +186,7 @@ impl Executable {
         }
     }
 
-    /// The plan of a step whose nodes are recorded.
+    /// Returns the plan for a traced step.
     fn traced(&self) -> Result<Arc<Plan>> {
         match self.traced.get() {
             Some(plan) => Ok(plan.clone()),
@@ -196,7 +197,7 @@ impl Executable {
         }
     }
 
-    /// The error for result `i` being dead.
+    /// Returns the error for a result `i` that is dead.
     pub(super) fn dead_fetch(&self, i: usize) -> Error {
         let name = self.fetches.get(i).map_or("?", String::as_str);
         error!(InvalidArgument, "Retval[{i}] does not have value: the fetched tensor '{name}' is in a branch that was not taken")
@@ -208,7 +209,7 @@ fn results_of_host(all: Vec<Vec<Option<Tensor>>>) -> Vec<Option<Tensor>> {
     all.into_iter().next().unwrap_or_default()
 }
 
-/// Reads the variables that results refer to, now that the step has ended.
+/// Reads the variables that results refer to. Called when the step has ended.
 fn read_references(references: &[(usize, Arc<str>)], results: Results) -> Results {
     let mut results = results?;
     for (i, name) in references {

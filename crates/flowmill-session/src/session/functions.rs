@@ -13,10 +13,10 @@ use flowmill_tensor::{Result, Tensor, bail, error};
 use rustc_hash::FxHashMap;
 use std::sync::{Arc, OnceLock, Weak};
 
-/// The op whose attribute `f` names a function that it is the gradient of. Instantiated like a function of that name.
+/// The op that is the gradient of the function in its attribute `f`. It is instantiated like a function of that name.
 const SYMBOLIC_GRADIENT: &str = "SymbolicGradient";
 
-/// The function runtime of one state of a graph's library.
+/// The function runtime for one version of a graph's library.
 #[derive(Clone)]
 pub(super) struct Functions {
     library: Arc<FunctionLibrary>,
@@ -24,7 +24,7 @@ pub(super) struct Functions {
 }
 
 impl Functions {
-    /// For the graph's library as it is now.
+    /// Makes the functions of the graph's current library.
     pub(super) fn new(graph: &Graph, env: &Arc<Environment>) -> Functions {
         let library = graph.library().clone();
         let source = Arc::new_cyclic(|this: &Weak<Source>| Source {
@@ -44,24 +44,24 @@ impl Functions {
         Functions { library, runtime }
     }
 
-    /// Whether the library is still the one this was made for.
+    /// Returns true if `library` is the library that this was made for.
     pub(super) fn are_of(&self, library: &Arc<FunctionLibrary>) -> bool {
         Arc::ptr_eq(&self.library, library)
     }
 
-    /// What kernels see.
+    /// Returns the interface through which kernels call functions.
     pub(super) fn runtime(&self) -> &Arc<FunctionLibraryRuntime> {
         &self.runtime
     }
 }
 
-/// Makes functions callable, each once for each set of attributes.
+/// Compiles functions on demand, once for each function and set of attributes.
 struct Source {
     library: Arc<FunctionLibrary>,
     registry: Arc<OpRegistry>,
     env: Arc<Environment>,
     runtime: OnceLock<Weak<FunctionLibraryRuntime>>,
-    /// For gradients that were made here, and call functions made with them.
+    /// The functions of gradients that were made here; gradients call functions that were made with them.
     gradients: Mutex<Vec<Functions>>,
     made: Mutex<FxHashMap<String, FunctionHandle>>,
     this: Weak<Source>,
@@ -125,7 +125,7 @@ impl Source {
 /// A function's plan.
 struct FunctionCode {
     code: Code,
-    /// Whether the function waits for nothing and takes little time.
+    /// True if the function waits for nothing and takes little time.
     is_direct: bool,
 }
 

@@ -1,4 +1,4 @@
-//! Sessions: a graph, what lives across its steps, and the plans made so far.
+//! Sessions: a graph with its resources, and the plans that were made for it.
 
 mod executable;
 mod functions;
@@ -32,7 +32,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
-/// Runs a graph. Many threads may run steps at once; a graph may have many sessions and may grow while they exist.
+/// Runs steps of a graph. Many threads may run steps at once. A graph may have many sessions, and may grow while they exist.
 pub struct Session {
     graph: Arc<RwLock<Graph>>,
     env: Arc<Environment>,
@@ -41,22 +41,22 @@ pub struct Session {
     placed: Checked,
     /// The executors that a run may choose from.
     executors: Vec<Arc<Executor>>,
-    /// No step may be prepared any more.
+    /// Set when no more steps may be prepared.
     finalized: AtomicBool,
-    /// Cancelled when the session is closed; every running step listens.
+    /// Cancelled when the session is closed. Every running step is cancelled with it.
     closed: CancelToken,
 }
 
-/// What a run gave.
+/// The result of a run.
 #[derive(Default)]
 pub struct RunOutcome {
-    /// The fetched tensors, in the order asked for.
+    /// The fetched tensors, in the order of the fetches.
     pub values: Vec<Tensor>,
-    /// What each node did, where [`RunOptions::trace`] asked for it.
+    /// The execution record of each node, if [`RunOptions::trace`] is set.
     pub stats: Option<Arc<StatsCollector>>,
 }
 
-/// A run's feeds, fetches and targets, looked up once.
+/// A prepared run: its feeds, fetches and targets were looked up once.
 #[derive(Clone)]
 pub struct Callable {
     session: Arc<Session>,
@@ -64,19 +64,20 @@ pub struct Callable {
 }
 
 impl Session {
-    /// A session on `graph` with these kernels.
+    /// Makes a session on `graph` with these kernels.
     ///
     /// # Errors
-    /// `ResourceExhausted` where its threads cannot be started, `InvalidArgument` for options that contradict each other.
+    /// Returns `ResourceExhausted` if its threads cannot be started, and `InvalidArgument` for options that contradict each other.
     pub fn new(graph: Arc<RwLock<Graph>>, kernels: Arc<KernelRegistry>, options: SessionOptions) -> Result<Session> {
         Session::with_devices(graph, vec![HostDevice::cpu(0, kernels)], options)
     }
 
-    /// A session on `graph` that has these devices, of which the first is the host. Nodes run on the device that they ask for, and on the host if they
-    /// ask for none.
+    /// Makes a session on `graph` with these devices, of which the first is the host. Nodes run on the device that they request, or on the host if
+    /// they request none.
     ///
     /// # Errors
-    /// As [`Session::new`]; `InvalidArgument` if the first device is not the host, or two have the same name.
+    /// Returns `InvalidArgument` if the first device is not the host, if two devices have the same name, or for options that contradict each other,
+    /// and `ResourceExhausted` if the session's threads cannot be started.
     pub fn with_devices(graph: Arc<RwLock<Graph>>, devices: Vec<Arc<dyn Device>>, options: SessionOptions) -> Result<Session> {
         let (executors, plans) = (threads::executors(&options)?, Plans::new(options.max_plans));
         let env = Environment { devices: Devices::new(devices)?, options };
@@ -92,12 +93,12 @@ impl Session {
         })
     }
 
-    /// The graph.
+    /// Returns the graph.
     pub fn graph(&self) -> &Arc<RwLock<Graph>> {
         &self.graph
     }
 
-    /// The variables, tables and queues of the host.
+    /// Returns the variables, tables and queues of the host.
     pub fn resources(&self) -> &Arc<ResourceManager> {
         &self.env.devices.host().resources
     }
@@ -107,26 +108,27 @@ impl Session {
         self.env.devices.iter().map(|device| device.device.attributes())
     }
 
-    /// How the session was made.
+    /// Returns the options that the session was made with.
     pub fn options(&self) -> &SessionOptions {
         &self.env.options
     }
 
-    /// Runs what is needed for `fetches` and `targets`, with the tensors of `feeds` replaced, and gives the fetched tensors.
+    /// Runs the nodes that `fetches` and `targets` need, with the values of `feeds` in place of the fed tensors. Returns the fetched tensors.
     ///
     /// Feeds and fetches are tensor names (`x:0`, or `x` for output 0), targets are node names.
     ///
     /// # Errors
-    /// `InvalidArgument` for names that are malformed or fed twice, a fed tensor of the wrong type or shape, a placeholder that is not
-    /// fed, a fetched tensor that is dead; `NotFound` for names that are not in the graph; what kernels give.
+    /// Returns `InvalidArgument` for names that are malformed or fed twice, a fed tensor of the wrong type or shape, a placeholder that is not fed,
+    /// and a fetched tensor that is dead; `NotFound` for names that are not in the graph and for ops without a kernel; otherwise the error of the
+    /// kernel that failed.
     pub fn run(&self, feeds: &[(&str, Tensor)], fetches: &[&str], targets: &[&str]) -> Result<Vec<Tensor>> {
         self.run_with(feeds, fetches, targets, &RunOptions::default()).map(|o| o.values)
     }
 
-    /// The same with options.
+    /// Like [`Session::run`], with options.
     ///
     /// # Errors
-    /// As [`Session::run`]; `DeadlineExceeded` and `Cancelled` as the options say.
+    /// Returns `DeadlineExceeded` after the timeout, `Cancelled` or the caller's reason if the run is cancelled, and the errors of [`Session::run`].
     pub fn run_with(&self, feeds: &[(&str, Tensor)], fetches: &[&str], targets: &[&str], options: &RunOptions) -> Result<RunOutcome> {
         self.check_open()?;
         let names: Vec<&str> = feeds.iter().map(|(name, _)| *name).collect();
@@ -138,27 +140,28 @@ impl Session {
     /// Prepares a run that will be called many times with values for `feeds`.
     ///
     /// # Errors
-    /// As [`Session::run`], for what does not depend on the values.
+    /// Returns the errors of [`Session::run`] that do not depend on the values: `InvalidArgument` for malformed names, `NotFound` for names that are
+    /// not in the graph and for ops without a kernel.
     pub fn make_callable(self: &Arc<Session>, feeds: &[&str], fetches: &[&str], targets: &[&str]) -> Result<Callable> {
         self.check_open()?;
         Ok(Callable { session: self.clone(), executable: self.executable(feeds, fetches, targets)? })
     }
 
-    /// What the passes did to the part of the graph that such a run executes. Bodies of functions, which are optimised when they are first
-    /// called, are not counted.
+    /// Returns a report of what the optimization passes did to the part of the graph that such a run executes. Bodies of functions are not counted:
+    /// they are optimised when they are first called.
     ///
     /// # Errors
-    /// As [`Session::make_callable`].
+    /// Returns `InvalidArgument` for malformed names, and `NotFound` for names that are not in the graph and for ops without a kernel.
     pub fn optimizations(&self, feeds: &[&str], fetches: &[&str], targets: &[&str]) -> Result<Arc<Report>> {
         self.check_open()?;
         Ok(self.executable(feeds, fetches, targets)?.optimizations.clone())
     }
 
-    /// The ops that such a run would need and that have no kernel, with the names of their nodes: those that the passes leave, and those of functions
-    /// that are called at run time. Empty if the run can be prepared.
+    /// Returns the ops without a kernel that such a run would need, each with the names of its nodes. Nodes that the passes remove are not counted;
+    /// nodes of functions that are called at run time are. The map is empty if the run can be prepared.
     ///
     /// # Errors
-    /// As [`Session::make_callable`], but for missing kernels.
+    /// Returns `InvalidArgument` for malformed names, and `NotFound` for names that are not in the graph.
     pub fn ops_without_kernels(&self, feeds: &[&str], fetches: &[&str], targets: &[&str]) -> Result<BTreeMap<String, Vec<String>>> {
         self.check_open()?;
         let graph = self.graph.read();
@@ -187,10 +190,12 @@ impl Session {
         Ok(missing)
     }
 
-    /// The same, where tensors stand in for others within the step: of each pair of `connections` the first is fed for the second.
+    /// Like [`Session::make_callable`], with tensors that replace others within the step: of each pair of `connections`, the first is fed for the
+    /// second.
     ///
     /// # Errors
-    /// As [`Session::make_callable`]; `InvalidArgument` for a connection that begins at an unknown tensor, feeds what is fed already or makes a cycle.
+    /// Returns `InvalidArgument` for a connection that begins at an unknown tensor, feeds what is fed already or makes a cycle, and the errors of
+    /// [`Session::make_callable`].
     pub fn make_connected_callable(
         self: &Arc<Session>,
         feeds: &[&str],
@@ -202,29 +207,29 @@ impl Session {
         Ok(Callable { session: self.clone(), executable: self.prepared(feeds, fetches, targets, connections)? })
     }
 
-    /// The number of prepared signatures that were dropped because there were more than [`SessionOptions::max_plans`].
+    /// Returns the number of prepared signatures that were dropped because there were more than [`SessionOptions::max_plans`].
     pub fn num_evicted_plans(&self) -> u64 {
         self.plans.num_evicted()
     }
 
-    /// Ends the preparing of steps: those that were prepared can run on, others get `FailedPrecondition`. A server that knows all its
-    /// signatures is so kept from preparing what a request makes up.
+    /// Forbids the preparation of further steps. Signatures that are prepared can still run; others return `FailedPrecondition`. After this, a server
+    /// cannot be made to compile plans for arbitrary requests.
     pub fn finalize(&self) {
         self.finalized.store(true, Ordering::Release);
     }
 
-    /// Ends running steps with `Cancelled` and refuses new ones. Resources are dropped as soon as no step uses them.
+    /// Closes the session: running steps end with `Cancelled`, and so does every later run. Resources are dropped as soon as no step uses them.
     pub fn close(&self) {
         self.closed.cancel(error!(Cancelled, "Session has been closed."));
         self.env.devices.clear(&[]);
     }
 
-    /// Whether [`Session::close`] was called.
+    /// Returns true if [`Session::close`] was called.
     pub fn is_closed(&self) -> bool {
         self.closed.is_cancelled()
     }
 
-    /// Drops the resources in these containers; all where the list is empty.
+    /// Drops the resources in these containers, or all resources if the list is empty.
     pub fn reset(&self, containers: &[String]) {
         self.env.devices.clear(containers);
     }
@@ -272,7 +277,7 @@ impl Session {
         }
     }
 
-    /// The function runtime for the graph's library, made anew when the library changed.
+    /// Returns the function runtime for the graph's library. It is made anew after the library changed.
     fn functions_of(&self, graph: &Graph) -> Functions {
         let mut functions = self.functions.lock();
         match &*functions {
@@ -304,30 +309,31 @@ impl Session {
 }
 
 impl Drop for Session {
-    /// Drops the resources: some, such as iterators, hold functions, which hold the session's surroundings.
+    /// Drops the resources, to break reference cycles: some resources, such as iterators, hold functions, which hold the session's environment.
     fn drop(&mut self) {
         self.env.devices.clear(&[]);
     }
 }
 
 impl Callable {
-    /// What the passes did to the graph that runs: see [`Session::optimizations`].
+    /// Returns a report of what the passes did to the graph that runs: see [`Session::optimizations`].
     pub fn optimizations(&self) -> &Report {
         &self.executable.optimizations
     }
 
-    /// Runs with one value for each feed, in their order.
+    /// Runs with one value for each feed, in the order of the feeds.
     ///
     /// # Errors
-    /// As [`Session::run`].
+    /// Returns `InvalidArgument` for a wrong number of values, a value of the wrong type or shape, and a fetched tensor that is dead; otherwise the
+    /// error of the kernel that failed.
     pub fn run(&self, feeds: Vec<Tensor>) -> Result<Vec<Tensor>> {
         self.run_with(feeds, &RunOptions::default()).map(|o| o.values)
     }
 
-    /// The same with options.
+    /// Like [`Callable::run`], with options.
     ///
     /// # Errors
-    /// As [`Session::run_with`].
+    /// Returns `DeadlineExceeded` after the timeout, `Cancelled` or the caller's reason if the run is cancelled, and the errors of [`Callable::run`].
     pub fn run_with(&self, feeds: Vec<Tensor>, options: &RunOptions) -> Result<RunOutcome> {
         self.session.check_open()?;
         self.session.execute(&self.executable, feeds, options)

@@ -1,4 +1,4 @@
-//! What a run may feed, fetch and execute: tensors and nodes, by id or by name.
+//! Names of the tensors and nodes that a run feeds, fetches and executes. Ids are accepted as well.
 
 use flowmill_graph::{Graph, NodeId, OutputId};
 use flowmill_tensor::{Result, Tensor, error};
@@ -8,7 +8,7 @@ pub trait ToTensorName {
     /// Returns the tensor's name.
     ///
     /// # Errors
-    /// `NotFound` and `OutOfRange` for an id that is not in the graph. A name is not checked.
+    /// Returns `NotFound` or `OutOfRange` for an id that is not in the graph. A name is not checked.
     fn to_tensor_name(&self, graph: &Graph) -> Result<String>;
 }
 
@@ -24,7 +24,7 @@ pub trait ToNodeName {
     /// Returns the node's name.
     ///
     /// # Errors
-    /// `NotFound` for an id that is not in the graph. A name is not checked.
+    /// Returns `NotFound` for an id that is not in the graph. A name is not checked.
     fn to_node_name(&self, graph: &Graph) -> Result<String>;
 }
 
@@ -52,21 +52,21 @@ macro_rules! names {
 
 names!(&str, String, &String);
 
-/// What a run returns: one tensor, an array, or a list of any length.
+/// The fetches of a run: one tensor, an array, or a list of any length.
 pub trait Fetches {
-    /// The values: a [`Tensor`] for one tensor, an array or a `Vec` of them for several.
+    /// The type of the fetched values: a [`Tensor`] for one tensor, an array or a `Vec` of them for several.
     type Values;
 
     /// Returns the names of the tensors.
     ///
     /// # Errors
-    /// As [`ToTensorName::to_tensor_name`].
+    /// Returns `NotFound` or `OutOfRange` for an id that is not in the graph. A name is not checked.
     fn names(&self, graph: &Graph) -> Result<Vec<String>>;
 
-    /// Returns the values in the form that was asked for. There is one for each name.
+    /// Returns the values in the form of the fetches. `values` has one value for each name.
     ///
     /// # Errors
-    /// `Internal` for another number of values.
+    /// Returns `Internal` for another number of values.
     fn values(self, values: Vec<Tensor>) -> Result<Self::Values>;
 }
 

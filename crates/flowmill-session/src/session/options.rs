@@ -1,4 +1,4 @@
-//! What a session and a run can be told.
+//! The options of a session and of a run.
 
 use flowmill_runtime::Executor;
 use flowmill_runtime::program::FuseOptions;
@@ -6,37 +6,40 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// How a session runs its steps.
+/// Options of a session.
 #[derive(Clone, Debug)]
 pub struct SessionOptions {
-    /// Threads inside kernels; 0 means one a core.
+    /// The number of threads inside kernels; 0 means one per core.
     pub intra_op_threads: usize,
-    /// Threads that run nodes beside each other; 0 means one a core. One pool serves both numbers: it has as many threads as the larger asks for.
+    /// The number of threads that run nodes in parallel; 0 means one per core. One pool serves kernels and nodes: its size is the larger of the two
+    /// numbers.
     pub inter_op_threads: usize,
-    /// Number of devices by type; `CPU` is 1 where nothing is said.
+    /// The number of devices of each type; `CPU` is 1 by default.
     pub device_count: BTreeMap<String, usize>,
-    /// Put nodes whose device does not exist on the CPU instead of refusing them.
+    /// Place a node whose device does not exist on the CPU, instead of returning an error.
     pub allow_soft_placement: bool,
-    /// Check the devices of the nodes that a step needs, and not of all there are.
+    /// Check the devices of only the nodes that a step needs, instead of all nodes of the graph.
     pub place_pruned_graph: bool,
-    /// The threads of the session's steps; if it is given, the numbers of threads and the pools below are not used to make some.
+    /// The executor of the session's steps. If it is set, `intra_op_threads`, `inter_op_threads` and `thread_pools` make no threads.
     pub executor: Option<Arc<Executor>>,
-    /// Pools for [`RunOptions::inter_op_thread_pool`]; where there are none, the session has one of `inter_op_threads`.
+    /// The pools that [`RunOptions::inter_op_thread_pool`] selects from. If the list is empty, the session has one pool, sized by the numbers of
+    /// threads above.
     pub thread_pools: Vec<ThreadPoolOption>,
-    /// The passes that rewrite the graph before a plan is made.
+    /// Run the passes that rewrite the graph before a plan is made.
     pub optimize: bool,
-    /// Put calls, branches and loops whose bodies are functions into the graph they stand in, one of those passes; otherwise, and where that
-    /// cannot be done, nodes call functions.
+    /// Inline function calls, branches and loops whose bodies are functions into the graph that contains them. Has an effect only with `optimize`.
+    /// Without it, and for bodies that cannot be inlined, nodes call the functions at run time.
     pub lower: bool,
-    /// Names of passes to leave out.
+    /// The names of passes to skip.
     pub disabled_passes: Vec<String>,
-    /// Which pieces of a plan become programs.
+    /// The kinds of programs that the nodes of a plan are fused into.
     pub fuse: FuseOptions,
-    /// Instead of what the graph says, for every loop whose iterations it lets overlap at all.
+    /// Overrides the number of parallel iterations of every loop whose own number is greater than 1.
     pub parallel_iterations: Option<u32>,
-    /// Signatures that stay prepared; where there are more, the least recently used is dropped and prepared again when it is needed. At least 1.
+    /// The number of signatures that stay prepared, at least 1. If there are more, the least recently used one is dropped, and prepared again when it
+    /// is needed.
     pub max_plans: usize,
-    /// A run that takes longer ends with `DeadlineExceeded`, unless its own options say otherwise.
+    /// The default of [`RunOptions::timeout`].
     pub timeout: Option<Duration>,
 }
 
@@ -61,26 +64,26 @@ impl Default for SessionOptions {
     }
 }
 
-/// One of a session's pools.
+/// The options of one thread pool of a session.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ThreadPoolOption {
-    /// Its threads; 0 means one a core.
+    /// The number of threads; 0 means one per core.
     pub num_threads: usize,
-    /// Sessions whose pools have the same name share it, and nobody else uses it; an empty one is no name.
+    /// The name under which sessions share the pool. A pool with an empty name is shared by all sessions whose unnamed pools have as many threads.
     pub global_name: String,
 }
 
-/// What one run can be told.
+/// Options of one run.
 #[derive(Clone, Default)]
 pub struct RunOptions {
-    /// The run ends with `DeadlineExceeded` after this time.
+    /// The time after which the run ends with `DeadlineExceeded`; `None` means the session's [`SessionOptions::timeout`].
     pub timeout: Option<Duration>,
-    /// Ends the run early from another thread.
+    /// A token that cancels the run from another thread.
     pub cancel: Option<flowmill_runtime::CancelToken>,
-    /// Called now and then on the caller's thread while the run lasts.
+    /// A callback that is called from time to time on the caller's thread during the run.
     pub poll: Option<flowmill_runtime::Poll>,
-    /// Which of [`SessionOptions::thread_pools`] runs the step; -1 is none, but the caller's thread.
+    /// The index of the pool in [`SessionOptions::thread_pools`] that runs the step; -1 runs it on the caller's thread.
     pub inter_op_thread_pool: i32,
-    /// Record when and where each node ran.
+    /// Record the time and the thread of each node's execution.
     pub trace: bool,
 }

@@ -1,4 +1,4 @@
-//! The plans of a session. Requests for one signature at the same time compile it once; of many signatures, the least recently used are dropped.
+//! The plan cache of a session. Concurrent requests for one signature compile it once. The least recently used plans are evicted.
 
 use super::Signature;
 use super::executable::Executable;
@@ -10,11 +10,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 pub(super) struct Plans {
-    /// At least 1.
+    /// The capacity, at least 1.
     limit: usize,
     ready: RwLock<FxHashMap<Signature, Entry>>,
     flights: Mutex<FxHashMap<Signature, Arc<Flight>>>,
-    /// Counts look-ups, as the time of [`Entry::last_use`].
+    /// Counts look-ups; the clock of [`Entry::last_use`].
     clock: AtomicU64,
     num_evicted: AtomicU64,
 }
@@ -26,9 +26,9 @@ struct Entry {
 
 /// A signature that some thread is compiling.
 struct Flight {
-    /// The graph's count of changes when it began: an error is that of this state only.
+    /// The graph's count of changes when the compilation began. An error is valid for this version of the graph only.
     change_count: u64,
-    /// In a process that was forked, threads of the other process compile nothing.
+    /// The id of the compiling process. In a forked process, the threads of the parent do not exist, so their flights never land.
     process: u32,
     landed: Mutex<Option<Landed>>,
     changed: Condvar,
@@ -37,12 +37,12 @@ struct Flight {
 #[derive(Clone)]
 enum Landed {
     With(Result<Arc<Executable>>),
-    /// The thread that compiled panicked.
+    /// The compiling thread panicked.
     Without,
 }
 
 thread_local! {
-    /// True while this thread compiles. Then it waits for no flight, which might wait for what this thread compiles.
+    /// True while this thread compiles. It then waits for no other flight, because that flight might wait for this thread's.
     static IS_COMPILING: Cell<bool> = const { Cell::new(false) };
 }
 
@@ -57,12 +57,12 @@ impl Plans {
         }
     }
 
-    /// The number of plans that were dropped to make room.
+    /// Returns the number of plans that were evicted.
     pub(super) fn num_evicted(&self) -> u64 {
         self.num_evicted.load(Ordering::Relaxed)
     }
 
-    /// The signature's plan, if there is one that `fits`.
+    /// Returns the signature's plan, if there is one that `fits`.
     pub(super) fn get(&self, signature: &Signature, fits: impl Fn(&Executable) -> bool) -> Option<Arc<Executable>> {
         let ready = self.ready.read();
         let entry = ready.get(signature).filter(|entry| fits(&entry.executable))?;
@@ -70,11 +70,11 @@ impl Plans {
         Some(entry.executable.clone())
     }
 
-    /// Compiles by `make`, or waits for a thread that is compiling the same signature. `None` if such a thread's result does not fit: the caller looks at the
-    /// graph again.
+    /// Compiles with `make`, or waits for a thread that is compiling the same signature. Returns `None` if the other thread's result does not fit;
+    /// the caller then reads the graph again.
     ///
     /// # Errors
-    /// What `make` gives.
+    /// Returns the error of `make`, or of another thread that compiled for the same version of the graph.
     pub(super) fn make(
         &self,
         signature: &Signature,

@@ -1,4 +1,4 @@
-//! One run of a session, put together piece by piece.
+//! A builder for one run of a session.
 
 use super::names::{Fetches, ToNodeName, ToTensorName};
 use super::{Callable, RunOptions, RunOutcome, Session};
@@ -8,10 +8,10 @@ use flowmill_tensor::{Error, Result, Tensor};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// A run that is being put together: feeds, targets and options. [`Runner::fetch`] and [`Runner::run`] execute it.
+/// A builder for one run: feeds, targets and options. [`Runner::fetch`] and [`Runner::run`] execute the run.
 ///
-/// Tensors and nodes are given by id or by name. The runner looks up ids at once, so that its errors name what was asked for; the first error is
-/// returned by the method that executes the run.
+/// Tensors and nodes are given by id or by name. Ids are looked up at once. The first error of a look-up is returned by the method that executes the
+/// run.
 #[must_use = "a run is executed by `fetch` or `run`"]
 pub struct Runner<'s> {
     session: &'s Session,
@@ -30,7 +30,7 @@ impl Session {
     /// Prepares a run that will be called many times with a value for each of `feeds`, by id or by name.
     ///
     /// # Errors
-    /// As [`Session::make_callable`].
+    /// Returns `NotFound` or `OutOfRange` for an id that is not in the graph, and the errors of [`Session::make_callable`].
     pub fn callable<F: ToTensorName, G: ToTensorName>(
         self: &Arc<Session>,
         feeds: impl IntoIterator<Item = F>,
@@ -47,7 +47,7 @@ impl Session {
 }
 
 impl Runner<'_> {
-    /// Feeds a tensor.
+    /// Adds a feed: the run uses the value in place of the tensor.
     pub fn feed(mut self, tensor: impl ToTensorName, value: Tensor) -> Self {
         if let Some(name) = self.look_up(|graph| tensor.to_tensor_name(graph)) {
             self.feeds.push((name, value));
@@ -55,7 +55,7 @@ impl Runner<'_> {
         self
     }
 
-    /// Executes a node, and what it needs, without fetching anything of it.
+    /// Adds a target: a node that is executed, with the nodes that it needs, and of which nothing is fetched.
     pub fn target(mut self, node: impl ToNodeName) -> Self {
         if let Some(name) = self.look_up(|graph| node.to_node_name(graph)) {
             self.targets.push(name);
@@ -84,7 +84,7 @@ impl Runner<'_> {
     /// Executes the run and returns the value of a tensor, or the values of several in an array or a `Vec`.
     ///
     /// # Errors
-    /// As [`Session::run_with`], and `NotFound` for an id that is not in the graph.
+    /// Returns `NotFound` or `OutOfRange` for an id that is not in the graph, and the errors of [`Session::run_with`].
     pub fn fetch<F: Fetches>(mut self, fetches: F) -> Result<F::Values> {
         let names = self.look_up(|graph| fetches.names(graph)).unwrap_or_default();
         let outcome = self.execute(&names)?;
@@ -94,7 +94,7 @@ impl Runner<'_> {
     /// Executes the targets.
     ///
     /// # Errors
-    /// As [`Runner::fetch`].
+    /// Returns `NotFound` for an id that is not in the graph, and the errors of [`Session::run_with`].
     pub fn run(self) -> Result<RunOutcome> {
         self.execute(&[])
     }

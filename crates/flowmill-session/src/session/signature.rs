@@ -1,6 +1,6 @@
-//! What a run asks for, as the key of its plan.
+//! The signature of a run, which is the key of its plan: the names of its feeds, fetches and targets.
 
-/// Feeds, fetches, targets and connections by name, in their order.
+/// The names of feeds, fetches, targets and connections, in order.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct Signature {
     /// `feeds`, `fetches`, `targets`, and both ends of each connection: a line for each name, a form feed between lists. One allocation, one hash.
@@ -8,7 +8,7 @@ pub(crate) struct Signature {
 }
 
 impl Signature {
-    /// The key of these names.
+    /// Makes the signature of these names.
     pub(crate) fn new(feeds: &[&str], fetches: &[&str], targets: &[&str], connections: &[(&str, &str)]) -> Signature {
         // A newline occurs in no node name, a form feed neither.
         let ends: Vec<&str> = connections.iter().flat_map(|&(from, to)| [from, to]).collect();
@@ -27,13 +27,13 @@ impl Signature {
         Signature { text }
     }
 
-    /// The feeds, fetches and targets.
+    /// Returns the feeds, fetches and targets.
     pub(crate) fn lists(&self) -> [Vec<&str>; 3] {
         let mut parts = self.parts();
         std::array::from_fn(|_| parts.next().unwrap_or_default())
     }
 
-    /// The connections.
+    /// Returns the connections.
     pub(crate) fn connections(&self) -> Vec<(&str, &str)> {
         let ends = self.parts().nth(3).unwrap_or_default();
         ends.as_chunks().0.iter().map(|&[from, to]| (from, to)).collect()

@@ -1,7 +1,7 @@
-//! Which threads a step runs on.
+//! The choice of the threads that a step runs on.
 //!
-//! A step that has nothing costly to do stays on the caller's thread, which no hand-over can beat; any other moves to an executor, and its caller
-//! waits. No thread of an executor waits for a step.
+//! A step without costly nodes and without large arguments runs on the caller's thread, which is faster than any hand-over to another thread. Any
+//! other step runs on an executor, and its caller waits. No thread of an executor waits for a step.
 
 use super::SessionOptions;
 use super::executable::Executable;
@@ -11,10 +11,11 @@ use flowmill_runtime::{Executor, Step};
 use flowmill_tensor::{Result, Tensor};
 use std::sync::Arc;
 
-/// Returns the executors of a session: those that its options list, or the one that its numbers of threads ask for.
+/// Returns the executors of a session: those that its options list, or one with the number of threads in the options.
 ///
 /// # Errors
-/// As [`Executor::named`].
+/// Returns `InvalidArgument` if a pool's name belongs to an executor of another number of threads, and `ResourceExhausted` if the system cannot start
+/// the threads.
 pub(super) fn executors(options: &SessionOptions) -> Result<Vec<Arc<Executor>>> {
     if let Some(executor) = &options.executor {
         return Ok(vec![executor.clone()]);
@@ -33,7 +34,7 @@ pub(super) fn executors(options: &SessionOptions) -> Result<Vec<Arc<Executor>>> 
     options.thread_pools.iter().map(executor).collect()
 }
 
-/// Runs a step in an executor, or on this thread alone.
+/// Runs a step on an executor, or on this thread alone.
 pub(super) fn run(
     executor: Option<&Arc<Executor>>,
     executable: &Arc<Executable>,

@@ -18,7 +18,7 @@ struct Run {
     live: Live,
     refs: Refs,
     started: AtomicBool,
-    /// What the two threads write to the run's blocks.
+    /// Written once by each of the two threads, like a run's blocks; the end of the run checks that both writes are visible.
     visits: [UnsafeCell<u32>; 2],
     completed: AtomicU32,
     ended: AtomicU32,

@@ -29,9 +29,9 @@ const MAX_TOKENS: usize = 3;
 struct Iteration {
     refs: Refs,
     parked: Parked,
-    /// Which iteration the block is now; free blocks have none. Written by whoever owns the block.
+    /// The number of the iteration that the block holds; `NO_NUMBER` for a free block. Written by the block's owner.
     number: UnsafeCell<u64>,
-    /// What a token does in the iteration, and its value while it is parked.
+    /// The data that each token's work writes in the iteration, and the value of each token while it is parked.
     work: [UnsafeCell<u32>; MAX_TOKENS],
     parking: [UnsafeCell<u32>; MAX_TOKENS],
 }
@@ -47,7 +47,7 @@ struct Frame {
     ring: Vec<RingEntry>,
     enters: Enters,
     blocks: Vec<Iteration>,
-    /// What the assertions count is not part of the protocol, and no reason to try more interleavings.
+    /// Counts for the assertions. They are not part of the protocol, so they are std's atomics, which add no interleavings to the model.
     fresh: AtomicUsize,
     completed: AtomicUsize,
     ended: AtomicUsize,
@@ -86,7 +86,7 @@ impl Frame {
         self.blocks[block].number.with(|number| unsafe { *number })
     }
 
-    /// Whether the word names iteration `number`.
+    /// Returns true if the word names iteration `number`.
     fn is(&self, word: RingWord, number: u64) -> bool {
         match self.design {
             Design::NumberInBlock => !word.is_free() && self.number(word.address() - 1) == number,

@@ -26,7 +26,7 @@ struct Level {
     enters: Enters,
     child: AtomicPtr<Level>,
     exited: [AtomicBool; 2],
-    /// What the child's Exits delivered here: nothing, a live or a dead value.
+    /// The values that the child's Exits delivered here: nothing, live or dead.
     delivered: [UnsafeCell<u32>; 2],
     is_free: UnsafeCell<bool>,
 }

@@ -1,5 +1,5 @@
-//! With one iteration at a time, the completed block becomes the next iteration: its roots may fire on other threads once all parked tokens
-//! are taken, because they park new tokens in the same places.
+//! A model of the restart of a block, in a loop that runs one iteration at a time: the completed block becomes the next iteration. Roots of that
+//! iteration may fire on other threads only after all parked tokens are taken, because they park new tokens in the same places.
 
 use super::*;
 

@@ -19,7 +19,7 @@ enum Design {
     NoRejoin,
 }
 
-/// What becomes of a helper that is sent for.
+/// The fate of a helper that the caller requested.
 #[derive(Clone, Copy, PartialEq)]
 enum Helper {
     Works,

@@ -1,4 +1,4 @@
-//! How fields are written, by their descriptors.
+//! The wire types of protocol buffer fields, by the fields' descriptors.
 
 use flowmill_proto::wire::{FIXED32, FIXED64, LENGTH_DELIMITED, START_GROUP, VARINT};
 use prost_reflect::Kind;
