@@ -13,6 +13,8 @@ import os, signal, sys, threading
 import numpy as np
 import flowmill as tf
 
+# A shell that starts a job in the background has it ignore interrupts.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 let_go, inside, ran = threading.Event(), threading.Semaphore(0), []
 def wait():
     inside.release()

@@ -16,7 +16,7 @@ use std::cell::RefCell;
 /// Symbols also follow tensors whose values are shapes, from `Shape` through slices, `Pack` and `ConcatV2` to `Reshape`.
 ///
 /// * In a loop, a symbol is valid within one iteration. A loop variable keeps the symbols that it enters with if no iteration changes them; any other
-/// size of the variable gets a symbol of its own. Symbols of an iteration do not leave the loop.
+///   size of the variable gets a symbol of its own. Symbols of an iteration do not leave the loop.
 /// * A read of a reference may have another shape each time if the variable declares no shape. Each such read then has its own symbols.
 /// * A node whose shape function fails has outputs of unknown shape. The step reports the error.
 ///
