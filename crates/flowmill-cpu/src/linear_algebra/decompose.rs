@@ -438,6 +438,7 @@ pub(super) fn make_svd(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
             if !vectors {
                 return Tensor::zeros(T::DTYPE, Shape::new(&[0]));
             }
+            check_memory::<Matrix<T>>(input.len())?;
             let all: Vec<_> = match rank {
                 // No vectors there, so that any orthonormal basis does.
                 0 if full => (0..input.len()).map(|_| DMatrix::identity(size, size)).collect(),
