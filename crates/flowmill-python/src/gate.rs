@@ -7,12 +7,13 @@
 //! instead, as it does in Python 3.14, and the process exits with its own status. Three places want the GIL:
 //!
 //! * `Python::detach` when it ends, and `Python::attach`: PyO3 stops the thread;
-//! * [`attach`] after the interpreter is gone;
+//! * [`attach`] at the end of the interpreter and afterwards;
 //! * Python code that Rust calls, when the interpreter's loop switches threads: [`PythonFunction::call`] stops the thread.
 
 use crate::errors::Raise;
 use crate::locks::{self, Locked};
 use crate::references;
+use crate::thread_states::Entering;
 use flowmill_runtime::{CancelToken, Poll};
 use flowmill_tensor::{Error, Result};
 use pyo3::prelude::*;
@@ -36,10 +37,19 @@ pub(crate) fn detached<T: Send>(py: Python<'_>, f: impl FnOnce() -> Result<T> + 
 #[allow(clippy::disallowed_methods, reason = "this is the checked way to attach")]
 pub(crate) fn attach<T>(f: impl FnOnce(Python<'_>) -> T) -> T {
     locks::assert_none_held();
-    match Python::try_attach(f) {
-        Some(result) => result,
-        None => stop_thread(),
-    }
+    // SAFETY: this may be called at any time, without the GIL.
+    let has_state = !unsafe { ffi::PyGILState_GetThisThreadState() }.is_null();
+    let result = if has_state {
+        Python::try_attach(f)
+    } else {
+        Entering::begin().and_then(|entering| {
+            Python::try_attach(|py| {
+                drop(entering);
+                f(py)
+            })
+        })
+    };
+    result.unwrap_or_else(|| stop_thread())
 }
 
 /// Waits for ever: the interpreter is finalising, and this thread must not return to Python.

@@ -21,6 +21,7 @@ mod references;
 mod saved_model;
 mod session;
 mod step_stats;
+mod thread_states;
 
 use pyo3::prelude::*;
 use std::ffi::OsString;
@@ -67,10 +68,10 @@ mod _core {
 
     /// Makes a debug build panic where a release build would start rayon's own pool, whose threads a forked process lacks.
     #[pymodule_init]
-    fn init(_module: &pyo3::Bound<'_, pyo3::types::PyModule>) -> pyo3::PyResult<()> {
+    fn init(module: &pyo3::Bound<'_, pyo3::types::PyModule>) -> pyo3::PyResult<()> {
         if cfg!(debug_assertions) {
             flowmill_runtime::intra_op::forbid_global_pool();
         }
-        Ok(())
+        crate::thread_states::close_at_exit(module)
     }
 }
