@@ -81,3 +81,30 @@ def test_daemon_threads_do_not_change_the_status(kind):
     ]
     ended = [(*program.communicate(timeout=60), program.returncode) for program in programs]
     assert ended == [("last line\n", "", 7)] * PROGRAMS_AT_ONCE
+
+
+STEP_AFTER_THE_EXIT_FUNCTIONS = """
+import atexit, sys, threading
+
+functions, register = [], atexit.register
+atexit.register = lambda f, *args, **kwargs: functions.append(f) or register(f, *args, **kwargs)
+import flowmill as tf
+
+called = threading.Event()
+y = tf.py_func(lambda: called.set() or 1.0, [], tf.float64)
+session = tf.Session()
+session.run(y)
+called.clear()
+for f in functions:
+    f()
+threading.Thread(target=session.run, args=(y,), daemon=True).start()
+was_called = called.wait(0.2)
+print("last line")
+sys.exit(8 if was_called else 7)
+"""
+
+
+def test_a_step_that_begins_at_the_end_of_the_interpreter_does_not_keep_it():
+    program = [sys.executable, "-c", STEP_AFTER_THE_EXIT_FUNCTIONS]
+    ended = subprocess.run(program, capture_output=True, text=True, timeout=60)
+    assert (ended.stdout, ended.stderr, ended.returncode) == ("last line\n", "", 7)

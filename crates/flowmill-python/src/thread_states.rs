@@ -34,7 +34,8 @@ pub(crate) struct Entering(());
 impl Entering {
     /// Returns `None` if the interpreter finalises, or is about to.
     pub(crate) fn begin() -> Option<Entering> {
-        update(|value| (value & CLOSED == 0).then(|| value + 1)).then_some(Entering(()))
+        // `then_some` would make, and drop, one that has not begun.
+        update(|value| (value & CLOSED == 0).then(|| value + 1)).then(|| Entering(()))
     }
 }
 
