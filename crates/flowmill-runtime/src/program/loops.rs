@@ -8,6 +8,8 @@
 //! Such a loop becomes a program if its iterations cannot overlap anyway. This is so if the loop has no costly node or the step has one thread. It is
 //! also so if its costly nodes depend on one another in a row, and either iterations run one at a time or the first costly node of an iteration
 //! depends on the last one of the iteration before.
+//!
+//! How often a loop runs is not known here, so a program is cheap only if all tensors of its body are known to be small.
 
 use super::lower::{Lowering, is_switch, mark_last_uses};
 use super::rewrite::{Rewriter, cost_of};
@@ -18,6 +20,9 @@ use flowmill_graph::{OpTraits, Role};
 use flowmill_tensor::{Result, Tensor};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::sync::Arc;
+
+/// The largest number of elements of a small tensor. A kernel takes less than about a tenth of a microsecond for it.
+const SMALL_ELEMENTS: usize = 256;
 
 /// Replaces every loop that has the usual form and whose iterations cannot overlap, innermost first.
 pub(super) fn fuse_loops(graph: &mut Rewriter, single_thread: bool) -> Result<()> {
@@ -185,6 +190,17 @@ impl LoopShape {
         in_a_row && (one_at_a_time || self.reaches(graph, last, first, true))
     }
 
+    /// Returns the scheduler's cost of all iterations.
+    fn cost(&self, graph: &Rewriter) -> Cost {
+        let is_small =
+            |&edge: &PlanEdge| edge.slot == PlanEdge::CONTROL || graph.edge_shape(edge).num_elements().is_some_and(|n| n <= SMALL_ELEMENTS);
+        let mut body = self.body.iter().filter_map(|&id| graph.get(id));
+        if !body.all(|node| node.inputs.iter().all(is_small)) {
+            return Cost::Expensive;
+        }
+        cost_of(self.members.iter().filter_map(|&id| graph.get(id)))
+    }
+
     /// Returns true if a path leads from `from` to `to` within one iteration or, with `into_next`, also into the next iteration.
     fn reaches(&self, graph: &Rewriter, from: PlanNodeId, to: PlanNodeId, into_next: bool) -> bool {
         let mut seen = FxHashSet::default();
@@ -315,7 +331,7 @@ fn build(graph: &Rewriter, shape: &LoopShape) -> Result<Option<Built>> {
     let outputs: Vec<OutputType> = outgoing.iter().map(|&e| graph.edge_type(PlanEdge { node: e.node, slot: 0 })).collect();
     let shapes = outgoing.iter().map(|&e| graph.edge_shape(PlanEdge { node: e.node, slot: 0 })).collect();
     let Some(condition) = graph.get(shape.condition) else { return Ok(None) };
-    let cost = cost_of(shape.members.iter().filter_map(|&id| graph.get(id)));
+    let cost = shape.cost(graph);
     let frame = graph.get(shape.enters[0]).map_or(FrameId::ROOT, |n| n.frame);
     let (constants, num_regs): (Vec<Tensor>, usize) = lowering.finish();
     let program = Loop {

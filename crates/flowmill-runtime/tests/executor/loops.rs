@@ -1,7 +1,10 @@
 //! Frames and iterations.
 
 use crate::support::*;
+use flowmill_runtime::Cost;
 use flowmill_runtime::plan::{FrameId, NodeKind, PlanEdge};
+use flowmill_runtime::program::{FuseOptions, fuse};
+use flowmill_tensor::PartialShape;
 use std::cell::Cell;
 
 const ROOT: FrameId = FrameId::ROOT;
@@ -320,4 +323,24 @@ fn a_loop_that_needs_its_own_result_is_refused() {
     let second = b.enter(ROOT, frame, exit);
     b.pass(frame, second);
     assert!(flowmill_runtime::Plan::new(b.graph).err().unwrap().message().contains("cycle"));
+}
+
+#[test]
+fn a_loop_of_tensors_that_may_be_large_is_costly() {
+    let cost = |shape: PartialShape| {
+        let mut b = Builder::new();
+        for value in counting(&mut b, 10) {
+            b.ret(value);
+        }
+        for node in &mut b.graph.nodes {
+            node.shapes = vec![shape.clone(); node.outputs.len()];
+        }
+        let fused = fuse(b.graph, FuseOptions { single_thread: false, ..FuseOptions::ALL }).unwrap();
+        fused.nodes.iter().find(|n| &*n.op == "_Loop").map(|n| n.cost)
+    };
+    assert_eq!(cost(PartialShape::scalar()), Some(Cost::Cheap));
+    assert_eq!(cost(PartialShape::new(&[2, 8])), Some(Cost::Cheap));
+    assert_eq!(cost(PartialShape::new(&[40, 128])), Some(Cost::Expensive));
+    assert_eq!(cost(PartialShape::new(&[-1, 8])), Some(Cost::Expensive));
+    assert_eq!(cost(PartialShape::default()), Some(Cost::Expensive));
 }

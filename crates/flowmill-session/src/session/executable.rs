@@ -6,7 +6,6 @@ use crate::compile::{Code, Compiled, Environment, Unit, compile};
 use crate::devices::Devices;
 use flowmill_graph::{FunctionLibrary, Graph, TensorName, part_for_execution, placeholder_shape};
 use flowmill_optimize::Report;
-use flowmill_runtime::Cost;
 use flowmill_runtime::executor::{self, Done, PartResults, Plan, PlanCall, Results, RunOptions as PlanRunOptions, StatsCollector};
 use flowmill_runtime::plan::PlanGraph;
 use flowmill_runtime::program::dereference;
@@ -25,7 +24,7 @@ pub(super) struct Executable {
     /// The plan before loops and strands were fused. A traced run uses it, so that its statistics name every node.
     unfused: PlanGraph,
     traced: OnceLock<Arc<Plan>>,
-    has_costly_nodes: bool,
+    is_costly: bool,
     num_threads: usize,
     /// The results that are references, by their index, with the names of their nodes. They are read when the step has ended.
     references: Vec<(usize, Arc<str>)>,
@@ -76,13 +75,14 @@ impl Executable {
     pub(super) fn new(snapshot: Snapshot, signature: &Signature, env: &Environment) -> Result<Executable> {
         let [_, fetches, _] = signature.lists();
         let Snapshot { pruned, feeds, functions, rewrite_count } = snapshot;
-        let Compiled { report, unfused, references, code, .. } = compile(Unit::of_step(pruned, signature, functions.runtime())?, env)?;
+        let Compiled { report, unfused, references, code, is_costly, .. } =
+            compile(Unit::of_step(pruned, signature, functions.runtime())?, env)?;
         Ok(Executable {
             feeds,
             references,
             fetches: fetches.iter().map(|&f| f.to_owned()).collect(),
             code,
-            has_costly_nodes: unfused.nodes.iter().any(|n| n.cost >= Cost::Expensive),
+            is_costly,
             num_threads: env.options.inter_op_threads,
             unfused,
             traced: OnceLock::new(),
@@ -127,7 +127,7 @@ impl Executable {
 
     /// Returns true if a step with these arguments has enough work for more than one thread.
     pub(super) fn is_worth_a_pool(&self, args: &[Tensor]) -> bool {
-        self.has_costly_nodes || args.iter().map(Tensor::num_bytes).sum::<usize>() >= POOLED_BYTES
+        self.is_costly || args.iter().map(Tensor::num_bytes).sum::<usize>() >= POOLED_BYTES
     }
 
     /// Returns the number of threads of a pool that run nodes in parallel; 0 means all threads of the pool.

@@ -4,7 +4,6 @@ use crate::compile::{Code, Compiled, Environment, Unit, compile};
 use flowmill_graph::builder::gradients::gradient_body;
 use flowmill_graph::{Attrs, FunctionBody, FunctionLibrary, Graph, OpRegistry, instantiate_function};
 use flowmill_proto::NameAttrList;
-use flowmill_runtime::Cost;
 use flowmill_runtime::DeviceStep;
 use flowmill_runtime::executor::Results;
 use flowmill_runtime::{CallableFunction, Caller, FunctionDone, FunctionHandle, FunctionLibraryRuntime};
@@ -116,8 +115,8 @@ impl Source {
             self.gradients.lock().push(functions.clone());
             functions.runtime
         };
-        let Compiled { unfused, code, may_wait, .. } = compile(Unit::of_body(name, body, &runtime)?, &self.env)?;
-        let is_cheap = unfused.nodes.iter().all(|n| n.cost == Cost::Cheap) || matches!(code, Code::Direct(_));
+        let Compiled { code, is_costly, may_wait, .. } = compile(Unit::of_body(name, body, &runtime)?, &self.env)?;
+        let is_cheap = !is_costly || matches!(code, Code::Direct(_));
         Ok(FunctionCode { is_direct: !may_wait && is_cheap, code })
     }
 }
