@@ -20,6 +20,7 @@ mod clustering;
 mod conv;
 mod elementwise;
 mod fused;
+mod fused_ops;
 pub mod image;
 mod linear_algebra;
 mod math_binary;

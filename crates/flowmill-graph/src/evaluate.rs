@@ -15,6 +15,19 @@ pub trait Evaluator {
     fn evaluate(&self, graph: &Graph, node: NodeId, inputs: &[Tensor]) -> Result<Option<Vec<Tensor>>>;
 }
 
+/// A device as the passes see it: the abilities of its kernels that an optimization depends on.
+pub trait Target: Evaluator {
+    /// Returns true if there is a kernel of `op` for elements of this type, which are those of the attribute `T`.
+    fn supports(&self, op: &str, dtype: DType) -> bool;
+
+    /// Returns true if the kernel of the fused op `fused` can apply `function` to elements of this type. A function is named by an op, or by a name
+    /// of an activation in the attribute `fused_ops`.
+    fn fuses(&self, fused: &str, function: &str, dtype: DType) -> bool;
+
+    /// Returns true if the kernel of `op` computes only on images whose channels are in the last dimension, and transposes all others.
+    fn wants_channels_last(&self, op: &str) -> bool;
+}
+
 /// Returns true if a node's outputs depend on nothing but its inputs. Ops with state, control flow, calls of functions, resources and references are
 /// not pure.
 pub fn is_pure(graph: &Graph, node: &Node) -> bool {

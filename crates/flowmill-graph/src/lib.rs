@@ -42,7 +42,7 @@ pub use builtin::{ARG, RETVAL};
 pub use check::{check_attr_value, complete_attrs, is_valid_node_name};
 pub use device_name::DeviceName;
 pub use edge::Edge;
-pub use evaluate::{Evaluator, calls_functions, evaluate_node, is_pure};
+pub use evaluate::{Evaluator, Target, calls_functions, evaluate_node, is_pure};
 pub use execution::{ExecutionGraph, part_for_execution, rewrite_for_execution, rewrite_with_connections};
 pub use export::ExportOptions;
 pub use frames::{ControlFlow, Frame, FrameId};

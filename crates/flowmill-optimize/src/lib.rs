@@ -5,7 +5,8 @@
 //! and nodes that have to run for their effects have a control edge to `_SINK`. Passes may rewrite all other nodes, as long as the graph returns the
 //! same values and errors and has the same effects in the same order. Floating-point values may differ by rounding.
 //!
-//! Passes are independent of kernels: they compute values through an [`Evaluator`].
+//! Passes are independent of kernels. They ask the device that the graph runs on, a [`Target`], which fused functions its kernels have and which layout
+//! of images they compute in, and compute values through the [`Evaluator`] that each target is.
 #![deny(missing_docs, unreachable_pub, unnameable_types)]
 #![forbid(unsafe_code)]
 
@@ -16,6 +17,6 @@ mod passes;
 mod pipeline;
 mod rewrite;
 
-pub use flowmill_graph::Evaluator;
+pub use flowmill_graph::{Evaluator, Target};
 pub use lowering::{Functions, MAX_ADDED_NODES, MAX_NESTING};
 pub use pipeline::{LOWERING, LoweringPass, Options, PIPELINE, Pass, PassReport, Report, lower, optimize, run_passes};

@@ -6,7 +6,7 @@ use crate::passes::{
     merge_duplicates, prune, remove_identities,
 };
 use crate::passes::{inline_calls, lower_case, lower_if, lower_while};
-use flowmill_graph::{ControlFlow, Evaluator, Graph};
+use flowmill_graph::{ControlFlow, Graph, Target};
 use flowmill_tensor::{Error, Result};
 
 /// One pass: a rewrite of the whole graph.
@@ -14,8 +14,9 @@ use flowmill_tensor::{Error, Result};
 pub struct Pass {
     /// The pass's name in [`Options::disabled`] and in reports, which is also the name of its file.
     pub name: &'static str,
-    /// Rewrites the graph, and returns the number of places that it changed. After an error the graph may be half rewritten.
-    pub run: fn(&mut Graph, &dyn Evaluator) -> Result<usize>,
+    /// Rewrites the graph, whose nodes are all on the target, and returns the number of places that it changed. After an error the graph may be half
+    /// rewritten.
+    pub run: fn(&mut Graph, &dyn Target) -> Result<usize>,
 }
 
 /// A pass that inlines bodies of functions into the graph.
@@ -125,23 +126,23 @@ impl Report {
 
 /// Runs the passes of [`PIPELINE`]. If a pass fails, its changes are discarded and the report has its error. Debug builds also treat a pass that
 /// leaves an invalid graph as failed.
-pub fn optimize(graph: &mut Graph, options: &Options<'_>, evaluator: &dyn Evaluator) -> Report {
-    run_passes(PIPELINE, graph, options, evaluator)
+pub fn optimize(graph: &mut Graph, options: &Options<'_>, target: &dyn Target) -> Report {
+    run_passes(PIPELINE, graph, options, target)
 }
 
 /// Like [`optimize`], with other passes.
-pub fn run_passes(passes: &[Pass], graph: &mut Graph, options: &Options<'_>, evaluator: &dyn Evaluator) -> Report {
+pub fn run_passes(passes: &[Pass], graph: &mut Graph, options: &Options<'_>, target: &dyn Target) -> Report {
     let mut report = Report { num_nodes_before: graph.num_nodes(), ..Report::default() };
     let original = graph.clone();
     let mut done: Vec<&Pass> = Vec::new();
     for pass in passes.iter().filter(|p| options.is_enabled(p.name)) {
-        let (num_changes, error) = match run_checked(pass, graph, evaluator) {
+        let (num_changes, error) = match run_checked(pass, graph, target) {
             Ok(num_changes) => {
                 done.push(pass);
                 (num_changes, None)
             }
             Err(error) => {
-                *graph = replay(&original, &done, evaluator);
+                *graph = replay(&original, &done, target);
                 (0, Some(error))
             }
         };
@@ -193,8 +194,8 @@ pub fn lower(graph: &mut Graph, options: &Options<'_>) -> Report {
 }
 
 /// Runs a pass. Debug builds validate the graph afterwards.
-fn run_checked(pass: &Pass, graph: &mut Graph, evaluator: &dyn Evaluator) -> Result<usize> {
-    let num_changes = (pass.run)(graph, evaluator)?;
+fn run_checked(pass: &Pass, graph: &mut Graph, target: &dyn Target) -> Result<usize> {
+    let num_changes = (pass.run)(graph, target)?;
     if cfg!(debug_assertions) && num_changes > 0 {
         graph.validate()?;
     }
@@ -203,10 +204,10 @@ fn run_checked(pass: &Pass, graph: &mut Graph, evaluator: &dyn Evaluator) -> Res
 
 /// Returns the graph after the passes that succeeded, by running them again. This happens rarely; a copy of the graph before each pass would cost
 /// time in every run.
-fn replay(original: &Graph, done: &[&Pass], evaluator: &dyn Evaluator) -> Graph {
+fn replay(original: &Graph, done: &[&Pass], target: &dyn Target) -> Graph {
     let mut graph = original.clone();
     for pass in done {
-        if (pass.run)(&mut graph, evaluator).is_err() {
+        if (pass.run)(&mut graph, target).is_err() {
             return original.clone();
         }
     }

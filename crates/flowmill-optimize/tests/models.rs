@@ -4,21 +4,25 @@
 mod support;
 
 use flowmill_graph::{Graph, ImportOptions, NodeId, import_graph_def, rewrite_for_execution};
-use flowmill_optimize::{Options, optimize};
+use flowmill_optimize::{Options, Target, optimize};
 use flowmill_proto::{GraphDef, Message};
 use std::collections::BTreeMap;
-use support::{Arithmetic, registry};
+use support::{Arithmetic, Plain, registry};
 
 /// The number of nodes of each op, except `Const`.
 type Ops = BTreeMap<String, usize>;
 
 fn optimized(model: &str, output: &str, disabled: &[&str]) -> Graph {
+    optimized_for(&Arithmetic, model, output, disabled)
+}
+
+fn optimized_for(target: &dyn Target, model: &str, output: &str, disabled: &[&str]) -> Graph {
     let bytes = std::fs::read(format!("{}/../../tests/data/models/{model}.pb", env!("CARGO_MANIFEST_DIR"))).unwrap();
     let mut graph = Graph::new(registry());
     import_graph_def(&mut graph, GraphDef::decode(&bytes[..]).unwrap(), &ImportOptions::default()).unwrap();
     rewrite_for_execution(&mut graph, &["x:0"], &[output], &[]).unwrap();
     let disabled: Vec<String> = disabled.iter().map(|&d| d.to_owned()).collect();
-    let report = optimize(&mut graph, &Options { disabled: &disabled, ..Options::default() }, &Arithmetic);
+    let report = optimize(&mut graph, &Options { disabled: &disabled, ..Options::default() }, target);
     assert_eq!(report.num_failures(), 0, "{report:?}");
     assert_eq!(report.num_nodes_after, graph.num_nodes());
     graph.validate().unwrap();
@@ -106,5 +110,16 @@ fn each_pass_can_be_switched_off() {
     assert!(without("remove_identities")["Identity"] > 0);
     for pass in ["prune", "merge_duplicates"] {
         assert_eq!(without(pass)["_FusedConv2D"], all["_FusedConv2D"]);
+    }
+}
+
+#[test]
+fn a_target_without_fused_kernels_gets_no_fused_ops() {
+    for (model, output) in [("resnet_small", "Identity:0"), ("mobilenetv2_small", "Identity:0")] {
+        let graph = optimized_for(&Plain, model, output, &[]);
+        let is_fused = |n: &&flowmill_graph::Node| n.op().starts_with("_Fused");
+        assert_eq!(graph.op_nodes().filter(is_fused).map(|n| n.name()).collect::<Vec<_>>(), Vec::<&str>::new());
+        // Batch norms are folded all the same.
+        assert!(!ops(&graph).keys().any(|op| op.starts_with("FusedBatchNorm")));
     }
 }

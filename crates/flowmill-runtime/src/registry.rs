@@ -37,12 +37,14 @@ pub struct KernelDef {
     constraints: Vec<(&'static str, &'static [DType])>,
     host_memory: Vec<&'static str>,
     priority: i32,
+    functions: fn(&str) -> bool,
+    channels_last: bool,
 }
 
 impl KernelDef {
     /// Makes a registration for all types, with all tensors in the device's memory and priority 0.
     pub fn new(make: MakeKernel) -> KernelDef {
-        KernelDef { make, constraints: Vec::new(), host_memory: Vec::new(), priority: 0 }
+        KernelDef { make, constraints: Vec::new(), host_memory: Vec::new(), priority: 0, functions: |_| false, channels_last: false }
     }
 
     /// Restricts the kernel to nodes whose type attribute `name` is one of `types`. All elements of an attribute that is a list must be among
@@ -64,6 +66,20 @@ impl KernelDef {
     #[must_use]
     pub fn priority(mut self, priority: i32) -> KernelDef {
         self.priority = priority;
+        self
+    }
+
+    /// Declares which functions a fused kernel can apply: `functions` returns true for their names.
+    #[must_use]
+    pub fn fuses(mut self, functions: fn(&str) -> bool) -> KernelDef {
+        self.functions = functions;
+        self
+    }
+
+    /// Declares that the kernel computes on images whose channels are in the last dimension, and transposes all others.
+    #[must_use]
+    pub fn channels_last(mut self) -> KernelDef {
+        self.channels_last = true;
         self
     }
 
@@ -146,6 +162,24 @@ impl KernelRegistry {
         let fits = |combination: &TypeCombination| combination.iter().all(|(name, types)| has_type_of(attrs, name, types));
         let combinations = self.type_combinations(op);
         self.find(op, attrs).is_some() && (combinations.is_empty() || combinations.iter().any(fits))
+    }
+
+    /// Returns true if a kernel of the fused op `fused` can apply this function to elements of type `dtype`: see [`KernelDef::fuses`].
+    pub fn fuses(&self, fused: &str, function: &str, dtype: DType) -> bool {
+        self.defs(fused).iter().any(|def| (def.functions)(function)) && self.supports_type(fused, dtype)
+    }
+
+    /// Returns true if there is a kernel for nodes of `op` whose attribute `T` is `dtype`. The kernel is not made.
+    pub fn supports_type(&self, op: &str, dtype: DType) -> bool {
+        let allows = |&(name, ref types): &(&str, Vec<DType>)| name != "T" || types.contains(&dtype);
+        let combinations = self.type_combinations(op);
+        self.defs(op).iter().any(|def| def.constraints.iter().all(|(name, types)| *name != "T" || types.contains(&dtype)))
+            && (combinations.is_empty() || combinations.iter().any(|combination| combination.iter().all(allows)))
+    }
+
+    /// Returns true if the kernels of `op` transpose images whose channels are not in the last dimension: see [`KernelDef::channels_last`].
+    pub fn wants_channels_last(&self, op: &str) -> bool {
+        self.defs(op).iter().any(|def| def.channels_last)
     }
 
     /// Returns all registrations of `op`.

@@ -1,7 +1,8 @@
 //! `Conv`: a convolution whose number of batch dimensions and groups its attributes say.
 
-use super::conv2d::{Fused, make as make_conv2d};
+use super::conv2d::make as make_conv2d;
 use super::conv3d::make as make_conv3d;
+use crate::fused_ops::FusedOps;
 use crate::nn::layout::in_any_layout;
 use flowmill_graph::Attrs;
 use flowmill_proto::AttrValue;
@@ -53,7 +54,7 @@ fn make(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     attrs.set("dilations", ints(if dilations.is_empty() { vec![1; spatial + 2] } else { dilations }));
     attrs.set("data_format", format);
     let init = KernelInit { attrs: &attrs, ..*init };
-    let inner = in_any_layout(&init, |init| if spatial == 2 { make_conv2d(init, Fused::default()) } else { make_conv3d(init) })?;
+    let inner = in_any_layout(&init, |init| if spatial == 2 { make_conv2d(init, FusedOps::default()) } else { make_conv3d(init) })?;
     let channel_axis = if format.starts_with("NC") { 0 } else { spatial };
     Ok(Arc::new(Conv { inner, spatial, channel_axis, batch_dims: positive("batch_dims")?, groups: positive("groups")? }))
 }

@@ -1,60 +1,43 @@
 //! `Conv2D`, `_FusedConv2D` and the gradients of `Conv2D`.
 
 use crate::from_fn::expensive_from_fn;
-use crate::gemm::{Activation, Epilogue};
+use crate::fused_ops::FusedOps;
+use crate::gemm::Epilogue;
 use crate::nn::layout::in_any_layout;
 use crate::number::Number;
 use crate::window::Geometry;
 use flowmill_numeric::conv::{PackedFilter, conv2d, conv2d_backprop_filter, conv2d_backprop_input};
 use flowmill_numeric::window::Window;
-use flowmill_runtime::{Cost, Kernel, KernelContext, KernelInit, KernelRegistry};
+use flowmill_runtime::{Cost, Kernel, KernelContext, KernelDef, KernelInit, KernelRegistry};
 use flowmill_tensor::sync::Mutex;
 use flowmill_tensor::{DType, Result, Shape, Tensor, bail, bf16, f16, for_dtype};
 use std::sync::Arc;
 
 pub(super) fn register(registry: &mut KernelRegistry) {
-    registry.add("Conv2D", |init| in_any_layout(init, |init| make(init, Fused::default())));
-    registry.add("_FusedConv2D", |init| in_any_layout(init, |init| make(init, Fused::new(init)?)));
-    registry.add("Conv2DBackpropFilter", |init| in_any_layout(init, |init| make_backprop_filter(init, sizes)));
-    registry.add("Conv2DBackpropFilterV2", |init| in_any_layout(init, |init| make_backprop_filter(init, shape_of)));
-    registry.add("Conv2DBackpropInput", |init| in_any_layout(init, |init| make_backprop_input(init, input_sizes)));
-    registry.add("Conv2DBackpropInputV2", |init| in_any_layout(init, |init| make_backprop_input(init, |input, _, _| shape_of(input))));
+    registry.register("Conv2D", KernelDef::new(|init| in_any_layout(init, |init| make(init, FusedOps::default()))).channels_last());
+    registry.register(
+        "_FusedConv2D",
+        KernelDef::new(|init| in_any_layout(init, |init| make(init, FusedOps::new(init)?))).channels_last().fuses(FusedOps::can_be),
+    );
+    registry.register(
+        "Conv2DBackpropFilter",
+        KernelDef::new(|init| in_any_layout(init, |init| make_backprop_filter(init, sizes))).channels_last(),
+    );
+    registry.register(
+        "Conv2DBackpropFilterV2",
+        KernelDef::new(|init| in_any_layout(init, |init| make_backprop_filter(init, shape_of))).channels_last(),
+    );
+    registry.register(
+        "Conv2DBackpropInput",
+        KernelDef::new(|init| in_any_layout(init, |init| make_backprop_input(init, input_sizes))).channels_last(),
+    );
+    registry.register(
+        "Conv2DBackpropInputV2",
+        KernelDef::new(|init| in_any_layout(init, |init| make_backprop_input(init, |input, _, _| shape_of(input)))).channels_last(),
+    );
 }
 
-/// What follows the convolution in the same kernel, from the attribute `fused_ops`.
-#[derive(Clone, Default)]
-pub(super) struct Fused {
-    pub(super) bias: bool,
-    pub(super) residual: bool,
-    pub(super) activation: Activation,
-}
-
-impl Fused {
-    /// Reads `fused_ops`: `BiasAdd`, then maybe `Add` of a residual, then maybe an activation.
-    ///
-    /// # Errors
-    /// `Unimplemented` for another list.
-    pub(super) fn new(init: &KernelInit<'_>) -> Result<Fused> {
-        let mut fused = Fused::default();
-        let ops: Vec<&str> = init.attrs.list("fused_ops")?;
-        for op in &ops {
-            match *op {
-                "BiasAdd" if !fused.residual => fused.bias = true,
-                "Add" => fused.residual = true,
-                "Relu" => fused.activation = Activation::Relu,
-                "Relu6" => fused.activation = Activation::Relu6,
-                "Elu" => fused.activation = Activation::Elu,
-                "Tanh" => fused.activation = Activation::Tanh,
-                "Sigmoid" => fused.activation = Activation::Sigmoid,
-                "LeakyRelu" => fused.activation = Activation::LeakyRelu(init.attrs.get_or("leakyrelu_alpha", 0.2)?),
-                _ => bail!(Unimplemented, "Fusion is not implemented: {ops:?}"),
-            }
-        }
-        Ok(fused)
-    }
-}
-
-pub(super) fn make(init: &KernelInit<'_>, fused: Fused) -> Result<Arc<dyn Kernel>> {
+pub(super) fn make(init: &KernelInit<'_>, fused: FusedOps) -> Result<Arc<dyn Kernel>> {
     let geometry = Geometry::new(init)?;
     match init.dtype("T")? {
         DType::F32 => Ok(Arc::new(Conv2d { geometry, fused, packed: Mutex::new(None) })),
@@ -92,7 +75,7 @@ fn output_shape(window: &Window, out_channels: usize) -> Shape {
 /// two assignments.
 struct Conv2d {
     geometry: Geometry,
-    fused: Fused,
+    fused: FusedOps,
     packed: Mutex<Option<(Tensor, Arc<PackedFilter>)>>,
 }
 

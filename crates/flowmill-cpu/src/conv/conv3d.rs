@@ -6,7 +6,7 @@ use crate::nn::layout::in_any_layout;
 use crate::number::Number;
 use crate::parallel;
 use crate::window::volume::{Steps, Volume};
-use flowmill_runtime::{Kernel, KernelContext, KernelInit, KernelRegistry};
+use flowmill_runtime::{Kernel, KernelContext, KernelDef, KernelInit, KernelRegistry};
 use flowmill_tensor::{Element, Result, Shape, Tensor, bail, bf16, f16, for_dtype};
 use std::sync::Arc;
 
@@ -16,11 +16,17 @@ const PATCH_ELEMENTS: usize = 1 << 20;
 const CHUNK: usize = 1 << 14;
 
 pub(super) fn register(registry: &mut KernelRegistry) {
-    registry.add("Conv3D", |init| in_any_layout(init, make));
+    registry.register("Conv3D", KernelDef::new(|init| in_any_layout(init, make)).channels_last());
     registry.add("Conv3DBackpropFilter", |init| make_filter_grad(init, |filter| Ok(filter.shape().clone())));
-    registry.add("Conv3DBackpropFilterV2", |init| in_any_layout(init, |init| make_filter_grad(init, Tensor::to_shape)));
+    registry.register(
+        "Conv3DBackpropFilterV2",
+        KernelDef::new(|init| in_any_layout(init, |init| make_filter_grad(init, Tensor::to_shape))).channels_last(),
+    );
     registry.add("Conv3DBackpropInput", |init| make_input_grad(init, |input| Ok(input.shape().clone())));
-    registry.add("Conv3DBackpropInputV2", |init| in_any_layout(init, |init| make_input_grad(init, Tensor::to_shape)));
+    registry.register(
+        "Conv3DBackpropInputV2",
+        KernelDef::new(|init| in_any_layout(init, |init| make_input_grad(init, Tensor::to_shape))).channels_last(),
+    );
 }
 
 macro_rules! kernel {

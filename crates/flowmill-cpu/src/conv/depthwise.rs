@@ -1,22 +1,33 @@
 //! `DepthwiseConv2dNative` and its gradients.
 
-use super::conv2d::{Fused, narrowed, widened};
+use super::conv2d::{narrowed, widened};
 use crate::from_fn::{batched_from_fn, expensive_from_fn};
+use crate::fused_ops::FusedOps;
 use crate::gemm::Epilogue;
 use crate::nn::layout::in_any_layout;
 use crate::number::Number;
 use crate::window::Geometry;
 use flowmill_numeric::conv::depthwise::{depthwise_backprop_filter, depthwise_backprop_input, depthwise_conv2d};
 use flowmill_numeric::window::Window;
-use flowmill_runtime::{Cost, Kernel, KernelInit, KernelRegistry};
+use flowmill_runtime::{Cost, Kernel, KernelDef, KernelInit, KernelRegistry};
 use flowmill_tensor::{DType, Result, Shape, Tensor, bail, bf16, f16, for_dtype};
 use std::sync::Arc;
 
 pub(super) fn register(registry: &mut KernelRegistry) {
-    registry.add("DepthwiseConv2dNative", |init| in_any_layout(init, |init| make(init, Fused::default())));
-    registry.add("DepthwiseConv2dNativeBackpropFilter", |init| in_any_layout(init, make_backprop_filter));
-    registry.add("DepthwiseConv2dNativeBackpropInput", |init| in_any_layout(init, make_backprop_input));
-    registry.add("_FusedDepthwiseConv2dNative", |init| in_any_layout(init, |init| make(init, Fused::new(init)?)));
+    registry.register(
+        "DepthwiseConv2dNative",
+        KernelDef::new(|init| in_any_layout(init, |init| make(init, FusedOps::default()))).channels_last(),
+    );
+    registry
+        .register("DepthwiseConv2dNativeBackpropFilter", KernelDef::new(|init| in_any_layout(init, make_backprop_filter)).channels_last());
+    registry
+        .register("DepthwiseConv2dNativeBackpropInput", KernelDef::new(|init| in_any_layout(init, make_backprop_input)).channels_last());
+    registry.register(
+        "_FusedDepthwiseConv2dNative",
+        KernelDef::new(|init| in_any_layout(init, |init| make(init, FusedOps::new(init)?)))
+            .channels_last()
+            .fuses(FusedOps::can_be_without_residual),
+    );
 }
 
 /// Checks the filter `[height, width, channels, multiplier]` against the input; gives the window, the multiplier and the output's shape.
@@ -51,8 +62,11 @@ fn for_each_product(w: &Window, multiplier: usize, mut f: impl FnMut(usize, usiz
     }
 }
 
-fn make(init: &KernelInit<'_>, fused: Fused) -> Result<Arc<dyn Kernel>> {
+fn make(init: &KernelInit<'_>, fused: FusedOps) -> Result<Arc<dyn Kernel>> {
     let geometry = Geometry::new(init)?;
+    if fused.residual {
+        bail!(Unimplemented, "Fusion is not implemented: Add");
+    }
     if init.dtype("T")? != DType::F32 {
         if fused.bias {
             return init.unsupported();

@@ -1,9 +1,10 @@
 //! `FusedPadConv2D` and `FusedResizeAndPadConv2D`: an image that is resized, gets mirrored borders and is convolved, as tools that prepare graphs for
 //! small devices write it. Each step is the kernel of the op that it stands for.
 
-use super::conv2d::{self, Fused};
+use super::conv2d;
 use crate::array::make_mirror_pad;
 use crate::from_fn::expensive_from_fn;
+use crate::fused_ops::FusedOps;
 use crate::image::resize::{Grid, sizes};
 use crate::number::Number;
 use flowmill_runtime::{Kernel, KernelContext, KernelInit, KernelRegistry};
@@ -39,7 +40,7 @@ fn run(kernel: &Arc<dyn Kernel>, inputs: Vec<Tensor>, ctx: &KernelContext<'_>) -
 /// Inputs: image, paddings, filter.
 fn make_pad_conv(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let inner = KernelInit { input_shapes: &[], constants: &[], ..*init };
-    let (pad, convolve) = (make_mirror_pad(&inner)?, conv2d::make(&inner, Fused::default())?);
+    let (pad, convolve) = (make_mirror_pad(&inner)?, conv2d::make(&inner, FusedOps::default())?);
     expensive_from_fn(move |ctx| {
         let (image, paddings, filter) = (ctx.take(0)?, ctx.take(1)?, ctx.take(2)?);
         if image.num_elements() == 0 {

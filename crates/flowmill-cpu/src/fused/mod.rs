@@ -5,10 +5,10 @@ mod elementwise;
 mod layer_norm;
 mod program;
 
-use flowmill_runtime::KernelRegistry;
+use flowmill_runtime::{KernelDef, KernelRegistry};
 
 /// Registers the family.
 pub(crate) fn register(registry: &mut KernelRegistry) {
-    registry.add("_FusedElementwise", elementwise::make);
+    registry.register("_FusedElementwise", KernelDef::new(elementwise::make).fuses(|op| program::function(op).is_some()));
     registry.add("_FusedLayerNorm", layer_norm::make);
 }

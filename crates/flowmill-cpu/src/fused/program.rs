@@ -52,19 +52,25 @@ pub(super) struct Instr {
     is_bias_add: bool,
 }
 
+/// The op whose second operand is a vector along the last dimension of the first one.
+const BIAS_ADD: &str = "BiasAdd";
+
+/// Returns the function of an op that a program can have.
+pub(super) fn function(op: &str) -> Option<Function> {
+    let name = if op == BIAS_ADD { "AddV2" } else { op };
+    math_unary::function(name).or_else(|| math_binary::function(name)).or_else(|| nn::function(name))
+}
+
 impl Instr {
     fn parse(text: &str, num_values: usize) -> Result<Instr> {
         let mut words = text.split(' ');
         let op = words.next().unwrap_or_default();
-        let is_bias_add = op == "BiasAdd";
-        let name = if is_bias_add { "AddV2" } else { op };
-        let found = math_unary::function(name).or_else(|| math_binary::function(name)).or_else(|| nn::function(name));
-        let Some(function) = found else { bail!(Unimplemented, "Fusion is not implemented: {op}") };
+        let Some(function) = function(op) else { bail!(Unimplemented, "Fusion is not implemented: {op}") };
         let operands: SmallVec<[usize; 2]> = words.filter_map(|w| w.parse().ok().filter(|&v| v < num_values)).collect();
         if operands.len() != function.num_operands() || text.split(' ').count() != 1 + operands.len() {
             bail!(InvalidArgument, "'{text}' is no instruction on {num_values} values");
         }
-        Ok(Instr { function, operands, slot: 0, output: None, is_bias_add })
+        Ok(Instr { function, operands, slot: 0, output: None, is_bias_add: op == BIAS_ADD })
     }
 
     /// The result's shape.

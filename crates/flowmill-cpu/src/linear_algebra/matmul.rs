@@ -1,7 +1,8 @@
 //! `MatMul` and `_FusedMatMul`.
 
 use super::product::{Product, Sizes, StableRhs, finish};
-use crate::gemm::{Activation, Epilogue, MatrixRef};
+use crate::fused_ops::FusedOps;
+use crate::gemm::{Epilogue, MatrixRef};
 use flowmill_runtime::{Cost, Kernel, KernelContext, KernelInit};
 use flowmill_tensor::{Complex, DType, PartialShape, Result, Shape, Tensor, bail, bf16, f16, for_dtype};
 use std::marker::PhantomData;
@@ -102,53 +103,18 @@ pub(super) fn make_matmul(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let cost = transposed.cost(init);
     match init.dtype("T")? {
         DType::F32 => {
-            Ok(Arc::new(FusedMatMul { transposed, cost, rhs: StableRhs::new(init.constant(1).is_some()), fusion: Fusion::default() }))
+            Ok(Arc::new(FusedMatMul { transposed, cost, rhs: StableRhs::new(init.constant(1).is_some()), fusion: FusedOps::default() }))
         }
         t => for_dtype!(t, [f16, bf16, f64, i8, i16, i32, i64, u8, u16, u32, u64, Complex<f32>, Complex<f64>],
             T => Ok(Arc::new(MatMul::<T> { transposed, cost, marker: PhantomData })), _ => init.unsupported()),
     }
 }
 
-/// What happens to a product before it is stored.
-#[derive(Clone, Copy, Default)]
-pub(crate) struct Fusion {
-    /// The third input is added to every row.
-    bias: bool,
-    /// The input after that is added element by element.
-    residual: bool,
-    activation: Activation,
-}
-
-impl Fusion {
-    pub(crate) fn new(init: &KernelInit<'_>) -> Result<Fusion> {
-        let mut fusion = Fusion::default();
-        let ops: Vec<&str> = init.attrs.list("fused_ops")?;
-        for (i, op) in ops.iter().enumerate() {
-            let last = i + 1 == ops.len();
-            fusion.activation = match *op {
-                "BiasAdd" if i == 0 => {
-                    fusion.bias = true;
-                    continue;
-                }
-                "Add" if !fusion.residual => {
-                    fusion.residual = true;
-                    continue;
-                }
-                "Relu" if last => Activation::Relu,
-                "Relu6" if last => Activation::Relu6,
-                "LeakyRelu" if last => Activation::LeakyRelu(init.attrs.get_or("leakyrelu_alpha", 0.2f32)?),
-                "Elu" if last => Activation::Elu,
-                "Tanh" if last => Activation::Tanh,
-                "Sigmoid" if last => Activation::Sigmoid,
-                "GeluExact" if last => Activation::GeluExact,
-                "GeluApproximate" if last => Activation::GeluApproximate,
-                _ => bail!(Unimplemented, "Fusion is not implemented: [{}]", ops.join(",")),
-            };
-        }
-        Ok(fusion)
-    }
-
-    /// The fusion's operands among `args`, the inputs after the matrices.
+impl FusedOps {
+    /// Returns the epilogue of a product of these sizes, with its operands among `args`, the inputs after the matrices.
+    ///
+    /// # Errors
+    /// Returns `InvalidArgument` for operands of other shapes.
     pub(crate) fn epilogue<'a>(&self, args: &[&'a Tensor], size: Sizes) -> Result<Epilogue<'a>> {
         let mut args = args.iter();
         let mut epilogue = Epilogue { activation: self.activation, ..Epilogue::default() };
@@ -173,7 +139,7 @@ struct FusedMatMul {
     transposed: Transposed,
     cost: Cost,
     rhs: StableRhs,
-    fusion: Fusion,
+    fusion: FusedOps,
 }
 
 impl FusedMatMul {
@@ -237,7 +203,7 @@ pub(super) fn make_fused_matmul(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>
     let cost = transposed.cost(init);
     let dtype = init.dtype("T")?;
     let rhs = StableRhs::new(dtype == DType::F32 && init.constant(1).is_some());
-    let inner = FusedMatMul { transposed, cost, rhs, fusion: Fusion::new(init)? };
+    let inner = FusedMatMul { transposed, cost, rhs, fusion: FusedOps::new(init)? };
     match dtype {
         DType::F32 => Ok(Arc::new(inner)),
         DType::F16 => Ok(Arc::new(Widened::<f16> { inner, marker: PhantomData })),

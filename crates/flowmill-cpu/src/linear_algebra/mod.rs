@@ -17,10 +17,11 @@ mod schur;
 mod square_root;
 mod tridiagonal;
 
-use matmul::{Fusion, product_cost, product_sizes};
+use matmul::{product_cost, product_sizes};
 use product::Sizes;
 
-use flowmill_runtime::KernelRegistry;
+use crate::fused_ops::FusedOps;
+use flowmill_runtime::{KernelDef, KernelRegistry};
 
 /// Registers the family.
 pub(crate) fn register(registry: &mut KernelRegistry) {
@@ -87,5 +88,5 @@ pub(crate) fn register(registry: &mut KernelRegistry) {
         registry.add(op, decompose::make_svd);
     }
     tridiagonal::register(registry);
-    registry.add("_FusedMatMul", matmul::make_fused_matmul);
+    registry.register("_FusedMatMul", KernelDef::new(matmul::make_fused_matmul).fuses(FusedOps::can_be));
 }

@@ -11,8 +11,9 @@
 //! A sum of products is one chain in the order of the weights' rows ([`crate::gemm`]). Going on with the chain where the element's part ends
 //! gives the same bits as the product of both.
 
-use super::{Fusion, Sizes, product_cost, product_sizes};
+use super::{Sizes, product_cost, product_sizes};
 use crate::array::joined_shape;
+use crate::fused_ops::FusedOps;
 use crate::gemm::{Epilogue, LDA, PackedB, Rows, gemm_packed, gemm_rows};
 use flowmill_kernels::tensor_array::{TensorArray, array_of, scalar_i32};
 use flowmill_runtime::{Cost, Kernel, KernelContext, KernelInit};
@@ -30,7 +31,7 @@ static NEXT_READER: AtomicU64 = AtomicU64::new(0);
 
 struct ReadMatMul {
     reader: u64,
-    fusion: Fusion,
+    fusion: FusedOps,
     cost: Cost,
     weights: Mutex<Weights>,
 }
@@ -84,7 +85,7 @@ pub(super) fn make(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     }
     Ok(Arc::new(ReadMatMul {
         reader: NEXT_READER.fetch_add(1, Ordering::Relaxed),
-        fusion: Fusion::new(init)?,
+        fusion: FusedOps::new(init)?,
         cost: product_cost(&init.input_shape(4)),
         weights: Mutex::default(),
     }))

@@ -3,17 +3,17 @@
 use super::layout::in_any_layout;
 use crate::from_fn::expensive_from_fn;
 use crate::parallel;
-use flowmill_runtime::{Kernel, KernelContext, KernelInit, KernelRegistry};
+use flowmill_runtime::{Kernel, KernelContext, KernelDef, KernelInit, KernelRegistry};
 use flowmill_tensor::{DType, Result, Shape, Tensor, bail, bf16, f16};
 use std::sync::Arc;
 
 pub(super) fn register(registry: &mut KernelRegistry) {
     registry.add("BatchNormWithGlobalNormalization", make_global);
     for op in ["FusedBatchNorm", "FusedBatchNormV2", "FusedBatchNormV3"] {
-        registry.add(op, |init| in_any_layout(init, make));
+        registry.register(op, KernelDef::new(|init| in_any_layout(init, make)).channels_last());
     }
     for op in ["FusedBatchNormGrad", "FusedBatchNormGradV2", "FusedBatchNormGradV3"] {
-        registry.add(op, |init| in_any_layout(init, make_grad));
+        registry.register(op, KernelDef::new(|init| in_any_layout(init, make_grad)).channels_last());
     }
 }
 

@@ -8,17 +8,17 @@ use crate::parallel;
 use crate::window::Geometry;
 use flowmill_numeric::pool::{Pooled, max_pool};
 use flowmill_numeric::window::Window;
-use flowmill_runtime::{Kernel, KernelContext, KernelInit, KernelRegistry};
+use flowmill_runtime::{Kernel, KernelContext, KernelDef, KernelInit, KernelRegistry};
 use flowmill_tensor::{Element, Result, Tensor, bail, bf16, f16, for_dtype};
 use std::sync::Arc;
 
 pub(super) fn register(registry: &mut KernelRegistry) {
-    registry.add("MaxPoolGradGrad", |init| in_any_layout(init, make_grad_grad));
-    registry.add("MaxPoolGradGradV2", |init| in_any_layout(init, make_grad_grad_v2));
+    registry.register("MaxPoolGradGrad", KernelDef::new(|init| in_any_layout(init, make_grad_grad)).channels_last());
+    registry.register("MaxPoolGradGradV2", KernelDef::new(|init| in_any_layout(init, make_grad_grad_v2)).channels_last());
     registry.add("MaxPoolGradGradWithArgmax", make_grad_grad_with_argmax);
-    registry.add("MaxPoolGradV2", |init| in_any_layout(init, make_grad_v2));
+    registry.register("MaxPoolGradV2", KernelDef::new(|init| in_any_layout(init, make_grad_v2)).channels_last());
     registry.add("MaxPoolGradWithArgmax", make_grad_with_argmax);
-    registry.add("MaxPoolV2", |init| in_any_layout(init, make_v2));
+    registry.register("MaxPoolV2", KernelDef::new(|init| in_any_layout(init, make_v2)).channels_last());
     registry.add("MaxPoolWithArgmax", make_with_argmax);
 }
 

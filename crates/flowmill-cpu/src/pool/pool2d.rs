@@ -5,15 +5,15 @@ use crate::nn::layout::in_any_layout;
 use crate::window::Geometry;
 use flowmill_numeric::pool::{Pooled, avg_pool, avg_pool_grad, max_pool, max_pool_grad};
 use flowmill_numeric::window::Window;
-use flowmill_runtime::{Cost, Kernel, KernelContext, KernelInit, KernelRegistry};
+use flowmill_runtime::{Cost, Kernel, KernelContext, KernelDef, KernelInit, KernelRegistry};
 use flowmill_tensor::{Element, Result, Shape, Tensor, bail, bf16, f16, for_dtype};
 use std::sync::Arc;
 
 pub(super) fn register(registry: &mut KernelRegistry) {
-    registry.add("AvgPool", |init| in_any_layout(init, |init| make(init, false)));
-    registry.add("AvgPoolGrad", |init| in_any_layout(init, make_avg_grad));
-    registry.add("MaxPool", |init| in_any_layout(init, |init| make(init, true)));
-    registry.add("MaxPoolGrad", |init| in_any_layout(init, make_max_grad));
+    registry.register("AvgPool", KernelDef::new(|init| in_any_layout(init, |init| make(init, false))).channels_last());
+    registry.register("AvgPoolGrad", KernelDef::new(|init| in_any_layout(init, make_avg_grad)).channels_last());
+    registry.register("MaxPool", KernelDef::new(|init| in_any_layout(init, |init| make(init, true))).channels_last());
+    registry.register("MaxPoolGrad", KernelDef::new(|init| in_any_layout(init, make_max_grad)).channels_last());
 }
 
 /// The window of the attribute `ksize`, over height and width or over depth.

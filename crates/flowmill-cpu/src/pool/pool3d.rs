@@ -5,7 +5,7 @@ use crate::nn::layout::in_any_layout;
 use crate::number::{Number, Ordered};
 use crate::parallel;
 use crate::window::volume::{Steps, Volume, sizes};
-use flowmill_runtime::{Kernel, KernelContext, KernelInit, KernelRegistry};
+use flowmill_runtime::{Kernel, KernelContext, KernelDef, KernelInit, KernelRegistry};
 use flowmill_tensor::{Result, Shape, Tensor, bail, bf16, f16, for_dtype};
 use std::sync::Arc;
 
@@ -13,11 +13,11 @@ use std::sync::Arc;
 const GRAIN: usize = 1 << 15;
 
 pub(super) fn register(registry: &mut KernelRegistry) {
-    registry.add("AvgPool3D", |init| in_any_layout(init, make_avg));
-    registry.add("AvgPool3DGrad", |init| in_any_layout(init, make_avg_grad));
-    registry.add("MaxPool3D", |init| in_any_layout(init, make_max));
-    registry.add("MaxPool3DGrad", |init| in_any_layout(init, make_max_grad));
-    registry.add("MaxPool3DGradGrad", |init| in_any_layout(init, make_max_grad_grad));
+    registry.register("AvgPool3D", KernelDef::new(|init| in_any_layout(init, make_avg)).channels_last());
+    registry.register("AvgPool3DGrad", KernelDef::new(|init| in_any_layout(init, make_avg_grad)).channels_last());
+    registry.register("MaxPool3D", KernelDef::new(|init| in_any_layout(init, make_max)).channels_last());
+    registry.register("MaxPool3DGrad", KernelDef::new(|init| in_any_layout(init, make_max_grad)).channels_last());
+    registry.register("MaxPool3DGradGrad", KernelDef::new(|init| in_any_layout(init, make_max_grad_grad)).channels_last());
 }
 
 /// The window of the attribute `ksize`.

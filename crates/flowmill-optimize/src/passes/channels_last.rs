@@ -1,4 +1,4 @@
-//! Keeps the channels of images in the last dimension, the layout that the kernels compute in, from one node to the next.
+//! Keeps the channels of images in the last dimension from one node to the next, where the target's kernels compute in this layout.
 //!
 //! Before: `r = Relu(Conv2D(x, w) {data_format="NCHW"})`. After: `r = Transpose(Relu(Conv2D(Transpose(x, [0,2,3,1]), w)), [0,3,1,2])`.
 //! The nodes keep their names.
@@ -11,12 +11,12 @@
 //! * a function of several tensors moves only if all are at hand in the new layout, or are constants whose layout is a matter of shape;
 //! * axes, paddings and permutations are constant;
 //! * nodes with inputs by reference are left alone;
-//! * ops whose kernels compute in either layout (`BiasAdd`, `DepthToSpace`) change only if that saves a transpose.
+//! * ops whose kernels on the target compute in either layout (`BiasAdd` on a CPU) change only if that saves a transpose.
 //!
 //! `fold_constants` runs earlier: axes and paddings may be computed. The passes that look for convolutions and batch norms run later: they
 //! know one layout.
 
-use crate::Evaluator;
+use crate::Target;
 use crate::rewrite::{add_constant, bypass, constant, constant_input, has_no_control_inputs, integers, node_def, text};
 use flowmill_graph::image_layout::{channels_first_rank, channels_last_attrs, to_channels_first, to_channels_last};
 use flowmill_graph::traverse::topological_order;
@@ -26,16 +26,13 @@ use flowmill_proto::attr_value::Value;
 use flowmill_tensor::{DType, Result, Shape, Tensor};
 use rustc_hash::FxHashMap;
 
-/// Ops that have kernels for both layouts.
-const OF_EITHER_LAYOUT: &[&str] = &["BiasAdd", "BiasAddGrad", "DepthToSpace", "SpaceToDepth"];
-
-pub(crate) fn run(graph: &mut Graph, _: &dyn Evaluator) -> Result<usize> {
+pub(crate) fn run(graph: &mut Graph, target: &dyn Target) -> Result<usize> {
     let order = topological_order(graph)?;
     if !order.iter().filter_map(|&id| graph.get(id)).any(|n| is_channels_first(n) || n.is_op("Transpose")) {
         return Ok(0);
     }
     let flow = ControlFlow::new(graph)?;
-    let mut layouts = Layouts { flow, images: FxHashMap::default(), transposes: Vec::new() };
+    let mut layouts = Layouts { target, flow, images: FxHashMap::default(), transposes: Vec::new() };
     let mut count = 0;
     for id in order {
         let has_references = graph.get(id).is_none_or(|n| n.input_types().iter().any(|t| t.is_ref));
@@ -62,7 +59,8 @@ struct Image {
     is_moved: bool,
 }
 
-struct Layouts {
+struct Layouts<'a> {
+    target: &'a dyn Target,
     flow: ControlFlow,
     /// The images by their channels-first tensors.
     images: FxHashMap<OutputId, Image>,
@@ -70,7 +68,7 @@ struct Layouts {
     transposes: Vec<NodeId>,
 }
 
-impl Layouts {
+impl Layouts<'_> {
     /// Rewrites one node, whose producers are done. Returns true if it changed.
     fn visit(&mut self, graph: &mut Graph, id: NodeId) -> Result<bool> {
         let node = graph.node(id)?;
@@ -161,7 +159,7 @@ impl Layouts {
             return Ok(false);
         };
         let Ok(attrs) = channels_last_attrs(node.attrs(), rank) else { return Ok(false) };
-        let is_either = OF_EITHER_LAYOUT.contains(&node.op());
+        let is_either = !self.target.wants_channels_last(node.op());
         let Some(&first) = layout.images.first() else { return Ok(false) };
         let rank = match self.moved_image(graph, id, first) {
             Some(image) => image.rank,

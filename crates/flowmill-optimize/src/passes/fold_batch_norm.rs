@@ -12,7 +12,7 @@
 //!
 //! `fold_constants` runs earlier: the factors of Keras' batch norm are computed from variance, mean and gamma.
 
-use crate::Evaluator;
+use crate::Target;
 use crate::linear::{Linear, is_bias_add, per_channel};
 use crate::rewrite::{
     Constant, add_constant, bypass, constant_input, has_no_control_inputs, is_channels_last, node_def, replace, sole_consumer,
@@ -22,7 +22,7 @@ use flowmill_graph::{Graph, Node, NodeId};
 use flowmill_proto::DataType;
 use flowmill_tensor::{DType, Result, Tensor};
 
-pub(crate) fn run(graph: &mut Graph, _: &dyn Evaluator) -> Result<usize> {
+pub(crate) fn run(graph: &mut Graph, _: &dyn Target) -> Result<usize> {
     let mut count = 0;
     for id in topological_order(graph)? {
         if let Some(found) = find(graph, id) {

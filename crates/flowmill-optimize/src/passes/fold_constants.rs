@@ -18,7 +18,7 @@
 //!
 //! `remove_identities` runs earlier only for speed: constants are seen through `Identity`.
 
-use crate::Evaluator;
+use crate::Target;
 use crate::rewrite::{Constant, add_constant, constant_attrs, constant_input, node_def, replace};
 use flowmill_graph::traverse::topological_order;
 use flowmill_graph::{Graph, NodeId, OutputId, ShapeRefiner, calls_functions, evaluate_node, is_pure};
@@ -28,11 +28,11 @@ use rustc_hash::FxHashSet;
 /// The largest result of one node that is kept as a constant. TensorFlow's limit.
 const MAX_BYTES: usize = 10 << 20;
 
-pub(crate) fn run(graph: &mut Graph, evaluator: &dyn Evaluator) -> Result<usize> {
+pub(crate) fn run(graph: &mut Graph, target: &dyn Target) -> Result<usize> {
     let order = topological_order(graph)?;
     let mut count = fold_shapes(graph, &order)?;
     for id in order {
-        if let Some((outputs, controls)) = compute(graph, id, evaluator) {
+        if let Some((outputs, controls)) = compute(graph, id, target) {
             substitute(graph, id, &outputs, &controls)?;
             count += 1;
         }
@@ -75,11 +75,11 @@ fn fold_shapes(graph: &mut Graph, order: &[NodeId]) -> Result<usize> {
 }
 
 /// The outputs of a node whose inputs are constants, and what these and the node wait for.
-fn compute(graph: &Graph, id: NodeId, evaluator: &dyn Evaluator) -> Option<(Vec<Tensor>, Vec<NodeId>)> {
+fn compute(graph: &Graph, id: NodeId, target: &dyn Target) -> Option<(Vec<Tensor>, Vec<NodeId>)> {
     let node = graph.get(id).filter(|n| is_pure(graph, n))?;
     let inputs: Vec<Constant> = (0..node.num_inputs()).map(|i| constant_input(graph, id, i)).collect::<Option<_>>()?;
     let values: Vec<Tensor> = inputs.iter().map(|c| c.value.clone()).collect();
-    let outputs = evaluate_node(evaluator, graph, id, &values, MAX_BYTES)?;
+    let outputs = evaluate_node(target, graph, id, &values, MAX_BYTES)?;
     let mut controls: Vec<NodeId> = inputs.into_iter().flat_map(|c| c.controls).chain(graph.control_inputs(id)).collect();
     controls.sort_unstable();
     controls.dedup();

@@ -6,7 +6,7 @@
 //!
 //! Sound because the kernel applies the same functions to the same elements in the same order: the bits are those of the separate nodes.
 //! Guards:
-//! * `float32`, ops of a fixed list, all on one device;
+//! * `float32`, functions that the target's kernel has, all on one device;
 //! * what is fused is known not to be a scalar: programs compute scalars faster than a kernel with blocks does;
 //! * no control edge leads out of the nodes that go; what they wait for, the fused node waits for;
 //! * a value that others see must be alive exactly when the last one is, and nothing outside may lie on a path from it to the fused nodes;
@@ -14,7 +14,7 @@
 //!
 //! The other fusions run earlier: what a product can do by itself is cheaper there. `merge_duplicates` too: equal nodes are one value here.
 
-use crate::Evaluator;
+use crate::Target;
 use crate::liveness::Liveness;
 use crate::rewrite::{Shapes, is_last_axis, is_of_type, node_def, replace, text};
 use flowmill_graph::traverse::{is_back_edge, topological_order};
@@ -25,42 +25,8 @@ use flowmill_tensor::{Bytes, DType, Result};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::BinaryHeap;
 
-/// The functions that the kernel knows, by their ops.
-const FUNCTIONS: &[&str] = &[
-    "Abs",
-    "Add",
-    "AddV2",
-    "BiasAdd",
-    "Ceil",
-    "Cos",
-    "Div",
-    "Elu",
-    "Erf",
-    "Exp",
-    "Expm1",
-    "Floor",
-    "Log",
-    "Log1p",
-    "Maximum",
-    "Minimum",
-    "Mul",
-    "Neg",
-    "RealDiv",
-    "Reciprocal",
-    "Relu",
-    "Relu6",
-    "Rsqrt",
-    "Selu",
-    "Sigmoid",
-    "Sin",
-    "Softplus",
-    "Softsign",
-    "Sqrt",
-    "Square",
-    "SquaredDifference",
-    "Sub",
-    "Tanh",
-];
+/// The op that computes all functions at once.
+const FUSED: &str = "_FusedElementwise";
 /// Functions in one node.
 const MAX_INSTRS: usize = 64;
 /// Arguments of one node.
@@ -70,14 +36,14 @@ const MAX_RESULTS: usize = 4;
 /// The largest number of nodes that are visited to check that no outside node is between the fused ones. If it is not enough, a value is not fused.
 const MAX_VISITED: usize = 256;
 
-pub(crate) fn run(graph: &mut Graph, _: &dyn Evaluator) -> Result<usize> {
+pub(crate) fn run(graph: &mut Graph, target: &dyn Target) -> Result<usize> {
     let order = topological_order(graph)?;
-    let is_function = |n: &Node| FUNCTIONS.contains(&n.op());
+    let is_function = |n: &Node| target.fuses(FUSED, n.op(), DType::F32);
     if !order.iter().filter_map(|&id| graph.get(id)).any(is_function) {
         return Ok(0);
     }
     let position: FxHashMap<NodeId, u32> = order.iter().enumerate().map(|(i, &id)| (id, i as u32)).collect();
-    let mut fusion = Fusion { shapes: Shapes::default(), position, liveness: Liveness::of(graph, &order) };
+    let mut fusion = Fusion { target, shapes: Shapes::default(), position, liveness: Liveness::of(graph, &order) };
     let mut count = 0;
     for &last in order.iter().rev() {
         if let Some(members) = fusion.cluster(graph, last) {
@@ -96,17 +62,19 @@ struct Arg {
     count: usize,
 }
 
-struct Fusion {
+struct Fusion<'a> {
+    target: &'a dyn Target,
     shapes: Shapes,
     /// Places of the nodes that were there at the start, producers first.
     position: FxHashMap<NodeId, u32>,
     liveness: Liveness,
 }
 
-impl Fusion {
+impl Fusion<'_> {
     fn is_fusable(&self, graph: &Graph, node: &Node) -> bool {
-        let is_function = FUNCTIONS.contains(&node.op()) && is_of_type(node, DType::F32) && self.position.contains_key(&node.id());
+        let is_function = is_of_type(node, DType::F32) && self.target.fuses(FUSED, node.op(), DType::F32);
         is_function
+            && self.position.contains_key(&node.id())
             && self.shapes.of(graph).has_dimensions(node.id().output(0))
             && !node.input_types().iter().any(|t| t.is_ref)
             && (!node.is_op("BiasAdd") || matches!(text(node, "data_format"), "" | "NHWC"))
@@ -189,7 +157,7 @@ impl Fusion {
         let outputs: Vec<i64> =
             shared.iter().filter_map(|id| members.iter().position(|m| m == id)).map(|at| (args.len() + at) as i64).collect();
 
-        let mut def = node_def(graph, "_FusedElementwise", String::new(), members);
+        let mut def = node_def(graph, FUSED, String::new(), members);
         let mut set = |name: &str, value: AttrValue| def.attr.insert(name.to_owned(), value);
         set("T", Value::Type(DType::F32.number()).into());
         set("N", (args.len() as i64).into());

@@ -1,17 +1,17 @@
 //! Fuses a convolution or matrix product with its epilogue: bias, residual and activation.
 //!
 //! Before: `Relu(AddV2(BiasAdd(Conv2D(x, w), b), r))`. After: `_FusedConv2D(x, w, b, r) {fused_ops=["BiasAdd","Add","Relu"]}`. In the same way
-//! `MatMul` becomes `_FusedMatMul` and `DepthwiseConv2dNative` becomes `_FusedDepthwiseConv2dNative`, which takes no residual.
+//! `MatMul` becomes `_FusedMatMul` and `DepthwiseConv2dNative` becomes `_FusedDepthwiseConv2dNative`.
 //!
 //! Sound because the fused kernels compute the same, only without storing what lies between. Guards:
-//! * `float32`, channels last; a bias comes first: a `BiasAdd`, or the sum with a constant vector of as many values as there are channels;
+//! * `float32`, channels last, functions that the target's kernel of the fused op has; a bias comes first: a `BiasAdd`, or the sum with a constant vector of as many values as there are channels;
 //! * the residual is sure to have the shape of what it is added to: a sum that widens either is left alone;
 //! * intermediate tensors have no other consumers, and no control edge leads out of the nodes between; the fused node takes over all control inputs;
 //! * all on one device.
 //!
 //! `fold_batch_norm` runs earlier, because it turns a batch norm into a bias. `fold_padding` runs earlier, because it matches `Conv2D`.
 
-use crate::Evaluator;
+use crate::Target;
 use crate::linear::{Linear, is_bias_add};
 use crate::rewrite::{Shapes, constant_shape, is_of_type, node_def, replace, sole_consumer, text};
 use flowmill_graph::traverse::topological_order;
@@ -19,18 +19,15 @@ use flowmill_graph::{Edge, Graph, Node, NodeId, OutputId};
 use flowmill_proto::{AttrValue, DataType};
 use flowmill_tensor::{Bytes, DType, Result};
 
-/// Activations that the fused kernels have.
-const ACTIVATIONS: &[&str] = &["Relu", "Relu6", "Elu", "LeakyRelu", "Tanh", "Sigmoid"];
-
 /// The attribute for explicit paddings of the fused depthwise op, for which TensorFlow declares none. The op's `padding` is then `VALID`.
 const OWN_PADDINGS: &str = "_explicit_paddings";
 
-pub(crate) fn run(graph: &mut Graph, _: &dyn Evaluator) -> Result<usize> {
+pub(crate) fn run(graph: &mut Graph, target: &dyn Target) -> Result<usize> {
     let order = topological_order(graph)?;
     let mut shapes = Shapes::default();
     let mut count = 0;
     for id in order {
-        let Some(found) = graph.get(id).and_then(|node| find(graph, node, &shapes)) else { continue };
+        let Some(found) = graph.get(id).and_then(|node| find(graph, node, &shapes, target)) else { continue };
         let last = *found.nodes.last().unwrap_or(&id);
         let fused = rewrite(graph, &found)?;
         shapes.set_same(fused.output(0), last.output(0));
@@ -49,13 +46,14 @@ struct Found {
     leakyrelu_alpha: Option<f32>,
 }
 
-fn find(graph: &Graph, node: &Node, shapes: &Shapes) -> Option<Found> {
+fn find(graph: &Graph, node: &Node, shapes: &Shapes, target: &dyn Target) -> Option<Found> {
     let op = Linear::of(node)?;
+    let can_end_with = |function: &str| target.fuses(fused_op(op), function, DType::F32);
     let mut found = Found { op, nodes: vec![node.id()], args: Vec::new(), fused_ops: Vec::new(), leakyrelu_alpha: None };
-    let edge = next(graph, node)?;
+    let edge = next(graph, node).filter(|_| can_end_with("BiasAdd"))?;
     found.args.push(bias(graph, node, op, edge)?);
     found.push(edge.dst, "BiasAdd");
-    if op != Linear::DepthwiseConv2d
+    if can_end_with("Add")
         && let Some((edge, residual)) = residual(graph, &found, shapes)
     {
         found.args.push(residual);
@@ -63,7 +61,10 @@ fn find(graph: &Graph, node: &Node, shapes: &Shapes) -> Option<Found> {
     }
     if let Some(edge) = found.next(graph)
         && let Some(node) = graph.get(edge.dst)
-        && let Some(activation) = ACTIVATIONS.iter().find(|a| node.is_op(a) && is_of_type(node, DType::F32))
+        && let Some(activation) = node.traits().elementwise
+        && node.num_inputs() == 1
+        && is_of_type(node, DType::F32)
+        && can_end_with(activation)
     {
         found.leakyrelu_alpha = node.attrs().get("alpha").ok();
         found.push(edge.dst, activation);
@@ -117,12 +118,7 @@ fn rewrite(graph: &mut Graph, found: &Found) -> Result<NodeId> {
         [first, .., last] => (first, last),
         _ => flowmill_tensor::bail!(Internal, "a fusion of fewer than two nodes"),
     };
-    let op = match found.op {
-        Linear::Conv2D => "_FusedConv2D",
-        Linear::DepthwiseConv2d => "_FusedDepthwiseConv2dNative",
-        Linear::MatMul => "_FusedMatMul",
-    };
-    let mut def = node_def(graph, op, String::new(), &found.nodes);
+    let mut def = node_def(graph, fused_op(found.op), String::new(), &found.nodes);
     let mut set = |name: &str, value: AttrValue| def.attr.insert(name.to_owned(), value);
     let node = graph.node(first)?;
     for name in attrs_kept(found.op) {
@@ -151,6 +147,15 @@ fn rewrite(graph: &mut Graph, found: &Found) -> Result<NodeId> {
         graph.remove_node(node)?;
     }
     Ok(fused)
+}
+
+/// Returns the op that computes a linear op with an epilogue.
+fn fused_op(op: Linear) -> &'static str {
+    match op {
+        Linear::Conv2D => "_FusedConv2D",
+        Linear::DepthwiseConv2d => "_FusedDepthwiseConv2dNative",
+        Linear::MatMul => "_FusedMatMul",
+    }
 }
 
 /// Attributes that the fused op takes over.

@@ -10,7 +10,7 @@
 //!
 //! `fuse_epilogues` runs earlier: it makes the product with a bias.
 
-use crate::Evaluator;
+use crate::Target;
 use crate::rewrite::{bypass, constant, factors, is_of_type, is_plain, sole_consumer};
 use flowmill_graph::{Graph, Node, NodeId, OutputId};
 use flowmill_proto::AttrValue;
@@ -19,10 +19,13 @@ use flowmill_tensor::{Bytes, DType, Result};
 /// The greatest difference between a constant and its value in the formula: models store √½ with few digits.
 const TOLERANCE: f32 = 1e-5;
 
-pub(crate) fn run(graph: &mut Graph, _: &dyn Evaluator) -> Result<usize> {
+pub(crate) fn run(graph: &mut Graph, target: &dyn Target) -> Result<usize> {
     let mut count = 0;
     for id in graph.op_node_ids() {
         let Some(found) = graph.get(id).and_then(|node| find(graph, node)) else { continue };
+        if !target.fuses("_FusedMatMul", found.activation, DType::F32) {
+            continue;
+        }
         // What computed the factors is left to `prune`.
         let ops = ["BiasAdd", found.activation].map(|op| Bytes::from_static(op.as_bytes())).to_vec();
         graph.set_attr(found.product, "fused_ops", AttrValue::from(ops))?;

@@ -10,20 +10,25 @@
 //! `remove_identities` runs earlier, because `StopGradient` may come between m and the squares. `fuse_elementwise` runs later, because it would fuse
 //! the nodes that this pass looks for.
 
-use crate::Evaluator;
+use crate::Target;
 use crate::rewrite::{Shapes, constant, constant_shape, factors, is_last_axis, is_plain, node_def, replace};
 use flowmill_graph::{Graph, Node, NodeId, OutputId};
 use flowmill_proto::AttrValue;
 use flowmill_proto::attr_value::Value;
 use flowmill_tensor::{DType, Result};
 
-pub(crate) fn run(graph: &mut Graph, _: &dyn Evaluator) -> Result<usize> {
+const FUSED: &str = "_FusedLayerNorm";
+
+pub(crate) fn run(graph: &mut Graph, target: &dyn Target) -> Result<usize> {
+    if !target.supports(FUSED, DType::F32) {
+        return Ok(0);
+    }
     let mut count = 0;
     let mut shapes = Shapes::default();
     for id in graph.op_node_ids() {
         let Some(norm) = graph.get(id).and_then(|last| find(graph, last, &shapes)) else { continue };
         // What computed the moments is left to `prune`.
-        let mut def = node_def(graph, "_FusedLayerNorm", String::new(), &[id]);
+        let mut def = node_def(graph, FUSED, String::new(), &[id]);
         def.attr.insert("T".to_owned(), Value::Type(DType::F32.number()).into());
         def.attr.insert("epsilon".to_owned(), AttrValue::from(norm.epsilon));
         let fused = replace(graph, id, def, &[norm.x, norm.gamma, norm.beta], &[])?;

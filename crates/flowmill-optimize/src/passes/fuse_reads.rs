@@ -14,12 +14,17 @@
 //!
 //! `fuse_epilogues` runs earlier, so that the product has its bias.
 
-use crate::Evaluator;
+use crate::Target;
 use crate::rewrite::{constant_input, constant_shape, integers, is_of_type, node_def, replace, sole_consumer};
 use flowmill_graph::{Graph, Node, NodeId, OutputId};
 use flowmill_tensor::{DType, Result};
 
-pub(crate) fn run(graph: &mut Graph, _: &dyn Evaluator) -> Result<usize> {
+const FUSED: &str = "_FusedReadMatMul";
+
+pub(crate) fn run(graph: &mut Graph, target: &dyn Target) -> Result<usize> {
+    if !target.supports(FUSED, DType::F32) {
+        return Ok(0);
+    }
     let mut count = 0;
     for id in graph.op_node_ids() {
         let Some(found) = graph.get(id).and_then(|product| find(graph, product)) else { continue };
@@ -63,7 +68,7 @@ fn find(graph: &Graph, product: &Node) -> Option<Found> {
 
 fn rewrite(graph: &mut Graph, found: &Found) -> Result<()> {
     let nodes = [found.read, found.concat, found.product];
-    let mut def = node_def(graph, "_FusedReadMatMul", String::new(), &nodes);
+    let mut def = node_def(graph, FUSED, String::new(), &nodes);
     let product = graph.node(found.product)?;
     for name in ["T", "num_args", "fused_ops", "leakyrelu_alpha"] {
         if let Some(value) = product.attrs().0.get(name) {

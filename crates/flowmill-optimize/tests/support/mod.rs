@@ -4,7 +4,7 @@
 pub mod functions;
 
 use flowmill_graph::{Graph, NodeId, OpRegistry};
-use flowmill_optimize::Evaluator;
+use flowmill_optimize::{Evaluator, Target};
 use flowmill_tensor::{DType, Result, Shape, Tensor};
 use std::sync::{Arc, LazyLock};
 
@@ -39,6 +39,53 @@ impl Evaluator for Arithmetic {
             _ => return Ok(None),
         };
         Ok(Some(vec![output]))
+    }
+}
+
+/// A target with a few fused kernels for `float32`.
+impl Target for Arithmetic {
+    fn supports(&self, op: &str, dtype: DType) -> bool {
+        dtype == DType::F32 && matches!(op, "_FusedLayerNorm" | "_FusedReadMatMul")
+    }
+
+    fn fuses(&self, fused: &str, function: &str, dtype: DType) -> bool {
+        let activations = ["Relu", "Relu6", "LeakyRelu", "Elu", "Tanh", "Sigmoid"];
+        let elementwise = ["AddV2", "BiasAdd", "Exp", "Maximum", "Mul", "Neg", "RealDiv", "Reciprocal", "Rsqrt", "Sqrt", "Square", "Sub"];
+        let functions: &[&str] = match fused {
+            "_FusedElementwise" => &[&activations[..], &elementwise].concat(),
+            "_FusedDepthwiseConv2dNative" => &[&activations[..], &["BiasAdd"]].concat(),
+            "_FusedConv2D" => &[&activations[..], &["BiasAdd", "Add"]].concat(),
+            "_FusedMatMul" => &[&activations[..], &["BiasAdd", "Add", "GeluExact", "GeluApproximate"]].concat(),
+            _ => &[],
+        };
+        dtype == DType::F32 && functions.contains(&function)
+    }
+
+    fn wants_channels_last(&self, op: &str) -> bool {
+        !matches!(op, "BiasAdd" | "BiasAddGrad" | "DepthToSpace" | "SpaceToDepth")
+    }
+}
+
+/// A target without fused kernels, whose kernels compute on images in any layout.
+pub struct Plain;
+
+impl Evaluator for Plain {
+    fn evaluate(&self, graph: &Graph, node: NodeId, inputs: &[Tensor]) -> Result<Option<Vec<Tensor>>> {
+        Arithmetic.evaluate(graph, node, inputs)
+    }
+}
+
+impl Target for Plain {
+    fn supports(&self, op: &str, _: DType) -> bool {
+        !op.starts_with('_')
+    }
+
+    fn fuses(&self, _: &str, _: &str, _: DType) -> bool {
+        false
+    }
+
+    fn wants_channels_last(&self, _: &str) -> bool {
+        false
     }
 }
 

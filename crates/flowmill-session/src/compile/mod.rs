@@ -24,16 +24,16 @@ mod unit;
 pub(crate) use place::{Checked, Placement};
 pub(crate) use unit::Unit;
 
-use crate::devices::Devices;
+use crate::devices::{Devices, SessionDevice};
 use crate::session::SessionOptions;
 use dump::Dump;
-use flowmill_graph::{Evaluator, Graph, Node, NodeId};
+use flowmill_graph::{Evaluator, Graph, Node, NodeId, Target};
 use flowmill_optimize::{Options, Report};
 use flowmill_runtime::executor::{Plan, Results, RunOptions};
 use flowmill_runtime::plan::{DirectPlan, NodeKind, PlanEdge, PlanEnv, PlanGraph, PlanNode, build};
 use flowmill_runtime::program::{self, FuseOptions};
-use flowmill_runtime::{DeviceStep, FunctionLibraryRuntime};
-use flowmill_tensor::{Result, Tensor, bail};
+use flowmill_runtime::{Cost, DeviceStep, FunctionLibraryRuntime, KernelRegistry};
+use flowmill_tensor::{DType, Result, Tensor, bail, error};
 use std::sync::Arc;
 
 /// The environment that all code compiled for a session shares.
@@ -49,13 +49,28 @@ pub(crate) struct Part<'a> {
     pub(crate) device: usize,
 }
 
-/// Evaluates single nodes for the passes, with the session's kernels.
-struct KernelEvaluator<'a> {
+/// A device of a session as the passes see it. Values are computed by the host's kernels.
+struct DeviceTarget<'a> {
     env: &'a Environment,
     functions: &'a Arc<FunctionLibraryRuntime>,
+    kernels: &'a KernelRegistry,
 }
 
-impl Evaluator for KernelEvaluator<'_> {
+impl Target for DeviceTarget<'_> {
+    fn supports(&self, op: &str, dtype: DType) -> bool {
+        self.kernels.supports_type(op, dtype)
+    }
+
+    fn fuses(&self, fused: &str, function: &str, dtype: DType) -> bool {
+        self.kernels.fuses(fused, function, dtype)
+    }
+
+    fn wants_channels_last(&self, op: &str) -> bool {
+        self.kernels.wants_channels_last(op)
+    }
+}
+
+impl Evaluator for DeviceTarget<'_> {
     fn evaluate(&self, graph: &Graph, node: NodeId, inputs: &[Tensor]) -> Result<Option<Vec<Tensor>>> {
         let host = self.env.devices.host();
         flowmill_runtime::evaluate(&host.device, &host.resources, self.functions, graph, node, inputs)
@@ -71,6 +86,8 @@ pub(crate) struct Compiled {
     /// The results of a step that are references, by their index, with the names of their nodes. They are read when the step has ended.
     pub(crate) references: Vec<(usize, Arc<str>)>,
     pub(crate) code: Code,
+    /// True if several threads may share the work: a kernel is costly enough to fork, or costly programs may run at the same time.
+    pub(crate) is_costly: bool,
     /// True if a run may wait for another node or for something outside of the step.
     pub(crate) may_wait: bool,
 }
@@ -91,9 +108,12 @@ pub(crate) fn compile(unit: Unit<'_>, env: &Environment) -> Result<Compiled> {
     let fused = fuse(unfused.clone(), &env.options)?;
     dump.plan(&fused, "fused");
     let may_wait = unfused.nodes.iter().any(PlanNode::may_wait) || may_loop_until_others_act(&part.unit.graph);
+    let has_costly_nodes = |graph: &PlanGraph| graph.nodes.iter().any(|n| n.cost >= Cost::Expensive);
+    let (has_costly_kernels, has_costly_programs) = (has_costly_nodes(&unfused), has_costly_nodes(&fused));
     let others = parts.map(|part| Ok((part.device, Arc::new(Plan::new(plan(&part, env)?)?)))).collect::<Result<Vec<_>>>()?;
     let code = if others.is_empty() { Code::new(fused)? } else { Code::Parts(Arc::new(Plan::new(fused)?), others) };
-    Ok(Compiled { report, unfused, references, code, may_wait })
+    let is_costly = has_costly_kernels || (has_costly_programs && !matches!(code, Code::Direct(_)));
+    Ok(Compiled { report, unfused, references, code, is_costly, may_wait })
 }
 
 /// Runs the stages that rewrite the graph, after pruning and before planning. The first part is the host's.
@@ -106,22 +126,21 @@ pub(crate) fn rewrite<'a>(mut unit: Unit<'a>, env: &Environment) -> Result<(Vec<
     let lowered = lower(&mut unit, &env.options);
     dump.graph_with_report(&unit.graph, "lowered", &lowered);
     let placement = place(&unit, env)?;
-    let optimized = |unit: &mut Unit<'_>| {
-        let report = optimize(unit, env);
+    let optimized = |unit: &mut Unit<'_>, device: usize| -> Result<Report> {
+        let report = optimize(unit, device, env)?;
         dump.graph_with_report(&unit.graph, "optimized", &report);
-        report
+        Ok(report)
     };
     let mut report = lowered;
     let is_on_one_device = placement == Placement::Host;
     if is_on_one_device {
-        report = report.then(optimized(&mut unit));
+        report = report.then(optimized(&mut unit, HOST)?);
     }
     let mut parts = partition::partition(unit, placement, &env.devices)?;
     for part in &mut parts {
         dump.graph(&part.unit.graph, "partitioned");
-        // The passes know what the host's kernels can do.
-        if part.device == HOST && !is_on_one_device {
-            report = report.then(optimized(&mut part.unit));
+        if !is_on_one_device {
+            report = report.then(optimized(&mut part.unit, part.device)?);
         }
     }
     Ok((parts, report))
@@ -151,14 +170,22 @@ pub(crate) fn place(unit: &Unit<'_>, env: &Environment) -> Result<Placement> {
     place::by_hand(&unit.graph, &env.devices, &env.options)
 }
 
-/// Runs the optimization passes.
-pub(crate) fn optimize(unit: &mut Unit<'_>, env: &Environment) -> Report {
+/// Runs the optimization passes on a graph whose nodes are all on one device.
+///
+/// # Errors
+/// Returns `Internal` for a device that the session does not have.
+pub(crate) fn optimize(unit: &mut Unit<'_>, device: usize, env: &Environment) -> Result<Report> {
     let options = &env.options;
     if !options.optimize {
-        return unchanged(&unit.graph);
+        return Ok(unchanged(&unit.graph));
     }
-    let evaluator = KernelEvaluator { env, functions: unit.functions };
-    flowmill_optimize::optimize(&mut unit.graph, &Options { disabled: &options.disabled_passes, function: unit.function }, &evaluator)
+    let target = DeviceTarget { env, functions: unit.functions, kernels: session_device(env, device)?.device.kernels() };
+    Ok(flowmill_optimize::optimize(&mut unit.graph, &Options { disabled: &options.disabled_passes, function: unit.function }, &target))
+}
+
+/// Returns a device of the session by its number.
+fn session_device(env: &Environment, number: usize) -> Result<&SessionDevice> {
+    env.devices.get(number).ok_or_else(|| error!(Internal, "a part of a device that the session does not have"))
 }
 
 /// Finds frames, makes kernels, decodes constants.
@@ -166,7 +193,7 @@ pub(crate) fn optimize(unit: &mut Unit<'_>, env: &Environment) -> Report {
 /// # Errors
 /// Returns `NotFound` for ops without a kernel, `InvalidArgument` for frames that do not fit together, and the errors of the kernels' makers.
 pub(crate) fn plan(part: &Part<'_>, env: &Environment) -> Result<PlanGraph> {
-    let Some(device) = env.devices.get(part.device) else { bail!(Internal, "a part of a device that the session does not have") };
+    let device = session_device(env, part.device)?;
     let plan_env = PlanEnv {
         device: &device.device,
         host: &env.devices.host().device,
