@@ -1,6 +1,6 @@
 """A function for each op, made when it is first used: ``raw_ops.MatMul(a=x, b=y, transpose_a=True)``.
 
-There is one for every op of TensorFlow; ``dir(raw_ops)`` lists those that can run. The others build nodes, for graphs that are written and run elsewhere.
+There is one for every op of TensorFlow, and for those of the namespace ``Flowmill>``, as ``raw_ops.Flowmill_Softclip``; ``dir(raw_ops)`` lists those that can run. The others build nodes, for graphs that are written and run elsewhere.
 
 Arguments are the op's inputs and attributes by their names, and ``name``. Attributes that follow from the inputs are left out, those with defaults may
 be. What is returned is a tensor, a list, a tuple of those with the outputs' names, or the operation of an op without outputs.
@@ -66,12 +66,18 @@ def _function(op: str):
     return function
 
 
+def op_name(function: str) -> str:
+    """Returns the op that a function is for: ``Flowmill_Softclip`` is for the op ``Flowmill>Softclip``."""
+    return function.replace("Flowmill_", "Flowmill>", 1)
+
+
 def __getattr__(name: str):
-    if name.startswith("_") or _core.op_signature(name) is None:
+    op = op_name(name)
+    if name.startswith("_") or _core.op_signature(op) is None:
         raise AttributeError(f"flowmill.raw_ops has no op {name!r}")
-    made = globals()[name] = _function(name)
+    made = globals()[name] = _function(op)
     return made
 
 
 def __dir__():
-    return sorted(n for n in _core.op_names() if not n.startswith("_"))
+    return sorted(n.replace(">", "_") for n in _core.op_names() if not n.startswith("_"))

@@ -30,7 +30,7 @@ def _kind(kind: str) -> str:
 
 
 def _function(op: str) -> list[str]:
-    signature = _apply.signature(op)
+    signature = _apply.signature(raw_ops.op_name(op))
     parameters = raw_ops.parameters(signature)
     lists = {raw_ops.parameter_name(signature.name, i.name) for i in signature.inputs if i.is_list}
     parts = []

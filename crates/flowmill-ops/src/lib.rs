@@ -108,7 +108,10 @@ const FAMILIES: &[(&str, &[Op])] = &[
     (OWN, fused::OPS),
 ];
 
-/// The family of the ops that TensorFlow does not have.
+/// The prefix of the names of public ops that TensorFlow does not have. `>` is TensorFlow's syntax for a namespace.
+pub const NAMESPACE: &str = "Flowmill>";
+
+/// The family of the ops that only passes make. Their names begin with an underscore.
 pub const OWN: &str = "fused";
 
 /// Every declared op with the name of its family, family by family.

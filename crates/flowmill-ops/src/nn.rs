@@ -145,6 +145,11 @@ pub(crate) const OPS: &[Op] = &[
         .attrs("T: {half, bfloat16, float, double}")
         .shape(shape::unchanged),
     op("SoftsignGrad", "(gradients: T, features: T) -> (backprops: T)").elementwise().attrs("T: {half, bfloat16, float, double}").shape(shape::merged),
+    // (softplus(sharpness * x) - softplus(sharpness * (x - 1))) / sharpness: about 0 below 0, x between, and 1 above 1, without corners.
+    op("Flowmill>Softclip", "(features: T) -> (activations: T)")
+        .gradient(gradient::softclip)
+        .attrs("sharpness: float = 1.0; T: {half, bfloat16, float, double} = float")
+        .shape(shape::unchanged),
     op("Softmax", "(logits: T) -> (softmax: T)")
         .gradient(gradient::softmax)
         .attrs("T: {half, bfloat16, float, double}")

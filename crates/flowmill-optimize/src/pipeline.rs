@@ -3,7 +3,7 @@
 use crate::lowering::{Functions, called};
 use crate::passes::{
     channels_last, fold_batch_norm, fold_constants, fold_padding, fuse_elementwise, fuse_epilogues, fuse_gelu, fuse_layer_norm, fuse_reads,
-    merge_duplicates, prune, remove_identities,
+    hoist_common_factor, merge_duplicates, prune, remove_identities,
 };
 use crate::passes::{inline_calls, lower_case, lower_if, lower_while};
 use flowmill_graph::{ControlFlow, Graph, Target};
@@ -60,6 +60,8 @@ pub const PIPELINE: &[Pass] = &[
     Pass { name: "fuse_layer_norm", run: fuse_layer_norm::run },
     // After fusion: a tensor with two consumers is not fused into either.
     Pass { name: "merge_duplicates", run: merge_duplicates::run },
+    // After equal factors are one tensor.
+    Pass { name: "hoist_common_factor", run: hoist_common_factor::run },
     // After all that looks for single element-wise nodes.
     Pass { name: "fuse_elementwise", run: fuse_elementwise::run },
     // Last: constants that were folded away are still there.

@@ -25,7 +25,7 @@ fn nobody() -> u64 {
 fn update(change: impl Fn(u64) -> Option<u64>) -> bool {
     let nobody = nobody();
     let here = |value: u64| if value >> 32 == nobody >> 32 { value } else { nobody };
-    ENTERING.try_update(Ordering::AcqRel, Ordering::Acquire, |value| change(here(value))).is_ok()
+    ENTERING.fetch_update(Ordering::AcqRel, Ordering::Acquire, |value| change(here(value))).is_ok()
 }
 
 /// Keeps the interpreter from finalising until it is dropped.

@@ -25,7 +25,7 @@ fn every_op_of_the_catalogue_has_a_method() {
         if family == flowmill_ops::OWN || op.name().starts_with('_') || HAND_WRITTEN.contains(&op.name()) {
             continue;
         }
-        let name = snake_case(op.name());
+        let name = snake_case(op.name().strip_prefix(flowmill_ops::NAMESPACE).unwrap_or(op.name()));
         assert!(!METHODS.split_whitespace().any(|m| m == name), "{name} hides a method of the builder");
         let before = methods.insert(name.clone(), method(&name, &op.definition().unwrap()));
         assert!(before.is_none(), "two ops are called {name}");

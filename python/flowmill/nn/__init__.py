@@ -5,7 +5,7 @@ from __future__ import annotations
 from flowmill import _lazy
 
 _BY_MODULE = {
-    "_activation": "bias_add crelu elu l2_loss leaky_relu log_softmax relu relu6 relu_layer selu silu=swish softmax softplus softsign swish "
+    "_activation": "bias_add crelu elu l2_loss leaky_relu log_softmax relu relu6 relu_layer selu silu=swish softclip softmax softplus softsign swish "
                    "xw_plus_b zero_fraction",
     "_convolution": "conv1d conv1d_transpose conv2d conv2d_backprop_filter conv2d_backprop_input conv2d_transpose conv3d conv3d_backprop_filter "
                     "conv3d_backprop_filter_v2=conv3d_backprop_filter conv3d_transpose conv_transpose depthwise_conv2d_backprop_filter "

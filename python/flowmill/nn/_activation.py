@@ -42,6 +42,11 @@ def softsign(features, name: str | None = None) -> Tensor:
     return call("Softsign", name, features)
 
 
+def softclip(features, sharpness=1.0, name: str | None = None) -> Tensor:
+    """Returns `features` clipped to [0, 1] without corners: ``(softplus(p x) - softplus(p (x - 1))) / p`` for the `sharpness` p. TensorFlow has no such op."""
+    return call("Flowmill>Softclip", name, features, sharpness=float(sharpness))
+
+
 def leaky_relu(features, alpha=0.2, name: str | None = None) -> Tensor:
     """`features` above 0, `alpha` times them below. Integers become `float32`."""
     with scope(name, "LeakyRelu", [features]) as whole:

@@ -24,6 +24,7 @@ pub(super) fn function(op: &str) -> Option<Function> {
 pub(super) fn register(registry: &mut KernelRegistry) {
     registry.add("Elu", unary!(Elu, [f16, bf16, f32, f64]));
     registry.add("EluGrad", binary!(EluGrad, [f16, bf16, f32, f64]));
+    registry.add("Flowmill>Softclip", make_softclip);
     registry.add("LeakyRelu", make_leaky_relu);
     registry.add("LeakyReluGrad", make_leaky_relu);
     registry.add("Relu", unary!(Relu, [f16, bf16, f32, f64, i8, i16, i32, i64, u8, u16, u32, u64]));
@@ -221,5 +222,35 @@ fn make_leaky_relu(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
         DType::F32 => leaky::<f32>(init, slope, f32::times),
         DType::F64 => leaky::<f64>(init, f64::from(slope), f64::times),
         t => for_dtype!(t, [f16, bf16], T => leaky::<T>(init, T::from_f32(slope), T::times), _ => init.unsupported()),
+    }
+}
+
+/// `(softplus(p x) - softplus(p (x - 1))) / p`, where p is the sharpness, without a difference of large numbers.
+fn softclip(x: f64, sharpness: f64) -> f64 {
+    let (u, v) = (sharpness * x, sharpness * (x - 1.0));
+    // softplus(t) = max(t, 0) + log(1 + exp(-|t|)), and max(u, 0) - max(v, 0) is u clipped to [0, p].
+    let corners = (-u.abs()).exp().ln_1p() - (-v.abs()).exp().ln_1p();
+    (u.clamp(0.0, sharpness) + corners) / sharpness
+}
+
+/// Makes the kernel of `Flowmill>Softclip`, which computes all types in `float64`.
+fn make_softclip(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
+    let sharpness: f32 = init.attrs.get_or("sharpness", 1.0)?;
+    if !(sharpness.is_finite() && sharpness > 0.0) {
+        bail!(InvalidArgument, "sharpness must be positive and finite, not {sharpness}");
+    }
+    let sharpness = f64::from(sharpness);
+    fn kernel<T: Number>(apply: impl Fn(T) -> T + Send + Sync + 'static) -> Result<Arc<dyn Kernel>> {
+        from_fn(move |ctx| {
+            let mut x = ctx.take(0)?;
+            for_blocks(x.as_mut_slice::<T>()?, TRANSCENDENTAL, &|_, block| block.iter_mut().for_each(|x| *x = apply(*x)));
+            ctx.set_output(0, x);
+            Ok(())
+        })
+    }
+    match init.dtype("T")? {
+        DType::F64 => kernel::<f64>(move |x| softclip(x, sharpness)),
+        DType::F32 => kernel::<f32>(move |x| softclip(x.into(), sharpness) as f32),
+        t => for_dtype!(t, [f16, bf16], T => kernel::<T>(move |x| T::from_f64(softclip(x.to_f64(), sharpness))), _ => init.unsupported()),
     }
 }

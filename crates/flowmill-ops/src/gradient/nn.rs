@@ -89,6 +89,18 @@ pub(crate) fn softplus_grad(b: &mut B<'_>, op: &Backward) -> Grads {
     all([dg, b.call("SigmoidGrad", &[sigmoid, product])?])
 }
 
+/// The slope is the difference of two sigmoids: sigmoid(sharpness * x) - sigmoid(sharpness * (x - 1)).
+pub(crate) fn softclip(b: &mut B<'_>, op: &Backward) -> Grads {
+    let (dy, x) = (op.dy(b, 0)?, op.inputs[0]);
+    let sharpness: f32 = b.graph().node(op.node)?.attrs().get("sharpness")?;
+    let scaled = b.times(x, sharpness.into())?;
+    let shift = b.number(x, sharpness.into())?;
+    let shifted = b.sub(scaled, shift)?;
+    let (low, high) = (b.call("Sigmoid", &[scaled])?, b.call("Sigmoid", &[shifted])?);
+    let slope = b.sub(low, high)?;
+    first(b.mul(dy, slope)?, 0)
+}
+
 pub(crate) fn relu_grad(b: &mut B<'_>, op: &Backward) -> Grads {
     let dy = op.dy(b, 0)?;
     let features = op.inputs[1];

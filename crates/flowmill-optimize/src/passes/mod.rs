@@ -9,6 +9,7 @@ pub(crate) mod fuse_epilogues;
 pub(crate) mod fuse_gelu;
 pub(crate) mod fuse_layer_norm;
 pub(crate) mod fuse_reads;
+pub(crate) mod hoist_common_factor;
 pub(crate) mod inline_calls;
 pub(crate) mod lower_case;
 pub(crate) mod lower_if;

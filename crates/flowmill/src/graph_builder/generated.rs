@@ -4487,6 +4487,11 @@ pub trait Ops<'b>: Sized {
         self.op_node("SobolSample").input(dim).input(num_results).input(skip).output()
     }
 
+    /// Adds a `Flowmill>Softclip` node with input `features: T`; output `activations: T`. Optional: `sharpness: float = 1.0`.
+    fn softclip(self, features: impl Into<Input<'b>>) -> Result<Output<'b>> {
+        self.op_node("Flowmill>Softclip").input(features).output()
+    }
+
     /// Adds a `Softmax` node with input `logits: T`; output `softmax: T`.
     fn softmax(self, logits: impl Into<Input<'b>>) -> Result<Output<'b>> {
         self.op_node("Softmax").input(logits).output()
