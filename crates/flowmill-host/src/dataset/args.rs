@@ -1,4 +1,4 @@
-//! The inputs of a dataset's op by the names of their arguments.
+//! Access to the inputs of a dataset's op by the names of their arguments.
 
 use super::element::{Dataset, DatasetRef, Signature, of_tensor, to_tensor};
 use crate::from_fn::from_fn;
@@ -8,15 +8,15 @@ use flowmill_tensor::{DType, Element as Scalar, Result, Tensor, bail, error};
 use std::ops::Range;
 use std::sync::Arc;
 
-/// The places of the inputs of each argument.
+/// The input indices of each argument.
 #[derive(Clone)]
 pub(super) struct Args(Vec<(String, Range<usize>)>);
 
 impl Args {
-    /// The arguments of a node.
+    /// Returns the arguments of a node.
     ///
     /// # Errors
-    /// `InvalidArgument` if an attribute is missing that says how many inputs an argument has.
+    /// `InvalidArgument` if an attribute that says how many inputs an argument has is missing.
     pub(super) fn of(init: &KernelInit<'_>) -> Result<Args> {
         let mut first = 0;
         let mut args = Vec::with_capacity(init.op_def.inputs.len());
@@ -37,7 +37,7 @@ impl Args {
         self.0.iter().any(|(arg, _)| arg == name)
     }
 
-    /// The inputs of argument `name`.
+    /// Returns the inputs of argument `name`.
     ///
     /// # Errors
     /// `Internal` if the op has no such argument.
@@ -46,7 +46,7 @@ impl Args {
         found.map(|(_, range)| range.clone()).ok_or_else(|| error!(Internal, "no argument '{name}'"))
     }
 
-    /// The input of argument `name`.
+    /// Returns the input of argument `name`.
     ///
     /// # Errors
     /// `Internal` if the op has no such argument.
@@ -54,16 +54,16 @@ impl Args {
         ctx.input(self.range(name)?.start)
     }
 
-    /// The inputs of argument `name`.
+    /// Returns the inputs of argument `name`.
     ///
     /// # Errors
     /// `Internal` if the op has no such argument.
     pub(super) fn tensors(&self, ctx: &KernelContext<'_>, name: &str) -> Result<Vec<Tensor>> {
-        // A dataset outlives the step, and may not share memory with what was fed.
+        // A dataset outlives the step, so its tensors must not share memory with fed arrays.
         self.range(name)?.map(|i| ctx.input(i)?.clone().into_owned()).collect()
     }
 
-    /// The value of argument `name`, a scalar.
+    /// Returns the value of argument `name`, a scalar.
     ///
     /// # Errors
     /// `InvalidArgument` if the input is not a scalar.
@@ -75,7 +75,7 @@ impl Args {
         tensor.to_scalar()
     }
 
-    /// The values of argument `name`, a vector.
+    /// Returns the values of argument `name`, a vector.
     ///
     /// # Errors
     /// `InvalidArgument` if the input is not a vector.
@@ -87,7 +87,7 @@ impl Args {
         tensor.as_slice()
     }
 
-    /// The text of argument `name`, a scalar string.
+    /// Returns the text of argument `name`, a scalar string.
     ///
     /// # Errors
     /// `InvalidArgument` if the input is not a scalar string.
@@ -98,7 +98,7 @@ impl Args {
         }
     }
 
-    /// The texts of argument `name`, a scalar or a vector of strings.
+    /// Returns the texts of argument `name`, a scalar or a vector of strings.
     ///
     /// # Errors
     /// `InvalidArgument` if the input is something else.
@@ -110,7 +110,7 @@ impl Args {
         Ok(tensor.as_strings()?.iter().map(|text| String::from_utf8_lossy(text).into_owned()).collect())
     }
 
-    /// The dataset of argument `name`.
+    /// Returns the dataset of argument `name`.
     ///
     /// # Errors
     /// `InvalidArgument` if the input is not a dataset.
@@ -118,7 +118,7 @@ impl Args {
         of_tensor(self.tensor(ctx, name)?)
     }
 
-    /// The datasets of argument `name`.
+    /// Returns the datasets of argument `name`.
     ///
     /// # Errors
     /// `InvalidArgument` if an input is not a dataset.
@@ -127,7 +127,7 @@ impl Args {
     }
 }
 
-/// One call of a dataset's op.
+/// A call of the kernel of a dataset's op.
 pub(super) struct Call<'a, 'b> {
     pub(super) ctx: &'a mut KernelContext<'b>,
     pub(super) args: &'a Args,
@@ -136,12 +136,12 @@ pub(super) struct Call<'a, 'b> {
 }
 
 impl Call<'_, '_> {
-    /// The signature that the node declares, or that of `input` if the op declares none.
+    /// Returns the signature that the node declares, or that of `input` if the op declares none.
     pub(super) fn signature_or(&self, input: &DatasetRef) -> Signature {
         self.declared.clone().unwrap_or_else(|| input.signature.clone())
     }
 
-    /// The signature that the node declares.
+    /// Returns the signature that the node declares.
     ///
     /// # Errors
     /// `InvalidArgument` if the node declares none.
@@ -149,7 +149,7 @@ impl Call<'_, '_> {
         self.declared.clone().ok_or_else(|| error!(InvalidArgument, "attributes 'output_types' and 'output_shapes' are missing"))
     }
 
-    /// The dataset of argument `input_dataset`.
+    /// Returns the dataset of argument `input_dataset`.
     ///
     /// # Errors
     /// `InvalidArgument` if the input is not a dataset.
@@ -157,7 +157,7 @@ impl Call<'_, '_> {
         self.args.dataset(self.ctx, "input_dataset")
     }
 
-    /// The value of argument `name`, a scalar.
+    /// Returns the value of argument `name`, a scalar.
     ///
     /// # Errors
     /// `InvalidArgument` if the input is not a scalar.
@@ -166,10 +166,10 @@ impl Call<'_, '_> {
     }
 }
 
-/// A kernel whose output is the dataset that `make` makes.
+/// Returns a kernel whose output is the dataset that `make` returns.
 ///
 /// # Errors
-/// As [`Args::of`].
+/// Returns the error of [`Args::of`], `InvalidArgument`.
 pub(super) fn dataset_kernel(
     init: &KernelInit<'_>,
     make: impl Fn(&mut Call<'_, '_>) -> Result<Dataset> + Send + Sync + 'static,
@@ -183,7 +183,7 @@ pub(super) fn dataset_kernel(
     })
 }
 
-/// The name of a dataset's kind: its op's, without the words that all have.
+/// Returns the name of a dataset's kind: the name of its op without the words that are part of every such name.
 fn kind(op: &str) -> String {
     op.replace("Experimental", "").replacen("Dataset", "", 1)
 }
