@@ -21,7 +21,7 @@ pub(super) fn register(registry: &mut KernelRegistry) {
     registry.add("Conv2DBackpropInputV2", |init| in_any_layout(init, |init| make_backprop_input(init, |input, _, _| shape_of(input))));
 }
 
-/// What follows the convolution in the same kernel, from the attribute `fused_ops`.
+/// The epilogue that the attribute `fused_ops` specifies.
 #[derive(Clone, Default)]
 pub(super) struct Fused {
     pub(super) bias: bool,
@@ -30,10 +30,10 @@ pub(super) struct Fused {
 }
 
 impl Fused {
-    /// Reads `fused_ops`: `BiasAdd`, then maybe `Add` of a residual, then maybe an activation.
+    /// Reads `fused_ops`: `BiasAdd`, optionally `Add` of a residual, optionally an activation.
     ///
     /// # Errors
-    /// `Unimplemented` for another list.
+    /// Returns `Unimplemented` for another list.
     pub(super) fn new(init: &KernelInit<'_>) -> Result<Fused> {
         let mut fused = Fused::default();
         let ops: Vec<&str> = init.attrs.list("fused_ops")?;
@@ -65,7 +65,7 @@ pub(super) fn make(init: &KernelInit<'_>, fused: Fused) -> Result<Arc<dyn Kernel
     }
 }
 
-/// Checks the filter `[height, width, in_channels / groups, out_channels]` against the input and lays the window over it.
+/// Checks the filter `[height, width, in_channels / groups, out_channels]` against the input, and returns the sliding window.
 fn lay(geometry: &Geometry, input: &Shape, filter: &Shape) -> Result<(Window, usize, usize)> {
     let &[height, width, depth, out_channels] = filter.dims() else {
         bail!(InvalidArgument, "filter must be 4-dimensional: {filter}");
@@ -88,8 +88,8 @@ fn output_shape(window: &Window, out_channels: usize) -> Shape {
     Shape::from([window.batch, window.out_height, window.out_width, out_channels])
 }
 
-/// The kernel for `float32`. The filter is packed once while the same tensor comes, which it does for constants and for variables between
-/// two assignments.
+/// The kernel for `float32`. The filter is packed once as long as it is the same tensor, which is so for constants and for variables between two
+/// assignments.
 struct Conv2d {
     geometry: Geometry,
     fused: Fused,
@@ -148,13 +148,13 @@ impl Kernel for Conv2d {
         Cost::Expensive
     }
 
-    /// The images and the residual.
+    /// Returns the images and the residual.
     fn batched_inputs(&self) -> u32 {
         if self.fused.residual { 0b1001 } else { 1 }
     }
 }
 
-/// Calls `f(input pixel, output pixel, tap)` for every position of the window that lies on the input; each counts in vectors of channels.
+/// Calls `f(input pixel, output pixel, tap)` for every tap of every window that is inside the input. All three are counted in vectors of channels.
 fn for_each_tap(w: &Window, mut f: impl FnMut(usize, usize, usize)) {
     for image in 0..w.batch {
         for y in 0..w.out_height {
@@ -170,7 +170,7 @@ fn for_each_tap(w: &Window, mut f: impl FnMut(usize, usize, usize)) {
     }
 }
 
-/// What the definition's loops have at hand at each product: positions in the input, the filter and the output.
+/// Calls `f` with the positions of every product's factors and sum: in the input, the filter and the output.
 fn for_each_product(w: &Window, groups: usize, out_channels: usize, mut f: impl FnMut(usize, usize, usize)) {
     let (depth, per_group) = (w.channels / groups, out_channels / groups);
     for_each_tap(w, |input, output, tap| {
@@ -183,19 +183,19 @@ fn for_each_product(w: &Window, groups: usize, out_channels: usize, mut f: impl 
     });
 }
 
-/// Returns the elements in the type that sums of them have.
+/// Returns the elements in the accumulator's type.
 pub(super) fn widened<T: Number>(tensor: &Tensor) -> Result<Vec<T::Acc>> {
     Ok(tensor.as_slice::<T>()?.iter().map(|x| x.widen()).collect())
 }
 
-/// Returns a tensor of sums, rounded to its type.
+/// Returns a tensor of sums, rounded to its element type.
 pub(super) fn narrowed<T: Number>(shape: Shape, sums: &[T::Acc]) -> Result<Tensor> {
     let mut out = Tensor::uninit(T::DTYPE, shape)?;
     out.as_mut_slice::<T>()?.iter_mut().zip(sums).for_each(|(d, &s)| *d = T::narrow(s));
     Ok(out)
 }
 
-/// The definition, for types that models do not convolve in.
+/// Computes the convolution by its definition, for types that models rarely convolve in.
 fn direct<T: Number>(ctx: &mut KernelContext<'_>, geometry: &Geometry) -> Result<()> {
     let (input, filter) = (ctx.take(0)?, ctx.take(1)?);
     let (window, groups, out_channels) = lay(geometry, input.shape(), filter.shape())?;
@@ -207,7 +207,7 @@ fn direct<T: Number>(ctx: &mut KernelContext<'_>, geometry: &Geometry) -> Result
     Ok(())
 }
 
-/// The sizes that a gradient's first or second input gives for the tensor it is the gradient of.
+/// Returns the shape of a tensor whose gradient is computed, from the input of the op that has its sizes.
 fn sizes(tensor: &Tensor) -> Result<Shape> {
     if tensor.rank() != 1 {
         bail!(InvalidArgument, "input_sizes must be 1-dimensional, got {}", tensor.shape());
@@ -223,18 +223,18 @@ fn check_gradient(window: &Window, out_channels: usize, gradient: &Shape) -> Res
     Ok(())
 }
 
-/// What an op takes that wants the tensor itself and not its sizes.
+/// Returns the shape of a tensor whose gradient is computed, for ops that have the tensor itself instead of its sizes.
 fn shape_of(tensor: &Tensor) -> Result<Shape> {
     Ok(tensor.shape().clone())
 }
 
-/// How the shape of the input follows from the first input of the op, the filter and the gradient.
+/// A function that returns the shape of the input, from the first input of the op, the filter and the gradient.
 type InputShape = fn(&Tensor, &Shape, &Shape) -> Result<Shape>;
 
-/// The shape of the input that `Conv2DBackpropInput` gives the gradient of.
+/// Returns the shape of the input whose gradient `Conv2DBackpropInput` computes.
 fn input_sizes(sizes_input: &Tensor, filter: &Shape, gradient: &Shape) -> Result<Shape> {
     Ok(match sizes(sizes_input)? {
-        // Height and width alone: the rest follows from the gradient and the filter.
+        // The sizes are only height and width; the other sizes follow from the gradient and the filter.
         s if s.rank() == 2 && gradient.rank() == 4 && filter.rank() == 4 => Shape::from([gradient[0], s[0], s[1], filter[2]]),
         s => s,
     })

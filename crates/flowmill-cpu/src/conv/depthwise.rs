@@ -19,7 +19,7 @@ pub(super) fn register(registry: &mut KernelRegistry) {
     registry.add("_FusedDepthwiseConv2dNative", |init| in_any_layout(init, |init| make(init, Fused::new(init)?)));
 }
 
-/// Checks the filter `[height, width, channels, multiplier]` against the input; gives the window, the multiplier and the output's shape.
+/// Checks the filter `[height, width, channels, multiplier]` against the input. Returns the window, the multiplier and the output's shape.
 fn lay(geometry: &Geometry, input: &Shape, filter: &Shape) -> Result<(Window, usize, Shape)> {
     let &[height, width, channels, multiplier] = filter.dims() else {
         bail!(InvalidArgument, "filter must be 4-dimensional: {filter}");
@@ -33,7 +33,7 @@ fn lay(geometry: &Geometry, input: &Shape, filter: &Shape) -> Result<(Window, us
     Ok((window, multiplier, shape))
 }
 
-/// Calls `f(input, filter, output)` with the places of the factors of every product of the convolution and of the sum that it is part of.
+/// Calls `f(input, filter, output)` with the positions of the factors and of the sum for every product of the convolution.
 fn for_each_product(w: &Window, multiplier: usize, mut f: impl FnMut(usize, usize, usize)) {
     let out_channels = w.channels * multiplier;
     for position in 0..w.positions() {
