@@ -50,7 +50,7 @@ fn instantiate(init: &KernelInit<'_>, function: &NameAttrList) -> Result<Functio
 /// no scalar if it has at least one element.
 ///
 /// # Errors
-/// `InvalidArgument` for a scalar of a type without a truth value.
+/// Returns `InvalidArgument` for a scalar of a type without a truth value.
 pub(crate) fn to_bool(tensor: &Tensor) -> Result<bool> {
     if let Some(bits) = tensor.scalar_bits(DType::Bool) {
         return Ok(bits & 1 == 1);

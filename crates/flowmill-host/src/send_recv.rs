@@ -18,7 +18,7 @@ pub(crate) fn register(registry: &mut KernelRegistry) {
 /// Returns the name under which a send and its receive meet: devices, incarnation and tensor.
 ///
 /// # Errors
-/// `InvalidArgument` if an attribute is missing.
+/// Returns `InvalidArgument` if an attribute is missing.
 pub(crate) fn key(attrs: &Attrs) -> Result<String> {
     let text = |name: &str| attrs.get::<&str>(name);
     let incarnation: i64 = attrs.get("send_device_incarnation")?;

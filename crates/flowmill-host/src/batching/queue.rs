@@ -56,7 +56,7 @@ impl<T: HasSize> Queue<T> {
     /// Returns the sizes of the tasks into which a task of `size` rows is to be split.
     ///
     /// # Errors
-    /// `InvalidArgument` for a task that is too large, `Unavailable` if the queue has no room for it.
+    /// Returns `InvalidArgument` for a task that is too large, `Unavailable` if the queue has no room for it.
     pub(super) fn task_sizes(&self, size: usize) -> Result<Vec<usize>> {
         let QueueOptions { max_task_size, max_batch_size, max_enqueued_batches, splits, .. } = self.options;
         if size > max_task_size {

@@ -6,7 +6,7 @@ use flowmill_tensor::{Result, Shape, Tensor, bail};
 /// Returns one tensor with the rows of all tensors, one after the other.
 ///
 /// # Errors
-/// `InvalidArgument` if the tensors differ in rank or in a dimension other than the first.
+/// Returns `InvalidArgument` if the tensors differ in rank or in a dimension other than the first.
 pub(super) fn concat_rows<'a>(tensors: impl Iterator<Item = &'a Tensor>) -> Result<Tensor> {
     let tensors: Vec<&Tensor> = tensors.collect();
     let Some(first) = tensors.first() else { bail!(InvalidArgument, "Empty batch.") };

@@ -299,7 +299,7 @@ impl Barrier {
     /// Closes the barrier for new keys. With `cancel_pending_enqueues`, elements that lack components are dropped.
     ///
     /// # Errors
-    /// `Cancelled` if the barrier is closed already, unless this is the first close that cancels.
+    /// Returns `Cancelled` if the barrier is closed already, unless this is the first close that cancels.
     fn close(&self, cancel_pending_enqueues: bool) -> Result<()> {
         let mut state = self.state.lock();
         if state.closed && (state.cancelled || !cancel_pending_enqueues) {

@@ -169,7 +169,7 @@ fn stack(dtype: DType, values: &[Tensor], element_shape: &PartialShape) -> Resul
 /// Returns the indices of the first `count` elements.
 ///
 /// # Errors
-/// `ResourceExhausted` past the memory limit.
+/// Returns `ResourceExhausted` past the memory limit.
 fn first_indices(count: usize) -> Result<Vec<i64>> {
     check_memory::<i64>(count)?;
     Ok((0..count as i64).collect())

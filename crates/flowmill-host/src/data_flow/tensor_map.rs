@@ -92,7 +92,7 @@ impl VariantValue for TensorMap {
 /// Returns bytes that identify a key: its type, shape and elements.
 ///
 /// # Errors
-/// `InvalidArgument` for a handle or a variant, which cannot be keys because they have no order.
+/// Returns `InvalidArgument` for a handle or a variant, which cannot be keys because they have no order.
 fn encoded(key: &Tensor) -> Result<Vec<u8>> {
     let mut bytes = key.dtype().number().to_le_bytes().to_vec();
     for &size in key.shape().dims() {
@@ -131,7 +131,7 @@ fn map<'a>(ctx: &'a KernelContext<'_>) -> Result<&'a TensorMap> {
 fn changed(ctx: &mut KernelContext<'_>, change: impl FnOnce(&mut TensorMap)) -> Result<()> {
     map(ctx)?;
     let mut tensor = ctx.take(0)?;
-    let [variant] = tensor.as_mut_variants()? else { bail!(Internal, "a map's handle lost its map") };
+    let [variant] = tensor.as_mut_variants()? else { bail!(Internal, "a tensor map's variant is not a scalar") };
     match variant.get_mut::<TensorMap>() {
         Some(map) => change(map),
         None => {

@@ -16,7 +16,7 @@ impl Args {
     /// Returns the arguments of a node.
     ///
     /// # Errors
-    /// `InvalidArgument` if an attribute that says how many inputs an argument has is missing.
+    /// Returns `InvalidArgument` if an attribute that says how many inputs an argument has is missing.
     pub(super) fn of(init: &KernelInit<'_>) -> Result<Args> {
         let mut first = 0;
         let mut args = Vec::with_capacity(init.op_def.inputs.len());
@@ -40,7 +40,7 @@ impl Args {
     /// Returns the inputs of argument `name`.
     ///
     /// # Errors
-    /// `Internal` if the op has no such argument.
+    /// Returns `Internal` if the op has no such argument.
     pub(super) fn range(&self, name: &str) -> Result<Range<usize>> {
         let found = self.0.iter().find(|(arg, _)| arg == name);
         found.map(|(_, range)| range.clone()).ok_or_else(|| error!(Internal, "no argument '{name}'"))
@@ -49,7 +49,7 @@ impl Args {
     /// Returns the input of argument `name`.
     ///
     /// # Errors
-    /// `Internal` if the op has no such argument.
+    /// Returns `Internal` if the op has no such argument.
     pub(super) fn tensor<'a>(&self, ctx: &'a KernelContext<'_>, name: &str) -> Result<&'a Tensor> {
         ctx.input(self.range(name)?.start)
     }
@@ -57,7 +57,7 @@ impl Args {
     /// Returns the inputs of argument `name`.
     ///
     /// # Errors
-    /// `Internal` if the op has no such argument.
+    /// Returns `Internal` if the op has no such argument.
     pub(super) fn tensors(&self, ctx: &KernelContext<'_>, name: &str) -> Result<Vec<Tensor>> {
         // A dataset outlives the step, so its tensors must not share memory with fed arrays.
         self.range(name)?.map(|i| ctx.input(i)?.clone().into_owned()).collect()
@@ -66,7 +66,7 @@ impl Args {
     /// Returns the value of argument `name`, a scalar.
     ///
     /// # Errors
-    /// `InvalidArgument` if the input is not a scalar.
+    /// Returns `InvalidArgument` if the input is not a scalar.
     pub(super) fn scalar<T: Scalar>(&self, ctx: &KernelContext<'_>, name: &str) -> Result<T> {
         let tensor = self.tensor(ctx, name)?;
         if tensor.rank() != 0 {
@@ -78,7 +78,7 @@ impl Args {
     /// Returns the values of argument `name`, a vector.
     ///
     /// # Errors
-    /// `InvalidArgument` if the input is not a vector.
+    /// Returns `InvalidArgument` if the input is not a vector.
     pub(super) fn vector<'a, T: Scalar>(&self, ctx: &'a KernelContext<'_>, name: &str) -> Result<&'a [T]> {
         let tensor = self.tensor(ctx, name)?;
         if tensor.rank() != 1 {
@@ -90,7 +90,7 @@ impl Args {
     /// Returns the text of argument `name`, a scalar string.
     ///
     /// # Errors
-    /// `InvalidArgument` if the input is not a scalar string.
+    /// Returns `InvalidArgument` if the input is not a scalar string.
     pub(super) fn string(&self, ctx: &KernelContext<'_>, name: &str) -> Result<String> {
         match self.tensor(ctx, name)?.as_strings() {
             Ok([text]) => Ok(String::from_utf8_lossy(text).into_owned()),
@@ -101,7 +101,7 @@ impl Args {
     /// Returns the texts of argument `name`, a scalar or a vector of strings.
     ///
     /// # Errors
-    /// `InvalidArgument` if the input is something else.
+    /// Returns `InvalidArgument` if the input is something else.
     pub(super) fn strings(&self, ctx: &KernelContext<'_>, name: &str) -> Result<Vec<String>> {
         let tensor = self.tensor(ctx, name)?;
         if tensor.rank() > 1 {
@@ -113,7 +113,7 @@ impl Args {
     /// Returns the dataset of argument `name`.
     ///
     /// # Errors
-    /// `InvalidArgument` if the input is not a dataset.
+    /// Returns `InvalidArgument` if the input is not a dataset.
     pub(super) fn dataset(&self, ctx: &KernelContext<'_>, name: &str) -> Result<DatasetRef> {
         of_tensor(self.tensor(ctx, name)?)
     }
@@ -121,7 +121,7 @@ impl Args {
     /// Returns the datasets of argument `name`.
     ///
     /// # Errors
-    /// `InvalidArgument` if an input is not a dataset.
+    /// Returns `InvalidArgument` if an input is not a dataset.
     pub(super) fn datasets(&self, ctx: &KernelContext<'_>, name: &str) -> Result<Vec<DatasetRef>> {
         self.range(name)?.map(|i| of_tensor(ctx.input(i)?)).collect()
     }
@@ -144,7 +144,7 @@ impl Call<'_, '_> {
     /// Returns the signature that the node declares.
     ///
     /// # Errors
-    /// `InvalidArgument` if the node declares none.
+    /// Returns `InvalidArgument` if the node declares none.
     pub(super) fn signature(&self) -> Result<Signature> {
         self.declared.clone().ok_or_else(|| error!(InvalidArgument, "attributes 'output_types' and 'output_shapes' are missing"))
     }
@@ -152,7 +152,7 @@ impl Call<'_, '_> {
     /// Returns the dataset of argument `input_dataset`.
     ///
     /// # Errors
-    /// `InvalidArgument` if the input is not a dataset.
+    /// Returns `InvalidArgument` if the input is not a dataset.
     pub(super) fn input(&self) -> Result<DatasetRef> {
         self.args.dataset(self.ctx, "input_dataset")
     }
@@ -160,7 +160,7 @@ impl Call<'_, '_> {
     /// Returns the value of argument `name`, a scalar.
     ///
     /// # Errors
-    /// `InvalidArgument` if the input is not a scalar.
+    /// Returns `InvalidArgument` if the input is not a scalar.
     pub(super) fn scalar<T: Scalar>(&self, name: &str) -> Result<T> {
         self.args.scalar(self.ctx, name)
     }

@@ -63,7 +63,7 @@ pub(super) fn take_batch(elements: &mut Elements, size: i64, drop_remainder: boo
 /// Stacks the components of elements. The shapes of a component must be equal in all elements.
 ///
 /// # Errors
-/// `InvalidArgument` if the elements differ in the number of components, types or shapes.
+/// Returns `InvalidArgument` if the elements differ in the number of components, types or shapes.
 pub(super) fn stack(batch: &[Element]) -> Result<Element> {
     let Some(first) = batch.first() else { return Ok(Vec::new()) };
     let mut stacked = Vec::with_capacity(first.len());

@@ -44,7 +44,7 @@ impl IteratorContext {
     /// Waits for `time`, or until the iterator is closed.
     ///
     /// # Errors
-    /// `Cancelled` if the iterator is closed.
+    /// Returns `Cancelled` if the iterator is closed.
     pub(super) fn sleep(&self, time: Duration) -> Result<()> {
         let gate = Arc::new((Mutex::new(false), Condvar::new()));
         let opened = gate.clone();
@@ -143,7 +143,7 @@ impl FunctionAttr {
     /// Reads attribute `attr`. Argument `captured` of the op has the function's captured inputs.
     ///
     /// # Errors
-    /// `NotFound` if the library has no such function.
+    /// Returns `NotFound` if the library has no such function.
     pub(super) fn new(init: &KernelInit<'_>, attr: &str, captured: &str) -> Result<FunctionAttr> {
         let function: &NameAttrList = init.attrs.get(attr)?;
         let handle = init.functions.instantiate(&function.name, &Attrs(function.attr.clone()))?;
@@ -153,7 +153,7 @@ impl FunctionAttr {
     /// Returns the function with the captured inputs of a call.
     ///
     /// # Errors
-    /// `Internal` if there are fewer inputs.
+    /// Returns `Internal` if there are fewer inputs.
     pub(super) fn capture(&self, ctx: &KernelContext<'_>) -> Result<Arc<Function>> {
         let captured = self.captured.clone().map(|i| ctx.input(i)?.clone().into_owned()).collect::<Result<_>>()?;
         Ok(self.with(captured))
@@ -162,7 +162,7 @@ impl FunctionAttr {
     /// Returns the function with its captured inputs, which are among `inputs`.
     ///
     /// # Errors
-    /// `Internal` if there are fewer inputs.
+    /// Returns `Internal` if there are fewer inputs.
     pub(super) fn capture_of(&self, inputs: &[Tensor]) -> Result<Arc<Function>> {
         let captured = inputs.get(self.captured.clone()).ok_or_else(|| error!(Internal, "captured inputs are missing"))?;
         Ok(self.with(captured.to_vec()))

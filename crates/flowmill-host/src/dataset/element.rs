@@ -16,7 +16,7 @@ const SMALL_ELEMENT: usize = 256;
 /// `held` ones that it has. Small tensors are not counted one by one, so an endless dataset of scalars would otherwise fill the memory.
 ///
 /// # Errors
-/// `ResourceExhausted` if there is not enough memory.
+/// Returns `ResourceExhausted` if there is not enough memory.
 pub(super) fn check_room(held: usize) -> Result<()> {
     if held.is_power_of_two() { check_memory::<[u8; SMALL_ELEMENT]>(held) } else { Ok(()) }
 }
@@ -37,7 +37,7 @@ impl Signature {
     /// Reads the attributes `output_types` and `output_shapes`. `None` if the op has no such attributes.
     ///
     /// # Errors
-    /// `InvalidArgument` if the two lists differ in length.
+    /// Returns `InvalidArgument` if the two lists differ in length.
     pub(super) fn of_attrs(attrs: &Attrs) -> Result<Option<Signature>> {
         let Some(types) = ["output_types", "Toutput_types"].into_iter().find(|name| attrs.contains(name)) else { return Ok(None) };
         if !attrs.contains("output_shapes") {
@@ -63,7 +63,7 @@ impl Signature {
     /// Checks that a dataset of signature `received` can be used in place of one with this signature.
     ///
     /// # Errors
-    /// `InvalidArgument` if it cannot.
+    /// Returns `InvalidArgument` if it cannot.
     pub(super) fn check(&self, received: &Signature) -> Result<()> {
         self.check_types(received.types.len(), received.types.iter().copied())?;
         if self.shapes.len() != received.shapes.len() {
@@ -80,7 +80,7 @@ impl Signature {
     /// Checks that an element has this signature.
     ///
     /// # Errors
-    /// `InvalidArgument` if its number of components, its types or its shapes differ.
+    /// Returns `InvalidArgument` if its number of components, its types or its shapes differ.
     pub(super) fn check_element(&self, element: &[Tensor]) -> Result<()> {
         self.check_types(element.len(), element.iter().map(Tensor::dtype))?;
         for (i, (expected, component)) in self.shapes.iter().zip(element).enumerate() {
@@ -233,7 +233,7 @@ pub(super) fn to_tensor(dataset: DatasetRef) -> Tensor {
 /// Returns the dataset in a scalar of type `variant`.
 ///
 /// # Errors
-/// `InvalidArgument` if the tensor holds none.
+/// Returns `InvalidArgument` if the tensor holds none.
 pub(super) fn of_tensor(tensor: &Tensor) -> Result<DatasetRef> {
     match tensor.as_variants() {
         Ok([value]) if tensor.rank() == 0 => match value.get::<DatasetVariant>() {

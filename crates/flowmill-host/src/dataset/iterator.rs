@@ -84,7 +84,7 @@ impl IteratorResource {
     /// Moves the iterator to the beginning of `dataset`.
     ///
     /// # Errors
-    /// `InvalidArgument` if the dataset's elements have another signature; any error of making the dataset's iterator.
+    /// Returns `InvalidArgument` if the dataset's elements have another signature; any error of making the dataset's iterator.
     pub(super) fn set(&self, dataset: &DatasetRef, step: &DeviceStep) -> Result<()> {
         self.signature.check(&dataset.signature)?;
         let ctx = IteratorContext::new(step);
@@ -104,7 +104,7 @@ impl IteratorResource {
     /// [`SeedLog::values`] returns them.
     ///
     /// # Errors
-    /// `FailedPrecondition` if no dataset was set.
+    /// Returns `FailedPrecondition` if no dataset was set.
     pub(super) fn place(&self) -> Result<Vec<i64>> {
         let Some(current) = self.current.lock().clone() else {
             bail!(FailedPrecondition, "Save() failed because the iterator has not been initialized. Run its initializer before saving it.")
@@ -120,9 +120,11 @@ impl IteratorResource {
     /// taken before.
     ///
     /// # Errors
-    /// `FailedPrecondition` if no dataset was set; `DataLoss` if `place` is not the result of [`IteratorResource::place`]; `Cancelled`.
+    /// Returns `FailedPrecondition` if no dataset was set; `DataLoss` if `place` is not the result of [`IteratorResource::place`]; `Cancelled`.
     pub(super) fn restore(&self, place: &[i64], step: &DeviceStep) -> Result<()> {
-        let Some((&taken @ 0.., seeds)) = place.split_first() else { bail!(DataLoss, "the place in the state of an iterator is damaged") };
+        let Some((&taken @ 0.., seeds)) = place.split_first() else {
+            bail!(DataLoss, "the position in the saved state of an iterator is invalid")
+        };
         let Some(old) = self.current.lock().clone() else {
             bail!(
                 FailedPrecondition,
@@ -198,7 +200,7 @@ impl Current {
     /// Checks that the job that computes the next element, if any, is in this process.
     ///
     /// # Errors
-    /// `FailedPrecondition` if this process was forked while a thread computed an element: this process does not have that thread.
+    /// Returns `FailedPrecondition` if this process was forked while a thread computed an element: this process does not have that thread.
     fn check_server(&self) -> Result<()> {
         match self.calls.lock().state.server {
             Some(process) if process != std::process::id() => self.ctx.threads.check_process(),
@@ -262,7 +264,7 @@ impl Inner<Served> {
 /// Returns the outputs of a kernel that requires an element.
 ///
 /// # Errors
-/// `OutOfRange` at the end; `InvalidArgument` if the element has another signature.
+/// Returns `OutOfRange` at the end; `InvalidArgument` if the element has another signature.
 pub(super) fn element_outputs(signature: &Signature, element: Option<Element>) -> Outcome {
     let Some(element) = element else { bail!(OutOfRange, "End of sequence") };
     signature.check_element(&element)?;

@@ -279,7 +279,7 @@ struct WholeDataset(Arc<dyn Fn(&Arc<IteratorContext>, &[Tensor]) -> Outcome + Se
 
 impl Kernel for WholeDataset {
     fn compute(&self, _: &mut KernelContext<'_>) -> Result<()> {
-        bail!(Internal, "going over a dataset is asynchronous")
+        bail!(Internal, "iteration over a dataset is asynchronous")
     }
 
     fn as_async(&self) -> Option<&dyn AsyncKernel> {
@@ -366,7 +366,7 @@ fn write_tf_records(elements: &mut Elements, inputs: &[Tensor]) -> Outcome {
             write_records(elements, &mut file, &failed)?;
             file
         }
-        other => bail!(Unimplemented, "compression {:?} of files that a dataset writes", String::from_utf8_lossy(other)),
+        other => bail!(Unimplemented, "compression {:?} is not supported for files that a dataset writes", String::from_utf8_lossy(other)),
     };
     file.flush().map_err(failed)?;
     Ok(Vec::new())

@@ -117,11 +117,11 @@ impl SeedLog {
     /// Returns a log that repeats the draws in `values`, a result of [`SeedLog::values`].
     ///
     /// # Errors
-    /// `DataLoss` if the numbers are no draws.
+    /// Returns `DataLoss` if the numbers are no draws.
     pub(super) fn of_values(values: &[i64]) -> Result<SeedLog> {
         let draw = |draw: &[i64]| match draw {
             &[seed, seed2, count @ 0..MAX_DRAWN] => Ok(Draw { seeds: [seed, seed2], count }),
-            _ => bail!(DataLoss, "the seeds in the state of an iterator are damaged"),
+            _ => bail!(DataLoss, "the seeds in the saved state of an iterator are invalid"),
         };
         let draws = values.chunks(DRAW_LEN).map(draw).collect::<Result<_>>()?;
         Ok(SeedLog(Mutex::new(Log { draws, next: 0 })))

@@ -85,7 +85,13 @@ fn sparse_slices(call: &mut Call<'_, '_>) -> Result<Dataset> {
     let dims = shape.as_slice::<i64>()?.to_vec();
     let &[batches, ref inner @ ..] = &dims[..] else { bail!(InvalidArgument, "The shape must have at least one dimension.") };
     if count != values.num_elements() || width != dims.len() {
-        bail!(InvalidArgument, "indices {}, values {} and dense_shape {} do not fit", indices.shape(), values.shape(), shape.shape());
+        bail!(
+            InvalidArgument,
+            "the shapes of indices, {}, values, {}, and dense_shape, {}, do not match",
+            indices.shape(),
+            values.shape(),
+            shape.shape()
+        );
     }
     let starts: Vec<i64> = indices.as_slice::<i64>()?.chunks_exact(width.max(1)).map(|index| index[0]).collect();
     if starts.windows(2).any(|pair| pair[0] > pair[1]) {

@@ -42,7 +42,7 @@ impl Threads {
     /// Checks that the threads, if any, belong to this process.
     ///
     /// # Errors
-    /// `FailedPrecondition` if this process was forked from the process that the threads belong to.
+    /// Returns `FailedPrecondition` if this process was forked from the process that the threads belong to.
     pub(super) fn check_process(&self) -> Result<()> {
         if *self.0.process.get_or_init(std::process::id) == std::process::id() {
             return Ok(());
@@ -53,7 +53,7 @@ impl Threads {
     /// Runs `job` on another thread, without waiting for other jobs.
     ///
     /// # Errors
-    /// `ResourceExhausted` if the system cannot start a thread, `FailedPrecondition` in a process that was forked from the process that the threads
+    /// Returns `ResourceExhausted` if the system cannot start a thread, `FailedPrecondition` in a process that was forked from the process that the threads
     /// belong to.
     pub(super) fn spawn(&self, job: impl FnOnce() + Send + 'static) -> Result<()> {
         self.check_process()?;

@@ -42,7 +42,7 @@ impl DenseOptions {
     /// Checks the arguments.
     ///
     /// # Errors
-    /// `InvalidArgument` for a number of buckets or a load factor that TensorFlow refuses, and for equal marks.
+    /// Returns `InvalidArgument` for a number of buckets or a load factor that TensorFlow refuses, and for equal marks.
     pub(super) fn check(&self) -> Result<()> {
         if !(self.max_load_factor > 0.0 && self.max_load_factor < 1.0) {
             bail!(InvalidArgument, "max_load_factor must be between 0 and 1, got: {}", self.max_load_factor);
@@ -88,7 +88,7 @@ impl Buckets {
     /// Checks that no key is a mark.
     ///
     /// # Errors
-    /// `InvalidArgument` if one of the keys is a mark.
+    /// Returns `InvalidArgument` if one of the keys is a mark.
     pub(super) fn check_keys(&self, keys: &[Item]) -> Result<()> {
         for (mark, name) in [(&self.options.empty, "empty_key"), (&self.options.deleted, "deleted_key")] {
             if keys.contains(mark) {
@@ -191,7 +191,7 @@ impl Buckets {
     /// Replaces the contents by buckets in the order of [`Buckets::iter`].
     ///
     /// # Errors
-    /// `InvalidArgument` if their number is not a power of two of at least four.
+    /// Returns `InvalidArgument` if their number is not a power of two of at least four.
     pub(super) fn import(&mut self, keys: Vec<Item>, values: Vec<Item>) -> Result<()> {
         check_num_buckets(keys.len())?;
         self.num_buckets = keys.len();

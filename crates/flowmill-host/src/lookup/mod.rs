@@ -53,7 +53,7 @@ pub(crate) fn register(registry: &mut KernelRegistry) {
 /// Fills the table that a handle refers to with keys and values.
 ///
 /// # Errors
-/// `InvalidArgument` if the handle does not refer to a table, if keys or values are not of its types and shapes, or if it was filled before.
+/// Returns `InvalidArgument` if the handle does not refer to a table, if keys or values are not of its types and shapes, or if it was filled before.
 pub(crate) fn initialize(handle: &Tensor, keys: &Tensor, values: &Tensor) -> Result<()> {
     match handle.as_resources()?.first().and_then(|handle| handle.get::<Table>()) {
         Some(table) => table.initialize(keys, values),

@@ -124,7 +124,7 @@ impl Table {
     /// Checks that keys and values have the types that an op expects.
     ///
     /// # Errors
-    /// `InvalidArgument` if the table has other types.
+    /// Returns `InvalidArgument` if the table has other types.
     pub(super) fn check_dtypes(&self, keys: DType, values: DType) -> Result<()> {
         if (keys, values) != (self.key_dtype, self.value_dtype) {
             let [k, v, key, value] = [keys, values, self.key_dtype, self.value_dtype].map(DType::cpp_name);
@@ -153,7 +153,7 @@ impl Table {
     /// Returns the values of `keys`. A key that is not in the table gets the value in `default`, which is one value, or one for each key.
     ///
     /// # Errors
-    /// `FailedPrecondition` for a table that was not initialised, `InvalidArgument` for wrong shapes and forbidden keys.
+    /// Returns `FailedPrecondition` for a table that was not initialised, `InvalidArgument` for wrong shapes and forbidden keys.
     pub(super) fn find(&self, keys: &Tensor, default: &Tensor) -> Result<Tensor> {
         self.check_dtypes(keys.dtype(), default.dtype())?;
         let batch = self.batch(keys)?;
@@ -184,7 +184,7 @@ impl Table {
     /// Sets values; for equal keys, the last one is kept.
     ///
     /// # Errors
-    /// `Unimplemented` for a table that is initialised once, `InvalidArgument` for wrong types and shapes and for forbidden keys.
+    /// Returns `Unimplemented` for a table that is initialised once, `InvalidArgument` for wrong types and shapes and for forbidden keys.
     pub(super) fn insert(&self, keys: &Tensor, values: &Tensor) -> Result<()> {
         let mut entries = self.entries.lock();
         if matches!(*entries, Entries::Static(_)) {
@@ -205,7 +205,7 @@ impl Table {
     /// Replaces the contents by the result of [`Table::export`]. TensorFlow 2 initialises a table in this way.
     ///
     /// # Errors
-    /// `InvalidArgument` for wrong types and shapes; for a table that is initialised once, also the errors of [`Table::initialize`].
+    /// Returns `InvalidArgument` for wrong types and shapes; for a table that is initialised once, also the errors of [`Table::initialize`].
     pub(super) fn import(&self, keys: &Tensor, values: &Tensor) -> Result<()> {
         let mut entries = self.entries.lock();
         if matches!(*entries, Entries::Static(_)) {
@@ -242,7 +242,7 @@ impl Table {
     /// Initialises a table that is initialised once. Does nothing if that was done before.
     ///
     /// # Errors
-    /// `FailedPrecondition` for two values of one key, `InvalidArgument` for wrong types and numbers of elements and for mutable tables.
+    /// Returns `FailedPrecondition` for two values of one key, `InvalidArgument` for wrong types and numbers of elements and for mutable tables.
     pub(super) fn initialize(&self, keys: &Tensor, values: &Tensor) -> Result<()> {
         self.check_dtypes(keys.dtype(), values.dtype())?;
         if keys.num_elements() != values.num_elements() {
@@ -272,7 +272,7 @@ impl Table {
     /// Removes keys. Keys that are not in the table are ignored.
     ///
     /// # Errors
-    /// `Unimplemented` for a table that is initialised once, `InvalidArgument` for wrong types and shapes and for forbidden keys.
+    /// Returns `Unimplemented` for a table that is initialised once, `InvalidArgument` for wrong types and shapes and for forbidden keys.
     pub(super) fn remove(&self, keys: &Tensor) -> Result<()> {
         let mut entries = self.entries.lock();
         if matches!(*entries, Entries::Static(_)) {
@@ -302,7 +302,7 @@ impl Table {
     /// Returns all keys and values, or for a dense table all buckets as two matrices.
     ///
     /// # Errors
-    /// `ResourceExhausted` past the memory limit.
+    /// Returns `ResourceExhausted` past the memory limit.
     pub(super) fn export(&self) -> Result<(Tensor, Tensor)> {
         let none = Pairs::default();
         let entries = self.entries.lock();
@@ -329,7 +329,7 @@ impl Entries {
     /// Checks that keys may be used.
     ///
     /// # Errors
-    /// `InvalidArgument` for keys that the table cannot hold, `FailedPrecondition` if it must be initialised first.
+    /// Returns `InvalidArgument` for keys that the table cannot hold, `FailedPrecondition` if it must be initialised first.
     fn check_keys(&self, keys: &[Item]) -> Result<()> {
         match self {
             Entries::Static(None) => bail!(FailedPrecondition, "Table not initialized."),

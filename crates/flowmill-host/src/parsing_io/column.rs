@@ -16,7 +16,7 @@ impl Column {
     /// Returns an empty column.
     ///
     /// # Errors
-    /// `InvalidArgument` for a type that features do not have.
+    /// Returns `InvalidArgument` for a type that features do not have.
     pub(super) fn new(dtype: DType) -> Result<Column> {
         Ok(match dtype {
             DType::F32 => Column::Floats(Vec::new()),
@@ -66,7 +66,7 @@ impl Column {
     /// Returns rows of `counts` values each, padded to `width` values with the only value of `padding`.
     ///
     /// # Errors
-    /// `ResourceExhausted` past the memory limit.
+    /// Returns `ResourceExhausted` past the memory limit.
     pub(super) fn pad(&self, counts: &[usize], width: usize, padding: &Column) -> Result<Column> {
         fn rows<T: Clone>(values: &[T], counts: &[usize], width: usize, padding: &T) -> Result<Vec<T>> {
             let bytes = counts.len().checked_mul(width).and_then(|n| n.checked_mul(size_of::<T>()));

@@ -38,7 +38,7 @@ impl RecordDecoder {
     /// Returns a decoder of columns of these types. `selected` are the indices of the columns to return, in ascending order; all columns if it is empty.
     ///
     /// # Errors
-    /// `InvalidArgument` for a delimiter of several characters and for columns whose number is not that of the types.
+    /// Returns `InvalidArgument` for a delimiter of several characters and for columns whose number is not that of the types.
     pub(crate) fn new(types: &[DType], delimiter: &str, quotes: bool, na_value: &[u8], selected: &[i64]) -> Result<RecordDecoder> {
         let &[delimiter] = delimiter.as_bytes() else { bail!(InvalidArgument, "field_delim should be only 1 char") };
         if !selected.is_empty() && selected.len() != types.len() {
@@ -57,7 +57,7 @@ impl RecordDecoder {
     /// Returns the columns of one record, as scalars. A default is one value, or none if the column is required.
     ///
     /// # Errors
-    /// `InvalidArgument` if the record is malformed.
+    /// Returns `InvalidArgument` if the record is malformed.
     pub(crate) fn decode(&self, record: Bytes, defaults: &[Tensor]) -> Result<Vec<Tensor>> {
         self.decode_all(&Tensor::string(record), defaults)
     }

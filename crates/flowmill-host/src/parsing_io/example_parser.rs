@@ -18,7 +18,7 @@ impl ExampleParser {
     /// Reads a node's attributes.
     ///
     /// # Errors
-    /// `InvalidArgument` if lists differ in length or a key occurs twice.
+    /// Returns `InvalidArgument` if lists differ in length or a key occurs twice.
     pub(crate) fn new(init: &KernelInit<'_>) -> Result<ExampleParser> {
         let features = Features::of_attrs(init, ["sparse_types", "Tdense", "dense_shapes", "ragged_value_types", "ragged_split_types"])?;
         let mut keys: Vec<Bytes> = Vec::new();
@@ -43,7 +43,7 @@ impl ExampleParser {
     /// ragged ones as variants.
     ///
     /// # Errors
-    /// `InvalidArgument` if an example cannot be parsed or lacks a feature without default.
+    /// Returns `InvalidArgument` if an example cannot be parsed or lacks a feature without default.
     pub(crate) fn parse(&self, serialized: &Tensor, defaults: &[Tensor]) -> Result<Vec<Tensor>> {
         let defaults = self.features.dense.iter().zip(defaults).enumerate().map(|(i, (dense, default))| dense.default(i, default));
         let input = Input {

@@ -158,7 +158,7 @@ fn make_single(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
         check_rank(lackable, "feature_list_dense_missing_assumed_empty", 1)?;
         let key = |i: usize| {
             check_rank(ctx.input(i)?, "the key of a feature", 0)?;
-            ctx.input(i)?.as_strings()?.first().map(|key| &key[..]).ok_or_else(|| error!(Internal, "a scalar without an element"))
+            ctx.input(i)?.as_strings()?.first().map(|key| &key[..]).ok_or_else(|| error!(Internal, "a scalar has no element"))
         };
         let context = (2..2 + num_context).map(key).collect::<Result<_>>()?;
         let lists: Vec<&[u8]> = (2 + num_context..first_default).map(key).collect::<Result<_>>()?;

@@ -160,7 +160,7 @@ fn pick_rows(values: &Tensor, positions: &[usize], shape: Shape, width: usize) -
         T::build(values.dtype(), shape, items, |out| {
             for (to, &position) in out.chunks_exact_mut(width.max(1)).zip(positions) {
                 let from = position.checked_mul(width).and_then(|start| items.get(start..start.checked_add(width)?));
-                to.clone_from_slice(from.ok_or_else(|| error!(InvalidArgument, "row {position} leaves the values"))?);
+                to.clone_from_slice(from.ok_or_else(|| error!(InvalidArgument, "row {position} is not among the values"))?);
             }
             Ok(())
         })
@@ -183,7 +183,7 @@ fn pick_indices(sparse: &Sparse<'_>, positions: &[usize]) -> Result<Tensor> {
 /// Returns row splits as the positions at which rows start.
 ///
 /// # Errors
-/// `InvalidArgument` if they are not a vector, are empty, do not ascend from zero, or exceed `limit`.
+/// Returns `InvalidArgument` if they are not a vector, are empty, do not ascend from zero, or exceed `limit`.
 fn splits(tensor: &Tensor, limit: Option<usize>) -> Result<Vec<usize>> {
     if tensor.rank() != 1 {
         bail!(InvalidArgument, "Ragged splits must have rank 1, got shape {}", tensor.shape());

@@ -40,7 +40,7 @@ impl VariantValue for Part {
 /// Returns a sparse tensor's indices, values and shape as one vector of variants.
 ///
 /// # Errors
-/// `ResourceExhausted` past the memory limit.
+/// Returns `ResourceExhausted` past the memory limit.
 pub(crate) fn as_variants(parts: [Tensor; 3]) -> Result<Tensor> {
     Tensor::from_variants(Shape::from([3]), parts.into_iter().map(|part| Variant::new(Part(part))).collect())
 }

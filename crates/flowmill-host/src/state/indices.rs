@@ -5,7 +5,7 @@ use flowmill_tensor::{Result, Shape, Tensor, bail, check_memory};
 /// Returns the positions of the first elements of the rows that `indices` selects in a tensor of `rows` rows of `row` elements.
 ///
 /// # Errors
-/// `InvalidArgument` for an index out of range.
+/// Returns `InvalidArgument` for an index out of range.
 pub(super) fn row_starts(indices: &Tensor, rows: usize, row: usize) -> Result<Vec<usize>> {
     batched_row_starts(indices, 1, rows, row)
 }
@@ -13,7 +13,7 @@ pub(super) fn row_starts(indices: &Tensor, rows: usize, row: usize) -> Result<Ve
 /// Like [`row_starts`], for rows in `batches` groups. Each group has an equal share of the indices, which are relative to it.
 ///
 /// # Errors
-/// `InvalidArgument` for an index out of range.
+/// Returns `InvalidArgument` for an index out of range.
 pub(super) fn batched_row_starts(indices: &Tensor, batches: usize, rows: usize, row: usize) -> Result<Vec<usize>> {
     let values = indices.to_i64_vec()?;
     let share = values.len() / batches.max(1);

@@ -176,7 +176,7 @@ impl Serve for State {
         self.step += 1;
         let outcome = match self.sum.take() {
             Some(sum) => sum.into_outputs(self.kind.mean.then_some(count), &self.kind.shape),
-            None => Err(error!(Internal, "gradients were counted and not kept")),
+            None => Err(error!(Internal, "gradients were counted, but there is no sum of them")),
         };
         Some((call, outcome))
     }

@@ -23,7 +23,7 @@ fn combine(to: &mut Tensor, from: Option<&Tensor>, count: usize) -> Result<()> {
         }
         Ok(())
     }
-    for_dtype!(to.dtype(), [f16, f32, f64], T => typed::<T>(to, from, count), _ => bail!(Unimplemented, "no sums of type {}", to.dtype()))
+    for_dtype!(to.dtype(), [f16, f32, f64], T => typed::<T>(to, from, count), _ => bail!(Unimplemented, "values of type {} cannot be summed", to.dtype()))
 }
 
 impl Sum {

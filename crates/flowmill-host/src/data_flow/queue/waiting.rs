@@ -108,7 +108,7 @@ impl Queue {
     /// Closes the queue for new elements. With `cancel_pending_enqueues`, waiting calls cannot add theirs either.
     ///
     /// # Errors
-    /// `Cancelled` if the queue is closed already.
+    /// Returns `Cancelled` if the queue is closed already.
     pub(super) fn close(&self, cancel_pending_enqueues: bool) -> Result<()> {
         let cancelled = {
             let Inner { state, calls } = &mut *self.list.lock();

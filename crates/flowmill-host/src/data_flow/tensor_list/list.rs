@@ -89,7 +89,7 @@ impl TensorList {
     /// Returns a list of `len` elements that were never set.
     ///
     /// # Errors
-    /// `ResourceExhausted` if they exceed the memory limit.
+    /// Returns `ResourceExhausted` if they exceed the memory limit.
     pub(super) fn reserved(dtype: DType, element_shape: PartialShape, len: usize) -> Result<TensorList> {
         let mut list = TensorList { dtype, element_shape, max_num_elements: None, elements: Vec::new() };
         list.resize(len)?;
@@ -99,7 +99,7 @@ impl TensorList {
     /// Truncates the list, or adds elements that were never set.
     ///
     /// # Errors
-    /// `ResourceExhausted` if the elements exceed the memory limit.
+    /// Returns `ResourceExhausted` if the elements exceed the memory limit.
     pub(super) fn resize(&mut self, len: usize) -> Result<()> {
         let more = len.saturating_sub(self.elements.len());
         let room = flowmill_tensor::memory_limit().saturating_sub(flowmill_tensor::live_bytes()) / size_of::<Option<Tensor>>();
@@ -113,7 +113,7 @@ impl TensorList {
     /// Checks that the list's elements have the type that an op expects.
     ///
     /// # Errors
-    /// `InvalidArgument` if the list has another type.
+    /// Returns `InvalidArgument` if the list has another type.
     pub(super) fn check_dtype(&self, dtype: DType) -> Result<()> {
         if dtype != self.dtype {
             bail!(InvalidArgument, "Invalid data types; op elements {} but list elements {}", dtype.cpp_name(), self.dtype.cpp_name());
@@ -124,7 +124,7 @@ impl TensorList {
     /// Sets element `index`, which may be past the end if `grow`.
     ///
     /// # Errors
-    /// `InvalidArgument` for an index out of range, or an item of another type or shape.
+    /// Returns `InvalidArgument` for an index out of range, or an item of another type or shape.
     pub(super) fn set(&mut self, index: i64, item: Tensor, grow: bool) -> Result<()> {
         self.check_dtype(item.dtype())?;
         let len = self.elements.len();
@@ -149,7 +149,7 @@ impl TensorList {
     /// Adds an element at the end.
     ///
     /// # Errors
-    /// `InvalidArgument` for a full list, or an item of another type or shape.
+    /// Returns `InvalidArgument` for a full list, or an item of another type or shape.
     pub(super) fn push(&mut self, item: Tensor) -> Result<()> {
         self.check_dtype(item.dtype())?;
         if !self.element_shape.is_compatible_with(item.shape()) {
@@ -170,7 +170,7 @@ impl TensorList {
     /// Returns the known part of the shape of every element, from the list, from `shape`, and from `elements`.
     ///
     /// # Errors
-    /// `InvalidArgument` if they contradict each other.
+    /// Returns `InvalidArgument` if they contradict each other.
     pub(super) fn merged_shape<'a>(
         &self,
         shape: &PartialShape,
@@ -188,7 +188,7 @@ impl TensorList {
     /// Returns elements, all of shape `shape`, along a new outermost dimension.
     ///
     /// # Errors
-    /// `Internal` if an element has another shape; `ResourceExhausted` past the memory limit.
+    /// Returns `Internal` if an element has another shape; `ResourceExhausted` past the memory limit.
     pub(super) fn stack<'a>(&self, count: usize, shape: &Shape, elements: impl Iterator<Item = &'a Option<Tensor>>) -> Result<Tensor> {
         let mut stacked = shape.clone();
         stacked.insert(0, count);
@@ -202,7 +202,7 @@ impl TensorList {
 /// Merges two partially known shapes.
 ///
 /// # Errors
-/// `InvalidArgument` if they contradict each other.
+/// Returns `InvalidArgument` if they contradict each other.
 pub(super) fn merge_shapes(a: &PartialShape, b: &PartialShape) -> Result<PartialShape> {
     match a.merge(b) {
         Ok(shape) => Ok(shape),

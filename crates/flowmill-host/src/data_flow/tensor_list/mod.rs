@@ -57,7 +57,7 @@ fn list_of<'a>(ctx: &'a KernelContext<'_>, i: usize, dtype: DType) -> Result<&'a
 fn change_list<R>(ctx: &mut KernelContext<'_>, change: impl FnOnce(&mut TensorList) -> Result<R>) -> Result<(Tensor, R)> {
     list(ctx, 0)?;
     let mut tensor = ctx.take(0)?;
-    let [variant] = tensor.as_mut_variants()? else { bail!(Internal, "a list's handle lost its list") };
+    let [variant] = tensor.as_mut_variants()? else { bail!(Internal, "a tensor list's variant is not a scalar") };
     let result = change_variant(variant, change)?;
     Ok((tensor, result))
 }
