@@ -6,7 +6,7 @@ use flowmill_tensor::{DType, Result, Tensor, Variant, bail};
 /// Adds `value` to `sum`, which has the same type and shape; in place if nothing else refers to its memory.
 ///
 /// # Errors
-/// `InvalidArgument` for a type without a sum; any error of a variant's own addition.
+/// Returns `InvalidArgument` for a type without a sum; any error of a variant's own addition.
 pub fn add_to(sum: &mut Tensor, value: &Tensor) -> Result<()> {
     if sum.dtype() == DType::Variant {
         let pairs = sum.as_variants()?.iter().zip(value.as_variants()?);
@@ -24,7 +24,7 @@ pub fn add_to(sum: &mut Tensor, value: &Tensor) -> Result<()> {
 /// Returns zeros of the type and shape of `tensor`; each variant supplies its own zero.
 ///
 /// # Errors
-/// `InvalidArgument` for a type without a zero.
+/// Returns `InvalidArgument` for a type without a zero.
 pub fn zeros_like(tensor: &Tensor) -> Result<Tensor> {
     if tensor.dtype() == DType::Variant {
         let zeros = tensor.as_variants()?.iter().map(|v| v.value().zeros_like()).collect::<Result<Vec<_>>>()?;

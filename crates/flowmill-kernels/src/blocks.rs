@@ -18,7 +18,7 @@ fn bits_dtype(dtype: DType) -> Option<DType> {
 /// Returns a new tensor of `shape` with the elements of `blocks`, one after the other. All blocks are of type `dtype`.
 ///
 /// # Errors
-/// `Internal` if the blocks have another type or number of elements than the result; `ResourceExhausted` past the memory limit.
+/// Returns `Internal` if the blocks have another type or number of elements than the result; `ResourceExhausted` past the memory limit.
 pub fn concat_blocks<'a>(dtype: DType, shape: Shape, blocks: impl Iterator<Item = (&'a Tensor, Range<usize>)>) -> Result<Tensor> {
     let Some(bits) = bits_dtype(dtype) else {
         return match dtype {
@@ -59,7 +59,7 @@ fn concat_dense<'a, T: Element>(out: &mut Tensor, blocks: impl Iterator<Item = (
 /// fills all runs.
 ///
 /// # Errors
-/// `Internal` if a run is not inside the target or the types differ; `ResourceExhausted` if the target is shared and memory for its copy cannot be
+/// Returns `Internal` if a run is not inside the target or the types differ; `ResourceExhausted` if the target is shared and memory for its copy cannot be
 /// allocated.
 pub fn overwrite_blocks(target: &mut Tensor, starts: &[usize], block: usize, source: &Tensor) -> Result<()> {
     let dtype = target.dtype();
@@ -104,13 +104,13 @@ fn overwrite<T: Clone>(target: &mut [T], starts: &[usize], block: usize, source:
 
 #[cold]
 fn out_of_range() -> flowmill_tensor::Error {
-    error!(Internal, "a run of elements leaves its tensor")
+    error!(Internal, "a run of elements is not inside its tensor")
 }
 
 /// Returns rows `start..start + count` along the outermost dimension, as a view for dense types.
 ///
 /// # Errors
-/// `InvalidArgument` for a scalar; `Internal` if the tensor does not have these rows.
+/// Returns `InvalidArgument` for a scalar; `Internal` if the tensor does not have these rows.
 pub fn rows(tensor: &Tensor, start: usize, count: usize) -> Result<Tensor> {
     let Some(inner) = tensor.shape().get(1..) else { bail!(InvalidArgument, "a scalar has no rows") };
     let mut shape = Shape::new(&[count]);

@@ -19,7 +19,7 @@ pub fn file_error(path: &str, error: &std::io::Error) -> Error {
 /// Returns the contents of a file, which may have at most `limit` bytes: a device file may have no end.
 ///
 /// # Errors
-/// `ResourceExhausted` for more bytes; otherwise the code that [`file_error`] derives from the operating system's error.
+/// Returns `ResourceExhausted` for more bytes; otherwise the code that [`file_error`] derives from the operating system's error.
 pub fn read_file(path: &str, limit: usize) -> Result<Vec<u8>> {
     let mut contents = Vec::new();
     let file = File::open(path).map_err(|e| file_error(path, &e))?;

@@ -110,7 +110,7 @@ impl TensorArray {
     /// Locks the elements.
     ///
     /// # Errors
-    /// `InvalidArgument` if the array was closed.
+    /// Returns `InvalidArgument` if the array was closed.
     pub fn lock(&self) -> Result<Elements<'_>> {
         let state = self.state.lock();
         if state.closed {
@@ -132,7 +132,7 @@ impl TensorArray {
     /// Returns the element at `index`, like an op that reads it.
     ///
     /// # Errors
-    /// `InvalidArgument` if the array was closed or the element cannot be read; `OutOfRange` past the end.
+    /// Returns `InvalidArgument` if the array was closed or the element cannot be read; `OutOfRange` past the end.
     pub fn read(&self, index: i64) -> Result<Tensor> {
         self.lock()?.read(index)
     }
@@ -166,11 +166,11 @@ impl TensorArray {
         found
     }
 
-    /// Returns the gradient array for `source`, made at the first call: as long as this array, which can no longer grow. What was written here
-    /// reads as zeros there, with the sizes of `prepend` before its shape.
+    /// Returns the gradient array for `source`, which is made at the first call. It has as many elements as this array, which can no longer grow.
+    /// An element that was written here and not there reads as zeros, with the sizes of `prepend` before its shape.
     ///
     /// # Errors
-    /// `InvalidArgument` for the gradient of a gradient, and as [`TensorArray::lock`].
+    /// Returns `InvalidArgument` for the gradient of a gradient, and if the array was closed.
     pub fn gradient(&self, source: &str, prepend: &Shape) -> Result<Arc<TensorArray>> {
         if self.options.is_gradient {
             bail!(
@@ -207,12 +207,13 @@ impl TensorArray {
 }
 
 impl Elements<'_> {
-    /// Returns the number of elements there are.
+    /// Returns the number of elements.
     pub fn size(&self) -> usize {
         self.state.size
     }
 
-    /// Returns the number of elements there are to join. The gradient of a split joins what the split wrote, though the array grew afterwards.
+    /// Returns the number of elements to concatenate. The gradient of a split concatenates the elements that the split wrote, even if the array grew
+    /// afterwards.
     pub fn num_joined(&self) -> usize {
         self.state.num_split.filter(|_| self.array.options.is_gradient).unwrap_or(self.state.size)
     }
@@ -237,7 +238,7 @@ impl Elements<'_> {
     /// Merges `shape` into the known part of every element's shape.
     ///
     /// # Errors
-    /// `InvalidArgument` if the two are incompatible.
+    /// Returns `InvalidArgument` if the two are incompatible.
     pub fn merge_element_shape(&mut self, shape: &PartialShape) -> Result<()> {
         self.state.element_shape = self.state.element_shape.merge(shape)?;
         Ok(())
@@ -246,7 +247,7 @@ impl Elements<'_> {
     /// Writes element `index`; adds to it in a gradient array that has it already.
     ///
     /// # Errors
-    /// `InvalidArgument` for an index out of range, an element that was written or read before, and a type or shape that is not the array's.
+    /// Returns `InvalidArgument` for an index out of range, an element that was written or read before, and a type or shape that is not the array's.
     pub fn write(&mut self, index: i64, value: Tensor) -> Result<()> {
         let array = self.array;
         let (name, state) = (&array.name, &mut *self.state);
@@ -308,10 +309,11 @@ impl Elements<'_> {
         }
     }
 
-    /// Reads element `index`, taking it out where the array is cleared by reads. An element that was never written reads as zeros where its shape is known.
+    /// Reads element `index`, and removes it if the array's option is to clear after a read. An element that was never written reads as zeros if its
+    /// shape is known.
     ///
     /// # Errors
-    /// `InvalidArgument` for an index out of range, an element that a read took out, and one that was not written and whose shape is not known.
+    /// Returns `InvalidArgument` for an index out of range, an element that a read took out, and one that was not written and whose shape is not known.
     pub fn read(&mut self, index: i64) -> Result<Tensor> {
         let array = self.array;
         let (name, state) = (&array.name, &mut *self.state);
@@ -372,7 +374,7 @@ fn slot_mut(slots: &mut Vec<Slot>, i: usize) -> Result<&mut Slot> {
 /// Returns the array in input 0.
 ///
 /// # Errors
-/// `InvalidArgument` or `NotFound` if the input is no array.
+/// Returns `InvalidArgument` or `NotFound` if the input is no array.
 pub fn array<'a>(ctx: &'a KernelContext<'_>) -> Result<&'a TensorArray> {
     let handle = match ctx.handle(0) {
         Ok(handle) => handle,
@@ -399,7 +401,7 @@ fn no_array(handle: &Tensor) -> Error {
 /// Returns the array in input 0, whose elements must have type `dtype`.
 ///
 /// # Errors
-/// `InvalidArgument` if the input is no array or has elements of another type.
+/// Returns `InvalidArgument` if the input is no array or has elements of another type.
 pub fn array_of<'a>(ctx: &'a KernelContext<'_>, dtype: DType) -> Result<&'a TensorArray> {
     let array = array(ctx)?;
     if array.dtype() != dtype {
@@ -411,7 +413,7 @@ pub fn array_of<'a>(ctx: &'a KernelContext<'_>, dtype: DType) -> Result<&'a Tens
 /// Returns the value of a scalar `int32`; `what` is its name in the error.
 ///
 /// # Errors
-/// `InvalidArgument` for anything else.
+/// Returns `InvalidArgument` for anything else.
 pub fn scalar_i32(tensor: &Tensor, what: &str) -> Result<i32> {
     match tensor.scalar_bits(DType::I32) {
         Some(bits) => Ok(bits as u32 as i32),

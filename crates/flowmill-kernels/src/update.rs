@@ -37,7 +37,7 @@ impl Update {
     /// Returns the type that attribute `name` of the node has, which is `T` for most ops, if this update supports that type.
     ///
     /// # Errors
-    /// `NotFound` if there is no kernel.
+    /// Returns `NotFound` if there is no kernel.
     pub fn checked_dtype(self, init: &KernelInit<'_>, name: &str) -> Result<DType> {
         let dtype = init.dtype(name)?;
         if self.supports(dtype) { Ok(dtype) } else { init.unsupported() }
@@ -52,7 +52,7 @@ fn is_number(dtype: DType) -> bool {
 /// a `source` of one element is used for every element of every run. Runs may repeat: the updates then accumulate in order.
 ///
 /// # Errors
-/// `Internal` if a run is not inside the target; `InvalidArgument` if an integer is divided by zero.
+/// Returns `Internal` if a run is not inside the target; `InvalidArgument` if an integer is divided by zero.
 pub fn update_blocks(update: Update, target: &mut Tensor, starts: &[usize], block: usize, source: &Tensor) -> Result<()> {
     if update == Update::Assign {
         return overwrite_blocks(target, starts, block, source);
@@ -82,7 +82,7 @@ fn for_each_run<T: Element>(
     source: &[T],
     mut change: impl FnMut(&mut [T], &[T]) -> Result<()>,
 ) -> Result<()> {
-    let leaves = || error!(Internal, "an update leaves its variable");
+    let leaves = || error!(Internal, "an update is not inside its variable");
     if starts.is_empty() {
         return Ok(());
     }

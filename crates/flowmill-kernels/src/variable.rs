@@ -63,7 +63,7 @@ impl<'a> Variable<'a> {
     /// Returns the variable in input `i`.
     ///
     /// # Errors
-    /// `InvalidArgument` if the input holds no variable, such as a fed value in place of a reference.
+    /// Returns `InvalidArgument` if the input holds no variable, such as a fed value in place of a reference.
     pub fn from_input(ctx: &'a KernelContext<'_>, i: usize) -> Result<Variable<'a>> {
         let Ok([handle]) = ctx.input(i)?.as_resources() else {
             bail!(InvalidArgument, "Input {i} is not a variable: cannot assign to a fed or computed value");
@@ -100,7 +100,7 @@ impl<'a> Variable<'a> {
     /// Returns the current value.
     ///
     /// # Errors
-    /// The error of [`Variable::uninitialized`], `FailedPrecondition` or `NotFound`, if there is no value.
+    /// Returns the error of [`Variable::uninitialized`], `FailedPrecondition` or `NotFound`, if there is no value.
     pub fn read(&self) -> Result<Tensor> {
         self.get().ok_or_else(|| self.uninitialized())
     }
@@ -113,7 +113,7 @@ impl<'a> Variable<'a> {
     /// Calls `change` with the locked value.
     ///
     /// # Errors
-    /// The error of [`Variable::uninitialized`], `FailedPrecondition` or `NotFound`, if there is no value; any error of `change`.
+    /// Returns the error of [`Variable::uninitialized`], `FailedPrecondition` or `NotFound`, if there is no value; any error of `change`.
     pub fn update<R>(&self, change: impl FnOnce(&mut Tensor) -> Result<R>) -> Result<R> {
         match self.lock().as_mut() {
             Some(value) => change(value),
@@ -137,7 +137,7 @@ impl<'a> Variable<'a> {
     /// variable `i`.
     ///
     /// # Errors
-    /// `InvalidArgument` if the list has a variable twice.
+    /// Returns `InvalidArgument` if the list has a variable twice.
     pub fn lock_all(variables: &[Variable<'a>]) -> Result<Vec<MutexGuard<'a, Option<Tensor>>>> {
         let mut order: Vec<usize> = (0..variables.len()).collect();
         order.sort_unstable_by_key(|&i| variables[i].address());

@@ -10,7 +10,7 @@ pub type Indices = SmallVec<[i64; 8]>;
 /// Returns the elements of an integer tensor, widened to `i64`.
 ///
 /// # Errors
-/// `InvalidArgument` for another type.
+/// Returns `InvalidArgument` for another type.
 pub fn indices(tensor: &Tensor) -> Result<Indices> {
     Ok(match tensor.dtype() {
         DType::I32 => tensor.as_slice::<i32>()?.iter().map(|&x| i64::from(x)).collect(),
@@ -26,7 +26,7 @@ pub fn indices(tensor: &Tensor) -> Result<Indices> {
 /// Returns the only element of an integer tensor of any rank.
 ///
 /// # Errors
-/// `InvalidArgument` if there is not exactly one element; the message names the argument `name`.
+/// Returns `InvalidArgument` if there is not exactly one element; the message names the argument `name`.
 pub fn scalar_index(tensor: &Tensor, name: &str) -> Result<i64> {
     if let Some(bits) = tensor.scalar_bits(DType::I32) {
         return Ok(i64::from(bits as u32 as i32));
@@ -40,7 +40,7 @@ pub fn scalar_index(tensor: &Tensor, name: &str) -> Result<i64> {
 /// Returns the shape that a vector of sizes describes.
 ///
 /// # Errors
-/// `InvalidArgument` for another rank or type, or a negative size.
+/// Returns `InvalidArgument` for another rank or type, or a negative size.
 pub fn shape_argument(tensor: &Tensor, name: &str) -> Result<Shape> {
     if tensor.rank() != 1 {
         bail!(InvalidArgument, "{name} must be a vector of {{int32,int64}}, got shape {}", tensor.shape());

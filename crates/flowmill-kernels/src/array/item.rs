@@ -54,14 +54,14 @@ pub trait Item: Clone + Send + Sync + 'static {
     /// Returns the elements of a tensor of this class.
     ///
     /// # Errors
-    /// `Internal` or `InvalidArgument` if the tensor is of another class.
+    /// Returns `Internal` or `InvalidArgument` if the tensor is of another class.
     fn items(tensor: &Tensor) -> Result<&[Self]>;
 
     /// Returns a new tensor of type `dtype` whose elements `fill` writes. Before that, the elements are unspecified; resource handles and variants,
     /// which have no default value, are clones of the first element of `like`.
     ///
     /// # Errors
-    /// `ResourceExhausted` past the memory limit; any error of `fill`; `Internal` for a class without a default value if the tensor has elements
+    /// Returns `ResourceExhausted` past the memory limit; any error of `fill`; `Internal` for a class without a default value if the tensor has elements
     /// and `like` is empty.
     fn build(dtype: DType, shape: Shape, like: &[Self], fill: impl FnOnce(&mut [Self]) -> Result<()>) -> Result<Tensor> {
         let mut fill = Some(fill);
@@ -71,13 +71,13 @@ pub trait Item: Clone + Send + Sync + 'static {
     /// Like [`Item::build`], with `fill` behind a pointer, so that the code exists once per class and not once per kernel. Calls `fill` once.
     ///
     /// # Errors
-    /// `ResourceExhausted`, `Internal` or an error of `fill`, like [`Item::build`].
+    /// Returns `ResourceExhausted`, `Internal` or an error of `fill`, like [`Item::build`].
     fn build_by(dtype: DType, shape: Shape, like: &[Self], fill: Change<'_, Self>) -> Result<Tensor>;
 
     /// Changes the elements of `tensor`, in place if nothing else refers to its memory.
     ///
     /// # Errors
-    /// `ResourceExhausted`, `Internal` or an error of `change`, after which the tensor keeps the changes made so far.
+    /// Returns `ResourceExhausted`, `Internal` or an error of `change`, after which the tensor keeps the changes made so far.
     fn update(tensor: &mut Tensor, change: impl FnOnce(&mut [Self]) -> Result<()>) -> Result<()> {
         let mut change = Some(change);
         Self::update_by(tensor, &mut |items| change.take().map_or(Ok(()), |change| change(items)))
@@ -86,13 +86,13 @@ pub trait Item: Clone + Send + Sync + 'static {
     /// Like [`Item::update`], with `change` behind a pointer. Calls `change` once.
     ///
     /// # Errors
-    /// `ResourceExhausted`, `Internal` or an error of `change`, like [`Item::update`].
+    /// Returns `ResourceExhausted`, `Internal` or an error of `change`, like [`Item::update`].
     fn update_by(tensor: &mut Tensor, change: Change<'_, Self>) -> Result<()>;
 
     /// Returns the zero of the class: all bits zero, `false`, or the empty string.
     ///
     /// # Errors
-    /// `Unimplemented` for resource handles and variants.
+    /// Returns `Unimplemented` for resource handles and variants.
     fn zero() -> Result<Self>;
 }
 
@@ -115,7 +115,7 @@ macro_rules! dense_item {
             fn update_by(tensor: &mut Tensor, change: Change<'_, $t>) -> Result<()> {
                 let dtype = tensor.dtype();
                 if dtype.size() != Some(size_of::<$t>()) {
-                    bail!(Internal, "a tensor of type {dtype} where elements have {} bytes", size_of::<$t>());
+                    bail!(Internal, "a tensor of type {dtype} cannot be read as elements of {} bytes", size_of::<$t>());
                 }
                 let mut raw = std::mem::replace(tensor, Tensor::scalar(0u8)).bitcast(<$t as Element>::DTYPE)?;
                 let result = raw.as_mut_slice::<$t>().and_then(change);
@@ -201,7 +201,7 @@ boxed_item! {
 fn first_of<T: Clone>(like: &[T]) -> Result<T> {
     match like.first() {
         Some(item) => Ok(item.clone()),
-        None => bail!(Internal, "elements of a handle type made out of none"),
+        None => bail!(Internal, "elements of a handle type need an element to clone"),
     }
 }
 
@@ -239,7 +239,7 @@ const VIEW_MIN_BYTES: usize = 1024;
 /// Returns the `shape.num_elements()` elements from `start` in row-major order. Memory is shared if that is cheaper than a copy.
 ///
 /// # Errors
-/// `InvalidArgument` if the tensor does not have these elements.
+/// Returns `InvalidArgument` if the tensor does not have these elements.
 pub fn contiguous<T: Item>(tensor: &Tensor, start: usize, shape: Shape) -> Result<Tensor> {
     let n = shape.num_elements();
     if tensor.dtype().size().is_some_and(|size| n * size >= VIEW_MIN_BYTES) {
@@ -251,6 +251,6 @@ pub fn contiguous<T: Item>(tensor: &Tensor, start: usize, shape: Shape) -> Resul
             out.clone_from_slice(part);
             Ok(())
         }),
-        None => bail!(InvalidArgument, "a part of {n} elements from {start} leaves a tensor of {}", source.len()),
+        None => bail!(InvalidArgument, "a part of {n} elements from {start} is not inside a tensor of {} elements", source.len()),
     }
 }

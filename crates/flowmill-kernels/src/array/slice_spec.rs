@@ -28,7 +28,7 @@ impl Masks {
     /// Reads the masks from a node's attributes.
     ///
     /// # Errors
-    /// `InvalidArgument` for an attribute of another kind, or more than one ellipsis.
+    /// Returns `InvalidArgument` for an attribute of another kind, or more than one ellipsis.
     pub fn from_attrs(attrs: &Attrs) -> Result<Masks> {
         let masks = Masks {
             begin: attrs.get_or("begin_mask", 0)?,
@@ -106,7 +106,7 @@ enum ResultDim {
 /// Returns the region of a tensor of shape `shape` that a specification describes, and the shape of the slice.
 ///
 /// # Errors
-/// `InvalidArgument` for vectors of different lengths, too many entries, a stride of zero, or an index out of range.
+/// Returns `InvalidArgument` for vectors of different lengths, too many entries, a stride of zero, or an index out of range.
 pub fn resolve(shape: &Shape, begin: &Tensor, end: &Tensor, strides: &Tensor, masks: &Masks) -> Result<(Region, Shape)> {
     let n = begin.num_elements();
     if begin.rank() != 1
