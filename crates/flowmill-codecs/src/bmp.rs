@@ -6,7 +6,7 @@ use flowmill_tensor::{Result, bail};
 /// Decodes a file to `channels` channels, which is 3 or 4, or 0 for the number that the file has.
 ///
 /// # Errors
-/// `InvalidArgument` if the header is invalid or the size of the file contradicts it.
+/// Returns `InvalidArgument` if the header is invalid or the size of the file contradicts it.
 pub fn decode(data: &[u8], channels: usize) -> Result<Image> {
     if channels == 1 {
         bail!(InvalidArgument, "`channels` must be 0, 3 or 4 for BMP, but got {channels}");

@@ -16,7 +16,7 @@ impl Rules {
     /// Returns the fields of a record that are in the selected columns.
     ///
     /// # Errors
-    /// `InvalidArgument` if the record is malformed.
+    /// Returns `InvalidArgument` if the record is malformed.
     pub fn fields(&self, record: &[u8]) -> Result<Vec<Vec<u8>>> {
         let (mut fields, mut at, mut number) = (Vec::new(), 0, 0);
         let wanted = |fields: &[Vec<u8>], number: usize| self.columns.is_empty() || self.columns.get(fields.len()) == Some(&number);

@@ -9,7 +9,7 @@ use std::num::NonZeroU64;
 /// methods are ignored. If the file ends within a frame, the frames before it are returned.
 ///
 /// # Errors
-/// `InvalidArgument` if there is no frame, or if a frame cannot be painted; `ResourceExhausted` if the pixels exceed the memory limit.
+/// Returns `InvalidArgument` if there is no frame, or if a frame cannot be painted; `ResourceExhausted` if the pixels exceed the memory limit.
 pub fn decode(data: &[u8], all: bool) -> Result<Frames> {
     let fail = |reason: &str| -> Error { error!(InvalidArgument, "Invalid GIF data (size {}), {reason}", data.len()) };
     let limit = flowmill_tensor::memory_limit();

@@ -27,7 +27,7 @@ pub enum Samples {
 /// Decodes a file to `channels` channels, or to the number that the file has if it is 0. Samples have 16 bits if `wide`, otherwise 8.
 ///
 /// # Errors
-/// `InvalidArgument` if the data is not a PNG file, or the image is too large.
+/// Returns `InvalidArgument` if the data is not a PNG file, or the image is too large.
 pub fn decode(data: &[u8], channels: usize, wide: bool) -> Result<PngImage> {
     let limits = Limits { bytes: flowmill_tensor::memory_limit() };
     let mut decoder = Decoder::new_with_limits(Cursor::new(data), limits);
@@ -108,7 +108,7 @@ fn gray([r, g, b]: [u16; 3], bits: u32) -> u16 {
 /// Encodes samples of 8 bits, or of 16 bits in big-endian order if `wide`. `compression` is a level from 0 to 9, or negative for the default.
 ///
 /// # Errors
-/// `InvalidArgument` for a size that the format cannot express; `Internal` if the encoder fails, which it does not for a positive size.
+/// Returns `InvalidArgument` for a size that the format cannot express; `Internal` if the encoder fails, which it does not for a positive size.
 pub fn encode(height: usize, width: usize, channels: usize, wide: bool, samples: &[u8], compression: i64) -> Result<Vec<u8>> {
     let (Ok(h), Ok(w)) = (u32::try_from(height), u32::try_from(width)) else {
         bail!(InvalidArgument, "image too large for a PNG file: {height} by {width}");

@@ -50,7 +50,7 @@ impl<'a> Sound<'a> {
     /// Reads a WAV file.
     ///
     /// # Errors
-    /// `InvalidArgument` if the file is not a valid WAV file of 16-bit samples.
+    /// Returns `InvalidArgument` if the file is not a valid WAV file of 16-bit samples.
     pub fn read(file: &'a [u8]) -> Result<Sound<'a>> {
         let mut file = Reader(file);
         file.expect("RIFF")?;
@@ -128,7 +128,7 @@ impl<'a> Sound<'a> {
 /// Returns a file of interleaved `samples`, with `rate` samples per second for each channel.
 ///
 /// # Errors
-/// `InvalidArgument` for a rate or a size that the format cannot express; `ResourceExhausted` past the memory limit.
+/// Returns `InvalidArgument` for a rate or a size that the format cannot express; `ResourceExhausted` past the memory limit.
 pub fn encode(samples: &[f32], times: usize, channels: usize, rate: i64) -> Result<Bytes> {
     let rate = match u32::try_from(rate) {
         Ok(rate) if rate > 0 => rate,

@@ -8,7 +8,7 @@ use std::io::Cursor;
 /// Decodes all frames of a file, or only the first one. `channels` is the number of channels that the file must have, or 0 for any.
 ///
 /// # Errors
-/// `InvalidArgument` if the file is broken or has another number of channels, `ResourceExhausted` if it has too many pixels.
+/// Returns `InvalidArgument` if the file is broken or has another number of channels, `ResourceExhausted` if it has too many pixels.
 pub fn decode(data: &[u8], channels: usize, all: bool) -> Result<Frames> {
     if channels == 1 {
         bail!(InvalidArgument, "WebP only supports 3 or 4 channels");

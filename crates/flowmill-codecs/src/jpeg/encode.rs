@@ -34,7 +34,7 @@ pub struct EncodeOptions {
 /// Encodes an image of `height` × `width` pixels, of one sample each if `gray`, otherwise of three.
 ///
 /// # Errors
-/// `Internal` if the encoder refuses the image.
+/// Returns `Internal` if the encoder refuses the image.
 pub fn encode(pixels: &[u8], width: u16, height: u16, gray: bool, options: &EncodeOptions) -> Result<Vec<u8>> {
     let failed = |e: jpeg_encoder::EncodingError| error!(Internal, "JPEG encoding failed: {e}");
     let unit = match options.density_unit {

@@ -249,7 +249,7 @@ impl Frame {
     /// Reads all scans. Returns the number of complete rows of MCUs.
     ///
     /// # Errors
-    /// `Truncated` if the file ends within the first of several scans of an image, and `recover` is not set; `Invalid` if a scan or marker is
+    /// Returns `Truncated` if the file ends within the first of several scans of an image, and `recover` is not set; `Invalid` if a scan or marker is
     /// invalid.
     pub(super) fn read_scans(&mut self, data: &[u8], at: usize, recover: bool) -> Result<usize> {
         for c in &mut self.components {
