@@ -74,11 +74,11 @@ fn make_product(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
 
 #[derive(Clone, Copy, PartialEq)]
 enum Pivoting {
-    /// Without pivoting: the Thomas algorithm.
+    /// Rows are not exchanged: the Thomas algorithm.
     None,
-    /// With row exchanges.
+    /// Rows are exchanged.
     Partial,
-    /// With row exchanges, and pivots that are too small are moved away from zero, like in LAPACK's `xLAGTS`.
+    /// Rows are exchanged, and pivots that are too small are moved away from zero, like in LAPACK's `xLAGTS`.
     Perturbed,
 }
 

@@ -30,9 +30,9 @@ pub(super) fn register(registry: &mut KernelRegistry) {
 pub(super) struct SeedGenerator(Source);
 
 enum Source {
-    /// The same seeds for all iterations.
+    /// All iterations get these seeds.
     Fixed([i64; 2]),
-    /// Different seeds for each iteration, drawn from the random numbers that two seeds start.
+    /// Each iteration gets other seeds, drawn from the random numbers that two seeds start.
     Random { seeds: [i64; 2], drawn: Mutex<Drawn> },
 }
 

@@ -28,7 +28,7 @@ pub(in crate::data_flow) struct Options {
 pub(in crate::data_flow) enum Order {
     /// The order in which elements were enqueued.
     FirstInFirstOut,
-    /// By the number in the first component, least first; equal ones in the order in which they were enqueued.
+    /// The order of the numbers in the first component, least first; equal ones in the order in which they were enqueued.
     Priority,
     /// Random; until the queue is closed, at least `min_after_dequeue` elements stay to choose from.
     Random {
