@@ -65,8 +65,9 @@ pub(super) fn make(init: &KernelInit<'_>, fused: Fused) -> Result<Arc<dyn Kernel
     }
 }
 
-/// Checks the filter `[height, width, in_channels / groups, out_channels]` against the input, and returns the sliding window.
-fn lay(geometry: &Geometry, input: &Shape, filter: &Shape) -> Result<(Window, usize, usize)> {
+/// Checks the filter `[height, width, in_channels / groups, out_channels]` against the input. Returns the sliding window, the number of groups, and
+/// that of output channels.
+fn checked_window(geometry: &Geometry, input: &Shape, filter: &Shape) -> Result<(Window, usize, usize)> {
     let &[height, width, depth, out_channels] = filter.dims() else {
         bail!(InvalidArgument, "filter must be 4-dimensional: {filter}");
     };
@@ -114,7 +115,7 @@ impl Conv2d {
 impl Kernel for Conv2d {
     fn compute(&self, ctx: &mut KernelContext<'_>) -> Result<()> {
         let (input, filter) = (ctx.take(0)?, ctx.take(1)?);
-        let (window, groups, out_channels) = lay(&self.geometry, input.shape(), filter.shape())?;
+        let (window, groups, out_channels) = checked_window(&self.geometry, input.shape(), filter.shape())?;
         let mut out = Tensor::uninit(DType::F32, output_shape(&window, out_channels))?;
         let bias = if self.fused.bias { Some(ctx.take(2)?) } else { None };
         let residual = if self.fused.residual { Some(ctx.take(3)?) } else { None };
@@ -198,7 +199,7 @@ pub(super) fn narrowed<T: Number>(shape: Shape, sums: &[T::Acc]) -> Result<Tenso
 /// Computes the convolution by its definition, for types that models rarely convolve in.
 fn direct<T: Number>(ctx: &mut KernelContext<'_>, geometry: &Geometry) -> Result<()> {
     let (input, filter) = (ctx.take(0)?, ctx.take(1)?);
-    let (window, groups, out_channels) = lay(geometry, input.shape(), filter.shape())?;
+    let (window, groups, out_channels) = checked_window(geometry, input.shape(), filter.shape())?;
     let shape = output_shape(&window, out_channels);
     let (x, f) = (widened::<T>(&input)?, widened::<T>(&filter)?);
     let mut sums = vec![T::Acc::ZERO; shape.checked_num_elements()?];
@@ -246,7 +247,7 @@ fn make_backprop_input(init: &KernelInit<'_>, input_shape: InputShape) -> Result
         return for_dtype!(init.dtype("T")?, [f64, f16, bf16, i32], T => expensive_from_fn(move |ctx| {
             let (filter, gradient) = (ctx.take(1)?, ctx.take(2)?);
             let shape = input_shape(ctx.input(0)?, filter.shape(), gradient.shape())?;
-            let (window, groups, out_channels) = lay(&geometry, &shape, filter.shape())?;
+            let (window, groups, out_channels) = checked_window(&geometry, &shape, filter.shape())?;
             check_gradient(&window, out_channels, gradient.shape())?;
             let (f, g) = (widened::<T>(&filter)?, widened::<T>(&gradient)?);
             let mut sums = vec![<T as Number>::Acc::ZERO; shape.checked_num_elements()?];
@@ -258,7 +259,7 @@ fn make_backprop_input(init: &KernelInit<'_>, input_shape: InputShape) -> Result
     expensive_from_fn(move |ctx| {
         let (filter, gradient) = (ctx.take(1)?, ctx.take(2)?);
         let shape = input_shape(ctx.input(0)?, filter.shape(), gradient.shape())?;
-        let (window, groups, out_channels) = lay(&geometry, &shape, filter.shape())?;
+        let (window, groups, out_channels) = checked_window(&geometry, &shape, filter.shape())?;
         check_gradient(&window, out_channels, gradient.shape())?;
         let mut out = Tensor::zeros(DType::F32, shape)?;
         if out.num_elements() > 0 && gradient.num_elements() > 0 {
@@ -275,7 +276,7 @@ fn make_backprop_filter(init: &KernelInit<'_>, filter_shape: fn(&Tensor) -> Resu
         return for_dtype!(init.dtype("T")?, [f64, f16, bf16, i32], T => expensive_from_fn(move |ctx| {
             let (input, gradient) = (ctx.take(0)?, ctx.take(2)?);
             let shape = filter_shape(ctx.input(1)?)?;
-            let (window, groups, out_channels) = lay(&geometry, input.shape(), &shape)?;
+            let (window, groups, out_channels) = checked_window(&geometry, input.shape(), &shape)?;
             check_gradient(&window, out_channels, gradient.shape())?;
             let (x, g) = (widened::<T>(&input)?, widened::<T>(&gradient)?);
             let mut sums = vec![<T as Number>::Acc::ZERO; shape.checked_num_elements()?];
@@ -287,7 +288,7 @@ fn make_backprop_filter(init: &KernelInit<'_>, filter_shape: fn(&Tensor) -> Resu
     expensive_from_fn(move |ctx| {
         let (input, gradient) = (ctx.take(0)?, ctx.take(2)?);
         let shape = filter_shape(ctx.input(1)?)?;
-        let (window, groups, out_channels) = lay(&geometry, input.shape(), &shape)?;
+        let (window, groups, out_channels) = checked_window(&geometry, input.shape(), &shape)?;
         check_gradient(&window, out_channels, gradient.shape())?;
         let mut out = Tensor::zeros(DType::F32, shape)?;
         if out.num_elements() > 0 && gradient.num_elements() > 0 {

@@ -16,8 +16,8 @@ fn make(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     for_dtype!(init.dtype("T")?, [f16, bf16, f32, f64], T => expensive_from_fn(move |ctx| grad::<T>(ctx, epsilon, scales)), _ => init.unsupported())
 }
 
-/// Inputs: t, mean, variance, gamma, the gradient `g` of the result. Outputs, with `r = rsqrt(variance + epsilon)` and sums over all dimensions
-/// except channels:
+/// Computes the op. Inputs: t, mean, variance, gamma, the gradient `g` of the result. Outputs, with `r = rsqrt(variance + epsilon)` and sums over
+/// all dimensions except channels:
 /// `g r gamma`, `-sum(g) r gamma`, `-sum(g (t - mean)) gamma r³ / 2`, `sum(g)`, `sum(g (t - mean)) r`. Without scaling, `gamma` is one and its
 /// gradient is zero.
 fn grad<T: Number + Element>(ctx: &mut KernelContext<'_>, epsilon: f32, scales: bool) -> Result<()>

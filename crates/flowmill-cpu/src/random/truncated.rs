@@ -61,6 +61,8 @@ struct Truncated<T> {
 }
 
 impl<T: RandomFloat + Float> Truncated<T> {
+    /// Returns the distribution, after a check of its parameters.
+    ///
     /// # Errors
     /// Returns `InvalidArgument` for a deviation that is not positive, bounds in the wrong order or both infinite.
     fn new(mean: T, deviation: T, min: T, max: T) -> Result<Truncated<T>> {

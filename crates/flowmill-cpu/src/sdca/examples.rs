@@ -105,8 +105,8 @@ impl<'a> Examples<'a> {
         self.examples[i]
     }
 
-    /// Returns the prediction for an example, before the link function: with the current weights, whose updates count for all partitions, and with
-    /// the original weights.
+    /// Returns the prediction for an example, before the link function: with the current weights, whose updates are multiplied by the
+    /// number of partitions, and with the original weights.
     pub(super) fn sums(&self, i: usize, partitions: f32, regularization: Regularization) -> (f64, f64) {
         let (mut now, mut before) = (0.0, 0.0);
         for Sparse { rows, places, values, weights } in &self.sparse {
