@@ -1,12 +1,12 @@
-//! BMP files without compression, of 8 (grey), 24 or 32 bits a pixel.
+//! BMP files without compression, of 8 (grey), 24 or 32 bits per pixel.
 
 use crate::Image;
 use flowmill_tensor::{Result, bail};
 
-/// Decodes a file to `channels` channels: 3, 4 or 0 for its own.
+/// Decodes a file to `channels` channels, which is 3 or 4, or 0 for the number that the file has.
 ///
 /// # Errors
-/// `InvalidArgument` where the header makes no sense or the file has another size than it says.
+/// Returns `InvalidArgument` if the header is invalid or the size of the file contradicts it.
 pub fn decode(data: &[u8], channels: usize) -> Result<Image> {
     if channels == 1 {
         bail!(InvalidArgument, "`channels` must be 0, 3 or 4 for BMP, but got {channels}");

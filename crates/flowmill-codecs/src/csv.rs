@@ -2,21 +2,21 @@
 
 use flowmill_tensor::{Result, bail};
 
-/// The rules of a file.
+/// The format of a CSV file, and the columns to read.
 pub struct Rules {
     /// The character between fields.
     pub delimiter: u8,
-    /// Fields may be in double quotes.
+    /// If true, fields may be in double quotes.
     pub quotes: bool,
-    /// The columns that are wanted, rising; all if it is empty.
+    /// The indices of the columns to return, in ascending order; all columns if it is empty.
     pub columns: Vec<usize>,
 }
 
 impl Rules {
-    /// Returns the wanted fields of a record.
+    /// Returns the fields of a record that are in the selected columns.
     ///
     /// # Errors
-    /// `InvalidArgument` if the record is malformed.
+    /// Returns `InvalidArgument` if the record is malformed.
     pub fn fields(&self, record: &[u8]) -> Result<Vec<Vec<u8>>> {
         let (mut fields, mut at, mut number) = (Vec::new(), 0, 0);
         let wanted = |fields: &[Vec<u8>], number: usize| self.columns.is_empty() || self.columns.get(fields.len()) == Some(&number);
@@ -34,7 +34,7 @@ impl Rules {
             }
             number += 1;
         }
-        // A delimiter at the end stands before an empty field.
+        // A delimiter at the end of a record is followed by an empty field.
         if record.last() == Some(&self.delimiter) && wanted(&fields, number) {
             fields.push(Vec::new());
         }
@@ -51,7 +51,7 @@ impl Rules {
         Ok(field.to_vec())
     }
 
-    /// A field that begins at a quote; two quotes within it are one.
+    /// Reads a field that begins with a quote; two quotes inside of it mean one quote.
     fn quoted(&self, record: &[u8], at: &mut usize) -> Result<Vec<u8>> {
         let mut field = Vec::new();
         *at += 1;

@@ -1,15 +1,15 @@
-//! GIF files: frames painted over each other, as TensorFlow does it.
+//! GIF files, whose frames are painted over each other as TensorFlow does it.
 
 use crate::Frames;
 use flowmill_tensor::{Error, Result, bail, error};
 use gif::{ColorOutput, DecodeOptions, Frame, MemoryLimit};
 use std::num::NonZeroU64;
 
-/// Decodes a file's frames, or the first alone. The image is as large as its largest frame; the logical screen and ways of disposal do
-/// not count. A file that ends within a frame gives those before it.
+/// Decodes all frames of a file, or only the first one. The image is as large as its largest frame; the logical screen and the frames' disposal
+/// methods are ignored. If the file ends within a frame, the frames before it are returned.
 ///
 /// # Errors
-/// `InvalidArgument` where there is no frame, or one that cannot be painted.
+/// Returns `InvalidArgument` if there is no frame, or if a frame cannot be painted; `ResourceExhausted` if the pixels exceed the memory limit.
 pub fn decode(data: &[u8], all: bool) -> Result<Frames> {
     let fail = |reason: &str| -> Error { error!(InvalidArgument, "Invalid GIF data (size {}), {reason}", data.len()) };
     let limit = flowmill_tensor::memory_limit();
@@ -60,7 +60,7 @@ pub fn decode(data: &[u8], all: bool) -> Result<Frames> {
     Ok(Frames { count: frames.len(), height, width, channels: 3, pixels })
 }
 
-/// Paints what is not transparent; the index of a colour that does not exist is the error.
+/// Paints the pixels of a frame that are not transparent. The error is the index of a colour that the palette lacks.
 fn paint(frame: &Frame<'_>, palette: &[u8], canvas: &mut [u8], height: usize, width: usize) -> std::result::Result<(), u8> {
     let (left, top) = (usize::from(frame.left), usize::from(frame.top));
     for (y, row) in frame.buffer.chunks_exact(usize::from(frame.width).max(1)).enumerate().take_while(|(y, _)| top + y < height) {

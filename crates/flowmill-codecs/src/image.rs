@@ -1,4 +1,4 @@
-//! What image files have in common.
+//! Decoded images, and the formats of image files.
 
 /// Decoded pixels.
 pub struct Image {
@@ -6,7 +6,7 @@ pub struct Image {
     pub height: usize,
     /// Columns.
     pub width: usize,
-    /// Samples of a pixel.
+    /// Samples per pixel.
     pub channels: usize,
     /// The samples: height × width × channels.
     pub pixels: Vec<u8>,
@@ -16,33 +16,33 @@ pub struct Image {
 pub struct Frames {
     /// The number of images.
     pub count: usize,
-    /// Rows of each.
+    /// Rows of each image.
     pub height: usize,
-    /// Columns of each.
+    /// Columns of each image.
     pub width: usize,
-    /// Samples of a pixel.
+    /// Samples per pixel.
     pub channels: usize,
     /// The samples: count × height × width × channels.
     pub pixels: Vec<u8>,
 }
 
-/// The kinds of files, by their first bytes.
+/// The format of an image file, which its first bytes tell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ImageFormat {
     /// JPEG.
     Jpeg,
     /// PNG.
     Png,
-    /// GIF, of one frame or more.
+    /// GIF, with one frame or more.
     Gif,
     /// BMP.
     Bmp,
-    /// WebP, of one frame or more.
+    /// WebP, with one frame or more.
     WebP,
 }
 
 impl ImageFormat {
-    /// Returns the format of a file that begins with `contents`, or `None` if no format begins so.
+    /// Returns the format of a file that begins with `contents`, or `None` if the format is unknown.
     pub fn of(contents: &[u8]) -> Option<ImageFormat> {
         let magic: [(&[u8], ImageFormat); 4] = [
             (b"\xff\xd8\xff", ImageFormat::Jpeg),
@@ -55,7 +55,7 @@ impl ImageFormat {
         found.or(is_webp.then_some(ImageFormat::WebP))
     }
 
-    /// Returns the name of the format for people.
+    /// Returns the name of the format for error messages.
     pub fn name(self) -> &'static str {
         match self {
             ImageFormat::Jpeg => "JPEG",

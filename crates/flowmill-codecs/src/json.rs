@@ -1,11 +1,11 @@
-//! A reader of JSON that knows where in a message it is, for what it says of errors.
+//! A JSON reader whose error messages name the field of the message and the position in the text.
 
 use std::fmt::{Arguments, Display};
 
-/// What is read, or what people are told about the text.
+/// The value that was read, or an error message for the user.
 pub type Parsed<T> = std::result::Result<T, String>;
 
-/// How many objects and lists may be open at once.
+/// The most objects and lists that may be nested.
 const MAX_DEPTH: usize = 100;
 
 const END: &str = "unexpected EOF";
@@ -18,31 +18,32 @@ pub enum Scalar {
     Number(String),
     /// The contents of a string.
     Text(String),
-    /// A truth value, or something that is not read: an object, or what no value begins with.
+    /// A truth value, or something that is not read: an object, or a byte that no value begins with.
     Other,
 }
 
-/// Reads a text from its beginning to its end.
+/// A reader of one JSON text.
 pub struct Parser<'a> {
     text: &'a [u8],
-    /// The name of the message that the text stands for.
+    /// The name of the protobuf message that the text represents.
     message: &'static str,
     at: usize,
-    /// Where the value begins that errors are about.
+    /// The offset of the value that error messages refer to.
     value_at: usize,
     depth: usize,
     path: String,
-    /// What the value at `path` is, for people.
+    /// The type of the value at `path`, for error messages.
     kind: &'static str,
 }
 
 impl<'a> Parser<'a> {
-    /// Returns a reader of `text`, which stands for a message of the type `message`.
+    /// Returns a reader of `text`, which represents a protobuf message of the type `message`.
     pub fn new(text: &'a [u8], message: &'static str) -> Parser<'a> {
         Parser { text, message, at: 0, value_at: 0, depth: 0, path: String::new(), kind: "" }
     }
 
-    /// Reads what belongs to the field `name`, a dot or an index in front, of type `kind`.
+    /// Calls `read` for the value of the field `name`, which begins with a dot or is an index in brackets, and has type `kind`. Error messages name
+    /// the field.
     pub fn within<T>(&mut self, name: &str, kind: &'static str, read: impl FnOnce(&mut Self) -> Parsed<T>) -> Parsed<T> {
         let (length, outer) = (self.path.len(), self.kind);
         self.path.push_str(name);
@@ -63,22 +64,22 @@ impl<'a> Parser<'a> {
         format!("invalid JSON in type.googleapis.com/{message}{at}{path}{colon}{kind}, near {line}:{column} (offset {offset}): {what}")
     }
 
-    /// What is wrong with the value read last.
+    /// Returns a message that says `what` is wrong with the value read last.
     pub fn error(&self, what: Arguments<'_>) -> String {
         self.error_at(self.value_at, what)
     }
 
-    /// Says that the message has no field `name`.
+    /// Returns the message for a field `name` that the protobuf message lacks.
     pub fn no_such_field(&self, name: &str) -> String {
         self.error_at(self.at, format_args!("no such field: '{name}'"))
     }
 
-    /// What to say where the value read last should have begun with something else.
+    /// Returns the message for a value that was read last and should have begun with `expected`.
     pub fn unexpected(&self, expected: &str) -> String {
         self.unexpected_at(self.value_at, Some(expected))
     }
 
-    /// What to say where the value read last is no number.
+    /// Returns the message for a value that was read last and is not a number.
     pub fn no_number(&self) -> String {
         match self.text.get(self.value_at) {
             Some(b't' | b'f' | b'{') => self.error(format_args!("expected number or string")),
@@ -92,7 +93,7 @@ impl<'a> Parser<'a> {
         self.error_at(offset, format_args!("unexpected character: '{}'{expected}", char::from(byte)))
     }
 
-    /// The next byte that is no white space.
+    /// Returns the next byte that is not white space.
     fn peek(&mut self) -> Option<u8> {
         while matches!(self.text.get(self.at), Some(b' ' | b'\t' | b'\n' | b'\r')) {
             self.at += 1;
@@ -110,7 +111,7 @@ impl<'a> Parser<'a> {
         if self.take(expected) { Ok(()) } else { Err(self.unexpected_at(self.at, Some(char::from(expected).encode_utf8(&mut [0; 4])))) }
     }
 
-    /// Nothing may follow.
+    /// Checks that nothing follows.
     pub fn end(&mut self) -> Parsed<()> {
         if self.peek().is_none() { Ok(()) } else { Err("extraneous characters after end of JSON object".to_owned()) }
     }
@@ -123,7 +124,7 @@ impl<'a> Parser<'a> {
         Ok(())
     }
 
-    /// Reads `null` if it is there.
+    /// Reads `null` if it is next, and returns true if it was.
     pub fn null(&mut self) -> Parsed<bool> {
         let is_null = self.peek() == Some(b'n');
         self.value_at = self.at;
@@ -138,7 +139,7 @@ impl<'a> Parser<'a> {
         if self.depth > MAX_DEPTH { Err(self.error_at(self.at, "JSON content was too deeply nested")) } else { Ok(()) }
     }
 
-    /// Reads an object; `field` reads the value of a key.
+    /// Reads an object. `field` is called with each key and reads its value.
     pub fn object(&mut self, mut field: impl FnMut(&mut Self, &str) -> Parsed<()>) -> Parsed<()> {
         self.expect(b'{')?;
         self.open()?;
@@ -153,7 +154,7 @@ impl<'a> Parser<'a> {
         Ok(())
     }
 
-    /// A comma, or nothing before what closes the object or list.
+    /// Reads a comma, or nothing before the bracket that closes the object or list.
     fn separator(&mut self, close: u8) -> Parsed<()> {
         if self.take(b',') || self.peek() == Some(close) { Ok(()) } else { Err(self.error_at(self.at, "expected ','")) }
     }
@@ -186,7 +187,7 @@ impl<'a> Parser<'a> {
         while !self.take(b']') {
             let name = format!("[{index}]");
             *index += 1;
-            // Its index takes the place of the outer list's.
+            // The element's index replaces that of the enclosing list in the path.
             let length = self.path.len();
             let outer = if self.path.ends_with(']') { self.path.rfind('[').map(|from| self.path.split_off(from)) } else { None };
             self.within(&name, kind, |parser| {
@@ -213,7 +214,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// As many digits as there are, from `at` on.
+    /// Returns the number of digits from offset `at` on.
     fn digits(&self, at: usize) -> usize {
         self.text[at..].iter().take_while(|byte| byte.is_ascii_digit()).count()
     }
@@ -266,7 +267,7 @@ impl<'a> Parser<'a> {
         String::from_utf8(out).map_err(|_| self.error_at(self.at, "invalid UTF-8 in string"))
     }
 
-    /// What an escape sequence stands for, behind its backslash.
+    /// Reads an escape sequence after its backslash, and returns the character that it means.
     fn escaped(&mut self) -> Parsed<char> {
         let Some(&byte) = self.text.get(self.at) else { return Err(END.to_owned()) };
         self.at += 1;
@@ -282,7 +283,7 @@ impl<'a> Parser<'a> {
         })
     }
 
-    /// A character behind `\u`, of one or two units of UTF-16.
+    /// Reads the character after `\u`, which has one or two units of UTF-16.
     fn unicode(&mut self) -> Parsed<char> {
         let first = self.unit()?;
         if let Some(found) = char::from_u32(first) {

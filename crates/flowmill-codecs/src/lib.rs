@@ -1,7 +1,7 @@
-//! Files and texts decoded as TensorFlow does: images, sound, CSV records, JSON.
+//! Decoders of files and texts that return what TensorFlow's return: images, sound, CSV records, JSON.
 //!
-//! The crate knows neither kernels nor graphs: functions take bytes and return pixels, samples or fields. Errors have TensorFlow's codes and texts.
-//! What a file asks for is bounded by `flowmill_tensor::memory_limit`.
+//! The crate depends neither on kernels nor on graphs: functions take bytes and return pixels, samples or fields. Errors have TensorFlow's codes and texts.
+//! The memory that a decoded file takes is limited by `flowmill_tensor::memory_limit`.
 #![deny(missing_docs, unreachable_pub, unnameable_types)]
 #![forbid(unsafe_code)]
 

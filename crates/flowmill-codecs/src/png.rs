@@ -1,33 +1,33 @@
-//! PNG files, with the conversions that TensorFlow asks libpng for.
+//! PNG files, with the conversions that TensorFlow requests from libpng.
 
 use flowmill_tensor::{Result, bail, error};
 use png::{BitDepth, ColorType, Decoder, Encoder, Limits, Transformations};
 use std::io::Cursor;
 
-/// Decoded samples, of 16 bits in the machine's order where asked for.
+/// A decoded PNG image.
 pub struct PngImage {
     /// Rows.
     pub height: usize,
     /// Columns.
     pub width: usize,
-    /// Samples of a pixel.
+    /// Samples per pixel.
     pub channels: usize,
     /// The samples, row by row.
     pub samples: Samples,
 }
 
-/// Samples of either size.
+/// Samples of 8 or 16 bits.
 pub enum Samples {
     /// Samples of 8 bits.
     Bytes(Vec<u8>),
-    /// Samples of 16 bits.
+    /// Samples of 16 bits, in the machine's byte order.
     Words(Vec<u16>),
 }
 
-/// Decodes a file to `channels` channels, 0 for its own.
+/// Decodes a file to `channels` channels, or to the number that the file has if it is 0. Samples have 16 bits if `wide`, otherwise 8.
 ///
 /// # Errors
-/// `InvalidArgument` for what is no PNG file, or too large.
+/// Returns `InvalidArgument` if the data is not a PNG file, or the image is too large.
 pub fn decode(data: &[u8], channels: usize, wide: bool) -> Result<PngImage> {
     let limits = Limits { bytes: flowmill_tensor::memory_limit() };
     let mut decoder = Decoder::new_with_limits(Cursor::new(data), limits);
@@ -52,7 +52,7 @@ pub fn decode(data: &[u8], channels: usize, wide: bool) -> Result<PngImage> {
     reader.next_frame(&mut buffer).map_err(|_| invalid())?;
     reader.finish().map_err(|_| invalid())?;
     let (found, found_depth) = reader.output_color_type();
-    // Added transparency has as many bits as the file's samples, even where those have grown.
+    // An alpha channel that is added has as many bits as the file's samples, even if those have been widened.
     let opaque = ((1u32 << depth) - 1) as u16;
     let pixels = Pixels { has: found.samples(), wants: channels, opaque };
     let samples = match (found_depth == BitDepth::Sixteen, wide) {
@@ -93,7 +93,7 @@ impl Pixels {
     }
 }
 
-/// libpng's grey of a colour, by weights of 0.299 and 0.587.
+/// Returns the grey value that libpng computes for a colour, with weights of 0.299 and 0.587 for red and green.
 fn gray([r, g, b]: [u16; 3], bits: u32) -> u16 {
     if r == g && g == b {
         return r;
@@ -101,14 +101,14 @@ fn gray([r, g, b]: [u16; 3], bits: u32) -> u16 {
     const RED: u32 = 9797;
     const GREEN: u32 = 19234;
     let sum = RED * u32::from(r) + GREEN * u32::from(g) + (32768 - RED - GREEN) * u32::from(b);
-    // Bytes are cut off, words are rounded.
+    // Like libpng, truncate 8-bit samples and round 16-bit ones.
     ((sum + if bits == 16 { 16384 } else { 0 }) >> 15) as u16
 }
 
-/// Encodes samples of 8 bits, or of 16 in big-endian order. `compression` is from 0 to 9, or negative.
+/// Encodes samples of 8 bits, or of 16 bits in big-endian order if `wide`. `compression` is a level from 0 to 9, or negative for the default.
 ///
 /// # Errors
-/// `Internal` where the encoder fails, which it does not for a size that is positive.
+/// Returns `InvalidArgument` for a size that the format cannot express; `Internal` if the encoder fails, which it does not for a positive size.
 pub fn encode(height: usize, width: usize, channels: usize, wide: bool, samples: &[u8], compression: i64) -> Result<Vec<u8>> {
     let (Ok(h), Ok(w)) = (u32::try_from(height), u32::try_from(width)) else {
         bail!(InvalidArgument, "image too large for a PNG file: {height} by {width}");

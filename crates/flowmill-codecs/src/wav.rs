@@ -1,13 +1,13 @@
-//! Sound as files of 16-bit samples (RIFF, WAVE, PCM).
+//! Sound files of 16-bit samples (RIFF, WAVE, PCM).
 
 use flowmill_tensor::{Bytes, Result, bail, check_memory};
 
-/// The denominator of samples, which are whole numbers.
+/// The number that an integer sample is divided by to get a float.
 pub const SCALE: f32 = 32768.0;
-/// Chunks that may stand before the format, and say nothing of the sound.
+/// Chunks that may precede the format chunk and do not affect the sound.
 const SKIPPED: [&[u8]; 8] = [b"JUNK", b"bext", b"iXML", b"qlty", b"mext", b"levl", b"link", b"axml"];
 
-/// What is left of a file.
+/// The bytes of a file that have not been read yet.
 struct Reader<'a>(&'a [u8]);
 
 impl<'a> Reader<'a> {
@@ -36,21 +36,21 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// What a file says, and its samples, two bytes each, the channels of one time beside each other.
+/// The contents of a sound file. Samples are interleaved: those of all channels for one point in time are adjacent.
 pub struct Sound<'a> {
     /// The number of channels, at least one.
     pub channels: usize,
-    /// Samples of each channel per second.
+    /// Samples per second, of each channel.
     pub rate: u32,
-    /// Two bytes for each sample, little-endian.
+    /// The samples, two little-endian bytes each.
     pub samples: &'a [u8],
 }
 
 impl<'a> Sound<'a> {
-    /// Reads a file.
+    /// Reads a WAV file.
     ///
     /// # Errors
-    /// `InvalidArgument` if it is none of 16-bit samples.
+    /// Returns `InvalidArgument` if the file is not a valid WAV file of 16-bit samples.
     pub fn read(file: &'a [u8]) -> Result<Sound<'a>> {
         let mut file = Reader(file);
         file.expect("RIFF")?;
@@ -125,10 +125,10 @@ impl<'a> Sound<'a> {
     }
 }
 
-/// Returns a file of `samples`, those of all channels of one time beside each other; `rate` of each make a second.
+/// Returns a file of interleaved `samples`, with `rate` samples per second for each channel.
 ///
 /// # Errors
-/// `InvalidArgument` for a rate or a size that the format cannot state; `ResourceExhausted` past the memory limit.
+/// Returns `InvalidArgument` for a rate or a size that the format cannot express; `ResourceExhausted` past the memory limit.
 pub fn encode(samples: &[f32], times: usize, channels: usize, rate: i64) -> Result<Bytes> {
     let rate = match u32::try_from(rate) {
         Ok(rate) if rate > 0 => rate,
@@ -157,7 +157,7 @@ pub fn encode(samples: &[f32], times: usize, channels: usize, rate: i64) -> Resu
     file.extend(16u16.to_le_bytes());
     file.extend(b"data");
     file.extend(size.to_le_bytes());
-    // To the nearest whole number, halves away from zero; what is too loud is cut off, what is no number is the lowest.
+    // Samples are rounded to the nearest integer, halves away from zero. Too large ones are clamped, and NaN becomes the lowest value.
     for &value in samples {
         let sample = if value.is_nan() { i16::MIN } else { (value * SCALE).round() as i16 };
         file.extend(sample.to_le_bytes());

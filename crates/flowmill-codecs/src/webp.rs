@@ -1,14 +1,14 @@
-//! WebP files: an image, or the frames of an animation.
+//! WebP files, which hold an image or the frames of an animation.
 
 use crate::Frames;
 use flowmill_tensor::{Error, Result, bail, error, memory_limit};
 use image_webp::WebPDecoder;
 use std::io::Cursor;
 
-/// Decodes a file's frames, or the first alone. Channels are the file's own; `channels` is 0, or what they have to be.
+/// Decodes all frames of a file, or only the first one. `channels` is the number of channels that the file must have, or 0 for any.
 ///
 /// # Errors
-/// `InvalidArgument` where the file is broken or has another number of channels, `ResourceExhausted` where its pixels are too many.
+/// Returns `InvalidArgument` if the file is broken or has another number of channels, `ResourceExhausted` if it has too many pixels.
 pub fn decode(data: &[u8], channels: usize, all: bool) -> Result<Frames> {
     if channels == 1 {
         bail!(InvalidArgument, "WebP only supports 3 or 4 channels");

@@ -1,4 +1,4 @@
-//! What the crate writes, it reads; what it reads, it reads without a graph.
+//! The decoders work without a graph, and files that the crate writes can be read again.
 
 use flowmill_codecs::jpeg::{self, Dct, DensityUnit, EncodeOptions};
 use flowmill_codecs::json::{Parser, Scalar};

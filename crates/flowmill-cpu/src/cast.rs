@@ -1,7 +1,8 @@
-//! `Cast`: every numeric type to every other.
+//! `Cast` between all numeric types.
 //!
-//! Integers keep their low bits. Floats to integers round towards zero; what does not fit becomes what x86 makes of it, which is what TensorFlow's scalar
-//! loops give: the most negative `int32` or `int64`, of which narrower types keep the low bits. Complex numbers lose their imaginary part.
+//! Integers keep their low bits. Floats become integers by rounding towards zero. Values out of range are converted as on x86, which is what
+//! TensorFlow's scalar loops return: the most negative `int32` or `int64`, of which narrower types keep the low bits. Complex numbers lose their
+//! imaginary part.
 
 use crate::elementwise::{UnaryOp, Word, for_blocks, unary_kernel};
 use flowmill_runtime::{Kernel, KernelContext, KernelInit, KernelRegistry, ScalarOp};
@@ -9,12 +10,12 @@ use flowmill_tensor::{Complex, DType, Result, Tensor, bail, bf16, f16, for_dtype
 use std::marker::PhantomData;
 use std::sync::Arc;
 
-/// Registers the family.
+/// Registers the kernels of this family.
 pub(crate) fn register(registry: &mut KernelRegistry) {
     registry.add("Cast", make_cast);
 }
 
-/// A type to cast from: first without loss to one of `i32`, `i64`, `u64`, `f32` and `f64`.
+/// A type to cast from. Its values are first converted, without loss, to one of `i32`, `i64`, `u64`, `f32` and `f64`.
 trait Source: Word {
     type Wide: Copy;
     fn wide(self) -> Self::Wide;
@@ -78,7 +79,7 @@ impl Source for Complex<f64> {
     }
 }
 
-/// Rounds towards zero; out of range gives the most negative number.
+/// A float that is rounded towards zero. Values out of range become the most negative integer.
 trait Truncate: Copy {
     fn truncate32(self) -> i32;
     fn truncate64(self) -> i64;
@@ -96,7 +97,7 @@ impl Truncate for f64 {
     }
     #[inline(always)]
     fn truncate_unsigned(self) -> u64 {
-        // Both halves of the range are converted as signed numbers and put together without a branch, as compilers do it.
+        // Both halves of the range are converted as signed numbers and combined without a branch, like compilers do it.
         let low = self.truncate64();
         let high = (self - 9_223_372_036_854_775_808.0).truncate64();
         (low | (high & (low >> 63))) as u64
@@ -174,7 +175,7 @@ other_targets! {
     f64, 0.0;
 }
 
-/// The cast of one pair of types. It is not generic over them: there are more than two hundred pairs.
+/// The kernel for one pair of types. It is not generic over them, because there are more than two hundred pairs.
 struct Cast {
     from: DType,
     to: DType,
@@ -219,7 +220,7 @@ impl Kernel for Cast {
     }
 }
 
-/// Casts to `D`, cutting off the bits of the significand that `D` has no room for instead of rounding.
+/// A cast to `D` that truncates the significand to the bits that `D` has, instead of rounding.
 struct Truncated<D>(PhantomData<D>);
 
 impl UnaryOp<f32> for Truncated<f16> {
@@ -257,7 +258,7 @@ impl UnaryOp<Complex<f64>> for Truncated<Complex<f32>> {
     }
 }
 
-/// A cast that changes nothing.
+/// A cast to the type of the input.
 struct Same(DType);
 
 impl Kernel for Same {
@@ -288,7 +289,7 @@ fn make_cast(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     for_dtype!(from, [f32, f64, f16, bf16, i8, i16, i32, i64, u8, u16, u32, u64, bool, Complex<f32>, Complex<f64>], S => cast_from::<S>(to), _ => None).map_or_else(|| bail!(Unimplemented, "Cast {from} to {to} is not supported"), Ok)
 }
 
-/// The kernel for one source type and the target `to`.
+/// Makes the kernel for one source type and the target `to`.
 fn cast_from<S: Source>(to: DType) -> Option<Arc<dyn Kernel>>
 where
     f32: Target<S::Wide>,

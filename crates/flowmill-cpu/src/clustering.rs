@@ -1,6 +1,6 @@
-//! Clustering: `KmeansPlusPlusInitialization` and `KMC2ChainInitialization` choose first centres, `NearestNeighbors` finds the nearest ones of points.
+//! Clustering: `KmeansPlusPlusInitialization` and `KMC2ChainInitialization` choose initial centres, `NearestNeighbors` finds the centres nearest to points.
 //!
-//! Equal seeds draw the numbers that TensorFlow draws. Sums of squares may differ from TensorFlow's in the last bits.
+//! Equal seeds produce the same random numbers as in TensorFlow. Sums of squares may differ from TensorFlow's in the last bits.
 
 #![forbid(unsafe_code)]
 
@@ -10,7 +10,7 @@ use crate::random::philox::{Numbers, Philox};
 use flowmill_runtime::{KernelContext, KernelRegistry};
 use flowmill_tensor::{DType, Result, Tensor, bail, check_memory};
 
-/// Registers the family.
+/// Registers the kernels of this family.
 pub(crate) fn register(registry: &mut KernelRegistry) {
     registry.add("KmeansPlusPlusInitialization", |_| expensive_from_fn(plus_plus));
     registry.add("KMC2ChainInitialization", |_| expensive_from_fn(chain));
@@ -36,13 +36,13 @@ impl<'a> Points<'a> {
         &self.values[i * self.width..][..self.width]
     }
 
-    /// Half of the squared length of each row.
+    /// Returns half of the squared length of each row.
     fn half_squares(&self) -> Vec<f32> {
         (0..self.count).map(|i| 0.5 * dot(self.row(i), self.row(i))).collect()
     }
 }
 
-/// The sum of products, in lanes whose sums are added last.
+/// Returns the sum of products. It is accumulated in lanes, which are added at the end.
 fn dot(a: &[f32], b: &[f32]) -> f32 {
     const LANES: usize = 16;
     let mut sums = [0.0f32; LANES];
@@ -64,7 +64,7 @@ fn scalar(ctx: &KernelContext<'_>, i: usize, name: &str) -> Result<i64> {
     tensor.to_i64()
 }
 
-/// Chooses points as first centres, each with a probability in proportion to its squared distance from those chosen before.
+/// Chooses points as initial centres, each with a probability in proportion to its squared distance from the points chosen before.
 fn plus_plus(ctx: &mut KernelContext<'_>) -> Result<()> {
     let points = Points::new(ctx.input(0)?, "points")?;
     let (wanted, seed) = (scalar(ctx, 1, "num_to_sample")?, scalar(ctx, 2, "seed")?);
@@ -99,9 +99,9 @@ struct Sampler<'a> {
     points: Points<'a>,
     half_squares: Vec<f32>,
     is_chosen: Vec<bool>,
-    /// Half of the squared distance of each point from the nearest chosen one.
+    /// Half of the squared distance of each point from the nearest chosen point.
     distances: Vec<f32>,
-    /// The sums of the distances up to each.
+    /// The cumulative sums of the distances.
     sums: Vec<f32>,
     numbers: Numbers,
 }
@@ -118,7 +118,7 @@ impl<'a> Sampler<'a> {
         }
     }
 
-    /// Chooses the best of `1 + retries` points: the one after which distances have the least sum.
+    /// Draws `1 + retries` points and chooses the one that minimises the sum of distances.
     fn choose(&mut self, ctx: &KernelContext<'_>, retries: i64) -> Result<usize> {
         if !self.sums.is_empty() || self.is_chosen.contains(&true) {
             self.sums.clear();
@@ -145,7 +145,7 @@ impl<'a> Sampler<'a> {
         Ok(chosen)
     }
 
-    /// Draws a point that is not chosen yet. If no such point has a distance, the last one is drawn.
+    /// Draws a point that was not chosen yet. If all such points have distance zero, the last one is drawn.
     fn draw(&mut self, ctx: &KernelContext<'_>) -> Result<usize> {
         let last = self.points.count - 1;
         let Some(&sum) = self.sums.last() else { return Ok(self.numbers.below_long(self.points.count as u64) as usize) };
@@ -164,7 +164,7 @@ impl<'a> Sampler<'a> {
         }
     }
 
-    /// The distances once point `i` is chosen too.
+    /// Returns the distances after point `i` is chosen, too.
     fn distances_with(&self, i: usize) -> Vec<f32> {
         let (row, half_square) = (self.points.row(i), self.half_squares[i]);
         let of = |(j, &distance): (usize, &f32)| {
@@ -175,7 +175,7 @@ impl<'a> Sampler<'a> {
     }
 }
 
-/// Walks a Markov chain over candidates, which moves to one with the probability that its distance has to that of the last one.
+/// Runs a Markov chain over candidates. The probability of a move to a candidate is the ratio of its distance to that of the current one.
 fn chain(ctx: &mut KernelContext<'_>) -> Result<()> {
     let distances = ctx.input(0)?;
     if distances.rank() != 1 {
@@ -195,7 +195,7 @@ fn chain(ctx: &mut KernelContext<'_>) -> Result<()> {
     Ok(())
 }
 
-/// Finds for each point its `k` nearest centres, the nearest first and the lower one of equals, and the squares of their distances.
+/// Outputs for each point its `k` nearest centres, nearest first and those with lower indices first among equals, and the squares of their distances.
 fn nearest(ctx: &mut KernelContext<'_>) -> Result<()> {
     let (points, centers) = (Points::new(ctx.input(0)?, "points")?, Points::new(ctx.input(1)?, "centers")?);
     let k = scalar(ctx, 2, "k")?;
@@ -220,7 +220,7 @@ fn nearest(ctx: &mut KernelContext<'_>) -> Result<()> {
     Ok(())
 }
 
-/// The `k` nearest centres of each point with their distances, on several threads.
+/// Returns the `k` nearest centres of each point with their distances, on several threads.
 fn find(points: Points<'_>, centers: Points<'_>, center_squares: &[f32], k: usize) -> Vec<(f32, usize)> {
     let mut found = vec![(0.0f32, 0usize); points.count * k];
     let nanoseconds_per_point = centers.count * (points.width / 8 + 4);

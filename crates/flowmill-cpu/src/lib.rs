@@ -1,7 +1,6 @@
-//! The CPU device: its numeric kernels, a family a file, which fork on the current thread pool.
+//! The CPU device's numeric kernels, one file per family, which fork on the current thread pool.
 #![deny(missing_docs, unreachable_pub, unnameable_types)]
-// Constants carry the digits of their sources, and code stamped by macros for many types repeats conversions and clones that some of
-// the types do not need.
+// Constants have as many digits as their sources, and macros generate code for many types, with conversions and clones that some of the types do not need.
 #![allow(
     clippy::approx_constant,
     clippy::clone_on_copy,
@@ -38,13 +37,13 @@ mod spectral;
 mod training;
 mod window;
 
-// Families name these as modules of the crate.
+// The families refer to these as modules of this crate.
 use flowmill_kernels::{from_fn, number};
 use flowmill_numeric::{dispatch, gemm, simd};
 use flowmill_parallel as parallel;
 use flowmill_runtime::KernelRegistry;
 
-/// Registers every kernel of the crate, a family a line. Sessions need those of `flowmill_host`, too.
+/// Registers every kernel of the crate, one line per family. Sessions need the kernels of `flowmill_host`, too.
 pub fn register_all(registry: &mut KernelRegistry) {
     array::register(registry);
     audio::register(registry);

@@ -1,4 +1,4 @@
-//! Fourier transforms along the last one, two or three dimensions or along any, by `rustfft`.
+//! Fourier transforms along the last one, two or three dimensions or along any dimensions, computed by `rustfft`.
 
 use crate::array::permuted;
 use crate::from_fn::expensive_from_fn;
@@ -8,7 +8,7 @@ use flowmill_tensor::{Complex, DType, Element, Result, Shape, Tensor, bail, for_
 use rustfft::{Fft, FftNum, FftPlanner};
 use std::sync::Arc;
 
-/// Registers the family.
+/// Registers the kernels of this family.
 pub(crate) fn register(registry: &mut KernelRegistry) {
     for op in ["FFT", "BatchFFT"] {
         registry.add(op, make_complex::<1, false>);
@@ -40,13 +40,13 @@ pub(crate) fn register(registry: &mut KernelRegistry) {
     registry.add("RFFTND", |init| make_rfft(init, Axes::Named));
 }
 
-/// A real type, and the complex one with parts of it.
+/// A real type that can be the parts of a complex type.
 trait Real: Element + FftNum {}
 
 impl Real for f32 {}
 impl Real for f64 {}
 
-/// Transforms by length; a length's plan is made once.
+/// Transforms by length. The plan of a length is made once.
 struct Plans<R: FftNum> {
     planner: Mutex<FftPlanner<R>>,
     inverse: bool,
@@ -62,14 +62,14 @@ impl<R: FftNum> Plans<R> {
         if self.inverse { planner.plan_fft_inverse(len) } else { planner.plan_fft_forward(len) }
     }
 
-    /// Transforms each of the rows of `len` values that `data` consists of; the inverse divides by the length.
+    /// Transforms each row of `len` values in `data`. The inverse transform divides by the length.
     fn rows(&self, data: &mut [Complex<R>], len: usize) {
         if len > 1 && !data.is_empty() {
             self.of_len(len)(data);
         }
     }
 
-    /// [`Plans::rows`] for many calls with one length.
+    /// Returns [`Plans::rows`] for many calls with one length.
     fn of_len(&self, len: usize) -> impl FnMut(&mut [Complex<R>]) {
         let plan = self.get(len);
         let mut scratch = vec![Complex::new(R::zero(), R::zero()); plan.get_inplace_scratch_len()];
@@ -82,10 +82,10 @@ impl<R: FftNum> Plans<R> {
         }
     }
 
-    /// Transforms along the dimensions of the blocks of `sizes` that `data` consists of, but for the last `skipped` of them.
+    /// Transforms along the dimensions of the blocks of `sizes` in `data`, except for the last `skipped` ones.
     fn last_dims(&self, data: &mut [Complex<R>], sizes: &[usize], skipped: usize) {
         let each = sizes.iter().product::<usize>().max(1);
-        // Each dimension is the last one in turn; what takes it to the front has all of them in order at the end.
+        // Rotate the dimensions so that each is the last one in turn; at the end they are in their original order.
         for (i, &len) in sizes.iter().rev().enumerate() {
             if i >= skipped {
                 self.rows(data, len);
@@ -118,11 +118,11 @@ fn make_complex<const RANK: usize, const INVERSE: bool>(init: &KernelInit<'_>) -
             Ok(())
         })
     }
-    // The first versions are of `complex64` alone.
+    // The first versions of these ops have only `complex64`.
     for_dtype!(init.attrs.get_or("Tcomplex", DType::C64)?, [Complex<f32>, Complex<f64>], T => make::<<T as Parts>::Real>(RANK, INVERSE), _ => init.unsupported())
 }
 
-/// The kernel of `FFTND` and `IFFTND`.
+/// Makes the kernel of `FFTND` and `IFFTND`.
 fn make_complex_nd<const INVERSE: bool>(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     fn make<R: Real>(inverse: bool) -> Result<Arc<dyn Kernel>>
     where
@@ -156,21 +156,21 @@ fn transposed<T: Copy>(matrix: &[T], rows: usize, columns: usize) -> Vec<T> {
     (0..columns).flat_map(|j| (0..rows).map(move |i| matrix[i * columns + j])).collect()
 }
 
-/// Copies what there is to the front.
+/// Copies the elements of `from` to the front of `to`.
 fn copy_front<T: Copy>(to: &mut [T], from: &[T]) {
     to.iter_mut().zip(from).for_each(|(to, &from)| *to = from);
 }
 
-/// Along which dimensions a kernel transforms.
+/// The dimensions along which a kernel transforms.
 #[derive(Clone, Copy)]
 enum Axes {
-    /// So many of the last ones, which must have the lengths at least.
+    /// So many of the last dimensions, which must be at least as large as the lengths.
     Last(usize),
-    /// Those that the third input names, filled up with zeros where they are shorter than the lengths.
+    /// The dimensions that the third input names. They are padded with zeros if they are smaller than the lengths.
     Named,
 }
 
-/// Between which numbers a transform is.
+/// The types of numbers between which a transform maps.
 #[derive(Clone, Copy, PartialEq)]
 enum Kind {
     Complex,
@@ -178,16 +178,16 @@ enum Kind {
     ComplexToReal,
 }
 
-/// What a transform with lengths is about: the last dimensions of `input`, and the lengths that they shall have.
+/// The input and the requested lengths of a transform along the last dimensions of `input`.
 struct Call {
-    /// The kernel's input, with the dimensions that are transformed behind the others.
+    /// The kernel's input, whose transformed dimensions were moved behind the others.
     input: Tensor,
-    /// Where the dimensions of `input` came from, if they were exchanged.
+    /// The original positions of the dimensions of `input`, if they were permuted.
     order: Option<Vec<usize>>,
     outer: Shape,
     sizes: Vec<usize>,
     real: Vec<usize>,
-    /// The lengths of the complex numbers, which are half of them in the last dimension if the others are real.
+    /// The lengths on the complex side. If the other side is real, the last length is half of the real one plus one.
     complex: Vec<usize>,
 }
 
@@ -234,20 +234,21 @@ impl Call {
         Ok(Call { input, order, outer, sizes, real, complex })
     }
 
-    /// A tensor of zeros with these last dimensions.
+    /// Returns a tensor of zeros with these last dimensions.
     fn zeros(&self, dtype: DType, sizes: &[usize]) -> Result<Tensor> {
         let mut shape = self.outer.clone();
         sizes.iter().for_each(|&size| shape.push(size));
         Tensor::zeros(dtype, shape)
     }
 
-    /// The input's block of this number.
+    /// Returns block `i` of the input.
     fn block<T: Element>(&self, i: usize) -> Result<&[T]> {
         let each = self.sizes.iter().product::<usize>();
         Ok(&self.input.as_slice::<T>()?[i * each..][..each])
     }
 
-    /// Calls `f` with each row of `to`, a block of `sizes`, and the row of `from`, one of the input, that has its place; with none where there is none.
+    /// Calls `f` with each row of `to`, a block of `sizes`, and the row of `from`, a block of the input, at the same index. The row is empty if the
+    /// input has none there.
     fn each_row<A, B>(&self, to: &mut [A], sizes: &[usize], from: &[B], mut f: impl FnMut(&mut [A], &[B])) {
         let (Some((&width, outer)), Some((&from_width, from_outer))) = (sizes.split_last(), self.sizes.split_last()) else {
             return f(to, from);
@@ -264,7 +265,7 @@ impl Call {
         }
     }
 
-    /// Copies each block of the input to the front of one of `to`, which has `sizes`.
+    /// Copies each block of the input to the front of a block of `to`, whose sizes are `sizes`.
     fn copy_blocks<T: Element>(&self, to: &mut [T], sizes: &[usize]) -> Result<()> {
         for (i, block) in to.chunks_exact_mut(sizes.iter().product()).enumerate() {
             self.each_row(block, sizes, self.block(i)?, copy_front);
@@ -272,7 +273,7 @@ impl Call {
         Ok(())
     }
 
-    /// Sets the kernel's output, with the dimensions where they were.
+    /// Sets the kernel's output, with the dimensions in their original order.
     fn finish(self, ctx: &mut KernelContext<'_>, out: Tensor) -> Result<()> {
         let out = match self.order {
             Some(order) => {
@@ -287,7 +288,7 @@ impl Call {
     }
 }
 
-/// The dimensions of `input` that a tensor names, each once.
+/// Returns the dimensions of `input` that a tensor names, which must be distinct.
 fn named_axes(input: &Tensor, axes: &Tensor) -> Result<Vec<usize>> {
     if axes.rank() != 1 {
         bail!(InvalidArgument, "axes must be a vector, but got shape {}", axes.shape());
@@ -299,7 +300,7 @@ fn named_axes(input: &Tensor, axes: &Tensor) -> Result<Vec<usize>> {
     let mut found = Vec::with_capacity(axes.num_elements());
     for axis in axes.to_i64_vec()? {
         match input.shape().axis(axis) {
-            Some(axis) if found.contains(&axis) => bail!(InvalidArgument, "axes must be unique, but {axis} is there twice"),
+            Some(axis) if found.contains(&axis) => bail!(InvalidArgument, "axes must be unique, but {axis} occurs twice"),
             Some(axis) => found.push(axis),
             None => bail!(InvalidArgument, "axes must be in the range [-{rank}, {rank}), but got: {axis}"),
         }
@@ -307,7 +308,7 @@ fn named_axes(input: &Tensor, axes: &Tensor) -> Result<Vec<usize>> {
     Ok(found)
 }
 
-/// The lengths that a tensor gives for `rank` dimensions.
+/// Returns the lengths of `rank` dimensions in a tensor.
 fn lengths(wanted: &Tensor, rank: usize) -> Result<Vec<usize>> {
     if wanted.shape().dims() != [rank] {
         bail!(InvalidArgument, "fft_length must have shape [{rank}]");
@@ -370,7 +371,7 @@ fn make_irfft(init: &KernelInit<'_>, axes: Axes) -> Result<Arc<dyn Kernel>> {
                 for k in 0..kept {
                     let value = half.get(k).copied().unwrap_or(zero);
                     row[k] = value;
-                    // The other half mirrors the first one; what is its own mirror image stays.
+                    // The second half mirrors the first one; elements that are their own mirror image are kept.
                     let mirrored = (length - k) % length;
                     if mirrored != k {
                         row[mirrored] = value.conj();
@@ -399,7 +400,7 @@ fn make_irfft(init: &KernelInit<'_>, axes: Axes) -> Result<Arc<dyn Kernel>> {
 
 type Make = fn(Axes) -> Result<Arc<dyn Kernel>>;
 
-/// The kernel for the real type; the complex one has to have parts of it.
+/// Makes the kernel for the real type. The complex type must consist of parts of that type.
 fn match_types(init: &KernelInit<'_>, axes: Axes, single: Make, double: Make) -> Result<Arc<dyn Kernel>> {
     use flowmill_tensor::DType::{C64, C128, F32, F64};
     match (init.dtype("Treal")?, init.dtype("Tcomplex")?) {

@@ -1,4 +1,5 @@
-//! Conditional outputs, references and assertions. The executor itself does `Merge`, `Enter`, `Exit`, `NextIteration` and everything that only passes its input on.
+//! Conditional outputs, references and assertions. The executor itself implements `Merge`, `Enter`, `Exit`, `NextIteration` and all ops that only
+//! forward their input.
 
 use crate::from_fn::from_fn;
 use crate::summarize::summarize;
@@ -6,7 +7,7 @@ use flowmill_runtime::{Kernel, KernelContext, KernelInit, KernelRegistry};
 use flowmill_tensor::{DType, Result, Tensor, bail};
 use std::sync::Arc;
 
-/// Registers the family.
+/// Registers the kernels of this family.
 pub(crate) fn register(registry: &mut KernelRegistry) {
     registry.add("Switch", make_switch);
     registry.add("RefSwitch", make_switch);
@@ -17,7 +18,7 @@ pub(crate) fn register(registry: &mut KernelRegistry) {
     registry.add("Assert", make_assert);
 }
 
-/// `Switch`: the data go to output 1 where the predicate is true, else to output 0; the other output stays dead.
+/// The kernel of `Switch`: the data go to output 1 if the predicate is true, otherwise to output 0; the other output is dead.
 struct Switch;
 
 impl Kernel for Switch {
@@ -35,7 +36,7 @@ fn make_switch(_: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     Ok(Arc::new(Switch))
 }
 
-/// `_SwitchN`: the data go to the output of the given index, or to the last one where the index is out of range.
+/// Makes the kernel of `_SwitchN`: the data go to the output of the given index, or to the last one if the index is out of range.
 fn make_switch_n(_: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     from_fn(|ctx| {
         let index = scalar_index(ctx.input(1)?, "The second input")?;
@@ -67,7 +68,7 @@ fn make_ref_identity(_: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     from_fn(|ctx| ctx.forward(0, 0))
 }
 
-/// `Abort` ends the process in TensorFlow. Here it ends the step with `Aborted`: a library does not kill its caller.
+/// Makes the kernel of `Abort`, which ends the process in TensorFlow. Here it ends the step with `Aborted`, because a library does not end its caller.
 fn make_abort(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let message = init.attrs.get_or::<&str>("error_msg", "")?.to_owned();
     from_fn(move |_| bail!(Aborted, "Abort_op intentional failure; {message}"))

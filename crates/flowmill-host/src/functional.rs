@@ -1,6 +1,6 @@
 //! Control flow by functions: calls, conditionals and loops whose branches and bodies are functions of the graph.
 //!
-//! These kernels are asynchronous: none waits on its thread for a function that waits for something.
+//! These kernels are asynchronous: they do not block a thread while they wait for a function that waits for something.
 
 mod loops;
 
@@ -12,7 +12,7 @@ use flowmill_runtime::{
 use flowmill_tensor::{DType, Result, Tensor, bail, error};
 use std::sync::Arc;
 
-/// Registers the family.
+/// Registers the kernels of this family.
 pub(crate) fn register(registry: &mut KernelRegistry) {
     for op in ["PartitionedCall", "StatefulPartitionedCall"] {
         registry.add(op, |init| Ok(call(init, function(init, "f")?)));
@@ -46,10 +46,11 @@ fn instantiate(init: &KernelInit<'_>, function: &NameAttrList) -> Result<Functio
     init.functions.instantiate(&function.name, &Attrs(function.attr.clone()))
 }
 
-/// TensorFlow's truth of a tensor: a scalar number other than zero, a scalar string that is not empty, anything else with at least one element.
+/// Converts a tensor to a truth value by TensorFlow's rules: a number is true if it is not zero, a string if it is not empty, and a tensor that is
+/// no scalar if it has at least one element.
 ///
 /// # Errors
-/// `InvalidArgument` for a scalar of a type without a truth value.
+/// Returns `InvalidArgument` for a scalar of a type without a truth value.
 pub(crate) fn to_bool(tensor: &Tensor) -> Result<bool> {
     if let Some(bits) = tensor.scalar_bits(DType::Bool) {
         return Ok(bits & 1 == 1);
@@ -66,7 +67,7 @@ pub(crate) fn to_bool(tensor: &Tensor) -> Result<bool> {
     }
 }
 
-/// `ToBool`: the truth of a tensor.
+/// The kernel of `ToBool`, which returns the truth value of a tensor.
 struct ToBool(DType);
 
 impl Kernel for ToBool {
@@ -91,10 +92,10 @@ fn make_to_bool(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     Ok(Arc::new(ToBool(init.attrs.get("T")?)))
 }
 
-/// `If` and `Case`: calls the branch that the first input chooses with the other inputs.
+/// The kernel of `If` and `Case`, which calls the branch that the first input chooses with the other inputs.
 struct Branches {
     branches: Vec<FunctionHandle>,
-    /// The number of the branch that an input chooses.
+    /// Returns the index of the branch that an input chooses.
     choose: fn(&Tensor, usize) -> Result<usize>,
     num_outputs: usize,
 }
@@ -133,7 +134,7 @@ fn make_if(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     Ok(Arc::new(Branches { branches, choose, num_outputs: init.output_types.len() }))
 }
 
-/// `Case`: calls the branch of the given index, or the last one where the index is out of range.
+/// Makes the kernel of `Case`: calls the branch of the given index, or the last one if the index is out of range.
 fn make_case(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let branches = init.attrs.list::<&NameAttrList>("branches")?;
     let branches = branches.into_iter().map(|f| instantiate(init, f)).collect::<Result<Vec<_>>>()?;
@@ -149,7 +150,7 @@ fn make_case(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     Ok(Arc::new(Branches { branches, choose, num_outputs: init.output_types.len() }))
 }
 
-/// Passes every input to the output of the same index.
+/// A kernel that forwards every input to the output of the same index.
 struct PassAll;
 
 impl Kernel for PassAll {

@@ -1,9 +1,10 @@
 //! The kernels that sessions on any device need: control flow, functions, containers, variables, datasets, strings, messages, image
 //! files.
 //!
-//! They keep books, move elements and wait; none of them is worth a device other than the host. What computes with numbers is in the devices' crates.
+//! They manage state, move elements and wait; none of them would be faster on another device than the host. Kernels that compute with numbers are
+//! in the devices' crates.
 #![deny(missing_docs, unreachable_pub, unnameable_types)]
-// Code stamped by macros for many types repeats conversions and clones that some of the types do not need.
+// Macros generate code for many types, with conversions and clones that some of the types do not need.
 #![allow(clippy::clone_on_copy, clippy::manual_range_contains, clippy::unnecessary_cast, clippy::useless_conversion)]
 
 mod batching;
@@ -21,12 +22,12 @@ mod state;
 mod string;
 mod summarize;
 
-// Families name these as modules of the crate.
+// The families refer to these as modules of this crate.
 use flowmill_kernels::{array, blocks, files, from_fn, number};
 use flowmill_parallel as parallel;
 use flowmill_runtime::KernelRegistry;
 
-/// Registers every kernel of the crate, a family a line.
+/// Registers every kernel of the crate, one line per family.
 pub fn register_all(registry: &mut KernelRegistry) {
     batching::register(registry);
     control_flow::register(registry);

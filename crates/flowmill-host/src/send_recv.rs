@@ -1,4 +1,4 @@
-//! `_Send` and `_Recv`: tensors that go from one part of a step to another by name, through the host's memory.
+//! `_Send` and `_Recv`, which pass tensors by name from one part of a step to another, through the host's memory.
 
 use flowmill_graph::Attrs;
 use flowmill_runtime::{AsyncContext, AsyncKernel, Kernel, KernelContext, KernelRegistry, Registration, RendezvousKey};
@@ -6,7 +6,7 @@ use flowmill_tensor::sync::Mutex;
 use flowmill_tensor::{Result, Tensor, bail};
 use std::sync::Arc;
 
-/// Registers the family.
+/// Registers the kernels of this family.
 pub(crate) fn register(registry: &mut KernelRegistry) {
     for op in ["_Send", "_HostSend"] {
         registry.add(op, |init| Ok(Arc::new(Send { name: key(init.attrs)?.into() })));
@@ -15,10 +15,10 @@ pub(crate) fn register(registry: &mut KernelRegistry) {
     registry.add("_HostRecv", |init| Ok(Arc::new(Recv { name: key(init.attrs)?.into(), to_host: true })));
 }
 
-/// The name under which a send and its receive meet: devices, incarnation and tensor.
+/// Returns the name under which a send and its receive meet: devices, incarnation and tensor.
 ///
 /// # Errors
-/// `InvalidArgument` where an attribute is missing.
+/// Returns `InvalidArgument` if an attribute is missing.
 pub(crate) fn key(attrs: &Attrs) -> Result<String> {
     let text = |name: &str| attrs.get::<&str>(name);
     let incarnation: i64 = attrs.get("send_device_incarnation")?;
@@ -31,7 +31,7 @@ struct Send {
 
 impl Kernel for Send {
     fn compute(&self, ctx: &mut KernelContext<'_>) -> Result<()> {
-        // A dead input, control inputs among them, is sent as a dead tensor: the plan lets sends run with them.
+        // If an input is dead, a dead tensor is sent; control inputs count, too. The plan runs sends with dead inputs for that.
         let is_live = (0..ctx.num_inputs()).all(|i| ctx.input(i).is_ok());
         let value: Option<Tensor> = if is_live { Some(ctx.take(0)?) } else { None };
         let key = RendezvousKey { name: self.name.clone(), iteration: ctx.iteration() };
@@ -58,7 +58,7 @@ impl Kernel for Send {
 
 struct Recv {
     name: Arc<str>,
-    /// The tensor stays in the host's memory.
+    /// If true, the tensor stays in the host's memory.
     to_host: bool,
 }
 
@@ -72,7 +72,7 @@ impl Kernel for Recv {
     }
 }
 
-/// A receive under way: whoever takes the call out first, the sender or the cancellation, ends it.
+/// A receive in progress. The sender or the cancellation, whichever takes the call out first, ends it.
 type Pending = Arc<Mutex<(Option<AsyncContext>, Option<Registration>)>>;
 
 fn finish(pending: &Pending, result: Result<Vec<Option<Tensor>>>) {

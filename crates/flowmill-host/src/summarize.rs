@@ -1,9 +1,9 @@
-//! Tensors as text, the way TensorFlow writes them in messages: `Assert`, `Print`, `PrintV2`, `StringFormat`.
+//! Formatting of tensors as TensorFlow formats them in messages: `Assert`, `Print`, `PrintV2`, `StringFormat`.
 
 use flowmill_tensor::{DType, Shape, Tensor, bf16, f16};
 use std::fmt::Write;
 
-/// The first `max_entries` elements (all where negative) on one line: `[1 2...][3 4]` without the outermost brackets.
+/// Returns the first `max_entries` elements (all if it is negative) on one line: `[1 2...][3 4]` without the outermost brackets.
 pub(crate) fn summarize(tensor: &Tensor, max_entries: i64) -> String {
     let n = tensor.num_elements();
     let limit = usize::try_from(max_entries).unwrap_or(n).min(n);
@@ -20,7 +20,7 @@ pub(crate) fn summarize(tensor: &Tensor, max_entries: i64) -> String {
     out
 }
 
-/// The first and last `max_entries` rows of every dimension (all where negative), as NumPy lays them out; strings are quoted.
+/// Returns the first and last `max_entries` rows of every dimension (all if it is negative), in NumPy's layout; strings are quoted.
 pub(crate) fn summarize_both_ends(tensor: &Tensor, max_entries: i64) -> String {
     let n = tensor.num_elements();
     let at_ends = usize::try_from(max_entries).unwrap_or(n).min(n);
@@ -29,7 +29,7 @@ pub(crate) fn summarize_both_ends(tensor: &Tensor, max_entries: i64) -> String {
     out
 }
 
-/// The elements from `next` on in dimension `dim`, up to `limit` in all.
+/// Appends the elements of dimension `dim` from `next` on, up to `limit` in all.
 fn push_prefix(tensor: &Tensor, dim: usize, limit: usize, next: &mut usize, out: &mut String) {
     if *next >= limit {
         return;
@@ -79,7 +79,7 @@ fn push_both_ends(tensor: &Tensor, dim: usize, at_ends: usize, start: usize, out
     out.push(']');
 }
 
-/// What stands between two entries of dimension `dim`.
+/// Appends the separator between two entries of dimension `dim`.
 fn push_spacing(dim: usize, rank: usize, out: &mut String) {
     if dim + 1 == rank {
         return out.push(' ');
@@ -142,7 +142,7 @@ fn push_element(tensor: &Tensor, i: usize, quote: bool, out: &mut String) {
     }
 }
 
-/// Control characters, quotes and backslashes escaped as in C; other bytes stay, and what is not UTF-8 becomes U+FFFD.
+/// Returns a text with control characters, quotes and backslashes escaped as in C. Other bytes are kept, and those that are not UTF-8 become U+FFFD.
 fn escape(bytes: &[u8]) -> String {
     let mut out = String::new();
     for c in String::from_utf8_lossy(bytes).chars() {
@@ -160,19 +160,19 @@ fn escape(bytes: &[u8]) -> String {
     out
 }
 
-/// Six significant digits where they are enough to read the value back, else nine.
+/// Returns six significant digits if they are enough to read the value back, otherwise nine.
 pub(crate) fn format_f32(x: f32) -> String {
     let short = format_general(f64::from(x), 6);
     if x.is_nan() || short.parse() == Ok(x) { short } else { format_general(f64::from(x), 9) }
 }
 
-/// Fifteen significant digits where they are enough to read the value back, else seventeen.
+/// Returns fifteen significant digits if they are enough to read the value back, otherwise seventeen.
 pub(crate) fn format_f64(x: f64) -> String {
     let short = format_general(x, 15);
     if x.is_nan() || short.parse() == Ok(x) { short } else { format_general(x, 17) }
 }
 
-/// C's `%.{precision}g`: `precision` significant digits, trailing zeros cut, an exponent where it is below -4 or at least `precision`.
+/// Formats like C's `%.{precision}g`: `precision` significant digits without trailing zeros, with an exponent if it is below -4 or at least `precision`.
 pub(crate) fn format_general(x: f64, precision: usize) -> String {
     if x.is_nan() {
         return "nan".to_owned();

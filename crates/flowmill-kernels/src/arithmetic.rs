@@ -1,12 +1,12 @@
-//! Sums and zeros of whole tensors of any type, variants included: what containers add up as gradients.
+//! Sums and zeros of whole tensors of any type, variants included. Containers such as TensorArrays use them to add up gradients.
 
 use crate::update::{Update, update_blocks};
 use flowmill_tensor::{DType, Result, Tensor, Variant, bail};
 
-/// Adds `value` to `sum`, which has the same type and shape; in place where nobody else holds it.
+/// Adds `value` to `sum`, which has the same type and shape; in place if nothing else refers to its memory.
 ///
 /// # Errors
-/// `InvalidArgument` for a type without a sum; what variants give.
+/// Returns `InvalidArgument` for a type without a sum; any error of a variant's own addition.
 pub fn add_to(sum: &mut Tensor, value: &Tensor) -> Result<()> {
     if sum.dtype() == DType::Variant {
         let pairs = sum.as_variants()?.iter().zip(value.as_variants()?);
@@ -21,10 +21,10 @@ pub fn add_to(sum: &mut Tensor, value: &Tensor) -> Result<()> {
     update_blocks(Update::Add, sum, &[0], n, value)
 }
 
-/// Zeros of the type and shape of `tensor`; variants give their own.
+/// Returns zeros of the type and shape of `tensor`; each variant supplies its own zero.
 ///
 /// # Errors
-/// `InvalidArgument` for a type without a zero.
+/// Returns `InvalidArgument` for a type without a zero.
 pub fn zeros_like(tensor: &Tensor) -> Result<Tensor> {
     if tensor.dtype() == DType::Variant {
         let zeros = tensor.as_variants()?.iter().map(|v| v.value().zeros_like()).collect::<Result<Vec<_>>>()?;

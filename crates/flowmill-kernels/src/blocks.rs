@@ -1,9 +1,9 @@
-//! Copying runs of elements between tensors of any type, without knowing what the elements are.
+//! Copies of runs of elements between tensors of any type, independent of what the elements mean.
 
 use flowmill_tensor::{Complex, DType, Element, Result, Shape, Tensor, bail, error, for_dtype};
 use std::ops::Range;
 
-/// A type that holds the bits of `dtype`'s elements, so that few types stand for all dense ones. `None` for types that are not dense.
+/// Returns a type that can hold the bits of `dtype`'s elements, so that few types cover all dense ones. `None` for types that are not dense.
 fn bits_dtype(dtype: DType) -> Option<DType> {
     match (dtype, dtype.size()?) {
         (DType::Bool, _) => Some(DType::Bool),
@@ -15,10 +15,10 @@ fn bits_dtype(dtype: DType) -> Option<DType> {
     }
 }
 
-/// A new tensor of `shape` whose elements are those of `blocks`, one after the other. All blocks are of type `dtype`.
+/// Returns a new tensor of `shape` with the elements of `blocks`, one after the other. All blocks are of type `dtype`.
 ///
 /// # Errors
-/// `Internal` where the blocks have another type or number of elements than the result; `ResourceExhausted` past the memory limit.
+/// Returns `Internal` if the blocks have another type or number of elements than the result; `ResourceExhausted` past the memory limit.
 pub fn concat_blocks<'a>(dtype: DType, shape: Shape, blocks: impl Iterator<Item = (&'a Tensor, Range<usize>)>) -> Result<Tensor> {
     let Some(bits) = bits_dtype(dtype) else {
         return match dtype {
@@ -55,10 +55,12 @@ fn concat_dense<'a, T: Element>(out: &mut Tensor, blocks: impl Iterator<Item = (
     if rest.is_empty() { Ok(()) } else { Err(out_of_range()) }
 }
 
-/// Overwrites the runs of `block` elements that begin at `starts` with the elements of `source`, one run after the other; a `source` of one element fills them all.
+/// Overwrites the runs of `block` elements that begin at `starts` with the elements of `source`, one run after the other; a `source` of one element
+/// fills all runs.
 ///
 /// # Errors
-/// `Internal` where a run leaves the target or the types differ; `ResourceExhausted` where the target is shared and its copy finds no memory.
+/// Returns `Internal` if a run is not inside the target or the types differ; `ResourceExhausted` if the target is shared and memory for its copy cannot be
+/// allocated.
 pub fn overwrite_blocks(target: &mut Tensor, starts: &[usize], block: usize, source: &Tensor) -> Result<()> {
     let dtype = target.dtype();
     let shape = target.shape().clone();
@@ -71,7 +73,7 @@ pub fn overwrite_blocks(target: &mut Tensor, starts: &[usize], block: usize, sou
         return Ok(());
     };
     let source = source.clone().bitcast(bits)?;
-    // Taken out so that the bits stay unshared while their type changes; the target is whole again at the end.
+    // The target's tensor is moved out so that its memory stays unshared while its type changes; at the end it is put back.
     let mut changed = std::mem::replace(target, Tensor::scalar(0u8)).bitcast(bits)?;
     let result = for_dtype!(
         bits,
@@ -102,13 +104,13 @@ fn overwrite<T: Clone>(target: &mut [T], starts: &[usize], block: usize, source:
 
 #[cold]
 fn out_of_range() -> flowmill_tensor::Error {
-    error!(Internal, "a run of elements leaves its tensor")
+    error!(Internal, "a run of elements is not inside its tensor")
 }
 
-/// Rows `start..start + count` along the outermost dimension: a view for dense types.
+/// Returns rows `start..start + count` along the outermost dimension, as a view for dense types.
 ///
 /// # Errors
-/// `InvalidArgument` for a scalar; `Internal` where the rows leave the tensor.
+/// Returns `InvalidArgument` for a scalar; `Internal` if the tensor does not have these rows.
 pub fn rows(tensor: &Tensor, start: usize, count: usize) -> Result<Tensor> {
     let Some(inner) = tensor.shape().get(1..) else { bail!(InvalidArgument, "a scalar has no rows") };
     let mut shape = Shape::new(&[count]);

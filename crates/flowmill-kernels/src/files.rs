@@ -1,10 +1,10 @@
-//! Files that kernels read.
+//! Reading of files by kernels.
 
 use flowmill_tensor::{Code, Error, Result, bail};
 use std::fs::File;
 use std::io::{ErrorKind, Read};
 
-/// Returns the error for the file at `path`.
+/// Returns the error of an operation on the file at `path`.
 pub fn file_error(path: &str, error: &std::io::Error) -> Error {
     let (code, reason) = match error.kind() {
         ErrorKind::NotFound => (Code::NotFound, "No such file or directory".to_owned()),
@@ -16,10 +16,10 @@ pub fn file_error(path: &str, error: &std::io::Error) -> Error {
     Error::new(code, format!("{path}; {reason}"))
 }
 
-/// A file's contents, of no more bytes than `limit`: a device may give them without end.
+/// Returns the contents of a file, which may have at most `limit` bytes: a device file may have no end.
 ///
 /// # Errors
-/// `ResourceExhausted` for more bytes; whatever [`file_error`] makes of what the system says.
+/// Returns `ResourceExhausted` for more bytes; otherwise the code that [`file_error`] derives from the operating system's error.
 pub fn read_file(path: &str, limit: usize) -> Result<Vec<u8>> {
     let mut contents = Vec::new();
     let file = File::open(path).map_err(|e| file_error(path, &e))?;

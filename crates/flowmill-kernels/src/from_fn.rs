@@ -1,10 +1,10 @@
-//! Kernels that are one function.
+//! Kernels that consist of one function.
 
 use flowmill_runtime::{Cost, Kernel, KernelContext, KernelInit};
 use flowmill_tensor::Result;
 use std::sync::Arc;
 
-/// Elements of statically known inputs from which a kernel that touches each of them takes more than ten microseconds.
+/// The number of statically known input elements from which a kernel that reads each of them takes more than ten microseconds.
 const EXPENSIVE_ELEMENTS: usize = 1 << 16;
 
 struct FromFn<F> {
@@ -27,28 +27,28 @@ impl<F: Fn(&mut KernelContext<'_>) -> Result<()> + Send + Sync + 'static> Kernel
     }
 }
 
-/// A cheap kernel that calls `compute`. It is a `Result` so that makers can end with it.
+/// Returns a cheap kernel that calls `compute`. The result is a `Result` so that makers can end with this call.
 ///
 /// # Errors
-/// Never.
+/// Returns no error.
 pub fn from_fn(compute: impl Fn(&mut KernelContext<'_>) -> Result<()> + Send + Sync + 'static) -> Result<Arc<dyn Kernel>> {
     Ok(Arc::new(FromFn { compute, cost: Cost::Cheap, batched_inputs: 0 }))
 }
 
-/// The same for work that is worth another thread.
+/// Like [`from_fn`], for work that is worth another thread ([`Cost::Expensive`]).
 pub fn expensive_from_fn(compute: impl Fn(&mut KernelContext<'_>) -> Result<()> + Send + Sync + 'static) -> Result<Arc<dyn Kernel>> {
     Ok(Arc::new(FromFn { compute, cost: Cost::Expensive, batched_inputs: 0 }))
 }
 
-/// The same for kernels that may wait, such as for a file: see [`Cost::Blocking`].
+/// Like [`from_fn`], for kernels that may wait, such as for a file ([`Cost::Blocking`]).
 ///
 /// # Errors
-/// Never.
+/// Returns no error.
 pub fn blocking_from_fn(compute: impl Fn(&mut KernelContext<'_>) -> Result<()> + Send + Sync + 'static) -> Result<Arc<dyn Kernel>> {
     Ok(Arc::new(FromFn { compute, cost: Cost::Blocking, batched_inputs: 0 }))
 }
 
-/// The same for work in proportion to the inputs' elements: expensive where many are known to come.
+/// Like [`from_fn`], for work in proportion to the inputs' elements: the kernel is expensive if the inputs are known to have many.
 pub fn linear_from_fn(
     init: &KernelInit<'_>,
     compute: impl Fn(&mut KernelContext<'_>) -> Result<()> + Send + Sync + 'static,
@@ -66,7 +66,7 @@ pub fn linear_in_from_fn(
     Ok(Arc::new(FromFn { compute, cost, batched_inputs: 0 }))
 }
 
-/// The cost of work in proportion to the inputs' elements.
+/// Returns the cost of work in proportion to the inputs' elements.
 pub fn linear_cost(init: &KernelInit<'_>) -> Cost {
     cost_of_elements(init.input_shapes.iter().filter_map(|shape| shape.num_elements()).fold(0, usize::saturating_add))
 }
@@ -75,7 +75,7 @@ fn cost_of_elements(elements: usize) -> Cost {
     if elements >= EXPENSIVE_ELEMENTS { Cost::Expensive } else { Cost::Cheap }
 }
 
-/// The same for a kernel that works image by image on those inputs: see [`Kernel::batched_inputs`].
+/// Like [`from_fn`], with a cost, for a kernel that works image by image on the inputs in `batched_inputs`: see [`Kernel::batched_inputs`].
 pub fn batched_from_fn(
     cost: Cost,
     batched_inputs: u32,

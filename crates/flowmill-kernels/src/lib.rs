@@ -1,7 +1,7 @@
-//! What kernels of any device are written with.
+//! The tools that kernels of any device are written with.
 //!
 //! * [`from_fn`] makes a kernel of a closure.
-//! * [`word`] and [`number`] are the element types as element-wise and arithmetic kernels see them.
+//! * [`word`] and [`number`] define element types for element-wise and arithmetic kernels.
 //! * [`mod@array`] reads index arguments and copies elements without computing with them; [`blocks`] copies runs of elements.
 //! * [`update`] and [`arithmetic`] change and add tensors of any numeric type.
 //! * [`variable`] and [`tensor_array`] are objects that kernels of several crates share.
@@ -9,7 +9,7 @@
 //!
 //! The crate has no kernel of its own.
 #![deny(missing_docs, unreachable_pub, unnameable_types)]
-// Code stamped by macros for many types repeats conversions that some of the types do not need.
+// Macros generate code for many types, with conversions that some of the types do not need.
 #![allow(clippy::unnecessary_cast)]
 
 pub mod arithmetic;

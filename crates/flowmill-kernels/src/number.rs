@@ -1,4 +1,5 @@
-//! Arithmetic that is the same for every numeric element type: integers wrap, `float16` and `bfloat16` are computed in `float32` and rounded once.
+//! Arithmetic with uniform rules for every numeric element type: integers wrap around, `float16` and `bfloat16` are computed in `float32` and
+//! rounded once.
 
 use crate::word::Word;
 use flowmill_tensor::{Complex, bf16, f16};
@@ -6,31 +7,31 @@ use num_traits::Float;
 
 /// A numeric element type.
 pub trait Number: Word {
-    /// What sums and products are accumulated in: `f32` for the 16-bit floats, else the type itself.
+    /// The type in which sums and products are accumulated: `f32` for the 16-bit floats, otherwise the type itself.
     type Acc: Number<Acc = Self::Acc>;
     /// Zero.
     const ZERO: Self;
     /// One.
     const ONE: Self;
-    /// `self + other`.
+    /// Returns `self + other`.
     fn plus(self, other: Self) -> Self;
-    /// `self - other`.
+    /// Returns `self - other`.
     fn minus(self, other: Self) -> Self;
-    /// `self * other`.
+    /// Returns `self * other`.
     fn times(self, other: Self) -> Self;
-    /// `self / other`; integers round towards zero and give 0 for a zero divisor, which callers refuse.
+    /// Returns `self / other`. Integers round towards zero; a zero divisor, which callers reject, gives 0.
     fn over(self, other: Self) -> Self;
-    /// The quotient; zero for a zero divisor.
+    /// Returns the quotient, or zero for a zero divisor.
     fn over_no_nan(self, other: Self) -> Self {
         if other == Self::ZERO { Self::ZERO } else { self.over(other) }
     }
-    /// `n` in this type, rounded or wrapped.
+    /// Returns `n` in this type, rounded or wrapped.
     fn from_count(n: usize) -> Self;
-    /// To the accumulator's type.
+    /// Converts the value to the accumulator's type.
     fn widen(self) -> Self::Acc;
-    /// From the accumulator's type, rounded.
+    /// Converts the accumulator's value to this type, with rounding.
     fn narrow(acc: Self::Acc) -> Self;
-    /// The complex conjugate; real numbers are their own.
+    /// Returns the complex conjugate; real numbers are their own.
     fn conj(self) -> Self {
         self
     }
@@ -46,16 +47,16 @@ pub trait Ordered: Number + PartialOrd {
     const LOWEST_FINITE: Self;
     /// The greatest finite value.
     const HIGHEST_FINITE: Self;
-    /// Whether it is not a number.
+    /// Returns true if the value is NaN.
     fn is_nan_value(self) -> bool;
-    /// A number in the same order: equal for equal values, NaN behind everything.
+    /// Returns an integer that sorts like the value: equal for equal values, and greatest for NaN.
     fn rank(self) -> u64;
-    /// The larger one, the first of equals; NaN where one is.
+    /// Returns the larger value, the first one if both are equal; NaN if either is NaN.
     #[inline(always)]
     fn larger(self, other: Self) -> Self {
         if self < other || other.is_nan_value() { other } else { self }
     }
-    /// The smaller one, the first of equals; NaN where one is.
+    /// Returns the smaller value, the first one if both are equal; NaN if either is NaN.
     #[inline(always)]
     fn smaller(self, other: Self) -> Self {
         if other < self || other.is_nan_value() { other } else { self }
@@ -161,7 +162,7 @@ macro_rules! floats {
             const ZERO: Self = Complex::new(0.0, 0.0);
             const ONE: Self = Complex::new(1.0, 0.0);
             fn from_count(n: usize) -> Self { Complex::new(n as $t, 0.0) }
-            // As TensorFlow decides it, also where nothing but a factor of the quotient is too small.
+            // Like TensorFlow, also return zero if the divisor is not zero but its squared norm underflows to zero.
             fn over_no_nan(self, other: Self) -> Self {
                 if other == Self::ZERO || self * other.conj() == Self::ZERO { Self::ZERO } else { self.over(other) }
             }
@@ -172,9 +173,9 @@ macro_rules! floats {
 }
 floats!(f32, f64);
 
-/// Of two negative numbers the one with the greater bits is less.
+/// Returns the rank of a float. Of two negative numbers, the one with the greater bits is less.
 fn rank_of_float(x: f64) -> u64 {
-    // Adding zero makes the two zeros one.
+    // Adding zero turns a negative zero into a positive one.
     let bits = (x + 0.0).to_bits();
     match x {
         _ if x.is_nan() => u64::MAX,
@@ -183,14 +184,14 @@ fn rank_of_float(x: f64) -> u64 {
     }
 }
 
-/// `a / b`, scaled by the larger part of `b` so that its square neither overflows nor vanishes.
+/// Returns `a / b`, scaled by the larger part of `b` so that its square neither overflows nor underflows.
 pub fn scaled_quotient<F: Float>(a: Complex<F>, b: Complex<F>) -> Complex<F> {
     let scale = b.re.abs().max(b.im.abs());
     let unit = b.unscale(scale);
     (a * unit.conj()).unscale(unit.norm_sqr()).unscale(scale)
 }
 
-/// `log(1 + z)` without cancellation.
+/// Returns `log(1 + z)` without cancellation.
 pub fn complex_log_1p<F: Float>(z: Complex<F>) -> Complex<F> {
     let two = F::one() + F::one();
     if (z.re.abs().max(z.im.abs())) * two > F::one() {
@@ -200,7 +201,8 @@ pub fn complex_log_1p<F: Float>(z: Complex<F>) -> Complex<F> {
     Complex::new((z.re * (two + z.re) + z.im * z.im).ln_1p() / two, z.im.atan2(F::one() + z.re))
 }
 
-/// `a / b` where the usual formula gives NaN: infinite for a zero divisor, zero for an infinite one, as annex G of the C standard asks.
+/// Returns `a / b` when the usual formula produces NaN: infinity for a zero divisor, zero for an infinite one, as annex G of the C standard
+/// requires.
 fn quotient_of_extremes<F: Float>(a: Complex<F>, b: Complex<F>) -> Complex<F> {
     let unit = |x: F| if x.is_infinite() { F::one().copysign(x) } else { F::zero().copysign(x) };
     if b.re.is_zero() && b.im.is_zero() && !(a.re.is_nan() && a.im.is_nan()) {

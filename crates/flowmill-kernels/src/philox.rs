@@ -6,7 +6,7 @@ const MULTIPLIERS: [u32; 2] = [0xD251_1F53, 0xCD9E_8D57];
 const WEYL: [u32; 2] = [0x9E37_79B9, 0xBB67_AE85];
 const ROUNDS: usize = 10;
 
-/// The seeds' own key, with which TensorFlow spreads a stateless op's seeds over key and counter.
+/// The key with which TensorFlow mixes a stateless op's two seeds into a key and a counter.
 const SCRAMBLE_KEY: [u32; 2] = [0x3ec8_f720, 0x0246_1e29];
 
 /// A position in one of 2^64 streams of 2^128 blocks of four 32-bit numbers.
@@ -22,12 +22,12 @@ impl Philox {
         Philox { key, counter }
     }
 
-    /// The generator of a stateful op's seeds.
+    /// Returns the generator for a stateful op's seeds.
     pub fn from_seeds(seed: u64, seed2: u64) -> Philox {
         Philox { key: seed, counter: u128::from(seed2) << 64 }
     }
 
-    /// The generator of a stateless op's seeds.
+    /// Returns the generator for a stateless op's seeds.
     pub fn from_stateless_seed([seed, seed2]: [u64; 2]) -> Philox {
         let key = u64::from(SCRAMBLE_KEY[1]) << 32 | u64::from(SCRAMBLE_KEY[0]);
         let [a, b, c, d] = Philox { key, counter: u128::from(seed2) << 64 | u128::from(seed) }.block();
@@ -39,13 +39,13 @@ impl Philox {
         self.key
     }
 
-    /// The counter's low and high word.
+    /// Returns the counter's low and high word.
     pub fn counter(&self) -> [u64; 2] {
         [self.counter as u64, (self.counter >> 64) as u64]
     }
 
-    /// Moves on by so many blocks. The last 2^32 numbers move back instead, most of the time: TensorFlow adds 32 bits at a time and
-    /// loses a carry where it meets 32 ones.
+    /// Advances the counter by `blocks`. If the upper 32 bits of `blocks` are all ones, the carry from the lower 32 bits is lost, so that the
+    /// counter moves back in most cases: TensorFlow adds 32 bits at a time and has this bug.
     pub fn skip(&mut self, blocks: u64) {
         let (low, carry) = (self.counter as u64).overflowing_add(blocks);
         let lost = blocks >> 32 == u64::from(u32::MAX) && (self.counter as u32).overflowing_add(blocks as u32).1;
@@ -53,14 +53,14 @@ impl Philox {
         self.counter = u128::from(high) << 64 | u128::from(low);
     }
 
-    /// The generator here; moves on by the blocks that it may use.
+    /// Returns a copy of the generator at its current position, and advances this one by the `blocks` that the copy may use.
     pub fn reserve(&mut self, blocks: u64) -> Philox {
         let reserved = *self;
         self.skip(blocks);
         reserved
     }
 
-    /// The block here.
+    /// Returns the block at the current position.
     fn block(&self) -> [u32; 4] {
         let c = self.counter;
         let mut x = [c as u32, (c >> 32) as u32, (c >> 64) as u32, (c >> 96) as u32];
@@ -73,7 +73,7 @@ impl Philox {
         x
     }
 
-    /// Returns the block here and moves on by one.
+    /// Returns the block at the current position and advances by one.
     #[allow(clippy::should_implement_trait, reason = "the blocks never end, so there is no option")]
     pub fn next(&mut self) -> [u32; 4] {
         let block = self.block();
@@ -82,7 +82,7 @@ impl Philox {
     }
 }
 
-/// The numbers of a generator one by one.
+/// An iterator over the single numbers of a generator.
 pub struct Numbers {
     generator: Philox,
     block: [u32; 4],
@@ -90,7 +90,7 @@ pub struct Numbers {
 }
 
 impl Numbers {
-    /// Returns the numbers of `generator` from its next block on.
+    /// Returns the numbers of `generator`, beginning with its next block.
     pub fn new(generator: Philox) -> Numbers {
         Numbers { generator, block: [0; 4], used: 4 }
     }
@@ -106,33 +106,33 @@ impl Numbers {
         self.block[self.used - 1]
     }
 
-    /// Uniform in [0, 1), 23 random bits.
+    /// Returns a uniform number in [0, 1) with 23 random bits.
     pub fn uniform(&mut self) -> f32 {
         uniform_f32(self.next())
     }
 
-    /// Uniform in [0, 1), 52 random bits.
+    /// Returns a uniform number in [0, 1) with 52 random bits.
     pub fn uniform_double(&mut self) -> f64 {
         uniform_f64(self.next(), self.next())
     }
 
-    /// Uniform from 0 up to `n`, which is left out; 0 where `n` is.
+    /// Returns a uniform number in `0..n`, or 0 if `n` is 0.
     pub fn below(&mut self, n: u32) -> u32 {
         below(u64::from(n), u64::from(u32::MAX), || u64::from(self.next())) as u32
     }
 
-    /// The same out of twice as many bits.
+    /// Like [`Numbers::below`], with 64 random bits per attempt.
     pub fn below_long(&mut self, n: u64) -> u64 {
         below(n, u64::MAX, || u64::from(self.next()) | u64::from(self.next()) << 32)
     }
 }
 
-/// A number below `n` out of those up to `most`, which is all ones.
+/// Returns a uniform number below `n`. `draw` returns random numbers up to `most`, whose bits are all ones.
 fn below(n: u64, most: u64, mut draw: impl FnMut() -> u64) -> u64 {
     if n == 0 || n.is_power_of_two() {
         return draw() & n.saturating_sub(1);
     }
-    // The least numbers are one remainder more often than the others, and are left out.
+    // With the least numbers, small remainders would be more likely than others, so these numbers are rejected.
     let surplus = most % n + 1;
     loop {
         let number = draw();
@@ -142,22 +142,22 @@ fn below(n: u64, most: u64, mut draw: impl FnMut() -> u64) -> u64 {
     }
 }
 
-/// Uniform in [0, 1), 23 random bits.
+/// Returns the uniform number in [0, 1) that has 23 bits of `x`.
 pub fn uniform_f32(x: u32) -> f32 {
     f32::from_bits(0x7f << 23 | x & 0x7f_ffff) - 1.0
 }
 
-/// Uniform in [0, 1), 52 random bits.
+/// Returns the uniform number in [0, 1) that has 52 bits of `low` and `high`.
 pub fn uniform_f64(low: u32, high: u32) -> f64 {
     f64::from_bits(0x3ff << 52 | u64::from(low & 0xf_ffff) << 32 | u64::from(high)) - 1.0
 }
 
-/// Bits of the system's entropy.
+/// Returns bits of the operating system's entropy.
 pub fn entropy() -> u64 {
     RandomState::new().build_hasher().finish()
 }
 
-/// The generator of a stateful op's seeds; where both are zero, of the system's entropy.
+/// Returns the generator for a stateful op's seeds, seeded from the operating system's entropy if both are zero.
 pub fn of_seeds(seed: i64, seed2: i64) -> Philox {
     match (seed, seed2) {
         (0, 0) => Philox::from_seeds(entropy(), entropy()),

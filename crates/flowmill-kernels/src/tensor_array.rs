@@ -1,4 +1,4 @@
-//! The object behind a TensorArray's handle.
+//! The resource behind a TensorArray's handle.
 
 use crate::arithmetic::add_to;
 use flowmill_runtime::KernelContext;
@@ -9,32 +9,32 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// An array of tensors that a step writes element by element, each at most once, and reads.
+/// An array of tensors that the kernels of a step write element by element, each element at most once, and read.
 ///
-/// It lives as long as handles of it do, at most to the end of the step. Its gradient arrays, one for each source name, belong to it.
+/// It lives as long as handles to it exist, at most to the end of the step. It owns its gradient arrays, one for each source name.
 pub struct TensorArray {
     name: String,
     dtype: DType,
     options: Options,
     state: Mutex<State>,
-    /// What readers, which numbers tell apart, computed of elements before their reads.
+    /// For each reader, which is identified by a number: the data that it computed from elements before it reads them.
     ahead: Mutex<Vec<(u64, Box<dyn Any + Send>)>>,
 }
 
-/// What an array is made with.
+/// The options that a TensorArray is made with.
 #[derive(Clone, Copy, Debug)]
 pub struct Options {
-    /// Writing past the end makes the array larger.
+    /// If true, a write past the end makes the array larger.
     pub dynamic_size: bool,
-    /// A read takes the element out, so that its memory can be reused.
+    /// If true, a read removes the element, so that its memory can be reused.
     pub clear_after_read: bool,
-    /// All elements have the shape of the first one written.
+    /// If true, all elements have the shape of the first one written.
     pub identical_element_shapes: bool,
-    /// Writing an element again adds to it: a gradient array.
+    /// If true, a write to an element that was written before adds to it: the array holds gradients.
     pub is_gradient: bool,
 }
 
-/// The elements, locked.
+/// The elements of a locked array.
 pub struct Elements<'a> {
     array: &'a TensorArray,
     state: MutexGuard<'a, State>,
@@ -44,9 +44,9 @@ struct State {
     element_shape: PartialShape,
     dynamic_size: bool,
     size: usize,
-    /// May be shorter than `size`: elements from its end on were never touched.
+    /// The slots that were accessed. The list may be shorter than `size`: later elements were never accessed.
     slots: Vec<Slot>,
-    /// How many elements the array had when a value was split over all of them; for its gradient, what it had then.
+    /// The number of elements that the array had when a value was split over all of them. A gradient array has the number of its source array.
     num_split: Option<usize>,
     closed: bool,
     gradients: BTreeMap<String, Arc<TensorArray>>,
@@ -54,9 +54,9 @@ struct State {
 
 #[derive(Clone, Default)]
 struct Slot {
-    /// `None` where nothing was written, where a read took it out, and where a gradient is still zero.
+    /// `None` if nothing was written, if a read removed the element, and if a gradient is still zero.
     value: Option<Tensor>,
-    /// The shape of what was written, once `value` no longer says it.
+    /// The shape of the element that was written, if `value` no longer has it.
     shape: Option<Shape>,
     written: bool,
     read: bool,
@@ -69,14 +69,14 @@ impl Resource for TensorArray {
     }
 }
 
-/// Makes the names of arrays unique within the process.
+/// A counter that makes the names of arrays unique within the process.
 static NEXT: AtomicU64 = AtomicU64::new(0);
 
-/// The container in the handles of gradient arrays.
+/// The container named in the handles of gradient arrays.
 const GRADIENTS: &str = "_tensor_array_grads";
 
 impl TensorArray {
-    /// An array of `size` elements that were never written. Its name is `name` and a number.
+    /// Returns an array of `size` elements, none of them written. Its name is `name` followed by a number.
     pub fn new(name: &str, dtype: DType, size: usize, element_shape: PartialShape, options: Options) -> TensorArray {
         let name = format!("{name}_{}", NEXT.fetch_add(1, Ordering::Relaxed));
         TensorArray::with_slots(name, dtype, size, Vec::new(), element_shape, options)
@@ -95,14 +95,14 @@ impl TensorArray {
         TensorArray { name, dtype, options, state: Mutex::new(state), ahead: Mutex::default() }
     }
 
-    /// What travels along the edges.
+    /// Returns the handle that is passed between nodes.
     pub fn to_handle(self: &Arc<Self>) -> Tensor {
         let container = if self.options.is_gradient { GRADIENTS } else { "_tensor_arrays" };
         let elements = vec![(self.dtype, PartialShape::unknown())];
         Tensor::resource(ResourceHandle::new(container, &self.name, Some(self.clone()), elements))
     }
 
-    /// The element type.
+    /// Returns the element type.
     pub fn dtype(&self) -> DType {
         self.dtype
     }
@@ -110,7 +110,7 @@ impl TensorArray {
     /// Locks the elements.
     ///
     /// # Errors
-    /// `InvalidArgument` where the array was closed.
+    /// Returns `InvalidArgument` if the array was closed.
     pub fn lock(&self) -> Result<Elements<'_>> {
         let state = self.state.lock();
         if state.closed {
@@ -119,7 +119,7 @@ impl TensorArray {
         Ok(Elements { array: self, state })
     }
 
-    /// Drops all elements. Every later use is an error, but for closing again.
+    /// Drops all elements. Every later use except closing again is an error.
     pub fn close(&self) {
         let mut state = self.state.lock();
         state.closed = true;
@@ -129,29 +129,30 @@ impl TensorArray {
         self.ahead.lock().clear();
     }
 
-    /// Returns the element at `index`, as an op that reads does.
+    /// Returns the element at `index`, like an op that reads it.
     ///
     /// # Errors
-    /// `InvalidArgument` if the array was closed or the element cannot be read; `OutOfRange` past the end.
+    /// Returns `InvalidArgument` if the array was closed or the element cannot be read; `OutOfRange` past the end.
     pub fn read(&self, index: i64) -> Result<Tensor> {
         self.lock()?.read(index)
     }
 
-    /// Takes out what `reader` left with [`TensorArray::put_ahead`].
+    /// Removes and returns the data that `reader` stored with [`TensorArray::put_ahead`].
     pub fn take_ahead(&self, reader: u64) -> Option<Box<dyn Any + Send>> {
         let mut ahead = self.ahead.lock();
         let found = ahead.iter().position(|(of, _)| *of == reader);
         found.map(|i| ahead.swap_remove(i).1)
     }
 
-    /// Keeps what `reader`, a number that readers choose, computed of elements before their reads. It is dropped when the array is closed.
+    /// Stores data that `reader`, identified by a number of its choice, computed from elements before it reads them. The data is dropped when the
+    /// array is closed.
     pub fn put_ahead(&self, reader: u64, ahead: Box<dyn Any + Send>) {
         self.ahead.lock().push((reader, ahead));
     }
 
-    /// Returns `element`, which was read at `index`, and those that a reader will find at the indices after it, `step` apart: at most `len` in all,
-    /// up to the first that was not written, was taken out or has another shape. Of a gradient array, whose elements still change, `element`
-    /// alone.
+    /// Returns `element`, which was read at `index`, followed by the elements that a reader will find at the later indices `index + step`, `index +
+    /// 2 * step`, …: at most `len` elements in all, up to the first that was not written, was removed or has another shape. For a gradient array,
+    /// whose elements still change, only `element` is returned.
     pub fn waiting(&self, index: i64, step: i64, len: usize, element: &Tensor) -> Vec<Tensor> {
         let mut found = vec![element.clone()];
         if len > 1 && !self.options.is_gradient {
@@ -165,11 +166,11 @@ impl TensorArray {
         found
     }
 
-    /// The gradient array for `source`, made at the first call: as long as this array, which can no longer grow. What was written here reads as zeros there,
-    /// with the sizes of `prepend` before its shape.
+    /// Returns the gradient array for `source`, which is made at the first call. It has as many elements as this array, which can no longer grow.
+    /// An element that was written here and not there reads as zeros, with the sizes of `prepend` before its shape.
     ///
     /// # Errors
-    /// `InvalidArgument` for the gradient of a gradient, and as [`TensorArray::lock`].
+    /// Returns `InvalidArgument` for the gradient of a gradient, and if the array was closed.
     pub fn gradient(&self, source: &str, prepend: &Shape) -> Result<Arc<TensorArray>> {
         if self.options.is_gradient {
             bail!(
@@ -206,37 +207,38 @@ impl TensorArray {
 }
 
 impl Elements<'_> {
-    /// How many elements there are.
+    /// Returns the number of elements.
     pub fn size(&self) -> usize {
         self.state.size
     }
 
-    /// How many elements there are to join. The gradient of a split joins what the split wrote, though the array grew afterwards.
+    /// Returns the number of elements to concatenate. The gradient of a split concatenates the elements that the split wrote, even if the array grew
+    /// afterwards.
     pub fn num_joined(&self) -> usize {
         self.state.num_split.filter(|_| self.array.options.is_gradient).unwrap_or(self.state.size)
     }
 
-    /// Notes that a value was split over all elements there are.
+    /// Records that a value was split over all elements that the array has.
     pub fn note_split(&mut self) {
         if !self.array.options.is_gradient {
             self.state.num_split = Some(self.state.size);
         }
     }
 
-    /// Whether writing past the end makes the array larger.
+    /// Returns true if writing past the end makes the array larger.
     pub fn is_dynamic(&self) -> bool {
         self.state.dynamic_size
     }
 
-    /// What is known of every element's shape.
+    /// Returns the part of every element's shape that is known.
     pub fn element_shape(&self) -> &PartialShape {
         &self.state.element_shape
     }
 
-    /// Narrows what is known of every element's shape.
+    /// Merges `shape` into the known part of every element's shape.
     ///
     /// # Errors
-    /// `InvalidArgument` where it contradicts what is known.
+    /// Returns `InvalidArgument` if the two are incompatible.
     pub fn merge_element_shape(&mut self, shape: &PartialShape) -> Result<()> {
         self.state.element_shape = self.state.element_shape.merge(shape)?;
         Ok(())
@@ -245,7 +247,7 @@ impl Elements<'_> {
     /// Writes element `index`; adds to it in a gradient array that has it already.
     ///
     /// # Errors
-    /// `InvalidArgument` for an index out of range, an element that was written or read before, and a type or shape that is not the array's.
+    /// Returns `InvalidArgument` for an index out of range, an element that was written or read before, and a type or shape that is not the array's.
     pub fn write(&mut self, index: i64, value: Tensor) -> Result<()> {
         let array = self.array;
         let (name, state) = (&array.name, &mut *self.state);
@@ -307,10 +309,11 @@ impl Elements<'_> {
         }
     }
 
-    /// Reads element `index`, taking it out where the array is cleared by reads. An element that was never written reads as zeros where its shape is known.
+    /// Reads element `index`, and removes it if the array's option is to clear after a read. An element that was never written reads as zeros if its
+    /// shape is known.
     ///
     /// # Errors
-    /// `InvalidArgument` for an index out of range, an element that a read took out, and one that was not written and whose shape is not known.
+    /// Returns `InvalidArgument` for an index out of range, an element that a read took out, and one that was not written and whose shape is not known.
     pub fn read(&mut self, index: i64) -> Result<Tensor> {
         let array = self.array;
         let (name, state) = (&array.name, &mut *self.state);
@@ -355,7 +358,7 @@ impl Elements<'_> {
     }
 }
 
-/// The slot of element `i`, making the list of slots longer where needed.
+/// Returns the slot of element `i`, and extends the list of slots if necessary.
 fn slot_mut(slots: &mut Vec<Slot>, i: usize) -> Result<&mut Slot> {
     if i >= slots.len() {
         let more = i + 1 - slots.len();
@@ -371,7 +374,7 @@ fn slot_mut(slots: &mut Vec<Slot>, i: usize) -> Result<&mut Slot> {
 /// Returns the array in input 0.
 ///
 /// # Errors
-/// `InvalidArgument` or `NotFound` if the input is no array.
+/// Returns `InvalidArgument` or `NotFound` if the input is no array.
 pub fn array<'a>(ctx: &'a KernelContext<'_>) -> Result<&'a TensorArray> {
     let handle = match ctx.handle(0) {
         Ok(handle) => handle,
@@ -383,7 +386,8 @@ pub fn array<'a>(ctx: &'a KernelContext<'_>) -> Result<&'a TensorArray> {
     }
 }
 
-/// The error for a handle of the first two versions that is not one: the names of a container and of an array in it.
+/// Returns the error for a handle of the first two versions of the ops that names no array. Such a handle has the names of a container and of an
+/// array in it.
 fn no_array(handle: &Tensor) -> Error {
     match handle.as_strings() {
         Ok([container, name]) => {
@@ -397,7 +401,7 @@ fn no_array(handle: &Tensor) -> Error {
 /// Returns the array in input 0, whose elements must have type `dtype`.
 ///
 /// # Errors
-/// `InvalidArgument` if the input is no array or has elements of another type.
+/// Returns `InvalidArgument` if the input is no array or has elements of another type.
 pub fn array_of<'a>(ctx: &'a KernelContext<'_>, dtype: DType) -> Result<&'a TensorArray> {
     let array = array(ctx)?;
     if array.dtype() != dtype {
@@ -409,7 +413,7 @@ pub fn array_of<'a>(ctx: &'a KernelContext<'_>, dtype: DType) -> Result<&'a Tens
 /// Returns the value of a scalar `int32`; `what` is its name in the error.
 ///
 /// # Errors
-/// `InvalidArgument` for anything else.
+/// Returns `InvalidArgument` for anything else.
 pub fn scalar_i32(tensor: &Tensor, what: &str) -> Result<i32> {
     match tensor.scalar_bits(DType::I32) {
         Some(bits) => Ok(bits as u32 as i32),

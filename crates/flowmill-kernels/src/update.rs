@@ -1,31 +1,31 @@
-//! Arithmetic that changes a variable in place.
+//! Arithmetic updates of a variable in place.
 
 use crate::blocks::overwrite_blocks;
 use crate::number::Number;
 use flowmill_runtime::KernelInit;
 use flowmill_tensor::{Complex, DType, Element, Result, Tensor, bail, bf16, check_memory, error, f16, for_dtype};
 
-/// How an update combines with the value that is there.
+/// The operation with which an update changes the current value.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Update {
-    /// Takes its place.
+    /// Replaces the value.
     Assign,
-    /// Is added.
+    /// Adds to the value.
     Add,
-    /// Is subtracted.
+    /// Subtracts from the value.
     Sub,
-    /// Is multiplied.
+    /// Multiplies the value.
     Mul,
-    /// Divides.
+    /// Divides the value.
     Div,
-    /// Takes its place if less.
+    /// Replaces the value if the update is less.
     Min,
-    /// Takes its place if greater.
+    /// Replaces the value if the update is greater.
     Max,
 }
 
 impl Update {
-    /// Whether TensorFlow has a kernel that updates values of this type so.
+    /// Returns true if TensorFlow has a kernel for this update of values of this type.
     pub fn supports(self, dtype: DType) -> bool {
         match self {
             Update::Assign => true,
@@ -34,10 +34,10 @@ impl Update {
         }
     }
 
-    /// Gives the type attribute `T`-like `name` where this update supports it.
+    /// Returns the type that attribute `name` of the node has, which is `T` for most ops, if this update supports that type.
     ///
     /// # Errors
-    /// `NotFound` where there is no kernel.
+    /// Returns `NotFound` if there is no kernel.
     pub fn checked_dtype(self, init: &KernelInit<'_>, name: &str) -> Result<DType> {
         let dtype = init.dtype(name)?;
         if self.supports(dtype) { Ok(dtype) } else { init.unsupported() }
@@ -49,10 +49,10 @@ fn is_number(dtype: DType) -> bool {
 }
 
 /// Updates the runs of `block` elements of `target` that begin at `starts` with the elements of `source`, one run after the other;
-/// a `source` of one element goes into every element of every run. Runs may repeat: the updates then accumulate in order.
+/// a `source` of one element is used for every element of every run. Runs may repeat: the updates then accumulate in order.
 ///
 /// # Errors
-/// `Internal` where a run leaves the target; `InvalidArgument` where an integer is divided by zero.
+/// Returns `Internal` if a run is not inside the target; `InvalidArgument` if an integer is divided by zero.
 pub fn update_blocks(update: Update, target: &mut Tensor, starts: &[usize], block: usize, source: &Tensor) -> Result<()> {
     if update == Update::Assign {
         return overwrite_blocks(target, starts, block, source);
@@ -74,7 +74,7 @@ pub fn update_blocks(update: Update, target: &mut Tensor, starts: &[usize], bloc
     )
 }
 
-/// Calls `change(run, elements of source)` for every run; a source of one element is for every element of every run.
+/// Calls `change(run, elements of source)` for every run; a source of one element is used for every element of every run.
 fn for_each_run<T: Element>(
     target: &mut [T],
     starts: &[usize],
@@ -82,7 +82,7 @@ fn for_each_run<T: Element>(
     source: &[T],
     mut change: impl FnMut(&mut [T], &[T]) -> Result<()>,
 ) -> Result<()> {
-    let leaves = || error!(Internal, "an update leaves its variable");
+    let leaves = || error!(Internal, "an update is not inside its variable");
     if starts.is_empty() {
         return Ok(());
     }
@@ -115,7 +115,7 @@ fn combine<T: Number>(update: Update, target: &mut [T], source: &[T]) -> Result<
     Ok(())
 }
 
-/// The lesser or the greater; the value that is there stays where either is NaN, as in TensorFlow.
+/// Stores the lesser or the greater of each pair of elements. The current value is kept if either is NaN, as in TensorFlow.
 fn pick<T: Element + PartialOrd>(update: Update, target: &mut [T], source: &[T]) -> Result<()> {
     for (a, &b) in target.iter_mut().zip(source) {
         if if update == Update::Min { b < *a } else { b > *a } {

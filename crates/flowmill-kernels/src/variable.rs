@@ -1,4 +1,4 @@
-//! What the ops on variables share: the resource variable, and one view of both kinds of variables.
+//! The resource variable, and a common view of reference and resource variables for the ops on them.
 
 use flowmill_runtime::{KernelContext, RefVariable, VariableCell, container_name};
 use flowmill_tensor::sync::MutexGuard;
@@ -7,7 +7,7 @@ use std::ops::Deref;
 
 /// A variable behind a `resource` handle (`VarHandleOp`).
 ///
-/// `DestroyResourceOp` empties it and leaves the object, so that handles made before and after name the same variable.
+/// `DestroyResourceOp` removes the value and leaves the object, so that handles made before and after name the same variable.
 pub struct ResourceVariable(VariableCell);
 
 impl Resource for ResourceVariable {
@@ -25,23 +25,23 @@ impl Deref for ResourceVariable {
 }
 
 impl ResourceVariable {
-    /// An uninitialised variable, of the type that the first `VarHandleOp` of its name gives.
+    /// Returns an uninitialised variable. The first `VarHandleOp` of its name determines the type.
     pub fn new(dtype: DType, shape: PartialShape) -> ResourceVariable {
         ResourceVariable(VariableCell::new(dtype, shape))
     }
 }
 
-/// How an op takes its variable.
+/// The kind of input through which an op receives its variable.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum VariableKind {
-    /// By reference, which it passes on as its output.
+    /// A reference, which the op forwards as its output.
     Ref,
-    /// By a `resource` handle, without an output.
+    /// A `resource` handle; the op has no output.
     Resource,
 }
 
 impl VariableKind {
-    /// The attribute with the type of the variable's values, for most ops.
+    /// Returns the name of the attribute that holds the type of the variable's values, for most ops.
     pub fn dtype_attr(self) -> &'static str {
         match self {
             VariableKind::Ref => "T",
@@ -51,7 +51,7 @@ impl VariableKind {
 }
 
 /// The variable in an input that is either a reference (`Ref(T)`) or a `resource` handle: kernels of `ScatterAdd` and `ResourceScatterAdd`,
-/// `ApplyAdam` and `ResourceApplyAdam` are the same code.
+/// or of `ApplyAdam` and `ResourceApplyAdam`, are the same code.
 #[derive(Clone, Copy)]
 pub struct Variable<'a> {
     handle: &'a ResourceHandle,
@@ -60,10 +60,10 @@ pub struct Variable<'a> {
 }
 
 impl<'a> Variable<'a> {
-    /// The variable in input `i`.
+    /// Returns the variable in input `i`.
     ///
     /// # Errors
-    /// `InvalidArgument` where the input holds no variable, such as a fed value in place of a reference.
+    /// Returns `InvalidArgument` if the input holds no variable, such as a fed value in place of a reference.
     pub fn from_input(ctx: &'a KernelContext<'_>, i: usize) -> Result<Variable<'a>> {
         let Ok([handle]) = ctx.input(i)?.as_resources() else {
             bail!(InvalidArgument, "Input {i} is not a variable: cannot assign to a fed or computed value");
@@ -82,25 +82,25 @@ impl<'a> Variable<'a> {
         Ok(Variable { handle, kind, cell })
     }
 
-    /// The variable's name.
+    /// Returns the variable's name.
     pub fn name(&self) -> &'a str {
         self.handle.name()
     }
 
-    /// The declared type of its values.
+    /// Returns the declared type of the variable's values.
     pub fn dtype(&self) -> DType {
         self.cell.dtype()
     }
 
-    /// The value now; `None` where there is none.
+    /// Returns the current value, or `None` if the variable has none.
     pub fn get(&self) -> Option<Tensor> {
         self.cell.get()
     }
 
-    /// The value now.
+    /// Returns the current value.
     ///
     /// # Errors
-    /// [`Variable::uninitialized`] where there is none.
+    /// Returns the error of [`Variable::uninitialized`], `FailedPrecondition` or `NotFound`, if there is no value.
     pub fn read(&self) -> Result<Tensor> {
         self.get().ok_or_else(|| self.uninitialized())
     }
@@ -113,7 +113,7 @@ impl<'a> Variable<'a> {
     /// Calls `change` with the locked value.
     ///
     /// # Errors
-    /// [`Variable::uninitialized`] where there is no value; what `change` gives.
+    /// Returns the error of [`Variable::uninitialized`], `FailedPrecondition` or `NotFound`, if there is no value; any error of `change`.
     pub fn update<R>(&self, change: impl FnOnce(&mut Tensor) -> Result<R>) -> Result<R> {
         match self.lock().as_mut() {
             Some(value) => change(value),
@@ -121,7 +121,7 @@ impl<'a> Variable<'a> {
         }
     }
 
-    /// The error for a variable without a value: `FailedPrecondition` for a reference, `NotFound` for a resource.
+    /// Returns the error for a variable without a value: `FailedPrecondition` for a reference, `NotFound` for a resource.
     pub fn uninitialized(&self) -> Error {
         match self.kind {
             VariableKind::Ref => error!(FailedPrecondition, "Attempting to use uninitialized value {}", self.name()),
@@ -133,11 +133,11 @@ impl<'a> Variable<'a> {
         std::ptr::from_ref(self.cell).addr()
     }
 
-    /// Locks several variables at once, always in the same order, so that two kernels with common variables cannot wait for each other.
-    /// The guards stand in the order of `variables`.
+    /// Locks several variables at once, always in the same order, so that two kernels with common variables cannot deadlock. Guard `i` locks
+    /// variable `i`.
     ///
     /// # Errors
-    /// `InvalidArgument` where a variable stands in the list twice.
+    /// Returns `InvalidArgument` if the list has a variable twice.
     pub fn lock_all(variables: &[Variable<'a>]) -> Result<Vec<MutexGuard<'a, Option<Tensor>>>> {
         let mut order: Vec<usize> = (0..variables.len()).collect();
         order.sort_unstable_by_key(|&i| variables[i].address());

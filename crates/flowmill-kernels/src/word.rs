@@ -1,20 +1,20 @@
-//! Element types as scalars in machine words, and the loop each of them gets.
+//! Element types as scalars in 64-bit words, and element-wise loops over them.
 
 use flowmill_tensor::{Complex, Element, bf16, f16};
 
 /// An element type that element-wise kernels compute with.
 pub trait Word: Element {
-    /// The value in the low bytes of `word`. Types wider than eight bytes never travel as words and give zero.
+    /// Returns the value in the low bytes of `word`. Types wider than eight bytes are never passed as words and return zero.
     fn from_word(word: u64) -> Self;
-    /// The value's bits, zero-extended.
+    /// Returns the value's bits, zero-extended.
     fn to_word(self) -> u64;
-    /// Whether loops over it get a copy for each instruction set: whether the type is worth the code.
+    /// True if loops over the type are compiled for each instruction set; false for types that are not worth the code.
     const WIDE: bool;
-    /// `dst[i] = f(src[i])`.
+    /// Computes `dst[i] = f(src[i])`.
     fn map<D: Word>(src: &[Self], dst: &mut [D], f: impl Fn(Self) -> D) {
         if Self::WIDE { map_wide(src, dst, f) } else { map_baseline(src, dst, f) }
     }
-    /// `dst[i] = f(a[i], b[i])`.
+    /// Computes `dst[i] = f(a[i], b[i])`.
     fn zip<D: Word>(a: &[Self], b: &[Self], dst: &mut [D], f: impl Fn(Self, Self) -> D) {
         if Self::WIDE { zip_wide(a, b, dst, f) } else { zip_baseline(a, b, dst, f) }
     }

@@ -1,6 +1,6 @@
 //! GFLOP/s of convolutions at the layers of ResNet-50 and MobileNetV2, at one and two threads.
 //!
-//! `cargo bench -p flowmill-numeric --bench conv [-- FILTER]`; the time of a layer is the least of many runs.
+//! `cargo bench -p flowmill-numeric --bench conv [-- FILTER]`; the reported time of a layer is the least of many runs.
 
 use std::time::{Duration, Instant};
 
@@ -10,7 +10,7 @@ use flowmill_numeric::gemm::{Activation, Epilogue};
 use flowmill_numeric::pool::max_pool;
 use flowmill_numeric::window::Window;
 
-/// The least time of one call, out of as many as fit in a quarter of a second.
+/// Returns the least time of one call, out of as many as fit in a quarter of a second.
 fn least(mut f: impl FnMut()) -> Duration {
     let mut best = Duration::MAX;
     let start = Instant::now();

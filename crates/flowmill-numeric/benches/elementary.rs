@@ -1,12 +1,12 @@
-//! Nanoseconds an element of the elementary functions and row functions, on one thread, data in the L1 cache.
+//! Nanoseconds per element of the elementary functions and row functions, on one thread, with data in the L1 cache.
 //!
-//! `cargo bench -p flowmill-numeric --bench elementary`; the least of many runs.
+//! `cargo bench -p flowmill-numeric --bench elementary`; the reported time is the least of many runs.
 
 use std::time::{Duration, Instant};
 
 use flowmill_numeric::simd::{rows, unary};
 
-/// Elements of one call: source and destination fit the L1 cache together.
+/// Elements per call: source and destination fit into the L1 cache together.
 const LEN: usize = 2048;
 
 fn show(name: &str, mut f: impl FnMut()) {

@@ -1,12 +1,12 @@
 //! GFLOP/s of matrix products at the shapes of common models, at one and two threads.
 //!
-//! `cargo bench -p flowmill-numeric --bench gemm [-- FILTER]`; the time of a shape is the least of many runs.
+//! `cargo bench -p flowmill-numeric --bench gemm [-- FILTER]`; the reported time of a shape is the least of many runs.
 
 use std::time::{Duration, Instant};
 
 use flowmill_numeric::gemm::{Activation, Epilogue, MatrixRef, PackedB, gemm, gemm_batch, gemm_packed};
 
-/// The least time of one call, out of as many as fit in a quarter of a second.
+/// Returns the least time of one call, out of as many as fit in a quarter of a second.
 fn least(mut f: impl FnMut()) -> Duration {
     let mut best = Duration::MAX;
     let start = Instant::now();
@@ -40,7 +40,7 @@ fn shape(m: usize, k: usize, n: usize, threads: usize) {
     );
 }
 
-/// A batch of products with plain operands, as in attention.
+/// Measures a batch of products with plain operands, as in attention.
 fn batch(count: usize, m: usize, k: usize, n: usize, transposed: bool, threads: usize) {
     let a = vec![0.5f32; count * m * k];
     let b = vec![0.25f32; count * k * n];

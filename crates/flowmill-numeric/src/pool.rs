@@ -1,18 +1,18 @@
 //! Maximum and average pooling of NHWC images, and their gradients.
 //!
-//! [`Window::channels`] counts the channels of input and output; dilations are honoured. Windows that reach into the
-//! padding see only what lies inside the image, as in TensorFlow: averages divide by the number of elements inside.
+//! [`Window::channels`] is the number of channels of input and output; dilations are supported. Windows that extend into the padding use only the
+//! elements inside the image, as in TensorFlow: an average divides by their number.
 
 use crate::conv::depthwise::for_each_row;
 use crate::window::Window;
 
-/// Element types that pool.
+/// An element type that can be pooled.
 pub trait Pooled: Copy + PartialOrd + Send + Sync + std::ops::AddAssign {
-    /// What the maximum of nothing is.
+    /// The maximum of no elements.
     const LOWEST: Self;
-    /// The sum of nothing.
+    /// The sum of no elements.
     const ZERO: Self;
-    /// `self / count`.
+    /// Returns `self / count`.
     fn divide(self, count: usize) -> Self;
 }
 
@@ -58,18 +58,18 @@ macro_rules! pooled_half {
 }
 pooled_half!(half::f16 half::bf16);
 
-/// Channels folded at a time.
+/// Channels that are reduced at a time.
 const CHANNELS: usize = 32;
 
 crate::dispatch! {
-    /// One row of the output: for each position, `step` folded over the window's elements inside from `start`.
+    /// Computes one row of the output: for each position, `step` folded over the window's elements inside the image, beginning with `start`.
     fn pool_row<T, S>(w: &Window, row: usize, input: &[T], output: &mut [T], start: T, step: S)
     where [T: Pooled, S: Fn(T, T) -> T] {
         let (image, y) = (row / w.out_height, row % w.out_height);
         let rows = w.rows_inside(y);
         for (x, output) in output.chunks_exact_mut(w.channels).enumerate() {
             let columns = w.columns_inside(x);
-            // A few channels at a time, so that they stay in registers for the whole window.
+            // Process a few channels at a time, so that they stay in registers for the whole window.
             for c in (0..w.channels).step_by(CHANNELS) {
                 let mut folded = [start; CHANNELS];
                 let count = CHANNELS.min(w.channels - c);
@@ -93,7 +93,7 @@ crate::dispatch! {
         }
     }
 
-    /// `to[c] += from[c]`.
+    /// Computes `to[c] += from[c]`.
     fn add_all<T>(to: &mut [T], from: &[T]) where [T: Pooled] {
         for (t, f) in to.iter_mut().zip(from) {
             *t += *f;
@@ -106,7 +106,7 @@ crate::dispatch! {
         }
     }
 
-    /// Where `from[c] > best[c]`: takes it, and notes `position`.
+    /// For each `c` with `from[c] > best[c]`, stores that value in `best` and `position` in `at`.
     fn keep_maxima_at<T>(best: &mut [T], at: &mut [u32], from: &[T], position: u32) where [T: Pooled] {
         for ((b, a), f) in best.iter_mut().zip(at).zip(from) {
             let higher = *f > *b;
@@ -122,7 +122,7 @@ fn check(window: &Window, input: usize, output: usize) {
     assert!(output >= len, "{output} elements of output for {window:?}");
 }
 
-/// The maximum of each window: `[batch, out_height, out_width, channels]`. A NaN never replaces a number.
+/// Computes the maximum of each window: `[batch, out_height, out_width, channels]`. A NaN never replaces a number.
 ///
 /// # Panics
 /// If a slice is too short.
@@ -135,7 +135,7 @@ pub fn max_pool<T: Pooled>(window: &Window, input: &[T], output: &mut [T]) {
     for_each_row(w.batch * w.out_height, w.out_width * w.channels, w.work(w.channels), output, one_row);
 }
 
-/// The average of each window over its elements inside the image; 0 for windows without any.
+/// Computes the average of each window over its elements inside the image, or 0 for windows without any.
 ///
 /// # Panics
 /// If a slice is too short.
@@ -157,7 +157,7 @@ pub fn avg_pool<T: Pooled>(window: &Window, input: &[T], output: &mut [T]) {
     for_each_row(w.batch * w.out_height, w.out_width * w.channels, w.work(w.channels), output, one_row);
 }
 
-/// The gradient of [`max_pool`] (overwritten): each window's gradient goes to its first maximum in row-major order.
+/// Overwrites `input_backprop` with the gradient of [`max_pool`]: each window's gradient is added to its first maximum in row-major order.
 ///
 /// # Panics
 /// If a slice is too short.
@@ -183,7 +183,7 @@ pub fn max_pool_grad<T: Pooled>(window: &Window, input: &[T], out_backprop: &[T]
             let gradient = ((image * w.out_height + y) * w.out_width + x) * w.channels;
             let gradients = &out_backprop[gradient..][..w.channels];
             for (c, (tap, gradient)) in at.iter().zip(gradients).enumerate() {
-                // A window of nothing but NaN or the lowest value has no maximum to blame.
+                // A window whose elements are all NaN or the lowest value has no maximum, so its gradient is dropped.
                 if *tap != u32::MAX {
                     let (i, j) = (*tap as usize / w.width, *tap as usize % w.width);
                     let position = w.input_row(y, i) * w.in_width + w.input_column(x, j);
@@ -195,7 +195,7 @@ pub fn max_pool_grad<T: Pooled>(window: &Window, input: &[T], out_backprop: &[T]
     for_each_row(w.batch, image_len, w.work(2 * w.channels), input_backprop, one_image);
 }
 
-/// The gradient of [`avg_pool`] (overwritten): each window's gradient is spread evenly over its elements inside.
+/// Overwrites `input_backprop` with the gradient of [`avg_pool`]: each window's gradient is spread evenly over its elements inside the image.
 ///
 /// # Panics
 /// If a slice is too short.

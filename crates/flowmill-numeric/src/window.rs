@@ -1,17 +1,17 @@
-//! Windows that slide over images: where they lie, and which of their elements lie inside.
+//! Sliding windows over images: their positions, and which of their elements lie inside the image.
 //!
-//! Padding is resolved by the caller: `SAME`, `VALID` and explicit all become the `pad` and `output` of an [`Axis`].
+//! The caller resolves padding: `SAME`, `VALID` and explicit padding all become the `pad` and `output` of an [`Axis`].
 
 use std::ops::Range;
 
-/// The movement of a window along one dimension.
+/// The positions of a window along one dimension.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Axis {
     /// The size of the input.
     pub input: usize,
     /// The elements of the window.
     pub window: usize,
-    /// Input positions between windows.
+    /// Input positions between the starts of consecutive windows.
     pub stride: usize,
     /// Input positions between elements of a window.
     pub dilation: usize,
@@ -31,7 +31,7 @@ impl Axis {
         first..end.max(first)
     }
 
-    /// Returns the windows of which every element lies inside of the input.
+    /// Returns the windows whose elements all lie inside the input.
     pub fn wholly_inside(&self) -> Range<usize> {
         let reach = (self.window - 1) * self.dilation;
         let end = (self.input + self.pad).checked_sub(reach + 1).map_or(0, |last| last / self.stride + 1).min(self.output);
@@ -45,10 +45,10 @@ impl Axis {
     }
 }
 
-/// The sliding window of a convolution or pooling over a batch of NHWC images: sizes in elements, steps in positions.
+/// The sliding window of a convolution or pooling over a batch of NHWC images. Sizes are in elements, strides and dilations in positions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Window {
-    /// Images.
+    /// The number of images.
     pub batch: usize,
     /// Rows of the input.
     pub in_height: usize,
@@ -79,17 +79,17 @@ pub struct Window {
 }
 
 impl Window {
-    /// Elements of the input.
+    /// Returns the number of elements of the input.
     pub fn input_len(&self) -> usize {
         self.batch * self.in_height * self.in_width * self.channels
     }
 
-    /// Positions of the output: `batch * out_height * out_width`.
+    /// Returns the number of positions of the output: `batch * out_height * out_width`.
     pub fn positions(&self) -> usize {
         self.batch * self.out_height * self.out_width
     }
 
-    /// The movement down the image.
+    /// Returns the window's positions along the image's height.
     #[inline]
     fn down(&self) -> Axis {
         Axis {
@@ -102,7 +102,7 @@ impl Window {
         }
     }
 
-    /// The movement across the image.
+    /// Returns the window's positions along the image's width.
     #[inline]
     fn across(&self) -> Axis {
         Axis {
@@ -115,14 +115,14 @@ impl Window {
         }
     }
 
-    /// Returns the rows of the window that meet the input at output row `y`: for `i` in the range, window row `i` lies on input
+    /// Returns the rows of the window that lie inside the image at output row `y`: for `i` in the range, window row `i` is at input
     /// row [`Window::input_row`]`(y, i)`.
     #[inline]
     pub fn rows_inside(&self, y: usize) -> Range<usize> {
         self.down().inside(y)
     }
 
-    /// Returns the columns of the window that meet the input at output column `x`.
+    /// Returns the columns of the window that lie inside the image at output column `x`.
     #[inline]
     pub fn columns_inside(&self, x: usize) -> Range<usize> {
         self.across().inside(x)
@@ -150,12 +150,12 @@ impl Window {
         self.across().place(x, j)
     }
 
-    /// Multiply-adds of a convolution with `per_tap` of them for each window element and output position.
+    /// Returns the number of multiply-adds of a convolution that needs `per_tap` of them for each window element and output position.
     pub(crate) fn work(&self, per_tap: usize) -> usize {
         self.positions().saturating_mul(self.height * self.width).saturating_mul(per_tap)
     }
 
-    /// Asserts that no step is zero and that `input` holds the whole input.
+    /// Asserts that no stride or dilation is zero and that `input` elements are enough for the whole input.
     pub(crate) fn check(&self, input: usize) {
         let steps = [self.stride_height, self.stride_width, self.dilation_height, self.dilation_width];
         assert!(!steps.contains(&0), "strides and dilations are positive: {self:?}");

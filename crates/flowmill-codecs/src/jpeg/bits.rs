@@ -2,25 +2,25 @@
 
 use super::{Fault, Result};
 
-/// Codes of up to this length are looked up at once.
+/// Codes up to this length are decoded by a single table lookup.
 const LOOKUP_BITS: u32 = 9;
 
 /// A canonical Huffman code.
 #[derive(Clone)]
 pub(super) struct HuffmanTable {
-    /// Length and symbol of the code that a lookup's bits begin with; length 0 for longer ones.
+    /// For each sequence of [`LOOKUP_BITS`] bits, the length and the symbol of the code that it begins with; length 0 if that code is longer.
     lookup: Vec<(u8, u8)>,
-    /// The largest code of each length, -1 for none.
+    /// The largest code of each length, or -1 if there is none.
     max_code: [i32; 18],
-    /// What is added to a code of each length to find its symbol.
+    /// The number to add to a code of each length to get the index of its symbol.
     offset: [i32; 17],
     symbols: Vec<u8>,
-    /// Whether the lengths are those of a code.
+    /// True if the lengths form a valid prefix code.
     valid: bool,
 }
 
 impl HuffmanTable {
-    /// The code with `counts[i]` words of length `i + 1`.
+    /// Returns the table of the code with `counts[i]` codewords of length `i + 1`.
     pub(super) fn new(counts: &[u8], symbols: &[u8]) -> HuffmanTable {
         let mut table = HuffmanTable {
             lookup: vec![(0, 0); 1 << LOOKUP_BITS],
@@ -45,33 +45,33 @@ impl HuffmanTable {
             if count > 0 {
                 table.max_code[length as usize] = code - 1;
             }
-            // The word of ones alone may be used in no code.
+            // A codeword of ones only is accepted, although no valid code uses it.
             table.valid &= code <= 1 << length;
             code <<= 1;
         }
-        // Ends the search for a code that is none.
+        // Ends the search for bits that are no valid codeword.
         table.max_code[17] = i32::MAX;
         table
     }
 
-    /// The table, which must be a code; with `dc` its symbols are lengths of numbers.
+    /// Returns the table, which must be a valid code; if `dc`, its symbols must be lengths of numbers.
     pub(super) fn checked(table: Option<&HuffmanTable>, dc: bool) -> Result<&HuffmanTable> {
         table.filter(|t| t.valid && (!dc || t.symbols.iter().all(|&s| s <= 15))).ok_or(Fault::Invalid)
     }
 }
 
-/// Bits, first the highest of each byte. After a marker come zeros.
+/// A reader of bits, most significant bit first. After a marker it returns zeros.
 pub(super) struct BitReader<'a> {
     data: &'a [u8],
     at: usize,
-    /// Bits that were read, the next one highest.
+    /// The bits that were read but not consumed; the next one is the most significant.
     buffer: u64,
     len: u32,
     /// The marker that ended the data.
     marker: Option<u8>,
     recover: bool,
     truncated: bool,
-    /// Zeros were given out: what follows up to the next restart stays as it is.
+    /// True once zeros were returned: the coefficients up to the next restart marker are then left unchanged.
     pub(super) exhausted: bool,
 }
 
@@ -82,17 +82,17 @@ impl<'a> BitReader<'a> {
         BitReader { data, at, buffer: 0, len: 0, marker: None, recover, truncated: false, exhausted: false }
     }
 
-    /// Whether the data ended without a marker.
+    /// Returns true if the data ended without a marker.
     pub(super) fn truncated(&self) -> bool {
         self.truncated
     }
 
-    /// Where markers are looked for when the scan is over.
+    /// Returns the offset from which to look for markers when the scan is over.
     pub(super) fn position(&self) -> usize {
         if self.marker.is_some() { self.at.saturating_sub(2) } else { self.at.saturating_sub(self.len as usize / 8) }
     }
 
-    /// Reads bytes as long as there is room, as libjpeg does: a file that ends meanwhile is cut off, whether its bytes are needed or not.
+    /// Fills the buffer, as libjpeg does: a file that ends meanwhile is truncated, even if the missing bytes are not needed.
     fn fill(&mut self) -> Result<()> {
         while self.len <= 56 && self.marker.is_none() {
             match self.data.get(self.at..).unwrap_or(&[]) {
@@ -146,7 +146,7 @@ impl<'a> BitReader<'a> {
         }
     }
 
-    /// `count` bits as a number, at most 16.
+    /// Returns `count` bits as a number, at most 16.
     pub(super) fn bits(&mut self, count: u32) -> Result<i32> {
         if count == 0 {
             return Ok(0);
@@ -157,12 +157,12 @@ impl<'a> BitReader<'a> {
         Ok(value)
     }
 
-    /// One bit.
+    /// Returns one bit.
     pub(super) fn bit(&mut self) -> Result<bool> {
         Ok(self.bits(1)? != 0)
     }
 
-    /// The next symbol; 0 for bits that are no code.
+    /// Returns the next symbol, or 0 for bits that are no valid codeword.
     pub(super) fn symbol(&mut self, table: &HuffmanTable) -> Result<u8> {
         self.ensure(8)?;
         let (length, symbol) = table.lookup[(self.buffer >> (64 - LOOKUP_BITS)) as usize];
@@ -182,17 +182,17 @@ impl<'a> BitReader<'a> {
         Ok(index.and_then(|i| table.symbols.get(i)).copied().unwrap_or(0))
     }
 
-    /// A number of `size` bits, of which the half with a leading zero is negative.
+    /// Returns a number of `size` bits. Numbers whose first bit is zero are negative.
     pub(super) fn signed(&mut self, size: u32) -> Result<i32> {
         let value = self.bits(size)?;
         Ok(if size > 0 && value < 1 << (size - 1) { value - (1 << size) + 1 } else { value })
     }
 
-    /// Goes on after the restart marker `number`; where another marker stands, what it ends stays as it is.
+    /// Continues after the restart marker `number`. If another marker is found, the interval that it ends is left unchanged.
     pub(super) fn restart(&mut self, number: u8) -> Result<()> {
         (self.buffer, self.len) = (0, 0);
         if self.marker.is_none() {
-            // Bytes in front of the marker belong to nothing.
+            // Skip bytes in front of the marker.
             while self.marker.is_none() {
                 self.len = 0;
                 self.buffer = 0;

@@ -1,11 +1,11 @@
-//! From a file's colours to grey or RGB.
+//! Conversion from the colour space of a file to grey or RGB.
 
 use super::frame::{ColorSpace, Frame};
 
-/// Makes pixel `x` of the components' rows.
+/// Converts pixel `x` of the components' rows.
 pub(super) type Convert = Box<dyn Fn(&[Vec<u8>], usize, &mut [u8])>;
 
-/// The conversion to `channels` channels, 1 or 3; `None` for one that libjpeg does not have.
+/// Returns the conversion to `channels` channels, 1 or 3, or `None` if libjpeg does not have it.
 pub(super) fn conversion(frame: &Frame, channels: usize) -> Option<Convert> {
     Some(match (frame.color_space(), channels) {
         (ColorSpace::Gray | ColorSpace::YCbCr, 1) => Box::new(|rows, x, pixel| pixel[0] = rows[0][x]),
@@ -17,7 +17,7 @@ pub(super) fn conversion(frame: &Frame, channels: usize) -> Option<Convert> {
         (ColorSpace::Rgb, 3) => Box::new(|rows, x, pixel| pixel.iter_mut().zip(rows).for_each(|(p, row)| *p = row[x])),
         (ColorSpace::YCbCr, 3) => Box::new(|rows, x, pixel| pixel.copy_from_slice(&rgb(rows, x))),
         (space @ (ColorSpace::Cmyk | ColorSpace::Ycck), 3) => {
-            // Adobe's files hold inverted colours.
+            // Adobe's files store inverted colours.
             let inverted = frame.adobe.is_some();
             Box::new(move |rows, x, pixel| {
                 let inks = if space == ColorSpace::Ycck { rgb(rows, x).map(|v| 255 - v) } else { [rows[0][x], rows[1][x], rows[2][x]] };

@@ -1,4 +1,4 @@
-//! Encoding of JPEG files.
+//! The JPEG encoder.
 
 use flowmill_tensor::{Result, error};
 use jpeg_encoder::{ChromaSubsamplingMethod, ColorType, Encoder, PixelDensity, PixelDensityUnit, SamplingFactor};
@@ -15,26 +15,26 @@ pub enum DensityUnit {
 /// The parameters of an encoding.
 #[derive(Clone, Debug)]
 pub struct EncodeOptions {
-    /// The quality from 1, the smallest file, to 100.
+    /// The quality, from 1 (smallest file) to 100.
     pub quality: u8,
-    /// Writes a progressive file.
+    /// If true, a progressive file is written.
     pub progressive: bool,
-    /// Computes Huffman codes for the image.
+    /// If true, the Huffman codes are optimised for the image.
     pub optimize: bool,
-    /// Keeps one sample of the colours for four pixels.
+    /// If true, the chroma components keep one sample per four pixels.
     pub downsample: bool,
     /// The horizontal and vertical density that the file states.
     pub density: (u16, u16),
     /// The unit of `density`.
     pub density_unit: DensityUnit,
-    /// A packet of XMP metadata; none if it is empty.
+    /// A packet of XMP metadata; empty for none.
     pub xmp: Vec<u8>,
 }
 
-/// Encodes an image of `height` × `width` pixels, of one sample each if `gray`, else of three.
+/// Encodes an image of `height` × `width` pixels, of one sample each if `gray`, otherwise of three.
 ///
 /// # Errors
-/// `Internal` if the encoder refuses the image.
+/// Returns `Internal` if the encoder refuses the image.
 pub fn encode(pixels: &[u8], width: u16, height: u16, gray: bool, options: &EncodeOptions) -> Result<Vec<u8>> {
     let failed = |e: jpeg_encoder::EncodingError| error!(Internal, "JPEG encoding failed: {e}");
     let unit = match options.density_unit {

@@ -1,9 +1,10 @@
-//! Markers: the tables, the frame and the scans of a file.
+//! A file's markers: the tables, the frame and the scans.
 
 use super::bits::{BitReader, HuffmanTable};
 use super::{Fault, Result, progressive, scan};
 
-/// The coefficients of a block, in the order in which a file has them. Runs that go past the end stay at the last.
+/// The position within a block of each coefficient, in the order in which a file stores them. Runs that go past the end remain at the last
+/// position.
 pub(super) const NATURAL_ORDER: [u8; 80] = {
     let mut order = [63; 80];
     let (mut row, mut column, mut i) = (0i32, 0i32, 0);
@@ -26,28 +27,28 @@ pub(super) const NATURAL_ORDER: [u8; 80] = {
 /// One component of an image.
 pub(super) struct Component {
     id: u8,
-    /// Sampling factors.
+    /// The horizontal sampling factor; `v` is the vertical one.
     pub h: usize,
     pub v: usize,
     table: usize,
-    /// The quantisation table at the component's first scan.
+    /// The quantisation table when the component's first scan begins.
     pub quant: Option<[u16; 64]>,
-    /// Blocks that belong to the image, in a row and in a column.
+    /// Blocks per row that belong to the image; `blocks_down` is their number per column.
     pub blocks_across: usize,
     pub blocks_down: usize,
-    /// Blocks with those that fill up the last unit.
+    /// Blocks per row, including those that pad the last MCU (minimum coded unit); `rows` is their number per column.
     pub stride: usize,
     pub rows: usize,
-    /// Coefficients in natural order, block by block.
+    /// The coefficients in natural order, block by block.
     pub coefficients: Vec<i16>,
-    /// Samples that a block gives along each dimension: 8, 4, 2 or 1.
+    /// The number of samples that a block produces along each dimension: 8, 4, 2 or 1.
     pub scale: usize,
-    /// Samples that belong to the image.
+    /// Samples per row that belong to the image; `height` is the number of rows.
     pub width: usize,
     pub height: usize,
 }
 
-/// The colours a file says it has.
+/// The colour space that a file declares.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ColorSpace {
     Gray,
@@ -58,7 +59,7 @@ pub(super) enum ColorSpace {
     Unknown,
 }
 
-/// What a file says before its scans, and the coefficients that they fill in.
+/// The contents of the headers before the scans, and the coefficients that the scans fill in.
 pub(super) struct Frame {
     pub width: usize,
     pub height: usize,
@@ -66,29 +67,29 @@ pub(super) struct Frame {
     pub components: Vec<Component>,
     pub max_h: usize,
     pub max_v: usize,
-    /// Units of all components, in a row and in a column.
+    /// MCUs per row of a scan of all components; `mcu_rows` is the number of rows.
     mcus_across: usize,
     pub mcu_rows: usize,
     pub min_scale: usize,
     jfif: bool,
-    /// The transform that an Adobe marker names.
+    /// The colour transform that an Adobe marker names.
     pub adobe: Option<u8>,
     tables: Tables,
 }
 
-/// Tables that later markers may replace.
+/// The tables, which later markers may replace.
 #[derive(Default)]
 pub(super) struct Tables {
     quant: [Option<[u16; 64]>; 4],
     pub dc: [Option<HuffmanTable>; 4],
     pub ac: [Option<HuffmanTable>; 4],
-    /// Units between restarts; 0 for none.
+    /// MCUs between restart markers; 0 if there are no restart markers.
     pub restart_interval: usize,
 }
 
-/// One scan: which components with which tables, and the part of the coefficients.
+/// The header of one scan: its components with their tables, and which coefficients and bits it holds.
 pub(super) struct Scan {
-    /// Component, table of the first coefficients, table of the others.
+    /// For each component: its index, the table of its DC coefficients, the table of its AC coefficients.
     pub parts: Vec<(usize, usize, usize)>,
     pub spectral_start: usize,
     pub spectral_end: usize,
@@ -100,14 +101,14 @@ const SOI: u8 = 0xd8;
 const EOI: u8 = 0xd9;
 const SOS: u8 = 0xda;
 
-/// Markers, one after the other.
+/// A reader of a sequence of markers.
 struct Markers<'a> {
     data: &'a [u8],
     at: usize,
 }
 
 impl<'a> Markers<'a> {
-    /// The next marker; bytes that are none are passed over, as libjpeg does.
+    /// Returns the next marker. Like libjpeg, it skips bytes that are no marker.
     fn next(&mut self) -> Result<u8> {
         let mut rest = self.data.get(self.at..).unwrap_or(&[]).iter().enumerate().skip_while(|(_, b)| **b != 0xff);
         let mut after_ff = false;
@@ -125,7 +126,7 @@ impl<'a> Markers<'a> {
         Err(Fault::Truncated)
     }
 
-    /// The marker's contents, by the length before them.
+    /// Returns the marker's contents, which begin with their length.
     fn segment(&mut self) -> Result<&'a [u8]> {
         let length = self.data.get(self.at..self.at + 2).ok_or(Fault::Truncated)?;
         let length = usize::from(u16::from_be_bytes([length[0], length[1]]));
@@ -139,7 +140,7 @@ impl<'a> Markers<'a> {
 }
 
 impl Frame {
-    /// Reads up to the frame's header; gives the place after it.
+    /// Reads the file up to the frame's header; returns the header and the offset after it.
     pub(super) fn read_header(data: &[u8]) -> Result<(Frame, usize)> {
         if data.get(..2) != Some(&[0xff, SOI]) {
             return Err(Fault::Invalid);
@@ -212,8 +213,8 @@ impl Frame {
         Ok(frame)
     }
 
-    /// Says how large blocks become where those of the finest component become `min_scale` samples wide. A component with fewer samples
-    /// takes more of its block's detail instead of being interpolated.
+    /// Sets the size of each component's blocks, so that blocks of the finest component become `min_scale` samples wide. A component with fewer
+    /// samples keeps more of its blocks' detail, so that it need not be interpolated.
     pub(super) fn choose_scales(&mut self, min_scale: usize) {
         self.min_scale = min_scale;
         for c in &mut self.components {
@@ -229,7 +230,7 @@ impl Frame {
         }
     }
 
-    /// The colours, by the markers and the components' names.
+    /// Returns the colour space, which the markers and the components' ids determine.
     pub(super) fn color_space(&self) -> ColorSpace {
         let ids: Vec<u8> = self.components.iter().map(|c| c.id).collect();
         match (ids.as_slice(), self.adobe) {
@@ -245,13 +246,14 @@ impl Frame {
         }
     }
 
-    /// Reads all scans. Gives the number of rows of units that are there.
+    /// Reads all scans. Returns the number of complete rows of MCUs.
     ///
     /// # Errors
-    /// `Truncated` where the file ends within the first of several scans that an image is made of, and `recover` is not set.
+    /// Returns `Truncated` if the file ends within the first of several scans of an image, and `recover` is not set; `Invalid` if a scan or marker is
+    /// invalid.
     pub(super) fn read_scans(&mut self, data: &[u8], at: usize, recover: bool) -> Result<usize> {
         for c in &mut self.components {
-            // Pages that no scan writes to are never taken from the system.
+            // The operating system does not allocate zeroed pages until a scan writes to them.
             c.coefficients = vec![0; c.stride * c.rows * 64];
         }
         let mut markers = Markers { data, at };
@@ -266,7 +268,7 @@ impl Frame {
                         if self.progressive { progressive::decode(self, &scan, &mut bits)? } else { scan::decode(self, &scan, &mut bits)? };
                     scans += 1;
                     if whole {
-                        // libjpeg gives rows out while it reads. When it has all of them, it looks on to the end of the file.
+                        // libjpeg returns rows while it reads. When it has all of them, it reads on to the end of the file.
                         markers.at = bits.position();
                         if rows == self.mcu_rows {
                             self.read_trailer(&mut markers)?;
@@ -288,7 +290,7 @@ impl Frame {
         if scans == 0 { Err(Fault::Invalid) } else { Ok(self.mcu_rows) }
     }
 
-    /// Reads the markers after the last scan; a file may also just end there.
+    /// Reads the markers after the last scan. The file may also end without them.
     fn read_trailer(&mut self, markers: &mut Markers<'_>) -> Result<()> {
         loop {
             match markers.next() {
@@ -344,12 +346,12 @@ impl Frame {
         Ok(scan)
     }
 
-    /// The tables and the components, for a scan that reads one and fills the other.
+    /// Returns the tables and the components, for a scan that reads the former and fills in the latter.
     pub(super) fn split(&mut self) -> (&Tables, &mut [Component]) {
         (&self.tables, &mut self.components)
     }
 
-    /// Units in a row and in a column of a scan, and whether they hold blocks of several components.
+    /// Returns the number of MCUs per row and per column of a scan, and true if an MCU holds blocks of several components.
     pub(super) fn units(&self, scan: &Scan) -> (usize, usize, bool) {
         match scan.parts.as_slice() {
             &[(index, ..)] => (self.components[index].blocks_across, self.components[index].blocks_down, false),
@@ -363,7 +365,7 @@ fn adobe_transform(segment: &[u8]) -> Option<u8> {
 }
 
 impl Tables {
-    /// Reads a marker that is no frame and no scan.
+    /// Reads a marker that begins neither a frame nor a scan.
     fn read(&mut self, marker: u8, markers: &mut Markers<'_>) -> Result<()> {
         match marker {
             0xdb => self.read_quant(markers.segment()?),
@@ -375,9 +377,9 @@ impl Tables {
                 }
                 _ => Err(Fault::Invalid),
             },
-            // Markers without contents.
+            // These markers have no contents.
             0x01 | 0xd0..=0xd7 => Ok(()),
-            // Conditions of arithmetic codes, the number of lines, application data, comments.
+            // Arithmetic coding conditions, the number of lines, application data and comments are skipped.
             0xcc | 0xdc | 0xe0..=0xef | 0xfe => markers.segment().map(drop),
             _ => Err(Fault::Invalid),
         }

@@ -1,9 +1,9 @@
-//! From coefficients to samples: libjpeg's integer transforms, whole and for smaller images.
+//! libjpeg's integer inverse transforms, from coefficients to samples, at full and at reduced size.
 
 use super::frame::Component;
 use super::{Dct, Plane};
 
-/// All samples of a component.
+/// Returns all samples of a component.
 pub(super) fn plane(c: &Component, dct: Dct) -> Plane {
     let quant = c.quant.unwrap_or([1; 64]);
     let stride = c.stride * c.scale;
@@ -30,7 +30,7 @@ struct Out<'a> {
 }
 
 impl Out<'_> {
-    /// Sets a sample, which is around zero.
+    /// Sets a sample to `value`, whose range is centred at zero.
     fn set(&mut self, y: usize, x: usize, value: i32) {
         self.samples[y * self.stride + x] = (value.wrapping_add(128)).clamp(0, 255) as u8;
     }
@@ -44,7 +44,7 @@ fn dequantized(block: &[i16], quant: &[u16; 64], i: usize) -> i32 {
     i32::from(block[i]) * i32::from(quant[i])
 }
 
-/// A sum of products with wrapping arithmetic, which hostile coefficients need.
+/// Adds products with wrapping arithmetic, because coefficients of a malicious file may overflow.
 macro_rules! sum {
     ($($x:expr => $c:expr),+) => { 0i32$(.wrapping_add(($x).wrapping_mul($c)))+ };
 }
@@ -52,7 +52,7 @@ macro_rules! sum {
 const CONST_BITS: u32 = 13;
 const PASS1_BITS: u32 = 2;
 
-/// One dimension of the accurate transform: 13 bits behind the point are left in the result.
+/// Applies one dimension of the accurate transform. The result has 13 fractional bits.
 fn accurate_1d(v: [i32; 8]) -> [i32; 8] {
     let z1 = sum!(v[2] => 4433, v[6] => 4433);
     let (t2, t3) = (z1.wrapping_add(sum!(v[6] => -15137)), z1.wrapping_add(sum!(v[2] => 6270)));
@@ -84,7 +84,7 @@ fn accurate(block: &[i16], quant: &[u16; 64], out: &mut Out<'_>) {
     }
 }
 
-/// The steps of quantisation with the factors that the fast transform leaves out, two bits behind the point.
+/// Returns the quantisation steps multiplied by the factors that the fast transform leaves out, with two fractional bits.
 fn fast_multipliers(quant: &[u16; 64]) -> [i32; 64] {
     // 2^14 times the products of cos(k·π/16)·√2, and 1 for k = 0, as libjpeg rounds them.
     const SCALES: [[i64; 8]; 8] = [
@@ -100,7 +100,7 @@ fn fast_multipliers(quant: &[u16; 64]) -> [i32; 64] {
     std::array::from_fn(|i| ((i64::from(quant[i]) * SCALES[i / 8][i % 8] + 2048) >> 12) as i32)
 }
 
-/// One dimension of the fast transform, with products that lose their last eight bits.
+/// Applies one dimension of the fast transform, whose products lose their last eight bits.
 fn fast_1d(v: [i32; 8]) -> [i32; 8] {
     let product = |x: i32, c: i32| x.wrapping_mul(c) >> 8;
     let (t10, t11, t13) = (v[0].wrapping_add(v[4]), v[0].wrapping_sub(v[4]), v[2].wrapping_add(v[6]));
@@ -137,7 +137,7 @@ fn fast_transform(block: &[i16], multipliers: &[i32; 64], out: &mut Out<'_>) {
     }
 }
 
-/// One dimension of the transform to four samples: 14 bits behind the point are left.
+/// Applies one dimension of the transform to four samples. The result has 14 fractional bits.
 fn half_1d(v: [i32; 8]) -> [i32; 4] {
     let t0 = v[0] << (CONST_BITS + 1);
     let t2 = sum!(v[2] => 15137, v[6] => -6270);
@@ -147,7 +147,7 @@ fn half_1d(v: [i32; 8]) -> [i32; 4] {
     [t10.wrapping_add(odd2), t12.wrapping_add(odd0), t12.wrapping_sub(odd0), t10.wrapping_sub(odd2)]
 }
 
-/// A block of 4 × 4 samples.
+/// Transforms a block to 4 × 4 samples.
 fn half(block: &[i16], quant: &[u16; 64], out: &mut Out<'_>) {
     let mut work = [[0i32; 8]; 4];
     for x in (0..8).filter(|&x| x != 4) {
@@ -161,14 +161,14 @@ fn half(block: &[i16], quant: &[u16; 64], out: &mut Out<'_>) {
     }
 }
 
-/// One dimension of the transform to two samples: 15 bits behind the point are left.
+/// Applies one dimension of the transform to two samples. The result has 15 fractional bits.
 fn quarter_1d(v: [i32; 8]) -> [i32; 2] {
     let even = v[0] << (CONST_BITS + 2);
     let odd = sum!(v[7] => -5906, v[5] => 6967, v[3] => -10426, v[1] => 29692);
     [even.wrapping_add(odd), even.wrapping_sub(odd)]
 }
 
-/// A block of 2 × 2 samples.
+/// Transforms a block to 2 × 2 samples.
 fn quarter(block: &[i16], quant: &[u16; 64], out: &mut Out<'_>) {
     let mut work = [[0i32; 8]; 2];
     for x in [0, 1, 3, 5, 7] {

@@ -1,7 +1,7 @@
-//! JPEG files, decoded as libjpeg does, bit for bit: TensorFlow decodes with it, and graphs are trained on what comes out.
+//! A JPEG decoder whose pixels are bit for bit those of libjpeg: TensorFlow decodes with libjpeg, and models are trained on its pixels.
 //!
-//! Baseline, extended and progressive files with Huffman codes and eight bits. What libjpeg repairs is repaired the same way: a bad code
-//! stands for zero, data that end at a marker leave the rest grey.
+//! Baseline, extended and progressive files with Huffman codes and eight bits per sample are supported. Errors that libjpeg repairs are repaired in
+//! the same way: an invalid codeword is read as zero, and if the data ends at a marker, the rest of the image is grey.
 
 mod bits;
 mod color;
@@ -18,19 +18,19 @@ use crate::Image;
 use frame::{Component, Frame};
 use std::ops::Range;
 
-/// Why a file cannot be decoded. Ops say the same of all of them.
+/// The reason why a file cannot be decoded. Ops report all of them with the same message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
-    /// It is no JPEG file, or of a kind that is not supported.
+    /// The data is not a JPEG file, or one of a kind that is not supported.
     Invalid,
-    /// It ends too early.
+    /// The file ends too early.
     Truncated,
 }
 
 /// The result of decoding.
 pub type Result<T> = std::result::Result<T, Fault>;
 
-/// How the samples of a block are computed.
+/// The inverse transform that computes the samples of a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Dct {
     /// libjpeg's `ISLOW`.
@@ -39,26 +39,26 @@ pub enum Dct {
     Fast,
 }
 
-/// The attributes of a decoding op.
+/// The options of a decoding op, which are its attributes.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// 0 for those of the file, 1 or 3.
+    /// The number of channels of the result: 1, 3, or 0 for the number that the file has.
     pub channels: usize,
-    /// By how much the image gets smaller: 1, 2, 4 or 8.
+    /// The factor by which the image is reduced: 1, 2, 4 or 8.
     pub ratio: usize,
-    /// Whether colours are interpolated.
+    /// True if chroma samples are interpolated.
     pub fancy: bool,
-    /// Whether a file that ends too early is taken for one that ends there.
+    /// True if a truncated file is decoded as far as it goes.
     pub recover: bool,
-    /// The part of the rows that must be there.
+    /// The fraction of the rows that must be present.
     pub acceptable_fraction: f32,
-    /// The transform.
+    /// The inverse transform.
     pub dct: Dct,
-    /// Rows and columns of the result.
+    /// The part of the image to return, or `None` for all of it.
     pub crop: Option<Window>,
 }
 
-/// A part of an image, as the op gives it.
+/// A part of an image, as an op's input describes it.
 #[derive(Clone, Copy, Debug)]
 pub struct Window {
     /// The first row.
@@ -81,22 +81,22 @@ impl Window {
     }
 }
 
-/// The most samples that libjpeg's caller accepts.
+/// The limit on samples that libjpeg's caller, TensorFlow's decoder, sets.
 const MAX_SAMPLES: u64 = 1 << 29;
 
-/// Returns the height, the width and the number of channels in a file's header.
+/// Returns the height, the width and the number of channels that a file's header declares.
 ///
 /// # Errors
-/// A [`Fault`] if there is no header of a supported kind.
+/// Returns a [`Fault`] if there is no header of a supported kind.
 pub fn dimensions(data: &[u8]) -> Result<(usize, usize, usize)> {
     let frame = Frame::read_header(data)?.0;
     Ok((frame.height, frame.width, frame.components.len()))
 }
 
-/// Decodes a file. What is missing at its end is black if the options accept that.
+/// Decodes a file. Rows that are missing at its end are black if the options accept that.
 ///
 /// # Errors
-/// A [`Fault`] if the file is none of a supported kind, misses too many rows, is too large, or lacks the window.
+/// Returns a [`Fault`] if the file is not of a supported kind, lacks too many rows, is too large, or does not contain the window.
 pub fn decode(data: &[u8], options: &Options) -> Result<Image> {
     let (mut frame, at) = Frame::read_header(data)?;
     let channels = if options.channels == 0 { frame.components.len().min(3) } else { options.channels };
@@ -135,7 +135,7 @@ pub fn decode(data: &[u8], options: &Options) -> Result<Image> {
     Ok(Image { height: rows.len(), width: columns.len(), channels, pixels })
 }
 
-/// How many rows libjpeg gives out before it asks for data that are not there. Interpolated rows wait for those below them.
+/// Returns the number of rows that libjpeg returns before it needs data that is missing. An interpolated row needs the rows below it.
 fn readable_rows(frame: &Frame, complete: usize, height: usize, options: &Options) -> usize {
     if complete == frame.mcu_rows {
         return height;
@@ -149,20 +149,20 @@ fn readable_rows(frame: &Frame, complete: usize, height: usize, options: &Option
 struct Plane {
     samples: Vec<u8>,
     stride: usize,
-    /// Those that belong to the image.
+    /// Samples per row that belong to the image; `height` is the number of rows.
     width: usize,
     height: usize,
 }
 
 impl Plane {
-    /// Row `y` within the image; the last one stands for those below it.
+    /// Returns row `y` of the image; the last row also replaces the rows below it.
     fn row(&self, y: usize) -> &[u8] {
         &self.samples[y.min(self.height - 1) * self.stride..][..self.width]
     }
 }
 
 impl Component {
-    /// The number of samples along a dimension of `blocks` blocks and `size` pixels, where `factor` of `max` samples are kept.
+    /// Returns the number of samples along a dimension of the image that has `frame_size` pixels, if `factor` of every `max` samples are kept.
     fn samples(&self, frame_size: usize, factor: usize, max: usize) -> usize {
         (frame_size * factor * self.scale).div_ceil(max * 8)
     }

@@ -1,11 +1,11 @@
-//! Scans of progressive files: some bits of some coefficients of every block.
+//! Scans of progressive files, which hold some bits of some coefficients of every block.
 
 use super::Result;
 use super::bits::{BitReader, HuffmanTable};
 use super::frame::{Frame, NATURAL_ORDER, Scan};
 use super::scan::{Restarts, blocks_of_unit};
 
-/// Fills in what the scan adds. Gives the number of rows of units of the image.
+/// Decodes the scan into the coefficients. Returns the number of rows of MCUs.
 pub(super) fn decode(frame: &mut Frame, scan: &Scan, bits: &mut BitReader<'_>) -> Result<usize> {
     let (across, down, interleaved) = frame.units(scan);
     let rows = frame.mcu_rows;
@@ -54,7 +54,7 @@ pub(super) fn decode(frame: &mut Frame, scan: &Scan, bits: &mut BitReader<'_>) -
     Ok(rows)
 }
 
-/// The first bits of a band of coefficients.
+/// Reads the first bits of a band of coefficients.
 fn first_bits(bits: &mut BitReader<'_>, code: &HuffmanTable, scan: &Scan, skip: &mut u32, block: &mut [i16]) -> Result<()> {
     if *skip > 0 {
         *skip -= 1;
@@ -78,7 +78,7 @@ fn first_bits(bits: &mut BitReader<'_>, code: &HuffmanTable, scan: &Scan, skip: 
     Ok(())
 }
 
-/// One more bit of the coefficients that are there, and new ones of that size.
+/// Reads one more bit of the coefficients that are not zero, and coefficients that become non-zero at that bit.
 fn more_bits(bits: &mut BitReader<'_>, code: &HuffmanTable, scan: &Scan, skip: &mut u32, block: &mut [i16]) -> Result<()> {
     let bit = 1i16 << scan.low;
     let refine = |bits: &mut BitReader<'_>, coefficient: &mut i16| -> Result<()> {
@@ -94,7 +94,7 @@ fn more_bits(bits: &mut BitReader<'_>, code: &HuffmanTable, scan: &Scan, skip: &
             let (mut run, size) = (i32::from(symbol >> 4), symbol & 15);
             let mut new = 0;
             if size > 0 {
-                // Any other size than one is a fault that libjpeg passes over.
+                // The size must be one; libjpeg ignores that it is not.
                 new = if bits.bit()? { bit } else { -bit };
             } else if run != 15 {
                 *skip = (1 << run) + bits.bits(run as u32)? as u32;

@@ -1,10 +1,10 @@
-//! Scans of baseline files: whole blocks, one after the other.
+//! Scans of baseline files, which hold whole blocks, one after the other.
 
 use super::bits::{BitReader, HuffmanTable};
 use super::frame::{Component, Frame, NATURAL_ORDER, Scan};
 use super::{Fault, Result};
 
-/// Fills in the coefficients. Gives the number of rows of units that are complete; an end that comes too early is no error.
+/// Decodes the scan into the coefficients. Returns the number of rows of MCUs that are complete; data that ends too early is no error.
 pub(super) fn decode(frame: &mut Frame, scan: &Scan, bits: &mut BitReader<'_>) -> Result<usize> {
     let (across, down, interleaved) = frame.units(scan);
     let (tables, components) = frame.split();
@@ -43,7 +43,7 @@ pub(super) fn decode(frame: &mut Frame, scan: &Scan, bits: &mut BitReader<'_>) -
     Ok(down)
 }
 
-/// The numbers of a component's blocks in the unit at `x`, `y`.
+/// Returns the indices of a component's blocks in the MCU at column `x`, row `y`.
 pub(super) fn blocks_of_unit(c: &Component, x: usize, y: usize, interleaved: bool) -> impl Iterator<Item = usize> + use<> {
     let (h, v) = if interleaved { (c.h, c.v) } else { (1, 1) };
     let stride = c.stride;
@@ -72,7 +72,7 @@ fn decode_block(bits: &mut BitReader<'_>, dc: &HuffmanTable, ac: &HuffmanTable, 
     Ok(())
 }
 
-/// Counts the units between restart markers, whose numbers go around from 0 to 7.
+/// A counter of the MCUs between restart markers, which are numbered from 0 to 7 in turn.
 pub(super) struct Restarts {
     interval: usize,
     left: usize,
@@ -84,7 +84,7 @@ impl Restarts {
         Restarts { interval, left: interval, next: 0 }
     }
 
-    /// Whether a restart comes before the next unit, which is counted.
+    /// Counts the next MCU, and returns true if a restart marker precedes it.
     pub(super) fn due(&mut self) -> bool {
         if self.interval == 0 {
             return false;
@@ -94,7 +94,7 @@ impl Restarts {
         due
     }
 
-    /// The number of the marker.
+    /// Returns the number of the next restart marker.
     pub(super) fn number(&mut self) -> u8 {
         let number = self.next;
         self.next = (number + 1) % 8;

@@ -1,22 +1,22 @@
-//! Rows of components that have fewer samples than the image has pixels.
+//! Upsampling of components that have fewer samples than the image has pixels.
 
 use super::Plane;
 use super::frame::{Component, Frame};
 
-/// How a component's rows get the image's width and height.
+/// The method by which a component's rows are brought to the image's width and height.
 pub(super) enum Method {
-    /// Each sample stands for `h` × `v` pixels.
+    /// Repeats each sample for `h` × `v` pixels.
     Repeat { h: usize, v: usize },
-    /// Twice as wide, by a triangle filter.
+    /// Doubles the width with a triangle filter.
     FancyWidth,
-    /// Twice as high, by a triangle filter.
+    /// Doubles the height with a triangle filter.
     FancyHeight,
-    /// Both.
+    /// Doubles both with a triangle filter.
     FancyBoth,
 }
 
 impl Method {
-    /// libjpeg's choice; `None` for factors that do not divide.
+    /// Returns the method that libjpeg chooses, or `None` if the sampling factors do not divide.
     pub(super) fn new(frame: &Frame, c: &Component, fancy: bool) -> Option<Method> {
         let (h_in, v_in) = (c.h * c.scale / frame.min_scale, c.v * c.scale / frame.min_scale);
         let (h_out, v_out) = (frame.max_h, frame.max_v);
@@ -32,7 +32,7 @@ impl Method {
         })
     }
 
-    /// Row `y` of the image, `width` samples.
+    /// Writes row `y` of the image, of `width` samples, to `out`.
     pub(super) fn row(&self, plane: &Plane, y: usize, width: usize, out: &mut Vec<u8>) {
         out.clear();
         match *self {
@@ -58,15 +58,16 @@ impl Method {
     }
 }
 
-/// The row that a row of twice as many is nearest to, the one on its other side, and whether that is the one below.
+/// Returns the rows that row `y` of an upsampled plane of twice the height is interpolated from, the nearest one first, and true if the other one
+/// is below it.
 fn rows(plane: &Plane, y: usize) -> (&[u8], &[u8], bool) {
     let (at, below) = (y / 2, y % 2 == 1);
     let far = if below { at + 1 } else { at.saturating_sub(1) };
     (plane.row(at), plane.row(far), below)
 }
 
-/// Pixel `x` of twice as many: three parts of the nearest sample, one of the next; the outer pixels are the outer samples. The sum is
-/// shifted by `shift` bits; `bias` rounds even and odd pixels.
+/// Returns pixel `x` of a row of twice the width: three parts of the nearest sample and one part of the next; the outer pixels are the outer
+/// samples. The sum is shifted right by `shift` bits; `bias` rounds even and odd pixels.
 fn wide(sample: impl Fn(usize) -> i32, len: usize, x: usize, shift: u32, bias: [i32; 2]) -> u8 {
     let (at, odd) = ((x / 2).min(len - 1), x % 2 == 1);
     let next = if odd { at + 1 } else { at.wrapping_sub(1) };

@@ -1,4 +1,4 @@
-//! `Bitcast`: the same bytes as elements of another type.
+//! `Bitcast`, which reinterprets a tensor's bytes as elements of another type.
 
 use crate::from_fn::from_fn;
 use flowmill_runtime::{Kernel, KernelInit, KernelRegistry};
@@ -9,7 +9,8 @@ pub(super) fn register(registry: &mut KernelRegistry) {
     registry.add("Bitcast", make_bitcast);
 }
 
-/// To a smaller type a dimension is added inside; to a larger one the innermost dimension, which must have as many elements as fit, goes.
+/// Makes the kernel. For a smaller type an innermost dimension is added; for a larger one the innermost dimension, which must have as many elements
+/// as fit, is removed.
 fn make_bitcast(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let (from, to) = (init.dtype("T")?, init.dtype("type")?);
     let (Some(from_size), Some(to_size)) = (from.size(), to.size()) else { return init.unsupported() };

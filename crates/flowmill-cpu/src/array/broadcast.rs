@@ -1,4 +1,4 @@
-//! Repeating elements: `BroadcastTo`, `Tile`, and the arithmetic of broadcast shapes.
+//! Repetition of elements: `BroadcastTo`, `Tile`, and the arithmetic of broadcast shapes.
 
 use super::args::{Indices, indices, shape_argument};
 use super::item::{Item, for_item};
@@ -16,7 +16,7 @@ pub(super) fn register(registry: &mut KernelRegistry) {
     registry.add("Tile", make_tile);
 }
 
-/// The strides that walk row-major data of shape `from` as if it had shape `to`; `None` where it does not broadcast to it.
+/// Returns the strides with which row-major data of shape `from` is read as if it had shape `to`, or `None` if `from` does not broadcast to `to`.
 pub(super) fn broadcast_strides(from: &Shape, to: &Shape) -> Option<Strides> {
     let added = to.rank().checked_sub(from.rank())?;
     let own = row_major(from);
@@ -78,7 +78,7 @@ fn tile<T: Item>(ctx: &mut KernelContext<'_>) -> Result<()> {
     }
     let own = row_major(input.shape());
     let mut sizes = Indices::new();
-    // Each dimension becomes two: the repetitions, which do not move, and the elements.
+    // Each dimension becomes two: the repetitions, whose stride is zero, and the elements.
     let (mut dims, mut strides) = (Dims::new(), Strides::new());
     for (i, &multiple) in multiples.iter().enumerate() {
         let Ok(repeat) = usize::try_from(multiple) else { bail!(InvalidArgument, "Expected multiples[{i}] >= 0, but got {multiple}") };
@@ -98,7 +98,7 @@ fn tile<T: Item>(ctx: &mut KernelContext<'_>) -> Result<()> {
     Ok(())
 }
 
-/// The shape argument `i`, as sizes.
+/// Returns the shape argument `i`, as sizes.
 fn shape_sizes(ctx: &KernelContext<'_>, i: usize) -> Result<Indices> {
     let sizes = ctx.input(i)?;
     if sizes.rank() != 1 {
@@ -107,7 +107,7 @@ fn shape_sizes(ctx: &KernelContext<'_>, i: usize) -> Result<Indices> {
     indices(sizes)
 }
 
-/// Size `i` counted from the inner end of a shape of rank `rank`; one past its outer end.
+/// Returns size `i`, counted from the innermost dimension of a shape of rank `rank`, or one past its outermost dimension.
 fn aligned(sizes: &[i64], rank: usize, i: usize) -> i64 {
     (i + sizes.len()).checked_sub(rank).map_or(1, |at| sizes[at])
 }
@@ -136,9 +136,9 @@ fn incompatible(a: &[i64], b: &[i64]) -> Result<()> {
     bail!(InvalidArgument, "Incompatible shapes: [{}] vs. [{}]", show(a), show(b))
 }
 
-/// The axes along which the gradient of a broadcasting op must be summed for each of its arguments.
+/// Makes the kernel of `BroadcastGradientArgs`: the axes along which the gradient of a broadcasting op must be summed for each of its arguments.
 ///
-/// An axis of size one on both sides counts for both, as in TensorFlow: the sum along it changes nothing.
+/// An axis whose size is one in both shapes is in both results, as in TensorFlow: the sum along it changes nothing.
 fn make_broadcast_gradient_args(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let dtype = init.dtype("T")?;
     from_fn(move |ctx| {

@@ -1,4 +1,4 @@
-//! Joining tensors: `Concat`, `ConcatV2`, `ConcatOffset`, `Pack`.
+//! Concatenation of tensors: `Concat`, `ConcatV2`, `ConcatOffset`, `Pack`.
 
 use super::args::{Indices, indices, product, scalar_index};
 use super::item::{Item, for_item};
@@ -17,7 +17,7 @@ pub(super) fn register(registry: &mut KernelRegistry) {
     registry.add("Pack", make_pack);
 }
 
-/// `Concat` has its axis first, `ConcatV2` last.
+/// Makes the kernel of `Concat`, whose first input is the axis, or of `ConcatV2`, whose last input is the axis.
 fn make_concat(init: &KernelInit<'_>, axis_first: bool) -> Result<Arc<dyn Kernel>> {
     for_item!(init.dtype("T")?, T => linear_from_fn(init, move |ctx| concat::<T>(ctx, axis_first)))
 }
@@ -41,10 +41,10 @@ fn concat<T: Item>(ctx: &mut KernelContext<'_>, axis_first: bool) -> Result<()> 
     Ok(())
 }
 
-/// The shape of tensors of these shapes side by side along `axis`, counted from the end where it is negative.
+/// Returns the shape of tensors of these shapes concatenated along `axis`, which counts from the end if it is negative.
 ///
 /// # Errors
-/// `InvalidArgument` where there is no such axis, where others than it differ, and for no shapes at all.
+/// Returns `InvalidArgument` if there is no such axis, if sizes of other dimensions differ, or if there are no shapes.
 pub(crate) fn joined_shape<'a>(shapes: impl IntoIterator<Item = &'a Shape>, axis: i64) -> Result<Shape> {
     let mut shapes = shapes.into_iter();
     let Some(first) = shapes.next() else { bail!(InvalidArgument, "ConcatOp : at least one value is needed") };
@@ -75,7 +75,7 @@ fn check_joinable(first: &Shape, other: &Shape, i: usize, axis: usize) -> Result
     Ok(())
 }
 
-/// Lays tensors side by side along `axis` of a result of shape `shape`. Each is contiguous from `axis` inwards.
+/// Concatenates tensors along `axis` of a result of shape `shape`. Each tensor is contiguous from `axis` inwards.
 fn join<'a, T: Item>(inputs: impl Iterator<Item = Result<&'a Tensor>>, shape: Shape, axis: usize) -> Result<Tensor> {
     let outer = product(&shape[..axis]);
     let mut dtype = DType::F32;
@@ -104,7 +104,7 @@ fn join<'a, T: Item>(inputs: impl Iterator<Item = Result<&'a Tensor>>, shape: Sh
     })
 }
 
-/// Fills rows from `first_row` on.
+/// Fills the rows of the result from `first_row` on.
 fn join_rows<T: Item>(out: &mut [T], parts: &[(&[T], usize)], row_len: usize, first_row: usize) {
     for (i, row) in out.chunks_exact_mut(row_len).enumerate() {
         let mut rest = row;
@@ -142,7 +142,7 @@ fn pack<T: Item>(ctx: &mut KernelContext<'_>, axis: i64) -> Result<()> {
     Ok(())
 }
 
-/// Where each input starts in the concatenation: what the gradient of a concatenation slices at.
+/// Makes the kernel of `ConcatOffset`: the positions at which the inputs start in the concatenation, which its gradient slices at.
 fn make_concat_offset(_: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     from_fn(|ctx| {
         let axis = scalar_index(ctx.input(0)?, "Concat dim tensor")?;

@@ -1,4 +1,4 @@
-//! Making tensors out of few values: `Const`, `Fill`, `ZerosLike`, `OnesLike`, `Empty`, `Range`, `LinSpace`, `OneHot`.
+//! Tensors made of few values: `Const`, `Fill`, `ZerosLike`, `OnesLike`, `Empty`, `Range`, `LinSpace`, `OneHot`.
 
 use super::args::{Indices, indices, product, scalar_index, shape_argument};
 use super::item::{Item, for_item};
@@ -31,7 +31,7 @@ fn make_const(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     })
 }
 
-/// TensorFlow leaves the elements unspecified unless `init` is set; here they are zero.
+/// Makes the kernel of `Empty`. TensorFlow leaves the elements unspecified unless `init` is set; here they are zero.
 fn make_empty(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let dtype = init.dtype("dtype")?;
     from_fn(move |ctx| {
@@ -47,7 +47,7 @@ fn make_fill(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
         if dims.rank() > 1 {
             bail!(InvalidArgument, "dims must represent a vector, got shape {}", dims.shape());
         }
-        // A vector of one element passes for a scalar, as TensorFlow lets it.
+        // A vector of one element is accepted as a scalar, as in TensorFlow.
         if value.num_elements() != 1 || value.rank() > 1 {
             bail!(InvalidArgument, "value must represent a scalar, got shape {}", value.shape());
         }
@@ -62,7 +62,7 @@ fn make_fill(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     }))
 }
 
-/// Zeros of the input's shape; each variant makes its own.
+/// Makes the kernel of `ZerosLike`: zeros of the input's shape; each variant supplies its own zero.
 fn make_zeros_like(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let dtype = init.dtype("T")?;
     if dtype == DType::Variant {
@@ -94,7 +94,7 @@ fn make_zeros_like(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     })
 }
 
-/// A type with a one.
+/// A type that has the number one.
 trait One: Element {
     fn one() -> Self;
 }
@@ -122,11 +122,11 @@ fn make_ones_like(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     }), _ => init.unsupported())
 }
 
-/// The types of `Range`.
+/// A type that `Range` supports.
 trait Progression: Element + PartialOrd + std::fmt::Display {
-    /// How many steps of `delta` lead from `start` to `limit`; the sign of `delta` was checked.
+    /// Returns the number of steps of `delta` from `start` to `limit`. The sign of `delta` was checked.
     fn count(start: Self, limit: Self, delta: Self) -> Result<usize>;
-    /// `start + i * delta`.
+    /// Returns `start + i * delta`.
     fn at(start: Self, delta: Self, i: usize) -> Self;
 }
 
@@ -176,7 +176,7 @@ fn make_range(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     for_dtype!(init.dtype("Tidx")?, [f16, bf16, f32, f64, i32, i64], T => from_fn(range::<T>), _ => init.unsupported())
 }
 
-/// The one element of a scalar, or of a vector that passes for one.
+/// Returns the only element of a scalar, or of a vector that is accepted as one.
 fn scalar_argument<T: Element>(ctx: &KernelContext<'_>, i: usize, name: &str) -> Result<T> {
     match ctx.input(i)?.as_slice::<T>()? {
         &[value] if ctx.input(i)?.rank() <= 1 => Ok(value),
@@ -213,7 +213,7 @@ fn make_lin_space(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     }
 }
 
-/// `num` values from `start` on, the last of them exactly `stop`.
+/// Outputs `num` values from `start` on, the last of which is exactly `stop`.
 fn lin_space<T: Element>(ctx: &mut KernelContext<'_>, at: fn(T, T, usize, usize) -> T) -> Result<()> {
     let start: T = scalar_argument(ctx, 0, "start")?;
     let stop: T = scalar_argument(ctx, 1, "stop")?;

@@ -1,4 +1,4 @@
-//! Reading rows by index: `Gather`, `GatherV2`, `GatherNd`.
+//! Gathering of rows and slices by index: `Gather`, `GatherV2`, `GatherNd`.
 
 use super::args::{Indices, indices, product, scalar_index};
 use super::item::{Item, contiguous, for_item};
@@ -17,9 +17,9 @@ pub(super) fn register(registry: &mut KernelRegistry) {
 
 /// An element of an index tensor.
 trait Index: Element {
-    /// The index; what lies outside of every tensor gives a value that does too.
+    /// Returns the index. An index out of range of every tensor returns a value that is out of range, too.
     fn at(self) -> usize;
-    /// The index as it came.
+    /// Returns the index as it was passed, for messages.
     fn as_i64(self) -> i64;
 }
 
@@ -38,7 +38,7 @@ macro_rules! index {
 
 index!(i16, i32, i64);
 
-/// `Gather` is `GatherV2` along axis 0.
+/// Makes the kernel of `Gather`, which is `GatherV2` along axis 0.
 fn make_gather(init: &KernelInit<'_>, batch_dims: i64) -> Result<Arc<dyn Kernel>> {
     let Some(&index_type) = init.input_types.get(1) else { return init.unsupported() };
     for_item!(init.dtype("Tparams")?, T => for_dtype!(index_type, [i16, i32, i64], I => from_fn(move |ctx| {
@@ -92,7 +92,7 @@ fn gather<T: Item, I: Index>(params: &Tensor, index: &Tensor, axis: i64, batch_d
     })
 }
 
-/// The number of batch dimensions; a negative one counts from the rank of the indices.
+/// Returns the number of batch dimensions; a negative one counts from the rank of the indices.
 fn check_batch_dims(params: &Shape, index: &Shape, axis: usize, batch_dims: i64) -> Result<usize> {
     let index_rank = index.rank() as i64;
     if !(-index_rank..=index_rank).contains(&batch_dims) {
@@ -111,7 +111,7 @@ fn check_batch_dims(params: &Shape, index: &Shape, axis: usize, batch_dims: i64)
     }
 }
 
-/// Fills rows of the result from number `first` on; rows run over batches, outer indices and positions.
+/// Fills rows of the result from row `first` on. Rows are ordered by batch entry, outer index and position.
 fn gather_rows<T: Item, I: Index>(out: &mut [T], source: &[T], positions: &[I], extent: &Extent, first: usize) {
     let Extent { outer, rows, inner, count } = *extent;
     if out.is_empty() {
@@ -142,10 +142,10 @@ fn out_of_range(shape: &Shape, flat: usize, value: i64, rows: usize) -> Error {
     error!(InvalidArgument, "indices{at} = {value} is not in [0, {rows})")
 }
 
-/// What an op with `bad_indices_policy` does about an index out of range.
+/// Returns true if the attribute `bad_indices_policy` says to ignore indices out of range.
 ///
 /// # Errors
-/// `InvalidArgument` for an unknown policy.
+/// Returns `InvalidArgument` for an unknown policy.
 pub(super) fn ignores_bad_indices(init: &KernelInit<'_>) -> Result<bool> {
     match init.attrs.get_or("bad_indices_policy", "")? {
         "" | "DEFAULT" | "ERROR" => Ok(false),
@@ -154,11 +154,11 @@ pub(super) fn ignores_bad_indices(init: &KernelInit<'_>) -> Result<bool> {
     }
 }
 
-/// The offset of each slice that the rows of `index` (the innermost dimension) name in a tensor of shape `shape`; `None` where a row
-/// names none and `ignore` is set.
+/// Returns the offset of each slice that a row of `index` (its innermost dimension) selects in a tensor of shape `shape`, or `None` for a row that
+/// is out of range if `ignore` is set.
 ///
 /// # Errors
-/// `InvalidArgument` with `describe`'s words for the row and its index.
+/// Returns `InvalidArgument` with the text that `describe` returns for a row out of range and its index.
 pub(super) fn slice_offsets(
     index: &Tensor,
     shape: &Shape,
@@ -232,7 +232,7 @@ fn gather_nd<T: Item>(ctx: &KernelContext<'_>, ignore: bool, name: &str) -> Resu
     })
 }
 
-/// `[i,j]` of row `flat` in dimensions `outer`, empty for none.
+/// Returns `[i,j]`, the index of row `flat` in dimensions `outer`, or nothing if there are none.
 fn out_of_range_prefix(outer: &[usize], flat: usize) -> String {
     let shape = Shape::new(outer);
     let at: Vec<String> = shape.strides().iter().zip(outer).map(|(&stride, &dim)| (flat / stride % dim).to_string()).collect();

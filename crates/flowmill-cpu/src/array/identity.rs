@@ -1,4 +1,4 @@
-//! Ops whose output is their input: `Identity` and its kin, `Placeholder`s, and the checks that pass their input on.
+//! Ops whose output is their input: `Identity` and related ops, `Placeholder`s, and the checks that forward their input.
 
 use super::item::{Item, for_item};
 use crate::from_fn::{from_fn, linear_from_fn};
@@ -28,7 +28,7 @@ fn make_identity(_: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     from_fn(|ctx| ctx.forward(0, 0))
 }
 
-/// The identity. A debugger reads what passes by URLs, which are refused.
+/// Makes the kernel of `DebugIdentity`, which forwards its input. Debugging to URLs is an error.
 fn make_debug_identity(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     if init.attrs.contains("debug_urls") && !init.attrs.list::<&str>("debug_urls")?.is_empty() {
         bail!(Unimplemented, "{} does not write to debug_urls", init.op_def.name);
@@ -40,12 +40,12 @@ fn make_identity_n(_: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     from_fn(|ctx| (0..ctx.num_inputs()).try_for_each(|i| ctx.forward(i, i)))
 }
 
-/// Memory is pinned for the sake of other devices, of which there are none.
+/// Makes the kernel of `CheckPinned`. It always fails, because memory is pinned only for other devices.
 fn make_check_pinned(_: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     from_fn(|_| bail!(InvalidArgument, "not pinned"))
 }
 
-/// The place of this kind of device in a list of kinds, whose length stands for one that the list lacks.
+/// Makes the kernel of `DeviceIndex`: the index of this kind of device in a list of kinds, or the list's length if the kind is not in it.
 fn make_device_index(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let kinds: Vec<&str> = init.attrs.list("device_names")?;
     let index = kinds.iter().position(|&kind| kind == "CPU").unwrap_or(kinds.len()) as i32;
@@ -55,7 +55,7 @@ fn make_device_index(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     })
 }
 
-/// A copy that shares nothing with the input, so that a variable's later changes do not show in it.
+/// Makes the kernel of `DeepCopy`: a copy that shares no memory with the input, so that later changes of a variable do not affect it.
 fn make_deep_copy(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let dtype = init.dtype("T")?;
     for_item!(dtype, T => from_fn(move |ctx| {
@@ -70,7 +70,7 @@ fn make_deep_copy(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     }))
 }
 
-/// A placeholder that runs was not fed: its kernel is its error.
+/// Makes the kernel of a placeholder, which returns an error, because a placeholder that runs was not fed.
 fn make_placeholder(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let dtype = init.dtype("dtype")?;
     let shape: PartialShape = init.attrs.get_or("shape", PartialShape::unknown())?;
@@ -79,7 +79,7 @@ fn make_placeholder(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     from_fn(move |_| bail!(InvalidArgument, "{message}"))
 }
 
-/// The name of a type in TensorFlow's messages: that of C++ for the floating types that have one.
+/// Returns the name of a type in TensorFlow's messages: the C++ name for the floating-point types that have one.
 pub(crate) fn cpp_name(dtype: DType) -> &'static str {
     match dtype {
         DType::F16 => "half",
@@ -101,7 +101,7 @@ fn make_ensure_shape(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     })
 }
 
-/// Which kinds of values that are not finite a tensor holds.
+/// The kinds of non-finite values that a tensor has.
 #[derive(Clone, Copy, Default)]
 struct NonFinite {
     nan: bool,
@@ -122,7 +122,7 @@ fn find_non_finite<T: Element>(tensor: &Tensor, to_f64: fn(T) -> f64) -> Result<
     Ok(found)
 }
 
-/// A conversion to `f64` that keeps which values are finite.
+/// A type with a conversion to `f64` that preserves whether values are finite.
 trait Widen: Element {
     fn widen(self) -> f64;
 }
@@ -153,7 +153,7 @@ fn make_check_numerics(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     })
 }
 
-/// As `CheckNumerics`, with the sign of the infinities in the message.
+/// Makes the kernel of `CheckNumericsV2`, whose message, unlike that of `CheckNumerics`, has the sign of the infinities.
 fn make_check_numerics_v2(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     check_numerics(init, |found| match (found.negative, found.positive, found.nan) {
         (true, true, true) => "-Inf, +Inf, and NaN",

@@ -1,6 +1,6 @@
-//! `InplaceUpdate`, `InplaceAdd`, `InplaceSub`: rows of a tensor changed; `ParallelConcat`.
+//! `InplaceUpdate`, `InplaceAdd`, `InplaceSub`, which change rows of a tensor, and `ParallelConcat`.
 //!
-//! TensorFlow changes the input's own memory. Here the input is changed in place if nothing else holds it, and is left alone otherwise.
+//! TensorFlow changes the input's own memory. Here the input is changed in place if nothing else refers to its memory, and is copied otherwise.
 
 use super::args::indices;
 use super::item::{Item, for_item};
@@ -10,7 +10,7 @@ use flowmill_runtime::{Kernel, KernelContext, KernelInit, KernelRegistry};
 use flowmill_tensor::{Complex, PartialShape, Result, Tensor, bail, bf16, f16, for_dtype};
 use std::sync::Arc;
 
-/// The input whose rows are written. The other rows are not touched where the tensor is changed in place.
+/// The index of the input with the updates, all of whose rows are used. The other rows of the tensor are not touched if it is changed in place.
 const UPDATES: usize = 2;
 
 pub(super) fn register(registry: &mut KernelRegistry) {
@@ -45,7 +45,7 @@ fn make_sum(init: &KernelInit<'_>, minus: bool) -> Result<Arc<dyn Kernel>> {
     }, _ => init.unsupported())
 }
 
-/// Checks the inputs; returns the tensor to change, the numbers of its rows and what they are changed by.
+/// Checks the inputs. Returns the tensor to change, the indices of its rows, and the updates.
 fn checked(ctx: &mut KernelContext<'_>) -> Result<(Tensor, Vec<usize>, Tensor)> {
     let (x, i, v) = (ctx.take(0)?, ctx.take(1)?, ctx.take(2)?);
     if i.rank() != 1 {
@@ -61,7 +61,7 @@ fn checked(ctx: &mut KernelContext<'_>) -> Result<(Tensor, Vec<usize>, Tensor)> 
         bail!(InvalidArgument, "i and x shape doesn't match at index 0: {} vs. {}", i.shape(), v.shape());
     }
     let count = x.shape()[0] as i64;
-    // Numbers count from either end, any number of times.
+    // Indices are taken modulo the number of rows.
     let rows = indices(&i)?.iter().map(|&row| row.rem_euclid(count.max(1)) as usize).collect();
     Ok((x, rows, v))
 }
@@ -82,7 +82,7 @@ fn change_rows<T: Item>(ctx: &mut KernelContext<'_>, change: impl Fn(&mut [T], &
     Ok(())
 }
 
-/// Tensors of one row each, one below the other.
+/// Makes the kernel of `ParallelConcat`, which concatenates tensors of one row each.
 fn make_parallel_concat(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let shape: PartialShape = init.attrs.get("shape")?;
     for_item!(init.dtype("T")?, T => from_fn(move |ctx| {

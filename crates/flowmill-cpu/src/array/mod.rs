@@ -1,7 +1,7 @@
-//! Kernels that move, select, repeat and number elements without computing with them.
+//! Kernels that move, select, repeat and count elements without computing with them.
 //!
-//! Most are compiled once for each class of elements (`item`), not for each type, and copy through one engine (`nd`). Those whose
-//! result is a run of their input's elements share its memory.
+//! Most kernels are compiled once per class of elements (`item`), not per type, and copy by common strided loops (`nd`). Kernels whose result is a
+//! contiguous part of their input share its memory.
 
 #![forbid(unsafe_code)]
 

@@ -1,4 +1,4 @@
-//! Adding and folding back borders: `Pad`, `PadV2`, `MirrorPad`, `MirrorPadGrad`.
+//! Padding and its gradient: `Pad`, `PadV2`, `MirrorPad`, `MirrorPadGrad`.
 
 use super::args::{indices, product};
 use super::item::{Item, for_item};
@@ -17,10 +17,10 @@ pub(super) fn register(registry: &mut KernelRegistry) {
     registry.add("PadV2", make_pad);
 }
 
-/// Elements before and after, for each dimension.
+/// For each dimension, the numbers of elements to add before and after.
 type Paddings = SmallVec<[(usize, usize); 8]>;
 
-/// The argument `paddings` for an input of shape `shape`.
+/// Returns the argument `paddings` for an input of shape `shape`.
 fn paddings(argument: &Tensor, shape: &Shape) -> Result<Paddings> {
     if argument.rank() != 2 || argument.shape()[1] != 2 {
         bail!(InvalidArgument, "paddings must be a matrix with 2 columns: {}", argument.shape());
@@ -39,7 +39,7 @@ fn paddings(argument: &Tensor, shape: &Shape) -> Result<Paddings> {
     Ok(out)
 }
 
-/// The shape with its paddings.
+/// Returns the shape after padding.
 fn padded(shape: &Shape, paddings: &Paddings) -> Result<Shape> {
     let mut sizes: SmallVec<[i64; 8]> = SmallVec::new();
     for (&dim, &(before, after)) in shape.iter().zip(paddings) {
@@ -53,7 +53,7 @@ fn padded(shape: &Shape, paddings: &Paddings) -> Result<Shape> {
 }
 
 fn make_pad(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
-    // What pads images and not the batch works image by image.
+    // A kernel that pads images but not the batch dimension works image by image.
     let by_image = init.constant(1).and_then(|paddings| indices(paddings).ok()).is_some_and(|p| matches!(p[..], [0, 0, _, ..]));
     for_item!(init.dtype("T")?, T => batched_from_fn(linear_cost(init), u32::from(by_image), pad::<T>))
 }
@@ -88,10 +88,10 @@ fn pad<T: Item>(ctx: &mut KernelContext<'_>) -> Result<()> {
     Ok(())
 }
 
-/// How a border mirrors the inside.
+/// The mode in which a border mirrors the inside.
 #[derive(Clone, Copy)]
 struct Mirror {
-    /// 1 where the edge itself is not repeated (`REFLECT`), 0 where it is (`SYMMETRIC`).
+    /// 1 if the edge itself is not repeated (`REFLECT`), 0 if it is (`SYMMETRIC`).
     offset: usize,
 }
 
@@ -104,7 +104,7 @@ impl Mirror {
         }
     }
 
-    /// Checks that a border can be mirrored out of `size` elements.
+    /// Checks that `size` elements are enough to mirror a border.
     fn check(self, (before, after): (usize, usize), size: usize, which: &str) -> Result<()> {
         if before.max(after) + self.offset <= size || (before == 0 && after == 0) {
             return Ok(());
@@ -117,7 +117,7 @@ impl Mirror {
         }
     }
 
-    /// For each index of the padded dimension, the index inside that it shows.
+    /// Returns, for each index of the padded dimension, the index of the element that is copied there.
     fn map(self, (before, after): (usize, usize), size: usize) -> Vec<usize> {
         let left = (0..before).rev().map(|i| i + self.offset);
         let right = (0..after).map(|i| size - 1 - self.offset - i);
@@ -162,7 +162,7 @@ fn make_mirror_pad_grad(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     }, _ => init.unsupported())
 }
 
-/// Adds each border back to the elements that it mirrors, one dimension after the other, outermost first.
+/// Adds each border to the elements that it mirrors, one dimension after the other, outermost first.
 fn mirror_pad_grad<T: Element + AddAssign>(ctx: &mut KernelContext<'_>, mirror: Mirror) -> Result<()> {
     let input = ctx.input(0)?;
     let paddings = paddings(ctx.input(1)?, input.shape())?;

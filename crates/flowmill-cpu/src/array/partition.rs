@@ -1,4 +1,4 @@
-//! Sorting rows into tensors and back: `DynamicPartition`, `DynamicStitch`, `ParallelDynamicStitch`.
+//! Partitioning and stitching of rows: `DynamicPartition`, `DynamicStitch`, `ParallelDynamicStitch`.
 
 use super::args::product;
 use super::item::{Item, for_item};
@@ -21,7 +21,7 @@ fn make_dynamic_partition(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     for_item!(init.dtype("T")?, T => from_fn(move |ctx| dynamic_partition::<T>(ctx, count)))
 }
 
-/// Output `p` holds the slices whose entry in `partitions` is `p`, in their order.
+/// Computes `DynamicPartition`: output `p` has the slices whose entry in `partitions` is `p`, in their order.
 fn dynamic_partition<T: Item>(ctx: &mut KernelContext<'_>, count: usize) -> Result<()> {
     let (data, partitions) = (ctx.input(0)?, ctx.input(1)?);
     let Some(inner) = data.shape().strip_prefix(partitions.shape().dims()) else {
@@ -74,8 +74,8 @@ fn make_dynamic_stitch(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     for_item!(init.dtype("T")?, T => from_fn(dynamic_stitch::<T>))
 }
 
-/// Puts the slices of every `data[m]` where `indices[m]` says; the last of several for one place stays. Places that nothing goes to are
-/// unspecified in TensorFlow and zero here.
+/// Writes the slices of every `data[m]` to the positions in `indices[m]`. If several slices have the same position, the last one is kept. Positions
+/// without a slice are unspecified in TensorFlow and zero here.
 fn dynamic_stitch<T: Item>(ctx: &mut KernelContext<'_>) -> Result<()> {
     let count = ctx.num_inputs() / 2;
     let inner = stitched_inner_shape(ctx, count)?;
@@ -110,7 +110,7 @@ fn dynamic_stitch<T: Item>(ctx: &mut KernelContext<'_>) -> Result<()> {
     Ok(())
 }
 
-/// The shape of one slice, the same for all inputs.
+/// Returns the shape of one slice, which must be equal for all inputs.
 fn stitched_inner_shape(ctx: &KernelContext<'_>, count: usize) -> Result<Shape> {
     let inner = |m: usize| -> Result<&[usize]> {
         let (index, data) = (ctx.input(m)?.shape(), ctx.input(count + m)?.shape());

@@ -1,4 +1,4 @@
-//! `ExtractImagePatches` and `ExtractVolumePatches`: the windows of a convolution, each as a row of channels.
+//! `ExtractImagePatches` and `ExtractVolumePatches`, which output the windows of a convolution, each as a row of channels.
 
 use super::item::{Item, for_item};
 use crate::from_fn::linear_from_fn;
@@ -12,7 +12,7 @@ pub(super) fn register(registry: &mut KernelRegistry) {
     registry.add("ExtractVolumePatches", make_extract_volume_patches);
 }
 
-/// Windows along one dimension.
+/// The window along one dimension.
 #[derive(Clone, Copy)]
 struct Window {
     size: usize,
@@ -20,7 +20,7 @@ struct Window {
     rate: usize,
 }
 
-/// Windows over one dimension of a given size: how many, and how far the first one sticks out.
+/// The windows over a dimension of a given size: their number, and the number of positions by which the first one extends before the image.
 struct Extent {
     count: usize,
     before: usize,
@@ -64,7 +64,7 @@ fn make_extract_image_patches(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> 
     }))
 }
 
-/// `[batch, rows, columns, depth]` to `[batch, windows down, windows across, window rows · window columns · depth]`.
+/// Converts `[batch, rows, columns, depth]` to `[batch, windows down, windows across, window rows · window columns · depth]`.
 fn extract<T: Item>(images: &Tensor, [down, across]: [Window; 2], same: bool) -> Result<Tensor> {
     let &[batch, rows, columns, depth] = images.shape().dims() else {
         bail!(InvalidArgument, "input must be 4-dimensional{}", images.shape())
@@ -128,7 +128,7 @@ fn make_extract_volume_patches(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>>
     }))
 }
 
-/// `[batch, planes, rows, columns, depth]` to `[batch, windows in each direction …, elements of a window · depth]`.
+/// Converts `[batch, planes, rows, columns, depth]` to `[batch, windows in each direction …, elements of a window · depth]`.
 fn extract_volumes<T: Item>(volumes: &Tensor, windows: [Window; 3], same: bool) -> Result<Tensor> {
     let &[batch, planes, rows, columns, depth] = volumes.shape().dims() else {
         bail!(InvalidArgument, "input must be 5-dimensional{}", volumes.shape())
@@ -149,7 +149,7 @@ fn extract_volumes<T: Item>(volumes: &Tensor, windows: [Window; 3], same: bool) 
             return Ok(());
         }
         for (i, voxel) in out.chunks_exact_mut(depth).enumerate() {
-            // Places in the window and of the window, from the last dimension to the first.
+            // The index within the window and the index of the window, from the last dimension to the first.
             let (mut rest, mut places, mut windows_at) = (i, [0; 3], [0; 3]);
             for axis in (0..3).rev() {
                 places[axis] = rest % windows[axis].size;

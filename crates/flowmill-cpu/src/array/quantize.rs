@@ -1,4 +1,4 @@
-//! `QuantizeAndDequantize`, its versions 2 to 4, and the gradient of the last: floats rounded to the values that a quantised type can hold.
+//! `QuantizeAndDequantize`, its versions 2 to 4, and the gradient of the last: floats are rounded to values that a quantised type can represent.
 
 use super::args::Slices;
 use crate::from_fn::linear_from_fn;
@@ -53,7 +53,7 @@ fn make_quantize_and_dequantize(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>
     }), _ => init.unsupported())
 }
 
-/// The range is in the attributes.
+/// Makes the kernel of the first version, whose range is in the attributes.
 fn make_quantize_and_dequantize_v1(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let attrs = init.attrs;
     let signed = attrs.get_or("signed_input", true)?;
@@ -86,7 +86,7 @@ fn make_gradient(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     for_dtype!(init.dtype("T")?, [f16, bf16, f32, f64], T => linear_from_fn(init, move |ctx| gradient::<T>(ctx, axis)), _ => init.unsupported())
 }
 
-/// What lies in the range passes; the ends of the range get nothing.
+/// Outputs the gradient, which is zero for elements outside of the range. The gradients of the range's limits are zero.
 fn gradient<T: Element + Float>(ctx: &mut KernelContext<'_>, axis: i64) -> Result<()> {
     let (gradient, input) = (ctx.input(0)?, ctx.input(1)?);
     if gradient.shape() != input.shape() {
@@ -120,7 +120,7 @@ fn check_bits(num_bits: i64, signed: bool) -> Result<u32> {
     Ok(num_bits as u32)
 }
 
-/// The number of bits is an input.
+/// Makes the kernel of version 3, in which the number of bits is an input.
 fn make_quantize_and_dequantize_v3(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let attrs = init.attrs;
     let axis: i64 = attrs.get_or("axis", -1)?;
@@ -143,7 +143,7 @@ fn make_quantize_and_dequantize_v3(init: &KernelInit<'_>) -> Result<Arc<dyn Kern
     }), _ => init.unsupported())
 }
 
-/// The slices along `axis`, or the whole.
+/// Returns the slices along `axis`, or the whole tensor as one slice.
 fn slices(shape: &Shape, axis: i64) -> Result<Slices> {
     let axis = usize::try_from(axis).ok();
     if let Some(axis) = axis
@@ -154,7 +154,7 @@ fn slices(shape: &Shape, axis: i64) -> Result<Slices> {
     Ok(Slices::new(shape, axis))
 }
 
-/// One range for the whole tensor, or with `axis` one for each index along it.
+/// Quantises with one range for the whole tensor, or one for each index along `axis`.
 fn quantize<T: Element + Float>(ctx: &KernelContext<'_>, q: Quantization) -> Result<Tensor> {
     let input = ctx.input(0)?;
     let channels = slices(input.shape(), q.axis)?.count;
@@ -166,7 +166,7 @@ fn quantize<T: Element + Float>(ctx: &KernelContext<'_>, q: Quantization) -> Res
     quantize_within(input, q, given)
 }
 
-/// The same with these ends of ranges, where they are given.
+/// Like [`quantize`], with the given limits of ranges instead of those of the input, if any.
 fn quantize_within<T: Element + Float>(input: &Tensor, q: Quantization, given: Option<(&[T], &[T])>) -> Result<Tensor> {
     let slices = slices(input.shape(), q.axis)?;
     let source = input.as_slice::<T>()?;
@@ -211,7 +211,7 @@ fn range_argument<'a, T: Element>(ctx: &'a KernelContext<'_>, i: usize, name: &s
     Ok(values)
 }
 
-/// What maps a range onto the integers of the quantised type.
+/// The factors that map a range to the integers of the quantised type.
 struct Scale<T> {
     low: T,
     high: T,
@@ -247,7 +247,7 @@ impl<T: Float> Scale<T> {
     }
 }
 
-/// What is rounded to zero keeps its sign.
+/// Rounds to the nearest integer, ties to even. A value that is rounded to zero keeps its sign.
 fn half_to_even<T: Float>(x: T) -> T {
     let floor = x.floor();
     let half = T::from(0.5).unwrap_or_else(T::zero);

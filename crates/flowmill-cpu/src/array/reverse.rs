@@ -1,4 +1,4 @@
-//! Turning and shifting: `Reverse`, `ReverseV2`, `ReverseSequence`, `Roll`.
+//! Reversing and shifting: `Reverse`, `ReverseV2`, `ReverseSequence`, `Roll`.
 
 use super::args::{indices, product};
 use super::item::{Item, for_item};
@@ -16,7 +16,7 @@ pub(super) fn register(registry: &mut KernelRegistry) {
     registry.add("Roll", make_roll);
 }
 
-/// For each axis, whether it is reversed.
+/// For each axis, true if it is reversed.
 type Flags = SmallVec<[bool; 8]>;
 
 fn make_reverse(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
@@ -87,7 +87,7 @@ fn make_reverse_sequence(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     }))
 }
 
-/// Reverses the first `lengths[b]` slices along `seq_dim` of each batch entry `b`; the others stay.
+/// Reverses the first `lengths[b]` slices along `seq_dim` of each batch entry `b`; the other slices are unchanged.
 fn reverse_sequence<T: Item>(input: &Tensor, lengths: &Tensor, seq_dim: i64, batch_dim: i64) -> Result<Tensor> {
     let rank = input.rank();
     if lengths.rank() != 1 {
@@ -154,7 +154,7 @@ fn roll<T: Item>(input: &Tensor, shift: &Tensor, axis: &Tensor) -> Result<Tensor
     if shift.shape() != axis.shape() {
         bail!(InvalidArgument, "shift and axis must have the same size");
     }
-    // How far elements move along each axis, modulo its size.
+    // The shift along each axis, modulo its size.
     let mut shifts: SmallVec<[i64; 8]> = SmallVec::from_elem(0, shape.rank());
     for (shift, axis) in indices(shift)?.into_iter().zip(indices(axis)?) {
         let Some(axis) = shape.axis(axis) else { bail!(InvalidArgument, "axis {axis} is out of range") };
@@ -164,7 +164,7 @@ fn roll<T: Item>(input: &Tensor, shift: &Tensor, axis: &Tensor) -> Result<Tensor
     if input.num_elements() == 0 {
         return Ok(input.clone());
     }
-    // Dimensions inside of the last one that moves are copied as runs.
+    // Dimensions inside the last shifted one are copied as contiguous runs.
     let moved = shifts.iter().rposition(|&shift| shift != 0).map_or(0, |axis| axis + 1);
     let strides = row_major(shape);
     let maps: Vec<Vec<usize>> = (0..moved)

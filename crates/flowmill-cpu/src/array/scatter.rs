@@ -1,4 +1,4 @@
-//! Writing slices by index: `ScatterNd` and the `TensorScatter` ops.
+//! Scattering of slices by index: `ScatterNd` and the `TensorScatter` ops.
 
 use super::args::{product, shape_argument};
 use super::gather::{ignores_bad_indices, slice_offsets};
@@ -21,7 +21,7 @@ pub(super) fn register(registry: &mut KernelRegistry) {
     registry.add("TensorScatterUpdate", make_tensor_scatter_update);
 }
 
-/// How an update is combined with what is there.
+/// The operation that combines an update with the current value.
 #[derive(Clone, Copy)]
 enum Update {
     Add,
@@ -30,13 +30,13 @@ enum Update {
     Min,
 }
 
-/// Numbers that scatters add up. Integers wrap.
+/// A type whose elements scatters can add. Integers wrap around.
 trait Sum: Element {
     fn plus(self, other: Self) -> Self;
     fn minus(self, other: Self) -> Self;
 }
 
-/// Numbers with an order. A NaN on either side leaves what is there.
+/// An ordered type. If either value is NaN, the current one is kept.
 trait Order: Sum {
     fn above(self, other: Self) -> bool;
 }
@@ -68,7 +68,7 @@ macro_rules! ordered {
 numbers!(floats: f16, bf16, f32, f64, Complex<f32>, Complex<f64>; integers: i8, i16, i32, i64, u8, u16, u32, u64);
 ordered!(f16, bf16, f32, f64, i8, i16, i32, i64, u8, u16, u32, u64);
 
-/// Where the slices of an update go.
+/// The positions of the slices of an update.
 struct Targets {
     offsets: Vec<Option<usize>>,
     run: usize,
@@ -104,7 +104,7 @@ fn targets(index: &Tensor, updates: &Tensor, shape: &Shape, ignore: bool) -> Res
 }
 
 impl Targets {
-    /// Combines each slice of `updates` with its place in `out`, in order.
+    /// Combines each slice of `updates` with the slice at its position in `out`, in order.
     fn apply<T>(&self, out: &mut [T], updates: &[T], combine: impl Fn(&mut T, &T)) {
         if self.run == 0 {
             return;
@@ -117,7 +117,7 @@ impl Targets {
     }
 }
 
-/// Duplicate indices add up; `bool` values are or-ed and strings joined.
+/// Makes the kernel of `ScatterNd`. Updates with equal indices are added; `bool` values are combined with `or`, and strings are joined.
 fn make_scatter_nd(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let ignore = ignores_bad_indices(init)?;
     let dtype = init.dtype("T")?;

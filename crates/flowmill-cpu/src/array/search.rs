@@ -1,4 +1,4 @@
-//! Finding places: `Where`, `LowerBound`, `UpperBound`, `BoostedTreesBucketize`, `UnravelIndex`.
+//! Searching: `Where`, `LowerBound`, `UpperBound`, `BoostedTreesBucketize`, `UnravelIndex`.
 
 use super::args::{Indices, indices};
 use crate::from_fn::{from_fn, linear_from_fn};
@@ -31,7 +31,7 @@ fn make_where(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     }, _ => init.unsupported())
 }
 
-/// For each value of a feature the first boundary that is not less than it, the last one where all are.
+/// Outputs, for each value of a feature, the index of the first boundary that is not less than it, or of the last boundary if all are less.
 fn boosted_trees_bucketize(ctx: &mut KernelContext<'_>) -> Result<()> {
     let features = ctx.num_inputs() / 2;
     for i in 0..features {
@@ -52,7 +52,7 @@ fn boosted_trees_bucketize(ctx: &mut KernelContext<'_>) -> Result<()> {
     Ok(())
 }
 
-/// The indices of the elements for which `chosen` holds, one a row, in row-major order.
+/// Returns the indices of the elements for which `chosen` returns true, one per row, in row-major order.
 fn coordinates<T>(shape: &Shape, items: &[T], chosen: impl Fn(&T) -> bool) -> Result<Tensor> {
     let rank = shape.rank();
     let count = items.iter().filter(|item| chosen(item)).count();
@@ -85,7 +85,7 @@ fn make_bound(init: &KernelInit<'_>, upper: bool) -> Result<Arc<dyn Kernel>> {
     }, _ => init.unsupported())
 }
 
-/// Where each value would be inserted into its row of sorted numbers: before its equals, or after them.
+/// Outputs the position at which each value would be inserted into its row of sorted numbers: before equal numbers, or after them if `upper`.
 fn bound<T: Element + PartialOrd>(ctx: &mut KernelContext<'_>, out_type: DType, upper: bool) -> Result<()> {
     let (sorted, values) = (ctx.input(0)?, ctx.input(1)?);
     for (name, tensor) in [("sorted_inputs", sorted), ("values", values)] {
@@ -125,7 +125,7 @@ fn make_unravel_index(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     })
 }
 
-/// Flat indices as coordinates in a tensor of sizes `dims`: one column for each index.
+/// Returns the coordinates of flat indices in a tensor of sizes `dims`: one column per index.
 fn unravel_index(index: &Tensor, dims: &Tensor, dtype: DType) -> Result<Tensor> {
     if index.rank() > 1 {
         bail!(InvalidArgument, "The indices can only be scalar or vector, got \"{}\"", index.shape());
@@ -152,7 +152,7 @@ fn unravel_index(index: &Tensor, dims: &Tensor, dtype: DType) -> Result<Tensor> 
     Tensor::index_vector(dtype, columns)?.reshaped(shape)
 }
 
-/// The product of sizes, which must be positive, within the index type.
+/// Returns the product of sizes, which must be positive and within the index type.
 fn check_sizes(sizes: &[i64], dtype: DType) -> Result<i64> {
     let limit = if dtype == DType::I32 { i64::from(i32::MAX) } else { i64::MAX };
     let mut total: i64 = 1;

@@ -1,4 +1,4 @@
-//! Ops about shapes alone: they read or change a tensor's shape and share its elements.
+//! Ops on shapes: they read or change a tensor's shape and share its elements.
 
 use super::args::{Indices, indices, scalar_index};
 use crate::from_fn::from_fn;
@@ -23,7 +23,7 @@ fn out_type(init: &KernelInit<'_>) -> Result<DType> {
     }
 }
 
-/// `Shape` and `ShapeN`: one vector of sizes for each input.
+/// Makes the kernel of `Shape` and `ShapeN`: one vector of sizes for each input.
 fn make_shape(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let dtype = out_type(init)?;
     from_fn(move |ctx| {
@@ -79,13 +79,13 @@ fn make_reshape(_: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     })
 }
 
-/// Input 0, taken, in the shape that input 1 gives.
+/// Takes input 0 and returns it in the shape in input 1.
 ///
 /// # Errors
-/// `InvalidArgument` where that is no shape, or not one of as many elements.
+/// Returns `InvalidArgument` if input 1 is not a shape, or is the shape of another number of elements.
 pub(crate) fn reshaped(ctx: &mut KernelContext<'_>) -> Result<Tensor> {
     let sizes = ctx.input(1)?;
-    // A scalar −1 is accepted as `[-1]`, as TensorFlow does.
+    // A scalar −1 is accepted as `[-1]`, as in TensorFlow.
     if sizes.rank() > 1 {
         bail!(InvalidArgument, "sizes input must be 1-D, not {}", sizes.shape());
     }
@@ -96,8 +96,8 @@ pub(crate) fn reshaped(ctx: &mut KernelContext<'_>) -> Result<Tensor> {
     ctx.take(0)?.reshaped(shape)
 }
 
-/// The shape with these sizes that holds as many elements as `input`; one size may be −1. Of an empty tensor, sizes of zero do not count
-/// for the missing one, on either side, as in TensorFlow.
+/// Returns the shape with these sizes that has as many elements as `input`; one size may be −1. For an empty tensor, sizes of zero are ignored on
+/// both sides when the missing size is computed, as in TensorFlow.
 fn reshape_to(input: &Shape, sizes: &[i64]) -> Result<Shape> {
     let n = input.num_elements();
     let mut missing = None;
@@ -154,7 +154,7 @@ fn make_expand_dims(_: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
 }
 
 fn make_squeeze(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
-    // TensorFlow's Python spells the attribute `axis`; on the wire it is `squeeze_dims`.
+    // The attribute `axis` of TensorFlow's Python API has the name `squeeze_dims` in the graph.
     let axes: Vec<i64> = if init.attrs.contains("squeeze_dims") { init.attrs.list("squeeze_dims")? } else { Vec::new() };
     from_fn(move |ctx| {
         let shape = squeezed(ctx.input(0)?.shape(), &axes)?;
@@ -164,7 +164,7 @@ fn make_squeeze(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     })
 }
 
-/// The shape without the dimensions in `axes`, all of size one; without every dimension of size one where `axes` is empty.
+/// Returns the shape without the dimensions in `axes`, whose sizes must be one, or without all dimensions of size one if `axes` is empty.
 fn squeezed(shape: &Shape, axes: &[i64]) -> Result<Shape> {
     if axes.is_empty() {
         return Ok(shape.iter().copied().filter(|&size| size != 1).collect());

@@ -32,7 +32,7 @@ fn make_slice(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     }))
 }
 
-/// The region of `Slice`: its size is −1 for all that is left of a dimension.
+/// Returns the region of `Slice`. A size of −1 means the rest of a dimension.
 fn slice_region(shape: &Shape, begin: &Tensor, size: &Tensor) -> Result<Region> {
     let rank = shape.rank();
     if begin.rank() != 1 || size.rank() != 1 || begin.num_elements() != rank || size.num_elements() != rank {
@@ -60,7 +60,7 @@ fn slice_region(shape: &Shape, begin: &Tensor, size: &Tensor) -> Result<Region> 
     Ok(Region { steps: SmallVec::from_elem(1, rank), begins, sizes })
 }
 
-/// The elements of a region as a tensor of shape `shape`.
+/// Returns the elements of a region as a tensor of shape `shape`.
 fn read_region<T: Item>(input: &Tensor, region: &Region, shape: Shape) -> Result<Tensor> {
     let (offset, strides) = if shape.num_elements() == 0 { (0, Strides::new()) } else { region.strides(input.shape()) };
     if region.is_contiguous(input.shape()) {
@@ -89,7 +89,7 @@ fn make_strided_slice(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     }))
 }
 
-/// The gradient of a strided slice: zeros of the sliced tensor's shape, with `dy` where the slice was read.
+/// Makes the kernel of `StridedSliceGrad`: zeros of the sliced tensor's shape, with `dy` at the elements that the slice read.
 fn make_strided_slice_grad(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let masks = Masks::from_attrs(init.attrs)?;
     let dtype = init.dtype("T")?;
@@ -123,7 +123,7 @@ fn make_tensor_strided_slice_update(init: &KernelInit<'_>) -> Result<Arc<dyn Ker
     }))
 }
 
-/// Writes input 4, broadcast where needed, to the region of `target` that inputs 1 to 3 name.
+/// Writes input 4, broadcast if necessary, to the region of `target` that inputs 1 to 3 describe.
 fn assign_slice<T: Item>(target: &mut Tensor, ctx: &KernelContext<'_>, masks: &Masks) -> Result<()> {
     let (region, shape) = resolve(target.shape(), ctx.input(1)?, ctx.input(2)?, ctx.input(3)?, masks)?;
     let value = ctx.input(4)?;
@@ -155,7 +155,8 @@ fn assign_slice<T: Item>(target: &mut Tensor, ctx: &KernelContext<'_>, masks: &M
     })
 }
 
-/// How a value is walked to fill a slice: as in a broadcast, but a value of higher rank will do if its outer dimensions have size one.
+/// Returns the strides with which a value is read to fill a slice. A value of higher rank than the slice is accepted if its outer dimensions have
+/// size one; otherwise the rules are those of broadcasting.
 fn value_strides(value: &Shape, slice: &Shape) -> Option<Strides> {
     let (extra, inner) = value.split_at(value.rank().saturating_sub(slice.rank()));
     extra.iter().all(|&size| size == 1).then(|| broadcast_strides(&Shape::new(inner), slice)).flatten()

@@ -1,4 +1,5 @@
-//! Exchanging space with batch or depth: `SpaceToBatch(ND)`, `BatchToSpace(ND)`, `SpaceToDepth`, `DepthToSpace`, and `ExtractImagePatches`.
+//! Moving blocks of space to the batch or depth dimension and back: `SpaceToBatch(ND)`, `BatchToSpace(ND)`, `SpaceToDepth`, `DepthToSpace`, and
+//! `ExtractImagePatches`.
 
 use super::args::{indices, product};
 use super::item::{Item, for_item};
@@ -19,13 +20,13 @@ pub(super) fn register(registry: &mut KernelRegistry) {
     registry.add("SpaceToDepth", |init| make_depth_op(init, true));
 }
 
-/// The spatial dimensions of a block op: block sizes and what is added (or cut off) before and after.
+/// The spatial dimensions of a block op: the block sizes, and the padding (or cropping) before and after.
 struct Blocks {
     sizes: Dims,
     margins: SmallVec<[(i64, i64); 4]>,
 }
 
-/// The `ND` ops take the block sizes as their second input, the others (two spatial dimensions) as an attribute.
+/// Makes the kernel of a block op. The `ND` ops take the block sizes as their second input, the others (two spatial dimensions) as an attribute.
 fn make_block_op(init: &KernelInit<'_>, to_batch: bool) -> Result<Arc<dyn Kernel>> {
     let block_size: Option<i64> = if init.attrs.contains("block_size") { Some(init.attrs.get("block_size")?) } else { None };
     for_item!(init.dtype("T")?, T => linear_from_fn(init, move |ctx| {
@@ -71,14 +72,14 @@ impl Blocks {
         product(&self.sizes)
     }
 
-    /// For block `k`: where it starts along each dimension.
+    /// Returns the position along each dimension at which block `k` starts.
     fn starts(&self, k: usize) -> Dims {
         let strides = row_major(&self.sizes);
         self.sizes.iter().zip(&strides).map(|(&size, &stride)| k / stride as usize % size).collect()
     }
 
-    /// The correspondence, for block `k`, between the batch form (sizes `small`) and the space form (sizes `large`): index `o` of
-    /// the one is index `o * size + start - before` of the other. Gives the first `o`, and how many stay inside of `large`.
+    /// Returns the correspondence, for block `k`, between the batch form (sizes `small`) and the space form (sizes `large`): index `o` of the
+    /// former is index `o * size + start - before` of the latter. Returns the first `o`, and the number of those that are inside `large`.
     fn overlap(&self, k: usize, small: &[usize], large: &[usize]) -> (Dims, Dims) {
         let (mut first, mut count) = (Dims::new(), Dims::new());
         for (i, start) in self.starts(k).into_iter().enumerate() {
@@ -91,7 +92,7 @@ impl Blocks {
         (first, count)
     }
 
-    /// Calls `copy` for each block with: the offset and strides in the batch form, those in the space form, and the sizes to copy.
+    /// Calls `copy` for each block with the offset and strides in the batch form, those in the space form, and the sizes to copy.
     fn for_each(&self, small: &Shape, large: &Shape, mut copy: impl FnMut((isize, &[isize]), (isize, &[isize]), &[usize])) {
         let n = self.sizes.len();
         let (small_strides, large_strides) = (row_major(small), row_major(large));
@@ -118,7 +119,7 @@ impl Blocks {
     }
 }
 
-/// `[batch, spatial…, rest…]` to `[blocks · batch, (padded spatial / block)…, rest…]`.
+/// Converts `[batch, spatial…, rest…]` to `[blocks · batch, (padded spatial / block)…, rest…]`.
 fn space_to_batch<T: Item>(input: &Tensor, blocks: &Blocks) -> Result<Tensor> {
     let mut sizes: SmallVec<[i64; 8]> = input.shape().iter().map(|&d| d as i64).collect();
     for (i, (&block, &(before, after))) in blocks.sizes.iter().zip(&blocks.margins).enumerate() {
@@ -143,7 +144,7 @@ fn space_to_batch<T: Item>(input: &Tensor, blocks: &Blocks) -> Result<Tensor> {
     })
 }
 
-/// The reverse of [`space_to_batch`]; the margins are cut off.
+/// Computes the reverse of [`space_to_batch`]; the margins are cropped.
 fn batch_to_space<T: Item>(input: &Tensor, blocks: &Blocks) -> Result<Tensor> {
     let mut sizes: SmallVec<[i64; 8]> = input.shape().iter().map(|&d| d as i64).collect();
     let count = blocks.count();
@@ -170,7 +171,7 @@ fn batch_to_space<T: Item>(input: &Tensor, blocks: &Blocks) -> Result<Tensor> {
     })
 }
 
-/// How a depth op sees its input: as six dimensions, exchanged, joined again to four.
+/// The dimensions of a depth op: its input is reshaped to six dimensions, transposed, and reshaped to four.
 struct DepthPlan {
     six: [usize; 6],
     permutation: [usize; 6],

@@ -1,4 +1,4 @@
-//! Taking tensors apart: `Split`, `SplitV`, `Unpack`. Pieces along an outermost dimension share the tensor's memory.
+//! Splitting of tensors: `Split`, `SplitV`, `Unpack`. Parts along an outermost dimension share the tensor's memory.
 
 use super::args::{Indices, indices, product, scalar_index};
 use super::item::{Item, contiguous, for_item};
@@ -13,7 +13,7 @@ pub(super) fn register(registry: &mut KernelRegistry) {
     registry.add("Unpack", make_unpack);
 }
 
-/// The elements `start..start + length` of dimension `axis`, as a tensor of shape `shape` (which may lack the axis where `length` is one).
+/// Returns the elements `start..start + length` of dimension `axis`, as a tensor of shape `shape` (which may lack the axis if `length` is one).
 fn piece<T: Item>(input: &Tensor, axis: usize, start: usize, length: usize, shape: Shape) -> Result<Tensor> {
     let dims = input.shape().dims();
     let (outer, inner) = (product(&dims[..axis]), product(&dims[axis + 1..]));
@@ -102,7 +102,7 @@ fn split_v<T: Item>(ctx: &mut KernelContext<'_>) -> Result<()> {
     Ok(())
 }
 
-/// Sizes that add up to `total`; one of them may come as −1.
+/// Returns sizes that add up to `total`. One of the given sizes may be −1, which is replaced by the remainder.
 fn complete_sizes(mut sizes: Indices, total: usize) -> Result<Indices> {
     let mut missing = None;
     let mut sum: i64 = 0;

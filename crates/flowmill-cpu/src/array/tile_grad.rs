@@ -1,4 +1,4 @@
-//! `TileGrad`, which the first graphs have for the gradient of `Tile`.
+//! `TileGrad`, the gradient of `Tile` in graphs of the first TensorFlow versions.
 
 use super::args::indices;
 use crate::from_fn::linear_from_fn;
@@ -17,7 +17,7 @@ fn make(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     }, _ => init.unsupported())
 }
 
-/// The sum of the repetitions. Inputs: the gradient of the tiled tensor, and how often each dimension was repeated.
+/// Outputs the sum over the repetitions. Inputs: the gradient of the tiled tensor, and the number of repetitions of each dimension.
 fn grad<T: Number + Element>(ctx: &mut KernelContext<'_>) -> Result<()> {
     let (input, multiples) = (ctx.input(0)?, ctx.input(1)?);
     if multiples.rank() != 1 || multiples.num_elements() != input.rank() {

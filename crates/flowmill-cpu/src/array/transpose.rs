@@ -1,4 +1,4 @@
-//! Exchanging dimensions: `Transpose`, `ConjugateTranspose`, and `InvertPermutation`.
+//! Permutation of dimensions: `Transpose`, `ConjugateTranspose`, and `InvertPermutation`.
 
 use super::args::{Indices, indices};
 use super::item::{Item, for_item};
@@ -18,7 +18,7 @@ pub(super) fn register(registry: &mut KernelRegistry) {
 fn make_transpose(init: &KernelInit<'_>, conjugate: bool) -> Result<Arc<dyn Kernel>> {
     for_item!(init.dtype("T")?, T => linear_from_fn(init, move |ctx| {
         let permutation = check_permutation(ctx)?;
-        // Without moving elements, for dimensions of one element or a permutation that keeps the order of the others.
+        // No element moves if the permutation keeps the order of all dimensions of more than one element.
         let shape = ctx.input(0)?.shape();
         let moved = permutation.iter().copied().filter(|&axis| shape[axis] != 1);
         let output = if moved.is_sorted() {
@@ -32,7 +32,7 @@ fn make_transpose(init: &KernelInit<'_>, conjugate: bool) -> Result<Arc<dyn Kern
     }))
 }
 
-/// The second input, checked to name every axis of the first once.
+/// Returns the second input, after a check that it names every axis of the first exactly once.
 fn check_permutation(ctx: &KernelContext<'_>) -> Result<Dims> {
     let rank = ctx.input(0)?.rank();
     let permutation = ctx.input(1)?;
@@ -61,7 +61,7 @@ fn check_permutation(ctx: &KernelContext<'_>) -> Result<Dims> {
     }
 }
 
-/// The tensor whose dimension `i` is dimension `permutation[i]` of `input`.
+/// Returns the tensor whose dimension `i` is dimension `permutation[i]` of `input`.
 pub(super) fn transposed<T: Item>(input: &Tensor, permutation: &[usize]) -> Result<Tensor> {
     let source = T::items(input)?;
     let from = row_major(input.shape());
@@ -73,12 +73,12 @@ pub(super) fn transposed<T: Item>(input: &Tensor, permutation: &[usize]) -> Resu
     })
 }
 
-/// [`transposed`], whatever the element type.
+/// Like [`transposed`], for every element type.
 pub(crate) fn permuted(input: &Tensor, permutation: &[usize]) -> Result<Tensor> {
     for_item!(input.dtype(), T => transposed::<T>(input, permutation))
 }
 
-/// Complex elements' conjugates; other types as they are.
+/// Returns the conjugates of complex elements; tensors of other types are unchanged.
 fn conjugated(mut tensor: Tensor) -> Result<Tensor> {
     match tensor.dtype() {
         DType::C64 => tensor.as_mut_slice::<Complex<f32>>()?.iter_mut().for_each(|z| *z = z.conj()),

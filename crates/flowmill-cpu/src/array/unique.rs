@@ -1,4 +1,4 @@
-//! Finding equal elements: `Unique` and its kin, `ListDiff`.
+//! Search for equal elements: `Unique` and related ops, `ListDiff`.
 
 use super::args::{indices, product};
 use super::item::{Item, ItemClass};
@@ -19,7 +19,7 @@ pub(super) fn register(registry: &mut KernelRegistry) {
     registry.add("UniqueWithCountsV2", |init| make_unique(init, true));
 }
 
-/// Elements that can be looked up. Floats are equal as numbers: the zeros are one, a NaN equals nothing.
+/// An element that can be a key of a hash table. Floats are equal as numbers: both zeros are equal, and NaN equals nothing.
 trait Key: Item {
     fn hash_into(&self, hasher: &mut FxHasher);
     fn same(&self, other: &Self) -> bool;
@@ -49,14 +49,14 @@ impl Key for Bytes {
     }
 }
 
-/// How the elements of a type are read for comparison.
+/// Returns the elements of a tensor in a form that can be compared bit by bit.
 fn canonical(tensor: &Tensor) -> Result<Tensor> {
     fn map<T: Element>(tensor: &Tensor, f: impl Fn(T) -> T) -> Result<Tensor> {
         let mut copy = tensor.clone();
         copy.as_mut_slice::<T>()?.iter_mut().for_each(|x| *x = f(*x));
         Ok(copy)
     }
-    // Adding a positive zero makes a negative one positive and changes nothing else.
+    // Adding a positive zero makes a negative zero positive and changes nothing else.
     match tensor.dtype() {
         DType::F16 => map::<f16>(tensor, |x| x + f16::ZERO),
         DType::BF16 => map::<bf16>(tensor, |x| x + bf16::ZERO),
@@ -66,7 +66,7 @@ fn canonical(tensor: &Tensor) -> Result<Tensor> {
     }
 }
 
-/// For each element, whether it is a NaN; `None` for a type that has none.
+/// Returns, for each element, true if it is NaN; `None` for a type without NaN.
 fn nan_flags(tensor: &Tensor) -> Result<Option<Vec<bool>>> {
     Ok(match tensor.dtype() {
         DType::F16 => Some(tensor.as_slice::<f16>()?.iter().map(|x| x.is_nan()).collect()),
@@ -77,14 +77,14 @@ fn nan_flags(tensor: &Tensor) -> Result<Option<Vec<bool>>> {
     })
 }
 
-/// Rows of elements, ready for comparison.
+/// Rows of elements that can be compared.
 struct Rows<'a, T> {
     items: &'a [T],
     nan: Option<Vec<bool>>,
     len: usize,
 }
 
-/// Distinct rows by their hash.
+/// A hash table of distinct rows.
 #[derive(Default)]
 struct Table {
     rows_by_hash: FxHashMap<u64, SmallVec<[usize; 2]>>,
@@ -95,7 +95,7 @@ impl<T: Key> Rows<'_, T> {
         &self.items[i * self.len..(i + 1) * self.len]
     }
 
-    /// Whether the row holds a NaN, which equals nothing.
+    /// Returns true if the row has a NaN, which equals nothing.
     fn is_singular(&self, i: usize) -> bool {
         self.nan.as_ref().is_some_and(|nan| nan[i * self.len..(i + 1) * self.len].contains(&true))
     }
@@ -106,7 +106,7 @@ impl<T: Key> Rows<'_, T> {
         hasher.finish()
     }
 
-    /// The row of `table`'s rows, which are rows of `others`, that equals row `i`.
+    /// Returns the row in `table`, whose rows are those of `others`, that equals row `i`.
     fn find(&self, i: usize, table: &Table, others: &Rows<'_, T>) -> Option<usize> {
         if self.is_singular(i) {
             return None;
@@ -127,7 +127,7 @@ fn index_type(init: &KernelInit<'_>) -> Result<DType> {
     }
 }
 
-/// Evaluates the expression with `$T` bound to the [`Key`] type of a `DType`.
+/// Evaluates an expression with `$T` bound to the [`Key`] type of a `DType`.
 macro_rules! for_key {
     ($init:expr, $dtype:expr, $T:ident => $body:expr) => {
         for_key!($init, $dtype, $T => $body, [Bool: bool, Dense1: u8, Dense2: u16, Dense4: u32, Dense8: u64, String: Bytes])
@@ -149,7 +149,7 @@ fn make_unique(init: &KernelInit<'_>, counts: bool) -> Result<Arc<dyn Kernel>> {
     for_key!(init, dtype, T => from_fn(move |ctx| unique::<T>(ctx, index_type, counts)))
 }
 
-/// The axis along which equal slices are sought. The first versions of the ops have no such argument and take vectors.
+/// Returns the axis along which slices are compared. The first versions of the ops have no such argument and take vectors.
 fn unique_axis(ctx: &KernelContext<'_>) -> Result<usize> {
     let input = ctx.input(0)?;
     let axis = if ctx.num_inputs() > 1 { indices(ctx.input(1)?)? } else { SmallVec::new() };
@@ -170,12 +170,12 @@ fn unique<T: Key>(ctx: &mut KernelContext<'_>, index_type: DType, with_counts: b
     let order: SmallVec<[usize; 8]> = std::iter::once(axis).chain((0..input.rank()).filter(|&d| d != axis)).collect();
     let rows_first = if axis == 0 { input.clone() } else { transposed::<T>(input, &order)? };
     let count = input.shape()[axis];
-    // Rows without elements can be more than memory holds numbers for.
+    // There may be so many empty rows that the results do not fit into memory.
     check_memory::<[usize; 4]>(count)?;
     let comparable = canonical(&rows_first)?;
     let rows = Rows { items: T::items(&comparable)?, nan: nan_flags(&rows_first)?, len: product(&rows_first.shape()[1..]) };
     let mut table = Table::default();
-    // Where each distinct row was first seen, the place of each of them among the distinct, and how often they come.
+    // The first occurrence of each distinct row, the index of each row's equal among the distinct rows, and the number of occurrences.
     let (mut first_seen, mut places, mut counts) = (Vec::new(), vec![0i64; count], Vec::new());
     let mut place_of_row = vec![0usize; count];
     for i in 0..count {
@@ -209,7 +209,7 @@ fn unique<T: Key>(ctx: &mut KernelContext<'_>, index_type: DType, with_counts: b
     Ok(())
 }
 
-/// These rows of a tensor, in this order.
+/// Returns the given rows of a tensor, in the given order.
 fn select_rows<T: Item>(tensor: &Tensor, rows: &[usize]) -> Result<Tensor> {
     let source = T::items(tensor)?;
     let mut shape: Shape = tensor.shape().clone();
@@ -228,7 +228,7 @@ fn make_list_diff(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     for_key!(init, dtype, T => from_fn(move |ctx| list_diff::<T>(ctx, index_type)))
 }
 
-/// The elements of `x` that are not in `y`, duplicates kept, and their indices.
+/// Outputs the elements of `x` that are not in `y`, including duplicates, and their indices.
 fn list_diff<T: Key>(ctx: &mut KernelContext<'_>, index_type: DType) -> Result<()> {
     let (x, y) = (ctx.input(0)?, ctx.input(1)?);
     for (name, tensor) in [("x", x), ("y", y)] {

@@ -1,4 +1,4 @@
-//! `Mfcc`: mel-frequency cepstral coefficients of a spectrogram of squared magnitudes.
+//! `Mfcc`: the mel-frequency cepstral coefficients of a spectrogram of squared magnitudes.
 
 use crate::from_fn::expensive_from_fn;
 use flowmill_runtime::{Kernel, KernelContext, KernelInit, KernelRegistry};
@@ -10,10 +10,10 @@ pub(super) fn register(registry: &mut KernelRegistry) {
     registry.add("Mfcc", make);
 }
 
-/// The least energy of a band, so that its logarithm is finite.
+/// The lower bound for the energy of a band, so that its logarithm is finite.
 const FLOOR: f64 = 1e-12;
 
-/// Attributes of the op.
+/// The attributes of the op.
 struct Mfcc {
     upper: f64,
     lower: f64,
@@ -48,17 +48,18 @@ fn mel(frequency: f64) -> f64 {
     1127.0 * (frequency / 700.0).ln_1p()
 }
 
-/// Triangular bands of equal width on the mel scale, each from the centre of the one before to that of the one behind.
+/// Triangular bands of equal width on the mel scale. Each extends from the centre of the previous band to the centre of the next one.
 struct Bands {
-    /// For each frequency from `first` on: the band on whose falling side it lies, counted from 1, and the weight there. The rest of it is in the
-    /// next band.
+    /// For each frequency from `first` on: the band, counted from 1, on whose falling side it is, and its weight there. The remaining weight
+    /// belongs to the next band.
     weights: Vec<(usize, f64)>,
     first: usize,
     count: usize,
 }
 
 impl Bands {
-    /// Bands of spectra with `length` frequencies. Without any weights where the limits pass the spectrum's end: TensorFlow then has no energies.
+    /// Returns the bands of spectra with `length` frequencies. There are no weights if the limits exceed the end of the spectrum, because
+    /// TensorFlow's energies are then zero.
     fn new(mfcc: &Mfcc, length: usize, sample_rate: f64) -> Bands {
         let (low, high) = (mel(mfcc.lower), mel(mfcc.upper));
         let spacing = (high - low) / (mfcc.bands + 1) as f64;
@@ -80,7 +81,7 @@ impl Bands {
         Bands { weights, first, count: mfcc.bands }
     }
 
-    /// The energy of each band of a spectrum.
+    /// Computes the energy of each band of a spectrum.
     fn energies(&self, spectrum: &[f32], energies: &mut [f64]) {
         energies.fill(0.0);
         for (&(band, weight), &power) in self.weights.iter().zip(spectrum.get(self.first..).unwrap_or_default()) {
@@ -97,7 +98,7 @@ impl Bands {
 }
 
 impl Mfcc {
-    /// `[channels, windows, frequencies]` to `[channels, windows, coefficients]`.
+    /// Converts `[channels, windows, frequencies]` to `[channels, windows, coefficients]`.
     fn compute(&self, ctx: &mut KernelContext<'_>) -> Result<()> {
         let (spectra, rate) = (ctx.input(0)?, ctx.input(1)?);
         let &[channels, windows, length] = spectra.shape().dims() else {

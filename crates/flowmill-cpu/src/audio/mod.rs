@@ -1,4 +1,4 @@
-//! Features of sound: `AudioSpectrogram`, `Mfcc`.
+//! Features of audio signals: `AudioSpectrogram`, `Mfcc`.
 
 #![forbid(unsafe_code)]
 
@@ -7,7 +7,7 @@ mod spectrogram;
 
 use flowmill_runtime::KernelRegistry;
 
-/// Registers the family.
+/// Registers the kernels of this family.
 pub(crate) fn register(registry: &mut KernelRegistry) {
     mfcc::register(registry);
     spectrogram::register(registry);

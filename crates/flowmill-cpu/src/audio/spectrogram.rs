@@ -1,4 +1,4 @@
-//! `AudioSpectrogram`: how strong each frequency is in windows of a sound.
+//! `AudioSpectrogram`: the magnitude of each frequency in windows of an audio signal.
 
 use crate::from_fn::expensive_from_fn;
 use flowmill_runtime::{Kernel, KernelContext, KernelInit, KernelRegistry};
@@ -10,7 +10,7 @@ pub(super) fn register(registry: &mut KernelRegistry) {
     registry.add("AudioSpectrogram", make);
 }
 
-/// The largest window, so that its transform fits into memory.
+/// The size of the largest window, so that its transform fits into memory.
 const MAX_WINDOW: usize = 1 << 24;
 
 struct Spectrogram {
@@ -38,7 +38,7 @@ fn make(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
 }
 
 impl Spectrogram {
-    /// `[samples, channels]` to `[channels, windows, frequencies]`.
+    /// Converts `[samples, channels]` to `[channels, windows, frequencies]`.
     fn compute(&self, ctx: &mut KernelContext<'_>) -> Result<()> {
         let input = ctx.input(0)?;
         let &[samples, channels] = input.shape().dims() else { bail!(InvalidArgument, "input must be 2-dimensional{}", input.shape()) };

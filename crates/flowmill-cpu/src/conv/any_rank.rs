@@ -1,4 +1,4 @@
-//! `Conv`: a convolution whose number of batch dimensions and groups its attributes say.
+//! `Conv`: a convolution with attributes for the number of batch dimensions and of groups.
 
 use super::conv2d::make as make_conv2d;
 use super::conv3d::make as make_conv3d;
@@ -15,11 +15,11 @@ pub(super) fn register(registry: &mut KernelRegistry) {
     registry.add("Conv", make);
 }
 
-/// Two spatial dimensions, by the kernel of `Conv2D`, or three, by that of `Conv3D`.
+/// The kernel, which computes two spatial dimensions by the kernel of `Conv2D` and three by that of `Conv3D`.
 struct Conv {
     inner: Arc<dyn Kernel>,
     spatial: usize,
-    /// The dimension of channels, not counting those of the batch.
+    /// The index of the channel dimension, without the batch dimensions.
     channel_axis: usize,
     batch_dims: usize,
     groups: usize,
@@ -80,7 +80,7 @@ impl Kernel for Conv {
         let mut inputs = [Some(input.reshaped(images)?), Some(filter)];
         let mut outputs = [None];
         self.inner.compute(&mut KernelContext::new(&mut inputs, &mut outputs, ctx.device_step()))?;
-        let [Some(output)] = outputs else { bail!(Internal, "the convolution gave nothing") };
+        let [Some(output)] = outputs else { bail!(Internal, "the convolution set no output") };
         let shape = Shape::new(&[&batch[..], &output.shape()[1..]].concat());
         ctx.set_output(0, output.reshaped(shape)?);
         Ok(())

@@ -48,8 +48,9 @@ pub(super) fn make(init: &KernelInit<'_>, fused: FusedOps) -> Result<Arc<dyn Ker
     }
 }
 
-/// Checks the filter `[height, width, in_channels / groups, out_channels]` against the input and lays the window over it.
-fn lay(geometry: &Geometry, input: &Shape, filter: &Shape) -> Result<(Window, usize, usize)> {
+/// Checks the filter `[height, width, in_channels / groups, out_channels]` against the input. Returns the sliding window, the number of groups, and
+/// that of output channels.
+fn checked_window(geometry: &Geometry, input: &Shape, filter: &Shape) -> Result<(Window, usize, usize)> {
     let &[height, width, depth, out_channels] = filter.dims() else {
         bail!(InvalidArgument, "filter must be 4-dimensional: {filter}");
     };
@@ -71,8 +72,8 @@ fn output_shape(window: &Window, out_channels: usize) -> Shape {
     Shape::from([window.batch, window.out_height, window.out_width, out_channels])
 }
 
-/// The kernel for `float32`. The filter is packed once while the same tensor comes, which it does for constants and for variables between
-/// two assignments.
+/// The kernel for `float32`. The filter is packed once as long as it is the same tensor, which is so for constants and for variables between two
+/// assignments.
 struct Conv2d {
     geometry: Geometry,
     fused: FusedOps,
@@ -97,7 +98,7 @@ impl Conv2d {
 impl Kernel for Conv2d {
     fn compute(&self, ctx: &mut KernelContext<'_>) -> Result<()> {
         let (input, filter) = (ctx.take(0)?, ctx.take(1)?);
-        let (window, groups, out_channels) = lay(&self.geometry, input.shape(), filter.shape())?;
+        let (window, groups, out_channels) = checked_window(&self.geometry, input.shape(), filter.shape())?;
         let mut out = Tensor::uninit(DType::F32, output_shape(&window, out_channels))?;
         let bias = if self.fused.bias { Some(ctx.take(2)?) } else { None };
         let residual = if self.fused.residual { Some(ctx.take(3)?) } else { None };
@@ -131,13 +132,13 @@ impl Kernel for Conv2d {
         Cost::Expensive
     }
 
-    /// The images and the residual.
+    /// Returns the images and the residual.
     fn batched_inputs(&self) -> u32 {
         if self.fused.residual { 0b1001 } else { 1 }
     }
 }
 
-/// Calls `f(input pixel, output pixel, tap)` for every position of the window that lies on the input; each counts in vectors of channels.
+/// Calls `f(input pixel, output pixel, tap)` for every tap of every window that is inside the input. All three are counted in vectors of channels.
 fn for_each_tap(w: &Window, mut f: impl FnMut(usize, usize, usize)) {
     for image in 0..w.batch {
         for y in 0..w.out_height {
@@ -153,7 +154,7 @@ fn for_each_tap(w: &Window, mut f: impl FnMut(usize, usize, usize)) {
     }
 }
 
-/// What the definition's loops have at hand at each product: positions in the input, the filter and the output.
+/// Calls `f` with the positions of every product's factors and sum: in the input, the filter and the output.
 fn for_each_product(w: &Window, groups: usize, out_channels: usize, mut f: impl FnMut(usize, usize, usize)) {
     let (depth, per_group) = (w.channels / groups, out_channels / groups);
     for_each_tap(w, |input, output, tap| {
@@ -166,22 +167,22 @@ fn for_each_product(w: &Window, groups: usize, out_channels: usize, mut f: impl 
     });
 }
 
-/// Returns the elements in the type that sums of them have.
+/// Returns the elements in the accumulator's type.
 pub(super) fn widened<T: Number>(tensor: &Tensor) -> Result<Vec<T::Acc>> {
     Ok(tensor.as_slice::<T>()?.iter().map(|x| x.widen()).collect())
 }
 
-/// Returns a tensor of sums, rounded to its type.
+/// Returns a tensor of sums, rounded to its element type.
 pub(super) fn narrowed<T: Number>(shape: Shape, sums: &[T::Acc]) -> Result<Tensor> {
     let mut out = Tensor::uninit(T::DTYPE, shape)?;
     out.as_mut_slice::<T>()?.iter_mut().zip(sums).for_each(|(d, &s)| *d = T::narrow(s));
     Ok(out)
 }
 
-/// The definition, for types that models do not convolve in.
+/// Computes the convolution by its definition, for types that models rarely convolve in.
 fn direct<T: Number>(ctx: &mut KernelContext<'_>, geometry: &Geometry) -> Result<()> {
     let (input, filter) = (ctx.take(0)?, ctx.take(1)?);
-    let (window, groups, out_channels) = lay(geometry, input.shape(), filter.shape())?;
+    let (window, groups, out_channels) = checked_window(geometry, input.shape(), filter.shape())?;
     let shape = output_shape(&window, out_channels);
     let (x, f) = (widened::<T>(&input)?, widened::<T>(&filter)?);
     let mut sums = vec![T::Acc::ZERO; shape.checked_num_elements()?];
@@ -190,7 +191,7 @@ fn direct<T: Number>(ctx: &mut KernelContext<'_>, geometry: &Geometry) -> Result
     Ok(())
 }
 
-/// The sizes that a gradient's first or second input gives for the tensor it is the gradient of.
+/// Returns the shape of a tensor whose gradient is computed, from the input of the op that has its sizes.
 fn sizes(tensor: &Tensor) -> Result<Shape> {
     if tensor.rank() != 1 {
         bail!(InvalidArgument, "input_sizes must be 1-dimensional, got {}", tensor.shape());
@@ -206,18 +207,18 @@ fn check_gradient(window: &Window, out_channels: usize, gradient: &Shape) -> Res
     Ok(())
 }
 
-/// What an op takes that wants the tensor itself and not its sizes.
+/// Returns the shape of a tensor whose gradient is computed, for ops that have the tensor itself instead of its sizes.
 fn shape_of(tensor: &Tensor) -> Result<Shape> {
     Ok(tensor.shape().clone())
 }
 
-/// How the shape of the input follows from the first input of the op, the filter and the gradient.
+/// A function that returns the shape of the input, from the first input of the op, the filter and the gradient.
 type InputShape = fn(&Tensor, &Shape, &Shape) -> Result<Shape>;
 
-/// The shape of the input that `Conv2DBackpropInput` gives the gradient of.
+/// Returns the shape of the input whose gradient `Conv2DBackpropInput` computes.
 fn input_sizes(sizes_input: &Tensor, filter: &Shape, gradient: &Shape) -> Result<Shape> {
     Ok(match sizes(sizes_input)? {
-        // Height and width alone: the rest follows from the gradient and the filter.
+        // The sizes are only height and width; the other sizes follow from the gradient and the filter.
         s if s.rank() == 2 && gradient.rank() == 4 && filter.rank() == 4 => Shape::from([gradient[0], s[0], s[1], filter[2]]),
         s => s,
     })
@@ -229,7 +230,7 @@ fn make_backprop_input(init: &KernelInit<'_>, input_shape: InputShape) -> Result
         return for_dtype!(init.dtype("T")?, [f64, f16, bf16, i32], T => expensive_from_fn(move |ctx| {
             let (filter, gradient) = (ctx.take(1)?, ctx.take(2)?);
             let shape = input_shape(ctx.input(0)?, filter.shape(), gradient.shape())?;
-            let (window, groups, out_channels) = lay(&geometry, &shape, filter.shape())?;
+            let (window, groups, out_channels) = checked_window(&geometry, &shape, filter.shape())?;
             check_gradient(&window, out_channels, gradient.shape())?;
             let (f, g) = (widened::<T>(&filter)?, widened::<T>(&gradient)?);
             let mut sums = vec![<T as Number>::Acc::ZERO; shape.checked_num_elements()?];
@@ -241,7 +242,7 @@ fn make_backprop_input(init: &KernelInit<'_>, input_shape: InputShape) -> Result
     expensive_from_fn(move |ctx| {
         let (filter, gradient) = (ctx.take(1)?, ctx.take(2)?);
         let shape = input_shape(ctx.input(0)?, filter.shape(), gradient.shape())?;
-        let (window, groups, out_channels) = lay(&geometry, &shape, filter.shape())?;
+        let (window, groups, out_channels) = checked_window(&geometry, &shape, filter.shape())?;
         check_gradient(&window, out_channels, gradient.shape())?;
         let mut out = Tensor::zeros(DType::F32, shape)?;
         if out.num_elements() > 0 && gradient.num_elements() > 0 {
@@ -258,7 +259,7 @@ fn make_backprop_filter(init: &KernelInit<'_>, filter_shape: fn(&Tensor) -> Resu
         return for_dtype!(init.dtype("T")?, [f64, f16, bf16, i32], T => expensive_from_fn(move |ctx| {
             let (input, gradient) = (ctx.take(0)?, ctx.take(2)?);
             let shape = filter_shape(ctx.input(1)?)?;
-            let (window, groups, out_channels) = lay(&geometry, input.shape(), &shape)?;
+            let (window, groups, out_channels) = checked_window(&geometry, input.shape(), &shape)?;
             check_gradient(&window, out_channels, gradient.shape())?;
             let (x, g) = (widened::<T>(&input)?, widened::<T>(&gradient)?);
             let mut sums = vec![<T as Number>::Acc::ZERO; shape.checked_num_elements()?];
@@ -270,7 +271,7 @@ fn make_backprop_filter(init: &KernelInit<'_>, filter_shape: fn(&Tensor) -> Resu
     expensive_from_fn(move |ctx| {
         let (input, gradient) = (ctx.take(0)?, ctx.take(2)?);
         let shape = filter_shape(ctx.input(1)?)?;
-        let (window, groups, out_channels) = lay(&geometry, input.shape(), &shape)?;
+        let (window, groups, out_channels) = checked_window(&geometry, input.shape(), &shape)?;
         check_gradient(&window, out_channels, gradient.shape())?;
         let mut out = Tensor::zeros(DType::F32, shape)?;
         if out.num_elements() > 0 && gradient.num_elements() > 0 {

@@ -1,4 +1,4 @@
-//! `Conv3D` and its gradients: patches of the input laid out as rows, a few at a time, and products of matrices.
+//! `Conv3D` and its gradients, computed by matrix products with patches of the input as rows, a few at a time.
 
 use crate::from_fn::expensive_from_fn;
 use crate::gemm::{self, MatrixRef, gemm};
@@ -10,9 +10,9 @@ use flowmill_runtime::{Kernel, KernelContext, KernelDef, KernelInit, KernelRegis
 use flowmill_tensor::{Element, Result, Shape, Tensor, bail, bf16, f16, for_dtype};
 use std::sync::Arc;
 
-/// Elements of patches that are laid out at a time.
+/// The number of elements of patches that are copied at a time.
 const PATCH_ELEMENTS: usize = 1 << 20;
-/// Elements that one task lays out.
+/// The number of elements that one task copies.
 const CHUNK: usize = 1 << 14;
 
 pub(super) fn register(registry: &mut KernelRegistry) {
@@ -36,7 +36,8 @@ macro_rules! kernel {
     }};
 }
 
-/// The way in which the shape of a gradient follows from an input: from its values, or from what the first versions have in its place, the tensor itself.
+/// A function that returns the shape of a gradient from an input of the op: from its values, or for the first versions, whose input is the tensor
+/// itself, from its shape.
 type ShapeOf = fn(&Tensor) -> Result<Shape>;
 
 pub(super) fn make(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
@@ -51,7 +52,7 @@ fn make_filter_grad(init: &KernelInit<'_>, shape_of: ShapeOf) -> Result<Arc<dyn 
     kernel!(init, filter_grad, shape_of)
 }
 
-/// The window that a filter is, and the filter's output channels.
+/// Returns the window that a filter describes, and the filter's number of output channels.
 fn window(steps: Steps, input: &Shape, filter: &Shape) -> Result<(Volume, usize)> {
     if input.rank() != 5 {
         bail!(InvalidArgument, "input must be 5-dimensional");
@@ -71,7 +72,7 @@ fn check_gradient(volume: &Volume, channels: usize, gradient: &Tensor) -> Result
     Ok(())
 }
 
-/// Elements in the type that products are made in.
+/// Returns the elements in the accumulator's type.
 fn widened<T: Number>(tensor: &Tensor) -> Result<Vec<T::Acc>> {
     Ok(tensor.as_slice::<T>()?.iter().map(|x| x.widen()).collect())
 }
@@ -82,7 +83,7 @@ fn narrowed<T: Number>(shape: Shape, values: &[T::Acc]) -> Result<Tensor> {
     Ok(out)
 }
 
-/// Calls `f(first, count, patches)` for all positions, a few at a time; a patch is a row, zero outside of the input.
+/// Calls `f(first, count, patches)` for all positions, a few at a time. A patch is a row, with zeros outside of the input.
 fn for_patches<A: Element>(volume: &Volume, input: &[A], mut f: impl FnMut(usize, usize, &[A])) {
     let channels = volume.channels;
     let width = volume.taps() * channels;
@@ -108,7 +109,7 @@ fn convolve<T: Number<Acc: gemm::Element>>(ctx: &mut KernelContext<'_>, steps: S
     let (input, filter) = (ctx.input(0)?, ctx.input(1)?);
     let (volume, n) = window(steps, input.shape(), filter.shape())?;
     let shape = volume.output_shape(n);
-    // Of the output's type and size, so that a shape too large is refused before anything is computed.
+    // The sums have the output's shape, so that a shape that is too large is an error before anything is computed.
     let mut sums = Tensor::zeros(<T::Acc as Element>::DTYPE, shape.clone())?;
     let width = volume.taps() * volume.channels;
     if sums.num_elements() > 0 && width > 0 {

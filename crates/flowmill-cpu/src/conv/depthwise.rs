@@ -30,8 +30,8 @@ pub(super) fn register(registry: &mut KernelRegistry) {
     );
 }
 
-/// Checks the filter `[height, width, channels, multiplier]` against the input; gives the window, the multiplier and the output's shape.
-fn lay(geometry: &Geometry, input: &Shape, filter: &Shape) -> Result<(Window, usize, Shape)> {
+/// Checks the filter `[height, width, channels, multiplier]` against the input. Returns the window, the multiplier and the output's shape.
+fn checked_window(geometry: &Geometry, input: &Shape, filter: &Shape) -> Result<(Window, usize, Shape)> {
     let &[height, width, channels, multiplier] = filter.dims() else {
         bail!(InvalidArgument, "filter must be 4-dimensional: {filter}");
     };
@@ -44,7 +44,7 @@ fn lay(geometry: &Geometry, input: &Shape, filter: &Shape) -> Result<(Window, us
     Ok((window, multiplier, shape))
 }
 
-/// Calls `f(input, filter, output)` with the places of the factors of every product of the convolution and of the sum that it is part of.
+/// Calls `f(input, filter, output)` with the positions of the factors and of the sum for every product of the convolution.
 fn for_each_product(w: &Window, multiplier: usize, mut f: impl FnMut(usize, usize, usize)) {
     let out_channels = w.channels * multiplier;
     for position in 0..w.positions() {
@@ -73,7 +73,7 @@ fn make(init: &KernelInit<'_>, fused: FusedOps) -> Result<Arc<dyn Kernel>> {
         }
         return for_dtype!(init.dtype("T")?, [f64, f16, bf16], T => expensive_from_fn(move |ctx| {
             let (input, filter) = (ctx.take(0)?, ctx.take(1)?);
-            let (window, multiplier, shape) = lay(&geometry, input.shape(), filter.shape())?;
+            let (window, multiplier, shape) = checked_window(&geometry, input.shape(), filter.shape())?;
             let (x, f) = (widened::<T>(&input)?, widened::<T>(&filter)?);
             let mut sums = vec![<T as Number>::Acc::ZERO; shape.checked_num_elements()?];
             for_each_product(&window, multiplier, |i, w, o| sums[o] = sums[o].plus(x[i].times(f[w])));
@@ -83,7 +83,7 @@ fn make(init: &KernelInit<'_>, fused: FusedOps) -> Result<Arc<dyn Kernel>> {
     }
     batched_from_fn(Cost::Expensive, 1, move |ctx| {
         let (input, filter) = (ctx.take(0)?, ctx.take(1)?);
-        let (window, multiplier, shape) = lay(&geometry, input.shape(), filter.shape())?;
+        let (window, multiplier, shape) = checked_window(&geometry, input.shape(), filter.shape())?;
         let mut out = Tensor::uninit(DType::F32, shape)?;
         let bias = if fused.bias { Some(ctx.take(2)?) } else { None };
         if let Some(bias) = bias.as_ref().filter(|b| b.num_elements() != out.shape()[3]) {
@@ -120,7 +120,7 @@ fn make_backprop_input(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     if init.dtype("T")? != DType::F32 {
         return for_dtype!(init.dtype("T")?, [f64, f16, bf16], T => expensive_from_fn(move |ctx| {
             let (shape, filter, gradient) = (ctx.input(0)?.to_shape()?, ctx.take(1)?, ctx.take(2)?);
-            let (window, multiplier, expected) = lay(&geometry, &shape, filter.shape())?;
+            let (window, multiplier, expected) = checked_window(&geometry, &shape, filter.shape())?;
             check_gradient(&expected, &gradient)?;
             let (f, g) = (widened::<T>(&filter)?, widened::<T>(&gradient)?);
             let mut sums = vec![<T as Number>::Acc::ZERO; shape.checked_num_elements()?];
@@ -131,7 +131,7 @@ fn make_backprop_input(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     }
     expensive_from_fn(move |ctx| {
         let (shape, filter, gradient) = (ctx.input(0)?.to_shape()?, ctx.take(1)?, ctx.take(2)?);
-        let (window, multiplier, expected) = lay(&geometry, &shape, filter.shape())?;
+        let (window, multiplier, expected) = checked_window(&geometry, &shape, filter.shape())?;
         check_gradient(&expected, &gradient)?;
         let mut out = Tensor::zeros(DType::F32, shape)?;
         if gradient.num_elements() > 0 {
@@ -147,7 +147,7 @@ fn make_backprop_filter(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     if init.dtype("T")? != DType::F32 {
         return for_dtype!(init.dtype("T")?, [f64, f16, bf16], T => expensive_from_fn(move |ctx| {
             let (input, shape, gradient) = (ctx.take(0)?, ctx.input(1)?.to_shape()?, ctx.take(2)?);
-            let (window, multiplier, expected) = lay(&geometry, input.shape(), &shape)?;
+            let (window, multiplier, expected) = checked_window(&geometry, input.shape(), &shape)?;
             check_gradient(&expected, &gradient)?;
             let (x, g) = (widened::<T>(&input)?, widened::<T>(&gradient)?);
             let mut sums = vec![<T as Number>::Acc::ZERO; shape.checked_num_elements()?];
@@ -158,7 +158,7 @@ fn make_backprop_filter(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     }
     expensive_from_fn(move |ctx| {
         let (input, shape, gradient) = (ctx.take(0)?, ctx.input(1)?.to_shape()?, ctx.take(2)?);
-        let (window, multiplier, expected) = lay(&geometry, input.shape(), &shape)?;
+        let (window, multiplier, expected) = checked_window(&geometry, input.shape(), &shape)?;
         check_gradient(&expected, &gradient)?;
         let mut out = Tensor::zeros(DType::F32, shape)?;
         if gradient.num_elements() > 0 {

@@ -15,7 +15,7 @@ pub(super) fn register(registry: &mut KernelRegistry) {
     registry.add("Dilation2DBackpropInput", |init| make(init, Part::InputGradient));
 }
 
-/// What is computed.
+/// The result that a kernel computes.
 #[derive(Clone, Copy, PartialEq)]
 enum Part {
     Output,
@@ -55,7 +55,7 @@ fn window(geometry: &Geometry, input: &Shape, filter: &Shape) -> Result<Window> 
     Ok(w)
 }
 
-/// For each channel at an output position the greatest sum, and where it came from: the element of the filter, that of the image.
+/// Computes, for each channel at an output position, the greatest sum, and the positions of its summands in the filter and in the image.
 fn greatest<T: Ordered>(w: &Window, image: &[T], filter: &[T], y: usize, x: usize, out: &mut [(T, usize, usize)]) {
     out.fill((T::LOWEST_FINITE, 0, 0));
     let mut first = true;

@@ -1,4 +1,4 @@
-//! Kernels of convolutions, by the loops of `flowmill_numeric::conv`.
+//! Kernels of convolutions, based on `flowmill_numeric::conv`.
 
 mod any_rank;
 mod conv2d;
@@ -9,7 +9,7 @@ mod padded;
 
 use flowmill_runtime::KernelRegistry;
 
-/// Registers the family.
+/// Registers the kernels of this family.
 pub(crate) fn register(registry: &mut KernelRegistry) {
     any_rank::register(registry);
     conv2d::register(registry);

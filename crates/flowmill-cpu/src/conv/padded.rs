@@ -1,5 +1,5 @@
-//! `FusedPadConv2D` and `FusedResizeAndPadConv2D`: an image that is resized, gets mirrored borders and is convolved, as tools that prepare graphs for
-//! small devices write it. Each step is the kernel of the op that it stands for.
+//! `FusedPadConv2D` and `FusedResizeAndPadConv2D`, which resize an image, mirror its borders and convolve it. Tools that prepare graphs for small
+//! devices make these ops. Each step runs the kernel of the op that it replaces.
 
 use super::conv2d;
 use crate::array::make_mirror_pad;
@@ -37,7 +37,7 @@ fn run(kernel: &Arc<dyn Kernel>, inputs: Vec<Tensor>, ctx: &KernelContext<'_>) -
     }
 }
 
-/// Inputs: image, paddings, filter.
+/// Makes the kernel of `FusedPadConv2D`. Inputs: image, paddings, filter.
 fn make_pad_conv(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let inner = KernelInit { input_shapes: &[], constants: &[], ..*init };
     let (pad, convolve) = (make_mirror_pad(&inner)?, conv2d::make(&inner, FusedOps::default())?);
@@ -66,7 +66,7 @@ fn make_pad_conv(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     })
 }
 
-/// Images of another size in their own type: bilinear interpolation.
+/// Resizes images by bilinear interpolation, in their own element type.
 fn resized<T: Number + Element>(images: &Tensor, size: &Tensor, grid: Grid) -> Result<Tensor>
 where
     T::Acc: num_traits::Float + 'static,

@@ -1,21 +1,21 @@
 use super::{Binary, BinaryOp, Operands, Unary, UnaryOp};
 use flowmill_tensor::{Result, Shape, Tensor, bail};
 
-/// A function of one or two elements of `float32`, on slices and on whole tensors. Both give the bits of the op's own kernel.
+/// A function of one or two elements of `float32`, for slices and for whole tensors. Its results are bit for bit those of the op's own kernel.
 pub(crate) enum Function {
-    /// Of one element.
+    /// A function of one element.
     One(Unary<f32, f32>),
-    /// Of two, which broadcast against each other.
+    /// A function of two elements, whose operands broadcast against each other.
     Two(Binary<f32, f32>),
 }
 
 impl Function {
-    /// `O` of one element.
+    /// Returns the function `O` of one element.
     pub(crate) fn one<O: UnaryOp<f32, Out = f32>>() -> Function {
         Function::One(Unary::of::<O>())
     }
 
-    /// `O` of two elements.
+    /// Returns the function `O` of two elements.
     pub(crate) fn two<O: BinaryOp<f32, Out = f32>>() -> Function {
         const {
             assert!(
@@ -26,7 +26,7 @@ impl Function {
         Function::Two(Binary::of::<O>())
     }
 
-    /// Number of operands.
+    /// Returns the number of operands.
     pub(crate) fn num_operands(&self) -> usize {
         match self {
             Function::One(_) => 1,
@@ -34,7 +34,7 @@ impl Function {
         }
     }
 
-    /// How many simple operations it is worth.
+    /// Returns the cost per element, in simple operations.
     pub(crate) fn cost(&self) -> usize {
         match self {
             Function::One(f) => f.cost,
@@ -42,7 +42,7 @@ impl Function {
         }
     }
 
-    /// `dst[i] = f(a[i])` or `f(a[i], b[i])`; `b` is not looked at by a function of one.
+    /// Computes `dst[i] = f(a[i])` or `f(a[i], b[i])`; a function of one element does not read `b`.
     #[inline]
     pub(crate) fn apply(&self, a: &[f32], b: &[f32], dst: &mut [f32]) {
         match self {
@@ -51,10 +51,10 @@ impl Function {
         }
     }
 
-    /// The shape of the result for operands of these shapes.
+    /// Returns the shape of the result for operands of these shapes.
     ///
     /// # Errors
-    /// `InvalidArgument` where they do not broadcast.
+    /// Returns `InvalidArgument` if the shapes do not broadcast.
     pub(crate) fn shape(&self, operands: &[&Shape]) -> Result<Shape> {
         match (self, operands) {
             (_, [a]) => Ok((*a).clone()),
@@ -64,10 +64,10 @@ impl Function {
         }
     }
 
-    /// The result for whole tensors.
+    /// Returns the result for whole tensors.
     ///
     /// # Errors
-    /// `InvalidArgument` where they do not broadcast.
+    /// Returns `InvalidArgument` if the shapes do not broadcast.
     pub(crate) fn whole(&self, operands: &[&Tensor]) -> Result<Tensor> {
         match (self, operands) {
             (Function::One(f), [a]) => f.transform((*a).clone()),

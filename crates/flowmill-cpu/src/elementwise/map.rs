@@ -7,11 +7,11 @@ use std::sync::Arc;
 pub(crate) trait UnaryOp<T: Word>: 'static {
     /// The result's type.
     type Out: Word;
-    /// How many simple operations it is worth.
+    /// The cost per element, in simple operations.
     const COST: usize = 1;
-    /// The function.
+    /// Computes the function.
     fn apply(x: T) -> Self::Out;
-    /// `dst[i] = apply(src[i])`.
+    /// Computes `dst[i] = apply(src[i])`.
     fn map(src: &[T], dst: &mut [Self::Out]) {
         T::map(src, dst, Self::apply);
     }
@@ -19,24 +19,24 @@ pub(crate) trait UnaryOp<T: Word>: 'static {
 
 /// The kernel of a function of one element.
 pub(crate) struct Unary<A: Word, D: Word> {
-    /// `dst[i] = f(src[i])`.
+    /// Computes `dst[i] = f(src[i])`.
     pub(super) map: fn(&[A], &mut [D]),
     word: fn(u64) -> u64,
     pub(super) cost: usize,
 }
 
-/// The kernel of `O` for elements of `T`.
+/// Makes the kernel of `O` for elements of `T`.
 pub(crate) fn unary_kernel<O: UnaryOp<T>, T: Word>() -> Arc<dyn Kernel> {
     Arc::new(Unary::of::<O>())
 }
 
 impl<A: Word, D: Word> Unary<A, D> {
-    /// The kernel of `O`.
+    /// Returns the kernel of `O`.
     pub(crate) fn of<O: UnaryOp<A, Out = D>>() -> Unary<A, D> {
         Unary { map: O::map, word: |x| O::apply(A::from_word(x)).to_word(), cost: O::COST }
     }
 
-    /// The result for a whole tensor, whose memory is reused where it is unique and of the result's type.
+    /// Returns the result for a whole tensor. The tensor's memory is reused if nothing else refers to it and the result has the same type.
     pub(crate) fn transform(&self, mut x: Tensor) -> Result<Tensor> {
         if A::DTYPE == D::DTYPE && x.is_unique() {
             let data = x.as_mut_slice::<D>()?;

@@ -1,9 +1,9 @@
-//! Element-wise kernels: one function on elements becomes a kernel with a path for scalars, one for each broadcast layout, reuse of an
-//! input's memory, and threads for large tensors.
+//! Element-wise kernels. A function of elements becomes a kernel with a path for scalars and one per broadcast layout, reuse of an input's memory,
+//! and threads for large tensors.
 //!
-//! [`Function`] is the same function without a kernel around it, for kernels that apply several to a block (`fused`).
+//! [`Function`] is such a function without a kernel, for kernels that apply several functions to a block (`fused`).
 //!
-//! Each element of a result is computed by itself, so that it never depends on how the work was cut.
+//! Each element of a result is computed independently, so it does not depend on how the work is divided.
 
 mod function;
 mod map;
@@ -18,18 +18,18 @@ pub(crate) use zip::{Binary, BinaryOp, Check, Operands, binary_kernel, broadcast
 
 use crate::parallel;
 
-/// Elements of cost 1 from which element-wise work is given to several threads.
+/// The number of elements of cost 1 from which element-wise work is split over threads.
 pub(crate) const PARALLEL_MIN: usize = 1 << 16;
-/// Elements of cost 1 that one thread takes at a time.
+/// The number of elements of cost 1 that one task computes.
 const BLOCK: usize = 1 << 14;
-/// Elements that a loop handles at a time where an operand has to be copied; buffers of this many stay in the first cache.
+/// The number of elements that a loop processes at a time if an operand must be copied; buffers of this size stay in the L1 cache.
 pub(crate) const CHUNK: usize = 512;
-/// As [`CHUNK`], for tensors for which clearing that much would cost more than the work.
+/// Like [`CHUNK`], for small tensors, for which clearing a larger buffer would cost more than the work.
 const SMALL_CHUNK: usize = 64;
 /// The cost of a transcendental function, in simple operations.
 pub(crate) const TRANSCENDENTAL: usize = 8;
 
-/// Calls `body(start, block)` for blocks that cover `out`, on several threads where `out.len() * cost` is large.
+/// Calls `body(start, block)` for blocks that cover `out`, on several threads if `out.len() * cost` is large.
 pub(crate) fn for_blocks<D: Send>(out: &mut [D], cost: usize, body: &(dyn Fn(usize, &mut [D]) + Sync)) {
     if out.len().saturating_mul(cost) < PARALLEL_MIN {
         body(0, out);
@@ -39,14 +39,14 @@ pub(crate) fn for_blocks<D: Send>(out: &mut [D], cost: usize, body: &(dyn Fn(usi
     parallel::chunks(out, block, |i, chunk| body(i * block, chunk));
 }
 
-/// Copies `chunk` to `buffer`, which is at least as long, and gives the copy back as elements of `A`, which is the same type as `D`; `None` where it is not.
+/// Copies `chunk` to `buffer`, which is at least as long, and returns the copy as elements of `A` if that is the same type as `D`, otherwise `None`.
 pub(crate) fn copy_as<'b, A: Word, D: Word, const N: usize>(chunk: &[D], buffer: &'b mut [D; N]) -> Option<&'b [A]> {
     buffer[..chunk.len()].copy_from_slice(chunk);
     let buffer: &dyn std::any::Any = buffer;
     buffer.downcast_ref::<[A; N]>().map(|b| &b[..chunk.len()])
 }
 
-/// `|init|` that makes a unary kernel of `$op` for the type in attribute `T`: `unary!(Sqrt, [f32, f64])`.
+/// Returns a maker `|init|` of a unary kernel of `$op` for the type in attribute `T`: `unary!(Sqrt, [f32, f64])`.
 macro_rules! unary {
     ($op:ty, [$($t:ty),* $(,)?]) => {
         |init: &flowmill_runtime::KernelInit<'_>| flowmill_tensor::for_dtype!(init.dtype("T")?, [$($t),*], T => Ok($crate::elementwise::unary_kernel::<$op, T>()), _ => init.unsupported())
@@ -54,7 +54,7 @@ macro_rules! unary {
 }
 pub(crate) use unary;
 
-/// `|init|` that makes a binary, broadcasting kernel of `$op` for the type in attribute `T`.
+/// Returns a maker `|init|` of a binary, broadcasting kernel of `$op` for the type in attribute `T`.
 macro_rules! binary {
     ($op:ty, [$($t:ty),* $(,)?]) => {
         |init: &flowmill_runtime::KernelInit<'_>| flowmill_tensor::for_dtype!(init.dtype("T")?, [$($t),*], T => Ok($crate::elementwise::binary_kernel::<$op, T>()), _ => init.unsupported())

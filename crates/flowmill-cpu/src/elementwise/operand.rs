@@ -1,25 +1,25 @@
-//! Reading an operand in the order of the output's elements, broadcast as NumPy does.
+//! Reading of an operand in the order of the output's elements, with NumPy's broadcasting.
 
 use flowmill_tensor::Shape;
 use smallvec::SmallVec;
 
-/// One operand, seen through the shape of the output.
+/// An operand that is read in the shape of the output.
 pub(crate) struct Operand<'a, T> {
     data: &'a [T],
     layout: Layout,
 }
 
 enum Layout {
-    /// Element `i` belongs to output element `i`.
+    /// Element `i` is used for output element `i`.
     Same,
-    /// One element for all.
+    /// A single element is used for all output elements.
     Scalar,
-    /// Sizes and strides, outermost first; the innermost stride is 0 or 1.
+    /// The sizes and strides, outermost first; the innermost stride is 0 or 1.
     Strided(SmallVec<[(usize, usize); 4]>),
 }
 
 impl<'a, T: Copy> Operand<'a, T> {
-    /// The elements `data` of a tensor of `shape`, which broadcasts to `out`.
+    /// Returns an operand for the elements `data` of a tensor of `shape`, which broadcasts to `out`.
     pub(crate) fn new(data: &'a [T], shape: &Shape, out: &Shape) -> Operand<'a, T> {
         let layout = if data.len() == 1 {
             Layout::Scalar
@@ -31,7 +31,7 @@ impl<'a, T: Copy> Operand<'a, T> {
         Operand { data, layout }
     }
 
-    /// Columns of a tensor of `shape`: of each of its rows the `index`-th of `count` equal pieces. `count` divides the last dimension.
+    /// Returns an operand for some columns of a tensor of `shape`: part `index` of `count` equal parts of each row. `count` divides the last dimension.
     pub(crate) fn columns(data: &'a [T], shape: &Shape, index: usize, count: usize) -> Operand<'a, T> {
         let row = shape.last().copied().unwrap_or(1);
         let width = row / count.max(1);
@@ -42,17 +42,17 @@ impl<'a, T: Copy> Operand<'a, T> {
         Operand { data: &data[index * width..], layout: Layout::Strided(dims) }
     }
 
-    /// The element that stands for all, where there is only one.
+    /// Returns the only element, if there is a single one for all outputs.
     pub(crate) fn single(&self) -> Option<T> {
         if matches!(self.layout, Layout::Scalar) { self.data.first().copied() } else { None }
     }
 
-    /// Whether [`Operand::read`] never copies.
+    /// Returns true if [`Operand::read`] never copies.
     pub(crate) fn is_same(&self) -> bool {
         matches!(self.layout, Layout::Same)
     }
 
-    /// The elements for outputs `start .. start + len`, gathered in `buffer` (at least `len` long) where they are not adjacent.
+    /// Returns the elements for outputs `start .. start + len`. If they are not adjacent, they are gathered in `buffer`, which is at least `len` long.
     pub(crate) fn read<'b>(&'b self, start: usize, len: usize, buffer: &'b mut [T]) -> &'b [T] {
         match &self.layout {
             Layout::Same => &self.data[start..start + len],
@@ -72,7 +72,7 @@ impl<'a, T: Copy> Operand<'a, T> {
     }
 }
 
-/// The sizes and strides through which `shape` is read as `out`, adjacent dimensions joined where one step covers both.
+/// Returns the sizes and strides with which `shape` is read as `out`. Adjacent dimensions are merged if one stride covers both.
 fn broadcast_dims(shape: &Shape, out: &Shape) -> SmallVec<[(usize, usize); 4]> {
     let mut dims: SmallVec<[(usize, usize); 4]> = SmallVec::new();
     let missing = out.rank() - shape.rank();
@@ -90,7 +90,7 @@ fn broadcast_dims(shape: &Shape, out: &Shape) -> SmallVec<[(usize, usize); 4]> {
     dims
 }
 
-/// For each element of `out`, the element of a tensor of `shape` that broadcasts there: for elements that cannot be copied as plain data.
+/// Returns, for each element of `out`, the position of the element of a tensor of `shape` that is broadcast to it, for elements that are not plain data.
 pub(crate) fn broadcast_positions(shape: &Shape, out: &Shape) -> Vec<usize> {
     let all: Vec<usize> = (0..shape.num_elements()).collect();
     if shape == out {
@@ -124,7 +124,7 @@ impl<'a> Walk<'a> {
         Walk { dims, index, offset }
     }
 
-    /// The elements left in the innermost dimension and their stride.
+    /// Returns the number of elements left in the innermost dimension, and their stride.
     fn run(&self) -> (usize, usize) {
         match (self.dims.last(), self.index.last()) {
             (Some(&(size, stride)), Some(&index)) => (size - index, stride),
@@ -132,7 +132,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// The offset of the next `len` elements where they lie side by side.
+    /// Returns the offset of the next `len` elements if they are adjacent.
     fn adjacent(&self, len: usize) -> Option<usize> {
         let (run, stride) = self.run();
         (stride == 1 && len <= run).then_some(self.offset)
@@ -152,7 +152,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Moves on by `n` elements, at most those left in the innermost dimension.
+    /// Advances by `n` elements, which is at most the number left in the innermost dimension.
     fn advance(&mut self, n: usize) {
         let mut step = n;
         for (index, &(size, stride)) in self.index.iter_mut().zip(self.dims).rev() {

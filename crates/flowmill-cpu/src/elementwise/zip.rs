@@ -7,33 +7,33 @@ use std::sync::Arc;
 pub(crate) trait BinaryOp<T: Word>: 'static {
     /// The result's type.
     type Out: Word;
-    /// How many simple operations it is worth.
+    /// The cost per element, in simple operations.
     const COST: usize = 1;
-    /// The function. Where [`BinaryOp::CHECK`] refuses the operands its result does not matter.
+    /// Computes the function. Its result does not matter if [`BinaryOp::CHECK`] rejects the operands.
     fn apply(a: T, b: T) -> Self::Out;
-    /// What the operands' shapes may be.
+    /// The shapes that the operands may have.
     const OPERANDS: Operands = Operands::Broadcast;
-    /// Looks for operands that TensorFlow answers with an error, such as a zero divisor.
+    /// Checks for operands that are an error in TensorFlow, such as a zero divisor.
     const CHECK: Option<Check<T>> = None;
 }
 
-/// What the shapes of a function's operands may be.
+/// The shapes that the operands of a function may have.
 #[derive(Clone, Copy, PartialEq)]
 pub(crate) enum Operands {
-    /// Any that broadcast.
+    /// Shapes that broadcast against each other.
     Broadcast,
-    /// Any with equally many elements; the result has the first one's shape.
+    /// Shapes with equally many elements; the result has the first one's shape.
     SameCount,
-    /// One shape.
+    /// Equal shapes.
     SameShape,
 }
 
-/// Refuses operands of a binary function.
+/// A check that returns an error for invalid operands of a binary function.
 pub(crate) type Check<T> = fn(&[T], &[T]) -> Result<()>;
 
 /// The kernel of a function of two elements, whose operands broadcast against each other.
 pub(crate) struct Binary<A: Word, D: Word> {
-    /// `dst[i] = f(a[i], b[i])`.
+    /// Computes `dst[i] = f(a[i], b[i])`.
     pub(super) zip: fn(&[A], &[A], &mut [D]),
     word: fn(u64, u64) -> u64,
     check: Option<Check<A>>,
@@ -41,15 +41,15 @@ pub(crate) struct Binary<A: Word, D: Word> {
     pub(super) cost: usize,
 }
 
-/// The kernel of `O` for elements of `T`.
+/// Makes the kernel of `O` for elements of `T`.
 pub(crate) fn binary_kernel<O: BinaryOp<T>, T: Word>() -> Arc<dyn Kernel> {
     Arc::new(Binary::of::<O>())
 }
 
-/// The shape of the result.
+/// Returns the shape of the result.
 ///
 /// # Errors
-/// `InvalidArgument` where the shapes do not broadcast.
+/// Returns `InvalidArgument` if the shapes do not broadcast.
 pub(crate) fn broadcast_shape(a: &Shape, b: &Shape) -> Result<Shape> {
     match Shape::broadcast(a, b) {
         Some(shape) => Ok(shape),
@@ -57,7 +57,7 @@ pub(crate) fn broadcast_shape(a: &Shape, b: &Shape) -> Result<Shape> {
     }
 }
 
-/// Which operand's memory becomes the result's.
+/// The operand whose memory is used for the result.
 #[derive(Clone, Copy, PartialEq)]
 enum InPlace {
     Left,
@@ -65,7 +65,7 @@ enum InPlace {
 }
 
 impl<A: Word, D: Word> Binary<A, D> {
-    /// The kernel of `O`.
+    /// Returns the kernel of `O`.
     pub(crate) fn of<O: BinaryOp<A, Out = D>>() -> Binary<A, D> {
         Binary {
             zip: |a, b, dst| A::zip(a, b, dst, O::apply),
@@ -76,7 +76,7 @@ impl<A: Word, D: Word> Binary<A, D> {
         }
     }
 
-    /// The result for two tensors.
+    /// Returns the result for two tensors.
     pub(crate) fn combine(&self, mut a: Tensor, mut b: Tensor) -> Result<Tensor> {
         let broadcasts = self.operands == Operands::Broadcast;
         if self.operands == Operands::SameShape && a.shape() != b.shape() {
@@ -128,7 +128,7 @@ impl<A: Word, D: Word> Binary<A, D> {
         }
     }
 
-    /// Computes into the memory of `target`, which holds the operand that `side` names and has the result's shape.
+    /// Computes the result in the memory of `target`, which is the operand that `side` names and has the result's shape.
     fn zip_in_place(&self, target: &mut Tensor, other: &Tensor, side: InPlace) -> Result<()> {
         let other = Operand::<A>::new(other.as_slice()?, other.shape(), target.shape());
         let data = target.as_mut_slice::<D>()?;

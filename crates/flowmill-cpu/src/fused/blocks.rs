@@ -1,4 +1,4 @@
-//! A program run over blocks of elements.
+//! Execution of a program over blocks of elements.
 
 use super::program::{Piece, Program};
 use crate::elementwise::{Function, Operand, PARALLEL_MIN};
@@ -9,9 +9,9 @@ use flowmill_tensor::{Result, Shape, Tensor};
 use smallvec::SmallVec;
 use std::ops::Range;
 
-/// Elements of a block: a dozen temporaries of this many stay in the first cache.
+/// The number of elements per block: a dozen temporaries of this size stay in the L1 cache.
 const BLOCK: usize = 512;
-/// Rows from which on a block ends with its row, so that broadcast operands are read where they lie. Shorter rows are gathered.
+/// The length of rows from which a block ends with its row, so that broadcast operands are read in place. For shorter rows, they are gathered.
 const MIN_ROW: usize = 64;
 
 #[derive(Clone, Copy)]
@@ -25,7 +25,7 @@ struct Step<'a> {
     a: Source,
     b: Source,
     slot: usize,
-    /// Which result takes a copy.
+    /// The result that gets a copy.
     output: Option<usize>,
 }
 
@@ -35,12 +35,12 @@ pub(super) struct Blocks<'a> {
     steps: SmallVec<[Step<'a>; 16]>,
     num_slots: usize,
     len: usize,
-    /// Elements after which a block ends at the latest.
+    /// The number of elements after which a block ends at the latest.
     row: usize,
 }
 
 impl<'a> Blocks<'a> {
-    /// What is left to compute: the instructions without an entry in `values`. All these give tensors of shape `full`.
+    /// Returns the part of the program that is left to compute: the instructions without an entry in `values`, whose results all have shape `full`.
     pub(super) fn new(
         program: &'a Program,
         full: &Shape,
@@ -88,7 +88,7 @@ impl<'a> Blocks<'a> {
         Ok(Blocks { operands, steps, num_slots: program.num_slots, len: full.num_elements(), row })
     }
 
-    /// Fills the results, which have no other holder; `cost` is what an element is worth, in simple operations.
+    /// Fills the results, which nothing else refers to; `cost` is the cost per element, in simple operations.
     pub(super) fn run(&self, outputs: &mut [Tensor], cost: usize) -> Result<()> {
         let mut rest: SmallVec<[&mut [f32]; 2]> = SmallVec::new();
         for output in outputs {
@@ -101,7 +101,7 @@ impl<'a> Blocks<'a> {
             return Ok(());
         }
         let num_pieces = (work / (PARALLEL_MIN / 4)).min(4 * parallel::threads()).min(num_blocks);
-        // Each lock is taken once, by the thread that the piece goes to.
+        // Each lock is taken once, by the thread that computes the part.
         let mut pieces: Vec<Mutex<SmallVec<[&mut [f32]; 2]>>> = Vec::with_capacity(num_pieces);
         for i in 0..num_pieces {
             let blocks = parallel::piece(num_blocks, num_pieces, i);
@@ -122,13 +122,13 @@ impl<'a> Blocks<'a> {
         self.row.div_ceil(BLOCK)
     }
 
-    /// The first element of a block.
+    /// Returns the first element of a block.
     fn start(&self, block: usize) -> usize {
         let n = self.blocks_a_row();
         (block / n * self.row + parallel::piece(self.row, n, block % n).start).min(self.len)
     }
 
-    /// Computes these blocks; `outputs` are the parts of the results that they make up.
+    /// Computes these blocks; `outputs` are the corresponding parts of the results.
     fn run_blocks(&self, blocks: Range<usize>, outputs: &mut [&mut [f32]]) {
         let first = self.start(blocks.start);
         with_scratch((self.num_slots + self.operands.len()) * BLOCK, |scratch: &mut [f32]| {
@@ -167,12 +167,13 @@ impl<'a> Blocks<'a> {
     }
 }
 
-/// An operand's elements of one block; those of a single element are in `buffer` already.
+/// Returns an operand's elements for one block. An operand of a single element is in `buffer` already.
 fn read<'b>(operand: &'b Operand<'_, f32>, start: usize, n: usize, buffer: &'b mut [f32]) -> &'b [f32] {
     if operand.single().is_some() { &buffer[..n] } else { operand.read(start, n, buffer) }
 }
 
-/// A part of an argument's last dimension: its copy, or, where there is none because it has the blocks' shape, the part as it lies.
+/// Returns the operand for a part of an argument's last dimension: its copy, or the part in place if there is no copy because the argument has the
+/// blocks' shape.
 fn of_part<'a>(piece: Piece, arg: &'a Tensor, shape: &Shape, full: &Shape, copy: &'a Option<Tensor>) -> Result<Operand<'a, f32>> {
     match copy {
         Some(copy) => Ok(Operand::new(copy.as_slice()?, shape, full)),

@@ -1,8 +1,8 @@
-//! `_FusedElementwise`: functions of `float32`, element by element, in one pass over memory.
+//! `_FusedElementwise`, which applies several functions of `float32`, element by element, in one pass over memory.
 //!
-//! Values of the results' size are computed a block at a time, so that everything between arguments and results stays in the first
-//! cache. Smaller ones, which broadcasting widens later (a bias, a row's variance), are computed first and once, as tensors. Every
-//! function is the one that the op's own kernel applies, and sees each element alone: results have the bits of the unfused nodes.
+//! Values of the results' size are computed block by block, so that all temporaries stay in the L1 cache. Smaller values, which are broadcast later
+//! (a bias, a row's variance), are computed once beforehand, as tensors. Every function is that of the op's own kernel and is applied to each
+//! element independently, so the results are bit for bit those of the unfused nodes.
 
 use super::blocks::Blocks;
 use super::program::{Piece, Program};
@@ -21,11 +21,11 @@ pub(super) fn make(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
 
 struct Elementwise {
     program: Program,
-    /// Of one element, in simple operations.
+    /// The cost per element, in simple operations.
     cost: usize,
 }
 
-/// Results and shapes of a call are few.
+/// A short list, for the results and shapes of a call.
 type Few<T> = SmallVec<[T; 16]>;
 
 impl Kernel for Elementwise {
@@ -41,7 +41,7 @@ impl Kernel for Elementwise {
     }
 }
 
-/// A shape without leading ones, which change no element's place.
+/// Returns a shape without leading ones, which do not affect the order of elements.
 fn trimmed(shape: &Shape) -> &[usize] {
     let dims = shape.dims();
     &dims[dims.iter().take_while(|&&d| d == 1).count()..]
@@ -63,7 +63,7 @@ impl Elementwise {
         let num_args = program.num_args();
         let widest = (num_args..shapes.len()).max_by_key(|&v| sizes[v]).unwrap_or(num_args);
         let (len, full) = (sizes[widest], &shapes[widest]);
-        // Values of one size but of different shapes have no common order of elements.
+        // Values of one size but different shapes have no common order of elements.
         let has_one_order = (num_args..shapes.len()).all(|v| sizes[v] < len || trimmed(&shapes[v]) == trimmed(full));
         let is_blockwise = |v: usize| has_one_order && sizes[v] == len;
 
@@ -102,7 +102,7 @@ impl Elementwise {
     }
 }
 
-/// A copy of a part of the last dimension.
+/// Returns a copy of a part of the last dimension.
 fn part(arg: &Tensor, piece: Piece, shape: &Shape) -> Result<Tensor> {
     let mut out = Tensor::uninit(DType::F32, shape.clone())?;
     let source = arg.as_slice::<f32>()?;

@@ -1,4 +1,4 @@
-//! `_FusedLayerNorm`: normalises the last dimension, then scales and shifts it.
+//! `_FusedLayerNorm`, which normalises the last dimension, then scales and shifts it.
 
 use crate::from_fn::from_fn;
 use crate::simd::rows::layer_norm;
@@ -39,7 +39,7 @@ fn normalised(ctx: &KernelContext<'_>, epsilon: f32) -> Result<Tensor> {
     if let Some(last) = shape.last_mut() {
         *last = if width == 1 { n } else { width };
     }
-    // One of the two has one element for all of the other's.
+    // One of the two operands has one element for all elements of the other.
     let mut y = Tensor::uninit(DType::F32, shape.clone())?;
     let columns = shape.last().copied().unwrap_or(1).max(1);
     for (y, x) in y.as_mut_slice::<f32>()?.chunks_exact_mut(columns).zip(plain.chunks_exact(width.max(1))) {

@@ -1,4 +1,4 @@
-//! Kernels of the ops that only the optimizer makes.
+//! Kernels of ops that only the optimiser makes.
 
 mod blocks;
 mod elementwise;
@@ -7,7 +7,7 @@ mod program;
 
 use flowmill_runtime::{KernelDef, KernelRegistry};
 
-/// Registers the family.
+/// Registers the kernels of this family.
 pub(crate) fn register(registry: &mut KernelRegistry) {
     registry.register("_FusedElementwise", KernelDef::new(elementwise::make).fuses(|op| program::function(op).is_some()));
     registry.add("_FusedLayerNorm", layer_norm::make);

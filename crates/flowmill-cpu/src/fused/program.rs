@@ -1,4 +1,4 @@
-//! The program of a `_FusedElementwise`, checked and with its temporaries placed.
+//! The program of a `_FusedElementwise`, after checks and with its temporaries assigned.
 
 use crate::elementwise::Function;
 use crate::{math_binary, math_unary, nn};
@@ -6,7 +6,7 @@ use flowmill_runtime::KernelInit;
 use flowmill_tensor::{Result, Shape, Tensor, bail};
 use smallvec::SmallVec;
 
-/// Part `index` of `count` equal ones of an argument's last dimension.
+/// Part `index` of `count` equal parts of an argument's last dimension.
 #[derive(Clone, Copy, PartialEq)]
 pub(super) struct Piece {
     pub(super) index: usize,
@@ -18,10 +18,10 @@ impl Piece {
         self.count == 1
     }
 
-    /// The part's shape.
+    /// Returns the part's shape.
     ///
     /// # Errors
-    /// `InvalidArgument` where the dimension cannot be cut like that.
+    /// Returns `InvalidArgument` if the dimension cannot be split evenly.
     pub(super) fn shape(self, whole: &Shape) -> Result<Shape> {
         let mut shape = whole.clone();
         if !self.is_whole() {
@@ -40,15 +40,15 @@ impl Piece {
     }
 }
 
-/// One function and the numbers of the values it is applied to.
+/// A function and the indices of the values that it is applied to.
 pub(super) struct Instr {
     pub(super) function: Function,
     pub(super) operands: SmallVec<[usize; 2]>,
-    /// The temporary that the result goes to.
+    /// The temporary that the result is stored in.
     pub(super) slot: usize,
-    /// The result that it is as well.
+    /// The index of the program's result that this is, if it is one.
     pub(super) output: Option<usize>,
-    /// The second operand is a vector with a value for each element of the first one's last dimension.
+    /// True if the second operand is a vector with one value per element of the first one's last dimension.
     is_bias_add: bool,
 }
 
@@ -73,10 +73,10 @@ impl Instr {
         Ok(Instr { function, operands, slot: 0, output: None, is_bias_add: op == BIAS_ADD })
     }
 
-    /// The result's shape.
+    /// Returns the result's shape.
     ///
     /// # Errors
-    /// What the op itself answers to operands of these shapes.
+    /// Returns the error of the op itself for operands of these shapes, `InvalidArgument`.
     pub(super) fn shape(&self, shapes: &[Shape]) -> Result<Shape> {
         let operands: SmallVec<[&Shape; 2]> = self.operands.iter().map(|&v| &shapes[v]).collect();
         if let (true, &[value, bias]) = (self.is_bias_add, &operands[..]) {
@@ -93,20 +93,20 @@ impl Instr {
         self.function.shape(&operands)
     }
 
-    /// The result, without regard to blocks.
+    /// Returns the result for whole tensors, without blocks.
     pub(super) fn whole(&self, values: &[Option<Tensor>]) -> Result<Tensor> {
         let operands: SmallVec<[&Tensor; 2]> = self.operands.iter().filter_map(|&v| values[v].as_ref()).collect();
         self.function.whole(&operands)
     }
 }
 
-/// A checked program. Value `v` is argument `v`, or what instruction `v - num_args` gives.
+/// A checked program. Value `v` is argument `v`, or the result of instruction `v - num_args`.
 pub(super) struct Program {
     pub(super) pieces: Vec<Piece>,
     pub(super) instrs: Vec<Instr>,
-    /// The values that are results, in order; all are given by instructions, each is one result only.
+    /// The values that are results, in order. All are results of instructions, and no value occurs twice.
     pub(super) outputs: Vec<usize>,
-    /// Temporaries that are needed at once.
+    /// The number of temporaries that are live at once.
     pub(super) num_slots: usize,
 }
 
@@ -150,13 +150,13 @@ impl Program {
         self.pieces.len()
     }
 
-    /// How many simple operations an element is worth.
+    /// Returns the cost per element, in simple operations.
     pub(super) fn cost(&self) -> usize {
         self.instrs.iter().map(|i| i.function.cost()).sum()
     }
 }
 
-/// Gives each instruction a temporary that no value lives in which is still needed. Returns their number.
+/// Assigns each instruction a temporary that holds no live value. Returns the number of temporaries.
 fn place(instrs: &mut [Instr], num_args: usize) -> usize {
     let mut last_use = vec![0; instrs.len()];
     for (at, instr) in instrs.iter().enumerate() {
@@ -180,7 +180,7 @@ fn place(instrs: &mut [Instr], num_args: usize) -> usize {
         done.dedup();
         free.extend(done);
         if last_use[at] <= at {
-            // Nobody reads it: it is a result only.
+            // No instruction reads the value: it is only a result.
             free.push(instrs[at].slot);
         }
     }

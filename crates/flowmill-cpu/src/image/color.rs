@@ -1,4 +1,4 @@
-//! Colours: `RGBToHSV`, `HSVToRGB`, `AdjustContrastv2`, `AdjustHue`, `AdjustSaturation`.
+//! Colour conversions: `RGBToHSV`, `HSVToRGB`, `AdjustContrastv2`, `AdjustHue`, `AdjustSaturation`.
 
 use crate::from_fn::expensive_from_fn;
 use crate::number::Number;
@@ -8,7 +8,7 @@ use flowmill_tensor::{DType, Result, Tensor, bail, bf16, f16};
 use num_traits::{AsPrimitive, Float};
 use std::sync::Arc;
 
-/// Pixels that one task converts.
+/// The number of pixels that one task converts.
 const CHUNK: usize = 1 << 12;
 
 pub(super) fn register(registry: &mut KernelRegistry) {
@@ -28,7 +28,7 @@ where
     x.as_()
 }
 
-/// Hue, saturation and value, all in 0 to 1 for colours in 0 to 1.
+/// Returns hue, saturation and value, all between 0 and 1 for colours between 0 and 1.
 fn rgb_to_hsv<T: Float + 'static>([r, g, b]: Pixel<T>) -> Pixel<T>
 where
     f64: AsPrimitive<T>,
@@ -46,7 +46,7 @@ where
     [if hue < T::zero() { hue + T::one() } else { hue }, saturation, value]
 }
 
-/// The inverse of [`rgb_to_hsv`].
+/// Returns the colour of a hue, saturation and value, as the inverse of [`rgb_to_hsv`].
 fn hsv_to_rgb<T: Float + 'static>([hue, saturation, value]: Pixel<T>) -> Pixel<T>
 where
     f64: AsPrimitive<T>,
@@ -58,7 +58,7 @@ where
     share.map(|share| (T::one() - saturation + saturation * share) * value)
 }
 
-/// Turns the hue by a part of the circle; lightest and darkest channel stay.
+/// Rotates the hue by a fraction of the circle; the greatest and the least channel values are kept.
 fn shift_hue(pixel: Pixel<f32>, delta: f32) -> Pixel<f32> {
     let [hue, _, value] = rgb_to_hsv(pixel);
     let least = pixel[0].min(pixel[1]).min(pixel[2]);
@@ -71,7 +71,7 @@ fn scale_saturation(pixel: Pixel<f32>, scale: f32) -> Pixel<f32> {
     hsv_to_rgb([hue, (saturation * scale).clamp(0.0, 1.0), value])
 }
 
-/// Applies `f` to every pixel of three channels of an image, in the accumulator's type.
+/// Applies `f` to every pixel of an image with three channels, in the accumulator's type.
 fn map_pixels<T: Number>(image: &Tensor, f: impl Fn(Pixel<T::Acc>) -> Pixel<T::Acc> + Sync) -> Result<Tensor> {
     let mut out = Tensor::uninit(T::DTYPE, image.shape().clone())?;
     let pixels = image.as_slice::<T>()?;
@@ -108,7 +108,7 @@ fn make_convert(
     }
 }
 
-/// A kernel that changes each pixel of three channels by the scalar in input 1.
+/// Makes a kernel that changes each pixel of three channels by the scalar in input 1.
 fn make_adjust(init: &KernelInit<'_>, name: &'static str, f: fn(Pixel<f32>, f32) -> Pixel<f32>) -> Result<Arc<dyn Kernel>> {
     fn adjust<T: Number<Acc = f32>>(ctx: &mut KernelContext<'_>, name: &str, f: fn(Pixel<f32>, f32) -> Pixel<f32>) -> Result<()> {
         let (image, by) = (ctx.input(0)?, ctx.input(1)?);

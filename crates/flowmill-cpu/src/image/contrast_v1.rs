@@ -1,4 +1,4 @@
-//! `AdjustContrast`, the first version, whose result is bounded.
+//! `AdjustContrast`, the first version, whose result is clipped.
 
 use crate::from_fn::expensive_from_fn;
 use flowmill_runtime::{Kernel, KernelContext, KernelInit, KernelRegistry};

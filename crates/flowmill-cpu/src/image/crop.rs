@@ -1,4 +1,4 @@
-//! `CropAndResize`: boxes cut out of images and brought to one size.
+//! `CropAndResize`, which crops boxes from images and resizes them to one size.
 
 use super::{image_dims, size_of};
 use crate::from_fn::expensive_from_fn;
@@ -22,7 +22,7 @@ fn make(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     for_dtype!(init.dtype("T")?, [u8, u16, i8, i16, i32, i64, f16, f32, f64], T => crop::<T>(is_nearest, outside), _ => init.unsupported())
 }
 
-/// Where pixel `i` of the crop lies along one dimension of the image; `None` outside of it.
+/// Returns a function from pixel `i` of the crop to its position along one dimension of the image, or `None` if that is outside.
 pub(super) fn positions(first: f32, last: f32, size: usize, crop: usize) -> impl Fn(usize) -> Option<f32> {
     let end = (size - 1) as f32;
     let scale = if crop > 1 { (last - first) * end / (crop - 1) as f32 } else { 0.0 };

@@ -1,4 +1,4 @@
-//! Gradients of `CropAndResize`: `CropAndResizeGradImage`, `CropAndResizeGradBoxes`.
+//! The gradients of `CropAndResize`: `CropAndResizeGradImage`, `CropAndResizeGradBoxes`.
 
 use super::crop::positions;
 use super::image_dims;
@@ -14,7 +14,7 @@ pub(super) fn register(registry: &mut KernelRegistry) {
     registry.add("CropAndResizeGradImage", make_image);
 }
 
-/// The gradients' dimensions; boxes and their images' numbers, each within the batch.
+/// Returns the gradients' dimensions, the boxes, and the indices of their images, which are checked to be within the batch.
 fn checked<'a>(gradients: &Tensor, boxes: &'a Tensor, index: &'a Tensor, batch: usize) -> Result<([usize; 4], &'a [[f32; 4]], &'a [i32])> {
     let dims = image_dims(gradients)?;
     if dims[1] == 0 || dims[2] == 0 {
@@ -39,7 +39,7 @@ fn make_image(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     for_dtype!(init.dtype("T")?, [f16, f32, f64], T => expensive_from_fn(move |ctx| image_grad::<T>(ctx, is_nearest)), _ => init.unsupported())
 }
 
-/// Each gradient goes to the pixels of the image that its pixel of the crop was mixed from.
+/// Adds the gradient of each pixel of a crop to the pixels of the image that it was interpolated from.
 fn image_grad<T: Number>(ctx: &mut KernelContext<'_>, is_nearest: bool) -> Result<()>
 where
     f32: AsPrimitive<T::Acc>,
@@ -89,7 +89,7 @@ fn make_boxes(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     for_dtype!(init.dtype("T")?, [u8, u16, i8, i16, i32, i64, f16, f32, f64], T => expensive_from_fn(boxes_grad::<T>), _ => init.unsupported())
 }
 
-/// How the crops change with the corners of their boxes.
+/// Computes the gradients with respect to the corners of the boxes.
 fn boxes_grad<T: Element + AsPrimitive<f32>>(ctx: &mut KernelContext<'_>) -> Result<()> {
     let (gradients, image) = (ctx.input(0)?, ctx.input(1)?);
     let [batch, height, width, depth] = image_dims(image)?;
@@ -110,7 +110,7 @@ fn boxes_grad<T: Element + AsPrimitive<f32>>(ctx: &mut KernelContext<'_>) -> Res
         let (end_y, end_x) = ((height - 1) as f32, (width - 1) as f32);
         let image = &pixels[image * height * width * depth..][..height * width * depth];
         let value = |y: f32, x: f32, c: usize| -> f32 { image[(y as usize * width + x as usize) * depth + c].as_() };
-        // How far towards the second corner a pixel of the crop lies.
+        // The relative position of a pixel of the crop between the first and the second corner.
         let part = |i: usize, size: usize| if size > 1 { i as f32 / (size - 1) as f32 } else { 0.5 };
         for (i, g) in g[b * crop_len..][..crop_len].chunks_exact(depth.max(1)).enumerate() {
             let (Some(y), Some(x)) = (ys(i / crop_width), xs(i % crop_width)) else { continue };

@@ -1,5 +1,5 @@
-//! `SampleDistortedBoundingBox` in its two versions, and without state: a random part of an image that has enough of one of the boxes. Equal seeds give TensorFlow's parts,
-//! so that all is rounded, and wraps, as there.
+//! `SampleDistortedBoundingBox` in its two versions, and the stateless one: a random part of an image that covers enough of one of the boxes. Equal
+//! seeds produce the same parts as in TensorFlow, so that all numbers are rounded and wrap around as they do there.
 
 use crate::array::args::indices;
 use crate::from_fn::expensive_from_fn;
@@ -10,9 +10,9 @@ use flowmill_runtime::{Kernel, KernelContext, KernelInit, KernelRegistry};
 use flowmill_tensor::{DType, Result, Tensor, bail, for_dtype};
 use std::sync::Arc;
 
-/// Rectangles with less of an area, in pixels, are not looked at.
+/// The least area, in pixels, of rectangles that are considered.
 const MIN_AREA: f32 = 1.0;
-/// What keeps a width from being rounded up past the image's.
+/// A margin that keeps a width from being rounded up past the image's width.
 const MARGIN: f32 = 1e-7;
 
 pub(super) fn register(registry: &mut KernelRegistry) {
@@ -21,7 +21,7 @@ pub(super) fn register(registry: &mut KernelRegistry) {
     registry.add("StatelessSampleDistortedBoundingBox", make);
 }
 
-/// Pixels from top and left up to bottom and right, which are left out.
+/// A rectangle of pixels, from top and left (inclusive) to bottom and right (exclusive).
 #[derive(Clone, Copy)]
 struct Rectangle {
     top: i32,
@@ -31,12 +31,12 @@ struct Rectangle {
 }
 
 impl Rectangle {
-    /// Of two corners that are out of order the product of both differences, whatever its sign.
+    /// Returns the product of both differences, regardless of their signs, so that it may be positive for corners in the wrong order.
     fn area(&self) -> f32 {
         self.right.wrapping_sub(self.left).wrapping_mul(self.bottom.wrapping_sub(self.top)) as f32
     }
 
-    /// The area that is also in `other`.
+    /// Returns the area of the intersection with `other`.
     fn shared_area(&self, other: &Rectangle) -> f32 {
         let shared = Rectangle {
             top: self.top.max(other.top),
@@ -47,33 +47,33 @@ impl Rectangle {
         if shared.left > shared.right || shared.top > shared.bottom { 0.0 } else { shared.area() }
     }
 
-    /// Whether it has that part of a box.
+    /// Returns true if the rectangle covers at least the fraction `part` of one of the boxes.
     fn covers(&self, boxes: &[Rectangle], part: f32) -> bool {
         let covers = |object: &Rectangle| object.area() >= MIN_AREA && self.shared_area(object) / object.area() >= part;
         self.area() >= MIN_AREA && boxes.iter().any(covers)
     }
 }
 
-/// The nearest whole number, the even one of two; the least one for what has none, as processors say.
+/// Returns the nearest integer, ties to even. NaN and values out of range become the least integer, as on x86.
 fn rounded(x: f32) -> i64 {
     let whole = x.round_ties_even();
     if whole.abs() < i64::MAX as f32 { whole as i64 } else { i64::MIN }
 }
 
-/// Without what stands behind the point; the least number for what is out of range, as processors say.
+/// Returns the integer part. NaN and values out of range become the least integer, as on x86.
 fn truncated(x: f64) -> i32 {
     if x.abs() < f64::from(i32::MAX) + 1.0 { x as i32 } else { i32::MIN }
 }
 
-/// The attributes.
+/// The attributes of the op.
 struct Sampler {
-    /// The least width over height, and the largest.
+    /// The least and the greatest ratio of width to height.
     aspect_ratios: [f32; 2],
-    /// The least part of the image's area, and the largest.
+    /// The least and the greatest fraction of the image's area.
     areas: [f32; 2],
     max_attempts: i32,
     takes_image_for_box: bool,
-    /// Of the first version, which has no input for it.
+    /// The attribute of the first version, which has no input for it.
     min_covered: Option<f32>,
 }
 
@@ -110,7 +110,7 @@ impl Sampler {
         Ok(Sampler { aspect_ratios, areas, max_attempts, takes_image_for_box, min_covered })
     }
 
-    /// The boxes of input 1 in pixels.
+    /// Returns the boxes of input 1 in pixels.
     fn boxes(&self, tensor: &Tensor, image: &Rectangle) -> Result<Vec<Rectangle>> {
         match tensor.shape().dims() {
             [_, _, 4] => {}
@@ -144,7 +144,7 @@ impl Sampler {
         Ok(boxes)
     }
 
-    /// A random part of that ratio of width to height, or None where rounding or the limits are in the way. Heights are equally likely.
+    /// Returns a random part with this ratio of width to height, or `None` if rounding or the limits make that impossible. All heights are equally likely.
     fn part(&self, image: &Rectangle, ratio: f32, numbers: &mut Numbers) -> Option<Rectangle> {
         let (width, height) = (image.right, image.bottom);
         let [least, largest] = self.areas;
@@ -170,7 +170,7 @@ impl Sampler {
             let wide = width_of(tall) as i32;
             (tall, wide, wide.wrapping_mul(tall) as f32)
         };
-        // What rounding put below the least area is made one pixel larger, then what is above the largest one pixel smaller.
+        // If rounding made the area too small, the part is enlarged by one pixel; if it is then too large, it is reduced by one pixel.
         let mut found = measured(tall);
         if found.2 < least {
             found = measured(found.0.wrapping_add(1));
@@ -187,10 +187,10 @@ impl Sampler {
         Some(Rectangle { top, left, bottom: top + tall, right: left + wide })
     }
 
-    /// The first part that covers enough; the whole image where there is none.
+    /// Returns the first part that covers enough of a box, or the whole image if no attempt succeeds.
     ///
     /// # Errors
-    /// `Cancelled`.
+    /// Returns `Cancelled` if the step is cancelled.
     fn sample(
         &self,
         ctx: &KernelContext<'_>,
@@ -220,7 +220,7 @@ fn check_covered(part: f32) -> Result<f32> {
     }
 }
 
-/// The image whose height and width are the first of three numbers.
+/// Returns the image whose height and width are the first two of three numbers.
 fn image_of(size: &Tensor) -> Result<Rectangle> {
     if size.rank() != 1 {
         bail!(InvalidArgument, "image_size must be 1-dimensional{}", size.shape());
@@ -258,7 +258,7 @@ fn make(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
         let (height, width) = (image.bottom as f32, image.right as f32);
         let corners = [part.top as f32 / height, part.left as f32 / width, part.bottom as f32 / height, part.right as f32 / width];
         ctx.set_output(0, vector(dtype, [part.top, part.left, 0])?);
-        // All channels.
+        // The part has all channels.
         ctx.set_output(1, vector(dtype, [part.bottom - part.top, part.right - part.left, -1])?);
         ctx.set_output(2, Tensor::from_slice([1, 1, 4], &corners)?);
         Ok(())

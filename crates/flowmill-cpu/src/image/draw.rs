@@ -7,7 +7,7 @@ use flowmill_runtime::{Kernel, KernelContext, KernelInit, KernelRegistry};
 use flowmill_tensor::{DType, Result, bail, f16};
 use std::sync::Arc;
 
-/// The colours that boxes have in turn where none are given.
+/// The colours that boxes have in turn if none are given.
 const COLORS: [[f32; 4]; 10] = [
     [1.0, 1.0, 0.0, 1.0],
     [0.0, 0.0, 1.0, 1.0],
@@ -34,7 +34,7 @@ fn make(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     }
 }
 
-/// The colours in input 2, or the usual ones, which are white in images of one channel.
+/// Returns the colours in input 2, or the default ones, which are white in images of one channel.
 fn colors(ctx: &KernelContext<'_>, depth: usize) -> Result<Vec<[f32; 4]>> {
     let mut colors = COLORS.to_vec();
     if depth == 1 {

@@ -1,4 +1,4 @@
-//! `ExtractGlimpse`: a window of each image; what is outside of the image is noise.
+//! `ExtractGlimpse`: a window of each image. Pixels outside of the image are noise.
 
 use crate::from_fn::expensive_from_fn;
 use crate::parallel;
@@ -16,20 +16,20 @@ pub(super) fn register(registry: &mut KernelRegistry) {
 #[derive(Clone, Copy)]
 enum Noise {
     Zero,
-    /// Between the least and the greatest element of the image.
+    /// Uniform between the least and the greatest element of the image.
     Uniform,
-    /// Normal as each channel is, within its least and greatest elements.
+    /// Normal with each channel's mean and deviation, clipped to the least and greatest element of the channel.
     Gaussian,
 }
 
-/// What offsets mean.
+/// The interpretation of offsets.
 #[derive(Clone, Copy)]
 struct Offsets {
-    /// They count from the image's middle.
+    /// True if offsets are relative to the centre of the image.
     centered: bool,
-    /// They are fractions of the image's size.
+    /// True if offsets are fractions of the image's size.
     normalized: bool,
-    /// As the first version takes them: they point to the glimpse's middle whatever they count from.
+    /// True for the first version, in which offsets always point to the centre of the glimpse.
     is_first: bool,
 }
 
@@ -51,7 +51,7 @@ fn make(init: &KernelInit<'_>, is_first: bool) -> Result<Arc<dyn Kernel>> {
 }
 
 impl Offsets {
-    /// Where a glimpse of `size` pixels begins in an image of `len`; out of reach for what is not a number.
+    /// Returns the first pixel of a glimpse of `size` pixels in an image of `len` pixels. NaN returns a value far outside of the image.
     fn first(&self, offset: f32, len: usize, size: usize) -> i64 {
         let len = len as f32;
         let mut at = if self.normalized { offset * len } else { offset };
@@ -69,7 +69,7 @@ impl Offsets {
 /// A glimpse along one dimension.
 struct Span {
     first: i64,
-    /// Those of the glimpse's pixels that the image has.
+    /// The pixels of the glimpse that are inside the image.
     inside: Range<usize>,
 }
 
@@ -81,7 +81,7 @@ impl Span {
         Span { first, inside: start as usize..end as usize }
     }
 
-    /// The image's pixel at pixel `i` of the glimpse, which lies inside.
+    /// Returns the pixel of the image at pixel `i` of the glimpse, which must be inside.
     fn at(&self, i: usize) -> usize {
         self.first.saturating_add(i as i64).max(0) as usize
     }
@@ -147,18 +147,18 @@ fn glimpses(ctx: &mut KernelContext<'_>, meaning: Offsets, noise: Noise) -> Resu
     Ok(())
 }
 
-/// The least and the greatest number; of none, infinities the wrong way round, which make noise that is not a number.
+/// Returns the least and the greatest number. If there are none, these are infinity and minus infinity, which make the noise NaN.
 fn extremes(numbers: impl Iterator<Item = f32>) -> (f32, f32) {
     numbers.fold((f32::INFINITY, f32::NEG_INFINITY), |(min, max), x| (if x < min { x } else { min }, if x > max { x } else { max }))
 }
 
-/// Numbers between 0 and 1 become numbers between the image's extremes.
+/// Scales numbers between 0 and 1 to the range of the image.
 fn scale_uniform(image: &[f32], out: &mut [f32]) {
     let (min, max) = extremes(image.iter().copied());
     out.iter_mut().for_each(|out| *out = min + *out * (max - min));
 }
 
-/// Normal numbers get the mean and the deviation of a channel, and are held within its extremes.
+/// Scales normal numbers to the mean and the deviation of a channel, and clips them to its range.
 fn scale_normal(image: &[f32], out: &mut [f32], channel: usize, channels: usize) {
     let of_channel = || image.iter().skip(channel).step_by(channels).copied();
     let (min, max) = extremes(of_channel());

@@ -1,4 +1,4 @@
-//! Kernels on images: resizing, boxes cut out and drawn, overlapping boxes left out, colours.
+//! Kernels on images: resizing, cropping, drawing of boxes, suppression of overlapping boxes, colours.
 
 #![forbid(unsafe_code)]
 
@@ -21,7 +21,7 @@ mod scale_and_translate;
 use flowmill_runtime::KernelRegistry;
 use flowmill_tensor::{Result, Tensor, bail};
 
-/// Registers the family.
+/// Registers the kernels of this family.
 pub(crate) fn register(registry: &mut KernelRegistry) {
     color::register(registry);
     contrast_v1::register(registry);
@@ -40,7 +40,7 @@ pub(crate) fn register(registry: &mut KernelRegistry) {
     scale_and_translate::register(registry);
 }
 
-/// The height and width in an `int32` vector of two.
+/// Returns the height and width in an `int32` vector of two.
 fn size_of(tensor: &Tensor, name: &str) -> Result<(usize, usize)> {
     if tensor.rank() != 1 || tensor.num_elements() != 2 {
         bail!(InvalidArgument, "{name} must have two elements: {}", tensor.shape());
@@ -51,7 +51,7 @@ fn size_of(tensor: &Tensor, name: &str) -> Result<(usize, usize)> {
     }
 }
 
-/// The batch, height, width and channels of images.
+/// Returns the batch, height, width and channels of images.
 fn image_dims(images: &Tensor) -> Result<[usize; 4]> {
     match images.shape().dims() {
         &[batch, height, width, channels] => Ok([batch, height, width, channels]),

@@ -1,5 +1,5 @@
-//! `NonMaxSuppression` in its five versions, `NonMaxSuppressionWithOverlaps`, `CombinedNonMaxSuppression`: of boxes that overlap, the one with the
-//! highest score.
+//! `NonMaxSuppression` in its five versions, `NonMaxSuppressionWithOverlaps`, `CombinedNonMaxSuppression`, which select, among boxes that overlap,
+//! the box with the highest score.
 
 use crate::from_fn::expensive_from_fn;
 use flowmill_runtime::{Kernel, KernelContext, KernelInit, KernelRegistry};
@@ -22,13 +22,13 @@ pub(super) fn register(registry: &mut KernelRegistry) {
 struct Candidate {
     index: usize,
     score: f32,
-    /// How many of the selected boxes its score was lowered for.
+    /// The number of selected boxes for which its score was reduced.
     num_seen: usize,
 }
 
 impl Ord for Candidate {
     fn cmp(&self, other: &Self) -> Ordering {
-        // Zeros are equal, whatever their signs.
+        // Positive and negative zero are equal.
         (self.score + 0.0).total_cmp(&(other.score + 0.0)).then(other.index.cmp(&self.index))
     }
 }
@@ -55,7 +55,7 @@ pub(super) struct Thresholds {
 }
 
 impl Thresholds {
-    /// What the score of a box is multiplied by that overlaps with a better one. Without a sigma, that matters for what is no number only.
+    /// Returns the factor for the score of a box that overlaps with a better box. Without a sigma, a box is kept or suppressed as a whole.
     fn weight(&self, overlap: f32) -> f32 {
         if self.soft_sigma > 0.0 {
             return (-0.5 / self.soft_sigma * overlap * overlap).exp();
@@ -68,17 +68,17 @@ impl Thresholds {
     }
 }
 
-/// The smaller one, `a` where one is no number.
+/// Returns the smaller value, or `a` if either is NaN.
 fn smaller(a: f32, b: f32) -> f32 {
     if b < a { b } else { a }
 }
 
-/// The larger one, `a` where one is no number.
+/// Returns the larger value, or `a` if either is NaN.
 fn larger(a: f32, b: f32) -> f32 {
     if a < b { b } else { a }
 }
 
-/// The area two boxes share of the area they cover together. A box is any two corners that lie opposite.
+/// Returns the intersection of two boxes over their union. A box is given by any two opposite corners.
 fn intersection_over_union(a: &[f32], b: &[f32]) -> f32 {
     let ordered = |v: &[f32]| (smaller(v[0], v[2]), smaller(v[1], v[3]), larger(v[0], v[2]), larger(v[1], v[3]));
     let ((ay1, ax1, ay2, ax2), (by1, bx1, by2, bx2)) = (ordered(a), ordered(b));
@@ -90,12 +90,12 @@ fn intersection_over_union(a: &[f32], b: &[f32]) -> f32 {
     shared / (area_a + area_b - shared)
 }
 
-/// The selected boxes with their scores, best first.
+/// Returns the selected boxes with their scores, best first.
 pub(super) fn select(boxes: &[f32], scores: &[f32], limits: &Thresholds) -> Vec<(usize, f32)> {
     select_by(scores, limits, |a, b| intersection_over_union(&boxes[a * 4..][..4], &boxes[b * 4..][..4]))
 }
 
-/// The same where a function says how much two boxes overlap.
+/// Like [`select`], with a function that returns the overlap of two boxes.
 fn select_by(scores: &[f32], limits: &Thresholds, overlap: impl Fn(usize, usize) -> f32) -> Vec<(usize, f32)> {
     let is_soft = limits.soft_sigma > 0.0;
     let mut candidates: BinaryHeap<Candidate> = scores
@@ -134,7 +134,7 @@ fn select_by(scores: &[f32], limits: &Thresholds, overlap: impl Fn(usize, usize)
     selected
 }
 
-/// A scalar as `float32`.
+/// Returns a scalar as `float32`.
 fn scalar(ctx: &KernelContext<'_>, i: usize, name: &str) -> Result<f32> {
     let tensor = ctx.input(i)?;
     if tensor.rank() != 0 {
@@ -150,7 +150,7 @@ fn floats(tensor: &Tensor) -> Result<Vec<f32>> {
     })
 }
 
-/// That there is a score for each box.
+/// Checks that there is one score per box.
 fn check_scores(scores: &Tensor, num_boxes: usize) -> Result<()> {
     match *scores.shape().dims() {
         [n] if n == num_boxes => Ok(()),
@@ -159,7 +159,7 @@ fn check_scores(scores: &Tensor, num_boxes: usize) -> Result<()> {
     }
 }
 
-/// How many boxes may be selected: input 2.
+/// Returns input 2, the most boxes that may be selected.
 fn output_size(ctx: &KernelContext<'_>) -> Result<usize> {
     let size = ctx.input(2)?;
     if size.rank() != 0 {
@@ -222,7 +222,7 @@ fn make(init: &KernelInit<'_>, version: u8) -> Result<Arc<dyn Kernel>> {
         let mut selected = select(&floats(boxes)?, &floats(scores)?, &limits);
         let num_valid = selected.len();
         if version >= 4 && pads {
-            // Bounded before it is made: the caller may ask for any number.
+            // The size is checked against the memory limit, because the caller may request any number.
             Tensor::uninit(DType::I32, [max_output])?;
             selected.resize(max_output, (0, 0.0));
         }
@@ -243,7 +243,7 @@ fn make(init: &KernelInit<'_>, version: u8) -> Result<Arc<dyn Kernel>> {
     })
 }
 
-/// A box that one class has selected.
+/// A box that was selected for a class.
 struct Detection {
     score: f32,
     class: usize,
@@ -256,7 +256,8 @@ fn make_combined(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     expensive_from_fn(move |ctx| combined(ctx, pad_per_class, clip))
 }
 
-/// Inputs: boxes, `[batch, boxes, 1 or classes, 4]`; scores, `[batch, boxes, classes]`; limits a class and in all; thresholds.
+/// Computes `CombinedNonMaxSuppression`. Inputs: boxes, `[batch, boxes, 1 or classes, 4]`; scores, `[batch, boxes, classes]`; limits per class and
+/// in total; thresholds.
 fn combined(ctx: &mut KernelContext<'_>, pad_per_class: bool, clip: bool) -> Result<()> {
     let (boxes, scores) = (ctx.input(0)?, ctx.input(1)?);
     let &[batch, num_boxes, per_box, 4] = boxes.shape().dims() else {
@@ -302,7 +303,7 @@ fn combined(ctx: &mut KernelContext<'_>, pad_per_class: bool, clip: bool) -> Res
         for class in 0..classes {
             let boxes: Vec<f32> = (0..num_boxes).flat_map(|of| corners(of, class)).collect();
             let scores: Vec<f32> = (0..num_boxes).map(|of| all_scores[(image * num_boxes + of) * classes + class]).collect();
-            // Here, boxes that overlap by what is no number are apart.
+            // In this op, boxes whose overlap is NaN count as not overlapping.
             let selected = select_by(&scores, &limits, |a, b| intersection_over_union(&boxes[a * 4..][..4], &boxes[b * 4..][..4]).max(0.0));
             found.extend(selected.into_iter().map(|(of, score)| Detection { score, class, corners: corners(of, class) }));
         }

@@ -1,4 +1,4 @@
-//! `ImageProjectiveTransformV2` and `V3`: images seen through a projective transform of the plane.
+//! `ImageProjectiveTransformV2` and `V3`, which apply a projective transform of the plane to images.
 
 use super::{image_dims, size_of};
 use crate::from_fn::expensive_from_fn;
@@ -13,21 +13,21 @@ pub(super) fn register(registry: &mut KernelRegistry) {
     registry.add("ImageProjectiveTransformV3", make);
 }
 
-/// The pixels outside of an image.
+/// The fill mode for pixels outside of an image.
 #[derive(Clone, Copy)]
 enum Outside {
-    /// The image mirrored, its border repeated.
+    /// The image is mirrored, with its border repeated.
     Reflect,
-    /// The image again.
+    /// The image is repeated.
     Wrap,
-    /// A value.
+    /// A constant value is used.
     Constant,
-    /// The nearest pixel.
+    /// The nearest pixel is used.
     Nearest,
 }
 
 impl Outside {
-    /// The coordinate that stands for `at` in a dimension of `len` pixels.
+    /// Returns the coordinate inside a dimension of `len` pixels that replaces `at`.
     fn inside(self, at: f32, len: usize) -> f32 {
         let (last, len) = ((len - 1) as f32, len as f32);
         let is_outside = at < 0.0 || at > last;
@@ -82,7 +82,7 @@ fn make(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     }, _ => init.unsupported())
 }
 
-/// One image: its pixels, its sizes, and the value outside.
+/// An image: its pixels, its sizes, and the value outside.
 struct Image<'a, T> {
     pixels: &'a [T],
     sizes: [usize; 3],
@@ -90,7 +90,7 @@ struct Image<'a, T> {
 }
 
 impl<T: Copy> Image<'_, T> {
-    /// Channel `c` of the pixel at row `y` and column `x`.
+    /// Returns channel `c` of the pixel at row `y` and column `x`.
     fn get(&self, y: f32, x: f32, c: usize) -> T {
         let [height, width, channels] = self.sizes;
         if (0.0..height as f32).contains(&y) && (0.0..width as f32).contains(&x) {
@@ -101,8 +101,8 @@ impl<T: Copy> Image<'_, T> {
     }
 }
 
-/// Inputs: images, a transform for each or for all, the size of the output, and in the third version the value outside. The output's pixel `(x, y)` is the
-/// input's at `((a x + b y + c) / k, (d x + e y + f) / k)`, where `k = g x + h y + 1`.
+/// Computes the transform. Inputs: images, a transform for each or for all, the size of the output, and in the third version the value outside. The
+/// output's pixel `(x, y)` is the input's at `((a x + b y + c) / k, (d x + e y + f) / k)`, with `k = g x + h y + 1`.
 fn transform<T: Element + AsPrimitive<f32>>(ctx: &mut KernelContext<'_>, options: Options) -> Result<()>
 where
     f32: AsPrimitive<T>,

@@ -1,4 +1,4 @@
-//! `GenerateBoundingBoxProposals`: the boxes that a network's deltas make of anchors, best first, without those that overlap.
+//! `GenerateBoundingBoxProposals`, which applies a network's deltas to anchors and outputs the resulting boxes, best first, without overlapping ones.
 
 use super::non_max_suppression::{Thresholds, select};
 use crate::from_fn::expensive_from_fn;
@@ -6,24 +6,24 @@ use flowmill_runtime::{Kernel, KernelContext, KernelInit, KernelRegistry};
 use flowmill_tensor::{DType, Result, Tensor, bail};
 use std::sync::Arc;
 
-/// The logarithm of the most that a delta stretches an anchor.
+/// The logarithm of the greatest factor by which a delta stretches an anchor.
 const MAX_STRETCH: f32 = 4.135_166_6;
 
 pub(super) fn register(registry: &mut KernelRegistry) {
     registry.add("GenerateBoundingBoxProposals", make);
 }
 
-/// What is the same for all images of a call.
+/// The arguments that are common to all images of a call.
 struct Call<'a> {
     anchors: &'a [[f32; 4]],
     overlap: f32,
-    /// How many boxes are looked at, and how many are wanted.
+    /// The number of boxes that are considered; `after` is the number of boxes to output.
     before: usize,
     after: usize,
     min_size: f32,
 }
 
-/// What an image's results are made of.
+/// The inputs for one image.
 struct Image<'a> {
     scores: &'a [f32],
     deltas: &'a [[f32; 4]],
@@ -33,7 +33,7 @@ struct Image<'a> {
 }
 
 impl Call<'_> {
-    /// The boxes of an image with their scores.
+    /// Returns the boxes of an image with their scores.
     fn proposals(&self, image: &Image<'_>) -> Vec<([f32; 4], f32)> {
         let mut order: Vec<usize> = (0..image.scores.len()).collect();
         order.sort_by(|&a, &b| image.scores[b].total_cmp(&image.scores[a]));
@@ -42,14 +42,14 @@ impl Call<'_> {
         let boxes = order.iter().map(|&i| (decoded(&self.anchors[i], &image.deltas[i], image.height, image.width), image.scores[i]));
         let kept: Vec<([f32; 4], f32)> = boxes.filter(|(b, _)| (b[2] - b[0]).min(b[3] - b[1]) >= least).collect();
         let corners: Vec<f32> = kept.iter().flat_map(|(b, _)| *b).collect();
-        // They are in order, so that their places do as scores.
+        // The boxes are sorted by score, so their positions can be used as scores.
         let ranks: Vec<f32> = (0..kept.len()).map(|i| -(i as f32)).collect();
         let limits = Thresholds { max_output: self.after.min(kept.len()), iou: self.overlap, score: f32::NEG_INFINITY, soft_sigma: 0.0 };
         select(&corners, &ranks, &limits).into_iter().map(|(i, _)| kept[i]).collect()
     }
 }
 
-/// An anchor moved and stretched, inside an image.
+/// Returns an anchor that is moved and stretched by a delta, and clipped to the image.
 fn decoded(anchor: &[f32; 4], delta: &[f32; 4], image_height: f32, image_width: f32) -> [f32; 4] {
     let along = |low: f32, high: f32, shift: f32, stretch: f32, end: f32| {
         let size = high - low;

@@ -1,4 +1,4 @@
-//! `RandomCrop`: a part of an image, at a random place.
+//! `RandomCrop`, which crops an image at a random position.
 
 use crate::array::item::{Item, for_item};
 use crate::from_fn::from_fn;
@@ -17,7 +17,7 @@ fn make(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     from_fn(move |ctx| crop(ctx, &generator))
 }
 
-/// Cuts out a part of the size in input 1. Equal seeds give TensorFlow's parts.
+/// Crops to the size in input 1. Equal seeds produce the same positions as in TensorFlow.
 fn crop(ctx: &mut KernelContext<'_>, generator: &SharedGenerator) -> Result<()> {
     let (image, size) = (ctx.input(0)?, ctx.input(1)?);
     let &[height, width, channels] = image.shape().dims() else {

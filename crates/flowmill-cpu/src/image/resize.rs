@@ -13,7 +13,7 @@ pub(super) fn register(registry: &mut KernelRegistry) {
     registry.add("ResizeNearestNeighbor", make_nearest);
 }
 
-/// Where pixels of the output lie in the input.
+/// The mapping from pixels of the output to positions in the input.
 #[derive(Clone, Copy)]
 pub(crate) struct Grid {
     align_corners: bool,
@@ -32,18 +32,18 @@ impl Grid {
         Ok(grid)
     }
 
-    /// Corners of the input that lie on corners of the output, or on the pixels there.
+    /// Returns a grid that maps the corners of the output to those of the input if `align_corners`, without half-pixel centres.
     pub(crate) fn of_corners(align_corners: bool) -> Grid {
         Grid { align_corners, half_pixel_centers: false }
     }
 
-    /// Pixels of the input for one of the output.
+    /// Returns the number of input pixels per output pixel.
     pub(super) fn scale(self, input: usize, output: usize) -> f32 {
         if self.align_corners && output > 1 { (input - 1) as f32 / (output - 1) as f32 } else { input as f32 / output as f32 }
     }
 }
 
-/// Between which two pixels of the input one of the output lies, and how far from the first.
+/// The two input pixels between which an output pixel lies, and its relative distance from the first.
 #[derive(Clone, Copy)]
 pub(crate) struct Between {
     pub(crate) lower: usize,
@@ -52,7 +52,7 @@ pub(crate) struct Between {
 }
 
 impl Grid {
-    /// Where in the input pixel `i` of the output lies.
+    /// Returns the position of output pixel `i` in the input.
     pub(super) fn position(self, i: usize, scale: f32) -> f32 {
         if self.half_pixel_centers { (i as f32 + 0.5) * scale - 0.5 } else { i as f32 * scale }
     }
@@ -83,12 +83,12 @@ impl Grid {
     }
 }
 
-/// Refuses rows and columns for which tables of [`Between`] would pass the memory limit: without a batch there need not be pixels for them.
+/// Checks that tables of [`Between`] for these rows and columns are within the memory limit. If the batch is empty, there need not be pixels for them.
 pub(super) fn check_tables(sizes: [usize; 4]) -> Result<()> {
     check_memory::<[Between; 4]>(sizes.into_iter().fold(0, usize::saturating_add))
 }
 
-/// The dimensions of the images, and the size they are to have.
+/// Returns the dimensions of the images, and the requested size.
 pub(crate) fn sizes(images: &Tensor, size: &Tensor) -> Result<([usize; 4], (usize, usize))> {
     let dims = image_dims(images)?;
     let size = size_of(size, "shape_t")?;

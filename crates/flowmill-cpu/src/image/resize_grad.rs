@@ -1,4 +1,4 @@
-//! Gradients of resizing: `ResizeBilinearGrad`, `ResizeNearestNeighborGrad`.
+//! The gradients of resizing: `ResizeBilinearGrad`, `ResizeNearestNeighborGrad`.
 
 use super::resize::{Grid, check_tables};
 use super::{image_dims, size_of};
@@ -20,11 +20,11 @@ fn make_bilinear(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     for_dtype!(init.dtype("T")?, [f16, bf16, f32, f64], T => expensive_from_fn(move |ctx| bilinear::<T>(ctx, grid)), _ => init.unsupported())
 }
 
-/// The dimensions of gradients and of the image that was resized, of one batch and depth.
+/// Returns the dimensions of gradients and of the image that was resized, whose batch and depth must be equal.
 pub(super) fn gradient_dims(gradients: &Tensor, image: &Tensor) -> Result<([usize; 4], [usize; 4])> {
     let (from, to) = (image_dims(gradients)?, image_dims(image)?);
     if from[0] != to[0] || from[3] != to[3] {
-        bail!(InvalidArgument, "gradients of shape {} do not belong to an image of shape {}", gradients.shape(), image.shape());
+        bail!(InvalidArgument, "gradients of shape {} do not match an image of shape {}", gradients.shape(), image.shape());
     }
     if to[1..].contains(&0) || from[1..].contains(&0) {
         bail!(InvalidArgument, "original_image and grads must be of non-zero size, got {} and {}", image.shape(), gradients.shape());
@@ -33,7 +33,7 @@ pub(super) fn gradient_dims(gradients: &Tensor, image: &Tensor) -> Result<([usiz
     Ok((from, to))
 }
 
-/// Each gradient goes to the four pixels that its pixel was mixed from.
+/// Adds the gradient of each pixel to the four pixels that it was interpolated from.
 fn bilinear<T: Number>(ctx: &mut KernelContext<'_>, grid: Grid) -> Result<()>
 where
     f32: AsPrimitive<T::Acc>,
@@ -66,7 +66,7 @@ fn make_nearest(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     for_dtype!(init.dtype("T")?, [u8, i8, i32, f16, bf16, f32, f64], T => expensive_from_fn(move |ctx| nearest::<T>(ctx, grid)), _ => init.unsupported())
 }
 
-/// Each gradient goes to the pixel that its pixel was taken from.
+/// Adds the gradient of each pixel to the pixel that it was copied from.
 fn nearest<T: Number>(ctx: &mut KernelContext<'_>, grid: Grid) -> Result<()> {
     let gradients = ctx.input(0)?;
     let [batch, out_height, out_width, channels] = image_dims(gradients)?;

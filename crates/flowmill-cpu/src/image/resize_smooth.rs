@@ -1,4 +1,4 @@
-//! `ResizeArea`, `ResizeBicubic` and the latter's gradient.
+//! `ResizeArea`, `ResizeBicubic` and the gradient of the latter.
 
 use super::resize::{Grid, sizes};
 use super::resize_grad::gradient_dims;
@@ -15,7 +15,7 @@ pub(super) fn register(registry: &mut KernelRegistry) {
     registry.add("ResizeBicubicGrad", make_bicubic_grad);
 }
 
-/// Pixels of the input and their shares in one of the output, along one dimension.
+/// The input pixels that contribute to one output pixel along one dimension, with their weights.
 type Taps = Vec<(usize, f32)>;
 
 fn make_area(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
@@ -25,10 +25,10 @@ fn make_area(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     }, _ => init.unsupported())
 }
 
-/// Each pixel of the output covers part of the input: the share of a pixel is how much of it is covered.
+/// Returns the taps for area averaging: each output pixel covers a part of the input, and the weight of an input pixel is the length of it that is covered.
 fn area_taps(grid: Grid, input: usize, output: usize) -> Vec<Taps> {
     let scale = match grid.scale(input, output) {
-        // One pixel between aligned corners.
+        // A single output pixel with aligned corners has scale zero.
         0.0 => input as f32 / output as f32,
         scale => scale,
     };
@@ -56,8 +56,9 @@ fn make_bicubic(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     }, _ => init.unsupported())
 }
 
-/// Keys' cubic convolution, its weights rounded to those at 1,024 places between two pixels, as TensorFlow tables them. With half-pixel
-/// centers, weights outside of the image are left out and the others scaled to one; else the border's pixels stand for them.
+/// Returns the taps of Keys' cubic convolution. Weights are rounded to a table of 1,024 positions between two pixels, as in TensorFlow. With
+/// half-pixel centres, weights outside of the image are left out and the others are scaled to a sum of one; otherwise the border's pixels are
+/// repeated outside.
 fn bicubic_taps(grid: Grid, input: usize, output: usize) -> Vec<Taps> {
     const TABLE: f32 = 1024.0;
     let scale = grid.scale(input, output);
@@ -85,7 +86,7 @@ fn bicubic_taps(grid: Grid, input: usize, output: usize) -> Vec<Taps> {
     (0..output).map(of).collect()
 }
 
-/// Images of another size, each pixel a weighted sum over rows and columns.
+/// Resizes images: each output pixel is a weighted sum over rows and columns.
 fn resize<T: Element + AsPrimitive<f32>>(ctx: &mut KernelContext<'_>, taps: impl Fn(usize, usize) -> Vec<Taps>) -> Result<()> {
     let images = ctx.input(0)?;
     let ([batch, height, width, channels], (out_height, out_width)) = sizes(images, ctx.input(1)?)?;
@@ -94,7 +95,7 @@ fn resize<T: Element + AsPrimitive<f32>>(ctx: &mut KernelContext<'_>, taps: impl
     let input = images.as_slice::<T>()?;
     parallel::chunks(output.as_mut_slice::<f32>()?, out_width * channels, |i, row| {
         let image = &input[i / out_height * height * width * channels..][..height * width * channels];
-        // The rows mixed, then the columns of the mixture.
+        // Combine the rows first, then the columns of the result.
         let mut mixed = vec![0f32; width * channels];
         for &(y, share) in &rows[i % out_height] {
             let line = &image[y * width * channels..][..width * channels];
@@ -116,7 +117,7 @@ fn make_bicubic_grad(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     for_dtype!(init.dtype("T")?, [f32, f64], T => expensive_from_fn(move |ctx| bicubic_grad::<T>(ctx, grid)), _ => init.unsupported())
 }
 
-/// Each gradient goes to the pixels that its pixel was mixed from.
+/// Adds the gradient of each pixel to the pixels that it was interpolated from.
 fn bicubic_grad<T: Element + std::ops::AddAssign>(ctx: &mut KernelContext<'_>, grid: Grid) -> Result<()>
 where
     f32: AsPrimitive<T>,

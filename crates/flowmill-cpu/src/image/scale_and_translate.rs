@@ -1,4 +1,4 @@
-//! `ScaleAndTranslate` and its gradient: images sampled by a kernel at scaled and shifted places.
+//! `ScaleAndTranslate` and its gradient, which sample images with a kernel at scaled and shifted positions.
 
 use super::{image_dims, size_of};
 use crate::from_fn::expensive_from_fn;
@@ -14,7 +14,7 @@ pub(super) fn register(registry: &mut KernelRegistry) {
     registry.add("ScaleAndTranslateGrad", make_grad);
 }
 
-/// A sampling kernel, a function of the distance that is zero from `radius` on.
+/// A sampling kernel: a function of the distance that is zero from `radius` on.
 #[derive(Clone, Copy)]
 struct Kernel1d {
     radius: f32,
@@ -31,7 +31,7 @@ fn lanczos<const RADIUS: usize>(x: f32) -> f32 {
 }
 
 impl Kernel1d {
-    /// The kernel of a name, in upper or lower case.
+    /// Returns the kernel with this name, in upper or lower case.
     fn of(name: &str) -> Result<Kernel1d> {
         let (radius, weight): (f32, fn(f32) -> f32) = match name.to_ascii_lowercase().as_str() {
             "lanczos1" => (1.0, lanczos::<1>),
@@ -60,21 +60,21 @@ impl Kernel1d {
     }
 }
 
-/// The places of one dimension of the output in the input.
+/// The mapping from one dimension of the output to the input.
 #[derive(Clone, Copy)]
 struct Axis {
     scale: f32,
     translation: f32,
 }
 
-/// The attributes.
+/// The attributes of the op.
 #[derive(Clone, Copy)]
 struct Sampler {
     kernel: Kernel1d,
     antialias: bool,
 }
 
-/// The elements of the input that one of the output is the sum of, from the first on, and their weights. None outside of the input.
+/// The first of the input elements whose weighted sum is one output element, and the weights. There are no weights outside of the input.
 type Span = (usize, Vec<f32>);
 
 impl Sampler {
@@ -85,12 +85,12 @@ impl Sampler {
         })
     }
 
-    /// The spans of `output` elements in `input`. Weights add up to one.
+    /// Returns the spans of `output` elements in `input`. The weights of a span add up to one.
     fn spans(&self, axis: Axis, input: usize, output: usize) -> Result<Vec<Span>> {
         let inverse = (1.0 / f64::from(axis.scale)) as f32;
         let stretch = if self.antialias { inverse.max(1.0) } else { 1.0 };
         let reach = self.kernel.radius * stretch;
-        // Each span is at most that long.
+        // No span is longer than this.
         let longest = ((2.0 * reach.ceil()) as usize).saturating_add(1).min(input);
         check_memory::<f32>(longest.saturating_mul(output).saturating_add(output.saturating_mul(8)))?;
         let last = input as i64 - 1;
@@ -114,7 +114,7 @@ impl Sampler {
     }
 }
 
-/// The scales of rows and columns in input 2, and their translations in input 3.
+/// Returns the scales of rows and columns in input 2, and their translations in input 3.
 fn axes(ctx: &KernelContext<'_>) -> Result<[Axis; 2]> {
     let pair = |i: usize| {
         let tensor = ctx.input(i)?;
@@ -168,7 +168,8 @@ fn sample<T: Element + AsPrimitive<f32>>(ctx: &mut KernelContext<'_>, sampler: S
     Ok(())
 }
 
-/// Each gradient goes to the pixels that its pixel was the sum of. Inputs: gradients, the image before, scales, translations.
+/// Makes the kernel of `ScaleAndTranslateGrad`, which adds the gradient of each pixel to the pixels that it was the sum of. Inputs: gradients, the
+/// original image, scales, translations.
 fn make_grad(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let sampler = Sampler::new(init)?;
     if init.dtype("T")? != DType::F32 {
@@ -178,7 +179,7 @@ fn make_grad(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
         let (gradients, image) = (ctx.input(0)?, ctx.input(1)?);
         let ([batch, out_height, out_width, channels], [images, height, width, depth]) = (image_dims(gradients)?, image_dims(image)?);
         if batch != images || channels != depth {
-            bail!(InvalidArgument, "gradients of shape {} do not belong to an image of shape {}", gradients.shape(), image.shape());
+            bail!(InvalidArgument, "gradients of shape {} do not match an image of shape {}", gradients.shape(), image.shape());
         }
         if [out_height, out_width, height, width].contains(&0) {
             bail!(InvalidArgument, "original_image and grads must be of non-zero size, got {} and {}", image.shape(), gradients.shape());

@@ -1,5 +1,5 @@
-//! `BandedTriangularSolve`: triangular systems whose matrices have few diagonals, each stored as a row. Those of a lower triangle begin with the main
-//! diagonal, those of an upper one end with it; column `i` of the rows has what stands in row `i` of the matrix.
+//! `BandedTriangularSolve`: triangular systems whose matrices have few diagonals, each stored as a row. Lower triangles begin with the main
+//! diagonal, upper ones end with it; column `i` of the rows has the elements of row `i` of the matrix.
 
 use super::decompose::{Batch, Field, broadcast, by_type, joined, map};
 use crate::from_fn::expensive_from_fn;
@@ -38,7 +38,7 @@ fn solve<T: Field>(bands: &Tensor, rhs: &Tensor, lower: bool, adjoint: bool) -> 
         bail!(InvalidArgument, "In[0] mismatch In[1] shape: {n} vs. {}: {} {} {lower} {adjoint}", b.rows, bands.shape(), rhs.shape());
     }
     let main = if lower { 0 } else { count - 1 };
-    // Only the first matrix of a batch is looked at, as TensorFlow does: others give infinite numbers.
+    // Only the first matrix of a batch is checked, as in TensorFlow: singular matrices after it result in infinite numbers.
     if a.values[main * n..][..n].iter().any(|v| !(v.widen().modulus() > <T::Wide as ComplexField>::RealField::zero())) {
         bail!(InvalidArgument, "Input matrix is not invertible.");
     }
@@ -50,7 +50,7 @@ fn solve<T: Field>(bands: &Tensor, rhs: &Tensor, lower: bool, adjoint: bool) -> 
         let bands = &a.values[broadcast(a.outer, &outer, i) * count * n..][..count * n];
         let mut x: Vec<T::Wide> =
             b.values[broadcast(b.outer, &outer, i) * n * columns..][..n * columns].iter().map(|v| v.widen()).collect();
-        // What stands in row `i` and column `j` of the matrix, `distance` apart, or of its adjoint.
+        // Returns the element in row `i` and column `j` of the matrix, or of its adjoint; `distance` is the distance of its diagonal from the main one.
         let element = |i: usize, j: usize, distance: usize| {
             let row = if adjoint { j } else { i };
             let value = bands[if lower { distance } else { count - 1 - distance } * n + row].widen();

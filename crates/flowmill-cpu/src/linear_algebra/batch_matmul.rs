@@ -9,7 +9,7 @@ use flowmill_runtime::{Kernel, KernelContext, KernelInit};
 use flowmill_tensor::{Complex, DType, Result, Shape, Tensor, bail, bf16, f16, for_dtype};
 use std::sync::Arc;
 
-/// How the operands are read.
+/// The attributes of the ops.
 #[derive(Clone, Copy)]
 struct Options {
     adj_x: bool,
@@ -17,7 +17,7 @@ struct Options {
     broadcast: bool,
 }
 
-/// The kernel of `BatchMatMul` (`broadcast` false) and `BatchMatMulV2`.
+/// Makes the kernel of `BatchMatMul` (`broadcast` false) and `BatchMatMulV2`.
 fn make(init: &KernelInit<'_>, dtype: DType, broadcast: bool) -> Result<Arc<dyn Kernel>> {
     let options = Options { adj_x: init.attrs.get_or("adj_x", false)?, adj_y: init.attrs.get_or("adj_y", false)?, broadcast };
     if dtype == DType::F32 {
@@ -40,17 +40,17 @@ fn make(init: &KernelInit<'_>, dtype: DType, broadcast: bool) -> Result<Arc<dyn 
     }), _ => init.unsupported())
 }
 
-/// The kernel of `BatchMatMul`.
+/// Makes the kernel of `BatchMatMul`.
 pub(super) fn make_v1(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     make(init, init.dtype("T")?, false)
 }
 
-/// The kernel of `BatchMatMulV2`.
+/// Makes the kernel of `BatchMatMulV2`.
 pub(super) fn make_v2(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     make(init, init.dtype("T")?, true)
 }
 
-/// The kernel of `BatchMatMulV3`, whose operands may be 8-bit integers: they are widened to the result's type first.
+/// Makes the kernel of `BatchMatMulV3`, whose operands may be 8-bit integers, which are first widened to the result's type.
 pub(super) fn make_v3(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let (ta, tb, out): (DType, DType, DType) = (init.dtype("Ta")?, init.dtype("Tb")?, init.dtype("Tout")?);
     if ta == out && tb == out {
@@ -82,7 +82,7 @@ fn widened<T: Product + Number>(ctx: &mut KernelContext<'_>, options: Options, s
     Ok(())
 }
 
-/// The sizes of one product and the batch shapes of both operands.
+/// Returns the sizes of one product and the batch shapes of both operands.
 fn check(x: &Tensor, y: &Tensor, options: Options) -> Result<(Sizes, Shape, Shape, Shape)> {
     for (i, t) in [x, y].iter().enumerate() {
         if t.rank() < 2 {
@@ -121,7 +121,7 @@ fn out_shape(batch: &Shape, size: Sizes) -> Result<Shape> {
     Ok(shape)
 }
 
-/// One matrix on the right for all: a single product over all rows.
+/// Multiplies with a right operand that is one matrix for the whole batch, as a single product over all rows.
 fn multiply_rows(x: &Tensor, y: &Tensor, options: Options, rhs: &StableRhs) -> Result<Tensor> {
     let (size, batch, ..) = check(x, y, options)?;
     let mut out = Tensor::uninit(DType::F32, out_shape(&batch, size)?)?;
@@ -161,7 +161,7 @@ fn multiply<T: Product + Number>(x: &Tensor, y: &Tensor, options: Options) -> Re
     Ok(out)
 }
 
-/// The complex conjugate of an operand that is to be adjoint; real ones as they are.
+/// Returns the complex conjugate of an operand if `adjoint`; real operands are unchanged.
 fn conjugated<T: Number>(x: &Tensor, adjoint: bool) -> Result<Tensor> {
     let mut x = x.clone();
     if adjoint && T::DTYPE.is_complex() {

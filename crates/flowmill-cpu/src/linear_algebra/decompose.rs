@@ -1,6 +1,6 @@
-//! Factorisations of batches of square or oblong matrices, and what follows from them: inverses, determinants, solutions.
+//! Factorisations of batches of square or rectangular matrices, and ops based on them: inverses, determinants, solutions.
 //!
-//! `nalgebra` does the numerical work on one matrix; matrices of a batch run beside each other.
+//! `nalgebra` computes each matrix; the matrices of a batch are computed in parallel.
 
 use crate::from_fn::expensive_from_fn;
 use crate::parallel;
@@ -11,7 +11,7 @@ use nalgebra::{ComplexField, DMatrix, RealField};
 use num_traits::{One, Zero};
 use std::sync::Arc;
 
-/// An element type, and the one that it is computed in.
+/// An element type, with the type that it is computed in.
 pub(super) trait Field: Element + Copy + Default {
     type Wide: ComplexField + Copy;
 
@@ -92,23 +92,23 @@ impl<'a, T: Field> Batch<'a, T> {
         DMatrix::from_row_iterator(self.rows, self.columns, values.iter().map(|v| v.widen()))
     }
 
-    /// The shape of a batch with other sizes behind the outer ones.
+    /// Returns the shape of a batch with the inner sizes replaced by `inner`.
     pub(super) fn shape(&self, inner: &[usize]) -> Shape {
         let mut shape = Shape::new(self.outer);
         inner.iter().for_each(|&size| shape.push(size));
         shape
     }
 
-    /// `f` of every matrix.
+    /// Returns the results of `f` for all matrices.
     pub(super) fn map<R: Send>(&self, f: impl Fn(Matrix<T>) -> Result<R> + Sync) -> Result<Vec<R>> {
         map(self.len(), [self.rows, self.columns, self.rows.min(self.columns)], |i| f(self.matrix(i)))
     }
 }
 
-/// `f(0) … f(count - 1)`, beside each other where one takes as many operations as the product of `sizes` and all together are worth it.
+/// Returns `f(0) … f(count - 1)`, computed in parallel if the product of `sizes`, the operations of one call, makes that worthwhile.
 ///
 /// # Errors
-/// What `f` gives; `ResourceExhausted` where the results alone pass the memory limit, as those of matrices without elements may.
+/// Returns any error of `f`; `ResourceExhausted` if the results alone exceed the memory limit, which those of empty matrices may.
 pub(super) fn map<R: Send>(count: usize, sizes: [usize; 3], f: impl Fn(usize) -> Result<R> + Sync) -> Result<Vec<R>> {
     check_memory::<R>(count)?;
     let operations = sizes.iter().fold(count, |n, &size| n.saturating_mul(size));
@@ -120,7 +120,7 @@ pub(super) fn map<R: Send>(count: usize, sizes: [usize; 3], f: impl Fn(usize) ->
     results.into_iter().filter_map(Mutex::into_inner).collect()
 }
 
-/// A tensor of matrices, row by row.
+/// Returns a tensor of matrices in row-major order.
 pub(super) fn matrices<T: Field>(shape: Shape, all: &[Matrix<T>]) -> Result<Tensor> {
     let mut out = Tensor::uninit(T::DTYPE, shape)?;
     let size = all.first().map_or(0, |m| m.len());
@@ -134,7 +134,7 @@ pub(super) fn matrices<T: Field>(shape: Shape, all: &[Matrix<T>]) -> Result<Tens
     Ok(out)
 }
 
-/// The lower triangle of the product that the symmetric matrix with this lower triangle is: NaN where it is not positive definite.
+/// Returns the Cholesky factor of the symmetric matrix with this lower triangle, or NaN if it is not positive definite.
 fn cholesky<W: ComplexField + Copy>(matrix: DMatrix<W>) -> DMatrix<W> {
     let n = matrix.nrows();
     match nalgebra::Cholesky::new(matrix) {
@@ -161,7 +161,7 @@ pub(super) fn make_cholesky(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     }))
 }
 
-/// The gradient of `Cholesky` (Murray, *Differentiation of the Cholesky decomposition*, 2016): `L⁻ᴴ Φ(Lᴴ L̄) L⁻¹`, symmetrised.
+/// Makes the kernel of the gradient of `Cholesky` (Murray, *Differentiation of the Cholesky decomposition*, 2016): `L⁻ᴴ Φ(Lᴴ L̄) L⁻¹`, symmetrised.
 pub(super) fn make_cholesky_grad(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     by_type!(init, T => expensive_from_fn(|ctx| {
         let (l, grad) = (Batch::<T>::square(ctx.input(0)?)?, Batch::<T>::square(ctx.input(1)?)?);
@@ -203,7 +203,7 @@ pub(super) fn make_inverse(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     }))
 }
 
-/// The sign of a determinant, and the logarithm of its absolute value.
+/// Returns the sign of a determinant, and the logarithm of its absolute value.
 fn log_determinant<W: ComplexField + Copy>(matrix: DMatrix<W>) -> (W, W) {
     let lu = matrix.lu();
     let mut sign: W = lu.p().determinant();
@@ -242,7 +242,7 @@ pub(super) fn make_determinant(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>>
     }))
 }
 
-/// The matrices and the right-hand sides of a system, whose outer sizes are equal.
+/// Returns the matrices and the right-hand sides of a system, whose outer sizes are equal.
 fn system<'a, T: Field>(ctx: &'a KernelContext<'_>) -> Result<(Batch<'a, T>, Batch<'a, T>)> {
     let (matrix, rhs) = (ctx.input(0)?, ctx.input(1)?);
     let (a, b) = (Batch::<T>::new(matrix)?, Batch::<T>::new(rhs)?);
@@ -255,9 +255,9 @@ fn system<'a, T: Field>(ctx: &'a KernelContext<'_>) -> Result<(Batch<'a, T>, Bat
     Ok((a, b))
 }
 
-/// Solves `matrix · x = rhs` for a square matrix, which may be empty. `None` if it cannot be inverted.
+/// Solves `matrix · x = rhs` for a square matrix, which may be empty. Returns `None` if the matrix is not invertible.
 pub(super) fn solve<W: ComplexField>(matrix: DMatrix<W>, rhs: DMatrix<W>) -> Option<DMatrix<W>> {
-    // nalgebra cannot take the first row of no rows.
+    // nalgebra panics for a matrix without rows.
     if matrix.is_empty() { Some(rhs) } else { matrix.lu().solve(&rhs) }
 }
 
@@ -281,7 +281,7 @@ pub(super) fn make_solve(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     }))
 }
 
-/// Where the outer sizes `from` stand for those of `to`, by NumPy's rules: the matrix of `from` for matrix `i` of `to`.
+/// Returns the index of the matrix in a batch of sizes `from` that is broadcast, by NumPy's rules, to matrix `i` of a batch of sizes `to`.
 pub(super) fn broadcast(from: &[usize], to: &[usize], i: usize) -> usize {
     let (mut rest, mut stride, mut found) = (i, 1, 0);
     for (axis, &size) in to.iter().enumerate().rev() {
@@ -295,7 +295,7 @@ pub(super) fn broadcast(from: &[usize], to: &[usize], i: usize) -> usize {
     found
 }
 
-/// The outer sizes of two batches together.
+/// Returns the outer sizes to which two batches broadcast.
 pub(super) fn joined(a: &[usize], b: &[usize]) -> Result<Vec<usize>> {
     let rank = a.len().max(b.len());
     let size = |of: &[usize], axis: usize| (axis + of.len()).checked_sub(rank).map_or(1, |axis| of[axis]);
@@ -315,7 +315,7 @@ pub(super) fn make_triangular_solve(init: &KernelInit<'_>) -> Result<Arc<dyn Ker
         let outer = joined(a.outer, b.outer)?;
         let found = map(Shape::new(&outer).checked_num_elements()?, [a.rows, a.rows, b.columns], |i| {
             let (m, rhs) = (a.matrix(broadcast(a.outer, &outer, i)), b.matrix(broadcast(b.outer, &outer, i)));
-            // A zero on the diagonal is divided by, as TensorFlow's kernel does.
+            // Zeros on the diagonal are divided by, as in TensorFlow.
             Ok(match (lower, adjoint) {
                 (true, false) => m.solve_lower_triangular_unchecked(&rhs),
                 (false, false) => m.solve_upper_triangular_unchecked(&rhs),
@@ -332,7 +332,7 @@ pub(super) fn make_triangular_solve(init: &KernelInit<'_>) -> Result<Arc<dyn Ker
     }))
 }
 
-/// An orthonormal basis of the whole space, and what the matrix is in it: `q` is square.
+/// Returns the full QR decomposition, in which `q` is square.
 fn full_qr<W: ComplexField + Copy>(matrix: DMatrix<W>) -> (DMatrix<W>, DMatrix<W>) {
     let (rows, columns) = matrix.shape();
     let qr = matrix.qr();
@@ -353,7 +353,7 @@ pub(super) fn make_qr(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
         let (q, r): (Vec<_>, Vec<_>) = input
             .map(|m| {
                 if m.is_empty() {
-                    // However many columns without rows there are.
+                    // The matrix may have any number of columns without rows.
                     return Ok((DMatrix::identity(m.nrows(), inner), DMatrix::zeros(inner, m.ncols())));
                 }
                 if full {
@@ -371,19 +371,19 @@ pub(super) fn make_qr(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     }))
 }
 
-/// Steps after which a decomposition that does not converge is given up; a matrix takes about two for each of its singular or eigenvalues.
+/// The number of steps after which a decomposition that does not converge is an error. A matrix takes about two steps per singular value or eigenvalue.
 const MAX_STEPS: usize = 100_000;
 
-/// The distance from one to the next number.
+/// Returns the distance from 1 to the next greater number.
 pub(super) fn epsilon<W: ComplexField>() -> W::RealField {
     let is_single = size_of::<W::RealField>() == size_of::<f32>();
     nalgebra::convert(if is_single { f64::from(f32::EPSILON) } else { f64::EPSILON })
 }
 
-/// Singular values from the largest to the smallest, and the left and the right vectors as columns.
+/// The singular values in descending order, and the left and the right singular vectors as columns.
 type Decomposed<W> = (Vec<W>, DMatrix<W>, DMatrix<W>);
 
-/// All NaN for a matrix with infinite numbers or NaN, which no number of steps would converge for.
+/// Computes the singular value decomposition. All results are NaN for a matrix with infinite numbers or NaN, for which no number of steps would converge.
 pub(super) fn svd<W: ComplexField + Copy>(matrix: DMatrix<W>, full: bool) -> Result<Decomposed<W>> {
     let (rows, columns) = matrix.shape();
     let nothing = || {
@@ -395,7 +395,7 @@ pub(super) fn svd<W: ComplexField + Copy>(matrix: DMatrix<W>, full: bool) -> Res
         return Ok(nothing());
     }
     let epsilon = epsilon::<W>() * nalgebra::convert(5.0);
-    // Squares of very large and very small elements leave the numbers there are.
+    // The matrix is scaled, because the squares of very large and very small elements overflow or underflow.
     let scale = matrix.iter().fold(W::RealField::zero(), |scale, v| scale.max(v.real().abs()).max(v.imaginary().abs()));
     let scale = if scale.is_zero() { W::RealField::one() } else { scale };
     let Some(mut found) = nalgebra::SVD::try_new_unordered(matrix.unscale(scale.clone()), true, true, epsilon, MAX_STEPS) else {
@@ -411,7 +411,7 @@ pub(super) fn svd<W: ComplexField + Copy>(matrix: DMatrix<W>, full: bool) -> Res
     Ok(if full { (values, completed(u), completed(v)) } else { (values, u, v) })
 }
 
-/// Orthonormal columns with more of them, up to a square matrix.
+/// Extends orthonormal columns to a square matrix.
 fn completed<W: ComplexField + Copy>(columns: DMatrix<W>) -> DMatrix<W> {
     let (rows, given) = columns.shape();
     if rows == given {
@@ -440,7 +440,7 @@ pub(super) fn make_svd(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
             }
             check_memory::<Matrix<T>>(input.len())?;
             let all: Vec<_> = match rank {
-                // No vectors there, so that any orthonormal basis does.
+                // There are no vectors, so any orthonormal basis is correct.
                 0 if full => (0..input.len()).map(|_| DMatrix::identity(size, size)).collect(),
                 _ => found.iter().map(|d| of(d).clone()).collect(),
             };
@@ -454,7 +454,7 @@ pub(super) fn make_svd(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     }))
 }
 
-/// Eigenvalues from the smallest to the largest, and the eigenvectors as columns. Only the lower triangle is read.
+/// Returns the eigenvalues in ascending order, and the eigenvectors as columns. Only the lower triangle is read.
 fn self_adjoint_eigen<W: ComplexField + Copy>(matrix: DMatrix<W>) -> Result<(Vec<W>, DMatrix<W>)> {
     let lower = matrix.lower_triangle();
     let mut whole = &lower + lower.adjoint();
@@ -487,7 +487,7 @@ pub(super) fn make_self_adjoint_eig(init: &KernelInit<'_>) -> Result<Arc<dyn Ker
     }))
 }
 
-/// The eigenvalues as a row before the eigenvectors.
+/// Makes the kernel of `SelfAdjointEig`, which outputs the eigenvalues as a row before the eigenvectors.
 pub(super) fn make_self_adjoint_eig_v1(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     by_type!(init, T => expensive_from_fn(|ctx| {
         let input = Batch::<T>::square(ctx.input(0)?)?;

@@ -6,14 +6,14 @@ use flowmill_runtime::{Kernel, KernelContext, KernelInit};
 use flowmill_tensor::{Complex, Element, Result, Shape, Tensor, bail, bf16, f16, for_dtype};
 use std::sync::Arc;
 
-/// `for_dtype!` over the types that matrices' diagonals come in.
+/// Calls `for_dtype!` with the types that the diagonal ops support.
 macro_rules! by_type {
     ($init:ident, $T:ident => $body:expr) => {
         for_dtype!($init.dtype("T")?, [f16, bf16, f32, f64, i8, i16, i32, i64, u8, u16, u32, u64, bool, Complex<f32>, Complex<f64>], $T => $body, _ => $init.unsupported())
     };
 }
 
-/// Where the diagonals that are shorter than the longest lie in their rows.
+/// The alignment within their rows of diagonals that are shorter than the longest one.
 #[derive(Clone, Copy)]
 struct Alignment {
     super_left: bool,
@@ -21,7 +21,7 @@ struct Alignment {
 }
 
 impl Alignment {
-    /// From the attribute `align`, which the ops before version 3 lack: they align everything to the left.
+    /// Reads the attribute `align`. The ops before version 3 lack it and align all diagonals to the left.
     fn new(init: &KernelInit<'_>) -> Result<Alignment> {
         let (super_left, sub_left) = match init.attrs.get_or("align", "LEFT_LEFT")? {
             "LEFT_LEFT" => (true, true),
@@ -34,7 +34,7 @@ impl Alignment {
     }
 }
 
-/// A band of diagonals of matrices with `rows` rows and `columns` columns; diagonal `d` starts `d` columns right of the main one.
+/// A band of diagonals of matrices with `rows` rows and `columns` columns; diagonal `d` starts `d` columns to the right of the main one.
 #[derive(Clone, Copy)]
 struct Band {
     rows: usize,
@@ -72,7 +72,7 @@ impl Band {
     }
 }
 
-/// The lowest and the highest diagonal that `k` names: one number or two.
+/// Returns the lowest and the highest diagonal in `k`, which has one number or two.
 fn diagonals(k: &Tensor) -> Result<(i64, i64)> {
     let (lower, upper) = match k.to_i64_vec()?[..] {
         [d] => (d, d),
@@ -85,7 +85,7 @@ fn diagonals(k: &Tensor) -> Result<(i64, i64)> {
     Ok((lower, upper))
 }
 
-/// The band `k` of the matrices in `input`; every diagonal must lie in them.
+/// Returns the band `k` of the matrices in `input`, after a check that its diagonals exist.
 fn band_of(input: &Tensor, k: Option<&Tensor>, alignment: Alignment) -> Result<Band> {
     let &[.., rows, columns] = input.shape().dims() else {
         bail!(InvalidArgument, "input must be at least 2-dim, received shape: {}", input.shape());
@@ -100,7 +100,7 @@ fn band_of(input: &Tensor, k: Option<&Tensor>, alignment: Alignment) -> Result<B
     Ok(Band { rows, columns, lower, upper, alignment })
 }
 
-/// The dimensions before the last `n`.
+/// Returns the dimensions before the last `n`.
 fn batch(shape: &Shape, n: usize) -> &[usize] {
     &shape[..shape.rank().saturating_sub(n)]
 }
@@ -109,7 +109,7 @@ fn padding<T: Word>(ctx: &KernelContext<'_>, input: usize) -> Result<T> {
     if input < ctx.num_inputs() { ctx.input(input)?.to_scalar() } else { Ok(T::default()) }
 }
 
-/// The kernel of `MatrixDiagPart` and its later versions, which take the band and a padding value.
+/// Makes the kernel of `MatrixDiagPart` and its later versions, which take the band and a padding value.
 pub(super) fn make_diag_part(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let alignment = Alignment::new(init)?;
     by_type!(init, T => from_fn(move |ctx| {
@@ -133,7 +133,7 @@ pub(super) fn make_diag_part(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     }))
 }
 
-/// The kernel of `MatrixSetDiag` and its later versions.
+/// Makes the kernel of `MatrixSetDiag` and its later versions.
 pub(super) fn make_set_diag(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let alignment = Alignment::new(init)?;
     by_type!(init, T => from_fn(move |ctx| {
@@ -157,7 +157,7 @@ pub(super) fn make_set_diag(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     }))
 }
 
-/// The kernel of `MatrixDiag` and its later versions, which take the band, the matrices' sizes (-1: the least that fits) and a padding value.
+/// Makes the kernel of `MatrixDiag` and its later versions, which take the band, the matrices' sizes (-1 for the least that fits) and a padding value.
 pub(super) fn make_diag(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let alignment = Alignment::new(init)?;
     by_type!(init, T => from_fn(move |ctx| {
@@ -205,7 +205,7 @@ pub(super) fn make_diag(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     }))
 }
 
-/// The kernel of `MatrixBandPart`: everything outside of the band becomes zero; a negative number keeps all of its side.
+/// Makes the kernel of `MatrixBandPart`: everything outside of the band becomes zero; a negative number keeps the whole triangle on its side.
 pub(super) fn make_band_part(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     by_type!(init, T => from_fn(|ctx| {
         let mut input = ctx.take(0)?;
@@ -232,7 +232,7 @@ pub(super) fn make_band_part(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     }))
 }
 
-/// The kernel of `Diag`: a tensor of twice the rank with the input on its diagonal.
+/// Makes the kernel of `Diag`: a tensor of twice the rank with the input on its diagonal.
 pub(super) fn make_tensor_diag(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     for_dtype!(init.dtype("T")?, [f16, bf16, f32, f64, i32, i64, Complex<f32>, Complex<f64>], T => from_fn(|ctx| {
         let x = ctx.input(0)?;
@@ -250,7 +250,7 @@ pub(super) fn make_tensor_diag(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>>
     }), _ => init.unsupported())
 }
 
-/// The kernel of `DiagPart`, which undoes `Diag`.
+/// Makes the kernel of `DiagPart`, the inverse of `Diag`.
 pub(super) fn make_tensor_diag_part(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     for_dtype!(init.dtype("T")?, [f16, bf16, f32, f64, i32, i64, Complex<f32>, Complex<f64>], T => from_fn(|ctx| {
         let x = ctx.input(0)?;

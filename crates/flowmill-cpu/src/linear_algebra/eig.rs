@@ -1,4 +1,4 @@
-//! `Eig`: eigenvalues and eigenvectors of any square matrix, by the Schur form.
+//! `Eig`: the eigenvalues and eigenvectors of any square matrix, by the Schur form.
 
 use super::decompose::{Batch, is_finite, map};
 use super::schur::{Number, Wide, schur};
@@ -12,7 +12,7 @@ pub(super) fn register(registry: &mut KernelRegistry) {
     registry.add("Eig", make);
 }
 
-/// Returns the eigenvalues in ascending order of their absolute values, in which TensorFlow returns those of complex matrices, and the eigenvectors as
+/// Returns the eigenvalues in ascending order of their absolute values, which is TensorFlow's order for complex matrices, and the eigenvectors as
 /// columns of length one.
 fn eigen(matrix: DMatrix<Wide>) -> Result<(Vec<Wide>, DMatrix<Wide>)> {
     let n = matrix.nrows();
@@ -27,7 +27,7 @@ fn eigen(matrix: DMatrix<Wide>) -> Result<(Vec<Wide>, DMatrix<Wide>)> {
         for i in (0..k).rev() {
             let known: Wide = (i + 1..=k).map(|j| t[(i, j)] * vectors[(j, k)]).sum();
             let difference = t[(k, k)] - t[(i, i)];
-            // Equal eigenvalues: a number as small as rounding takes the place of zero.
+            // If eigenvalues are equal, a number of the order of the rounding error replaces zero.
             let divisor =
                 if difference.norm() <= f64::EPSILON * scale { Complex::new(f64::EPSILON * scale.max(1.0), 0.0) } else { difference };
             vectors[(i, k)] = known / divisor;

@@ -17,7 +17,7 @@ enum Label {
     Ellipsis(usize),
 }
 
-/// The terms of an equation as they are written.
+/// The terms of an equation, as text.
 #[derive(Debug)]
 struct Equation {
     inputs: Vec<String>,
@@ -47,7 +47,7 @@ impl Equation {
     }
 }
 
-/// The labels of a term's dimensions, its ellipsis standing for `dims` of them.
+/// Returns the labels of a term's dimensions; its ellipsis covers `dims` of them.
 fn labels(term: &str, dims: usize) -> Vec<Label> {
     let named = |s: &str| s.chars().map(Label::Named).collect::<Vec<_>>();
     match term.split_once(ELLIPSIS) {
@@ -67,7 +67,7 @@ struct Operand<T> {
 }
 
 impl<T: Number> Operand<T> {
-    /// The elements in the order of `labels`; labels that the operand lacks have size 1.
+    /// Returns the operand with its dimensions in the order of `labels`; labels that it lacks have size 1.
     fn arranged(&self, labels: &[Label]) -> Operand<T> {
         let strides = row_major(&self.sizes);
         let position = |label: &Label| self.labels.iter().position(|l| l == label);
@@ -103,7 +103,7 @@ fn row_major(sizes: &[usize]) -> Vec<usize> {
     Shape::new(sizes).strides().to_vec()
 }
 
-/// The elements of `data` at the positions that `sizes` and `steps` describe, in row-major order.
+/// Returns the elements of `data` at the positions that `sizes` and `steps` describe, in row-major order.
 fn gather<T: Copy>(data: &[T], sizes: &[usize], steps: &[usize]) -> Vec<T> {
     let count: usize = sizes.iter().product();
     let mut out = Vec::with_capacity(count);
@@ -124,7 +124,7 @@ fn gather<T: Copy>(data: &[T], sizes: &[usize], steps: &[usize]) -> Vec<T> {
     out
 }
 
-/// The kernel of `Einsum`.
+/// Makes the kernel of `Einsum`.
 pub(super) fn make_einsum(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let equation = Equation::parse(init.attrs.get("equation")?)?;
     for_dtype!(init.dtype("T")?, [f16, bf16, f32, f64, i32, i64, Complex<f32>, Complex<f64>], T => expensive_from_fn(move |ctx| {
@@ -190,7 +190,7 @@ fn einsum<T: Product + Number>(equation: &Equation, inputs: &[&Tensor]) -> Resul
     Tensor::from_slice(shape, &result.data)
 }
 
-/// The operand with each label once: repeated ones walk along a diagonal, broadcast ones are repeated to their full size.
+/// Returns the operand with distinct labels: repeated labels select a diagonal, and broadcast dimensions are repeated to their full size.
 fn diagonal<T: Number>(tensor: &Tensor, labels: &[Label], sizes: &BTreeMap<Label, usize>) -> Result<Operand<T>> {
     let strides = tensor.shape().strides();
     let mut unique: Vec<Label> = Vec::new();
@@ -209,7 +209,7 @@ fn diagonal<T: Number>(tensor: &Tensor, labels: &[Label], sizes: &BTreeMap<Label
     Ok(Operand { data: gather(tensor.as_slice::<T>()?, &sizes, &steps), labels: unique, sizes })
 }
 
-/// The product of two operands, summed over the labels that both have and the output lacks.
+/// Returns the product of two operands, summed over the labels that both have and the output lacks.
 fn contract<T: Product + Number>(a: &Operand<T>, b: &Operand<T>, output: &[Label]) -> Operand<T> {
     let shared: Vec<Label> = a.labels.iter().filter(|l| b.labels.contains(l)).copied().collect();
     let (batch, inner): (Vec<Label>, Vec<Label>) = shared.iter().partition(|l| output.contains(l));

@@ -21,11 +21,11 @@ fn make(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     }), _ => init.unsupported())
 }
 
-/// Up to which largest sum of a column the approximant of degree 6 is exact to the last bits.
+/// The largest column sum up to which the approximant of degree 6 is exact except for the last bits.
 const NEAR: f64 = 0.5;
 /// The degree of the approximant's numerator and denominator.
 const DEGREE: u32 = 6;
-/// Squarings after which any finite matrix was small enough.
+/// The number of squarings that is enough for every finite matrix.
 const MAX_SQUARINGS: i32 = 1024;
 
 fn exponential(matrix: DMatrix<Wide>) -> Result<DMatrix<Wide>> {

@@ -1,4 +1,4 @@
-//! `MatrixSolveLs`: the solutions of linear systems with the least squares of what is left over.
+//! `MatrixSolveLs`: the least-squares solutions of linear systems.
 
 use super::decompose::{Batch, Field, Matrix, epsilon, is_finite, map, matrices, nan, svd};
 use crate::from_fn::expensive_from_fn;
@@ -41,7 +41,7 @@ fn solutions<T: Field>(ctx: &KernelContext<'_>, fast: bool) -> Result<Tensor> {
     let (&[regularizer], 0) = (regularizer.as_slice::<f64>()?, regularizer.rank()) else {
         bail!(InvalidArgument, "l2_regularizer must be scalar, got shape {}", regularizer.shape());
     };
-    // False for NaN too.
+    // The comparison is false for NaN, too.
     if !(regularizer >= 0.0) {
         bail!(InvalidArgument, "l2_regularizer must be >= 0.");
     }
@@ -56,7 +56,8 @@ fn solutions<T: Field>(ctx: &KernelContext<'_>, fast: bool) -> Result<Tensor> {
     matrices::<T>(shape, &found)
 }
 
-/// `(AᴴA + λ)⁻¹ Aᴴ b`, for a matrix with more columns than rows `Aᴴ (AAᴴ + λ)⁻¹ b`; NaN where infinite numbers or NaN make the product so.
+/// Returns `(AᴴA + λ)⁻¹ Aᴴ b`, or for a matrix with more columns than rows `Aᴴ (AAᴴ + λ)⁻¹ b`. The result is NaN if the product has infinite
+/// numbers or NaN.
 fn by_normal_equations<T: Field>(a: Matrix<T>, b: Matrix<T>, regularizer: f64) -> Result<Matrix<T>> {
     let is_tall = a.nrows() >= a.ncols();
     let adjoint = a.adjoint();
@@ -65,7 +66,7 @@ fn by_normal_equations<T: Field>(a: Matrix<T>, b: Matrix<T>, regularizer: f64) -
         product[(i, i)] += T::Wide::from_real(nalgebra::convert(regularizer));
     }
     let is_valid = is_finite(&product);
-    // A complex number has a root though it be negative: an imaginary one.
+    // nalgebra accepts negative pivots of complex matrices, because a complex number always has a root.
     let factor = nalgebra::Cholesky::new(product)
         .filter(|factor| factor.l_dirty().diagonal().iter().all(|pivot| !(pivot.clone().real() <= Zero::zero())));
     match factor {
@@ -79,7 +80,7 @@ fn by_normal_equations<T: Field>(a: Matrix<T>, b: Matrix<T>, regularizer: f64) -
     }
 }
 
-/// `A⁺ b`: of all solutions the one of least norm. NaN for a matrix with infinite numbers or NaN.
+/// Returns `A⁺ b`, the solution of least norm, or NaN for a matrix with infinite numbers or NaN.
 fn of_least_norm<T: Field>(a: Matrix<T>, b: Matrix<T>) -> Result<Matrix<T>> {
     let smaller = a.nrows().min(a.ncols());
     let (values, u, v) = svd(a, false)?;

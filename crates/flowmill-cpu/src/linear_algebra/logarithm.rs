@@ -20,13 +20,13 @@ fn make(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     }), _ => init.unsupported())
 }
 
-/// How far from the identity, by the largest sum of a column, the approximant of seven terms is exact to the last bits.
+/// The largest distance from the identity, as a column sum, up to which the approximant of seven terms is exact except for the last bits.
 const NEAR: f64 = 0.25;
-/// Square roots after which a number that is not zero is near one.
+/// The number of square roots that brings every non-zero number near to one.
 const MAX_ROOTS: i32 = 60;
 
-/// Points between 0 and 1 and their weights, of Gauss and Legendre's rule of seven points: the rational function that they make of
-/// `∫ x / (1 + t x) dt` is the Padé approximant of `ln(1 + x)`.
+/// The points between 0 and 1 and the weights of the Gauss-Legendre quadrature with seven points: applied to `∫ x / (1 + t x) dt`, it is the Padé
+/// approximant of `ln(1 + x)`.
 const POINTS: [(f64, f64); 7] = [
     (0.025446043828620757, 0.06474248308443491),
     (0.12923440720030277, 0.13985269574463838),
@@ -37,7 +37,7 @@ const POINTS: [(f64, f64); 7] = [
     (0.9745539561713792, 0.06474248308443491),
 ];
 
-/// The logarithm whose eigenvalues have imaginary parts between -π and π.
+/// Returns the logarithm whose eigenvalues have imaginary parts between -π and π.
 fn logarithm(matrix: DMatrix<Wide>) -> Result<DMatrix<Wide>> {
     let n = matrix.nrows();
     let (q, mut t) = schur(matrix)?;

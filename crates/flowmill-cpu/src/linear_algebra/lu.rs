@@ -1,4 +1,4 @@
-//! `Lu`: a square matrix as a lower and an upper triangle, its rows swapped so that each pivot is the largest that there is.
+//! `Lu`: the LU decomposition of square matrices, with row exchanges that make each pivot the largest of its column.
 
 use super::decompose::{Batch, by_type, matrices};
 use crate::from_fn::expensive_from_fn;
@@ -12,7 +12,8 @@ pub(super) fn register(registry: &mut KernelRegistry) {
     registry.add("Lu", make);
 }
 
-/// Outputs: both triangles in one matrix, the lower one's ones left out; which row of the input stands in each row of their product.
+/// Makes the kernel. Outputs: both triangles in one matrix, without the ones on the diagonal of the lower triangle; the index of the input's row in
+/// each row of their product.
 fn make(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let index: DType = init.attrs.get_or("output_idx_type", DType::I32)?;
     if !matches!(index, DType::I32 | DType::I64) {
@@ -44,7 +45,7 @@ fn decompose<W: ComplexField + Copy>(mut m: DMatrix<W>) -> Result<(DMatrix<W>, V
             rows.swap(k, pivot);
         }
         let divisor = m[(k, k)];
-        // False for NaN too.
+        // The comparison is false for NaN, too.
         if !(divisor.modulus() > W::RealField::zero()) {
             bail!(InvalidArgument, "Input is not invertible.");
         }

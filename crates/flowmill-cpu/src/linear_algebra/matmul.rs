@@ -8,12 +8,12 @@ use flowmill_tensor::{Complex, DType, PartialShape, Result, Shape, Tensor, bail,
 use std::marker::PhantomData;
 use std::sync::Arc;
 
-/// Multiply-adds from which a product is worth another thread.
+/// The number of multiply-adds from which a product is worth another thread.
 const EXPENSIVE: usize = 200_000;
-/// The number of rows that is assumed where it is not known.
+/// The number of rows that is assumed if it is unknown.
 const USUAL_ROWS: usize = 8;
 
-/// Which operands are stored as their transposes.
+/// The operands that are stored as their transposes.
 #[derive(Clone, Copy)]
 struct Transposed {
     a: bool,
@@ -41,27 +41,27 @@ impl Transposed {
         Ok(Sizes { m, k, n })
     }
 
-    /// An estimate from what is known when the plan is made.
+    /// Returns an estimate from what is known about the shapes when the plan is made.
     fn cost(self, init: &KernelInit<'_>) -> Cost {
         let (a, b) = (init.input_shape(0), init.input_shape(1));
         let (m, k) = if self.a { (a.dim(1), a.dim(0)) } else { (a.dim(0), a.dim(1)) };
         let (rows, n) = if self.b { (b.dim(1), b.dim(0)) } else { (b.dim(0), b.dim(1)) };
-        // Where nothing is known of what would be the weights, the product's time shows when it runs.
+        // If the shape of the weights is unknown, assume that the product is expensive: its time is measured when it runs.
         let Some(n) = n else { return Cost::Expensive };
         let work = m.unwrap_or(USUAL_ROWS).saturating_mul(k.or(rows).unwrap_or(USUAL_ROWS)).saturating_mul(n);
         if work >= EXPENSIVE { Cost::Expensive } else { Cost::Cheap }
     }
 }
 
-/// The sizes of a product of matrices of these shapes.
+/// Returns the sizes of a product of matrices of these shapes.
 ///
 /// # Errors
-/// `InvalidArgument` where they are no matrices, or none that can be multiplied.
+/// Returns `InvalidArgument` if they are not matrices, or cannot be multiplied.
 pub(crate) fn product_sizes(a: &Shape, b: &Shape) -> Result<Sizes> {
     Transposed { a: false, b: false }.sizes(a, b)
 }
 
-/// An estimate for a product of an unknown number of rows with these weights.
+/// Returns an estimate for a product of an unknown number of rows with these weights.
 pub(crate) fn product_cost(weights: &PartialShape) -> Cost {
     let work = weights.dim(0).unwrap_or(1).saturating_mul(weights.dim(1).unwrap_or(1)).saturating_mul(USUAL_ROWS);
     if work >= EXPENSIVE { Cost::Expensive } else { Cost::Cheap }
@@ -97,7 +97,7 @@ impl<T: Product> Kernel for MatMul<T> {
     }
 }
 
-/// The kernel of `MatMul`.
+/// Makes the kernel of `MatMul`.
 pub(super) fn make_matmul(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let transposed = Transposed::new(init)?;
     let cost = transposed.cost(init);
@@ -134,7 +134,7 @@ impl FusedOps {
     }
 }
 
-/// The product of `float32` matrices and what follows it.
+/// The kernel of a product of `float32` matrices with its epilogue.
 struct FusedMatMul {
     transposed: Transposed,
     cost: Cost,
@@ -197,7 +197,7 @@ impl<T: crate::number::Number<Acc = f32>> Kernel for Widened<T> {
     }
 }
 
-/// The kernel of `_FusedMatMul`.
+/// Makes the kernel of `_FusedMatMul`.
 pub(super) fn make_fused_matmul(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let transposed = Transposed::new(init)?;
     let cost = transposed.cost(init);

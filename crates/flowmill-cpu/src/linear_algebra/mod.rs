@@ -1,4 +1,4 @@
-//! Matrix products, factorisations, and matrices' diagonals.
+//! Matrix products, factorisations, and diagonals of matrices.
 
 mod banded;
 mod batch_matmul;
@@ -23,7 +23,7 @@ use product::Sizes;
 use crate::fused_ops::FusedOps;
 use flowmill_runtime::{KernelDef, KernelRegistry};
 
-/// Registers the family.
+/// Registers the kernels of this family.
 pub(crate) fn register(registry: &mut KernelRegistry) {
     banded::register(registry);
     registry.add("BatchMatMul", batch_matmul::make_v1);

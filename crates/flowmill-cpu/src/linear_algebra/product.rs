@@ -1,4 +1,4 @@
-//! Matrix products of every element type, and right-hand sides that stay the same.
+//! Matrix products of every element type, and right-hand sides that are packed once.
 
 use crate::elementwise::Word;
 use crate::gemm::{Epilogue, MatrixRef, PackedB, gemm, gemm_batch, gemm_packed, matmul_converted, matmul_generic};
@@ -6,7 +6,7 @@ use flowmill_tensor::sync::Mutex;
 use flowmill_tensor::{Complex, Result, Tensor, bf16, f16};
 use std::sync::Arc;
 
-/// Sizes of a product: A is `[m, k]`, B `[k, n]`.
+/// The sizes of a product: A is `[m, k]`, B `[k, n]`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Sizes {
     pub(crate) m: usize,
@@ -14,12 +14,12 @@ pub(crate) struct Sizes {
     pub(crate) n: usize,
 }
 
-/// An element type with matrix products. Halves are accumulated in `float32`, integers wrap.
+/// An element type with matrix products. 16-bit floats are accumulated in `float32`; integers wrap around.
 pub(crate) trait Product: Word {
-    /// `C = A B` with dense C.
+    /// Computes `C = A B` with dense C.
     fn product(size: Sizes, a: MatrixRef<'_, Self>, b: MatrixRef<'_, Self>, c: &mut [Self]);
 
-    /// As many products as fit `c`; matrix `i` of an operand starts `i * stride` elements after its first.
+    /// Computes as many products as `c` holds; matrix `i` of an operand starts `i * stride` elements after its first.
     fn batch(size: Sizes, (a, a_stride): (MatrixRef<'_, Self>, usize), (b, b_stride): (MatrixRef<'_, Self>, usize), c: &mut [Self]) {
         for (i, c) in c.chunks_exact_mut((size.m * size.n).max(1)).enumerate() {
             Self::product(size, MatrixRef { data: &a.data[i * a_stride..], ..a }, MatrixRef { data: &b.data[i * b_stride..], ..b }, c);
@@ -59,24 +59,24 @@ products!(fast f32, f64);
 products!(generic i8, i16, i32, i64, u8, u16, u32, u64, Complex<f32>, Complex<f64>);
 products!(converted f16, bf16);
 
-/// A right-hand side that was packed, and the tensor it came from, which is held so that nobody writes to it.
+/// A packed right-hand side, and the tensor that it was packed from, which is held so that nothing writes to it.
 struct Packed {
     tensor: Tensor,
     matrix: PackedB<f32>,
 }
 
-/// What a kernel remembers of its right-hand side.
+/// The state of the right-hand side that a kernel remembers.
 enum Memory {
-    /// Nothing yet.
+    /// There was no call yet.
     Empty,
-    /// The tensor of the last call; it is packed if it comes again.
+    /// The tensor of the last call, which is packed if the next call has it, too.
     Seen(Tensor),
-    /// It came again.
+    /// The tensor was the same in two calls, or is a constant, and was packed.
     Packed(Arc<Packed>),
 }
 
-/// The right-hand side of a product of `float32`, packed once while it stays the same: a constant at its first use, any other tensor at
-/// its second. A right-hand side that keeps changing is given up after some calls, so that holding it does not keep an optimizer from
+/// The right-hand side of a product of `float32`, which is packed once as long as it stays the same: a constant at its first use, any other tensor
+/// at its second. A right-hand side that keeps changing is no longer remembered after some calls, because holding it would keep an optimiser from
 /// updating a variable in place.
 pub(crate) struct StableRhs {
     constant: bool,
@@ -85,22 +85,22 @@ pub(crate) struct StableRhs {
 
 struct State {
     memory: Memory,
-    /// Calls in a row whose tensor was a new one.
+    /// The number of consecutive calls whose tensor was a new one.
     changes: u32,
 }
 
-/// After this many changes in a row the right-hand side is taken to be a different one each time.
+/// The number of consecutive changes after which the right-hand side is assumed to change at every call.
 const MAX_CHANGES: u32 = 4;
-/// Smaller matrices are not worth packing.
+/// The least number of elements of a matrix that is worth packing.
 const MIN_PACKED: usize = 256;
 
 impl StableRhs {
-    /// For a right-hand side that is a constant of the graph, or may be one in effect.
+    /// Returns the state for a right-hand side that is a constant of the graph if `constant`.
     pub(crate) fn new(constant: bool) -> StableRhs {
         StableRhs { constant, state: Mutex::new(State { memory: Memory::Empty, changes: 0 }) }
     }
 
-    /// The packed form of `b`, a matrix of `k` rows and `n` columns (or transposed), where it is worth having.
+    /// Returns the packed form of `b`, a matrix of `k` rows and `n` columns (or transposed), if packing is worthwhile.
     fn packed(&self, b: &Tensor, size: Sizes, transposed: bool) -> Result<Option<Arc<Packed>>> {
         if size.k.saturating_mul(size.n) < MIN_PACKED {
             return Ok(None);
@@ -122,7 +122,7 @@ impl StableRhs {
         Ok(Some(packed))
     }
 
-    /// `C = epilogue(A B)`, where rows of A are adjacent.
+    /// Computes `C = epilogue(A B)`, where rows of A are adjacent.
     pub(crate) fn multiply(
         &self,
         size: Sizes,

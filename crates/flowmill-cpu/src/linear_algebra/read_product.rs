@@ -1,15 +1,15 @@
-//! `_FusedReadMatMul`: an element of an array and a matrix, side by side, times weights, as each step of a recurrent network does it.
+//! `_FusedReadMatMul`, which multiplies an element of an array and a matrix, side by side, by weights, as each step of a recurrent network does.
 //!
-//! Inputs: handle, index, flow, matrix, weights, and what the fusion adds. The element's share of the product depends on nothing that the
-//! loop computes. So where a step has few rows, and the product does little else than to read the weights, the shares of several elements
-//! are computed together when the first of them is read, and the weights' part for them is read once for all. The array keeps them.
+//! Inputs: handle, index, flow, matrix, weights, and the operands of the epilogue. The element's part of the product depends on nothing that the
+//! loop computes. If a step has few rows, the product spends most of its time reading the weights. Therefore the parts of several elements are
+//! computed together when the first of them is read, so that their part of the weights is read once for all. The array stores them.
 //!
-//! How many: as many again as last time, where reads follow one another in either direction, up to [`AHEAD_ROWS`] rows; so at most as
-//! many are computed in vain as were of use. An element is written once, so what is computed ahead stays true; what was not written yet,
-//! is of another shape, or may still be added to is left for its own read.
+//! The number of elements that are computed together doubles while reads follow one another in either direction, up to [`AHEAD_ROWS`] rows. So at
+//! most as many are computed in vain as were used. An element is written once, so parts that are computed ahead stay valid. Elements that were not
+//! written yet, have another shape, or may still be added to are not computed ahead.
 //!
-//! A sum of products is one chain in the order of the weights' rows ([`crate::gemm`]). Going on with the chain where the element's part ends
-//! gives the same bits as the product of both.
+//! A sum of products is one chain in the order of the weights' rows ([`crate::gemm`]). So to continue the chain after the element's part returns
+//! the same bits as the product of both.
 
 use super::{Sizes, product_cost, product_sizes};
 use crate::array::joined_shape;
@@ -23,10 +23,10 @@ use smallvec::SmallVec;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Most rows of elements that are multiplied at once: from so many on reading the weights is a small part of the work.
+/// The most rows of elements that are multiplied at once: for this many rows, reading the weights is a small part of the work.
 const AHEAD_ROWS: usize = 24;
 
-/// Tells readers of one array apart.
+/// A counter of numbers that identify the readers of an array.
 static NEXT_READER: AtomicU64 = AtomicU64::new(0);
 
 struct ReadMatMul {
@@ -36,7 +36,7 @@ struct ReadMatMul {
     weights: Mutex<Weights>,
 }
 
-/// The weights, packed in the forms that were needed so far.
+/// The weights, packed in the forms that were used so far.
 #[derive(Default)]
 struct Weights {
     of: Option<Tensor>,
@@ -44,30 +44,30 @@ struct Weights {
     split: Option<Arc<Split>>,
 }
 
-/// The rows of the weights for the element and those for the matrix.
+/// The weights in two parts: the rows for the element and the rows for the matrix.
 struct Split {
     element: PackedB,
     rest: PackedB,
 }
 
-/// Shares that were computed when one of them was needed: of elements `first`, `first + step`, …
+/// Parts of products that were computed together: for elements `first`, `first + step`, …
 struct Ahead {
     weights: Arc<Split>,
     first: i64,
     step: i64,
     len: usize,
-    /// Rows of one element.
+    /// The number of rows per element.
     rows: usize,
     products: Tensor,
 }
 
 impl Ahead {
-    /// The place of element `index`.
+    /// Returns the position of element `index`.
     fn place(&self, index: i64) -> Option<usize> {
         usize::try_from((index - self.first) * self.step).ok().filter(|&place| place < self.len)
     }
 
-    /// How to go on where `index` is the element behind these: the step, and for how many.
+    /// Returns the step and the number of elements to compute ahead when `index` is read after these elements.
     fn next(&self, index: i64) -> (i64, usize) {
         let distance = index - self.first;
         match self.len {
@@ -78,7 +78,7 @@ impl Ahead {
     }
 }
 
-/// The kernel of `_FusedReadMatMul`.
+/// Makes the kernel of `_FusedReadMatMul`.
 pub(super) fn make(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     if init.dtype("T")? != DType::F32 {
         return init.unsupported();
@@ -102,7 +102,7 @@ impl Kernel for ReadMatMul {
             let joined = joined_shape([element.shape(), rest.shape()], 1)?;
             let size = product_sizes(&joined, weights.shape())?;
             let epilogue = self.fusion.epilogue(&args, size)?;
-            let &[_, depth] = element.shape().dims() else { bail!(Internal, "an element that is no matrix was joined to one") };
+            let &[_, depth] = element.shape().dims() else { bail!(Internal, "the element next to a matrix is not a matrix") };
             if size.m == 0 || 2 * size.m > AHEAD_ROWS || depth == 0 || depth == size.k {
                 self.whole(&element, rest, weights, size, &epilogue)?
             } else {
@@ -123,7 +123,7 @@ impl Kernel for ReadMatMul {
 }
 
 impl ReadMatMul {
-    /// The product of both at once.
+    /// Returns the product of both parts, computed at once.
     fn whole(&self, element: &Tensor, rest: &Tensor, weights: &Tensor, size: Sizes, epilogue: &Epilogue<'_>) -> Result<Tensor> {
         let packed = {
             let mut known = self.weights.lock();
@@ -139,7 +139,7 @@ impl ReadMatMul {
         Ok(product)
     }
 
-    /// The weights, cut behind row `depth`.
+    /// Returns the weights, split after row `depth`.
     fn split(&self, weights: &Tensor, depth: usize, size: Sizes) -> Result<Arc<Split>> {
         let mut known = self.weights.lock();
         known.follow(weights);
@@ -152,7 +152,7 @@ impl ReadMatMul {
         Ok(known.split.insert(Arc::new(Split { element, rest })).clone())
     }
 
-    /// The product of element `index` with its part of the weights; the caller's own.
+    /// Returns the product of element `index` with its part of the weights, as a tensor that nothing else refers to.
     fn share(&self, array: &TensorArray, index: i64, element: &Tensor, weights: Arc<Split>) -> Result<Tensor> {
         let (rows, n) = (element.shape()[0], weights.element.n());
         let last: Option<Box<Ahead>> = array.take_ahead(self.reader).and_then(|ahead| ahead.downcast().ok());
@@ -179,7 +179,7 @@ impl ReadMatMul {
 }
 
 impl Weights {
-    /// Forgets what was packed of other weights.
+    /// Drops what was packed of other weights.
     fn follow(&mut self, weights: &Tensor) {
         if !self.of.as_ref().is_some_and(|of| of.same_data(weights)) {
             *self = Weights { of: Some(weights.clone()), ..Weights::default() };
@@ -187,7 +187,7 @@ impl Weights {
     }
 }
 
-/// Rows of two matrices side by side.
+/// The rows of two matrices side by side, as a source of rows.
 struct Joined<'a> {
     parts: [&'a [f32]; 2],
     depths: [usize; 2],
@@ -205,7 +205,7 @@ impl Rows<f32> for Joined<'_> {
     }
 }
 
-/// Rows of matrices of one shape below each other.
+/// The rows of matrices of one shape, one matrix after the other, as a source of rows.
 struct Stacked<'a> {
     parts: &'a [&'a [f32]],
     rows: usize,

@@ -1,11 +1,11 @@
-//! Functions of matrices by the Schur form: what the logarithm and the square root share.
+//! Functions of matrices by the Schur form, which are the common part of the logarithm and the square root.
 
 use flowmill_tensor::{Complex, Element, Result, Tensor, bail};
 use nalgebra::{DMatrix, Schur};
 
 pub(super) type Wide = Complex<f64>;
 
-/// A type whose matrices have functions: they are computed in `complex128`; of real matrices the real part is kept.
+/// An element type of matrices with functions. They are computed in `complex128`; for real matrices, the real part of the result is used.
 pub(super) trait Number: Element + Copy {
     fn widen(self) -> Wide;
     fn narrow(value: Wide) -> Self;
@@ -50,10 +50,10 @@ pub(super) fn of_matrices<T: Number>(input: &Tensor, function: fn(DMatrix<Wide>)
     Ok(out)
 }
 
-/// How many steps the Schur form may take.
+/// The most iterations that the Schur decomposition may take.
 const MAX_ITERATIONS: usize = 10_000;
 
-/// A unitary matrix and the triangle that the matrix is in its basis.
+/// Returns the Schur decomposition: a unitary matrix and an upper triangle.
 pub(super) fn schur(matrix: DMatrix<Wide>) -> Result<(DMatrix<Wide>, DMatrix<Wide>)> {
     if matrix.is_empty() {
         return Ok((matrix.clone(), matrix));
@@ -64,7 +64,7 @@ pub(super) fn schur(matrix: DMatrix<Wide>) -> Result<(DMatrix<Wide>, DMatrix<Wid
     }
 }
 
-/// The root of an upper triangle whose eigenvalues have no negative real parts.
+/// Returns the square root of an upper triangle whose eigenvalues have no negative real parts.
 pub(super) fn triangular_root(t: &DMatrix<Wide>) -> DMatrix<Wide> {
     let n = t.nrows();
     let mut r = DMatrix::<Wide>::zeros(n, n);

@@ -19,7 +19,7 @@ fn make(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     }), _ => init.unsupported())
 }
 
-/// The root whose eigenvalues have no negative real parts.
+/// Returns the square root whose eigenvalues have no negative real parts.
 fn root(matrix: DMatrix<Wide>) -> Result<DMatrix<Wide>> {
     let (q, t) = schur(matrix)?;
     Ok(&q * triangular_root(&t) * q.adjoint())

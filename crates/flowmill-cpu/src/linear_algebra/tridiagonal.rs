@@ -21,7 +21,7 @@ macro_rules! by_type {
     };
 }
 
-/// The sizes of the batch and of each matrix.
+/// Returns the sizes of the batch and of each matrix.
 fn matrix(tensor: &Tensor, i: usize) -> Result<(&[usize], usize, usize)> {
     match tensor.shape().dims() {
         [outer @ .., rows, columns] => Ok((outer, *rows, *columns)),
@@ -74,11 +74,11 @@ fn make_product(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
 
 #[derive(Clone, Copy, PartialEq)]
 enum Pivoting {
-    /// The algorithm of Thomas.
+    /// Rows are not exchanged: the Thomas algorithm.
     None,
-    /// Rows are swapped.
+    /// Rows are exchanged.
     Partial,
-    /// Besides, pivots that are too small are moved away from zero, as LAPACK's `xLAGTS` does.
+    /// Rows are exchanged, and pivots that are too small are moved away from zero, like in LAPACK's `xLAGTS`.
     Perturbed,
 }
 
@@ -138,7 +138,7 @@ fn nan<W: ComplexField>() -> W {
     W::from_real(W::RealField::zero()) / W::from_real(W::RealField::zero())
 }
 
-/// A matrix, and right-hand sides that become the solutions: `x` has a row for each equation.
+/// A matrix, and right-hand sides that are replaced by the solutions: `x` has a row for each equation.
 struct System<'a, W> {
     above: &'a [W],
     main: &'a [W],
@@ -152,7 +152,7 @@ impl<W: ComplexField<RealField: Copy> + Copy> System<'_, W> {
         i * self.columns..(i + 1) * self.columns
     }
 
-    /// `x[to] -= factor * x[from]`.
+    /// Computes `x[to] -= factor * x[from]`.
     fn subtract(&mut self, to: usize, factor: W, from: usize) {
         for j in 0..self.columns {
             let value = self.x[from * self.columns + j];
@@ -165,7 +165,7 @@ impl<W: ComplexField<RealField: Copy> + Copy> System<'_, W> {
         self.x[row].iter_mut().for_each(|x| *x /= divisor);
     }
 
-    /// Rows `i` and `i + 1` swapped, then `factor` times the first of them subtracted from the second.
+    /// Exchanges rows `i` and `i + 1`, then subtracts `factor` times the first of them from the second.
     fn swap_and_subtract(&mut self, i: usize, factor: W) {
         for j in 0..self.columns {
             self.x.swap(i * self.columns + j, (i + 1) * self.columns + j);
@@ -193,14 +193,14 @@ impl<W: ComplexField<RealField: Copy> + Copy> System<'_, W> {
         }
     }
 
-    /// As LAPACK's `xGTSV`: the upper triangle has two diagonals above the main one.
+    /// Solves the system like LAPACK's `xGTSV`: the upper triangle has two diagonals above the main one.
     fn solve(&mut self) {
         let n = self.main.len();
         let mut u = vec![[W::zero(); 3]; n];
         u[0] = [self.main[0], self.above[0], W::zero()];
         for i in 0..n - 1 {
             let (below, main) = (self.below[i + 1], self.main[i + 1]);
-            // The last row has nothing above the diagonal.
+            // The last row has no element above the diagonal.
             let above = if i + 2 < n { self.above[i + 1] } else { W::zero() };
             if u[i][0].modulus() >= below.modulus() {
                 if u[i][0].is_zero() {
@@ -225,7 +225,7 @@ impl<W: ComplexField<RealField: Copy> + Copy> System<'_, W> {
         }
     }
 
-    /// What the unknowns behind the `i`-th take of its equation.
+    /// Subtracts the terms of the unknowns after the `i`-th from its equation.
     fn subtract_solved(&mut self, i: usize, u: &[W; 3]) {
         for (k, &factor) in u.iter().enumerate().skip(1) {
             if i + k < self.main.len() {
@@ -234,7 +234,7 @@ impl<W: ComplexField<RealField: Copy> + Copy> System<'_, W> {
         }
     }
 
-    /// As LAPACK's `xLAGTF` and `xLAGTS`: rows are swapped by the size of their pivots relative to the rows.
+    /// Solves the system like LAPACK's `xLAGTF` and `xLAGTS`: rows are exchanged by the size of their pivots relative to the rows.
     fn solve_perturbed(&mut self) {
         let n = self.main.len();
         let epsilon = epsilon::<W>();
@@ -282,11 +282,11 @@ impl<W: ComplexField<RealField: Copy> + Copy> System<'_, W> {
         let huge = one / safe;
         let row = self.row(i);
         let greatest = self.x[row.clone()].iter().fold(W::RealField::zero(), |m, v| larger(m, v.modulus()));
-        // Away from zero on the side that the pivot is on, be it a zero with a sign.
+        // Move away from zero on the side of the pivot, which may be a zero with a sign.
         let mut step = larger(step, safe).copysign(pivot.real());
         loop {
             let size = pivot.modulus();
-            // NaN ends the loop too.
+            // NaN ends the loop, too.
             if !(size < one) {
                 break;
             }
@@ -314,12 +314,12 @@ fn is_single<W: ComplexField>() -> bool {
     size_of::<W::RealField>() == size_of::<f32>()
 }
 
-/// The distance from one to the next number.
+/// Returns the distance from 1 to the next greater number.
 fn epsilon<W: ComplexField>() -> W::RealField {
     nalgebra::convert(if is_single::<W>() { f64::from(f32::EPSILON) } else { f64::EPSILON })
 }
 
-/// The least number whose inverse is finite.
+/// Returns the least number whose inverse is finite.
 fn safe_minimum<W: ComplexField>() -> W::RealField {
     nalgebra::convert(if is_single::<W>() { f64::from(f32::MIN_POSITIVE) } else { f64::MIN_POSITIVE })
 }

@@ -1,4 +1,4 @@
-//! Sums, products, quotients and remainders. Integers wrap, except that a zero divisor is an error.
+//! Sums, products, quotients and remainders. Integers wrap around, except that a zero divisor is an error.
 
 use crate::elementwise::{BinaryOp, Check, TRANSCENDENTAL};
 use crate::number::{Number, Ordered};
@@ -14,9 +14,9 @@ pub(super) struct Mul;
 pub(super) struct Div;
 /// `a / b` of floating-point and complex numbers.
 pub(super) struct RealDiv;
-/// `a / b`, or zero where `b` is zero.
+/// `a / b`, or zero if `b` is zero.
 pub(super) struct DivNoNan;
-/// `a b`, or zero where `b` is zero, whatever `a` is.
+/// `a b`, or zero if `b` is zero, whatever `a` is.
 pub(super) struct MulNoNan;
 /// The greatest integer that is not greater than `a / b`.
 pub(super) struct FloorDiv;
@@ -26,9 +26,9 @@ pub(super) struct FloorMod;
 pub(super) struct TruncateMod;
 /// `a / b`, rounded towards zero.
 pub(super) struct TruncateDiv;
-/// The larger of both; NaN where one is.
+/// The larger of both; NaN if either is NaN.
 pub(super) struct Maximum;
-/// The smaller of both; NaN where one is.
+/// The smaller of both; NaN if either is NaN.
 pub(super) struct Minimum;
 /// `(a - b)` times its conjugate.
 pub(super) struct SquaredDifference;
@@ -57,7 +57,7 @@ for_all! {
     SquaredDifference: Number, |a, b| { let d = a.minus(b); d.conj().times(d) };
 }
 
-/// Refuses zero divisors of anything: where there are no dividends, nothing is divided.
+/// Checks for zero divisors. If there are no dividends, nothing is divided and every divisor is accepted.
 fn check_divisors<T: Number>(dividends: &[T], divisors: &[T]) -> Result<()> {
     if !dividends.is_empty() && divisors.contains(&T::ZERO) {
         bail!(InvalidArgument, "Integer division by zero");

@@ -1,4 +1,4 @@
-//! Comparisons, logic and bits.
+//! Comparisons, logical and bitwise operations.
 
 use crate::elementwise::{Binary, BinaryOp, Word, broadcast_positions, broadcast_shape};
 use crate::from_fn::from_fn;
@@ -19,15 +19,15 @@ pub(super) struct LessEqual;
 pub(super) struct Greater;
 /// `a >= b`.
 pub(super) struct GreaterEqual;
-/// Both.
+/// Logical and.
 pub(super) struct LogicalAnd;
-/// At least one.
+/// Logical or.
 pub(super) struct LogicalOr;
-/// The bits that both have.
+/// Bitwise and.
 pub(super) struct BitwiseAnd;
-/// The bits that at least one has.
+/// Bitwise or.
 pub(super) struct BitwiseOr;
-/// The bits that exactly one has.
+/// Bitwise exclusive or.
 pub(super) struct BitwiseXor;
 /// Shifts to the left; the distance is clamped to the type's width.
 pub(super) struct LeftShift;
@@ -89,16 +89,16 @@ macro_rules! bits {
 }
 bits!(i8, i16, i32, i64, u8, u16, u32, u64);
 
-/// A shift's distance within `0..bits`. An unsigned 64-bit distance past `i64` looks negative and becomes 0, as it does in TensorFlow.
+/// Returns a shift's distance within `0..bits`. An unsigned 64-bit distance past `i64` looks negative and becomes 0, as it does in TensorFlow.
 #[inline(always)]
 fn distance(distance: i64, bits: u32) -> u32 {
     distance.clamp(0, i64::from(bits) - 1) as u32
 }
 
-/// `Equal` or `NotEqual`, which may answer shapes that do not broadcast with a single value instead of an error.
+/// The kernel of `Equal` or `NotEqual`, which may return a single value for shapes that do not broadcast instead of an error.
 struct Equality<A: Word> {
     compare: Binary<A, bool>,
-    /// What shapes that do not broadcast give; `None` makes them an error.
+    /// The value for shapes that do not broadcast, or `None` for an error.
     mismatch: Option<bool>,
 }
 
@@ -165,17 +165,17 @@ fn compare_strings(a: &Tensor, b: &Tensor, f: fn(&Bytes, &Bytes) -> bool) -> Res
     Tensor::from_slice(shape, &values)
 }
 
-/// The kernel of `Equal`.
+/// Makes the kernel of `Equal`.
 pub(super) fn make_equal(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     make_equality::<Equal>(init, false, |a, b| a == b)
 }
 
-/// The kernel of `NotEqual`.
+/// Makes the kernel of `NotEqual`.
 pub(super) fn make_not_equal(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     make_equality::<NotEqual>(init, true, |a, b| a != b)
 }
 
-/// The kernel of `ApproximateEqual`: `|x - y| < tolerance`, for tensors of one shape.
+/// Makes the kernel of `ApproximateEqual`: `|x - y| < tolerance`, for tensors of one shape.
 pub(super) fn make_approximate_equal(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let tolerance = f64::from(init.attrs.get_or("tolerance", 1e-5f32)?);
     for_dtype!(init.dtype("T")?, [f32, f64], T => from_fn(move |ctx| {

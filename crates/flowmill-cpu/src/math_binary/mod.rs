@@ -18,7 +18,7 @@ use flowmill_tensor::{Complex, DType, Result, bf16, f16};
 use special::{Atan2, Igamma, IgammaGradA, Igammac, MakeComplex, NextAfter, Polygamma, RandomGammaGrad, Xdivy, Xlog1py, Xlogy, Zeta};
 use std::sync::Arc;
 
-/// The family's functions of `float32` that can be fused with others, by their ops.
+/// Returns the function of `float32` of an op of this family that can be fused with others.
 pub(crate) fn function(op: &str) -> Option<Function> {
     Some(match op {
         "Add" | "AddV2" => Function::two::<Add>(),
@@ -32,7 +32,7 @@ pub(crate) fn function(op: &str) -> Option<Function> {
     })
 }
 
-/// Registers the family.
+/// Registers the kernels of this family.
 pub(crate) fn register(registry: &mut KernelRegistry) {
     macro_rules! numbers {
         ($($name:literal $op:ty;)*) => { $(registry.add($name, binary!($op, [f16, bf16, f32, f64, i8, i16, i32, i64, u8, u16, u32, u64, Complex<f32>, Complex<f64>]));)* };
@@ -111,7 +111,7 @@ pub(crate) fn register(registry: &mut KernelRegistry) {
     registry.add("SelectV2", select::make_select_v2);
 }
 
-/// The kernel of `Complex`, where `Tout` is the type whose parts have type `T`.
+/// Makes the kernel of `Complex`, where `Tout` is the type whose parts have type `T`.
 fn of_complex(init: &KernelInit<'_>, make: MakeKernel) -> Result<Arc<dyn Kernel>> {
     match (init.input_types, init.output_types) {
         ([DType::F32, _], [DType::C128]) | ([DType::F64, _], [DType::C64]) => init.unsupported(),

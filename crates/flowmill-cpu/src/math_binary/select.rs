@@ -1,4 +1,4 @@
-//! Choosing between tensors, element by element.
+//! Selection between tensors, element by element.
 
 use crate::elementwise::{CHUNK, Operand, Word, broadcast_positions, for_blocks};
 use crate::from_fn::from_fn;
@@ -7,7 +7,7 @@ use flowmill_runtime::{Kernel, KernelContext, KernelInit};
 use flowmill_tensor::{Complex, DType, Result, Shape, Tensor, bail, bf16, f16, for_dtype};
 use std::sync::Arc;
 
-/// The kernel of `SelectV2`: condition and both values broadcast.
+/// Makes the kernel of `SelectV2`: condition and both values broadcast.
 pub(super) fn make_select_v2(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let select = selector(init)?;
     from_fn(move |ctx| {
@@ -33,7 +33,7 @@ pub(super) fn make_select_v2(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     })
 }
 
-/// The kernel of `Select`: both values have one shape, the condition the same, or it is a scalar, or a vector that chooses rows.
+/// Makes the kernel of `Select`: both values have the same shape, which the condition has, too, unless it is a scalar, or a vector that selects rows.
 pub(super) fn make_select(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let select = selector(init)?;
     from_fn(move |ctx| {
@@ -89,7 +89,8 @@ fn selector(init: &KernelInit<'_>) -> Result<Select> {
     }
 }
 
-/// A scalar condition passes a value on where that has the result's shape already; everything else is `select`'s.
+/// Selects one of two values. If the condition is a scalar and the chosen value has the result's shape, the value is forwarded; otherwise `select`
+/// is called.
 fn choose(condition: &Tensor, then: Tensor, otherwise: Tensor, shape: Shape, select: Select) -> Result<Tensor> {
     if let Some(bits) = condition.scalar_bits(DType::Bool) {
         let chosen = if bits & 1 != 0 { &then } else { &otherwise };
@@ -144,7 +145,8 @@ fn pick<T: Clone>(
     Ok(chosen.map(|(c, (t, e))| if conditions[c] { then[t].clone() } else { otherwise[e].clone() }).collect())
 }
 
-/// The kernel of `ClipByValue`: the bounds are scalars or have the value's shape. The lower bound wins over the upper one, and NaN stays.
+/// Makes the kernel of `ClipByValue`: the bounds are scalars or have the value's shape. If the bounds contradict each other, the lower bound is
+/// used; NaN stays NaN.
 pub(super) fn make_clip(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     for_dtype!(init.dtype("T")?, [f16, bf16, f32, f64, i8, i16, i32, i64, u8, u16, u32, u64], T => from_fn(clip::<T>), _ => init.unsupported())
 }

@@ -30,11 +30,11 @@ macro_rules! real_ops {
 real_ops! {
     /// The angle of the point `(b, a)` in radians.
     Atan2, TRANSCENDENTAL, |a, b| a.atan2(b);
-    /// `a / b`, or zero where `a` is zero.
+    /// `a / b`, or zero if `a` is zero.
     Xdivy, 1, |a, b| if a == 0.0 { 0.0 } else { a / b };
-    /// `a log b`, or zero where `a` is zero.
+    /// `a log b`, or zero if `a` is zero.
     Xlogy, TRANSCENDENTAL, |a, b| if a == 0.0 { 0.0 } else { a * b.ln() };
-    /// `a log(1 + b)`, or zero where `a` is zero.
+    /// `a log(1 + b)`, or zero if `a` is zero.
     Xlog1py, TRANSCENDENTAL, |a, b| if a == 0.0 { 0.0 } else { a * b.ln_1p() };
 }
 
@@ -126,7 +126,7 @@ impl BinaryOp<f64> for MakeComplex {
     }
 }
 
-/// The kernel of `Betainc`: three tensors of one shape, or scalars beside it.
+/// Makes the kernel of `Betainc`: three tensors of one shape, each of which may also be a scalar.
 pub(super) fn make_betainc(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     for_dtype!(init.dtype("T")?, [f32, f64], T => from_fn(|ctx: &mut KernelContext<'_>| {
         let inputs = [ctx.input(0)?, ctx.input(1)?, ctx.input(2)?];

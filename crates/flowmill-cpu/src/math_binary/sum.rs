@@ -8,7 +8,7 @@ use flowmill_runtime::{Kernel, KernelContext, KernelInit};
 use flowmill_tensor::{Complex, DType, PartialShape, Result, Tensor, bail, bf16, f16, for_dtype};
 use std::sync::Arc;
 
-/// The kernel of `AddN` and `AccumulateNV2`, which adds from the left. Variants are added by their own rules.
+/// Makes the kernel of `AddN` and `AccumulateNV2`, which adds from left to right. Variants define their own addition.
 pub(super) fn make_add_n(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let (name, op) = (init.name.to_owned(), init.op_def.name.clone());
     let shape: PartialShape = init.attrs.get_or("shape", PartialShape::unknown())?;
@@ -53,7 +53,7 @@ fn check_shapes(ctx: &KernelContext<'_>, name: &str, op: &str) -> Result<()> {
     Ok(())
 }
 
-/// The sum where all inputs are inline scalars.
+/// Returns the sum if all inputs are inline scalars.
 fn add_scalars<T: Number>(ctx: &KernelContext<'_>) -> Option<Tensor> {
     let mut inputs = ctx.inputs_from(0);
     let mut sum = T::from_word(inputs.next()?.scalar_bits(T::DTYPE)?);
@@ -73,7 +73,7 @@ fn add_variants(a: Tensor, b: Tensor) -> Result<Tensor> {
     Tensor::from_variants(a.shape().clone(), sums)
 }
 
-/// The kernel of `Add` and `AddV2`; `Add` of strings joins them.
+/// Makes the kernel of `Add` and `AddV2`; `Add` of strings concatenates them.
 pub(super) fn make_add(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     if init.dtype("T")? == DType::String {
         return from_fn(add_strings);
@@ -93,7 +93,7 @@ fn add_strings(ctx: &mut KernelContext<'_>) -> Result<()> {
     Ok(())
 }
 
-/// The kernel of `Cross`: products of the 3-vectors along the innermost dimension.
+/// Makes the kernel of `Cross`: cross products of the 3-vectors along the innermost dimension.
 pub(super) fn make_cross(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     for_dtype!(init.dtype("T")?, [f16, bf16, f32, f64, i8, i16, i32, i64, u8, u16, u32, u64], T => from_fn(cross::<T>), _ => init.unsupported())
 }

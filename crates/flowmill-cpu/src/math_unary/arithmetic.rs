@@ -1,11 +1,11 @@
-//! Sign, square and the like, for every numeric type; integers wrap.
+//! Sign, square and similar functions for every numeric type; integers wrap around.
 
 use crate::elementwise::UnaryOp;
 use crate::number::Number;
 use flowmill_tensor::{Complex, bf16, f16};
 use num_traits::Zero;
 
-/// The absolute value; the most negative integer is its own.
+/// The absolute value; that of the most negative integer is the integer itself.
 pub(crate) struct Abs;
 /// Minus x.
 pub(crate) struct Neg;
@@ -19,11 +19,11 @@ pub(crate) struct Invert;
 pub(crate) struct PopulationCount;
 /// Logical not.
 pub(crate) struct LogicalNot;
-/// Whether x is not a number.
+/// A test for NaN.
 pub(crate) struct IsNan;
-/// Whether x is infinite.
+/// A test for infinities.
 pub(crate) struct IsInf;
-/// Whether x is neither infinite nor NaN.
+/// A test for numbers that are neither infinite nor NaN.
 pub(crate) struct IsFinite;
 
 impl<T: Number> UnaryOp<T> for Square {

@@ -51,7 +51,7 @@ impl UnaryOp<Complex<f64>> for Conj {
     }
 }
 
-/// The kernel of `Conj`; numbers inside variants are left alone.
+/// Makes the kernel of `Conj`; variants are forwarded unchanged.
 pub(super) fn make_conj(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     match init.dtype("T")? {
         DType::Variant => Ok(Arc::new(Forward)),

@@ -57,7 +57,7 @@ macro_rules! float_ops {
     };
 }
 
-/// What `f32` and `f64` need besides the standard library; `f32` goes through `f64` where a series is summed.
+/// Functions of `f32` and `f64` beyond the standard library. `f32` is computed in `f64` if a series is summed.
 pub(super) trait Special: Sized {
     fn special(self, f: fn(f64) -> f64) -> Self;
     fn erf(self) -> Self;
@@ -157,11 +157,11 @@ float_ops! {
     BesselJ1, 4 * TRANSCENDENTAL, |x| x.special(special::bessel_j1);
     /// The modified Bessel function of the second kind of order 0.
     BesselK0, 4 * TRANSCENDENTAL, |x| x.special(special::bessel_k0);
-    /// The same times `exp(x)`.
+    /// The modified Bessel function of the second kind of order 0, times `exp(x)`.
     BesselK0e, 4 * TRANSCENDENTAL, |x| x.special(special::bessel_k0e);
     /// The modified Bessel function of the second kind of order 1.
     BesselK1, 4 * TRANSCENDENTAL, |x| x.special(special::bessel_k1);
-    /// The same times `exp(x)`.
+    /// The modified Bessel function of the second kind of order 1, times `exp(x)`.
     BesselK1e, 4 * TRANSCENDENTAL, |x| x.special(special::bessel_k1e);
     /// The Bessel function of the second kind of order 0.
     BesselY0, 4 * TRANSCENDENTAL, |x| x.special(special::bessel_y0);

@@ -1,6 +1,6 @@
 //! Derivatives of unary functions, from the function's result `y` and the gradient `dy`.
 //!
-//! Complex results are conjugated first, but not those of `TanhGrad` and `SigmoidGrad`: TensorFlow's gradient functions conjugate these.
+//! Complex results are conjugated first, except for those of `TanhGrad` and `SigmoidGrad`, which TensorFlow's gradient functions conjugate.
 
 use crate::elementwise::{BinaryOp, Operands};
 use flowmill_tensor::{Complex, bf16, f16};

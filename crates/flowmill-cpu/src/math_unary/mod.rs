@@ -16,7 +16,7 @@ use flowmill_tensor::{Complex, DType, Result, bf16, f16};
 use gradients::{ReciprocalGrad, RsqrtGrad, SigmoidGrad, SqrtGrad, TanhGrad};
 use std::sync::Arc;
 
-/// The family's functions of `float32` that can be fused with others, by their ops.
+/// Returns the function of `float32` of an op of this family that can be fused with others.
 pub(crate) fn function(op: &str) -> Option<Function> {
     Some(match op {
         "Abs" => Function::one::<Abs>(),
@@ -40,7 +40,7 @@ pub(crate) fn function(op: &str) -> Option<Function> {
     })
 }
 
-/// Registers the family.
+/// Registers the kernels of this family.
 pub(crate) fn register(registry: &mut KernelRegistry) {
     macro_rules! with_complex {
         ($($name:literal $make:ident $op:ty;)*) => { $(registry.add($name, $make!($op, [f16, bf16, f32, f64, Complex<f32>, Complex<f64>]));)* };
@@ -123,7 +123,7 @@ pub(crate) fn register(registry: &mut KernelRegistry) {
     registry.add("Square", unary!(Square, [f16, bf16, f32, f64, i8, i16, i32, i64, u8, u16, u32, u64, Complex<f32>, Complex<f64>]));
 }
 
-/// The kernel of an op from complex numbers to their parts, where `Tout` is the type of the parts of `T`.
+/// Makes the kernel of an op from complex numbers to their parts, where `Tout` is the type of the parts of `T`.
 fn of_parts(init: &KernelInit<'_>, make: MakeKernel) -> Result<Arc<dyn Kernel>> {
     match (init.input_types, init.output_types) {
         ([DType::C64], [DType::F64]) | ([DType::C128], [DType::F32]) => init.unsupported(),

@@ -8,7 +8,7 @@ use flowmill_runtime::{Kernel, KernelInit, KernelRegistry};
 use flowmill_tensor::{DType, Result, bail, bf16, f16, for_dtype};
 use std::sync::Arc;
 
-/// The activations of `float32` that can be fused with other functions, by their ops.
+/// Returns the activation of `float32` of an op of this family that can be fused with others.
 pub(super) fn function(op: &str) -> Option<Function> {
     Some(match op {
         "Elu" => Function::one::<Elu>(),
@@ -39,9 +39,9 @@ pub(super) fn register(registry: &mut KernelRegistry) {
     registry.add("SoftsignGrad", binary!(SoftsignGrad, [f16, bf16, f32, f64]));
 }
 
-/// `max(x, 0)`; NaN stays.
+/// `max(x, 0)`; NaN stays NaN.
 struct Relu;
-/// `min(max(x, 0), 6)`; NaN stays.
+/// `min(max(x, 0), 6)`; NaN stays NaN.
 struct Relu6;
 
 impl<T: Ordered> UnaryOp<T> for Relu {
@@ -106,7 +106,7 @@ fn one(f: fn(&mut [f32]), x: f32) -> f32 {
     x[0]
 }
 
-/// The exponential part comes from the same vectorised function for scalars and for tensors.
+/// Returns the activation. `expm1` is computed by the same vectorised function for scalars and for tensors, so that they agree.
 fn selu(x: f32, expm1: f32) -> f32 {
     if x < 0.0 { SELU_SCALE_ALPHA as f32 * expm1 } else { SELU_SCALE as f32 * x }
 }
@@ -123,7 +123,7 @@ fn softsign(x: f32) -> f32 {
 }
 
 activations! {
-    /// `exp(x) - 1` below zero, else x.
+    /// `exp(x) - 1` below zero, otherwise x.
     Elu, |x| if x < 0.0 { x.exp_m1() } else { x }, f32 |x| one(simd::elu_in_place, x), simd::elu;
     /// `Elu`, scaled so that means and variances are kept.
     Selu, |x| if x < 0.0 { SELU_SCALE_ALPHA * x.exp_m1() } else { SELU_SCALE * x }, f32 |x| selu(x, one(simd::expm1_in_place, x)), map_selu;
@@ -133,9 +133,9 @@ activations! {
     Softsign, |x| x / (1.0 + x.abs()), f32 softsign, |dst, src| f32::map(src, dst, softsign);
 }
 
-/// `g` where the feature is positive, else zero.
+/// `g` if the feature is positive, otherwise zero.
 struct ReluGrad;
-/// `g` where the feature lies between 0 and 6, else zero.
+/// `g` if the feature is between 0 and 6, otherwise zero.
 struct Relu6Grad;
 
 impl<T: Ordered> BinaryOp<T> for ReluGrad {
@@ -177,7 +177,7 @@ macro_rules! gradients {
 }
 
 gradients! {
-    /// `g (y + 1)` below zero, else `g`, from the output `y`.
+    /// `g (y + 1)` below zero, otherwise `g`, from the output `y`.
     EluGrad, 1, |g, y| if y < 0.0 { (y + 1.0) * g } else { g };
     /// `g / (1 + exp(-x))`.
     SoftplusGrad, TRANSCENDENTAL, |g, x| g / ((-x).exp() + 1.0);
@@ -185,13 +185,14 @@ gradients! {
     SoftsignGrad, 1, |g, x| g / ((1.0 + x.abs()) * (1.0 + x.abs()));
 }
 
-/// The gradient of `Selu` from its output.
+/// The gradient of `Selu`, from its output.
 struct SeluGrad;
 gradients!(@each [f32] SeluGrad, 1, |g, y| if y < 0.0 { g * (y + SELU_SCALE_ALPHA as f32) } else { g * SELU_SCALE as f32 });
 gradients!(@each [f64] SeluGrad, 1, |g, y| if y < 0.0 { g * (y + SELU_SCALE_ALPHA) } else { g * SELU_SCALE });
 gradients!(@each [f16, bf16] SeluGrad, 1, |g, y| Number::narrow(<SeluGrad as BinaryOp<f32>>::apply(g.to_f32(), y.to_f32())));
 
-/// `LeakyRelu` (one input) and `LeakyReluGrad` (a gradient and the features): multiplies by the slope where the feature is not positive.
+/// Makes the kernel of `LeakyRelu` (one input) or `LeakyReluGrad` (a gradient and the features), which multiplies by the slope if the feature is
+/// not positive.
 fn leaky<T: Ordered>(init: &KernelInit<'_>, slope: T, times: fn(T, T) -> T) -> Result<Arc<dyn Kernel>> {
     let scale = move |y: T, x: T| if x > T::ZERO { y } else { times(y, slope) };
     if init.op_def.name == "LeakyRelu" {

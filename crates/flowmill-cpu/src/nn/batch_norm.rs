@@ -17,7 +17,7 @@ pub(super) fn register(registry: &mut KernelRegistry) {
     }
 }
 
-/// Elements that one thread takes at a time.
+/// The number of elements that one thread processes at a time.
 const GRAIN: usize = 1 << 15;
 
 struct Norm {
@@ -41,7 +41,7 @@ impl Norm {
         })
     }
 
-    /// The values in `float32`.
+    /// Returns the values as `float32`.
     fn widen(&self, x: &Tensor) -> Result<Tensor> {
         if self.dtype == DType::F32 { Ok(x.clone()) } else { widen(x) }
     }
@@ -69,7 +69,7 @@ fn narrow(x: &Tensor, dtype: DType) -> Result<Tensor> {
     }
 }
 
-/// The number of channels, where `x` has at least four dimensions and each of `vectors` has that many elements.
+/// Returns the number of channels, after a check that `x` has at least four dimensions and each of `vectors` has that many elements.
 fn channels(x: &Shape, vectors: &[(&str, &Tensor)]) -> Result<usize> {
     if x.rank() != 4 && x.rank() != 5 {
         bail!(InvalidArgument, "input must be 4 or 5-dimensional{x}");
@@ -87,7 +87,8 @@ fn channels(x: &Shape, vectors: &[(&str, &Tensor)]) -> Result<usize> {
     Ok(channels)
 }
 
-/// `(t - m) / sqrt(v + epsilon) * gamma + beta` of (t, m, v, beta, gamma), the op of the first graphs; `gamma` counts where an attribute says so.
+/// Makes the kernel of `BatchNormWithGlobalNormalization`, an op of the first versions: `(t - m) / sqrt(v + epsilon) * gamma + beta` for inputs t,
+/// m, v, beta, gamma; `gamma` is used if an attribute says so.
 fn make_global(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let (epsilon, scales) = (init.attrs.get_or("variance_epsilon", 0f32)?, init.attrs.get_or("scale_after_normalization", false)?);
     let norm = Norm { dtype: init.dtype("T")?, epsilon, average_factor: 1.0, training: false };
@@ -117,7 +118,7 @@ fn make_global(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     })
 }
 
-/// `out[.., c] = x[.., c] * scale[c] + offset[c]`.
+/// Computes `out[.., c] = x[.., c] * scale[c] + offset[c]`.
 fn scale_and_shift(x: &[f32], scale: &[f32], offset: &[f32], out: &mut [f32]) {
     let channels = scale.len().max(1);
     let at_once = GRAIN.div_ceil(channels) * channels;
@@ -130,7 +131,7 @@ fn scale_and_shift(x: &[f32], scale: &[f32], offset: &[f32], out: &mut [f32]) {
     });
 }
 
-/// Mean and variance (of the population) of each channel, summed in `float64` in a fixed order.
+/// Returns the mean and the (population) variance of each channel, summed in `float64` in a fixed order.
 fn moments(x: &[f32], channels: usize) -> (Vec<f32>, Vec<f32>) {
     let rows = (x.len() / channels.max(1)).max(1) as f64;
     let mut sums = vec![0f64; channels];
@@ -172,7 +173,7 @@ fn forward(ctx: &mut KernelContext<'_>, norm: &Norm, has_reserve_3: bool) -> Res
     ctx.set_output(0, norm.narrow(out)?);
 
     let rows = values.len() / n.max(1);
-    // Batch variance is of the population, the running one of the sample, as in TensorFlow.
+    // The batch variance is that of the population, the running variance that of a sample, as in TensorFlow.
     let bessel = if norm.training { rows as f32 / (rows.max(2) - 1) as f32 } else { 1.0 };
     let (mut batch_mean, mut batch_variance) = (used_mean.clone(), used_variance.iter().map(|v| v * bessel).collect::<Vec<_>>());
     if norm.training && norm.average_factor != 1.0 {

@@ -1,4 +1,4 @@
-//! `BatchNormWithGlobalNormalizationGrad`, the gradient of the first batch normalization.
+//! `BatchNormWithGlobalNormalizationGrad`, the gradient of the first version of batch normalisation.
 
 use crate::from_fn::expensive_from_fn;
 use crate::number::Number;
@@ -16,9 +16,10 @@ fn make(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     for_dtype!(init.dtype("T")?, [f16, bf16, f32, f64], T => expensive_from_fn(move |ctx| grad::<T>(ctx, epsilon, scales)), _ => init.unsupported())
 }
 
-/// Inputs: t, mean, variance, gamma, the gradient `g` of the result. Outputs, with `r = rsqrt(variance + epsilon)` and sums over all but the channels:
-/// `g r gamma`, `-sum(g) r gamma`, `-sum(g (t - mean)) gamma r³ / 2`, `sum(g)`, `sum(g (t - mean)) r`. Without scaling `gamma` is one and has a
-/// gradient of zero.
+/// Computes the op. Inputs: t, mean, variance, gamma, the gradient `g` of the result. Outputs, with `r = rsqrt(variance + epsilon)` and sums over
+/// all dimensions except channels:
+/// `g r gamma`, `-sum(g) r gamma`, `-sum(g (t - mean)) gamma r³ / 2`, `sum(g)`, `sum(g (t - mean)) r`. Without scaling, `gamma` is one and its
+/// gradient is zero.
 fn grad<T: Number + Element>(ctx: &mut KernelContext<'_>, epsilon: f32, scales: bool) -> Result<()>
 where
     T::Acc: Float + 'static,

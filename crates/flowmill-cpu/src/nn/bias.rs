@@ -15,7 +15,7 @@ pub(super) fn register(registry: &mut KernelRegistry) {
     registry.add("BiasAddV1", make_bias_add);
 }
 
-/// Whether channels are the second dimension instead of the last.
+/// Returns true if the second dimension has the channels instead of the last one.
 fn channels_first(init: &KernelInit<'_>) -> Result<bool> {
     match init.attrs.get_or("data_format", "NHWC")? {
         "NHWC" => Ok(false),
@@ -24,7 +24,7 @@ fn channels_first(init: &KernelInit<'_>) -> Result<bool> {
     }
 }
 
-/// The dimension of channels.
+/// Returns the dimension of channels.
 fn channel_axis(shape: &Shape, channels_first: bool) -> Result<usize> {
     if shape.rank() < 2 {
         bail!(InvalidArgument, "Input tensor must be at least 2D: {shape}");

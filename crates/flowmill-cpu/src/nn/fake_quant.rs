@@ -1,4 +1,4 @@
-//! `FakeQuantWithMinMaxArgs`, `FakeQuantWithMinMaxVars`, `FakeQuantWithMinMaxVarsPerChannel` and their gradients: floats rounded to the values
+//! `FakeQuantWithMinMaxArgs`, `FakeQuantWithMinMaxVars`, `FakeQuantWithMinMaxVarsPerChannel` and their gradients: floats are rounded to the values
 //! of a quantised type.
 
 use crate::from_fn::linear_from_fn;
@@ -32,7 +32,7 @@ impl Levels {
         Ok(Levels { least, greatest: ((1i64 << bits) - 1) as f32 })
     }
 
-    /// The range moved so that zero is one of its values.
+    /// Returns the range, shifted so that zero is one of its values.
     fn nudged(self, min: f32, max: f32) -> Range {
         let scale = (max - min) / (self.greatest - self.least);
         let zero_point = self.least - min / scale;
@@ -63,7 +63,7 @@ impl Range {
     }
 }
 
-/// The range that the attributes give.
+/// Returns the range in the attributes.
 fn attributes(init: &KernelInit<'_>) -> Result<Range> {
     let (min, max): (f32, f32) = (init.attrs.get_or("min", -6.0)?, init.attrs.get_or("max", 6.0)?);
     if !(min < max) {
@@ -72,7 +72,7 @@ fn attributes(init: &KernelInit<'_>) -> Result<Range> {
     Ok(Levels::new(init)?.nudged(min, max))
 }
 
-/// A tensor of the shape of `x` made element by element.
+/// Returns a tensor of the shape of `x` whose elements `f` computes.
 fn map(x: &Tensor, f: impl Fn(usize, f32) -> f32) -> Result<Tensor> {
     let mut out = Tensor::uninit(DType::F32, x.shape().clone())?;
     let target = out.as_mut_slice::<f32>()?;
@@ -108,7 +108,7 @@ fn same_size(gradient: &Tensor, input: &Tensor) -> Result<()> {
     Ok(())
 }
 
-/// The ranges in two inputs from `at` on: one, or one for each index of the input's last dimension. Where both ends are zero there is none.
+/// Returns the ranges in two inputs from `at` on: one, or one for each index of the input's last dimension. If both limits are zero, there is no range.
 fn ranges(ctx: &KernelContext<'_>, at: usize, levels: Levels, input: &Shape, per_channel: bool) -> Result<Vec<Option<Range>>> {
     let depth = match (per_channel, input.last()) {
         (true, Some(&depth)) => depth,

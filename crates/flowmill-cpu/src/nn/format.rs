@@ -1,4 +1,4 @@
-//! `DataFormatDimMap`, `DataFormatVecPermute`: numbers of dimensions, and sizes, from one data format to another.
+//! `DataFormatDimMap` and `DataFormatVecPermute`, which convert indices of dimensions, and sizes, from one data format to another.
 
 use crate::from_fn::from_fn;
 use flowmill_runtime::{Kernel, KernelContext, KernelInit, KernelRegistry};
@@ -10,7 +10,7 @@ pub(super) fn register(registry: &mut KernelRegistry) {
     registry.add("DataFormatVecPermute", make_vec_permute);
 }
 
-/// The two formats, each a permutation of the other.
+/// Returns the two formats, each a permutation of the other.
 fn formats<'a>(init: &KernelInit<'a>, sizes: &[usize]) -> Result<(&'a str, &'a str)> {
     let (from, to) = (init.attrs.get_or("src_format", "NHWC")?, init.attrs.get_or("dst_format", "NCHW")?);
     for (name, format) in [("Source", from), ("Destination", to)] {
@@ -56,7 +56,7 @@ fn make_vec_permute(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     from_fn(move |ctx| vec_permute(ctx, &from, &to))
 }
 
-/// Rows, numbers or pairs, in the other order. There may be one for each dimension, or one for each spatial dimension.
+/// Permutes rows, which are numbers or pairs. There may be one row for each dimension, or one for each spatial dimension.
 fn vec_permute(ctx: &mut KernelContext<'_>, from: &str, to: &str) -> Result<()> {
     let input = ctx.input(0)?;
     if !matches!(input.rank(), 1 | 2) {

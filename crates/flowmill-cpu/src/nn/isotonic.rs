@@ -1,4 +1,4 @@
-//! `IsotonicRegression`: the nearest falling sequences, by pooling neighbours that rise.
+//! `IsotonicRegression`: the nearest non-increasing sequences, by pooling adjacent violators.
 
 use crate::from_fn::expensive_from_fn;
 use crate::number::Number;
@@ -26,14 +26,14 @@ fn make(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     }
 }
 
-/// Neighbours with one value: their mean.
+/// A run of elements that get the same value: their mean.
 struct Pool<T> {
     sum: T,
     mean: T,
     count: usize,
 }
 
-/// Solves each row, along the last dimension, by itself. The second output numbers the pools of each.
+/// Solves each row, along the last dimension, independently. The second output has the index of each element's pool.
 fn solve<From: Element + Copy, T: Number + PartialOrd>(ctx: &mut KernelContext<'_>, convert: fn(From) -> T) -> Result<()> {
     let input = ctx.input(0)?;
     let shape = input.shape().clone();

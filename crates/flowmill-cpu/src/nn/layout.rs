@@ -1,6 +1,6 @@
-//! Kernels for images whose channels come first, by those for images whose channels come last.
+//! Kernels for images with channels first, based on the kernels for images with channels last.
 //!
-//! Every kernel of the family computes on `NHWC` or `NDHWC`. A node of another format gets that kernel with transposes around it. The pass
+//! Every kernel of the family computes on `NHWC` or `NDHWC`. A node of another format gets that kernel between transposes. The pass
 //! `channels_last` of `flowmill-optimize` removes the transposes between consecutive nodes.
 
 use crate::array::permuted;
@@ -9,10 +9,10 @@ use flowmill_runtime::{Cost, Kernel, KernelContext, KernelInit};
 use flowmill_tensor::{Result, Tensor, bail};
 use std::sync::Arc;
 
-/// Makes the kernel of a node of any format by `make`, which makes that of the same op on images with their channels last.
+/// Makes the kernel of a node of any format. `make` makes the kernel of the op for images with channels last.
 ///
 /// # Errors
-/// `Unimplemented` for the format `NCHW_VECT_C`, and what `make` returns.
+/// Returns `Unimplemented` for the format `NCHW_VECT_C`, and any error of `make`.
 pub(crate) fn in_any_layout(
     init: &KernelInit<'_>,
     make: impl FnOnce(&KernelInit<'_>) -> Result<Arc<dyn Kernel>>,
@@ -21,12 +21,12 @@ pub(crate) fn in_any_layout(
     let Some(rank) = channels_first_rank(op, init.attrs)? else { return make(init) };
     let Some(layout) = init.op_def.traits.image_layout else { bail!(Internal, "{op} has a data format but no layout") };
     let attrs = channels_last_attrs(init.attrs, rank)?;
-    // Shapes in another order would mislead the inner kernel.
+    // The inner kernel must not get the shapes, because their dimensions are in another order.
     let inner = make(&KernelInit { attrs: &attrs, input_shapes: &[], constants: &[], ..*init })?;
     Ok(Arc::new(ChannelsFirst { inner, layout, rank }))
 }
 
-/// A kernel on images with their channels last between transposes from and to the other layout.
+/// A kernel for channels last, between transposes from and to the other layout.
 struct ChannelsFirst {
     inner: Arc<dyn Kernel>,
     layout: &'static ImageLayout,
@@ -34,7 +34,7 @@ struct ChannelsFirst {
 }
 
 impl ChannelsFirst {
-    /// Returns input `i` as the inner kernel takes it. A tensor of another rank is left for that kernel to refuse.
+    /// Returns input `i` in the inner kernel's layout. A tensor of another rank is left unchanged, for that kernel to reject.
     fn convert(&self, i: usize, tensor: Tensor) -> Result<Tensor> {
         if self.layout.images.contains(&i) && tensor.rank() == self.rank {
             return permuted(&tensor, &to_channels_last(self.rank));

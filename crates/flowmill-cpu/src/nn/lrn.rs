@@ -7,7 +7,7 @@ use flowmill_runtime::{Kernel, KernelContext, KernelInit, KernelRegistry};
 use flowmill_tensor::{Result, Tensor, bail, bf16, f16, for_dtype};
 use std::sync::Arc;
 
-/// Elements that one task computes.
+/// The number of elements that one task computes.
 const CHUNK: usize = 1 << 13;
 
 pub(super) fn register(registry: &mut KernelRegistry) {
@@ -33,19 +33,19 @@ impl Normalization {
         Ok(Normalization { radius, bias: number("bias", 1.0)?, alpha: number("alpha", 1.0)?, beta: number("beta", 0.5)? })
     }
 
-    /// The channels around channel `c`.
+    /// Returns the range of channels around channel `c`.
     fn around(&self, c: usize, depth: usize) -> std::ops::Range<usize> {
         c.saturating_sub(self.radius)..(c + self.radius + 1).min(depth)
     }
 
-    /// For each channel `bias + alpha * (sum of the squares around it)`.
+    /// Returns, for each channel, `bias + alpha * (sum of the squares around it)`.
     fn norms(&self, pixel: &[f32]) -> Vec<f32> {
         let sum = |c: usize| pixel[self.around(c, pixel.len())].iter().map(|x| x * x).sum::<f32>();
         (0..pixel.len()).map(|c| self.bias + self.alpha * sum(c)).collect()
     }
 }
 
-/// Fills an output of the shape of `like` pixel by pixel: `f(first element, out)`.
+/// Fills an output of the shape of `like` pixel by pixel, by calls of `f(first element, out)`.
 fn for_pixels<T: Number>(like: &Tensor, f: impl Fn(usize, &mut [T]) + Sync) -> Result<Tensor> {
     let depth = like.shape()[3];
     let mut out = Tensor::uninit(T::DTYPE, like.shape().clone())?;

@@ -1,4 +1,4 @@
-//! Kernels of neural networks, but for convolutions and pooling.
+//! Kernels of neural networks, except for convolutions and pooling.
 
 mod activation;
 mod batch_norm;
@@ -13,12 +13,12 @@ mod softmax;
 
 use flowmill_runtime::KernelRegistry;
 
-/// The family's functions of `float32` that can be fused with others, by their ops.
+/// Returns the function of `float32` of an op of this family that can be fused with others.
 pub(crate) fn function(op: &str) -> Option<crate::elementwise::Function> {
     activation::function(op)
 }
 
-/// Registers the family.
+/// Registers the kernels of this family.
 pub(crate) fn register(registry: &mut KernelRegistry) {
     isotonic::register(registry);
     activation::register(registry);

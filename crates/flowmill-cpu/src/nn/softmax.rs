@@ -1,4 +1,4 @@
-//! Softmax and the losses built on it.
+//! Softmax and the losses that are based on it.
 
 use crate::elementwise::{PARALLEL_MIN, Word};
 use crate::from_fn::from_fn;
@@ -19,9 +19,9 @@ pub(super) fn register(registry: &mut KernelRegistry) {
     registry.add("SparseSoftmaxCrossEntropyWithLogits", make_sparse_cross_entropy);
 }
 
-/// A type that exponentials of rows are computed in.
+/// A type in which exponentials of rows are computed.
 trait Exponential: Float + Ordered + Number<Acc = Self> {
-    /// `exp` of every element.
+    /// Applies `exp` to every element.
     fn exp_row(row: &mut [Self]);
 }
 
@@ -37,7 +37,7 @@ impl Exponential for f64 {
     }
 }
 
-/// Replaces a row by `x - max(x)`, fills `scratch` with the exponentials of that, and gives their sum.
+/// Replaces a row by `x - max(x)`, fills `scratch` with the exponentials of that, and returns their sum.
 fn shift<F: Exponential>(row: &mut [F], scratch: &mut [F]) -> F {
     let max = row_max(row);
     row.iter_mut().for_each(|x| *x = *x - max);
@@ -46,7 +46,7 @@ fn shift<F: Exponential>(row: &mut [F], scratch: &mut [F]) -> F {
     row_sum(scratch)
 }
 
-/// Softmax of one row, in place.
+/// Computes the softmax of one row, in place.
 fn softmax_row<F: Exponential>(row: &mut [F]) {
     let max = row_max(row);
     row.iter_mut().for_each(|x| *x = *x - max);
@@ -61,7 +61,7 @@ fn log_softmax_row<F: Exponential>(row: &mut [F]) {
     row.iter_mut().for_each(|x| *x = *x - log);
 }
 
-/// Calls `f` for every row of `columns` elements, on several threads where the tensor is large.
+/// Calls `f` for every row of `columns` elements, on several threads if the tensor is large.
 fn for_rows<T: Send>(data: &mut [T], columns: usize, f: impl Fn(&mut [T]) + Sync) {
     if columns == 0 {
         return;
@@ -114,7 +114,7 @@ fn softmax<T: Word>(row: fn(&mut [T])) -> Result<Arc<dyn Kernel>> {
     })
 }
 
-/// Runs `f` on wide copies of a gradient's row and its labels' row; `f` turns the logits into the gradient and gives the loss.
+/// Calls `f` with wide copies of the row of a gradient and the row of labels. `f` replaces the logits by the gradient and returns the loss.
 fn with_wide<T: Number<Acc = F>, F: Exponential>(logits: &[T], labels: &[T], backprop: &mut [T], f: impl Fn(&mut [F], &[F]) -> F) -> T {
     let mut row: Vec<F> = logits.iter().map(|x| x.widen()).collect();
     let labels: Vec<F> = labels.iter().map(|x| x.widen()).collect();
@@ -123,7 +123,7 @@ fn with_wide<T: Number<Acc = F>, F: Exponential>(logits: &[T], labels: &[T], bac
     T::narrow(loss)
 }
 
-/// The loss of one row against a distribution; the row becomes the gradient.
+/// Returns the loss of one row against a distribution, and replaces the row by the gradient.
 fn cross_entropy_row<F: Exponential>(row: &mut [F], labels: &[F]) -> F {
     let mut exponentials = vec![F::zero(); row.len()];
     let sum = shift(row, &mut exponentials);
@@ -223,7 +223,7 @@ where
     Ok(())
 }
 
-/// Half the sum of squares.
+/// Makes the kernel of `L2Loss`: half the sum of squares.
 fn make_l2_loss(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     for_dtype!(init.dtype("T")?, [f16, bf16, f32, f64], T => from_fn(|ctx| {
         let sum = sum_of_squares::<T>(ctx.input(0)?.as_slice()?);

@@ -1,4 +1,4 @@
-//! `FractionalMaxPool`, `FractionalAvgPool`: windows of sizes that differ by one, in random order.
+//! `FractionalMaxPool` and `FractionalAvgPool`, whose windows have sizes that differ by one, in random order.
 
 use crate::from_fn::expensive_from_fn;
 use crate::number::Ordered;
@@ -19,7 +19,7 @@ struct Pool {
     ratios: [f32; 4],
     pseudo_random: bool,
     overlapping: bool,
-    /// Of each call, where they are all alike.
+    /// The random state of every call, if all calls have the same windows.
     starts: Option<WindowStarts>,
     is_max: bool,
 }
@@ -28,7 +28,7 @@ fn make(init: &KernelInit<'_>, is_max: bool) -> Result<Arc<dyn Kernel>> {
     let Ok(ratios) = <[f32; 4]>::try_from(init.attrs.list::<f32>("pooling_ratio")?) else {
         bail!(InvalidArgument, "pooling_ratio field must specify 4 dimensions");
     };
-    // A ratio that is not a number is not 1 or more.
+    // NaN is rejected, because it is not greater than or equal to 1.
     if let Some(ratio) = ratios.iter().find(|&&ratio| ratio.is_nan() || ratio < 1.0) {
         bail!(InvalidArgument, "pooling_ratio cannot be smaller than 1, got: {ratio}");
     }
@@ -52,11 +52,11 @@ fn make(init: &KernelInit<'_>, is_max: bool) -> Result<Arc<dyn Kernel>> {
 }
 
 impl Pool {
-    /// The number of windows along dimension `i` of `size` elements.
+    /// Returns the number of windows along dimension `i` of `size` elements.
     fn count(&self, i: usize, size: usize) -> Result<usize> {
         let ratio = self.ratios[i];
         if size as f32 >= ratio {
-            // Rounded, a large size may become larger.
+            // Conversion to `float32` rounds, which may make a large size larger.
             return Ok(((size as f32 / ratio).floor() as usize).clamp(1, size));
         }
         bail!(
@@ -66,7 +66,7 @@ impl Pool {
     }
 }
 
-/// The elements of each window along a dimension of `len`. Overlapping windows share the element at which the second begins.
+/// Returns the elements of each window along a dimension of `len` elements. Overlapping windows have the first element of the second one in common.
 pub(super) fn windows(starts: &[i64], len: usize, overlapping: bool) -> Vec<Range<usize>> {
     let inside = |at: i64| usize::try_from(at).unwrap_or(0).min(len);
     starts.windows(2).map(|pair| inside(pair[0])..inside(pair[1].saturating_add(i64::from(overlapping)))).collect()

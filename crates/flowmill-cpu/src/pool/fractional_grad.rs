@@ -1,4 +1,4 @@
-//! `FractionalMaxPoolGrad`, `FractionalAvgPoolGrad`.
+//! `FractionalMaxPoolGrad` and `FractionalAvgPoolGrad`.
 
 use super::fractional::windows;
 use crate::from_fn::expensive_from_fn;
@@ -32,7 +32,7 @@ struct Windows {
 }
 
 impl Windows {
-    /// Where windows begin is told by the tensors `rows` and `columns`, which have at least one element more than there are windows.
+    /// Reads the windows' starts from the tensors `rows` and `columns`, which must have at least one element more than there are windows.
     fn new(rows: (&Tensor, usize, usize), columns: (&Tensor, usize, usize), overlapping: bool) -> Result<Windows> {
         let along = |name: &str, (starts, count, len): (&Tensor, usize, usize)| -> Result<Vec<Range<usize>>> {
             let Some(starts) = starts.as_slice::<i64>()?.get(..=count) else {
@@ -52,7 +52,7 @@ impl Windows {
         Ok(Windows { rows: along("Row", rows)?, columns: along("Column", columns)? })
     }
 
-    /// Calls `f(position, pixels)` for each window, in order; positions are those of one output row, pixels those of one image.
+    /// Calls `f(position, pixels)` for each window, in order; positions are relative to one output row, pixels to one image.
     fn of_row(&self, row: usize, width: usize, mut f: impl FnMut(usize, &mut dyn Iterator<Item = usize>)) {
         for (position, columns) in self.columns.iter().enumerate() {
             f(position, &mut self.rows[row].clone().flat_map(|y| columns.clone().map(move |x| y * width + x)));
@@ -60,7 +60,7 @@ impl Windows {
     }
 }
 
-/// Each window's gradient goes to the first of its greatest elements.
+/// Adds the gradient of each window to the first of its greatest elements.
 fn max<T: Ordered>(ctx: &mut KernelContext<'_>, overlapping: bool) -> Result<()> {
     const NONE: usize = usize::MAX;
     let (input, output, gradient) = (ctx.input(0)?, ctx.input(1)?, ctx.input(2)?);
@@ -115,7 +115,7 @@ fn max<T: Ordered>(ctx: &mut KernelContext<'_>, overlapping: bool) -> Result<()>
     Ok(())
 }
 
-/// Each window's gradient is spread evenly over its elements; sums are `double`.
+/// Spreads the gradient of each window evenly over its elements. Sums are computed in `double`.
 fn avg<T: Number + AsPrimitive<f64>>(ctx: &mut KernelContext<'_>, overlapping: bool) -> Result<()>
 where
     f64: AsPrimitive<T>,

@@ -22,7 +22,7 @@ pub(super) fn register(registry: &mut KernelRegistry) {
     registry.add("MaxPoolWithArgmax", make_with_argmax);
 }
 
-/// The window of one call: `ksize` and `strides` are vectors in inputs `at` and `at + 1`.
+/// Returns the window of one call: `ksize` and `strides` are vectors in inputs `at` and `at + 1`.
 fn pool_of(ctx: &KernelContext<'_>, at: usize, op: &str, geometry: &Geometry) -> Result<Pool> {
     for (input, name) in [(at, "ksize"), (at + 1, "strides")] {
         let tensor = ctx.input(input)?;
@@ -64,7 +64,7 @@ fn make_grad_v2(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     }, _ => init.unsupported())
 }
 
-/// The first greatest element of each window and channel: its value and its index in the image, `None` for an empty window.
+/// Finds the first greatest element of each window and channel: its value and its index in the image, which is `None` for an empty window.
 fn maxima<T: Ordered>(w: &Window, x: &[T], row: usize, column: usize, out: &mut [(T, Option<usize>)]) {
     let (image, y) = (row / w.out_height, row % w.out_height);
     out.fill((T::LOWEST_FINITE, None));
@@ -139,7 +139,7 @@ fn make_grad_with_argmax(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     }), _ => init.unsupported())
 }
 
-/// Of the gradients of the input those at the maxima of the windows.
+/// Outputs the input gradients at the maxima of the windows.
 fn grad_grad<T: Ordered>(ctx: &mut KernelContext<'_>, pool: &Pool) -> Result<()> {
     let (input, output, gradient) = (ctx.input(0)?, ctx.input(1)?, ctx.input(2)?);
     let (w, shape) = pool.window(input.shape())?;
@@ -184,7 +184,8 @@ fn make_grad_grad_v2(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     }, _ => init.unsupported())
 }
 
-/// Of the gradients of the input those at the given places. Inputs: the pooled tensor, the gradients, places.
+/// Makes the kernel of `MaxPoolGradGradWithArgmax`, which outputs the input gradients at the given positions. Inputs: the pooled tensor, the
+/// gradients, positions.
 fn make_grad_grad_with_argmax(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let pool = Pool::new(init)?;
     let with_batch = init.attrs.get_or("include_batch_in_index", false)?;

@@ -1,4 +1,4 @@
-//! Kernels of pooling, by the loops of `flowmill_numeric::pool`.
+//! Kernels of pooling, based on `flowmill_numeric::pool`.
 
 mod fractional;
 mod fractional_grad;
@@ -10,7 +10,7 @@ pub(crate) use pool2d::Pool;
 
 use flowmill_runtime::KernelRegistry;
 
-/// Registers the family.
+/// Registers the kernels of this family.
 pub(crate) fn register(registry: &mut KernelRegistry) {
     fractional::register(registry);
     fractional_grad::register(registry);

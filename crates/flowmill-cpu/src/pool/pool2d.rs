@@ -28,7 +28,7 @@ impl Pool {
     /// Reads a window over height and width from the attributes.
     ///
     /// # Errors
-    /// `InvalidArgument` for lists that are no sizes, `Unimplemented` for windows over the batch or over depth.
+    /// Returns `InvalidArgument` for invalid lists of sizes, `Unimplemented` for windows over the batch or over depth.
     pub(crate) fn new(init: &KernelInit<'_>) -> Result<Pool> {
         let pool = Pool::of_any_dimension(init)?;
         if pool.depth != 1 {
@@ -40,7 +40,7 @@ impl Pool {
     /// Like [`Pool::new`], for an op whose window may span depth instead of height and width.
     ///
     /// # Errors
-    /// `InvalidArgument` for lists that are no sizes, `Unimplemented` for windows over the batch, or over depth and something else.
+    /// Returns `InvalidArgument` for invalid lists of sizes, `Unimplemented` for windows over the batch, or over depth and another dimension.
     pub(super) fn of_any_dimension(init: &KernelInit<'_>) -> Result<Pool> {
         let op = &init.op_def.name;
         let (sizes, mut strides) = (init.attrs.list::<i64>("ksize")?, init.attrs.list::<i64>("strides")?);
@@ -48,7 +48,7 @@ impl Pool {
         Pool::with_sizes(op, &sizes, Geometry::new_with_strides(init, &strides)?)
     }
 
-    /// Checks the strides of a window over depth, which are those of no overlap, and takes the one over depth out.
+    /// Checks that windows over depth do not overlap, and sets the stride over depth to one.
     pub(super) fn check_depth(sizes: &[i64], strides: &mut [i64]) -> Result<()> {
         let (&[_, height, width, depth], &mut [_, stride_height, stride_width, ref mut stride]) = (sizes, strides) else { return Ok(()) };
         if depth == 1 {
@@ -64,7 +64,7 @@ impl Pool {
         Ok(())
     }
 
-    /// A window of these sizes, `[1, height, width, depth]`.
+    /// Returns a window of these sizes, `[1, height, width, depth]`.
     pub(super) fn with_sizes(op: &str, sizes: &[i64], geometry: Geometry) -> Result<Pool> {
         let &[batch, height, width, depth] = sizes else {
             bail!(InvalidArgument, "Sliding window ksize field must specify 4 dimensions");
@@ -79,9 +79,9 @@ impl Pool {
         Ok(Pool { geometry, height: size(height)?, width: size(width)?, depth: size(depth)? })
     }
 
-    /// Returns the window laid over `input`, and the output's shape.
+    /// Returns the sliding window over `input`, and the output's shape.
     ///
-    /// A window over depth is one along the rows of images of one channel: each pixel is such an image, its rows are the windows.
+    /// A window over depth is treated as one along the rows of images of one channel: each pixel is such an image, and its rows are the windows.
     pub(crate) fn window(&self, input: &Shape) -> Result<(Window, Shape)> {
         let &[batch, height, width, channels] = input.dims() else {
             bail!(InvalidArgument, "tensor_in must be 4-dimensional, got {input}");
@@ -132,7 +132,7 @@ fn make_max_grad(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     }), _ => init.unsupported())
 }
 
-/// The gradient of the input of a maximum pool, of the input, the output and its gradient in the node's first inputs.
+/// Returns the input gradient of a maximum pool, from the input, the output and the output's gradient in the node's first inputs.
 pub(super) fn max_gradient<T: Pooled + Element>(ctx: &KernelContext<'_>, pool: &Pool) -> Result<Tensor> {
     let (input, output, gradient) = (ctx.input(0)?, ctx.input(1)?, ctx.input(2)?);
     let (window, shape) = pool.window(input.shape())?;

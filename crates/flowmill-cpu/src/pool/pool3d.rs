@@ -1,4 +1,4 @@
-//! `MaxPool3D`, `AvgPool3D` and their gradients. Windows see only what lies inside of the volume.
+//! `MaxPool3D`, `AvgPool3D` and their gradients. Only elements inside the volume count.
 
 use crate::from_fn::expensive_from_fn;
 use crate::nn::layout::in_any_layout;
@@ -9,7 +9,7 @@ use flowmill_runtime::{Kernel, KernelContext, KernelDef, KernelInit, KernelRegis
 use flowmill_tensor::{Result, Shape, Tensor, bail, bf16, f16, for_dtype};
 use std::sync::Arc;
 
-/// Multiply-adds that one task makes.
+/// The number of multiply-adds per task.
 const GRAIN: usize = 1 << 15;
 
 pub(super) fn register(registry: &mut KernelRegistry) {
@@ -67,7 +67,7 @@ fn make_avg_grad(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     kernel!(init, [f16, bf16, f32, f64], avg_pool_grad)
 }
 
-/// Fills each position's channels by `f(position, channels)`.
+/// Fills the channels of each position, by calls of `f(position, channels)`.
 fn for_positions<T: Number>(volume: &Volume, f: impl Fn(usize, &mut [T]) + Sync) -> Result<Tensor> {
     let channels = volume.channels;
     let mut out = Tensor::uninit(T::DTYPE, volume.output_shape(channels))?;
@@ -122,7 +122,7 @@ fn check(volume: &Volume, tensors: &[(&str, &Tensor)]) -> Result<()> {
     }
 }
 
-/// The first pixel of each channel's window that equals the greatest; `None` where there is none.
+/// Returns, for each channel's window, the first pixel that equals the greatest element, or `None` if there is none.
 fn first_maxima<T: Ordered>(volume: &Volume, x: &[T], position: usize) -> Vec<Option<usize>> {
     let mut best: Vec<(T, Option<usize>)> = vec![(T::LOWEST_FINITE, None); volume.channels];
     volume.for_each_tap(position, |_, pixel| {
@@ -135,7 +135,7 @@ fn first_maxima<T: Ordered>(volume: &Volume, x: &[T], position: usize) -> Vec<Op
     best.into_iter().map(|best| best.1).collect()
 }
 
-/// Each window's gradient goes to every element that equals its maximum, as in TensorFlow; in two dimensions only the first has it.
+/// Adds the gradient of each window to every element that equals its maximum, as in TensorFlow; in two dimensions, only the first such element gets it.
 fn max_pool_grad<T: Ordered>(ctx: &mut KernelContext<'_>, pool: Pool) -> Result<()> {
     let (input, output, gradient) = (ctx.input(0)?, ctx.input(1)?, ctx.input(2)?);
     let volume = pool.volume(input.shape())?;
@@ -162,7 +162,7 @@ fn max_pool_grad<T: Ordered>(ctx: &mut KernelContext<'_>, pool: Pool) -> Result<
     Ok(())
 }
 
-/// For each window the gradient at its first maximum.
+/// Outputs, for each window, the gradient at its first maximum.
 fn max_pool_grad_grad<T: Ordered>(ctx: &mut KernelContext<'_>, pool: Pool) -> Result<()> {
     let (input, output, gradient) = (ctx.input(0)?, ctx.input(1)?, ctx.input(2)?);
     let volume = pool.volume(input.shape())?;
@@ -180,7 +180,7 @@ fn max_pool_grad_grad<T: Ordered>(ctx: &mut KernelContext<'_>, pool: Pool) -> Re
     Ok(())
 }
 
-/// Each window's gradient is spread evenly over its elements inside.
+/// Spreads the gradient of each window evenly over its elements inside the volume.
 fn avg_pool_grad<T: Number>(ctx: &mut KernelContext<'_>, pool: Pool) -> Result<()> {
     let gradient = ctx.input(1)?;
     let sizes = ctx.input(0)?;

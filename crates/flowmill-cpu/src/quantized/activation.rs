@@ -1,4 +1,4 @@
-//! `QuantizedRelu`, `QuantizedRelu6`, `QuantizedReluX`: integers cut off where they would stand for less than zero, or more than a bound.
+//! `QuantizedRelu`, `QuantizedRelu6`, `QuantizedReluX`, which clamp integers that represent numbers less than zero or greater than a bound.
 
 use super::range::{Quantized, Range, integers, quantized, scalar};
 use crate::from_fn::linear_from_fn;
@@ -12,12 +12,12 @@ pub(super) fn register(registry: &mut KernelRegistry) {
     registry.add("QuantizedReluX", |init| make(init, Bound::Input));
 }
 
-/// What numbers are at most.
+/// The upper bound of the numbers.
 #[derive(Clone, Copy)]
 enum Bound {
     None,
     Six,
-    /// What input 1 says.
+    /// The number in input 1.
     Input,
 }
 

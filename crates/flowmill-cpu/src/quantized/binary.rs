@@ -1,4 +1,4 @@
-//! `QuantizedAdd`, `QuantizedMul`, `QuantizedBiasAdd`: bytes in, 32-bit integers out.
+//! `QuantizedAdd`, `QuantizedMul`, `QuantizedBiasAdd`, whose operands are bytes and whose results are 32-bit integers.
 
 use super::range::{FromFloats, Quantized, Range, ToFloats, integers, quantized};
 use crate::elementwise::{CHUNK, Operand, broadcast_shape};
@@ -20,7 +20,7 @@ fn make(init: &KernelInit<'_>, compute: fn(&mut KernelContext<'_>) -> Result<()>
     }
 }
 
-/// The ranges of both operands, which have to be wider than one number.
+/// Returns the ranges of both operands, which must not be empty.
 fn ranges(ctx: &KernelContext<'_>, messages: [&str; 2]) -> Result<(Range, Range)> {
     let (x, y) = (Range::of(ctx, 2, ["`min_x`", "`max_x`"])?, Range::of(ctx, 4, ["`min_y`", "`max_y`"])?);
     for (range, message) in [(x, messages[0]), (y, messages[1])] {
@@ -31,7 +31,7 @@ fn ranges(ctx: &KernelContext<'_>, messages: [&str; 2]) -> Result<(Range, Range)
     Ok((x, y))
 }
 
-/// Refuses operands without elements where one of them is repeated.
+/// Checks that the operands have elements if one of them is broadcast.
 fn check_elements(ctx: &KernelContext<'_>, message: &str) -> Result<()> {
     let (x, y) = (ctx.input(0)?, ctx.input(1)?);
     let least = x.num_elements().min(y.num_elements());
@@ -41,7 +41,7 @@ fn check_elements(ctx: &KernelContext<'_>, message: &str) -> Result<()> {
     Ok(())
 }
 
-/// Bytes become 32-bit integers by the tables `x` and `y`; what `f` makes of the pairs is the result.
+/// Converts bytes to 32-bit integers by the tables `x` and `y`, and outputs the results of `f` for the pairs.
 fn combine(ctx: &mut KernelContext<'_>, x: &[i32; 256], y: &[i32; 256], f: fn(i32, i32) -> i32) -> Result<()> {
     let (a, b) = (integers::<u8>(ctx, 0)?, integers::<u8>(ctx, 1)?);
     let shape = broadcast_shape(a.shape(), b.shape())?;
@@ -58,7 +58,7 @@ fn combine(ctx: &mut KernelContext<'_>, x: &[i32; 256], y: &[i32; 256], f: fn(i3
     Ok(())
 }
 
-/// What `f` makes of each byte.
+/// Returns a table of the results of `f` for all bytes.
 fn table(f: impl Fn(u8) -> i32) -> [i32; 256] {
     std::array::from_fn(|i| f(i as u8))
 }
@@ -68,7 +68,7 @@ fn add(ctx: &mut KernelContext<'_>) -> Result<()> {
     check_elements(ctx, "Must have some elements to add")?;
     let widest = x.min.min(y.min).abs().max(x.max.max(y.max).abs()) * (1 << 14) as f32;
     let range = Range { min: -widest, max: widest };
-    // A single number is converted as such, others by the distance of the first two.
+    // TensorFlow converts a single number by itself, but several numbers by the distance between the first two.
     let converted = |from: Range, single: bool| {
         let first = range.unclamped::<i32>(from.to_float(0u8));
         let step = range.unclamped::<i32>(from.to_float(1u8)).wrapping_sub(first) as i32;

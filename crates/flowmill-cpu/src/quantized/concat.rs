@@ -21,7 +21,7 @@ fn make_concat(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     }
 }
 
-/// Tensors of ranges of their own side by side in the range that holds them all and zero, which for signed integers is symmetric.
+/// Concatenates tensors with different ranges. The result's range covers all of them and zero, and is symmetric for signed integers.
 fn concat<T: Quantized>(ctx: &mut KernelContext<'_>) -> Result<()> {
     let count = ctx.num_inputs().saturating_sub(1) / 3;
     let mut range = Range { min: f32::MAX, max: f32::MIN };
@@ -76,7 +76,7 @@ fn make_reshape(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     })
 }
 
-/// The one number in input `at`, which may be a vector.
+/// Returns the only number in input `at`, which may be a vector.
 fn single(ctx: &KernelContext<'_>, at: usize, name: &str) -> Result<f32> {
     let tensor = ctx.input(at)?;
     match tensor.as_slice::<f32>()? {

@@ -1,4 +1,4 @@
-//! `QuantizedConv2D` and `QuantizedMatMul`: sums of products of bytes, from which the integers that stand for zero are subtracted first.
+//! `QuantizedConv2D` and `QuantizedMatMul`: sums of products of bytes, after the zero point is subtracted.
 
 use super::range::{Quantized, Range, integers, quantized};
 use crate::from_fn::expensive_from_fn;
@@ -13,10 +13,10 @@ pub(super) fn register(registry: &mut KernelRegistry) {
     registry.add("QuantizedMatMul", make_matmul);
 }
 
-/// Elements of the matrix of patches that are made at a time.
+/// The number of elements of the patch matrix that are computed at a time.
 const PATCHES: usize = 1 << 20;
 
-/// A tensor's integers less the one that stands for zero.
+/// Returns a tensor's integers minus the zero point.
 fn centred<T: Quantized>(tensor: &Tensor, zero: i32) -> Result<Vec<i32>> {
     let x = tensor.as_slice::<T>()?;
     check_memory::<i32>(x.len())?;
@@ -89,7 +89,7 @@ fn make_conv(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     }
 }
 
-/// Where windows lie along one dimension. TensorFlow centres what they cover, also where they leave something out.
+/// The positions of windows along one dimension. TensorFlow centres the covered part, also if it leaves elements out.
 #[derive(Clone, Copy)]
 struct Extent {
     input: usize,
@@ -107,7 +107,7 @@ impl Extent {
         Ok(Extent { input, window, output, stride, before })
     }
 
-    /// The element of the input under element `tap` of window `at`.
+    /// Returns the input element at element `tap` of window `at`, or `None` outside of the input.
     fn input(self, at: usize, tap: usize) -> Option<usize> {
         let i = (at * self.stride + tap) as i64 - self.before;
         usize::try_from(i).ok().filter(|&i| i < self.input)
@@ -128,7 +128,7 @@ fn conv<F: Quantized>(ctx: &mut KernelContext<'_>, stride: usize, same: bool) ->
     }
     let (y, x) = (Extent::new(height, rows, stride, same)?, Extent::new(width, columns, stride, same)?);
     let zero = of_input.zero::<u8>();
-    // What stands for zero lies around the image, as a byte: where the range is above zero that is another number.
+    // The padding around the image is the zero point as a byte. If the range is above zero, the byte represents another number.
     let border = if zero < 0 { 0 } else { i32::from(zero as u8).wrapping_sub(zero) };
     let (pixels, filter) = (centred::<u8>(&input, zero)?, centred::<F>(&filter, of_filter.zero::<F>())?);
     let image = Image { pixels: &pixels, height, width, depth, border };
@@ -162,12 +162,12 @@ struct Image<'a> {
     height: usize,
     width: usize,
     depth: usize,
-    /// What lies around the image.
+    /// The value of the padding around the image.
     border: i32,
 }
 
 impl Image<'_> {
-    /// Adds what lies under the window at position `at` of the output.
+    /// Appends the patch for position `at` of the output.
     fn add_patch(&self, at: usize, y: Extent, x: Extent, patches: &mut Vec<i32>) {
         let (image, row, column) = (at / x.output / y.output, at / x.output % y.output, at % x.output);
         for i in 0..y.window {

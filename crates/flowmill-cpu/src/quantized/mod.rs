@@ -1,4 +1,4 @@
-//! Arithmetic on quantised integers: tensors of integers, each with the two ends of the range that they stand for.
+//! Arithmetic on quantised tensors: tensors of integers, each with the two limits of the range that the integers represent.
 
 mod activation;
 mod binary;
@@ -14,7 +14,7 @@ mod resize;
 
 use flowmill_runtime::KernelRegistry;
 
-/// Registers the family.
+/// Registers the kernels of this family.
 pub(crate) fn register(registry: &mut KernelRegistry) {
     activation::register(registry);
     binary::register(registry);

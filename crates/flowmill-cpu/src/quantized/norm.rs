@@ -11,7 +11,7 @@ pub(super) fn register(registry: &mut KernelRegistry) {
     registry.add("QuantizedInstanceNorm", make_instance_norm);
 }
 
-/// The range of normalised numbers: 10 of the 32 bits are left for fractions.
+/// The range of normalised numbers: 10 of the 32 bits are fractional bits.
 const NORMALISED: Range = Range { min: -1_048_576.0, max: 1_048_576.0 };
 
 fn make_batch_norm(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
@@ -91,7 +91,7 @@ fn make_instance_norm(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     }
 }
 
-/// Each channel of each image gets the mean 0 and the variance 1.
+/// Normalises each channel of each image to mean 0 and variance 1.
 fn instance_norm(ctx: &mut KernelContext<'_>, norm: InstanceNorm) -> Result<()> {
     let range = Range::of(ctx, 1, ["`x_min`", "`x_max`"])?;
     if !(range.min < range.max) {
@@ -128,7 +128,7 @@ fn instance_norm(ctx: &mut KernelContext<'_>, norm: InstanceNorm) -> Result<()> 
     Ok(())
 }
 
-/// The sum of `f` over the pixels of each channel.
+/// Returns the sum of `f` over the pixels of each channel.
 fn sums(image: &[f32], channels: usize, f: impl Fn(f32, usize) -> f32) -> Vec<f32> {
     let mut sums = vec![0.0; channels];
     for pixel in image.chunks_exact(channels) {

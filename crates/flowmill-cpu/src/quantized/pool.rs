@@ -1,4 +1,4 @@
-//! `QuantizedAvgPool` and `QuantizedMaxPool`: pools of the integers, in the range they had.
+//! `QuantizedAvgPool` and `QuantizedMaxPool`, which pool the integers and keep their range.
 
 use super::range::{Quantized, Range, integers};
 use crate::from_fn::expensive_from_fn;
@@ -41,7 +41,7 @@ fn greatest<T: Quantized + Pooled>(ctx: &KernelContext<'_>, pool: &Pool) -> Resu
     out.bitcast(T::QUANTIZED)
 }
 
-/// Averages are rounded towards zero.
+/// Computes averages, rounded towards zero.
 fn average<T: Quantized>(ctx: &KernelContext<'_>, pool: &Pool) -> Result<Tensor> {
     let input = integers::<T>(ctx, 0)?;
     let (window, shape) = pool.window(input.shape())?;

@@ -1,4 +1,4 @@
-//! `QuantizeV2` and `Dequantize`: floats to the elements of quantised types and back.
+//! `QuantizeV2` and `Dequantize`, which convert floats to the elements of quantised types and back.
 
 use super::range::{FromFloats, Quantized, Range, ToFloats, integers};
 use crate::array::args::Slices;
@@ -13,14 +13,14 @@ pub(super) fn register(registry: &mut KernelRegistry) {
     registry.add("QuantizeV2", make_quantize);
 }
 
-/// How floats and integers correspond.
+/// The mapping between floats and integers.
 #[derive(Clone, Copy, PartialEq)]
 enum Mode {
-    /// The range's ends are those of the integers.
+    /// The limits of the range map to those of the integers.
     MinCombined,
-    /// The same, moved so that the least value is an integer.
+    /// Like `MinCombined`, with the range shifted so that its minimum maps to an integer exactly.
     MinFirst,
-    /// Zero is zero.
+    /// Zero maps to zero.
     Scaled,
 }
 
@@ -56,13 +56,13 @@ impl Quantization {
         })
     }
 
-    /// The ends of the integers that are used.
+    /// Returns the least and the greatest integer that are used.
     fn ends<T: Quantized>(self) -> (f32, f32) {
         ((T::LEAST + i64::from(self.narrow)) as f32, T::GREATEST as f32)
     }
 }
 
-/// The ranges in inputs 1 and 2.
+/// Returns the ranges in inputs 1 and 2.
 fn ranges(ctx: &KernelContext<'_>) -> Result<impl Iterator<Item = Range>> {
     let (min, max) = (ctx.input(1)?.as_slice::<f32>()?, ctx.input(2)?.as_slice::<f32>()?);
     Ok(min.iter().zip(max).map(|(&min, &max)| Range { min, max }))
@@ -88,7 +88,7 @@ fn make_quantize(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     for_quantized!(init, T => linear_from_fn(init, move |ctx| quantize::<T>(ctx, q)))
 }
 
-/// How many ranges there are for an input of this shape.
+/// Checks the inputs, and returns the slices of an input of this shape, one per range.
 fn check_quantize(ctx: &KernelContext<'_>, q: Quantization, shape: &Shape) -> Result<Slices> {
     if let Some(axis) = q.axis
         && axis >= shape.rank()
@@ -142,13 +142,13 @@ fn quantize<T: Quantized>(ctx: &mut KernelContext<'_>, q: Quantization) -> Resul
     Ok(())
 }
 
-/// The integer that a float is, as x86 converts it: the least 32-bit one where there is none.
+/// Converts a float to an integer like x86: NaN and values out of range become the least 32-bit integer.
 fn converted<T: Quantized>(x: f32) -> T {
     let wide = if (-2_147_483_648.0..2_147_483_648.0).contains(&x) { x as i32 } else { i32::MIN };
     T::wrapped(wide)
 }
 
-/// Zero instead of numbers too small for all their digits: TensorFlow's kernels compute without those.
+/// Flushes denormal numbers to zero, like the threads of TensorFlow's kernels.
 fn flushed(x: f32) -> f32 {
     if x.is_subnormal() { 0.0 } else { x }
 }
@@ -160,7 +160,7 @@ fn map_runs<A: Copy, B>(runs: impl Iterator<Item = ops::Range<usize>>, x: &[A], 
     }
 }
 
-/// The integers of the floats in these runs; the result is the range in effect.
+/// Quantises the floats in these runs, and returns the range that was used.
 fn quantize_runs<T: Quantized>(
     q: Quantization,
     range: Range,
@@ -248,7 +248,7 @@ fn dequantize<T: Quantized>(ctx: &mut KernelContext<'_>, q: Quantization, dtype:
     Ok(())
 }
 
-/// The floats of the integers in these runs.
+/// Dequantises the integers in these runs.
 fn dequantize_runs<T: Quantized>(q: Quantization, range: Range, runs: impl Iterator<Item = ops::Range<usize>>, x: &[T], out: &mut [f32]) {
     let Range { min, max } = range;
     match q.mode {

@@ -1,27 +1,28 @@
-//! Which numbers quantised integers stand for. TensorFlow computes that in two ways whose roundings differ: number by number, and for whole
-//! tensors at once ([`ToFloats`], [`FromFloats`]). Each op here does as TensorFlow's, so that results are the same bits.
+//! Conversion between quantised integers and the numbers that they represent. TensorFlow computes it in two ways with different rounding: one
+//! number at a time, and for whole tensors at once ([`ToFloats`], [`FromFloats`]). Each op here uses the same way as TensorFlow's, so that results
+//! agree bit for bit.
 
 use flowmill_runtime::KernelContext;
 use flowmill_tensor::{DType, Element, Result, Shape, Tensor, bail};
 
-/// The integers behind a quantised type.
+/// The integer type that stores a quantised type.
 pub(super) trait Quantized: Element + Ord {
     /// The quantised type.
     const QUANTIZED: DType;
     const LEAST: i64;
     const GREATEST: i64;
-    /// How many integers there are.
+    /// The number of integers.
     const STEPS: f64 = (Self::GREATEST - Self::LEAST + 1) as f64;
 
     fn wide(self) -> i64;
 
-    /// The nearest there is.
+    /// Returns the nearest integer of this type.
     fn saturated(x: i64) -> Self;
 
-    /// The last bits.
+    /// Returns the low bits.
     fn wrapped(x: i32) -> Self;
 
-    /// What makes signed integers unsigned: half of how many there are.
+    /// Returns the offset between signed and unsigned integers: half of their number.
     fn half() -> f32 {
         if Self::LEAST == 0 { 0.0 } else { (Self::STEPS / 2.0) as f32 }
     }
@@ -50,12 +51,12 @@ macro_rules! quantized {
 }
 quantized!(i8 => QI8, u8 => QU8, i16 => QI16, u16 => QU16, i32 => QI32);
 
-/// Rounded towards zero as x86 does it: what is out of range, or no number, becomes the least integer.
+/// Rounds towards zero like x86: NaN and values out of range become the least integer.
 pub(super) fn truncated(x: f64) -> i64 {
     if x >= -9_223_372_036_854_775_808.0 && x < 9_223_372_036_854_775_808.0 { x as i64 } else { i64::MIN }
 }
 
-/// The numbers that the least and the greatest integer stand for.
+/// The numbers that the least and the greatest integer represent.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Range {
     pub(super) min: f32,
@@ -63,21 +64,21 @@ pub(super) struct Range {
 }
 
 impl Range {
-    /// The range in inputs `at` and `at + 1`, of these names.
+    /// Returns the range in inputs `at` and `at + 1`, which have these names in errors.
     ///
     /// # Errors
-    /// `InvalidArgument` where they are not scalars.
+    /// Returns `InvalidArgument` if the inputs are not scalars.
     pub(super) fn of(ctx: &KernelContext<'_>, at: usize, names: [&str; 2]) -> Result<Range> {
         Ok(Range { min: scalar(ctx, at, names[0])?, max: scalar(ctx, at + 1, names[1])? })
     }
 
-    /// Sets outputs `at` and `at + 1`.
+    /// Sets outputs `at` and `at + 1` to the range.
     pub(super) fn set(self, ctx: &mut KernelContext<'_>, at: usize) {
         ctx.set_output(at, Tensor::scalar(self.min));
         ctx.set_output(at + 1, Tensor::scalar(self.max));
     }
 
-    /// The number that an integer stands for.
+    /// Returns the number that an integer represents.
     pub(super) fn to_float<T: Quantized>(self, x: T) -> f32 {
         if self.min == self.max {
             return self.min;
@@ -86,12 +87,12 @@ impl Range {
         let scale = width / T::STEPS;
         let single = scale as f32;
         let first = (self.min / single).round() * single;
-        // TensorFlow's integers become single-precision numbers first.
+        // TensorFlow converts the integers to single precision first.
         let steps = f64::from(T::wide(x) as f32) - T::LEAST as f64;
         (f64::from(first) + steps * scale) as f32
     }
 
-    /// The integer that stands for a number, had the type more of them.
+    /// Returns the integer that represents a number, which may be out of the type's range.
     pub(super) fn unclamped<T: Quantized>(self, x: f32) -> i64 {
         if self.min == self.max {
             return T::LEAST;
@@ -101,32 +102,32 @@ impl Range {
         truncated((f64::from(x) * scale).round() - (f64::from(self.min) * scale).round()).wrapping_add(T::LEAST)
     }
 
-    /// The integer that stands for a number.
+    /// Returns the integer that represents a number.
     pub(super) fn quantized<T: Quantized>(self, x: f32) -> T {
         T::saturated(self.unclamped::<T>(x))
     }
 
-    /// The integer that stands for zero, cut off to 32 bits: what products subtract.
+    /// Returns the zero point, truncated to 32 bits, which products subtract.
     pub(super) fn zero<T: Quantized>(self) -> i32 {
         self.unclamped::<T>(0.0) as i32
     }
 
-    /// From one number to the next.
+    /// Returns the distance between the numbers of consecutive integers.
     fn level<T: Quantized>(self) -> f32 {
         (self.max - self.min) / (T::GREATEST - T::LEAST) as f32
     }
 
-    /// The range of 32-bit sums of products of integers of these ranges.
+    /// Returns the range of 32-bit sums of products of integers with these ranges.
     pub(super) fn product<A: Quantized, B: Quantized>(a: Range, b: Range) -> Range {
         let level = a.level::<A>() * b.level::<B>();
         Range { min: level * i32::MIN as f32, max: level * i32::MAX as f32 }
     }
 }
 
-/// The scalar in input `at`.
+/// Returns the scalar in input `at`.
 ///
 /// # Errors
-/// `InvalidArgument` where it has dimensions.
+/// Returns `InvalidArgument` if the input is not a scalar.
 pub(super) fn scalar(ctx: &KernelContext<'_>, at: usize, name: &str) -> Result<f32> {
     let tensor = ctx.input(at)?;
     if tensor.rank() != 0 {
@@ -135,19 +136,19 @@ pub(super) fn scalar(ctx: &KernelContext<'_>, at: usize, name: &str) -> Result<f
     tensor.to_scalar::<f32>()
 }
 
-/// The tensor of integers in input `at`.
+/// Returns the tensor of integers in input `at`.
 pub(super) fn integers<T: Quantized>(ctx: &KernelContext<'_>, at: usize) -> Result<Tensor> {
     ctx.input(at)?.clone().bitcast(T::DTYPE)
 }
 
-/// A quantised tensor of the integers that `fill` writes.
+/// Returns a quantised tensor whose integers `fill` writes.
 pub(super) fn quantized<T: Quantized>(shape: Shape, fill: impl FnOnce(&mut [T])) -> Result<Tensor> {
     let mut out = Tensor::uninit(T::DTYPE, shape)?;
     fill(out.as_mut_slice::<T>()?);
     out.bitcast(T::QUANTIZED)
 }
 
-/// The numbers of a tensor's integers.
+/// A conversion of a tensor's integers to the numbers that they represent.
 #[derive(Clone, Copy)]
 pub(super) struct ToFloats {
     first: f32,
@@ -166,7 +167,7 @@ impl ToFloats {
     }
 }
 
-/// The integers of a tensor's numbers.
+/// A conversion of a tensor's numbers to the integers that represent them.
 #[derive(Clone, Copy)]
 pub(super) struct FromFloats {
     scale: f32,
@@ -180,7 +181,7 @@ impl FromFloats {
     }
 
     pub(super) fn of<T: Quantized>(self, x: f32) -> T {
-        // The greatest single-precision number that is a 32-bit integer.
+        // The greatest single-precision number that fits into a 32-bit integer.
         let greatest = (T::GREATEST as f32).min(2_147_483_520.0);
         T::saturated(((x * self.scale).round() - self.shift).max(T::LEAST as f32).min(greatest) as i64)
     }

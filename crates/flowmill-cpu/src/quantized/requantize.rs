@@ -1,4 +1,4 @@
-//! 32-bit integers become bytes: `Requantize`, `RequantizationRange`, `QuantizeDownAndShrinkRange`.
+//! `Requantize`, `RequantizationRange`, `QuantizeDownAndShrinkRange`, which convert 32-bit integers to bytes.
 
 use super::range::{FromFloats, Range, ToFloats, integers, quantized, truncated};
 use crate::from_fn::linear_from_fn;
@@ -35,14 +35,14 @@ fn requantize(ctx: &mut KernelContext<'_>, convert: fn(&Tensor, Range, Range) ->
     Ok(())
 }
 
-/// By way of numbers.
+/// Converts each integer by way of the number that it represents.
 fn to_signed(input: &Tensor, from: Range, to: Range) -> Result<Tensor> {
     let (from, to) = (ToFloats::new::<i32>(from), FromFloats::new::<i8>(to));
     let x = input.as_slice::<i32>()?;
     quantized::<i8>(input.shape().clone(), |out| out.iter_mut().zip(x).for_each(|(out, &x)| *out = to.of(from.of(x))))
 }
 
-/// With 16 bits for fractions, as TensorFlow computes it.
+/// Converts in fixed-point arithmetic with 16 fractional bits, as TensorFlow does.
 fn to_unsigned(input: &Tensor, from: Range, to: Range) -> Result<Tensor> {
     const SHIFT: u32 = 16;
     let one = f64::from(1 << SHIFT);
@@ -66,7 +66,7 @@ fn to_unsigned(input: &Tensor, from: Range, to: Range) -> Result<Tensor> {
     })
 }
 
-/// The numbers that the least and the greatest of the integers stand for; zero is among them.
+/// Returns the numbers that the least and the greatest of the integers represent, extended to include zero.
 fn used(input: &Tensor, range: Range) -> Result<Range> {
     let x = input.as_slice::<i32>()?;
     let (least, greatest) = (x.iter().copied().min().unwrap_or(i32::MAX), x.iter().copied().max().unwrap_or(i32::MIN));

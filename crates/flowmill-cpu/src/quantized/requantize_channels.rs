@@ -1,4 +1,4 @@
-//! `RequantizePerChannel` and `RequantizationRangePerChannel`: a range for each channel, the last dimension of four.
+//! `RequantizePerChannel` and `RequantizationRangePerChannel`: each channel, the last of four dimensions, has its own range.
 
 use super::range::{Quantized, Range, integers, quantized, scalar};
 use crate::from_fn::linear_from_fn;
@@ -11,10 +11,10 @@ pub(super) fn register(registry: &mut KernelRegistry) {
     registry.add("RequantizePerChannel", make);
 }
 
-/// How many 32-bit integers there are on one side of zero.
+/// The number of 32-bit integers on one side of zero.
 const HALF: f32 = 2_147_483_648.0;
 
-/// What is furthest from zero in the ranges in inputs 1 and 2, which have one for each channel.
+/// Returns, for each channel, the largest absolute value in the ranges in inputs 1 and 2.
 fn bounds(ctx: &KernelContext<'_>, input: &Tensor) -> Result<Vec<f32>> {
     let Some(&depth) = input.shape().last().filter(|_| input.rank() == 4) else {
         bail!(InvalidArgument, "input must be in NHWC format");

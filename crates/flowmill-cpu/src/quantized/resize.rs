@@ -1,4 +1,4 @@
-//! `QuantizedResizeBilinear`: integers between those of neighbouring pixels, in the range they had.
+//! `QuantizedResizeBilinear`, which interpolates between the integers of adjacent pixels and keeps their range.
 
 use super::range::Range;
 use crate::from_fn::expensive_from_fn;
@@ -22,9 +22,9 @@ fn make(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     }
 }
 
-/// What can be mixed.
+/// A type whose elements can be interpolated.
 trait Mixed: Element {
-    /// Of the four pixels top left, top right, bottom left and bottom right, the mixture at `x` and `y` between them.
+    /// Interpolates between four pixels (top left, top right, bottom left, bottom right) at `x` and `y`.
     fn mixed(pixels: [Self; 4], x: f32, y: f32) -> Self;
 }
 
@@ -35,7 +35,7 @@ impl Mixed for f32 {
     }
 }
 
-/// In integers, with `bits` bits for fractions.
+/// Interpolates in fixed-point arithmetic with `bits` fractional bits.
 fn mixed(pixels: [i64; 4], x: f32, y: f32, bits: u32) -> i64 {
     let one = 1i64 << bits;
     let (x, y) = ((x * one as f32) as i64, (y * one as f32) as i64);
@@ -52,7 +52,7 @@ impl Mixed for u8 {
 
 impl Mixed for i32 {
     fn mixed(pixels: [i32; 4], x: f32, y: f32) -> i32 {
-        // TensorFlow's integers become single-precision numbers first.
+        // TensorFlow converts the integers to single precision first.
         mixed(pixels.map(|pixel| pixel as f32 as i64), x, y, 30) as i32
     }
 }

@@ -1,4 +1,4 @@
-//! `StatelessRandomBinomial`, `StatefulRandomBinomial`: how many of so many trials succeed, sample for sample as TensorFlow draws them.
+//! `StatelessRandomBinomial`, `StatefulRandomBinomial`: the number of trials that succeed, sample for sample as TensorFlow draws them.
 
 use super::distribution::RESERVED_PER_ELEMENT;
 use super::gamma::{Draws, MAX_ATTEMPTS, as_f64, sample_shapes, samples};
@@ -17,16 +17,16 @@ pub(super) fn register(registry: &mut KernelRegistry) {
     registry.add("StatelessRandomBinomial", make_stateless);
 }
 
-/// Blocks from a sample's numbers to the next one's where geometric numbers are summed, of which there are few.
+/// The number of blocks between the random numbers of consecutive samples if geometric numbers are summed, of which few are needed.
 const RESERVED_FOR_SUMS: u64 = 42;
-/// Elements that a stateful call reserves for, for each distribution and four of its samples.
+/// The number of elements for which a stateful call reserves numbers, for each distribution and four of its samples.
 const RESERVED_PER_FOUR: u64 = 200;
-/// The parameters' names in errors.
+/// The names of the parameters in error messages.
 const PARAMETERS: &str = "counts and probs";
-/// From this many expected successes on samples are drawn by rejection.
+/// The number of expected successes from which samples are drawn by rejection.
 const MANY: f64 = 10.0;
 
-/// Sums geometric numbers, the trials up to the next success, until they pass all trials.
+/// Draws a sample by summing geometric numbers (the trials up to the next success) until they exceed the number of trials.
 fn by_sums(count: f64, p: f64, mut draws: Draws) -> f64 {
     let (mut trials, mut successes) = (0.0, 0.0);
     for _ in 0..MAX_ATTEMPTS {
@@ -39,7 +39,7 @@ fn by_sums(count: f64, p: f64, mut draws: Draws) -> f64 {
     f64::NAN
 }
 
-/// The rest of Stirling's series for `ln k!`, after `(k + ½) ln(k + 1) − (k + 1) + ½ ln 2π`.
+/// Returns the remainder of Stirling's series for `ln k!`, after `(k + ½) ln(k + 1) − (k + 1) + ½ ln 2π`.
 fn stirling_rest(k: f64) -> f64 {
     const FIRST: [f64; 10] = [
         0.0810614667953272,
@@ -60,7 +60,8 @@ fn stirling_rest(k: f64) -> f64 {
     (1.0 / 12.0 - (1.0 / 360.0 - 1.0 / 1260.0 / square) / square) / (k + 1.0)
 }
 
-/// Transformed rejection, Hörmann: "The generation of binomial random variates" (Journal of Statistical Computation and Simulation 46, 1993).
+/// Draws a sample by transformed rejection (Hörmann: "The generation of binomial random variates", Journal of Statistical Computation and
+/// Simulation 46, 1993).
 fn by_rejection(count: f64, p: f64, mut draws: Draws) -> f64 {
     let deviation = (count * p * (1.0 - p)).sqrt();
     let b = 1.15 + 2.53 * deviation;
@@ -97,7 +98,7 @@ fn by_rejection(count: f64, p: f64, mut draws: Draws) -> f64 {
     f64::NAN
 }
 
-/// Sample `number`; `round` rounds a product to the type of the parameters.
+/// Returns sample `number`; `round` rounds a product to the type of the parameters.
 fn binomial(count: f64, p: f64, round: fn(f64) -> f64, generator: Philox, number: u64) -> f64 {
     let drawn = |p: f64| {
         if round(count * p) >= MANY {
@@ -146,7 +147,7 @@ fn draw<O: Element + NumCast + Default>(
     samples::<O>(shape, distributions.num_elements(), |d, number| binomial(counts[d], ps[d], round, generator, number))
 }
 
-/// Types of parameters and samples for which there are kernels.
+/// Checks that there are kernels for the types of parameters and samples, and returns the latter.
 fn check_types(init: &KernelInit<'_>) -> Result<DType> {
     if !matches!(init.attrs.get_or("T", DType::F64)?, DType::F16 | DType::F32 | DType::F64) {
         return init.unsupported();
@@ -154,7 +155,7 @@ fn check_types(init: &KernelInit<'_>) -> Result<DType> {
     init.attrs.get_or("dtype", DType::I64)
 }
 
-/// Inputs: shape, seed, counts, probabilities.
+/// Makes the kernel of `StatelessRandomBinomial`. Inputs: shape, seed, counts, probabilities.
 fn make_stateless(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     for_dtype!(check_types(init)?, [f16, f32, f64, i32, i64], T => expensive_from_fn(move |ctx| {
         let generator = seeded(ctx)?;
@@ -165,7 +166,8 @@ fn make_stateless(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     }), _ => init.unsupported())
 }
 
-/// Inputs: variable, algorithm, shape, counts, probabilities. Unlike others, the op has no algorithm of the device's choice.
+/// Makes the kernel of `StatefulRandomBinomial`. Inputs: variable, algorithm, shape, counts, probabilities. Unlike other ops, it does not support
+/// leaving the choice of the algorithm to the device.
 fn make_stateful(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     for_dtype!(check_types(init)?, [f16, f32, f64, i32, i64], T => expensive_from_fn(move |ctx| {
         let (shape, distributions) = sample_shapes(ctx, 2, 3..5, PARAMETERS)?;

@@ -1,4 +1,4 @@
-//! Sampled classes: the candidate samplers and `ComputeAccidentalHits`.
+//! Sampling of classes: the candidate samplers and `ComputeAccidentalHits`.
 
 use super::class_distribution::{Classes, Counts, Distribution, Weights};
 use super::philox::Numbers;
@@ -25,7 +25,7 @@ pub(super) fn register(registry: &mut KernelRegistry) {
     registry.add("UniformCandidateSampler", |init| make_sampler(init, |_, range| Ok(Distribution::Uniform { range })));
 }
 
-/// The true classes of a batch: a matrix with a column for each of `num_true`.
+/// Returns the true classes of a batch: a matrix with `num_true` columns.
 fn true_classes<'a>(ctx: &'a KernelContext<'_>, num_true: i64) -> Result<&'a [i64]> {
     let tensor = ctx.input(0)?;
     match *tensor.shape().dims() {
@@ -36,12 +36,12 @@ fn true_classes<'a>(ctx: &'a KernelContext<'_>, num_true: i64) -> Result<&'a [i6
 }
 
 fn make_sampler(init: &KernelInit<'_>, make: fn(&KernelInit<'_>, i64) -> Result<Distribution>) -> Result<Arc<dyn Kernel>> {
-    /// Numbers that a call may take for each sample before it meets those of the next call.
+    /// The numbers that a call may draw per sample before they overlap with those of the next call.
     const NUMBERS_PER_SAMPLE: u64 = 2048;
     let attrs = init.attrs;
     let (num_sampled, unique): (i64, bool) = (attrs.get("num_sampled")?, attrs.get("unique")?);
     let num_true: i64 = attrs.get("num_true")?;
-    // All classes are sampled where the op does not say how many there are.
+    // All classes are sampled if the op does not specify their number.
     let range: i64 = attrs.get_or("range_max", num_sampled)?;
     let count = usize::try_from(num_sampled).map_err(|_| error!(InvalidArgument, "num_sampled must be positive, got {num_sampled}"))?;
     if range < 1 {
@@ -78,7 +78,7 @@ fn make_sampler(init: &KernelInit<'_>, make: fn(&KernelInit<'_>, i64) -> Result<
     })
 }
 
-/// The number of times that a class of this probability is expected among `count` that took so many tries.
+/// Returns the expected number of occurrences of a class with this probability among `count` samples that took `tries` draws.
 fn expected(probability: f32, count: usize, tries: usize) -> f32 {
     if tries == count {
         return probability * count as f32;
@@ -86,7 +86,7 @@ fn expected(probability: f32, count: usize, tries: usize) -> f32 {
     -(tries as f64 * f64::from(-probability).ln_1p()).exp_m1() as f32
 }
 
-/// So many classes, all different ones if `unique`, and how many were drawn for that.
+/// Returns `count` classes, distinct ones if `unique`, and the number of draws that were necessary.
 fn sample(of: &dyn Classes, count: usize, unique: bool, numbers: &mut Numbers, step: &Step) -> Result<(Vec<i64>, usize)> {
     if unique && of.num_possible().is_some_and(|possible| possible < count) {
         bail!(InvalidArgument, "Only {} classes can be sampled, fewer than num_sampled={count}", of.num_possible().unwrap_or(0));
@@ -113,7 +113,7 @@ fn make_accidental_hits(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
             bail!(InvalidArgument, "sampled_candidates must be a vector, which is typically an output from CandidateSampler");
         }
         let classes = true_classes(ctx, num_true)?;
-        // Of equal samples the last one counts.
+        // If a class was sampled several times, its last position is used.
         let places: BTreeMap<i64, i64> = sampled.as_slice::<i64>()?.iter().zip(0..).map(|(&class, at)| (class, at)).collect();
         let (mut indices, mut ids) = (Vec::new(), Vec::new());
         for (i, class) in classes.iter().enumerate() {

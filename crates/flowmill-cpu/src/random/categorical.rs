@@ -1,4 +1,4 @@
-//! Drawing classes by their logits: `Multinomial`, `StatelessMultinomial`.
+//! Sampling of classes by their logits: `Multinomial`, `StatelessMultinomial`.
 
 use super::distribution::RESERVED_PER_ELEMENT;
 use super::philox::{Numbers, Philox, uniform_f64};
@@ -11,7 +11,7 @@ use flowmill_tensor::{DType, Element, Result, Tensor, bail, bf16, f16, for_dtype
 use num_traits::ToPrimitive;
 use std::sync::Arc;
 
-/// Blocks that a call reserves for each sample, which takes two numbers.
+/// The number of blocks that a call reserves per sample, which takes two numbers.
 const RESERVED_PER_SAMPLE: u64 = 2 * RESERVED_PER_ELEMENT;
 
 pub(super) fn register(registry: &mut KernelRegistry) {
@@ -38,7 +38,7 @@ fn make_stateless_multinomial(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> 
     }), _ => init.unsupported())
 }
 
-/// `num_samples` classes for each row of logits; `generator` is told how many elements to reserve for.
+/// Returns `num_samples` classes for each row of logits. `generator` gets the number of elements to reserve random numbers for.
 fn multinomial<T: Element + ToPrimitive>(
     ctx: &KernelContext<'_>,
     output_type: DType,
@@ -73,7 +73,7 @@ fn multinomial<T: Element + ToPrimitive>(
     }
 }
 
-/// Draws by inverting the cumulative sums of the exponentials. Logits that are not finite have no share.
+/// Draws samples by inverting the cumulative sums of the exponentials. Logits that are not finite have probability zero.
 fn draw_row<T: ToPrimitive>(logits: &[T], numbers: &mut Numbers, out: &mut [i64]) {
     let logits: Vec<f64> = logits.iter().map(|x| x.to_f64().unwrap_or(f64::NAN)).collect();
     let largest = logits.iter().copied().filter(|x| x.is_finite()).fold(f64::NEG_INFINITY, f64::max);

@@ -1,4 +1,4 @@
-//! Distributions over classes that samplers draw from.
+//! The distributions over classes that samplers draw from.
 
 use super::philox::Numbers;
 use flowmill_kernels::files::read_file;
@@ -6,10 +6,10 @@ use flowmill_runtime::KernelInit;
 use flowmill_tensor::sync::Mutex;
 use flowmill_tensor::{Result, bail, check_memory, error};
 
-/// The longest file of weights that is read, in bytes.
+/// The size in bytes of the largest file of weights that is read.
 const MAX_FILE_BYTES: usize = 1 << 32;
 
-/// The probabilities of the classes.
+/// A probability distribution over classes.
 pub(super) enum Distribution {
     /// All classes, once each, in order.
     All,
@@ -18,21 +18,21 @@ pub(super) enum Distribution {
         /// The number of classes.
         range: i64,
     },
-    /// Small numbers are likelier: as words by frequency are after Zipf.
+    /// Small class numbers are more likely, like words that are sorted by frequency and follow Zipf's law.
     LogUniform {
         /// The number of classes.
         range: i64,
         /// The natural logarithm of one more than `range`.
         log_range: f64,
     },
-    /// By given weights.
+    /// The probabilities follow given weights.
     Fixed(Weights),
-    /// By how often classes were right so far.
+    /// The probabilities follow the number of times that each class was a true class so far.
     Learned(Mutex<Counts>),
 }
 
 impl Distribution {
-    /// Calls `f` with what draws classes and says how likely they are; the counts of classes stay as they are meanwhile.
+    /// Calls `f` with an object that draws classes and knows their probabilities. Learned counts do not change meanwhile.
     pub(super) fn with<R>(&self, f: impl FnOnce(&dyn Classes) -> R) -> R {
         match self {
             Distribution::All => f(&All),
@@ -43,7 +43,7 @@ impl Distribution {
         }
     }
 
-    /// Takes note of classes that were right.
+    /// Counts true classes for a learned distribution.
     pub(super) fn learn(&self, classes: &[i64]) {
         if let Distribution::Learned(counts) = self {
             let mut counts = counts.lock();
@@ -52,13 +52,13 @@ impl Distribution {
     }
 }
 
-/// Draws classes.
+/// A sampler of classes with known probabilities.
 pub(super) trait Classes {
     fn draw(&self, numbers: &mut Numbers) -> i64;
 
     fn probability(&self, class: i64) -> f32;
 
-    /// The number of classes that can be drawn, where that may be less than all.
+    /// Returns the number of classes that can be drawn, if it may be less than that of all classes.
     fn num_possible(&self) -> Option<usize> {
         None
     }
@@ -103,19 +103,19 @@ impl Classes for LogUniform {
     }
 }
 
-/// Weights of classes with an alias table (Vose 1991): a class is drawn by one uniform number and one place.
+/// The weights of classes with an alias table (Vose 1991): a class is drawn with one uniform number and one index.
 pub(super) struct Weights {
     weights: Vec<f32>,
     sum: f32,
-    /// For each place, how likely its own class is, and the class that comes else.
+    /// For each index, the probability of its own class, and the alternative class.
     table: Vec<(f32, usize)>,
 }
 
 impl Weights {
-    /// The weights that the node's attributes say, for `range` classes.
+    /// Reads the weights of `range` classes that the node's attributes specify.
     ///
     /// # Errors
-    /// `InvalidArgument` if they are not as many or are given twice or not at all; whatever reading their file gives.
+    /// Returns `InvalidArgument` if their number is not `range`, or they are given twice or not at all; any error of reading their file.
     pub(super) fn from_attrs(init: &KernelInit<'_>, range: i64) -> Result<Weights> {
         let (file, given): (&str, Vec<f32>) = (init.attrs.get_or("vocab_file", "")?, init.attrs.list("unigrams")?);
         let given = match (file.is_empty(), given.is_empty()) {
@@ -142,7 +142,7 @@ impl Weights {
     }
 }
 
-/// The last field of each line of a file.
+/// Returns the last field of each line of a file.
 fn weights_in(path: &str) -> Result<Vec<f32>> {
     let contents = read_file(path, MAX_FILE_BYTES)?;
     let text = String::from_utf8_lossy(&contents).replace('\r', "");
@@ -155,7 +155,7 @@ fn weights_in(path: &str) -> Result<Vec<f32>> {
 
 fn alias_table(weights: &[f32]) -> Vec<(f32, usize)> {
     let sum: f64 = weights.iter().map(|&weight| f64::from(weight)).sum();
-    // The product is one of single precision, as TensorFlow's.
+    // The product is computed in single precision, as in TensorFlow.
     let mut share: Vec<f64> = weights.iter().map(|&weight| f64::from(weight * weights.len() as f32) / sum).collect();
     let mut other: Vec<usize> = (0..weights.len()).collect();
     let (mut low, mut high): (Vec<usize>, Vec<usize>) = (0..weights.len()).partition(|&i| share[i] < 1.0);
@@ -166,7 +166,7 @@ fn alias_table(weights: &[f32]) -> Vec<(f32, usize)> {
         share[h] -= 1.0 - share[l];
         if share[h] < 1.0 { low.push(h) } else { high.push(h) }
     }
-    // What is left differs from 1 by rounding alone.
+    // The remaining shares differ from 1 only by rounding.
     for i in low.into_iter().chain(high) {
         (share[i], other[i]) = (1.0, i);
     }
@@ -193,17 +193,17 @@ impl Classes for Weights {
     }
 }
 
-/// The number of times that each class was right, plus one, as a tree of sums: the children of node `i` are `2 * i + 1` and `2 * i + 2`.
+/// For each class, the number of times that it was a true class, plus one, as a tree of sums: the children of node `i` are `2 * i + 1` and `2 * i + 2`.
 pub(super) struct Counts {
     tree: Vec<i32>,
     num_leaves: usize,
 }
 
 impl Counts {
-    /// One for each of `range` classes.
+    /// Returns a count of one for each of `range` classes.
     ///
     /// # Errors
-    /// `InvalidArgument` for more classes than a count can be.
+    /// Returns `InvalidArgument` if there are more classes than a count can hold.
     pub(super) fn new(range: i64) -> Result<Counts> {
         let Some(range) = usize::try_from(range).ok().filter(|&range| range < i32::MAX as usize) else {
             bail!(InvalidArgument, "range_max must be less than {}, got {range}", i32::MAX);

@@ -1,36 +1,36 @@
-//! From random bits to numbers, element for element as TensorFlow does it.
+//! Conversion of random bits to numbers, element for element as in TensorFlow.
 
 use super::philox::{Numbers, Philox, uniform_f32, uniform_f64};
 use crate::parallel;
 use flowmill_tensor::{Element, Result, Shape, Tensor, bf16, f16};
 
-/// Blocks of the generator that a call reserves for each element it makes, whatever it uses.
+/// The number of blocks of the generator that a call reserves per element, regardless of how many it uses.
 pub(super) const RESERVED_PER_ELEMENT: u64 = 256;
-/// Numbers from this many elements on are drawn by several threads.
+/// The number of elements from which numbers are drawn on several threads.
 const PARALLEL_MIN: usize = 1 << 15;
-/// Groups that one task draws.
+/// The number of groups per task.
 const GROUPS_PER_TASK: usize = 1 << 11;
-/// The least uniform number whose logarithm is taken.
+/// The lower bound for uniform numbers whose logarithm is computed.
 const LEAST_UNIFORM: f64 = 1.0e-7;
-/// Truncated normal numbers have smaller magnitudes.
+/// The bound for the absolute value of truncated normal numbers.
 const TRUNCATE_AT: f64 = 2.0;
 
-/// A way to make groups of elements.
+/// A distribution whose elements are drawn in groups.
 pub(super) trait Distribution: Copy + Send + Sync {
-    /// What it makes.
+    /// The type of its elements.
     type Output: Element;
-    /// Elements made at a time.
+    /// The number of elements per group.
     const GROUP: usize;
-    /// Blocks from one group's numbers to the next one's.
+    /// The number of blocks between the random numbers of consecutive groups.
     const BLOCKS_PER_GROUP: u64;
-    /// Fills `out` (at most a group) from the generator.
+    /// Fills `out`, at most a group, with numbers from the generator.
     fn fill(&self, generator: Philox, out: &mut [Self::Output]);
 }
 
-/// A tensor of this shape with numbers from `generator` on.
+/// Returns a tensor of this shape, filled with numbers from `generator`.
 ///
 /// # Errors
-/// `ResourceExhausted` past the memory limit.
+/// Returns `ResourceExhausted` past the memory limit.
 pub(super) fn draw<D: Distribution>(distribution: D, generator: Philox, shape: Shape) -> Result<Tensor> {
     let mut tensor = Tensor::uninit(D::Output::DTYPE, shape)?;
     let out = tensor.as_mut_slice::<D::Output>()?;
@@ -50,7 +50,7 @@ pub(super) fn draw<D: Distribution>(distribution: D, generator: Philox, shape: S
     Ok(tensor)
 }
 
-/// Two normal numbers out of two uniform ones, by Box and Muller.
+/// Converts two uniform numbers to two normal ones by the Box-Muller transform.
 fn normal_f32(x: u32, y: u32) -> [f32; 2] {
     let radius = (-2.0 * uniform_f32(x).max(LEAST_UNIFORM as f32).ln()).sqrt();
     let angle = (2.0 * std::f64::consts::PI * f64::from(uniform_f32(y))) as f32;
@@ -63,19 +63,19 @@ pub(super) fn normal_f64(x: [u32; 4]) -> [f64; 2] {
     [angle.sin() * radius, angle.cos() * radius]
 }
 
-/// A floating type with its distributions.
+/// A floating-point type with its distributions.
 pub(super) trait RandomFloat: Element {
-    /// Elements out of one block.
+    /// The number of elements per block.
     const PER_BLOCK: usize;
-    /// Elements uniform in [0, 1), [`RandomFloat::PER_BLOCK`] of them.
+    /// Returns [`RandomFloat::PER_BLOCK`] elements that are uniform in [0, 1).
     fn uniform(block: [u32; 4]) -> [Self; 4];
-    /// Normal elements, [`RandomFloat::PER_BLOCK`] of them.
+    /// Returns [`RandomFloat::PER_BLOCK`] normal elements.
     fn normal(block: [u32; 4]) -> [Self; 4];
-    /// Two normal elements that may be too large, and whether they are not.
+    /// Returns two normal elements, each with true if it is within the bounds.
     fn truncated_pair(numbers: &mut Numbers) -> [(Self, bool); 2];
 }
 
-/// The types that are made four a block, the normal ones by way of `f32`.
+/// Implements the types that have four elements per block. Normal elements are computed in `f32`.
 macro_rules! narrow_float {
     ($($t:ty, $uniform:expr, $from:expr;)*) => {$(
         impl RandomFloat for $t {
@@ -122,7 +122,7 @@ impl RandomFloat for f64 {
     }
 }
 
-/// Uniform in [0, 1).
+/// The uniform distribution in [0, 1).
 #[derive(Clone, Copy)]
 pub(super) struct Uniform<T>(pub(super) std::marker::PhantomData<T>);
 
@@ -136,7 +136,7 @@ impl<T: RandomFloat> Distribution for Uniform<T> {
     }
 }
 
-/// Normal with mean 0 and deviation 1.
+/// The normal distribution with mean 0 and deviation 1.
 #[derive(Clone, Copy)]
 pub(super) struct Normal<T>(pub(super) std::marker::PhantomData<T>);
 
@@ -150,7 +150,7 @@ impl<T: RandomFloat> Distribution for Normal<T> {
     }
 }
 
-/// Normal, drawn again while two deviations or more from the mean.
+/// The normal distribution without numbers that are two deviations or more from the mean, which are drawn again.
 #[derive(Clone, Copy)]
 pub(super) struct TruncatedNormal<T>(pub(super) std::marker::PhantomData<T>);
 
@@ -175,11 +175,11 @@ impl<T: RandomFloat> Distribution for TruncatedNormal<T> {
 
 /// An integer type with its uniform distribution.
 pub(super) trait RandomInteger: Element + PartialOrd + std::fmt::Display {
-    /// Elements out of one block.
+    /// The number of elements per block.
     const PER_BLOCK: usize;
-    /// The `i`-th element of a block, of all that the type has.
+    /// Returns the `i`-th element of a block, from the whole range of the type.
     fn whole(block: [u32; 4], i: usize) -> Self;
-    /// The `i`-th element of a block in `low..high`, which is not empty.
+    /// Returns the `i`-th element of a block, from `low..high`, which must not be empty.
     fn pick(block: [u32; 4], i: usize, low: Self, high: Self) -> Self;
 }
 
@@ -208,7 +208,7 @@ random_integer! {
     u64, u64, 2, |block, i| u64::from(block[2 * i + 1]) << 32 | u64::from(block[2 * i]);
 }
 
-/// Integers in `low..high`; the larger ranges favour small values a little, as in TensorFlow.
+/// The uniform distribution of integers in `low..high`. In large ranges, small values are slightly more likely, as in TensorFlow.
 #[derive(Clone, Copy)]
 pub(super) struct UniformInteger<T> {
     pub(super) low: T,
@@ -226,7 +226,7 @@ impl<T: RandomInteger> Distribution for UniformInteger<T> {
     }
 }
 
-/// Integers of the whole range of their type.
+/// The uniform distribution of integers over the whole range of their type.
 #[derive(Clone, Copy)]
 pub(super) struct WholeInteger<T>(pub(super) std::marker::PhantomData<T>);
 

@@ -1,4 +1,4 @@
-//! `RandomGamma`, `RandomPoisson` and their stateless kin: numbers that are drawn until one is accepted, sample for sample as TensorFlow draws them.
+//! `RandomGamma`, `RandomPoisson` and the stateless ops, which draw numbers until one is accepted, sample for sample as in TensorFlow.
 
 use super::distribution::{RESERVED_PER_ELEMENT, normal_f64};
 use super::philox::{Philox, uniform_f64};
@@ -21,7 +21,7 @@ pub(super) fn register(registry: &mut KernelRegistry) {
     registry.add("StatelessRandomPoisson", make_stateless_poisson);
 }
 
-/// The numbers of one sample: each has a part of the stream of its own.
+/// The random numbers of one sample. Each sample has its own part of the stream.
 pub(super) struct Draws {
     generator: Philox,
     uniform: ([f64; 2], usize),
@@ -29,7 +29,7 @@ pub(super) struct Draws {
 }
 
 impl Draws {
-    /// The numbers from block `skip` on.
+    /// Returns the numbers from block `skip` on.
     pub(super) fn new(mut generator: Philox, skip: u64) -> Draws {
         generator.skip(skip);
         Draws { generator, uniform: ([0.0; 2], 0), normal: ([0.0; 2], 0) }
@@ -53,10 +53,10 @@ impl Draws {
     }
 }
 
-/// The number of draws after which a sample is given up: some parameters accept next to nothing.
+/// The number of rejected draws after which a sample is given up, because some parameters accept almost nothing.
 pub(super) const MAX_ATTEMPTS: usize = 1 << 12;
 
-/// Marsaglia and Tsang: "A simple method for generating gamma variables" (ACM TOMS 26, 2000).
+/// Draws a gamma sample (Marsaglia and Tsang: "A simple method for generating gamma variables", ACM TOMS 26, 2000).
 fn gamma(alpha: f64, mut draws: Draws) -> f64 {
     if alpha.is_nan() {
         return alpha;
@@ -83,8 +83,8 @@ fn gamma(alpha: f64, mut draws: Draws) -> f64 {
     f64::NAN
 }
 
-/// Below ten by Knuth's products, above by Hörmann's transformed rejection (Insurance: Mathematics and Economics 12, 1993).
-/// `highest` is the largest number that the result may have.
+/// Draws a Poisson sample: for rates below ten by Knuth's products, otherwise by Hörmann's transformed rejection (Insurance: Mathematics and
+/// Economics 12, 1993). `highest` is the largest number that the result may have.
 fn poisson(rate: f64, highest: f64, mut draws: Draws) -> f64 {
     if rate < 10.0 {
         let limit = (-rate).exp();
@@ -101,7 +101,7 @@ fn poisson(rate: f64, highest: f64, mut draws: Draws) -> f64 {
     if rate.is_infinite() {
         return rate;
     }
-    // Ten standard deviations below the mean.
+    // The limit is ten standard deviations below the mean.
     if rate.is_nan() || rate - 10.0 * rate.sqrt() > highest {
         return f64::NAN;
     }
@@ -131,8 +131,8 @@ fn poisson(rate: f64, highest: f64, mut draws: Draws) -> f64 {
     f64::NAN
 }
 
-/// Samples of one distribution for each of `count` parameters, those of one parameter a row apart: `sample` is told the parameter and the sample's
-/// number, which for sample `i` of parameter `p` is `p` times the samples of each, and `i`.
+/// Draws samples of one distribution for each of `count` parameters. Samples of one parameter are a row apart. `sample` gets the index of the
+/// parameter and the number of the sample, which for sample `i` of parameter `p` is `p` times the number of samples per parameter, plus `i`.
 pub(super) fn samples<O: Element + NumCast + Default>(
     shape: Shape,
     count: usize,
@@ -152,14 +152,14 @@ pub(super) fn samples<O: Element + NumCast + Default>(
     Ok(out)
 }
 
-/// A sample in the type that is asked for; 0 where it has none that large.
+/// Converts a sample to the requested type. A sample that is too large for the type becomes 0.
 fn converted<O: Element + NumCast + Default>(sample: f64) -> O {
-    // As TensorFlow does, which rounds twice.
+    // TensorFlow rounds twice, too.
     let sample = if O::DTYPE == DType::F16 { (sample as f32).into() } else { sample };
     O::from(sample).unwrap_or_default()
 }
 
-/// As [`samples`], each with numbers of its own.
+/// Like [`samples`], with a separate part of the random stream for each sample.
 fn drawn<O: Element + NumCast + Default>(
     generator: Philox,
     shape: Shape,
@@ -171,7 +171,7 @@ fn drawn<O: Element + NumCast + Default>(
     })
 }
 
-/// Inputs: shape, parameters. A sample of the shape for each parameter.
+/// Draws samples for a stateful op. Inputs: shape, parameters. Each parameter gets samples of the shape.
 fn stateful<O: Element + NumCast + Default>(
     ctx: &mut KernelContext<'_>,
     shared: &SharedGenerator,
@@ -185,7 +185,7 @@ fn stateful<O: Element + NumCast + Default>(
     Ok(())
 }
 
-/// The shape of all samples stands in input 0, parameters in input `parameters`: their shape ends it.
+/// Draws samples for a stateless op. Input 0 is the shape of all samples, which ends with the shape of the parameters in input `parameters`.
 fn stateless<O: Element + NumCast + Default>(
     ctx: &mut KernelContext<'_>,
     generator: Generator,
@@ -201,7 +201,7 @@ fn stateless<O: Element + NumCast + Default>(
     Ok(())
 }
 
-/// That the samples' shape ends with that of the distributions.
+/// Checks that the samples' shape ends with that of the distributions.
 fn expect_end(shape: &Shape, end: &Shape) -> Result<()> {
     if !shape.ends_with(end) {
         bail!(InvalidArgument, "Shape passed in must end with broadcasted shape.");
@@ -209,8 +209,8 @@ fn expect_end(shape: &Shape, end: &Shape) -> Result<()> {
     Ok(())
 }
 
-/// The shape of all samples, which stands in input `shape`, and that of the distributions, which ends it: their parameters, of these names,
-/// are broadcast.
+/// Returns the shape of all samples, which is in input `shape`, and that of the distributions, with which it must end. The distributions' shape is
+/// that to which their parameters broadcast; `names` are the names of the parameters in errors.
 pub(super) fn sample_shapes(ctx: &KernelContext<'_>, shape: usize, parameters: Range<usize>, names: &str) -> Result<(Shape, Shape)> {
     let parameters = parameters.map(|i| Ok(ctx.input(i)?.shape())).collect::<Result<Vec<_>>>()?;
     let Some(distributions) = parameters.iter().try_fold(Shape::scalar(), |all, shape| Shape::broadcast(&all, shape)) else {
@@ -225,7 +225,7 @@ pub(super) fn sample_shapes(ctx: &KernelContext<'_>, shape: usize, parameters: R
     Ok((shape, distributions))
 }
 
-/// The elements of a tensor of parameters.
+/// Returns the elements of a tensor of parameters.
 pub(super) fn as_f64(tensor: &Tensor) -> Result<Vec<f64>> {
     fn widened<T: Element + ToPrimitive>(tensor: &Tensor) -> Result<Vec<f64>> {
         check_memory::<f64>(tensor.num_elements())?;
@@ -261,7 +261,7 @@ fn make_stateless_poisson(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     }), _ => init.unsupported())
 }
 
-/// The largest finite number of a type.
+/// Returns the largest finite number of a type.
 fn highest(dtype: DType) -> f64 {
     match dtype {
         DType::F16 => f16::MAX.to_f64(),

@@ -1,4 +1,4 @@
-//! Ops whose generator is the value of a variable, a counter and then a key: what `tf.random.Generator` is made of.
+//! Ops whose generator state is the value of a variable: a counter followed by a key. `tf.random.Generator` uses them.
 
 use super::distribution::{RESERVED_PER_ELEMENT, draw};
 use super::philox::{Philox, entropy};
@@ -10,10 +10,10 @@ use flowmill_runtime::{Kernel, KernelContext, KernelInit, KernelRegistry};
 use flowmill_tensor::{DType, Result, Shape, Tensor, bail, bf16, f16, for_dtype};
 use std::sync::Arc;
 
-/// The numbers of a state that Philox uses; there may be more.
+/// The number of words of a state that Philox uses; there may be more.
 const STATE_WORDS: usize = COUNTER_WORDS + 1;
 
-/// The number of the algorithm that has no kernels on CPUs.
+/// TensorFlow's number of ThreeFry, an algorithm that has no kernels on CPUs.
 const THREE_FRY: i64 = 2;
 
 pub(super) fn register(registry: &mut KernelRegistry) {
@@ -28,12 +28,12 @@ pub(super) fn register(registry: &mut KernelRegistry) {
     registry.add("StatefulUniformInt", make_uniform_int);
 }
 
-/// The first numbers of the state of the variable in input 0, which moves on by so many blocks.
+/// Returns the first words of the state of the variable in input 0, and advances the state by `blocks`.
 fn advance(ctx: &KernelContext<'_>, blocks: u64) -> Result<[i64; STATE_WORDS]> {
     advance_after(ctx, 0, blocks)
 }
 
-/// Like [`advance`], of a state behind `tags` numbers, the first of which is that of the algorithm.
+/// Like [`advance`], for a state after `tags` words, the first of which is the number of the algorithm.
 fn advance_after(ctx: &KernelContext<'_>, tags: usize, blocks: u64) -> Result<[i64; STATE_WORDS]> {
     Variable::from_input(ctx, 0)?.update(|state| {
         if state.dtype() != DType::I64 {
@@ -66,17 +66,17 @@ fn philox([low, high, key]: [i64; STATE_WORDS]) -> Philox {
     Philox::new(key as u64, u128::from(high as u64) << 64 | u128::from(low as u64))
 }
 
-/// The generator for a call that uses at most so many blocks.
+/// Returns the generator for a call that uses at most `blocks` blocks.
 pub(super) fn reserve_blocks(ctx: &KernelContext<'_>, blocks: u64) -> Result<Philox> {
     advance(ctx, blocks).map(philox)
 }
 
-/// The generator for a call that makes `elements`.
+/// Returns the generator for a call that draws `elements` elements.
 fn reserve(ctx: &KernelContext<'_>, elements: usize) -> Result<Philox> {
     reserve_blocks(ctx, (elements as u64).wrapping_mul(RESERVED_PER_ELEMENT))
 }
 
-/// The shape stands in input 2.
+/// Makes a kernel that draws a tensor, whose shape is input 2.
 fn make_drawn(draw: fn(Philox, Shape) -> Result<Tensor>) -> Result<Arc<dyn Kernel>> {
     from_fn(move |ctx| {
         expect_philox(ctx, 1)?;
@@ -95,7 +95,7 @@ fn make_normal(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     for_dtype!(init.attrs.get_or("dtype", DType::F32)?, [f16, bf16, f32, f64], T => make_drawn(draw_normal::<T>), _ => init.unsupported())
 }
 
-/// The first version, whose state begins with the number of the algorithm.
+/// Makes the kernel of the first version, whose state begins with the number of the algorithm.
 fn make_first_normal(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     for_dtype!(init.attrs.get_or("dtype", DType::F32)?, [f16, bf16, f32, f64], T => from_fn(|ctx| {
         let shape = shape_input(ctx, 1)?;
@@ -115,7 +115,7 @@ fn make_whole_int(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     for_dtype!(init.attrs.get_or("dtype", DType::U64)?, [i32, i64, u32, u64], T => make_drawn(draw_whole::<T>), _ => init.unsupported())
 }
 
-/// The bounds stand in inputs 3 and 4.
+/// Makes the kernel for uniform integers between the bounds in inputs 3 and 4.
 fn make_uniform_int(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     for_dtype!(init.attrs.get_or("dtype", DType::I64)?, [i32, i64], T => from_fn(move |ctx| {
         expect_philox(ctx, 1)?;
@@ -127,7 +127,7 @@ fn make_uniform_int(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     }), _ => init.unsupported())
 }
 
-/// Inputs: variable, algorithm, elements to skip. The output is the old state.
+/// Computes `RngReadAndSkip`, whose output is the old state. Inputs: variable, algorithm, elements to skip.
 fn read_and_skip(ctx: &mut KernelContext<'_>) -> Result<()> {
     expect_philox(ctx, 1)?;
     let input = ctx.input(2)?;
@@ -139,14 +139,14 @@ fn read_and_skip(ctx: &mut KernelContext<'_>) -> Result<()> {
     Ok(())
 }
 
-/// As [`read_and_skip`], without an output.
+/// Computes `RngSkip`, which is like [`read_and_skip`] without an output.
 fn skip(ctx: &mut KernelContext<'_>) -> Result<()> {
     expect_philox(ctx, 1)?;
     let elements = scalar_input(ctx, 2)? as u64;
     advance(ctx, elements.wrapping_mul(RESERVED_PER_ELEMENT)).map(drop)
 }
 
-/// Numbers of the system's entropy.
+/// Makes the kernel of `NonDeterministicInts`, which draws numbers from the operating system's entropy.
 fn make_non_deterministic(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     for_dtype!(init.attrs.get_or("dtype", DType::I64)?, [i32, i64, u32, u64], T => from_fn(move |ctx| {
         let generator = Philox::new(entropy(), u128::from(entropy()) << 64 | u128::from(entropy()));

@@ -1,5 +1,6 @@
-//! `RandomIndexShuffle`: where an index goes in a permutation that is not written down, by a block cipher of as many bits as the indices have
-//! (Beaulieu and others: "The Simon and Speck families of lightweight block ciphers", 2013; Black and Rogaway: "Ciphers with arbitrary finite domains").
+//! `RandomIndexShuffle`: the position of an index in a random permutation, computed without the permutation by a block cipher that has as many bits
+//! as the indices (Beaulieu and others: "The Simon and Speck families of lightweight block ciphers", 2013; Black and Rogaway: "Ciphers with
+//! arbitrary finite domains").
 
 use crate::from_fn::from_fn;
 use flowmill_runtime::{Kernel, KernelContext, KernelInit, KernelRegistry};
@@ -12,7 +13,7 @@ pub(super) fn register(registry: &mut KernelRegistry) {
 
 /// The most rounds of the cipher.
 const MAX_ROUNDS: i64 = 1 << 16;
-/// Bits of the smallest block: permutations by smaller ones show patterns.
+/// The number of bits of the smallest block. Permutations by smaller blocks show patterns.
 const MIN_BLOCK: u32 = 16;
 
 fn make(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
@@ -27,7 +28,7 @@ fn make(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     from_fn(move |ctx| shuffle(ctx, dtype, rounds as usize))
 }
 
-/// Integers as 64 bits; those of fewer with their sign.
+/// Returns integers as 64-bit words; narrower ones are sign-extended.
 fn integers(tensor: &Tensor) -> Result<Vec<u64>> {
     Ok(match tensor.dtype() {
         DType::U64 => tensor.as_slice::<u64>()?.to_vec(),
@@ -36,7 +37,7 @@ fn integers(tensor: &Tensor) -> Result<Vec<u64>> {
     })
 }
 
-/// Inputs: indices, seeds of three numbers, greatest indices; each one for all or a list of as many.
+/// Computes the op. Inputs: indices, seeds of three numbers, greatest indices. Each is a single one, or a list of as many as the others.
 fn shuffle(ctx: &mut KernelContext<'_>, dtype: DType, rounds: usize) -> Result<()> {
     let (index, seed, max) = (ctx.input(0)?, ctx.input(1)?, ctx.input(2)?);
     let count = index.num_elements().max(max.num_elements()).max(seed.num_elements() / 3);
@@ -75,7 +76,7 @@ fn shuffle(ctx: &mut KernelContext<'_>, dtype: DType, rounds: usize) -> Result<(
     Ok(())
 }
 
-/// Where `index` goes among `0..=max`: what it is enciphered to, enciphered again while that lies outside.
+/// Returns the position of `index` in the permutation of `0..=max`: the index is encrypted until the result is in that range.
 fn position(index: u64, seed: [u64; 3], max: u64, rounds: usize) -> u64 {
     if max == 0 {
         return 0;
@@ -96,12 +97,12 @@ fn mask(word: u32) -> u64 {
     (1 << word) - 1
 }
 
-/// One key for each round, made of three.
+/// Returns the keys of the rounds, which are derived from three words.
 fn keys(seed: [u64; 3], rounds: usize, word: u32) -> Vec<u64> {
     let mask = mask(word);
     let right = |x: u64, by: u32| (x >> by | x << (word - by)) & mask;
     let mut keys: Vec<u64> = seed.iter().map(|&key| u64::from(key as u32) & mask).collect();
-    // A constant sequence, of which there is as much as fits into a word.
+    // A constant bit sequence, truncated to the word's size.
     let mut bits = 0x7369_f885_192c_0ef5u64 & mask;
     for i in 3..rounds {
         keys.push((0xffff_fffc & mask) ^ (bits & 1) ^ keys[i - 3] ^ right(keys[i - 1], 3) ^ right(keys[i - 1], 4));
@@ -133,7 +134,7 @@ mod tests {
             found.sort_unstable();
             assert!(found.into_iter().eq(0..=max));
         }
-        // As TensorFlow has it.
+        // These are TensorFlow's values.
         let found: Vec<u64> = (0..10).map(|i| position(i, [1, 2, 3], 9, 4)).collect();
         assert_eq!(found, [2, 0, 6, 4, 8, 1, 7, 9, 5, 3]);
     }

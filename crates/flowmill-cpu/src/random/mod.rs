@@ -1,4 +1,5 @@
-//! Kernels that draw random numbers, with TensorFlow's generators: equal seeds give equal numbers. Sobol's numbers, which only look random, too.
+//! Kernels that draw random numbers, with TensorFlow's generators: equal seeds produce equal numbers. Sobol sequences, which are deterministic, are
+//! here, too.
 
 #![forbid(unsafe_code)]
 

@@ -1,4 +1,4 @@
-//! `RandomShuffle`, `StatelessShuffle`: the rows of a tensor in random order.
+//! `RandomShuffle` and `StatelessShuffle`, which shuffle the rows of a tensor.
 
 use super::philox::{Numbers, Philox};
 use super::stateful::SharedGenerator;
@@ -27,7 +27,7 @@ fn make_stateless_shuffle(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     }))
 }
 
-/// `generator` is told how many numbers are drawn.
+/// Shuffles the rows of input 0. `generator` gets the number of random numbers that are drawn.
 fn shuffle<T: Item>(ctx: &mut KernelContext<'_>, generator: impl FnOnce(u64) -> Philox) -> Result<()> {
     let input = ctx.input(0)?;
     let rows = input.shape().first().copied().unwrap_or(1);
@@ -37,7 +37,7 @@ fn shuffle<T: Item>(ctx: &mut KernelContext<'_>, generator: impl FnOnce(u64) -> 
     let mut numbers = Numbers::new(generator(rows as u64 - 1));
     let mut order: Vec<usize> = (0..rows).collect();
     for i in 0..rows - 1 {
-        // TensorFlow draws 32 bits however many rows are left.
+        // TensorFlow draws 32 bits, regardless of the number of rows left.
         let left = (rows - i) as u32;
         order.swap(i, i + (numbers.next() % left.max(1)) as usize);
     }

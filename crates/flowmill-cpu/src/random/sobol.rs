@@ -1,5 +1,5 @@
-//! `SobolSample`: points that fill a cube evenly, by Joe and Kuo: "Constructing Sobol sequences with better two-dimensional projections"
-//! (SIAM Journal on Scientific Computing 30, 2008).
+//! `SobolSample`: points that fill a cube evenly (Joe and Kuo: "Constructing Sobol sequences with better two-dimensional projections",
+//! SIAM Journal on Scientific Computing 30, 2008).
 
 use crate::from_fn::expensive_from_fn;
 use crate::parallel;
@@ -13,21 +13,21 @@ pub(super) fn register(registry: &mut KernelRegistry) {
     registry.add("SobolSample", make_sobol_sample);
 }
 
-/// Bits of a coordinate.
+/// The number of bits of a coordinate.
 const BITS: usize = 32;
-/// Coordinates that one task computes, about.
+/// The approximate number of coordinates that one task computes.
 const COORDINATES_PER_TASK: usize = 1 << 14;
 
-/// For each bit of a point's number, what it changes in one coordinate.
+/// For each bit of a point's number, the bits of one coordinate that it changes.
 type Directions = [u32; BITS];
 
-/// The primitive polynomials and first direction numbers of up to 1000 dimensions.
+/// Returns the primitive polynomials and first direction numbers of up to 1000 dimensions.
 fn parameters() -> &'static JoeKuoD6 {
     static PARAMETERS: OnceLock<JoeKuoD6> = OnceLock::new();
     PARAMETERS.get_or_init(JoeKuoD6::standard)
 }
 
-/// Those of dimension `dim`, counted from 0.
+/// Returns the directions of dimension `dim`, counted from 0.
 fn directions(parameters: &JoeKuoD6, dim: usize) -> Directions {
     let Some(polynomial) = dim.checked_sub(1).map(|i| &parameters.dim_params[i]) else {
         return std::array::from_fn(|bit| 1 << (BITS - 1 - bit));
@@ -45,13 +45,13 @@ fn directions(parameters: &JoeKuoD6, dim: usize) -> Directions {
     found
 }
 
-/// The point that has this number, coordinate by coordinate, in units of 2⁻³².
+/// Returns the coordinates of the point with this number, in units of 2⁻³².
 fn point(number: u32, directions: &[Directions]) -> Vec<u32> {
     let gray = number ^ number >> 1;
     directions.iter().map(|d| (0..BITS).filter(|bit| gray >> bit & 1 == 1).fold(0, |sum, bit| sum ^ d[bit])).collect()
 }
 
-/// The inputs: dimensions, points, points to skip.
+/// Returns the values of the inputs: the number of dimensions, of points, and of points to skip.
 fn arguments(ctx: &KernelContext<'_>) -> Result<(usize, usize, usize)> {
     const MAX: i64 = i32::MAX as i64;
     let number = |i: usize, name: &str| match ctx.input(i)? {
@@ -81,7 +81,7 @@ fn arguments(ctx: &KernelContext<'_>) -> Result<(usize, usize, usize)> {
     Ok((dim as usize, count as usize, skip as usize))
 }
 
-/// The sequence without its first point, the origin.
+/// Returns the points of the sequence, without its first point, the origin.
 fn sobol_sample<T: Element + Float>(ctx: &KernelContext<'_>) -> Result<Tensor>
 where
     u32: AsPrimitive<T>,
@@ -96,7 +96,7 @@ where
         let mut coordinates = point(first, &directions);
         for (number, row) in (first..).zip(out.chunks_exact_mut(dim)) {
             row.iter_mut().zip(&coordinates).for_each(|(to, &x)| *to = x.as_() * unit);
-            // The next number's Gray code differs in one bit.
+            // The Gray code of the next number differs in one bit.
             let bit = number.trailing_ones() as usize;
             coordinates.iter_mut().zip(&directions).for_each(|(x, d)| *x ^= d.get(bit).copied().unwrap_or_default());
         }

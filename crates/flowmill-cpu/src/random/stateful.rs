@@ -1,4 +1,4 @@
-//! Ops whose generator moves on with each call: `RandomUniform` and its kin.
+//! Ops whose generator advances at each call: `RandomUniform` and related ops.
 
 use super::distribution::{
     Normal, RESERVED_PER_ELEMENT, RandomFloat, RandomInteger, TruncatedNormal, Uniform, UniformInteger, WholeInteger, draw,
@@ -19,28 +19,28 @@ pub(super) fn register(registry: &mut KernelRegistry) {
     registry.add("TruncatedNormal", make_truncated_normal);
 }
 
-/// The state of one node: calls take their numbers one after the other, each from a part of the stream of its own.
+/// The generator state of one node. Each call takes its own part of the stream, one call after the other.
 pub(crate) struct SharedGenerator(Mutex<Philox>);
 
 impl SharedGenerator {
-    /// From the attributes `seed` and `seed2`; where both are zero, from the system's entropy.
+    /// Returns a generator for the attributes `seed` and `seed2`, or one seeded from the operating system's entropy if both are zero.
     pub(crate) fn from_attrs(init: &KernelInit<'_>) -> Result<SharedGenerator> {
         let generator = of_seeds(init.attrs.get_or("seed", 0)?, init.attrs.get_or("seed2", 0)?);
         Ok(SharedGenerator(Mutex::new(generator)))
     }
 
-    /// The generator for a call that makes `elements`.
+    /// Returns the generator for a call that draws `elements` elements.
     pub(super) fn reserve(&self, elements: usize) -> Philox {
         self.reserve_blocks((elements as u64).saturating_mul(RESERVED_PER_ELEMENT))
     }
 
-    /// The generator for a call that uses at most so many blocks.
+    /// Returns the generator for a call that uses at most `blocks` blocks.
     pub(crate) fn reserve_blocks(&self, blocks: u64) -> Philox {
         self.0.lock().reserve(blocks)
     }
 }
 
-/// The shape that input `i` describes; a scalar is refused.
+/// Returns the shape that input `i` describes, which must not be a scalar.
 pub(super) fn shape_input(ctx: &KernelContext<'_>, i: usize) -> Result<Shape> {
     let sizes = ctx.input(i)?;
     if sizes.rank() == 1
@@ -89,10 +89,10 @@ fn make_truncated_normal(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     for_dtype!(init.dtype("dtype")?, [f16, bf16, f32, f64], T => make_float(init, draw_truncated_normal::<T>), _ => init.unsupported())
 }
 
-/// Integers between the scalars in inputs `low` and `low + 1`, the latter excluded.
+/// Returns the distribution of integers from the scalar in input `low` (inclusive) to that in input `low + 1` (exclusive).
 ///
 /// # Errors
-/// `InvalidArgument` where there are none.
+/// Returns `InvalidArgument` if the range is empty.
 pub(super) fn integer_range<T: RandomInteger>(ctx: &KernelContext<'_>, low: usize) -> Result<UniformInteger<T>> {
     let bound = |i: usize, name: &str| -> Result<T> {
         match ctx.input(i)? {

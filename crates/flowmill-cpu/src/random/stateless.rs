@@ -1,4 +1,4 @@
-//! Ops whose numbers depend on nothing but their arguments.
+//! Ops whose random numbers depend only on their arguments.
 
 use super::distribution::draw;
 use super::philox::Philox;
@@ -25,18 +25,18 @@ pub(super) fn register(registry: &mut KernelRegistry) {
     registry.add("StatelessTruncatedNormalV2", |init| make_truncated_normal(init, keyed));
 }
 
-/// TensorFlow's numbers of the generators: Philox, ThreeFry, which its CPU does not have either, and the choice left to the device, which is Philox here.
+/// TensorFlow's numbers of the algorithms: Philox; ThreeFry, which TensorFlow's CPU kernels lack, too; and the device's choice, which is Philox here.
 const ALGORITHM_PHILOX: i64 = 1;
 const ALGORITHM_THREEFRY: i64 = 2;
 const ALGORITHM_AUTO: i64 = 3;
 
-/// Words that a counter has.
+/// The number of 64-bit words of a counter.
 pub(super) const COUNTER_WORDS: usize = 2;
 
-/// How an op's arguments name a generator.
+/// A function that returns the generator that an op's arguments specify.
 pub(super) type Generator = fn(&KernelContext<'_>) -> Result<Philox>;
 
-/// The generator of the two seeds in a tensor.
+/// Returns the generator for the two seeds in a tensor.
 pub(crate) fn from_seed(seed: &Tensor) -> Result<Philox> {
     if !matches!(seed.dtype(), DType::I32 | DType::I64) {
         bail!(InvalidArgument, "Invalid seed type: {}", seed.dtype());
@@ -47,12 +47,12 @@ pub(crate) fn from_seed(seed: &Tensor) -> Result<Philox> {
     }
 }
 
-/// The first ops have their seeds in input 1.
+/// Returns the generator of the ops of the first version, whose seeds are input 1.
 pub(super) fn seeded(ctx: &KernelContext<'_>) -> Result<Philox> {
     from_seed(ctx.input(1)?)
 }
 
-/// The number in input `i`, which must be a scalar.
+/// Returns the number in input `i`, which must be a scalar.
 pub(super) fn scalar_input(ctx: &KernelContext<'_>, i: usize) -> Result<i64> {
     let input = ctx.input(i)?;
     match (input.rank(), &indices(input)?[..]) {
@@ -61,7 +61,7 @@ pub(super) fn scalar_input(ctx: &KernelContext<'_>, i: usize) -> Result<i64> {
     }
 }
 
-/// That the algorithm whose number stands in input `i` is Philox; `Unimplemented` for ThreeFry.
+/// Checks that the number in input `i` is that of Philox. ThreeFry is an `Unimplemented` error.
 pub(super) fn expect_philox(ctx: &KernelContext<'_>, i: usize) -> Result<()> {
     match scalar_input(ctx, i)? {
         ALGORITHM_PHILOX | ALGORITHM_AUTO => Ok(()),
@@ -70,7 +70,7 @@ pub(super) fn expect_philox(ctx: &KernelContext<'_>, i: usize) -> Result<()> {
     }
 }
 
-/// The second ones have key, counter and algorithm in inputs 1 to 3.
+/// Returns the generator of the ops of the second version, whose inputs 1 to 3 are key, counter and algorithm.
 pub(super) fn keyed(ctx: &KernelContext<'_>) -> Result<Philox> {
     let algorithm = scalar_input(ctx, 3)?;
     let (key, counter) = (ctx.input(1)?, ctx.input(2)?);
@@ -110,7 +110,7 @@ fn make_truncated_normal(init: &KernelInit<'_>, generator: Generator) -> Result<
     for_dtype!(init.attrs.get_or("dtype", f32::DTYPE)?, [f16, bf16, f32, f64], T => make_drawn(generator, draw_truncated_normal::<T>), _ => init.unsupported())
 }
 
-/// The bounds stand in inputs `low` and `low + 1`; without elements there may be nothing between them.
+/// Makes the kernel for uniform integers between the bounds in inputs `low` and `low + 1`. If the output is empty, the range may be empty, too.
 fn make_uniform_int(init: &KernelInit<'_>, generator: Generator, low: usize) -> Result<Arc<dyn Kernel>> {
     for_dtype!(init.dtype("dtype")?, [i32, i64, u32, u64], T => from_fn(move |ctx| {
         let (generator, shape) = (generator(ctx)?, shape_input(ctx, 0)?);
@@ -128,7 +128,7 @@ fn make_whole_int(init: &KernelInit<'_>, generator: Generator) -> Result<Arc<dyn
     for_dtype!(init.attrs.get_or("dtype", u64::DTYPE)?, [i32, i64, u32, u64], T => make_drawn(generator, draw_whole::<T>), _ => init.unsupported())
 }
 
-/// The algorithm is a third output of one of the ops.
+/// Makes the kernel of the ops that output a key and a counter. One of the ops has the algorithm as its third output.
 fn make_get_key_counter(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let names_algorithm = init.op_def.name == "StatelessRandomGetKeyCounterAlg";
     from_fn(move |ctx| {

@@ -1,4 +1,5 @@
-//! `ParameterizedTruncatedNormal` and `StatelessParameterizedTruncatedNormal`: normal numbers between bounds, number for number as one thread of TensorFlow draws them.
+//! `ParameterizedTruncatedNormal` and `StatelessParameterizedTruncatedNormal`: normal numbers between bounds, number for number as a single thread
+//! of TensorFlow draws them.
 
 use super::distribution::RandomFloat;
 use super::gamma::sample_shapes;
@@ -17,14 +18,14 @@ pub(super) fn register(registry: &mut KernelRegistry) {
     registry.add("StatelessParameterizedTruncatedNormal", make_truncated_normal);
 }
 
-/// How often in a row a proposal may be refused.
+/// The most proposals that may be rejected in a row.
 const MAX_REFUSED: usize = 1000;
-/// The number of samples that are drawn one after the other, if all have one distribution.
+/// The number of samples that are drawn one after the other if all have the same distribution.
 const SAMPLES_PER_BATCH: usize = 100;
-/// Where a bound is at least this many deviations behind the mean, which is not outside the bounds, normal numbers are proposed.
+/// If a bound is at least this many deviations from the mean, and the mean is between the bounds, proposals are normal numbers.
 const NORMAL_FROM: f64 = 1.3;
 
-/// Where proposals come from, and its name in errors.
+/// The distribution of proposals, which is named in errors.
 #[derive(Clone, Copy)]
 enum Proposal {
     Normal,
@@ -41,7 +42,7 @@ impl Proposal {
         }
     }
 
-    /// Refused proposals in a row that are too many.
+    /// Returns the number of rejected proposals in a row that is an error.
     fn too_many(self) -> usize {
         match self {
             Proposal::Normal => MAX_REFUSED + 1,
@@ -50,7 +51,7 @@ impl Proposal {
     }
 }
 
-/// One distribution: `mean + deviation · z`, `min ≤ z ≤ max`. The deviation is negative where the bounds are turned around.
+/// One distribution: `mean + deviation · z`, `min ≤ z ≤ max`. The deviation is negative if the bounds are mirrored.
 struct Truncated<T> {
     mean: T,
     deviation: T,
@@ -60,13 +61,15 @@ struct Truncated<T> {
 }
 
 impl<T: RandomFloat + Float> Truncated<T> {
+    /// Returns the distribution, after a check of its parameters.
+    ///
     /// # Errors
-    /// `InvalidArgument` for a deviation that is not positive, bounds in the wrong order or both infinite.
+    /// Returns `InvalidArgument` for a deviation that is not positive, bounds in the wrong order or both infinite.
     fn new(mean: T, deviation: T, min: T, max: T) -> Result<Truncated<T>> {
         if !(deviation > T::zero() && min < max && (min.is_finite() || max.is_finite())) {
             bail!(InvalidArgument, "Invalid parameters");
         }
-        // A single bound becomes the lower one, and both are brought above the mean where they are on one side of it.
+        // A single bound becomes the lower one, and bounds below the mean are mirrored to be above it.
         let turned = min == T::neg_infinity() || max < mean;
         let (deviation, min, max) = if turned { (-deviation, max, min) } else { (deviation, min, max) };
         let (min, max) = ((min - mean) / deviation, (max - mean) / deviation);
@@ -84,7 +87,7 @@ impl<T: RandomFloat + Float> Truncated<T> {
         Ok(Truncated { mean, deviation, min, max, proposal })
     }
 
-    /// A few proposals of `z`, and whether each is accepted.
+    /// Draws a few proposals of `z`, and calls `take` with each and true if it is accepted, until `take` returns true.
     fn propose(&self, generator: &mut Philox, mut take: impl FnMut(T, bool) -> Result<bool>) -> Result<bool> {
         let (two, min, max) = (number::<T>(2.0), self.min, self.max);
         match self.proposal {
@@ -123,7 +126,7 @@ impl<T: RandomFloat + Float> Truncated<T> {
     /// Calls `put` with `count` samples.
     ///
     /// # Errors
-    /// `Internal` where too many proposals are refused one after the other.
+    /// Returns `Internal` if too many proposals in a row are rejected.
     fn draw(&self, generator: &mut Philox, count: usize, mut put: impl FnMut(usize, T)) -> Result<()> {
         let (mut drawn, mut refused) = (0, 0);
         let mut take = |z: T, accepted: bool| {
@@ -144,12 +147,13 @@ impl<T: RandomFloat + Float> Truncated<T> {
     }
 }
 
-/// A constant in `T`, which has all of them or nearly.
+/// Returns a constant as a `T`, which represents it exactly or nearly so.
 fn number<T: Float>(value: f64) -> T {
     T::from(value).unwrap_or_else(T::zero)
 }
 
-/// Inputs: shape, seed, means, deviations, lower and upper bounds. A distribution's samples are a row apart, and drawn one after the other.
+/// Draws samples. Inputs: shape, seed, means, deviations, lower and upper bounds. The samples of a distribution are a row apart, and are drawn one
+/// after the other.
 fn truncated_normal<T: RandomFloat + Float>(ctx: &KernelContext<'_>) -> Result<Tensor> {
     let mut generator = seeded(ctx)?;
     let (shape, distributions) = sample_shapes(ctx, 0, 2..6, "means, stddevs, minvals, maxvals")?;
@@ -190,7 +194,8 @@ fn make_with_state(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     }), _ => init.unsupported())
 }
 
-/// Inputs: shape, means, deviations, lower and upper bounds: scalars, or vectors of one for each index of the first dimension.
+/// Draws samples for rows. Inputs: shape, means, deviations, lower and upper bounds, each a scalar, or a vector with one for each index of the
+/// first dimension.
 fn rows_of_distributions<T: RandomFloat + Float>(ctx: &KernelContext<'_>, generator: &SharedGenerator) -> Result<Tensor> {
     let sizes = ctx.input(0)?;
     if sizes.rank() != 1 {

@@ -7,12 +7,12 @@ use flowmill_runtime::{Kernel, KernelContext, KernelInit};
 use flowmill_tensor::{DType, Element, Result, Shape, Tensor, bail, bf16, f16, for_dtype};
 use std::sync::Arc;
 
-/// The kernel of `ArgMax`: the index of the first greatest element; NaN is passed over.
+/// Makes the kernel of `ArgMax`: the index of the first greatest element; NaN is ignored.
 pub(super) fn make_arg_max(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     make::<true>(init)
 }
 
-/// The kernel of `ArgMin`.
+/// Makes the kernel of `ArgMin`.
 pub(super) fn make_arg_min(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     make::<false>(init)
 }

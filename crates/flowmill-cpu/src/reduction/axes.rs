@@ -1,4 +1,4 @@
-//! Which dimensions a reduction removes, and the shortest description of the walk over its input.
+//! The dimensions that a reduction removes, and the shortest description of the iteration over its input.
 
 use flowmill_tensor::{Result, Shape, Tensor, bail};
 use smallvec::SmallVec;
@@ -14,17 +14,17 @@ pub(super) struct Segment {
 pub(super) struct Plan {
     /// The result's shape.
     pub(super) shape: Shape,
-    /// Alternately reduced and kept, outermost first, without dimensions of size 1.
+    /// The segments are alternately reduced and kept, outermost first, without dimensions of size 1.
     pub(super) segments: SmallVec<[Segment; 4]>,
-    /// How many elements are reduced to one.
+    /// The number of elements that are reduced to one.
     pub(super) count: usize,
 }
 
 impl Plan {
-    /// The reduction of a tensor of `shape` over `axes`, a tensor of `int32` or `int64` that may count from the end.
+    /// Returns the plan of a reduction of a tensor of `shape` over `axes`, a tensor of `int32` or `int64` whose negative values count from the end.
     ///
     /// # Errors
-    /// `InvalidArgument` for an axis out of range or given twice.
+    /// Returns `InvalidArgument` for an axis out of range or given twice.
     pub(super) fn new(shape: &Shape, axes: &Tensor, keep_dims: bool) -> Result<Plan> {
         let mut reduced: SmallVec<[bool; 8]> = SmallVec::from_elem(false, shape.rank());
         for axis in axes.to_i64_vec()? {

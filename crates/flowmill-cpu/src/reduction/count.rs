@@ -1,4 +1,4 @@
-//! Counting values: `Bincount`, `DenseBincount`, `HistogramFixedWidth`, `Bucketize`.
+//! Counts of values: `Bincount`, `DenseBincount`, `HistogramFixedWidth`, `Bucketize`.
 
 use crate::from_fn::from_fn;
 use crate::number::Number;
@@ -6,13 +6,13 @@ use flowmill_runtime::{Kernel, KernelContext, KernelInit};
 use flowmill_tensor::{Complex, DType, Result, Shape, Tensor, bail, bf16, f16, for_dtype};
 use std::sync::Arc;
 
-/// The kernel of `Bincount`: the weights that fall on each value below `size`, or their number where there are no weights.
+/// Makes the kernel of `Bincount`: the sum of the weights for each value below `size`, or the number of occurrences if there are no weights.
 pub(super) fn make_bincount(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     for_dtype!(init.dtype("T")?, [f16, bf16, f32, f64, i8, i16, i32, i64, u8, u16, u32, u64, Complex<f32>, Complex<f64>],
         T => from_fn(|ctx| bincount::<T>(ctx, 1, false)), _ => init.unsupported())
 }
 
-/// The kernel of `DenseBincount`, which counts each row of a matrix by itself.
+/// Makes the kernel of `DenseBincount`, which counts each row of a matrix separately.
 pub(super) fn make_dense_bincount(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let binary = init.attrs.get_or("binary_output", false)?;
     for_dtype!(init.dtype("T")?, [f16, bf16, f32, f64, i8, i16, i32, i64, u8, u16, u32, u64, Complex<f32>, Complex<f64>],
@@ -57,7 +57,7 @@ fn bincount<T: Number>(ctx: &mut KernelContext<'_>, max_rank: usize, binary: boo
     Ok(())
 }
 
-/// The kernel of `HistogramFixedWidth`: values outside of the range count for the first or the last bin.
+/// Makes the kernel of `HistogramFixedWidth`: values outside of the range are counted in the first or the last bin.
 pub(super) fn make_histogram_fixed_width(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let out = init.attrs.get_or("dtype", DType::I32)?;
     macro_rules! histogram {
@@ -96,7 +96,7 @@ fn histogram(values: &[f64], range: &[f64], bins: &Tensor) -> Result<Vec<i64>> {
     Ok(counts)
 }
 
-/// The kernel of `Bucketize`: how many of the rising boundaries are not greater than a value.
+/// Makes the kernel of `Bucketize`: the number of boundaries, which are in ascending order, that are not greater than each value.
 pub(super) fn make_bucketize(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let boundaries: Vec<f32> = init.attrs.list("boundaries")?;
     if !boundaries.is_sorted() {
@@ -104,7 +104,7 @@ pub(super) fn make_bucketize(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     }
     for_dtype!(init.dtype("T")?, [f32, f64, i32, i64], T => from_fn(move |ctx| {
         let x = ctx.input(0)?;
-        // A NaN is below no boundary.
+        // NaN is in the last bucket, because it is not less than any boundary.
         let buckets: Vec<i32> = x.as_slice::<T>()?.iter().map(|&x| boundaries.partition_point(|&b| !((x as f64) < f64::from(b))) as i32).collect();
         let out = Tensor::from_slice(x.shape().clone(), &buckets)?;
         ctx.set_output(0, out);

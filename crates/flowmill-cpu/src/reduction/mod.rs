@@ -15,32 +15,32 @@ use flowmill_tensor::{Complex, Result, Shape, Tensor, bf16, f16, for_dtype};
 use reduce::reduction;
 use reducers::{All, Any, EuclideanNorm, Max, Mean, Min, Prod, Sum};
 
-/// How many elements lie outside of `axis` and how many inside.
+/// Returns the product of the sizes outside of `axis`, and of those inside.
 fn outer_inner(shape: &Shape, axis: usize) -> (usize, usize) {
     (shape[..axis].iter().product(), shape[axis + 1..].iter().product())
 }
 
-/// The sum over `axes`, which must be axes of `x`, each once.
+/// Returns the sum over `axes`, which must be distinct axes of `x`.
 pub(crate) fn sum_over<T: Number>(x: &Tensor, axes: &[i64]) -> Result<Tensor> {
     reduce::reduce::<T, Sum>(x, &Tensor::vector(axes)?, false)
 }
 
-/// The sum of the squares of all elements, in the accumulator's type.
+/// Returns the sum of the squares of all elements, in the accumulator's type.
 pub(crate) fn sum_of_squares<T: reducers::Root>(x: &[T]) -> T::Acc {
     reduce::reduce_slice::<T, EuclideanNorm>(x)
 }
 
-/// The sum of one row, on this thread.
+/// Returns the sum of one row, on this thread.
 pub(crate) fn row_sum<T: Number>(row: &[T]) -> T::Acc {
     reduce::fold_row::<T, Sum>(row)
 }
 
-/// The greatest element of one row, on this thread; NaN where there is one.
+/// Returns the greatest element of one row, on this thread, or NaN if the row has one.
 pub(crate) fn row_max<T: Ordered>(row: &[T]) -> T {
     reduce::fold_row::<T, Max>(row)
 }
 
-/// Registers the family.
+/// Registers the kernels of this family.
 pub(crate) fn register(registry: &mut KernelRegistry) {
     macro_rules! numbers {
         ($($name:literal $reducer:ty;)*) => {

@@ -1,7 +1,7 @@
 //! The kernel of reductions over any set of axes.
 //!
-//! The input is read once, in order. How partial results are put together depends on shapes alone, so that results have the same bits
-//! for any number of threads; sums of floats are taken in pairs of blocks, which keeps their error small.
+//! The input is read once, in order. The order in which partial results are combined depends on shapes alone, so that results have the same bits
+//! for any number of threads. Sums of floats are computed in pairs of blocks, which keeps their error small.
 
 use super::axes::{Plan, Segment};
 use super::reducers::Reducer;
@@ -12,16 +12,16 @@ use flowmill_tensor::{Result, Tensor};
 use std::marker::PhantomData;
 use std::sync::Arc;
 
-/// Accumulators that a row is spread over.
+/// The number of accumulators over which a row is spread.
 const LANES: usize = 32;
-/// Elements that are accumulated in lanes; longer rows are halved.
+/// The number of elements that are accumulated in lanes; longer rows are halved.
 const BLOCK: usize = 4096;
-/// The least number of elements that a thread takes.
+/// The least number of elements per thread.
 const GRAIN: usize = 1 << 15;
-/// The most parts of a dimension that is reduced on several threads; each part keeps a copy of the whole result.
+/// The greatest number of parts of a dimension that is reduced on several threads; each part has a copy of the whole result.
 const PARTS: usize = 16;
 
-/// Merges a row that fits [`BLOCK`] into one accumulator.
+/// Merges a row of at most [`BLOCK`] elements into one accumulator.
 #[inline(always)]
 fn fold_lanes<T: Copy, A: Copy>(row: &[T], empty: A, load: impl Fn(T) -> A, merge: impl Fn(A, A) -> A) -> A {
     let (chunks, rest) = row.as_chunks::<LANES>();
@@ -31,7 +31,7 @@ fn fold_lanes<T: Copy, A: Copy>(row: &[T], empty: A, load: impl Fn(T) -> A, merg
             *lane = merge(*lane, load(*x));
         }
     }
-    // Its own variable: one that is indexed by what is not known ahead cannot stay in registers.
+    // A separate variable: an array that is indexed by a run-time value cannot stay in registers.
     let mut lanes = acc;
     for (lane, x) in lanes.iter_mut().zip(rest) {
         *lane = merge(*lane, load(*x));
@@ -72,10 +72,10 @@ fn fold_across<T: Word, R: Reducer<T>>(acc: &mut [R::Acc], row: &[T]) {
     if T::WIDE { fold_elements_wide(acc, row, R::load, R::merge) } else { fold_elements(acc, row, R::load, R::merge) }
 }
 
-/// Rows shorter than this are merged element by element: lanes would cost more.
+/// The length below which rows are merged element by element, because lanes would cost more.
 const SHORT_ROW: usize = 8;
 
-/// The reduction of one row on this thread.
+/// Returns the reduction of one row, computed on this thread.
 pub(super) fn fold_row<T: Word, R: Reducer<T>>(row: &[T]) -> R::Acc {
     if row.len() < SHORT_ROW {
         return row.iter().fold(R::EMPTY, |acc, &x| R::merge(acc, R::load(x)));
@@ -88,7 +88,7 @@ pub(super) fn fold_row<T: Word, R: Reducer<T>>(row: &[T]) -> R::Acc {
     R::merge(fold_row::<T, R>(left), fold_row::<T, R>(right))
 }
 
-/// Merges `x`, laid out as `segments`, into `acc`, laid out as the kept ones.
+/// Merges `x`, whose dimensions are `segments`, into `acc`, whose dimensions are the kept segments.
 fn fold<T: Word, R: Reducer<T>>(x: &[T], segments: &[Segment], acc: &mut [R::Acc]) {
     match segments {
         [] => fold_across::<T, R>(acc, x),
@@ -111,7 +111,7 @@ fn fold<T: Word, R: Reducer<T>>(x: &[T], segments: &[Segment], acc: &mut [R::Acc
     }
 }
 
-/// [`fold`] on several threads: over a kept outermost segment directly, over a reduced one in parts that are merged in order.
+/// Like [`fold`], on several threads: a kept outermost segment is split directly, a reduced one into parts whose results are merged in order.
 fn fold_parallel<T: Word, R: Reducer<T>>(x: &[T], segments: &[Segment], acc: &mut [R::Acc]) {
     let Some((first, rest)) = segments.split_first().filter(|_| x.len() >= PARALLEL_MIN) else {
         return fold::<T, R>(x, segments, acc);
@@ -154,17 +154,17 @@ struct Reduction<T, R> {
     marker: PhantomData<fn() -> (T, R)>,
 }
 
-/// Makes the kernel of `R` over elements of `T`. It counts as expensive where its input is known to be large.
+/// Makes the kernel of `R` over elements of `T`. It is expensive if its input is known to be large.
 pub(super) fn reduction<T: Word, R: Reducer<T>>(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let large = init.input_shape(0).num_elements().is_some_and(|n| n >= PARALLEL_MIN);
     let cost = if large { Cost::Expensive } else { Cost::Cheap };
     Ok(Arc::new(Reduction::<T, R> { keep_dims: init.attrs.get_or("keep_dims", false)?, cost, marker: PhantomData }))
 }
 
-/// The reduction of `x` over `axes`.
+/// Returns the reduction of `x` over `axes`.
 ///
 /// # Errors
-/// `InvalidArgument` for axes that are out of range or given twice.
+/// Returns `InvalidArgument` for axes that are out of range or given twice.
 pub(super) fn reduce<T: Word, R: Reducer<T>>(input: &Tensor, axes: &Tensor, keep_dims: bool) -> Result<Tensor> {
     let plan = Plan::new(input.shape(), axes, keep_dims)?;
     let x = input.as_slice::<T>()?;
@@ -188,7 +188,7 @@ pub(super) fn reduce<T: Word, R: Reducer<T>>(input: &Tensor, axes: &Tensor, keep
     Ok(out)
 }
 
-/// The reduction of all elements of `x` before it is finished.
+/// Returns the reduction of all elements of `x`, without the final step.
 pub(super) fn reduce_slice<T: Word, R: Reducer<T>>(x: &[T]) -> R::Acc {
     let mut acc = [R::EMPTY];
     if !x.is_empty() {

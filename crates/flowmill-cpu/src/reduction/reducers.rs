@@ -1,38 +1,38 @@
-//! What a reduction does with its elements.
+//! The operations of reductions.
 
 use crate::elementwise::Word;
 use crate::number::{Number, Ordered};
 use flowmill_tensor::{Complex, bf16, f16};
 
-/// An associative way to bring many elements of `T` to one.
+/// An associative operation that reduces many elements of `T` to one.
 pub(super) trait Reducer<T: Word>: 'static {
-    /// What is carried along.
+    /// The accumulator.
     type Acc: Copy + Send + Sync + 'static;
     /// The reduction of no element.
     const EMPTY: Self::Acc;
-    /// One element.
+    /// Returns the accumulator of one element.
     fn load(x: T) -> Self::Acc;
-    /// The reduction of all that led to `a` and `b`.
+    /// Returns the combination of two accumulators.
     fn merge(a: Self::Acc, b: Self::Acc) -> Self::Acc;
-    /// The result for `count` elements.
+    /// Returns the result for `count` elements.
     fn finish(acc: Self::Acc, count: usize) -> T;
 }
 
-/// The sum; integers wrap.
+/// The sum; integers wrap around.
 pub(super) struct Sum;
-/// The product; integers wrap.
+/// The product; integers wrap around.
 pub(super) struct Prod;
-/// The greatest; NaN where there is one.
+/// The greatest element, or NaN if there is one.
 pub(super) struct Max;
-/// The least; NaN where there is one.
+/// The least element, or NaN if there is one.
 pub(super) struct Min;
-/// The sum over the number of elements, summed in 64 bits for integers and rounded towards zero.
+/// The mean. Integers are summed in 64 bits, and the quotient is rounded towards zero.
 pub(super) struct Mean;
 /// The square root of the sum of squared absolute values.
 pub(super) struct EuclideanNorm;
-/// Whether all are true.
+/// The logical and of all elements.
 pub(super) struct All;
-/// Whether any is true.
+/// The logical or of all elements.
 pub(super) struct Any;
 
 impl<T: Number> Reducer<T> for Sum {
@@ -130,7 +130,7 @@ means! {
     Complex<f64> => Complex<f64>, |x| x, |sum, count| if count == 0 { sum } else { sum / count as f64 };
 }
 
-/// The square root of a sum of squares.
+/// A type with the square root of a sum of squares.
 pub(crate) trait Root: Number {
     fn root(acc: Self::Acc) -> Self;
 }

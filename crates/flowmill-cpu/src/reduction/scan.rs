@@ -1,4 +1,4 @@
-//! Running sums, products and log-sum-exps along one axis.
+//! Cumulative sums, products and log-sum-exps along one axis.
 
 use super::outer_inner;
 use crate::from_fn::from_fn;
@@ -8,12 +8,12 @@ use flowmill_tensor::{Complex, Result, bail, bf16, f16, for_dtype};
 use num_traits::Float;
 use std::sync::Arc;
 
-/// How a scan runs.
+/// The attributes of a scan.
 #[derive(Clone, Copy)]
 struct Direction {
-    /// An element's result leaves out the element itself.
+    /// True if an element's result excludes the element itself.
     exclusive: bool,
-    /// From the last element to the first.
+    /// True if the scan runs from the last element to the first.
     reverse: bool,
 }
 
@@ -21,21 +21,21 @@ fn direction(init: &KernelInit<'_>) -> Result<Direction> {
     Ok(Direction { exclusive: init.attrs.get_or("exclusive", false)?, reverse: init.attrs.get_or("reverse", false)? })
 }
 
-/// The kernel of `Cumsum`.
+/// Makes the kernel of `Cumsum`.
 pub(super) fn make_cumsum(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let direction = direction(init)?;
     for_dtype!(init.dtype("T")?, [f16, bf16, f32, f64, i8, i16, i32, i64, u8, u16, u32, u64, Complex<f32>, Complex<f64>],
         T => from_fn(move |ctx| scan::<T, _>(ctx, direction, T::ZERO, T::plus)), _ => init.unsupported())
 }
 
-/// The kernel of `Cumprod`.
+/// Makes the kernel of `Cumprod`.
 pub(super) fn make_cumprod(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let direction = direction(init)?;
     for_dtype!(init.dtype("T")?, [f16, bf16, f32, f64, i8, i16, i32, i64, u8, u16, u32, u64, Complex<f32>, Complex<f64>],
         T => from_fn(move |ctx| scan::<T, _>(ctx, direction, T::ONE, T::times)), _ => init.unsupported())
 }
 
-/// The kernel of `CumulativeLogsumexp`.
+/// Makes the kernel of `CumulativeLogsumexp`.
 pub(super) fn make_cumulative_logsumexp(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let direction = direction(init)?;
     for_dtype!(init.dtype("T")?, [f32, f64], T => from_fn(move |ctx| scan::<T, _>(ctx, direction, T::NEG_INFINITY, log_add_exp)),
@@ -44,7 +44,7 @@ pub(super) fn make_cumulative_logsumexp(init: &KernelInit<'_>) -> Result<Arc<dyn
         }), _ => init.unsupported()))
 }
 
-/// `log(exp(a) + exp(b))` without overflow.
+/// Returns `log(exp(a) + exp(b))` without overflow.
 fn log_add_exp<F: Float>(a: F, b: F) -> F {
     let (low, high) = if a < b { (a, b) } else { (b, a) };
     if high == F::neg_infinity() { high } else { high + (low - high).exp().ln_1p() }

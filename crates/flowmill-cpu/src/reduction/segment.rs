@@ -1,4 +1,4 @@
-//! Reductions of rows by the number of the segment that each belongs to.
+//! Reductions of rows by segment ids.
 
 use crate::from_fn::from_fn;
 use crate::number::{Number, Ordered};
@@ -6,15 +6,15 @@ use flowmill_runtime::{Kernel, KernelContext, KernelInit};
 use flowmill_tensor::{Complex, Result, Shape, Tensor, bail, bf16, f16, for_dtype};
 use std::sync::Arc;
 
-/// What a segment makes of its rows.
+/// The reduction of a segment's rows.
 #[derive(Clone, Copy)]
 struct Rule<T> {
-    /// What the first row is merged into.
+    /// The value that the first row is merged into.
     start: T,
-    /// What a segment without rows gives.
+    /// The result of a segment without rows.
     empty: T,
     merge: fn(T, T) -> T,
-    /// Divides by the number of rows.
+    /// True if the result is divided by the number of rows.
     mean: bool,
 }
 
@@ -50,7 +50,7 @@ makers! {
     make_unsorted_min = unsorted over [f16, bf16, f32, f64, i8, i16, i32, i64, u8, u16, u32, u64], HIGHEST_FINITE, HIGHEST_FINITE, smaller, false;
 }
 
-/// Segments of adjacent rows, whose numbers rise.
+/// Reduces segments of adjacent rows, whose ids must ascend.
 fn sorted<T: Number>(ctx: &mut KernelContext<'_>, rule: Rule<T>) -> Result<()> {
     let (data, ids) = (ctx.input(0)?, ctx.input(1)?);
     if data.rank() == 0 {
@@ -105,12 +105,12 @@ fn sorted<T: Number>(ctx: &mut KernelContext<'_>, rule: Rule<T>) -> Result<()> {
     Ok(())
 }
 
-/// Merges through the rule's type; accumulators of the 16-bit floats hold values of that type.
+/// Merges in the rule's type; accumulators of the 16-bit floats hold values of that type.
 fn merge_wide<T: Number>(acc: T::Acc, x: T, rule: &Rule<T>) -> T::Acc {
     (rule.merge)(T::narrow(acc), x).widen()
 }
 
-/// Rows in any order; a negative number drops its row.
+/// Reduces rows in any order. Rows with a negative id are dropped.
 fn unsorted<T: Number>(ctx: &mut KernelContext<'_>, rule: Rule<T>) -> Result<()> {
     let (data, ids, count) = (ctx.input(0)?, ctx.input(1)?, ctx.input(2)?);
     if count.rank() != 0 {

@@ -8,7 +8,7 @@ use flowmill_tensor::{DType, Result, Shape, Tensor, bail, bf16, f16, for_dtype};
 use std::cmp::Reverse;
 use std::sync::Arc;
 
-/// The kernel of `TopK`, where `k` is an attribute, and `TopKV2`: values and indices, the first of equals first.
+/// Makes the kernel of `TopK`, where `k` is an attribute, and `TopKV2`: values and indices. Equal values are sorted by index.
 pub(super) fn make_top_k(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let fixed: Option<i64> = if init.attrs.contains("k") { Some(init.attrs.get("k")?) } else { None };
     let index_type = init.attrs.get_or("index_type", DType::I32)?;
@@ -43,12 +43,12 @@ fn top_k<T: Ordered>(ctx: &mut KernelContext<'_>, k: i64, index_type: DType) -> 
     Ok(())
 }
 
-/// The `k` greatest of each row of `input`, or, where `flip` has all bits set, the least; and their indices.
+/// Returns the `k` greatest values of each row of `input` and their indices, or the least values if all bits of `flip` are set.
 fn best_of<T: Ordered>(input: &Tensor, k: i64, flip: u64) -> Result<(Tensor, Vec<i64>)> {
     let (k, columns, shape) = top_k_shape(input, k)?;
     let mut values = Tensor::uninit(T::DTYPE, shape)?;
     let mut indices: Vec<i64> = Vec::with_capacity(values.num_elements());
-    // Rows may be long and none.
+    // Rows may be empty, and then there may be any number of them.
     if values.num_elements() > 0 {
         let rows = input.as_slice::<T>()?.chunks_exact(columns);
         let mut ranks = vec![0; columns];
@@ -63,7 +63,7 @@ fn best_of<T: Ordered>(input: &Tensor, k: i64, flip: u64) -> Result<(Tensor, Vec
     Ok((values, indices))
 }
 
-/// The kernel of `ApproxTopK`: the search is exact, and also gives as many as one that is not would leave.
+/// Makes the kernel of `ApproxTopK`. The search is exact; without aggregation, it outputs as many candidates as an approximate search would.
 pub(super) fn make_approx_top_k(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let (k, axis): (i64, i64) = (init.attrs.get("k")?, init.attrs.get("reduction_dimension")?);
     let (recall, assumed): (f32, i64) = (init.attrs.get("recall_target")?, init.attrs.get("reduction_input_size_override")?);
@@ -98,7 +98,7 @@ pub(super) fn make_approx_top_k(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>
     }), _ => init.unsupported())
 }
 
-/// How many of `size` elements a search leaves that divides them into tiles and lays `2ⁿ` tiles on one another; as the op's shape function says.
+/// Returns the number of `size` elements that remain of a search that divides them into tiles and merges `2ⁿ` tiles each, like the op's shape function.
 fn candidates(size: usize, rank: usize, k: i64, recall: f32, assumed: i64) -> usize {
     let tile = if rank == 1 { 1024 } else { 128 };
     let assumed = usize::try_from(assumed).unwrap_or(size);
@@ -114,7 +114,7 @@ fn candidates(size: usize, rank: usize, k: i64, recall: f32, assumed: i64) -> us
     (tile * size.div_ceil(tile).div_ceil(1 << levels.min(most))).min(size)
 }
 
-/// How many are asked for, the length of a row, and the shape of the result.
+/// Returns `k`, the length of a row, and the shape of the result.
 fn top_k_shape(input: &Tensor, k: i64) -> Result<(usize, usize, Shape)> {
     let Ok(k) = usize::try_from(k) else { bail!(InvalidArgument, "Need k >= 0, got {k}") };
     let Some(&columns) = input.shape().last() else { bail!(InvalidArgument, "input must be >= 1-D, got shape {}", input.shape()) };
@@ -127,7 +127,7 @@ fn top_k_shape(input: &Tensor, k: i64) -> Result<(usize, usize, Shape)> {
     Ok((k, columns, shape))
 }
 
-/// The indices of the `k` greatest, in falling order, the first of equals first. `k` is positive and at most their number.
+/// Returns the indices of the `k` greatest values in descending order; equal values are sorted by index. `k` is positive and at most their number.
 fn greatest(ranks: &[u64], k: usize) -> Vec<usize> {
     let mut candidates: Vec<usize> = (0..ranks.len()).collect();
     let key = |&i: &usize| (Reverse(ranks[i]), i);
@@ -139,8 +139,8 @@ fn greatest(ranks: &[u64], k: usize) -> Vec<usize> {
     candidates
 }
 
-/// The kernel of `InTopK` and `InTopKV2`: whether a row's target is among its `k` greatest predictions, ties included. Targets out of range and rows
-/// with a number that is not finite are not.
+/// Makes the kernel of `InTopK` and `InTopKV2`: true if a row's target is among its `k` greatest predictions, ties included; false for targets out
+/// of range and rows with a number that is not finite.
 pub(super) fn make_in_top_k(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let fixed: Option<i64> = if init.attrs.contains("k") { Some(init.attrs.get("k")?) } else { None };
     from_fn(move |ctx| {
@@ -169,7 +169,7 @@ pub(super) fn make_in_top_k(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     })
 }
 
-/// The kernel of `NthElement`: the `n`-th least element of each row, or the `n`-th greatest with `reverse`.
+/// Makes the kernel of `NthElement`: the `n`-th least element of each row, or the `n`-th greatest with `reverse`.
 pub(super) fn make_nth_element(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let reverse = init.attrs.get_or("reverse", false)?;
     for_dtype!(init.dtype("T")?, [f16, bf16, f32, f64, i8, i16, i32, i64, u8, u16, u32, u64], T => from_fn(move |ctx| {
@@ -192,7 +192,7 @@ pub(super) fn make_nth_element(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>>
     }), _ => init.unsupported())
 }
 
-/// The index of the element that is at place `at` in rising order.
+/// Returns the index of the element at position `at` in ascending order.
 fn nth(ranks: Vec<u64>, at: usize) -> usize {
     let mut ranked: Vec<(u64, usize)> = ranks.into_iter().zip(0..).collect();
     ranked.select_nth_unstable(at).1.1

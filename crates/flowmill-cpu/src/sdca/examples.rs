@@ -1,4 +1,4 @@
-//! The examples of a step, with the weights of their features and what is to be added to those.
+//! The examples of a step, with the weights of their features and the updates of the weights.
 
 use super::Regularization;
 use flowmill_runtime::KernelContext;
@@ -6,7 +6,7 @@ use flowmill_tensor::{Result, Shape, Tensor, bail, check_memory};
 use std::collections::HashMap;
 use std::ops::Range;
 
-/// How many groups of features there are.
+/// The numbers of groups of features.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Groups {
     pub(super) sparse: usize,
@@ -31,47 +31,47 @@ impl Groups {
         self.sparse_indices() + 2 * self.sparse
     }
 
-    /// The last input.
+    /// Returns the index of the last input, the state.
     pub(super) fn state(self) -> usize {
         self.dense_weights() + self.dense
     }
 }
 
-/// What is known of an example besides its features.
+/// The data of an example besides its features.
 #[derive(Clone, Copy)]
 pub(super) struct Example {
     pub(super) label: f32,
     pub(super) weight: f32,
-    /// The sum of the squares of its features.
+    /// The sum of the squares of the example's features.
     pub(super) squared_norm: f64,
 }
 
-/// Features of which each example has few.
+/// A group of sparse features, of which each example has few.
 struct Sparse<'a> {
-    /// Where each example's features stand in `places` and `values`.
+    /// The range of each example's features in `places` and `values`.
     rows: Vec<Range<usize>>,
-    /// The features' places among the weights.
+    /// The positions of the features among the weights.
     places: Vec<usize>,
-    /// The features' values, where they are not all 1.
+    /// The values of the features, or `None` if all are 1.
     values: Option<&'a [f32]>,
     weights: Weights<'a>,
 }
 
-/// Features that each example has all of, one row for each.
+/// A group of dense features: one row per example.
 struct Dense<'a> {
     features: &'a [f32],
     weights: Weights<'a>,
 }
 
-/// The weights of a group's features.
+/// The weights of the features of one group.
 struct Weights<'a> {
     shape: &'a Shape,
     values: &'a [f32],
-    /// What is to be added to them.
+    /// The updates of the weights.
     deltas: Vec<f32>,
 }
 
-/// The examples.
+/// The examples of a call.
 pub(super) struct Examples<'a> {
     examples: Vec<Example>,
     sparse: Vec<Sparse<'a>>,
@@ -79,10 +79,10 @@ pub(super) struct Examples<'a> {
 }
 
 impl<'a> Examples<'a> {
-    /// The examples of a call.
+    /// Returns the examples of a call.
     ///
     /// # Errors
-    /// `InvalidArgument` for inputs that do not fit together.
+    /// Returns `InvalidArgument` for inputs that are inconsistent.
     pub(super) fn new(ctx: &'a KernelContext<'_>, groups: Groups) -> Result<Examples<'a>> {
         let weights = ctx.input(groups.example_weights())?.as_slice::<f32>()?;
         let labels = ctx.input(groups.example_weights() + 1)?.as_slice::<f32>()?;
@@ -105,7 +105,8 @@ impl<'a> Examples<'a> {
         self.examples[i]
     }
 
-    /// The prediction for an example, before the link function: with the weights as they are now in all partitions, and as they were.
+    /// Returns the prediction for an example, before the link function: with the current weights, whose updates are multiplied by the
+    /// number of partitions, and with the original weights.
     pub(super) fn sums(&self, i: usize, partitions: f32, regularization: Regularization) -> (f64, f64) {
         let (mut now, mut before) = (0.0, 0.0);
         for Sparse { rows, places, values, weights } in &self.sparse {
@@ -128,7 +129,7 @@ impl<'a> Examples<'a> {
         (now, before)
     }
 
-    /// Adds an example's features, times `factor`, to the weights.
+    /// Adds an example's features, times `factor`, to the updates of the weights.
     pub(super) fn add(&mut self, i: usize, factor: f64) {
         for Sparse { rows, places, values, weights } in &mut self.sparse {
             for at in rows[i].clone() {
@@ -142,7 +143,7 @@ impl<'a> Examples<'a> {
         }
     }
 
-    /// What is to be added to the weights, group by group.
+    /// Returns the updates of the weights, group by group.
     pub(super) fn into_deltas(self) -> Result<Vec<Tensor>> {
         let sparse = self.sparse.into_iter().map(|group| group.weights);
         let dense = self.dense.into_iter().map(|group| group.weights);
@@ -157,14 +158,14 @@ impl<'a> Weights<'a> {
         Ok(Weights { shape: tensor.shape(), values, deltas: vec![0.0; values.len()] })
     }
 
-    /// Example `i`'s row of dense features.
+    /// Returns the row of dense features of example `i`.
     fn row<'f>(&self, features: &'f [f32], i: usize) -> &'f [f32] {
         let width = self.values.len();
         &features[i * width..(i + 1) * width]
     }
 }
 
-/// A sparse feature's value.
+/// Returns the value of a sparse feature.
 fn value(values: Option<&[f32]>, at: usize) -> f64 {
     values.map_or(1.0, |values| f64::from(values[at]))
 }
@@ -194,7 +195,7 @@ impl<'a> Sparse<'a> {
         check_memory::<[usize; 6]>(features.len().saturating_add(indices.len()))?;
         let place_of: HashMap<i64, usize> = indices.iter().enumerate().map(|(place, &index)| (index, place)).collect();
         let (mut rows, mut places) = (Vec::with_capacity(examples.len()), Vec::with_capacity(features.len()));
-        // The example that had each feature last.
+        // For each feature, the last example that had it.
         let mut last = vec![usize::MAX; indices.len()];
         for (i, example) in examples.iter_mut().enumerate() {
             let start = places.len();

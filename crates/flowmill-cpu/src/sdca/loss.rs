@@ -1,19 +1,19 @@
-//! The losses: how far a prediction is from its label, and the best dual variable of an example while the others stay.
+//! The loss functions: the distance of a prediction from its label, and the best dual variable of an example while the others are fixed.
 //!
 //! `pull` is the squared norm of an example, divided by the regularisation, times its weight and the number of partitions.
 
 use flowmill_tensor::{Result, bail};
 
-/// Steps of Newton's method; it converges quadratically.
+/// The number of steps of Newton's method, which converges quadratically.
 const NEWTON_STEPS: usize = 10;
 
-/// A loss.
+/// A loss function.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Loss {
     Logistic,
     Squared,
     Hinge,
-    /// The hinge with a parabola of width 1 in its corner.
+    /// The hinge loss, smoothed by a parabola of width 1 at its corner.
     SmoothHinge,
     Poisson,
 }
@@ -21,7 +21,7 @@ pub(super) enum Loss {
 use Loss::*;
 
 impl Loss {
-    /// The loss of this name.
+    /// Returns the loss of this name.
     pub(super) fn of(name: &str) -> Result<Loss> {
         Ok(match name {
             "logistic_loss" => Logistic,
@@ -33,7 +33,7 @@ impl Loss {
         })
     }
 
-    /// The label as the loss wants it: classes 0 and 1 become −1 and 1.
+    /// Returns the label in the range that the loss needs: classes 0 and 1 become −1 and 1.
     pub(super) fn label(self, label: f32) -> Result<f32> {
         match self {
             Squared => Ok(label),
@@ -47,7 +47,7 @@ impl Loss {
         }
     }
 
-    /// The dual variable that is best while the others stay.
+    /// Returns the best dual variable while the others are fixed.
     pub(super) fn updated_dual(self, label: f64, dual: f64, sum: f64, pull: f64) -> f64 {
         match self {
             Logistic => {
@@ -75,7 +75,7 @@ impl Loss {
         }
     }
 
-    /// The loss of a prediction.
+    /// Returns the loss of a prediction.
     pub(super) fn primal(self, sum: f64, label: f64, weight: f64) -> f64 {
         let margin = label * sum;
         match self {
@@ -90,7 +90,7 @@ impl Loss {
         }
     }
 
-    /// The convex conjugate of the loss.
+    /// Returns the convex conjugate of the loss.
     pub(super) fn dual(self, dual: f64, label: f64, weight: f64) -> f64 {
         let product = dual * label;
         match self {
@@ -110,7 +110,7 @@ impl Loss {
         }
     }
 
-    /// The slope of the loss at a prediction.
+    /// Returns the slope of the loss at a prediction.
     pub(super) fn primal_derivative(self, sum: f64, label: f64) -> f64 {
         let margin = label * sum;
         match self {
@@ -126,7 +126,7 @@ impl Loss {
         }
     }
 
-    /// The inverse of how fast the slope can change; 0 where it jumps.
+    /// Returns the inverse of the greatest rate of change of the slope, or 0 if the slope is not continuous.
     pub(super) fn smoothness(self) -> f64 {
         match self {
             Logistic => 4.0,
@@ -136,7 +136,7 @@ impl Loss {
     }
 }
 
-/// A dual variable between 0 and the label.
+/// Returns the dual variable, clamped between 0 and the label.
 fn clamped(dual: f64, label: f64) -> f64 {
     match label * dual {
         product if product < 0.0 => 0.0,

@@ -1,7 +1,7 @@
-//! Linear models trained by stochastic dual coordinate ascent: `SdcaOptimizer`, `SdcaOptimizerV2`, `SdcaShrinkL1`, `SdcaFprint`.
+//! Training of linear models by stochastic dual coordinate ascent: `SdcaOptimizer`, `SdcaOptimizerV2`, `SdcaShrinkL1`, `SdcaFprint`.
 //!
 //! The method is that of Shalev-Shwartz and Zhang, "Stochastic Dual Coordinate Ascent Methods for Regularized Loss Minimization" (2013), for
-//! examples that may be spread over several machines as in "Adding vs. Averaging in Distributed Primal-Dual Optimization" (Ma and others, 2015).
+//! examples that may be distributed over several machines as in "Adding vs. Averaging in Distributed Primal-Dual Optimization" (Ma and others, 2015).
 
 mod examples;
 mod loss;
@@ -18,7 +18,7 @@ use order::Order;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Registers the family.
+/// Registers the kernels of this family.
 pub(crate) fn register(registry: &mut KernelRegistry) {
     registry.add("SdcaFprint", make_fingerprint);
     registry.add("SdcaOptimizer", |init| make_optimizer(init, "adaptative"));
@@ -26,11 +26,11 @@ pub(crate) fn register(registry: &mut KernelRegistry) {
     registry.add("SdcaShrinkL1", make_shrink);
 }
 
-/// How large weights cost.
+/// The strengths of the regularisation of weights.
 #[derive(Clone, Copy)]
 struct Regularization {
     l2: f32,
-    /// By how much weights move towards zero.
+    /// The distance by which weights are moved towards zero.
     shrinkage: f64,
 }
 
@@ -57,7 +57,7 @@ struct Optimizer {
     groups: Groups,
     partitions: f32,
     regularization: Regularization,
-    /// How often the optimizer ran: each time takes the examples in another order.
+    /// The number of times that the optimiser ran. Each run uses another order of the examples.
     runs: AtomicU64,
 }
 
@@ -90,7 +90,7 @@ fn make_optimizer(init: &KernelInit<'_>, adaptive: &str) -> Result<Arc<dyn Kerne
 }
 
 impl Optimizer {
-    /// Goes through the examples once.
+    /// Processes each of the examples once.
     fn step(&self, ctx: &mut KernelContext<'_>) -> Result<()> {
         let mut examples = Examples::new(ctx, self.groups)?;
         let count = examples.len();
@@ -128,7 +128,7 @@ impl Optimizer {
         Ok(())
     }
 
-    /// How much there is to gain from each example.
+    /// Returns weights for choosing examples, by the improvement that each may bring.
     fn probabilities(&self, examples: &Examples<'_>, state: &[f32]) -> Vec<f64> {
         let smoothness = f64::from(self.regularization.l2) * self.loss.smoothness();
         (0..examples.len())
@@ -156,7 +156,7 @@ fn make_shrink(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     })
 }
 
-/// Two words for each string, of which the first is never 0 or 1.
+/// Makes the kernel of `SdcaFprint`: two words for each string, the first of which is never 0 or 1.
 fn make_fingerprint(_: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     from_fn(|ctx| {
         let input = ctx.input(0)?;

@@ -1,8 +1,8 @@
-//! The order in which examples are taken. TensorFlow's differs from run to run; this one is the same for the same number of steps.
+//! The order in which examples are processed. In TensorFlow it differs from run to run; here it is determined by the number of steps.
 
 use crate::random::philox::{Numbers, Philox};
 
-/// Orders drawn one after the other.
+/// A generator of random orders.
 pub(super) struct Order {
     numbers: Numbers,
 }
@@ -12,7 +12,7 @@ impl Order {
         Order { numbers: Numbers::new(Philox::from_seeds(seed, 0)) }
     }
 
-    /// Each of `count` examples once.
+    /// Returns a random permutation of `count` examples.
     pub(super) fn shuffled(&mut self, count: usize) -> Vec<usize> {
         let mut order: Vec<usize> = (0..count).collect();
         for left in (2..=count).rev() {
@@ -21,8 +21,8 @@ impl Order {
         order
     }
 
-    /// As many examples as there are weights, heavy ones more often: an example that was taken becomes a tenth as likely. Where it takes
-    /// too long to find more, those not taken follow, heaviest first.
+    /// Returns as many examples as there are weights, heavy ones more often: when an example is chosen, it becomes a tenth as likely. If it takes
+    /// too long to find more examples, those not chosen yet follow, heaviest first.
     pub(super) fn by_weights(&mut self, weights: &[f64]) -> Vec<usize> {
         let count = weights.len();
         let sums: Vec<f64> = weights

@@ -1,4 +1,4 @@
-//! Recurrent cells as one op: `LSTMBlockCell`, `BlockLSTM`, `BlockLSTMV2`, `GRUBlockCell`.
+//! Recurrent cells as single ops: `LSTMBlockCell`, `BlockLSTM`, `BlockLSTMV2`, `GRUBlockCell`.
 
 use crate::from_fn::expensive_from_fn;
 use crate::gemm::{MatrixRef, gemm};
@@ -13,7 +13,7 @@ pub(super) fn register(registry: &mut KernelRegistry) {
     registry.add("LSTMBlockCell", make_lstm_cell);
 }
 
-/// A tensor's elements in `float32`, in which `float16` is computed too.
+/// Returns a tensor's elements as `float32`, in which `float16` is computed, too.
 pub(super) fn floats(tensor: &Tensor) -> Result<Vec<f32>> {
     Ok(match tensor.dtype() {
         DType::F16 => tensor.as_slice::<f16>()?.iter().map(|v| v.to_f32()).collect(),
@@ -52,19 +52,19 @@ struct Lstm {
     cells: usize,
     weights: Vec<f32>,
     bias: Vec<f32>,
-    /// Weights from the state to the input, forget and output gate.
+    /// The weights from the state to the input, forget and output gates.
     peepholes: Option<[Vec<f32>; 3]>,
     forget_bias: f32,
     clip: Option<f32>,
-    /// The columns of the input gate, the new values, the forget gate and the output gate.
+    /// The positions among the weight columns of the input gate, the new values, the forget gate and the output gate.
     order: [usize; 4],
 }
 
-/// Values of one step, each batch × cells: input gate, state, forget gate, output gate, new values, squashed state, output.
+/// The values of one step, each batch × cells: input gate, state, forget gate, output gate, new values, squashed state, output.
 type Step = [Vec<f32>; 7];
 
 impl Lstm {
-    /// Inputs from `at`: state, output, weights, three peepholes, bias.
+    /// Reads the inputs from `at` on: state, output, weights, three peepholes, bias.
     fn new(ctx: &KernelContext<'_>, at: usize, batch: usize, inputs: usize, init: &Attributes) -> Result<Lstm> {
         let [_, cells] = matrix(ctx.input(at)?, "cs_prev")?;
         expect(ctx.input(at)?, "cs_prev", &[batch, cells])?;
@@ -121,7 +121,7 @@ impl Lstm {
     }
 }
 
-/// What the attributes say.
+/// The attributes of the ops.
 #[derive(Clone, Copy)]
 struct Attributes {
     peephole: bool,
@@ -143,7 +143,7 @@ impl Attributes {
     }
 }
 
-/// Inputs: x, state, output, weights, peepholes, bias.
+/// Makes the kernel of `LSTMBlockCell`. Inputs: x, state, output, weights, peepholes, bias.
 fn make_lstm_cell(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let attributes = Attributes::new(init)?;
     expensive_from_fn(move |ctx| {
@@ -158,7 +158,7 @@ fn make_lstm_cell(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     })
 }
 
-/// Inputs: number of steps, x, then as of one cell. What comes after the number of steps is zero.
+/// Makes the kernel of `BlockLSTM`. Inputs: number of steps, x, then those of a single cell. Outputs after that number of steps are zero.
 fn make_block_lstm(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let attributes = Attributes::new(init)?;
     expensive_from_fn(move |ctx| {
@@ -195,7 +195,7 @@ fn make_block_lstm(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     })
 }
 
-/// Inputs: x, output, weights of reset and update gate, weights of the new values, their biases.
+/// Computes `GRUBlockCell`. Inputs: x, output, weights of the reset and update gates, weights of the new values, their biases.
 fn gru(ctx: &mut KernelContext<'_>) -> Result<()> {
     let [batch, inputs] = matrix(ctx.input(0)?, "x")?;
     let [_, cells] = matrix(ctx.input(1)?, "h_prev")?;

@@ -1,4 +1,4 @@
-//! `LSTMBlockCellGrad`, `BlockLSTMGrad`, `BlockLSTMGradV2`: what the cells as one op give back.
+//! `LSTMBlockCellGrad`, `BlockLSTMGrad`, `BlockLSTMGradV2`: the gradients of the LSTM cells.
 
 use super::block_cells::{expect, floats, matrix, rounded};
 use crate::from_fn::expensive_from_fn;
@@ -13,7 +13,7 @@ pub(super) fn register(registry: &mut KernelRegistry) {
     registry.add("LSTMBlockCellGrad", make_cell);
 }
 
-/// What one step gave: input gate, state, forget gate, output gate, new values, squashed state; each batch × cells.
+/// The results of one forward step: input gate, state, forget gate, output gate, new values, squashed state; each batch × cells.
 struct Values<'a> {
     i: &'a [f32],
     cs: &'a [f32],
@@ -23,20 +23,20 @@ struct Values<'a> {
     co: &'a [f32],
 }
 
-/// The gradients of a step's gates, batch × 4 · cells, and of the state before.
+/// The gradients of a step's gates, batch × 4 · cells, and of the previous state.
 struct Back {
     gates: Vec<f32>,
     state: Vec<f32>,
 }
 
-/// Weights from the state to the input, forget and output gate, and the sums of their gradients.
+/// The weights from the state to the input, forget and output gates, and the sums of their gradients.
 struct Peepholes {
     weights: [Vec<f32>; 3],
     sums: [Vec<f32>; 3],
 }
 
 impl Peepholes {
-    /// Inputs from `at`; all zero where they are not used.
+    /// Reads the inputs from `at` on. The weights are all zero if they are not used.
     fn new(ctx: &KernelContext<'_>, at: usize, cells: usize, used: bool) -> Result<(Option<Peepholes>, [Shape; 3])> {
         let shapes = [ctx.input(at)?, ctx.input(at + 1)?, ctx.input(at + 2)?].map(|t| t.shape().clone());
         if !used {
@@ -50,7 +50,7 @@ impl Peepholes {
     }
 }
 
-/// One step backwards, from the gradients of its state and of its output.
+/// Computes the gradients of one step from those of its state and of its output.
 fn back(
     values: &Values<'_>,
     before: &[f32],
@@ -85,7 +85,7 @@ fn back(
     back
 }
 
-/// The peepholes' gradients as outputs from `at`; zero where there are none.
+/// Sets the outputs from `at` on to the peepholes' gradients, or to zero if there are none.
 fn set_peepholes(ctx: &mut KernelContext<'_>, at: usize, dtype: DType, peepholes: Option<Peepholes>, shapes: &[Shape; 3]) -> Result<()> {
     for (i, shape) in shapes.iter().enumerate() {
         let sums = match &peepholes {
@@ -97,7 +97,8 @@ fn set_peepholes(ctx: &mut KernelContext<'_>, at: usize, dtype: DType, peepholes
     Ok(())
 }
 
-/// Inputs: x, state, output, weights, peepholes, bias, the cell's first six results, gradients of state and output.
+/// Makes the kernel of `LSTMBlockCellGrad`. Inputs: x, state, output, weights, peepholes, bias, the cell's first six results, gradients of state
+/// and output.
 fn make_cell(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let peephole = init.attrs.get_or("use_peephole", false)?;
     expensive_from_fn(move |ctx| {
@@ -132,8 +133,8 @@ fn make_cell(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     })
 }
 
-/// Inputs: number of steps, x, state, output, weights, peepholes, bias, all results of the forward op, gradients of states and outputs. What comes after
-/// the number of steps has no part in it.
+/// Makes the kernel of `BlockLSTMGrad`. Inputs: number of steps, x, state, output, weights, peepholes, bias, all results of the forward op,
+/// gradients of states and outputs. Gradients after that number of steps are ignored.
 fn make_block(init: &KernelInit<'_>, order: [usize; 4]) -> Result<Arc<dyn Kernel>> {
     let peephole = init.attrs.get_or("use_peephole", false)?;
     expensive_from_fn(move |ctx| {

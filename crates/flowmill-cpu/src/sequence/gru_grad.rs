@@ -1,4 +1,4 @@
-//! `GRUBlockCellGrad`: what one step of gated recurrent units gives back.
+//! `GRUBlockCellGrad`: the gradient of one step of gated recurrent units.
 
 use super::block_cells::{expect, matrix};
 use crate::from_fn::expensive_from_fn;
@@ -10,8 +10,8 @@ pub(super) fn register(registry: &mut KernelRegistry) {
     registry.add("GRUBlockCellGrad", |_| expensive_from_fn(gru_grad));
 }
 
-/// Inputs: those of the cell, its reset gate, update gate and new values, and the gradient of its output. Outputs: the gradients of `x`, of the output
-/// before, of the new values before `tanh`, and of both gates before `sigmoid`.
+/// Computes the op. Inputs: those of the cell, its reset gate, update gate and new values, and the gradient of its output. Outputs: the gradients
+/// of `x`, of the previous output, of the new values before `tanh`, and of both gates before `sigmoid`.
 fn gru_grad(ctx: &mut KernelContext<'_>) -> Result<()> {
     let [batch, inputs] = matrix(ctx.input(0)?, "x")?;
     let [_, cells] = matrix(ctx.input(1)?, "h_prev")?;
@@ -26,7 +26,7 @@ fn gru_grad(ctx: &mut KernelContext<'_>) -> Result<()> {
     let values = |i: usize| ctx.input(i).and_then(|t| t.as_slice::<f32>());
     let (h, r, u, c, dh) = (values(1)?, values(6)?, values(7)?, values(8)?, values(9)?);
     let width = inputs + cells;
-    // Of the sums of both gates, or of the new values, back to `[x, h]`.
+    // Computes the gradients of `[x, h]` from those of the sums of both gates, or of the new values.
     let through = |gradients: &[f32], k: usize, weights: &[f32]| -> Result<Tensor> {
         let mut out = Tensor::zeros(DType::F32, [batch, width])?;
         let (a, b) = (MatrixRef { data: gradients, ld: k, transposed: false }, MatrixRef { data: weights, ld: k, transposed: true });

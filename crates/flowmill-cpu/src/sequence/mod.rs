@@ -1,4 +1,4 @@
-//! Kernels of sequences: recurrent cells as one op, and connectionist temporal classification.
+//! Kernels of sequences: recurrent cells as single ops, and connectionist temporal classification.
 
 mod block_cells;
 mod block_cells_grad;
@@ -7,7 +7,7 @@ mod gru_grad;
 
 use flowmill_runtime::KernelRegistry;
 
-/// Registers the family.
+/// Registers the kernels of this family.
 pub(crate) fn register(registry: &mut KernelRegistry) {
     block_cells::register(registry);
     block_cells_grad::register(registry);

@@ -9,7 +9,7 @@ use flowmill_tensor::{Complex, DType, Result, Tensor, bail, bf16, for_dtype};
 use std::borrow::Cow;
 use std::sync::Arc;
 
-/// Multiply-adds that one task makes.
+/// The number of multiply-adds per task.
 const GRAIN: usize = 1 << 15;
 
 pub(super) fn register(registry: &mut KernelRegistry) {
@@ -55,7 +55,7 @@ fn tensor_dense<T: Number>(ctx: &mut KernelContext<'_>, adjoint_a: bool, adjoint
         );
     }
     let mut out = Tensor::zeros(T::DTYPE, [outer, b_outer])?;
-    // An empty result has no wrong indices, as in TensorFlow.
+    // Indices are not checked if the result is empty, as in TensorFlow.
     if b_outer > 0 && outer > 0 {
         let a = Rows::<T>::new(&indices.to_i64_vec()?, values.as_slice()?, outer, inner, adjoint_a)?;
         let b = rows_of_b(b.as_slice::<T>()?, b_rows, b_columns, adjoint_b);
@@ -78,14 +78,14 @@ fn tensor_dense<T: Number>(ctx: &mut KernelContext<'_>, adjoint_a: bool, adjoint
     Ok(())
 }
 
-/// The elements of the left operand row by row, in a row in their order.
+/// The elements of the left operand, row by row, and within a row in their order.
 struct Rows<T> {
     starts: Vec<usize>,
     items: Vec<(usize, T)>,
 }
 
 impl<T: Number> Rows<T> {
-    /// `indices` are pairs. With `adjoint` the second number is the row, and values are conjugated.
+    /// Groups elements by row; `indices` are pairs. With `adjoint`, the second number is the row, and values are conjugated.
     fn new(indices: &[i64], values: &[T], rows: usize, columns: usize, adjoint: bool) -> Result<Rows<T>> {
         let mut starts = vec![0usize; rows + 1];
         let (row_at, column_at) = if adjoint { (1, 0) } else { (0, 1) };
@@ -115,7 +115,7 @@ impl<T: Number> Rows<T> {
     }
 }
 
-/// The right operand by rows: as it is, or its adjoint.
+/// Returns the right operand in row-major order, or its adjoint.
 fn rows_of_b<T: Number>(b: &[T], rows: usize, columns: usize, adjoint: bool) -> Cow<'_, [T]> {
     if !adjoint {
         return Cow::Borrowed(b);
@@ -130,7 +130,7 @@ fn make_sparse_matmul(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     expensive_from_fn(move |ctx| sparse_matmul(ctx, transpose_a, transpose_b))
 }
 
-/// A product in `float32` of `float32` and `bfloat16` matrices. That most of their elements are zero is not made use of.
+/// Computes the product of `float32` and `bfloat16` matrices in `float32`. It does not exploit that most elements are zero.
 fn sparse_matmul(ctx: &mut KernelContext<'_>, transpose_a: bool, transpose_b: bool) -> Result<()> {
     let (a, b) = (ctx.input(0)?, ctx.input(1)?);
     let &[a_rows, a_columns] = a.shape().dims() else { bail!(InvalidArgument, "a is not a matrix") };

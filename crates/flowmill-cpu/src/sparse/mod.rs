@@ -7,7 +7,7 @@ mod segment;
 
 use flowmill_runtime::KernelRegistry;
 
-/// Registers the family.
+/// Registers the kernels of this family.
 pub(crate) fn register(registry: &mut KernelRegistry) {
     matmul::register(registry);
     segment::register(registry);

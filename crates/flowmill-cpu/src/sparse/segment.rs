@@ -1,5 +1,4 @@
-//! Rows chosen by their numbers and summed by segments: `SparseSegmentSum`, `Mean` and `SqrtN`, also with a given number of segments, and
-//! their gradients.
+//! Sums of selected rows by segments: `SparseSegmentSum`, `Mean` and `SqrtN`, also with a given number of segments, and their gradients.
 
 use crate::from_fn::linear_from_fn;
 use crate::number::Number;
@@ -9,7 +8,7 @@ use flowmill_tensor::{DType, Result, Tensor, bail, bf16, check_memory, f16, for_
 use std::ops::Range;
 use std::sync::Arc;
 
-/// What a sum of `n` rows is divided by.
+/// The divisor of a sum of `n` rows.
 #[derive(Clone, Copy, PartialEq)]
 enum Divide {
     One,
@@ -17,7 +16,7 @@ enum Divide {
     Root,
 }
 
-/// Elements of output that one task computes.
+/// The number of output elements that one task computes.
 const CHUNK: usize = 1 << 12;
 
 pub(super) fn register(registry: &mut KernelRegistry) {
@@ -50,7 +49,7 @@ fn make(init: &KernelInit<'_>, divide: Divide) -> Result<Arc<dyn Kernel>> {
     }, _ => init.unsupported())
 }
 
-/// What a sum of `n` rows is divided by; `None` is one.
+/// Returns the divisor of a sum of `n` rows, or `None` if it is one.
 fn scale<T: Number + From64>(divide: Divide, n: usize) -> Option<T::Acc> {
     match divide {
         Divide::One => None,
@@ -59,7 +58,7 @@ fn scale<T: Number + From64>(divide: Divide, n: usize) -> Option<T::Acc> {
     }
 }
 
-/// Floats whose accumulator takes an `f64`.
+/// A float whose accumulator can be converted from `f64`.
 trait From64: Number {
     fn acc(x: f64) -> Self::Acc;
 }
@@ -69,7 +68,7 @@ macro_rules! from64 {
 }
 from64!(f16 => f32, bf16 => f32, f32 => f32, f64 => f64);
 
-/// The vectors of row numbers and of segments, of one length.
+/// Returns the vectors of row indices and of segment ids, which must have one length.
 fn rows_and_segments(ctx: &KernelContext<'_>) -> Result<(Vec<i64>, Vec<i64>)> {
     let (indices, ids) = (ctx.input(1)?, ctx.input(2)?);
     if indices.rank() != 1 {
@@ -136,7 +135,7 @@ fn segments<T: Number>(ctx: &mut KernelContext<'_>, divisor: impl Fn(usize) -> O
     Ok(())
 }
 
-/// The segments that have rows, and where these stand in the list; segments must rise.
+/// Returns the segments that have rows, and their ranges in the list; segment ids must ascend.
 fn runs(ids: &[i64], segments: usize) -> Result<Vec<(usize, Range<usize>)>> {
     let mut runs = Vec::new();
     let mut first = 0;
@@ -157,7 +156,8 @@ fn runs(ids: &[i64], segments: usize) -> Result<Vec<(usize, Range<usize>)>> {
     Ok(runs)
 }
 
-/// The gradients of all rows, or, in the second version, of those alone that some segment has, with their numbers as another output.
+/// Makes the kernel of a gradient: of all rows, or if `of_used_rows`, in the second version, only of rows that are in a segment, whose indices are
+/// another output.
 fn make_grad(init: &KernelInit<'_>, divide: Divide, of_used_rows: bool) -> Result<Arc<dyn Kernel>> {
     let number = if of_used_rows { init.dtype("Tidx")? } else { DType::I32 };
     for_dtype!(init.dtype("T")?, [f16, bf16, f32, f64], T => {
@@ -185,7 +185,7 @@ fn make_grad(init: &KernelInit<'_>, divide: Divide, of_used_rows: bool) -> Resul
     }, _ => init.unsupported())
 }
 
-/// Each row's gradient: those of the segments that it was summed into, each divided as its sum was. Of `rows` rows.
+/// Computes the gradient of each of `rows` rows: the sum of the gradients of the segments that it was summed into, each divided like its sum.
 fn grad<T: Number>(
     ctx: &mut KernelContext<'_>,
     indices: &[i64],

@@ -6,10 +6,10 @@ use std::f64::consts::PI;
 /// The Euler-Mascheroni constant.
 pub(super) const EULER_GAMMA: f64 = 0.577_215_664_901_532_9;
 
-/// From this argument on the asymptotic series of the Bessel functions is exact to double precision.
+/// The argument from which the asymptotic series of the Bessel functions is exact to double precision.
 const BESSEL_ASYMPTOTIC: f64 = 30.0;
 
-/// `exp(-|x|) I(order, |x|)` for order 0 or 1.
+/// Returns `exp(-|x|) I(order, |x|)` for order 0 or 1.
 fn bessel_ie(order: u32, x: f64) -> f64 {
     let x = x.abs();
     let nu = f64::from(order);
@@ -40,29 +40,29 @@ fn bessel_ie(order: u32, x: f64) -> f64 {
     sum / (2.0 * PI * x).sqrt()
 }
 
-/// The modified Bessel function of order 0.
+/// Returns the modified Bessel function of order 0.
 pub(crate) fn bessel_i0(x: f64) -> f64 {
     if x.is_infinite() { f64::INFINITY } else { x.abs().exp() * bessel_i0e(x) }
 }
 
-/// The modified Bessel function of order 1.
+/// Returns the modified Bessel function of order 1.
 pub(crate) fn bessel_i1(x: f64) -> f64 {
     if x.is_infinite() { x } else { x.abs().exp() * bessel_i1e(x) }
 }
 
-/// The modified Bessel function of order 0, scaled by `exp(-|x|)`.
+/// Returns the modified Bessel function of order 0, scaled by `exp(-|x|)`.
 pub(crate) fn bessel_i0e(x: f64) -> f64 {
     if x.is_nan() { x } else { bessel_ie(0, x) }
 }
 
-/// The modified Bessel function of order 1, scaled by `exp(-|x|)`.
+/// Returns the modified Bessel function of order 1, scaled by `exp(-|x|)`.
 pub(crate) fn bessel_i1e(x: f64) -> f64 {
     if x.is_nan() || x == 0.0 { x } else { bessel_ie(1, x).copysign(x) }
 }
 
-/// `exp(x) K(0, x)` and `exp(x) K(1, x)` for `x > 0`.
+/// Returns `exp(x) K(0, x)` and `exp(x) K(1, x)` for `x > 0`.
 fn bessel_ke(x: f64) -> (f64, f64) {
-    /// Up to here the power series loses no more than a digit.
+    /// The largest argument at which the power series loses no more than one digit.
     const SMALL: f64 = 2.0;
     if x.is_infinite() {
         return (0.0, 0.0);
@@ -70,7 +70,8 @@ fn bessel_ke(x: f64) -> (f64, f64) {
     if x > SMALL { bessel_ke_by_fraction(x) } else { bessel_ke_by_series(x) }
 }
 
-/// `K(0, x) = Σ H(k) (x²/4)^k / k!² - (ln(x/2) + γ) I(0, x)` with harmonic numbers `H`; `K(1, x)` by the Wronskian `I(0) K(1) + I(1) K(0) = 1/x`.
+/// Returns `K(0, x) = Σ H(k) (x²/4)^k / k!² - (ln(x/2) + γ) I(0, x)` with harmonic numbers `H`; `K(1, x)` by the Wronskian `I(0) K(1) + I(1) K(0) =
+/// 1/x`.
 fn bessel_ke_by_series(x: f64) -> (f64, f64) {
     let quarter = x * x / 4.0;
     let (mut term, mut harmonic, mut k) = (1.0, 0.0, 0.0);
@@ -88,7 +89,8 @@ fn bessel_ke_by_series(x: f64) -> (f64, f64) {
     (k0 * x.exp(), k1 * x.exp())
 }
 
-/// The continued fraction of `K(1) / K(0)`, evaluated with the sum that normalises both (N. M. Temme, Journal of Computational Physics 19, 1975).
+/// Returns the continued fraction of `K(1) / K(0)`, evaluated with the sum that normalises both (N. M. Temme, Journal of Computational Physics 19,
+/// 1975).
 fn bessel_ke_by_fraction(x: f64) -> (f64, f64) {
     let mut b = 2.0 * (x + 1.0);
     let mut d = 1.0 / b;
@@ -116,52 +118,52 @@ fn bessel_ke_by_fraction(x: f64) -> (f64, f64) {
     (k0, k0 * (x + 0.5 - fraction / 4.0) / x)
 }
 
-/// What a function of the second kind gives for `x` that is not positive, where it has a pole; `f(x)` elsewhere.
+/// Returns the value at a pole if `x` is not positive, otherwise `f(x)`: the functions of the second kind have a pole at zero.
 fn right_of_pole(x: f64, pole: f64, f: impl FnOnce(f64) -> f64) -> f64 {
     if x <= 0.0 { pole } else { f(x) }
 }
 
-/// The modified Bessel function of the second kind of order 0, scaled by `exp(x)`; infinite for `x <= 0`.
+/// Returns the modified Bessel function of the second kind of order 0, scaled by `exp(x)`; infinite for `x <= 0`.
 pub(crate) fn bessel_k0e(x: f64) -> f64 {
     right_of_pole(x, f64::INFINITY, |x| bessel_ke(x).0)
 }
 
-/// The modified Bessel function of the second kind of order 1, scaled by `exp(x)`; infinite for `x <= 0`.
+/// Returns the modified Bessel function of the second kind of order 1, scaled by `exp(x)`; infinite for `x <= 0`.
 pub(crate) fn bessel_k1e(x: f64) -> f64 {
     right_of_pole(x, f64::INFINITY, |x| bessel_ke(x).1)
 }
 
-/// The modified Bessel function of the second kind of order 0; infinite for `x <= 0`.
+/// Returns the modified Bessel function of the second kind of order 0; infinite for `x <= 0`.
 pub(crate) fn bessel_k0(x: f64) -> f64 {
     right_of_pole(x, f64::INFINITY, |x| bessel_ke(x).0 * (-x).exp())
 }
 
-/// The modified Bessel function of the second kind of order 1; infinite for `x <= 0`.
+/// Returns the modified Bessel function of the second kind of order 1; infinite for `x <= 0`.
 pub(crate) fn bessel_k1(x: f64) -> f64 {
     right_of_pole(x, f64::INFINITY, |x| bessel_ke(x).1 * (-x).exp())
 }
 
-/// An oscillating function, which TensorFlow says has no limit at infinity.
+/// Returns the value of an oscillating function. Its value at infinity is NaN, as in TensorFlow.
 fn oscillating(x: f64, f: fn(f64) -> f64) -> f64 {
     if x.is_infinite() { f64::NAN } else { f(x) }
 }
 
-/// The Bessel function of the first kind of order 0.
+/// Returns the Bessel function of the first kind of order 0.
 pub(crate) fn bessel_j0(x: f64) -> f64 {
     oscillating(x, libm::j0)
 }
 
-/// The Bessel function of the first kind of order 1.
+/// Returns the Bessel function of the first kind of order 1.
 pub(crate) fn bessel_j1(x: f64) -> f64 {
     oscillating(x, libm::j1)
 }
 
-/// The Bessel function of the second kind of order 0; `-∞` for `x <= 0`.
+/// Returns the Bessel function of the second kind of order 0; `-∞` for `x <= 0`.
 pub(crate) fn bessel_y0(x: f64) -> f64 {
     right_of_pole(x, f64::NEG_INFINITY, |x| oscillating(x, libm::y0))
 }
 
-/// The Bessel function of the second kind of order 1; `-∞` for `x <= 0`.
+/// Returns the Bessel function of the second kind of order 1; `-∞` for `x <= 0`.
 pub(crate) fn bessel_y1(x: f64) -> f64 {
     right_of_pole(x, f64::NEG_INFINITY, |x| oscillating(x, libm::y1))
 }

@@ -1,9 +1,9 @@
-//! Derivatives of the gamma function's logarithm, and the Hurwitz zeta function that they are values of.
+//! The derivatives of the logarithm of the gamma function, and the Hurwitz zeta function, from which they are computed.
 
 use super::{EPSILON, polynomial};
 use std::f64::consts::PI;
 
-/// The derivative of the logarithm of the gamma function; NaN at its poles.
+/// Returns the derivative of the logarithm of the gamma function; NaN at its poles.
 pub(crate) fn digamma(x: f64) -> f64 {
     /// `-B(2k) / 2k` for k = 1, 2, …: the asymptotic series in `1 / x²`.
     const SERIES: [f64; 7] = [-1.0 / 12.0, 1.0 / 120.0, -1.0 / 252.0, 1.0 / 240.0, -1.0 / 132.0, 691.0 / 32760.0, -1.0 / 12.0];
@@ -23,7 +23,7 @@ pub(crate) fn digamma(x: f64) -> f64 {
     x.ln() - 0.5 / x + square * polynomial(square, &SERIES) - shift
 }
 
-/// The Hurwitz zeta function `Σ (q + k)^-s`; infinite at `s = 1`, NaN for `s < 1`.
+/// Returns the Hurwitz zeta function `Σ (q + k)^-s`; infinite at `s = 1`, NaN for `s < 1`.
 pub(crate) fn zeta(s: f64, q: f64) -> f64 {
     /// `(2k)! / B(2k)` for k = 1, 2, …: the correction terms of the Euler-Maclaurin formula.
     const CORRECTIONS: [f64; 10] = [
@@ -38,9 +38,9 @@ pub(crate) fn zeta(s: f64, q: f64) -> f64 {
         116_467_828_143_500.67,
         -4_597_978_722_407_472.0,
     ];
-    /// Terms summed one by one; the corrections need `q + TERMS` to be large.
+    /// The number of terms that are summed one by one; the corrections need a large `q + TERMS`.
     const TERMS: f64 = 12.0;
-    /// A first term further left would need too many steps.
+    /// The least argument at which the first term may start; below it, too many steps would be necessary.
     const LEFTMOST: f64 = -1e6;
     if s == 1.0 {
         return f64::INFINITY;
@@ -81,7 +81,7 @@ pub(crate) fn zeta(s: f64, q: f64) -> f64 {
     sum
 }
 
-/// The `n`-th derivative of the digamma function, for whole `n`; NaN for others.
+/// Returns the `n`-th derivative of the digamma function if `n` is an integer, otherwise NaN.
 pub(crate) fn polygamma(n: f64, x: f64) -> f64 {
     if n == 0.0 {
         return digamma(x);

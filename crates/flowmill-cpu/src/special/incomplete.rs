@@ -2,12 +2,12 @@
 
 use super::{EPSILON, MAX_TERMS, digamma};
 
-/// `x^a exp(-x) / Γ(a)`, the factor that both expansions of the incomplete gamma function share.
+/// Returns `x^a exp(-x) / Γ(a)`, the common factor of both expansions of the incomplete gamma function.
 fn gamma_factor(a: f64, x: f64) -> f64 {
     (a * x.ln() - x - libm::lgamma(a)).exp()
 }
 
-/// `P(a, x)` by its power series, good for `x < a + 1`.
+/// Returns `P(a, x)` by its power series, good for `x < a + 1`.
 fn gamma_series(a: f64, x: f64) -> f64 {
     let (mut term, mut sum, mut n) = (1.0 / a, 1.0 / a, a);
     for _ in 0..MAX_TERMS {
@@ -21,7 +21,7 @@ fn gamma_series(a: f64, x: f64) -> f64 {
     sum * gamma_factor(a, x)
 }
 
-/// `Q(a, x)` by Lentz's evaluation of its continued fraction, good for `x >= a + 1`.
+/// Returns `Q(a, x)` by Lentz's evaluation of its continued fraction, good for `x >= a + 1`.
 fn gamma_fraction(a: f64, x: f64) -> f64 {
     const TINY: f64 = 1e-300;
     let mut b = x + 1.0 - a;
@@ -43,8 +43,9 @@ fn gamma_fraction(a: f64, x: f64) -> f64 {
     h * gamma_factor(a, x)
 }
 
-/// How fast a sample of the gamma distribution of shape `a` changes with `a` where its quantile stays: minus the derivative of `P(a, x)` by `a`, divided
-/// by the density. Of the power series, whose terms are of one size with the density; of the continued fraction, differentiated step by step.
+/// Returns the derivative by `a` of a sample of the gamma distribution of shape `a` whose quantile is fixed: minus the derivative of `P(a, x)` by
+/// `a`, divided by the density. It is computed from the power series, whose terms are of the order of the density, or from the continued fraction,
+/// differentiated step by step.
 pub(crate) fn gamma_sample_slope(a: f64, x: f64) -> f64 {
     if x == 0.0 {
         return 0.0;
@@ -55,7 +56,7 @@ pub(crate) fn gamma_sample_slope(a: f64, x: f64) -> f64 {
     if x < a + 1.0 { slope_of_series(a, x) } else { slope_of_fraction(a, x) }
 }
 
-/// The derivative of `P(a, x)` by `a`.
+/// Returns the derivative of `P(a, x)` by `a`.
 pub(crate) fn igamma_grad_a(a: f64, x: f64) -> f64 {
     if x == 0.0 {
         return 0.0;
@@ -70,7 +71,7 @@ fn slope_of_series(a: f64, x: f64) -> f64 {
         let step = term * (log - digamma);
         sum += step;
         n += 1.0;
-        // Behind the first terms, whose sign may be the other one, they fall.
+        // After the first terms, whose signs may differ, the terms decrease.
         if n > x && step.abs() < sum.abs() * EPSILON {
             break;
         }
@@ -82,7 +83,7 @@ fn slope_of_series(a: f64, x: f64) -> f64 {
 
 fn slope_of_fraction(a: f64, x: f64) -> f64 {
     const TINY: f64 = 1e-300;
-    // Each number with its derivative.
+    // Each variable is followed by its derivative.
     let (mut b, db) = (x + 1.0 - a, -1.0);
     let (mut c, mut dc) = (1.0 / TINY, 0.0);
     let mut d = 1.0 / b;
@@ -109,7 +110,7 @@ fn nonzero(x: f64, tiny: f64) -> f64 {
     if x.abs() < tiny { tiny } else { x }
 }
 
-/// The regularised lower incomplete gamma function `P(a, x)`.
+/// Returns the regularised lower incomplete gamma function `P(a, x)`.
 pub(crate) fn igamma(a: f64, x: f64) -> f64 {
     if x == 0.0 {
         return 0.0;
@@ -126,7 +127,7 @@ pub(crate) fn igamma(a: f64, x: f64) -> f64 {
     if x < a + 1.0 { gamma_series(a, x) } else { 1.0 - gamma_fraction(a, x) }
 }
 
-/// The regularised upper incomplete gamma function `Q(a, x)`.
+/// Returns the regularised upper incomplete gamma function `Q(a, x)`.
 pub(crate) fn igammac(a: f64, x: f64) -> f64 {
     if x < 0.0 || a <= 0.0 || x.is_nan() || a.is_nan() {
         return f64::NAN;
@@ -143,7 +144,7 @@ pub(crate) fn igammac(a: f64, x: f64) -> f64 {
     if x < a + 1.0 { 1.0 - gamma_series(a, x) } else { gamma_fraction(a, x) }
 }
 
-/// The regularised incomplete beta function `I(x; a, b)`.
+/// Returns the regularised incomplete beta function `I(x; a, b)`.
 pub(crate) fn betainc(a: f64, b: f64, x: f64) -> f64 {
     if !(a > 0.0 && b > 0.0 && (0.0..=1.0).contains(&x)) {
         return f64::NAN;
@@ -155,7 +156,7 @@ pub(crate) fn betainc(a: f64, b: f64, x: f64) -> f64 {
     if x < (a + 1.0) / (a + b + 2.0) { factor * beta_fraction(a, b, x) / a } else { 1.0 - factor * beta_fraction(b, a, 1.0 - x) / b }
 }
 
-/// Lentz's evaluation of the continued fraction of the incomplete beta function.
+/// Evaluates the continued fraction of the incomplete beta function by Lentz's method.
 fn beta_fraction(a: f64, b: f64, x: f64) -> f64 {
     const TINY: f64 = 1e-300;
     let mut c = 1.0;

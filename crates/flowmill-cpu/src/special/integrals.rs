@@ -1,20 +1,20 @@
-//! Integrals that have no elementary form: Dawson's, the exponential one, Fresnel's, the dilogarithm.
+//! Integrals without an elementary form: Dawson's integral, the exponential integral, Fresnel's integrals, the dilogarithm.
 
 use super::bessel::EULER_GAMMA;
 use super::{EPSILON, MAX_TERMS, polynomial};
 use flowmill_tensor::Complex;
 use std::f64::consts::{FRAC_PI_2, PI};
 
-/// Dawson's integral `exp(-x²) ∫ exp(t²) dt` from 0 to `x`.
+/// Returns Dawson's integral `exp(-x²) ∫ exp(t²) dt` from 0 to `x`.
 ///
-/// In the middle as a sum of exponentials that is off by no more than `exp(-(π/2h)²)` for steps `h` (G. B. Rybicki, Computers in Physics 3, 1989).
+/// In the middle it is a sum of exponentials whose error is at most `exp(-(π/2h)²)` for steps `h` (G. B. Rybicki, Computers in Physics 3, 1989).
 pub(crate) fn dawsn(x: f64) -> f64 {
-    /// Below, the power series.
+    /// The argument below which the power series is used.
     const SMALL: f64 = 1.0;
-    /// From here on the asymptotic series is exact to double precision.
+    /// The argument from which the asymptotic series is exact to double precision.
     const LARGE: f64 = 7.0;
     const STEP: f64 = 0.25;
-    /// Exponentials of points further away do not count.
+    /// The distance beyond which exponentials are negligible.
     const REACH: f64 = 6.5;
     let size = x.abs();
     if size < SMALL {
@@ -35,7 +35,7 @@ pub(crate) fn dawsn(x: f64) -> f64 {
     terms.sum::<f64>() / PI.sqrt()
 }
 
-/// The sum of terms of which the first is `term` and the `k`-th is `ratio(k)` times the one before it.
+/// Returns the sum of terms: the first is `term`, and the `k`-th is `ratio(k)` times the previous one.
 fn sum_of_terms(mut term: f64, ratio: impl Fn(f64) -> f64) -> f64 {
     let (mut sum, mut k) = (term, 1.0);
     loop {
@@ -48,9 +48,9 @@ fn sum_of_terms(mut term: f64, ratio: impl Fn(f64) -> f64) -> f64 {
     }
 }
 
-/// The exponential integral `Ei(x)`, the principal value of `∫ exp(t) / t dt` from `-∞` to `x`; NaN for `x < 0`, as in TensorFlow.
+/// Returns the exponential integral `Ei(x)`, the principal value of `∫ exp(t) / t dt` from `-∞` to `x`; NaN for `x < 0`, as in TensorFlow.
 pub(crate) fn expint(x: f64) -> f64 {
-    /// From here on the asymptotic series is exact to double precision.
+    /// The argument from which the asymptotic series is exact to double precision.
     const LARGE: f64 = 40.0;
     if x == 0.0 {
         return f64::NEG_INFINITY;
@@ -71,11 +71,11 @@ pub(crate) fn expint(x: f64) -> f64 {
     EULER_GAMMA + x.ln() + sum
 }
 
-/// Fresnel's integrals `∫ exp(iπt²/2) dt` from 0 to `x >= 0`: the real part is the cosine integral, the imaginary one the sine integral.
+/// Returns Fresnel's integrals `∫ exp(iπt²/2) dt` from 0 to `x >= 0`: the real part is the cosine integral, the imaginary part the sine integral.
 fn fresnel(x: f64) -> Complex<f64> {
-    /// Up to here the power series loses no more than a digit.
+    /// The largest argument at which the power series loses no more than one digit.
     const SMALL: f64 = 2.0;
-    /// Further right TensorFlow gives the limit.
+    /// The argument from which TensorFlow returns the limit.
     const LARGE: f64 = 36_974.0;
     if x > LARGE {
         return Complex::new(0.5, 0.5);
@@ -95,7 +95,8 @@ fn fresnel(x: f64) -> Complex<f64> {
     Complex::new(0.5, 0.5) - Complex::new(turn.cos(), turn.sin()) * x * complementary_fraction(Complex::new(0.0, -2.0 * angle))
 }
 
-/// `√π exp(z²) erfc(z) / 2z` of `2z²`: the even part of its continued fraction, `1/(2z² + 1 - 1·2/(2z² + 5 - 3·4/(2z² + 9 - …)))`, by Lentz's evaluation.
+/// Returns `√π exp(z²) erfc(z) / 2z` of `2z²`: the even part of its continued fraction, `1/(2z² + 1 - 1·2/(2z² + 5 - 3·4/(2z² + 9 - …)))`, by
+/// Lentz's evaluation.
 fn complementary_fraction(twice_square: Complex<f64>) -> Complex<f64> {
     const CONVERGED: f64 = 1e-15;
     let mut b = twice_square + 1.0;
@@ -117,19 +118,19 @@ fn complementary_fraction(twice_square: Complex<f64>) -> Complex<f64> {
     h
 }
 
-/// Fresnel's cosine integral `∫ cos(πt²/2) dt` from 0 to `x`.
+/// Returns Fresnel's cosine integral `∫ cos(πt²/2) dt` from 0 to `x`.
 pub(crate) fn fresnel_cos(x: f64) -> f64 {
     if x.is_nan() { x } else { fresnel(x.abs()).re.copysign(x) }
 }
 
-/// Fresnel's sine integral `∫ sin(πt²/2) dt` from 0 to `x`.
+/// Returns Fresnel's sine integral `∫ sin(πt²/2) dt` from 0 to `x`.
 pub(crate) fn fresnel_sin(x: f64) -> f64 {
     if x.is_nan() { x } else { fresnel(x.abs()).im.copysign(x) }
 }
 
-/// Spence's function `∫ ln(t) / (1 - t) dt` from 1 to `x`, which is the dilogarithm of `1 - x`; NaN for `x < 0` and at infinity.
+/// Returns Spence's function `∫ ln(t) / (1 - t) dt` from 1 to `x`, which is the dilogarithm of `1 - x`; NaN for `x < 0` and at infinity.
 ///
-/// Near 1 as a series in `ln(x)` with Bernoulli numbers (G. 't Hooft and M. Veltman, Nuclear Physics B 153, 1979), elsewhere by reflections.
+/// Near 1 it is computed by a series in `ln(x)` with Bernoulli numbers (G. 't Hooft and M. Veltman, Nuclear Physics B 153, 1979), elsewhere by reflections.
 pub(crate) fn spence(x: f64) -> f64 {
     const LIMIT: f64 = PI * PI / 6.0;
     /// `B(2k) / (2k + 1)!` for k = 1, 2, …

@@ -1,6 +1,7 @@
-//! Special functions of real numbers, in double precision: a kind a file.
+//! Special functions of real numbers, in double precision: one file per kind.
 //!
-//! Relative errors are about 1e-14 where the function is well conditioned. Outside of their domains they give what TensorFlow gives, mostly NaN.
+//! Relative errors are about 1e-14 where the function is well conditioned. Outside of their domains, the functions return the same values as in
+//! TensorFlow, mostly NaN.
 
 mod bessel;
 mod gamma;
@@ -16,7 +17,7 @@ pub(crate) use incomplete::{betainc, gamma_sample_slope, igamma, igamma_grad_a, 
 pub(crate) use integrals::{dawsn, expint, fresnel_cos, fresnel_sin, spence};
 pub(crate) use normal::{erfinv, ndtri};
 
-/// Below this relative size of a term a series has converged.
+/// The relative size of a term below which a series has converged.
 const EPSILON: f64 = 1e-16;
 /// The most terms of a series or steps of a continued fraction.
 const MAX_TERMS: usize = 20_000;
@@ -27,7 +28,7 @@ fn polynomial(x: f64, coefficients: &[f64]) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    /// Compares with values that TensorFlow computes in double precision.
+    /// Compares a result with a value that TensorFlow computes in double precision.
     #[track_caller]
     pub(super) fn close(found: f64, expected: f64) {
         let equal = found == expected || (found.is_nan() && expected.is_nan()) || (found - expected).abs() <= 2e-14 * expected.abs();

@@ -3,9 +3,9 @@
 use super::polynomial;
 use std::f64::consts::SQRT_2;
 
-/// The quantile of the normal distribution at `0.5 + q`; `tail` is the smaller of the probability and its complement.
+/// Returns the quantile of the normal distribution at `0.5 + q`; `tail` is the smaller of the probability and its complement.
 ///
-/// Wichura's rational approximations (Algorithm AS 241, Applied Statistics 37, 1988).
+/// The method is Wichura's rational approximation (Algorithm AS 241, Applied Statistics 37, 1988).
 fn normal_quantile(q: f64, tail: f64) -> f64 {
     const CENTRE: [[f64; 8]; 2] = [
         [
@@ -85,7 +85,7 @@ fn normal_quantile(q: f64, tail: f64) -> f64 {
     size.copysign(q)
 }
 
-/// The inverse of the error function; infinite at ±1, NaN outside.
+/// Returns the inverse of the error function; infinite at ±1, NaN outside.
 pub(crate) fn erfinv(x: f64) -> f64 {
     if x.is_nan() || x.abs() > 1.0 {
         return f64::NAN;
@@ -93,7 +93,7 @@ pub(crate) fn erfinv(x: f64) -> f64 {
     normal_quantile(x / 2.0, (1.0 - x.abs()) / 2.0) / SQRT_2
 }
 
-/// The quantile function of the normal distribution; infinite at 0 and 1, NaN outside.
+/// Returns the quantile function of the normal distribution; infinite at 0 and 1, NaN outside.
 pub(crate) fn ndtri(p: f64) -> f64 {
     if !(0.0..=1.0).contains(&p) {
         return f64::NAN;

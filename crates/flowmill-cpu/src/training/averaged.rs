@@ -1,11 +1,11 @@
-//! Rules on averages and signs of gradients: `ApplyAdagradDA`, `ApplyAddSign`, `ApplyPowerSign`.
+//! Update rules with averages and signs of gradients: `ApplyAdagradDA`, `ApplyAddSign`, `ApplyPowerSign`.
 
 use super::step::{Real, Signature, dense, sparse};
 use flowmill_runtime::{Kernel, KernelInit};
 use flowmill_tensor::{DType, Result};
 use std::sync::Arc;
 
-/// `ApplyAdagradDA`, `SparseApplyAdagradDA`: the variable follows from the sums of gradients and of their squares alone.
+/// Makes the kernel of `ApplyAdagradDA`, `SparseApplyAdagradDA`: the variable is determined by the sums of gradients and of their squares alone.
 pub(super) fn adagrad_da<const ROWS: bool>(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     fn typed<A: Real>(init: &KernelInit<'_>, rows: bool) -> Result<Arc<dyn Kernel>> {
         let first = if rows { 5 } else { 4 };
@@ -31,12 +31,12 @@ pub(super) fn adagrad_da<const ROWS: bool>(init: &KernelInit<'_>) -> Result<Arc<
     }
 }
 
-/// −1, 0 or 1.
+/// Returns −1, 0 or 1, the sign of `x`.
 fn sign<A: Real>(x: A) -> A {
     if x == <A as num_traits::Zero>::zero() { x } else { x.signum() }
 }
 
-/// `ApplyAddSign`, `ApplyPowerSign`: larger steps where the gradient agrees with its moving average.
+/// Makes the kernel of `ApplyAddSign`, `ApplyPowerSign`: steps are larger if the gradient has the same sign as its moving average.
 pub(super) fn sign_rule<const POWER: bool>(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     fn typed<A: Real>(init: &KernelInit<'_>, power: bool) -> Result<Arc<dyn Kernel>> {
         let signature = Signature {

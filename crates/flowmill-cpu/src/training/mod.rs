@@ -1,4 +1,4 @@
-//! Optimizers' updates of variables.
+//! Optimisers' updates of variables.
 
 mod averaged;
 mod rules;
@@ -6,7 +6,7 @@ mod step;
 
 use flowmill_runtime::KernelRegistry;
 
-/// Registers the family.
+/// Registers the kernels of this family.
 pub(crate) fn register(registry: &mut KernelRegistry) {
     registry.add("ApplyAdaMax", rules::adamax);
     registry.add("ApplyAdadelta", rules::adadelta::<false>);

@@ -1,4 +1,4 @@
-//! The update rules of the optimizers. Each kernel serves the op on references and the one on resources.
+//! The update rules of the optimisers. Each kernel is that of the op on references and of the one on resources.
 
 use super::step::{Real, Signature, dense, sparse};
 use crate::number::Number;
@@ -7,7 +7,7 @@ use flowmill_tensor::{DType, Result};
 use num_traits::Float;
 use std::sync::Arc;
 
-/// Evaluates the expression with `$T` bound to the type that rules for the node's `T` compute in.
+/// Evaluates an expression with `$T` bound to the type in which rules for the node's `T` are computed.
 macro_rules! by_type {
     ($init:ident, $T:ident => $body:expr) => {
         match $init.dtype("T")? {
@@ -24,7 +24,7 @@ macro_rules! by_type {
     };
 }
 
-/// A kernel for whole gradients, or for those of rows: the input after the gradient then names them.
+/// Returns a kernel for whole gradients, or for gradients of rows, whose indices are the input after the gradient.
 fn step<const ROWS: bool, A: Real, R, const V: usize, const S: usize>(
     init: &KernelInit<'_>,
     signature: Signature<V, S>,
@@ -40,13 +40,13 @@ fn square<F: Float>(x: F) -> F {
     x * x
 }
 
-/// `ApplyGradientDescent`: `var -= alpha delta`.
+/// Makes the kernel of `ApplyGradientDescent`: `var -= alpha delta`.
 pub(super) fn gradient_descent(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let signature = Signature { variables: ["var"], scalars: [(1, "alpha")], gradient: (2, "delta") };
     by_type!(init, T => dense::<T, _, 1, 1>(init, signature, |[alpha]| move |[var], g| [var - alpha * g]))
 }
 
-/// `ApplyProximalGradientDescent`, `SparseApplyProximalGradientDescent`: a step, then shrinking towards zero by `l1` and `l2`.
+/// Makes the kernel of `ApplyProximalGradientDescent`, `SparseApplyProximalGradientDescent`: a gradient step, then shrinkage towards zero by `l1` and `l2`.
 pub(super) fn proximal_gradient_descent<const ROWS: bool>(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let signature = Signature { variables: ["var"], scalars: [(1, "alpha"), (2, "l1"), (3, "l2")], gradient: (4, "delta") };
     by_type!(init, T => step::<ROWS, T, _, 1, 3>(init, signature, |[alpha, l1, l2]| move |[var], g| {
@@ -56,11 +56,11 @@ pub(super) fn proximal_gradient_descent<const ROWS: bool>(init: &KernelInit<'_>)
     }))
 }
 
-/// How momentum is applied.
+/// The variant of momentum.
 #[derive(Clone, Copy)]
 struct Momentum {
     nesterov: bool,
-    /// The accumulator holds steps (Keras) instead of gradients.
+    /// If true, the accumulator holds steps (Keras) instead of gradients.
     keras: bool,
 }
 
@@ -81,24 +81,24 @@ fn momentum_of(init: &KernelInit<'_>, keras: bool) -> Result<Momentum> {
     Ok(Momentum { nesterov: init.attrs.get_or("use_nesterov", false)?, keras })
 }
 
-/// `ApplyMomentum`.
+/// Makes the kernel of `ApplyMomentum`.
 pub(super) fn momentum(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let kind = momentum_of(init, false)?;
     by_type!(init, T => dense::<T, _, 2, 2>(init, MOMENTUM, move |scalars| momentum_rule(kind, scalars)))
 }
 
-/// `ResourceApplyKerasMomentum`.
+/// Makes the kernel of `ResourceApplyKerasMomentum`.
 pub(super) fn keras_momentum(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let kind = momentum_of(init, true)?;
     by_type!(init, T => dense::<T, _, 2, 2>(init, MOMENTUM, move |scalars| momentum_rule(kind, scalars)))
 }
 
-/// `SparseApplyMomentum`.
+/// Makes the kernel of `SparseApplyMomentum`.
 pub(super) fn sparse_momentum(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     sparse_momentum_of(init, false)
 }
 
-/// `ResourceSparseApplyKerasMomentum`.
+/// Makes the kernel of `ResourceSparseApplyKerasMomentum`.
 pub(super) fn sparse_keras_momentum(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     sparse_momentum_of(init, true)
 }
@@ -119,31 +119,31 @@ fn adagrad_rule<F: Float>(update_slots: bool, lr: F, epsilon: F) -> impl Fn([F; 
 const ADAGRAD: Signature<2, 1> = Signature { variables: ["var", "accum"], scalars: [(2, "lr")], gradient: (3, "grad") };
 const ADAGRAD_V2: Signature<2, 2> = Signature { variables: ["var", "accum"], scalars: [(2, "lr"), (3, "epsilon")], gradient: (4, "grad") };
 
-/// `ApplyAdagrad`.
+/// Makes the kernel of `ApplyAdagrad`.
 pub(super) fn adagrad(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let slots = init.attrs.get_or("update_slots", true)?;
     by_type!(init, T => dense::<T, _, 2, 1>(init, ADAGRAD, move |[lr]| adagrad_rule(slots, lr, Number::ZERO)))
 }
 
-/// `ApplyAdagradV2`.
+/// Makes the kernel of `ApplyAdagradV2`.
 pub(super) fn adagrad_v2(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let slots = init.attrs.get_or("update_slots", true)?;
     by_type!(init, T => dense::<T, _, 2, 2>(init, ADAGRAD_V2, move |[lr, epsilon]| adagrad_rule(slots, lr, epsilon)))
 }
 
-/// `SparseApplyAdagrad`.
+/// Makes the kernel of `SparseApplyAdagrad`.
 pub(super) fn sparse_adagrad(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let slots = init.attrs.get_or("update_slots", true)?;
     by_type!(init, T => sparse::<T, _, 2, 1>(init, ADAGRAD, move |[lr]| adagrad_rule(slots, lr, Number::ZERO)))
 }
 
-/// `SparseApplyAdagradV2`.
+/// Makes the kernel of `SparseApplyAdagradV2`.
 pub(super) fn sparse_adagrad_v2(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let slots = init.attrs.get_or("update_slots", true)?;
     by_type!(init, T => sparse::<T, _, 2, 2>(init, ADAGRAD_V2, move |[lr, epsilon]| adagrad_rule(slots, lr, epsilon)))
 }
 
-/// `ApplyProximalAdagrad`, `SparseApplyProximalAdagrad`: Adagrad's step, then shrinking towards zero by `l1` and `l2`.
+/// Makes the kernel of `ApplyProximalAdagrad`, `SparseApplyProximalAdagrad`: Adagrad's step, then shrinkage towards zero by `l1` and `l2`.
 pub(super) fn proximal_adagrad<const ROWS: bool>(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let signature = Signature { variables: ["var", "accum"], scalars: [(2, "lr"), (3, "l1"), (4, "l2")], gradient: (5, "grad") };
     by_type!(init, T => step::<ROWS, T, _, 2, 3>(init, signature, |[lr, l1, l2]| move |[var, accum], g| {
@@ -155,7 +155,7 @@ pub(super) fn proximal_adagrad<const ROWS: bool>(init: &KernelInit<'_>) -> Resul
     }))
 }
 
-/// `ApplyAdadelta`, `SparseApplyAdadelta`.
+/// Makes the kernel of `ApplyAdadelta`, `SparseApplyAdadelta`.
 pub(super) fn adadelta<const ROWS: bool>(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let signature =
         Signature { variables: ["var", "accum", "accum_update"], scalars: [(3, "lr"), (4, "rho"), (5, "epsilon")], gradient: (6, "grad") };
@@ -166,7 +166,7 @@ pub(super) fn adadelta<const ROWS: bool>(init: &KernelInit<'_>) -> Result<Arc<dy
     }))
 }
 
-/// `ApplyAdam`.
+/// Makes the kernel of `ApplyAdam`.
 pub(super) fn adam(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let nesterov = init.attrs.get_or("use_nesterov", false)?;
     let signature = Signature {
@@ -184,7 +184,7 @@ pub(super) fn adam(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     }))
 }
 
-/// `ResourceApplyAdamWithAmsgrad`: Adam with the greatest second moment so far.
+/// Makes the kernel of `ResourceApplyAdamWithAmsgrad`: Adam with the greatest second moment so far.
 pub(super) fn amsgrad(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let signature = Signature {
         variables: ["var", "m", "v", "vhat"],
@@ -201,7 +201,7 @@ pub(super) fn amsgrad(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     }))
 }
 
-/// `ApplyAdaMax`.
+/// Makes the kernel of `ApplyAdaMax`.
 pub(super) fn adamax(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let signature = Signature {
         variables: ["var", "m", "v"],
@@ -214,7 +214,7 @@ pub(super) fn adamax(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     }))
 }
 
-/// `ApplyRMSProp`, `SparseApplyRMSProp`.
+/// Makes the kernel of `ApplyRMSProp`, `SparseApplyRMSProp`.
 pub(super) fn rms_prop<const ROWS: bool>(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let signature = Signature {
         variables: ["var", "ms", "mom"],
@@ -228,7 +228,7 @@ pub(super) fn rms_prop<const ROWS: bool>(init: &KernelInit<'_>) -> Result<Arc<dy
     }))
 }
 
-/// `ApplyCenteredRMSProp`, `SparseApplyCenteredRMSProp`.
+/// Makes the kernel of `ApplyCenteredRMSProp`, `SparseApplyCenteredRMSProp`.
 pub(super) fn centered_rms_prop<const ROWS: bool>(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let signature = Signature {
         variables: ["var", "mg", "ms", "mom"],
@@ -249,7 +249,7 @@ struct Ftrl<F> {
     l2: F,
     shrinkage: F,
     lr_power: F,
-    /// `linear` is kept multiplied by the learning rate.
+    /// If true, `linear` is stored multiplied by the learning rate.
     multiply_linear_by_lr: bool,
 }
 
@@ -270,10 +270,10 @@ impl<F: Float> Ftrl<F> {
     }
 }
 
-/// `ApplyFtrl`, `SparseApplyFtrl`.
+/// Makes the kernel of `ApplyFtrl`, `SparseApplyFtrl`.
 pub(super) fn ftrl<const ROWS: bool>(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let multiply_linear_by_lr = init.attrs.get_or("multiply_linear_by_lr", false)?;
-    // The rows' numbers stand before these.
+    // The input with the row indices precedes these inputs.
     let first = 4 + usize::from(ROWS);
     let signature = Signature {
         variables: ["var", "accum", "linear"],
@@ -286,10 +286,10 @@ pub(super) fn ftrl<const ROWS: bool>(init: &KernelInit<'_>) -> Result<Arc<dyn Ke
     }))
 }
 
-/// `ApplyFtrlV2`, `SparseApplyFtrlV2`, with shrinkage.
+/// Makes the kernel of `ApplyFtrlV2`, `SparseApplyFtrlV2`, with shrinkage.
 pub(super) fn ftrl_v2<const ROWS: bool>(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let multiply_linear_by_lr = init.attrs.get_or("multiply_linear_by_lr", false)?;
-    // The rows' numbers stand before these.
+    // The input with the row indices precedes these inputs.
     let first = 4 + usize::from(ROWS);
     let signature = Signature {
         variables: ["var", "accum", "linear"],

@@ -1,4 +1,4 @@
-//! What all optimizers' kernels share: checks, locks and the walk over the elements.
+//! The common part of all optimisers' kernels: checks, locks and the loop over the elements.
 
 use crate::from_fn::from_fn;
 use crate::number::Number;
@@ -8,27 +8,27 @@ use flowmill_tensor::{DType, Element, Result, Shape, Tensor, bail, bf16, f16};
 use num_traits::Float;
 use std::sync::Arc;
 
-/// The inputs of an optimizer's kernel. The variable and its slots come first, then hyperparameters and the gradient.
+/// The inputs of an optimiser's kernel. The variable and its slots come first, then hyperparameters and the gradient.
 #[derive(Clone, Copy)]
 pub(super) struct Signature<const V: usize, const S: usize> {
-    /// Names of the variable and its slots.
+    /// The names of the variable and its slots.
     pub(super) variables: [&'static str; V],
-    /// Inputs and names of the hyperparameters, which are scalars.
+    /// The input indices and names of the hyperparameters, which are scalars.
     pub(super) scalars: [(usize, &'static str); S],
-    /// Input and name of the gradient.
+    /// The input index and name of the gradient.
     pub(super) gradient: (usize, &'static str),
 }
 
-/// A type that rules compute in. Elements of `float16` and `bfloat16` are widened to `float32`, and rounded once for each update.
+/// A type in which rules are computed. Elements of `float16` and `bfloat16` are widened to `float32`, and rounded once per update.
 pub(super) trait Real: Number + Float + From<f32> + Into<f64> {}
 
 impl Real for f32 {}
 impl Real for f64 {}
 
-/// Elements that a rule is applied to at a time.
+/// The number of elements that a rule is applied to at a time.
 const BLOCK: usize = 128;
 
-/// The elements of `tensor` from `start`.
+/// Reads the elements of `tensor` from `start` on.
 fn load<A: Real>(tensor: &Tensor, start: usize, out: &mut [A]) -> Result<()> {
     fn widened<T: Element + Into<f32>, A: Real>(tensor: &Tensor, start: usize, out: &mut [A]) -> Result<()> {
         let elements = &tensor.as_slice::<T>()?[start..start + out.len()];
@@ -38,7 +38,7 @@ fn load<A: Real>(tensor: &Tensor, start: usize, out: &mut [A]) -> Result<()> {
     match tensor.dtype() {
         DType::F16 => widened::<f16, A>(tensor, start, out),
         DType::BF16 => widened::<bf16, A>(tensor, start, out),
-        // A count of steps.
+        // This variable is a count of steps.
         DType::I64 => {
             let counts = &tensor.as_slice::<i64>()?[start..start + out.len()];
             out.iter_mut().zip(counts).for_each(|(to, &from)| *to = <A as num_traits::NumCast>::from(from).unwrap_or(A::ZERO));
@@ -51,7 +51,7 @@ fn load<A: Real>(tensor: &Tensor, start: usize, out: &mut [A]) -> Result<()> {
     }
 }
 
-/// Overwrites the elements of `tensor` from `start`.
+/// Overwrites the elements of `tensor` from `start` on.
 fn store<A: Real>(tensor: &mut Tensor, start: usize, values: &[A]) -> Result<()> {
     fn narrowed<T: Element, A: Real>(tensor: &mut Tensor, start: usize, values: &[A], narrow: fn(f64) -> T) -> Result<()> {
         let elements = &mut tensor.as_mut_slice::<T>()?[start..start + values.len()];
@@ -82,7 +82,7 @@ impl<const V: usize, const S: usize> Signature<V, S> {
     }
 }
 
-/// Locks the variables, which are the first inputs and called `names`, and calls `body` with their shape, which all of them have, and their values.
+/// Locks the variables, which are the first inputs and are called `names`, and calls `body` with their common shape and their values.
 fn with_variables(
     ctx: &KernelContext<'_>,
     dtype: DType,
@@ -110,7 +110,7 @@ fn with_variables(
     }
 }
 
-/// Updates `len` elements of each variable from `start` by as many of the gradient from `at`.
+/// Updates `len` elements of each variable from `start` on, with as many elements of the gradient from `at` on.
 fn update_run<A: Real, const V: usize>(
     variables: &mut [&mut Tensor],
     start: usize,
@@ -136,12 +136,12 @@ fn update_run<A: Real, const V: usize>(
     Ok(())
 }
 
-/// Passes a reference on, for the ops that return the variable.
+/// Forwards a reference, for the ops that return the variable.
 fn forward_reference(ctx: &mut KernelContext<'_>) -> Result<()> {
     if ctx.num_outputs() > 0 { ctx.forward(0, 0) } else { Ok(()) }
 }
 
-/// A kernel that updates every element of its variables: `prepare` makes a rule of the hyperparameters.
+/// Returns a kernel that updates every element of its variables; `prepare` makes a rule from the hyperparameters.
 pub(super) fn dense<A: Real, R, const V: usize, const S: usize>(
     init: &KernelInit<'_>,
     signature: Signature<V, S>,
@@ -165,7 +165,7 @@ where
     })
 }
 
-/// A kernel that updates the rows of its variables that the input after the gradient names, one after the other; rows may repeat.
+/// Returns a kernel that updates the rows of its variables whose indices are in the input after the gradient, one after the other; rows may repeat.
 pub(super) fn sparse<A: Real, R, const V: usize, const S: usize>(
     init: &KernelInit<'_>,
     signature: Signature<V, S>,
@@ -191,7 +191,7 @@ where
     })
 }
 
-/// The elements of a row, where the gradient has one for each of `rows` and all of these are in the variable.
+/// Returns the number of elements of a row, after a check that the gradient has one row for each of `rows` and that the variable has all of these.
 fn checked_row_width((variable, shape): (&str, &Shape), (name, gradient): (&str, &Tensor), rows: &[i64]) -> Result<usize> {
     let Some((&limit, inner)) = shape.split_first() else { bail!(InvalidArgument, "{variable} must be at least 1 dimensional") };
     let expected: Shape = std::iter::once(rows.len()).chain(inner.iter().copied()).collect();

@@ -1,4 +1,4 @@
-//! Strides, dilations and padding of convolutions and pools, read from attributes once and laid over an input's shape.
+//! Strides, dilations and padding of convolutions and pools, which are read from attributes once and applied to an input's shape.
 
 pub(crate) mod volume;
 
@@ -6,7 +6,7 @@ use flowmill_numeric::window::Window;
 use flowmill_runtime::KernelInit;
 use flowmill_tensor::{Result, Shape, bail};
 
-/// How a window moves over NHWC images.
+/// The geometry of a window that slides over NHWC images.
 #[derive(Clone, Debug)]
 pub(crate) struct Geometry {
     strides: [usize; 2],
@@ -18,31 +18,31 @@ pub(crate) struct Geometry {
 enum Padding {
     Same,
     Valid,
-    /// Top, bottom, left, right.
+    /// The padding at top, bottom, left and right.
     Explicit([usize; 4]),
 }
 
 impl Geometry {
-    /// Reads `strides`, `dilations`, `padding` and `explicit_paddings` of a node whose channels come last.
+    /// Reads `strides`, `dilations`, `padding` and `explicit_paddings` of a node with channels last.
     ///
     /// # Errors
-    /// `InvalidArgument` for lists that are not of four positive numbers or that move over the batch.
+    /// Returns `InvalidArgument` for lists that are not four positive numbers, or that stride over the batch.
     pub(crate) fn new(init: &KernelInit<'_>) -> Result<Geometry> {
-        // Some pools have strides for an input.
+        // Some pools have their strides as an input.
         let strides = if init.attrs.contains("strides") { init.attrs.list("strides")? } else { vec![1; 4] };
         Geometry::new_with_strides(init, &strides)
     }
 
-    /// Like [`Geometry::new`], with other strides than those of the attribute.
+    /// Like [`Geometry::new`], with the given strides instead of the attribute's.
     ///
     /// # Errors
-    /// As [`Geometry::new`].
+    /// Returns `InvalidArgument` for lists that are not four positive numbers, or that stride over the batch.
     pub(crate) fn new_with_strides(init: &KernelInit<'_>, strides: &[i64]) -> Result<Geometry> {
         let op = init.op_def.name.as_str();
         let dilations = if init.attrs.contains("dilations") { positive(op, "dilations", &init.attrs.list("dilations")?)? } else { [1, 1] };
         let padding = match init.attrs.get("padding")? {
             "SAME" => Padding::Same,
-            // Ops for which TensorFlow declares no explicit paddings get them from the pass `fuse_epilogues` in an attribute of our own.
+            // Ops for which TensorFlow declares no explicit paddings get them from the pass `fuse_epilogues` in an attribute of the project.
             "VALID" if init.attrs.contains("_explicit_paddings") => Padding::Explicit(explicit(&init.attrs.list("_explicit_paddings")?)?),
             "VALID" => Padding::Valid,
             "EXPLICIT" => Padding::Explicit(explicit(&init.attrs.list("explicit_paddings")?)?),
@@ -51,23 +51,23 @@ impl Geometry {
         Ok(Geometry { strides: positive(op, "strides", strides)?, dilations, padding })
     }
 
-    /// A window with these strides and dilations, padded as `SAME` or not at all.
+    /// Returns a geometry with these strides and dilations, with the padding `SAME` or `VALID`.
     pub(crate) fn of(strides: [usize; 2], dilations: [usize; 2], same: bool) -> Geometry {
         Geometry { strides, dilations, padding: if same { Padding::Same } else { Padding::Valid } }
     }
 
-    /// The same with the strides of one call.
+    /// Returns the geometry with the strides of one call.
     ///
     /// # Errors
-    /// As [`Geometry::new`].
+    /// Returns `InvalidArgument` for strides that are not four positive numbers, or that stride over the batch.
     pub(crate) fn with_strides(&self, op: &str, strides: &[i64]) -> Result<Geometry> {
         Ok(Geometry { strides: positive(op, "strides", strides)?, ..self.clone() })
     }
 
-    /// The window of `height` × `width` laid over `input`, `[batch, height, width, channels]`.
+    /// Returns the window of `height` × `width` that slides over `input`, `[batch, height, width, channels]`.
     ///
     /// # Errors
-    /// `InvalidArgument` where it does not fit.
+    /// Returns `InvalidArgument` if the window is larger than the padded input.
     pub(crate) fn window(&self, input: &Shape, height: usize, width: usize) -> Result<Window> {
         let &[batch, in_height, in_width, channels] = input.dims() else {
             bail!(InvalidArgument, "input must be 4-dimensional: {input}");
@@ -98,7 +98,7 @@ impl Geometry {
     }
 }
 
-/// Positions of the output along one dimension, and the padding before the input.
+/// Returns the number of output positions along one dimension, and the padding before the input.
 pub(crate) fn extent(
     input: usize,
     window: usize,
@@ -121,7 +121,7 @@ pub(crate) fn extent(
     }
     let padded = input.saturating_add(pads.0).saturating_add(pads.1);
     if padded < reach {
-        // An empty output where the window just does not fit, as TensorFlow computes it; an error where it is further off.
+        // If the window is slightly too large, the output is empty, as in TensorFlow; if it is larger than that, it is an error.
         if padded + stride < reach {
             bail!(
                 InvalidArgument,

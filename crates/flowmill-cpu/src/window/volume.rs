@@ -1,11 +1,11 @@
-//! Windows that move over NDHWC volumes.
+//! Windows that slide over NDHWC volumes.
 
 use super::extent;
 use flowmill_numeric::window::Axis;
 use flowmill_runtime::KernelInit;
 use flowmill_tensor::{Result, Shape, bail};
 
-/// Strides, dilations and padding, read from attributes once.
+/// Strides, dilations and padding, which are read from attributes once.
 #[derive(Clone, Copy)]
 pub(crate) struct Steps {
     strides: [usize; 3],
@@ -14,10 +14,10 @@ pub(crate) struct Steps {
 }
 
 impl Steps {
-    /// Reads `strides`, `dilations` and `padding` of a node whose channels come last.
+    /// Reads `strides`, `dilations` and `padding` of a node with channels last.
     ///
     /// # Errors
-    /// `InvalidArgument` for lists that are not of five positive numbers or that move over the batch or the channels.
+    /// Returns `InvalidArgument` for lists that are not five positive numbers, or that stride over the batch or the channels.
     pub(crate) fn new(init: &KernelInit<'_>) -> Result<Steps> {
         let op = &init.op_def.name;
         let dilations = if init.attrs.contains("dilations") { sizes(op, "dilations", &init.attrs.list("dilations")?)? } else { [1; 3] };
@@ -29,10 +29,10 @@ impl Steps {
         Ok(Steps { strides: sizes(op, "strides", &init.attrs.list("strides")?)?, dilations, same })
     }
 
-    /// A window of sizes `window` laid over `input`, `[batch, planes, rows, columns, channels]`.
+    /// Returns the window of sizes `window` that slides over `input`, `[batch, planes, rows, columns, channels]`.
     ///
     /// # Errors
-    /// `InvalidArgument` where it does not fit.
+    /// Returns `InvalidArgument` if the window is larger than the padded input.
     pub(crate) fn volume(&self, input: &Shape, window: [usize; 3]) -> Result<Volume> {
         let &[batch, planes, rows, columns, channels] = input.dims() else {
             bail!(InvalidArgument, "input must be 5-dimensional: {input}");
@@ -49,7 +49,7 @@ impl Steps {
     }
 }
 
-/// Three positive numbers out of five, of which the first and the last are one.
+/// Returns the inner three of five positive numbers, the first and the last of which must be one.
 pub(crate) fn sizes(op: &str, name: &str, values: &[i64]) -> Result<[usize; 3]> {
     let &[batch, a, b, c, channels] = values else {
         bail!(InvalidArgument, "Sliding window {name} field must specify 5 dimensions");
@@ -67,7 +67,7 @@ pub(crate) fn sizes(op: &str, name: &str, values: &[i64]) -> Result<[usize; 3]> 
     Ok(sizes)
 }
 
-/// A window over the volumes of a batch.
+/// A window that slides over the volumes of a batch.
 #[derive(Clone, Copy)]
 pub(crate) struct Volume {
     pub(crate) batch: usize,
@@ -76,24 +76,24 @@ pub(crate) struct Volume {
 }
 
 impl Volume {
-    /// Output positions, in all volumes.
+    /// Returns the number of output positions in all volumes.
     pub(crate) fn positions(&self) -> usize {
         self.axes.iter().fold(self.batch, |n, axis| n.saturating_mul(axis.output))
     }
 
-    /// The window's elements.
+    /// Returns the number of elements of the window.
     pub(crate) fn taps(&self) -> usize {
         self.axes.iter().map(|axis| axis.window).product()
     }
 
-    /// The output's shape, with this many channels.
+    /// Returns the output's shape, with this many channels.
     pub(crate) fn output_shape(&self, channels: usize) -> Shape {
         let [a, b, c] = self.axes;
         Shape::from([self.batch, a.output, b.output, c.output, channels])
     }
 
-    /// Calls `f(tap, pixel)` for the elements of the window at `position` that lie inside, in row-major order: which of the window's, and
-    /// which pixel of the input, counted over the whole batch.
+    /// Calls `f(tap, pixel)` for the elements of the window at `position` that are inside the volume, in row-major order, with the index of the
+    /// window's element and the index of the input's pixel in the whole batch.
     pub(crate) fn for_each_tap(&self, position: usize, mut f: impl FnMut(usize, usize)) {
         let [planes, rows, columns] = &self.axes;
         let (rest, x) = (position / columns.output, position % columns.output);

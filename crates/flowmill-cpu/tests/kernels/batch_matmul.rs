@@ -10,7 +10,7 @@ fn multiply(op: &str, x: Tensor, y: Tensor, adjoint: [bool; 2]) -> Result<Tensor
     Call::new(op).attr("T", ty(x.dtype())).attr("adj_x", adjoint[0]).attr("adj_y", adjoint[1]).inputs(vec![x, y]).run1()
 }
 
-/// Element `[batch, i, j]` by the definition, for operands that broadcast.
+/// Returns element `[batch, i, j]` of an operand that broadcasts, by the definition.
 fn element(t: &Tensor, batch: &[usize], i: usize, j: usize) -> f32 {
     let dims = t.shape().dims();
     let own = &dims[..dims.len() - 2];

@@ -1,4 +1,4 @@
-//! Boxes that are left out by their overlaps, and random parts of images: against what TensorFlow 2.21 gives.
+//! Suppression of overlapping boxes, and random parts of images, compared with the results of TensorFlow 2.21.
 use crate::testing::{Call, message};
 use flowmill_proto::AttrValue;
 use flowmill_tensor::{Code, Element, Result, Tensor};
@@ -30,7 +30,7 @@ fn boxes_by_their_overlaps() {
         (overlaps(3, &few), [0.0, -0.0, 0.0], 4, 0.5, -inf, &[0, 2]),
         (overlaps(3, &few), [-0.0, 0.0, 0.0], 4, 0.5, -inf, &[0, 2]),
         (overlaps(3, &few), [inf, inf, -inf], 4, 0.5, -inf, &[0]),
-        // A threshold that is no number suppresses none, but takes their scores.
+        // A threshold that is NaN suppresses no box, but makes their scores NaN.
         (overlaps(3, &few), [1.0, 2.0, 3.0], 3, nan, -inf, &[2, 0, 1]),
         (overlaps(3, &few), [1.0, 2.0, 3.0], 3, nan, 0.0, &[2]),
         (overlaps(3, &few), [1.0, 2.0, 3.0], 3, 0.5, nan, &[]),
@@ -69,7 +69,7 @@ fn overlaps_that_do_not_fit() {
     }
 }
 
-/// The first version; its attributes' defaults are not TensorFlow's.
+/// Returns a call of the first version. The defaults of its attributes are not TensorFlow's.
 fn sampler<T: Element>(size: &[T], boxes: &[f32]) -> Call {
     let boxes = Tensor::from_slice([1, boxes.len() / 4, 4], boxes).unwrap();
     Call::new("SampleDistortedBoundingBox")
@@ -86,10 +86,10 @@ fn sampler<T: Element>(size: &[T], boxes: &[f32]) -> Call {
         .outputs(3)
 }
 
-/// What a call gives: begin and size of height and width, and the box.
+/// The results of a call: begin and size of height and width, and the box.
 type Part<T> = ([T; 3], [T; 3], [f32; 4]);
 
-/// Three calls of one node.
+/// Checks three calls of one node.
 #[track_caller]
 fn check<T: Element>(make: fn() -> Call, expected: [Part<T>; 3]) {
     let kernel = make().kernel().unwrap();

@@ -1,7 +1,7 @@
 use crate::testing::{Call, run, ty};
 use flowmill_tensor::{DType, Result, Tensor};
 
-/// Logits `[4, 2, 3]` that go up and down.
+/// Returns logits `[4, 2, 3]` that go up and down.
 fn logits() -> Tensor {
     let values: Vec<f64> = (0..24).map(|i| f64::from(i * 7 % 11) / 4.0 - 1.0).collect();
     Tensor::from_slice([4, 2, 3], &values).unwrap()
@@ -15,7 +15,7 @@ fn loss(op: &str, logits: Tensor, rows: &[&[i32]], lengths: &[i32]) -> Result<Ve
     run(op, &attrs, inputs)
 }
 
-/// The loss by its definition: every sequence of classes whose labels are these, and its probability.
+/// Returns the loss by its definition: the sum of the probabilities of all sequences of classes that have these labels.
 fn by_definition(logits: &Tensor, item: usize, labels: &[usize], length: usize, blank: usize) -> f64 {
     let x = logits.as_slice::<f64>().unwrap();
     let y = |t: usize, class: usize| {
@@ -42,7 +42,7 @@ fn the_loss_is_that_of_all_paths() {
     for (found, wanted) in found.iter().zip([by_definition(&logits(), 0, &[0, 0], 4, 2), by_definition(&logits(), 1, &[1], 3, 2)]) {
         assert!((found - wanted).abs() < 1e-12, "{found} {wanted}");
     }
-    // Behind an item's end there is no gradient; each time's is a difference of distributions.
+    // After an item's end the gradient is zero; at each time it is a difference of distributions.
     let gradient = out[1].as_ref().unwrap().as_slice::<f64>().unwrap();
     assert_eq!(gradient[21..], [0.0; 3]);
     assert!(gradient.chunks(3).all(|row| row.iter().sum::<f64>().abs() < 1e-12));

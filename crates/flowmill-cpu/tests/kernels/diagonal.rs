@@ -1,7 +1,7 @@
 use crate::testing::{Call, ty};
 use flowmill_tensor::{DType, Result, Tensor};
 
-/// `[1, 2, 3, 4; 5, 6, 7, 8; 9, 10, 11, 12]`.
+/// Returns `[1, 2, 3, 4; 5, 6, 7, 8; 9, 10, 11, 12]`.
 fn matrix() -> Tensor {
     Tensor::from_slice([3, 4], &(1..=12).map(|i| i as f32).collect::<Vec<_>>()).unwrap()
 }

@@ -29,7 +29,7 @@ fn starts(values: &[i64]) -> Tensor {
     Tensor::vector(values).unwrap()
 }
 
-/// All values are TensorFlow's for these seeds.
+/// Compares with TensorFlow's values for these seeds.
 #[test]
 fn windows_of_seeds() {
     for (pseudo_random, rows, columns) in [(false, [0i64, 2, 4, 5], [0i64, 1, 3, 4, 6, 8]), (true, [0, 2, 3, 5], [0, 2, 3, 5, 6, 8])] {

@@ -19,7 +19,7 @@ fn at<T: Element>(args: &[Tensor], i: usize) -> T {
     args[i].to_scalar().unwrap()
 }
 
-/// Functions written in Rust.
+/// Returns a library of functions that are written in Rust.
 fn library() -> Arc<FunctionLibraryRuntime> {
     Arc::new(FunctionLibraryRuntime::new(|name, _| {
         let body: Body = match name {
@@ -29,7 +29,7 @@ fn library() -> Arc<FunctionLibraryRuntime> {
             "twice" => |args| Ok(vec![args[0].clone(), args[0].clone()]),
             "add_index" => |args| Ok(vec![Tensor::scalar(at::<f32>(&args, 1) + at::<i32>(&args, 0) as f32)]),
             "fail" => |_| bail!(OutOfRange, "the end"),
-            // Doubles in place; fails where it does not own its argument.
+            // Doubles its argument in place, and fails if it does not own the argument.
             "double_in_place" => |mut args| {
                 if !args[0].is_unique() {
                     bail!(Internal, "shared");

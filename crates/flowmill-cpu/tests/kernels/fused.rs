@@ -1,7 +1,7 @@
 use crate::testing::{Call, ints, strings, ty};
 use flowmill_tensor::{DType, Result, Shape, Tensor};
 
-/// Values around zero that repeat late.
+/// Returns values around zero with a long period.
 fn tensor(dims: &[usize], seed: usize) -> Tensor {
     let len = Shape::new(dims).num_elements();
     let values: Vec<f32> = (0..len).map(|i| ((i * 7919 + seed * 104_729) % 2003) as f32 / 400.0 - 2.5).collect();
@@ -20,7 +20,7 @@ fn fused(args: &[Tensor], pieces: &[i64], program: &[&str], outputs: &[i64]) -> 
     Ok(results.into_iter().flatten().collect())
 }
 
-/// The same, an op at a time.
+/// Returns the results of the same ops, run one at a time.
 fn separate(args: &[Tensor], pieces: &[i64], program: &[&str], outputs: &[i64]) -> Result<Vec<Tensor>> {
     let mut values = Vec::new();
     for (arg, piece) in args.iter().zip(pieces.chunks(2)) {
@@ -42,7 +42,7 @@ fn separate(args: &[Tensor], pieces: &[i64], program: &[&str], outputs: &[i64]) 
     Ok(outputs.iter().map(|&v| values[v as usize].clone()).collect())
 }
 
-/// The shape and the bits; which NaN comes of two is nobody's promise.
+/// Returns the shape and the bits of the elements. All NaNs have equal bits, because it is unspecified which NaN results from two.
 fn bits(t: &Tensor) -> (Shape, Vec<u32>) {
     let bits = |x: &f32| if x.is_nan() { f32::NAN.to_bits() } else { x.to_bits() };
     (t.shape().clone(), t.as_slice::<f32>().unwrap().iter().map(bits).collect())
@@ -64,7 +64,7 @@ fn whole(n: usize) -> Vec<i64> {
     WHOLE.repeat(n)
 }
 
-/// The gates of an LSTM cell: c and h from the four parts of one product.
+/// The gates of an LSTM cell compute c and h from the four parts of one product.
 #[test]
 fn gates_of_a_cell_have_the_bits_of_separate_nodes() {
     let program =
@@ -91,7 +91,7 @@ fn operands_broadcast() {
     }
 }
 
-/// Normalisation: the variance is a column, its root is taken once a row.
+/// In a normalisation, the variance is a column, and its root is computed once per row.
 #[test]
 fn small_values_are_computed_once_and_may_be_results() {
     let args = [tensor(&[7, 96], 1), tensor(&[7, 1], 2), tensor(&[7, 1], 3), tensor(&[96], 4), Tensor::scalar(3.0f32)];
@@ -104,7 +104,7 @@ fn small_values_are_computed_once_and_may_be_results() {
 fn values_without_a_common_order_are_computed_one_by_one() {
     let args = [tensor(&[6, 4], 1), tensor(&[4, 6], 2), Tensor::scalar(0.5f32)];
     check(&args, &whole(3), &["Mul 0 2", "Mul 1 2", "Tanh 3", "Sigmoid 4"], &[5, 6]);
-    // Outer products of parts, which are narrower than the result.
+    // These are outer products of parts, which are narrower than the result.
     let args = [tensor(&[8], 1), tensor(&[3, 1], 2)];
     check(&args, &[1, 4, 0, 1], &["Mul 0 1", "Exp 2"], &[3]);
 }

@@ -1,4 +1,4 @@
-//! Each expectation was compared with TensorFlow 2.21.
+//! Gathering by index. Each expected value was compared with TensorFlow 2.21.
 use crate::testing::{floats, message, run, run1, shape, ty};
 use flowmill_tensor::{Code, DType, Result, Shape, Tensor};
 

@@ -1,7 +1,7 @@
 use crate::testing::{Call, floats, message};
 use flowmill_tensor::{Code, Result, Tensor};
 
-/// Two glimpses of images of 3×4 pixels, 1 to 12 and 101 to 112.
+/// Returns two glimpses of images of 3×4 pixels, with values 1 to 12 and 101 to 112.
 fn glimpses(op: &str, size: &[i32], offsets: [f32; 4], [centered, normalized]: [bool; 2], noise: &str) -> Result<Tensor> {
     let images: Vec<f32> = (1u8..13).chain(101..113).map(f32::from).collect();
     Call::new(op)
@@ -18,7 +18,7 @@ fn where_glimpses_lie() {
     let at = |op: &str, offsets, meaning| floats(glimpses(op, &[1, 2], offsets, meaning, "zero"));
     assert_eq!(at("ExtractGlimpse", [0.0, 0.0, -1.0, 1.0], [true, true]), [6.0, 7.0, 104.0, 0.0]);
     assert_eq!(at("ExtractGlimpseV2", [0.0, 0.0, -1.0, 1.0], [true, true]), [6.0, 7.0, 104.0, 0.0]);
-    // The first version moves by half a window whatever offsets count from, and halves them where they count from the middle.
+    // In the first version, offsets always point to the centre of the window; if they count from the centre of the image, they are halved.
     assert_eq!(at("ExtractGlimpse", [2.5, 2.0, 0.0, 0.0], [false, false]), [10.0, 11.0, 0.0, 101.0]);
     assert_eq!(at("ExtractGlimpseV2", [2.5, 2.0, 0.0, -1.0], [false, false]), [11.0, 12.0, 0.0, 101.0]);
     assert_eq!(at("ExtractGlimpse", [2.0, 2.0, 0.0, 0.0], [true, false]), [11.0, 12.0, 106.0, 107.0]);

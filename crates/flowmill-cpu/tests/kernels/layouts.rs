@@ -1,10 +1,10 @@
-//! Ops on images whose channels come first give what they give where channels come last.
+//! Ops on images with channels first return the same values as with channels last.
 
 use crate::testing::{Call, ints, ty};
 use flowmill_proto::AttrValue;
 use flowmill_tensor::{Code, DType, Shape, Tensor};
 
-/// A tensor of this shape with values that differ.
+/// Returns a tensor of this shape with values that differ.
 fn ramp(shape: &[usize], step: f32) -> Tensor {
     let n: usize = shape.iter().product();
     let values: Vec<f32> = (0..n).map(|i| ((i * 37 % 101) as f32 - 50.0) * step).collect();
@@ -16,7 +16,7 @@ fn permuted(x: &Tensor, order: &[i64]) -> Tensor {
     Call::new("Transpose").attrs(&attrs).inputs(vec![x.clone(), Tensor::vector(order).unwrap()]).run1().unwrap()
 }
 
-/// `[0, 3, 1, 2]`: from channels last to channels first.
+/// Returns the permutation from channels last to channels first, such as `[0, 3, 1, 2]`.
 fn to_first(rank: usize) -> Vec<i64> {
     let rank = rank as i64;
     [0, rank - 1].into_iter().chain(1..rank - 1).collect()
@@ -217,7 +217,7 @@ fn refused_formats() {
     assert_eq!(pool("NWHC").code(), Code::InvalidArgument);
 }
 
-/// Values from TensorFlow, which has no gradient of such a pool.
+/// Compares with values from TensorFlow, which has no gradient of such a pool.
 #[test]
 fn pools_over_depth() {
     let call = |op: &str, inputs: Vec<Tensor>| {

@@ -1,4 +1,4 @@
-//! Each expectation was compared with TensorFlow 2.21, except the order of exports, which TensorFlow leaves open.
+//! Lookup tables. Each expected value was compared with TensorFlow 2.21, except for the order of exports, which TensorFlow does not specify.
 use crate::testing::{Call, run, run1, shape, ty};
 use flowmill_proto::AttrValue;
 use flowmill_tensor::{Bytes, Code, DType, Result, Tensor};

@@ -1,5 +1,5 @@
-//! The kernels through the crate's public interface, in one binary: called as a plan and the executor would, without a graph.
-// Expectations carry the digits that TensorFlow printed.
+//! Tests of the kernels through the crate's public interface, in one binary: they are called as a plan and the executor would, without a graph.
+// Expected values have the digits that TensorFlow printed.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::excessive_precision, clippy::approx_constant)]
 
 mod array;

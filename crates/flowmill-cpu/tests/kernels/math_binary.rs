@@ -9,7 +9,7 @@ fn apply(op: &str, a: Tensor, b: Tensor) -> Result<Tensor> {
     run1(op, &[("T", ty(a.dtype()))], vec![a, b])
 }
 
-/// Checks vectors, and each pair as scalars, which also compares the kernel with its `ScalarOp`.
+/// Checks vectors, and each pair as scalars. The latter also compares the kernel with its `ScalarOp`.
 #[track_caller]
 fn check<T: Element, D: Element>(op: &str, a: &[T], b: &[T], expected: &[D]) {
     let found = apply(op, Tensor::vector(a).unwrap(), Tensor::vector(b).unwrap()).unwrap();
@@ -66,7 +66,7 @@ fn division_follows_tensorflow() {
     check("MulNoNan", &[0.0f32, 1.0, NAN, INF], &[NAN, 0.0, 0.0, 0.0], &[NAN, 0.0f32, 0.0, 0.0]);
     for op in ["Div", "FloorDiv", "FloorMod", "TruncateDiv", "Mod"] {
         fails(op, &[7i32, 7], &[2, 0], "Integer division by zero");
-        // The axes of a scalar by its rank, as the gradients of reductions have it.
+        // The axes of a scalar are a range of its rank, as in the gradients of reductions.
         let none = apply(op, Tensor::vector::<i32>(&[]).unwrap(), Tensor::scalar(0i32)).unwrap();
         assert_eq!(none.as_slice::<i32>().unwrap(), &[] as &[i32], "{op}");
     }
@@ -122,7 +122,7 @@ fn zero_times_anything() {
     check("Igamma", &[1f64], &[0.0], &[0f64]);
 }
 
-/// Every layout against the definition: element `(i, j, k)` of the result comes from the operands' elements there.
+/// Compares every layout with the definition: element `(i, j, k)` of the result is computed from the operands' elements at that index.
 #[test]
 fn every_broadcast_layout() {
     let shapes: [&[usize]; 9] = [&[], &[1], &[7], &[5, 1], &[5, 7], &[3, 1, 7], &[3, 5, 1], &[3, 5, 7], &[1, 1, 1]];

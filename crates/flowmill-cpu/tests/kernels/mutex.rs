@@ -6,12 +6,12 @@ use std::sync::mpsc::{Receiver, TryRecvError, channel};
 
 type Outcome = Result<Vec<Option<Tensor>>>;
 
-/// The handle of a mutex.
+/// Returns the handle of a mutex.
 fn mutex() -> Tensor {
     run1("MutexV2", &[], vec![]).unwrap()
 }
 
-/// Asks for the lock in a step of its own.
+/// Requests the lock in a step of its own.
 fn acquire(mutex: &Tensor) -> (Arc<DeviceStep>, Receiver<Outcome>) {
     let functions = FunctionLibraryRuntime::new(|name, _| bail!(NotFound, "Function {name} is not defined."));
     let step = Arc::new(DeviceStep::on_host(Arc::new(ResourceManager::new()), Arc::new(functions)));
@@ -52,13 +52,13 @@ fn a_cancelled_step_waits_no_longer_and_leaves_the_others_alone() {
     assert_eq!((e.message(), e.is_derived()), ("too late", true));
     drop(held);
     drop(lock(&c));
-    // One that is cancelled before it asks for a lock that is held.
+    // This step is cancelled before it requests a lock that is held.
     let held = lock(&acquire(&mutex).1);
     let (step, late) = acquire(&mutex);
     step.step.cancel.cancel(error!(Cancelled, "over"));
     assert!(late.try_recv().unwrap().is_err());
     drop(held);
-    // Nobody has it now.
+    // The lock is free now.
     drop(lock(&acquire(&mutex).1));
 }
 

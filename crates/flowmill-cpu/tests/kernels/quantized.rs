@@ -1,4 +1,4 @@
-//! Quantised arithmetic. Values are TensorFlow's.
+//! Quantised arithmetic. Expected values are TensorFlow's.
 
 use super::testing::{Call, message, ty};
 use flowmill_tensor::{DType, Element, Result, Tensor};
@@ -15,7 +15,7 @@ fn range(min: f32, max: f32) -> Vec<Tensor> {
     vec![Tensor::scalar(min), Tensor::scalar(max)]
 }
 
-/// The integers of the first output.
+/// Returns the integers of the first output.
 fn integers<T: Element>(outputs: &[Option<Tensor>], plain: DType) -> Vec<T> {
     outputs[0].clone().unwrap().bitcast(plain).unwrap().as_slice::<T>().unwrap().to_vec()
 }
@@ -46,7 +46,7 @@ fn sums_broadcast_and_wide_shapes_are_refused() {
     let out = binary("QuantizedAdd", bytes(&[2, 2], &[0, 77, 128, 255]), bytes(&[2], &[3, 200])).run().unwrap();
     assert_eq!(integers::<i32>(&out, DType::I32), [-63_737, 77_099, 2055, 168_591]);
     assert_eq!((floats(&out, 1), floats(&out, 2)), (-32_768.0, 32_768.0));
-    // TensorFlow repeats only one operand, and reads past the ends of these: the integers are those of operands written out.
+    // TensorFlow broadcasts only one operand, and reads past the end of these: the expected integers are those of operands of full size.
     let out = binary("QuantizedAdd", bytes(&[2, 1], &[0, 255]), bytes(&[1, 2], &[0, 255])).run().unwrap();
     assert_eq!(out[0].as_ref().unwrap().shape()[..], [2, 2]);
     assert_eq!(integers::<i32>(&out, DType::I32), [-65_279, 65_791, 65_791, 196_861]);
@@ -82,7 +82,7 @@ fn convolutions_pad_with_the_integer_for_zero() {
     let ones = || bytes(&[3, 3, 1, 1], &[1; 9]);
     let out = conv(image(), ones(), (0.0, 255.0), 1, "SAME").unwrap();
     assert_eq!(integers::<i32>(&out, DType::I32), [10; 4]);
-    // Windows that leave something out are centred: here they begin at the second pixel.
+    // Windows that do not cover the input are centred: here they begin at the second pixel.
     let row: Vec<u8> = (0..12).collect();
     let out = conv(bytes(&[1, 1, 12, 1], &row), bytes(&[1, 1, 1, 1], &[1]), (0.0, 255.0), 4, "VALID").unwrap();
     assert_eq!(integers::<i32>(&out, DType::I32), [1, 5, 9]);

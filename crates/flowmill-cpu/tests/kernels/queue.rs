@@ -1,4 +1,4 @@
-//! Each expectation was compared with TensorFlow 2.21.
+//! Queues. Each expected value was compared with TensorFlow 2.21.
 use crate::testing::{Call, run, run1, types};
 use flowmill_proto::attr_value::{ListValue, Value};
 use flowmill_proto::{AttrValue, TensorShapeProto};

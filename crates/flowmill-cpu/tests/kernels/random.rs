@@ -1,4 +1,4 @@
-//! Against the numbers that TensorFlow 2.21 draws from the same seeds.
+//! Random numbers are equal to those that TensorFlow 2.21 draws from the same seeds.
 use crate::testing::{Call, run1, ty};
 use flowmill_proto::AttrValue;
 use flowmill_tensor::{Code, DType, Element, Result, Tensor, bf16, f16};
@@ -11,7 +11,7 @@ fn vector<T: Element>(values: &[T]) -> Tensor {
     Tensor::vector(values).unwrap()
 }
 
-/// Runs a kernel twice: the second call goes on where the first one stopped.
+/// Runs a kernel twice: the second call continues where the first one stopped.
 fn twice(make: impl Fn() -> Call) -> [Tensor; 2] {
     let kernel = make().kernel().unwrap();
     [(); 2].map(|()| make().run_with(&kernel).unwrap().swap_remove(0).unwrap())

@@ -1,4 +1,4 @@
-//! Random numbers of states, keys and seeds, and Sobol's: against those that TensorFlow 2.21 gives.
+//! Random numbers from states, keys and seeds, and Sobol's sequence, are equal to those of TensorFlow 2.21.
 use crate::testing::{Call, message, run, run1, ty};
 use flowmill_proto::AttrValue;
 use flowmill_tensor::{Code, DType, Element, PartialShape, Shape, Tensor};
@@ -12,7 +12,7 @@ fn numbers<T: Element>(tensor: &Tensor) -> Vec<T> {
     tensor.as_slice::<T>().unwrap().to_vec()
 }
 
-/// A variable with a state.
+/// A variable that holds a generator's state.
 struct State(Tensor);
 
 impl State {
@@ -74,7 +74,7 @@ fn states_are_skipped() {
     assert_eq!(skip(&state, -9), [158206, 6, 9]);
     let state = State::new(vector(&[-1i64, -1, 7, 8]));
     assert_eq!(skip(&state, 3), [767, 0, 7, 8]);
-    // TensorFlow loses this carry, so that states move back.
+    // TensorFlow loses this carry, so that the state moves back.
     let state = State::new(vector(&[-1i64, -1, 7]));
     assert_eq!(skip(&state, -1), [-257, -1, 7]);
 }
@@ -167,7 +167,7 @@ fn points_fill_a_cube() {
     assert_eq!(numbers::<f32>(&points), [0.625, 0.125, 0.875, 0.125, 0.625, 0.375, 0.1875, 0.3125, 0.9375, 0.6875, 0.8125, 0.4375]);
     let last = numbers::<f64>(&sample(DType::F64, 1000, 2, 77).unwrap());
     assert_eq!([last[998], last[999], last[1998], last[1999]], [0.8046875, 0.8046875, 0.3046875, 0.3046875]);
-    // Numbers of 31 bits, which are negative in TensorFlow.
+    // These numbers have 31 bits, and are negative in TensorFlow.
     assert_eq!(numbers::<f64>(&sample(DType::F64, 1, 1, 1 << 30).unwrap()), [0.5 + 3.0 * 0.5f64.powi(31)]);
     let refused = |dim: i32, count: i32, skip: i32| message(sample(DType::F32, dim, count, skip));
     assert_eq!(refused(0, 1, 0), "dim must be at least one");

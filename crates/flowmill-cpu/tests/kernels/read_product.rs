@@ -1,4 +1,4 @@
-//! The fused op gives the bits of the nodes it stands for, whatever is computed ahead.
+//! The fused op returns the same bits as the nodes that it replaces, whatever is computed ahead.
 use crate::testing::{Call, run, run1, strings, ty};
 use flowmill_runtime::Kernel;
 use flowmill_tensor::{DType, Result, Shape, Tensor};
@@ -8,7 +8,7 @@ const DEPTH: usize = 5;
 const WIDTH: usize = 7;
 const COLUMNS: usize = 45;
 
-/// Numbers whose sums depend on their order.
+/// Returns numbers whose sums depend on their order.
 fn matrix(dims: &[usize], seed: u32) -> Tensor {
     let mut state = seed.wrapping_mul(2_654_435_761).wrapping_add(1);
     let values: Vec<f32> = (0..dims.iter().product())
@@ -118,7 +118,7 @@ fn what_a_read_refuses_is_refused() {
         let message = step.fused(&sequence.handle, index, &hidden).unwrap_err().message().to_owned();
         assert!(message.contains(part), "{message}");
     };
-    // Element 2 was computed ahead, which nobody sees; element 1 was read.
+    // Element 2 was computed ahead, which has no visible effect; element 1 was read.
     refused(1, "Could not read index 1 twice");
     refused(3, "Tried to read from index 3 but array size is: 3");
     step.check(&sequence, 2, 1);

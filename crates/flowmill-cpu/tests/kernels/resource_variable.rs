@@ -4,7 +4,7 @@ use flowmill_runtime::ResourceManager;
 use flowmill_tensor::{Code, DType, Result, Tensor};
 use std::sync::Arc;
 
-/// The name by which TensorFlow marks variables that share nothing.
+/// The name with which TensorFlow marks anonymous variables.
 const ANONYMOUS: &str = "cd2c89b7-88b7-44c8-ad83-06c2a9158347";
 
 fn handle(resources: &Arc<ResourceManager>, name: &str) -> Tensor {

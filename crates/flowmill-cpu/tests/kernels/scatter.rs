@@ -1,4 +1,4 @@
-//! Each expectation was compared with TensorFlow 2.21.
+//! Scattering by index. Each expected value was compared with TensorFlow 2.21.
 use crate::testing::{floats, message, run, run1, shape, ty};
 use flowmill_runtime::RefVariable;
 use flowmill_tensor::{Code, DType, Result, Tensor};
@@ -15,7 +15,7 @@ fn ints(dims: &[usize], values: &[i32]) -> Tensor {
     Tensor::from_slice(dims, values).unwrap()
 }
 
-/// Runs an op on a TF-1 variable and gives the variable's value after it.
+/// Runs an op on a reference variable, and returns the variable's value after it.
 fn on_ref(op: &str, initial: Tensor, inputs: Vec<Tensor>) -> Result<Tensor> {
     let dtype = ty(initial.dtype());
     let variable = run1("VariableV2", &[("dtype", dtype.clone()), ("shape", shape(&initial.shape().to_i64()))], vec![]).unwrap();
@@ -24,7 +24,7 @@ fn on_ref(op: &str, initial: Tensor, inputs: Vec<Tensor>) -> Result<Tensor> {
     Ok(out.as_resources()?[0].get::<RefVariable>().unwrap().get().unwrap())
 }
 
-/// The same on a resource variable.
+/// Runs an op on a resource variable, and returns the variable's value after it.
 fn on_resource(op: &str, initial: Tensor, inputs: Vec<Tensor>) -> Result<Tensor> {
     let dtype = ty(initial.dtype());
     let attrs = [("dtype", dtype.clone()), ("T", dtype), ("shape", shape(&initial.shape().to_i64()))];

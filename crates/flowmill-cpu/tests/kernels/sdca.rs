@@ -1,9 +1,9 @@
-//! Stochastic dual coordinate ascent. Values are TensorFlow's.
+//! Stochastic dual coordinate ascent. Expected values are TensorFlow's.
 
 use super::testing::{Call, message};
 use flowmill_tensor::Tensor;
 
-/// One dense example of two features.
+/// Returns a call with one dense example of two features.
 fn dense(loss: &str, label: f32) -> Call {
     let attrs: [(&str, i64); 5] = [
         ("num_sparse_features", 0),

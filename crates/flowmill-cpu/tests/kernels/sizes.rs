@@ -1,9 +1,9 @@
-//! Tensors without elements may be of any size, and so may what is asked for: it is an answer or an error, and no memory is taken for it before.
+//! Tensors without elements may have any size, and an op may request any size: the result is a value or an error, and no memory is allocated for it before.
 use crate::testing::{Call, ints, strings, ty, types};
 use flowmill_proto::AttrValue;
 use flowmill_tensor::{Code, DType, Shape, Tensor};
 
-/// More than any machine has memory for.
+/// A size for which no machine has enough memory.
 const HUGE: usize = 1 << 40;
 
 fn none(dims: &[usize]) -> Tensor {
@@ -22,7 +22,7 @@ fn i(values: &[i32]) -> Tensor {
     Tensor::vector(values).unwrap()
 }
 
-/// The first output's shape, or the error's code.
+/// Returns the first output's shape, or the error's code.
 fn answer(op: &str, attrs: &[(&str, AttrValue)], inputs: Vec<Tensor>) -> Result<Vec<usize>, Code> {
     let outputs = Call::new(op).attr("T", ty(DType::F32)).attrs(attrs).inputs(inputs).run().map_err(|e| e.code())?;
     Ok(outputs[0].as_ref().unwrap().shape().to_vec())
@@ -92,11 +92,11 @@ fn matrices_and_spectra() {
     let full = [("full_matrices", true.into())];
     for op in ["Qr", "Svd"] {
         assert_eq!(answer(op, &full, vec![none(&[1 << 20, 1])]), TOO_MUCH, "{op}");
-        // A square of this size is no shape.
+        // The square of this size exceeds the limit on shapes.
         assert_eq!(answer(op, &full, vec![none(&[HUGE, 0])]), Err(Code::InvalidArgument), "{op}");
     }
     assert_eq!(answer("Qr", &[], vec![none(&[0, HUGE])]), Ok(vec![0, 0]));
-    // No number of steps would do.
+    // A decomposition of NaN would not converge in any number of steps.
     let nan = Tensor::from_slice([40, 40], &[f32::NAN; 1600]).unwrap();
     let singular = Call::new("Svd").attr("T", ty(DType::F32)).input(nan.clone()).run1().unwrap();
     assert!(singular.as_slice::<f32>().unwrap().iter().all(|v| v.is_nan()) && singular.shape().dims() == [40]);

@@ -1,4 +1,4 @@
-//! Messages, and what the comparison with TensorFlow in `tests/python/test_sparse.py` does not reach.
+//! Messages of sparse ops, and cases that the comparison with TensorFlow in `tests/python/test_sparse.py` does not cover.
 use crate::testing::{Call, run, run1, strings, ty};
 use flowmill_tensor::{Code, DType, Result, Tensor};
 
@@ -46,7 +46,7 @@ fn sizes_from_outside_do_not_exhaust_memory() {
     assert_eq!(failure(rows).0, Code::ResourceExhausted);
     let range = run("RaggedRange", &[("T", ty(DType::I64))], vec![Tensor::scalar(0i64), Tensor::scalar(huge), Tensor::scalar(1i64)]);
     assert_eq!(failure(range).0, Code::ResourceExhausted);
-    // Each row's length is an `int32`, that of both together is not: nothing is allocated before that is seen.
+    // The length of each row fits into an `int32`, that of both together does not. This is detected before anything is allocated.
     let attrs = [("T", ty(DType::I32)), ("Tsplits", ty(DType::I32))];
     let limits = Tensor::vector(&[i32::MAX, i32::MAX]).unwrap();
     let range = run("RaggedRange", &attrs, vec![Tensor::scalar(0i32), limits, Tensor::scalar(1i32)]);

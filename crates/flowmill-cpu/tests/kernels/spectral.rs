@@ -11,7 +11,7 @@ fn volume(shape: &[usize]) -> Tensor {
     Tensor::from_slice(shape, &(0..count).map(|i| ((i * i) % 11) as f64 - 4.0).collect::<Vec<_>>()).unwrap()
 }
 
-/// The sum that defines the transform, of the first `lengths` of a block of `sizes`.
+/// Returns the sum that defines the transform of the first `lengths` elements of a block of `sizes`.
 fn direct(block: &[f64], sizes: [usize; 3], lengths: [usize; 3], at: [usize; 3]) -> Complex<f64> {
     let mut sum = Complex::new(0.0, 0.0);
     for i in 0..lengths[0] {
@@ -41,7 +41,7 @@ fn real_volumes() {
                 assert!((values[batch * rows * columns * kept + i] - expected).norm() < 1e-12, "{lengths:?} at {at:?}");
             }
         }
-        // Back again, to what the transform took.
+        // The inverse transform returns the elements that the transform used.
         let back = real("IRFFT3D", found, &lengths.map(|n| n as i32)).unwrap();
         assert_eq!(back.shape().dims(), [2, lengths[0], lengths[1], lengths[2]]);
         let first = back.as_slice::<f64>().unwrap()[lengths[2] - 1];
@@ -81,7 +81,7 @@ fn any_dimensions_are_those_behind_exchanged() {
         call.inputs(vec![input, Tensor::vector(lengths)?, Tensor::vector(axes)?]).run1()
     };
     let input = volume(&[2, 3, 4]);
-    // Along the first and the last dimension; then the same with the middle one in front.
+    // Transform along the first and the last dimension, then with the middle one moved to the front.
     let found = any("RFFTND", input.clone(), &[2, 4], &[0, -1]).unwrap();
     assert_eq!(found.shape().dims(), [2, 3, 3]);
     let turned: Vec<f64> = {
@@ -98,7 +98,7 @@ fn any_dimensions_are_those_behind_exchanged() {
     let back = any("IRFFTND", found, &[2, 4], &[0, 2]).unwrap();
     let pairs = back.as_slice::<f64>().unwrap().iter().zip(input.as_slice::<f64>().unwrap());
     assert!(pairs.into_iter().all(|(a, b)| (a - b).abs() < 1e-12));
-    // Zeros stand behind what is shorter than the length.
+    // Dimensions that are shorter than the length are padded with zeros.
     let longer = any("RFFTND", volume(&[2, 3]), &[5], &[1]).unwrap();
     assert_eq!(longer.shape().dims(), [2, 3]);
     let padded: Vec<f64> = volume(&[2, 3]).as_slice::<f64>().unwrap().chunks(3).flat_map(|row| [row, &[0.0, 0.0]].concat()).collect();

@@ -1,4 +1,4 @@
-//! The string ops against values obtained from TensorFlow 2.21.
+//! The string ops, compared with values obtained from TensorFlow 2.21.
 use crate::testing::{Call, ints, run1, ty, types};
 use flowmill_proto::AttrValue;
 use flowmill_tensor::{Bytes, Code, DType, Element, Result, Tensor};
@@ -196,7 +196,7 @@ fn regular_expressions_match_and_replace() {
     };
     assert_eq!(matches(&["abc", "xabc", "abcd"], "a.c|abcd").unwrap(), [true, false, true]);
     assert_eq!(matches(&["a\nc"], "a.c").unwrap(), [false]);
-    // The Perl classes are ASCII; brackets may hold a bare bracket.
+    // The Perl classes are ASCII; brackets may contain an unescaped bracket.
     assert_eq!(matches(&["5", "٥"], r"\d").unwrap(), [true, false]);
     assert_eq!(matches(&["[", "]", "x"], r"[[\]]").unwrap(), [true, true, false]);
     assert_eq!(matches(&["a-", "é"], r"[\w-]+").unwrap(), [true, false]);

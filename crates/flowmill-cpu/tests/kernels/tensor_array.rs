@@ -1,9 +1,9 @@
-//! Each expectation was compared with TensorFlow 2.21.
+//! TensorArrays. Each expected value was compared with TensorFlow 2.21.
 use crate::testing::{run, run1, shape, ty};
 use flowmill_proto::AttrValue;
 use flowmill_tensor::{Code, DType, Error, Result, Shape, Tensor};
 
-/// A handle and the flow that the last op on it gave.
+/// A handle, and the flow that the last op on it returned.
 struct Array(Tensor, Tensor);
 
 impl Array {
@@ -68,7 +68,7 @@ fn floats(tensor: &Tensor) -> Vec<f32> {
     tensor.as_slice::<f32>().unwrap().to_vec()
 }
 
-/// The message without the array's unique name.
+/// Returns the message without the array's unique name.
 fn message<T: std::fmt::Debug>(result: Result<T>) -> String {
     let e: Error = result.unwrap_err();
     match e.message().split_once(": ") {
@@ -265,7 +265,7 @@ fn the_gradient_of_a_split_joins_what_the_split_wrote() {
     gradient.split(values(4), &[1, 1, 1, 1]).unwrap();
     assert_eq!(gradient.concat(None).unwrap().1, [1, 1, 1]);
     assert_eq!(forward.concat(None).unwrap().1, [1, 1, 1, 1]);
-    // Without a split, all of it.
+    // Without a split, the whole array is concatenated.
     let forward = Array::new(2, &[]);
     forward.write(0, values(1)).unwrap();
     forward.write(1, values(2)).unwrap();

@@ -1,8 +1,8 @@
-//! Each expectation was compared with TensorFlow 2.21.
+//! Tensor lists. Each expected value was compared with TensorFlow 2.21.
 use crate::testing::{run, run1, ty};
 use flowmill_tensor::{Code, DType, Result, Shape, Tensor};
 
-/// A shape input: `None` is unknown.
+/// Returns a shape input; `None` is an unknown shape.
 fn dims(shape: Option<&[i32]>) -> Tensor {
     shape.map_or(Tensor::scalar(-1i32), |s| Tensor::vector(s).unwrap())
 }

@@ -1,4 +1,4 @@
-//! Calls kernels the way a plan and the executor would, without a graph.
+//! Calls of kernels as a plan and the executor would make them, without a graph.
 
 use flowmill_graph::{Attrs, OpDef, OpRegistry};
 use flowmill_proto::attr_value::{ListValue, Value};
@@ -10,59 +10,59 @@ use flowmill_runtime::{
 use flowmill_tensor::{Code, DType, Result, Tensor, bail};
 use std::sync::{Arc, LazyLock, mpsc};
 
-/// Output slots of a call that does not say how many outputs its node has.
+/// The number of outputs of a call that does not specify how many outputs its node has.
 const DEFAULT_OUTPUTS: usize = 8;
 
-/// Runs `op` once; the result has eight slots, those the kernel set are `Some`.
+/// Runs `op` once. The result has eight slots; those that the kernel set are `Some`.
 ///
-/// Element types of the inputs are those of the tensors. Where the kernel has a [`ScalarOp`] for them, it is checked against the result.
+/// The element types of the inputs are those of the tensors. If the kernel has a [`ScalarOp`] for them, its result is compared, too.
 pub fn run(op: &str, attrs: &[(&str, AttrValue)], inputs: Vec<Tensor>) -> Result<Vec<Option<Tensor>>> {
     Call::new(op).attrs(attrs).inputs(inputs).run()
 }
 
-/// Runs `op` for its first output.
+/// Runs `op` and returns its first output.
 pub fn run1(op: &str, attrs: &[(&str, AttrValue)], inputs: Vec<Tensor>) -> Result<Tensor> {
     Call::new(op).attrs(attrs).inputs(inputs).run1()
 }
 
-/// The elements of a result.
+/// Returns the elements of a result.
 pub fn floats(result: Result<Tensor>) -> Vec<f32> {
     result.unwrap().as_slice::<f32>().unwrap().to_vec()
 }
 
-/// The message of an `InvalidArgument`.
+/// Returns the message of an `InvalidArgument`.
 pub fn message(result: Result<Tensor>) -> String {
     let e = result.map(drop).unwrap_err();
     assert_eq!(e.code(), Code::InvalidArgument);
     e.message().to_owned()
 }
 
-/// A `type` attribute.
+/// Returns a `type` attribute.
 pub fn ty(dtype: DType) -> AttrValue {
     DataType::try_from(dtype.number()).unwrap_or_default().into()
 }
 
-/// A `list(type)` attribute.
+/// Returns a `list(type)` attribute.
 pub fn types(dtypes: &[DType]) -> AttrValue {
     Value::List(Box::new(ListValue { r#type: dtypes.iter().map(|t| t.number()).collect(), ..ListValue::default() })).into()
 }
 
-/// A `list(int)` attribute.
+/// Returns a `list(int)` attribute.
 pub fn ints(values: &[i64]) -> AttrValue {
     Value::List(Box::new(ListValue { i: values.to_vec(), ..ListValue::default() })).into()
 }
 
-/// A `list(string)` attribute.
+/// Returns a `list(string)` attribute.
 pub fn strings(values: &[&str]) -> AttrValue {
     Value::List(Box::new(ListValue { s: values.iter().map(|s| s.as_bytes().to_vec().into()).collect(), ..ListValue::default() })).into()
 }
 
-/// A `shape` attribute; -1 is an unknown size.
+/// Returns a `shape` attribute; -1 is an unknown size.
 pub fn shape(dims: &[i64]) -> AttrValue {
     TensorShapeProto::of(dims.iter().copied()).into()
 }
 
-/// One call of a kernel, for tests that need more than [`run`].
+/// A call of a kernel, for tests that need more than [`run`].
 pub struct Call {
     op_def: OpDef,
     attrs: Attrs,
@@ -74,11 +74,11 @@ pub struct Call {
     functions: Arc<FunctionLibraryRuntime>,
 }
 
-/// The catalogue, for what declarations say of ops besides their signatures.
+/// The op catalogue, for the properties of ops besides their signatures.
 static OPS: LazyLock<OpRegistry> = LazyLock::new(|| flowmill_ops::registry().unwrap());
 
 impl Call {
-    /// A call of `op` without attributes and inputs.
+    /// Returns a call of `op` without attributes and inputs.
     pub fn new(op: &str) -> Call {
         let functions = FunctionLibraryRuntime::new(|name, _| bail!(NotFound, "Function {name} is not defined."));
         Call {
@@ -117,7 +117,7 @@ impl Call {
         self
     }
 
-    /// Says how many outputs the node has.
+    /// Sets the number of outputs of the node.
     pub fn outputs(mut self, num_outputs: usize) -> Call {
         self.num_outputs = num_outputs;
         self.output_types = vec![DType::F32; num_outputs];
@@ -130,7 +130,7 @@ impl Call {
         self
     }
 
-    /// The functions the kernel may call.
+    /// Sets the functions that the kernel may call.
     pub fn functions(mut self, functions: &Arc<FunctionLibraryRuntime>) -> Call {
         self.functions = functions.clone();
         self
@@ -162,7 +162,7 @@ impl Call {
         self.run_with(&kernel)
     }
 
-    /// Makes the kernel and runs it for its first output.
+    /// Makes the kernel, runs it, and returns its first output.
     pub fn run1(self) -> Result<Tensor> {
         let op = self.op_def.name.clone();
         match self.run()?.into_iter().next().flatten() {
@@ -191,7 +191,7 @@ impl Call {
     }
 }
 
-/// The element type a plan would give: behind a reference, the variable's.
+/// Returns the element type that a plan would report: behind a reference, the variable's.
 fn element_type(tensor: &Tensor) -> DType {
     let handle = tensor.as_resources().ok().and_then(|handles| handles.first());
     handle.and_then(|h| h.get::<RefVariable>()).map_or(tensor.dtype(), |v| v.dtype())

@@ -1,4 +1,4 @@
-//! Every kernel that forks gives the same bits whatever the number of threads.
+//! The results of every kernel that forks have the same bits for any number of threads.
 use crate::testing::{Call, ints, strings, ty, types};
 use flowmill_proto::{AttrValue, Example, Feature, Features, FloatList, Message, feature};
 use flowmill_runtime::intra_op;
@@ -6,7 +6,7 @@ use flowmill_tensor::{DType, Shape, Tensor};
 use std::collections::BTreeSet;
 use std::path::Path;
 
-/// Numbers whose sums depend on the order they are added in.
+/// Returns numbers whose sums depend on the order of addition.
 fn f(dims: &[usize]) -> Tensor {
     let mut state = dims.iter().fold(1u32, |state, &d| state.wrapping_mul(31).wrapping_add(d as u32));
     let mut next = || {
@@ -26,7 +26,7 @@ fn i(values: &[i32]) -> Tensor {
     Tensor::vector(values).unwrap()
 }
 
-/// Whole numbers from 0 to `limit`, many of them.
+/// Returns `count` integers from 0 to `limit`.
 fn numbers(count: usize, limit: i64) -> Vec<i64> {
     (0..count as i64).map(|n| n * 7919 % limit).collect()
 }
@@ -35,7 +35,7 @@ fn l(values: &[i64]) -> Tensor {
     Tensor::vector(values).unwrap()
 }
 
-/// A call that forks, and the file it does so in.
+/// A call that forks, and the file that contains the fork.
 struct Forking {
     file: &'static str,
     op: &'static str,
@@ -206,7 +206,7 @@ fn example_attrs() -> Vec<(&'static str, AttrValue)> {
     ]
 }
 
-/// Messages, their names, the keys of the sparse and of the dense feature, and the latter's default.
+/// Returns messages, their names, the keys of the sparse and of the dense feature, and the latter's default.
 fn examples() -> Vec<Tensor> {
     let floats = |values: Vec<f32>| {
         let list = FloatList { value: values, ..FloatList::default() };
@@ -222,7 +222,7 @@ fn examples() -> Vec<Tensor> {
     vec![strings(messages), strings(Vec::new()), Tensor::string("a"), Tensor::string("b"), f(&[0])]
 }
 
-/// The bits of a call's outputs, and how often it forked.
+/// Returns the outputs of a call, and the number of times that it forked.
 fn run(case: &Forking, threads: usize) -> (Vec<Tensor>, u64) {
     let pool = intra_op::pool(threads).unwrap();
     pool.install(|| {

@@ -4,7 +4,7 @@ use flowmill_runtime::RefVariable;
 use flowmill_tensor::{Code, DType, Error, PartialShape, ResourceHandle, Result, Tensor};
 use std::sync::Arc;
 
-/// The values that slot `i` starts with: the variable, then slots.
+/// Returns the initial values of slot `i`: the variable, then its slots.
 fn start(i: usize) -> Vec<f32> {
     if i == 0 { vec![1.0, -2.0, 0.5] } else { [0.1, 0.2, 0.3].iter().map(|x| x * i as f32).collect() }
 }
@@ -55,7 +55,7 @@ fn apply(op: &str, num_variables: usize, inputs: &[Input<'_>], flag: &str) -> Re
     Ok(variables.iter().map(|v| v.get().unwrap().as_slice::<f32>().unwrap().to_vec()).collect())
 }
 
-/// Compares with what TensorFlow makes of the same variables.
+/// Compares with TensorFlow's results for the same variables.
 #[track_caller]
 fn check(op: &str, flag: &str, inputs: &[Input<'_>], expected: &[[f32; 3]]) {
     let found = apply(op, expected.len(), inputs, flag).unwrap();

@@ -16,7 +16,7 @@ fn what_is_written_is_read() {
     let more = run1("DecodeWav", &attrs, vec![file.clone()]).unwrap();
     assert_eq!(more.as_slice::<f32>().unwrap()[..3], [0.0, 0.5, 0.5]);
     assert_eq!(more.as_slice::<f32>().unwrap()[9..], [0.0; 3]);
-    // Cut off anywhere, it is an error.
+    // A file that is truncated anywhere is an error.
     let bytes = file.as_strings().unwrap()[0].clone();
     for length in 0..bytes.len() {
         assert!(run("DecodeWav", &[], vec![Tensor::string(bytes.slice(..length))]).is_err(), "{length}");

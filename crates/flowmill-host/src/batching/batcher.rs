@@ -1,7 +1,7 @@
-//! The object that puts the inputs of concurrent calls together: queues of tasks, and the batches at work.
+//! The batcher, which combines the inputs of concurrent calls: queues of tasks, and the batches in progress.
 //!
-//! A batch runs within the step of its last call, on that step's threads; the other calls' steps wait for it without a thread. If that step is cancelled
-//! meanwhile, the batch runs again without it.
+//! A batch runs within the step of its last call, on that step's threads; the steps of the other calls wait for it without occupying a thread. If
+//! that step is cancelled meanwhile, the batch runs again without it.
 
 use super::queue::{HasSize, Queue, QueueOptions};
 use super::request::{Request, Task, Work};
@@ -17,15 +17,15 @@ use std::time::Instant;
 /// Options of a batcher.
 #[derive(Clone, Debug)]
 pub(super) struct Options {
-    /// The number of batches that are at work at once.
+    /// The number of batches that may be in progress at once.
     pub(super) num_batch_threads: usize,
-    /// Limits of each queue.
+    /// The limits of each queue.
     pub(super) queue: QueueOptions,
-    /// Sizes to which batches are padded, in ascending order; empty: they are not.
+    /// The sizes to which batches are padded, in ascending order. If empty, batches are not padded.
     pub(super) pad_to: Vec<usize>,
 }
 
-/// Puts the inputs of concurrent calls together in batches.
+/// A batcher, which combines the inputs of concurrent calls in batches.
 pub(super) struct Batcher(Arc<Shared>);
 
 struct Shared {
@@ -34,12 +34,12 @@ struct Shared {
 }
 
 struct State {
-    /// By their names, in the order in which they were first used.
+    /// The queues with their names, in the order in which they were first used.
     queues: Vec<(String, Queue<Task>)>,
-    /// The queue that is asked for a batch next.
+    /// The index of the queue from which the next batch is taken first.
     next_queue: usize,
     num_at_work: usize,
-    /// Rings when an open batch has waited long enough.
+    /// The timer for the time at which an open batch has waited long enough.
     alarm: Option<(Instant, Alarm)>,
 }
 
@@ -55,7 +55,7 @@ impl Batcher {
         Batcher(Arc::new(Shared { options, state: Mutex::new(state) }))
     }
 
-    /// Adds a call to the queue of this name; `ctx` ends exactly once, with an error when its step is cancelled while it waits.
+    /// Adds a call to the queue of this name. `ctx` is ended exactly once, with an error if its step is cancelled while it waits.
     pub(super) fn submit(&self, queue: &str, inputs: Vec<Tensor>, work: Work, ctx: AsyncContext) {
         let cancel = ctx.step().cancel.clone();
         let Some(request) = self.0.add(queue, &inputs, work, ctx) else { return };
@@ -70,7 +70,7 @@ impl Batcher {
 }
 
 impl Shared {
-    /// Puts the tasks of a call in a queue; ends the call if that is not possible.
+    /// Adds the tasks of a call to a queue, or ends the call with an error if the queue has no room.
     fn add(&self, queue: &str, inputs: &[Tensor], work: Work, ctx: AsyncContext) -> Option<Arc<Request>> {
         static NEXT_ID: AtomicI64 = AtomicI64::new(1);
         let num_rows = inputs.first().and_then(|input| input.shape().first().copied()).unwrap_or(0);
@@ -93,13 +93,13 @@ impl Shared {
         Some(request)
     }
 
-    /// Takes out the tasks of a call that wait.
+    /// Removes the waiting tasks of a call from their queue and returns them.
     fn take_out(&self, id: i64) -> Vec<Task> {
         let mut state = self.state.lock();
         state.queues.iter_mut().flat_map(|(_, queue)| queue.remove_all(|task| task.request.id == id)).collect()
     }
 
-    /// Starts the batches that are ready, as many as may be at work; sets the alarm for the next.
+    /// Starts the batches that are ready, as many as may be in progress, and sets the timer for the next.
     fn progress(self: &Arc<Shared>) {
         while let Some(batch) = self.next_batch() {
             let Some(last) = batch.last() else { continue };
@@ -112,7 +112,7 @@ impl Shared {
         let mut state = self.state.lock();
         let now = Instant::now();
         if state.num_at_work >= self.options.num_batch_threads {
-            // The end of one of them starts the next.
+            // When a batch in progress ends, it starts the next one.
             state.alarm = None;
             return None;
         }
@@ -160,7 +160,7 @@ impl Shared {
                 self.end_batch();
             }
             Err(e) if runner.is_cancelled() => {
-                // Only the runner's own step is to end.
+                // Only the step that runs the batch is to end; the tasks of other steps are run again.
                 let others = batch.extract_if(.., |task| !Arc::ptr_eq(&task.request, runner)).collect::<Vec<_>>();
                 batch.into_iter().for_each(|task| task.end(Err(e.clone())));
                 match others.last().map(|task| task.request.caller.clone()) {
@@ -177,18 +177,18 @@ impl Shared {
         self.end_batch();
     }
 
-    /// Makes room for another batch at work.
+    /// Ends a batch in progress, which allows another to start.
     fn end_batch(self: Arc<Shared>) {
         self.state.lock().num_at_work -= 1;
         self.progress();
     }
 
-    /// The size of a batch of `size` rows with its padding.
+    /// Returns the size to which a batch of `size` rows is padded.
     fn padded(&self, size: usize) -> usize {
         self.options.pad_to.iter().copied().find(|&allowed| allowed >= size).unwrap_or(size)
     }
 
-    /// The inputs of a batch, padded by copies of its first row.
+    /// Returns the inputs of a batch, padded with copies of its first row.
     fn concat(&self, batch: &[Task]) -> Result<Vec<Tensor>> {
         let num_inputs = batch.first().map_or(0, |task| task.inputs.len());
         if batch.iter().any(|task| task.inputs.len() != num_inputs) {
@@ -210,7 +210,7 @@ impl Shared {
         (0..num_inputs).map(concat).collect()
     }
 
-    /// The rows of `outputs` that belong to each task, without the padding.
+    /// Returns the rows of `outputs` that belong to each task, without the padding.
     fn split_outputs(&self, batch: &[Task], outputs: &[Tensor]) -> Result<Vec<Vec<Tensor>>> {
         let num_outputs = batch.first().and_then(|task| match &task.request.work {
             Work::Call { num_outputs, .. } => Some(*num_outputs),
@@ -250,7 +250,7 @@ impl State {
         &mut self.queues[at].1
     }
 
-    /// Takes out a batch that is ready; queues take turns.
+    /// Removes and returns a batch that is ready. The queues are served in turn.
     fn take(&mut self, now: Instant) -> Option<Vec<Task>> {
         for _ in 0..self.queues.len() {
             let at = self.next_queue % self.queues.len();
@@ -263,7 +263,7 @@ impl State {
     }
 }
 
-/// The inputs of a call's tasks, and the numbers of their rows.
+/// Returns the inputs of a call's tasks, and their numbers of rows.
 fn split(inputs: &[Tensor], sizes: &[usize]) -> Result<Vec<(usize, Vec<Tensor>)>> {
     if let [size] = sizes {
         return Ok(vec![(*size, inputs.to_vec())]);
@@ -277,7 +277,7 @@ fn split(inputs: &[Tensor], sizes: &[usize]) -> Result<Vec<(usize, Vec<Tensor>)>
     sizes.iter().map(&mut task).collect()
 }
 
-/// Ends the calls of a batch: the last one gets it, with a row `[id, start, end]` for each call; the others get tensors without rows.
+/// Ends the calls of a batch. The last one gets the batch, with a row `[id, start, end]` for each call; the others get tensors without rows.
 fn pass_on(mut batch: Vec<Task>, args: Vec<Tensor>) {
     let mut start = 0;
     let index: Vec<i64> = (batch.iter())
@@ -304,7 +304,7 @@ fn pass_on(mut batch: Vec<Task>, args: Vec<Tensor>) {
     }
 }
 
-/// A tensor without rows.
+/// Returns a tensor without rows.
 fn empty_like(dtype: DType, shape: &Shape) -> Result<Tensor> {
     let Some(inner) = shape.get(1..) else { return Err(error!(Internal, "a scalar has no rows")) };
     let mut empty = Shape::new(&[0]);

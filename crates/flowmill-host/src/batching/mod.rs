@@ -1,6 +1,6 @@
-//! Batches of the inputs of concurrent calls: `Batch`, `Unbatch`, `UnbatchGrad`, `BatchFunction`.
+//! The kernels that batch the inputs of concurrent calls: `Batch`, `Unbatch`, `UnbatchGrad`, `BatchFunction`.
 //!
-//! These kernels are asynchronous: a call that waits for others takes no thread.
+//! These kernels are asynchronous: a call that waits for others does not occupy a thread.
 
 mod batcher;
 mod queue;
@@ -20,7 +20,7 @@ use request::Work;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Registers the family.
+/// Registers the kernels of this family.
 pub(crate) fn register(registry: &mut KernelRegistry) {
     registry.add("Batch", make_batch);
     registry.add("BatchFunction", make_batch_function);
@@ -28,10 +28,10 @@ pub(crate) fn register(registry: &mut KernelRegistry) {
     registry.add("UnbatchGrad", unbatch_grad::make);
 }
 
-/// The number of batches that are at work at once if the node leaves that to the scheduler.
+/// The number of batches in progress at once if the node leaves that to the scheduler.
 const ADAPTIVE_BATCH_THREADS: usize = 64;
 
-/// `Batch` and `BatchFunction`: puts the inputs of concurrent calls together.
+/// The kernel of `Batch` and `BatchFunction`, which combines the inputs of concurrent calls.
 struct Batching {
     container: String,
     name: String,
@@ -42,7 +42,7 @@ struct Batching {
     num_batched: usize,
     output_types: Vec<DType>,
     work: Work,
-    /// Why every call fails.
+    /// The error with which every call fails, if any.
     fault: Option<Error>,
 }
 
@@ -92,7 +92,7 @@ fn batching(
     }))
 }
 
-/// The attribute `allowed_batch_sizes`: sizes that ascend to `max_batch_size`, or, if tasks are split, to any size.
+/// Returns the attribute `allowed_batch_sizes`: sizes that ascend to `max_batch_size`, or, if tasks are split, to any size.
 fn allowed_sizes(init: &KernelInit<'_>, fault: &str, splits: bool) -> Result<Vec<usize>> {
     let sizes = init.attrs.list::<i64>("allowed_batch_sizes")?;
     if sizes.is_sorted_by(|a, b| a < b) {
@@ -104,7 +104,7 @@ fn allowed_sizes(init: &KernelInit<'_>, fault: &str, splits: bool) -> Result<Vec
     bail!(InvalidArgument, "allowed_batch_sizes entries must be monotonically increasing")
 }
 
-/// A limit; a negative one limits nothing.
+/// Returns a limit; a negative one means no limit.
 fn limit(value: i64) -> usize {
     usize::try_from(value).unwrap_or(usize::MAX)
 }
@@ -189,7 +189,7 @@ impl AsyncKernel for Batching {
 }
 
 impl Batching {
-    /// The number of rows that all inputs have.
+    /// Returns the number of rows that all inputs have.
     fn num_rows(&self, inputs: &[Tensor]) -> Result<usize> {
         let shapes = || {
             let lines = inputs.iter().enumerate().map(|(i, input)| format!(" - input {i} of {} has shape {}\n", self.node, input.shape()));

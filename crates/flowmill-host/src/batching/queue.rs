@@ -1,13 +1,13 @@
-//! A queue of tasks that leave it in batches.
+//! A queue of tasks, from which batches of tasks are taken.
 //!
-//! The rules are those of TensorFlow's shared batch scheduler: tasks are added to the last batch, which is open; a batch is ready when another one follows it,
-//! when it is full, or when its first task has waited for the timeout.
+//! It follows the rules of TensorFlow's shared batch scheduler: tasks are added to the last batch, which is open; a batch is ready when another one
+//! follows it, when it is full, or when its first task has waited for the timeout.
 
 use flowmill_tensor::{Result, bail};
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
-/// Limits of a queue, and when its batches are ready.
+/// The limits of a queue, which determine when its batches are ready.
 #[derive(Clone, Debug)]
 pub(super) struct QueueOptions {
     /// The most rows that one task may have.
@@ -20,22 +20,22 @@ pub(super) struct QueueOptions {
     pub(super) timeout: Duration,
     /// True if tasks are split so that batches are full.
     pub(super) splits: bool,
-    /// The sizes to which an open batch is cut when its time is over, in ascending order. Empty: it leaves as it is.
+    /// The sizes to which an open batch is cut when its timeout has passed, in ascending order. If empty, the batch is not cut.
     pub(super) cut_to: Vec<usize>,
 }
 
-/// A task as a queue sees it.
+/// The property of tasks that a queue needs.
 pub(super) trait HasSize {
-    /// The number of its rows.
+    /// Returns the number of the task's rows.
     fn size(&self) -> usize;
 }
 
-/// Tasks in batches, in the order in which they came.
+/// A queue of tasks, grouped in batches, in the order in which they were added.
 pub(super) struct Queue<T> {
     options: QueueOptions,
-    /// Never empty; the last batch is open.
+    /// The batches. The list is never empty; the last batch is open.
     batches: VecDeque<Vec<T>>,
-    /// When the first task of the open batch came; `None` while that is empty.
+    /// The time at which the first task of the open batch was added, or `None` if the batch is empty.
     opened: Option<Instant>,
 }
 
@@ -44,7 +44,7 @@ fn size_of<T: HasSize>(batch: &[T]) -> usize {
 }
 
 impl<T: HasSize> Queue<T> {
-    /// An empty queue.
+    /// Returns an empty queue.
     pub(super) fn new(options: QueueOptions) -> Queue<T> {
         Queue { options, batches: VecDeque::from([Vec::new()]), opened: None }
     }
@@ -53,10 +53,10 @@ impl<T: HasSize> Queue<T> {
         self.batches.back().map_or(0, |batch| size_of(batch))
     }
 
-    /// Returns the sizes of the tasks that a task of `size` rows is to be added as.
+    /// Returns the sizes of the tasks into which a task of `size` rows is to be split.
     ///
     /// # Errors
-    /// `InvalidArgument` for a task that is too large, `Unavailable` if the queue has no room for it.
+    /// Returns `InvalidArgument` for a task that is too large, `Unavailable` if the queue has no room for it.
     pub(super) fn task_sizes(&self, size: usize) -> Result<Vec<usize>> {
         let QueueOptions { max_task_size, max_batch_size, max_enqueued_batches, splits, .. } = self.options;
         if size > max_task_size {
@@ -92,7 +92,7 @@ impl<T: HasSize> Queue<T> {
         Ok(sizes)
     }
 
-    /// Adds a task whose size [`Self::task_sizes`] has allowed.
+    /// Adds a task whose size was returned by [`Self::task_sizes`].
     pub(super) fn add(&mut self, task: T, now: Instant) {
         if self.open_size().saturating_add(task.size()) > self.options.max_batch_size {
             self.batches.push_back(Vec::new());
@@ -104,12 +104,12 @@ impl<T: HasSize> Queue<T> {
         }
     }
 
-    /// When the open batch is ready even if no other task comes; `None` while it is empty.
+    /// Returns the time at which the open batch is ready even if no other task is added, or `None` if it is empty.
     pub(super) fn deadline(&self) -> Option<Instant> {
         self.opened?.checked_add(self.options.timeout)
     }
 
-    /// Takes out the first batch that is ready at `now`.
+    /// Removes and returns the first batch that is ready at `now`.
     pub(super) fn take(&mut self, now: Instant) -> Option<Vec<T>> {
         if self.batches.len() > 1 {
             return self.batches.pop_front();
@@ -122,13 +122,14 @@ impl<T: HasSize> Queue<T> {
         let cut = self.cut(&mut batch);
         let (taken, all) = (size_of(&batch), (size_of(&batch) + size_of(&cut)).max(1));
         let waited = now.saturating_duration_since(opened).as_nanos() * taken as u128 / all as u128;
-        // The tasks that are left are taken to have come evenly.
+        // The remaining tasks are assumed to have been added at a constant rate.
         self.opened = (!cut.is_empty()).then(|| opened + Duration::from_nanos(waited.try_into().unwrap_or(u64::MAX)));
         self.batches.push_back(cut);
         Some(batch)
     }
 
-    /// Takes those tasks off the end of `batch` that make it larger than the largest size it may be cut to; none if a task would have to be split.
+    /// Removes the tasks at the end of `batch` that exceed the largest allowed size, and returns them. If a task would have to be split, no task is
+    /// removed.
     fn cut(&self, batch: &mut Vec<T>) -> Vec<T> {
         let (size, sizes) = (size_of(batch), &self.options.cut_to);
         let fits = sizes.iter().rev().find(|&&allowed| allowed <= size).copied();
@@ -144,7 +145,7 @@ impl<T: HasSize> Queue<T> {
         ends.map_or_else(Vec::new, |at| batch.split_off(at))
     }
 
-    /// Takes out the tasks that `is_such`.
+    /// Removes and returns the tasks for which `is_such` returns true.
     pub(super) fn remove_all(&mut self, is_such: impl Fn(&T) -> bool) -> Vec<T> {
         let mut removed = Vec::new();
         for batch in &mut self.batches {

@@ -1,4 +1,4 @@
-//! One call of a kernel that batches: its tasks, which may be in several batches, and what they come to.
+//! One call of a batching kernel: its tasks, which may be in several batches, and their results.
 
 use super::queue::HasSize;
 use super::rows::concat_rows;
@@ -7,27 +7,27 @@ use flowmill_tensor::sync::Mutex;
 use flowmill_tensor::{Error, Result, Tensor};
 use std::sync::Arc;
 
-/// A call that waits for the ends of its tasks.
+/// A call that waits until its tasks have ended.
 pub(super) struct Request {
-    /// Unique in the process.
+    /// A number that is unique in the process.
     pub(super) id: i64,
-    /// The place that functions for the call's batch may be called from, while the call has not ended.
+    /// The context from which functions for the call's batch may be called until the call has ended.
     pub(super) caller: Caller,
-    /// The kernel's work on the batch.
+    /// The kernel's work on a batch.
     pub(super) work: Work,
     state: Mutex<Option<Pending>>,
 }
 
-/// The work of a kernel on a batch of which its call is the last.
+/// The work of a kernel on a batch whose last call is this one.
 #[derive(Clone)]
 pub(super) enum Work {
-    /// The kernel gives the batch to that call and nothing to the others.
+    /// The kernel outputs the batch to that call and nothing to the others.
     PassOn,
-    /// Calls a function and gives each call its rows of the results.
+    /// The kernel calls a function and outputs to each call its rows of the results.
     Call {
         /// The function.
         function: FunctionHandle,
-        /// Its arguments beside the batch.
+        /// Its arguments in addition to the batch.
         captured: Vec<Tensor>,
         /// The number of its results.
         num_outputs: usize,
@@ -36,16 +36,16 @@ pub(super) enum Work {
 
 struct Pending {
     ctx: AsyncContext,
-    /// The results of each task that has ended.
+    /// For each task, its result if it has ended.
     results: Vec<Option<Result<Vec<Tensor>>>>,
-    /// Keeps the step's cancellation connected.
+    /// The registration for the cancellation of the step.
     registration: Option<Registration>,
 }
 
 /// Rows of a request that are in one batch.
 pub(super) struct Task {
     pub(super) request: Arc<Request>,
-    /// The number of the task in its request.
+    /// The index of the task in its request.
     index: usize,
     pub(super) inputs: Vec<Tensor>,
     size: usize,
@@ -58,29 +58,29 @@ impl HasSize for Task {
 }
 
 impl Request {
-    /// The call `ctx`, to be divided into `num_tasks` tasks.
+    /// Returns a request for the call `ctx`, to be split into `num_tasks` tasks.
     pub(super) fn new(id: i64, ctx: AsyncContext, work: Work, num_tasks: usize) -> Arc<Request> {
         let caller = ctx.caller().clone();
         let pending = Pending { ctx, results: vec![None; num_tasks], registration: None };
         Arc::new(Request { id, caller, work, state: Mutex::new(Some(pending)) })
     }
 
-    /// Task number `index`: `size` rows of each input.
+    /// Returns task `index`, which has `size` rows of each input.
     pub(super) fn task(self: &Arc<Request>, index: usize, inputs: Vec<Tensor>, size: usize) -> Task {
         Task { request: self.clone(), index, inputs, size }
     }
 
-    /// Keeps `registration` until the call ends.
+    /// Stores `registration` until the call ends.
     pub(super) fn keep(&self, registration: Option<Registration>) {
         let mut state = self.state.lock();
         match &mut *state {
             Some(pending) => pending.registration = registration,
-            // Dropped without the lock, which dropping it may need.
+            // The registration is dropped after the lock is released, because dropping it may take the lock.
             None => drop((state, registration)),
         }
     }
 
-    /// Returns true if the call's step is to end.
+    /// Returns true if the call's step was cancelled.
     pub(super) fn is_cancelled(&self) -> bool {
         self.caller.step().cancel.is_cancelled()
     }
@@ -103,7 +103,7 @@ impl Request {
     }
 }
 
-/// The results of all tasks as one.
+/// Returns the results of all tasks, concatenated.
 fn joined(results: impl Iterator<Item = Result<Vec<Tensor>>>) -> Result<Vec<Tensor>> {
     let mut results = results.collect::<Result<Vec<_>>>()?;
     if results.len() == 1 {
@@ -119,7 +119,8 @@ impl Task {
         self.request.end_task(self.index, result);
     }
 
-    /// Ends the task because something of `other` has failed: `other`'s own steps hear of the error as it is, those of other requests as their first.
+    /// Ends the task because of an error in `other`. Tasks of `other` get the error as it is. For tasks of other requests, it is not marked as
+    /// derived from another error.
     pub(super) fn fail(self, error: &Error, other: &Arc<Request>) {
         let error = if error.is_derived() && !Arc::ptr_eq(&self.request, other) {
             Error::new(error.code(), error.message())

@@ -1,12 +1,12 @@
-//! Putting tensors together along their first dimension.
+//! Concatenation of tensors along their first dimension.
 
 use crate::blocks::concat_blocks;
 use flowmill_tensor::{Result, Shape, Tensor, bail};
 
-/// Returns one tensor with the rows of all, one after the other.
+/// Returns one tensor with the rows of all tensors, one after the other.
 ///
 /// # Errors
-/// `InvalidArgument` if the tensors differ in rank or in another dimension than the first.
+/// Returns `InvalidArgument` if the tensors differ in rank or in a dimension other than the first.
 pub(super) fn concat_rows<'a>(tensors: impl Iterator<Item = &'a Tensor>) -> Result<Tensor> {
     let tensors: Vec<&Tensor> = tensors.collect();
     let Some(first) = tensors.first() else { bail!(InvalidArgument, "Empty batch.") };

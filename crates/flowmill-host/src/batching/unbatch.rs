@@ -1,4 +1,4 @@
-//! `Unbatch`: gives each call its rows of a batch that one of the calls brings.
+//! `Unbatch`, which outputs to each call its rows of a batch that one of the calls has.
 
 use crate::blocks::rows;
 use crate::data_flow::wait_list::{Calls, Ended, Serve, WaitList};
@@ -17,7 +17,7 @@ pub(super) fn make(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     }))
 }
 
-/// Rows that wait for their calls, and calls that wait for their rows.
+/// Rows that were not requested yet, and calls that wait for their rows.
 struct Unbatcher {
     timeout: Duration,
     list: WaitList<State>,
@@ -25,13 +25,13 @@ struct Unbatcher {
 
 #[derive(Default)]
 struct State {
-    /// By the ids of the calls; the alarm drops them.
+    /// The rows of calls, by the ids of the calls. The alarm drops them after the timeout.
     rows: BTreeMap<i64, (Tensor, Alarm)>,
 }
 
 struct Request {
     id: i64,
-    /// Ends the call.
+    /// The timer that ends the call.
     _alarm: Alarm,
 }
 
@@ -58,7 +58,7 @@ impl Resource for Unbatcher {
 }
 
 impl Unbatcher {
-    /// Takes the rows of other calls and waits for those of this one.
+    /// Stores the rows of other calls, and waits for the rows of this call.
     fn submit(self: &Arc<Unbatcher>, id: i64, batch: Vec<(i64, Tensor)>, ctx: AsyncContext) {
         let at = Instant::now() + self.timeout;
         let fault = {
@@ -69,7 +69,7 @@ impl Unbatcher {
             } else if !is_served && batch.iter().any(|(id, _)| inner.state.rows.contains_key(id)) {
                 Some("Multiple tensors returned for same batch key.")
             } else {
-                // A call whose rows are there does not bring the others'.
+                // If the rows of this call were available already, the rows of other calls are dropped.
                 for (id, rows) in batch.into_iter().filter(|_| !is_served) {
                     let alarm = call_at(at, self.on_alarm(move |this| drop(this.list.lock().state.rows.remove(&id))));
                     inner.state.rows.insert(id, (rows, alarm));
@@ -83,12 +83,12 @@ impl Unbatcher {
         let alarm = call_at(at, self.on_alarm(move |this| this.end_late(id)));
         self.list.wait(Request { id, _alarm: alarm }, ctx);
         if at <= Instant::now() {
-            // The alarm may have rung before the call was in the list.
+            // The alarm may have fired before the call was added to the list.
             self.end_late(id);
         }
     }
 
-    /// Ends the calls with this id that still wait, since their time is over.
+    /// Ends the calls with this id that still wait, because their timeout has passed.
     fn end_late(&self, id: i64) {
         let late = self.list.lock().calls.remove_all(|call| call.id == id);
         for call in late {
@@ -106,7 +106,7 @@ impl Unbatcher {
     }
 }
 
-/// Inputs: batch, rows `[id, start, end]` for each of its calls, id. Output: the rows of the call with that id.
+/// The kernel of `Unbatch`. Inputs: batch, rows `[id, start, end]` for each of its calls, id. Output: the rows of the call with that id.
 struct Unbatch {
     container: String,
     name: String,
@@ -134,7 +134,7 @@ impl AsyncKernel for Unbatch {
     }
 }
 
-/// The call's id, and the rows of each call that are in the batch.
+/// Returns the call's id, and the rows of each call that are in the batch.
 fn parts(inputs: &[Tensor]) -> Result<(i64, Vec<(i64, Tensor)>)> {
     let [data, index, id] = inputs else { bail!(Internal, "Unbatch has three inputs") };
     let (Some(&num_rows), &[num_parts, ref width @ ..]) = (data.shape().first(), index.shape().dims()) else {

@@ -1,4 +1,4 @@
-//! `UnbatchGrad`: puts the gradients of the calls of a batch together again, for the call that brought the batch.
+//! `UnbatchGrad`, which combines the gradients of the calls of a batch for the call that has the batch.
 
 use super::rows::concat_rows;
 use crate::data_flow::wait_list::{Calls, Ended, Serve, WaitList};
@@ -12,7 +12,7 @@ pub(super) fn make(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     Ok(Arc::new(UnbatchGrad { container: init.attrs.get_or("container", "")?.to_owned(), name: resource_name(init)?.to_owned() }))
 }
 
-/// Gradients that wait for the batches they belong to, and calls that wait for their batches' gradients.
+/// Gradients whose batches were not requested yet, and calls that wait for the gradients of their batches.
 struct Gradients(WaitList<State>);
 
 #[derive(Default)]
@@ -20,7 +20,7 @@ struct State {
     available: BTreeMap<i64, Tensor>,
 }
 
-/// The ids of the calls whose gradients make a batch.
+/// The ids of the calls whose gradients form a batch.
 struct Request(Vec<i64>);
 
 impl Serve for State {
@@ -45,8 +45,8 @@ impl Resource for Gradients {
     }
 }
 
-/// Inputs: the batch, rows `[id, start, end]` for each of its calls, gradient, id. Output: the gradients of all calls of the batch, or a tensor without
-/// rows for a call that has no batch.
+/// The kernel of `UnbatchGrad`. Inputs: the batch, rows `[id, start, end]` for each of its calls, gradient, id. Output: the gradients of all calls
+/// of the batch, or a tensor without rows for a call that has no batch.
 struct UnbatchGrad {
     container: String,
     name: String,
@@ -81,7 +81,7 @@ impl AsyncKernel for UnbatchGrad {
     }
 }
 
-/// Makes a call's gradient available. Returns the ids of its batch, if it has one.
+/// Stores a call's gradient. Returns the ids of the calls in its batch, if it has one.
 fn add(gradients: &Gradients, inputs: &[Tensor]) -> Result<Option<Vec<i64>>> {
     let [data, index, gradient, id] = inputs else { bail!(Internal, "UnbatchGrad has four inputs") };
     if id.rank() != 0 {
@@ -122,7 +122,7 @@ fn add(gradients: &Gradients, inputs: &[Tensor]) -> Result<Option<Vec<i64>>> {
     Ok(ids)
 }
 
-/// A tensor like `gradient` of no rows.
+/// Returns a tensor like `gradient`, but without rows.
 fn without_rows(gradient: &Tensor) -> Result<Tensor> {
     let Some(inner) = gradient.shape().get(1..) else { bail!(InvalidArgument, "The gradient must have at least one dimension") };
     let mut shape = Shape::new(&[0]);

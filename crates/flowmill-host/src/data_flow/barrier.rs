@@ -1,7 +1,7 @@
-//! Barriers: `Barrier` and the ops on it.
+//! Barriers: the op `Barrier` and the ops on its handle.
 //!
-//! A barrier collects the components of elements by the elements' keys. An element with all its components is ready; ready elements wait in a
-//! priority queue, ordered by when their keys first came.
+//! A barrier collects the components of elements by the elements' keys. An element with all its components is ready. Ready elements wait in a
+//! priority queue, in the order in which their keys were first inserted.
 
 use super::queue::{Options, Order, Queue, Request};
 use crate::from_fn::from_fn;
@@ -12,7 +12,7 @@ use flowmill_tensor::{Bytes, DType, PartialShape, Resource, ResourceHandle, Resu
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// Registers the family.
+/// Registers the kernels of this family.
 pub(super) fn register(registry: &mut KernelRegistry) {
     registry.add("Barrier", make_barrier);
     registry.add("BarrierInsertMany", make_insert_many);
@@ -26,16 +26,16 @@ struct Barrier {
     name: String,
     types: Vec<DType>,
     shapes: Vec<Shape>,
-    /// Elements are locked before the queue.
+    /// The elements. This lock is taken before that of the queue.
     state: Mutex<State>,
-    /// Ready elements: index, key, components.
+    /// The ready elements, each with its index, key and components.
     ready: Queue,
 }
 
 struct State {
-    /// Elements that lack components, by their keys.
+    /// The elements that lack components, by their keys.
     incomplete: BTreeMap<Bytes, Incomplete>,
-    /// The index of the next insertion that brings a new key.
+    /// The index of the next insertion that has a new key.
     next_index: i64,
     closed: bool,
     cancelled: bool,
@@ -52,7 +52,7 @@ impl Resource for Barrier {
     }
 }
 
-/// The session's barrier of the node's name.
+/// Makes the kernel of `Barrier`, whose output is the session's barrier under the node's name.
 fn make_barrier(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let attrs = init.attrs;
     let types: Vec<DType> = attrs.list("component_types")?;
@@ -66,7 +66,7 @@ fn make_barrier(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
             "Barrier only accepts capacity=-1.  Feed the inputs to your Barrier through a queue to enforce a limited capacity."
         );
     }
-    // A shape of unknown rank counts as a scalar's, as in TensorFlow.
+    // A shape of unknown rank is treated as that of a scalar, as in TensorFlow.
     let shape = |declared: &PartialShape| match declared.rank() {
         None => Ok(Shape::default()),
         Some(_) => {
@@ -92,7 +92,7 @@ fn make_barrier(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     })
 }
 
-/// Names of types, for messages.
+/// Returns the names of types, for messages.
 fn list(types: &[DType], separator: &str) -> String {
     types.iter().map(|t| t.cpp_name()).collect::<Vec<_>>().join(separator)
 }
@@ -105,7 +105,7 @@ fn barrier(ctx: &KernelContext<'_>) -> Result<Arc<Barrier>> {
     barrier_of(Some(ctx.input(0)?))
 }
 
-/// Inputs: handle, keys, one component of each key's element.
+/// Makes the kernel of `BarrierInsertMany`. Inputs: handle, keys, one component for the element of each key.
 fn make_insert_many(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let component: i64 = init.attrs.get("component_index")?;
     from_fn(move |ctx| {
@@ -122,7 +122,7 @@ fn make_insert_many(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     })
 }
 
-/// Inputs: handle, number of elements.
+/// The kernel of `BarrierTakeMany`. Inputs: handle, number of elements.
 struct TakeMany {
     types: Vec<DType>,
     allow_small_batch: bool,
@@ -218,7 +218,7 @@ impl Barrier {
         Barrier { name: name.to_owned(), types, shapes, state: Mutex::new(state), ready }
     }
 
-    /// Gives the elements of `keys` their rows of `values` as a component. Keys before one with a fault stay inserted.
+    /// Adds row `i` of `values` as a component to the element of `keys[i]`, for each `i`. If a key is invalid, the keys before it stay inserted.
     fn insert_many(&self, component: usize, keys: &[Bytes], values: &Tensor) -> Result<()> {
         if !keys.is_empty() && values.num_elements() == 0 {
             bail!(InvalidArgument, "Tensors with no elements are not supported {}: received shape {}", self.name, values.shape());
@@ -249,7 +249,7 @@ impl Barrier {
         inserted
     }
 
-    /// Adds row `i` of `values` to the element of `key`; the element, if it is complete now.
+    /// Adds row `i` of `values` to the element of `key`. Returns the element if it is complete now.
     fn insert(
         &self,
         state: &mut State,
@@ -272,7 +272,7 @@ impl Barrier {
         }
         let row = values.row(i)?.into_owned()?;
         if is_new {
-            // The indices of one insertion are equal; 2⁶⁴ insertions do not happen.
+            // All new keys of one insertion have the same index. The addition does not wrap around in practice: that takes 2⁶⁴ insertions.
             state.next_index = index.wrapping_add(1);
         }
         let new = || Incomplete { index, components: vec![None; self.types.len()] };
@@ -296,10 +296,10 @@ impl Barrier {
         Ok(Some([Tensor::scalar(index), Tensor::string(key.clone())].into_iter().chain(components).collect()))
     }
 
-    /// No more keys; with `cancel_pending_enqueues`, those that lack components are forgotten.
+    /// Closes the barrier for new keys. With `cancel_pending_enqueues`, elements that lack components are dropped.
     ///
     /// # Errors
-    /// `Cancelled` where the barrier is closed already, unless this is the first close that cancels.
+    /// Returns `Cancelled` if the barrier is closed already, unless this is the first close that cancels.
     fn close(&self, cancel_pending_enqueues: bool) -> Result<()> {
         let mut state = self.state.lock();
         if state.closed && (state.cancelled || !cancel_pending_enqueues) {

@@ -1,7 +1,8 @@
-//! `MapStage`, `MapUnstage` and the ops on what they share: tuples of tensors under integer keys, between the steps of a session.
+//! `MapStage`, `MapUnstage` and the ops on their map: tuples of tensors under integer keys, kept between the steps of a session.
 //!
-//! A map belongs to the session, by container and name. The components of a tuple may come in several calls; the tuple is there once it has all of
-//! them. Components may also leave one by one. Calls wait, without a thread, for room or for a key; their step's cancellation ends them.
+//! A map belongs to the session, by container and name. The components of a tuple may be added by several calls; the tuple is available when it has
+//! all of them. Components may also be removed one by one. Calls wait, without a thread, for room or for a key; they end if their step is
+//! cancelled.
 
 use super::staging::num_bytes;
 use super::wait_list::{Calls, Ended, Inner, Outcome, Serve, WaitList};
@@ -40,7 +41,7 @@ pub(super) fn register(registry: &mut KernelRegistry) {
     }
 }
 
-/// The object that the ops of one name share.
+/// The map that all nodes of one name share.
 struct StagingMap(WaitList<State>);
 
 impl Resource for StagingMap {
@@ -51,37 +52,37 @@ impl Resource for StagingMap {
 
 /// A tuple, of which some components may be missing.
 struct Tuple {
-    /// The key as it was given: one element of any rank.
+    /// The key as the call passed it: one element of any rank.
     key: Tensor,
     components: Vec<Option<Tensor>>,
 }
 
 struct State {
-    /// The number of complete tuples that fit; any number if `None`.
+    /// The number of complete tuples that fit, or `None` for no limit.
     capacity: Option<usize>,
-    /// The number of bytes that fit; any number if `None`.
+    /// The number of bytes that fit, or `None` for no limit.
     memory_limit: Option<usize>,
     complete: BTreeMap<i64, Tuple>,
     incomplete: BTreeMap<i64, Tuple>,
     bytes: usize,
 }
 
-/// The tuple that a call takes components of.
+/// The tuple from which a call takes components.
 #[derive(Clone, Copy)]
 enum Which {
-    /// The one under a key.
+    /// The tuple under a key.
     Take,
-    /// The one under a key, whose components stay.
+    /// The tuple under a key, which keeps the components.
     Peek,
-    /// The one with the least key.
+    /// The tuple with the least key.
     TakeFirst,
 }
 
-/// The wish of a call.
+/// The operation that a call requests.
 enum Request {
-    /// To add components to a tuple of `num_components`.
+    /// Adds components to a tuple of `num_components`.
     Put { key: i64, given: Tensor, places: Vec<usize>, values: Vec<Tensor>, num_components: usize },
-    /// To get components of a tuple.
+    /// Takes components of a tuple.
     Get { key: i64, places: Vec<usize>, which: Which },
 }
 
@@ -98,7 +99,7 @@ impl State {
         }
     }
 
-    /// Does what a call wants that can go on.
+    /// Executes a request that need not wait.
     fn serve(&mut self, request: &mut Request) -> Outcome {
         match request {
             Request::Put { key, given, places, values, num_components } => {
@@ -136,7 +137,7 @@ impl State {
         self.bytes = self.bytes.saturating_add(bytes);
         match (added, self.complete.entry(key)) {
             (Some(tuple), Entry::Vacant(entry)) => drop(entry.insert(tuple)),
-            // A key that is there already keeps its tuple.
+            // If the map has the key already, that tuple is kept.
             (Some(tuple), _) => {
                 self.bytes = self.bytes.saturating_sub(num_bytes(&tuple.components.into_iter().flatten().collect::<Vec<_>>()))
             }
@@ -191,7 +192,7 @@ impl Serve for State {
     }
 }
 
-/// Returns the session's map of the node's name, made with the attributes of the first node that names it.
+/// Returns the session's map under the node's name. It is made with the attributes of the first node of that name.
 fn map(init: &KernelInit<'_>) -> Result<Arc<StagingMap>> {
     let limit = |name: &str| -> Result<Option<usize>> { Ok(usize::try_from(init.attrs.get_or(name, 0i64)?).ok().filter(|&n| n > 0)) };
     let (capacity, memory_limit) = (limit("capacity")?, limit("memory_limit")?);
@@ -201,7 +202,7 @@ fn map(init: &KernelInit<'_>) -> Result<Arc<StagingMap>> {
     })
 }
 
-/// Reads the indices of components, which must rise.
+/// Reads the indices of components, which must ascend.
 fn places(indices: &Tensor) -> Result<Vec<usize>> {
     let indices = indices.as_slice::<i32>()?;
     if indices.is_empty() {
@@ -210,11 +211,11 @@ fn places(indices: &Tensor) -> Result<Vec<usize>> {
     if !indices.is_sorted_by(|a, b| a < b) {
         bail!(InvalidArgument, "Indices are not strictly ordered");
     }
-    // A negative index is out of bounds of every tuple.
+    // A negative index becomes one that is out of bounds for every tuple.
     Ok(indices.iter().map(|&i| usize::try_from(i).unwrap_or(usize::MAX)).collect())
 }
 
-/// Reads a call's inputs; the number is that of the tuple's components or of the node's outputs without the key.
+/// Reads a call's inputs. The number is that of the tuple's components, or of the node's outputs without the key.
 type Read = fn(&[Tensor], usize) -> Result<Request>;
 
 fn put(inputs: &[Tensor], num_components: usize) -> Result<Request> {

@@ -1,4 +1,4 @@
-//! Containers of tensors: arrays, lists, stacks, queues, optionals, and what sessions keep between steps; mutexes.
+//! Containers of tensors: arrays, lists, stacks, queues, optionals, and the state that sessions keep between steps; mutexes.
 
 mod accumulator;
 mod barrier;
@@ -22,7 +22,7 @@ use flowmill_tensor::{Resource, Result, Tensor, error};
 use std::any::Any;
 use std::sync::Arc;
 
-/// Registers the family.
+/// Registers the kernels of this family.
 pub(crate) fn register(registry: &mut KernelRegistry) {
     accumulator::register(registry);
     barrier::register(registry);
@@ -39,7 +39,7 @@ pub(crate) fn register(registry: &mut KernelRegistry) {
     tensor_map::register(registry);
 }
 
-/// What the handle in input 0 stands for; `what` names it in the error.
+/// Returns the object that the handle in input 0 refers to; `what` names its kind in the error.
 pub(crate) fn object_of<R: Resource>(handle: Option<&Tensor>, what: &str) -> Result<Arc<R>> {
     let object = handle.and_then(|tensor| tensor.as_resources().ok()?.first()?.object().cloned());
     let found = object.and_then(|object| (object as Arc<dyn Any + Send + Sync>).downcast().ok());

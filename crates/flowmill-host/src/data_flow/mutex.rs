@@ -1,6 +1,7 @@
-//! `MutexV2`, `MutexLock` and `ConsumeMutexLock`: a lock that travels as a variant and ends with the last tensor that holds it.
+//! `MutexV2`, `MutexLock` and `ConsumeMutexLock`: a lock whose guard is a variant, and which is released when the last tensor that holds the guard
+//! is dropped.
 //!
-//! A call that has to wait takes no thread: whoever lets the lock go hands it to the first that waits.
+//! A call that waits does not occupy a thread: whoever releases the lock passes it to the first waiting call.
 
 use super::wait_list::{Calls, Ended, Serve, WaitList};
 use crate::from_fn::from_fn;
@@ -15,7 +16,7 @@ pub(super) fn register(registry: &mut KernelRegistry) {
     registry.add("ConsumeMutexLock", |_| from_fn(consume));
 }
 
-/// What the handle stands for.
+/// The mutex that a handle refers to.
 struct Mutex {
     list: WaitList<State>,
 }
@@ -52,7 +53,7 @@ impl Resource for Mutex {
     }
 }
 
-/// The lock: whoever drops it lets the mutex go.
+/// The guard of a locked mutex, which releases the mutex when it is dropped.
 struct Lock(Arc<Mutex>);
 
 impl Drop for Lock {
@@ -80,14 +81,14 @@ impl VariantValue for Lock {
 }
 
 impl Mutex {
-    /// Passes the lock on to the first that waits, and frees it where nobody does.
+    /// Passes the lock to the first waiting call, or unlocks the mutex if no call waits.
     fn release(&self) {
         self.list.lock().state.is_held = false;
         self.list.progress();
     }
 }
 
-/// The session's mutex of the node's name.
+/// Makes the kernel of `MutexV2`, whose output is the session's mutex under the node's name.
 fn make_mutex(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let (container, name) = (init.attrs.get_or("container", "")?, resource_name(init)?);
     let mutex = init.resources.lookup_or_create(container, name, || Ok(Mutex::default()))?;
@@ -98,7 +99,7 @@ fn make_mutex(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     })
 }
 
-/// Input: handle. Output: the lock.
+/// The kernel of `MutexLock`. Input: handle. Output: the guard.
 struct Acquire;
 
 impl Kernel for Acquire {
@@ -120,7 +121,7 @@ impl AsyncKernel for Acquire {
     }
 }
 
-/// Lets go of the lock in input 0, unless somebody else holds it too.
+/// Drops the guard in input 0, which releases the lock unless another tensor holds the guard too.
 fn consume(ctx: &mut KernelContext<'_>) -> Result<()> {
     let input = ctx.take(0)?;
     if input.rank() != 0 {

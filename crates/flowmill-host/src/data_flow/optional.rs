@@ -1,4 +1,4 @@
-//! `OptionalFromValue` and its kin: a variant that holds tensors or nothing.
+//! `OptionalFromValue` and related ops: a variant that holds tensors or nothing.
 
 use super::arithmetic::{add_to, zeros_like};
 use crate::from_fn::from_fn;
@@ -32,7 +32,7 @@ pub(super) fn register(registry: &mut KernelRegistry) {
 
 struct Optional(Option<Vec<Tensor>>);
 
-/// An optional of these components, or of nothing.
+/// Returns an optional that holds these components, or nothing.
 pub(crate) fn optional(components: Option<Vec<Tensor>>) -> Tensor {
     Tensor::variant(Variant::new(Optional(components)))
 }

@@ -1,4 +1,4 @@
-//! Tensors that stay in a session between steps, by a handle's name: `GetSessionHandle` and its kin.
+//! Tensors that stay in a session between steps, under the name in a handle: `GetSessionHandle` and related ops.
 
 use crate::from_fn::from_fn;
 use flowmill_runtime::{Kernel, KernelContext, KernelInit, KernelRegistry};
@@ -28,13 +28,13 @@ impl Resource for SessionTensor {
     }
 }
 
-/// `GetSessionHandle` gives the handle's name as a string, `GetSessionHandleV2` as a `resource`.
+/// Makes the kernel of `GetSessionHandle`, which outputs the handle's name as a string, and of `GetSessionHandleV2`, which outputs a `resource`.
 fn make_get_handle(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let node = init.name.to_owned();
     let as_resource = init.op_def.name == "GetSessionHandleV2";
     from_fn(move |ctx| {
         let name = format!("{node};{};{DEVICE}", NEXT.fetch_add(1, Ordering::Relaxed));
-        // An array of the caller's may change after the step.
+        // Copy the value if it is an array of the caller, which may change after the step.
         let value = ctx.take(0)?.into_owned()?;
         ctx.resources().lookup_or_create(CONTAINER, &name, || Ok(SessionTensor(value)))?;
         let handle =

@@ -1,4 +1,4 @@
-//! `StackV2` and its kin: what gradients of frame loops keep values in.
+//! `StackV2` and related ops, with which the gradients of frame loops save values.
 
 use crate::from_fn::from_fn;
 use flowmill_runtime::{Kernel, KernelContext, KernelInit, KernelRegistry};
@@ -22,7 +22,7 @@ pub(super) fn register(registry: &mut KernelRegistry) {
     }
 }
 
-/// A stack lives as long as handles of it do, at most to the end of the step.
+/// A stack of tensors. It lives as long as handles to it exist, at most to the end of the step.
 struct Stack {
     name: String,
     dtype: DType,
@@ -42,7 +42,7 @@ impl Resource for Stack {
     }
 }
 
-/// Makes the names of stacks unique within the process.
+/// A counter that makes the names of stacks unique within the process.
 static NEXT: AtomicU64 = AtomicU64::new(0);
 
 impl Stack {
@@ -92,7 +92,7 @@ fn stack<'a>(ctx: &'a KernelContext<'_>) -> Result<&'a Stack> {
     }
 }
 
-/// Input: the most values it holds at once; any if negative, and in the first version, which has no input.
+/// Makes the kernel of `StackV2`. Input: the most values that it holds at once; negative for no limit. `Stack` has no input and no limit.
 fn make_stack(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let dtype = init.dtype("elem_type")?;
     let name = match init.attrs.get_or("stack_name", "")? {
@@ -114,7 +114,7 @@ fn make_stack(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     })
 }
 
-/// Inputs: handle, value. Output: the value.
+/// Makes the kernel of `StackPush`. Inputs: handle, value. Output: the value.
 fn make_push(_: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     from_fn(|ctx| {
         stack(ctx)?.push(ctx.input(1)?.clone())?;

@@ -1,6 +1,6 @@
-//! `Stage`, `Unstage` and the ops on what they share: a buffer of tuples of tensors between the steps of a session.
+//! `Stage`, `Unstage` and the ops on their buffer: tuples of tensors, kept between the steps of a session.
 //!
-//! A buffer belongs to the session, by container and name. Calls wait, without a thread, for room or for a tuple; their step's cancellation ends them.
+//! A buffer belongs to the session, by container and name. Calls wait, without a thread, for room or for a tuple; they end if their step is cancelled.
 
 use super::wait_list::{Calls, Ended, Inner, Outcome, Serve, WaitList};
 use crate::from_fn::from_fn;
@@ -18,7 +18,7 @@ pub(super) fn register(registry: &mut KernelRegistry) {
     registry.add("StageClear", make_clear);
 }
 
-/// The object that the ops of one name share.
+/// The buffer that all nodes of one name share.
 struct StagingBuffer(WaitList<State>);
 
 impl Resource for StagingBuffer {
@@ -28,25 +28,25 @@ impl Resource for StagingBuffer {
 }
 
 struct State {
-    /// The number of tuples that fit; any number if `None`.
+    /// The number of tuples that fit, or `None` for no limit.
     capacity: Option<usize>,
-    /// The number of bytes that fit; any number if `None`.
+    /// The number of bytes that fit, or `None` for no limit.
     memory_limit: Option<usize>,
     tuples: VecDeque<Vec<Tensor>>,
     bytes: usize,
 }
 
-/// The wish of a call.
+/// The operation that a call requests.
 enum Request {
-    /// To add a tuple.
+    /// Adds a tuple.
     Put(Vec<Tensor>),
-    /// To take the first tuple out.
+    /// Removes and returns the first tuple.
     Take,
-    /// To see the tuple at an index.
+    /// Returns the tuple at an index, which stays in the buffer.
     Peek(usize),
 }
 
-/// Returns the number of bytes of a tuple's elements; handles and variants have none.
+/// Returns the number of bytes of a tuple's elements; handles and variants count as none.
 pub(super) fn num_bytes(tuple: &[Tensor]) -> usize {
     let of = |tensor: &Tensor| match tensor.as_strings() {
         Ok(strings) => strings.iter().map(|s| s.len() + size_of::<[usize; 3]>()).sum(),
@@ -67,7 +67,7 @@ impl State {
         }
     }
 
-    /// Does what a call wants that can go on.
+    /// Executes a request that need not wait.
     fn serve(&mut self, request: &mut Request) -> Vec<Tensor> {
         match request {
             Request::Put(tuple) => {
@@ -106,7 +106,7 @@ impl Serve for State {
     }
 }
 
-/// The session's buffer of the node's name, made with the attributes of the first node that names it.
+/// Returns the session's buffer under the node's name. It is made with the attributes of the first node of that name.
 fn buffer(init: &KernelInit<'_>) -> Result<Arc<StagingBuffer>> {
     let limit = |name: &str| -> Result<Option<usize>> { Ok(usize::try_from(init.attrs.get_or(name, 0i64)?).ok().filter(|&n| n > 0)) };
     let (capacity, memory_limit) = (limit("capacity")?, limit("memory_limit")?);

@@ -1,7 +1,7 @@
-//! `TensorArrayV3` and its kin: arrays of tensors that loops write and read.
+//! `TensorArrayV3` and related ops: arrays of tensors that loops write and read.
 //!
-//! The handle is a `resource` that holds the array, so that an array lives no longer than the step that made it; so are the handles of the first two
-//! versions, which are declared as strings. The flow is a `float` that only orders the ops.
+//! The handle is a `resource` that holds the array, so an array lives no longer than the step that made it. The handles of the first two versions,
+//! which are declared as strings, hold it as well. The flow is a `float` that only orders the ops.
 
 use crate::blocks::{concat_blocks, rows};
 use crate::from_fn::from_fn;
@@ -68,7 +68,7 @@ fn make_tensor_array(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     })
 }
 
-/// `TensorArrayGradV3`, `TensorArrayGradWithShape`: the latter has the sizes to prepend in input 2.
+/// Makes the kernel of `TensorArrayGradV3` and of `TensorArrayGradWithShape`, which has the sizes to prepend in input 2.
 fn make_grad(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let source = init.attrs.get::<&str>("source")?.to_owned();
     from_fn(move |ctx| {
@@ -80,7 +80,7 @@ fn make_grad(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     })
 }
 
-/// Inputs: handle, index, value, flow.
+/// Makes the kernel of `TensorArrayWriteV3`. Inputs: handle, index, value, flow.
 fn make_write(_: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     from_fn(|ctx| {
         let index = scalar_i32(ctx.input(1)?, "index")?;
@@ -90,7 +90,7 @@ fn make_write(_: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     })
 }
 
-/// Inputs: handle, index, flow.
+/// Makes the kernel of `TensorArrayReadV3`. Inputs: handle, index, flow.
 fn make_read(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let dtype = init.dtype("dtype")?;
     from_fn(move |ctx| {
@@ -101,8 +101,8 @@ fn make_read(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     })
 }
 
-/// `TensorArrayGatherV3`: stacks the elements of the given indices, with one copy. Inputs: handle, indices, flow; `TensorArrayPack` has no indices and
-/// stacks all elements.
+/// Makes the kernel of `TensorArrayGatherV3`, which stacks the elements of the given indices with a single copy. Inputs: handle, indices, flow.
+/// `TensorArrayPack` has no indices and stacks all elements.
 fn make_gather(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let dtype = init.dtype("dtype")?;
     let of_all = init.op_def.inputs.len() == 2;
@@ -131,7 +131,7 @@ fn make_gather(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     })
 }
 
-/// A tensor without rows, whose rows would have shape `row`.
+/// Returns a tensor without rows, whose rows would have shape `row`.
 fn zero_rows(dtype: DType, row: &PartialShape, what: &str, doing: &str) -> Result<Tensor> {
     let Some(mut shape) = row.to_shape() else {
         bail!(
@@ -143,7 +143,7 @@ fn zero_rows(dtype: DType, row: &PartialShape, what: &str, doing: &str) -> Resul
     concat_blocks(dtype, shape, std::iter::empty())
 }
 
-/// The values, which must have one shape, along a new outermost dimension.
+/// Returns the values, which must have the same shape, along a new outermost dimension.
 fn stack(dtype: DType, values: &[Tensor], element_shape: &PartialShape) -> Result<Tensor> {
     let Some(first) = values.first() else { return zero_rows(dtype, element_shape, "element shape", "packing") };
     if !element_shape.is_compatible_with(first.shape()) {
@@ -169,13 +169,13 @@ fn stack(dtype: DType, values: &[Tensor], element_shape: &PartialShape) -> Resul
 /// Returns the indices of the first `count` elements.
 ///
 /// # Errors
-/// `ResourceExhausted` past the memory limit.
+/// Returns `ResourceExhausted` past the memory limit.
 fn first_indices(count: usize) -> Result<Vec<i64>> {
     check_memory::<i64>(count)?;
     Ok((0..count as i64).collect())
 }
 
-/// `TensorArrayConcatV3`: joins all elements along their outermost dimension. Outputs: the values and the lengths.
+/// Makes the kernel of `TensorArrayConcatV3`, which concatenates all elements along their outermost dimension. Outputs: the values and the lengths.
 fn make_concat(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let dtype = init.dtype("dtype")?;
     let except0: PartialShape = init.attrs.get_or("element_shape_except0", PartialShape::unknown())?;
@@ -201,7 +201,7 @@ fn make_concat(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     })
 }
 
-/// The number of rows of element `i`, whose rows must have the shape of the first element's.
+/// Returns the number of rows of element `i`, whose rows must have the shape of the first element's.
 fn check_row_shape(i: usize, value: &Tensor, first: &Tensor, except0: &PartialShape) -> Result<i64> {
     let ([rows, row @ ..], Some(expected)) = (value.shape().dims(), first.shape().get(1..)) else {
         bail!(InvalidArgument, "Concat saw a scalar shape at index {i} but requires at least vectors.  Did you mean to call pack?");
@@ -223,8 +223,8 @@ fn check_row_shape(i: usize, value: &Tensor, first: &Tensor, except0: &PartialSh
     Ok(*rows as i64)
 }
 
-/// `TensorArrayScatterV3`: writes each row to the element of its index, as a view. Inputs: handle, indices, value, flow; `TensorArrayUnpack` has no
-/// indices and writes all elements.
+/// Makes the kernel of `TensorArrayScatterV3`, which writes each row to the element of its index, as a view. Inputs: handle, indices, value, flow.
+/// `TensorArrayUnpack` has no indices and writes all elements.
 fn make_scatter(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let to_all = init.op_def.inputs.len() == 3;
     from_fn(move |ctx| {
@@ -253,7 +253,7 @@ fn make_scatter(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     })
 }
 
-/// `TensorArraySplitV3`: writes runs of rows, of the given lengths, to elements 0, 1, … Inputs: handle, value, lengths, flow.
+/// Makes the kernel of `TensorArraySplitV3`, which writes runs of rows, of the given lengths, to elements 0, 1, … Inputs: handle, value, lengths, flow.
 fn make_split(_: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     from_fn(|ctx| {
         let (value, lengths) = (ctx.input(1)?, ctx.input(2)?);
@@ -296,7 +296,7 @@ fn make_split(_: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
 fn write_runs(elements: &mut Elements<'_>, value: &Tensor, lengths: &[i64]) -> Result<()> {
     let mut start = 0;
     for (i, &length) in lengths.iter().enumerate() {
-        // Not negative, and within the value's rows: the caller checked the sum.
+        // The length is not negative, and the value has these rows: the caller checked the sum.
         let length = length as usize;
         elements.write(i as i64, rows(value, start, length)?)?;
         start += length;
@@ -307,7 +307,7 @@ fn write_runs(elements: &mut Elements<'_>, value: &Tensor, lengths: &[i64]) -> R
 fn make_size(_: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     from_fn(|ctx| {
         let len = array(ctx)?.lock()?.size();
-        // Made from an `int32` and grown by `int32` indices.
+        // The size fits: it was given as an `int32`, and grows by `int32` indices.
         ctx.set_output(0, Tensor::scalar(len as i32));
         Ok(())
     })

@@ -1,4 +1,4 @@
-//! Tensor maps: `EmptyTensorMap` and its kin, maps from tensors to tensors as values.
+//! Tensor maps, which are immutable maps from tensors to tensors: `EmptyTensorMap` and related ops.
 
 use super::arithmetic::{add_to, zeros_like};
 use crate::blocks::concat_blocks;
@@ -38,10 +38,10 @@ pub(super) fn register(registry: &mut KernelRegistry) {
     });
 }
 
-/// A map, as a value: changing it leaves other holders of the old map alone, and happens in place if there are none.
+/// A map with value semantics: a change does not affect other holders of the old map, and is made in place if there are none.
 #[derive(Clone, Default)]
 struct TensorMap {
-    /// Key and value by the key's bytes.
+    /// The keys and values, by the keys' bytes.
     entries: BTreeMap<Vec<u8>, (Tensor, Tensor)>,
 }
 
@@ -89,10 +89,10 @@ impl VariantValue for TensorMap {
     }
 }
 
-/// The bytes that tell a key from others: its type, shape and elements.
+/// Returns bytes that identify a key: its type, shape and elements.
 ///
 /// # Errors
-/// `InvalidArgument` for a handle or a variant, which have no order.
+/// Returns `InvalidArgument` for a handle or a variant, which cannot be keys because they have no order.
 fn encoded(key: &Tensor) -> Result<Vec<u8>> {
     let mut bytes = key.dtype().number().to_le_bytes().to_vec();
     for &size in key.shape().dims() {
@@ -118,7 +118,7 @@ fn as_map(variant: &Variant) -> Result<&TensorMap> {
     }
 }
 
-/// The map in input 0.
+/// Returns the map in input 0.
 fn map<'a>(ctx: &'a KernelContext<'_>) -> Result<&'a TensorMap> {
     let tensor = ctx.input(0)?;
     match tensor.as_variants() {
@@ -127,11 +127,11 @@ fn map<'a>(ctx: &'a KernelContext<'_>) -> Result<&'a TensorMap> {
     }
 }
 
-/// Changes the map in input 0 by `change`, in place if nobody else holds it, and returns it.
+/// Applies `change` to the map in input 0, in place if nothing else refers to the map, and outputs the new map.
 fn changed(ctx: &mut KernelContext<'_>, change: impl FnOnce(&mut TensorMap)) -> Result<()> {
     map(ctx)?;
     let mut tensor = ctx.take(0)?;
-    let [variant] = tensor.as_mut_variants()? else { bail!(Internal, "a map's handle lost its map") };
+    let [variant] = tensor.as_mut_variants()? else { bail!(Internal, "a tensor map's variant is not a scalar") };
     match variant.get_mut::<TensorMap>() {
         Some(map) => change(map),
         None => {
@@ -173,7 +173,7 @@ fn erase(ctx: &mut KernelContext<'_>) -> Result<()> {
     changed(ctx, |map| drop(map.entries.remove(&at)))
 }
 
-/// Returns all keys, which must have one type and one shape, along a new first dimension, in the order of their bytes.
+/// Outputs all keys, which must have one type and one shape, along a new first dimension, in the order of their bytes.
 fn stack_keys(ctx: &mut KernelContext<'_>, dtype: DType) -> Result<()> {
     let entries = &map(ctx)?.entries;
     let Some((first, _)) = entries.values().next() else { bail!(InvalidArgument, "TensorMapStackKeys cannot be called on empty map.") };

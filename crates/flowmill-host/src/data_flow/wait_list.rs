@@ -1,8 +1,8 @@
-//! Calls that wait for a resource: a queue's, an accumulator's, a reader's, a mutex's.
+//! Lists of calls that wait for a resource: a queue, an accumulator, a reader, a mutex.
 //!
-//! A call stands in the list until somebody takes it out, under the list's lock: the resource, because the call can go on, or the
-//! cancellation of the call's step. Whoever takes it out goes on with it, without the lock; so each call ends once. What ends a call may run
-//! much of the program, which may use the resource again.
+//! A call is in the list until it is removed, under the list's lock: by the resource, because the call can proceed, or by the cancellation of the
+//! call's step. Whoever removes a call continues it after releasing the lock, so each call ends once. Ending a call may run much of the program,
+//! which may use the resource again.
 
 use flowmill_runtime::{AsyncContext, Registration};
 use flowmill_tensor::sync::{Mutex, MutexGuard};
@@ -10,36 +10,36 @@ use flowmill_tensor::{Result, Tensor};
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-/// What an asynchronous kernel ends with.
+/// The result with which an asynchronous kernel ends.
 pub(crate) type Outcome = Result<Vec<Option<Tensor>>>;
 
-/// A resource's state, and which waiting call can go on in it.
+/// A resource's state, which determines the waiting call that can proceed next.
 pub(crate) trait Serve: Send + Sized + 'static {
-    /// What a call wants.
+    /// The operation that a call requests.
     type Request: Send + 'static;
-    /// What [`Self::go_on`] needs to know.
+    /// The data that [`Self::next`] passes to [`Self::go_on`].
     type Next;
 
-    /// Takes out the next call that can go on; `None` when all have to wait.
+    /// Removes the next call that can proceed, or returns `None` if all have to wait.
     fn next(&mut self, calls: &mut Calls<Self::Request>) -> Option<(Ended<Self::Request>, Self::Next)>;
 
-    /// Goes on with a call that [`Self::next`] has taken out. The list is not locked.
+    /// Continues a call that [`Self::next`] has removed. The list is not locked.
     fn go_on(call: Ended<Self::Request>, next: Self::Next);
 
-    /// Takes back what a call has got already that ends because its step is cancelled.
+    /// Takes back what a call has received so far, because its step is cancelled.
     fn give_back(&mut self, _request: &mut Self::Request) {}
 }
 
 /// A resource's state with the calls that wait for it.
 pub(crate) struct WaitList<S: Serve>(Arc<Mutex<Inner<S>>>);
 
-/// What the list's lock protects.
+/// The data that the list's lock protects.
 pub(crate) struct Inner<S: Serve> {
     pub(crate) state: S,
     pub(crate) calls: Calls<S::Request>,
 }
 
-/// The calls, in the order in which they came.
+/// The waiting calls, in the order in which they were added.
 pub(crate) struct Calls<R> {
     next_id: u64,
     waiting: VecDeque<Waiting<R>>,
@@ -49,11 +49,11 @@ struct Waiting<R> {
     id: u64,
     request: R,
     ctx: AsyncContext,
-    /// Keeps the step's cancellation connected; `None` until it is.
+    /// The registration for the cancellation of the step; `None` until it is made.
     registration: Option<Registration>,
 }
 
-/// A call that nobody else can end any more. It has to be ended without the lock.
+/// A call that was removed from the list, so that only its owner can end it. It must be ended without holding the lock.
 #[must_use = "the call's step waits for its end"]
 pub(crate) struct Ended<R>(Waiting<R>);
 
@@ -63,7 +63,7 @@ impl<R> Ended<R> {
         self.into_parts().1.done(outcome);
     }
 
-    /// The request and the call, which its step's cancellation does not reach any more.
+    /// Returns the request and the call. The cancellation of its step no longer ends the call.
     pub(crate) fn into_parts(self) -> (R, AsyncContext) {
         let Waiting { request, ctx, registration, .. } = self.0;
         drop(registration);
@@ -72,34 +72,34 @@ impl<R> Ended<R> {
 }
 
 impl<R> Calls<R> {
-    /// What the call at `at` wants.
+    /// Returns the request of the call at `at`.
     pub(crate) fn get_mut(&mut self, at: usize) -> Option<&mut R> {
         self.waiting.get_mut(at).map(|call| &mut call.request)
     }
 
-    /// The first call whose request is such a one.
+    /// Returns the position of the first call for whose request `is_such` returns true.
     pub(crate) fn position(&self, is_such: impl Fn(&R) -> bool) -> Option<usize> {
         self.waiting.iter().position(|call| is_such(&call.request))
     }
 
-    /// Returns how many calls wait.
+    /// Returns the number of waiting calls.
     pub(crate) fn len(&self) -> usize {
         self.waiting.len()
     }
 
-    /// Whether one of them wants such a thing.
+    /// Returns true if `is_such` returns true for the request of a waiting call.
     pub(crate) fn any(&self, is_such: impl Fn(&R) -> bool) -> bool {
         self.position(is_such).is_some()
     }
 
-    /// Takes out all that want such a thing.
+    /// Removes and returns the calls for whose requests `is_such` returns true.
     pub(crate) fn remove_all(&mut self, is_such: impl Fn(&R) -> bool) -> Vec<Ended<R>> {
         let (removed, kept): (VecDeque<_>, _) = self.waiting.drain(..).partition(|call| is_such(&call.request));
         self.waiting = kept;
         removed.into_iter().map(Ended).collect()
     }
 
-    /// Takes a call out.
+    /// Removes and returns the call at `at`.
     pub(crate) fn remove(&mut self, at: usize) -> Option<Ended<R>> {
         self.waiting.remove(at).map(Ended)
     }
@@ -111,39 +111,40 @@ impl<R> Calls<R> {
         id
     }
 
-    /// Where the call `id` stands: ids ascend.
+    /// Returns the position of the call `id`. The list is sorted by id.
     fn find(&self, id: u64) -> Option<usize> {
         self.waiting.binary_search_by_key(&id, |call| call.id).ok()
     }
 }
 
 impl<S: Serve> WaitList<S> {
-    /// A list of no calls.
+    /// Returns an empty list.
     pub(crate) fn new(state: S) -> WaitList<S> {
         let calls = Calls { next_id: 0, waiting: VecDeque::new() };
         WaitList(Arc::new(Mutex::new(Inner { state, calls })))
     }
 
-    /// The state. Whoever changes it calls [`Self::progress`] after the guard is gone.
+    /// Locks the state. After a change to it, the caller drops the guard and calls [`Self::progress`].
     pub(crate) fn lock(&self) -> MutexGuard<'_, Inner<S>> {
         self.0.lock()
     }
 
-    /// Goes on with calls until all have to wait.
+    /// Continues calls until all remaining ones have to wait.
     pub(crate) fn progress(&self) {
         while let Some((call, next)) = self.next() {
             S::go_on(call, next);
         }
     }
 
-    /// Takes out the next call that can go on.
+    /// Removes and returns the next call that can proceed.
     pub(crate) fn next(&self) -> Option<(Ended<S::Request>, S::Next)> {
         let mut inner = self.lock();
         let Inner { state, calls } = &mut *inner;
         state.next(calls)
     }
 
-    /// Puts a call at the list's end and goes on with what can; `ctx` ends exactly once, with an error when its step is cancelled while it waits.
+    /// Adds a call to the list's end and continues the calls that can proceed. `ctx` is ended exactly once, with an error if its step is cancelled
+    /// while it waits.
     pub(crate) fn wait(&self, request: S::Request, ctx: AsyncContext) {
         let cancel = ctx.step().cancel.clone();
         let id = self.lock().calls.push(request, ctx);
@@ -169,7 +170,7 @@ impl<S: Serve> WaitList<S> {
         let mut inner = self.lock();
         match inner.calls.find(id).and_then(|at| inner.calls.waiting.get_mut(at)) {
             Some(call) => call.registration = registration,
-            // The call ended meanwhile: what is registered is dropped without the lock, which dropping it may need.
+            // The call has ended meanwhile. The registration is dropped after the lock is released, because dropping it may take the lock.
             None => drop((inner, registration)),
         }
     }
@@ -182,7 +183,7 @@ mod tests {
     use flowmill_tensor::{Code, bail, error};
     use std::sync::atomic::{AtomicUsize, Ordering};
 
-    /// A number of things; a call takes as many as it asks for, a few at a time.
+    /// A resource with a number of items. A call takes as many as it requests, possibly a few at a time.
     #[derive(Default)]
     struct Heap {
         len: usize,

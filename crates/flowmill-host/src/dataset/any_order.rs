@@ -1,4 +1,4 @@
-//! Several iterators whose elements come as they are ready.
+//! Reading from several iterators, whose elements are returned as soon as they are ready.
 
 use super::context::IteratorContext;
 use super::element::{Element, Elements};
@@ -8,24 +8,24 @@ use flowmill_tensor::sync::{Condvar, Mutex};
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-/// The iterators that are open.
+/// The open iterators.
 #[derive(Default)]
 struct Slots {
     state: Mutex<State>,
-    /// An iterator is free, or has ended.
+    /// Notified when an iterator is free or has ended.
     changed: Condvar,
 }
 
 #[derive(Default)]
 struct State {
-    /// The iterators that no thread takes an element of now.
+    /// The iterators that no thread is reading from.
     free: VecDeque<Elements>,
     num_open: usize,
     input_ended: bool,
 }
 
 impl Slots {
-    /// Puts an iterator back that an element was taken of.
+    /// Returns an iterator that an element was taken from.
     fn put_back(&self, inner: Elements) {
         let mut state = self.state.lock();
         if inner.has_ended() {
@@ -38,8 +38,8 @@ impl Slots {
     }
 }
 
-/// The elements of up to `length` iterators at a time, which `open` opens; `workers` of them are waited for at once. One that takes long does not
-/// keep the others waiting.
+/// Returns the elements of up to `length` iterators at a time, which `open` opens; `workers` threads wait for them at once. A slow iterator does
+/// not delay the others.
 pub(super) fn any_order(
     ctx: &Arc<IteratorContext>,
     length: usize,
@@ -53,7 +53,7 @@ pub(super) fn any_order(
         let mut inner = loop {
             if !state.input_ended && state.num_open < length {
                 drop(state);
-                // Only this closure opens iterators.
+                // No iterator is opened anywhere else.
                 let opened = open()?;
                 state = slots.state.lock();
                 match opened {

@@ -1,4 +1,4 @@
-//! The inputs of a dataset's op by the names of their arguments.
+//! Access to the inputs of a dataset's op by the names of their arguments.
 
 use super::element::{Dataset, DatasetRef, Signature, of_tensor, to_tensor};
 use crate::from_fn::from_fn;
@@ -8,15 +8,15 @@ use flowmill_tensor::{DType, Element as Scalar, Result, Tensor, bail, error};
 use std::ops::Range;
 use std::sync::Arc;
 
-/// The places of the inputs of each argument.
+/// The input indices of each argument.
 #[derive(Clone)]
 pub(super) struct Args(Vec<(String, Range<usize>)>);
 
 impl Args {
-    /// The arguments of a node.
+    /// Returns the arguments of a node.
     ///
     /// # Errors
-    /// `InvalidArgument` if an attribute is missing that says how many inputs an argument has.
+    /// Returns `InvalidArgument` if an attribute that says how many inputs an argument has is missing.
     pub(super) fn of(init: &KernelInit<'_>) -> Result<Args> {
         let mut first = 0;
         let mut args = Vec::with_capacity(init.op_def.inputs.len());
@@ -37,36 +37,36 @@ impl Args {
         self.0.iter().any(|(arg, _)| arg == name)
     }
 
-    /// The inputs of argument `name`.
+    /// Returns the inputs of argument `name`.
     ///
     /// # Errors
-    /// `Internal` if the op has no such argument.
+    /// Returns `Internal` if the op has no such argument.
     pub(super) fn range(&self, name: &str) -> Result<Range<usize>> {
         let found = self.0.iter().find(|(arg, _)| arg == name);
         found.map(|(_, range)| range.clone()).ok_or_else(|| error!(Internal, "no argument '{name}'"))
     }
 
-    /// The input of argument `name`.
+    /// Returns the input of argument `name`.
     ///
     /// # Errors
-    /// `Internal` if the op has no such argument.
+    /// Returns `Internal` if the op has no such argument.
     pub(super) fn tensor<'a>(&self, ctx: &'a KernelContext<'_>, name: &str) -> Result<&'a Tensor> {
         ctx.input(self.range(name)?.start)
     }
 
-    /// The inputs of argument `name`.
+    /// Returns the inputs of argument `name`.
     ///
     /// # Errors
-    /// `Internal` if the op has no such argument.
+    /// Returns `Internal` if the op has no such argument.
     pub(super) fn tensors(&self, ctx: &KernelContext<'_>, name: &str) -> Result<Vec<Tensor>> {
-        // A dataset outlives the step, and may not share memory with what was fed.
+        // A dataset outlives the step, so its tensors must not share memory with fed arrays.
         self.range(name)?.map(|i| ctx.input(i)?.clone().into_owned()).collect()
     }
 
-    /// The value of argument `name`, a scalar.
+    /// Returns the value of argument `name`, a scalar.
     ///
     /// # Errors
-    /// `InvalidArgument` if the input is not a scalar.
+    /// Returns `InvalidArgument` if the input is not a scalar.
     pub(super) fn scalar<T: Scalar>(&self, ctx: &KernelContext<'_>, name: &str) -> Result<T> {
         let tensor = self.tensor(ctx, name)?;
         if tensor.rank() != 0 {
@@ -75,10 +75,10 @@ impl Args {
         tensor.to_scalar()
     }
 
-    /// The values of argument `name`, a vector.
+    /// Returns the values of argument `name`, a vector.
     ///
     /// # Errors
-    /// `InvalidArgument` if the input is not a vector.
+    /// Returns `InvalidArgument` if the input is not a vector.
     pub(super) fn vector<'a, T: Scalar>(&self, ctx: &'a KernelContext<'_>, name: &str) -> Result<&'a [T]> {
         let tensor = self.tensor(ctx, name)?;
         if tensor.rank() != 1 {
@@ -87,10 +87,10 @@ impl Args {
         tensor.as_slice()
     }
 
-    /// The text of argument `name`, a scalar string.
+    /// Returns the text of argument `name`, a scalar string.
     ///
     /// # Errors
-    /// `InvalidArgument` if the input is not a scalar string.
+    /// Returns `InvalidArgument` if the input is not a scalar string.
     pub(super) fn string(&self, ctx: &KernelContext<'_>, name: &str) -> Result<String> {
         match self.tensor(ctx, name)?.as_strings() {
             Ok([text]) => Ok(String::from_utf8_lossy(text).into_owned()),
@@ -98,10 +98,10 @@ impl Args {
         }
     }
 
-    /// The texts of argument `name`, a scalar or a vector of strings.
+    /// Returns the texts of argument `name`, a scalar or a vector of strings.
     ///
     /// # Errors
-    /// `InvalidArgument` if the input is something else.
+    /// Returns `InvalidArgument` if the input is something else.
     pub(super) fn strings(&self, ctx: &KernelContext<'_>, name: &str) -> Result<Vec<String>> {
         let tensor = self.tensor(ctx, name)?;
         if tensor.rank() > 1 {
@@ -110,24 +110,24 @@ impl Args {
         Ok(tensor.as_strings()?.iter().map(|text| String::from_utf8_lossy(text).into_owned()).collect())
     }
 
-    /// The dataset of argument `name`.
+    /// Returns the dataset of argument `name`.
     ///
     /// # Errors
-    /// `InvalidArgument` if the input is not a dataset.
+    /// Returns `InvalidArgument` if the input is not a dataset.
     pub(super) fn dataset(&self, ctx: &KernelContext<'_>, name: &str) -> Result<DatasetRef> {
         of_tensor(self.tensor(ctx, name)?)
     }
 
-    /// The datasets of argument `name`.
+    /// Returns the datasets of argument `name`.
     ///
     /// # Errors
-    /// `InvalidArgument` if an input is not a dataset.
+    /// Returns `InvalidArgument` if an input is not a dataset.
     pub(super) fn datasets(&self, ctx: &KernelContext<'_>, name: &str) -> Result<Vec<DatasetRef>> {
         self.range(name)?.map(|i| of_tensor(ctx.input(i)?)).collect()
     }
 }
 
-/// One call of a dataset's op.
+/// A call of the kernel of a dataset's op.
 pub(super) struct Call<'a, 'b> {
     pub(super) ctx: &'a mut KernelContext<'b>,
     pub(super) args: &'a Args,
@@ -136,40 +136,40 @@ pub(super) struct Call<'a, 'b> {
 }
 
 impl Call<'_, '_> {
-    /// The signature that the node declares, or that of `input` if the op declares none.
+    /// Returns the signature that the node declares, or that of `input` if the op declares none.
     pub(super) fn signature_or(&self, input: &DatasetRef) -> Signature {
         self.declared.clone().unwrap_or_else(|| input.signature.clone())
     }
 
-    /// The signature that the node declares.
+    /// Returns the signature that the node declares.
     ///
     /// # Errors
-    /// `InvalidArgument` if the node declares none.
+    /// Returns `InvalidArgument` if the node declares none.
     pub(super) fn signature(&self) -> Result<Signature> {
         self.declared.clone().ok_or_else(|| error!(InvalidArgument, "attributes 'output_types' and 'output_shapes' are missing"))
     }
 
-    /// The dataset of argument `input_dataset`.
+    /// Returns the dataset of argument `input_dataset`.
     ///
     /// # Errors
-    /// `InvalidArgument` if the input is not a dataset.
+    /// Returns `InvalidArgument` if the input is not a dataset.
     pub(super) fn input(&self) -> Result<DatasetRef> {
         self.args.dataset(self.ctx, "input_dataset")
     }
 
-    /// The value of argument `name`, a scalar.
+    /// Returns the value of argument `name`, a scalar.
     ///
     /// # Errors
-    /// `InvalidArgument` if the input is not a scalar.
+    /// Returns `InvalidArgument` if the input is not a scalar.
     pub(super) fn scalar<T: Scalar>(&self, name: &str) -> Result<T> {
         self.args.scalar(self.ctx, name)
     }
 }
 
-/// A kernel whose output is the dataset that `make` makes.
+/// Returns a kernel whose output is the dataset that `make` returns.
 ///
 /// # Errors
-/// As [`Args::of`].
+/// Returns the error of [`Args::of`], `InvalidArgument`.
 pub(super) fn dataset_kernel(
     init: &KernelInit<'_>,
     make: impl Fn(&mut Call<'_, '_>) -> Result<Dataset> + Send + Sync + 'static,
@@ -183,7 +183,7 @@ pub(super) fn dataset_kernel(
     })
 }
 
-/// The name of a dataset's kind: its op's, without the words that all have.
+/// Returns the name of a dataset's kind: the name of its op without the words that are part of every such name.
 fn kind(op: &str) -> String {
     op.replace("Experimental", "").replacen("Dataset", "", 1)
 }

@@ -1,4 +1,4 @@
-//! Elements put together and taken apart: `BatchDataset`, `UnbatchDataset`, `RebatchDataset`, `DenseToSparseBatchDataset` and their kin.
+//! Batching and unbatching of elements: `BatchDataset`, `UnbatchDataset`, `RebatchDataset`, `DenseToSparseBatchDataset` and related ops.
 
 use super::args::{Call, dataset_kernel};
 use super::element::{Dataset, Element, Elements, INFINITE, Signature, UNKNOWN, check_room};
@@ -29,7 +29,7 @@ pub(super) fn register(registry: &mut KernelRegistry) {
     }
 }
 
-/// The number of batches of `size` in so many elements.
+/// Returns the number of batches of `size` that `cardinality` elements form.
 pub(super) fn num_batches(cardinality: i64, size: i64, drop_remainder: bool) -> i64 {
     match cardinality {
         known if known >= 0 => known / size + i64::from(!drop_remainder && known % size != 0),
@@ -37,7 +37,7 @@ pub(super) fn num_batches(cardinality: i64, size: i64, drop_remainder: bool) -> 
     }
 }
 
-/// The size of batches, and whether a last one of fewer elements is dropped.
+/// Returns the batch size, and true if a last batch of fewer elements is dropped.
 pub(super) fn batch_arguments(call: &Call<'_, '_>, message: &str) -> Result<(i64, bool)> {
     let size: i64 = call.scalar("batch_size")?;
     if size <= 0 {
@@ -46,7 +46,7 @@ pub(super) fn batch_arguments(call: &Call<'_, '_>, message: &str) -> Result<(i64
     Ok((size, call.args.has("drop_remainder") && call.scalar("drop_remainder")?))
 }
 
-/// Takes up to `size` elements. `None` if there are none, or fewer and `drop_remainder` says so.
+/// Takes up to `size` elements. Returns `None` if there are none, or if there are fewer and `drop_remainder` is set.
 pub(super) fn take_batch(elements: &mut Elements, size: i64, drop_remainder: bool) -> Result<Option<Vec<Element>>> {
     let mut batch = Vec::new();
     while (batch.len() as i64) < size {
@@ -60,10 +60,10 @@ pub(super) fn take_batch(elements: &mut Elements, size: i64, drop_remainder: boo
     Ok(Some(batch).filter(|batch| !batch.is_empty() && (is_whole || !drop_remainder)))
 }
 
-/// Stacks the components of elements, which must have one shape each.
+/// Stacks the components of elements. The shapes of a component must be equal in all elements.
 ///
 /// # Errors
-/// `InvalidArgument` if the elements differ in the number of components, types or shapes.
+/// Returns `InvalidArgument` if the elements differ in the number of components, types or shapes.
 pub(super) fn stack(batch: &[Element]) -> Result<Element> {
     let Some(first) = batch.first() else { return Ok(Vec::new()) };
     let mut stacked = Vec::with_capacity(first.len());
@@ -125,7 +125,7 @@ fn parallel_batch(call: &mut Call<'_, '_>, ordered: bool) -> Result<Dataset> {
     Ok(dataset.with_input(input))
 }
 
-/// The number of rows that all components have.
+/// Returns the number of rows that all components have.
 fn num_rows(element: &[Tensor]) -> Result<usize> {
     let mut first = None;
     for (i, component) in element.iter().enumerate() {
@@ -165,7 +165,7 @@ fn unbatch(call: &mut Call<'_, '_>) -> Result<Dataset> {
     }))
 }
 
-/// Divides each batch into `num_replicas` of nearly the same size, of which the last may be empty.
+/// Splits each batch into `num_replicas` batches of nearly equal size, of which the last ones may be empty.
 fn rebatch(call: &mut Call<'_, '_>) -> Result<Dataset> {
     let input = call.input()?;
     let Ok(replicas @ 1..) = usize::try_from(call.scalar::<i64>("num_replicas")?) else {
@@ -199,7 +199,7 @@ fn rebatch(call: &mut Call<'_, '_>) -> Result<Dataset> {
     }))
 }
 
-/// `RebatchDatasetV2`: batches of the given sizes, over and over, whatever the sizes of the input's are.
+/// Makes the dataset of `RebatchDatasetV2`: batches of the given sizes in turn, repeatedly, regardless of the sizes of the input's batches.
 fn rebatch_to_sizes(call: &mut Call<'_, '_>) -> Result<Dataset> {
     let input = call.input()?;
     let sizes = call.args.tensor(call.ctx, "batch_sizes")?;
@@ -241,7 +241,7 @@ fn rebatch_to_sizes(call: &mut Call<'_, '_>) -> Result<Dataset> {
     }))
 }
 
-/// A batch of no elements.
+/// Returns a batch without elements.
 fn empty(types: &[DType], shapes: &[PartialShape]) -> Result<Element> {
     let size = |d: usize, size: i64| if d == 0 { 0 } else { usize::try_from(size).unwrap_or(0) };
     let zeros = |(dtype, shape): (&DType, &PartialShape)| {
@@ -251,7 +251,7 @@ fn empty(types: &[DType], shapes: &[PartialShape]) -> Result<Element> {
     types.iter().zip(shapes).map(zeros).collect()
 }
 
-/// Batches joined along their first dimension.
+/// Concatenates batches along their first dimension.
 fn joined(parts: &[Element]) -> Result<Element> {
     let Some(first) = parts.first() else { return Ok(Vec::new()) };
     let join = |(c, component): (usize, &Tensor)| {
@@ -266,7 +266,8 @@ fn joined(parts: &[Element]) -> Result<Element> {
     first.iter().enumerate().map(join).collect()
 }
 
-/// Batches of tensors whose shapes differ, as sparse tensors of the given row shape: a component of three variants.
+/// Makes the dataset of `DenseToSparseBatchDataset`, which batches tensors of different shapes as sparse tensors of the given row shape: a
+/// component of three variants.
 fn dense_to_sparse(call: &mut Call<'_, '_>) -> Result<Dataset> {
     let input = call.input()?;
     let &[dtype] = &input.signature.types[..] else {

@@ -1,4 +1,4 @@
-//! `CacheDataset`: elements that are made once.
+//! `CacheDataset` in memory, which computes its elements once.
 
 use super::args::{Call, dataset_kernel};
 use super::cache_file::{TensorFiles, elements};
@@ -11,7 +11,7 @@ use flowmill_tensor::{DType, Resource, Result};
 use std::any::Any;
 use std::sync::Arc;
 
-/// Registers the ops that keep elements, in files of format `F` if they have a name.
+/// Registers the ops of caches. A cache with a file name is stored in files of format `F`.
 pub fn register_cache<F: TensorFiles>(registry: &mut KernelRegistry) {
     for op in ["CacheDataset", "CacheDatasetV2"] {
         registry.add(op, |init| dataset_kernel(init, cache::<F>));
@@ -27,7 +27,7 @@ pub(super) fn register(registry: &mut KernelRegistry) {
     });
 }
 
-/// The elements of a dataset, once an iteration has come to its end.
+/// The elements of a dataset, available after one iteration has reached the end.
 #[derive(Default)]
 struct MemoryCache(Mutex<Option<Arc<Vec<Element>>>>);
 
@@ -37,7 +37,7 @@ impl Resource for MemoryCache {
     }
 }
 
-/// The cache that the op's handle holds, that of the file's name in this session, or a new one.
+/// Returns the cache that the op's handle refers to, the session's cache under the file's name, or a new cache.
 fn memory_cache(call: &Call<'_, '_>) -> Result<Arc<MemoryCache>> {
     let filename = call.args.string(call.ctx, "filename")?;
     if !filename.is_empty() {
@@ -49,12 +49,12 @@ fn memory_cache(call: &Call<'_, '_>) -> Result<Arc<MemoryCache>> {
     Ok(shared.unwrap_or_default())
 }
 
-/// The container of caches that have the names of files.
+/// The container of caches that are named by files.
 const FILES: &str = "_dataset_caches";
 
 fn cache<F: TensorFiles>(call: &mut Call<'_, '_>) -> Result<Dataset> {
     let (input, filename) = (call.input()?, call.args.string(call.ctx, "filename")?);
-    // Variants have no form in files that other programs would understand.
+    // Variants have no file format that other programs could read.
     if !filename.is_empty() && !input.signature.types.contains(&DType::Variant) {
         let source = input.clone();
         let dataset = Dataset::new(call.signature_or(&input), input.cardinality, move |ctx| elements::<F>(&source, ctx, &filename));
@@ -97,7 +97,7 @@ fn cache<F: TensorFiles>(call: &mut Call<'_, '_>) -> Result<Dataset> {
 }
 
 enum State {
-    /// Nothing was asked for yet.
+    /// No element was requested yet.
     Unknown,
     Reading(Arc<Vec<Element>>, usize),
     Writing(Elements, Vec<Element>),

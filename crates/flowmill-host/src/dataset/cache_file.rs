@@ -1,7 +1,7 @@
-//! `CacheDataset` with a file's name: elements that are made once and kept in files, as TensorFlow lays them out.
+//! `CacheDataset` with a file name, which computes its elements once and stores them in files with TensorFlow's layout.
 //!
-//! While elements are made, they go to a checkpoint `name_0`, beside a file `name_0.lockfile` that keeps others from doing the same. After the
-//! last element the checkpoint is renamed to `name`, and iterations that begin then read it. Component `c` of element `i` is a tensor of the
+//! While elements are computed, they are written to a checkpoint `name_0`, next to a file `name_0.lockfile` that prevents other writers. After the
+//! last element the checkpoint is renamed to `name`, and iterations that begin later read it. Component `c` of element `i` is a tensor of the
 //! checkpoint, named by the two numbers.
 
 use super::context::IteratorContext;
@@ -14,72 +14,72 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::SystemTime;
 
-/// The most elements that a cache holds.
+/// The most elements that a cache may have.
 const MAX_ELEMENTS: usize = 10_000_000;
 
-/// The format of files that hold tensors by name, written once.
+/// A file format that stores tensors by name and is written once.
 pub trait TensorFiles: 'static {
-    /// Writes one set of files.
+    /// The writer of one set of files.
     type Writer: TensorWriter;
-    /// Reads one set of files.
+    /// The reader of one set of files.
     type Reader: TensorReader;
 
-    /// The file that is there once the files with this prefix are complete.
+    /// Returns the name of the file that exists when the files with this prefix are complete.
     fn index_file(prefix: &str) -> String;
 
-    /// Begins files with this prefix.
+    /// Creates files with this prefix.
     ///
     /// # Errors
-    /// Those of the file system.
+    /// Returns the file system's error, such as `PermissionDenied`.
     fn create(prefix: &str) -> Result<Self::Writer>;
 
     /// Opens files with this prefix.
     ///
     /// # Errors
-    /// Those of the file system; `DataLoss` if the files are damaged.
+    /// Returns the file system's error, such as `NotFound`; `DataLoss` if the files are damaged.
     fn open(prefix: &str) -> Result<Self::Reader>;
 
-    /// Gives files another prefix.
+    /// Renames files to another prefix.
     ///
     /// # Errors
-    /// As [`TensorFiles::open`].
+    /// Returns the file system's error, such as `NotFound`; `DataLoss` if the files are damaged.
     fn rename(from: &str, to: &str) -> Result<()>;
 }
 
-/// Writes tensors to files.
+/// A writer of tensors to files.
 pub trait TensorWriter: Send + 'static {
     /// Adds a tensor under a new name.
     ///
     /// # Errors
-    /// Those of the file system.
+    /// Returns the file system's error, such as `ResourceExhausted`.
     fn add(&mut self, name: &str, tensor: &Tensor) -> Result<()>;
 
     /// Completes the files.
     ///
     /// # Errors
-    /// Those of the file system.
+    /// Returns the file system's error, such as `ResourceExhausted`.
     fn finish(self) -> Result<()>;
 }
 
-/// Reads tensors from files.
+/// A reader of tensors from files.
 pub trait TensorReader: Send + 'static {
     /// Returns the tensor of this name, or `None`.
     ///
     /// # Errors
-    /// Those of the file system; `DataLoss` if the files are damaged.
+    /// Returns the file system's error, such as `NotFound`; `DataLoss` if the files are damaged.
     fn read(&self, name: &str) -> Result<Option<Tensor>>;
 }
 
-/// The name of component `c` of element `i`, of `width` components.
+/// Returns the name of component `c` of element `i`, of `width` components.
 fn key(i: usize, c: usize, width: usize) -> String {
     let digits = |last: usize| last.to_string().len();
     format!("{i:items$}_{c:components$}", items = digits(MAX_ELEMENTS - 1), components = digits(width.saturating_sub(1)))
 }
 
-/// The elements of `input`, out of files with prefix `name` if they are there.
+/// Returns the elements of `input`, read from the files with prefix `name` if they exist.
 ///
 /// # Errors
-/// Those of the input's iterator and of opening the files.
+/// Returns an error of the input's iterator or of opening the files.
 pub(super) fn elements<F: TensorFiles>(input: &DatasetRef, ctx: &Arc<IteratorContext>, name: &str) -> Result<Elements> {
     let width = input.signature.types.len();
     if !Path::new(&F::index_file(name)).exists() {
@@ -102,7 +102,7 @@ pub(super) fn elements<F: TensorFiles>(input: &DatasetRef, ctx: &Arc<IteratorCon
     }))
 }
 
-/// An iteration that writes what it returns. Dropped before the end, it leaves no files.
+/// An iteration that writes the elements that it returns. If it is dropped before the end, it leaves no files.
 struct Caching<F: TensorFiles> {
     name: String,
     width: usize,
@@ -111,9 +111,9 @@ struct Caching<F: TensorFiles> {
 }
 
 enum State<W> {
-    /// Nothing was asked for yet.
+    /// No element was requested yet.
     Begins,
-    /// The lock file is there; so many elements were written.
+    /// The lock file exists, and so many elements were written.
     Writes(W, usize),
     Ended,
 }
@@ -149,7 +149,7 @@ impl<F: TensorFiles> Caching<F> {
         format!("{}.lockfile", self.part())
     }
 
-    /// Locks the cache.
+    /// Creates the lock file and the writer.
     fn begin(&self) -> Result<F::Writer> {
         let (part, lock) = (self.part(), self.lock_file());
         let index = F::index_file(&part);

@@ -1,4 +1,4 @@
-//! The surroundings that iterators run in: the session's resources, a cancellation of their own, threads; and the functions that they call.
+//! The context in which iterators run: the session's resources, a cancellation of their own, threads; and the functions that they call.
 
 use super::args::Args;
 use super::element::Element;
@@ -15,36 +15,36 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// The surroundings of one iterator and of those that it is made of.
+/// The context of one iterator and of the iterators that it is made of.
 pub(super) struct IteratorContext {
     /// The session's resources.
     pub(super) resources: Arc<ResourceManager>,
-    /// Ends the iterator's threads and calls.
+    /// The cancellation that ends the iterator's threads and calls.
     pub(super) cancel: CancelToken,
     /// Threads for work ahead of the consumer.
     pub(super) threads: Threads,
     /// The device that functions of elements run on.
     pub(super) device: Arc<dyn Device>,
-    /// The seeds that were drawn.
+    /// The seeds that were drawn so far.
     pub(super) seeds: SeedLog,
 }
 
 impl IteratorContext {
-    /// New surroundings in the session of `step`.
+    /// Returns a new context in the session of `step`.
     pub(super) fn new(step: &DeviceStep) -> Arc<IteratorContext> {
         IteratorContext::with_seeds(step, SeedLog::default())
     }
 
-    /// Like [`IteratorContext::new`], with seeds that are drawn first.
+    /// Like [`IteratorContext::new`], with seeds that are drawn before new ones.
     pub(super) fn with_seeds(step: &DeviceStep, seeds: SeedLog) -> Arc<IteratorContext> {
         let (device, resources) = (step.device.clone(), step.resources.clone());
         Arc::new(IteratorContext { device, resources, cancel: CancelToken::new(), threads: Threads::new(), seeds })
     }
 
-    /// Waits for so long, or until the iterator is closed.
+    /// Waits for `time`, or until the iterator is closed.
     ///
     /// # Errors
-    /// `Cancelled` if it is.
+    /// Returns `Cancelled` if the iterator is closed.
     pub(super) fn sleep(&self, time: Duration) -> Result<()> {
         let gate = Arc::new((Mutex::new(false), Condvar::new()));
         let opened = gate.clone();
@@ -61,7 +61,7 @@ impl IteratorContext {
         self.cancel.check()
     }
 
-    /// Ends what runs in these surroundings, soon.
+    /// Cancels everything that runs in this context. It ends soon afterwards.
     pub(super) fn close(&self) {
         self.cancel.cancel(error!(Cancelled, "Iterator was cancelled"));
         self.threads.close();
@@ -71,7 +71,7 @@ impl IteratorContext {
 /// A function that a dataset calls, with the tensors that it captured.
 pub(super) struct Function {
     handle: FunctionHandle,
-    /// Keeps the function's library.
+    /// The function's library, held so that it lives as long as the function.
     library: Arc<FunctionLibraryRuntime>,
     captured: Vec<Tensor>,
 }
@@ -80,7 +80,7 @@ impl Function {
     /// Calls the function in a step of its own, on this thread.
     ///
     /// # Errors
-    /// The errors of the body; `Cancelled` once the iterator is closed.
+    /// Returns the error of the body, or `Cancelled` once the iterator is closed.
     pub(super) fn call(&self, ctx: &IteratorContext, args: Vec<Tensor>) -> Result<Element> {
         let cancel = CancelToken::new();
         let their_cancel = cancel.clone();
@@ -89,10 +89,10 @@ impl Function {
         self.run(ctx, cancel, args)
     }
 
-    /// Like [`Function::call`], for a call that is made although the iterator may be closed.
+    /// Like [`Function::call`], for a call that is made even if the iterator is closed.
     ///
     /// # Errors
-    /// The errors of the body.
+    /// Returns the error of the body.
     pub(super) fn call_to_end(&self, ctx: &IteratorContext, args: Vec<Tensor>) -> Result<Element> {
         self.run(ctx, CancelToken::new(), args)
     }
@@ -111,7 +111,7 @@ impl Function {
     /// Calls a predicate.
     ///
     /// # Errors
-    /// As [`Function::call`]; `InvalidArgument` if the result is not one truth value, which `message` says.
+    /// Returns an error of [`Function::call`], or `InvalidArgument` with `message` if the result is not one truth value.
     pub(super) fn test(&self, ctx: &IteratorContext, args: Vec<Tensor>, message: &str) -> Result<bool> {
         match &self.call(ctx, args)?[..] {
             [result] if result.dtype() == DType::Bool && result.rank() == 0 => result.to_scalar(),
@@ -122,7 +122,7 @@ impl Function {
     /// Calls a function that returns one integer.
     ///
     /// # Errors
-    /// As [`Function::call`]; `InvalidArgument` if the result is something else, which `message` says.
+    /// Returns an error of [`Function::call`], or `InvalidArgument` with `message` if the result is something else.
     pub(super) fn integer(&self, ctx: &IteratorContext, args: Vec<Tensor>, message: &str) -> Result<i64> {
         match &self.call(ctx, args)?[..] {
             [result] if result.dtype() == DType::I64 && result.num_elements() == 1 => result.to_i64(),
@@ -131,7 +131,7 @@ impl Function {
     }
 }
 
-/// A function as a node's attribute names it, before a step has computed what it captures.
+/// A function that a node's attribute names, before a step has computed its captured inputs.
 #[derive(Clone)]
 pub(super) struct FunctionAttr {
     handle: FunctionHandle,
@@ -140,29 +140,29 @@ pub(super) struct FunctionAttr {
 }
 
 impl FunctionAttr {
-    /// Reads attribute `attr`. Argument `captured` of the op is what the function captures.
+    /// Reads attribute `attr`. Argument `captured` of the op has the function's captured inputs.
     ///
     /// # Errors
-    /// `NotFound` if the library has no such function.
+    /// Returns `NotFound` if the library has no such function.
     pub(super) fn new(init: &KernelInit<'_>, attr: &str, captured: &str) -> Result<FunctionAttr> {
         let function: &NameAttrList = init.attrs.get(attr)?;
         let handle = init.functions.instantiate(&function.name, &Attrs(function.attr.clone()))?;
         Ok(FunctionAttr { handle, library: init.functions.clone(), captured: Args::of(init)?.range(captured)? })
     }
 
-    /// The function with the captured inputs of a call.
+    /// Returns the function with the captured inputs of a call.
     ///
     /// # Errors
-    /// `Internal` if there are fewer inputs.
+    /// Returns `Internal` if there are fewer inputs.
     pub(super) fn capture(&self, ctx: &KernelContext<'_>) -> Result<Arc<Function>> {
         let captured = self.captured.clone().map(|i| ctx.input(i)?.clone().into_owned()).collect::<Result<_>>()?;
         Ok(self.with(captured))
     }
 
-    /// The function with what it captures of these inputs.
+    /// Returns the function with its captured inputs, which are among `inputs`.
     ///
     /// # Errors
-    /// `Internal` if there are fewer inputs.
+    /// Returns `Internal` if there are fewer inputs.
     pub(super) fn capture_of(&self, inputs: &[Tensor]) -> Result<Arc<Function>> {
         let captured = inputs.get(self.captured.clone()).ok_or_else(|| error!(Internal, "captured inputs are missing"))?;
         Ok(self.with(captured.to_vec()))

@@ -1,4 +1,4 @@
-//! What datasets are made of: elements, their signatures, iterators over them.
+//! Elements, datasets, the signatures of their elements, and iterators.
 
 use flowmill_graph::Attrs;
 use flowmill_tensor::{DType, PartialShape, Result, Tensor, Variant, VariantValue, bail, check_memory};
@@ -6,17 +6,17 @@ use std::sync::Arc;
 
 use super::context::IteratorContext;
 
-/// One element: its components.
+/// The components of one element.
 pub(super) type Element = Vec<Tensor>;
 
-/// Bytes that a small element takes, with its tensors' own records.
+/// The bytes that a small element takes, including its tensors' headers.
 const SMALL_ELEMENT: usize = 256;
 
-/// Asked by what keeps elements, before it takes one more than the `held` that it has: refuses where the process has no room for as many again.
-/// Small tensors are not counted one by one, so an endless dataset of scalars would otherwise fill the memory.
+/// Checks that there is memory for twice `held` elements if `held` is a power of two. Code that stores elements calls it before it adds one to the
+/// `held` ones that it has. Small tensors are not counted one by one, so an endless dataset of scalars would otherwise fill the memory.
 ///
 /// # Errors
-/// `ResourceExhausted` where there is no room.
+/// Returns `ResourceExhausted` if there is not enough memory.
 pub(super) fn check_room(held: usize) -> Result<()> {
     if held.is_power_of_two() { check_memory::<[u8; SMALL_ELEMENT]>(held) } else { Ok(()) }
 }
@@ -37,7 +37,7 @@ impl Signature {
     /// Reads the attributes `output_types` and `output_shapes`. `None` if the op has no such attributes.
     ///
     /// # Errors
-    /// `InvalidArgument` if the two lists differ in length.
+    /// Returns `InvalidArgument` if the two lists differ in length.
     pub(super) fn of_attrs(attrs: &Attrs) -> Result<Option<Signature>> {
         let Some(types) = ["output_types", "Toutput_types"].into_iter().find(|name| attrs.contains(name)) else { return Ok(None) };
         if !attrs.contains("output_shapes") {
@@ -60,10 +60,10 @@ impl Signature {
         Signature { types: element.iter().map(Tensor::dtype).collect(), shapes: element.iter().map(|t| t.shape().into()).collect() }
     }
 
-    /// Checks that a dataset of signature `received` can be iterated over where this one is expected.
+    /// Checks that a dataset of signature `received` can be used in place of one with this signature.
     ///
     /// # Errors
-    /// `InvalidArgument` if it cannot.
+    /// Returns `InvalidArgument` if it cannot.
     pub(super) fn check(&self, received: &Signature) -> Result<()> {
         self.check_types(received.types.len(), received.types.iter().copied())?;
         if self.shapes.len() != received.shapes.len() {
@@ -77,10 +77,10 @@ impl Signature {
         Ok(())
     }
 
-    /// Checks an element.
+    /// Checks that an element has this signature.
     ///
     /// # Errors
-    /// `InvalidArgument` if its number of components, its types or its shapes are others.
+    /// Returns `InvalidArgument` if its number of components, its types or its shapes differ.
     pub(super) fn check_element(&self, element: &[Tensor]) -> Result<()> {
         self.check_types(element.len(), element.iter().map(Tensor::dtype))?;
         for (i, (expected, component)) in self.shapes.iter().zip(element).enumerate() {
@@ -109,17 +109,17 @@ fn wrong_count<T>(expected: usize, what: &str, received: usize) -> Result<T> {
     bail!(InvalidArgument, "Number of components does not match: expected {expected} {what} but got {received}.")
 }
 
-/// Makes the iterator of a dataset.
+/// A function that makes an iterator of a dataset.
 type MakeElements = dyn Fn(&Arc<IteratorContext>) -> Result<Elements> + Send + Sync;
 
-/// A sequence of elements that can be iterated over any number of times. It never changes.
+/// A sequence of elements that can be iterated over any number of times. It is immutable.
 pub(super) struct Dataset {
     pub(super) signature: Signature,
     /// The number of elements, [`INFINITE`] or [`UNKNOWN`].
     pub(super) cardinality: i64,
-    /// The name of the op that made it, such as `BatchV2`, which `AssertNextDataset` compares.
+    /// The name of the dataset's op, shortened, such as `BatchV2`, which `AssertNextDataset` compares.
     pub(super) kind: String,
-    /// The dataset whose elements this one changes, if it has one input.
+    /// The input dataset that this one transforms, if it has exactly one.
     pub(super) input: Option<DatasetRef>,
     make: Box<MakeElements>,
 }
@@ -128,7 +128,7 @@ pub(super) struct Dataset {
 pub(super) type DatasetRef = Arc<Dataset>;
 
 impl Dataset {
-    /// A dataset whose iterators `make` makes.
+    /// Returns a dataset whose iterators `make` returns.
     pub(super) fn new(
         signature: Signature,
         cardinality: i64,
@@ -137,7 +137,7 @@ impl Dataset {
         Dataset { signature, cardinality, kind: String::new(), input: None, make: Box::new(make) }
     }
 
-    /// Like [`Dataset::new`], for a dataset that changes the elements of `input`.
+    /// Like [`Dataset::new`], for a dataset that transforms the elements of `input`.
     pub(super) fn over(
         input: &DatasetRef,
         signature: Signature,
@@ -148,34 +148,34 @@ impl Dataset {
         Dataset::new(signature, cardinality, move |ctx| make(source.elements(ctx)?)).with_input(input.clone())
     }
 
-    /// The dataset, which changes the elements of `input`.
+    /// Returns the dataset with `input` recorded as the dataset that it transforms.
     pub(super) fn with_input(self, input: DatasetRef) -> Dataset {
         Dataset { input: Some(input), ..self }
     }
 
-    /// A new iterator.
+    /// Returns a new iterator.
     ///
     /// # Errors
-    /// What the dataset's kind says.
+    /// Returns the error that the dataset's kind documents.
     pub(super) fn elements(&self, ctx: &Arc<IteratorContext>) -> Result<Elements> {
         ctx.cancel.check()?;
         (self.make)(ctx)
     }
 }
 
-/// An iterator over elements. It drops what it is made of when it has ended.
+/// An iterator over elements. At the end it drops the iterators that it is made of.
 pub(super) struct Elements(Option<Box<dyn FnMut() -> Result<Option<Element>> + Send>>);
 
 impl Elements {
-    /// An iterator that calls `next`, until that returns `None`. After an error it is called again.
+    /// Returns an iterator that calls `next` until that returns `None`. After an error, `next` is called again.
     pub(super) fn new(next: impl FnMut() -> Result<Option<Element>> + Send + 'static) -> Elements {
         Elements(Some(Box::new(next)))
     }
 
-    /// The next element, or `None` at the end.
+    /// Returns the next element, or `None` at the end.
     ///
     /// # Errors
-    /// The error in the element's place. The iterator can be used further.
+    /// Returns the error that takes the element's place. The iterator can still be used.
     pub(super) fn next(&mut self) -> Result<Option<Element>> {
         let Some(next) = &mut self.0 else { return Ok(None) };
         let element = next()?;
@@ -190,10 +190,10 @@ impl Elements {
         self.0.is_none()
     }
 
-    /// Passes over `count` elements; returns how many there were.
+    /// Skips `count` elements. Returns how many were skipped.
     ///
     /// # Errors
-    /// As [`Elements::next`].
+    /// Returns an error of [`Elements::next`].
     pub(super) fn skip(&mut self, count: i64) -> Result<i64> {
         for skipped in 0..count {
             if self.next()?.is_none() {
@@ -230,10 +230,10 @@ pub(super) fn to_tensor(dataset: DatasetRef) -> Tensor {
     Tensor::variant(Variant::new(DatasetVariant(dataset)))
 }
 
-/// The dataset in a scalar of type `variant`.
+/// Returns the dataset in a scalar of type `variant`.
 ///
 /// # Errors
-/// `InvalidArgument` if the tensor holds none.
+/// Returns `InvalidArgument` if the tensor holds none.
 pub(super) fn of_tensor(tensor: &Tensor) -> Result<DatasetRef> {
     match tensor.as_variants() {
         Ok([value]) if tensor.rank() == 0 => match value.get::<DatasetVariant>() {

@@ -1,4 +1,4 @@
-//! Datasets of files' records: `TFRecordDataset`, `TextLineDataset`, `FixedLengthRecordDataset`; the names of files: `MatchingFilesDataset`.
+//! Datasets of the records in files: `TFRecordDataset`, `TextLineDataset`, `FixedLengthRecordDataset`; the names of files: `MatchingFilesDataset`.
 
 use super::args::{Call, dataset_kernel};
 use super::element::{Dataset, Elements, Signature, UNKNOWN};
@@ -21,7 +21,7 @@ pub(super) fn register(registry: &mut KernelRegistry) {
     }
 }
 
-/// The records of files, one after the other; the records of each begin at an offset.
+/// Returns the records of files, one file after the other. The records of each file begin at an offset.
 fn records(names: Vec<String>, offsets: Vec<u64>, format: Format) -> Dataset {
     let names = Arc::new(names);
     let signature = Signature { types: vec![DType::String], shapes: vec![PartialShape::scalar()] };
@@ -35,7 +35,7 @@ fn records(names: Vec<String>, offsets: Vec<u64>, format: Format) -> Dataset {
                         Ok(Some((_, record))) => return Ok(Some(vec![Tensor::string(record)])),
                         Ok(None) => current = None,
                         Err(e) => {
-                            // What follows a fault in a file cannot be told from it.
+                            // The file cannot be read further after an error in it.
                             current = None;
                             return Err(e);
                         }
@@ -52,10 +52,10 @@ fn records(names: Vec<String>, offsets: Vec<u64>, format: Format) -> Dataset {
     })
 }
 
-/// Checks that the records of a plain file of records of one length fill it.
+/// Checks that records of one length fill an uncompressed file without a remainder.
 fn check_size(name: &str, format: Format) -> Result<()> {
     let Format::FixedLength { header, record, footer, compression: Compression::None, .. } = format else { return Ok(()) };
-    // A file that is not there is an error when it is opened.
+    // A file that does not exist is an error when it is opened.
     let Ok(metadata) = std::fs::metadata(name) else { return Ok(()) };
     let ends = header.saturating_add(footer);
     let excess = metadata.len().checked_sub(ends).map(|body| body % record);
@@ -68,7 +68,7 @@ fn check_size(name: &str, format: Format) -> Result<()> {
     }
 }
 
-/// The compression that argument `compression_type` names.
+/// Returns the compression that argument `compression_type` names.
 fn compression(call: &Call<'_, '_>) -> Result<Compression> {
     match call.args.string(call.ctx, "compression_type")?.as_str() {
         "" => Ok(Compression::None),
@@ -78,7 +78,7 @@ fn compression(call: &Call<'_, '_>) -> Result<Compression> {
     }
 }
 
-/// Checks argument `buffer_size`; files are read with a buffer of the system's size.
+/// Checks argument `buffer_size`. It has no effect: files are read with a buffer of the standard library's size.
 fn check_buffer_size(call: &Call<'_, '_>) -> Result<()> {
     if call.scalar::<i64>("buffer_size")? < 0 {
         bail!(InvalidArgument, "`buffer_size` must be >= 0 (0 == default)");
@@ -89,7 +89,7 @@ fn check_buffer_size(call: &Call<'_, '_>) -> Result<()> {
 fn tf_records(call: &mut Call<'_, '_>) -> Result<Dataset> {
     let names = call.args.strings(call.ctx, "filenames")?;
     call.scalar::<i64>("buffer_size")?;
-    // As in TensorFlow, other names of compressions mean none here.
+    // Unknown compression types mean no compression here, as in TensorFlow.
     let compression = compression(call).unwrap_or(Compression::None);
     let offsets = if call.args.has("byte_offsets") { call.args.tensor(call.ctx, "byte_offsets")?.to_i64_vec()? } else { Vec::new() };
     if !offsets.is_empty() && offsets.len() != names.len() {
@@ -106,7 +106,7 @@ fn lines(call: &mut Call<'_, '_>) -> Result<Dataset> {
     Ok(records(names, Vec::new(), Format::Lines { skip: 0, compression }))
 }
 
-/// `CSVDataset`: an element for each record; a record goes on in the next line where a quote is open.
+/// Makes the dataset of `CSVDataset`, with one element per record. A record continues on the next line if a quote is open.
 fn csv(call: &mut Call<'_, '_>) -> Result<Dataset> {
     let names = call.args.strings(call.ctx, "filenames")?;
     let compression = compression(call)?;

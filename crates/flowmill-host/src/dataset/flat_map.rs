@@ -1,4 +1,5 @@
-//! Datasets that a function makes of elements, one after the other or in turns: `FlatMapDataset`, `InterleaveDataset`, `ParallelInterleaveDataset`.
+//! Datasets whose function maps each element to a dataset, which are read one after the other or in turn: `FlatMapDataset`, `InterleaveDataset`,
+//! `ParallelInterleaveDataset`.
 
 use super::any_order::any_order;
 use super::args::{Args, Call, dataset_kernel};
@@ -33,7 +34,7 @@ pub(super) fn register(registry: &mut KernelRegistry) {
     }
 }
 
-/// The dataset that `f` makes of an element.
+/// Returns the dataset to which `f` maps an element.
 pub(super) fn dataset_of(f: &Function, ctx: &IteratorContext, element: Element) -> Result<DatasetRef> {
     match &f.call(ctx, element)?[..] {
         [dataset] => of_tensor(dataset),
@@ -63,11 +64,11 @@ fn flat_map(call: &mut Call<'_, '_>, f: &FunctionAttr) -> Result<Dataset> {
     Ok(dataset.with_input(input))
 }
 
-/// The inner iterators that are open, and whose turn it is.
+/// The open inner iterators, which are read in turn.
 struct Cycle {
     slots: Vec<Option<Elements>>,
     at: usize,
-    /// Elements taken in this turn.
+    /// The number of elements that were taken from the current iterator in its turn.
     taken: i64,
     block_length: i64,
     input_ended: bool,
@@ -83,11 +84,11 @@ impl Cycle {
         self.taken = 0;
     }
 
-    /// The next element; `open` opens the next inner iterator.
+    /// Returns the next element; `open` opens the next inner iterator.
     fn next(&mut self, mut open: impl FnMut() -> Result<Option<Elements>>) -> Result<Option<Element>> {
         loop {
             if let Some(inner) = &mut self.slots[self.at] {
-                // An element that failed has had its place.
+                // An error counts as an element.
                 let element = inner.next();
                 if let Ok(None) = element {
                     self.slots[self.at] = None;
@@ -114,17 +115,17 @@ impl Cycle {
     }
 }
 
-/// The number of iterators that are opened ahead for each that takes turns.
+/// The number of iterators that are opened ahead for each iterator of the cycle.
 const ITERATORS_AHEAD: u64 = 2;
 
-/// The number of iterators that take turns, and the elements in a turn.
+/// Returns the number of iterators in the cycle, and the number of elements that are taken from each in its turn.
 fn cycle_arguments(call: &Call<'_, '_>) -> Result<(usize, i64)> {
     let (length, block): (i64, i64) = (call.scalar("cycle_length")?, call.scalar("block_length")?);
     let parallel = if call.args.has("num_parallel_calls") { Some(num_parallel_calls(call)?) } else { None };
     let threads = auto_threads() as i64;
     let length = match parallel {
         _ if length != AUTOTUNE => length,
-        // For each iterator in the cycle, as many as this may be opened ahead.
+        // For each iterator in the cycle, `ITERATORS_AHEAD` iterators may be opened ahead.
         Some(AUTOTUNE) => (threads as u64).div_ceil(1 + ITERATORS_AHEAD) as i64,
         Some(parallel) => parallel.min(threads),
         None => threads,
@@ -136,7 +137,7 @@ fn cycle_arguments(call: &Call<'_, '_>) -> Result<(usize, i64)> {
     Ok((length, block))
 }
 
-/// Iterators that take turns are kept in memory, whatever their number is said to be.
+/// The most iterators in a cycle. The open iterators are kept in memory, so a larger `cycle_length` is an error.
 const MAX_CYCLE: usize = 1 << 20;
 
 fn interleave(call: &mut Call<'_, '_>, f: &FunctionAttr) -> Result<Dataset> {
@@ -163,7 +164,7 @@ fn checked(length: usize) -> Result<usize> {
     }
 }
 
-/// A semaphore that admits a number of callers at once.
+/// A semaphore that limits the number of concurrent callers.
 struct Gate {
     free: Mutex<usize>,
     changed: Condvar,
@@ -198,7 +199,8 @@ fn make_parallel_interleave(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     })
 }
 
-/// `ParallelInterleaveDataset` of all versions: each open iterator works ahead, and so do a few that are opened before it is their turn.
+/// Makes the dataset of all versions of `ParallelInterleaveDataset`: each open iterator computes elements ahead, and so do a few that are opened
+/// before it is their turn.
 fn parallel_interleave(call: &mut Call<'_, '_>, f: &FunctionAttr, ordered: bool) -> Result<Dataset> {
     let (input, f) = (call.input()?, f.capture(call.ctx)?);
     let (length, block) = cycle_arguments(call)?;
@@ -220,7 +222,7 @@ fn parallel_interleave(call: &mut Call<'_, '_>, f: &FunctionAttr, ordered: bool)
         }
         let (mut started, mut ended) = (false, false);
         Ok(Elements::new(move || {
-            // The first round is opened as a whole, so that all its iterators work from the start.
+            // The whole first cycle is opened at once, so that all its iterators compute ahead from the start.
             let wanted = if started { ahead } else { length.saturating_add(ahead) };
             cycle.next(|| {
                 while !ended && waiting.len() < wanted.max(1) {
@@ -241,7 +243,7 @@ fn to_size(elements: i64) -> usize {
     usize::try_from(elements).unwrap_or(0)
 }
 
-/// A number of elements to buffer; `None` if the op leaves it open.
+/// Returns the number of elements to buffer, or `None` if it is not specified.
 fn buffer(call: &Call<'_, '_>, name: &str, least: i64) -> Result<Option<i64>> {
     if !call.args.has(name) {
         return Ok(None);
@@ -254,7 +256,7 @@ fn buffer(call: &Call<'_, '_>, name: &str, least: i64) -> Result<Option<i64>> {
     Ok(Some(elements).filter(|&elements| elements != AUTOTUNE))
 }
 
-/// Opens the next inner iterator and lets it work ahead.
+/// Opens the next inner iterator and starts to compute its elements ahead.
 fn open_ahead(
     elements: &mut Elements,
     f: &Arc<Function>,
@@ -266,7 +268,7 @@ fn open_ahead(
         Ok(Some(element)) => element,
         Ok(None) => return Ok(None),
         Err(e) => {
-            // An input that failed takes a place in the cycle, for one turn.
+            // An error of the input takes a place in the cycle, for one turn.
             let mut failed = Some(e);
             return Ok(Some(Elements::new(move || failed.take().map_or(Ok(None), Err))));
         }

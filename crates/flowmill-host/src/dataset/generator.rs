@@ -1,4 +1,4 @@
-//! `GeneratorDataset`: elements that a function makes of a state, which it gets from another.
+//! `GeneratorDataset`, whose elements a function computes from a state that another function returns.
 
 use super::args::{Call, dataset_kernel};
 use super::context::{Function, FunctionAttr, IteratorContext};
@@ -17,7 +17,7 @@ pub(super) fn register(registry: &mut KernelRegistry) {
     });
 }
 
-/// One iteration. The finalising function is called once, at the end or when nobody wants more.
+/// One iteration. The finalising function is called once, at the end or when the iterator is dropped.
 struct Generator {
     functions: [Arc<Function>; 3],
     ctx: Arc<IteratorContext>,
@@ -45,7 +45,7 @@ impl Generator {
 
 impl Drop for Generator {
     fn drop(&mut self) {
-        // Nobody hears of an error any more.
+        // An error cannot be reported any more.
         drop(self.finalize());
     }
 }

@@ -1,4 +1,4 @@
-//! Elements by keys: `GroupByWindowDataset`, `GroupByReducerDataset`.
+//! Grouping of elements by keys: `GroupByWindowDataset`, `GroupByReducerDataset`.
 
 use super::args::{Call, dataset_kernel};
 use super::context::{Function, FunctionAttr, IteratorContext};
@@ -60,11 +60,11 @@ struct Groups {
     elements: Elements,
     input: Arc<Dataset>,
     ctx: Arc<IteratorContext>,
-    /// Key, reduction, size of windows.
+    /// The functions for the key, the reduction, and the size of windows.
     functions: Arc<[Arc<Function>; 3]>,
     sizes: BTreeMap<i64, i64>,
     groups: BTreeMap<i64, Vec<Element>>,
-    /// The result of the reduction of the last group.
+    /// The result of reducing the last group.
     current: Option<Elements>,
 }
 
@@ -82,7 +82,8 @@ impl Groups {
         }
     }
 
-    /// Fills groups until one is whole, or the input ends; then the groups that are left come by their keys.
+    /// Adds elements to groups until one is complete. After the end of the input, the incomplete groups follow in the order of their keys. Returns
+    /// the group's key.
     fn next_group(&mut self) -> Result<Option<i64>> {
         while let Some(element) = self.elements.next()? {
             let [key_of, _, size_of] = &*self.functions;
@@ -119,7 +120,7 @@ impl Groups {
     }
 }
 
-/// `GroupByReducerDataset`: one element for each key, by the keys' order, which needs the whole input.
+/// Makes the dataset of `GroupByReducerDataset`: one element per key, in the order of the keys. It reads the whole input first.
 fn group_by_reducer(call: &mut Call<'_, '_>, functions: &[FunctionAttr; 4]) -> Result<Dataset> {
     let input = call.input()?;
     let [key, init, reduce, finalize] = functions;

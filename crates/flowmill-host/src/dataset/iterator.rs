@@ -11,18 +11,18 @@ use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
-/// Turns what the iterator returned into what the call's kernel returns.
+/// A function that converts the iterator's result into the outcome of the call's kernel.
 pub(super) type Convert = Box<dyn FnOnce(Option<Element>) -> Outcome + Send>;
 
-/// A place in a dataset, which all steps of a session share.
+/// An iterator over a dataset that all steps of a session share.
 pub(super) struct IteratorResource {
     signature: Signature,
     current: Mutex<Option<Arc<Current>>>,
-    /// Held while a dataset factory runs, so that it runs once.
+    /// A lock that is held while a dataset factory runs, so that it runs once.
     pub(super) making: Mutex<()>,
 }
 
-/// One iteration: from one initialisation to the next.
+/// One iteration, which lasts from one initialisation to the next.
 struct Current {
     ctx: Arc<IteratorContext>,
     calls: WaitList<Served>,
@@ -30,13 +30,13 @@ struct Current {
     elements: Mutex<Elements>,
 }
 
-/// The requests and answers that calls wait for.
+/// The elements for waiting calls, and the state of the job that computes them.
 struct Served {
-    /// The elements that arrived for calls cancelled before.
+    /// The elements that were computed for calls that were cancelled meanwhile.
     ready: VecDeque<Result<Option<Element>>>,
-    /// The process in which a job works on the next element.
+    /// The id of the process in which a job computes the next element, if one does.
     server: Option<u32>,
-    /// The number of elements that were made, or failed.
+    /// The number of elements that were computed or failed.
     num_made: i64,
 }
 
@@ -66,12 +66,12 @@ impl Resource for IteratorResource {
 }
 
 impl IteratorResource {
-    /// An iterator over elements of this signature that is not initialised.
+    /// Returns an uninitialised iterator over elements of this signature.
     pub(super) fn new(signature: Signature) -> IteratorResource {
         IteratorResource { signature, current: Mutex::new(None), making: Mutex::new(()) }
     }
 
-    /// The signature of its elements.
+    /// Returns the signature of the iterator's elements.
     pub(super) fn signature(&self) -> &Signature {
         &self.signature
     }
@@ -81,10 +81,10 @@ impl IteratorResource {
         self.current.lock().is_some()
     }
 
-    /// Goes to the beginning of `dataset`.
+    /// Moves the iterator to the beginning of `dataset`.
     ///
     /// # Errors
-    /// `InvalidArgument` if the dataset's elements are of another signature; what the dataset's iterator gives.
+    /// Returns `InvalidArgument` if the dataset's elements have another signature; any error of making the dataset's iterator.
     pub(super) fn set(&self, dataset: &DatasetRef, step: &DeviceStep) -> Result<()> {
         self.signature.check(&dataset.signature)?;
         let ctx = IteratorContext::new(step);
@@ -100,10 +100,11 @@ impl IteratorResource {
         }
     }
 
-    /// Returns the place in the dataset: how many elements were taken, then the seeds that were drawn, as [`SeedLog::values`] returns them.
+    /// Returns the iterator's position in the dataset: the number of elements that were taken, then the seeds that were drawn, as
+    /// [`SeedLog::values`] returns them.
     ///
     /// # Errors
-    /// `FailedPrecondition` if no dataset was set.
+    /// Returns `FailedPrecondition` if no dataset was set.
     pub(super) fn place(&self) -> Result<Vec<i64>> {
         let Some(current) = self.current.lock().clone() else {
             bail!(FailedPrecondition, "Save() failed because the iterator has not been initialized. Run its initializer before saving it.")
@@ -115,12 +116,15 @@ impl IteratorResource {
         Ok([vec![taken], current.ctx.seeds.values()].concat())
     }
 
-    /// Goes to a place in the dataset that was set: begins anew with the seeds drawn before, and passes over the elements taken before.
+    /// Moves the iterator to a position in its dataset: it starts again with the seeds that were drawn before, and skips the elements that were
+    /// taken before.
     ///
     /// # Errors
-    /// `FailedPrecondition` if no dataset was set; `DataLoss` if `place` is not what [`IteratorResource::place`] returns; `Cancelled`.
+    /// Returns `FailedPrecondition` if no dataset was set; `DataLoss` if `place` is not the result of [`IteratorResource::place`]; `Cancelled`.
     pub(super) fn restore(&self, place: &[i64], step: &DeviceStep) -> Result<()> {
-        let Some((&taken @ 0.., seeds)) = place.split_first() else { bail!(DataLoss, "the place in the state of an iterator is damaged") };
+        let Some((&taken @ 0.., seeds)) = place.split_first() else {
+            bail!(DataLoss, "the position in the saved state of an iterator is invalid")
+        };
         let Some(old) = self.current.lock().clone() else {
             bail!(
                 FailedPrecondition,
@@ -128,10 +132,10 @@ impl IteratorResource {
             )
         };
         let dataset = old.dataset.clone();
-        // What this session drew after the place was saved it draws again.
+        // Seeds that this session drew after the position was saved are drawn again.
         let drawn = old.ctx.seeds.values();
         let seeds = if drawn.starts_with(seeds) { &drawn } else { seeds };
-        // What the iteration before holds, such as a cache's files, is needed again.
+        // Release what the previous iteration holds, such as a cache's files, because it is needed again.
         drop(old);
         let ctx = IteratorContext::with_seeds(step, SeedLog::of_values(seeds)?);
         let mut elements = dataset.elements(&ctx)?;
@@ -149,14 +153,14 @@ impl IteratorResource {
         Ok(())
     }
 
-    /// Ends the iteration. The iterator is not initialised any more.
+    /// Ends the iteration. The iterator is then uninitialised.
     pub(super) fn clear(&self) {
         if let Some(old) = self.current.lock().take() {
             old.ctx.close();
         }
     }
 
-    /// Ends `call` with the next element, once there is one.
+    /// Ends `call` with the next element once it is available.
     pub(super) fn get_next(&self, call: AsyncContext, convert: Convert) {
         let current = self.current.lock().clone();
         let Some(current) = current else {
@@ -187,16 +191,16 @@ impl Drop for Current {
 }
 
 impl Current {
-    /// An iteration of which `num_made` elements were taken.
+    /// Returns an iteration from which `num_made` elements were taken.
     fn new(ctx: Arc<IteratorContext>, dataset: DatasetRef, elements: Elements, num_made: i64) -> Current {
         let calls = WaitList::new(Served { ready: VecDeque::new(), server: None, num_made });
         Current { ctx, calls, dataset, elements: Mutex::new(elements) }
     }
 
-    /// Checks that the job that works on the next element, if any, is in this process.
+    /// Checks that the job that computes the next element, if any, is in this process.
     ///
     /// # Errors
-    /// `FailedPrecondition` if this process was forked while a thread made an element, which this process does not have.
+    /// Returns `FailedPrecondition` if this process was forked while a thread computed an element: this process does not have that thread.
     fn check_server(&self) -> Result<()> {
         match self.calls.lock().state.server {
             Some(process) if process != std::process::id() => self.ctx.threads.check_process(),
@@ -204,7 +208,7 @@ impl Current {
         }
     }
 
-    /// Starts a job if calls wait and none runs.
+    /// Starts a job if calls wait and no job runs.
     fn pump(self: &Arc<Self>) {
         let mut inner = self.calls.lock();
         if inner.state.server.is_some() || !inner.wants_element() {
@@ -213,7 +217,7 @@ impl Current {
         inner.state.server = Some(std::process::id());
         drop(inner);
         if self.ctx.threads.check_process().is_err() {
-            // In a process that was forked, what works without threads goes on.
+            // A forked process continues without threads as far as possible.
             return self.serve();
         }
         let this = self.clone();
@@ -227,7 +231,7 @@ impl Current {
         }
     }
 
-    /// Makes elements as long as calls wait.
+    /// Computes elements while calls wait.
     fn serve(&self) {
         loop {
             let element = catch_unwind(AssertUnwindSafe(|| self.elements.lock().next()));
@@ -235,7 +239,8 @@ impl Current {
             let mut inner = self.calls.lock();
             inner.state.num_made += 1;
             inner.state.ready.push_back(element);
-            // Under the lock that the element arrives with: once its call has ended, the process may fork, and its child has no server.
+            // This is decided under the lock under which the element is stored: once its call has ended, the process may fork, and its child has no
+            // such job.
             let goes_on = inner.wants_element();
             if !goes_on {
                 inner.state.server = None;
@@ -250,16 +255,16 @@ impl Current {
 }
 
 impl Inner<Served> {
-    /// Returns true if more calls wait than elements are ready.
+    /// Returns true if more calls wait than elements are available.
     fn wants_element(&self) -> bool {
         self.calls.len() > self.state.ready.len()
     }
 }
 
-/// The outputs of a kernel for an element that must be there.
+/// Returns the outputs of a kernel that requires an element.
 ///
 /// # Errors
-/// `OutOfRange` at the end; `InvalidArgument` if the element is of another signature.
+/// Returns `OutOfRange` at the end; `InvalidArgument` if the element has another signature.
 pub(super) fn element_outputs(signature: &Signature, element: Option<Element>) -> Outcome {
     let Some(element) = element else { bail!(OutOfRange, "End of sequence") };
     signature.check_element(&element)?;
@@ -287,7 +292,7 @@ mod tests {
         for _ in 0..3 {
             let (send, receive) = mpsc::channel();
             let served = iterator.clone();
-            // Whoever waits for the call may fork as soon as it has ended.
+            // The code that waits for the call may fork as soon as the call has ended.
             let done = move |outcome: Outcome| {
                 let current = served.current.lock().clone().unwrap();
                 let server = current.calls.lock().state.server;

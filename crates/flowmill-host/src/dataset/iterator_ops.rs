@@ -1,4 +1,4 @@
-//! Ops on iterators, and those that turn a whole dataset into tensors.
+//! Ops on iterators, and ops that turn a whole dataset into tensors.
 
 use super::args::Args;
 use super::batch::stack;
@@ -94,7 +94,7 @@ pub(super) fn register(registry: &mut KernelRegistry) {
             if let Some(pair) = pairs.iter().find(|pair| pair.len() != 2) {
                 bail!(InvalidArgument, "Dataset should have two output types only, not {}", pair.len());
             }
-            // An empty dataset leaves the table as it is.
+            // An empty dataset leaves the table unchanged.
             if let ([keys, values], Some(table)) = (&stack(&pairs)?[..], inputs.first()) {
                 initialize(table, keys, values)?;
             }
@@ -106,15 +106,15 @@ pub(super) fn register(registry: &mut KernelRegistry) {
     }
 }
 
-/// The device that iterators are on.
+/// The name of the device of iterators.
 const DEVICE: &str = "/job:localhost/replica:0/task:0/device:CPU:0";
 
-/// The declared signature of the elements.
+/// Returns the signature of elements that the attributes declare.
 fn signature(init: &KernelInit<'_>) -> Result<Signature> {
     Signature::of_attrs(init.attrs)?.ok_or_else(|| error!(InvalidArgument, "attributes 'output_types' and 'output_shapes' are missing"))
 }
 
-/// The iterator that a handle stands for: it holds it, or names one of the session's.
+/// Returns the iterator that a handle holds, or the session's iterator that it names.
 fn find(handle: &Tensor, ctx: &flowmill_runtime::DeviceStep) -> Result<Arc<IteratorResource>> {
     let Ok([named]) = handle.as_resources() else { bail!(InvalidArgument, "resource_handle must be a scalar") };
     match named.object() {
@@ -127,12 +127,12 @@ fn iterator_of(ctx: &KernelContext<'_>, input: usize) -> Result<Arc<IteratorReso
     find(ctx.input(input)?, ctx.device_step())
 }
 
-/// A handle that names an iterator of the session. It does not hold it: plans keep handles, and iterators keep plans.
+/// Returns a handle that names an iterator of the session. It does not hold the iterator: plans hold handles, and iterators hold plans.
 fn named_handle(container: &str, name: &str) -> Tensor {
     Tensor::resource(ResourceHandle::new(container, name, None, Vec::new()))
 }
 
-/// `IteratorV2`: the session's iterator of the node's name.
+/// Makes the kernel of `IteratorV2`, whose output is the session's iterator under the node's name.
 fn make_iterator(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let signature = signature(init)?;
     let (container, name) = (init.attrs.get_or("container", "")?.to_owned(), resource_name(init)?.to_owned());
@@ -152,7 +152,7 @@ fn make_anonymous(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     })
 }
 
-/// `OneShotIterator`: the first step that needs it calls the function that makes the dataset.
+/// Makes the kernel of `OneShotIterator`. The first step that uses the iterator calls the function that returns the dataset.
 fn make_one_shot(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     if !init.attrs.get_or("shared_name", "")?.is_empty() {
         bail!(InvalidArgument, "OneShotIteratorOp does not currently support the 'shared_name' attr.");
@@ -179,7 +179,7 @@ fn make_one_shot(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     })
 }
 
-/// Turns an iterator's answer into a kernel's outputs.
+/// A function that converts an iterator's result into a kernel's outputs.
 type ToOutputs = fn(&Signature, Option<Vec<Tensor>>) -> Outcome;
 
 /// A kernel that waits for an iterator's next element.
@@ -216,10 +216,10 @@ impl AsyncKernel for GetNext {
     }
 }
 
-/// The type of the variant that holds an iterator's place: one vector, as [`IteratorResource::place`] returns it.
+/// The type of the variant that holds an iterator's position: one vector, as [`IteratorResource::place`] returns it.
 const PLACE: &str = "flowmill::IteratorPlace";
 
-/// `SerializeIterator`: the place of an iterator in its dataset.
+/// Computes `SerializeIterator`, whose output is the position of an iterator in its dataset.
 fn serialize(ctx: &mut KernelContext<'_>) -> Result<()> {
     let place = Tensor::vector(&iterator_of(ctx, 0)?.place()?)?;
     let state = EncodedVariant { type_name: PLACE.to_owned(), metadata: Default::default(), tensors: vec![place] };
@@ -235,7 +235,7 @@ fn place_of(serialized: &Tensor) -> Result<&[i64]> {
     }
 }
 
-/// A handle as text: container and name. An anonymous iterator gets a name for that.
+/// Outputs a handle as text: container and name. An anonymous iterator gets a name for that.
 fn to_string_handle(ctx: &mut KernelContext<'_>) -> Result<()> {
     let handle = ctx.handle(0)?;
     let (container, mut name) = (handle.container().to_owned(), handle.name().to_owned());
@@ -274,12 +274,12 @@ fn make_from_string_handle(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     })
 }
 
-/// A kernel that goes over a whole dataset, on a thread of its own.
+/// A kernel that iterates over a whole dataset, on a separate thread.
 struct WholeDataset(Arc<dyn Fn(&Arc<IteratorContext>, &[Tensor]) -> Outcome + Send + Sync>);
 
 impl Kernel for WholeDataset {
     fn compute(&self, _: &mut KernelContext<'_>) -> Result<()> {
-        bail!(Internal, "going over a dataset is asynchronous")
+        bail!(Internal, "iteration over a dataset is asynchronous")
     }
 
     fn as_async(&self) -> Option<&dyn AsyncKernel> {
@@ -291,7 +291,7 @@ impl AsyncKernel for WholeDataset {
     fn start(&self, call: AsyncContext) {
         let ctx = IteratorContext::new(call.device_step());
         let (run, their_ctx) = (self.0.clone(), ctx.clone());
-        // A call that finds no thread ends without a result, which its step reports.
+        // If no thread can be started, the call ends without a result, which its step reports as an error.
         drop(ctx.threads.spawn(move || {
             let closing = their_ctx.clone();
             let on_cancel = call.step().cancel.on_cancel(move |_| closing.close());
@@ -303,7 +303,7 @@ impl AsyncKernel for WholeDataset {
     }
 }
 
-/// Makes a kernel that goes over the dataset in input `dataset`.
+/// Makes a kernel that iterates over the dataset in input `dataset`.
 fn whole_dataset(
     dataset: usize,
     run: impl Fn(&Arc<IteratorContext>, &mut Elements, &[Tensor]) -> Outcome + Send + Sync + 'static,
@@ -327,7 +327,7 @@ fn make_single_element(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     })
 }
 
-/// `ReduceDataset`: `f` of a state and an element makes the next state.
+/// Makes the kernel of `ReduceDataset`: `f` computes the next state from a state and an element.
 fn make_reduce(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let f = FunctionAttr::new(init, "f", "other_arguments")?;
     let (signature, state) = (signature(init)?, Args::of(init)?.range("initial_state")?);
@@ -341,7 +341,7 @@ fn make_reduce(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     })
 }
 
-/// Writes elements, which are strings, to a file. Inputs: the file's name, the compression.
+/// Writes elements, which are strings, as records to a file. Inputs: the file's name, the compression.
 fn write_tf_records(elements: &mut Elements, inputs: &[Tensor]) -> Outcome {
     let [name, compression] = inputs else { bail!(Internal, "inputs are missing") };
     let ([name], [compression]) = (name.as_strings()?, compression.as_strings()?) else {
@@ -366,7 +366,7 @@ fn write_tf_records(elements: &mut Elements, inputs: &[Tensor]) -> Outcome {
             write_records(elements, &mut file, &failed)?;
             file
         }
-        other => bail!(Unimplemented, "compression {:?} of files that a dataset writes", String::from_utf8_lossy(other)),
+        other => bail!(Unimplemented, "compression {:?} is not supported for files that a dataset writes", String::from_utf8_lossy(other)),
     };
     file.flush().map_err(failed)?;
     Ok(Vec::new())

@@ -1,4 +1,4 @@
-//! Elements that functions compute or choose one by one: `MapDataset`, `ParallelMapDataset`, `FilterDataset`, `ScanDataset`, `TakeWhileDataset`.
+//! Datasets whose functions compute or select elements one by one: `MapDataset`, `ParallelMapDataset`, `FilterDataset`, `ScanDataset`, `TakeWhileDataset`.
 
 use super::args::{Call, dataset_kernel};
 use super::batch::{batch_arguments, num_batches, stack};
@@ -47,12 +47,12 @@ pub(super) fn register(registry: &mut KernelRegistry) {
     }
 }
 
-/// Returns true if results must come in their order: attributes `deterministic` and `sloppy`.
+/// Returns true if the attributes `deterministic` and `sloppy` require that results are in order.
 pub(super) fn is_ordered(init: &KernelInit<'_>) -> Result<bool> {
     Ok(init.attrs.get_or("deterministic", "default")? != "false" && !init.attrs.get_or("sloppy", false)?)
 }
 
-/// The number of calls that run at once, an argument.
+/// Returns the number of calls that run at once, which is an argument of the op.
 pub(super) fn num_parallel_calls(call: &Call<'_, '_>) -> Result<i64> {
     let tensor = call.args.tensor(call.ctx, "num_parallel_calls")?;
     if tensor.rank() != 0 {
@@ -65,7 +65,7 @@ pub(super) fn num_parallel_calls(call: &Call<'_, '_>) -> Result<i64> {
     Ok(number)
 }
 
-/// Calls a function that may end the sequence by an `OutOfRange` error, unless the number of elements is to be kept.
+/// Calls a function. If it fails with `OutOfRange`, the result is `None`, which ends the sequence, unless the number of elements is to be preserved.
 fn call_to_map(f: &Function, ctx: &IteratorContext, args: Element, preserve_cardinality: bool) -> Result<Option<Element>> {
     match f.call(ctx, args) {
         Err(e) if e.code() == Code::OutOfRange && preserve_cardinality => {
@@ -97,7 +97,7 @@ fn make_map(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     })
 }
 
-/// The results of `f` on the elements, computed ahead. A result of `None` is where the function has ended the sequence.
+/// Returns the results of `f` on the elements, computed ahead. A result of `None` means that the function has ended the sequence.
 fn mapped_ahead(
     ctx: &Arc<IteratorContext>,
     mut elements: Elements,
@@ -145,7 +145,8 @@ fn make_map_and_batch(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     })
 }
 
-/// Takes up to `size` elements as [`take_batch`](super::batch::take_batch) does, but an element that fails costs its whole batch: the next batch begins where it would without the error.
+/// Takes up to `size` elements, like [`take_batch`](super::batch::take_batch). If an element fails, its whole batch is dropped: the next batch
+/// begins where it would without the error.
 fn take_whole_batch(elements: &mut Elements, size: i64, drop_remainder: bool) -> Result<Option<Vec<Element>>> {
     let (mut taken, mut failed) = (Vec::new(), None);
     for _ in 0..size {
@@ -163,7 +164,7 @@ fn take_whole_batch(elements: &mut Elements, size: i64, drop_remainder: bool) ->
     }
 }
 
-/// `ParseExampleDataset`: elements are vectors of serialised examples.
+/// Makes the kernel of `ParseExampleDataset`: elements are vectors of serialised examples.
 fn make_parse_example(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let parser = Arc::new(ExampleParser::new(init)?);
     let ordered = is_ordered(init)?;

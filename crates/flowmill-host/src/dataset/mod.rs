@@ -1,9 +1,9 @@
 //! Datasets and iterators: the ops of `tf.data`.
 //!
-//! A dataset is a value, a scalar of type `variant`; it never changes. `element::Dataset` makes iterators, which are closures that return an
-//! element at each call. An iterator that a session keeps is a resource (`iterator::IteratorResource`); `IteratorGetNext` waits for its next element
-//! without holding a thread of the session: elements are made on threads of the iterator's own (`threads::Threads`), one at a time, and work ahead of
-//! the consumer is done by a `parallel::Pipe`. Functions run in steps of their own, which end when the iterator is closed.
+//! A dataset is an immutable value, a scalar of type `variant`. `element::Dataset` makes iterators, which are closures that return an element at
+//! each call. An iterator that a session keeps is a resource (`iterator::IteratorResource`). `IteratorGetNext` waits for its next element without
+//! occupying a thread of the session: elements are computed on the iterator's own threads (`threads::Threads`), one at a time, and a
+//! `parallel::Pipe` does work ahead of the consumer. Functions run in steps of their own, which end when the iterator is closed.
 
 mod any_order;
 mod args;
@@ -35,7 +35,7 @@ pub use cache_file::{TensorFiles, TensorReader, TensorWriter};
 
 use flowmill_runtime::KernelRegistry;
 
-/// Registers the family.
+/// Registers the kernels of this family.
 pub(crate) fn register(registry: &mut KernelRegistry) {
     batch::register(registry);
     cache::register(registry);

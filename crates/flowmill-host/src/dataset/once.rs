@@ -1,4 +1,5 @@
-//! Elements that pass unchanged, some of them or several times: `TakeDataset`, `SkipDataset`, `RepeatDataset`, `ShardDataset`, `ZipDataset`,
+//! Datasets that return elements of their inputs unchanged, some of them or several times: `TakeDataset`, `SkipDataset`, `RepeatDataset`,
+//! `ShardDataset`, `ZipDataset`,
 //! `ConcatenateDataset`, `UniqueDataset`, `FilterByLastComponentDataset`, `IgnoreErrorsDataset`, `AssertCardinalityDataset`.
 
 use super::args::{Call, dataset_kernel};
@@ -101,7 +102,7 @@ fn repeat(call: &mut Call<'_, '_>) -> Result<Dataset> {
                     is_first = false;
                     return Ok(Some(element));
                 }
-                // An empty input would be begun for ever.
+                // Without this, repeating an empty input for ever would not end.
                 if is_first && count < 0 {
                     return Ok(None);
                 }
@@ -173,7 +174,7 @@ fn zip(call: &mut Call<'_, '_>) -> Result<Dataset> {
             }
             let mut element = Vec::new();
             let mut failed = None;
-            // All inputs move on together, also when one of them fails or ends: a cache is complete once its end was asked for.
+            // All inputs advance together, also if one of them fails or ends, because a cache is complete only when its end was requested.
             for part in &mut parts {
                 match part.next() {
                     Ok(Some(components)) => element.extend(components),
@@ -238,7 +239,7 @@ fn unique(call: &mut Call<'_, '_>) -> Result<Dataset> {
     }))
 }
 
-/// What is equal for equal tensors only: shape and elements.
+/// Returns a key that is equal for equal tensors only: shape and elements.
 fn key(tensor: &Tensor) -> Result<(Vec<usize>, Vec<u8>)> {
     let mut bytes = Vec::new();
     match tensor.dtype() {

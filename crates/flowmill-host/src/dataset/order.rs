@@ -1,6 +1,6 @@
-//! Datasets in a random order, and random datasets: `ShuffleDataset`, `ShuffleAndRepeatDataset`, `RandomDataset`, `SamplingDataset`.
+//! Shuffled datasets and datasets of random numbers: `ShuffleDataset`, `ShuffleAndRepeatDataset`, `RandomDataset`, `SamplingDataset`.
 //!
-//! Equal seeds give TensorFlow's order: every draw comes from the same generator, at the same time.
+//! Equal seeds produce the same order as in TensorFlow: every number is drawn from the same generator, at the same time.
 
 use super::args::{Call, dataset_kernel};
 use super::context::IteratorContext;
@@ -28,7 +28,7 @@ pub(super) fn register(registry: &mut KernelRegistry) {
     registry.add("SamplingDataset", |init| dataset_kernel(init, sample));
 }
 
-/// The generator that the op's handle holds, or one for its seeds.
+/// Returns the generator that the op's handle refers to, or one for the op's seeds.
 fn generator(call: &Call<'_, '_>, changes: bool) -> Result<Arc<SeedGenerator>> {
     if call.args.has("seed_generator")
         && let Some(generator) = call.args.tensor(call.ctx, "seed_generator")?.as_resources()?.first().and_then(SeedGenerator::of_handle)
@@ -78,20 +78,21 @@ fn shuffle(call: &mut Call<'_, '_>, changes: bool) -> Result<Dataset> {
     Ok(dataset.with_input(input))
 }
 
-/// A buffer that is filled in order and emptied at random. It holds elements of several epochs, but an element is drawn among those of its own.
+/// A buffer that is filled in order and emptied in a random order. It may hold elements of several epochs, but an element is drawn from those of
+/// its own epoch.
 struct Shuffle {
     input: DatasetRef,
     ctx: Arc<IteratorContext>,
     generator: Arc<SeedGenerator>,
     numbers: Numbers,
-    /// `None` if the buffer holds a whole epoch.
+    /// The size of the buffer, or `None` if it holds a whole epoch.
     capacity: Option<usize>,
-    /// Epochs; `None` for ever.
+    /// The number of epochs, or `None` for no end.
     count: Option<u64>,
-    /// Epochs that have begun.
+    /// The number of epochs that have begun.
     epoch: u64,
     current: Option<Elements>,
-    /// A ring: slots that slices name modulo the ring's size. It grows up to the capacity.
+    /// A ring buffer, whose slots are addressed modulo its size. It grows up to the capacity.
     slots: Vec<Option<Element>>,
     num_elements: usize,
     slices: VecDeque<Slice>,
@@ -105,7 +106,7 @@ struct Slice {
     is_complete: bool,
 }
 
-/// Epochs that the buffer's elements may be of, besides the one that is begun.
+/// The most epochs whose elements may be in the buffer, besides the current one.
 const MAX_EPOCHS: usize = 3;
 
 impl Shuffle {
@@ -129,7 +130,7 @@ impl Shuffle {
         Ok(element)
     }
 
-    /// The ring's size, as slices count.
+    /// Returns the size of the ring buffer, by which addresses are taken modulo.
     fn size(&self) -> usize {
         self.capacity.unwrap_or(self.slots.len()).max(1)
     }
@@ -163,7 +164,7 @@ impl Shuffle {
                 None => {
                     self.current = None;
                     self.slices.back_mut().iter_mut().for_each(|slice| slice.is_complete = true);
-                    // An empty input would be begun for ever.
+                    // Without this, repeating an empty input for ever would not end.
                     if !self.produced && self.count.is_none() {
                         return Ok(());
                     }

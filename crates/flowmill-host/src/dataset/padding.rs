@@ -1,4 +1,4 @@
-//! `PaddedBatchDataset`: batches of tensors whose shapes differ.
+//! `PaddedBatchDataset`, which batches tensors of different shapes.
 
 use super::args::{Call, dataset_kernel};
 use super::batch::{batch_arguments, num_batches, take_batch};
@@ -60,7 +60,7 @@ fn padded_batch(call: &mut Call<'_, '_>) -> Result<Dataset> {
     }))
 }
 
-/// Stacks component `c` of the elements. A size of −1 in `padded` is the greatest that there is.
+/// Stacks component `c` of the elements. A size of −1 in `padded` means the greatest size among the elements.
 fn stack_padded(batch: &[Element], c: usize, padded: &[i64], value: &Tensor) -> Result<Tensor> {
     let parts: Vec<&Tensor> = batch.iter().filter_map(|element| element.get(c)).collect();
     let mut shape: Shape = padded.iter().map(|&size| usize::try_from(size).unwrap_or(0)).collect();

@@ -1,8 +1,8 @@
-//! Work ahead of the consumer: tasks are taken from a source in order, done on several threads, and their results handed out.
+//! Pipes, which work ahead of the consumer: tasks are taken from a source in order and executed on several threads, and the consumer takes their results.
 //!
-//! One thread at a time takes tasks. When it has one, it lets another thread take the next, as long as fewer than `workers` are at work, and does its
-//! own. Nobody takes a task while `capacity` results wait or are being made. Threads start with the first call of [`Pipe::next`] or with
-//! [`Pipe::start`], and end with the source, with the pipe, or when the iterator's surroundings are closed.
+//! One thread at a time takes tasks. When it has one, it lets another thread take the next, as long as fewer than `workers` are working, and
+//! executes its own. No task is taken while `capacity` results are waiting or in progress. Threads start with the first call of [`Pipe::next`] or
+//! with [`Pipe::start`], and end with the source, with the pipe, or when the iterator's context is closed.
 
 use super::context::IteratorContext;
 use flowmill_runtime::Registration;
@@ -12,34 +12,34 @@ use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
-/// The attributes and inputs that mean "as many as fit this machine".
+/// The value of attributes and inputs that means "as many as are suitable for this machine".
 pub(super) const AUTOTUNE: i64 = -1;
 
-/// The number of threads that [`AUTOTUNE`] stands for.
+/// Returns the number of threads that [`AUTOTUNE`] means.
 pub(super) fn auto_threads() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
 }
 
-/// How many tasks are done at once, and in which order results come.
+/// The parallelism of a pipe, and the order of its results.
 #[derive(Clone, Copy)]
 pub(super) struct PipeOptions {
-    /// Tasks that are done at the same time.
+    /// The number of tasks that are executed at the same time.
     pub(super) workers: usize,
-    /// Results that wait or are being made.
+    /// The number of results that may be waiting or in progress.
     pub(super) capacity: usize,
-    /// Results come in the order of their tasks, or else as they are ready.
+    /// True if results are returned in the order of their tasks; false if they are returned as soon as they are ready.
     pub(super) ordered: bool,
 }
 
 impl PipeOptions {
-    /// Options for an op whose inputs say how many calls run in parallel.
+    /// Returns the options of an op whose inputs specify how many calls run in parallel.
     pub(super) fn calls(num_parallel_calls: i64, ordered: bool) -> PipeOptions {
         let workers = usize::try_from(num_parallel_calls).unwrap_or_else(|_| auto_threads()).max(1);
         PipeOptions { workers, capacity: workers, ordered }
     }
 }
 
-/// Work that makes one result.
+/// Work that computes one result.
 pub(super) type Task<R> = Box<dyn FnOnce() -> Result<R> + Send>;
 
 type Source<R> = Box<dyn FnMut() -> Result<Option<Task<R>>> + Send>;
@@ -56,28 +56,28 @@ struct Shared<R> {
     options: PipeOptions,
     source: Mutex<Source<R>>,
     state: Mutex<State<R>>,
-    /// A result has come, or the end.
+    /// Notified when a result is available, or the source has ended.
     ready: Condvar,
-    /// A result was taken.
+    /// Notified when a result was taken.
     room: Condvar,
 }
 
 struct State<R> {
-    /// Results by the numbers of their tasks.
+    /// The available results, by the numbers of their tasks.
     done: BTreeMap<u64, Result<R>>,
-    /// The number of the next task, and of the next result in order.
+    /// The number of the next task; `next_result` is the number of the next result in order.
     next_task: u64,
     next_result: u64,
     working: usize,
-    /// A thread takes a task, or waits for room to do so.
+    /// True while a thread takes a task, or waits for room to do so.
     taking: bool,
-    /// The source has ended.
+    /// True if the source has ended.
     ended: bool,
     closed: bool,
 }
 
 impl<R: Send + 'static> Pipe<R> {
-    /// A pipe that does the tasks of `source`.
+    /// Returns a pipe that executes the tasks of `source`.
     pub(super) fn new(
         ctx: &Arc<IteratorContext>,
         options: PipeOptions,
@@ -97,10 +97,10 @@ impl<R: Send + 'static> Pipe<R> {
         Pipe { shared, started: false, _on_close: on_close }
     }
 
-    /// Begins to work ahead.
+    /// Starts to work ahead.
     ///
     /// # Errors
-    /// As [`Threads::spawn`](super::threads::Threads::spawn).
+    /// Returns an error of [`Threads::spawn`](super::threads::Threads::spawn), `ResourceExhausted` or `FailedPrecondition`.
     pub(super) fn start(&mut self) -> Result<()> {
         if !self.started {
             self.shared.state.lock().taking = true;
@@ -110,10 +110,10 @@ impl<R: Send + 'static> Pipe<R> {
         Ok(())
     }
 
-    /// The next result, which this thread waits for; `None` at the end.
+    /// Waits for the next result and returns it, or `None` at the end.
     ///
     /// # Errors
-    /// The error of the source or of the task in the result's place; `Cancelled` once the surroundings are closed.
+    /// Returns the error of the source or of the task in place of the result; `Cancelled` once the context is closed.
     pub(super) fn next(&mut self) -> Result<Option<R>> {
         self.shared.ctx.threads.check_process()?;
         self.start()?;
@@ -162,7 +162,7 @@ impl<R: Send + 'static> Shared<R> {
         self.ctx.threads.spawn(move || this.work())
     }
 
-    /// Takes tasks and does them. The caller has set `taking` for this thread.
+    /// Takes tasks and executes them. The caller has set `taking` for this thread.
     fn work(self: &Arc<Self>) {
         while let Some((number, task)) = self.take_task() {
             let result = guard(task);
@@ -177,7 +177,7 @@ impl<R: Send + 'static> Shared<R> {
         }
     }
 
-    /// Takes a task and its number, and lets another thread take the next. `None` at the end.
+    /// Takes a task, and lets another thread take the next. Returns the task and its number, or `None` at the end.
     fn take_task(self: &Arc<Self>) -> Option<(u64, Task<R>)> {
         loop {
             let mut state = self.state.lock();
@@ -219,7 +219,7 @@ impl<R: Send + 'static> Shared<R> {
     }
 }
 
-/// Calls `f`, whose panic is an error.
+/// Calls `f` and turns a panic into an error.
 fn guard<T>(f: impl FnOnce() -> Result<T>) -> Result<T> {
     catch_unwind(AssertUnwindSafe(f)).unwrap_or_else(|_| Err(error!(Internal, "a dataset's thread panicked")))
 }

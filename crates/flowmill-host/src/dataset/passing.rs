@@ -1,4 +1,4 @@
-//! Datasets that are their input, as far as elements go: options, measurements, limits of threads, rewriting; and those that only wait or look.
+//! Datasets with the elements of their inputs: options, measurements, limits of threads, rewriting, assertions and waiting.
 
 use super::args::{Args, Call, dataset_kernel};
 use super::element::{Dataset, DatasetRef, Elements};
@@ -10,7 +10,7 @@ use flowmill_tensor::{Resource, ResourceHandle, Result, Tensor, bail};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Ops whose elements are those of `input_dataset`. What else they say concerns performance or statistics.
+/// Ops whose elements are those of `input_dataset`. Their other arguments concern performance or statistics only.
 const PASSING: [&str; 25] = [
     "OptionsDataset",
     "ModelDataset",
@@ -101,7 +101,7 @@ fn make_passing(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     })
 }
 
-/// `AssertPrevDataset`: the datasets before it are of these kinds, the nearest first.
+/// Checks, for `AssertPrevDataset`, that the datasets before it are of the given kinds, the nearest first.
 fn assert_previous(call: &Call<'_, '_>, input: &DatasetRef) -> Result<()> {
     let mut before = Some(input);
     for expected in call.args.tensor(call.ctx, "transformations")?.as_strings()? {
@@ -115,7 +115,7 @@ fn assert_previous(call: &Call<'_, '_>, input: &DatasetRef) -> Result<()> {
     Ok(())
 }
 
-/// `AutoShardDataset`: every `num_workers`th element.
+/// Makes the dataset of `AutoShardDataset`, which has every `num_workers`th element.
 fn shard(call: &Call<'_, '_>, input: &DatasetRef) -> Result<Dataset> {
     let (workers, index): (i64, i64) = (call.scalar("num_workers")?, call.scalar("index")?);
     if workers <= 0 {
@@ -156,7 +156,7 @@ fn sleep(call: &mut Call<'_, '_>) -> Result<Dataset> {
     Ok(dataset.with_input(input))
 }
 
-/// `PrefetchDataset`: up to `buffer_size` elements are made before they are asked for.
+/// Makes the dataset of `PrefetchDataset`, which computes up to `buffer_size` elements ahead.
 fn prefetch(call: &mut Call<'_, '_>) -> Result<Dataset> {
     let input = call.input()?;
     let buffer_size: i64 = call.scalar("buffer_size")?;
@@ -178,7 +178,7 @@ fn prefetch(call: &mut Call<'_, '_>) -> Result<Dataset> {
     Ok(dataset.with_input(input))
 }
 
-/// What a handle of threads or of statistics stands for: nothing is done with either.
+/// The object behind handles of thread pools and of statistics, which have no effect here.
 struct Nothing;
 
 impl Resource for Nothing {

@@ -1,4 +1,4 @@
-//! Seeds of iterations: what shuffles and random datasets share through handles.
+//! Seeds of iterations: the generators that shuffles and random datasets share through handles.
 
 use super::args::Args;
 use crate::from_fn::from_fn;
@@ -21,22 +21,22 @@ pub(super) fn register(registry: &mut KernelRegistry) {
         });
     }
     for op in ["DeleteSeedGenerator", "DeleteRandomSeedGenerator", "DeleteMemoryCache"] {
-        // The object lives as long as handles and datasets hold it.
+        // There is nothing to delete: the object lives as long as handles and datasets hold it.
         registry.add(op, |_| from_fn(|_| Ok(())));
     }
 }
 
-/// Gives each iteration its seeds.
+/// A generator of the seeds of each iteration.
 pub(super) struct SeedGenerator(Source);
 
 enum Source {
-    /// The same for all iterations.
+    /// All iterations get these seeds.
     Fixed([i64; 2]),
-    /// Others for each, drawn from numbers that follow from two seeds.
+    /// Each iteration gets other seeds, drawn from the random numbers that two seeds start.
     Random { seeds: [i64; 2], drawn: Mutex<Drawn> },
 }
 
-/// A place among random numbers.
+/// A position in a sequence of random numbers.
 struct Drawn {
     numbers: Numbers,
     count: i64,
@@ -49,7 +49,7 @@ impl Resource for SeedGenerator {
 }
 
 impl SeedGenerator {
-    /// A generator for these seeds, of which two zeros mean any. If `changes`, iterations get different seeds.
+    /// Returns a generator for these seeds; two zeros mean random seeds. If `changes`, iterations get different seeds.
     pub(super) fn new(seed: i64, seed2: i64, changes: bool) -> Arc<SeedGenerator> {
         let [seed, seed2] = any_if_zero(seed, seed2);
         Arc::new(SeedGenerator(match changes {
@@ -58,7 +58,7 @@ impl SeedGenerator {
         }))
     }
 
-    /// The generator that a handle holds, if it holds one.
+    /// Returns the generator that a handle refers to, if it refers to one.
     pub(super) fn of_handle(handle: &ResourceHandle) -> Option<Arc<SeedGenerator>> {
         let object: Arc<dyn std::any::Any + Send + Sync> = handle.object()?.clone();
         object.downcast().ok()
@@ -76,7 +76,7 @@ impl SeedGenerator {
         }
     }
 
-    /// Goes to the place after a draw that was recorded.
+    /// Moves to the position after a draw that was recorded.
     fn go_on_after(&self, draw: &Draw) {
         let Source::Random { seeds, drawn } = &self.0 else { return };
         let mut drawn = drawn.lock();
@@ -90,14 +90,14 @@ impl SeedGenerator {
     }
 }
 
-/// The seeds of an iteration, and how many numbers its generator had drawn after them.
+/// The seeds of an iteration, and the number of random numbers that the generator had drawn after them.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Draw {
     seeds: [i64; 2],
     count: i64,
 }
 
-/// The seeds that an iterator has drawn, in order. An iterator that is restored draws them again.
+/// The seeds that an iterator has drawn, in order. A restored iterator draws them again.
 #[derive(Default)]
 pub(super) struct SeedLog(Mutex<Log>);
 
@@ -107,27 +107,27 @@ struct Log {
     next: usize,
 }
 
-/// The numbers that a draw takes in [`SeedLog::values`].
+/// The numbers per draw in [`SeedLog::values`].
 const DRAW_LEN: usize = 3;
 
-/// The most numbers that a restored generator passes over.
+/// The most numbers that a restored generator skips.
 const MAX_DRAWN: i64 = 1 << 32;
 
 impl SeedLog {
-    /// Returns a log whose draws are given again, as [`SeedLog::values`] returned them.
+    /// Returns a log that repeats the draws in `values`, a result of [`SeedLog::values`].
     ///
     /// # Errors
-    /// `DataLoss` if the numbers are no draws.
+    /// Returns `DataLoss` if the numbers are no draws.
     pub(super) fn of_values(values: &[i64]) -> Result<SeedLog> {
         let draw = |draw: &[i64]| match draw {
             &[seed, seed2, count @ 0..MAX_DRAWN] => Ok(Draw { seeds: [seed, seed2], count }),
-            _ => bail!(DataLoss, "the seeds in the state of an iterator are damaged"),
+            _ => bail!(DataLoss, "the seeds in the saved state of an iterator are invalid"),
         };
         let draws = values.chunks(DRAW_LEN).map(draw).collect::<Result<_>>()?;
         Ok(SeedLog(Mutex::new(Log { draws, next: 0 })))
     }
 
-    /// Returns what was drawn so far.
+    /// Returns the draws so far.
     pub(super) fn values(&self) -> Vec<i64> {
         let log = self.0.lock();
         log.draws.iter().flat_map(|draw| [draw.seeds[0], draw.seeds[1], draw.count]).collect()
@@ -153,17 +153,17 @@ impl SeedLog {
     }
 }
 
-/// The numbers that follow from two seeds.
+/// Returns the random numbers that two seeds start.
 pub(super) fn numbers([seed, seed2]: [i64; 2]) -> Numbers {
     Numbers::new(Philox::from_seeds(seed as u64, seed2 as u64))
 }
 
-/// The seeds, or any others if both are 0.
+/// Returns the seeds, or random ones if both are 0.
 pub(super) fn any_if_zero(seed: i64, seed2: i64) -> [i64; 2] {
     if (seed, seed2) == (0, 0) { [entropy() as i64, entropy() as i64] } else { [seed, seed2] }
 }
 
-/// The output `deleter` of ops that make an anonymous object. Nobody needs it here: objects are counted.
+/// The output `deleter` of ops that make an anonymous object. It has no effect here, because objects are reference-counted.
 pub(super) struct Deleter;
 
 impl VariantValue for Deleter {

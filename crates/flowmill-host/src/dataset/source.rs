@@ -1,4 +1,4 @@
-//! Datasets of tensors and numbers: `TensorDataset`, `TensorSliceDataset`, `RangeDataset` and their kin.
+//! Datasets of tensors and numbers: `TensorDataset`, `TensorSliceDataset`, `RangeDataset` and related ops.
 
 use super::args::{Call, dataset_kernel};
 use super::element::{Dataset, Element, Elements, Signature};
@@ -15,7 +15,7 @@ pub(super) fn register(registry: &mut KernelRegistry) {
     registry.add("ListDataset", |init| dataset_kernel(init, list));
 }
 
-/// A dataset of elements that are there.
+/// Returns a dataset of the given elements.
 pub(super) fn of_elements(signature: Signature, elements: Vec<Element>) -> Dataset {
     let elements = Arc::new(elements);
     Dataset::new(signature, elements.len() as i64, move |_| {
@@ -32,7 +32,7 @@ fn tensors(call: &mut Call<'_, '_>) -> Result<Dataset> {
     Ok(of_elements(Signature::of_element(&components), vec![components]))
 }
 
-/// `ListDataset`: `tensors` are the elements' components, element by element.
+/// Makes the dataset of `ListDataset`: `tensors` are the elements' components, element by element.
 fn list(call: &mut Call<'_, '_>) -> Result<Dataset> {
     let (tensors, signature) = (call.args.tensors(call.ctx, "tensors")?, call.signature()?);
     let width = signature.types.len();
@@ -68,7 +68,7 @@ fn slices(call: &mut Call<'_, '_>) -> Result<Dataset> {
     }))
 }
 
-/// `SparseTensorSliceDataset`: one sparse tensor, in three components, for each index of the first dimension.
+/// Makes the dataset of `SparseTensorSliceDataset`: one sparse tensor, in three components, for each index of the first dimension.
 fn sparse_slices(call: &mut Call<'_, '_>) -> Result<Dataset> {
     let component = |name: &str| call.args.tensor(call.ctx, name).cloned();
     let (indices, values, shape) = (component("indices")?, component("values")?, component("dense_shape")?);
@@ -85,7 +85,13 @@ fn sparse_slices(call: &mut Call<'_, '_>) -> Result<Dataset> {
     let dims = shape.as_slice::<i64>()?.to_vec();
     let &[batches, ref inner @ ..] = &dims[..] else { bail!(InvalidArgument, "The shape must have at least one dimension.") };
     if count != values.num_elements() || width != dims.len() {
-        bail!(InvalidArgument, "indices {}, values {} and dense_shape {} do not fit", indices.shape(), values.shape(), shape.shape());
+        bail!(
+            InvalidArgument,
+            "the shapes of indices, {}, values, {}, and dense_shape, {}, do not match",
+            indices.shape(),
+            values.shape(),
+            shape.shape()
+        );
     }
     let starts: Vec<i64> = indices.as_slice::<i64>()?.chunks_exact(width.max(1)).map(|index| index[0]).collect();
     if starts.windows(2).any(|pair| pair[0] > pair[1]) {
@@ -130,7 +136,7 @@ fn range(call: &mut Call<'_, '_>) -> Result<Dataset> {
     let signature = call.signature()?;
     let &[dtype] = &signature.types[..] else { bail!(InvalidArgument, "a range has one component, not {}", signature.types.len()) };
     number(dtype, 0)?;
-    // In 128 bits, where no difference of two numbers of 64 bits is too large.
+    // The difference of two 64-bit numbers fits into 128 bits.
     let (distance, stride) = (i128::from(stop) - i128::from(start), i128::from(step));
     let count = if (distance > 0) == (stride > 0) { distance.unsigned_abs().div_ceil(stride.unsigned_abs()) } else { 0 };
     let count = i64::try_from(count).unwrap_or(i64::MAX);
@@ -148,7 +154,7 @@ fn range(call: &mut Call<'_, '_>) -> Result<Dataset> {
     }))
 }
 
-/// The number as a scalar of type `dtype`.
+/// Returns the number as a scalar of type `dtype`.
 fn number(dtype: DType, value: i64) -> Result<Tensor> {
     Ok(match dtype {
         DType::I64 => Tensor::scalar(value),

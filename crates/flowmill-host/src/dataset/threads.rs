@@ -1,7 +1,7 @@
-//! Threads that run jobs of one iterator.
+//! Threads that run the jobs of one iterator.
 //!
-//! Jobs may wait for long: for a file, for a function that waits for a queue, for a consumer. So each job has a thread of its own while it runs.
-//! A thread without work waits a while for the next job. Nothing is started before the first job, and nothing is left when the iterator is gone.
+//! Jobs may block for a long time: on a file, on a function that waits for a queue, on a consumer. So each job has its own thread while it runs. An
+//! idle thread waits for some time for the next job. No thread is started before the first job, and no thread remains when the iterator is dropped.
 
 use flowmill_runtime::intra_op;
 use flowmill_tensor::sync::{Condvar, Mutex};
@@ -12,14 +12,14 @@ use std::time::Duration;
 
 type Job = Box<dyn FnOnce() + Send>;
 
-/// How long a thread waits for another job.
+/// The time that an idle thread waits for another job.
 const IDLE: Duration = Duration::from_millis(500);
 
 /// The threads of one iterator.
 pub(super) struct Threads(Arc<Shared>);
 
 struct Shared {
-    /// The process that the threads are in, once there are any. A process that was forked has none of them.
+    /// The process that the threads belong to, once a thread was started. A process that was forked from it has none of them.
     process: OnceLock<u32>,
     state: Mutex<State>,
     wake: Condvar,
@@ -28,21 +28,21 @@ struct Shared {
 #[derive(Default)]
 struct State {
     jobs: VecDeque<Job>,
-    /// Threads that wait for a job.
+    /// The number of threads that wait for a job.
     idle: usize,
     closed: bool,
 }
 
 impl Threads {
-    /// No threads.
+    /// Returns an empty set of threads.
     pub(super) fn new() -> Threads {
         Threads(Arc::new(Shared { process: OnceLock::new(), state: Mutex::default(), wake: Condvar::new() }))
     }
 
-    /// Checks that the threads there are, if any, are in this process.
+    /// Checks that the threads, if any, belong to this process.
     ///
     /// # Errors
-    /// `FailedPrecondition` if this process was forked from theirs.
+    /// Returns `FailedPrecondition` if this process was forked from the process that the threads belong to.
     pub(super) fn check_process(&self) -> Result<()> {
         if *self.0.process.get_or_init(std::process::id) == std::process::id() {
             return Ok(());
@@ -50,10 +50,11 @@ impl Threads {
         bail!(FailedPrecondition, "The iterator has threads in the process that this one was forked from. Initialize it again.")
     }
 
-    /// Runs `job` on another thread, at once.
+    /// Runs `job` on another thread, without waiting for other jobs.
     ///
     /// # Errors
-    /// `ResourceExhausted` if the system gives no thread, `FailedPrecondition` in a process that was forked from the one that made these threads.
+    /// Returns `ResourceExhausted` if the system cannot start a thread, `FailedPrecondition` in a process that was forked from the process that the threads
+    /// belong to.
     pub(super) fn spawn(&self, job: impl FnOnce() + Send + 'static) -> Result<()> {
         self.check_process()?;
         let mut state = self.0.state.lock();
@@ -66,7 +67,7 @@ impl Threads {
         drop(state);
         let shared = self.0.clone();
         let work = move || {
-            // Pieces of kernels stay on this thread: it belongs to no pool.
+            // Kernels do not fork on this thread, because it belongs to no pool.
             intra_op::alone(|| {
                 job();
                 shared.work();
@@ -78,7 +79,7 @@ impl Threads {
         }
     }
 
-    /// Lets threads without work end at once.
+    /// Ends idle threads at once.
     pub(super) fn close(&self) {
         self.0.state.lock().closed = true;
         self.0.wake.notify_all();

@@ -1,4 +1,4 @@
-//! Elements in windows: `WindowDataset`, whose elements are datasets, and `SlidingWindowDataset`, whose elements are batches.
+//! Windows of elements: `WindowDataset`, whose elements are datasets, and `SlidingWindowDataset`, whose elements are batches.
 
 use super::args::{Call, dataset_kernel};
 use super::batch::stack;
@@ -19,7 +19,7 @@ pub(super) fn register(registry: &mut KernelRegistry) {
     }
 }
 
-/// A window takes `size` elements, each `stride`th; the next one begins `shift` elements later.
+/// The shape of windows. A window has `size` elements, `stride` apart; consecutive windows begin `shift` elements apart.
 #[derive(Clone, Copy)]
 struct Shape {
     size: usize,
@@ -38,7 +38,7 @@ impl Shape {
         Ok(Shape { size: size as usize, shift: shift as usize, stride: stride as usize, drop_remainder })
     }
 
-    /// Elements from a window's first to its last.
+    /// Returns the number of input elements from a window's first element to its last.
     fn extent(&self) -> usize {
         (self.size - 1).saturating_mul(self.stride).saturating_add(1)
     }
@@ -55,7 +55,7 @@ impl Shape {
     }
 }
 
-/// Takes windows from an iterator.
+/// An iterator over the windows of an iterator.
 struct Windows {
     shape: Shape,
     elements: Elements,
@@ -83,14 +83,14 @@ impl Windows {
             if self.elements.has_ended() {
                 break;
             }
-            // Nobody sees an element between windows.
+            // Skip the elements between windows.
             drop(self.elements.next());
         }
         window.map(Some)
     }
 }
 
-/// An element of datasets: one for each component, with the windows' elements of that component.
+/// Makes the dataset of `WindowDataset`. An element has one dataset per component, with the window's elements of that component.
 fn window(call: &mut Call<'_, '_>) -> Result<Dataset> {
     let input = call.input()?;
     let shape = Shape::new(call.scalar("size")?, call.scalar("shift")?, call.scalar("stride")?, call.scalar("drop_remainder")?)?;

@@ -6,18 +6,18 @@ use flowmill_tensor::{DType, Result, Tensor, bail};
 use std::marker::PhantomData;
 use std::sync::Arc;
 
-/// The next call of one kind of loop.
+/// The state of one kind of loop, which determines the next call.
 trait Iterations: Send + Sized + 'static {
     /// The functions that the loop calls.
     type Functions: Clone + Send + Sync + 'static;
 
-    /// The first state of a loop with these inputs.
+    /// Returns the first state of a loop with these inputs.
     fn new(functions: &Self::Functions, inputs: Vec<Tensor>) -> Result<Self>;
 
-    /// The function to call next, with its arguments, after the last one gave `results`; `None` at the end of the loop.
+    /// Returns the function to call next, with its arguments, after the last one returned `results`; `None` at the end of the loop.
     fn next(&mut self, results: Option<Vec<Tensor>>) -> Result<Option<(FunctionHandle, Vec<Tensor>)>>;
 
-    /// The loop's variables, at its end.
+    /// Returns the loop variables at the end of the loop.
     fn into_variables(self) -> Vec<Tensor>;
 }
 
@@ -70,8 +70,8 @@ struct Running<I> {
 }
 
 impl<I: Iterations> Running<I> {
-    /// Goes on after the last function gave `results`, here as long as the functions wait for nothing. A loop that has its thread for a while lets
-    /// others have it in between: they may be what the loop waits for.
+    /// Continues after the last function returned `results`, on this thread as long as no function has to wait. A loop that has occupied its thread
+    /// for some time lets other nodes run in between, because the loop may be waiting for them.
     fn go_on(mut self, mut results: Option<Result<Vec<Tensor>>>) {
         loop {
             let turn = self.pace.tick(self.caller.step());
@@ -90,7 +90,7 @@ impl<I: Iterations> Running<I> {
         }
     }
 
-    /// Goes on without looking at the clock.
+    /// Continues without a check of the elapsed time.
     fn go_on_at_once(mut self, given: Option<Vec<Tensor>>) {
         let next = self.iterations.next(given);
         if let Some((running, given)) = self.step(next) {
@@ -98,7 +98,7 @@ impl<I: Iterations> Running<I> {
         }
     }
 
-    /// Calls the next function, or ends the loop. Returns what the function gave if that is known now.
+    /// Calls the next function, or ends the loop. Returns the function's results if they are available now.
     fn step(self, next: Result<Option<(FunctionHandle, Vec<Tensor>)>>) -> Option<(Running<I>, Result<Vec<Tensor>>)> {
         let (function, args) = match next {
             Ok(Some(call)) => call,
@@ -122,12 +122,13 @@ impl<I: Iterations> Running<I> {
     }
 }
 
-/// `While`: calls `body` on the loop variables as long as `cond` of them is true. The body owns its arguments, so that it can update them in place.
+/// The kernel of `While`, which calls `body` on the loop variables as long as `cond` returns true for them. The body owns its arguments, so that it
+/// can update them in place.
 struct While {
     functions: [FunctionHandle; 2],
     variables: Vec<Tensor>,
     count: usize,
-    /// Whether the results to come are those of `cond`.
+    /// True if the next results are those of `cond`.
     decides: bool,
 }
 
@@ -175,7 +176,7 @@ pub(super) fn make_while(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     Ok(Loop::<While>::make(init, [function(init, "cond")?, function(init, "body")?]))
 }
 
-/// `For`: calls `body(i, variables)` for `i` from `start` to `limit` (not included) by `delta`.
+/// The kernel of `For`, which calls `body(i, variables)` for `i` from `start` to `limit` (exclusive) in steps of `delta`.
 struct For {
     body: FunctionHandle,
     i: i64,
@@ -220,7 +221,7 @@ impl Iterations for For {
             return Ok(None);
         }
         let mut args = Vec::with_capacity(self.count + 1);
-        // Between `start` and `limit`, which are `i32`.
+        // The number fits, because it is between `start` and `limit`, which are `i32`.
         args.push(Tensor::scalar(self.i as i32));
         args.append(&mut self.variables);
         self.i += self.delta;

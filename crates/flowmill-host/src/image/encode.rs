@@ -1,4 +1,4 @@
-//! `EncodeJpeg`, `EncodePng`.
+//! `EncodeJpeg` and `EncodePng`.
 
 use crate::from_fn::expensive_from_fn;
 use flowmill_codecs::jpeg::{self, DensityUnit, EncodeOptions};
@@ -13,9 +13,9 @@ pub(super) fn register(registry: &mut KernelRegistry) {
     registry.add("EncodePng", make_encode_png);
 }
 
-/// Attributes of `EncodeJpeg`; those that another op lacks have its defaults.
+/// The attributes of `EncodeJpeg`. Another op uses the defaults for attributes that it lacks.
 struct JpegOptions {
-    /// Channels that attribute `format` asks for.
+    /// The value of attribute `format` and its number of channels.
     format: Option<(String, usize)>,
     encoding: EncodeOptions,
 }

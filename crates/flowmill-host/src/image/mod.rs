@@ -1,4 +1,4 @@
-//! Image files: `DecodeJpeg` and its kin, which all take any kind of file, and `EncodeJpeg`, `EncodePng`.
+//! Image files: `DecodeJpeg` and related ops, which all accept every format, and `EncodeJpeg`, `EncodePng`.
 
 #![forbid(unsafe_code)]
 
@@ -21,7 +21,7 @@ pub(crate) fn register(registry: &mut KernelRegistry) {
     summary::register(registry);
 }
 
-/// Which op decodes: they differ in the files and shapes they allow.
+/// The op that decodes. Ops differ in the files and shapes that they allow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Op {
     Any,
@@ -42,7 +42,7 @@ struct Decode {
     jpeg: jpeg::Options,
 }
 
-/// The one string in input 0.
+/// Returns the only string in input 0.
 fn contents<'a>(ctx: &'a KernelContext<'_>) -> Result<&'a [u8]> {
     let tensor = ctx.input(0)?;
     match tensor.as_strings()? {
@@ -58,7 +58,7 @@ fn jpeg_options(init: &KernelInit<'_>) -> Result<jpeg::Options> {
         bail!(InvalidArgument, "ratio must be 1, 2, 4, or 8, got {ratio}");
     }
     let dct = match attrs.get_or("dct_method", "")? {
-        // TensorFlow prefers speed where the node leaves it open.
+        // TensorFlow prefers the fast transform if the node does not choose.
         "" | "INTEGER_FAST" => jpeg::Dct::Fast,
         "INTEGER_ACCURATE" => jpeg::Dct::Accurate,
         _ => bail!(InvalidArgument, "dct_method must be one of {{'', 'INTEGER_FAST', 'INTEGER_ACCURATE'}}"),
@@ -202,7 +202,7 @@ impl Decode {
         self.tensor(shape, frames.pixels)
     }
 
-    /// `DecodeGif` and `DecodeWebP` give a batch of images, whatever the file is.
+    /// Returns the shape of a file with one image. `DecodeGif` and `DecodeWebP` return a batch of images for every file.
     fn as_one_frame(&self, mut shape: Vec<usize>) -> Vec<usize> {
         if matches!(self.op, Op::Gif | Op::WebP) {
             shape.insert(0, 1);
@@ -210,7 +210,7 @@ impl Decode {
         shape
     }
 
-    /// The image in the node's type: bytes fill the upper half of words, and are from 0 to 1 as floats.
+    /// Returns the image in the node's type. A byte becomes the upper half of a 16-bit sample; floats are scaled to 0 to 1.
     fn tensor(&self, shape: Vec<usize>, pixels: Vec<u8>) -> Result<Tensor> {
         match self.dtype {
             DType::U16 => Tensor::from_slice(shape, &pixels.iter().map(|&v| u16::from(v) << 8).collect::<Vec<_>>()),
@@ -223,7 +223,7 @@ impl Decode {
     }
 }
 
-/// `[y, x, height, width]`.
+/// Returns the window that the tensor `[y, x, height, width]` describes.
 fn crop_window(tensor: &Tensor) -> Result<jpeg::Window> {
     if tensor.rank() != 1 {
         bail!(InvalidArgument, "crop_window must be 1-D, got shape {}", tensor.shape());
@@ -234,7 +234,7 @@ fn crop_window(tensor: &Tensor) -> Result<jpeg::Window> {
     }
 }
 
-/// Height, width and channels of a JPEG file.
+/// Makes the kernel of `ExtractJpegShape`, whose output is the height, width and number of channels of a JPEG file.
 fn make_extract_jpeg_shape(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let dtype = init.attrs.get_or("output_type", DType::I32)?;
     expensive_from_fn(move |ctx| {

@@ -1,4 +1,4 @@
-//! `ImageSummary`: images as PNG files for event files.
+//! `ImageSummary`, which encodes images as PNG files for event files.
 
 use crate::from_fn::expensive_from_fn;
 use flowmill_codecs::png;
@@ -69,8 +69,8 @@ fn make_image_summary(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     })
 }
 
-/// Image `i` as bytes: from 0 to the largest value; where there are negative ones, around 128. Pixels with a value that is not finite
-/// have `bad_color`.
+/// Returns image `i` as bytes, scaled so that the largest value becomes 255. If there are negative values, zero becomes 128 and the largest
+/// absolute value is scaled to 127 on either side. Pixels with a value that is not finite get `bad_color`.
 fn normalized<T: Element + Float>(images: &Tensor, i: usize, each: usize, depth: usize, bad_color: &[u8]) -> Result<Vec<u8>> {
     const ZERO: f32 = 1e-6;
     let values = &images.as_slice::<T>()?[i * each..][..each];

@@ -1,4 +1,4 @@
-//! `Print`, `PrintV2`, `Timestamp`, summaries.
+//! `Print`, `PrintV2`, `Timestamp` and summaries.
 
 mod summary;
 
@@ -12,7 +12,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// Registers the family.
+/// Registers the kernels of this family.
 pub(crate) fn register(registry: &mut KernelRegistry) {
     registry.add("Print", make_print);
     registry.add("PrintV2", make_print_v2);
@@ -20,7 +20,7 @@ pub(crate) fn register(registry: &mut KernelRegistry) {
     summary::register(registry);
 }
 
-/// `Print`: writes the message and the data to the standard error, the first `first_n` times; passes its first input on.
+/// Makes the kernel of `Print`, which writes the message and the data to standard error at the first `first_n` calls, and forwards its first input.
 fn make_print(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let message = init.attrs.get_or::<&str>("message", "")?.to_owned();
     let first_n = init.attrs.get_or("first_n", -1i64)?;
@@ -36,11 +36,11 @@ fn make_print(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     })
 }
 
-/// Where `PrintV2` writes.
+/// The destination of `PrintV2`.
 enum Stream {
     Stdout,
     Stderr,
-    /// TensorFlow's log, which is the standard error.
+    /// TensorFlow's log, which is standard error.
     Log(&'static str),
     File(String),
 }
@@ -65,7 +65,7 @@ impl Stream {
 
     fn write(&self, text: &[u8], end: &[u8]) -> Result<()> {
         let line = [text, end].concat();
-        // A closed standard stream is no reason to fail a step; a file that cannot be written is.
+        // A closed standard stream is no reason to fail a step, unlike a file that cannot be written.
         match self {
             Stream::Stdout => {
                 let mut stdout = std::io::stdout().lock();
@@ -100,7 +100,7 @@ fn make_print_v2(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     })
 }
 
-/// `Timestamp`: seconds since 1970, as `float64`.
+/// Makes the kernel of `Timestamp`: seconds since 1970, as `float64`.
 fn make_timestamp(_: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     from_fn(|ctx| {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0.0, |d| d.as_secs_f64());

@@ -1,4 +1,4 @@
-//! Summaries: values with tags, serialised for event files. Images' stand with the image codecs.
+//! Summaries: values with tags, serialised for event files. Summaries of images are in the module of image files.
 
 use crate::from_fn::from_fn;
 use flowmill_proto::summary::{Value, value};
@@ -18,7 +18,7 @@ pub(super) fn register(registry: &mut KernelRegistry) {
     registry.add("TensorSummaryV2", make_tensor);
 }
 
-/// A tag as text; bytes that are none are replaced.
+/// Returns a tag as text; bytes that are not valid UTF-8 are replaced.
 fn text(tag: &Bytes) -> String {
     String::from_utf8_lossy(tag).into_owned()
 }
@@ -34,7 +34,7 @@ fn give(ctx: &mut KernelContext<'_>, value: Vec<Value>) -> Result<()> {
     Ok(())
 }
 
-/// The elements of a tensor of real numbers as `f64`.
+/// Returns the elements of a tensor of real numbers as `f64`.
 fn numbers(tensor: &Tensor) -> Result<Vec<f64>> {
     fn all<T: Element + ToPrimitive>(tensor: &Tensor) -> Result<Vec<f64>> {
         Ok(tensor.as_slice::<T>()?.iter().map(|v| v.to_f64().unwrap_or(f64::NAN)).collect())
@@ -56,7 +56,7 @@ fn make_scalar(_: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     })
 }
 
-/// The tag in input 0, which is a scalar.
+/// Returns the tag in input 0, which is a scalar.
 fn tag(ctx: &KernelContext<'_>) -> Result<Bytes> {
     match (ctx.input(0)?.rank(), ctx.input(0)?.as_strings()?) {
         (0, [tag]) => Ok(tag.clone()),
@@ -79,7 +79,7 @@ fn make_histogram(_: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     })
 }
 
-/// The upper ends of buckets: powers of 1.1 from 10⁻¹² to 10²⁰, the same below zero, and the greatest number.
+/// The upper limits of buckets: powers of 1.1 from 10⁻¹² to 10²⁰, their negatives, and the greatest number.
 static LIMITS: LazyLock<Vec<f64>> = LazyLock::new(|| {
     let mut positive = Vec::new();
     let mut limit = 1.0e-12;
@@ -92,7 +92,7 @@ static LIMITS: LazyLock<Vec<f64>> = LazyLock::new(|| {
     negative.chain([0.0]).chain(positive.iter().copied()).collect()
 });
 
-/// How many values fall into each of the buckets; buckets without values beside each other count as one.
+/// Returns the number of values in each bucket. Adjacent buckets without values are merged.
 fn histogram(values: &[f64]) -> HistogramProto {
     let limits = &*LIMITS;
     let mut counts = vec![0.0f64; limits.len()];
@@ -154,7 +154,7 @@ fn make_merge(_: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     })
 }
 
-/// The first version, which says the node's name instead of a tag.
+/// Makes the kernel of the first version, `TensorSummary`, which uses the node's name as the tag.
 fn make_first_tensor(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let node_name = init.name.to_owned();
     from_fn(move |ctx| {

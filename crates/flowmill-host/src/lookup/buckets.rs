@@ -1,4 +1,5 @@
-//! Open addressing in the order of TensorFlow's dense tables, whose checkpoints and exports are the buckets themselves.
+//! A hash table with open addressing whose buckets have the order of TensorFlow's dense tables: their checkpoints and exports contain the buckets
+//! themselves.
 
 use super::table::Item;
 use crate::string::murmur;
@@ -9,37 +10,39 @@ use rustc_hash::FxHashMap;
 #[derive(Clone, Debug)]
 pub(super) struct DenseOptions {
     pub(super) key_dtype: DType,
-    /// The key of buckets that never held one.
+    /// The key that marks buckets that never held a key.
     pub(super) empty: Item,
-    /// The key of buckets whose key was removed.
+    /// The key that marks buckets whose key was removed.
     pub(super) deleted: Item,
-    /// A power of two, at least four.
+    /// The initial number of buckets: a power of two, at least four.
     pub(super) num_buckets: usize,
-    /// The part of the buckets that may hold keys before their number doubles, between 0 and 1.
+    /// The fraction of the buckets that may hold keys before their number doubles, between 0 and 1.
     pub(super) max_load_factor: f32,
 }
 
-/// Keys and values by bucket. Empty buckets take no memory.
+/// A table's buckets. Empty buckets take no memory.
 #[derive(Debug)]
 pub(super) struct Buckets {
     options: DenseOptions,
     num_buckets: usize,
-    /// Buckets with a key or with the mark of a removed one; its value stays.
+    /// The keys and values of buckets that hold a key or the mark of a removed key, whose value is kept.
     used: FxHashMap<usize, (Item, Item)>,
     num_keys: usize,
 }
 
-/// The place of a key, or the place that it gets.
+/// The bucket of a key, or the bucket for inserting it.
 enum Place {
     Found(usize),
     Free(usize),
-    /// All buckets are used: only imported buckets can be full.
+    /// All buckets are used, which is possible only for imported buckets.
     Full,
 }
 
 impl DenseOptions {
+    /// Checks the arguments.
+    ///
     /// # Errors
-    /// `InvalidArgument` for a number of buckets or a load factor that TensorFlow refuses, and for equal marks.
+    /// Returns `InvalidArgument` for a number of buckets or a load factor that TensorFlow refuses, and for equal marks.
     pub(super) fn check(&self) -> Result<()> {
         if !(self.max_load_factor > 0.0 && self.max_load_factor < 1.0) {
             bail!(InvalidArgument, "max_load_factor must be between 0 and 1, got: {}", self.max_load_factor);
@@ -50,7 +53,7 @@ impl DenseOptions {
         check_num_buckets(self.num_buckets)
     }
 
-    /// The bucket that is tried first is the lowest bits of this number.
+    /// Returns a hash of the key, whose lowest bits are the index of the first bucket to probe.
     fn hash(&self, key: &Item) -> u64 {
         match key {
             Item::Bits(bits) if self.key_dtype == DType::I32 => i64::from(*bits as i32) as u64,
@@ -71,19 +74,21 @@ fn check_num_buckets(num_buckets: usize) -> Result<()> {
     Ok(())
 }
 
-/// TensorFlow's `Hash64Combine`.
+/// Combines two hashes with TensorFlow's `Hash64Combine`.
 fn combine(a: u64, b: u64) -> u64 {
     a ^ b.wrapping_add(0x9e37_79b9_7f4a_7800).wrapping_add(a << 10).wrapping_add(a >> 4)
 }
 
 impl Buckets {
-    /// No keys, in as many buckets as the options say.
+    /// Returns an empty table with as many buckets as the options specify.
     pub(super) fn new(options: DenseOptions) -> Buckets {
         Buckets { num_buckets: options.num_buckets, options, used: FxHashMap::default(), num_keys: 0 }
     }
 
+    /// Checks that no key is a mark.
+    ///
     /// # Errors
-    /// `InvalidArgument` where one of the keys is a mark.
+    /// Returns `InvalidArgument` if one of the keys is a mark.
     pub(super) fn check_keys(&self, keys: &[Item]) -> Result<()> {
         for (mark, name) in [(&self.options.empty, "empty_key"), (&self.options.deleted, "deleted_key")] {
             if keys.contains(mark) {
@@ -93,9 +98,10 @@ impl Buckets {
         Ok(())
     }
 
-    /// Follows a key's buckets, whose distances grow by one.
+    /// Probes the buckets of a key, at distances that grow by one.
     ///
-    /// TensorFlow puts a key into the first removed bucket even if it follows later, so that it is there twice; here the later one is found.
+    /// TensorFlow inserts a key into the first removed bucket even if a later bucket has the key, so that the table holds it twice. Here, the later
+    /// one is found.
     fn place(&self, key: &Item) -> Place {
         let mask = self.num_buckets - 1;
         let mut bucket = self.options.hash(key) as usize & mask;
@@ -150,13 +156,13 @@ impl Buckets {
         }
     }
 
-    /// Sets values; later ones win. The keys were checked.
+    /// Sets values; for equal keys, the last one is kept. The keys were checked.
     pub(super) fn insert(&mut self, keys: Vec<Item>, values: Vec<Item>) {
         self.reserve(keys.len());
         keys.into_iter().zip(values).for_each(|(key, value)| self.put(key, value));
     }
 
-    /// Marks a key's bucket; does nothing where it is not there.
+    /// Marks a key's bucket as removed. Does nothing if the key is not in the table.
     pub(super) fn remove(&mut self, key: &Item) {
         if let Place::Found(bucket) = self.place(key)
             && let Some((key, _)) = self.used.get_mut(&bucket)
@@ -174,7 +180,7 @@ impl Buckets {
         self.num_buckets
     }
 
-    /// The key of each bucket, and its value where it ever had one.
+    /// Returns the key of each bucket, and its value if it ever had one.
     pub(super) fn iter(&self) -> impl Iterator<Item = (&Item, Option<&Item>)> {
         (0..self.num_buckets).map(|bucket| match self.used.get(&bucket) {
             Some((key, value)) => (key, Some(value)),
@@ -182,10 +188,10 @@ impl Buckets {
         })
     }
 
-    /// Takes buckets as [`Buckets::iter`] gives them.
+    /// Replaces the contents by buckets in the order of [`Buckets::iter`].
     ///
     /// # Errors
-    /// `InvalidArgument` where their number is not a power of two of at least four.
+    /// Returns `InvalidArgument` if their number is not a power of two of at least four.
     pub(super) fn import(&mut self, keys: Vec<Item>, values: Vec<Item>) -> Result<()> {
         check_num_buckets(keys.len())?;
         self.num_buckets = keys.len();

@@ -1,4 +1,4 @@
-//! Lookup tables: filled once by an initialiser, or changed at any time.
+//! Lookup tables, which are filled once by an initialiser, or are mutable.
 
 mod buckets;
 mod table;
@@ -13,7 +13,7 @@ use flowmill_tensor::{PartialShape, ResourceHandle, Result, Shape, Tensor, bail}
 use std::sync::Arc;
 use table::{Kind, Table, item};
 
-/// Registers the family. The ops of the first version, whose handles are references, have the same kernels.
+/// Registers the kernels of this family. The ops of the first version, whose handles are references, have the same kernels.
 pub(crate) fn register(registry: &mut KernelRegistry) {
     for op in ["HashTable", "HashTableV2", "AnonymousHashTable"] {
         registry.add(op, |init| make_table(init, Kind::Static));
@@ -50,10 +50,10 @@ pub(crate) fn register(registry: &mut KernelRegistry) {
     vocab_remapping::register(registry);
 }
 
-/// Fills the table of a handle with keys and values.
+/// Fills the table that a handle refers to with keys and values.
 ///
 /// # Errors
-/// `InvalidArgument` if the handle is not that of a table, if keys or values do not fit it, or if it is filled already.
+/// Returns `InvalidArgument` if the handle does not refer to a table, if keys or values are not of its types and shapes, or if it was filled before.
 pub(crate) fn initialize(handle: &Tensor, keys: &Tensor, values: &Tensor) -> Result<()> {
     match handle.as_resources()?.first().and_then(|handle| handle.get::<Table>()) {
         Some(table) => table.initialize(keys, values),
@@ -61,7 +61,7 @@ pub(crate) fn initialize(handle: &Tensor, keys: &Tensor, values: &Tensor) -> Res
     }
 }
 
-/// The table in input 0.
+/// Returns the table in input 0.
 fn table<'a>(ctx: &'a KernelContext<'_>) -> Result<&'a Table> {
     let handle = ctx.handle(0)?;
     match handle.get() {
@@ -80,7 +80,7 @@ fn one_text(tensor: &Tensor, what: &str) -> Result<String> {
     }
 }
 
-/// The fully known shape that attribute `value_shape` gives; a scalar where there is none.
+/// Returns the shape in attribute `value_shape`, which must be fully known, or that of a scalar if the attribute is missing.
 fn value_shape(init: &KernelInit<'_>) -> Result<Shape> {
     let shape: PartialShape = init.attrs.get_or("value_shape", PartialShape::scalar())?;
     match shape.to_shape() {
@@ -97,7 +97,7 @@ fn to_handle(container: &str, name: &str, table: Arc<Table>) -> Tensor {
     Tensor::resource(ResourceHandle::new(container, name, Some(table), Vec::new()))
 }
 
-/// The session's table of the node's name, checked against the node's types.
+/// Returns the session's table under the node's name, after a check that its types are those of the node.
 fn shared(init: &KernelInit<'_>, name: &str, make: impl FnOnce() -> Result<Table>) -> Result<Tensor> {
     let container = init.attrs.get_or("container", "")?;
     let table = init.resources.lookup_or_create(container, name, make)?;
@@ -109,7 +109,7 @@ fn shared(init: &KernelInit<'_>, name: &str, make: impl FnOnce() -> Result<Table
     Ok(to_handle(container, name, table))
 }
 
-/// A table of scalar keys: the session's of the node's name, made once, or a new one at each call where it is anonymous.
+/// Makes the kernel of a table with scalar keys: the session's table under the node's name, made once, or a new one at each call if it is anonymous.
 fn make_table(init: &KernelInit<'_>, kind: Kind) -> Result<Arc<dyn Kernel>> {
     let (key_dtype, value_dtype, value_shape) = (init.dtype("key_dtype")?, init.dtype("value_dtype")?, value_shape(init)?);
     let make = move || Table::new(kind.clone(), key_dtype, Shape::scalar(), value_dtype, value_shape.clone());
@@ -126,7 +126,7 @@ fn make_table(init: &KernelInit<'_>, kind: Kind) -> Result<Arc<dyn Kernel>> {
     })
 }
 
-/// Inputs: the keys that mark free and removed places. A key has their shape.
+/// Makes the kernel of `MutableDenseHashTableV2`. Inputs: the keys that mark empty and removed buckets, which have the shape of a key.
 fn make_dense_table(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let (key_dtype, value_dtype, value_shape) = (init.dtype("key_dtype")?, init.dtype("value_dtype")?, value_shape(init)?);
     let max_load_factor: f32 = init.attrs.get_or("max_load_factor", 0.8)?;
@@ -157,7 +157,7 @@ fn make_dense_table(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     })
 }
 
-/// Inputs: table, keys, default value.
+/// Makes the kernel of `LookupTableFindV2`. Inputs: table, keys, default value.
 fn make_find(_: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     from_fn(|ctx| {
         let values = table(ctx)?.find(ctx.input(1)?, ctx.input(2)?)?;

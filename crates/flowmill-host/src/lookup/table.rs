@@ -5,7 +5,7 @@ use flowmill_tensor::sync::Mutex;
 use flowmill_tensor::{Bytes, DType, Resource, Result, Shape, Tensor, bail, check_memory, error};
 use rustc_hash::FxHashMap;
 
-/// A key or a value. Floating keys are equal where their bits are.
+/// A key or a value. Floating-point keys are equal if their bits are equal.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Item {
     /// A scalar of at most eight bytes.
@@ -16,18 +16,18 @@ pub(super) enum Item {
     Row(Vec<Item>),
 }
 
-/// What tells the kinds of tables apart.
+/// The kind of a table.
 #[derive(Clone, Debug)]
 pub(super) enum Kind {
-    /// Filled once by an initialiser.
+    /// A table that an initialiser fills once.
     Static,
-    /// Changed at any time.
+    /// A mutable table.
     Mutable,
-    /// Changed at any time, with two keys that may not be used and an order that TensorFlow's checkpoints fix.
+    /// A mutable table with two keys that may not be used, and an order that TensorFlow's checkpoints determine.
     Dense(DenseOptions),
 }
 
-/// Keys and values of fixed types and shapes.
+/// A table with keys and values of fixed types and shapes.
 pub(super) struct Table {
     pub(super) key_dtype: DType,
     pub(super) value_dtype: DType,
@@ -37,13 +37,13 @@ pub(super) struct Table {
 }
 
 enum Entries {
-    /// None until it is initialised.
+    /// The contents; `None` until the table is initialised.
     Static(Option<Pairs>),
     Mutable(Pairs),
     Dense(Buckets),
 }
 
-/// Keys and values in order of insertion; a removal moves the last pair into the gap.
+/// Keys and values in order of insertion. A removal moves the last pair into the gap.
 #[derive(Default)]
 struct Pairs {
     places: FxHashMap<Item, usize>,
@@ -56,7 +56,7 @@ impl Resource for Table {
     }
 }
 
-/// The elements of a tensor in rows of shape `row`.
+/// Returns the elements of a tensor in rows of shape `row`.
 fn items(tensor: &Tensor, row: &Shape) -> Result<Vec<Item>> {
     let width = row.num_elements();
     let scalar = |i: usize| -> Result<Item> {
@@ -76,12 +76,12 @@ fn items(tensor: &Tensor, row: &Shape) -> Result<Vec<Item>> {
     (0..count).map(|i| (i * width..(i + 1) * width).map(scalar).collect::<Result<_>>().map(Item::Row)).collect()
 }
 
-/// The one item in a tensor of shape `row`.
+/// Returns the only item in a tensor of shape `row`.
 pub(super) fn item(tensor: &Tensor, row: &Shape) -> Result<Item> {
     items(tensor, row)?.into_iter().next().ok_or_else(|| error!(InvalidArgument, "a key has no elements"))
 }
 
-/// A tensor of shape `shape` with the elements of `items`, one after the other.
+/// Returns a tensor of shape `shape` with the elements of `items`, one after the other.
 fn to_tensor<'a>(dtype: DType, shape: Shape, items: impl Iterator<Item = &'a Item>) -> Result<Tensor> {
     let mut scalars = items.flat_map(|item| match item {
         Item::Row(row) => &row[..],
@@ -104,14 +104,14 @@ fn to_tensor<'a>(dtype: DType, shape: Shape, items: impl Iterator<Item = &'a Ite
     })
 }
 
-/// The value that a bucket without one exports.
+/// Returns the value that is exported for a bucket without one.
 fn zero(dtype: DType, shape: &Shape) -> Item {
     let scalar = if dtype == DType::String { Item::Text(Bytes::new()) } else { Item::Bits(0) };
     if shape.rank() == 0 { scalar } else { Item::Row(vec![scalar; shape.num_elements()]) }
 }
 
 impl Table {
-    /// An empty table.
+    /// Returns an empty table.
     pub(super) fn new(kind: Kind, key_dtype: DType, key_shape: Shape, value_dtype: DType, value_shape: Shape) -> Table {
         let entries = match kind {
             Kind::Static => Entries::Static(None),
@@ -121,10 +121,10 @@ impl Table {
         Table { key_dtype, value_dtype, key_shape, value_shape, entries: Mutex::new(entries) }
     }
 
-    /// Checks the types an op works with.
+    /// Checks that keys and values have the types that an op expects.
     ///
     /// # Errors
-    /// `InvalidArgument` where they are not the table's.
+    /// Returns `InvalidArgument` if the table has other types.
     pub(super) fn check_dtypes(&self, keys: DType, values: DType) -> Result<()> {
         if (keys, values) != (self.key_dtype, self.value_dtype) {
             let [k, v, key, value] = [keys, values, self.key_dtype, self.value_dtype].map(DType::cpp_name);
@@ -133,7 +133,7 @@ impl Table {
         Ok(())
     }
 
-    /// The shape of a batch of keys: that of `keys` without a key's own.
+    /// Returns the shape of a batch of keys: the shape of `keys` without the dimensions of a single key.
     fn batch(&self, keys: &Tensor) -> Result<Shape> {
         match keys.shape().strip_suffix(self.key_shape.dims()) {
             Some(batch) => Ok(batch.into()),
@@ -150,10 +150,10 @@ impl Table {
         batch.iter().chain(self.value_shape.iter()).copied().collect()
     }
 
-    /// The values of `keys`; `default`, one value or one for each key, for keys that are not there.
+    /// Returns the values of `keys`. A key that is not in the table gets the value in `default`, which is one value, or one for each key.
     ///
     /// # Errors
-    /// `FailedPrecondition` for a table that is filled once and was not, `InvalidArgument` for wrong shapes and forbidden keys.
+    /// Returns `FailedPrecondition` for a table that was not initialised, `InvalidArgument` for wrong shapes and forbidden keys.
     pub(super) fn find(&self, keys: &Tensor, default: &Tensor) -> Result<Tensor> {
         self.check_dtypes(keys.dtype(), default.dtype())?;
         let batch = self.batch(keys)?;
@@ -181,10 +181,10 @@ impl Table {
         Ok(())
     }
 
-    /// Sets values; later ones win.
+    /// Sets values; for equal keys, the last one is kept.
     ///
     /// # Errors
-    /// `Unimplemented` for a table that is filled once, `InvalidArgument` for wrong types and shapes and forbidden keys.
+    /// Returns `Unimplemented` for a table that is initialised once, `InvalidArgument` for wrong types and shapes and for forbidden keys.
     pub(super) fn insert(&self, keys: &Tensor, values: &Tensor) -> Result<()> {
         let mut entries = self.entries.lock();
         if matches!(*entries, Entries::Static(_)) {
@@ -202,10 +202,10 @@ impl Table {
         Ok(())
     }
 
-    /// Replaces the contents by what [`Table::export`] gave. For a table that is filled once this is how TensorFlow 2 fills it.
+    /// Replaces the contents by the result of [`Table::export`]. TensorFlow 2 initialises a table in this way.
     ///
     /// # Errors
-    /// `InvalidArgument` for wrong types and shapes; for tables that are filled once as [`Table::initialize`].
+    /// Returns `InvalidArgument` for wrong types and shapes; for a table that is initialised once, also the errors of [`Table::initialize`].
     pub(super) fn import(&self, keys: &Tensor, values: &Tensor) -> Result<()> {
         let mut entries = self.entries.lock();
         if matches!(*entries, Entries::Static(_)) {
@@ -233,16 +233,16 @@ impl Table {
         Ok(())
     }
 
-    /// The shapes of the keys and of the values of all buckets, which are matrices.
+    /// Returns the shapes of the keys and of the values of all buckets, which are matrices.
     fn bucket_shapes(&self, num_buckets: usize) -> (Shape, Shape) {
         let of = |row: &Shape| Shape::new(&[num_buckets, row.num_elements()]);
         (of(&self.key_shape), of(&self.value_shape))
     }
 
-    /// Fills a table that is filled once; does nothing where it is already.
+    /// Initialises a table that is initialised once. Does nothing if that was done before.
     ///
     /// # Errors
-    /// `FailedPrecondition` for two values of one key, `InvalidArgument` for wrong types and numbers of elements and for tables that change.
+    /// Returns `FailedPrecondition` for two values of one key, `InvalidArgument` for wrong types and numbers of elements and for mutable tables.
     pub(super) fn initialize(&self, keys: &Tensor, values: &Tensor) -> Result<()> {
         self.check_dtypes(keys.dtype(), values.dtype())?;
         if keys.num_elements() != values.num_elements() {
@@ -269,10 +269,10 @@ impl Table {
         Ok(())
     }
 
-    /// Removes keys; those that are not there are passed over.
+    /// Removes keys. Keys that are not in the table are ignored.
     ///
     /// # Errors
-    /// As [`Table::insert`].
+    /// Returns `Unimplemented` for a table that is initialised once, `InvalidArgument` for wrong types and shapes and for forbidden keys.
     pub(super) fn remove(&self, keys: &Tensor) -> Result<()> {
         let mut entries = self.entries.lock();
         if matches!(*entries, Entries::Static(_)) {
@@ -290,7 +290,7 @@ impl Table {
         Ok(())
     }
 
-    /// The number of keys.
+    /// Returns the number of keys.
     pub(super) fn len(&self) -> usize {
         match &*self.entries.lock() {
             Entries::Dense(buckets) => buckets.len(),
@@ -299,10 +299,10 @@ impl Table {
         }
     }
 
-    /// All keys and values; of a dense table, all buckets as two matrices.
+    /// Returns all keys and values, or for a dense table all buckets as two matrices.
     ///
     /// # Errors
-    /// `ResourceExhausted` past the memory limit.
+    /// Returns `ResourceExhausted` past the memory limit.
     pub(super) fn export(&self) -> Result<(Tensor, Tensor)> {
         let none = Pairs::default();
         let entries = self.entries.lock();
@@ -326,8 +326,10 @@ impl Table {
 }
 
 impl Entries {
+    /// Checks that keys may be used.
+    ///
     /// # Errors
-    /// `InvalidArgument` for keys that the table cannot hold, `FailedPrecondition` where it must be initialised first.
+    /// Returns `InvalidArgument` for keys that the table cannot hold, `FailedPrecondition` if it must be initialised first.
     fn check_keys(&self, keys: &[Item]) -> Result<()> {
         match self {
             Entries::Static(None) => bail!(FailedPrecondition, "Table not initialized."),

@@ -1,4 +1,4 @@
-//! `InitializeTableFromTextFile`: keys and values from the columns of a file's lines.
+//! `InitializeTableFromTextFile`, which reads keys and values from the columns of a file's lines.
 
 use super::table::Table;
 use super::{one_text, table};
@@ -14,15 +14,15 @@ pub(super) fn register(registry: &mut KernelRegistry) {
     registry.add("InitializeTableFromTextFileV2", make_initialize);
 }
 
-/// What a key or value is, in TensorFlow's numbers.
+/// The column index with which TensorFlow selects the whole line as a key or value.
 const WHOLE_LINE: i64 = -2;
 const LINE_NUMBER: i64 = -1;
 
 struct Format {
     delimiter: String,
-    /// How many lines there must be, and are read; all where `None`.
+    /// The number of lines that there must be and that are read, or `None` for all.
     vocab_size: Option<usize>,
-    /// Added to line numbers.
+    /// The number that is added to line numbers.
     offset: i64,
 }
 
@@ -59,7 +59,7 @@ fn read(path: &str, table: &Table, key_index: i64, value_index: i64, format: &Fo
     Ok((parse(keys, table.key_dtype)?, parse(values, table.value_dtype)?))
 }
 
-/// Reads the lines of a file, without what ends them: the first `count` ones, of which there must be so many, or all. An empty line is an error.
+/// Reads the lines of a file without their ends: all, or the first `count` ones, and then there must be at least so many. An empty line is an error.
 pub(super) fn read_lines(path: &str, count: Option<usize>) -> Result<Vec<Bytes>> {
     let file = std::fs::File::open(path).map_err(|e| match e.kind() {
         ErrorKind::NotFound => error!(NotFound, "{path}; No such file or directory"),
@@ -95,7 +95,7 @@ fn check_type(index: i64, dtype: DType, what: &str, word: &str) -> Result<()> {
     }
 }
 
-/// The text of one key or value.
+/// Returns the text of one key or value.
 fn field(path: &str, line: &Bytes, number: usize, index: i64, format: &Format) -> Result<Bytes> {
     match index {
         WHOLE_LINE => Ok(line.clone()),

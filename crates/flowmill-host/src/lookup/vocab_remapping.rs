@@ -1,4 +1,4 @@
-//! `GenerateVocabRemapping`: the places of a vocabulary's words in an earlier one.
+//! `GenerateVocabRemapping`, which maps the words of a vocabulary to their indices in an earlier vocabulary.
 
 use super::one_text;
 use super::text_file::read_lines;
@@ -20,8 +20,8 @@ fn make_remapping(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     blocking_from_fn(move |ctx| remapping(ctx, offset, count, old_size))
 }
 
-/// Returns for `count` words from line `offset` on of the new file their lines in the old one, -1 for those that it lacks, and how many it has. The
-/// first `old_size` lines of the old file count, or all.
+/// Outputs, for `count` words from line `offset` of the new file, their lines in the old file (-1 for words that it lacks), and the number of words
+/// that it has. Only the first `old_size` lines of the old file are used, or all if it is `None`.
 fn remapping(ctx: &mut KernelContext<'_>, offset: usize, count: usize, old_size: Option<usize>) -> Result<()> {
     for (i, name) in ["new_vocab_file", "old_vocab_file"].into_iter().enumerate() {
         let shape = ctx.input(i)?.shape();

@@ -1,4 +1,4 @@
-//! `AudioSummary`: sounds as WAV files for event files.
+//! `AudioSummary`, which encodes sounds as WAV files for event files.
 
 use crate::from_fn::expensive_from_fn;
 use flowmill_codecs::wav;
@@ -13,7 +13,7 @@ pub(super) fn register(registry: &mut KernelRegistry) {
     registry.add("AudioSummaryV2", |init| make(init, None));
 }
 
-/// Inputs: tag, sounds `[batch, times]` or `[batch, times, channels]`, and how many times make a second where that is not `given`.
+/// Makes the kernel. Inputs: tag, sounds `[batch, times]` or `[batch, times, channels]`, and the sample rate in Hz unless it is `given`.
 fn make(init: &KernelInit<'_>, given: Option<f32>) -> Result<Arc<dyn Kernel>> {
     let max_outputs: i64 = init.attrs.get_or("max_outputs", 3)?;
     expensive_from_fn(move |ctx| {

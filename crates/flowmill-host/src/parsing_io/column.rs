@@ -4,7 +4,7 @@ use super::example::Feature;
 use flowmill_proto::wire::Malformed;
 use flowmill_tensor::{Bytes, DType, Result, Shape, Tensor, bail, memory_limit};
 
-/// Values of one of the three types that features have, row after row.
+/// Values of one of the three types that features have, row by row.
 #[derive(Clone, Debug)]
 pub(super) enum Column {
     Floats(Vec<f32>),
@@ -13,10 +13,10 @@ pub(super) enum Column {
 }
 
 impl Column {
-    /// An empty column.
+    /// Returns an empty column.
     ///
     /// # Errors
-    /// `InvalidArgument` for a type that no feature has.
+    /// Returns `InvalidArgument` for a type that features do not have.
     pub(super) fn new(dtype: DType) -> Result<Column> {
         Ok(match dtype {
             DType::F32 => Column::Floats(Vec::new()),
@@ -26,7 +26,7 @@ impl Column {
         })
     }
 
-    /// The elements of a tensor.
+    /// Returns the elements of a tensor.
     pub(super) fn of(tensor: &Tensor) -> Result<Column> {
         Ok(match tensor.dtype() {
             DType::F32 => Column::Floats(tensor.as_slice::<f32>()?.to_vec()),
@@ -44,7 +44,7 @@ impl Column {
         }
     }
 
-    /// Appends the values of a feature of the column's type, which lies in `message`.
+    /// Appends the values of a feature of the column's type, which is a part of `message`.
     pub(super) fn read(&mut self, feature: &Feature<'_>, message: &Bytes) -> Result<(), Malformed> {
         match self {
             Column::Floats(v) => feature.floats(v),
@@ -63,10 +63,10 @@ impl Column {
         }
     }
 
-    /// Rows of `counts` values each, brought to `width` values by the one value of `padding`.
+    /// Returns rows of `counts` values each, padded to `width` values with the only value of `padding`.
     ///
     /// # Errors
-    /// `ResourceExhausted` past the memory limit.
+    /// Returns `ResourceExhausted` past the memory limit.
     pub(super) fn pad(&self, counts: &[usize], width: usize, padding: &Column) -> Result<Column> {
         fn rows<T: Clone>(values: &[T], counts: &[usize], width: usize, padding: &T) -> Result<Vec<T>> {
             let bytes = counts.len().checked_mul(width).and_then(|n| n.checked_mul(size_of::<T>()));
@@ -91,13 +91,13 @@ impl Column {
         })
     }
 
-    /// The column as a vector.
+    /// Returns the column as a vector.
     pub(super) fn into_vector(self) -> Result<Tensor> {
         let n = self.len();
         self.into_tensor([n])
     }
 
-    /// The column as a tensor.
+    /// Returns the column as a tensor.
     pub(super) fn into_tensor(self, shape: impl Into<Shape>) -> Result<Tensor> {
         match self {
             Column::Floats(v) => Tensor::from_slice(shape, &v),

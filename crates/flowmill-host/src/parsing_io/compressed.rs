@@ -1,4 +1,4 @@
-//! `DecodeCompressed`.
+//! `DecodeCompressed`, which decompresses strings.
 
 use crate::from_fn::expensive_from_fn;
 use flate2::bufread::{GzDecoder, ZlibDecoder};
@@ -29,7 +29,7 @@ fn make(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     })
 }
 
-/// What the decoder gives, up to the memory limit.
+/// Returns the decoder's output, which may not exceed the memory limit.
 fn inflated(decoder: impl Read) -> Result<Bytes> {
     let limit = flowmill_tensor::memory_limit() as u64;
     let mut out = Vec::new();

@@ -1,4 +1,4 @@
-//! `DecodeCSV`.
+//! `DecodeCSV`, which parses CSV records.
 
 use crate::from_fn::from_fn;
 use flowmill_codecs::csv::Rules;
@@ -26,7 +26,7 @@ fn make(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     })
 }
 
-/// Decodes records into tensors, one for each wanted column.
+/// A decoder of records into tensors, one per selected column.
 pub(crate) struct RecordDecoder {
     rules: Rules,
     /// The text of a missing field.
@@ -35,10 +35,10 @@ pub(crate) struct RecordDecoder {
 }
 
 impl RecordDecoder {
-    /// A decoder of columns of these types. `selected` are the columns that are wanted, rising; all if it is empty.
+    /// Returns a decoder of columns of these types. `selected` are the indices of the columns to return, in ascending order; all columns if it is empty.
     ///
     /// # Errors
-    /// `InvalidArgument` for a delimiter of several characters and for columns that do not fit the types.
+    /// Returns `InvalidArgument` for a delimiter of several characters and for columns whose number is not that of the types.
     pub(crate) fn new(types: &[DType], delimiter: &str, quotes: bool, na_value: &[u8], selected: &[i64]) -> Result<RecordDecoder> {
         let &[delimiter] = delimiter.as_bytes() else { bail!(InvalidArgument, "field_delim should be only 1 char") };
         if !selected.is_empty() && selected.len() != types.len() {
@@ -54,10 +54,10 @@ impl RecordDecoder {
         Ok(RecordDecoder { rules: Rules { delimiter, quotes, columns }, na_value: na_value.to_vec(), types: types.to_vec() })
     }
 
-    /// The columns of one record, as scalars. A default is one value, or none if the column is required.
+    /// Returns the columns of one record, as scalars. A default is one value, or none if the column is required.
     ///
     /// # Errors
-    /// `InvalidArgument` if the record is malformed.
+    /// Returns `InvalidArgument` if the record is malformed.
     pub(crate) fn decode(&self, record: Bytes, defaults: &[Tensor]) -> Result<Vec<Tensor>> {
         self.decode_all(&Tensor::string(record), defaults)
     }

@@ -1,21 +1,21 @@
-//! One serialised `Example`: where its features lie, and their values.
+//! The positions and values of the features in one serialised `Example`.
 
 use flowmill_proto::wire::{Fields, Malformed, Value, take_varint};
 use flowmill_tensor::{Bytes, DType};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
-/// What a feature holds: the lists of its kind, of which there is one unless the message was put together from pieces.
+/// A feature: the serialised lists of its kind. There is one list, or more if the message was concatenated from several messages.
 #[derive(Clone, Debug)]
 pub(super) struct Feature<'a> {
     pub(super) dtype: DType,
     lists: SmallVec<[&'a [u8]; 1]>,
 }
 
-/// The features that are asked for, by key, each with its place.
+/// The requested features, by key, each with its index.
 pub(super) type Wanted<'k> = FxHashMap<&'k [u8], usize>;
 
-/// Finds the wanted features of an `Example`. A key that occurs twice counts the last time; a feature without a kind is not there.
+/// Finds the requested features of an `Example`. Of several entries with one key, the last one is used; a feature without a kind counts as missing.
 pub(super) fn find<'a>(example: &'a [u8], wanted: &Wanted<'_>, found: &mut [Option<Feature<'a>>]) -> Result<(), Malformed> {
     for field in Fields::of(example) {
         if let (1, Value::Bytes(features)) = field? {
@@ -36,10 +36,10 @@ fn find_in_features<'a>(features: &'a [u8], wanted: &Wanted<'_>, found: &mut [Op
     Ok(())
 }
 
-/// A list of features, of which some may hold nothing.
+/// A list of features, some of which may hold nothing.
 pub(super) type FeatureList<'a> = Vec<Option<Feature<'a>>>;
 
-/// Finds the wanted lists of features of a `SequenceExample`. A key that occurs twice counts the last time.
+/// Finds the requested lists of features of a `SequenceExample`. Of several entries with one key, the last one is used.
 pub(super) fn find_lists<'a>(example: &'a [u8], wanted: &Wanted<'_>, found: &mut [Option<FeatureList<'a>>]) -> Result<(), Malformed> {
     for field in Fields::of(example) {
         let (2, Value::Bytes(lists)) = field? else { continue };
@@ -59,7 +59,7 @@ pub(super) fn find_lists<'a>(example: &'a [u8], wanted: &Wanted<'_>, found: &mut
     Ok(())
 }
 
-/// An entry of a map.
+/// Returns the key and the value of a map's entry.
 fn key_and_value(entry: &[u8]) -> Result<(&[u8], &[u8]), Malformed> {
     let (mut key, mut value) = (&[][..], &[][..]);
     for field in Fields::of(entry) {
@@ -73,7 +73,7 @@ fn key_and_value(entry: &[u8]) -> Result<(&[u8], &[u8]), Malformed> {
 }
 
 impl<'a> Feature<'a> {
-    /// The feature in a serialised `Feature`; `None` where no kind is set.
+    /// Returns the feature in a serialised `Feature`, or `None` if it has no kind.
     pub(super) fn parse(message: &'a [u8]) -> Result<Option<Feature<'a>>, Malformed> {
         let mut feature: Option<Feature<'a>> = None;
         for field in Fields::of(message) {
@@ -91,7 +91,7 @@ impl<'a> Feature<'a> {
         Ok(feature)
     }
 
-    /// The fields of the lists that hold values.
+    /// Returns the fields of the lists, which hold values.
     fn values(&self) -> impl Iterator<Item = Result<Value<'a>, Malformed>> + use<'_, 'a> {
         self.lists.iter().flat_map(|list| Fields::of(list)).filter_map(|field| match field {
             Ok((1, value)) => Some(Ok(value)),
@@ -130,7 +130,7 @@ impl<'a> Feature<'a> {
         Ok(())
     }
 
-    /// Appends the strings of a feature that holds strings; they point into `message`, which the feature was read from.
+    /// Appends the strings of a feature that holds strings. They share memory with `message`, which contains the feature.
     pub(super) fn strings(&self, message: &Bytes, out: &mut Vec<Bytes>) -> Result<(), Malformed> {
         for value in self.values() {
             match value? {

@@ -1,16 +1,16 @@
-//! Parsing batches of examples whose features' keys are attributes: what `ParseExampleDataset` does with each element.
+//! A parser of batches of examples whose features' keys are attributes, which `ParseExampleDataset` applies to each element.
 
 use super::parse_example::{Features, Input, features_of};
 use crate::sparse::{ragged_variant, serialize};
 use flowmill_runtime::KernelInit;
 use flowmill_tensor::{Bytes, Result, Tensor, bail};
 
-/// What to find in examples, and the order of the results.
+/// The features to find in examples, and the order of the results.
 pub(crate) struct ExampleParser {
     features: Features,
-    /// Of sparse, dense and ragged features.
+    /// The keys of sparse, dense and ragged features.
     keys: Vec<Bytes>,
-    /// Features by the order of their keys, in which results come.
+    /// The indices of the features in the order of their keys, which is the order of the results.
     order: Vec<usize>,
 }
 
@@ -18,7 +18,7 @@ impl ExampleParser {
     /// Reads a node's attributes.
     ///
     /// # Errors
-    /// `InvalidArgument` if lists differ in length or a key comes twice.
+    /// Returns `InvalidArgument` if lists differ in length or a key occurs twice.
     pub(crate) fn new(init: &KernelInit<'_>) -> Result<ExampleParser> {
         let features = Features::of_attrs(init, ["sparse_types", "Tdense", "dense_shapes", "ragged_value_types", "ragged_split_types"])?;
         let mut keys: Vec<Bytes> = Vec::new();
@@ -39,11 +39,11 @@ impl ExampleParser {
         Ok(ExampleParser { features, keys, order })
     }
 
-    /// The features of serialised examples, by the order of their keys: dense ones as they are, sparse ones as vectors of three variants, ragged ones
-    /// as variants.
+    /// Returns the features of serialised examples, in the order of their keys: dense ones as tensors, sparse ones as vectors of three variants,
+    /// ragged ones as variants.
     ///
     /// # Errors
-    /// `InvalidArgument` if an example cannot be parsed or lacks a feature without default.
+    /// Returns `InvalidArgument` if an example cannot be parsed or lacks a feature without default.
     pub(crate) fn parse(&self, serialized: &Tensor, defaults: &[Tensor]) -> Result<Vec<Tensor>> {
         let defaults = self.features.dense.iter().zip(defaults).enumerate().map(|(i, (dense, default))| dense.default(i, default));
         let input = Input {

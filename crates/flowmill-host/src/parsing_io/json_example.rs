@@ -1,8 +1,8 @@
-//! `DecodeJSONExample`: `tensorflow.Example` messages out of JSON.
+//! `DecodeJSONExample`, which converts JSON to `tensorflow.Example` messages.
 //!
-//! The JSON mapping of protocol buffers, as loosely as TensorFlow's reader takes it: names in either case, words without quotation marks as keys,
-//! strings between single ones, commas behind the last element, lists in lists and single values for lists. What is read is written at once, in the
-//! order it has in the text, so that the message is byte for byte TensorFlow's.
+//! The kernel reads the JSON mapping of protocol buffers as loosely as TensorFlow's reader: field names in either case, keys without quotation
+//! marks, strings in single quotes, commas after the last element, nested lists, and single values instead of lists. Each value is written as soon
+//! as it is read, in the order of the text, so that the message is byte for byte TensorFlow's.
 
 use crate::from_fn::from_fn;
 use base64::Engine;
@@ -35,7 +35,7 @@ fn make(_: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
 
 type Parsed<T> = std::result::Result<T, String>;
 
-/// The first byte of a field that holds bytes, a message or a string.
+/// Returns the tag of a length-delimited field, which holds bytes, a message or a string.
 const fn delimited(number: u8) -> u8 {
     number << 3 | 2
 }
@@ -57,7 +57,7 @@ fn example(text: &[u8]) -> Parsed<Vec<u8>> {
     Ok(out)
 }
 
-/// A field of another message: none where it is `null`.
+/// Reads a field that is another message. `null` means no field.
 fn message(
     parser: &mut Parser<'_>,
     number: u8,
@@ -80,7 +80,7 @@ fn features(parser: &mut Parser<'_>, out: &mut Vec<u8>) -> Parsed<()> {
     })
 }
 
-/// The features by their names.
+/// Reads the features by their names.
 fn entries(parser: &mut Parser<'_>, out: &mut Vec<u8>) -> Parsed<()> {
     if parser.null()? {
         return Ok(());
@@ -100,7 +100,7 @@ fn entries(parser: &mut Parser<'_>, out: &mut Vec<u8>) -> Parsed<()> {
     })
 }
 
-/// How a value of a list is written.
+/// A function that writes one value of a list.
 type Write = fn(&Parser<'_>, Scalar, &mut Vec<u8>) -> Parsed<()>;
 
 fn feature(parser: &mut Parser<'_>, out: &mut Vec<u8>) -> Parsed<()> {
@@ -139,7 +139,7 @@ fn put_text(parser: &Parser<'_>, value: Scalar, out: &mut Vec<u8>) -> Parsed<()>
         Scalar::Text(text) => text,
         Scalar::Number(_) | Scalar::Other => return Err(parser.unexpected("\"")),
     };
-    // Both alphabets, even in one string; padded or not.
+    // Accept both base64 alphabets, even in one string, with or without padding.
     let padding = if text.contains('=') { DecodePaddingMode::RequireCanonical } else { DecodePaddingMode::RequireNone };
     let config = GeneralPurposeConfig::new().with_decode_padding_mode(padding).with_decode_allow_trailing_bits(true);
     let text = text.replace('-', "+").replace('_', "/");
@@ -166,7 +166,7 @@ fn put_float(parser: &Parser<'_>, value: Scalar, out: &mut Vec<u8>) -> Parsed<()
     Ok(())
 }
 
-/// The integers up to here have a `double` of their own.
+/// Every integer up to this one is exactly representable as a `double`.
 const LARGEST_EXACT: f64 = 9_007_199_254_740_992.0;
 
 fn put_int(parser: &Parser<'_>, value: Scalar, out: &mut Vec<u8>) -> Parsed<()> {

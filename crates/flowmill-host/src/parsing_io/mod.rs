@@ -19,7 +19,7 @@ use flowmill_runtime::{Kernel, KernelInit, KernelRegistry};
 use flowmill_tensor::{Bytes, DType, Result, Tensor, bail};
 use std::sync::Arc;
 
-/// Registers the family. The ops that read and write files are the facade's.
+/// Registers the kernels of this family. The ops that read and write files are in the facade crate.
 pub(crate) fn register(registry: &mut KernelRegistry) {
     compressed::register(registry);
     csv::register(registry);
@@ -58,7 +58,7 @@ fn make_serialize_tensor(_: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     })
 }
 
-/// A tensor's message as TensorFlow's kernels write it: the elements of all types but strings as bytes.
+/// Returns a tensor's message as TensorFlow's kernels write it: elements of all types except strings as bytes.
 pub(crate) fn serialized(tensor: &Tensor) -> Result<Vec<u8>> {
     let mut proto = tensor.to_proto()?;
     if tensor.dtype().size().is_some() && proto.tensor_content.is_empty() {

@@ -1,7 +1,7 @@
-//! `ParseExample`, `ParseExampleV2`, `ParseSingleExample`: serialised `Example` messages as dense, sparse and ragged tensors.
+//! `ParseExample`, `ParseExampleV2`, `ParseSingleExample`, which parse serialised `Example` messages into dense, sparse and ragged tensors.
 //!
-//! First the wanted features are found in every message, then each feature's values are read over the whole batch. Both go over the
-//! messages' bytes; no message is built, and strings share their memory.
+//! First the requested features are found in every message, then each feature's values are read over the whole batch. Both phases read the
+//! messages' bytes directly; no message object is built, and strings share memory with the messages.
 
 use super::column::Column;
 use super::example::{Feature, Wanted, find};
@@ -18,23 +18,23 @@ pub(super) fn register(registry: &mut KernelRegistry) {
     registry.add("ParseSingleExample", make_single);
 }
 
-/// Messages that one piece of the work takes.
+/// Messages per parallel task.
 const MESSAGES_A_PIECE: usize = 64;
 
-/// What the attributes say of the features, in the order of the outputs.
+/// The features that the attributes describe, in the order of the outputs.
 pub(super) struct Features {
     pub(super) sparse: Vec<DType>,
     pub(super) dense: Vec<Dense>,
-    /// Of the values and of the row splits.
+    /// The types of the values and of the row splits.
     pub(super) ragged: Vec<(DType, DType)>,
 }
 
 pub(super) struct Dense {
     pub(super) dtype: DType,
     pub(super) shape: PartialShape,
-    /// The number of values along the first dimension is the feature's own.
+    /// True if the size of the first dimension varies from message to message.
     pub(super) is_variable: bool,
-    /// Values of the feature; where that is variable, of one step along the first dimension.
+    /// The number of values of the feature, or per step along the first dimension if that is variable.
     pub(super) num_values: usize,
 }
 
@@ -43,7 +43,7 @@ impl Features {
         Features::of_attrs(init, ["sparse_types", "Tdense", "dense_shapes", "ragged_value_types", "ragged_split_types"])
     }
 
-    /// What the attributes of these names say: types of sparse and of dense features, shapes of dense ones, types of ragged values and splits.
+    /// Reads the attributes of these names: types of sparse and of dense features, shapes of dense ones, types of ragged values and splits.
     pub(super) fn of_attrs(
         init: &KernelInit<'_>,
         [sparse, dense, dense_shapes, ragged_values, ragged_splits]: [&str; 5],
@@ -69,7 +69,7 @@ impl Features {
         Ok(features)
     }
 
-    /// The type of each feature: sparse ones, then dense, then ragged.
+    /// Returns the type of each feature: sparse ones, then dense, then ragged.
     pub(super) fn types(&self) -> impl Iterator<Item = DType> {
         self.sparse.iter().copied().chain(self.dense.iter().map(|d| d.dtype)).chain(self.ragged.iter().map(|r| r.0))
     }
@@ -78,7 +78,7 @@ impl Features {
         self.sparse.len() + self.dense.len() + self.ragged.len()
     }
 
-    /// The dense feature at a place among all of them.
+    /// Returns the index among the dense features of the one with index `feature` among all features, and that feature.
     fn dense_at(&self, feature: usize) -> Option<(usize, &Dense)> {
         let i = feature.checked_sub(self.sparse.len())?;
         Some((i, self.dense.get(i)?))
@@ -98,7 +98,7 @@ impl Dense {
         }
     }
 
-    /// The values for messages without the feature; `None` where the feature must be there.
+    /// Returns the values for messages without the feature, or `None` if the feature is required.
     pub(super) fn default(&self, i: usize, tensor: &Tensor) -> Result<Option<Column>> {
         if tensor.dtype() != self.dtype {
             bail!(InvalidArgument, "dense_defaults[{i}].dtype() == {} != dense_types_[{i}] == {}", tensor.dtype(), self.dtype);
@@ -125,7 +125,7 @@ impl Dense {
         Column::of(tensor).map(Some)
     }
 
-    /// The tensor's shape behind the batch, where the first dimension is `steps` if it is variable.
+    /// Returns the tensor's sizes after the batch dimension. The first of them is `steps` if it is variable.
     fn sizes(&self, steps: usize) -> impl Iterator<Item = usize> {
         let dims = self.shape.dims().unwrap_or(&[]);
         dims.iter().map(move |&d| usize::try_from(d).unwrap_or(steps))
@@ -135,12 +135,12 @@ impl Dense {
 /// One call's arguments.
 pub(super) struct Input<'a> {
     pub(super) messages: &'a [Bytes],
-    /// Of the messages, for errors; may be empty.
+    /// The names of the messages, for errors; may be empty.
     pub(super) names: &'a [Bytes],
-    /// Of the features, in the order of [`Features::types`].
+    /// The keys of the features, in the order of [`Features::types`].
     pub(super) keys: Vec<&'a [u8]>,
     pub(super) defaults: Vec<Option<Column>>,
-    /// The one message is a scalar: outputs have no batch dimension.
+    /// True if the input is a single message, a scalar: then the outputs have no batch dimension.
     pub(super) is_single: bool,
 }
 
@@ -172,7 +172,8 @@ fn make_first(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     })
 }
 
-/// The keys of sparse, dense and ragged features, of which each kind has an input from `first` on: a vector of as many keys as there are features.
+/// Returns the keys of sparse, dense and ragged features. Each kind has one input, the first of them at `first`: a vector of as many keys as there
+/// are features.
 pub(super) fn keys<'a>(ctx: &'a KernelContext<'_>, first: usize, prefix: &str, features: &Features) -> Result<Vec<&'a [u8]>> {
     let mut keys = Vec::with_capacity(features.len());
     let counts = [("sparse", features.sparse.len()), ("dense", features.dense.len()), ("ragged", features.ragged.len())];
@@ -219,11 +220,11 @@ pub(super) fn give(ctx: &mut KernelContext<'_>, outputs: Vec<Tensor>) -> Result<
     Ok(())
 }
 
-/// Parses input 0; defaults begin at input `first_default`.
+/// Parses input 0; the inputs with defaults begin at `first_default`.
 fn parse(ctx: &KernelContext<'_>, features: &Features, keys: Vec<&[u8]>, first_default: usize) -> Result<Vec<Tensor>> {
     let serialized = ctx.input(0)?;
     let messages = serialized.as_strings()?;
-    // The form for a single message has no names; its keys are attributes.
+    // The op for a single message has no names; its keys are attributes.
     let names = if first_default > 1 { ctx.input(1)?.as_strings()? } else { &[] };
     if !names.is_empty() && names.len() != messages.len() {
         bail!(InvalidArgument, "Expected len(names) == len(serialized), but got: {} vs. {}", names.len(), messages.len());
@@ -233,7 +234,7 @@ fn parse(ctx: &KernelContext<'_>, features: &Features, keys: Vec<&[u8]>, first_d
     features_of(features, &input)
 }
 
-/// Finds and reads all features, and makes their tensors, in the order of an op's outputs.
+/// Finds and reads all features, and returns their tensors, in the order of an op's outputs.
 pub(super) fn features_of(features: &Features, input: &Input<'_>) -> Result<Vec<Tensor>> {
     outputs(features, input, read(features, input)?)
 }
@@ -283,7 +284,7 @@ fn read<'a>(features: &Features, input: &Input<'a>) -> Result<Vec<Read>> {
     columns.into_iter().flatten().collect()
 }
 
-/// The first failure by the message's place, whichever thread meets it first.
+/// The error of the first message that has one, regardless of the order in which threads meet errors.
 #[derive(Default)]
 struct Failure(Mutex<Option<(usize, Error)>>);
 
@@ -353,7 +354,7 @@ fn check_count(input: &Input<'_>, m: usize, key: &[u8], dense: Option<(usize, &D
     Ok(())
 }
 
-/// Makes the op's outputs, in their order.
+/// Returns the op's outputs, in their order.
 fn outputs(features: &Features, input: &Input<'_>, columns: Vec<Read>) -> Result<Vec<Tensor>> {
     let mut columns = columns.into_iter();
     let sparse: Vec<Read> = columns.by_ref().take(features.sparse.len()).collect();
@@ -410,7 +411,7 @@ fn sparse_shape(counts: &[usize], is_single: bool) -> Result<Tensor> {
     if is_single { Tensor::vector(&[longest]) } else { Tensor::vector(&[counts.len() as i64, longest]) }
 }
 
-/// Where the rows of a ragged feature begin, and where the last one ends; nothing of the kind for a single message.
+/// Returns the row splits of a ragged feature. A single message has none.
 pub(super) fn row_splits(counts: &[usize], dtype: DType, is_single: bool) -> Result<Tensor> {
     let mut splits = vec![0i64];
     let mut end = 0;

@@ -1,5 +1,5 @@
-//! `ParseSequenceExample`, `ParseSequenceExampleV2`, `ParseSingleSequenceExample`: serialised `SequenceExample` messages. Their context is read as
-//! examples are; lists of features have a dimension more.
+//! `ParseSequenceExample`, `ParseSequenceExampleV2`, `ParseSingleSequenceExample`, which parse serialised `SequenceExample` messages. Their context
+//! is parsed like an `Example`; lists of features have one more dimension.
 
 use super::column::Column;
 use super::example::{FeatureList, Wanted, find_lists};
@@ -25,7 +25,7 @@ struct Sequence {
 struct Keys<'a> {
     context: Vec<&'a [u8]>,
     lists: Vec<&'a [u8]>,
-    /// Of each dense list: whether a message without it counts as one with an empty list.
+    /// For each dense list, true if a message without it is treated like one with an empty list.
     may_lack: Vec<bool>,
 }
 
@@ -52,7 +52,7 @@ impl Sequence {
         Ok(sequence)
     }
 
-    /// Parses input 0, whose messages have `names` or none; the defaults of the context's dense features begin at input `first_default`.
+    /// Parses input 0. `names` are the names of the messages, or empty. The inputs with defaults of the context's dense features begin at `first_default`.
     fn parse(&self, ctx: &KernelContext<'_>, names: &[Bytes], keys: Keys<'_>, first_default: usize) -> Result<Outputs> {
         let serialized = ctx.input(0)?;
         let messages = serialized.as_strings()?;
@@ -73,7 +73,7 @@ impl Sequence {
     }
 }
 
-/// The tensors of an op, in their order.
+/// The output tensors of an op, in their order.
 struct Outputs {
     context: Vec<Tensor>,
     sparse: Vec<Tensor>,
@@ -94,7 +94,7 @@ fn borrowed(keys: &[Bytes]) -> Vec<&[u8]> {
     keys.iter().map(|key| &key[..]).collect()
 }
 
-/// Keys are attributes, and the lists that messages may lack are named by theirs.
+/// Makes the kernel of `ParseSequenceExample`, whose keys are attributes, and which names the lists that messages may lack.
 fn make_first(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let sequence = Sequence::new(init)?;
     let list = |name: &str| Ok(init.attrs.list::<&Bytes>(name)?.into_iter().cloned().collect::<Vec<Bytes>>());
@@ -120,7 +120,8 @@ fn make_first(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     })
 }
 
-/// Inputs: messages, their names, keys of the context (sparse, dense, ragged), keys of lists, which dense lists messages may lack, defaults.
+/// Makes the kernel of `ParseSequenceExampleV2`. Inputs: messages, their names, keys of the context (sparse, dense, ragged), keys of lists, flags
+/// for the dense lists that messages may lack, defaults.
 fn make_second(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let sequence = Sequence::new(init)?;
     expensive_from_fn(move |ctx| {
@@ -145,8 +146,8 @@ fn make_second(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     })
 }
 
-/// Inputs: the message, the lists that it may lack, a scalar for each key (sparse and dense ones of the context, then of the lists), defaults, the
-/// message's name.
+/// Makes the kernel of `ParseSingleSequenceExample`. Inputs: the message, the names of the lists that it may lack, a scalar for each key (sparse
+/// and dense ones of the context, then of the lists), defaults, the message's name.
 fn make_single(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let sequence = Sequence::new(init)?;
     let (num_context, num_lists) = (sequence.context.len(), sequence.lists.len());
@@ -157,7 +158,7 @@ fn make_single(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
         check_rank(lackable, "feature_list_dense_missing_assumed_empty", 1)?;
         let key = |i: usize| {
             check_rank(ctx.input(i)?, "the key of a feature", 0)?;
-            ctx.input(i)?.as_strings()?.first().map(|key| &key[..]).ok_or_else(|| error!(Internal, "a scalar without an element"))
+            ctx.input(i)?.as_strings()?.first().map(|key| &key[..]).ok_or_else(|| error!(Internal, "a scalar has no element"))
         };
         let context = (2..2 + num_context).map(key).collect::<Result<_>>()?;
         let lists: Vec<&[u8]> = (2 + num_context..first_default).map(key).collect::<Result<_>>()?;
@@ -172,7 +173,7 @@ fn make_single(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     })
 }
 
-/// The values of one list over the batch: how many steps each message has, and how many values each step.
+/// The values of one list over the batch, with the number of steps of each message and the number of values of each step.
 struct Lists {
     values: Column,
     steps: Vec<usize>,
@@ -180,7 +181,7 @@ struct Lists {
 }
 
 impl Lists {
-    /// Reads the list of `key` of all messages, of which some may lack it.
+    /// Reads the list of `key` in all messages, some of which may lack it.
     fn read(input: &Input<'_>, key: &[u8], dtype: DType, found: &[Option<&FeatureList<'_>>]) -> Result<Lists> {
         let mut lists = Lists { values: Column::new(dtype)?, steps: Vec::with_capacity(found.len()), counts: Vec::new() };
         for (m, list) in found.iter().enumerate() {
@@ -209,7 +210,7 @@ impl Lists {
         self.steps.iter().copied().max().unwrap_or(0)
     }
 
-    /// Where the values lie: message, step, place; without the message for a single one. And the sizes of all that.
+    /// Returns the indices of the values (message, step, position; without the message if there is a single one), and the dense shape.
     fn places(&self, is_single: bool) -> Result<(Tensor, Tensor)> {
         let mut places = Vec::with_capacity(self.values.len() * 3);
         let mut counts = self.counts.iter();
@@ -226,7 +227,7 @@ impl Lists {
         Ok((Tensor::from_slice([self.values.len(), sizes.len()], &places)?, Tensor::vector(sizes)?))
     }
 
-    /// A tensor of all steps, filled up with zeros or empty strings; and the numbers of steps.
+    /// Returns a tensor of all steps, padded with zeros or empty strings, and the numbers of steps.
     fn dense(self, dense: &Dense, input: &Input<'_>, key: &[u8]) -> Result<(Tensor, Tensor)> {
         let mut counts = self.counts.iter();
         for (m, &steps) in self.steps.iter().enumerate() {
@@ -256,7 +257,7 @@ impl Lists {
     }
 }
 
-/// Reads the lists of `keys`, and gives their tensors after those of the context.
+/// Reads the lists of `keys`. Returns their tensors after those of the context.
 fn lists_of(features: &Features, input: &Input<'_>, keys: &[&[u8]], may_lack: &[bool], context: Vec<Tensor>) -> Result<Outputs> {
     let (num_sparse, num_dense) = (features.sparse.len(), features.dense.len());
     let mut places = Wanted::default();

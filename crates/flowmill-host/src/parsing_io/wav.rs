@@ -1,4 +1,4 @@
-//! `DecodeWav` and `EncodeWav`: sound as files of 16-bit samples (RIFF, WAVE, PCM).
+//! `DecodeWav` and `EncodeWav`, for sound files of 16-bit samples (RIFF, WAVE, PCM).
 
 use crate::from_fn::from_fn;
 use flowmill_codecs::wav::{self, SCALE, Sound};
@@ -11,7 +11,7 @@ pub(super) fn register(registry: &mut KernelRegistry) {
     registry.add("EncodeWav", |_| from_fn(encode));
 }
 
-/// A number of which -1 says that the file's is meant.
+/// Returns a desired number, or `None` for -1, which means the number that the file has.
 fn desired(init: &KernelInit<'_>, name: &str) -> Result<Option<usize>> {
     match init.attrs.get_or(name, -1i64)? {
         -1 => Ok(None),
@@ -22,8 +22,8 @@ fn desired(init: &KernelInit<'_>, name: &str) -> Result<Option<usize>> {
     }
 }
 
-/// Outputs: samples between -1 and 1, `[times, channels]`, and how many times make a second. Times behind the end are zero, channels that the file
-/// does not have are its last one.
+/// Makes the kernel of `DecodeWav`. Outputs: samples between -1 and 1, `[times, channels]`, and the sample rate in Hz. Samples after the end are
+/// zero, and channels that the file does not have are copies of its last one.
 fn make_decode(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let (channels, times) = (desired(init, "desired_channels")?, desired(init, "desired_samples")?);
     from_fn(move |ctx| {
@@ -52,7 +52,7 @@ fn make_decode(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     })
 }
 
-/// Inputs: samples `[times, channels]`, and how many times make a second.
+/// Computes `EncodeWav`. Inputs: samples `[times, channels]`, and the sample rate in Hz.
 fn encode(ctx: &mut KernelContext<'_>) -> Result<()> {
     let (audio, rate) = (ctx.input(0)?, ctx.input(1)?);
     let &[times, channels] = audio.shape().dims() else { bail!(InvalidArgument, "audio must be 2-dimensional{}", audio.shape()) };

@@ -1,4 +1,4 @@
-//! Two sparse tensors: `SparseAdd` and its gradient, `SparseSparseMaximum`, `SparseSparseMinimum`.
+//! Ops on two sparse tensors: `SparseAdd` and its gradient, `SparseSparseMaximum`, `SparseSparseMinimum`.
 
 use super::{Sparse, index_matrix, matrix};
 use crate::from_fn::from_fn;
@@ -15,9 +15,9 @@ pub(super) fn register(registry: &mut KernelRegistry) {
     registry.add("SparseSparseMinimum", |init| make_extreme(init, false));
 }
 
-/// A number with a size.
+/// A number with an absolute value.
 trait Magnitude: Number {
-    /// What sizes are compared as.
+    /// The type of absolute values.
     type Real: Number + PartialOrd;
     fn magnitude(self) -> Self::Real;
 }
@@ -55,7 +55,7 @@ impl Magnitude for Complex<f64> {
     }
 }
 
-/// The places of two sparse tensors in one rising order, with what stands there in each: `f(place, a, b)`.
+/// Merges the indices of two sparse tensors in ascending order. Calls `f(index, a, b)` with the positions of the values that the tensors have there.
 fn merge<'a>(a: &Sparse<'a>, b: &Sparse<'a>, mut f: impl FnMut(&'a [i64], Option<usize>, Option<usize>)) {
     let (mut i, mut j) = (0, 0);
     while i < a.len() || j < b.len() {
@@ -74,7 +74,7 @@ fn merge<'a>(a: &Sparse<'a>, b: &Sparse<'a>, mut f: impl FnMut(&'a [i64], Option
     }
 }
 
-/// Both operands of a binary op, of one shape.
+/// Returns the operands of a binary op, which must have one shape.
 fn operands<'a>(ctx: &'a KernelContext<'_>) -> Result<(Sparse<'a>, Sparse<'a>)> {
     let (a, b) = (Sparse::input(ctx, 0)?, Sparse::input(ctx, 3)?);
     if a.rank() != b.rank() {
@@ -92,7 +92,7 @@ fn make_add(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     }, _ => init.unsupported())
 }
 
-/// The sum, without sums of two elements that are smaller than a threshold; what only one operand has stays, as in TensorFlow.
+/// Outputs the sum. A sum of two elements is dropped if it is smaller than a threshold; an element that only one operand has is kept, as in TensorFlow.
 fn add<T: Magnitude>(ctx: &mut KernelContext<'_>) -> Result<()> {
     let (a, b) = operands(ctx)?;
     let threshold = ctx.input(6)?;
@@ -128,7 +128,7 @@ fn make_add_grad(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     }, _ => init.unsupported())
 }
 
-/// For each element of an operand the gradient of the sum at its place, zero where the sum has none.
+/// Outputs, for each element of an operand, the gradient of the sum at its index, or zero if the sum has no element there.
 fn add_grad<T: Number>(ctx: &mut KernelContext<'_>) -> Result<()> {
     let gradient = ctx.input(0)?;
     if gradient.rank() != 1 {
@@ -173,7 +173,7 @@ fn make_extreme(init: &KernelInit<'_>, maximum: bool) -> Result<Arc<dyn Kernel>>
     }, _ => init.unsupported())
 }
 
-/// The greater or the smaller elements; what an operand does not have is zero.
+/// Outputs the greater or the smaller elements. Elements that an operand does not have are zero.
 fn extreme<T: Ordered>(ctx: &mut KernelContext<'_>, maximum: bool) -> Result<()> {
     let (a, b) = operands(ctx)?;
     let (x, y) = (a.values.as_slice::<T>()?, b.values.as_slice::<T>()?);

@@ -1,4 +1,4 @@
-//! `SparseToDense`, `SparseReorder`, `SparseReshape`.
+//! `SparseToDense`, `SparseReorder` and `SparseReshape`.
 
 use super::{Sparse, describe, index_matrix, matrix, pick, pick_indices, position};
 use crate::array::item::{Item, for_item};
@@ -18,7 +18,8 @@ fn make_to_dense(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     for_item!(init.dtype("T")?, T => from_fn(move |ctx| to_dense::<T>(ctx, validate)))
 }
 
-/// A dense tensor of the default with the values at their places. Indices may be one number, one for each value, or one row for each.
+/// Outputs a dense tensor that has the values at their indices, and the default value elsewhere. Indices may be one number, one number per value,
+/// or one row per value.
 fn to_dense<T: Item>(ctx: &mut KernelContext<'_>, validate: bool) -> Result<()> {
     let (indices, shape, values, default) = (ctx.input(0)?, ctx.input(1)?, ctx.input(2)?, ctx.input(3)?);
     let (count, width) = match *indices.shape().dims() {
@@ -75,7 +76,7 @@ fn to_dense<T: Item>(ctx: &mut KernelContext<'_>, validate: bool) -> Result<()> 
     Ok(())
 }
 
-/// The same tensor with its values in row-major order.
+/// Outputs the tensor with its values in row-major order.
 fn reorder(ctx: &mut KernelContext<'_>) -> Result<()> {
     let sparse = Sparse::input(ctx, 0)?;
     let order = sparse.order();
@@ -89,7 +90,7 @@ fn reorder(ctx: &mut KernelContext<'_>) -> Result<()> {
     Ok(())
 }
 
-/// The same values in the same row-major places of another shape, one size of which may be left to find.
+/// Outputs the tensor in another shape: values keep their row-major positions. One size of the shape may be inferred.
 fn reshape(ctx: &mut KernelContext<'_>) -> Result<()> {
     let (indices, old, new) = (ctx.input(0)?, ctx.input(1)?, ctx.input(2)?);
     let (count, width) = matrix(indices, "Input indices")?;
@@ -141,7 +142,7 @@ fn reshape(ctx: &mut KernelContext<'_>) -> Result<()> {
     Ok(())
 }
 
-/// The shape asked for, with the size that was left open.
+/// Returns the requested shape, with its inferred size.
 fn target_shape(old: &Shape, sizes: &[i64]) -> Result<Shape> {
     let mut open = None;
     let mut sizes = sizes.to_vec();

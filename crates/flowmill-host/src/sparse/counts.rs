@@ -1,4 +1,4 @@
-//! Counts of values in sparse, ragged and dense tensors: `SparseBincount` and `RaggedBincount`, which fill a dense tensor, and
+//! Counts of values in sparse, ragged and dense tensors: `SparseBincount` and `RaggedBincount`, which output a dense tensor, and
 //! `DenseCountSparseOutput`, `SparseCountSparseOutput` and `RaggedCountSparseOutput`, which list the values that occur.
 
 use super::{describe, index_matrix, matrix};
@@ -38,7 +38,7 @@ impl Rows {
     }
 }
 
-/// Rows of a vector or a matrix.
+/// Returns the rows of a vector or a matrix.
 fn dense_rows(ctx: &KernelContext<'_>) -> Result<Rows> {
     let data = ctx.input(0)?;
     let values = data.to_i64_vec()?;
@@ -53,7 +53,7 @@ fn dense_rows(ctx: &KernelContext<'_>) -> Result<Rows> {
     }
 }
 
-/// Rows of a sparse tensor, whose parts are inputs 0 to 2: those along its first dimension, or a single one if it has no other.
+/// Returns the rows of a sparse tensor, whose parts are inputs 0 to 2: those along its first dimension, or a single row if it has only one dimension.
 fn sparse_rows(ctx: &KernelContext<'_>) -> Result<Rows> {
     let (indices, values, shape) = (ctx.input(0)?, ctx.input(1)?, ctx.input(2)?);
     if indices.rank() != 2 {
@@ -103,7 +103,7 @@ fn sparse_rows(ctx: &KernelContext<'_>) -> Result<Rows> {
     }
 }
 
-/// Rows of a ragged tensor, whose row splits are input 0 and whose values are input 1.
+/// Returns the rows of a ragged tensor, whose row splits are input 0 and whose values are input 1.
 fn ragged_rows(ctx: &KernelContext<'_>) -> Result<Rows> {
     if ctx.input(0)?.num_elements() < 2 {
         bail!(InvalidArgument, "Must provide at least 2 elements for the splits argument");
@@ -111,8 +111,8 @@ fn ragged_rows(ctx: &KernelContext<'_>) -> Result<Rows> {
     split_rows(ctx)
 }
 
-/// Rows of values between splits that start with 0 and end with the number of values. In between they may be in any order: a value belongs to the
-/// row before the first split behind it that no earlier value has passed.
+/// Returns the rows of values between splits, which start with 0 and end with the number of values. In between, splits may be in any order, as in
+/// TensorFlow: the row index advances at a value while the next split is not after the value.
 fn split_rows(ctx: &KernelContext<'_>) -> Result<Rows> {
     let (splits, values) = (ctx.input(0)?.to_i64_vec()?, ctx.input(1)?.to_i64_vec()?);
     let (Some(&first), Some(&last)) = (splits.first(), splits.last()) else { bail!(InvalidArgument, "Splits must be non-empty") };
@@ -132,7 +132,7 @@ fn split_rows(ctx: &KernelContext<'_>) -> Result<Rows> {
     Ok(Rows { row_of: row_of.collect(), values, count: Some(splits.len() - 1) })
 }
 
-/// A sparse tensor's rows for a dense result, which leaves out negative values of matrices.
+/// Returns a sparse tensor's rows for a dense result. Negative values of matrices are left out.
 fn sparse_bincount_rows(ctx: &KernelContext<'_>) -> Result<Rows> {
     let (indices, values, shape) = (ctx.input(0)?, ctx.input(1)?, ctx.input(2)?);
     for (tensor, name, rank) in [(indices, "indices", 2), (values, "values", 1), (shape, "shape", 1)] {
@@ -173,7 +173,7 @@ fn make_bincount(init: &KernelInit<'_>, read: ReadRows) -> Result<Arc<dyn Kernel
     for_dtype!(init.dtype("T")?, [i32, i64, f32, f64], T => from_fn(move |ctx| bincount::<T>(ctx, read, binary)), _ => init.unsupported())
 }
 
-/// Fills a row of `size` counts for each row of values; values from `size` on are left out.
+/// Outputs a row of `size` counts for each row of values. Values of `size` and more are left out.
 fn bincount<T: Number>(ctx: &mut KernelContext<'_>, read: ReadRows, binary: bool) -> Result<()> {
     let (size, weights) = (ctx.input(ctx.num_inputs() - 2)?, ctx.input(ctx.num_inputs() - 1)?);
     if size.rank() != 0 {
@@ -202,7 +202,7 @@ fn bincount<T: Number>(ctx: &mut KernelContext<'_>, read: ReadRows, binary: bool
 #[derive(Clone, Copy)]
 struct Options {
     min_length: i64,
-    /// The first value that is left out, which is also the number of columns; `None` if none is.
+    /// The least value that is left out, which is also the number of columns; `None` if no value is left out.
     max_length: Option<i64>,
     binary: bool,
 }
@@ -216,7 +216,7 @@ fn make_count(init: &KernelInit<'_>, read: ReadRows) -> Result<Arc<dyn Kernel>> 
     for_dtype!(init.dtype("output_type")?, [i32, i64, f32, f64], T => from_fn(move |ctx| count::<T>(ctx, read, options)), _ => init.unsupported())
 }
 
-/// Lists the values of each row that occur, in rising order, with their counts.
+/// Outputs the values that occur in each row, in ascending order, with their counts.
 fn count<T: Number>(ctx: &mut KernelContext<'_>, read: ReadRows, options: Options) -> Result<()> {
     let at = ctx.num_inputs() - 1;
     let (data, weights) = (ctx.input(if at == 1 { 0 } else { 1 })?, ctx.input(at)?);
@@ -233,7 +233,7 @@ fn count<T: Number>(ctx: &mut KernelContext<'_>, read: ReadRows, options: Option
     let weights = weights.as_slice::<T>()?;
     let mut order: Vec<usize> =
         (0..rows.values.len()).filter(|&i| options.max_length.is_none_or(|length| rows.values[i] < length)).collect();
-    // Sorting keeps equal values in their order, in which their weights are added.
+    // The sort is stable: equal values keep their order, in which their weights are added.
     order.sort_by_key(|&i| (rows.row(i), rows.values[i]));
     let (mut indices, mut counts) = (Vec::new(), Vec::new());
     for same in order.chunk_by(|&a, &b| rows.row(a) == rows.row(b) && rows.values[a] == rows.values[b]) {

@@ -15,7 +15,7 @@ pub(super) fn register(registry: &mut KernelRegistry) {
     registry.add("SparseCrossV2", make_cross_v2);
 }
 
-/// Where the node's inputs stand: `sparse` index matrices, as many value vectors and shapes, then `dense` matrices.
+/// The order of the node's inputs: `sparse` index matrices, as many value vectors and shapes, then `dense` matrices.
 #[derive(Clone, Copy)]
 struct Layout {
     sparse: usize,
@@ -28,7 +28,7 @@ impl Layout {
         Ok(Layout { sparse: usize::try_from(n).unwrap_or(0), dense: init.attrs.list::<DType>("dense_types")?.len() })
     }
 
-    /// The first input behind the features.
+    /// Returns the index of the first input after the features.
     fn rest(&self) -> usize {
         3 * self.sparse + self.dense
     }
@@ -49,7 +49,7 @@ impl Feature<'_> {
         }
     }
 
-    /// A number as it is, or a text's fingerprint.
+    /// Returns a number itself, or a text's fingerprint.
     fn hash(self) -> u64 {
         match self {
             Feature::Number(n) => n as u64,
@@ -62,7 +62,7 @@ impl Feature<'_> {
 pub(super) struct Column<'a> {
     numbers: &'a [i64],
     texts: &'a [Bytes],
-    /// Where each batch's features start, and where the last one's end.
+    /// The positions at which the features of each batch entry start, followed by the end of the last one's.
     starts: Vec<usize>,
     sparse: bool,
 }
@@ -87,7 +87,7 @@ impl<'a> Column<'a> {
     }
 }
 
-/// The columns of a call and how many batches there are; with `strings`, no numbers are allowed among them.
+/// Returns the columns of a call and the number of batch entries. With `strings`, numbers are an error.
 fn columns<'a>(ctx: &'a KernelContext<'_>, layout: Layout, strings: bool) -> Result<(Vec<Column<'a>>, usize)> {
     let n = layout.sparse;
     let mut batches = None;
@@ -134,7 +134,7 @@ fn columns<'a>(ctx: &'a KernelContext<'_>, layout: Layout, strings: bool) -> Res
         check_batches(dense.shape()[0] as i64, format!("dense tensor {i}"))?;
     }
     let Ok(batches) = usize::try_from(batches.unwrap_or(0)) else { bail!(InvalidArgument, "a batch of {batches:?} is negative") };
-    // Where each column's features of each batch start, and where those of the last one end.
+    // The start positions of each column's features must fit into memory.
     check_memory::<usize>(batches.saturating_add(1).saturating_mul(n + layout.dense))?;
     let mut columns = Vec::new();
     for i in 0..n {
@@ -150,7 +150,7 @@ fn columns<'a>(ctx: &'a KernelContext<'_>, layout: Layout, strings: bool) -> Res
     Ok((columns, batches))
 }
 
-/// Where the batches start of a sparse matrix with these indices, in order; other rows are left out.
+/// Returns the positions at which batch entries start in a sparse matrix with these indices, which are in order. Rows past `batches` are left out.
 pub(super) fn starts_of(rows: &[[i64; 2]], batches: usize) -> Vec<usize> {
     let mut starts = Vec::with_capacity(batches + 1);
     let mut at = 0;
@@ -162,7 +162,8 @@ pub(super) fn starts_of(rows: &[[i64; 2]], batches: usize) -> Vec<usize> {
     starts
 }
 
-/// Calls `f` for every choice of one feature of each column, batch by batch, the last column's changing fastest; gives how many each batch has.
+/// Calls `f` for every choice of one feature of each column, batch entry by batch entry; the last column's feature changes fastest. Returns the
+/// number of choices per batch entry.
 pub(super) fn each_cross<'a>(columns: &[Column<'a>], batches: usize, mut f: impl FnMut(&[(Feature<'a>, bool)])) -> Result<Vec<usize>> {
     let mut counts = Vec::with_capacity(batches);
     let mut total = 0usize;
@@ -188,7 +189,7 @@ pub(super) fn each_cross<'a>(columns: &[Column<'a>], batches: usize, mut f: impl
     Ok(counts)
 }
 
-/// [`each_cross`]; gives the indices and the shape of the crosses.
+/// Calls `f` like [`each_cross`]. Returns the indices and the shape of the crosses.
 fn cross<'a>(columns: &[Column<'a>], batches: usize, f: impl FnMut(&[(Feature<'a>, bool)])) -> Result<(Tensor, Tensor)> {
     let counts = each_cross(columns, batches, f)?;
     let rows = counts.iter().enumerate().flat_map(|(batch, &count)| (0..count).map(move |i| [batch as i64, i as i64]));
@@ -198,13 +199,13 @@ fn cross<'a>(columns: &[Column<'a>], batches: usize, f: impl FnMut(&[(Feature<'a
     Ok((index_matrix(&indices, 2, indices.len() / 2)?, Tensor::vector(&[batches as i64, widest as i64])?))
 }
 
-/// The texts of a cross's features, joined.
+/// Returns the texts of a cross's features, joined.
 pub(super) fn joined(features: &[(Feature<'_>, bool)], separator: &[u8]) -> Bytes {
     let parts: Vec<Vec<u8>> = features.iter().map(|feature| feature.0.text()).collect();
     parts.join(separator).into()
 }
 
-/// The features' hashes combined with a key, one of `buckets` or of all where there are none.
+/// Returns the features' hashes combined with a key, modulo `buckets` unless that is zero.
 pub(super) fn hashed(features: &[(Feature<'_>, bool)], key: i64, buckets: i64) -> i64 {
     bucket(features.iter().fold(key as u64, |hash, &(feature, _)| combine(hash, feature.hash())), buckets)
 }
@@ -213,7 +214,7 @@ fn bucket(hash: u64, buckets: i64) -> i64 {
     (hash % if buckets > 0 { buckets } else { i64::MAX } as u64) as i64
 }
 
-/// Crosses that are texts, joined by `separator`.
+/// Outputs crosses as texts, joined by `separator`.
 fn cross_texts(ctx: &mut KernelContext<'_>, layout: Layout, strings: bool, separator: &[u8]) -> Result<()> {
     let (columns, batches) = columns(ctx, layout, strings)?;
     let mut texts: Vec<Bytes> = Vec::new();
@@ -223,7 +224,7 @@ fn cross_texts(ctx: &mut KernelContext<'_>, layout: Layout, strings: bool, separ
     Ok(())
 }
 
-/// Crosses that are buckets of combined hashes.
+/// Outputs crosses as buckets of combined hashes.
 fn cross_hashes(ctx: &mut KernelContext<'_>, layout: Layout, hash: impl Fn(&[(Feature<'_>, bool)]) -> i64) -> Result<()> {
     let (columns, batches) = columns(ctx, layout, false)?;
     let mut hashes = Vec::new();
@@ -239,7 +240,7 @@ fn set_outputs(ctx: &mut KernelContext<'_>, indices: Tensor, values: Tensor, sha
     ctx.set_output(2, shape);
 }
 
-/// One fingerprint out of two: FarmHash's `FingerprintCat64`.
+/// Combines two fingerprints with FarmHash's `FingerprintCat64`.
 fn combine(a: u64, b: u64) -> u64 {
     const MULTIPLIER: u64 = 0xc6a4_a793_5bd1_e995;
     let mix = |x: u64| x ^ (x >> 47);
@@ -285,7 +286,7 @@ fn make_hashed(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
             hasher.write(bytes);
             hasher.finish()
         };
-        // TensorFlow hashes the low four bytes of a number, and takes one from a dense input as it is where the hash is not strong.
+        // TensorFlow hashes the low four bytes of a number. It uses a number of a dense input itself if the hash is not strong.
         let number = |(feature, sparse): (Feature<'_>, bool)| match feature {
             Feature::Number(n) if strong => strongly(&n.to_le_bytes()[..4]),
             Feature::Number(n) if sparse => fingerprint64(&n.to_le_bytes()[..4]),

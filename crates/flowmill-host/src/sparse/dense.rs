@@ -1,4 +1,4 @@
-//! A sparse tensor with a dense one: `SparseTensorDenseAdd`, `SparseDenseCwiseAdd`, `Div`, `Mul`.
+//! Ops on a sparse and a dense tensor: `SparseTensorDenseAdd`, `SparseDenseCwiseAdd`, `SparseDenseCwiseDiv`, `SparseDenseCwiseMul`.
 
 use super::{Sparse, check_parts, describe, position};
 use crate::from_fn::from_fn;
@@ -27,12 +27,12 @@ fn make(init: &KernelInit<'_>, operation: Operation) -> Result<Arc<dyn Kernel>> 
     }, _ => init.unsupported())
 }
 
-/// Each value with the element of the dense operand, broadcast to the sparse one's shape, at its place.
+/// Combines each value with the dense operand's element at its index. The dense operand is broadcast to the sparse one's shape.
 fn element_wise<T: Number>(ctx: &mut KernelContext<'_>, operation: Operation) -> Result<()> {
     let sparse = Sparse::input(ctx, 0)?;
     let dense = ctx.input(3)?;
     let shape = sparse.shape()?;
-    // Sizes of one repeat, and so do those that the dense operand lacks in front.
+    // Dimensions of size one are broadcast, and so are leading dimensions that the dense operand lacks.
     let Some(missing) = sparse.rank().checked_sub(dense.rank()) else { return incompatible(&shape, dense.shape()) };
     if dense.shape().iter().zip(&shape[missing..]).any(|(&d, &s)| d != s && d != 1) {
         return incompatible(&shape, dense.shape());
@@ -74,7 +74,7 @@ fn make_add(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     }, _ => init.unsupported())
 }
 
-/// The dense operand with the values added at their places. Indices may be `int32` here.
+/// Outputs the dense operand with the values added at their indices, which may be `int32` here.
 fn add<T: Number>(ctx: &mut KernelContext<'_>) -> Result<()> {
     let (indices, values, shape) = (ctx.input(0)?, ctx.input(1)?, ctx.input(2)?);
     let (_, width) = check_parts(indices, values, shape)?;

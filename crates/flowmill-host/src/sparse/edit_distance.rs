@@ -1,4 +1,4 @@
-//! `EditDistance`: Levenshtein's distance between the rows of two sparse tensors.
+//! `EditDistance`: the Levenshtein distance between the rows of two sparse tensors.
 
 use super::{Sparse, position};
 use crate::from_fn::expensive_from_fn;
@@ -24,7 +24,7 @@ fn make(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     }, _ => init.unsupported())
 }
 
-/// The values of each row, by the row's place.
+/// Returns the values of each row, by the row's index.
 fn rows<'a, V>(sparse: &Sparse<'_>, values: &'a [V]) -> BTreeMap<Vec<i64>, Vec<&'a V>> {
     let mut rows: BTreeMap<Vec<i64>, Vec<&V>> = BTreeMap::new();
     for (i, value) in values.iter().enumerate() {
@@ -34,7 +34,7 @@ fn rows<'a, V>(sparse: &Sparse<'_>, values: &'a [V]) -> BTreeMap<Vec<i64>, Vec<&
     rows
 }
 
-/// Inputs: hypothesis, truth. A distance for each row of the larger shape; normalised by the length of the truth.
+/// Outputs one distance per row of the larger shape, divided by the length of the truth if `normalize`. Inputs: hypothesis, truth.
 fn distances<V: PartialEq>(ctx: &mut KernelContext<'_>, normalize: bool, values: fn(&Tensor) -> Result<&[V]>) -> Result<()> {
     let (hypothesis, truth) = (Sparse::input(ctx, 0)?, Sparse::input(ctx, 3)?);
     if hypothesis.rank() != truth.rank() {
@@ -72,7 +72,7 @@ fn distances<V: PartialEq>(ctx: &mut KernelContext<'_>, normalize: bool, values:
     Ok(())
 }
 
-/// How many elements have to be put in, left out or replaced.
+/// Returns the least number of insertions, deletions and replacements of elements that turn `a` into `b`.
 fn levenshtein<V: PartialEq>(a: &[&V], b: &[&V]) -> usize {
     let mut previous: Vec<usize> = (0..=b.len()).collect();
     let mut current = vec![0; b.len() + 1];

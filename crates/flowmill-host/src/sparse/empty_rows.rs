@@ -15,26 +15,26 @@ pub(super) fn register(registry: &mut KernelRegistry) {
     registry.add("SparseFillEmptyRowsGrad", make_grad);
 }
 
-/// Where values go when each empty row gets one more. They come out row by row, within a row in their order.
+/// The new positions of values when each empty row gets one more value. Values are grouped by row and keep their order within a row.
 struct Places {
     empty: Vec<bool>,
-    /// Where the first value of each row goes.
+    /// The position of the first value of each row.
     starts: Vec<usize>,
-    /// Where each value goes.
+    /// The new position of each value.
     reverse: Vec<i64>,
-    /// How many values there are then.
+    /// The number of values, including the added ones.
     total: usize,
 }
 
 impl Places {
-    /// For `count` values, of which `row_of` tells the rows.
+    /// Returns the positions for `count` values, of which value `i` is in row `row_of(i)`.
     fn new(rows: i64, count: usize, row_of: impl Fn(usize) -> i64) -> Result<Places> {
         if rows == 0 && count > 0 {
             bail!(InvalidArgument, "Received SparseTensor with dense_shape[0] = 0 but indices.shape[0] = {count}");
         }
         let Ok(rows) = usize::try_from(rows) else { bail!(InvalidArgument, "Expected shape dimensions to be non-negative, got {rows}") };
         check_memory::<usize>(rows)?;
-        // How many values each row has, then where its next value goes.
+        // First the number of values in each row, later the position of its next value.
         let mut next = vec![0usize; rows];
         for i in 0..count {
             let row = row_of(i);
@@ -60,12 +60,12 @@ impl Places {
         Ok(Places { empty, starts, reverse, total })
     }
 
-    /// The rows that were empty, and where their value goes.
+    /// Returns the rows that were empty, and the positions of their values.
     fn added(&self) -> impl Iterator<Item = (usize, usize)> {
         self.empty.iter().zip(&self.starts).enumerate().filter(|(_, (empty, _))| **empty).map(|(row, (_, &at))| (row, at))
     }
 
-    /// Sets the outputs: the indices, the values among defaults, which rows were empty, and where each value went.
+    /// Sets the outputs: the indices, the values with defaults added, flags for rows that were empty, and the new position of each value.
     fn set_outputs<T: Item>(self, ctx: &mut KernelContext<'_>, indices: Tensor) -> Result<()> {
         let values = ctx.input(1)?;
         let (items, default) = (T::items(values)?, T::items(ctx.input(3)?)?);
@@ -93,7 +93,7 @@ fn check_default(default: &Tensor) -> Result<()> {
     Ok(())
 }
 
-/// Gives each empty row a default at its first place.
+/// Adds a default value to each empty row, at its first position.
 fn fill_sparse<T: Item>(ctx: &mut KernelContext<'_>) -> Result<()> {
     let sparse = Sparse::input(ctx, 0)?;
     check_default(ctx.input(3)?)?;
@@ -112,7 +112,7 @@ fn fill_sparse<T: Item>(ctx: &mut KernelContext<'_>) -> Result<()> {
     places.set_outputs::<T>(ctx, indices)
 }
 
-/// Gives each empty row of a ragged tensor a default.
+/// Adds a default value to each empty row of a ragged tensor.
 fn fill_ragged<T: Item>(ctx: &mut KernelContext<'_>) -> Result<()> {
     let (row_ids, values, rows) = (ctx.input(0)?, ctx.input(1)?, ctx.input(2)?);
     if row_ids.rank() != 1 {
@@ -152,7 +152,7 @@ fn make_grad(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     }, _ => init.unsupported())
 }
 
-/// The gradients of the values, and the sum of the others, which is the default's.
+/// Outputs the gradients of the values, and the sum of the other gradients, which is the default's gradient.
 fn grad<T: Number>(ctx: &mut KernelContext<'_>) -> Result<()> {
     let (map, gradient) = (ctx.input(0)?, ctx.input(1)?);
     if map.rank() != 1 {

@@ -24,7 +24,7 @@ use crate::array::item::{Item, for_item};
 use flowmill_runtime::{KernelContext, KernelRegistry};
 use flowmill_tensor::{DType, Result, Shape, Tensor, bail, check_memory, error};
 
-/// Registers the family.
+/// Registers the kernels of this family.
 pub(crate) fn register(registry: &mut KernelRegistry) {
     add::register(registry);
     convert::register(registry);
@@ -45,7 +45,7 @@ pub(crate) fn register(registry: &mut KernelRegistry) {
     tensors_map::register(registry);
 }
 
-/// A sparse tensor: three tensors that were checked against each other. Indices may lie outside of the shape and in any order.
+/// A sparse tensor: three tensors that were checked against each other. Indices may be out of the shape's bounds and in any order.
 #[derive(Clone, Copy)]
 struct Sparse<'a> {
     indices: &'a [i64],
@@ -54,7 +54,7 @@ struct Sparse<'a> {
 }
 
 impl<'a> Sparse<'a> {
-    /// The sparse tensor in inputs `at` to `at + 2`.
+    /// Returns the sparse tensor in inputs `at` to `at + 2`.
     fn input(ctx: &'a KernelContext<'_>, at: usize) -> Result<Sparse<'a>> {
         Sparse::new(ctx.input(at)?, ctx.input(at + 1)?, ctx.input(at + 2)?)
     }
@@ -68,22 +68,22 @@ impl<'a> Sparse<'a> {
         self.dims.len()
     }
 
-    /// The number of values.
+    /// Returns the number of values.
     fn len(&self) -> usize {
         self.values.num_elements()
     }
 
-    /// Where value `i` stands.
+    /// Returns the index of value `i`.
     fn row(&self, i: usize) -> &'a [i64] {
         &self.indices[i * self.dims.len()..][..self.dims.len()]
     }
 
-    /// The dense shape.
+    /// Returns the dense shape.
     fn shape(&self) -> Result<Shape> {
         Shape::from_i64(self.dims)
     }
 
-    /// The numbers of the values in the order of their places; equal places keep theirs.
+    /// Returns the positions of the values in the order of their indices. Values with equal indices keep their order.
     fn order(&self) -> Vec<usize> {
         let mut order: Vec<usize> = (0..self.len()).collect();
         if !order.is_sorted_by(|&a, &b| self.row(a) <= self.row(b)) {
@@ -93,7 +93,7 @@ impl<'a> Sparse<'a> {
     }
 }
 
-/// Checks that there are as many values as rows of indices, and as many sizes as columns; gives their numbers.
+/// Checks that there are as many values as rows of indices, and as many sizes as columns. Returns their numbers.
 fn check_parts(indices: &Tensor, values: &Tensor, shape: &Tensor) -> Result<(usize, usize)> {
     let (rows, width) = matrix(indices, "Input indices")?;
     for (name, tensor) in [("values", values), ("shape", shape)] {
@@ -120,8 +120,8 @@ fn check_parts(indices: &Tensor, values: &Tensor, shape: &Tensor) -> Result<(usi
     Ok((rows, width))
 }
 
-/// The sizes of a matrix; `name` is for the message. Rows without columns take no memory: more than there is memory for are refused, since
-/// something is kept for each row.
+/// Returns the sizes of a matrix; `name` is for the message. Rows without columns take no memory, but kernels store something for each row, so a
+/// number of rows that exceeds the memory limit is an error.
 fn matrix(tensor: &Tensor, name: &str) -> Result<(usize, usize)> {
     match *tensor.shape().dims() {
         [rows, columns] => {
@@ -132,7 +132,7 @@ fn matrix(tensor: &Tensor, name: &str) -> Result<(usize, usize)> {
     }
 }
 
-/// The position of an index in row-major data of sizes `dims`; `None` outside of them.
+/// Returns the row-major position of an index in sizes `dims`, or `None` if it is out of bounds.
 fn position(index: &[i64], dims: &[usize]) -> Option<usize> {
     let mut at = 0usize;
     for (&i, &dim) in index.iter().zip(dims) {
@@ -142,25 +142,25 @@ fn position(index: &[i64], dims: &[usize]) -> Option<usize> {
     Some(at)
 }
 
-/// An index as messages show it: `indices[3] = [0,2]`.
+/// Returns an index in the format of messages: `indices[3] = [0,2]`.
 fn describe(i: usize, index: &[i64]) -> String {
     let index: Vec<String> = index.iter().map(i64::to_string).collect();
     format!("indices[{i}] = [{}]", index.join(","))
 }
 
-/// A vector of the elements of `values` at `positions`, which all lie within; an element of any type.
+/// Returns a vector of the elements of `values` at `positions`, which must all be within bounds; elements may have any type.
 fn pick(values: &Tensor, positions: &[usize]) -> Result<Tensor> {
     pick_rows(values, positions, Shape::from([positions.len()]), 1)
 }
 
-/// A tensor of `shape` whose rows of `width` elements are those of `values` at `positions`.
+/// Returns a tensor of `shape` whose rows of `width` elements are those of `values` at `positions`.
 fn pick_rows(values: &Tensor, positions: &[usize], shape: Shape, width: usize) -> Result<Tensor> {
     fn picked<T: Item>(values: &Tensor, positions: &[usize], shape: Shape, width: usize) -> Result<Tensor> {
         let items = T::items(values)?;
         T::build(values.dtype(), shape, items, |out| {
             for (to, &position) in out.chunks_exact_mut(width.max(1)).zip(positions) {
                 let from = position.checked_mul(width).and_then(|start| items.get(start..start.checked_add(width)?));
-                to.clone_from_slice(from.ok_or_else(|| error!(InvalidArgument, "row {position} leaves the values"))?);
+                to.clone_from_slice(from.ok_or_else(|| error!(InvalidArgument, "row {position} is not among the values"))?);
             }
             Ok(())
         })
@@ -168,22 +168,22 @@ fn pick_rows(values: &Tensor, positions: &[usize], shape: Shape, width: usize) -
     for_item!(values.dtype(), T => picked::<T>(values, positions, shape, width))
 }
 
-/// A matrix of indices.
+/// Returns a matrix of indices.
 fn index_matrix(indices: &[i64], rank: usize, rows: usize) -> Result<Tensor> {
     Tensor::from_slice([rows, rank], indices)
 }
 
-/// The rows of `sparse` at `positions`, one after the other.
+/// Returns the rows of `sparse` at `positions`, one after the other.
 fn pick_indices(sparse: &Sparse<'_>, positions: &[usize]) -> Result<Tensor> {
     let mut indices = Vec::with_capacity(positions.len() * sparse.rank());
     positions.iter().for_each(|&i| indices.extend_from_slice(sparse.row(i)));
     index_matrix(&indices, sparse.rank(), positions.len())
 }
 
-/// Row splits as numbers of rows' starts.
+/// Returns row splits as the positions at which rows start.
 ///
 /// # Errors
-/// `InvalidArgument` where they are no vector, empty, do not rise from zero on, or point past `limit`.
+/// Returns `InvalidArgument` if they are not a vector, are empty, do not ascend from zero, or exceed `limit`.
 fn splits(tensor: &Tensor, limit: Option<usize>) -> Result<Vec<usize>> {
     if tensor.rank() != 1 {
         bail!(InvalidArgument, "Ragged splits must have rank 1, got shape {}", tensor.shape());
@@ -204,7 +204,7 @@ fn splits(tensor: &Tensor, limit: Option<usize>) -> Result<Vec<usize>> {
     Ok(splits.into_iter().map(|s| s as usize).collect())
 }
 
-/// Row splits as a tensor of type `dtype`.
+/// Returns row splits as a tensor of type `dtype`.
 fn splits_tensor(dtype: DType, splits: &[usize]) -> Result<Tensor> {
     Tensor::index_vector(dtype, &splits.iter().map(|&s| s as i64).collect::<Vec<_>>())
 }

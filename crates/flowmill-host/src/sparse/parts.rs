@@ -1,4 +1,4 @@
-//! Joining and cutting: `SparseConcat`, `SparseSlice`, `SparseSliceGrad`, `SparseSplit`.
+//! Concatenation and slicing: `SparseConcat`, `SparseSlice`, `SparseSliceGrad`, `SparseSplit`.
 
 use super::{Sparse, index_matrix, matrix};
 use crate::blocks::concat_blocks;
@@ -21,7 +21,7 @@ fn make_concat(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     from_fn(move |ctx| concat(ctx, axis))
 }
 
-/// All indices, then all values, then all shapes are the inputs. The result is in row-major order.
+/// Concatenates sparse tensors. Inputs: all indices, then all values, then all shapes. The result is in row-major order.
 fn concat(ctx: &mut KernelContext<'_>, axis: i64) -> Result<()> {
     let n = ctx.num_inputs() / 3;
     let parts = (0..n).map(|i| Sparse::new(ctx.input(i)?, ctx.input(n + i)?, ctx.input(2 * n + i)?)).collect::<Result<Vec<_>>>()?;
@@ -69,7 +69,7 @@ fn concat(ctx: &mut KernelContext<'_>, axis: i64) -> Result<()> {
     Ok(())
 }
 
-/// The part of `sparse` within one range for each dimension, its indices counted from there: indices and values.
+/// Returns the indices and values of the part of `sparse` within one range per dimension. Indices are relative to the ranges' starts.
 fn part(sparse: &Sparse<'_>, ranges: &[Range<i64>]) -> Result<(Tensor, Tensor)> {
     let mut indices = Vec::new();
     let mut chosen = Vec::new();
@@ -116,7 +116,7 @@ fn make_slice_grad(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     }, _ => init.unsupported())
 }
 
-/// The gradient of the values that a slice kept, zero for the others. The kept ones are in the order of the input's.
+/// Outputs the gradients of the values that a slice kept, and zero for the others. The kept values are in the order of the input's.
 fn slice_grad<T: Number>(ctx: &mut KernelContext<'_>) -> Result<()> {
     let (gradient, input, start, output) = (ctx.input(0)?, ctx.input(1)?, ctx.input(2)?, ctx.input(3)?);
     let (count, rank) = matrix(input, "Input indices")?;
@@ -161,7 +161,7 @@ fn make_split(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     from_fn(move |ctx| split(ctx, pieces))
 }
 
-/// Nearly equal parts along one axis: the first ones are longer by one where the size does not divide.
+/// Splits a tensor into nearly equal parts along one axis. If the size does not divide evenly, the first parts are longer by one.
 fn split(ctx: &mut KernelContext<'_>, pieces: i64) -> Result<()> {
     let axis = ctx.input(0)?;
     let sparse = Sparse::input(ctx, 1)?;

@@ -1,4 +1,4 @@
-//! `RaggedGather`, `RaggedTensorToSparse`.
+//! `RaggedGather` and `RaggedTensorToSparse`.
 
 use super::{index_matrix, pick_rows, splits, splits_tensor};
 use crate::from_fn::from_fn;
@@ -10,7 +10,7 @@ pub(super) fn register(registry: &mut KernelRegistry) {
     registry.add("RaggedTensorToSparse", |_| from_fn(to_sparse));
 }
 
-/// Rows of a ragged tensor by their numbers; dimensions of the numbers become uniform dimensions in front.
+/// Gathers rows of a ragged tensor by their indices. The dimensions of the indices become uniform outer dimensions.
 fn gather(ctx: &mut KernelContext<'_>) -> Result<()> {
     let Some(ragged_rank) = ctx.num_inputs().checked_sub(2).filter(|&n| n > 0) else {
         bail!(InvalidArgument, "RaggedGather needs row splits");
@@ -37,7 +37,7 @@ fn gather(ctx: &mut KernelContext<'_>) -> Result<()> {
     }
     let first = outputs.len();
     outputs.resize(first + ragged_rank, vec![0]);
-    // A single number gives the row itself, whose outermost splits are not wanted.
+    // A single index selects the row itself, which lacks the outermost splits.
     let skipped = usize::from(indices.rank() == 0);
     let mut positions = Vec::new();
     for &number in &numbers {
@@ -70,7 +70,7 @@ fn gather(ctx: &mut KernelContext<'_>) -> Result<()> {
     Ok(())
 }
 
-/// The indices of a ragged tensor's values, and the smallest dense shape that holds them.
+/// Outputs the indices of a ragged tensor's values, and the smallest dense shape that holds them.
 fn to_sparse(ctx: &mut KernelContext<'_>) -> Result<()> {
     let Some(ragged_rank) = ctx.num_inputs().checked_sub(1).filter(|&n| n > 0) else {
         bail!(InvalidArgument, "At least one row split is needed");
@@ -97,7 +97,7 @@ fn to_sparse(ctx: &mut KernelContext<'_>) -> Result<()> {
             );
         }
     }
-    // The index of each row, dimension by dimension.
+    // Holds the index of each row of the current dimension.
     let mut prefixes: Vec<Vec<i64>> = (0..nested[0].len() - 1).map(|row| vec![row as i64]).collect();
     for rows in &nested {
         check_memory::<Vec<i64>>(rows[rows.len() - 1])?;

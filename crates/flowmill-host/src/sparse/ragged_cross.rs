@@ -1,4 +1,4 @@
-//! Crossed features that are ragged: `RaggedCross`.
+//! `RaggedCross`: crossed features that are ragged, sparse or dense.
 
 use super::cross::{Column, each_cross, hashed, joined, starts_of};
 use super::splits_tensor;
@@ -11,7 +11,7 @@ pub(super) fn register(registry: &mut KernelRegistry) {
     registry.add("RaggedCross", make);
 }
 
-/// How many inputs of each kind there are: `ragged` values and as many splits, `sparse` indices, values and shapes, then `dense` matrices.
+/// The number of inputs of each kind: `ragged` values and as many splits, `sparse` indices, values and shapes, then `dense` matrices.
 struct Layout {
     ragged: usize,
     sparse: usize,
@@ -37,7 +37,7 @@ impl Layout {
         Ok(Layout { ragged, sparse, dense, order: order.to_owned() })
     }
 
-    /// The columns of a call and how many batches there are.
+    /// Returns the columns of a call and the number of batch entries.
     fn columns<'a>(&self, ctx: &'a KernelContext<'_>) -> Result<(Vec<Column<'a>>, usize)> {
         let of_sparse = 2 * self.ragged;
         let of_dense = of_sparse + 3 * self.sparse;
@@ -83,7 +83,7 @@ impl Layout {
         Ok((columns, batches))
     }
 
-    /// How many batches there are, and the splits of the ragged inputs; checks the shapes of all inputs.
+    /// Checks the shapes of all inputs. Returns the number of batch entries, and the splits of the ragged inputs.
     fn batches(&self, ctx: &KernelContext<'_>, of_sparse: usize, of_dense: usize) -> Result<(usize, Vec<Vec<usize>>)> {
         let mut sizes = Vec::with_capacity(self.order.len());
         let mut ragged_splits = Vec::with_capacity(self.ragged);
@@ -123,7 +123,7 @@ impl Layout {
     }
 }
 
-/// Splits that begin at 0, rise, and end at the number of values.
+/// Returns splits after a check that they begin at 0, ascend, and end at the number of values.
 fn checked_splits(splits: &Tensor, values: usize) -> Result<Vec<usize>> {
     let splits = splits.to_i64_vec()?;
     let (Some(&first), Some(&last)) = (splits.first(), splits.last()) else {

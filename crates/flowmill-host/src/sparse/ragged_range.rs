@@ -1,4 +1,4 @@
-//! `RaggedRange`.
+//! `RaggedRange`, which outputs a ragged tensor of number sequences.
 
 use super::splits_tensor;
 use crate::from_fn::from_fn;
@@ -10,11 +10,11 @@ pub(super) fn register(registry: &mut KernelRegistry) {
     registry.add("RaggedRange", make);
 }
 
-/// A number that counts in steps.
+/// A number type with steps.
 trait Steps: Element {
-    /// How many steps of `delta` from `start` stay before `limit`; `None` past 2^63.
+    /// Returns the number of steps of `delta` from `start` that stay before `limit`, or `None` past 2^63.
     fn count(start: Self, limit: Self, delta: Self) -> Option<u64>;
-    /// The next one.
+    /// Returns the number that follows `self`.
     fn next(self, delta: Self) -> Self;
 }
 
@@ -69,7 +69,7 @@ fn make(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     }
 }
 
-/// A row of numbers for each start, limit and step; scalars serve all rows.
+/// Outputs a row of numbers for each start, limit and step. Scalars apply to all rows.
 fn range<T: Steps>(ctx: &mut KernelContext<'_>, splits_type: DType) -> Result<()> {
     let mut rows = None;
     for (i, name) in ["starts", "limits", "deltas"].into_iter().enumerate() {

@@ -1,4 +1,4 @@
-//! `RaggedTensorToTensor`: a ragged tensor as a dense one, cut or filled up to a shape.
+//! `RaggedTensorToTensor`, which converts a ragged tensor to a dense one, truncated or padded to a shape.
 
 use crate::array::item::{Item, for_item};
 use crate::array::nd::{Strides, read_strided, row_major};
@@ -11,7 +11,7 @@ pub(super) fn register(registry: &mut KernelRegistry) {
     registry.add("RaggedTensorToTensor", make);
 }
 
-/// How the rows of a dimension are given.
+/// The encoding of the rows of a dimension.
 #[derive(Clone, Copy, PartialEq)]
 enum Partition {
     FirstDimSize,
@@ -35,7 +35,7 @@ fn make(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     })
 }
 
-/// Where an element goes; `None` where it is cut off.
+/// The output position of an element, or `None` if it is cut off.
 type Place = Option<usize>;
 
 fn to_tensor<T: Item>(ctx: &mut KernelContext<'_>, partitions: &[Partition]) -> Result<()> {
@@ -99,7 +99,7 @@ fn to_tensor<T: Item>(ctx: &mut KernelContext<'_>, partitions: &[Partition]) -> 
     Ok(())
 }
 
-/// The default as often as an inner value has elements.
+/// Returns the default value, repeated for all elements of an inner value.
 fn repeated<T: Item>(default: &Tensor, inner: &[usize]) -> Result<Vec<T>> {
     let n: usize = inner.iter().product();
     let Some(missing) = inner.len().checked_sub(default.rank()) else {
@@ -115,7 +115,7 @@ fn repeated<T: Item>(default: &Tensor, inner: &[usize]) -> Result<Vec<T>> {
     Ok(out)
 }
 
-/// The shape asked for, where it says something; else the number of rows and the longest of each ragged dimension.
+/// Returns the requested shape. Sizes that it leaves open are the number of rows and the longest row of each ragged dimension.
 fn output_shape(wanted: &Tensor, values: &Shape, default: &Shape, rows: usize, levels: &[(Partition, &[i64])]) -> Result<Shape> {
     let Some((_, inner)) = values.split_first() else { bail!(InvalidArgument, "values must have at least one dimension") };
     let compatible = default.rank() <= inner.len() && default.iter().rev().zip(inner.iter().rev()).all(|(&d, &v)| d == v || d == 1);
@@ -149,7 +149,7 @@ fn output_shape(wanted: &Tensor, values: &Shape, default: &Shape, rows: usize, l
     Shape::from_i64(&shape)
 }
 
-/// The length of the longest row.
+/// Returns the length of the longest row.
 fn longest((kind, tensor): (Partition, &[i64])) -> usize {
     let longest = match kind {
         Partition::RowSplits => tensor.windows(2).map(|w| w[1].saturating_sub(w[0])).max().unwrap_or(0),
@@ -158,7 +158,7 @@ fn longest((kind, tensor): (Partition, &[i64])) -> usize {
     usize::try_from(longest).unwrap_or(0)
 }
 
-/// The places of the elements of each row, rows given by where they begin and end.
+/// Returns the positions of the elements of each row; rows are given by their splits.
 fn by_splits(splits: &[i64], parents: &[Place], stride: usize, size: usize) -> Result<Vec<Place>> {
     let rows = splits.len().saturating_sub(1);
     if rows > parents.len() {
@@ -177,7 +177,7 @@ fn by_splits(splits: &[i64], parents: &[Place], stride: usize, size: usize) -> R
     Ok(places)
 }
 
-/// The places of elements that each say their row; the elements of a row are neighbours.
+/// Returns the positions of elements with row ids; the elements of a row are adjacent.
 fn by_row_ids(ids: &[i64], parents: &[Place], stride: usize, size: usize) -> Result<Vec<Place>> {
     let mut places = Vec::with_capacity(ids.len());
     for run in ids.chunk_by(|a, b| a == b) {

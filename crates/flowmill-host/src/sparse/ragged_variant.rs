@@ -1,4 +1,4 @@
-//! Ragged tensors in variants: `RaggedTensorToVariant`, its gradient, `RaggedTensorFromVariant`.
+//! Ragged tensors in variants: `RaggedTensorToVariant`, its gradient, and `RaggedTensorFromVariant`.
 
 use super::{splits, splits_tensor};
 use crate::blocks::{concat_blocks, rows};
@@ -51,7 +51,7 @@ impl VariantValue for Ragged {
     }
 }
 
-/// A ragged tensor in one variant; `splits` are the row splits, outermost first.
+/// Returns a ragged tensor in one variant; `splits` are the row splits, outermost first.
 pub(crate) fn as_variant(splits: Vec<Tensor>, values: Tensor) -> Tensor {
     Tensor::variant(Variant::new(Ragged { splits, values }))
 }
@@ -61,7 +61,7 @@ fn make_to_variant(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     from_fn(move |ctx| to_variant(ctx, batched))
 }
 
-/// One variant for the whole tensor, or one for each of its rows.
+/// Outputs one variant for the whole tensor, or one for each of its rows if `batched`.
 fn to_variant(ctx: &mut KernelContext<'_>, batched: bool) -> Result<()> {
     let Some(ragged_rank) = ctx.num_inputs().checked_sub(1) else { bail!(InvalidArgument, "values are missing") };
     let values = ctx.input(ragged_rank)?;
@@ -93,7 +93,7 @@ fn to_variant(ctx: &mut KernelContext<'_>, batched: bool) -> Result<()> {
             (start, end) = (rows[start], rows[end]);
         }
         let values = rows(values, start, end - start)?;
-        // Without splits a row is a value, which has one dimension less.
+        // Without splits, a row is a value, which has one dimension less.
         let values = if ragged_rank == 0 { values.clone().reshaped(Shape::new(&values.shape()[1..]))? } else { values };
         variants.push(Variant::new(Ragged { splits: parts, values }));
     }
@@ -108,7 +108,7 @@ fn make_from_variant(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     from_fn(move |ctx| from_variant(ctx, input_rank, output_rank, values, splits))
 }
 
-/// The tensor in a scalar, or the stack of those in a batch, whose dimensions become splits.
+/// Outputs the ragged tensor in a scalar, or the stack of those in a batch, whose dimensions become splits.
 fn from_variant(ctx: &mut KernelContext<'_>, input_rank: i64, output_rank: i64, values: DType, splits_type: DType) -> Result<()> {
     let encoded = ctx.input(0)?;
     let dims = encoded.rank() as i64;
@@ -136,7 +136,7 @@ fn from_variant(ctx: &mut KernelContext<'_>, input_rank: i64, output_rank: i64, 
     Ok(())
 }
 
-/// The ragged tensors in variants, each of the expected rank and types.
+/// Returns the ragged tensors in variants, each of the expected rank and types.
 fn components(encoded: &Tensor, rank: usize, values: DType, splits_type: DType) -> Result<Vec<&Ragged>> {
     let mut out = Vec::new();
     for (i, variant) in encoded.as_variants()?.iter().enumerate() {
@@ -174,7 +174,7 @@ fn stack(parts: &[&Ragged], dims: &Shape, input_rank: usize, values: DType, spli
         outer = outer.saturating_mul(size).min(parts.len());
         outputs.push((0..=outer).map(|i| i * length).collect());
     }
-    // How many rows each part has, or values where it has no splits.
+    // The number of rows of each part, or of values if it has no splits.
     let mut lengths = vec![0];
     for part in parts {
         let rows = part.splits.first().map_or(part.values.shape().first().copied().unwrap_or(0), |splits| splits.num_elements() - 1);
@@ -215,7 +215,7 @@ fn make_gradient(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     from_fn(move |ctx| gradient(ctx, dtype))
 }
 
-/// The values of the variants' gradients, one row after the other.
+/// Outputs the values of the variants' gradients, one row after the other.
 fn gradient(ctx: &mut KernelContext<'_>, dtype: DType) -> Result<()> {
     let (encoded, splits_in, shape) = (ctx.input(0)?, ctx.input(1)?, ctx.input(2)?);
     let shape = shape.to_shape()?;

@@ -29,7 +29,7 @@ fn make_max(init: &KernelInit<'_>, sparse: bool) -> Result<Arc<dyn Kernel>> {
     }, _ => init.unsupported())
 }
 
-/// Which dimensions are reduced.
+/// Returns, for each dimension, true if it is reduced.
 fn reduced(axes: &Tensor, rank: usize) -> Result<Vec<bool>> {
     if axes.rank() > 1 {
         bail!(InvalidArgument, "Expected reduction_axes to be a scalar or vector, got shape {}", axes.shape());
@@ -45,8 +45,8 @@ fn reduced(axes: &Tensor, rank: usize) -> Result<Vec<bool>> {
     Ok(reduced)
 }
 
-/// Merges values whose places differ only in reduced dimensions, in row-major order of the others. A dense result is zero where there are
-/// none; in a sparse one what remains of the places is in order.
+/// Merges values whose indices differ only in reduced dimensions. Results are in row-major order of the other dimensions. A dense result is zero
+/// where there are no values.
 fn reduce<T: Number>(ctx: &mut KernelContext<'_>, keep_dims: bool, to_sparse: bool, merge: fn(T, T) -> T) -> Result<()> {
     let sparse = Sparse::input(ctx, 0)?;
     let reduced = reduced(ctx.input(3)?, sparse.rank())?;
@@ -101,7 +101,7 @@ fn make_softmax(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     }
 }
 
-/// Over the values that differ only in the last dimension, which must be neighbours.
+/// Computes the softmax over values whose indices differ only in the last dimension. Such values must be adjacent.
 fn softmax<T: Ordered>(ctx: &mut KernelContext<'_>, exp: fn(T::Acc) -> T::Acc) -> Result<()> {
     let sparse = Sparse::input(ctx, 0)?;
     let rank = sparse.rank();

@@ -1,4 +1,5 @@
-//! Sparse tensors as three strings or variants: `SerializeSparse`, `SerializeManySparse`, `DeserializeSparse`, `DeserializeManySparse`.
+//! Conversion of sparse tensors to three strings or variants and back: `SerializeSparse`, `SerializeManySparse`, `DeserializeSparse`,
+//! `DeserializeManySparse`.
 
 use super::{Sparse, index_matrix, pick};
 use crate::blocks::concat_blocks;
@@ -15,7 +16,7 @@ pub(super) fn register(registry: &mut KernelRegistry) {
     registry.add("DeserializeManySparse", make_deserialize);
 }
 
-/// One of the three tensors, as a variant.
+/// A variant that holds one of the three tensors.
 struct Part(Tensor);
 
 impl VariantValue for Part {
@@ -36,10 +37,10 @@ impl VariantValue for Part {
     }
 }
 
-/// A sparse tensor's indices, values and shape as one vector of variants.
+/// Returns a sparse tensor's indices, values and shape as one vector of variants.
 ///
 /// # Errors
-/// `ResourceExhausted` past the memory limit.
+/// Returns `ResourceExhausted` past the memory limit.
 pub(crate) fn as_variants(parts: [Tensor; 3]) -> Result<Tensor> {
     Tensor::from_variants(Shape::from([3]), parts.into_iter().map(|part| Variant::new(Part(part))).collect())
 }
@@ -64,13 +65,13 @@ fn make_serialize(init: &KernelInit<'_>, many: bool) -> Result<Arc<dyn Kernel>> 
     })
 }
 
-/// A sparse tensor for each index of the first dimension.
+/// Returns one sparse tensor per index of the first dimension.
 fn split(sparse: &Sparse<'_>) -> Result<Vec<[Result<Tensor>; 3]>> {
     let Some((&count, dims)) = sparse.dims.split_first().filter(|(_, rest)| !rest.is_empty()) else {
         bail!(InvalidArgument, "Rank of input SparseTensor should be > 1, but saw rank: {}", sparse.rank());
     };
     let Ok(count) = usize::try_from(count) else { bail!(InvalidArgument, "the number of sparse tensors is negative: {count}") };
-    // Each becomes three messages, whether it has values or not.
+    // Each index needs three messages, even if it has no values.
     Shape::from([count, 3]).checked_num_elements()?;
     Tensor::uninit(DType::I64, [count, 3])?;
     let mut rows: Vec<Vec<usize>> = vec![Vec::new(); count];
@@ -113,7 +114,7 @@ fn parts(serialized: &Tensor) -> Result<Vec<Tensor>> {
     serialized.as_strings()?.iter().enumerate().map(parse).collect()
 }
 
-/// The sparse tensors of all triples as one, with the dimensions of the triples before theirs.
+/// Outputs the sparse tensors of all triples, stacked. The outer dimensions are those of the triples.
 fn deserialize(ctx: &mut KernelContext<'_>, dtype: DType, many: bool) -> Result<()> {
     let serialized = ctx.input(0)?;
     if many && serialized.rank() != 2 {
@@ -159,8 +160,8 @@ fn deserialize(ctx: &mut KernelContext<'_>, dtype: DType, many: bool) -> Result<
     Ok(())
 }
 
-/// Stacks sparse tensors of one rank and of type `dtype`: the indices, values and shape of a tensor whose first dimensions are `outer`. Each of the
-/// other dimensions is the greatest of the tensors'.
+/// Stacks sparse tensors of one rank and of type `dtype`. Returns the indices, values and shape of a tensor whose first dimensions are `outer`.
+/// Each other dimension has the greatest size among the tensors.
 pub(super) fn stacked(outer: &[i64], tensors: &[Sparse<'_>], dtype: DType) -> Result<[Tensor; 3]> {
     let rank = tensors.first().map_or(0, Sparse::rank);
     let mut dims = vec![0i64; rank];

@@ -1,4 +1,4 @@
-//! Sets: `SetSize` and the set operations. Each row along the last dimension of a tensor, sparse or dense, is one.
+//! Sets: `SetSize` and the set operations. Each row along the last dimension of a tensor, sparse or dense, is a set.
 
 use super::{Sparse, describe, index_matrix, position};
 use crate::from_fn::from_fn;
@@ -15,7 +15,7 @@ pub(super) fn register(registry: &mut KernelRegistry) {
     }
 }
 
-/// An element of a set: integers of all types are widened.
+/// An element of a set. Integers of all types are widened.
 trait Member: Ord + Clone + Send + Sync + 'static {
     fn read(tensor: &Tensor) -> Result<Vec<Self>>;
     fn write(dtype: DType, values: Vec<Self>) -> Result<Tensor>;
@@ -48,7 +48,7 @@ impl Member for i64 {
     }
 }
 
-/// The sets of a tensor by their place, and the sizes of the dimensions before the last.
+/// The sets of a tensor by their index, and the sizes of the dimensions before the last.
 struct Sets<V> {
     sets: BTreeMap<Vec<i64>, BTreeSet<V>>,
     dims: Vec<i64>,
@@ -93,13 +93,13 @@ impl<V: Member> Sets<V> {
         Ok(Sets { sets, dims: dims.iter().map(|&d| d as i64).collect() })
     }
 
-    /// The set in inputs `at` on: one tensor, or the three of a sparse one.
+    /// Returns the sets in the inputs from `at` on: one tensor, or the three of a sparse one.
     fn input(ctx: &KernelContext<'_>, at: usize, sparse: bool, validate: bool) -> Result<Sets<V>> {
         if sparse { Sets::sparse(&Sparse::input(ctx, at)?, validate, "Input set") } else { Sets::dense(ctx.input(at)?) }
     }
 }
 
-/// The index of row-major element `at`.
+/// Returns the index of the element at row-major position `at`.
 fn index_at(mut at: usize, dims: &[usize]) -> Vec<i64> {
     let mut index = vec![0; dims.len()];
     for (i, &dim) in index.iter_mut().zip(dims).rev() {
@@ -169,7 +169,7 @@ fn make_operation(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     }
 }
 
-/// The results of all rows as a sparse tensor, as wide as the largest.
+/// Outputs the results of all rows as a sparse tensor, whose last size is that of the largest set.
 fn operate<V: Member>(ctx: &mut KernelContext<'_>, operation: Operation, sparse: [bool; 2], validate: bool) -> Result<()> {
     let a: Sets<V> = Sets::input(ctx, 0, sparse[0], validate)?;
     let b: Sets<V> = Sets::input(ctx, if sparse[0] { 3 } else { 1 }, sparse[1], validate)?;

@@ -1,6 +1,6 @@
-//! Sparse tensors that steps leave for others under numbers: `AddSparseToTensorsMap`, `AddManySparseToTensorsMap`, `TakeManySparseFromTensorsMap`.
+//! Sparse tensors that steps store under numbers for other steps: `AddSparseToTensorsMap`, `AddManySparseToTensorsMap`, `TakeManySparseFromTensorsMap`.
 //!
-//! A map belongs to the session, by container and name. Queues and batches carry the numbers in place of the sparse tensors.
+//! A map belongs to the session, by container and name. Queues and batches hold the numbers instead of the sparse tensors.
 
 use super::serialize::stacked;
 use super::{Sparse, describe, index_matrix, pick, position};
@@ -27,7 +27,7 @@ pub(super) fn register(registry: &mut KernelRegistry) {
     });
 }
 
-/// The object that the ops of one name share.
+/// The map that all nodes of one name share.
 struct SparseTensorsMap {
     name: String,
     state: Mutex<State>,
@@ -36,7 +36,7 @@ struct SparseTensorsMap {
 #[derive(Default)]
 struct State {
     next: i64,
-    /// Indices, values and shape by number.
+    /// The indices, values and shapes, by number.
     tensors: BTreeMap<i64, [Tensor; 3]>,
 }
 
@@ -55,7 +55,7 @@ impl State {
     }
 }
 
-/// Returns the session's map of the node's name.
+/// Returns the session's map under the node's name.
 fn map(init: &KernelInit<'_>) -> Result<Arc<SparseTensorsMap>> {
     let name = resource_name(init)?;
     init.resources.lookup_or_create(init.attrs.get_or("container", "")?, name, || {
@@ -71,7 +71,7 @@ fn add(ctx: &mut KernelContext<'_>, map: &SparseTensorsMap) -> Result<()> {
     Ok(())
 }
 
-/// Adds a sparse tensor for each index of the first dimension; those without values get the last numbers.
+/// Adds one sparse tensor per index of the first dimension. Those without values get the last numbers.
 fn add_many(ctx: &mut KernelContext<'_>, map: &SparseTensorsMap) -> Result<()> {
     let sparse = Sparse::input(ctx, 0)?;
     if sparse.rank() < 2 {
@@ -107,7 +107,7 @@ fn add_many(ctx: &mut KernelContext<'_>, map: &SparseTensorsMap) -> Result<()> {
     Ok(())
 }
 
-/// Checks that indices lie within the shape, in rising order, each once.
+/// Checks that indices are within the shape, in ascending order, without duplicates.
 fn check_order(sparse: &Sparse<'_>, shape: &Shape) -> Result<()> {
     for i in 0..sparse.len() {
         let row = sparse.row(i);
@@ -129,7 +129,7 @@ fn check_order(sparse: &Sparse<'_>, shape: &Shape) -> Result<()> {
     Ok(())
 }
 
-/// Stacks the sparse tensors of the given numbers, which leave the map.
+/// Removes the sparse tensors with the given numbers from the map, and outputs them stacked.
 fn take_many(ctx: &mut KernelContext<'_>, map: &SparseTensorsMap, dtype: DType) -> Result<()> {
     let handles = ctx.input(0)?;
     if handles.rank() != 1 {

@@ -1,4 +1,4 @@
-//! Reading parts of resource variables.
+//! Kernels that read parts of resource variables.
 
 use super::Variable;
 use super::indices::{batched_row_starts, slice_starts};
@@ -21,7 +21,7 @@ fn read(ctx: &KernelContext<'_>, dtype: DType) -> Result<Tensor> {
     Ok(value)
 }
 
-/// `ResourceGather`: rows of the variable along dimension `batch_dims`, whose outer dimensions are shared with the indices.
+/// Makes the kernel of `ResourceGather`, which gathers rows of the variable along dimension `batch_dims`. The outer dimensions are shared with the indices.
 fn make_gather(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let dtype = init.dtype("dtype")?;
     let batch_dims = init.attrs.get_or("batch_dims", 0i64)?;
@@ -52,7 +52,7 @@ fn make_gather(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     })
 }
 
-/// `ResourceGatherNd`: the rows of the indices name slices of the variable.
+/// Makes the kernel of `ResourceGatherNd`, which gathers slices of the variable by the rows of the indices.
 fn make_gather_nd(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let dtype = init.dtype("dtype")?;
     let name = init.name.to_owned();

@@ -1,19 +1,19 @@
-//! From index tensors to places in a variable.
+//! Conversion of index tensors to positions in a variable.
 
 use flowmill_tensor::{Result, Shape, Tensor, bail, check_memory};
 
-/// The first elements of the rows that `indices` names in a tensor of `rows` rows of `row` elements.
+/// Returns the positions of the first elements of the rows that `indices` selects in a tensor of `rows` rows of `row` elements.
 ///
 /// # Errors
-/// `InvalidArgument` for an index out of range.
+/// Returns `InvalidArgument` for an index out of range.
 pub(super) fn row_starts(indices: &Tensor, rows: usize, row: usize) -> Result<Vec<usize>> {
     batched_row_starts(indices, 1, rows, row)
 }
 
-/// The same where the rows stand in `batches` groups, and each group has an equal share of the indices, which count within it.
+/// Like [`row_starts`], for rows in `batches` groups. Each group has an equal share of the indices, which are relative to it.
 ///
 /// # Errors
-/// As [`row_starts`].
+/// Returns `InvalidArgument` for an index out of range.
 pub(super) fn batched_row_starts(indices: &Tensor, batches: usize, rows: usize, row: usize) -> Result<Vec<usize>> {
     let values = indices.to_i64_vec()?;
     let share = values.len() / batches.max(1);
@@ -28,8 +28,8 @@ pub(super) fn batched_row_starts(indices: &Tensor, batches: usize, rows: usize, 
     Ok(starts)
 }
 
-/// The first elements of the slices that the rows of `indices` name in a tensor of shape `shape`: each row indexes the outermost dimensions.
-/// `Err` says which row is out of range, as TensorFlow writes it: `indices[1,0] = [2, 0]`.
+/// Returns the positions of the first elements of the slices that the rows of `indices` select in a tensor of shape `shape`: each row indexes the
+/// outermost dimensions. `Err` holds the row that is out of range, in TensorFlow's format: `indices[1,0] = [2, 0]`.
 pub(super) fn slice_starts(indices: &Tensor, shape: &Shape) -> Result<Result<Vec<usize>, String>> {
     let values = indices.to_i64_vec()?;
     let depth = indices.shape().last().copied().unwrap_or(0);
@@ -55,7 +55,7 @@ pub(super) fn slice_starts(indices: &Tensor, shape: &Shape) -> Result<Result<Vec
     Ok(Ok(starts))
 }
 
-/// Where element `i` of a tensor of this shape stands: `[1,0]`; nothing for a scalar.
+/// Returns the index of element `i` of a tensor of this shape as text: `[1,0]`, or nothing for a scalar.
 fn place(shape: &Shape, i: usize) -> String {
     if shape.rank() == 0 {
         return String::new();

@@ -1,4 +1,4 @@
-//! Variables, by reference and by resource handle.
+//! Kernels of variables, by reference and by resource handle.
 
 mod gather;
 mod indices;
@@ -12,7 +12,7 @@ use flowmill_runtime::KernelRegistry;
 
 pub(crate) use ref_variable::resource_name;
 
-/// Registers the family.
+/// Registers the kernels of this family.
 pub(crate) fn register(registry: &mut KernelRegistry) {
     gather::register(registry);
     ref_variable::register(registry);

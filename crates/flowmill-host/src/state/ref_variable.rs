@@ -1,4 +1,4 @@
-//! TF-1 variables: the ops that make them, and those that assign through a reference.
+//! Reference variables of TensorFlow 1: the ops that make them, and those that assign through a reference.
 
 use super::Variable;
 use super::update::{Update, update_blocks};
@@ -20,7 +20,7 @@ pub(super) fn register(registry: &mut KernelRegistry) {
     registry.add("ResourceCountUpTo", make_count_up_to);
 }
 
-/// The variable called by the node's `shared_name`, or by the node, made once for the session.
+/// Makes the kernel of `VariableV2`: a variable named by the node's `shared_name`, or by the node, made once for the session.
 fn make_variable(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let dtype = init.dtype("dtype")?;
     let shape: PartialShape = init.attrs.get("shape")?;
@@ -41,12 +41,12 @@ fn make_variable(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     })
 }
 
-/// The name a node's resource has: its `shared_name`, or the node's own name.
+/// Returns the name of a node's resource: its `shared_name`, or the node's own name.
 pub(crate) fn resource_name<'a>(init: &'a KernelInit<'_>) -> Result<&'a str> {
     name_in(init, "shared_name")
 }
 
-/// What `attr` says, or the node's own name where it is empty.
+/// Returns the value of `attr`, or the node's own name if it is empty.
 fn name_in<'a>(init: &'a KernelInit<'_>, attr: &str) -> Result<&'a str> {
     match init.attrs.get_or(attr, "")? {
         "" => Ok(init.name),
@@ -54,7 +54,7 @@ fn name_in<'a>(init: &'a KernelInit<'_>, attr: &str) -> Result<&'a str> {
     }
 }
 
-/// A variable that lives as long as references to it travel; it starts with zeros.
+/// Makes the kernel of `TemporaryVariable`: a variable that lives as long as references to it exist, and starts with zeros.
 fn make_temporary_variable(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let dtype = init.dtype("dtype")?;
     let partial: PartialShape = init.attrs.get("shape")?;
@@ -89,11 +89,12 @@ fn make_is_initialized(_: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     })
 }
 
-/// `Assign`: the variable takes the value over, without a copy where it is a tensor's own memory; a later update copies where somebody still holds it.
+/// Makes the kernel of `Assign`. The variable shares the value's memory if that belongs to a tensor, otherwise it is copied. A later update copies
+/// the value first if a tensor still shares it.
 fn make_assign(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let validate_shape = init.attrs.get_or("validate_shape", true)?;
     from_fn(move |ctx| {
-        // An array of the caller's may change after the step.
+        // Copy the value if it is an array of the caller, which may change after the step.
         let value = ctx.take(1)?.into_owned()?;
         let variable = ctx.ref_input(0)?;
         if variable.dtype() != value.dtype() {
@@ -133,7 +134,7 @@ fn make_update(init: &KernelInit<'_>, update: Update) -> Result<Arc<dyn Kernel>>
     })
 }
 
-/// `CountUpTo`, `ResourceCountUpTo`: gives the variable's value and adds one, until it reaches `limit`.
+/// Makes the kernel of `CountUpTo`, `ResourceCountUpTo`, which outputs the variable's value and adds one to it, until it reaches `limit`.
 fn make_count_up_to(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let limit: i64 = init.attrs.get("limit")?;
     match init.dtype("T")? {

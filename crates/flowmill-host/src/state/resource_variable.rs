@@ -1,4 +1,4 @@
-//! Variables behind `resource` handles.
+//! Kernels of variables behind `resource` handles.
 
 use super::update::{Update, update_blocks};
 use super::{ResourceVariable, Variable};
@@ -22,10 +22,11 @@ pub(super) fn register(registry: &mut KernelRegistry) {
     registry.add("DisableCopyOnRead", |_| from_fn(|_| Ok(())));
 }
 
-/// The `shared_name` by which TensorFlow's eager mode asks for a variable that only its handle names.
+/// The `shared_name` with which TensorFlow's eager mode requests an anonymous variable, which only its handle refers to.
 const ANONYMOUS: &str = "cd2c89b7-88b7-44c8-ad83-06c2a9158347";
 
-/// A handle of the variable called by the node's `shared_name`, or by the node: made once. An anonymous one is a new variable at each call.
+/// Makes the kernel of `VarHandleOp`: a handle of the variable named by the node's `shared_name`, or by the node, made once. If it is anonymous,
+/// each call makes a new variable.
 fn make_var_handle(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let (dtype, shape): (DType, PartialShape) = (init.dtype("dtype")?, init.attrs.get("shape")?);
     let name = resource_name(init)?;
@@ -66,7 +67,7 @@ fn make_var_handles(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     })
 }
 
-/// The value of the variable in input `i`, which must have type `dtype`.
+/// Returns the value of the variable in input `i`, which must have type `dtype`.
 fn read(ctx: &KernelContext<'_>, i: usize, dtype: DType) -> Result<Tensor> {
     let variable = Variable::from_input(ctx, i).and_then(|variable| variable.read());
     let value = match variable {
@@ -90,7 +91,7 @@ fn read(ctx: &KernelContext<'_>, i: usize, dtype: DType) -> Result<Tensor> {
     Ok(value)
 }
 
-/// `ReadVariableOp`: shares the value; a later update of the variable copies it first.
+/// Makes the kernel of `ReadVariableOp`. The value is shared; a later update of the variable copies it first.
 fn make_read(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let dtype = init.dtype("dtype")?;
     from_fn(move |ctx| {
@@ -115,7 +116,7 @@ fn make_assign(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let dtype = init.dtype("dtype")?;
     let validate_shape = init.attrs.get_or("validate_shape", false)?;
     from_fn(move |ctx| {
-        // An array of the caller's may change after the step.
+        // Copy the value if it is an array of the caller, which may change after the step.
         let value = ctx.take(1)?.into_owned()?;
         let variable = Variable::from_input(ctx, 0)?;
         if value.dtype() != dtype || variable.dtype() != dtype {
@@ -190,7 +191,7 @@ fn make_shape(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     })
 }
 
-/// `DestroyResourceOp`: a variable loses its value, anything else its name.
+/// Makes the kernel of `DestroyResourceOp`: a variable loses its value, any other resource its name.
 fn make_destroy(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let ignore_lookup_error = init.attrs.get_or("ignore_lookup_error", true)?;
     from_fn(move |ctx| {

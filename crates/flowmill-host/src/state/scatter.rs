@@ -1,4 +1,4 @@
-//! Updates of parts of variables, by reference and by handle: rows, slices named by index vectors, and strided slices.
+//! Updates of parts of variables, by reference and by handle: rows, slices selected by index vectors, and strided slices.
 
 use super::indices::{row_starts, slice_starts};
 use super::update::{Update, update_blocks};
@@ -38,7 +38,7 @@ pub(super) fn register(registry: &mut KernelRegistry) {
     registry.add("ResourceStridedSliceAssign", |init| make_strided_slice_assign(init, VariableKind::Resource));
 }
 
-/// A kernel that changes the variable in input 0; where that is a reference, it is passed on.
+/// Returns a kernel that changes the variable in input 0. If that is a reference, it is the output.
 fn updating(
     kind: VariableKind,
     change: impl Fn(&KernelContext<'_>, &mut Tensor) -> Result<()> + Send + Sync + 'static,
@@ -64,7 +64,7 @@ fn check_dtype(value: &Tensor, updates: &Tensor) -> Result<()> {
     Ok(())
 }
 
-/// `ScatterAdd` and its kin: inputs variable, indices of rows, and an update for each, or a scalar for all.
+/// Makes the kernel of `ScatterAdd` and related ops. Inputs: variable, indices of rows, and an update for each row, or a scalar for all.
 fn make_scatter(init: &KernelInit<'_>, update: Update, kind: VariableKind) -> Result<Arc<dyn Kernel>> {
     update.checked_dtype(init, kind.dtype_attr())?;
     updating(kind, move |ctx, value| {
@@ -89,7 +89,7 @@ fn make_scatter(init: &KernelInit<'_>, update: Update, kind: VariableKind) -> Re
     })
 }
 
-/// `ScatterNdAdd` and its kin: the rows of the indices name slices of the variable.
+/// Makes the kernel of `ScatterNdAdd` and related ops. The rows of the indices select slices of the variable.
 fn make_scatter_nd(init: &KernelInit<'_>, update: Update, kind: VariableKind) -> Result<Arc<dyn Kernel>> {
     update.checked_dtype(init, "T")?;
     updating(kind, move |ctx, value| {
@@ -103,7 +103,7 @@ fn make_scatter_nd(init: &KernelInit<'_>, update: Update, kind: VariableKind) ->
     })
 }
 
-/// The number of elements of a slice, where the shapes of a `ScatterNd`-like op agree.
+/// Checks the shapes of a `ScatterNd`-like op, and returns the number of elements of a slice.
 fn check_nd_shapes(indices: &Shape, updates: &Shape, value: &Shape) -> Result<usize> {
     let Some((&depth, batch)) = indices.split_last() else {
         bail!(InvalidArgument, "Indices shape must have rank at least one. Found: {indices}");
@@ -125,7 +125,8 @@ fn check_nd_shapes(indices: &Shape, updates: &Shape, value: &Shape) -> Result<us
     Ok(Shape::new(slice.unwrap_or_default()).num_elements())
 }
 
-/// Assigns to a slice `variable[begin:end:strides]`; a value that can be broadcast to the slice is. Inputs: variable, begin, end, strides, value.
+/// Makes the kernel that assigns to a slice `variable[begin:end:strides]`. The value is broadcast to the slice. Inputs: variable, begin, end,
+/// strides, value.
 fn make_strided_slice_assign(init: &KernelInit<'_>, kind: VariableKind) -> Result<Arc<dyn Kernel>> {
     let masks = Masks::from_attrs(init.attrs)?;
     updating(kind, move |ctx, target| {
@@ -148,7 +149,7 @@ fn make_strided_slice_assign(init: &KernelInit<'_>, kind: VariableKind) -> Resul
     })
 }
 
-/// For every element of `to`, which element of `from` stands there when `from` is broadcast.
+/// Returns, for every element of `to`, the position of the element of `from` that is broadcast to it.
 fn broadcast_indices(from: &Shape, to: &Shape) -> Result<Vec<usize>> {
     if Shape::broadcast(from, to).as_ref() != Some(to) {
         bail!(InvalidArgument, "could not broadcast input array from shape {from} into shape {to}");

@@ -1,4 +1,4 @@
-//! Strings as other bytes: `EncodeBase64`, `DecodeBase64`, `DecodeRaw`, `DecodePaddedRaw`.
+//! Encodings of strings: `EncodeBase64`, `DecodeBase64`, `DecodeRaw`, `DecodePaddedRaw`.
 
 use super::map_strings;
 use crate::array::args::scalar_index;
@@ -18,13 +18,13 @@ pub(super) fn register(registry: &mut KernelRegistry) {
     registry.add("EncodeBase64", make_encode_base64);
 }
 
-/// The alphabet that is safe in URLs, with padding where `pad` is set.
+/// Makes the kernel of `EncodeBase64`, with the alphabet that is safe in URLs, and padding if `pad` is set.
 fn make_encode_base64(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let engine = GeneralPurpose::new(&URL_SAFE, if init.attrs.get_or("pad", false)? { PAD } else { NO_PAD });
     map_strings(move |s| Ok(engine.encode(s).into()))
 }
 
-/// With or without padding.
+/// Makes the kernel of `DecodeBase64`, which accepts strings with and without padding.
 fn make_decode_base64(_: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let config = GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent).with_decode_allow_trailing_bits(true);
     let engine = GeneralPurpose::new(&URL_SAFE, config);
@@ -36,12 +36,12 @@ fn make_decode_base64(_: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     })
 }
 
-/// The element type that bytes become, and how many of them must be turned around.
+/// The element type to which bytes are decoded, and its byte order.
 #[derive(Clone, Copy)]
 struct RawType {
     dtype: DType,
     size: usize,
-    /// Bytes of a component in the other order; 0 for none.
+    /// The number of bytes to reverse in each component, or 0 if the byte order is the machine's.
     swapped: usize,
 }
 
@@ -54,7 +54,7 @@ fn raw_type(init: &KernelInit<'_>) -> Result<RawType> {
 }
 
 impl RawType {
-    /// A tensor over `bytes`, with a last dimension of `length` elements after those of `outer`.
+    /// Returns a tensor with the contents `bytes`, whose last dimension, after those of `outer`, has `length` elements.
     fn tensor(self, outer: &Shape, length: usize, mut bytes: Vec<u8>) -> Result<Tensor> {
         if self.swapped > 0 {
             bytes.chunks_exact_mut(self.swapped).for_each(<[u8]>::reverse);
@@ -92,7 +92,7 @@ fn make_decode_raw(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     })
 }
 
-/// Shorter strings are filled up with zeros, longer ones cut.
+/// Makes the kernel of `DecodePaddedRaw`. Shorter strings are padded with zeros, longer ones are truncated.
 fn make_decode_padded_raw(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let raw = raw_type(init)?;
     from_fn(move |ctx| {

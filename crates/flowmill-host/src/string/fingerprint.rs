@@ -1,4 +1,4 @@
-//! `Fingerprint`: 64 bits of each row of a tensor.
+//! `Fingerprint`, which computes a 64-bit fingerprint for each row of a tensor.
 
 use super::fingerprint64;
 use crate::from_fn::linear_from_fn;
@@ -10,7 +10,7 @@ pub(super) fn register(registry: &mut KernelRegistry) {
     registry.add("Fingerprint", make);
 }
 
-/// Inputs: data, method. Rows of several strings have the fingerprint of their strings' fingerprints.
+/// Makes the kernel. Inputs: data, method. The fingerprint of a row of several strings is that of the strings' fingerprints.
 fn make(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     linear_from_fn(init, |ctx| {
         let (data, method) = (ctx.input(0)?, ctx.input(1)?);

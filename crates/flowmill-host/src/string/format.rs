@@ -1,4 +1,4 @@
-//! Values as text: `AsString`, `StringFormat`.
+//! Formatting of values as text: `AsString`, `StringFormat`.
 
 use crate::from_fn::from_fn;
 use crate::summarize::{format_general, summarize_both_ends};
@@ -11,7 +11,7 @@ pub(super) fn register(registry: &mut KernelRegistry) {
     registry.add("StringFormat", make_string_format);
 }
 
-/// How floats are written: as C's `%f`, `%e` or `%g`.
+/// The notation of floats: C's `%f`, `%e` or `%g`.
 #[derive(Clone, Copy, PartialEq)]
 enum Notation {
     Fixed,
@@ -28,9 +28,9 @@ struct Conversion {
     fill: Option<char>,
 }
 
-/// Digits after the point where the attribute `precision` is not set.
+/// The number of digits after the point if the attribute `precision` is not set.
 const DEFAULT_PRECISION: usize = 6;
-/// The widest field and the most digits; more is refused, since each element would take that much memory.
+/// The widest field and the most digits. Greater values are an error, because each element would take that much memory.
 const MAX_WIDTH: i64 = 1 << 15;
 
 fn make_as_string(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
@@ -103,7 +103,7 @@ impl Conversion {
         self.field(x.is_sign_negative() && !x.is_nan(), &digits, x.is_finite())
     }
 
-    /// Sign, digits and blanks in a field; zeros fill only numbers.
+    /// Returns sign and digits, padded to the field's width. Only numbers are padded with zeros.
     fn field(&self, negative: bool, digits: &str, is_number: bool) -> String {
         let sign = match self.fill {
             _ if negative => "-",
@@ -120,7 +120,7 @@ impl Conversion {
     }
 }
 
-/// C's `%e` of a number that is not negative.
+/// Formats a number that is not negative like C's `%e`.
 fn scientific(x: f64, precision: usize) -> String {
     let text = format!("{x:.precision$e}");
     let Some((mantissa, exponent)) = text.split_once('e') else { return text };
@@ -130,7 +130,7 @@ fn scientific(x: f64, precision: usize) -> String {
     }
 }
 
-/// A type whose elements have a text.
+/// A type whose elements can be formatted.
 trait ToText: Element {
     fn to_text(&self, conversion: &Conversion) -> String;
 }
@@ -170,7 +170,7 @@ impl ToText for bool {
     }
 }
 
-/// Puts a summary of each input in place of the placeholders of a template.
+/// Makes the kernel of `StringFormat`, which replaces the placeholders of a template by summaries of the inputs.
 fn make_string_format(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let template: &str = init.attrs.get_or("template", "%s")?;
     let placeholder: &str = init.attrs.get_or("placeholder", "%s")?;

@@ -1,4 +1,4 @@
-//! Strings to hash buckets. The functions are part of saved models' meaning: they never change.
+//! Hashing of strings to buckets. Saved models rely on the hash functions, so they never change.
 
 use super::fingerprint64;
 use super::map_to_numbers;
@@ -26,7 +26,7 @@ fn make_buckets(init: &KernelInit<'_>, hash: fn(&[u8]) -> u64) -> Result<Arc<dyn
     map_to_numbers(move |s| Ok((hash(s) % buckets) as i64))
 }
 
-/// SipHash-2-4 with the key of two words in the attribute `key`.
+/// Makes the kernel of `StringToHashBucketStrong`, which uses SipHash-2-4 with the key of two words in the attribute `key`.
 fn make_strong_buckets(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let buckets = num_buckets(init)?;
     let [first, second] = init.attrs.list::<i64>("key")?[..] else { bail!(InvalidArgument, "Key must have 2 elements") };
@@ -37,7 +37,7 @@ fn make_strong_buckets(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     })
 }
 
-/// MurmurHash64A by Austin Appleby, with the seed of TensorFlow's `Hash64`.
+/// Returns the hash of MurmurHash64A by Austin Appleby, with the seed of TensorFlow's `Hash64`.
 pub(crate) fn murmur(s: &[u8]) -> u64 {
     const SEED: u64 = 0x00DE_CAFC_AFFE;
     const MULTIPLIER: u64 = 0xc6a4_a793_5bd1_e995;

@@ -1,4 +1,4 @@
-//! Putting strings together: `StringJoin`, `ReduceJoin`, `UnsortedSegmentJoin`.
+//! Joining of strings: `StringJoin`, `ReduceJoin`, `UnsortedSegmentJoin`.
 
 use crate::array::args::{indices, product, scalar_index};
 use crate::from_fn::from_fn;
@@ -20,7 +20,7 @@ fn separator(init: &KernelInit<'_>) -> Result<Bytes> {
     }
 }
 
-/// Joins inputs element by element; scalars go with every element.
+/// Makes the kernel of `StringJoin`, which joins inputs element by element. Scalars are joined to every element.
 fn make_string_join(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let separator = separator(init)?;
     from_fn(move |ctx| {
@@ -75,7 +75,7 @@ fn reduced_axes(shape: &Shape, given: &[i64]) -> Result<SmallVec<[usize; 8]>> {
     Ok(axes)
 }
 
-/// Joins along `axes`, one after another: the first varies fastest.
+/// Joins along `axes`; the first axis varies fastest.
 fn reduce_join(input: &Tensor, axes: &[usize], keep_dims: bool, separator: &[u8]) -> Result<Tensor> {
     let (shape, strides) = (input.shape(), input.shape().strides());
     let kept: SmallVec<[usize; 8]> = (0..shape.rank()).filter(|axis| !axes.contains(axis)).collect();
@@ -93,7 +93,7 @@ fn reduce_join(input: &Tensor, axes: &[usize], keep_dims: bool, separator: &[u8]
     let strings = input.as_strings()?;
     let results = kept.iter().fold(1, |n: usize, &axis| n.saturating_mul(shape[axis]));
     check_memory::<Bytes>(results)?;
-    // Without elements in a kept dimension there is no result to join; with none in a reduced one, every result is empty.
+    // If a kept dimension is empty, there are no results; if a reduced one is, every result is empty.
     let inner_last: SmallVec<[usize; 8]> = axes.iter().rev().copied().collect();
     let within = if strings.is_empty() { Vec::new() } else { offsets(&inner_last) };
     let joined = offsets(&kept).into_iter().map(|base| {

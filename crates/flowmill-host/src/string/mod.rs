@@ -1,4 +1,4 @@
-//! Kernels on strings, which are bytes: only the ops that say so take them for UTF-8.
+//! Kernels on strings, which are bytes: only the ops that say so interpret them as UTF-8.
 
 #![forbid(unsafe_code)]
 
@@ -38,7 +38,7 @@ pub(crate) fn register(registry: &mut KernelRegistry) {
     unicode::register(registry);
 }
 
-/// A kernel that makes a string of each string of input 0.
+/// Returns a kernel that maps each string of input 0 to a string.
 fn map_strings(f: impl Fn(&Bytes) -> Result<Bytes> + Send + Sync + 'static) -> Result<Arc<dyn Kernel>> {
     from_fn(move |ctx| {
         let input = ctx.input(0)?;
@@ -49,7 +49,7 @@ fn map_strings(f: impl Fn(&Bytes) -> Result<Bytes> + Send + Sync + 'static) -> R
     })
 }
 
-/// A kernel that makes a number of each string of input 0.
+/// Returns a kernel that maps each string of input 0 to a number.
 fn map_to_numbers<T: Element>(f: impl Fn(&[u8]) -> Result<T> + Send + Sync + 'static) -> Result<Arc<dyn Kernel>> {
     from_fn(move |ctx| {
         let input = ctx.input(0)?;
@@ -62,7 +62,7 @@ fn map_to_numbers<T: Element>(f: impl Fn(&[u8]) -> Result<T> + Send + Sync + 'st
     })
 }
 
-/// The one string of a scalar.
+/// Returns the only string of a scalar.
 fn scalar_string<'a>(tensor: &'a Tensor, name: &str) -> Result<&'a Bytes> {
     match tensor.as_strings()? {
         [value] if tensor.rank() == 0 => Ok(value),
@@ -70,7 +70,7 @@ fn scalar_string<'a>(tensor: &'a Tensor, name: &str) -> Result<&'a Bytes> {
     }
 }
 
-/// Whether the attribute `unit` counts characters rather than bytes.
+/// Returns true if the attribute `unit` selects characters rather than bytes.
 fn counts_characters(init: &KernelInit<'_>) -> Result<bool> {
     match init.attrs.get_or("unit", "BYTE")? {
         "BYTE" => Ok(false),

@@ -1,4 +1,4 @@
-//! `StringNGrams`: runs of neighbouring strings, joined, in each row of a ragged tensor.
+//! `StringNGrams`, which joins runs of adjacent strings in each row of a ragged tensor.
 
 use crate::array::args::indices;
 use crate::from_fn::from_fn;
@@ -10,7 +10,7 @@ pub(super) fn register(registry: &mut KernelRegistry) {
     registry.add("StringNGrams", make_string_ngrams);
 }
 
-/// The widest n-gram and padding; more is refused, since each n-gram would take that many strings.
+/// The greatest width of n-grams and padding. Greater values are an error, because each n-gram would take that many strings.
 const MAX_WIDTH: i64 = 1 << 16;
 
 struct NGrams {
@@ -18,7 +18,7 @@ struct NGrams {
     widths: Vec<usize>,
     left_pad: Bytes,
     right_pad: Bytes,
-    /// The most pads on each side; `None` for as many as the width allows.
+    /// The most pads on each side, or `None` for as many as the n-gram's width allows.
     pad_width: Option<usize>,
     preserve_short: bool,
 }
@@ -60,7 +60,7 @@ fn make_string_ngrams(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     })
 }
 
-/// Row boundaries: from 0, never falling, to the number of strings.
+/// Checks that row splits ascend from 0 to the number of strings.
 fn check_splits(splits: &[i64], len: usize) -> Result<Vec<usize>> {
     let mut bounds: Vec<usize> = Vec::with_capacity(splits.len());
     for &split in splits {
@@ -78,7 +78,7 @@ fn check_splits(splits: &[i64], len: usize) -> Result<Vec<usize>> {
 }
 
 impl NGrams {
-    /// Adds the n-grams of one row.
+    /// Appends the n-grams of one row.
     fn extend(&self, row: &[Bytes], out: &mut Vec<Bytes>) {
         let before = out.len();
         for &width in &self.widths {
@@ -92,7 +92,7 @@ impl NGrams {
         }
     }
 
-    /// The n-gram at `start` of the row between `pads` pads on each side.
+    /// Returns the n-gram at `start` of the row between `pads` pads on each side.
     fn join(&self, row: &[Bytes], pads: usize, start: usize, width: usize) -> Bytes {
         let parts: Vec<&[u8]> = (start..start + width)
             .map(|i| match i.checked_sub(pads) {

@@ -1,4 +1,4 @@
-//! `StringToNumber`.
+//! `StringToNumber`, which parses numbers.
 
 use super::map_to_numbers;
 use super::text::is_space;
@@ -27,7 +27,7 @@ fn integer<T: FromStr>(text: &str) -> Option<T> {
     text.parse().ok()
 }
 
-/// `0x` and hexadecimal digits, with an optional sign, which the floating types accept.
+/// Parses `0x` and hexadecimal digits, with an optional sign, which the floating-point types accept.
 fn hexadecimal(text: &str) -> Option<f64> {
     let (sign, digits) = match text.strip_prefix('-') {
         Some(rest) => (-1.0, rest),
@@ -38,7 +38,7 @@ fn hexadecimal(text: &str) -> Option<f64> {
     starts_right.then(|| u64::from_str_radix(digits, 16).ok()).flatten().map(|n| sign * n as f64)
 }
 
-/// White space around a number is ignored.
+/// Makes a kernel that parses numbers with `parse`, ignoring white space around them.
 fn parse_with<T: Element>(parse: fn(&str) -> Option<T>) -> Result<Arc<dyn Kernel>> {
     map_to_numbers(move |s| {
         let trimmed = std::str::from_utf8(s).ok().map(|text| text.trim_matches(|c: char| u8::try_from(c).is_ok_and(is_space)));

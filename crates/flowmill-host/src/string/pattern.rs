@@ -15,11 +15,11 @@ pub(super) fn register(registry: &mut KernelRegistry) {
     registry.add("StaticRegexReplace", make_static_regex_replace);
 }
 
-/// RE2's `\d`, `\s` and `\w` are ASCII: what each stands for inside of brackets.
+/// The ASCII characters that RE2's classes `\d`, `\s` and `\w` mean, in the syntax inside of brackets.
 const CLASSES: [(char, &str); 3] = [('d', "0-9"), ('s', r"\t\n\x0c\r "), ('w', "0-9A-Za-z_")];
 
-/// A pattern of RE2 in the syntax of the `regex` crate, which differs in what the Perl classes hold, in what brackets may contain
-/// unescaped, and in quoting.
+/// Translates a pattern of RE2 to the syntax of the `regex` crate. The two differ in the characters of the Perl classes, in the characters that
+/// brackets may contain unescaped, and in quoting.
 fn translate(pattern: &str) -> String {
     let mut out = String::with_capacity(pattern.len() + 16);
     let mut chars = pattern.chars().peekable();
@@ -43,7 +43,7 @@ fn translate(pattern: &str) -> String {
                 if chars.next_if_eq(&'^').is_some() {
                     out.push('^');
                 }
-                // A bracket right at the start is one of the characters.
+                // A closing bracket right at the start is one of the characters.
                 if chars.next_if_eq(&']').is_some() {
                     out.push_str(r"\]");
                 }
@@ -68,7 +68,7 @@ fn translate(pattern: &str) -> String {
     out
 }
 
-/// The text up to `\E`, taken literally.
+/// Appends the text up to `\E` as a literal.
 fn push_quoted(chars: &mut std::iter::Peekable<std::str::Chars<'_>>, out: &mut String) {
     let mut quoted = String::new();
     while let Some(c) = chars.next() {
@@ -95,13 +95,13 @@ fn push_escape(escaped: char, in_brackets: bool, out: &mut String) {
 fn compile(pattern: &[u8], whole: bool) -> Result<Regex> {
     let text = String::from_utf8_lossy(pattern);
     let translated = translate(&text);
-    // Compiled by itself first, so that an error speaks of the pattern as given and parentheses cannot leave the group around it.
+    // The pattern is compiled by itself first, so that an error shows it as given and its parentheses cannot close the group that is put around it.
     let describe = |e: regex::Error| error!(InvalidArgument, "Invalid pattern: {text}, error: {e}");
     let regex = Regex::new(&translated).map_err(describe)?;
     if whole { Regex::new(&format!(r"\A(?:{translated})\z")).map_err(describe) } else { Ok(regex) }
 }
 
-/// The expression compiled last, for ops whose pattern is an input.
+/// The expression that was compiled last, for ops whose pattern is an input.
 #[derive(Default)]
 struct Cache(Mutex<Option<(Bytes, Arc<Regex>)>>);
 
@@ -140,14 +140,14 @@ fn make_static_regex_full_match(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>
     map_to_numbers(move |s| Ok(regex.is_match(s)))
 }
 
-/// A replacement with `\0` … `\9` for groups and `\\` for a backslash.
+/// A replacement text with `\0` … `\9` for groups and `\\` for a backslash.
 struct Rewrite {
-    /// Each text with the group that follows it.
+    /// The literal texts, each with the group that follows it.
     parts: Vec<(Vec<u8>, Option<usize>)>,
 }
 
 impl Rewrite {
-    /// Parses a replacement; an escape that means nothing ends it.
+    /// Parses a replacement text, up to an invalid escape.
     fn parse(text: &[u8]) -> Rewrite {
         let mut parts = Vec::new();
         let mut literal = Vec::new();
@@ -164,7 +164,7 @@ impl Rewrite {
         Rewrite { parts }
     }
 
-    /// The string with the first match, or all of them, replaced; as it is where the pattern lacks a group that is asked for.
+    /// Returns the string with the first match, or all of them, replaced. It is unchanged if the replacement refers to a group that the pattern lacks.
     fn apply(&self, regex: &Regex, s: &Bytes, global: bool) -> Bytes {
         let groups = self.parts.iter().filter_map(|part| part.1).max().unwrap_or(0);
         if groups >= regex.captures_len() {

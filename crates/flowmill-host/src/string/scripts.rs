@@ -1,6 +1,6 @@
-//! Unicode's scripts (Scripts.txt of the Unicode Character Database) by ICU's numbers.
+//! Unicode's scripts (Scripts.txt of the Unicode Character Database) with ICU's numbers.
 
-/// The first character of each run of one script, in order, and the script; the last run ends with Unicode.
+/// The first character of each run of characters of one script, in order, and the script; the last run extends to the end of Unicode.
 #[rustfmt::skip]
 pub(super) const RUNS: [(u32, u8); 1587] = [
     (0x0, 0), (0x41, 25), (0x5b, 0), (0x61, 25), (0x7b, 0), (0xaa, 25), (0xab, 0), (0xba, 25), (0xbb, 0), (0xc0, 25), (0xd7, 0), (0xd8, 25),

@@ -1,4 +1,4 @@
-//! Taking strings apart: `StringSplit`, `StringSplitV2`. The pieces come as a sparse tensor.
+//! Splitting of strings: `StringSplit`, `StringSplitV2`. The parts are output as a sparse tensor.
 
 use super::scalar_string;
 use super::text::is_space;
@@ -13,7 +13,7 @@ pub(super) fn register(registry: &mut KernelRegistry) {
     registry.add("StringSplitV2", make_string_split_v2);
 }
 
-/// Splits at every byte of the delimiter; without one, between all bytes.
+/// Makes the kernel of `StringSplit`, which splits at every byte of the delimiter, or between all bytes if the delimiter is empty.
 fn make_string_split(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let skip_empty = init.attrs.get_or("skip_empty", true)?;
     from_fn(move |ctx| {
@@ -28,7 +28,7 @@ fn make_string_split(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
             }
             let mut pieces = split_where(s, |b| delimiters.contains(&b));
             pieces.retain(|piece| !piece.is_empty() || !skip_empty);
-            // An empty string has no pieces, whether empty ones are kept or not.
+            // An empty string has no parts, even if empty parts are kept.
             if s.is_empty() { Vec::new() } else { pieces }
         })
     })
@@ -45,7 +45,8 @@ fn split_where(s: &[u8], is_delimiter: impl Fn(u8) -> bool) -> Vec<Range<usize>>
     pieces
 }
 
-/// Splits at a separator, or without one at runs of white space, at most `maxsplit` times where that is not negative: as Python does.
+/// Makes the kernel of `StringSplitV2`, which splits like Python: at a separator, or at runs of white space if it is empty, and at most `maxsplit`
+/// times unless that is negative.
 fn make_string_split_v2(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let max_split: i64 = init.attrs.get_or("maxsplit", -1)?;
     let max_split = usize::try_from(max_split).unwrap_or(usize::MAX);
@@ -85,7 +86,7 @@ fn split_at(s: &[u8], separator: &[u8], max_split: usize) -> Vec<Range<usize>> {
     pieces
 }
 
-/// Splits the strings of a vector. Outputs: row and column of each piece, the pieces, and the shape of the ragged rows' box.
+/// Splits the strings of a vector. Outputs: row and column of each part, the parts, and the dense shape.
 fn split_all(ctx: &mut KernelContext<'_>, split: impl Fn(&[u8]) -> Vec<Range<usize>>) -> Result<()> {
     let input = ctx.input(0)?;
     if input.rank() != 1 {

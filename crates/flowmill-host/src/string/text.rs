@@ -1,4 +1,4 @@
-//! Lengths, cases, and parts of strings: `StringLength`, `StringLower`, `StringUpper`, `StringStrip`, `Substr`.
+//! Lengths, cases, and substrings: `StringLength`, `StringLower`, `StringUpper`, `StringStrip`, `Substr`.
 
 use super::{counts_characters, map_strings, map_to_numbers};
 use crate::array::args::indices;
@@ -15,7 +15,7 @@ pub(super) fn register(registry: &mut KernelRegistry) {
     registry.add("Substr", make_substr);
 }
 
-/// Whether a byte starts a character: any but the continuation bytes of UTF-8.
+/// Returns true if a byte starts a character, that is, if it is not a continuation byte of UTF-8.
 fn starts_character(byte: u8) -> bool {
     byte & 0xc0 != 0x80
 }
@@ -28,7 +28,8 @@ fn make_string_length(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     })
 }
 
-/// ASCII letters only, or with `encoding` every letter of UTF-8; bytes that are not UTF-8 then become replacement characters.
+/// Makes a kernel that changes the case of ASCII letters, or with `encoding` of all letters of UTF-8; bytes that are not UTF-8 then become
+/// replacement characters.
 fn make_case(init: &KernelInit<'_>, ascii: fn(&[u8]) -> Vec<u8>, unicode: fn(&str) -> String) -> Result<Arc<dyn Kernel>> {
     match init.attrs.get_or("encoding", "")? {
         "" => map_strings(move |s| Ok(ascii(s).into())),
@@ -37,7 +38,7 @@ fn make_case(init: &KernelInit<'_>, ascii: fn(&[u8]) -> Vec<u8>, unicode: fn(&st
     }
 }
 
-/// Without white space (ASCII, with the vertical tab) at either end.
+/// Returns the string without white space (ASCII, including the vertical tab) at either end.
 pub(super) fn strip(s: &Bytes) -> Bytes {
     let inside = |&b: &u8| !is_space(b);
     match (s.iter().position(inside), s.iter().rposition(inside)) {
@@ -59,7 +60,7 @@ fn make_substr(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     })
 }
 
-/// Parts of strings; positions and lengths broadcast with the strings.
+/// Returns substrings. Positions and lengths are broadcast with the strings.
 fn substr(ctx: &KernelContext<'_>, by_character: bool) -> Result<Tensor> {
     let (input, pos, len) = (ctx.input(0)?, ctx.input(1)?, ctx.input(2)?);
     if pos.shape() != len.shape() {
@@ -85,7 +86,7 @@ fn substr(ctx: &KernelContext<'_>, by_character: bool) -> Result<Tensor> {
     Tensor::from_strings(shape, values)
 }
 
-/// For each element of shape `to`, in order, the element of shape `from` that a broadcast puts there.
+/// Returns, for each element of shape `to` in order, the position of the element of shape `from` that is broadcast to it.
 fn broadcast_positions(from: &Shape, to: &Shape) -> impl Iterator<Item = usize> {
     let added = to.rank() - from.rank();
     let to_strides = to.strides();
@@ -95,7 +96,7 @@ fn broadcast_positions(from: &Shape, to: &Shape) -> impl Iterator<Item = usize> 
         .map(move |i| strides.iter().enumerate().map(|(d, &stride)| i / to_strides[added + d] % dims[added + d] * stride).sum())
 }
 
-/// `len` units from `pos` on (all that are left where negative); a negative `pos` counts from the end. `None` past the ends.
+/// Returns `len` units from `pos` on (all that follow if it is negative). A negative `pos` counts from the end. Returns `None` if `pos` is out of range.
 fn part(s: &Bytes, pos: i64, len: i64, by_character: bool) -> Option<Bytes> {
     let bounds: Vec<usize> = if by_character { (0..s.len()).filter(|&i| starts_character(s[i])).collect() } else { Vec::new() };
     let units = if by_character { bounds.len() } else { s.len() };

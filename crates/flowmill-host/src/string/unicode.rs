@@ -1,6 +1,6 @@
-//! Characters of encodings: `UnicodeDecode`, `UnicodeEncode`, `UnicodeTranscode`, `UnicodeScript`.
+//! Text encodings: `UnicodeDecode`, `UnicodeEncode`, `UnicodeTranscode`, `UnicodeScript`.
 //!
-//! Known are the encodings of Unicode, US-ASCII and ISO-8859-1.
+//! The supported encodings are those of Unicode, US-ASCII and ISO-8859-1.
 
 use super::scripts::RUNS;
 use crate::from_fn::from_fn;
@@ -16,29 +16,29 @@ pub(super) fn register(registry: &mut KernelRegistry) {
     registry.add("UnicodeTranscode", make_transcode);
 }
 
-/// How characters become bytes.
+/// The encoding of characters as bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Encoding {
     Utf8,
-    /// 16 bits a unit; the order of bytes may be open until the first unit.
+    /// 16 bits per unit; the byte order may depend on the first unit.
     Utf16(Order),
-    /// 32 bits a character.
+    /// 32 bits per character.
     Utf32(Order),
-    /// The first 128 or 256 characters.
+    /// One byte per character, for the first 128 or 256 characters.
     Bytes(u8),
 }
 
-/// Which byte of a unit comes first.
+/// The byte order of a unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Order {
     Big,
     Little,
-    /// Says a mark at the beginning; big-endian without one.
+    /// The order that a mark at the beginning declares; big-endian without one.
     Marked,
 }
 
 impl Encoding {
-    /// By ICU's names, which differ in case and punctuation only.
+    /// Returns the encoding with one of ICU's names, in which case and punctuation do not matter.
     fn named(name: &str) -> Option<Encoding> {
         let plain: String = name.chars().filter(char::is_ascii_alphanumeric).map(|c| c.to_ascii_lowercase()).collect();
         Some(match plain.as_str() {
@@ -55,7 +55,7 @@ impl Encoding {
         })
     }
 
-    /// Calls `give` with each character and its number of bytes; `None` for bytes that are no character.
+    /// Calls `give` with each character and its number of bytes, and with `None` for bytes that are no character.
     fn characters(self, text: &[u8], mut give: impl FnMut(Option<u32>, usize)) {
         match self {
             Encoding::Utf8 => {
@@ -95,7 +95,7 @@ impl Encoding {
         }
     }
 
-    /// Appends a character; those that are none are passed over.
+    /// Appends a character. Numbers that are no character are skipped.
     fn push(self, c: u32, out: &mut Vec<u8>) {
         let Some(c) = char::from_u32(c) else { return };
         match self {
@@ -107,7 +107,7 @@ impl Encoding {
 }
 
 impl Order {
-    /// Whether little-endian, and the bytes of the mark.
+    /// Returns true for little-endian, and the number of bytes of the mark.
     fn resolve(self, little: &[u8], big: &[u8], text: &[u8]) -> (bool, usize) {
         match self {
             Order::Big => (false, 0),
@@ -119,7 +119,7 @@ impl Order {
     }
 }
 
-/// What to do with what is no character.
+/// The treatment of invalid characters.
 #[derive(Clone, Copy)]
 enum Policy {
     Fail,
@@ -127,7 +127,7 @@ enum Policy {
     Replace,
 }
 
-/// The policy, and the character that stands for what is none.
+/// The policy for invalid characters, and the character that replaces them.
 #[derive(Clone, Copy)]
 struct OnError {
     policy: Policy,
@@ -149,7 +149,7 @@ impl OnError {
         Ok(OnError { policy, replacement })
     }
 
-    /// The character to take; `None` to skip it.
+    /// Returns the character to use, or `None` to skip it.
     fn handle(self, found: Option<u32>, replace_controls: bool) -> Result<Option<u32>> {
         match (found, self.policy) {
             (Some(c), _) if !(replace_controls && c <= 0x1f) => Ok(Some(c)),
@@ -201,7 +201,7 @@ fn make_decode(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
         for text in texts {
             let (mut at, mut fault) = (0i64, Ok(()));
             encoding.characters(text, |c, bytes| {
-                // Control characters are no fault here, other than where texts are transcoded.
+                // Control characters are errors only when texts are transcoded.
                 let is_control = controls && c.is_some_and(|c| c <= 0x1f);
                 let strict = matches!(on_error.policy, Policy::Fail);
                 match if is_control && strict { Ok(Some(on_error.replacement)) } else { on_error.handle(c, controls) } {
@@ -224,7 +224,7 @@ fn make_decode(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     })
 }
 
-/// Inputs: characters, row splits.
+/// Makes the kernel of `UnicodeEncode`. Inputs: characters, row splits.
 fn make_encode(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let (encoding, on_error) = (output_encoding(init)?, OnError::new(init)?);
     from_fn(move |ctx| {
@@ -257,7 +257,7 @@ fn make_encode(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     })
 }
 
-/// ICU's number of each character's script, −1 for what is no character.
+/// Outputs ICU's number of each character's script, or −1 if a number is no character.
 fn script(ctx: &mut KernelContext<'_>) -> Result<()> {
     let input = ctx.input(0)?;
     let mut out = Tensor::uninit(DType::I32, input.shape().clone())?;

@@ -1,12 +1,12 @@
 //! The classes of elements that copying kernels are compiled for.
 //!
-//! An op that only moves elements does not care what they mean. One copy of its code for each size of dense element, one for `bool`
-//! (whose bytes must stay 0 or 1), and one each for strings, resource handles and variants serve all types.
+//! An op that only moves elements does not depend on their meaning. Its code is compiled once for each size of dense element, once for `bool`
+//! (whose bytes must stay 0 or 1), and once each for strings, resource handles and variants, which covers all types.
 
 use bytemuck::Pod;
 use flowmill_tensor::{Bytes, Complex, DType, Element, ResourceHandle, Result, Shape, Tensor, Variant, bail, error};
 
-/// How the elements of a type are stored.
+/// The storage class of a type's elements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ItemClass {
     /// `bool`.
@@ -30,7 +30,7 @@ pub enum ItemClass {
 }
 
 impl ItemClass {
-    /// The class of a type's elements.
+    /// Returns the class of a type's elements.
     pub fn of(dtype: DType) -> ItemClass {
         match (dtype, dtype.size()) {
             (DType::Bool, _) => ItemClass::Bool,
@@ -46,52 +46,53 @@ impl ItemClass {
     }
 }
 
-/// What writes the elements of a tensor.
+/// A function that writes or changes the elements of a tensor.
 pub type Change<'a, T> = &'a mut dyn FnMut(&mut [T]) -> Result<()>;
 
-/// An element as copying kernels see it.
+/// An element of one storage class.
 pub trait Item: Clone + Send + Sync + 'static {
-    /// The elements of a tensor of this class.
+    /// Returns the elements of a tensor of this class.
     ///
     /// # Errors
-    /// `Internal` or `InvalidArgument` where the tensor is of another class.
+    /// Returns `Internal` or `InvalidArgument` if the tensor is of another class.
     fn items(tensor: &Tensor) -> Result<&[Self]>;
 
-    /// A new tensor of type `dtype` that `fill` writes. Before that its elements are unspecified; those of resource handles and variants
-    /// are clones of the first element of `like`, for they have no value of their own to start with.
+    /// Returns a new tensor of type `dtype` whose elements `fill` writes. Before that, the elements are unspecified; resource handles and variants,
+    /// which have no default value, are clones of the first element of `like`.
     ///
     /// # Errors
-    /// `ResourceExhausted` past the memory limit, what `fill` gives, `Internal` where elements are wanted and `like` is empty.
+    /// Returns `ResourceExhausted` past the memory limit; any error of `fill`; `Internal` for a class without a default value if the tensor has elements
+    /// and `like` is empty.
     fn build(dtype: DType, shape: Shape, like: &[Self], fill: impl FnOnce(&mut [Self]) -> Result<()>) -> Result<Tensor> {
         let mut fill = Some(fill);
         Self::build_by(dtype, shape, like, &mut |items| fill.take().map_or(Ok(()), |fill| fill(items)))
     }
 
-    /// [`Item::build`] behind a pointer, so that it exists once for a class and not once for every kernel. Calls `fill` once.
+    /// Like [`Item::build`], with `fill` behind a pointer, so that the code exists once per class and not once per kernel. Calls `fill` once.
     ///
     /// # Errors
-    /// As there.
+    /// Returns `ResourceExhausted`, `Internal` or an error of `fill`, like [`Item::build`].
     fn build_by(dtype: DType, shape: Shape, like: &[Self], fill: Change<'_, Self>) -> Result<Tensor>;
 
-    /// Changes the elements of `tensor`, in place where nobody else holds them.
+    /// Changes the elements of `tensor`, in place if nothing else refers to its memory.
     ///
     /// # Errors
-    /// As [`Item::build`]; the tensor is then what `change` has left.
+    /// Returns `ResourceExhausted`, `Internal` or an error of `change`, after which the tensor keeps the changes made so far.
     fn update(tensor: &mut Tensor, change: impl FnOnce(&mut [Self]) -> Result<()>) -> Result<()> {
         let mut change = Some(change);
         Self::update_by(tensor, &mut |items| change.take().map_or(Ok(()), |change| change(items)))
     }
 
-    /// [`Item::update`] behind a pointer. Calls `change` once.
+    /// Like [`Item::update`], with `change` behind a pointer. Calls `change` once.
     ///
     /// # Errors
-    /// As there.
+    /// Returns `ResourceExhausted`, `Internal` or an error of `change`, like [`Item::update`].
     fn update_by(tensor: &mut Tensor, change: Change<'_, Self>) -> Result<()>;
 
-    /// The zero of the class: all bits zero, `false`, or the empty string.
+    /// Returns the zero of the class: all bits zero, `false`, or the empty string.
     ///
     /// # Errors
-    /// `Unimplemented` for resource handles and variants.
+    /// Returns `Unimplemented` for resource handles and variants.
     fn zero() -> Result<Self>;
 }
 
@@ -114,7 +115,7 @@ macro_rules! dense_item {
             fn update_by(tensor: &mut Tensor, change: Change<'_, $t>) -> Result<()> {
                 let dtype = tensor.dtype();
                 if dtype.size() != Some(size_of::<$t>()) {
-                    bail!(Internal, "a tensor of type {dtype} where elements have {} bytes", size_of::<$t>());
+                    bail!(Internal, "a tensor of type {dtype} cannot be read as elements of {} bytes", size_of::<$t>());
                 }
                 let mut raw = std::mem::replace(tensor, Tensor::scalar(0u8)).bitcast(<$t as Element>::DTYPE)?;
                 let result = raw.as_mut_slice::<$t>().and_then(change);
@@ -155,7 +156,7 @@ impl Item for bool {
     }
 }
 
-/// Refuses more elements of type `T` than the memory limit allows.
+/// Checks that memory for the elements of type `T` is within the memory limit, and returns their number.
 fn check_memory<T>(shape: &Shape) -> Result<usize> {
     let n = shape.checked_num_elements()?;
     flowmill_tensor::check_memory::<T>(n)?;
@@ -200,11 +201,11 @@ boxed_item! {
 fn first_of<T: Clone>(like: &[T]) -> Result<T> {
     match like.first() {
         Some(item) => Ok(item.clone()),
-        None => bail!(Internal, "elements of a handle type made out of none"),
+        None => bail!(Internal, "elements of a handle type need an element to clone"),
     }
 }
 
-/// Evaluates the expression with `$T` bound to the [`Item`] type of a `DType`.
+/// Evaluates an expression with `$T` bound to the [`Item`] type of a `DType`.
 #[macro_export]
 macro_rules! for_item {
     ($dtype:expr, $T:ident => $body:expr) => {
@@ -231,14 +232,14 @@ macro_rules! for_item {
 }
 pub use crate::for_item;
 
-/// Views of at least this many bytes share the tensor's memory; smaller ones are copied, which costs less than the two counters of a
-/// view and leaves memory that the next kernel may write in place.
+/// Views of at least this many bytes share the tensor's memory. Smaller ones are copied, which costs less than the two reference counts of a view
+/// and returns memory that the next kernel may write in place.
 const VIEW_MIN_BYTES: usize = 1024;
 
-/// The `shape.num_elements()` elements from `start` in row-major order, shared where that pays.
+/// Returns the `shape.num_elements()` elements from `start` in row-major order. Memory is shared if that is cheaper than a copy.
 ///
 /// # Errors
-/// `InvalidArgument` where they leave the tensor.
+/// Returns `InvalidArgument` if the tensor does not have these elements.
 pub fn contiguous<T: Item>(tensor: &Tensor, start: usize, shape: Shape) -> Result<Tensor> {
     let n = shape.num_elements();
     if tensor.dtype().size().is_some_and(|size| n * size >= VIEW_MIN_BYTES) {
@@ -250,6 +251,6 @@ pub fn contiguous<T: Item>(tensor: &Tensor, start: usize, shape: Shape) -> Resul
             out.clone_from_slice(part);
             Ok(())
         }),
-        None => bail!(InvalidArgument, "a part of {n} elements from {start} leaves a tensor of {}", source.len()),
+        None => bail!(InvalidArgument, "a part of {n} elements from {start} is not inside a tensor of {} elements", source.len()),
     }
 }

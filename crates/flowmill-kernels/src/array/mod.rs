@@ -1,4 +1,4 @@
-//! Reading index arguments and copying elements, without knowing what the elements mean.
+//! Readers of index arguments, and copies of elements that do not depend on the elements' meaning.
 
 #![forbid(unsafe_code)]
 

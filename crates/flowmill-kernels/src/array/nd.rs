@@ -1,23 +1,22 @@
-//! Copies between row-major data and data walked with strides: the one engine behind transposes, slices, broadcasts, reversals and the
-//! rearrangements made of them.
+//! Copies between row-major data and strided data, on which transposes, slices, broadcasts, reversals and related rearrangements are built.
 
 use super::item::Item;
 use crate::parallel;
 use smallvec::SmallVec;
 
-/// Sizes of a walk.
+/// The sizes of a strided iteration.
 pub type Dims = SmallVec<[usize; 8]>;
-/// Strides of a walk, in elements; zero repeats, negative ones go backwards.
+/// The strides of a strided iteration, in elements; a stride of zero repeats an element, a negative one goes backwards.
 pub type Strides = SmallVec<[isize; 8]>;
 
 /// Copies of at least this many elements are split over threads.
 pub const PARALLEL_MIN: usize = 1 << 16;
-/// Elements that one task copies.
+/// The number of elements that one task copies.
 pub const PARALLEL_CHUNK: usize = 1 << 14;
-/// Edge of the square tiles in which two dimensions are exchanged: sixteen cache lines on each side.
+/// The edge of the square tiles in which two dimensions are exchanged: sixteen cache lines on each side.
 const TILE: usize = 16;
 
-/// The strides of row-major data.
+/// Returns the strides of row-major data.
 pub fn row_major(dims: &[usize]) -> Strides {
     let mut strides: Strides = SmallVec::from_elem(1, dims.len());
     for i in (1..dims.len()).rev() {
@@ -26,7 +25,7 @@ pub fn row_major(dims: &[usize]) -> Strides {
     strides
 }
 
-/// Calls `f` with the offsets of every index in row-major order on both sides. A side is its first offset and its strides.
+/// Calls `f` with the two offsets of every index, in row-major order. Each side is given by its first offset and its strides.
 pub fn for_each_index(dims: &[usize], a: (isize, &[isize]), b: (isize, &[isize]), mut f: impl FnMut(usize, usize)) {
     if dims.contains(&0) {
         return;
@@ -52,7 +51,7 @@ pub fn for_each_index(dims: &[usize], a: (isize, &[isize]), b: (isize, &[isize])
     }
 }
 
-/// Drops dimensions of one element and joins neighbours that one stride walks.
+/// Drops dimensions of one element and merges adjacent dimensions that a single stride can cover.
 fn coalesce(dims: &[usize], strides: &[isize]) -> (Dims, Strides) {
     let (mut out_dims, mut out_strides) = (Dims::new(), Strides::new());
     for (&dim, &stride) in dims.iter().zip(strides) {
@@ -73,7 +72,7 @@ fn coalesce(dims: &[usize], strides: &[isize]) -> (Dims, Strides) {
     (out_dims, out_strides)
 }
 
-/// Fills `out`, row-major of sizes `dims`, with the elements of `source` that the strides reach from `offset`.
+/// Fills `out`, row-major of sizes `dims`, with the elements of `source` at the given strides from `offset`.
 ///
 /// Every index must lie in `source`, and `out` must have as many elements as `dims`.
 pub fn read_strided<T: Item>(out: &mut [T], source: &[T], offset: isize, dims: &[usize], strides: &[isize]) {
@@ -97,7 +96,7 @@ pub fn read_strided<T: Item>(out: &mut [T], source: &[T], offset: isize, dims: &
     });
 }
 
-/// [`read_strided`] on one thread, over coalesced dimensions of which there is at least one.
+/// Like [`read_strided`], on one thread, over coalesced dimensions of which there is at least one.
 fn read_block<T: Item>(out: &mut [T], source: &[T], offset: isize, dims: &[usize], strides: &[isize]) {
     let last = dims.len() - 1;
     let (len, step) = (dims[last], strides[last]);
@@ -118,7 +117,7 @@ fn read_block<T: Item>(out: &mut [T], source: &[T], offset: isize, dims: &[usize
     }
 }
 
-/// Fills one row from elements `step` apart.
+/// Fills one row with elements that are `step` apart in `source`.
 #[inline]
 fn read_row<T: Item>(out: &mut [T], source: &[T], from: usize, step: isize) {
     match step {
@@ -134,7 +133,7 @@ fn read_row<T: Item>(out: &mut [T], source: &[T], from: usize, step: isize) {
     }
 }
 
-/// `out[r * out_step + c] = source[from + r + c * step]` for `rows` × `columns`, in tiles.
+/// Computes `out[r * out_step + c] = source[from + r + c * step]` for `rows` × `columns` elements, in tiles.
 fn exchange<T: Item>(out: &mut [T], out_step: usize, source: &[T], from: usize, step: isize, rows: usize, columns: usize) {
     for row in (0..rows).step_by(TILE) {
         let row_end = rows.min(row + TILE);
@@ -148,7 +147,7 @@ fn exchange<T: Item>(out: &mut [T], out_step: usize, source: &[T], from: usize, 
     }
 }
 
-/// Writes `source`, row-major of sizes `dims`, to the elements of `out` that the strides reach from `offset`.
+/// Writes `source`, row-major of sizes `dims`, to the elements of `out` at the given strides from `offset`.
 ///
 /// Every index must lie in `out`, and `source` must have as many elements as `dims`.
 pub fn write_strided<T: Item>(out: &mut [T], offset: isize, dims: &[usize], strides: &[isize], source: &[T]) {
@@ -176,9 +175,10 @@ pub fn write_strided<T: Item>(out: &mut [T], offset: isize, dims: &[usize], stri
     });
 }
 
-/// Copies the elements of `dims` from one walk to another; a side is its elements, first offset and strides.
+/// Copies the elements at all indices below `dims` from one strided side to another. Each side is given by its elements, its first offset and its
+/// strides.
 ///
-/// Every index must lie in both sides.
+/// Every index must lie inside both sides.
 pub fn copy_strided<T: Item>(out: (&mut [T], isize, &[isize]), source: (&[T], isize, &[isize]), dims: &[usize]) {
     let (to, from) = (out.0, source.0);
     match dims.split_last() {

@@ -1,4 +1,4 @@
-//! What a strided slice means: from `begin`, `end`, `strides` and the five masks to a region of a tensor.
+//! Resolution of a strided slice (`begin`, `end`, `strides` and five masks) to a region of a tensor.
 
 use super::args::{Indices, indices};
 use super::nd::{Strides, row_major};
@@ -9,26 +9,26 @@ use smallvec::SmallVec;
 /// The most entries a slice specification may have: the masks are 32 bits wide.
 const MAX_ENTRIES: usize = 32;
 
-/// The masks of a strided slice; bit `i` speaks of entry `i` of the specification.
+/// The masks of a strided slice; bit `i` refers to entry `i` of the specification.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Masks {
-    /// `begin[i]` is ignored: from the end that the stride comes from.
+    /// If set, `begin[i]` is ignored and the slice begins at the first element in the stride's direction.
     pub begin: i64,
-    /// `end[i]` is ignored: to the end that the stride goes to.
+    /// If set, `end[i]` is ignored and the slice ends after the last element in the stride's direction.
     pub end: i64,
-    /// Entry `i` is `...`: as many whole dimensions as the others leave.
+    /// If set, entry `i` is `...`: as many whole dimensions as the other entries leave.
     pub ellipsis: i64,
-    /// Entry `i` adds a dimension of size one.
+    /// If set, entry `i` adds a dimension of size one.
     pub new_axis: i64,
-    /// Entry `i` is one index; the dimension goes away.
+    /// If set, entry `i` is a single index, and its dimension is removed.
     pub shrink_axis: i64,
 }
 
 impl Masks {
-    /// The masks of a node.
+    /// Reads the masks from a node's attributes.
     ///
     /// # Errors
-    /// `InvalidArgument` for an attribute of another kind, or more than one ellipsis.
+    /// Returns `InvalidArgument` for an attribute of another kind, or more than one ellipsis.
     pub fn from_attrs(attrs: &Attrs) -> Result<Masks> {
         let masks = Masks {
             begin: attrs.get_or("begin_mask", 0)?,
@@ -44,27 +44,27 @@ impl Masks {
     }
 }
 
-/// A regular part of a tensor: for each dimension the first index, the step, and how many.
+/// A regular part of a tensor. Each list has one entry per dimension of the tensor.
 #[derive(Clone, Debug)]
 pub struct Region {
     /// The first index.
     pub begins: Indices,
-    /// The distance of two indices, negative for a walk backwards.
+    /// The distance between two consecutive indices, negative if they descend.
     pub steps: Indices,
     /// The number of indices.
     pub sizes: SmallVec<[usize; 8]>,
 }
 
 impl Region {
-    /// Whether the region is all of a tensor of this shape, in order.
+    /// Returns true if the region is all of a tensor of this shape, in order.
     pub fn is_whole(&self, shape: &Shape) -> bool {
         self.sizes[..] == shape[..] && self.steps.iter().zip(shape.iter()).all(|(&step, &dim)| step == 1 || dim <= 1)
     }
 
-    /// Offset of the first element and the strides of the region in a row-major tensor of this shape.
+    /// Returns the offset of the first element and the strides of the region in a row-major tensor of this shape.
     pub fn strides(&self, shape: &[usize]) -> (isize, Strides) {
         let inner = row_major(shape);
-        // Only shapes without elements can wrap around, and nothing is read or written there.
+        // The offset can wrap around only for shapes without elements, and nothing is read or written there.
         let offset = self
             .begins
             .iter()
@@ -73,7 +73,7 @@ impl Region {
         (offset, self.steps.iter().zip(&inner).map(|(&step, &stride)| (step as isize).saturating_mul(stride)).collect())
     }
 
-    /// Whether the region is one run of elements of a row-major tensor of this shape.
+    /// Returns true if the region is a single run of elements in a row-major tensor of this shape.
     pub fn is_contiguous(&self, shape: &[usize]) -> bool {
         let outermost = self.sizes.iter().position(|&size| size != 1).unwrap_or(self.sizes.len());
         self.sizes.iter().zip(shape).skip(outermost + 1).all(|(size, dim)| size == dim)
@@ -81,7 +81,7 @@ impl Region {
     }
 }
 
-/// One dimension of the sliced tensor, as the specification speaks of it.
+/// The specification of one dimension of the sliced tensor.
 #[derive(Clone, Copy)]
 struct Entry {
     begin: i64,
@@ -94,19 +94,19 @@ struct Entry {
 
 const WHOLE: Entry = Entry { begin: 0, end: 0, step: 1, begin_masked: true, end_masked: true, shrink: false };
 
-/// Where a dimension of the result comes from.
+/// The origin of a dimension of the result.
 #[derive(Clone, Copy)]
 enum ResultDim {
     /// This dimension of the sliced tensor.
     Of(usize),
-    /// A new one, of size one.
+    /// A new dimension of size one.
     New,
 }
 
-/// The region of a tensor of shape `shape` that a specification names, and the shape of the slice.
+/// Returns the region of a tensor of shape `shape` that a specification describes, and the shape of the slice.
 ///
 /// # Errors
-/// `InvalidArgument` for vectors of different lengths, too many entries, a stride of zero, or an index out of range.
+/// Returns `InvalidArgument` for vectors of different lengths, too many entries, a stride of zero, or an index out of range.
 pub fn resolve(shape: &Shape, begin: &Tensor, end: &Tensor, strides: &Tensor, masks: &Masks) -> Result<(Region, Shape)> {
     let n = begin.num_elements();
     if begin.rank() != 1
@@ -140,7 +140,7 @@ pub fn resolve(shape: &Shape, begin: &Tensor, end: &Tensor, strides: &Tensor, ma
     Ok((region, slice_shape))
 }
 
-/// Gives each dimension of the tensor its entry, and says which dimensions the result has.
+/// Returns the entry for each dimension of the tensor, and the dimensions of the result.
 fn assign_entries(
     rank: usize,
     begin: &[i64],
@@ -187,7 +187,7 @@ fn assign_entries(
     Ok((entries, result))
 }
 
-/// First index and number of elements of one dimension of size `dim`.
+/// Returns the first index and the number of elements for one dimension of size `dim`.
 fn resolve_entry(entry: &Entry, dim: i64, i: usize) -> Result<(i64, usize)> {
     let step = entry.step;
     if step == 0 {

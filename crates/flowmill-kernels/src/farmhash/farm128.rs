@@ -3,7 +3,7 @@
 use super::{K0, K1, mix, shift_mix, stir, up_to_16, word};
 
 const MULTIPLIER: u64 = 0x9ddf_ea08_eb38_2d69;
-/// Strings of this length and more are hashed in blocks of as many bytes.
+/// Strings of at least this length are hashed in blocks of this many bytes.
 const BLOCK: usize = 128;
 
 /// Returns the fingerprint of a string: the low and the high word.
@@ -18,7 +18,7 @@ fn fold(x: u64, y: u64) -> u64 {
     mix(x, y, MULTIPLIER)
 }
 
-/// Of `s`, which ends `whole`.
+/// Returns the fingerprint of `s`, the end of the string `whole`, with a seed.
 fn seeded(s: &[u8], whole: &[u8], seed: [u64; 2]) -> [u64; 2] {
     if s.len() < BLOCK { short(s, seed) } else { long(s, whole, seed) }
 }
@@ -68,7 +68,7 @@ fn long(s: &[u8], whole: &[u8], [mut x, mut y]: [u64; 2]) -> [u64; 2] {
     z = z.wrapping_mul(K0).wrapping_add(w.0.rotate_right(27));
     w.0 = w.0.wrapping_mul(9);
     v.0 = v.0.wrapping_mul(K0);
-    // What is left, from its end, in steps that may reach back before it.
+    // The remaining bytes are hashed from the end of the string, in steps of 32 bytes that may reach back before the remainder.
     for done in (32..s.len() - blocks + 32).step_by(32) {
         let at = whole.len() - done;
         y = x.wrapping_add(y).rotate_right(42).wrapping_mul(K0).wrapping_add(v.1);

@@ -10,12 +10,12 @@ const K2: u64 = 0x9ae1_6a3b_2f90_404f;
 /// Strings longer than this are hashed in blocks of this many bytes.
 const BLOCK: usize = 64;
 
-/// The eight bytes at `at` as a little-endian word. Every caller stays inside of the string.
+/// Returns the eight bytes at `at` as a little-endian word. Callers ensure that they lie inside the string.
 fn word(s: &[u8], at: usize) -> u64 {
     s.get(at..).and_then(|rest| rest.first_chunk()).map_or(0, |bytes| u64::from_le_bytes(*bytes))
 }
 
-/// The four bytes at `at`, likewise.
+/// Returns the four bytes at `at` as a little-endian word. Callers ensure that they lie inside the string.
 fn half_word(s: &[u8], at: usize) -> u64 {
     s.get(at..).and_then(|rest| rest.first_chunk()).map_or(0, |bytes| u64::from(u32::from_le_bytes(*bytes)))
 }
@@ -60,7 +60,7 @@ fn up_to_16(s: &[u8]) -> u64 {
     }
 }
 
-/// The first stage over four words, which strings of 17 to 64 bytes share: the two numbers to be mixed, and the first word's product.
+/// Computes the first stage over four words, for strings of 17 to 64 bytes. Returns the two numbers to be mixed.
 fn four_words(a: u64, b: u64, c: u64, d: u64) -> (u64, u64) {
     (
         a.wrapping_add(b).rotate_right(43).wrapping_add(c.rotate_right(30)).wrapping_add(d),
@@ -96,7 +96,7 @@ fn up_to_64(s: &[u8]) -> u64 {
     )
 }
 
-/// The state over blocks: three numbers and two pairs.
+/// The state after a block: three numbers and two pairs.
 struct State {
     x: u64,
     y: u64,
@@ -105,7 +105,7 @@ struct State {
     w: (u64, u64),
 }
 
-/// Stirs the 32 bytes at `at` into a pair.
+/// Mixes the 32 bytes at `at` into a pair.
 fn stir(s: &[u8], at: usize, a: u64, b: u64) -> (u64, u64) {
     let last = word(s, at + 24);
     let first = a.wrapping_add(word(s, at));
@@ -115,7 +115,7 @@ fn stir(s: &[u8], at: usize, a: u64, b: u64) -> (u64, u64) {
 }
 
 impl State {
-    /// Takes in the block at `at`; the last block has a multiplier and a weight of its own.
+    /// Mixes in the block at `at`; the last block has another multiplier and weight.
     fn block(&mut self, s: &[u8], at: usize, multiplier: u64, weight: u64) {
         let State { x, y, z, v, w } = self;
         *x = x.wrapping_add(*y).wrapping_add(v.0).wrapping_add(word(s, at + 8)).rotate_right(37).wrapping_mul(multiplier);
@@ -129,7 +129,7 @@ impl State {
     }
 }
 
-/// Whole blocks from the start, then the last 64 bytes.
+/// Hashes whole blocks from the start, then the last 64 bytes.
 fn blocks(s: &[u8]) -> u64 {
     const SEED: u64 = 81;
     let y = SEED.wrapping_mul(K1).wrapping_add(113);

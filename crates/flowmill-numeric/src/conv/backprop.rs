@@ -5,7 +5,7 @@ use crate::gemm::{MatrixRef, accumulate_rows, gemm, with_scratch};
 use crate::parallel;
 use crate::window::Window;
 
-/// Memory for the gradients of patches at a time, in elements.
+/// Elements of memory for the gradients of patches that are computed at a time.
 const PATCH_ELEMENTS: usize = 1 << 20;
 
 fn check(window: &Window, out_channels: usize, groups: usize, filter: usize, out_backprop: usize) -> (usize, usize) {
@@ -21,8 +21,7 @@ fn check(window: &Window, out_channels: usize, groups: usize, filter: usize, out
     (k, out_channels / groups)
 }
 
-/// The gradient of the input: `input_backprop` (overwritten) from `out_backprop` `[batch, out_height, out_width,
-/// out_channels]` and the HWIO filter.
+/// Overwrites `input_backprop` with the gradient of the input, from `out_backprop` `[batch, out_height, out_width, out_channels]` and the HWIO filter.
 ///
 /// # Panics
 /// If a slice is too short, or `groups` does not divide the channels.
@@ -90,8 +89,7 @@ fn add_patches(w: &Window, ys: std::ops::Range<usize>, group: usize, k: usize, p
     }
 }
 
-/// The gradient of the filter: HWIO `filter_backprop` (overwritten) from the input and `out_backprop` `[batch,
-/// out_height, out_width, out_channels]`.
+/// Overwrites the HWIO `filter_backprop` with the gradient of the filter, from the input and `out_backprop` `[batch, out_height, out_width, out_channels]`.
 ///
 /// # Panics
 /// If a slice is too short, or `groups` does not divide the channels.
@@ -110,7 +108,7 @@ pub fn conv2d_backprop_filter(
         return;
     }
     let positions = window.positions();
-    // As many positions at a time as PATCH_ELEMENTS of packed gradients allow; the sum goes on from one to the next.
+    // Process as many positions at a time as PATCH_ELEMENTS of packed gradients allow, and accumulate the sum over them.
     let at_once = (PATCH_ELEMENTS / n).max(1);
     for group in 0..groups {
         for first_position in (0..positions).step_by(at_once) {

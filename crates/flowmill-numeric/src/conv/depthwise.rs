@@ -1,4 +1,4 @@
-//! Depthwise convolution of NHWC images: each input channel has filters of its own.
+//! Depthwise convolution of NHWC images: each input channel has its own filters.
 
 use crate::gemm::Epilogue;
 use crate::parallel;
@@ -6,18 +6,18 @@ use crate::simd::vector::Vector;
 use crate::simd::{Isa, for_each_isa, isa};
 use crate::window::Window;
 
-/// Output columns that one kernel call takes: their sums stay in registers for the whole window.
+/// Output columns per kernel call: their sums stay in registers for the whole window.
 const COLUMNS: usize = 6;
 
-/// Multiply-adds of one core in a nanosecond, about.
+/// The approximate number of multiply-adds of one core per nanosecond.
 const SPEED: usize = 20;
 
-/// `output[n, y, x, c * multiplier + q] = activation(bias + sum over the window of input[.., c] * filter[.., c, q])`.
+/// Computes `output[n, y, x, c * multiplier + q] = activation(bias + sum over the window of input[.., c] * filter[.., c, q])`.
 ///
-/// `filter` is `[height, width, channels, multiplier]`; of `epilogue`, `bias` and `activation` are applied.
+/// `filter` is `[height, width, channels, multiplier]`. Of `epilogue`, only `bias` and `activation` are supported.
 ///
 /// # Panics
-/// If a slice is too short, or `epilogue` asks for a residual or accumulation.
+/// If a slice is too short, or `epilogue` has a residual or accumulates.
 pub fn depthwise_conv2d(window: &Window, multiplier: usize, input: &[f32], filter: &[f32], output: &mut [f32], epilogue: &Epilogue<'_>) {
     depthwise_for(isa(), window, multiplier, input, filter, output, epilogue);
 }
@@ -63,7 +63,7 @@ pub(super) fn depthwise_for(
     for_each_row(window.batch * window.out_height, row_len, window.work(channels), output, one_row);
 }
 
-/// Checks filter and output, and gives the number of output channels.
+/// Checks the sizes of filter and output, and returns the number of output channels.
 fn check_shapes(window: &Window, multiplier: usize, filter: usize, output: usize) -> usize {
     assert!(multiplier > 0, "a channel multiplier of 0");
     let channels = window.channels * multiplier;
@@ -74,8 +74,7 @@ fn check_shapes(window: &Window, multiplier: usize, filter: usize, output: usize
     channels
 }
 
-/// Calls `f(row, slice)` for each of `rows` rows of `row_len` elements of `data`, on several threads if `work`
-/// multiply-adds are worth it.
+/// Calls `f(row, slice)` for each of `rows` rows of `row_len` elements of `data`, on several threads if `work` multiply-adds are worth the fork.
 pub(crate) fn for_each_row<T: Send>(rows: usize, row_len: usize, work: usize, data: &mut [T], f: impl Fn(usize, &mut [T]) + Sync) {
     if row_len == 0 {
         return;
@@ -108,7 +107,7 @@ fn for_each_tap(w: &Window, image: usize, y: usize, x: usize, mut f: impl FnMut(
 }
 
 crate::dispatch! {
-    /// `output[c * multiplier + q] += input[c] * filter[c * multiplier + q]`.
+    /// Computes `output[c * multiplier + q] += input[c] * filter[c * multiplier + q]`.
     fn add_products(output: &mut [f32], input: &[f32], filter: &[f32], multiplier: usize) {
         if multiplier == 1 {
             for ((o, f), x) in output.iter_mut().zip(filter).zip(input) {
@@ -124,7 +123,7 @@ crate::dispatch! {
         }
     }
 
-    /// `output[c] += bias[c]`.
+    /// Computes `output[c] += bias[c]`.
     fn add_bias(output: &mut [f32], bias: &[f32]) {
         for (o, b) in output.iter_mut().zip(bias) {
             *o += b;
@@ -135,9 +134,9 @@ crate::dispatch! {
 /// A run of up to [`COLUMNS`] output columns whose windows have the same columns inside the image.
 #[derive(Clone, Copy)]
 struct Run {
-    /// Element 0 of the channels of the first tap inside the image, for the first output column.
+    /// The first channel of the first tap inside the image, for the first output column.
     input: *const f32,
-    /// The filter of that tap.
+    /// The filter element of that tap.
     filter: *const f32,
     output: *mut f32,
     bias: *const f32,
@@ -154,7 +153,7 @@ struct Run {
     high: Option<f32>,
 }
 
-/// One output row with a multiplier of 1.
+/// Computes one output row for a multiplier of 1.
 #[allow(clippy::too_many_arguments)]
 fn single_row(isa: Isa, w: &Window, image: usize, y: usize, input: &[f32], filter: &[f32], output: &mut [f32], epilogue: &Epilogue<'_>) {
     let channels = w.channels;
@@ -200,10 +199,10 @@ for_each_isa! {
 }
 
 /// # Safety
-/// As for [`run_columns`].
+/// The requirements of [`run_columns`] hold.
 #[inline(always)]
 unsafe fn run_kernel<V: Vector<Elem = f32>>(run: &Run, count: usize) {
-    // SAFETY: passed on.
+    // SAFETY: the caller guarantees the requirements of the callees.
     unsafe {
         match count {
             1 => run_columns::<V, 1>(run),
@@ -216,13 +215,13 @@ unsafe fn run_kernel<V: Vector<Elem = f32>>(run: &Run, count: usize) {
     }
 }
 
-/// All channels of `P` output columns.
+/// Computes all channels of `P` output columns.
 ///
 /// # Safety
 /// The CPU has V's instruction set; the pointers of `run` are good for its sizes and `P` columns.
 #[inline(always)]
 unsafe fn run_columns<V: Vector<Elem = f32>, const P: usize>(run: &Run) {
-    // SAFETY: offsets stay inside what the caller promised.
+    // SAFETY: all offsets stay inside the memory that the caller guarantees.
     unsafe {
         let mut c = 0;
         while c + V::LANES <= run.channels {
@@ -244,14 +243,14 @@ unsafe fn run_columns<V: Vector<Elem = f32>, const P: usize>(run: &Run) {
     }
 }
 
-/// The finished sums of the channels from `c` on.
+/// Returns the finished sums of the channels from `c` on.
 ///
 /// # Safety
-/// As for [`run_columns`].
+/// The requirements of [`run_columns`] hold.
 #[inline(always)]
 #[allow(clippy::needless_range_loop)]
 unsafe fn run_sums<V: Vector<Elem = f32>, const P: usize>(run: &Run, c: usize, load: impl Fn(*const f32) -> V) -> [V; P] {
-    // SAFETY: as the caller.
+    // SAFETY: the caller guarantees the requirements of the vector methods.
     unsafe {
         let mut sums = [V::zero(); P];
         let (mut input, mut filter) = (run.input.add(c), run.filter.add(c));
@@ -288,7 +287,7 @@ unsafe fn run_sums<V: Vector<Elem = f32>, const P: usize>(run: &Run, c: usize, l
     }
 }
 
-/// The gradient of the input (overwritten) from `out_backprop` `[batch, out_height, out_width, channels * multiplier]`.
+/// Overwrites `input_backprop` with the gradient of the input, from `out_backprop` `[batch, out_height, out_width, channels * multiplier]`.
 ///
 /// # Panics
 /// If a slice is too short.
@@ -323,7 +322,7 @@ pub fn depthwise_backprop_input(window: &Window, multiplier: usize, filter: &[f3
     for_each_row(window.batch * window.in_height, row_len, window.work(channels), input_backprop, one_row);
 }
 
-/// The gradient of the filter `[height, width, channels, multiplier]` (overwritten).
+/// Overwrites `filter_backprop` `[height, width, channels, multiplier]` with the gradient of the filter.
 ///
 /// # Panics
 /// If a slice is too short.
@@ -348,7 +347,7 @@ pub fn depthwise_backprop_filter(window: &Window, multiplier: usize, input: &[f3
 }
 
 crate::dispatch! {
-    /// `to[c] += sum over q of gradient[c * multiplier + q] * filter[c * multiplier + q]`.
+    /// Computes `to[c] += sum over q of gradient[c * multiplier + q] * filter[c * multiplier + q]`.
     fn add_channel_sums(to: &mut [f32], gradient: &[f32], filter: &[f32], multiplier: usize) {
         if multiplier == 1 {
             for ((t, g), f) in to.iter_mut().zip(gradient).zip(filter) {

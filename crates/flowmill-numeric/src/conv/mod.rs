@@ -4,7 +4,7 @@
 //! that make up A are copied block by block into the cache, never as a whole. Filters (HWIO) are packed once in a
 //! [`PackedFilter`]. [`depthwise`] holds the channel-by-channel kernels.
 //!
-//! Padding is resolved by the caller (`SAME`, `VALID` and explicit all become [`Window`]'s `pad_*` and `out_*`).
+//! The caller resolves padding (`SAME`, `VALID` and explicit padding all become [`Window`]'s `pad_*` and `out_*`).
 //! Results are bit-identical for any number of threads.
 
 mod backprop;
@@ -22,7 +22,7 @@ use patches::Patches;
 /// A filter `[height, width, in_channels / groups, out_channels]`, packed for [`conv2d`].
 #[derive(Clone, Debug)]
 pub struct PackedFilter {
-    /// One matrix `[height * width * in_channels / groups, out_channels / groups]` a group.
+    /// For each group, one matrix `[height * width * in_channels / groups, out_channels / groups]`.
     groups: Vec<PackedB>,
     height: usize,
     width: usize,
@@ -32,7 +32,7 @@ pub struct PackedFilter {
 }
 
 impl PackedFilter {
-    /// Packs an HWIO filter; `in_channels` are those of one group, `out_channels` those of all groups.
+    /// Packs an HWIO filter; `in_channels` is the number per group, `out_channels` the number of all groups together.
     ///
     /// # Panics
     /// If `filter` is too short, or `groups` does not divide `out_channels`.
@@ -45,21 +45,20 @@ impl PackedFilter {
         Self { groups, height, width, in_channels, out_channels }
     }
 
-    /// Output channels of all groups.
+    /// Returns the number of output channels of all groups together.
     pub fn out_channels(&self) -> usize {
         self.out_channels
     }
 
-    /// Memory held, in bytes.
+    /// Returns the size of the packed filter in bytes.
     pub fn bytes(&self) -> usize {
         self.groups.iter().map(PackedB::bytes).sum()
     }
 }
 
-/// `output[n, y, x, :] = epilogue(sum over the window of input * filter)`, NHWC.
+/// Computes `output[n, y, x, :] = epilogue(sum over the window of input * filter)` for NHWC images.
 ///
-/// `epilogue.residual` has the shape of the output, dense. Forks on the current rayon pool when it takes longer than
-/// some 10 µs.
+/// `epilogue.residual` has the shape of the output and is dense. The function forks on the current rayon pool if it takes longer than about 10 µs.
 ///
 /// # Panics
 /// If a slice is too short, or the filter's sizes are not the window's.

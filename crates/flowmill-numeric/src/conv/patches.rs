@@ -1,4 +1,4 @@
-//! The rows of the matrix that a convolution multiplies: one patch of the input for each output position.
+//! The patches of an image, which are the rows of the matrix that a convolution multiplies: one patch per output position.
 
 use crate::gemm::{LDA, Rows, copy_rows, with_scratch};
 use crate::simd::transpose::transpose;
@@ -8,11 +8,11 @@ use crate::window::Window;
 pub(super) struct Patches<'a> {
     window: &'a Window,
     input: &'a [f32],
-    /// The channels taken of each input position.
+    /// The first of the channels that a patch takes of each input position.
     first_channel: usize,
     channels: usize,
-    /// A row falls into equal segments that are contiguous in the input (but for padding): a whole row of the window
-    /// if its taps are adjacent and take all channels, else one tap.
+    /// Taps per segment. A row consists of equal segments that are contiguous in the input (except for padding): a whole row of the window if its
+    /// taps are adjacent and take all channels, otherwise one tap.
     taps: usize,
 }
 
@@ -22,14 +22,14 @@ impl<'a> Patches<'a> {
         Self { window, input, first_channel, channels, taps: if adjacent { window.width } else { 1 } }
     }
 
-    /// Elements of a segment.
+    /// Returns the number of elements of a segment.
     fn segment_len(&self) -> usize {
         self.taps * self.channels
     }
 
-    /// Writes elements `k0..k0 + len` of the patches at `rows.len()` positions: patch `r` to `dst[r * ld..]`.
+    /// Writes elements `k0..k0 + len` of the patches at the positions `rows`: patch `r` to `dst[r * ld..]`.
     ///
-    /// Elements after the patches may be overwritten, which spares short copies their exact end.
+    /// Elements after a patch may be overwritten, so that short copies can write more than their exact length.
     fn copy_patches(&self, rows: std::ops::Range<usize>, k0: usize, len: usize, dst: &mut [f32], ld: usize) {
         let w = self.window;
         let first = k0 / self.segment_len() * self.taps;
@@ -40,7 +40,7 @@ impl<'a> Patches<'a> {
         let mut dst = &mut dst[..];
         let mut left = rows.len();
         while left > 0 {
-            // A run of patches in one row of the output, all wholly inside the image, or one that is not.
+            // Take either a run of patches in one row of the output that are all inside the image, or one patch that is not.
             let is_inside = inside_rows.contains(&y) && inside_columns.contains(&x);
             let run = if is_inside { left.min(inside_columns.end - x) } else { 1 };
             if is_inside {
@@ -63,13 +63,13 @@ impl<'a> Patches<'a> {
         }
     }
 
-    /// `count` patches next to each other, the first tap of the first at input position `corner`, all wholly inside the image.
+    /// Copies `count` adjacent patches that are all inside the image. The first tap of the first patch is at input position `corner`.
     #[inline]
     fn copy_inside(&self, corner: usize, count: usize, start: Start, len: usize, dst: &mut [f32], ld: usize) {
         let w = self.window;
         let Start { mut i, mut j, mut element } = start;
         let mut done = 0;
-        // Segment after segment, so that what one copies too much the next overwrites.
+        // Copy segment by segment: each segment overwrites the excess that the previous one wrote.
         while done < len {
             let elements = (self.segment_len() - element).min(len - done);
             let position = corner + i * w.dilation_height * w.in_width + j * w.dilation_width;
@@ -84,7 +84,7 @@ impl<'a> Patches<'a> {
         }
     }
 
-    /// The patch at output position (image, y, x), parts of which lie in the padding and are zero.
+    /// Copies the patch at output position (image, y, x), whose elements in the padding are zero.
     #[cold]
     fn copy_clipped(&self, (image, y, x): (usize, usize, usize), start: Start, len: usize, dst: &mut [f32]) {
         let w = self.window;
@@ -93,7 +93,7 @@ impl<'a> Patches<'a> {
         let mut done = 0;
         while done < len {
             let to = self.segment_len().min(from + len - done);
-            // The elements of this segment that lie inside the image.
+            // Find the elements of this segment that lie inside the image.
             let taps = if rows.contains(&i) {
                 let first = columns.start.max(j);
                 first..columns.end.min(j + self.taps).max(first)
@@ -121,7 +121,7 @@ impl<'a> Patches<'a> {
     }
 }
 
-/// Where in a patch a copy starts: the first tap of a segment, and the element of that segment.
+/// The element of a patch at which a copy starts: the first tap of a segment, and the offset within that segment.
 #[derive(Clone, Copy)]
 struct Start {
     i: usize,
@@ -143,7 +143,7 @@ pub(super) struct TransposedPatches<'a> {
     pub(super) first_position: usize,
 }
 
-/// Filter elements that are transposed at a time.
+/// The number of filter elements that are transposed at a time.
 const STRIP: usize = 64;
 
 impl Rows<f32> for TransposedPatches<'_> {
@@ -152,7 +152,7 @@ impl Rows<f32> for TransposedPatches<'_> {
             return;
         }
         let first = self.first_position + k0;
-        // A little wider than a strip: short copies may overshoot.
+        // Rows are a little wider than a strip, because short copies may write past their end.
         const LD: usize = STRIP + 16;
         with_scratch(kc * LD, |strip: &mut [f32]| {
             for start in (0..rows).step_by(STRIP) {

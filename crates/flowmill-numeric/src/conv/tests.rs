@@ -1,4 +1,4 @@
-//! Convolutions and pooling against plain loops.
+//! Convolutions and pooling agree with plain loops.
 
 #![allow(clippy::unwrap_used)]
 
@@ -10,7 +10,7 @@ use crate::gemm::Activation;
 use crate::pool::{avg_pool, avg_pool_grad, max_pool, max_pool_grad};
 use crate::simd::Isa;
 
-/// Small integers: all sums are exact.
+/// Returns small integers, whose sums are exact.
 fn values(seed: u64, len: usize) -> Vec<f32> {
     let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
     (0..len)
@@ -21,7 +21,7 @@ fn values(seed: u64, len: usize) -> Vec<f32> {
         .collect()
 }
 
-/// Windows with any mix of strides, dilations and paddings, including windows wholly in the padding.
+/// Generates windows with any mix of strides, dilations and paddings, including windows wholly in the padding.
 fn windows() -> impl Strategy<Value = Window> {
     let sizes = (1usize..3, 1usize..10, 1usize..12, 1usize..4, 1usize..4);
     let steps = (1usize..4, 1usize..4, 1usize..3, 1usize..3);
@@ -50,7 +50,7 @@ fn windows() -> impl Strategy<Value = Window> {
     })
 }
 
-/// Calls `f(output position, tap, input position)` for every tap inside the image, from the definition.
+/// Calls `f(output position, tap, input position)` for every tap inside the image, by the definition of a window.
 fn taps(w: &Window, mut f: impl FnMut(usize, usize, usize)) {
     for (image, y, x) in (0..w.batch).flat_map(|n| (0..w.out_height).flat_map(move |y| (0..w.out_width).map(move |x| (n, y, x)))) {
         for (i, j) in (0..w.height).flat_map(|i| (0..w.width).map(move |j| (i, j))) {
@@ -65,8 +65,7 @@ fn taps(w: &Window, mut f: impl FnMut(usize, usize, usize)) {
     }
 }
 
-/// Input, filter and output gradient for `out` channels in `groups`, and what the three products must be:
-/// output, input gradient, filter gradient.
+/// Returns an input, a filter and an output gradient for `out` channels in `groups`, and the expected output, input gradient and filter gradient.
 fn reference(w: &Window, out: usize, groups: usize) -> [Vec<f32>; 6] {
     let (ic, oc) = (w.channels / groups, out / groups);
     let input = values(1, w.input_len());
@@ -107,7 +106,7 @@ fn check_conv(w: &Window, out: usize, groups: usize) {
 }
 
 fn check_depthwise(w: &Window, multiplier: usize) {
-    // The grouped reference has its filter as [taps, 1, channels * multiplier]: the same order.
+    // The grouped reference has its filter as [taps, 1, channels * multiplier], which has the same order of elements.
     let [input, filter, gradient, want, want_input, want_filter] = reference(w, w.channels * multiplier, w.channels);
     let bias = values(4, w.channels * multiplier);
     for isa in Isa::available() {

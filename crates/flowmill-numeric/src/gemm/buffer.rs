@@ -1,4 +1,4 @@
-//! Cache-line-aligned memory for packed operands, and a per-thread store of it for temporaries.
+//! Cache-line-aligned memory for packed operands, and a per-thread cache of it for temporaries.
 
 use std::cell::RefCell;
 use std::marker::PhantomData;
@@ -32,16 +32,16 @@ impl<T: Pod> Buffer<T> {
     }
 }
 
-/// Temporaries above this size go back to the allocator instead of staying with their thread.
+/// Temporaries larger than this are returned to the allocator instead of being kept by their thread.
 const KEPT_BYTES: usize = 8 << 20;
 
 thread_local! {
     static SPARE: RefCell<Vec<Vec<Line>>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Calls `f` with a temporary of `len` elements of unspecified content, reused between calls of one thread.
+/// Calls `f` with a temporary of `len` elements with unspecified contents. Each thread reuses its temporaries.
 ///
-/// Calls may nest, also through a job that the thread picks up while it waits inside `f`.
+/// Calls may nest, also through a job that the thread executes while it waits inside `f`.
 pub fn with_scratch<T: Pod, R>(len: usize, f: impl FnOnce(&mut [T]) -> R) -> R {
     let lines = (len * size_of::<T>()).div_ceil(size_of::<Line>());
     let mut spare = SPARE.with(|s| s.borrow_mut().pop()).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! Blocking and parallel split of a product whose B is already in panels.
+//! Blocking and parallel splitting of a product whose B is already in panels.
 
 use std::ops::Range;
 
@@ -8,13 +8,13 @@ use super::buffer::with_scratch;
 use super::tile::{Element, Finish, KC, Kernels, LDA, Tile};
 use crate::parallel;
 
-/// Where the rows of A come from: a matrix, or the patches of an image that a convolution multiplies.
+/// The source of the rows of A: a matrix, or the patches of an image that a convolution multiplies.
 pub trait Rows<T>: Sync {
     /// Writes element `(row0 + i, k0 + p)` to `dst[i * LDA + p]` for `i < rows`, `p < kc`.
     fn pack(&self, row0: usize, rows: usize, k0: usize, kc: usize, dst: &mut [T]);
 }
 
-/// B cut into panels of columns; every panel but the last has the full width of the kernels.
+/// Matrix B in panels of columns; every panel except the last has the full width of the kernels.
 #[derive(Clone, Copy)]
 pub(crate) struct Panels<T> {
     pub data: *const T,
@@ -23,11 +23,11 @@ pub(crate) struct Panels<T> {
     pub panel_stride: usize,
     /// The last panel, whose width is `tail_width` and whose rows are `tail_width` apart.
     pub tail: *const T,
-    /// One or two vectors, or 0 if the panels before it hold all columns.
+    /// The width of one or two vectors, or 0 if the full panels hold all columns.
     pub tail_width: usize,
 }
 
-/// A function of a piece of a row.
+/// A function that is applied to a part of a row.
 pub(crate) type RowFunction<'a, T> = dyn Fn(&mut [T]) + Sync + 'a;
 
 /// A product to compute: `C = finish(C * load + A B)`.
@@ -42,19 +42,19 @@ pub(crate) struct Job<'a, T: 'static, A> {
     pub ldc: usize,
     pub load: bool,
     pub finish: Option<Finish<T>>,
-    /// Applied to each finished piece of a row of C.
+    /// The function that is applied to each finished part of a row of C.
     pub then: Option<&'a RowFunction<'a, T>>,
-    /// Panels are taken from the last to the first.
+    /// If true, panels are processed from the last to the first.
     pub backwards: bool,
 }
 
-// SAFETY: the pointers are to memory that the caller of `run` holds borrowed for the whole run (`b`, `finish` shared,
-// `c` exclusively), and pieces of a run write disjoint parts of C.
+// SAFETY: the pointers are to memory that the caller of `run` borrows for the whole run (`b`, `finish` shared, `c` exclusively), and the tasks of a
+// run write disjoint parts of C.
 unsafe impl<T: Sync + Send, A: Sync> Sync for Job<'_, T, A> {}
 
-/// Packed rows of A of one block take at most this much, so that they stay in L2 beside the panel they meet.
+/// The limit in bytes on the packed rows of A of one block, so that they stay in L2 beside the panel that they are multiplied with.
 const A_BLOCK_BYTES: usize = 512 << 10;
-/// The longest stretch of `k` for which rows of A are packed at once.
+/// The longest range of `k` for which rows of A are packed at once.
 const K_BLOCK: usize = 9 * KC;
 
 impl<T: Element, A: Rows<T>> Job<'_, T, A> {
@@ -69,7 +69,7 @@ impl<T: Element, A: Rows<T>> Job<'_, T, A> {
         parallel::run(row_pieces * panel_pieces, |i| {
             let rows = parallel::piece(self.m, row_pieces, i % row_pieces);
             let panels = parallel::piece(panels, panel_pieces, i / row_pieces);
-            // SAFETY: the caller's promise, for a part of the rows and columns that no other piece has.
+            // SAFETY: the caller guarantees it, and no other task has this part of the rows and columns.
             unsafe { self.block(rows, panels) };
         });
     }
@@ -82,10 +82,10 @@ impl<T: Element, A: Rows<T>> Job<'_, T, A> {
         self.n.div_ceil(self.kernels.panel_width())
     }
 
-    /// Into how many pieces rows and panels are cut for `threads` threads.
+    /// Returns the numbers of parts into which rows and panels are split for `threads` threads.
     fn split(&self, threads: usize) -> (usize, usize) {
         let (m, k, n) = (self.m, self.k, self.n);
-        // A core does about 50 multiply-adds a nanosecond and streams about 30 bytes a nanosecond from its cache.
+        // A core does about 50 multiply-adds per nanosecond and reads about 30 bytes per nanosecond from its cache.
         let nanoseconds = (m.saturating_mul(k).saturating_mul(n) / 50).max(k.saturating_mul(n).saturating_mul(size_of::<T>()) / 30);
         if threads <= 1 || !parallel::is_worth_forking(nanoseconds) {
             return (1, 1);
@@ -96,7 +96,7 @@ impl<T: Element, A: Rows<T>> Job<'_, T, A> {
         let mut best_cost = f64::INFINITY;
         for row_pieces in (1..=threads.min(tiles)).filter(|r| threads.is_multiple_of(*r) || *r == tiles) {
             let panel_pieces = (threads / row_pieces).min(panels);
-            // Per thread: the tiles it computes, the part of B it streams, the part of A it packs.
+            // The cost per thread consists of the tiles it computes, the part of B it reads, and the part of A it packs.
             let tile_steps = tiles.div_ceil(row_pieces) * panels.div_ceil(panel_pieces) * k;
             let cost = (tile_steps * 2 * self.kernels.max_rows().min(m)) as f64
                 + (k * n / panel_pieces) as f64 / 4.0
@@ -108,10 +108,10 @@ impl<T: Element, A: Rows<T>> Job<'_, T, A> {
         best
     }
 
-    /// The product of `rows` and `panels`, on this thread.
+    /// Computes the product of `rows` and `panels` on this thread.
     ///
     /// # Safety
-    /// As for [`Job::run`], and nobody else writes this part of C.
+    /// The requirements of [`Job::run`] hold, and no other thread writes this part of C.
     unsafe fn block(&self, rows: Range<usize>, panels: Range<usize>) {
         let k_blocks = self.k.div_ceil(K_BLOCK).max(1);
         for k_block in 0..k_blocks {
@@ -121,7 +121,7 @@ impl<T: Element, A: Rows<T>> Job<'_, T, A> {
             for row_block in 0..row_blocks {
                 let part = parallel::piece(rows.len(), row_blocks, row_block);
                 let part = rows.start + part.start..rows.start + part.end;
-                // SAFETY: a part of the caller's rows.
+                // SAFETY: this is a part of the caller's rows.
                 unsafe { self.packed_block(part, ks.clone(), panels.clone()) };
             }
         }
@@ -130,7 +130,7 @@ impl<T: Element, A: Rows<T>> Job<'_, T, A> {
     /// Packs `rows` of A for `ks`, then multiplies them with each of `panels`.
     ///
     /// # Safety
-    /// As for [`Job::block`].
+    /// The requirements of [`Job::block`] hold.
     unsafe fn packed_block(&self, rows: Range<usize>, ks: Range<usize>, panels: Range<usize>) {
         let chunks = ks.len().div_ceil(KC).max(1);
         let tiles = rows.len().div_ceil(self.kernels.max_rows());
@@ -145,7 +145,7 @@ impl<T: Element, A: Rows<T>> Job<'_, T, A> {
                     &mut packed[chunk * rows.len() * LDA..][..rows.len() * LDA],
                 );
             }
-            // The first tiles have a row more where the rows do not divide evenly.
+            // If the tiles do not divide the rows evenly, the first tiles have one row more.
             let (each, longer) = (rows.len() / tiles.max(1), rows.len() % tiles.max(1));
             let full = self.full_panels();
             let mut groups: SmallVec<[(usize, usize); 64]> = SmallVec::new();
@@ -182,12 +182,12 @@ impl<T: Element, A: Rows<T>> Job<'_, T, A> {
         });
     }
 
-    /// Asks for a part of the piece of B that follows the one of `steps` steps from `k0`: all tiles of a block together ask for all of it.
-    /// For tiles of one panel only: wider ones are for a few rows, which do little else than to read B, and what follows is not what they read
-    /// next. Asking cost them 7 % there.
+    /// Prefetches a share of the part of B that follows the one of `steps` steps from `k0`; all tiles of a block together prefetch all of it. Only
+    /// tiles of one panel prefetch. Wider tiles are used for products of a few rows, whose time is mostly spent reading B, and which do not read
+    /// that part next: there, prefetching costs 7 %.
     ///
     /// # Safety
-    /// As for [`Job::block`].
+    /// The requirements of [`Job::block`] hold.
     #[inline]
     unsafe fn prefetch(&self, panel: usize, k0: usize, steps: usize, tile: usize, tiles: usize) {
         #[cfg(target_arch = "x86_64")]
@@ -206,10 +206,10 @@ impl<T: Element, A: Rows<T>> Job<'_, T, A> {
         let _ = (panel, k0, steps, tile, tiles);
     }
 
-    /// One tile: `rows` rows from `row`, `group` panels from `panel`, `steps` steps from `k0`.
+    /// Computes one tile: `rows` rows from `row`, `group` panels from `panel`, `steps` steps from `k0`.
     ///
     /// # Safety
-    /// As for [`Job::block`]; `a` is the packed block of those rows and steps.
+    /// The requirements of [`Job::block`] hold; `a` is the packed block of those rows and steps.
     #[allow(clippy::too_many_arguments)]
     #[inline]
     unsafe fn tile(&self, row: usize, rows: usize, panel: usize, group: usize, k0: usize, steps: usize, a: *const T) {
@@ -220,7 +220,7 @@ impl<T: Element, A: Rows<T>> Job<'_, T, A> {
         let kernel =
             if in_tail && self.b.tail_width <= self.kernels.lanes { self.kernels.narrow(rows) } else { self.kernels.exactly(rows, group) };
         let last = k0 + steps == self.k;
-        // SAFETY: `row`, `column`, `k0` lie inside the operands that the caller promised.
+        // SAFETY: `row`, `column`, `k0` lie inside the operands that the caller guarantees.
         unsafe {
             let (b, ldb) = if in_tail {
                 (self.b.tail.add(k0 * self.b.tail_width), self.b.tail_width)
@@ -250,12 +250,12 @@ impl<T: Element, A: Rows<T>> Job<'_, T, A> {
 }
 
 impl<T> Finish<T> {
-    /// The same for the part of C that starts at (`row`, `column`).
+    /// Returns the epilogue for the part of C that starts at (`row`, `column`).
     ///
     /// # Safety
     /// The position lies inside C.
     unsafe fn at(self, row: usize, column: usize) -> Self {
-        // SAFETY: by the caller, inside what the pointers cover.
+        // SAFETY: the caller guarantees that the position is inside the memory of the pointers.
         unsafe {
             Self {
                 bias: if self.bias.is_null() { self.bias } else { self.bias.add(column) },

@@ -1,9 +1,9 @@
-//! What happens to a product before it is stored for good: bias, residual, activation.
+//! The epilogue of a product: bias, residual and activation, applied before the result is stored.
 
 use super::tile::Finish;
 use crate::simd::unary;
 
-/// An element-wise function at the end of a product or convolution, as in TensorFlow's fused operations.
+/// An element-wise function at the end of a product or convolution, as in TensorFlow's fused ops.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub enum Activation {
     /// `x`.
@@ -28,7 +28,7 @@ pub enum Activation {
 }
 
 impl Activation {
-    /// Applies the function to every element of `x`; one element gives the same bits as many.
+    /// Applies the function to every element of `x`. An element's result does not depend on the length of `x`.
     pub fn apply(self, x: &mut [f32]) {
         match self {
             Self::None => {}
@@ -43,7 +43,7 @@ impl Activation {
         }
     }
 
-    /// The bounds of an activation that only clamps.
+    /// Returns the bounds of an activation that only clamps.
     pub(crate) fn clamp(self) -> (Option<f32>, Option<f32>) {
         match self {
             Self::Relu => (Some(0.0), None),
@@ -52,7 +52,7 @@ impl Activation {
         }
     }
 
-    /// Whether the activation needs more than a clamp in registers.
+    /// Returns true if the activation needs a pass of its own, because it is more than a clamp in registers.
     pub(crate) fn needs_pass(self) -> bool {
         !matches!(self, Self::None | Self::Relu | Self::Relu6)
     }
@@ -61,23 +61,23 @@ impl Activation {
 /// `C = activation(A B + bias + residual)`, or with `accumulate` `C = activation(C + A B + bias + residual)`.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Epilogue<'a> {
-    /// One value a column of C.
+    /// One value per column of C.
     pub bias: Option<&'a [f32]>,
-    /// A matrix of the shape of C, and the distance of its rows.
+    /// A matrix of the shape of C, and the distance between its rows.
     pub residual: Option<(&'a [f32], usize)>,
     /// The function applied last.
     pub activation: Activation,
-    /// Adds the product to what C holds instead of replacing it.
+    /// If true, the product is added to the contents of C instead of replacing them.
     pub accumulate: bool,
 }
 
 impl<'a> Epilogue<'a> {
-    /// Only a bias and an activation.
+    /// Returns an epilogue with only a bias and an activation.
     pub fn bias_activation(bias: Option<&'a [f32]>, activation: Activation) -> Self {
         Self { bias, activation, ..Self::default() }
     }
 
-    /// What the tile kernels apply in registers, after checking that the operands cover `m` rows of `n` columns.
+    /// Checks that the operands cover `m` rows of `n` columns, and returns the part that the tile kernels apply in registers.
     pub(crate) fn finish(&self, m: usize, n: usize) -> Option<Finish<f32>> {
         let (low, high) = self.activation.clamp();
         if let Some(bias) = self.bias {

@@ -5,11 +5,11 @@ use num_complex::Complex;
 use super::{MatrixRef, check_matrix, gemm, with_scratch};
 use crate::parallel;
 
-/// What a product needs of its elements. Integers wrap around.
+/// The arithmetic that a product needs of its elements. Integers wrap around.
 pub trait Ring: Copy + Send + Sync {
-    /// The sum of nothing.
+    /// The sum of no elements.
     const ZERO: Self;
-    /// `self + a * b`.
+    /// Returns `self + a * b`.
     fn add_product(self, a: Self, b: Self) -> Self;
 }
 
@@ -43,7 +43,7 @@ macro_rules! complex_ring {
 complex_ring!(f32 f64);
 
 crate::dispatch! {
-    /// `c[j] += a * b[j]`.
+    /// Computes `c[j] += a * b[j]`.
     fn add_scaled_row<T>(c: &mut [T], a: T, b: &[T]) where [T: Ring] {
         for (c, b) in c.iter_mut().zip(b) {
             *c = c.add_product(a, *b);
@@ -51,10 +51,10 @@ crate::dispatch! {
     }
 }
 
-/// Multiply-adds that are worth a piece of work of their own.
+/// The least number of multiply-adds per parallel task.
 const GRAIN: usize = 200_000;
 
-/// `C[m, n] = A[m, k] B[k, n]` with dense C, for any [`Ring`]; each element is summed in the order of `k`.
+/// Computes `C[m, n] = A[m, k] B[k, n]` with dense C, for any [`Ring`]; each element is summed in the order of `k`.
 ///
 /// # Panics
 /// If a slice is too short for its shape.
@@ -96,8 +96,8 @@ pub fn matmul_generic<T: Ring + bytemuck::Pod>(m: usize, k: usize, n: usize, a: 
     }
 }
 
-/// `C[m, n] = A[m, k] B[k, n]` with dense C for types that compute in `f32` (half, bfloat16): operands are converted,
-/// multiplied and accumulated in `f32`, and the sums rounded once.
+/// Computes `C[m, n] = A[m, k] B[k, n]` with dense C for types that compute in `f32` (half, bfloat16): operands are converted, multiplied and
+/// accumulated in `f32`, and each sum is rounded once.
 ///
 /// # Panics
 /// If a slice is too short for its shape.

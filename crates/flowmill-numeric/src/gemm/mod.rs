@@ -3,10 +3,9 @@
 //! [`gemm_packed`] multiplies with a B that was packed once (weights); [`gemm`] and [`gemm_batch`] take plain row-major
 //! operands of `f32` or `f64`; [`matmul_generic`] and its relatives serve all other types.
 //!
-//! **Bits.** Every element of an `f32` or `f64` product is one chain of multiply-adds in the order of `k`, fused where
-//! the CPU can fuse. So a result depends neither on the number of threads, nor on which other rows or columns are
-//! computed with it, nor on whether B was packed; AVX2 and AVX-512 agree too. Bias, residual and activation follow in this
-//! order, each rounded.
+//! **Determinism.** Every element of an `f32` or `f64` product is one chain of multiply-adds in the order of `k`, fused if the CPU can fuse them.
+//! So a result depends neither on the number of threads, nor on which other rows or columns are computed with it, nor on whether B was packed; AVX2
+//! and AVX-512 agree too. Bias, residual and activation follow in this order, each rounded.
 
 mod buffer;
 mod driver;
@@ -45,9 +44,9 @@ fn check_matrix(name: &str, len: usize, rows: usize, cols: usize, ld: usize) {
     );
 }
 
-/// `C[m, n] = epilogue(A[m, k] B[k, n])` with packed B; rows of A are `lda` apart, rows of C `ldc`.
+/// Computes `C[m, n] = epilogue(A[m, k] B[k, n])` with packed B; rows of A are `lda` apart, rows of C `ldc`.
 ///
-/// Forks on the current rayon pool when the product takes longer than some 10 µs.
+/// The function forks on the current rayon pool if the product takes longer than about 10 µs.
 ///
 /// # Panics
 /// If a slice is too short for its shape.
@@ -57,7 +56,7 @@ pub fn gemm_packed(a: &[f32], lda: usize, m: usize, b: &PackedB, c: &mut [f32], 
     gemm_rows(&a, m, b, c, ldc, epilogue);
 }
 
-/// [`gemm_packed`] with rows of A from anywhere.
+/// Like [`gemm_packed`], with rows of A from any source.
 pub fn gemm_rows<A: Rows<f32>>(a: &A, m: usize, b: &PackedB, c: &mut [f32], ldc: usize, epilogue: &Epilogue<'_>) {
     check_matrix("C", c.len(), m, b.n(), ldc);
     let finish = epilogue.finish(m, b.n());
@@ -89,9 +88,9 @@ pub fn gemm_rows<A: Rows<f32>>(a: &A, m: usize, b: &PackedB, c: &mut [f32], ldc:
 pub struct MatrixRef<'a, T> {
     /// The elements.
     pub data: &'a [T],
-    /// Distance of two stored rows.
+    /// The distance between two stored rows.
     pub ld: usize,
-    /// The stored rows are the operand's columns.
+    /// If true, the stored rows are the operand's columns.
     pub transposed: bool,
 }
 
@@ -104,7 +103,7 @@ impl<T> Clone for MatrixRef<'_, T> {
 impl<T> Copy for MatrixRef<'_, T> {}
 
 impl<T> MatrixRef<'_, T> {
-    /// The operand that starts `offset` elements later.
+    /// Returns the operand that starts `offset` elements later.
     fn from(self, offset: usize) -> Self {
         Self { data: self.data.get(offset..).unwrap_or_default(), ..self }
     }
@@ -115,14 +114,14 @@ impl<T> MatrixRef<'_, T> {
     }
 }
 
-/// A product of at most this many rows reads a row-major B where it lies instead of packing it first.
+/// A product of at most this many rows reads a row-major B in place instead of packing it first.
 const DIRECT_ROWS: usize = 6;
-/// Most of B that is packed at a time.
+/// The most bytes of B that are packed at a time.
 const PACK_BYTES: usize = 4 << 20;
 
-/// `C[m, n] = A[m, k] B[k, n]`, or `C += A B` with `accumulate`; rows of C are `ldc` apart.
+/// Computes `C[m, n] = A[m, k] B[k, n]`, or `C += A B` with `accumulate`; rows of C are `ldc` apart.
 ///
-/// Forks on the current rayon pool when the product takes longer than some 10 µs.
+/// The function forks on the current rayon pool if the product takes longer than about 10 µs.
 ///
 /// # Panics
 /// If a slice is too short for its shape.
@@ -154,7 +153,7 @@ fn gemm_for<T: Element>(
     unsafe { product_rows(isa, &rows, m, k, n, b, c, ldc, accumulate) };
 }
 
-/// `C += A B` with rows of A from anywhere and plain B; rows of C are `ldc` apart.
+/// Computes `C += A B` with rows of A from any source and plain B; rows of C are `ldc` apart.
 pub(crate) fn accumulate_rows<A: Rows<f32>>(a: &A, m: usize, k: usize, n: usize, b: MatrixRef<'_, f32>, c: &mut [f32], ldc: usize) {
     b.check("B", k, n);
     check_matrix("C", c.len(), m, n, ldc);
@@ -164,7 +163,7 @@ pub(crate) fn accumulate_rows<A: Rows<f32>>(a: &A, m: usize, k: usize, n: usize,
     }
 }
 
-/// The product with plain B: in place if A has few rows, else packed a few megabytes at a time.
+/// Computes the product with plain B, which is read in place if A has few rows, and is otherwise packed a few megabytes at a time.
 ///
 /// # Safety
 /// `b` was checked to be `[k, n]`, `c` to hold `m >= 1` rows of `n >= 1` columns; the CPU has `isa`.
@@ -217,10 +216,10 @@ unsafe fn product_rows<T: Element, A: Rows<T>>(
     }
 }
 
-/// `batch` products `C[i] = A[i] B[i]` of one shape.
+/// Computes `batch` products `C[i] = A[i] B[i]` of one shape.
 ///
-/// Matrix `i` of an operand `(first, stride)` starts `i * stride` elements after the first; a stride of 0 shares one
-/// matrix among all. The matrices of C are dense and adjacent.
+/// Matrix `i` of an operand `(first, stride)` starts `i * stride` elements after the first; with a stride of 0 all products use the same
+/// matrix. The matrices of C are dense and adjacent.
 /// Large batches are split over the threads, small ones split each product.
 ///
 /// # Panics

@@ -1,4 +1,4 @@
-//! Packed operands: B in column panels, rows of A in blocks.
+//! Packing of operands: B into column panels, rows of A into blocks.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -9,9 +9,9 @@ use crate::parallel;
 use crate::simd::transpose::transpose;
 use crate::simd::{Isa, isa};
 
-/// A matrix B `[k, n]` rearranged once so that products with it stream it from memory in order.
+/// A matrix B `[k, n]` that is rearranged once so that products read it from memory in order.
 ///
-/// Columns are grouped into panels of two vectors; a panel holds its columns row after row. Packing costs about as much
+/// Columns are grouped into panels of two vectors; a panel stores its columns row after row. Packing costs about as much
 /// as one product with a single row, so it pays for constants (weights) and for A of more than a few rows.
 #[derive(Clone)]
 pub struct PackedB<T: Element = f32> {
@@ -19,20 +19,20 @@ pub struct PackedB<T: Element = f32> {
     k: usize,
     n: usize,
     isa: Isa,
-    turn: Turn,
+    direction: Direction,
 }
 
-/// Whether the next product with a few rows walks through the panels from their end.
+/// The direction in which the next product of a few rows processes the panels: true for last to first.
 #[derive(Default)]
-struct Turn(AtomicBool);
+struct Direction(AtomicBool);
 
-impl Clone for Turn {
+impl Clone for Direction {
     fn clone(&self) -> Self {
         Self::default()
     }
 }
 
-/// From this size on a matrix does not stay in a core's second cache from one product to the next.
+/// The size in bytes from which a matrix does not stay in a core's L2 cache from one product to the next.
 const WIDE_BYTES: usize = 512 << 10;
 
 impl<T: Element> PackedB<T> {
@@ -54,7 +54,7 @@ impl<T: Element> PackedB<T> {
         let kernels = &T::kernels(isa).0;
         let mut data = Buffer::zeroed(packed_len(kernels, k, n));
         pack_panels(kernels, b, ldb, false, k, columns, data.as_mut_slice());
-        Self { data, k, n, isa, turn: Turn::default() }
+        Self { data, k, n, isa, direction: Direction::default() }
     }
 
     pub(crate) fn pack_for(isa: Isa, b: &[T], k: usize, n: usize, transposed: bool) -> Self {
@@ -63,28 +63,29 @@ impl<T: Element> PackedB<T> {
         let kernels = &T::kernels(isa).0;
         let mut data = Buffer::zeroed(packed_len(kernels, k, n));
         pack_panels(kernels, b, ldb, transposed, k, 0..n, data.as_mut_slice());
-        Self { data, k, n, isa, turn: Turn::default() }
+        Self { data, k, n, isa, direction: Direction::default() }
     }
 
-    /// Rows of B.
+    /// Returns the number of rows of B.
     pub fn k(&self) -> usize {
         self.k
     }
 
-    /// Columns of B.
+    /// Returns the number of columns of B.
     pub fn n(&self) -> usize {
         self.n
     }
 
-    /// Memory held, in bytes.
+    /// Returns the size of the packed matrix in bytes.
     pub fn bytes(&self) -> usize {
         size_of_val(self.data.as_slice())
     }
 
-    /// Whether a product of `m` rows should walk through the panels from their end: every other time, where it does little else than to read
-    /// them. What the product before it read last is then still in the nearer caches. No result depends on it.
+    /// Returns true if a product of `m` rows should process the panels from last to first. That is so for every other product of a few rows, whose
+    /// time is mostly spent reading the panels: the panels that the previous product read last are then still in the L2 cache. No result depends on
+    /// the direction.
     pub(crate) fn is_walked_backwards(&self, m: usize) -> bool {
-        m <= self.kernels().max_rows() && self.bytes() >= WIDE_BYTES && self.turn.0.fetch_xor(true, Ordering::Relaxed)
+        m <= self.kernels().max_rows() && self.bytes() >= WIDE_BYTES && self.direction.0.fetch_xor(true, Ordering::Relaxed)
     }
 
     pub(crate) fn kernels(&self) -> &'static Kernels<T> {
@@ -102,7 +103,7 @@ impl<T: Element> std::fmt::Debug for PackedB<T> {
     }
 }
 
-/// The width of the last panel if it is not a full one: one vector or two.
+/// Returns the width of the last panel if it is not a full one: one or two vectors.
 pub(crate) fn tail_width<T>(kernels: &Kernels<T>, n: usize) -> usize {
     match n % kernels.panel_width() {
         0 => 0,
@@ -111,12 +112,12 @@ pub(crate) fn tail_width<T>(kernels: &Kernels<T>, n: usize) -> usize {
     }
 }
 
-/// Elements of packed B `[k, n]`.
+/// Returns the number of elements of packed B `[k, n]`.
 pub(crate) fn packed_len<T>(kernels: &Kernels<T>, k: usize, n: usize) -> usize {
     k * (n / kernels.panel_width() * kernels.panel_width() + tail_width(kernels, n))
 }
 
-/// Where the panels of packed B `[k, n]` lie.
+/// Returns the panels of packed B `[k, n]`.
 pub(crate) fn packed_panels<T>(kernels: &Kernels<T>, data: &[T], k: usize, n: usize) -> Panels<T> {
     let width = kernels.panel_width();
     Panels {
@@ -128,7 +129,7 @@ pub(crate) fn packed_panels<T>(kernels: &Kernels<T>, data: &[T], k: usize, n: us
     }
 }
 
-/// Elements that are packed by one piece of work at least.
+/// The least number of elements per packing task.
 const PACK_GRAIN: usize = 1 << 16;
 
 /// Packs the columns `columns` of B into `dst`, on several threads if there is much to pack.
@@ -165,7 +166,7 @@ pub(crate) fn pack_panels<T: Element>(
     }
 }
 
-/// Packs `cols` columns from `first` into a panel of `width` columns; the columns that B lacks become zero.
+/// Packs `cols` columns from `first` into a panel of `width` columns; columns that B does not have become zero.
 fn pack_panel<T: Element>(b: &[T], ldb: usize, transposed: bool, first: usize, cols: usize, width: usize, dst: &mut [T]) {
     if transposed {
         transpose(&b[first * ldb..], ldb, cols, dst.len() / width, dst, width);
@@ -180,12 +181,12 @@ fn pack_panel<T: Element>(b: &[T], ldb: usize, transposed: bool, first: usize, c
     }
 }
 
-/// Rows of a matrix in memory.
+/// The rows of a plain matrix, as a source of rows of A.
 pub(crate) struct Matrix<'a, T> {
     pub data: &'a [T],
-    /// Distance of two rows, or of two columns if `transposed`.
+    /// The distance between two rows, or between two columns if `transposed`.
     pub ld: usize,
-    /// Element (i, p) is at `p * ld + i`.
+    /// If true, element (i, p) is at `p * ld + i`.
     pub transposed: bool,
 }
 
@@ -203,8 +204,8 @@ impl<T: Element> Rows<T> for Matrix<'_, T> {
 }
 
 crate::dispatch! {
-    /// Copies `len` elements of each of `rows` rows: row `i` from `src[i * step..]` to `dst[i * ld..]`. May overwrite up to 7 more of a row
-    /// in `dst` where both slices have them, which spares short rows their exact end.
+    /// Copies `len` elements of each of `rows` rows: row `i` from `src[i * step..]` to `dst[i * ld..]`. Up to 7 more elements of a row in `dst` may
+    /// be overwritten if both slices have them, so that short rows can be copied without their exact length.
     pub(crate) fn copy_rows<T>(dst: &mut [T], ld: usize, src: &[T], step: usize, rows: usize, len: usize) where [T: Copy] {
         const STEP: usize = 8;
         let rounded = len.next_multiple_of(STEP);

@@ -1,4 +1,4 @@
-//! Products against plain loops, on every instruction set, with any number of threads.
+//! Products agree with plain loops on every instruction set, with any number of threads.
 
 #![allow(clippy::unwrap_used)]
 
@@ -7,7 +7,7 @@ use proptest::prelude::*;
 
 use super::*;
 
-/// Values with few bits: their products and sums of up to some thousand terms are exact.
+/// Returns values with few bits: their products, and sums of up to some thousand products, are exact.
 fn small_values(seed: u64, len: usize) -> Vec<f32> {
     let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
     (0..len)
@@ -89,7 +89,7 @@ fn long_sums_and_wide_rows_equal_plain_loops() {
     }
 }
 
-/// Values whose sums depend on the order of addition.
+/// Returns values whose sums depend on the order of addition.
 fn rough_values(seed: u64, len: usize) -> Vec<f32> {
     let fine = small_values(seed, len);
     let coarse = small_values(seed + 100, len);

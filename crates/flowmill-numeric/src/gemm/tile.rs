@@ -1,42 +1,42 @@
 //! The register-tile kernels: a few rows of A times a few panels of B.
 //!
 //! Each element of C is one chain of multiply-adds in the order of `k`, started from zero or from the old value of C.
-//! No choice of tile, panel, block or thread changes that chain, so none changes a bit of the result.
+//! The choice of tile, panel, block or thread does not change that chain, so it does not change a bit of the result.
 
 use crate::simd::Isa;
 use crate::simd::vector::{Portable, Vector};
 
-/// The longest piece of `k` that one tile call takes: a block of A (`MR x KC`) and of B (`KC x NR`) stay in L1/L2.
+/// The longest range of `k` per tile call: a block of A (`MR x KC`) and of B (`KC x NR`) stay in L1/L2.
 pub(crate) const KC: usize = 256;
 
-/// Distance of two rows in a packed block of A. Constant, so that a tile reaches all its rows from one pointer; not a
-/// power of two, so that rows do not compete for one set of the L1 cache.
+/// The distance between two rows in a packed block of A. It is constant, so that a tile reaches all its rows from one pointer, and not a power of
+/// two, so that rows do not compete for one set of the L1 cache.
 pub const LDA: usize = KC + 16;
 
-/// What one tile call reads and writes.
+/// The operands of one tile call.
 #[derive(Clone, Copy)]
 pub(crate) struct Tile<T> {
     pub k: usize,
-    /// Packed block of A: row `i` at `a + i * LDA`.
+    /// The packed block of A; row `i` is at `a + i * LDA`.
     pub a: *const T,
-    /// First panel of B: row `p` at `b + p * ldb`.
+    /// The first panel of B; row `p` is at `b + p * ldb`.
     pub b: *const T,
     pub ldb: usize,
     pub panel_stride: usize,
     pub c: *mut T,
     pub ldc: usize,
-    /// Columns of C that exist, at most what the panels hold.
+    /// Columns of C that exist, at most as many as the panels hold.
     pub cols: usize,
-    /// Start from the values in C instead of zero.
+    /// If true, the sums start from the values in C instead of zero.
     pub load: bool,
-    /// Applied after the last piece of `k`.
+    /// The epilogue, applied after the last range of `k`.
     pub finish: Option<Finish<T>>,
 }
 
 /// The part of an epilogue that is applied in registers: `clamp(acc + bias + residual)`.
 #[derive(Clone, Copy)]
 pub(crate) struct Finish<T> {
-    /// Null, or one value a column.
+    /// Null, or one value per column.
     pub bias: *const T,
     /// Null, or a matrix of the shape of C.
     pub residual: *const T,
@@ -51,10 +51,10 @@ pub(crate) struct Finish<T> {
 #[inline(always)]
 #[allow(clippy::needless_range_loop)]
 unsafe fn tile<V: Vector, const R: usize, const P: usize, const W: usize>(t: &Tile<V::Elem>) {
-    // SAFETY: everything below stays inside what the caller promised.
+    // SAFETY: everything below stays inside the memory that the caller guarantees.
     unsafe {
         let whole = t.cols == P * W * V::LANES;
-        // Columns of vector (panel `q`, vector `w`) that exist.
+        // The number of existing columns in vector `w` of panel `q`.
         let columns = |q: usize, w: usize| t.cols.saturating_sub((q * W + w) * V::LANES).min(V::LANES);
 
         let mut start = [[[V::zero(); W]; P]; R];
@@ -68,7 +68,7 @@ unsafe fn tile<V: Vector, const R: usize, const P: usize, const W: usize>(t: &Ti
                 }
             }
         }
-        // Its own variable, touched at constant places only: so the compiler keeps it in registers.
+        // A separate variable that is indexed by constants only, so that the compiler keeps it in registers.
         let mut acc = start;
 
         let (mut a, mut b) = (t.a, t.b);
@@ -147,53 +147,53 @@ unsafe fn tile<V: Vector, const R: usize, const P: usize, const W: usize>(t: &Ti
     }
 }
 
-/// A tile of one shape.
+/// A kernel for tiles of one shape.
 pub(crate) type TileFn<T> = unsafe fn(&Tile<T>);
 
-/// The tiles of one instruction set.
+/// The tile kernels of one instruction set.
 pub(crate) struct Kernels<T: 'static> {
-    /// Elements of one vector.
+    /// Elements per vector.
     pub lanes: usize,
-    /// `by_panels[0]` takes half a panel (one vector), `[1]` one panel (two vectors), `[2]` two panels, `[3]` four;
-    /// entry `r - 1` takes `r` rows.
+    /// `by_panels[0]` is for half a panel (one vector), `[1]` for one panel (two vectors), `[2]` for two panels, `[3]` for four;
+    /// entry `r - 1` is for `r` rows.
     by_panels: [&'static [TileFn<T>]; 4],
 }
 
 impl<T> Kernels<T> {
-    /// Columns of a panel of packed B.
+    /// Returns the number of columns of a panel of packed B.
     pub(crate) fn panel_width(&self) -> usize {
         2 * self.lanes
     }
 
-    /// Rows of the tallest tile.
+    /// Returns the number of rows of the tallest tile.
     pub(crate) fn max_rows(&self) -> usize {
         self.by_panels[1].len()
     }
 
-    /// The widest group of at most `panels` panels that has a tile of `rows` rows.
+    /// Returns the widest group of at most `panels` panels that has a tile of `rows` rows.
     pub(crate) fn widest(&self, rows: usize, panels: usize) -> usize {
         let fits = |(log, count): &(usize, usize)| panels >= *count && rows <= self.by_panels[*log].len();
         [(3, 4), (2, 2)].iter().find(|g| fits(g)).map_or(1, |g| g.1)
     }
 
-    /// The tile for `rows` rows and a group of panels that [`Kernels::widest`] chose for at least as many rows.
+    /// Returns the tile for `rows` rows and a group of panels that [`Kernels::widest`] chose for at least as many rows.
     pub(crate) fn exactly(&self, rows: usize, panels: usize) -> TileFn<T> {
         self.by_panels[1 + panels.ilog2() as usize][rows - 1]
     }
 
-    /// The tile for a last panel of at most one vector.
+    /// Returns the tile for a last panel of at most one vector.
     pub(crate) fn narrow(&self, rows: usize) -> TileFn<T> {
         self.by_panels[0][rows - 1]
     }
 }
 
-/// Element types with tile kernels.
+/// An element type with tile kernels.
 pub trait Element: bytemuck::Pod + Send + Sync + num_traits::Float + sealed::Sealed {
     #[doc(hidden)]
     fn kernels(isa: Isa) -> &'static sealed::KernelsOf<Self>;
 }
 
-// Nobody outside can implement the trait.
+// The trait is sealed: other crates cannot implement it.
 #[allow(unnameable_types)]
 pub(crate) mod sealed {
     pub trait Sealed {}

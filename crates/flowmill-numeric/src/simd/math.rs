@@ -14,7 +14,7 @@ pub(crate) trait Map: Copy + Send + Sync {
     unsafe fn apply<V: MathVector>(self, x: V) -> V;
 }
 
-/// Lane-wise functions that call only lane-wise operations.
+/// Defines lane-wise functions that call only lane-wise operations.
 ///
 /// Each is `unsafe` to call for one reason only: the CPU must have V's instruction set.
 macro_rules! lanes {
@@ -31,7 +31,7 @@ macro_rules! lanes {
     )*};
 }
 
-/// Horner's rule, highest coefficient first.
+/// Evaluates a polynomial by Horner's rule, highest coefficient first.
 macro_rules! polynomial {
     ($v:ident, $x:expr, $first:literal $(, $c:literal)*) => {{
         let mut p = $v::splat($first);
@@ -41,15 +41,15 @@ macro_rules! polynomial {
 }
 
 const LOG2_E: f32 = std::f32::consts::LOG2_E;
-// ln 2 in two parts; the first has few enough bits that its product with any exponent is exact.
+// ln 2 in two parts; the first has so few bits that its product with any exponent is exact.
 const LN2_HIGH: f32 = 0.693_359_4;
 const LN2_LOW: f32 = -2.121_944_4e-4;
 
-/// Beyond this magnitude the argument reduction of sine and cosine is left to the scalar library.
+/// Above this magnitude, the scalar library reduces the argument of sine and cosine.
 pub(crate) const TRIG_LIMIT: f32 = 8192.0;
 
 lanes! {
-    /// `2^n` for integers `n` in -126..=127.
+    /// Returns `2^n` for integers `n` in -126..=127.
     fn power_of_two<V>(n) -> V {
         V::from_bits(V::int_shl::<23>(V::int_add(n.to_int(), V::int_splat(127))))
     }
@@ -63,34 +63,34 @@ lanes! {
         V::from_bits(V::int_xor(x.bits(), V::int_splat(i32::MIN)))
     }
 
-    /// `result`, or `x` itself where it is a zero of either sign or NaN.
+    /// Returns `result`, or `x` itself if it is a zero of either sign or NaN.
     fn zero_to_zero<V>(x, result) -> V {
         V::select(x.lt(V::zero()), result, V::select(V::zero().lt(x), result, x))
     }
 
-    /// `exp(r) - 1` for |r| <= ln(2) / 2.
+    /// Returns `exp(r) - 1` for |r| <= ln(2) / 2.
     fn exp_minus_one_reduced<V>(r) -> V {
         let p = polynomial!(V, r, 1.987_569_2e-4, 1.398_199_9e-3, 8.333_452e-3, 4.166_579_6e-2, 0.166_666_65, 0.5);
         p.mul_add(r.mul(r), r)
     }
 
-    /// `x - n ln 2`.
+    /// Returns `x - n ln 2`.
     fn minus_n_ln2<V>(x, n) -> V {
         let r = n.mul_add(V::splat(-LN2_HIGH), x);
         n.mul_add(V::splat(-LN2_LOW), r)
     }
 
     fn exp<V>(x) -> V {
-        // Outside of these bounds the result is 0 or infinite; NaN passes.
+        // Outside of these bounds the result is 0 or infinite; NaN is kept.
         let x = V::splat(-104.0).max(V::splat(89.0).min(x));
         let n = x.mul(V::splat(LOG2_E)).round();
         let p = exp_minus_one_reduced(minus_n_ln2(x, n)).add(V::splat(1.0));
-        // Two factors: 2^n alone would overflow or underflow near the ends.
+        // Multiply by two factors: 2^n alone would overflow or underflow near the ends.
         let half = n.mul(V::splat(0.5)).round();
         p.mul(power_of_two(half)).mul(power_of_two(n.sub(half)))
     }
 
-    /// `exp(x) - 1` for x in -20..=89; a zero of either sign gives a zero.
+    /// Returns `exp(x) - 1` for x in -20..=89; the sign of a zero is kept.
     fn expm1_bounded<V>(x) -> V {
         let n = x.mul(V::splat(LOG2_E)).round();
         let q = exp_minus_one_reduced(minus_n_ln2(x, n));
@@ -125,13 +125,13 @@ lanes! {
         let result = e.mul_add(V::splat(LN2_HIGH), f.add(tail));
         let result = V::select(x.lt(V::splat(f32::INFINITY)), result, x);
         let result = V::select(V::zero().lt(x), result, V::splat(f32::NEG_INFINITY));
-        // Negative and NaN.
+        // The result is NaN for negative numbers and NaN.
         let result = V::select(x.lt(V::zero()), V::splat(f32::NAN), result);
         V::select(x.is_nan(), x, result)
     }
 
     fn log1p<V>(x) -> V {
-        // The rounding error of 1 + x is made up for by the ratio x / ((1 + x) - 1).
+        // The ratio x / ((1 + x) - 1) compensates for the rounding error of 1 + x.
         let u = x.add(V::splat(1.0));
         let d = u.sub(V::splat(1.0));
         let corrected = log(u).mul(x.div(d));
@@ -141,7 +141,7 @@ lanes! {
     }
 
     fn tanh<V>(x) -> V {
-        // (exp(2 |x|) - 1) / (exp(2 |x|) + 1), which is 1 beyond 10; NaN passes.
+        // (exp(2 |x|) - 1) / (exp(2 |x|) + 1), which is 1 beyond 10; NaN is kept.
         let a = V::splat(10.0).min(x.abs());
         let t = expm1_bounded(a.add(a));
         copy_sign(t.div(t.add(V::splat(2.0))), x)
@@ -169,14 +169,14 @@ lanes! {
         );
         let small = p.mul_add(x, x);
         let result = V::select(t.lt(V::splat(0.927_734_4)), small, large);
-        // The polynomial of the tail turns around for huge arguments.
+        // The polynomial of the tail is not monotonic for huge arguments.
         V::select(V::splat(4.0).lt(t), copy_sign(V::splat(1.0), x), result)
     }
 
-    /// Sine of `x + quarter turns * pi / 2` for |x| up to [`TRIG_LIMIT`].
+    /// Returns the sine of `x + quarter turns * pi / 2` for |x| up to [`TRIG_LIMIT`].
     fn sine_shifted<V>(x, quarter_turns) -> V {
         let n = x.mul(V::splat(std::f32::consts::FRAC_2_PI)).round();
-        // pi / 2 in three parts, the first two short enough for exact products.
+        // pi / 2 in three parts, the first two with so few bits that products are exact.
         let r = n.mul_add(V::splat(-1.570_312_5), x);
         let r = n.mul_add(V::splat(-4.837_513e-4), r);
         let r = n.mul_add(V::splat(-7.549_79e-8), r);
@@ -230,13 +230,13 @@ lanes! {
     }
 }
 
-/// Sine or cosine: the vector function, and the scalar library for lanes beyond [`TRIG_LIMIT`].
+/// Returns the sine or cosine: by the vector function, and by the scalar library for lanes beyond [`TRIG_LIMIT`].
 ///
 /// # Safety
 /// The CPU has V's instruction set.
 #[inline(always)]
 unsafe fn sine_or_scalar<V: MathVector>(x: V, quarter_turns: f32, scalar: fn(f32) -> f32) -> V {
-    // SAFETY: as the caller; the arrays hold a whole vector.
+    // SAFETY: the caller's CPU has V's instruction set; the arrays hold a whole vector.
     unsafe {
         let result = sine_shifted(x, V::splat(quarter_turns));
         let in_range = x.abs().lt(V::splat(TRIG_LIMIT));
@@ -291,7 +291,7 @@ maps! {
     Silu = |x| silu(x);
 }
 
-/// `x > 0 ? x : alpha * x`.
+/// The function `x > 0 ? x : alpha * x`.
 #[derive(Clone, Copy)]
 pub(crate) struct LeakyRelu(pub(crate) f32);
 
@@ -303,7 +303,7 @@ impl Map for LeakyRelu {
     }
 }
 
-/// `dst[i] = f(src[i])` for `i < n`.
+/// Computes `dst[i] = f(src[i])` for `i < n`.
 ///
 /// # Safety
 /// The CPU has V's instruction set; `src` and `dst` are good for `n` elements and equal or disjoint.

@@ -1,10 +1,10 @@
-//! Vector instructions chosen at run time.
+//! Selection of vector instructions at run time.
 //!
-//! Nothing in this crate is built for the machine that compiles it: every hot loop exists once for the baseline of
-//! the target and, on x86-64, once more for AVX2+FMA and for AVX-512. [`isa`] says which of them this process uses.
+//! Nothing in this crate is built for the machine that compiles it: every hot loop is compiled for the baseline of the target and, on x86-64, also
+//! for AVX2+FMA and for AVX-512. [`isa`] returns the one that this process uses.
 //!
-//! Two ways to write such a loop:
-//! - [`dispatch!`](crate::dispatch) stamps a plain Rust loop for every instruction set and lets the compiler
+//! There are two ways to write such a loop:
+//! - [`dispatch!`](crate::dispatch) compiles a plain Rust loop for every instruction set and lets the compiler
 //!   vectorise each copy: right for element-wise work and simple reductions over lanes;
 //! - modules with hand-written kernels (`gemm`, `conv`, …) match on [`Isa`] themselves.
 
@@ -20,7 +20,7 @@ pub(crate) mod x86;
 
 pub(crate) use vector::for_each_isa;
 
-/// An instruction set for which this crate holds a copy of its hot loops, in rising order of width.
+/// An instruction set for which this crate has a copy of its hot loops, in ascending order of width.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Isa {
     /// The baseline of the compilation target (SSE2 on x86-64, NEON on aarch64).
@@ -32,7 +32,7 @@ pub enum Isa {
 }
 
 impl Isa {
-    /// The widest instruction set of this CPU.
+    /// Returns the widest instruction set of this CPU.
     fn detect() -> Self {
         #[cfg(target_arch = "x86_64")]
         {
@@ -58,14 +58,14 @@ impl Isa {
         Self::Portable
     }
 
-    /// The instruction sets that this CPU can run, narrowest first: what a test walks to cover every copy.
+    /// Returns the instruction sets that this CPU can run, narrowest first. A test iterates over them to cover every copy.
     pub fn available() -> impl Iterator<Item = Self> {
         let widest = Self::detect();
         [Self::Portable, Self::Avx2, Self::Avx512].into_iter().filter(move |isa| *isa <= widest)
     }
 }
 
-/// The instruction set that this process uses: the widest of the CPU, or a narrower one named by the environment
+/// Returns the instruction set that this process uses: the widest of the CPU, or a narrower one named by the environment
 /// variable `FLOWMILL_MAX_ISA` (`portable`, `avx2`, `avx512`; anything else is ignored). Read once.
 #[inline]
 pub fn isa() -> Isa {
@@ -104,12 +104,12 @@ pub fn isa() -> Isa {
 /// assert_eq!(out, [11, 22, 33]);
 /// ```
 ///
-/// - Generic parameters are plain names (types or lifetimes); their bounds stand in `where [ … ]`. They are inferred
+/// - Generic parameters are plain names (types or lifetimes); their bounds follow in `where [ … ]`. They are inferred
 ///   from the arguments, so each must occur in an argument's type. Arguments are `name: Type`, without `mut`.
 /// - The body should be the loop itself; what it calls must be `#[inline]` (better `#[inline(always)]`) or a closure
 ///   small enough to be inlined, else the callee runs without the wide instructions.
 /// - One call costs 1–2 ns: dispatch outside of the loop, not inside of it.
-/// - Rust neither reorders nor contracts floating-point operations, so every copy gives the same bits. For the same
+/// - Rust neither reorders nor contracts floating-point operations, so every copy returns the same bits. For the same
 ///   reason `iter().sum::<f32>()` does not vectorise: keep several accumulators.
 /// - A module that uses the macro can `#![deny(unsafe_code)]`, not `forbid` it.
 #[macro_export]

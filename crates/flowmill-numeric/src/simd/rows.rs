@@ -1,17 +1,17 @@
 //! Functions of whole rows of `f32`: softmax, normalisation, moments; and per-channel scaling.
 //!
-//! Each row is computed by one thread in a fixed order, so results do not depend on the number of threads. The lanes of
-//! a sum are those of the instruction set in use: another one may differ in the last places.
+//! Each row is computed by one thread in a fixed order, so results do not depend on the number of threads. A sum has as many lanes as the
+//! instruction set's vectors, so another instruction set may return different last digits.
 
 use super::math::{exp, log};
 use super::vector::MathVector;
 use super::{Isa, for_each_isa, isa};
 use crate::parallel;
 
-/// Elements below which one thread does it all.
+/// Rows with fewer elements in total are processed on one thread.
 const FORK_ELEMENTS: usize = 1 << 14;
 
-/// Calls `f(first row, rows, dst)` for pieces of the rows of `dst`, `dst_cols` wide.
+/// Calls `f(first row, rows, dst)` for groups of rows of `dst`, which is `dst_cols` wide.
 fn for_each_piece<F>(rows: usize, cols: usize, dst: &mut [f32], dst_cols: usize, f: F)
 where
     F: Fn(usize, usize, &mut [f32]) + Sync,
@@ -26,7 +26,7 @@ where
     }
 }
 
-/// Rows of `src` with `cols` columns each.
+/// Returns the number of rows of `src`, which have `cols` columns each.
 ///
 /// # Panics
 /// If `cols` does not divide the length, or `dst` has another length.
@@ -39,7 +39,7 @@ fn rows_of(dst: &[f32], src: &[f32], cols: usize) -> usize {
     src.len() / cols
 }
 
-/// `exp(x - max) / sum` of each row of `cols` elements.
+/// Computes `exp(x - max) / sum` of each row of `cols` elements.
 ///
 /// # Panics
 /// If `cols` does not divide the length, or the lengths differ.
@@ -47,7 +47,7 @@ pub fn softmax(dst: &mut [f32], src: &[f32], cols: usize) {
     softmax_for(isa(), dst, src, cols, false);
 }
 
-/// `x - max - ln(sum of exp(x - max))` of each row of `cols` elements.
+/// Computes `x - max - ln(sum of exp(x - max))` of each row of `cols` elements.
 ///
 /// # Panics
 /// If `cols` does not divide the length, or the lengths differ.
@@ -55,7 +55,7 @@ pub fn log_softmax(dst: &mut [f32], src: &[f32], cols: usize) {
     softmax_for(isa(), dst, src, cols, true);
 }
 
-/// [`softmax`] in place.
+/// Like [`softmax`], in place.
 ///
 /// # Panics
 /// If `cols` does not divide the length.
@@ -63,7 +63,7 @@ pub fn softmax_in_place(x: &mut [f32], cols: usize) {
     softmax_in_place_for(isa(), x, cols, false);
 }
 
-/// [`log_softmax`] in place.
+/// Like [`log_softmax`], in place.
 ///
 /// # Panics
 /// If `cols` does not divide the length.
@@ -93,10 +93,10 @@ fn softmax_for(isa: Isa, dst: &mut [f32], src: &[f32], cols: usize, logarithm: b
     }
 }
 
-/// The mean and the (biased) variance of each row of `cols` elements, in two passes.
+/// Computes the mean and the (biased) variance of each row of `cols` elements, in two passes.
 ///
 /// # Panics
-/// If `cols` is zero or does not divide the length of `src`, or `mean` and `variance` are not one value a row.
+/// If `cols` is zero or does not divide the length of `src`, or `mean` and `variance` do not have one value per row.
 pub fn moments(mean: &mut [f32], variance: &mut [f32], src: &[f32], cols: usize) {
     assert!(cols > 0 && src.len().is_multiple_of(cols), "{} elements in rows of {cols}", src.len());
     let rows = src.len() / cols;
@@ -108,8 +108,7 @@ pub fn moments(mean: &mut [f32], variance: &mut [f32], src: &[f32], cols: usize)
     }
 }
 
-/// `(x - mean) / sqrt(variance + epsilon) * gamma + beta` of each row of `cols` elements; `gamma` and `beta` have one
-/// value a column.
+/// Computes `(x - mean) / sqrt(variance + epsilon) * gamma + beta` of each row of `cols` elements; `gamma` and `beta` have one value per column.
 ///
 /// # Panics
 /// If `cols` does not divide the length, the lengths differ, or `gamma` or `beta` is shorter than a row.
@@ -134,7 +133,7 @@ fn layer_norm_for(isa: Isa, dst: &mut [f32], src: &[f32], cols: usize, gamma: Op
 }
 
 crate::dispatch! {
-    /// `row[c] = row[c] * scale[c] + shift[c]`.
+    /// Computes `row[c] = row[c] * scale[c] + shift[c]`.
     fn scale_shift_row(dst: &mut [f32], src: &[f32], scale: &[f32], shift: &[f32]) {
         for (((d, s), scale), shift) in dst.iter_mut().zip(src).zip(scale).zip(shift) {
             *d = s * scale + shift;
@@ -142,8 +141,8 @@ crate::dispatch! {
     }
 }
 
-/// `x * scale[c] + shift[c]` with channels last: batch normalisation in inference, with `scale = gamma / sqrt(variance +
-/// epsilon)` and `shift = beta - mean * scale`.
+/// Computes `x * scale[c] + shift[c]` with channels last: batch normalisation in inference, with `scale = gamma / sqrt(variance + epsilon)` and
+/// `shift = beta - mean * scale`.
 ///
 /// # Panics
 /// If `scale` and `shift` have different lengths, that length does not divide `src`'s, or the lengths of `dst` and
@@ -177,8 +176,8 @@ for_each_isa! {
     ) = layer_norm_kernel::<f32>;
 }
 
-/// Runs a block for each vector of a row: `for_each_vector!(V, row, n, fill, |x, i, lanes| block)`, where `x` holds the
-/// elements from `i` on and, beyond the `lanes` that exist, `fill`.
+/// Runs a block for each vector of a row: `for_each_vector!(V, row, n, fill, |x, i, lanes| block)`, where `x` holds the elements from `i` on; the
+/// lanes after the first `lanes` ones are `fill`.
 ///
 /// A macro because a closure would be compiled without the instruction set of the function around it.
 ///
@@ -201,7 +200,7 @@ macro_rules! for_each_vector {
     }};
 }
 
-/// The lanes of a vector folded in halves.
+/// Folds the lanes of a vector with `f`, in halves, and returns the result.
 ///
 /// # Safety
 /// The CPU has V's instruction set.
@@ -261,7 +260,7 @@ unsafe fn softmax_kernel<V: MathVector>(dst: *mut f32, src: *const f32, rows: us
 /// The CPU has V's instruction set; `src` is readable for `cols >= 1` elements.
 #[inline(always)]
 unsafe fn moments_kernel<V: MathVector>(src: *const f32, cols: usize) -> (f32, f32) {
-    // SAFETY: as the caller.
+    // SAFETY: the caller guarantees it.
     unsafe {
         let mut sum = V::zero();
         for_each_vector!(V, src, cols, 0.0, |x, i, _lanes| {

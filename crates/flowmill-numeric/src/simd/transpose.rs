@@ -4,12 +4,12 @@ use bytemuck::Pod;
 
 use super::{Isa, isa};
 
-/// `dst[p * ld_dst + j] = src[j * ld_src + p]` for `j < rows`, `p < cols`.
+/// Computes `dst[p * ld_dst + j] = src[j * ld_src + p]` for `j < rows`, `p < cols`.
 ///
-/// Elements of four bytes move in blocks of 8 x 8 through vector registers where the CPU has AVX2.
+/// Elements of four bytes are moved in blocks of 8 x 8 through vector registers if the CPU has AVX2.
 ///
 /// # Panics
-/// If a slice is too short, or a distance of rows is smaller than the row.
+/// If a slice is too short, or the distance between rows is smaller than a row.
 pub fn transpose<T: Pod>(src: &[T], ld_src: usize, rows: usize, cols: usize, dst: &mut [T], ld_dst: usize) {
     if rows == 0 || cols == 0 {
         return;
@@ -27,12 +27,12 @@ pub fn transpose<T: Pod>(src: &[T], ld_src: usize, rows: usize, cols: usize, dst
         // SAFETY: the CPU has AVX2; elements are plain data of four bytes, and both matrices lie inside their slices.
         unsafe { x86::blocks(src, ld_src, done.0, done.1, dst, ld_dst) };
     }
-    // What the blocks leave: the last columns of all rows, then the last rows of the other columns.
+    // The blocks leave the last columns of all rows, then the last rows of the other columns.
     plain(src, ld_src, 0..rows, done.1..cols, dst, ld_dst);
     plain(src, ld_src, done.0..rows, 0..done.1, dst, ld_dst);
 }
 
-/// The same for a part of the matrix, in blocks that keep both sides in the cache.
+/// Transposes a part of the matrix, in blocks that keep both sides in the cache.
 fn plain<T: Copy>(src: &[T], ld_src: usize, rows: std::ops::Range<usize>, cols: std::ops::Range<usize>, dst: &mut [T], ld_dst: usize) {
     const BLOCK: usize = 16;
     for j0 in rows.clone().step_by(BLOCK) {
@@ -50,7 +50,7 @@ fn plain<T: Copy>(src: &[T], ld_src: usize, rows: std::ops::Range<usize>, cols: 
 mod x86 {
     use core::arch::x86_64::*;
 
-    /// `rows` and `cols` are multiples of 8.
+    /// Transposes blocks of 8 x 8; `rows` and `cols` are multiples of 8.
     ///
     /// # Safety
     /// The CPU has AVX2; the pointers are good for the matrices.
@@ -64,17 +64,17 @@ mod x86 {
         }
     }
 
-    /// One block of 8 x 8.
+    /// Transposes one block of 8 x 8.
     ///
     /// # Safety
     /// The CPU has AVX2; 8 rows of 8 elements are readable at `src` and writable at `dst`.
     #[inline]
     #[target_feature(enable = "avx2")]
     unsafe fn block(src: *const f32, ld_src: usize, dst: *mut f32, ld_dst: usize) {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller guarantees it.
         unsafe {
             let r = |i: usize| _mm256_loadu_ps(src.add(i * ld_src));
-            // Pairs of rows, interleaved: (0, 1), (2, 3), ...
+            // Interleave pairs of rows: (0, 1), (2, 3), ...
             let low = |i: usize| _mm256_unpacklo_ps(r(2 * i), r(2 * i + 1));
             let high = |i: usize| _mm256_unpackhi_ps(r(2 * i), r(2 * i + 1));
             let (l0, l1, l2, l3) = (low(0), low(1), low(2), low(3));

@@ -1,8 +1,8 @@
 //! Elementary functions on slices of `f32`.
 //!
-//! Every function treats each element alone and alike: a slice of one gives the bits that a long slice gives. NaN stays
-//! NaN, infinities and signed zeros follow IEEE 754's recommendations, denormal arguments and results are kept. The
-//! error, in units in the last place of the exact result, stands at each function and is held by the tests.
+//! Every function treats each element independently: the result of an element does not depend on the length of the slice. NaN stays NaN, infinities
+//! and signed zeros follow IEEE 754's recommendations, denormal arguments and results are kept. Each function's documentation gives its error, in
+//! units in the last place of the exact result, and the tests check it.
 
 use super::for_each_isa;
 use super::math::{self, Map, map_kernel};
@@ -42,43 +42,43 @@ macro_rules! functions {
 }
 
 functions! {
-    /// `e^x`, within 1.5 ulp.
+    /// Computes `e^x`, within 1.5 ulp.
     exp, exp_in_place = math::Exp;
-    /// `e^x - 1`, within 2 ulp.
+    /// Computes `e^x - 1`, within 2 ulp.
     expm1, expm1_in_place = math::Expm1;
-    /// Natural logarithm, within 1.5 ulp.
+    /// Computes the natural logarithm, within 1.5 ulp.
     log, log_in_place = math::Log;
-    /// `ln(1 + x)`, within 3 ulp.
+    /// Computes `ln(1 + x)`, within 3 ulp.
     log1p, log1p_in_place = math::Log1p;
-    /// Within 2.5 ulp.
+    /// Computes the hyperbolic tangent, within 2.5 ulp.
     tanh, tanh_in_place = math::Tanh;
-    /// `1 / (1 + e^-x)`, within 2.5 ulp.
+    /// Computes `1 / (1 + e^-x)`, within 2.5 ulp.
     sigmoid, sigmoid_in_place = math::Sigmoid;
-    /// Error function, within 1.5 ulp.
+    /// Computes the error function, within 1.5 ulp.
     erf, erf_in_place = math::Erf;
-    /// Within 1.5 ulp, or 1e-7 near zeros other than 0.
+    /// Computes the sine, within 1.5 ulp, or 1e-7 near zeros other than 0.
     sin, sin_in_place = math::Sin;
-    /// Within 1.5 ulp, or 1e-7 near zeros.
+    /// Computes the cosine, within 1.5 ulp, or 1e-7 near zeros.
     cos, cos_in_place = math::Cos;
-    /// Correctly rounded.
+    /// Computes the square root, correctly rounded.
     sqrt, sqrt_in_place = math::Sqrt;
-    /// `1 / sqrt(x)`, within 1.5 ulp.
+    /// Computes `1 / sqrt(x)`, within 1.5 ulp.
     rsqrt, rsqrt_in_place = math::Rsqrt;
-    /// `max(x, 0)`.
+    /// Computes `max(x, 0)`.
     relu, relu_in_place = math::Relu;
-    /// `min(max(x, 0), 6)`.
+    /// Computes `min(max(x, 0), 6)`.
     relu6, relu6_in_place = math::Relu6;
-    /// `x > 0 ? x : alpha x`.
+    /// Computes `x > 0 ? x : alpha x`.
     leaky_relu, leaky_relu_in_place (alpha: f32) = math::LeakyRelu(alpha);
-    /// `x < 0 ? e^x - 1 : x`.
+    /// Computes `x < 0 ? e^x - 1 : x`.
     elu, elu_in_place = math::Elu;
-    /// `ln(1 + e^x)`.
+    /// Computes `ln(1 + e^x)`.
     softplus, softplus_in_place = math::Softplus;
-    /// `x / 2 (1 + erf(x / sqrt 2))`.
+    /// Computes `x / 2 (1 + erf(x / sqrt 2))`.
     gelu_exact, gelu_exact_in_place = math::GeluExact;
-    /// `x / 2 (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3)))`.
+    /// Computes `x / 2 (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3)))`.
     gelu_approximate, gelu_approximate_in_place = math::GeluApproximate;
-    /// `x sigmoid(x)`.
+    /// Computes `x sigmoid(x)`.
     silu, silu_in_place = math::Silu;
 }
 
@@ -86,7 +86,7 @@ functions! {
 mod tests {
     use super::*;
 
-    /// The distance of `got` from `exact` in units of the last place of `exact` rounded to `f32`.
+    /// Returns the distance of `got` from `exact` in units of the last place of `exact` rounded to `f32`.
     fn ulps(got: f32, exact: f64) -> f64 {
         let nearest = exact as f32;
         if got == nearest || (got.is_nan() && nearest.is_nan()) {
@@ -100,7 +100,7 @@ mod tests {
         (f64::from(got) - exact).abs() / ulp
     }
 
-    /// About 200,000 values: every 20,011th bit pattern, and a fine grid around 0.
+    /// Returns about 200,000 values: every 20,011th bit pattern, and a fine grid around 0.
     fn arguments() -> Vec<f32> {
         let patterns = (0..=u32::MAX).step_by(20_011).map(f32::from_bits);
         let grid = (-40_000..40_000).map(|i| i as f32 * 1.234_567e-3 * 0.5);
@@ -111,7 +111,7 @@ mod tests {
     fn check<F: Map>(name: &str, f: F, exact: impl Fn(f64) -> f64, limit: f64, absolute: f64) {
         let xs = arguments();
         for isa in Isa::available() {
-            // Without fused multiply-add the polynomials lose a little more.
+            // Without fused multiply-add, the polynomials are a little less accurate.
             let limit = if isa == Isa::Portable { limit + 1.5 } else { limit };
             let mut ys = vec![0.0; xs.len()];
             apply(isa, f, &mut ys, &xs);

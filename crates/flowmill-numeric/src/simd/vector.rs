@@ -3,7 +3,7 @@
 //! A kernel is written once as an `#[inline(always)]` function over `V: Vector` (or [`MathVector`]) and instantiated
 //! inside a `#[target_feature]` function for each [`Isa`](super::Isa); [`for_each_isa!`] writes those wrappers.
 //!
-//! Every operation is lane-wise, so a partial vector gives the bits that a full one gives.
+//! Every operation is lane-wise, so a partial vector produces the same bits as a full one.
 
 /// A vector of `LANES` floats of one instruction set.
 ///
@@ -18,7 +18,7 @@ pub(crate) unsafe trait Vector: Copy + Send + Sync {
     unsafe fn zero() -> Self;
     unsafe fn load(p: *const Self::Elem) -> Self;
     unsafe fn store(self, p: *mut Self::Elem);
-    /// The first `n <= LANES` elements at `p`; the other lanes are zero.
+    /// Returns the first `n <= LANES` elements at `p`; the other lanes are zero.
     unsafe fn load_part(p: *const Self::Elem, n: usize) -> Self;
     /// Stores the first `n <= LANES` lanes.
     unsafe fn store_part(self, p: *mut Self::Elem, n: usize);
@@ -26,30 +26,30 @@ pub(crate) unsafe trait Vector: Copy + Send + Sync {
     unsafe fn sub(self, b: Self) -> Self;
     unsafe fn mul(self, b: Self) -> Self;
     unsafe fn div(self, b: Self) -> Self;
-    /// `self * b + c`, rounded once where the instruction set can.
+    /// Returns `self * b + c`, rounded once if the instruction set can fuse the two operations.
     unsafe fn mul_add(self, b: Self, c: Self) -> Self;
-    /// `self > b ? self : b` lane by lane: `b` when either is NaN, so `splat(0).max(x)` keeps NaNs.
+    /// Returns `self > b ? self : b` lane by lane: `b` when either is NaN, so `splat(0).max(x)` keeps NaNs.
     unsafe fn max(self, b: Self) -> Self;
-    /// `self < b ? self : b` lane by lane: `b` when either is NaN.
+    /// Returns `self < b ? self : b` lane by lane: `b` when either is NaN.
     unsafe fn min(self, b: Self) -> Self;
 }
 
-/// What elementary functions on `f32` need besides arithmetic.
+/// Operations besides arithmetic that elementary functions on `f32` need.
 ///
 /// # Safety
-/// As for [`Vector`].
+/// The requirements of [`Vector`] hold.
 pub(crate) unsafe trait MathVector: Vector<Elem = f32> {
     /// The lanes as 32-bit integers.
     type Int: Copy;
     type Mask: Copy;
 
-    /// The first `n <= LANES` elements at `p`; the other lanes are `fill`.
+    /// Returns the first `n <= LANES` elements at `p`; the other lanes are `fill`.
     unsafe fn load_part_or(p: *const f32, n: usize, fill: f32) -> Self;
     unsafe fn sqrt(self) -> Self;
     unsafe fn abs(self) -> Self;
     /// Rounds to the nearest integer, ties to even.
     unsafe fn round(self) -> Self;
-    /// Nearest integer as an integer; unspecified outside the range of `i32`.
+    /// Returns the nearest integer as an integer; unspecified outside the range of `i32`.
     unsafe fn to_int(self) -> Self::Int;
     unsafe fn from_int(i: Self::Int) -> Self;
     unsafe fn bits(self) -> Self::Int;
@@ -62,23 +62,23 @@ pub(crate) unsafe trait MathVector: Vector<Elem = f32> {
     unsafe fn int_or(a: Self::Int, b: Self::Int) -> Self::Int;
     unsafe fn int_xor(a: Self::Int, b: Self::Int) -> Self::Int;
     unsafe fn int_shl<const N: u32>(a: Self::Int) -> Self::Int;
-    /// Arithmetic shift right.
+    /// Shifts right, extending the sign.
     unsafe fn int_sar<const N: u32>(a: Self::Int) -> Self::Int;
     unsafe fn int_eq(a: Self::Int, b: Self::Int) -> Self::Mask;
 
     unsafe fn lt(self, b: Self) -> Self::Mask;
     unsafe fn is_nan(self) -> Self::Mask;
     unsafe fn any(m: Self::Mask) -> bool;
-    /// `m ? a : b`.
+    /// Returns `m ? a : b`.
     unsafe fn select(m: Self::Mask, a: Self, b: Self) -> Self;
 }
 
-/// A vector of the compilation target's baseline, left to the compiler to map to registers.
+/// A vector of the compilation target's baseline, which the compiler maps to registers.
 #[derive(Clone, Copy)]
 #[repr(transparent)]
 pub(crate) struct Portable<T, const N: usize>(pub(crate) [T; N]);
 
-/// `a * b + c`: fused where that is one instruction of the baseline, else two roundings.
+/// Computes `a * b + c`: fused if the baseline has an instruction for it, otherwise with two roundings.
 macro_rules! multiply_add {
     ($a:expr, $b:expr, $c:expr) => {
         if cfg!(any(target_feature = "fma", target_arch = "aarch64")) { $a.mul_add($b, $c) } else { $a * $b + $c }
@@ -102,19 +102,19 @@ macro_rules! portable_vector {
             }
             #[inline(always)]
             unsafe fn load(p: *const $t) -> Self {
-                // SAFETY: the caller gives `LANES` readable elements; the read is unaligned.
+                // SAFETY: the caller guarantees `LANES` readable elements; the read is unaligned.
                 Self(unsafe { p.cast::<[$t; $n]>().read_unaligned() })
             }
             #[inline(always)]
             unsafe fn store(self, p: *mut $t) {
-                // SAFETY: the caller gives `LANES` writable elements; the write is unaligned.
+                // SAFETY: the caller guarantees `LANES` writable elements; the write is unaligned.
                 unsafe { p.cast::<[$t; $n]>().write_unaligned(self.0) }
             }
             #[inline(always)]
             unsafe fn load_part(p: *const $t, n: usize) -> Self {
                 let mut lanes = [0.0; $n];
                 for (i, lane) in lanes.iter_mut().enumerate().take(n) {
-                    // SAFETY: the caller gives `n` readable elements.
+                    // SAFETY: the caller guarantees `n` readable elements.
                     *lane = unsafe { *p.add(i) };
                 }
                 Self(lanes)
@@ -122,7 +122,7 @@ macro_rules! portable_vector {
             #[inline(always)]
             unsafe fn store_part(self, p: *mut $t, n: usize) {
                 for (i, lane) in self.0.iter().enumerate().take(n) {
-                    // SAFETY: the caller gives `n` writable elements.
+                    // SAFETY: the caller guarantees `n` writable elements.
                     unsafe { *p.add(i) = *lane };
                 }
             }
@@ -170,7 +170,7 @@ unsafe impl MathVector for Portable<f32, 4> {
     unsafe fn load_part_or(p: *const f32, n: usize, fill: f32) -> Self {
         let mut lanes = [fill; 4];
         for (i, lane) in lanes.iter_mut().enumerate().take(n) {
-            // SAFETY: the caller gives `n` readable elements.
+            // SAFETY: the caller guarantees `n` readable elements.
             *lane = unsafe { *p.add(i) };
         }
         Self(lanes)
@@ -257,12 +257,11 @@ unsafe impl MathVector for Portable<f32, 4> {
     }
 }
 
-/// Writes, for one generic kernel, the copies for each instruction set and the function that chooses among them.
+/// Defines, for one generic kernel, its copies for each instruction set and the function that chooses among them.
 ///
-/// `for_each_isa! { unsafe fn name(args…) -> ret = kernel::<f32>; }` makes `unsafe fn name(isa: Isa, args…) -> ret`, which
-/// calls `kernel::<V>(args…)` with the `f32` vector of `isa`. Generic parameters of `name` are handed on to `kernel` when
-/// they stand after `f32`. `kernel` must be `#[inline(always)]`, and so must all that it calls; closures that the
-/// compiler does not inline run without the instruction set.
+/// `for_each_isa! { unsafe fn name(args…) -> ret = kernel::<f32>; }` defines `unsafe fn name(isa: Isa, args…) -> ret`, which calls
+/// `kernel::<V>(args…)` with the `f32` vector of `isa`. Generic parameters of `name` that are listed after `f32` are passed on to `kernel`.
+/// `kernel` must be `#[inline(always)]`, and so must all that it calls; closures that the compiler does not inline run without the instruction set.
 macro_rules! for_each_isa {
     (
         $(#[$meta:meta])*
@@ -280,14 +279,14 @@ macro_rules! for_each_isa {
             #[target_feature(enable = "avx2,fma,f16c,bmi1,bmi2,lzcnt,popcnt")]
             #[allow(clippy::too_many_arguments)]
             unsafe fn avx512 $(<$($g: $bound),+>)? ($($arg: $ty),*) $(-> $ret)? {
-                // SAFETY: the features are enabled here; the rest is the caller's duty.
+                // SAFETY: the features are enabled here; the caller guarantees the kernel's requirements.
                 unsafe { $kernel::<$crate::simd::for_each_isa!(@vector avx512 $elem) $(, $extra)*>($($arg),*) }
             }
             #[cfg(target_arch = "x86_64")]
             #[target_feature(enable = "avx2,fma,f16c,bmi1,bmi2,lzcnt,popcnt")]
             #[allow(clippy::too_many_arguments)]
             unsafe fn avx2 $(<$($g: $bound),+>)? ($($arg: $ty),*) $(-> $ret)? {
-                // SAFETY: the features are enabled here; the rest is the caller's duty.
+                // SAFETY: the features are enabled here; the caller guarantees the kernel's requirements.
                 unsafe { $kernel::<$crate::simd::for_each_isa!(@vector avx2 $elem) $(, $extra)*>($($arg),*) }
             }
             // SAFETY: the CPU has `isa` and the kernel's requirements hold, by this function's contract.

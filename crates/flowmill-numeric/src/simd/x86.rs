@@ -1,7 +1,7 @@
 //! AVX2 and AVX-512 vectors.
 //!
-//! Each method is one or two instructions; the trait's contract (the CPU has the instruction set) is what makes the
-//! intrinsics sound, so the blocks below repeat only that.
+//! Each method is one or two instructions. The trait's contract (the CPU has the instruction set) makes the intrinsics sound, so the blocks below
+//! repeat only that.
 
 use core::arch::x86_64::*;
 
@@ -20,19 +20,19 @@ pub(crate) struct F64x8(__m512d);
 #[repr(transparent)]
 pub(crate) struct F64x4(__m256d);
 
-/// The mask whose first `n` lanes are set.
+/// Returns the mask whose first `n` lanes are set.
 #[inline(always)]
 fn first16(n: usize) -> __mmask16 {
     if n >= 16 { !0 } else { (1u16 << n) - 1 }
 }
 
-/// The mask whose first `n` lanes are set.
+/// Returns the mask whose first `n` lanes are set.
 #[inline(always)]
 fn first8(n: usize) -> __mmask8 {
     if n >= 8 { !0 } else { (1u8 << n) - 1 }
 }
 
-/// `MASK_WINDOW[8 - n..]` starts with `n` set words: AVX2's form of a mask of the first `n` lanes.
+/// A table of masks: `MASK_WINDOW[8 - n..]` starts with `n` words of ones, which is AVX2's form of a mask of the first `n` lanes.
 static MASK_WINDOW: [i32; 16] = [-1, -1, -1, -1, -1, -1, -1, -1, 0, 0, 0, 0, 0, 0, 0, 0];
 
 #[inline(always)]
@@ -47,12 +47,12 @@ unsafe fn first_double_words(n: usize) -> __m256i {
     unsafe { _mm256_loadu_si256(MASK_WINDOW.as_ptr().add(8 - 2 * n.min(4)).cast()) }
 }
 
-/// Methods of a vector trait whose bodies are intrinsics.
+/// Defines methods of a vector trait whose bodies are intrinsics.
 macro_rules! methods {
     ($(fn $name:ident $(<const $N:ident : u32>)? ($($arg:ident : $ty:ty),*) $(-> $ret:ty)? = $body:expr;)*) => {$(
         #[inline(always)]
         unsafe fn $name $(<const $N: u32>)? ($($arg: $ty),*) $(-> $ret)? {
-            // SAFETY: the trait's contract: the CPU has the instruction set, pointers are good for the lanes used.
+            // SAFETY: by the trait's contract, the CPU has the instruction set, and pointers are valid for the lanes used.
             unsafe { $body }
         }
     )*};
@@ -80,8 +80,8 @@ unsafe impl Vector for F32x16 {
     }
 }
 
-// AVX2's masked stores are microcode on some CPUs (AMD's), ten times as slow as plain ones: loops that take a part of each vector, whose size
-// is known to be whole in all rounds but the last, get plain ones.
+// AVX2's masked stores are microcode on some CPUs (AMD's), ten times as slow as plain ones. So a part that is a whole vector is stored plainly:
+// loops over parts have a whole vector in every iteration except the last.
 // SAFETY: lane-wise intrinsics, correct on any CPU that has the instruction set.
 unsafe impl Vector for F32x8 {
     type Elem = f32;

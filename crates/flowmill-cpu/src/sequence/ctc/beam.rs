@@ -1,4 +1,4 @@
-//! `CTCBeamSearchDecoder`: the likeliest sequences of labels, found among the `beam_width` best prefixes at each time (Graves, figure 7.5).
+//! `CTCBeamSearchDecoder`: the most likely sequences of labels, found among the `beam_width` best prefixes at each time (Graves, figure 7.5).
 
 use super::{decoder_sizes, loss::log_sum, sparse};
 use crate::from_fn::expensive_from_fn;
@@ -22,8 +22,8 @@ fn make(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     for_dtype!(init.dtype("T")?, [f32, f64], T => expensive_from_fn(move |ctx| decode::<T>(ctx, width, count, merge)), _ => init.unsupported())
 }
 
-/// Inputs are logits, `[time, batch, classes]`, and the batch's lengths. Outputs are the indices of
-/// all paths, the values of all, the shapes of all, then the logarithms `[batch, paths]`.
+/// Computes the op. Inputs: logits, `[time, batch, classes]`, and the batch's lengths. Outputs: the indices of all paths, the values of all, the
+/// shapes of all, then the logarithms `[batch, paths]`.
 fn decode<T: Ordered + Float>(ctx: &mut KernelContext<'_>, width: usize, count: usize, merge: bool) -> Result<()> {
     if ctx.input(0)?.rank() == 3 && ctx.input(0)?.num_elements() == 0 {
         bail!(InvalidArgument, "inputs must not be empty");
@@ -58,7 +58,7 @@ fn decode<T: Ordered + Float>(ctx: &mut KernelContext<'_>, width: usize, count: 
     Ok(())
 }
 
-/// Logarithms of the probabilities of a prefix: in all, ending in a blank, ending in its last label.
+/// The logarithms of the probabilities of a prefix: in total, ending in a blank, ending in its last label.
 #[derive(Clone, Copy)]
 struct Probability<T> {
     total: T,
@@ -76,7 +76,7 @@ impl<T: Float> Probability<T> {
     }
 }
 
-/// A prefix: another one and a label behind it.
+/// A prefix, which consists of a shorter prefix and a label.
 struct Node<T> {
     parent: Option<usize>,
     label: usize,
@@ -84,10 +84,10 @@ struct Node<T> {
     now: Probability<T>,
 }
 
-/// The empty prefix has no label, which is like no class.
+/// The label of the empty prefix, which differs from all classes.
 const NO_LABEL: usize = usize::MAX;
 
-/// Prefixes: those that count now are `leaves`, from the likeliest to the least likely, of equal ones those first that came first.
+/// The prefixes. The current ones are `leaves`, from the most to the least likely; equally likely ones are in the order in which they were added.
 struct Beam<T> {
     width: usize,
     nodes: Vec<Node<T>>,
@@ -103,7 +103,7 @@ impl<T: Ordered + Float> Beam<T> {
         Beam { width, nodes: vec![root], children: HashMap::new(), leaves: vec![0] }
     }
 
-    /// Puts a leaf at its place, and the last one out where there are too many.
+    /// Inserts a leaf at its position, and removes the last one if there are too many.
     fn push(&mut self, leaf: usize) {
         let total = self.nodes[leaf].now.total;
         let at = self.leaves.partition_point(|&other| self.nodes[other].now.total >= total);
@@ -115,19 +115,19 @@ impl<T: Ordered + Float> Beam<T> {
         }
     }
 
-    /// Whether a prefix of this probability would be among the leaves.
+    /// Returns true if a prefix of this probability would be among the leaves.
     fn is_candidate(&self, total: T) -> bool {
         let is_better = |&last: &usize| total > self.nodes[last].now.total;
         total > T::neg_infinity() && (self.leaves.len() < self.width || self.leaves.last().is_some_and(is_better))
     }
 
-    /// Goes on by one time. The last class is the blank.
+    /// Advances by one time. The last class is the blank.
     fn step(&mut self, input: &[T]) -> Result<()> {
         let Some((&blank, labels)) = input.split_last() else { return Ok(()) };
         check_memory::<Node<T>>(self.nodes.len().saturating_add(self.width.min(self.leaves.len().saturating_mul(labels.len()))))?;
         let greatest = input.iter().fold(T::neg_infinity(), |m, &v| if v > m { v } else { m });
         let sum = input.iter().fold(<T as num_traits::Zero>::zero(), |sum, &v| sum + (v - greatest).exp());
-        // What makes logarithms of probabilities of them.
+        // Subtracting this turns logits into logarithms of probabilities.
         let offset = greatest + sum.ln();
         let branches = std::mem::take(&mut self.leaves);
         for &node in &branches {
@@ -180,7 +180,7 @@ impl<T: Ordered + Float> Beam<T> {
         Ok(())
     }
 
-    /// The labels of a prefix; of equal ones in a row one where `merge` says so.
+    /// Returns the labels of a prefix. If `merge`, repeated labels are merged.
     fn labels(&self, leaf: usize, merge: bool) -> Vec<i64> {
         let (mut labels, mut previous) = (Vec::new(), NO_LABEL);
         let mut node = &self.nodes[leaf];

@@ -16,7 +16,7 @@ fn make(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     for_dtype!(init.dtype("T")?, [f32, f64], T => from_fn(move |ctx| decode::<T>(ctx, merge, blank)), _ => init.unsupported())
 }
 
-/// Inputs are `[time, batch, classes]` and the batch's lengths; the result is a sparse matrix and the negated sums of the greatest inputs.
+/// Computes the op. Inputs: `[time, batch, classes]` and the batch's lengths. The outputs are a sparse matrix and the negated sums of the greatest inputs.
 fn decode<T: Ordered>(ctx: &mut KernelContext<'_>, merge: bool, blank: i64) -> Result<()> {
     let ([_, batch, classes], lengths) = decoder_sizes(ctx)?;
     let blank = if blank < 0 { blank.saturating_add(classes as i64) } else { blank };

@@ -19,7 +19,7 @@ pub(super) fn register(registry: &mut KernelRegistry) {
     });
 }
 
-/// Which class stands for no label.
+/// The class that represents the blank.
 #[derive(Clone, Copy, PartialEq)]
 enum Blank {
     First,
@@ -29,11 +29,11 @@ enum Blank {
 #[derive(Clone, Copy)]
 struct Options {
     blank: Blank,
-    /// Equal labels in a row are one from the beginning.
+    /// If true, equal labels in a row are merged beforehand.
     collapses: bool,
-    /// Equal classes in a row without a blank in between are one label.
+    /// If true, equal classes in a row without a blank in between count as one label.
     merges: bool,
-    /// Items with more labels than times cost nothing, instead of being an error.
+    /// If true, the loss of items with more labels than times is zero, instead of an error.
     ignores_longer: bool,
 }
 
@@ -48,7 +48,7 @@ impl Options {
     }
 }
 
-/// Inputs are `[time, batch, classes]`, the indices and values of the sparse labels `[batch, time]`, and the batch's lengths.
+/// Computes the op. Inputs: `[time, batch, classes]`, the indices and values of the sparse labels `[batch, time]`, and the batch's lengths.
 fn loss<T: Ordered + Float>(ctx: &mut KernelContext<'_>, options: Options) -> Result<()> {
     let inputs = ctx.input(0)?;
     let (lengths, labels) = (lengths(ctx)?, labels(ctx)?);
@@ -69,7 +69,7 @@ fn loss<T: Ordered + Float>(ctx: &mut KernelContext<'_>, options: Options) -> Re
         items.push(if is_skipped { None } else { Some((path, length as usize)) });
     }
     let work = |item: &Option<(Vec<usize>, usize)>| item.as_ref().map_or(0, |(path, length)| length.saturating_mul(path.len()));
-    // Each item takes three tables of its path over time.
+    // Each item needs three tables of its path over time.
     check_memory::<T>(items.iter().map(work).fold(0usize, usize::saturating_add).saturating_mul(3))?;
     let x = inputs.as_slice::<T>()?;
     let mut gradient = Tensor::zeros(T::DTYPE, inputs.shape().clone())?;
@@ -150,7 +150,7 @@ fn lengths(ctx: &KernelContext<'_>) -> Result<Vec<i64>> {
     lengths.to_i64_vec()
 }
 
-/// The labels of each item, in order. [`lengths`] has checked shapes.
+/// Returns the labels of each item, in order. The shapes were checked by [`lengths`].
 fn labels(ctx: &KernelContext<'_>) -> Result<Vec<Vec<i32>>> {
     let batch = ctx.input(3)?.num_elements();
     let (indices, values) = (ctx.input(1)?.as_slice::<i64>()?, ctx.input(2)?.as_slice::<i32>()?);
@@ -180,7 +180,7 @@ fn joined(labels: &[i32]) -> String {
     labels.iter().map(i32::to_string).collect::<Vec<_>>().join(",")
 }
 
-/// The classes that a path through time visits: a blank, a label, a blank, … a blank.
+/// Returns the classes that a path through time visits: a blank, a label, a blank, … a blank.
 fn path(labels: &[i32], b: usize, classes: usize, length: i64, options: Options) -> Result<Vec<usize>> {
     if labels.is_empty() {
         bail!(InvalidArgument, "Labels length is zero in batch {b}");
@@ -191,7 +191,7 @@ fn path(labels: &[i32], b: usize, classes: usize, length: i64, options: Options)
         if options.collapses && i > 0 && label == labels[i - 1] {
             continue;
         }
-        // Behind the labels there may be blanks to fill up.
+        // After the labels there may be blanks as padding.
         if options.blank == Blank::Last && i64::from(label) >= classes as i64 - 1 || options.blank == Blank::First && label == 0 {
             is_over = true;
         } else if is_over {
@@ -226,19 +226,19 @@ fn path(labels: &[i32], b: usize, classes: usize, length: i64, options: Options)
     Ok(path)
 }
 
-/// `ln(eˣ + eʸ)`.
+/// Returns `ln(eˣ + eʸ)`.
 pub(super) fn log_sum<T: Float>(x: T, y: T) -> T {
     let (more, less) = if x > y { (x, y) } else { (y, x) };
     if less == T::neg_infinity() { more } else { more + (less - more).exp().ln_1p() }
 }
 
-/// Whether a path may go on from place `u` to `u + 2`, past the blank in between.
+/// Returns true if a path may continue from position `u` to `u + 2`, skipping the blank in between.
 fn may_skip(path: &[usize], u: usize, merges: bool) -> bool {
     let blank = path[0];
     path[u] != blank && path[u + 2] != blank && !(merges && path[u] == path[u + 2])
 }
 
-/// One item's loss, and the gradients of its inputs, `[length, classes]`.
+/// Returns the loss of one item, and the gradients of its inputs, `[length, classes]`.
 fn item<'a, T: Ordered + Float>(input: impl Fn(usize) -> &'a [T], length: usize, path: &[usize], options: Options) -> (T, Vec<T>) {
     let (nothing, places, classes) = (T::neg_infinity(), path.len(), input(0).len());
     let mut y = Vec::with_capacity(length * classes);
@@ -250,9 +250,9 @@ fn item<'a, T: Ordered + Float>(input: impl Fn(usize) -> &'a [T], length: usize,
         let sum = y[start..].iter().fold(<T as num_traits::Zero>::zero(), |sum, &v| sum + v);
         y[start..].iter_mut().for_each(|v| *v = *v / sum);
     }
-    // Logarithms of what each place of the path takes at each time.
+    // The logarithm of the probability of each position of the path at each time.
     let logs: Vec<T> = (0..length * places).map(|i| y[i / places * classes + path[i % places]].ln()).collect();
-    // The places that can be reached from the beginning and from which the end can be.
+    // The positions that can be reached from the beginning, and from which the end can be reached.
     let reach = |t: usize| places.saturating_sub(2 * (length - t))..places.min(2 * (t + 1));
     let stays = |u: usize| options.merges || path[u] == path[0];
 
@@ -293,7 +293,7 @@ fn item<'a, T: Ordered + Float>(input: impl Fn(usize) -> &'a [T], length: usize,
     }
     let both = |t: usize, u: usize| alpha[t * places + u] + beta[t * places + u];
     let log_probability = (0..places).fold(nothing, |sum, u| log_sum(sum, both(0, u)));
-    // Where no path is possible the gradient is that of the softmax.
+    // If no path is possible, the gradient is that of the softmax.
     if log_probability != nothing {
         let mut sums = vec![nothing; classes];
         for (t, y) in y.chunks_exact_mut(classes).enumerate() {

@@ -1,5 +1,5 @@
-//! Connectionist temporal classification (Graves: "Supervised sequence labelling with recurrent neural networks", chapter 7): the loss of labels
-//! whose places in time are not known, and decoders.
+//! Connectionist temporal classification (Graves: "Supervised sequence labelling with recurrent neural networks", chapter 7): the loss for labels
+//! whose positions in time are unknown, and decoders.
 
 mod beam;
 mod greedy;
@@ -14,7 +14,7 @@ pub(super) fn register(registry: &mut KernelRegistry) {
     loss::register(registry);
 }
 
-/// Decoded labels, item by item of the batch, as a sparse matrix: indices, values and shape.
+/// Returns decoded labels, item by item of the batch, as a sparse matrix: indices, values and shape.
 fn sparse(sequences: &[Vec<i64>]) -> Result<[Tensor; 3]> {
     let (mut indices, mut values) = (Vec::new(), Vec::new());
     for (b, sequence) in sequences.iter().enumerate() {
@@ -31,7 +31,7 @@ fn sparse(sequences: &[Vec<i64>]) -> Result<[Tensor; 3]> {
     ])
 }
 
-/// What decoders are given: the number of times, of items and of classes, and the items' lengths.
+/// Returns the sizes of a decoder's inputs: the number of times, of items and of classes, and the items' lengths.
 fn decoder_sizes(ctx: &KernelContext<'_>) -> Result<([usize; 3], Vec<i64>)> {
     let (inputs, lengths) = (ctx.input(0)?, ctx.input(1)?);
     let &[times, batch, classes] = inputs.shape().dims() else { bail!(InvalidArgument, "inputs is not a 3-Tensor") };

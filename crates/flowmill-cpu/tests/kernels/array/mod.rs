@@ -1,4 +1,4 @@
-//! The array ops against values obtained from TensorFlow 2.21.
+//! The array ops, compared with values obtained from TensorFlow 2.21.
 mod borders;
 mod indexing;
 mod joining;
@@ -11,33 +11,33 @@ mod spaces;
 use crate::testing::{Call, ty};
 use flowmill_tensor::{Code, DType, Element, Result, Tensor};
 
-/// A tensor of these elements.
+/// Returns a tensor of these elements.
 pub(super) fn t<T: Element, const N: usize>(shape: [usize; N], values: &[T]) -> Tensor {
     Tensor::from_slice(shape, values).unwrap()
 }
 
-/// A vector of `int32`.
+/// Returns a vector of `int32`.
 pub(super) fn v(values: &[i32]) -> Tensor {
     Tensor::vector(values).unwrap()
 }
 
-/// A scalar `int32`.
+/// Returns a scalar `int32`.
 pub(super) fn s(value: i32) -> Tensor {
     Tensor::scalar(value)
 }
 
-/// `0, 1, 2 …` in this shape.
+/// Returns `0, 1, 2 …` in this shape.
 pub(super) fn iota<const N: usize>(shape: [usize; N]) -> Tensor {
     let n: usize = shape.iter().product();
     t(shape, &(0..n as i32).collect::<Vec<_>>())
 }
 
-/// A call of an op on elements of the first input's type.
+/// Returns a call of an op on elements of the first input's type.
 pub(super) fn call(op: &str, dtype: DType) -> Call {
     Call::new(op).attr("T", ty(dtype))
 }
 
-/// Code and message of a failure.
+/// Checks the code and the message of a failure.
 #[track_caller]
 pub(super) fn fails<T: std::fmt::Debug>(result: Result<T>, code: Code, phrase: &str) {
     let e = result.unwrap_err();
@@ -45,7 +45,7 @@ pub(super) fn fails<T: std::fmt::Debug>(result: Result<T>, code: Code, phrase: &
     assert!(e.message().contains(phrase), "{e}\n  lacks: {phrase}");
 }
 
-/// `fails` with `InvalidArgument`, TensorFlow's code for nearly all of these.
+/// Checks that a call fails with `InvalidArgument`, TensorFlow's code for nearly all of these errors.
 #[track_caller]
 pub(super) fn invalid<T: std::fmt::Debug>(result: Result<T>, phrase: &str) {
     fails(result, Code::InvalidArgument, phrase);

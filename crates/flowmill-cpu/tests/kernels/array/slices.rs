@@ -46,9 +46,9 @@ fn strided_slices_with_every_mask() {
     assert_eq!(strided(x(), &[0, 1, 0, 0], &[0, 2, 0, 0], &[1; 4], [0, 0, 4, 9, 2]).unwrap(), t([1, 4, 1], &[4, 5, 6, 7]));
     // x[1][2]
     assert_eq!(strided(x(), &[1, -2], &[2, -1], &[1, 1], [0, 0, 0, 0, 3]).unwrap(), s(6));
-    // An ellipsis that stands for nothing.
+    // This ellipsis covers no dimension.
     assert_eq!(strided(x(), &[1, 0, 2], &[2, 0, 3], &[1; 3], [0, 0, 2, 0, 5]).unwrap(), s(6));
-    // Ends past the edge are moved to it, an empty range gives no elements.
+    // Ends past the edge are clamped to it, and an empty range has no elements.
     assert_eq!(strided(x(), &[-9, 2], &[9, 1], &[1, 1], none).unwrap(), t::<i32, 2>([3, 0], &[]));
     // An index is not affected by `begin_mask`.
     assert_eq!(strided(v(&[1, 2, 3]), &[-1], &[2], &[1], [1, 0, 0, 0, 1]).unwrap(), s(3));

@@ -1,7 +1,7 @@
 use super::*;
 use crate::testing::ints;
 
-/// `1 … 16` as an image of 4 × 4 pixels.
+/// Returns `1 … 16` as an image of 4 × 4 pixels.
 fn image() -> Tensor {
     t([1, 4, 4, 1], &(1..17).collect::<Vec<i32>>())
 }

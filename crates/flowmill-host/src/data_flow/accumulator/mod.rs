@@ -1,6 +1,6 @@
 //! Accumulators of gradients: `ConditionalAccumulator`, `SparseConditionalAccumulator` and the ops on them.
 //!
-//! A gradient counts where it is not older than the accumulator's step. Whoever takes the sum, or the mean, waits for a number of gradients.
+//! A gradient is added unless it is older than the accumulator's step. A call that takes the sum, or the mean, waits for a number of gradients.
 
 mod sum;
 
@@ -12,7 +12,7 @@ use flowmill_tensor::{DType, PartialShape, Resource, ResourceHandle, Result, Ten
 use std::sync::Arc;
 use sum::Sum;
 
-/// Registers the family. Handles are references or resources; kernels are the same.
+/// Registers the kernels of this family, which are the same for handles that are references and resources.
 pub(super) fn register(registry: &mut KernelRegistry) {
     for op in ["ConditionalAccumulator", "ResourceConditionalAccumulator", "SparseConditionalAccumulator"] {
         registry.add(op, make_accumulator);
@@ -36,7 +36,7 @@ struct Accumulator {
     list: WaitList<State>,
 }
 
-/// What an accumulator is made with.
+/// The properties that an accumulator is made with.
 #[derive(Clone)]
 struct Kind {
     dtype: DType,
@@ -58,7 +58,7 @@ impl Resource for Accumulator {
     }
 }
 
-/// The session's accumulator of the node's name.
+/// Makes the kernel of `ConditionalAccumulator`, whose output is the session's accumulator under the node's name.
 fn make_accumulator(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let attrs = init.attrs;
     let (dtype, sparse) = (init.dtype("dtype")?, init.op_def.name.starts_with("Sparse"));
@@ -115,7 +115,7 @@ fn make_set_global_step(_: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     })
 }
 
-/// Inputs: handle, step, gradient; of a sparse one indices, values and shape.
+/// Makes the kernel of `AccumulatorApplyGradient`. Inputs: handle, step, gradient. A sparse gradient has indices, values and shape.
 fn make_apply(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let known_shape = init.attrs.get_or("has_known_shape", true)?;
     from_fn(move |ctx| {
@@ -143,7 +143,7 @@ fn make_apply(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
 }
 
 impl Accumulator {
-    /// Adds a gradient that is not out of date.
+    /// Adds a gradient unless it is out of date.
     fn apply(&self, step: i64, gradient: Sum) -> Result<()> {
         {
             let Inner { state, .. } = &mut *self.list.lock();
@@ -162,11 +162,11 @@ impl Accumulator {
 }
 
 impl Serve for State {
-    /// How many gradients a call waits for.
+    /// The number of gradients that a call waits for.
     type Request = usize;
     type Next = Outcome;
 
-    /// First come, first served.
+    /// Calls are served in the order in which they came.
     fn next(&mut self, calls: &mut Calls<usize>) -> Option<(Ended<usize>, Outcome)> {
         if *calls.get_mut(0)? > self.count {
             return None;
@@ -176,7 +176,7 @@ impl Serve for State {
         self.step += 1;
         let outcome = match self.sum.take() {
             Some(sum) => sum.into_outputs(self.kind.mean.then_some(count), &self.kind.shape),
-            None => Err(error!(Internal, "gradients were counted and not kept")),
+            None => Err(error!(Internal, "gradients were counted, but there is no sum of them")),
         };
         Some((call, outcome))
     }
@@ -186,7 +186,7 @@ impl Serve for State {
     }
 }
 
-/// Inputs: handle, number of gradients.
+/// The kernel of `AccumulatorTakeGradient`. Inputs: handle, number of gradients.
 struct Take;
 
 impl Kernel for Take {

@@ -5,15 +5,15 @@ use crate::number::Number;
 use flowmill_tensor::{DType, PartialShape, Result, Shape, Tensor, bail, f16, for_dtype};
 use std::collections::BTreeMap;
 
-/// A sum, which may be that of one gradient.
+/// A sum of one or more gradients.
 pub(super) enum Sum {
-    /// Of tensors of one shape.
+    /// The sum of tensors of one shape.
     Dense(Tensor),
-    /// Of rows by their index, with the number of gradients that had it.
+    /// The sums of rows by their index, each with the number of gradients that had the row.
     Sparse { dtype: DType, row: Shape, rows: BTreeMap<i64, (Tensor, usize)> },
 }
 
-/// `to += from`, or `to /= count` where there is no `from`.
+/// Computes `to += from`, or `to /= count` if there is no `from`.
 fn combine(to: &mut Tensor, from: Option<&Tensor>, count: usize) -> Result<()> {
     fn typed<T: Number>(to: &mut Tensor, from: Option<&Tensor>, count: usize) -> Result<()> {
         let to = to.as_mut_slice::<T>()?;
@@ -23,11 +23,11 @@ fn combine(to: &mut Tensor, from: Option<&Tensor>, count: usize) -> Result<()> {
         }
         Ok(())
     }
-    for_dtype!(to.dtype(), [f16, f32, f64], T => typed::<T>(to, from, count), _ => bail!(Unimplemented, "no sums of type {}", to.dtype()))
+    for_dtype!(to.dtype(), [f16, f32, f64], T => typed::<T>(to, from, count), _ => bail!(Unimplemented, "values of type {} cannot be summed", to.dtype()))
 }
 
 impl Sum {
-    /// A gradient whose shape must be compatible with `expected`.
+    /// Returns a gradient whose shape must be compatible with `expected`.
     pub(super) fn dense(gradient: &Tensor, expected: &PartialShape) -> Result<Sum> {
         if !expected.is_compatible_with(gradient.shape()) {
             bail!(InvalidArgument, "Shape mismatch: expected {expected}, got {}", gradient.shape());
@@ -35,7 +35,7 @@ impl Sum {
         Ok(Sum::Dense(gradient.clone().into_owned()?))
     }
 
-    /// A gradient of rows; `shape` is that of the whole.
+    /// Returns a gradient by rows; `shape` is the shape of the whole gradient.
     pub(super) fn sparse(indices: &Tensor, values: &Tensor, shape: Option<&Tensor>, expected: &PartialShape) -> Result<Sum> {
         if indices.rank() != 1 {
             bail!(InvalidArgument, "Input indices should be vector but received shape: {}", indices.shape());
@@ -82,7 +82,7 @@ impl Sum {
                 }
                 let row = values.row(i)?.into_owned()?;
                 match rows.get_mut(&index) {
-                    // A gradient counts once, however often it has the index.
+                    // A gradient counts once per index, even if it has the index several times.
                     Some((there, _)) => combine(there, Some(&row), 0)?,
                     None => drop(rows.insert(index, (row, 1))),
                 }
@@ -124,7 +124,7 @@ impl Sum {
         }
     }
 
-    /// The outputs of an op that takes the sum, or the mean of `count` gradients; a row's mean is that of the gradients that had it.
+    /// Returns the outputs of an op that takes the sum, or the mean over `count` gradients; the mean of a row is over the gradients that had the row.
     pub(super) fn into_outputs(self, count: Option<usize>, shape: &PartialShape) -> Result<Vec<Option<Tensor>>> {
         match self {
             Sum::Dense(mut sum) => {

@@ -10,7 +10,7 @@ use flowmill_tensor::{DType, PartialShape, ResourceHandle, Result, Tensor, bail,
 use std::sync::Arc;
 pub(super) use waiting::{Options, Order, Queue, Request};
 
-/// Registers the family. The ops of the first version, whose handles are references, have the same kernels.
+/// Registers the kernels of this family. The ops of the first version, whose handles are references, have the same kernels.
 pub(super) fn register(registry: &mut KernelRegistry) {
     for op in ["FIFOQueue", "FIFOQueueV2"] {
         registry.add(op, |init| make_queue(init, "FIFOQueue"));
@@ -50,7 +50,7 @@ pub(super) fn register(registry: &mut KernelRegistry) {
     }
 }
 
-/// The session's queue of the node's name.
+/// Makes the kernel of a queue, whose output is the session's queue under the node's name.
 fn make_queue(init: &KernelInit<'_>, kind: &'static str) -> Result<Arc<dyn Kernel>> {
     let attrs = init.attrs;
     let mut types = if attrs.contains("component_types") { attrs.list::<DType>("component_types")? } else { Vec::new() };
@@ -91,12 +91,12 @@ fn make_queue(init: &KernelInit<'_>, kind: &'static str) -> Result<Arc<dyn Kerne
     })
 }
 
-/// Takes one element, as `QueueDequeue` does.
+/// Requests one element, like `QueueDequeue`.
 pub(super) fn dequeue_one(queue: &Arc<Queue>, ctx: AsyncContext) {
     queue.submit(Request::DequeueOne, ctx);
 }
 
-/// The queue that a handle holds.
+/// Returns the queue that a handle refers to.
 pub(super) fn queue_of(tensor: Option<&Tensor>) -> Result<Arc<Queue>> {
     super::object_of(tensor, "a queue")
 }
@@ -105,7 +105,7 @@ fn queue(ctx: &KernelContext<'_>) -> Result<Arc<Queue>> {
     queue_of(Some(ctx.input(0)?))
 }
 
-/// A kernel that hands a request to the queue in input 0.
+/// A kernel that passes a request to the queue in input 0.
 struct Waiting(fn(&Queue, &[Tensor]) -> Result<Request>);
 
 impl Kernel for Waiting {
@@ -159,12 +159,12 @@ fn enqueue(queue: &Queue, components: &[Tensor]) -> Result<Request> {
     check_components(queue, components)?;
     check_element(queue, components)?;
     check_open(queue)?;
-    // An array of the caller's may change after the step.
+    // Copy components that are arrays of the caller, which may change after the step.
     let element = components.iter().map(|component| component.clone().into_owned()).collect::<Result<Vec<_>>>()?;
     Ok(Request::Enqueue([element].into()))
 }
 
-/// Each component has a row for each element.
+/// Returns a request to enqueue several elements. Each component has one row per element.
 fn enqueue_many(queue: &Queue, components: &[Tensor]) -> Result<Request> {
     check_components(queue, components)?;
     let rows = |tensor: &Tensor| tensor.shape().first().copied();

@@ -1,4 +1,4 @@
-//! The object behind a queue's handle: elements, and calls that wait for room or for elements.
+//! The object behind a queue's handle: its elements, and the calls that wait for room or for elements.
 
 use crate::array::item::{Item, for_item};
 use crate::array::nd::{for_each_index, row_major};
@@ -10,42 +10,42 @@ use flowmill_tensor::{DType, Error, PartialShape, Resource, Result, Shape, Tenso
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-/// What a queue is made with.
+/// The options that a queue is made with.
 pub(in crate::data_flow) struct Options {
     /// `FIFOQueue`, `PaddingFIFOQueue`, `PriorityQueue` or `RandomShuffleQueue`, for messages.
     pub(in crate::data_flow) kind: &'static str,
     /// The types of an element's components.
     pub(in crate::data_flow) types: Vec<DType>,
-    /// Their shapes; without them elements cannot be taken in batches. Sizes are unknown only where batches are padded.
+    /// The shapes of the components; without them, elements cannot be dequeued in batches. Sizes are unknown only if batches are padded.
     pub(in crate::data_flow) shapes: Option<Vec<PartialShape>>,
-    /// In which order elements leave.
+    /// The order in which elements are dequeued.
     pub(in crate::data_flow) order: Order,
-    /// How many elements fit.
+    /// The number of elements that fit.
     pub(in crate::data_flow) capacity: usize,
 }
 
-/// In which order elements leave a queue.
+/// The order in which elements are dequeued.
 pub(in crate::data_flow) enum Order {
-    /// As they came.
+    /// The order in which elements were enqueued.
     FirstInFirstOut,
-    /// The least number in the first component first, of equals the first that came.
+    /// The order of the numbers in the first component, least first; equal ones in the order in which they were enqueued.
     Priority,
-    /// Any; `min_after_dequeue` stay for choice until the queue is closed.
+    /// Random; until the queue is closed, at least `min_after_dequeue` elements stay to choose from.
     Random {
-        /// How many stay.
+        /// The number of elements that stay.
         min_after_dequeue: usize,
-        /// The start of the numbers that choose elements.
+        /// The initial state of the random generator that chooses elements.
         generator: Philox,
     },
 }
 
-/// A queue of tuples of tensors. Calls are served in order.
+/// A queue of tuples of tensors. Calls are served in the order in which they came.
 pub(in crate::data_flow) struct Queue {
     made: Arc<Made>,
     list: WaitList<State>,
 }
 
-/// What does not change.
+/// The properties of a queue that do not change.
 struct Made {
     name: String,
     options: Options,
@@ -56,23 +56,23 @@ struct State {
     elements: VecDeque<Vec<Tensor>>,
     closed: bool,
     enqueues_cancelled: bool,
-    /// The generator by which a shuffled queue chooses elements.
+    /// The random numbers with which a shuffled queue chooses elements.
     numbers: Option<Numbers>,
 }
 
-/// What a call wants.
+/// The operation that a call requests.
 pub(in crate::data_flow) enum Request {
-    /// To add these elements.
+    /// Adds these elements.
     Enqueue(VecDeque<Vec<Tensor>>),
-    /// To take one element.
+    /// Takes one element.
     DequeueOne,
-    /// To take `count` elements, stacked; with `up_to`, fewer at the end of a closed queue.
+    /// Takes `count` elements, stacked; with `up_to`, fewer at the end of a closed queue.
     DequeueMany {
-        /// How many.
+        /// The number of elements.
         count: usize,
-        /// Fewer will do when the queue is closed.
+        /// If true, fewer elements are returned when the queue is closed.
         up_to: bool,
-        /// Those it has already.
+        /// The elements that the call has taken so far.
         taken: Vec<Vec<Tensor>>,
     },
 }
@@ -91,7 +91,7 @@ impl Queue {
         Queue { made, list: WaitList::new(state) }
     }
 
-    /// Kind and name, for messages.
+    /// Returns the kind and the name of the queue, for messages.
     pub(super) fn describe(&self) -> String {
         self.made.describe()
     }
@@ -100,15 +100,15 @@ impl Queue {
         &self.made.options
     }
 
-    /// Serves a request now or later; `ctx` ends exactly once, with an error when its step is cancelled.
+    /// Executes a request now or later. `ctx` is ended exactly once, with an error if its step is cancelled.
     pub(in crate::data_flow) fn submit(&self, request: Request, ctx: AsyncContext) {
         self.list.wait(request, ctx);
     }
 
-    /// No more elements; with `cancel_pending_enqueues`, not those of waiting calls either.
+    /// Closes the queue for new elements. With `cancel_pending_enqueues`, waiting calls cannot add theirs either.
     ///
     /// # Errors
-    /// `Cancelled` where the queue is closed already.
+    /// Returns `Cancelled` if the queue is closed already.
     pub(super) fn close(&self, cancel_pending_enqueues: bool) -> Result<()> {
         let cancelled = {
             let Inner { state, calls } = &mut *self.list.lock();
@@ -126,14 +126,15 @@ impl Queue {
         Ok(())
     }
 
-    /// Adds elements to a queue of any capacity, and closes it. Calls do not go on before [`Self::progress`], so that a lock may be held.
+    /// Adds elements to a queue regardless of its capacity, and closes it if `close`. Waiting calls do not continue before [`Self::progress`], so
+    /// the caller may hold a lock.
     pub(in crate::data_flow) fn put(&self, elements: Vec<Vec<Tensor>>, close: bool) {
         let Inner { state, .. } = &mut *self.list.lock();
         elements.into_iter().for_each(|element| state.insert(element));
         state.closed |= close;
     }
 
-    /// Goes on with calls after [`Self::put`].
+    /// Continues waiting calls after [`Self::put`].
     pub(in crate::data_flow) fn progress(&self) {
         self.list.progress();
     }
@@ -160,7 +161,7 @@ impl Made {
         error!(OutOfRange, "{} is closed and has insufficient elements (requested {requested}, current size {size})", self.describe())
     }
 
-    /// Elements as one batch: each component stacked.
+    /// Returns elements as one batch, with each component stacked.
     fn batch(&self, elements: &[Vec<Tensor>]) -> Outcome {
         let shapes = self.options.shapes.iter().flatten();
         let stack = |(i, (&dtype, shape)): (usize, (&DType, &PartialShape))| {
@@ -177,7 +178,7 @@ impl Serve for State {
     type Request = Request;
     type Next = Outcome;
 
-    /// Lets the first enqueue and the first dequeue go as far as they can.
+    /// Executes the first enqueue and the first dequeue as far as possible.
     fn next(&mut self, calls: &mut Calls<Request>) -> Option<(Ended<Request>, Outcome)> {
         loop {
             let mut moved = false;
@@ -204,7 +205,7 @@ impl Serve for State {
         call.end(outcome);
     }
 
-    /// Puts elements that a call took without getting enough back to the front.
+    /// Puts the elements that an incomplete call took back to the front.
     fn give_back(&mut self, request: &mut Request) {
         if let Request::DequeueMany { taken, .. } = request {
             taken.drain(..).rev().for_each(|tuple| self.elements.push_front(tuple));
@@ -236,7 +237,7 @@ impl State {
         }
     }
 
-    /// The outcome of a call, if it is complete; `ended` says that no element comes any more.
+    /// Returns the outcome of a call if it is complete; `ended` means that no more elements will be added.
     fn dequeue(&mut self, request: &mut Request, ended: bool, moved: &mut bool) -> Option<Outcome> {
         let reserve = match self.made.options.order {
             Order::Random { min_after_dequeue, .. } if !self.closed => min_after_dequeue,
@@ -266,7 +267,7 @@ impl State {
         outcome
     }
 
-    /// Takes the next element: the first, or in a shuffled queue the one that TensorFlow takes, whose place the last element gets.
+    /// Removes the next element: the first, or in a shuffled queue the one that TensorFlow chooses, which is replaced by the last element.
     fn take(&mut self) -> Option<Vec<Tensor>> {
         let Some(numbers) = &mut self.numbers else { return self.elements.pop_front() };
         if self.elements.is_empty() {
@@ -277,12 +278,12 @@ impl State {
     }
 }
 
-/// The number that an element of a priority queue is ordered by.
+/// Returns the number by which an element of a priority queue is ordered.
 fn priority(element: &[Tensor]) -> i64 {
     element.first().and_then(|first| first.to_i64().ok()).unwrap_or(i64::MAX)
 }
 
-/// Tensors of one rank stacked, each filled up with zeros to the greatest of their sizes.
+/// Stacks tensors of one rank, each padded with zeros to the greatest of their sizes.
 fn padded(dtype: DType, shape: &PartialShape, parts: &[&Tensor]) -> Result<Tensor> {
     fn fill<T: Item>(dtype: DType, stacked: Shape, parts: &[&Tensor]) -> Result<Tensor> {
         let zero = T::zero()?;

@@ -1,4 +1,4 @@
-//! The formats that readers know, and a file of one.
+//! The file formats that readers support, and open files.
 
 use crate::files::{file_error, read_file};
 use flate2::read::{MultiGzDecoder, ZlibDecoder};
@@ -7,22 +7,22 @@ use flowmill_tensor::{Bytes, Result, bail, error, memory_limit};
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
 
-/// What a kind of reader makes of a file.
+/// The way in which a kind of reader splits a file into records.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Format {
-    /// The name itself is the only record.
+    /// The name of the file is the only record.
     Identity,
-    /// The file is the only record.
+    /// The contents of the file are the only record.
     WholeFile,
-    /// A record a line, after the first `skip` lines.
+    /// Each line after the first `skip` lines is a record.
     Lines { skip: i64, compression: Compression },
     /// Records with lengths and checksums.
     TfRecord(Compression),
-    /// Records of one length, between a header and a footer.
+    /// Records of one length, between a header and a footer. Consecutive records start `hop` bytes apart.
     FixedLength { header: u64, record: u64, footer: u64, hop: u64, compression: Compression },
 }
 
-/// How a whole file is compressed.
+/// The compression of a whole file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Compression {
     None,
@@ -31,7 +31,7 @@ pub(crate) enum Compression {
 }
 
 impl Format {
-    /// The format of a node.
+    /// Reads the format from a node's op and attributes.
     pub(super) fn new(init: &KernelInit<'_>) -> Result<Format> {
         let attrs = init.attrs;
         let op = init.op_def.name.strip_suffix("V2").unwrap_or(&init.op_def.name);
@@ -73,12 +73,12 @@ impl Format {
         })
     }
 
-    /// Whether counts and a name say all about a reader's place.
+    /// Returns true if a reader's position is fully described by its counts and the name of the file.
     pub(super) fn has_plain_state(self) -> bool {
         matches!(self, Format::Identity | Format::WholeFile)
     }
 
-    /// The op, for messages.
+    /// Returns the name of the op, for messages.
     pub(super) fn kind(self) -> &'static str {
         match self {
             Format::Identity => "IdentityReader",
@@ -144,7 +144,7 @@ pub(crate) struct Source {
 
 enum Kind {
     Once(Option<Bytes>),
-    /// The file's contents, which are read when they are asked for.
+    /// The file's contents, which are read on demand.
     File {
         read: bool,
     },
@@ -157,15 +157,15 @@ enum Kind {
 }
 
 impl Source {
-    /// Whether the only record was given.
+    /// Returns true if the only record was read.
     pub(super) fn is_used_up(&self) -> bool {
         matches!(self.kind, Kind::Once(None) | Kind::File { read: true })
     }
 
-    /// Passes over so many bytes of a file of records that follow one another.
+    /// Skips `bytes` bytes of a file of consecutive records.
     ///
     /// # Errors
-    /// As reading them.
+    /// Returns the file's error, by the rules of [`file_error`], such as `NotFound` or `DataLoss`.
     pub(crate) fn skip(&mut self, bytes: u64) -> Result<()> {
         match &mut self.kind {
             Kind::TfRecord { file, offset } => {
@@ -176,7 +176,7 @@ impl Source {
         }
     }
 
-    /// The next record's key and value; `None` at the end.
+    /// Returns the next record's key and value; `None` at the end.
     pub(crate) fn next(&mut self) -> Result<Option<(Bytes, Bytes)>> {
         let path = &self.path;
         let keyed = |place: u64, value: Bytes| (Bytes::from(format!("{path}:{place}")), value);
@@ -203,12 +203,12 @@ impl Source {
 
 struct Lines {
     file: Box<dyn BufRead + Send>,
-    /// Of the last line, from 1.
+    /// The number of the line read last, from 1.
     number: u64,
 }
 
 impl Lines {
-    /// A line without its end; carriage returns are left out wherever they stand, as TensorFlow does.
+    /// Returns the next line without its end. Carriage returns are dropped anywhere in the line, as in TensorFlow.
     fn next(&mut self, path: &str) -> Result<Option<Vec<u8>>> {
         let mut line = Vec::new();
         if self.file.read_until(b'\n', &mut line).map_err(|e| file_error(path, &e))? == 0 {
@@ -223,14 +223,14 @@ impl Lines {
     }
 }
 
-/// Up to `len` bytes. Memory is taken as they come, whatever `len` says.
+/// Reads up to `len` bytes. Memory is allocated as bytes are read, even if `len` is huge.
 fn read_up_to(file: &mut dyn BufRead, len: u64, path: &str) -> Result<Vec<u8>> {
     let mut bytes = Vec::new();
     file.take(len).read_to_end(&mut bytes).map_err(|e| file_error(path, &e))?;
     Ok(bytes)
 }
 
-/// The next record of a TFRecord file: a length of eight bytes, its checksum, the data, their checksum.
+/// Returns the next record of a TFRecord file: a length of eight bytes, its checksum, the data, their checksum.
 fn tf_record(file: &mut dyn BufRead, offset: &mut u64, path: &str) -> Result<Option<Vec<u8>>> {
     let start = *offset;
     let truncated = || error!(DataLoss, "truncated record at {start}' failed with Read less bytes than requested");
@@ -256,12 +256,12 @@ fn tf_record(file: &mut dyn BufRead, offset: &mut u64, path: &str) -> Result<Opt
     Ok(Some(data))
 }
 
-/// Whether `crc` is the masked checksum of `data`.
+/// Returns true if `crc` is the masked checksum of `data`.
 fn matches(data: &[u8], crc: &[u8]) -> bool {
     crc == masked_crc(data)
 }
 
-/// The checksum of `data` as files of records have it.
+/// Returns the masked checksum of `data` that TFRecord files store.
 pub(crate) fn masked_crc(data: &[u8]) -> [u8; 4] {
     const MASK: u32 = 0xa282_ead8;
     crc32c::crc32c(data).rotate_right(15).wrapping_add(MASK).to_le_bytes()
@@ -269,7 +269,7 @@ pub(crate) fn masked_crc(data: &[u8]) -> [u8; 4] {
 
 struct FixedLength {
     file: Box<dyn BufRead + Send>,
-    /// Bytes read and not passed yet.
+    /// Bytes that were read and are not before the next record.
     window: Vec<u8>,
     record: u64,
     footer: u64,
@@ -279,7 +279,7 @@ struct FixedLength {
 
 impl FixedLength {
     fn next(&mut self, path: &str) -> Result<Option<Vec<u8>>> {
-        // A record is one only where the footer still follows it.
+        // A record is valid only if the footer still follows it.
         let needed = self.record.saturating_add(self.footer);
         let more = read_up_to(&mut self.file, needed.saturating_sub(self.window.len() as u64), path)?;
         self.window.extend(more);

@@ -1,4 +1,4 @@
-//! Readers: `TextLineReader` and its kin read the files whose names a queue gives, record by record.
+//! Readers: `TextLineReader` and related ops read files record by record. A queue supplies the names of the files.
 
 mod format;
 mod turns;
@@ -13,7 +13,7 @@ use prost::Message;
 use std::sync::Arc;
 use turns::{Reader, Wanted};
 
-/// Registers the family. The ops of the first version, whose handles are references, have the same kernels.
+/// Registers the kernels of this family. The ops of the first version, whose handles are references, have the same kernels.
 pub(super) fn register(registry: &mut KernelRegistry) {
     for op in ["FixedLengthRecordReader", "IdentityReader", "TFRecordReader", "TextLineReader", "WholeFileReader"] {
         registry.add(op, make_reader);
@@ -44,7 +44,7 @@ pub(super) fn register(registry: &mut KernelRegistry) {
     }
 }
 
-/// The session's reader of the node's name.
+/// Makes the kernel of a reader, whose output is the session's reader under the node's name.
 fn make_reader(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let format = Format::new(init)?;
     let (container, name) = (init.attrs.get_or("container", "")?, resource_name(init)?);
@@ -56,12 +56,12 @@ fn make_reader(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     })
 }
 
-/// The reader that a handle holds.
+/// Returns the reader that a handle refers to.
 fn reader(handle: Option<&Tensor>) -> Result<Arc<Reader>> {
     super::object_of(handle, "a reader")
 }
 
-/// Inputs: reader, queue, and for `ReaderReadUpTo` the number of records.
+/// The kernel of `ReaderRead` and `ReaderReadUpTo`. Inputs: reader, queue, and for `ReaderReadUpTo` the number of records.
 struct Read {
     many: bool,
 }
@@ -72,7 +72,7 @@ impl Kernel for Read {
     }
 
     fn cost(&self) -> Cost {
-        // It reads its files on the thread that starts it.
+        // A call reads its files on the thread that starts it.
         Cost::Blocking
     }
 

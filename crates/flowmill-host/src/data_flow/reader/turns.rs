@@ -1,6 +1,6 @@
-//! The object behind a reader's handle: its place in a file, and calls that take their turns.
+//! The object behind a reader's handle: its position in a file, and the calls that wait to read.
 //!
-//! One call reads at a time. It may wait for the queue to give the next file's name; the calls after it wait for it.
+//! One call reads at a time. It may wait for the queue to supply the next file's name; meanwhile, later calls wait for it.
 
 use super::super::queue::{Queue, dequeue_one};
 use super::super::wait_list::{Calls, Ended, Serve, WaitList};
@@ -11,16 +11,16 @@ use flowmill_tensor::{Bytes, Resource, Result, Tensor, bail};
 use prost::Message;
 use std::sync::Arc;
 
-/// How many records a call asks for.
+/// The number of records that a call requests.
 #[derive(Clone, Copy)]
 pub(super) enum Wanted {
-    /// One, as scalars.
+    /// One record, as scalars.
     One,
-    /// A vector of at most so many, at least one.
+    /// A vector of at least one and at most so many records.
     UpTo(usize),
 }
 
-/// What `ReaderSerializeState` gives: TensorFlow's message `ReaderBaseState`.
+/// The state that `ReaderSerializeState` outputs: TensorFlow's message `ReaderBaseState`.
 #[derive(Clone, PartialEq, Message)]
 pub(super) struct SavedState {
     #[prost(int64, tag = "1")]
@@ -33,7 +33,7 @@ pub(super) struct SavedState {
     current_work: Bytes,
 }
 
-/// Where a reader is.
+/// The position of a reader.
 #[derive(Default)]
 pub(super) struct State {
     source: Option<Source>,
@@ -43,7 +43,7 @@ pub(super) struct State {
     pub(super) records_produced: i64,
 }
 
-/// A reader: formats differ, turns and counts do not.
+/// A reader of any format.
 pub(super) struct Reader {
     name: String,
     format: Format,
@@ -51,13 +51,13 @@ pub(super) struct Reader {
     turns: WaitList<Turns>,
 }
 
-/// Whose turn it is.
+/// The state that decides which call may read.
 struct Turns {
-    /// Whether a call reads, or waits for its queue.
+    /// True if a call is reading, or is waiting for its queue.
     busy: bool,
 }
 
-/// What a call wants that waits for its turn.
+/// A call that waits to read.
 struct Turn {
     reader: Arc<Reader>,
     queue: Arc<Queue>,
@@ -87,7 +87,7 @@ struct Call {
     wanted: Wanted,
 }
 
-/// Where the queue's answer and the call that asked for it meet: whichever comes second goes on.
+/// The place where the queue's answer and the call that requested it are stored: whichever arrives second continues the call.
 enum Meeting {
     Empty,
     Answer(Result<Vec<Option<Tensor>>>),
@@ -109,12 +109,12 @@ impl Reader {
         self.state.lock()
     }
 
-    /// Reads now or when it is this call's turn; `ctx` ends exactly once.
+    /// Reads now, or when the earlier calls have ended. `ctx` is ended exactly once.
     pub(super) fn read(self: &Arc<Self>, queue: Arc<Queue>, wanted: Wanted, ctx: AsyncContext) {
         self.turns.wait(Turn { reader: self.clone(), queue, wanted }, ctx);
     }
 
-    /// Ends a turn; the call whose turn it is now, if one waits.
+    /// Ends the current call's turn, and returns the next waiting call, if any.
     fn next_turn(&self) -> Option<Call> {
         self.turns.lock().state.busy = false;
         let (turn, ()) = self.turns.next()?;
@@ -133,7 +133,7 @@ impl Reader {
         }
     }
 
-    /// Reads for a call until it has ended; false where it waits for the queue, which goes on then.
+    /// Reads for a call until it has ended, and returns true. Returns false if the call waits for its queue, whose answer will continue it.
     fn serve(self: &Arc<Self>, mut call: Call) -> bool {
         loop {
             match self.records(call.wanted) {
@@ -174,7 +174,7 @@ impl Reader {
         }
     }
 
-    /// Opens the file that the queue named; the call again, or `None` where it ended with an error.
+    /// Opens the file that the queue named. Returns the call, or `None` if it ended with an error.
     fn begin(&self, call: Call, answer: Result<Vec<Option<Tensor>>>) -> Option<Call> {
         match answer.and_then(|element| self.open(&element)) {
             Ok(()) => Some(call),
@@ -191,13 +191,13 @@ impl Reader {
         let [work] = texts else { bail!(InvalidArgument, "Expected to dequeue a one-element string tensor") };
         let mut state = self.state.lock();
         state.work = work.clone();
-        // A file that does not open was not started.
+        // A file that cannot be opened does not count as started.
         state.source = Some(self.format.open(work)?);
         state.work_started += 1;
         Ok(())
     }
 
-    /// Records of the current file; `None` where there is none, or it has come to its end.
+    /// Returns records of the current file, or `None` if there is no file or its end was reached.
     fn records(&self, wanted: Wanted) -> Result<Option<Vec<(Bytes, Bytes)>>> {
         let mut state = self.state.lock();
         let Some(mut source) = state.source.take() else { return Ok(None) };
@@ -225,7 +225,7 @@ impl Reader {
         match outcome {
             Ok(false) => state.source = Some(source),
             Ok(true) => state.work_finished = state.work_started,
-            // A file with a fault stays the one that is read, as in TensorFlow.
+            // A file with an error stays the current file, as in TensorFlow.
             Err(e) => {
                 state.source = Some(source);
                 return Err(e);
@@ -234,13 +234,13 @@ impl Reader {
         Ok(if records.is_empty() { None } else { Some(records) })
     }
 
-    /// Forgets the file and the counts.
+    /// Resets the file and the counts.
     pub(super) fn reset(&self) -> Result<()> {
         *self.state.lock() = State::default();
         Ok(())
     }
 
-    /// The state, where the format is one whose state is no more than counts.
+    /// Returns the state, if the format's state consists of counts only.
     pub(super) fn serialized(&self) -> Result<SavedState> {
         if !self.format.has_plain_state() {
             bail!(Unimplemented, "Reader SerializeState");
@@ -254,7 +254,7 @@ impl Reader {
         })
     }
 
-    /// Sets what [`Reader::serialized`] gave.
+    /// Restores a state that [`Reader::serialized`] returned.
     pub(super) fn restore(&self, saved: &Bytes) -> Result<()> {
         if !self.format.has_plain_state() {
             bail!(Unimplemented, "Reader RestoreState");
@@ -277,7 +277,7 @@ impl Reader {
     }
 }
 
-/// Keys and values, as scalars or vectors.
+/// Returns keys and values, as scalars or vectors.
 fn outputs(wanted: Wanted, records: &[(Bytes, Bytes)]) -> Result<Vec<Option<Tensor>>> {
     if let (Wanted::One, [(key, value)]) = (wanted, records) {
         return Ok(vec![Some(Tensor::string(key.clone())), Some(Tensor::string(value.clone()))]);

@@ -4,16 +4,16 @@ use crate::blocks::concat_blocks;
 use crate::data_flow::arithmetic::{add_to, zeros_like};
 use flowmill_tensor::{DType, PartialShape, Result, Shape, Tensor, Variant, VariantValue, bail};
 
-/// A list of tensors of one type, as a value: changing it leaves other holders of the old list alone, and happens in place where there are none.
+/// A list of tensors of one type, with value semantics: a change does not affect other holders of the old list, and is made in place if there are none.
 #[derive(Clone)]
 pub(crate) struct TensorList {
     /// The type of the elements.
     pub(super) dtype: DType,
-    /// What is known of every element's shape.
+    /// The known part of every element's shape.
     pub(super) element_shape: PartialShape,
-    /// How many elements may be pushed.
+    /// The most elements that the list may have.
     pub(super) max_num_elements: Option<usize>,
-    /// The elements; `None` where one was reserved and never set: it reads as zeros once its shape is known.
+    /// The elements; `None` for one that was reserved and never set. Such an element reads as zeros once its shape is known.
     pub(super) elements: Vec<Option<Tensor>>,
 }
 
@@ -86,20 +86,20 @@ fn add_elements(a: Option<&Tensor>, b: Option<&Tensor>) -> Result<Option<Tensor>
 }
 
 impl TensorList {
-    /// A list of `len` elements that were never set.
+    /// Returns a list of `len` elements that were never set.
     ///
     /// # Errors
-    /// `ResourceExhausted` where the memory limit has no room for them.
+    /// Returns `ResourceExhausted` if they exceed the memory limit.
     pub(super) fn reserved(dtype: DType, element_shape: PartialShape, len: usize) -> Result<TensorList> {
         let mut list = TensorList { dtype, element_shape, max_num_elements: None, elements: Vec::new() };
         list.resize(len)?;
         Ok(list)
     }
 
-    /// Cuts the list, or adds elements that were never set.
+    /// Truncates the list, or adds elements that were never set.
     ///
     /// # Errors
-    /// As [`TensorList::reserved`].
+    /// Returns `ResourceExhausted` if the elements exceed the memory limit.
     pub(super) fn resize(&mut self, len: usize) -> Result<()> {
         let more = len.saturating_sub(self.elements.len());
         let room = flowmill_tensor::memory_limit().saturating_sub(flowmill_tensor::live_bytes()) / size_of::<Option<Tensor>>();
@@ -110,10 +110,10 @@ impl TensorList {
         Ok(())
     }
 
-    /// Checks the type that an op works with.
+    /// Checks that the list's elements have the type that an op expects.
     ///
     /// # Errors
-    /// `InvalidArgument` where it is not the list's.
+    /// Returns `InvalidArgument` if the list has another type.
     pub(super) fn check_dtype(&self, dtype: DType) -> Result<()> {
         if dtype != self.dtype {
             bail!(InvalidArgument, "Invalid data types; op elements {} but list elements {}", dtype.cpp_name(), self.dtype.cpp_name());
@@ -121,10 +121,10 @@ impl TensorList {
         Ok(())
     }
 
-    /// Sets element `index`; with `grow`, past the end too.
+    /// Sets element `index`, which may be past the end if `grow`.
     ///
     /// # Errors
-    /// `InvalidArgument` for an index out of range, or an item of another type or shape.
+    /// Returns `InvalidArgument` for an index out of range, or an item of another type or shape.
     pub(super) fn set(&mut self, index: i64, item: Tensor, grow: bool) -> Result<()> {
         self.check_dtype(item.dtype())?;
         let len = self.elements.len();
@@ -149,7 +149,7 @@ impl TensorList {
     /// Adds an element at the end.
     ///
     /// # Errors
-    /// `InvalidArgument` for a full list, or an item of another type or shape.
+    /// Returns `InvalidArgument` for a full list, or an item of another type or shape.
     pub(super) fn push(&mut self, item: Tensor) -> Result<()> {
         self.check_dtype(item.dtype())?;
         if !self.element_shape.is_compatible_with(item.shape()) {
@@ -167,10 +167,10 @@ impl TensorList {
         Ok(())
     }
 
-    /// What is known of the shape of every element, from the list, from `shape`, and from `elements`.
+    /// Returns the known part of the shape of every element, from the list, from `shape`, and from `elements`.
     ///
     /// # Errors
-    /// `InvalidArgument` where they contradict each other.
+    /// Returns `InvalidArgument` if they contradict each other.
     pub(super) fn merged_shape<'a>(
         &self,
         shape: &PartialShape,
@@ -185,10 +185,10 @@ impl TensorList {
         Ok(merged)
     }
 
-    /// Elements, all of shape `shape`, along a new outermost dimension.
+    /// Returns elements, all of shape `shape`, along a new outermost dimension.
     ///
     /// # Errors
-    /// `Internal` where an element has another shape; `ResourceExhausted` past the memory limit.
+    /// Returns `Internal` if an element has another shape; `ResourceExhausted` past the memory limit.
     pub(super) fn stack<'a>(&self, count: usize, shape: &Shape, elements: impl Iterator<Item = &'a Option<Tensor>>) -> Result<Tensor> {
         let mut stacked = shape.clone();
         stacked.insert(0, count);
@@ -199,10 +199,10 @@ impl TensorList {
     }
 }
 
-/// What is known of a shape from two sources.
+/// Merges two partially known shapes.
 ///
 /// # Errors
-/// `InvalidArgument` where they contradict each other.
+/// Returns `InvalidArgument` if they contradict each other.
 pub(super) fn merge_shapes(a: &PartialShape, b: &PartialShape) -> Result<PartialShape> {
     match a.merge(b) {
         Ok(shape) => Ok(shape),

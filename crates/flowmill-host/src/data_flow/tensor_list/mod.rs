@@ -1,4 +1,4 @@
-//! Tensor lists: `TensorListReserve` and its kin, what `tf.TensorArray` becomes in functions.
+//! Tensor lists, which replace `tf.TensorArray` in functions: `TensorListReserve` and related ops.
 
 mod list;
 mod stacking;
@@ -37,7 +37,7 @@ fn as_list(variant: &Variant) -> Result<&TensorList> {
     }
 }
 
-/// The list in input `i`.
+/// Returns the list in input `i`.
 fn list<'a>(ctx: &'a KernelContext<'_>, i: usize) -> Result<&'a TensorList> {
     let tensor = ctx.input(i)?;
     match tensor.as_variants() {
@@ -46,18 +46,18 @@ fn list<'a>(ctx: &'a KernelContext<'_>, i: usize) -> Result<&'a TensorList> {
     }
 }
 
-/// The list in input `i`, whose elements must have type `dtype`.
+/// Returns the list in input `i`, whose elements must have type `dtype`.
 fn list_of<'a>(ctx: &'a KernelContext<'_>, i: usize, dtype: DType) -> Result<&'a TensorList> {
     let list = list(ctx, i)?;
     list.check_dtype(dtype)?;
     Ok(list)
 }
 
-/// Changes the list in input 0 by `change`: in place where nobody else holds it. Gives the new list.
+/// Applies `change` to the list in input 0, in place if nothing else refers to the list. Returns the new list.
 fn change_list<R>(ctx: &mut KernelContext<'_>, change: impl FnOnce(&mut TensorList) -> Result<R>) -> Result<(Tensor, R)> {
     list(ctx, 0)?;
     let mut tensor = ctx.take(0)?;
-    let [variant] = tensor.as_mut_variants()? else { bail!(Internal, "a list's handle lost its list") };
+    let [variant] = tensor.as_mut_variants()? else { bail!(Internal, "a tensor list's variant is not a scalar") };
     let result = change_variant(variant, change)?;
     Ok((tensor, result))
 }
@@ -78,7 +78,7 @@ fn to_output(list: TensorList) -> Tensor {
     Tensor::variant(Variant::new(list))
 }
 
-/// The static shape that the values of a tensor give: a scalar -1 is unknown, and so is a size of -1.
+/// Returns the static shape that a tensor's values describe: a scalar -1 is an unknown shape, and a size of -1 is unknown.
 fn shape_of(tensor: &Tensor) -> Result<PartialShape> {
     let dims = tensor.to_i64_vec()?;
     match (tensor.rank(), &dims[..]) {
@@ -100,7 +100,7 @@ fn scalar_i32(ctx: &KernelContext<'_>, i: usize, what: &str) -> Result<i32> {
     }
 }
 
-/// Inputs: element shape, maximal number of elements.
+/// Makes the kernel of `EmptyTensorList`. Inputs: element shape, maximal number of elements.
 fn make_empty(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let dtype = init.dtype("element_dtype")?;
     from_fn(move |ctx| {
@@ -111,7 +111,7 @@ fn make_empty(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     })
 }
 
-/// Inputs: element shape, number of elements.
+/// Makes the kernel of `TensorListReserve`. Inputs: element shape, number of elements.
 fn make_reserve(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let dtype = init.dtype("element_dtype")?;
     from_fn(move |ctx| {
@@ -134,7 +134,7 @@ fn make_push_back(_: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     })
 }
 
-/// Pushes row `i` of the tensor to list `i` of a tensor of lists.
+/// Makes the kernel of `TensorListPushBackBatch`, which pushes row `i` of the tensor to list `i` of a tensor of lists.
 fn make_push_back_batch(_: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     from_fn(|ctx| {
         let item = ctx.take(1)?;
@@ -153,7 +153,7 @@ fn make_push_back_batch(_: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     })
 }
 
-/// Inputs: list, element shape. Outputs: the shorter list, its last element.
+/// Makes the kernel of `TensorListPopBack`. Inputs: list, element shape. Outputs: the shorter list, its last element.
 fn make_pop_back(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let dtype = init.dtype("element_dtype")?;
     from_fn(move |ctx| {
@@ -179,7 +179,7 @@ fn make_pop_back(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     })
 }
 
-/// The element, whose shape is known to be `shape` wherever static shapes were inferred.
+/// Returns the element after a check that its shape is compatible with the inferred static shape `shape`.
 fn fitting(element: Tensor, shape: &PartialShape) -> Result<Tensor> {
     if !shape.is_compatible_with(element.shape()) {
         bail!(InvalidArgument, "Trying to read an element of shape {} with an element_shape of {shape}.", element.shape());
@@ -196,7 +196,7 @@ fn make_length(_: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     })
 }
 
-/// Gives the element shape with -1 for unknown sizes, or a scalar -1 where not even the rank is known.
+/// Makes the kernel of `TensorListElementShape`: the shape has -1 for unknown sizes, or is a scalar -1 if the rank is unknown.
 fn make_element_shape(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let shape_type = init.dtype("shape_type")?;
     from_fn(move |ctx| {
@@ -209,7 +209,7 @@ fn make_element_shape(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     })
 }
 
-/// Inputs: list, index, element shape.
+/// Makes the kernel of `TensorListGetItem`. Inputs: list, index, element shape.
 fn make_get_item(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let dtype = init.dtype("element_dtype")?;
     from_fn(move |ctx| {
@@ -236,7 +236,7 @@ fn make_get_item(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     })
 }
 
-/// Inputs: list, index, item.
+/// Makes the kernel of `TensorListSetItem`. Inputs: list, index, item.
 fn make_set_item(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let grow = init.attrs.get_or("resize_if_index_out_of_bounds", false)?;
     from_fn(move |ctx| {
@@ -260,7 +260,7 @@ fn make_resize(_: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     })
 }
 
-/// The number of rows of `tensor`, whose rows must be possible elements of a list with `element_shape`.
+/// Returns the number of rows of `tensor`, whose rows must be possible elements of a list with `element_shape`.
 fn check_rows(tensor: &Tensor, element_shape: &PartialShape) -> Result<usize> {
     let [rows, row @ ..] = tensor.shape().dims() else {
         bail!(InvalidArgument, "Tensor must be at least a vector, but saw shape: {}", tensor.shape());
@@ -272,7 +272,7 @@ fn check_rows(tensor: &Tensor, element_shape: &PartialShape) -> Result<usize> {
     Ok(*rows)
 }
 
-/// A list of the tensor's rows, as views.
+/// Makes the kernel of `TensorListFromTensor`, whose list has the tensor's rows, as views.
 fn make_from_tensor(_: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     from_fn(|ctx| {
         let tensor = ctx.input(0)?;
@@ -286,12 +286,12 @@ fn make_from_tensor(_: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     })
 }
 
-/// Puts row `i` of `tensor` at `indices[i]`, making the list longer where needed.
+/// Sets element `indices[i]` to row `i` of `tensor`, and extends the list if necessary.
 fn scatter(list: &mut TensorList, tensor: &Tensor, indices: &[i32]) -> Result<()> {
     if let Some(&max) = indices.iter().max()
         && max as usize >= list.elements.len()
     {
-        // Not negative: the callers checked all indices.
+        // The index is not negative: the callers checked all indices.
         list.resize(max as usize + 1)?;
     }
     for (i, &index) in indices.iter().enumerate() {
@@ -309,7 +309,8 @@ fn check_indices(indices: &[i32]) -> Result<()> {
     Ok(())
 }
 
-/// `TensorListScatter`, `TensorListScatterV2`: inputs tensor, indices, element shape, and for V2 the number of elements (-1: as many as needed).
+/// Makes the kernel of `TensorListScatter` and `TensorListScatterV2`. Inputs: tensor, indices, element shape, and for V2 the number of elements (-1
+/// for as many as necessary).
 fn make_scatter(_: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     from_fn(|ctx| {
         let (tensor, indices) = (ctx.input(0)?, ctx.input(1)?.as_slice::<i32>()?);
@@ -333,7 +334,7 @@ fn make_scatter(_: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     })
 }
 
-/// Inputs: list, tensor, indices.
+/// Makes the kernel of `TensorListScatterIntoExistingList`. Inputs: list, tensor, indices.
 fn make_scatter_into_existing(_: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     from_fn(|ctx| {
         let (tensor, indices) = (ctx.take(1)?, ctx.take(2)?);
@@ -353,7 +354,7 @@ fn make_scatter_into_existing(_: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     })
 }
 
-/// A list of runs of the tensor's rows, of the given lengths. Inputs: tensor, element shape, lengths.
+/// Makes the kernel of `TensorListSplit`, whose list has runs of the tensor's rows, of the given lengths. Inputs: tensor, element shape, lengths.
 fn make_split(_: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     from_fn(|ctx| {
         let (tensor, lengths) = (ctx.input(0)?, ctx.input(2)?);
@@ -387,7 +388,7 @@ fn make_split(_: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     })
 }
 
-/// Joins two lists, or two equally shaped tensors of lists pair by pair.
+/// Makes the kernel of `TensorListConcatLists`, which joins two lists, or two tensors of lists of equal shape pair by pair.
 fn make_concat_lists(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let dtype = init.dtype("element_dtype")?;
     from_fn(move |ctx| {

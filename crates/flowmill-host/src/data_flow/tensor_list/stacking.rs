@@ -1,4 +1,4 @@
-//! From lists to tensors: `TensorListStack`, `TensorListGather`, `TensorListConcat`.
+//! Conversion of lists to tensors: `TensorListStack`, `TensorListGather`, `TensorListConcat`.
 
 use super::list::{TensorList, merge_shapes};
 use super::{list_of, shape_of};
@@ -15,7 +15,7 @@ pub(super) fn register(registry: &mut KernelRegistry) {
     registry.add("TensorListConcatV2", make_concat_v2);
 }
 
-/// Inputs: list, element shape.
+/// Makes the kernel of `TensorListStack`. Inputs: list, element shape.
 fn make_stack(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let dtype = init.dtype("element_dtype")?;
     let expected = init.attrs.get_or("num_elements", -1i64)?;
@@ -41,7 +41,7 @@ fn make_stack(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     })
 }
 
-/// Inputs: list, indices, element shape.
+/// Makes the kernel of `TensorListGather`. Inputs: list, indices, element shape.
 fn make_gather(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let dtype = init.dtype("element_dtype")?;
     from_fn(move |ctx| {
@@ -68,7 +68,7 @@ fn make_gather(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     })
 }
 
-/// `TensorListConcat`: the element shape is an attribute, and no leading sizes are given.
+/// Makes the kernel of `TensorListConcat`: the element shape is an attribute, and there is no input with leading sizes.
 fn make_concat(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let dtype = init.dtype("element_dtype")?;
     let element_shape: PartialShape = init.attrs.get_or("element_shape", PartialShape::unknown())?;
@@ -80,7 +80,7 @@ fn make_concat(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     })
 }
 
-/// Inputs: list, element shape, and the sizes along the outermost dimension that unset elements have.
+/// Makes the kernel of `TensorListConcatV2`. Inputs: list, element shape, and the sizes along the outermost dimension that unset elements have.
 fn make_concat_v2(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let dtype = init.dtype("element_dtype")?;
     from_fn(move |ctx| {
@@ -92,7 +92,7 @@ fn make_concat_v2(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     })
 }
 
-/// Joins the elements along their outermost dimension; gives the values and each element's size there.
+/// Concatenates the elements along their outermost dimension. Returns the values and each element's size in that dimension.
 fn concat(list: &TensorList, element_shape: &PartialShape, leading_dims: &[i64]) -> Result<(Tensor, Vec<i64>)> {
     let shape = merge_shapes(element_shape, &list.element_shape)?;
     let (mut first_dim, mut except_first) = match shape.dims() {
@@ -141,7 +141,7 @@ fn concat(list: &TensorList, element_shape: &PartialShape, leading_dims: &[i64])
     Ok((values, lengths.into_iter().map(|n| n as i64).collect()))
 }
 
-/// The size of element `i` along its outermost dimension.
+/// Returns the size of element `i` along its outermost dimension.
 fn length(i: usize, element: Option<&Tensor>, first_dim: Option<usize>, leading_dims: &[i64]) -> Result<usize> {
     if let Some(&rows) = element.and_then(|element| element.shape().first()) {
         return Ok(rows);
