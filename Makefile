@@ -64,12 +64,24 @@ lint: $(VENV)/.build-tools | tools ## formatting, clippy, names in Python
 	$(BIN)/ruff check --quiet --select F .
 	cargo clippy --workspace --all-targets --locked --quiet -- -D warnings
 
+# The package of the working tree, with a core whose checks are on. The installed wheel goes, and comes back by `make install`.
+.PHONY: develop
+develop: $(VENV)/.develop ## installs a debug build of the working tree into .venv
+	cargo build --workspace --locked --quiet
+	ln -sf ../../$$(ls target/debug/lib_core.so target/debug/lib_core.dylib 2>/dev/null) python/flowmill/_core.abi3.so
+	@$(BIN)/pip uninstall -q -y flowmill 2>/dev/null; rm -f $(VENV)/.installed
+
+$(VENV)/.develop: | $(BIN)/pip
+	$(BIN)/pip install -q --disable-pip-version-check numpy
+	$(BIN)/python -c 'import pathlib, sysconfig; pathlib.Path(sysconfig.get_path("purelib"), "flowmill.pth").write_text("$(CURDIR)/python\n")'
+	@touch $@
+
 .PHONY: doc
 doc: | tools ## the crates' documentation; a warning is a failure
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --locked --quiet
 
 .PHONY: stubs
-stubs: install ## writes the package's stubs, for type checkers and editors
+stubs: develop ## writes the package's stubs, for type checkers and editors
 	$(BIN)/python python/make_stubs
 
 .PHONY: test-rust test-loom test-fuzz test-python

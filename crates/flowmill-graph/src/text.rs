@@ -14,6 +14,26 @@
 //!   [`MAX_VALUE_BYTES`]: reading those back needs a table of them.
 //! * Functions as `@name{attr=value}`.
 //!
+//! # Grammar
+//! In EBNF, for one line. `word` is a run of letters, digits and `._-/+>`; `string` is in double quotes; `#` begins a comment.
+//!
+//! ```text
+//! line      = [ node ] [ comment ] ;
+//! node      = word [ ":" number ] "=" op "(" [ tensor { "," tensor } ] ")" [ attrs ] [ "@" device ] { "^" word } ;
+//! op        = word ;
+//! tensor    = word [ ":" number ] ;
+//! attrs     = "{" [ word "=" value { "," word "=" value } ] "}" ;
+//! value     = "true" | "false" | "none" | number | string | type | "type#" number | constant | shape | "shape" shape
+//!           | list | "list" "(" kind ")" list | "@" function | "$" word ;
+//! list      = "[" [ value { "," value } ] "]" ;
+//! function  = word [ attrs ] ;
+//! shape     = "?" | "[" [ size { "," size } ] "]" ;
+//! size      = number | "?" ;
+//! constant  = type "[" [ number { "," number } ] "]" ( "{" [ element { "," element } ] "}" | "#" hash ) ;
+//! ```
+//!
+//! A shape and a list without their keywords are values of attributes that the op declares. A device ends at the next blank.
+//!
 //! Not in the text: versions, the library, debug information, unknown fields.
 
 mod constants;

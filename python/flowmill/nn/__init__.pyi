@@ -20,6 +20,7 @@ from flowmill.nn._activation import relu_layer as relu_layer
 from flowmill.nn._activation import selu as selu
 from flowmill.nn._activation import swish as _silu
 silu = _silu
+from flowmill.nn._activation import softclip as softclip
 from flowmill.nn._activation import softmax as softmax
 from flowmill.nn._activation import softplus as softplus
 from flowmill.nn._activation import softsign as softsign
@@ -212,6 +213,7 @@ __all__ = [
     "sigmoid",
     "sigmoid_cross_entropy_with_logits",
     "silu",
+    "softclip",
     "softmax",
     "softmax_cross_entropy_with_logits",
     "softmax_cross_entropy_with_logits_v2",
