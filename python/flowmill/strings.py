@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from flowmill import _lazy
-from flowmill._apply import call
-from flowmill._convert import convert_to_tensor
+from flowmill._internal import lazy as _lazy
+from flowmill._internal.apply import call
+from flowmill._internal.convert import convert_to_tensor
+from flowmill._internal.graph import get_default_graph
+from flowmill._internal.sparse_tensor import SparseTensor
+from flowmill._internal.tensor import Tensor
 from flowmill.dtypes import float32, int32, string
-from flowmill.graph import get_default_graph
-from flowmill.sparse_tensor import SparseTensor
-from flowmill.tensor import Tensor
 
 if TYPE_CHECKING:
     from flowmill.ragged import RaggedTensor

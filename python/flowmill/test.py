@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from flowmill import _lazy
+from flowmill._internal import lazy as _lazy
 
 _GRADIENT_CHECKER = "compute_gradient compute_gradient_error"
 
@@ -83,8 +83,8 @@ def assert_equal_graph_def(actual, expected, checkpoint_v2: bool = False, hash_t
 
 
 __getattr__, __dir__ = _lazy.attach(__name__, _lazy.table("flowmill", {
-    "_benchmark": "Benchmark StubOutForTesting benchmark_config disable_with_predicate is_cpu_target_available with_eager_op_as_function",
-    "gradient_checker": _GRADIENT_CHECKER}))
+    "_internal.benchmark": "Benchmark StubOutForTesting benchmark_config disable_with_predicate is_cpu_target_available with_eager_op_as_function",
+    "_internal.gradient_checker": _GRADIENT_CHECKER}))
 
 
 class TestCase(unittest.TestCase):
@@ -92,8 +92,8 @@ class TestCase(unittest.TestCase):
 
     def setUp(self) -> None:
         """Begins with an empty default graph and known seeds."""
-        from flowmill import graph
-        from flowmill._default_graphs import defaults
+        from flowmill._internal import graph
+        from flowmill._internal.graph_stack import defaults
 
         super().setUp()
         self._cached = None
@@ -117,7 +117,7 @@ class TestCase(unittest.TestCase):
     @contextlib.contextmanager
     def session(self, graph=None, config=None, use_gpu: bool = True, force_gpu: bool = False):
         """A new session as the default one."""
-        from flowmill.session import Session
+        from flowmill._internal.session import Session
 
         with Session(graph=graph, config=config) as session:
             yield session
@@ -125,7 +125,7 @@ class TestCase(unittest.TestCase):
     @contextlib.contextmanager
     def cached_session(self, graph=None, config=None, use_gpu: bool = True, force_gpu: bool = False):
         """The test's session as the default one: the same each time."""
-        from flowmill.session import Session
+        from flowmill._internal.session import Session
 
         if self._cached is None:
             self._cached = Session(graph=graph, config=config)
@@ -140,7 +140,7 @@ class TestCase(unittest.TestCase):
 
     def evaluate(self, tensors) -> Any:
         """Returns the values of tensors in the default session."""
-        from flowmill.session import get_default_session
+        from flowmill._internal.session import get_default_session
 
         return get_default_session().run(tensors)
 

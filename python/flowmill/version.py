@@ -21,7 +21,7 @@ GRAPH_DEF_VERSION_MIN_PRODUCER = 0
 
 def __getattr__(name: str):
     if name == "GRAPH_DEF_VERSION":
-        from flowmill.graph import Graph
+        from flowmill._internal.graph import Graph
 
         return Graph().graph_def_versions.producer
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -6,16 +6,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from flowmill._convert import convert_to_tensor
+from flowmill._internal.convert import convert_to_tensor
+from flowmill._internal.tensor import Tensor
+from flowmill._internal.tensor_shape import TensorShape
+from flowmill._internal.tensor_spec import TensorSpec
+from flowmill._internal.tensor_util import constant_value
+from flowmill._internal.type_spec import RaggedTensorSpec, SparseTensorSpec
 from flowmill.data import _nest, _padding, _structure
 from flowmill.data._base import BOOL, DatasetBase, derived, determinism, int64, warn_without_parallel_calls
 from flowmill.data._specs import DatasetSpec
 from flowmill.dtypes import DType
-from flowmill.tensor import Tensor
-from flowmill.tensor_shape import TensorShape
-from flowmill.tensor_spec import TensorSpec
-from flowmill.tensor_util import constant_value
-from flowmill.type_spec import RaggedTensorSpec, SparseTensorSpec
 
 if TYPE_CHECKING:
     from flowmill.data._dataset import Dataset

@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import flowmill as tf
-from flowmill._apply import call
-from flowmill._convert import convert_to_tensor
+from flowmill._internal.apply import call
+from flowmill._internal.convert import convert_to_tensor
+from flowmill._internal.tensor import Tensor
+from flowmill._internal.tensor_spec import TensorSpec
 from flowmill.data import _structure
 from flowmill.data._base import INT64, DatasetBase, derived, flat, made
 from flowmill.data._function import DatasetFunction
-from flowmill.tensor import Tensor
-from flowmill.tensor_spec import TensorSpec
 
 if TYPE_CHECKING:
     from flowmill.data._dataset import Dataset

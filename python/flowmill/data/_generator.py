@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from flowmill import script_ops
-from flowmill._convert import convert_to_tensor
+from flowmill._internal import script_ops
+from flowmill._internal.convert import convert_to_tensor
+from flowmill._internal.graph import Graph
+from flowmill._internal.session import Session
+from flowmill._internal.tensor import Tensor
+from flowmill._internal.tensor_shape import TensorShape
+from flowmill._internal.tensor_spec import TensorSpec
+from flowmill._internal.type_spec import RaggedTensorSpec, SparseTensorSpec, TypeSpec
 from flowmill.data import _nest, _structure
 from flowmill.data._base import INT64, made
 from flowmill.data._function import DatasetFunction
-from flowmill.graph import Graph
-from flowmill.session import Session
-from flowmill.tensor import Tensor
-from flowmill.tensor_shape import TensorShape
-from flowmill.tensor_spec import TensorSpec
-from flowmill.type_spec import RaggedTensorSpec, SparseTensorSpec, TypeSpec
 
 if TYPE_CHECKING:
     from flowmill.data._dataset import Dataset
@@ -187,7 +187,7 @@ def _sparse_arrays(spec: SparseTensorSpec, value) -> list[np.ndarray]:
 
 
 def _sparse(spec: SparseTensorSpec, tensors):
-    from flowmill.sparse_tensor import SparseTensor
+    from flowmill._internal.sparse_tensor import SparseTensor
 
     rank = spec.shape.rank
     for tensor, shape in zip(tensors, ([None, rank], [None], [rank])):

@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from flowmill._convert import constant, convert_to_tensor
+from flowmill._internal.convert import constant, convert_to_tensor
+from flowmill._internal.tensor import Tensor
+from flowmill._internal.tensor_shape import TensorShape
+from flowmill._internal.tensor_spec import TensorSpec
+from flowmill._internal.tensor_util import constant_value_as_shape
 from flowmill.data import _nest
 from flowmill.data._base import BOOL, INT64, DatasetBase, derived, int64
 from flowmill.data._specs import DatasetSpec
-from flowmill.tensor import Tensor
-from flowmill.tensor_shape import TensorShape
-from flowmill.tensor_spec import TensorSpec
-from flowmill.tensor_util import constant_value_as_shape
 
 if TYPE_CHECKING:
     from flowmill.data._dataset import Dataset

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 import flowmill as tf
-from flowmill._convert import convert_to_tensor
+from flowmill._internal.convert import convert_to_tensor
+from flowmill._internal.tensor_util import constant_value
 from flowmill.data._base import INT64, DatasetBase
-from flowmill.tensor_util import constant_value
 
 if TYPE_CHECKING:
     from flowmill.data._dataset import Dataset

@@ -6,16 +6,16 @@ from typing import Any
 
 import numpy as np
 
-from flowmill._convert import convert_to_tensor
+from flowmill._internal.convert import convert_to_tensor
+from flowmill._internal.graph import get_default_graph
+from flowmill._internal.sparse_tensor import SparseTensor, SparseTensorValue
+from flowmill._internal.tensor import Tensor
+from flowmill._internal.tensor_shape import TensorShape
+from flowmill._internal.tensor_spec import TensorSpec
+from flowmill._internal.type_spec import NoneTensorSpec, RaggedTensorSpec, SparseTensorSpec, TensorArraySpec, TypeSpec
 from flowmill.data import _nest
 from flowmill.data._encodings import encoding_of
 from flowmill.dtypes import DType, as_dtype
-from flowmill.graph import get_default_graph
-from flowmill.sparse_tensor import SparseTensor, SparseTensorValue
-from flowmill.tensor import Tensor
-from flowmill.tensor_shape import TensorShape
-from flowmill.tensor_spec import TensorSpec
-from flowmill.type_spec import NoneTensorSpec, RaggedTensorSpec, SparseTensorSpec, TensorArraySpec, TypeSpec
 
 
 def component_spec(value) -> TypeSpec | None:
@@ -197,7 +197,7 @@ def of_legacy(types, shapes, classes) -> Any:
     Raises:
         TypeError: for a class that is no component's.
     """
-    from flowmill.tensor_array import TensorArray
+    from flowmill._internal.tensor_array import TensorArray
 
     types = _nest.map_structure(lambda t: t if isinstance(t, TypeSpec) else as_dtype(t), types)
     if shapes is None:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from flowmill._convert import convert_to_tensor
+from flowmill._internal.convert import convert_to_tensor
+from flowmill._internal.graph import get_default_graph
 from flowmill.data import _choices, _nest, _seeds, _structure
 from flowmill.data._base import STRING, DatasetBase, derived, int64, made
-from flowmill.graph import get_default_graph
 
 if TYPE_CHECKING:
     from flowmill.data._dataset import Dataset

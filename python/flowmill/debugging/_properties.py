@@ -6,14 +6,14 @@ from typing import Any
 
 import numpy as np
 
-from flowmill._apply import call, dims, op_scope
-from flowmill._convert import convert_to_tensor
-from flowmill.array._creation import is_sparse
-from flowmill.control_flow import Assert
+from flowmill._internal.apply import call, dims, op_scope
+from flowmill._internal.array._creation import is_sparse
+from flowmill._internal.control_flow import Assert
+from flowmill._internal.convert import convert_to_tensor
+from flowmill._internal.tensor import Operation, Tensor
+from flowmill._internal.tensor_util import constant_value
 from flowmill.debugging._values import message_prefix
 from flowmill.dtypes import as_dtype, float32, int32
-from flowmill.tensor import Operation, Tensor
-from flowmill.tensor_util import constant_value
 
 
 def assert_type(tensor, tf_type, message: str | None = None, name: str | None = None) -> Operation:
@@ -72,8 +72,8 @@ def _check_rank(x, ranks: list[Tensor], holds, condition, data, summarize) -> Op
         _StaticRank: if it is known to be wrong.
         ValueError: if the rank asked for is no scalar.
     """
-    from flowmill.array import rank as rank_of
-    from flowmill.control_flow import with_dependencies
+    from flowmill._internal.array import rank as rank_of
+    from flowmill._internal.control_flow import with_dependencies
 
     for rank in ranks:
         assert_type(rank, int32)
@@ -94,7 +94,7 @@ def _check_rank(x, ranks: list[Tensor], holds, condition, data, summarize) -> Op
 
 
 def _asserted_rank(default: str, what: str, x, ranks, holds, condition, data, summarize, message, name, several: bool = False) -> Operation:
-    from flowmill.array import shape
+    from flowmill._internal.array import shape
 
     prefix = message_prefix(message)
     with op_scope(name, default, x, *ranks, data):
@@ -228,8 +228,8 @@ def assert_shapes(shapes, data=None, summarize: int | None = None, message: str 
     Raises:
         ValueError: if one is known to be wrong.
     """
-    from flowmill.array import shape as shape_of
-    from flowmill.control_flow import group
+    from flowmill._internal.array import shape as shape_of
+    from flowmill._internal.control_flow import group
 
     pairs = list(shapes.items() if isinstance(shapes, dict) else shapes)
     pairs = [(getattr(x, "deref", lambda x=x: x)(), spec) for x, spec in pairs]
@@ -292,7 +292,7 @@ def _size_checks(x, symbols: list, open_ended: bool, sizes: Tensor, known: dict,
                 raise ValueError(f"{message_prefix(message)}{where}.  Tensor {x.name} dimension {at} must have size {wanted}.  Received size "
                                  f"{found}, shape {static}")
             continue
-        from flowmill.array import shape as shape_of
+        from flowmill._internal.array import shape as shape_of
 
         condition = equal(sizes[at] if found is None else found, wanted)
         shown = data or [message_prefix(message), where, f"Tensor {x.name} dimension", at, "must have size", wanted, "Received shape: ", shape_of(x)]

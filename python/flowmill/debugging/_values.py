@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from flowmill._apply import call, op_scope
-from flowmill._arguments import one_of
-from flowmill._convert import convert_to_tensor
-from flowmill.control_flow import Assert
+from flowmill._internal.apply import call, op_scope
+from flowmill._internal.arguments import one_of
+from flowmill._internal.control_flow import Assert
+from flowmill._internal.convert import convert_to_tensor
+from flowmill._internal.graph import get_default_graph
+from flowmill._internal.tensor import Operation, Tensor
+from flowmill._internal.tensor_util import constant_value
 from flowmill.errors import InvalidArgumentError
-from flowmill.graph import get_default_graph
-from flowmill.tensor import Operation, Tensor
-from flowmill.tensor_util import constant_value
 
 
 def message_prefix(message: str | None) -> str:
@@ -162,7 +162,7 @@ def assert_all_finite(t=None, msg: str | None = None, name: str | None = None, x
         x: `t` by its other name.
         message: `msg` by its other name.
     """
-    from flowmill.control_flow import with_dependencies
+    from flowmill._internal.control_flow import with_dependencies
 
     x, message = one_of("t", t, "x", x), one_of("msg", msg, "message", message)
     with op_scope(name, "VerifyFinite", x):
@@ -181,7 +181,7 @@ def add_check_numerics_ops() -> Operation:
     Raises:
         ValueError: if one of them is within control flow.
     """
-    from flowmill.control_flow import group
+    from flowmill._internal.control_flow import group
 
     graph = get_default_graph()
     last: list[Tensor] = []

@@ -8,11 +8,11 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import flowmill as tf
-from flowmill._convert import convert_to_tensor
+from flowmill._internal.convert import convert_to_tensor
+from flowmill._internal.tensor import Tensor
+from flowmill._internal.tensor_shape import TensorShape
+from flowmill._internal.tensor_util import constant_value
 from flowmill.dtypes import DType
-from flowmill.tensor import Tensor
-from flowmill.tensor_shape import TensorShape
-from flowmill.tensor_util import constant_value
 
 
 class ReparameterizationType:
@@ -303,13 +303,13 @@ class Distribution:
 
     def _checked(self, tensor: Tensor, *assertions: Callable[[Tensor], Any]) -> Tensor:
         """A parameter or value once assertions hold, if they are to be checked."""
-        from flowmill.control_flow import with_dependencies
+        from flowmill._internal.control_flow import with_dependencies
 
         return with_dependencies([a(tensor) for a in assertions], tensor) if self._validate_args and assertions else tensor
 
     def _or_nan(self, defined: Tensor, value: Tensor, message: str) -> Tensor:
         """Returns a moment if it is defined; elsewhere NaN, or a failure if that is not allowed."""
-        from flowmill.control_flow import with_dependencies
+        from flowmill._internal.control_flow import with_dependencies
 
         if self._allow_nan_stats:
             return tf.where_v2(defined, value, tf.constant(float("nan"), value.dtype))
@@ -341,7 +341,7 @@ class ScalarDistribution(Distribution):
         super().__init__(graph_parents=list(tensors.values()), **options)
 
     def _batch_shape_tensor(self) -> Tensor:
-        from flowmill.array import broadcast_dynamic_shape
+        from flowmill._internal.array import broadcast_dynamic_shape
 
         shape = None
         for tensor in self._tensors.values():
@@ -349,7 +349,7 @@ class ScalarDistribution(Distribution):
         return shape
 
     def _batch_shape(self) -> TensorShape:
-        from flowmill.array import broadcast_static_shape
+        from flowmill._internal.array import broadcast_static_shape
 
         shape = TensorShape([])
         for tensor in self._tensors.values():

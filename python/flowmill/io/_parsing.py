@@ -9,13 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from flowmill._apply import apply_op, op_scope
-from flowmill._convert import constant, convert_to_tensor
+from flowmill._internal.apply import apply_op, op_scope
+from flowmill._internal.convert import constant, convert_to_tensor
+from flowmill._internal.sparse_tensor import SparseTensor
+from flowmill._internal.tensor import Tensor
+from flowmill._internal.tensor_shape import TensorShape
 from flowmill.dtypes import DType, as_dtype, int64, string
 from flowmill.io._features import FixedLenFeature, FixedLenSequenceFeature, RaggedFeature, SparseFeature, VarLenFeature
-from flowmill.sparse_tensor import SparseTensor
-from flowmill.tensor import Tensor
-from flowmill.tensor_shape import TensorShape
 
 
 class _Wanted:

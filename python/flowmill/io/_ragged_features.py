@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from flowmill._convert import convert_to_tensor
+from flowmill._internal.convert import convert_to_tensor
+from flowmill._internal.tensor import Tensor
 from flowmill.io._features import RaggedFeature
 from flowmill.ragged import RaggedTensor
-from flowmill.tensor import Tensor
 
 
 def ragged_feature(key: str, feature: RaggedFeature, found: dict[str, Any]) -> Any:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from flowmill import gfile
-from flowmill.graph import Graph
+from flowmill._internal.graph import Graph
 
 
 def write_graph(graph_or_graph_def, logdir, name: str, as_text: bool = True) -> str:

@@ -7,11 +7,11 @@ from collections.abc import Iterator
 from typing import Any
 
 import flowmill as tf
-from flowmill._convert import convert_to_tensor
+from flowmill._internal.convert import convert_to_tensor
+from flowmill._internal.module import Module
+from flowmill._internal.tensor import Operation, Tensor
+from flowmill._internal.tensor_shape import TensorShape
 from flowmill.dtypes import DType, as_dtype
-from flowmill.module import Module
-from flowmill.tensor import Operation, Tensor
-from flowmill.tensor_shape import TensorShape
 
 
 class LinearOperator(Module):
@@ -459,7 +459,7 @@ def together(matrix: Tensor, other: Tensor) -> tuple[Tensor, Tensor]:
     shapes = [t.shape for t in (matrix, other)]
     if all(s.rank is not None for s in shapes) and all(s[:-2].is_fully_defined() for s in shapes) and shapes[0][:-2].as_list() == shapes[1][:-2].as_list():
         return matrix, other
-    from flowmill.array import broadcast_dynamic_shape
+    from flowmill._internal.array import broadcast_dynamic_shape
 
     batch = broadcast_dynamic_shape(tf.shape(matrix)[:-2], tf.shape(other)[:-2])
     made = []

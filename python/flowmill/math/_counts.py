@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from flowmill._apply import call, op_scope
-from flowmill._convert import constant, convert_to_tensor
-from flowmill.array import reshape, size
+from flowmill._internal.apply import call, op_scope
+from flowmill._internal.array import reshape, size
+from flowmill._internal.convert import constant, convert_to_tensor
+from flowmill._internal.sparse_tensor import SparseTensor
+from flowmill._internal.tensor import Tensor
 from flowmill.dtypes import DType, as_dtype, int32
 from flowmill.math._elementwise import cast, maximum, minimum
 from flowmill.math._reductions import reduce_max
-from flowmill.sparse_tensor import SparseTensor
-from flowmill.tensor import Tensor
 
 
 def bincount(arr, weights=None, minlength=None, maxlength=None, dtype=int32, name: str | None = None, axis=None,
@@ -112,8 +112,8 @@ def dense_weights(values: Tensor, weights, dtype: DType | None = None) -> Tensor
 
 def _checked(weights, checks):
     """Returns the values of weights, after some checks."""
-    from flowmill.array import identity
-    from flowmill.graph import get_default_graph
+    from flowmill._internal.array import identity
+    from flowmill._internal.graph import get_default_graph
 
     if not checks:
         return weights.values

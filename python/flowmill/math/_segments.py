@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 
-from flowmill._apply import call, op_scope
-from flowmill._convert import constant, convert_to_tensor
-from flowmill.array import concat, ones, ones_like, rank, reshape, scatter_nd, shape, size, squeeze, stack
-from flowmill.array._creation import shape_internal
+from flowmill._internal.apply import call, op_scope
+from flowmill._internal.array import concat, ones, ones_like, rank, reshape, scatter_nd, shape, size, squeeze, stack
+from flowmill._internal.array._creation import shape_internal
+from flowmill._internal.convert import constant, convert_to_tensor
+from flowmill._internal.tensor import Tensor
 from flowmill.dtypes import as_dtype, float32, int32, int64
 from flowmill.math._elementwise import cast, maximum, sqrt
 from flowmill.math._reductions import reduce_max
-from flowmill.tensor import Tensor
 
 if TYPE_CHECKING:
     from flowmill.raw_ops import _ApproxTopK, _TopKV2
@@ -123,7 +123,7 @@ def confusion_matrix(labels, predictions, num_classes=None, dtype=int32, name: s
     Raises:
         errors.InvalidArgumentError: while it runs, for numbers that are no classes.
     """
-    from flowmill.control_flow import with_dependencies
+    from flowmill._internal.control_flow import with_dependencies
     from flowmill.debugging import assert_less, assert_non_negative
 
     with op_scope(name, "confusion_matrix", predictions, labels, num_classes, weights):
@@ -169,7 +169,7 @@ def remove_squeezable_dimensions(labels: Tensor, predictions: Tensor, expected_r
             elif difference == expected_rank_diff - 1 and labels.shape[-1].is_compatible_with(1):
                 labels = squeeze(labels, [-1])
             return labels, predictions
-        from flowmill.control_flow import cond
+        from flowmill._internal.control_flow import cond
         from flowmill.math._elementwise import equal
 
         difference = rank(predictions) - rank(labels)
@@ -202,9 +202,9 @@ def histogram_fixed_width_bins(values, value_range, nbins=100, dtype=int32, name
     Raises:
         errors.InvalidArgumentError: while it runs, if there is no bin.
     """
-    from flowmill.clip_ops import clip_by_value
-    from flowmill.control_flow import with_dependencies
-    from flowmill.control_flow import Assert
+    from flowmill._internal.clip_ops import clip_by_value
+    from flowmill._internal.control_flow import with_dependencies
+    from flowmill._internal.control_flow import Assert
     from flowmill.math._elementwise import floor
 
     with op_scope(name, "histogram_fixed_width_bins", values, value_range, nbins):
@@ -289,8 +289,8 @@ def is_strictly_increasing(x, name: str | None = None) -> Tensor:
 
 
 def _all_steps(op: str, x) -> Tensor:
-    from flowmill.array import strided_slice
-    from flowmill.control_flow import cond
+    from flowmill._internal.array import strided_slice
+    from flowmill._internal.control_flow import cond
     from flowmill.dtypes import bool as bool_
     from flowmill.math._reductions import reduce_all
 
@@ -338,7 +338,7 @@ def polyval(coeffs, x, name: str | None = None) -> Tensor:
     with op_scope(name, "polyval", coeffs, x):
         x = convert_to_tensor(x, name="x")
         if not coeffs:
-            from flowmill.array import zeros_like
+            from flowmill._internal.array import zeros_like
 
             return zeros_like(x, name=name)
         parts = [convert_to_tensor(c, name=f"coeff_{i}") for i, c in enumerate(coeffs)]

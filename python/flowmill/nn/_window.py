@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sized
 
-from flowmill.tensor import Tensor
+from flowmill._internal.tensor import Tensor
 
 
 def sizes(value, n: int, channel_index: int, name: str) -> list[int]:

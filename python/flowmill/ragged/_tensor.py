@@ -5,15 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 import flowmill as tf
-from flowmill._apply import call, op_scope
-from flowmill._convert import convert_to_tensor
+from flowmill._internal.apply import call, op_scope
+from flowmill._internal.convert import convert_to_tensor
+from flowmill._internal.graph import Graph
+from flowmill._internal.sparse_tensor import SparseTensor
+from flowmill._internal.tensor import Operation, Tensor, _session_for
+from flowmill._internal.tensor_shape import TensorShape
 from flowmill.dtypes import DType, as_dtype, int64
-from flowmill.graph import Graph
 from flowmill.ragged import _operators, _partition
 from flowmill.ragged._value import RaggedTensorValue
-from flowmill.sparse_tensor import SparseTensor
-from flowmill.tensor import Operation, Tensor, _session_for
-from flowmill.tensor_shape import TensorShape
 
 
 def is_ragged(value) -> bool:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import enum
 
-from flowmill._apply import call
-from flowmill._convert import constant
+from flowmill._internal.apply import call
+from flowmill._internal.convert import constant
+from flowmill._internal.tensor import Tensor
 from flowmill.dtypes import uint32, uint64
-from flowmill.tensor import Tensor
 
 
 class Algorithm(enum.Enum):
@@ -52,7 +52,7 @@ def algorithm_number(alg):
 
 def key_counter(seed, alg):
     """Returns the key and the counter that are derived from a seed, and the number of the algorithm."""
-    from flowmill.array import reshape, zeros
+    from flowmill._internal.array import reshape, zeros
     from flowmill.math import cast
 
     number = AUTO_SELECT if alg is None else algorithm_number(alg)
@@ -69,7 +69,7 @@ def key_counter(seed, alg):
 
 def _scrambled(seed):
     """Computes the result of `StatelessRandomGetKeyCounter` by the algorithm itself, whatever the device's own is."""
-    from flowmill.array import reshape, stack
+    from flowmill._internal.array import reshape, stack
     from flowmill.math import cast
 
     key = constant([_SCRAMBLE_KEY], uint64)

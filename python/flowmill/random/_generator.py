@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from flowmill import nest
-from flowmill._apply import call, op_scope
-from flowmill._convert import convert_to_tensor
+from flowmill._internal.apply import call, op_scope
+from flowmill._internal.convert import convert_to_tensor
+from flowmill._internal.graph import get_default_graph
+from flowmill._internal.tensor import Tensor
 from flowmill.dtypes import as_dtype, float32, int32, int64, uint64
-from flowmill.graph import get_default_graph
 from flowmill.random._algorithm import NUMBERS, PHILOX, THREEFRY, algorithm_number, unsupported
 from flowmill.random._stateful import shape_argument
-from flowmill.tensor import Tensor
 
 __all__ = ["Generator", "create_rng_state", "get_global_generator", "set_global_generator"]
 
@@ -48,7 +48,7 @@ def create_rng_state(seed, alg) -> Tensor:
     Returns:
         A vector of `int64`, a counter and then a key.
     """
-    from flowmill.array import concat, reshape, shape as shape_of, zeros
+    from flowmill._internal.array import concat, reshape, shape as shape_of, zeros
     from flowmill.math import maximum
 
     size = _state_size(algorithm_number(alg))
@@ -74,7 +74,7 @@ class Generator:
     """
 
     def __init__(self, copy_from: Generator | None = None, state=None, alg=None) -> None:
-        from flowmill.variables import Variable
+        from flowmill._internal.variables import Variable
 
         if copy_from is not None:
             assert (alg or state) is None
@@ -225,14 +225,14 @@ class Generator:
 
     def make_seeds(self, count=1) -> Tensor:
         """Seeds for stateless operations, one a column: ``[2, count]``."""
-        from flowmill.array import stack, zeros_like
+        from flowmill._internal.array import stack, zeros_like
 
         keys = self._new_keys(count)
         return stack([keys, zeros_like(keys)])
 
     def split(self, count: int = 1) -> list[Generator]:
         """New generators, whose numbers have nothing to do with those of this one or each other's. They are initialized after this one."""
-        from flowmill.array import unstack
+        from flowmill._internal.array import unstack
 
         zeros = [0] * _counter_size(self.algorithm)
         return [Generator(state=[*zeros, key], alg=self.algorithm) for key in unstack(self._new_keys(count), num=count)]
@@ -270,7 +270,7 @@ class Generator:
 
 
 def _new_state(state):
-    from flowmill.variables import Variable
+    from flowmill._internal.variables import Variable
 
     with get_default_graph().name_scope("random_generator"):
         return Variable(state, dtype=int64, trainable=False, name="StateVar", use_resource=True)
@@ -278,7 +278,7 @@ def _new_state(state):
 
 def _joined(key, counter, alg) -> Tensor:
     """Returns the state of a key and a counter."""
-    from flowmill.array import concat, reshape
+    from flowmill._internal.array import concat, reshape
 
     counter, key = _state_tensor(counter), _state_tensor(key)
     counter.shape.assert_is_compatible_with([_counter_size(alg)])
@@ -291,7 +291,7 @@ _global: Generator | None = None
 
 def get_global_generator() -> Generator:
     """Returns the generator that all share: one of :meth:`Generator.from_non_deterministic_state`, made when it is first used, until there is another."""
-    from flowmill.template import init_scope
+    from flowmill._internal.template import init_scope
 
     global _global
     if _global is None:

@@ -5,14 +5,14 @@ from __future__ import annotations
 import os
 import shutil
 
-from flowmill import _protos
-from flowmill._apply import call
-from flowmill.control_flow import group
-from flowmill.graph import get_default_graph
-from flowmill.graph_keys import GraphKeys
+from flowmill._internal import protos as _protos
+from flowmill._internal.apply import call
+from flowmill._internal.control_flow import group
+from flowmill._internal.graph import get_default_graph
+from flowmill._internal.graph_keys import GraphKeys
+from flowmill._internal.tensor import Operation, Tensor
 from flowmill.saved_model import constants, signature_constants, tag_constants
 from flowmill.saved_model.signature_def_utils import predict_signature_def
-from flowmill.tensor import Operation, Tensor
 
 
 class SavedModelBuilder:
@@ -182,7 +182,7 @@ def simple_save(session, export_dir, inputs, outputs, legacy_init_op=None) -> No
 
 def main_op() -> Operation:
     """Returns an operation that initializes what a model needs besides its variables: local variables and tables."""
-    from flowmill.variables import local_variables_initializer
+    from flowmill._internal.variables import local_variables_initializer
 
     tables = get_default_graph().get_collection(GraphKeys.TABLE_INITIALIZERS)
     init_local = local_variables_initializer()

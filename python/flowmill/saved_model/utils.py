@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from flowmill import _protos
-from flowmill.graph import get_default_graph
-from flowmill.graph_keys import prepend_name_scope
+from flowmill._internal import protos as _protos
+from flowmill._internal.graph import get_default_graph
+from flowmill._internal.graph_keys import prepend_name_scope
 
 
 def build_tensor_info(tensor) -> _protos.TensorInfo:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 
-from flowmill._apply import call, op_scope
-from flowmill._convert import convert_to_tensor
-from flowmill.array import concat, expand_dims, gather, pad, rank, roll, shape, where
+from flowmill._internal.apply import call, op_scope
+from flowmill._internal.array import concat, expand_dims, gather, pad, rank, roll, shape, where
+from flowmill._internal.convert import convert_to_tensor
+from flowmill._internal.tensor import Tensor
 from flowmill.dtypes import int32
 from flowmill.math import cast, complex as complex_, exp, less, range as range_, real, rsqrt, sqrt
 from flowmill.signal._real import irfft, rfft
-from flowmill.tensor import Tensor
 
 
 def fft(input, name: str | None = None) -> Tensor:  # noqa: A002

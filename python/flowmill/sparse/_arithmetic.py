@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from flowmill._apply import call, graph_of
-from flowmill._convert import convert_to_tensor
-from flowmill.graph import get_default_graph
-from flowmill.sparse_tensor import SparseTensor, SparseTensorValue, as_sparse
-from flowmill.tensor import Tensor
+from flowmill._internal.apply import call, graph_of
+from flowmill._internal.convert import convert_to_tensor
+from flowmill._internal.graph import get_default_graph
+from flowmill._internal.sparse_tensor import SparseTensor, SparseTensorValue, as_sparse
+from flowmill._internal.tensor import Tensor
 
 
 def _renamed(new, new_name: str, old, old_name: str):

@@ -6,13 +6,13 @@ import contextlib
 import re
 from collections.abc import Iterator
 
-from flowmill import _lazy, _protos
-from flowmill._apply import call
-from flowmill._convert import convert_to_tensor
-from flowmill.graph import get_default_graph
-from flowmill.graph_keys import GraphKeys
+from flowmill._internal import lazy as _lazy, protos as _protos
+from flowmill._internal.apply import call
+from flowmill._internal.convert import convert_to_tensor
+from flowmill._internal.graph import get_default_graph
+from flowmill._internal.graph_keys import GraphKeys
+from flowmill._internal.tensor import Tensor
 from flowmill.summary.writer import FileWriter, FileWriterCache
-from flowmill.tensor import Tensor
 
 _NAMES = _lazy.messages("Event SessionLog Summary SummaryDescription TaggedRunMetadata")
 

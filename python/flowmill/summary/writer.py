@@ -8,7 +8,7 @@ import threading
 import time
 from collections.abc import Iterator
 
-from flowmill import _protos
+from flowmill._internal import protos as _protos
 
 
 class FileWriter:
@@ -60,8 +60,8 @@ class FileWriter:
             self._waiting, self._flushed = 0, time.time()
 
     def _add_meta_graph_of(self, graph, graph_def) -> None:
-        from flowmill.graph import Graph
-        from flowmill.meta_graph import export_scoped_meta_graph
+        from flowmill._internal.graph import Graph
+        from flowmill._internal.meta_graph import export_scoped_meta_graph
 
         message = graph_def if graph_def is not None else graph.as_graph_def(add_shapes=True) if isinstance(graph, Graph) else graph
         self.add_meta_graph(export_scoped_meta_graph(graph_def=message, collection_list=[])[0])
@@ -112,7 +112,7 @@ class FileWriter:
             TypeError: if it is none.
             ValueError: if both are given.
         """
-        from flowmill.graph import Graph
+        from flowmill._internal.graph import Graph
 
         if graph is not None and graph_def is not None:
             raise ValueError("Please pass only graph, or graph_def (deprecated), but not both.")
@@ -198,7 +198,7 @@ class FileWriterCache:
     @staticmethod
     def get(logdir) -> FileWriter:
         """Returns the writer of a directory, a new one with the default graph if there is none."""
-        from flowmill.graph import get_default_graph
+        from flowmill._internal.graph import get_default_graph
 
         logdir = os.fspath(logdir)
         with FileWriterCache._lock:

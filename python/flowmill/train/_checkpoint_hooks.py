@@ -6,8 +6,8 @@ import os
 from typing import Any
 
 from flowmill import logging
-from flowmill.graph import get_default_graph
-from flowmill.graph_keys import GraphKeys
+from flowmill._internal.graph import get_default_graph
+from flowmill._internal.graph_keys import GraphKeys
 from flowmill.train._steps import SecondOrStepTimer, step_tensor
 from flowmill.train.session_run_hook import SessionRunArgs, SessionRunHook
 
@@ -93,13 +93,13 @@ class CheckpointSaverHook(SessionRunHook):
             listener.end(session, step)
 
     def _save(self, session, step) -> bool:
-        from flowmill import _protos
+        from flowmill._internal import protos
 
         logging.info("Saving checkpoints for %d into %s.", step, self._path)
         for listener in self._listeners:
             listener.before_save(session, step)
         self._get_saver().save(session, self._path, global_step=int(step), write_meta_graph=self._save_graph_def)
-        log = _protos.get("SessionLog")
+        log = protos.get("SessionLog")
         self._writer.add_session_log(log(status=log.CHECKPOINT, checkpoint_path=self._path), step)
         stop = False
         for listener in self._listeners:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from flowmill import logging
-from flowmill.graph import get_default_graph
+from flowmill._internal.graph import get_default_graph
 from flowmill.train import training_util
 from flowmill.train._steps import Never, SecondOrStepTimer, step_tensor
 from flowmill.train.session_run_hook import SessionRunArgs, SessionRunHook
@@ -50,11 +50,11 @@ class StepCounterHook(SessionRunHook):
                     self._log_and_record(steps, seconds, step)
 
     def _log_and_record(self, elapsed_steps, elapsed_time, global_step) -> None:
-        from flowmill import _protos
+        from flowmill._internal import protos
 
         rate = elapsed_steps / elapsed_time
         if self._writer is not None:
-            self._writer.add_summary(_protos.get("Summary")(value=[{"tag": self._tag, "simple_value": rate}]), global_step)
+            self._writer.add_summary(protos.get("Summary")(value=[{"tag": self._tag, "simple_value": rate}]), global_step)
         logging.info("%s: %g", self._tag, rate)
 
 
@@ -194,10 +194,10 @@ class ProfilerHook(SessionRunHook):
 
     def before_run(self, run_context) -> SessionRunArgs:
         """Asks for a trace if it is due."""
-        from flowmill import _protos
+        from flowmill._internal import protos
 
         self._due = self._next_step is not None and self._timer.should_trigger_for_step(self._next_step)
-        options = _protos.get("RunOptions")(trace_level=3) if self._due else None
+        options = protos.get("RunOptions")(trace_level=3) if self._due else None
         return SessionRunArgs(self._step, options=options)
 
     def after_run(self, run_context, run_values) -> None:

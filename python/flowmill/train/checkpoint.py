@@ -6,14 +6,14 @@ import os
 import time
 from typing import Any
 
-from flowmill import _protos
-from flowmill._apply import call
-from flowmill.graph import Graph, get_default_graph
-from flowmill.session import Session, get_default_session
+from flowmill._internal import protos as _protos
+from flowmill._internal.apply import call
+from flowmill._internal.graph import Graph, get_default_graph
+from flowmill._internal.session import Session, get_default_session
+from flowmill._internal.variables import Variable
 from flowmill.train._object_graph import OBJECT_GRAPH, ObjectGraph, is_trackable, matched
 from flowmill.train._readers import CheckpointReader, latest_checkpoint
 from flowmill.train.checkpoint_management import remove_checkpoint, write_state
-from flowmill.variables import Variable
 
 __all__ = ["Checkpoint", "CheckpointManager", "CheckpointOptions", "LoadStatus"]
 

@@ -7,7 +7,7 @@ import re
 import threading
 import time
 
-from flowmill import _protos
+from flowmill._internal import protos as _protos
 from flowmill.train._readers import checkpoint_exists, files_of, latest_checkpoint
 
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from flowmill._apply import call
-from flowmill.graph import get_default_graph
+from flowmill._internal.apply import call
+from flowmill._internal.graph import get_default_graph
+from flowmill._internal.variable_scopes import _store
+from flowmill._internal.variables import PartitionedVariable, Variable
 from flowmill.train import _saveables
 from flowmill.train._readers import latest_checkpoint, load_checkpoint
-from flowmill.variable_scopes import _store
-from flowmill.variables import PartitionedVariable, Variable
 
 
 def init_from_checkpoint(ckpt_dir_or_file, assignment_map) -> None:

@@ -88,7 +88,7 @@ class ClusterSpec:
 
     def as_cluster_def(self):
         """Returns the cluster as a `ClusterDef`, jobs by name."""
-        from flowmill import _protos
+        from flowmill._internal import protos as _protos
 
         message = _protos.get("ClusterDef")()
         for job, tasks in sorted(self._jobs.items()):

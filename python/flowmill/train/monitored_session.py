@@ -8,13 +8,14 @@ import os
 from typing import Any
 
 from flowmill import logging
-from flowmill._apply import call
-from flowmill.control_flow import group
+from flowmill._internal.apply import call
+from flowmill._internal.control_flow import group
+from flowmill._internal.graph import Graph, get_default_graph
+from flowmill._internal.graph_keys import GraphKeys
+from flowmill._internal.session import Session
+from flowmill._internal.tensor import Operation
+from flowmill._internal.variables import global_variables, global_variables_initializer, local_variables_initializer, report_uninitialized_variables
 from flowmill.errors import AbortedError, OutOfRangeError, UnavailableError
-from flowmill.graph import Graph, get_default_graph
-from flowmill.graph_keys import GraphKeys
-from flowmill.session import Session
-from flowmill.tensor import Operation
 from flowmill.train._checkpoint_hooks import CheckpointSaverHook
 from flowmill.train._report_hooks import StepCounterHook, SummarySaverHook
 from flowmill.train.coordinator import Coordinator
@@ -22,7 +23,6 @@ from flowmill.train.queue_runner import start_queue_runners
 from flowmill.train.saver import Saver
 from flowmill.train.session_manager import SessionManager
 from flowmill.train.session_run_hook import SessionRunArgs, SessionRunContext, SessionRunValues
-from flowmill.variables import global_variables, global_variables_initializer, local_variables_initializer, report_uninitialized_variables
 
 USE_DEFAULT = object()
 
@@ -300,7 +300,7 @@ class _Monitored:
         return self._recovered(lambda: step_fn(_StepContext(self._session, self._run_once)))
 
     def _run_once(self, fetches, feed_dict=None, options=None, run_metadata=None):
-        from flowmill import _protos
+        from flowmill._internal import protos as _protos
 
         asked = {"caller": fetches} if fetches is not None else {}
         feeds = dict(feed_dict or {})

@@ -5,11 +5,11 @@ from __future__ import annotations
 import threading
 from typing import Any
 
-from flowmill import _protos
+from flowmill._internal import protos as _protos
+from flowmill._internal.graph import get_default_graph
+from flowmill._internal.graph_keys import GraphKeys, prepend_name_scope, strip_name_scope
+from flowmill._internal.session import get_default_session
 from flowmill.errors import CancelledError, OutOfRangeError, error_code_from_exception_type, exception_type_from_error_code
-from flowmill.graph import get_default_graph
-from flowmill.graph_keys import GraphKeys, prepend_name_scope, strip_name_scope
-from flowmill.session import get_default_session
 
 
 class QueueRunner:

@@ -8,16 +8,16 @@ import time
 from collections.abc import Iterator
 from typing import Any
 
-from flowmill import _protos
-from flowmill.graph import get_default_graph
-from flowmill.graph_keys import GraphKeys
+from flowmill._internal import protos as _protos
+from flowmill._internal.graph import get_default_graph
+from flowmill._internal.graph_keys import GraphKeys
+from flowmill._internal.variables import global_variables_initializer, report_uninitialized_variables
 from flowmill.train import training_util
 from flowmill.train.coordinator import Coordinator, LooperThread
 from flowmill.train.monitored_session import default_local_init_op
 from flowmill.train.queue_runner import start_queue_runners
 from flowmill.train.saver import Saver
 from flowmill.train.session_manager import SessionManager
-from flowmill.variables import global_variables_initializer, report_uninitialized_variables
 
 
 class Supervisor:
