@@ -8,12 +8,12 @@ from flowmill._internal.indexed_slices import IndexedSlices
 from flowmill._internal.tensor import Operation, Tensor
 from flowmill._internal.tensor_shape import TensorShape
 from flowmill.dtypes import DType, int64
+from flowmill.math import cast
 
 __all__ = ["ConditionalAccumulator", "ConditionalAccumulatorBase", "SparseConditionalAccumulator"]
 
 
 def _step(value) -> Tensor:
-    from flowmill.math import cast
     return cast(convert_to_tensor(value), int64)
 
 
@@ -114,7 +114,6 @@ class SparseConditionalAccumulator(ConditionalAccumulatorBase):
             local_step: the step that the gradient was computed for.
             name: the name of the operation.
         """
-        from flowmill.math import cast
         step, indices = _step(local_step), cast(grad_indices, int64)
         inputs = (self._accumulator_ref, step, indices, grad_values, cast([] if grad_shape is None else grad_shape, int64))
         return apply_op("SparseAccumulatorApplyGradient", name, inputs, {"has_known_shape": grad_shape is not None})

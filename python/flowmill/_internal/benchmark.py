@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 import math
+import platform
 import statistics
 import time
 import unittest
@@ -12,6 +13,7 @@ from collections.abc import Callable
 from typing import Any
 
 from flowmill._internal import protos
+from flowmill._internal.session import get_default_session
 
 __all__ = ["Benchmark", "StubOutForTesting", "benchmark_config", "disable_with_predicate", "is_cpu_target_available", "with_eager_op_as_function"]
 
@@ -25,8 +27,6 @@ def benchmark_config():
 
 def is_cpu_target_available(target: str) -> bool:
     """Returns true if the package was built for a kind of processor, such as ``"x86"``: the kind that it runs on."""
-    import platform
-
     machine = platform.machine().lower()
     return target == {"x86_64": "x86", "amd64": "x86", "arm64": "aarch64"}.get(machine, machine)
 
@@ -118,8 +118,6 @@ class Benchmark(unittest.TestCase):
 
     def evaluate(self, tensors):
         """Returns the values of tensors in the default session."""
-        from flowmill._internal.session import get_default_session
-
         return get_default_session().run(tensors)
 
     def report_benchmark(self, iters: int | None = None, cpu_time: float | None = None, wall_time: float | None = None,

@@ -9,6 +9,7 @@ from flowmill._internal.graph import Graph
 from flowmill._internal.importer import import_graph_def
 from flowmill._internal.indexed_slices import IndexedSlices
 from flowmill._internal.tensor import Tensor
+from flowmill.graph_util import extract_sub_graph
 
 
 def gradients_by_outside(graph, ys, xs: list[Tensor], grad_ys, options: dict) -> list:
@@ -71,8 +72,6 @@ def _continued(graph, around: Graph, here: list[tuple[Tensor, list]], xs: list[T
     They are built beside a copy of what computes those tensors; what was built then moves into `graph`, where tensors of `around` are captured.
     Where the gradient of a call lets that give more, the call in `around` does, too.
     """
-    from flowmill.graph_util import extract_sub_graph
-
     # Nothing is behind a tensor without inputs, such as a variable's handle: its gradient is what is known of it.
     by_id = {id(tensor): _sum(parts) for tensor, parts in here if not tensor.op.inputs}
     here = [(tensor, parts) for tensor, parts in here if tensor.op.inputs]

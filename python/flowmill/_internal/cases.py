@@ -6,6 +6,7 @@ import collections
 import functools
 
 from flowmill._internal.apply import call, graph_of
+from flowmill._internal.cond_v2 import indexed_case
 from flowmill._internal.control_flow import Assert, cond
 from flowmill._internal.convert import constant, convert_to_tensor
 from flowmill._internal.graph import get_default_graph
@@ -53,8 +54,6 @@ def switch_case(branch_index, branch_fns, default=None, name: str | None = None)
         TypeError: if there are no such functions, or they give structures or types that differ.
         ValueError: if the numbers have gaps.
     """
-    from flowmill._internal.cond_v2 import indexed_case
-
     functions = _numbered(branch_index, branch_fns, default)
     graph = graph_of([branch_index])
     with graph.as_default(), graph.name_scope(name or "switch_case"):

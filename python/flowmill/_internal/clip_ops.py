@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from flowmill._internal.apply import call, op_scope
-from flowmill._internal.array import identity, ones_like, rank, size, where
+from flowmill._internal.array import identity, ones_like, rank, size, stack, where
 from flowmill._internal.convert import constant, convert_to_tensor, convert_to_tensor_or_indexed_slices
 from flowmill._internal.indexed_slices import IndexedSlices
 from flowmill._internal.tensor import Tensor
@@ -41,7 +41,6 @@ def clip_by_value(t, clip_value_min, clip_value_max, name: str | None = None) ->
         clipped = call("Maximum", scope, below, clip_value_min)
         values.shape.assert_is_compatible_with(clipped.shape)
         return _like(t, clipped)
-
 
 
 def clip_by_norm(t, clip_norm, axes=None, name: str | None = None) -> Tensor | IndexedSlices:
@@ -84,8 +83,6 @@ def global_norm(t_list, name: str | None = None) -> Tensor:
     """
     t_list = _sequence(t_list)
     with op_scope(name, "global_norm", t_list):
-        from flowmill._internal.array import stack
-
         halves = []
         for i, t in enumerate(t_list):
             if t is None:

@@ -9,6 +9,7 @@ from flowmill._internal.convert import convert_to_tensor
 from flowmill._internal.func_graph import FuncGraph, to_function, trace, unique_function_name
 from flowmill._internal.graph import Graph, get_default_graph
 from flowmill._internal.tensor import Tensor
+from flowmill._internal.tensor_shape import TensorShape
 
 
 def cond_v2(graph: Graph, pred, true_fn, false_fn, name: str | None = None):
@@ -87,8 +88,6 @@ def share_inputs(branches: list[FuncGraph]) -> list[Tensor]:
 
 def _common(tensors):
     """Returns the static shape that all tensors have in common."""
-    from flowmill._internal.tensor_shape import TensorShape
-
     first, *others = [t.shape for t in tensors]
     if any(o.rank != first.rank for o in others) or first.rank is None:
         return TensorShape(None)

@@ -10,6 +10,7 @@ from flowmill._internal.control_flow_contexts import CondContext, collect
 from flowmill._internal.convert import convert_to_tensor
 from flowmill._internal.functional import is_functional
 from flowmill._internal.graph import get_default_graph
+from flowmill._internal.indexed_slices import IndexedSlices
 from flowmill._internal.tensor import Operation, Tensor
 
 
@@ -61,7 +62,7 @@ def tuple(tensors, name: str | None = None, control_inputs=None) -> list[Tensor 
         ValueError: if there is no tensor among them.
         TypeError: if `control_inputs` holds something that is no tensor or operation.
     """
-    from flowmill._internal.tensor_util import is_tensor
+    from flowmill._internal.tensor_util import is_tensor  # start-up: only tf.tuple needs it here
 
     graph = get_default_graph()
     with graph.name_scope(name or "tuple"):
@@ -86,8 +87,6 @@ def _gated(gate: Operation, part):
 
 def with_dependencies(dependencies, output, name: str | None = None):
     """`output` as it is, once `dependencies` are done."""
-    from flowmill._internal.indexed_slices import IndexedSlices
-
     graph = get_default_graph()
     with graph.name_scope(name or "control_dependency") as scope, graph.control_dependencies(dependencies):
         if isinstance(output, IndexedSlices):
@@ -123,7 +122,7 @@ def cond(pred, true_fn=None, false_fn=None, strict: bool = False, name: str | No
     true_fn, false_fn = _one_of("true_fn", true_fn, "fn1", fn1), _one_of("false_fn", false_fn, "fn2", fn2)
     graph = graph_of([pred])
     if is_functional(graph):
-        from flowmill._internal.cond_v2 import cond_v2
+        from flowmill._internal.cond_v2 import cond_v2  # cycle: variable imports this module
 
         return cond_v2(graph, pred, true_fn, false_fn, name)
     return cond_by_switches(graph, pred, true_fn, false_fn, strict, name)

@@ -82,7 +82,7 @@ def _convert(value, dtype: DType | None, name: str | None) -> Tensor:
     if isinstance(value, (Dimension, TensorShape)):
         return _shape(value, dtype, name)
     if isinstance(value, range):
-        from flowmill.math import range as range_of
+        from flowmill.math import range as range_of  # cycle: math._counts imports this module
 
         return range_of(value.start, value.stop, value.step, dtype=dtype, name=name)
     if isinstance(value, Operation):
@@ -137,7 +137,7 @@ def _packed(value, dtype: DType | None, name: str) -> Tensor:
 
 
 def _cast(value, dtype: DType):
-    from flowmill._internal.apply import apply_op
+    from flowmill._internal.apply import apply_op  # cycle: apply imports this module
 
     if isinstance(value, (list, tuple)):
         return [_cast(item, dtype) for item in value]
@@ -148,7 +148,7 @@ def _cast(value, dtype: DType):
 
 def _pack(values, dtype: DType, name: str):
     """Returns nested lists as a tensor; lists without tensors stay lists, but their name is taken."""
-    from flowmill._internal.apply import apply_op
+    from flowmill._internal.apply import apply_op  # cycle: apply imports this module
 
     with get_default_graph().name_scope(name) as scope:
         parts = []
@@ -232,7 +232,7 @@ def convert_n_to_tensor(values, dtype=None, name: str | None = None) -> list[Ten
 
 def convert_to_tensor_or_indexed_slices(value, dtype=None, name: str | None = None):
     """Like :func:`convert_to_tensor`, but returns IndexedSlices unchanged."""
-    from flowmill._internal.indexed_slices import IndexedSlices
+    from flowmill._internal.indexed_slices import IndexedSlices  # cycle: indexed_slices imports this module
 
     if isinstance(value, IndexedSlices):
         if dtype is not None and as_dtype(dtype).base_dtype is not value.dtype.base_dtype:

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import functools
+import inspect
 import itertools
 from typing import Any
 
 from flowmill import nest
 from flowmill._internal.apply import call
 from flowmill._internal.convert import convert_to_tensor
-from flowmill._internal.gradients_impl import RegisterGradient
+from flowmill._internal.gradients_impl import RegisterGradient, gradients
 from flowmill._internal.graph import get_default_graph
+from flowmill._internal.variable_scopes import get_variable_scope, variable_scope
+from flowmill._internal.variables import trainable_variables
 
 _numbers = itertools.count()
 
@@ -33,8 +36,6 @@ def custom_gradient(f=None) -> Any:
 
 
 def _with_gradient(f, args, kwargs):
-    from flowmill._internal.variables import trainable_variables
-
     graph = get_default_graph()
     args = nest.map_structure(convert_to_tensor, list(args))
     args = nest.map_structure(lambda a: call("Identity", None, a), args, expand_composites=True)
@@ -70,10 +71,6 @@ def _read(variable):
 
 def _variables_of(grad_fn, graph, first: int, before) -> list:
     """Returns the trainable variables that the function read, where its gradient function wants to know them."""
-    import inspect
-
-    from flowmill._internal.variables import trainable_variables
-
     spec = inspect.getfullargspec(grad_fn)
     wants = "variables" in spec.args + spec.kwonlyargs or spec.varkw is not None
     used = []
@@ -103,9 +100,6 @@ def recompute_grad(f) -> Any:
 
     Variables that `f` makes by `get_variable` are used again when it is computed again.
     """
-    from flowmill._internal.gradients_impl import gradients
-    from flowmill._internal.variable_scopes import get_variable_scope, variable_scope
-
     @custom_gradient
     def recomputed(*args, **kwargs):
         scope = get_variable_scope()

@@ -78,7 +78,7 @@ def refusal(name: str, dtype: int, shape, value, cause) -> Exception:
     if type(value).__name__ == "TensorHandle":
         return HandleFed(f"A TensorHandle is fed by Session.run, not by callables: {value} for tensor {name}.")
     if cause is None:
-        import numpy as np
+        import numpy as np  # start-up: NumPy is loaded when it is used
 
         return ValueError(f"Cannot feed value of shape {np.shape(value)} for Tensor {name}, which has shape {known_shape(shape)}")
     if isinstance(cause, OverflowError) or isinstance(value, int) and isinstance(cause, TypeError):

@@ -87,7 +87,7 @@ class Fetches:
         return lambda values: values[place]
 
     def _handle(self, element: Tensor, place: int):
-        from flowmill._internal.session_ops import _new_handle
+        from flowmill._internal.session_ops import _new_handle  # start-up: most programs keep no tensors in sessions
 
         self.has_handles = True
         dtype = element.op.get_attr("T")

@@ -204,7 +204,7 @@ class FlagValues:
         rest, unknown, allowed = self._parse(list(argv[1:]), known_only)
         unknown = [(name, value) for name, value in unknown if name not in allowed and name.removeprefix("no") not in allowed]
         if unknown:
-            import difflib
+            import difflib  # start-up: only an error message needs it
 
             name, value = unknown[0]
             raise UnrecognizedFlagError(name, value, [f"{m}" for m in difflib.get_close_matches(name, list(self))])

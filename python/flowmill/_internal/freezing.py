@@ -5,7 +5,9 @@ from __future__ import annotations
 import itertools
 
 from flowmill._internal import protos
+from flowmill._internal.apply import call
 from flowmill._internal.convert import constant
+from flowmill._internal.graph import Graph
 from flowmill.dtypes import as_dtype
 
 _HOLDERS = frozenset(("Variable", "VariableV2", "AutoReloadVariable"))
@@ -45,7 +47,7 @@ def convert_variables_to_constants(sess, input_graph_def, output_node_names, var
         AssertionError: if there is no such node.
         errors.FailedPreconditionError: if a variable has no value.
     """
-    from flowmill.graph_util import extract_sub_graph
+    from flowmill.graph_util import extract_sub_graph  # cycle: graph_util imports this module
 
     graph_def = extract_sub_graph(input_graph_def, list(output_node_names))
     nodes = {node.name: node for node in graph_def.node}
@@ -131,8 +133,6 @@ def _reader_of(graph, name: str) -> str:
         if consumer.type == "ReadVariableOp":
             return consumer.outputs[0].name
     with graph.as_default():
-        from flowmill._internal.apply import call
-
         handle = graph.get_tensor_by_name(name + ":0")
         return call("ReadVariableOp", None, handle, dtype=handle.op.get_attr("dtype")).name
 
@@ -153,8 +153,6 @@ def _types_behind_handles(nodes, types: dict[str, int]) -> dict[str, int]:
 
 
 def _add_constant(nodes, node, value) -> None:
-    from flowmill._internal.graph import Graph
-
     dtype = as_dtype(node.attr["dtype"].type)
     with Graph().as_default() as graph:
         made = constant(value, dtype, name="value")

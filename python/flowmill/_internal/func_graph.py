@@ -9,7 +9,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from flowmill import nest
-from flowmill._internal import protos
+from flowmill._internal import protos, variable_scopes
+from flowmill._internal.apply import call, signature
 from flowmill._internal.convert import convert_to_tensor
 from flowmill._internal.graph import Graph, get_default_graph
 from flowmill._internal.tensor import Operation, Tensor
@@ -68,8 +69,6 @@ class FuncGraph(Graph):
     def placeholder(self, dtype, shape, name: str | None = None) -> Tensor:
         """Adds a node that a parameter will be."""
         shape = shape if isinstance(shape, TensorShape) else TensorShape(shape)
-        from flowmill._internal.apply import call
-
         with self.as_default(), self.control_dependencies(None):
             return call("Placeholder", name, dtype=dtype, shape=shape)
 
@@ -100,8 +99,6 @@ class FuncGraph(Graph):
     def variables_outside(self, use_resource: bool = False):
         """Makes `get_variable` make variables in the outermost graph, with the variable scope of the graph around this one; resource variables
         unless told otherwise if `use_resource` is true."""
-        from flowmill._internal import variable_scopes
-
         outermost = self.outer_graph
         while outermost.building_function:
             outermost = outermost.outer_graph
@@ -143,8 +140,6 @@ class FuncGraph(Graph):
 
     def is_stateful(self) -> bool:
         """Returns true if an operation in it has effects or state."""
-        from flowmill._internal.apply import signature
-
         for op in self.get_operations():
             if op.type != "Placeholder" and signature(op.type, self).is_stateful:
                 return True
@@ -219,8 +214,6 @@ def trace(graph: FuncGraph, function: Callable, parameters: Sequence, op_return_
         if value is None:
             return None
         if isinstance(value, Operation) and op_return_value is not None:
-            from flowmill._internal.apply import call
-
             with graph.control_dependencies([value]):
                 return call("Identity", None, op_return_value)
         if isinstance(value, Tensor) or hasattr(value, "_components"):

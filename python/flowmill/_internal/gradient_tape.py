@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import Any
 
 from flowmill import nest
+from flowmill._internal.array import concat, reshape, shape, zeros_like
+from flowmill._internal.functional_ops import map_fn
 from flowmill._internal.gradients_impl import UnconnectedGradients, gradients
 from flowmill._internal.graph import get_default_graph
 from flowmill._internal.tensor import Tensor
 from flowmill._internal.variables import trainable_variables
+from flowmill.math import range as numbers
 
 __all__ = ["GradientTape"]
 
@@ -78,18 +82,12 @@ class GradientTape:
         asked = [s for s in flat if id(s) in watched]
         found = dict(zip(map(id, asked), gradients(targets, asked, starts, unconnected_gradients=unconnected_gradients))) if asked else {}
         if UnconnectedGradients(unconnected_gradients) is UnconnectedGradients.ZERO:
-            from flowmill._internal.array import zeros_like
-
             found.update({id(s): zeros_like(s) for s in flat if id(s) not in found})
         return nest.pack_sequence_as(sources, [found.get(id(s)) for s in flat])
 
     def jacobian(self, target, sources, unconnected_gradients=UnconnectedGradients.NONE, parallel_iterations=None,
                  experimental_use_pfor: bool = True):
         """Returns the derivatives of each element of `target` by `sources`: of shape ``target.shape + source.shape``."""
-        from flowmill._internal.array import concat, reshape, shape
-        from flowmill._internal.functional_ops import map_fn
-        from flowmill.math import range as numbers
-
         if self._is_used and not self._persistent:
             raise RuntimeError("A non-persistent GradientTape can only be used to compute one set of gradients (or jacobians)")
         self._is_used = True
@@ -107,8 +105,6 @@ class GradientTape:
 
     def stop_recording(self) -> Any:
         """Returns a context manager: what is computed in it is recorded as everything else is, since graphs record."""
-        import contextlib
-
         if not self._is_recording:
             raise ValueError("Tape is not recording.")
         return contextlib.nullcontext(get_default_graph())

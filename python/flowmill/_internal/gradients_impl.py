@@ -10,6 +10,7 @@ from typing import Any
 from flowmill import _core, nest
 from flowmill._internal import graph as graphs
 from flowmill._internal.apply import call
+from flowmill._internal.array import concat, reshape, shape, size
 from flowmill._internal.convert import convert_to_tensor
 from flowmill._internal.func_graph import BodyGraph
 from flowmill._internal.graph import get_default_graph
@@ -98,7 +99,7 @@ def gradients(ys, xs, grad_ys=None, name: str = "gradients", colocate_gradients_
     graph = get_default_graph()
     graph._check_not_finalized()
     if graph.building_function and any(_origin(x).graph is not graph for x in xs):
-        from flowmill._internal.captured_gradients import gradients_by_outside
+        from flowmill._internal.captured_gradients import gradients_by_outside  # cycle: captured_gradients imports this module
 
         grads = gradients_by_outside(graph, ys, [_origin(x) for x in xs], grad_ys, {
             "name": name, "colocate_gradients_with_ops": colocate_gradients_with_ops, "gate_gradients": gate_gradients,
@@ -225,9 +226,8 @@ def hessians(ys, xs, name: str = "hessians", colocate_gradients_with_ops: bool =
         LookupError: if an operation between has no gradient.
         ValueError: if `ys` do not depend on an `x`.
     """
-    from flowmill._internal.array import concat, reshape, shape, size
-    from flowmill._internal.loops import while_loop
-    from flowmill._internal.tensor_array import TensorArray
+    from flowmill._internal.loops import while_loop  # start-up: few programs need Hessians
+    from flowmill._internal.tensor_array import TensorArray  # start-up: few programs need Hessians
 
     options = {"colocate_gradients_with_ops": colocate_gradients_with_ops, "gate_gradients": gate_gradients, "aggregation_method": aggregation_method}
     found = []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import re
 import threading
 import weakref
 from typing import Any
@@ -365,8 +366,6 @@ class Graph(Scopes):
 
     def get_collection(self, name, scope: str | None = None) -> list:
         """Returns a copy of a collection; with `scope`, of the items whose names begin with a match of that regular expression."""
-        import re
-
         with self._lock:
             items = list(self._collections.get(name, ()))
         return items if scope is None else [i for i in items if re.match(scope, getattr(i, "name", ""))]

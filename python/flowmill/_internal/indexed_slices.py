@@ -46,7 +46,7 @@ class IndexedSlices:
     @property
     def shape(self) -> TensorShape:
         """The static shape of the whole."""
-        from flowmill._internal.tensor_util import constant_value_as_shape
+        from flowmill._internal.tensor_util import constant_value_as_shape  # start-up: most programs ask for no values of constants
 
         return TensorShape(None) if self._dense_shape is None else constant_value_as_shape(self._dense_shape)
 

@@ -6,6 +6,7 @@ import abc
 import math
 
 from flowmill._internal.apply import call
+from flowmill._internal.array import ones, zeros
 from flowmill._internal.convert import constant, convert_to_tensor
 from flowmill._internal.graph import get_default_graph
 from flowmill._internal.lazy_numpy import np
@@ -29,8 +30,6 @@ def _filled(name: str, shape, dtype: DType, value) -> Tensor:
     """Returns a tensor of one value; `shape` may be a tensor."""
     is_string = dtype._number == 7
     if isinstance(shape, (list, tuple)) and any(isinstance(size, Tensor) for size in shape):
-        from flowmill._internal.array import ones, zeros
-
         return (zeros if name == "zeros" else ones)(shape, dtype)
     if not isinstance(shape, Tensor):
         sizes = _sizes(shape)

@@ -12,7 +12,7 @@ else:
         """Stands for the module."""
 
         def __getattr__(self, name: str):
-            import numpy
+            import numpy  # start-up: NumPy is loaded when it is used
 
             found = getattr(numpy, name)
             setattr(self, name, found)

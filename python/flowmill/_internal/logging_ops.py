@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 from flowmill._internal.apply import call
 from flowmill._internal.tensor import Operation, Tensor
 
@@ -39,8 +41,6 @@ def print(*inputs, **kwargs) -> Operation:  # noqa: A001 - TensorFlow's name
     Raises:
         ValueError: for another stream or argument.
     """
-    import sys
-
     stream, summarize = kwargs.pop("output_stream", sys.stderr), kwargs.pop("summarize", 3)
     end, sep, name = kwargs.pop("end", "\n"), kwargs.pop("sep", " "), kwargs.pop("name", None)
     if kwargs:

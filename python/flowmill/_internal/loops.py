@@ -8,6 +8,7 @@ from flowmill._internal.control_flow_contexts import WhileContext, collect
 from flowmill._internal.convert import constant, convert_to_tensor
 from flowmill._internal.functional import is_functional
 from flowmill._internal.tensor_shape import TensorShape
+from flowmill._internal.while_v2 import while_v2
 from flowmill.errors import InvalidArgumentError
 
 
@@ -43,8 +44,6 @@ def while_loop(cond, body, loop_vars, shape_invariants=None, parallel_iterations
     loop_vars = nest.map_structure(_read, loop_vars)
     graph = graph_of(nest.flatten(loop_vars, expand_composites=True))
     if is_functional(graph):
-        from flowmill._internal.while_v2 import while_v2
-
         return while_v2(graph, cond, body, loop_vars, lambda v, flat: _shapes(v, flat, shape_invariants), parallel_iterations, back_prop, name,
                         maximum_iterations, return_same_structure)
     with graph.as_default(), graph.name_scope(name or "while"):

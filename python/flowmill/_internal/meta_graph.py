@@ -5,31 +5,30 @@ from __future__ import annotations
 import os
 from typing import Any
 
-from flowmill import _core
+from flowmill import _core, logging
+from flowmill._core import VERSION
 from flowmill._internal import protos
+from flowmill._internal.control_flow_contexts import CondContext, WhileContext
 from flowmill._internal.graph import get_default_graph
 from flowmill._internal.graph_keys import GraphKeys, prepend_name_scope, strip_name_scope
 from flowmill._internal.importer import import_graph_def
 from flowmill._internal.tensor import Operation, Tensor
+from flowmill._internal.variables import Variable
 from flowmill.errors import DataLossError
+from flowmill.train.queue_runner import QueueRunner
+
 
 def _kind_of(collection: str) -> tuple | None:
     """Returns the message and the maker of a collection's items; None for a collection of values."""
     if collection in GraphKeys._VARIABLE_COLLECTIONS:
-        from flowmill._internal.variables import Variable
-
         return protos.get("VariableDef"), Variable.from_proto
     if collection == GraphKeys.QUEUE_RUNNERS:
-        from flowmill.train.queue_runner import QueueRunner
-
         return protos.get("QueueRunnerDef"), QueueRunner.from_proto
     if collection == GraphKeys.SAVERS:
-        from flowmill.train.saver import Saver
+        from flowmill.train.saver import Saver  # cycle: train.saver imports this module
 
         return protos.get("SaverDef"), Saver.from_proto
     if collection in (GraphKeys.COND_CONTEXT, GraphKeys.WHILE_CONTEXT):
-        from flowmill._internal.control_flow_contexts import CondContext, WhileContext
-
         kind = CondContext if collection == GraphKeys.COND_CONTEXT else WhileContext
         return protos.get(kind.__name__ + "Def"), kind.from_proto
     return None
@@ -100,8 +99,6 @@ def _other_savers(graph, saver_def) -> set[str]:
 
 
 def _describe(message, graph_def, strip_default_attrs: bool) -> None:
-    from flowmill._core import VERSION
-
     info = message.meta_info_def
     if not info.HasField("stripped_op_list"):
         bodies = (n for f in graph_def.library.function for n in f.node_def)
@@ -134,8 +131,6 @@ def _add_collection(message, graph, name, scope: str | None) -> None:
         for item in items:
             _add_item(found, item, scope)
     except (TypeError, ValueError, AttributeError) as error:
-        from flowmill import logging
-
         logging.warning("Error encountered when serializing %s. Type is unsupported, or the types of the items don't match field type in CollectionDef. "
                         "Note this is a warning and probably safe to ignore.\n%s", name, error)
         return
@@ -172,7 +167,7 @@ def _write(message, filename, as_text: bool) -> None:
     if directory:
         os.makedirs(directory, exist_ok=True)
     if as_text:
-        from google.protobuf import text_format
+        from google.protobuf import text_format  # start-up: protobuf is loaded when it is used
 
         with open(path, "w", encoding="utf-8") as out:
             out.write(text_format.MessageToString(message))

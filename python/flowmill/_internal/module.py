@@ -7,6 +7,9 @@ import re
 from typing import Any
 
 from flowmill import nest
+from flowmill._internal.default_graph import name_scope
+from flowmill._internal.graph import get_default_graph
+from flowmill._internal.variables import Variable
 
 __all__ = ["Module"]
 
@@ -28,8 +31,6 @@ class Module:
     """
 
     def __init__(self, name: str | None = None):
-        from flowmill._internal.graph import get_default_graph
-
         name = _snake_case(type(self).__name__) if name is None else name
         if not _NAME.match(name):
             raise ValueError(f"{name!r} is not a valid module name. Module names must be valid Python identifiers (e.g. a valid class name).")
@@ -45,15 +46,11 @@ class Module:
     @property
     def name_scope(self) -> Any:
         """The scope of its operations, a context manager."""
-        from flowmill._internal.default_graph import name_scope
-
         return name_scope(self._scope_name)
 
     @property
     def variables(self) -> tuple:
         """Its variables and those of its modules, by the names of attributes."""
-        from flowmill._internal.variables import Variable
-
         return tuple(self._owned(lambda value: isinstance(value, Variable)))
 
     @property

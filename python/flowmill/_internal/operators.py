@@ -6,6 +6,7 @@ from flowmill._internal.apply import apply_op, op_scope
 from flowmill._internal.convert import convert_to_tensor
 from flowmill._internal.graph_stack import is_captured, target
 from flowmill._internal.tensor import Tensor
+from flowmill.dtypes import as_dtype
 
 _REF = 100
 _STRING, _BOOL = 7, 10
@@ -63,7 +64,7 @@ def is_ragged(value) -> bool:
 
 def of_rows(function, x, y):
     """Returns a function of two tensors for ones of which one is ragged."""
-    from flowmill.ragged._elementwise import applied
+    from flowmill.ragged._elementwise import applied  # cycle: ragged._elementwise imports this module
 
     return applied(function, x, y)
 
@@ -86,8 +87,6 @@ def truediv(x, y, name: str | None = None):
             raise TypeError(f"`x` and `y` must have the same dtype, got {x.dtype!r} != {y.dtype!r}.")
         wide = TRUE_DIVISION.get(x._type % _REF)
         if wide is not None:
-            from flowmill.dtypes import as_dtype
-
             x, y = (apply_op("Cast", "Cast", [v], {"DstT": as_dtype(wide)})._outputs[0] for v in (x, y))
         return apply_op("RealDiv", scope, (x, y))._outputs[0]
 
@@ -129,7 +128,7 @@ def _operator(op: str, display: str | None, otherwise=None):
 
 
 def _matmul(x, y):
-    from flowmill.math import matmul
+    from flowmill.math import matmul  # cycle: math._elementwise imports this module
 
     return matmul(x, y)
 
@@ -158,7 +157,7 @@ def _abs(x):
 
 
 def _getitem(x, index):
-    from flowmill._internal.slicing import getitem
+    from flowmill._internal.slicing import getitem  # cycle: array._creation imports this module
 
     return getitem(x, index)
 

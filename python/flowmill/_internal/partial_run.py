@@ -9,6 +9,7 @@ from __future__ import annotations
 import threading
 from typing import TYPE_CHECKING, Any
 
+import flowmill as tf
 from flowmill._internal.feeds import flatten
 from flowmill._internal.fetches import Fetches
 from flowmill._internal.tensor import Operation, Tensor
@@ -26,8 +27,6 @@ class _Nodes:
     """The operations that a session adds for feeds and fetches: used again by later runs of the same."""
 
     def __init__(self, graph, feeds: list[Tensor], fetches: list[Tensor | Operation]):
-        import flowmill as tf
-
         self.puts, self.takes, self.targets, self.closers, self.connections = {}, {}, [], [], []
         with graph.as_default(), graph.name_scope(None), graph.control_dependencies(None), graph.name_scope("partial_run"):
             for feed in feeds:

@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable
 
 from flowmill._internal.tensor_shape import TensorShape
+from flowmill._internal.variable_scopes import get_variable, variable_scope
 from flowmill._internal.variables import Variable
 
 
@@ -82,8 +83,6 @@ def min_max_variable_partitioner(max_partitions: int = 1, axis: int = 0, min_sli
 def create_partitioned_variables(shape, slicing, initializer, dtype="float32", trainable: bool = True, collections=None, name: str | None = None,
                                  reuse=None) -> list[Variable]:
     """Returns the parts of a variable that is cut as `slicing` says, the number of parts in each dimension."""
-    from flowmill._internal.variable_scopes import get_variable, variable_scope
-
     if len(shape) != len(slicing):
         raise ValueError(f"The 'shape' and 'slicing' of a new Variable must have the length: shape: {list(shape)}, slicing: {list(slicing)}")
     with variable_scope(name, "PartitionedVariable", reuse=reuse) as scope:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import numpy as np
 from typing import Any
 
 from flowmill import nest
@@ -201,8 +202,6 @@ class PolymorphicFunction:
 
 def _spec(value):
     """Returns the spec of what becomes a parameter; other values as they are."""
-    import numpy as np
-
     if isinstance(value, TensorSpec):
         return value
     if isinstance(value, (Tensor, np.ndarray)):

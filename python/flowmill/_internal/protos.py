@@ -15,7 +15,7 @@ _DESCRIPTORS = os.path.join(os.path.dirname(__file__), "descriptors.binpb")
 
 @functools.lru_cache(maxsize=None)
 def _pool() -> Any:
-    from google.protobuf import descriptor_pb2, descriptor_pool
+    from google.protobuf import descriptor_pb2, descriptor_pool  # start-up: protobuf is loaded when it is used
 
     with open(_DESCRIPTORS, "rb") as file:
         files = descriptor_pb2.FileDescriptorSet.FromString(file.read())
@@ -37,8 +37,8 @@ def get(name: str) -> Any:
         KeyError: if there is no such name.
     """
     try:
-        from google.protobuf import message_factory
-        from google.protobuf.internal import enum_type_wrapper
+        from google.protobuf import message_factory  # start-up: protobuf is loaded when it is used
+        from google.protobuf.internal import enum_type_wrapper  # start-up: protobuf is loaded when it is used
     except ImportError as error:
         raise ImportError(f"tensorflow.{name} needs the package protobuf, version 4.25 or later") from error
     full_name = f"tensorflow.{name}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from flowmill._internal.apply import apply_op, call
 from flowmill._internal.tensor import Operation, Tensor
+from flowmill.python_io import TFRecordOptions
 
 __all__ = ["FixedLengthRecordReader", "IdentityReader", "ReaderBase", "TFRecordReader", "TextLineReader", "WholeFileReader"]
 
@@ -108,7 +109,6 @@ class TFRecordReader(ReaderBase):
     """
 
     def __init__(self, name: str | None = None, options=None):
-        from flowmill.python_io import TFRecordOptions
         super().__init__(call("TFRecordReaderV2", name, compression_type=TFRecordOptions.get_compression_type_string(options)))
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 
 from flowmill._internal.apply import apply_op, call, dims
+from flowmill._internal.control_flow import cond_by_switches
 from flowmill._internal.convert import convert_to_tensor
 from flowmill._internal.graph import Graph, get_default_graph
 from flowmill._internal.graph_keys import prepend_name_scope
@@ -12,6 +13,7 @@ from flowmill._internal.indexed_slices import IndexedSlices
 from flowmill._internal.initial_values import guarded
 from flowmill._internal.scopes import initializing, lifted
 from flowmill._internal.session import register_fetch_type
+from flowmill._internal.state import is_variable_initialized
 from flowmill._internal.tensor import Operation, Tensor
 from flowmill._internal.tensor_shape import TensorShape
 from flowmill._internal.variable import Variable, check_arguments
@@ -108,9 +110,6 @@ class RefVariable(Variable):
     def initialized_value(self) -> Tensor:
         """Its value if it is initialized, else its initial value. A branch that is a function would get the value, which may not be there: so
         they never are functions."""
-        from flowmill._internal.control_flow import cond_by_switches
-        from flowmill._internal.state import is_variable_initialized
-
         with lifted(self.graph):
             return cond_by_switches(self.graph, is_variable_initialized(self), self.read_value, lambda: self.initial_value)
 

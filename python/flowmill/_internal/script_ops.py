@@ -91,7 +91,7 @@ def py_function(func=None, inp=None, Tout=None, name: str | None = None):  # noq
     The function gets arrays; functions of ``tf`` take them, and what these give is computed when the function returns. For a gradient the function
     is called once more, with tensors that have ``numpy()`` and Python's operators; what it computes by NumPy is a constant then.
     """
-    from flowmill._internal import eager_functions
+    from flowmill._internal import eager_functions  # cycle: eager_functions imports this module
 
     types = [as_dtype(t).as_numpy_dtype for t in (Tout if isinstance(Tout, (list, tuple)) else [Tout])]
 

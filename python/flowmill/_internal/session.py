@@ -203,7 +203,7 @@ class Session:
             self._locate(error)
             raise
         except HandleFed:
-            from flowmill._internal.session_ops import fed
+            from flowmill._internal.session_ops import fed  # start-up: most programs keep no tensors in sessions
 
             values = fed(values, self)
             result = step(*values) if options is None and run_metadata is None else _run_with(step, values, options, run_metadata)
@@ -211,7 +211,7 @@ class Session:
 
     def list_devices(self) -> list[DeviceAttributes]:
         """Its devices: name, type, bytes of memory, and a number that another session's have not."""
-        from flowmill._internal.session_devices import cpus
+        from flowmill._internal.session_devices import cpus  # start-up: few programs list the devices
 
         self._devices = self._devices or cpus(self._num_cpus)
         return list(self._devices)
@@ -230,7 +230,7 @@ class Session:
             RuntimeError: if the session is closed or the graph finalized.
             TypeError, ValueError: as for :meth:`run`.
         """
-        from flowmill._internal.partial_run import PartialRun
+        from flowmill._internal.partial_run import PartialRun  # start-up: few programs run a step in parts
 
         if self._closed:
             raise RuntimeError("Attempted to use a closed Session.")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numbers
 
 from flowmill._internal.apply import apply_op
+from flowmill._internal.array import boolean_mask
 from flowmill._internal.convert import constant, convert_to_tensor
 from flowmill._internal.graph_stack import target
 from flowmill._internal.lazy_numpy import np
@@ -102,8 +103,6 @@ def getitem(tensor: Tensor, index, var=None) -> Tensor:
         ValueError: for several ellipses.
     """
     if isinstance(index, bool) or isinstance(index, Tensor) and index.dtype.base_dtype.name == "bool" or getattr(index, "dtype", None) == bool:
-        from flowmill._internal.array import boolean_mask
-
         return boolean_mask(tensor, index)
     spec = Spec(index)
     graph = target(tensor.graph)

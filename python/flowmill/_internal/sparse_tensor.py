@@ -68,7 +68,7 @@ class SparseTensor:
     @property
     def shape(self) -> TensorShape:
         """The static shape of the whole."""
-        from flowmill._internal.tensor_util import constant_value_as_shape
+        from flowmill._internal.tensor_util import constant_value_as_shape  # start-up: most programs ask for no values of constants
 
         return self._known.merge_with(constant_value_as_shape(self._dense_shape))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -113,7 +114,5 @@ def make_template(name_: str, func_: Callable, create_scope_now_: bool = False, 
         custom_getter_: as of `variable_scope`.
         kwargs: arguments that are always given to the function.
     """
-    import functools
-
     function = functools.partial(func_, **kwargs) if kwargs else func_
     return Template(name_, function, create_scope_now_, unique_name_, custom_getter_)

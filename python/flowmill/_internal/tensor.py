@@ -109,7 +109,7 @@ class Operation:
         """The place where it was made, as ``(file, line, function, text)`` from the outermost call to the innermost outside of this package; empty
         for
         imported nodes."""
-        import linecache
+        import linecache  # start-up: only tracebacks need it
 
         found = []
         frames = self._graph._frames.get(self._id, ())
@@ -138,7 +138,7 @@ class Operation:
 
     def _get_control_flow_context(self):
         """The branch or loop it is in, or None."""
-        from flowmill._internal.control_flow_contexts import context_of
+        from flowmill._internal.control_flow_contexts import context_of  # cycle: control_flow_contexts imports this module
 
         return context_of(self)
 
@@ -323,7 +323,7 @@ def _contradiction(known: TensorShape, shape: TensorShape) -> ValueError:
 
 def _session_for(element, session):
     """The session to run a tensor or an operation in."""
-    from flowmill._internal.session import get_default_session
+    from flowmill._internal.session import get_default_session  # cycle: session imports this module
 
     if session is None:
         session = get_default_session()

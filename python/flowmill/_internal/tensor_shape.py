@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from flowmill._internal import protos
+from flowmill._internal import protos
 
 
 class Dimension:
@@ -204,8 +203,6 @@ class TensorShape:
 
     def as_proto(self) -> protos.TensorShapeProto:
         """Returns the shape as a `TensorShapeProto`."""
-        from flowmill._internal import protos
-
         proto = protos.get("TensorShapeProto")()
         if self._dims is None:
             proto.unknown_rank = True

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from flowmill._internal.convert import array_of
+from flowmill._internal.tensor import Tensor
 from flowmill._internal.tensor_shape import TensorShape
 from flowmill._internal.type_spec import TypeSpec
 from flowmill.dtypes import DType, as_dtype, float32
@@ -38,8 +40,6 @@ class TensorSpec(TypeSpec):
     @property
     def value_type(self) -> type:
         """The class :class:`Tensor`."""
-        from flowmill._internal.tensor import Tensor
-
         return Tensor
 
     def _parts(self) -> tuple:
@@ -51,8 +51,6 @@ class TensorSpec(TypeSpec):
             return cls(value.get_shape(), value.dtype.base_dtype)
         if not isinstance(value, (bool, int, float, complex, str, bytes, list, tuple, np.ndarray, np.generic)):
             return None
-        from flowmill._internal.convert import array_of
-
         try:
             array, number = array_of(value, None)
         except (TypeError, ValueError):

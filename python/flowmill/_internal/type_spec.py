@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
+from flowmill._internal.indexed_slices import IndexedSlices
+from flowmill._internal.sparse_tensor import SparseTensor, SparseTensorValue
+from flowmill._internal.tensor_array import TensorArray
 from flowmill._internal.tensor_shape import TensorShape
 from flowmill.dtypes import DType, as_dtype, float32, int64
+from flowmill.ragged import RaggedTensor
 
 __all__ = ["IndexedSlicesSpec", "NoneTensorSpec", "RaggedTensorSpec", "SparseTensorSpec", "TensorArraySpec", "TypeSpec", "type_spec_from_value"]
 
@@ -98,8 +102,6 @@ class SparseTensorSpec(TypeSpec):
     @property
     def value_type(self) -> type:
         """The class :class:`SparseTensor`."""
-        from flowmill._internal.sparse_tensor import SparseTensor
-
         return SparseTensor
 
     @property
@@ -117,8 +119,6 @@ class SparseTensorSpec(TypeSpec):
 
     @classmethod
     def _of_value(cls, value):
-        from flowmill._internal.sparse_tensor import SparseTensor, SparseTensorValue
-
         if isinstance(value, SparseTensor):
             return cls(value.shape, value.dtype)
         if isinstance(value, SparseTensorValue):
@@ -147,8 +147,6 @@ class IndexedSlicesSpec(TypeSpec):
     @property
     def value_type(self) -> type:
         """The class :class:`IndexedSlices`."""
-        from flowmill._internal.indexed_slices import IndexedSlices
-
         return IndexedSlices
 
     def _parts(self) -> tuple:
@@ -156,8 +154,6 @@ class IndexedSlicesSpec(TypeSpec):
 
     @classmethod
     def _of_value(cls, value):
-        from flowmill._internal.indexed_slices import IndexedSlices
-
         if not isinstance(value, IndexedSlices):
             return None
         dense = value.dense_shape
@@ -199,8 +195,6 @@ class RaggedTensorSpec(TypeSpec):
     @property
     def value_type(self) -> type:
         """The class :class:`RaggedTensor`."""
-        from flowmill.ragged import RaggedTensor
-
         return RaggedTensor
 
     @property
@@ -260,8 +254,6 @@ class TensorArraySpec(TypeSpec):
     @property
     def value_type(self) -> type:
         """The class :class:`TensorArray`."""
-        from flowmill._internal.tensor_array import TensorArray
-
         return TensorArray
 
     def _parts(self) -> tuple:
@@ -269,8 +261,6 @@ class TensorArraySpec(TypeSpec):
 
     @classmethod
     def _of_value(cls, value):
-        from flowmill._internal.tensor_array import TensorArray
-
         if not isinstance(value, TensorArray):
             return None
         return cls(value.element_shape, value.dtype, value.dynamic_size, value._infer_shape)
@@ -300,11 +290,11 @@ def type_spec_from_value(value) -> TypeSpec:
     Raises:
         TypeError: for anything else.
     """
-    from flowmill._internal.tensor_spec import TensorSpec
+    from flowmill._internal.tensor_spec import TensorSpec  # cycle: tensor_spec imports this module
 
     found = _first((SparseTensorSpec, RaggedTensorSpec, IndexedSlicesSpec, TensorArraySpec, NoneTensorSpec, TensorSpec), value)
     if found is None:
-        from flowmill.data._specs import DatasetSpec, OptionalSpec
+        from flowmill.data._specs import DatasetSpec, OptionalSpec  # cycle: data._specs imports this module
 
         found = _first((DatasetSpec, OptionalSpec), value)
     if found is not None:

@@ -11,11 +11,14 @@ from collections.abc import Callable, Iterator
 from typing import Any, NoReturn
 
 from flowmill._internal import behavior, protos
+from flowmill._internal.control_flow import cond
 from flowmill._internal.graph import Graph, get_default_graph
-from flowmill._internal.graph_keys import GraphKeys
+from flowmill._internal.graph_keys import GraphKeys, prepend_name_scope, strip_name_scope
 from flowmill._internal.indexed_slices import IndexedSlices
 from flowmill._internal.operators import OperatorsOfTensor
 from flowmill._internal.scopes import lifted
+from flowmill._internal.session import get_default_session
+from flowmill._internal.state import batch_scatter_update, is_variable_initialized
 from flowmill._internal.tensor import Operation, Reference, Tensor, _session_for
 from flowmill._internal.tensor_shape import TensorShape
 from flowmill._internal.variable_modes import VariableAggregation, VariableSynchronization
@@ -52,9 +55,9 @@ def variable_creator_scope(variable_creator: Callable) -> Iterator[None]:
 @functools.cache
 def _kinds() -> tuple:
     """Reference and resource variables, whose modules know this one, and what gives the scope."""
-    from flowmill._internal.ref_variable import RefVariable
-    from flowmill._internal.resource_variable import ResourceVariable
-    from flowmill._internal.variable_scopes import get_variable_scope
+    from flowmill._internal.ref_variable import RefVariable  # cycle: ref_variable imports this module
+    from flowmill._internal.resource_variable import ResourceVariable  # cycle: resource_variable imports this module
+    from flowmill._internal.variable_scopes import get_variable_scope  # cycle: variable_scopes imports this module
 
     return RefVariable, ResourceVariable, get_variable_scope
 
@@ -152,8 +155,6 @@ class Variable(OperatorsOfTensor, metaclass=_Kind):
             if save_slice_info_def is None:
                 self.full_name, self.full_shape, self.var_offset, self.var_shape = full_name, full_shape, var_offset, var_shape
             else:
-                from flowmill._internal.graph_keys import prepend_name_scope
-
                 message = save_slice_info_def
                 self.full_name = prepend_name_scope(message.full_name, import_scope)
                 self.full_shape, self.var_offset, self.var_shape = list(message.full_shape), list(message.var_offset), list(message.var_shape)
@@ -166,8 +167,6 @@ class Variable(OperatorsOfTensor, metaclass=_Kind):
 
         def to_proto(self, export_scope: str | None = None):
             """Returns a `SaveSliceInfoDef`; None if it is not of `export_scope`."""
-            from flowmill._internal.graph_keys import strip_name_scope
-
             if export_scope is not None and not self.full_name.startswith(export_scope):
                 return None
             return protos.get("SaveSliceInfoDef")(
@@ -284,9 +283,6 @@ class Variable(OperatorsOfTensor, metaclass=_Kind):
 
     def initialized_value(self) -> Tensor:
         """Its value if it is initialized, else its initial value."""
-        from flowmill._internal.control_flow import cond
-        from flowmill._internal.state import is_variable_initialized
-
         with lifted(self.graph):
             return cond(is_variable_initialized(self), self.read_value, lambda: self.initial_value)
 
@@ -296,8 +292,6 @@ class Variable(OperatorsOfTensor, metaclass=_Kind):
         Raises:
             ValueError: if there is no session.
         """
-        from flowmill._internal.session import get_default_session
-
         session = session or get_default_session()
         if session is None:
             raise ValueError(
@@ -394,16 +388,12 @@ class Variable(OperatorsOfTensor, metaclass=_Kind):
 
     def batch_scatter_update(self, sparse_delta, use_locking: bool = False, name: str | None = None) -> Any:
         """Assigns IndexedSlices along its last dimension of indices, batch by batch."""
-        from flowmill._internal.state import batch_scatter_update
-
         return batch_scatter_update(self, sparse_delta.indices, sparse_delta.values, use_locking=use_locking, name=name)
 
     # Messages
 
     def to_proto(self, export_scope: str | None = None):
         """Its names as a `VariableDef`, those of `export_scope` without it; None for a variable that is not of that scope."""
-        from flowmill._internal.graph_keys import strip_name_scope
-
         if export_scope is not None and not self._saved_name.startswith(export_scope):
             return None
         message = protos.get("VariableDef")(
@@ -446,7 +436,7 @@ class Variable(OperatorsOfTensor, metaclass=_Kind):
 
     def __getitem__(self, index) -> Any:
         """Returns a part of its value; if that is a slice, its method ``assign`` changes the part of the variable."""
-        from flowmill._internal.slicing import getitem
+        from flowmill._internal.slicing import getitem  # start-up: few programs slice variables
 
         part = getitem(self._as_tensor(), index, self)
         if part.op.type == "StridedSlice":

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from flowmill._internal.apply import graph_of
+from flowmill._internal.convert import convert_to_tensor
 from flowmill._internal.graph import get_default_graph
 from flowmill._internal.graph_keys import GraphKeys
 from flowmill._internal.variable import Variable, variable_creator_scope
@@ -213,8 +214,6 @@ class VariableScope:
         whole = f"{self._name}/{name}" if self._name else name
         with graph.name_scope(None):
             if dtype is not None and initializer is not None and not callable(initializer):
-                from flowmill._internal.convert import convert_to_tensor
-
                 found = convert_to_tensor(initializer).dtype.base_dtype
                 if found != dtype:
                     raise ValueError(f"Initializer type '{found}' and explicit dtype '{as_dtype(dtype)}' don't match.")

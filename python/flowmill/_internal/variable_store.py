@@ -15,6 +15,7 @@ from flowmill._internal.tensor import Tensor, user_frames
 from flowmill._internal.tensor_shape import TensorShape
 from flowmill._internal.variable import Variable, lifted
 from flowmill._internal.variable_modes import VariableAggregation, VariableSynchronization, check_modes
+from flowmill._internal.variables import PartitionedVariable
 from flowmill.dtypes import DType, as_dtype
 
 
@@ -157,8 +158,6 @@ class VariableStore:
 
     def _get_partitioned(self, name: str, shape, dtype: DType, initializer, partitioner, *, reuse, **rest):
         """Returns a variable in parts, which are called ``name/part_0``, ``name/part_1``, …"""
-        from flowmill._internal.variables import PartitionedVariable
-
         if name in self._vars:
             raise ValueError(
                 f"A partitioner was provided, but an unpartitioned version of the variable was found: {name}.  Perhaps a variable of the same name was "

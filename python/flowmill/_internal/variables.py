@@ -6,8 +6,9 @@ import os
 from collections.abc import Iterator
 
 from flowmill._internal.apply import call
+from flowmill._internal.array import boolean_mask
 from flowmill._internal.control_flow import group
-from flowmill._internal.convert import constant
+from flowmill._internal.convert import constant, convert_to_tensor
 from flowmill._internal.graph import Graph, get_default_graph
 from flowmill._internal.graph_keys import GraphKeys
 from flowmill._internal.operators import OperatorsOfTensor
@@ -118,8 +119,6 @@ def report_uninitialized_variables(var_list=None, name: str = "report_uninitiali
 
 def _masked(values: Tensor, mask: Tensor) -> Tensor:
     """Returns the elements of a vector whose places are true in another."""
-    from flowmill._internal.array import boolean_mask
-
     return boolean_mask(values, mask)
 
 
@@ -254,8 +253,6 @@ class PartitionedVariable(OperatorsOfTensor):
         elif len(self._variables) == 1:
             values = [value]
         else:
-            from flowmill._internal.convert import convert_to_tensor
-
             axis = self._axis()
             sizes = [v._get_save_slice_info().var_shape[axis] for v in self._variables]
             values = call("SplitV", "split", convert_to_tensor(value), sizes, axis, num_split=len(sizes))

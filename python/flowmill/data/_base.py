@@ -132,7 +132,7 @@ def flat(element_spec) -> dict[str, Any]:
 
 def dataset_of(variant: Tensor, element_spec, inputs: Sequence[DatasetBase] = (), is_v2: bool = False, hints: Options | None = None) -> Dataset:
     """Returns a dataset for a variant tensor; the arguments are those of :class:`DatasetBase`."""
-    from flowmill.data._dataset import Dataset
+    from flowmill.data._dataset import Dataset  # cycle: data._dataset imports this module
 
     made = Dataset(variant, element_spec, inputs, is_v2)
     if hints is not None:

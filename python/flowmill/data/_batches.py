@@ -16,6 +16,7 @@ from flowmill.data import _nest, _padding, _structure
 from flowmill.data._base import BOOL, DatasetBase, derived, determinism, int64, warn_without_parallel_calls
 from flowmill.data._specs import DatasetSpec
 from flowmill.dtypes import DType
+from flowmill.ragged import RaggedTensor
 
 if TYPE_CHECKING:
     from flowmill.data._dataset import Dataset
@@ -192,8 +193,6 @@ def _ragged(spec, row_splits_dtype):
 
 
 def _boxed(spec: RaggedTensorSpec, value) -> Tensor:
-    from flowmill.ragged import RaggedTensor
-
     if spec.ragged_rank > 0:
         value = RaggedTensor.from_tensor(value, ragged_rank=spec.ragged_rank, row_splits_dtype=spec.row_splits_dtype)
     return _structure.encode(spec, value)[0]

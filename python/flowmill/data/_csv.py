@@ -14,6 +14,7 @@ from flowmill._internal.apply import call
 from flowmill._internal.convert import constant, convert_to_tensor
 from flowmill._internal.tensor import Tensor
 from flowmill._internal.tensor_spec import TensorSpec
+from flowmill._internal.tensor_util import constant_value
 from flowmill.data import _structure
 from flowmill.data._base import BOOL, INT64, STRING, optional
 from flowmill.data._dataset import Dataset
@@ -147,8 +148,6 @@ class _Files:
 
 
 def _constant_text(tensor) -> str:
-    from flowmill._internal.tensor_util import constant_value
-
     value = constant_value(tensor)
     if value is None:
         raise ValueError(f"Received unknown `compression_type` {tensor}. Expected: GZIP, ZLIB or \"\" (empty string).")

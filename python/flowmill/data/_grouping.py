@@ -117,7 +117,7 @@ def group_by_reducer(key_func: Callable, reducer: Reducer) -> Callable[[DatasetB
         ValueError: if `key_func` returns no int64 scalar.
         TypeError: if the state gets other types.
     """
-    from flowmill.data._maps import with_state
+    from flowmill.data._maps import with_state  # cycle: data._maps imports this module
 
     def apply(dataset: DatasetBase) -> Dataset:
         label = "tf.data.experimental.group_by_reducer()"

@@ -86,7 +86,7 @@ def _values(values, types) -> list[Tensor]:
 
 def padded_batch(dataset: DatasetBase, batch_size, padded_shapes, padding_values, drop_remainder, name: str | None) -> Dataset:
     """See :meth:`Dataset.padded_batch`."""
-    from flowmill.data._batches import static_size
+    from flowmill.data._batches import static_size  # cycle: data._batches imports this module
 
     shapes, types = dataset.output_shapes, dataset.output_types
     if padded_shapes is None:

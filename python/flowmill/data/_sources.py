@@ -166,7 +166,7 @@ class Sources:
     @staticmethod
     def counter(start=0, step=1, dtype=INT64, name: str | None = None) -> Dataset:
         """Returns a dataset that counts from `start` on in steps."""
-        from flowmill.data._dataset import Dataset
+        from flowmill.data._dataset import Dataset  # cycle: data._dataset imports this module
 
         with get_default_graph().name_scope("counter"):
             begin, step = convert_to_tensor(start, dtype, "start"), convert_to_tensor(step, dtype, "step")

@@ -64,7 +64,7 @@ class DatasetSpec(_OfElements):
     @property
     def value_type(self) -> type:
         """The class :class:`Dataset`."""
-        from flowmill.data._dataset import Dataset
+        from flowmill.data._dataset import Dataset  # cycle: data._batches imports this module
 
         return Dataset
 
@@ -83,7 +83,7 @@ class DatasetSpec(_OfElements):
 
     @classmethod
     def _of_value(cls, value):
-        from flowmill.data._dataset import Dataset, NestedDatasets
+        from flowmill.data._dataset import Dataset, NestedDatasets  # cycle: data._batches imports this module
 
         if isinstance(value, NestedDatasets):
             return cls(value.element_spec, value.shape)
@@ -124,7 +124,7 @@ class _DatasetEncoding(_VariantEncoding):
 
     @staticmethod
     def decode(spec: DatasetSpec, tensors: list[Tensor]) -> Any:
-        from flowmill.data import _dataset
+        from flowmill.data import _dataset  # cycle: data._batches imports this module
 
         if spec._dataset_shape.rank == 0:
             return _dataset.from_variant(tensors[0], spec.element_spec)

@@ -46,7 +46,7 @@ class Transformations(DatasetBase):
 
     def enumerate(self, start=0, name: str | None = None) -> Dataset:
         """Returns pairs of a number, int64 from `start` on, and an element."""
-        from flowmill.data._dataset import Dataset
+        from flowmill.data._dataset import Dataset  # cycle: data._dataset imports this module
 
         numbers = _choices.replicated(Dataset.range(start, 2**63 - 1, name=name))
         return Dataset.zip((numbers, self), name=name)

@@ -12,6 +12,7 @@ from flowmill._internal.convert import convert_to_tensor
 from flowmill._internal.graph import get_default_graph
 from flowmill._internal.tensor import Operation, Tensor
 from flowmill._internal.tensor_shape import TensorShape
+from flowmill._internal.tensor_util import constant_value
 from flowmill._internal.variables import PartitionedVariable
 from flowmill.dtypes import as_dtype
 
@@ -96,8 +97,6 @@ def function_of(given, what: str) -> Callable | None:
 
 def smart_cond(condition, true_fn: Callable, false_fn: Callable):
     """Returns the result of one of two functions; only that one is called if the condition is known while the graph is built."""
-    from flowmill._internal.tensor_util import constant_value
-
     known = condition
     if isinstance(condition, Tensor):
         known = constant_value(condition)

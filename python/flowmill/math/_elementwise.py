@@ -9,7 +9,8 @@ import numpy as np
 
 from flowmill._internal import operators
 from flowmill._internal.apply import call, op_scope
-from flowmill._internal.array._creation import is_sparse, zeros_like
+from flowmill._internal.array._creation import is_sparse, ones_like, zeros_like
+from flowmill._internal.array._masks import where
 from flowmill._internal.constants import is_tensor_like
 from flowmill._internal.convert import constant, convert_to_tensor
 from flowmill._internal.operators import is_ragged, of_rows
@@ -279,7 +280,7 @@ def scalar_mul(scalar, x, name: str | None = None):
     Raises:
         ValueError: if `scalar` is no scalar.
     """
-    from flowmill._internal.indexed_slices import IndexedSlices
+    from flowmill._internal.indexed_slices import IndexedSlices  # start-up: most programs have no IndexedSlices
 
     scalar = convert_to_tensor(scalar, dtype=x.dtype.base_dtype, name="scalar")
     if scalar.shape.rank not in (None, 0):
@@ -366,8 +367,6 @@ def angle(input, name: str | None = None) -> Tensor:  # noqa: A002
         input = convert_to_tensor(input, name="input")  # noqa: A001
         if input.dtype.is_complex:
             return call("Angle", scope, input, Tout=input.dtype.base_dtype.real_dtype)
-        from flowmill._internal.array import ones_like, where, zeros_like
-
         return where(input < 0, np.pi * ones_like(input), zeros_like(input))
 
 

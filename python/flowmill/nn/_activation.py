@@ -157,7 +157,7 @@ def _along(op: str, inputs, axis, name: str | None) -> Tensor:
         return call(op, name, inputs)
     known = axis
     if isinstance(axis, Tensor):
-        from flowmill._internal.tensor_util import constant_value
+        from flowmill._internal.tensor_util import constant_value  # start-up: most programs ask for no values of constants
 
         known = constant_value(axis)
     if shape.rank is None:

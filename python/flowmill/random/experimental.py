@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from flowmill._internal.apply import call, op_scope
+from flowmill._internal.array import pad
 from flowmill._internal.convert import convert_to_tensor
 from flowmill._internal.tensor import Tensor
 from flowmill.random._algorithm import Algorithm, key_counter
@@ -26,8 +27,6 @@ def index_shuffle(index, seed, max_index) -> Tensor:
         seed: two numbers, or as many rows of two.
         max_index: the greatest index, or a list.
     """
-    from flowmill._internal.array import pad
-
     seed = convert_to_tensor(seed)
     rank = seed.shape.rank
     seed = pad(seed, [[1, 0]] + [[0, 0]] * ((rank or 1) - 1), constant_values=_FIRST_SEED)

@@ -30,7 +30,7 @@ class MethodNameUpdater:
             with gfile.GFile(path, "rb") as file:
                 self._model.ParseFromString(file.read())
         elif gfile.Exists(text):
-            from google.protobuf import text_format
+            from google.protobuf import text_format  # start-up: protobuf is loaded when it is used
 
             with gfile.GFile(text) as file:
                 text_format.Parse(file.read(), self._model)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 from typing import Any
 
 from flowmill._internal.apply import call, graph_of
@@ -84,8 +85,6 @@ def _axes(axis, sp_input: SparseTensor):
         return axis
     rank = sp_input.dense_shape.shape.as_list()[0] if sp_input.dense_shape.shape.rank == 1 else None
     if rank is not None:
-        import numpy as np
-
         return convert_to_tensor(np.arange(rank, dtype=np.int32))
     return call("Range", None, 0, call("Rank", None, sp_input.dense_shape), 1)
 

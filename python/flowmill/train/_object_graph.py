@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from flowmill._internal import protos
+from flowmill._internal.graph import get_default_graph
 from flowmill._internal.module import Module
 from flowmill._internal.variables import Variable
 from flowmill.layers._base import Layer
@@ -28,8 +29,6 @@ def children(owner) -> list[tuple[str, Any]]:
     if hasattr(owner, "_owned_objects"):
         return owner._owned_objects()
     if isinstance(owner, Optimizer):
-        from flowmill._internal.graph import get_default_graph
-
         graph = get_default_graph()
         return sorted(((name, v) for (name, g), v in owner._non_slot_dict.items() if g is graph), key=lambda item: item[0])
     if isinstance(owner, Mapping):

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import glob
 import os
 
 from flowmill import _core
 from flowmill._internal import protos
 from flowmill._internal.lazy_numpy import np
 from flowmill.dtypes import DType, as_dtype
+
 
 def latest_checkpoint(checkpoint_dir, latest_filename: str | None = None) -> str | None:
     """Returns the prefix of the newest checkpoint of a directory, None if it has none."""
@@ -30,8 +32,6 @@ def files_of(checkpoint_prefix) -> list[str]:
     prefix = os.fspath(checkpoint_prefix)
     names = [prefix + ".index", prefix]
     if prefix[-len(_SHARDS):-len(_COUNT)] == _ANY_SHARD:
-        import glob
-
         names = sorted(glob.glob(glob.escape(prefix[:-len(_SHARDS)]) + prefix[-len(_SHARDS):]))
     return [name for name in names if os.path.isfile(name)]
 

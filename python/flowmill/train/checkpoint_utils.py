@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 from flowmill._internal.apply import call
 from flowmill._internal.graph import get_default_graph
 from flowmill._internal.variable_scopes import _store
@@ -21,8 +23,6 @@ def init_from_checkpoint(ckpt_dir_or_file, assignment_map) -> None:
     Raises:
         ValueError: if the checkpoint lacks a name, the graph a variable, or shapes differ.
     """
-    import os
-
     path = os.fspath(ckpt_dir_or_file)
     file = latest_checkpoint(path) if os.path.isdir(path) else path
     reader = load_checkpoint(path)

@@ -12,7 +12,7 @@ from flowmill._internal.resource_variable import ResourceVariable
 from flowmill._internal.scopes import lifted
 from flowmill._internal.tensor import Operation
 from flowmill._internal.variable_scopes import get_variable, variable_scope
-from flowmill._internal.variables import RefVariable, Variable, trainable_variables
+from flowmill._internal.variables import RefVariable, Variable, global_variables, moving_average_variables, trainable_variables
 from flowmill.train import slot_creator
 
 
@@ -127,8 +127,6 @@ class ExponentialMovingAverage:
         Args:
             moving_avg_variables: variables whose averages to take; the trainable ones and those with averages if it is None.
         """
-        from flowmill._internal.variables import global_variables, moving_average_variables
-
         averaged = set(trainable_variables() + moving_average_variables()) if moving_avg_variables is None else set(moving_avg_variables)
         found = {self.average_name(v): v for v in averaged}
         names = {v.name for v in averaged}

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from flowmill._internal.apply import call
+from flowmill._internal.convert import constant
 from flowmill._internal.graph import get_default_graph
 from flowmill._internal.init_ops import Zeros
 from flowmill._internal.resource_variable import ResourceVariable
@@ -54,8 +56,6 @@ def create_slot_with_initializer(primary, initializer, shape, dtype, name: str, 
 
 def create_zeros_slot(primary, name: str, dtype=None, colocate_with_primary: bool = True) -> Variable:
     """Returns a slot of zeros with the shape of `primary`; arguments otherwise as of :func:`create_slot`."""
-    from flowmill._internal.apply import call
-
     dtype = primary.dtype.base_dtype if dtype is None else dtype
     shape = primary.get_shape()
     if shape.is_fully_defined():
@@ -65,6 +65,4 @@ def create_zeros_slot(primary, name: str, dtype=None, colocate_with_primary: boo
 
 
 def _zero(dtype) -> Tensor:
-    from flowmill._internal.convert import constant
-
     return constant(0, dtype)

@@ -8,6 +8,7 @@ import numpy as np
 
 from flowmill._internal.apply import call, op_scope
 from flowmill._internal.arguments import one_of
+from flowmill._internal.array._creation import zeros
 from flowmill._internal.array._layout import stack
 from flowmill._internal.convert import convert_to_tensor
 from flowmill._internal.tensor import Tensor
@@ -69,8 +70,7 @@ def required_space_to_batch_paddings(input_shape, block_shape, base_paddings=Non
     Raises:
         ValueError: if shapes do not fit.
     """
-    from flowmill._internal.array._creation import zeros
-    from flowmill._internal.tensor_util import constant_value
+    from flowmill._internal.tensor_util import constant_value  # start-up: most programs ask for no values of constants
 
     with op_scope(name, "required_space_to_batch_paddings", input_shape, block_shape):
         input_shape = convert_to_tensor(input_shape, int32, "input_shape")

@@ -178,7 +178,7 @@ def shape_internal(input, optimize: bool = True, out_type=None, name: str | None
 
 
 def _cast(value: Tensor, dtype, name: str | None = None) -> Tensor:
-    from flowmill.math import cast
+    from flowmill.math import cast  # cycle: math imports this package
 
     return cast(value, dtype, name)
 
@@ -206,7 +206,7 @@ def size(input, name: str | None = None, out_type=None) -> Tensor:  # noqa: A002
         return size(input.flat_values, name, out_type)
     with op_scope(name, "Size", input) as scope:
         if is_sparse(input):
-            from flowmill.math import reduce_prod
+            from flowmill.math import reduce_prod  # cycle: math imports this package
 
             return reduce_prod(_cast(input.dense_shape, out_type), 0, name=scope)
         input = convert_to_tensor(input)  # noqa: A001

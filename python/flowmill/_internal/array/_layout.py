@@ -32,7 +32,7 @@ def expand_dims(input, axis=None, name: str | None = None, dim=None) -> Tensor: 
     if axis is None:
         raise ValueError("Must specify an axis argument to tf.expand_dims()")
     if is_ragged(input):
-        from flowmill.ragged import _layout
+        from flowmill.ragged import _layout  # cycle: sparse._counts imports this package
 
         with op_scope(name, "RaggedExpandDims"):
             return _layout.expanded(input, axis)
@@ -68,7 +68,7 @@ def concat(values, axis, name: str = "concat") -> Tensor:
     if not isinstance(values, (list, tuple)):
         values = [values]
     if any(is_ragged(v) for v in values):
-        from flowmill.ragged import _layout
+        from flowmill.ragged import _layout  # cycle: sparse._counts imports this package
 
         with op_scope(name, "RaggedConcat"):
             return _layout.concat(values, axis)
@@ -362,9 +362,9 @@ def repeat(input, repeats, axis: int | None = None, name: str | None = None) -> 
 
 
 def _repeated(data: Tensor, repeats: Tensor, axis: int) -> Tensor:
-    from flowmill._internal.array._masks import boolean_mask, sequence_mask
-    from flowmill._internal.tensor_util import constant_value
-    from flowmill.math import maximum, reduce_max
+    from flowmill._internal.array._masks import boolean_mask, sequence_mask  # cycle: array._masks imports this module
+    from flowmill._internal.tensor_util import constant_value  # start-up: most programs ask for no values of constants
+    from flowmill.math import maximum, reduce_max  # cycle: math imports this package
 
     if repeats.dtype.base_dtype.name not in ("int32", "int64"):
         raise TypeError(f"repeats must be of type int32 or int64, not {repeats.dtype.base_dtype.name}.")
@@ -391,8 +391,8 @@ def _repeated(data: Tensor, repeats: Tensor, axis: int) -> Tensor:
 
 def _repeated_places(data: Tensor, sizes: Tensor, repeats: Tensor, axis: int) -> Tensor:
     """Returns the parts of a tensor of unknown rank: their places are repeated, and then gathered."""
-    from flowmill._internal.array._masks import gather
-    from flowmill.math import range as range_
+    from flowmill._internal.array._masks import gather  # cycle: array._masks imports this module
+    from flowmill.math import range as range_  # cycle: math imports this package
 
     if axis < 0:
         raise ValueError(f"axis={axis} may only be negative if rank(data) is statically known.")

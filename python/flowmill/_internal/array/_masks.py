@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from flowmill._internal.apply import call, op_scope
-from flowmill._internal.array._creation import ones, rank, reshape, shape, zeros
-from flowmill._internal.array._layout import concat, expand_dims, squeeze, stack, tile
+from flowmill._internal.array._creation import ones, rank, reshape, shape, shape_internal, zeros
+from flowmill._internal.array._layout import concat, expand_dims, squeeze, stack, tile, transpose
 from flowmill._internal.convert import constant, convert_to_tensor
 from flowmill._internal.operators import is_ragged
 from flowmill._internal.tensor import Tensor
@@ -33,7 +33,7 @@ def gather(params, indices, validate_indices=None, name: str | None = None, axis
     if axis is None:
         axis = batch_dims
     if is_ragged(params) or is_ragged(indices):
-        from flowmill.ragged import _layout
+        from flowmill.ragged import _layout  # cycle: sparse._counts imports this package
 
         if isinstance(axis, Tensor) or axis or batch_dims:
             raise NotImplementedError("flowmill gathers of ragged tensors along their first dimension.")
@@ -71,7 +71,7 @@ def _batched_gather_nd(params: Tensor, indices: Tensor, batch_dims: int) -> Tens
         raise ValueError("tf.gather_nd does not allow negative batch_dims.")
     if indices.shape.rank is not None and batch_dims >= indices.shape.rank:
         raise ValueError(f"batch_dims = {batch_dims} must be less than rank(`indices`) = {indices.shape.rank}")
-    from flowmill.math import cast, range as range_
+    from flowmill.math import cast, range as range_  # cycle: math imports this package
 
     # The places within the batch come before the indices.
     found_shape = shape(indices)
@@ -104,7 +104,7 @@ def batch_gather(params, indices, name: str | None = None) -> Tensor:
 
 def _gathered_by_batch(params: Tensor, indices: Tensor, batch_dims: int) -> Tensor:
     """Returns ``params[i..., indices[i..., j]]``: one gather from a tensor in which the batch's dimensions and the next one are one dimension."""
-    from flowmill.math import reduce_prod
+    from flowmill.math import reduce_prod  # cycle: math imports this package
 
     kind = indices.dtype.base_dtype
     index_sizes, sizes = shape(indices), shape(params)
@@ -200,14 +200,14 @@ def boolean_mask(tensor, mask, name: str | None = "boolean_mask", axis=None) -> 
             raise ValueError("Number of mask dimensions must be specified, even if some dimensions are None.  E.g. shape=[None] is ok, but "
                              "shape=None is not.")
         axis = 0 if axis is None else axis
-        from flowmill._internal.tensor_util import constant_value
+        from flowmill._internal.tensor_util import constant_value  # start-up: most programs ask for no values of constants
 
         known_axis = constant_value(axis) if isinstance(axis, Tensor) else axis
         if known_axis is not None:
             axis = int(known_axis)
             tensor_shape[axis:axis + mask_shape.rank].assert_is_compatible_with(mask_shape)
         count = mask_shape.rank
-        from flowmill.math import reduce_prod
+        from flowmill.math import reduce_prod  # cycle: math imports this package
 
         leading = reduce_prod(shape(tensor)[axis:axis + count], [0])
         whole = concat([shape(tensor)[:axis], [leading], shape(tensor)[axis + count:]], 0)
@@ -231,7 +231,7 @@ def sequence_mask(lengths, maxlen=None, dtype=bool_, name: str | None = None) ->
     Raises:
         ValueError: if `maxlen` is no scalar.
     """
-    from flowmill.math import cast, less, maximum
+    from flowmill.math import cast, less, maximum  # cycle: math imports this package
 
     with op_scope(name, "SequenceMask", lengths, maxlen):
         lengths = convert_to_tensor(lengths)
@@ -252,7 +252,7 @@ def sequence_mask(lengths, maxlen=None, dtype=bool_, name: str | None = None) ->
 
 
 def _all_of(tensor: Tensor):
-    from flowmill.math import all_axes
+    from flowmill.math import all_axes  # cycle: math imports this package
 
     return constant([], int32) if tensor.shape.rank == 0 else all_axes(tensor)
 
@@ -348,8 +348,6 @@ def searchsorted(sorted_sequence, values, side: str = "left", out_type=int32, na
     Raises:
         ValueError: for another side.
     """
-    from flowmill._internal.array._creation import shape_internal
-
     if side not in ("left", "right"):
         raise ValueError(f"Argument `side` must be either 'right' or 'left'. Received: `side` = '{side}'.")
     length, count = shape_internal(sorted_sequence)[-1], shape_internal(values)[-1]
@@ -388,7 +386,7 @@ def argsort(values, axis: int = -1, direction: str = "ASCENDING", stable: bool =
 
 def _sorted(values, axis, direction: str, places: bool) -> Tensor:
     """Sorts with `TopKV2`, which puts the greatest first: keys in rising order are turned round before, and values after."""
-    from flowmill._internal.tensor_util import constant_value
+    from flowmill._internal.tensor_util import constant_value  # start-up: most programs ask for no values of constants
 
     if direction not in ("ASCENDING", "DESCENDING"):
         raise ValueError(f"Argument `direction` should be one of ['ASCENDING', 'DESCENDING']. Received: direction={direction}")
@@ -413,8 +411,6 @@ def _sorted(values, axis, direction: str, places: bool) -> Tensor:
     found = call("TopKV2", None, keys, width, sorted=True)
     result = found.indices if places else found.values
     if moved:
-        from flowmill._internal.array._layout import transpose
-
         result = transpose(result, back)
     if not places:
         result = turn(result)
@@ -433,15 +429,13 @@ def _turning(kind, places: bool):
 
 def _axis_last(values: Tensor, axis: int, order: Tensor, static: int | None):
     """Swaps a dimension with the last one; also the permutation that undoes it."""
-    from flowmill._internal.array._layout import transpose
-
     if static is not None:
         axis = axis if axis >= 0 else static + axis
         perm = list(range(static))
         perm[axis], perm[-1] = perm[-1], perm[axis]
         return transpose(values, perm), perm
     at = axis if axis >= 0 else order + axis
-    from flowmill.math import range as range_
+    from flowmill.math import range as range_  # cycle: math imports this package
 
     perm = concat([range_(at), [order - 1], range_(at + 1, order - 1), [at]], 0)
     return transpose(values, perm), perm
