@@ -5,18 +5,19 @@ Protocol buffer messages (``tf.GraphDef``, ``tf.ConfigProto``, ...) and submodul
 
 from __future__ import annotations
 
-from flowmill import _lazy, _operators, errors
+from flowmill import errors
 from flowmill._core import VERSION as __version__
-from flowmill._names import NAMES as _NAMES
+from flowmill._internal import lazy as _lazy, operators as _operators
+from flowmill._internal.graph import Graph, get_default_graph, reset_default_graph
+from flowmill._internal.importer import import_graph_def
+from flowmill._internal.names import NAMES as _NAMES
+from flowmill._internal.session import InteractiveSession, Session, SessionOptions, get_default_session
+from flowmill._internal.tensor import Operation, Tensor
+from flowmill._internal.tensor_shape import Dimension, TensorShape, dimension_value
 from flowmill.dtypes import (
     DType, as_dtype, bfloat16, bool, complex64, complex128, double, float16, float32, float64, half, int4, int8, int16, int32, int64, qint8,
     qint16, qint32, quint8, quint16, resource, string, uint4, uint8, uint16, uint32, uint64, variant,
 )
-from flowmill.graph import Graph, get_default_graph, reset_default_graph
-from flowmill.importer import import_graph_def
-from flowmill.session import InteractiveSession, Session, SessionOptions, get_default_session
-from flowmill.tensor import Operation, Tensor
-from flowmill.tensor_shape import Dimension, TensorShape, dimension_value
 
 _operators.install()
 

@@ -17,7 +17,7 @@ _Spec = tuple[str, int, list[int] | None, str | None]
 _Output = tuple[int, int]
 # A tensor, or values, indices and the dense shape.
 _Grad = _Output | tuple[_Output, _Output, _Output | None]
-# Inputs, attributes, outputs, whether it is stateful: see `_apply.Signature`.
+# Inputs, attributes, outputs, whether it is stateful: see `_internal.apply.Signature`.
 _Signature = tuple[
     list[tuple[str, str | None, int | None, str | None, bool, bool]],
     list[tuple[str, str, bool, int | None, list[int]]],

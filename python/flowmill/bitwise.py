@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from flowmill._apply import call
-from flowmill.tensor import Tensor
+from flowmill._internal.apply import call
+from flowmill._internal.tensor import Tensor
 
 
 def bitwise_and(x, y, name: str | None = None) -> Tensor:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from flowmill import _core, _lazy
-from flowmill._numpy import np
+from flowmill import _core
+from flowmill._internal import lazy as _lazy
+from flowmill._internal.lazy_numpy import np
 
 # Names by number, in `types.proto`'s order.
 _NAMES = (

@@ -10,7 +10,7 @@ import enum
 import functools
 from collections.abc import Callable
 
-from flowmill._flag_values import (
+from flowmill._internal.flag_values import (
     DuplicateFlagError, Error, Flag, FlagHolder, FlagValues, IllegalFlagValueError, UnparsedFlagAccessError, UnrecognizedFlagError, ValidationError,
     defining_module,
 )

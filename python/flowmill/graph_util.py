@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from flowmill import _protos
-from flowmill._freezing import convert_variables_to_constants
-from flowmill.importer import import_graph_def
+from flowmill._internal import protos as _protos
+from flowmill._internal.freezing import convert_variables_to_constants
+from flowmill._internal.importer import import_graph_def
 
 __all__ = [
     "convert_variables_to_constants", "extract_sub_graph", "import_graph_def", "must_run_on_cpu", "remove_training_nodes",

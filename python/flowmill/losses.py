@@ -7,12 +7,12 @@ Each loss is weighted: `weights` are a scalar or have the rank of the losses, ea
 from __future__ import annotations
 
 import flowmill as tf
-from flowmill._arguments import one_of
-from flowmill._convert import convert_to_tensor
-from flowmill._weights import assert_broadcastable, broadcast_weights, remove_squeezable_dimensions
-from flowmill.graph import get_default_graph
+from flowmill._internal.arguments import one_of
+from flowmill._internal.convert import convert_to_tensor
+from flowmill._internal.graph import get_default_graph
+from flowmill._internal.tensor import Tensor
+from flowmill._internal.weights import assert_broadcastable, broadcast_weights, remove_squeezable_dimensions
 from flowmill.nn._scope import scope as _scope
-from flowmill.tensor import Tensor
 
 _LOSSES = "losses"
 _REGULARIZATION_LOSSES = "regularization_losses"

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import hashlib
 from typing import Any
 
 import flowmill as tf
-from flowmill._apply import apply_op, call, op_scope
-from flowmill._convert import convert_to_tensor
+from flowmill._internal.apply import apply_op, call, op_scope
+from flowmill._internal.convert import convert_to_tensor
+from flowmill._internal.random_seed import get_seed
+from flowmill._internal.tensor import Operation, Tensor
+from flowmill._internal.tensor_shape import TensorShape
+from flowmill._internal.tensor_util import constant_value
 from flowmill.dtypes import DType, as_dtype
-from flowmill.random_seed import get_seed
-from flowmill.tensor import Operation, Tensor
-from flowmill.tensor_shape import TensorShape
 
 __all__ = ["FIFOQueue", "PaddingFIFOQueue", "PriorityQueue", "QueueBase", "RandomShuffleQueue"]
 
@@ -181,8 +183,6 @@ class QueueBase:
 
     def dequeue_many(self, n, name: str | None = None):
         """Takes out `n` elements, along a new first dimension; fails with `OutOfRangeError` if fewer are left in a closed queue."""
-        from flowmill.tensor_util import constant_value
-
         return self._dequeue("Many", n, name, constant_value(n) if isinstance(n, Tensor) else n)
 
     def dequeue_up_to(self, n, name: str | None = None):
@@ -252,8 +252,6 @@ def _seeds(seed: int | None, shared_name: str | None) -> tuple[int, int]:
     if first is None and second is None:
         return 0, 0
     if seed is None and shared_name is not None:
-        import hashlib
-
         second = int(hashlib.md5((str(first) + shared_name).encode()).hexdigest()[:8], 16) & 0x7FFFFFFF
     return first or 0, second or 0
 

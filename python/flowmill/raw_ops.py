@@ -12,7 +12,7 @@ import inspect
 import keyword
 
 from flowmill import _core
-from flowmill._apply import Signature, apply_op, outputs_of, signature
+from flowmill._internal.apply import Signature, apply_op, outputs_of, signature
 
 _KEYWORD = inspect.Parameter.KEYWORD_ONLY
 

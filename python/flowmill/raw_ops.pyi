@@ -3,9 +3,9 @@
 import typing
 from collections.abc import Sequence
 
+from flowmill._internal.tensor import Operation, Tensor
+from flowmill._internal.tensor_shape import TensorShape
 from flowmill.dtypes import DType
-from flowmill.tensor import Operation, Tensor
-from flowmill.tensor_shape import TensorShape
 
 # A tensor, or what `flowmill.convert_to_tensor` takes.
 _Input = typing.Any

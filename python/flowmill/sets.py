@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from flowmill._apply import call
+from flowmill._internal.apply import call
+from flowmill._internal.sparse_tensor import SparseTensor, convert_to_tensor_or_sparse_tensor
+from flowmill._internal.tensor import Tensor
 from flowmill.dtypes import int8, int16, int32, int64, string, uint8, uint16
-from flowmill.sparse_tensor import SparseTensor, convert_to_tensor_or_sparse_tensor
-from flowmill.tensor import Tensor
 
 __all__ = ["difference", "intersection", "set_difference", "set_intersection", "set_size", "set_union", "size", "union"]
 

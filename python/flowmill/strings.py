@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from flowmill import _lazy
-from flowmill._apply import call
-from flowmill._convert import convert_to_tensor
+from flowmill._internal import lazy as _lazy
+from flowmill._internal.apply import call
+from flowmill._internal.convert import convert_to_tensor
+from flowmill._internal.graph import get_default_graph
+from flowmill._internal.sparse_tensor import SparseTensor
+from flowmill._internal.tensor import Tensor
 from flowmill.dtypes import float32, int32, string
-from flowmill.graph import get_default_graph
-from flowmill.sparse_tensor import SparseTensor
-from flowmill.tensor import Tensor
-
-if TYPE_CHECKING:
-    from flowmill.ragged import RaggedTensor
+from flowmill.ragged import RaggedTensor
 
 _RAGGED = "bytes_split ngrams unicode_decode unicode_decode_with_offsets unicode_encode unicode_split unicode_split_with_offsets"
 
@@ -109,8 +105,6 @@ def _parts_of_strings(result_type: str, indices: Tensor, values: Tensor, dense_s
     dense_shape.set_shape([2])
     if result_type == "SparseTensor":
         return SparseTensor(indices, values, dense_shape)
-    from flowmill.ragged import RaggedTensor
-
     return RaggedTensor.from_value_rowids(values, indices[:, 0], dense_shape[0], validate=False)
 
 

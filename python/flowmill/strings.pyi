@@ -1,8 +1,8 @@
 # Made by python/make_stubs from the code.
 
+from flowmill._internal.sparse_tensor import SparseTensor
+from flowmill._internal.tensor import Tensor
 from flowmill.ragged import RaggedTensor
-from flowmill.sparse_tensor import SparseTensor
-from flowmill.tensor import Tensor
 from flowmill.ragged._strings import bytes_split as bytes_split
 from flowmill.ragged._strings import ngrams as ngrams
 from flowmill.ragged._strings import unicode_decode as unicode_decode

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import os
+import re
 import shutil
 import tempfile
 import unittest
@@ -12,7 +14,11 @@ from typing import Any
 
 import numpy as np
 
-from flowmill import _lazy
+from flowmill import app, errors
+from flowmill._internal import graph, lazy as _lazy
+from flowmill._internal.graph_stack import defaults
+from flowmill._internal.session import Session, get_default_session
+from flowmill.compat import as_bytes
 
 _GRADIENT_CHECKER = "compute_gradient compute_gradient_error"
 
@@ -48,8 +54,6 @@ def get_temp_dir() -> str:
     """Returns a directory that is removed when the process ends."""
     global _temp_dir
     if _temp_dir is None:
-        import atexit
-
         _temp_dir = tempfile.mkdtemp()
         atexit.register(shutil.rmtree, _temp_dir, ignore_errors=True)
     return _temp_dir
@@ -62,8 +66,6 @@ def test_src_dir_path(relative_path) -> str:
 
 def main(argv=None) -> None:
     """Runs the program's tests."""
-    from flowmill import app
-
     app.run(main=lambda rest: unittest.main(argv=rest), argv=argv)
 
 
@@ -83,8 +85,8 @@ def assert_equal_graph_def(actual, expected, checkpoint_v2: bool = False, hash_t
 
 
 __getattr__, __dir__ = _lazy.attach(__name__, _lazy.table("flowmill", {
-    "_benchmark": "Benchmark StubOutForTesting benchmark_config disable_with_predicate is_cpu_target_available with_eager_op_as_function",
-    "gradient_checker": _GRADIENT_CHECKER}))
+    "_internal.benchmark": "Benchmark StubOutForTesting benchmark_config disable_with_predicate is_cpu_target_available with_eager_op_as_function",
+    "_internal.gradient_checker": _GRADIENT_CHECKER}))
 
 
 class TestCase(unittest.TestCase):
@@ -92,9 +94,6 @@ class TestCase(unittest.TestCase):
 
     def setUp(self) -> None:
         """Begins with an empty default graph and known seeds."""
-        from flowmill import graph
-        from flowmill._default_graphs import defaults
-
         super().setUp()
         self._cached = None
         defaults.graphs.clear()
@@ -117,16 +116,12 @@ class TestCase(unittest.TestCase):
     @contextlib.contextmanager
     def session(self, graph=None, config=None, use_gpu: bool = True, force_gpu: bool = False):
         """A new session as the default one."""
-        from flowmill.session import Session
-
         with Session(graph=graph, config=config) as session:
             yield session
 
     @contextlib.contextmanager
     def cached_session(self, graph=None, config=None, use_gpu: bool = True, force_gpu: bool = False):
         """The test's session as the default one: the same each time."""
-        from flowmill.session import Session
-
         if self._cached is None:
             self._cached = Session(graph=graph, config=config)
         with self._cached.graph.as_default(), self._cached.as_default():
@@ -140,8 +135,6 @@ class TestCase(unittest.TestCase):
 
     def evaluate(self, tensors) -> Any:
         """Returns the values of tensors in the default session."""
-        from flowmill.session import get_default_session
-
         return get_default_session().run(tensors)
 
     def assertAllClose(self, a, b, rtol: float = 1e-6, atol: float = 1e-6, msg=None) -> None:
@@ -172,8 +165,6 @@ class TestCase(unittest.TestCase):
         self.assertEqual(np.shape(a), np.shape(b), msg)
         a, b = (np.asarray(v) if not isinstance(v, (str, bytes)) else np.asarray(v, object) for v in (a, b))
         if a.dtype.kind in "OSU" or b.dtype.kind in "OSU":
-            from flowmill.compat import as_bytes
-
             a, b = (np.array([as_bytes(v) if isinstance(v, str) else v for v in x.reshape(-1).tolist()], object).reshape(x.shape) for x in (a, b))
         np.testing.assert_array_equal(a, b, err_msg=msg or "")
 
@@ -208,7 +199,7 @@ class TestCase(unittest.TestCase):
     def assertProtoEquals(self, expected, actual, msg=None) -> None:
         """Checks that two messages are equal; `expected` may be one in text form."""
         if isinstance(expected, (str, bytes)):
-            from google.protobuf import text_format
+            from google.protobuf import text_format  # start-up: protobuf is loaded when it is used
 
             expected = text_format.Parse(expected, type(actual)())
         self.assertEqual(expected, actual, msg)
@@ -216,8 +207,6 @@ class TestCase(unittest.TestCase):
     @contextlib.contextmanager
     def assertRaisesWithPredicateMatch(self, exception_type, expected_err_re_or_predicate) -> Iterator[None]:
         """Checks that an exception is raised that a function accepts, or whose message a regular expression finds."""
-        import re
-
         fits = expected_err_re_or_predicate
         try:
             yield
@@ -230,6 +219,4 @@ class TestCase(unittest.TestCase):
 
     def assertRaisesOpError(self, expected_err_re_or_predicate) -> contextlib.AbstractContextManager[None]:
         """Checks that a step fails."""
-        from flowmill import errors
-
         return self.assertRaisesWithPredicateMatch(errors.OpError, expected_err_re_or_predicate)

@@ -4,14 +4,14 @@ import contextlib
 import unittest
 from collections.abc import Iterator
 from typing import Any
-from flowmill._benchmark import Benchmark as Benchmark
-from flowmill._benchmark import StubOutForTesting as StubOutForTesting
-from flowmill._benchmark import benchmark_config as benchmark_config
-from flowmill._benchmark import disable_with_predicate as disable_with_predicate
-from flowmill._benchmark import is_cpu_target_available as is_cpu_target_available
-from flowmill._benchmark import with_eager_op_as_function as with_eager_op_as_function
-from flowmill.gradient_checker import compute_gradient as compute_gradient
-from flowmill.gradient_checker import compute_gradient_error as compute_gradient_error
+from flowmill._internal.benchmark import Benchmark as Benchmark
+from flowmill._internal.benchmark import StubOutForTesting as StubOutForTesting
+from flowmill._internal.benchmark import benchmark_config as benchmark_config
+from flowmill._internal.benchmark import disable_with_predicate as disable_with_predicate
+from flowmill._internal.benchmark import is_cpu_target_available as is_cpu_target_available
+from flowmill._internal.benchmark import with_eager_op_as_function as with_eager_op_as_function
+from flowmill._internal.gradient_checker import compute_gradient as compute_gradient
+from flowmill._internal.gradient_checker import compute_gradient_error as compute_gradient_error
 
 __all__ = [
     "TestCase",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from flowmill._core import VERSION
+from flowmill._internal.graph import Graph
 
 __all__ = ["COMPILER_VERSION", "GIT_VERSION", "GRAPH_DEF_VERSION", "GRAPH_DEF_VERSION_MIN_CONSUMER", "GRAPH_DEF_VERSION_MIN_PRODUCER", "VERSION"]
 
@@ -21,7 +22,5 @@ GRAPH_DEF_VERSION_MIN_PRODUCER = 0
 
 def __getattr__(name: str):
     if name == "GRAPH_DEF_VERSION":
-        from flowmill.graph import Graph
-
         return Graph().graph_def_versions.producer
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,8 +1,8 @@
-"""The stub of `flowmill._protos`: classes for the messages that the package offers, and for those that they hold."""
+"""The stub of `flowmill._internal.protos`: classes for the messages that the package offers, and for those that they hold."""
 
 from __future__ import annotations
 
-from flowmill import _lazy, _protos
+from flowmill._internal import lazy, protos
 from make_stubs import layout
 
 _HEAD = '''# Made by python/make_stubs from the code.
@@ -70,7 +70,7 @@ class _MessageMap(typing.Protocol[_T]):
 
 
 def _offered() -> set[str]:
-    return {inner for table in _lazy.TABLES.values() for home, inner in table.values() if home == "flowmill._protos"}
+    return {inner for table in lazy.TABLES.values() for home, inner in table.values() if home == "flowmill._internal.protos"}
 
 
 class _Messages:
@@ -81,7 +81,7 @@ class _Messages:
         self._met: dict[str, object] = {}
 
     def text(self) -> str:
-        queue = [_protos.get(name).DESCRIPTOR for name in sorted(_offered())]
+        queue = [protos.get(name).DESCRIPTOR for name in sorted(_offered())]
         self._met = {d.full_name: d for d in queue}
         bodies = {}
         while queue:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from flowmill import _apply, raw_ops
+from flowmill import raw_ops
+from flowmill._internal import apply
 from make_stubs import layout
 
 _HEAD = '''# Made by python/make_stubs from the code.
@@ -10,9 +11,9 @@ _HEAD = '''# Made by python/make_stubs from the code.
 import typing
 from collections.abc import Sequence
 
+from flowmill._internal.tensor import Operation, Tensor
+from flowmill._internal.tensor_shape import TensorShape
 from flowmill.dtypes import DType
-from flowmill.tensor import Operation, Tensor
-from flowmill.tensor_shape import TensorShape
 
 # A tensor, or what `flowmill.convert_to_tensor` takes.
 _Input = typing.Any
@@ -30,7 +31,7 @@ def _kind(kind: str) -> str:
 
 
 def _function(op: str) -> list[str]:
-    signature = _apply.signature(raw_ops.op_name(op))
+    signature = apply.signature(raw_ops.op_name(op))
     parameters = raw_ops.parameters(signature)
     lists = {raw_ops.parameter_name(signature.name, i.name) for i in signature.inputs if i.is_list}
     parts = []

@@ -14,7 +14,7 @@ PACKAGE = pathlib.Path(flowmill.__file__).parent
 STUBS = pathlib.Path(__file__).parent.parent / "flowmill"
 # Written by hand, or what is run.
 _LEFT_OUT = {"flowmill._core", "flowmill.__main__"}
-_OWN = {"flowmill.raw_ops": ops.text, "flowmill._protos": messages.text, "flowmill.compat.v1": lambda: "from flowmill import *  # noqa: F403\n"}
+_OWN = {"flowmill.raw_ops": ops.text, "flowmill._internal.protos": messages.text, "flowmill.compat.v1": lambda: "from flowmill import *  # noqa: F403\n"}
 
 
 def modules() -> list[str]:

@@ -1,7 +1,7 @@
 """Stubs of modules from their source, completed by what is there when they are imported.
 
 Type checkers read a package's source if there is no stub. Three things of a module they cannot see: names that are looked up elsewhere when they
-are asked for (`flowmill._lazy`), functions and classes that other functions make, and methods that are put into classes. Functions without any types
+are asked for (`flowmill._internal.lazy`), functions and classes that other functions make, and methods that are put into classes. Functions without any types
 they do not let typed code call. A module with any of these gets a stub; what is written in its source is taken over from there.
 """
 
@@ -14,7 +14,7 @@ import inspect
 import types
 from collections.abc import Callable
 
-from flowmill import _lazy
+from flowmill._internal import lazy as _lazy
 from make_stubs import layout
 
 # Decorators that say what a function is.
@@ -30,7 +30,7 @@ _SPECIAL = {
 _COMPOSITES = {"SparseTensor", "IndexedSlices"}
 # Python's operators on tensors, which are put into the classes.
 _UNARY = ("__neg__", "__abs__", "__invert__")
-_OPERATORS_GIVE = "flowmill.tensor", "Tensor"
+_OPERATORS_GIVE = "flowmill._internal.tensor", "Tensor"
 
 
 def _is_private(name: str) -> bool:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import flowmill as tf
-from flowmill.defun import Defun
+from flowmill.python.framework.function import Defun
 from nodes import binary, const, counting_loop, graph, node, placeholder
 
 WAYS = [{}, {"strands": False, "loops": False}, {"inter_op_threads": 1, "intra_op_threads": 1}, {"optimize": False}]

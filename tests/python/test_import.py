@@ -1,5 +1,6 @@
 """Importing graphs, and looking at them."""
 
+import pkgutil
 import subprocess
 import sys
 
@@ -208,9 +209,14 @@ def test_import_is_light():
     assert "flowmill" in loaded and not loaded & {"google", "tensorflow", "ml_dtypes", "numpy", "inspect"}, loaded
 
 
+def test_the_package_has_the_modules_of_the_api_and_one_folder_of_internals(tf1):
+    found = {module.name for module in pkgutil.iter_modules(tf.__path__)}
+    assert "nn" in found and {name for name in found if not hasattr(tf1, name)} == {"__main__", "_core", "_internal", "contrib", "python"}
+
+
 def test_import_loads_no_submodule_that_is_not_needed():
     """What the package offers comes with its first use, so that a process that only runs a graph does not pay for what builds one."""
-    code = "import sys, flowmill._names as n; print(*(m.removeprefix('flowmill.') for m in sys.modules if m.startswith('flowmill.'))); print(*(m for m, (_, inner) in n.NAMES.items() if not inner))"
+    code = "import sys, flowmill._internal.names as n; print(*(m.removeprefix('flowmill.') for m in sys.modules if m.startswith('flowmill.'))); print(*(m for m, (_, inner) in n.NAMES.items() if not inner))"
     loaded, offered = (set(line.split()) for line in subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.splitlines())
-    assert "session" in loaded and not loaded & offered, loaded & offered
+    assert "_internal.session" in loaded and not loaded & offered, loaded & offered
     assert len(loaded) <= 24, f"each module costs some 0.25 ms: {sorted(loaded)}"

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 import flowmill as tf
-from flowmill import _core, _protos
+from flowmill import _core
+from flowmill._internal import protos
 
 
 def graph_with(tf1, build):
@@ -53,7 +54,7 @@ def test_every_op_of_tensorflow_is_known(tf1):
         if ours is None:
             missing.append(name)
             continue
-        ours = _protos.get("OpDef").FromString(ours)
+        ours = protos.get("OpDef").FromString(ours)
         if [(a.name, a.type, a.type_attr) for a in ours.input_arg] != [(a.name, a.type, a.type_attr) for a in theirs.input_arg] or (
                 [(a.name, a.type, a.default_value.SerializeToString()) for a in ours.attr]
                 != [(a.name, a.type, a.default_value.SerializeToString()) for a in theirs.attr]):
@@ -73,7 +74,7 @@ def test_raw_ops_list_what_can_run():
 
 
 def custom_meta_graph(with_definition):
-    meta = _protos.get("MetaGraphDef")()
+    meta = protos.get("MetaGraphDef")()
     x = meta.graph_def.node.add(name="x", op="Placeholder")
     x.attr["dtype"].type = 1
     custom = meta.graph_def.node.add(name="custom", op="MyRuntime", input=["x"])
@@ -99,7 +100,7 @@ def test_custom_ops_load_with_their_definition(tmp_path):
             sess.run("custom:0", {"x:0": 3.0})
         exported = graph.as_graph_def()
         assert [n.op for n in exported.node] == ["Placeholder", "MyRuntime", "Identity"] and not exported.library.function
-    model = _protos.get("SavedModel")(saved_model_schema_version=1)
+    model = protos.get("SavedModel")(saved_model_schema_version=1)
     model.meta_graphs.add().CopyFrom(meta)
     signature = model.meta_graphs[0].signature_def["f"]
     signature.inputs["x"].name, signature.outputs["y"].name = "x:0", "y:0"

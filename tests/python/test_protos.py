@@ -1,4 +1,4 @@
-"""The messages of ``flowmill._protos`` against TensorFlow's."""
+"""The messages of ``flowmill._internal.protos`` against TensorFlow's."""
 
 import importlib
 import pathlib
@@ -8,7 +8,7 @@ import sys
 import pytest
 from google.protobuf import descriptor_pb2, descriptor_pool
 
-from flowmill import _protos
+from flowmill._internal import protos
 
 DATA = pathlib.Path(__file__).parents[1] / "data"
 
@@ -32,7 +32,7 @@ MODULES = [
 
 def our_files():
     """The files of the descriptor set that are TensorFlow's, not protobuf's own."""
-    path = pathlib.Path(_protos.__file__).parent / "protobuf" / "descriptors.binpb"
+    path = pathlib.Path(protos.__file__).parent / "descriptors.binpb"
     files = descriptor_pb2.FileDescriptorSet.FromString(path.read_bytes()).file
     return [file for file in files if not file.package.startswith("google.")]
 
@@ -81,7 +81,7 @@ def test_every_field_is_tensorflows(tensorflow):
 
 
 def test_bytes_pass_between_our_messages_and_tensorflows(tensorflow):
-    graph_def = _protos.get("GraphDef").FromString((DATA / "models" / "lstm_small.pb").read_bytes())
+    graph_def = protos.get("GraphDef").FromString((DATA / "models" / "lstm_small.pb").read_bytes())
     theirs = tensorflow.compat.v1.GraphDef.FromString(graph_def.SerializeToString())
     assert type(graph_def) is not type(theirs)
     assert [node.name for node in graph_def.node] == [node.name for node in theirs.node]
@@ -91,16 +91,16 @@ def test_bytes_pass_between_our_messages_and_tensorflows(tensorflow):
 
 
 def test_names():
-    assert _protos.get("DataType").Value("DT_FLOAT") == 1
-    assert _protos.get("AttrValue.ListValue")(i=[3]).i == [3]
-    assert _protos.get("GraphDef") is _protos.get("GraphDef")
+    assert protos.get("DataType").Value("DT_FLOAT") == 1
+    assert protos.get("AttrValue.ListValue")(i=[3]).i == [3]
+    assert protos.get("GraphDef") is protos.get("GraphDef")
     with pytest.raises(KeyError):
-        _protos.get("NoSuchMessage")
+        protos.get("NoSuchMessage")
 
 
 def test_protobuf_is_imported_on_demand():
     code = (
-        "import sys, flowmill._protos as protos\n"
+        "import sys, flowmill._internal.protos as protos\n"
         "assert 'google.protobuf' not in sys.modules\n"
         "protos.get('ConfigProto')(intra_op_parallelism_threads=2)\n"
         "assert 'google.protobuf' in sys.modules"

@@ -16,7 +16,7 @@ import numpy as np
 module, threads, how = sys.argv[1], int(sys.argv[2]), sys.argv[3]
 if module == "flowmill":
     import flowmill as tf
-    from flowmill.defun import Defun
+    from flowmill.python.framework.function import Defun
 else:
     import tensorflow.compat.v1 as tf
     from tensorflow.python.framework.function import Defun

@@ -73,7 +73,7 @@ fn outputs(root: &Path) -> Result<BTreeMap<PathBuf, Vec<u8>>, Box<dyn std::error
         file.source_code_info = None;
     }
     files.insert(generated.join("descriptors.binpb"), descriptors.encode_to_vec());
-    files.insert("python/flowmill/protobuf/descriptors.binpb".into(), descriptors.encode_to_vec());
+    files.insert("python/flowmill/_internal/descriptors.binpb".into(), descriptors.encode_to_vec());
     Ok(files)
 }
 

@@ -1,4 +1,4 @@
-//! `PyFunc`, `PyFuncStateless` and `EagerPyFunc`: kernels that call functions of Python, which `flowmill.script_ops` keeps by their tokens.
+//! `PyFunc`, `PyFuncStateless` and `EagerPyFunc`: kernels that call functions of Python, which `flowmill._internal.script_ops` keeps by their tokens.
 
 use crate::convert::{from_item, to_numpy};
 use crate::gate::{PythonFunction, attach};
@@ -70,7 +70,7 @@ impl PyFunc {
     /// Calls the function; the outer error is a defect of the module, the inner one the function's.
     fn call(&self, py: Python<'_>, inputs: Vec<Tensor>) -> PyResult<Result<Vec<Tensor>>> {
         let arguments = PyList::new(py, inputs.into_iter().map(|t| to_numpy(py, t)).collect::<PyResult<Vec<_>>>()?)?;
-        static RUN: PythonFunction = PythonFunction::new("flowmill.script_ops", "_run");
+        static RUN: PythonFunction = PythonFunction::new("flowmill._internal.script_ops", "_run");
         let (code, text, values): (u8, String, Bound<'_, PyTuple>) = RUN.call(py, (self.token.as_str(), arguments))?.extract()?;
         if code != 0 {
             let code = CODES.into_iter().find(|&c| c as u8 == code).unwrap_or(Code::Unknown);

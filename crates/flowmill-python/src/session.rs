@@ -213,7 +213,7 @@ impl PyCallable {
         let refused = |cause: Option<PyErr>| {
             let name = self.names.feeds.get(i).map_or("", String::as_str);
             let number = feed.dtype.number();
-            static EXPLAIN: PythonFunction = PythonFunction::new("flowmill._feeds", "refusal");
+            static EXPLAIN: PythonFunction = PythonFunction::new("flowmill._internal.feeds", "refusal");
             let shape = known.and_then(|known| feed.shape.merge(known).ok()).unwrap_or_else(|| feed.shape.clone());
             PyResult::Ok(PyErr::from_value(EXPLAIN.call(py, (name, number, shape_to_python(&shape), value, cause))?))
         };

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from flowmill import _lazy
-from flowmill.tensor_shape import Dimension, dimension_value
+from flowmill._internal import lazy as _lazy
+from flowmill._internal.tensor_shape import Dimension, dimension_value
 
 __all__ = [
     "as_bytes", "as_str", "as_str_any", "as_text", "bytes_or_text_types", "complex_types", "dimension_at_index", "dimension_value",

@@ -1,9 +1,9 @@
 # Made by python/make_stubs from the code.
 
 from typing import Any
-from flowmill.tensor_shape import Dimension
+from flowmill._internal.tensor_shape import Dimension
+from flowmill._internal.tensor_shape import dimension_value as dimension_value
 from flowmill.compat import v1 as v1
-from flowmill.tensor_shape import dimension_value as dimension_value
 
 __all__ = [
     "as_bytes",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from flowmill import _lazy
+from flowmill._internal import lazy as _lazy
 from flowmill.contrib._advice import missing
 
 _NAMES = _lazy.modules(__name__, "framework layers rnn")

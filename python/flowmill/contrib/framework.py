@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from flowmill import _lazy
+from flowmill._internal import lazy as _lazy
 from flowmill.contrib import _advice
 
 _NAMES = _lazy.modules("flowmill", "nest") | _lazy.table("flowmill", {"train": "get_or_create_global_step list_variables load_variable"})

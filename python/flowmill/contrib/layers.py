@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import flowmill as tf
-from flowmill import _lazy
+from flowmill._internal import lazy as _lazy
+from flowmill._internal.init_ops import Initializer
 from flowmill.contrib import _advice
-from flowmill.init_ops import Initializer
 
 _NAMES = _lazy.table("flowmill", {"layers": "flatten"})
 __all__ = [

@@ -1,7 +1,7 @@
 # Made by python/make_stubs from the code.
 
 from collections.abc import Callable
-from flowmill.init_ops import Initializer
+from flowmill._internal.init_ops import Initializer
 from flowmill.layers import flatten as flatten
 
 __all__ = [

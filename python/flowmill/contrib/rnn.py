@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from flowmill import _lazy
+from flowmill._internal import lazy as _lazy
 from flowmill.contrib import _advice
 
 _NAMES = _lazy.table("flowmill", {
-    "rnn_cell": "BasicLSTMCell BasicRNNCell DeviceWrapper DropoutWrapper GRUCell LSTMCell LSTMStateTuple MultiRNNCell RNNCell ResidualWrapper",
-    "rnn": "static_bidirectional_rnn static_rnn static_state_saving_rnn",
+    "nn.rnn_cell": "BasicLSTMCell BasicRNNCell DeviceWrapper DropoutWrapper GRUCell LSTMCell LSTMStateTuple MultiRNNCell RNNCell ResidualWrapper",
+    "_internal.rnn": "static_bidirectional_rnn static_rnn static_state_saving_rnn",
 })
 __all__ = sorted(_NAMES)
 

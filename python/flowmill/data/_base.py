@@ -6,13 +6,13 @@ import warnings
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from flowmill._apply import call, signature
-from flowmill._convert import convert_to_tensor
+from flowmill._internal.apply import call, signature
+from flowmill._internal.convert import convert_to_tensor
+from flowmill._internal.graph import get_default_graph
+from flowmill._internal.tensor import Tensor
 from flowmill.data import _iterator, _structure, _wire
 from flowmill.data._options import Options
 from flowmill.dtypes import as_dtype
-from flowmill.graph import get_default_graph
-from flowmill.tensor import Tensor
 
 if TYPE_CHECKING:
     from flowmill.data._dataset import Dataset
@@ -132,7 +132,7 @@ def flat(element_spec) -> dict[str, Any]:
 
 def dataset_of(variant: Tensor, element_spec, inputs: Sequence[DatasetBase] = (), is_v2: bool = False, hints: Options | None = None) -> Dataset:
     """Returns a dataset for a variant tensor; the arguments are those of :class:`DatasetBase`."""
-    from flowmill.data._dataset import Dataset
+    from flowmill.data._dataset import Dataset  # cycle: data._dataset imports this module
 
     made = Dataset(variant, element_spec, inputs, is_v2)
     if hints is not None:

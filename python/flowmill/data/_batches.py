@@ -6,16 +6,17 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from flowmill._convert import convert_to_tensor
+from flowmill._internal.convert import convert_to_tensor
+from flowmill._internal.tensor import Tensor
+from flowmill._internal.tensor_shape import TensorShape
+from flowmill._internal.tensor_spec import TensorSpec
+from flowmill._internal.tensor_util import constant_value
+from flowmill._internal.type_spec import RaggedTensorSpec, SparseTensorSpec
 from flowmill.data import _nest, _padding, _structure
 from flowmill.data._base import BOOL, DatasetBase, derived, determinism, int64, warn_without_parallel_calls
 from flowmill.data._specs import DatasetSpec
 from flowmill.dtypes import DType
-from flowmill.tensor import Tensor
-from flowmill.tensor_shape import TensorShape
-from flowmill.tensor_spec import TensorSpec
-from flowmill.tensor_util import constant_value
-from flowmill.type_spec import RaggedTensorSpec, SparseTensorSpec
+from flowmill.ragged import RaggedTensor
 
 if TYPE_CHECKING:
     from flowmill.data._dataset import Dataset
@@ -192,8 +193,6 @@ def _ragged(spec, row_splits_dtype):
 
 
 def _boxed(spec: RaggedTensorSpec, value) -> Tensor:
-    from flowmill.ragged import RaggedTensor
-
     if spec.ragged_rank > 0:
         value = RaggedTensor.from_tensor(value, ragged_rank=spec.ragged_rank, row_splits_dtype=spec.row_splits_dtype)
     return _structure.encode(spec, value)[0]

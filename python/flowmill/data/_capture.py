@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from flowmill.func_graph import FuncGraph
-from flowmill.graph import Graph
-from flowmill.tensor import Operation, Tensor
+from flowmill._internal.func_graph import FuncGraph
+from flowmill._internal.graph import Graph
+from flowmill._internal.tensor import Operation, Tensor
 
 
 def copy_by_value(tensor: Tensor, into: Graph) -> Tensor:

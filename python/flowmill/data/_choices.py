@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import flowmill as tf
-from flowmill._apply import call
-from flowmill._convert import convert_to_tensor
+from flowmill._internal.apply import call
+from flowmill._internal.convert import convert_to_tensor
+from flowmill._internal.tensor import Tensor
+from flowmill._internal.tensor_spec import TensorSpec
 from flowmill.data import _structure
 from flowmill.data._base import INT64, DatasetBase, derived, flat, made
 from flowmill.data._function import DatasetFunction
-from flowmill.tensor import Tensor
-from flowmill.tensor_spec import TensorSpec
 
 if TYPE_CHECKING:
     from flowmill.data._dataset import Dataset
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 def replicated(dataset: DatasetBase) -> Dataset:
     """Returns a dataset that every shard of a pipeline has whole."""
-    from flowmill.data._dataset import from_variant
+    from flowmill.data._dataset import from_variant  # cycle: data._sources imports this module
 
     spec = dataset.element_spec
     return from_variant(call("RewriteDataset", None, dataset._variant_tensor, "replicate_on_split", **flat(spec)), spec)
@@ -67,7 +67,7 @@ def _selector(dataset: DatasetBase, function) -> Dataset:
 
 def sampled(datasets, weights, seed, stop_on_empty_dataset: bool, rerandomize) -> Dataset:
     """See :meth:`Dataset.sample_from_datasets`."""
-    from flowmill.data._dataset import Dataset
+    from flowmill.data._dataset import Dataset  # cycle: data._sources imports this module
 
     if not datasets:
         raise ValueError("Invalid `datasets`. `datasets` should not be empty.")

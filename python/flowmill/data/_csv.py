@@ -10,15 +10,16 @@ from collections.abc import Callable, Iterator
 import numpy as np
 
 from flowmill import gfile
-from flowmill._apply import call
-from flowmill._convert import constant, convert_to_tensor
+from flowmill._internal.apply import call
+from flowmill._internal.convert import constant, convert_to_tensor
+from flowmill._internal.tensor import Tensor
+from flowmill._internal.tensor_spec import TensorSpec
+from flowmill._internal.tensor_util import constant_value
 from flowmill.data import _structure
 from flowmill.data._base import BOOL, INT64, STRING, optional
 from flowmill.data._dataset import Dataset
 from flowmill.data._examples import mapped, read_in_turn, shuffled_and_repeated
 from flowmill.dtypes import DType, as_dtype
-from flowmill.tensor import Tensor
-from flowmill.tensor_spec import TensorSpec
 
 # The types of columns, from the narrowest to the widest.
 _TYPES = [as_dtype(name) for name in ("int32", "int64", "float32", "float64", "string")]
@@ -147,8 +148,6 @@ class _Files:
 
 
 def _constant_text(tensor) -> str:
-    from flowmill.tensor_util import constant_value
-
     value = constant_value(tensor)
     if value is None:
         raise ValueError(f"Received unknown `compression_type` {tensor}. Expected: GZIP, ZLIB or \"\" (empty string).")

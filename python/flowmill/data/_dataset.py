@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from flowmill._internal.tensor import Tensor
+from flowmill._internal.tensor_shape import TensorShape
 from flowmill.data import _structure
 from flowmill.data._base import DatasetBase
 from flowmill.data._batches import Batches
@@ -11,8 +13,6 @@ from flowmill.data._iterator import Iterator
 from flowmill.data._maps import Maps
 from flowmill.data._sources import Sources
 from flowmill.data._transformations import Transformations
-from flowmill.tensor import Tensor
-from flowmill.tensor_shape import TensorShape
 
 
 class Dataset(Maps, Batches, Transformations, Sources):

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from typing import Any
 
-from flowmill._apply import call, op_scope
-from flowmill._convert import constant, convert_to_tensor
+from flowmill._internal import array
+from flowmill._internal.apply import call, op_scope
+from flowmill._internal.convert import constant, convert_to_tensor
+from flowmill._internal.graph import get_default_graph
+from flowmill._internal.sparse_tensor import SparseTensor
+from flowmill._internal.tensor import Tensor
+from flowmill._internal.tensor_array import TensorArray
+from flowmill._internal.tensor_shape import TensorShape
+from flowmill._internal.tensor_spec import TensorSpec
+from flowmill._internal.tensor_util import constant_value_as_shape
+from flowmill._internal.type_spec import NoneTensorSpec, RaggedTensorSpec, SparseTensorSpec, TensorArraySpec, TypeSpec
 from flowmill.dtypes import as_dtype
-from flowmill.graph import get_default_graph
-from flowmill.sparse_tensor import SparseTensor
-from flowmill.tensor import Tensor
-from flowmill.tensor_shape import TensorShape
-from flowmill.tensor_spec import TensorSpec
-from flowmill.tensor_util import constant_value_as_shape
-from flowmill.type_spec import NoneTensorSpec, RaggedTensorSpec, SparseTensorSpec, TensorArraySpec, TypeSpec
+from flowmill.ragged import RaggedTensor
 
 _VARIANT = as_dtype("variant")
 
@@ -107,8 +110,6 @@ class _SparseEncoding(_BoxedEncoding):
         if sizes is not None and None not in sizes:
             dense_shape = constant(sizes, as_dtype("int64"), name="shape")
         elif sizes is not None and any(size is not None for size in sizes):
-            from flowmill import array
-
             pieces = array.unstack(dense_shape, num=len(sizes))
             dense_shape = array.stack([piece if size is None else constant(size, as_dtype("int64")) for piece, size in zip(pieces, sizes)])
         else:
@@ -143,8 +144,6 @@ class _RaggedEncoding(_BoxedEncoding):
 
     @staticmethod
     def decode(spec: RaggedTensorSpec, tensors: list[Tensor]) -> Any:
-        from flowmill.ragged import RaggedTensor
-
         rank = spec.ragged_rank
         with op_scope(None, "RaggedFromVariant", tensors[0]):
             splits, values = call("RaggedTensorFromVariant", None, tensors[0], input_ragged_rank=-1, output_ragged_rank=max(rank, 0),
@@ -175,8 +174,6 @@ class _RaggedEncoding(_BoxedEncoding):
 
 
 def _ragged_variant(spec: RaggedTensorSpec, value, batched: bool) -> Tensor:
-    from flowmill.ragged import RaggedTensor
-
     if not isinstance(value, RaggedTensor):
         if spec.ragged_rank > 0:
             raise ValueError(f"Expected a RaggedTensor if ragged rank={spec.ragged_rank} but got {type(value).__name__}.")
@@ -237,8 +234,6 @@ class _TensorArrayEncoding:
 
     @staticmethod
     def decode(spec: TensorArraySpec, tensors: list[Tensor]) -> Any:
-        from flowmill.tensor_array import TensorArray
-
         shape, dtype, dynamic_size, infer_shape = spec._parts()
         array = TensorArray(dtype, flow=tensors[0], dynamic_size=dynamic_size, infer_shape=infer_shape)
         array._element_shapes = [shape]
@@ -252,8 +247,6 @@ class _TensorArrayEncoding:
 
     @staticmethod
     def legacy(spec: TensorArraySpec) -> tuple[Any, Any, Any]:
-        from flowmill.tensor_array import TensorArray
-
         shape, dtype, dynamic_size, infer_shape = spec._parts()
         # The legacy shape has the two flags in front, as in TensorFlow.
         return dtype, TensorShape([int(dynamic_size), int(infer_shape)]).concatenate(shape), TensorArray

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from flowmill._internal.readers import ReaderBase
+from flowmill._internal.tensor_spec import TensorSpec
+from flowmill._internal.type_spec import RaggedTensorSpec, SparseTensorSpec
 from flowmill.data import _structure
 from flowmill.data._base import STRING, DatasetBase, derived, determinism
 from flowmill.data._dataset import Dataset
@@ -12,9 +15,6 @@ from flowmill.data._options import Options
 from flowmill.data._readers import TFRecordDataset, legacy_interleave
 from flowmill.io._features import FixedLenFeature, FixedLenSequenceFeature, RaggedFeature, SparseFeature, VarLenFeature
 from flowmill.io._parsing import _checked, _with_composite_features
-from flowmill.readers import ReaderBase
-from flowmill.tensor_spec import TensorSpec
-from flowmill.type_spec import RaggedTensorSpec, SparseTensorSpec
 
 
 def parse_example_dataset(features, num_parallel_calls=1, deterministic: bool | None = None) -> Callable[[DatasetBase], Dataset]:

@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from flowmill._apply import call
-from flowmill._convert import convert_to_tensor
-from flowmill.array import zeros
+from flowmill._internal.apply import call
+from flowmill._internal.array import zeros
+from flowmill._internal.convert import convert_to_tensor
+from flowmill._internal.tensor import Operation, Tensor
+from flowmill._internal.tensor_spec import TensorSpec
+from flowmill._internal.type_spec import RaggedTensorSpec, SparseTensorSpec, TensorArraySpec
 from flowmill.data import _nest, _seeds, _structure
 from flowmill.data._base import BOOL, INT64, STRING, DatasetBase, derived, int64, made, optional
 from flowmill.data._batches import static_size
 from flowmill.data._dataset import Dataset
 from flowmill.data._function import DatasetFunction
 from flowmill.data._readers import legacy_interleave
-from flowmill.tensor import Operation, Tensor
-from flowmill.tensor_spec import TensorSpec
-from flowmill.type_spec import RaggedTensorSpec, SparseTensorSpec, TensorArraySpec
 
 Transformation = Callable[[Any], Dataset]
 

@@ -2,11 +2,11 @@
 
 from collections.abc import Callable
 from typing import Any
+from flowmill._internal.tensor import Operation, Tensor
+from flowmill._internal.tensor_spec import TensorSpec
+from flowmill._internal.type_spec import RaggedTensorSpec, SparseTensorSpec, TensorArraySpec
 from flowmill.data._base import DatasetBase
 from flowmill.data._dataset import Dataset
-from flowmill.tensor import Operation, Tensor
-from flowmill.tensor_spec import TensorSpec
-from flowmill.type_spec import RaggedTensorSpec, SparseTensorSpec, TensorArraySpec
 
 Transformation: Any
 def map_and_batch(map_func: Callable, batch_size, num_parallel_batches=None, drop_remainder=False, num_parallel_calls=None) -> Transformation: ...

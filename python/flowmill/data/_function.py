@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from flowmill import _protos
-from flowmill._apply import call, signature
+from flowmill._internal import protos
+from flowmill._internal.apply import call, signature
+from flowmill._internal.func_graph import FuncGraph, to_function, unique_function_name
+from flowmill._internal.graph import get_default_graph
+from flowmill._internal.tensor import Tensor
+from flowmill._internal.variables import Variable
 from flowmill.data import _nest, _structure
-from flowmill.func_graph import FuncGraph, to_function, unique_function_name
-from flowmill.graph import get_default_graph
-from flowmill.tensor import Tensor
-from flowmill.variables import Variable
 
 # Parts of the names of stateful ops whose effects nobody sees: those of random numbers, and those that make datasets and handles.
 _WITHOUT_EFFECTS = ("Random", "Multinomial", "TruncatedNormal", "Dataset", "Handle", "HashTable", "Placeholder")
@@ -51,7 +51,7 @@ class DatasetFunction:
                 raise TypeError(f"Unsupported return value from function passed to {transformation}: {result}.") from None
             outputs = [body.capture(tensor) for tensor in _structure.encode(self.output_spec, result)]
             body.outputs.extend(_after_effects(body, outputs))
-        message = _protos.get("AttrValue")
+        message = protos.get("AttrValue")
         self._attrs = {"_tf_data_function": message(b=True)}
         self._function = to_function(body, attrs={**self._attrs, "_construction_context": message(s=b"kEagerRuntime")})
         self.captured: list[Tensor] = body.external_captures
@@ -65,7 +65,7 @@ class DatasetFunction:
     @property
     def attr(self) -> bytes:
         """The attribute of an op that calls it."""
-        found = _protos.get("NameAttrList")(name=self._function.name)
+        found = protos.get("NameAttrList")(name=self._function.name)
         for name, value in self._attrs.items():
             found.attr[name].CopyFrom(value)
         return found.SerializeToString()

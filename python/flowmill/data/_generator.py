@@ -8,17 +8,19 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from flowmill import script_ops
-from flowmill._convert import convert_to_tensor
+from flowmill._internal import script_ops
+from flowmill._internal.convert import convert_to_tensor
+from flowmill._internal.graph import Graph
+from flowmill._internal.session import Session
+from flowmill._internal.sparse_tensor import SparseTensor
+from flowmill._internal.tensor import Tensor
+from flowmill._internal.tensor_shape import TensorShape
+from flowmill._internal.tensor_spec import TensorSpec
+from flowmill._internal.type_spec import RaggedTensorSpec, SparseTensorSpec, TypeSpec
 from flowmill.data import _nest, _structure
 from flowmill.data._base import INT64, made
 from flowmill.data._function import DatasetFunction
-from flowmill.graph import Graph
-from flowmill.session import Session
-from flowmill.tensor import Tensor
-from flowmill.tensor_shape import TensorShape
-from flowmill.tensor_spec import TensorSpec
-from flowmill.type_spec import RaggedTensorSpec, SparseTensorSpec, TypeSpec
+from flowmill.ragged import RaggedTensor
 
 if TYPE_CHECKING:
     from flowmill.data._dataset import Dataset
@@ -72,7 +74,7 @@ def _signature(output_types, output_shapes, signature) -> Any:
 
 def from_generator(generator, output_types, output_shapes, args, output_signature, name: str | None) -> Dataset:
     """See :meth:`Dataset.from_generator`."""
-    from flowmill.data._dataset import Dataset
+    from flowmill.data._dataset import Dataset  # cycle: data._sources imports this module
 
     if not callable(generator):
         raise TypeError("`generator` must be a Python callable.")
@@ -187,8 +189,6 @@ def _sparse_arrays(spec: SparseTensorSpec, value) -> list[np.ndarray]:
 
 
 def _sparse(spec: SparseTensorSpec, tensors):
-    from flowmill.sparse_tensor import SparseTensor
-
     rank = spec.shape.rank
     for tensor, shape in zip(tensors, ([None, rank], [None], [rank])):
         tensor.set_shape(shape)
@@ -206,8 +206,6 @@ def _ragged_arrays(spec: RaggedTensorSpec, value) -> list[np.ndarray]:
 
 
 def _ragged(spec: RaggedTensorSpec, tensors):
-    from flowmill.ragged import RaggedTensor
-
     values, *splits = tensors
     if spec.shape.rank is not None:
         values.set_shape(TensorShape([None]).concatenate(spec.shape[spec.ragged_rank + 1:]))

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 import flowmill as tf
-from flowmill._convert import constant, convert_to_tensor
+from flowmill._internal.convert import constant, convert_to_tensor
+from flowmill._internal.graph import get_default_graph
+from flowmill._internal.tensor_shape import TensorShape
+from flowmill._internal.tensor_spec import TensorSpec
 from flowmill.data import _nest
 from flowmill.data._base import INT64, DatasetBase, derived
 from flowmill.data._function import DatasetFunction
 from flowmill.data._specs import DatasetSpec
-from flowmill.graph import get_default_graph
-from flowmill.tensor_shape import TensorShape
-from flowmill.tensor_spec import TensorSpec
 
 if TYPE_CHECKING:
     from flowmill.data._dataset import Dataset
@@ -117,7 +117,7 @@ def group_by_reducer(key_func: Callable, reducer: Reducer) -> Callable[[DatasetB
         ValueError: if `key_func` returns no int64 scalar.
         TypeError: if the state gets other types.
     """
-    from flowmill.data._maps import with_state
+    from flowmill.data._maps import with_state  # cycle: data._maps imports this module
 
     def apply(dataset: DatasetBase) -> Dataset:
         label = "tf.data.experimental.group_by_reducer()"

@@ -5,18 +5,20 @@ from __future__ import annotations
 import warnings
 from typing import TYPE_CHECKING, Any
 
-from flowmill._apply import call, op_scope
-from flowmill._convert import convert_to_tensor
+from flowmill._internal.apply import call, op_scope
+from flowmill._internal.convert import convert_to_tensor
+from flowmill._internal.func_graph import to_function, unique_function_name
+from flowmill._internal.graph import Graph, get_default_graph
+from flowmill._internal.random_seed import get_seed
+from flowmill._internal.session import Session
+from flowmill._internal.tensor import Operation, Tensor
+from flowmill._internal.tensor_spec import TensorSpec
+from flowmill._internal.type_spec import NoneTensorSpec, RaggedTensorSpec, SparseTensorSpec
 from flowmill.data import _nest, _structure
 from flowmill.data._capture import FactoryGraph, copy_by_value
 from flowmill.data._specs import Optional
 from flowmill.dtypes import as_dtype
-from flowmill.func_graph import to_function, unique_function_name
-from flowmill.graph import Graph, get_default_graph
-from flowmill.random_seed import get_seed
-from flowmill.tensor import Operation, Tensor
-from flowmill.type_spec import NoneTensorSpec, RaggedTensorSpec, SparseTensorSpec
-from flowmill.tensor_spec import TensorSpec
+from flowmill.errors import OutOfRangeError
 
 if TYPE_CHECKING:
     from flowmill.data._dataset import Dataset
@@ -232,8 +234,6 @@ class NumpyIterator:
     """
 
     def __init__(self, dataset: Dataset):
-        from flowmill.session import Session
-
         spec = dataset.element_spec
         for component in _nest.flatten(spec):
             if not isinstance(component, (TensorSpec, RaggedTensorSpec, SparseTensorSpec, NoneTensorSpec)):
@@ -256,8 +256,6 @@ class NumpyIterator:
 
     def __next__(self) -> Any:
         """Returns the next element in its form: arrays, scalars of NumPy, and values of sparse and ragged tensors."""
-        from flowmill.errors import OutOfRangeError
-
         try:
             values = iter(self._session.run(self._fetches))
         except OutOfRangeError:

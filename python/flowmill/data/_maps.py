@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from flowmill._apply import call
+from flowmill._internal.apply import call
+from flowmill._internal.graph import get_default_graph
+from flowmill._internal.tensor_spec import TensorSpec
 from flowmill.data import _grouping, _resampling, _structure, _wire
 from flowmill.data._base import BOOL, DatasetBase, derived, determinism, flat, int64, warn_without_parallel_calls
 from flowmill.data._function import DatasetFunction
 from flowmill.data._specs import DatasetSpec
-from flowmill.graph import get_default_graph
-from flowmill.tensor_spec import TensorSpec
 
 if TYPE_CHECKING:
     from flowmill.data._dataset import Dataset

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from flowmill.sparse_tensor import SparseTensorValue
+from flowmill._internal.sparse_tensor import SparseTensorValue
 
 
 def is_nested(value) -> bool:

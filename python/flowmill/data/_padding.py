@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from flowmill._convert import constant, convert_to_tensor
+from flowmill._internal.convert import constant, convert_to_tensor
+from flowmill._internal.tensor import Tensor
+from flowmill._internal.tensor_shape import TensorShape
+from flowmill._internal.tensor_spec import TensorSpec
+from flowmill._internal.tensor_util import constant_value_as_shape
 from flowmill.data import _nest
 from flowmill.data._base import BOOL, INT64, DatasetBase, derived, int64
 from flowmill.data._specs import DatasetSpec
-from flowmill.tensor import Tensor
-from flowmill.tensor_shape import TensorShape
-from flowmill.tensor_spec import TensorSpec
-from flowmill.tensor_util import constant_value_as_shape
 
 if TYPE_CHECKING:
     from flowmill.data._dataset import Dataset
@@ -86,7 +86,7 @@ def _values(values, types) -> list[Tensor]:
 
 def padded_batch(dataset: DatasetBase, batch_size, padded_shapes, padding_values, drop_remainder, name: str | None) -> Dataset:
     """See :meth:`Dataset.padded_batch`."""
-    from flowmill.data._batches import static_size
+    from flowmill.data._batches import static_size  # cycle: data._batches imports this module
 
     shapes, types = dataset.output_shapes, dataset.output_types
     if padded_shapes is None:

@@ -7,16 +7,16 @@ from collections.abc import Callable
 from typing import Any
 
 import flowmill as tf
-from flowmill._apply import call
-from flowmill._convert import convert_to_tensor
+from flowmill._internal.apply import call
+from flowmill._internal.convert import convert_to_tensor
+from flowmill._internal.tensor import Tensor
+from flowmill._internal.tensor_shape import TensorShape
+from flowmill._internal.tensor_spec import TensorSpec
 from flowmill.data import _nest, _wire
 from flowmill.data._base import STRING, DatasetBase, dataset_of, derived, determinism, int64, optional
 from flowmill.data._dataset import Dataset
 from flowmill.data._maps import dataset_function
 from flowmill.data._sources import slices
-from flowmill.tensor import Tensor
-from flowmill.tensor_shape import TensorShape
-from flowmill.tensor_spec import TensorSpec
 
 _STRING = TensorSpec([], STRING)
 # How many bytes are read at once.

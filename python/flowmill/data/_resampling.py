@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 import flowmill as tf
-from flowmill._convert import convert_to_tensor
+from flowmill._internal.convert import convert_to_tensor
+from flowmill._internal.tensor_util import constant_value
 from flowmill.data._base import INT64, DatasetBase
-from flowmill.tensor_util import constant_value
 
 if TYPE_CHECKING:
     from flowmill.data._dataset import Dataset
@@ -21,7 +21,7 @@ _ESTIMATED, _SMOOTHING = 32, 10
 
 def rejection_resample(dataset: DatasetBase, class_func: Callable, target_dist, initial_dist, seed, name: str | None) -> Dataset:
     """See :meth:`Dataset.rejection_resample`."""
-    from flowmill.data._dataset import Dataset
+    from flowmill.data._dataset import Dataset  # cycle: data._maps imports this module
 
     target = tf.cast(convert_to_tensor(target_dist, name="target_dist"), tf.float32)
     static = None
@@ -71,7 +71,7 @@ def _estimates(target, classes: DatasetBase, name: str | None) -> Dataset:
 
 def _filtered(dataset: DatasetBase, acceptances, initials, class_func: Callable, seed) -> Dataset:
     """Returns pairs of class and element, kept with the probability of the class."""
-    from flowmill.data._dataset import Dataset
+    from flowmill.data._dataset import Dataset  # cycle: data._maps imports this module
 
     def warned(acceptance, initial):
         rejected = tf.reduce_sum((1 - acceptance) * initial)

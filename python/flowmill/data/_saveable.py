@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from flowmill._apply import call
+from flowmill._internal.apply import call
+from flowmill._internal.graph import get_default_graph
+from flowmill._internal.tensor import Operation
 from flowmill.data._iterator import Iterator
 from flowmill.data._options import ExternalStatePolicy
-from flowmill.graph import get_default_graph
-from flowmill.tensor import Operation
 from flowmill.train._saveables import SaveableObject, SaveSpec
 
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import flowmill as tf
-from flowmill._convert import constant, convert_to_tensor
+from flowmill._internal.convert import constant, convert_to_tensor
+from flowmill._internal.graph import get_default_graph
+from flowmill._internal.random_seed import get_seed
+from flowmill._internal.tensor import Tensor
 from flowmill.data._base import INT64
-from flowmill.graph import get_default_graph
-from flowmill.random_seed import get_seed
-from flowmill.tensor import Tensor
 
 
 def seeds_of(seed) -> tuple[Tensor, Tensor]:

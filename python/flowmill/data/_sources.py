@@ -6,15 +6,15 @@ import warnings
 from typing import TYPE_CHECKING, Any
 
 import flowmill as tf
-from flowmill._apply import call
-from flowmill._convert import convert_to_tensor
+from flowmill._internal.apply import call
+from flowmill._internal.convert import convert_to_tensor
+from flowmill._internal.graph import get_default_graph
+from flowmill._internal.sparse_tensor import SparseTensor
+from flowmill._internal.tensor_shape import Dimension
+from flowmill._internal.tensor_spec import TensorSpec
 from flowmill.data import _choices, _generator, _nest, _seeds, _structure, _wire
 from flowmill.data._base import INT64, STRING, DatasetBase, dataset_of, int64, made
 from flowmill.dtypes import as_dtype
-from flowmill.graph import get_default_graph
-from flowmill.sparse_tensor import SparseTensor
-from flowmill.tensor_shape import Dimension
-from flowmill.tensor_spec import TensorSpec
 
 if TYPE_CHECKING:
     from flowmill.data._dataset import Dataset
@@ -166,7 +166,7 @@ class Sources:
     @staticmethod
     def counter(start=0, step=1, dtype=INT64, name: str | None = None) -> Dataset:
         """Returns a dataset that counts from `start` on in steps."""
-        from flowmill.data._dataset import Dataset
+        from flowmill.data._dataset import Dataset  # cycle: data._dataset imports this module
 
         with get_default_graph().name_scope("counter"):
             begin, step = convert_to_tensor(start, dtype, "start"), convert_to_tensor(step, dtype, "step")

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from flowmill._apply import call, op_scope
-from flowmill._convert import convert_to_tensor
+from flowmill._internal.apply import call, op_scope
+from flowmill._internal.convert import convert_to_tensor
+from flowmill._internal.graph import get_default_graph
+from flowmill._internal.tensor import Tensor
+from flowmill._internal.tensor_shape import TensorShape
+from flowmill._internal.tensor_spec import TensorSpec
+from flowmill._internal.type_spec import TypeSpec
 from flowmill.data import _encodings, _nest, _structure
 from flowmill.dtypes import as_dtype
-from flowmill.graph import get_default_graph
-from flowmill.tensor import Tensor
-from flowmill.tensor_shape import TensorShape
-from flowmill.tensor_spec import TensorSpec
-from flowmill.type_spec import TypeSpec
 
 if TYPE_CHECKING:
     from flowmill.data._dataset import Dataset
@@ -64,7 +64,7 @@ class DatasetSpec(_OfElements):
     @property
     def value_type(self) -> type:
         """The class :class:`Dataset`."""
-        from flowmill.data._dataset import Dataset
+        from flowmill.data._dataset import Dataset  # cycle: data._batches imports this module
 
         return Dataset
 
@@ -83,7 +83,7 @@ class DatasetSpec(_OfElements):
 
     @classmethod
     def _of_value(cls, value):
-        from flowmill.data._dataset import Dataset, NestedDatasets
+        from flowmill.data._dataset import Dataset, NestedDatasets  # cycle: data._batches imports this module
 
         if isinstance(value, NestedDatasets):
             return cls(value.element_spec, value.shape)
@@ -124,7 +124,7 @@ class _DatasetEncoding(_VariantEncoding):
 
     @staticmethod
     def decode(spec: DatasetSpec, tensors: list[Tensor]) -> Any:
-        from flowmill.data import _dataset
+        from flowmill.data import _dataset  # cycle: data._batches imports this module
 
         if spec._dataset_shape.rank == 0:
             return _dataset.from_variant(tensors[0], spec.element_spec)

@@ -6,21 +6,23 @@ from typing import Any
 
 import numpy as np
 
-from flowmill._convert import convert_to_tensor
+from flowmill._internal.convert import convert_to_tensor
+from flowmill._internal.graph import get_default_graph
+from flowmill._internal.sparse_tensor import SparseTensor, SparseTensorValue
+from flowmill._internal.tensor import Tensor
+from flowmill._internal.tensor_array import TensorArray
+from flowmill._internal.tensor_shape import TensorShape
+from flowmill._internal.tensor_spec import TensorSpec
+from flowmill._internal.type_spec import NoneTensorSpec, RaggedTensorSpec, SparseTensorSpec, TensorArraySpec, TypeSpec
 from flowmill.data import _nest
 from flowmill.data._encodings import encoding_of
 from flowmill.dtypes import DType, as_dtype
-from flowmill.graph import get_default_graph
-from flowmill.sparse_tensor import SparseTensor, SparseTensorValue
-from flowmill.tensor import Tensor
-from flowmill.tensor_shape import TensorShape
-from flowmill.tensor_spec import TensorSpec
-from flowmill.type_spec import NoneTensorSpec, RaggedTensorSpec, SparseTensorSpec, TensorArraySpec, TypeSpec
+from flowmill.ragged._tensor import to_ragged
 
 
 def component_spec(value) -> TypeSpec | None:
     """Returns the spec of a component that needs no conversion: a tensor, or an object made of several; None for other values."""
-    from flowmill.data import _specs
+    from flowmill.data import _specs  # cycle: data._specs imports this module
 
     if value is None:
         return NoneTensorSpec()
@@ -79,8 +81,6 @@ def normalize(element, signature=None) -> Any:
             elif isinstance(spec, SparseTensorSpec):
                 normal.append(value if isinstance(value, SparseTensor) else SparseTensor.from_value(value))
             elif isinstance(spec, RaggedTensorSpec):
-                from flowmill.ragged._tensor import to_ragged
-
                 normal.append(to_ragged(value, name=name))
             elif isinstance(spec, TensorSpec):
                 normal.append(convert_to_tensor(value, spec.dtype, name))
@@ -197,8 +197,6 @@ def of_legacy(types, shapes, classes) -> Any:
     Raises:
         TypeError: for a class that is no component's.
     """
-    from flowmill.tensor_array import TensorArray
-
     types = _nest.map_structure(lambda t: t if isinstance(t, TypeSpec) else as_dtype(t), types)
     if shapes is None:
         shapes = _nest.map_structure(lambda _: TensorShape(None), types)

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import flowmill as tf
-from flowmill._apply import call
+from flowmill._internal.apply import call
+from flowmill._internal.graph import get_default_graph
+from flowmill._internal.graph_keys import GraphKeys
+from flowmill._internal.tensor import Operation, Tensor
+from flowmill._internal.tensor_spec import TensorSpec
 from flowmill.data._base import DatasetBase
 from flowmill.data._experimental import assert_cardinality
 from flowmill.dtypes import as_dtype
-from flowmill.graph import get_default_graph
-from flowmill.graph_keys import GraphKeys
 from flowmill.lookup._initializers import Typed, _check_types
 from flowmill.lookup._tables import FastHashSpec, HasherSpec, IdTableWithHashBuckets, StaticHashTable
-from flowmill.tensor import Operation, Tensor
-from flowmill.tensor_spec import TensorSpec
 
 
 def _check(spec) -> None:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from flowmill._convert import convert_to_tensor
+from flowmill._internal.convert import convert_to_tensor
+from flowmill._internal.graph import get_default_graph
 from flowmill.data import _choices, _nest, _seeds, _structure
 from flowmill.data._base import STRING, DatasetBase, derived, int64, made
-from flowmill.graph import get_default_graph
 
 if TYPE_CHECKING:
     from flowmill.data._dataset import Dataset
@@ -46,7 +46,7 @@ class Transformations(DatasetBase):
 
     def enumerate(self, start=0, name: str | None = None) -> Dataset:
         """Returns pairs of a number, int64 from `start` on, and an element."""
-        from flowmill.data._dataset import Dataset
+        from flowmill.data._dataset import Dataset  # cycle: data._dataset imports this module
 
         numbers = _choices.replicated(Dataset.range(start, 2**63 - 1, name=name))
         return Dataset.zip((numbers, self), name=name)

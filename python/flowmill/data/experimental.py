@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from flowmill import _lazy
+from flowmill._internal import lazy as _lazy
 
 _BY_MODULE = {
     "_options": "AutoShardPolicy AutotuneAlgorithm AutotuneOptions DistributeOptions ExternalStatePolicy INFINITE_CARDINALITY OptimizationOptions "
@@ -29,4 +29,4 @@ AUTOTUNE = -1
 # Stands for the number of workers among which a dataset is divided.
 SHARD_HINT = -1
 
-__getattr__, __dir__ = _lazy.attach(__name__, _lazy.table("flowmill.data", _BY_MODULE) | {"Structure": ("flowmill.type_spec", "TypeSpec")})
+__getattr__, __dir__ = _lazy.attach(__name__, _lazy.table("flowmill.data", _BY_MODULE) | {"Structure": ("flowmill._internal.type_spec", "TypeSpec")})

@@ -1,5 +1,7 @@
 # Made by python/make_stubs from the code.
 
+from flowmill._internal.type_spec import TypeSpec as _Structure
+Structure = _Structure
 from flowmill.data._csv import CsvDataset as CsvDataset
 from flowmill.data._csv import make_csv_dataset as make_csv_dataset
 from flowmill.data._dataset import from_variant as from_variant
@@ -60,8 +62,6 @@ OptionalStructure = _OptionalStructure
 from flowmill.data._tables import DatasetInitializer as DatasetInitializer
 from flowmill.data._tables import index_table_from_dataset as index_table_from_dataset
 from flowmill.data._tables import table_from_dataset as table_from_dataset
-from flowmill.type_spec import TypeSpec as _Structure
-Structure = _Structure
 
 AUTOTUNE: int
 SHARD_HINT: int

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from flowmill.control_flow import Assert
+from flowmill._internal.control_flow import Assert
 from flowmill.debugging._check_numerics import disable_check_numerics, enable_check_numerics
 from flowmill.debugging._properties import (
     assert_integer, assert_proper_iterable, assert_rank, assert_rank_at_least, assert_rank_in, assert_same_float_dtype, assert_scalar, assert_shapes,

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from flowmill import graph as graphs
-from flowmill.indexed_slices import IndexedSlices
-from flowmill.tensor import Operation, Tensor, user_frames
+from flowmill._internal import graph as graphs
+from flowmill._internal.indexed_slices import IndexedSlices
+from flowmill._internal.tensor import Operation, Tensor, user_frames
 
 # float16, float32, float64 and bfloat16, by their numbers.
 _FLOATING = frozenset((19, 1, 2, 14))

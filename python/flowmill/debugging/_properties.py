@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from typing import Any
+from functools import reduce
 
 import numpy as np
 
-from flowmill._apply import call, dims, op_scope
-from flowmill._convert import convert_to_tensor
-from flowmill.array._creation import is_sparse
-from flowmill.control_flow import Assert
+from flowmill._internal.apply import call, dims, op_scope
+from flowmill._internal.array import rank as rank_of, shape, shape as shape_of
+from flowmill._internal.array._creation import is_sparse
+from flowmill._internal.control_flow import Assert, group, with_dependencies
+from flowmill._internal.convert import convert_to_tensor
+from flowmill._internal.tensor import Operation, Tensor
+from flowmill._internal.tensor_util import constant_value
 from flowmill.debugging._values import message_prefix
 from flowmill.dtypes import as_dtype, float32, int32
-from flowmill.tensor import Operation, Tensor
-from flowmill.tensor_util import constant_value
+from flowmill.math import equal
 
 
 def assert_type(tensor, tf_type, message: str | None = None, name: str | None = None) -> Operation:
@@ -72,9 +75,6 @@ def _check_rank(x, ranks: list[Tensor], holds, condition, data, summarize) -> Op
         _StaticRank: if it is known to be wrong.
         ValueError: if the rank asked for is no scalar.
     """
-    from flowmill.array import rank as rank_of
-    from flowmill.control_flow import with_dependencies
-
     for rank in ranks:
         assert_type(rank, int32)
     known = [constant_value(r) for r in ranks]
@@ -94,8 +94,6 @@ def _check_rank(x, ranks: list[Tensor], holds, condition, data, summarize) -> Op
 
 
 def _asserted_rank(default: str, what: str, x, ranks, holds, condition, data, summarize, message, name, several: bool = False) -> Operation:
-    from flowmill.array import shape
-
     prefix = message_prefix(message)
     with op_scope(name, default, x, *ranks, data):
         if not is_sparse(x):
@@ -142,8 +140,6 @@ def assert_rank_at_least(x, rank, data=None, summarize: int | None = None, messa
 def assert_rank_in(x, ranks, data=None, summarize: int | None = None, message: str | None = None, name: str | None = None) -> Operation:
     """Checks that a tensor has one of some ranks; the other arguments are those of :func:`assert_rank`."""
     def condition(found, wanted):
-        from functools import reduce
-
         return reduce(lambda a, b: call("LogicalOr", None, a, b), [call("Equal", None, w, found) for w in wanted])
     return _asserted_rank("assert_rank_in", " in", x, list(ranks), lambda found, wanted: found in wanted, condition, data, summarize, message, name,
                           several=True)
@@ -228,9 +224,6 @@ def assert_shapes(shapes, data=None, summarize: int | None = None, message: str 
     Raises:
         ValueError: if one is known to be wrong.
     """
-    from flowmill.array import shape as shape_of
-    from flowmill.control_flow import group
-
     pairs = list(shapes.items() if isinstance(shapes, dict) else shapes)
     pairs = [(getattr(x, "deref", lambda x=x: x)(), spec) for x, spec in pairs]
     with op_scope(name, "assert_shapes", [x for x, _ in pairs]):
@@ -271,8 +264,6 @@ def _rank_check(x, symbols: list, open_ended: bool, data, summarize, message) ->
 
 
 def _size_checks(x, symbols: list, open_ended: bool, sizes: Tensor, known: dict, data, summarize, message) -> list[Operation]:
-    from flowmill.math import equal
-
     static = x.get_shape()
     checks = []
     for i, symbol in enumerate(symbols):
@@ -292,8 +283,6 @@ def _size_checks(x, symbols: list, open_ended: bool, sizes: Tensor, known: dict,
                 raise ValueError(f"{message_prefix(message)}{where}.  Tensor {x.name} dimension {at} must have size {wanted}.  Received size "
                                  f"{found}, shape {static}")
             continue
-        from flowmill.array import shape as shape_of
-
         condition = equal(sizes[at] if found is None else found, wanted)
         shown = data or [message_prefix(message), where, f"Tensor {x.name} dimension", at, "must have size", wanted, "Received shape: ", shape_of(x)]
         checks.append(Assert(condition, shown, summarize=summarize))

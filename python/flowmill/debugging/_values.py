@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from flowmill._apply import call, op_scope
-from flowmill._arguments import one_of
-from flowmill._convert import convert_to_tensor
-from flowmill.control_flow import Assert
+from flowmill._internal.apply import call, op_scope
+from flowmill._internal.arguments import one_of
+from flowmill._internal.control_flow import Assert, group, with_dependencies
+from flowmill._internal.convert import convert_to_tensor
+from flowmill._internal.graph import get_default_graph
+from flowmill._internal.tensor import Operation, Tensor
+from flowmill._internal.tensor_util import constant_value
 from flowmill.errors import InvalidArgumentError
-from flowmill.graph import get_default_graph
-from flowmill.tensor import Operation, Tensor
-from flowmill.tensor_util import constant_value
+from flowmill.math import abs as abs_, less, reduce_all
 
 
 def message_prefix(message: str | None) -> str:
@@ -26,8 +27,6 @@ def _shown(item) -> str:
 
 def _binary(sign: str, default: str, op: str, check, x, y, data, summarize, message, name) -> Operation:
     """Checks that a comparison holds for all elements."""
-    from flowmill.math import reduce_all
-
     with op_scope(name, default, x, y, data):
         x, y = convert_to_tensor(x, name="x"), convert_to_tensor(y, name="y")
         if data is None:
@@ -122,8 +121,6 @@ def assert_near(x, y, rtol=None, atol=None, data=None, summarize: int | None = N
         errors.InvalidArgumentError: while it runs.
         ValueError: for integers.
     """
-    from flowmill.math import abs as abs_, less, reduce_all
-
     message = message_prefix(message)
     with op_scope(name, "assert_near", x, y, rtol, atol, data):
         x = convert_to_tensor(x, name="x")
@@ -162,8 +159,6 @@ def assert_all_finite(t=None, msg: str | None = None, name: str | None = None, x
         x: `t` by its other name.
         message: `msg` by its other name.
     """
-    from flowmill.control_flow import with_dependencies
-
     x, message = one_of("t", t, "x", x), one_of("msg", msg, "message", message)
     with op_scope(name, "VerifyFinite", x):
         x = convert_to_tensor(x, name="t")
@@ -181,8 +176,6 @@ def add_check_numerics_ops() -> Operation:
     Raises:
         ValueError: if one of them is within control flow.
     """
-    from flowmill.control_flow import group
-
     graph = get_default_graph()
     last: list[Tensor] = []
     for op in graph.get_operations():

@@ -1,6 +1,6 @@
 # Made by python/make_stubs from the code.
 
-from flowmill.tensor import Operation, Tensor
+from flowmill._internal.tensor import Operation, Tensor
 
 def message_prefix(message: str | None) -> str: ...
 def assert_equal(x, y, data=None, summarize: int | None = None, message: str | None = None, name: str | None = None) -> Operation:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import flowmill as tf
+from flowmill._internal.tensor import Tensor
 from flowmill.distributions._distribution import NOT_REPARAMETERIZED, ScalarDistribution, another_seed, positive
 from flowmill.distributions._divergences import RegisterKL
 from flowmill.distributions._simplex import VectorDistribution, shares_and_logits
 from flowmill.dtypes import as_dtype
-from flowmill.tensor import Tensor
 
 
 class Bernoulli(ScalarDistribution):

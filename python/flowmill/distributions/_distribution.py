@@ -8,11 +8,14 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import flowmill as tf
-from flowmill._convert import convert_to_tensor
+from flowmill._internal.array import broadcast_dynamic_shape, broadcast_static_shape
+from flowmill._internal.control_flow import with_dependencies
+from flowmill._internal.convert import convert_to_tensor
+from flowmill._internal.tensor import Tensor
+from flowmill._internal.tensor_shape import TensorShape
+from flowmill._internal.tensor_util import constant_value
+from flowmill.distributions._divergences import kl_divergence
 from flowmill.dtypes import DType
-from flowmill.tensor import Tensor
-from flowmill.tensor_shape import TensorShape
-from flowmill.tensor_util import constant_value
 
 
 class ReparameterizationType:
@@ -264,15 +267,11 @@ class Distribution:
 
     def cross_entropy(self, other: Distribution, name: str = "cross_entropy") -> Tensor:
         """Returns the entropy and the divergence of another distribution from this."""
-        from flowmill.distributions._divergences import kl_divergence
-
         with self._scope(name):
             return kl_divergence(self, other) + self.entropy()
 
     def kl_divergence(self, other: Distribution, name: str = "kl_divergence") -> Tensor:
         """Returns the Kullback-Leibler divergence of another distribution from this."""
-        from flowmill.distributions._divergences import kl_divergence
-
         with self._scope(name):
             return kl_divergence(self, other, self._allow_nan_stats)
 
@@ -303,14 +302,10 @@ class Distribution:
 
     def _checked(self, tensor: Tensor, *assertions: Callable[[Tensor], Any]) -> Tensor:
         """A parameter or value once assertions hold, if they are to be checked."""
-        from flowmill.control_flow import with_dependencies
-
         return with_dependencies([a(tensor) for a in assertions], tensor) if self._validate_args and assertions else tensor
 
     def _or_nan(self, defined: Tensor, value: Tensor, message: str) -> Tensor:
         """Returns a moment if it is defined; elsewhere NaN, or a failure if that is not allowed."""
-        from flowmill.control_flow import with_dependencies
-
         if self._allow_nan_stats:
             return tf.where_v2(defined, value, tf.constant(float("nan"), value.dtype))
         return with_dependencies([tf.Assert(tf.reduce_all(defined), [message])], value)
@@ -341,16 +336,12 @@ class ScalarDistribution(Distribution):
         super().__init__(graph_parents=list(tensors.values()), **options)
 
     def _batch_shape_tensor(self) -> Tensor:
-        from flowmill.array import broadcast_dynamic_shape
-
         shape = None
         for tensor in self._tensors.values():
             shape = tf.shape(tensor) if shape is None else broadcast_dynamic_shape(shape, tf.shape(tensor))
         return shape
 
     def _batch_shape(self) -> TensorShape:
-        from flowmill.array import broadcast_static_shape
-
         shape = TensorShape([])
         for tensor in self._tensors.values():
             shape = broadcast_static_shape(shape, tensor.shape)

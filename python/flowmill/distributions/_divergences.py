@@ -6,7 +6,7 @@ import inspect
 from collections.abc import Callable
 
 import flowmill as tf
-from flowmill.tensor import Tensor
+from flowmill._internal.tensor import Tensor
 
 # Functions by the classes of two distributions.
 _registered: dict[tuple[type, type], Callable] = {}

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 import flowmill as tf
+from flowmill._internal.tensor import Tensor
 from flowmill.distributions._distribution import FULLY_REPARAMETERIZED, ScalarDistribution, identified, positive
 from flowmill.distributions._divergences import RegisterKL
-from flowmill.tensor import Tensor
 
 
 class Gamma(ScalarDistribution):

@@ -7,11 +7,11 @@ import math
 import numpy as np
 
 import flowmill as tf
+from flowmill._internal.tensor import Tensor
 from flowmill.distributions._distribution import (
     FULLY_REPARAMETERIZED, ScalarDistribution, another_seed, identified, positive,
 )
 from flowmill.distributions._divergences import RegisterKL
-from flowmill.tensor import Tensor
 
 
 class _LocationScale(ScalarDistribution):

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import flowmill as tf
+from flowmill._internal.tensor import Tensor
 from flowmill.distributions._distribution import FULLY_REPARAMETERIZED, Distribution, ScalarDistribution, another_seed, identified, positive
 from flowmill.distributions._divergences import RegisterKL
-from flowmill.tensor import Tensor
 
 
 class Beta(ScalarDistribution):

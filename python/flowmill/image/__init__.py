@@ -7,7 +7,7 @@ Each function is looked up in its module when it is first used.
 
 from __future__ import annotations
 
-from flowmill import _lazy
+from flowmill._internal import lazy as _lazy
 
 _BY_MODULE = {
     "_boxes": "combined_non_max_suppression crop_and_resize draw_bounding_boxes generate_bounding_box_proposals non_max_suppression non_max_suppression_overlaps "

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import flowmill as tf
-from flowmill._apply import call
-from flowmill._arguments import one_of
-from flowmill._convert import convert_to_tensor
+from flowmill._internal.apply import call
+from flowmill._internal.arguments import one_of
+from flowmill._internal.convert import convert_to_tensor
+from flowmill._internal.tensor import Tensor
 from flowmill.nn._scope import scope
-from flowmill.tensor import Tensor
 
 if TYPE_CHECKING:
     from flowmill.raw_ops import _CombinedNonMaxSuppression, _GenerateBoundingBoxProposals, _SampleDistortedBoundingBoxV2

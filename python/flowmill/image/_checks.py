@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import flowmill as tf
-from flowmill._convert import convert_to_tensor
-from flowmill.control_flow import with_dependencies
-from flowmill.tensor import Tensor
+from flowmill._internal.control_flow import with_dependencies
+from flowmill._internal.convert import convert_to_tensor
+from flowmill._internal.tensor import Tensor
 
 
 def is_tensor(value) -> bool:

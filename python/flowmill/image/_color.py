@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 
 import flowmill as tf
-from flowmill._apply import call
-from flowmill._convert import convert_to_tensor
-from flowmill.control_flow import with_dependencies
+from flowmill._internal.apply import call
+from flowmill._internal.control_flow import with_dependencies
+from flowmill._internal.convert import convert_to_tensor
+from flowmill._internal.tensor import Tensor
 from flowmill.dtypes import DType, as_dtype
 from flowmill.image._checks import asserted, checked, is_tensor
 from flowmill.nn._scope import scope
-from flowmill.tensor import Tensor
 
 
 def _largest(dtype: DType) -> int:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import flowmill as tf
-from flowmill._apply import call
-from flowmill._convert import convert_to_tensor
+from flowmill._internal.apply import call
+from flowmill._internal.convert import convert_to_tensor
+from flowmill._internal.tensor import Tensor
 from flowmill.dtypes import as_dtype, int32, uint8
 from flowmill.image._color import convert_image_dtype
 from flowmill.nn._scope import scope
-from flowmill.tensor import Tensor
 
 
 def decode_jpeg(contents, channels: int = 0, ratio: int = 1, fancy_upscaling: bool = True, try_recover_truncated: bool = False,

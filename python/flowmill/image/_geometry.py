@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 import flowmill as tf
-from flowmill._apply import call
-from flowmill._arguments import one_of
-from flowmill._convert import convert_to_tensor
-from flowmill.control_flow import with_dependencies
+from flowmill._internal.apply import call
+from flowmill._internal.arguments import one_of
+from flowmill._internal.control_flow import with_dependencies
+from flowmill._internal.convert import convert_to_tensor
+from flowmill._internal.tensor import Tensor
+from flowmill._internal.tensor_util import constant_value
 from flowmill.image._checks import as_batch, asserted, batch_for_size, by_rank, checked, checks_of, is_tensor, known, sizes
 from flowmill.nn._scope import scope
-from flowmill.tensor import Tensor
 
 
 def _shape_of_flipped(image: Tensor, result: Tensor) -> Tensor:
@@ -118,8 +119,6 @@ def central_crop(image, central_fraction) -> Tensor:
         image = convert_to_tensor(image, name="image")
         static = None if is_tensor(central_fraction) else float(central_fraction)
         if is_tensor(central_fraction):
-            from flowmill.tensor_util import constant_value
-
             found = constant_value(central_fraction)
             static = None if found is None else float(found)
         if static is not None:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 import flowmill as tf
-from flowmill._convert import convert_to_tensor
+from flowmill._internal.convert import convert_to_tensor
+from flowmill._internal.tensor import Tensor
 from flowmill.image._color import convert_image_dtype
 from flowmill.nn._scope import scope
-from flowmill.tensor import Tensor
 
 
 def total_variation(images, name: str | None = None) -> Tensor:

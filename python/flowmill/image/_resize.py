@@ -5,12 +5,13 @@ from __future__ import annotations
 import numpy as np
 
 import flowmill as tf
-from flowmill._apply import call
-from flowmill._convert import convert_to_tensor
+from flowmill._internal.apply import call
+from flowmill._internal.convert import convert_to_tensor
+from flowmill._internal.tensor import Tensor
+from flowmill._internal.tensor_util import constant_value_as_shape
 from flowmill.image._checks import as_batch, batch_for_size, is_tensor, sizes
 from flowmill.image._geometry import maximum, pad_to_bounding_box
 from flowmill.nn._scope import scope
-from flowmill.tensor import Tensor
 
 
 class ResizeMethod:
@@ -103,8 +104,6 @@ def resize_images(images, size, method=ResizeMethod.BILINEAR, align_corners: boo
 
 def _known(size: Tensor) -> tuple[int | None, int | None]:
     """Returns a size as far as it is known while the graph is built."""
-    from flowmill.tensor_util import constant_value_as_shape
-
     known = constant_value_as_shape(size)
     return tuple(known.as_list()) if known.rank is not None else (None, None)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from flowmill import _lazy
+from flowmill._internal import lazy as _lazy
 from flowmill.io import gfile
 from flowmill.io._coding import (
     decode_base64, decode_compressed, decode_csv, decode_json_example, decode_raw, encode_base64, matching_files, parse_tensor, read_file,

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from flowmill._apply import call
-from flowmill.tensor import Operation, Tensor
+from flowmill._internal.apply import call
+from flowmill._internal.tensor import Operation, Tensor
 
 
 def read_file(filename, name=None) -> Tensor:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from flowmill._apply import call
-from flowmill.tensor import Tensor
+from flowmill._internal.apply import call
+from flowmill._internal.tensor import Tensor
 
 if TYPE_CHECKING:
     from flowmill.raw_ops import _DecodeProtoV2

@@ -9,13 +9,17 @@ from typing import Any
 
 import numpy as np
 
-from flowmill._apply import apply_op, op_scope
-from flowmill._convert import constant, convert_to_tensor
+import flowmill as tf
+from flowmill._internal.apply import apply_op, op_scope
+from flowmill._internal.convert import constant, convert_to_tensor
+from flowmill._internal.sparse_tensor import SparseTensor
+from flowmill._internal.tensor import Tensor
+from flowmill._internal.tensor_shape import TensorShape
 from flowmill.dtypes import DType, as_dtype, int64, string
 from flowmill.io._features import FixedLenFeature, FixedLenSequenceFeature, RaggedFeature, SparseFeature, VarLenFeature
-from flowmill.sparse_tensor import SparseTensor
-from flowmill.tensor import Tensor
-from flowmill.tensor_shape import TensorShape
+from flowmill.io._ragged_features import ragged_feature
+from flowmill.ragged import RaggedTensor
+from flowmill.sparse._dense import merge
 
 
 class _Wanted:
@@ -116,8 +120,6 @@ def _index_keys(feature: SparseFeature) -> list[str]:
 
 
 def _default(key: str, dtype: DType, shape: TensorShape, value) -> Tensor:
-    import flowmill as tf
-
     has_any_length = bool(shape.rank) and shape.as_list()[0] is None
     if value is None:
         if not has_any_length:
@@ -184,16 +186,12 @@ def _by_name(wanted: _Wanted, outputs: Iterator[Tensor], is_single: bool) -> dic
     if is_single:
         found.update(zip(wanted.ragged, values))
     elif values:
-        from flowmill.ragged import RaggedTensor
-
         found.update((k, RaggedTensor.from_row_splits(v, s, validate=False)) for k, v, s in zip(wanted.ragged, values, splits))
     return found
 
 
 def _with_composite_features(features, found: dict[str, Any]) -> dict[str, Any]:
     """Puts values of sparse and ragged features to their places; features that only hold the parts of others go."""
-    from flowmill.sparse._dense import merge
-
     made = dict(found)
     for key in sorted(features or {}):
         feature = features[key]
@@ -202,8 +200,6 @@ def _with_composite_features(features, found: dict[str, Any]) -> dict[str, Any]:
             sizes = [feature.size] if isinstance(feature.index_key, str) else list(feature.size)
             made[key] = merge(places, found[feature.value_key], sizes, already_sorted=feature.already_sorted)
         elif isinstance(feature, RaggedFeature):
-            from flowmill.io._ragged_features import ragged_feature
-
             made[key] = ragged_feature(key, feature, found)
     return {key: value for key, value in made.items() if key in (features or {})}
 
@@ -285,8 +281,6 @@ def _parse_sequences(serialized: Tensor, context_features, sequence_features, de
     lengths = dict(zip(lists.dense, _take(outputs, lists.dense)))
     values, outer, inner = (_take(outputs, lists.ragged) for _ in range(3))
     if values:
-        from flowmill.ragged import RaggedTensor
-
         for key, *parts in zip(lists.ragged, values, outer, inner):
             splits = parts[2:] if is_single else parts[1:]
             sequences[key] = RaggedTensor.from_nested_row_splits(parts[0], splits, validate=False)

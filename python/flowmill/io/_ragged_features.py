@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from flowmill._convert import convert_to_tensor
+import flowmill as tf
+from flowmill._internal.convert import convert_to_tensor
+from flowmill._internal.tensor import Tensor
 from flowmill.io._features import RaggedFeature
 from flowmill.ragged import RaggedTensor
-from flowmill.tensor import Tensor
 
 
 def ragged_feature(key: str, feature: RaggedFeature, found: dict[str, Any]) -> Any:
@@ -36,8 +37,6 @@ _ROWS = {
 
 
 def _in_rows(values, partition, found: dict[str, Any], feature: RaggedFeature):
-    import flowmill as tf
-
     if not isinstance(partition, RaggedFeature.UniformRowLength):
         of = tf.cast(found[partition.key], feature.row_splits_dtype)
         return _ROWS[type(partition)](values, of, validate=feature.validate)
@@ -48,15 +47,11 @@ def _in_rows(values, partition, found: dict[str, Any], feature: RaggedFeature):
 
 
 def _reshaped(values: Tensor, length: int) -> Tensor:
-    import flowmill as tf
-
     return tf.reshape(values, tf.concat([[-1, length], tf.shape(values)[1:]], axis=0))
 
 
 def _in_rows_of_batch(batch: RaggedTensor, partition, found: dict[str, Any], key: str, feature: RaggedFeature, outer_splits: Tensor | None):
     """Divides each element of a batch into rows, as the same element of the partition's feature says."""
-    import flowmill as tf
-
     validate = feature.validate
     if isinstance(partition, RaggedFeature.UniformRowLength):
         if batch.ragged_rank > 1:

@@ -8,7 +8,7 @@ import zlib
 from collections.abc import Iterator
 
 from flowmill import errors, gfile
-from flowmill._crc32c import masked_crc32c
+from flowmill._internal.crc32c import masked_crc32c
 from flowmill.compat import as_bytes, as_text
 
 # Bytes of a compressed file read at a time.

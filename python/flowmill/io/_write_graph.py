@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from flowmill import gfile
-from flowmill.graph import Graph
+from flowmill._internal.graph import Graph
 
 
 def write_graph(graph_or_graph_def, logdir, name: str, as_text: bool = True) -> str:
@@ -24,7 +24,7 @@ def write_graph(graph_or_graph_def, logdir, name: str, as_text: bool = True) -> 
     gfile.MakeDirs(logdir)
     path = os.path.join(os.fspath(logdir), name)
     if as_text:
-        from google.protobuf import text_format
+        from google.protobuf import text_format  # start-up: protobuf is loaded when it is used
 
         content = text_format.MessageToString(graph_def)
     else:

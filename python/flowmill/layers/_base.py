@@ -8,12 +8,13 @@ from typing import Any
 
 import flowmill as tf
 from flowmill import nest
-from flowmill._convert import convert_to_tensor
+from flowmill._internal.convert import convert_to_tensor
+from flowmill._internal.graph import get_default_graph
+from flowmill._internal.tensor import Operation, Tensor
+from flowmill._internal.tensor_shape import TensorShape
+from flowmill._internal.tensor_util import constant_value
+from flowmill._internal.variables import PartitionedVariable
 from flowmill.dtypes import as_dtype
-from flowmill.graph import get_default_graph
-from flowmill.tensor import Operation, Tensor
-from flowmill.tensor_shape import TensorShape
-from flowmill.variables import PartitionedVariable
 
 _UPDATE_OPS, _REGULARIZATION_LOSSES = "update_ops", "regularization_losses"
 
@@ -96,8 +97,6 @@ def function_of(given, what: str) -> Callable | None:
 
 def smart_cond(condition, true_fn: Callable, false_fn: Callable):
     """Returns the result of one of two functions; only that one is called if the condition is known while the graph is built."""
-    from flowmill.tensor_util import constant_value
-
     known = condition
     if isinstance(condition, Tensor):
         known = constant_value(condition)

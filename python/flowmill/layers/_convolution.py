@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import flowmill as tf
+from flowmill._internal.tensor import Tensor
+from flowmill._internal.tensor_shape import TensorShape
 from flowmill.layers._base import InputSpec, Layer, function_of
 from flowmill.layers._sizes import data_format_of, op_format, padding_of, sizes, transposed_length, window_length
 from flowmill.nn._convolution import batched
-from flowmill.tensor import Tensor
-from flowmill.tensor_shape import TensorShape
 
 
 class _Conv(Layer):

@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 
 import flowmill as tf
+from flowmill._internal.tensor import Tensor
+from flowmill._internal.tensor_shape import TensorShape
 from flowmill.layers._base import InputSpec, Layer, function_of, smart_cond
 from flowmill.layers._sizes import data_format_of
-from flowmill.tensor import Tensor
-from flowmill.tensor_shape import TensorShape
 
 
 class Dense(Layer):

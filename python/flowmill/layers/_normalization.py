@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import flowmill as tf
-from flowmill._convert import convert_to_tensor
-from flowmill.graph import get_default_graph
+from flowmill._internal.convert import convert_to_tensor
+from flowmill._internal.graph import get_default_graph
+from flowmill._internal.tensor import Tensor
+from flowmill._internal.tensor_shape import TensorShape
+from flowmill._internal.tensor_util import constant_value
 from flowmill.layers._base import InputSpec, Layer, function_of, smart_cond
-from flowmill.tensor import Tensor
-from flowmill.tensor_shape import TensorShape
 
 
 class BatchNormalization(Layer):
@@ -185,8 +186,6 @@ class BatchNormalization(Layer):
 
     def _known(self, training):
         """Returns true if it is training, None if only a run knows."""
-        from flowmill.tensor_util import constant_value
-
         found = constant_value(training) if isinstance(training, Tensor) else None if hasattr(training, "_as_tensor") else training
         return None if found is None else bool(found)
 

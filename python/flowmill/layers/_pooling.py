@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import flowmill as tf
+from flowmill._internal.tensor import Tensor
+from flowmill._internal.tensor_shape import TensorShape
 from flowmill.layers._base import InputSpec, Layer
 from flowmill.layers._sizes import data_format_of, op_format, padding_of, sizes, window_length
-from flowmill.tensor import Tensor
-from flowmill.tensor_shape import TensorShape
 
 
 class _Pooling(Layer):

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from flowmill import _lazy
-from flowmill.array import matrix_transpose
-from flowmill.clip_ops import global_norm
+from flowmill._internal import lazy as _lazy
+from flowmill._internal.array import matrix_transpose
+from flowmill._internal.clip_ops import global_norm
 from flowmill.linalg._matrices import (
     adjoint, band_part, cholesky, cholesky_solve, cross, det, diag, diag_part, eigh, eigvalsh, eye, inv, logdet, lstsq, qr, self_adjoint_eig,
     self_adjoint_eigvals, set_diag, slogdet, solve, sqrtm, svd, tensor_diag, tensor_diag_part, trace, transpose, triangular_solve,

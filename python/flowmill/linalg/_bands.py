@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from flowmill._apply import call
-from flowmill._convert import convert_to_tensor
-from flowmill.array import expand_dims, matrix_transpose, pad, squeeze, stack
+from flowmill._internal.apply import call
+from flowmill._internal.array import expand_dims, matrix_transpose, pad, squeeze, stack
+from flowmill._internal.convert import convert_to_tensor
+from flowmill._internal.tensor import Tensor
 from flowmill.dtypes import int32
 from flowmill.linalg._matrices import diag_part
 from flowmill.math import conj
-from flowmill.tensor import Tensor
 
 if TYPE_CHECKING:
     from flowmill.raw_ops import _Lu

@@ -5,10 +5,10 @@ from __future__ import annotations
 import functools
 
 import flowmill as tf
-from flowmill.array import broadcast_dynamic_shape, broadcast_static_shape
+from flowmill._internal.array import broadcast_dynamic_shape, broadcast_static_shape
+from flowmill._internal.tensor import Tensor
+from flowmill._internal.tensor_shape import TensorShape
 from flowmill.linalg._linear_operator import LinearOperator
-from flowmill.tensor import Tensor
-from flowmill.tensor_shape import TensorShape
 
 
 def known_of_all(values) -> bool | None:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import functools
 
 import flowmill as tf
+from flowmill._internal.array import broadcast_static_shape
+from flowmill._internal.tensor import Tensor
+from flowmill._internal.tensor_shape import TensorShape
 from flowmill.linalg._linear_operator import LinearOperator, adjoint_if
-from flowmill.tensor import Tensor
-from flowmill.tensor_shape import TensorShape
 
 
 # Fourier's and its inverse, by how many dimensions they go along.
@@ -77,8 +78,6 @@ class _Circulant(LinearOperator):
         found = tf.linalg.matrix_transpose(flat)
         found = tf.cast(found, self.dtype) if self.dtype.is_complex else tf.cast(tf.real(found), self.dtype)
         if x.shape.rank is not None and self.shape.rank is not None:
-            from flowmill.array import broadcast_static_shape
-
             found.set_shape(broadcast_static_shape(x.shape[:-2], self.batch_shape).concatenate([self.range_dimension.value, x.shape.as_list()[-1]]))
         return found
 

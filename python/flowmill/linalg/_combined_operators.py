@@ -5,13 +5,13 @@ from __future__ import annotations
 import functools
 
 import flowmill as tf
-from flowmill.array import broadcast_dynamic_shape, broadcast_static_shape
+from flowmill._internal.array import broadcast_dynamic_shape, broadcast_static_shape
+from flowmill._internal.tensor import Tensor
+from flowmill._internal.tensor_shape import TensorShape
 from flowmill.linalg._block_operators import joint_batch_shape, joint_batch_shape_tensor, known_of_all, of_one_type
 from flowmill.linalg._identity_operators import LinearOperatorIdentity, LinearOperatorScaledIdentity, LinearOperatorZeros
 from flowmill.linalg._linear_operator import LinearOperator, together
 from flowmill.linalg._plain_operators import LinearOperatorDiag, LinearOperatorLowerTriangular
-from flowmill.tensor import Tensor
-from flowmill.tensor_shape import TensorShape
 
 
 def product(left: LinearOperator, right: LinearOperator) -> LinearOperator:

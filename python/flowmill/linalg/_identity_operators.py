@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 import flowmill as tf
+from flowmill._internal.tensor import Tensor
+from flowmill._internal.tensor_shape import TensorShape
+from flowmill._internal.tensor_util import constant_value
 from flowmill.linalg._linear_operator import LinearOperator, adjoint_if
-from flowmill.tensor import Tensor
-from flowmill.tensor_shape import TensorShape
-from flowmill.tensor_util import constant_value
 
 
 def _static(value) -> int | None:

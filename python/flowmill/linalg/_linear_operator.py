@@ -7,11 +7,12 @@ from collections.abc import Iterator
 from typing import Any
 
 import flowmill as tf
-from flowmill._convert import convert_to_tensor
+from flowmill._internal.array import broadcast_dynamic_shape
+from flowmill._internal.convert import convert_to_tensor
+from flowmill._internal.module import Module
+from flowmill._internal.tensor import Operation, Tensor
+from flowmill._internal.tensor_shape import TensorShape
 from flowmill.dtypes import DType, as_dtype
-from flowmill.module import Module
-from flowmill.tensor import Operation, Tensor
-from flowmill.tensor_shape import TensorShape
 
 
 class LinearOperator(Module):
@@ -217,7 +218,7 @@ class LinearOperator(Module):
             ValueError: if the sizes do not fit.
         """
         if isinstance(x, LinearOperator):
-            from flowmill.linalg._combined_operators import product
+            from flowmill.linalg._combined_operators import product  # cycle: linalg._combined_operators imports this module
 
             left, right = self.adjoint() if adjoint else self, x.adjoint() if adjoint_arg else x
             ours, theirs = left.domain_dimension.value, right.range_dimension.value
@@ -316,7 +317,7 @@ class LinearOperator(Module):
             return self._adjoint()
 
     def _adjoint(self) -> LinearOperator:
-        from flowmill.linalg._combined_operators import LinearOperatorAdjoint
+        from flowmill.linalg._combined_operators import LinearOperatorAdjoint  # cycle: linalg._combined_operators imports this module
 
         return LinearOperatorAdjoint(self, is_non_singular=self.is_non_singular, is_self_adjoint=self.is_self_adjoint,
                                      is_positive_definite=self.is_positive_definite, is_square=self.is_square)
@@ -340,7 +341,7 @@ class LinearOperator(Module):
             return self._inverse()
 
     def _inverse(self) -> LinearOperator:
-        from flowmill.linalg._combined_operators import LinearOperatorInversion
+        from flowmill.linalg._combined_operators import LinearOperatorInversion  # cycle: linalg._combined_operators imports this module
 
         return LinearOperatorInversion(self, is_non_singular=self.is_non_singular, is_self_adjoint=self.is_self_adjoint,
                                        is_positive_definite=self.is_positive_definite, is_square=self.is_square)
@@ -357,7 +358,7 @@ class LinearOperator(Module):
             return self._cholesky()
 
     def _cholesky(self) -> LinearOperator:
-        from flowmill.linalg._plain_operators import LinearOperatorLowerTriangular
+        from flowmill.linalg._plain_operators import LinearOperatorLowerTriangular  # cycle: linalg._plain_operators imports this module
 
         return LinearOperatorLowerTriangular(tf.linalg.cholesky(self.to_dense()), is_non_singular=True, is_self_adjoint=False, is_square=True)
 
@@ -459,8 +460,6 @@ def together(matrix: Tensor, other: Tensor) -> tuple[Tensor, Tensor]:
     shapes = [t.shape for t in (matrix, other)]
     if all(s.rank is not None for s in shapes) and all(s[:-2].is_fully_defined() for s in shapes) and shapes[0][:-2].as_list() == shapes[1][:-2].as_list():
         return matrix, other
-    from flowmill.array import broadcast_dynamic_shape
-
     batch = broadcast_dynamic_shape(tf.shape(matrix)[:-2], tf.shape(other)[:-2])
     made = []
     for tensor in (matrix, other):

@@ -1,10 +1,10 @@
 # Made by python/make_stubs from the code.
 
 from typing import Any
+from flowmill._internal.module import Module
+from flowmill._internal.tensor import Operation, Tensor
+from flowmill._internal.tensor_shape import TensorShape
 from flowmill.dtypes import DType
-from flowmill.module import Module
-from flowmill.tensor import Operation, Tensor
-from flowmill.tensor_shape import TensorShape
 
 class LinearOperator(Module):
     def __init__(

@@ -5,12 +5,13 @@ from __future__ import annotations
 import builtins
 from typing import TYPE_CHECKING, Any
 
-from flowmill._apply import call, dims, op_scope
-from flowmill._convert import convert_to_tensor
-from flowmill.array import concat, matrix_transpose, ones, shape, zeros
+from flowmill._internal.apply import call, dims, op_scope
+from flowmill._internal.array import concat, matrix_transpose, ones, shape, zeros
+from flowmill._internal.control_flow import cond
+from flowmill._internal.convert import convert_to_tensor
+from flowmill._internal.tensor import Tensor
 from flowmill.dtypes import as_dtype, float32, int32
 from flowmill.math import log, matmul, minimum, real, reduce_sum
-from flowmill.tensor import Tensor
 
 if TYPE_CHECKING:
     from flowmill.raw_ops import _LogMatrixDeterminant, _Qr
@@ -194,8 +195,6 @@ def lstsq(matrix, rhs, l2_regularizer=0.0, fast: bool = True, name: str | None =
         known = dims(matrix)
         if known is not None and min(known[-2:]) >= 0:
             return _least_squares(matrix, rhs, l2_regularizer, known[-2] >= known[-1])
-        from flowmill.control_flow import cond
-
         sizes = shape(matrix)[-2:]
         return cond(sizes[0] >= sizes[1], lambda: _least_squares(matrix, rhs, l2_regularizer, True),
                     lambda: _least_squares(matrix, rhs, l2_regularizer, False))

@@ -6,15 +6,19 @@ from math import factorial
 
 import numpy as np
 
-from flowmill._apply import call, dims, op_scope
-from flowmill._arguments import one_of
-from flowmill._convert import constant, convert_to_tensor
-from flowmill.array import concat, expand_dims, fill, identity, reshape, shape, size, squeeze, where_v2
-from flowmill.array._layout import transpose as transpose_axes
+from flowmill._internal.apply import call, dims, op_scope
+from flowmill._internal.arguments import one_of
+from flowmill._internal.array import concat, expand_dims, fill, identity, reshape, shape, size, squeeze, where_v2
+from flowmill._internal.array._layout import transpose as transpose_axes
+from flowmill._internal.control_flow import cond
+from flowmill._internal.convert import constant, convert_to_tensor
+from flowmill._internal.graph import get_default_graph
+from flowmill._internal.loops import while_loop
+from flowmill._internal.tensor import Tensor
+from flowmill.debugging import assert_rank_at_least
 from flowmill.dtypes import float32, int32
 from flowmill.linalg._matrices import eye, solve, svd
 from flowmill.math import abs as abs_, cast, conj, floor, greater, is_finite, log, matmul, maximum, pow as pow_, reduce_max, reduce_sum, sqrt
-from flowmill.tensor import Tensor
 
 
 def norm(tensor, ord="euclidean", axis=None, keepdims: bool | None = None, name: str | None = None,  # noqa: A002
@@ -98,9 +102,6 @@ def _precision(tensor: Tensor):
 
 def _matrices(a, validate_args: bool) -> Tensor:
     """Matrices of floating-point or complex numbers."""
-    from flowmill.debugging import assert_rank_at_least
-    from flowmill.graph import get_default_graph
-
     a = convert_to_tensor(a, dtype_hint=float32, name="a")
     kind = a.dtype.base_dtype
     if not (kind.is_floating or kind.is_complex):
@@ -178,8 +179,6 @@ def expm(input, name: str | None = None) -> Tensor:  # noqa: A002
     Raises:
         ValueError: for other numbers than floating-point and complex ones.
     """
-    from flowmill.control_flow import cond
-
     with op_scope(name, "matrix_exponential", input):
         matrix = convert_to_tensor(input, name="input")
         if matrix.shape[-2:] == [0, 0]:
@@ -250,9 +249,6 @@ def _by_norm(norms: Tensor, bounds, choices) -> Tensor:
 
 def _squared(matrix: Tensor, times: Tensor, finite: Tensor) -> Tensor:
     """Returns each matrix of a batch squared as often as its number says, not at all if a norm is not finite."""
-    from flowmill.control_flow import cond
-    from flowmill.loops import while_loop
-
     most = reduce_max(times)
 
     def is_more(i, _):

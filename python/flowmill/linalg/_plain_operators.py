@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import flowmill as tf
+from flowmill._internal.tensor import Tensor
+from flowmill._internal.tensor_shape import TensorShape
 from flowmill.linalg._linear_operator import LinearOperator, adjoint_if, checked_type, together
-from flowmill.tensor import Tensor
-from flowmill.tensor_shape import TensorShape
 
 
 class LinearOperatorFullMatrix(LinearOperator):

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import flowmill as tf
-from flowmill.array import broadcast_dynamic_shape, broadcast_static_shape
+from flowmill._internal.array import broadcast_dynamic_shape, broadcast_static_shape
+from flowmill._internal.tensor import Tensor
+from flowmill._internal.tensor_shape import TensorShape
 from flowmill.linalg._linear_operator import LinearOperator, adjoint_if
-from flowmill.tensor import Tensor
-from flowmill.tensor_shape import TensorShape
 
 
 class LinearOperatorHouseholder(LinearOperator):

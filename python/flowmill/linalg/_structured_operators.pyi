@@ -1,8 +1,8 @@
 # Made by python/make_stubs from the code.
 
 from typing import Any
+from flowmill._internal.tensor import Tensor
 from flowmill.linalg._linear_operator import LinearOperator
-from flowmill.tensor import Tensor
 
 class LinearOperatorHouseholder(LinearOperator):
     def __init__(

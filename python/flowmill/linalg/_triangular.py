@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import flowmill as tf
+from flowmill._internal.control_flow import with_dependencies
+from flowmill._internal.tensor import Tensor
 from flowmill.linalg._linear_operator import together
-from flowmill.tensor import Tensor
 
 
 def _parts(lower_upper, perm, validate_args: bool) -> tuple[Tensor, Tensor]:
-    from flowmill.control_flow import with_dependencies
-
     lower_upper = tf.convert_to_tensor(lower_upper, name="lower_upper")
     perm = tf.convert_to_tensor(perm, tf.int32, name="perm")
     if lower_upper.shape.rank is not None and lower_upper.shape.rank < 2:

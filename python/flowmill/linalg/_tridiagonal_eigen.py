@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 import flowmill as tf
-from flowmill._apply import op_scope
-from flowmill._convert import convert_to_tensor
-from flowmill.tensor import Tensor
+from flowmill._internal.apply import op_scope
+from flowmill._internal.convert import convert_to_tensor
+from flowmill._internal.tensor import Tensor
 
 # How far the interval that is searched goes past its bounds, in rounding errors.
 _SLACK = 2.1

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import flowmill as tf
-from flowmill._convert import convert_to_tensor
+from flowmill._internal.convert import convert_to_tensor
+from flowmill._internal.graph import get_default_graph
+from flowmill._internal.tensor import Tensor
 from flowmill.dtypes import as_dtype
-from flowmill.graph import get_default_graph
 from flowmill.lookup._initializers import KeyValueTensorInitializer, TextFileIndex, TextFileInitializer
 from flowmill.lookup._tables import FastHashSpec, HasherSpec, IdTableWithHashBuckets, StaticHashTable
-from flowmill.tensor import Tensor
 
 
 def _with_buckets(table: StaticHashTable, num_oov_buckets: int, hasher_spec: HasherSpec, key_dtype):

@@ -6,13 +6,13 @@ import os
 import uuid
 
 import flowmill as tf
-from flowmill._apply import call
-from flowmill._convert import convert_to_tensor
+from flowmill._internal.apply import call
+from flowmill._internal.convert import convert_to_tensor
+from flowmill._internal.graph import get_default_graph
+from flowmill._internal.graph_keys import GraphKeys
+from flowmill._internal.tensor import Operation, Tensor
 from flowmill.compat import as_str_any
 from flowmill.dtypes import DType, as_dtype
-from flowmill.graph import get_default_graph
-from flowmill.graph_keys import GraphKeys
-from flowmill.tensor import Operation, Tensor
 
 
 def tables_initializer(name: str = "init_all_tables") -> Operation:

@@ -7,12 +7,12 @@ import uuid
 from typing import Any
 
 import flowmill as tf
-from flowmill._apply import call, op_scope
-from flowmill._convert import convert_to_tensor
+from flowmill._internal.apply import call, op_scope
+from flowmill._internal.convert import convert_to_tensor
+from flowmill._internal.sparse_tensor import SparseTensor
+from flowmill._internal.tensor import Operation, Tensor
 from flowmill.dtypes import as_dtype
 from flowmill.lookup._initializers import Typed
-from flowmill.sparse_tensor import SparseTensor
-from flowmill.tensor import Operation, Tensor
 
 
 class Table(Typed):

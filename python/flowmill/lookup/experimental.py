@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from flowmill._apply import call, op_scope
-from flowmill._convert import convert_to_tensor
-from flowmill.graph import get_default_graph
-from flowmill.graph_keys import GraphKeys
+from flowmill._internal.apply import call, op_scope
+from flowmill._internal.convert import convert_to_tensor
+from flowmill._internal.graph import get_default_graph
+from flowmill._internal.graph_keys import GraphKeys
+from flowmill._internal.tensor import Operation, Tensor
 from flowmill.lookup._tables import Table
-from flowmill.tensor import Operation, Tensor
 from flowmill.train._saveables import SaveableObject, SaveSpec
 
 __all__ = ["DenseHashTable", "MutableHashTable"]

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from flowmill import _lazy
-from flowmill.array import invert_permutation
+from flowmill._internal import lazy as _lazy
+from flowmill._internal.array import invert_permutation
 from flowmill.math._counts import bincount
 from flowmill.math._elementwise import (
     abs, acos, acosh, add, angle, asin, asinh, atan, atan2, atanh, bessel_i0, bessel_i0e, bessel_i1, bessel_i1e, betainc, bitcast, cast, ceil,

@@ -1,6 +1,6 @@
 # Made by python/make_stubs from the code.
 
-from flowmill.array import invert_permutation as invert_permutation
+from flowmill._internal.array import invert_permutation as invert_permutation
 from flowmill.math import special as special
 from flowmill.math._counts import bincount as bincount
 from flowmill.math._elementwise import abs as abs

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from flowmill._apply import call, op_scope
-from flowmill._convert import constant, convert_to_tensor
-from flowmill.array import reshape, size
+import flowmill as tf
+from flowmill._internal.apply import call, op_scope
+from flowmill._internal.array import identity, reshape, size
+from flowmill._internal.convert import constant, convert_to_tensor
+from flowmill._internal.graph import get_default_graph
+from flowmill._internal.sparse_tensor import SparseTensor
+from flowmill._internal.tensor import Tensor
 from flowmill.dtypes import DType, as_dtype, int32
 from flowmill.math._elementwise import cast, maximum, minimum
 from flowmill.math._reductions import reduce_max
-from flowmill.sparse_tensor import SparseTensor
-from flowmill.tensor import Tensor
 
 
 def bincount(arr, weights=None, minlength=None, maxlength=None, dtype=int32, name: str | None = None, axis=None,
@@ -30,7 +32,7 @@ def bincount(arr, weights=None, minlength=None, maxlength=None, dtype=int32, nam
     Raises:
         ValueError: for another axis, for weights with binary output, and for weights of another form.
     """
-    from flowmill.ragged._tensor import is_ragged, to_ragged
+    from flowmill.ragged._tensor import is_ragged, to_ragged  # cycle: sparse._counts imports this module
 
     with op_scope(name, "bincount"):
         if is_ragged(arr):
@@ -112,9 +114,6 @@ def dense_weights(values: Tensor, weights, dtype: DType | None = None) -> Tensor
 
 def _checked(weights, checks):
     """Returns the values of weights, after some checks."""
-    from flowmill.array import identity
-    from flowmill.graph import get_default_graph
-
     if not checks:
         return weights.values
     with get_default_graph().control_dependencies(checks):
@@ -127,8 +126,6 @@ def sparse_weights(values: SparseTensor, weights, dtype: DType | None = None) ->
     Raises:
         ValueError: If the weights are no SparseTensor.
     """
-    import flowmill as tf
-
     if weights is None:
         return no_weights(values, dtype)
     if not isinstance(weights, SparseTensor):
@@ -148,8 +145,6 @@ def ragged_weights(values, weights, dtype: DType | None = None):
     Raises:
         ValueError: If the weights are no RaggedTensor.
     """
-    import flowmill as tf
-
     if weights is None:
         return no_weights(values, dtype)
     if not isinstance(weights, tf.RaggedTensor):

@@ -7,17 +7,18 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from flowmill import _operators
-from flowmill._apply import call, op_scope
-from flowmill._constants import is_tensor_like
-from flowmill._convert import constant, convert_to_tensor
-from flowmill._operators import is_ragged, of_rows
-from flowmill.array._creation import is_sparse, zeros_like
+from flowmill._internal import operators
+from flowmill._internal.apply import call, op_scope
+from flowmill._internal.array._creation import is_sparse, ones_like, zeros_like
+from flowmill._internal.array._masks import where
+from flowmill._internal.constants import is_tensor_like
+from flowmill._internal.convert import constant, convert_to_tensor
+from flowmill._internal.operators import is_ragged, of_rows
+from flowmill._internal.tensor import Tensor
 from flowmill.dtypes import as_dtype, bfloat16, complex64, complex128, float32, float64, int32, int64
-from flowmill.tensor import Tensor
 
 if TYPE_CHECKING:
-    from flowmill.sparse_tensor import SparseTensor
+    from flowmill._internal.sparse_tensor import SparseTensor
 
 
 def _exported(function, name: str, doc: str):
@@ -54,7 +55,7 @@ def binary(op: str, function_name: str, doc: str):
     """Returns a function of an op of two tensors `x` and `y`, which are broadcast together."""
     def function(x, y, name: str | None = None) -> Tensor:
         if type(x) is Tensor and type(y) is Tensor:
-            return _operators.binary(op, name, x, y, op)
+            return operators.binary(op, name, x, y, op)
         if is_ragged(x) or is_ragged(y):
             return of_rows(lambda a, b: function(a, b, name), x, y)
         return call(op, name, x, y)
@@ -147,7 +148,7 @@ def _scoped_pair(op: str, default: str, function_name: str, doc: str):
     """Returns a function of two tensors that converts them one after the other: the second takes the type of the first."""
     def function(x, y, name: str | None = None) -> Tensor:
         if type(x) is Tensor and type(y) is Tensor:
-            return _operators.binary(op, name, x, y, default)
+            return operators.binary(op, name, x, y, default)
         with op_scope(name, default, x, y) as scope:
             x = convert_to_tensor(x, name="x")
             y = convert_to_tensor(y, dtype_hint=x.dtype.base_dtype, name="y")
@@ -158,7 +159,7 @@ def _scoped_pair(op: str, default: str, function_name: str, doc: str):
 def add(x, y, name: str | None = None) -> Tensor:
     """Returns the sum; strings are joined."""
     if type(x) is Tensor and type(y) is Tensor:
-        return _operators.binary("Add" if x.dtype.base_dtype.name == "string" else "AddV2", name, x, y, "Add")
+        return operators.binary("Add" if x.dtype.base_dtype.name == "string" else "AddV2", name, x, y, "Add")
     if is_ragged(x) or is_ragged(y):
         return of_rows(lambda a, b: add(a, b, name), x, y)
     with op_scope(name, "Add", x, y) as scope:
@@ -192,7 +193,7 @@ def div_no_nan(x, y, name: str | None = None) -> Tensor:
             y = convert_to_tensor(y, dtype_hint=x.dtype.base_dtype, name="y")
         if x.dtype.base_dtype is not y.dtype.base_dtype:
             raise TypeError(f"`x` and `y` must have the same dtype, got {x.dtype!r} != {y.dtype!r}.")
-        wide = _operators.TRUE_DIVISION.get(x.dtype.base_dtype._number)
+        wide = operators.TRUE_DIVISION.get(x.dtype.base_dtype._number)
         if wide is not None:
             x, y = cast(x, wide), cast(y, wide)
         return call("DivNoNan", scope, x, y)
@@ -213,14 +214,14 @@ def truediv(x, y, name: str | None = None) -> Tensor:
         return of_rows(lambda a, b: truediv(a, b, name), x, y)
     if not isinstance(x, Tensor) and not isinstance(y, Tensor):
         with op_scope(name, "truediv", x, y) as scope:
-            return _operators.truediv(convert_to_tensor(x, name="x"), y, scope)
-    return _operators.truediv(x, y, name)
+            return operators.truediv(convert_to_tensor(x, name="x"), y, scope)
+    return operators.truediv(x, y, name)
 
 
 def divide(x, y, name: str | None = None) -> Tensor:
     """Like the operator ``/``; with a name, the result is an :func:`identity <flowmill.array.identity>` of that name."""
     if name is not None:
-        return truediv(x, y, name) if is_ragged(x) or is_ragged(y) else _operators.truediv(convert_to_tensor(x), y, name)
+        return truediv(x, y, name) if is_ragged(x) or is_ragged(y) else operators.truediv(convert_to_tensor(x), y, name)
     if not isinstance(x, Tensor) and not hasattr(x, "_as_tensor") and not is_ragged(x) and not is_ragged(y):
         x = convert_to_tensor(x, y.dtype.base_dtype if isinstance(y, Tensor) or hasattr(y, "_as_tensor") else None)
     return x / y
@@ -279,7 +280,7 @@ def scalar_mul(scalar, x, name: str | None = None):
     Raises:
         ValueError: if `scalar` is no scalar.
     """
-    from flowmill.indexed_slices import IndexedSlices
+    from flowmill._internal.indexed_slices import IndexedSlices  # start-up: most programs have no IndexedSlices
 
     scalar = convert_to_tensor(scalar, dtype=x.dtype.base_dtype, name="scalar")
     if scalar.shape.rank not in (None, 0):
@@ -366,8 +367,6 @@ def angle(input, name: str | None = None) -> Tensor:  # noqa: A002
         input = convert_to_tensor(input, name="input")  # noqa: A001
         if input.dtype.is_complex:
             return call("Angle", scope, input, Tout=input.dtype.base_dtype.real_dtype)
-        from flowmill.array import ones_like, where, zeros_like
-
         return where(input < 0, np.pi * ones_like(input), zeros_like(input))
 
 

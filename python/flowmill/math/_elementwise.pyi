@@ -1,8 +1,8 @@
 # Made by python/make_stubs from the code.
 
 from typing import Any, overload
-from flowmill.sparse_tensor import SparseTensor
-from flowmill.tensor import Tensor
+from flowmill._internal.sparse_tensor import SparseTensor
+from flowmill._internal.tensor import Tensor
 
 def unary(op: str, function_name: str, doc: str) -> Any: ...
 def scoped_unary(op: str, function_name: str, doc: str) -> Any: ...

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from flowmill._apply import call, op_scope
-from flowmill._convert import convert_to_tensor
-from flowmill.array import broadcast_dynamic_shape, broadcast_to, concat, expand_dims, reshape, shape, where_v2, zeros_like
-from flowmill.array import slice as slice_of
+from flowmill._internal.apply import call, op_scope
+from flowmill._internal.array import broadcast_dynamic_shape, broadcast_to, concat, expand_dims, reshape, shape, where_v2, zeros_like
+from flowmill._internal.array import slice as slice_of
+from flowmill._internal.convert import convert_to_tensor
+from flowmill._internal.tensor import Tensor
 from flowmill.dtypes import int32, int64
 from flowmill.math._elementwise import cast
 from flowmill.math._reductions import range as range_of
-from flowmill.tensor import Tensor
 
 
 def linspace(start, stop, num, name: str | None = None, axis: int = 0) -> Tensor:

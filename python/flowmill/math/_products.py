@@ -6,14 +6,14 @@ import builtins
 
 import numpy as np
 
-from flowmill._apply import call, dims, op_scope
-from flowmill._convert import convert_to_tensor, convert_to_tensor_or_indexed_slices
-from flowmill.array import concat, expand_dims, gather, identity, rank, reshape, setdiff1d, shape, squeeze, stack, transpose, where
+from flowmill._internal.apply import call, dims, op_scope
+from flowmill._internal.array import concat, expand_dims, gather, identity, rank, reshape, setdiff1d, shape, squeeze, stack, transpose, where
+from flowmill._internal.convert import convert_to_tensor, convert_to_tensor_or_indexed_slices
+from flowmill._internal.tensor import Tensor
+from flowmill._internal.tensor_shape import TensorShape
 from flowmill.dtypes import bfloat16, float32, int32
 from flowmill.math._elementwise import cast, conj
 from flowmill.math._reductions import range, reduce_prod
-from flowmill.tensor import Tensor
-from flowmill.tensor_shape import TensorShape
 
 
 def matmul(a, b, transpose_a: bool = False, transpose_b: bool = False, adjoint_a: bool = False, adjoint_b: bool = False, a_is_sparse: bool = False,

@@ -6,15 +6,15 @@ import math
 
 import numpy as np
 
-from flowmill._apply import call, dims, op_scope
-from flowmill._arguments import one_of
-from flowmill._convert import convert_to_tensor
-from flowmill.array import identity, rank, reshape, size, zeros
+from flowmill._internal.apply import call, dims, op_scope
+from flowmill._internal.arguments import one_of
+from flowmill._internal.array import identity, rank, reshape, size, zeros
+from flowmill._internal.convert import convert_to_tensor
+from flowmill._internal.graph import get_default_graph
+from flowmill._internal.operators import is_ragged
+from flowmill._internal.tensor import Tensor
 from flowmill.dtypes import as_dtype, float32, float64, int32, int64
-from flowmill.graph import get_default_graph
-from flowmill._operators import is_ragged
-from flowmill.math._elementwise import cast, not_equal
-from flowmill.tensor import Tensor
+from flowmill.math._elementwise import abs as abs_, cast, not_equal, square
 
 _INT32 = 3
 _INFERABLE = (int32, int64, float32, float64)
@@ -64,7 +64,7 @@ def _arguments(axis, keepdims, reduction_indices, keep_dims):
 
 def _reduce(op: str, x, axis, keepdims: bool, name: str | None) -> Tensor:
     if is_ragged(x):
-        from flowmill.ragged._reductions import reduced
+        from flowmill.ragged._reductions import reduced  # cycle: accumulators imports this package
 
         return reduced(op, x, axis, keepdims)
     found = call(op, name, x, all_axes(x) if axis is None else axis, keep_dims=keepdims)
@@ -112,8 +112,6 @@ def reduce_variance(input_tensor, axis=None, keepdims: bool = False, name: str |
     Raises:
         TypeError: for integers.
     """
-    from flowmill.math._elementwise import abs as abs_, square
-
     with op_scope(name, "reduce_variance"):
         input_tensor = convert_to_tensor(input_tensor)
         means = reduce_mean(input_tensor, axis, True)
@@ -182,7 +180,7 @@ def count_nonzero(input_tensor=None, axis=None, keepdims=None, dtype=int64, name
 
 def zero_fraction(value, name: str | None = None) -> Tensor:
     """Returns the share of elements that are zero, a scalar."""
-    from flowmill.control_flow import cond
+    from flowmill._internal.control_flow import cond  # start-up: most programs of tf.math have no control flow
 
     with op_scope(name, "zero_fraction", value):
         value = convert_to_tensor(value, name="value")

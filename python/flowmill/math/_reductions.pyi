@@ -1,6 +1,6 @@
 # Made by python/make_stubs from the code.
 
-from flowmill.tensor import Tensor
+from flowmill._internal.tensor import Tensor
 
 def range(start, limit=None, delta=1, dtype=None, name: str = 'range') -> Tensor: ...
 def all_axes(x) -> Tensor: ...

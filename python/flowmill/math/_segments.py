@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 
-from flowmill._apply import call, op_scope
-from flowmill._convert import constant, convert_to_tensor
-from flowmill.array import concat, ones, ones_like, rank, reshape, scatter_nd, shape, size, squeeze, stack
-from flowmill.array._creation import shape_internal
-from flowmill.dtypes import as_dtype, float32, int32, int64
-from flowmill.math._elementwise import cast, maximum, sqrt
-from flowmill.math._reductions import reduce_max
-from flowmill.tensor import Tensor
+from flowmill._internal.apply import call, op_scope
+from flowmill._internal.array import concat, ones, ones_like, rank, reshape, scatter_nd, shape, size, squeeze, stack, strided_slice, zeros_like
+from flowmill._internal.array._creation import shape_internal
+from flowmill._internal.convert import constant, convert_to_tensor
+from flowmill._internal.tensor import Tensor
+from flowmill.dtypes import as_dtype, bool as bool_, float32, int32, int64
+from flowmill.math._elementwise import cast, equal, floor, lgamma, maximum, sqrt
+from flowmill.math._reductions import reduce_all, reduce_max, reduce_sum
 
 if TYPE_CHECKING:
     from flowmill.raw_ops import _ApproxTopK, _TopKV2
@@ -123,8 +123,8 @@ def confusion_matrix(labels, predictions, num_classes=None, dtype=int32, name: s
     Raises:
         errors.InvalidArgumentError: while it runs, for numbers that are no classes.
     """
-    from flowmill.control_flow import with_dependencies
-    from flowmill.debugging import assert_less, assert_non_negative
+    from flowmill._internal.control_flow import with_dependencies  # start-up: most programs of tf.math have no control flow
+    from flowmill.debugging import assert_less, assert_non_negative  # cycle: debugging imports this package
 
     with op_scope(name, "confusion_matrix", predictions, labels, num_classes, weights):
         labels, predictions = convert_to_tensor(labels, name="labels"), convert_to_tensor(predictions, name="predictions")
@@ -169,8 +169,7 @@ def remove_squeezable_dimensions(labels: Tensor, predictions: Tensor, expected_r
             elif difference == expected_rank_diff - 1 and labels.shape[-1].is_compatible_with(1):
                 labels = squeeze(labels, [-1])
             return labels, predictions
-        from flowmill.control_flow import cond
-        from flowmill.math._elementwise import equal
+        from flowmill._internal.control_flow import cond  # start-up: most programs of tf.math have no control flow
 
         difference = rank(predictions) - rank(labels)
         if prediction_rank is None or predictions.shape[-1].is_compatible_with(1):
@@ -202,10 +201,9 @@ def histogram_fixed_width_bins(values, value_range, nbins=100, dtype=int32, name
     Raises:
         errors.InvalidArgumentError: while it runs, if there is no bin.
     """
-    from flowmill.clip_ops import clip_by_value
-    from flowmill.control_flow import with_dependencies
-    from flowmill.control_flow import Assert
-    from flowmill.math._elementwise import floor
+    from flowmill._internal.clip_ops import clip_by_value  # cycle: clip_ops imports this package
+    from flowmill._internal.control_flow import with_dependencies  # start-up: most programs of tf.math have no control flow
+    from flowmill._internal.control_flow import Assert  # start-up: most programs of tf.math have no control flow
 
     with op_scope(name, "histogram_fixed_width_bins", values, value_range, nbins):
         values = convert_to_tensor(values, name="values")
@@ -289,10 +287,7 @@ def is_strictly_increasing(x, name: str | None = None) -> Tensor:
 
 
 def _all_steps(op: str, x) -> Tensor:
-    from flowmill.array import strided_slice
-    from flowmill.control_flow import cond
-    from flowmill.dtypes import bool as bool_
-    from flowmill.math._reductions import reduce_all
+    from flowmill._internal.control_flow import cond  # start-up: most programs of tf.math have no control flow
 
     x = convert_to_tensor(x, name="x")
     if not (x.dtype.is_floating or x.dtype.is_integer or x.dtype.is_quantized):
@@ -338,8 +333,6 @@ def polyval(coeffs, x, name: str | None = None) -> Tensor:
     with op_scope(name, "polyval", coeffs, x):
         x = convert_to_tensor(x, name="x")
         if not coeffs:
-            from flowmill.array import zeros_like
-
             return zeros_like(x, name=name)
         parts = [convert_to_tensor(c, name=f"coeff_{i}") for i, c in enumerate(coeffs)]
         value = parts[0]
@@ -350,9 +343,6 @@ def polyval(coeffs, x, name: str | None = None) -> Tensor:
 
 def lbeta(x, name: str | None = None) -> Tensor:
     """Returns the logarithm of the absolute value of the beta function along the last dimension."""
-    from flowmill.math._elementwise import lgamma
-    from flowmill.math._reductions import reduce_sum
-
     with op_scope(name, "lbeta", x):
         x = convert_to_tensor(x, name="x")
         return reduce_sum(lgamma(x), [-1]) - lgamma(reduce_sum(x, [-1]))

@@ -1,7 +1,7 @@
 # Made by python/make_stubs from the code.
 
+from flowmill._internal.tensor import Tensor
 from flowmill.raw_ops import _ApproxTopK, _TopKV2
-from flowmill.tensor import Tensor
 
 def segment_max(data, segment_ids, name: str | None = None) -> Tensor:
     """The greatest elements of each segment.

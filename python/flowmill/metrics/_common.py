@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import flowmill as tf
-from flowmill._convert import convert_to_tensor
-from flowmill._weights import remove_squeezable_dimensions
-from flowmill.graph import get_default_graph
-from flowmill.tensor import Tensor
+from flowmill._internal.convert import convert_to_tensor
+from flowmill._internal.graph import get_default_graph
+from flowmill._internal.tensor import Tensor
+from flowmill._internal.weights import remove_squeezable_dimensions
 
 _LOCAL_VARIABLES, _METRIC_VARIABLES = "local_variables", "metric_variables"
 

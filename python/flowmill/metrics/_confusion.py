@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import flowmill as tf
-from flowmill._apply import call
+from flowmill._internal.apply import call
+from flowmill._internal.tensor import Tensor
 from flowmill.metrics._common import collected, metric_variable, squeezed
-from flowmill.tensor import Tensor
 
 
 def _booleans(predictions, labels, weights):

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import flowmill as tf
-from flowmill._weights import broadcast_weights, remove_squeezable_dimensions
+from flowmill._internal.tensor import Tensor
+from flowmill._internal.weights import broadcast_weights, remove_squeezable_dimensions
 from flowmill.metrics._common import collected, metric_variable, squeezed
-from flowmill.tensor import Tensor
 
 
 def mean(values, weights=None, metrics_collections=None, updates_collections=None, name: str | None = None) -> tuple[Tensor, Tensor]:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import warnings
 
 import flowmill as tf
-from flowmill._weights import broadcast_weights
+from flowmill._internal.tensor import Tensor
+from flowmill._internal.weights import broadcast_weights
 from flowmill.metrics._common import collected, metric_variable, squeezed
-from flowmill.tensor import Tensor
 
 # Each kind of decision: the variable's name, whether the label is true, whether the prediction is.
 _KINDS = {"tp": ("true_positives", True, True), "fn": ("false_negatives", True, False), "tn": ("true_negatives", False, False),

@@ -6,12 +6,12 @@ TensorFlow computes these by operations on sets; here labels are compared with p
 from __future__ import annotations
 
 import flowmill as tf
-from flowmill._apply import call
-from flowmill._convert import convert_to_tensor
-from flowmill._weights import assert_broadcastable, broadcast_weights
+from flowmill._internal.apply import call
+from flowmill._internal.convert import convert_to_tensor
+from flowmill._internal.tensor import Tensor
+from flowmill._internal.weights import assert_broadcastable, broadcast_weights
 from flowmill.metrics._common import collected, metric_variable
 from flowmill.nn._scope import scope as _scope
-from flowmill.tensor import Tensor
 
 
 def _name(name: str, k: int | None, class_id: int | None = None) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from flowmill import _lazy
+from flowmill._internal import lazy as _lazy
 
 _BY_MODULE = {
     "_activation": "bias_add crelu elu l2_loss leaky_relu log_softmax relu relu6 relu_layer selu silu=swish softclip softmax softplus softsign swish "
@@ -32,14 +32,14 @@ _BY_MODULE = {
 
 # Names of other modules that are also reached as ``tf.nn.name``.
 _ELSEWHERE = {
-    "rnn": "bidirectional_dynamic_rnn dynamic_rnn raw_rnn static_bidirectional_rnn static_rnn static_state_saving_rnn",
+    "_internal.rnn": "bidirectional_dynamic_rnn dynamic_rnn raw_rnn static_bidirectional_rnn static_rnn static_state_saving_rnn",
     "math": "approx_max_k approx_min_k sigmoid tanh",
-    "array": "depth_to_space space_to_batch space_to_depth",
+    "_internal.array": "depth_to_space space_to_batch space_to_depth",
 }
 
 
 _NAMES = (
-    _lazy.table(__name__, _BY_MODULE) | _lazy.table("flowmill", _ELSEWHERE) | {"rnn_cell": ("flowmill.rnn_cell", "")}
+    _lazy.table(__name__, _BY_MODULE) | _lazy.table("flowmill", _ELSEWHERE) | _lazy.modules(__name__, "rnn_cell")
 )
 __all__ = sorted(_NAMES)
 

@@ -1,13 +1,19 @@
 # Made by python/make_stubs from the code.
 
-from flowmill import rnn_cell as rnn_cell
-from flowmill.array import depth_to_space as depth_to_space
-from flowmill.array import space_to_batch as space_to_batch
-from flowmill.array import space_to_depth as space_to_depth
+from flowmill._internal.array import depth_to_space as depth_to_space
+from flowmill._internal.array import space_to_batch as space_to_batch
+from flowmill._internal.array import space_to_depth as space_to_depth
+from flowmill._internal.rnn import bidirectional_dynamic_rnn as bidirectional_dynamic_rnn
+from flowmill._internal.rnn import dynamic_rnn as dynamic_rnn
+from flowmill._internal.rnn import raw_rnn as raw_rnn
+from flowmill._internal.rnn import static_bidirectional_rnn as static_bidirectional_rnn
+from flowmill._internal.rnn import static_rnn as static_rnn
+from flowmill._internal.rnn import static_state_saving_rnn as static_state_saving_rnn
 from flowmill.math import approx_max_k as approx_max_k
 from flowmill.math import approx_min_k as approx_min_k
 from flowmill.math import sigmoid as sigmoid
 from flowmill.math import tanh as tanh
+from flowmill.nn import rnn_cell as rnn_cell
 from flowmill.nn._activation import bias_add as bias_add
 from flowmill.nn._activation import crelu as crelu
 from flowmill.nn._activation import elu as elu
@@ -113,12 +119,6 @@ from flowmill.nn._sampling import uniform_candidate_sampler as uniform_candidate
 from flowmill.nn._top import in_top_k as in_top_k
 from flowmill.nn._top import nth_element as nth_element
 from flowmill.nn._top import top_k as top_k
-from flowmill.rnn import bidirectional_dynamic_rnn as bidirectional_dynamic_rnn
-from flowmill.rnn import dynamic_rnn as dynamic_rnn
-from flowmill.rnn import raw_rnn as raw_rnn
-from flowmill.rnn import static_bidirectional_rnn as static_bidirectional_rnn
-from flowmill.rnn import static_rnn as static_rnn
-from flowmill.rnn import static_state_saving_rnn as static_state_saving_rnn
 
 __all__ = [
     "all_candidate_sampler",

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import flowmill as tf
-from flowmill._apply import apply_op, call
-from flowmill._arguments import one_of
-from flowmill._convert import convert_to_tensor
+from flowmill._internal.apply import apply_op, call
+from flowmill._internal.arguments import one_of
+from flowmill._internal.convert import convert_to_tensor
+from flowmill._internal.gradients_impl import RegisterGradient
+from flowmill._internal.tensor import Tensor
 from flowmill.errors import InvalidArgumentError
-from flowmill.gradients_impl import RegisterGradient
 from flowmill.nn._scope import scope
-from flowmill.tensor import Tensor
 
 
 def relu(features, name: str | None = None) -> Tensor:
@@ -162,7 +162,7 @@ def _along(op: str, inputs, axis, name: str | None) -> Tensor:
         return call(op, name, inputs)
     known = axis
     if isinstance(axis, Tensor):
-        from flowmill.tensor_util import constant_value
+        from flowmill._internal.tensor_util import constant_value  # start-up: most programs ask for no values of constants
 
         known = constant_value(axis)
     if shape.rank is None:

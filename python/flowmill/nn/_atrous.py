@@ -7,15 +7,16 @@ from collections.abc import Callable
 import numpy as np
 
 import flowmill as tf
-from flowmill._apply import call
-from flowmill._arguments import one_of
-from flowmill._convert import convert_to_tensor
+from flowmill._internal.apply import call
+from flowmill._internal.arguments import one_of
+from flowmill._internal.convert import convert_to_tensor
+from flowmill._internal.tensor import Tensor
+from flowmill._internal.tensor_shape import TensorShape
+from flowmill._internal.tensor_util import constant_value
 from flowmill.nn._convolution import batched, conv1d, conv2d, conv2d_transpose, depthwise_conv2d_native
 from flowmill.nn._pooling import avg_pool, avg_pool3d, max_pool, max_pool3d
 from flowmill.nn._scope import scope
 from flowmill.nn._window import padding_of, sizes
-from flowmill.tensor import Tensor
-from flowmill.tensor_shape import TensorShape
 
 
 def with_space_to_batch(input, dilation_rate, padding, op: Callable, filter_shape=None, spatial_dims=None,  # noqa: A002
@@ -41,8 +42,6 @@ def with_space_to_batch(input, dilation_rate, padding, op: Callable, filter_shap
 def dilated(value: Tensor, dilation_rate, padding, op: Callable, filter_shape=None, spatial_dims=None, data_format: str | None = None,
             batch_dims: int = 1, filters: Tensor | None = None) -> Tensor:
     """Like :func:`with_space_to_batch`, with more batch dimensions. `filters` say the number of channels if the ops do not."""
-    from flowmill.tensor_util import constant_value
-
     rate = convert_to_tensor(dilation_rate, tf.int32, name="dilation_rate")
     if rate.shape.rank not in (None, 1):
         raise ValueError(f"`dilation_rate.shape.rank` must be 1. Received: dilation_rate={rate} of rank {rate.shape.rank}")
@@ -87,8 +86,6 @@ def _spatial_dims(value: Tensor, spatial_dims, count: int, start: int, channels_
 
 def _base_paddings(padding, filter_shape, count: int, rate, channels_first: bool):
     """Returns the padding before and after each spatial dimension, ``[count, 2]``."""
-    from flowmill.tensor_util import constant_value
-
     kind, explicit = padding_of(padding, count + 2) if isinstance(padding, (list, tuple)) else (padding, [])
     if kind == "VALID":
         return np.zeros([count, 2], np.int32)
@@ -109,8 +106,6 @@ def _base_paddings(padding, filter_shape, count: int, rate, channels_first: bool
 
 def _filled(of: Tensor, fill: int, dims: list[int]):
     """Extends values of some dimensions to all from the first on: `fill` for those between."""
-    from flowmill.tensor_util import constant_value
-
     inner = of.shape.as_list()[1:]
     known = constant_value(of)
     source = of if known is None else known

@@ -6,12 +6,12 @@ Strides and dilations are numbers, or lists of 1, n or n + 2 of them for n spati
 from __future__ import annotations
 
 import flowmill as tf
-from flowmill._apply import call
-from flowmill._arguments import one_of
-from flowmill._convert import convert_to_tensor
+from flowmill._internal.apply import call
+from flowmill._internal.arguments import one_of
+from flowmill._internal.convert import convert_to_tensor
+from flowmill._internal.tensor import Tensor
 from flowmill.nn._scope import scope
 from flowmill.nn._window import channels_at, padding_of, rank_of, sizes
-from flowmill.tensor import Tensor
 
 
 def batched(value, op, inner_rank: int, name: str | None) -> Tensor:

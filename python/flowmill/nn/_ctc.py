@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import flowmill as tf
-from flowmill._apply import call
-from flowmill._arguments import one_of
-from flowmill._convert import convert_to_tensor
+from flowmill._internal.apply import call
+from flowmill._internal.arguments import one_of
+from flowmill._internal.convert import convert_to_tensor
+from flowmill._internal.tensor import Tensor
 from flowmill.nn._scope import scope
-from flowmill.tensor import Tensor
 
 if TYPE_CHECKING:
-    from flowmill.sparse_tensor import SparseTensor
+    from flowmill._internal.sparse_tensor import SparseTensor
 
 
 def ctc_loss(labels, inputs=None, sequence_length=None, preprocess_collapse_repeated: bool = False, ctc_merge_repeated: bool = True,

@@ -7,9 +7,9 @@ A sequence goes through states: one before the labels, one for each label, and a
 from __future__ import annotations
 
 import flowmill as tf
-from flowmill._convert import convert_to_tensor
+from flowmill._internal.convert import convert_to_tensor
+from flowmill._internal.tensor import Tensor
 from flowmill.nn._ctc import _size, ctc_loss
-from flowmill.tensor import Tensor
 
 # The logarithm of an impossible state at the ends: finite, so that differences are.
 _IMPOSSIBLE = -706.893623549172

@@ -5,12 +5,12 @@ from __future__ import annotations
 import numbers
 
 import flowmill as tf
-from flowmill._apply import call
-from flowmill._arguments import one_of
-from flowmill._convert import convert_to_tensor
+from flowmill._internal.apply import call
+from flowmill._internal.arguments import one_of
+from flowmill._internal.convert import convert_to_tensor
+from flowmill._internal.tensor import Tensor
+from flowmill._internal.tensor_shape import TensorShape
 from flowmill.nn._scope import scope
-from flowmill.tensor import Tensor
-from flowmill.tensor_shape import TensorShape
 
 
 def dropout(x, keep_prob=None, noise_shape=None, seed: int | None = None, name: str | None = None, rate=None) -> Tensor:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import contextlib
 
 import flowmill as tf
-from flowmill._apply import call
-from flowmill._convert import convert_to_tensor, convert_to_tensor_or_indexed_slices
+from flowmill._internal.apply import call
+from flowmill._internal.convert import convert_to_tensor, convert_to_tensor_or_indexed_slices
+from flowmill._internal.tensor import Tensor
+from flowmill._internal.tensor_shape import TensorShape
+from flowmill._internal.variables import PartitionedVariable
 from flowmill.nn._scope import scope
-from flowmill.tensor import Tensor
-from flowmill.variables import PartitionedVariable
-from flowmill.tensor_shape import TensorShape
 
 
 def _parts(params) -> list:

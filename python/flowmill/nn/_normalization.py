@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import flowmill as tf
-from flowmill._apply import call
-from flowmill._arguments import one_of
-from flowmill._convert import convert_to_tensor
+from flowmill._internal.apply import call
+from flowmill._internal.arguments import one_of
+from flowmill._internal.convert import convert_to_tensor
+from flowmill._internal.tensor import Tensor
 from flowmill.nn._scope import scope
-from flowmill.tensor import Tensor
 
 
 def local_response_normalization(input, depth_radius: int = 5, bias: float = 1, alpha: float = 1, beta: float = 0.5,  # noqa: A002

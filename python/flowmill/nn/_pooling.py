@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import flowmill as tf
-from flowmill._apply import call
-from flowmill._arguments import one_of
+from flowmill._internal.apply import call
+from flowmill._internal.arguments import one_of
+from flowmill._internal.tensor import Tensor
 from flowmill.dtypes import int64
 from flowmill.nn._scope import scope
 from flowmill.nn._window import channels_at, padding_of, rank_of, sizes
-from flowmill.tensor import Tensor
 
 if TYPE_CHECKING:
     from flowmill.raw_ops import _FractionalAvgPool, _FractionalMaxPool, _MaxPoolWithArgmax

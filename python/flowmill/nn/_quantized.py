@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from flowmill._apply import call
+from flowmill._internal.apply import call
 from flowmill.dtypes import as_dtype, qint32, quint8
 
 if TYPE_CHECKING:

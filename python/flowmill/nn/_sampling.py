@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import flowmill as tf
-from flowmill._apply import call
+from flowmill._internal.apply import call
+from flowmill._internal.tensor import Tensor
 from flowmill.nn._cross_entropy import sigmoid_cross_entropy_with_logits, softmax_cross_entropy_with_logits_v2
 from flowmill.nn._embedding import _parts, embedding_lookup
 from flowmill.nn._scope import scope
-from flowmill.tensor import Tensor
 
 if TYPE_CHECKING:
     from flowmill.raw_ops import (

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterator
 
-from flowmill._apply import graph_of
+from flowmill._internal.apply import graph_of
 
 
 @contextlib.contextmanager

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from flowmill._apply import call
+from flowmill._internal.apply import call
+from flowmill._internal.tensor import Tensor
 from flowmill.dtypes import int32
 from flowmill.nn._scope import scope
-from flowmill.tensor import Tensor
 
 if TYPE_CHECKING:
     from flowmill.raw_ops import _TopKV2

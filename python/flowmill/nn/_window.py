@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import numpy as np
 from collections.abc import Sized
 
-from flowmill.tensor import Tensor
+from flowmill._internal.tensor import Tensor
 
 
 def sizes(value, n: int, channel_index: int, name: str) -> list[int]:
@@ -60,7 +61,5 @@ def rank_of(value) -> int | None:
     """Returns the rank of a tensor or of an object that provides one; None if it is not known."""
     shape = getattr(value, "shape", None)
     if shape is None:
-        import numpy as np
-
         return np.ndim(value)
     return value.shape.rank if isinstance(value, Tensor) else getattr(shape, "rank", len(shape) if isinstance(shape, tuple) else None)

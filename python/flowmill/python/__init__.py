@@ -69,7 +69,7 @@ class _OpsModule(types.ModuleType):
     """A module of functions of ops, which are called as the ops are, in small letters with underscores."""
 
     def __getattr__(self, name: str):
-        from flowmill.python._positional import function_of
+        from flowmill.python._positional import function_of  # cycle: python._positional imports this module
 
         if name.startswith("__"):
             raise AttributeError(name)

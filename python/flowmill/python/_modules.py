@@ -21,15 +21,15 @@ MODULES: dict[str, dict[str, str]] = {
         "debugging": "get_log_device_placement set_log_device_placement",
     },
     "eager.def_function": {"": "function"},
-    "eager.function": {"polymorphic_function": "ConcreteFunction"},
+    "eager.function": {"_internal.polymorphic_function": "ConcreteFunction"},
     "eager.wrap_function": {"": "wrap_function"},
     "framework.constant_op": {"": "constant constant_v1=constant"},
     "framework.convert_to_constants": {"graph_util": "convert_variables_to_constants"},
-    "framework.device": {"": "DeviceSpec", "_device": "merge_device=merge"},
+    "framework.device": {"": "DeviceSpec", "_internal.device": "merge_device=merge"},
     "framework.dtypes": {"dtypes": "*"},
     "framework.errors": {"errors": "*"},
     "framework.errors_impl": {"errors": "*"},
-    "framework.function": {"defun": "Defun"},
+    "framework.function": {"_internal.defun": "Defun"},
     "framework.graph_io": {"train": "write_graph"},
     "framework.graph_util": {
         "graph_util": "convert_variables_to_constants extract_sub_graph must_run_on_cpu remove_training_nodes tensor_shape_from_node_def_name",
@@ -42,7 +42,7 @@ MODULES: dict[str, dict[str, str]] = {
     "framework.indexed_slices": {"": "IndexedSlices IndexedSlicesSpec convert_to_tensor_or_indexed_slices"},
     "framework.load_library": {"": "load_file_system_library load_library load_op_library"},
     "framework.meta_graph": {
-        "meta_graph": "export_scoped_meta_graph import_scoped_meta_graph import_scoped_meta_graph_with_return_elements read_meta_graph_file",
+        "_internal.meta_graph": "export_scoped_meta_graph import_scoped_meta_graph import_scoped_meta_graph_with_return_elements read_meta_graph_file",
     },
     "framework.ops": {
         "":
@@ -51,16 +51,16 @@ MODULES: dict[str, dict[str, str]] = {
             "enable_eager_execution executing_eagerly_outside_functions get_collection get_collection_ref get_default_graph get_default_session "
             "init_scope is_symbolic_tensor name_scope name_scope_v1=name_scope no_gradient op_scope register_tensor_conversion_function "
             "reset_default_graph",
-        "_convert": "convert_n_to_tensor",
+        "_internal.convert": "convert_n_to_tensor",
     },
     "framework.random_seed": {"": "get_seed set_random_seed"},
-    "framework.smart_cond": {"layers._base": "smart_cond", "tensor_util": "smart_constant_value=constant_value"},
+    "framework.smart_cond": {"layers._base": "smart_cond", "_internal.tensor_util": "smart_constant_value=constant_value"},
     "framework.sparse_tensor": {"": "SparseTensor SparseTensorSpec SparseTensorValue convert_to_tensor_or_sparse_tensor"},
     "framework.tensor": {"": "Tensor TensorSpec disable_tensor_equality enable_tensor_equality"},
     "framework.tensor_conversion": {"": "convert_to_tensor_v1_with_dispatch=convert_to_tensor"},
     "framework.tensor_shape": {"": "Dimension TensorShape dimension_at_index dimension_value disable_v2_tensorshape enable_v2_tensorshape"},
     "framework.tensor_spec": {"": "TensorSpec"},
-    "framework.tensor_util": {"": "MakeNdarray=make_ndarray is_tensor is_tf_type=is_tensor make_tensor_proto", "tensor_util": "constant_value"},
+    "framework.tensor_util": {"": "MakeNdarray=make_ndarray is_tensor is_tf_type=is_tensor make_tensor_proto", "_internal.tensor_util": "constant_value"},
     "framework.test_util": {"test": "TensorFlowTestCase=TestCase TestCase"},
     "framework.type_spec": {"": "TypeSpec type_spec_from_value"},
     "framework.versions": {"": "COMPILER_VERSION CXX_VERSION GIT_VERSION GRAPH_DEF_VERSION VERSION"},
@@ -78,7 +78,7 @@ MODULES: dict[str, dict[str, str]] = {
             "AveragePooling1D AveragePooling2D AveragePooling3D MaxPooling1D MaxPooling2D MaxPooling3D average_pooling1d average_pooling2d "
             "average_pooling3d max_pooling1d max_pooling2d max_pooling3d",
     },
-    "layers.utils": {"layers._base": "smart_cond", "tensor_util": "constant_value"},
+    "layers.utils": {"layers._base": "smart_cond", "_internal.tensor_util": "constant_value"},
     "lib.io.file_io": {
         "gfile":
             "copy=Copy create_dir=MkDir delete_file=Remove delete_recursively=DeleteRecursively file_exists=Exists get_matching_files=Glob "
@@ -128,7 +128,7 @@ MODULES: dict[str, dict[str, str]] = {
     "ops.confusion_matrix": {"": "confusion_matrix confusion_matrix_v1=confusion_matrix"},
     "ops.control_flow_assert": {"": "Assert"},
     "ops.control_flow_case": {"": "case"},
-    "ops.control_flow_ops": {"": "Assert case cond group no_op tuple while_loop", "control_flow": "with_dependencies"},
+    "ops.control_flow_ops": {"": "Assert case cond group no_op tuple while_loop", "_internal.control_flow": "with_dependencies"},
     "ops.ctc_ops": {
         "nn": "collapse_repeated ctc_beam_search_decoder ctc_beam_search_decoder_v2 ctc_greedy_decoder ctc_loss ctc_loss_v2 ctc_unique_labels",
     },
@@ -137,7 +137,7 @@ MODULES: dict[str, dict[str, str]] = {
         "":
             "ConditionalAccumulator ConditionalAccumulatorBase FIFOQueue PaddingFIFOQueue PriorityQueue QueueBase RandomShuffleQueue "
             "SparseConditionalAccumulator dynamic_partition dynamic_stitch",
-        "_staging": "MapStagingArea StagingArea",
+        "_internal.staging": "MapStagingArea StagingArea",
     },
     "ops.distributions.distribution": {"distributions": "Distribution FULLY_REPARAMETERIZED NOT_REPARAMETERIZED ReparameterizationType"},
     "ops.distributions.distributions": {"distributions": "*"},
@@ -210,7 +210,7 @@ MODULES: dict[str, dict[str, str]] = {
     "ops.losses.util": {"losses": "add_loss get_losses get_regularization_loss get_regularization_losses get_total_loss"},
     "ops.manip_ops": {"": "roll"},
     "ops.map_fn": {"": "map_fn"},
-    "ops.map_ops": {"_tensor_maps": "*"},
+    "ops.map_ops": {"_internal.tensor_maps": "*"},
     "ops.math_ops": {
         "":
             "abs accumulate_n acos add add_n angle arg_max arg_min argmax argmin atan2 betainc cast ceil complex conj count_nonzero cross cumprod "
@@ -275,13 +275,13 @@ MODULES: dict[str, dict[str, str]] = {
         "": "multinomial random_gamma random_normal random_poisson random_shuffle random_uniform truncated_normal",
         "random": "categorical", "random._stateful": "parameterized_truncated_normal",
     },
-    "ops.ref_variable": {"_ref_variable": "RefVariable"},
-    "ops.resource_variable_ops": {"resource_variable": "ResourceVariable"},
+    "ops.ref_variable": {"_internal.ref_variable": "RefVariable"},
+    "ops.resource_variable_ops": {"_internal.resource_variable": "ResourceVariable"},
     "ops.rnn": {"nn": "bidirectional_dynamic_rnn dynamic_rnn raw_rnn static_bidirectional_rnn static_rnn static_state_saving_rnn"},
-    "ops.rnn_cell": {"rnn_cell": "*"},
+    "ops.rnn_cell": {"nn.rnn_cell": "*"},
     "ops.rnn_cell_impl": {
-        "_rnn_base": "LayerRNNCell",
-        "rnn_cell": "BasicLSTMCell BasicRNNCell DeviceWrapper DropoutWrapper GRUCell LSTMCell LSTMStateTuple MultiRNNCell RNNCell ResidualWrapper",
+        "_internal.rnn_base": "LayerRNNCell",
+        "nn.rnn_cell": "BasicLSTMCell BasicRNNCell DeviceWrapper DropoutWrapper GRUCell LSTMCell LSTMStateTuple MultiRNNCell RNNCell ResidualWrapper",
     },
     "ops.script_ops": {"": "eager_py_func=py_function numpy_function py_func"},
     "ops.session_ops": {"": "delete_session_tensor get_session_handle get_session_tensor"},

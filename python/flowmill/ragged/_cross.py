@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import flowmill as tf
-from flowmill._apply import call, op_scope
+from flowmill._internal.apply import call, op_scope
+from flowmill._internal.sparse_tensor import SparseTensor, SparseTensorValue
 from flowmill.ragged._tensor import RaggedTensor, to_ragged
 from flowmill.sparse._layout import HASH_KEY
-from flowmill.sparse_tensor import SparseTensor, SparseTensorValue
 
 if TYPE_CHECKING:
     from flowmill.raw_ops import _RaggedFillEmptyRows, _RaggedFillEmptyRowsGrad

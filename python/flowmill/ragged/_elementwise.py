@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import flowmill as tf
-from flowmill import _operators
+from flowmill._internal import operators
+from flowmill._internal.tensor import Tensor
 from flowmill.ragged import _partition
 from flowmill.ragged._tensor import RaggedTensor, is_ragged, to_ragged
-from flowmill.tensor import Tensor
 
 
 def operated(name: str, x: RaggedTensor, *others) -> RaggedTensor:
     """Returns the result of one of Python's operators."""
-    function = _operators.operators()[name]
+    function = operators.operators()[name]
     if not others:
         return x.with_flat_values(function(x.flat_values))
     return applied(function, x, *others)

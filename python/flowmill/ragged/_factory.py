@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 
 import flowmill as tf
-from flowmill._apply import op_scope
-from flowmill._convert import convert_to_tensor
+from flowmill._internal.apply import op_scope
+from flowmill._internal.convert import convert_to_tensor
+from flowmill._internal.tensor import Tensor
 from flowmill.dtypes import as_dtype, int64
 from flowmill.ragged import _elementwise, _layout, _partition
 from flowmill.ragged._tensor import RaggedTensor, is_ragged, to_ragged
 from flowmill.ragged._value import RaggedTensorValue
-from flowmill.tensor import Tensor
 
 
 def constant(pylist, dtype=None, ragged_rank: int | None = None, inner_shape=None, name: str | None = None, row_splits_dtype=int64) -> Tensor | RaggedTensor:

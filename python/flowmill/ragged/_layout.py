@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import flowmill as tf
-from flowmill._apply import call
+from flowmill._internal.apply import call
 from flowmill.ragged import _partition
 
+from flowmill._internal.tensor import Tensor
 from flowmill.ragged._tensor import RaggedTensor, _axis, to_ragged
-from flowmill.tensor import Tensor
 
 
 def gather(params, indices) -> Tensor | RaggedTensor:

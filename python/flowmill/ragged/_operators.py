@@ -5,7 +5,7 @@ from __future__ import annotations
 
 def _binary(name: str):
     def operator(self, y):
-        from flowmill.ragged._elementwise import operated
+        from flowmill.ragged._elementwise import operated  # cycle: ragged._tensor imports this module
 
         return operated(name, self, y)
     operator.__name__ = name
@@ -14,7 +14,7 @@ def _binary(name: str):
 
 def _unary(name: str):
     def operator(self):
-        from flowmill.ragged._elementwise import operated
+        from flowmill.ragged._elementwise import operated  # cycle: ragged._tensor imports this module
 
         return operated(name, self)
     operator.__name__ = name

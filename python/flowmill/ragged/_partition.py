@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import flowmill as tf
-from flowmill._apply import call
-from flowmill._convert import convert_to_tensor
+from flowmill._internal.apply import call
+from flowmill._internal.convert import convert_to_tensor
+from flowmill._internal.tensor import Tensor
 from flowmill.dtypes import int32, int64
-from flowmill.tensor import Tensor
 
 
 def numbers(value, name: str, dtype=None) -> Tensor:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import flowmill as tf
+from flowmill._internal.tensor import Tensor
 from flowmill.ragged import _partition
 from flowmill.ragged._layout import expanded
 from flowmill.ragged._tensor import RaggedTensor, _axis
-from flowmill.tensor import Tensor
 
 
 def _any(data: Tensor, ids: Tensor, count: Tensor) -> Tensor:

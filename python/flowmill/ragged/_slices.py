@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import flowmill as tf
+from flowmill._internal.tensor import Tensor
 from flowmill.ragged import _partition
 from flowmill.ragged._layout import expanded, gather
 from flowmill.ragged._tensor import RaggedTensor
-from flowmill.tensor import Tensor
 
 
 def getitem(value: RaggedTensor, key) -> Tensor | RaggedTensor:

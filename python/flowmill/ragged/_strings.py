@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import flowmill as tf
-from flowmill._apply import call, op_scope
+from flowmill._internal.apply import call, op_scope
+from flowmill._internal.tensor import Tensor
 from flowmill.ragged._tensor import RaggedTensor, to_ragged
-from flowmill.tensor import Tensor
 
 __all__ = [
     "bytes_split", "ngrams", "unicode_decode", "unicode_decode_with_offsets", "unicode_encode", "unicode_split", "unicode_split_with_offsets",

@@ -5,15 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 import flowmill as tf
-from flowmill._apply import call, op_scope
-from flowmill._convert import convert_to_tensor
+from flowmill._internal.apply import call, op_scope
+from flowmill._internal.convert import convert_to_tensor
+from flowmill._internal.graph import Graph
+from flowmill._internal.sparse_tensor import SparseTensor
+from flowmill._internal.tensor import Operation, Tensor, _session_for
+from flowmill._internal.tensor_shape import TensorShape
 from flowmill.dtypes import DType, as_dtype, int64
-from flowmill.graph import Graph
 from flowmill.ragged import _operators, _partition
 from flowmill.ragged._value import RaggedTensorValue
-from flowmill.sparse_tensor import SparseTensor
-from flowmill.tensor import Operation, Tensor, _session_for
-from flowmill.tensor_shape import TensorShape
 
 
 def is_ragged(value) -> bool:
@@ -387,7 +387,7 @@ class RaggedTensor:
 
     def merge_dims(self, outer_axis: int, inner_axis: int) -> Tensor | RaggedTensor:
         """Returns the dimensions from one axis to another made one."""
-        from flowmill.ragged import _layout
+        from flowmill.ragged import _layout  # cycle: ragged._layout imports this module
 
         return _layout.merged(self, _axis(outer_axis, self._rank), _axis(inner_axis, self._rank))
 
@@ -439,7 +439,7 @@ class RaggedTensor:
     def _parts_of(self, value) -> list:
         """Returns the arrays to feed for a :class:`RaggedTensorValue`, or lists."""
         if not isinstance(value, RaggedTensorValue):
-            from flowmill.ragged._factory import constant_value
+            from flowmill.ragged._factory import constant_value  # cycle: ragged._factory imports this module
 
             inner = self.flat_values.shape.as_list()[1:]
             value = constant_value(value, self.dtype, self.ragged_rank, None if None in inner else tuple(inner))
@@ -448,7 +448,7 @@ class RaggedTensor:
         return [value.flat_values, *value.nested_row_splits]
 
     def __getitem__(self, key) -> Tensor | RaggedTensor:
-        from flowmill.ragged._slices import getitem
+        from flowmill.ragged._slices import getitem  # cycle: ragged._slices imports this module
 
         return getitem(self, key)
 

@@ -1,12 +1,12 @@
 # Made by python/make_stubs from the code.
 
 from typing import Any
+from flowmill._internal.graph import Graph
+from flowmill._internal.sparse_tensor import SparseTensor
+from flowmill._internal.tensor import Operation, Tensor
+from flowmill._internal.tensor_shape import TensorShape
 from flowmill.dtypes import DType
-from flowmill.graph import Graph
 from flowmill.ragged._value import RaggedTensorValue
-from flowmill.sparse_tensor import SparseTensor
-from flowmill.tensor import Operation, Tensor
-from flowmill.tensor_shape import TensorShape
 
 def is_ragged(value) -> bool: ...
 def to_ragged(value, dtype=None, name: str | None = None) -> Tensor | RaggedTensor: ...

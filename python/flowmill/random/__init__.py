@@ -5,7 +5,8 @@ The operations of one graph with seeds give the same numbers in every session; w
 
 from __future__ import annotations
 
-from flowmill import _lazy
+from flowmill._internal import lazy as _lazy
+from flowmill._internal.random_seed import get_seed, set_random_seed
 from flowmill.random._stateful import (
     categorical, gamma, multinomial, normal, poisson, random_crop, random_poisson, shuffle, truncated_normal, uniform,
 )
@@ -13,7 +14,6 @@ from flowmill.random._stateless import (
     fold_in, split, stateless_binomial, stateless_categorical, stateless_gamma, stateless_multinomial, stateless_normal,
     stateless_parameterized_truncated_normal, stateless_poisson, stateless_truncated_normal, stateless_uniform,
 )
-from flowmill.random_seed import get_seed, set_random_seed
 
 random_gamma, random_normal, random_shuffle, random_uniform = gamma, normal, shuffle, uniform
 

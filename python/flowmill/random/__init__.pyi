@@ -1,5 +1,7 @@
 # Made by python/make_stubs from the code.
 
+from flowmill._internal.random_seed import get_seed as get_seed
+from flowmill._internal.random_seed import set_random_seed as set_random_seed
 from flowmill.nn import all_candidate_sampler as all_candidate_sampler
 from flowmill.nn import fixed_unigram_candidate_sampler as fixed_unigram_candidate_sampler
 from flowmill.nn import learned_unigram_candidate_sampler as learned_unigram_candidate_sampler
@@ -32,8 +34,6 @@ from flowmill.random._stateless import stateless_parameterized_truncated_normal 
 from flowmill.random._stateless import stateless_poisson as stateless_poisson
 from flowmill.random._stateless import stateless_truncated_normal as stateless_truncated_normal
 from flowmill.random._stateless import stateless_uniform as stateless_uniform
-from flowmill.random_seed import get_seed as get_seed
-from flowmill.random_seed import set_random_seed as set_random_seed
 
 __all__ = [
     "categorical",

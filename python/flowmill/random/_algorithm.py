@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import enum
 
-from flowmill._apply import call
-from flowmill._convert import constant
+from flowmill._internal.apply import call
+from flowmill._internal.array import reshape, stack, zeros
+from flowmill._internal.convert import constant
+from flowmill._internal.tensor import Tensor
 from flowmill.dtypes import uint32, uint64
-from flowmill.tensor import Tensor
+from flowmill.math import cast
 
 
 class Algorithm(enum.Enum):
@@ -52,9 +54,6 @@ def algorithm_number(alg):
 
 def key_counter(seed, alg):
     """Returns the key and the counter that are derived from a seed, and the number of the algorithm."""
-    from flowmill.array import reshape, zeros
-    from flowmill.math import cast
-
     number = AUTO_SELECT if alg is None else algorithm_number(alg)
     if number == AUTO_SELECT:
         key, counter = call("StatelessRandomGetKeyCounter", None, seed)
@@ -69,9 +68,6 @@ def key_counter(seed, alg):
 
 def _scrambled(seed):
     """Computes the result of `StatelessRandomGetKeyCounter` by the algorithm itself, whatever the device's own is."""
-    from flowmill.array import reshape, stack
-    from flowmill.math import cast
-
     key = constant([_SCRAMBLE_KEY], uint64)
     counter = cast(seed, uint64)
     mixed = call("StatelessRandomUniformFullIntV2", None, [4], key, counter, PHILOX, dtype=uint32)
@@ -80,7 +76,6 @@ def _scrambled(seed):
 
 def _joined(words) -> Tensor:
     """Two words of 32 bits, the low one first, as one of 64."""
-    from flowmill.bitwise import bitwise_or, left_shift
-    from flowmill.math import cast
+    from flowmill.bitwise import bitwise_or, left_shift  # start-up: few programs use generators
 
     return bitwise_or(cast(words[0], uint64), left_shift(cast(words[1], uint64), constant(32, uint64)))

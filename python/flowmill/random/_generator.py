@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from flowmill import nest
-from flowmill._apply import call, op_scope
-from flowmill._convert import convert_to_tensor
+from flowmill._internal.apply import call, op_scope
+from flowmill._internal.array import concat, reshape, shape as shape_of, stack, unstack, zeros, zeros_like
+from flowmill._internal.convert import convert_to_tensor
+from flowmill._internal.graph import get_default_graph
+from flowmill._internal.template import init_scope
+from flowmill._internal.tensor import Tensor
+from flowmill._internal.variables import Variable
 from flowmill.dtypes import as_dtype, float32, int32, int64, uint64
-from flowmill.graph import get_default_graph
+from flowmill.math import bitcast, cast, maximum, reduce_prod
 from flowmill.random._algorithm import NUMBERS, PHILOX, THREEFRY, algorithm_number, unsupported
 from flowmill.random._stateful import shape_argument
-from flowmill.tensor import Tensor
 
 __all__ = ["Generator", "create_rng_state", "get_global_generator", "set_global_generator"]
 
@@ -33,8 +37,6 @@ def _signed(number):
 
 
 def _state_tensor(state) -> Tensor:
-    from flowmill.math import cast
-
     return cast(nest.map_structure(_signed, state), int64)
 
 
@@ -48,9 +50,6 @@ def create_rng_state(seed, alg) -> Tensor:
     Returns:
         A vector of `int64`, a counter and then a key.
     """
-    from flowmill.array import concat, reshape, shape as shape_of, zeros
-    from flowmill.math import maximum
-
     size = _state_size(algorithm_number(alg))
     if isinstance(seed, int):
         seed = [seed >> _WORD_BITS * i & 2**_WORD_BITS - 1 for i in range(size)]
@@ -74,8 +73,6 @@ class Generator:
     """
 
     def __init__(self, copy_from: Generator | None = None, state=None, alg=None) -> None:
-        from flowmill.variables import Variable
-
         if copy_from is not None:
             assert (alg or state) is None
             self._state_var, self._alg = _new_state(copy_from.state), copy_from.algorithm
@@ -152,8 +149,6 @@ class Generator:
         Returns:
             The state before, a vector of three `int64`.
         """
-        from flowmill.math import cast
-
         return call("RngReadAndSkip", None, self.state.handle, cast(self.algorithm, int32), cast(delta, uint64))
 
     def normal(self, shape, mean=0.0, stddev=1.0, dtype=float32, name: str | None = None) -> Tensor:
@@ -225,15 +220,11 @@ class Generator:
 
     def make_seeds(self, count=1) -> Tensor:
         """Seeds for stateless operations, one a column: ``[2, count]``."""
-        from flowmill.array import stack, zeros_like
-
         keys = self._new_keys(count)
         return stack([keys, zeros_like(keys)])
 
     def split(self, count: int = 1) -> list[Generator]:
         """New generators, whose numbers have nothing to do with those of this one or each other's. They are initialized after this one."""
-        from flowmill.array import unstack
-
         zeros = [0] * _counter_size(self.algorithm)
         return [Generator(state=[*zeros, key], alg=self.algorithm) for key in unstack(self._new_keys(count), num=count)]
 
@@ -250,8 +241,6 @@ class Generator:
 
     def _key_counter(self, shape: Tensor) -> tuple[Tensor, Tensor]:
         """The key and the counter for a call that makes a tensor of this shape."""
-        from flowmill.math import bitcast, reduce_prod
-
         state = self.skip(reduce_prod(shape))
         size = _counter_size(self.algorithm)
         counter = bitcast(state[:size], uint64)
@@ -270,16 +259,12 @@ class Generator:
 
 
 def _new_state(state):
-    from flowmill.variables import Variable
-
     with get_default_graph().name_scope("random_generator"):
         return Variable(state, dtype=int64, trainable=False, name="StateVar", use_resource=True)
 
 
 def _joined(key, counter, alg) -> Tensor:
     """Returns the state of a key and a counter."""
-    from flowmill.array import concat, reshape
-
     counter, key = _state_tensor(counter), _state_tensor(key)
     counter.shape.assert_is_compatible_with([_counter_size(alg)])
     key.shape.assert_is_compatible_with([])
@@ -291,8 +276,6 @@ _global: Generator | None = None
 
 def get_global_generator() -> Generator:
     """Returns the generator that all share: one of :meth:`Generator.from_non_deterministic_state`, made when it is first used, until there is another."""
-    from flowmill.template import init_scope
-
     global _global
     if _global is None:
         with init_scope():

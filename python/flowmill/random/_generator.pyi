@@ -1,7 +1,7 @@
 # Made by python/make_stubs from the code.
 
 from typing import Any
-from flowmill.tensor import Tensor
+from flowmill._internal.tensor import Tensor
 
 __all__ = [
     "Generator",

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from flowmill._apply import call, op_scope
-from flowmill._arguments import unwrapped_sizes
-from flowmill._convert import convert_to_tensor
-from flowmill._numpy import np
-from flowmill._together import Together
+from flowmill._internal.apply import call, op_scope
+from flowmill._internal.arguments import unwrapped_sizes
+from flowmill._internal.array import broadcast_dynamic_shape, broadcast_to, shape as shape_of, slice as slice_
+from flowmill._internal.control_flow import Assert, with_dependencies
+from flowmill._internal.convert import convert_to_tensor
+from flowmill._internal.lazy_numpy import np
+from flowmill._internal.random_seed import get_seed
+from flowmill._internal.tensor import Tensor
+from flowmill._internal.tensor_shape import TensorShape
+from flowmill._internal.together import Together
 from flowmill.dtypes import DType, as_dtype, bfloat16, float16, float32, float64, int32, int64
-from flowmill.random_seed import get_seed
-from flowmill.tensor import Tensor
-from flowmill.tensor_shape import TensorShape
+from flowmill.math import maximum, reduce_all
 
 _SHAPE_TYPES = int32._number, int64._number
 _UNIFORM_TYPES = (float16, bfloat16, float32, float64, int32, int64)
@@ -137,9 +140,6 @@ def gamma(shape, alpha, beta=None, dtype=float32, seed: int | None = None, name:
         seed: of the operation.
         name: the name of the scope.
     """
-    from flowmill.array import broadcast_dynamic_shape, broadcast_to, shape as shape_of
-    from flowmill.math import maximum
-
     with op_scope(name, "random_gamma", shape, alpha, beta):
         shape = convert_to_tensor(shape, int32, "shape")
         alpha = convert_to_tensor(alpha, dtype, "alpha")
@@ -208,11 +208,6 @@ def random_crop(value, size, seed: int | None = None, name: str | None = None) -
     Raises:
         errors.InvalidArgumentError: while it runs, if the tensor is smaller.
     """
-    from flowmill.array import shape as shape_of, slice as slice_
-    from flowmill.control_flow import with_dependencies
-    from flowmill.control_flow import Assert
-    from flowmill.math import reduce_all
-
     with op_scope(name, "random_crop", value, size) as scope:
         value = convert_to_tensor(value, name="value")
         size = convert_to_tensor(size, int32, "size")

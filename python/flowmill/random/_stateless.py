@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from flowmill._apply import call, op_scope
-from flowmill._convert import convert_to_tensor
-from flowmill._numpy import np
+from flowmill._internal.apply import call, op_scope
+from flowmill._internal.array import broadcast_dynamic_shape, broadcast_to, shape as shape_of, stack
+from flowmill._internal.convert import convert_to_tensor
+from flowmill._internal.lazy_numpy import np
+from flowmill._internal.tensor import Tensor
 from flowmill.dtypes import as_dtype, float32, int32, int64, uint32, uint64
+from flowmill.math import maximum
 from flowmill.random._algorithm import key_counter
 from flowmill.random._stateful import _UNIFORM_TYPES, shape_argument
-from flowmill.tensor import Tensor
 
 _STATELESS_TYPES = (*_UNIFORM_TYPES, uint32, uint64)
 
@@ -119,9 +121,6 @@ def stateless_gamma(shape, seed, alpha, beta=None, dtype=float32, name: str | No
         dtype: the type of the numbers.
         name: the name of the scope.
     """
-    from flowmill.array import broadcast_dynamic_shape, broadcast_to, shape as shape_of
-    from flowmill.math import maximum
-
     with op_scope(name, "stateless_random_gamma", shape, seed, alpha, beta):
         shape = shape_argument(shape)
         alpha = convert_to_tensor(alpha, dtype, "alpha")
@@ -173,8 +172,6 @@ def split(seed, num=2, alg="auto_select") -> Tensor:
 
 def fold_in(seed, data, alg="auto_select") -> Tensor:
     """Returns a new seed out of one and a number."""
-    from flowmill.array import stack
-
     data = convert_to_tensor(data)
     return stack([stateless_uniform([], seed, None, None, data.dtype, alg=alg), data])
 

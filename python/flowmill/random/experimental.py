@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from flowmill._apply import call, op_scope
-from flowmill._convert import convert_to_tensor
+from flowmill._internal.apply import call, op_scope
+from flowmill._internal.array import pad
+from flowmill._internal.convert import convert_to_tensor
+from flowmill._internal.tensor import Tensor
 from flowmill.random._algorithm import Algorithm, key_counter
 from flowmill.random._generator import Generator, create_rng_state, get_global_generator, set_global_generator
 from flowmill.random._stateless import fold_in as stateless_fold_in, random_index_shuffle, split as stateless_split
-from flowmill.tensor import Tensor
 
 __all__ = [
     "Algorithm", "Generator", "create_rng_state", "get_global_generator", "index_shuffle", "set_global_generator", "stateless_fold_in",
@@ -26,8 +27,6 @@ def index_shuffle(index, seed, max_index) -> Tensor:
         seed: two numbers, or as many rows of two.
         max_index: the greatest index, or a list.
     """
-    from flowmill.array import pad
-
     seed = convert_to_tensor(seed)
     rank = seed.shape.rank
     seed = pad(seed, [[1, 0]] + [[0, 0]] * ((rank or 1) - 1), constant_values=_FIRST_SEED)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import Any
 
-from flowmill import _lazy
+from flowmill._internal import lazy as _lazy
 from flowmill.saved_model import loader, signature_constants, tag_constants
 from flowmill.saved_model._model import Model, Signature, TensorSpec
 from flowmill.saved_model.loader import maybe_saved_model_directory

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 
-from flowmill import _protos, gfile
+from flowmill import gfile
+from flowmill._internal import protos
 from flowmill.saved_model import constants
 
 __all__ = ["MethodNameUpdater"]
@@ -22,14 +23,14 @@ class MethodNameUpdater:
 
     def __init__(self, export_dir):
         self._directory = os.fspath(export_dir)
-        self._model = _protos.get("SavedModel")()
+        self._model = protos.get("SavedModel")()
         path = os.path.join(self._directory, constants.SAVED_MODEL_FILENAME_PB)
         text = os.path.join(self._directory, constants.SAVED_MODEL_FILENAME_PBTXT)
         if gfile.Exists(path):
             with gfile.GFile(path, "rb") as file:
                 self._model.ParseFromString(file.read())
         elif gfile.Exists(text):
-            from google.protobuf import text_format
+            from google.protobuf import text_format  # start-up: protobuf is loaded when it is used
 
             with gfile.GFile(text) as file:
                 text_format.Parse(file.read(), self._model)

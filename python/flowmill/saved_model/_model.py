@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import numpy as np
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from flowmill import _protos
+from flowmill._internal import protos
+from flowmill._internal.graph import Graph
+from flowmill._internal.session import Session, SessionOptions
+from flowmill._internal.sparse_tensor import SparseTensorValue
+from flowmill._internal.tensor_shape import TensorShape, known_shape
 from flowmill.dtypes import DType, as_dtype
-from flowmill.graph import Graph
 from flowmill.saved_model.loader import open_model
-from flowmill.session import Session, SessionOptions
-from flowmill.tensor_shape import TensorShape, known_shape
 
 
 class TensorSpec(NamedTuple):
@@ -116,8 +118,6 @@ def _whole(name: str, parts: list[str], values) -> Any:
     if parts == [name]:
         return values[name]
     if parts == _sparse_parts(name):
-        from flowmill.sparse_tensor import SparseTensorValue
-
         return SparseTensorValue(*(values[part] for part in parts))
     return [values[part] for part in parts]
 
@@ -125,8 +125,6 @@ def _whole(name: str, parts: list[str], values) -> Any:
 def _is_same(a, b) -> bool:
     if a is b:
         return True
-    import numpy as np
-
     a, b = np.asarray(a), np.asarray(b)
     return a.dtype == b.dtype and a.shape == b.shape and (a.tolist() == b.tolist() if a.dtype == object else a.tobytes() == b.tobytes())
 
@@ -180,4 +178,4 @@ class Model:
     @property
     def meta_graph_def(self) -> Any:
         """The model's `MetaGraphDef`."""
-        return _protos.get("MetaGraphDef").FromString(self._core.meta_graph_def())
+        return protos.get("MetaGraphDef").FromString(self._core.meta_graph_def())

@@ -5,14 +5,16 @@ from __future__ import annotations
 import os
 import shutil
 
-from flowmill import _protos
-from flowmill._apply import call
-from flowmill.control_flow import group
-from flowmill.graph import get_default_graph
-from flowmill.graph_keys import GraphKeys
+from flowmill._internal import protos as _protos
+from flowmill._internal.apply import call
+from flowmill._internal.control_flow import group
+from flowmill._internal.graph import get_default_graph
+from flowmill._internal.graph_keys import GraphKeys
+from flowmill._internal.tensor import Operation, Tensor
+from flowmill._internal.variables import local_variables_initializer
 from flowmill.saved_model import constants, signature_constants, tag_constants
 from flowmill.saved_model.signature_def_utils import predict_signature_def
-from flowmill.tensor import Operation, Tensor
+from flowmill.train.saver import Saver
 
 
 class SavedModelBuilder:
@@ -90,8 +92,6 @@ class SavedModelBuilder:
                 raise ValueError(f"Graph already contains one or more main ops under the collection {key}.")
             graph.add_to_collection(key, op)
         if saver is None:
-            from flowmill.train.saver import Saver
-
             saver = Saver(sharded=True, write_version=2, allow_empty=True)
         return saver
 
@@ -133,7 +133,7 @@ class SavedModelBuilder:
             experimental_image_writer_options: not used.
         """
         if as_text:
-            from google.protobuf import text_format
+            from google.protobuf import text_format  # start-up: protobuf is loaded when it is used
 
             path = os.path.join(self._export_dir, constants.SAVED_MODEL_FILENAME_PBTXT)
             with open(path, "w", encoding="utf-8") as file:
@@ -182,8 +182,6 @@ def simple_save(session, export_dir, inputs, outputs, legacy_init_op=None) -> No
 
 def main_op() -> Operation:
     """Returns an operation that initializes what a model needs besides its variables: local variables and tables."""
-    from flowmill.variables import local_variables_initializer
-
     tables = get_default_graph().get_collection(GraphKeys.TABLE_INITIALIZERS)
     init_local = local_variables_initializer()
     return group(init_local, group(*tables, name="init_all_tables") if tables else call("NoOp", "init_all_tables"))

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 
-from flowmill import _core, _protos
+from flowmill import _core
+from flowmill._internal import protos as _protos
 from flowmill.errors import DataLossError, NotFoundError
 
 # The kinds of collections that hold values rather than messages.

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from flowmill.control_flow import group
-from flowmill.graph import get_default_graph
+from flowmill._internal.control_flow import group
+from flowmill._internal.graph import get_default_graph
+from flowmill._internal.tensor import Operation
 from flowmill.saved_model.builder import main_op
-from flowmill.tensor import Operation
 
 __all__ = ["main_op", "main_op_with_restore"]
 

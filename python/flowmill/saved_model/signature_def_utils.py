@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from flowmill import _protos
-from flowmill._convert import convert_to_tensor
+from flowmill._internal import protos as _protos
+from flowmill._internal.convert import convert_to_tensor
+from flowmill._internal.tensor_util import make_tensor_proto
 from flowmill.saved_model import signature_constants as names
 from flowmill.saved_model._method_names import MethodNameUpdater as MethodNameUpdater
 from flowmill.saved_model.utils import build_tensor_info
@@ -19,8 +20,6 @@ def build_signature_def(inputs=None, outputs=None, method_name: str | None = Non
     if method_name is not None:
         signature.method_name = method_name
     for key, value in (defaults or {}).items():
-        from flowmill.tensor_util import make_tensor_proto
-
         signature.defaults[key].CopyFrom(make_tensor_proto(value))
     return signature
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from flowmill import _protos
-from flowmill.graph import get_default_graph
-from flowmill.graph_keys import prepend_name_scope
+from flowmill._internal import protos as _protos
+from flowmill._internal.graph import get_default_graph
+from flowmill._internal.graph_keys import prepend_name_scope
+from flowmill.sparse import SparseTensor
 
 
 def build_tensor_info(tensor) -> _protos.TensorInfo:
@@ -35,8 +36,6 @@ def get_tensor_from_tensor_info(tensor_info, graph=None, import_scope: str | Non
     if kind == "name":
         return named(tensor_info.name)
     if kind == "coo_sparse":
-        from flowmill.sparse import SparseTensor
-
         parts = tensor_info.coo_sparse
         return SparseTensor(named(parts.indices_tensor_name), named(parts.values_tensor_name), named(parts.dense_shape_tensor_name))
     raise ValueError(f"Invalid TensorInfo.encoding: {kind}")

@@ -6,13 +6,13 @@ import math
 
 import numpy as np
 
-from flowmill._apply import call, dims, op_scope
-from flowmill._convert import convert_to_tensor
-from flowmill.array import shape
+from flowmill._internal.apply import call, dims, op_scope
+from flowmill._internal.array import shape
+from flowmill._internal.convert import convert_to_tensor
+from flowmill._internal.tensor import Tensor
+from flowmill._internal.tensor_util import constant_value
 from flowmill.dtypes import complex64, complex128, float32, float64, int32
 from flowmill.signal._real import padded
-from flowmill.tensor import Tensor
-from flowmill.tensor_util import constant_value
 
 
 def fftnd(input_tensor, fft_length=None, axes=None, norm: str | None = None, name: str | None = None) -> Tensor:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 
-from flowmill._apply import call, op_scope
-from flowmill._convert import convert_to_tensor
-from flowmill.array import concat, expand_dims, gather, pad, rank, roll, shape, where
+from flowmill._internal.apply import call, op_scope
+from flowmill._internal.array import concat, expand_dims, gather, pad, rank, roll, shape, where
+from flowmill._internal.convert import convert_to_tensor
+from flowmill._internal.tensor import Tensor
 from flowmill.dtypes import int32
+from flowmill.layers._base import smart_cond
 from flowmill.math import cast, complex as complex_, exp, less, range as range_, real, rsqrt, sqrt
 from flowmill.signal._real import irfft, rfft
-from flowmill.tensor import Tensor
 
 
 def fft(input, name: str | None = None) -> Tensor:  # noqa: A002
@@ -135,8 +136,6 @@ def _transformed(values, kind: int, n, norm: str | None, name: str | None = None
 
 def _cut(values: Tensor, n) -> Tensor:
     """Returns the first `n` numbers of the last dimension, with zeros behind them if there are fewer."""
-    from flowmill.layers._base import smart_cond
-
     size = values.shape[-1].value or shape(values)[-1]
 
     def filled():

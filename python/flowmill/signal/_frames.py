@@ -6,13 +6,14 @@ import math
 
 import numpy as np
 
-from flowmill._apply import op_scope
-from flowmill._convert import convert_to_tensor
-from flowmill.array import concat, gather, pad, rank, reshape, shape, size as size_, split, strided_slice, transpose, zeros, zeros_like
+from flowmill._internal.apply import op_scope
+from flowmill._internal.array import concat, gather, pad, rank, reshape, shape, size as size_, split, strided_slice, transpose, zeros, zeros_like
+from flowmill._internal.convert import convert_to_tensor
+from flowmill._internal.loops import while_loop
+from flowmill._internal.tensor import Tensor
+from flowmill._internal.tensor_util import constant_value
 from flowmill.dtypes import int32
 from flowmill.math import greater, maximum, range as range_, reduce_sum
-from flowmill.tensor import Tensor
-from flowmill.tensor_util import constant_value
 
 
 def static(value):
@@ -108,8 +109,6 @@ def _static_shape(signal: Tensor, length: Tensor, step: Tensor, pad_end: bool, a
 
 def _common_divisor(a: Tensor, b: Tensor) -> Tensor:
     """Returns the greatest common divisor of two scalars."""
-    from flowmill.loops import while_loop
-
     with op_scope(None, "gcd", a, b):
         known = static(a), static(b)
         if not any(isinstance(v, Tensor) for v in known):

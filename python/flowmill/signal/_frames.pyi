@@ -1,7 +1,7 @@
 # Made by python/make_stubs from the code.
 
 from typing import Any
-from flowmill.tensor import Tensor
+from flowmill._internal.tensor import Tensor
 
 def static(value) -> Any: ...
 def frame(signal, frame_length, frame_step, pad_end: bool = False, pad_value=0, axis: int = -1, name: str | None = None) -> Tensor: ...

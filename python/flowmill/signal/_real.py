@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from flowmill._apply import call, dims, op_scope
-from flowmill._convert import convert_to_tensor
-from flowmill.array import concat, pad, rank as rank_of, shape, stack, unstack, zeros, zeros_like
+from flowmill._internal.apply import call, dims, op_scope
+from flowmill._internal.array import concat, pad, rank as rank_of, shape, stack, unstack, zeros, zeros_like
+from flowmill._internal.convert import convert_to_tensor
+from flowmill._internal.tensor import Tensor
+from flowmill._internal.tensor_util import constant_value
 from flowmill.dtypes import complex64, complex128, float32, float64, int32
 from flowmill.math import maximum
-from flowmill.tensor import Tensor
-from flowmill.tensor_util import constant_value
 
 
 def rfft(input_tensor, fft_length=None, name: str | None = None) -> Tensor:

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import numpy as np
 
-from flowmill._apply import op_scope
-from flowmill._convert import constant, convert_to_tensor
-from flowmill.array import concat, expand_dims, pad, rank, reshape, reverse, shape, split, tile, where, zeros, zeros_like
+from flowmill._internal.apply import op_scope
+from flowmill._internal.array import concat, expand_dims, pad, rank, reshape, reverse, shape, split, tile, where, zeros, zeros_like
+from flowmill._internal.convert import constant, convert_to_tensor
+from flowmill._internal.tensor import Tensor
 from flowmill.dtypes import as_dtype, float32, int32
 from flowmill.math import cast, ceil, equal, linspace, log, maximum, minimum, pow as pow_, reduce_sum, rsqrt, square
 from flowmill.signal._fourier import dct
 from flowmill.signal._frames import frame, overlap_and_add, static
 from flowmill.signal._real import irfft, rfft
 from flowmill.signal._windows import hann_window, vorbis_window
-from flowmill.tensor import Tensor
 
 
 def _scalar(value, name: str) -> Tensor:

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from flowmill._apply import op_scope
-from flowmill._convert import constant, convert_to_tensor
-from flowmill.array import concat, ones
-from flowmill.control_flow import cond
+from flowmill._internal.apply import op_scope
+from flowmill._internal.array import concat, ones
+from flowmill._internal.control_flow import cond
+from flowmill._internal.convert import constant, convert_to_tensor
+from flowmill._internal.tensor import Tensor
+from flowmill._internal.tensor_util import constant_value
 from flowmill.dtypes import as_dtype, bool as bool_, float32, int32
 from flowmill.math import bessel_i0e, cast, cos, cumsum, equal, exp, pow as pow_, range as range_, sin, sqrt, square
-from flowmill.tensor import Tensor
-from flowmill.tensor_util import constant_value
+from flowmill.nn import relu
 
 
 def _checked_length(window_length, dtype, name: str | None = None) -> Tensor:
@@ -80,8 +81,6 @@ def vorbis_window(window_length, dtype=float32, name: str | None = None) -> Tens
 
 def kaiser_window(window_length, beta=12.0, dtype=float32, name: str | None = None) -> Tensor:
     """Returns the window of Kaiser; `beta` trades the width of the middle for what is beside it."""
-    from flowmill.nn import relu
-
     dtype = as_dtype(dtype)
     with op_scope(name, "kaiser_window"):
         window_length = _checked_length(window_length, dtype)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import numpy as np
 from typing import Any
 
-from flowmill._apply import call, graph_of
-from flowmill._convert import convert_to_tensor
-from flowmill.graph import get_default_graph
-from flowmill.sparse_tensor import SparseTensor, SparseTensorValue, as_sparse
-from flowmill.tensor import Tensor
+from flowmill._internal.apply import call, graph_of
+from flowmill._internal.convert import convert_to_tensor
+from flowmill._internal.graph import get_default_graph
+from flowmill._internal.sparse_tensor import SparseTensor, SparseTensorValue, as_sparse
+from flowmill._internal.tensor import Tensor
 
 
 def _renamed(new, new_name: str, old, old_name: str):
@@ -84,8 +85,6 @@ def _axes(axis, sp_input: SparseTensor):
         return axis
     rank = sp_input.dense_shape.shape.as_list()[0] if sp_input.dense_shape.shape.rank == 1 else None
     if rank is not None:
-        import numpy as np
-
         return convert_to_tensor(np.arange(rank, dtype=np.int32))
     return call("Range", None, 0, call("Rank", None, sp_input.dense_shape), 1)
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from flowmill._apply import call, op_scope
-from flowmill._convert import convert_to_tensor
-from flowmill.array import reshape
+from flowmill._internal.apply import call, op_scope
+from flowmill._internal.array import reshape
+from flowmill._internal.convert import convert_to_tensor
+from flowmill._internal.sparse_tensor import SparseTensor
+from flowmill._internal.tensor import Tensor
 from flowmill.math._counts import check_options, dense_weights, ragged_weights, sparse_weights
 from flowmill.ragged._tensor import RaggedTensor, is_ragged, to_ragged
-from flowmill.sparse_tensor import SparseTensor
-from flowmill.tensor import Tensor
 
 
 def bincount(values, weights=None, axis: int | None = 0, minlength: int | None = None, maxlength: int | None = None, binary_output: bool = False,

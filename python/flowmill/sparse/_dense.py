@@ -5,14 +5,14 @@ from __future__ import annotations
 import numpy as np
 
 import flowmill as tf
-from flowmill._apply import call
-from flowmill._convert import convert_to_tensor
-from flowmill.graph import get_default_graph
-from flowmill.indexed_slices import IndexedSlices
+from flowmill._internal.apply import call
+from flowmill._internal.convert import convert_to_tensor
+from flowmill._internal.graph import get_default_graph
+from flowmill._internal.indexed_slices import IndexedSlices
+from flowmill._internal.sparse_tensor import SparseTensor, SparseTensorValue, as_sparse
+from flowmill._internal.tensor import Tensor
+from flowmill._internal.tensor_shape import TensorShape
 from flowmill.sparse._layout import reorder
-from flowmill.sparse_tensor import SparseTensor, SparseTensorValue, as_sparse
-from flowmill.tensor import Tensor
-from flowmill.tensor_shape import TensorShape
 
 
 def placeholder(dtype, shape=None, name=None) -> SparseTensor:

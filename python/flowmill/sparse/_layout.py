@@ -5,13 +5,14 @@ from __future__ import annotations
 import numpy as np
 
 import flowmill as tf
-from flowmill._apply import call
-from flowmill._convert import convert_to_tensor
-from flowmill.graph import get_default_graph
+from flowmill._internal.apply import call
+from flowmill._internal.convert import convert_to_tensor
+from flowmill._internal.graph import get_default_graph
+from flowmill._internal.sparse_tensor import SparseTensor, SparseTensorValue, as_sparse
+from flowmill._internal.tensor import Tensor
+from flowmill._internal.tensor_shape import TensorShape
+from flowmill._internal.tensor_util import constant_value, constant_value_as_shape
 from flowmill.sparse._arithmetic import _renamed
-from flowmill.sparse_tensor import SparseTensor, SparseTensorValue, as_sparse
-from flowmill.tensor import Tensor
-from flowmill.tensor_shape import TensorShape
 
 # What crosses hash with where nobody gives another key.
 HASH_KEY = 0xDECAFCAFFE
@@ -31,8 +32,6 @@ def reshape(sp_input, shape, name=None) -> SparseTensor:
     Raises:
         ValueError: if the sizes are known and do not fit, or more than one is -1.
     """
-    from flowmill.tensor_util import constant_value_as_shape
-
     sp_input = as_sparse(sp_input)
     shape = tf.cast(shape, tf.int64)
     with get_default_graph().name_scope(name or "SparseReshape") as scope:
@@ -56,8 +55,6 @@ def reshape(sp_input, shape, name=None) -> SparseTensor:
 
 
 def _is_constant(tensor: Tensor) -> bool:
-    from flowmill.tensor_util import constant_value
-
     return constant_value(tensor) is not None
 
 
@@ -165,8 +162,6 @@ def reset_shape(sp_input, new_shape=None) -> SparseTensor:
         largest = tf.reduce_max(indices, axis=0)
         smallest = tf.constant(0, tf.int64)  # of a dimension of a tensor without elements
         return SparseTensor(indices, values, tf.maximum(smallest, tf.add(largest, tf.ones_like(present))))
-    from flowmill.tensor_util import constant_value_as_shape
-
     wanted = tf.cast(convert_to_tensor(new_shape), tf.int64)
     present.shape.assert_is_compatible_with(wanted.shape)
     static = constant_value_as_shape(wanted)
@@ -195,8 +190,6 @@ def fill_empty_rows(sp_input, default_value, name=None) -> tuple[SparseTensor, T
 
 def transpose(sp_input, perm=None, name=None) -> SparseTensor:
     """Returns a sparse tensor with the dimensions in another order: that of `perm`, or the reverse one."""
-    from flowmill.tensor_util import constant_value
-
     with get_default_graph().name_scope(name or "SparseTranspose"):
         if perm is None:
             rank = sp_input.shape.rank

@@ -6,13 +6,13 @@ import contextlib
 import re
 from collections.abc import Iterator
 
-from flowmill import _lazy, _protos
-from flowmill._apply import call
-from flowmill._convert import convert_to_tensor
-from flowmill.graph import get_default_graph
-from flowmill.graph_keys import GraphKeys
+from flowmill._internal import lazy as _lazy, protos as _protos
+from flowmill._internal.apply import call
+from flowmill._internal.convert import convert_to_tensor
+from flowmill._internal.graph import get_default_graph
+from flowmill._internal.graph_keys import GraphKeys
+from flowmill._internal.tensor import Tensor
 from flowmill.summary.writer import FileWriter, FileWriterCache
-from flowmill.tensor import Tensor
 
 _NAMES = _lazy.messages("Event SessionLog Summary SummaryDescription TaggedRunMetadata")
 
@@ -122,7 +122,7 @@ def tensor_summary(name: str, tensor, summary_description=None, collections=None
     if display_name is not None:
         metadata.display_name = display_name
     if summary_description is not None:
-        from google.protobuf import json_format
+        from google.protobuf import json_format  # start-up: protobuf is loaded when it is used
 
         metadata.summary_description = json_format.MessageToJson(summary_description)
     with _scope(name, family, "TensorSummary") as (tag, scope):
@@ -164,7 +164,7 @@ def get_summary_description(node_def):
     Raises:
         ValueError: for a node of another op.
     """
-    from google.protobuf import json_format
+    from google.protobuf import json_format  # start-up: protobuf is loaded when it is used
 
     if node_def.op != "TensorSummary":
         raise ValueError(f"Can't get_summary_description on {node_def.op}")

@@ -1,12 +1,12 @@
 # Made by python/make_stubs from the code.
 
 from typing import Any
-from flowmill.tensor import Tensor
-from flowmill._protos import Event as Event
-from flowmill._protos import SessionLog as SessionLog
-from flowmill._protos import Summary as Summary
-from flowmill._protos import SummaryDescription as SummaryDescription
-from flowmill._protos import TaggedRunMetadata as TaggedRunMetadata
+from flowmill._internal.tensor import Tensor
+from flowmill._internal.protos import Event as Event
+from flowmill._internal.protos import SessionLog as SessionLog
+from flowmill._internal.protos import Summary as Summary
+from flowmill._internal.protos import SummaryDescription as SummaryDescription
+from flowmill._internal.protos import TaggedRunMetadata as TaggedRunMetadata
 from flowmill.summary.writer import FileWriter as FileWriter
 from flowmill.summary.writer import FileWriterCache as FileWriterCache
 

@@ -8,7 +8,11 @@ import threading
 import time
 from collections.abc import Iterator
 
-from flowmill import _protos
+from flowmill import logging
+from flowmill._internal import protos as _protos
+from flowmill._internal.graph import Graph, get_default_graph
+from flowmill._internal.meta_graph import export_scoped_meta_graph
+from flowmill.io._records import TFRecordWriter, tf_record_iterator
 
 
 class FileWriter:
@@ -40,8 +44,6 @@ class FileWriter:
             self._add_meta_graph_of(graph, graph_def)
 
     def _open(self) -> None:
-        from flowmill.io._records import TFRecordWriter
-
         stem = os.path.join(self._logdir, f"events.out.tfevents.{int(time.time()):010d}.{socket.gethostname()}")
         path, number = stem + self._suffix, 0
         while os.path.exists(path):  # several writers may begin within a second
@@ -60,9 +62,6 @@ class FileWriter:
             self._waiting, self._flushed = 0, time.time()
 
     def _add_meta_graph_of(self, graph, graph_def) -> None:
-        from flowmill.graph import Graph
-        from flowmill.meta_graph import export_scoped_meta_graph
-
         message = graph_def if graph_def is not None else graph.as_graph_def(add_shapes=True) if isinstance(graph, Graph) else graph
         self.add_meta_graph(export_scoped_meta_graph(graph_def=message, collection_list=[])[0])
 
@@ -74,8 +73,6 @@ class FileWriter:
         """Writes an `Event`; nothing happens if the writer is closed."""
         with self._lock:
             if self._closed:
-                from flowmill import logging
-
                 logging.warning("Attempting to use a closed FileWriter. The operation will be a noop unless the FileWriter is explicitly reopened.")
                 return
             self._write(event)
@@ -112,8 +109,6 @@ class FileWriter:
             TypeError: if it is none.
             ValueError: if both are given.
         """
-        from flowmill.graph import Graph
-
         if graph is not None and graph_def is not None:
             raise ValueError("Please pass only graph, or graph_def (deprecated), but not both.")
         if isinstance(graph, Graph):
@@ -198,8 +193,6 @@ class FileWriterCache:
     @staticmethod
     def get(logdir) -> FileWriter:
         """Returns the writer of a directory, a new one with the default graph if there is none."""
-        from flowmill.graph import get_default_graph
-
         logdir = os.fspath(logdir)
         with FileWriterCache._lock:
             found = FileWriterCache._writers.get(logdir)
@@ -211,8 +204,6 @@ class FileWriterCache:
 
 def summary_iterator(path) -> Iterator[_protos.Event]:
     """The events of a file, one after another."""
-    from flowmill.io._records import tf_record_iterator
-
     kind = _protos.get("Event")
     for record in tf_record_iterator(path):
         yield kind.FromString(record)

@@ -5,7 +5,7 @@ Names are looked up in their modules when they are first used.
 
 from __future__ import annotations
 
-from flowmill import _lazy
+from flowmill._internal import lazy as _lazy
 from flowmill.train._readers import (
     CheckpointReader, NewCheckpointReader, checkpoint_exists, get_checkpoint_state, latest_checkpoint, list_variables, load_checkpoint, load_variable,
 )

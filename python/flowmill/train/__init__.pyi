@@ -1,19 +1,19 @@
 # Made by python/make_stubs from the code.
 
-from flowmill._protos import BytesList as BytesList
-from flowmill._protos import CheckpointState as CheckpointState
-from flowmill._protos import ClusterDef as ClusterDef
-from flowmill._protos import Example as Example
-from flowmill._protos import Feature as Feature
-from flowmill._protos import FeatureList as FeatureList
-from flowmill._protos import FeatureLists as FeatureLists
-from flowmill._protos import Features as Features
-from flowmill._protos import FloatList as FloatList
-from flowmill._protos import Int64List as Int64List
-from flowmill._protos import JobDef as JobDef
-from flowmill._protos import SaverDef as SaverDef
-from flowmill._protos import SequenceExample as SequenceExample
-from flowmill._protos import ServerDef as ServerDef
+from flowmill._internal.protos import BytesList as BytesList
+from flowmill._internal.protos import CheckpointState as CheckpointState
+from flowmill._internal.protos import ClusterDef as ClusterDef
+from flowmill._internal.protos import Example as Example
+from flowmill._internal.protos import Feature as Feature
+from flowmill._internal.protos import FeatureList as FeatureList
+from flowmill._internal.protos import FeatureLists as FeatureLists
+from flowmill._internal.protos import Features as Features
+from flowmill._internal.protos import FloatList as FloatList
+from flowmill._internal.protos import Int64List as Int64List
+from flowmill._internal.protos import JobDef as JobDef
+from flowmill._internal.protos import SaverDef as SaverDef
+from flowmill._internal.protos import SequenceExample as SequenceExample
+from flowmill._internal.protos import ServerDef as ServerDef
 from flowmill.io._write_graph import write_graph as write_graph
 from flowmill.summary.writer import summary_iterator as summary_iterator
 from flowmill.train._checkpoint_hooks import CheckpointSaverHook as CheckpointSaverHook

@@ -6,8 +6,11 @@ import os
 from typing import Any
 
 from flowmill import logging
-from flowmill.graph import get_default_graph
-from flowmill.graph_keys import GraphKeys
+from flowmill._internal import protos
+from flowmill._internal.graph import get_default_graph
+from flowmill._internal.graph_keys import GraphKeys
+from flowmill.summary import FileWriterCache
+from flowmill.train import write_graph
 from flowmill.train._steps import SecondOrStepTimer, step_tensor
 from flowmill.train.session_run_hook import SessionRunArgs, SessionRunHook
 
@@ -54,8 +57,6 @@ class CheckpointSaverHook(SessionRunHook):
 
     def begin(self) -> None:
         """Looks up the global step."""
-        from flowmill.summary import FileWriterCache
-
         self._writer = FileWriterCache.get(self._directory)
         self._step = step_tensor("CheckpointSaverHook")
         for listener in self._listeners:
@@ -63,8 +64,6 @@ class CheckpointSaverHook(SessionRunHook):
 
     def after_create_session(self, session, coord) -> None:
         """Writes the graph and the first checkpoint."""
-        from flowmill.train import write_graph
-
         step = session.run(self._step)
         if self._save_graph_def:
             write_graph(get_default_graph().as_graph_def(add_shapes=True), self._directory, "graph.pbtxt")
@@ -93,13 +92,11 @@ class CheckpointSaverHook(SessionRunHook):
             listener.end(session, step)
 
     def _save(self, session, step) -> bool:
-        from flowmill import _protos
-
         logging.info("Saving checkpoints for %d into %s.", step, self._path)
         for listener in self._listeners:
             listener.before_save(session, step)
         self._get_saver().save(session, self._path, global_step=int(step), write_meta_graph=self._save_graph_def)
-        log = _protos.get("SessionLog")
+        log = protos.get("SessionLog")
         self._writer.add_session_log(log(status=log.CHECKPOINT, checkpoint_path=self._path), step)
         stop = False
         for listener in self._listeners:

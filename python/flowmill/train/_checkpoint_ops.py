@@ -6,8 +6,8 @@ import math
 from typing import Callable
 
 import flowmill as tf
-from flowmill._convert import convert_to_tensor
-from flowmill.tensor import Tensor
+from flowmill._internal.convert import convert_to_tensor
+from flowmill._internal.tensor import Tensor
 
 
 def load_and_remap_matrix(ckpt_path, old_tensor_name: str, new_row_vocab_offset: int, num_rows_to_load: int, new_col_vocab_size: int, initializer,

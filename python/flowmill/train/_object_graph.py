@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from flowmill import _protos
+from flowmill._internal import protos
+from flowmill._internal.graph import get_default_graph
+from flowmill._internal.module import Module
+from flowmill._internal.variables import Variable
 from flowmill.layers._base import Layer
-from flowmill.module import Module
 from flowmill.train.optimizer import Optimizer
-from flowmill.variables import Variable
 
 # The key that the list of objects is saved by, and the end of the keys of variables.
 OBJECT_GRAPH = "_CHECKPOINTABLE_OBJECT_GRAPH"
@@ -28,8 +29,6 @@ def children(owner) -> list[tuple[str, Any]]:
     if hasattr(owner, "_owned_objects"):
         return owner._owned_objects()
     if isinstance(owner, Optimizer):
-        from flowmill.graph import get_default_graph
-
         graph = get_default_graph()
         return sorted(((name, v) for (name, g), v in owner._non_slot_dict.items() if g is graph), key=lambda item: item[0])
     if isinstance(owner, Mapping):
@@ -100,7 +99,7 @@ class ObjectGraph:
 
     def message(self) -> Any:
         """It as a `TrackableObjectGraph`."""
-        message = _protos.get("TrackableObjectGraph")()
+        message = protos.get("TrackableObjectGraph")()
         for place, value in enumerate(self.objects):
             node = message.nodes.add()
             for name, child in self.children[place] if place < len(self.children) else ():

@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+import glob
 import os
 
-from flowmill import _core, _protos
-from flowmill._numpy import np
+from flowmill import _core
+from flowmill._internal import protos
+from flowmill._internal.lazy_numpy import np
 from flowmill.dtypes import DType, as_dtype
+
 
 def latest_checkpoint(checkpoint_dir, latest_filename: str | None = None) -> str | None:
     """Returns the prefix of the newest checkpoint of a directory, None if it has none."""
     return _core.latest_checkpoint(os.fspath(checkpoint_dir), latest_filename or "checkpoint")
 
 
-def get_checkpoint_state(checkpoint_dir, latest_filename: str | None = None) -> _protos.CheckpointState | None:
+def get_checkpoint_state(checkpoint_dir, latest_filename: str | None = None) -> protos.CheckpointState | None:
     """Returns the content of a directory's state file, as a `CheckpointState`; None if there is none."""
     state = _core.checkpoint_state(os.fspath(checkpoint_dir), latest_filename or "checkpoint")
-    return None if state is None else _protos.get("CheckpointState").FromString(state)
+    return None if state is None else protos.get("CheckpointState").FromString(state)
 
 
 # The end of what version 1 calls a checkpoint of several files: `-?????-of-00002`.
@@ -29,8 +32,6 @@ def files_of(checkpoint_prefix) -> list[str]:
     prefix = os.fspath(checkpoint_prefix)
     names = [prefix + ".index", prefix]
     if prefix[-len(_SHARDS):-len(_COUNT)] == _ANY_SHARD:
-        import glob
-
         names = sorted(glob.glob(glob.escape(prefix[:-len(_SHARDS)]) + prefix[-len(_SHARDS):]))
     return [name for name in names if os.path.isfile(name)]
 

@@ -5,15 +5,15 @@ from __future__ import annotations
 import abc
 
 from flowmill import _core
-from flowmill._apply import call
-from flowmill._numpy import np
-from flowmill.control_flow import group
-from flowmill.graph import get_default_graph
-from flowmill.graph_keys import GraphKeys
-from flowmill.resource_variable import ResourceVariable
-from flowmill.state import assign
-from flowmill.tensor import Operation, Tensor
-from flowmill.variables import PartitionedVariable, Variable, global_variables
+from flowmill._internal.apply import call
+from flowmill._internal.control_flow import group
+from flowmill._internal.graph import get_default_graph
+from flowmill._internal.graph_keys import GraphKeys
+from flowmill._internal.lazy_numpy import np
+from flowmill._internal.resource_variable import ResourceVariable
+from flowmill._internal.state import assign
+from flowmill._internal.tensor import Operation, Tensor
+from flowmill._internal.variables import PartitionedVariable, Variable, global_variables
 
 
 class SaveSpec:

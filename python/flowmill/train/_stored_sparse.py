@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Callable, NamedTuple
 
 import flowmill as tf
-from flowmill._apply import call
-from flowmill.control_flow import with_dependencies
-from flowmill.sparse_tensor import SparseTensor
-from flowmill.tensor import Operation, Tensor
-from flowmill.tensor_util import constant_value
+from flowmill._internal.apply import call
+from flowmill._internal.control_flow import with_dependencies
+from flowmill._internal.sparse_tensor import SparseTensor
+from flowmill._internal.tensor import Operation, Tensor
+from flowmill._internal.tensor_util import constant_value
 
 
 class StoredSparse(NamedTuple):

@@ -6,14 +6,15 @@ import os
 import time
 from typing import Any
 
-from flowmill import _protos
-from flowmill._apply import call
-from flowmill.graph import Graph, get_default_graph
-from flowmill.session import Session, get_default_session
+from flowmill._internal import protos as _protos
+from flowmill._internal.apply import call
+from flowmill._internal.graph import Graph, get_default_graph
+from flowmill._internal.session import Session, get_default_session
+from flowmill._internal.variables import Variable
+from flowmill.errors import FailedPreconditionError
 from flowmill.train._object_graph import OBJECT_GRAPH, ObjectGraph, is_trackable, matched
-from flowmill.train._readers import CheckpointReader, latest_checkpoint
+from flowmill.train._readers import CheckpointReader, get_checkpoint_state, latest_checkpoint
 from flowmill.train.checkpoint_management import remove_checkpoint, write_state
-from flowmill.variables import Variable
 
 __all__ = ["Checkpoint", "CheckpointManager", "CheckpointOptions", "LoadStatus"]
 
@@ -120,8 +121,6 @@ class Checkpoint:
         return path
 
     def _counted(self, session: Session) -> int:
-        from flowmill.errors import FailedPreconditionError
-
         with session.graph.as_default():
             counter = self._counter()
         try:
@@ -297,8 +296,6 @@ class CheckpointManager:
     def __init__(self, checkpoint: Checkpoint, directory, max_to_keep: int | None, keep_checkpoint_every_n_hours: float | None = None,
                  checkpoint_name: str = "ckpt", step_counter=None, checkpoint_interval: int | None = None, init_fn=None,
                  last_checkpoint_step: int | None = None):
-        from flowmill.train._readers import get_checkpoint_state
-
         if max_to_keep is not None and max_to_keep <= 0:
             raise ValueError(f"Expected a positive integer or `None` for `max_to_keep`, got {max_to_keep}.")
         if checkpoint_interval is not None and step_counter is None:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import glob
 import os
 import re
 import threading
 import time
 
-from flowmill import _protos
+from flowmill._internal import protos as _protos
 from flowmill.train._readers import checkpoint_exists, files_of, latest_checkpoint
 
 
@@ -44,7 +45,7 @@ def write_state(save_dir, model_checkpoint_path, all_model_checkpoint_paths=None
     Raises:
         RuntimeError: if the checkpoint has the name of the state file.
     """
-    from google.protobuf import text_format
+    from google.protobuf import text_format  # start-up: protobuf is loaded when it is used
 
     save_dir, newest = os.fspath(save_dir), os.fspath(model_checkpoint_path)
     paths = [os.fspath(p) for p in all_model_checkpoint_paths or ()]
@@ -75,8 +76,6 @@ def meta_graph_filename(checkpoint_filename: str, meta_graph_suffix: str = "meta
 
 def remove_checkpoint(checkpoint_prefix, checkpoint_format_version: int = 2, meta_graph_suffix: str = "meta") -> None:
     """Removes the files of a checkpoint; those that are not there are no error."""
-    import glob
-
     prefix = os.fspath(checkpoint_prefix)
     escaped = glob.escape(prefix)
     patterns = [glob.escape(meta_graph_filename(prefix, meta_graph_suffix))]

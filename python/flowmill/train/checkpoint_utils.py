@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from flowmill._apply import call
-from flowmill.graph import get_default_graph
+import os
+
+from flowmill._internal.apply import call
+from flowmill._internal.graph import get_default_graph
+from flowmill._internal.variable_scopes import _store
+from flowmill._internal.variables import PartitionedVariable, Variable
 from flowmill.train import _saveables
 from flowmill.train._readers import latest_checkpoint, load_checkpoint
-from flowmill.variable_scopes import _store
-from flowmill.variables import PartitionedVariable, Variable
 
 
 def init_from_checkpoint(ckpt_dir_or_file, assignment_map) -> None:
@@ -21,8 +23,6 @@ def init_from_checkpoint(ckpt_dir_or_file, assignment_map) -> None:
     Raises:
         ValueError: if the checkpoint lacks a name, the graph a variable, or shapes differ.
     """
-    import os
-
     path = os.fspath(ckpt_dir_or_file)
     file = latest_checkpoint(path) if os.path.isdir(path) else path
     reader = load_checkpoint(path)

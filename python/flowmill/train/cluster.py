@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from flowmill._internal import protos as _protos
+
 __all__ = ["ClusterSpec"]
 
 
@@ -88,8 +90,6 @@ class ClusterSpec:
 
     def as_cluster_def(self):
         """Returns the cluster as a `ClusterDef`, jobs by name."""
-        from flowmill import _protos
-
         message = _protos.get("ClusterDef")()
         for job, tasks in sorted(self._jobs.items()):
             added = message.job.add(name=job)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Mapping
 
-from flowmill._device import DeviceSpec
+from flowmill._internal.device import DeviceSpec
 
 __all__ = ["replica_device_setter"]
 

@@ -5,15 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 import flowmill as tf
-from flowmill._apply import call, op_scope
-from flowmill._convert import convert_to_tensor
+from flowmill._internal.apply import call, op_scope
+from flowmill._internal.convert import convert_to_tensor
+from flowmill._internal.graph import get_default_graph
+from flowmill._internal.graph_keys import GraphKeys
+from flowmill._internal.sparse_tensor import SparseTensor
+from flowmill._internal.tensor import Operation, Tensor
+from flowmill._internal.tensor_shape import TensorShape
 from flowmill.dtypes import DType
-from flowmill.graph import get_default_graph
-from flowmill.graph_keys import GraphKeys
 from flowmill.queue import FIFOQueue, PaddingFIFOQueue, QueueBase, RandomShuffleQueue
-from flowmill.sparse_tensor import SparseTensor
-from flowmill.tensor import Operation, Tensor
-from flowmill.tensor_shape import TensorShape
 from flowmill.train import _stored_sparse
 from flowmill.train._stored_sparse import StoredSparse
 

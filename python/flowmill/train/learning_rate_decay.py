@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import math
 
-from flowmill._apply import call
-from flowmill._constants import is_tensor_like
-from flowmill._convert import constant, convert_to_tensor
-from flowmill.graph import get_default_graph
-from flowmill.tensor import Tensor
+from flowmill._internal.apply import call
+from flowmill._internal.cases import case
+from flowmill._internal.constants import is_tensor_like
+from flowmill._internal.control_flow import cond
+from flowmill._internal.convert import constant, convert_to_tensor
+from flowmill._internal.graph import get_default_graph
+from flowmill._internal.tensor import Tensor
+from flowmill.random import random_normal
 
 
 def _cast(value, dtype) -> Tensor:
@@ -88,8 +91,6 @@ def piecewise_constant(x, boundaries, values, name: str | None = None) -> Tensor
     Raises:
         ValueError: if there is not one value more than boundaries, or types do not fit.
     """
-    from flowmill.cases import case
-
     if len(boundaries) != len(values) - 1:
         raise ValueError("The length of boundaries should be 1 less than the length of values")
     boundaries = [convert_to_tensor(b) for b in boundaries]
@@ -137,8 +138,6 @@ def cosine_decay_restarts(learning_rate, global_step, first_decay_steps, t_mul=2
     """Half cosines one after another, each `t_mul` times as long as the one before and beginning at `m_mul` times its height (Loshchilov and
     Hutter 2016)."""
     _needs_step(global_step, "cosine decay restarts")
-    from flowmill.control_flow import cond
-
     with get_default_graph().name_scope(name or "SGDRDecay") as scope:
         rate, first_steps, alpha, t_mul, m_mul = _rate_and(learning_rate, first_decay_steps, alpha, t_mul, m_mul)
         fraction = _cast(global_step, rate.dtype.base_dtype) / first_steps
@@ -171,8 +170,6 @@ def noisy_linear_cosine_decay(learning_rate, global_step, decay_steps, initial_v
                               beta=0.001, name: str | None = None) -> Tensor:
     """Like :func:`linear_cosine_decay`, with normal noise on the line whose variance is ``initial_variance / (1 + step) ** variance_decay``."""
     _needs_step(global_step, "noisy linear cosine decay")
-    from flowmill.random import random_normal
-
     with get_default_graph().name_scope(name or "NoisyLinearCosineDecay") as scope:
         rate, steps, variance, variance_decay, num_periods, alpha, beta = _rate_and(
             learning_rate, decay_steps, initial_variance, variance_decay, num_periods, alpha, beta)

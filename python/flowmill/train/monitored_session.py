@@ -8,13 +8,16 @@ import os
 from typing import Any
 
 from flowmill import logging
-from flowmill._apply import call
-from flowmill.control_flow import group
+from flowmill._internal import protos as _protos
+from flowmill._internal.apply import call
+from flowmill._internal.control_flow import group
+from flowmill._internal.graph import Graph, get_default_graph
+from flowmill._internal.graph_keys import GraphKeys
+from flowmill._internal.session import Session
+from flowmill._internal.tensor import Operation
+from flowmill._internal.variables import global_variables, global_variables_initializer, local_variables_initializer, report_uninitialized_variables
 from flowmill.errors import AbortedError, OutOfRangeError, UnavailableError
-from flowmill.graph import Graph, get_default_graph
-from flowmill.graph_keys import GraphKeys
-from flowmill.session import Session
-from flowmill.tensor import Operation
+from flowmill.summary import merge_all
 from flowmill.train._checkpoint_hooks import CheckpointSaverHook
 from flowmill.train._report_hooks import StepCounterHook, SummarySaverHook
 from flowmill.train.coordinator import Coordinator
@@ -22,7 +25,6 @@ from flowmill.train.queue_runner import start_queue_runners
 from flowmill.train.saver import Saver
 from flowmill.train.session_manager import SessionManager
 from flowmill.train.session_run_hook import SessionRunArgs, SessionRunContext, SessionRunValues
-from flowmill.variables import global_variables, global_variables_initializer, local_variables_initializer, report_uninitialized_variables
 
 USE_DEFAULT = object()
 
@@ -70,8 +72,6 @@ class Scaffold:
             self._ready_for_local_init_op, key.READY_FOR_LOCAL_INIT_OP, lambda: report_uninitialized_variables(global_variables()))
         self._local_init_op = self._or_default(self._local_init_op, key.LOCAL_INIT_OP, default_local_init_op)
         if self._summary_op is None:
-            from flowmill.summary import merge_all
-
             self._summary_op = self._or_default(None, key.SUMMARY_OP, merge_all)
         if self._saver is None:
             found = get_default_graph().get_collection(key.SAVERS)
@@ -300,8 +300,6 @@ class _Monitored:
         return self._recovered(lambda: step_fn(_StepContext(self._session, self._run_once)))
 
     def _run_once(self, fetches, feed_dict=None, options=None, run_metadata=None):
-        from flowmill import _protos
-
         asked = {"caller": fetches} if fetches is not None else {}
         feeds = dict(feed_dict or {})
         run_options = _protos.get("RunOptions")()

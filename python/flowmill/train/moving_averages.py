@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from flowmill._apply import call
-from flowmill._convert import convert_to_tensor
-from flowmill._scopes import lifted
-from flowmill.control_flow import group
-from flowmill.graph import get_default_graph
-from flowmill.graph_keys import GraphKeys
-from flowmill.init_ops import Zeros
-from flowmill.resource_variable import ResourceVariable
-from flowmill.tensor import Operation
+from flowmill._internal.apply import call
+from flowmill._internal.control_flow import group
+from flowmill._internal.convert import convert_to_tensor
+from flowmill._internal.graph import get_default_graph
+from flowmill._internal.graph_keys import GraphKeys
+from flowmill._internal.init_ops import Zeros
+from flowmill._internal.resource_variable import ResourceVariable
+from flowmill._internal.scopes import lifted
+from flowmill._internal.tensor import Operation
+from flowmill._internal.variable_scopes import get_variable, variable_scope
+from flowmill._internal.variables import RefVariable, Variable, global_variables, moving_average_variables, trainable_variables
 from flowmill.train import slot_creator
-from flowmill.variable_scopes import get_variable, variable_scope
-from flowmill.variables import RefVariable, Variable, trainable_variables
 
 
 def assign_moving_average(variable, value, decay, zero_debias: bool = True, name: str | None = None):
@@ -127,8 +127,6 @@ class ExponentialMovingAverage:
         Args:
             moving_avg_variables: variables whose averages to take; the trainable ones and those with averages if it is None.
         """
-        from flowmill.variables import global_variables, moving_average_variables
-
         averaged = set(trainable_variables() + moving_average_variables()) if moving_avg_variables is None else set(moving_avg_variables)
         found = {self.average_name(v): v for v in averaged}
         names = {v.name for v in averaged}

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from flowmill import nest
-from flowmill._apply import call
-from flowmill._convert import convert_to_tensor, convert_to_tensor_or_indexed_slices
-from flowmill._scopes import lifted
-from flowmill.control_flow import group, tuple as gated
+from flowmill._internal.apply import call
+from flowmill._internal.control_flow import group, tuple as gated
+from flowmill._internal.convert import convert_to_tensor, convert_to_tensor_or_indexed_slices
+from flowmill._internal.gradients_impl import gradients
+from flowmill._internal.graph import get_default_graph
+from flowmill._internal.graph_keys import GraphKeys
+from flowmill._internal.indexed_slices import IndexedSlices
+from flowmill._internal.resource_variable import ResourceVariable
+from flowmill._internal.scopes import lifted
+from flowmill._internal.state import assign_add
+from flowmill._internal.tensor import Operation, Tensor
+from flowmill._internal.variables import PartitionedVariable, Variable, trainable_variables
 from flowmill.dtypes import as_dtype
-from flowmill.gradients_impl import gradients
-from flowmill.graph import get_default_graph
-from flowmill.graph_keys import GraphKeys
-from flowmill.indexed_slices import IndexedSlices
-from flowmill.resource_variable import ResourceVariable
-from flowmill.state import assign_add
-from flowmill.tensor import Operation, Tensor
 from flowmill.train import slot_creator
-from flowmill.variables import PartitionedVariable, Variable, trainable_variables
 
 
 def deduplicated(values: Tensor, indices: Tensor) -> tuple[Tensor, Tensor]:

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import abc
 
-from flowmill._apply import apply_op, call
-from flowmill._convert import constant, convert_to_tensor
-from flowmill.control_flow import group
-from flowmill.graph import get_default_graph
-from flowmill.indexed_slices import IndexedSlices
-from flowmill.init_ops import Constant, Ones
-from flowmill.resource_variable import ResourceVariable
-from flowmill.state import assign, assign_sub, scatter_add
-from flowmill.tensor import Tensor
+from flowmill._internal.apply import apply_op, call
+from flowmill._internal.control_flow import group
+from flowmill._internal.convert import constant, convert_to_tensor
+from flowmill._internal.graph import get_default_graph
+from flowmill._internal.indexed_slices import IndexedSlices
+from flowmill._internal.init_ops import Constant, Ones
+from flowmill._internal.resource_variable import ResourceVariable
+from flowmill._internal.state import assign, assign_sub, scatter_add
+from flowmill._internal.tensor import Tensor
 from flowmill.train.optimizer import Optimizer, held
 
 

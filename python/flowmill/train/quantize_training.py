@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import heapq
 
-from flowmill import _core, _protos
-from flowmill.tensor_util import make_ndarray
+from flowmill import _core
+from flowmill._internal import protos as _protos
+from flowmill._internal.tensor_util import make_ndarray
 
 __all__ = ["do_quantize_training_on_graphdef"]
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 import threading
 from typing import Any
 
-from flowmill import _protos
+from flowmill import logging
+from flowmill._internal import protos as _protos
+from flowmill._internal.graph import get_default_graph
+from flowmill._internal.graph_keys import GraphKeys, prepend_name_scope, strip_name_scope
+from flowmill._internal.session import get_default_session
 from flowmill.errors import CancelledError, OutOfRangeError, error_code_from_exception_type, exception_type_from_error_code
-from flowmill.graph import get_default_graph
-from flowmill.graph_keys import GraphKeys, prepend_name_scope, strip_name_scope
-from flowmill.session import get_default_session
 
 
 class QueueRunner:
@@ -146,8 +147,6 @@ class QueueRunner:
         if coord is not None:
             coord.request_stop(error)
         else:
-            from flowmill import logging
-
             logging.error("Exception in QueueRunner: %s", error)
             with self._lock:
                 self._exceptions.append(error)
@@ -155,8 +154,6 @@ class QueueRunner:
     @staticmethod
     def _quietly(sess, op) -> None:
         """Closes a queue, which may be closed already."""
-        from flowmill import logging
-
         try:
             sess.run(op)
         except Exception as error:  # the session may be closed

@@ -5,17 +5,19 @@ from __future__ import annotations
 import os
 import time
 
-from flowmill import _protos
-from flowmill._apply import call
-from flowmill._convert import constant
-from flowmill.control_flow import group, with_dependencies
+from flowmill._internal import protos as _protos
+from flowmill._internal.apply import call
+from flowmill._internal.control_flow import group, with_dependencies
+from flowmill._internal.convert import constant
+from flowmill._internal.device import DeviceSpec
+from flowmill._internal.graph import get_default_graph
+from flowmill._internal.graph_keys import prepend_name_scope, strip_name_scope
+from flowmill._internal.meta_graph import export_scoped_meta_graph, import_scoped_meta_graph_with_return_elements, read_meta_graph_file
+from flowmill._internal.session import Session
 from flowmill.errors import FailedPreconditionError, InvalidArgumentError, NotFoundError
-from flowmill.graph import get_default_graph
-from flowmill.graph_keys import prepend_name_scope, strip_name_scope
-from flowmill.session import Session
 from flowmill.train import _saveables
 from flowmill.train._readers import checkpoint_exists
-from flowmill.train.checkpoint_management import meta_graph_filename, remove_checkpoint, write_state
+from flowmill.train.checkpoint_management import get_checkpoint_mtimes, meta_graph_filename, remove_checkpoint, write_state
 from flowmill.train.training_util import global_step as value_of_step
 
 _V1, _V2 = 1, 2
@@ -277,8 +279,6 @@ class Saver:
 
     def recover_last_checkpoints(self, checkpoint_paths) -> None:
         """Takes up checkpoints of an earlier run, those of them that exist."""
-        from flowmill.train.checkpoint_management import get_checkpoint_mtimes
-
         self._last_checkpoints = [(p, get_checkpoint_mtimes([p])[0]) for p in checkpoint_paths if checkpoint_exists(p)]
 
     # Messages
@@ -334,8 +334,6 @@ def _by_device(saveables) -> list[tuple[str, list]]:
 
 def _cpu_of(device: str) -> str:
     """Returns the CPU beside a device: files are written there."""
-    from flowmill._device import DeviceSpec
-
     spec = DeviceSpec.from_string(device)
     return DeviceSpec(job=spec.job, replica=spec.replica, task=spec.task, device_type="CPU", device_index=0).to_string()
 
@@ -365,8 +363,6 @@ def export_meta_graph(filename=None, meta_info_def=None, graph_def=None, saver_d
         strip_default_attrs: leaves out attributes with their default values.
         save_debug_info: not used.
     """
-    from flowmill.meta_graph import export_scoped_meta_graph
-
     return export_scoped_meta_graph(
         filename=filename, meta_info_def=meta_info_def, graph_def=graph_def, saver_def=saver_def, collection_list=collection_list, as_text=as_text,
         graph=graph, export_scope=export_scope, clear_devices=clear_devices, clear_extraneous_savers=clear_extraneous_savers,
@@ -385,8 +381,6 @@ def import_meta_graph(meta_graph_or_file, clear_devices: bool = False, import_sc
     Returns:
         The saver that came with it, or a new one for its variables; None if it has none.
     """
-    from flowmill.meta_graph import import_scoped_meta_graph_with_return_elements, read_meta_graph_file
-
     message = meta_graph_or_file if hasattr(meta_graph_or_file, "graph_def") else read_meta_graph_file(meta_graph_or_file)
     found, _ = import_scoped_meta_graph_with_return_elements(message, clear_devices=clear_devices, import_scope=import_scope, **kwargs)
     if message.HasField("saver_def"):

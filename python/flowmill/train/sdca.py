@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from flowmill._apply import call
-from flowmill.tensor import Tensor
+from flowmill._internal.apply import call
+from flowmill._internal.tensor import Tensor
 
 if TYPE_CHECKING:
-    from flowmill.graph import Operation
+    from flowmill._internal.graph import Operation
     from flowmill.raw_ops import _SdcaOptimizer
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import time
 
 from flowmill import logging
+from flowmill._internal.graph import get_default_graph
+from flowmill._internal.session import Session
 from flowmill.errors import DeadlineExceededError, FailedPreconditionError
-from flowmill.graph import get_default_graph
-from flowmill.session import Session
 from flowmill.train._readers import checkpoint_exists, get_checkpoint_state
 
 

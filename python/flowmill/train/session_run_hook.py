@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import collections
 
-from flowmill.session import Session
+from flowmill._internal.session import Session
 
 
 class SessionRunArgs(collections.namedtuple("SessionRunArgs", ["fetches", "feed_dict", "options"])):

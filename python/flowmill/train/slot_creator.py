@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from flowmill.graph import get_default_graph
-from flowmill.init_ops import Zeros
-from flowmill.resource_variable import ResourceVariable
-from flowmill.tensor import Tensor
-from flowmill.variable_scopes import get_variable, get_variable_scope, variable_scope
-from flowmill.variables import Variable
+from flowmill._internal.apply import call
+from flowmill._internal.convert import constant
+from flowmill._internal.graph import get_default_graph
+from flowmill._internal.init_ops import Zeros
+from flowmill._internal.resource_variable import ResourceVariable
+from flowmill._internal.tensor import Tensor
+from flowmill._internal.variable_scopes import get_variable, get_variable_scope, variable_scope
+from flowmill._internal.variables import Variable
 
 
 def _slot(primary, initial_value, shape, dtype) -> Variable:
@@ -54,8 +56,6 @@ def create_slot_with_initializer(primary, initializer, shape, dtype, name: str, 
 
 def create_zeros_slot(primary, name: str, dtype=None, colocate_with_primary: bool = True) -> Variable:
     """Returns a slot of zeros with the shape of `primary`; arguments otherwise as of :func:`create_slot`."""
-    from flowmill._apply import call
-
     dtype = primary.dtype.base_dtype if dtype is None else dtype
     shape = primary.get_shape()
     if shape.is_fully_defined():
@@ -65,6 +65,4 @@ def create_zeros_slot(primary, name: str, dtype=None, colocate_with_primary: boo
 
 
 def _zero(dtype) -> Tensor:
-    from flowmill._convert import constant
-
     return constant(0, dtype)

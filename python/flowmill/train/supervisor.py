@@ -8,16 +8,17 @@ import time
 from collections.abc import Iterator
 from typing import Any
 
-from flowmill import _protos
-from flowmill.graph import get_default_graph
-from flowmill.graph_keys import GraphKeys
-from flowmill.train import training_util
+from flowmill._internal import protos as _protos
+from flowmill._internal.graph import get_default_graph
+from flowmill._internal.graph_keys import GraphKeys
+from flowmill._internal.variables import global_variables_initializer, report_uninitialized_variables
+from flowmill.summary import FileWriter, merge_all
+from flowmill.train import training_util, write_graph
 from flowmill.train.coordinator import Coordinator, LooperThread
 from flowmill.train.monitored_session import default_local_init_op
 from flowmill.train.queue_runner import start_queue_runners
 from flowmill.train.saver import Saver
 from flowmill.train.session_manager import SessionManager
-from flowmill.variables import global_variables_initializer, report_uninitialized_variables
 
 
 class Supervisor:
@@ -72,8 +73,6 @@ class Supervisor:
         self._writer = None
         if self._is_default(summary_writer):
             if self._logdir and is_chief:
-                from flowmill.summary import FileWriter
-
                 self._writer = FileWriter(self._logdir)
         else:
             self._writer = summary_writer
@@ -211,8 +210,6 @@ class Supervisor:
                     session.close()
 
     def _write_graph(self) -> None:
-        from flowmill.train import write_graph
-
         if self._logdir and not self._has_written_graph:
             write_graph(self._graph.as_graph_def(add_shapes=True), self._logdir, "graph.pbtxt")
             if self._writer is not None:
@@ -317,6 +314,4 @@ class Supervisor:
 
 
 def _merged():
-    from flowmill.summary import merge_all
-
     return merge_all()

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from flowmill.accumulators import ConditionalAccumulator, SparseConditionalAccumulator
-from flowmill.array import fill
-from flowmill.control_flow import group, no_op
-from flowmill.graph import get_default_graph
-from flowmill.graph_keys import GraphKeys
-from flowmill.indexed_slices import IndexedSlices
+from flowmill._internal.accumulators import ConditionalAccumulator, SparseConditionalAccumulator
+from flowmill._internal.array import fill
+from flowmill._internal.control_flow import group, no_op
+from flowmill._internal.graph import get_default_graph
+from flowmill._internal.graph_keys import GraphKeys
+from flowmill._internal.indexed_slices import IndexedSlices
+from flowmill._internal.resource_variable import ResourceVariable
+from flowmill._internal.state import assign
+from flowmill._internal.tensor import Operation, Tensor
+from flowmill._internal.variables import Variable, global_variables, report_uninitialized_variables
 from flowmill.queue import FIFOQueue
-from flowmill.resource_variable import ResourceVariable
-from flowmill.state import assign
-from flowmill.tensor import Operation, Tensor
 from flowmill.train.optimizer import Optimizer
 from flowmill.train.queue_runner import QueueRunner
 from flowmill.train.session_manager import _ready
 from flowmill.train.session_run_hook import SessionRunHook
-from flowmill.variables import Variable, global_variables, report_uninitialized_variables
 
 __all__ = ["SyncReplicasOptimizer"]
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from flowmill.graph import get_default_graph
-from flowmill.graph_keys import GraphKeys
-from flowmill.init_ops import Zeros
-from flowmill.tensor import Tensor
-from flowmill.variable_scopes import get_variable
-from flowmill.variables import Variable, VariableAggregation
+from flowmill._internal.graph import get_default_graph
+from flowmill._internal.graph_keys import GraphKeys
+from flowmill._internal.init_ops import Zeros
+from flowmill._internal.tensor import Tensor
+from flowmill._internal.variable_scopes import get_variable
+from flowmill._internal.variables import Variable, VariableAggregation
 
 
 def get_global_step(graph=None) -> Any:

@@ -6,13 +6,16 @@ import collections
 import os
 import re
 
-from flowmill._convert import convert_to_tensor
-from flowmill._variable_store import _PartitionInfo
-from flowmill.tensor import Operation
+from flowmill import assign
+from flowmill._internal.convert import convert_to_tensor
+from flowmill._internal.graph import get_default_graph
+from flowmill._internal.graph_keys import GraphKeys
+from flowmill._internal.tensor import Operation
+from flowmill._internal.variable_store import _PartitionInfo
+from flowmill._internal.variables import PartitionedVariable, Variable
 from flowmill.train._checkpoint_ops import load_and_remap_matrix_initializer
 from flowmill.train._readers import latest_checkpoint
 from flowmill.train.checkpoint_utils import init_from_checkpoint
-from flowmill.variables import PartitionedVariable, Variable
 
 __all__ = ["VocabInfo", "warm_start"]
 
@@ -78,9 +81,6 @@ def warm_start(ckpt_to_initialize_from, vars_to_warm_start=".*", var_name_to_voc
 
 
 def _all() -> list[Variable]:
-    from flowmill.graph import get_default_graph
-    from flowmill.graph_keys import GraphKeys
-
     return get_default_graph().get_collection(GraphKeys.GLOBAL_VARIABLES)
 
 
@@ -97,9 +97,6 @@ def _by_name(variables) -> dict[str, list[Variable]]:
 
 
 def _grouped(wanted) -> dict[str, list[Variable]]:
-    from flowmill.graph import get_default_graph
-    from flowmill.graph_keys import GraphKeys
-
     if wanted is None:
         return {}
     graph = get_default_graph()
@@ -120,8 +117,6 @@ def _start_by_words(checkpoint, source: str, variables: list[Variable], info: Vo
     """Initializes rows or columns with those of the same words in the checkpoint."""
     if not (info.new_vocab and info.new_vocab_size and checkpoint and info.old_vocab):
         raise ValueError("Invalid args: Must provide all of [current_vocab_path, current_vocab_size, prev_ckpt, prev_vocab_path}.")
-    from flowmill import assign
-
     path = os.fspath(checkpoint)
     path = latest_checkpoint(path) if os.path.isdir(path) else path
     num_rows = sum(v.shape.as_list()[0] for v in variables)

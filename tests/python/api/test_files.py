@@ -6,7 +6,7 @@ import random
 import pytest
 
 import flowmill
-from flowmill._crc32c import crc32c
+from flowmill._internal.crc32c import crc32c
 
 
 @pytest.fixture(params=["tensorflow", "flowmill"])

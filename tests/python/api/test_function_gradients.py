@@ -6,7 +6,7 @@ from api.test_functions import exported, functional, placeholder  # noqa: F401 -
 from compare import compare, run
 
 import flowmill
-from flowmill.defun import Defun
+from flowmill.python.framework.function import Defun
 
 X = np.array([0.3, -0.7, 0.5], np.float32)
 

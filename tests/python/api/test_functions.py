@@ -5,7 +5,7 @@ import pytest
 from compare import compare, same_error
 
 import flowmill
-from flowmill.defun import Defun
+from flowmill.python.framework.function import Defun
 
 X = np.array([1.0, 2.0], np.float32)
 
@@ -200,7 +200,7 @@ def test_gradient_override_map(tf1):
             return tf.gradients(y, x), tf.gradients(tf.square(x), x)
         check(tf1, build, {"x": X}, nodes=False)
     finally:
-        from flowmill import gradients_impl
+        from flowmill._internal import gradients_impl
 
         gradients_impl._registry.pop(name)
 

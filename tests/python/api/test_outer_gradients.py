@@ -164,7 +164,7 @@ def test_handles_that_come_out_of_branches_in_functions(tf1, kind, chosen):
 @pytest.mark.parametrize("kind", ["handle", "read"])
 def test_branches_of_frames_in_defined_functions(kind, chosen):
     """TensorFlow fails where such a gradient runs."""
-    from flowmill.defun import Defun
+    from flowmill.python.framework.function import Defun
 
     tf = flowmill
 

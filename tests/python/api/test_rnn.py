@@ -17,21 +17,6 @@ def placeholder(tf, name="x", dtype="float32", shape=SHAPE):
     return tf.raw_ops.Placeholder(dtype=tf.as_dtype(dtype), shape=None if shape is None else list(shape), name=name)
 
 
-def cells(tf):
-    """Cells from :mod:`rnn_cell` of a module, and their argument for an initializer that makes equal values in both."""
-    if tf is flowmill:
-        from flowmill import rnn_cell
-        return rnn_cell
-    return tf.nn.rnn_cell
-
-
-def networks(tf):
-    if tf is flowmill:
-        from flowmill import rnn
-        return rnn
-    return tf.nn
-
-
 CELLS = {
     "basic": lambda c, tf: c.BasicRNNCell(6),
     "basic, relu": lambda c, tf: c.BasicRNNCell(6, activation=tf.nn.relu, name="own"),
@@ -70,7 +55,7 @@ def check(tf1, build, feeds, **options):
 @pytest.mark.parametrize("cell", CELLS)
 def test_one_step(tf1, cell):
     def build(tf):
-        made = CELLS[cell](cells(tf), tf)
+        made = CELLS[cell](tf.nn.rnn_cell, tf)
         out = made(placeholder(tf, shape=(3, 5)), made.zero_state(3, tf.float32))
         again = made(placeholder(tf, "y", shape=(3, 5)), out[1])
         return out, again
@@ -81,7 +66,7 @@ def test_one_step(tf1, cell):
 @pytest.mark.usefixtures("control_flow")
 def test_dynamic_rnn(tf1, cell):
     def build(tf):
-        return networks(tf).dynamic_rnn(CELLS[cell](cells(tf), tf), placeholder(tf), dtype=tf.float32)
+        return tf.nn.dynamic_rnn(CELLS[cell](tf.nn.rnn_cell, tf), placeholder(tf), dtype=tf.float32)
     check(tf1, build, {"x": X}, nodes=cell in ("basic", "gru", "lstm"))
 
 
@@ -91,7 +76,7 @@ def test_dynamic_rnn(tf1, cell):
 def test_dynamic_rnn_with_lengths(tf1, shape, options):
     def build(tf):
         x, lengths = placeholder(tf, shape=shape), placeholder(tf, "lengths", "int32", (None,))
-        return networks(tf).dynamic_rnn(CELLS["lstm"](cells(tf), tf), x, sequence_length=lengths, dtype=tf.float32, **options)
+        return tf.nn.dynamic_rnn(CELLS["lstm"](tf.nn.rnn_cell, tf), x, sequence_length=lengths, dtype=tf.float32, **options)
     check(tf1, build, {"x": X, "lengths": np.array([2, 4, 1, 3], np.int32) if options.get("time_major") else LENGTHS})
 
 
@@ -99,8 +84,8 @@ def test_dynamic_rnn_with_lengths(tf1, shape, options):
 @pytest.mark.usefixtures("control_flow")
 def test_bidirectional_dynamic_rnn(tf1, lengths):
     def build(tf):
-        c = cells(tf)
-        return networks(tf).bidirectional_dynamic_rnn(
+        c = tf.nn.rnn_cell
+        return tf.nn.bidirectional_dynamic_rnn(
             c.GRUCell(4), c.GRUCell(3), placeholder(tf), sequence_length=placeholder(tf, "lengths", "int32", (3,)) if lengths else None, dtype=tf.float32)
     check(tf1, build, {"x": X, **({"lengths": LENGTHS} if lengths else {})}, nodes=False)
 
@@ -110,7 +95,7 @@ def test_bidirectional_dynamic_rnn(tf1, lengths):
 @pytest.mark.usefixtures("control_flow")
 def test_static_rnn(tf1, lengths, both):
     def build(tf):
-        c, n = cells(tf), networks(tf)
+        c, n = tf.nn.rnn_cell, tf.nn
         steps = tf.unstack(placeholder(tf), axis=1)
         given = placeholder(tf, "lengths", "int32", (3,)) if lengths else None
         if both:
@@ -122,7 +107,7 @@ def test_static_rnn(tf1, lengths, both):
 @pytest.mark.usefixtures("control_flow")
 def test_raw_rnn(tf1):
     def build(tf):
-        cell = cells(tf).LSTMCell(4)
+        cell = tf.nn.rnn_cell.LSTMCell(4)
         array = tf.TensorArray(tf.float32, size=4, clear_after_read=False).unstack(tf.transpose(placeholder(tf), [1, 0, 2]))
         lengths = placeholder(tf, "lengths", "int32", (3,))
 
@@ -131,20 +116,20 @@ def test_raw_rnn(tf1):
             finished = time >= lengths
             following = tf.cond(tf.reduce_all(finished), lambda: tf.zeros([3, 5]), lambda: array.read(time))
             return finished, following, state, output, None
-        outputs, state, _ = networks(tf).raw_rnn(cell, loop)
+        outputs, state, _ = tf.nn.raw_rnn(cell, loop)
         return outputs.stack(), state
     check(tf1, build, {"x": X, "lengths": LENGTHS}, nodes=False)
 
 
 def test_training_goes_through_time(tf1, control_flow):
     def build(tf):
-        outputs, _ = networks(tf).dynamic_rnn(cells(tf).LSTMCell(4), placeholder(tf), dtype=tf.float32, sequence_length=placeholder(tf, "lengths", "int32", (3,)))
+        outputs, _ = tf.nn.dynamic_rnn(tf.nn.rnn_cell.LSTMCell(4), placeholder(tf), dtype=tf.float32, sequence_length=placeholder(tf, "lengths", "int32", (3,)))
         return tf.gradients(tf.reduce_sum(outputs * outputs), tf.trainable_variables())
     check(tf1, build, {"x": X, "lengths": LENGTHS}, nodes=False)
 
 
 def test_dropping_keeps_the_expectation():
-    from flowmill.rnn_cell import BasicRNNCell, DropoutWrapper
+    from flowmill.nn.rnn_cell import BasicRNNCell, DropoutWrapper
 
     ones = np.ones((1, 2000), np.float32)
     with flowmill.Graph().as_default() as graph:
@@ -158,8 +143,8 @@ def test_dropping_keeps_the_expectation():
 
 @pytest.mark.usefixtures("control_flow")
 def test_the_same_is_dropped_in_all_steps():
-    from flowmill.rnn import dynamic_rnn
-    from flowmill.rnn_cell import BasicRNNCell, DropoutWrapper
+    from flowmill.nn import dynamic_rnn
+    from flowmill.nn.rnn_cell import BasicRNNCell, DropoutWrapper
 
     with flowmill.Graph().as_default() as graph:
         cell = DropoutWrapper(BasicRNNCell(50, activation=lambda x: x * 0.0 + 1.0), output_keep_prob=0.5, variational_recurrent=True, dtype=flowmill.float32)
@@ -171,16 +156,16 @@ def test_the_same_is_dropped_in_all_steps():
 
 
 @pytest.mark.parametrize("build, match", [
-    (lambda tf: networks(tf).dynamic_rnn(3, placeholder(tf), dtype=tf.float32), "is not an RNNCell"),
-    (lambda tf: networks(tf).dynamic_rnn(cells(tf).GRUCell(3), placeholder(tf)), "If no initial_state is provided, argument `dtype` must be specified"),
-    (lambda tf: networks(tf).dynamic_rnn(cells(tf).GRUCell(3), placeholder(tf, shape=(3, 4, None)), dtype=tf.float32), "must be accessible via shape inference"),
-    (lambda tf: networks(tf).dynamic_rnn(cells(tf).GRUCell(3), placeholder(tf), sequence_length=[[1]], dtype=tf.float32), "must be a vector of length batch_size"),
-    (lambda tf: networks(tf).static_rnn(cells(tf).GRUCell(3), [], dtype=tf.float32), None),
-    (lambda tf: networks(tf).static_rnn(cells(tf).GRUCell(3), placeholder(tf), dtype=tf.float32), "must be a sequence"),
-    (lambda tf: cells(tf).MultiRNNCell([]), "Must specify at least one cell for MultiRNNCell."),
-    (lambda tf: cells(tf).MultiRNNCell([cells(tf).LSTMCell(3)], state_is_tuple=False), "Some cells return tuples of states"),
-    (lambda tf: cells(tf).DropoutWrapper(cells(tf).GRUCell(3), 1.5), "must be between 0 and 1"),
-    (lambda tf: cells(tf).GRUCell(3, dtype=tf.int32), "RNN cell only supports floating point inputs"),
+    (lambda tf: tf.nn.dynamic_rnn(3, placeholder(tf), dtype=tf.float32), "is not an RNNCell"),
+    (lambda tf: tf.nn.dynamic_rnn(tf.nn.rnn_cell.GRUCell(3), placeholder(tf)), "If no initial_state is provided, argument `dtype` must be specified"),
+    (lambda tf: tf.nn.dynamic_rnn(tf.nn.rnn_cell.GRUCell(3), placeholder(tf, shape=(3, 4, None)), dtype=tf.float32), "must be accessible via shape inference"),
+    (lambda tf: tf.nn.dynamic_rnn(tf.nn.rnn_cell.GRUCell(3), placeholder(tf), sequence_length=[[1]], dtype=tf.float32), "must be a vector of length batch_size"),
+    (lambda tf: tf.nn.static_rnn(tf.nn.rnn_cell.GRUCell(3), [], dtype=tf.float32), None),
+    (lambda tf: tf.nn.static_rnn(tf.nn.rnn_cell.GRUCell(3), placeholder(tf), dtype=tf.float32), "must be a sequence"),
+    (lambda tf: tf.nn.rnn_cell.MultiRNNCell([]), "Must specify at least one cell for MultiRNNCell."),
+    (lambda tf: tf.nn.rnn_cell.MultiRNNCell([tf.nn.rnn_cell.LSTMCell(3)], state_is_tuple=False), "Some cells return tuples of states"),
+    (lambda tf: tf.nn.rnn_cell.DropoutWrapper(tf.nn.rnn_cell.GRUCell(3), 1.5), "must be between 0 and 1"),
+    (lambda tf: tf.nn.rnn_cell.GRUCell(3, dtype=tf.int32), "RNN cell only supports floating point inputs"),
 ])
 def test_errors(tf1, build, match):
     same_error(tf1, build, match)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import flowmill
-from flowmill import tensor_util
+from flowmill._internal import tensor_util
 
 VALUES = {
     "const": lambda tf: tf.constant([1, 2]),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from flowmill import _protos
+from flowmill._internal import protos as _protos
 
 
 def list_local_devices(session_config=None) -> list:

@@ -6,7 +6,7 @@ import functools
 from collections.abc import Callable
 
 from flowmill import logging
-from flowmill._arguments import one_of
+from flowmill._internal.arguments import one_of
 
 __all__ = ["deprecated", "deprecated_alias", "deprecated_arg_values", "deprecated_args", "deprecated_argument_lookup", "silence"]
 

@@ -1,0 +1,253 @@
+"""Derivatives of tensors by tensors, as operations of the graph."""
+
+from __future__ import annotations
+
+import contextlib
+import enum
+from collections.abc import Callable
+from typing import Any
+
+from flowmill import _core, nest
+from flowmill._internal import graph as graphs
+from flowmill._internal.apply import call
+from flowmill._internal.array import concat, reshape, shape, size
+from flowmill._internal.convert import convert_to_tensor
+from flowmill._internal.func_graph import BodyGraph
+from flowmill._internal.graph import get_default_graph
+from flowmill._internal.indexed_slices import IndexedSlices
+from flowmill._internal.tensor import Tensor
+from flowmill.errors import InvalidArgumentError, NotFoundError
+
+
+class UnconnectedGradients(enum.Enum):
+    """The ways to treat gradients by an `x` that the result does not depend on."""
+
+    NONE = "none"
+    ZERO = "zero"
+
+
+class AggregationMethod:
+    """The ways to add the gradients that several consumers contribute."""
+
+    ADD_N = 0
+    DEFAULT = ADD_N
+    EXPERIMENTAL_TREE = 1
+    EXPERIMENTAL_ACCUMULATE_N = 2
+
+
+# Gradient functions by the name that they are registered by: of an op, or what `gradient_override_map` names. None for ops without a gradient.
+_registry: dict[str, Callable | None] = {}
+
+
+class RegisterGradient:
+    """A decorator for the gradient function of an op, or of what `Graph.gradient_override_map` calls by this name.
+
+    The function is called as ``f(op, *grads)`` with the operation and the gradients of its outputs, and returns those of its inputs: one, or a
+    list; None for an input that the op does not depend on.
+    """
+
+    def __init__(self, op_type: str):
+        if not isinstance(op_type, str):
+            raise TypeError("op_type must be a string")
+        self._op_type = op_type
+
+    def __call__(self, f) -> Any:
+        if self._op_type in _registry:
+            raise KeyError(f"Registering two gradient with name '{self._op_type}'!")
+        _registry[self._op_type] = f
+        return f
+
+
+def no_gradient(op_type: str) -> None:
+    """Says that an op has no gradient: nothing is differentiated through it."""
+    if not isinstance(op_type, str):
+        raise TypeError("op_type must be a string")
+    _registry[op_type] = None
+
+
+NotDifferentiable = NoGradient = no_gradient
+
+
+def gradients(ys, xs, grad_ys=None, name: str = "gradients", colocate_gradients_with_ops: bool = False, gate_gradients: bool = False,
+              aggregation_method: int | None = None, stop_gradients=None, unconnected_gradients=UnconnectedGradients.NONE) -> list[Any]:
+    """Returns the derivatives of the sum of `ys` by each of `xs`.
+
+    Args:
+        ys: a tensor, or a list of them.
+        xs: a tensor or an object that provides one, or a list of them.
+        grad_ys: for each of `ys` what its gradient begins with, ones for None.
+        name: the name of the scope that the operations are made in.
+        colocate_gradients_with_ops: gives the operations the devices of those they are the gradients of.
+        gate_gradients: lets all gradients of an operation be there before one of them is used.
+        aggregation_method: one of :class:`AggregationMethod`.
+        stop_gradients: tensors, or a list of them, that count as constants.
+        unconnected_gradients: what to give for an `x` that `ys` do not depend on.
+
+    Returns:
+        For each of `xs` a tensor, IndexedSlices, or None.
+
+    Raises:
+        LookupError: if an operation between has no gradient.
+        TypeError: for complex `ys` without `grad_ys`, and for strings.
+    """
+    ys, xs = _listed(ys), _listed(xs)
+    stop = [] if stop_gradients is None else _listed(stop_gradients)
+    grad_ys = [None] * len(ys) if grad_ys is None else _listed(grad_ys)
+    if len(grad_ys) != len(ys):
+        raise ValueError(f"Length mismatch. Passed {len(grad_ys)} grad_ys for {len(ys)} ys")
+    unconnected = UnconnectedGradients(unconnected_gradients)
+    graph = get_default_graph()
+    graph._check_not_finalized()
+    if graph.building_function and any(_origin(x).graph is not graph for x in xs):
+        from flowmill._internal.captured_gradients import gradients_by_outside  # cycle: captured_gradients imports this module
+
+        grads = gradients_by_outside(graph, ys, [_origin(x) for x in xs], grad_ys, {
+            "name": name, "colocate_gradients_with_ops": colocate_gradients_with_ops, "gate_gradients": gate_gradients,
+            "aggregation_method": aggregation_method, "stop_gradients": stop_gradients})
+        if unconnected is UnconnectedGradients.ZERO:
+            grads = [call("ZerosLike", None, x) if g is None else g for g, x in zip(grads, xs)]
+        return grads
+    with graph.name_scope(name) as scope:
+        y_tensors = [convert_to_tensor(y, name="y") for y in ys]
+        x_tensors = [_source(x) for x in xs]
+        starts = [None if g is None else convert_to_tensor(g, y.dtype.base_dtype, "grad_ys") for g, y in zip(grad_ys, y_tensors)]
+        _check_starts(y_tensors, starts)
+        walk = _core.GradientWalk(
+            graph._core, graph._thread.here.scope, [y._key for y in y_tensors], [x._key for x in x_tensors],
+            [None if s is None else s._key for s in starts], name=scope, stop_gradients=[_source(s)._key for s in stop],
+            colocate=colocate_gradients_with_ops, gate=gate_gradients, pairwise=aggregation_method in _PAIRWISE,
+            custom=[n for n, f in _registry.items() if f is not None] + list(graph._python_gradients),
+            not_differentiable=[n for n, f in _registry.items() if f is None])
+        grads = [_gradient(graph, keys) for keys in _walk(graph, walk)]
+        if unconnected is UnconnectedGradients.ZERO:
+            grads = [call("ZerosLike", None, x) if g is None else g for g, x in zip(grads, x_tensors)]
+        return grads if graphs._checks is None else [graphs._checks.gradient(g) for g in grads]
+
+
+_PAIRWISE = (AggregationMethod.EXPERIMENTAL_TREE, AggregationMethod.EXPERIMENTAL_ACCUMULATE_N)
+
+
+def _walk(graph, walk) -> list:
+    """Walks to the end, making the gradients that functions of Python make."""
+    while True:
+        try:
+            step = walk.advance()
+        except InvalidArgumentError as error:
+            raise ValueError(error.message) from None
+        except NotFoundError as error:
+            raise LookupError(error.message) from None
+        if isinstance(step[0], list):
+            grads, extended = step
+            for node in extended:
+                graph._operation(node)._extend()
+            return grads
+        node, kind, keys, scope, core, function = step
+        inner = graph if core is None else BodyGraph(core, function, graph)
+        op = inner._operation(node)
+        with inner.as_default(), inner._within(scope), inner.colocate_with(op) if scope.colocation else contextlib.nullcontext():
+            made = (_registry.get(kind) or graph._python_gradients[kind])(op, *(_gradient(inner, k) for k in keys))
+            made = list(made) if isinstance(made, (list, tuple)) else [made]
+            if len(made) != len(op.inputs):
+                raise ValueError(f"Num gradients {len(made)} generated for op {op.node_def} do not match num inputs {len(op.inputs)}")
+            made = [_keys(inner, g) for g in made]
+        walk.resume(made)
+
+
+def _keys(graph, grad):
+    """Returns a gradient as the core takes it."""
+    if grad is None:
+        return None
+
+    def key(value):
+        tensor = convert_to_tensor(value)
+        return (graph.capture(tensor) if graph.building_function else tensor)._key
+
+    if isinstance(grad, IndexedSlices):
+        return key(grad.values), key(grad.indices), None if grad.dense_shape is None else key(grad.dense_shape)
+    return key(grad)
+
+
+def _listed(value) -> list:
+    if isinstance(value, (list, tuple)) or nest.is_nested(value):
+        return nest.flatten(value)
+    return [value]
+
+
+def _source(x) -> Tensor:
+    """The tensor of the default graph to take derivatives by."""
+    return convert_to_tensor(_origin(x), name="x")
+
+
+def _origin(x) -> Tensor:
+    """The tensor to take derivatives by, of whatever graph."""
+    handle = getattr(x, "handle", None)
+    if isinstance(handle, Tensor):  # a resource variable
+        return handle
+    ref = getattr(x, "_ref", None)
+    if callable(ref):
+        return ref()
+    if isinstance(x, IndexedSlices):
+        return x.values
+    return x if isinstance(x, Tensor) else convert_to_tensor(x, name="x")
+
+
+def _check_starts(ys: list[Tensor], starts: list) -> None:
+    for y, start in zip(ys, starts):
+        kind = y.dtype.base_dtype
+        if kind.name == "string":
+            raise TypeError("Expected string, but got 1 of type 'int'." if start is None else
+                            f"Tensor {y} with type string must be numeric to obtain a default gradient")
+        if start is None and kind.is_complex:
+            raise TypeError(f"Gradients of complex tensors ({y}) must set grad_ys (y.dtype = {kind.name})")
+
+
+def _gradient(graph, keys):
+    if keys is None:
+        return None
+    if len(keys) == 2:
+        return graph._tensor(keys)
+    values, indices, dense_shape = keys
+    return IndexedSlices(graph._tensor(values), graph._tensor(indices), None if dense_shape is None else graph._tensor(dense_shape))
+
+
+def hessians(ys, xs, name: str = "hessians", colocate_gradients_with_ops: bool = False, gate_gradients: bool = False,
+             aggregation_method: int | None = None) -> list[Tensor]:
+    """Returns the second derivatives of the sum of `ys` by each of `xs`: for an `x` of shape `s` a tensor of shape ``s + s``.
+
+    Args:
+        ys: a tensor, or a list of them.
+        xs: a tensor or an object that provides one, or a list of them.
+        name: the name of the scopes of the first derivatives.
+        colocate_gradients_with_ops: as in :func:`gradients`.
+        gate_gradients: as in :func:`gradients`.
+        aggregation_method: as in :func:`gradients`.
+
+    Raises:
+        LookupError: if an operation between has no gradient.
+        ValueError: if `ys` do not depend on an `x`.
+    """
+    from flowmill._internal.loops import while_loop  # start-up: few programs need Hessians
+    from flowmill._internal.tensor_array import TensorArray  # start-up: few programs need Hessians
+
+    options = {"colocate_gradients_with_ops": colocate_gradients_with_ops, "gate_gradients": gate_gradients, "aggregation_method": aggregation_method}
+    found = []
+    for x in _listed(xs):
+        first = gradients(ys, x, name=name, **options)[0]
+        if first is None:
+            raise ValueError(f"Cannot compute the Hessian: {ys} do not depend on {x}.")
+        flat = reshape(first, [-1])
+        n = size(x)
+        rows = TensorArray(flat.dtype, n)
+
+        def step(j, rows, flat=flat, x=x):
+            return j + 1, rows.write(j, gradients(flat[j], x)[0])
+
+        _, rows = while_loop(lambda j, _, n=n: j < n, step, [0, rows])
+        sizes = shape(x)
+        found.append(reshape(rows.stack(), concat((sizes, sizes), 0)))
+    return found
+
+
+def stop_gradient(input, name: str | None = None) -> Tensor:  # noqa: A002 - TensorFlow's name
+    """Returns the tensor as it is; gradients take it for a constant."""
+    return call("StopGradient", name, input)

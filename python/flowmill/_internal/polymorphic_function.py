@@ -1,0 +1,263 @@
+"""Functions of Python as graph functions, one for each kind of arguments: `function`, `wrap_function`."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import numpy as np
+from typing import Any
+
+from flowmill import nest
+from flowmill._internal.apply import apply_op
+from flowmill._internal.convert import convert_to_tensor
+from flowmill._internal.func_graph import FuncGraph, to_function, trace, unique_function_name
+from flowmill._internal.graph import get_default_graph
+from flowmill._internal.graph_keys import GraphKeys
+from flowmill._internal.tensor import Tensor
+from flowmill._internal.tensor_shape import TensorShape
+from flowmill._internal.tensor_spec import TensorSpec
+
+__all__ = ["ConcreteFunction", "PolymorphicFunction", "function", "wrap_function"]
+
+
+class ConcreteFunction:
+    """A graph function for arguments of certain types and shapes. Calling it adds one operation.
+
+    Args:
+        body: the traced graph.
+        structured_signature: the arguments, with specs for tensors.
+    """
+
+    def __init__(self, body: FuncGraph, structured_signature):
+        self.graph = body
+        self.structured_input_signature = structured_signature
+        self._function = to_function(body)
+        self._outer = get_default_graph()
+
+    @property
+    def name(self) -> str:
+        """The function's name in graphs."""
+        return self._function.name
+
+    @property
+    def function_def(self) -> Any:
+        """It as a `FunctionDef`."""
+        return self._function.definition
+
+    @property
+    def inputs(self) -> list[Tensor]:
+        """The parameters, in the graph of the body; those for captured tensors last."""
+        return self.graph.inputs
+
+    @property
+    def outputs(self) -> list[Tensor]:
+        """The results, in the graph of the body."""
+        return self.graph.outputs
+
+    @property
+    def captured_inputs(self) -> list[Tensor]:
+        """The tensors around it that it takes."""
+        return self.graph.external_captures
+
+    @property
+    def structured_outputs(self) -> Any:
+        """The results, in the structure of the Python function."""
+        return self.graph.structured_outputs
+
+    @property
+    def output_shapes(self) -> Any:
+        """The static shapes of what it returns."""
+        return nest.map_structure(lambda v: getattr(v, "shape", TensorShape(None)), self.structured_outputs)
+
+    @property
+    def output_dtypes(self) -> Any:
+        """The types of what it returns."""
+        return nest.map_structure(lambda v: getattr(v, "dtype", None), self.structured_outputs)
+
+    @property
+    def variables(self) -> tuple:
+        """The resource variables that it takes from the graph around it."""
+        captured = {id(t) for t in self.captured_inputs}
+        known = (v for v in self._outer.get_collection(GraphKeys.GLOBAL_VARIABLES) if id(getattr(v, "handle", None)) in captured)
+        return tuple(dict.fromkeys(known))
+
+    @property
+    def trainable_variables(self) -> tuple:
+        """The variables of :attr:`variables` that optimizers change."""
+        return tuple(v for v in self.variables if v.trainable)
+
+    def add_to_graph(self, g=None) -> None:
+        """Adds it to a graph's library, the default one's if none is given."""
+        self._function.add_to_graph(get_default_graph() if g is None else g)
+
+    def __call__(self, *args, **kwargs) -> Any:
+        tensors = nest.flatten((args, kwargs), expand_composites=True)
+        return self._called([convert_to_tensor(t) for t in tensors if t is not None])
+
+    def _called(self, tensors: list[Tensor]):
+        graph = get_default_graph()
+        with graph.control_dependencies(self.graph.control_captures):
+            stateful = self.graph.is_stateful()
+            made = apply_op("StatefulPartitionedCall" if stateful else "PartitionedCall", None, [tensors + self.captured_inputs], {
+                "f": self._function, "Tout": [t.dtype.base_dtype for t in self.outputs]}, graph=graph)
+        for given, inside in zip(made._outputs, self.outputs):
+            given.set_shape(inside.shape)
+        values = iter(made._outputs)
+        structure = self.structured_outputs
+        flat = [None if v is None else next(values) for v in nest.flatten(structure, expand_composites=True)]
+        return made if not flat else nest.pack_sequence_as(structure, flat, expand_composites=True)
+
+
+class PolymorphicFunction:
+    """The object that :func:`function` returns: a graph function for each kind of arguments that it is called with.
+
+    Tensors count by type and shape; everything else by value.
+    """
+
+    def __init__(self, python_function, input_signature=None) -> None:
+        functools.update_wrapper(self, python_function)
+        self.python_function = python_function
+        self.input_signature = None if input_signature is None else tuple(input_signature)
+        self._name = getattr(python_function, "__name__", "function")
+        self._count = 0
+
+    def __set_name__(self, owner, name):
+        self._name = name
+
+    def __get__(self, instance, owner=None):
+        if instance is None:
+            return self
+        # A method is a function of its own for each object, which keeps it.
+        bound = functools.partial(self.python_function, instance)
+        bound.__name__ = self._name
+        made = instance.__dict__[self._name] = PolymorphicFunction(bound, self.input_signature)
+        return made
+
+    def get_concrete_function(self, *args, **kwargs) -> ConcreteFunction:
+        """Returns the graph function for arguments, in which specs replace tensors. Without arguments it is that of the input signature."""
+        if not args and not kwargs and self.input_signature is not None:
+            args = self.input_signature
+        return self._concrete(*self._canonical(args, kwargs))[0]
+
+    def __call__(self, *args, **kwargs) -> Any:
+        args, kwargs = self._canonical(args, kwargs)
+        concrete, tensors = self._concrete(args, kwargs)
+        return concrete._called(tensors)
+
+    def experimental_get_tracing_count(self) -> int:
+        """Returns how often the Python function was traced."""
+        return self._count
+
+    def _canonical(self, args, kwargs):
+        """Arguments in the order of the parameters, tensors where the signature says so."""
+        try:
+            bound = inspect.signature(self.python_function).bind(*args, **kwargs)
+        except ValueError:  # a function that does not say what it takes
+            return args, kwargs
+        bound.apply_defaults()
+        args, kwargs = bound.args, bound.kwargs
+        if self.input_signature is not None:
+            if len(args) != len(self.input_signature) or kwargs:
+                raise TypeError(f"Structure of Python function inputs does not match input_signature: inputs ({args}), input_signature "
+                                f"({self.input_signature})")
+            args = tuple(nest.map_structure_up_to(spec, _as_specified, spec, arg) for spec, arg in zip(self.input_signature, args))
+        return args, kwargs
+
+    def _concrete(self, args, kwargs) -> tuple[ConcreteFunction, list[Tensor]]:
+        whole = (list(args), dict(kwargs))
+        flat = nest.flatten(whole, expand_composites=True)
+        specs = [_spec(v) for v in flat]
+        if self.input_signature is not None:
+            stated = nest.flatten([list(self.input_signature), {}])
+            specs = [TensorSpec(s.shape, s.dtype, s.name) for s in stated]
+        key = self, repr(nest.map_structure(lambda _: 0, whole)), tuple(
+            (s.dtype, None if s.shape.rank is None else tuple(s.shape.as_list())) if isinstance(s, TensorSpec) else _hashable(v)
+            for s, v in zip(specs, flat))
+        # The graph keeps what is traced for it.
+        made = get_default_graph().__dict__.setdefault("_traced_functions", {})
+        if key not in made:
+            made[key] = self._traced(whole, flat, specs)
+        return made[key], [v for v, s in zip(flat, specs) if isinstance(s, TensorSpec)]
+
+    def _traced(self, whole, flat, specs) -> ConcreteFunction:
+        name = getattr(self.python_function, "__name__", "function").replace("<lambda>", "lambda")
+        self._count += 1
+        body = FuncGraph(unique_function_name("__inference_", name), get_default_graph())
+        parameters = []
+        for i, (value, spec) in enumerate(zip(flat, specs)):
+            if not isinstance(spec, TensorSpec):
+                parameters.append(value)
+                continue
+            parameter = body.placeholder(spec.dtype, spec.shape, spec.name or f"arg_{i}")
+            body.inputs.append(parameter)
+            parameters.append(parameter)
+        args, kwargs = nest.pack_sequence_as(whole, parameters, expand_composites=True)
+        trace(body, lambda: self.python_function(*args, **kwargs), ())
+        return ConcreteFunction(body, nest.pack_sequence_as(nest.map_structure(lambda v: v, whole), specs) if not any(
+            hasattr(v, "_components") for v in nest.flatten(whole)) else specs)
+
+    def __repr__(self):
+        return f"<flowmill.function {getattr(self.python_function, '__name__', self.python_function)!r}>"
+
+
+def _spec(value):
+    """Returns the spec of what becomes a parameter; other values as they are."""
+    if isinstance(value, TensorSpec):
+        return value
+    if isinstance(value, (Tensor, np.ndarray)):
+        return TensorSpec._of_value(value)
+    return value
+
+
+def _as_specified(spec, value):
+    if isinstance(value, TensorSpec):
+        return value
+    try:
+        tensor = convert_to_tensor(value, spec.dtype)
+    except ValueError as error:
+        raise TypeError(f"Can not cast {value!r} to {spec!r}: {error}") from None
+    if not spec.shape.is_compatible_with(tensor.shape):
+        raise TypeError(f"Can not cast {tensor!r} to {spec!r}: the shapes are not compatible.")
+    return tensor
+
+
+def _hashable(value):
+    try:
+        hash(value)
+        return type(value), value
+    except TypeError:
+        return type(value), id(value)
+
+
+def function(func=None, input_signature=None, autograph: bool = True, jit_compile=None, reduce_retracing: bool = False, experimental_implements=None,
+             experimental_autograph_options=None, experimental_attributes=None, experimental_relax_shapes=None, experimental_compile=None,
+             experimental_follow_type_hints=None):
+    """Returns a decorator: calls of a Python function become calls of graph functions, one for each kind of arguments.
+
+    The function is traced when it is first called with arguments of a kind. Tensors and arrays are arguments of the graph function, other values
+    are built in. Python's `if` and `while` are done while it is traced: on tensors, use :func:`flowmill.cond` and :func:`flowmill.while_loop`.
+
+    Args:
+        func: the function.
+        input_signature: a list of TensorSpecs, one for each argument: then there is one graph function.
+        autograph: not used: Python's own control flow is not rewritten.
+        jit_compile: not used.
+        reduce_retracing: not used.
+        experimental_implements: not used.
+        experimental_autograph_options: not used.
+        experimental_attributes: not used.
+        experimental_relax_shapes: not used.
+        experimental_compile: not used.
+        experimental_follow_type_hints: not used.
+    """
+    def decorated(python_function):
+        return PolymorphicFunction(python_function, input_signature)
+    return decorated if func is None else decorated(func)
+
+
+def wrap_function(fn, signature, name: str | None = None) -> ConcreteFunction:
+    """Returns the graph function of a Python function for arguments as `signature` says: a list of TensorSpecs."""
+    wrapped = fn if name is None else functools.wraps(fn)(lambda *args: fn(*args))
+    if name is not None:
+        wrapped.__name__ = name
+    return PolymorphicFunction(wrapped).get_concrete_function(*signature)

@@ -1,0 +1,139 @@
+"""Functions of Python as operations: `py_func`, `numpy_function`."""
+
+from __future__ import annotations
+
+import itertools
+import threading
+import traceback
+import weakref
+
+import numpy as np
+
+from flowmill._internal.apply import call
+from flowmill._internal.graph import Graph, get_default_graph
+from flowmill.dtypes import as_dtype
+from flowmill.errors import OpError
+
+# By token, for as long as a graph that calls them is there.
+_functions: weakref.WeakValueDictionary[str, _Entry] = weakref.WeakValueDictionary()
+_lock = threading.Lock()
+_numbers = itertools.count()
+
+
+class _Entry:
+    """A function that operations call."""
+
+    __slots__ = ("function", "of_tensors", "__weakref__")
+
+    def __init__(self, function, of_tensors=None):
+        self.function, self.of_tensors = function, of_tensors
+
+
+def py_func(func, inp, Tout, stateful: bool = True, name: str | None = None):  # noqa: N803 - TensorFlow's name
+    """Calls a function of Python with tensors' values when the graph runs, and returns its results.
+
+    Such an operation runs in this process alone: a graph that is written to a file takes only its name along.
+
+    Args:
+        func: called with arrays; returns an array, or a list of them, of the types `Tout`. What it raises fails the step.
+        inp: a list of tensors.
+        Tout: the type of what it gives, or a list of types.
+        stateful: whether it may give something else for the same values.
+        name: the name of the operation.
+
+    Returns:
+        A tensor, a list of them if `Tout` is a list, the operation if that is empty.
+
+    Raises:
+        ValueError: if `func` cannot be called.
+    """
+    return _added(func, inp, Tout, name, "PyFunc" if stateful else "PyFuncStateless")
+
+
+def function_of(token: str):
+    """Returns the function that is differentiated for the operations with a token; None if there is none in this process."""
+    entry = _functions.get(token)
+    return None if entry is None else entry.of_tensors
+
+
+def _added(func, inp, Tout, name: str | None, op: str, of_tensors=None):  # noqa: N803 - TensorFlow's name
+    """Returns the operation that calls a function, or what it gives."""
+    if not callable(func):
+        raise ValueError(f"Expected func to be callable. Received func={func} of type {type(func)}.")
+    types = [as_dtype(t) for t in Tout] if isinstance(Tout, (list, tuple)) else [as_dtype(Tout)]
+    entry = _Entry(func, of_tensors)
+    with _lock:
+        token = f"pyfunc_{next(_numbers)}"
+        _functions[token] = entry
+    _outermost(get_default_graph()).__dict__.setdefault("_py_funcs_used_in_graph", []).append(entry)
+    found = call(op, name, list(inp), token=token, Tout=types)
+    return found if isinstance(Tout, (list, tuple)) or not types else found[0]
+
+
+def _outermost(graph: Graph) -> Graph:
+    while graph.building_function:
+        graph = graph.outer_graph
+    return graph
+
+
+class _Value(np.ndarray):
+    """An array as functions of :func:`py_function` get it: with `numpy()`, which gives a scalar as one."""
+
+    def numpy(self):
+        """Returns the array itself, or the scalar."""
+        array = self.view(np.ndarray)
+        return array[()] if array.ndim == 0 else array
+
+
+def py_function(func=None, inp=None, Tout=None, name: str | None = None):  # noqa: N803 - TensorFlow's name
+    """Like :func:`py_func`, for a function that calls ``numpy()`` of its arguments, which eager tensors have.
+
+    The function gets arrays; functions of ``tf`` take them, and what these give is computed when the function returns. For a gradient the function
+    is called once more, with tensors that have ``numpy()`` and Python's operators; what it computes by NumPy is a constant then.
+    """
+    from flowmill._internal import eager_functions  # cycle: eager_functions imports this module
+
+    types = [as_dtype(t).as_numpy_dtype for t in (Tout if isinstance(Tout, (list, tuple)) else [Tout])]
+
+    def called(*arrays):
+        with Graph().as_default() as graph:
+            made = func(*(np.asarray(a).view(_Value) for a in arrays))
+            made = [] if made is None else list(made) if isinstance(made, (list, tuple)) else [made]
+            made = eager_functions.evaluated(made, graph)
+        return [np.asarray(value, dtype) for value, dtype in zip(made, types)] if len(made) == len(types) else made
+    return _added(called if callable(func) else func, inp, Tout, name, "EagerPyFunc", func)
+
+
+def numpy_function(func, inp, Tout, stateful: bool = True, name: str | None = None):  # noqa: N803 - TensorFlow's name
+    """Like :func:`py_func`."""
+    return py_func(func, inp, Tout, stateful, name)
+
+
+_CODES = ((StopIteration, 11), (NotImplementedError, 12), (MemoryError, 8), ((TypeError, ValueError), 3))
+_UNKNOWN = 2
+
+
+def _run(token: str, arguments: list) -> tuple[int, str, tuple]:
+    """Calls a function for the native module: an error's code or 0, its text, the arrays."""
+    entry = _functions.get(token)
+    if entry is None:
+        return 3, f"ValueError: callback {token} is not found", ()
+    try:
+        made = entry.function(*arguments)
+        values = tuple(made) if isinstance(made, (list, tuple)) else () if made is None else (made,)
+        return 0, "", tuple(_array(v) for v in values)
+    except Exception as error:  # whatever the function raises fails the step
+        if isinstance(error, OpError):
+            return error.error_code, error.message, ()
+        code = next((c for kinds, c in _CODES if isinstance(error, kinds)), _UNKNOWN)
+        return code, f"{type(error).__name__}: {error}\n{traceback.format_exc()}", ()
+
+
+def _array(value) -> np.ndarray:
+    array = np.asarray(value, order="C")
+    if array.dtype.kind in "OSU":
+        return np.array([v if isinstance(v, bytes) else str(v).encode() for v in array.reshape(-1)], dtype=object).reshape(array.shape)
+    return array
+
+
+__all__ = ["numpy_function", "py_func", "py_function"]
