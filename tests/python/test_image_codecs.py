@@ -49,6 +49,25 @@ def assert_equal(tf1, op, contents, **attrs):
 SIZES = [(1, 1), (8, 8), (16, 16), (17, 33), (7, 50), (64, 3)]
 
 
+def jpeg_with_codewords(lengths):
+    """A grey image of eight by eight pixels, whose code for the lengths of differences has codewords of these lengths."""
+    def segment(marker, body):
+        return struct.pack(">BBH", 0xFF, marker, len(body) + 2) + body
+
+    counts = bytes(lengths.count(length) for length in range(1, 17))
+    parts = [
+        segment(0xDB, b"\0" + bytes([1] * 64)), segment(0xC0, bytes([8, 0, 8, 0, 8, 1, 1, 0x11, 0])),
+        segment(0xC4, b"\0" + counts + bytes(range(len(lengths)))), segment(0xC4, b"\x10\1" + bytes(16)), segment(0xDA, bytes([1, 1, 0, 0, 63, 0])),
+    ]
+    return b"\xff\xd8" + b"".join(parts) + b"\x3f\xff\xd9"
+
+
+@pytest.mark.parametrize("lengths, is_valid", [([1], True), ([1, 2], True), ([1, 1], False), ([1, 2, 2], False), ([1, 2, 3, 3], False), ([1, 1, 1], False)])
+def test_a_jpeg_code_has_no_codeword_of_ones_only(tf1, lengths, is_valid):
+    error = assert_equal(tf1, "DecodeJpeg", jpeg_with_codewords(lengths))
+    assert (error is None) is is_valid
+
+
 @pytest.mark.parametrize("options", [
     {}, {"chroma_downsampling": False}, {"quality": 20}, {"quality": 100}, {"progressive": True}, {"progressive": True, "quality": 40},
     {"optimize_size": True},

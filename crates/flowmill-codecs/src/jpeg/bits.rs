@@ -45,8 +45,8 @@ impl HuffmanTable {
             if count > 0 {
                 table.max_code[length as usize] = code - 1;
             }
-            // A codeword of ones only is accepted, although no valid code uses it.
-            table.valid &= code <= 1 << length;
+            // No codeword consists of ones only.
+            table.valid &= code < 1 << length;
             code <<= 1;
         }
         // Ends the search for bits that are no valid codeword.
