@@ -2,7 +2,7 @@
 
 use crate::device::Device;
 use crate::function::FunctionLibraryRuntime;
-use crate::kernel::KernelContext;
+use crate::invoke::Callee;
 use crate::registry::KernelInit;
 use crate::resource::ResourceManager;
 use crate::step::{DeviceStep, Step};
@@ -29,6 +29,7 @@ pub fn evaluate(
     }
     let input_types: Vec<DType> = node.input_types().iter().map(|t| t.dtype).collect();
     let output_types: Vec<DType> = node.output_types().iter().map(|t| t.dtype).collect();
+    let callee = Callee::new(node);
     let input_shapes: Vec<PartialShape> = inputs.iter().map(|t| t.shape().into()).collect();
     let kernel = kernels.make(&KernelInit {
         name: node.name(),
@@ -52,6 +53,6 @@ pub fn evaluate(
     let mut outputs: Vec<Option<Tensor>> = vec![None; node.num_outputs()];
     let _flush = crate::denormals::flush();
     // On this thread alone: the pool may be busy for long.
-    crate::intra_op::alone(|| kernel.compute(&mut KernelContext::new(&mut inputs, &mut outputs, &step)))?;
+    crate::intra_op::alone(|| callee.invoke(&*kernel, &mut inputs, &mut outputs, &step))?;
     Ok(outputs.into_iter().collect())
 }

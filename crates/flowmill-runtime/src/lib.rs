@@ -9,6 +9,7 @@ mod evaluate;
 pub mod executor;
 mod function;
 pub mod intra_op;
+mod invoke;
 pub mod kernel;
 mod panics;
 pub mod plan;

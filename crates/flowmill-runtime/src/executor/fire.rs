@@ -6,9 +6,9 @@ use super::protocol::Arrival;
 use super::run::Item;
 use super::tables::{Delivery, EXPENSIVE, Edge, Kind, MAY_BE_DEAD, NONE, Node, PREPARE, Source};
 use super::worker::Worker;
+use crate::invoke::dereference;
 use crate::kernel::KernelContext;
-use crate::resource::RefVariable;
-use flowmill_tensor::{DType, Error, Result, Tensor, bail, error};
+use flowmill_tensor::{Error, Result, Tensor, error};
 use std::time::Instant;
 
 /// A return value in place of the number of items made ready: the fired item's reference must not be settled, because an asynchronous kernel holds it
@@ -196,7 +196,7 @@ impl Worker<'_> {
             let value = self.outputs()[i as usize].take();
             let check = &self.tables.checks[(node.group + i) as usize];
             match &value {
-                Some(tensor) if tensor.dtype() == check.dtype && !check.is_ref => {}
+                Some(tensor) if check.is_plain(tensor) => {}
                 None if node.flags & MAY_BE_DEAD != 0 => {}
                 _ => {
                     if let Err(e) = self.check_output(node, i, &value) {
@@ -214,23 +214,11 @@ impl Worker<'_> {
     #[cold]
     fn check_output(&mut self, node: &Node, output: u32, value: &Slot) -> Result<()> {
         let name = &self.tables.names[self.current as usize].name;
-        let check = &self.tables.checks[(node.group + output) as usize];
-        let Some(tensor) = value else {
+        let checked = self.tables.checks[(node.group + output) as usize].check(output as usize, value.as_ref(), name);
+        if checked.is_err() {
             self.outputs().fill_with(|| None);
-            bail!(Internal, "Missing {output}-th output from {{{{node {name}}}}}");
-        };
-        let got = match variable(tensor).filter(|_| check.is_ref) {
-            Some(variable) => variable.dtype(),
-            // The handles of the first tables, queues and stacks are references to strings, and here to what they stand for.
-            None if check.is_ref && tensor.dtype() == DType::Resource => check.dtype,
-            // A reference that was fed is a plain value.
-            None => tensor.dtype(),
-        };
-        if got == check.dtype {
-            return Ok(());
         }
-        self.outputs().fill_with(|| None);
-        bail!(Internal, "Output {output} of type {got} does not match declared output type {} for node {{{{node {name}}}}}", check.dtype)
+        checked
     }
 
     /// Starts an asynchronous kernel, and delivers its outputs if it ends at once.
@@ -332,9 +320,7 @@ impl Worker<'_> {
                 Source::Dereference if node.kind == Kind::Merge && p.input != unsafe { winner(node, iteration) } => {}
                 Source::Dereference => {
                     let slot = slot();
-                    if let Some(reference) = slot {
-                        *slot = Some(dereference(reference)?);
-                    }
+                    *slot = slot.take().map(dereference).transpose()?;
                 }
             }
         }
@@ -440,20 +426,4 @@ unsafe fn winner(node: &Node, iteration: *const Iteration) -> u32 {
             counter => (*iteration).counter(counter).winner(),
         }
     }
-}
-
-fn variable(tensor: &Tensor) -> Option<&RefVariable> {
-    tensor.as_resources().ok()?.first()?.get::<RefVariable>()
-}
-
-/// Returns the current value of a reference. A plain value, such as a fed one, is returned as it is.
-fn dereference(reference: &Tensor) -> Result<Tensor> {
-    let Some(variable) = variable(reference) else { return Ok(reference.clone()) };
-    variable.get().ok_or_else(|| uninitialized(reference))
-}
-
-#[cold]
-fn uninitialized(reference: &Tensor) -> Error {
-    let name = reference.as_resources().ok().and_then(|h| h.first()).map_or("", |h| h.name());
-    error!(FailedPrecondition, "Attempting to use uninitialized value {name}")
 }

@@ -3,12 +3,11 @@
 use super::block::Layouts;
 use super::protocol;
 use super::tables::{
-    BLOCKING, Delivery, EXPENSIVE, Edge, FrameTable, Kind, LearnedCost, MAY_BE_DEAD, NONE, Node, NodeName, OutputCheck, PREPARE, Prepare,
-    Source, Tables,
+    BLOCKING, Delivery, EXPENSIVE, Edge, FrameTable, Kind, LearnedCost, MAY_BE_DEAD, NONE, Node, NodeName, PREPARE, Prepare, Source, Tables,
 };
 use super::validate::validate;
 use crate::kernel::Cost;
-use crate::plan::{NodeKind, PlanEdge, PlanGraph, PlanNode};
+use crate::plan::{NodeKind, OutputType, PlanEdge, PlanGraph, PlanNode};
 use flowmill_tensor::{DType, Result, Tensor};
 
 /// The largest number of iterations of a loop that run at once. Greater numbers in a graph are reduced to it.
@@ -94,8 +93,8 @@ impl<'a> Freezer<'a> {
         let graph = self.graph;
         let mut checks = Vec::with_capacity(group as usize);
         for node in &graph.nodes {
-            checks.extend(node.outputs.iter().map(|o| OutputCheck { dtype: o.dtype, is_ref: o.is_ref }));
-            checks.push(OutputCheck { dtype: DType::Bool, is_ref: false });
+            checks.extend(&node.outputs);
+            checks.push(OutputType { dtype: DType::Bool, is_ref: false });
         }
         Tables {
             args: (0..self.nodes.len() as u32).filter(|&n| self.nodes[n as usize].kind == Kind::Arg).collect(),
@@ -163,7 +162,7 @@ impl<'a> Freezer<'a> {
             }
             _ => {}
         }
-        if kind == Kind::Program || node.traits.leaves_outputs_dead {
+        if node.may_leave_outputs_unset() {
             flags |= MAY_BE_DEAD;
         }
         Node {

@@ -3,6 +3,7 @@
 use super::block::Layouts;
 use super::sync::{AtomicU32, Ordering};
 use crate::kernel::Kernel;
+use crate::plan::OutputType;
 use flowmill_tensor::{DType, Tensor};
 use std::sync::Arc;
 
@@ -123,13 +124,6 @@ pub(super) enum Source {
     Dereference,
 }
 
-/// The declared type of an output, by group.
-#[derive(Clone, Copy)]
-pub(super) struct OutputCheck {
-    pub dtype: DType,
-    pub is_ref: bool,
-}
-
 /// One frame.
 #[derive(Default)]
 pub(super) struct FrameTable {
@@ -186,7 +180,7 @@ pub(super) struct Tables {
     /// Edges of group `g` are `edges[groups[g]..groups[g + 1]]`.
     pub groups: Box<[u32]>,
     /// The declared type of the output that group `g` belongs to; unused for control groups.
-    pub checks: Box<[OutputCheck]>,
+    pub checks: Box<[OutputType]>,
     pub prepare: Box<[Prepare]>,
     pub consts: Box<[Tensor]>,
     pub frames: Box<[FrameTable]>,

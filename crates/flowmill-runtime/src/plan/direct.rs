@@ -1,7 +1,8 @@
 //! Plans of at most one program, which run without an executor.
 
 use super::ir::{NodeKind, PlanEdge, PlanGraph, PlanNodeId};
-use crate::kernel::{Kernel, KernelContext};
+use crate::invoke::Callee;
+use crate::kernel::Kernel;
 use crate::step::DeviceStep;
 use flowmill_tensor::{Result, Tensor, bail};
 use smallvec::SmallVec;
@@ -10,7 +11,7 @@ use std::sync::Arc;
 /// A plan that consists of arguments, results, constants and at most one program. Most small graphs and most functions have this form. Running it is
 /// one call.
 pub struct DirectPlan {
-    program: Option<Arc<dyn Kernel>>,
+    program: Option<(Callee, Arc<dyn Kernel>)>,
     /// The sources of the program's inputs. The flag is true for the last use of an argument, which is then moved instead of cloned.
     inputs: Vec<(Source, bool)>,
     num_outputs: usize,
@@ -62,7 +63,7 @@ impl DirectPlan {
         let results = results.into_iter().collect::<Option<Vec<_>>>()?;
         let is_last = |i: usize| !sources[i + 1..].contains(&sources[i]) && !results.contains(&sources[i]);
         Some(DirectPlan {
-            program: node.and_then(|n| n.kernel.clone()),
+            program: node.and_then(|n| Some((Callee::of(n), n.kernel.clone()?))),
             inputs: (0..sources.len()).map(|i| (sources[i].clone(), is_last(i))).collect(),
             num_outputs: node.map_or(0, |n| n.outputs.len()),
             results: (0..results.len()).map(|i| (results[i].clone(), !results[i + 1..].contains(&results[i]))).collect(),
@@ -80,7 +81,7 @@ impl DirectPlan {
         }
         let mut args: Args = args.into_iter().map(Some).collect();
         let mut outputs: Args = smallvec::smallvec![None; self.num_outputs];
-        if let Some(program) = &self.program {
+        if let Some((callee, program)) = &self.program {
             let mut inputs = Args::with_capacity(self.inputs.len());
             for (source, is_last) in &self.inputs {
                 inputs.push(match source {
@@ -90,7 +91,7 @@ impl DirectPlan {
                     Source::Output(_) => None,
                 });
             }
-            crate::panics::caught(|| program.compute(&mut KernelContext::new(&mut inputs, &mut outputs, step)))?;
+            crate::panics::caught(|| callee.invoke(&**program, &mut inputs, &mut outputs, step))?;
         }
         let result = |(source, is_last): &(Source, bool)| match source {
             Source::Arg(i) => args[*i].clone(),

@@ -107,6 +107,11 @@ impl PlanNode {
     pub fn may_wait(&self) -> bool {
         self.cost == Cost::Blocking || self.kernel.as_ref().is_some_and(|k| k.as_async().is_some())
     }
+
+    /// Returns true if outputs that the node's kernel leaves unset are dead, and no error.
+    pub fn may_leave_outputs_unset(&self) -> bool {
+        matches!(self.kind, NodeKind::Program) || self.traits.leaves_outputs_dead
+    }
 }
 
 /// One frame: the root or a loop.

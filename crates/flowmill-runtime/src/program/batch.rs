@@ -8,6 +8,7 @@
 
 use super::rewrite::Rewriter;
 use super::tiles::{BatchProgram, Instruction, Operand, Register};
+use crate::invoke::Callee;
 use crate::kernel::Cost;
 use crate::plan::{NodeKind, PlanEdge, PlanNode, PlanNodeId};
 use flowmill_graph::OpTraits;
@@ -106,7 +107,7 @@ fn replace(graph: &mut Rewriter, source: PlanEdge, members: &FxHashSet<PlanNodeI
         let Some(operands) = node.inputs.iter().enumerate().map(operand).collect::<Option<Vec<_>>>() else {
             bail!(Internal, "node {} has an input from nowhere", node.name)
         };
-        instructions.push(Instruction { name: node.name.clone(), op: node.op.clone(), kernel, operands });
+        instructions.push(Instruction { callee: Callee::of(node), kernel, operands });
         registers.insert(PlanEdge { node: id, slot: 0 }, Register::of_instruction(instructions.len() - 1));
     }
     let Some(kept) = results.iter().map(|edge| registers.get(edge).copied()).collect::<Option<Vec<_>>>() else {

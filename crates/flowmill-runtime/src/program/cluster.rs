@@ -282,7 +282,7 @@ fn group_of(instr: &Instr, calls: &[super::run::Call]) -> std::ops::Range<Reg> {
     match instr {
         Instr::Call(call) => {
             let call = &calls[*call as usize];
-            call.dst..call.dst + call.types.len() as Reg
+            call.dst..call.dst + call.callee.outputs.len() as Reg
         }
         Instr::Switch { dst, .. } => *dst..*dst + 2,
         Instr::Scalar1 { dst, .. } | Instr::Scalar2 { dst, .. } | Instr::Move { dst, .. } | Instr::Merge { dst, .. } => *dst..*dst + 1,
@@ -294,7 +294,7 @@ fn visit(instr: &mut Instr, calls: &mut [super::run::Call], see: &mut dyn FnMut(
     let see_call = |call: &mut super::run::Call, see: &mut dyn FnMut(&mut Reg)| {
         call.operands.iter_mut().for_each(|o| see(&mut o.reg));
         call.controls.iter_mut().for_each(&mut *see);
-        if !call.types.is_empty() {
+        if !call.callee.outputs.is_empty() {
             see(&mut call.dst);
         }
         if let Some(live) = &mut call.live {

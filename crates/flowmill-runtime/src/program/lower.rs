@@ -2,6 +2,7 @@
 
 use super::rewrite::Rewriter;
 use super::run::{Call, Code, Instr, Operand, Reg, scalar_instr};
+use crate::invoke::Callee;
 use crate::plan::{NodeKind, PlanEdge, PlanNode, PlanNodeId};
 use flowmill_graph::Role;
 use flowmill_tensor::{Result, Tensor, bail};
@@ -218,17 +219,14 @@ impl<'g> Lowering<'g> {
 
     fn push_call(&self, code: &mut Code, node: &PlanNode, dst: Reg, live: Option<Reg>, controls: Box<[Reg]>) -> Result<u32> {
         code.calls.push(Call {
-            node: node.name.clone(),
-            op: node.op.clone(),
+            callee: Callee::of(node),
             kernel: node.kernel.clone(),
             operands: self.operands(node)?.into(),
             controls,
             // Registers are numbered anew later, and one that holds nothing has no number then.
             dst: if node.outputs.is_empty() { TRUE } else { dst },
-            types: node.outputs.iter().copied().collect(),
             live,
             accepts_dead: matches!(node.kind, NodeKind::Program),
-            may_leave_unset: matches!(node.kind, NodeKind::Program) || node.traits.leaves_outputs_dead,
         });
         Ok(code.calls.len() as u32 - 1)
     }

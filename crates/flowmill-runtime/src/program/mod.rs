@@ -21,7 +21,7 @@ mod rewrite;
 mod run;
 mod tiles;
 
-pub use run::dereference;
+pub use crate::invoke::dereference;
 
 use crate::plan::PlanGraph;
 use flowmill_tensor::Result;

@@ -1,9 +1,7 @@
 //! The interpreter of programs.
 
+use crate::invoke::{Callee, dereference};
 use crate::kernel::{Kernel, KernelContext, ScalarOp};
-use crate::panics::Witness;
-use crate::plan::OutputType;
-use crate::resource::RefVariable;
 use crate::step::DeviceStep;
 use flowmill_tensor::sync::Mutex;
 use flowmill_tensor::{DType, Result, Tensor, bail};
@@ -43,26 +41,23 @@ pub(super) enum Instr {
 /// A kernel with its operands.
 #[derive(Clone)]
 pub(super) struct Call {
-    pub(super) node: Arc<str>,
-    pub(super) op: Arc<str>,
+    pub(super) callee: Callee,
+    /// `None` if the call is never made, and only names its node.
     pub(super) kernel: Option<Arc<dyn Kernel>>,
     pub(super) operands: Box<[Operand]>,
     /// Registers that must be live.
     pub(super) controls: Box<[Reg]>,
     /// The first of the result registers, which are adjacent.
     pub(super) dst: Reg,
-    pub(super) types: Box<[OutputType]>,
     /// The register that is set live when the node ran, for nodes that wait for this node and not for an output.
     pub(super) live: Option<Reg>,
     /// Runs with dead operands too: a nested program.
     pub(super) accepts_dead: bool,
-    /// True if outputs that the kernel leaves unset are dead, and no error.
-    pub(super) may_leave_unset: bool,
 }
 
 impl std::fmt::Debug for Call {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{} = {}({:?}) -> {}", self.node, self.op, self.operands, self.dst)
+        write!(f, "{} = {}({:?}) -> {}", self.callee.node, self.callee.op, self.operands, self.dst)
     }
 }
 
@@ -120,16 +115,6 @@ fn read(regs: &mut [Option<Tensor>], operand: Operand) -> Result<Option<Tensor>>
     let slot = &mut regs[operand.reg as usize];
     let value = if operand.take { slot.take() } else { slot.clone() };
     if operand.deref { value.map(dereference).transpose() } else { Ok(value) }
-}
-
-/// Returns the value of the variable that a reference refers to. A plain tensor is returned as it is.
-pub fn dereference(tensor: Tensor) -> Result<Tensor> {
-    let Some(handle) = tensor.as_resources().ok().and_then(|h| h.first()) else { return Ok(tensor) };
-    let Some(variable) = handle.get::<RefVariable>() else { return Ok(tensor) };
-    match variable.get() {
-        Some(value) => Ok(value),
-        None => bail!(FailedPrecondition, "Attempting to use uninitialized value {}", handle.name()),
-    }
 }
 
 /// Returns the value of a predicate, which graphs give the type `bool`.
@@ -217,7 +202,7 @@ impl Code {
 
     fn blame(&self, call: u32, e: flowmill_tensor::Error) -> flowmill_tensor::Error {
         let call = &self.calls[call as usize];
-        e.at_node(&call.node, &call.op)
+        e.at_node(&call.callee.node, &call.callee.op)
     }
 
     fn call(&self, index: u32, regs: &mut [Option<Tensor>], step: &Arc<DeviceStep>) -> Result<()> {
@@ -226,10 +211,10 @@ impl Code {
         let mut inputs: SmallVec<[Option<Tensor>; 8]> = SmallVec::with_capacity(call.operands.len());
         if runs {
             for &operand in &call.operands {
-                inputs.push(read(regs, operand).map_err(|e| e.at_node(&call.node, &call.op))?);
+                inputs.push(read(regs, operand).map_err(|e| e.at_node(&call.callee.node, &call.callee.op))?);
             }
         }
-        let (first, last) = (call.dst as usize, call.dst as usize + call.types.len());
+        let (first, last) = (call.dst as usize, call.dst as usize + call.callee.outputs.len());
         regs[first..last].fill(None);
         if let Some(r) = call.live {
             regs[r as usize] = if runs { live() } else { None };
@@ -238,13 +223,7 @@ impl Code {
             return Ok(());
         }
         match &call.kernel {
-            Some(kernel) => {
-                let outputs = &mut regs[first..last];
-                let mut context = KernelContext::new(&mut inputs, outputs, step);
-                let result = Witness::of(&call.node, &call.op, || kernel.compute(&mut context));
-                result.map_err(|e| e.at_node(&call.node, &call.op))?;
-                call.check(outputs).map_err(|e| e.at_node(&call.node, &call.op))
-            }
+            Some(kernel) => call.callee.invoke(&**kernel, &mut inputs, &mut regs[first..last], step),
             None => {
                 if let (Some(value), true) = (inputs.first_mut(), first < last) {
                     regs[first] = value.take();
@@ -252,27 +231,6 @@ impl Code {
                 Ok(())
             }
         }
-    }
-}
-
-impl Call {
-    fn check(&self, outputs: &[Option<Tensor>]) -> Result<()> {
-        for (i, (output, declared)) in outputs.iter().zip(&self.types).enumerate() {
-            match output {
-                // A reference that was fed is a plain value.
-                Some(t) if t.dtype() == declared.dtype || (declared.is_ref && t.dtype() == DType::Resource) => {}
-                Some(t) => bail!(
-                    Internal,
-                    "Output {i} of type {} does not match declared output type {} for node {{{{node {}}}}}",
-                    t.dtype(),
-                    declared.dtype,
-                    self.node
-                ),
-                None if self.may_leave_unset => {}
-                None => bail!(Internal, "Missing {i}-th output from {{{{node {}}}}}", self.node),
-            }
-        }
-        Ok(())
     }
 }
 

@@ -8,6 +8,7 @@
 //! The memory that an image needs is measured: before the first batch of images of some shape, one image goes through the chain alone.
 
 use crate::intra_op;
+use crate::invoke::Callee;
 use crate::kernel::{Cost, Kernel, KernelContext};
 use crate::step::DeviceStep;
 use flowmill_tensor::sync::Mutex;
@@ -41,8 +42,7 @@ pub(super) enum Operand {
 
 /// One kernel of the chain, with one output.
 pub(super) struct Instruction {
-    pub(super) name: Arc<str>,
-    pub(super) op: Arc<str>,
+    pub(super) callee: Callee,
     pub(super) kernel: Arc<dyn Kernel>,
     pub(super) operands: Vec<Operand>,
 }
@@ -105,9 +105,8 @@ impl BatchProgram {
                 registers[r.0] = None;
             }
             let mut output = [None];
-            let result = instruction.kernel.compute(&mut KernelContext::new(&mut inputs, &mut output, step));
-            result.map_err(|e| e.at_node(&instruction.name, &instruction.op))?;
-            let [Some(output)] = output else { bail!(Internal, "node {} gave nothing", instruction.name) };
+            instruction.callee.invoke(&*instruction.kernel, &mut inputs, &mut output, step)?;
+            let [Some(output)] = output else { bail!(Internal, "node {} gave nothing", instruction.callee.node) };
             observe(&output)?;
             registers[i + 1] = Some(output);
         }
