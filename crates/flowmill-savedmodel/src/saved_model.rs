@@ -139,8 +139,8 @@ impl SavedModel {
     /// Chooses the graph with exactly these tags and finds what makes it ready.
     ///
     /// # Errors
-    /// As [`SavedModel::meta_graph`]; `NotFound` if the model has variables and no saver, or a saver and no variables, or an asset's name leads
-    /// out of the directory; `FailedPrecondition` if it names several initialisation ops.
+    /// Returns the errors of [`SavedModel::meta_graph`]; `NotFound` if the model has variables and no saver, or a saver and no variables, or an asset's
+    /// name leads out of the directory; `FailedPrecondition` if it names several initialisation ops.
     pub fn load(mut self, tags: &[&str]) -> Result<LoadedModel> {
         let index = self.find(tags)?;
         let meta_graph = self.message.meta_graphs.swap_remove(index);

@@ -494,8 +494,7 @@ pub(super) fn make_self_adjoint_eig_v1(init: &KernelInit<'_>) -> Result<Arc<dyn 
         let n = input.rows;
         let found = if n == 0 { Vec::new() } else { input.map(self_adjoint_eigen)? };
         let found: Vec<_> = found.into_iter().map(|(e, v)| DMatrix::from_fn(n + 1, n, |i, j| if i == 0 { e[j] } else { v[(i - 1, j)] })).collect();
-        let out = matrices::<T>(input.shape(&[n.saturating_add(1), n]), &found)?;
-        ctx.set_output(0, out);
+        ctx.set_output(0, matrices::<T>(input.shape(&[n.saturating_add(1), n]), &found)?);
         Ok(())
     }))
 }

@@ -40,7 +40,7 @@ impl Executor {
     /// # Errors
     /// Returns `ResourceExhausted` if the system cannot start the threads.
     pub fn new(num_threads: usize) -> Result<Arc<Executor>> {
-        let num_threads = or_cores(num_threads);
+        let num_threads = threads_or_cores(num_threads);
         let (process, pool) = (std::process::id(), start(num_threads)?);
         Ok(Arc::new(Executor { num_threads, process, pool, forked: Mutex::new(None) }))
     }
@@ -50,7 +50,7 @@ impl Executor {
     /// # Errors
     /// Returns `ResourceExhausted` if the system cannot start the threads.
     pub fn shared(num_threads: usize) -> Result<Arc<Executor>> {
-        let num_threads = or_cores(num_threads);
+        let num_threads = threads_or_cores(num_threads);
         let mut shared = SHARED.lock();
         if let Some(executor) = shared.get(&num_threads).and_then(Weak::upgrade) {
             return Ok(executor);
@@ -125,7 +125,8 @@ impl fmt::Debug for Executor {
     }
 }
 
-fn or_cores(num_threads: usize) -> usize {
+/// Returns a number of threads, where 0 means one per core.
+pub fn threads_or_cores(num_threads: usize) -> usize {
     match num_threads {
         0 => std::thread::available_parallelism().map_or(1, usize::from),
         n => n,

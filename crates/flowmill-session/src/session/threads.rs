@@ -6,7 +6,7 @@
 use super::SessionOptions;
 use super::executable::Executable;
 use crate::devices::Devices;
-use flowmill_runtime::executor::{Results, StatsCollector};
+use flowmill_runtime::executor::{Results, StatsCollector, threads_or_cores};
 use flowmill_runtime::{Executor, Step};
 use flowmill_tensor::{Result, Tensor};
 use std::sync::Arc;
@@ -22,10 +22,7 @@ pub(super) fn executors(options: &SessionOptions) -> Result<Vec<Arc<Executor>>> 
     }
     if options.thread_pools.is_empty() {
         let (intra, inter) = (options.intra_op_threads, options.inter_op_threads);
-        // The larger number; 0 is one per core.
-        let cores = std::thread::available_parallelism().map_or(1, usize::from);
-        let or_cores = |n: usize| if n == 0 { cores } else { n };
-        return Ok(vec![Executor::shared(or_cores(intra).max(or_cores(inter)))?]);
+        return Ok(vec![Executor::shared(threads_or_cores(intra).max(threads_or_cores(inter)))?]);
     }
     let executor = |wanted: &super::ThreadPoolOption| match &*wanted.global_name {
         "" => Executor::shared(wanted.num_threads),
