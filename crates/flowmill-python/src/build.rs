@@ -13,7 +13,9 @@ use flowmill_tensor::{Bytes, DType, Result, Tensor, bail};
 use pyo3::Borrowed;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
-use pyo3::types::{PyAny, PyBytes, PyDict, PyInt, PyString, PyTuple};
+use pyo3::pybacked::PyBackedBytes;
+use pyo3::types::{PyAny, PyBytes, PyDict, PyInt, PyTuple};
+use smallvec::SmallVec;
 
 /// A node and one of its outputs.
 pub(crate) type Output = (u32, u32);
@@ -141,25 +143,18 @@ pub(crate) fn signature(op: &OpDef) -> Signature {
     (inputs.collect(), attrs.collect(), outputs.collect(), op.is_stateful)
 }
 
-/// Adds a node; returns its id and the numbers of its outputs' types.
-#[allow(clippy::too_many_arguments, reason = "what a node is made of")]
-pub(crate) fn add_op(
-    py: Python<'_>,
-    graph: &PyGraph,
-    scope: &PyScope,
-    op: &str,
-    name: &str,
-    inputs: Vec<Output>,
-    attrs: Option<&Bound<'_, PyDict>>,
-    control: Vec<u32>,
-) -> PyResult<(u32, Vec<i32>)> {
-    let attrs = attrs_from_python(graph, op, attrs)?;
-    add_node(py, graph, scope, op, name, inputs, attrs, control)
-}
-
-/// Converts a Python dictionary to an op's attributes.
-fn attrs_from_python(graph: &PyGraph, op: &str, attrs: Option<&Bound<'_, PyDict>>) -> PyResult<Vec<(String, AttrValue)>> {
-    let Some(attrs) = attrs.filter(|attrs| !attrs.is_empty()) else { return Ok(Vec::new()) };
+/// Converts a node's attributes: a dictionary of values, or pairs of a name and a serialised `AttrValue`.
+fn attrs_from_python(graph: &PyGraph, op: &str, attrs: &Bound<'_, PyAny>) -> PyResult<Vec<(String, AttrValue)>> {
+    if attrs.is_none() {
+        return Ok(Vec::new());
+    }
+    let Ok(values) = attrs.cast::<PyDict>() else {
+        let messages: Vec<(String, PyBackedBytes)> = attrs.extract()?;
+        return messages.into_iter().map(|(key, value)| Ok((key, attr_value(&value)?))).collect();
+    };
+    if values.is_empty() {
+        return Ok(Vec::new());
+    }
     let op_def = graph.definition(attrs.py(), op)?;
     let convert = |(key, value): (Bound<'_, PyAny>, Bound<'_, PyAny>)| {
         let key: String = key.extract()?;
@@ -173,46 +168,18 @@ fn attrs_from_python(graph: &PyGraph, op: &str, attrs: Option<&Bound<'_, PyDict>
         };
         Ok((key, value))
     };
-    attrs.iter().map(convert).collect()
-}
-
-/// Adds a node; returns its id and the numbers of its outputs' types.
-#[allow(clippy::too_many_arguments, reason = "what a node is made of")]
-pub(crate) fn add_node(
-    py: Python<'_>,
-    graph: &PyGraph,
-    scope: &PyScope,
-    op: &str,
-    name: &str,
-    inputs: Vec<Output>,
-    attrs: Vec<(String, AttrValue)>,
-    control: Vec<u32>,
-) -> PyResult<(u32, Vec<i32>)> {
-    graph.build(py, scope, |b| {
-        let mut node = b.op(op).name(name);
-        for input in inputs {
-            node = node.input(output_id(input));
-        }
-        for (key, value) in attrs {
-            node = node.attr(&key, value);
-        }
-        for c in control {
-            node = node.after(NodeId(c));
-        }
-        let id = node.finish()?;
-        Ok((id.0, output_types(b, id)?))
-    })
+    values.iter().map(convert).collect()
 }
 
 /// Returns the numbers of the types of a node's outputs.
-fn output_types(b: &ScopedBuilder<'_>, id: NodeId) -> Result<Vec<i32>> {
+fn output_types(b: &ScopedBuilder<'_>, id: NodeId) -> Result<SmallVec<[i32; 4]>> {
     Ok(b.graph().node(id)?.output_types().iter().map(|t| dtypes::number(t.dtype, t.is_ref)).collect())
 }
 
-/// An input of one of several nodes that are added together.
+/// An input of a node to be added.
 enum NewInput {
     Output(OutputId),
-    /// The first output of a node among them, by its place.
+    /// The first output of a node of the same batch, by its place there.
     New(usize),
 }
 
@@ -227,54 +194,85 @@ impl<'py> FromPyObject<'_, 'py> for NewInput {
     }
 }
 
-/// One of several nodes that are added together.
-enum NewNode {
-    Constant(Tensor),
-    /// The op, the inputs, the attributes, and the place of the node among them that it has to share a device with.
-    Op(String, Vec<NewInput>, Vec<(String, AttrValue)>, Option<usize>),
+/// Reads a list or a tuple of inputs.
+fn inputs_from_python(value: Borrowed<'_, '_, PyAny>) -> PyResult<SmallVec<[NewInput; 2]>> {
+    let Ok(given) = value.cast::<PyTuple>() else {
+        return value.extract().map(SmallVec::from_vec);
+    };
+    let mut inputs = SmallVec::with_capacity(given.len());
+    for input in given.iter_borrowed() {
+        inputs.push(NewInput::extract(input)?);
+    }
+    Ok(inputs)
 }
 
-impl NewNode {
-    /// `("Const", name, value, type)`, `(op, name, inputs, attributes)` or `(op, name, inputs, attributes, place)`; returns the name and the rest.
-    fn from_python(graph: &PyGraph, given: &Bound<'_, PyTuple>) -> PyResult<(String, NewNode)> {
-        let op = given.get_item(0)?;
-        let op = op.cast::<PyString>()?.to_str()?;
-        let (name, value, rest) = (given.get_item(1)?.extract()?, given.get_item(2)?, given.get_item(3)?);
-        if op == "Const" {
-            return Ok((name, NewNode::Constant(from_python(&value, Some(dtypes::from_number(rest.extract()?)?))?)));
+/// A node to be added. Its strings are those of its description.
+struct NewNode<'a> {
+    name: &'a str,
+    kind: NewNodeKind<'a>,
+}
+
+enum NewNodeKind<'a> {
+    Constant(Tensor),
+    Op {
+        op: &'a str,
+        inputs: SmallVec<[NewInput; 2]>,
+        attrs: Vec<(String, AttrValue)>,
+        /// The place in the batch of a node that this one has to share a device with.
+        beside: Option<usize>,
+    },
+}
+
+impl<'a> NewNode<'a> {
+    /// Reads a description, a tuple as [`add_nodes`] takes it.
+    fn from_python(graph: &PyGraph, given: &'a Bound<'_, PyTuple>) -> PyResult<NewNode<'a>> {
+        let op = given.get_borrowed_item(0)?.extract()?;
+        let name = given.get_borrowed_item(1)?.extract()?;
+        let (value, rest) = (given.get_borrowed_item(2)?, given.get_borrowed_item(3)?);
+        if op == "Const" && rest.is_instance_of::<PyInt>() {
+            let value = from_python(&value, Some(dtypes::from_number(rest.extract()?)?))?;
+            return Ok(NewNode { name, kind: NewNodeKind::Constant(value) });
         }
-        let attrs = attrs_from_python(graph, op, rest.extract::<Option<Bound<'_, PyDict>>>()?.as_ref())?;
-        let beside = if given.len() > 4 { Some(given.get_item(4)?.extract()?) } else { None };
-        Ok((name, NewNode::Op(op.to_owned(), value.extract()?, attrs, beside)))
+        let attrs = attrs_from_python(graph, op, &rest)?;
+        let beside = if given.len() > 4 { Some(given.get_borrowed_item(4)?.extract()?) } else { None };
+        Ok(NewNode { name, kind: NewNodeKind::Op { op, inputs: inputs_from_python(value)?, attrs, beside } })
+    }
+}
+
+impl NewNodeKind<'_> {
+    /// Adds the node as `name`, after the nodes of its batch that are `earlier`.
+    fn add(&mut self, b: &mut ScopedBuilder<'_>, name: &str, earlier: &[NodeId]) -> Result<NodeId> {
+        let NewNodeKind::Op { beside: Some(place), .. } = *self else { return self.add_here(b, name, earlier) };
+        // Devices chosen outside do not count.
+        let colocation = [b.scope().colocation(), &[node_at(earlier, place, name)?]].concat();
+        let scope = b.scope().on_device("").colocated_with(&colocation);
+        b.within(scope, |b| self.add_here(b, name, earlier))
     }
 
-    fn add(&mut self, b: &mut ScopedBuilder<'_>, name: &str, earlier: &[NodeId]) -> Result<NodeId> {
-        let (op, inputs, attrs, beside) = match self {
-            NewNode::Constant(value) => return Ok(b.constant(name, value)?.node),
-            NewNode::Op(op, inputs, attrs, beside) => (op, inputs, attrs, beside),
+    fn add_here(&mut self, b: &mut ScopedBuilder<'_>, name: &str, earlier: &[NodeId]) -> Result<NodeId> {
+        let (op, inputs, attrs) = match self {
+            NewNodeKind::Constant(value) => return Ok(b.constant(name, value)?.node),
+            NewNodeKind::Op { op, inputs, attrs, .. } => (op, inputs, attrs),
         };
-        let node_at = |place: usize| match earlier.get(place) {
-            Some(&id) => Ok(id),
-            None => bail!(InvalidArgument, "node {place} is not among those before '{name}'"),
-        };
-        let scope = match *beside {
-            // Devices chosen outside do not count.
-            Some(place) => b.scope().on_device("").colocated_with(&[b.scope().colocation(), &[node_at(place)?]].concat()),
-            None => b.scope().clone(),
-        };
-        b.within(scope, |b| {
-            let mut node = b.op(op).name(name);
-            for input in std::mem::take(inputs) {
-                node = node.input(match input {
-                    NewInput::Output(output) => output,
-                    NewInput::New(place) => node_at(place)?.output(0),
-                });
-            }
-            for (key, value) in std::mem::take(attrs) {
-                node = node.attr(&key, value);
-            }
-            node.finish()
-        })
+        let mut node = b.op(op).name(name);
+        for input in std::mem::take(inputs) {
+            node = node.input(match input {
+                NewInput::Output(output) => output,
+                NewInput::New(place) => node_at(earlier, place, name)?.output(0),
+            });
+        }
+        for (key, value) in std::mem::take(attrs) {
+            node = node.attr(&key, value);
+        }
+        node.finish()
+    }
+}
+
+/// Returns the node at a place in the batch that the node `name` is of.
+fn node_at(earlier: &[NodeId], place: usize, name: &str) -> Result<NodeId> {
+    match earlier.get(place) {
+        Some(&id) => Ok(id),
+        None => bail!(InvalidArgument, "node {place} is not among those before '{name}'"),
     }
 }
 
@@ -287,31 +285,44 @@ pub(crate) fn scope_name(b: &mut ScopedBuilder<'_>, name: &str) -> Result<String
     Ok(b.unique_name(name, true))
 }
 
-/// Adds several nodes in a name scope of their own; one without a name has the scope's. Returns their ids, and the numbers of the types of the last
-/// one's outputs.
-pub(crate) fn add_ops(graph: &PyGraph, scope: &PyScope, name: &str, nodes: &Bound<'_, PyAny>) -> PyResult<(Vec<u32>, Vec<i32>)> {
-    let mut new = Vec::new();
-    for node in nodes.try_iter()? {
-        // Values are read before the graph is locked: doing so may run Python code.
-        new.push(NewNode::from_python(graph, node?.cast()?)?);
+/// Adds a batch of nodes, in a name scope of their own if `name` is given; returns their ids, and the numbers of the types of the last one's outputs.
+///
+/// Each is described by a tuple: `(op, name, inputs, attributes)` or `("Const", name, value, number of its type)`. An input is `(node, output)`, or the place of
+/// an earlier node of the batch and means its first output. Attributes are `None`, a dictionary, or pairs of a name and a serialised `AttrValue`. A
+/// fifth item is the place of an earlier node to be colocated with. In a scope of their own, the node with an empty name has the scope's.
+pub(crate) fn add_nodes<'py>(
+    graph: &PyGraph,
+    scope: &PyScope,
+    nodes: &Bound<'py, PyTuple>,
+    name: Option<&str>,
+) -> PyResult<(Bound<'py, PyTuple>, Bound<'py, PyTuple>)> {
+    let mut given: SmallVec<[Bound<'_, PyTuple>; 2]> = SmallVec::with_capacity(nodes.len());
+    for node in nodes.iter() {
+        given.push(node.cast_into()?);
+    }
+    // Values are read before the graph is locked: doing so may run Python code.
+    let mut new: SmallVec<[NewNode<'_>; 2]> = SmallVec::with_capacity(given.len());
+    for node in &given {
+        new.push(NewNode::from_python(graph, node)?);
     }
     // Constants may hold arrays, whose end may run Python code: they are dropped after the graph is unlocked.
     let new = &mut new;
-    graph.build(nodes.py(), scope, |b| {
-        let whole = scope_name(b, name)?;
-        let inner = scope.0.named(&whole);
-        let mut ids = Vec::with_capacity(new.len());
-        for (name, node) in new {
-            let id = if name.is_empty() {
-                node.add(b, &format!("{whole}/"), &ids)?
-            } else {
-                b.within(inner.clone(), |b| node.add(b, name, &ids))?
+    let (ids, types) = graph.build(nodes.py(), scope, |b| {
+        let whole = name.map(|name| scope_name(b, name)).transpose()?;
+        let inner = whole.as_ref().map(|whole| scope.0.named(whole));
+        let mut ids: SmallVec<[NodeId; 4]> = SmallVec::new();
+        for NewNode { name, kind } in new {
+            let id = match (&whole, &inner) {
+                (Some(whole), _) if name.is_empty() => kind.add(b, &[whole, "/"].concat(), &ids)?,
+                (_, Some(inner)) => b.within(inner.clone(), |b| kind.add(b, name, &ids))?,
+                _ => kind.add(b, name, &ids)?,
             };
             ids.push(id);
         }
         let types = ids.last().map(|&id| output_types(b, id)).transpose()?.unwrap_or_default();
-        Ok((ids.into_iter().map(|id| id.0).collect(), types))
-    })
+        Ok((ids, types))
+    })?;
+    Ok((PyTuple::new(nodes.py(), ids.iter().map(|id| id.0))?, PyTuple::new(nodes.py(), types)?))
 }
 
 /// Returns a Python number as a constant of a type has it; `None` for other values, and for integers beyond `int32`, which take a closer look.
@@ -324,6 +335,8 @@ fn number(value: &Bound<'_, PyAny>, dtype: DType) -> PyResult<Option<Tensor>> {
 
 /// Adds a node of a tensor and a number, a constant of a type, which is input `at`, both in a name scope of their own. Returns the constant, the
 /// node, and the number of its first output's type; `None` if the number is none of that type.
+///
+/// This is [`add_nodes`] for two nodes. Python's operators call it most often, and describing both nodes would take a tenth of their time.
 #[allow(clippy::too_many_arguments, reason = "what two nodes are made of")]
 pub(crate) fn add_with_number(
     graph: &PyGraph,
@@ -346,19 +359,4 @@ pub(crate) fn add_with_number(
         let made = b.graph().output_type(result)?;
         Ok(Some((constant.node.0, result.node.0, dtypes::number(made.dtype, made.is_ref))))
     })
-}
-
-/// Adds a constant with the value of a Python object; returns its node and the number of its type.
-pub(crate) fn add_constant(
-    graph: &PyGraph,
-    scope: &PyScope,
-    name: &str,
-    value: &Bound<'_, PyAny>,
-    dtype: Option<i32>,
-) -> PyResult<(u32, i32)> {
-    let dtype = dtype.map(dtypes::from_number).transpose()?;
-    let tensor = from_python(value, dtype)?;
-    let number = tensor.dtype().number();
-    let node = graph.build(value.py(), scope, |b| b.constant(name, &tensor))?;
-    Ok((node.node.0, number))
 }

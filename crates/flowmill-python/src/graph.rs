@@ -17,7 +17,7 @@ use flowmill_tensor::{Bytes, PartialShape, Result, Tensor};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::pybacked::{PyBackedBytes, PyBackedStr};
-use pyo3::types::{PyBytes, PyDict};
+use pyo3::types::{PyBytes, PyTuple};
 use rustc_hash::FxHashSet;
 use std::ops::Deref;
 use std::path::PathBuf;
@@ -239,27 +239,15 @@ impl PyGraph {
         Ok((PyScope(scope.0.named(&whole)), whole))
     }
 
-    /// Adds a node; returns its id and the types of its outputs.
-    #[pyo3(signature = (scope, op, name, inputs, attrs=None, control=Vec::new()))]
-    #[allow(clippy::too_many_arguments, reason = "what a node is made of")]
-    fn add_op(
+    /// Adds a batch of nodes; returns their ids and the types of the last one's outputs. See [`build::add_nodes`] for their descriptions.
+    #[pyo3(signature = (scope, nodes, name=None))]
+    fn add_nodes<'py>(
         &self,
-        py: Python<'_>,
         scope: &PyScope,
-        op: &str,
-        name: &str,
-        inputs: Vec<(u32, u32)>,
-        attrs: Option<&Bound<'_, PyDict>>,
-        control: Vec<u32>,
-    ) -> PyResult<(u32, Vec<i32>)> {
-        build::add_op(py, self, scope, op, name, inputs, attrs, control)
-    }
-
-    /// Adds several nodes in a name scope of their own. Each is `("Const", name, value, type)` or `(op, name, inputs, attributes)`. An empty name
-    /// means that of the scope. An input is `(node, output)` or the index of an earlier node in this list; a fifth item is the index of a node to be
-    /// colocated with. Returns their ids and the types of the last one's outputs.
-    fn add_ops(&self, scope: &PyScope, name: &str, nodes: &Bound<'_, PyAny>) -> PyResult<(Vec<u32>, Vec<i32>)> {
-        build::add_ops(self, scope, name, nodes)
+        nodes: &Bound<'py, PyTuple>,
+        name: Option<&str>,
+    ) -> PyResult<(Bound<'py, PyTuple>, Bound<'py, PyTuple>)> {
+        build::add_nodes(self, scope, nodes, name)
     }
 
     /// Adds a node of a tensor and a number, which is a constant of a type and input `at`, in a name scope of their own. Returns the constant, the node,
@@ -276,26 +264,6 @@ impl PyGraph {
         at: usize,
     ) -> PyResult<Option<(u32, u32, i32)>> {
         build::add_with_number(self, scope, op, name, tensor, number, dtype, at)
-    }
-
-    /// Adds a node whose attributes are serialised `AttrValue`s; returns its id and the types of its outputs.
-    fn add_op_proto(
-        &self,
-        py: Python<'_>,
-        scope: &PyScope,
-        op: &str,
-        name: &str,
-        inputs: Vec<(u32, u32)>,
-        attrs: Vec<(String, PyBackedBytes)>,
-    ) -> PyResult<(u32, Vec<i32>)> {
-        let attrs = attrs.into_iter().map(|(key, value)| Ok((key, attr_value(&value)?))).collect::<PyResult<_>>()?;
-        build::add_node(py, self, scope, op, name, inputs, attrs, Vec::new())
-    }
-
-    /// Adds a constant with the value of a Python object, converted to a type if one is given; returns its node and type.
-    #[pyo3(signature = (scope, name, value, dtype=None))]
-    fn add_constant(&self, scope: &PyScope, name: &str, value: &Bound<'_, PyAny>, dtype: Option<i32>) -> PyResult<(u32, i32)> {
-        build::add_constant(self, scope, name, value, dtype)
     }
 
     /// Returns the inputs, outputs and attributes of an op; `None` if it is not known.

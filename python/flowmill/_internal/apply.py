@@ -348,7 +348,7 @@ def apply_op(op: str, name: str | None, args=(), attrs: dict[str, Any] | None = 
     if call.added:
         inputs = [call.added[i] if isinstance(i, int) else i for i in inputs]
     elif call.constants:
-        return graph._add_all(whole, [*call.constants, (op, "", inputs, call.attrs)])
+        return graph._add_all(whole, (*call.constants, (op, "", inputs, call.attrs)))
     if found.takes_refs:
         # What changes a variable has its device.
         refs = [key[0] for arg, key in zip(found.inputs, inputs) if arg.is_ref]

@@ -57,45 +57,24 @@ class Graph(Scopes):
 
     # Adding
 
-    def _add(self, op: str, name: str, inputs: list[tuple[int, int]], attrs: dict[str, Any] | None = None, control=()) -> Operation:
-        """Adds an operation with inputs as the core knows them. Where functions choose devices, they are asked."""
-        return self._added(*self._made(op, name, inputs, attrs, control))
-
-    def _made(self, op: str, name: str, inputs, attrs: dict[str, Any] | None = None, control=()) -> tuple[int, list[int]]:
-        """Adds an operation as :meth:`_add` does; returns what the core calls it, and the types of its outputs."""
-        here = self._thread.here
-        if here.gradient_overrides or here.container:
-            attrs = self._attrs_of_surroundings(op, attrs, lambda: "container" in _attrs_of(op))
-        try:
-            node_id, types = self._core.add_op(here.scope, op, name, inputs, attrs or None, control)
-        except InvalidArgumentError as error:
-            raise ValueError(error.message) from None
-        self._note(node_id, here)
-        return node_id, types
+    def _add(self, op: str, name: str, inputs: list[tuple[int, int]], attrs: dict[str, Any] | None = None) -> Operation:
+        """Adds an operation with inputs as the core knows them."""
+        ids, types = self._add_nodes(((op, name, inputs, attrs),))
+        return self._added(ids[0], types)
 
     def _add_constant(self, name: str, value, number: int) -> Tensor:
-        here = self._thread.here
-        try:
-            node_id, number = self._core.add_constant(here.scope, name, value, number)
-        except InvalidArgumentError as error:
-            raise ValueError(error.message) from None
-        self._note(node_id, here)
-        return self._first_output(node_id, number)
+        ids, types = self._add_nodes((("Const", name, value, number),))
+        return self._first_output(ids[0], types[0])
 
-    def _add_all(self, name: str, nodes: list[tuple]) -> Operation:
-        """Adds several operations as :meth:`_add_each` does, and returns the last one. The others have no objects until they are used."""
-        ids, types = self._add_each(name, nodes)
+    def _add_all(self, name: str, nodes: tuple[tuple, ...]) -> Operation:
+        """Adds operations as :meth:`_add_nodes` does, and returns the last one. The others have no objects until they are used."""
+        ids, types = self._add_nodes(nodes, name)
         return self._added(ids[-1], types)
 
-    def _add_for_output(self, name: str, nodes: list[tuple]) -> Tensor:
-        """Adds several operations as :meth:`_add_each` does, and returns the only output of the last one."""
-        ids, types = self._add_each(name, nodes)
+    def _add_for_output(self, nodes: tuple[tuple, ...], name: str | None = None) -> Tensor:
+        """Adds operations as :meth:`_add_nodes` does, and returns the only output of the last one."""
+        ids, types = self._add_nodes(nodes, name)
         return self._first_output(ids[-1], types[0])
-
-    def _add_of_two(self, op: str, name: str, x: tuple[int, int], y: tuple[int, int]) -> Tensor:
-        """Adds an operation of two inputs with no attributes of its own, and returns its only output."""
-        node_id, types = self._made(op, name, (x, y))
-        return self._first_output(node_id, types[0])
 
     def _add_with_number(self, op: str, name: str, tensor: Tensor, number, at: int) -> Tensor | None:
         """Adds an operation of a tensor and a constant of its type, both in a name scope of their own, and returns its only output. What operators
@@ -150,27 +129,26 @@ class Graph(Scopes):
         made = self._objects.setdefault(node_id, Tensor(self, (node_id, 0), number))
         return made if type(made) is Tensor else made._outputs[0]  # type: ignore[union-attr]
 
-    def _add_each(self, name: str, nodes: list[tuple]) -> tuple[list[int], list[int]]:
-        """Adds several operations in a name scope of their own; returns what the core calls them, and the types of the last one's outputs. One whose
-        name is empty has the scope's.
+    def _add_nodes(self, nodes: tuple[tuple, ...], name: str | None = None) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        """Adds operations by one call of the core; returns what the core calls them, and the types of the last one's outputs. Where functions choose
+        devices, they are asked.
 
         Args:
-            name: the scope's, made unique; with a slash at its end the whole name.
             nodes: each ``("Const", name, value, number of its type)`` or ``(op, name, inputs, attributes)``, where an input is what the core calls a
-                tensor, or the index of another of the nodes, meaning its first output. A fifth item is the index of one that it is colocated
-                with.
+                tensor, or the index of another of the nodes, meaning its first output, and attributes are a dictionary, None, or a list of names
+                and serialised `AttrValue` messages. A fifth item is the index of one that it is colocated with.
+            name: that of a scope of their own, made unique; with a slash at its end the whole name. A node whose name is empty has the scope's.
         """
         here = self._thread.here
         if here.gradient_overrides or here.container:
-            nodes = [n if n[0] == "Const" else
-                     (*n[:3], self._attrs_of_surroundings(n[0], n[3], lambda n=n: "container" in _attrs_of(n[0])), *n[4:]) for n in nodes]
+            nodes = tuple([self._in_surroundings(node) for node in nodes])
         try:
-            ids, types = self._core.add_ops(here.scope, name, nodes)
+            ids, types = self._core.add_nodes(here.scope, nodes, name)
         except InvalidArgumentError as error:
             raise ValueError(error.message) from None
-        frames = here.frames or user_frames()
+        all_frames, frames = self._frames, here.frames or user_frames(2)
         for node_id in ids:
-            self._frames[node_id] = frames
+            all_frames[node_id] = frames
         if here.device_functions:
             for node_id, node in zip(ids, nodes):
                 if len(node) > 4:
@@ -181,11 +159,12 @@ class Graph(Scopes):
                     self._choose_device(self._operation(node_id))
         return ids, types
 
-    def _note(self, node_id: int, here) -> None:
-        """Notes where a new operation was made, and chooses its device."""
-        self._frames[node_id] = here.frames or user_frames()
-        if here.device_functions:
-            self._choose_device(self._operation(node_id))
+    def _in_surroundings(self, node: tuple) -> tuple:
+        """Returns a node for :meth:`_add_nodes` with the attributes that its surroundings give it, unless it comes with messages as attributes."""
+        op, name, inputs, attrs, *beside = node
+        if op == "Const" or isinstance(attrs, list):
+            return node
+        return op, name, inputs, self._attrs_of_surroundings(op, attrs, lambda: "container" in _attrs_of(op)), *beside
 
     def create_op(self, op_type: str, inputs, dtypes=None, input_types=None, name: str | None = None, attrs=None, op_def=None,
                   compute_shapes: bool = True, compute_device: bool = True) -> Operation:
@@ -212,15 +191,9 @@ class Graph(Scopes):
                 raise TypeError(f"Input #{i} is not a tensor: {tensor}")
             if tensor.graph is not self:
                 raise ValueError(f"{tensor!r} must be from the same graph as the operation.")
-        try:
-            made = self._core.add_op_proto(
-                self._thread.here.scope, op_type, name or op_type, [t._key for t in inputs],
-                [(k, v.SerializeToString()) for k, v in (attrs or {}).items()])
-        except InvalidArgumentError as error:
-            raise ValueError(error.message) from None
-        node_id, types = made
-        self._note(node_id, self._thread.here)
-        return self._added(node_id, types)
+        messages = [(k, v.SerializeToString()) for k, v in (attrs or {}).items()]
+        ids, types = self._add_nodes(((op_type, name or op_type, [t._key for t in inputs], messages),))
+        return self._added(ids[0], types)
 
     # What it holds
 

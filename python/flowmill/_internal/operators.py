@@ -26,7 +26,7 @@ def binary(op: str, name: str | None, x, y, display: str | None = None):
         if type(y) is Tensor:
             graph = x._graph
             if y._graph is graph and not is_captured(graph) and (x._type == y._type or x._type % _REF == y._type % _REF) and not graph._finalized:
-                return graph._add_of_two(op, name or display or op, x._key, y._key)
+                return graph._add_for_output(((op, name or display or op, (x._key, y._key), None),))
             return apply_op(op, name or display, (x, y))._outputs[0]
         like, at = x, 1
     else:

@@ -67,7 +67,7 @@ class RefVariable(Variable):
         ]
         if is_read:
             nodes.append(("Identity", "read", (0,), None, 0))
-        ids, _ = graph._add_each(scope, nodes)
+        ids, _ = graph._add_nodes(tuple(nodes), scope)
         self._holder, self._assigned = graph._first_output(ids[0], 100 + number), ids[1]
         if is_read:
             self._snapshot = graph._first_output(ids[2], number)

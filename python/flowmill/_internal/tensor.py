@@ -19,9 +19,13 @@ _MAX_FRAMES = 16
 _PACKAGE = __file__[: -len("_internal/tensor.py")]
 
 
-def user_frames() -> tuple:
-    """Returns the frames from which this package was called: code and instruction of each in turn, innermost first."""
-    return _core.frames(sys._getframe(2), _PACKAGE, _MAX_FRAMES)
+def user_frames(depth: int = 1) -> tuple:
+    """Returns the frames from which this package was called: code and instruction of each in turn, innermost first.
+
+    Args:
+        depth: the number of innermost frames, the caller's first, that are known to be the package's.
+    """
+    return _core.frames(sys._getframe(depth + 1), _PACKAGE, _MAX_FRAMES)
 
 
 def _line(code, instruction: int) -> int:

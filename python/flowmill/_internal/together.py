@@ -52,14 +52,14 @@ class Together:
         """Adds an operation; attributes are in the core's form, and None means left out."""
         node = op, name, inputs, attrs and {k: v for k, v in attrs.items() if v is not None}
         if not self._at_once:
-            return self._graph._add_all(self._name, [node])._outputs[0]._key
+            return self._graph._add_all(self._name, (node,))._outputs[0]._key
         self._nodes.append(node)
         return len(self._nodes) - 1
 
     def last(self, op: str, inputs: list[_Input], name: str = "", **attrs) -> Tensor:
         """Adds all, and this operation, which has the scope's name if it has none of its own; returns its output."""
         added = self.add(op, name, inputs, **attrs)
-        return self._graph._add_for_output(self._name, self._nodes) if self._at_once else self._graph._tensor(added)
+        return self._graph._add_for_output(tuple(self._nodes), self._name) if self._at_once else self._graph._tensor(added)
 
 
 def _check(number: int, allowed: tuple[int, ...], name: str) -> None:

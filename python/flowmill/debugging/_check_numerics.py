@@ -54,7 +54,8 @@ class _Checks:
         op, graph = tensor.op, tensor._graph
         frames = graph._frames.get(op._id)
         scope = graph._thread.here.scope
-        node, types = graph._core.add_op(scope.named(op.name), "CheckNumericsV2", "CheckNumericsV2", [tensor._key], {"message": self._message(op, tensor)}, ())
+        (node,), types = graph._core.add_nodes(
+            scope.named(op.name), (("CheckNumericsV2", "CheckNumericsV2", (tensor._key,), {"message": self._message(op, tensor)}),))
         if frames is not None:
             graph._frames[node] = frames
         return graph._object(node, types)._outputs[0]
