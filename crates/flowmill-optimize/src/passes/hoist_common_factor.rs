@@ -75,7 +75,8 @@ fn rewrite(graph: &mut Graph, sum: NodeId, found: &Found) -> Result<NodeId> {
         Ok(NodeDef { attr: old.attrs().0.clone(), ..node_def(graph, old.op(), String::new(), &nodes) })
     };
     let (mut inner, outer) = (copy_of(sum)?, copy_of(first)?);
-    inner.name = graph.new_name(&graph.node(sum)?.name().to_owned());
+    let name = graph.node(sum)?.name().to_owned();
+    inner.name = graph.new_name(&name);
     let mut controls: Vec<NodeId> = nodes.iter().flat_map(|&n| graph.control_inputs(n)).collect();
     controls.sort_unstable();
     controls.dedup();
