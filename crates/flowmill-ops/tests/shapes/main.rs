@@ -46,9 +46,9 @@ fn shapes_are_tensorflows() {
 #[test]
 fn every_op_has_a_case() {
     let used: BTreeSet<String> = files().iter().flat_map(|(_, text)| ops_in(text)).collect();
-    // The project's own ops come from the optimizer, after shapes were asked for: their shape functions say nothing.
+    // What is expected is TensorFlow's, which has no ops of the project's own. Tests of their kernels hold their shapes to those of the results.
     let without: Vec<_> = flowmill_ops::declarations()
-        .filter(|&(family, _)| family != flowmill_ops::OWN)
+        .filter(|&(family, op)| family != flowmill_ops::OWN && !op.name().starts_with(flowmill_ops::NAMESPACE))
         .filter_map(|(_, op)| op.definition().ok())
         .filter(|def| def.deprecation.is_none() && !used.contains(&def.name))
         .map(|def| def.name)
