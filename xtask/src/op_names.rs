@@ -37,8 +37,6 @@ const EXCEPTIONS: &[(&str, &str)] = &[
     ("flowmill-optimize/src/liveness.rs", "`_SwitchN` and `RefSelect` choose by an index"),
     ("flowmill-optimize/src/passes/channels_last.rs", "paddings, and the ops whose kernels take both layouts"),
     ("flowmill-optimize/src/passes/fold_batch_norm.rs", "the ops of a batch norm's spellings"),
-    ("flowmill-optimize/src/passes/fuse_elementwise.rs", "the functions that the fused kernel has"),
-    ("flowmill-optimize/src/passes/fuse_epilogues.rs", "the activations that the fused kernels have"),
     ("flowmill-optimize/src/passes/fuse_gelu.rs", "the ops of a function's spellings"),
     ("flowmill-optimize/src/passes/fuse_reads.rs", "the product that has a fused form"),
 ];

@@ -37,7 +37,8 @@ struct Found {
 }
 
 fn find(graph: &Graph, sum: &Node, shapes: &Shapes) -> Option<Found> {
-    if !matches!(sum.traits().elementwise, Some("Add" | "Sub")) {
+    let function = sum.traits().elementwise;
+    if function != Some("Add") && function != Some("Sub") {
         return None;
     }
     let dtype: DType = sum.attrs().get("T").ok()?;
