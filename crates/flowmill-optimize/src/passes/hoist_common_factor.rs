@@ -3,8 +3,8 @@
 //! Before: `y = Add(Mul(a, x), Mul(z, a))`. After: `y = Mul(a, Add(x, z))`, one product less. A `Sub` is rewritten likewise.
 //!
 //! Sound for integers, whose sums and products wrap, and for floats up to rounding, because a finite sum stays finite. Guards:
-//! * the factor of floats is a constant of finite values of magnitude 1 or more: the sum of x and z then overflows only where the sum of the products
-//!   did;
+//! * the factor of floats is a constant of finite values of 1 or more: the sum of x and z then overflows only where the sum of the products did, and
+//!   zeros keep their signs;
 //! * x and z are known to have equal shapes, so that their sum is no larger than a product;
 //! * the products have no other consumers, and no control edge leads out of them; the new sum takes over their control inputs;
 //! * all three nodes are on one device.
@@ -49,23 +49,23 @@ fn find(graph: &Graph, sum: &Node, shapes: &Shapes) -> Option<Found> {
     };
     let ((first, a), (second, b)) = (product(0)?, product(1)?);
     let (factor, addends) = [(0, 0), (0, 1), (1, 0), (1, 1)].into_iter().find_map(|(i, j)| {
-        let is_common = a[i] == b[j] && (dtype.is_integer() || is_large_constant(graph, a[i]));
+        let is_common = a[i] == b[j] && (dtype.is_integer() || is_constant_of_at_least_one(graph, a[i]));
         is_common.then_some((a[i], [a[1 - i], b[1 - j]]))
     })?;
     shapes.of(graph).are_equal(addends[0], addends[1]).then_some(Found { products: [first, second], factor, addends })
 }
 
-/// Returns true if a tensor is a constant of finite floats of magnitude 1 or more.
-fn is_large_constant(graph: &Graph, output: OutputId) -> bool {
+/// Returns true if a tensor is a constant of finite floats of 1 or more.
+fn is_constant_of_at_least_one(graph: &Graph, output: OutputId) -> bool {
     fn all<T: Copy + Into<f64>>(values: Result<&[T]>) -> bool {
-        values.is_ok_and(|values| values.iter().all(|&v| v.into().is_finite() && v.into().abs() >= 1.0))
+        values.is_ok_and(|values| values.iter().all(|&v| v.into().is_finite() && v.into() >= 1.0))
     }
-    let is_large = |value: Tensor| match value.dtype() {
+    let is_admitted = |value: Tensor| match value.dtype() {
         DType::F32 => all(value.as_slice::<f32>()),
         DType::F64 => all(value.as_slice::<f64>()),
         _ => false,
     };
-    constant(graph, output).is_some_and(|constant| is_large(constant.value))
+    constant(graph, output).is_some_and(|constant| is_admitted(constant.value))
 }
 
 fn rewrite(graph: &mut Graph, sum: NodeId, found: &Found) -> Result<NodeId> {
