@@ -9,7 +9,7 @@
 //! also so if its costly nodes depend on one another in a row, and either iterations run one at a time or the first costly node of an iteration
 //! depends on the last one of the iteration before.
 //!
-//! How often a loop runs is not known here, so a program is cheap only if all tensors of its body are known to be small.
+//! The number of iterations is not known here, so a program is cheap only if all tensors of its body are known to be small.
 
 use super::lower::{Lowering, is_switch, mark_last_uses};
 use super::rewrite::{Rewriter, cost_of};
