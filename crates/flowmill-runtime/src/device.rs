@@ -3,6 +3,7 @@
 use crate::registry::KernelRegistry;
 use flowmill_graph::DeviceName;
 use flowmill_tensor::{DType, Result, Shape, Tensor};
+use std::any::Any;
 use std::hash::{BuildHasher, RandomState};
 use std::sync::{Arc, LazyLock};
 
@@ -12,8 +13,8 @@ pub type CopyDone = Box<dyn FnOnce(Result<Tensor>) + Send>;
 /// A device: it runs kernels and has memory of its own.
 ///
 /// The inputs and outputs of a device's kernels are in the device's memory, except those that the kernel's registration places in the host's memory
-/// ([`KernelDef::host_memory`](crate::KernelDef::host_memory)). The engine copies tensors between devices.
-pub trait Device: Send + Sync + 'static {
+/// ([`KernelDef::host_memory`](crate::KernelDef::host_memory)). The engine copies tensors between devices. A device's kernels find its type by `Any`.
+pub trait Device: Any + Send + Sync {
     /// Returns the device's name and properties.
     fn attributes(&self) -> &DeviceAttributes;
 

@@ -78,6 +78,7 @@ mod saved_model;
 mod signature;
 mod static_values;
 
+pub use flowmill_gpu as gpu;
 pub use flowmill_graph as graph;
 pub use flowmill_optimize as optimize;
 pub use flowmill_proto as proto;

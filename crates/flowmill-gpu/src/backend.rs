@@ -1,0 +1,200 @@
+//! The interface to a GPU's driver: memory, streams, events, kernels and matrix products.
+//!
+//! A [`Gpu`] knows nothing of tensors. Kernels of graph nodes call it through [`GpuDevice`](crate::GpuDevice) alone, so that another driver is
+//! another implementation of this trait.
+
+use flowmill_tensor::{DType, Result};
+use std::any::Any;
+use std::ffi::c_void;
+use std::sync::Arc;
+
+/// An address in a GPU's memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Address(pub u64);
+
+impl Address {
+    /// Returns the address `bytes` after this one.
+    pub fn offset(self, bytes: usize) -> Address {
+        Address(self.0 + bytes as u64)
+    }
+}
+
+/// The properties of a GPU.
+#[derive(Clone, Debug)]
+pub struct Properties {
+    /// The name of the model.
+    pub name: String,
+    /// The architecture that kernels are compiled for, such as `sm_90`.
+    pub architecture: String,
+    /// The size of the memory in bytes.
+    pub memory: usize,
+    /// The number of multiprocessors.
+    pub multiprocessors: u32,
+    /// The bus that the GPU is attached to.
+    pub bus_id: i32,
+}
+
+/// A queue of work that a GPU does in order. Work of different streams runs at the same time unless events order it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stream {
+    /// Kernels.
+    Compute,
+    /// Copies from the host.
+    Upload,
+    /// Copies to the host.
+    Download,
+}
+
+/// A point in a stream.
+pub trait Event: Any + Send + Sync {
+    /// Waits until the GPU has reached the event.
+    ///
+    /// # Errors
+    /// Returns the first error of the work before the event.
+    fn wait(&self) -> Result<()>;
+}
+
+/// A kernel that was loaded onto a GPU.
+pub trait Function: Any + Send + Sync {}
+
+/// A block of the host's memory that a GPU reads and writes directly (page-locked memory).
+pub trait PinnedMemory: Send + Sync {
+    /// Returns the address of the first byte.
+    fn as_ptr(&self) -> *mut u8;
+
+    /// Returns the number of bytes.
+    fn len(&self) -> usize;
+
+    /// Returns true if the block has no bytes.
+    fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
+/// The numbers of blocks and threads of a launch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Grid {
+    /// The number of blocks in x, y and z.
+    pub blocks: [u32; 3],
+    /// The number of threads of a block in x, y and z.
+    pub threads: [u32; 3],
+}
+
+/// A batch of matrix products `C = op(A) op(B)`. All matrices are row-major and without gaps.
+#[derive(Clone, Copy, Debug)]
+pub struct Gemm {
+    /// The element type of all matrices.
+    pub dtype: DType,
+    /// The number of rows of `op(A)` and `C`.
+    pub m: usize,
+    /// The number of columns of `op(B)` and `C`.
+    pub n: usize,
+    /// The number of columns of `op(A)` and rows of `op(B)`.
+    pub k: usize,
+    /// True if `A` is stored as a `k` by `m` matrix.
+    pub transpose_a: bool,
+    /// True if `B` is stored as an `n` by `k` matrix.
+    pub transpose_b: bool,
+    /// The first matrix of each operand and of the result.
+    pub matrices: [Address; 3],
+    /// The number of products.
+    pub batch: usize,
+    /// The distance in elements from one matrix to the next for each operand and the result; 0 for an operand that all products share.
+    pub strides: [usize; 3],
+    /// True if `f32` products may round their operands to TensorFloat-32.
+    pub allow_tf32: bool,
+}
+
+/// One GPU.
+///
+/// All work is asynchronous: a method that takes a [`Stream`] enqueues work and returns. Errors of that work are returned by later calls.
+pub trait Gpu: Send + Sync + 'static {
+    /// Returns the GPU's properties.
+    fn properties(&self) -> &Properties;
+
+    /// Returns the number of bytes that nobody uses.
+    ///
+    /// # Errors
+    /// Returns the driver's error.
+    fn free_memory(&self) -> Result<usize>;
+
+    /// Allocates a region of the GPU's memory. `None` means that the memory is full.
+    ///
+    /// # Errors
+    /// Returns the driver's error.
+    fn allocate(&self, bytes: usize) -> Result<Option<Address>>;
+
+    /// Frees a region that [`Gpu::allocate`] returned. The region must not be used by work in progress.
+    fn free(&self, region: Address);
+
+    /// Allocates page-locked memory of the host.
+    ///
+    /// # Errors
+    /// Returns `ResourceExhausted` if the host's memory is full.
+    fn allocate_pinned(&self, bytes: usize) -> Result<Arc<dyn PinnedMemory>>;
+
+    /// Copies bytes of page-locked memory to the GPU.
+    ///
+    /// # Safety
+    /// The host's memory must stay allocated and unchanged, and the region at `to` allocated, until an event that is recorded after this call has been
+    /// reached.
+    ///
+    /// # Errors
+    /// Returns the driver's error.
+    unsafe fn upload(&self, to: Address, from: *const u8, bytes: usize, stream: Stream) -> Result<()>;
+
+    /// Copies bytes of the GPU to page-locked memory.
+    ///
+    /// # Safety
+    /// As for [`Gpu::upload`]. Nobody may access the host's memory before the event.
+    ///
+    /// # Errors
+    /// Returns the driver's error.
+    unsafe fn download(&self, to: *mut u8, from: Address, bytes: usize, stream: Stream) -> Result<()>;
+
+    /// Copies bytes within the GPU, on the compute stream.
+    ///
+    /// # Errors
+    /// Returns the driver's error.
+    fn copy(&self, to: Address, from: Address, bytes: usize) -> Result<()>;
+
+    /// Sets bytes to `value`, on the compute stream.
+    ///
+    /// # Errors
+    /// Returns the driver's error.
+    fn fill(&self, to: Address, value: u8, bytes: usize) -> Result<()>;
+
+    /// Records an event in a stream.
+    ///
+    /// # Errors
+    /// Returns the driver's error.
+    fn record(&self, stream: Stream) -> Result<Arc<dyn Event>>;
+
+    /// Lets later work of a stream wait for an event.
+    ///
+    /// # Errors
+    /// Returns the driver's error.
+    fn wait_in(&self, stream: Stream, event: &Arc<dyn Event>) -> Result<()>;
+
+    /// Compiles the text of a kernel and loads the function `name`.
+    ///
+    /// # Errors
+    /// Returns `Internal` with the compiler's log.
+    fn load(&self, source: &str, name: &str) -> Result<Arc<dyn Function>>;
+
+    /// Enqueues a kernel on the compute stream. Each argument points to the value of a parameter.
+    ///
+    /// # Safety
+    /// The arguments must have the types of the kernel's parameters, and the addresses among them must be of allocated memory with the sizes that the
+    /// kernel accesses.
+    ///
+    /// # Errors
+    /// Returns the driver's error.
+    unsafe fn launch(&self, function: &Arc<dyn Function>, grid: Grid, arguments: &mut [*mut c_void]) -> Result<()>;
+
+    /// Enqueues matrix products with a library. Returns false if no library computes them.
+    ///
+    /// # Errors
+    /// Returns the library's error.
+    fn gemm(&self, products: &Gemm) -> Result<bool>;
+}

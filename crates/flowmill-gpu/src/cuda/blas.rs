@@ -1,0 +1,116 @@
+//! Matrix products by cuBLAS.
+
+use crate::backend::Gemm;
+use cudarc::cublas::sys::{cublasComputeType_t, cublasGemmAlgo_t, cublasOperation_t};
+use cudarc::cublas::{result, sys};
+use cudarc::driver::sys::CUstream;
+use flowmill_tensor::{DType, Error, Result, bail, error};
+use std::ffi::c_void;
+
+/// cuBLAS on one stream, which is opened by the first product.
+pub(super) struct Blas {
+    stream: CUstream,
+    library: Library,
+}
+
+enum Library {
+    NotOpened,
+    Missing,
+    Open(sys::cublasHandle_t),
+}
+
+fn failed(e: result::CublasError) -> Error {
+    error!(Internal, "cuBLAS failed: {e:?}")
+}
+
+impl Blas {
+    pub(super) fn new(stream: CUstream) -> Blas {
+        Blas { stream, library: Library::NotOpened }
+    }
+
+    /// Opens the library. Returns `None` if it is not installed.
+    fn handle(&mut self) -> Result<Option<sys::cublasHandle_t>> {
+        if let Library::NotOpened = self.library {
+            // SAFETY: loading the library runs its initialisers, which have no further conditions.
+            self.library = if unsafe { sys::is_culib_present() } {
+                let handle = result::create_handle().map_err(failed)?;
+                // SAFETY: the handle was just made, and the stream lives as long as the GPU.
+                unsafe { result::set_stream(handle, self.stream.cast()) }.map_err(failed)?;
+                Library::Open(handle)
+            } else {
+                Library::Missing
+            };
+        }
+        Ok(match self.library {
+            Library::Open(handle) => Some(handle),
+            _ => None,
+        })
+    }
+
+    pub(super) fn close(&mut self) {
+        if let Library::Open(handle) = std::mem::replace(&mut self.library, Library::Missing) {
+            // SAFETY: the handle was made once and is destroyed once.
+            let _ = unsafe { result::destroy_handle(handle) };
+        }
+    }
+
+    /// Enqueues products. Returns false if the library is missing or has no products of this type.
+    pub(super) fn gemm(&mut self, products: &Gemm) -> Result<bool> {
+        use cublasComputeType_t as Compute;
+        let (element, compute) = match products.dtype {
+            DType::F32 if products.allow_tf32 => (sys::cudaDataType::CUDA_R_32F, Compute::CUBLAS_COMPUTE_32F_FAST_TF32),
+            DType::F32 => (sys::cudaDataType::CUDA_R_32F, Compute::CUBLAS_COMPUTE_32F),
+            DType::F64 => (sys::cudaDataType::CUDA_R_64F, Compute::CUBLAS_COMPUTE_64F),
+            DType::F16 => (sys::cudaDataType::CUDA_R_16F, Compute::CUBLAS_COMPUTE_32F),
+            DType::BF16 => (sys::cudaDataType::CUDA_R_16BF, Compute::CUBLAS_COMPUTE_32F),
+            _ => return Ok(false),
+        };
+        let Some(handle) = self.handle()? else { return Ok(false) };
+        let int = |n: usize| i32::try_from(n).map_err(|_| error!(InvalidArgument, "a matrix product of size {n} is too large"));
+        let long = |n: usize| i64::try_from(n).map_err(|_| error!(InvalidArgument, "a matrix of {n} elements is too large"));
+        let transposed = |yes| if yes { cublasOperation_t::CUBLAS_OP_T } else { cublasOperation_t::CUBLAS_OP_N };
+        let (m, n, k) = (int(products.m)?, int(products.n)?, int(products.k)?);
+        let [a, b, c] = products.matrices.map(|address| address.0 as *mut c_void);
+        let [stride_a, stride_b, stride_c] = [long(products.strides[0])?, long(products.strides[1])?, long(products.strides[2])?];
+        let (lda, ldb) = (if products.transpose_a { m } else { k }, if products.transpose_b { k } else { n });
+        let (one, zero, one_f64, zero_f64) = (1f32, 0f32, 1f64, 0f64);
+        let [alpha, beta] = match products.dtype {
+            DType::F64 => [(&raw const one_f64).cast::<c_void>(), (&raw const zero_f64).cast()],
+            _ => [(&raw const one).cast::<c_void>(), (&raw const zero).cast()],
+        };
+        if products.batch == 0 {
+            bail!(Internal, "a batch without matrix products");
+        }
+        // cuBLAS is column-major: it computes the transpose of C from the transposes of B and A, which are B and A read by columns.
+        // SAFETY: the matrices are allocated with the sizes that the dimensions say; alpha and beta live through the call.
+        unsafe {
+            result::gemm_strided_batched_ex(
+                handle,
+                transposed(products.transpose_b),
+                transposed(products.transpose_a),
+                n,
+                m,
+                k,
+                alpha,
+                b,
+                element,
+                ldb.max(1),
+                stride_b,
+                a,
+                element,
+                lda.max(1),
+                stride_a,
+                beta,
+                c,
+                element,
+                n.max(1),
+                stride_c,
+                int(products.batch)?,
+                compute,
+                cublasGemmAlgo_t::CUBLAS_GEMM_DEFAULT,
+            )
+        }
+        .map_err(failed)?;
+        Ok(true)
+    }
+}

@@ -1,0 +1,306 @@
+//! A GPU of the CUDA driver.
+
+use super::blas::Blas;
+use super::compiler::Compiler;
+use crate::backend::{Address, Event, Function, Gemm, Gpu, Grid, PinnedMemory, Properties, Stream};
+use cudarc::driver::result::{self, DriverError};
+use cudarc::driver::sys;
+use flowmill_tensor::sync::Mutex;
+use flowmill_tensor::{Error, Result, error};
+use rustc_hash::FxHashMap;
+use std::any::Any;
+use std::ffi::{CString, c_void};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// A waiting thread asks for an event this long before it sleeps.
+const SPIN: Duration = Duration::from_micros(50);
+
+/// A GPU, with its primary context and its streams.
+pub(super) struct CudaGpu {
+    properties: Properties,
+    architecture: u32,
+    device: sys::CUdevice,
+    context: Context,
+    streams: [sys::CUstream; 3],
+    compiler: Arc<Compiler>,
+    /// The modules by the hash of their text, so that kernels with one text share one.
+    modules: Mutex<FxHashMap<Box<str>, Module>>,
+    blas: Mutex<Blas>,
+}
+
+#[derive(Clone, Copy)]
+struct Context(sys::CUcontext);
+
+#[derive(Clone, Copy)]
+struct Module(sys::CUmodule);
+
+// SAFETY: the driver's handles may be used from any thread, as may the streams.
+unsafe impl Send for CudaGpu {}
+// SAFETY: as above; what the driver does not lock is behind a mutex.
+unsafe impl Sync for CudaGpu {}
+
+fn failed(what: &str) -> impl Fn(DriverError) -> Error + '_ {
+    move |e| error!(Internal, "CUDA failed to {what}: {e}")
+}
+
+impl CudaGpu {
+    /// Opens GPU number `ordinal`.
+    pub(super) fn open(ordinal: i32, compiler: Arc<Compiler>) -> Result<CudaGpu> {
+        use sys::CUdevice_attribute as Attribute;
+        let open = failed("open a GPU");
+        let device = result::device::get(ordinal).map_err(&open)?;
+        // SAFETY: the device is one that the driver has.
+        let attribute = |which| unsafe { result::device::get_attribute(device, which) }.map_err(&open);
+        let number = |which| Ok::<u32, Error>(u32::try_from(attribute(which)?).unwrap_or(0));
+        let architecture = 10 * number(Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR)?
+            + number(Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR)?;
+        let properties = Properties {
+            name: result::device::get_name(device).map_err(&open)?,
+            architecture: format!("sm_{architecture}"),
+            // SAFETY: as above.
+            memory: unsafe { result::device::total_mem(device) }.map_err(&open)?,
+            multiprocessors: number(Attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)?,
+            bus_id: attribute(Attribute::CU_DEVICE_ATTRIBUTE_PCI_BUS_ID)?,
+        };
+        // SAFETY: as above; the context is released when the GPU is dropped.
+        let context = unsafe { result::primary_ctx::retain(device) }.map_err(&open)?;
+        // SAFETY: the context was just retained.
+        unsafe { result::ctx::set_current(context) }.map_err(&open)?;
+        let stream = || result::stream::create(result::stream::StreamKind::NonBlocking).map_err(&open);
+        let streams = [stream()?, stream()?, stream()?];
+        let blas = Mutex::new(Blas::new(streams[Stream::Compute as usize]));
+        Ok(CudaGpu { properties, architecture, device, context: Context(context), streams, compiler, modules: Mutex::default(), blas })
+    }
+
+    /// Makes the GPU's context the current one of the thread, as the driver's functions need.
+    fn bind(&self) -> Result<()> {
+        // SAFETY: the context lives as long as `self`.
+        unsafe { result::ctx::set_current(self.context.0) }.map_err(failed("select a GPU"))
+    }
+
+    fn stream(&self, stream: Stream) -> sys::CUstream {
+        self.streams[stream as usize]
+    }
+
+    fn module(&self, source: &str) -> Result<Module> {
+        if let Some(&module) = self.modules.lock().get(source) {
+            return Ok(module);
+        }
+        let load = |image: &[u8]| {
+            // SAFETY: the image is a cubin with its size in its header, or text that ends in a zero.
+            unsafe { result::module::load_data(image.as_ptr().cast()) }
+        };
+        let image = self.compiler.compile(source, self.architecture)?;
+        let loaded = match load(&image) {
+            Err(_) if self.compiler.forget(source, self.architecture) => load(&self.compiler.compile(source, self.architecture)?),
+            loaded => loaded,
+        };
+        let module = Module(loaded.map_err(failed("load a kernel"))?);
+        Ok(*self.modules.lock().entry(source.into()).or_insert(module))
+    }
+}
+
+impl Drop for CudaGpu {
+    fn drop(&mut self) {
+        if self.bind().is_ok() {
+            self.blas.get_mut().close();
+            for stream in self.streams {
+                // SAFETY: the stream was created with the GPU, and nobody uses it any more.
+                let _ = unsafe { result::stream::synchronize(stream) };
+                // SAFETY: as above.
+                let _ = unsafe { result::stream::destroy(stream) };
+            }
+            for (_, module) in self.modules.get_mut().drain() {
+                // SAFETY: functions of the module keep the GPU alive, so that there are none.
+                let _ = unsafe { result::module::unload(module.0) };
+            }
+        }
+        // SAFETY: the context was retained once.
+        let _ = unsafe { result::primary_ctx::release(self.device) };
+    }
+}
+
+struct CudaEvent {
+    event: sys::CUevent,
+    context: Context,
+}
+
+// SAFETY: the driver's events may be used from any thread.
+unsafe impl Send for CudaEvent {}
+// SAFETY: as above.
+unsafe impl Sync for CudaEvent {}
+
+impl Event for CudaEvent {
+    fn wait(&self) -> Result<()> {
+        // SAFETY: the context lives as long as the device that waits.
+        unsafe { result::ctx::set_current(self.context.0) }.map_err(failed("select a GPU"))?;
+        let start = Instant::now();
+        loop {
+            // SAFETY: the event lives as long as `self`.
+            match unsafe { result::event::query(self.event) } {
+                Ok(()) => return Ok(()),
+                Err(DriverError(sys::CUresult::CUDA_ERROR_NOT_READY)) if start.elapsed() < SPIN => std::hint::spin_loop(),
+                Err(DriverError(sys::CUresult::CUDA_ERROR_NOT_READY)) => break,
+                Err(e) => return Err(failed("run a kernel")(e)),
+            }
+        }
+        // SAFETY: as above.
+        unsafe { result::event::synchronize(self.event) }.map_err(failed("run a kernel"))
+    }
+}
+
+impl Drop for CudaEvent {
+    fn drop(&mut self) {
+        // SAFETY: the event was created once and is destroyed once; the driver frees it when it has been reached.
+        let _ = unsafe { result::event::destroy(self.event) };
+    }
+}
+
+struct CudaFunction(sys::CUfunction);
+
+// SAFETY: the driver's functions may be launched from any thread.
+unsafe impl Send for CudaFunction {}
+// SAFETY: as above.
+unsafe impl Sync for CudaFunction {}
+
+impl Function for CudaFunction {}
+
+struct Pinned {
+    start: *mut u8,
+    len: usize,
+    context: Context,
+}
+
+// SAFETY: the memory is the owner's alone; users of `as_ptr` keep the rules of shared memory.
+unsafe impl Send for Pinned {}
+// SAFETY: as above.
+unsafe impl Sync for Pinned {}
+
+impl PinnedMemory for Pinned {
+    fn as_ptr(&self) -> *mut u8 {
+        self.start
+    }
+
+    fn len(&self) -> usize {
+        self.len
+    }
+}
+
+impl Drop for Pinned {
+    fn drop(&mut self) {
+        // SAFETY: the context outlives the staging buffers, and the memory was allocated once.
+        let _ = unsafe { result::ctx::set_current(self.context.0).and_then(|()| result::free_host(self.start.cast())) };
+    }
+}
+
+impl Gpu for CudaGpu {
+    fn properties(&self) -> &Properties {
+        &self.properties
+    }
+
+    fn free_memory(&self) -> Result<usize> {
+        self.bind()?;
+        Ok(result::mem_get_info().map_err(failed("ask for the free memory"))?.0)
+    }
+
+    fn allocate(&self, bytes: usize) -> Result<Option<Address>> {
+        self.bind()?;
+        // SAFETY: the memory's contents are unspecified, which is what this method promises.
+        match unsafe { result::malloc_sync(bytes) } {
+            Ok(start) => Ok(Some(Address(start))),
+            Err(DriverError(sys::CUresult::CUDA_ERROR_OUT_OF_MEMORY)) => Ok(None),
+            Err(e) => Err(failed("allocate memory")(e)),
+        }
+    }
+
+    fn free(&self, region: Address) {
+        if self.bind().is_ok() {
+            // SAFETY: the region was allocated, and nothing uses it any more.
+            let _ = unsafe { result::free_sync(region.0) };
+        }
+    }
+
+    fn allocate_pinned(&self, bytes: usize) -> Result<Arc<dyn PinnedMemory>> {
+        self.bind()?;
+        // SAFETY: the contents are unspecified until they are written.
+        match unsafe { result::malloc_host(bytes, 0) } {
+            Ok(start) => Ok(Arc::new(Pinned { start: start.cast(), len: bytes, context: self.context })),
+            Err(e) => Err(error!(ResourceExhausted, "CUDA failed to allocate {bytes} bytes of page-locked memory: {e}")),
+        }
+    }
+
+    unsafe fn upload(&self, to: Address, from: *const u8, bytes: usize, stream: Stream) -> Result<()> {
+        self.bind()?;
+        // SAFETY: the caller vouches for both regions.
+        let enqueued = unsafe { sys::cuMemcpyHtoDAsync_v2(to.0, from.cast(), bytes, self.stream(stream)) };
+        enqueued.result().map_err(failed("copy to the GPU"))
+    }
+
+    unsafe fn download(&self, to: *mut u8, from: Address, bytes: usize, stream: Stream) -> Result<()> {
+        self.bind()?;
+        // SAFETY: the caller vouches for both regions.
+        let enqueued = unsafe { sys::cuMemcpyDtoHAsync_v2(to.cast(), from.0, bytes, self.stream(stream)) };
+        enqueued.result().map_err(failed("copy from the GPU"))
+    }
+
+    fn copy(&self, to: Address, from: Address, bytes: usize) -> Result<()> {
+        self.bind()?;
+        // SAFETY: a wrong address is an error of the GPU, which the driver reports.
+        unsafe { result::memcpy_dtod_async(to.0, from.0, bytes, self.stream(Stream::Compute)) }.map_err(failed("copy within the GPU"))
+    }
+
+    fn fill(&self, to: Address, value: u8, bytes: usize) -> Result<()> {
+        self.bind()?;
+        // SAFETY: as above.
+        unsafe { result::memset_d8_async(to.0, value, bytes, self.stream(Stream::Compute)) }.map_err(failed("fill memory"))
+    }
+
+    fn record(&self, stream: Stream) -> Result<Arc<dyn Event>> {
+        self.bind()?;
+        let flags = sys::CUevent_flags::CU_EVENT_DISABLE_TIMING as u32 | sys::CUevent_flags::CU_EVENT_BLOCKING_SYNC as u32;
+        let mut event = std::ptr::null_mut();
+        // SAFETY: the pointer is to a handle that lives through the call.
+        unsafe { sys::cuEventCreate(&mut event, flags) }.result().map_err(failed("make an event"))?;
+        let event = CudaEvent { event, context: self.context };
+        // SAFETY: the event was just made.
+        unsafe { result::event::record(event.event, self.stream(stream)) }.map_err(failed("record an event"))?;
+        Ok(Arc::new(event))
+    }
+
+    fn wait_in(&self, stream: Stream, event: &Arc<dyn Event>) -> Result<()> {
+        let any: &dyn Any = &**event;
+        let Some(event) = any.downcast_ref::<CudaEvent>() else { return event.wait() };
+        self.bind()?;
+        let flags = sys::CUevent_wait_flags::CU_EVENT_WAIT_DEFAULT;
+        // SAFETY: the event is alive; the driver keeps what it needs of it.
+        unsafe { result::stream::wait_event(self.stream(stream), event.event, flags) }.map_err(failed("wait for an event"))
+    }
+
+    fn load(&self, source: &str, name: &str) -> Result<Arc<dyn Function>> {
+        self.bind()?;
+        let module = self.module(source)?;
+        let name = CString::new(name).map_err(|_| error!(Internal, "the name of a kernel has a zero byte"))?;
+        // SAFETY: modules stay loaded as long as the GPU is open.
+        let function = unsafe { result::module::get_function(module.0, name) }.map_err(failed("find a kernel"))?;
+        Ok(Arc::new(CudaFunction(function)))
+    }
+
+    unsafe fn launch(&self, function: &Arc<dyn Function>, grid: Grid, arguments: &mut [*mut c_void]) -> Result<()> {
+        let any: &dyn Any = &**function;
+        let Some(function) = any.downcast_ref::<CudaFunction>() else {
+            return Err(error!(Internal, "the kernel was loaded by another driver"));
+        };
+        self.bind()?;
+        let ([bx, by, bz], [tx, ty, tz]) = (grid.blocks, grid.threads);
+        let stream = self.stream(Stream::Compute);
+        // SAFETY: the caller vouches for the arguments.
+        let launched = unsafe { result::launch_kernel(function.0, (bx, by, bz), (tx, ty, tz), 0, stream, arguments) };
+        launched.map_err(failed("launch a kernel"))
+    }
+
+    fn gemm(&self, products: &Gemm) -> Result<bool> {
+        self.bind()?;
+        self.blas.lock().gemm(products)
+    }
+}

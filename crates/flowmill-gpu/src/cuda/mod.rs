@@ -1,0 +1,63 @@
+//! CUDA, loaded at run time.
+//!
+//! Nothing here needs CUDA to build. `cudarc` looks up each function of the driver when it is first called, and panics if the library or the function
+//! is missing; this module asks for the libraries first and turns such a panic into an error.
+
+mod blas;
+mod compiler;
+mod driver;
+mod libraries;
+
+use crate::backend::Gpu;
+use cudarc::driver::{result, sys};
+use flowmill_tensor::{Result, bail, error};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// The way to CUDA's libraries.
+#[derive(Clone, Debug, Default)]
+pub struct CudaOptions {
+    /// Directories with CUDA's libraries (NVRTC, cuBLAS), which are searched before the system's.
+    pub library_paths: Vec<PathBuf>,
+    /// The directory in which compiled kernels are kept. `None` keeps them in memory only.
+    pub cache: Option<PathBuf>,
+}
+
+impl CudaOptions {
+    /// Returns the options of the environment: the directories in `FLOWMILL_CUDA_PATH`, and a cache in `FLOWMILL_CACHE`, or in the user's directory of
+    /// caches.
+    pub fn from_env() -> CudaOptions {
+        let paths = std::env::var_os("FLOWMILL_CUDA_PATH").unwrap_or_default();
+        let user = std::env::var_os("XDG_CACHE_HOME").map(PathBuf::from).or_else(|| Some(std::env::home_dir()?.join(".cache")));
+        let cache = std::env::var_os("FLOWMILL_CACHE").map(PathBuf::from).or_else(|| Some(user?.join("flowmill")));
+        let library_paths = std::env::split_paths(&paths).filter(|path| !path.as_os_str().is_empty()).collect();
+        CudaOptions { library_paths, cache: cache.map(|path| path.join("cuda")) }
+    }
+}
+
+/// Opens all GPUs that the CUDA driver has.
+///
+/// # Errors
+/// Returns `NotFound` if there is no driver or no GPU, and `FailedPrecondition` if the driver is too old.
+pub fn gpus(options: &CudaOptions) -> Result<Vec<Arc<dyn Gpu>>> {
+    // A function that an old driver lacks ends in a panic.
+    match std::panic::catch_unwind(|| open_all(options)) {
+        Ok(opened) => opened,
+        Err(panic) => {
+            let message = panic.downcast_ref::<String>().cloned().unwrap_or_default();
+            bail!(FailedPrecondition, "The CUDA driver is not one that can be used: {message}")
+        }
+    }
+}
+
+fn open_all(options: &CudaOptions) -> Result<Vec<Arc<dyn Gpu>>> {
+    // SAFETY: loading the driver's library runs its initialisers, which have no further conditions.
+    if !unsafe { sys::is_culib_present() } {
+        bail!(NotFound, "There is no CUDA driver (libcuda.so.1) on this machine: devices of type GPU are not available");
+    }
+    result::init().map_err(|e| error!(NotFound, "The CUDA driver finds no GPU: {e}"))?;
+    let count = result::device::get_count().map_err(|e| error!(NotFound, "The CUDA driver finds no GPU: {e}"))?;
+    libraries::preload(&options.library_paths);
+    let compiler = Arc::new(compiler::Compiler::new(options.cache.clone()));
+    (0..count).map(|ordinal| Ok(Arc::new(driver::CudaGpu::open(ordinal, compiler.clone())?) as Arc<dyn Gpu>)).collect()
+}

@@ -1,0 +1,293 @@
+//! The device type `GPU`.
+
+use crate::backend::{Address, Event, Function, Gpu, Grid, Stream};
+use crate::kernels;
+use crate::memory::{Allocator, Block, MemoryOptions, MemoryStats, Staging};
+use flowmill_runtime::{CopyDone, Device, DeviceAttributes, DeviceLocality, KernelRegistry};
+use flowmill_tensor::{DType, DeviceMemory, Error, Result, Shape, Tensor, error};
+use smallvec::SmallVec;
+use std::any::Any;
+use std::ffi::c_void;
+use std::sync::mpsc::{Sender, channel};
+use std::sync::{Arc, LazyLock};
+
+/// Copies of at most this many bytes are made on the compute stream, without events between streams.
+const SMALL_COPY: usize = 64 << 10;
+
+/// The options of a GPU device.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct GpuOptions {
+    /// How much of the memory is used.
+    pub memory: MemoryOptions,
+    /// True if products of `f32` matrices may round their operands to TensorFloat-32, as TensorFlow's do unless they are told otherwise.
+    pub allow_tf32: bool,
+}
+
+impl Default for GpuOptions {
+    fn default() -> GpuOptions {
+        GpuOptions { memory: MemoryOptions::default(), allow_tf32: true }
+    }
+}
+
+/// A GPU with its memory. Kernels enqueue work on its compute stream and return.
+pub struct GpuDevice {
+    attributes: DeviceAttributes,
+    gpu: Arc<dyn Gpu>,
+    options: GpuOptions,
+    allocator: Arc<Allocator>,
+    staging: Arc<Staging>,
+    /// The copies to and from the host whose end a thread waits for.
+    copies: Sender<Enqueued>,
+}
+
+/// Work in a stream, and what happens when it has ended.
+struct Enqueued {
+    end: Arc<dyn Event>,
+    then: Box<dyn FnOnce(Result<()>) + Send>,
+}
+
+/// The elements of a tensor in a GPU's memory.
+pub struct GpuMemory {
+    block: Arc<Block>,
+    start: Address,
+    device: Arc<str>,
+}
+
+impl DeviceMemory for GpuMemory {
+    fn device(&self) -> &str {
+        &self.device
+    }
+}
+
+impl GpuDevice {
+    /// Makes the device `GPU:number`.
+    ///
+    /// # Errors
+    /// Returns the driver's error, and the errors of invalid options.
+    pub fn new(number: u32, gpu: Arc<dyn Gpu>, options: GpuOptions) -> Result<Arc<GpuDevice>> {
+        let mut attributes = DeviceAttributes::local("GPU", number, 0);
+        let name = attributes.name.to_string();
+        let allocator = Allocator::new(gpu.clone(), name.clone(), options.memory)?;
+        let properties = gpu.properties();
+        attributes.memory_limit = allocator.stats().bytes_limit;
+        attributes.locality = DeviceLocality { bus_id: properties.bus_id, ..DeviceLocality::default() };
+        attributes.description = format!("device: {number}, name: {}, architecture: {}", properties.name, properties.architecture);
+        let (copies, queue) = channel::<Enqueued>();
+        let thread = std::thread::Builder::new().name(format!("gpu-{number}-copies"));
+        let spawned = thread.spawn(move || queue.into_iter().for_each(|work| (work.then)(work.end.wait())));
+        spawned.map_err(|e| error!(ResourceExhausted, "No thread for {name}: {e}"))?;
+        let staging = Staging::new(gpu.clone());
+        Ok(Arc::new(GpuDevice { attributes, gpu, options, allocator, staging, copies }))
+    }
+
+    /// Returns the GPU.
+    pub fn gpu(&self) -> &Arc<dyn Gpu> {
+        &self.gpu
+    }
+
+    /// Returns the options.
+    pub fn options(&self) -> &GpuOptions {
+        &self.options
+    }
+
+    /// Returns the statistics of the device's memory.
+    pub fn memory_stats(&self) -> MemoryStats {
+        self.allocator.stats()
+    }
+
+    /// Returns the device behind the trait.
+    ///
+    /// # Errors
+    /// Returns `Internal` if it is of another type.
+    pub fn of(device: &Arc<dyn Device>) -> Result<&GpuDevice> {
+        let any: &dyn Any = &**device;
+        any.downcast_ref().ok_or_else(|| error!(Internal, "a kernel for GPUs runs on {}", device.attributes().name))
+    }
+
+    /// Returns the address of a tensor's first element.
+    ///
+    /// # Errors
+    /// Returns `Internal` if the tensor is not in this device's memory.
+    pub fn address(&self, tensor: &Tensor) -> Result<Address> {
+        let memory = self.memory(tensor)?;
+        Ok(memory.start)
+    }
+
+    fn memory<'a>(&self, tensor: &'a Tensor) -> Result<&'a GpuMemory> {
+        let memory: Option<&dyn Any> = tensor.device_memory().map(|memory| -> &dyn Any { &**memory });
+        let memory = memory.and_then(|memory| memory.downcast_ref::<GpuMemory>());
+        match memory {
+            Some(memory) if Arc::ptr_eq(&memory.device, self.allocator.device()) => Ok(memory),
+            _ => Err(error!(
+                Internal,
+                "a tensor of shape {} is in the memory of {}, not of {}",
+                tensor.shape(),
+                tensor.device_memory().map_or("the host", |memory| memory.device()),
+                self.attributes.name
+            )),
+        }
+    }
+
+    /// Returns a view of the elements of `tensor` from number `first` on, which shares its memory.
+    ///
+    /// # Errors
+    /// Returns `Internal` if the tensor is not in this device's memory or the view leaves it.
+    pub fn view(&self, tensor: &Tensor, first: usize, shape: Shape) -> Result<Tensor> {
+        let memory = self.memory(tensor)?;
+        if first.saturating_add(shape.checked_num_elements()?) > tensor.num_elements() {
+            return Err(error!(Internal, "a view of shape {shape} from element {first} leaves a tensor of shape {}", tensor.shape()));
+        }
+        let start = memory.start.offset(first * tensor.dtype().size().unwrap_or(0));
+        Tensor::on_device(tensor.dtype(), shape, Arc::new(GpuMemory { block: memory.block.clone(), start, device: memory.device.clone() }))
+    }
+
+    /// Returns a kernel by the text that it is compiled from and its name.
+    ///
+    /// # Errors
+    /// Returns the errors of the compiler and the driver.
+    pub fn function(&self, source: &str, name: &str) -> Result<Arc<dyn Function>> {
+        self.gpu.load(source, name)
+    }
+
+    /// Enqueues a kernel. The arguments must fit the kernel's parameters.
+    ///
+    /// # Errors
+    /// Returns the driver's error.
+    pub fn launch(&self, function: &Arc<dyn Function>, grid: Grid, arguments: &[Argument<'_>]) -> Result<()> {
+        let mut pointers: SmallVec<[*mut c_void; 12]> = arguments.iter().map(Argument::pointer).collect();
+        // SAFETY: kernels are the crate's own, and their callers pass what the parameters need: a test runs each. A wrong address is an error of the GPU
+        // that the driver reports; it does not touch the host's memory.
+        unsafe { self.gpu.launch(function, grid, &mut pointers) }
+    }
+
+    /// Returns a grid for a loop over `n` elements in which each thread begins with the element of its number and goes on by the number of threads.
+    pub fn linear_grid(&self, n: usize) -> Grid {
+        const THREADS: usize = 256;
+        const BLOCKS_PER_MULTIPROCESSOR: usize = 16;
+        let most = self.gpu.properties().multiprocessors as usize * BLOCKS_PER_MULTIPROCESSOR;
+        Grid { blocks: [n.div_ceil(THREADS).clamp(1, most.max(1)) as u32, 1, 1], threads: [THREADS as u32, 1, 1] }
+    }
+
+    fn when_reached(&self, end: Arc<dyn Event>, then: impl FnOnce(Result<()>) + Send + 'static) {
+        // The thread lives as long as the device.
+        let _ = self.copies.send(Enqueued { end, then: Box::new(then) });
+    }
+
+    /// Copies a tensor of the host to the GPU.
+    pub(crate) fn upload(&self, tensor: &Tensor) -> Result<Tensor> {
+        let on_device = self.allocate(tensor.dtype(), tensor.shape())?;
+        let bytes = tensor.as_bytes()?;
+        if bytes.is_empty() {
+            return Ok(on_device);
+        }
+        let (buffer, to) = (self.staging.take(bytes.len())?, self.address(&on_device)?);
+        // SAFETY: the buffer has room for the bytes, and nobody else uses it.
+        unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), buffer.as_ptr(), bytes.len()) };
+        let stream = if bytes.len() <= SMALL_COPY { Stream::Compute } else { Stream::Upload };
+        if stream != Stream::Compute {
+            // The memory may have had another owner, whose work is still in the compute stream.
+            self.gpu.wait_in(stream, &self.gpu.record(Stream::Compute)?)?;
+        }
+        // SAFETY: the buffer and the tensor are kept until the event.
+        unsafe { self.gpu.upload(to, buffer.as_ptr(), bytes.len(), stream)? };
+        let end = self.gpu.record(stream)?;
+        if stream != Stream::Compute {
+            self.gpu.wait_in(Stream::Compute, &end)?;
+        }
+        let target = on_device.clone();
+        self.when_reached(end, move |_| drop((buffer, target)));
+        Ok(on_device)
+    }
+
+    fn download(&self, tensor: Tensor, done: CopyDone) {
+        let (dtype, shape) = (tensor.dtype(), tensor.shape().clone());
+        let bytes = tensor.num_bytes();
+        if bytes == 0 {
+            return done(Tensor::zeros(dtype, shape));
+        }
+        let enqueue = || -> Result<_> {
+            let (buffer, from) = (self.staging.take(bytes)?, self.address(&tensor)?);
+            let stream = if bytes <= SMALL_COPY { Stream::Compute } else { Stream::Download };
+            if stream != Stream::Compute {
+                self.gpu.wait_in(stream, &self.gpu.record(Stream::Compute)?)?;
+            }
+            // SAFETY: the buffer and the tensor are kept until the event, and nobody reads the buffer before.
+            unsafe { self.gpu.download(buffer.as_ptr(), from, bytes, stream)? };
+            Ok((self.gpu.record(stream)?, buffer))
+        };
+        match enqueue() {
+            Ok((end, buffer)) => self.when_reached(end, move |ended| {
+                let copied = ended.and_then(|()| {
+                    // SAFETY: the copy has ended, and wrote this many bytes.
+                    let bytes = unsafe { std::slice::from_raw_parts(buffer.as_ptr(), bytes) };
+                    Tensor::copy_from_bytes(dtype, shape, bytes)
+                });
+                drop((buffer, tensor));
+                done(copied);
+            }),
+            Err(e) => done(Err(e)),
+        }
+    }
+}
+
+/// An argument of a kernel.
+#[derive(Clone, Copy, Debug)]
+pub enum Argument<'a> {
+    /// An address.
+    Address(Address),
+    /// A 32-bit integer.
+    U32(u32),
+    /// A 64-bit integer.
+    U64(u64),
+    /// A float.
+    F32(f32),
+    /// A structure of 32-bit integers.
+    Words(&'a [u32]),
+}
+
+impl Argument<'_> {
+    fn pointer(&self) -> *mut c_void {
+        match self {
+            Argument::Address(Address(address)) => (&raw const *address).cast_mut().cast(),
+            Argument::U32(value) => (&raw const *value).cast_mut().cast(),
+            Argument::U64(value) => (&raw const *value).cast_mut().cast(),
+            Argument::F32(value) => (&raw const *value).cast_mut().cast(),
+            Argument::Words(words) => words.as_ptr().cast_mut().cast(),
+        }
+    }
+}
+
+impl Device for GpuDevice {
+    fn attributes(&self) -> &DeviceAttributes {
+        &self.attributes
+    }
+
+    fn kernels(&self) -> &KernelRegistry {
+        static KERNELS: LazyLock<KernelRegistry> = LazyLock::new(kernels::registry);
+        &KERNELS
+    }
+
+    fn allocate(&self, dtype: DType, shape: &Shape) -> Result<Tensor> {
+        let bytes = dtype.size().and_then(|size| shape.checked_num_elements().ok()?.checked_mul(size));
+        let Some(bytes) = bytes else {
+            return Err(Error::invalid_argument(format!("A tensor of type {dtype} and shape {shape} cannot be in a GPU's memory")));
+        };
+        let block = self.allocator.allocate(bytes)?;
+        let start = block.address();
+        let memory = Arc::new(GpuMemory { block, start, device: self.allocator.device().clone() });
+        Tensor::on_device(dtype, shape.clone(), memory)
+    }
+
+    fn copy_to_host(&self, tensor: Tensor, done: CopyDone) {
+        self.download(tensor, done);
+    }
+
+    fn copy_from_host(&self, tensor: Tensor, done: CopyDone) {
+        // Later work of the compute stream sees the elements: nobody has to wait for them.
+        done(self.upload(&tensor));
+    }
+
+    fn sync(&self) -> Result<()> {
+        self.gpu.record(Stream::Compute)?.wait()
+    }
+}

@@ -1,0 +1,159 @@
+//! Kernels that compute nothing on the GPU: constants, variables, shapes, and ops that pass tensors on.
+
+use crate::device::GpuDevice;
+use flowmill_kernels::array::args;
+use flowmill_kernels::from_fn::from_fn;
+use flowmill_runtime::{Kernel, KernelContext, KernelDef, KernelInit, KernelRegistry};
+use flowmill_tensor::sync::Mutex;
+use flowmill_tensor::{DType, Result, Shape, Tensor, bail};
+use std::sync::Arc;
+
+/// Ops whose kernels are the host's, with the inputs and outputs that are in its memory.
+const SHARED: [(&str, &[&str]); 10] = [
+    ("VarHandleOp", &["resource"]),
+    ("ReadVariableOp", &["resource"]),
+    ("AssignVariableOp", &["resource"]),
+    ("VarIsInitializedOp", &["resource", "is_initialized"]),
+    ("DestroyResourceOp", &["resource"]),
+    ("NoOp", &[]),
+    ("Identity", &[]),
+    ("IdentityN", &[]),
+    ("StopGradient", &[]),
+    ("PreventGradient", &[]),
+];
+
+pub(super) fn register(registry: &mut KernelRegistry) {
+    let mut shared = KernelRegistry::new();
+    flowmill_host::register_all(&mut shared);
+    for (op, in_host_memory) in SHARED {
+        for def in shared.defs(op) {
+            registry.register(op, in_host_memory.iter().fold(def.clone(), |def, name| def.host_memory(name)));
+        }
+    }
+    for op in ["Identity", "IdentityN", "StopGradient", "PreventGradient"] {
+        if !registry.contains(op) {
+            registry.add(op, |_| from_fn(forward_all));
+        }
+    }
+    registry.add("Const", make_const);
+    registry.register("Reshape", KernelDef::new(|_| from_fn(reshape)).host_memory("shape"));
+    registry.register("ExpandDims", KernelDef::new(|_| from_fn(expand_dims)).host_memory("dim"));
+    registry.add("Squeeze", make_squeeze);
+    registry.register("Shape", KernelDef::new(make_shape).host_memory("output"));
+    registry.register("ShapeN", KernelDef::new(make_shape).host_memory("output"));
+    registry.register("Size", KernelDef::new(make_size).host_memory("output"));
+    registry.register("Rank", KernelDef::new(|_| from_fn(rank)).host_memory("output"));
+}
+
+fn forward_all(ctx: &mut KernelContext<'_>) -> Result<()> {
+    (0..ctx.num_inputs()).try_for_each(|i| ctx.forward(i, i))
+}
+
+/// A constant is copied to the GPU by the first step.
+fn make_const(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
+    let value = Tensor::from_proto(init.attrs.get("value")?)?;
+    if init.dtype("dtype")? != value.dtype() {
+        return init.unsupported();
+    }
+    let on_device: Mutex<Option<Tensor>> = Mutex::default();
+    from_fn(move |ctx| {
+        let mut copy = on_device.lock();
+        let tensor = match &*copy {
+            Some(tensor) => tensor.clone(),
+            None => copy.insert(GpuDevice::of(ctx.device())?.upload(&value)?).clone(),
+        };
+        ctx.set_output(0, tensor);
+        Ok(())
+    })
+}
+
+fn reshape(ctx: &mut KernelContext<'_>) -> Result<()> {
+    let (input, wanted) = (ctx.input(0)?.clone(), ctx.input(1)?);
+    let dims: Vec<i64> = match wanted.dtype() {
+        DType::I32 => wanted.as_slice::<i32>()?.iter().map(|&dim| i64::from(dim)).collect(),
+        _ => wanted.as_slice::<i64>()?.to_vec(),
+    };
+    let known: i64 = dims.iter().filter(|&&dim| dim != -1).product();
+    let free = dims.iter().filter(|&&dim| dim == -1).count();
+    if free > 1 {
+        bail!(InvalidArgument, "Only one input size may be -1, not both");
+    }
+    let elements = input.num_elements() as i64;
+    if free == 1 && (known == 0 || elements % known != 0) {
+        bail!(
+            InvalidArgument,
+            "Input to reshape is a tensor with {elements} values, but the requested shape requires a multiple of {known}"
+        );
+    }
+    let dims: Vec<i64> = dims.into_iter().map(|dim| if dim == -1 { elements / known } else { dim }).collect();
+    ctx.set_output(0, input.reshaped(Shape::from_i64(&dims)?)?);
+    Ok(())
+}
+
+fn expand_dims(ctx: &mut KernelContext<'_>) -> Result<()> {
+    let (input, axis) = (ctx.input(0)?.clone(), args::scalar_index(ctx.input(1)?, "dim")?);
+    let rank = input.rank() as i64;
+    let at = if axis < 0 { axis + rank + 1 } else { axis };
+    if !(0..=rank).contains(&at) {
+        bail!(InvalidArgument, "Tried to expand dim index {axis} for tensor with {rank} dimensions.");
+    }
+    let mut shape = input.shape().clone();
+    shape.insert(at as usize, 1);
+    ctx.set_output(0, input.reshaped(shape)?);
+    Ok(())
+}
+
+fn make_squeeze(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
+    let axes: Vec<i64> = init.attrs.list("squeeze_dims")?;
+    from_fn(move |ctx| {
+        let input = ctx.input(0)?.clone();
+        let mut squeezed = vec![axes.is_empty(); input.rank()];
+        for &axis in &axes {
+            let Some(at) = input.shape().axis(axis) else {
+                bail!(InvalidArgument, "Tried to squeeze dim index {axis} for tensor with {} dimensions.", input.rank());
+            };
+            if input.shape().dims()[at] != 1 {
+                bail!(InvalidArgument, "Can not squeeze dim[{at}], expected a dimension of 1, got {}", input.shape().dims()[at]);
+            }
+            squeezed[at] = true;
+        }
+        let kept = input.shape().dims().iter().zip(squeezed).filter(|&(&dim, squeezed)| dim != 1 || !squeezed);
+        let dims: Vec<usize> = kept.map(|(&dim, _)| dim).collect();
+        ctx.set_output(0, input.reshaped(Shape::new(&dims))?);
+        Ok(())
+    })
+}
+
+fn integer(dtype: DType, value: usize) -> Tensor {
+    if dtype == DType::I64 { Tensor::scalar(value as i64) } else { Tensor::scalar(value as i32) }
+}
+
+fn make_shape(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
+    let dtype = init.dtype("out_type")?;
+    from_fn(move |ctx| {
+        for i in 0..ctx.num_inputs() {
+            let dims = ctx.input(i)?.shape().dims();
+            let shape = match dtype {
+                DType::I64 => Tensor::vector(&dims.iter().map(|&dim| dim as i64).collect::<Vec<_>>())?,
+                _ => Tensor::vector(&dims.iter().map(|&dim| dim as i32).collect::<Vec<_>>())?,
+            };
+            ctx.set_output(i, shape);
+        }
+        Ok(())
+    })
+}
+
+fn make_size(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
+    let dtype = init.dtype("out_type")?;
+    from_fn(move |ctx| {
+        let size = integer(dtype, ctx.input(0)?.num_elements());
+        ctx.set_output(0, size);
+        Ok(())
+    })
+}
+
+fn rank(ctx: &mut KernelContext<'_>) -> Result<()> {
+    let rank = integer(DType::I32, ctx.input(0)?.rank());
+    ctx.set_output(0, rank);
+    Ok(())
+}

@@ -1,0 +1,31 @@
+//! GPU devices: memory, streams and kernels, with CUDA loaded at run time.
+//!
+//! * [`backend`] is the interface to a GPU's driver; [`cuda`] implements it.
+//! * [`GpuDevice`] is the device type `GPU` of sessions.
+//! * The text of kernels is CUDA C that does not depend on CUDA's headers; it is generated for the element types of a node and compiled when the node
+//!   first runs.
+#![deny(missing_docs, unreachable_pub)]
+
+pub mod backend;
+pub mod cuda;
+mod device;
+mod elementwise;
+mod kernels;
+mod memory;
+mod text;
+
+pub use device::{Argument, GpuDevice, GpuMemory, GpuOptions};
+pub use memory::{MemoryOptions, MemoryStats};
+
+use flowmill_runtime::Device;
+use flowmill_tensor::Result;
+use std::sync::Arc;
+
+/// Opens all GPUs of this machine as devices `GPU:0`, `GPU:1` and so on.
+///
+/// # Errors
+/// Returns `NotFound` if the machine has no CUDA driver or no GPU, and the driver's errors.
+pub fn cuda_devices(cuda: &cuda::CudaOptions, options: GpuOptions) -> Result<Vec<Arc<dyn Device>>> {
+    let gpus = cuda::gpus(cuda)?;
+    (0..).zip(gpus).map(|(number, gpu)| Ok(GpuDevice::new(number, gpu, options)? as Arc<dyn Device>)).collect()
+}

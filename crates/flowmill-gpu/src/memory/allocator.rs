@@ -1,0 +1,185 @@
+//! The allocator of a GPU's memory: it asks the driver for few large regions and keeps them.
+
+use super::blocks::{ALIGNMENT, Blocks};
+use crate::backend::{Address, Gpu};
+use flowmill_tensor::sync::Mutex;
+use flowmill_tensor::{Result, bail};
+use std::sync::Arc;
+
+/// The size of the first region that is allocated on demand; each further one is twice as large.
+const FIRST_REGION: usize = 1 << 21;
+
+/// How much of a GPU's memory is used. The fields are those of TensorFlow's `GPUOptions`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct MemoryOptions {
+    /// The part of the GPU's memory that may be used (`per_process_gpu_memory_fraction`). `None` leaves the driver its reserve.
+    pub fraction: Option<f64>,
+    /// Allocates regions when they are needed (`allow_growth`). If false, all memory that may be used is allocated at once.
+    pub allow_growth: bool,
+}
+
+impl Default for MemoryOptions {
+    fn default() -> MemoryOptions {
+        MemoryOptions { fraction: None, allow_growth: true }
+    }
+}
+
+/// Statistics of a GPU's memory, in bytes. The fields are those of TensorFlow's `AllocatorStats`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct MemoryStats {
+    /// Bytes of blocks in use.
+    pub bytes_in_use: usize,
+    /// The maximum of `bytes_in_use` so far.
+    pub peak_bytes_in_use: usize,
+    /// The largest block so far.
+    pub largest_allocation: usize,
+    /// The number of allocations so far.
+    pub num_allocations: u64,
+    /// Bytes of regions that the driver has allocated.
+    pub bytes_reserved: usize,
+    /// Bytes that may be allocated.
+    pub bytes_limit: usize,
+}
+
+/// The allocator of one GPU.
+///
+/// A freed block may be allocated again at once, while work that uses it is still enqueued: the compute stream does the new owner's work after that
+/// work. Work of other streams must first wait for an event of the compute stream.
+pub(crate) struct Allocator {
+    gpu: Arc<dyn Gpu>,
+    device: Arc<str>,
+    state: Mutex<State>,
+}
+
+struct State {
+    blocks: Blocks,
+    regions: Vec<Address>,
+    next_region: usize,
+    stats: MemoryStats,
+}
+
+/// A block of a GPU's memory, which is freed when it is dropped.
+pub(crate) struct Block {
+    allocator: Arc<Allocator>,
+    address: Address,
+}
+
+impl Block {
+    pub(crate) fn address(&self) -> Address {
+        self.address
+    }
+}
+
+impl Drop for Block {
+    fn drop(&mut self) {
+        let mut state = self.allocator.state.lock();
+        let freed = state.blocks.give_back(self.address);
+        state.stats.bytes_in_use -= freed;
+    }
+}
+
+impl Allocator {
+    /// Makes the allocator of the device with this name.
+    ///
+    /// # Errors
+    /// Returns the driver's error, and `InvalidArgument` for a fraction that is not positive.
+    pub(crate) fn new(gpu: Arc<dyn Gpu>, device: String, options: MemoryOptions) -> Result<Arc<Allocator>> {
+        let (free, total) = (gpu.free_memory()?, gpu.properties().memory);
+        let limit = match options.fraction {
+            Some(fraction) if fraction > 0.0 => ((total as f64 * fraction) as usize).min(free),
+            Some(fraction) => bail!(InvalidArgument, "per_process_gpu_memory_fraction is {fraction}, which is not positive"),
+            // The driver needs some memory for kernels, stacks and libraries.
+            None => free.saturating_sub((free / 20).clamp(32 << 20, 600 << 20)),
+        };
+        let state = State {
+            blocks: Blocks::default(),
+            regions: Vec::new(),
+            next_region: FIRST_REGION,
+            stats: MemoryStats { bytes_limit: limit & !(ALIGNMENT - 1), ..MemoryStats::default() },
+        };
+        let allocator = Arc::new(Allocator { gpu, device: device.into(), state: Mutex::new(state) });
+        if !options.allow_growth {
+            let mut state = allocator.state.lock();
+            let all = state.stats.bytes_limit;
+            allocator.add_region(&mut state, all, all)?;
+        }
+        Ok(allocator)
+    }
+
+    /// Allocates a block of at least one byte.
+    ///
+    /// # Errors
+    /// Returns `ResourceExhausted` if no region has room and no region can be added.
+    pub(crate) fn allocate(self: &Arc<Allocator>, bytes: usize) -> Result<Arc<Block>> {
+        let Some(bytes) = bytes.max(1).checked_next_multiple_of(ALIGNMENT) else { bail!(ResourceExhausted, "{bytes} bytes are too many") };
+        let mut state = self.state.lock();
+        let mut found = state.blocks.take(bytes);
+        if found.is_none() {
+            let wanted = bytes.max(state.next_region);
+            if self.add_region(&mut state, wanted, bytes)? {
+                state.next_region = state.next_region.saturating_mul(2);
+                found = state.blocks.take(bytes);
+            }
+        }
+        let Some(address) = found else { return Err(self.exhausted(&state, bytes)) };
+        let stats = &mut state.stats;
+        stats.bytes_in_use += bytes;
+        stats.peak_bytes_in_use = stats.peak_bytes_in_use.max(stats.bytes_in_use);
+        stats.largest_allocation = stats.largest_allocation.max(bytes);
+        stats.num_allocations += 1;
+        Ok(Arc::new(Block { allocator: self.clone(), address }))
+    }
+
+    /// Returns the device's name.
+    pub(crate) fn device(&self) -> &Arc<str> {
+        &self.device
+    }
+
+    /// Returns the statistics.
+    pub(crate) fn stats(&self) -> MemoryStats {
+        self.state.lock().stats
+    }
+
+    /// Adds a region of `wanted` bytes, or of fewer if memory is short, but at least `needed`. Returns false if there is no room.
+    fn add_region(&self, state: &mut State, wanted: usize, needed: usize) -> Result<bool> {
+        let left = state.stats.bytes_limit.saturating_sub(state.stats.bytes_reserved);
+        let mut bytes = wanted.min(left) & !(ALIGNMENT - 1);
+        while bytes >= needed {
+            if let Some(start) = self.gpu.allocate(bytes)? {
+                state.regions.push(start);
+                state.blocks.add_region(start, bytes);
+                state.stats.bytes_reserved += bytes;
+                return Ok(true);
+            }
+            // TensorFlow backs off by a tenth, too.
+            let fewer = (bytes - bytes / 10) & !(ALIGNMENT - 1);
+            bytes = if fewer < needed && bytes > needed { needed } else { fewer };
+            if bytes == 0 {
+                break;
+            }
+        }
+        Ok(false)
+    }
+
+    fn exhausted(&self, state: &State, bytes: usize) -> flowmill_tensor::Error {
+        let stats = &state.stats;
+        let free = stats.bytes_reserved - stats.bytes_in_use;
+        let holders: Vec<String> = state.blocks.largest_in_use(3).iter().map(|bytes| bytes.to_string()).collect();
+        flowmill_tensor::error!(
+            ResourceExhausted,
+            "OOM when allocating {bytes} bytes on {}: {} of {} bytes are in use (the largest blocks have {}); {free} bytes are free, of which {} in one block",
+            self.device,
+            stats.bytes_in_use,
+            stats.bytes_limit,
+            if holders.is_empty() { "none".to_owned() } else { holders.join(", ") },
+            state.blocks.largest_free(),
+        )
+    }
+}
+
+impl Drop for Allocator {
+    fn drop(&mut self) {
+        let state = self.state.get_mut();
+        state.regions.drain(..).for_each(|region| self.gpu.free(region));
+    }
+}

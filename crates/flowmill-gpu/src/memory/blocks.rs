@@ -1,0 +1,148 @@
+//! Blocks of memory within regions: best fit, split, and coalesced when they are freed.
+
+use crate::backend::Address;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The alignment of all blocks in bytes, which CUDA's own allocator has too.
+pub(super) const ALIGNMENT: usize = 256;
+
+#[derive(Clone, Copy, Debug)]
+struct BlockState {
+    bytes: usize,
+    is_free: bool,
+    /// True for the first block of a region, which is never merged with the block before it.
+    starts_region: bool,
+}
+
+/// The blocks of all regions.
+///
+/// Invariants: the blocks of a region cover it without gaps; no two neighbours in a region are both free; `free` lists exactly the free blocks.
+#[derive(Default)]
+pub(super) struct Blocks {
+    by_address: BTreeMap<Address, BlockState>,
+    free: BTreeSet<(usize, Address)>,
+}
+
+impl Blocks {
+    /// Adds a region as one free block. Its size is a multiple of [`ALIGNMENT`].
+    pub(super) fn add_region(&mut self, start: Address, bytes: usize) {
+        self.by_address.insert(start, BlockState { bytes, is_free: true, starts_region: true });
+        self.free.insert((bytes, start));
+    }
+
+    /// Takes the smallest free block with room for `bytes`, which is a multiple of [`ALIGNMENT`], and frees the rest of it.
+    pub(super) fn take(&mut self, bytes: usize) -> Option<Address> {
+        let &(found, start) = self.free.range((bytes, Address(0))..).next()?;
+        self.free.remove(&(found, start));
+        let block = self.by_address.get_mut(&start)?;
+        (block.bytes, block.is_free) = (bytes, false);
+        if found > bytes {
+            let rest = start.offset(bytes);
+            self.by_address.insert(rest, BlockState { bytes: found - bytes, is_free: true, starts_region: false });
+            self.free.insert((found - bytes, rest));
+        }
+        Some(start)
+    }
+
+    /// Frees a block that [`Blocks::take`] returned, and merges it with free neighbours. Returns its size.
+    pub(super) fn give_back(&mut self, start: Address) -> usize {
+        let Some(mut block) = self.by_address.get(&start).copied().filter(|block| !block.is_free) else { return 0 };
+        let (freed, mut start) = (block.bytes, start);
+        let next = start.offset(block.bytes);
+        if let Some(after) = self.by_address.get(&next).copied().filter(|after| after.is_free && !after.starts_region) {
+            self.by_address.remove(&next);
+            self.free.remove(&(after.bytes, next));
+            block.bytes += after.bytes;
+        }
+        if !block.starts_region
+            && let Some((&previous, &before)) = self.by_address.range(..start).next_back()
+            && before.is_free
+        {
+            self.by_address.remove(&start);
+            self.free.remove(&(before.bytes, previous));
+            block = BlockState { bytes: before.bytes + block.bytes, ..before };
+            start = previous;
+        }
+        self.by_address.insert(start, BlockState { is_free: true, ..block });
+        self.free.insert((block.bytes, start));
+        freed
+    }
+
+    /// Returns the size of the largest free block.
+    pub(super) fn largest_free(&self) -> usize {
+        self.free.last().map_or(0, |&(bytes, _)| bytes)
+    }
+
+    /// Returns the sizes of the `n` largest blocks in use.
+    pub(super) fn largest_in_use(&self, n: usize) -> Vec<usize> {
+        let mut sizes: Vec<usize> = self.by_address.values().filter(|block| !block.is_free).map(|block| block.bytes).collect();
+        sizes.sort_unstable_by(|a, b| b.cmp(a));
+        sizes.truncate(n);
+        sizes
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::HashMap;
+
+    fn check(blocks: &Blocks, regions: &[(Address, usize)]) {
+        for &(start, bytes) in regions {
+            let (mut at, mut was_free) = (start, false);
+            while at < start.offset(bytes) {
+                let block = blocks.by_address[&at];
+                assert!(!(block.is_free && was_free), "two free neighbours");
+                assert_eq!(blocks.free.contains(&(block.bytes, at)), block.is_free);
+                assert_eq!(block.starts_region, at == start);
+                (at, was_free) = (at.offset(block.bytes), block.is_free);
+            }
+            assert_eq!(at, start.offset(bytes), "the blocks cover the region");
+        }
+        assert_eq!(blocks.free.len(), blocks.by_address.values().filter(|block| block.is_free).count());
+    }
+
+    #[test]
+    fn blocks_never_overlap_and_merge_when_they_are_freed() {
+        // The second region follows the first without a gap.
+        let regions = [(Address(0x1000), 1 << 16), (Address(0x1000 + (1 << 16)), 1 << 15), (Address(0x900_0000), 1 << 14)];
+        let mut blocks = Blocks::default();
+        regions.iter().for_each(|&(start, bytes)| blocks.add_region(start, bytes));
+        let mut taken: HashMap<Address, usize> = HashMap::new();
+        let mut random = 0x2545_f491_u64;
+        for _ in 0..20_000 {
+            random = random.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+            let value = (random >> 33) as usize;
+            if value % 3 == 0 {
+                if let Some(&start) = taken.keys().min_by_key(|start| (start.0 ^ random) % 1009) {
+                    assert_eq!(blocks.give_back(start), taken.remove(&start).unwrap_or(0));
+                }
+            } else if let Some(start) = blocks.take(ALIGNMENT * (1 + value % 17)) {
+                let bytes = ALIGNMENT * (1 + value % 17);
+                assert!(taken.iter().all(|(&other, &size)| start.offset(bytes) <= other || other.offset(size) <= start), "blocks overlap");
+                taken.insert(start, bytes);
+            }
+            check(&blocks, &regions);
+        }
+        taken.keys().for_each(|&start| drop(blocks.give_back(start)));
+        check(&blocks, &regions);
+        assert_eq!(
+            blocks.free.iter().map(|&(bytes, _)| bytes).collect::<Vec<_>>(),
+            [1 << 14, 1 << 15, 1 << 16],
+            "each region is whole again"
+        );
+        assert_eq!(blocks.give_back(Address(0x1000)), 0, "a free block is not freed twice");
+    }
+
+    #[test]
+    fn the_smallest_block_that_fits_is_taken() {
+        let mut blocks = Blocks::default();
+        blocks.add_region(Address(0), 16 * ALIGNMENT);
+        let taken: Vec<Address> = [3, 1, 2, 1, 4].iter().filter_map(|n| blocks.take(n * ALIGNMENT)).collect();
+        blocks.give_back(taken[0]);
+        blocks.give_back(taken[2]);
+        assert_eq!(blocks.take(2 * ALIGNMENT), Some(taken[2]), "two of two rather than two of three");
+        assert_eq!(blocks.largest_free(), 5 * ALIGNMENT);
+        assert_eq!(blocks.largest_in_use(2), [4 * ALIGNMENT, 2 * ALIGNMENT]);
+    }
+}
