@@ -47,6 +47,12 @@ pub enum Stream {
 
 /// A point in a stream.
 pub trait Event: Any + Send + Sync {
+    /// Returns true if the GPU has reached the event.
+    ///
+    /// # Errors
+    /// Returns the first error of the work before the event.
+    fn is_reached(&self) -> Result<bool>;
+
     /// Waits until the GPU has reached the event.
     ///
     /// # Errors

@@ -3,7 +3,7 @@
 use crate::backend::{Address, Event, Function, Gpu, Grid, Stream};
 use crate::kernels;
 use crate::memory::{Allocator, Block, MemoryOptions, MemoryStats, Staging};
-use flowmill_runtime::{CopyDone, Device, DeviceAttributes, DeviceLocality, KernelRegistry};
+use flowmill_runtime::{CopyDone, Device, DeviceAttributes, DeviceLocality, KernelRegistry, SyncDone};
 use flowmill_tensor::{DType, DeviceMemory, Error, Result, Shape, Tensor, error};
 use smallvec::SmallVec;
 use std::any::Any;
@@ -287,7 +287,14 @@ impl Device for GpuDevice {
         done(self.upload(&tensor));
     }
 
-    fn sync(&self) -> Result<()> {
-        self.gpu.record(Stream::Compute)?.wait()
+    fn sync(&self, done: SyncDone) {
+        match self.gpu.record(Stream::Compute) {
+            Ok(end) => match end.is_reached() {
+                Ok(true) => done(Ok(())),
+                Ok(false) => self.when_reached(end, done),
+                Err(e) => done(Err(e)),
+            },
+            Err(e) => done(Err(e)),
+        }
     }
 }

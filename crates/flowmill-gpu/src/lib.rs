@@ -18,8 +18,8 @@ pub use device::{Argument, GpuDevice, GpuMemory, GpuOptions};
 pub use memory::{MemoryOptions, MemoryStats};
 
 use flowmill_runtime::Device;
-use flowmill_tensor::Result;
-use std::sync::Arc;
+use flowmill_tensor::{Code, Result};
+use std::sync::{Arc, OnceLock};
 
 /// Opens all GPUs of this machine as devices `GPU:0`, `GPU:1` and so on.
 ///
@@ -28,4 +28,18 @@ use std::sync::Arc;
 pub fn cuda_devices(cuda: &cuda::CudaOptions, options: GpuOptions) -> Result<Vec<Arc<dyn Device>>> {
     let gpus = cuda::gpus(cuda)?;
     (0..).zip(gpus).map(|(number, gpu)| Ok(GpuDevice::new(number, gpu, options)? as Arc<dyn Device>)).collect()
+}
+
+/// Returns the GPUs of this machine, which all sessions of the process share. The options of the first call hold for all. Without a driver or a GPU,
+/// the list is empty.
+///
+/// # Errors
+/// Returns the error that opening the GPUs ended with.
+pub fn shared_devices(cuda: &cuda::CudaOptions, options: GpuOptions) -> Result<Vec<Arc<dyn Device>>> {
+    static DEVICES: OnceLock<Result<Vec<Arc<dyn Device>>>> = OnceLock::new();
+    let opened = DEVICES.get_or_init(|| match cuda_devices(cuda, options) {
+        Err(e) if e.code() == Code::NotFound => Ok(Vec::new()),
+        opened => opened,
+    });
+    opened.clone()
 }

@@ -8,13 +8,17 @@ use crate::graph::PyGraph;
 use crate::locks::{self, Locked, Reading};
 use crate::py_func;
 use crate::step_stats::step_stats;
+use flowmill::gpu::cuda::CudaOptions;
+use flowmill::gpu::{self, GpuOptions, MemoryOptions};
 use flowmill_graph::{Graph, TensorName, placeholder_shape};
 use flowmill_runtime::program::FuseOptions;
+use flowmill_runtime::{DeviceAttributes, HostDevice};
 use flowmill_session::{Callable, RunOptions, RunOutcome, Session, SessionOptions, ThreadPoolOption};
 use flowmill_tensor::{DType, PartialShape, Tensor};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList, PyTuple};
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -27,7 +31,7 @@ impl PySession {
     #[new]
     #[pyo3(signature = (graph, *, intra_op_threads=0, inter_op_threads=0, device_count=BTreeMap::new(), allow_soft_placement=false, optimize=true,
         lower=true, disabled_passes=Vec::new(), strands=true, loops=true, parallel_iterations=None, timeout=None, place_pruned_graph=false,
-        thread_pools=Vec::new()))]
+        thread_pools=Vec::new(), gpu_fraction=None, gpu_growth=true, cuda_paths=Vec::new()))]
     #[allow(clippy::too_many_arguments, reason = "keywords in Python")]
     fn new(
         graph: &Bound<'_, PyGraph>,
@@ -44,7 +48,11 @@ impl PySession {
         timeout: Option<f64>,
         place_pruned_graph: bool,
         thread_pools: Vec<(usize, String)>,
+        gpu_fraction: Option<f64>,
+        gpu_growth: bool,
+        cuda_paths: Vec<PathBuf>,
     ) -> PyResult<PySession> {
+        let num_gpus = device_count.get("GPU").copied().unwrap_or(0);
         let options = SessionOptions {
             intra_op_threads,
             inter_op_threads,
@@ -64,7 +72,17 @@ impl PySession {
             ..SessionOptions::default()
         };
         let shared = graph.get().shared().clone();
-        let session = gate::detached(graph.py(), || Session::new(shared, py_func::kernels(), options))?;
+        let gpu_options =
+            GpuOptions { memory: MemoryOptions { fraction: gpu_fraction, allow_growth: gpu_growth }, ..GpuOptions::default() };
+        let session = gate::detached(graph.py(), || {
+            let mut devices = vec![HostDevice::cpu(0, py_func::kernels())];
+            if num_gpus > 0 {
+                let mut cuda = CudaOptions::from_env();
+                cuda.library_paths.extend(cuda_paths);
+                devices.extend(gpu::shared_devices(&cuda, gpu_options)?.into_iter().take(num_gpus));
+            }
+            Session::with_devices(shared, devices, options)
+        })?;
         Ok(PySession(Arc::new(session)))
     }
 
@@ -90,6 +108,12 @@ impl PySession {
         let state = names.prepare(py, &self.0)?;
         let shapes = shapes.into_iter().map(partial_shape).collect();
         Ok(PyCallable { session: self.0.clone(), names, shapes, layout, state: Locked::new(Arc::new(state)) })
+    }
+
+    /// Returns the name, type, memory in bytes, number and description of each device but the CPUs.
+    fn accelerators(&self) -> Vec<(String, String, usize, u64, String)> {
+        let described = |d: &DeviceAttributes| (d.name.to_string(), d.device_type().to_owned(), d.memory_limit, d.incarnation, d.description.clone());
+        self.0.devices().skip(1).map(described).collect()
     }
 
     /// Ends the preparing of steps.

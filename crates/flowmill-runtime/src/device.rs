@@ -10,6 +10,9 @@ use std::sync::{Arc, LazyLock};
 /// A callback that receives a copy of a tensor.
 pub type CopyDone = Box<dyn FnOnce(Result<Tensor>) + Send>;
 
+/// A callback that receives the first error of a device's work.
+pub type SyncDone = Box<dyn FnOnce(Result<()>) + Send>;
+
 /// A device: it runs kernels and has memory of its own.
 ///
 /// The inputs and outputs of a device's kernels are in the device's memory, except those that the kernel's registration places in the host's memory
@@ -50,12 +53,10 @@ pub trait Device: Any + Send + Sync {
         );
     }
 
-    /// Waits until the work that kernels have enqueued so far is done.
-    ///
-    /// # Errors
-    /// Returns the first error of that work.
-    fn sync(&self) -> Result<()> {
-        Ok(())
+    /// Calls `done` when the work that kernels have enqueued so far has ended, with the first error of that work. A step ends after this call on each
+    /// of its devices.
+    fn sync(&self, done: SyncDone) {
+        done(Ok(()));
     }
 }
 

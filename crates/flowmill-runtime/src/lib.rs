@@ -21,7 +21,7 @@ mod step;
 
 pub use call::FunctionCall;
 pub use cancel::{CancelReason, CancelToken, Registration};
-pub use device::{CopyDone, Device, DeviceAttributes, DeviceLocality, HostDevice};
+pub use device::{CopyDone, Device, DeviceAttributes, DeviceLocality, HostDevice, SyncDone};
 pub use evaluate::evaluate;
 pub use executor::{Alarm, Executor, NodeStats, Plan, StatsCollector, call_at};
 pub use function::{CallableFunction, Caller, FunctionDone, FunctionHandle, FunctionLibraryRuntime};

@@ -3,5 +3,5 @@
 //! A program hands its devices to [`Session::with_devices`](crate::Session::with_devices), the host's first.
 
 pub use flowmill_graph::DeviceName;
-pub use flowmill_runtime::{CopyDone, Device, DeviceAttributes, DeviceLocality, HostDevice, KernelDef};
+pub use flowmill_runtime::{CopyDone, Device, DeviceAttributes, DeviceLocality, HostDevice, KernelDef, SyncDone};
 pub use flowmill_tensor::DeviceMemory;

@@ -35,7 +35,7 @@ class SessionOptions:
         config: a `ConfigProto` to begin with; the other arguments go before what it says.
         intra_op_threads: threads inside kernels; 0 is one a core.
         inter_op_threads: threads that run nodes beside each other; 0 is one a core.
-        device_count: number of devices by type, such as ``{"CPU": 2}``.
+        device_count: number of devices by type, such as ``{"CPU": 2}``. A session has a GPU only if it asks for one: ``{"GPU": 1}``.
         allow_soft_placement: puts nodes whose device does not exist on the CPU.
         optimize: rewrites graphs before they run.
         lower: inlines called functions, branches and loops into the graph that uses them; otherwise their nodes call functions.
@@ -46,6 +46,8 @@ class SessionOptions:
         place_pruned_graph: checks the devices of the nodes that a step needs, and not of all there are.
         thread_pools: pairs of a number of threads and a name that sessions share the pool by; `RunOptions.inter_op_thread_pool` chooses.
         timeout: seconds after which a step ends with `DeadlineExceededError`.
+        gpu_fraction: the part of a GPU's memory that may be used; None leaves the driver its reserve.
+        gpu_growth: allocates a GPU's memory when it is needed, and not all at once.
     """
 
     def __init__(self, config=None, **options) -> None:
@@ -61,7 +63,7 @@ class SessionOptions:
 
 _SWITCHES = {
     "intra_op_threads", "inter_op_threads", "device_count", "allow_soft_placement", "optimize", "lower", "disabled_passes", "strands", "loops",
-    "parallel_iterations", "place_pruned_graph", "thread_pools", "timeout",
+    "parallel_iterations", "place_pruned_graph", "thread_pools", "timeout", "gpu_fraction", "gpu_growth",
 }
 
 
@@ -75,6 +77,10 @@ def _of_config(config) -> dict[str, Any]:
         "device_count": dict(config.device_count),
         "allow_soft_placement": config.allow_soft_placement,
     }
+    if options["device_count"].get("GPU"):
+        if config.gpu_options.per_process_gpu_memory_fraction > 0:
+            options["gpu_fraction"] = config.gpu_options.per_process_gpu_memory_fraction
+        options["gpu_growth"] = config.gpu_options.allow_growth
     graph_options = config.graph_options
     options["place_pruned_graph"] = graph_options.place_pruned_graph
     options["thread_pools"] = [(max(p.num_threads, 0), p.global_name) for p in config.session_inter_op_thread_pool]
@@ -118,8 +124,14 @@ class Session:
         self._target = target
         self._graph = get_default_graph() if graph is None else graph
         options = config if isinstance(config, SessionOptions) else SessionOptions(config)
-        self._core = _core.Session(self._graph._core, **options._options)
-        self._num_cpus = options._options.get("device_count", {}).get("CPU", 1)
+        device_count = options._options.get("device_count", {})
+        switches = options._options
+        if device_count.get("GPU"):
+            from flowmill._internal.cuda import library_paths  # start-up: few sessions have a GPU
+
+            switches = {**switches, "cuda_paths": library_paths()}
+        self._core = _core.Session(self._graph._core, **switches)
+        self._num_cpus = device_count.get("CPU", 1)
         self._devices: list[DeviceAttributes] = []
         self._closed = False
         _open_sessions.add(self)
@@ -211,9 +223,9 @@ class Session:
 
     def list_devices(self) -> list[DeviceAttributes]:
         """Its devices: name, type, bytes of memory, and a number that another session's have not."""
-        from flowmill._internal.session_devices import cpus  # start-up: few programs list the devices
+        from flowmill._internal.session_devices import accelerators, cpus  # start-up: few programs list the devices
 
-        self._devices = self._devices or cpus(self._num_cpus)
+        self._devices = self._devices or cpus(self._num_cpus) + accelerators(self._core)
         return list(self._devices)
 
     def partial_run_setup(self, fetches, feeds=None) -> str:

@@ -26,3 +26,8 @@ def cpus(count: int) -> list[DeviceAttributes]:
     names = (f"/job:localhost/replica:0/task:0/device:CPU:{i}" for i in range(count))
     numbers = random.SystemRandom()
     return [DeviceAttributes(name, "CPU", _CPU_MEMORY, numbers.getrandbits(63)) for name in names]
+
+
+def accelerators(core) -> list[DeviceAttributes]:
+    """Returns the descriptions of the devices of a core's session that are no CPUs."""
+    return [DeviceAttributes(name, kind, memory, number) for name, kind, memory, number, _ in core.accelerators()]

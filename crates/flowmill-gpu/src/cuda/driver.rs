@@ -131,21 +131,39 @@ unsafe impl Send for CudaEvent {}
 // SAFETY: as above.
 unsafe impl Sync for CudaEvent {}
 
-impl Event for CudaEvent {
-    fn wait(&self) -> Result<()> {
-        // SAFETY: the context lives as long as the device that waits.
-        unsafe { result::ctx::set_current(self.context.0) }.map_err(failed("select a GPU"))?;
-        let start = Instant::now();
-        loop {
-            // SAFETY: the event lives as long as `self`.
-            match unsafe { result::event::query(self.event) } {
-                Ok(()) => return Ok(()),
-                Err(DriverError(sys::CUresult::CUDA_ERROR_NOT_READY)) if start.elapsed() < SPIN => std::hint::spin_loop(),
-                Err(DriverError(sys::CUresult::CUDA_ERROR_NOT_READY)) => break,
-                Err(e) => return Err(failed("run a kernel")(e)),
-            }
+impl CudaEvent {
+    /// Makes the event's context the current one of the thread.
+    fn bind(&self) -> Result<()> {
+        // SAFETY: the context lives as long as the device whose events are used.
+        unsafe { result::ctx::set_current(self.context.0) }.map_err(failed("select a GPU"))
+    }
+
+    fn query(&self) -> Result<bool> {
+        // SAFETY: the event lives as long as `self`.
+        match unsafe { result::event::query(self.event) } {
+            Ok(()) => Ok(true),
+            Err(DriverError(sys::CUresult::CUDA_ERROR_NOT_READY)) => Ok(false),
+            Err(e) => Err(failed("run a kernel")(e)),
         }
-        // SAFETY: as above.
+    }
+}
+
+impl Event for CudaEvent {
+    fn is_reached(&self) -> Result<bool> {
+        self.bind()?;
+        self.query()
+    }
+
+    fn wait(&self) -> Result<()> {
+        self.bind()?;
+        let start = Instant::now();
+        while start.elapsed() < SPIN {
+            if self.query()? {
+                return Ok(());
+            }
+            std::hint::spin_loop();
+        }
+        // SAFETY: the event lives as long as `self`.
         unsafe { result::event::synchronize(self.event) }.map_err(failed("run a kernel"))
     }
 }

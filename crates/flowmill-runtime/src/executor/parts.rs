@@ -83,8 +83,13 @@ fn runs(
         done: Mutex::new(Some(done)),
     });
     let run = |(i, call): (usize, PlanCall)| {
-        let ending = ending.clone();
-        let run = Run::new(&call.plan, &call.step, crew, 0, stats.cloned(), Box::new(move |results| ending.end(i, results)));
+        let (ending, device) = (ending.clone(), call.step.device.clone());
+        let end = move |results: Results| match results {
+            // What the kernels have enqueued belongs to the step.
+            Ok(values) if !device.is_host() => device.sync(Box::new(move |synced| ending.end(i, synced.map(|()| values)))),
+            results => ending.end(i, results),
+        };
+        let run = Run::new(&call.plan, &call.step, crew, 0, stats.cloned(), Box::new(end));
         (run, call.args)
     };
     Ok(calls.into_iter().enumerate().map(run).collect())
