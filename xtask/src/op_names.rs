@@ -25,7 +25,6 @@ const CRATES: [&str; 10] = [
 /// Files that may know ops by name, and why.
 const EXCEPTIONS: &[(&str, &str)] = &[
     ("flowmill-cli/src/inspect/support.rs", "reads messages, which have no definition yet"),
-    ("flowmill-cpu/src/math_binary/mod.rs", "kernels by op"),
     ("flowmill-graph/src/builder/gradients/functions/joint.rs", "the lengths of tensor lists are not differentiated"),
     ("flowmill-graph/src/builder/gradients/repeat.rs", "gradients of variables that a loop reads"),
     ("flowmill-graph/src/builder/gradients/tensor_arrays.rs", "rewrites nodes of messages, which have no definition yet"),

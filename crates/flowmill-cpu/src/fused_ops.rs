@@ -1,6 +1,7 @@
 //! The attribute `fused_ops` of products and convolutions: the functions that the kernel applies before it stores its result.
 
 use crate::gemm::Activation;
+use flowmill_graph::ElementwiseFunction;
 use flowmill_runtime::KernelInit;
 use flowmill_tensor::{Result, bail};
 
@@ -18,49 +19,47 @@ impl FusedOps {
     /// Reads `fused_ops`, where `BiasAdd` comes first, `Add` of a residual is second, and an activation is last. Each is optional.
     ///
     /// # Errors
-    /// Returns `Unimplemented` for another list.
+    /// Returns `Unimplemented` for another list, and for names of other functions.
     pub(crate) fn new(init: &KernelInit<'_>) -> Result<FusedOps> {
         let mut fused = FusedOps::default();
-        let ops: Vec<&str> = init.attrs.list("fused_ops")?;
-        for (i, op) in ops.iter().enumerate() {
-            match *op {
-                "BiasAdd" if i == 0 => fused.bias = true,
-                "Add" if !fused.residual => fused.residual = true,
-                name if i + 1 == ops.len() => match activation(name) {
-                    Some(Activation::LeakyRelu(alpha)) => {
-                        fused.activation = Activation::LeakyRelu(init.attrs.get_or("leakyrelu_alpha", alpha)?);
-                    }
-                    Some(activation) => fused.activation = activation,
-                    None => bail!(Unimplemented, "Fusion is not implemented: [{}]", ops.join(",")),
-                },
-                _ => bail!(Unimplemented, "Fusion is not implemented: [{}]", ops.join(",")),
+        let names: Vec<&str> = init.attrs.list("fused_ops")?;
+        let functions = names.iter().map(|name| name.parse()).collect::<Result<Vec<ElementwiseFunction>>>()?;
+        for (i, &function) in functions.iter().enumerate() {
+            match (function, activation(function)) {
+                (ElementwiseFunction::BiasAdd, _) if i == 0 => fused.bias = true,
+                (ElementwiseFunction::Add, _) if !fused.residual => fused.residual = true,
+                (_, Some(Activation::LeakyRelu(alpha))) if i + 1 == functions.len() => {
+                    fused.activation = Activation::LeakyRelu(init.attrs.get_or("leakyrelu_alpha", alpha)?);
+                }
+                (_, Some(activation)) if i + 1 == functions.len() => fused.activation = activation,
+                _ => bail!(Unimplemented, "Fusion is not implemented: [{}]", names.join(",")),
             }
         }
         Ok(fused)
     }
 
     /// Returns true if `function` can be an element of `fused_ops`.
-    pub(crate) fn can_be(function: &str) -> bool {
-        function == "Add" || Self::can_be_without_residual(function)
+    pub(crate) fn can_be(function: ElementwiseFunction) -> bool {
+        function == ElementwiseFunction::Add || Self::can_be_without_residual(function)
     }
 
     /// Returns true if `function` can be an element of `fused_ops` of an op that takes no residual.
-    pub(crate) fn can_be_without_residual(function: &str) -> bool {
-        function == "BiasAdd" || activation(function).is_some()
+    pub(crate) fn can_be_without_residual(function: ElementwiseFunction) -> bool {
+        function == ElementwiseFunction::BiasAdd || activation(function).is_some()
     }
 }
 
-/// Returns the activation of this name. `LeakyRelu` has its default slope.
-fn activation(name: &str) -> Option<Activation> {
-    Some(match name {
-        "Relu" => Activation::Relu,
-        "Relu6" => Activation::Relu6,
-        "LeakyRelu" => Activation::LeakyRelu(0.2),
-        "Elu" => Activation::Elu,
-        "Tanh" => Activation::Tanh,
-        "Sigmoid" => Activation::Sigmoid,
-        "GeluExact" => Activation::GeluExact,
-        "GeluApproximate" => Activation::GeluApproximate,
+/// Returns the activation that computes `function`. `LeakyRelu` has its default slope.
+fn activation(function: ElementwiseFunction) -> Option<Activation> {
+    Some(match function {
+        ElementwiseFunction::Relu => Activation::Relu,
+        ElementwiseFunction::Relu6 => Activation::Relu6,
+        ElementwiseFunction::LeakyRelu => Activation::LeakyRelu(0.2),
+        ElementwiseFunction::Elu => Activation::Elu,
+        ElementwiseFunction::Tanh => Activation::Tanh,
+        ElementwiseFunction::Sigmoid => Activation::Sigmoid,
+        ElementwiseFunction::GeluExact => Activation::GeluExact,
+        ElementwiseFunction::GeluApproximate => Activation::GeluApproximate,
         _ => return None,
     })
 }

@@ -1,6 +1,6 @@
 //! Values that kernels give before anything runs.
 
-use crate::{ARG, Graph, InferenceContext, Node, NodeId, OutputId, Role, TensorType, ValueInfo};
+use crate::{ARG, ElementwiseFunction, Graph, InferenceContext, Node, NodeId, OutputId, Role, TensorType, ValueInfo};
 use flowmill_proto::AttrValue;
 use flowmill_proto::attr_value::Value;
 use flowmill_tensor::{DType, Result, Tensor};
@@ -20,9 +20,8 @@ pub trait Target: Evaluator {
     /// Returns true if there is a kernel of `op` for elements of this type, which are those of the attribute `T`.
     fn supports(&self, op: &str, dtype: DType) -> bool;
 
-    /// Returns true if the kernel of the fused op `fused` can apply `function` to elements of this type. A function is named by an op, or by a name
-    /// of an activation in the attribute `fused_ops`.
-    fn fuses(&self, fused: &str, function: &str, dtype: DType) -> bool;
+    /// Returns true if the kernel of the fused op `fused` can apply `function` to elements of this type.
+    fn fuses(&self, fused: &str, function: ElementwiseFunction, dtype: DType) -> bool;
 
     /// Returns true if the kernel of `op` computes only on images whose channels are in the last dimension, and transposes all others.
     fn wants_channels_last(&self, op: &str) -> bool;

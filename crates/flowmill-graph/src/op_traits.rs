@@ -2,6 +2,7 @@
 //!
 //! An op's declaration says all of it once. Passes, the planner and the executor ask; they do not keep lists of names.
 
+use crate::elementwise::ElementwiseFunction;
 use crate::image_layout::ImageLayout;
 
 /// The part that an op's nodes have in a graph.
@@ -64,9 +65,8 @@ pub struct OpTraits {
     pub role: Role,
     /// Output 0 is input 0, the same value. It is the only output.
     pub passes_on: bool,
-    /// The name of the function that gives each element of the one output from the elements at the same place of the inputs, which are broadcast.
-    /// Ops of several versions have one function.
-    pub elementwise: Option<&'static str>,
+    /// The function that computes each element of the one output from the elements at the same place of the inputs, which are broadcast.
+    pub elementwise: Option<ElementwiseFunction>,
     /// Input 0 is reduced over the axes in input 1. The attribute `keep_dims` says whether they stay as dimensions of size 1.
     pub reduces: bool,
     /// The outputs depend on the shapes of the inputs alone.

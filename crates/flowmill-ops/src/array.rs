@@ -3,8 +3,8 @@
 use crate::gradient;
 use crate::op::{Op, op};
 use crate::shape;
-use flowmill_graph::Role;
 use flowmill_graph::image_layout::ImageLayout;
+use flowmill_graph::{ElementwiseFunction, Role};
 
 pub(crate) const OPS: &[Op] = &[
     op("Const", "() -> (output: dtype)").role(Role::Const).not_differentiable().attrs("value: tensor; dtype: type").shape(shape::constant),
@@ -79,8 +79,8 @@ pub(crate) const OPS: &[Op] = &[
         .shape(shape::scatter_nd_update),
     op("Tile", "(input: T, multiples: Tmultiples) -> (output: T)").gradient(gradient::tile).attrs("T: type; Tmultiples: index = int32").shape(shape::tile),
     op("Fill", "(dims: index_type, value: T) -> (output: T)").gradient(gradient::fill).attrs("T: type; index_type: index = int32").shape(shape::fill),
-    op("ZerosLike", "(x: T) -> (y: T)").elementwise().not_differentiable().attrs("T: type").shape(|c| shape::unchanged_of(c, |_| Some(0))),
-    op("OnesLike", "(x: T) -> (y: T)").elementwise().not_differentiable()
+    op("ZerosLike", "(x: T) -> (y: T)").elementwise(ElementwiseFunction::ZerosLike).not_differentiable().attrs("T: type").shape(|c| shape::unchanged_of(c, |_| Some(0))),
+    op("OnesLike", "(x: T) -> (y: T)").elementwise(ElementwiseFunction::OnesLike).not_differentiable()
         .attrs("T: {bfloat16, half, float, double, int8, uint8, int16, uint16, int32, uint32, int64, uint64, complex64, complex128, bool}")
         .shape(|c| shape::unchanged_of(c, |_| Some(1))),
     op("Range", "(start: Tidx, limit: Tidx, delta: Tidx) -> (output: Tidx)").not_differentiable()

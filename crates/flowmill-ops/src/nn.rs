@@ -3,6 +3,7 @@
 use crate::gradient;
 use crate::op::{Op, op};
 use crate::shape;
+use flowmill_graph::ElementwiseFunction;
 use flowmill_graph::image_layout::ImageLayout;
 
 pub(crate) const OPS: &[Op] = &[
@@ -101,50 +102,50 @@ pub(crate) const OPS: &[Op] = &[
         .gradient(gradient::bias_add_grad)
         .attrs("T: number; data_format: {'NHWC', 'NCHW'} = 'NHWC'")
         .shape(shape::bias_add_grad),
-    op("Relu", "(features: T) -> (activations: T)").elementwise()
+    op("Relu", "(features: T) -> (activations: T)").elementwise(ElementwiseFunction::Relu)
         .gradient(gradient::relu)
         .attrs("T: {float, double, int32, uint8, int16, int8, int64, bfloat16, uint16, half, uint32, uint64, qint8}")
         .shape(shape::unchanged),
-    op("ReluGrad", "(gradients: T, features: T) -> (backprops: T)").elementwise().gradient(gradient::relu_grad).attrs("T: real").shape(shape::merged),
-    op("Relu6", "(features: T) -> (activations: T)").elementwise().gradient(gradient::relu6).attrs("T: real").shape(shape::unchanged),
-    op("Relu6Grad", "(gradients: T, features: T) -> (backprops: T)").elementwise().gradient(gradient::relu6_grad).attrs("T: real").shape(shape::merged),
-    op("LeakyRelu", "(features: T) -> (activations: T)").elementwise()
+    op("ReluGrad", "(gradients: T, features: T) -> (backprops: T)").elementwise(ElementwiseFunction::ReluGrad).gradient(gradient::relu_grad).attrs("T: real").shape(shape::merged),
+    op("Relu6", "(features: T) -> (activations: T)").elementwise(ElementwiseFunction::Relu6).gradient(gradient::relu6).attrs("T: real").shape(shape::unchanged),
+    op("Relu6Grad", "(gradients: T, features: T) -> (backprops: T)").elementwise(ElementwiseFunction::Relu6Grad).gradient(gradient::relu6_grad).attrs("T: real").shape(shape::merged),
+    op("LeakyRelu", "(features: T) -> (activations: T)").elementwise(ElementwiseFunction::LeakyRelu)
         .gradient(gradient::leaky_relu)
         .attrs("alpha: float = 0.2; T: {half, bfloat16, float, double} = float")
         .shape(shape::unchanged),
-    op("LeakyReluGrad", "(gradients: T, features: T) -> (backprops: T)").elementwise()
+    op("LeakyReluGrad", "(gradients: T, features: T) -> (backprops: T)").elementwise(ElementwiseFunction::LeakyReluGrad)
         .gradient(gradient::leaky_relu_grad)
         .attrs("alpha: float = 0.2; T: {half, bfloat16, float, double} = float")
         .shape(shape::merged),
-    op("Elu", "(features: T) -> (activations: T)").elementwise()
+    op("Elu", "(features: T) -> (activations: T)").elementwise(ElementwiseFunction::Elu)
         .gradient(gradient::elu)
         .attrs("T: {half, bfloat16, float, double}")
         .shape(shape::unchanged),
-    op("EluGrad", "(gradients: T, outputs: T) -> (backprops: T)").elementwise()
+    op("EluGrad", "(gradients: T, outputs: T) -> (backprops: T)").elementwise(ElementwiseFunction::EluGrad)
         .gradient(gradient::elu_grad)
         .attrs("T: {half, bfloat16, float, double}")
         .shape(shape::merged),
-    op("Selu", "(features: T) -> (activations: T)").elementwise()
+    op("Selu", "(features: T) -> (activations: T)").elementwise(ElementwiseFunction::Selu)
         .gradient(gradient::selu)
         .attrs("T: {half, bfloat16, float, double}")
         .shape(shape::unchanged),
-    op("SeluGrad", "(gradients: T, outputs: T) -> (backprops: T)").elementwise()
+    op("SeluGrad", "(gradients: T, outputs: T) -> (backprops: T)").elementwise(ElementwiseFunction::SeluGrad)
         .gradient(gradient::selu_grad)
         .attrs("T: {half, bfloat16, float, double}")
         .shape(shape::merged),
-    op("Softplus", "(features: T) -> (activations: T)").elementwise()
+    op("Softplus", "(features: T) -> (activations: T)").elementwise(ElementwiseFunction::Softplus)
         .gradient(gradient::softplus)
         .attrs("T: {half, bfloat16, float, double}")
         .shape(shape::unchanged),
-    op("SoftplusGrad", "(gradients: T, features: T) -> (backprops: T)").elementwise()
+    op("SoftplusGrad", "(gradients: T, features: T) -> (backprops: T)").elementwise(ElementwiseFunction::SoftplusGrad)
         .gradient(gradient::softplus_grad)
         .attrs("T: {half, bfloat16, float, double}")
         .shape(shape::merged),
-    op("Softsign", "(features: T) -> (activations: T)").elementwise()
+    op("Softsign", "(features: T) -> (activations: T)").elementwise(ElementwiseFunction::Softsign)
         .gradient(gradient::softsign)
         .attrs("T: {half, bfloat16, float, double}")
         .shape(shape::unchanged),
-    op("SoftsignGrad", "(gradients: T, features: T) -> (backprops: T)").elementwise().attrs("T: {half, bfloat16, float, double}").shape(shape::merged),
+    op("SoftsignGrad", "(gradients: T, features: T) -> (backprops: T)").elementwise(ElementwiseFunction::SoftsignGrad).attrs("T: {half, bfloat16, float, double}").shape(shape::merged),
     // (softplus(sharpness * x) - softplus(sharpness * (x - 1))) / sharpness: about 0 below 0, x between, and 1 above 1, without corners.
     op("Flowmill>Softclip", "(features: T) -> (activations: T)")
         .gradient(gradient::softclip)

@@ -2,7 +2,7 @@
 
 use flowmill_graph::builder::gradients::{GradientFn, OpGradient};
 use flowmill_graph::image_layout::ImageLayout;
-use flowmill_graph::{Declaration, Deprecation, OpDef, OpTraits, Role, ShapeFn};
+use flowmill_graph::{Declaration, Deprecation, ElementwiseFunction, OpDef, OpTraits, Role, ShapeFn};
 use flowmill_tensor::Result;
 
 /// A declared op: text that becomes an [`OpDef`] when someone asks for the op. Declarations are constants, so that starting up costs nothing.
@@ -111,13 +111,8 @@ impl Op {
         Op { traits: OpTraits { passes_on: true, ..self.traits }, ..self }
     }
 
-    /// Each element of the output follows from those at the same place of the inputs, by a function of the op's own name.
-    pub(crate) const fn elementwise(self) -> Op {
-        self.elementwise_as(self.name)
-    }
-
-    /// Each element follows as in [`Op::elementwise`], by the function of another op's name.
-    pub(crate) const fn elementwise_as(self, function: &'static str) -> Op {
+    /// Sets the function that computes each element of the output from those at the same place of the inputs.
+    pub(crate) const fn elementwise(self, function: ElementwiseFunction) -> Op {
         Op { traits: OpTraits { elementwise: Some(function), ..self.traits }, ..self }
     }
 

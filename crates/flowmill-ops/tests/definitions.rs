@@ -1,7 +1,7 @@
 //! Every declared op is TensorFlow's, one of the optimizer's own, or in Flowmill's namespace: compared with the definitions read off TensorFlow's own registry (`data/tf_ops.jsonl`).
 #![allow(clippy::unwrap_used, clippy::panic)]
 
-use flowmill_graph::{ArgDef, ArgType, AttrDef, AttrType, OpDef};
+use flowmill_graph::{ArgDef, ArgType, AttrDef, AttrType, ElementwiseFunction, OpDef};
 use flowmill_proto::attr_value::{ListValue, Value as Attr};
 use flowmill_proto::{AttrValue, Message, TensorProto, TensorShapeProto};
 use flowmill_tensor::DType;
@@ -67,6 +67,20 @@ fn every_other_op_of_tensorflow_has_a_signature() {
         assert!(registry.get(unknown).is_none(), "{unknown:?}");
     }
     assert_eq!(flowmill_ops::signatures_only().len(), others.len());
+}
+
+#[test]
+fn each_elementwise_function_is_that_of_the_op_of_its_name() {
+    use ElementwiseFunction::{BiasAdd, GeluApproximate, GeluExact};
+    let declared: BTreeMap<&str, Option<ElementwiseFunction>> =
+        flowmill_ops::declarations().map(|(_, op)| (op.name(), op.definition().unwrap().traits.elementwise)).collect();
+    for &function in ElementwiseFunction::ALL {
+        assert_eq!(function.name().parse::<ElementwiseFunction>().unwrap(), function);
+        let is_fused_only = matches!(function, BiasAdd | GeluApproximate | GeluExact);
+        assert_eq!(declared.get(function.name()).copied().flatten(), (!is_fused_only).then_some(function), "{function}");
+    }
+    let error = "Nonsense".parse::<ElementwiseFunction>().unwrap_err();
+    assert!(error.message().contains("'Nonsense' is not an element-wise function"), "{error}");
 }
 
 /// The line of `signatures.txt` for an op.

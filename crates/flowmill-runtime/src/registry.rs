@@ -4,7 +4,7 @@ use crate::device::Device;
 use crate::function::FunctionLibraryRuntime;
 use crate::kernel::Kernel;
 use crate::resource::ResourceManager;
-use flowmill_graph::{Attrs, OpDef};
+use flowmill_graph::{Attrs, ElementwiseFunction, OpDef};
 use flowmill_tensor::{DType, PartialShape, Result, Tensor, bail, error};
 use rustc_hash::FxHashMap;
 use smallvec::{SmallVec, smallvec};
@@ -37,7 +37,7 @@ pub struct KernelDef {
     constraints: Vec<(&'static str, &'static [DType])>,
     host_memory: Vec<&'static str>,
     priority: i32,
-    functions: fn(&str) -> bool,
+    functions: fn(ElementwiseFunction) -> bool,
     channels_last: bool,
 }
 
@@ -69,9 +69,9 @@ impl KernelDef {
         self
     }
 
-    /// Declares which functions a fused kernel can apply: `functions` returns true for their names.
+    /// Declares which functions a fused kernel can apply: those for which `functions` returns true.
     #[must_use]
-    pub fn fuses(mut self, functions: fn(&str) -> bool) -> KernelDef {
+    pub fn fuses(mut self, functions: fn(ElementwiseFunction) -> bool) -> KernelDef {
         self.functions = functions;
         self
     }
@@ -93,9 +93,9 @@ impl KernelDef {
         self.host_memory.contains(&name)
     }
 
-    /// Returns true if a node with these attributes satisfies the constraints. A missing attribute satisfies every constraint.
-    fn fits(&self, attrs: &Attrs) -> bool {
-        self.constraints.iter().all(|(name, types)| has_type_of(attrs, name, types))
+    /// Returns true if `may_have` returns true for the types of each constraint.
+    fn fits(&self, may_have: impl Fn(&str, &[DType]) -> bool) -> bool {
+        self.constraints.iter().all(|(name, types)| may_have(name, types))
     }
 }
 
@@ -142,7 +142,7 @@ impl KernelRegistry {
     /// Returns the registration that is used for a node of `op` with these attributes, without making the kernel.
     pub fn find(&self, op: &str, attrs: &Attrs) -> Option<&KernelDef> {
         // The last of equal ones.
-        self.by_op.get(op)?.iter().filter(|def| def.fits(attrs)).max_by_key(|def| def.priority)
+        self.by_op.get(op)?.iter().filter(|def| def.fits(|name, types| has_type_of(attrs, name, types))).max_by_key(|def| def.priority)
     }
 
     /// Sets the table of the types that kernels registered without constraints compute. Each line of the text is one combination: the op, and the
@@ -159,22 +159,25 @@ impl KernelRegistry {
 
     /// Returns true if there is a kernel for a node of `op` with these attributes. The kernel is not made.
     pub fn supports(&self, op: &str, attrs: &Attrs) -> bool {
-        let fits = |combination: &TypeCombination| combination.iter().all(|(name, types)| has_type_of(attrs, name, types));
+        self.has_kernel(op, |name, types| has_type_of(attrs, name, types))
+    }
+
+    /// Returns true if there is a kernel of `op` for types of which `may_have` returns true: it is asked whether a type attribute can be one of these.
+    /// The types must satisfy both the constraints of a registration and a combination of the table.
+    fn has_kernel(&self, op: &str, may_have: impl Fn(&str, &[DType]) -> bool) -> bool {
         let combinations = self.type_combinations(op);
-        self.find(op, attrs).is_some() && (combinations.is_empty() || combinations.iter().any(fits))
+        let is_listed = |combination: &TypeCombination| combination.iter().all(|(name, types)| may_have(name, types));
+        self.defs(op).iter().any(|def| def.fits(&may_have)) && (combinations.is_empty() || combinations.iter().any(is_listed))
     }
 
     /// Returns true if a kernel of the fused op `fused` can apply this function to elements of type `dtype`: see [`KernelDef::fuses`].
-    pub fn fuses(&self, fused: &str, function: &str, dtype: DType) -> bool {
+    pub fn fuses(&self, fused: &str, function: ElementwiseFunction, dtype: DType) -> bool {
         self.defs(fused).iter().any(|def| (def.functions)(function)) && self.supports_type(fused, dtype)
     }
 
     /// Returns true if there is a kernel for nodes of `op` whose attribute `T` is `dtype`. The kernel is not made.
     pub fn supports_type(&self, op: &str, dtype: DType) -> bool {
-        let allows = |&(name, ref types): &(&str, Vec<DType>)| name != "T" || types.contains(&dtype);
-        let combinations = self.type_combinations(op);
-        self.defs(op).iter().any(|def| def.constraints.iter().all(|(name, types)| *name != "T" || types.contains(&dtype)))
-            && (combinations.is_empty() || combinations.iter().any(|combination| combination.iter().all(allows)))
+        self.has_kernel(op, |name, types| name != "T" || types.contains(&dtype))
     }
 
     /// Returns true if the kernels of `op` transpose images whose channels are not in the last dimension: see [`KernelDef::channels_last`].

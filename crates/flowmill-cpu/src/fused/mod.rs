@@ -9,6 +9,6 @@ use flowmill_runtime::{KernelDef, KernelRegistry};
 
 /// Registers the kernels of this family.
 pub(crate) fn register(registry: &mut KernelRegistry) {
-    registry.register("_FusedElementwise", KernelDef::new(elementwise::make).fuses(|op| program::function(op).is_some()));
+    registry.register("_FusedElementwise", KernelDef::new(elementwise::make).fuses(|function| program::code_of(function).is_some()));
     registry.add("_FusedLayerNorm", layer_norm::make);
 }

@@ -2,6 +2,7 @@
 
 use crate::elementwise::Function;
 use crate::{math_binary, math_unary, nn};
+use flowmill_graph::ElementwiseFunction;
 use flowmill_runtime::KernelInit;
 use flowmill_tensor::{Result, Shape, Tensor, bail};
 use smallvec::SmallVec;
@@ -52,25 +53,23 @@ pub(super) struct Instr {
     is_bias_add: bool,
 }
 
-/// The op whose second operand is a vector along the last dimension of the first one.
-const BIAS_ADD: &str = "BiasAdd";
-
-/// Returns the function of an op that a program can have.
-pub(super) fn function(op: &str) -> Option<Function> {
-    let name = if op == BIAS_ADD { "AddV2" } else { op };
-    math_unary::function(name).or_else(|| math_binary::function(name)).or_else(|| nn::function(name))
+/// Returns the code of a function that a program can have.
+pub(super) fn code_of(function: ElementwiseFunction) -> Option<Function> {
+    // With channels in the last dimension, broadcasting puts the bias in its place.
+    let function = if function == ElementwiseFunction::BiasAdd { ElementwiseFunction::Add } else { function };
+    math_unary::function(function).or_else(|| math_binary::function(function)).or_else(|| nn::function(function))
 }
 
 impl Instr {
     fn parse(text: &str, num_values: usize) -> Result<Instr> {
         let mut words = text.split(' ');
-        let op = words.next().unwrap_or_default();
-        let Some(function) = function(op) else { bail!(Unimplemented, "Fusion is not implemented: {op}") };
+        let name: ElementwiseFunction = words.next().unwrap_or_default().parse()?;
+        let Some(function) = code_of(name) else { bail!(Unimplemented, "Fusion is not implemented: {name}") };
         let operands: SmallVec<[usize; 2]> = words.filter_map(|w| w.parse().ok().filter(|&v| v < num_values)).collect();
         if operands.len() != function.num_operands() || text.split(' ').count() != 1 + operands.len() {
             bail!(InvalidArgument, "'{text}' is no instruction on {num_values} values");
         }
-        Ok(Instr { function, operands, slot: 0, output: None, is_bias_add: op == BIAS_ADD })
+        Ok(Instr { function, operands, slot: 0, output: None, is_bias_add: name == ElementwiseFunction::BiasAdd })
     }
 
     /// Returns the result's shape.

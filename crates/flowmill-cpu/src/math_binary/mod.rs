@@ -13,21 +13,22 @@ use arithmetic::{
     Div, DivNoNan, FloorDiv, FloorMod, Maximum, Minimum, Mul, MulNoNan, Pow, RealDiv, SquaredDifference, Sub, TruncateDiv, TruncateMod,
 };
 use comparison::{BitwiseAnd, BitwiseOr, BitwiseXor, Greater, GreaterEqual, LeftShift, Less, LessEqual, LogicalAnd, LogicalOr, RightShift};
+use flowmill_graph::ElementwiseFunction;
 use flowmill_runtime::{Kernel, KernelInit, KernelRegistry, MakeKernel};
 use flowmill_tensor::{Complex, DType, Result, bf16, f16};
 use special::{Atan2, Igamma, IgammaGradA, Igammac, MakeComplex, NextAfter, Polygamma, RandomGammaGrad, Xdivy, Xlog1py, Xlogy, Zeta};
 use std::sync::Arc;
 
-/// Returns the function of `float32` of an op of this family that can be fused with others.
-pub(crate) fn function(op: &str) -> Option<Function> {
-    Some(match op {
-        "Add" | "AddV2" => Function::two::<Add>(),
-        "Div" | "RealDiv" => Function::two::<RealDiv>(),
-        "Maximum" => Function::two::<Maximum>(),
-        "Minimum" => Function::two::<Minimum>(),
-        "Mul" => Function::two::<Mul>(),
-        "SquaredDifference" => Function::two::<SquaredDifference>(),
-        "Sub" => Function::two::<Sub>(),
+/// Returns the code of a function of this family on `float32` that can be fused with others.
+pub(crate) fn function(function: ElementwiseFunction) -> Option<Function> {
+    Some(match function {
+        ElementwiseFunction::Add => Function::two::<Add>(),
+        ElementwiseFunction::Div | ElementwiseFunction::RealDiv => Function::two::<RealDiv>(),
+        ElementwiseFunction::Maximum => Function::two::<Maximum>(),
+        ElementwiseFunction::Minimum => Function::two::<Minimum>(),
+        ElementwiseFunction::Mul => Function::two::<Mul>(),
+        ElementwiseFunction::SquaredDifference => Function::two::<SquaredDifference>(),
+        ElementwiseFunction::Sub => Function::two::<Sub>(),
         _ => return None,
     })
 }

@@ -11,31 +11,32 @@ use crate::elementwise::{Function, binary, unary};
 use arithmetic::{Abs, Invert, IsFinite, IsInf, IsNan, LogicalNot, Neg, PopulationCount, Sign, Square};
 use complex::{Angle, ComplexAbs, Imag, Real};
 use float::*;
+use flowmill_graph::ElementwiseFunction;
 use flowmill_runtime::{Kernel, KernelInit, KernelRegistry, MakeKernel};
 use flowmill_tensor::{Complex, DType, Result, bf16, f16};
 use gradients::{ReciprocalGrad, RsqrtGrad, SigmoidGrad, SqrtGrad, TanhGrad};
 use std::sync::Arc;
 
-/// Returns the function of `float32` of an op of this family that can be fused with others.
-pub(crate) fn function(op: &str) -> Option<Function> {
-    Some(match op {
-        "Abs" => Function::one::<Abs>(),
-        "Ceil" => Function::one::<Ceil>(),
-        "Cos" => Function::one::<Cos>(),
-        "Erf" => Function::one::<Erf>(),
-        "Exp" => Function::one::<Exp>(),
-        "Expm1" => Function::one::<Expm1>(),
-        "Floor" => Function::one::<Floor>(),
-        "Log" => Function::one::<Log>(),
-        "Log1p" => Function::one::<Log1p>(),
-        "Neg" => Function::one::<Neg>(),
-        "Reciprocal" => Function::one::<Reciprocal>(),
-        "Rsqrt" => Function::one::<Rsqrt>(),
-        "Sigmoid" => Function::one::<Sigmoid>(),
-        "Sin" => Function::one::<Sin>(),
-        "Sqrt" => Function::one::<Sqrt>(),
-        "Square" => Function::one::<Square>(),
-        "Tanh" => Function::one::<Tanh>(),
+/// Returns the code of a function of this family on `float32` that can be fused with others.
+pub(crate) fn function(function: ElementwiseFunction) -> Option<Function> {
+    Some(match function {
+        ElementwiseFunction::Abs => Function::one::<Abs>(),
+        ElementwiseFunction::Ceil => Function::one::<Ceil>(),
+        ElementwiseFunction::Cos => Function::one::<Cos>(),
+        ElementwiseFunction::Erf => Function::one::<Erf>(),
+        ElementwiseFunction::Exp => Function::one::<Exp>(),
+        ElementwiseFunction::Expm1 => Function::one::<Expm1>(),
+        ElementwiseFunction::Floor => Function::one::<Floor>(),
+        ElementwiseFunction::Log => Function::one::<Log>(),
+        ElementwiseFunction::Log1p => Function::one::<Log1p>(),
+        ElementwiseFunction::Neg => Function::one::<Neg>(),
+        ElementwiseFunction::Reciprocal => Function::one::<Reciprocal>(),
+        ElementwiseFunction::Rsqrt => Function::one::<Rsqrt>(),
+        ElementwiseFunction::Sigmoid => Function::one::<Sigmoid>(),
+        ElementwiseFunction::Sin => Function::one::<Sin>(),
+        ElementwiseFunction::Sqrt => Function::one::<Sqrt>(),
+        ElementwiseFunction::Square => Function::one::<Square>(),
+        ElementwiseFunction::Tanh => Function::one::<Tanh>(),
         _ => return None,
     })
 }

@@ -4,19 +4,20 @@ use crate::elementwise::{BinaryOp, Function, Operands, TRANSCENDENTAL, UnaryOp, 
 use crate::from_fn::from_fn;
 use crate::number::{Number, Ordered};
 use crate::simd::unary as simd;
+use flowmill_graph::ElementwiseFunction;
 use flowmill_runtime::{Kernel, KernelInit, KernelRegistry};
 use flowmill_tensor::{DType, Result, bail, bf16, f16, for_dtype};
 use std::sync::Arc;
 
-/// Returns the activation of `float32` of an op of this family that can be fused with others.
-pub(super) fn function(op: &str) -> Option<Function> {
-    Some(match op {
-        "Elu" => Function::one::<Elu>(),
-        "Relu" => Function::one::<Relu>(),
-        "Relu6" => Function::one::<Relu6>(),
-        "Selu" => Function::one::<Selu>(),
-        "Softplus" => Function::one::<Softplus>(),
-        "Softsign" => Function::one::<Softsign>(),
+/// Returns the code of an activation on `float32` that can be fused with others.
+pub(super) fn function(function: ElementwiseFunction) -> Option<Function> {
+    Some(match function {
+        ElementwiseFunction::Elu => Function::one::<Elu>(),
+        ElementwiseFunction::Relu => Function::one::<Relu>(),
+        ElementwiseFunction::Relu6 => Function::one::<Relu6>(),
+        ElementwiseFunction::Selu => Function::one::<Selu>(),
+        ElementwiseFunction::Softplus => Function::one::<Softplus>(),
+        ElementwiseFunction::Softsign => Function::one::<Softsign>(),
         _ => return None,
     })
 }

@@ -11,11 +11,12 @@ pub(crate) mod layout;
 mod lrn;
 mod softmax;
 
+use flowmill_graph::ElementwiseFunction;
 use flowmill_runtime::KernelRegistry;
 
-/// Returns the function of `float32` of an op of this family that can be fused with others.
-pub(crate) fn function(op: &str) -> Option<crate::elementwise::Function> {
-    activation::function(op)
+/// Returns the code of a function of this family on `float32` that can be fused with others.
+pub(crate) fn function(function: ElementwiseFunction) -> Option<crate::elementwise::Function> {
+    activation::function(function)
 }
 
 /// Registers the kernels of this family.

@@ -3,7 +3,7 @@
 //! Shape functions call these after they have set the shapes. What is not known here is only unknown, never an error.
 
 use super::dims;
-use flowmill_graph::InferenceContext as Context;
+use flowmill_graph::{ElementwiseFunction, InferenceContext as Context};
 use flowmill_tensor::{DType, PartialShape, Result, Symbol, Tensor};
 
 /// The most elements of a constant that static inference follows: enough for shapes, permutations, paddings and splits.
@@ -172,9 +172,9 @@ pub(crate) fn binary(c: &mut Context<'_>, f: fn(i64, i64) -> Option<i64>) -> Res
 pub(crate) fn symbolic_binary(c: &mut Context<'_>) {
     let Ok(dtype @ (DType::I32 | DType::I64)) = c.attrs().get::<DType>("T") else { return };
     let function: fn(&Context<'_>, i64, i64) -> i64 = match c.op_def().traits.elementwise {
-        Some("Add") => |c, x, y| c.symbolic_sum(x, y),
-        Some("Sub") => |c, x, y| c.symbolic_difference(x, y),
-        Some("Mul") => |c, x, y| c.symbolic_ratio(&[x, y], &[]),
+        Some(ElementwiseFunction::Add) => |c, x, y| c.symbolic_sum(x, y),
+        Some(ElementwiseFunction::Sub) => |c, x, y| c.symbolic_difference(x, y),
+        Some(ElementwiseFunction::Mul) => |c, x, y| c.symbolic_ratio(&[x, y], &[]),
         _ => return,
     };
     if !c.has_symbols() || c.output_mut(0).is_none_or(|output| output.constant.is_some()) {

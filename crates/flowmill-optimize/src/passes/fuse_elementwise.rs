@@ -15,10 +15,11 @@
 //! The other fusions run earlier: what a product can do by itself is cheaper there. `merge_duplicates` too: equal nodes are one value here.
 
 use crate::Target;
+use crate::linear::is_bias_add;
 use crate::liveness::Liveness;
-use crate::rewrite::{Shapes, is_last_axis, is_of_type, node_def, replace, text};
+use crate::rewrite::{Shapes, is_last_axis, is_of_type, node_def, replace};
 use flowmill_graph::traverse::{is_back_edge, topological_order};
-use flowmill_graph::{Graph, Node, NodeId, OutputId};
+use flowmill_graph::{ElementwiseFunction, Graph, Node, NodeId, OutputId};
 use flowmill_proto::AttrValue;
 use flowmill_proto::attr_value::{ListValue, Value};
 use flowmill_tensor::{Bytes, DType, Result};
@@ -38,7 +39,7 @@ const MAX_VISITED: usize = 256;
 
 pub(crate) fn run(graph: &mut Graph, target: &dyn Target) -> Result<usize> {
     let order = topological_order(graph)?;
-    let is_function = |n: &Node| target.fuses(FUSED, n.op(), DType::F32);
+    let is_function = |n: &Node| function_of(n).is_some_and(|function| target.fuses(FUSED, function, DType::F32));
     if !order.iter().filter_map(|&id| graph.get(id)).any(is_function) {
         return Ok(0);
     }
@@ -72,12 +73,12 @@ struct Fusion<'a> {
 
 impl Fusion<'_> {
     fn is_fusable(&self, graph: &Graph, node: &Node) -> bool {
-        let is_function = is_of_type(node, DType::F32) && self.target.fuses(FUSED, node.op(), DType::F32);
-        is_function
+        let is_function = |function| self.target.fuses(FUSED, function, DType::F32);
+        is_of_type(node, DType::F32)
+            && function_of(node).is_some_and(is_function)
             && self.position.contains_key(&node.id())
             && self.shapes.of(graph).has_dimensions(node.id().output(0))
             && !node.input_types().iter().any(|t| t.is_ref)
-            && (!node.is_op("BiasAdd") || matches!(text(node, "data_format"), "" | "NHWC"))
             && graph.inputs(node.id()).count() == node.num_inputs()
     }
 
@@ -138,7 +139,7 @@ impl Fusion<'_> {
         let mut ignored = Vec::new();
         let mut program = Vec::new();
         for &id in members {
-            let mut text = graph.node(id)?.op().to_owned();
+            let mut text = function_of(graph.node(id)?).map_or("", ElementwiseFunction::name).to_owned();
             for input in graph.inputs(id) {
                 let value = match members.iter().position(|&m| m == input.node) {
                     Some(at) => args.len() + at,
@@ -197,6 +198,11 @@ impl Fusion<'_> {
             _ => whole,
         }
     }
+}
+
+/// Returns the function that a node computes element by element, if it computes one.
+fn function_of(node: &Node) -> Option<ElementwiseFunction> {
+    node.traits().elementwise.or_else(|| is_bias_add(node).then_some(ElementwiseFunction::BiasAdd))
 }
 
 fn integers(values: Vec<i64>) -> AttrValue {

@@ -15,9 +15,9 @@ use crate::Target;
 use crate::linear::{Linear, is_bias_add};
 use crate::rewrite::{Shapes, constant_shape, is_of_type, node_def, replace, sole_consumer, text};
 use flowmill_graph::traverse::topological_order;
-use flowmill_graph::{Edge, Graph, Node, NodeId, OutputId};
+use flowmill_graph::{Edge, ElementwiseFunction, Graph, Node, NodeId, OutputId};
 use flowmill_proto::{AttrValue, DataType};
-use flowmill_tensor::{Bytes, DType, Result};
+use flowmill_tensor::{DType, Result};
 
 /// The attribute for explicit paddings of the fused depthwise op, for which TensorFlow declares none. The op's `padding` is then `VALID`.
 const OWN_PADDINGS: &str = "_explicit_paddings";
@@ -42,22 +42,22 @@ struct Found {
     nodes: Vec<NodeId>,
     /// Bias and residual.
     args: Vec<OutputId>,
-    fused_ops: Vec<&'static str>,
+    functions: Vec<ElementwiseFunction>,
     leakyrelu_alpha: Option<f32>,
 }
 
 fn find(graph: &Graph, node: &Node, shapes: &Shapes, target: &dyn Target) -> Option<Found> {
     let op = Linear::of(node)?;
-    let can_end_with = |function: &str| target.fuses(fused_op(op), function, DType::F32);
-    let mut found = Found { op, nodes: vec![node.id()], args: Vec::new(), fused_ops: Vec::new(), leakyrelu_alpha: None };
-    let edge = next(graph, node).filter(|_| can_end_with("BiasAdd"))?;
+    let can_end_with = |function: ElementwiseFunction| target.fuses(fused_op(op), function, DType::F32);
+    let mut found = Found { op, nodes: vec![node.id()], args: Vec::new(), functions: Vec::new(), leakyrelu_alpha: None };
+    let edge = next(graph, node).filter(|_| can_end_with(ElementwiseFunction::BiasAdd))?;
     found.args.push(bias(graph, node, op, edge)?);
-    found.push(edge.dst, "BiasAdd");
-    if can_end_with("Add")
+    found.push(edge.dst, ElementwiseFunction::BiasAdd);
+    if can_end_with(ElementwiseFunction::Add)
         && let Some((edge, residual)) = residual(graph, &found, shapes)
     {
         found.args.push(residual);
-        found.push(edge.dst, "Add");
+        found.push(edge.dst, ElementwiseFunction::Add);
     }
     if let Some(edge) = found.next(graph)
         && let Some(node) = graph.get(edge.dst)
@@ -73,9 +73,9 @@ fn find(graph: &Graph, node: &Node, shapes: &Shapes, target: &dyn Target) -> Opt
 }
 
 impl Found {
-    fn push(&mut self, node: NodeId, op: &'static str) {
+    fn push(&mut self, node: NodeId, function: ElementwiseFunction) {
         self.nodes.push(node);
-        self.fused_ops.push(op);
+        self.functions.push(function);
     }
 
     fn next(&self, graph: &Graph) -> Option<Edge> {
@@ -102,7 +102,7 @@ fn bias(graph: &Graph, node: &Node, op: Linear, edge: Edge) -> Option<OutputId> 
 
 /// Returns the other addend if the consumer at the end of `edge` is a sum.
 fn addend(graph: &Graph, sum: &Node, edge: Edge) -> Option<OutputId> {
-    let is_sum = sum.traits().elementwise == Some("Add") && is_of_type(sum, DType::F32);
+    let is_sum = sum.traits().elementwise == Some(ElementwiseFunction::Add) && is_of_type(sum, DType::F32);
     graph.input(sum.id(), usize::from(edge.dst_input == 0)).filter(|_| is_sum)
 }
 
@@ -126,7 +126,7 @@ fn rewrite(graph: &mut Graph, found: &Found) -> Result<NodeId> {
             set(name, value.clone());
         }
     }
-    set("fused_ops", found.fused_ops.iter().map(|op| Bytes::from_static(op.as_bytes())).collect::<Vec<_>>().into());
+    set("fused_ops", ElementwiseFunction::attr_of(&found.functions));
     set("num_args", (found.args.len() as i64).into());
     if found.op == Linear::Conv2D {
         set("TArgs", vec![DataType::DtFloat; found.args.len()].into());

@@ -12,9 +12,8 @@
 
 use crate::Target;
 use crate::rewrite::{bypass, constant, factors, is_of_type, is_plain, sole_consumer};
-use flowmill_graph::{Graph, Node, NodeId, OutputId};
-use flowmill_proto::AttrValue;
-use flowmill_tensor::{Bytes, DType, Result};
+use flowmill_graph::{ElementwiseFunction, Graph, Node, NodeId, OutputId};
+use flowmill_tensor::{DType, Result};
 
 /// The greatest difference between a constant and its value in the formula: models store √½ with few digits.
 const TOLERANCE: f32 = 1e-5;
@@ -27,8 +26,8 @@ pub(crate) fn run(graph: &mut Graph, target: &dyn Target) -> Result<usize> {
             continue;
         }
         // What computed the factors is left to `prune`.
-        let ops = ["BiasAdd", found.activation].map(|op| Bytes::from_static(op.as_bytes())).to_vec();
-        graph.set_attr(found.product, "fused_ops", AttrValue::from(ops))?;
+        let functions = ElementwiseFunction::attr_of(&[ElementwiseFunction::BiasAdd, found.activation]);
+        graph.set_attr(found.product, "fused_ops", functions)?;
         bypass(graph, id, found.argument)?;
         count += 1;
     }
@@ -39,7 +38,7 @@ struct Gelu {
     product: NodeId,
     /// The tensor that the activation is of.
     argument: OutputId,
-    activation: &'static str,
+    activation: ElementwiseFunction,
 }
 
 /// The activation that ends in the multiplication `last`.
@@ -62,13 +61,13 @@ fn inner<'a>(graph: &'a Graph, output: OutputId, op: &str, device: &str) -> Opti
 }
 
 /// The activation whose factor `1 + erf(x / √2)` or `1 + tanh(√(2/π) (x + 0.044715 x³))` the tensor `gate` is, and how often that takes `x`.
-fn activation(graph: &Graph, gate: OutputId, x: OutputId, device: &str) -> Option<(&'static str, usize)> {
+fn activation(graph: &Graph, gate: OutputId, x: OutputId, device: &str) -> Option<(ElementwiseFunction, usize)> {
     let sum = inner(graph, gate, "AddV2", device).or_else(|| inner(graph, gate, "Add", device))?;
     let curve = other_than(graph, sum, 1.0)?;
     if let Some(tanh) = inner(graph, curve, "Tanh", device) {
         let argument = Polynomial::of(graph, graph.input(tanh.id(), 0)?, x, device, MAX_DEPTH)?;
         let scale = (2.0 * std::f32::consts::FRAC_1_PI).sqrt();
-        return argument.is_close([0.0, scale, 0.0, scale * 0.044_715]).then_some(("GeluApproximate", argument.uses));
+        return argument.is_close([0.0, scale, 0.0, scale * 0.044_715]).then_some((ElementwiseFunction::GeluApproximate, argument.uses));
     }
     let erf = inner(graph, curve, "Erf", device)?;
     let scaled = graph.input(erf.id(), 0)?;
@@ -81,7 +80,7 @@ fn activation(graph: &Graph, gate: OutputId, x: OutputId, device: &str) -> Optio
                 .filter(|_| graph.input(node.id(), 1).is_some_and(|o| is_scalar(graph, o, std::f32::consts::SQRT_2)))?
         }
     };
-    (argument == x).then_some(("GeluExact", 1))
+    (argument == x).then_some((ElementwiseFunction::GeluExact, 1))
 }
 
 /// The longest path that is searched from a result of the formula back to its argument, in nodes.
@@ -166,7 +165,7 @@ fn product_behind(graph: &Graph, argument: OutputId, uses: usize, device: &str) 
         node
     };
     let is_fusable = product.is_op("_FusedMatMul") && is_of_type(product, DType::F32) && product.device() == device;
-    (is_fusable && product.attrs().list::<&str>("fused_ops").ok()? == ["BiasAdd"]).then_some(product.id())
+    (is_fusable && product.attrs().list::<&str>("fused_ops").ok()? == [ElementwiseFunction::BiasAdd.name()]).then_some(product.id())
 }
 
 fn is_scalar(graph: &Graph, output: OutputId, value: f32) -> bool {

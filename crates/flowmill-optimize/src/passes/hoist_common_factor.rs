@@ -13,7 +13,7 @@
 
 use crate::Target;
 use crate::rewrite::{Shapes, constant, node_def, replace, sole_consumer};
-use flowmill_graph::{Graph, Node, NodeId, OutputId};
+use flowmill_graph::{ElementwiseFunction, Graph, Node, NodeId, OutputId};
 use flowmill_proto::NodeDef;
 use flowmill_tensor::{DType, Result, Tensor};
 
@@ -37,8 +37,7 @@ struct Found {
 }
 
 fn find(graph: &Graph, sum: &Node, shapes: &Shapes) -> Option<Found> {
-    let function = sum.traits().elementwise;
-    if function != Some("Add") && function != Some("Sub") {
+    if !matches!(sum.traits().elementwise, Some(ElementwiseFunction::Add | ElementwiseFunction::Sub)) {
         return None;
     }
     let dtype: DType = sum.attrs().get("T").ok()?;

@@ -3,7 +3,7 @@
 
 pub mod functions;
 
-use flowmill_graph::{Graph, NodeId, OpRegistry};
+use flowmill_graph::{ElementwiseFunction, Graph, NodeId, OpRegistry};
 use flowmill_optimize::{Evaluator, Target};
 use flowmill_tensor::{DType, Result, Shape, Tensor};
 use std::sync::{Arc, LazyLock};
@@ -48,14 +48,15 @@ impl Target for Arithmetic {
         dtype == DType::F32 && matches!(op, "_FusedLayerNorm" | "_FusedReadMatMul")
     }
 
-    fn fuses(&self, fused: &str, function: &str, dtype: DType) -> bool {
-        let activations = ["Relu", "Relu6", "LeakyRelu", "Elu", "Tanh", "Sigmoid"];
-        let elementwise = ["AddV2", "BiasAdd", "Exp", "Maximum", "Mul", "Neg", "RealDiv", "Reciprocal", "Rsqrt", "Sqrt", "Square", "Sub"];
-        let functions: &[&str] = match fused {
+    fn fuses(&self, fused: &str, function: ElementwiseFunction, dtype: DType) -> bool {
+        use ElementwiseFunction::*;
+        let activations = [Relu, Relu6, LeakyRelu, Elu, Tanh, Sigmoid];
+        let elementwise = [Add, BiasAdd, Exp, Maximum, Mul, Neg, RealDiv, Reciprocal, Rsqrt, Sqrt, Square, Sub];
+        let functions: &[ElementwiseFunction] = match fused {
             "_FusedElementwise" => &[&activations[..], &elementwise].concat(),
-            "_FusedDepthwiseConv2dNative" => &[&activations[..], &["BiasAdd"]].concat(),
-            "_FusedConv2D" => &[&activations[..], &["BiasAdd", "Add"]].concat(),
-            "_FusedMatMul" => &[&activations[..], &["BiasAdd", "Add", "GeluExact", "GeluApproximate"]].concat(),
+            "_FusedDepthwiseConv2dNative" => &[&activations[..], &[BiasAdd]].concat(),
+            "_FusedConv2D" => &[&activations[..], &[BiasAdd, Add]].concat(),
+            "_FusedMatMul" => &[&activations[..], &[BiasAdd, Add, GeluExact, GeluApproximate]].concat(),
             _ => &[],
         };
         dtype == DType::F32 && functions.contains(&function)
@@ -80,7 +81,7 @@ impl Target for Plain {
         !op.starts_with('_')
     }
 
-    fn fuses(&self, _: &str, _: &str, _: DType) -> bool {
+    fn fuses(&self, _: &str, _: ElementwiseFunction, _: DType) -> bool {
         false
     }
 

@@ -27,7 +27,7 @@ pub(crate) use unit::Unit;
 use crate::devices::{Devices, SessionDevice};
 use crate::session::SessionOptions;
 use dump::Dump;
-use flowmill_graph::{Evaluator, Graph, Node, NodeId, Target};
+use flowmill_graph::{ElementwiseFunction, Evaluator, Graph, Node, NodeId, Target};
 use flowmill_optimize::{Options, Report};
 use flowmill_runtime::executor::{Plan, Results, RunOptions};
 use flowmill_runtime::plan::{DirectPlan, NodeKind, PlanEdge, PlanEnv, PlanGraph, PlanNode, build};
@@ -61,7 +61,7 @@ impl Target for DeviceTarget<'_> {
         self.kernels.supports_type(op, dtype)
     }
 
-    fn fuses(&self, fused: &str, function: &str, dtype: DType) -> bool {
+    fn fuses(&self, fused: &str, function: ElementwiseFunction, dtype: DType) -> bool {
         self.kernels.fuses(fused, function, dtype)
     }
 

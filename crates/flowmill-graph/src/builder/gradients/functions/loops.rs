@@ -8,7 +8,7 @@ use super::joint::{self, Joint, add_arg, arguments_behind, type_attr, zeros_for}
 use super::{CallGradient, Kind, define, func, is_stateful, run_attrs, shape_list, type_list};
 use crate::builder::gradients::{Grad, GradientOptions, is_differentiable};
 use crate::builder::{Scope, ScopedBuilder};
-use crate::{FunctionArg, FunctionBody, FunctionPart, NodeId, OutputId, function_def, name_by_content};
+use crate::{ElementwiseFunction, FunctionArg, FunctionBody, FunctionPart, NodeId, OutputId, function_def, name_by_content};
 use flowmill_proto::function_def::ArgAttrs;
 use flowmill_proto::op_def::ArgDef;
 use flowmill_proto::{FunctionDef, NameAttrList};
@@ -95,7 +95,7 @@ fn counts(b: &ScopedBuilder<'_>, node: NodeId, body: &FunctionBody, i: usize, ne
         let one = graph.get(other.node).filter(|n| both && n.is_op("Const"))?;
         Tensor::from_proto(one.attrs().get("value").ok()?).ok()
     };
-    is_int(starts, 0) && graph[next.node].traits().elementwise == Some("Add") && is_int(step().as_ref(), 1)
+    is_int(starts, 0) && graph[next.node].traits().elementwise == Some(ElementwiseFunction::Add) && is_int(step().as_ref(), 1)
 }
 
 /// The sum of what is the same in all iterations: which variable it is of, the argument that holds it, its next value, where it starts.

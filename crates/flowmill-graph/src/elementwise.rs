@@ -1,0 +1,199 @@
+//! The element-wise functions that ops compute and that fused kernels apply.
+
+use flowmill_proto::AttrValue;
+use flowmill_tensor::{Bytes, Error, Result, error};
+use std::fmt;
+use std::str::FromStr;
+
+macro_rules! functions {
+    ($($(#[$doc:meta])+ $name:ident,)* ops: $($op:ident,)*) => {
+        /// A function that computes each element of a tensor from the elements at the same place of its operands, which are broadcast.
+        ///
+        /// Ops declare theirs in [`OpTraits::elementwise`](crate::OpTraits::elementwise); several ops may have one function, as `Add` and `AddV2`.
+        /// Fused ops name functions in attributes, by [`name`](Self::name) and [`FromStr`].
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        #[non_exhaustive]
+        pub enum ElementwiseFunction {
+            $($(#[$doc])+ $name,)*
+            $(#[doc = concat!("The function of the op `", stringify!($op), "`.")] $op,)*
+        }
+
+        impl ElementwiseFunction {
+            /// All functions.
+            pub const ALL: &[ElementwiseFunction] = &[$(Self::$name,)* $(Self::$op,)*];
+
+            /// Returns the name in attributes of fused ops. It is that of an op, if an op computes the function alone.
+            pub const fn name(self) -> &'static str {
+                match self {
+                    $(Self::$name => stringify!($name),)*
+                    $(Self::$op => stringify!($op),)*
+                }
+            }
+        }
+    };
+}
+
+functions! {
+    /// Adds a vector along the last dimension, the channels. No op has this trait: `BiasAdd` computes it only if its channels are last.
+    BiasAdd,
+    /// `x / 2 * (1 + erf(x / sqrt(2)))`, the exact GELU.
+    GeluExact,
+    /// The approximation of [`GeluExact`](Self::GeluExact) by `tanh`.
+    GeluApproximate,
+    ops:
+    Abs,
+    Acos,
+    Acosh,
+    Add,
+    AddN,
+    Angle,
+    ApproximateEqual,
+    Asin,
+    Asinh,
+    Atan,
+    Atan2,
+    Atanh,
+    BesselI0,
+    BesselI0e,
+    BesselI1,
+    BesselI1e,
+    BesselJ0,
+    BesselJ1,
+    BesselK0,
+    BesselK0e,
+    BesselK1,
+    BesselK1e,
+    BesselY0,
+    BesselY1,
+    Betainc,
+    BitwiseAnd,
+    BitwiseOr,
+    BitwiseXor,
+    Cast,
+    Ceil,
+    ClipByValue,
+    Complex,
+    ComplexAbs,
+    Conj,
+    Cos,
+    Cosh,
+    Dawsn,
+    Digamma,
+    Div,
+    DivNoNan,
+    Elu,
+    EluGrad,
+    Equal,
+    Erf,
+    Erfc,
+    Erfinv,
+    Exp,
+    Expint,
+    Expm1,
+    Floor,
+    FloorDiv,
+    FloorMod,
+    FresnelCos,
+    FresnelSin,
+    Greater,
+    GreaterEqual,
+    Igamma,
+    IgammaGradA,
+    Igammac,
+    Imag,
+    Invert,
+    IsFinite,
+    IsInf,
+    IsNan,
+    LeakyRelu,
+    LeakyReluGrad,
+    LeftShift,
+    Less,
+    LessEqual,
+    Lgamma,
+    Log,
+    Log1p,
+    LogicalAnd,
+    LogicalNot,
+    LogicalOr,
+    Maximum,
+    Minimum,
+    Mod,
+    Mul,
+    MulNoNan,
+    Ndtri,
+    Neg,
+    NextAfter,
+    NotEqual,
+    OnesLike,
+    Polygamma,
+    PopulationCount,
+    Pow,
+    Real,
+    RealDiv,
+    Reciprocal,
+    ReciprocalGrad,
+    Relu,
+    Relu6,
+    Relu6Grad,
+    ReluGrad,
+    RightShift,
+    Rint,
+    Round,
+    Rsqrt,
+    RsqrtGrad,
+    SelectV2,
+    Selu,
+    SeluGrad,
+    Sigmoid,
+    SigmoidGrad,
+    Sign,
+    Sin,
+    Sinh,
+    Softplus,
+    SoftplusGrad,
+    Softsign,
+    SoftsignGrad,
+    Spence,
+    Sqrt,
+    SqrtGrad,
+    Square,
+    SquaredDifference,
+    Sub,
+    Tan,
+    Tanh,
+    TanhGrad,
+    TruncateDiv,
+    TruncateMod,
+    Xdivy,
+    Xlog1py,
+    Xlogy,
+    ZerosLike,
+    Zeta,
+}
+
+impl ElementwiseFunction {
+    /// Returns an attribute of type `list(string)` with the names of these functions.
+    pub fn attr_of(functions: &[ElementwiseFunction]) -> AttrValue {
+        functions.iter().map(|function| Bytes::from_static(function.name().as_bytes())).collect::<Vec<_>>().into()
+    }
+}
+
+impl fmt::Display for ElementwiseFunction {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl FromStr for ElementwiseFunction {
+    type Err = Error;
+
+    /// Returns the function of this name.
+    ///
+    /// # Errors
+    /// Returns `Unimplemented` for any other name, as TensorFlow does for a fusion that it does not have.
+    fn from_str(name: &str) -> Result<ElementwiseFunction> {
+        let found = Self::ALL.iter().find(|function| function.name() == name);
+        found.copied().ok_or_else(|| error!(Unimplemented, "Fusion is not implemented: '{name}' is not an element-wise function"))
+    }
+}
