@@ -1,6 +1,6 @@
 //! The ops that graphs cannot do without.
 
-use crate::{ArgDef, ArgType, AttrDef, AttrType, OpDef, OpTraits, Role};
+use crate::{ArgDef, ArgType, AttrDef, AttrType, Effects, OpDef, OpTraits, Role};
 
 /// The op of the nodes `_SOURCE` and `_SINK`.
 pub(crate) const NO_OP: &str = "NoOp";
@@ -34,16 +34,14 @@ pub(crate) fn function_ops() -> [OpDef; 2] {
             name: ARG.into(),
             outputs: vec![tensor("output")],
             attrs: attrs(),
-            is_stateful: true,
-            traits: role(Role::Arg),
+            traits: OpTraits { effects: Effects::State, ..role(Role::Arg) },
             ..Default::default()
         },
         OpDef {
             name: RETVAL.into(),
             inputs: vec![tensor("input")],
             attrs: attrs(),
-            is_stateful: true,
-            traits: role(Role::Retval),
+            traits: OpTraits { effects: Effects::State, ..role(Role::Retval) },
             ..Default::default()
         },
     ]

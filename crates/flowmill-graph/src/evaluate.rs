@@ -1,8 +1,6 @@
 //! Values that kernels give before anything runs.
 
-use crate::{ARG, ElementwiseFunction, Graph, InferenceContext, Node, NodeId, OutputId, Role, TensorType, ValueInfo};
-use flowmill_proto::AttrValue;
-use flowmill_proto::attr_value::Value;
+use crate::{ElementwiseFunction, Graph, InferenceContext, Node, NodeId, OutputId, Role, TensorType, ValueInfo, is_foldable};
 use flowmill_tensor::{DType, Result, Tensor};
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -27,34 +25,10 @@ pub trait Target: Evaluator {
     fn wants_channels_last(&self, op: &str) -> bool;
 }
 
-/// Returns true if a node's outputs depend on nothing but its inputs. Ops with state, control flow, calls of functions, resources and references are
-/// not pure.
-pub fn is_pure(graph: &Graph, node: &Node) -> bool {
-    let is_value = |t: &TensorType| !t.is_ref && !matches!(t.dtype, DType::Resource | DType::Variant);
-    node.num_inputs() > 0
-        && node.num_outputs() > 0
-        && !node.op_def().is_stateful
-        && !node.is_control_flow()
-        && !node.is_op(ARG)
-        && !matches!(node.role(), Role::Placeholder | Role::PlaceholderWithDefault)
-        && node.input_types().iter().chain(node.output_types()).all(is_value)
-        && !calls_functions(graph, node)
-}
-
-/// Returns true if the op calls functions, whose effects cannot be told from the op.
-pub fn calls_functions(graph: &Graph, node: &Node) -> bool {
-    let is_func = |a: &AttrValue| match &a.value {
-        Some(Value::Func(_)) => true,
-        Some(Value::List(list)) => !list.func.is_empty(),
-        _ => false,
-    };
-    graph.library().get(node.op()).is_some() || node.attrs().0.values().any(is_func)
-}
-
-/// Returns the outputs of a [pure](is_pure) node for these inputs; `None` if its shape function does not say beforehand that they take no more than
+/// Returns the outputs of a [foldable](is_foldable) node for these inputs; `None` if its shape function does not say beforehand that they take no more than
 /// `max_bytes`, and if the kernel fails.
 pub fn evaluate_node(evaluator: &dyn Evaluator, graph: &Graph, id: NodeId, inputs: &[Tensor], max_bytes: usize) -> Option<Vec<Tensor>> {
-    let node = graph.get(id).filter(|n| is_pure(graph, n) && is_small(n, graph.producer(), inputs, max_bytes))?;
+    let node = graph.get(id).filter(|n| is_foldable(graph, n) && is_small(n, graph.producer(), inputs, max_bytes))?;
     let outputs = evaluator.evaluate(graph, id, inputs).ok()??;
     let has_type = |(value, expected): (&Tensor, &TensorType)| value.dtype() == expected.dtype;
     (outputs.len() == node.num_outputs() && outputs.iter().zip(node.output_types()).all(has_type)).then_some(outputs)
@@ -140,7 +114,7 @@ impl StaticValues {
         let mut stack = vec![(node, 0)];
         while let Some(&(node, i)) = stack.last() {
             let there = graph.get(node)?;
-            let is_known = i > 0 || (!self.varying.contains(&node) && seen.len() <= MAX_NODES && is_pure(graph, there));
+            let is_known = i > 0 || (!self.varying.contains(&node) && seen.len() <= MAX_NODES && is_foldable(graph, there));
             if !is_known || (i < there.num_inputs() && graph.input(node, i).is_none()) {
                 // Neither are those that depend on it.
                 self.varying.extend(stack.iter().map(|&(node, _)| node));

@@ -36,7 +36,7 @@ impl FunctionBody {
     /// effects.
     /// TensorFlow keeps the same nodes.
     pub fn effects(&self) -> Vec<NodeId> {
-        let has_effect = |n: &&Node| n.op_def().is_stateful && !n.is_op(ARG) && !n.is_op(RETVAL);
+        let has_effect = |n: &&Node| n.op_def().is_stateful() && !n.is_op(ARG) && !n.is_op(RETVAL);
         let mut effects: Vec<NodeId> = self.graph.op_nodes().filter(has_effect).map(Node::id).collect();
         effects.extend(&self.control_retvals);
         effects.sort_unstable();

@@ -107,7 +107,7 @@ pub fn function_def(graph: &Graph, base: &str, part: &FunctionPart<'_>) -> Resul
     };
     for &id in &nodes {
         let node = graph.node(id)?;
-        signature.is_stateful |= node.op_def().is_stateful;
+        signature.is_stateful |= node.op_def().is_stateful();
         let mut input = graph.inputs(id).map(source).collect::<Result<Vec<_>>>()?;
         for control in graph.control_inputs(id).filter(|c| nodes.contains(c)) {
             input.push(format!("^{}", graph.node(control)?.name()));

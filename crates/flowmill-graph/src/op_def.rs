@@ -1,6 +1,6 @@
 use crate::builder::gradients::OpGradient;
 use crate::infer::ShapeFn;
-use crate::op_traits::OpTraits;
+use crate::op_traits::{Effects, OpTraits};
 use flowmill_proto::AttrValue;
 use flowmill_tensor::DType;
 
@@ -21,8 +21,6 @@ pub struct OpDef {
     pub is_commutative: bool,
     /// The op sums its inputs, so that its cost is shared among them.
     pub is_aggregate: bool,
-    /// The op has state or side effects: never folded, merged, or pruned as a duplicate.
-    pub is_stateful: bool,
     /// Inputs of a reference type may be uninitialised.
     pub allows_uninitialized_input: bool,
     /// Set if new graphs may no longer use the op.
@@ -155,6 +153,11 @@ impl AttrType {
 }
 
 impl OpDef {
+    /// Returns true if the op has state or side effects.
+    pub fn is_stateful(&self) -> bool {
+        self.traits.effects == Effects::State
+    }
+
     /// Returns the declared attribute called `name`.
     pub fn attr(&self, name: &str) -> Option<&AttrDef> {
         self.attrs.iter().find(|a| a.name == name)

@@ -1,7 +1,7 @@
 //! Op definitions on the wire, and how TensorFlow's messages print them.
 
 use crate::builder::gradients::OpGradient;
-use crate::op_traits::OpTraits;
+use crate::op_traits::{Effects, OpTraits};
 use crate::signature::type_name;
 use crate::text::AttrText;
 use crate::{ArgDef, ArgType, AttrDef, AttrType, Deprecation, OpDef};
@@ -19,7 +19,7 @@ impl OpDef {
         let args = |args: &[proto::op_def::ArgDef]| args.iter().map(|a| arg_from_proto(a, &op.name)).collect::<Result<Vec<_>>>();
         Ok(OpDef {
             gradient: OpGradient::Undefined,
-            traits: OpTraits::default(),
+            traits: OpTraits { effects: if op.is_stateful { Effects::State } else { Effects::None }, ..OpTraits::default() },
             name: op.name.clone(),
             inputs: args(&op.input_arg)?,
             outputs: args(&op.output_arg)?,
@@ -27,7 +27,6 @@ impl OpDef {
             control_outputs: op.control_output.clone(),
             is_commutative: op.is_commutative,
             is_aggregate: op.is_aggregate,
-            is_stateful: op.is_stateful,
             allows_uninitialized_input: op.allows_uninitialized_input,
             deprecation: op.deprecation.as_ref().map(|d| Deprecation { version: d.version, explanation: d.explanation.clone() }),
             shape_fn: None,
@@ -49,7 +48,7 @@ impl OpDef {
             }),
             is_commutative: self.is_commutative,
             is_aggregate: self.is_aggregate,
-            is_stateful: self.is_stateful,
+            is_stateful: self.is_stateful(),
             allows_uninitialized_input: self.allows_uninitialized_input,
             ..Default::default()
         }
@@ -167,7 +166,7 @@ impl fmt::Display for OpDef {
                 write!(f, ",allowed=[{}]", strings.join(", "))?;
             }
         }
-        if self.is_stateful {
+        if self.is_stateful() {
             f.write_str("; is_stateful=true")?;
         }
         f.write_str(">")

@@ -58,6 +58,18 @@ impl Role {
     }
 }
 
+/// The effects of a node besides computing its outputs from its inputs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Effects {
+    /// Nothing: nodes with equal inputs have equal outputs.
+    #[default]
+    None,
+    /// It makes or changes an object that a handle names, such as a TensorArray, though TensorFlow does not declare the op stateful.
+    Object,
+    /// It has state or side effects, and TensorFlow declares it stateful. A function that is called runs such nodes even if no result needs them.
+    State,
+}
+
 /// The traits of an op. The default is that of an op of which nothing is known.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct OpTraits {
@@ -75,10 +87,18 @@ pub struct OpTraits {
     pub selects: bool,
     /// The kernel may leave outputs unset, which makes them dead.
     pub leaves_outputs_dead: bool,
-    /// Two nodes are never equal, even with the same inputs: each makes or changes an object that a handle names.
-    pub distinct: bool,
+    /// The effects of a node besides computing its outputs from its inputs.
+    pub effects: Effects,
     /// An output of type `string` is a handle that holds an object. Its edges are like references without assignments.
     pub gives_handle_for_string: bool,
     /// The inputs and outputs whose layout follows the attribute `data_format`.
     pub image_layout: Option<&'static ImageLayout>,
+}
+
+impl OpTraits {
+    /// Returns true if the outputs depend on the values of the inputs alone. References, resources and functions of a node may still make them depend
+    /// on more: [`is_pure`](crate::is_pure) looks at a node.
+    pub const fn is_pure(&self) -> bool {
+        matches!(self.role, Role::Kernel | Role::Const) && matches!(self.effects, Effects::None)
+    }
 }

@@ -6,7 +6,6 @@ use crate::shape;
 
 pub(crate) const OPS: &[Op] = &[
     op("TensorArrayV3", "(size: int32) -> (handle: resource, flow: float)")
-        .distinct()
         .not_differentiable()
         .attrs(
             "dtype: type; element_shape: shape = unknown; dynamic_size: bool = false; clear_after_read: bool = true;
@@ -15,7 +14,6 @@ pub(crate) const OPS: &[Op] = &[
         .stateful()
         .shape(shape::tensor_array),
     op("TensorArrayGradV3", "(handle: resource, flow_in: float) -> (grad_handle: resource, flow_out: float)")
-        .distinct()
         .not_differentiable()
         .attrs("source: string")
         .stateful()
@@ -24,57 +22,49 @@ pub(crate) const OPS: &[Op] = &[
         "TensorArrayGradWithShape",
         "(handle: resource, flow_in: float, shape_to_prepend: int32) -> (grad_handle: resource, flow_out: float)",
     )
-    .distinct()
     .not_differentiable()
     .attrs("source: string")
     .stateful()
     .shape(shape::tensor_array_grad),
     op("TensorArrayWriteV3", "(handle: resource, index: int32, value: T, flow_in: float) -> (flow_out: float)")
-        .distinct()
         .gradient(gradient::tensor_array_write)
         .attrs("T: type")
         .stateful()
         .shape(shape::tensor_array_write),
     op("TensorArrayReadV3", "(handle: resource, index: int32, flow_in: float) -> (value: dtype)")
-        .distinct()
         .gradient(gradient::tensor_array_read)
         .attrs("dtype: type")
         .stateful()
         .shape(shape::tensor_array_read),
     op("TensorArrayGatherV3", "(handle: resource, indices: int32, flow_in: float) -> (value: dtype)")
-        .distinct()
         .gradient(gradient::tensor_array_gather)
         .attrs("dtype: type; element_shape: shape = unknown")
         .stateful()
         .shape(shape::tensor_array_gather),
     op("TensorArrayScatterV3", "(handle: resource, indices: int32, value: T, flow_in: float) -> (flow_out: float)")
-        .distinct()
         .gradient(gradient::tensor_array_scatter)
         .attrs("T: type")
         .stateful()
         .shape(shape::tensor_array_scatter),
     op("TensorArrayConcatV3", "(handle: resource, flow_in: float) -> (value: dtype, lengths: int64)")
-        .distinct()
         .gradient(gradient::tensor_array_concat)
         .attrs("dtype: type; element_shape_except0: shape = unknown")
         .stateful()
         .shape(shape::tensor_array_concat),
     op("TensorArrayConcatV2", "(handle: string, flow_in: float) -> (value: dtype, lengths: int64)")
-        .distinct()
+        .handles_object()
         .attrs("dtype: type; element_shape_except0: shape = unknown")
         .shape(shape::tensor_array_concat),
     op("TensorArraySplitV3", "(handle: resource, value: T, lengths: int64, flow_in: float) -> (flow_out: float)")
-        .distinct()
         .gradient(gradient::tensor_array_split)
         .attrs("T: type")
         .stateful()
         .shape(shape::tensor_array_split),
     op("TensorArraySizeV3", "(handle: resource, flow_in: float) -> (size: int32)")
-        .distinct()
         .not_differentiable()
         .stateful()
         .shape(shape::tensor_array_size),
-    op("TensorArrayCloseV3", "(handle: resource)").distinct().not_differentiable().stateful().shape(shape::unknown),
+    op("TensorArrayCloseV3", "(handle: resource)").not_differentiable().stateful().shape(shape::unknown),
     op("TensorListReserve", "(element_shape: shape_type, num_elements: int32) -> (handle: variant)")
         .attrs("element_dtype: type; shape_type: index")
         .shape(shape::tensor_list_new),
@@ -148,17 +138,15 @@ pub(crate) const OPS: &[Op] = &[
         .gradient(gradient::tensor_list_resize)
         .shape(shape::tensor_list_resize),
     op("StackV2", "(max_size: int32) -> (handle: resource)")
-        .distinct()
         .attrs("elem_type: type; stack_name: string = ''")
         .stateful()
         .shape(shape::vectors_of::<2>),
     op("StackPushV2", "(handle: resource, elem: T) -> (output: T)")
-        .distinct()
         .attrs("T: type; swap_memory: bool = false")
         .stateful()
         .shape(shape::stack_push),
-    op("StackPopV2", "(handle: resource) -> (elem: elem_type)").distinct().attrs("elem_type: type").stateful().shape(shape::unknown),
-    op("StackCloseV2", "(handle: resource)").distinct().stateful().shape(shape::unknown),
+    op("StackPopV2", "(handle: resource) -> (elem: elem_type)").attrs("elem_type: type").stateful().shape(shape::unknown),
+    op("StackCloseV2", "(handle: resource)").stateful().shape(shape::unknown),
     op("FIFOQueueV2", "() -> (handle: resource)")
         .attrs(
             "component_types: list(type) >= 1; shapes: list(shape) >= 0 = []; capacity: int = -1; container: string = '';

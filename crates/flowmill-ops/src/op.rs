@@ -2,7 +2,7 @@
 
 use flowmill_graph::builder::gradients::{GradientFn, OpGradient};
 use flowmill_graph::image_layout::ImageLayout;
-use flowmill_graph::{Declaration, Deprecation, ElementwiseFunction, OpDef, OpTraits, Role, ShapeFn};
+use flowmill_graph::{Declaration, Deprecation, Effects, ElementwiseFunction, OpDef, OpTraits, Role, ShapeFn};
 use flowmill_tensor::Result;
 
 /// A declared op: text that becomes an [`OpDef`] when someone asks for the op. Declarations are constants, so that starting up costs nothing.
@@ -13,7 +13,6 @@ pub struct Op {
     attrs: &'static str,
     commutative: bool,
     aggregate: bool,
-    stateful: bool,
     allows_uninitialized_input: bool,
     deprecated: Option<(i32, &'static str)>,
     shape_fn: Option<ShapeFn>,
@@ -31,7 +30,6 @@ pub(crate) const fn op(name: &'static str, signature: &'static str) -> Op {
         attrs: "",
         commutative: false,
         aggregate: false,
-        stateful: false,
         allows_uninitialized_input: false,
         deprecated: None,
         shape_fn: None,
@@ -49,7 +47,7 @@ const NOTHING_KNOWN: OpTraits = OpTraits {
     reads_shape: false,
     selects: false,
     leaves_outputs_dead: false,
-    distinct: false,
+    effects: Effects::None,
     gives_handle_for_string: false,
     image_layout: None,
 };
@@ -73,7 +71,7 @@ impl Op {
 
     /// The op has state or side effects.
     pub(crate) const fn stateful(self) -> Op {
-        Op { stateful: true, ..self }
+        Op { traits: OpTraits { effects: Effects::State, ..self.traits }, ..self }
     }
 
     /// Inputs of a reference type may be uninitialised.
@@ -136,9 +134,9 @@ impl Op {
         Op { traits: OpTraits { leaves_outputs_dead: true, ..self.traits }, ..self }
     }
 
-    /// Two nodes are never the same: each makes or changes an object.
-    pub(crate) const fn distinct(self) -> Op {
-        Op { traits: OpTraits { distinct: true, ..self.traits }, ..self }
+    /// The op makes or changes an object that a handle names, but TensorFlow does not declare it stateful.
+    pub(crate) const fn handles_object(self) -> Op {
+        Op { traits: OpTraits { effects: Effects::Object, ..self.traits }, ..self }
     }
 
     /// An output of type `string` is a handle that holds an object.
@@ -166,7 +164,6 @@ impl Op {
         def.name = self.name.to_owned();
         def.is_commutative = self.commutative;
         def.is_aggregate = self.aggregate;
-        def.is_stateful = self.stateful;
         def.allows_uninitialized_input = self.allows_uninitialized_input;
         def.deprecation = self.deprecated.map(|(version, explanation)| Deprecation { version, explanation: explanation.to_owned() });
         def.shape_fn = self.shape_fn;

@@ -3,7 +3,7 @@
 //! `signatures.txt` has a line for each, in the order of their names: name, signature, attributes and flags, separated by tabs, the middle two in the
 //! grammar of declarations. A test writes it from TensorFlow's catalogue. Nothing is read before the first graph names one of these ops.
 
-use flowmill_graph::{Catalogue, Deprecation, OpDef};
+use flowmill_graph::{Catalogue, Deprecation, Effects, OpDef};
 use std::cmp::Ordering;
 use std::sync::{Arc, LazyLock, OnceLock};
 
@@ -73,7 +73,7 @@ fn definition(line: &str) -> Option<OpDef> {
                 def.deprecation = Some(Deprecation { version: version.parse().ok()?, explanation: "Newer ops do its work".to_owned() });
             }
             _ => match flag {
-                "stateful" => def.is_stateful = true,
+                "stateful" => def.traits.effects = Effects::State,
                 "commutative" => def.is_commutative = true,
                 "aggregate" => def.is_aggregate = true,
                 "allows_uninitialized_input" => def.allows_uninitialized_input = true,

@@ -1,7 +1,7 @@
 //! Every declared op is TensorFlow's, one of the optimizer's own, or in Flowmill's namespace: compared with the definitions read off TensorFlow's own registry (`data/tf_ops.jsonl`).
 #![allow(clippy::unwrap_used, clippy::panic)]
 
-use flowmill_graph::{ArgDef, ArgType, AttrDef, AttrType, ElementwiseFunction, OpDef};
+use flowmill_graph::{ArgDef, ArgType, AttrDef, AttrType, Effects, ElementwiseFunction, OpDef, OpTraits};
 use flowmill_proto::attr_value::{ListValue, Value as Attr};
 use flowmill_proto::{AttrValue, Message, TensorProto, TensorShapeProto};
 use flowmill_tensor::DType;
@@ -89,7 +89,7 @@ fn line(name: &str, def: &OpDef) -> String {
     let outputs = if def.outputs.is_empty() { String::new() } else { format!(" -> ({})", args(&def.outputs)) };
     let attrs: Vec<String> = def.attrs.iter().map(attr_text).collect();
     let flags = [
-        (def.is_stateful, "stateful"),
+        (def.is_stateful(), "stateful"),
         (def.is_commutative, "commutative"),
         (def.is_aggregate, "aggregate"),
         (def.allows_uninitialized_input, "allows_uninitialized_input"),
@@ -196,7 +196,7 @@ fn parts(def: &OpDef) -> Vec<String> {
         format!("attrs {:?}", def.attrs),
         format!("commutative {}", def.is_commutative),
         format!("aggregate {}", def.is_aggregate),
-        format!("stateful {}", def.is_stateful),
+        format!("stateful {}", def.is_stateful()),
         format!("allows uninitialized {}", def.allows_uninitialized_input),
         format!("deprecated {:?}", def.deprecation.as_ref().map(|d| d.version)),
     ]
@@ -210,8 +210,8 @@ fn from_json(op: &Value) -> OpDef {
         attrs: array(&op["attrs"]).iter().map(attr).collect(),
         is_commutative: flag("is_commutative"),
         is_aggregate: flag("is_aggregate"),
-        is_stateful: flag("is_stateful"),
         allows_uninitialized_input: flag("allows_uninitialized_input"),
+        traits: OpTraits { effects: if flag("is_stateful") { Effects::State } else { Effects::None }, ..OpTraits::default() },
         deprecation: op["deprecated_since"].as_i64().map(|v| flowmill_graph::Deprecation { version: v as i32, explanation: String::new() }),
         ..OpDef::default()
     }

@@ -140,7 +140,7 @@ pub(crate) fn signature(op: &OpDef) -> Signature {
         (attr.name.clone(), attr.ty.name(), attr.default.is_some(), default, allowed)
     });
     let outputs = op.outputs.iter().map(|arg| (arg.name.clone(), arg.number_attr.is_some() || matches!(arg.ty, ArgType::ListAttr(_))));
-    (inputs.collect(), attrs.collect(), outputs.collect(), op.is_stateful)
+    (inputs.collect(), attrs.collect(), outputs.collect(), op.is_stateful())
 }
 
 /// Converts a node's attributes: a dictionary of values, or pairs of a name and a serialised `AttrValue`.

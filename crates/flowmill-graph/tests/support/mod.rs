@@ -2,7 +2,7 @@
 #![allow(dead_code, clippy::unwrap_used, clippy::panic)]
 
 use flowmill_graph::{
-    ArgDef, ArgType, AttrDef, AttrType, Graph, ImportOptions, ImportResults, OpDef, OpRegistry, OpTraits, Role, import_graph_def,
+    ArgDef, ArgType, AttrDef, AttrType, Effects, Graph, ImportOptions, ImportResults, OpDef, OpRegistry, OpTraits, Role, import_graph_def,
 };
 use flowmill_proto::attr_value::ListValue;
 use flowmill_proto::{AttrValue, DataType, GraphDef, NodeDef, TensorShapeProto, VersionDef};
@@ -83,8 +83,11 @@ pub fn op(name: &str, args: &str, attrs: &str) -> OpDef {
         inputs: args(inputs),
         outputs: args(outputs),
         attrs: attrs.clone(),
-        is_stateful: name == "Variable",
-        traits: OpTraits { role: role(name), ..Default::default() },
+        traits: OpTraits {
+            role: role(name),
+            effects: if name == "Variable" { Effects::State } else { Effects::None },
+            ..Default::default()
+        },
         ..Default::default()
     }
 }

@@ -8,12 +8,11 @@
 //! Sound for ops without state, because the kernel would compute the same value in every step. The new constant waits for all nodes that the folded
 //! node waited for, directly or through its inputs. So it is dead in the same cases, and in a loop's frame it starts in each iteration. These are not
 //! folded:
-//! * control flow, ops with state and ops that call functions;
-//! * resources, variants and references, which have no value that a constant could hold;
+//! * nodes that are not pure or whose values no constant could hold (`is_foldable`);
 //! * results that are larger than [`MAX_BYTES`], or whose size is not known beforehand;
 //! * nodes whose evaluation fails: a step that runs them returns the error;
 //! * shapes in loops and branches: a constant that waited for the tensor would add an order that the graph does not have;
-//! * shapes of tensors that come from ops with state, references or functions: a step runs these even if their values are not needed, and fails if a
+//! * shapes of tensors that come from nodes with effects: a step runs these even if their values are not needed, and fails if a
 //!   variable has no value.
 //!
 //! `remove_identities` runs earlier only for speed: constants are seen through `Identity`.
@@ -21,7 +20,7 @@
 use crate::Target;
 use crate::rewrite::{Constant, add_constant, constant_attrs, constant_input, node_def, replace};
 use flowmill_graph::traverse::topological_order;
-use flowmill_graph::{Graph, NodeId, OutputId, ShapeRefiner, calls_functions, evaluate_node, is_pure};
+use flowmill_graph::{Graph, NodeId, OutputId, ShapeRefiner, evaluate_node, has_effects, is_foldable};
 use flowmill_tensor::{Result, Tensor};
 use rustc_hash::FxHashSet;
 
@@ -53,13 +52,7 @@ fn fold_shapes(graph: &mut Graph, order: &[NodeId]) -> Result<usize> {
     let mut kept = FxHashSet::default();
     for &id in order {
         let node = &graph[id];
-        let has_refs = node.input_types().iter().chain(node.output_types()).any(|t| t.is_ref);
-        if node.is_control_flow()
-            || node.op_def().is_stateful
-            || has_refs
-            || calls_functions(graph, node)
-            || graph.in_edges(id).any(|e| kept.contains(&e.src))
-        {
+        if node.is_control_flow() || has_effects(graph, node) || graph.in_edges(id).any(|e| kept.contains(&e.src)) {
             kept.insert(id);
         }
     }
@@ -76,7 +69,7 @@ fn fold_shapes(graph: &mut Graph, order: &[NodeId]) -> Result<usize> {
 
 /// The outputs of a node whose inputs are constants, and what these and the node wait for.
 fn compute(graph: &Graph, id: NodeId, target: &dyn Target) -> Option<(Vec<Tensor>, Vec<NodeId>)> {
-    let node = graph.get(id).filter(|n| is_pure(graph, n))?;
+    let node = graph.get(id).filter(|n| is_foldable(graph, n))?;
     let inputs: Vec<Constant> = (0..node.num_inputs()).map(|i| constant_input(graph, id, i)).collect::<Option<_>>()?;
     let values: Vec<Tensor> = inputs.iter().map(|c| c.value.clone()).collect();
     let outputs = evaluate_node(target, graph, id, &values, MAX_BYTES)?;

@@ -4,17 +4,16 @@
 //!
 //! Sound because two nodes with the same op, attributes, device, inputs and control inputs compute the same values and are dead together, if the op
 //! has no state. The inputs of a commutative op may be swapped. Constants of up to [`MAX_WRITTEN`] bytes are compared by value, larger ones by their
-//! address in memory. Not merged are control flow, ops with state, ops that call functions, nodes that read or handle references or resources, tensor
-//! arrays and stacks, which have state without declaring it, and nodes without inputs that are no constants.
+//! address in memory. Only pure nodes are merged (`is_pure`), of those without inputs only constants.
 //!
 //! Needs nothing to run before it; later passes that fold or fuse leave fewer duplicates when it runs after them.
 
 use crate::Target;
 use flowmill_graph::traverse::topological_order;
-use flowmill_graph::{ARG, Graph, Node, NodeId, OutputId, Role, TensorType, calls_functions};
+use flowmill_graph::{Graph, Node, NodeId, OutputId, Role, is_pure};
 use flowmill_proto::attr_value::Value;
 use flowmill_proto::{AttrValue, Message};
-use flowmill_tensor::{DType, Result};
+use flowmill_tensor::Result;
 use rustc_hash::FxHashMap;
 
 /// Constants of up to this many bytes are compared by value.
@@ -52,16 +51,7 @@ struct Key {
 }
 
 fn is_mergeable(graph: &Graph, node: &Node) -> bool {
-    let has_handle = |t: &TensorType| t.is_ref || t.dtype == DType::Resource;
-    !node.op_def().is_stateful
-        && node.num_outputs() > 0
-        && (node.num_inputs() > 0 || node.role() == Role::Const)
-        && !node.is_control_flow()
-        && !node.is_op(ARG)
-        && !node.traits().distinct
-        && !node.input_types().iter().chain(node.output_types()).any(has_handle)
-        && !graph.inputs(node.id()).any(|o| graph.output_type(o).is_ok_and(|t| t.is_ref))
-        && !calls_functions(graph, node)
+    node.num_outputs() > 0 && (node.num_inputs() > 0 || node.role() == Role::Const) && is_pure(graph, node)
 }
 
 fn key(graph: &Graph, node: &Node) -> Key {

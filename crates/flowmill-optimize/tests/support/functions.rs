@@ -66,7 +66,7 @@ fn function_def(head: &str, graph: &Graph) -> FunctionDef {
         input_arg: args.iter().map(arg).collect(),
         output_arg: retvals.iter().map(arg).collect(),
         control_output,
-        is_stateful: graph.op_nodes().any(|n| n.op_def().is_stateful && !n.is_op(ARG) && !n.is_op(RETVAL)),
+        is_stateful: graph.op_nodes().any(|n| n.op_def().is_stateful() && !n.is_op(ARG) && !n.is_op(RETVAL)),
         ..Default::default()
     };
     let nodes = graph.op_nodes().filter(|n| !n.is_op(ARG) && !n.is_op(RETVAL));

@@ -282,7 +282,7 @@ impl Builder<'_> {
     }
 
     fn kernel(&self, node: &Node) -> Result<Arc<dyn Kernel>> {
-        let keeps_state = node.op_def().is_stateful && self.graph.library().get(node.op()).is_none();
+        let keeps_state = node.op_def().is_stateful() && self.graph.library().get(node.op()).is_none();
         let cache = self.env.cache.filter(|_| keeps_state);
         // The same name may be that of a node of another function's body under other feeds and fetches.
         if let Some((op, kernel)) = cache.and_then(|c| c.stateful.lock().get(node.name()).cloned())

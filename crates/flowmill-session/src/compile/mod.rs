@@ -217,7 +217,7 @@ pub(crate) fn fuse(graph: PlanGraph, options: &SessionOptions) -> Result<PlanGra
 
 /// Returns true if the graph has a loop that may go on until something outside of the graph changes, such as a variable.
 fn may_loop_until_others_act(graph: &Graph) -> bool {
-    graph.op_nodes().any(Node::is_enter) && graph.op_nodes().any(|node| node.op_def().is_stateful)
+    graph.op_nodes().any(Node::is_enter) && graph.op_nodes().any(|node| node.op_def().is_stateful())
 }
 
 /// Returns the report of passes that did not run.

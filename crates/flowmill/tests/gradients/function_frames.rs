@@ -27,7 +27,7 @@ fn call(
     let args = (0..x.len()).map(|i| arg(&mut body, i)).collect::<Result<Vec<_>>>()?;
     let y = f(&mut body, &args)?;
     let args = args.iter().map(|&a| FunctionArg::new(body.graph(), body.state().shapes(), a)).collect::<Result<Vec<_>>>()?;
-    let kept: Vec<_> = body.graph().op_nodes().filter(|n| n.op_def().is_stateful && !n.is_op("_Arg")).map(|n| n.id()).collect();
+    let kept: Vec<_> = body.graph().op_nodes().filter(|n| n.op_def().is_stateful() && !n.is_op("_Arg")).map(|n| n.id()).collect();
     let part = FunctionPart { args: &args, results: &[y], kept: &kept, ..FunctionPart::default() };
     let def = function_def(body.graph(), "f", &part)?;
     let name = def.signature.as_ref().map(|s| s.name.clone()).unwrap_or_default();

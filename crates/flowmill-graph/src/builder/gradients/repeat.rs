@@ -167,7 +167,7 @@ impl LoopGradient {
                 leaves.push(tensor);
                 continue;
             }
-            if node.op_def().is_stateful && !runs_alike_again(b, node) {
+            if node.op_def().is_stateful() && !runs_alike_again(b, node) {
                 if records::can_record(b, node) {
                     recorded.push(node.id());
                     continue;

@@ -82,7 +82,7 @@ impl CallGradient {
         let op = if node.role() == Role::Call {
             None
         } else {
-            let op = if node.op_def().is_stateful { "StatefulPartitionedCall" } else { "PartitionedCall" };
+            let op = if node.op_def().is_stateful() { "StatefulPartitionedCall" } else { "PartitionedCall" };
             attrs = Attrs(attrs.0.into_iter().filter(|(name, _)| name.starts_with('_')).collect());
             attrs.set("Tin", type_list(tin));
             Some(b.graph().op_def(op)?.clone())

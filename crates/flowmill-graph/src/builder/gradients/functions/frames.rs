@@ -145,7 +145,7 @@ impl Loop {
 
     /// Returns the nodes that the body runs whether or not its results need them: nodes with effects that do not belong to the condition.
     fn effects(&self, graph: &Graph, in_condition: &FxHashSet<NodeId>) -> Vec<NodeId> {
-        let is_effect = |&n: &NodeId| graph[n].op_def().is_stateful && !in_condition.contains(&n);
+        let is_effect = |&n: &NodeId| graph[n].op_def().is_stateful() && !in_condition.contains(&n);
         self.nodes.iter().copied().filter(is_effect).collect()
     }
 
@@ -165,7 +165,7 @@ impl Loop {
         let in_condition = self.needed(graph, [self.condition]);
         let effects = self.effects(graph, &in_condition);
         let targets = results.iter().copied().chain(effects.iter().map(|e| e.output(0)));
-        if let Some(shared) = self.needed(graph, targets).intersection(&in_condition).find(|&&n| graph[n].op_def().is_stateful) {
+        if let Some(shared) = self.needed(graph, targets).intersection(&in_condition).find(|&&n| graph[n].op_def().is_stateful()) {
             bail!(Unimplemented, "'{}' has effects and is part of the loop's condition and of its body", graph[*shared].name());
         }
         let base = format!("{function}_{}", self.name.replace('/', "_"));
