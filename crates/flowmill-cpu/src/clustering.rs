@@ -4,7 +4,7 @@
 
 #![forbid(unsafe_code)]
 
-use crate::from_fn::expensive_from_fn;
+use crate::from_fn::from_fn;
 use crate::parallel;
 use crate::random::philox::{Numbers, Philox};
 use flowmill_runtime::{KernelContext, KernelRegistry};
@@ -12,9 +12,9 @@ use flowmill_tensor::{DType, Result, Tensor, bail, check_memory};
 
 /// Registers the kernels of this family.
 pub(crate) fn register(registry: &mut KernelRegistry) {
-    registry.add("KmeansPlusPlusInitialization", |_| expensive_from_fn(plus_plus));
-    registry.add("KMC2ChainInitialization", |_| expensive_from_fn(chain));
-    registry.add("NearestNeighbors", |_| expensive_from_fn(nearest));
+    registry.add("KmeansPlusPlusInitialization", |_| from_fn(plus_plus));
+    registry.add("KMC2ChainInitialization", |_| from_fn(chain));
+    registry.add("NearestNeighbors", |_| from_fn(nearest));
 }
 
 /// The rows of a matrix.

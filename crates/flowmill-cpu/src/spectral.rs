@@ -1,7 +1,7 @@
 //! Fourier transforms along the last one, two or three dimensions or along any dimensions, computed by `rustfft`.
 
 use crate::array::permuted;
-use crate::from_fn::expensive_from_fn;
+use crate::from_fn::from_fn;
 use flowmill_runtime::{Kernel, KernelContext, KernelInit, KernelRegistry};
 use flowmill_tensor::sync::Mutex;
 use flowmill_tensor::{Complex, DType, Element, Result, Shape, Tensor, bail, for_dtype};
@@ -106,7 +106,7 @@ fn make_complex<const RANK: usize, const INVERSE: bool>(init: &KernelInit<'_>) -
         Complex<R>: Element,
     {
         let plans = Plans::<R>::new(inverse);
-        expensive_from_fn(move |ctx| {
+        from_fn(move |ctx| {
             let mut data = ctx.take(0)?;
             let sizes = match data.shape().dims() {
                 dims if dims.len() >= rank => dims[dims.len() - rank..].to_vec(),
@@ -129,7 +129,7 @@ fn make_complex_nd<const INVERSE: bool>(init: &KernelInit<'_>) -> Result<Arc<dyn
         Complex<R>: Element,
     {
         let plans = Plans::<R>::new(inverse);
-        expensive_from_fn(move |ctx| {
+        from_fn(move |ctx| {
             let call = Call::of(ctx, Axes::Named, Kind::Complex)?;
             let mut out = call.zeros(<Complex<R>>::DTYPE, &call.complex)?;
             if out.num_elements() > 0 {
@@ -327,7 +327,7 @@ fn make_rfft(init: &KernelInit<'_>, axes: Axes) -> Result<Arc<dyn Kernel>> {
         Complex<R>: Element,
     {
         let plans = Plans::<R>::new(false);
-        expensive_from_fn(move |ctx| {
+        from_fn(move |ctx| {
             let call = Call::of(ctx, axes, Kind::RealToComplex)?;
             let mut out = call.zeros(<Complex<R>>::DTYPE, &call.complex)?;
             if out.num_elements() == 0 {
@@ -358,7 +358,7 @@ fn make_irfft(init: &KernelInit<'_>, axes: Axes) -> Result<Arc<dyn Kernel>> {
         Complex<R>: Element,
     {
         let plans = Plans::<R>::new(true);
-        expensive_from_fn(move |ctx| {
+        from_fn(move |ctx| {
             let call = Call::of(ctx, axes, Kind::ComplexToReal)?;
             let mut out = call.zeros(R::DTYPE, &call.real)?;
             let (Some(&length), Some(&kept)) = (call.real.last(), call.complex.last()) else { return call.finish(ctx, out) };

@@ -89,6 +89,9 @@ pub struct OpTraits {
     pub leaves_outputs_dead: bool,
     /// The effects of a node besides computing its outputs from its inputs.
     pub effects: Effects,
+    /// A node takes more than about ten microseconds for usual sizes, so that a hand-over to another thread pays. A kernel may estimate its run time
+    /// better, from static shapes.
+    pub costly: bool,
     /// An output of type `string` is a handle that holds an object. Its edges are like references without assignments.
     pub gives_handle_for_string: bool,
     /// The inputs and outputs whose layout follows the attribute `data_format`.

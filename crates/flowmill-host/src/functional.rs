@@ -7,7 +7,7 @@ mod loops;
 use flowmill_graph::Attrs;
 use flowmill_proto::NameAttrList;
 use flowmill_runtime::{
-    AsyncContext, AsyncKernel, Cost, FunctionCall, FunctionHandle, Kernel, KernelContext, KernelInit, KernelRegistry, ScalarOp,
+    AsyncContext, AsyncKernel, FunctionCall, FunctionHandle, Kernel, KernelContext, KernelInit, KernelRegistry, ScalarOp,
 };
 use flowmill_tensor::{DType, Result, Tensor, bail, error};
 use std::sync::Arc;
@@ -103,10 +103,6 @@ struct Branches {
 impl Kernel for Branches {
     fn compute(&self, _: &mut KernelContext<'_>) -> Result<()> {
         bail!(Internal, "conditionals are asynchronous")
-    }
-
-    fn cost(&self) -> Cost {
-        Cost::Expensive
     }
 
     fn as_async(&self) -> Option<&dyn AsyncKernel> {

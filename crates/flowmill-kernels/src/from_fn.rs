@@ -9,7 +9,8 @@ const EXPENSIVE_ELEMENTS: usize = 1 << 16;
 
 struct FromFn<F> {
     compute: F,
-    cost: Cost,
+    /// `None` for the cost class of the op.
+    cost: Option<Cost>,
     batched_inputs: u32,
 }
 
@@ -18,7 +19,7 @@ impl<F: Fn(&mut KernelContext<'_>) -> Result<()> + Send + Sync + 'static> Kernel
         (self.compute)(ctx)
     }
 
-    fn cost(&self) -> Cost {
+    fn cost(&self) -> Option<Cost> {
         self.cost
     }
 
@@ -27,17 +28,12 @@ impl<F: Fn(&mut KernelContext<'_>) -> Result<()> + Send + Sync + 'static> Kernel
     }
 }
 
-/// Returns a cheap kernel that calls `compute`. The result is a `Result` so that makers can end with this call.
+/// Returns a kernel that calls `compute`, with the cost class of its op. The result is a `Result` so that makers can end with this call.
 ///
 /// # Errors
 /// Returns no error.
 pub fn from_fn(compute: impl Fn(&mut KernelContext<'_>) -> Result<()> + Send + Sync + 'static) -> Result<Arc<dyn Kernel>> {
-    Ok(Arc::new(FromFn { compute, cost: Cost::Cheap, batched_inputs: 0 }))
-}
-
-/// Like [`from_fn`], for work that is worth another thread ([`Cost::Expensive`]).
-pub fn expensive_from_fn(compute: impl Fn(&mut KernelContext<'_>) -> Result<()> + Send + Sync + 'static) -> Result<Arc<dyn Kernel>> {
-    Ok(Arc::new(FromFn { compute, cost: Cost::Expensive, batched_inputs: 0 }))
+    Ok(Arc::new(FromFn { compute, cost: None, batched_inputs: 0 }))
 }
 
 /// Like [`from_fn`], for kernels that may wait, such as for a file ([`Cost::Blocking`]).
@@ -45,7 +41,7 @@ pub fn expensive_from_fn(compute: impl Fn(&mut KernelContext<'_>) -> Result<()> 
 /// # Errors
 /// Returns no error.
 pub fn blocking_from_fn(compute: impl Fn(&mut KernelContext<'_>) -> Result<()> + Send + Sync + 'static) -> Result<Arc<dyn Kernel>> {
-    Ok(Arc::new(FromFn { compute, cost: Cost::Blocking, batched_inputs: 0 }))
+    Ok(Arc::new(FromFn { compute, cost: Some(Cost::Blocking), batched_inputs: 0 }))
 }
 
 /// Like [`from_fn`], for work in proportion to the inputs' elements: the kernel is expensive if the inputs are known to have many.
@@ -53,7 +49,7 @@ pub fn linear_from_fn(
     init: &KernelInit<'_>,
     compute: impl Fn(&mut KernelContext<'_>) -> Result<()> + Send + Sync + 'static,
 ) -> Result<Arc<dyn Kernel>> {
-    Ok(Arc::new(FromFn { compute, cost: linear_cost(init), batched_inputs: 0 }))
+    Ok(Arc::new(FromFn { compute, cost: Some(linear_cost(init)), batched_inputs: 0 }))
 }
 
 /// Makes a kernel whose work is in proportion to the elements of input `i`.
@@ -62,7 +58,7 @@ pub fn linear_in_from_fn(
     i: usize,
     compute: impl Fn(&mut KernelContext<'_>) -> Result<()> + Send + Sync + 'static,
 ) -> Result<Arc<dyn Kernel>> {
-    let cost = cost_of_elements(init.input_shape(i).num_elements().unwrap_or(0));
+    let cost = Some(cost_of_elements(init.input_shape(i).num_elements().unwrap_or(0)));
     Ok(Arc::new(FromFn { compute, cost, batched_inputs: 0 }))
 }
 
@@ -75,9 +71,9 @@ fn cost_of_elements(elements: usize) -> Cost {
     if elements >= EXPENSIVE_ELEMENTS { Cost::Expensive } else { Cost::Cheap }
 }
 
-/// Like [`from_fn`], with a cost, for a kernel that works image by image on the inputs in `batched_inputs`: see [`Kernel::batched_inputs`].
+/// Like [`from_fn`], with the kernel's estimate of its cost if it has one, for a kernel that works image by image on the inputs in `batched_inputs`: see [`Kernel::batched_inputs`].
 pub fn batched_from_fn(
-    cost: Cost,
+    cost: Option<Cost>,
     batched_inputs: u32,
     compute: impl Fn(&mut KernelContext<'_>) -> Result<()> + Send + Sync + 'static,
 ) -> Result<Arc<dyn Kernel>> {

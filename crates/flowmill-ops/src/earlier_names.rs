@@ -24,69 +24,69 @@ pub(crate) const OPS: &[Op] = &[
         .attrs("T: type")
         .deprecated(14, "MatrixSetDiag replaces it")
         .shape(shape::unknown),
-    op("BatchMatrixDeterminant", "(input: T) -> (output: T)")
+    op("BatchMatrixDeterminant", "(input: T) -> (output: T)").costly()
         .attrs("T: {float, double, complex64, complex128}")
         .deprecated(13, "MatrixDeterminant replaces it")
         .shape(shape::unknown),
-    op("BatchMatrixInverse", "(input: T) -> (output: T)")
+    op("BatchMatrixInverse", "(input: T) -> (output: T)").costly()
         .attrs("adjoint: bool = false; T: {double, float}")
         .deprecated(13, "MatrixInverse replaces it")
         .shape(shape::unknown),
-    op("BatchMatrixSolve", "(matrix: T, rhs: T) -> (output: T)")
+    op("BatchMatrixSolve", "(matrix: T, rhs: T) -> (output: T)").costly()
         .attrs("adjoint: bool = false; T: {double, float}")
         .deprecated(13, "MatrixSolve replaces it")
         .shape(shape::unknown),
-    op("BatchMatrixSolveLs", "(matrix: T, rhs: T, l2_regularizer: double) -> (output: T)")
+    op("BatchMatrixSolveLs", "(matrix: T, rhs: T, l2_regularizer: double) -> (output: T)").costly()
         .attrs("T: {double, float}; fast: bool = true")
         .deprecated(13, "MatrixSolveLs replaces it")
         .shape(shape::unknown),
-    op("BatchMatrixTriangularSolve", "(matrix: T, rhs: T) -> (output: T)")
+    op("BatchMatrixTriangularSolve", "(matrix: T, rhs: T) -> (output: T)").costly()
         .attrs("lower: bool = true; adjoint: bool = false; T: {double, float}")
         .deprecated(13, "MatrixTriangularSolve replaces it")
         .shape(shape::unknown),
-    op("BatchCholesky", "(input: T) -> (output: T)")
+    op("BatchCholesky", "(input: T) -> (output: T)").costly()
         .attrs("T: {double, float}")
         .deprecated(13, "Cholesky replaces it")
         .shape(shape::unknown),
-    op("BatchCholeskyGrad", "(l: T, grad: T) -> (output: T)")
+    op("BatchCholeskyGrad", "(l: T, grad: T) -> (output: T)").costly()
         .attrs("T: {float, double}")
         .deprecated(13, "CholeskyGrad replaces it")
         .shape(shape::unknown),
-    op("BatchSelfAdjointEig", "(input: T) -> (output: T)")
+    op("BatchSelfAdjointEig", "(input: T) -> (output: T)").costly()
         .attrs("T: {double, float}")
         .deprecated(11, "SelfAdjointEigV2 replaces it")
         .shape(shape::unknown),
-    op("BatchSelfAdjointEigV2", "(input: T) -> (e: T, v: T)")
+    op("BatchSelfAdjointEigV2", "(input: T) -> (e: T, v: T)").costly()
         .attrs("compute_v: bool = true; T: {double, float}")
         .deprecated(13, "SelfAdjointEigV2 replaces it")
         .shape(shape::unknown),
-    op("BatchSvd", "(input: T) -> (s: T, u: T, v: T)")
+    op("BatchSvd", "(input: T) -> (s: T, u: T, v: T)").costly()
         .attrs("compute_uv: bool = true; full_matrices: bool = false; T: {double, float, complex64, complex128}")
         .deprecated(13, "Svd replaces it")
         .shape(shape::unknown),
-    op("BatchFFT", "(input: complex64) -> (output: complex64)")
+    op("BatchFFT", "(input: complex64) -> (output: complex64)").costly()
         .deprecated(15, "FFT replaces it")
         .shape(shape::unknown),
-    op("BatchFFT2D", "(input: complex64) -> (output: complex64)")
+    op("BatchFFT2D", "(input: complex64) -> (output: complex64)").costly()
         .deprecated(15, "FFT2D replaces it")
         .shape(shape::unknown),
-    op("BatchFFT3D", "(input: complex64) -> (output: complex64)")
+    op("BatchFFT3D", "(input: complex64) -> (output: complex64)").costly()
         .deprecated(15, "FFT3D replaces it")
         .shape(shape::unknown),
-    op("BatchIFFT", "(input: complex64) -> (output: complex64)")
+    op("BatchIFFT", "(input: complex64) -> (output: complex64)").costly()
         .deprecated(15, "IFFT replaces it")
         .shape(shape::unknown),
-    op("BatchIFFT2D", "(input: complex64) -> (output: complex64)")
+    op("BatchIFFT2D", "(input: complex64) -> (output: complex64)").costly()
         .deprecated(15, "IFFT2D replaces it")
         .shape(shape::unknown),
-    op("BatchIFFT3D", "(input: complex64) -> (output: complex64)")
+    op("BatchIFFT3D", "(input: complex64) -> (output: complex64)").costly()
         .deprecated(15, "IFFT3D replaces it")
         .shape(shape::unknown),
-    op("SelfAdjointEig", "(input: T) -> (output: T)")
+    op("SelfAdjointEig", "(input: T) -> (output: T)").costly()
         .attrs("T: {double, float, half}")
         .deprecated(11, "SelfAdjointEigV2 replaces it")
         .shape(shape::self_adjoint_eig_v1),
-    op("AdjustContrast", "(images: T, contrast_factor: float, min_value: float, max_value: float) -> (output: float)")
+    op("AdjustContrast", "(images: T, contrast_factor: float, min_value: float, max_value: float) -> (output: float)").costly()
         .attrs("T: {uint8, int8, int16, int32, int64, float, double}")
         .deprecated(2, "AdjustContrastv2 replaces it")
         .shape(shape::adjust_contrast_v1),

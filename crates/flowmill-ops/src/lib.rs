@@ -3,7 +3,7 @@
 //! A declaration reads
 //!
 //! ```text
-//! op("Conv2D", "(input: T, filter: T) -> (output: T)")
+//! op("Conv2D", "(input: T, filter: T) -> (output: T)").costly()
 //!     .attrs("T: {half, float, double}; strides: list(int); padding: {'SAME', 'VALID'}; dilations: list(int) = [1, 1, 1, 1]")
 //!     .shape(shape::conv2d),
 //! ```

@@ -17,15 +17,18 @@ pub(crate) const OPS: &[Op] = &[
         .attrs("T: real = float")
         .shape(shape::scalars),
     op("AudioSummary", "(tag: string, tensor: float) -> (summary: string)")
+        .costly()
         .not_differentiable()
         .attrs("sample_rate: float; max_outputs: int >= 1 = 3")
         .deprecated(15, "Use AudioSummaryV2.")
         .shape(shape::scalars),
     op("AudioSummaryV2", "(tag: string, tensor: float, sample_rate: float) -> (summary: string)")
+        .costly()
         .not_differentiable()
         .attrs("max_outputs: int >= 1 = 3")
         .shape(shape::scalars),
     op("ImageSummary", "(tag: string, tensor: T) -> (summary: string)")
+        .costly()
         .not_differentiable()
         .attrs("max_images: int >= 1 = 3; T: {uint8, float, half, double} = float; bad_color: tensor = uint8[255, 0, 0, 255]")
         .shape(shape::scalars),

@@ -48,6 +48,7 @@ const NOTHING_KNOWN: OpTraits = OpTraits {
     selects: false,
     leaves_outputs_dead: false,
     effects: Effects::None,
+    costly: false,
     gives_handle_for_string: false,
     image_layout: None,
 };
@@ -137,6 +138,11 @@ impl Op {
     /// The op makes or changes an object that a handle names, but TensorFlow does not declare it stateful.
     pub(crate) const fn handles_object(self) -> Op {
         Op { traits: OpTraits { effects: Effects::Object, ..self.traits }, ..self }
+    }
+
+    /// A node takes more than about ten microseconds for usual sizes.
+    pub(crate) const fn costly(self) -> Op {
+        Op { traits: OpTraits { costly: true, ..self.traits }, ..self }
     }
 
     /// An output of type `string` is a handle that holds an object.

@@ -8,7 +8,7 @@ pub(crate) const OPS: &[Op] = &[
         "ParseExample",
         "(serialized: string, names: string, sparse_keys: Nsparse * string, dense_keys: Ndense * string, dense_defaults: Tdense)
          -> (sparse_indices: Nsparse * int64, sparse_values: sparse_types, sparse_shapes: Nsparse * int64, dense_values: Tdense)",
-    )
+    ).costly()
     .attrs("Nsparse: int >= 0; Ndense: int >= 0; sparse_types: list({float, int64, string}) >= 0;
                 Tdense: list({float, int64, string}) >= 0; dense_shapes: list(shape) >= 0")
     .shape(shape::parse_example),
@@ -17,7 +17,7 @@ pub(crate) const OPS: &[Op] = &[
         "(serialized: string, names: string, sparse_keys: string, dense_keys: string, ragged_keys: string, dense_defaults: Tdense)
          -> (sparse_indices: num_sparse * int64, sparse_values: sparse_types, sparse_shapes: num_sparse * int64, dense_values: Tdense,
          ragged_values: ragged_value_types, ragged_row_splits: ragged_split_types)",
-    )
+    ).costly()
     .attrs("Tdense: list({float, int64, string}) >= 0; num_sparse: int >= 0; sparse_types: list({float, int64, string}) >= 0;
                 ragged_value_types: list({float, int64, string}) >= 0; ragged_split_types: list(index) >= 0; dense_shapes: list(shape) >= 0")
     .shape(shape::parse_example),
@@ -25,7 +25,7 @@ pub(crate) const OPS: &[Op] = &[
         "ParseSingleExample",
         "(serialized: string, dense_defaults: Tdense)
          -> (sparse_indices: num_sparse * int64, sparse_values: sparse_types, sparse_shapes: num_sparse * int64, dense_values: Tdense)",
-    )
+    ).costly()
     .attrs("num_sparse: int >= 0; sparse_keys: list(string) >= 0; dense_keys: list(string) >= 0;
                 sparse_types: list({float, int64, string}) >= 0; Tdense: list({float, int64, string}) >= 0; dense_shapes: list(shape) >= 0")
     .shape(shape::parse_example),
@@ -37,7 +37,7 @@ pub(crate) const OPS: &[Op] = &[
          feature_list_sparse_indices: Nfeature_list_sparse * int64, feature_list_sparse_values: feature_list_sparse_types,
          feature_list_sparse_shapes: Nfeature_list_sparse * int64, feature_list_dense_values: feature_list_dense_types,
          feature_list_dense_lengths: Nfeature_list_dense * int64)",
-    )
+    ).costly()
     .attrs("feature_list_dense_missing_assumed_empty: list(string) >= 0; context_sparse_keys: list(string) >= 0;
                 context_dense_keys: list(string) >= 0; feature_list_sparse_keys: list(string) >= 0; feature_list_dense_keys: list(string) >= 0;
                 Ncontext_sparse: int >= 0 = 0; Ncontext_dense: int >= 0 = 0; Nfeature_list_sparse: int >= 0 = 0; Nfeature_list_dense: int >= 0 = 0;
@@ -54,7 +54,7 @@ pub(crate) const OPS: &[Op] = &[
          context_sparse_shapes: Ncontext_sparse * int64, context_dense_values: Tcontext_dense,
          feature_list_sparse_indices: Nfeature_list_sparse * int64, feature_list_sparse_values: feature_list_sparse_types,
          feature_list_sparse_shapes: Nfeature_list_sparse * int64, feature_list_dense_values: feature_list_dense_types)",
-    )
+    ).costly()
     .attrs("Ncontext_sparse: int >= 0 = 0; Ncontext_dense: int >= 0 = 0; Nfeature_list_sparse: int >= 0 = 0; Nfeature_list_dense: int >= 0 = 0;
                 context_sparse_types: list({float, int64, string}) >= 0 = []; Tcontext_dense: list({float, int64, string}) >= 0 = [];
                 feature_list_dense_types: list({float, int64, string}) >= 0 = []; context_dense_shapes: list(shape) >= 0 = [];
@@ -72,7 +72,7 @@ pub(crate) const OPS: &[Op] = &[
          feature_list_dense_values: feature_list_dense_types, feature_list_dense_lengths: Nfeature_list_dense * int64,
          feature_list_ragged_values: feature_list_ragged_value_types, feature_list_ragged_outer_splits: feature_list_ragged_split_types,
          feature_list_ragged_inner_splits: feature_list_ragged_split_types)",
-    )
+    ).costly()
     .attrs("Ncontext_sparse: int >= 0 = 0; Tcontext_dense: list({float, int64, string}) >= 0 = [];
                 context_sparse_types: list({float, int64, string}) >= 0 = [];
                 context_ragged_value_types: list({float, int64, string}) >= 0 = []; context_ragged_split_types: list(index) >= 0 = [];
@@ -133,7 +133,7 @@ pub(crate) const OPS: &[Op] = &[
     op("ReadFile", "(filename: string) -> (contents: string)").shape(shape::scalars),
     op("WriteFile", "(filename: string, contents: string)").stateful().shape(shape::unknown),
     op("MatchingFiles", "(pattern: string) -> (filenames: string)").shape(shape::vectors),
-    op("DecodeCompressed", "(bytes: string) -> (output: string)")
+    op("DecodeCompressed", "(bytes: string) -> (output: string)").costly()
         .not_differentiable()
         .attrs("compression_type: string = ''")
         .shape(shape::unchanged),

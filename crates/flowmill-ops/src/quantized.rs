@@ -24,6 +24,7 @@ pub(crate) const OPS: &[Op] = &[
     .attrs("T1: quantized; T2: quantized; Toutput: quantized = qint32")
     .shape(shape::quantized_binary),
     op("QuantizedAvgPool", "(input: T, min_input: float, max_input: float) -> (output: T, min_output: float, max_output: float)")
+        .costly()
         .attrs("T: quantized; ksize: list(int); strides: list(int); padding: {'SAME', 'VALID'}")
         .shape(shape::quantized_pool),
     op(
@@ -53,12 +54,14 @@ pub(crate) const OPS: &[Op] = &[
         "(input: Tinput, filter: Tfilter, min_input: float, max_input: float, min_filter: float, max_filter: float)
          -> (output: out_type, min_output: float, max_output: float)",
     )
+    .costly()
     .attrs(
         "Tinput: quantized; Tfilter: quantized; out_type: quantized = qint32; strides: list(int); padding: {'SAME', 'VALID'};
             dilations: list(int) = [1, 1, 1, 1]",
     )
     .shape(shape::quantized_conv),
     op("QuantizedInstanceNorm", "(x: T, x_min: float, x_max: float) -> (y: T, y_min: float, y_max: float)")
+        .costly()
         .attrs(
             "T: quantized; output_range_given: bool = false; given_y_min: float = 0.0; given_y_max: float = 0.0;
                 variance_epsilon: float = 1e-5; min_separation: float = 1e-3",
@@ -68,12 +71,14 @@ pub(crate) const OPS: &[Op] = &[
         "QuantizedMatMul",
         "(a: T1, b: T2, min_a: float, max_a: float, min_b: float, max_b: float) -> (out: Toutput, min_out: float, max_out: float)",
     )
+    .costly()
     .attrs(
         "T1: quantized; T2: quantized; Toutput: quantized = qint32; transpose_a: bool = false; transpose_b: bool = false;
             Tactivation: quantized = quint8",
     )
     .shape(shape::quantized_matmul),
     op("QuantizedMaxPool", "(input: T, min_input: float, max_input: float) -> (output: T, min_output: float, max_output: float)")
+        .costly()
         .attrs("T: quantized; ksize: list(int); strides: list(int); padding: {'SAME', 'VALID'}")
         .shape(shape::quantized_pool),
     op(
@@ -113,6 +118,7 @@ pub(crate) const OPS: &[Op] = &[
         "QuantizedResizeBilinear",
         "(images: T, size: int32, min: float, max: float) -> (resized_images: T, out_min: float, out_max: float)",
     )
+    .costly()
     .attrs("T: {quint8, qint32, float}; align_corners: bool = false; half_pixel_centers: bool = false")
     .shape(shape::quantized_resize),
     op(

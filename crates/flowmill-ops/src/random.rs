@@ -82,12 +82,12 @@ pub(crate) const OPS: &[Op] = &[
         .not_differentiable()
         .attrs("rounds: int = 4; dtype: {int32, uint32, int64, uint64}; Tseed: {int32, uint32, int64, uint64}")
         .shape(shape::random_index_shuffle),
-    op("RandomGamma", "(shape: S, alpha: T) -> (output: T)")
+    op("RandomGamma", "(shape: S, alpha: T) -> (output: T)").costly()
         .gradient(gradient::random_gamma)
         .attrs("seed: int = 0; seed2: int = 0; S: index; T: {half, float, double}")
         .stateful()
         .shape(shape::random_gamma),
-    op("RandomPoissonV2", "(shape: S, rate: R) -> (output: dtype)")
+    op("RandomPoissonV2", "(shape: S, rate: R) -> (output: dtype)").costly()
         .attrs(
             "seed: int = 0; seed2: int = 0; S: index; R: {half, float, double, int32, int64} = double;
                 dtype: {half, float, double, int32, int64} = int64",
@@ -142,7 +142,7 @@ pub(crate) const OPS: &[Op] = &[
     op("ComputeAccidentalHits", "(true_classes: int64, sampled_candidates: int64) -> (indices: int32, ids: int64, weights: float)")
         .attrs("num_true: int; seed: int = 0; seed2: int = 0")
         .shape(shape::accidental_hits),
-    op("RandomPoisson", "(shape: S, rate: dtype) -> (output: dtype)")
+    op("RandomPoisson", "(shape: S, rate: dtype) -> (output: dtype)").costly()
         .attrs("seed: int = 0; seed2: int = 0; S: index; dtype: {half, float, double}")
         .stateful()
         .deprecated(25, "")
@@ -161,29 +161,29 @@ pub(crate) const OPS: &[Op] = &[
     op("StatelessRandomGetKeyCounterAlg", "(seed: Tseed) -> (key: uint64, counter: uint64, alg: int32)")
         .attrs("Tseed: index = int64")
         .shape(shape::random_key_counter_alg),
-    op("StatelessRandomBinomial", "(shape: S, seed: Tseed, counts: T, probs: T) -> (output: dtype)")
+    op("StatelessRandomBinomial", "(shape: S, seed: Tseed, counts: T, probs: T) -> (output: dtype)").costly()
         .not_differentiable()
         .attrs(
             "S: index; Tseed: index = int64; T: {half, float, double, int32, int64} = double;
                 dtype: {half, float, double, int32, int64} = int64",
         )
         .shape(shape::stateless_random),
-    op("StatelessRandomGammaV2", "(shape: T, seed: Tseed, alpha: dtype) -> (output: dtype)")
+    op("StatelessRandomGammaV2", "(shape: T, seed: Tseed, alpha: dtype) -> (output: dtype)").costly()
         .gradient(gradient::stateless_random_gamma::<2>)
         .attrs("dtype: {half, float, double}; T: index; Tseed: index = int64")
         .shape(shape::stateless_random),
-    op("StatelessRandomGammaV3", "(shape: shape_dtype, key: uint64, counter: uint64, alg: int32, alpha: dtype) -> (output: dtype)")
+    op("StatelessRandomGammaV3", "(shape: shape_dtype, key: uint64, counter: uint64, alg: int32, alpha: dtype) -> (output: dtype)").costly()
         .gradient(gradient::stateless_random_gamma::<4>)
         .attrs("dtype: {half, float, double}; shape_dtype: index = int32")
         .shape(shape::stateless_keyed),
-    op("StatelessRandomPoisson", "(shape: T, seed: Tseed, lam: Rtype) -> (output: dtype)")
+    op("StatelessRandomPoisson", "(shape: T, seed: Tseed, lam: Rtype) -> (output: dtype)").costly()
         .not_differentiable()
         .attrs(
             "Rtype: {half, float, double, int32, int64}; dtype: {half, float, double, int32, int64};
                 T: index; Tseed: index = int64",
         )
         .shape(shape::stateless_random),
-    op("ParameterizedTruncatedNormal", "(shape: T, means: dtype, stdevs: dtype, minvals: dtype, maxvals: dtype) -> (output: dtype)")
+    op("ParameterizedTruncatedNormal", "(shape: T, means: dtype, stdevs: dtype, minvals: dtype, maxvals: dtype) -> (output: dtype)").costly()
         .not_differentiable()
         .attrs("seed: int = 0; seed2: int = 0; dtype: {half, bfloat16, float, double}; T: {int32, int64}")
         .stateful()
@@ -191,7 +191,7 @@ pub(crate) const OPS: &[Op] = &[
     op(
         "StatelessParameterizedTruncatedNormal",
         "(shape: S, seed: Tseed, means: dtype, stddevs: dtype, minvals: dtype, maxvals: dtype) -> (output: dtype)",
-    )
+    ).costly()
     .gradient(gradient::stateless_truncated_normal)
     .attrs("S: index; Tseed: index = int64; dtype: {half, float, double}")
     .shape(shape::stateless_truncated_normal),
@@ -223,7 +223,7 @@ pub(crate) const OPS: &[Op] = &[
         .attrs("dtype: type = float; shape_dtype: type = int64")
         .stateful()
         .shape(shape::stateful_random),
-    op("StatefulRandomBinomial", "(resource: resource, algorithm: int64, shape: S, counts: T, probs: T) -> (output: dtype)")
+    op("StatefulRandomBinomial", "(resource: resource, algorithm: int64, shape: S, counts: T, probs: T) -> (output: dtype)").costly()
         .attrs(
             "S: index; T: {half, float, double, int32, int64} = double;
             dtype: {half, float, double, int32, int64} = int64",
@@ -237,7 +237,7 @@ pub(crate) const OPS: &[Op] = &[
         .attrs("dtype: type = int64; shape_dtype: type = int64")
         .stateful()
         .shape(shape::shape_input::<0>),
-    op("SobolSample", "(dim: int32, num_results: int32, skip: int32) -> (samples: dtype)")
+    op("SobolSample", "(dim: int32, num_results: int32, skip: int32) -> (samples: dtype)").costly()
         .attrs("dtype: {float, double} = float")
         .shape(shape::sobol_sample),
 ];

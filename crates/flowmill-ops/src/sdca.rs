@@ -11,7 +11,7 @@ const SIGNATURE: &str = "(sparse_example_indices: num_sparse_features * int64, s
     out_delta_dense_weights: num_dense_features * float)";
 
 pub(crate) const OPS: &[Op] = &[
-    op("SdcaOptimizer", SIGNATURE)
+    op("SdcaOptimizer", SIGNATURE).costly()
         .not_differentiable()
         .attrs(
             "loss_type: {'logistic_loss', 'squared_loss', 'hinge_loss', 'smooth_hinge_loss', 'poisson_loss'}; adaptative: bool = false;
@@ -19,7 +19,7 @@ pub(crate) const OPS: &[Op] = &[
                 num_loss_partitions: int >= 1; num_inner_iterations: int >= 1",
         )
         .shape(shape::sdca_optimizer),
-    op("SdcaOptimizerV2", SIGNATURE)
+    op("SdcaOptimizerV2", SIGNATURE).costly()
         .not_differentiable()
         .attrs(
             "loss_type: {'logistic_loss', 'squared_loss', 'hinge_loss', 'smooth_hinge_loss', 'poisson_loss'}; adaptive: bool = false;

@@ -46,16 +46,16 @@ macro_rules! ctc_labels {
 }
 
 pub(crate) const OPS: &[Op] = &[
-    op("LSTMBlockCell", LSTM_CELL).attrs(LSTM_ATTRS).shape(shape::lstm_block_cell),
-    op("LSTMBlockCellGrad", LSTM_CELL_GRAD).attrs(LSTM_GRAD_ATTRS).shape(shape::lstm_block_cell_grad),
-    op("BlockLSTM", BLOCK_LSTM).gradient(gradient::block_lstm).attrs(LSTM_ATTRS).shape(shape::block_lstm),
-    op("BlockLSTMV2", BLOCK_LSTM)
+    op("LSTMBlockCell", LSTM_CELL).costly().attrs(LSTM_ATTRS).shape(shape::lstm_block_cell),
+    op("LSTMBlockCellGrad", LSTM_CELL_GRAD).costly().attrs(LSTM_GRAD_ATTRS).shape(shape::lstm_block_cell_grad),
+    op("BlockLSTM", BLOCK_LSTM).costly().gradient(gradient::block_lstm).attrs(LSTM_ATTRS).shape(shape::block_lstm),
+    op("BlockLSTMV2", BLOCK_LSTM).costly()
         .gradient(gradient::block_lstm)
         .attrs("cell_clip: float = 0.0; use_peephole: bool = false; T: {half, float}")
         .shape(shape::block_lstm),
-    op("BlockLSTMGrad", BLOCK_LSTM_GRAD).attrs(LSTM_GRAD_ATTRS).shape(shape::block_lstm_grad),
-    op("BlockLSTMGradV2", BLOCK_LSTM_GRAD).attrs(LSTM_GRAD_ATTRS).shape(shape::block_lstm_grad),
-    op("GRUBlockCell", "(x: T, h_prev: T, w_ru: T, w_c: T, b_ru: T, b_c: T) -> (r: T, u: T, c: T, h: T)")
+    op("BlockLSTMGrad", BLOCK_LSTM_GRAD).costly().attrs(LSTM_GRAD_ATTRS).shape(shape::block_lstm_grad),
+    op("BlockLSTMGradV2", BLOCK_LSTM_GRAD).costly().attrs(LSTM_GRAD_ATTRS).shape(shape::block_lstm_grad),
+    op("GRUBlockCell", "(x: T, h_prev: T, w_ru: T, w_c: T, b_ru: T, b_c: T) -> (r: T, u: T, c: T, h: T)").costly()
         .attrs("T: {float}")
         .shape(shape::gru_block_cell),
     op(
@@ -70,22 +70,22 @@ pub(crate) const OPS: &[Op] = &[
         "CTCBeamSearchDecoder",
         "(inputs: T, sequence_length: int32)
          -> (decoded_indices: top_paths * int64, decoded_values: top_paths * int64, decoded_shape: top_paths * int64, log_probability: T)",
-    )
+    ).costly()
     .not_differentiable()
     .attrs("beam_width: int >= 1; top_paths: int >= 1; merge_repeated: bool = true; T: {float, double} = float")
     .shape(shape::ctc_beam_search_decoder),
-    op("CTCLoss", "(inputs: T, labels_indices: int64, labels_values: int32, sequence_length: int32) -> (loss: T, gradient: T)")
+    op("CTCLoss", "(inputs: T, labels_indices: int64, labels_values: int32, sequence_length: int32) -> (loss: T, gradient: T)").costly()
         .gradient(gradient::ctc_loss)
         .attrs(concat!(ctc_labels!(), "; T: {float, double} = float"))
         .shape(shape::ctc_loss),
     op(
         "CTCLossV2",
         "(inputs: float, labels_indices: int64, labels_values: int32, sequence_length: int32) -> (loss: float, gradient: float)",
-    )
+    ).costly()
     .gradient(gradient::ctc_loss)
     .attrs(ctc_labels!())
     .shape(shape::ctc_loss),
-    op("GRUBlockCellGrad", "(x: T, h_prev: T, w_ru: T, w_c: T, b_ru: T, b_c: T, r: T, u: T, c: T, d_h: T) -> (d_x: T, d_h_prev: T, d_c_bar: T, d_r_bar_u_bar: T)")
+    op("GRUBlockCellGrad", "(x: T, h_prev: T, w_ru: T, w_c: T, b_ru: T, b_c: T, r: T, u: T, c: T, d_h: T) -> (d_x: T, d_h_prev: T, d_c_bar: T, d_r_bar_u_bar: T)").costly()
         .attrs("T: {float}")
         .shape(shape::gru_block_cell_grad),
 ];

@@ -48,7 +48,7 @@ pub(crate) const OPS: &[Op] = &[
     )
     .attrs("num_split: int >= 1; T: type")
     .shape(shape::sparse_split),
-    op("SparseTensorDenseMatMul", "(a_indices: Tindices, a_values: T, a_shape: int64, b: T) -> (product: T)")
+    op("SparseTensorDenseMatMul", "(a_indices: Tindices, a_values: T, a_shape: int64, b: T) -> (product: T)").costly()
         .gradient(gradient::sparse_tensor_dense_mat_mul)
         .attrs("T: type; Tindices: index = int64; adjoint_a: bool = false; adjoint_b: bool = false")
         .shape(shape::sparse_tensor_dense_matmul),
@@ -293,7 +293,7 @@ pub(crate) const OPS: &[Op] = &[
         "EditDistance",
         "(hypothesis_indices: int64, hypothesis_values: T, hypothesis_shape: int64, truth_indices: int64, truth_values: T, truth_shape:
          int64) -> (output: float)",
-    )
+    ).costly()
         .not_differentiable()
         .attrs("normalize: bool = true; T: type")
         .shape(shape::edit_distance),

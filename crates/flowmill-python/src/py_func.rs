@@ -61,8 +61,8 @@ impl Kernel for PyFunc {
         Ok(())
     }
 
-    fn cost(&self) -> Cost {
-        Cost::Blocking
+    fn cost(&self) -> Option<Cost> {
+        Some(Cost::Blocking)
     }
 }
 

@@ -22,8 +22,9 @@ impl Kernel for FunctionCall {
         bail!(Internal, "calls are asynchronous")
     }
 
-    fn cost(&self) -> Cost {
-        Cost::Expensive
+    /// The run time of a function is not known.
+    fn cost(&self) -> Option<Cost> {
+        Some(Cost::Expensive)
     }
 
     fn as_async(&self) -> Option<&dyn AsyncKernel> {

@@ -5,6 +5,7 @@ use crate::executor::IterationRef;
 use crate::function::{Caller, FunctionLibraryRuntime};
 use crate::resource::ResourceManager;
 use crate::step::{DeviceStep, Step};
+use flowmill_graph::OpTraits;
 use flowmill_tensor::{DType, ResourceHandle, Result, Shape, SmallVec, Tensor, bail};
 use std::sync::Arc;
 
@@ -18,9 +19,10 @@ pub trait Kernel: Send + Sync + 'static {
     /// Returns the errors that the op's documentation lists. The executor adds the node's name.
     fn compute(&self, ctx: &mut KernelContext<'_>) -> Result<()>;
 
-    /// Returns the scheduler's estimate of the kernel's run time.
-    fn cost(&self) -> Cost {
-        Cost::Cheap
+    /// Returns the kernel's own estimate of its run time, if it has one, such as from the static shapes of its inputs. Without one, the op's declared
+    /// cost class counts: see [`Cost::of`].
+    fn cost(&self) -> Option<Cost> {
+        None
     }
 
     /// Returns the kernel's function on inline scalars, if it is a pure function of one or two of them.
@@ -64,6 +66,13 @@ pub enum Cost {
     /// May wait for something, such as a file or another node of the step. The kernel is called by a thread that has nothing else to do for the step,
     /// so that no work that the kernel waits for is queued behind it.
     Blocking,
+}
+
+impl Cost {
+    /// Returns the cost of a node: the estimate of its kernel if it has one, otherwise the cost class in the traits of its op.
+    pub fn of(kernel: &dyn Kernel, traits: &OpTraits) -> Cost {
+        kernel.cost().unwrap_or(if traits.costly { Cost::Expensive } else { Cost::Cheap })
+    }
 }
 
 /// A pure function on the bits of inline scalars ([`Tensor::scalar_bits`]). It must return the same bits as `compute`.

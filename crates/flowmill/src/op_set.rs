@@ -1,7 +1,7 @@
 //! The ops and kernels that graphs and sessions use, and custom ones among them.
 
 use crate::builder::gradients::{GradientFn, OpGradient};
-use crate::graph::{Effects, OpDef, ShapeFn};
+use crate::graph::{Effects, OpDef, OpTraits, ShapeFn};
 use crate::static_values::Kernels;
 use crate::{
     FileAccess, Graph, GraphBuilder, ImportOptions, KernelRegistry, OpRegistry, Result, Session, SessionOptions, files, import_graph_def,
@@ -150,7 +150,7 @@ pub struct CustomOp {
     name: &'static str,
     signature: &'static str,
     attrs: &'static str,
-    effects: Effects,
+    traits: OpTraits,
     shape_fn: Option<ShapeFn>,
     gradient: OpGradient,
     kernel: Option<MakeKernel>,
@@ -162,7 +162,7 @@ impl CustomOp {
     /// A name after a colon is that of an attribute or an element type with TensorFlow's C++ name (`float`, `int64`, `half`, `string`). An attribute
     /// that is a list of types makes a list of tensors.
     pub fn new(name: &'static str, signature: &'static str) -> CustomOp {
-        CustomOp { name, signature, attrs: "", effects: Effects::None, shape_fn: None, gradient: OpGradient::Undefined, kernel: None }
+        CustomOp { name, signature, attrs: "", traits: OpTraits::default(), shape_fn: None, gradient: OpGradient::Undefined, kernel: None }
     }
 
     /// Declares the attributes, separated by semicolons: `T: {float, half} = float; N: int >= 1; mode: {'up', 'down'}; sizes: list(int) = [1, 1]`.
@@ -172,7 +172,12 @@ impl CustomOp {
 
     /// Says that the op has state or side effects, so that it is never computed ahead of a step or merged with an equal node.
     pub fn stateful(self) -> CustomOp {
-        CustomOp { effects: Effects::State, ..self }
+        CustomOp { traits: OpTraits { effects: Effects::State, ..self.traits }, ..self }
+    }
+
+    /// Says that a node takes more than about ten microseconds for usual sizes, so that other nodes of the step run on other threads at the same time.
+    pub fn costly(self) -> CustomOp {
+        CustomOp { traits: OpTraits { costly: true, ..self.traits }, ..self }
     }
 
     /// Sets the function that infers the static shapes of the outputs. Without one they are unknown.
@@ -197,7 +202,7 @@ impl CustomOp {
 
     fn definition(&self) -> Result<OpDef> {
         let mut op_def = flowmill_ops::definition(self.name, self.signature, self.attrs)?;
-        op_def.traits.effects = self.effects;
+        op_def.traits = self.traits;
         op_def.shape_fn = self.shape_fn;
         op_def.gradient = self.gradient;
         Ok(op_def)

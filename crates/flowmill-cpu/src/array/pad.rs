@@ -55,7 +55,7 @@ fn padded(shape: &Shape, paddings: &Paddings) -> Result<Shape> {
 fn make_pad(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     // A kernel that pads images but not the batch dimension works image by image.
     let by_image = init.constant(1).and_then(|paddings| indices(paddings).ok()).is_some_and(|p| matches!(p[..], [0, 0, _, ..]));
-    for_item!(init.dtype("T")?, T => batched_from_fn(linear_cost(init), u32::from(by_image), pad::<T>))
+    for_item!(init.dtype("T")?, T => batched_from_fn(Some(linear_cost(init)), u32::from(by_image), pad::<T>))
 }
 
 fn pad<T: Item>(ctx: &mut KernelContext<'_>) -> Result<()> {

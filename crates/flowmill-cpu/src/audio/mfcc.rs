@@ -1,6 +1,6 @@
 //! `Mfcc`: the mel-frequency cepstral coefficients of a spectrogram of squared magnitudes.
 
-use crate::from_fn::expensive_from_fn;
+use crate::from_fn::from_fn;
 use flowmill_runtime::{Kernel, KernelContext, KernelInit, KernelRegistry};
 use flowmill_tensor::{DType, Result, Tensor, bail, check_memory};
 use std::f64::consts::PI;
@@ -41,7 +41,7 @@ fn make(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     if !(mfcc.lower >= 0.0 && mfcc.upper > mfcc.lower) {
         bail!(InvalidArgument, "Mfcc initialization failed: frequencies from {} to {}", mfcc.lower, mfcc.upper);
     }
-    expensive_from_fn(move |ctx| mfcc.compute(ctx))
+    from_fn(move |ctx| mfcc.compute(ctx))
 }
 
 fn mel(frequency: f64) -> f64 {

@@ -1,6 +1,6 @@
 //! `AudioSpectrogram`: the magnitude of each frequency in windows of an audio signal.
 
-use crate::from_fn::expensive_from_fn;
+use crate::from_fn::from_fn;
 use flowmill_runtime::{Kernel, KernelContext, KernelInit, KernelRegistry};
 use flowmill_tensor::{Complex, DType, Result, Tensor, bail, check_memory};
 use rustfft::{Fft, FftPlanner};
@@ -34,7 +34,7 @@ fn make(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
         is_squared: init.attrs.get_or("magnitude_squared", false)?,
         transform: FftPlanner::new().plan_fft_forward(size.next_power_of_two()),
     };
-    expensive_from_fn(move |ctx| spectrogram.compute(ctx))
+    from_fn(move |ctx| spectrogram.compute(ctx))
 }
 
 impl Spectrogram {

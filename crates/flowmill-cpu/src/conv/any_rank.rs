@@ -86,7 +86,7 @@ impl Kernel for Conv {
         Ok(())
     }
 
-    fn cost(&self) -> Cost {
+    fn cost(&self) -> Option<Cost> {
         self.inner.cost()
     }
 }

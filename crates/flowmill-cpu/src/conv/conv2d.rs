@@ -1,6 +1,6 @@
 //! `Conv2D`, `_FusedConv2D` and the gradients of `Conv2D`.
 
-use crate::from_fn::expensive_from_fn;
+use crate::from_fn::from_fn;
 use crate::fused_ops::FusedOps;
 use crate::gemm::Epilogue;
 use crate::nn::layout::in_any_layout;
@@ -8,7 +8,7 @@ use crate::number::Number;
 use crate::window::Geometry;
 use flowmill_numeric::conv::{PackedFilter, conv2d, conv2d_backprop_filter, conv2d_backprop_input};
 use flowmill_numeric::window::Window;
-use flowmill_runtime::{Cost, Kernel, KernelContext, KernelDef, KernelInit, KernelRegistry};
+use flowmill_runtime::{Kernel, KernelContext, KernelDef, KernelInit, KernelRegistry};
 use flowmill_tensor::sync::Mutex;
 use flowmill_tensor::{DType, Result, Shape, Tensor, bail, bf16, f16, for_dtype};
 use std::sync::Arc;
@@ -43,7 +43,7 @@ pub(super) fn make(init: &KernelInit<'_>, fused: FusedOps) -> Result<Arc<dyn Ker
         DType::F32 => Ok(Arc::new(Conv2d { geometry, fused, packed: Mutex::new(None) })),
         _ if fused.bias => init.unsupported(),
         dtype => {
-            for_dtype!(dtype, [f64, f16, bf16, i32], T => expensive_from_fn(move |ctx| direct::<T>(ctx, &geometry)), _ => init.unsupported())
+            for_dtype!(dtype, [f64, f16, bf16, i32], T => from_fn(move |ctx| direct::<T>(ctx, &geometry)), _ => init.unsupported())
         }
     }
 }
@@ -126,10 +126,6 @@ impl Kernel for Conv2d {
         }
         ctx.set_output(0, out);
         Ok(())
-    }
-
-    fn cost(&self) -> Cost {
-        Cost::Expensive
     }
 
     /// Returns the images and the residual.
@@ -227,7 +223,7 @@ fn input_sizes(sizes_input: &Tensor, filter: &Shape, gradient: &Shape) -> Result
 fn make_backprop_input(init: &KernelInit<'_>, input_shape: InputShape) -> Result<Arc<dyn Kernel>> {
     let geometry = Geometry::new(init)?;
     if init.dtype("T")? != DType::F32 {
-        return for_dtype!(init.dtype("T")?, [f64, f16, bf16, i32], T => expensive_from_fn(move |ctx| {
+        return for_dtype!(init.dtype("T")?, [f64, f16, bf16, i32], T => from_fn(move |ctx| {
             let (filter, gradient) = (ctx.take(1)?, ctx.take(2)?);
             let shape = input_shape(ctx.input(0)?, filter.shape(), gradient.shape())?;
             let (window, groups, out_channels) = checked_window(&geometry, &shape, filter.shape())?;
@@ -239,7 +235,7 @@ fn make_backprop_input(init: &KernelInit<'_>, input_shape: InputShape) -> Result
             Ok(())
         }), _ => init.unsupported());
     }
-    expensive_from_fn(move |ctx| {
+    from_fn(move |ctx| {
         let (filter, gradient) = (ctx.take(1)?, ctx.take(2)?);
         let shape = input_shape(ctx.input(0)?, filter.shape(), gradient.shape())?;
         let (window, groups, out_channels) = checked_window(&geometry, &shape, filter.shape())?;
@@ -256,7 +252,7 @@ fn make_backprop_input(init: &KernelInit<'_>, input_shape: InputShape) -> Result
 fn make_backprop_filter(init: &KernelInit<'_>, filter_shape: fn(&Tensor) -> Result<Shape>) -> Result<Arc<dyn Kernel>> {
     let geometry = Geometry::new(init)?;
     if init.dtype("T")? != DType::F32 {
-        return for_dtype!(init.dtype("T")?, [f64, f16, bf16, i32], T => expensive_from_fn(move |ctx| {
+        return for_dtype!(init.dtype("T")?, [f64, f16, bf16, i32], T => from_fn(move |ctx| {
             let (input, gradient) = (ctx.take(0)?, ctx.take(2)?);
             let shape = filter_shape(ctx.input(1)?)?;
             let (window, groups, out_channels) = checked_window(&geometry, input.shape(), &shape)?;
@@ -268,7 +264,7 @@ fn make_backprop_filter(init: &KernelInit<'_>, filter_shape: fn(&Tensor) -> Resu
             Ok(())
         }), _ => init.unsupported());
     }
-    expensive_from_fn(move |ctx| {
+    from_fn(move |ctx| {
         let (input, gradient) = (ctx.take(0)?, ctx.take(2)?);
         let shape = filter_shape(ctx.input(1)?)?;
         let (window, groups, out_channels) = checked_window(&geometry, input.shape(), &shape)?;

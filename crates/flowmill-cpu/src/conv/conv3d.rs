@@ -1,6 +1,6 @@
 //! `Conv3D` and its gradients, computed by matrix products with patches of the input as rows, a few at a time.
 
-use crate::from_fn::expensive_from_fn;
+use crate::from_fn::from_fn;
 use crate::gemm::{self, MatrixRef, gemm};
 use crate::nn::layout::in_any_layout;
 use crate::number::Number;
@@ -32,7 +32,7 @@ pub(super) fn register(registry: &mut KernelRegistry) {
 macro_rules! kernel {
     ($init:expr, $run:ident $(, $shape:ident)?) => {{
         let steps = Steps::new($init)?;
-        for_dtype!($init.dtype("T")?, [f16, bf16, f32, f64], T => expensive_from_fn(move |ctx| $run::<T>(ctx, steps $(, $shape)?)), _ => $init.unsupported())
+        for_dtype!($init.dtype("T")?, [f16, bf16, f32, f64], T => from_fn(move |ctx| $run::<T>(ctx, steps $(, $shape)?)), _ => $init.unsupported())
     }};
 }
 

@@ -1,7 +1,7 @@
 //! `DepthwiseConv2dNative` and its gradients.
 
 use super::conv2d::{narrowed, widened};
-use crate::from_fn::{batched_from_fn, expensive_from_fn};
+use crate::from_fn::{batched_from_fn, from_fn};
 use crate::fused_ops::FusedOps;
 use crate::gemm::Epilogue;
 use crate::nn::layout::in_any_layout;
@@ -9,7 +9,7 @@ use crate::number::Number;
 use crate::window::Geometry;
 use flowmill_numeric::conv::depthwise::{depthwise_backprop_filter, depthwise_backprop_input, depthwise_conv2d};
 use flowmill_numeric::window::Window;
-use flowmill_runtime::{Cost, Kernel, KernelDef, KernelInit, KernelRegistry};
+use flowmill_runtime::{Kernel, KernelDef, KernelInit, KernelRegistry};
 use flowmill_tensor::{DType, Result, Shape, Tensor, bail, bf16, f16, for_dtype};
 use std::sync::Arc;
 
@@ -71,7 +71,7 @@ fn make(init: &KernelInit<'_>, fused: FusedOps) -> Result<Arc<dyn Kernel>> {
         if fused.bias {
             return init.unsupported();
         }
-        return for_dtype!(init.dtype("T")?, [f64, f16, bf16], T => expensive_from_fn(move |ctx| {
+        return for_dtype!(init.dtype("T")?, [f64, f16, bf16], T => from_fn(move |ctx| {
             let (input, filter) = (ctx.take(0)?, ctx.take(1)?);
             let (window, multiplier, shape) = checked_window(&geometry, input.shape(), filter.shape())?;
             let (x, f) = (widened::<T>(&input)?, widened::<T>(&filter)?);
@@ -81,7 +81,7 @@ fn make(init: &KernelInit<'_>, fused: FusedOps) -> Result<Arc<dyn Kernel>> {
             Ok(())
         }), _ => init.unsupported());
     }
-    batched_from_fn(Cost::Expensive, 1, move |ctx| {
+    batched_from_fn(None, 1, move |ctx| {
         let (input, filter) = (ctx.take(0)?, ctx.take(1)?);
         let (window, multiplier, shape) = checked_window(&geometry, input.shape(), filter.shape())?;
         let mut out = Tensor::uninit(DType::F32, shape)?;
@@ -118,7 +118,7 @@ fn check_gradient(expected: &Shape, gradient: &Tensor) -> Result<()> {
 fn make_backprop_input(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let geometry = Geometry::new(init)?;
     if init.dtype("T")? != DType::F32 {
-        return for_dtype!(init.dtype("T")?, [f64, f16, bf16], T => expensive_from_fn(move |ctx| {
+        return for_dtype!(init.dtype("T")?, [f64, f16, bf16], T => from_fn(move |ctx| {
             let (shape, filter, gradient) = (ctx.input(0)?.to_shape()?, ctx.take(1)?, ctx.take(2)?);
             let (window, multiplier, expected) = checked_window(&geometry, &shape, filter.shape())?;
             check_gradient(&expected, &gradient)?;
@@ -129,7 +129,7 @@ fn make_backprop_input(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
             Ok(())
         }), _ => init.unsupported());
     }
-    expensive_from_fn(move |ctx| {
+    from_fn(move |ctx| {
         let (shape, filter, gradient) = (ctx.input(0)?.to_shape()?, ctx.take(1)?, ctx.take(2)?);
         let (window, multiplier, expected) = checked_window(&geometry, &shape, filter.shape())?;
         check_gradient(&expected, &gradient)?;
@@ -145,7 +145,7 @@ fn make_backprop_input(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
 fn make_backprop_filter(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let geometry = Geometry::new(init)?;
     if init.dtype("T")? != DType::F32 {
-        return for_dtype!(init.dtype("T")?, [f64, f16, bf16], T => expensive_from_fn(move |ctx| {
+        return for_dtype!(init.dtype("T")?, [f64, f16, bf16], T => from_fn(move |ctx| {
             let (input, shape, gradient) = (ctx.take(0)?, ctx.input(1)?.to_shape()?, ctx.take(2)?);
             let (window, multiplier, expected) = checked_window(&geometry, input.shape(), &shape)?;
             check_gradient(&expected, &gradient)?;
@@ -156,7 +156,7 @@ fn make_backprop_filter(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
             Ok(())
         }), _ => init.unsupported());
     }
-    expensive_from_fn(move |ctx| {
+    from_fn(move |ctx| {
         let (input, shape, gradient) = (ctx.take(0)?, ctx.input(1)?.to_shape()?, ctx.take(2)?);
         let (window, multiplier, expected) = checked_window(&geometry, input.shape(), &shape)?;
         check_gradient(&expected, &gradient)?;

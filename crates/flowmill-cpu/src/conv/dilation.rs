@@ -1,6 +1,6 @@
 //! `Dilation2D`, the maximum of sums with a filter, and its gradients.
 
-use crate::from_fn::expensive_from_fn;
+use crate::from_fn::from_fn;
 use crate::number::Ordered;
 use crate::parallel;
 use crate::window::Geometry;
@@ -42,7 +42,7 @@ fn make(init: &KernelInit<'_>, part: Part) -> Result<Arc<dyn Kernel>> {
     let geometry = Geometry::of(pair("strides")?, pair("rates")?, same);
     for_dtype!(init.dtype("T")?, [f16, bf16, f32, f64, i8, i16, i32, i64, u8, u16, u32, u64], T => {
         let geometry = geometry.clone();
-        expensive_from_fn(move |ctx| dilate::<T>(ctx, &geometry, part))
+        from_fn(move |ctx| dilate::<T>(ctx, &geometry, part))
     }, _ => init.unsupported())
 }
 

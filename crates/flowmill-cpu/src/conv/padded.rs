@@ -3,7 +3,7 @@
 
 use super::conv2d;
 use crate::array::make_mirror_pad;
-use crate::from_fn::expensive_from_fn;
+use crate::from_fn::from_fn;
 use crate::fused_ops::FusedOps;
 use crate::image::resize::{Grid, sizes};
 use crate::number::Number;
@@ -17,7 +17,7 @@ pub(super) fn register(registry: &mut KernelRegistry) {
         let grid = Grid::of_corners(init.attrs.get_or("resize_align_corners", false)?);
         for_dtype!(init.dtype("T")?, [f16, f32, f64], T => {
             let convolve = make_pad_conv(init)?;
-            expensive_from_fn(move |ctx| {
+            from_fn(move |ctx| {
                 let resized = resized::<T>(ctx.input(0)?, ctx.input(1)?, grid)?;
                 let output = run(&convolve, vec![resized, ctx.take(2)?, ctx.take(3)?], ctx)?;
                 ctx.set_output(0, output);
@@ -41,7 +41,7 @@ fn run(kernel: &Arc<dyn Kernel>, inputs: Vec<Tensor>, ctx: &KernelContext<'_>) -
 fn make_pad_conv(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let inner = KernelInit { input_shapes: &[], constants: &[], ..*init };
     let (pad, convolve) = (make_mirror_pad(&inner)?, conv2d::make(&inner, FusedOps::default())?);
-    expensive_from_fn(move |ctx| {
+    from_fn(move |ctx| {
         let (image, paddings, filter) = (ctx.take(0)?, ctx.take(1)?, ctx.take(2)?);
         if image.num_elements() == 0 {
             bail!(InvalidArgument, "Input tensor can't be empty");

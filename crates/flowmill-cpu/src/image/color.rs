@@ -1,6 +1,6 @@
 //! Colour conversions: `RGBToHSV`, `HSVToRGB`, `AdjustContrastv2`, `AdjustHue`, `AdjustSaturation`.
 
-use crate::from_fn::expensive_from_fn;
+use crate::from_fn::from_fn;
 use crate::number::Number;
 use crate::parallel;
 use flowmill_runtime::{Kernel, KernelContext, KernelInit, KernelRegistry};
@@ -100,10 +100,10 @@ fn make_convert(
         Ok(())
     }
     match init.attrs.get_or("T", DType::F32)? {
-        DType::F16 => expensive_from_fn(move |ctx| convert::<f16>(ctx, single)),
-        DType::BF16 => expensive_from_fn(move |ctx| convert::<bf16>(ctx, single)),
-        DType::F32 => expensive_from_fn(move |ctx| convert::<f32>(ctx, single)),
-        DType::F64 => expensive_from_fn(move |ctx| convert::<f64>(ctx, double)),
+        DType::F16 => from_fn(move |ctx| convert::<f16>(ctx, single)),
+        DType::BF16 => from_fn(move |ctx| convert::<bf16>(ctx, single)),
+        DType::F32 => from_fn(move |ctx| convert::<f32>(ctx, single)),
+        DType::F64 => from_fn(move |ctx| convert::<f64>(ctx, double)),
         _ => init.unsupported(),
     }
 }
@@ -128,16 +128,16 @@ fn make_adjust(init: &KernelInit<'_>, name: &'static str, f: fn(Pixel<f32>, f32)
         Ok(())
     }
     match init.attrs.get_or("T", DType::F32)? {
-        DType::F16 => expensive_from_fn(move |ctx| adjust::<f16>(ctx, name, f)),
-        DType::F32 => expensive_from_fn(move |ctx| adjust::<f32>(ctx, name, f)),
+        DType::F16 => from_fn(move |ctx| adjust::<f16>(ctx, name, f)),
+        DType::F32 => from_fn(move |ctx| adjust::<f32>(ctx, name, f)),
         _ => init.unsupported(),
     }
 }
 
 fn make_contrast(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     match init.attrs.get_or("T", DType::F32)? {
-        DType::F16 => expensive_from_fn(contrast::<f16>),
-        DType::F32 => expensive_from_fn(contrast::<f32>),
+        DType::F16 => from_fn(contrast::<f16>),
+        DType::F32 => from_fn(contrast::<f32>),
         _ => init.unsupported(),
     }
 }

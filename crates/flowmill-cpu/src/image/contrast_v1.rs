@@ -1,6 +1,6 @@
 //! `AdjustContrast`, the first version, whose result is clipped.
 
-use crate::from_fn::expensive_from_fn;
+use crate::from_fn::from_fn;
 use flowmill_runtime::{Kernel, KernelContext, KernelInit, KernelRegistry};
 use flowmill_tensor::{DType, Element, Result, Tensor, bail, for_dtype};
 use num_traits::AsPrimitive;
@@ -11,7 +11,7 @@ pub(super) fn register(registry: &mut KernelRegistry) {
 }
 
 fn make(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
-    for_dtype!(init.dtype("T")?, [u8, i8, i16, i32, i64, f32, f64], T => expensive_from_fn(contrast::<T>), _ => init.unsupported())
+    for_dtype!(init.dtype("T")?, [u8, i8, i16, i32, i64, f32, f64], T => from_fn(contrast::<T>), _ => init.unsupported())
 }
 
 /// Scales the distance of each channel from its mean over the image, then clips. Inputs: images, factor, least and greatest value.

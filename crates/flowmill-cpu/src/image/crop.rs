@@ -1,7 +1,7 @@
 //! `CropAndResize`, which crops boxes from images and resizes them to one size.
 
 use super::{image_dims, size_of};
-use crate::from_fn::expensive_from_fn;
+use crate::from_fn::from_fn;
 use crate::parallel;
 use flowmill_runtime::{Kernel, KernelInit, KernelRegistry};
 use flowmill_tensor::{DType, Element, Result, Tensor, bail, f16, for_dtype};
@@ -33,7 +33,7 @@ pub(super) fn positions(first: f32, last: f32, size: usize, crop: usize) -> impl
 }
 
 fn crop<T: Element + AsPrimitive<f32>>(is_nearest: bool, outside: f32) -> Result<Arc<dyn Kernel>> {
-    expensive_from_fn(move |ctx| {
+    from_fn(move |ctx| {
         let (image, boxes, box_index) = (ctx.input(0)?, ctx.input(1)?, ctx.input(2)?);
         let [batch, height, width, depth] = image_dims(image)?;
         let (crop_height, crop_width) = size_of(ctx.input(3)?, "crop_size")?;

@@ -2,7 +2,7 @@
 
 use super::crop::positions;
 use super::image_dims;
-use crate::from_fn::expensive_from_fn;
+use crate::from_fn::from_fn;
 use crate::number::Number;
 use flowmill_runtime::{Kernel, KernelContext, KernelInit, KernelRegistry};
 use flowmill_tensor::{DType, Element, Result, Shape, Tensor, bail, f16, for_dtype};
@@ -36,7 +36,7 @@ fn checked<'a>(gradients: &Tensor, boxes: &'a Tensor, index: &'a Tensor, batch: 
 
 fn make_image(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let is_nearest = init.attrs.get_or("method", "bilinear")? == "nearest";
-    for_dtype!(init.dtype("T")?, [f16, f32, f64], T => expensive_from_fn(move |ctx| image_grad::<T>(ctx, is_nearest)), _ => init.unsupported())
+    for_dtype!(init.dtype("T")?, [f16, f32, f64], T => from_fn(move |ctx| image_grad::<T>(ctx, is_nearest)), _ => init.unsupported())
 }
 
 /// Adds the gradient of each pixel of a crop to the pixels of the image that it was interpolated from.
@@ -86,7 +86,7 @@ where
 }
 
 fn make_boxes(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
-    for_dtype!(init.dtype("T")?, [u8, u16, i8, i16, i32, i64, f16, f32, f64], T => expensive_from_fn(boxes_grad::<T>), _ => init.unsupported())
+    for_dtype!(init.dtype("T")?, [u8, u16, i8, i16, i32, i64, f16, f32, f64], T => from_fn(boxes_grad::<T>), _ => init.unsupported())
 }
 
 /// Computes the gradients with respect to the corners of the boxes.

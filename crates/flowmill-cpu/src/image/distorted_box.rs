@@ -2,7 +2,7 @@
 //! seeds produce the same parts as in TensorFlow, so that all numbers are rounded and wrap around as they do there.
 
 use crate::array::args::indices;
-use crate::from_fn::expensive_from_fn;
+use crate::from_fn::from_fn;
 use crate::random::philox::Numbers;
 use crate::random::stateful::SharedGenerator;
 use crate::random::stateless::from_seed;
@@ -239,7 +239,7 @@ fn make(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let sampler = Sampler::new(init)?;
     let has_seed_input = init.op_def.name == "StatelessSampleDistortedBoundingBox";
     let generator = if has_seed_input { None } else { Some(SharedGenerator::from_attrs(init)?) };
-    expensive_from_fn(move |ctx| {
+    from_fn(move |ctx| {
         let numbers = Numbers::new(match &generator {
             Some(generator) => generator.reserve_blocks(sampler.max_attempts as u64),
             None => from_seed(ctx.input(3)?)?,

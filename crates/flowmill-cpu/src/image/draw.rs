@@ -1,7 +1,7 @@
 //! `DrawBoundingBoxes` and `DrawBoundingBoxesV2`.
 
 use super::image_dims;
-use crate::from_fn::expensive_from_fn;
+use crate::from_fn::from_fn;
 use crate::number::Number;
 use flowmill_runtime::{Kernel, KernelContext, KernelInit, KernelRegistry};
 use flowmill_tensor::{DType, Result, bail, f16};
@@ -28,8 +28,8 @@ pub(super) fn register(registry: &mut KernelRegistry) {
 
 fn make(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     match init.attrs.get_or("T", DType::F32)? {
-        DType::F16 => expensive_from_fn(draw::<f16>),
-        DType::F32 => expensive_from_fn(draw::<f32>),
+        DType::F16 => from_fn(draw::<f16>),
+        DType::F32 => from_fn(draw::<f32>),
         _ => init.unsupported(),
     }
 }

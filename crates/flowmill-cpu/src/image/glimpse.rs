@@ -1,6 +1,6 @@
 //! `ExtractGlimpse`: a window of each image. Pixels outside of the image are noise.
 
-use crate::from_fn::expensive_from_fn;
+use crate::from_fn::from_fn;
 use crate::parallel;
 use crate::random::{normal_noise, uniform_noise};
 use flowmill_runtime::{Kernel, KernelContext, KernelInit, KernelRegistry};
@@ -47,7 +47,7 @@ fn make(init: &KernelInit<'_>, is_first: bool) -> Result<Arc<dyn Kernel>> {
         noise => bail!(InvalidArgument, "The noise could only be uniform, gaussian, or zero, got {noise}"),
     };
     let offsets = Offsets { centered: init.attrs.get_or("centered", true)?, normalized: init.attrs.get_or("normalized", true)?, is_first };
-    expensive_from_fn(move |ctx| glimpses(ctx, offsets, noise))
+    from_fn(move |ctx| glimpses(ctx, offsets, noise))
 }
 
 impl Offsets {

@@ -1,7 +1,7 @@
 //! `NonMaxSuppression` in its five versions, `NonMaxSuppressionWithOverlaps`, `CombinedNonMaxSuppression`, which select, among boxes that overlap,
 //! the box with the highest score.
 
-use crate::from_fn::expensive_from_fn;
+use crate::from_fn::from_fn;
 use flowmill_runtime::{Kernel, KernelContext, KernelInit, KernelRegistry};
 use flowmill_tensor::{DType, Result, Tensor, bail, f16};
 use std::cmp::Ordering;
@@ -172,7 +172,7 @@ fn output_size(ctx: &KernelContext<'_>) -> Result<usize> {
 }
 
 fn make_with_overlaps() -> Result<Arc<dyn Kernel>> {
-    expensive_from_fn(|ctx| {
+    from_fn(|ctx| {
         let (overlaps, scores) = (ctx.input(0)?, ctx.input(1)?);
         let num_boxes = match *overlaps.shape().dims() {
             [rows, columns] if rows == columns => rows,
@@ -197,7 +197,7 @@ fn make_with_overlaps() -> Result<Arc<dyn Kernel>> {
 fn make(init: &KernelInit<'_>, version: u8) -> Result<Arc<dyn Kernel>> {
     let iou_attr: f32 = init.attrs.get_or("iou_threshold", 0.5)?;
     let pads = init.attrs.get_or("pad_to_max_output_size", false)?;
-    expensive_from_fn(move |ctx| {
+    from_fn(move |ctx| {
         let (boxes, scores) = (ctx.input(0)?, ctx.input(1)?);
         let num_boxes = match *boxes.shape().dims() {
             [n, 4] => n,
@@ -253,7 +253,7 @@ struct Detection {
 fn make_combined(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let pad_per_class = init.attrs.get_or("pad_per_class", false)?;
     let clip = init.attrs.get_or("clip_boxes", true)?;
-    expensive_from_fn(move |ctx| combined(ctx, pad_per_class, clip))
+    from_fn(move |ctx| combined(ctx, pad_per_class, clip))
 }
 
 /// Computes `CombinedNonMaxSuppression`. Inputs: boxes, `[batch, boxes, 1 or classes, 4]`; scores, `[batch, boxes, classes]`; limits per class and

@@ -1,7 +1,7 @@
 //! `ImageProjectiveTransformV2` and `V3`, which apply a projective transform of the plane to images.
 
 use super::{image_dims, size_of};
-use crate::from_fn::expensive_from_fn;
+use crate::from_fn::from_fn;
 use crate::parallel;
 use flowmill_runtime::{Kernel, KernelContext, KernelInit, KernelRegistry};
 use flowmill_tensor::{Element, Result, Tensor, bail, bf16, f16, for_dtype};
@@ -78,7 +78,7 @@ impl Options {
 fn make(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let options = Options::new(init)?;
     for_dtype!(init.dtype("dtype")?, [u8, i32, i64, f16, bf16, f32, f64], T => {
-        expensive_from_fn(move |ctx| transform::<T>(ctx, options))
+        from_fn(move |ctx| transform::<T>(ctx, options))
     }, _ => init.unsupported())
 }
 

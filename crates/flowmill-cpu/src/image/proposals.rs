@@ -1,7 +1,7 @@
 //! `GenerateBoundingBoxProposals`, which applies a network's deltas to anchors and outputs the resulting boxes, best first, without overlapping ones.
 
 use super::non_max_suppression::{Thresholds, select};
-use crate::from_fn::expensive_from_fn;
+use crate::from_fn::from_fn;
 use flowmill_runtime::{Kernel, KernelContext, KernelInit, KernelRegistry};
 use flowmill_tensor::{DType, Result, Tensor, bail};
 use std::sync::Arc;
@@ -76,7 +76,7 @@ fn make(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let Some(after) = usize::try_from(after).ok().filter(|&n| n > 0) else {
         bail!(InvalidArgument, "post_nms_topn can't be 0 or less");
     };
-    expensive_from_fn(move |ctx| {
+    from_fn(move |ctx| {
         let (scores, deltas, info, anchors) = (ctx.input(0)?, ctx.input(1)?, ctx.input(2)?, ctx.input(3)?);
         let &[images, height, width, per_place] = scores.shape().dims() else {
             bail!(InvalidArgument, "scores must be 4-dimensional, got shape {}", scores.shape());

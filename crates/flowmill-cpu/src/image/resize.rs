@@ -1,7 +1,7 @@
 //! `ResizeBilinear` and `ResizeNearestNeighbor`.
 
 use super::{image_dims, size_of};
-use crate::from_fn::expensive_from_fn;
+use crate::from_fn::from_fn;
 use crate::parallel;
 use flowmill_runtime::{Kernel, KernelInit, KernelRegistry};
 use flowmill_tensor::{DType, Element, Result, Tensor, bail, bf16, check_memory, f16, for_dtype};
@@ -105,7 +105,7 @@ fn make_bilinear(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
 }
 
 fn bilinear<T: Element + AsPrimitive<f32>>(grid: Grid) -> Result<Arc<dyn Kernel>> {
-    expensive_from_fn(move |ctx| {
+    from_fn(move |ctx| {
         let images = ctx.input(0)?;
         let ([batch, height, width, channels], (out_height, out_width)) = sizes(images, ctx.input(1)?)?;
         let mut output = Tensor::uninit(DType::F32, [batch, out_height, out_width, channels])?;
@@ -137,7 +137,7 @@ fn make_nearest(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
 }
 
 fn nearest<T: Element>(grid: Grid) -> Result<Arc<dyn Kernel>> {
-    expensive_from_fn(move |ctx| {
+    from_fn(move |ctx| {
         let images = ctx.input(0)?;
         let ([batch, height, width, channels], (out_height, out_width)) = sizes(images, ctx.input(1)?)?;
         let mut output = Tensor::uninit(T::DTYPE, [batch, out_height, out_width, channels])?;

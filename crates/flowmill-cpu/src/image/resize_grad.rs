@@ -2,7 +2,7 @@
 
 use super::resize::{Grid, check_tables};
 use super::{image_dims, size_of};
-use crate::from_fn::expensive_from_fn;
+use crate::from_fn::from_fn;
 use crate::number::Number;
 use crate::parallel;
 use flowmill_runtime::{Kernel, KernelContext, KernelInit, KernelRegistry};
@@ -17,7 +17,7 @@ pub(super) fn register(registry: &mut KernelRegistry) {
 
 fn make_bilinear(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let grid = Grid::new(init)?;
-    for_dtype!(init.dtype("T")?, [f16, bf16, f32, f64], T => expensive_from_fn(move |ctx| bilinear::<T>(ctx, grid)), _ => init.unsupported())
+    for_dtype!(init.dtype("T")?, [f16, bf16, f32, f64], T => from_fn(move |ctx| bilinear::<T>(ctx, grid)), _ => init.unsupported())
 }
 
 /// Returns the dimensions of gradients and of the image that was resized, whose batch and depth must be equal.
@@ -63,7 +63,7 @@ where
 
 fn make_nearest(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let grid = Grid::new(init)?;
-    for_dtype!(init.dtype("T")?, [u8, i8, i32, f16, bf16, f32, f64], T => expensive_from_fn(move |ctx| nearest::<T>(ctx, grid)), _ => init.unsupported())
+    for_dtype!(init.dtype("T")?, [u8, i8, i32, f16, bf16, f32, f64], T => from_fn(move |ctx| nearest::<T>(ctx, grid)), _ => init.unsupported())
 }
 
 /// Adds the gradient of each pixel to the pixel that it was copied from.

@@ -2,7 +2,7 @@
 
 use super::resize::{Grid, sizes};
 use super::resize_grad::gradient_dims;
-use crate::from_fn::expensive_from_fn;
+use crate::from_fn::from_fn;
 use crate::parallel;
 use flowmill_runtime::{Kernel, KernelContext, KernelInit, KernelRegistry};
 use flowmill_tensor::{DType, Element, Result, Tensor, bf16, f16, for_dtype};
@@ -21,7 +21,7 @@ type Taps = Vec<(usize, f32)>;
 fn make_area(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let grid = Grid::new(init)?;
     for_dtype!(init.dtype("T")?, [i8, u8, i16, u16, i32, i64, f16, bf16, f32, f64], T => {
-        expensive_from_fn(move |ctx| resize::<T>(ctx, |input, output| area_taps(grid, input, output)))
+        from_fn(move |ctx| resize::<T>(ctx, |input, output| area_taps(grid, input, output)))
     }, _ => init.unsupported())
 }
 
@@ -52,7 +52,7 @@ fn area_taps(grid: Grid, input: usize, output: usize) -> Vec<Taps> {
 fn make_bicubic(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let grid = Grid::new(init)?;
     for_dtype!(init.dtype("T")?, [i8, u8, i16, u16, i32, i64, f16, bf16, f32, f64], T => {
-        expensive_from_fn(move |ctx| resize::<T>(ctx, |input, output| bicubic_taps(grid, input, output)))
+        from_fn(move |ctx| resize::<T>(ctx, |input, output| bicubic_taps(grid, input, output)))
     }, _ => init.unsupported())
 }
 
@@ -114,7 +114,7 @@ fn resize<T: Element + AsPrimitive<f32>>(ctx: &mut KernelContext<'_>, taps: impl
 
 fn make_bicubic_grad(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let grid = Grid::new(init)?;
-    for_dtype!(init.dtype("T")?, [f32, f64], T => expensive_from_fn(move |ctx| bicubic_grad::<T>(ctx, grid)), _ => init.unsupported())
+    for_dtype!(init.dtype("T")?, [f32, f64], T => from_fn(move |ctx| bicubic_grad::<T>(ctx, grid)), _ => init.unsupported())
 }
 
 /// Adds the gradient of each pixel to the pixels that it was interpolated from.

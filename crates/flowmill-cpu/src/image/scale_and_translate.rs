@@ -1,7 +1,7 @@
 //! `ScaleAndTranslate` and its gradient, which sample images with a kernel at scaled and shifted positions.
 
 use super::{image_dims, size_of};
-use crate::from_fn::expensive_from_fn;
+use crate::from_fn::from_fn;
 use crate::parallel;
 use flowmill_runtime::{Kernel, KernelContext, KernelInit, KernelRegistry};
 use flowmill_tensor::{DType, Element, Result, Tensor, bail, bf16, check_memory, f16, for_dtype};
@@ -133,7 +133,7 @@ fn axes(ctx: &KernelContext<'_>) -> Result<[Axis; 2]> {
 fn make(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let sampler = Sampler::new(init)?;
     for_dtype!(init.dtype("T")?, [i8, u8, i16, u16, i32, i64, f16, bf16, f32, f64], T => {
-        expensive_from_fn(move |ctx| sample::<T>(ctx, sampler))
+        from_fn(move |ctx| sample::<T>(ctx, sampler))
     }, _ => init.unsupported())
 }
 
@@ -175,7 +175,7 @@ fn make_grad(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     if init.dtype("T")? != DType::F32 {
         return init.unsupported();
     }
-    expensive_from_fn(move |ctx| {
+    from_fn(move |ctx| {
         let (gradients, image) = (ctx.input(0)?, ctx.input(1)?);
         let ([batch, out_height, out_width, channels], [images, height, width, depth]) = (image_dims(gradients)?, image_dims(image)?);
         if batch != images || channels != depth {

@@ -2,7 +2,7 @@
 //! diagonal, upper ones end with it; column `i` of the rows has the elements of row `i` of the matrix.
 
 use super::decompose::{Batch, Field, broadcast, by_type, joined, map};
-use crate::from_fn::expensive_from_fn;
+use crate::from_fn::from_fn;
 use flowmill_runtime::{Kernel, KernelInit, KernelRegistry};
 use flowmill_tensor::{Result, Shape, Tensor, bail};
 use nalgebra::ComplexField;
@@ -15,7 +15,7 @@ pub(super) fn register(registry: &mut KernelRegistry) {
 
 fn make(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let (lower, adjoint) = (init.attrs.get_or("lower", true)?, init.attrs.get_or("adjoint", false)?);
-    by_type!(init, T => expensive_from_fn(move |ctx| {
+    by_type!(init, T => from_fn(move |ctx| {
         let out = solve::<T>(ctx.input(0)?, ctx.input(1)?, lower, adjoint)?;
         ctx.set_output(0, out);
         Ok(())

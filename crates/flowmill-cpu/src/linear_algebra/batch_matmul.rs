@@ -2,7 +2,7 @@
 
 use super::product::{Product, Sizes, StableRhs};
 use crate::elementwise::broadcast_positions;
-use crate::from_fn::expensive_from_fn;
+use crate::from_fn::from_fn;
 use crate::gemm::{Epilogue, MatrixRef};
 use crate::number::Number;
 use flowmill_runtime::{Kernel, KernelContext, KernelInit};
@@ -22,7 +22,7 @@ fn make(init: &KernelInit<'_>, dtype: DType, broadcast: bool) -> Result<Arc<dyn 
     let options = Options { adj_x: init.attrs.get_or("adj_x", false)?, adj_y: init.attrs.get_or("adj_y", false)?, broadcast };
     if dtype == DType::F32 {
         let rhs = StableRhs::new(init.constant(1).is_some());
-        return expensive_from_fn(move |ctx| {
+        return from_fn(move |ctx| {
             let (x, y) = (ctx.input(0)?, ctx.input(1)?);
             let out = if y.rank() == 2 && x.rank() > 2 && !options.adj_x && broadcast {
                 multiply_rows(x, y, options, &rhs)?
@@ -33,7 +33,7 @@ fn make(init: &KernelInit<'_>, dtype: DType, broadcast: bool) -> Result<Arc<dyn 
             Ok(())
         });
     }
-    for_dtype!(dtype, [f16, bf16, f64, i8, i16, i32, i64, u8, u16, u32, u64, Complex<f32>, Complex<f64>], T => expensive_from_fn(move |ctx| {
+    for_dtype!(dtype, [f16, bf16, f64, i8, i16, i32, i64, u8, u16, u32, u64, Complex<f32>, Complex<f64>], T => from_fn(move |ctx| {
         let out = multiply::<T>(ctx.input(0)?, ctx.input(1)?, options)?;
         ctx.set_output(0, out);
         Ok(())
@@ -62,8 +62,8 @@ pub(super) fn make_v3(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
         return init.unsupported();
     }
     match out {
-        DType::I32 => expensive_from_fn(move |ctx| widened(ctx, options, |x| x, |x| x as i32)),
-        DType::BF16 => expensive_from_fn(move |ctx| widened(ctx, options, |x: bf16| x, |x| bf16::from_f32(x as f32))),
+        DType::I32 => from_fn(move |ctx| widened(ctx, options, |x| x, |x| x as i32)),
+        DType::BF16 => from_fn(move |ctx| widened(ctx, options, |x: bf16| x, |x| bf16::from_f32(x as f32))),
         _ => init.unsupported(),
     }
 }

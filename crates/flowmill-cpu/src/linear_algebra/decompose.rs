@@ -2,7 +2,7 @@
 //!
 //! `nalgebra` computes each matrix; the matrices of a batch are computed in parallel.
 
-use crate::from_fn::expensive_from_fn;
+use crate::from_fn::from_fn;
 use crate::parallel;
 use flowmill_runtime::{Kernel, KernelContext, KernelInit};
 use flowmill_tensor::sync::Mutex;
@@ -152,7 +152,7 @@ pub(super) fn is_finite<W: ComplexField>(matrix: &DMatrix<W>) -> bool {
 }
 
 pub(super) fn make_cholesky(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
-    by_type!(init, T => expensive_from_fn(|ctx| {
+    by_type!(init, T => from_fn(|ctx| {
         let input = Batch::<T>::square(ctx.input(0)?)?;
         let found = input.map(|m| Ok(cholesky(m)))?;
         let out = matrices::<T>(ctx.input(0)?.shape().clone(), &found)?;
@@ -163,7 +163,7 @@ pub(super) fn make_cholesky(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
 
 /// Makes the kernel of the gradient of `Cholesky` (Murray, *Differentiation of the Cholesky decomposition*, 2016): `L⁻ᴴ Φ(Lᴴ L̄) L⁻¹`, symmetrised.
 pub(super) fn make_cholesky_grad(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
-    by_type!(init, T => expensive_from_fn(|ctx| {
+    by_type!(init, T => from_fn(|ctx| {
         let (l, grad) = (Batch::<T>::square(ctx.input(0)?)?, Batch::<T>::square(ctx.input(1)?)?);
         if ctx.input(0)?.shape() != ctx.input(1)?.shape() {
             bail!(InvalidArgument, "Inputs must have the same shape, got {} and {}", ctx.input(0)?.shape(), ctx.input(1)?.shape());
@@ -188,7 +188,7 @@ pub(super) fn make_cholesky_grad(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel
 
 pub(super) fn make_inverse(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let adjoint = init.attrs.get_or("adjoint", false)?;
-    by_type!(init, T => expensive_from_fn(move |ctx| {
+    by_type!(init, T => from_fn(move |ctx| {
         let input = Batch::<T>::square(ctx.input(0)?)?;
         let found = input.map(|m| {
             let m = if adjoint { m.adjoint() } else { m };
@@ -220,7 +220,7 @@ fn log_determinant<W: ComplexField + Copy>(matrix: DMatrix<W>) -> (W, W) {
 }
 
 pub(super) fn make_log_determinant(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
-    by_type!(init, T => expensive_from_fn(|ctx| {
+    by_type!(init, T => from_fn(|ctx| {
         let input = Batch::<T>::square(ctx.input(0)?)?;
         let (signs, logs): (Vec<T>, Vec<T>) =
             input.map(|m| Ok(log_determinant(m)))?.into_iter().map(|(s, l)| (T::narrow(s), T::narrow(l))).unzip();
@@ -233,7 +233,7 @@ pub(super) fn make_log_determinant(init: &KernelInit<'_>) -> Result<Arc<dyn Kern
 }
 
 pub(super) fn make_determinant(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
-    by_type!(init, T => expensive_from_fn(|ctx| {
+    by_type!(init, T => from_fn(|ctx| {
         let input = Batch::<T>::square(ctx.input(0)?)?;
         let found: Vec<T> = input.map(|m| Ok(m.lu().determinant()))?.into_iter().map(T::narrow).collect();
         let out = Tensor::from_slice(input.shape(&[]), &found)?;
@@ -263,7 +263,7 @@ pub(super) fn solve<W: ComplexField>(matrix: DMatrix<W>, rhs: DMatrix<W>) -> Opt
 
 pub(super) fn make_solve(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let adjoint = init.attrs.get_or("adjoint", false)?;
-    by_type!(init, T => expensive_from_fn(move |ctx| {
+    by_type!(init, T => from_fn(move |ctx| {
         let (a, b) = system::<T>(ctx)?;
         if a.outer != b.outer {
             bail!(InvalidArgument, "All input tensors must have the same outer dimensions: {} and {}", ctx.input(0)?.shape(), ctx.input(1)?.shape());
@@ -310,7 +310,7 @@ pub(super) fn joined(a: &[usize], b: &[usize]) -> Result<Vec<usize>> {
 
 pub(super) fn make_triangular_solve(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let (lower, adjoint) = (init.attrs.get_or("lower", true)?, init.attrs.get_or("adjoint", false)?);
-    by_type!(init, T => expensive_from_fn(move |ctx| {
+    by_type!(init, T => from_fn(move |ctx| {
         let (a, b) = system::<T>(ctx)?;
         let outer = joined(a.outer, b.outer)?;
         let found = map(Shape::new(&outer).checked_num_elements()?, [a.rows, a.rows, b.columns], |i| {
@@ -345,7 +345,7 @@ fn full_qr<W: ComplexField + Copy>(matrix: DMatrix<W>) -> (DMatrix<W>, DMatrix<W
 
 pub(super) fn make_qr(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let full = init.attrs.get_or("full_matrices", false)?;
-    by_type!(init, T => expensive_from_fn(move |ctx| {
+    by_type!(init, T => from_fn(move |ctx| {
         let input = Batch::<T>::new(ctx.input(0)?)?;
         let inner = if full { input.rows } else { input.rows.min(input.columns) };
         let (q_shape, r_shape) = (input.shape(&[input.rows, inner]), input.shape(&[inner, input.columns]));
@@ -424,7 +424,7 @@ fn completed<W: ComplexField + Copy>(columns: DMatrix<W>) -> DMatrix<W> {
 
 pub(super) fn make_svd(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let (vectors, full) = (init.attrs.get_or("compute_uv", true)?, init.attrs.get_or("full_matrices", false)?);
-    by_type!(init, T => expensive_from_fn(move |ctx| {
+    by_type!(init, T => from_fn(move |ctx| {
         let input = Batch::<T>::new(ctx.input(0)?)?;
         let rank = input.rows.min(input.columns);
         let [u_shape, v_shape] = [input.rows, input.columns].map(|size| input.shape(&[size, if full { size } else { rank }]));
@@ -474,7 +474,7 @@ fn self_adjoint_eigen<W: ComplexField + Copy>(matrix: DMatrix<W>) -> Result<(Vec
 
 pub(super) fn make_self_adjoint_eig(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let vectors = init.attrs.get_or("compute_v", true)?;
-    by_type!(init, T => expensive_from_fn(move |ctx| {
+    by_type!(init, T => from_fn(move |ctx| {
         let input = Batch::<T>::square(ctx.input(0)?)?;
         let found = if input.rows == 0 { Vec::new() } else { input.map(self_adjoint_eigen)? };
         let values: Vec<T> = found.iter().flat_map(|(e, _)| e.iter().map(|&e| T::narrow(e))).collect();
@@ -489,7 +489,7 @@ pub(super) fn make_self_adjoint_eig(init: &KernelInit<'_>) -> Result<Arc<dyn Ker
 
 /// Makes the kernel of `SelfAdjointEig`, which outputs the eigenvalues as a row before the eigenvectors.
 pub(super) fn make_self_adjoint_eig_v1(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
-    by_type!(init, T => expensive_from_fn(|ctx| {
+    by_type!(init, T => from_fn(|ctx| {
         let input = Batch::<T>::square(ctx.input(0)?)?;
         let n = input.rows;
         let found = if n == 0 { Vec::new() } else { input.map(self_adjoint_eigen)? };

@@ -2,7 +2,7 @@
 
 use super::decompose::{Batch, is_finite, map};
 use super::schur::{Number, Wide, schur};
-use crate::from_fn::expensive_from_fn;
+use crate::from_fn::from_fn;
 use flowmill_runtime::{Kernel, KernelInit, KernelRegistry};
 use flowmill_tensor::{Complex, DType, Result, Shape, Tensor, bail, for_dtype};
 use nalgebra::DMatrix;
@@ -50,7 +50,7 @@ fn make(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     if is_single(from) != is_single(to) {
         return init.unsupported();
     }
-    for_dtype!(from, [f32, f64, Complex<f32>, Complex<f64>], T => expensive_from_fn(move |ctx| {
+    for_dtype!(from, [f32, f64, Complex<f32>, Complex<f64>], T => from_fn(move |ctx| {
         let input = Batch::<T>::square(ctx.input(0)?)?;
         let n = input.rows;
         let found = match n {

@@ -1,7 +1,7 @@
 //! `Einsum` of one or two operands: diagonals and sums first, then one batched matrix product, then a transposition.
 
 use super::product::{Product, Sizes};
-use crate::from_fn::expensive_from_fn;
+use crate::from_fn::from_fn;
 use crate::gemm::MatrixRef;
 use crate::number::Number;
 use crate::reduction::row_sum;
@@ -127,7 +127,7 @@ fn gather<T: Copy>(data: &[T], sizes: &[usize], steps: &[usize]) -> Vec<T> {
 /// Makes the kernel of `Einsum`.
 pub(super) fn make_einsum(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let equation = Equation::parse(init.attrs.get("equation")?)?;
-    for_dtype!(init.dtype("T")?, [f16, bf16, f32, f64, i32, i64, Complex<f32>, Complex<f64>], T => expensive_from_fn(move |ctx| {
+    for_dtype!(init.dtype("T")?, [f16, bf16, f32, f64, i32, i64, Complex<f32>, Complex<f64>], T => from_fn(move |ctx| {
         let inputs: Vec<&Tensor> = ctx.inputs_from(0).collect();
         let out = einsum::<T>(&equation, &inputs)?;
         drop(inputs);

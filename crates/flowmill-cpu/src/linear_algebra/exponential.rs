@@ -3,7 +3,7 @@
 
 use super::decompose::solve;
 use super::schur::{Wide, of_matrices};
-use crate::from_fn::expensive_from_fn;
+use crate::from_fn::from_fn;
 use flowmill_runtime::{Kernel, KernelInit, KernelRegistry};
 use flowmill_tensor::{Complex, Result, bail, for_dtype};
 use nalgebra::DMatrix;
@@ -14,7 +14,7 @@ pub(super) fn register(registry: &mut KernelRegistry) {
 }
 
 fn make(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
-    for_dtype!(init.dtype("T")?, [f32, f64, Complex<f32>, Complex<f64>], T => expensive_from_fn(|ctx| {
+    for_dtype!(init.dtype("T")?, [f32, f64, Complex<f32>, Complex<f64>], T => from_fn(|ctx| {
         let out = of_matrices::<T>(ctx.input(0)?, exponential)?;
         ctx.set_output(0, out);
         Ok(())

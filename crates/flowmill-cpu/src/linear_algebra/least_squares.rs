@@ -1,7 +1,7 @@
 //! `MatrixSolveLs`: the least-squares solutions of linear systems.
 
 use super::decompose::{Batch, Field, Matrix, epsilon, is_finite, map, matrices, nan, svd};
-use crate::from_fn::expensive_from_fn;
+use crate::from_fn::from_fn;
 use flowmill_runtime::{Kernel, KernelContext, KernelInit, KernelRegistry};
 use flowmill_tensor::{Complex, Result, Tensor, bail, for_dtype};
 use nalgebra::{ComplexField, DMatrix};
@@ -16,7 +16,7 @@ pub(super) fn register(registry: &mut KernelRegistry) {
 
 fn make(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let fast = init.attrs.get_or("fast", true)?;
-    for_dtype!(init.dtype("T")?, [f32, f64, Complex<f32>, Complex<f64>], T => expensive_from_fn(move |ctx| {
+    for_dtype!(init.dtype("T")?, [f32, f64, Complex<f32>, Complex<f64>], T => from_fn(move |ctx| {
         let out = solutions::<T>(ctx, fast)?;
         ctx.set_output(0, out);
         Ok(())

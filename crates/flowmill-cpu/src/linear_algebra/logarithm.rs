@@ -2,7 +2,7 @@
 //! matrices", algorithm 11.9).
 
 use super::schur::{Wide, of_matrices, schur, triangular_root};
-use crate::from_fn::expensive_from_fn;
+use crate::from_fn::from_fn;
 use flowmill_runtime::{Kernel, KernelInit, KernelRegistry};
 use flowmill_tensor::{Complex, Result, for_dtype};
 use nalgebra::DMatrix;
@@ -13,7 +13,7 @@ pub(super) fn register(registry: &mut KernelRegistry) {
 }
 
 fn make(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
-    for_dtype!(init.dtype("T")?, [Complex<f32>, Complex<f64>], T => expensive_from_fn(|ctx| {
+    for_dtype!(init.dtype("T")?, [Complex<f32>, Complex<f64>], T => from_fn(|ctx| {
         let out = of_matrices::<T>(ctx.input(0)?, logarithm)?;
         ctx.set_output(0, out);
         Ok(())

@@ -1,7 +1,7 @@
 //! `Lu`: the LU decomposition of square matrices, with row exchanges that make each pivot the largest of its column.
 
 use super::decompose::{Batch, by_type, matrices};
-use crate::from_fn::expensive_from_fn;
+use crate::from_fn::from_fn;
 use flowmill_runtime::{Kernel, KernelInit, KernelRegistry};
 use flowmill_tensor::{DType, Result, Tensor, bail};
 use nalgebra::{ComplexField, DMatrix};
@@ -19,7 +19,7 @@ fn make(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     if !matches!(index, DType::I32 | DType::I64) {
         return init.unsupported();
     }
-    by_type!(init, T => expensive_from_fn(move |ctx| {
+    by_type!(init, T => from_fn(move |ctx| {
         let input = Batch::<T>::square(ctx.input(0)?)?;
         let (found, rows): (Vec<_>, Vec<_>) = input.map(decompose)?.into_iter().unzip();
         let triangles = matrices::<T>(ctx.input(0)?.shape().clone(), &found)?;

@@ -41,15 +41,14 @@ impl Transposed {
         Ok(Sizes { m, k, n })
     }
 
-    /// Returns an estimate from what is known about the shapes when the plan is made.
-    fn cost(self, init: &KernelInit<'_>) -> Cost {
+    /// Returns an estimate from what is known about the shapes when the plan is made. `None` if the shape of the weights is unknown: the time of a
+    /// product, which is costly, is measured when it runs.
+    fn cost(self, init: &KernelInit<'_>) -> Option<Cost> {
         let (a, b) = (init.input_shape(0), init.input_shape(1));
         let (m, k) = if self.a { (a.dim(1), a.dim(0)) } else { (a.dim(0), a.dim(1)) };
         let (rows, n) = if self.b { (b.dim(1), b.dim(0)) } else { (b.dim(0), b.dim(1)) };
-        // If the shape of the weights is unknown, assume that the product is expensive: its time is measured when it runs.
-        let Some(n) = n else { return Cost::Expensive };
-        let work = m.unwrap_or(USUAL_ROWS).saturating_mul(k.or(rows).unwrap_or(USUAL_ROWS)).saturating_mul(n);
-        if work >= EXPENSIVE { Cost::Expensive } else { Cost::Cheap }
+        let work = m.unwrap_or(USUAL_ROWS).saturating_mul(k.or(rows).unwrap_or(USUAL_ROWS)).saturating_mul(n?);
+        Some(if work >= EXPENSIVE { Cost::Expensive } else { Cost::Cheap })
     }
 }
 
@@ -73,7 +72,7 @@ fn operand<'a, T: Product>(data: &'a [T], rows: usize, columns: usize, transpose
 
 struct MatMul<T> {
     transposed: Transposed,
-    cost: Cost,
+    cost: Option<Cost>,
     marker: PhantomData<fn() -> T>,
 }
 
@@ -92,7 +91,7 @@ impl<T: Product> Kernel for MatMul<T> {
         Ok(())
     }
 
-    fn cost(&self) -> Cost {
+    fn cost(&self) -> Option<Cost> {
         self.cost
     }
 }
@@ -137,7 +136,7 @@ impl FusedOps {
 /// The kernel of a product of `float32` matrices with its epilogue.
 struct FusedMatMul {
     transposed: Transposed,
-    cost: Cost,
+    cost: Option<Cost>,
     rhs: StableRhs,
     fusion: FusedOps,
 }
@@ -169,7 +168,7 @@ impl Kernel for FusedMatMul {
         Ok(())
     }
 
-    fn cost(&self) -> Cost {
+    fn cost(&self) -> Option<Cost> {
         self.cost
     }
 }
@@ -192,7 +191,7 @@ impl<T: crate::number::Number<Acc = f32>> Kernel for Widened<T> {
         Ok(())
     }
 
-    fn cost(&self) -> Cost {
+    fn cost(&self) -> Option<Cost> {
         self.inner.cost
     }
 }

@@ -117,8 +117,8 @@ impl Kernel for ReadMatMul {
         Ok(())
     }
 
-    fn cost(&self) -> Cost {
-        self.cost
+    fn cost(&self) -> Option<Cost> {
+        Some(self.cost)
     }
 }
 

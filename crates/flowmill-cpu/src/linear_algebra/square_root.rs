@@ -1,7 +1,7 @@
 //! `MatrixSquareRoot`, by the Schur form (Björck and Hammarling: "A Schur method for the square root of a matrix", 1983).
 
 use super::schur::{Wide, of_matrices, schur, triangular_root};
-use crate::from_fn::expensive_from_fn;
+use crate::from_fn::from_fn;
 use flowmill_runtime::{Kernel, KernelInit, KernelRegistry};
 use flowmill_tensor::{Complex, Result, for_dtype};
 use nalgebra::DMatrix;
@@ -12,7 +12,7 @@ pub(super) fn register(registry: &mut KernelRegistry) {
 }
 
 fn make(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
-    for_dtype!(init.dtype("T")?, [f32, f64, Complex<f32>, Complex<f64>], T => expensive_from_fn(|ctx| {
+    for_dtype!(init.dtype("T")?, [f32, f64, Complex<f32>, Complex<f64>], T => from_fn(|ctx| {
         let out = of_matrices::<T>(ctx.input(0)?, root)?;
         ctx.set_output(0, out);
         Ok(())

@@ -2,7 +2,7 @@
 //! first below it are not part of the matrix.
 
 use super::decompose::{Field, map};
-use crate::from_fn::expensive_from_fn;
+use crate::from_fn::from_fn;
 use crate::number::Number;
 use flowmill_runtime::{Kernel, KernelInit, KernelRegistry};
 use flowmill_tensor::{Complex, Result, Tensor, bail, for_dtype};
@@ -65,7 +65,7 @@ fn make_product(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
         }
         Ok(out)
     }
-    by_type!(init, T => expensive_from_fn(|ctx| {
+    by_type!(init, T => from_fn(|ctx| {
         let out = product::<T>([ctx.input(0)?, ctx.input(1)?, ctx.input(2)?, ctx.input(3)?])?;
         ctx.set_output(0, out);
         Ok(())
@@ -89,7 +89,7 @@ fn make_solve(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
         (false, false) => Pivoting::None,
         (false, true) => bail!(InvalidArgument, "Setting perturb_singular requires also setting partial_pivoting."),
     };
-    by_type!(init, T => expensive_from_fn(move |ctx| {
+    by_type!(init, T => from_fn(move |ctx| {
         let out = solve_all::<T>(ctx.input(0)?, ctx.input(1)?, pivoting)?;
         ctx.set_output(0, out);
         Ok(())

@@ -1,7 +1,7 @@
 //! `FusedBatchNorm` in its three versions, for inference and training, and `FusedBatchNormGrad`.
 
 use super::layout::in_any_layout;
-use crate::from_fn::expensive_from_fn;
+use crate::from_fn::from_fn;
 use crate::parallel;
 use flowmill_runtime::{Kernel, KernelContext, KernelDef, KernelInit, KernelRegistry};
 use flowmill_tensor::{DType, Result, Shape, Tensor, bail, bf16, f16};
@@ -95,7 +95,7 @@ fn make_global(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     if !matches!(norm.dtype, DType::F32 | DType::F16 | DType::BF16) {
         return init.unsupported();
     }
-    expensive_from_fn(move |ctx| {
+    from_fn(move |ctx| {
         let [x, mean, variance, beta, gamma] = [0, 1, 2, 3, 4].map(|i| ctx.input(i).and_then(|t| norm.widen(t)));
         let (x, mean, variance, beta, gamma) = (x?, mean?, variance?, beta?, gamma?);
         if x.rank() != 4 {
@@ -152,7 +152,7 @@ fn moments(x: &[f32], channels: usize) -> (Vec<f32>, Vec<f32>) {
 fn make(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let norm = Norm::new(init)?;
     let has_reserve_3 = init.op_def.name == "FusedBatchNormV3";
-    expensive_from_fn(move |ctx| forward(ctx, &norm, has_reserve_3))
+    from_fn(move |ctx| forward(ctx, &norm, has_reserve_3))
 }
 
 fn forward(ctx: &mut KernelContext<'_>, norm: &Norm, has_reserve_3: bool) -> Result<()> {
@@ -194,7 +194,7 @@ fn forward(ctx: &mut KernelContext<'_>, norm: &Norm, has_reserve_3: bool) -> Res
 
 fn make_grad(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let norm = Norm::new(init)?;
-    expensive_from_fn(move |ctx| backward(ctx, &norm))
+    from_fn(move |ctx| backward(ctx, &norm))
 }
 
 fn backward(ctx: &mut KernelContext<'_>, norm: &Norm) -> Result<()> {

@@ -1,6 +1,6 @@
 //! `BatchNormWithGlobalNormalizationGrad`, the gradient of the first version of batch normalisation.
 
-use crate::from_fn::expensive_from_fn;
+use crate::from_fn::from_fn;
 use crate::number::Number;
 use flowmill_runtime::{Kernel, KernelContext, KernelInit, KernelRegistry};
 use flowmill_tensor::{Element, Result, Tensor, bail, bf16, f16, for_dtype};
@@ -13,7 +13,7 @@ pub(super) fn register(registry: &mut KernelRegistry) {
 
 fn make(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let (epsilon, scales) = (init.attrs.get::<f32>("variance_epsilon")?, init.attrs.get_or("scale_after_normalization", false)?);
-    for_dtype!(init.dtype("T")?, [f16, bf16, f32, f64], T => expensive_from_fn(move |ctx| grad::<T>(ctx, epsilon, scales)), _ => init.unsupported())
+    for_dtype!(init.dtype("T")?, [f16, bf16, f32, f64], T => from_fn(move |ctx| grad::<T>(ctx, epsilon, scales)), _ => init.unsupported())
 }
 
 /// Computes the op. Inputs: t, mean, variance, gamma, the gradient `g` of the result. Outputs, with `r = rsqrt(variance + epsilon)` and sums over

@@ -1,6 +1,6 @@
 //! `IsotonicRegression`: the nearest non-increasing sequences, by pooling adjacent violators.
 
-use crate::from_fn::expensive_from_fn;
+use crate::from_fn::from_fn;
 use crate::number::Number;
 use flowmill_runtime::{Kernel, KernelContext, KernelInit, KernelRegistry};
 use flowmill_tensor::{DType, Element, Result, Tensor, bf16, f16, for_dtype};
@@ -14,12 +14,12 @@ fn make(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let (input, output) = (init.dtype("T")?, init.dtype("output_dtype")?);
     macro_rules! widened {
         ($out:ty, [$($from:ty),*]) => {
-            for_dtype!(input, [$($from),*], T => expensive_from_fn(|ctx| solve::<T, $out>(ctx, |x| x as $out)), _ => init.unsupported())
+            for_dtype!(input, [$($from),*], T => from_fn(|ctx| solve::<T, $out>(ctx, |x| x as $out)), _ => init.unsupported())
         };
     }
     match output {
-        DType::F16 if input == output => expensive_from_fn(|ctx| solve::<f16, f16>(ctx, |x| x)),
-        DType::BF16 if input == output => expensive_from_fn(|ctx| solve::<bf16, bf16>(ctx, |x| x)),
+        DType::F16 if input == output => from_fn(|ctx| solve::<f16, f16>(ctx, |x| x)),
+        DType::BF16 if input == output => from_fn(|ctx| solve::<bf16, bf16>(ctx, |x| x)),
         DType::F32 => widened!(f32, [f32, i8, i16]),
         DType::F64 => widened!(f64, [f64, i32, i64]),
         _ => init.unsupported(),

@@ -5,7 +5,7 @@
 
 use crate::array::permuted;
 use flowmill_graph::image_layout::{ImageLayout, channels_first_rank, channels_last_attrs, to_channels_first, to_channels_last};
-use flowmill_runtime::{Cost, Kernel, KernelContext, KernelInit};
+use flowmill_runtime::{Kernel, KernelContext, KernelInit};
 use flowmill_tensor::{Result, Tensor, bail};
 use std::sync::Arc;
 
@@ -63,10 +63,6 @@ impl Kernel for ChannelsFirst {
             ctx.set_output(i, if is_image { permuted(&output, &to_channels_first(self.rank))? } else { output });
         }
         Ok(())
-    }
-
-    fn cost(&self) -> Cost {
-        Cost::Expensive
     }
 
     fn batched_inputs(&self) -> u32 {

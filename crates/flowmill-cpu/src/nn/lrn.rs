@@ -1,6 +1,6 @@
 //! `LRN` (local response normalisation) and its gradient.
 
-use crate::from_fn::expensive_from_fn;
+use crate::from_fn::from_fn;
 use crate::number::Number;
 use crate::parallel;
 use flowmill_runtime::{Kernel, KernelContext, KernelInit, KernelRegistry};
@@ -64,7 +64,7 @@ fn widened<T: Number<Acc = f32>>(pixel: &[T]) -> Vec<f32> {
 
 fn make(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let normalization = Normalization::new(init)?;
-    for_dtype!(init.dtype("T")?, [f16, bf16, f32], T => expensive_from_fn(move |ctx| normalize::<T>(ctx, normalization)), _ => init.unsupported())
+    for_dtype!(init.dtype("T")?, [f16, bf16, f32], T => from_fn(move |ctx| normalize::<T>(ctx, normalization)), _ => init.unsupported())
 }
 
 fn normalize<T: Number<Acc = f32>>(ctx: &mut KernelContext<'_>, n: Normalization) -> Result<()> {
@@ -85,7 +85,7 @@ fn normalize<T: Number<Acc = f32>>(ctx: &mut KernelContext<'_>, n: Normalization
 
 fn make_grad(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let normalization = Normalization::new(init)?;
-    for_dtype!(init.dtype("T")?, [f16, bf16, f32], T => expensive_from_fn(move |ctx| grad::<T>(ctx, normalization)), _ => init.unsupported())
+    for_dtype!(init.dtype("T")?, [f16, bf16, f32], T => from_fn(move |ctx| grad::<T>(ctx, normalization)), _ => init.unsupported())
 }
 
 fn grad<T: Number<Acc = f32>>(ctx: &mut KernelContext<'_>, n: Normalization) -> Result<()> {

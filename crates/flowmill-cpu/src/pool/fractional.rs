@@ -1,6 +1,6 @@
 //! `FractionalMaxPool` and `FractionalAvgPool`, whose windows have sizes that differ by one, in random order.
 
-use crate::from_fn::expensive_from_fn;
+use crate::from_fn::from_fn;
 use crate::number::Ordered;
 use crate::parallel;
 use crate::random::WindowStarts;
@@ -48,7 +48,7 @@ fn make(init: &KernelInit<'_>, is_max: bool) -> Result<Arc<dyn Kernel>> {
         starts: deterministic.then(|| WindowStarts::from_seeds(seed, seed2)),
         is_max,
     };
-    for_dtype!(init.dtype("T")?, [f32, f64, i32, i64], T => expensive_from_fn(move |ctx| compute::<T>(ctx, &pool)), _ => init.unsupported())
+    for_dtype!(init.dtype("T")?, [f32, f64, i32, i64], T => from_fn(move |ctx| compute::<T>(ctx, &pool)), _ => init.unsupported())
 }
 
 impl Pool {

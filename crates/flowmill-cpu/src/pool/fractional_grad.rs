@@ -1,7 +1,7 @@
 //! `FractionalMaxPoolGrad` and `FractionalAvgPoolGrad`.
 
 use super::fractional::windows;
-use crate::from_fn::expensive_from_fn;
+use crate::from_fn::from_fn;
 use crate::number::{Number, Ordered};
 use crate::parallel;
 use flowmill_runtime::{Kernel, KernelContext, KernelInit, KernelRegistry};
@@ -17,12 +17,12 @@ pub(super) fn register(registry: &mut KernelRegistry) {
 
 fn make_avg(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let overlapping: bool = init.attrs.get_or("overlapping", false)?;
-    for_dtype!(init.dtype("T")?, [f32, f64, i32, i64], T => expensive_from_fn(move |ctx| avg::<T>(ctx, overlapping)), _ => init.unsupported())
+    for_dtype!(init.dtype("T")?, [f32, f64, i32, i64], T => from_fn(move |ctx| avg::<T>(ctx, overlapping)), _ => init.unsupported())
 }
 
 fn make_max(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let overlapping: bool = init.attrs.get_or("overlapping", false)?;
-    for_dtype!(init.dtype("T")?, [f32, f64, i32, i64], T => expensive_from_fn(move |ctx| max::<T>(ctx, overlapping)), _ => init.unsupported())
+    for_dtype!(init.dtype("T")?, [f32, f64, i32, i64], T => from_fn(move |ctx| max::<T>(ctx, overlapping)), _ => init.unsupported())
 }
 
 /// The windows of a pool's output along both dimensions.

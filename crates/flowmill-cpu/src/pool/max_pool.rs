@@ -1,7 +1,7 @@
 //! `MaxPoolV2` with its gradients, whose windows are inputs; `MaxPoolWithArgmax` with its gradient; `MaxPoolGradGrad`.
 
 use super::pool2d::{Pool, max_gradient};
-use crate::from_fn::expensive_from_fn;
+use crate::from_fn::from_fn;
 use crate::nn::layout::in_any_layout;
 use crate::number::Ordered;
 use crate::parallel;
@@ -48,7 +48,7 @@ fn make_v2(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     }
     let (op, geometry) = (init.op_def.name.clone(), Geometry::new(init)?);
     for_dtype!(init.dtype("T")?, [f32, f64, f16, bf16, i32, i64, i16, i8, u8, u16], T => {
-        expensive_from_fn(move |ctx| pool::<T>(ctx, &op, &geometry))
+        from_fn(move |ctx| pool::<T>(ctx, &op, &geometry))
     }, _ => init.unsupported())
 }
 
@@ -60,7 +60,7 @@ fn make_grad_v2(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     }
     let (op, geometry) = (init.op_def.name.clone(), Geometry::new(init)?);
     for_dtype!(init.dtype("T")?, [f32, f64, f16, bf16, i32, i64, i16, i8, u8, u16, u32, u64], T => {
-        expensive_from_fn(move |ctx| grad::<T>(ctx, &op, &geometry))
+        from_fn(move |ctx| grad::<T>(ctx, &op, &geometry))
     }, _ => init.unsupported())
 }
 
@@ -84,7 +84,7 @@ fn maxima<T: Ordered>(w: &Window, x: &[T], row: usize, column: usize, out: &mut 
 fn make_with_argmax(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let pool = Pool::new(init)?;
     let (with_batch, index) = (init.attrs.get_or("include_batch_in_index", false)?, init.dtype("Targmax")?);
-    for_dtype!(init.dtype("T")?, [f16, bf16, f32, f64, i8, i16, i32, i64, u8, u16, u32, u64], T => expensive_from_fn(move |ctx| {
+    for_dtype!(init.dtype("T")?, [f16, bf16, f32, f64, i8, i16, i32, i64, u8, u16, u32, u64], T => from_fn(move |ctx| {
         let input = ctx.input(0)?;
         let (w, shape) = pool.window(input.shape())?;
         let x = input.as_slice::<T>()?;
@@ -113,7 +113,7 @@ fn make_with_argmax(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
 fn make_grad_with_argmax(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let pool = Pool::new(init)?;
     let with_batch = init.attrs.get_or("include_batch_in_index", false)?;
-    for_dtype!(init.dtype("T")?, [f16, bf16, f32, f64, i8, i16, i32, i64, u8, u16, u32, u64], T => expensive_from_fn(move |ctx| {
+    for_dtype!(init.dtype("T")?, [f16, bf16, f32, f64, i8, i16, i32, i64, u8, u16, u32, u64], T => from_fn(move |ctx| {
         let (input, gradient, at) = (ctx.input(0)?, ctx.input(1)?, ctx.input(2)?);
         let (_, shape) = pool.window(input.shape())?;
         if *gradient.shape() != shape {
@@ -170,14 +170,14 @@ fn grad_grad<T: Ordered>(ctx: &mut KernelContext<'_>, pool: &Pool) -> Result<()>
 fn make_grad_grad(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let pool = Pool::of_any_dimension(init)?;
     for_dtype!(init.dtype("T")?, [f16, bf16, f32, f64, i8, i16, i32, i64, u8, u16, u32, u64], T => {
-        expensive_from_fn(move |ctx| grad_grad::<T>(ctx, &pool))
+        from_fn(move |ctx| grad_grad::<T>(ctx, &pool))
     }, _ => init.unsupported())
 }
 
 fn make_grad_grad_v2(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let (op, geometry) = (init.op_def.name.clone(), Geometry::new(init)?);
     for_dtype!(init.dtype("T")?, [f16, bf16, f32, f64, i8, i16, i32, i64, u8, u16, u32, u64], T => {
-        expensive_from_fn(move |ctx| {
+        from_fn(move |ctx| {
             let pool = pool_of(ctx, 3, &op, &geometry)?;
             grad_grad::<T>(ctx, &pool)
         })
@@ -189,7 +189,7 @@ fn make_grad_grad_v2(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
 fn make_grad_grad_with_argmax(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let pool = Pool::new(init)?;
     let with_batch = init.attrs.get_or("include_batch_in_index", false)?;
-    for_dtype!(init.dtype("T")?, [f16, bf16, f32, f64, i8, i16, i32, i64, u8, u16, u32, u64], T => expensive_from_fn(move |ctx| {
+    for_dtype!(init.dtype("T")?, [f16, bf16, f32, f64, i8, i16, i32, i64, u8, u16, u32, u64], T => from_fn(move |ctx| {
         let (input, gradient, at) = (ctx.input(0)?, ctx.input(1)?, ctx.input(2)?);
         let (_, shape) = pool.window(input.shape())?;
         if gradient.shape() != input.shape() {

@@ -1,11 +1,11 @@
 //! `MaxPool`, `AvgPool` and their gradients.
 
-use crate::from_fn::{batched_from_fn, expensive_from_fn};
+use crate::from_fn::{batched_from_fn, from_fn};
 use crate::nn::layout::in_any_layout;
 use crate::window::Geometry;
 use flowmill_numeric::pool::{Pooled, avg_pool, avg_pool_grad, max_pool, max_pool_grad};
 use flowmill_numeric::window::Window;
-use flowmill_runtime::{Cost, Kernel, KernelContext, KernelDef, KernelInit, KernelRegistry};
+use flowmill_runtime::{Kernel, KernelContext, KernelDef, KernelInit, KernelRegistry};
 use flowmill_tensor::{Element, Result, Shape, Tensor, bail, bf16, f16, for_dtype};
 use std::sync::Arc;
 
@@ -104,7 +104,7 @@ impl Pool {
 fn make(init: &KernelInit<'_>, max: bool) -> Result<Arc<dyn Kernel>> {
     let pool = if max { Pool::of_any_dimension(init)? } else { Pool::new(init)? };
     fn kernel<T: Pooled + Element>(pool: Pool, max: bool) -> Result<Arc<dyn Kernel>> {
-        batched_from_fn(Cost::Expensive, 1, move |ctx| {
+        batched_from_fn(None, 1, move |ctx| {
             let input = ctx.take(0)?;
             let (window, shape) = pool.window(input.shape())?;
             let mut out = Tensor::uninit(T::DTYPE, shape)?;
@@ -125,7 +125,7 @@ fn make(init: &KernelInit<'_>, max: bool) -> Result<Arc<dyn Kernel>> {
 
 fn make_max_grad(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let pool = Pool::of_any_dimension(init)?;
-    for_dtype!(init.dtype("T")?, [f32, f64, f16, bf16, i32, i64, i16, i8, u8, u16], T => expensive_from_fn(move |ctx| {
+    for_dtype!(init.dtype("T")?, [f32, f64, f16, bf16, i32, i64, i16, i8, u8, u16], T => from_fn(move |ctx| {
         let out = max_gradient::<T>(ctx, &pool)?;
         ctx.set_output(0, out);
         Ok(())
@@ -148,7 +148,7 @@ pub(super) fn max_gradient<T: Pooled + Element>(ctx: &KernelContext<'_>, pool: &
 
 fn make_avg_grad(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let pool = Pool::new(init)?;
-    for_dtype!(init.dtype("T")?, [f32, f64, f16, bf16], T => expensive_from_fn(move |ctx| {
+    for_dtype!(init.dtype("T")?, [f32, f64, f16, bf16], T => from_fn(move |ctx| {
         let (shape, gradient) = (ctx.input(0)?.to_shape()?, ctx.take(1)?);
         let (window, expected) = pool.window(&shape)?;
         if *gradient.shape() != expected {

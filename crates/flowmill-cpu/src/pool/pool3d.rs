@@ -1,6 +1,6 @@
 //! `MaxPool3D`, `AvgPool3D` and their gradients. Only elements inside the volume count.
 
-use crate::from_fn::expensive_from_fn;
+use crate::from_fn::from_fn;
 use crate::nn::layout::in_any_layout;
 use crate::number::{Number, Ordered};
 use crate::parallel;
@@ -43,7 +43,7 @@ impl Pool {
 macro_rules! kernel {
     ($init:expr, [$($t:ty),*], $run:ident) => {{
         let pool = Pool::new($init)?;
-        for_dtype!($init.dtype("T")?, [$($t),*], T => expensive_from_fn(move |ctx| $run::<T>(ctx, pool)), _ => $init.unsupported())
+        for_dtype!($init.dtype("T")?, [$($t),*], T => from_fn(move |ctx| $run::<T>(ctx, pool)), _ => $init.unsupported())
     }};
 }
 

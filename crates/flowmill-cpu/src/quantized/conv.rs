@@ -1,7 +1,7 @@
 //! `QuantizedConv2D` and `QuantizedMatMul`: sums of products of bytes, after the zero point is subtracted.
 
 use super::range::{Quantized, Range, integers, quantized};
-use crate::from_fn::expensive_from_fn;
+use crate::from_fn::from_fn;
 use crate::gemm::{MatrixRef, matmul_generic};
 use crate::window::extent;
 use flowmill_runtime::{Kernel, KernelContext, KernelInit, KernelRegistry};
@@ -26,7 +26,7 @@ fn centred<T: Quantized>(tensor: &Tensor, zero: i32) -> Result<Vec<i32>> {
 fn make_matmul(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let transposed = [init.attrs.get_or("transpose_a", false)?, init.attrs.get_or("transpose_b", false)?];
     match (init.dtype("T1")?, init.dtype("T2")?, init.attrs.get_or("Toutput", DType::QI32)?) {
-        (DType::QU8, DType::QU8, DType::QI32) => expensive_from_fn(move |ctx| matmul(ctx, transposed)),
+        (DType::QU8, DType::QU8, DType::QI32) => from_fn(move |ctx| matmul(ctx, transposed)),
         _ => init.unsupported(),
     }
 }
@@ -83,8 +83,8 @@ fn make_conv(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     }
     let same = init.attrs.get::<&str>("padding")? == "SAME";
     match (init.dtype("Tinput")?, init.dtype("Tfilter")?, init.attrs.get_or("out_type", DType::QI32)?) {
-        (DType::QU8, DType::QU8, DType::QI32) => expensive_from_fn(move |ctx| conv::<u8>(ctx, stride, same)),
-        (DType::QU8, DType::QI8, DType::QI32) => expensive_from_fn(move |ctx| conv::<i8>(ctx, stride, same)),
+        (DType::QU8, DType::QU8, DType::QI32) => from_fn(move |ctx| conv::<u8>(ctx, stride, same)),
+        (DType::QU8, DType::QI8, DType::QI32) => from_fn(move |ctx| conv::<i8>(ctx, stride, same)),
         _ => init.unsupported(),
     }
 }

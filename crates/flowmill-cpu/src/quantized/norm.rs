@@ -1,7 +1,7 @@
 //! `QuantizedBatchNormWithGlobalNormalization` and `QuantizedInstanceNorm`.
 
 use super::range::{FromFloats, Range, integers, quantized};
-use crate::from_fn::{expensive_from_fn, linear_from_fn};
+use crate::from_fn::{from_fn, linear_from_fn};
 use flowmill_runtime::{Kernel, KernelContext, KernelInit, KernelRegistry};
 use flowmill_tensor::{DType, Result, bail, check_memory};
 use std::sync::Arc;
@@ -86,7 +86,7 @@ fn make_instance_norm(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
         given: is_given.then_some(range),
     };
     match init.dtype("T")? {
-        DType::QU8 => expensive_from_fn(move |ctx| instance_norm(ctx, norm)),
+        DType::QU8 => from_fn(move |ctx| instance_norm(ctx, norm)),
         _ => init.unsupported(),
     }
 }

@@ -1,7 +1,7 @@
 //! `QuantizedAvgPool` and `QuantizedMaxPool`, which pool the integers and keep their range.
 
 use super::range::{Quantized, Range, integers};
-use crate::from_fn::expensive_from_fn;
+use crate::from_fn::from_fn;
 use crate::pool::Pool;
 use flowmill_numeric::pool::{Pooled, avg_pool, max_pool};
 use flowmill_runtime::{Kernel, KernelContext, KernelInit, KernelRegistry};
@@ -22,7 +22,7 @@ fn make(init: &KernelInit<'_>, unsigned: Compute, signed: Compute) -> Result<Arc
         _ => return init.unsupported(),
     };
     let pool = Pool::new(init)?;
-    expensive_from_fn(move |ctx| {
+    from_fn(move |ctx| {
         let range = Range::of(ctx, 1, ["min_input", "max_input"])?;
         let output = compute(ctx, &pool)?;
         ctx.set_output(0, output);

@@ -1,7 +1,7 @@
 //! `QuantizedResizeBilinear`, which interpolates between the integers of adjacent pixels and keeps their range.
 
 use super::range::Range;
-use crate::from_fn::expensive_from_fn;
+use crate::from_fn::from_fn;
 use crate::image::resize::{Between, Grid, sizes};
 use crate::parallel;
 use flowmill_runtime::{Kernel, KernelContext, KernelInit, KernelRegistry};
@@ -15,9 +15,9 @@ pub(super) fn register(registry: &mut KernelRegistry) {
 fn make(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let grid = Grid::new(init)?;
     match init.dtype("T")? {
-        DType::QU8 => expensive_from_fn(move |ctx| resize::<u8>(ctx, grid)),
-        DType::QI32 => expensive_from_fn(move |ctx| resize::<i32>(ctx, grid)),
-        DType::F32 => expensive_from_fn(move |ctx| resize::<f32>(ctx, grid)),
+        DType::QU8 => from_fn(move |ctx| resize::<u8>(ctx, grid)),
+        DType::QI32 => from_fn(move |ctx| resize::<i32>(ctx, grid)),
+        DType::F32 => from_fn(move |ctx| resize::<f32>(ctx, grid)),
         _ => init.unsupported(),
     }
 }

@@ -6,7 +6,7 @@ use super::generator::reserve_blocks;
 use super::philox::Philox;
 use super::stateless::{scalar_input, seeded};
 use crate::elementwise::broadcast_positions;
-use crate::from_fn::expensive_from_fn;
+use crate::from_fn::from_fn;
 use flowmill_runtime::{Kernel, KernelInit, KernelRegistry};
 use flowmill_tensor::{DType, Element, Result, Shape, Tensor, bail, check_memory, f16, for_dtype};
 use num_traits::NumCast;
@@ -157,7 +157,7 @@ fn check_types(init: &KernelInit<'_>) -> Result<DType> {
 
 /// Makes the kernel of `StatelessRandomBinomial`. Inputs: shape, seed, counts, probabilities.
 fn make_stateless(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
-    for_dtype!(check_types(init)?, [f16, f32, f64, i32, i64], T => expensive_from_fn(move |ctx| {
+    for_dtype!(check_types(init)?, [f16, f32, f64, i32, i64], T => from_fn(move |ctx| {
         let generator = seeded(ctx)?;
         let (shape, distributions) = sample_shapes(ctx, 0, 2..4, PARAMETERS)?;
         let output = draw::<T>(ctx.input(2)?, ctx.input(3)?, shape, &distributions, generator)?;
@@ -169,7 +169,7 @@ fn make_stateless(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
 /// Makes the kernel of `StatefulRandomBinomial`. Inputs: variable, algorithm, shape, counts, probabilities. Unlike other ops, it does not support
 /// leaving the choice of the algorithm to the device.
 fn make_stateful(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
-    for_dtype!(check_types(init)?, [f16, f32, f64, i32, i64], T => expensive_from_fn(move |ctx| {
+    for_dtype!(check_types(init)?, [f16, f32, f64, i32, i64], T => from_fn(move |ctx| {
         let (shape, distributions) = sample_shapes(ctx, 2, 3..5, PARAMETERS)?;
         let algorithm = scalar_input(ctx, 1)?;
         if algorithm != 1 {

@@ -4,7 +4,7 @@ use super::distribution::{RESERVED_PER_ELEMENT, normal_f64};
 use super::philox::{Philox, uniform_f64};
 use super::stateful::{SharedGenerator, shape_input};
 use super::stateless::{Generator, keyed, seeded};
-use crate::from_fn::expensive_from_fn;
+use crate::from_fn::from_fn;
 use crate::parallel;
 use flowmill_runtime::{Kernel, KernelContext, KernelInit, KernelRegistry};
 use flowmill_tensor::{DType, Element, Result, Shape, Tensor, bail, check_memory, f16, for_dtype};
@@ -237,25 +237,25 @@ pub(super) fn as_f64(tensor: &Tensor) -> Result<Vec<f64>> {
 
 fn make_gamma(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let generator = SharedGenerator::from_attrs(init)?;
-    for_dtype!(init.dtype("T")?, [f16, f32, f64], T => expensive_from_fn(move |ctx| stateful::<T>(ctx, &generator, gamma)), _ => init.unsupported())
+    for_dtype!(init.dtype("T")?, [f16, f32, f64], T => from_fn(move |ctx| stateful::<T>(ctx, &generator, gamma)), _ => init.unsupported())
 }
 
 fn make_stateless_gamma(init: &KernelInit<'_>, generator: Generator, alpha: usize) -> Result<Arc<dyn Kernel>> {
-    for_dtype!(init.dtype("dtype")?, [f16, f32, f64], T => expensive_from_fn(move |ctx| stateless::<T>(ctx, generator, alpha, gamma)),
+    for_dtype!(init.dtype("dtype")?, [f16, f32, f64], T => from_fn(move |ctx| stateless::<T>(ctx, generator, alpha, gamma)),
         _ => init.unsupported())
 }
 
 fn make_poisson(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let generator = SharedGenerator::from_attrs(init)?;
     let dtype = if init.op_def.name == "RandomPoisson" { init.dtype("dtype")? } else { init.attrs.get_or("dtype", DType::I64)? };
-    for_dtype!(dtype, [f16, f32, f64, i32, i64], T => expensive_from_fn(move |ctx| {
+    for_dtype!(dtype, [f16, f32, f64, i32, i64], T => from_fn(move |ctx| {
         let highest = highest(<T as Element>::DTYPE);
         stateful::<T>(ctx, &generator, |rate, draws| poisson(rate, highest, draws))
     }), _ => init.unsupported())
 }
 
 fn make_stateless_poisson(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
-    for_dtype!(init.dtype("dtype")?, [f16, f32, f64, i32, i64], T => expensive_from_fn(move |ctx| {
+    for_dtype!(init.dtype("dtype")?, [f16, f32, f64, i32, i64], T => from_fn(move |ctx| {
         let highest = highest(<T as Element>::DTYPE);
         stateless::<T>(ctx, seeded, 2, |rate, draws| poisson(rate, highest, draws))
     }), _ => init.unsupported())

@@ -1,7 +1,7 @@
 //! `SobolSample`: points that fill a cube evenly (Joe and Kuo: "Constructing Sobol sequences with better two-dimensional projections",
 //! SIAM Journal on Scientific Computing 30, 2008).
 
-use crate::from_fn::expensive_from_fn;
+use crate::from_fn::from_fn;
 use crate::parallel;
 use flowmill_runtime::{Kernel, KernelContext, KernelInit, KernelRegistry};
 use flowmill_tensor::{Element, Result, Tensor, bail, for_dtype};
@@ -105,7 +105,7 @@ where
 }
 
 fn make_sobol_sample(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
-    for_dtype!(init.attrs.get_or("dtype", f32::DTYPE)?, [f32, f64], T => expensive_from_fn(|ctx| {
+    for_dtype!(init.attrs.get_or("dtype", f32::DTYPE)?, [f32, f64], T => from_fn(|ctx| {
         let output = sobol_sample::<T>(ctx)?;
         ctx.set_output(0, output);
         Ok(())

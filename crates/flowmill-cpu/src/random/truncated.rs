@@ -7,7 +7,7 @@ use super::philox::Philox;
 use super::stateful::{SharedGenerator, shape_input};
 use super::stateless::seeded;
 use crate::elementwise::broadcast_positions;
-use crate::from_fn::expensive_from_fn;
+use crate::from_fn::from_fn;
 use flowmill_runtime::{Kernel, KernelContext, KernelInit, KernelRegistry};
 use flowmill_tensor::{Result, Tensor, bail, check_memory, f16, for_dtype};
 use num_traits::Float;
@@ -178,7 +178,7 @@ fn truncated_normal<T: RandomFloat + Float>(ctx: &KernelContext<'_>) -> Result<T
 }
 
 fn make_truncated_normal(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
-    for_dtype!(init.dtype("dtype")?, [f16, f32, f64], T => expensive_from_fn(|ctx| {
+    for_dtype!(init.dtype("dtype")?, [f16, f32, f64], T => from_fn(|ctx| {
         let output = truncated_normal::<T>(ctx)?;
         ctx.set_output(0, output);
         Ok(())
@@ -187,7 +187,7 @@ fn make_truncated_normal(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
 
 fn make_with_state(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let generator = SharedGenerator::from_attrs(init)?;
-    for_dtype!(init.dtype("dtype")?, [f16, f32, f64], T => expensive_from_fn(move |ctx| {
+    for_dtype!(init.dtype("dtype")?, [f16, f32, f64], T => from_fn(move |ctx| {
         let output = rows_of_distributions::<T>(ctx, &generator)?;
         ctx.set_output(0, output);
         Ok(())

@@ -204,7 +204,7 @@ impl<T: Word, R: Reducer<T>> Kernel for Reduction<T, R> {
         Ok(())
     }
 
-    fn cost(&self) -> Cost {
-        self.cost
+    fn cost(&self) -> Option<Cost> {
+        Some(self.cost)
     }
 }

@@ -7,7 +7,7 @@ mod examples;
 mod loss;
 mod order;
 
-use crate::from_fn::{expensive_from_fn, from_fn};
+use crate::from_fn::from_fn;
 use examples::{Examples, Groups};
 use flowmill_kernels::farmhash::fingerprint128;
 use flowmill_kernels::variable::Variable;
@@ -86,7 +86,7 @@ fn make_optimizer(init: &KernelInit<'_>, adaptive: &str) -> Result<Arc<dyn Kerne
         regularization: Regularization::new(init)?,
         runs: AtomicU64::new(0),
     };
-    expensive_from_fn(move |ctx| optimizer.step(ctx))
+    from_fn(move |ctx| optimizer.step(ctx))
 }
 
 impl Optimizer {

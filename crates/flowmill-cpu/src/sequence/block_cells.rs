@@ -1,6 +1,6 @@
 //! Recurrent cells as single ops: `LSTMBlockCell`, `BlockLSTM`, `BlockLSTMV2`, `GRUBlockCell`.
 
-use crate::from_fn::expensive_from_fn;
+use crate::from_fn::from_fn;
 use crate::gemm::{MatrixRef, gemm};
 use flowmill_runtime::{Kernel, KernelContext, KernelInit, KernelRegistry};
 use flowmill_tensor::{DType, Result, Shape, Tensor, bail, f16};
@@ -9,7 +9,7 @@ use std::sync::Arc;
 pub(super) fn register(registry: &mut KernelRegistry) {
     registry.add("BlockLSTM", make_block_lstm);
     registry.add("BlockLSTMV2", make_block_lstm);
-    registry.add("GRUBlockCell", |_| expensive_from_fn(gru));
+    registry.add("GRUBlockCell", |_| from_fn(gru));
     registry.add("LSTMBlockCell", make_lstm_cell);
 }
 
@@ -146,7 +146,7 @@ impl Attributes {
 /// Makes the kernel of `LSTMBlockCell`. Inputs: x, state, output, weights, peepholes, bias.
 fn make_lstm_cell(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let attributes = Attributes::new(init)?;
-    expensive_from_fn(move |ctx| {
+    from_fn(move |ctx| {
         let [batch, inputs] = matrix(ctx.input(0)?, "x")?;
         let lstm = Lstm::new(ctx, 1, batch, inputs, &attributes)?;
         let (dtype, shape) = (ctx.input(0)?.dtype(), Shape::from([batch, lstm.cells]));
@@ -161,7 +161,7 @@ fn make_lstm_cell(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
 /// Makes the kernel of `BlockLSTM`. Inputs: number of steps, x, then those of a single cell. Outputs after that number of steps are zero.
 fn make_block_lstm(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let attributes = Attributes::new(init)?;
-    expensive_from_fn(move |ctx| {
+    from_fn(move |ctx| {
         let steps = ctx.input(0)?;
         if steps.rank() != 0 {
             bail!(InvalidArgument, "seq_len_max must be rank 0 but is rank {}", steps.rank());

@@ -1,7 +1,7 @@
 //! `LSTMBlockCellGrad`, `BlockLSTMGrad`, `BlockLSTMGradV2`: the gradients of the LSTM cells.
 
 use super::block_cells::{expect, floats, matrix, rounded};
-use crate::from_fn::expensive_from_fn;
+use crate::from_fn::from_fn;
 use crate::gemm::{MatrixRef, gemm};
 use flowmill_runtime::{Kernel, KernelContext, KernelInit, KernelRegistry};
 use flowmill_tensor::{DType, Result, Shape, Tensor, bail};
@@ -101,7 +101,7 @@ fn set_peepholes(ctx: &mut KernelContext<'_>, at: usize, dtype: DType, peepholes
 /// and output.
 fn make_cell(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let peephole = init.attrs.get_or("use_peephole", false)?;
-    expensive_from_fn(move |ctx| {
+    from_fn(move |ctx| {
         let [batch, inputs] = matrix(ctx.input(0)?, "x")?;
         let [_, cells] = matrix(ctx.input(1)?, "cs_prev")?;
         let dtype = ctx.input(0)?.dtype();
@@ -137,7 +137,7 @@ fn make_cell(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
 /// gradients of states and outputs. Gradients after that number of steps are ignored.
 fn make_block(init: &KernelInit<'_>, order: [usize; 4]) -> Result<Arc<dyn Kernel>> {
     let peephole = init.attrs.get_or("use_peephole", false)?;
-    expensive_from_fn(move |ctx| {
+    from_fn(move |ctx| {
         if ctx.input(0)?.rank() != 0 {
             bail!(InvalidArgument, "seq_len_max must be rank 0 but is rank {}", ctx.input(0)?.rank());
         }

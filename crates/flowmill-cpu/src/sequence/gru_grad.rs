@@ -1,13 +1,13 @@
 //! `GRUBlockCellGrad`: the gradient of one step of gated recurrent units.
 
 use super::block_cells::{expect, matrix};
-use crate::from_fn::expensive_from_fn;
+use crate::from_fn::from_fn;
 use crate::gemm::{MatrixRef, gemm};
 use flowmill_runtime::{KernelContext, KernelRegistry};
 use flowmill_tensor::{DType, Result, Tensor};
 
 pub(super) fn register(registry: &mut KernelRegistry) {
-    registry.add("GRUBlockCellGrad", |_| expensive_from_fn(gru_grad));
+    registry.add("GRUBlockCellGrad", |_| from_fn(gru_grad));
 }
 
 /// Computes the op. Inputs: those of the cell, its reset gate, update gate and new values, and the gradient of its output. Outputs: the gradients

@@ -1,6 +1,6 @@
 //! `SparseTensorDenseMatMul`, and `SparseMatMul`, whose operands are dense but mostly zero.
 
-use crate::from_fn::expensive_from_fn;
+use crate::from_fn::from_fn;
 use crate::gemm::{MatrixRef, gemm};
 use crate::number::Number;
 use crate::parallel;
@@ -20,7 +20,7 @@ pub(super) fn register(registry: &mut KernelRegistry) {
 fn make_tensor_dense(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let (adjoint_a, adjoint_b) = (init.attrs.get_or("adjoint_a", false)?, init.attrs.get_or("adjoint_b", false)?);
     for_dtype!(init.dtype("T")?, [bf16, f32, f64, i32, Complex<f32>, Complex<f64>], T => {
-        expensive_from_fn(move |ctx| tensor_dense::<T>(ctx, adjoint_a, adjoint_b))
+        from_fn(move |ctx| tensor_dense::<T>(ctx, adjoint_a, adjoint_b))
     }, _ => init.unsupported())
 }
 
@@ -127,7 +127,7 @@ fn rows_of_b<T: Number>(b: &[T], rows: usize, columns: usize, adjoint: bool) -> 
 
 fn make_sparse_matmul(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let (transpose_a, transpose_b) = (init.attrs.get_or("transpose_a", false)?, init.attrs.get_or("transpose_b", false)?);
-    expensive_from_fn(move |ctx| sparse_matmul(ctx, transpose_a, transpose_b))
+    from_fn(move |ctx| sparse_matmul(ctx, transpose_a, transpose_b))
 }
 
 /// Computes the product of `float32` and `bfloat16` matrices in `float32`. It does not exploit that most elements are zero.

@@ -7,6 +7,7 @@ mod batch_matmul;
 mod boxes;
 mod cast;
 mod control_flow;
+mod cost;
 mod count;
 mod ctc;
 mod diagonal;

@@ -4,10 +4,10 @@ use flowmill_graph::{Attrs, OpDef, OpRegistry};
 use flowmill_proto::attr_value::{ListValue, Value};
 use flowmill_proto::{AttrValue, DataType, TensorShapeProto};
 use flowmill_runtime::{
-    AsyncContext, DeviceStep, FunctionLibraryRuntime, HostDevice, Kernel, KernelContext, KernelInit, KernelRegistry, RefVariable,
+    AsyncContext, Cost, DeviceStep, FunctionLibraryRuntime, HostDevice, Kernel, KernelContext, KernelInit, KernelRegistry, RefVariable,
     ResourceManager, ScalarOp,
 };
-use flowmill_tensor::{Code, DType, Result, Tensor, bail};
+use flowmill_tensor::{Code, DType, PartialShape, Result, Tensor, bail};
 use std::sync::{Arc, LazyLock, mpsc};
 
 /// The number of outputs of a call that does not specify how many outputs its node has.
@@ -68,6 +68,7 @@ pub struct Call {
     attrs: Attrs,
     inputs: Vec<Tensor>,
     constants: Vec<Option<Tensor>>,
+    input_shapes: Vec<PartialShape>,
     output_types: Vec<DType>,
     num_outputs: usize,
     resources: Arc<ResourceManager>,
@@ -86,6 +87,7 @@ impl Call {
             attrs: Attrs::default(),
             inputs: Vec::new(),
             constants: Vec::new(),
+            input_shapes: Vec::new(),
             output_types: Vec::new(),
             num_outputs: DEFAULT_OUTPUTS,
             resources: Arc::default(),
@@ -115,6 +117,17 @@ impl Call {
     pub fn inputs(mut self, tensors: Vec<Tensor>) -> Call {
         self.inputs.extend(tensors);
         self
+    }
+
+    /// Sets the static shapes of the inputs.
+    pub fn input_shapes(mut self, shapes: &[&[i64]]) -> Call {
+        self.input_shapes = shapes.iter().map(|dims| PartialShape::new(dims)).collect();
+        self
+    }
+
+    /// Makes the kernel, and returns the cost that a plan counts for the node.
+    pub fn cost(&self) -> Cost {
+        Cost::of(&*self.kernel().unwrap(), &self.op_def.traits)
     }
 
     /// Sets the number of outputs of the node.
@@ -148,7 +161,7 @@ impl Call {
             attrs: &self.attrs,
             input_types: &input_types,
             output_types: &self.output_types,
-            input_shapes: &[],
+            input_shapes: &self.input_shapes,
             constants: &self.constants,
             device: &HostDevice::cpu(0, Arc::default()),
             resources: &self.resources,

@@ -1,7 +1,7 @@
 //! `While` and `For`: loops whose bodies are functions.
 
 use super::{function, to_bool};
-use flowmill_runtime::{AsyncContext, AsyncKernel, Caller, Cost, FunctionHandle, Kernel, KernelContext, KernelInit, Pace};
+use flowmill_runtime::{AsyncContext, AsyncKernel, Caller, FunctionHandle, Kernel, KernelContext, KernelInit, Pace};
 use flowmill_tensor::{DType, Result, Tensor, bail};
 use std::marker::PhantomData;
 use std::sync::Arc;
@@ -37,10 +37,6 @@ impl<I: Iterations> Loop<I> {
 impl<I: Iterations> Kernel for Loop<I> {
     fn compute(&self, _: &mut KernelContext<'_>) -> Result<()> {
         bail!(Internal, "loops are asynchronous")
-    }
-
-    fn cost(&self) -> Cost {
-        Cost::Expensive
     }
 
     fn as_async(&self) -> Option<&dyn AsyncKernel> {

@@ -1,6 +1,6 @@
 //! `EncodeJpeg` and `EncodePng`.
 
-use crate::from_fn::expensive_from_fn;
+use crate::from_fn::from_fn;
 use flowmill_codecs::jpeg::{self, DensityUnit, EncodeOptions};
 use flowmill_codecs::png;
 use flowmill_runtime::{Kernel, KernelInit, KernelRegistry};
@@ -46,7 +46,7 @@ fn make_encode_jpeg(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
             xmp: attrs.get_or("xmp_metadata", "")?.as_bytes().to_vec(),
         },
     };
-    expensive_from_fn(move |ctx| {
+    from_fn(move |ctx| {
         let image = ctx.input(0)?;
         let &[height, width, channels] = image.shape().dims() else {
             bail!(InvalidArgument, "image must be 3-dimensional{}", image.shape());
@@ -90,7 +90,7 @@ fn make_encode_png(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
         bail!(InvalidArgument, "compression should be in [-1,9], got {compression}");
     }
     let wide = init.attrs.get_or("T", DType::U8)? == DType::U16;
-    expensive_from_fn(move |ctx| {
+    from_fn(move |ctx| {
         let image = ctx.input(0)?;
         let &[ref batch @ .., height, width, channels] = image.shape().dims() else {
             bail!(InvalidArgument, "image must be at least rank 3{}", image.shape());

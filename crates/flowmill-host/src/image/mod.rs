@@ -5,7 +5,7 @@
 mod encode;
 mod summary;
 
-use crate::from_fn::expensive_from_fn;
+use crate::from_fn::from_fn;
 use flowmill_codecs::{ImageFormat as Format, bmp, gif, jpeg, png, webp};
 use flowmill_runtime::{Kernel, KernelContext, KernelInit, KernelRegistry};
 use flowmill_tensor::{DType, Result, Tensor, bail, error};
@@ -97,7 +97,7 @@ fn make_decode(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
         expand_animations: init.attrs.get_or("expand_animations", true)?,
         jpeg,
     };
-    expensive_from_fn(move |ctx| {
+    from_fn(move |ctx| {
         let image = decode.image(ctx)?;
         ctx.set_output(0, image);
         Ok(())
@@ -237,7 +237,7 @@ fn crop_window(tensor: &Tensor) -> Result<jpeg::Window> {
 /// Makes the kernel of `ExtractJpegShape`, whose output is the height, width and number of channels of a JPEG file.
 fn make_extract_jpeg_shape(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let dtype = init.attrs.get_or("output_type", DType::I32)?;
-    expensive_from_fn(move |ctx| {
+    from_fn(move |ctx| {
         let tensor = ctx.input(0)?;
         let [contents] = tensor.as_strings()? else {
             bail!(InvalidArgument, "contents must be scalar, got shape {}", tensor.shape());

@@ -1,6 +1,6 @@
 //! `ImageSummary`, which encodes images as PNG files for event files.
 
-use crate::from_fn::expensive_from_fn;
+use crate::from_fn::from_fn;
 use flowmill_codecs::png;
 use flowmill_proto::summary::{Image, Value, value};
 use flowmill_proto::{Message, Summary, TensorProto};
@@ -26,7 +26,7 @@ fn make_image_summary(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
         bail!(InvalidArgument, "bad_color must be a vector, got shape {}", bad_color.shape());
     }
     let bad_color = bad_color.as_slice::<u8>()?.to_vec();
-    expensive_from_fn(move |ctx| {
+    from_fn(move |ctx| {
         let (tag, images) = (ctx.input(0)?, ctx.input(1)?);
         let [tag] = tag.as_strings()? else { bail!(InvalidArgument, "Tags must be a scalar") };
         let tag = String::from_utf8_lossy(tag);

@@ -1,6 +1,6 @@
 //! `AudioSummary`, which encodes sounds as WAV files for event files.
 
-use crate::from_fn::expensive_from_fn;
+use crate::from_fn::from_fn;
 use flowmill_codecs::wav;
 use flowmill_proto::summary::{Audio, Value, value};
 use flowmill_proto::{Message, Summary};
@@ -16,7 +16,7 @@ pub(super) fn register(registry: &mut KernelRegistry) {
 /// Makes the kernel. Inputs: tag, sounds `[batch, times]` or `[batch, times, channels]`, and the sample rate in Hz unless it is `given`.
 fn make(init: &KernelInit<'_>, given: Option<f32>) -> Result<Arc<dyn Kernel>> {
     let max_outputs: i64 = init.attrs.get_or("max_outputs", 3)?;
-    expensive_from_fn(move |ctx| {
+    from_fn(move |ctx| {
         let (tag, sounds) = (ctx.input(0)?, ctx.input(1)?);
         let (0, [tag]) = (tag.rank(), tag.as_strings()?) else { bail!(InvalidArgument, "Tag must be a scalar") };
         let tag = String::from_utf8_lossy(tag);

@@ -1,6 +1,6 @@
 //! `DecodeCompressed`, which decompresses strings.
 
-use crate::from_fn::expensive_from_fn;
+use crate::from_fn::from_fn;
 use flate2::bufread::{GzDecoder, ZlibDecoder};
 use flowmill_runtime::{Kernel, KernelInit, KernelRegistry};
 use flowmill_tensor::{Bytes, Result, Tensor, bail, error};
@@ -16,7 +16,7 @@ fn make(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     if !matches!(kind.as_str(), "" | "ZLIB" | "GZIP") {
         bail!(InvalidArgument, "Only ZLIB, GZIP or NONE are supported compressions");
     }
-    expensive_from_fn(move |ctx| {
+    from_fn(move |ctx| {
         let input = ctx.input(0)?;
         let output = input.as_strings()?.iter().map(|text| match kind.as_str() {
             "ZLIB" => inflated(ZlibDecoder::new(text.as_ref())),

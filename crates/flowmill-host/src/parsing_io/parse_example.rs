@@ -5,7 +5,7 @@
 
 use super::column::Column;
 use super::example::{Feature, Wanted, find};
-use crate::from_fn::expensive_from_fn;
+use crate::from_fn::from_fn;
 use crate::parallel;
 use flowmill_runtime::{Kernel, KernelContext, KernelInit, KernelRegistry};
 use flowmill_tensor::sync::Mutex;
@@ -157,7 +157,7 @@ fn make_first(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     if given != (num_sparse as i64, num_dense as i64) {
         bail!(InvalidArgument, "{num_sparse} sparse_types and {num_dense} Tdense for Nsparse={} and Ndense={}", given.0, given.1);
     }
-    expensive_from_fn(move |ctx| {
+    from_fn(move |ctx| {
         let key = |i: usize| match ctx.input(2 + i)?.as_strings()? {
             [key] => Ok(&key[..]),
             _ => bail!(InvalidArgument, "Expected the key of feature {i} to be a scalar, got {}", ctx.input(2 + i)?.shape()),
@@ -189,7 +189,7 @@ pub(super) fn keys<'a>(ctx: &'a KernelContext<'_>, first: usize, prefix: &str, f
 
 fn make_second(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let features = Features::new(init)?;
-    expensive_from_fn(move |ctx| {
+    from_fn(move |ctx| {
         if ctx.input(0)?.rank() > 1 {
             bail!(InvalidArgument, "Expected serialized to be a scalar or vector, got shape: {}", ctx.input(0)?.shape());
         }
@@ -206,7 +206,7 @@ fn make_single(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
         bail!(InvalidArgument, "len(sparse_keys) != len(sparse_types) or len(dense_keys) != len(Tdense)");
     }
     let keys = [sparse, dense].concat();
-    expensive_from_fn(move |ctx| {
+    from_fn(move |ctx| {
         if ctx.input(0)?.rank() != 0 {
             bail!(InvalidArgument, "Expected serialized to be a scalar, got shape: {}", ctx.input(0)?.shape());
         }

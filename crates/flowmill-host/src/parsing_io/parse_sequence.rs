@@ -4,7 +4,7 @@
 use super::column::Column;
 use super::example::{FeatureList, Wanted, find_lists};
 use super::parse_example::{Dense, Features, Input, features_of, give, keys, row_splits};
-use crate::from_fn::expensive_from_fn;
+use crate::from_fn::from_fn;
 use flowmill_runtime::{Kernel, KernelContext, KernelInit, KernelRegistry};
 use flowmill_tensor::{Bytes, DType, Result, Shape, Tensor, bail, error};
 use std::sync::Arc;
@@ -111,7 +111,7 @@ fn make_first(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let may_lack = list("feature_list_dense_missing_assumed_empty")?;
     let may_lack: Vec<bool> = lists[1].iter().map(|key| may_lack.contains(key)).collect();
     let (context, lists) = (context.concat(), lists.concat());
-    expensive_from_fn(move |ctx| {
+    from_fn(move |ctx| {
         check_rank(ctx.input(0)?, "serialized", 1)?;
         let (context, lists) = (borrowed(&context), borrowed(&lists));
         let keys = Keys { context, lists, may_lack: may_lack.clone() };
@@ -124,7 +124,7 @@ fn make_first(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
 /// for the dense lists that messages may lack, defaults.
 fn make_second(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let sequence = Sequence::new(init)?;
-    expensive_from_fn(move |ctx| {
+    from_fn(move |ctx| {
         if ctx.input(0)?.rank() > 1 {
             bail!(InvalidArgument, "Expected serialized to be a scalar or vector, got shape: {}", ctx.input(0)?.shape());
         }
@@ -152,7 +152,7 @@ fn make_single(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let sequence = Sequence::new(init)?;
     let (num_context, num_lists) = (sequence.context.len(), sequence.lists.len());
     let first_default = 2 + num_context + num_lists;
-    expensive_from_fn(move |ctx| {
+    from_fn(move |ctx| {
         check_rank(ctx.input(0)?, "serialized", 0)?;
         let lackable = ctx.input(1)?;
         check_rank(lackable, "feature_list_dense_missing_assumed_empty", 1)?;

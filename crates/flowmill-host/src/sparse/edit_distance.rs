@@ -1,7 +1,7 @@
 //! `EditDistance`: the Levenshtein distance between the rows of two sparse tensors.
 
 use super::{Sparse, position};
-use crate::from_fn::expensive_from_fn;
+use crate::from_fn::from_fn;
 use flowmill_runtime::{Kernel, KernelContext, KernelInit, KernelRegistry};
 use flowmill_tensor::{Bytes, DType, Result, Shape, Tensor, bail, bf16, f16, for_dtype};
 use std::collections::BTreeMap;
@@ -17,10 +17,10 @@ fn make(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
         tensor.as_strings()
     }
     if init.dtype("T")? == DType::String {
-        return expensive_from_fn(move |ctx| distances(ctx, normalize, texts));
+        return from_fn(move |ctx| distances(ctx, normalize, texts));
     }
     for_dtype!(init.dtype("T")?, [f16, bf16, f32, f64, i8, i16, i32, i64, u8, u16, u32, u64, bool], T => {
-        expensive_from_fn(move |ctx| distances(ctx, normalize, Tensor::as_slice::<T>))
+        from_fn(move |ctx| distances(ctx, normalize, Tensor::as_slice::<T>))
     }, _ => init.unsupported())
 }
 

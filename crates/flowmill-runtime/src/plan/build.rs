@@ -224,7 +224,7 @@ impl Builder<'_> {
             _ => Some(self.kernel(node)?),
         };
         let (name, op) = (node.shared_name().clone(), Arc::from(node.op()));
-        let cost = kernel.as_ref().map_or(Cost::Cheap, |k| k.cost());
+        let cost = kernel.as_ref().map_or(Cost::Cheap, |kernel| Cost::of(&**kernel, node.traits()));
         let takes_ref = node.input_types().iter().map(|t| t.is_ref || passes_reference).collect();
         let frame = FrameId(self.flow.frame_of(node.id()).0);
         let passes_object = passes_reference || node.traits().gives_handle_for_string;

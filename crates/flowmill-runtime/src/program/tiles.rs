@@ -9,7 +9,7 @@
 
 use crate::intra_op;
 use crate::invoke::Callee;
-use crate::kernel::{Cost, Kernel, KernelContext};
+use crate::kernel::{Kernel, KernelContext};
 use crate::step::DeviceStep;
 use flowmill_tensor::sync::Mutex;
 use flowmill_tensor::{DType, Error, Result, Shape, Tensor, bail};
@@ -290,9 +290,5 @@ impl Kernel for BatchProgram {
             }
         });
         Ok(())
-    }
-
-    fn cost(&self) -> Cost {
-        Cost::Expensive
     }
 }

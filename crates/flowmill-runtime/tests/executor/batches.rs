@@ -35,8 +35,8 @@ impl Kernel for Add {
         Ok(())
     }
 
-    fn cost(&self) -> Cost {
-        Cost::Expensive
+    fn cost(&self) -> Option<Cost> {
+        Some(Cost::Expensive)
     }
 
     fn batched_inputs(&self) -> u32 {

@@ -18,8 +18,8 @@ impl<F: Fn(&mut KernelContext<'_>) -> Result<()> + Send + Sync + 'static> Kernel
         (self.0)(ctx)
     }
 
-    fn cost(&self) -> Cost {
-        self.1
+    fn cost(&self) -> Option<Cost> {
+        Some(self.1)
     }
 }
 
@@ -109,7 +109,7 @@ impl Builder {
         kernel: Option<Arc<dyn Kernel>>,
     ) -> PlanNodeId {
         let id = PlanNodeId(self.graph.nodes.len() as u32);
-        let cost = kernel.as_ref().map_or(Cost::Cheap, |k| k.cost());
+        let cost = kernel.as_ref().and_then(|k| k.cost()).unwrap_or(Cost::Cheap);
         self.graph.nodes.push(PlanNode {
             name: format!("{op}{}", id.0).into(),
             op: op.into(),

@@ -1,7 +1,7 @@
 //! `CTCBeamSearchDecoder`: the most likely sequences of labels, found among the `beam_width` best prefixes at each time (Graves, figure 7.5).
 
 use super::{decoder_sizes, loss::log_sum, sparse};
-use crate::from_fn::expensive_from_fn;
+use crate::from_fn::from_fn;
 use crate::number::Ordered;
 use flowmill_runtime::{Kernel, KernelContext, KernelInit, KernelRegistry};
 use flowmill_tensor::{Result, Tensor, bail, check_memory, for_dtype};
@@ -19,7 +19,7 @@ fn make(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let (Ok(width @ 1..), Ok(count @ 1..)) = (usize::try_from(width), usize::try_from(count)) else {
         bail!(InvalidArgument, "beam_width and top_paths must be positive, got {width} and {count}");
     };
-    for_dtype!(init.dtype("T")?, [f32, f64], T => expensive_from_fn(move |ctx| decode::<T>(ctx, width, count, merge)), _ => init.unsupported())
+    for_dtype!(init.dtype("T")?, [f32, f64], T => from_fn(move |ctx| decode::<T>(ctx, width, count, merge)), _ => init.unsupported())
 }
 
 /// Computes the op. Inputs: logits, `[time, batch, classes]`, and the batch's lengths. Outputs: the indices of all paths, the values of all, the

@@ -1,6 +1,6 @@
 //! `CTCLoss` and `CTCLossV2`: the negative logarithm of the probability of labels, and its gradient, by the forward-backward algorithm.
 
-use crate::from_fn::expensive_from_fn;
+use crate::from_fn::from_fn;
 use crate::number::Ordered;
 use crate::parallel;
 use flowmill_runtime::{KernelContext, KernelInit, KernelRegistry};
@@ -11,11 +11,11 @@ use num_traits::Float;
 pub(super) fn register(registry: &mut KernelRegistry) {
     registry.add("CTCLoss", |init| {
         let options = Options::new(init, Blank::Last)?;
-        for_dtype!(init.dtype("T")?, [f32, f64], T => expensive_from_fn(move |ctx| loss::<T>(ctx, options)), _ => init.unsupported())
+        for_dtype!(init.dtype("T")?, [f32, f64], T => from_fn(move |ctx| loss::<T>(ctx, options)), _ => init.unsupported())
     });
     registry.add("CTCLossV2", |init| {
         let options = Options::new(init, Blank::First)?;
-        expensive_from_fn(move |ctx| loss::<f32>(ctx, options))
+        from_fn(move |ctx| loss::<f32>(ctx, options))
     });
 }
 

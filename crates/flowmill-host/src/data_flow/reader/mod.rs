@@ -71,9 +71,9 @@ impl Kernel for Read {
         bail!(Internal, "readers are asynchronous")
     }
 
-    fn cost(&self) -> Cost {
+    fn cost(&self) -> Option<Cost> {
         // A call reads its files on the thread that starts it.
-        Cost::Blocking
+        Some(Cost::Blocking)
     }
 
     fn as_async(&self) -> Option<&dyn AsyncKernel> {
