@@ -1,5 +1,9 @@
 //! The element-wise functions that ops compute and that fused kernels apply.
 
+mod program;
+
+pub use program::{ElementwiseInstruction, ElementwisePiece, ElementwiseProgram};
+
 use flowmill_proto::AttrValue;
 use flowmill_tensor::{Bytes, Error, Result, error};
 use std::fmt;

@@ -44,7 +44,7 @@ pub use builtin::{ARG, RETVAL};
 pub use check::{check_attr_value, complete_attrs, is_valid_node_name};
 pub use device_name::DeviceName;
 pub use edge::Edge;
-pub use elementwise::ElementwiseFunction;
+pub use elementwise::{ElementwiseFunction, ElementwiseInstruction, ElementwisePiece, ElementwiseProgram};
 pub use evaluate::{Evaluator, Target, evaluate_node};
 pub use execution::{ExecutionGraph, part_for_execution, rewrite_for_execution, rewrite_with_connections};
 pub use export::ExportOptions;

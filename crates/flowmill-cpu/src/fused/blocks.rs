@@ -1,9 +1,10 @@
 //! Execution of a program over blocks of elements.
 
-use super::program::{Piece, Program};
+use super::program::Program;
 use crate::elementwise::{Function, Operand, PARALLEL_MIN};
 use crate::gemm::with_scratch;
 use crate::parallel;
+use flowmill_graph::ElementwisePiece;
 use flowmill_tensor::sync::Mutex;
 use flowmill_tensor::{Result, Shape, Tensor};
 use smallvec::SmallVec;
@@ -174,7 +175,13 @@ fn read<'b>(operand: &'b Operand<'_, f32>, start: usize, n: usize, buffer: &'b m
 
 /// Returns the operand for a part of an argument's last dimension: its copy, or the part in place if there is no copy because the argument has the
 /// blocks' shape.
-fn of_part<'a>(piece: Piece, arg: &'a Tensor, shape: &Shape, full: &Shape, copy: &'a Option<Tensor>) -> Result<Operand<'a, f32>> {
+fn of_part<'a>(
+    piece: ElementwisePiece,
+    arg: &'a Tensor,
+    shape: &Shape,
+    full: &Shape,
+    copy: &'a Option<Tensor>,
+) -> Result<Operand<'a, f32>> {
     match copy {
         Some(copy) => Ok(Operand::new(copy.as_slice()?, shape, full)),
         None => Ok(Operand::columns(arg.as_slice()?, arg.shape(), piece.index, piece.count)),

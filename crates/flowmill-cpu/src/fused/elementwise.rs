@@ -5,7 +5,8 @@
 //! element independently, so the results are bit for bit those of the unfused nodes.
 
 use super::blocks::Blocks;
-use super::program::{Piece, Program};
+use super::program::{Program, piece_shape};
+use flowmill_graph::ElementwisePiece;
 use flowmill_runtime::{Kernel, KernelContext, KernelInit};
 use flowmill_tensor::{DType, Result, Shape, Tensor};
 use smallvec::SmallVec;
@@ -52,7 +53,7 @@ impl Elementwise {
         let program = &self.program;
         let mut shapes: Few<Shape> = Few::new();
         for (arg, piece) in args.iter().zip(&program.pieces) {
-            shapes.push(piece.shape(arg.shape())?);
+            shapes.push(piece_shape(*piece, arg.shape())?);
         }
         for instr in &program.instrs {
             let shape = instr.shape(&shapes)?;
@@ -103,7 +104,7 @@ impl Elementwise {
 }
 
 /// Returns a copy of a part of the last dimension.
-fn part(arg: &Tensor, piece: Piece, shape: &Shape) -> Result<Tensor> {
+fn part(arg: &Tensor, piece: ElementwisePiece, shape: &Shape) -> Result<Tensor> {
     let mut out = Tensor::uninit(DType::F32, shape.clone())?;
     let source = arg.as_slice::<f32>()?;
     let width = shape.last().copied().unwrap_or(1);

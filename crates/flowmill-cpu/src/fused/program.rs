@@ -2,46 +2,33 @@
 
 use crate::elementwise::Function;
 use crate::{math_binary, math_unary, nn};
-use flowmill_graph::ElementwiseFunction;
+use flowmill_graph::{ElementwiseFunction, ElementwiseInstruction, ElementwisePiece, ElementwiseProgram};
 use flowmill_runtime::KernelInit;
 use flowmill_tensor::{Result, Shape, Tensor, bail};
 use smallvec::SmallVec;
 
-/// Part `index` of `count` equal parts of an argument's last dimension.
-#[derive(Clone, Copy, PartialEq)]
-pub(super) struct Piece {
-    pub(super) index: usize,
-    pub(super) count: usize,
-}
-
-impl Piece {
-    pub(super) fn is_whole(self) -> bool {
-        self.count == 1
-    }
-
-    /// Returns the part's shape.
-    ///
-    /// # Errors
-    /// Returns `InvalidArgument` if the dimension cannot be split evenly.
-    pub(super) fn shape(self, whole: &Shape) -> Result<Shape> {
-        let mut shape = whole.clone();
-        if !self.is_whole() {
-            match shape.last_mut() {
-                Some(last) if last.is_multiple_of(self.count) => *last /= self.count,
-                Some(last) => bail!(
-                    InvalidArgument,
-                    "Number of ways to split should evenly divide the split dimension, but got split_dim {} (size = {last}) and num_split {}",
-                    whole.rank() - 1,
-                    self.count
-                ),
-                None => bail!(InvalidArgument, "-input rank(0) <= split_dim < input rank (0), but got -1"),
-            }
+/// Returns the shape of a part of an argument.
+///
+/// # Errors
+/// Returns `InvalidArgument` if the last dimension cannot be split evenly.
+pub(super) fn piece_shape(piece: ElementwisePiece, whole: &Shape) -> Result<Shape> {
+    let mut shape = whole.clone();
+    if !piece.is_whole() {
+        match shape.last_mut() {
+            Some(last) if last.is_multiple_of(piece.count) => *last /= piece.count,
+            Some(last) => bail!(
+                InvalidArgument,
+                "Number of ways to split should evenly divide the split dimension, but got split_dim {} (size = {last}) and num_split {}",
+                whole.rank() - 1,
+                piece.count
+            ),
+            None => bail!(InvalidArgument, "-input rank(0) <= split_dim < input rank (0), but got -1"),
         }
-        Ok(shape)
     }
+    Ok(shape)
 }
 
-/// A function and the indices of the values that it is applied to.
+/// The code of an instruction, and where its result is stored.
 pub(super) struct Instr {
     pub(super) function: Function,
     pub(super) operands: SmallVec<[usize; 2]>,
@@ -61,13 +48,11 @@ pub(super) fn code_of(function: ElementwiseFunction) -> Option<Function> {
 }
 
 impl Instr {
-    fn parse(text: &str, num_values: usize) -> Result<Instr> {
-        let mut words = text.split(' ');
-        let name: ElementwiseFunction = words.next().unwrap_or_default().parse()?;
+    fn new(instruction: ElementwiseInstruction) -> Result<Instr> {
+        let ElementwiseInstruction { function: name, operands } = instruction;
         let Some(function) = code_of(name) else { bail!(Unimplemented, "Fusion is not implemented: {name}") };
-        let operands: SmallVec<[usize; 2]> = words.filter_map(|w| w.parse().ok().filter(|&v| v < num_values)).collect();
-        if operands.len() != function.num_operands() || text.split(' ').count() != 1 + operands.len() {
-            bail!(InvalidArgument, "'{text}' is no instruction on {num_values} values");
+        if operands.len() != function.num_operands() {
+            bail!(InvalidArgument, "{name} has {} operands, not {}", function.num_operands(), operands.len());
         }
         Ok(Instr { function, operands, slot: 0, output: None, is_bias_add: name == ElementwiseFunction::BiasAdd })
     }
@@ -99,9 +84,9 @@ impl Instr {
     }
 }
 
-/// A checked program. Value `v` is argument `v`, or the result of instruction `v - num_args`.
+/// A program with the code of its functions. Value `v` is argument `v`, or the result of instruction `v - num_args`.
 pub(super) struct Program {
-    pub(super) pieces: Vec<Piece>,
+    pub(super) pieces: Vec<ElementwisePiece>,
     pub(super) instrs: Vec<Instr>,
     /// The values that are results, in order. All are results of instructions, and no value occurs twice.
     pub(super) outputs: Vec<usize>,
@@ -111,38 +96,14 @@ pub(super) struct Program {
 
 impl Program {
     pub(super) fn new(init: &KernelInit<'_>) -> Result<Program> {
-        let num_args = init.input_types.len();
-        let pieces = Self::pieces(&init.attrs.list::<i64>("pieces")?, num_args)?;
-        let mut instrs = Vec::new();
-        for text in init.attrs.list::<&str>("program")? {
-            instrs.push(Instr::parse(text, num_args + instrs.len())?);
-        }
-        let mut outputs = Vec::new();
-        for (i, value) in init.attrs.list::<i64>("outputs")?.into_iter().enumerate() {
-            let value = usize::try_from(value).unwrap_or(usize::MAX);
-            match value.checked_sub(num_args).and_then(|at| instrs.get_mut(at)) {
-                Some(instr) if instr.output.is_none() => instr.output = Some(i),
-                _ => bail!(InvalidArgument, "Result {i} of a fused node is value {value}, which is no instruction's or a result already"),
-            }
-            outputs.push(value);
-        }
-        if outputs.is_empty() {
-            bail!(InvalidArgument, "A fused node has no results");
+        let program = ElementwiseProgram::from_attrs(init.attrs, init.input_types.len())?;
+        let mut instrs = program.instructions.into_iter().map(Instr::new).collect::<Result<Vec<_>>>()?;
+        let num_args = program.pieces.len();
+        for (i, &value) in program.outputs.iter().enumerate() {
+            instrs[value - num_args].output = Some(i);
         }
         let num_slots = place(&mut instrs, num_args);
-        Ok(Program { pieces, instrs, outputs, num_slots })
-    }
-
-    fn pieces(numbers: &[i64], num_args: usize) -> Result<Vec<Piece>> {
-        let pair = |pair: &[i64]| match *pair {
-            [index, count] if 0 <= index && index < count => Some(Piece { index: index as usize, count: count as usize }),
-            _ => None,
-        };
-        let pieces: Option<Vec<Piece>> = numbers.chunks(2).map(pair).collect();
-        match pieces {
-            Some(pieces) if pieces.len() == num_args => Ok(pieces),
-            _ => bail!(InvalidArgument, "The pieces {numbers:?} do not describe {num_args} arguments"),
-        }
+        Ok(Program { pieces: program.pieces, instrs, outputs: program.outputs, num_slots })
     }
 
     pub(super) fn num_args(&self) -> usize {

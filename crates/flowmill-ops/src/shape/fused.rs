@@ -1,31 +1,25 @@
 //! Ops that the optimizer makes of others.
 
 use super::{common, dims};
-use flowmill_graph::InferenceContext as Context;
-use flowmill_tensor::{PartialShape, Result, bail, error};
+use flowmill_graph::{ElementwiseProgram, InferenceContext as Context};
+use flowmill_tensor::{PartialShape, Result, error};
 
-/// Element-wise functions of the arguments and of each other: attribute `program` has one a line, with the numbers of its operands.
+/// Infers the results of a program of element-wise functions, whose operands broadcast.
 pub(crate) fn fused_elementwise(c: &mut Context<'_>) -> Result<()> {
-    let pieces: Vec<i64> = c.attrs().list("pieces")?;
-    let mut values = Vec::with_capacity(c.num_inputs());
-    for i in 0..c.num_inputs() {
-        let count = pieces.get(2 * i + 1).copied().unwrap_or(1);
-        values.push(if count == 1 { c.input(i) } else { piece(c, &c.input(i), count)? });
+    let program = ElementwiseProgram::from_attrs(c.attrs(), c.num_inputs())?;
+    let mut values = Vec::with_capacity(program.pieces.len() + program.instructions.len());
+    for (i, piece) in program.pieces.iter().enumerate() {
+        values.push(if piece.is_whole() { c.input(i) } else { self::piece(c, &c.input(i), piece.count as i64)? });
     }
-    for instruction in c.attrs().list::<&str>("program")? {
-        let mut shape = PartialShape::scalar();
-        for operand in instruction.split(' ').skip(1) {
-            let value = operand.parse::<usize>().ok().and_then(|i| values.get(i));
-            let value = value.ok_or_else(|| error!(InvalidArgument, "'{instruction}' has an operand that is no earlier value"))?;
-            shape = PartialShape::broadcast(&shape, value)?;
-        }
+    for instruction in &program.instructions {
+        let shape = instruction
+            .operands
+            .iter()
+            .try_fold(PartialShape::scalar(), |shape, &value| PartialShape::broadcast(&shape, &values[value]))?;
         values.push(shape);
     }
-    for (i, value) in c.attrs().list::<i64>("outputs")?.into_iter().enumerate() {
-        let Some(shape) = usize::try_from(value).ok().and_then(|value| values.get(value)) else {
-            bail!(InvalidArgument, "output {i} is value {value}, which there is not")
-        };
-        c.set_output(i, shape.clone());
+    for (i, &value) in program.outputs.iter().enumerate() {
+        c.set_output(i, values[value].clone());
         // Scalars are not fused.
         c.set_min_rank(i, 1);
     }

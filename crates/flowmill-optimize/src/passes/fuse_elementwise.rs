@@ -19,10 +19,9 @@ use crate::linear::is_bias_add;
 use crate::liveness::Liveness;
 use crate::rewrite::{Shapes, is_last_axis, is_of_type, node_def, replace};
 use flowmill_graph::traverse::{is_back_edge, topological_order};
-use flowmill_graph::{ElementwiseFunction, Graph, Node, NodeId, OutputId};
-use flowmill_proto::AttrValue;
-use flowmill_proto::attr_value::{ListValue, Value};
-use flowmill_tensor::{Bytes, DType, Result};
+use flowmill_graph::{ElementwiseFunction, ElementwiseInstruction, ElementwisePiece, ElementwiseProgram, Graph, Node, NodeId, OutputId};
+use flowmill_proto::attr_value::Value;
+use flowmill_tensor::{DType, Result, bail};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::BinaryHeap;
 
@@ -55,12 +54,11 @@ pub(crate) fn run(graph: &mut Graph, target: &dyn Target) -> Result<usize> {
     Ok(count)
 }
 
-/// An argument: a tensor, of whose last dimension only part `index` of `count` is looked at.
+/// An argument: a part of a tensor.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Arg {
     tensor: OutputId,
-    index: usize,
-    count: usize,
+    piece: ElementwisePiece,
 }
 
 struct Fusion<'a> {
@@ -137,35 +135,26 @@ impl Fusion<'_> {
             }
         }
         let mut ignored = Vec::new();
-        let mut program = Vec::new();
+        let mut program = ElementwiseProgram { pieces: args.iter().map(|arg| arg.piece).collect(), ..ElementwiseProgram::default() };
         for &id in members {
-            let mut text = function_of(graph.node(id)?).map_or("", ElementwiseFunction::name).to_owned();
-            for input in graph.inputs(id) {
-                let value = match members.iter().position(|&m| m == input.node) {
-                    Some(at) => args.len() + at,
-                    None => {
-                        let arg = self.arg(graph, input, last, &mut ignored);
-                        args.iter().position(|&a| a == arg).unwrap_or_default()
-                    }
-                };
-                text += &format!(" {value}");
-            }
-            program.push(Bytes::from(text.into_bytes()));
+            let Some(function) = function_of(graph.node(id)?) else { bail!(Internal, "a member without a function") };
+            let value = |input: OutputId| match members.iter().position(|&m| m == input.node) {
+                Some(at) => args.len() + at,
+                None => {
+                    let arg = self.arg(graph, input, last, &mut ignored);
+                    args.iter().position(|&a| a == arg).unwrap_or_default()
+                }
+            };
+            program.instructions.push(ElementwiseInstruction { function, operands: graph.inputs(id).map(value).collect() });
         }
         let is_shared = |id: NodeId| id != last && graph.out_edges(id).any(|e| !members.contains(&e.dst));
         let mut shared: Vec<NodeId> = members.iter().copied().filter(|&id| is_shared(id)).collect();
         shared.insert(0, last);
-        let outputs: Vec<i64> =
-            shared.iter().filter_map(|id| members.iter().position(|m| m == id)).map(|at| (args.len() + at) as i64).collect();
+        program.outputs = shared.iter().filter_map(|id| members.iter().position(|m| m == id)).map(|at| args.len() + at).collect();
 
         let mut def = node_def(graph, FUSED, String::new(), members);
-        let mut set = |name: &str, value: AttrValue| def.attr.insert(name.to_owned(), value);
-        set("T", Value::Type(DType::F32.number()).into());
-        set("N", (args.len() as i64).into());
-        set("num_results", (outputs.len() as i64).into());
-        set("pieces", integers(args.iter().flat_map(|a| [a.index as i64, a.count as i64]).collect()));
-        set("program", program.into());
-        set("outputs", integers(outputs));
+        def.attr.insert("T".to_owned(), Value::Type(DType::F32.number()).into());
+        def.attr.extend(program.to_attrs());
         controls.sort_unstable();
         controls.dedup();
         let inputs: Vec<OutputId> = args.iter().map(|a| a.tensor).collect();
@@ -186,14 +175,14 @@ impl Fusion<'_> {
     /// Returns the argument through which the fused node reads a tensor. A part of a `Split` along the last dimension is read from the input of the
     /// `Split`, whose control inputs are then added to `controls`.
     fn arg(&self, graph: &Graph, tensor: OutputId, fused: NodeId, controls: &mut Vec<NodeId>) -> Arg {
-        let whole = Arg { tensor, index: 0, count: 1 };
+        let whole = Arg { tensor, piece: ElementwisePiece::WHOLE };
         let device = |id: NodeId| graph.get(id).map(Node::device);
         let Some(split) = graph.get(tensor.node).filter(|n| n.is_op("Split") && Some(n.device()) == device(fused)) else { return whole };
         match graph.input(split.id(), 1) {
             Some(value) if is_last_axis(graph, &self.shapes, split.id(), 0, value) && !split.input_types().iter().any(|t| t.is_ref) => {
                 controls.extend(graph.control_inputs(split.id()));
                 controls.extend(graph.input_node(split.id(), 0).iter().flat_map(|&axis| graph.control_inputs(axis)));
-                Arg { tensor: value, index: tensor.slot as usize, count: split.num_outputs() }
+                Arg { tensor: value, piece: ElementwisePiece { index: tensor.slot as usize, count: split.num_outputs() } }
             }
             _ => whole,
         }
@@ -203,10 +192,6 @@ impl Fusion<'_> {
 /// Returns the function that a node computes element by element, if it computes one.
 fn function_of(node: &Node) -> Option<ElementwiseFunction> {
     node.traits().elementwise.or_else(|| is_bias_add(node).then_some(ElementwiseFunction::BiasAdd))
-}
-
-fn integers(values: Vec<i64>) -> AttrValue {
-    Value::List(Box::new(ListValue { i: values, ..ListValue::default() })).into()
 }
 
 /// The tensors that nodes outside give to these.
