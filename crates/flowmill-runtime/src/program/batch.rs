@@ -6,14 +6,15 @@
 //! No path leaves the set and comes back, because the only inputs of the set are the tensor and constants. The program is dead exactly when the
 //! tensor is dead, as its members were.
 
+use super::lower::{Lowering, mark_last_uses};
 use super::rewrite::Rewriter;
-use super::tiles::{BatchProgram, Instruction, Operand, Register};
-use crate::invoke::Callee;
+use super::run::{Code, Reg};
+use super::tiles::BatchProgram;
 use crate::kernel::Cost;
 use crate::plan::{NodeKind, PlanEdge, PlanNode, PlanNodeId};
 use flowmill_graph::OpTraits;
 use flowmill_tensor::{DType, Result, bail};
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashSet;
 use std::sync::Arc;
 
 /// The smallest number of costly nodes for which a program pays. With one node, there is no tensor between nodes to keep in the cache.
@@ -71,13 +72,14 @@ fn source_of(graph: &Rewriter, node: &PlanNode) -> Option<PlanEdge> {
     (!output.is_ref && output.dtype == DType::F32 && inputs.all(|edge| edge == source)).then_some(source)
 }
 
-/// Returns the nodes whose inputs are `source`, one another's outputs and constants.
+/// Returns the nodes whose inputs are `source`, one another's outputs and constants. They read `source` image by image, also if it is a constant.
 fn members_behind(graph: &Rewriter, source: PlanEdge) -> FxHashSet<PlanNodeId> {
     let mut members = FxHashSet::default();
     let mut todo: Vec<PlanNodeId> = graph.consumers(source.node).to_vec();
     while let Some(id) = todo.pop() {
         let Some(node) = graph.get(id).filter(|_| !members.contains(&id) && is_batched(graph, id)) else { continue };
-        if batch_inputs(node).all(|edge| edge == source || members.contains(&edge.node)) {
+        let reads_images = node.inputs.iter().enumerate().all(|(i, &edge)| edge != source || is_batch_input(node, i));
+        if reads_images && batch_inputs(node).all(|edge| edge == source || members.contains(&edge.node)) {
             members.insert(id);
             todo.extend(graph.consumers(id));
         }
@@ -88,31 +90,18 @@ fn members_behind(graph: &Rewriter, source: PlanEdge) -> FxHashSet<PlanNodeId> {
 fn replace(graph: &mut Rewriter, source: PlanEdge, members: &FxHashSet<PlanNodeId>) -> Result<()> {
     let Some(order) = graph.topological(members, |_, _| false) else { bail!(Internal, "a cycle without NextIteration") };
     let results = graph.outgoing(members);
-    let mut registers: FxHashMap<PlanEdge, Register> = FxHashMap::default();
-    registers.insert(source, Register::SOURCE);
-    let mut instructions = Vec::with_capacity(order.len());
+    let constants = members.iter().filter_map(|&id| graph.get(id)).flat_map(|n| &n.inputs).filter(|&&edge| is_constant(graph, edge));
+    let mut lowering = Lowering::new(graph, &members.iter().copied().chain(constants.map(|edge| edge.node)).collect());
+    let source_reg = lowering.fresh();
+    lowering.bind(source, source_reg);
+    let mut code = Code::default();
     for &id in &order {
-        let Some((node, kernel)) = graph.get(id).and_then(|n| Some((n, n.kernel.clone()?))) else {
-            bail!(Internal, "a member without a kernel")
-        };
-        let operand = |(i, edge): (usize, &PlanEdge)| {
-            if is_batch_input(node, i) {
-                return registers.get(edge).copied().map(Operand::Batched);
-            }
-            match graph.get(edge.node).map(|n| &n.kind) {
-                Some(NodeKind::Const(value)) => Some(Operand::Constant(value.clone())),
-                _ => None,
-            }
-        };
-        let Some(operands) = node.inputs.iter().enumerate().map(operand).collect::<Option<Vec<_>>>() else {
-            bail!(Internal, "node {} has an input from nowhere", node.name)
-        };
-        instructions.push(Instruction { callee: Callee::of(node), kernel, operands });
-        registers.insert(PlanEdge { node: id, slot: 0 }, Register::of_instruction(instructions.len() - 1));
+        lowering.node(id, &mut code)?;
     }
-    let Some(kept) = results.iter().map(|edge| registers.get(edge).copied()).collect::<Option<Vec<_>>>() else {
-        bail!(Internal, "a result from nowhere")
-    };
+    let result_regs = results.iter().map(|&edge| lowering.reg(edge)).collect::<Result<Vec<Reg>>>()?;
+    let kept = (0..lowering.num_constants()).chain(result_regs.iter().copied()).collect();
+    mark_last_uses(&mut code, &mut FxHashSet::default(), &kept);
+    let (constants, num_regs) = lowering.finish();
     let Some(last) = order.last().and_then(|&id| graph.get(id)) else { return Ok(()) };
     let program = PlanNode {
         name: last.name.clone(),
@@ -122,7 +111,7 @@ fn replace(graph: &mut Rewriter, source: PlanEdge, members: &FxHashSet<PlanNodeI
         frame: last.frame,
         outputs: results.iter().map(|&edge| graph.edge_type(edge)).collect(),
         shapes: results.iter().map(|&edge| graph.edge_shape(edge)).collect(),
-        kernel: Some(Arc::new(BatchProgram::new(instructions, kept))),
+        kernel: Some(Arc::new(BatchProgram::new(code, constants, num_regs, source_reg, result_regs))),
         cost: Cost::Expensive,
         inputs: vec![source],
         takes_ref: vec![false],

@@ -10,6 +10,14 @@
 //! * a **batch program** (`batch`, `tiles`) is a set of nodes that work image by image: a batch is run through them a few images at a
 //!   time, so that what lies between them stays in the cache.
 //!
+//! All three consist of the same instructions (`run`), to which nodes are lowered in one way (`lower`). They differ in what repeats: a strand runs its
+//! instructions once, a loop until its condition is false, and a batch program once per tile.
+//!
+//! The programs of fused element-wise nodes ([`ElementwiseProgram`](flowmill_graph::ElementwiseProgram)) are another instruction set. Their registers
+//! are blocks of 512 elements in the L1 cache. On such blocks, an instruction on tensors (the operands' reference counts, shapes, the check of the
+//! output) takes 197 ns per function, and one on blocks 94 ns. They also differ in what they are: those programs are the meaning of a node, which each
+//! device compiles in its own way, and the programs here are a schedule of one device's kernels.
+//!
 //! The semantics of a graph are those of the token machine. A dead value is an empty register, and a program returns exactly what its nodes would
 //! have returned.
 

@@ -1,4 +1,4 @@
-//! The interpreter of programs.
+//! The interpreter of programs: strands, loops and batch programs consist of the same instructions.
 
 use crate::invoke::{Callee, dereference};
 use crate::kernel::{Kernel, KernelContext, ScalarOp};
@@ -6,6 +6,7 @@ use crate::step::DeviceStep;
 use flowmill_tensor::sync::Mutex;
 use flowmill_tensor::{DType, Result, Tensor, bail};
 use smallvec::SmallVec;
+use std::ops::Range;
 use std::sync::Arc;
 
 /// A register, as an index into the register file.
@@ -69,9 +70,9 @@ pub(super) struct Code {
 }
 
 /// A register file with its constants in place, kept for the next run.
-struct Registers(Vec<Option<Tensor>>);
+pub(super) struct Registers(pub(super) Vec<Option<Tensor>>);
 
-/// The state that strands and loops share: constants, the number of registers, and register files that are free for use.
+/// The state that all programs share: constants, the number of registers, and register files that are free for use.
 pub(super) struct RegisterPool {
     constants: Vec<Tensor>,
     num_regs: usize,
@@ -87,7 +88,8 @@ impl RegisterPool {
         RegisterPool { constants, num_regs, free: Mutex::new(Vec::new()) }
     }
 
-    fn acquire(&self) -> Registers {
+    /// Returns a file whose registers are empty, except for constants.
+    pub(super) fn acquire(&self) -> Registers {
         if let Some(file) = self.free.lock().pop() {
             return file;
         }
@@ -97,7 +99,8 @@ impl RegisterPool {
         Registers(file)
     }
 
-    fn release(&self, mut file: Registers) {
+    /// Empties a file and keeps it for reuse.
+    pub(super) fn release(&self, mut file: Registers) {
         file.0[self.constants.len()..].fill(None);
         let mut free = self.free.lock();
         if free.len() < FILES_KEPT {
@@ -141,8 +144,14 @@ fn admits(regs: &mut [Option<Tensor>], operands: &[Operand], controls: &[Reg], a
 
 impl Code {
     /// Runs the instructions in order.
-    fn run(&self, regs: &mut [Option<Tensor>], step: &Arc<DeviceStep>) -> Result<()> {
-        for instr in &self.instrs {
+    pub(super) fn run(&self, regs: &mut [Option<Tensor>], step: &Arc<DeviceStep>) -> Result<()> {
+        self.run_part(0..self.instrs.len(), regs, step)
+    }
+
+    /// Runs these instructions in order.
+    #[inline]
+    pub(super) fn run_part(&self, part: Range<usize>, regs: &mut [Option<Tensor>], step: &Arc<DeviceStep>) -> Result<()> {
+        for instr in &self.instrs[part] {
             match instr {
                 Instr::Scalar1 { from, to, f, a, dst, call } => {
                     let x = regs[*a as usize].as_ref().and_then(|t| t.scalar_bits(*from));

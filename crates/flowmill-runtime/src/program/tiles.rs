@@ -7,8 +7,8 @@
 //!
 //! The memory that an image needs is measured: before the first batch of images of some shape, one image goes through the chain alone.
 
+use super::run::{Code, Reg, RegisterPool, Registers};
 use crate::intra_op;
-use crate::invoke::Callee;
 use crate::kernel::{Kernel, KernelContext};
 use crate::step::DeviceStep;
 use flowmill_tensor::sync::Mutex;
@@ -19,110 +19,72 @@ use std::sync::Arc;
 /// The most bytes that one kernel reads and writes of a tile, unless a single image needs more. It is a share of the last-level cache.
 const TILE_BYTES: usize = 8 << 20;
 
-/// A register for a tensor: the source, or an instruction's output.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub(super) struct Register(usize);
-
-impl Register {
-    pub(super) const SOURCE: Register = Register(0);
-
-    /// Returns the register of an instruction's output.
-    pub(super) fn of_instruction(index: usize) -> Register {
-        Register(index + 1)
-    }
-}
-
-/// An input of an instruction.
-pub(super) enum Operand {
-    /// A value that is split along its first dimension.
-    Batched(Register),
-    /// A value that all images share.
-    Constant(Tensor),
-}
-
-/// One kernel of the chain, with one output.
-pub(super) struct Instruction {
-    pub(super) callee: Callee,
-    pub(super) kernel: Arc<dyn Kernel>,
-    pub(super) operands: Vec<Operand>,
-}
-
-impl Instruction {
-    fn reads(&self) -> impl Iterator<Item = Register> + '_ {
-        self.operands.iter().filter_map(|o| if let Operand::Batched(register) = o { Some(*register) } else { None })
-    }
-}
-
 /// A kernel that runs a chain of kernels on tiles of a batch.
 pub(super) struct BatchProgram {
-    instructions: Vec<Instruction>,
+    /// One call per node of the chain, each with one output.
+    code: Code,
+    pool: RegisterPool,
+    /// The register of the tensor that is split along its first dimension. Registers before it hold constants, which all images share; those after it
+    /// hold the outputs of the calls, in order.
+    source: Reg,
     /// The registers that become outputs.
-    results: Vec<Register>,
-    /// For each register, the last instruction that reads it; the number of instructions for results.
+    results: Vec<Reg>,
+    /// For each register from the source on, the last call that reads it; the number of calls for results.
     last_use: Vec<usize>,
     /// The stages for images of the shape of the last batch.
     stages: Mutex<Option<(Shape, Arc<[Stage]>)>>,
 }
 
-/// Instructions that run on one tile after the other.
+/// Calls that run on one tile after the other.
 struct Stage {
-    instructions: Range<usize>,
+    calls: Range<usize>,
     /// The outputs that later stages or the caller need, each with the shape of one image.
-    outputs: Vec<(Register, Shape)>,
+    outputs: Vec<(Reg, Shape)>,
     /// The number of images per tile.
     images: usize,
 }
 
-type Registers = Vec<Option<Tensor>>;
-
 impl BatchProgram {
-    /// Makes a program from topologically sorted instructions: each follows the instructions whose outputs it reads.
-    pub(super) fn new(instructions: Vec<Instruction>, results: Vec<Register>) -> BatchProgram {
-        let mut last_use = vec![0; instructions.len() + 1];
-        for (i, instruction) in instructions.iter().enumerate() {
-            instruction.reads().for_each(|r| last_use[r.0] = i);
+    /// Makes a program of calls whose last uses of registers are marked, and of the constants and the number of its registers.
+    pub(super) fn new(code: Code, constants: Vec<Tensor>, num_regs: usize, source: Reg, results: Vec<Reg>) -> BatchProgram {
+        debug_assert!(code.calls.iter().enumerate().all(|(i, call)| call.dst == source + 1 + i as Reg), "outputs of calls are in order");
+        let mut last_use = vec![0; num_regs - source as usize];
+        for (i, call) in code.calls.iter().enumerate() {
+            call.operands.iter().filter(|o| o.reg >= source).for_each(|o| last_use[(o.reg - source) as usize] = i);
         }
-        results.iter().for_each(|r| last_use[r.0] = instructions.len());
-        BatchProgram { instructions, results, last_use, stages: Mutex::new(None) }
+        results.iter().for_each(|r| last_use[(r - source) as usize] = code.calls.len());
+        BatchProgram { code, pool: RegisterPool::new(constants, num_regs), source, results, last_use, stages: Mutex::new(None) }
     }
 
-    /// Runs instructions on the registers. The last use of a register empties it. `observe` is called with each output.
-    fn run(
-        &self,
-        range: Range<usize>,
-        registers: &mut Registers,
-        step: &Arc<DeviceStep>,
-        mut observe: impl FnMut(&Tensor) -> Result<()>,
-    ) -> Result<()> {
-        for i in range {
-            let Some(instruction) = self.instructions.get(i) else { break };
-            let operand = |operand: &Operand| match operand {
-                Operand::Constant(value) => Some(value.clone()),
-                Operand::Batched(r) => registers[r.0].clone(),
-            };
-            let mut inputs: Vec<Option<Tensor>> = instruction.operands.iter().map(operand).collect();
-            for r in instruction.reads().filter(|r| self.last_use[r.0] == i) {
-                registers[r.0] = None;
-            }
-            let mut output = [None];
-            instruction.callee.invoke(&*instruction.kernel, &mut inputs, &mut output, step)?;
-            let [Some(output)] = output else { bail!(Internal, "node {} gave nothing", instruction.callee.node) };
-            observe(&output)?;
-            registers[i + 1] = Some(output);
-        }
-        Ok(())
+    /// Returns the registers that a call reads, except for constants.
+    fn reads(&self, call: usize) -> impl Iterator<Item = Reg> + '_ {
+        self.code.calls[call].operands.iter().map(|o| o.reg).filter(|&r| r >= self.source)
     }
 
-    fn registers(&self) -> Registers {
-        vec![None; self.instructions.len() + 1]
+    /// Returns the last call that reads a register; the number of calls for results.
+    fn last_use(&self, register: Reg) -> usize {
+        self.last_use[(register - self.source) as usize]
+    }
+
+    /// Returns a register file that holds the source.
+    fn registers_with(&self, source: Tensor) -> Registers {
+        let mut file = self.pool.acquire();
+        file.0[self.source as usize] = Some(source);
+        file
+    }
+
+    /// Returns the results from a register file, which is no longer used.
+    fn take_results(&self, mut file: Registers) -> Vec<Option<Tensor>> {
+        let results = self.results.iter().map(|&r| file.0[r as usize].take()).collect();
+        self.pool.release(file);
+        results
     }
 
     /// Computes the results for the whole batch at once.
     fn run_whole(&self, source: Tensor, step: &Arc<DeviceStep>) -> Result<Vec<Option<Tensor>>> {
-        let mut registers = self.registers();
-        registers[0] = Some(source);
-        self.run(0..self.instructions.len(), &mut registers, step, |_| Ok(()))?;
-        Ok(self.results.iter().map(|r| registers[r.0].clone()).collect())
+        let mut file = self.registers_with(source);
+        self.code.run(&mut file.0, step)?;
+        Ok(self.take_results(file))
     }
 
     /// Computes the results a tile at a time. Returns `None` if that is not possible.
@@ -144,56 +106,58 @@ impl BatchProgram {
         if stages.iter().flat_map(|s| &s.outputs).any(|(_, shape)| shape.num_elements() == 0) {
             return Ok(None);
         }
-        let mut registers = self.registers();
-        registers[0] = Some(source.clone());
+        let mut file = self.registers_with(source.clone());
         for stage in stages.iter() {
-            self.run_stage(stage, batch, &mut registers, step)?;
+            self.run_stage(stage, batch, &mut file.0, step)?;
         }
-        Ok(Some(self.results.iter().map(|r| registers[r.0].clone()).collect()))
+        Ok(Some(self.take_results(file)))
     }
 
     /// Runs one image through the chain, and splits the chain into stages by the memory that the image needs.
     fn plan(&self, image: Tensor, step: &Arc<DeviceStep>) -> Result<Vec<Stage>> {
+        // By register, from the source on.
         let mut bytes = vec![image.num_bytes()];
         let mut shapes = vec![Shape::new(image.shape().get(1..).unwrap_or(&[]))];
-        let mut registers = self.registers();
-        registers[0] = Some(image);
-        self.run(0..self.instructions.len(), &mut registers, step, |output| {
+        let mut file = self.registers_with(image);
+        for (i, call) in self.code.calls.iter().enumerate() {
+            self.code.run_part(i..i + 1, &mut file.0, step)?;
+            let Some(output) = &file.0[call.dst as usize] else { bail!(Internal, "node {} gave nothing", call.callee.node) };
             let Some((1, image)) = output.shape().dims().split_first() else {
                 bail!(Internal, "an output of shape {} for one image", output.shape());
             };
             bytes.push(output.num_bytes());
             shapes.push(Shape::new(image));
-            Ok(())
-        })?;
+        }
+        self.pool.release(file);
+        let num_calls = self.code.calls.len();
         let mut stages: Vec<Stage> = Vec::new();
         let (mut start, mut peak) = (0, 0);
-        for (i, instruction) in self.instructions.iter().enumerate() {
-            peak = peak.max(instruction.reads().map(|r| bytes[r.0]).sum::<usize>() + bytes[i + 1]);
-            if i + 1 < self.instructions.len() && self.num_live_after(i) > 1 {
+        for i in 0..num_calls {
+            peak = peak.max(self.reads(i).map(|r| bytes[(r - self.source) as usize]).sum::<usize>() + bytes[i + 1]);
+            if i + 1 < num_calls && self.num_live_after(i) > 1 {
                 continue;
             }
             let images = 1 << (TILE_BYTES / peak.max(1)).max(1).ilog2();
             match stages.last_mut().filter(|s| s.images == images) {
-                Some(stage) => stage.instructions.end = i + 1,
-                None => stages.push(Stage { instructions: start..i + 1, outputs: Vec::new(), images }),
+                Some(stage) => stage.calls.end = i + 1,
+                None => stages.push(Stage { calls: start..i + 1, outputs: Vec::new(), images }),
             }
             (start, peak) = (i + 1, 0);
         }
         for stage in &mut stages {
-            let outlives = |&i: &usize| self.last_use[i + 1] >= stage.instructions.end;
-            stage.outputs = stage.instructions.clone().filter(outlives).map(|i| (Register(i + 1), shapes[i + 1].clone())).collect();
+            let outlives = |&i: &usize| self.last_use[i + 1] >= stage.calls.end;
+            stage.outputs = stage.calls.clone().filter(outlives).map(|i| (self.code.calls[i].dst, shapes[i + 1].clone())).collect();
         }
         Ok(stages)
     }
 
-    /// Returns the registers that instruction `i` or an earlier one writes, and that are results or are read later.
+    /// Returns the number of registers that call `i` or an earlier one writes, and that are results or are read later.
     fn num_live_after(&self, i: usize) -> usize {
         self.last_use[..=i + 1].iter().filter(|&&last| last > i).count()
     }
 
     /// Runs a stage for the whole batch. The registers hold whole batches before and after.
-    fn run_stage(&self, stage: &Stage, batch: usize, registers: &mut Registers, step: &Arc<DeviceStep>) -> Result<()> {
+    fn run_stage(&self, stage: &Stage, batch: usize, registers: &mut [Option<Tensor>], step: &Arc<DeviceStep>) -> Result<()> {
         let threads = intra_op::threads();
         // Each thread gets several tiles, so that one that is disturbed leaves some to others.
         let images = stage.images.min(batch.div_ceil(2 * threads)).max(1);
@@ -210,7 +174,7 @@ impl BatchProgram {
         // Each lock is taken once, by the thread that the tile goes to.
         let parts: Vec<Mutex<Vec<&mut [f32]>>> = parts.into_iter().map(Mutex::new).collect();
         let failure: Mutex<Option<Error>> = Mutex::new(None);
-        let inputs: &Registers = registers;
+        let inputs: &[Option<Tensor>] = registers;
         let one = |tile: usize| {
             let first = tile * images;
             let part = first..batch.min(first + images);
@@ -227,13 +191,13 @@ impl BatchProgram {
         if let Some(error) = failure.into_inner() {
             return Err(error);
         }
-        for (r, last) in self.last_use.iter().enumerate() {
-            if *last < stage.instructions.end {
-                registers[r] = None;
+        for r in self.source..self.source + self.last_use.len() as Reg {
+            if self.last_use(r) < stage.calls.end {
+                registers[r as usize] = None;
             }
         }
         for ((register, _), output) in stage.outputs.iter().zip(outputs) {
-            registers[register.0] = Some(output);
+            registers[*register as usize] = Some(output);
         }
         Ok(())
     }
@@ -243,25 +207,27 @@ impl BatchProgram {
         &self,
         stage: &Stage,
         images: Range<usize>,
-        inputs: &Registers,
+        inputs: &[Option<Tensor>],
         outputs: &mut [&mut [f32]],
         step: &Arc<DeviceStep>,
     ) -> Result<()> {
         step.step.look_up()?;
-        let mut registers = self.registers();
-        for r in self.instructions[stage.instructions.clone()].iter().flat_map(Instruction::reads) {
-            if let (Some(whole), None) = (&inputs[r.0], &registers[r.0]) {
+        let mut file = self.pool.acquire();
+        let registers = &mut file.0[..];
+        for r in stage.calls.clone().flat_map(|call| self.reads(call)).map(|r| r as usize) {
+            if let (Some(whole), None) = (&inputs[r], &registers[r]) {
                 let image = Shape::new(whole.shape().get(1..).unwrap_or(&[]));
-                registers[r.0] = Some(whole.view(images.start * image.num_elements(), batch_of(images.len(), &image))?);
+                registers[r] = Some(whole.view(images.start * image.num_elements(), batch_of(images.len(), &image))?);
             }
         }
-        self.run(stage.instructions.clone(), &mut registers, step, |_| Ok(()))?;
+        self.code.run_part(stage.calls.clone(), registers, step)?;
         for ((register, image), output) in stage.outputs.iter().zip(outputs) {
-            match registers[register.0].take() {
+            match registers[*register as usize].take() {
                 Some(tensor) if *tensor.shape() == batch_of(images.len(), image) => output.copy_from_slice(tensor.as_slice()?),
                 _ => bail!(Internal, "a tile of another shape than {image}"),
             }
         }
+        self.pool.release(file);
         Ok(())
     }
 }

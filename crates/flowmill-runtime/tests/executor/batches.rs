@@ -172,3 +172,16 @@ fn what_depends_on_other_tensors_is_left_alone() {
     let fused = fuse(net.builder.graph.clone(), FuseOptions { batches: true, ..FuseOptions::NONE }).unwrap();
     assert!(fused.nodes.iter().all(|n| &*n.op != "_BatchProgram"));
 }
+
+#[test]
+fn a_constant_batch_may_be_read_as_a_whole_too() {
+    let mut net = Net::new();
+    net.arg();
+    let x = net.constant(3.0);
+    let a = net.add(&[x], 1, 1.0);
+    let b = net.add(&[a], 1, 0.5);
+    let c = net.add(&[b, x], 1, 7.0);
+    net.builder.ret(c);
+    let [fused, plain] = net.graphs();
+    assert_eq!(bits(&run(&fused, &images(2, 2)).unwrap()), bits(&run(&plain, &images(2, 2)).unwrap()));
+}
