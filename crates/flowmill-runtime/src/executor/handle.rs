@@ -83,25 +83,13 @@ impl Executor {
         self.num_threads
     }
 
-    /// Returns true if the current thread is one of the executor's.
-    pub fn is_here(&self) -> bool {
-        matches!(self.pool(), Ok(Some(pool)) if pool.current_thread_index().is_some())
-    }
-
-    /// Calls `start` on a thread of the executor, and waits for the results of the step that it starts. Calls the step's poll from time to time while
-    /// it waits. `start` is not called if the step is cancelled, or its deadline passes, before a thread is free.
+    /// Returns the executor's threads. `None` if the executor has no thread of its own, or if the current thread is one of them: a step then runs on
+    /// the current thread.
     ///
     /// # Errors
-    /// Returns the error of the step, `ResourceExhausted` if a forked process cannot start threads, and `Internal` for an executor of one thread.
-    pub fn run(&self, step: &Step, start: impl FnOnce(Done) + Send + 'static) -> Results {
-        let Some(pool) = self.pool()? else { bail!(Internal, "a step of one thread runs on its caller's") };
-        run_in(&pool, step, move |done| {
-            let helpers_wait = intra_op::step();
-            start(Box::new(move |results| {
-                drop(helpers_wait);
-                done(results);
-            }));
-        })
+    /// Returns `ResourceExhausted` if a forked process cannot start threads.
+    pub fn other_threads(&self) -> Result<Option<ExecutorThreads>> {
+        Ok(self.pool()?.filter(|pool| pool.current_thread_index().is_none()).map(ExecutorThreads))
     }
 
     /// Returns the pool whose threads are in this process.
@@ -116,6 +104,32 @@ impl Executor {
             std::mem::forget(forked.replace((process, start(self.num_threads)?)));
         }
         Ok(forked.as_ref().and_then(|(_, pool)| pool.clone()))
+    }
+}
+
+/// The threads of an [`Executor`], for a thread that is none of them.
+pub struct ExecutorThreads(Arc<ThreadPool>);
+
+impl ExecutorThreads {
+    /// Calls `start` on one of the threads, and waits for the results of the step that it starts. Calls the step's poll from time to time while it
+    /// waits. `start` is not called if the step is cancelled, or its deadline passes, before a thread is free.
+    ///
+    /// # Errors
+    /// Returns the error of the step.
+    pub fn run(&self, step: &Step, start: impl FnOnce(Done) + Send + 'static) -> Results {
+        run_in(&self.0, step, move |done| {
+            let helpers_wait = intra_op::step();
+            start(Box::new(move |results| {
+                drop(helpers_wait);
+                done(results);
+            }));
+        })
+    }
+}
+
+impl fmt::Debug for ExecutorThreads {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} threads", self.0.current_num_threads())
     }
 }
 

@@ -24,7 +24,7 @@ mod worker;
 pub(crate) use block::IterationRef;
 pub(crate) use crew::Crew;
 pub use freeze::MAX_PARALLEL_ITERATIONS;
-pub use handle::{Executor, threads_or_cores};
+pub use handle::{Executor, ExecutorThreads, threads_or_cores};
 pub use parts::{PartResults, PartsDone, PlanCall, run_parts, start_parts};
 pub use plan::{Plan, RunOptions};
 pub use run::{Done, Results};

@@ -51,7 +51,7 @@ fn run_both_ways(plans: &[Arc<Plan>; 2]) -> [Result<Vec<Vec<Option<Tensor>>>>; 2
     let (sender, results) = mpsc::channel();
     let calls = calls(plans.clone(), Step::new());
     let first: Arc<DeviceStep> = calls[0].step.clone();
-    let outcome = executor.run(&first.step, move |done| {
+    let outcome = executor.other_threads().unwrap().unwrap().run(&first.step, move |done| {
         let done = move |all: Result<Vec<Vec<Option<Tensor>>>>| {
             sender.send(all.clone()).unwrap();
             done(all.map(|all| all.into_iter().flatten().collect()));
@@ -118,7 +118,7 @@ fn a_step_of_several_plans_ends_at_its_deadline() {
     assert_eq!(run_parts(calls(plans.clone(), step()), None).unwrap_err().code(), Code::DeadlineExceeded);
     let calls = calls(plans, step());
     let step = calls[0].step.clone();
-    let outcome = Executor::new(2).unwrap().run(&step.step, move |done| {
+    let outcome = Executor::new(2).unwrap().other_threads().unwrap().unwrap().run(&step.step, move |done| {
         start_parts(calls, 0, None, Box::new(|all| done(all.map(|all| all.into_iter().flatten().collect()))));
     });
     assert_eq!(outcome.unwrap_err().code(), Code::DeadlineExceeded);

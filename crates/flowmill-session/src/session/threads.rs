@@ -44,10 +44,10 @@ pub(super) fn run(
     let Some(executor) = executor.filter(|executor| executor.num_threads() > 1) else {
         return flowmill_runtime::intra_op::alone(|| executable.run(&steps, args, 1, stats.as_ref()));
     };
-    if executor.is_here() {
+    let Some(threads) = executor.other_threads()? else {
         // A kernel of another step, whose thread nobody else can have meanwhile.
         return executable.run(&steps, args, executable.num_threads(), stats.as_ref());
-    }
+    };
     let executable = executable.clone();
-    executor.run(step, move |done| executable.start(&steps, args, stats, done))
+    threads.run(step, move |done| executable.start(&steps, args, stats, done))
 }
