@@ -1,52 +1,49 @@
-//! `MapStage`, `MapUnstage` and the ops on their map: tuples of tensors under integer keys, kept between the steps of a session.
+//! `MapStage`, `MapUnstage` and the ops on their map: tuples of tensors under integer keys.
 //!
-//! A map belongs to the session, by container and name. The components of a tuple may be added by several calls; the tuple is available when it has
-//! all of them. Components may also be removed one by one. Calls wait, without a thread, for room or for a key; they end if their step is
-//! cancelled.
+//! The components of a tuple may be added by several calls; the tuple is available when it has all of them. Components may also be removed one by
+//! one.
 
-use super::staging::num_bytes;
-use super::wait_list::{Calls, Ended, Inner, Outcome, Serve, WaitList};
-use crate::from_fn::from_fn;
-use crate::state::resource_name;
-use flowmill_runtime::{AsyncContext, AsyncKernel, Kernel, KernelContext, KernelInit, KernelRegistry};
-use flowmill_tensor::{DType, Error, Resource, Result, Tensor, bail, error};
+use super::staging_area::{Limits, Tuples, make_clear, make_size, num_bytes, waiting};
+use super::wait_list::{Calls, Ended, Outcome, Serve};
+use flowmill_runtime::KernelRegistry;
+use flowmill_tensor::{DType, Error, Result, Tensor, bail, error};
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
-use std::sync::Arc;
 
 pub(super) fn register(registry: &mut KernelRegistry) {
     for op in ["MapStage", "OrderedMapStage"] {
         registry.add(op, |init| {
             let num_components = init.attrs.list::<DType>("dtypes")?.len();
-            waiting(init, num_components, put)
+            waiting::<State>(init, move |inputs| put(inputs, num_components))
         });
     }
     for op in ["MapUnstage", "OrderedMapUnstage"] {
-        registry.add(op, |init| waiting(init, init.output_types.len(), |inputs, count| take(inputs, count, Which::Take)));
+        registry.add(op, |init| {
+            let num_outputs = init.output_types.len();
+            waiting::<State>(init, move |inputs| take(inputs, num_outputs, Which::Take))
+        });
     }
     for op in ["MapPeek", "OrderedMapPeek"] {
-        registry.add(op, |init| waiting(init, init.output_types.len(), |inputs, count| take(inputs, count, Which::Peek)));
+        registry.add(op, |init| {
+            let num_outputs = init.output_types.len();
+            waiting::<State>(init, move |inputs| take(inputs, num_outputs, Which::Peek))
+        });
     }
     for op in ["MapUnstageNoKey", "OrderedMapUnstageNoKey"] {
-        registry.add(op, |init| waiting(init, init.output_types.len().saturating_sub(1), take_any));
+        registry.add(op, |init| {
+            // Without the key.
+            let num_components = init.output_types.len().saturating_sub(1);
+            waiting::<State>(init, move |inputs| take_any(inputs, num_components))
+        });
     }
     for op in ["MapSize", "OrderedMapSize"] {
-        registry.add(op, |init| make_size(init, |state| state.complete.len()));
+        registry.add(op, |init| make_size(init, |state: &State| state.complete.len()));
     }
     for op in ["MapIncompleteSize", "OrderedMapIncompleteSize"] {
-        registry.add(op, |init| make_size(init, |state| state.incomplete.len()));
+        registry.add(op, |init| make_size(init, |state: &State| state.incomplete.len()));
     }
     for op in ["MapClear", "OrderedMapClear"] {
-        registry.add(op, make_clear);
-    }
-}
-
-/// The map that all nodes of one name share.
-struct StagingMap(WaitList<State>);
-
-impl Resource for StagingMap {
-    fn type_name(&self) -> &'static str {
-        "StagingMap"
+        registry.add(op, make_clear::<State>);
     }
 }
 
@@ -57,14 +54,28 @@ struct Tuple {
     components: Vec<Option<Tensor>>,
 }
 
+/// The tuples of a map.
 struct State {
-    /// The number of complete tuples that fit, or `None` for no limit.
-    capacity: Option<usize>,
-    /// The number of bytes that fit, or `None` for no limit.
-    memory_limit: Option<usize>,
+    limits: Limits,
     complete: BTreeMap<i64, Tuple>,
     incomplete: BTreeMap<i64, Tuple>,
     bytes: usize,
+}
+
+impl Tuples for State {
+    const TYPE_NAME: &'static str = "StagingMap";
+
+    fn new(limits: Limits) -> State {
+        State { limits, complete: BTreeMap::new(), incomplete: BTreeMap::new(), bytes: 0 }
+    }
+
+    fn limits(&self) -> Limits {
+        self.limits
+    }
+
+    fn added_by(request: &Request) -> &[Tensor] {
+        if let Request::Put { values, .. } = request { values } else { &[] }
+    }
 }
 
 /// The tuple from which a call takes components.
@@ -90,9 +101,8 @@ impl State {
     fn can_go_on(&self, request: &Request) -> bool {
         match request {
             Request::Put { places, values, num_components, .. } => {
-                let fits = self.memory_limit.is_none_or(|limit| self.bytes.saturating_add(num_bytes(values)) <= limit);
-                let is_full = self.capacity.is_some_and(|capacity| self.complete.len() >= capacity);
-                fits && (places.len() != *num_components || !is_full)
+                let is_full = self.limits.capacity.is_some_and(|capacity| self.complete.len() >= capacity);
+                self.limits.have_room_for(self.bytes, values) && (places.len() != *num_components || !is_full)
             }
             Request::Get { which: Which::TakeFirst, .. } => !self.complete.is_empty(),
             Request::Get { key, .. } => self.complete.contains_key(key),
@@ -192,16 +202,6 @@ impl Serve for State {
     }
 }
 
-/// Returns the session's map under the node's name. It is made with the attributes of the first node of that name.
-fn map(init: &KernelInit<'_>) -> Result<Arc<StagingMap>> {
-    let limit = |name: &str| -> Result<Option<usize>> { Ok(usize::try_from(init.attrs.get_or(name, 0i64)?).ok().filter(|&n| n > 0)) };
-    let (capacity, memory_limit) = (limit("capacity")?, limit("memory_limit")?);
-    init.resources.lookup_or_create(init.attrs.get_or("container", "")?, resource_name(init)?, || {
-        let (complete, incomplete) = (BTreeMap::new(), BTreeMap::new());
-        Ok(StagingMap(WaitList::new(State { capacity, memory_limit, complete, incomplete, bytes: 0 })))
-    })
-}
-
 /// Reads the indices of components, which must ascend.
 fn places(indices: &Tensor) -> Result<Vec<usize>> {
     let indices = indices.as_slice::<i32>()?;
@@ -214,9 +214,6 @@ fn places(indices: &Tensor) -> Result<Vec<usize>> {
     // A negative index becomes one that is out of bounds for every tuple.
     Ok(indices.iter().map(|&i| usize::try_from(i).unwrap_or(usize::MAX)).collect())
 }
-
-/// Reads a call's inputs. The number is that of the tuple's components, or of the node's outputs without the key.
-type Read = fn(&[Tensor], usize) -> Result<Request>;
 
 fn put(inputs: &[Tensor], num_components: usize) -> Result<Request> {
     let [key, indices, values @ ..] = inputs else { bail!(InvalidArgument, "a key and indices are needed") };
@@ -252,69 +249,4 @@ fn outputs_of(indices: &Tensor, num_outputs: usize) -> Result<Vec<usize>> {
         bail!(InvalidArgument, "output/indices size mismatch: {num_outputs} vs. {}", places.len());
     }
     Ok(places)
-}
-
-/// A kernel whose calls wait for the map.
-struct Waiting {
-    map: Arc<StagingMap>,
-    count: usize,
-    read: Read,
-}
-
-fn waiting(init: &KernelInit<'_>, count: usize, read: Read) -> Result<Arc<dyn Kernel>> {
-    Ok(Arc::new(Waiting { map: map(init)?, count, read }))
-}
-
-impl Kernel for Waiting {
-    fn compute(&self, _: &mut KernelContext<'_>) -> Result<()> {
-        bail!(Internal, "staging maps are asynchronous")
-    }
-
-    fn as_async(&self) -> Option<&dyn AsyncKernel> {
-        Some(self)
-    }
-}
-
-impl AsyncKernel for Waiting {
-    fn start(&self, ctx: AsyncContext) {
-        let request = (self.read)(ctx.inputs(), self.count).and_then(|request| {
-            if let Request::Put { values, .. } = &request {
-                let (bytes, limit) = (num_bytes(values), self.map.0.lock().state.memory_limit);
-                if let Some(limit) = limit.filter(|&limit| bytes > limit) {
-                    bail!(
-                        ResourceExhausted,
-                        "Attempted to insert tensors with combined size of '{bytes}' bytes into Staging Area with a memory limit of '{limit}'."
-                    );
-                }
-            }
-            Ok(request)
-        });
-        match request {
-            Ok(request) => self.map.0.wait(request, ctx),
-            Err(e) => ctx.done(Err(e)),
-        }
-    }
-}
-
-fn make_size(init: &KernelInit<'_>, size: fn(&State) -> usize) -> Result<Arc<dyn Kernel>> {
-    let map = map(init)?;
-    from_fn(move |ctx| {
-        let len = size(&map.0.lock().state);
-        ctx.set_output(0, Tensor::scalar(i32::try_from(len).unwrap_or(i32::MAX)));
-        Ok(())
-    })
-}
-
-fn make_clear(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
-    let map = map(init)?;
-    from_fn(move |_| {
-        let dropped = {
-            let Inner { state, .. } = &mut *map.0.lock();
-            state.bytes = 0;
-            (std::mem::take(&mut state.complete), std::mem::take(&mut state.incomplete))
-        };
-        drop(dropped);
-        map.0.progress();
-        Ok(())
-    })
 }

@@ -10,6 +10,7 @@ pub(crate) mod reader;
 mod session_handle;
 mod stack;
 mod staging;
+mod staging_area;
 mod tensor_array;
 mod tensor_list;
 mod tensor_map;
