@@ -56,6 +56,19 @@ impl Role {
     pub const fn is_control_flow(self) -> bool {
         matches!(self, Role::Switch | Role::Merge | Role::Enter | Role::Exit | Role::NextIteration | Role::LoopCond)
     }
+
+    /// Returns true if nodes only pass tensors on, so that the host's kernel can do it on every device.
+    pub const fn only_passes_on(self) -> bool {
+        matches!(self, Role::Switch | Role::Send | Role::Recv)
+    }
+
+    /// Returns the data input that the engine reads in the host's memory on every device: the predicate of a switch.
+    pub const fn host_input(self) -> Option<usize> {
+        match self {
+            Role::Switch => Some(1),
+            _ => None,
+        }
+    }
 }
 
 /// The effects of a node besides computing its outputs from its inputs.

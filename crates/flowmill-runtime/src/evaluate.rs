@@ -3,11 +3,11 @@
 use crate::device::Device;
 use crate::function::FunctionLibraryRuntime;
 use crate::invoke::Callee;
-use crate::registry::KernelInit;
+use crate::registry::{KernelHome, KnownInputs};
 use crate::resource::ResourceManager;
 use crate::step::{DeviceStep, Step};
 use flowmill_graph::{Graph, NodeId};
-use flowmill_tensor::{DType, PartialShape, Result, Tensor};
+use flowmill_tensor::{Result, Tensor};
 use std::sync::Arc;
 
 /// Makes a node's kernel and runs it in a step of its own. Returns `None` for an op without a kernel, and for kernels that wait for something.
@@ -27,22 +27,9 @@ pub fn evaluate(
     if !kernels.contains(node.op()) {
         return Ok(None);
     }
-    let input_types: Vec<DType> = node.input_types().iter().map(|t| t.dtype).collect();
-    let output_types: Vec<DType> = node.output_types().iter().map(|t| t.dtype).collect();
     let callee = Callee::new(node);
-    let input_shapes: Vec<PartialShape> = inputs.iter().map(|t| t.shape().into()).collect();
-    let kernel = kernels.make(&KernelInit {
-        name: node.name(),
-        op_def: node.op_def(),
-        attrs: node.attrs(),
-        input_types: &input_types,
-        output_types: &output_types,
-        input_shapes: &input_shapes,
-        constants: &[],
-        device,
-        resources,
-        functions,
-    })?;
+    let known = KnownInputs { shapes: inputs.iter().map(|t| t.shape().into()).collect(), ..KnownInputs::default() };
+    let kernel = kernels.make_for(node, &known, &KernelHome { device, resources, functions })?;
     if kernel.as_async().is_some() {
         return Ok(None);
     }

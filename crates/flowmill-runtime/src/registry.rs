@@ -4,7 +4,7 @@ use crate::device::Device;
 use crate::function::FunctionLibraryRuntime;
 use crate::kernel::Kernel;
 use crate::resource::ResourceManager;
-use flowmill_graph::{Attrs, ElementwiseFunction, OpDef};
+use flowmill_graph::{Attrs, ElementwiseFunction, Node, OpDef};
 use flowmill_tensor::{DType, PartialShape, Result, Tensor, bail, error};
 use rustc_hash::FxHashMap;
 use smallvec::{SmallVec, smallvec};
@@ -202,6 +202,27 @@ impl KernelRegistry {
         ops
     }
 
+    /// Makes the kernel of a graph's node.
+    ///
+    /// # Errors
+    /// Returns the errors of [`KernelRegistry::make`].
+    pub(crate) fn make_for(&self, node: &Node, inputs: &KnownInputs, home: &KernelHome<'_>) -> Result<Arc<dyn Kernel>> {
+        let input_types: Vec<DType> = node.input_types().iter().map(|t| t.dtype).collect();
+        let output_types: Vec<DType> = node.output_types().iter().map(|t| t.dtype).collect();
+        self.make(&KernelInit {
+            name: node.name(),
+            op_def: node.op_def(),
+            attrs: node.attrs(),
+            input_types: &input_types,
+            output_types: &output_types,
+            input_shapes: &inputs.shapes,
+            constants: &inputs.constants,
+            device: home.device,
+            resources: home.resources,
+            functions: home.functions,
+        })
+    }
+
     /// Makes the kernel of a node.
     ///
     /// # Errors
@@ -215,6 +236,20 @@ impl KernelRegistry {
         };
         made.map_err(|e| e.at_node(init.name, op))
     }
+}
+
+/// What is known about the inputs of a node when its kernel is made: see [`KernelInit`].
+#[derive(Default)]
+pub(crate) struct KnownInputs {
+    pub(crate) shapes: Vec<PartialShape>,
+    pub(crate) constants: Vec<Option<Tensor>>,
+}
+
+/// The place that a kernel is made for: see [`KernelInit`].
+pub(crate) struct KernelHome<'a> {
+    pub(crate) device: &'a Arc<dyn Device>,
+    pub(crate) resources: &'a Arc<ResourceManager>,
+    pub(crate) functions: &'a Arc<FunctionLibraryRuntime>,
 }
 
 /// The information that is available to the maker of a kernel: its node, and the plan's static knowledge of the inputs.

@@ -5,12 +5,12 @@ use crate::call::FunctionCall;
 use crate::device::Device;
 use crate::function::FunctionLibraryRuntime;
 use crate::kernel::{Cost, Kernel, KernelContext};
-use crate::registry::{KernelInit, KernelRegistry};
+use crate::registry::{KernelHome, KernelRegistry, KnownInputs};
 use crate::resource::ResourceManager;
 use flowmill_graph::{ControlFlow, Graph, Node, NodeId, OpDef, OpTraits, OutputId, Role, ShapeAnalysis};
 use flowmill_proto::TensorProto;
 use flowmill_tensor::sync::Mutex;
-use flowmill_tensor::{Bytes, DType, PartialShape, Result, Tensor, bail, error};
+use flowmill_tensor::{Bytes, DType, Result, Tensor, bail, error};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -115,8 +115,7 @@ pub fn is_runnable(op: &OpDef, kernels: &KernelRegistry) -> bool {
 /// Returns the registry that has the kernel of a node on `device`. This is the host's registry if the node only passes tensors on and the device has
 /// no kernel for it.
 fn kernels_for<'a>(op: &OpDef, device: &'a Arc<dyn Device>, host: &'a Arc<dyn Device>) -> &'a KernelRegistry {
-    let passes_on = matches!(op.traits.role, Role::Send | Role::Recv | Role::Switch);
-    if passes_on && !device.kernels().contains(&op.name) { host.kernels() } else { device.kernels() }
+    if op.traits.role.only_passes_on() && !device.kernels().contains(&op.name) { host.kernels() } else { device.kernels() }
 }
 
 /// Returns the ops of a graph that the engine cannot run on `device`, with the names of their nodes. Calls of functions are not listed.
@@ -302,23 +301,13 @@ impl Builder<'_> {
             let function = self.env.functions.instantiate(node.op(), node.attrs()).map_err(|e| e.at_node(node.name(), node.op()))?;
             return Ok(Arc::new(FunctionCall::new(function, node.num_outputs())));
         }
-        let input_types: Vec<DType> = node.input_types().iter().map(|t| t.dtype).collect();
-        let output_types: Vec<DType> = node.output_types().iter().map(|t| t.dtype).collect();
-        let constants: Vec<Option<Tensor>> = self.graph.inputs(node.id()).map(|o| self.constant_behind(o.node)).collect();
-        // What kernels estimate their work by. Names of unknown sizes mean nothing to them.
-        let input_shapes: Vec<PartialShape> = self.graph.inputs(node.id()).map(|o| self.shapes.shape(o).without_symbols()).collect();
-        kernels_for(node.op_def(), self.env.device, self.env.host).make(&KernelInit {
-            name: node.name(),
-            op_def: node.op_def(),
-            attrs: node.attrs(),
-            input_types: &input_types,
-            output_types: &output_types,
-            input_shapes: &input_shapes,
-            constants: &constants,
-            device: self.env.device,
-            resources: self.env.resources,
-            functions: self.env.functions,
-        })
+        let inputs = KnownInputs {
+            // What kernels estimate their work by. Names of unknown sizes mean nothing to them.
+            shapes: self.graph.inputs(node.id()).map(|o| self.shapes.shape(o).without_symbols()).collect(),
+            constants: self.graph.inputs(node.id()).map(|o| self.constant_behind(o.node)).collect(),
+        };
+        let PlanEnv { device, host, resources, functions, .. } = *self.env;
+        kernels_for(node.op_def(), device, host).make_for(node, &inputs, &KernelHome { device, resources, functions })
     }
 
     /// The constant that a node is, or passes on: through `Identity` and the `Enter` of a loop invariant.

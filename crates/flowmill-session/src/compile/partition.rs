@@ -7,7 +7,7 @@ use super::unit::Unit;
 use super::{HOST, Part, Placement};
 use crate::devices::{Devices, SessionDevice};
 use flowmill_graph::arg_ranges;
-use flowmill_graph::{ControlFlow, FrameId, Graph, Node, NodeId, OutputId, Role};
+use flowmill_graph::{ControlFlow, FrameId, Graph, Node, NodeId, OutputId};
 use flowmill_proto::attr_value::Value;
 use flowmill_proto::{AttrValue, NodeDef};
 use flowmill_tensor::{DType, Result, Tensor, bail, error};
@@ -114,12 +114,11 @@ impl Cut<'_> {
         Ok(())
     }
 
-    /// Returns true if the kernel of a node takes data input `i` in the host's memory: if its registration says so, or if the input is the predicate
-    /// of a switch.
+    /// Returns true if the kernel of a node takes data input `i` in the host's memory: if its registration says so, or if the engine reads
+    /// the input itself.
     fn takes_in_host_memory(&self, node: &Node, i: usize) -> bool {
-        const PREDICATE: usize = 1;
-        if node.role() == Role::Switch {
-            return i == PREDICATE;
+        if let Some(input) = node.role().host_input() {
+            return i == input;
         }
         let kernels = self.devices.get(self.device_of(node.id())).map(|device| device.device.kernels());
         let Some(def) = kernels.and_then(|k| k.find(node.op(), node.attrs())) else { return false };
