@@ -12,12 +12,13 @@ static DIRECTORY: LazyLock<Option<PathBuf>> =
     LazyLock::new(|| std::env::var_os("FLOWMILL_DUMP").filter(|d| !d.is_empty()).map(PathBuf::from));
 
 /// The dumps of one unit.
-pub(super) struct Dump {
+pub(crate) struct Dump {
     name: String,
 }
 
 impl Dump {
-    pub(super) fn of(unit: &Unit<'_>) -> Dump {
+    /// Returns the dumps of a unit, under its name.
+    pub(crate) fn of(unit: &Unit<'_>) -> Dump {
         Dump { name: if DIRECTORY.is_some() { unit.name.clone() } else { String::new() } }
     }
 

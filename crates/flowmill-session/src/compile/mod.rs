@@ -26,7 +26,7 @@ pub(crate) use unit::Unit;
 
 use crate::devices::{Devices, SessionDevice};
 use crate::session::SessionOptions;
-use dump::Dump;
+pub(crate) use dump::Dump;
 use flowmill_graph::{ElementwiseFunction, Evaluator, Graph, Node, NodeId, Target};
 use flowmill_optimize::{Options, Report};
 use flowmill_runtime::executor::{Plan, Results, RunOptions};
@@ -99,7 +99,7 @@ pub(crate) struct Compiled {
 /// of the kernels' makers.
 pub(crate) fn compile(unit: Unit<'_>, env: &Environment) -> Result<Compiled> {
     let dump = Dump::of(&unit);
-    let (parts, report) = rewrite(unit, env)?;
+    let (parts, report) = rewrite(unit, env, &dump)?;
     let mut parts = parts.into_iter();
     let Some(part) = parts.next() else { bail!(Internal, "a graph without a part for the host") };
     let mut unfused = plan(&part, env)?;
@@ -120,8 +120,7 @@ pub(crate) fn compile(unit: Unit<'_>, env: &Environment) -> Result<Compiled> {
 ///
 /// # Errors
 /// Returns `InvalidArgument` for a device that does not exist, and `Unimplemented` for a loop or a function body on several devices.
-pub(crate) fn rewrite<'a>(mut unit: Unit<'a>, env: &Environment) -> Result<(Vec<Part<'a>>, Report)> {
-    let dump = Dump::of(&unit);
+pub(crate) fn rewrite<'a>(mut unit: Unit<'a>, env: &Environment, dump: &Dump) -> Result<(Vec<Part<'a>>, Report)> {
     dump.graph(&unit.graph, "pruned");
     let lowered = lower(&mut unit, &env.options);
     dump.graph_with_report(&unit.graph, "lowered", &lowered);

@@ -168,7 +168,9 @@ impl Session {
         let signature = Signature::new(feeds, fetches, targets, &[]);
         let Snapshot { pruned, functions, .. } = Snapshot::new(&graph, &signature, self.functions_of(&graph))?;
         drop(graph);
-        let (parts, _) = compile::rewrite(Unit::of_step(pruned, &signature, functions.runtime())?, &self.env)?;
+        let unit = Unit::of_step(pruned, &signature, functions.runtime())?;
+        let dump = compile::Dump::of(&unit);
+        let (parts, _) = compile::rewrite(unit, &self.env, &dump)?;
         let host = &self.env.devices.host().device;
         let mut missing: BTreeMap<String, Vec<String>> = BTreeMap::new();
         for part in &parts {
