@@ -116,6 +116,11 @@ impl PySession {
         self.0.devices().skip(1).map(described).collect()
     }
 
+    /// Returns the number of steps that the session keeps prepared.
+    fn max_plans(&self) -> usize {
+        self.0.max_plans()
+    }
+
     /// Ends the preparing of steps.
     fn finalize(&self) {
         self.0.finalize();

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 
 # Between fetches and feeds in the key of a step.
 _FEEDS = object()
-# Steps that a session keeps looked up, as many as the core keeps prepared (`SessionOptions::max_plans`).
-_MAX_STEPS = 1024
 _partial_run_numbers = itertools.count()
 # `RunOptions.trace_level` without a trace.
 _NO_TRACE = 0
@@ -286,7 +284,8 @@ class Session:
         rebuild = found.rebuild if not is_flat else tuple if cls is tuple else None
         if is_flat and all(type(k) in _LEAVES for k in feed_dict or ()):
             separated = (_FEEDS, *feed_dict) if feed_dict and is_sequence else tuple(feed_dict or ())
-            if len(self._steps) >= _MAX_STEPS:
+            # As many as the core keeps prepared.
+            if len(self._steps) >= self._core.max_plans():
                 self._steps.clear()
             self._steps[(cls, *leaves, *separated) if is_sequence else (*leaves, *separated)] = step, rebuild
         return step, rebuild, feeds.values()

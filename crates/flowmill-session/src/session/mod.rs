@@ -209,6 +209,11 @@ impl Session {
         Ok(Callable { session: self.clone(), executable: self.prepared(feeds, fetches, targets, connections)? })
     }
 
+    /// Returns the number of signatures that the session keeps prepared: [`SessionOptions::max_plans`].
+    pub fn max_plans(&self) -> usize {
+        self.env.options.max_plans
+    }
+
     /// Returns the number of prepared signatures that were dropped because there were more than [`SessionOptions::max_plans`].
     pub fn num_evicted_plans(&self) -> u64 {
         self.plans.num_evicted()
