@@ -5,8 +5,8 @@ use flowmill_tensor::DType;
 /// An element-wise function of values of one type.
 #[derive(Debug)]
 pub(crate) struct Function {
-    /// The op.
-    pub(crate) op: &'static str,
+    /// The name in programs, which is the op's if an op computes the function alone.
+    pub(crate) name: &'static str,
     /// The number of arguments.
     pub(crate) arity: usize,
     pub(crate) types: Types,
@@ -64,22 +64,27 @@ impl Function {
         }
     }
 
-    /// Returns the function of an op.
-    pub(crate) fn of(op: &str) -> Option<&'static Function> {
-        FUNCTIONS.iter().find(|function| function.op == op)
+    /// Returns the function with this name.
+    pub(crate) fn of(name: &str) -> Option<&'static Function> {
+        FUNCTIONS.iter().find(|function| function.name == name)
+    }
+
+    /// Returns true if no op computes the function alone.
+    pub(crate) fn is_of_programs_only(&self) -> bool {
+        self.name.starts_with("Gelu")
     }
 }
 
-const fn of(op: &'static str, arity: usize, types: Types, text: &'static str) -> Function {
-    Function { op, arity, types, text, integer_text: None, is_predicate: false }
+const fn of(name: &'static str, arity: usize, types: Types, text: &'static str) -> Function {
+    Function { name, arity, types, text, integer_text: None, is_predicate: false }
 }
 
-const fn number(op: &'static str, arity: usize, text: &'static str, integer_text: &'static str) -> Function {
-    Function { op, arity, types: Types::Numbers, text, integer_text: Some(integer_text), is_predicate: false }
+const fn number(name: &'static str, arity: usize, text: &'static str, integer_text: &'static str) -> Function {
+    Function { name, arity, types: Types::Numbers, text, integer_text: Some(integer_text), is_predicate: false }
 }
 
-const fn predicate(op: &'static str, arity: usize, types: Types, text: &'static str) -> Function {
-    Function { op, arity, types, text, integer_text: None, is_predicate: true }
+const fn predicate(name: &'static str, arity: usize, types: Types, text: &'static str) -> Function {
+    Function { name, arity, types, text, integer_text: None, is_predicate: true }
 }
 
 use Types::{All, Booleans, Floats, Integers, Numbers};
@@ -114,6 +119,8 @@ pub(crate) const FUNCTIONS: &[Function] = &[
     of("Floor", 1, Floats, "floor(a)"),
     of("FloorDiv", 2, Numbers, "floored_quotient<C>(a, b)"),
     of("FloorMod", 2, Numbers, "floored_remainder<C>(a, b)"),
+    of("GeluApproximate", 1, Floats, "(C)0.5 * a * (1 + tanh((C)0.7978845608028653559 * (a + (C)0.044715 * a * a * a)))"),
+    of("GeluExact", 1, Floats, "(C)0.5 * a * (1 + erf(a * (C)0.70710678118654752440))"),
     predicate("Greater", 2, Numbers, "a > b"),
     predicate("GreaterEqual", 2, Numbers, "a >= b"),
     of("Inv", 1, Floats, "1 / a"),

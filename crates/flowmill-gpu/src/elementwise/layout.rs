@@ -14,9 +14,9 @@ pub(crate) struct Layout {
 }
 
 impl Layout {
-    /// Returns the layout of operands that are broadcast to `output`.
-    pub(crate) fn broadcast<'a>(output: &Shape, operands: impl IntoIterator<Item = &'a Shape>) -> Layout {
-        let strides = operands.into_iter().map(|shape| broadcast_strides(shape, output)).collect();
+    /// Returns the layout of operands, given by their shapes and strides, that are broadcast to `output`.
+    pub(crate) fn broadcast<'a>(output: &Shape, operands: impl IntoIterator<Item = (&'a Shape, &'a [usize])>) -> Layout {
+        let strides = operands.into_iter().map(|(shape, strides)| broadcast_strides(shape, strides, output)).collect();
         Layout::new(output.dims(), strides)
     }
 
@@ -72,10 +72,9 @@ impl Layout {
 }
 
 /// Returns the strides of a tensor's elements in a loop over the elements of `output`, to which it is broadcast.
-fn broadcast_strides(shape: &Shape, output: &Shape) -> SmallVec<[usize; 4]> {
+fn broadcast_strides(shape: &Shape, strides: &[usize], output: &Shape) -> SmallVec<[usize; 4]> {
     let missing = output.rank() - shape.rank();
-    let own = shape.strides();
-    (0..output.rank()).map(|i| if i < missing || shape.dims()[i - missing] == 1 { 0 } else { own[i - missing] }).collect()
+    (0..output.rank()).map(|i| if i < missing || shape.dims()[i - missing] == 1 { 0 } else { strides[i - missing] }).collect()
 }
 
 #[cfg(test)]
@@ -83,8 +82,8 @@ mod tests {
     use super::*;
 
     fn layout(output: &[usize], operands: &[&[usize]]) -> Layout {
-        let operands: Vec<Shape> = operands.iter().map(|dims| Shape::new(dims)).collect();
-        Layout::broadcast(&Shape::new(output), &operands)
+        let operands: Vec<_> = operands.iter().map(|dims| (Shape::new(dims), Shape::new(dims).strides())).collect();
+        Layout::broadcast(&Shape::new(output), operands.iter().map(|(shape, strides)| (shape, &strides[..])))
     }
 
     #[test]
