@@ -1,6 +1,7 @@
 //! The kernels of GPUs, a family a file.
 
 mod elementwise;
+mod fused;
 mod host;
 mod matmul;
 
@@ -10,6 +11,7 @@ use flowmill_runtime::KernelRegistry;
 pub(crate) fn registry() -> KernelRegistry {
     let mut registry = KernelRegistry::new();
     elementwise::register(&mut registry);
+    fused::register(&mut registry);
     host::register(&mut registry);
     matmul::register(&mut registry);
     registry
