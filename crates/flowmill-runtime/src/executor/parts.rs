@@ -11,6 +11,7 @@ use crate::step::{DeviceStep, Step};
 use flowmill_tensor::sync::Mutex;
 use flowmill_tensor::{Error, Result, Tensor, bail, error};
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::channel;
 use std::sync::{Arc, Weak};
 
 /// A plan of a step, with the device that it runs on and its arguments.
@@ -116,10 +117,9 @@ pub fn run_parts(calls: Vec<PlanCall>, stats: Option<Arc<StatsCollector>>) -> Pa
     step.cancel.reason_if_cancelled()?;
     let _in_run = InRun::enter();
     let crew = Crew::new(1, true);
-    let results: Arc<Mutex<Option<PartResults>>> = Arc::default();
-    let theirs = results.clone();
-    let runs = runs(calls, &crew, stats.as_ref(), Box::new(move |all| *theirs.lock() = Some(all))).map_err(|(e, _)| e)?;
+    let (sender, results) = channel();
+    let runs = runs(calls, &crew, stats.as_ref(), Box::new(move |all| drop(sender.send(all)))).map_err(|(e, _)| e)?;
     intra_op::alone(|| crew.begin_all_and_wait(runs));
-    let all = results.lock().take();
-    all.unwrap_or_else(|| Err(error!(Internal, "a step ended without results")))
+    // A device may still be at work: another thread then ends the step.
+    results.recv().unwrap_or_else(|_| Err(error!(Internal, "a step ended without results")))
 }
