@@ -112,7 +112,8 @@ impl PySession {
 
     /// Returns the name, type, memory in bytes, number and description of each device but the CPUs.
     fn accelerators(&self) -> Vec<(String, String, usize, u64, String)> {
-        let described = |d: &DeviceAttributes| (d.name.to_string(), d.device_type().to_owned(), d.memory_limit, d.incarnation, d.description.clone());
+        let described =
+            |d: &DeviceAttributes| (d.name.to_string(), d.device_type().to_owned(), d.memory_limit, d.incarnation, d.description.clone());
         self.0.devices().skip(1).map(described).collect()
     }
 

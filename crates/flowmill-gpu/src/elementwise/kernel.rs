@@ -164,8 +164,11 @@ impl ElementwiseKernel {
             Loop::Packed => {
                 let declared: String =
                     stores.iter().enumerate().map(|(i, (_, output))| format!("    Pack<{output}, WIDTH> result{i};\n")).collect();
-                let written: String =
-                    stores.iter().enumerate().map(|(i, (_, output))| format!("    ((Pack<{output}, WIDTH>*)out{i})[i] = result{i};\n")).collect();
+                let written: String = stores
+                    .iter()
+                    .enumerate()
+                    .map(|(i, (_, output))| format!("    ((Pack<{output}, WIDTH>*)out{i})[i] = result{i};\n"))
+                    .collect();
                 format!(
                     r#"template <typename T, int N> struct alignas(sizeof(T) * N) Pack {{ T values[N]; }};
 enum {{ WIDTH = {width} }};

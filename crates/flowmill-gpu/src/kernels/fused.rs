@@ -8,7 +8,10 @@ use flowmill_tensor::{DType, Result, Shape, SmallVec, Tensor, bail};
 use std::sync::Arc;
 
 pub(super) fn register(registry: &mut KernelRegistry) {
-    registry.register("_FusedElementwise", KernelDef::new(make).constrain("T", &[DType::F32]).fuses(|function| function_of(function).is_some()));
+    registry.register(
+        "_FusedElementwise",
+        KernelDef::new(make).constrain("T", &[DType::F32]).fuses(|function| function_of(function).is_some()),
+    );
 }
 
 /// Returns the text of a function of programs. Predicates are left out: the values of a program are of one type.
@@ -40,7 +43,8 @@ fn make(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
         instructions.push(Instruction { operation: Operation::Apply(function, 0.0), operands, dtype });
     }
     let functions = parsed.instructions.iter().map(|instruction| instruction.function).collect();
-    let program = Program { inputs: init.input_types.iter().copied().collect(), instructions, outputs: parsed.outputs.iter().copied().collect() };
+    let program =
+        Program { inputs: init.input_types.iter().copied().collect(), instructions, outputs: parsed.outputs.iter().copied().collect() };
     // The number of operands is checked.
     program.statements()?;
     let apart = (0..program.outputs.len()).map(|i| ElementwiseKernel::new(program.only(i))).collect();
@@ -81,7 +85,10 @@ impl Fused {
                 let other = &shapes[value];
                 shape = match shape {
                     None => Some(other.clone()),
-                    Some(one) if function == ElementwiseFunction::BiasAdd && (one.rank() < 2 || other.rank() != 1 || one.last() != other.last()) => {
+                    Some(one)
+                        if function == ElementwiseFunction::BiasAdd
+                            && (one.rank() < 2 || other.rank() != 1 || one.last() != other.last()) =>
+                    {
                         bail!(InvalidArgument, "Must provide as many biases as the last dimension of the input tensor: {other} vs. {one}")
                     }
                     Some(one) => match Shape::broadcast(&one, other) {
@@ -106,7 +113,9 @@ impl Kernel for Fused {
         for (i, &value) in self.program.outputs.iter().enumerate() {
             outputs.push(ctx.allocate_output(i, self.program.type_of(value)?, &shapes[value])?.clone());
         }
-        let fits = |operand: &Operand, output: &Tensor| Shape::broadcast(&operand.shape, output.shape()).is_some_and(|both| both == *output.shape());
+        let fits = |operand: &Operand, output: &Tensor| {
+            Shape::broadcast(&operand.shape, output.shape()).is_some_and(|both| both == *output.shape())
+        };
         if outputs.iter().all(|output| output.shape() == outputs[0].shape()) && operands.iter().all(|operand| fits(operand, &outputs[0])) {
             return self.together.apply_to(device, &operands, &outputs.iter().collect::<SmallVec<[&Tensor; 2]>>());
         }

@@ -1,25 +1,18 @@
-//! Kernels that compute nothing on the GPU: constants, variables, shapes, and ops that pass tensors on.
+//! Kernels that compute nothing on the GPU: variables, shapes, and other shapes of the same elements.
 
-use crate::device::GpuDevice;
 use flowmill_kernels::array::args;
 use flowmill_kernels::from_fn::from_fn;
 use flowmill_runtime::{Kernel, KernelContext, KernelDef, KernelInit, KernelRegistry};
-use flowmill_tensor::sync::Mutex;
 use flowmill_tensor::{DType, Result, Shape, Tensor, bail};
 use std::sync::Arc;
 
 /// Ops whose kernels are the host's, with the inputs and outputs that are in its memory.
-const SHARED: [(&str, &[&str]); 10] = [
+const SHARED: [(&str, &[&str]); 5] = [
     ("VarHandleOp", &["resource"]),
     ("ReadVariableOp", &["resource"]),
     ("AssignVariableOp", &["resource"]),
     ("VarIsInitializedOp", &["resource", "is_initialized"]),
     ("DestroyResourceOp", &["resource"]),
-    ("NoOp", &[]),
-    ("Identity", &[]),
-    ("IdentityN", &[]),
-    ("StopGradient", &[]),
-    ("PreventGradient", &[]),
 ];
 
 pub(super) fn register(registry: &mut KernelRegistry) {
@@ -30,12 +23,6 @@ pub(super) fn register(registry: &mut KernelRegistry) {
             registry.register(op, in_host_memory.iter().fold(def.clone(), |def, name| def.host_memory(name)));
         }
     }
-    for op in ["Identity", "IdentityN", "StopGradient", "PreventGradient"] {
-        if !registry.contains(op) {
-            registry.add(op, |_| from_fn(forward_all));
-        }
-    }
-    registry.add("Const", make_const);
     registry.register("Reshape", KernelDef::new(|_| from_fn(reshape)).host_memory("shape"));
     registry.register("ExpandDims", KernelDef::new(|_| from_fn(expand_dims)).host_memory("dim"));
     registry.add("Squeeze", make_squeeze);
@@ -43,28 +30,6 @@ pub(super) fn register(registry: &mut KernelRegistry) {
     registry.register("ShapeN", KernelDef::new(make_shape).host_memory("output"));
     registry.register("Size", KernelDef::new(make_size).host_memory("output"));
     registry.register("Rank", KernelDef::new(|_| from_fn(rank)).host_memory("output"));
-}
-
-fn forward_all(ctx: &mut KernelContext<'_>) -> Result<()> {
-    (0..ctx.num_inputs()).try_for_each(|i| ctx.forward(i, i))
-}
-
-/// A constant is copied to the GPU by the first step.
-fn make_const(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
-    let value = Tensor::from_proto(init.attrs.get("value")?)?;
-    if init.dtype("dtype")? != value.dtype() {
-        return init.unsupported();
-    }
-    let on_device: Mutex<Option<Tensor>> = Mutex::default();
-    from_fn(move |ctx| {
-        let mut copy = on_device.lock();
-        let tensor = match &*copy {
-            Some(tensor) => tensor.clone(),
-            None => copy.insert(GpuDevice::of(ctx.device())?.upload(&value)?).clone(),
-        };
-        ctx.set_output(0, tensor);
-        Ok(())
-    })
 }
 
 fn reshape(ctx: &mut KernelContext<'_>) -> Result<()> {

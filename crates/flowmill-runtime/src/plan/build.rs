@@ -7,7 +7,7 @@ use crate::function::FunctionLibraryRuntime;
 use crate::kernel::{Cost, Kernel, KernelContext};
 use crate::registry::{KernelHome, KernelRegistry, KnownInputs};
 use crate::resource::ResourceManager;
-use flowmill_graph::{ControlFlow, Graph, Node, NodeId, OpDef, OpTraits, OutputId, Role, ShapeAnalysis};
+use flowmill_graph::{ControlFlow, FunctionLibrary, Graph, Node, NodeId, OpDef, OpTraits, OutputId, Role, ShapeAnalysis};
 use flowmill_proto::TensorProto;
 use flowmill_tensor::sync::Mutex;
 use flowmill_tensor::{Bytes, DType, Result, Tensor, bail, error};
@@ -116,6 +116,13 @@ pub fn is_runnable(op: &OpDef, kernels: &KernelRegistry) -> bool {
 /// no kernel for it.
 fn kernels_for<'a>(op: &OpDef, device: &'a Arc<dyn Device>, host: &'a Arc<dyn Device>) -> &'a KernelRegistry {
     if op.traits.role.only_passes_on() && !device.kernels().contains(&op.name) { host.kernels() } else { device.kernels() }
+}
+
+/// Returns true if the engine can run a node on `device`: there is a kernel for its op and types, or the executor implements the op. Calls of functions
+/// run on every device.
+pub fn runs_on(node: &Node, device: &Arc<dyn Device>, host: &Arc<dyn Device>, functions: &FunctionLibrary) -> bool {
+    let op = node.op_def();
+    needs_no_kernel(&op.traits) || functions.get(node.op()).is_some() || kernels_for(op, device, host).supports(node.op(), node.attrs())
 }
 
 /// Returns the ops of a graph that the engine cannot run on `device`, with the names of their nodes. Calls of functions are not listed.

@@ -1,8 +1,10 @@
 //! Device placement by hand: a node runs on the device that it requests, or on the host if it requests none.
 
+use super::HOST;
 use crate::devices::Devices;
 use crate::session::SessionOptions;
 use flowmill_graph::{DeviceName, Graph, Node, NodeId, Role};
+use flowmill_runtime::plan::runs_on;
 use flowmill_tensor::sync::Mutex;
 use flowmill_tensor::{Error, Result, error};
 use rustc_hash::FxHashMap;
@@ -43,16 +45,18 @@ impl Checked {
     }
 }
 
-/// Places the nodes of a graph. Arguments and results of the step are placed on the host.
+/// Places the nodes of a graph. Arguments and results of the step are placed on the host, as are, with soft placement, the nodes that their device
+/// cannot run.
 ///
 /// # Errors
 /// Returns `InvalidArgument` for a device name that is malformed, and for a device that the session does not have.
 pub(super) fn by_hand(graph: &Graph, devices: &Devices, options: &SessionOptions) -> Result<Placement> {
     let mut placed = FxHashMap::default();
     for node in graph.op_nodes().filter(|node| !matches!(node.role(), Role::Arg | Role::Retval)) {
-        match device_of(node, devices, options)? {
-            0 => {}
-            device => drop(placed.insert(node.id(), device)),
+        let device = device_of(node, devices, options)?;
+        let runs_there = |device| devices.get(device).is_some_and(|to| runs_on(node, &to.device, &devices.host().device, graph.library()));
+        if device != HOST && (!options.allow_soft_placement || runs_there(device)) {
+            placed.insert(node.id(), device);
         }
     }
     Ok(if placed.is_empty() { Placement::Host } else { Placement::Several(placed) })
@@ -64,7 +68,6 @@ pub(super) fn by_hand(graph: &Graph, devices: &Devices, options: &SessionOptions
 /// Returns `InvalidArgument` for a malformed device name, and for a device that the session does not have. With soft placement, the host replaces
 /// every missing device of this task.
 pub(super) fn device_of(node: &Node, devices: &Devices, options: &SessionOptions) -> Result<usize> {
-    const HOST: usize = 0;
     if node.device().is_empty() {
         return Ok(HOST);
     }

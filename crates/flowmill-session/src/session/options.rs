@@ -16,7 +16,7 @@ pub struct SessionOptions {
     pub inter_op_threads: usize,
     /// The number of devices of each type; `CPU` is 1 by default.
     pub device_count: BTreeMap<String, usize>,
-    /// Place a node whose device does not exist on the CPU, instead of returning an error.
+    /// Place a node on the CPU, instead of returning an error, if its device does not exist or has no kernel for it.
     pub allow_soft_placement: bool,
     /// Check the devices of only the nodes that a step needs, instead of all nodes of the graph.
     pub place_pruned_graph: bool,
