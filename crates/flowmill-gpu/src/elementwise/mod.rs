@@ -8,4 +8,4 @@ mod layout;
 pub(crate) use expression::Expression;
 pub(crate) use functions::{FUNCTIONS, Function, Types};
 pub(crate) use kernel::ElementwiseKernel;
-pub(crate) use layout::Layout;
+pub(crate) use layout::{Layout, MAX_RANK};
