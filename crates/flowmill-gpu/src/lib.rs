@@ -12,6 +12,7 @@ mod device;
 mod elementwise;
 mod kernels;
 mod memory;
+mod program;
 mod text;
 
 pub use device::{Argument, GpuDevice, GpuMemory, GpuOptions};

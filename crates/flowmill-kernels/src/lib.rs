@@ -3,8 +3,10 @@
 //! * [`from_fn`] makes a kernel of a closure.
 //! * [`word`] and [`number`] define element types for element-wise and arithmetic kernels.
 //! * [`mod@array`] reads index arguments and copies elements without computing with them; [`blocks`] copies runs of elements.
+//! * [`axes`] resolves the axes of reductions.
 //! * [`update`] and [`arithmetic`] change and add tensors of any numeric type.
 //! * [`variable`] and [`tensor_array`] are objects that kernels of several crates share.
+//! * [`window`] resolves the windows of convolutions and pools.
 //! * [`philox`] is the generator of random bits, [`farmhash`] has fingerprints of strings, [`files`] reads files.
 //!
 //! The crate has no kernel of its own.
@@ -14,6 +16,7 @@
 
 pub mod arithmetic;
 pub mod array;
+pub mod axes;
 pub mod blocks;
 pub mod farmhash;
 pub mod files;
@@ -23,6 +26,7 @@ pub mod philox;
 pub mod tensor_array;
 pub mod update;
 pub mod variable;
+pub mod window;
 pub mod word;
 
 use flowmill_numeric::dispatch;

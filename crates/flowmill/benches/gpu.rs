@@ -60,6 +60,48 @@ fn per_node(
     Ok((times[1] - times[0]) / (lengths[1] - lengths[0]) as f64)
 }
 
+/// Prints the time of a step of a model, with all nodes on the GPU that have a kernel there, and the largest difference from the recorded results.
+fn model(name: &str, output: &str, batch: usize) -> flowmill::Result<()> {
+    let directory = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/data/models");
+    let data = std::env::var("FLOWMILL_MODELS").unwrap_or_else(|_| directory.to_owned());
+    let read = |array: &str| {
+        let mut archive = npyz::npz::NpzArchive::open(format!("{data}/{name}.npz"))?;
+        let Some(file) = archive.by_name(array)? else { return Err(std::io::Error::other(format!("no array {array}"))) };
+        let dims: Vec<usize> = file.shape().iter().map(|&dim| dim as usize).collect();
+        let is_float = file.dtype().descr().contains("f4");
+        Ok::<_, std::io::Error>(match is_float {
+            true => Tensor::from_slice(flowmill::Shape::new(&dims), &file.into_vec::<f32>()?),
+            false => Tensor::from_slice(flowmill::Shape::new(&dims), &file.into_vec::<i32>()?),
+        })
+    };
+    let error = |e: std::io::Error| flowmill::Error::unknown(e.to_string());
+    let (x, expected) = (read(&format!("x_b{batch}")).map_err(error)??, read(&format!("{output}_b{batch}")).map_err(error)??);
+    let mut times = Vec::new();
+    let mut difference = 0f32;
+    for device in ["", GPU] {
+        let mut graph = flowmill::load_graph(format!("{data}/{name}.pb"))?;
+        let nodes = graph.op_node_ids();
+        for node in nodes {
+            graph.set_device(node, device)?;
+        }
+        let mut devices = vec![flowmill::device::HostDevice::cpu(0, flowmill::kernels())];
+        devices.extend(flowmill::gpu::shared_devices(&cuda::CudaOptions::from_env(), GpuOptions::default())?);
+        let options = SessionOptions { allow_soft_placement: true, ..SessionOptions::default() };
+        let session = Session::with_devices(std::sync::Arc::new(flowmill::sync::RwLock::new(graph)), devices, options)?;
+        let mut least = f64::INFINITY;
+        for _ in 0..50 {
+            let start = Instant::now();
+            let y: Tensor = session.runner().feed("x", x.clone()).fetch(output)?;
+            least = least.min(start.elapsed().as_secs_f64());
+            let pairs = y.as_slice::<f32>()?.iter().zip(expected.as_slice::<f32>()?);
+            difference = pairs.fold(0.0, |most: f32, (a, b)| most.max((a - b).abs()));
+        }
+        times.push(least);
+    }
+    println!("{name:18} x {batch:2} {:8.1} us on the CPU, {:8.1} us on the GPU, difference {difference:e}", times[0] * 1e6, times[1] * 1e6);
+    Ok(())
+}
+
 fn main() -> flowmill::Result<()> {
     let gpus = match cuda::gpus(&cuda::CudaOptions::from_env()) {
         Ok(gpus) => gpus,
@@ -82,6 +124,20 @@ fn main() -> flowmill::Result<()> {
         let n = 4096;
         let time = per_node([n, n], dtype, [4, 14], |b, x, y| b.mat_mul(x, y))?;
         println!("{name} product of {n}^2     {:8.1} TFLOP/s", 2.0 * (n as f64).powi(3) / time / 1e12);
+    }
+    let models = [
+        ("mlp", "y", 2),
+        ("bert_small", "y", 4),
+        ("lstm_small", "y", 4),
+        ("mobilenetv2_small", "Identity", 4),
+        ("resnet_small", "Identity", 4),
+    ];
+    for (name, output, most) in models {
+        for batch in [1, most] {
+            if let Err(e) = model(name, output, batch) {
+                println!("{name:18} x {batch:2} {e}");
+            }
+        }
     }
     let b = GraphBuilder::new()?;
     let x = b.placeholder(DType::F32, [-1])?;

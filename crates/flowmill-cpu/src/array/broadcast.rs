@@ -1,12 +1,12 @@
 //! Repetition of elements: `BroadcastTo`, `Tile`, and the arithmetic of broadcast shapes.
 
-use super::args::{Indices, indices, shape_argument};
+use super::args::{Indices, indices};
 use super::item::{Item, for_item};
-use super::nd::{Dims, Strides, read_strided, row_major};
+use super::nd::read_strided;
+use super::rearrange::{broadcast_target, tiling};
 use crate::from_fn::{from_fn, linear_from_fn};
 use flowmill_runtime::{Kernel, KernelContext, KernelInit, KernelRegistry};
-use flowmill_tensor::{Result, Shape, Tensor, bail};
-use smallvec::SmallVec;
+use flowmill_tensor::{Result, Tensor, bail};
 use std::sync::Arc;
 
 pub(super) fn register(registry: &mut KernelRegistry) {
@@ -16,35 +16,14 @@ pub(super) fn register(registry: &mut KernelRegistry) {
     registry.add("Tile", make_tile);
 }
 
-/// Returns the strides with which row-major data of shape `from` is read as if it had shape `to`, or `None` if `from` does not broadcast to `to`.
-pub(super) fn broadcast_strides(from: &Shape, to: &Shape) -> Option<Strides> {
-    let added = to.rank().checked_sub(from.rank())?;
-    let own = row_major(from);
-    let mut strides: Strides = SmallVec::from_elem(0, to.rank());
-    for (i, (&size, &stride)) in from.iter().zip(&own).enumerate() {
-        if size == to[added + i] {
-            strides[added + i] = stride;
-        } else if size != 1 {
-            return None;
-        }
-    }
-    Some(strides)
-}
-
 fn make_broadcast_to(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let dtype = init.dtype("T")?;
     for_item!(dtype, T => linear_from_fn(init, move |ctx| {
         let input = ctx.input(0)?;
-        let shape = if ctx.input(1)?.num_elements() == 0 { Shape::scalar() } else { shape_argument(ctx.input(1)?, "shape")? };
+        let (shape, strides) = broadcast_target(input.shape(), ctx.input(1)?)?;
         if *input.shape() == shape {
             return ctx.forward(0, 0);
         }
-        if input.rank() > shape.rank() {
-            bail!(InvalidArgument, "Rank of input ({}) must be no greater than rank of output shape ({}).", input.rank(), shape.rank());
-        }
-        let Some(strides) = broadcast_strides(input.shape(), &shape) else {
-            bail!(InvalidArgument, "Incompatible shapes: {} vs. {shape}", input.shape());
-        };
         let source = T::items(input)?;
         let output = T::build(dtype, shape.clone(), source, |out| {
             read_strided(out, source, 0, &shape, &strides);
@@ -61,37 +40,13 @@ fn make_tile(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
 
 fn tile<T: Item>(ctx: &mut KernelContext<'_>) -> Result<()> {
     let (input, multiples) = (ctx.input(0)?, ctx.input(1)?);
-    if multiples.rank() != 1 {
-        bail!(InvalidArgument, "Expected multiples to be 1-D, but got shape {}", multiples.shape());
-    }
-    if multiples.num_elements() != input.rank() {
-        bail!(
-            InvalidArgument,
-            "Expected multiples argument to be a vector of length {} but got length {}",
-            input.rank(),
-            multiples.num_elements()
-        );
-    }
-    let multiples = indices(multiples)?;
-    if multiples.iter().all(|&m| m == 1) {
+    let tiling = tiling(input.shape(), multiples)?;
+    if tiling.shape == *input.shape() {
         return ctx.forward(0, 0);
     }
-    let own = row_major(input.shape());
-    let mut sizes = Indices::new();
-    // Each dimension becomes two: the repetitions, whose stride is zero, and the elements.
-    let (mut dims, mut strides) = (Dims::new(), Strides::new());
-    for (i, &multiple) in multiples.iter().enumerate() {
-        let Ok(repeat) = usize::try_from(multiple) else { bail!(InvalidArgument, "Expected multiples[{i}] >= 0, but got {multiple}") };
-        let Some(size) = multiple.checked_mul(input.shape()[i] as i64) else {
-            bail!(InvalidArgument, "the size of dimension {i} overflows")
-        };
-        sizes.push(size);
-        dims.extend([repeat, input.shape()[i]]);
-        strides.extend([0, own[i]]);
-    }
     let source = T::items(input)?;
-    let output = T::build(input.dtype(), Shape::from_i64(&sizes)?, source, |out| {
-        read_strided(out, source, 0, &dims, &strides);
+    let output = T::build(input.dtype(), tiling.shape, source, |out| {
+        read_strided(out, source, 0, &tiling.dims, &tiling.strides);
         Ok(())
     })?;
     ctx.set_output(0, output);

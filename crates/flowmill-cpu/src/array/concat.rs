@@ -3,6 +3,7 @@
 use super::args::{Indices, indices, product, scalar_index};
 use super::item::{Item, for_item};
 use super::nd::{PARALLEL_CHUNK, PARALLEL_MIN};
+use super::rearrange::{joined_shape, packed_shape};
 use crate::from_fn::{from_fn, linear_from_fn};
 use crate::parallel;
 use flowmill_runtime::{Kernel, KernelContext, KernelInit, KernelRegistry};
@@ -38,40 +39,6 @@ fn concat<T: Item>(ctx: &mut KernelContext<'_>, axis_first: bool) -> Result<()> 
     let inputs = (0..count).map(|i| ctx.input(first_at + i));
     let output = join::<T>(inputs, shape, axis)?;
     ctx.set_output(0, output);
-    Ok(())
-}
-
-/// Returns the shape of tensors of these shapes concatenated along `axis`, which counts from the end if it is negative.
-///
-/// # Errors
-/// Returns `InvalidArgument` if there is no such axis, if sizes of other dimensions differ, or if there are no shapes.
-pub(crate) fn joined_shape<'a>(shapes: impl IntoIterator<Item = &'a Shape>, axis: i64) -> Result<Shape> {
-    let mut shapes = shapes.into_iter();
-    let Some(first) = shapes.next() else { bail!(InvalidArgument, "ConcatOp : at least one value is needed") };
-    let rank = first.rank();
-    let Some(axis) = first.axis(axis) else {
-        bail!(InvalidArgument, "ConcatOp : Expected concatenating dimensions in the range [{}, {rank}), but got {axis}", -(rank as i64));
-    };
-    let mut shape = first.clone();
-    for (i, other) in shapes.enumerate() {
-        check_joinable(first, other, i + 1, axis)?;
-        let Some(sum) = shape[axis].checked_add(other[axis]) else {
-            bail!(InvalidArgument, "ConcatOp : the sizes of dimension {axis} overflow")
-        };
-        shape[axis] = sum;
-    }
-    Ok(shape)
-}
-
-fn check_joinable(first: &Shape, other: &Shape, i: usize, axis: usize) -> Result<()> {
-    if first.rank() != other.rank() {
-        bail!(InvalidArgument, "ConcatOp : Ranks of all input tensors should match: shape[0] = {first} vs. shape[{i}] = {other}");
-    }
-    for (d, (a, b)) in first.iter().zip(other.iter()).enumerate() {
-        if d != axis && a != b {
-            bail!(InvalidArgument, "ConcatOp : Dimension {d} in both shapes must be equal: shape[0] = {first} vs. shape[{i}] = {other}");
-        }
-    }
     Ok(())
 }
 
@@ -123,20 +90,10 @@ fn make_pack(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
 
 fn pack<T: Item>(ctx: &mut KernelContext<'_>, axis: i64) -> Result<()> {
     let count = ctx.num_inputs();
-    let first = ctx.input(0)?;
-    let rank = first.rank() as i64 + 1;
-    if !(-rank..rank).contains(&axis) || rank > Shape::MAX_RANK as i64 {
-        bail!(InvalidArgument, "axis = {axis} not in [{}, {rank})", -rank);
-    }
-    let at = (if axis < 0 { axis + rank } else { axis }) as usize;
-    for i in 1..count {
-        let other = ctx.input(i)?.shape();
-        if other != first.shape() {
-            bail!(InvalidArgument, "Shapes of all inputs must match: values[0].shape = {} != values[{i}].shape = {other}", first.shape());
-        }
-    }
-    let mut shape = first.shape().clone();
-    shape.insert(at, count);
+    let (at, shape) = {
+        let shapes = (0..count).map(|i| ctx.input(i).map(Tensor::shape)).collect::<Result<SmallVec<[&Shape; 8]>>>()?;
+        packed_shape(shapes, axis)?
+    };
     let output = if count == 1 { ctx.take(0)?.reshaped(shape)? } else { join::<T>((0..count).map(|i| ctx.input(i)), shape, at)? };
     ctx.set_output(0, output);
     Ok(())

@@ -27,8 +27,8 @@ mod tile_grad;
 mod transpose;
 mod unique;
 
-pub(crate) use concat::joined_shape;
-pub(crate) use flowmill_kernels::array::{args, item, nd, slice_spec};
+pub(crate) use flowmill_kernels::array::rearrange::joined_shape;
+pub(crate) use flowmill_kernels::array::{args, item, nd, rearrange, slice_spec};
 pub(crate) use pad::make_mirror_pad;
 pub(crate) use shape::reshaped;
 pub(crate) use transpose::permuted;

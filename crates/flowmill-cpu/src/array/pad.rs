@@ -3,10 +3,10 @@
 use super::args::{indices, product};
 use super::item::{Item, for_item};
 use super::nd::{read_mapped, row_major, write_strided};
+use super::rearrange::{Mirror, padded, paddings};
 use crate::from_fn::{batched_from_fn, linear_cost, linear_from_fn};
 use flowmill_runtime::{Kernel, KernelContext, KernelInit, KernelRegistry};
-use flowmill_tensor::{Complex, Element, Result, Shape, Tensor, bail, bf16, f16, for_dtype};
-use smallvec::SmallVec;
+use flowmill_tensor::{Complex, Element, Result, Tensor, bail, bf16, f16, for_dtype};
 use std::ops::AddAssign;
 use std::sync::Arc;
 
@@ -15,41 +15,6 @@ pub(super) fn register(registry: &mut KernelRegistry) {
     registry.add("MirrorPadGrad", make_mirror_pad_grad);
     registry.add("Pad", make_pad);
     registry.add("PadV2", make_pad);
-}
-
-/// For each dimension, the numbers of elements to add before and after.
-type Paddings = SmallVec<[(usize, usize); 8]>;
-
-/// Returns the argument `paddings` for an input of shape `shape`.
-fn paddings(argument: &Tensor, shape: &Shape) -> Result<Paddings> {
-    if argument.rank() != 2 || argument.shape()[1] != 2 {
-        bail!(InvalidArgument, "paddings must be a matrix with 2 columns: {}", argument.shape());
-    }
-    if argument.shape()[0] != shape.rank() {
-        bail!(InvalidArgument, "The first dimension of paddings must be the rank of inputs{} {shape}", argument.shape());
-    }
-    let flat = indices(argument)?;
-    let mut out = Paddings::new();
-    for pair in flat.chunks_exact(2) {
-        match (usize::try_from(pair[0]), usize::try_from(pair[1])) {
-            (Ok(before), Ok(after)) => out.push((before, after)),
-            _ => bail!(InvalidArgument, "Paddings must be non-negative: {} {}", pair[0], pair[1]),
-        }
-    }
-    Ok(out)
-}
-
-/// Returns the shape after padding.
-fn padded(shape: &Shape, paddings: &Paddings) -> Result<Shape> {
-    let mut sizes: SmallVec<[i64; 8]> = SmallVec::new();
-    for (&dim, &(before, after)) in shape.iter().zip(paddings) {
-        let size = dim.checked_add(before).and_then(|n| n.checked_add(after)).and_then(|n| i64::try_from(n).ok());
-        match size {
-            Some(size) => sizes.push(size),
-            None => bail!(InvalidArgument, "a dimension of {dim} with paddings {before} and {after} has too many elements"),
-        }
-    }
-    Shape::from_i64(&sizes)
 }
 
 fn make_pad(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
@@ -88,45 +53,8 @@ fn pad<T: Item>(ctx: &mut KernelContext<'_>) -> Result<()> {
     Ok(())
 }
 
-/// The mode in which a border mirrors the inside.
-#[derive(Clone, Copy)]
-struct Mirror {
-    /// 1 if the edge itself is not repeated (`REFLECT`), 0 if it is (`SYMMETRIC`).
-    offset: usize,
-}
-
-impl Mirror {
-    fn from_attr(init: &KernelInit<'_>) -> Result<Mirror> {
-        match init.attrs.get("mode")? {
-            "REFLECT" => Ok(Mirror { offset: 1 }),
-            "SYMMETRIC" => Ok(Mirror { offset: 0 }),
-            other => bail!(InvalidArgument, "mode must be either REFLECT or SYMMETRIC, got {other}"),
-        }
-    }
-
-    /// Checks that `size` elements are enough to mirror a border.
-    fn check(self, (before, after): (usize, usize), size: usize, which: &str) -> Result<()> {
-        if before.max(after) + self.offset <= size || (before == 0 && after == 0) {
-            return Ok(());
-        }
-        match self.offset {
-            1 => bail!(InvalidArgument, "paddings must be less than the {which}dimension size: {before}, {after} not less than {size}"),
-            _ => {
-                bail!(InvalidArgument, "paddings must be no greater than the {which}dimension size: {before}, {after} greater than {size}")
-            }
-        }
-    }
-
-    /// Returns, for each index of the padded dimension, the index of the element that is copied there.
-    fn map(self, (before, after): (usize, usize), size: usize) -> Vec<usize> {
-        let left = (0..before).rev().map(|i| i + self.offset);
-        let right = (0..after).map(|i| size - 1 - self.offset - i);
-        left.chain(0..size).chain(right).collect()
-    }
-}
-
 pub(crate) fn make_mirror_pad(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
-    let mirror = Mirror::from_attr(init)?;
+    let mirror = Mirror::from_attrs(init.attrs)?;
     for_item!(init.dtype("T")?, T => linear_from_fn(init, move |ctx| {
         let input = ctx.input(0)?;
         let paddings = paddings(ctx.input(1)?, input.shape())?;
@@ -156,7 +84,7 @@ pub(crate) fn make_mirror_pad(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> 
 }
 
 fn make_mirror_pad_grad(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
-    let mirror = Mirror::from_attr(init)?;
+    let mirror = Mirror::from_attrs(init.attrs)?;
     for_dtype!(init.dtype("T")?, [f16, bf16, f32, f64, i8, i16, i32, i64, u8, u16, u32, u64, Complex<f32>, Complex<f64>], T => {
         linear_from_fn(init, move |ctx| mirror_pad_grad::<T>(ctx, mirror))
     }, _ => init.unsupported())

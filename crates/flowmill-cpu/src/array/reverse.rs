@@ -3,6 +3,7 @@
 use super::args::{indices, product};
 use super::item::{Item, for_item};
 use super::nd::{Dims, Strides, copy_strided, read_mapped, read_strided, row_major};
+use super::rearrange::{Flags, reversed_axes, reversed_strides};
 use crate::from_fn::linear_from_fn;
 use flowmill_runtime::{Kernel, KernelContext, KernelInit, KernelRegistry};
 use flowmill_tensor::{Result, Tensor, bail};
@@ -15,9 +16,6 @@ pub(super) fn register(registry: &mut KernelRegistry) {
     registry.add("ReverseV2", make_reverse_v2);
     registry.add("Roll", make_roll);
 }
-
-/// For each axis, true if it is reversed.
-type Flags = SmallVec<[bool; 8]>;
 
 fn make_reverse(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     for_item!(init.dtype("T")?, T => linear_from_fn(init, |ctx| {
@@ -41,18 +39,7 @@ fn make_reverse(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
 fn make_reverse_v2(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     for_item!(init.dtype("T")?, T => linear_from_fn(init, |ctx| {
         let (input, axes) = (ctx.input(0)?, ctx.input(1)?);
-        if axes.rank() != 1 {
-            bail!(InvalidArgument, "'dims' must be 1-dimension, not {}", axes.rank());
-        }
-        let mut flags: Flags = SmallVec::from_elem(false, input.rank());
-        for (i, axis) in indices(axes)?.into_iter().enumerate() {
-            let Some(axis) = input.shape().axis(axis) else {
-                bail!(InvalidArgument, "'axis'[{i}] = {axis} is out of valid range [0, {}", input.rank() as i64 - 1);
-            };
-            if std::mem::replace(&mut flags[axis], true) {
-                bail!(InvalidArgument, "axis {axis} specified more than once.");
-            }
-        }
+        let flags = reversed_axes(input.shape(), axes)?;
         reverse::<T>(ctx, &flags)
     }))
 }
@@ -60,11 +47,7 @@ fn make_reverse_v2(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
 fn reverse<T: Item>(ctx: &mut KernelContext<'_>, flags: &Flags) -> Result<()> {
     let input = ctx.input(0)?;
     let shape = input.shape();
-    let (mut offset, mut strides) = (0, row_major(shape));
-    for ((stride, &dim), _) in strides.iter_mut().zip(shape.iter()).zip(flags).filter(|&((_, &dim), &flag)| flag && dim > 1) {
-        offset += *stride * (dim as isize - 1);
-        *stride = -*stride;
-    }
+    let (offset, strides) = reversed_strides(shape, flags);
     if strides.iter().all(|&stride| stride > 0) {
         return ctx.forward(0, 0);
     }

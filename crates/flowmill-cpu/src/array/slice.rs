@@ -1,14 +1,13 @@
 //! `Slice` and the ops with NumPy-like indexing: `StridedSlice`, its gradient, and `TensorStridedSliceUpdate`.
 
-use super::args::{Indices, indices, shape_argument};
-use super::broadcast::broadcast_strides;
+use super::args::shape_argument;
 use super::item::{Item, contiguous, for_item};
 use super::nd::{Strides, read_strided, write_strided};
+use super::rearrange::{slice_region, value_strides};
 use super::slice_spec::{Masks, Region, resolve};
 use crate::from_fn::{from_fn, linear_from_fn};
 use flowmill_runtime::{Kernel, KernelContext, KernelInit, KernelRegistry};
 use flowmill_tensor::{Result, Shape, Tensor, bail};
-use smallvec::SmallVec;
 use std::sync::Arc;
 
 pub(super) fn register(registry: &mut KernelRegistry) {
@@ -30,34 +29,6 @@ fn make_slice(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
         ctx.set_output(0, output);
         Ok(())
     }))
-}
-
-/// Returns the region of `Slice`. A size of −1 means the rest of a dimension.
-fn slice_region(shape: &Shape, begin: &Tensor, size: &Tensor) -> Result<Region> {
-    let rank = shape.rank();
-    if begin.rank() != 1 || size.rank() != 1 || begin.num_elements() != rank || size.num_elements() != rank {
-        bail!(
-            InvalidArgument,
-            "Expected begin and size arguments to be 1-D tensors of size {rank}, but got shapes {} and {} instead.",
-            begin.shape(),
-            size.shape()
-        );
-    }
-    let mut begins: Indices = indices(begin)?;
-    let mut sizes: SmallVec<[usize; 8]> = SmallVec::new();
-    for (i, (begin, size)) in begins.iter_mut().zip(indices(size)?).enumerate() {
-        let dim = shape[i] as i64;
-        if !(0..=dim).contains(begin) {
-            bail!(InvalidArgument, "Expected begin[{i}] in [0, {dim}], but got {begin}");
-        }
-        let left = dim - *begin;
-        let size = if size == -1 { left } else { size };
-        if !(0..=left).contains(&size) {
-            bail!(InvalidArgument, "Expected size[{i}] in [0, {left}], but got {size}");
-        }
-        sizes.push(size as usize);
-    }
-    Ok(Region { steps: SmallVec::from_elem(1, rank), begins, sizes })
 }
 
 /// Returns the elements of a region as a tensor of shape `shape`.
@@ -153,11 +124,4 @@ fn assign_slice<T: Item>(target: &mut Tensor, ctx: &KernelContext<'_>, masks: &M
         write_strided(out, offset, &region.sizes, &strides, spread);
         Ok(())
     })
-}
-
-/// Returns the strides with which a value is read to fill a slice. A value of higher rank than the slice is accepted if its outer dimensions have
-/// size one; otherwise the rules are those of broadcasting.
-fn value_strides(value: &Shape, slice: &Shape) -> Option<Strides> {
-    let (extra, inner) = value.split_at(value.rank().saturating_sub(slice.rank()));
-    extra.iter().all(|&size| size == 1).then(|| broadcast_strides(&Shape::new(inner), slice)).flatten()
 }

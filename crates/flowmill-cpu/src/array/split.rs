@@ -1,7 +1,8 @@
 //! Splitting of tensors: `Split`, `SplitV`, `Unpack`. Parts along an outermost dimension share the tensor's memory.
 
-use super::args::{Indices, indices, product, scalar_index};
+use super::args::{indices, product};
 use super::item::{Item, contiguous, for_item};
+use super::rearrange::{complete_sizes, equal_parts, split_axis, unpacked_shape};
 use crate::from_fn::from_fn;
 use flowmill_runtime::{Kernel, KernelContext, KernelInit, KernelRegistry};
 use flowmill_tensor::{Result, Shape, Tensor, bail};
@@ -30,18 +31,6 @@ fn piece<T: Item>(input: &Tensor, axis: usize, start: usize, length: usize, shap
     })
 }
 
-fn split_axis(ctx: &KernelContext<'_>, input: &Tensor, axis: &Tensor) -> Result<usize> {
-    let axis_tensor = axis;
-    if axis_tensor.num_elements() != 1 {
-        bail!(InvalidArgument, "split_dim must be a scalar but has rank {}", axis_tensor.rank());
-    }
-    let axis = scalar_index(axis_tensor, "split_dim")?;
-    match input.shape().axis(axis) {
-        Some(axis) if ctx.num_outputs() > 0 => Ok(axis),
-        _ => bail!(InvalidArgument, "-input rank({}) <= split_dim < input rank ({}), but got {axis}", -(input.rank() as i64), input.rank()),
-    }
-}
-
 fn make_split(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     for_item!(init.dtype("T")?, T => from_fn(split::<T>))
 }
@@ -49,18 +38,12 @@ fn make_split(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
 fn split<T: Item>(ctx: &mut KernelContext<'_>) -> Result<()> {
     let count = ctx.num_outputs();
     let input = ctx.input(1)?;
-    let axis = split_axis(ctx, input, ctx.input(0)?)?;
+    let axis = split_axis(input.shape(), ctx.input(0)?, count)?;
     if count == 1 {
         return ctx.forward(1, 0);
     }
     let size = input.shape()[axis];
-    if !size.is_multiple_of(count) {
-        bail!(
-            InvalidArgument,
-            "Number of ways to split should evenly divide the split dimension, but got split_dim {axis} (size = {size}) and num_split {count}"
-        );
-    }
-    let length = size / count;
+    let length = equal_parts(axis, size, count)?;
     let mut shape = input.shape().clone();
     shape[axis] = length;
     let input = ctx.take(1)?;
@@ -77,7 +60,7 @@ fn make_split_v(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
 fn split_v<T: Item>(ctx: &mut KernelContext<'_>) -> Result<()> {
     let count = ctx.num_outputs();
     let input = ctx.input(0)?;
-    let axis = split_axis(ctx, input, ctx.input(2)?)?;
+    let axis = split_axis(input.shape(), ctx.input(2)?, count)?;
     let sizes = ctx.input(1)?;
     if sizes.rank() != 1 || sizes.num_elements() != count {
         bail!(
@@ -102,35 +85,6 @@ fn split_v<T: Item>(ctx: &mut KernelContext<'_>) -> Result<()> {
     Ok(())
 }
 
-/// Returns sizes that add up to `total`. One of the given sizes may be −1, which is replaced by the remainder.
-fn complete_sizes(mut sizes: Indices, total: usize) -> Result<Indices> {
-    let mut missing = None;
-    let mut sum: i64 = 0;
-    for (i, &size) in sizes.iter().enumerate() {
-        if size == -1 {
-            if missing.replace(i).is_some() {
-                bail!(InvalidArgument, "There can only be one -1 in the input.");
-            }
-            continue;
-        }
-        if size < 0 {
-            bail!(InvalidArgument, "Split size at index {i} must be >= 0. Got: {size}");
-        }
-        sum = sum.saturating_add(size);
-    }
-    let total = total as i64;
-    if (missing.is_none() && sum != total) || sum > total {
-        bail!(
-            InvalidArgument,
-            "Determined shape must either match input shape along split_dim exactly if fully specified, or be less than the size of the input along split_dim if not fully specified.  Got: {sum}"
-        );
-    }
-    if let Some(i) = missing {
-        sizes[i] = total - sum;
-    }
-    Ok(sizes)
-}
-
 fn make_unpack(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let axis: i64 = init.attrs.get_or("axis", 0)?;
     for_item!(init.dtype("T")?, T => from_fn(move |ctx| unpack::<T>(ctx, axis)))
@@ -139,13 +93,7 @@ fn make_unpack(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
 fn unpack<T: Item>(ctx: &mut KernelContext<'_>, axis: i64) -> Result<()> {
     let count = ctx.num_outputs();
     let input = ctx.input(0)?;
-    let rank = input.rank() as i64;
-    let Some(axis) = input.shape().axis(axis) else { bail!(InvalidArgument, "axis = {axis} not in [{}, {rank})", -rank) };
-    if input.shape()[axis] != count {
-        bail!(InvalidArgument, "Input shape axis {axis} must equal {count}, got shape {}", input.shape());
-    }
-    let mut shape = input.shape().clone();
-    shape.remove(axis);
+    let (axis, shape) = unpacked_shape(input.shape(), axis, count)?;
     let input = ctx.take(0)?;
     for i in 0..count {
         ctx.set_output(i, piece::<T>(&input, axis, i, 1, shape.clone())?);

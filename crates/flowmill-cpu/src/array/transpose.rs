@@ -2,9 +2,10 @@
 
 use super::args::{Indices, indices};
 use super::item::{Item, for_item};
-use super::nd::{Dims, Strides, read_strided, row_major};
+use super::nd::{Strides, read_strided, row_major};
+use super::rearrange::permutation;
 use crate::from_fn::{from_fn, linear_from_fn};
-use flowmill_runtime::{Kernel, KernelContext, KernelInit, KernelRegistry};
+use flowmill_runtime::{Kernel, KernelInit, KernelRegistry};
 use flowmill_tensor::{Complex, DType, Result, Shape, Tensor, bail};
 use smallvec::SmallVec;
 use std::sync::Arc;
@@ -17,7 +18,7 @@ pub(super) fn register(registry: &mut KernelRegistry) {
 
 fn make_transpose(init: &KernelInit<'_>, conjugate: bool) -> Result<Arc<dyn Kernel>> {
     for_item!(init.dtype("T")?, T => linear_from_fn(init, move |ctx| {
-        let permutation = check_permutation(ctx)?;
+        let permutation = permutation(ctx.input(1)?, ctx.input(0)?.shape())?;
         // No element moves if the permutation keeps the order of all dimensions of more than one element.
         let shape = ctx.input(0)?.shape();
         let moved = permutation.iter().copied().filter(|&axis| shape[axis] != 1);
@@ -30,35 +31,6 @@ fn make_transpose(init: &KernelInit<'_>, conjugate: bool) -> Result<Arc<dyn Kern
         ctx.set_output(0, if conjugate { conjugated(output)? } else { output });
         Ok(())
     }))
-}
-
-/// Returns the second input, after a check that it names every axis of the first exactly once.
-fn check_permutation(ctx: &KernelContext<'_>) -> Result<Dims> {
-    let rank = ctx.input(0)?.rank();
-    let permutation = ctx.input(1)?;
-    if permutation.rank() != 1 {
-        bail!(InvalidArgument, "perm must be rank 1, got shape {}", permutation.shape());
-    }
-    if permutation.num_elements() != rank {
-        bail!(
-            InvalidArgument,
-            "transpose expects a vector of size {rank}. But input(1) is a vector of size {}",
-            permutation.num_elements()
-        );
-    }
-    let mut seen: SmallVec<[bool; 8]> = SmallVec::from_elem(false, rank);
-    let mut axes = Dims::new();
-    for axis in indices(permutation)? {
-        let Some(i) = ctx.input(0)?.shape().axis(axis) else { bail!(InvalidArgument, "{axis} is out of range [0 .. {rank})") };
-        seen[i] = true;
-        axes.push(i);
-    }
-    match seen.iter().position(|&seen| !seen) {
-        Some(missing) => {
-            bail!(InvalidArgument, "{missing} is missing from {{{}}}.", axes.iter().map(usize::to_string).collect::<Vec<_>>().join(","))
-        }
-        None => Ok(axes),
-    }
 }
 
 /// Returns the tensor whose dimension `i` is dimension `permutation[i]` of `input`.

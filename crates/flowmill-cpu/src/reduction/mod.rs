@@ -1,7 +1,6 @@
 //! Reductions, searches, scans, segments and counts.
 
 mod arg;
-mod axes;
 mod count;
 mod reduce;
 mod reducers;

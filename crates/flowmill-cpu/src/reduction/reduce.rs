@@ -3,10 +3,10 @@
 //! The input is read once, in order. The order in which partial results are combined depends on shapes alone, so that results have the same bits
 //! for any number of threads. Sums of floats are computed in pairs of blocks, which keeps their error small.
 
-use super::axes::{Plan, Segment};
 use super::reducers::Reducer;
 use crate::elementwise::{PARALLEL_MIN, Word};
 use crate::parallel;
+use flowmill_kernels::axes::{Plan, Segment};
 use flowmill_runtime::{Cost, Kernel, KernelContext, KernelInit};
 use flowmill_tensor::{Result, Tensor};
 use std::marker::PhantomData;

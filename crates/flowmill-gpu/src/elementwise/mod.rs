@@ -7,5 +7,5 @@ mod program;
 
 pub(crate) use functions::{FUNCTIONS, Function, Types};
 pub(crate) use kernel::{ElementwiseKernel, Operand};
-pub(crate) use layout::Layout;
+pub(crate) use layout::{Layout, MAX_RANK};
 pub(crate) use program::{Instruction, Operation, Program};

@@ -62,6 +62,28 @@ template <> __device__ inline unsigned long long highest<unsigned long long>() {
 template <> __device__ inline bool lowest<bool>() { return false; }
 template <> __device__ inline bool highest<bool>() { return true; }
 
+// The least and the greatest finite values of a type `T` whose values are computed with in `C`.
+template <typename T, typename C> struct Finite {
+    static __device__ C most() { return highest<C>(); }
+    static __device__ C least() { return lowest<C>(); }
+};
+template <> struct Finite<half, float> {
+    static __device__ float most() { return 65504.0f; }
+    static __device__ float least() { return -65504.0f; }
+};
+template <> struct Finite<bfloat, float> {
+    static __device__ float most() { return __int_as_float(0x7f7f0000); }
+    static __device__ float least() { return -most(); }
+};
+template <> struct Finite<float, float> {
+    static __device__ float most() { return __int_as_float(0x7f7fffff); }
+    static __device__ float least() { return -most(); }
+};
+template <> struct Finite<double, double> {
+    static __device__ double most() { return 1.7976931348623157e308; }
+    static __device__ double least() { return -most(); }
+};
+
 // The larger and the smaller of two values; a NaN wins.
 template <typename C> __device__ inline C larger(C a, C b) { return a != a || a > b ? a : b; }
 template <typename C> __device__ inline C smaller(C a, C b) { return a != a || a < b ? a : b; }
@@ -102,3 +124,23 @@ template <typename C> __device__ inline C integer_power(C base, C exponent) {
         if (exponent % 2 != 0) result *= base;
     return result;
 }
+
+// Merges the values of the threads with equal threadIdx.y by `operation(a, b)`, in a fixed order, and returns the result to all of them. The block has
+// a power of two of threads in x, and `shared` has a place for each of its threads.
+template <typename V, typename F> __device__ inline V merge_row(V* shared, V value, F operation) {
+    const u32 own = threadIdx.y * blockDim.x + threadIdx.x;
+    __syncthreads();
+    shared[own] = value;
+    for (u32 step = blockDim.x / 2; step > 0; step /= 2) {
+        __syncthreads();
+        if (threadIdx.x < step) shared[own] = operation(shared[own], shared[own + step]);
+    }
+    __syncthreads();
+    return shared[own - threadIdx.x];
+}
+template <typename C> struct Larger {
+    __device__ C operator()(C a, C b) const { return larger<C>(a, b); }
+};
+template <typename C> struct Plus {
+    __device__ C operator()(C a, C b) const { return a + b; }
+};

@@ -5,4 +5,5 @@
 pub mod args;
 pub mod item;
 pub mod nd;
+pub mod rearrange;
 pub mod slice_spec;

@@ -5,19 +5,21 @@ use smallvec::SmallVec;
 
 /// A run of adjacent dimensions that are all reduced or all kept.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Segment {
-    pub(super) size: usize,
-    pub(super) reduced: bool,
+pub struct Segment {
+    /// The number of elements along the run.
+    pub size: usize,
+    /// True if the dimensions are reduced.
+    pub reduced: bool,
 }
 
 /// A reduction of one shape over some of its axes.
-pub(super) struct Plan {
+pub struct Plan {
     /// The result's shape.
-    pub(super) shape: Shape,
+    pub shape: Shape,
     /// The segments are alternately reduced and kept, outermost first, without dimensions of size 1.
-    pub(super) segments: SmallVec<[Segment; 4]>,
+    pub segments: SmallVec<[Segment; 4]>,
     /// The number of elements that are reduced to one.
-    pub(super) count: usize,
+    pub count: usize,
 }
 
 impl Plan {
@@ -25,7 +27,7 @@ impl Plan {
     ///
     /// # Errors
     /// Returns `InvalidArgument` for an axis out of range or given twice.
-    pub(super) fn new(shape: &Shape, axes: &Tensor, keep_dims: bool) -> Result<Plan> {
+    pub fn new(shape: &Shape, axes: &Tensor, keep_dims: bool) -> Result<Plan> {
         let mut reduced: SmallVec<[bool; 8]> = SmallVec::from_elem(false, shape.rank());
         for axis in axes.to_i64_vec()? {
             let Some(axis) = shape.axis(axis) else {

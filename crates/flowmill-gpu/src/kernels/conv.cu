@@ -1,0 +1,99 @@
+#define PER_INPUT(i) \
+    const u32 channel = (u32)(i % w.channels); \
+    const u32 column = (u32)(i / w.channels % w.in_width), row = (u32)(i / w.channels / w.in_width % w.in_height); \
+    const u32 image = (u32)(i / w.channels / w.in_width / w.in_height)
+
+// The sum of the rows' elements for each element of the input.
+extern "C" __global__ void rows_to_windows(T* out, const T* rows, u64 n, Window w) {
+    for (u64 i = thread_index(); i < n; i += thread_count()) {
+        PER_INPUT(i);
+        C sum = 0;
+        for (u32 a = 0; a < w.height; a++) {
+            const int y = window_over(row, a, w.stride_height, w.dilation_height, w.pad_top, w.out_height);
+            if (y < 0) continue;
+            for (u32 b = 0; b < w.width; b++) {
+                const int x = window_over(column, b, w.stride_width, w.dilation_width, w.pad_left, w.out_width);
+                if (x < 0) continue;
+                const u64 position = ((u64)image * w.out_height + (u32)y) * w.out_width + (u32)x;
+                sum += (C)rows[(position * w.height * w.width + a * w.width + b) * w.channels + channel];
+            }
+        }
+        out[i] = (T)sum;
+    }
+}
+
+// Convolutions in groups of channels, each thread an element of the result.
+extern "C" __global__ void grouped(T* out, const T* in, const T* filter, u64 n, Window w) {
+    const u32 groups = w.channels / w.depth, per_group = w.out_channels / groups;
+    for (u64 i = thread_index(); i < n; i += thread_count()) {
+        const u32 channel = (u32)(i % w.out_channels), first = channel / per_group * w.depth;
+        const Place at = output_place(w, (u32)(i / w.out_channels));
+        C sum = 0;
+        for (u32 a = 0; a < w.height; a++) {
+            for (u32 b = 0; b < w.width; b++) {
+                const long long from = pixel(w, at, a, b);
+                if (from < 0) continue;
+                const T* x = in + (u64)from * w.channels + first;
+                const T* f = filter + (u64)(a * w.width + b) * w.depth * w.out_channels + channel;
+                for (u32 d = 0; d < w.depth; d++) sum += (C)x[d] * (C)f[(u64)d * w.out_channels];
+            }
+        }
+        out[i] = (T)sum;
+    }
+}
+
+extern "C" __global__ void grouped_input_gradient(T* out, const T* filter, const T* gradient, u64 n, Window w) {
+    const u32 groups = w.channels / w.depth, per_group = w.out_channels / groups;
+    for (u64 i = thread_index(); i < n; i += thread_count()) {
+        PER_INPUT(i);
+        const u32 group = channel / w.depth;
+        C sum = 0;
+        for (u32 a = 0; a < w.height; a++) {
+            const int y = window_over(row, a, w.stride_height, w.dilation_height, w.pad_top, w.out_height);
+            if (y < 0) continue;
+            for (u32 b = 0; b < w.width; b++) {
+                const int x = window_over(column, b, w.stride_width, w.dilation_width, w.pad_left, w.out_width);
+                if (x < 0) continue;
+                const u64 position = ((u64)image * w.out_height + (u32)y) * w.out_width + (u32)x;
+                const T* g = gradient + position * w.out_channels + group * per_group;
+                const T* f = filter + ((u64)(a * w.width + b) * w.depth + channel % w.depth) * w.out_channels + group * per_group;
+                for (u32 o = 0; o < per_group; o++) sum += (C)g[o] * (C)f[o];
+            }
+        }
+        out[i] = (T)sum;
+    }
+}
+
+// Threads in x have an element of the filter each, and those in y share the positions. Blocks in y write a part each.
+extern "C" __global__ void grouped_filter_gradient(C* parts, const T* in, const T* gradient, u32 n, u32 part, Window w) {
+    __shared__ C shared[256];
+    const u32 groups = w.channels / w.depth, per_group = w.out_channels / groups;
+    const u32 element = blockIdx.x * blockDim.x + threadIdx.x;
+    const u32 positions = w.batch * w.out_height * w.out_width, first = blockIdx.y * part;
+    const u32 last = positions - first < part ? positions : first + part;
+    C sum = 0;
+    if (element < n) {
+        const u32 out_channel = element % w.out_channels, depth = element / w.out_channels % w.depth;
+        const u32 tap = element / w.out_channels / w.depth;
+        const u32 channel = out_channel / per_group * w.depth + depth;
+        for (u32 position = first + threadIdx.y; position < last; position += blockDim.y) {
+            const long long from = pixel(w, output_place(w, position), tap / w.width, tap % w.width);
+            if (from >= 0) sum += (C)in[(u64)from * w.channels + channel] * (C)gradient[(u64)position * w.out_channels + out_channel];
+        }
+    }
+    const u32 own = threadIdx.y * blockDim.x + threadIdx.x;
+    shared[own] = sum;
+    for (u32 step = blockDim.y / 2; step > 0; step /= 2) {
+        __syncthreads();
+        if (threadIdx.y < step) shared[own] += shared[own + step * blockDim.x];
+    }
+    if (threadIdx.y == 0 && element < n) parts[(u64)blockIdx.y * n + element] = shared[own];
+}
+
+extern "C" __global__ void sum_parts(T* out, const C* parts, u32 n, u32 num_parts) {
+    for (u32 i = thread_index(); i < n; i += thread_count()) {
+        C sum = 0;
+        for (u32 part = 0; part < num_parts; part++) sum += parts[(u64)part * n + i];
+        out[i] = (T)sum;
+    }
+}

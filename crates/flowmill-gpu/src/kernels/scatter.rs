@@ -1,0 +1,179 @@
+//! Scattering of slices by index: `ScatterNd`, the `TensorScatter` ops, and the unsorted segment reductions.
+//!
+//! Updates of one slice are made in order, as on the CPU. Updates whose indices are out of range are skipped, as on TensorFlow's GPUs: an error would
+//! have to wait for the GPU.
+
+use super::types::{INDICES, NUMBERS};
+use crate::backend::Grid;
+use crate::device::{Argument, GpuDevice};
+use crate::elementwise::MAX_RANK;
+use crate::program::{Program, element_types, word};
+use crate::text::element_name;
+use flowmill_kernels::array::args::{product, shape_argument};
+use flowmill_kernels::from_fn::from_fn;
+use flowmill_runtime::{Kernel, KernelDef, KernelInit, KernelRegistry};
+use flowmill_tensor::{DType, Result, Shape, SmallVec, Tensor, bail, error};
+use std::sync::Arc;
+
+pub(super) fn register(registry: &mut KernelRegistry) {
+    let scatter = |make| KernelDef::new(make).constrain("T", NUMBERS).constrain("Tindices", INDICES);
+    registry.register("ScatterNd", scatter(make_scatter_nd).host_memory("shape"));
+    for op in ["TensorScatterAdd", "TensorScatterSub", "TensorScatterMax", "TensorScatterMin", "TensorScatterUpdate"] {
+        registry.register(op, scatter(make_tensor_scatter));
+    }
+    for op in ["UnsortedSegmentSum", "UnsortedSegmentProd", "UnsortedSegmentMax", "UnsortedSegmentMin"] {
+        registry.register(op, scatter(make_unsorted_segment).host_memory("num_segments"));
+    }
+}
+
+/// The kernels that scatter elements of one type by one operation.
+struct Scatterer {
+    scatter: Program,
+    start: Program,
+}
+
+/// The value of slices without updates.
+#[derive(Clone, Copy)]
+enum Start {
+    Zero = 0,
+    One = 1,
+    Lowest = 2,
+    Highest = 3,
+}
+
+impl Scatterer {
+    fn new(operation: &'static str, dtype: DType, indices: DType) -> Result<Scatterer> {
+        let [element, compute] = element_types(dtype)?;
+        let index = element_name(indices).ok_or_else(|| error!(Internal, "GPU kernels have no indices of type {indices}"))?;
+        let types = [element, compute, ("I", index), ("R", operation)];
+        let text = include_str!("scatter.cu");
+        Ok(Scatterer { scatter: Program::new(text, "scatter", &types), start: Program::new(text, "start", &types) })
+    }
+
+    /// Enqueues the first values of the slices of `output`.
+    fn start(&self, device: &GpuDevice, output: &Tensor, start: Start) -> Result<()> {
+        let n = output.num_elements();
+        if n == 0 {
+            return Ok(());
+        }
+        let to = device.address(output)?;
+        if matches!(start, Start::Zero) {
+            return device.gpu().fill(to, 0, output.num_bytes());
+        }
+        let arguments = [Argument::Address(to), Argument::U64(n as u64), Argument::U32(start as u32)];
+        self.start.launch(device, device.linear_grid(n), &arguments)
+    }
+
+    /// Enqueues the updates of slices of `output`. The slices are indexed by the first `depth` dimensions.
+    fn scatter(&self, device: &GpuDevice, output: &Tensor, depth: usize, index: &Tensor, updates: &Tensor) -> Result<()> {
+        let (dims, inner) = output.shape().split_at(depth);
+        let (inner, count) = (product(inner), index.num_elements() / depth.max(1));
+        let count = if depth == 0 { updates.num_elements().checked_div(inner).unwrap_or(0) } else { count };
+        if count == 0 || inner == 0 || output.num_elements() == 0 {
+            return Ok(());
+        }
+        if depth > MAX_RANK {
+            bail!(Unimplemented, "GPU kernels index at most {MAX_RANK} dimensions");
+        }
+        let strides = Shape::new(dims).strides();
+        let mut words: SmallVec<[u32; 20]> = SmallVec::from_slice(&[word(count)?, word(depth)?, word(inner)?]);
+        words.extend((0..MAX_RANK).map(|i| dims.get(i).map_or(0, |&dim| dim as u32)));
+        words.extend((0..MAX_RANK).map(|i| strides.get(i).map_or(0, |&stride| stride as u32)));
+        word(product(dims))?;
+        let addresses = [device.address(output)?, device.address(updates)?, device.address(index)?].map(Argument::Address);
+        let [to, from, indices] = addresses;
+        let grid = Grid { blocks: [count as u32, 1, 1], threads: [256, 1, 1] };
+        self.scatter.launch(device, grid, &[to, from, indices, Argument::Words(&words)])
+    }
+}
+
+/// Checks the shapes of a scatter into a tensor of shape `shape`, and returns the number of indexed dimensions.
+fn checked_depth(index: &Tensor, updates: &Tensor, shape: &Shape) -> Result<usize> {
+    let Some((&depth, outer)) = index.shape().split_last() else {
+        bail!(InvalidArgument, "Indices shape must have rank at least one. Found:{}", index.shape());
+    };
+    if shape.num_elements() == 0 && (index.num_elements() > 0 || updates.num_elements() > 0) {
+        bail!(InvalidArgument, "Indices and updates specified for empty output.  indices shape: {}", index.shape());
+    }
+    if updates.shape().get(..outer.len()) != Some(outer) {
+        bail!(
+            InvalidArgument,
+            "Outer dimensions of indices and update must match. Indices shape: {}, updates shape:{}",
+            index.shape(),
+            updates.shape()
+        );
+    }
+    let inner = updates.shape().get(outer.len()..).unwrap_or(&[]);
+    if shape.get(depth..) != Some(inner) {
+        bail!(
+            InvalidArgument,
+            "Inner dimensions of output shape must match inner dimensions of updates shape. Output: {shape} updates: {}",
+            updates.shape()
+        );
+    }
+    Ok(depth)
+}
+
+fn make_scatter_nd(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
+    let dtype = init.dtype("T")?;
+    let scatterer = Scatterer::new("struct Add", dtype, init.dtype("Tindices")?)?;
+    from_fn(move |ctx| {
+        let (index, updates) = (ctx.input(0)?.clone(), ctx.input(1)?.clone());
+        let shape = shape_argument(ctx.input(2)?, "shape")?;
+        let depth = checked_depth(&index, &updates, &shape)?;
+        let output = ctx.allocate_output(0, dtype, &shape)?.clone();
+        let device = GpuDevice::of(ctx.device())?;
+        scatterer.start(device, &output, Start::Zero)?;
+        scatterer.scatter(device, &output, depth, &index, &updates)
+    })
+}
+
+fn make_tensor_scatter(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
+    let dtype = init.dtype("T")?;
+    let operation = match init.op_def.name.as_str() {
+        "TensorScatterAdd" => "struct Add",
+        "TensorScatterSub" => "struct Sub",
+        "TensorScatterMax" => "struct Max",
+        "TensorScatterMin" => "struct Min",
+        _ => "struct Update",
+    };
+    let scatterer = Scatterer::new(operation, dtype, init.dtype("Tindices")?)?;
+    from_fn(move |ctx| {
+        let (input, index, updates) = (ctx.input(0)?.clone(), ctx.input(1)?.clone(), ctx.input(2)?.clone());
+        let depth = checked_depth(&index, &updates, input.shape())?;
+        let output = ctx.allocate_output(0, dtype, input.shape())?.clone();
+        let device = GpuDevice::of(ctx.device())?;
+        if output.num_elements() > 0 {
+            device.gpu().copy(device.address(&output)?, device.address(&input)?, output.num_bytes())?;
+        }
+        scatterer.scatter(device, &output, depth, &index, &updates)
+    })
+}
+
+fn make_unsorted_segment(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
+    let dtype = init.dtype("T")?;
+    let (operation, start) = match init.op_def.name.as_str() {
+        "UnsortedSegmentProd" => ("struct Mul", Start::One),
+        "UnsortedSegmentMax" => ("struct SegmentMax", Start::Lowest),
+        "UnsortedSegmentMin" => ("struct SegmentMin", Start::Highest),
+        _ => ("struct Add", Start::Zero),
+    };
+    let scatterer = Scatterer::new(operation, dtype, init.dtype("Tindices")?)?;
+    from_fn(move |ctx| {
+        let (data, ids, count) = (ctx.input(0)?.clone(), ctx.input(1)?.clone(), ctx.input(2)?);
+        if count.rank() != 0 {
+            bail!(InvalidArgument, "num_segments should be a scalar, not shape {}", count.shape());
+        }
+        if !data.shape().starts_with(ids.shape()) {
+            bail!(InvalidArgument, "data.shape = {} does not start with segment_ids.shape = {}", data.shape(), ids.shape());
+        }
+        let count = count.to_i64()?;
+        let Ok(segments) = usize::try_from(count) else { bail!(InvalidArgument, "Input num_segments == {count} must not be negative.") };
+        let shape: Shape = std::iter::once(segments).chain(data.shape()[ids.rank()..].iter().copied()).collect();
+        shape.checked_num_elements()?;
+        let output = ctx.allocate_output(0, dtype, &shape)?.clone();
+        let device = GpuDevice::of(ctx.device())?;
+        scatterer.start(device, &output, start)?;
+        scatterer.scatter(device, &output, 1, &ids, &data)
+    })
+}

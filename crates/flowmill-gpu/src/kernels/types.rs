@@ -1,0 +1,44 @@
+//! The element types of kernels.
+
+use flowmill_tensor::DType;
+
+/// All types that GPUs compute with and copy, and the complex types, which they only copy.
+pub(super) const MOVABLE: &[DType] = &[
+    DType::F16,
+    DType::BF16,
+    DType::F32,
+    DType::F64,
+    DType::I8,
+    DType::I16,
+    DType::I32,
+    DType::I64,
+    DType::U8,
+    DType::U16,
+    DType::U32,
+    DType::U64,
+    DType::Bool,
+    DType::C64,
+    DType::C128,
+];
+
+/// The types that GPUs compute with.
+pub(super) const NUMBERS: &[DType] = &[
+    DType::F16,
+    DType::BF16,
+    DType::F32,
+    DType::F64,
+    DType::I8,
+    DType::I16,
+    DType::I32,
+    DType::I64,
+    DType::U8,
+    DType::U16,
+    DType::U32,
+    DType::U64,
+];
+
+/// The types of real numbers.
+pub(super) const FLOATS: &[DType] = &[DType::F16, DType::BF16, DType::F32, DType::F64];
+
+/// The types of indices.
+pub(super) const INDICES: &[DType] = &[DType::I32, DType::I64];
