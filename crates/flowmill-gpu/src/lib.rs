@@ -15,7 +15,7 @@ mod memory;
 mod text;
 
 pub use device::{Argument, GpuDevice, GpuMemory, GpuOptions};
-pub use memory::{MemoryOptions, MemoryStats};
+pub use memory::MemoryOptions;
 
 use flowmill_runtime::Device;
 use flowmill_tensor::{Code, Result};

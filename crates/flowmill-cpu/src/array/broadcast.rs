@@ -5,7 +5,7 @@ use super::item::{Item, for_item};
 use super::nd::{Dims, Strides, read_strided, row_major};
 use crate::from_fn::{from_fn, linear_from_fn};
 use flowmill_runtime::{Kernel, KernelContext, KernelInit, KernelRegistry};
-use flowmill_tensor::{Result, Shape, Tensor, bail};
+use flowmill_tensor::{Result, Shape, bail};
 use smallvec::SmallVec;
 use std::sync::Arc;
 
@@ -46,7 +46,7 @@ fn make_broadcast_to(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
             bail!(InvalidArgument, "Incompatible shapes: {} vs. {shape}", input.shape());
         };
         let source = T::items(input)?;
-        let output = T::build(dtype, shape.clone(), source, |out| {
+        let output = T::build(ctx.allocator(), dtype, shape.clone(), source, |out| {
             read_strided(out, source, 0, &shape, &strides);
             Ok(())
         })?;
@@ -90,7 +90,7 @@ fn tile<T: Item>(ctx: &mut KernelContext<'_>) -> Result<()> {
         strides.extend([0, own[i]]);
     }
     let source = T::items(input)?;
-    let output = T::build(input.dtype(), Shape::from_i64(&sizes)?, source, |out| {
+    let output = T::build(ctx.allocator(), input.dtype(), Shape::from_i64(&sizes)?, source, |out| {
         read_strided(out, source, 0, &dims, &strides);
         Ok(())
     })?;
@@ -125,7 +125,7 @@ fn make_broadcast_args(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
                 _ => return incompatible(&a, &b),
             });
         }
-        let output = Tensor::index_vector(dtype, &sizes)?;
+        let output = ctx.allocator().index_vector(dtype, &sizes)?;
         ctx.set_output(0, output);
         Ok(())
     })
@@ -159,7 +159,7 @@ fn make_broadcast_gradient_args(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>
                 }
             }
         }
-        let (for_a, for_b) = (Tensor::index_vector(dtype, &for_a)?, Tensor::index_vector(dtype, &for_b)?);
+        let (for_a, for_b) = (ctx.allocator().index_vector(dtype, &for_a)?, ctx.allocator().index_vector(dtype, &for_b)?);
         ctx.set_output(0, for_a);
         ctx.set_output(1, for_b);
         Ok(())

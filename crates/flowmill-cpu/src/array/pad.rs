@@ -76,7 +76,7 @@ fn pad<T: Item>(ctx: &mut KernelContext<'_>) -> Result<()> {
     }
     let source = T::items(input)?;
     let strides = row_major(&shape);
-    let output = T::build(input.dtype(), shape, std::slice::from_ref(&value), |out| {
+    let output = T::build(ctx.allocator(), input.dtype(), shape, std::slice::from_ref(&value), |out| {
         out.fill(value.clone());
         if !source.is_empty() {
             let offset = paddings.iter().zip(&strides).map(|(&(before, _), &stride)| before as isize * stride).sum();
@@ -146,7 +146,7 @@ pub(crate) fn make_mirror_pad(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> 
             .map(|(&border, (&size, &stride))| mirror.map(border, size).into_iter().map(|i| i * stride as usize).collect())
             .collect();
         let source = T::items(input)?;
-        let output = T::build(input.dtype(), shape, source, |out| {
+        let output = T::build(ctx.allocator(), input.dtype(), shape, source, |out| {
             read_mapped(out, source, &maps, 1);
             Ok(())
         })?;
@@ -190,7 +190,7 @@ fn mirror_pad_grad<T: Element + AddAssign>(ctx: &mut KernelContext<'_>, mirror: 
         folded = next;
         shape[axis] = size;
     }
-    let output = Tensor::from_slice(shape, &folded)?;
+    let output = ctx.allocator().from_slice(shape, &folded)?;
     ctx.set_output(0, output);
     Ok(())
 }
