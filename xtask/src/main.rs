@@ -1,11 +1,13 @@
 //! `cargo xtask COMMAND`: what the project does to itself with code.
 
+mod allocations;
 mod dependencies;
 mod layers;
 mod metadata;
 mod op_names;
 mod prose;
 mod proto;
+mod sources;
 
 use std::env;
 use std::path::{Path, PathBuf};
@@ -18,6 +20,7 @@ Commands:
   layers            check that every crate uses only the crates below it
   dependencies      check where all dependencies come from, their licences, and that none ships twice
   op-names          check that code asks ops' traits instead of listing their names
+  allocations       check that kernels allocate tensors through their context
   prose             check that documentation consists of sentences a reader understands alone
   proto [--check]   regenerate the wire types from crates/flowmill-proto/proto (--check: fail if they are stale)
 ";
@@ -29,6 +32,7 @@ fn main() -> ExitCode {
         ["layers"] => layers::check(),
         ["dependencies"] => dependencies::check(),
         ["op-names"] => op_names::check(&repository()),
+        ["allocations"] => allocations::check(&repository()),
         ["prose"] => prose::check(&repository()),
         ["proto"] => proto::generate(&repository(), false),
         ["proto", "--check"] => proto::generate(&repository(), true),

@@ -3,9 +3,10 @@
 //! Found are: a `matches!` on the name of an op, alternatives of a pattern that are names of ops, and constant lists of such names. Names that build
 //! nodes or register kernels are no matter. Rewrites that look for one op, and facts that no other code needs, are listed in [`EXCEPTIONS`].
 
+use crate::sources::sources;
 use proc_macro2::{Delimiter, Group, TokenStream, TokenTree};
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::{fs, io};
 
 /// Crates whose code is looked at.
@@ -83,22 +84,6 @@ fn declared_ops(directory: &Path) -> io::Result<BTreeSet<String>> {
         }
     }
     Ok(ops)
-}
-
-/// All Rust files below a directory, those of tests left out.
-fn sources(directory: &Path) -> io::Result<Vec<PathBuf>> {
-    let mut files = Vec::new();
-    for entry in fs::read_dir(directory)? {
-        let path = entry?.path();
-        let is_test = path.file_stem().is_some_and(|stem| stem == "tests");
-        if path.is_dir() && !is_test {
-            files.extend(sources(&path)?);
-        } else if path.extension().is_some_and(|e| e == "rs") && !is_test {
-            files.push(path);
-        }
-    }
-    files.sort();
-    Ok(files)
 }
 
 /// Returns the lists of op names anywhere in the tokens, each by its first names.

@@ -24,6 +24,11 @@ fn ops_are_recognised_by_their_traits() {
 }
 
 #[test]
+fn kernels_allocate_through_their_context() {
+    succeeds(&["allocations"]);
+}
+
+#[test]
 fn documentation_consists_of_sentences() {
     succeeds(&["prose"]);
 }

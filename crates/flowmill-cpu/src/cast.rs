@@ -205,7 +205,7 @@ impl Kernel for Cast {
         let out = match scalar {
             Some(out) => out,
             None => {
-                let mut out = Tensor::uninit(self.to, x.shape().clone())?;
+                let mut out = ctx.allocator().uninit(self.to, x.shape().clone())?;
                 (self.convert)(x, &mut out)?;
                 out
             }

@@ -8,7 +8,7 @@ use crate::from_fn::from_fn;
 use crate::parallel;
 use crate::random::philox::{Numbers, Philox};
 use flowmill_runtime::{KernelContext, KernelRegistry};
-use flowmill_tensor::{DType, Result, Tensor, bail, check_memory};
+use flowmill_tensor::{Allocator, DType, Result, Tensor, bail};
 
 /// Registers the kernels of this family.
 pub(crate) fn register(registry: &mut KernelRegistry) {
@@ -26,9 +26,9 @@ struct Points<'a> {
 }
 
 impl<'a> Points<'a> {
-    fn new(tensor: &'a Tensor, name: &str) -> Result<Points<'a>> {
+    fn new(alloc: &Allocator, tensor: &'a Tensor, name: &str) -> Result<Points<'a>> {
         let &[count, width] = tensor.shape().dims() else { bail!(InvalidArgument, "Input {name} should be a matrix.") };
-        check_memory::<f32>(count)?;
+        alloc.reserve::<f32>(count).map(drop)?;
         Ok(Points { values: tensor.as_slice()?, count, width })
     }
 
@@ -66,7 +66,7 @@ fn scalar(ctx: &KernelContext<'_>, i: usize, name: &str) -> Result<i64> {
 
 /// Chooses points as initial centres, each with a probability in proportion to its squared distance from the points chosen before.
 fn plus_plus(ctx: &mut KernelContext<'_>) -> Result<()> {
-    let points = Points::new(ctx.input(0)?, "points")?;
+    let points = Points::new(ctx.allocator(), ctx.input(0)?, "points")?;
     let (wanted, seed) = (scalar(ctx, 1, "num_to_sample")?, scalar(ctx, 2, "seed")?);
     let retries = match scalar(ctx, 3, "num_retries_per_sample")? {
         retries if retries >= 0 => retries,
@@ -85,7 +85,7 @@ fn plus_plus(ctx: &mut KernelContext<'_>) -> Result<()> {
         bail!(InvalidArgument, "num_retries_per_sample is out of range for an int32: {retries}");
     }
     let mut sampler = Sampler::new(points, seed as u64);
-    let mut out = Tensor::zeros(DType::F32, [wanted as usize, points.width])?;
+    let mut out = ctx.allocator().zeros(DType::F32, [wanted as usize, points.width])?;
     for row in 0..wanted as usize {
         let chosen = sampler.choose(ctx, retries)?;
         out.as_mut_slice::<f32>()?[row * points.width..][..points.width].copy_from_slice(points.row(chosen));
@@ -197,7 +197,8 @@ fn chain(ctx: &mut KernelContext<'_>) -> Result<()> {
 
 /// Outputs for each point its `k` nearest centres, nearest first and those with lower indices first among equals, and the squares of their distances.
 fn nearest(ctx: &mut KernelContext<'_>) -> Result<()> {
-    let (points, centers) = (Points::new(ctx.input(0)?, "points")?, Points::new(ctx.input(1)?, "centers")?);
+    let (points, centers) =
+        (Points::new(ctx.allocator(), ctx.input(0)?, "points")?, Points::new(ctx.allocator(), ctx.input(1)?, "centers")?);
     let k = scalar(ctx, 2, "k")?;
     if points.count == 0 {
         bail!(InvalidArgument, "Expected points.rows() > 0.");
@@ -206,7 +207,8 @@ fn nearest(ctx: &mut KernelContext<'_>) -> Result<()> {
         bail!(InvalidArgument, "Expected point_dimensions == center_dimensions: {} vs {}.", points.width, centers.width);
     }
     let Ok(k) = usize::try_from(k.min(centers.count as i64)) else { bail!(InvalidArgument, "k must not be negative, got {k}") };
-    let (mut indices, mut distances) = (Tensor::zeros(DType::I64, [points.count, k])?, Tensor::zeros(DType::F32, [points.count, k])?);
+    let (mut indices, mut distances) =
+        (ctx.allocator().zeros(DType::I64, [points.count, k])?, ctx.allocator().zeros(DType::F32, [points.count, k])?);
     if k > 0 {
         let center_squares = centers.half_squares();
         let found = find(points, centers, &center_squares, k);

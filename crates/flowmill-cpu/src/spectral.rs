@@ -4,7 +4,7 @@ use crate::array::permuted;
 use crate::from_fn::from_fn;
 use flowmill_runtime::{Kernel, KernelContext, KernelInit, KernelRegistry};
 use flowmill_tensor::sync::Mutex;
-use flowmill_tensor::{Complex, DType, Element, Result, Shape, Tensor, bail, for_dtype};
+use flowmill_tensor::{Allocator, Complex, DType, Element, Result, Shape, Tensor, bail, for_dtype};
 use rustfft::{Fft, FftNum, FftPlanner};
 use std::sync::Arc;
 
@@ -107,7 +107,7 @@ fn make_complex<const RANK: usize, const INVERSE: bool>(init: &KernelInit<'_>) -
     {
         let plans = Plans::<R>::new(inverse);
         from_fn(move |ctx| {
-            let mut data = ctx.take(0)?;
+            let mut data = ctx.take_writable(0)?;
             let sizes = match data.shape().dims() {
                 dims if dims.len() >= rank => dims[dims.len() - rank..].to_vec(),
                 _ => bail!(InvalidArgument, "Input must have rank of at least {rank} but got: {}", data.shape()),
@@ -131,7 +131,7 @@ fn make_complex_nd<const INVERSE: bool>(init: &KernelInit<'_>) -> Result<Arc<dyn
         let plans = Plans::<R>::new(inverse);
         from_fn(move |ctx| {
             let call = Call::of(ctx, Axes::Named, Kind::Complex)?;
-            let mut out = call.zeros(<Complex<R>>::DTYPE, &call.complex)?;
+            let mut out = call.zeros(ctx.allocator(), <Complex<R>>::DTYPE, &call.complex)?;
             if out.num_elements() > 0 {
                 let values = out.as_mut_slice::<Complex<R>>()?;
                 call.copy_blocks(values, &call.complex)?;
@@ -202,7 +202,7 @@ impl Call {
                 let mut moved: Vec<usize> = (0..input.rank()).filter(|axis| !axes.contains(axis)).collect();
                 moved.extend(&axes);
                 if !moved.is_sorted() {
-                    input = permuted(&input, &moved)?;
+                    input = permuted(ctx.allocator(), &input, &moved)?;
                     order = Some(moved);
                 }
                 axes.len()
@@ -235,10 +235,10 @@ impl Call {
     }
 
     /// Returns a tensor of zeros with these last dimensions.
-    fn zeros(&self, dtype: DType, sizes: &[usize]) -> Result<Tensor> {
+    fn zeros(&self, alloc: &Allocator, dtype: DType, sizes: &[usize]) -> Result<Tensor> {
         let mut shape = self.outer.clone();
         sizes.iter().for_each(|&size| shape.push(size));
-        Tensor::zeros(dtype, shape)
+        alloc.zeros(dtype, shape)
     }
 
     /// Returns block `i` of the input.
@@ -279,7 +279,7 @@ impl Call {
             Some(order) => {
                 let mut back = vec![0; order.len()];
                 order.iter().enumerate().for_each(|(to, &from)| back[from] = to);
-                permuted(&out, &back)?
+                permuted(ctx.allocator(), &out, &back)?
             }
             None => out,
         };
@@ -329,7 +329,7 @@ fn make_rfft(init: &KernelInit<'_>, axes: Axes) -> Result<Arc<dyn Kernel>> {
         let plans = Plans::<R>::new(false);
         from_fn(move |ctx| {
             let call = Call::of(ctx, axes, Kind::RealToComplex)?;
-            let mut out = call.zeros(<Complex<R>>::DTYPE, &call.complex)?;
+            let mut out = call.zeros(ctx.allocator(), <Complex<R>>::DTYPE, &call.complex)?;
             if out.num_elements() == 0 {
                 return call.finish(ctx, out);
             }
@@ -360,7 +360,7 @@ fn make_irfft(init: &KernelInit<'_>, axes: Axes) -> Result<Arc<dyn Kernel>> {
         let plans = Plans::<R>::new(true);
         from_fn(move |ctx| {
             let call = Call::of(ctx, axes, Kind::ComplexToReal)?;
-            let mut out = call.zeros(R::DTYPE, &call.real)?;
+            let mut out = call.zeros(ctx.allocator(), R::DTYPE, &call.real)?;
             let (Some(&length), Some(&kept)) = (call.real.last(), call.complex.last()) else { return call.finish(ctx, out) };
             if out.num_elements() == 0 {
                 return call.finish(ctx, out);
@@ -386,7 +386,7 @@ fn make_irfft(init: &KernelInit<'_>, axes: Axes) -> Result<Arc<dyn Kernel>> {
                     from_half(target, call.block(i)?);
                 }
             } else {
-                let mut halves = call.zeros(<Complex<R>>::DTYPE, &call.complex)?;
+                let mut halves = call.zeros(ctx.allocator(), <Complex<R>>::DTYPE, &call.complex)?;
                 let values = halves.as_mut_slice::<Complex<R>>()?;
                 call.copy_blocks(values, &call.complex)?;
                 plans.last_dims(values, &call.complex, 1);

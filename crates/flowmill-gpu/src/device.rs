@@ -2,9 +2,9 @@
 
 use crate::backend::{Address, Event, Function, Gpu, Grid, Stream};
 use crate::kernels;
-use crate::memory::{Allocator, Block, MemoryOptions, MemoryStats, Staging};
+use crate::memory::{Allocator, Block, MemoryOptions, Staging};
 use flowmill_runtime::{CopyDone, Device, DeviceAttributes, DeviceLocality, KernelRegistry, SyncDone};
-use flowmill_tensor::{DType, DeviceMemory, Error, Result, Shape, Tensor, error};
+use flowmill_tensor::{DType, DeviceMemory, Error, MemoryStats, Result, Shape, Tensor, error};
 use smallvec::SmallVec;
 use std::any::Any;
 use std::ffi::c_void;
@@ -88,11 +88,6 @@ impl GpuDevice {
     /// Returns the options.
     pub fn options(&self) -> &GpuOptions {
         &self.options
-    }
-
-    /// Returns the statistics of the device's memory.
-    pub fn memory_stats(&self) -> MemoryStats {
-        self.allocator.stats()
     }
 
     /// Returns the device behind the trait.
@@ -276,6 +271,10 @@ impl Device for GpuDevice {
         let start = block.address();
         let memory = Arc::new(GpuMemory { block, start, device: self.allocator.device().clone() });
         Tensor::on_device(dtype, shape.clone(), memory)
+    }
+
+    fn memory_stats(&self) -> Option<MemoryStats> {
+        Some(self.allocator.stats())
     }
 
     fn copy_to_host(&self, tensor: Tensor, done: CopyDone) {

@@ -16,7 +16,7 @@ mod program;
 mod text;
 
 pub use device::{Argument, GpuDevice, GpuMemory, GpuOptions};
-pub use memory::{MemoryOptions, MemoryStats};
+pub use memory::MemoryOptions;
 
 use flowmill_runtime::Device;
 use flowmill_tensor::{Code, Result};

@@ -30,5 +30,5 @@ pub fn zeros_like(tensor: &Tensor) -> Result<Tensor> {
         let zeros = tensor.as_variants()?.iter().map(|v| v.value().zeros_like()).collect::<Result<Vec<_>>>()?;
         return Tensor::from_variants(tensor.shape().clone(), zeros);
     }
-    Tensor::zeros(tensor.dtype(), tensor.shape().clone())
+    tensor.allocator().zeros(tensor.dtype(), tensor.shape().clone())
 }

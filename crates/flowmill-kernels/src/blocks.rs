@@ -1,6 +1,6 @@
 //! Copies of runs of elements between tensors of any type, independent of what the elements mean.
 
-use flowmill_tensor::{Complex, DType, Element, Result, Shape, Tensor, bail, error, for_dtype};
+use flowmill_tensor::{Allocator, Complex, DType, Element, Result, Shape, Tensor, bail, error, for_dtype};
 use std::ops::Range;
 
 /// Returns a type that can hold the bits of `dtype`'s elements, so that few types cover all dense ones. `None` for types that are not dense.
@@ -15,19 +15,24 @@ fn bits_dtype(dtype: DType) -> Option<DType> {
     }
 }
 
-/// Returns a new tensor of `shape` with the elements of `blocks`, one after the other. All blocks are of type `dtype`.
+/// Returns a new tensor of `shape`, made by `alloc`, with the elements of `blocks`, one after the other. All blocks are of type `dtype`.
 ///
 /// # Errors
 /// Returns `Internal` if the blocks have another type or number of elements than the result; `ResourceExhausted` past the memory limit.
-pub fn concat_blocks<'a>(dtype: DType, shape: Shape, blocks: impl Iterator<Item = (&'a Tensor, Range<usize>)>) -> Result<Tensor> {
+pub fn concat_blocks<'a>(
+    alloc: &Allocator,
+    dtype: DType,
+    shape: Shape,
+    blocks: impl Iterator<Item = (&'a Tensor, Range<usize>)>,
+) -> Result<Tensor> {
     let Some(bits) = bits_dtype(dtype) else {
         return match dtype {
-            DType::String => Tensor::from_strings(shape, collect_blocks(blocks, Tensor::as_strings)?),
+            DType::String => alloc.from_strings(shape, collect_blocks(blocks, Tensor::as_strings)?),
             DType::Resource => Tensor::from_resources(shape, collect_blocks(blocks, Tensor::as_resources)?),
             _ => Tensor::from_variants(shape, collect_blocks(blocks, Tensor::as_variants)?),
         };
     };
-    let mut out = Tensor::uninit(bits, shape)?;
+    let mut out = alloc.uninit(bits, shape)?;
     for_dtype!(bits, [u8, u16, u32, u64, bool, Complex<f64>], T => concat_dense::<T>(&mut out, blocks)?, _ => bail!(Internal, "{dtype} is not dense"));
     out.bitcast(dtype)
 }
@@ -66,7 +71,9 @@ pub fn overwrite_blocks(target: &mut Tensor, starts: &[usize], block: usize, sou
     let shape = target.shape().clone();
     let Some(bits) = bits_dtype(dtype) else {
         *target = match dtype {
-            DType::String => Tensor::from_strings(shape, overwritten(target.as_strings()?, starts, block, source.as_strings()?)?)?,
+            DType::String => {
+                target.allocator().from_strings(shape, overwritten(target.as_strings()?, starts, block, source.as_strings()?)?)?
+            }
             DType::Resource => Tensor::from_resources(shape, overwritten(target.as_resources()?, starts, block, source.as_resources()?)?)?,
             _ => Tensor::from_variants(shape, overwritten(target.as_variants()?, starts, block, source.as_variants()?)?)?,
         };
@@ -121,5 +128,5 @@ pub fn rows(tensor: &Tensor, start: usize, count: usize) -> Result<Tensor> {
         return tensor.view(from, shape);
     }
     let to = from.checked_add(len).ok_or_else(out_of_range)?;
-    concat_blocks(tensor.dtype(), shape, std::iter::once((tensor, from..to)))
+    concat_blocks(&tensor.allocator(), tensor.dtype(), shape, std::iter::once((tensor, from..to)))
 }

@@ -3,7 +3,7 @@
 use crate::arithmetic::add_to;
 use flowmill_runtime::KernelContext;
 use flowmill_tensor::sync::{Mutex, MutexGuard};
-use flowmill_tensor::{DType, Error, PartialShape, Resource, ResourceHandle, Result, Shape, Tensor, bail, check_memory, error};
+use flowmill_tensor::{Allocator, DType, Error, PartialShape, Resource, ResourceHandle, Result, Shape, Tensor, bail, check_memory, error};
 use std::any::Any;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -129,12 +129,12 @@ impl TensorArray {
         self.ahead.lock().clear();
     }
 
-    /// Returns the element at `index`, like an op that reads it.
+    /// Returns the element at `index`, like an op that reads it; `alloc` makes the zeros of an element that was never written.
     ///
     /// # Errors
     /// Returns `InvalidArgument` if the array was closed or the element cannot be read; `OutOfRange` past the end.
-    pub fn read(&self, index: i64) -> Result<Tensor> {
-        self.lock()?.read(index)
+    pub fn read(&self, alloc: &Allocator, index: i64) -> Result<Tensor> {
+        self.lock()?.read(alloc, index)
     }
 
     /// Removes and returns the data that `reader` stored with [`TensorArray::put_ahead`].
@@ -309,12 +309,12 @@ impl Elements<'_> {
         }
     }
 
-    /// Reads element `index`, and removes it if the array's option is to clear after a read. An element that was never written reads as zeros if its
-    /// shape is known.
+    /// Reads element `index`, and removes it if the array's option is to clear after a read. An element that was never written reads as zeros, made by
+    /// `alloc`, if its shape is known.
     ///
     /// # Errors
     /// Returns `InvalidArgument` for an index out of range, an element that a read took out, and one that was not written and whose shape is not known.
-    pub fn read(&mut self, index: i64) -> Result<Tensor> {
+    pub fn read(&mut self, alloc: &Allocator, index: i64) -> Result<Tensor> {
         let array = self.array;
         let (name, state) = (&array.name, &mut *self.state);
         let Some(i) = usize::try_from(index).ok().filter(|&i| i < state.size) else {
@@ -349,7 +349,7 @@ impl Elements<'_> {
                 if array.dtype.size().is_none() {
                     bail!(InvalidArgument, "tensor_array::TensorSetZero type not supported: {}", array.dtype.cpp_name());
                 }
-                Tensor::zeros(array.dtype, shape)?
+                alloc.zeros(array.dtype, shape)?
             }
         };
         slot.read = true;

@@ -3,7 +3,7 @@
 use crate::blocks::overwrite_blocks;
 use crate::number::Number;
 use flowmill_runtime::KernelInit;
-use flowmill_tensor::{Complex, DType, Element, Result, Tensor, bail, bf16, check_memory, error, f16, for_dtype};
+use flowmill_tensor::{Allocator, Complex, DType, Element, Result, Tensor, bail, bf16, error, f16, for_dtype};
 
 /// The operation with which an update changes the current value.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -57,25 +57,26 @@ pub fn update_blocks(update: Update, target: &mut Tensor, starts: &[usize], bloc
     if update == Update::Assign {
         return overwrite_blocks(target, starts, block, source);
     }
-    let dtype = target.dtype();
+    let (dtype, alloc) = (target.dtype(), target.allocator());
     if matches!(update, Update::Min | Update::Max) {
         return for_dtype!(
             dtype,
             [f32, f64, f16, bf16, i8, i16, i32, i64, u8, u16, u32, u64],
-            T => for_each_run(target.as_mut_slice::<T>()?, starts, block, source.as_slice()?, |run, source| pick(update, run, source)),
+            T => for_each_run(&alloc, target.as_mut_slice::<T>()?, starts, block, source.as_slice()?, |run, source| pick(update, run, source)),
             _ => bail!(InvalidArgument, "{update:?} is not supported for values of type {dtype}")
         );
     }
     for_dtype!(
         dtype,
         [f32, f64, f16, bf16, i8, i16, i32, i64, u8, u16, u32, u64, Complex<f32>, Complex<f64>],
-        T => for_each_run(target.as_mut_slice::<T>()?, starts, block, source.as_slice()?, |run, source| combine(update, run, source)),
+        T => for_each_run(&alloc, target.as_mut_slice::<T>()?, starts, block, source.as_slice()?, |run, source| combine(update, run, source)),
         _ => bail!(InvalidArgument, "{update:?} is not supported for values of type {dtype}")
     )
 }
 
 /// Calls `change(run, elements of source)` for every run; a source of one element is used for every element of every run.
 fn for_each_run<T: Element>(
+    alloc: &Allocator,
     target: &mut [T],
     starts: &[usize],
     block: usize,
@@ -86,7 +87,7 @@ fn for_each_run<T: Element>(
     if starts.is_empty() {
         return Ok(());
     }
-    check_memory::<T>(block)?;
+    let _reserved = alloc.reserve::<T>(block)?;
     let repeated = if source.len() == 1 && block != 1 { vec![source[0]; block] } else { Vec::new() };
     for (i, &start) in starts.iter().enumerate() {
         let run = start.checked_add(block).and_then(|end| target.get_mut(start..end)).ok_or_else(leaves)?;

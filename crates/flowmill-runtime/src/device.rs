@@ -2,7 +2,7 @@
 
 use crate::registry::KernelRegistry;
 use flowmill_graph::DeviceName;
-use flowmill_tensor::{DType, Result, Shape, Tensor};
+use flowmill_tensor::{Allocator, DType, MemoryStats, Result, Shape, Tensor};
 use std::any::Any;
 use std::hash::{BuildHasher, RandomState};
 use std::sync::{Arc, LazyLock};
@@ -34,6 +34,18 @@ pub trait Device: Any + Send + Sync {
     /// # Errors
     /// Returns `ResourceExhausted` if the device's memory is full.
     fn allocate(&self, dtype: DType, shape: &Shape) -> Result<Tensor>;
+
+    /// Returns the allocator of the host's memory that the device's kernels use. On a device whose memory is the host's, it is the allocator of the
+    /// device's memory. The default has no account.
+    fn host_allocator(&self) -> &Allocator {
+        Allocator::process()
+    }
+
+    /// Returns the use of the device's memory; `None` if the device does not count it. The default returns the counts of the allocator if the device's
+    /// memory is the host's.
+    fn memory_stats(&self) -> Option<MemoryStats> {
+        if self.is_host() { self.host_allocator().stats() } else { None }
+    }
 
     /// Copies a tensor of this device to the host's memory.
     fn copy_to_host(&self, tensor: Tensor, done: CopyDone);
@@ -104,12 +116,22 @@ impl DeviceAttributes {
 pub struct HostDevice {
     attributes: DeviceAttributes,
     kernels: Arc<KernelRegistry>,
+    allocator: Allocator,
 }
 
 impl HostDevice {
-    /// Makes CPU number `id` of this process, with these kernels.
+    /// Makes CPU number `id` of this process, with these kernels. Its memory is limited by the process's limit, and not counted.
     pub fn cpu(id: u32, kernels: Arc<KernelRegistry>) -> Arc<dyn Device> {
-        Arc::new(HostDevice { attributes: DeviceAttributes::local("CPU", id, flowmill_tensor::memory_limit()), kernels })
+        let attributes = DeviceAttributes::local("CPU", id, flowmill_tensor::memory_limit());
+        Arc::new(HostDevice { attributes, kernels, allocator: Allocator::default() })
+    }
+
+    /// Makes CPU number `id` of this process, with these kernels. The tensors that its kernels allocate may hold `memory_limit` bytes at once, and
+    /// are counted ([`Device::memory_stats`]).
+    pub fn cpu_with_limit(id: u32, kernels: Arc<KernelRegistry>, memory_limit: usize) -> Arc<dyn Device> {
+        let attributes = DeviceAttributes::local("CPU", id, memory_limit);
+        let allocator = Allocator::with_limit(&attributes.name, memory_limit);
+        Arc::new(HostDevice { attributes, kernels, allocator })
     }
 }
 
@@ -127,7 +149,11 @@ impl Device for HostDevice {
     }
 
     fn allocate(&self, dtype: DType, shape: &Shape) -> Result<Tensor> {
-        Tensor::uninit(dtype, shape.clone())
+        self.allocator.uninit(dtype, shape.clone())
+    }
+
+    fn host_allocator(&self) -> &Allocator {
+        &self.allocator
     }
 
     fn copy_to_host(&self, tensor: Tensor, done: CopyDone) {

@@ -6,7 +6,7 @@ use crate::function::{Caller, FunctionLibraryRuntime};
 use crate::resource::ResourceManager;
 use crate::step::{DeviceStep, Step};
 use flowmill_graph::OpTraits;
-use flowmill_tensor::{DType, ResourceHandle, Result, Shape, SmallVec, Tensor, bail};
+use flowmill_tensor::{Allocator, DType, ResourceHandle, Result, Shape, SmallVec, Tensor, bail};
 use std::sync::Arc;
 
 use crate::resource::RefVariable;
@@ -160,6 +160,13 @@ impl<'a> KernelContext<'a> {
         self.iteration.map(IterationRef::path).unwrap_or_default()
     }
 
+    /// Returns the allocator of tensors in the host's memory, charged to the device that the kernel runs on. Kernels of a CPU allocate their outputs
+    /// and temporary tensors with it.
+    #[inline]
+    pub fn allocator(&self) -> &'a Allocator {
+        self.step.device.host_allocator()
+    }
+
     /// Allocates output `i` in the device's memory and returns it for writing.
     ///
     /// # Errors
@@ -219,6 +226,16 @@ impl<'a> KernelContext<'a> {
             Some(t) => Ok(t),
             None => Err(missing_input(i)),
         }
+    }
+
+    /// Takes input `i` out, with dense elements that can be written in place: they are copied if others refer to them.
+    ///
+    /// # Errors
+    /// Returns `ResourceExhausted` if the device's memory is full, and `Internal` if there is no such input or it was taken before.
+    #[inline]
+    pub fn take_writable(&mut self, i: usize) -> Result<Tensor> {
+        let tensor = self.take(i)?;
+        self.allocator().writable(tensor)
     }
 
     /// Takes input `i` if its memory can be reused for an output of this type and shape: type and shape are equal, and nobody else holds the tensor.
@@ -309,6 +326,11 @@ impl AsyncContext {
     /// Returns the step on the kernel's device.
     pub fn device_step(&self) -> &Arc<DeviceStep> {
         self.caller.device_step()
+    }
+
+    /// Returns the allocator of tensors in the host's memory, charged to the device that the kernel runs on.
+    pub fn allocator(&self) -> &Allocator {
+        self.device_step().device.host_allocator()
     }
 
     /// Returns the session's resources on the device.

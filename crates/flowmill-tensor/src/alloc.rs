@@ -4,6 +4,7 @@
 //! always initialised and kernels can take `&mut [T]` without clearing megabytes first. Blocks up to [`SMALL_MAX`] bytes are kept
 //! per thread, larger ones in one list per class; at most [`CACHE_MAX`] bytes are kept in those lists.
 
+use crate::allocator::{Allocator, Charge};
 use crate::sync::Mutex;
 use crate::{Bytes, Result, bail};
 use std::alloc::{Layout, alloc_zeroed, dealloc};
@@ -90,6 +91,7 @@ pub(crate) struct Buffer {
     ptr: NonNull<u8>,
     len: usize,
     class: usize,
+    charge: Charge,
 }
 
 // SAFETY: the buffer owns its memory exclusively; shared access is only ever reading.
@@ -127,9 +129,8 @@ fn count(bytes: usize, len: usize) -> Result<()> {
     if bytes < COUNTED_MIN {
         return Ok(());
     }
-    let live = LIVE.fetch_add(bytes, Relaxed);
-    if live.saturating_add(bytes) > memory_limit() {
-        LIVE.fetch_sub(bytes, Relaxed);
+    let add = |live: usize| live.checked_add(bytes).filter(|&sum| sum <= memory_limit());
+    if let Err(live) = LIVE.fetch_update(Relaxed, Relaxed, add) {
         bail!(ResourceExhausted, "OOM when allocating a tensor of {len} bytes: {live} bytes are held and the limit is {}", memory_limit());
     }
     Ok(())
@@ -145,6 +146,7 @@ fn uncount(bytes: usize) {
 pub(crate) struct Strings {
     values: Vec<Bytes>,
     counted: usize,
+    charge: Charge,
 }
 
 impl Strings {
@@ -152,11 +154,12 @@ impl Strings {
     ///
     /// # Errors
     /// `ResourceExhausted` past the memory limit.
-    pub(crate) fn new(values: Vec<Bytes>) -> Result<Strings> {
+    pub(crate) fn new(values: Vec<Bytes>, allocator: &Allocator) -> Result<Strings> {
         let contents: usize = values.iter().filter(|v| v.is_unique()).map(Bytes::len).sum();
         let bytes = contents.saturating_add(values.len() * size_of::<Bytes>());
+        let charge = allocator.charge(bytes)?;
         count(bytes, bytes)?;
-        Ok(Strings { values, counted: bytes })
+        Ok(Strings { values, counted: bytes, charge })
     }
 
     /// One string, counted whatever the limit: it exists already.
@@ -165,7 +168,13 @@ impl Strings {
         if bytes >= COUNTED_MIN {
             LIVE.fetch_add(bytes, Relaxed);
         }
-        Strings { values: vec![value], counted: bytes }
+        Strings { values: vec![value], counted: bytes, charge: Charge::default() }
+    }
+}
+
+impl Strings {
+    pub(crate) fn charge(&self) -> &Charge {
+        &self.charge
     }
 }
 
@@ -184,16 +193,17 @@ impl Drop for Strings {
 }
 
 impl Buffer {
-    /// Returns a block for `len` bytes. Its bytes are initialised but unspecified; `zeroed` asks for zeros.
-    pub(crate) fn new(len: usize, zeroed: bool) -> Result<Buffer> {
+    /// Returns a block for `len` bytes, charged to the allocator's account. Its bytes are initialised but unspecified; `zeroed` asks for zeros.
+    pub(crate) fn new(len: usize, zeroed: bool, allocator: &Allocator) -> Result<Buffer> {
         let class = class_of(len);
         if class >= NUM_CLASSES {
             bail!(ResourceExhausted, "OOM when allocating a tensor of {len} bytes");
         }
         let bytes = class_bytes(class);
+        let charge = allocator.charge(bytes)?;
         count(bytes, len)?;
         if let Some(block) = reuse(class, bytes) {
-            let mut buffer = Buffer { ptr: block.0, len, class };
+            let mut buffer = Buffer { ptr: block.0, len, class, charge };
             if zeroed {
                 buffer.as_mut().fill(0);
             }
@@ -202,12 +212,16 @@ impl Buffer {
         // SAFETY: a class's layout is never of size zero.
         let ptr = layout(class).and_then(|layout| NonNull::new(unsafe { alloc_zeroed(layout) }));
         match ptr {
-            Some(ptr) => Ok(Buffer { ptr, len, class }),
+            Some(ptr) => Ok(Buffer { ptr, len, class, charge }),
             None => {
                 uncount(bytes);
                 bail!(ResourceExhausted, "OOM when allocating a tensor of {len} bytes: the system has none left")
             }
         }
+    }
+
+    pub(crate) fn charge(&self) -> &Charge {
+        &self.charge
     }
 
     pub(crate) fn as_ptr(&self) -> *const u8 {
@@ -282,7 +296,7 @@ mod tests {
 
     #[test]
     fn more_than_the_limit_is_an_error() {
-        let e = Buffer::new(usize::MAX / 4, false).err().map(|e| e.code());
+        let e = Buffer::new(usize::MAX / 4, false, Allocator::process()).err().map(|e| e.code());
         assert_eq!(e, Some(crate::Code::ResourceExhausted));
     }
 }

@@ -1,6 +1,6 @@
 //! Reading small integer tensors that kernels and shape functions take as arguments.
 
-use crate::{DType, Result, Shape, Tensor, bail, check_memory};
+use crate::{Allocator, DType, Result, Shape, Tensor, bail, check_memory};
 
 impl Tensor {
     /// Returns the elements of an `int32` or `int64` tensor, widened.
@@ -42,14 +42,7 @@ impl Tensor {
     /// # Errors
     /// `InvalidArgument` if a value does not fit `int32`, or for another type.
     pub fn index_vector(dtype: DType, values: &[i64]) -> Result<Tensor> {
-        match dtype {
-            DType::I64 => Tensor::vector(values),
-            DType::I32 => match values.iter().map(|&v| i32::try_from(v)).collect::<Result<Vec<_>, _>>() {
-                Ok(v) => Tensor::vector(&v),
-                Err(_) => bail!(InvalidArgument, "{values:?} does not fit int32"),
-            },
-            t => bail!(InvalidArgument, "expected int32 or int64, got {t}"),
-        }
+        Allocator::process().index_vector(dtype, values)
     }
 
     /// Returns a scalar of `int32` or `int64`; errors as [`Tensor::index_vector`].

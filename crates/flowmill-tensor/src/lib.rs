@@ -8,6 +8,7 @@
 compile_error!("flowmill-tensor keeps inline scalars in little-endian words; big-endian targets are not supported");
 
 mod alloc;
+mod allocator;
 mod convert;
 mod dtype;
 mod element;
@@ -22,6 +23,7 @@ pub mod sync;
 mod tensor;
 
 pub use alloc::{check_memory, live_bytes, memory_limit, set_memory_limit};
+pub use allocator::{Allocator, MemoryStats, Reservation};
 pub use dtype::DType;
 pub use element::Element;
 pub use error::{Code, Error, Result};

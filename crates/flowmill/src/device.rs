@@ -4,4 +4,4 @@
 
 pub use flowmill_graph::DeviceName;
 pub use flowmill_runtime::{CopyDone, Device, DeviceAttributes, DeviceLocality, HostDevice, KernelDef, SyncDone};
-pub use flowmill_tensor::DeviceMemory;
+pub use flowmill_tensor::{Allocator, DeviceMemory, MemoryStats, Reservation};

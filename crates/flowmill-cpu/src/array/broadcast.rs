@@ -6,7 +6,7 @@ use super::nd::read_strided;
 use super::rearrange::{broadcast_target, tiling};
 use crate::from_fn::{from_fn, linear_from_fn};
 use flowmill_runtime::{Kernel, KernelContext, KernelInit, KernelRegistry};
-use flowmill_tensor::{Result, Tensor, bail};
+use flowmill_tensor::{Result, bail};
 use std::sync::Arc;
 
 pub(super) fn register(registry: &mut KernelRegistry) {
@@ -25,7 +25,7 @@ fn make_broadcast_to(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
             return ctx.forward(0, 0);
         }
         let source = T::items(input)?;
-        let output = T::build(dtype, shape.clone(), source, |out| {
+        let output = T::build(ctx.allocator(), dtype, shape.clone(), source, |out| {
             read_strided(out, source, 0, &shape, &strides);
             Ok(())
         })?;
@@ -45,7 +45,7 @@ fn tile<T: Item>(ctx: &mut KernelContext<'_>) -> Result<()> {
         return ctx.forward(0, 0);
     }
     let source = T::items(input)?;
-    let output = T::build(input.dtype(), tiling.shape, source, |out| {
+    let output = T::build(ctx.allocator(), input.dtype(), tiling.shape, source, |out| {
         read_strided(out, source, 0, &tiling.dims, &tiling.strides);
         Ok(())
     })?;
@@ -80,7 +80,7 @@ fn make_broadcast_args(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
                 _ => return incompatible(&a, &b),
             });
         }
-        let output = Tensor::index_vector(dtype, &sizes)?;
+        let output = ctx.allocator().index_vector(dtype, &sizes)?;
         ctx.set_output(0, output);
         Ok(())
     })
@@ -114,7 +114,7 @@ fn make_broadcast_gradient_args(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>
                 }
             }
         }
-        let (for_a, for_b) = (Tensor::index_vector(dtype, &for_a)?, Tensor::index_vector(dtype, &for_b)?);
+        let (for_a, for_b) = (ctx.allocator().index_vector(dtype, &for_a)?, ctx.allocator().index_vector(dtype, &for_b)?);
         ctx.set_output(0, for_a);
         ctx.set_output(1, for_b);
         Ok(())

@@ -7,7 +7,7 @@ use super::rearrange::{joined_shape, packed_shape};
 use crate::from_fn::{from_fn, linear_from_fn};
 use crate::parallel;
 use flowmill_runtime::{Kernel, KernelContext, KernelInit, KernelRegistry};
-use flowmill_tensor::{DType, Result, Shape, Tensor, bail};
+use flowmill_tensor::{Allocator, DType, Result, Shape, Tensor, bail};
 use smallvec::SmallVec;
 use std::sync::Arc;
 
@@ -37,13 +37,13 @@ fn concat<T: Item>(ctx: &mut KernelContext<'_>, axis_first: bool) -> Result<()> 
         return ctx.forward(first_at, 0);
     }
     let inputs = (0..count).map(|i| ctx.input(first_at + i));
-    let output = join::<T>(inputs, shape, axis)?;
+    let output = join::<T>(ctx.allocator(), inputs, shape, axis)?;
     ctx.set_output(0, output);
     Ok(())
 }
 
 /// Concatenates tensors along `axis` of a result of shape `shape`. Each tensor is contiguous from `axis` inwards.
-fn join<'a, T: Item>(inputs: impl Iterator<Item = Result<&'a Tensor>>, shape: Shape, axis: usize) -> Result<Tensor> {
+fn join<'a, T: Item>(alloc: &Allocator, inputs: impl Iterator<Item = Result<&'a Tensor>>, shape: Shape, axis: usize) -> Result<Tensor> {
     let outer = product(&shape[..axis]);
     let mut dtype = DType::F32;
     let mut parts: SmallVec<[(&[T], usize); 8]> = SmallVec::new();
@@ -56,7 +56,7 @@ fn join<'a, T: Item>(inputs: impl Iterator<Item = Result<&'a Tensor>>, shape: Sh
         }
     }
     let like = parts.first().map_or(&[][..], |part| part.0);
-    T::build(dtype, shape, like, |out| {
+    T::build(alloc, dtype, shape, like, |out| {
         let row_len: usize = parts.iter().map(|part| part.1).sum();
         if row_len == 0 {
             return Ok(());
@@ -94,7 +94,8 @@ fn pack<T: Item>(ctx: &mut KernelContext<'_>, axis: i64) -> Result<()> {
         let shapes = (0..count).map(|i| ctx.input(i).map(Tensor::shape)).collect::<Result<SmallVec<[&Shape; 8]>>>()?;
         packed_shape(shapes, axis)?
     };
-    let output = if count == 1 { ctx.take(0)?.reshaped(shape)? } else { join::<T>((0..count).map(|i| ctx.input(i)), shape, at)? };
+    let output =
+        if count == 1 { ctx.take(0)?.reshaped(shape)? } else { join::<T>(ctx.allocator(), (0..count).map(|i| ctx.input(i)), shape, at)? };
     ctx.set_output(0, output);
     Ok(())
 }
@@ -126,7 +127,7 @@ fn make_concat_offset(_: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
             offsets[axis] = offset;
             let Some(next) = offset.checked_add(sizes[axis]) else { bail!(InvalidArgument, "the sizes of dimension {axis} overflow") };
             offset = next;
-            ctx.set_output(i - 1, Tensor::index_vector(dtype, &offsets)?);
+            ctx.set_output(i - 1, ctx.allocator().index_vector(dtype, &offsets)?);
         }
         Ok(())
     })

@@ -36,7 +36,7 @@ fn make_empty(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let dtype = init.dtype("dtype")?;
     from_fn(move |ctx| {
         let shape = shape_argument(ctx.input(0)?, "shape")?;
-        ctx.set_output(0, Tensor::zeros(dtype, shape)?);
+        ctx.set_output(0, ctx.allocator().zeros(dtype, shape)?);
         Ok(())
     })
 }
@@ -53,7 +53,7 @@ fn make_fill(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
         }
         let shape = Shape::from_i64(&indices(dims)?)?;
         let item = T::items(value)?;
-        let output = T::build(value.dtype(), shape, item, |out| {
+        let output = T::build(ctx.allocator(), value.dtype(), shape, item, |out| {
             out.fill(item[0].clone());
             Ok(())
         })?;
@@ -86,7 +86,7 @@ fn make_zeros_like(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
                     })?;
                     tensor
                 }
-                None => Tensor::zeros(dtype, shape)?,
+                None => ctx.allocator().zeros(dtype, shape)?,
             };
             ctx.set_output(0, output);
             Ok(())
@@ -114,7 +114,7 @@ fn make_ones_like(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
         let shape = ctx.input(0)?.shape().clone();
         let mut output = match ctx.take_if_reusable(0, dtype, &shape) {
             Some(tensor) => tensor,
-            None => Tensor::uninit(dtype, shape)?,
+            None => ctx.allocator().uninit(dtype, shape)?,
         };
         output.as_mut_slice::<T>()?.fill(T::one());
         ctx.set_output(0, output);
@@ -199,7 +199,7 @@ fn range<T: Progression>(ctx: &mut KernelContext<'_>) -> Result<()> {
         bail!(InvalidArgument, "Requires start >= limit when delta < 0: {start}/{limit}");
     }
     let n = T::count(start, limit, delta)?;
-    let mut output = Tensor::uninit(T::DTYPE, [n])?;
+    let mut output = ctx.allocator().uninit(T::DTYPE, [n])?;
     output.as_mut_slice::<T>()?.iter_mut().enumerate().for_each(|(i, slot)| *slot = T::at(start, delta, i));
     ctx.set_output(0, output);
     Ok(())
@@ -219,7 +219,7 @@ fn lin_space<T: Element>(ctx: &mut KernelContext<'_>, at: fn(T, T, usize, usize)
     let stop: T = scalar_argument(ctx, 1, "stop")?;
     let num = scalar_index(ctx.input(2)?, "num")?;
     let Some(n) = usize::try_from(num).ok().filter(|&n| n > 0) else { bail!(InvalidArgument, "Requires num > 0: {num}") };
-    let mut output = Tensor::uninit(T::DTYPE, [n])?;
+    let mut output = ctx.allocator().uninit(T::DTYPE, [n])?;
     for (i, slot) in output.as_mut_slice::<T>()?.iter_mut().enumerate() {
         *slot = match i {
             0 => start,
@@ -256,7 +256,7 @@ fn one_hot<T: Item>(ctx: &mut KernelContext<'_>, axis: i64) -> Result<()> {
     shape.insert(at, depth);
     let (on, off) = (T::items(on)?, T::items(off)?);
     let hot: Indices = indices(index)?;
-    let output = T::build(ctx.input(2)?.dtype(), shape, off, |out| {
+    let output = T::build(ctx.allocator(), ctx.input(2)?.dtype(), shape, off, |out| {
         out.fill(off[0].clone());
         for (i, &hot) in hot.iter().enumerate() {
             if let Some(hot) = usize::try_from(hot).ok().filter(|&hot| hot < depth) {

@@ -6,7 +6,7 @@ use super::nd::{PARALLEL_CHUNK, PARALLEL_MIN};
 use crate::from_fn::from_fn;
 use crate::parallel;
 use flowmill_runtime::{Kernel, KernelContext, KernelInit, KernelRegistry};
-use flowmill_tensor::{Element, Error, Result, Shape, Tensor, bail, check_memory, error, for_dtype};
+use flowmill_tensor::{Allocator, Element, Error, Result, Shape, Tensor, bail, error, for_dtype};
 use std::sync::Arc;
 
 pub(super) fn register(registry: &mut KernelRegistry) {
@@ -43,7 +43,7 @@ fn make_gather(init: &KernelInit<'_>, batch_dims: i64) -> Result<Arc<dyn Kernel>
     let Some(&index_type) = init.input_types.get(1) else { return init.unsupported() };
     for_item!(init.dtype("Tparams")?, T => for_dtype!(index_type, [i16, i32, i64], I => from_fn(move |ctx| {
         let axis = if ctx.num_inputs() > 2 { scalar_index(ctx.input(2)?, "axis")? } else { 0 };
-        let output = gather::<T, I>(ctx.input(0)?, ctx.input(1)?, axis, batch_dims)?;
+        let output = gather::<T, I>(ctx.allocator(), ctx.input(0)?, ctx.input(1)?, axis, batch_dims)?;
         ctx.set_output(0, output);
         Ok(())
     }), _ => init.unsupported()))
@@ -57,7 +57,7 @@ struct Extent {
     count: usize,
 }
 
-fn gather<T: Item, I: Index>(params: &Tensor, index: &Tensor, axis: i64, batch_dims: i64) -> Result<Tensor> {
+fn gather<T: Item, I: Index>(alloc: &Allocator, params: &Tensor, index: &Tensor, axis: i64, batch_dims: i64) -> Result<Tensor> {
     let rank = params.rank() as i64;
     if rank == 0 {
         bail!(InvalidArgument, "params must be at least 1 dimensional");
@@ -76,11 +76,11 @@ fn gather<T: Item, I: Index>(params: &Tensor, index: &Tensor, axis: i64, batch_d
     let extent =
         Extent { outer: product(&before[batch_dims..]), rows, inner: product(after), count: product(&index.shape()[batch_dims..]) };
     if let ([position], 1) = (positions, product(before)) {
-        return contiguous::<T>(params, position.at() * extent.inner, shape);
+        return contiguous::<T>(alloc, params, position.at() * extent.inner, shape);
     }
     shape.checked_num_elements()?;
     let source = T::items(params)?;
-    T::build(params.dtype(), shape, source, |out| {
+    T::build(alloc, params.dtype(), shape, source, |out| {
         let inner = extent.inner;
         if out.len() < PARALLEL_MIN {
             gather_rows(out, source, positions, &extent, 0);
@@ -160,6 +160,7 @@ pub(super) fn ignores_bad_indices(init: &KernelInit<'_>) -> Result<bool> {
 /// # Errors
 /// Returns `InvalidArgument` with the text that `describe` returns for a row out of range and its index.
 pub(super) fn slice_offsets(
+    alloc: &Allocator,
     index: &Tensor,
     shape: &Shape,
     ignore: bool,
@@ -169,7 +170,7 @@ pub(super) fn slice_offsets(
     let rows = product(index.shape().split_last().map_or(&[][..], |(_, outer)| outer));
     let strides = shape.strides();
     if depth == 0 {
-        check_memory::<Option<usize>>(rows)?;
+        let _reserved = alloc.reserve::<Option<usize>>(rows)?;
         return Ok(vec![Some(0); rows]);
     }
     let flat: Indices = indices(index)?;
@@ -211,14 +212,14 @@ fn gather_nd<T: Item>(ctx: &KernelContext<'_>, ignore: bool, name: &str) -> Resu
     if params.num_elements() == 0 && product(outer) > 0 {
         bail!(InvalidArgument, "Requested more than 0 entries, but params is empty.  Params shape: {}", params.shape());
     }
-    let offsets = slice_offsets(index, params.shape(), ignore, |i, row| {
+    let offsets = slice_offsets(ctx.allocator(), index, params.shape(), ignore, |i, row| {
         let at = out_of_range_prefix(outer, i);
         error!(InvalidArgument, "indices{at} = [{row}] does not index into param shape {}, node name: {name}", params.shape())
     })?;
     let source = T::items(params)?;
     let run = product(&params.shape()[depth..]);
     let zero = if offsets.contains(&None) { Some(T::zero()?) } else { None };
-    T::build(params.dtype(), shape, source, |out| {
+    T::build(ctx.allocator(), params.dtype(), shape, source, |out| {
         if run > 0 {
             for (to, offset) in out.chunks_exact_mut(run).zip(&offsets) {
                 match (offset, &zero) {

@@ -61,7 +61,7 @@ fn make_deep_copy(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     for_item!(dtype, T => from_fn(move |ctx| {
         let input = ctx.input(0)?;
         let source = T::items(input)?;
-        let copy = T::build(dtype, input.shape().clone(), source, |out| {
+        let copy = T::build(ctx.allocator(), dtype, input.shape().clone(), source, |out| {
             out.clone_from_slice(source);
             Ok(())
         })?;

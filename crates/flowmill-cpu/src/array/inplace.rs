@@ -47,7 +47,7 @@ fn make_sum(init: &KernelInit<'_>, minus: bool) -> Result<Arc<dyn Kernel>> {
 
 /// Checks the inputs. Returns the tensor to change, the indices of its rows, and the updates.
 fn checked(ctx: &mut KernelContext<'_>) -> Result<(Tensor, Vec<usize>, Tensor)> {
-    let (x, i, v) = (ctx.take(0)?, ctx.take(1)?, ctx.take(2)?);
+    let (x, i, v) = (ctx.take_writable(0)?, ctx.take(1)?, ctx.take(2)?);
     if i.rank() != 1 {
         bail!(InvalidArgument, "i must be a vector. {}", i.shape());
     }
@@ -99,7 +99,7 @@ fn make_parallel_concat(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
         }
         let (dtype, like) = (ctx.input(0)?.dtype(), T::items(ctx.input(0)?)?);
         let width = first.num_elements();
-        let output = T::build(dtype, joined, like, |out| {
+        let output = T::build(ctx.allocator(), dtype, joined, like, |out| {
             for i in 0..count {
                 out[i * width..][..width].clone_from_slice(T::items(ctx.input(i)?)?);
             }

@@ -6,7 +6,7 @@ use super::nd::{read_mapped, row_major, write_strided};
 use super::rearrange::{Mirror, padded, paddings};
 use crate::from_fn::{batched_from_fn, linear_cost, linear_from_fn};
 use flowmill_runtime::{Kernel, KernelContext, KernelInit, KernelRegistry};
-use flowmill_tensor::{Complex, Element, Result, Tensor, bail, bf16, f16, for_dtype};
+use flowmill_tensor::{Complex, Element, Result, bail, bf16, f16, for_dtype};
 use std::ops::AddAssign;
 use std::sync::Arc;
 
@@ -41,7 +41,7 @@ fn pad<T: Item>(ctx: &mut KernelContext<'_>) -> Result<()> {
     }
     let source = T::items(input)?;
     let strides = row_major(&shape);
-    let output = T::build(input.dtype(), shape, std::slice::from_ref(&value), |out| {
+    let output = T::build(ctx.allocator(), input.dtype(), shape, std::slice::from_ref(&value), |out| {
         out.fill(value.clone());
         if !source.is_empty() {
             let offset = paddings.iter().zip(&strides).map(|(&(before, _), &stride)| before as isize * stride).sum();
@@ -74,7 +74,7 @@ pub(crate) fn make_mirror_pad(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> 
             .map(|(&border, (&size, &stride))| mirror.map(border, size).into_iter().map(|i| i * stride as usize).collect())
             .collect();
         let source = T::items(input)?;
-        let output = T::build(input.dtype(), shape, source, |out| {
+        let output = T::build(ctx.allocator(), input.dtype(), shape, source, |out| {
             read_mapped(out, source, &maps, 1);
             Ok(())
         })?;
@@ -118,7 +118,7 @@ fn mirror_pad_grad<T: Element + AddAssign>(ctx: &mut KernelContext<'_>, mirror: 
         folded = next;
         shape[axis] = size;
     }
-    let output = Tensor::from_slice(shape, &folded)?;
+    let output = ctx.allocator().from_slice(shape, &folded)?;
     ctx.set_output(0, output);
     Ok(())
 }

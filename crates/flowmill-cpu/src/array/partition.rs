@@ -57,7 +57,7 @@ fn dynamic_partition<T: Item>(ctx: &mut KernelContext<'_>, count: usize) -> Resu
     let mut outputs = Vec::with_capacity(count);
     for rows in members {
         let shape: Shape = std::iter::once(rows.len()).chain(inner.iter().copied()).collect();
-        outputs.push(T::build(data.dtype(), shape, source, |out| {
+        outputs.push(T::build(ctx.allocator(), data.dtype(), shape, source, |out| {
             if run > 0 {
                 out.chunks_exact_mut(run).zip(&rows).for_each(|(to, &row)| to.clone_from_slice(&source[row * run..][..run]));
             }
@@ -93,7 +93,7 @@ fn dynamic_stitch<T: Item>(ctx: &mut KernelContext<'_>) -> Result<()> {
     let run = product(&inner);
     let data = (0..count).map(|m| T::items(ctx.input(count + m)?)).collect::<Result<Vec<_>>>()?;
     let like = data.iter().find(|items| !items.is_empty()).copied().unwrap_or(&[]);
-    let output = T::build(ctx.input(count)?.dtype(), shape, like, |out| {
+    let output = T::build(ctx.allocator(), ctx.input(count)?.dtype(), shape, like, |out| {
         if let Ok(zero) = T::zero() {
             out.fill(zero);
         }

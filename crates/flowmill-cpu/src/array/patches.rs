@@ -4,7 +4,7 @@ use super::item::{Item, for_item};
 use crate::from_fn::linear_from_fn;
 use crate::window::extent;
 use flowmill_runtime::{Kernel, KernelInit, KernelRegistry};
-use flowmill_tensor::{Result, Tensor, bail};
+use flowmill_tensor::{Allocator, Result, Tensor, bail};
 use std::sync::Arc;
 
 pub(super) fn register(registry: &mut KernelRegistry) {
@@ -58,14 +58,14 @@ fn make_extract_image_patches(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> 
         other => bail!(InvalidArgument, "padding must be SAME or VALID, got {other}"),
     };
     for_item!(init.dtype("T")?, T => linear_from_fn(init, move |ctx| {
-        let output = extract::<T>(ctx.input(0)?, windows, same)?;
+        let output = extract::<T>(ctx.allocator(), ctx.input(0)?, windows, same)?;
         ctx.set_output(0, output);
         Ok(())
     }))
 }
 
 /// Converts `[batch, rows, columns, depth]` to `[batch, windows down, windows across, window rows · window columns · depth]`.
-fn extract<T: Item>(images: &Tensor, [down, across]: [Window; 2], same: bool) -> Result<Tensor> {
+fn extract<T: Item>(alloc: &Allocator, images: &Tensor, [down, across]: [Window; 2], same: bool) -> Result<Tensor> {
     let &[batch, rows, columns, depth] = images.shape().dims() else {
         bail!(InvalidArgument, "input must be 4-dimensional{}", images.shape())
     };
@@ -75,7 +75,7 @@ fn extract<T: Item>(images: &Tensor, [down, across]: [Window; 2], same: bool) ->
     };
     let source = T::items(images)?;
     let zero = T::zero()?;
-    T::build(images.dtype(), [batch, rows_out.count, columns_out.count, patch].into(), source, |out| {
+    T::build(alloc, images.dtype(), [batch, rows_out.count, columns_out.count, patch].into(), source, |out| {
         if depth == 0 || out.is_empty() {
             return Ok(());
         }
@@ -122,14 +122,14 @@ fn make_extract_volume_patches(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>>
         other => bail!(InvalidArgument, "padding must be SAME or VALID, got {other}"),
     };
     for_item!(init.dtype("T")?, T => linear_from_fn(init, move |ctx| {
-        let output = extract_volumes::<T>(ctx.input(0)?, windows, same)?;
+        let output = extract_volumes::<T>(ctx.allocator(), ctx.input(0)?, windows, same)?;
         ctx.set_output(0, output);
         Ok(())
     }))
 }
 
 /// Converts `[batch, planes, rows, columns, depth]` to `[batch, windows in each direction …, elements of a window · depth]`.
-fn extract_volumes<T: Item>(volumes: &Tensor, windows: [Window; 3], same: bool) -> Result<Tensor> {
+fn extract_volumes<T: Item>(alloc: &Allocator, volumes: &Tensor, windows: [Window; 3], same: bool) -> Result<Tensor> {
     let &[batch, planes, rows, columns, depth] = volumes.shape().dims() else {
         bail!(InvalidArgument, "input must be 5-dimensional{}", volumes.shape())
     };
@@ -144,7 +144,7 @@ fn extract_volumes<T: Item>(volumes: &Tensor, windows: [Window; 3], same: bool) 
     let source = T::items(volumes)?;
     let zero = T::zero()?;
     let counts = [extents[0].count, extents[1].count, extents[2].count];
-    T::build(volumes.dtype(), [batch, counts[0], counts[1], counts[2], patch].into(), source, |out| {
+    T::build(alloc, volumes.dtype(), [batch, counts[0], counts[1], counts[2], patch].into(), source, |out| {
         if depth == 0 || out.is_empty() {
             return Ok(());
         }

@@ -3,7 +3,7 @@
 use super::args::Slices;
 use crate::from_fn::linear_from_fn;
 use flowmill_runtime::{Kernel, KernelContext, KernelInit, KernelRegistry};
-use flowmill_tensor::{Element, Result, Shape, Tensor, bail, bf16, f16, for_dtype};
+use flowmill_tensor::{Allocator, Element, Result, Shape, Tensor, bail, bf16, f16, for_dtype};
 use num_traits::Float;
 use std::sync::Arc;
 
@@ -73,7 +73,7 @@ fn make_quantize_and_dequantize_v1(init: &KernelInit<'_>) -> Result<Arc<dyn Kern
         let [min, max] = range.map(|end| <T as num_traits::NumCast>::from(end).unwrap_or_else(T::zero));
         linear_from_fn(init, move |ctx| {
             let given = ([min], [max]);
-            let output = quantize_within::<T>(ctx.input(0)?, q, q.range_given.then_some((&given.0, &given.1)))?;
+            let output = quantize_within::<T>(ctx.allocator(), ctx.input(0)?, q, q.range_given.then_some((&given.0, &given.1)))?;
             ctx.set_output(0, output);
             Ok(())
         })
@@ -97,8 +97,8 @@ fn gradient<T: Element + Float>(ctx: &mut KernelContext<'_>, axis: i64) -> Resul
     if low.len() != high.len() {
         bail!(InvalidArgument, "input_min and input_max must have the same shape");
     }
-    let range = Tensor::zeros(T::DTYPE, if axis == -1 { Shape::scalar() } else { Shape::new(&[channels]) })?;
-    let mut output = Tensor::uninit(T::DTYPE, input.shape().clone())?;
+    let range = ctx.allocator().zeros(T::DTYPE, if axis == -1 { Shape::scalar() } else { Shape::new(&[channels]) })?;
+    let mut output = ctx.allocator().uninit(T::DTYPE, input.shape().clone())?;
     let (g, x, out) = (gradient.as_slice::<T>()?, input.as_slice::<T>()?, output.as_mut_slice::<T>()?);
     for i in 0..outer * channels {
         let (low, high) = (low[i % channels % low.len()], high[i % channels % high.len()]);
@@ -163,14 +163,14 @@ fn quantize<T: Element + Float>(ctx: &KernelContext<'_>, q: Quantization) -> Res
     } else {
         None
     };
-    quantize_within(input, q, given)
+    quantize_within(ctx.allocator(), input, q, given)
 }
 
 /// Like [`quantize`], with the given limits of ranges instead of those of the input, if any.
-fn quantize_within<T: Element + Float>(input: &Tensor, q: Quantization, given: Option<(&[T], &[T])>) -> Result<Tensor> {
+fn quantize_within<T: Element + Float>(alloc: &Allocator, input: &Tensor, q: Quantization, given: Option<(&[T], &[T])>) -> Result<Tensor> {
     let slices = slices(input.shape(), q.axis)?;
     let source = input.as_slice::<T>()?;
-    let mut output = Tensor::uninit(T::DTYPE, input.shape().clone())?;
+    let mut output = alloc.uninit(T::DTYPE, input.shape().clone())?;
     if source.is_empty() {
         return Ok(output);
     }

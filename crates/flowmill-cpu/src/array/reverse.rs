@@ -6,7 +6,7 @@ use super::nd::{Dims, Strides, copy_strided, read_mapped, read_strided, row_majo
 use super::rearrange::{Flags, reversed_axes, reversed_strides};
 use crate::from_fn::linear_from_fn;
 use flowmill_runtime::{Kernel, KernelContext, KernelInit, KernelRegistry};
-use flowmill_tensor::{Result, Tensor, bail};
+use flowmill_tensor::{Allocator, Result, Tensor, bail};
 use smallvec::SmallVec;
 use std::sync::Arc;
 
@@ -52,7 +52,7 @@ fn reverse<T: Item>(ctx: &mut KernelContext<'_>, flags: &Flags) -> Result<()> {
         return ctx.forward(0, 0);
     }
     let source = T::items(input)?;
-    let output = T::build(input.dtype(), shape.clone(), source, |out| {
+    let output = T::build(ctx.allocator(), input.dtype(), shape.clone(), source, |out| {
         read_strided(out, source, offset, shape, &strides);
         Ok(())
     })?;
@@ -64,14 +64,14 @@ fn make_reverse_sequence(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let seq_dim: i64 = init.attrs.get("seq_dim")?;
     let batch_dim: i64 = init.attrs.get_or("batch_dim", 0)?;
     for_item!(init.dtype("T")?, T => linear_from_fn(init, move |ctx| {
-        let output = reverse_sequence::<T>(ctx.input(0)?, ctx.input(1)?, seq_dim, batch_dim)?;
+        let output = reverse_sequence::<T>(ctx.allocator(), ctx.input(0)?, ctx.input(1)?, seq_dim, batch_dim)?;
         ctx.set_output(0, output);
         Ok(())
     }))
 }
 
 /// Reverses the first `lengths[b]` slices along `seq_dim` of each batch entry `b`; the other slices are unchanged.
-fn reverse_sequence<T: Item>(input: &Tensor, lengths: &Tensor, seq_dim: i64, batch_dim: i64) -> Result<Tensor> {
+fn reverse_sequence<T: Item>(alloc: &Allocator, input: &Tensor, lengths: &Tensor, seq_dim: i64, batch_dim: i64) -> Result<Tensor> {
     let rank = input.rank();
     if lengths.rank() != 1 {
         bail!(InvalidArgument, "seq_lengths must be 1-dim, not {}", lengths.rank());
@@ -99,7 +99,7 @@ fn reverse_sequence<T: Item>(input: &Tensor, lengths: &Tensor, seq_dim: i64, bat
         }
     }
     let source = T::items(input)?;
-    T::build(input.dtype(), shape.clone(), source, |out| {
+    T::build(alloc, input.dtype(), shape.clone(), source, |out| {
         out.clone_from_slice(source);
         let strides = row_major(shape);
         let mut backwards: Strides = strides.clone();
@@ -118,13 +118,13 @@ fn reverse_sequence<T: Item>(input: &Tensor, lengths: &Tensor, seq_dim: i64, bat
 
 fn make_roll(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     for_item!(init.dtype("T")?, T => linear_from_fn(init, |ctx| {
-        let output = roll::<T>(ctx.input(0)?, ctx.input(1)?, ctx.input(2)?)?;
+        let output = roll::<T>(ctx.allocator(), ctx.input(0)?, ctx.input(1)?, ctx.input(2)?)?;
         ctx.set_output(0, output);
         Ok(())
     }))
 }
 
-fn roll<T: Item>(input: &Tensor, shift: &Tensor, axis: &Tensor) -> Result<Tensor> {
+fn roll<T: Item>(alloc: &Allocator, input: &Tensor, shift: &Tensor, axis: &Tensor) -> Result<Tensor> {
     let shape = input.shape();
     if shape.rank() < 1 {
         bail!(InvalidArgument, "input must be 1-D or higher");
@@ -158,7 +158,7 @@ fn roll<T: Item>(input: &Tensor, shift: &Tensor, axis: &Tensor) -> Result<Tensor
         .collect();
     let source = T::items(input)?;
     let run = product(&shape[moved..]);
-    T::build(input.dtype(), shape.clone(), source, |out| {
+    T::build(alloc, input.dtype(), shape.clone(), source, |out| {
         read_mapped(out, source, &maps, run);
         Ok(())
     })

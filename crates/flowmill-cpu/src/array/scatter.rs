@@ -5,7 +5,7 @@ use super::gather::{ignores_bad_indices, slice_offsets};
 use super::item::{Item, for_item};
 use crate::from_fn::from_fn;
 use flowmill_runtime::{Kernel, KernelContext, KernelInit, KernelRegistry};
-use flowmill_tensor::{Bytes, Complex, DType, Element, Result, Shape, Tensor, bail, bf16, error, f16, for_dtype};
+use flowmill_tensor::{Allocator, Bytes, Complex, DType, Element, Result, Shape, Tensor, bail, bf16, error, f16, for_dtype};
 use std::sync::Arc;
 
 pub(super) fn register(registry: &mut KernelRegistry) {
@@ -75,7 +75,7 @@ struct Targets {
 }
 
 /// Checks the shapes of a scatter into a tensor of shape `shape`, and resolves its indices.
-fn targets(index: &Tensor, updates: &Tensor, shape: &Shape, ignore: bool) -> Result<Targets> {
+fn targets(alloc: &Allocator, index: &Tensor, updates: &Tensor, shape: &Shape, ignore: bool) -> Result<Targets> {
     let Some((&depth, outer)) = index.shape().split_last() else {
         bail!(InvalidArgument, "Indices shape must have rank at least one. Found:{}", index.shape());
     };
@@ -98,8 +98,9 @@ fn targets(index: &Tensor, updates: &Tensor, shape: &Shape, ignore: bool) -> Res
             updates.shape()
         );
     }
-    let offsets =
-        slice_offsets(index, shape, ignore, |i, row| error!(InvalidArgument, "indices[{i}] = [{row}] does not index into shape {shape}"))?;
+    let offsets = slice_offsets(alloc, index, shape, ignore, |i, row| {
+        error!(InvalidArgument, "indices[{i}] = [{row}] does not index into shape {shape}")
+    })?;
     Ok(Targets { offsets, run: product(inner) })
 }
 
@@ -123,7 +124,7 @@ fn make_scatter_nd(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let dtype = init.dtype("T")?;
     for_dtype!(dtype, [f16, bf16, f32, f64, i8, i16, i32, i64, u8, u16, u32, u64, Complex<f32>, Complex<f64>], T => from_fn(move |ctx| {
         let (targets, shape) = scatter_nd_targets(ctx, ignore)?;
-        let mut output = Tensor::zeros(dtype, shape)?;
+        let mut output = ctx.allocator().zeros(dtype, shape)?;
         targets.apply(output.as_mut_slice::<T>()?, ctx.input(1)?.as_slice::<T>()?, |a, &b| *a = a.plus(b));
         ctx.set_output(0, output);
         Ok(())
@@ -136,7 +137,7 @@ fn make_scatter_nd(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
 
 fn scatter_nd_targets(ctx: &KernelContext<'_>, ignore: bool) -> Result<(Targets, Shape)> {
     let shape = shape_argument(ctx.input(2)?, "shape")?;
-    Ok((targets(ctx.input(0)?, ctx.input(1)?, &shape, ignore)?, shape))
+    Ok((targets(ctx.allocator(), ctx.input(0)?, ctx.input(1)?, &shape, ignore)?, shape))
 }
 
 fn scatter_nd_items<T: Item>(dtype: DType, ignore: bool, combine: fn(&mut T, &T)) -> Result<Arc<dyn Kernel>> {
@@ -144,7 +145,7 @@ fn scatter_nd_items<T: Item>(dtype: DType, ignore: bool, combine: fn(&mut T, &T)
         let (targets, shape) = scatter_nd_targets(ctx, ignore)?;
         let updates = T::items(ctx.input(1)?)?;
         let zero = T::zero()?;
-        let output = T::build(dtype, shape, updates, |out| {
+        let output = T::build(ctx.allocator(), dtype, shape, updates, |out| {
             out.fill(zero);
             targets.apply(out, updates, combine);
             Ok(())
@@ -157,8 +158,8 @@ fn scatter_nd_items<T: Item>(dtype: DType, ignore: bool, combine: fn(&mut T, &T)
 fn make_tensor_scatter_update(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let ignore = ignores_bad_indices(init)?;
     for_item!(init.dtype("T")?, T => from_fn(move |ctx| {
-        let targets = targets(ctx.input(1)?, ctx.input(2)?, ctx.input(0)?.shape(), ignore)?;
-        let mut output = ctx.take(0)?;
+        let targets = targets(ctx.allocator(), ctx.input(1)?, ctx.input(2)?, ctx.input(0)?.shape(), ignore)?;
+        let mut output = ctx.take_writable(0)?;
         let updates = T::items(ctx.input(2)?)?;
         T::update(&mut output, |out| {
             targets.apply(out, updates, Clone::clone_from);
@@ -188,8 +189,8 @@ fn make_tensor_scatter(init: &KernelInit<'_>, update: Update) -> Result<Arc<dyn 
 
 fn tensor_scatter<T: Element>(ignore: bool, combine: fn(&mut T, &T)) -> Result<Arc<dyn Kernel>> {
     from_fn(move |ctx| {
-        let targets = targets(ctx.input(1)?, ctx.input(2)?, ctx.input(0)?.shape(), ignore)?;
-        let mut output = ctx.take(0)?;
+        let targets = targets(ctx.allocator(), ctx.input(1)?, ctx.input(2)?, ctx.input(0)?.shape(), ignore)?;
+        let mut output = ctx.take_writable(0)?;
         targets.apply(output.as_mut_slice::<T>()?, ctx.input(2)?.as_slice::<T>()?, combine);
         ctx.set_output(0, output);
         Ok(())

@@ -3,7 +3,7 @@
 use super::args::{Indices, indices};
 use crate::from_fn::{from_fn, linear_from_fn};
 use flowmill_runtime::{Kernel, KernelContext, KernelInit, KernelRegistry};
-use flowmill_tensor::{Complex, DType, Element, Result, Shape, Tensor, bail, bf16, f16, for_dtype};
+use flowmill_tensor::{Allocator, Complex, DType, Element, Result, Shape, Tensor, bail, bf16, f16, for_dtype};
 use smallvec::SmallVec;
 use std::sync::Arc;
 
@@ -24,7 +24,7 @@ fn make_where(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
                 bail!(InvalidArgument, "WhereOp : Unhandled input dimensions: 0");
             }
             // The zero of every type equals its default, negative zeros included.
-            let output = coordinates(input.shape(), input.as_slice::<T>()?, |x| *x != T::default())?;
+            let output = coordinates(ctx.allocator(), input.shape(), input.as_slice::<T>()?, |x| *x != T::default())?;
             ctx.set_output(0, output);
             Ok(())
         })
@@ -47,16 +47,16 @@ fn boosted_trees_bucketize(ctx: &mut KernelContext<'_>) -> Result<()> {
         let (shape, boundaries) = (values.shape().clone(), boundaries.as_slice::<f32>()?);
         let bucket = |value: &f32| boundaries.partition_point(|boundary| boundary < value).min(boundaries.len() - 1) as i32;
         let buckets: Vec<i32> = values.as_slice::<f32>()?.iter().map(bucket).collect();
-        ctx.set_output(i, Tensor::from_slice(shape, &buckets)?);
+        ctx.set_output(i, ctx.allocator().from_slice(shape, &buckets)?);
     }
     Ok(())
 }
 
 /// Returns the indices of the elements for which `chosen` returns true, one per row, in row-major order.
-fn coordinates<T>(shape: &Shape, items: &[T], chosen: impl Fn(&T) -> bool) -> Result<Tensor> {
+fn coordinates<T>(alloc: &Allocator, shape: &Shape, items: &[T], chosen: impl Fn(&T) -> bool) -> Result<Tensor> {
     let rank = shape.rank();
     let count = items.iter().filter(|item| chosen(item)).count();
-    let mut output = Tensor::uninit(DType::I64, [count, rank])?;
+    let mut output = alloc.uninit(DType::I64, [count, rank])?;
     let mut rows = output.as_mut_slice::<i64>()?.chunks_exact_mut(rank);
     let inner = shape.last().copied().unwrap_or(1).max(1);
     let mut outer: SmallVec<[i64; 8]> = SmallVec::from_elem(0, rank - 1);
@@ -111,7 +111,7 @@ fn bound<T: Element + PartialOrd>(ctx: &mut KernelContext<'_>, out_type: DType, 
         };
         positions.push(position as i64);
     }
-    let output = Tensor::index_vector(out_type, &positions)?.reshaped(values.shape().clone())?;
+    let output = ctx.allocator().index_vector(out_type, &positions)?.reshaped(values.shape().clone())?;
     ctx.set_output(0, output);
     Ok(())
 }
@@ -119,14 +119,14 @@ fn bound<T: Element + PartialOrd>(ctx: &mut KernelContext<'_>, out_type: DType, 
 fn make_unravel_index(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let dtype = init.dtype("Tidx")?;
     from_fn(move |ctx| {
-        let output = unravel_index(ctx.input(0)?, ctx.input(1)?, dtype)?;
+        let output = unravel_index(ctx.allocator(), ctx.input(0)?, ctx.input(1)?, dtype)?;
         ctx.set_output(0, output);
         Ok(())
     })
 }
 
 /// Returns the coordinates of flat indices in a tensor of sizes `dims`: one column per index.
-fn unravel_index(index: &Tensor, dims: &Tensor, dtype: DType) -> Result<Tensor> {
+fn unravel_index(alloc: &Allocator, index: &Tensor, dims: &Tensor, dtype: DType) -> Result<Tensor> {
     if index.rank() > 1 {
         bail!(InvalidArgument, "The indices can only be scalar or vector, got \"{}\"", index.shape());
     }
@@ -139,7 +139,7 @@ fn unravel_index(index: &Tensor, dims: &Tensor, dtype: DType) -> Result<Tensor> 
     if flat.iter().any(|&i| i >= total) {
         bail!(InvalidArgument, "index is out of bound as with dims");
     }
-    let mut output = Tensor::uninit(DType::I64, [sizes.len(), flat.len()])?;
+    let mut output = alloc.uninit(DType::I64, [sizes.len(), flat.len()])?;
     let columns = output.as_mut_slice::<i64>()?;
     for (column, &index) in flat.iter().enumerate() {
         let mut rest = index;
@@ -149,7 +149,7 @@ fn unravel_index(index: &Tensor, dims: &Tensor, dtype: DType) -> Result<Tensor> 
         }
     }
     let shape = if index.rank() == 0 { Shape::from([sizes.len()]) } else { Shape::from([sizes.len(), flat.len()]) };
-    Tensor::index_vector(dtype, columns)?.reshaped(shape)
+    alloc.index_vector(dtype, columns)?.reshaped(shape)
 }
 
 /// Returns the product of sizes, which must be positive and within the index type.

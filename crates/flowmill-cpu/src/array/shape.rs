@@ -3,7 +3,7 @@
 use super::args::{Indices, indices, scalar_index};
 use crate::from_fn::from_fn;
 use flowmill_runtime::{Kernel, KernelContext, KernelInit, KernelRegistry};
-use flowmill_tensor::{DType, Result, Shape, Tensor, bail, error};
+use flowmill_tensor::{Allocator, DType, Result, Shape, Tensor, bail, error};
 use std::sync::Arc;
 
 pub(super) fn register(registry: &mut KernelRegistry) {
@@ -28,15 +28,15 @@ fn make_shape(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let dtype = out_type(init)?;
     from_fn(move |ctx| {
         for i in 0..ctx.num_inputs() {
-            let sizes = shape_vector(dtype, ctx.input(i)?.shape())?;
+            let sizes = shape_vector(ctx.allocator(), dtype, ctx.input(i)?.shape())?;
             ctx.set_output(i, sizes);
         }
         Ok(())
     })
 }
 
-fn shape_vector(dtype: DType, shape: &Shape) -> Result<Tensor> {
-    let mut sizes = Tensor::uninit(dtype, [shape.rank()])?;
+fn shape_vector(alloc: &Allocator, dtype: DType, shape: &Shape) -> Result<Tensor> {
+    let mut sizes = alloc.uninit(dtype, [shape.rank()])?;
     if dtype == DType::I64 {
         sizes.as_mut_slice::<i64>()?.iter_mut().zip(shape.iter()).for_each(|(to, &from)| *to = from as i64);
         return Ok(sizes);

@@ -7,7 +7,7 @@ use super::rearrange::{slice_region, value_strides};
 use super::slice_spec::{Masks, Region, resolve};
 use crate::from_fn::{from_fn, linear_from_fn};
 use flowmill_runtime::{Kernel, KernelContext, KernelInit, KernelRegistry};
-use flowmill_tensor::{Result, Shape, Tensor, bail};
+use flowmill_tensor::{Allocator, Result, Shape, Tensor, bail};
 use std::sync::Arc;
 
 pub(super) fn register(registry: &mut KernelRegistry) {
@@ -25,20 +25,20 @@ fn make_slice(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
             return ctx.forward(0, 0);
         }
         let shape = Shape::new(&region.sizes);
-        let output = read_region::<T>(input, &region, shape)?;
+        let output = read_region::<T>(ctx.allocator(), input, &region, shape)?;
         ctx.set_output(0, output);
         Ok(())
     }))
 }
 
 /// Returns the elements of a region as a tensor of shape `shape`.
-fn read_region<T: Item>(input: &Tensor, region: &Region, shape: Shape) -> Result<Tensor> {
+fn read_region<T: Item>(alloc: &Allocator, input: &Tensor, region: &Region, shape: Shape) -> Result<Tensor> {
     let (offset, strides) = if shape.num_elements() == 0 { (0, Strides::new()) } else { region.strides(input.shape()) };
     if region.is_contiguous(input.shape()) {
-        return contiguous::<T>(input, offset as usize, shape);
+        return contiguous::<T>(alloc, input, offset as usize, shape);
     }
     let source = T::items(input)?;
-    T::build(input.dtype(), shape, source, |out| {
+    T::build(alloc, input.dtype(), shape, source, |out| {
         read_strided(out, source, offset, &region.sizes, &strides);
         Ok(())
     })
@@ -54,7 +54,7 @@ fn make_strided_slice(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
             ctx.set_output(0, output);
             return Ok(());
         }
-        let output = read_region::<T>(input, &region, shape)?;
+        let output = read_region::<T>(ctx.allocator(), input, &region, shape)?;
         ctx.set_output(0, output);
         Ok(())
     }))
@@ -74,7 +74,7 @@ fn make_strided_slice_grad(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
         let source = T::items(dy)?;
         let (offset, strides) = region.strides(&shape);
         let zero = T::zero()?;
-        let output = T::build(dtype, shape, source, |out| {
+        let output = T::build(ctx.allocator(), dtype, shape, source, |out| {
             out.fill(zero);
             write_strided(out, offset, &region.sizes, &strides, source);
             Ok(())
@@ -87,7 +87,7 @@ fn make_strided_slice_grad(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
 fn make_tensor_strided_slice_update(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let masks = Masks::from_attrs(init.attrs)?;
     for_item!(init.dtype("T")?, T => from_fn(move |ctx| {
-        let mut target = ctx.take(0)?;
+        let mut target = ctx.take_writable(0)?;
         assign_slice::<T>(&mut target, ctx, &masks)?;
         ctx.set_output(0, target);
         Ok(())
@@ -115,7 +115,7 @@ fn assign_slice<T: Item>(target: &mut Tensor, ctx: &KernelContext<'_>, masks: &M
             Ok(())
         });
     }
-    let spread = T::build(value.dtype(), shape.clone(), items, |out| {
+    let spread = T::build(ctx.allocator(), value.dtype(), shape.clone(), items, |out| {
         read_strided(out, items, 0, &shape, &from);
         Ok(())
     })?;

@@ -7,7 +7,7 @@ use super::nd::{Dims, Strides, copy_strided, row_major};
 use super::transpose::transposed;
 use crate::from_fn::linear_from_fn;
 use flowmill_runtime::{Kernel, KernelContext, KernelInit, KernelRegistry};
-use flowmill_tensor::{Result, Shape, Tensor, bail};
+use flowmill_tensor::{Allocator, Result, Shape, Tensor, bail};
 use smallvec::SmallVec;
 use std::sync::Arc;
 
@@ -37,7 +37,7 @@ fn make_block_op(init: &KernelInit<'_>, to_batch: bool) -> Result<Arc<dyn Kernel
         let margins = ctx.input(if block_size.is_some() { 1 } else { 2 })?;
         let input = ctx.input(0)?;
         let blocks = check_blocks(input, &sizes, margins, if to_batch { "paddings" } else { "crops" })?;
-        let output = if to_batch { space_to_batch::<T>(input, &blocks)? } else { batch_to_space::<T>(input, &blocks)? };
+        let output = if to_batch { space_to_batch::<T>(ctx.allocator(), input, &blocks)? } else { batch_to_space::<T>(ctx.allocator(), input, &blocks)? };
         ctx.set_output(0, output);
         Ok(())
     }))
@@ -120,7 +120,7 @@ impl Blocks {
 }
 
 /// Converts `[batch, spatial…, rest…]` to `[blocks · batch, (padded spatial / block)…, rest…]`.
-fn space_to_batch<T: Item>(input: &Tensor, blocks: &Blocks) -> Result<Tensor> {
+fn space_to_batch<T: Item>(alloc: &Allocator, input: &Tensor, blocks: &Blocks) -> Result<Tensor> {
     let mut sizes: SmallVec<[i64; 8]> = input.shape().iter().map(|&d| d as i64).collect();
     for (i, (&block, &(before, after))) in blocks.sizes.iter().zip(&blocks.margins).enumerate() {
         let padded = sizes[i + 1].saturating_add(before).saturating_add(after);
@@ -133,7 +133,7 @@ fn space_to_batch<T: Item>(input: &Tensor, blocks: &Blocks) -> Result<Tensor> {
     let shape = Shape::from_i64(&sizes)?;
     let source = T::items(input)?;
     let zero = T::zero()?;
-    T::build(input.dtype(), shape.clone(), source, |out| {
+    T::build(alloc, input.dtype(), shape.clone(), source, |out| {
         out.fill(zero);
         if !source.is_empty() && !out.is_empty() {
             blocks.for_each(&shape, input.shape(), |small, large, dims| {
@@ -145,7 +145,7 @@ fn space_to_batch<T: Item>(input: &Tensor, blocks: &Blocks) -> Result<Tensor> {
 }
 
 /// Computes the reverse of [`space_to_batch`]; the margins are cropped.
-fn batch_to_space<T: Item>(input: &Tensor, blocks: &Blocks) -> Result<Tensor> {
+fn batch_to_space<T: Item>(alloc: &Allocator, input: &Tensor, blocks: &Blocks) -> Result<Tensor> {
     let mut sizes: SmallVec<[i64; 8]> = input.shape().iter().map(|&d| d as i64).collect();
     let count = blocks.count();
     if count == 0 || !input.shape()[0].is_multiple_of(count) {
@@ -161,7 +161,7 @@ fn batch_to_space<T: Item>(input: &Tensor, blocks: &Blocks) -> Result<Tensor> {
     }
     let shape = Shape::from_i64(&sizes)?;
     let source = T::items(input)?;
-    T::build(input.dtype(), shape.clone(), source, |out| {
+    T::build(alloc, input.dtype(), shape.clone(), source, |out| {
         if !source.is_empty() && !out.is_empty() {
             blocks.for_each(input.shape(), &shape, |small, large, dims| {
                 copy_strided((out, large.0, large.1), (source, small.0, small.1), dims)
@@ -191,7 +191,7 @@ fn make_depth_op(init: &KernelInit<'_>, to_depth: bool) -> Result<Arc<dyn Kernel
     for_item!(init.dtype("T")?, T => linear_from_fn(init, move |ctx| {
         let plan = depth_plan(ctx, block, to_depth, channels_first)?;
         let split = ctx.take(0)?.reshaped(plan.six)?;
-        let output = transposed::<T>(&split, &plan.permutation)?.reshaped(plan.four)?;
+        let output = transposed::<T>(ctx.allocator(), &split, &plan.permutation)?.reshaped(plan.four)?;
         ctx.set_output(0, output);
         Ok(())
     }))

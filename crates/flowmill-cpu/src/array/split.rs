@@ -5,7 +5,7 @@ use super::item::{Item, contiguous, for_item};
 use super::rearrange::{complete_sizes, equal_parts, split_axis, unpacked_shape};
 use crate::from_fn::from_fn;
 use flowmill_runtime::{Kernel, KernelContext, KernelInit, KernelRegistry};
-use flowmill_tensor::{Result, Shape, Tensor, bail};
+use flowmill_tensor::{Allocator, Result, Shape, Tensor, bail};
 use std::sync::Arc;
 
 pub(super) fn register(registry: &mut KernelRegistry) {
@@ -15,15 +15,15 @@ pub(super) fn register(registry: &mut KernelRegistry) {
 }
 
 /// Returns the elements `start..start + length` of dimension `axis`, as a tensor of shape `shape` (which may lack the axis if `length` is one).
-fn piece<T: Item>(input: &Tensor, axis: usize, start: usize, length: usize, shape: Shape) -> Result<Tensor> {
+fn piece<T: Item>(alloc: &Allocator, input: &Tensor, axis: usize, start: usize, length: usize, shape: Shape) -> Result<Tensor> {
     let dims = input.shape().dims();
     let (outer, inner) = (product(&dims[..axis]), product(&dims[axis + 1..]));
     if outer == 1 {
-        return contiguous::<T>(input, start * inner, shape);
+        return contiguous::<T>(alloc, input, start * inner, shape);
     }
     let (row, from, len) = (dims[axis] * inner, start * inner, length * inner);
     let source = T::items(input)?;
-    T::build(input.dtype(), shape, source, |out| {
+    T::build(alloc, input.dtype(), shape, source, |out| {
         if len > 0 {
             out.chunks_exact_mut(len).zip(source.chunks_exact(row)).for_each(|(to, row)| to.clone_from_slice(&row[from..from + len]));
         }
@@ -48,7 +48,7 @@ fn split<T: Item>(ctx: &mut KernelContext<'_>) -> Result<()> {
     shape[axis] = length;
     let input = ctx.take(1)?;
     for i in 0..count {
-        ctx.set_output(i, piece::<T>(&input, axis, i * length, length, shape.clone())?);
+        ctx.set_output(i, piece::<T>(ctx.allocator(), &input, axis, i * length, length, shape.clone())?);
     }
     Ok(())
 }
@@ -79,7 +79,7 @@ fn split_v<T: Item>(ctx: &mut KernelContext<'_>) -> Result<()> {
         let length = size as usize;
         let mut shape = input.shape().clone();
         shape[axis] = length;
-        ctx.set_output(i, piece::<T>(&input, axis, start, length, shape)?);
+        ctx.set_output(i, piece::<T>(ctx.allocator(), &input, axis, start, length, shape)?);
         start += length;
     }
     Ok(())
@@ -96,7 +96,7 @@ fn unpack<T: Item>(ctx: &mut KernelContext<'_>, axis: i64) -> Result<()> {
     let (axis, shape) = unpacked_shape(input.shape(), axis, count)?;
     let input = ctx.take(0)?;
     for i in 0..count {
-        ctx.set_output(i, piece::<T>(&input, axis, i, 1, shape.clone())?);
+        ctx.set_output(i, piece::<T>(ctx.allocator(), &input, axis, i, 1, shape.clone())?);
     }
     Ok(())
 }

@@ -4,7 +4,7 @@ use super::args::indices;
 use crate::from_fn::linear_from_fn;
 use crate::number::Number;
 use flowmill_runtime::{Kernel, KernelContext, KernelInit, KernelRegistry};
-use flowmill_tensor::{Complex, Element, Result, Shape, Tensor, bail, bf16, f16, for_dtype};
+use flowmill_tensor::{Complex, Element, Result, Shape, bail, bf16, f16, for_dtype};
 use std::sync::Arc;
 
 pub(super) fn register(registry: &mut KernelRegistry) {
@@ -37,7 +37,7 @@ fn grad<T: Number + Element>(ctx: &mut KernelContext<'_>) -> Result<()> {
         sums[target] = sums[target].plus(x.widen());
     }
     let values: Vec<T> = sums.into_iter().map(T::narrow).collect();
-    let output = Tensor::from_slice(shape, &values)?;
+    let output = ctx.allocator().from_slice(shape, &values)?;
     ctx.set_output(0, output);
     Ok(())
 }

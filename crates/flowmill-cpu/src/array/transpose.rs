@@ -6,7 +6,7 @@ use super::nd::{Strides, read_strided, row_major};
 use super::rearrange::permutation;
 use crate::from_fn::{from_fn, linear_from_fn};
 use flowmill_runtime::{Kernel, KernelInit, KernelRegistry};
-use flowmill_tensor::{Complex, DType, Result, Shape, Tensor, bail};
+use flowmill_tensor::{Allocator, Complex, DType, Result, Shape, Tensor, bail};
 use smallvec::SmallVec;
 use std::sync::Arc;
 
@@ -26,28 +26,28 @@ fn make_transpose(init: &KernelInit<'_>, conjugate: bool) -> Result<Arc<dyn Kern
             let to: Shape = permutation.iter().map(|&axis| shape[axis]).collect();
             ctx.take(0)?.reshaped(to)?
         } else {
-            transposed::<T>(ctx.input(0)?, &permutation)?
+            transposed::<T>(ctx.allocator(), ctx.input(0)?, &permutation)?
         };
-        ctx.set_output(0, if conjugate { conjugated(output)? } else { output });
+        ctx.set_output(0, if conjugate { conjugated(ctx.allocator().writable(output)?)? } else { output });
         Ok(())
     }))
 }
 
 /// Returns the tensor whose dimension `i` is dimension `permutation[i]` of `input`.
-pub(super) fn transposed<T: Item>(input: &Tensor, permutation: &[usize]) -> Result<Tensor> {
+pub(super) fn transposed<T: Item>(alloc: &Allocator, input: &Tensor, permutation: &[usize]) -> Result<Tensor> {
     let source = T::items(input)?;
     let from = row_major(input.shape());
     let shape: Shape = permutation.iter().map(|&axis| input.shape()[axis]).collect();
     let strides: Strides = permutation.iter().map(|&axis| from[axis]).collect();
-    T::build(input.dtype(), shape.clone(), source, |out| {
+    T::build(alloc, input.dtype(), shape.clone(), source, |out| {
         read_strided(out, source, 0, &shape, &strides);
         Ok(())
     })
 }
 
 /// Like [`transposed`], for every element type.
-pub(crate) fn permuted(input: &Tensor, permutation: &[usize]) -> Result<Tensor> {
-    for_item!(input.dtype(), T => transposed::<T>(input, permutation))
+pub(crate) fn permuted(alloc: &Allocator, input: &Tensor, permutation: &[usize]) -> Result<Tensor> {
+    for_item!(input.dtype(), T => transposed::<T>(alloc, input, permutation))
 }
 
 /// Returns the conjugates of complex elements; tensors of other types are unchanged.
@@ -67,7 +67,7 @@ fn make_invert_permutation(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
         if input.rank() != 1 {
             bail!(InvalidArgument, "invert_permutation expects a 1D vector.");
         }
-        let output = Tensor::index_vector(dtype, &inverse(&indices(input)?)?)?;
+        let output = ctx.allocator().index_vector(dtype, &inverse(&indices(input)?)?)?;
         ctx.set_output(0, output);
         Ok(())
     })

@@ -5,7 +5,7 @@ use super::item::{Item, ItemClass};
 use super::transpose::transposed;
 use crate::from_fn::from_fn;
 use flowmill_runtime::{Kernel, KernelContext, KernelInit, KernelRegistry};
-use flowmill_tensor::{Bytes, DType, Element, Result, Shape, Tensor, bail, bf16, check_memory, f16};
+use flowmill_tensor::{Allocator, Bytes, DType, Element, Result, Shape, Tensor, bail, bf16, f16};
 use rustc_hash::{FxHashMap, FxHasher};
 use smallvec::SmallVec;
 use std::hash::Hasher;
@@ -50,18 +50,18 @@ impl Key for Bytes {
 }
 
 /// Returns the elements of a tensor in a form that can be compared bit by bit.
-fn canonical(tensor: &Tensor) -> Result<Tensor> {
-    fn map<T: Element>(tensor: &Tensor, f: impl Fn(T) -> T) -> Result<Tensor> {
-        let mut copy = tensor.clone();
+fn canonical(alloc: &Allocator, tensor: &Tensor) -> Result<Tensor> {
+    fn map<T: Element>(alloc: &Allocator, tensor: &Tensor, f: impl Fn(T) -> T) -> Result<Tensor> {
+        let mut copy = alloc.copy(tensor)?;
         copy.as_mut_slice::<T>()?.iter_mut().for_each(|x| *x = f(*x));
         Ok(copy)
     }
     // Adding a positive zero makes a negative zero positive and changes nothing else.
     match tensor.dtype() {
-        DType::F16 => map::<f16>(tensor, |x| x + f16::ZERO),
-        DType::BF16 => map::<bf16>(tensor, |x| x + bf16::ZERO),
-        DType::F32 => map::<f32>(tensor, |x| x + 0.0),
-        DType::F64 => map::<f64>(tensor, |x| x + 0.0),
+        DType::F16 => map::<f16>(alloc, tensor, |x| x + f16::ZERO),
+        DType::BF16 => map::<bf16>(alloc, tensor, |x| x + bf16::ZERO),
+        DType::F32 => map::<f32>(alloc, tensor, |x| x + 0.0),
+        DType::F64 => map::<f64>(alloc, tensor, |x| x + 0.0),
         _ => Ok(tensor.clone()),
     }
 }
@@ -168,11 +168,11 @@ fn unique<T: Key>(ctx: &mut KernelContext<'_>, index_type: DType, with_counts: b
     let axis = unique_axis(ctx)?;
     let input = ctx.input(0)?;
     let order: SmallVec<[usize; 8]> = std::iter::once(axis).chain((0..input.rank()).filter(|&d| d != axis)).collect();
-    let rows_first = if axis == 0 { input.clone() } else { transposed::<T>(input, &order)? };
+    let rows_first = if axis == 0 { input.clone() } else { transposed::<T>(ctx.allocator(), input, &order)? };
     let count = input.shape()[axis];
     // There may be so many empty rows that the results do not fit into memory.
-    check_memory::<[usize; 4]>(count)?;
-    let comparable = canonical(&rows_first)?;
+    let _reserved = ctx.allocator().reserve::<[usize; 4]>(count)?;
+    let comparable = canonical(ctx.allocator(), &rows_first)?;
     let rows = Rows { items: T::items(&comparable)?, nan: nan_flags(&rows_first)?, len: product(&rows_first.shape()[1..]) };
     let mut table = Table::default();
     // The first occurrence of each distinct row, the index of each row's equal among the distinct rows, and the number of occurrences.
@@ -192,30 +192,30 @@ fn unique<T: Key>(ctx: &mut KernelContext<'_>, index_type: DType, with_counts: b
         places[i] = place as i64;
         counts[place] += 1;
     }
-    let distinct = select_rows::<T>(&rows_first, &first_seen)?;
+    let distinct = select_rows::<T>(ctx.allocator(), &rows_first, &first_seen)?;
     let output = if axis == 0 {
         distinct
     } else {
         let mut back: SmallVec<[usize; 8]> = (1..=axis).collect();
         back.push(0);
         back.extend(axis + 1..order.len());
-        transposed::<T>(&distinct, &back)?
+        transposed::<T>(ctx.allocator(), &distinct, &back)?
     };
     ctx.set_output(0, output);
-    ctx.set_output(1, Tensor::index_vector(index_type, &places)?);
+    ctx.set_output(1, ctx.allocator().index_vector(index_type, &places)?);
     if with_counts {
-        ctx.set_output(2, Tensor::index_vector(index_type, &counts)?);
+        ctx.set_output(2, ctx.allocator().index_vector(index_type, &counts)?);
     }
     Ok(())
 }
 
 /// Returns the given rows of a tensor, in the given order.
-fn select_rows<T: Item>(tensor: &Tensor, rows: &[usize]) -> Result<Tensor> {
+fn select_rows<T: Item>(alloc: &Allocator, tensor: &Tensor, rows: &[usize]) -> Result<Tensor> {
     let source = T::items(tensor)?;
     let mut shape: Shape = tensor.shape().clone();
     let len = product(&shape[1..]);
     shape[0] = rows.len();
-    T::build(tensor.dtype(), shape, source, |out| {
+    T::build(alloc, tensor.dtype(), shape, source, |out| {
         if len > 0 {
             out.chunks_exact_mut(len).zip(rows).for_each(|(to, &row)| to.clone_from_slice(&source[row * len..][..len]));
         }
@@ -236,7 +236,7 @@ fn list_diff<T: Key>(ctx: &mut KernelContext<'_>, index_type: DType) -> Result<(
             bail!(InvalidArgument, "{name} should be a 1D vector.");
         }
     }
-    let (comparable_x, comparable_y) = (canonical(x)?, canonical(y)?);
+    let (comparable_x, comparable_y) = (canonical(ctx.allocator(), x)?, canonical(ctx.allocator(), y)?);
     let rows = Rows { items: T::items(&comparable_x)?, nan: nan_flags(x)?, len: 1 };
     let others = Rows { items: T::items(&comparable_y)?, nan: nan_flags(y)?, len: 1 };
     let mut table = Table::default();
@@ -246,8 +246,8 @@ fn list_diff<T: Key>(ctx: &mut KernelContext<'_>, index_type: DType) -> Result<(
         }
     }
     let kept: Vec<usize> = (0..x.num_elements()).filter(|&i| rows.find(i, &table, &others).is_none()).collect();
-    let output = select_rows::<T>(x, &kept)?;
-    let positions = Tensor::index_vector(index_type, &kept.iter().map(|&i| i as i64).collect::<Vec<_>>())?;
+    let output = select_rows::<T>(ctx.allocator(), x, &kept)?;
+    let positions = ctx.allocator().index_vector(index_type, &kept.iter().map(|&i| i as i64).collect::<Vec<_>>())?;
     ctx.set_output(0, output);
     ctx.set_output(1, positions);
     Ok(())

@@ -2,7 +2,7 @@
 
 use crate::from_fn::from_fn;
 use flowmill_runtime::{Kernel, KernelContext, KernelInit, KernelRegistry};
-use flowmill_tensor::{DType, Result, Tensor, bail, check_memory};
+use flowmill_tensor::{DType, Result, bail};
 use std::f64::consts::PI;
 use std::sync::Arc;
 
@@ -115,9 +115,9 @@ impl Mfcc {
                 self.bands
             );
         }
-        let mut output = Tensor::uninit(DType::F32, [channels, windows, self.coefficients])?;
+        let mut output = ctx.allocator().uninit(DType::F32, [channels, windows, self.coefficients])?;
         if output.num_elements() > 0 {
-            check_memory::<f64>(self.bands.saturating_mul(self.coefficients))?;
+            let _reserved = ctx.allocator().reserve::<f64>(self.bands.saturating_mul(self.coefficients))?;
             let bands = Bands::new(self, length, f64::from(rate));
             let (norm, step) = ((2.0 / self.bands as f64).sqrt(), PI / self.bands as f64);
             let cosines: Vec<f64> = (0..self.coefficients)

@@ -2,7 +2,7 @@
 
 use crate::from_fn::from_fn;
 use flowmill_runtime::{Kernel, KernelContext, KernelInit, KernelRegistry};
-use flowmill_tensor::{Complex, DType, Result, Tensor, bail, check_memory};
+use flowmill_tensor::{Complex, DType, Result, bail};
 use rustfft::{Fft, FftPlanner};
 use std::sync::Arc;
 
@@ -46,8 +46,8 @@ impl Spectrogram {
         let length = self.transform.len();
         let frequencies = length / 2 + 1;
         let sound = input.as_slice::<f32>()?;
-        check_memory::<Complex<f64>>(2 * length)?;
-        let mut output = Tensor::uninit(DType::F32, [channels, windows, frequencies])?;
+        let _reserved = ctx.allocator().reserve::<Complex<f64>>(2 * length)?;
+        let mut output = ctx.allocator().uninit(DType::F32, [channels, windows, frequencies])?;
         let mut frame = vec![Complex::new(0.0, 0.0); length];
         let mut scratch = vec![Complex::new(0.0, 0.0); self.transform.get_inplace_scratch_len()];
         for (row, out) in output.as_mut_slice::<f32>()?.chunks_exact_mut(frequencies).enumerate() {

@@ -10,7 +10,7 @@ use flowmill_numeric::conv::{PackedFilter, conv2d, conv2d_backprop_filter, conv2
 use flowmill_numeric::window::Window;
 use flowmill_runtime::{Kernel, KernelContext, KernelDef, KernelInit, KernelRegistry};
 use flowmill_tensor::sync::Mutex;
-use flowmill_tensor::{DType, Result, Shape, Tensor, bail, bf16, f16, for_dtype};
+use flowmill_tensor::{Allocator, DType, Result, Shape, Tensor, bail, bf16, f16, for_dtype};
 use std::sync::Arc;
 
 pub(super) fn register(registry: &mut KernelRegistry) {
@@ -99,7 +99,7 @@ impl Kernel for Conv2d {
     fn compute(&self, ctx: &mut KernelContext<'_>) -> Result<()> {
         let (input, filter) = (ctx.take(0)?, ctx.take(1)?);
         let (window, groups, out_channels) = checked_window(&self.geometry, input.shape(), filter.shape())?;
-        let mut out = Tensor::uninit(DType::F32, output_shape(&window, out_channels))?;
+        let mut out = ctx.allocator().uninit(DType::F32, output_shape(&window, out_channels))?;
         let bias = if self.fused.bias { Some(ctx.take(2)?) } else { None };
         let residual = if self.fused.residual { Some(ctx.take(3)?) } else { None };
         if let Some(bias) = bias.as_ref().filter(|b| b.num_elements() != out_channels) {
@@ -169,8 +169,8 @@ pub(super) fn widened<T: Number>(tensor: &Tensor) -> Result<Vec<T::Acc>> {
 }
 
 /// Returns a tensor of sums, rounded to its element type.
-pub(super) fn narrowed<T: Number>(shape: Shape, sums: &[T::Acc]) -> Result<Tensor> {
-    let mut out = Tensor::uninit(T::DTYPE, shape)?;
+pub(super) fn narrowed<T: Number>(alloc: &Allocator, shape: Shape, sums: &[T::Acc]) -> Result<Tensor> {
+    let mut out = alloc.uninit(T::DTYPE, shape)?;
     out.as_mut_slice::<T>()?.iter_mut().zip(sums).for_each(|(d, &s)| *d = T::narrow(s));
     Ok(out)
 }
@@ -183,7 +183,7 @@ fn direct<T: Number>(ctx: &mut KernelContext<'_>, geometry: &Geometry) -> Result
     let (x, f) = (widened::<T>(&input)?, widened::<T>(&filter)?);
     let mut sums = vec![T::Acc::ZERO; shape.checked_num_elements()?];
     for_each_product(&window, groups, out_channels, |i, w, o| sums[o] = sums[o].plus(x[i].times(f[w])));
-    ctx.set_output(0, narrowed::<T>(shape, &sums)?);
+    ctx.set_output(0, narrowed::<T>(ctx.allocator(), shape, &sums)?);
     Ok(())
 }
 
@@ -231,7 +231,7 @@ fn make_backprop_input(init: &KernelInit<'_>, input_shape: InputShape) -> Result
             let (f, g) = (widened::<T>(&filter)?, widened::<T>(&gradient)?);
             let mut sums = vec![<T as Number>::Acc::ZERO; shape.checked_num_elements()?];
             for_each_product(&window, groups, out_channels, |i, w, o| sums[i] = sums[i].plus(f[w].times(g[o])));
-            ctx.set_output(0, narrowed::<T>(shape, &sums)?);
+            ctx.set_output(0, narrowed::<T>(ctx.allocator(), shape, &sums)?);
             Ok(())
         }), _ => init.unsupported());
     }
@@ -240,7 +240,7 @@ fn make_backprop_input(init: &KernelInit<'_>, input_shape: InputShape) -> Result
         let shape = input_shape(ctx.input(0)?, filter.shape(), gradient.shape())?;
         let (window, groups, out_channels) = checked_window(&geometry, &shape, filter.shape())?;
         check_gradient(&window, out_channels, gradient.shape())?;
-        let mut out = Tensor::zeros(DType::F32, shape)?;
+        let mut out = ctx.allocator().zeros(DType::F32, shape)?;
         if out.num_elements() > 0 && gradient.num_elements() > 0 {
             conv2d_backprop_input(&window, filter.as_slice()?, out_channels, groups, gradient.as_slice()?, out.as_mut_slice()?);
         }
@@ -260,7 +260,7 @@ fn make_backprop_filter(init: &KernelInit<'_>, filter_shape: fn(&Tensor) -> Resu
             let (x, g) = (widened::<T>(&input)?, widened::<T>(&gradient)?);
             let mut sums = vec![<T as Number>::Acc::ZERO; shape.checked_num_elements()?];
             for_each_product(&window, groups, out_channels, |i, w, o| sums[w] = sums[w].plus(x[i].times(g[o])));
-            ctx.set_output(0, narrowed::<T>(shape, &sums)?);
+            ctx.set_output(0, narrowed::<T>(ctx.allocator(), shape, &sums)?);
             Ok(())
         }), _ => init.unsupported());
     }
@@ -269,7 +269,7 @@ fn make_backprop_filter(init: &KernelInit<'_>, filter_shape: fn(&Tensor) -> Resu
         let shape = filter_shape(ctx.input(1)?)?;
         let (window, groups, out_channels) = checked_window(&geometry, input.shape(), &shape)?;
         check_gradient(&window, out_channels, gradient.shape())?;
-        let mut out = Tensor::zeros(DType::F32, shape)?;
+        let mut out = ctx.allocator().zeros(DType::F32, shape)?;
         if out.num_elements() > 0 && gradient.num_elements() > 0 {
             conv2d_backprop_filter(&window, input.as_slice()?, out_channels, groups, gradient.as_slice()?, out.as_mut_slice()?);
         }

@@ -7,7 +7,7 @@ use crate::number::Number;
 use crate::parallel;
 use crate::window::volume::{Steps, Volume};
 use flowmill_runtime::{Kernel, KernelContext, KernelDef, KernelInit, KernelRegistry};
-use flowmill_tensor::{Element, Result, Shape, Tensor, bail, bf16, f16, for_dtype};
+use flowmill_tensor::{Allocator, Element, Result, Shape, Tensor, bail, bf16, f16, for_dtype};
 use std::sync::Arc;
 
 /// The number of elements of patches that are copied at a time.
@@ -77,8 +77,8 @@ fn widened<T: Number>(tensor: &Tensor) -> Result<Vec<T::Acc>> {
     Ok(tensor.as_slice::<T>()?.iter().map(|x| x.widen()).collect())
 }
 
-fn narrowed<T: Number>(shape: Shape, values: &[T::Acc]) -> Result<Tensor> {
-    let mut out = Tensor::uninit(T::DTYPE, shape)?;
+fn narrowed<T: Number>(alloc: &Allocator, shape: Shape, values: &[T::Acc]) -> Result<Tensor> {
+    let mut out = alloc.uninit(T::DTYPE, shape)?;
     out.as_mut_slice::<T>()?.iter_mut().zip(values).for_each(|(out, &x)| *out = T::narrow(x));
     Ok(out)
 }
@@ -110,7 +110,7 @@ fn convolve<T: Number<Acc: gemm::Element>>(ctx: &mut KernelContext<'_>, steps: S
     let (volume, n) = window(steps, input.shape(), filter.shape())?;
     let shape = volume.output_shape(n);
     // The sums have the output's shape, so that a shape that is too large is an error before anything is computed.
-    let mut sums = Tensor::zeros(<T::Acc as Element>::DTYPE, shape.clone())?;
+    let mut sums = ctx.allocator().zeros(<T::Acc as Element>::DTYPE, shape.clone())?;
     let width = volume.taps() * volume.channels;
     if sums.num_elements() > 0 && width > 0 {
         let (input, filter) = (widened::<T>(input)?, widened::<T>(filter)?);
@@ -121,7 +121,7 @@ fn convolve<T: Number<Acc: gemm::Element>>(ctx: &mut KernelContext<'_>, steps: S
             gemm(count, width, n, patches, filter, &mut sums[first * n..][..count * n], n, false);
         });
     }
-    let out = narrowed::<T>(shape, sums.as_slice::<T::Acc>()?)?;
+    let out = narrowed::<T>(ctx.allocator(), shape, sums.as_slice::<T::Acc>()?)?;
     ctx.set_output(0, out);
     Ok(())
 }
@@ -131,7 +131,7 @@ fn filter_grad<T: Number<Acc: gemm::Element>>(ctx: &mut KernelContext<'_>, steps
     let filter = shape_of(ctx.input(1)?)?;
     let (volume, n) = window(steps, input.shape(), &filter)?;
     check_gradient(&volume, n, gradient)?;
-    let mut sums = Tensor::zeros(<T::Acc as Element>::DTYPE, filter.clone())?;
+    let mut sums = ctx.allocator().zeros(<T::Acc as Element>::DTYPE, filter.clone())?;
     let width = volume.taps() * volume.channels;
     if sums.num_elements() > 0 {
         let (input, gradient) = (widened::<T>(input)?, widened::<T>(gradient)?);
@@ -142,7 +142,7 @@ fn filter_grad<T: Number<Acc: gemm::Element>>(ctx: &mut KernelContext<'_>, steps
             gemm(width, count, n, patches, gradient, sums, n, true);
         });
     }
-    let out = narrowed::<T>(filter, sums.as_slice::<T::Acc>()?)?;
+    let out = narrowed::<T>(ctx.allocator(), filter, sums.as_slice::<T::Acc>()?)?;
     ctx.set_output(0, out);
     Ok(())
 }
@@ -152,7 +152,7 @@ fn input_grad<T: Number<Acc: gemm::Element>>(ctx: &mut KernelContext<'_>, steps:
     let shape = shape_of(ctx.input(0)?)?;
     let (volume, n) = window(steps, &shape, filter.shape())?;
     check_gradient(&volume, n, gradient)?;
-    let mut sums = Tensor::zeros(<T::Acc as Element>::DTYPE, shape.clone())?;
+    let mut sums = ctx.allocator().zeros(<T::Acc as Element>::DTYPE, shape.clone())?;
     let channels = volume.channels;
     let width = volume.taps() * channels;
     if sums.num_elements() > 0 && width > 0 && n > 0 {
@@ -174,7 +174,7 @@ fn input_grad<T: Number<Acc: gemm::Element>>(ctx: &mut KernelContext<'_>, steps:
             }
         }
     }
-    let out = narrowed::<T>(shape, sums.as_slice::<T::Acc>()?)?;
+    let out = narrowed::<T>(ctx.allocator(), shape, sums.as_slice::<T::Acc>()?)?;
     ctx.set_output(0, out);
     Ok(())
 }

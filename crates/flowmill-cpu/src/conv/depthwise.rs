@@ -77,14 +77,14 @@ fn make(init: &KernelInit<'_>, fused: FusedOps) -> Result<Arc<dyn Kernel>> {
             let (x, f) = (widened::<T>(&input)?, widened::<T>(&filter)?);
             let mut sums = vec![<T as Number>::Acc::ZERO; shape.checked_num_elements()?];
             for_each_product(&window, multiplier, |i, w, o| sums[o] = sums[o].plus(x[i].times(f[w])));
-            ctx.set_output(0, narrowed::<T>(shape, &sums)?);
+            ctx.set_output(0, narrowed::<T>(ctx.allocator(), shape, &sums)?);
             Ok(())
         }), _ => init.unsupported());
     }
     batched_from_fn(None, 1, move |ctx| {
         let (input, filter) = (ctx.take(0)?, ctx.take(1)?);
         let (window, multiplier, shape) = checked_window(&geometry, input.shape(), filter.shape())?;
-        let mut out = Tensor::uninit(DType::F32, shape)?;
+        let mut out = ctx.allocator().uninit(DType::F32, shape)?;
         let bias = if fused.bias { Some(ctx.take(2)?) } else { None };
         if let Some(bias) = bias.as_ref().filter(|b| b.num_elements() != out.shape()[3]) {
             bail!(
@@ -125,7 +125,7 @@ fn make_backprop_input(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
             let (f, g) = (widened::<T>(&filter)?, widened::<T>(&gradient)?);
             let mut sums = vec![<T as Number>::Acc::ZERO; shape.checked_num_elements()?];
             for_each_product(&window, multiplier, |i, w, o| sums[i] = sums[i].plus(f[w].times(g[o])));
-            ctx.set_output(0, narrowed::<T>(shape, &sums)?);
+            ctx.set_output(0, narrowed::<T>(ctx.allocator(), shape, &sums)?);
             Ok(())
         }), _ => init.unsupported());
     }
@@ -133,7 +133,7 @@ fn make_backprop_input(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
         let (shape, filter, gradient) = (ctx.input(0)?.to_shape()?, ctx.take(1)?, ctx.take(2)?);
         let (window, multiplier, expected) = checked_window(&geometry, &shape, filter.shape())?;
         check_gradient(&expected, &gradient)?;
-        let mut out = Tensor::zeros(DType::F32, shape)?;
+        let mut out = ctx.allocator().zeros(DType::F32, shape)?;
         if gradient.num_elements() > 0 {
             depthwise_backprop_input(&window, multiplier, filter.as_slice()?, gradient.as_slice()?, out.as_mut_slice()?);
         }
@@ -152,7 +152,7 @@ fn make_backprop_filter(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
             let (x, g) = (widened::<T>(&input)?, widened::<T>(&gradient)?);
             let mut sums = vec![<T as Number>::Acc::ZERO; shape.checked_num_elements()?];
             for_each_product(&window, multiplier, |i, w, o| sums[w] = sums[w].plus(x[i].times(g[o])));
-            ctx.set_output(0, narrowed::<T>(shape, &sums)?);
+            ctx.set_output(0, narrowed::<T>(ctx.allocator(), shape, &sums)?);
             Ok(())
         }), _ => init.unsupported());
     }
@@ -160,7 +160,7 @@ fn make_backprop_filter(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
         let (input, shape, gradient) = (ctx.take(0)?, ctx.input(1)?.to_shape()?, ctx.take(2)?);
         let (window, multiplier, expected) = checked_window(&geometry, input.shape(), &shape)?;
         check_gradient(&expected, &gradient)?;
-        let mut out = Tensor::zeros(DType::F32, shape)?;
+        let mut out = ctx.allocator().zeros(DType::F32, shape)?;
         if gradient.num_elements() > 0 {
             depthwise_backprop_filter(&window, multiplier, input.as_slice()?, gradient.as_slice()?, out.as_mut_slice()?);
         }

@@ -6,7 +6,7 @@ use crate::parallel;
 use crate::window::Geometry;
 use flowmill_numeric::window::Window;
 use flowmill_runtime::{Kernel, KernelContext, KernelInit, KernelRegistry};
-use flowmill_tensor::{Result, Shape, Tensor, bail, bf16, f16, for_dtype};
+use flowmill_tensor::{Result, Shape, bail, bf16, f16, for_dtype};
 use std::sync::Arc;
 
 pub(super) fn register(registry: &mut KernelRegistry) {
@@ -83,7 +83,7 @@ fn dilate<T: Ordered>(ctx: &mut KernelContext<'_>, geometry: &Geometry, part: Pa
     let row_len = w.out_width * w.channels;
     let image = |b: usize| &x[b * image_len..][..image_len];
     if part == Part::Output {
-        let mut out = Tensor::uninit(T::DTYPE, shape)?;
+        let mut out = ctx.allocator().uninit(T::DTYPE, shape)?;
         if out.num_elements() > 0 {
             parallel::chunks(out.as_mut_slice::<T>()?, row_len, |row, out| {
                 let mut best = vec![(T::LOWEST_FINITE, 0, 0); w.channels];
@@ -101,7 +101,8 @@ fn dilate<T: Ordered>(ctx: &mut KernelContext<'_>, geometry: &Geometry, part: Pa
         bail!(InvalidArgument, "out_backprop has incompatible size: expected {shape}, got {}", gradient.shape());
     }
     let g = gradient.as_slice::<T>()?;
-    let mut out = Tensor::zeros(T::DTYPE, if part == Part::InputGradient { input.shape().clone() } else { filter.shape().clone() })?;
+    let mut out =
+        ctx.allocator().zeros(T::DTYPE, if part == Part::InputGradient { input.shape().clone() } else { filter.shape().clone() })?;
     let target = out.as_mut_slice::<T>()?;
     let mut best = vec![(T::LOWEST_FINITE, 0, 0); w.channels];
     for (position, g) in g.chunks_exact(w.channels.max(1)).enumerate() {

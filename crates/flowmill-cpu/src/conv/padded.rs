@@ -8,7 +8,7 @@ use crate::fused_ops::FusedOps;
 use crate::image::resize::{Grid, sizes};
 use crate::number::Number;
 use flowmill_runtime::{Kernel, KernelContext, KernelInit, KernelRegistry};
-use flowmill_tensor::{Element, Result, Tensor, bail, f16, for_dtype};
+use flowmill_tensor::{Allocator, Element, Result, Tensor, bail, f16, for_dtype};
 use std::sync::Arc;
 
 pub(super) fn register(registry: &mut KernelRegistry) {
@@ -18,7 +18,7 @@ pub(super) fn register(registry: &mut KernelRegistry) {
         for_dtype!(init.dtype("T")?, [f16, f32, f64], T => {
             let convolve = make_pad_conv(init)?;
             from_fn(move |ctx| {
-                let resized = resized::<T>(ctx.input(0)?, ctx.input(1)?, grid)?;
+                let resized = resized::<T>(ctx.allocator(), ctx.input(0)?, ctx.input(1)?, grid)?;
                 let output = run(&convolve, vec![resized, ctx.take(2)?, ctx.take(3)?], ctx)?;
                 ctx.set_output(0, output);
                 Ok(())
@@ -67,13 +67,13 @@ fn make_pad_conv(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
 }
 
 /// Resizes images by bilinear interpolation, in their own element type.
-fn resized<T: Number + Element>(images: &Tensor, size: &Tensor, grid: Grid) -> Result<Tensor>
+fn resized<T: Number + Element>(alloc: &Allocator, images: &Tensor, size: &Tensor, grid: Grid) -> Result<Tensor>
 where
     T::Acc: num_traits::Float + 'static,
     f32: num_traits::AsPrimitive<T::Acc>,
 {
-    let ([batch, height, width, channels], (out_height, out_width)) = sizes(images, size)?;
-    let mut output = Tensor::uninit(T::DTYPE, [batch, out_height, out_width, channels])?;
+    let ([batch, height, width, channels], (out_height, out_width)) = sizes(alloc, images, size)?;
+    let mut output = alloc.uninit(T::DTYPE, [batch, out_height, out_width, channels])?;
     let (rows, columns) = (grid.between(height, out_height), grid.between(width, out_width));
     let input = images.as_slice::<T>()?;
     for (i, row) in output.as_mut_slice::<T>()?.chunks_exact_mut(out_width * channels).enumerate() {

@@ -1,5 +1,5 @@
 use super::{Binary, BinaryOp, Operands, Unary, UnaryOp};
-use flowmill_tensor::{Result, Shape, Tensor, bail};
+use flowmill_tensor::{Allocator, Result, Shape, Tensor, bail};
 
 /// A function of one or two elements of `float32`, for slices and for whole tensors. Its results are bit for bit those of the op's own kernel.
 pub(crate) enum Function {
@@ -68,10 +68,10 @@ impl Function {
     ///
     /// # Errors
     /// Returns `InvalidArgument` if the shapes do not broadcast.
-    pub(crate) fn whole(&self, operands: &[&Tensor]) -> Result<Tensor> {
+    pub(crate) fn whole(&self, alloc: &Allocator, operands: &[&Tensor]) -> Result<Tensor> {
         match (self, operands) {
-            (Function::One(f), [a]) => f.transform((*a).clone()),
-            (Function::Two(f), [a, b]) => f.combine((*a).clone(), (*b).clone()),
+            (Function::One(f), [a]) => f.transform(alloc, (*a).clone()),
+            (Function::Two(f), [a, b]) => f.combine(alloc, (*a).clone(), (*b).clone()),
             _ => bail!(Internal, "a function of one or two operands got {}", operands.len()),
         }
     }

@@ -1,6 +1,6 @@
 use super::{CHUNK, SMALL_CHUNK, Word, copy_as, for_blocks};
 use flowmill_runtime::{Kernel, KernelContext, ScalarOp};
-use flowmill_tensor::{Result, Tensor};
+use flowmill_tensor::{Allocator, Result, Tensor};
 use std::sync::Arc;
 
 /// A function of one element.
@@ -37,7 +37,7 @@ impl<A: Word, D: Word> Unary<A, D> {
     }
 
     /// Returns the result for a whole tensor. The tensor's memory is reused if nothing else refers to it and the result has the same type.
-    pub(crate) fn transform(&self, mut x: Tensor) -> Result<Tensor> {
+    pub(crate) fn transform(&self, alloc: &Allocator, mut x: Tensor) -> Result<Tensor> {
         if A::DTYPE == D::DTYPE && x.is_unique() {
             let data = x.as_mut_slice::<D>()?;
             if data.len() <= SMALL_CHUNK {
@@ -47,7 +47,7 @@ impl<A: Word, D: Word> Unary<A, D> {
             }
             return Ok(x);
         }
-        let mut out = Tensor::uninit(D::DTYPE, x.shape().clone())?;
+        let mut out = alloc.uninit(D::DTYPE, x.shape().clone())?;
         let src = x.as_slice::<A>()?;
         for_blocks(out.as_mut_slice::<D>()?, self.cost, &|start, block| (self.map)(&src[start..start + block.len()], block));
         Ok(out)
@@ -69,7 +69,7 @@ impl<A: Word, D: Word> Kernel for Unary<A, D> {
         let scalar = x.scalar_bits(A::DTYPE).and_then(|x| Tensor::from_scalar_bits(D::DTYPE, (self.word)(x)));
         let out = match scalar {
             Some(out) => out,
-            None => self.transform(x)?,
+            None => self.transform(ctx.allocator(), x)?,
         };
         ctx.set_output(0, out);
         Ok(())

@@ -1,6 +1,6 @@
 use super::{CHUNK, Operand, SMALL_CHUNK, Word, copy_as, for_blocks};
 use flowmill_runtime::{Kernel, KernelContext, ScalarOp};
-use flowmill_tensor::{Result, Shape, Tensor, bail};
+use flowmill_tensor::{Allocator, Result, Shape, Tensor, bail};
 use std::sync::Arc;
 
 /// A function of two elements.
@@ -77,7 +77,7 @@ impl<A: Word, D: Word> Binary<A, D> {
     }
 
     /// Returns the result for two tensors.
-    pub(crate) fn combine(&self, mut a: Tensor, mut b: Tensor) -> Result<Tensor> {
+    pub(crate) fn combine(&self, alloc: &Allocator, mut a: Tensor, mut b: Tensor) -> Result<Tensor> {
         let broadcasts = self.operands == Operands::Broadcast;
         if self.operands == Operands::SameShape && a.shape() != b.shape() {
             bail!(InvalidArgument, "The two arguments must be the same size, got {} and {}", a.shape(), b.shape());
@@ -105,7 +105,7 @@ impl<A: Word, D: Word> Binary<A, D> {
                 return Ok(b);
             }
         }
-        let mut out = Tensor::uninit(D::DTYPE, shape.clone())?;
+        let mut out = alloc.uninit(D::DTYPE, shape.clone())?;
         let left = Operand::<A>::new(a.as_slice()?, a.shape(), &shape);
         let right = Operand::<A>::new(b.as_slice()?, b.shape(), &shape);
         let dst = out.as_mut_slice::<D>()?;
@@ -163,7 +163,7 @@ impl<A: Word, D: Word> Kernel for Binary<A, D> {
             ctx.set_output(0, out);
             return Ok(());
         }
-        let out = self.combine(a, b)?;
+        let out = self.combine(ctx.allocator(), a, b)?;
         ctx.set_output(0, out);
         Ok(())
     }

@@ -8,7 +8,7 @@ use super::blocks::Blocks;
 use super::program::{Program, piece_shape};
 use flowmill_graph::ElementwisePiece;
 use flowmill_runtime::{Kernel, KernelContext, KernelInit};
-use flowmill_tensor::{DType, Result, Shape, Tensor};
+use flowmill_tensor::{Allocator, DType, Result, Shape, Tensor};
 use smallvec::SmallVec;
 use std::sync::Arc;
 
@@ -33,7 +33,7 @@ impl Kernel for Elementwise {
     fn compute(&self, ctx: &mut KernelContext<'_>) -> Result<()> {
         let results = {
             let args: SmallVec<[&Tensor; 8]> = ctx.inputs_from(0).collect();
-            self.results(&args)?
+            self.results(ctx.allocator(), &args)?
         };
         for (i, result) in results.into_iter().enumerate() {
             ctx.set_output(i, result);
@@ -49,7 +49,7 @@ fn trimmed(shape: &Shape) -> &[usize] {
 }
 
 impl Elementwise {
-    fn results(&self, args: &[&Tensor]) -> Result<SmallVec<[Tensor; 2]>> {
+    fn results(&self, alloc: &Allocator, args: &[&Tensor]) -> Result<SmallVec<[Tensor; 2]>> {
         let program = &self.program;
         let mut shapes: Few<Shape> = Few::new();
         for (arg, piece) in args.iter().zip(&program.pieces) {
@@ -75,18 +75,18 @@ impl Elementwise {
             if piece.is_whole() {
                 values[v] = Some((*arg).clone());
             } else if used_whole(v) || trimmed(&shapes[v]) != trimmed(full) {
-                values[v] = Some(part(arg, *piece, &shapes[v])?);
+                values[v] = Some(part(alloc, arg, *piece, &shapes[v])?);
             }
         }
         for (i, instr) in program.instrs.iter().enumerate() {
             if !is_blockwise(num_args + i) {
-                values[num_args + i] = Some(instr.whole(&values)?);
+                values[num_args + i] = Some(instr.whole(alloc, &values)?);
             }
         }
         let wanted = |v: usize| values[v].is_none();
         let mut outputs: SmallVec<[Tensor; 2]> = SmallVec::new();
         for &v in program.outputs.iter().filter(|&&v| wanted(v)) {
-            outputs.push(Tensor::uninit(DType::F32, shapes[v].clone())?);
+            outputs.push(alloc.uninit(DType::F32, shapes[v].clone())?);
         }
         if !outputs.is_empty() && len > 0 {
             Blocks::new(program, full, args, &shapes, &values)?.run(&mut outputs, self.cost)?;
@@ -104,8 +104,8 @@ impl Elementwise {
 }
 
 /// Returns a copy of a part of the last dimension.
-fn part(arg: &Tensor, piece: ElementwisePiece, shape: &Shape) -> Result<Tensor> {
-    let mut out = Tensor::uninit(DType::F32, shape.clone())?;
+fn part(alloc: &Allocator, arg: &Tensor, piece: ElementwisePiece, shape: &Shape) -> Result<Tensor> {
+    let mut out = alloc.uninit(DType::F32, shape.clone())?;
     let source = arg.as_slice::<f32>()?;
     let width = shape.last().copied().unwrap_or(1);
     if width > 0 {

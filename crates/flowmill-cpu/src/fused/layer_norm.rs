@@ -30,7 +30,7 @@ fn normalised(ctx: &KernelContext<'_>, epsilon: f32) -> Result<Tensor> {
     let (x, gamma, beta, shape) = (x.as_slice::<f32>()?, gamma.as_slice::<f32>()?, beta.as_slice::<f32>()?, x.shape());
     let mut shape = shape.clone();
     if width == n {
-        let mut y = Tensor::uninit(DType::F32, shape)?;
+        let mut y = ctx.allocator().uninit(DType::F32, shape)?;
         layer_norm(y.as_mut_slice()?, x, width, Some(gamma), Some(beta), epsilon);
         return Ok(y);
     }
@@ -40,7 +40,7 @@ fn normalised(ctx: &KernelContext<'_>, epsilon: f32) -> Result<Tensor> {
         *last = if width == 1 { n } else { width };
     }
     // One of the two operands has one element for all elements of the other.
-    let mut y = Tensor::uninit(DType::F32, shape.clone())?;
+    let mut y = ctx.allocator().uninit(DType::F32, shape.clone())?;
     let columns = shape.last().copied().unwrap_or(1).max(1);
     for (y, x) in y.as_mut_slice::<f32>()?.chunks_exact_mut(columns).zip(plain.chunks_exact(width.max(1))) {
         for (j, y) in y.iter_mut().enumerate() {

@@ -4,7 +4,7 @@ use crate::elementwise::Function;
 use crate::{math_binary, math_unary, nn};
 use flowmill_graph::{ElementwiseFunction, ElementwiseInstruction, ElementwisePiece, ElementwiseProgram};
 use flowmill_runtime::KernelInit;
-use flowmill_tensor::{Result, Shape, Tensor, bail};
+use flowmill_tensor::{Allocator, Result, Shape, Tensor, bail};
 use smallvec::SmallVec;
 
 /// Returns the shape of a part of an argument.
@@ -77,10 +77,10 @@ impl Instr {
         self.function.shape(&operands)
     }
 
-    /// Returns the result for whole tensors, without blocks.
-    pub(super) fn whole(&self, values: &[Option<Tensor>]) -> Result<Tensor> {
+    /// Returns the result for whole tensors, without blocks; `alloc` makes it.
+    pub(super) fn whole(&self, alloc: &Allocator, values: &[Option<Tensor>]) -> Result<Tensor> {
         let operands: SmallVec<[&Tensor; 2]> = self.operands.iter().filter_map(|&v| values[v].as_ref()).collect();
-        self.function.whole(&operands)
+        self.function.whole(alloc, &operands)
     }
 }
 

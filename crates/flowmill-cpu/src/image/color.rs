@@ -4,7 +4,7 @@ use crate::from_fn::from_fn;
 use crate::number::Number;
 use crate::parallel;
 use flowmill_runtime::{Kernel, KernelContext, KernelInit, KernelRegistry};
-use flowmill_tensor::{DType, Result, Tensor, bail, bf16, f16};
+use flowmill_tensor::{Allocator, DType, Result, Tensor, bail, bf16, f16};
 use num_traits::{AsPrimitive, Float};
 use std::sync::Arc;
 
@@ -72,8 +72,8 @@ fn scale_saturation(pixel: Pixel<f32>, scale: f32) -> Pixel<f32> {
 }
 
 /// Applies `f` to every pixel of an image with three channels, in the accumulator's type.
-fn map_pixels<T: Number>(image: &Tensor, f: impl Fn(Pixel<T::Acc>) -> Pixel<T::Acc> + Sync) -> Result<Tensor> {
-    let mut out = Tensor::uninit(T::DTYPE, image.shape().clone())?;
+fn map_pixels<T: Number>(alloc: &Allocator, image: &Tensor, f: impl Fn(Pixel<T::Acc>) -> Pixel<T::Acc> + Sync) -> Result<Tensor> {
+    let mut out = alloc.uninit(T::DTYPE, image.shape().clone())?;
     let pixels = image.as_slice::<T>()?;
     parallel::chunks(out.as_mut_slice::<T>()?, CHUNK * 3, |i, out| {
         let from = pixels[i * CHUNK * 3..][..out.len()].as_chunks::<3>().0;
@@ -95,7 +95,7 @@ fn make_convert(
         if channels != 3 {
             bail!(FailedPrecondition, "input must have 3 channels but input only has {channels} channels.");
         }
-        let out = map_pixels::<T>(image, f)?;
+        let out = map_pixels::<T>(ctx.allocator(), image, f)?;
         ctx.set_output(0, out);
         Ok(())
     }
@@ -123,7 +123,7 @@ fn make_adjust(init: &KernelInit<'_>, name: &'static str, f: fn(Pixel<f32>, f32)
             bail!(InvalidArgument, "input must have 3 channels but instead has {channels} channels.");
         }
         let by = by.to_scalar::<f32>()?;
-        let out = map_pixels::<T>(image, |pixel| f(pixel, by))?;
+        let out = map_pixels::<T>(ctx.allocator(), image, |pixel| f(pixel, by))?;
         ctx.set_output(0, out);
         Ok(())
     }
@@ -156,7 +156,7 @@ fn contrast<T: Number<Acc = f32>>(ctx: &mut KernelContext<'_>) -> Result<()> {
     let channels = images.shape()[rank - 1];
     let len = images.shape()[rank - 3..].iter().product::<usize>();
     let pixels = images.as_slice::<T>()?;
-    let mut out = Tensor::uninit(T::DTYPE, images.shape().clone())?;
+    let mut out = ctx.allocator().uninit(T::DTYPE, images.shape().clone())?;
     if len > 0 {
         parallel::chunks(out.as_mut_slice::<T>()?, len, |i, out| {
             let image = &pixels[i * len..][..len];

@@ -2,7 +2,7 @@
 
 use crate::from_fn::from_fn;
 use flowmill_runtime::{Kernel, KernelContext, KernelInit, KernelRegistry};
-use flowmill_tensor::{DType, Element, Result, Tensor, bail, for_dtype};
+use flowmill_tensor::{DType, Element, Result, bail, for_dtype};
 use num_traits::AsPrimitive;
 use std::sync::Arc;
 
@@ -27,7 +27,7 @@ fn contrast<T: Element + AsPrimitive<f32>>(ctx: &mut KernelContext<'_>) -> Resul
         }
     };
     let (factor, least, greatest) = (scalar(1, "contrast_factor")?, scalar(2, "min_value")?, scalar(3, "max_value")?);
-    let mut out = Tensor::zeros(DType::F32, images.shape().clone())?;
+    let mut out = ctx.allocator().zeros(DType::F32, images.shape().clone())?;
     let len = height * width * channels;
     if out.num_elements() > 0 {
         for (image, out) in images.as_slice::<T>()?.chunks_exact(len).zip(out.as_mut_slice::<f32>()?.chunks_exact_mut(len)) {

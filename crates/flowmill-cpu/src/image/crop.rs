@@ -4,7 +4,7 @@ use super::{image_dims, size_of};
 use crate::from_fn::from_fn;
 use crate::parallel;
 use flowmill_runtime::{Kernel, KernelInit, KernelRegistry};
-use flowmill_tensor::{DType, Element, Result, Tensor, bail, f16, for_dtype};
+use flowmill_tensor::{DType, Element, Result, bail, f16, for_dtype};
 use num_traits::AsPrimitive;
 use std::sync::Arc;
 
@@ -51,7 +51,7 @@ fn crop<T: Element + AsPrimitive<f32>>(is_nearest: bool, outside: f32) -> Result
         if !indices.iter().all(|&i| usize::try_from(i).is_ok_and(|i| i < batch)) {
             bail!(OutOfRange, "box_index has values outside [0, batch_size)");
         }
-        let mut output = Tensor::uninit(DType::F32, [num_boxes, crop_height, crop_width, depth])?;
+        let mut output = ctx.allocator().uninit(DType::F32, [num_boxes, crop_height, crop_width, depth])?;
         let (input, boxes) = (image.as_slice::<T>()?, boxes.as_slice::<f32>()?);
         if depth > 0 {
             parallel::chunks(output.as_mut_slice::<f32>()?, crop_height * crop_width * depth, |b, crop| {

@@ -58,7 +58,7 @@ where
         bail!(InvalidArgument, "image_size and grads are incompatible: depths {depth} and {crop_depth}");
     }
     let g = gradients.as_slice::<f32>()?;
-    let mut out = Tensor::zeros(T::DTYPE, shape)?;
+    let mut out = ctx.allocator().zeros(T::DTYPE, shape)?;
     let target = out.as_mut_slice::<T>()?;
     let crop_len = crop_height * crop_width * depth;
     for (b, ([y1, x1, y2, x2], &image)) in boxes.iter().zip(indices).enumerate() {
@@ -101,7 +101,7 @@ fn boxes_grad<T: Element + AsPrimitive<f32>>(ctx: &mut KernelContext<'_>) -> Res
         bail!(InvalidArgument, "image, grads depth differ: {depth} and {crop_depth}");
     }
     let (g, pixels) = (gradients.as_slice::<f32>()?, image.as_slice::<T>()?);
-    let mut out = Tensor::zeros(DType::F32, [count, 4])?;
+    let mut out = ctx.allocator().zeros(DType::F32, [count, 4])?;
     let crop_len = crop_height * crop_width * depth;
     let rows = out.as_mut_slice::<f32>()?.as_chunks_mut::<4>().0;
     for (b, out) in rows.iter_mut().enumerate() {

@@ -7,7 +7,7 @@ use crate::random::philox::Numbers;
 use crate::random::stateful::SharedGenerator;
 use crate::random::stateless::from_seed;
 use flowmill_runtime::{Kernel, KernelContext, KernelInit, KernelRegistry};
-use flowmill_tensor::{DType, Result, Tensor, bail, for_dtype};
+use flowmill_tensor::{Allocator, DType, Result, Tensor, bail, for_dtype};
 use std::sync::Arc;
 
 /// The least area, in pixels, of rectangles that are considered.
@@ -257,14 +257,14 @@ fn make(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
         let dtype = ctx.input(0)?.dtype();
         let (height, width) = (image.bottom as f32, image.right as f32);
         let corners = [part.top as f32 / height, part.left as f32 / width, part.bottom as f32 / height, part.right as f32 / width];
-        ctx.set_output(0, vector(dtype, [part.top, part.left, 0])?);
+        ctx.set_output(0, vector(ctx.allocator(), dtype, [part.top, part.left, 0])?);
         // The part has all channels.
-        ctx.set_output(1, vector(dtype, [part.bottom - part.top, part.right - part.left, -1])?);
-        ctx.set_output(2, Tensor::from_slice([1, 1, 4], &corners)?);
+        ctx.set_output(1, vector(ctx.allocator(), dtype, [part.bottom - part.top, part.right - part.left, -1])?);
+        ctx.set_output(2, ctx.allocator().from_slice([1, 1, 4], &corners)?);
         Ok(())
     })
 }
 
-fn vector(dtype: DType, values: [i32; 3]) -> Result<Tensor> {
-    for_dtype!(dtype, [u8, i8, i16, i32, i64], T => Tensor::vector(&values.map(|v| v as T)), _ => bail!(InvalidArgument, "sizes of images must be integers, got {dtype}"))
+fn vector(alloc: &Allocator, dtype: DType, values: [i32; 3]) -> Result<Tensor> {
+    for_dtype!(dtype, [u8, i8, i16, i32, i64], T => alloc.vector(&values.map(|v| v as T)), _ => bail!(InvalidArgument, "sizes of images must be integers, got {dtype}"))
 }

@@ -69,7 +69,7 @@ fn draw<T: Number<Acc = f32>>(ctx: &mut KernelContext<'_>) -> Result<()> {
         bail!(InvalidArgument, "The batch sizes should be the same: {batch} images, boxes for {box_batch}");
     }
     let colors = colors(ctx, depth)?;
-    let mut out = ctx.take(0)?;
+    let mut out = ctx.take_writable(0)?;
     let pixels = out.as_mut_slice::<T>()?;
     let (rows, columns) = (height as i64, width as i64);
     for (i, corners) in boxes.as_slice::<f32>()?.as_chunks::<4>().0.iter().enumerate() {

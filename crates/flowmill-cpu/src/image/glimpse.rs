@@ -4,7 +4,7 @@ use crate::from_fn::from_fn;
 use crate::parallel;
 use crate::random::{normal_noise, uniform_noise};
 use flowmill_runtime::{Kernel, KernelContext, KernelInit, KernelRegistry};
-use flowmill_tensor::{DType, Result, Shape, Tensor, bail};
+use flowmill_tensor::{DType, Result, Shape, bail};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -107,7 +107,7 @@ fn glimpses(ctx: &mut KernelContext<'_>, meaning: Offsets, noise: Noise) -> Resu
     let (out_height, out_width) = (out_height as usize, out_width as usize);
     let shape: Shape = [batch, out_height, out_width, channels].into_iter().collect();
     if shape.checked_num_elements()? == 0 {
-        ctx.set_output(0, Tensor::zeros(DType::F32, shape)?);
+        ctx.set_output(0, ctx.allocator().zeros(DType::F32, shape)?);
         return Ok(());
     }
     let spans = |offset: &[f32]| -> [Span; 2] {
@@ -117,10 +117,10 @@ fn glimpses(ctx: &mut KernelContext<'_>, meaning: Offsets, noise: Noise) -> Resu
     let places: Vec<[Span; 2]> = offsets.as_slice::<f32>()?.chunks_exact(2).map(spans).collect();
     let is_whole = |[rows, columns]: &[Span; 2]| rows.inside == (0..out_height) && columns.inside == (0..out_width);
     let mut out = match noise {
-        _ if places.iter().all(is_whole) => Tensor::uninit(DType::F32, shape)?,
-        Noise::Zero => Tensor::zeros(DType::F32, shape)?,
-        Noise::Uniform => uniform_noise(shape)?,
-        Noise::Gaussian => normal_noise(shape)?,
+        _ if places.iter().all(is_whole) => ctx.allocator().uninit(DType::F32, shape)?,
+        Noise::Zero => ctx.allocator().zeros(DType::F32, shape)?,
+        Noise::Uniform => uniform_noise(ctx.allocator(), shape)?,
+        Noise::Gaussian => normal_noise(ctx.allocator(), shape)?,
     };
     let pixels = images.as_slice::<f32>()?;
     let (image_len, row_len) = (height * width * channels, out_width * channels);

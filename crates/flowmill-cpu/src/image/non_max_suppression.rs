@@ -189,7 +189,7 @@ fn make_with_overlaps() -> Result<Arc<dyn Kernel>> {
         let overlaps = overlaps.as_slice::<f32>()?;
         let selected = select_by(scores.as_slice()?, &limits, |a, b| overlaps[a * num_boxes + b]);
         let indices: Vec<i32> = selected.iter().map(|s| s.0 as i32).collect();
-        ctx.set_output(0, Tensor::vector(&indices)?);
+        ctx.set_output(0, ctx.allocator().vector(&indices)?);
         Ok(())
     })
 }
@@ -223,16 +223,16 @@ fn make(init: &KernelInit<'_>, version: u8) -> Result<Arc<dyn Kernel>> {
         let num_valid = selected.len();
         if version >= 4 && pads {
             // The size is checked against the memory limit, because the caller may request any number.
-            Tensor::uninit(DType::I32, [max_output])?;
+            ctx.allocator().uninit(DType::I32, [max_output])?;
             selected.resize(max_output, (0, 0.0));
         }
         let indices: Vec<i32> = selected.iter().map(|s| s.0 as i32).collect();
-        ctx.set_output(0, Tensor::vector(&indices)?);
+        ctx.set_output(0, ctx.allocator().vector(&indices)?);
         if version == 5 {
             let kept: Vec<f32> = selected.iter().map(|s| s.1).collect();
             let kept = match half {
-                true => Tensor::vector(&kept.iter().map(|&v| f16::from_f32(v)).collect::<Vec<_>>())?,
-                false => Tensor::vector(&kept)?,
+                true => ctx.allocator().vector(&kept.iter().map(|&v| f16::from_f32(v)).collect::<Vec<_>>())?,
+                false => ctx.allocator().vector(&kept)?,
             };
             ctx.set_output(1, kept);
         }
@@ -289,9 +289,9 @@ fn combined(ctx: &mut KernelContext<'_>, pad_per_class: bool, clip: bool) -> Res
     }
     let slots = if pad_per_class { total.min(per_class.saturating_mul(classes)) } else { total };
     let limits = Thresholds { max_output: per_class.min(num_boxes), iou, score, soft_sigma: 0.0 };
-    let mut out_boxes = Tensor::zeros(DType::F32, [batch, slots, 4])?;
-    let mut out_scores = Tensor::zeros(DType::F32, [batch, slots])?;
-    let mut out_classes = Tensor::zeros(DType::F32, [batch, slots])?;
+    let mut out_boxes = ctx.allocator().zeros(DType::F32, [batch, slots, 4])?;
+    let mut out_scores = ctx.allocator().zeros(DType::F32, [batch, slots])?;
+    let mut out_classes = ctx.allocator().zeros(DType::F32, [batch, slots])?;
     let mut valid = vec![0i32; batch];
     let (all_boxes, all_scores) = (boxes.as_slice::<f32>()?, scores.as_slice::<f32>()?);
     for image in 0..batch {
@@ -321,6 +321,6 @@ fn combined(ctx: &mut KernelContext<'_>, pad_per_class: bool, clip: bool) -> Res
     ctx.set_output(0, out_boxes);
     ctx.set_output(1, out_scores);
     ctx.set_output(2, out_classes);
-    ctx.set_output(3, Tensor::vector(&valid)?);
+    ctx.set_output(3, ctx.allocator().vector(&valid)?);
     Ok(())
 }

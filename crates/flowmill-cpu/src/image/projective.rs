@@ -4,7 +4,7 @@ use super::{image_dims, size_of};
 use crate::from_fn::from_fn;
 use crate::parallel;
 use flowmill_runtime::{Kernel, KernelContext, KernelInit, KernelRegistry};
-use flowmill_tensor::{Element, Result, Tensor, bail, bf16, f16, for_dtype};
+use flowmill_tensor::{Element, Result, bail, bf16, f16, for_dtype};
 use num_traits::AsPrimitive;
 use std::sync::Arc;
 
@@ -118,7 +118,7 @@ where
     let fill: T = if ctx.num_inputs() > 3 { ctx.input(3)?.to_scalar::<f32>()?.as_() } else { T::default() };
     let transforms = transforms.as_slice::<f32>()?;
     let pixels = images.as_slice::<T>()?;
-    let mut output = Tensor::uninit(T::DTYPE, [batch, out_height, out_width, channels])?;
+    let mut output = ctx.allocator().uninit(T::DTYPE, [batch, out_height, out_width, channels])?;
     if output.num_elements() == 0 {
         ctx.set_output(0, output);
         return Ok(());

@@ -101,8 +101,8 @@ fn make(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
         };
         let min_size: f32 = scalar(ctx, 6)?.to_scalar()?;
         let call = Call { anchors: anchors.as_slice::<f32>()?.as_chunks::<4>().0, overlap, before, after, min_size };
-        let mut rois = Tensor::zeros(DType::F32, [images, after, 4])?;
-        let mut probabilities = Tensor::zeros(DType::F32, [images, after])?;
+        let mut rois = ctx.allocator().zeros(DType::F32, [images, after, 4])?;
+        let mut probabilities = ctx.allocator().zeros(DType::F32, [images, after])?;
         let each = height * width * per_place;
         let (scores, deltas) = (scores.as_slice::<f32>()?, deltas.as_slice::<f32>()?.as_chunks::<4>().0);
         let outputs =

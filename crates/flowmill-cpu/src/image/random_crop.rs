@@ -5,7 +5,7 @@ use crate::from_fn::from_fn;
 use crate::random::philox::Numbers;
 use crate::random::stateful::SharedGenerator;
 use flowmill_runtime::{Kernel, KernelContext, KernelInit, KernelRegistry};
-use flowmill_tensor::{Result, Shape, Tensor, bail};
+use flowmill_tensor::{Allocator, Result, Shape, Tensor, bail};
 use std::sync::Arc;
 
 pub(super) fn register(registry: &mut KernelRegistry) {
@@ -40,15 +40,21 @@ fn crop(ctx: &mut KernelContext<'_>, generator: &SharedGenerator) -> Result<()> 
     let mut start = |left_over: usize| if left_over > 0 { numbers.next() as usize % (left_over + 1) } else { 0 };
     let left = start(width - wide);
     let top = start(height - tall);
-    let part = cut(image, [top, left], [tall, wide], [width, channels])?;
+    let part = cut(ctx.allocator(), image, [top, left], [tall, wide], [width, channels])?;
     ctx.set_output(0, part);
     Ok(())
 }
 
-fn cut(image: &Tensor, [top, left]: [usize; 2], [tall, wide]: [usize; 2], [width, channels]: [usize; 2]) -> Result<Tensor> {
+fn cut(
+    alloc: &Allocator,
+    image: &Tensor,
+    [top, left]: [usize; 2],
+    [tall, wide]: [usize; 2],
+    [width, channels]: [usize; 2],
+) -> Result<Tensor> {
     for_item!(image.dtype(), T => {
         let items = T::items(image)?;
-        T::build(image.dtype(), Shape::from([tall, wide, channels]), items, |out| {
+        T::build(alloc, image.dtype(), Shape::from([tall, wide, channels]), items, |out| {
             for (y, row) in out.chunks_exact_mut((wide * channels).max(1)).enumerate() {
                 row.clone_from_slice(&items[((top + y) * width + left) * channels..][..wide * channels]);
             }

@@ -4,7 +4,7 @@ use super::{image_dims, size_of};
 use crate::from_fn::from_fn;
 use crate::parallel;
 use flowmill_runtime::{Kernel, KernelInit, KernelRegistry};
-use flowmill_tensor::{DType, Element, Result, Tensor, bail, bf16, check_memory, f16, for_dtype};
+use flowmill_tensor::{Allocator, DType, Element, Result, Tensor, bail, bf16, f16, for_dtype};
 use num_traits::AsPrimitive;
 use std::sync::Arc;
 
@@ -84,18 +84,18 @@ impl Grid {
 }
 
 /// Checks that tables of [`Between`] for these rows and columns are within the memory limit. If the batch is empty, there need not be pixels for them.
-pub(super) fn check_tables(sizes: [usize; 4]) -> Result<()> {
-    check_memory::<[Between; 4]>(sizes.into_iter().fold(0, usize::saturating_add))
+pub(super) fn check_tables(alloc: &Allocator, sizes: [usize; 4]) -> Result<()> {
+    alloc.reserve::<[Between; 4]>(sizes.into_iter().fold(0, usize::saturating_add)).map(drop)
 }
 
 /// Returns the dimensions of the images, and the requested size.
-pub(crate) fn sizes(images: &Tensor, size: &Tensor) -> Result<([usize; 4], (usize, usize))> {
+pub(crate) fn sizes(alloc: &Allocator, images: &Tensor, size: &Tensor) -> Result<([usize; 4], (usize, usize))> {
     let dims = image_dims(images)?;
     let size = size_of(size, "shape_t")?;
     if dims[1] == 0 || dims[2] == 0 || dims[3] == 0 {
         bail!(InvalidArgument, "input image must be of non-zero size");
     }
-    check_tables([dims[1], dims[2], size.0, size.1])?;
+    check_tables(alloc, [dims[1], dims[2], size.0, size.1])?;
     Ok((dims, size))
 }
 
@@ -107,8 +107,8 @@ fn make_bilinear(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
 fn bilinear<T: Element + AsPrimitive<f32>>(grid: Grid) -> Result<Arc<dyn Kernel>> {
     from_fn(move |ctx| {
         let images = ctx.input(0)?;
-        let ([batch, height, width, channels], (out_height, out_width)) = sizes(images, ctx.input(1)?)?;
-        let mut output = Tensor::uninit(DType::F32, [batch, out_height, out_width, channels])?;
+        let ([batch, height, width, channels], (out_height, out_width)) = sizes(ctx.allocator(), images, ctx.input(1)?)?;
+        let mut output = ctx.allocator().uninit(DType::F32, [batch, out_height, out_width, channels])?;
         let (rows, columns) = (grid.between(height, out_height), grid.between(width, out_width));
         let input = images.as_slice::<T>()?;
         parallel::chunks(output.as_mut_slice::<f32>()?, out_width * channels, |i, row| {
@@ -139,8 +139,8 @@ fn make_nearest(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
 fn nearest<T: Element>(grid: Grid) -> Result<Arc<dyn Kernel>> {
     from_fn(move |ctx| {
         let images = ctx.input(0)?;
-        let ([batch, height, width, channels], (out_height, out_width)) = sizes(images, ctx.input(1)?)?;
-        let mut output = Tensor::uninit(T::DTYPE, [batch, out_height, out_width, channels])?;
+        let ([batch, height, width, channels], (out_height, out_width)) = sizes(ctx.allocator(), images, ctx.input(1)?)?;
+        let mut output = ctx.allocator().uninit(T::DTYPE, [batch, out_height, out_width, channels])?;
         let (rows, columns) = (grid.nearest(height, out_height), grid.nearest(width, out_width));
         let input = images.as_slice::<T>()?;
         parallel::chunks(output.as_mut_slice::<T>()?, out_width * channels, |i, row| {

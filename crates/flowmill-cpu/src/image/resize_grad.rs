@@ -6,7 +6,7 @@ use crate::from_fn::from_fn;
 use crate::number::Number;
 use crate::parallel;
 use flowmill_runtime::{Kernel, KernelContext, KernelInit, KernelRegistry};
-use flowmill_tensor::{Result, Tensor, bail, bf16, f16, for_dtype};
+use flowmill_tensor::{Allocator, Result, Tensor, bail, bf16, f16, for_dtype};
 use num_traits::AsPrimitive;
 use std::sync::Arc;
 
@@ -21,7 +21,7 @@ fn make_bilinear(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
 }
 
 /// Returns the dimensions of gradients and of the image that was resized, whose batch and depth must be equal.
-pub(super) fn gradient_dims(gradients: &Tensor, image: &Tensor) -> Result<([usize; 4], [usize; 4])> {
+pub(super) fn gradient_dims(alloc: &Allocator, gradients: &Tensor, image: &Tensor) -> Result<([usize; 4], [usize; 4])> {
     let (from, to) = (image_dims(gradients)?, image_dims(image)?);
     if from[0] != to[0] || from[3] != to[3] {
         bail!(InvalidArgument, "gradients of shape {} do not match an image of shape {}", gradients.shape(), image.shape());
@@ -29,7 +29,7 @@ pub(super) fn gradient_dims(gradients: &Tensor, image: &Tensor) -> Result<([usiz
     if to[1..].contains(&0) || from[1..].contains(&0) {
         bail!(InvalidArgument, "original_image and grads must be of non-zero size, got {} and {}", image.shape(), gradients.shape());
     }
-    check_tables([from[1], from[2], to[1], to[2]])?;
+    check_tables(alloc, [from[1], from[2], to[1], to[2]])?;
     Ok((from, to))
 }
 
@@ -39,10 +39,10 @@ where
     f32: AsPrimitive<T::Acc>,
 {
     let (gradients, image) = (ctx.input(0)?, ctx.input(1)?);
-    let ([_, out_height, out_width, channels], [_, height, width, _]) = gradient_dims(gradients, image)?;
+    let ([_, out_height, out_width, channels], [_, height, width, _]) = gradient_dims(ctx.allocator(), gradients, image)?;
     let (rows, columns) = (grid.between(height, out_height), grid.between(width, out_width));
     let g = gradients.as_slice::<f32>()?;
-    let mut out = Tensor::zeros(T::DTYPE, image.shape().clone())?;
+    let mut out = ctx.allocator().zeros(T::DTYPE, image.shape().clone())?;
     parallel::chunks(out.as_mut_slice::<T>()?, height * width * channels, |b, out| {
         let g = &g[b * out_height * out_width * channels..][..out_height * out_width * channels];
         for (i, g) in g.chunks_exact(channels).enumerate() {
@@ -74,10 +74,10 @@ fn nearest<T: Number>(ctx: &mut KernelContext<'_>, grid: Grid) -> Result<()> {
     if out_height == 0 || out_width == 0 || channels == 0 {
         bail!(InvalidArgument, "grads must be of non-zero size, got {}", gradients.shape());
     }
-    check_tables([height, width, out_height, out_width])?;
+    check_tables(ctx.allocator(), [height, width, out_height, out_width])?;
     let (rows, columns) = (grid.nearest(height, out_height), grid.nearest(width, out_width));
     let g = gradients.as_slice::<T>()?;
-    let mut out = Tensor::zeros(T::DTYPE, [batch, height, width, channels])?;
+    let mut out = ctx.allocator().zeros(T::DTYPE, [batch, height, width, channels])?;
     parallel::chunks(out.as_mut_slice::<T>()?, height * width * channels, |b, out| {
         let g = &g[b * out_height * out_width * channels..][..out_height * out_width * channels];
         for (i, g) in g.chunks_exact(channels).enumerate() {

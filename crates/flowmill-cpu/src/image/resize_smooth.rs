@@ -5,7 +5,7 @@ use super::resize_grad::gradient_dims;
 use crate::from_fn::from_fn;
 use crate::parallel;
 use flowmill_runtime::{Kernel, KernelContext, KernelInit, KernelRegistry};
-use flowmill_tensor::{DType, Element, Result, Tensor, bf16, f16, for_dtype};
+use flowmill_tensor::{DType, Element, Result, bf16, f16, for_dtype};
 use num_traits::AsPrimitive;
 use std::sync::Arc;
 
@@ -89,8 +89,8 @@ fn bicubic_taps(grid: Grid, input: usize, output: usize) -> Vec<Taps> {
 /// Resizes images: each output pixel is a weighted sum over rows and columns.
 fn resize<T: Element + AsPrimitive<f32>>(ctx: &mut KernelContext<'_>, taps: impl Fn(usize, usize) -> Vec<Taps>) -> Result<()> {
     let images = ctx.input(0)?;
-    let ([batch, height, width, channels], (out_height, out_width)) = sizes(images, ctx.input(1)?)?;
-    let mut output = Tensor::uninit(DType::F32, [batch, out_height, out_width, channels])?;
+    let ([batch, height, width, channels], (out_height, out_width)) = sizes(ctx.allocator(), images, ctx.input(1)?)?;
+    let mut output = ctx.allocator().uninit(DType::F32, [batch, out_height, out_width, channels])?;
     let (rows, columns) = (taps(height, out_height), taps(width, out_width));
     let input = images.as_slice::<T>()?;
     parallel::chunks(output.as_mut_slice::<f32>()?, out_width * channels, |i, row| {
@@ -123,10 +123,10 @@ where
     f32: AsPrimitive<T>,
 {
     let (gradients, image) = (ctx.input(0)?, ctx.input(1)?);
-    let ([_, out_height, out_width, channels], [_, height, width, _]) = gradient_dims(gradients, image)?;
+    let ([_, out_height, out_width, channels], [_, height, width, _]) = gradient_dims(ctx.allocator(), gradients, image)?;
     let (rows, columns) = (bicubic_taps(grid, height, out_height), bicubic_taps(grid, width, out_width));
     let g = gradients.as_slice::<f32>()?;
-    let mut out = Tensor::zeros(T::DTYPE, image.shape().clone())?;
+    let mut out = ctx.allocator().zeros(T::DTYPE, image.shape().clone())?;
     parallel::chunks(out.as_mut_slice::<T>()?, height * width * channels, |b, out| {
         let g = &g[b * out_height * out_width * channels..][..out_height * out_width * channels];
         for (i, g) in g.chunks_exact(channels).enumerate() {

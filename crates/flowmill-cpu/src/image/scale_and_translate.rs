@@ -4,7 +4,7 @@ use super::{image_dims, size_of};
 use crate::from_fn::from_fn;
 use crate::parallel;
 use flowmill_runtime::{Kernel, KernelContext, KernelInit, KernelRegistry};
-use flowmill_tensor::{DType, Element, Result, Tensor, bail, bf16, check_memory, f16, for_dtype};
+use flowmill_tensor::{Allocator, DType, Element, Result, bail, bf16, f16, for_dtype};
 use num_traits::AsPrimitive;
 use std::f32::consts::PI;
 use std::sync::Arc;
@@ -86,13 +86,13 @@ impl Sampler {
     }
 
     /// Returns the spans of `output` elements in `input`. The weights of a span add up to one.
-    fn spans(&self, axis: Axis, input: usize, output: usize) -> Result<Vec<Span>> {
+    fn spans(&self, alloc: &Allocator, axis: Axis, input: usize, output: usize) -> Result<Vec<Span>> {
         let inverse = (1.0 / f64::from(axis.scale)) as f32;
         let stretch = if self.antialias { inverse.max(1.0) } else { 1.0 };
         let reach = self.kernel.radius * stretch;
         // No span is longer than this.
         let longest = ((2.0 * reach.ceil()) as usize).saturating_add(1).min(input);
-        check_memory::<f32>(longest.saturating_mul(output).saturating_add(output.saturating_mul(8)))?;
+        let _reserved = alloc.reserve::<f32>(longest.saturating_mul(output).saturating_add(output.saturating_mul(8)))?;
         let last = input as i64 - 1;
         let of = |i: usize| -> Span {
             let at = (i as f32 + 0.5) * inverse + -inverse * axis.translation;
@@ -148,8 +148,9 @@ fn sample<T: Element + AsPrimitive<f32>>(ctx: &mut KernelContext<'_>, sampler: S
         bail!(InvalidArgument, "input image must be of non-zero size");
     }
     let [y_axis, x_axis] = axes(ctx)?;
-    let (rows, columns) = (sampler.spans(y_axis, height, out_height)?, sampler.spans(x_axis, width, out_width)?);
-    let mut output = Tensor::zeros(DType::F32, [batch, out_height, out_width, channels])?;
+    let (rows, columns) =
+        (sampler.spans(ctx.allocator(), y_axis, height, out_height)?, sampler.spans(ctx.allocator(), x_axis, width, out_width)?);
+    let mut output = ctx.allocator().zeros(DType::F32, [batch, out_height, out_width, channels])?;
     let input = images.as_slice::<T>()?;
     parallel::chunks(output.as_mut_slice::<f32>()?, out_width * channels, |i, row| {
         let image = &input[i / out_height * height * width * channels..][..height * width * channels];
@@ -185,9 +186,10 @@ fn make_grad(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
             bail!(InvalidArgument, "original_image and grads must be of non-zero size, got {} and {}", image.shape(), gradients.shape());
         }
         let [y_axis, x_axis] = axes(ctx)?;
-        let (rows, columns) = (sampler.spans(y_axis, height, out_height)?, sampler.spans(x_axis, width, out_width)?);
+        let (rows, columns) =
+            (sampler.spans(ctx.allocator(), y_axis, height, out_height)?, sampler.spans(ctx.allocator(), x_axis, width, out_width)?);
         let g = gradients.as_slice::<f32>()?;
-        let mut out = Tensor::zeros(DType::F32, image.shape().clone())?;
+        let mut out = ctx.allocator().zeros(DType::F32, image.shape().clone())?;
         let len = height * width * channels;
         if len > 0 {
             parallel::chunks(out.as_mut_slice::<f32>()?, len, |b, out| {

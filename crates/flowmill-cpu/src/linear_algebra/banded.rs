@@ -4,7 +4,7 @@
 use super::decompose::{Batch, Field, broadcast, by_type, joined, map};
 use crate::from_fn::from_fn;
 use flowmill_runtime::{Kernel, KernelInit, KernelRegistry};
-use flowmill_tensor::{Result, Shape, Tensor, bail};
+use flowmill_tensor::{Allocator, Result, Shape, Tensor, bail};
 use nalgebra::ComplexField;
 use num_traits::Zero;
 use std::sync::Arc;
@@ -16,13 +16,13 @@ pub(super) fn register(registry: &mut KernelRegistry) {
 fn make(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let (lower, adjoint) = (init.attrs.get_or("lower", true)?, init.attrs.get_or("adjoint", false)?);
     by_type!(init, T => from_fn(move |ctx| {
-        let out = solve::<T>(ctx.input(0)?, ctx.input(1)?, lower, adjoint)?;
+        let out = solve::<T>(ctx.allocator(), ctx.input(0)?, ctx.input(1)?, lower, adjoint)?;
         ctx.set_output(0, out);
         Ok(())
     }))
 }
 
-fn solve<T: Field>(bands: &Tensor, rhs: &Tensor, lower: bool, adjoint: bool) -> Result<Tensor> {
+fn solve<T: Field>(alloc: &Allocator, bands: &Tensor, rhs: &Tensor, lower: bool, adjoint: bool) -> Result<Tensor> {
     for (i, tensor) in [bands, rhs].into_iter().enumerate() {
         if tensor.rank() < 2 {
             bail!(InvalidArgument, "In[{i}] ndims must be >= 2: {}", tensor.rank());
@@ -45,8 +45,8 @@ fn solve<T: Field>(bands: &Tensor, rhs: &Tensor, lower: bool, adjoint: bool) -> 
     let mut shape = Shape::new(&outer);
     shape.push(n);
     shape.push(columns);
-    let mut out = Tensor::uninit(T::DTYPE, shape)?;
-    let found = map(Shape::new(&outer).checked_num_elements()?, [n, count, columns], |i| {
+    let mut out = alloc.uninit(T::DTYPE, shape)?;
+    let found = map(alloc, Shape::new(&outer).checked_num_elements()?, [n, count, columns], |i| {
         let bands = &a.values[broadcast(a.outer, &outer, i) * count * n..][..count * n];
         let mut x: Vec<T::Wide> =
             b.values[broadcast(b.outer, &outer, i) * n * columns..][..n * columns].iter().map(|v| v.widen()).collect();

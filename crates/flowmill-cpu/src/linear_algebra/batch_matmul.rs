@@ -6,7 +6,7 @@ use crate::from_fn::from_fn;
 use crate::gemm::{Epilogue, MatrixRef};
 use crate::number::Number;
 use flowmill_runtime::{Kernel, KernelContext, KernelInit};
-use flowmill_tensor::{Complex, DType, Result, Shape, Tensor, bail, bf16, f16, for_dtype};
+use flowmill_tensor::{Allocator, Complex, DType, Result, Shape, Tensor, bail, bf16, f16, for_dtype};
 use std::sync::Arc;
 
 /// The attributes of the ops.
@@ -25,16 +25,16 @@ fn make(init: &KernelInit<'_>, dtype: DType, broadcast: bool) -> Result<Arc<dyn 
         return from_fn(move |ctx| {
             let (x, y) = (ctx.input(0)?, ctx.input(1)?);
             let out = if y.rank() == 2 && x.rank() > 2 && !options.adj_x && broadcast {
-                multiply_rows(x, y, options, &rhs)?
+                multiply_rows(ctx.allocator(), x, y, options, &rhs)?
             } else {
-                multiply::<f32>(x, y, options)?
+                multiply::<f32>(ctx.allocator(), x, y, options)?
             };
             ctx.set_output(0, out);
             Ok(())
         });
     }
     for_dtype!(dtype, [f16, bf16, f64, i8, i16, i32, i64, u8, u16, u32, u64, Complex<f32>, Complex<f64>], T => from_fn(move |ctx| {
-        let out = multiply::<T>(ctx.input(0)?, ctx.input(1)?, options)?;
+        let out = multiply::<T>(ctx.allocator(), ctx.input(0)?, ctx.input(1)?, options)?;
         ctx.set_output(0, out);
         Ok(())
     }), _ => init.unsupported())
@@ -75,9 +75,9 @@ fn widened<T: Product + Number>(ctx: &mut KernelContext<'_>, options: Options, s
             DType::U8 => t.as_slice::<u8>()?.iter().map(|&x| from_byte(i16::from(x))).collect(),
             _ => t.as_slice::<T>()?.iter().map(|&x| same(x)).collect(),
         };
-        Tensor::from_slice(t.shape().clone(), &values)
+        ctx.allocator().from_slice(t.shape().clone(), &values)
     };
-    let out = multiply::<T>(&widen(ctx.input(0)?)?, &widen(ctx.input(1)?)?, options)?;
+    let out = multiply::<T>(ctx.allocator(), &widen(ctx.input(0)?)?, &widen(ctx.input(1)?)?, options)?;
     ctx.set_output(0, out);
     Ok(())
 }
@@ -122,18 +122,18 @@ fn out_shape(batch: &Shape, size: Sizes) -> Result<Shape> {
 }
 
 /// Multiplies with a right operand that is one matrix for the whole batch, as a single product over all rows.
-fn multiply_rows(x: &Tensor, y: &Tensor, options: Options, rhs: &StableRhs) -> Result<Tensor> {
+fn multiply_rows(alloc: &Allocator, x: &Tensor, y: &Tensor, options: Options, rhs: &StableRhs) -> Result<Tensor> {
     let (size, batch, ..) = check(x, y, options)?;
-    let mut out = Tensor::uninit(DType::F32, out_shape(&batch, size)?)?;
+    let mut out = alloc.uninit(DType::F32, out_shape(&batch, size)?)?;
     let rows = Sizes { m: size.m * batch.num_elements(), ..size };
     rhs.multiply(rows, x.as_slice()?, y, options.adj_y, out.as_mut_slice()?, &Epilogue::default())?;
     Ok(out)
 }
 
-fn multiply<T: Product + Number>(x: &Tensor, y: &Tensor, options: Options) -> Result<Tensor> {
+fn multiply<T: Product + Number>(alloc: &Allocator, x: &Tensor, y: &Tensor, options: Options) -> Result<Tensor> {
     let (size, batch, x_batch, y_batch) = check(x, y, options)?;
-    let mut out = Tensor::uninit(T::DTYPE, out_shape(&batch, size)?)?;
-    let (x, y) = (conjugated::<T>(x, options.adj_x)?, conjugated::<T>(y, options.adj_y)?);
+    let mut out = alloc.uninit(T::DTYPE, out_shape(&batch, size)?)?;
+    let (x, y) = (conjugated::<T>(alloc, x, options.adj_x)?, conjugated::<T>(alloc, y, options.adj_y)?);
     let a = MatrixRef { data: x.as_slice::<T>()?, ld: if options.adj_x { size.m } else { size.k }, transposed: options.adj_x };
     let b = MatrixRef { data: y.as_slice::<T>()?, ld: if options.adj_y { size.k } else { size.n }, transposed: options.adj_y };
     let (a_size, b_size) = (size.m * size.k, size.k * size.n);
@@ -162,10 +162,11 @@ fn multiply<T: Product + Number>(x: &Tensor, y: &Tensor, options: Options) -> Re
 }
 
 /// Returns the complex conjugate of an operand if `adjoint`; real operands are unchanged.
-fn conjugated<T: Number>(x: &Tensor, adjoint: bool) -> Result<Tensor> {
-    let mut x = x.clone();
-    if adjoint && T::DTYPE.is_complex() {
-        x.as_mut_slice::<T>()?.iter_mut().for_each(|z| *z = z.conj());
+fn conjugated<T: Number>(alloc: &Allocator, x: &Tensor, adjoint: bool) -> Result<Tensor> {
+    if !(adjoint && T::DTYPE.is_complex()) {
+        return Ok(x.clone());
     }
+    let mut x = alloc.copy(x)?;
+    x.as_mut_slice::<T>()?.iter_mut().for_each(|z| *z = z.conj());
     Ok(x)
 }

@@ -6,7 +6,7 @@ use crate::from_fn::from_fn;
 use crate::parallel;
 use flowmill_runtime::{Kernel, KernelContext, KernelInit};
 use flowmill_tensor::sync::Mutex;
-use flowmill_tensor::{Complex, Element, Result, Shape, Tensor, bail, check_memory, f16};
+use flowmill_tensor::{Allocator, Complex, Element, Result, Shape, Tensor, bail, f16};
 use nalgebra::{ComplexField, DMatrix, RealField};
 use num_traits::{One, Zero};
 use std::sync::Arc;
@@ -100,8 +100,8 @@ impl<'a, T: Field> Batch<'a, T> {
     }
 
     /// Returns the results of `f` for all matrices.
-    pub(super) fn map<R: Send>(&self, f: impl Fn(Matrix<T>) -> Result<R> + Sync) -> Result<Vec<R>> {
-        map(self.len(), [self.rows, self.columns, self.rows.min(self.columns)], |i| f(self.matrix(i)))
+    pub(super) fn map<R: Send>(&self, alloc: &Allocator, f: impl Fn(Matrix<T>) -> Result<R> + Sync) -> Result<Vec<R>> {
+        map(alloc, self.len(), [self.rows, self.columns, self.rows.min(self.columns)], |i| f(self.matrix(i)))
     }
 }
 
@@ -109,8 +109,8 @@ impl<'a, T: Field> Batch<'a, T> {
 ///
 /// # Errors
 /// Returns any error of `f`; `ResourceExhausted` if the results alone exceed the memory limit, which those of empty matrices may.
-pub(super) fn map<R: Send>(count: usize, sizes: [usize; 3], f: impl Fn(usize) -> Result<R> + Sync) -> Result<Vec<R>> {
-    check_memory::<R>(count)?;
+pub(super) fn map<R: Send>(alloc: &Allocator, count: usize, sizes: [usize; 3], f: impl Fn(usize) -> Result<R> + Sync) -> Result<Vec<R>> {
+    let _reserved = alloc.reserve::<R>(count)?;
     let operations = sizes.iter().fold(count, |n, &size| n.saturating_mul(size));
     if count < 2 || !parallel::is_worth_forking(operations) {
         return (0..count).map(f).collect();
@@ -121,8 +121,8 @@ pub(super) fn map<R: Send>(count: usize, sizes: [usize; 3], f: impl Fn(usize) ->
 }
 
 /// Returns a tensor of matrices in row-major order.
-pub(super) fn matrices<T: Field>(shape: Shape, all: &[Matrix<T>]) -> Result<Tensor> {
-    let mut out = Tensor::uninit(T::DTYPE, shape)?;
+pub(super) fn matrices<T: Field>(alloc: &Allocator, shape: Shape, all: &[Matrix<T>]) -> Result<Tensor> {
+    let mut out = alloc.uninit(T::DTYPE, shape)?;
     let size = all.first().map_or(0, |m| m.len());
     for (target, matrix) in out.as_mut_slice::<T>()?.chunks_exact_mut(size.max(1)).zip(all) {
         for (row, values) in target.chunks_exact_mut(matrix.ncols().max(1)).zip(matrix.row_iter()) {
@@ -154,8 +154,8 @@ pub(super) fn is_finite<W: ComplexField>(matrix: &DMatrix<W>) -> bool {
 pub(super) fn make_cholesky(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     by_type!(init, T => from_fn(|ctx| {
         let input = Batch::<T>::square(ctx.input(0)?)?;
-        let found = input.map(|m| Ok(cholesky(m)))?;
-        let out = matrices::<T>(ctx.input(0)?.shape().clone(), &found)?;
+        let found = input.map(ctx.allocator(), |m| Ok(cholesky(m)))?;
+        let out = matrices::<T>(ctx.allocator(), ctx.input(0)?.shape().clone(), &found)?;
         ctx.set_output(0, out);
         Ok(())
     }))
@@ -169,7 +169,7 @@ pub(super) fn make_cholesky_grad(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel
             bail!(InvalidArgument, "Inputs must have the same shape, got {} and {}", ctx.input(0)?.shape(), ctx.input(1)?.shape());
         }
         let half: <<T as Field>::Wide as ComplexField>::RealField = nalgebra::convert(0.5);
-        let found = map(l.len(), [l.rows; 3], |i| {
+        let found = map(ctx.allocator(), l.len(), [l.rows; 3], |i| {
             let (l, grad) = (l.matrix(i).lower_triangle(), grad.matrix(i).lower_triangle());
             let mut middle = (l.adjoint() * grad).lower_triangle();
             for d in 0..middle.nrows() {
@@ -180,7 +180,7 @@ pub(super) fn make_cholesky_grad(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel
             let Some(right) = adjoint.solve_upper_triangular(&left.adjoint()) else { bail!(InvalidArgument, "Input matrix is not invertible.") };
             Ok((&right + right.adjoint()).map(|v| v.scale(half.clone())))
         })?;
-        let out = matrices::<T>(ctx.input(0)?.shape().clone(), &found)?;
+        let out = matrices::<T>(ctx.allocator(), ctx.input(0)?.shape().clone(), &found)?;
         ctx.set_output(0, out);
         Ok(())
     }))
@@ -190,14 +190,14 @@ pub(super) fn make_inverse(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let adjoint = init.attrs.get_or("adjoint", false)?;
     by_type!(init, T => from_fn(move |ctx| {
         let input = Batch::<T>::square(ctx.input(0)?)?;
-        let found = input.map(|m| {
+        let found = input.map(ctx.allocator(), |m| {
             let m = if adjoint { m.adjoint() } else { m };
             match m.lu().try_inverse() {
                 Some(inverse) => Ok(inverse),
                 None => bail!(InvalidArgument, "Input is not invertible."),
             }
         })?;
-        let out = matrices::<T>(ctx.input(0)?.shape().clone(), &found)?;
+        let out = matrices::<T>(ctx.allocator(), ctx.input(0)?.shape().clone(), &found)?;
         ctx.set_output(0, out);
         Ok(())
     }))
@@ -223,9 +223,9 @@ pub(super) fn make_log_determinant(init: &KernelInit<'_>) -> Result<Arc<dyn Kern
     by_type!(init, T => from_fn(|ctx| {
         let input = Batch::<T>::square(ctx.input(0)?)?;
         let (signs, logs): (Vec<T>, Vec<T>) =
-            input.map(|m| Ok(log_determinant(m)))?.into_iter().map(|(s, l)| (T::narrow(s), T::narrow(l))).unzip();
+            input.map(ctx.allocator(), |m| Ok(log_determinant(m)))?.into_iter().map(|(s, l)| (T::narrow(s), T::narrow(l))).unzip();
         let shape = input.shape(&[]);
-        let (signs, logs) = (Tensor::from_slice(shape.clone(), &signs)?, Tensor::from_slice(shape, &logs)?);
+        let (signs, logs) = (ctx.allocator().from_slice(shape.clone(), &signs)?, ctx.allocator().from_slice(shape, &logs)?);
         ctx.set_output(0, signs);
         ctx.set_output(1, logs);
         Ok(())
@@ -235,8 +235,8 @@ pub(super) fn make_log_determinant(init: &KernelInit<'_>) -> Result<Arc<dyn Kern
 pub(super) fn make_determinant(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     by_type!(init, T => from_fn(|ctx| {
         let input = Batch::<T>::square(ctx.input(0)?)?;
-        let found: Vec<T> = input.map(|m| Ok(m.lu().determinant()))?.into_iter().map(T::narrow).collect();
-        let out = Tensor::from_slice(input.shape(&[]), &found)?;
+        let found: Vec<T> = input.map(ctx.allocator(), |m| Ok(m.lu().determinant()))?.into_iter().map(T::narrow).collect();
+        let out = ctx.allocator().from_slice(input.shape(&[]), &found)?;
         ctx.set_output(0, out);
         Ok(())
     }))
@@ -268,14 +268,14 @@ pub(super) fn make_solve(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
         if a.outer != b.outer {
             bail!(InvalidArgument, "All input tensors must have the same outer dimensions: {} and {}", ctx.input(0)?.shape(), ctx.input(1)?.shape());
         }
-        let found = map(a.len(), [a.rows, a.rows, a.rows.saturating_add(b.columns)], |i| {
+        let found = map(ctx.allocator(), a.len(), [a.rows, a.rows, a.rows.saturating_add(b.columns)], |i| {
             let m = if adjoint { a.matrix(i).adjoint() } else { a.matrix(i) };
             match solve(m, b.matrix(i)) {
                 Some(x) => Ok(x),
                 None => bail!(InvalidArgument, "Input matrix is not invertible."),
             }
         })?;
-        let out = matrices::<T>(ctx.input(1)?.shape().clone(), &found)?;
+        let out = matrices::<T>(ctx.allocator(), ctx.input(1)?.shape().clone(), &found)?;
         ctx.set_output(0, out);
         Ok(())
     }))
@@ -313,7 +313,7 @@ pub(super) fn make_triangular_solve(init: &KernelInit<'_>) -> Result<Arc<dyn Ker
     by_type!(init, T => from_fn(move |ctx| {
         let (a, b) = system::<T>(ctx)?;
         let outer = joined(a.outer, b.outer)?;
-        let found = map(Shape::new(&outer).checked_num_elements()?, [a.rows, a.rows, b.columns], |i| {
+        let found = map(ctx.allocator(), Shape::new(&outer).checked_num_elements()?, [a.rows, a.rows, b.columns], |i| {
             let (m, rhs) = (a.matrix(broadcast(a.outer, &outer, i)), b.matrix(broadcast(b.outer, &outer, i)));
             // Zeros on the diagonal are divided by, as in TensorFlow.
             Ok(match (lower, adjoint) {
@@ -326,7 +326,7 @@ pub(super) fn make_triangular_solve(init: &KernelInit<'_>) -> Result<Arc<dyn Ker
         let mut shape = Shape::new(&outer);
         shape.push(b.rows);
         shape.push(b.columns);
-        let out = matrices::<T>(shape, &found)?;
+        let out = matrices::<T>(ctx.allocator(), shape, &found)?;
         ctx.set_output(0, out);
         Ok(())
     }))
@@ -349,9 +349,9 @@ pub(super) fn make_qr(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
         let input = Batch::<T>::new(ctx.input(0)?)?;
         let inner = if full { input.rows } else { input.rows.min(input.columns) };
         let (q_shape, r_shape) = (input.shape(&[input.rows, inner]), input.shape(&[inner, input.columns]));
-        check_memory::<<T as Field>::Wide>(q_shape.checked_num_elements()?.saturating_add(r_shape.checked_num_elements()?))?;
+        let _reserved = ctx.allocator().reserve::<<T as Field>::Wide>(q_shape.checked_num_elements()?.saturating_add(r_shape.checked_num_elements()?))?;
         let (q, r): (Vec<_>, Vec<_>) = input
-            .map(|m| {
+            .map(ctx.allocator(), |m| {
                 if m.is_empty() {
                     // The matrix may have any number of columns without rows.
                     return Ok((DMatrix::identity(m.nrows(), inner), DMatrix::zeros(inner, m.ncols())));
@@ -364,7 +364,7 @@ pub(super) fn make_qr(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
             })?
             .into_iter()
             .unzip();
-        let (q, r) = (matrices::<T>(q_shape, &q)?, matrices::<T>(r_shape, &r)?);
+        let (q, r) = (matrices::<T>(ctx.allocator(), q_shape, &q)?, matrices::<T>(ctx.allocator(), r_shape, &r)?);
         ctx.set_output(0, q);
         ctx.set_output(1, r);
         Ok(())
@@ -429,22 +429,22 @@ pub(super) fn make_svd(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
         let rank = input.rows.min(input.columns);
         let [u_shape, v_shape] = [input.rows, input.columns].map(|size| input.shape(&[size, if full { size } else { rank }]));
         if vectors {
-            check_memory::<<T as Field>::Wide>(u_shape.checked_num_elements()?.saturating_add(v_shape.checked_num_elements()?))?;
+            let _reserved = ctx.allocator().reserve::<<T as Field>::Wide>(u_shape.checked_num_elements()?.saturating_add(v_shape.checked_num_elements()?))?;
         }
-        let found = if rank == 0 { Vec::new() } else { input.map(|m| svd(m, vectors && full))? };
+        let found = if rank == 0 { Vec::new() } else { input.map(ctx.allocator(), |m| svd(m, vectors && full))? };
         let values: Vec<T> = found.iter().flat_map(|(s, ..)| s.iter().map(|&s| T::narrow(s))).collect();
-        let values = Tensor::from_slice(input.shape(&[rank]), &values)?;
+        let values = ctx.allocator().from_slice(input.shape(&[rank]), &values)?;
         let side = |shape: Shape, size: usize, of: fn(&Decomposed<<T as Field>::Wide>) -> &Matrix<T>| {
             if !vectors {
-                return Tensor::zeros(T::DTYPE, Shape::new(&[0]));
+                return ctx.allocator().zeros(T::DTYPE, Shape::new(&[0]));
             }
-            check_memory::<Matrix<T>>(input.len())?;
+            let _reserved = ctx.allocator().reserve::<Matrix<T>>(input.len())?;
             let all: Vec<_> = match rank {
                 // There are no vectors, so any orthonormal basis is correct.
                 0 if full => (0..input.len()).map(|_| DMatrix::identity(size, size)).collect(),
                 _ => found.iter().map(|d| of(d).clone()).collect(),
             };
-            matrices::<T>(shape, &all)
+            matrices::<T>(ctx.allocator(), shape, &all)
         };
         let (u, v) = (side(u_shape, input.rows, |d| &d.1)?, side(v_shape, input.columns, |d| &d.2)?);
         ctx.set_output(0, values);
@@ -476,11 +476,11 @@ pub(super) fn make_self_adjoint_eig(init: &KernelInit<'_>) -> Result<Arc<dyn Ker
     let vectors = init.attrs.get_or("compute_v", true)?;
     by_type!(init, T => from_fn(move |ctx| {
         let input = Batch::<T>::square(ctx.input(0)?)?;
-        let found = if input.rows == 0 { Vec::new() } else { input.map(self_adjoint_eigen)? };
+        let found = if input.rows == 0 { Vec::new() } else { input.map(ctx.allocator(), self_adjoint_eigen)? };
         let values: Vec<T> = found.iter().flat_map(|(e, _)| e.iter().map(|&e| T::narrow(e))).collect();
-        let values = Tensor::from_slice(input.shape(&[input.rows]), &values)?;
+        let values = ctx.allocator().from_slice(input.shape(&[input.rows]), &values)?;
         let found: Vec<_> = found.into_iter().map(|(_, v)| v).collect();
-        let columns = if vectors { matrices::<T>(ctx.input(0)?.shape().clone(), &found)? } else { Tensor::zeros(T::DTYPE, Shape::new(&[0]))? };
+        let columns = if vectors { matrices::<T>(ctx.allocator(), ctx.input(0)?.shape().clone(), &found)? } else { ctx.allocator().zeros(T::DTYPE, Shape::new(&[0]))? };
         ctx.set_output(0, values);
         ctx.set_output(1, columns);
         Ok(())
@@ -492,9 +492,9 @@ pub(super) fn make_self_adjoint_eig_v1(init: &KernelInit<'_>) -> Result<Arc<dyn 
     by_type!(init, T => from_fn(|ctx| {
         let input = Batch::<T>::square(ctx.input(0)?)?;
         let n = input.rows;
-        let found = if n == 0 { Vec::new() } else { input.map(self_adjoint_eigen)? };
+        let found = if n == 0 { Vec::new() } else { input.map(ctx.allocator(), self_adjoint_eigen)? };
         let found: Vec<_> = found.into_iter().map(|(e, v)| DMatrix::from_fn(n + 1, n, |i, j| if i == 0 { e[j] } else { v[(i - 1, j)] })).collect();
-        ctx.set_output(0, matrices::<T>(input.shape(&[n.saturating_add(1), n]), &found)?);
+        ctx.set_output(0, matrices::<T>(ctx.allocator(), input.shape(&[n.saturating_add(1), n]), &found)?);
         Ok(())
     }))
 }

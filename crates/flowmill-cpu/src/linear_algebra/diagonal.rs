@@ -121,7 +121,7 @@ pub(super) fn make_diag_part(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
             shape.push(band.count());
         }
         shape.push(band.longest());
-        let mut out = Tensor::uninit(T::DTYPE, shape)?;
+        let mut out = ctx.allocator().uninit(T::DTYPE, shape)?;
         let target = out.as_mut_slice::<T>()?;
         target.fill(padding(ctx, 2)?);
         let matrices = input.as_slice::<T>()?.chunks_exact((band.rows * band.columns).max(1));
@@ -137,7 +137,7 @@ pub(super) fn make_diag_part(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
 pub(super) fn make_set_diag(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let alignment = Alignment::new(init)?;
     by_type!(init, T => from_fn(move |ctx| {
-        let (mut input, diagonal) = (ctx.take(0)?, ctx.take(1)?);
+        let (mut input, diagonal) = (ctx.take_writable(0)?, ctx.take(1)?);
         let k = if ctx.num_inputs() > 2 { Some(ctx.input(2)?) } else { None };
         let band = band_of(&input, k, alignment)?;
         let mut expected = Shape::new(batch(input.shape(), 2));
@@ -192,7 +192,7 @@ pub(super) fn make_diag(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
         }
         let mut shape = batch(diagonal.shape(), inner).iter().map(|&n| n as i64).collect::<Vec<_>>();
         shape.extend([rows, columns]);
-        let mut out = Tensor::uninit(T::DTYPE, Shape::from_i64(&shape)?)?;
+        let mut out = ctx.allocator().uninit(T::DTYPE, Shape::from_i64(&shape)?)?;
         let band = Band { rows: rows as usize, columns: columns as usize, lower, upper, alignment };
         let target = out.as_mut_slice::<T>()?;
         target.fill(padding(ctx, 4)?);
@@ -208,7 +208,7 @@ pub(super) fn make_diag(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
 /// Makes the kernel of `MatrixBandPart`: everything outside of the band becomes zero; a negative number keeps the whole triangle on its side.
 pub(super) fn make_band_part(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     by_type!(init, T => from_fn(|ctx| {
-        let mut input = ctx.take(0)?;
+        let mut input = ctx.take_writable(0)?;
         let &[.., rows, columns] = input.shape().dims() else {
             bail!(InvalidArgument, "input must be at least 2-dim, received shape: {}", input.shape());
         };
@@ -240,7 +240,7 @@ pub(super) fn make_tensor_diag(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>>
             bail!(InvalidArgument, "Input must be at least rank 1, got 0");
         }
         let shape = [x.shape().dims(), x.shape().dims()].concat();
-        let mut out = Tensor::zeros(T::DTYPE, shape)?;
+        let mut out = ctx.allocator().zeros(T::DTYPE, shape)?;
         let n = x.num_elements();
         for (i, (row, &x)) in out.as_mut_slice::<T>()?.chunks_exact_mut(n.max(1)).zip(x.as_slice::<T>()?).enumerate() {
             row[i] = x;
@@ -265,7 +265,7 @@ pub(super) fn make_tensor_diag_part(init: &KernelInit<'_>) -> Result<Arc<dyn Ker
         let n: usize = left.iter().product();
         let data = x.as_slice::<T>()?;
         let values: Vec<T> = (0..n).map(|i| data[i * (n + 1)]).collect();
-        let out = Tensor::from_slice(left, &values)?;
+        let out = ctx.allocator().from_slice(left, &values)?;
         ctx.set_output(0, out);
         Ok(())
     }), _ => init.unsupported())

@@ -4,7 +4,7 @@ use super::decompose::{Batch, is_finite, map};
 use super::schur::{Number, Wide, schur};
 use crate::from_fn::from_fn;
 use flowmill_runtime::{Kernel, KernelInit, KernelRegistry};
-use flowmill_tensor::{Complex, DType, Result, Shape, Tensor, bail, for_dtype};
+use flowmill_tensor::{Allocator, Complex, DType, Result, Shape, Tensor, bail, for_dtype};
 use nalgebra::DMatrix;
 use std::sync::Arc;
 
@@ -55,7 +55,7 @@ fn make(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
         let n = input.rows;
         let found = match n {
             0 => Vec::new(),
-            _ => map(input.len(), [n; 3], |i| {
+            _ => map(ctx.allocator(), input.len(), [n; 3], |i| {
                 let values = &input.values[i * n * n..][..n * n];
                 eigen(DMatrix::from_row_iterator(n, n, values.iter().map(|v| Number::widen(*v))))
             })?,
@@ -63,16 +63,16 @@ fn make(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
         let values: Vec<Wide> = found.iter().flat_map(|(e, _)| e.iter().copied()).collect();
         let vectors: Vec<Wide> = found.iter().filter(|_| with_vectors).flat_map(|(_, v)| v.transpose().iter().copied().collect::<Vec<_>>()).collect();
         let shape = if with_vectors { ctx.input(0)?.shape().clone() } else { Shape::new(&[0]) };
-        let (values, vectors) = (complex(to, input.shape(&[n]), &values)?, complex(to, shape, &vectors)?);
+        let (values, vectors) = (complex(ctx.allocator(), to, input.shape(&[n]), &values)?, complex(ctx.allocator(), to, shape, &vectors)?);
         ctx.set_output(0, values);
         ctx.set_output(1, vectors);
         Ok(())
     }), _ => init.unsupported())
 }
 
-fn complex(dtype: DType, shape: Shape, values: &[Wide]) -> Result<Tensor> {
+fn complex(alloc: &Allocator, dtype: DType, shape: Shape, values: &[Wide]) -> Result<Tensor> {
     match dtype {
-        DType::C64 => Tensor::from_slice(shape, &values.iter().map(|&v| <Complex<f32> as Number>::narrow(v)).collect::<Vec<_>>()),
-        _ => Tensor::from_slice(shape, values),
+        DType::C64 => alloc.from_slice(shape, &values.iter().map(|&v| <Complex<f32> as Number>::narrow(v)).collect::<Vec<_>>()),
+        _ => alloc.from_slice(shape, values),
     }
 }

@@ -6,7 +6,7 @@ use crate::gemm::MatrixRef;
 use crate::number::Number;
 use crate::reduction::row_sum;
 use flowmill_runtime::{Kernel, KernelInit};
-use flowmill_tensor::{Complex, Result, Shape, Tensor, bail, bf16, f16, for_dtype};
+use flowmill_tensor::{Allocator, Complex, Result, Shape, Tensor, bail, bf16, f16, for_dtype};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -129,14 +129,14 @@ pub(super) fn make_einsum(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let equation = Equation::parse(init.attrs.get("equation")?)?;
     for_dtype!(init.dtype("T")?, [f16, bf16, f32, f64, i32, i64, Complex<f32>, Complex<f64>], T => from_fn(move |ctx| {
         let inputs: Vec<&Tensor> = ctx.inputs_from(0).collect();
-        let out = einsum::<T>(&equation, &inputs)?;
+        let out = einsum::<T>(ctx.allocator(), &equation, &inputs)?;
         drop(inputs);
         ctx.set_output(0, out);
         Ok(())
     }), _ => init.unsupported())
 }
 
-fn einsum<T: Product + Number>(equation: &Equation, inputs: &[&Tensor]) -> Result<Tensor> {
+fn einsum<T: Product + Number>(alloc: &Allocator, equation: &Equation, inputs: &[&Tensor]) -> Result<Tensor> {
     if inputs.len() != equation.inputs.len() {
         bail!(InvalidArgument, "Expecting {} inputs but got {}", equation.inputs.len(), inputs.len());
     }
@@ -187,7 +187,7 @@ fn einsum<T: Product + Number>(equation: &Equation, inputs: &[&Tensor]) -> Resul
         [a, b] => contract(a, b, &output).arranged(&output),
         _ => bail!(Internal, "einsum of {} operands", operands.len()),
     };
-    Tensor::from_slice(shape, &result.data)
+    alloc.from_slice(shape, &result.data)
 }
 
 /// Returns the operand with distinct labels: repeated labels select a diagonal, and broadcast dimensions are repeated to their full size.

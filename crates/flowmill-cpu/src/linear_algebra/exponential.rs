@@ -15,7 +15,7 @@ pub(super) fn register(registry: &mut KernelRegistry) {
 
 fn make(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     for_dtype!(init.dtype("T")?, [f32, f64, Complex<f32>, Complex<f64>], T => from_fn(|ctx| {
-        let out = of_matrices::<T>(ctx.input(0)?, exponential)?;
+        let out = of_matrices::<T>(ctx.allocator(), ctx.input(0)?, exponential)?;
         ctx.set_output(0, out);
         Ok(())
     }), _ => init.unsupported())

@@ -48,12 +48,12 @@ fn solutions<T: Field>(ctx: &KernelContext<'_>, fast: bool) -> Result<Tensor> {
     let shape = a.shape(&[a.columns, b.columns]);
     let rank = a.rows.min(a.columns);
     if rank == 0 || b.columns == 0 {
-        return Tensor::zeros(T::DTYPE, shape);
+        return ctx.allocator().zeros(T::DTYPE, shape);
     }
-    let found = map(a.len(), [a.rows, a.columns, rank.saturating_add(b.columns)], |i| {
+    let found = map(ctx.allocator(), a.len(), [a.rows, a.columns, rank.saturating_add(b.columns)], |i| {
         if fast { by_normal_equations::<T>(a.matrix(i), b.matrix(i), regularizer) } else { of_least_norm::<T>(a.matrix(i), b.matrix(i)) }
     })?;
-    matrices::<T>(shape, &found)
+    matrices::<T>(ctx.allocator(), shape, &found)
 }
 
 /// Returns `(AᴴA + λ)⁻¹ Aᴴ b`, or for a matrix with more columns than rows `Aᴴ (AAᴴ + λ)⁻¹ b`. The result is NaN if the product has infinite

@@ -14,7 +14,7 @@ pub(super) fn register(registry: &mut KernelRegistry) {
 
 fn make(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     for_dtype!(init.dtype("T")?, [Complex<f32>, Complex<f64>], T => from_fn(|ctx| {
-        let out = of_matrices::<T>(ctx.input(0)?, logarithm)?;
+        let out = of_matrices::<T>(ctx.allocator(), ctx.input(0)?, logarithm)?;
         ctx.set_output(0, out);
         Ok(())
     }), _ => init.unsupported())

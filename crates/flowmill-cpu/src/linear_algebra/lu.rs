@@ -3,7 +3,7 @@
 use super::decompose::{Batch, by_type, matrices};
 use crate::from_fn::from_fn;
 use flowmill_runtime::{Kernel, KernelInit, KernelRegistry};
-use flowmill_tensor::{DType, Result, Tensor, bail};
+use flowmill_tensor::{DType, Result, bail};
 use nalgebra::{ComplexField, DMatrix};
 use num_traits::Zero;
 use std::sync::Arc;
@@ -21,9 +21,9 @@ fn make(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     }
     by_type!(init, T => from_fn(move |ctx| {
         let input = Batch::<T>::square(ctx.input(0)?)?;
-        let (found, rows): (Vec<_>, Vec<_>) = input.map(decompose)?.into_iter().unzip();
-        let triangles = matrices::<T>(ctx.input(0)?.shape().clone(), &found)?;
-        let rows = Tensor::index_vector(index, &rows.concat())?.reshaped(input.shape(&[input.rows]))?;
+        let (found, rows): (Vec<_>, Vec<_>) = input.map(ctx.allocator(), decompose)?.into_iter().unzip();
+        let triangles = matrices::<T>(ctx.allocator(), ctx.input(0)?.shape().clone(), &found)?;
+        let rows = ctx.allocator().index_vector(index, &rows.concat())?.reshaped(input.shape(&[input.rows]))?;
         ctx.set_output(0, triangles);
         ctx.set_output(1, rows);
         Ok(())

@@ -4,7 +4,7 @@ use super::product::{Product, Sizes, StableRhs, finish};
 use crate::fused_ops::FusedOps;
 use crate::gemm::{Epilogue, MatrixRef};
 use flowmill_runtime::{Cost, Kernel, KernelContext, KernelInit};
-use flowmill_tensor::{Complex, DType, PartialShape, Result, Shape, Tensor, bail, bf16, f16, for_dtype};
+use flowmill_tensor::{Allocator, Complex, DType, PartialShape, Result, Shape, Tensor, bail, bf16, f16, for_dtype};
 use std::marker::PhantomData;
 use std::sync::Arc;
 
@@ -80,7 +80,7 @@ impl<T: Product> Kernel for MatMul<T> {
     fn compute(&self, ctx: &mut KernelContext<'_>) -> Result<()> {
         let (a, b) = (ctx.input(0)?, ctx.input(1)?);
         let size = self.transposed.sizes(a.shape(), b.shape())?;
-        let mut c = Tensor::uninit(T::DTYPE, [size.m, size.n])?;
+        let mut c = ctx.allocator().uninit(T::DTYPE, [size.m, size.n])?;
         T::product(
             size,
             operand(a.as_slice()?, size.m, size.k, self.transposed.a),
@@ -142,10 +142,10 @@ struct FusedMatMul {
 }
 
 impl FusedMatMul {
-    fn multiply(&self, a: &Tensor, b: &Tensor, args: &[&Tensor]) -> Result<Tensor> {
+    fn multiply(&self, alloc: &Allocator, a: &Tensor, b: &Tensor, args: &[&Tensor]) -> Result<Tensor> {
         let size = self.transposed.sizes(a.shape(), b.shape())?;
         let epilogue = self.fusion.epilogue(args, size)?;
-        let mut c = Tensor::uninit(DType::F32, [size.m, size.n])?;
+        let mut c = alloc.uninit(DType::F32, [size.m, size.n])?;
         let target = c.as_mut_slice::<f32>()?;
         let rows = a.as_slice::<f32>()?;
         if self.transposed.a {
@@ -162,7 +162,7 @@ impl Kernel for FusedMatMul {
     fn compute(&self, ctx: &mut KernelContext<'_>) -> Result<()> {
         let c = {
             let args: smallvec::SmallVec<[&Tensor; 2]> = ctx.inputs_from(2).collect();
-            self.multiply(ctx.input(0)?, ctx.input(1)?, &args)?
+            self.multiply(ctx.allocator(), ctx.input(0)?, ctx.input(1)?, &args)?
         };
         ctx.set_output(0, c);
         Ok(())
@@ -181,12 +181,13 @@ struct Widened<T> {
 
 impl<T: crate::number::Number<Acc = f32>> Kernel for Widened<T> {
     fn compute(&self, ctx: &mut KernelContext<'_>) -> Result<()> {
-        let wide = |t: &Tensor| Tensor::from_slice(t.shape().clone(), &t.as_slice::<T>()?.iter().map(|x| x.widen()).collect::<Vec<f32>>());
+        let wide =
+            |t: &Tensor| ctx.allocator().from_slice(t.shape().clone(), &t.as_slice::<T>()?.iter().map(|x| x.widen()).collect::<Vec<f32>>());
         let inputs = ctx.inputs_from(0).map(wide).collect::<Result<Vec<_>>>()?;
         let [a, b, args @ ..] = &inputs[..] else { bail!(Internal, "a product needs two inputs") };
-        let c = self.inner.multiply(a, b, &args.iter().collect::<Vec<_>>())?;
+        let c = self.inner.multiply(ctx.allocator(), a, b, &args.iter().collect::<Vec<_>>())?;
         let narrow: Vec<T> = c.as_slice::<f32>()?.iter().map(|&x| T::narrow(x)).collect();
-        let out = Tensor::from_slice(c.shape().clone(), &narrow)?;
+        let out = ctx.allocator().from_slice(c.shape().clone(), &narrow)?;
         ctx.set_output(0, out);
         Ok(())
     }

@@ -18,7 +18,7 @@ use crate::gemm::{Epilogue, LDA, PackedB, Rows, gemm_packed, gemm_rows};
 use flowmill_kernels::tensor_array::{TensorArray, array_of, scalar_i32};
 use flowmill_runtime::{Cost, Kernel, KernelContext, KernelInit};
 use flowmill_tensor::sync::Mutex;
-use flowmill_tensor::{DType, Result, Tensor, bail};
+use flowmill_tensor::{Allocator, DType, Result, Tensor, bail};
 use smallvec::SmallVec;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -98,16 +98,16 @@ impl Kernel for ReadMatMul {
             let (rest, weights) = (ctx.input(3)?, ctx.input(4)?);
             let args: SmallVec<[&Tensor; 2]> = ctx.inputs_from(5).collect();
             let array = array_of(ctx, DType::F32)?;
-            let element = array.read(index)?;
+            let element = array.read(ctx.allocator(), index)?;
             let joined = joined_shape([element.shape(), rest.shape()], 1)?;
             let size = product_sizes(&joined, weights.shape())?;
             let epilogue = self.fusion.epilogue(&args, size)?;
             let &[_, depth] = element.shape().dims() else { bail!(Internal, "the element next to a matrix is not a matrix") };
             if size.m == 0 || 2 * size.m > AHEAD_ROWS || depth == 0 || depth == size.k {
-                self.whole(&element, rest, weights, size, &epilogue)?
+                self.whole(ctx.allocator(), &element, rest, weights, size, &epilogue)?
             } else {
                 let split = self.split(weights, depth, size)?;
-                let mut product = self.share(array, index, &element, split.clone())?;
+                let mut product = self.share(ctx.allocator(), array, index, &element, split.clone())?;
                 let epilogue = Epilogue { accumulate: true, ..epilogue };
                 gemm_packed(rest.as_slice()?, size.k - depth, size.m, &split.rest, product.as_mut_slice()?, size.n, &epilogue);
                 product
@@ -124,7 +124,15 @@ impl Kernel for ReadMatMul {
 
 impl ReadMatMul {
     /// Returns the product of both parts, computed at once.
-    fn whole(&self, element: &Tensor, rest: &Tensor, weights: &Tensor, size: Sizes, epilogue: &Epilogue<'_>) -> Result<Tensor> {
+    fn whole(
+        &self,
+        alloc: &Allocator,
+        element: &Tensor,
+        rest: &Tensor,
+        weights: &Tensor,
+        size: Sizes,
+        epilogue: &Epilogue<'_>,
+    ) -> Result<Tensor> {
         let packed = {
             let mut known = self.weights.lock();
             known.follow(weights);
@@ -133,7 +141,7 @@ impl ReadMatMul {
                 None => known.whole.insert(Arc::new(PackedB::pack(weights.as_slice()?, size.k, size.n, false))).clone(),
             }
         };
-        let mut product = Tensor::uninit(DType::F32, [size.m, size.n])?;
+        let mut product = alloc.uninit(DType::F32, [size.m, size.n])?;
         let joined = Joined { parts: [element.as_slice()?, rest.as_slice()?], depths: [element.shape()[1], rest.shape()[1]] };
         gemm_rows(&joined, size.m, &packed, product.as_mut_slice()?, size.n, epilogue);
         Ok(product)
@@ -153,7 +161,7 @@ impl ReadMatMul {
     }
 
     /// Returns the product of element `index` with its part of the weights, as a tensor that nothing else refers to.
-    fn share(&self, array: &TensorArray, index: i64, element: &Tensor, weights: Arc<Split>) -> Result<Tensor> {
+    fn share(&self, alloc: &Allocator, array: &TensorArray, index: i64, element: &Tensor, weights: Arc<Split>) -> Result<Tensor> {
         let (rows, n) = (element.shape()[0], weights.element.n());
         let last: Option<Box<Ahead>> = array.take_ahead(self.reader).and_then(|ahead| ahead.downcast().ok());
         let last = last.filter(|ahead| ahead.rows == rows && Arc::ptr_eq(&ahead.weights, &weights));
@@ -163,13 +171,13 @@ impl ReadMatMul {
                 let (step, len) = last.map_or((1, 1), |last| last.next(index));
                 let elements = array.waiting(index, step, len.min(AHEAD_ROWS / rows), element);
                 let parts = elements.iter().map(Tensor::as_slice).collect::<Result<SmallVec<[&[f32]; AHEAD_ROWS]>>>()?;
-                let mut products = Tensor::uninit(DType::F32, [parts.len() * rows, n])?;
+                let mut products = alloc.uninit(DType::F32, [parts.len() * rows, n])?;
                 let stacked = Stacked { parts: &parts, rows, depth: weights.element.k() };
                 gemm_rows(&stacked, parts.len() * rows, &weights.element, products.as_mut_slice()?, n, &Epilogue::default());
                 Box::new(Ahead { weights, first: index, step, len: parts.len(), rows, products })
             }
         };
-        let mut share = Tensor::uninit(DType::F32, [rows, n])?;
+        let mut share = alloc.uninit(DType::F32, [rows, n])?;
         if let Some(place) = ahead.place(index) {
             share.as_mut_slice::<f32>()?.copy_from_slice(&ahead.products.as_slice()?[place * rows * n..][..rows * n]);
         }

@@ -1,6 +1,6 @@
 //! Functions of matrices by the Schur form, which are the common part of the logarithm and the square root.
 
-use flowmill_tensor::{Complex, Element, Result, Tensor, bail};
+use flowmill_tensor::{Allocator, Complex, Element, Result, Tensor, bail};
 use nalgebra::{DMatrix, Schur};
 
 pub(super) type Wide = Complex<f64>;
@@ -33,13 +33,17 @@ numbers! {
 }
 
 /// Applies a function to every matrix of a batch.
-pub(super) fn of_matrices<T: Number>(input: &Tensor, function: fn(DMatrix<Wide>) -> Result<DMatrix<Wide>>) -> Result<Tensor> {
+pub(super) fn of_matrices<T: Number>(
+    alloc: &Allocator,
+    input: &Tensor,
+    function: fn(DMatrix<Wide>) -> Result<DMatrix<Wide>>,
+) -> Result<Tensor> {
     let n = match *input.shape().dims() {
         [.., rows, columns] if rows == columns => rows,
         [.., _, _] => bail!(InvalidArgument, "Input matrix must be square."),
         _ => bail!(InvalidArgument, "Input tensor 0 must have rank >= 2"),
     };
-    let mut out = Tensor::zeros(T::DTYPE, input.shape().clone())?;
+    let mut out = alloc.zeros(T::DTYPE, input.shape().clone())?;
     let each = (n * n).max(1);
     for (to, from) in out.as_mut_slice::<T>()?.chunks_exact_mut(each).zip(input.as_slice::<T>()?.chunks_exact(each)) {
         let found = function(DMatrix::from_row_iterator(n, n, from.iter().map(|v| v.widen())))?;

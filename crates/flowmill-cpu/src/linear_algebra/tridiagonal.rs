@@ -5,7 +5,7 @@ use super::decompose::{Field, map};
 use crate::from_fn::from_fn;
 use crate::number::Number;
 use flowmill_runtime::{Kernel, KernelInit, KernelRegistry};
-use flowmill_tensor::{Complex, Result, Tensor, bail, for_dtype};
+use flowmill_tensor::{Allocator, Complex, Result, Tensor, bail, for_dtype};
 use nalgebra::{ComplexField, RealField};
 use num_traits::{One, Zero};
 use std::sync::Arc;
@@ -37,7 +37,7 @@ fn same_batch(a: &[usize], b: &[usize]) -> Result<()> {
 }
 
 fn make_product(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
-    fn product<T: Number>(inputs: [&Tensor; 4]) -> Result<Tensor> {
+    fn product<T: Number>(alloc: &Allocator, inputs: [&Tensor; 4]) -> Result<Tensor> {
         let (outer, rows, columns) = matrix(inputs[3], 3)?;
         for (i, name) in ["superdiagonal", "main diagonal", "subdiagonal"].into_iter().enumerate() {
             let (other, one, length) = matrix(inputs[i], i)?;
@@ -48,7 +48,7 @@ fn make_product(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
         }
         let [above, main, below, x] = inputs.map(Tensor::as_slice::<T>);
         let (above, main, below, x) = (above?, main?, below?, x?);
-        let mut out = Tensor::uninit(T::DTYPE, inputs[3].shape().clone())?;
+        let mut out = alloc.uninit(T::DTYPE, inputs[3].shape().clone())?;
         let width = columns.max(1);
         for (i, out) in out.as_mut_slice::<T>()?.chunks_exact_mut(width).enumerate() {
             let (row, at) = (i % rows, i * width);
@@ -66,7 +66,7 @@ fn make_product(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
         Ok(out)
     }
     by_type!(init, T => from_fn(|ctx| {
-        let out = product::<T>([ctx.input(0)?, ctx.input(1)?, ctx.input(2)?, ctx.input(3)?])?;
+        let out = product::<T>(ctx.allocator(), [ctx.input(0)?, ctx.input(1)?, ctx.input(2)?, ctx.input(3)?])?;
         ctx.set_output(0, out);
         Ok(())
     }))
@@ -90,13 +90,13 @@ fn make_solve(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
         (false, true) => bail!(InvalidArgument, "Setting perturb_singular requires also setting partial_pivoting."),
     };
     by_type!(init, T => from_fn(move |ctx| {
-        let out = solve_all::<T>(ctx.input(0)?, ctx.input(1)?, pivoting)?;
+        let out = solve_all::<T>(ctx.allocator(), ctx.input(0)?, ctx.input(1)?, pivoting)?;
         ctx.set_output(0, out);
         Ok(())
     }))
 }
 
-fn solve_all<T: Field>(diagonals: &Tensor, rhs: &Tensor, pivoting: Pivoting) -> Result<Tensor>
+fn solve_all<T: Field>(alloc: &Allocator, diagonals: &Tensor, rhs: &Tensor, pivoting: Pivoting) -> Result<Tensor>
 where
     <T::Wide as ComplexField>::RealField: Copy,
 {
@@ -108,13 +108,13 @@ where
     if length != rows {
         bail!(InvalidArgument, "Expected the same number of left-hand sides and right-hand sides, got {length} and {rows}.");
     }
-    let mut out = Tensor::uninit(T::DTYPE, rhs.shape().clone())?;
+    let mut out = alloc.uninit(T::DTYPE, rhs.shape().clone())?;
     if out.num_elements() == 0 {
         return Ok(out);
     }
     let (diagonals, rhs) = (diagonals.as_slice::<T>()?, rhs.as_slice::<T>()?);
     let systems = rhs.len() / (rows * columns);
-    let found = map(systems, [rows, columns, 16], |i| {
+    let found = map(alloc, systems, [rows, columns, 16], |i| {
         let values: Vec<T::Wide> = diagonals[3 * rows * i..][..3 * rows].iter().map(|v| v.widen()).collect();
         let (above, values) = values.split_at(rows);
         let (main, below) = values.split_at(rows);

@@ -4,7 +4,7 @@ use crate::elementwise::{Binary, BinaryOp, Word, broadcast_positions, broadcast_
 use crate::from_fn::from_fn;
 use crate::number::Ordered;
 use flowmill_runtime::{Kernel, KernelContext, KernelInit, ScalarOp};
-use flowmill_tensor::{Bytes, Complex, DType, Result, Shape, Tensor, bail, bf16, f16, for_dtype};
+use flowmill_tensor::{Allocator, Bytes, Complex, DType, Result, Shape, Tensor, bail, bf16, f16, for_dtype};
 use std::sync::Arc;
 
 /// `a == b`.
@@ -147,7 +147,7 @@ where
             let (a, b) = (ctx.input(0)?, ctx.input(1)?);
             let out = match mismatch {
                 Some(value) if !shapes_match(a, b) => Tensor::scalar(value),
-                _ => compare_strings(a, b, on_strings)?,
+                _ => compare_strings(ctx.allocator(), a, b, on_strings)?,
             };
             ctx.set_output(0, out);
             Ok(())
@@ -157,12 +157,12 @@ where
         T => Ok(Arc::new(Equality::<T> { compare: Binary::of::<O>(), mismatch })), _ => init.unsupported())
 }
 
-fn compare_strings(a: &Tensor, b: &Tensor, f: fn(&Bytes, &Bytes) -> bool) -> Result<Tensor> {
+fn compare_strings(alloc: &Allocator, a: &Tensor, b: &Tensor, f: fn(&Bytes, &Bytes) -> bool) -> Result<Tensor> {
     let shape = broadcast_shape(a.shape(), b.shape())?;
     let (x, y) = (a.as_strings()?, b.as_strings()?);
     let pairs = broadcast_positions(a.shape(), &shape).into_iter().zip(broadcast_positions(b.shape(), &shape));
     let values: Vec<bool> = pairs.map(|(i, j)| f(&x[i], &y[j])).collect();
-    Tensor::from_slice(shape, &values)
+    alloc.from_slice(shape, &values)
 }
 
 /// Makes the kernel of `Equal`.
@@ -185,7 +185,7 @@ pub(super) fn make_approximate_equal(init: &KernelInit<'_>) -> Result<Arc<dyn Ke
         }
         let pairs = a.as_slice::<T>()?.iter().zip(b.as_slice::<T>()?);
         let close: Vec<bool> = pairs.map(|(&x, &y)| ((x - y).abs() as f64) < tolerance).collect();
-        let out = Tensor::from_slice(a.shape().clone(), &close)?;
+        let out = ctx.allocator().from_slice(a.shape().clone(), &close)?;
         ctx.set_output(0, out);
         Ok(())
     }), _ => init.unsupported())

@@ -4,7 +4,7 @@ use crate::elementwise::{CHUNK, Operand, Word, broadcast_positions, for_blocks};
 use crate::from_fn::from_fn;
 use crate::number::Ordered;
 use flowmill_runtime::{Kernel, KernelContext, KernelInit};
-use flowmill_tensor::{Complex, DType, Result, Shape, Tensor, bail, bf16, f16, for_dtype};
+use flowmill_tensor::{Allocator, Complex, DType, Result, Shape, Tensor, bail, bf16, f16, for_dtype};
 use std::sync::Arc;
 
 /// Makes the kernel of `SelectV2`: condition and both values broadcast.
@@ -27,7 +27,7 @@ pub(super) fn make_select_v2(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
                 ),
             }
         };
-        let out = choose(&condition, then, otherwise, shape, select)?;
+        let out = choose(ctx.allocator(), &condition, then, otherwise, shape, select)?;
         ctx.set_output(0, out);
         Ok(())
     })
@@ -63,24 +63,24 @@ pub(super) fn make_select(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
                 condition.shape()
             );
         };
-        let out = choose(&condition, then, otherwise, shape, select)?;
+        let out = choose(ctx.allocator(), &condition, then, otherwise, shape, select)?;
         ctx.set_output(0, out);
         Ok(())
     })
 }
 
-type Select = fn(&Tensor, Tensor, Tensor, Shape) -> Result<Tensor>;
+type Select = fn(&Allocator, &Tensor, Tensor, Tensor, Shape) -> Result<Tensor>;
 
 fn selector(init: &KernelInit<'_>) -> Result<Select> {
     let dtype = init.dtype("T")?;
     match dtype {
-        DType::String => Ok(|c, t, e, shape| {
-            Tensor::from_strings(shape.clone(), pick(c, t.shape(), t.as_strings()?, e.shape(), e.as_strings()?, &shape)?)
+        DType::String => Ok(|alloc, c, t, e, shape| {
+            alloc.from_strings(shape.clone(), pick(c, t.shape(), t.as_strings()?, e.shape(), e.as_strings()?, &shape)?)
         }),
-        DType::Variant => Ok(|c, t, e, shape| {
+        DType::Variant => Ok(|_, c, t, e, shape| {
             Tensor::from_variants(shape.clone(), pick(c, t.shape(), t.as_variants()?, e.shape(), e.as_variants()?, &shape)?)
         }),
-        DType::Resource => Ok(|c, t, e, shape| {
+        DType::Resource => Ok(|_, c, t, e, shape| {
             Tensor::from_resources(shape.clone(), pick(c, t.shape(), t.as_resources()?, e.shape(), e.as_resources()?, &shape)?)
         }),
         _ => {
@@ -91,17 +91,17 @@ fn selector(init: &KernelInit<'_>) -> Result<Select> {
 
 /// Selects one of two values. If the condition is a scalar and the chosen value has the result's shape, the value is forwarded; otherwise `select`
 /// is called.
-fn choose(condition: &Tensor, then: Tensor, otherwise: Tensor, shape: Shape, select: Select) -> Result<Tensor> {
+fn choose(alloc: &Allocator, condition: &Tensor, then: Tensor, otherwise: Tensor, shape: Shape, select: Select) -> Result<Tensor> {
     if let Some(bits) = condition.scalar_bits(DType::Bool) {
         let chosen = if bits & 1 != 0 { &then } else { &otherwise };
         if *chosen.shape() == shape {
             return Ok(if bits & 1 != 0 { then } else { otherwise });
         }
     }
-    select(condition, then, otherwise, shape)
+    select(alloc, condition, then, otherwise, shape)
 }
 
-fn select_dense<T: Word>(condition: &Tensor, mut then: Tensor, otherwise: Tensor, shape: Shape) -> Result<Tensor> {
+fn select_dense<T: Word>(alloc: &Allocator, condition: &Tensor, mut then: Tensor, otherwise: Tensor, shape: Shape) -> Result<Tensor> {
     let conditions = Operand::new(condition.as_slice::<bool>()?, condition.shape(), &shape);
     let rejected = Operand::new(otherwise.as_slice::<T>()?, otherwise.shape(), &shape);
     if *then.shape() == shape && then.is_unique() {
@@ -116,7 +116,7 @@ fn select_dense<T: Word>(condition: &Tensor, mut then: Tensor, otherwise: Tensor
         });
         return Ok(then);
     }
-    let mut out = Tensor::uninit(T::DTYPE, shape.clone())?;
+    let mut out = alloc.uninit(T::DTYPE, shape.clone())?;
     let accepted = Operand::new(then.as_slice::<T>()?, then.shape(), &shape);
     for_blocks(out.as_mut_slice::<T>()?, 1, &|start, block| {
         let (mut c, mut t, mut e) = ([false; CHUNK], [T::default(); CHUNK], [T::default(); CHUNK]);
@@ -152,7 +152,7 @@ pub(super) fn make_clip(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
 }
 
 fn clip<T: Ordered>(ctx: &mut KernelContext<'_>) -> Result<()> {
-    let (mut value, low, high) = (ctx.take(0)?, ctx.take(1)?, ctx.take(2)?);
+    let (mut value, low, high) = (ctx.take_writable(0)?, ctx.take(1)?, ctx.take(2)?);
     let shape = value.shape().clone();
     if [&low, &high].iter().any(|bound| bound.rank() > 0 && *bound.shape() != shape) {
         bail!(

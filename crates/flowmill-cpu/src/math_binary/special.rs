@@ -5,7 +5,7 @@ use crate::from_fn::from_fn;
 use crate::number::{Number, complex_log_1p};
 use crate::special;
 use flowmill_runtime::{Kernel, KernelContext, KernelInit};
-use flowmill_tensor::{Complex, Result, Shape, Tensor, bail, bf16, f16, for_dtype};
+use flowmill_tensor::{Complex, Result, Shape, bail, bf16, f16, for_dtype};
 use std::sync::Arc;
 
 macro_rules! real_ops {
@@ -140,7 +140,7 @@ pub(super) fn make_betainc(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
         }
         let at = |slice: &[T], i: usize| f64::from(if slice.len() == 1 { slice[0] } else { slice[i] });
         let values: Vec<T> = (0..shape.num_elements()).map(|i| special::betainc(at(slices[0], i), at(slices[1], i), at(slices[2], i)) as T).collect();
-        let out = Tensor::from_slice(shape, &values)?;
+        let out = ctx.allocator().from_slice(shape, &values)?;
         ctx.set_output(0, out);
         Ok(())
     }), _ => init.unsupported())

@@ -5,7 +5,7 @@ use crate::elementwise::Binary;
 use crate::from_fn::from_fn;
 use crate::number::Number;
 use flowmill_runtime::{Kernel, KernelContext, KernelInit};
-use flowmill_tensor::{Complex, DType, PartialShape, Result, Tensor, bail, bf16, f16, for_dtype};
+use flowmill_tensor::{Allocator, Complex, DType, PartialShape, Result, Tensor, bail, bf16, f16, for_dtype};
 use std::sync::Arc;
 
 /// Makes the kernel of `AddN` and `AccumulateNV2`, which adds from left to right. Variants define their own addition.
@@ -13,7 +13,7 @@ pub(super) fn make_add_n(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let (name, op) = (init.name.to_owned(), init.op_def.name.clone());
     let shape: PartialShape = init.attrs.get_or("shape", PartialShape::unknown())?;
     let dtype = init.dtype("T")?;
-    type Adders = (fn(&KernelContext<'_>) -> Option<Tensor>, fn(Tensor, Tensor) -> Result<Tensor>);
+    type Adders = (fn(&KernelContext<'_>) -> Option<Tensor>, fn(&Allocator, Tensor, Tensor) -> Result<Tensor>);
     let (add_scalars, add): Adders = match dtype {
         DType::Variant => (|_| None, add_variants),
         _ => {
@@ -31,7 +31,7 @@ pub(super) fn make_add_n(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
         check_shapes(ctx, &name, &op)?;
         let mut sum = ctx.take(0)?;
         for i in 1..ctx.num_inputs() {
-            sum = add(sum, ctx.take(i)?)?;
+            sum = add(ctx.allocator(), sum, ctx.take(i)?)?;
         }
         ctx.set_output(0, sum);
         Ok(())
@@ -63,11 +63,11 @@ fn add_scalars<T: Number>(ctx: &KernelContext<'_>) -> Option<Tensor> {
     Tensor::from_scalar_bits(T::DTYPE, sum.to_word())
 }
 
-fn add_dense<T: Number>(a: Tensor, b: Tensor) -> Result<Tensor> {
-    Binary::<T, T>::of::<Add>().combine(a, b)
+fn add_dense<T: Number>(alloc: &Allocator, a: Tensor, b: Tensor) -> Result<Tensor> {
+    Binary::<T, T>::of::<Add>().combine(alloc, a, b)
 }
 
-fn add_variants(a: Tensor, b: Tensor) -> Result<Tensor> {
+fn add_variants(_: &Allocator, a: Tensor, b: Tensor) -> Result<Tensor> {
     let pairs = a.as_variants()?.iter().zip(b.as_variants()?);
     let sums = pairs.map(|(x, y)| x.value().add(y)).collect::<Result<Vec<_>>>()?;
     Tensor::from_variants(a.shape().clone(), sums)
@@ -88,7 +88,7 @@ fn add_strings(ctx: &mut KernelContext<'_>) -> Result<()> {
     let (x, y) = (a.as_strings()?, b.as_strings()?);
     let pairs = broadcast_positions(a.shape(), &shape).into_iter().zip(broadcast_positions(b.shape(), &shape));
     let joined = pairs.map(|(i, j)| [x[i].as_ref(), y[j].as_ref()].concat().into()).collect();
-    let out = Tensor::from_strings(shape, joined)?;
+    let out = ctx.allocator().from_strings(shape, joined)?;
     ctx.set_output(0, out);
     Ok(())
 }
@@ -109,7 +109,7 @@ fn cross<T: Number>(ctx: &mut KernelContext<'_>) -> Result<()> {
     if a.shape().last() != Some(&3) {
         bail!(FailedPrecondition, "Cross-products are only defined for 3-element vectors.");
     }
-    let mut out = Tensor::uninit(T::DTYPE, a.shape().clone())?;
+    let mut out = ctx.allocator().uninit(T::DTYPE, a.shape().clone())?;
     let vectors = a.as_slice::<T>()?.chunks_exact(3).zip(b.as_slice::<T>()?.chunks_exact(3));
     for (d, (u, v)) in out.as_mut_slice::<T>()?.chunks_exact_mut(3).zip(vectors) {
         for (i, d) in d.iter_mut().enumerate() {

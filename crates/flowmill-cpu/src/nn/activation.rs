@@ -198,14 +198,14 @@ fn leaky<T: Ordered>(init: &KernelInit<'_>, slope: T, times: fn(T, T) -> T) -> R
     let scale = move |y: T, x: T| if x > T::ZERO { y } else { times(y, slope) };
     if init.op_def.name == "LeakyRelu" {
         return from_fn(move |ctx| {
-            let mut x = ctx.take(0)?;
+            let mut x = ctx.take_writable(0)?;
             for_blocks(x.as_mut_slice::<T>()?, 1, &|_, block| block.iter_mut().for_each(|x| *x = scale(*x, *x)));
             ctx.set_output(0, x);
             Ok(())
         });
     }
     from_fn(move |ctx| {
-        let (mut g, x) = (ctx.take(0)?, ctx.take(1)?);
+        let (mut g, x) = (ctx.take_writable(0)?, ctx.take(1)?);
         if g.shape() != x.shape() {
             bail!(InvalidArgument, "Inputs must have the same size and shape.  Input 0: {} != input 1: {}", g.shape(), x.shape());
         }
@@ -244,7 +244,7 @@ fn make_softclip(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let sharpness = f64::from(sharpness);
     fn kernel<T: Number>(apply: impl Fn(T) -> T + Send + Sync + 'static) -> Result<Arc<dyn Kernel>> {
         from_fn(move |ctx| {
-            let mut x = ctx.take(0)?;
+            let mut x = ctx.take_writable(0)?;
             for_blocks(x.as_mut_slice::<T>()?, TRANSCENDENTAL, &|_, block| block.iter_mut().for_each(|x| *x = apply(*x)));
             ctx.set_output(0, x);
             Ok(())

@@ -4,7 +4,7 @@ use super::layout::in_any_layout;
 use crate::from_fn::from_fn;
 use crate::parallel;
 use flowmill_runtime::{Kernel, KernelContext, KernelDef, KernelInit, KernelRegistry};
-use flowmill_tensor::{DType, Result, Shape, Tensor, bail, bf16, f16};
+use flowmill_tensor::{Allocator, DType, Result, Shape, Tensor, bail, bf16, f16};
 use std::sync::Arc;
 
 pub(super) fn register(registry: &mut KernelRegistry) {
@@ -42,29 +42,29 @@ impl Norm {
     }
 
     /// Returns the values as `float32`.
-    fn widen(&self, x: &Tensor) -> Result<Tensor> {
-        if self.dtype == DType::F32 { Ok(x.clone()) } else { widen(x) }
+    fn widen(&self, alloc: &Allocator, x: &Tensor) -> Result<Tensor> {
+        if self.dtype == DType::F32 { Ok(x.clone()) } else { widen(alloc, x) }
     }
 
-    fn narrow(&self, x: Tensor) -> Result<Tensor> {
-        if self.dtype == DType::F32 { Ok(x) } else { narrow(&x, self.dtype) }
+    fn narrow(&self, alloc: &Allocator, x: Tensor) -> Result<Tensor> {
+        if self.dtype == DType::F32 { Ok(x) } else { narrow(alloc, &x, self.dtype) }
     }
 }
 
-fn widen(x: &Tensor) -> Result<Tensor> {
+fn widen(alloc: &Allocator, x: &Tensor) -> Result<Tensor> {
     let values: Vec<f32> = match x.dtype() {
         DType::F16 => x.as_slice::<f16>()?.iter().map(|v| v.to_f32()).collect(),
         DType::BF16 => x.as_slice::<bf16>()?.iter().map(|v| v.to_f32()).collect(),
         _ => return Ok(x.clone()),
     };
-    Tensor::from_slice(x.shape().clone(), &values)
+    alloc.from_slice(x.shape().clone(), &values)
 }
 
-fn narrow(x: &Tensor, dtype: DType) -> Result<Tensor> {
+fn narrow(alloc: &Allocator, x: &Tensor, dtype: DType) -> Result<Tensor> {
     let values = x.as_slice::<f32>()?;
     match dtype {
-        DType::F16 => Tensor::from_slice(x.shape().clone(), &values.iter().map(|&v| f16::from_f32(v)).collect::<Vec<_>>()),
-        DType::BF16 => Tensor::from_slice(x.shape().clone(), &values.iter().map(|&v| bf16::from_f32(v)).collect::<Vec<_>>()),
+        DType::F16 => alloc.from_slice(x.shape().clone(), &values.iter().map(|&v| f16::from_f32(v)).collect::<Vec<_>>()),
+        DType::BF16 => alloc.from_slice(x.shape().clone(), &values.iter().map(|&v| bf16::from_f32(v)).collect::<Vec<_>>()),
         _ => Ok(x.clone()),
     }
 }
@@ -96,7 +96,7 @@ fn make_global(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
         return init.unsupported();
     }
     from_fn(move |ctx| {
-        let [x, mean, variance, beta, gamma] = [0, 1, 2, 3, 4].map(|i| ctx.input(i).and_then(|t| norm.widen(t)));
+        let [x, mean, variance, beta, gamma] = [0, 1, 2, 3, 4].map(|i| ctx.input(i).and_then(|t| norm.widen(ctx.allocator(), t)));
         let (x, mean, variance, beta, gamma) = (x?, mean?, variance?, beta?, gamma?);
         if x.rank() != 4 {
             bail!(InvalidArgument, "input must be 4-dimensional{}", x.shape());
@@ -111,9 +111,9 @@ fn make_global(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
             if scales { inverse.zip(gamma.as_slice::<f32>()?).map(|(i, g)| i * g).collect() } else { inverse.collect() };
         let means = mean.as_slice::<f32>()?.iter().zip(&factors);
         let shifts: Vec<f32> = beta.as_slice::<f32>()?.iter().zip(means).map(|(b, (m, f))| b - m * f).collect();
-        let mut out = Tensor::uninit(DType::F32, x.shape().clone())?;
+        let mut out = ctx.allocator().uninit(DType::F32, x.shape().clone())?;
         scale_and_shift(x.as_slice()?, &factors, &shifts, out.as_mut_slice()?);
-        ctx.set_output(0, norm.narrow(out)?);
+        ctx.set_output(0, norm.narrow(ctx.allocator(), out)?);
         Ok(())
     })
 }
@@ -156,7 +156,7 @@ fn make(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
 }
 
 fn forward(ctx: &mut KernelContext<'_>, norm: &Norm, has_reserve_3: bool) -> Result<()> {
-    let x = norm.widen(ctx.input(0)?)?;
+    let x = norm.widen(ctx.allocator(), ctx.input(0)?)?;
     let (scale, offset, mean, variance) = (ctx.take(1)?, ctx.take(2)?, ctx.take(3)?, ctx.take(4)?);
     let n = channels(x.shape(), &[("scale", &scale), ("offset", &offset)])?;
     let given = !norm.training || norm.average_factor != 1.0;
@@ -168,9 +168,9 @@ fn forward(ctx: &mut KernelContext<'_>, norm: &Norm, has_reserve_3: bool) -> Res
         if norm.training { moments(values, n) } else { (mean.as_slice::<f32>()?.to_vec(), variance.as_slice::<f32>()?.to_vec()) };
     let factors: Vec<f32> = scale.as_slice::<f32>()?.iter().zip(&used_variance).map(|(s, v)| s / (v + norm.epsilon).sqrt()).collect();
     let shifts: Vec<f32> = offset.as_slice::<f32>()?.iter().zip(&used_mean).zip(&factors).map(|((o, m), f)| o - m * f).collect();
-    let mut out = Tensor::uninit(DType::F32, x.shape().clone())?;
+    let mut out = ctx.allocator().uninit(DType::F32, x.shape().clone())?;
     scale_and_shift(values, &factors, &shifts, out.as_mut_slice()?);
-    ctx.set_output(0, norm.narrow(out)?);
+    ctx.set_output(0, norm.narrow(ctx.allocator(), out)?);
 
     let rows = values.len() / n.max(1);
     // The batch variance is that of the population, the running variance that of a sample, as in TensorFlow.
@@ -182,12 +182,12 @@ fn forward(ctx: &mut KernelContext<'_>, norm: &Norm, has_reserve_3: bool) -> Res
         blend(&mut batch_mean, mean.as_slice()?);
         blend(&mut batch_variance, variance.as_slice()?);
     }
-    ctx.set_output(1, Tensor::vector(&batch_mean)?);
-    ctx.set_output(2, Tensor::vector(&batch_variance)?);
-    ctx.set_output(3, Tensor::vector(&used_mean)?);
-    ctx.set_output(4, Tensor::vector(&used_variance)?);
+    ctx.set_output(1, ctx.allocator().vector(&batch_mean)?);
+    ctx.set_output(2, ctx.allocator().vector(&batch_variance)?);
+    ctx.set_output(3, ctx.allocator().vector(&used_mean)?);
+    ctx.set_output(4, ctx.allocator().vector(&used_variance)?);
     if has_reserve_3 {
-        ctx.set_output(5, Tensor::vector::<f32>(&[])?);
+        ctx.set_output(5, ctx.allocator().vector::<f32>(&[])?);
     }
     Ok(())
 }
@@ -198,7 +198,7 @@ fn make_grad(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
 }
 
 fn backward(ctx: &mut KernelContext<'_>, norm: &Norm) -> Result<()> {
-    let (gradient, x) = (norm.widen(ctx.input(0)?)?, norm.widen(ctx.input(1)?)?);
+    let (gradient, x) = (norm.widen(ctx.allocator(), ctx.input(0)?)?, norm.widen(ctx.allocator(), ctx.input(1)?)?);
     let (scale, mean, variance) = (ctx.take(2)?, ctx.take(3)?, ctx.take(4)?);
     let n = channels(x.shape(), &[("scale", &scale), ("reserve_space_1", &mean), ("reserve_space_2", &variance)])?;
     if gradient.shape() != x.shape() {
@@ -215,7 +215,7 @@ fn backward(ctx: &mut KernelContext<'_>, norm: &Norm) -> Result<()> {
             products[c] += f64::from(dy[c]) * f64::from((x[c] - mean[c]) * inverse[c]);
         }
     }
-    let mut dx = Tensor::uninit(DType::F32, x.shape().clone())?;
+    let mut dx = ctx.allocator().uninit(DType::F32, x.shape().clone())?;
     for ((dx, dy), x) in
         dx.as_mut_slice::<f32>()?.chunks_exact_mut(n.max(1)).zip(dy.chunks_exact(n.max(1))).zip(values.chunks_exact(n.max(1)))
     {
@@ -225,11 +225,11 @@ fn backward(ctx: &mut KernelContext<'_>, norm: &Norm) -> Result<()> {
             dx[c] = centered * scale[c] * inverse[c];
         }
     }
-    ctx.set_output(0, norm.narrow(dx)?);
-    ctx.set_output(1, Tensor::vector(&products.iter().map(|&p| p as f32).collect::<Vec<_>>())?);
-    ctx.set_output(2, Tensor::vector(&sums.iter().map(|&s| s as f32).collect::<Vec<_>>())?);
+    ctx.set_output(0, norm.narrow(ctx.allocator(), dx)?);
+    ctx.set_output(1, ctx.allocator().vector(&products.iter().map(|&p| p as f32).collect::<Vec<_>>())?);
+    ctx.set_output(2, ctx.allocator().vector(&sums.iter().map(|&s| s as f32).collect::<Vec<_>>())?);
     for i in 3..ctx.num_outputs() {
-        ctx.set_output(i, Tensor::vector::<f32>(&[])?);
+        ctx.set_output(i, ctx.allocator().vector::<f32>(&[])?);
     }
     Ok(())
 }

@@ -3,7 +3,7 @@
 use crate::from_fn::from_fn;
 use crate::number::Number;
 use flowmill_runtime::{Kernel, KernelContext, KernelInit, KernelRegistry};
-use flowmill_tensor::{Element, Result, Tensor, bail, bf16, f16, for_dtype};
+use flowmill_tensor::{Element, Result, bail, bf16, f16, for_dtype};
 use num_traits::{AsPrimitive, Float};
 use std::sync::Arc;
 
@@ -53,11 +53,12 @@ where
     }
     let inverse: Vec<T::Acc> = vectors[1].iter().map(|&v| one / (v + epsilon).sqrt()).collect();
     let factors: Vec<T::Acc> = inverse.iter().zip(&vectors[2]).map(|(&r, &gamma)| if scales { r * gamma } else { r }).collect();
-    let mut dx = Tensor::uninit(T::DTYPE, x.shape().clone())?;
+    let mut dx = ctx.allocator().uninit(T::DTYPE, x.shape().clone())?;
     for (i, (out, g)) in dx.as_mut_slice::<T>()?.iter_mut().zip(g.as_slice::<T>()?).enumerate() {
         *out = T::narrow(g.widen() * factors[i % depth]);
     }
-    let vector = |f: &dyn Fn(usize) -> T::Acc| Tensor::from_slice([depth], &(0..depth).map(|c| T::narrow(f(c))).collect::<Vec<_>>());
+    let vector =
+        |f: &dyn Fn(usize) -> T::Acc| ctx.allocator().from_slice([depth], &(0..depth).map(|c| T::narrow(f(c))).collect::<Vec<_>>());
     let outputs = [
         dx,
         vector(&|c| -sums[c] * factors[c])?,

@@ -55,7 +55,7 @@ fn bias_add<T: Number>(ctx: &mut KernelContext<'_>, channels_first: bool) -> Res
     }
     let mut shape = Shape::new(&[bias.num_elements()]);
     (axis + 1..value.rank()).for_each(|_| shape.push(1));
-    let out = Binary::<T, T>::of::<Add>().combine(value, bias.reshaped(shape)?)?;
+    let out = Binary::<T, T>::of::<Add>().combine(ctx.allocator(), value, bias.reshaped(shape)?)?;
     ctx.set_output(0, out);
     Ok(())
 }
@@ -70,7 +70,7 @@ fn bias_add_grad<T: Number>(ctx: &mut KernelContext<'_>, channels_first: bool) -
     let gradient: &Tensor = ctx.input(0)?;
     let axis = channel_axis(gradient.shape(), channels_first)?;
     let others: Vec<i64> = (0..gradient.rank()).filter(|&a| a != axis).map(|a| a as i64).collect();
-    let out = sum_over::<T>(gradient, &others)?;
+    let out = sum_over::<T>(ctx.allocator(), gradient, &others)?;
     ctx.set_output(0, out);
     Ok(())
 }

@@ -3,7 +3,7 @@
 
 use crate::from_fn::linear_from_fn;
 use flowmill_runtime::{Kernel, KernelContext, KernelInit, KernelRegistry};
-use flowmill_tensor::{DType, Result, Shape, Tensor, bail};
+use flowmill_tensor::{Allocator, DType, Result, Shape, Tensor, bail};
 use std::sync::Arc;
 
 pub(super) fn register(registry: &mut KernelRegistry) {
@@ -73,8 +73,8 @@ fn attributes(init: &KernelInit<'_>) -> Result<Range> {
 }
 
 /// Returns a tensor of the shape of `x` whose elements `f` computes.
-fn map(x: &Tensor, f: impl Fn(usize, f32) -> f32) -> Result<Tensor> {
-    let mut out = Tensor::uninit(DType::F32, x.shape().clone())?;
+fn map(alloc: &Allocator, x: &Tensor, f: impl Fn(usize, f32) -> f32) -> Result<Tensor> {
+    let mut out = alloc.uninit(DType::F32, x.shape().clone())?;
     let target = out.as_mut_slice::<f32>()?;
     target.iter_mut().zip(x.as_slice::<f32>()?).enumerate().for_each(|(i, (out, &x))| *out = f(i, x));
     Ok(out)
@@ -83,7 +83,7 @@ fn map(x: &Tensor, f: impl Fn(usize, f32) -> f32) -> Result<Tensor> {
 fn make_args(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let range = attributes(init)?;
     linear_from_fn(init, move |ctx| {
-        let out = map(ctx.input(0)?, |_, x| range.round(x))?;
+        let out = map(ctx.allocator(), ctx.input(0)?, |_, x| range.round(x))?;
         ctx.set_output(0, out);
         Ok(())
     })
@@ -95,7 +95,7 @@ fn make_args_grad(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
         let (gradient, input) = (ctx.input(0)?, ctx.input(1)?);
         same_size(gradient, input)?;
         let x = input.as_slice::<f32>()?;
-        let out = map(gradient, |i, g| if range.contains(x[i]) { g } else { 0.0 })?;
+        let out = map(ctx.allocator(), gradient, |i, g| if range.contains(x[i]) { g } else { 0.0 })?;
         ctx.set_output(0, out);
         Ok(())
     })
@@ -133,7 +133,7 @@ fn make_vars(init: &KernelInit<'_>, per_channel: bool) -> Result<Arc<dyn Kernel>
     linear_from_fn(init, move |ctx| {
         let input = ctx.input(0)?;
         let ranges = ranges(ctx, 1, levels, input.shape(), per_channel)?;
-        let out = map(input, |i, x| ranges[i % ranges.len()].as_ref().map_or(0.0, |range| range.round(x)))?;
+        let out = map(ctx.allocator(), input, |i, x| ranges[i % ranges.len()].as_ref().map_or(0.0, |range| range.round(x)))?;
         ctx.set_output(0, out);
         Ok(())
     })
@@ -146,7 +146,7 @@ fn make_vars_grad(init: &KernelInit<'_>, per_channel: bool) -> Result<Arc<dyn Ke
         same_size(gradient, input)?;
         let ranges = ranges(ctx, 2, levels, input.shape(), per_channel)?;
         let x = input.as_slice::<f32>()?;
-        let out = map(gradient, |i, g| match &ranges[i % ranges.len()] {
+        let out = map(ctx.allocator(), gradient, |i, g| match &ranges[i % ranges.len()] {
             Some(range) if !range.contains(x[i]) => 0.0,
             _ => g,
         })?;
@@ -160,8 +160,8 @@ fn make_vars_grad(init: &KernelInit<'_>, per_channel: bool) -> Result<Arc<dyn Ke
         }
         let shape = if per_channel { Shape::from([ranges.len()]) } else { Shape::scalar() };
         ctx.set_output(0, out);
-        ctx.set_output(1, Tensor::from_slice(shape.clone(), &below)?);
-        ctx.set_output(2, Tensor::from_slice(shape, &above)?);
+        ctx.set_output(1, ctx.allocator().from_slice(shape.clone(), &below)?);
+        ctx.set_output(2, ctx.allocator().from_slice(shape, &above)?);
         Ok(())
     })
 }

@@ -2,7 +2,7 @@
 
 use crate::from_fn::from_fn;
 use flowmill_runtime::{Kernel, KernelContext, KernelInit, KernelRegistry};
-use flowmill_tensor::{Result, Tensor, bail};
+use flowmill_tensor::{Result, bail};
 use std::sync::Arc;
 
 pub(super) fn register(registry: &mut KernelRegistry) {
@@ -44,7 +44,7 @@ fn make_dim_map(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
                 None => bail!(InvalidArgument, "dimension {dim} is not in [{}, {rank})", -rank),
             }
         }
-        let out = Tensor::index_vector(input.dtype(), &out)?.reshaped(input.shape().clone())?;
+        let out = ctx.allocator().index_vector(input.dtype(), &out)?.reshaped(input.shape().clone())?;
         ctx.set_output(0, out);
         Ok(())
     })
@@ -80,7 +80,7 @@ fn vec_permute(ctx: &mut KernelContext<'_>, from: &str, to: &str) -> Result<()> 
         };
         out.extend_from_slice(row);
     }
-    let out = Tensor::index_vector(input.dtype(), &out)?.reshaped(input.shape().clone())?;
+    let out = ctx.allocator().index_vector(input.dtype(), &out)?.reshaped(input.shape().clone())?;
     ctx.set_output(0, out);
     Ok(())
 }

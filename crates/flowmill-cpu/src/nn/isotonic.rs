@@ -3,7 +3,7 @@
 use crate::from_fn::from_fn;
 use crate::number::Number;
 use flowmill_runtime::{Kernel, KernelContext, KernelInit, KernelRegistry};
-use flowmill_tensor::{DType, Element, Result, Tensor, bf16, f16, for_dtype};
+use flowmill_tensor::{DType, Element, Result, bf16, f16, for_dtype};
 use std::sync::Arc;
 
 pub(super) fn register(registry: &mut KernelRegistry) {
@@ -38,7 +38,7 @@ fn solve<From: Element + Copy, T: Number + PartialOrd>(ctx: &mut KernelContext<'
     let input = ctx.input(0)?;
     let shape = input.shape().clone();
     let width = shape.last().copied().unwrap_or(1);
-    let (mut solution, mut segments) = (Tensor::zeros(T::DTYPE, shape.clone())?, Tensor::zeros(DType::I32, shape)?);
+    let (mut solution, mut segments) = (ctx.allocator().zeros(T::DTYPE, shape.clone())?, ctx.allocator().zeros(DType::I32, shape)?);
     let (to, numbers) = (solution.as_mut_slice::<T>()?, segments.as_mut_slice::<i32>()?);
     let mut pools: Vec<Pool<T>> = Vec::new();
     for ((row, to), numbers) in

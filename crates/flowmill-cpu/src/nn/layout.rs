@@ -6,7 +6,7 @@
 use crate::array::permuted;
 use flowmill_graph::image_layout::{ImageLayout, channels_first_rank, channels_last_attrs, to_channels_first, to_channels_last};
 use flowmill_runtime::{Kernel, KernelContext, KernelInit};
-use flowmill_tensor::{Result, Tensor, bail};
+use flowmill_tensor::{Allocator, Result, Tensor, bail};
 use std::sync::Arc;
 
 /// Makes the kernel of a node of any format. `make` makes the kernel of the op for images with channels last.
@@ -35,14 +35,14 @@ struct ChannelsFirst {
 
 impl ChannelsFirst {
     /// Returns input `i` in the inner kernel's layout. A tensor of another rank is left unchanged, for that kernel to reject.
-    fn convert(&self, i: usize, tensor: Tensor) -> Result<Tensor> {
+    fn convert(&self, alloc: &Allocator, i: usize, tensor: Tensor) -> Result<Tensor> {
         if self.layout.images.contains(&i) && tensor.rank() == self.rank {
-            return permuted(&tensor, &to_channels_last(self.rank));
+            return permuted(alloc, &tensor, &to_channels_last(self.rank));
         }
         if self.layout.sizes.contains(&i) && tensor.rank() == 1 && tensor.num_elements() == self.rank {
             let sizes = tensor.to_i64_vec()?;
             let moved: Vec<i64> = to_channels_last(self.rank).iter().map(|&axis| sizes[axis]).collect();
-            return Tensor::index_vector(tensor.dtype(), &moved);
+            return alloc.index_vector(tensor.dtype(), &moved);
         }
         Ok(tensor)
     }
@@ -53,14 +53,14 @@ impl Kernel for ChannelsFirst {
         let mut inputs = Vec::with_capacity(ctx.num_inputs());
         for i in 0..ctx.num_inputs() {
             let input = ctx.take(i)?;
-            inputs.push(Some(self.convert(i, input)?));
+            inputs.push(Some(self.convert(ctx.allocator(), i, input)?));
         }
         let mut outputs = vec![None; ctx.num_outputs()];
         self.inner.compute(&mut KernelContext::new(&mut inputs, &mut outputs, ctx.device_step()))?;
         for (i, output) in outputs.into_iter().enumerate() {
             let Some(output) = output else { continue };
             let is_image = i == 0 && self.layout.image_output && output.rank() == self.rank;
-            ctx.set_output(i, if is_image { permuted(&output, &to_channels_first(self.rank))? } else { output });
+            ctx.set_output(i, if is_image { permuted(ctx.allocator(), &output, &to_channels_first(self.rank))? } else { output });
         }
         Ok(())
     }

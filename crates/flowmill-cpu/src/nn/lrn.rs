@@ -4,7 +4,7 @@ use crate::from_fn::from_fn;
 use crate::number::Number;
 use crate::parallel;
 use flowmill_runtime::{Kernel, KernelContext, KernelInit, KernelRegistry};
-use flowmill_tensor::{Result, Tensor, bail, bf16, f16, for_dtype};
+use flowmill_tensor::{Allocator, Result, Tensor, bail, bf16, f16, for_dtype};
 use std::sync::Arc;
 
 /// The number of elements that one task computes.
@@ -46,9 +46,9 @@ impl Normalization {
 }
 
 /// Fills an output of the shape of `like` pixel by pixel, by calls of `f(first element, out)`.
-fn for_pixels<T: Number>(like: &Tensor, f: impl Fn(usize, &mut [T]) + Sync) -> Result<Tensor> {
+fn for_pixels<T: Number>(alloc: &Allocator, like: &Tensor, f: impl Fn(usize, &mut [T]) + Sync) -> Result<Tensor> {
     let depth = like.shape()[3];
-    let mut out = Tensor::uninit(T::DTYPE, like.shape().clone())?;
+    let mut out = alloc.uninit(T::DTYPE, like.shape().clone())?;
     if out.num_elements() > 0 {
         let each = (CHUNK / depth).max(1) * depth;
         parallel::chunks(out.as_mut_slice::<T>()?, each, |i, chunk| {
@@ -73,7 +73,7 @@ fn normalize<T: Number<Acc = f32>>(ctx: &mut KernelContext<'_>, n: Normalization
         bail!(InvalidArgument, "in must be 4-dimensional");
     }
     let x = input.as_slice::<T>()?;
-    let out = for_pixels::<T>(input, |first, out| {
+    let out = for_pixels::<T>(ctx.allocator(), input, |first, out| {
         let pixel = widened(&x[first..][..out.len()]);
         for ((out, x), norm) in out.iter_mut().zip(&pixel).zip(n.norms(&pixel)) {
             *out = T::narrow(x * norm.powf(-n.beta));
@@ -97,7 +97,7 @@ fn grad<T: Number<Acc = f32>>(ctx: &mut KernelContext<'_>, n: Normalization) -> 
         bail!(InvalidArgument, "input_grads, input_image, and out_image should have the same shape");
     }
     let (g, x, y) = (gradient.as_slice::<T>()?, input.as_slice::<T>()?, output.as_slice::<T>()?);
-    let out = for_pixels::<T>(input, |first, out| {
+    let out = for_pixels::<T>(ctx.allocator(), input, |first, out| {
         let len = out.len();
         let [g, x, y] = [g, x, y].map(|t| widened(&t[first..][..len]));
         let norms = n.norms(&x);

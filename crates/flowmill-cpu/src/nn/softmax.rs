@@ -92,7 +92,7 @@ fn widened<T: Number<Acc = f32>>(row: &mut [T], f: fn(&mut [f32])) {
 
 fn softmax_f32(all_rows: fn(&mut [f32], usize)) -> Result<Arc<dyn Kernel>> {
     from_fn(move |ctx| {
-        let mut x = ctx.take(0)?;
+        let mut x = ctx.take_writable(0)?;
         let Some(&columns) = x.shape().last() else {
             bail!(InvalidArgument, "logits must have >= 1 dimension, got {}", x.shape());
         };
@@ -104,7 +104,7 @@ fn softmax_f32(all_rows: fn(&mut [f32], usize)) -> Result<Arc<dyn Kernel>> {
 
 fn softmax<T: Word>(row: fn(&mut [T])) -> Result<Arc<dyn Kernel>> {
     from_fn(move |ctx| {
-        let mut x = ctx.take(0)?;
+        let mut x = ctx.take_writable(0)?;
         let Some(&columns) = x.shape().last() else {
             bail!(InvalidArgument, "logits must have >= 1 dimension, got {}", x.shape());
         };
@@ -157,7 +157,7 @@ where
         Ok(crate::elementwise::broadcast_positions(t.shape(), &shape).into_iter().map(|i| data[i]).collect())
     };
     let (x, y) = (expand(logits)?, expand(labels)?);
-    let (mut loss, mut backprop) = (Tensor::uninit(T::DTYPE, [rows])?, Tensor::uninit(T::DTYPE, shape.clone())?);
+    let (mut loss, mut backprop) = (ctx.allocator().uninit(T::DTYPE, [rows])?, ctx.allocator().uninit(T::DTYPE, shape.clone())?);
     if columns == 0 {
         loss.as_mut_slice::<T>()?.fill(T::ZERO);
     } else {
@@ -196,7 +196,7 @@ where
         bail!(InvalidArgument, "Must have at least one class, but got logits shape {}", logits.shape());
     }
     let labels = labels.to_i64_vec()?;
-    let (mut loss, mut backprop) = (Tensor::uninit(T::DTYPE, [rows])?, Tensor::uninit(T::DTYPE, logits.shape().clone())?);
+    let (mut loss, mut backprop) = (ctx.allocator().uninit(T::DTYPE, [rows])?, ctx.allocator().uninit(T::DTYPE, logits.shape().clone())?);
     let x = logits.as_slice::<T>()?.chunks_exact(classes.max(1)).zip(backprop.as_mut_slice::<T>()?.chunks_exact_mut(classes.max(1)));
     for ((loss, &label), (x, backprop)) in loss.as_mut_slice::<T>()?.iter_mut().zip(&labels).zip(x) {
         let Some(label) = usize::try_from(label).ok().filter(|&l| l < classes) else {

@@ -5,7 +5,7 @@ use crate::number::Ordered;
 use crate::parallel;
 use crate::random::WindowStarts;
 use flowmill_runtime::{Kernel, KernelContext, KernelInit, KernelRegistry};
-use flowmill_tensor::{Result, Tensor, bail, for_dtype};
+use flowmill_tensor::{Result, bail, for_dtype};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -85,7 +85,7 @@ fn compute<T: Ordered>(ctx: &mut KernelContext<'_>, pool: &Pool) -> Result<()> {
     let column_starts = starts.next(width, out_width, pool.pseudo_random);
     let (rows, columns) = (windows(&row_starts, height, pool.overlapping), windows(&column_starts, width, pool.overlapping));
     let x = input.as_slice::<T>()?;
-    let mut out = Tensor::uninit(T::DTYPE, [batch, out_height, out_width, channels])?;
+    let mut out = ctx.allocator().uninit(T::DTYPE, [batch, out_height, out_width, channels])?;
     parallel::chunks(out.as_mut_slice::<T>()?, out_width * channels, |row, out| {
         let (image, rows) = (row / out_height, &rows[row % out_height]);
         for (out, columns) in out.chunks_exact_mut(channels).zip(&columns) {
@@ -103,7 +103,7 @@ fn compute<T: Ordered>(ctx: &mut KernelContext<'_>, pool: &Pool) -> Result<()> {
         }
     });
     ctx.set_output(0, out);
-    ctx.set_output(1, Tensor::vector(&row_starts)?);
-    ctx.set_output(2, Tensor::vector(&column_starts)?);
+    ctx.set_output(1, ctx.allocator().vector(&row_starts)?);
+    ctx.set_output(2, ctx.allocator().vector(&column_starts)?);
     Ok(())
 }

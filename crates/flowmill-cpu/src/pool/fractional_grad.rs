@@ -5,7 +5,7 @@ use crate::from_fn::from_fn;
 use crate::number::{Number, Ordered};
 use crate::parallel;
 use flowmill_runtime::{Kernel, KernelContext, KernelInit, KernelRegistry};
-use flowmill_tensor::{DType, Result, Tensor, bail, check_memory, for_dtype};
+use flowmill_tensor::{DType, Result, Tensor, bail, for_dtype};
 use num_traits::AsPrimitive;
 use std::ops::Range;
 use std::sync::Arc;
@@ -88,7 +88,7 @@ fn max<T: Ordered>(ctx: &mut KernelContext<'_>, overlapping: bool) -> Result<()>
     }
     let windows = Windows::new((rows, out_height, height), (columns, out_width, width), overlapping)?;
     let (x, y, g) = (input.as_slice::<T>()?, output.as_slice::<T>()?, gradient.as_slice::<T>()?);
-    check_memory::<usize>(y.len())?;
+    let _reserved = ctx.allocator().reserve::<usize>(y.len())?;
     let mut greatest = vec![NONE; y.len()];
     parallel::chunks(&mut greatest, out_width * channels, |row, greatest| {
         let first = row / out_height * height * width * channels;
@@ -103,7 +103,7 @@ fn max<T: Ordered>(ctx: &mut KernelContext<'_>, overlapping: bool) -> Result<()>
             }
         });
     });
-    let mut out = Tensor::zeros(T::DTYPE, input.shape().clone())?;
+    let mut out = ctx.allocator().zeros(T::DTYPE, input.shape().clone())?;
     let to = out.as_mut_slice::<T>()?;
     for ((at, y), g) in greatest.into_iter().zip(y).zip(g) {
         if x.get(at).is_none_or(|x| x != y) {
@@ -143,7 +143,7 @@ where
     }
     let windows = Windows::new((ctx.input(2)?, out_height, height), (ctx.input(3)?, out_width, width), overlapping)?;
     let g = gradient.as_slice::<T>()?;
-    let mut sums = Tensor::zeros(DType::F64, shape.clone())?;
+    let mut sums = ctx.allocator().zeros(DType::F64, shape.clone())?;
     parallel::chunks(sums.as_mut_slice::<f64>()?, height * width * channels, |image, sums| {
         for row in 0..out_height {
             windows.of_row(row, width, |position, pixels| {
@@ -156,7 +156,7 @@ where
             });
         }
     });
-    let mut out = Tensor::uninit(T::DTYPE, shape)?;
+    let mut out = ctx.allocator().uninit(T::DTYPE, shape)?;
     out.as_mut_slice::<T>()?.iter_mut().zip(sums.as_slice::<f64>()?).for_each(|(out, &sum)| *out = sum.as_());
     ctx.set_output(0, out);
     Ok(())

@@ -9,7 +9,7 @@ use crate::window::Geometry;
 use flowmill_numeric::pool::{Pooled, max_pool};
 use flowmill_numeric::window::Window;
 use flowmill_runtime::{Kernel, KernelContext, KernelDef, KernelInit, KernelRegistry};
-use flowmill_tensor::{Element, Result, Tensor, bail, bf16, f16, for_dtype};
+use flowmill_tensor::{Element, Result, bail, bf16, f16, for_dtype};
 use std::sync::Arc;
 
 pub(super) fn register(registry: &mut KernelRegistry) {
@@ -39,7 +39,7 @@ fn make_v2(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     fn pool<T: Pooled + Element>(ctx: &mut KernelContext<'_>, op: &str, geometry: &Geometry) -> Result<()> {
         let input = ctx.input(0)?;
         let (window, shape) = pool_of(ctx, 1, op, geometry)?.window(input.shape())?;
-        let mut out = Tensor::uninit(T::DTYPE, shape)?;
+        let mut out = ctx.allocator().uninit(T::DTYPE, shape)?;
         if out.num_elements() > 0 {
             max_pool::<T>(&window, input.as_slice()?, out.as_mut_slice()?);
         }
@@ -88,7 +88,7 @@ fn make_with_argmax(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
         let input = ctx.input(0)?;
         let (w, shape) = pool.window(input.shape())?;
         let x = input.as_slice::<T>()?;
-        let mut out = Tensor::uninit(T::DTYPE, shape.clone())?;
+        let mut out = ctx.allocator().uninit(T::DTYPE, shape.clone())?;
         let mut at = vec![0i64; shape.num_elements()];
         let (values, width) = (out.as_mut_slice::<T>()?, w.out_width * w.channels);
         let image_len = w.in_height * w.in_width * w.channels;
@@ -105,7 +105,7 @@ fn make_with_argmax(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
             }
         }
         ctx.set_output(0, out);
-        ctx.set_output(1, Tensor::index_vector(index, &at)?.reshaped(shape)?);
+        ctx.set_output(1, ctx.allocator().index_vector(index, &at)?.reshaped(shape)?);
         Ok(())
     }), _ => init.unsupported())
 }
@@ -124,7 +124,7 @@ fn make_grad_with_argmax(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
         }
         let (images, per_image) = (shape[0].max(1), shape.num_elements() / shape[0].max(1));
         let image_len = input.num_elements() / images;
-        let mut out = Tensor::zeros(T::DTYPE, input.shape().clone())?;
+        let mut out = ctx.allocator().zeros(T::DTYPE, input.shape().clone())?;
         let target = out.as_mut_slice::<T>()?;
         for (i, (&at, &g)) in at.to_i64_vec()?.iter().zip(gradient.as_slice::<T>()?).enumerate() {
             let first = if with_batch { 0 } else { i / per_image * image_len };
@@ -150,7 +150,7 @@ fn grad_grad<T: Ordered>(ctx: &mut KernelContext<'_>, pool: &Pool) -> Result<()>
         bail!(InvalidArgument, "Expected grad shape to be {}, but got {}", input.shape(), gradient.shape());
     }
     let (x, g) = (input.as_slice::<T>()?, gradient.as_slice::<T>()?);
-    let mut out = Tensor::uninit(T::DTYPE, shape)?;
+    let mut out = ctx.allocator().uninit(T::DTYPE, shape)?;
     let image_len = w.in_height * w.in_width * w.channels;
     if out.num_elements() > 0 {
         parallel::chunks(out.as_mut_slice::<T>()?, w.out_width * w.channels, |row, out| {
@@ -201,7 +201,7 @@ fn make_grad_grad_with_argmax(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> 
         let images = shape[0].max(1);
         let (per_image, image_len) = (shape.num_elements() / images, input.num_elements() / images);
         let g = gradient.as_slice::<T>()?;
-        let mut out = Tensor::uninit(T::DTYPE, shape)?;
+        let mut out = ctx.allocator().uninit(T::DTYPE, shape)?;
         for (i, (out, at)) in out.as_mut_slice::<T>()?.iter_mut().zip(at.to_i64_vec()?).enumerate() {
             let first = if with_batch { 0 } else { i / per_image * image_len };
             match usize::try_from(at).ok().and_then(|at| g.get(at.checked_add(first)?)) {

@@ -107,7 +107,7 @@ fn make(init: &KernelInit<'_>, max: bool) -> Result<Arc<dyn Kernel>> {
         batched_from_fn(None, 1, move |ctx| {
             let input = ctx.take(0)?;
             let (window, shape) = pool.window(input.shape())?;
-            let mut out = Tensor::uninit(T::DTYPE, shape)?;
+            let mut out = ctx.allocator().uninit(T::DTYPE, shape)?;
             if out.num_elements() > 0 {
                 let apply = if max { max_pool::<T> } else { avg_pool::<T> };
                 apply(&window, input.as_slice()?, out.as_mut_slice()?);
@@ -139,7 +139,7 @@ pub(super) fn max_gradient<T: Pooled + Element>(ctx: &KernelContext<'_>, pool: &
     if *output.shape() != shape || *gradient.shape() != shape {
         bail!(InvalidArgument, "Expected orig_output and grad of shape {shape}, but got {} and {}", output.shape(), gradient.shape());
     }
-    let mut out = Tensor::zeros(T::DTYPE, input.shape().clone())?;
+    let mut out = ctx.allocator().zeros(T::DTYPE, input.shape().clone())?;
     if gradient.num_elements() > 0 {
         max_pool_grad::<T>(&window, input.as_slice()?, gradient.as_slice()?, out.as_mut_slice()?);
     }
@@ -154,7 +154,7 @@ fn make_avg_grad(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
         if *gradient.shape() != expected {
             bail!(InvalidArgument, "Expected grad of shape {expected}, but got {}", gradient.shape());
         }
-        let mut out = Tensor::zeros(T::DTYPE, shape)?;
+        let mut out = ctx.allocator().zeros(T::DTYPE, shape)?;
         if gradient.num_elements() > 0 {
             avg_pool_grad::<T>(&window, gradient.as_slice()?, out.as_mut_slice()?);
         }

@@ -6,7 +6,7 @@ use crate::number::{Number, Ordered};
 use crate::parallel;
 use crate::window::volume::{Steps, Volume, sizes};
 use flowmill_runtime::{Kernel, KernelContext, KernelDef, KernelInit, KernelRegistry};
-use flowmill_tensor::{Result, Shape, Tensor, bail, bf16, f16, for_dtype};
+use flowmill_tensor::{Allocator, Result, Shape, Tensor, bail, bf16, f16, for_dtype};
 use std::sync::Arc;
 
 /// The number of multiply-adds per task.
@@ -68,9 +68,9 @@ fn make_avg_grad(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
 }
 
 /// Fills the channels of each position, by calls of `f(position, channels)`.
-fn for_positions<T: Number>(volume: &Volume, f: impl Fn(usize, &mut [T]) + Sync) -> Result<Tensor> {
+fn for_positions<T: Number>(alloc: &Allocator, volume: &Volume, f: impl Fn(usize, &mut [T]) + Sync) -> Result<Tensor> {
     let channels = volume.channels;
-    let mut out = Tensor::uninit(T::DTYPE, volume.output_shape(channels))?;
+    let mut out = alloc.uninit(T::DTYPE, volume.output_shape(channels))?;
     if out.num_elements() > 0 {
         let each = (GRAIN / volume.taps().saturating_mul(channels).max(1)).max(1);
         parallel::chunks(out.as_mut_slice::<T>()?, each * channels, |i, chunk| {
@@ -84,7 +84,7 @@ fn max_pool<T: Ordered>(ctx: &mut KernelContext<'_>, pool: Pool) -> Result<()> {
     let input = ctx.input(0)?;
     let volume = pool.volume(input.shape())?;
     let x = input.as_slice::<T>()?;
-    let out = for_positions::<T>(&volume, |position, out| {
+    let out = for_positions::<T>(ctx.allocator(), &volume, |position, out| {
         out.fill(T::LOWEST_FINITE);
         volume.for_each_tap(position, |_, pixel| {
             let from = &x[pixel * out.len()..][..out.len()];
@@ -99,7 +99,7 @@ fn avg_pool<T: Number>(ctx: &mut KernelContext<'_>, pool: Pool) -> Result<()> {
     let input = ctx.input(0)?;
     let volume = pool.volume(input.shape())?;
     let x = input.as_slice::<T>()?;
-    let out = for_positions::<T>(&volume, |position, out| {
+    let out = for_positions::<T>(ctx.allocator(), &volume, |position, out| {
         let (mut sums, mut count) = (vec![T::ZERO.widen(); out.len()], 0);
         volume.for_each_tap(position, |_, pixel| {
             let from = &x[pixel * sums.len()..][..sums.len()];
@@ -141,7 +141,7 @@ fn max_pool_grad<T: Ordered>(ctx: &mut KernelContext<'_>, pool: Pool) -> Result<
     let volume = pool.volume(input.shape())?;
     check(&volume, &[("orig_output", output), ("grad", gradient)])?;
     let (x, y, g) = (input.as_slice::<T>()?, output.as_slice::<T>()?, gradient.as_slice::<T>()?);
-    let mut out = Tensor::zeros(T::DTYPE, input.shape().clone())?;
+    let mut out = ctx.allocator().zeros(T::DTYPE, input.shape().clone())?;
     let (channels, batch) = (volume.channels, volume.batch.max(1));
     let (len, positions) = (x.len() / batch, volume.positions() / batch);
     parallel::chunks(out.as_mut_slice::<T>()?, len, |b, out| {
@@ -171,7 +171,7 @@ fn max_pool_grad_grad<T: Ordered>(ctx: &mut KernelContext<'_>, pool: Pool) -> Re
         bail!(InvalidArgument, "Expected grad shape to be {}, but got {}", input.shape(), gradient.shape());
     }
     let (x, g) = (input.as_slice::<T>()?, gradient.as_slice::<T>()?);
-    let out = for_positions::<T>(&volume, |position, out| {
+    let out = for_positions::<T>(ctx.allocator(), &volume, |position, out| {
         for (c, (out, pixel)) in out.iter_mut().zip(first_maxima(&volume, x, position)).enumerate() {
             *out = pixel.map_or(T::ZERO, |pixel| g[pixel * volume.channels + c]);
         }
@@ -191,7 +191,7 @@ fn avg_pool_grad<T: Number>(ctx: &mut KernelContext<'_>, pool: Pool) -> Result<(
     let volume = pool.volume(&shape)?;
     check(&volume, &[("grad", gradient)])?;
     let g = gradient.as_slice::<T>()?;
-    let mut out = Tensor::zeros(T::DTYPE, shape)?;
+    let mut out = ctx.allocator().zeros(T::DTYPE, shape)?;
     let (channels, batch) = (volume.channels, volume.batch.max(1));
     let (len, positions) = (out.num_elements() / batch, volume.positions() / batch);
     parallel::chunks(out.as_mut_slice::<T>()?, len, |b, out| {

@@ -40,7 +40,7 @@ fn clamp<T: Quantized>(ctx: &mut KernelContext<'_>, bound: Bound) -> Result<()> 
     let most = most.map_or(T::saturated(i64::MAX), |most| range.quantized::<T>(most));
     let input = integers::<T>(ctx, 0)?;
     let x = input.as_slice::<T>()?;
-    let out = quantized::<T>(input.shape().clone(), |out| {
+    let out = quantized::<T>(ctx.allocator(), input.shape().clone(), |out| {
         out.iter_mut().zip(x).for_each(|(out, &x)| *out = x.max(least).min(most));
     })?;
     ctx.set_output(0, out);

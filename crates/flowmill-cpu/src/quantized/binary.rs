@@ -46,7 +46,7 @@ fn combine(ctx: &mut KernelContext<'_>, x: &[i32; 256], y: &[i32; 256], f: fn(i3
     let (a, b) = (integers::<u8>(ctx, 0)?, integers::<u8>(ctx, 1)?);
     let shape = broadcast_shape(a.shape(), b.shape())?;
     let (a, b) = (Operand::new(a.as_slice::<u8>()?, a.shape(), &shape), Operand::new(b.as_slice::<u8>()?, b.shape(), &shape));
-    let out = quantized::<i32>(shape, |out| {
+    let out = quantized::<i32>(ctx.allocator(), shape, |out| {
         let mut buffers = [[0; CHUNK]; 2];
         let [of_a, of_b] = &mut buffers;
         for (i, out) in out.chunks_mut(CHUNK).enumerate() {
@@ -130,7 +130,7 @@ fn bias_add<T: Quantized>(ctx: &mut KernelContext<'_>) -> Result<()> {
     let (of_input, of_bias) = (convert(of_input), convert(of_bias));
     let bias: Vec<i32> = bias.as_slice::<T>()?.iter().map(|&b| of_bias(b).wrapping_add(zero)).collect();
     let x = input.as_slice::<T>()?;
-    let out = quantized::<i32>(input.shape().clone(), |out| {
+    let out = quantized::<i32>(ctx.allocator(), input.shape().clone(), |out| {
         let depth = bias.len().max(1);
         for (out, x) in out.chunks_exact_mut(depth).zip(x.chunks_exact(depth)) {
             out.iter_mut().zip(x).zip(&bias).for_each(|((out, &x), bias)| *out = of_input(x).wrapping_add(*bias));

@@ -5,7 +5,7 @@ use crate::array::args::{product, scalar_index};
 use crate::array::{joined_shape, reshaped};
 use crate::from_fn::{from_fn, linear_from_fn};
 use flowmill_runtime::{Kernel, KernelContext, KernelInit, KernelRegistry};
-use flowmill_tensor::{DType, Result, Tensor, bail};
+use flowmill_tensor::{DType, Result, bail};
 use std::sync::Arc;
 
 pub(super) fn register(registry: &mut KernelRegistry) {
@@ -44,7 +44,7 @@ fn concat<T: Quantized>(ctx: &mut KernelContext<'_>) -> Result<()> {
     let (shape, axis) = (joined_shape(parts.iter().map(|part| part.0.shape()), axis)?, axis as usize);
     let row: usize = product(&shape[axis..]);
     let mut at = 0;
-    let mut out = Tensor::uninit(T::DTYPE, shape)?;
+    let mut out = ctx.allocator().uninit(T::DTYPE, shape)?;
     for (part, of) in parts.iter().filter(|part| part.0.num_elements() > 0) {
         let width = product(&part.shape()[axis..]);
         let (from, to) = (ToFloats::new::<T>(*of), FromFloats::new::<T>(range));

@@ -5,7 +5,7 @@ use crate::from_fn::from_fn;
 use crate::gemm::{MatrixRef, matmul_generic};
 use crate::window::extent;
 use flowmill_runtime::{Kernel, KernelContext, KernelInit, KernelRegistry};
-use flowmill_tensor::{DType, Result, Tensor, bail, check_memory};
+use flowmill_tensor::{Allocator, DType, Result, Tensor, bail};
 use std::sync::Arc;
 
 pub(super) fn register(registry: &mut KernelRegistry) {
@@ -17,9 +17,9 @@ pub(super) fn register(registry: &mut KernelRegistry) {
 const PATCHES: usize = 1 << 20;
 
 /// Returns a tensor's integers minus the zero point.
-fn centred<T: Quantized>(tensor: &Tensor, zero: i32) -> Result<Vec<i32>> {
+fn centred<T: Quantized>(alloc: &Allocator, tensor: &Tensor, zero: i32) -> Result<Vec<i32>> {
     let x = tensor.as_slice::<T>()?;
-    check_memory::<i32>(x.len())?;
+    let _reserved = alloc.reserve::<i32>(x.len())?;
     Ok(x.iter().map(|&x| (T::wide(x) as i32).wrapping_sub(zero)).collect())
 }
 
@@ -48,9 +48,12 @@ fn matmul(ctx: &mut KernelContext<'_>, transposed: [bool; 2]) -> Result<()> {
     if k != inner {
         bail!(InvalidArgument, "Matrix size-incompatible: In[0]: {}, In[1]: {}", operands[0].shape(), operands[1].shape());
     }
-    let (a, b) = (centred::<u8>(&operands[0], of_a.zero::<u8>())?, centred::<u8>(&operands[1], of_b.zero::<u8>())?);
+    let (a, b) = (
+        centred::<u8>(ctx.allocator(), &operands[0], of_a.zero::<u8>())?,
+        centred::<u8>(ctx.allocator(), &operands[1], of_b.zero::<u8>())?,
+    );
     let matrix = |data, i: usize| MatrixRef { data, ld: operands[i].shape()[1], transposed: transposed[i] };
-    let out = quantized::<i32>([m, n].into(), |out| matmul_generic(m, k, n, matrix(&a, 0), matrix(&b, 1), out))?;
+    let out = quantized::<i32>(ctx.allocator(), [m, n].into(), |out| matmul_generic(m, k, n, matrix(&a, 0), matrix(&b, 1), out))?;
     ctx.set_output(0, out);
     Range::product::<u8, u8>(of_a, of_b).set(ctx, 1);
     Ok(())
@@ -130,7 +133,7 @@ fn conv<F: Quantized>(ctx: &mut KernelContext<'_>, stride: usize, same: bool) ->
     let zero = of_input.zero::<u8>();
     // The padding around the image is the zero point as a byte. If the range is above zero, the byte represents another number.
     let border = if zero < 0 { 0 } else { i32::from(zero as u8).wrapping_sub(zero) };
-    let (pixels, filter) = (centred::<u8>(&input, zero)?, centred::<F>(&filter, of_filter.zero::<F>())?);
+    let (pixels, filter) = (centred::<u8>(ctx.allocator(), &input, zero)?, centred::<F>(ctx.allocator(), &filter, of_filter.zero::<F>())?);
     let image = Image { pixels: &pixels, height, width, depth, border };
     let patch = rows * columns * depth;
     if batch == 0 || y.output == 0 || x.output == 0 || count == 0 {
@@ -139,8 +142,8 @@ fn conv<F: Quantized>(ctx: &mut KernelContext<'_>, stride: usize, same: bool) ->
     if patch == 0 {
         bail!(InvalidArgument, "filter patch must contain at least one element");
     }
-    check_memory::<i32>(patch)?;
-    let out = quantized::<i32>([batch, y.output, x.output, count].into(), |out| {
+    let _reserved = ctx.allocator().reserve::<i32>(patch)?;
+    let out = quantized::<i32>(ctx.allocator(), [batch, y.output, x.output, count].into(), |out| {
         let some = (PATCHES / patch).clamp(1, out.len() / count);
         let mut patches = Vec::with_capacity(some * patch);
         for (i, out) in out.chunks_mut(some * count).enumerate() {

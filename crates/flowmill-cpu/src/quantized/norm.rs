@@ -3,7 +3,7 @@
 use super::range::{FromFloats, Range, integers, quantized};
 use crate::from_fn::{from_fn, linear_from_fn};
 use flowmill_runtime::{Kernel, KernelContext, KernelInit, KernelRegistry};
-use flowmill_tensor::{DType, Result, bail, check_memory};
+use flowmill_tensor::{DType, Result, bail};
 use std::sync::Arc;
 
 pub(super) fn register(registry: &mut KernelRegistry) {
@@ -41,7 +41,7 @@ fn batch_norm(ctx: &mut KernelContext<'_>, epsilon: f32, scales: bool) -> Result
         if tensor.num_elements() != depth {
             bail!(InvalidArgument, "{name} must have {depth} elements, but has {}", tensor.num_elements());
         }
-        check_memory::<[f32; 4]>(depth)?;
+        let _reserved = ctx.allocator().reserve::<[f32; 4]>(depth)?;
         *numbers = tensor.as_slice::<u8>()?.iter().map(|&x| range.to_float(x)).collect();
     }
     let channels: Vec<(i32, i32)> = (0..depth)
@@ -54,7 +54,7 @@ fn batch_norm(ctx: &mut KernelContext<'_>, epsilon: f32, scales: bool) -> Result
     let one = NORMALISED.quantized::<i32>(1.0);
     let bytes: [i32; 256] = std::array::from_fn(|x| NORMALISED.quantized(range.to_float(x as u8)));
     let x = input.as_slice::<u8>()?;
-    let out = quantized::<i32>(input.shape().clone(), |out| {
+    let out = quantized::<i32>(ctx.allocator(), input.shape().clone(), |out| {
         for (out, x) in out.chunks_exact_mut(depth.max(1)).zip(x.chunks_exact(depth.max(1))) {
             for ((out, &x), &(scale, offset)) in out.iter_mut().zip(x).zip(&channels) {
                 *out = (bytes[usize::from(x)].wrapping_mul(scale) / one).wrapping_add(offset);
@@ -101,7 +101,7 @@ fn instance_norm(ctx: &mut KernelContext<'_>, norm: InstanceNorm) -> Result<()> 
     let input = integers::<u8>(ctx, 0)?;
     let &[_, height, width, channels] = input.shape().dims() else { bail!(InvalidArgument, "x must be 4-dimensional: {}", input.shape()) };
     let x = input.as_slice::<u8>()?;
-    check_memory::<f32>(x.len())?;
+    let _reserved = ctx.allocator().reserve::<f32>(x.len())?;
     let mut normed: Vec<f32> = x.iter().map(|&x| f32::from(x)).collect();
     if !normed.is_empty() {
         let count = (height * width) as f32;
@@ -122,7 +122,8 @@ fn instance_norm(ctx: &mut KernelContext<'_>, norm: InstanceNorm) -> Result<()> 
         range.max = range.min + norm.min_separation;
     }
     let to = FromFloats::new::<u8>(range);
-    let out = quantized::<u8>(input.shape().clone(), |out| out.iter_mut().zip(&normed).for_each(|(out, &x)| *out = to.of(x)))?;
+    let out =
+        quantized::<u8>(ctx.allocator(), input.shape().clone(), |out| out.iter_mut().zip(&normed).for_each(|(out, &x)| *out = to.of(x)))?;
     ctx.set_output(0, out);
     range.set(ctx, 1);
     Ok(())

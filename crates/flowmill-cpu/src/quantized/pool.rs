@@ -5,7 +5,7 @@ use crate::from_fn::from_fn;
 use crate::pool::Pool;
 use flowmill_numeric::pool::{Pooled, avg_pool, max_pool};
 use flowmill_runtime::{Kernel, KernelContext, KernelInit, KernelRegistry};
-use flowmill_tensor::{DType, Result, Tensor, check_memory};
+use flowmill_tensor::{DType, Result, Tensor};
 use std::sync::Arc;
 
 pub(super) fn register(registry: &mut KernelRegistry) {
@@ -34,7 +34,7 @@ fn make(init: &KernelInit<'_>, unsigned: Compute, signed: Compute) -> Result<Arc
 fn greatest<T: Quantized + Pooled>(ctx: &KernelContext<'_>, pool: &Pool) -> Result<Tensor> {
     let input = integers::<T>(ctx, 0)?;
     let (window, shape) = pool.window(input.shape())?;
-    let mut out = Tensor::uninit(T::DTYPE, shape)?;
+    let mut out = ctx.allocator().uninit(T::DTYPE, shape)?;
     if out.num_elements() > 0 {
         max_pool::<T>(&window, input.as_slice()?, out.as_mut_slice()?);
     }
@@ -45,9 +45,9 @@ fn greatest<T: Quantized + Pooled>(ctx: &KernelContext<'_>, pool: &Pool) -> Resu
 fn average<T: Quantized>(ctx: &KernelContext<'_>, pool: &Pool) -> Result<Tensor> {
     let input = integers::<T>(ctx, 0)?;
     let (window, shape) = pool.window(input.shape())?;
-    let mut out = Tensor::uninit(T::DTYPE, shape)?;
+    let mut out = ctx.allocator().uninit(T::DTYPE, shape)?;
     if out.num_elements() > 0 {
-        check_memory::<i32>(input.num_elements().saturating_add(out.num_elements()))?;
+        let _reserved = ctx.allocator().reserve::<i32>(input.num_elements().saturating_add(out.num_elements()))?;
         let wide: Vec<i32> = input.as_slice::<T>()?.iter().map(|&x| T::wide(x) as i32).collect();
         let mut averages = vec![0; out.num_elements()];
         avg_pool::<i32>(&window, &wide, &mut averages);

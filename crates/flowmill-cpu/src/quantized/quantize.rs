@@ -4,7 +4,7 @@ use super::range::{FromFloats, Quantized, Range, ToFloats, integers};
 use crate::array::args::Slices;
 use crate::from_fn::linear_from_fn;
 use flowmill_runtime::{Kernel, KernelContext, KernelInit, KernelRegistry};
-use flowmill_tensor::{DType, Result, Shape, Tensor, bail, bf16};
+use flowmill_tensor::{DType, Result, Shape, bail, bf16};
 use std::ops;
 use std::sync::Arc;
 
@@ -123,7 +123,7 @@ fn quantize<T: Quantized>(ctx: &mut KernelContext<'_>, q: Quantization) -> Resul
     let input = ctx.input(0)?;
     let slices = check_quantize(ctx, q, input.shape())?;
     let x = input.as_slice::<f32>()?;
-    let mut out = Tensor::uninit(T::DTYPE, input.shape().clone())?;
+    let mut out = ctx.allocator().uninit(T::DTYPE, input.shape().clone())?;
     let target = out.as_mut_slice::<T>()?;
     let (mut least, mut greatest) = (Vec::new(), Vec::new());
     for (i, Range { min: low, max: high }) in ranges(ctx)?.enumerate() {
@@ -137,8 +137,8 @@ fn quantize<T: Quantized>(ctx: &mut KernelContext<'_>, q: Quantization) -> Resul
     }
     let shape = if q.axis.is_some() { Shape::from([slices.count]) } else { Shape::scalar() };
     ctx.set_output(0, out.bitcast(T::QUANTIZED)?);
-    ctx.set_output(1, Tensor::from_slice(shape.clone(), &least)?);
-    ctx.set_output(2, Tensor::from_slice(shape, &greatest)?);
+    ctx.set_output(1, ctx.allocator().from_slice(shape.clone(), &least)?);
+    ctx.set_output(2, ctx.allocator().from_slice(shape, &greatest)?);
     Ok(())
 }
 
@@ -232,13 +232,13 @@ fn dequantize<T: Quantized>(ctx: &mut KernelContext<'_>, q: Quantization, dtype:
         bail!(Unimplemented, "MIN_FIRST mode is not implemented for Dequantize with axis != -1.");
     }
     let x = input.as_slice::<T>()?;
-    let mut floats = Tensor::uninit(DType::F32, input.shape().clone())?;
+    let mut floats = ctx.allocator().uninit(DType::F32, input.shape().clone())?;
     let out = floats.as_mut_slice::<f32>()?;
     for (i, range) in ranges(ctx)?.enumerate() {
         dequantize_runs(q, range, slices.runs(i), x, out);
     }
     let out = if dtype == DType::BF16 {
-        let mut rounded = Tensor::uninit(DType::BF16, input.shape().clone())?;
+        let mut rounded = ctx.allocator().uninit(DType::BF16, input.shape().clone())?;
         rounded.as_mut_slice::<bf16>()?.iter_mut().zip(&*out).for_each(|(to, &x)| *to = bf16::from_f32(x));
         rounded
     } else {

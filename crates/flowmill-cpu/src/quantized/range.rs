@@ -3,7 +3,7 @@
 //! agree bit for bit.
 
 use flowmill_runtime::KernelContext;
-use flowmill_tensor::{DType, Element, Result, Shape, Tensor, bail};
+use flowmill_tensor::{Allocator, DType, Element, Result, Shape, Tensor, bail};
 
 /// The integer type that stores a quantised type.
 pub(super) trait Quantized: Element + Ord {
@@ -142,8 +142,8 @@ pub(super) fn integers<T: Quantized>(ctx: &KernelContext<'_>, at: usize) -> Resu
 }
 
 /// Returns a quantised tensor whose integers `fill` writes.
-pub(super) fn quantized<T: Quantized>(shape: Shape, fill: impl FnOnce(&mut [T])) -> Result<Tensor> {
-    let mut out = Tensor::uninit(T::DTYPE, shape)?;
+pub(super) fn quantized<T: Quantized>(alloc: &Allocator, shape: Shape, fill: impl FnOnce(&mut [T])) -> Result<Tensor> {
+    let mut out = alloc.uninit(T::DTYPE, shape)?;
     fill(out.as_mut_slice::<T>()?);
     out.bitcast(T::QUANTIZED)
 }

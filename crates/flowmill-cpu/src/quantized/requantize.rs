@@ -3,7 +3,7 @@
 use super::range::{FromFloats, Range, ToFloats, integers, quantized, truncated};
 use crate::from_fn::linear_from_fn;
 use flowmill_runtime::{Kernel, KernelContext, KernelInit, KernelRegistry};
-use flowmill_tensor::{DType, Result, Tensor, bail};
+use flowmill_tensor::{Allocator, DType, Result, Tensor, bail};
 use std::sync::Arc;
 
 pub(super) fn register(registry: &mut KernelRegistry) {
@@ -20,7 +20,7 @@ fn make(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     }
 }
 
-fn requantize(ctx: &mut KernelContext<'_>, convert: fn(&Tensor, Range, Range) -> Result<Tensor>) -> Result<()> {
+fn requantize(ctx: &mut KernelContext<'_>, convert: fn(&Allocator, &Tensor, Range, Range) -> Result<Tensor>) -> Result<()> {
     let range = Range::of(ctx, 1, ["`input_min`", "`input_max`"])?;
     let requested = Range::of(ctx, 3, ["`requested_output_min`", "`requested_output_max`"])?;
     if !(requested.min <= 0.0) {
@@ -29,21 +29,21 @@ fn requantize(ctx: &mut KernelContext<'_>, convert: fn(&Tensor, Range, Range) ->
     if !(requested.max >= requested.min) {
         bail!(InvalidArgument, "requested_output_max must be >= requested_output_min, but got {} and {}", requested.max, requested.min);
     }
-    let output = convert(&integers::<i32>(ctx, 0)?, range, requested)?;
+    let output = convert(ctx.allocator(), &integers::<i32>(ctx, 0)?, range, requested)?;
     ctx.set_output(0, output);
     requested.set(ctx, 1);
     Ok(())
 }
 
 /// Converts each integer by way of the number that it represents.
-fn to_signed(input: &Tensor, from: Range, to: Range) -> Result<Tensor> {
+fn to_signed(alloc: &Allocator, input: &Tensor, from: Range, to: Range) -> Result<Tensor> {
     let (from, to) = (ToFloats::new::<i32>(from), FromFloats::new::<i8>(to));
     let x = input.as_slice::<i32>()?;
-    quantized::<i8>(input.shape().clone(), |out| out.iter_mut().zip(x).for_each(|(out, &x)| *out = to.of(from.of(x))))
+    quantized::<i8>(alloc, input.shape().clone(), |out| out.iter_mut().zip(x).for_each(|(out, &x)| *out = to.of(from.of(x))))
 }
 
 /// Converts in fixed-point arithmetic with 16 fractional bits, as TensorFlow does.
-fn to_unsigned(input: &Tensor, from: Range, to: Range) -> Result<Tensor> {
+fn to_unsigned(alloc: &Allocator, input: &Tensor, from: Range, to: Range) -> Result<Tensor> {
     const SHIFT: u32 = 16;
     let one = f64::from(1 << SHIFT);
     let (from_width, to_width) = (from.max - from.min, to.max - to.min);
@@ -58,7 +58,7 @@ fn to_unsigned(input: &Tensor, from: Range, to: Range) -> Result<Tensor> {
     };
     let first = first.wrapping_add(1 << (SHIFT - 1));
     let x = input.as_slice::<i32>()?;
-    quantized::<u8>(input.shape().clone(), |out| {
+    quantized::<u8>(alloc, input.shape().clone(), |out| {
         for (out, &x) in out.iter_mut().zip(x) {
             let fixed = (i64::from(x).wrapping_mul(scale) >> 32).wrapping_add(first);
             *out = (fixed >> SHIFT).clamp(0, 255) as u8;
@@ -92,7 +92,7 @@ fn make_down(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
         let range = Range::of(ctx, 1, ["`input_min`", "`input_max`"])?;
         let input = integers::<i32>(ctx, 0)?;
         let used = used(&input, range)?;
-        let output = to_unsigned(&input, range, used)?;
+        let output = to_unsigned(ctx.allocator(), &input, range, used)?;
         ctx.set_output(0, output);
         used.set(ctx, 1);
         Ok(())

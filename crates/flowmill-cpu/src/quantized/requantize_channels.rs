@@ -46,7 +46,7 @@ fn requantize<T: Quantized>(ctx: &mut KernelContext<'_>, greatest: f32) -> Resul
     let bound = requested.min.abs().max(requested.max.abs());
     let scales: Vec<f32> = bounds(ctx, &input)?.into_iter().map(|of| greatest * (of / bound / HALF)).collect();
     let x = input.as_slice::<i32>()?;
-    let out = quantized::<T>(input.shape().clone(), |out| {
+    let out = quantized::<T>(ctx.allocator(), input.shape().clone(), |out| {
         let depth = scales.len().max(1);
         for (out, x) in out.chunks_exact_mut(depth).zip(x.chunks_exact(depth)) {
             for ((out, &x), scale) in out.iter_mut().zip(x).zip(&scales) {

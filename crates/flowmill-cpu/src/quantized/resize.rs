@@ -5,7 +5,7 @@ use crate::from_fn::from_fn;
 use crate::image::resize::{Between, Grid, sizes};
 use crate::parallel;
 use flowmill_runtime::{Kernel, KernelContext, KernelInit, KernelRegistry};
-use flowmill_tensor::{DType, Element, Result, Tensor};
+use flowmill_tensor::{DType, Element, Result};
 use std::sync::Arc;
 
 pub(super) fn register(registry: &mut KernelRegistry) {
@@ -61,7 +61,7 @@ fn resize<T: Mixed>(ctx: &mut KernelContext<'_>, grid: Grid) -> Result<()> {
     let range = Range::of(ctx, 2, ["min", "max"])?;
     let images = ctx.input(0)?.clone();
     let dtype = images.dtype();
-    let ([batch, height, width, channels], (out_height, out_width)) = sizes(&images, ctx.input(1)?)?;
+    let ([batch, height, width, channels], (out_height, out_width)) = sizes(ctx.allocator(), &images, ctx.input(1)?)?;
     if (out_height, out_width) == (height, width) {
         ctx.set_output(0, images);
         range.set(ctx, 1);
@@ -70,7 +70,7 @@ fn resize<T: Mixed>(ctx: &mut KernelContext<'_>, grid: Grid) -> Result<()> {
     let (rows, columns) = (grid.between(height, out_height), grid.between(width, out_width));
     let images = images.bitcast(T::DTYPE)?;
     let input = images.as_slice::<T>()?;
-    let mut output = Tensor::uninit(T::DTYPE, [batch, out_height, out_width, channels])?;
+    let mut output = ctx.allocator().uninit(T::DTYPE, [batch, out_height, out_width, channels])?;
     parallel::chunks(output.as_mut_slice::<T>()?, out_width * channels, |i, row| {
         let y = rows[i % out_height];
         let line = |y: usize| &input[(i / out_height * height + y) * width * channels..][..width * channels];

@@ -8,7 +8,7 @@ use super::stateless::{scalar_input, seeded};
 use crate::elementwise::broadcast_positions;
 use crate::from_fn::from_fn;
 use flowmill_runtime::{Kernel, KernelInit, KernelRegistry};
-use flowmill_tensor::{DType, Element, Result, Shape, Tensor, bail, check_memory, f16, for_dtype};
+use flowmill_tensor::{Allocator, DType, Element, Result, Shape, Tensor, bail, f16, for_dtype};
 use num_traits::NumCast;
 use std::sync::Arc;
 
@@ -129,6 +129,7 @@ fn rounding(dtype: DType) -> fn(f64) -> f64 {
 }
 
 fn draw<O: Element + NumCast + Default>(
+    alloc: &Allocator,
     counts: &Tensor,
     probs: &Tensor,
     shape: Shape,
@@ -136,15 +137,15 @@ fn draw<O: Element + NumCast + Default>(
     generator: Philox,
 ) -> Result<Tensor> {
     if shape.num_elements() == 0 {
-        return Tensor::zeros(O::DTYPE, shape);
+        return alloc.zeros(O::DTYPE, shape);
     }
-    check_memory::<[f64; 4]>(distributions.num_elements())?;
+    let _reserved = alloc.reserve::<[f64; 4]>(distributions.num_elements())?;
     let of = |tensor: &Tensor| -> Result<Vec<f64>> {
-        let values = as_f64(tensor)?;
+        let values = as_f64(alloc, tensor)?;
         Ok(broadcast_positions(tensor.shape(), distributions).into_iter().map(|at| values[at]).collect())
     };
     let (counts, ps, round) = (of(counts)?, of(probs)?, rounding(probs.dtype()));
-    samples::<O>(shape, distributions.num_elements(), |d, number| binomial(counts[d], ps[d], round, generator, number))
+    samples::<O>(alloc, shape, distributions.num_elements(), |d, number| binomial(counts[d], ps[d], round, generator, number))
 }
 
 /// Checks that there are kernels for the types of parameters and samples, and returns the latter.
@@ -160,7 +161,7 @@ fn make_stateless(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     for_dtype!(check_types(init)?, [f16, f32, f64, i32, i64], T => from_fn(move |ctx| {
         let generator = seeded(ctx)?;
         let (shape, distributions) = sample_shapes(ctx, 0, 2..4, PARAMETERS)?;
-        let output = draw::<T>(ctx.input(2)?, ctx.input(3)?, shape, &distributions, generator)?;
+        let output = draw::<T>(ctx.allocator(), ctx.input(2)?, ctx.input(3)?, shape, &distributions, generator)?;
         ctx.set_output(0, output);
         Ok(())
     }), _ => init.unsupported())
@@ -179,7 +180,7 @@ fn make_stateful(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
         let each = shape.num_elements() as u64 / count.max(1);
         let elements = count.wrapping_mul(each.wrapping_add(3)).wrapping_mul(RESERVED_PER_FOUR) / 4;
         let generator = reserve_blocks(ctx, elements.wrapping_mul(RESERVED_PER_ELEMENT))?;
-        let output = draw::<T>(ctx.input(3)?, ctx.input(4)?, shape, &distributions, generator)?;
+        let output = draw::<T>(ctx.allocator(), ctx.input(3)?, ctx.input(4)?, shape, &distributions, generator)?;
         ctx.set_output(0, output);
         Ok(())
     }), _ => init.unsupported())

@@ -6,7 +6,7 @@ use super::stateful::SharedGenerator;
 use crate::from_fn::from_fn;
 use flowmill_runtime::{Kernel, KernelContext, KernelInit, KernelRegistry, Step};
 use flowmill_tensor::sync::Mutex;
-use flowmill_tensor::{Result, Tensor, bail, check_memory, error};
+use flowmill_tensor::{Result, bail, error};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -57,7 +57,7 @@ fn make_sampler(init: &KernelInit<'_>, make: fn(&KernelInit<'_>, i64) -> Result<
         if let Some(class) = classes.iter().find(|&&class| class < 0 || class >= range) {
             bail!(InvalidArgument, "`true_candidate` out of range [0, {range}), received {class}");
         }
-        check_memory::<i64>(count)?;
+        let _reserved = ctx.allocator().reserve::<i64>(count)?;
         let mut numbers = Numbers::new(generator.reserve_blocks((count as u64).saturating_mul(NUMBERS_PER_SAMPLE).div_ceil(4)));
         let (sampled, of_true, of_sampled) = distribution.with(|of| -> Result<_> {
             if matches!(distribution, Distribution::All) {
@@ -70,10 +70,10 @@ fn make_sampler(init: &KernelInit<'_>, make: fn(&KernelInit<'_>, i64) -> Result<
             Ok((sampled, counts.0, counts.1))
         })?;
         distribution.learn(classes);
-        let of_true = Tensor::from_slice(ctx.input(0)?.shape().clone(), &of_true)?;
-        ctx.set_output(0, Tensor::vector(&sampled)?);
+        let of_true = ctx.allocator().from_slice(ctx.input(0)?.shape().clone(), &of_true)?;
+        ctx.set_output(0, ctx.allocator().vector(&sampled)?);
         ctx.set_output(1, of_true);
-        ctx.set_output(2, Tensor::vector(&of_sampled)?);
+        ctx.set_output(2, ctx.allocator().vector(&of_sampled)?);
         Ok(())
     })
 }
@@ -123,9 +123,9 @@ fn make_accidental_hits(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
             }
         }
         let weights = vec![f32::MIN; ids.len()];
-        ctx.set_output(0, Tensor::vector(&indices)?);
-        ctx.set_output(1, Tensor::vector(&ids)?);
-        ctx.set_output(2, Tensor::vector(&weights)?);
+        ctx.set_output(0, ctx.allocator().vector(&indices)?);
+        ctx.set_output(1, ctx.allocator().vector(&ids)?);
+        ctx.set_output(2, ctx.allocator().vector(&weights)?);
         Ok(())
     })
 }

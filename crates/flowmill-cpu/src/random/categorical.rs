@@ -59,7 +59,7 @@ fn multinomial<T: Element + ToPrimitive>(
     }
     let Some(count) = batch.checked_mul(samples) else { bail!(InvalidArgument, "too many samples: {batch} times {samples}") };
     // The output is allocated first, which checks the memory limit.
-    let mut drawn = Tensor::uninit(DType::I64, [batch, samples])?;
+    let mut drawn = ctx.allocator().uninit(DType::I64, [batch, samples])?;
     let generator = generator((batch as u64).saturating_mul(samples.div_ceil(4) as u64 * 4))?;
     if count > 0 {
         let rows = logits.as_slice::<T>()?.chunks_exact(classes).zip(drawn.as_mut_slice::<i64>()?.chunks_exact_mut(samples));
@@ -69,7 +69,7 @@ fn multinomial<T: Element + ToPrimitive>(
     if output_type == DType::I64 {
         Ok(drawn)
     } else {
-        Tensor::index_vector(output_type, drawn.as_slice::<i64>()?)?.reshaped([batch, samples])
+        ctx.allocator().index_vector(output_type, drawn.as_slice::<i64>()?)?.reshaped([batch, samples])
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::philox::{Numbers, Philox, uniform_f32, uniform_f64};
 use crate::parallel;
-use flowmill_tensor::{Element, Result, Shape, Tensor, bf16, f16};
+use flowmill_tensor::{Allocator, Element, Result, Shape, Tensor, bf16, f16};
 
 /// The number of blocks of the generator that a call reserves per element, regardless of how many it uses.
 pub(super) const RESERVED_PER_ELEMENT: u64 = 256;
@@ -31,8 +31,8 @@ pub(super) trait Distribution: Copy + Send + Sync {
 ///
 /// # Errors
 /// Returns `ResourceExhausted` past the memory limit.
-pub(super) fn draw<D: Distribution>(distribution: D, generator: Philox, shape: Shape) -> Result<Tensor> {
-    let mut tensor = Tensor::uninit(D::Output::DTYPE, shape)?;
+pub(super) fn draw<D: Distribution>(alloc: &Allocator, distribution: D, generator: Philox, shape: Shape) -> Result<Tensor> {
+    let mut tensor = alloc.uninit(D::Output::DTYPE, shape)?;
     let out = tensor.as_mut_slice::<D::Output>()?;
     let fill = |first_group: usize, out: &mut [D::Output]| {
         let mut generator = generator;

@@ -7,7 +7,7 @@ use super::stateless::{Generator, keyed, seeded};
 use crate::from_fn::from_fn;
 use crate::parallel;
 use flowmill_runtime::{Kernel, KernelContext, KernelInit, KernelRegistry};
-use flowmill_tensor::{DType, Element, Result, Shape, Tensor, bail, check_memory, f16, for_dtype};
+use flowmill_tensor::{Allocator, DType, Element, Result, Shape, Tensor, bail, f16, for_dtype};
 use num_traits::{NumCast, ToPrimitive};
 use std::ops::Range;
 use std::sync::Arc;
@@ -134,11 +134,12 @@ fn poisson(rate: f64, highest: f64, mut draws: Draws) -> f64 {
 /// Draws samples of one distribution for each of `count` parameters. Samples of one parameter are a row apart. `sample` gets the index of the
 /// parameter and the number of the sample, which for sample `i` of parameter `p` is `p` times the number of samples per parameter, plus `i`.
 pub(super) fn samples<O: Element + NumCast + Default>(
+    alloc: &Allocator,
     shape: Shape,
     count: usize,
     sample: impl Fn(usize, u64) -> f64 + Sync,
 ) -> Result<Tensor> {
-    let mut out = Tensor::zeros(O::DTYPE, shape)?;
+    let mut out = alloc.zeros(O::DTYPE, shape)?;
     let each = out.num_elements() / count.max(1);
     if out.num_elements() > 0 {
         let piece = count.saturating_mul((1 << 10) / count.max(1) + 1);
@@ -161,12 +162,13 @@ fn converted<O: Element + NumCast + Default>(sample: f64) -> O {
 
 /// Like [`samples`], with a separate part of the random stream for each sample.
 fn drawn<O: Element + NumCast + Default>(
+    alloc: &Allocator,
     generator: Philox,
     shape: Shape,
     parameters: &[f64],
     sample: impl Fn(f64, Draws) -> f64 + Sync,
 ) -> Result<Tensor> {
-    samples::<O>(shape, parameters.len(), |p, number| {
+    samples::<O>(alloc, shape, parameters.len(), |p, number| {
         sample(parameters[p], Draws::new(generator, RESERVED_PER_ELEMENT.wrapping_mul(number)))
     })
 }
@@ -177,10 +179,10 @@ fn stateful<O: Element + NumCast + Default>(
     shared: &SharedGenerator,
     sample: impl Fn(f64, Draws) -> f64 + Sync,
 ) -> Result<()> {
-    let parameters = as_f64(ctx.input(1)?)?;
+    let parameters = as_f64(ctx.allocator(), ctx.input(1)?)?;
     let shape: Shape = shape_input(ctx, 0)?.iter().chain(ctx.input(1)?.shape().iter()).copied().collect();
     let generator = shared.reserve(shape.checked_num_elements()?);
-    let out = drawn::<O>(generator, shape, &parameters, sample)?;
+    let out = drawn::<O>(ctx.allocator(), generator, shape, &parameters, sample)?;
     ctx.set_output(0, out);
     Ok(())
 }
@@ -196,7 +198,7 @@ fn stateless<O: Element + NumCast + Default>(
     if shape.num_elements() > 0 {
         expect_end(&shape, parameters.shape())?;
     }
-    let out = drawn::<O>(generator, shape, &as_f64(parameters)?, sample)?;
+    let out = drawn::<O>(ctx.allocator(), generator, shape, &as_f64(ctx.allocator(), parameters)?, sample)?;
     ctx.set_output(0, out);
     Ok(())
 }
@@ -226,12 +228,12 @@ pub(super) fn sample_shapes(ctx: &KernelContext<'_>, shape: usize, parameters: R
 }
 
 /// Returns the elements of a tensor of parameters.
-pub(super) fn as_f64(tensor: &Tensor) -> Result<Vec<f64>> {
-    fn widened<T: Element + ToPrimitive>(tensor: &Tensor) -> Result<Vec<f64>> {
-        check_memory::<f64>(tensor.num_elements())?;
+pub(super) fn as_f64(alloc: &Allocator, tensor: &Tensor) -> Result<Vec<f64>> {
+    fn widened<T: Element + ToPrimitive>(alloc: &Allocator, tensor: &Tensor) -> Result<Vec<f64>> {
+        let _reserved = alloc.reserve::<f64>(tensor.num_elements())?;
         Ok(tensor.as_slice::<T>()?.iter().map(|v| v.to_f64().unwrap_or(f64::NAN)).collect())
     }
-    for_dtype!(tensor.dtype(), [f16, f32, f64, i32, i64], T => widened::<T>(tensor),
+    for_dtype!(tensor.dtype(), [f16, f32, f64, i32, i64], T => widened::<T>(alloc, tensor),
         _ => bail!(InvalidArgument, "no distribution has parameters of type {}", tensor.dtype()))
 }
 

@@ -7,7 +7,7 @@ use super::stateless::{COUNTER_WORDS, expect_philox, scalar_input};
 use crate::from_fn::from_fn;
 use flowmill_kernels::variable::Variable;
 use flowmill_runtime::{Kernel, KernelContext, KernelInit, KernelRegistry};
-use flowmill_tensor::{DType, Result, Shape, Tensor, bail, bf16, f16, for_dtype};
+use flowmill_tensor::{Allocator, DType, Result, Shape, Tensor, bail, bf16, f16, for_dtype};
 use std::sync::Arc;
 
 /// The number of words of a state that Philox uses; there may be more.
@@ -77,12 +77,12 @@ fn reserve(ctx: &KernelContext<'_>, elements: usize) -> Result<Philox> {
 }
 
 /// Makes a kernel that draws a tensor, whose shape is input 2.
-fn make_drawn(draw: fn(Philox, Shape) -> Result<Tensor>) -> Result<Arc<dyn Kernel>> {
+fn make_drawn(draw: fn(&Allocator, Philox, Shape) -> Result<Tensor>) -> Result<Arc<dyn Kernel>> {
     from_fn(move |ctx| {
         expect_philox(ctx, 1)?;
         let shape = shape_input(ctx, 2)?;
         let generator = reserve(ctx, shape.num_elements())?;
-        ctx.set_output(0, draw(generator, shape)?);
+        ctx.set_output(0, draw(ctx.allocator(), generator, shape)?);
         Ok(())
     })
 }
@@ -101,7 +101,7 @@ fn make_first_normal(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
         let shape = shape_input(ctx, 1)?;
         let blocks = (shape.num_elements() as u64).wrapping_mul(RESERVED_PER_ELEMENT);
         let generator = philox(advance_after(ctx, 1, blocks)?);
-        ctx.set_output(0, draw_normal::<T>(generator, shape)?);
+        ctx.set_output(0, draw_normal::<T>(ctx.allocator(), generator, shape)?);
         Ok(())
     }), _ => init.unsupported())
 }
@@ -122,7 +122,7 @@ fn make_uniform_int(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
         let range = integer_range::<T>(ctx, 3)?;
         let shape = shape_input(ctx, 2)?;
         let generator = reserve(ctx, shape.num_elements())?;
-        ctx.set_output(0, draw(range, generator, shape)?);
+        ctx.set_output(0, draw(ctx.allocator(), range, generator, shape)?);
         Ok(())
     }), _ => init.unsupported())
 }
@@ -135,7 +135,7 @@ fn read_and_skip(ctx: &mut KernelContext<'_>) -> Result<()> {
         bail!(InvalidArgument, "input 2 (0-based) must have shape [], not {}", input.shape());
     };
     let old = advance(ctx, elements.wrapping_mul(RESERVED_PER_ELEMENT))?;
-    ctx.set_output(0, Tensor::vector(&old)?);
+    ctx.set_output(0, ctx.allocator().vector(&old)?);
     Ok(())
 }
 
@@ -150,7 +150,7 @@ fn skip(ctx: &mut KernelContext<'_>) -> Result<()> {
 fn make_non_deterministic(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     for_dtype!(init.attrs.get_or("dtype", DType::I64)?, [i32, i64, u32, u64], T => from_fn(move |ctx| {
         let generator = Philox::new(entropy(), u128::from(entropy()) << 64 | u128::from(entropy()));
-        let output = draw_whole::<T>(generator, shape_input(ctx, 0)?)?;
+        let output = draw_whole::<T>(ctx.allocator(), generator, shape_input(ctx, 0)?)?;
         ctx.set_output(0, output);
         Ok(())
     }), _ => init.unsupported())

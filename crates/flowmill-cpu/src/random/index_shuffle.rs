@@ -66,10 +66,10 @@ fn shuffle(ctx: &mut KernelContext<'_>, dtype: DType, rounds: usize) -> Result<(
     }
     let shape = if is_scalar { Shape::scalar() } else { Shape::from([count]) };
     let out = match dtype {
-        DType::I32 => Tensor::from_slice(shape, &found.iter().map(|&v| v as i32).collect::<Vec<_>>()),
-        DType::U32 => Tensor::from_slice(shape, &found.iter().map(|&v| v as u32).collect::<Vec<_>>()),
-        DType::I64 => Tensor::from_slice(shape, &found.iter().map(|&v| v as i64).collect::<Vec<_>>()),
-        _ => Tensor::from_slice(shape, &found),
+        DType::I32 => ctx.allocator().from_slice(shape, &found.iter().map(|&v| v as i32).collect::<Vec<_>>()),
+        DType::U32 => ctx.allocator().from_slice(shape, &found.iter().map(|&v| v as u32).collect::<Vec<_>>()),
+        DType::I64 => ctx.allocator().from_slice(shape, &found.iter().map(|&v| v as i64).collect::<Vec<_>>()),
+        _ => ctx.allocator().from_slice(shape, &found),
     };
     let out = out?;
     ctx.set_output(0, out);

@@ -43,7 +43,7 @@ fn shuffle<T: Item>(ctx: &mut KernelContext<'_>, generator: impl FnOnce(u64) -> 
     }
     let run = product(&input.shape()[1..]);
     let source = T::items(input)?;
-    let output = T::build(input.dtype(), input.shape().clone(), source, |out| {
+    let output = T::build(ctx.allocator(), input.dtype(), input.shape().clone(), source, |out| {
         if run > 0 {
             out.chunks_exact_mut(run).zip(&order).for_each(|(to, &row)| to.clone_from_slice(&source[row * run..][..run]));
         }

@@ -87,7 +87,7 @@ where
     u32: AsPrimitive<T>,
 {
     let (dim, count, skip) = arguments(ctx)?;
-    let mut output = Tensor::zeros(T::DTYPE, [count, dim])?;
+    let mut output = ctx.allocator().zeros(T::DTYPE, [count, dim])?;
     let directions: Vec<Directions> = (0..dim).map(|i| directions(parameters(), i)).collect();
     let unit = T::from(1u64 << BITS).unwrap_or_else(T::one).recip();
     let rows = COORDINATES_PER_TASK / dim + 1;

@@ -8,7 +8,7 @@ use crate::array::args::{indices, shape_argument};
 use crate::from_fn::from_fn;
 use flowmill_runtime::{Kernel, KernelContext, KernelInit, KernelRegistry};
 use flowmill_tensor::sync::Mutex;
-use flowmill_tensor::{Element, Result, Shape, Tensor, bail, bf16, f16, for_dtype};
+use flowmill_tensor::{Allocator, Element, Result, Shape, Tensor, bail, bf16, f16, for_dtype};
 use std::marker::PhantomData;
 use std::sync::Arc;
 
@@ -51,30 +51,30 @@ pub(super) fn shape_input(ctx: &KernelContext<'_>, i: usize) -> Result<Shape> {
     shape_argument(sizes, "shape")
 }
 
-fn make_float(init: &KernelInit<'_>, draw: fn(Philox, Shape) -> Result<Tensor>) -> Result<Arc<dyn Kernel>> {
+fn make_float(init: &KernelInit<'_>, draw: fn(&Allocator, Philox, Shape) -> Result<Tensor>) -> Result<Arc<dyn Kernel>> {
     let generator = SharedGenerator::from_attrs(init)?;
     from_fn(move |ctx| {
         let shape = shape_input(ctx, 0)?;
         let generator = generator.reserve(shape.num_elements());
-        ctx.set_output(0, draw(generator, shape)?);
+        ctx.set_output(0, draw(ctx.allocator(), generator, shape)?);
         Ok(())
     })
 }
 
-pub(super) fn draw_uniform<T: RandomFloat>(generator: Philox, shape: Shape) -> Result<Tensor> {
-    draw(Uniform::<T>(PhantomData), generator, shape)
+pub(super) fn draw_uniform<T: RandomFloat>(alloc: &Allocator, generator: Philox, shape: Shape) -> Result<Tensor> {
+    draw(alloc, Uniform::<T>(PhantomData), generator, shape)
 }
 
-pub(super) fn draw_normal<T: RandomFloat>(generator: Philox, shape: Shape) -> Result<Tensor> {
-    draw(Normal::<T>(PhantomData), generator, shape)
+pub(super) fn draw_normal<T: RandomFloat>(alloc: &Allocator, generator: Philox, shape: Shape) -> Result<Tensor> {
+    draw(alloc, Normal::<T>(PhantomData), generator, shape)
 }
 
-pub(super) fn draw_truncated_normal<T: RandomFloat>(generator: Philox, shape: Shape) -> Result<Tensor> {
-    draw(TruncatedNormal::<T>(PhantomData), generator, shape)
+pub(super) fn draw_truncated_normal<T: RandomFloat>(alloc: &Allocator, generator: Philox, shape: Shape) -> Result<Tensor> {
+    draw(alloc, TruncatedNormal::<T>(PhantomData), generator, shape)
 }
 
-pub(super) fn draw_whole<T: RandomInteger>(generator: Philox, shape: Shape) -> Result<Tensor> {
-    draw(WholeInteger::<T>(PhantomData), generator, shape)
+pub(super) fn draw_whole<T: RandomInteger>(alloc: &Allocator, generator: Philox, shape: Shape) -> Result<Tensor> {
+    draw(alloc, WholeInteger::<T>(PhantomData), generator, shape)
 }
 
 fn make_uniform(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
@@ -112,10 +112,10 @@ fn make_uniform_int(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     for_dtype!(init.dtype("Tout")?, [i32, i64], T => from_fn(move |ctx| {
         let shape = shape_input(ctx, 0)?;
         let output = if shape.num_elements() == 0 {
-            Tensor::zeros(<T as Element>::DTYPE, shape)?
+            ctx.allocator().zeros(<T as Element>::DTYPE, shape)?
         } else {
             let range = integer_range::<T>(ctx, 1)?;
-            draw(range, generator.reserve(shape.num_elements()), shape)?
+            draw(ctx.allocator(), range, generator.reserve(shape.num_elements()), shape)?
         };
         ctx.set_output(0, output);
         Ok(())

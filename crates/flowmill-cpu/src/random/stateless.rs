@@ -6,7 +6,7 @@ use super::stateful::{draw_normal, draw_truncated_normal, draw_uniform, draw_who
 use crate::array::args::indices;
 use crate::from_fn::from_fn;
 use flowmill_runtime::{Kernel, KernelContext, KernelInit, KernelRegistry};
-use flowmill_tensor::{DType, Element, Result, Shape, Tensor, bail, bf16, f16, for_dtype};
+use flowmill_tensor::{Allocator, DType, Element, Result, Shape, Tensor, bail, bf16, f16, for_dtype};
 use std::sync::Arc;
 
 pub(super) fn register(registry: &mut KernelRegistry) {
@@ -90,9 +90,9 @@ pub(super) fn keyed(ctx: &KernelContext<'_>) -> Result<Philox> {
     Ok(Philox::new(key_word, u128::from(high) << 64 | u128::from(low)))
 }
 
-fn make_drawn(generator: Generator, draw: fn(Philox, Shape) -> Result<Tensor>) -> Result<Arc<dyn Kernel>> {
+fn make_drawn(generator: Generator, draw: fn(&Allocator, Philox, Shape) -> Result<Tensor>) -> Result<Arc<dyn Kernel>> {
     from_fn(move |ctx| {
-        let output = draw(generator(ctx)?, shape_input(ctx, 0)?)?;
+        let output = draw(ctx.allocator(), generator(ctx)?, shape_input(ctx, 0)?)?;
         ctx.set_output(0, output);
         Ok(())
     })
@@ -115,9 +115,9 @@ fn make_uniform_int(init: &KernelInit<'_>, generator: Generator, low: usize) -> 
     for_dtype!(init.dtype("dtype")?, [i32, i64, u32, u64], T => from_fn(move |ctx| {
         let (generator, shape) = (generator(ctx)?, shape_input(ctx, 0)?);
         let output = if shape.num_elements() == 0 {
-            Tensor::zeros(<T as Element>::DTYPE, shape)?
+            ctx.allocator().zeros(<T as Element>::DTYPE, shape)?
         } else {
-            draw(integer_range::<T>(ctx, low)?, generator, shape)?
+            draw(ctx.allocator(), integer_range::<T>(ctx, low)?, generator, shape)?
         };
         ctx.set_output(0, output);
         Ok(())
@@ -133,8 +133,8 @@ fn make_get_key_counter(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let names_algorithm = init.op_def.name == "StatelessRandomGetKeyCounterAlg";
     from_fn(move |ctx| {
         let generator = from_seed(ctx.input(0)?)?;
-        ctx.set_output(0, Tensor::vector(&[generator.key()])?);
-        ctx.set_output(1, Tensor::vector(&generator.counter())?);
+        ctx.set_output(0, ctx.allocator().vector(&[generator.key()])?);
+        ctx.set_output(1, ctx.allocator().vector(&generator.counter())?);
         if names_algorithm {
             ctx.set_output(2, Tensor::scalar(ALGORITHM_PHILOX as i32));
         }

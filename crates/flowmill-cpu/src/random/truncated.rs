@@ -9,7 +9,7 @@ use super::stateless::seeded;
 use crate::elementwise::broadcast_positions;
 use crate::from_fn::from_fn;
 use flowmill_runtime::{Kernel, KernelContext, KernelInit, KernelRegistry};
-use flowmill_tensor::{Result, Tensor, bail, check_memory, f16, for_dtype};
+use flowmill_tensor::{Result, Tensor, bail, f16, for_dtype};
 use num_traits::Float;
 use std::sync::Arc;
 
@@ -157,12 +157,12 @@ fn number<T: Float>(value: f64) -> T {
 fn truncated_normal<T: RandomFloat + Float>(ctx: &KernelContext<'_>) -> Result<Tensor> {
     let mut generator = seeded(ctx)?;
     let (shape, distributions) = sample_shapes(ctx, 0, 2..6, "means, stddevs, minvals, maxvals")?;
-    let mut output = Tensor::zeros(T::DTYPE, shape)?;
+    let mut output = ctx.allocator().zeros(T::DTYPE, shape)?;
     let (total, count) = (output.num_elements(), distributions.num_elements());
     if total == 0 {
         return Ok(output);
     }
-    check_memory::<[usize; 4]>(count)?;
+    let _reserved = ctx.allocator().reserve::<[usize; 4]>(count)?;
     let mut parameters = Vec::with_capacity(4);
     for i in 2..6 {
         let input = ctx.input(i)?;
@@ -215,7 +215,7 @@ fn rows_of_distributions<T: RandomFloat + Float>(ctx: &KernelContext<'_>, genera
         parameters.push(input.as_slice::<T>()?);
     }
     let is_one = parameters[..2].iter().all(|p| p.len() == 1) && ctx.input(3)?.rank() == 0 && ctx.input(4)?.rank() == 0;
-    let mut output = Tensor::zeros(T::DTYPE, shape)?;
+    let mut output = ctx.allocator().zeros(T::DTYPE, shape)?;
     let out = output.as_mut_slice::<T>()?;
     let per_row = out.len().checked_div(rows).unwrap_or(0);
     let (batches, per_batch) = if is_one { (out.len().div_ceil(SAMPLES_PER_BATCH), SAMPLES_PER_BATCH) } else { (rows, per_row) };

@@ -4,7 +4,7 @@ use super::outer_inner;
 use crate::elementwise::Word;
 use crate::from_fn::from_fn;
 use flowmill_runtime::{Kernel, KernelContext, KernelInit};
-use flowmill_tensor::{DType, Element, Result, Shape, Tensor, bail, bf16, f16, for_dtype};
+use flowmill_tensor::{Allocator, DType, Element, Result, Shape, Tensor, bail, bf16, f16, for_dtype};
 use std::sync::Arc;
 
 /// Makes the kernel of `ArgMax`: the index of the first greatest element; NaN is ignored.
@@ -25,14 +25,14 @@ fn make<const MAX: bool>(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     for_dtype!(init.dtype("T")?, [f16, bf16, f32, f64, i8, i16, i32, i64, u8, u16, u32, u64, bool], T => from_fn(move |ctx| {
         let indices = indices::<T, MAX>(ctx)?;
         let (shape, indices) = indices;
-        let tensor = for_dtype!(out, [i16, u16, i32, i64], I => narrow::<I>(shape, &indices, |i| i as I)?, _ => bail!(Internal, "no index type {out}"));
+        let tensor = for_dtype!(out, [i16, u16, i32, i64], I => narrow::<I>(ctx.allocator(), shape, &indices, |i| i as I)?, _ => bail!(Internal, "no index type {out}"));
         ctx.set_output(0, tensor);
         Ok(())
     }), _ => init.unsupported())
 }
 
-fn narrow<I: Element>(shape: Shape, indices: &[usize], cast: impl Fn(usize) -> I) -> Result<Tensor> {
-    let mut out = Tensor::uninit(I::DTYPE, shape)?;
+fn narrow<I: Element>(alloc: &Allocator, shape: Shape, indices: &[usize], cast: impl Fn(usize) -> I) -> Result<Tensor> {
+    let mut out = alloc.uninit(I::DTYPE, shape)?;
     for (y, &i) in out.as_mut_slice::<I>()?.iter_mut().zip(indices) {
         *y = cast(i);
     }

@@ -3,7 +3,7 @@
 use crate::from_fn::from_fn;
 use crate::number::Number;
 use flowmill_runtime::{Kernel, KernelContext, KernelInit};
-use flowmill_tensor::{Complex, DType, Result, Shape, Tensor, bail, bf16, f16, for_dtype};
+use flowmill_tensor::{Allocator, Complex, DType, Result, Shape, Tensor, bail, bf16, f16, for_dtype};
 use std::sync::Arc;
 
 /// Makes the kernel of `Bincount`: the sum of the weights for each value below `size`, or the number of occurrences if there are no weights.
@@ -46,7 +46,7 @@ fn bincount<T: Number>(ctx: &mut KernelContext<'_>, max_rank: usize, binary: boo
         bail!(InvalidArgument, "Input arr must be non-negative!");
     }
     let width = rows.map_or(values.len(), |rows| values.len().checked_div(rows).unwrap_or(0)).max(1);
-    let mut out = Tensor::zeros(T::DTYPE, shape)?;
+    let mut out = ctx.allocator().zeros(T::DTYPE, shape)?;
     let counts = out.as_mut_slice::<T>()?;
     for (i, &value) in values.iter().enumerate().filter(|(_, v)| **v < size) {
         let count = &mut counts[i / width * bins + value as usize];
@@ -65,8 +65,8 @@ pub(super) fn make_histogram_fixed_width(init: &KernelInit<'_>) -> Result<Arc<dy
             for_dtype!(init.dtype("T")?, [$($t),*], T => return from_fn(move |ctx| {
                 let values: Vec<f64> = ctx.input(0)?.as_slice::<T>()?.iter().map(|&$x| $to_f64).collect();
                 let range: Vec<f64> = ctx.input(1)?.as_slice::<T>()?.iter().map(|&$x| $to_f64).collect();
-                let counts = histogram(&values, &range, ctx.input(2)?)?;
-                let out = Tensor::index_vector(out, &counts)?;
+                let counts = histogram(ctx.allocator(), &values, &range, ctx.input(2)?)?;
+                let out = ctx.allocator().index_vector(out, &counts)?;
                 ctx.set_output(0, out);
                 Ok(())
             }), _ => {})
@@ -77,7 +77,7 @@ pub(super) fn make_histogram_fixed_width(init: &KernelInit<'_>) -> Result<Arc<dy
     init.unsupported()
 }
 
-fn histogram(values: &[f64], range: &[f64], bins: &Tensor) -> Result<Vec<i64>> {
+fn histogram(alloc: &Allocator, values: &[f64], range: &[f64], bins: &Tensor) -> Result<Vec<i64>> {
     let &[low, high] = range else { bail!(InvalidArgument, "value_range should have two elements, not {}", range.len()) };
     if low.is_nan() || high.is_nan() || low >= high {
         bail!(InvalidArgument, "value_range should satisfy value_range[0] < value_range[1], but got '[{low}, {high}]'");
@@ -86,7 +86,7 @@ fn histogram(values: &[f64], range: &[f64], bins: &Tensor) -> Result<Vec<i64>> {
     if bins <= 0 {
         bail!(InvalidArgument, "nbins should be a positive number, but got '{bins}'");
     }
-    let checked = Tensor::zeros(DType::I64, Shape::from_i64(&[bins])?)?;
+    let checked = alloc.zeros(DType::I64, Shape::from_i64(&[bins])?)?;
     let mut counts = checked.as_slice::<i64>()?.to_vec();
     let step = (high - low) / bins as f64;
     for &value in values {
@@ -106,7 +106,7 @@ pub(super) fn make_bucketize(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
         let x = ctx.input(0)?;
         // NaN is in the last bucket, because it is not less than any boundary.
         let buckets: Vec<i32> = x.as_slice::<T>()?.iter().map(|&x| boundaries.partition_point(|&b| !((x as f64) < f64::from(b))) as i32).collect();
-        let out = Tensor::from_slice(x.shape().clone(), &buckets)?;
+        let out = ctx.allocator().from_slice(x.shape().clone(), &buckets)?;
         ctx.set_output(0, out);
         Ok(())
     }), _ => init.unsupported())

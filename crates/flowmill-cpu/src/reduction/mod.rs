@@ -10,7 +10,7 @@ mod top_k;
 
 use crate::number::{Number, Ordered};
 use flowmill_runtime::KernelRegistry;
-use flowmill_tensor::{Complex, Result, Shape, Tensor, bf16, f16, for_dtype};
+use flowmill_tensor::{Allocator, Complex, Result, Shape, Tensor, bf16, f16, for_dtype};
 use reduce::reduction;
 use reducers::{All, Any, EuclideanNorm, Max, Mean, Min, Prod, Sum};
 
@@ -20,8 +20,8 @@ fn outer_inner(shape: &Shape, axis: usize) -> (usize, usize) {
 }
 
 /// Returns the sum over `axes`, which must be distinct axes of `x`.
-pub(crate) fn sum_over<T: Number>(x: &Tensor, axes: &[i64]) -> Result<Tensor> {
-    reduce::reduce::<T, Sum>(x, &Tensor::vector(axes)?, false)
+pub(crate) fn sum_over<T: Number>(alloc: &Allocator, x: &Tensor, axes: &[i64]) -> Result<Tensor> {
+    reduce::reduce::<T, Sum>(alloc, x, &alloc.vector(axes)?, false)
 }
 
 /// Returns the sum of the squares of all elements, in the accumulator's type.

@@ -8,7 +8,7 @@ use crate::elementwise::{PARALLEL_MIN, Word};
 use crate::parallel;
 use flowmill_kernels::axes::{Plan, Segment};
 use flowmill_runtime::{Cost, Kernel, KernelContext, KernelInit};
-use flowmill_tensor::{Result, Tensor};
+use flowmill_tensor::{Allocator, Result, Tensor};
 use std::marker::PhantomData;
 use std::sync::Arc;
 
@@ -165,10 +165,10 @@ pub(super) fn reduction<T: Word, R: Reducer<T>>(init: &KernelInit<'_>) -> Result
 ///
 /// # Errors
 /// Returns `InvalidArgument` for axes that are out of range or given twice.
-pub(super) fn reduce<T: Word, R: Reducer<T>>(input: &Tensor, axes: &Tensor, keep_dims: bool) -> Result<Tensor> {
+pub(super) fn reduce<T: Word, R: Reducer<T>>(alloc: &Allocator, input: &Tensor, axes: &Tensor, keep_dims: bool) -> Result<Tensor> {
     let plan = Plan::new(input.shape(), axes, keep_dims)?;
     let x = input.as_slice::<T>()?;
-    let mut out = Tensor::uninit(T::DTYPE, plan.shape.clone())?;
+    let mut out = alloc.uninit(T::DTYPE, plan.shape.clone())?;
     let target = out.as_mut_slice::<T>()?;
     if x.is_empty() {
         target.fill(R::finish(R::EMPTY, plan.count));
@@ -199,7 +199,7 @@ pub(super) fn reduce_slice<T: Word, R: Reducer<T>>(x: &[T]) -> R::Acc {
 
 impl<T: Word, R: Reducer<T>> Kernel for Reduction<T, R> {
     fn compute(&self, ctx: &mut KernelContext<'_>) -> Result<()> {
-        let out = reduce::<T, R>(ctx.input(0)?, ctx.input(1)?, self.keep_dims)?;
+        let out = reduce::<T, R>(ctx.allocator(), ctx.input(0)?, ctx.input(1)?, self.keep_dims)?;
         ctx.set_output(0, out);
         Ok(())
     }

@@ -51,7 +51,7 @@ fn log_add_exp<F: Float>(a: F, b: F) -> F {
 }
 
 fn scan<T: Number, F: Fn(T, T) -> T>(ctx: &mut KernelContext<'_>, direction: Direction, start: T, f: F) -> Result<()> {
-    let mut x = ctx.take(0)?;
+    let mut x = ctx.take_writable(0)?;
     let axis = ctx.input(1)?;
     if axis.rank() != 0 {
         bail!(InvalidArgument, "ScanOp: axis must be a scalar, not {}", axis.shape());

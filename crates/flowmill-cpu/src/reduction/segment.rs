@@ -3,7 +3,7 @@
 use crate::from_fn::from_fn;
 use crate::number::{Number, Ordered};
 use flowmill_runtime::{Kernel, KernelContext, KernelInit};
-use flowmill_tensor::{Complex, Result, Shape, Tensor, bail, bf16, f16, for_dtype};
+use flowmill_tensor::{Complex, Result, Shape, bail, bf16, f16, for_dtype};
 use std::sync::Arc;
 
 /// The reduction of a segment's rows.
@@ -74,7 +74,7 @@ fn sorted<T: Number>(ctx: &mut KernelContext<'_>, rule: Rule<T>) -> Result<()> {
     let mut shape = data.shape().clone();
     shape[0] = segments;
     shape.checked_num_elements()?;
-    let mut out = Tensor::uninit(T::DTYPE, shape)?;
+    let mut out = ctx.allocator().uninit(T::DTYPE, shape)?;
     let target = out.as_mut_slice::<T>()?;
     target.fill(rule.empty);
     let width = data.num_elements().checked_div(rows).unwrap_or(0);
@@ -126,7 +126,7 @@ fn unsorted<T: Number>(ctx: &mut KernelContext<'_>, rule: Rule<T>) -> Result<()>
     inner.iter().for_each(|&n| shape.push(n));
     shape.checked_num_elements()?;
     let width: usize = inner.iter().product();
-    let mut out = Tensor::uninit(T::DTYPE, shape)?;
+    let mut out = ctx.allocator().uninit(T::DTYPE, shape)?;
     let target = out.as_mut_slice::<T>()?;
     target.fill(rule.empty);
     let x = data.as_slice::<T>()?;

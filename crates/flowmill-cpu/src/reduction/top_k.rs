@@ -4,7 +4,7 @@ use crate::array::permuted;
 use crate::from_fn::from_fn;
 use crate::number::Ordered;
 use flowmill_runtime::{Kernel, KernelContext, KernelInit};
-use flowmill_tensor::{DType, Result, Shape, Tensor, bail, bf16, f16, for_dtype};
+use flowmill_tensor::{Allocator, DType, Result, Shape, Tensor, bail, bf16, f16, for_dtype};
 use std::cmp::Reverse;
 use std::sync::Arc;
 
@@ -32,10 +32,10 @@ fn scalar_k(k: &Tensor) -> Result<i64> {
 }
 
 fn top_k<T: Ordered>(ctx: &mut KernelContext<'_>, k: i64, index_type: DType) -> Result<()> {
-    let (values, indices) = best_of::<T>(ctx.input(0)?, k, 0)?;
+    let (values, indices) = best_of::<T>(ctx.allocator(), ctx.input(0)?, k, 0)?;
     let indices = match index_type {
-        DType::I16 => Tensor::vector(&indices.iter().map(|&i| i as i16).collect::<Vec<_>>())?,
-        t => Tensor::index_vector(t, &indices)?,
+        DType::I16 => ctx.allocator().vector(&indices.iter().map(|&i| i as i16).collect::<Vec<_>>())?,
+        t => ctx.allocator().index_vector(t, &indices)?,
     };
     let indices = indices.reshaped(values.shape().clone())?;
     ctx.set_output(0, values);
@@ -44,9 +44,9 @@ fn top_k<T: Ordered>(ctx: &mut KernelContext<'_>, k: i64, index_type: DType) -> 
 }
 
 /// Returns the `k` greatest values of each row of `input` and their indices, or the least values if all bits of `flip` are set.
-fn best_of<T: Ordered>(input: &Tensor, k: i64, flip: u64) -> Result<(Tensor, Vec<i64>)> {
+fn best_of<T: Ordered>(alloc: &Allocator, input: &Tensor, k: i64, flip: u64) -> Result<(Tensor, Vec<i64>)> {
     let (k, columns, shape) = top_k_shape(input, k)?;
-    let mut values = Tensor::uninit(T::DTYPE, shape)?;
+    let mut values = alloc.uninit(T::DTYPE, shape)?;
     let mut indices: Vec<i64> = Vec::with_capacity(values.num_elements());
     // Rows may be empty, and then there may be any number of them.
     if values.num_elements() > 0 {
@@ -86,11 +86,11 @@ pub(super) fn make_approx_top_k(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>
         let mut order: Vec<usize> = (0..rank).collect();
         order.swap(axis, rank - 1);
         let is_last = axis + 1 == rank;
-        let rows = if is_last { input.clone() } else { permuted(input, &order)? };
-        let (mut values, indices) = best_of::<T>(&rows, found, flip)?;
-        let mut indices = Tensor::index_vector(DType::I32, &indices)?.reshaped(values.shape().clone())?;
+        let rows = if is_last { input.clone() } else { permuted(ctx.allocator(), input, &order)? };
+        let (mut values, indices) = best_of::<T>(ctx.allocator(), &rows, found, flip)?;
+        let mut indices = ctx.allocator().index_vector(DType::I32, &indices)?.reshaped(values.shape().clone())?;
         if !is_last {
-            (values, indices) = (permuted(&values, &order)?, permuted(&indices, &order)?);
+            (values, indices) = (permuted(ctx.allocator(), &values, &order)?, permuted(ctx.allocator(), &indices, &order)?);
         }
         ctx.set_output(0, values);
         ctx.set_output(1, indices);
@@ -163,7 +163,7 @@ pub(super) fn make_in_top_k(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
             row.iter().all(|x| x.is_finite()) && (row.iter().filter(|&&x| x > value).count() as i64) < k
         };
         let found: Vec<bool> = targets.to_i64_vec()?.into_iter().enumerate().map(in_top).collect();
-        let out = Tensor::vector(&found)?;
+        let out = ctx.allocator().vector(&found)?;
         ctx.set_output(0, out);
         Ok(())
     })
@@ -186,7 +186,7 @@ pub(super) fn make_nth_element(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>>
         let at = if reverse { columns - 1 - n } else { n };
         let rows = input.as_slice::<T>()?.chunks_exact(columns);
         let found: Vec<T> = rows.map(|row| row[nth(row.iter().map(|x| x.rank()).collect(), at)]).collect();
-        let out = Tensor::from_slice(outer, &found)?;
+        let out = ctx.allocator().from_slice(outer, &found)?;
         ctx.set_output(0, out);
         Ok(())
     }), _ => init.unsupported())

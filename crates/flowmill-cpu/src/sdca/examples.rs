@@ -2,7 +2,7 @@
 
 use super::Regularization;
 use flowmill_runtime::KernelContext;
-use flowmill_tensor::{Result, Shape, Tensor, bail, check_memory};
+use flowmill_tensor::{Allocator, Reservation, Result, Shape, Tensor, bail};
 use std::collections::HashMap;
 use std::ops::Range;
 
@@ -69,6 +69,8 @@ struct Weights<'a> {
     values: &'a [f32],
     /// The updates of the weights.
     deltas: Vec<f32>,
+    /// The charge for `deltas`.
+    _reserved: Reservation,
 }
 
 /// The examples of a call.
@@ -89,7 +91,7 @@ impl<'a> Examples<'a> {
         if labels.len() != weights.len() {
             bail!(InvalidArgument, "Expected {} example labels but got {}", weights.len(), labels.len());
         }
-        check_memory::<[usize; 8]>(weights.len())?;
+        let _reserved = ctx.allocator().reserve::<[usize; 8]>(weights.len())?;
         let mut examples: Vec<Example> =
             weights.iter().zip(labels).map(|(&weight, &label)| Example { label, weight, squared_norm: 0.0 }).collect();
         let sparse = (0..groups.sparse).map(|i| Sparse::new(ctx, groups, i, &mut examples)).collect::<Result<Vec<_>>>()?;
@@ -144,18 +146,18 @@ impl<'a> Examples<'a> {
     }
 
     /// Returns the updates of the weights, group by group.
-    pub(super) fn into_deltas(self) -> Result<Vec<Tensor>> {
+    pub(super) fn into_deltas(self, alloc: &Allocator) -> Result<Vec<Tensor>> {
         let sparse = self.sparse.into_iter().map(|group| group.weights);
         let dense = self.dense.into_iter().map(|group| group.weights);
-        sparse.chain(dense).map(|weights| Tensor::from_slice(weights.shape.clone(), &weights.deltas)).collect()
+        sparse.chain(dense).map(|weights| alloc.from_slice(weights.shape.clone(), &weights.deltas)).collect()
     }
 }
 
 impl<'a> Weights<'a> {
-    fn new(tensor: &'a Tensor) -> Result<Weights<'a>> {
+    fn new(alloc: &Allocator, tensor: &'a Tensor) -> Result<Weights<'a>> {
         let values = tensor.as_slice::<f32>()?;
-        check_memory::<f32>(values.len())?;
-        Ok(Weights { shape: tensor.shape(), values, deltas: vec![0.0; values.len()] })
+        let _reserved = alloc.reserve::<f32>(values.len())?;
+        Ok(Weights { shape: tensor.shape(), values, deltas: vec![0.0; values.len()], _reserved })
     }
 
     /// Returns the row of dense features of example `i`.
@@ -183,7 +185,7 @@ impl<'a> Sparse<'a> {
             bail!(InvalidArgument, "Found {} feature values for {} feature indices", values.len(), features.len());
         }
         let indices = ctx.input(groups.sparse_indices() + i)?.as_slice::<i64>()?;
-        let weights = Weights::new(ctx.input(groups.sparse_indices() + groups.sparse + i)?)?;
+        let weights = Weights::new(ctx.allocator(), ctx.input(groups.sparse_indices() + groups.sparse + i)?)?;
         if indices.len() != weights.values.len() {
             bail!(
                 InvalidArgument,
@@ -192,7 +194,7 @@ impl<'a> Sparse<'a> {
                 weights.values.len()
             );
         }
-        check_memory::<[usize; 6]>(features.len().saturating_add(indices.len()))?;
+        let _reserved = ctx.allocator().reserve::<[usize; 6]>(features.len().saturating_add(indices.len()))?;
         let place_of: HashMap<i64, usize> = indices.iter().enumerate().map(|(place, &index)| (index, place)).collect();
         let (mut rows, mut places) = (Vec::with_capacity(examples.len()), Vec::with_capacity(features.len()));
         // For each feature, the last example that had it.
@@ -219,7 +221,7 @@ impl<'a> Sparse<'a> {
 impl<'a> Dense<'a> {
     fn new(ctx: &'a KernelContext<'_>, groups: Groups, i: usize, examples: &mut [Example]) -> Result<Dense<'a>> {
         let features = ctx.input(groups.dense_features() + i)?;
-        let weights = Weights::new(ctx.input(groups.dense_weights() + i)?)?;
+        let weights = Weights::new(ctx.allocator(), ctx.input(groups.dense_weights() + i)?)?;
         let &[rows, width] = features.shape().dims() else {
             bail!(InvalidArgument, "Dense features at index {i} must be rank 2 but is rank {}", features.rank())
         };

@@ -12,7 +12,7 @@ use examples::{Examples, Groups};
 use flowmill_kernels::farmhash::fingerprint128;
 use flowmill_kernels::variable::Variable;
 use flowmill_runtime::{Kernel, KernelContext, KernelInit, KernelRegistry};
-use flowmill_tensor::{Result, Tensor, bail};
+use flowmill_tensor::{Result, bail};
 use loss::Loss;
 use order::Order;
 use std::sync::Arc;
@@ -122,7 +122,7 @@ impl Optimizer {
             row[2] = self.loss.dual(dual, label, weight) as f32;
             row[3] = weight as f32;
         }
-        for (i, output) in std::iter::once(state).chain(examples.into_deltas()?).enumerate() {
+        for (i, output) in std::iter::once(state).chain(examples.into_deltas(ctx.allocator())?).enumerate() {
             ctx.set_output(i, output);
         }
         Ok(())
@@ -172,7 +172,7 @@ fn make_fingerprint(_: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
                 [low as i64, high as i64]
             })
             .collect();
-        let output = Tensor::from_slice([input.num_elements(), 2], &words)?;
+        let output = ctx.allocator().from_slice([input.num_elements(), 2], &words)?;
         ctx.set_output(0, output);
         Ok(())
     })

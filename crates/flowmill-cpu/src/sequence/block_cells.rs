@@ -3,7 +3,7 @@
 use crate::from_fn::from_fn;
 use crate::gemm::{MatrixRef, gemm};
 use flowmill_runtime::{Kernel, KernelContext, KernelInit, KernelRegistry};
-use flowmill_tensor::{DType, Result, Shape, Tensor, bail, f16};
+use flowmill_tensor::{Allocator, DType, Result, Shape, Tensor, bail, f16};
 use std::sync::Arc;
 
 pub(super) fn register(registry: &mut KernelRegistry) {
@@ -21,10 +21,10 @@ pub(super) fn floats(tensor: &Tensor) -> Result<Vec<f32>> {
     })
 }
 
-pub(super) fn rounded(dtype: DType, shape: &Shape, values: &[f32]) -> Result<Tensor> {
+pub(super) fn rounded(alloc: &Allocator, dtype: DType, shape: &Shape, values: &[f32]) -> Result<Tensor> {
     match dtype {
-        DType::F16 => Tensor::from_slice(shape.clone(), &values.iter().map(|&v| f16::from_f32(v)).collect::<Vec<_>>()),
-        _ => Tensor::from_slice(shape.clone(), values),
+        DType::F16 => alloc.from_slice(shape.clone(), &values.iter().map(|&v| f16::from_f32(v)).collect::<Vec<_>>()),
+        _ => alloc.from_slice(shape.clone(), values),
     }
 }
 
@@ -152,7 +152,7 @@ fn make_lstm_cell(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
         let (dtype, shape) = (ctx.input(0)?.dtype(), Shape::from([batch, lstm.cells]));
         let step = lstm.step(batch, &floats(ctx.input(0)?)?, &floats(ctx.input(1)?)?, &floats(ctx.input(2)?)?);
         for (i, values) in step.iter().enumerate() {
-            ctx.set_output(i, rounded(dtype, &shape, values)?);
+            ctx.set_output(i, rounded(ctx.allocator(), dtype, &shape, values)?);
         }
         Ok(())
     })
@@ -175,7 +175,7 @@ fn make_block_lstm(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
         let lstm = Lstm::new(ctx, 2, batch, inputs, &attributes)?;
         let (dtype, shape) = (ctx.input(1)?.dtype(), Shape::from([time, batch, lstm.cells]));
         shape.checked_num_elements()?;
-        Tensor::uninit(DType::F32, shape.clone())?;
+        ctx.allocator().uninit(DType::F32, shape.clone())?;
         let x = floats(ctx.input(1)?)?;
         let (mut state, mut output) = (floats(ctx.input(2)?)?, floats(ctx.input(3)?)?);
         let each = batch * lstm.cells;
@@ -189,7 +189,7 @@ fn make_block_lstm(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
             (state, output) = (cs, h);
         }
         for (i, values) in all.iter().enumerate() {
-            ctx.set_output(i, rounded(dtype, &shape, values)?);
+            ctx.set_output(i, rounded(ctx.allocator(), dtype, &shape, values)?);
         }
         Ok(())
     })
@@ -223,7 +223,7 @@ fn gru(ctx: &mut KernelContext<'_>) -> Result<()> {
     let c: Vec<f32> = affine(&reset, ctx.input(3)?.as_slice()?, ctx.input(5)?.as_slice()?).into_iter().map(f32::tanh).collect();
     let out: Vec<f32> = (0..batch * cells).map(|at| u[at] * h[at] + (1.0 - u[at]) * c[at]).collect();
     for (i, values) in [r, u, c, out].iter().enumerate() {
-        ctx.set_output(i, Tensor::from_slice([batch, cells], values)?);
+        ctx.set_output(i, ctx.allocator().from_slice([batch, cells], values)?);
     }
     Ok(())
 }

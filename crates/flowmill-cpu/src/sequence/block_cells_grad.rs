@@ -4,7 +4,7 @@ use super::block_cells::{expect, floats, matrix, rounded};
 use crate::from_fn::from_fn;
 use crate::gemm::{MatrixRef, gemm};
 use flowmill_runtime::{Kernel, KernelContext, KernelInit, KernelRegistry};
-use flowmill_tensor::{DType, Result, Shape, Tensor, bail};
+use flowmill_tensor::{DType, Result, Shape, bail};
 use std::sync::Arc;
 
 pub(super) fn register(registry: &mut KernelRegistry) {
@@ -89,8 +89,8 @@ fn back(
 fn set_peepholes(ctx: &mut KernelContext<'_>, at: usize, dtype: DType, peepholes: Option<Peepholes>, shapes: &[Shape; 3]) -> Result<()> {
     for (i, shape) in shapes.iter().enumerate() {
         let sums = match &peepholes {
-            Some(p) => rounded(dtype, shape, &p.sums[i])?,
-            None => Tensor::zeros(dtype, shape.clone())?,
+            Some(p) => rounded(ctx.allocator(), dtype, shape, &p.sums[i])?,
+            None => ctx.allocator().zeros(dtype, shape.clone())?,
         };
         ctx.set_output(at + i, sums);
     }
@@ -127,8 +127,8 @@ fn make_cell(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
         let before = floats(ctx.input(1)?)?;
         let found = back(&values, &before, cells, [0, 1, 2, 3], [&all[6], &all[7]], &mut peepholes);
         let (state, gates) = (Shape::from([batch, cells]), Shape::from([batch, 4 * cells]));
-        ctx.set_output(0, rounded(dtype, &state, &found.state)?);
-        ctx.set_output(1, rounded(dtype, &gates, &found.gates)?);
+        ctx.set_output(0, rounded(ctx.allocator(), dtype, &state, &found.state)?);
+        ctx.set_output(1, rounded(ctx.allocator(), dtype, &gates, &found.gates)?);
         set_peepholes(ctx, 2, dtype, peepholes, &shapes)
     })
 }
@@ -189,11 +189,11 @@ fn make_block(init: &KernelInit<'_>, order: [usize; 4]) -> Result<Arc<dyn Kernel
         }
         let state = Shape::from([batch, cells]);
         let outputs = [
-            (0, rounded(dtype, ctx.input(1)?.shape(), &dx)?),
-            (1, rounded(dtype, &state, &d_state)?),
-            (2, rounded(dtype, &state, &d_output)?),
-            (3, rounded(dtype, ctx.input(4)?.shape(), &dw)?),
-            (7, rounded(dtype, ctx.input(8)?.shape(), &db)?),
+            (0, rounded(ctx.allocator(), dtype, ctx.input(1)?.shape(), &dx)?),
+            (1, rounded(ctx.allocator(), dtype, &state, &d_state)?),
+            (2, rounded(ctx.allocator(), dtype, &state, &d_output)?),
+            (3, rounded(ctx.allocator(), dtype, ctx.input(4)?.shape(), &dw)?),
+            (7, rounded(ctx.allocator(), dtype, ctx.input(8)?.shape(), &db)?),
         ];
         outputs.into_iter().for_each(|(i, output)| ctx.set_output(i, output));
         set_peepholes(ctx, 4, dtype, peepholes, &shapes)

@@ -28,7 +28,7 @@ fn gru_grad(ctx: &mut KernelContext<'_>) -> Result<()> {
     let width = inputs + cells;
     // Computes the gradients of `[x, h]` from those of the sums of both gates, or of the new values.
     let through = |gradients: &[f32], k: usize, weights: &[f32]| -> Result<Tensor> {
-        let mut out = Tensor::zeros(DType::F32, [batch, width])?;
+        let mut out = ctx.allocator().zeros(DType::F32, [batch, width])?;
         let (a, b) = (MatrixRef { data: gradients, ld: k, transposed: false }, MatrixRef { data: weights, ld: k, transposed: true });
         if batch > 0 && width > 0 && k > 0 {
             gemm(batch, k, width, a, b, out.as_mut_slice()?, width, false);
@@ -54,10 +54,10 @@ fn gru_grad(ctx: &mut KernelContext<'_>) -> Result<()> {
     let dh_prev: Vec<f32> =
         (0..batch * cells).map(|i| of_gates[i / cells * width + inputs + i % cells] + reset(i) * r[i] + dh[i] * u[i]).collect();
     let outputs = [
-        Tensor::from_slice([batch, inputs], &dx)?,
-        Tensor::from_slice([batch, cells], &dh_prev)?,
-        Tensor::from_slice([batch, cells], &dc)?,
-        Tensor::from_slice([batch, 2 * cells], &gates)?,
+        ctx.allocator().from_slice([batch, inputs], &dx)?,
+        ctx.allocator().from_slice([batch, cells], &dh_prev)?,
+        ctx.allocator().from_slice([batch, cells], &dc)?,
+        ctx.allocator().from_slice([batch, 2 * cells], &gates)?,
     ];
     for (i, output) in outputs.into_iter().enumerate() {
         ctx.set_output(i, output);

@@ -54,7 +54,7 @@ fn tensor_dense<T: Number>(ctx: &mut KernelContext<'_>, adjoint_a: bool, adjoint
             b.shape()
         );
     }
-    let mut out = Tensor::zeros(T::DTYPE, [outer, b_outer])?;
+    let mut out = ctx.allocator().zeros(T::DTYPE, [outer, b_outer])?;
     // Indices are not checked if the result is empty, as in TensorFlow.
     if b_outer > 0 && outer > 0 {
         let a = Rows::<T>::new(&indices.to_i64_vec()?, values.as_slice()?, outer, inner, adjoint_a)?;
@@ -140,7 +140,7 @@ fn sparse_matmul(ctx: &mut KernelContext<'_>, transpose_a: bool, transpose_b: bo
     if k != b_k {
         bail!(InvalidArgument, "Matrix size incompatible: a: {}, b: {}", a.shape(), b.shape());
     }
-    let mut out = Tensor::zeros(DType::F32, [m, n])?;
+    let mut out = ctx.allocator().zeros(DType::F32, [m, n])?;
     if out.num_elements() > 0 && k > 0 {
         let (a, b) = (floats(a)?, floats(b)?);
         let a = MatrixRef { data: &a, ld: a_columns, transposed: transpose_a };

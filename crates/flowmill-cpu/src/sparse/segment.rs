@@ -4,7 +4,7 @@ use crate::from_fn::linear_from_fn;
 use crate::number::Number;
 use crate::parallel;
 use flowmill_runtime::{Kernel, KernelContext, KernelInit, KernelRegistry};
-use flowmill_tensor::{DType, Result, Tensor, bail, bf16, check_memory, f16, for_dtype};
+use flowmill_tensor::{DType, Result, bail, bf16, f16, for_dtype};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -111,7 +111,7 @@ fn segments<T: Number>(ctx: &mut KernelContext<'_>, divisor: impl Fn(usize) -> O
     }
     let width: usize = data.shape()[1..].iter().product();
     let x = data.as_slice::<T>()?;
-    let mut out = Tensor::uninit(T::DTYPE, shape)?;
+    let mut out = ctx.allocator().uninit(T::DTYPE, shape)?;
     if let Some(each) = CHUNK.checked_div(width) {
         let each = each.max(1);
         parallel::chunks(out.as_mut_slice::<T>()?, each * width, |chunk, out| {
@@ -178,7 +178,7 @@ fn make_grad(init: &KernelInit<'_>, divide: Divide, of_used_rows: bool) -> Resul
                 used.dedup();
                 indices.iter_mut().for_each(|i| *i = used.partition_point(|used| used < i) as i64);
                 count = used.len();
-                ctx.set_output(1, Tensor::index_vector(number, &used)?);
+                ctx.set_output(1, ctx.allocator().index_vector(number, &used)?);
             }
             grad::<T>(ctx, &indices, &ids, count, |n| scale::<T>(divide, n))
         })
@@ -198,7 +198,7 @@ fn grad<T: Number>(
     let mut shape = gradient.shape().clone();
     shape[0] = rows;
     shape.checked_num_elements()?;
-    check_memory::<usize>(segments)?;
+    let _reserved = ctx.allocator().reserve::<usize>(segments)?;
     let mut counts = vec![0usize; segments];
     for &id in ids {
         match usize::try_from(id).ok().and_then(|id| counts.get_mut(id)) {
@@ -208,7 +208,7 @@ fn grad<T: Number>(
     }
     let width: usize = gradient.shape()[1..].iter().product();
     let g = gradient.as_slice::<T>()?;
-    let mut sums = Tensor::zeros(<T::Acc as flowmill_tensor::Element>::DTYPE, shape.clone())?;
+    let mut sums = ctx.allocator().zeros(<T::Acc as flowmill_tensor::Element>::DTYPE, shape.clone())?;
     let target = sums.as_mut_slice::<T::Acc>()?;
     for (&row, &id) in indices.iter().zip(ids) {
         let divisor = divisor(counts[id as usize]);
@@ -220,7 +220,7 @@ fn grad<T: Number>(
     let out = if T::DTYPE == sums.dtype() {
         sums
     } else {
-        let mut out = Tensor::uninit(T::DTYPE, shape)?;
+        let mut out = ctx.allocator().uninit(T::DTYPE, shape)?;
         let sums = sums.as_slice::<T::Acc>()?;
         out.as_mut_slice::<T>()?.iter_mut().zip(sums).for_each(|(out, &sum)| *out = T::narrow(sum));
         out

@@ -99,8 +99,8 @@ fn make_shape(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
         for i in 0..ctx.num_inputs() {
             let dims = ctx.input(i)?.shape().dims();
             let shape = match dtype {
-                DType::I64 => Tensor::vector(&dims.iter().map(|&dim| dim as i64).collect::<Vec<_>>())?,
-                _ => Tensor::vector(&dims.iter().map(|&dim| dim as i32).collect::<Vec<_>>())?,
+                DType::I64 => ctx.allocator().vector(&dims.iter().map(|&dim| dim as i64).collect::<Vec<_>>())?,
+                _ => ctx.allocator().vector(&dims.iter().map(|&dim| dim as i32).collect::<Vec<_>>())?,
             };
             ctx.set_output(i, shape);
         }

@@ -3,7 +3,7 @@
 use super::blocks::{ALIGNMENT, Blocks};
 use crate::backend::{Address, Gpu};
 use flowmill_tensor::sync::Mutex;
-use flowmill_tensor::{Result, bail};
+use flowmill_tensor::{MemoryStats, Result, bail};
 use std::sync::Arc;
 
 /// The size of the first region that is allocated on demand; each further one is twice as large.
@@ -22,23 +22,6 @@ impl Default for MemoryOptions {
     fn default() -> MemoryOptions {
         MemoryOptions { fraction: None, allow_growth: true }
     }
-}
-
-/// Statistics of a GPU's memory, in bytes. The fields are those of TensorFlow's `AllocatorStats`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct MemoryStats {
-    /// Bytes of blocks in use.
-    pub bytes_in_use: usize,
-    /// The maximum of `bytes_in_use` so far.
-    pub peak_bytes_in_use: usize,
-    /// The largest block so far.
-    pub largest_allocation: usize,
-    /// The number of allocations so far.
-    pub num_allocations: u64,
-    /// Bytes of regions that the driver has allocated.
-    pub bytes_reserved: usize,
-    /// Bytes that may be allocated.
-    pub bytes_limit: usize,
 }
 
 /// The allocator of one GPU.

@@ -4,6 +4,6 @@ mod allocator;
 mod blocks;
 mod staging;
 
+pub use allocator::MemoryOptions;
 pub(crate) use allocator::{Allocator, Block};
-pub use allocator::{MemoryOptions, MemoryStats};
 pub(crate) use staging::Staging;

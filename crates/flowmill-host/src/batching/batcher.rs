@@ -9,7 +9,7 @@ use super::rows::concat_rows;
 use crate::blocks::rows;
 use flowmill_runtime::{Alarm, AsyncContext, call_at};
 use flowmill_tensor::sync::Mutex;
-use flowmill_tensor::{DType, Error, Resource, Result, Shape, Tensor, bail, error};
+use flowmill_tensor::{Allocator, DType, Error, Resource, Result, Shape, Tensor, bail, error};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Instant;
@@ -288,7 +288,7 @@ fn pass_on(mut batch: Vec<Task>, args: Vec<Tensor>) {
         })
         .collect();
     let outputs = |mut tensors: Vec<Tensor>, index: Vec<i64>, id: i64| {
-        tensors.push(Tensor::from_slice(Shape::new(&[index.len() / 3, 3]), &index)?);
+        tensors.push(Allocator::process().from_slice(Shape::new(&[index.len() / 3, 3]), &index)?);
         tensors.push(Tensor::scalar(id));
         Ok(tensors)
     };
@@ -309,5 +309,5 @@ fn empty_like(dtype: DType, shape: &Shape) -> Result<Tensor> {
     let Some(inner) = shape.get(1..) else { return Err(error!(Internal, "a scalar has no rows")) };
     let mut empty = Shape::new(&[0]);
     inner.iter().for_each(|&dim| empty.push(dim));
-    Tensor::zeros(dtype, empty)
+    Allocator::process().zeros(dtype, empty)
 }

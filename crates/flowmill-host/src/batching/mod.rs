@@ -174,8 +174,8 @@ impl AsyncKernel for Batching {
         match self.num_rows(&inputs) {
             Err(e) => ctx.done(Err(e)),
             Ok(0) => {
-                let empty = self.output_types.iter().map(|&dtype| Tensor::zeros(dtype, Shape::new(&[0])).map(Some));
-                ctx.done(empty.collect());
+                let empty = self.output_types.iter().map(|&dtype| ctx.allocator().zeros(dtype, Shape::new(&[0])).map(Some)).collect();
+                ctx.done(empty);
             }
             Ok(_) => {
                 let mut work = self.work.clone();

@@ -27,5 +27,5 @@ pub(super) fn concat_rows<'a>(tensors: impl Iterator<Item = &'a Tensor>) -> Resu
     let mut shape = Shape::new(&[num_rows]);
     inner.iter().for_each(|&dim| shape.push(dim));
     shape.checked_num_elements()?;
-    concat_blocks(first.dtype(), shape, tensors.iter().map(|tensor| (*tensor, 0..tensor.num_elements())))
+    concat_blocks(&first.allocator(), first.dtype(), shape, tensors.iter().map(|tensor| (*tensor, 0..tensor.num_elements())))
 }

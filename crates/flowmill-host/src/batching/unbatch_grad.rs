@@ -127,5 +127,5 @@ fn without_rows(gradient: &Tensor) -> Result<Tensor> {
     let Some(inner) = gradient.shape().get(1..) else { bail!(InvalidArgument, "The gradient must have at least one dimension") };
     let mut shape = Shape::new(&[0]);
     inner.iter().for_each(|&dim| shape.push(dim));
-    Tensor::zeros(gradient.dtype(), shape)
+    gradient.allocator().zeros(gradient.dtype(), shape)
 }

@@ -35,10 +35,13 @@ fn make_get_handle(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     from_fn(move |ctx| {
         let name = format!("{node};{};{DEVICE}", NEXT.fetch_add(1, Ordering::Relaxed));
         // Copy the value if it is an array of the caller, which may change after the step.
-        let value = ctx.take(0)?.into_owned()?;
+        let value = ctx.allocator().owned(ctx.take(0)?)?;
         ctx.resources().lookup_or_create(CONTAINER, &name, || Ok(SessionTensor(value)))?;
-        let handle =
-            if as_resource { Tensor::resource(ResourceHandle::new(CONTAINER, &name, None, Vec::new())) } else { Tensor::string(name) };
+        let handle = if as_resource {
+            Tensor::resource(ResourceHandle::new(CONTAINER, &name, None, Vec::new()))
+        } else {
+            ctx.allocator().string(name)?
+        };
         ctx.set_output(0, handle);
         Ok(())
     })

@@ -7,7 +7,7 @@ use crate::blocks::{concat_blocks, rows};
 use crate::from_fn::from_fn;
 use flowmill_kernels::tensor_array::{Elements, Options, TensorArray, array, array_of, scalar_i32};
 use flowmill_runtime::{Kernel, KernelInit, KernelRegistry};
-use flowmill_tensor::{DType, PartialShape, Result, Shape, Tensor, bail, check_memory};
+use flowmill_tensor::{Allocator, DType, PartialShape, Result, Shape, Tensor, bail, check_memory};
 use std::sync::Arc;
 
 pub(super) fn register(registry: &mut KernelRegistry) {
@@ -95,7 +95,7 @@ fn make_read(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let dtype = init.dtype("dtype")?;
     from_fn(move |ctx| {
         let index = scalar_i32(ctx.input(1)?, "index")?;
-        let value = array_of(ctx, dtype)?.lock()?.read(index.into())?;
+        let value = array_of(ctx, dtype)?.lock()?.read(ctx.allocator(), index.into())?;
         ctx.set_output(0, value);
         Ok(())
     })
@@ -117,22 +117,22 @@ fn make_gather(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
             elements.merge_element_shape(&element_shape)?;
             let indices = indices.map_or_else(|| first_indices(elements.size()), Tensor::to_i64_vec)?;
             if indices.is_empty() {
-                let zeros = zero_rows(dtype, elements.element_shape(), "element shape", "packing")?;
+                let zeros = zero_rows(ctx.allocator(), dtype, elements.element_shape(), "element shape", "packing")?;
                 drop(elements);
                 ctx.set_output(0, zeros);
                 return Ok(());
             }
             check_memory::<Tensor>(indices.len())?;
-            indices.into_iter().map(|index| elements.read(index)).collect::<Result<Vec<_>>>()?
+            indices.into_iter().map(|index| elements.read(ctx.allocator(), index)).collect::<Result<Vec<_>>>()?
         };
-        let stacked = stack(dtype, &values, &element_shape)?;
+        let stacked = stack(ctx.allocator(), dtype, &values, &element_shape)?;
         ctx.set_output(0, stacked);
         Ok(())
     })
 }
 
 /// Returns a tensor without rows, whose rows would have shape `row`.
-fn zero_rows(dtype: DType, row: &PartialShape, what: &str, doing: &str) -> Result<Tensor> {
+fn zero_rows(alloc: &Allocator, dtype: DType, row: &PartialShape, what: &str, doing: &str) -> Result<Tensor> {
     let Some(mut shape) = row.to_shape() else {
         bail!(
             Unimplemented,
@@ -140,12 +140,12 @@ fn zero_rows(dtype: DType, row: &PartialShape, what: &str, doing: &str) -> Resul
         );
     };
     shape.insert(0, 0);
-    concat_blocks(dtype, shape, std::iter::empty())
+    concat_blocks(alloc, dtype, shape, std::iter::empty())
 }
 
 /// Returns the values, which must have the same shape, along a new outermost dimension.
-fn stack(dtype: DType, values: &[Tensor], element_shape: &PartialShape) -> Result<Tensor> {
-    let Some(first) = values.first() else { return zero_rows(dtype, element_shape, "element shape", "packing") };
+fn stack(alloc: &Allocator, dtype: DType, values: &[Tensor], element_shape: &PartialShape) -> Result<Tensor> {
+    let Some(first) = values.first() else { return zero_rows(alloc, dtype, element_shape, "element shape", "packing") };
     if !element_shape.is_compatible_with(first.shape()) {
         bail!(
             InvalidArgument,
@@ -163,7 +163,7 @@ fn stack(dtype: DType, values: &[Tensor], element_shape: &PartialShape) -> Resul
     }
     let mut shape = first.shape().clone();
     shape.insert(0, values.len());
-    concat_blocks(dtype, shape, values.iter().map(|value| (value, 0..value.num_elements())))
+    concat_blocks(alloc, dtype, shape, values.iter().map(|value| (value, 0..value.num_elements())))
 }
 
 /// Returns the indices of the first `count` elements.
@@ -183,20 +183,20 @@ fn make_concat(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
         let values = {
             let mut elements = array_of(ctx, dtype)?.lock()?;
             check_memory::<Tensor>(elements.num_joined())?;
-            (0..elements.num_joined() as i64).map(|index| elements.read(index)).collect::<Result<Vec<_>>>()?
+            (0..elements.num_joined() as i64).map(|index| elements.read(ctx.allocator(), index)).collect::<Result<Vec<_>>>()?
         };
         let lengths =
             values.iter().enumerate().map(|(i, value)| check_row_shape(i, value, &values[0], &except0)).collect::<Result<Vec<_>>>()?;
         let joined = match values.first() {
-            None => zero_rows(dtype, &except0, "element_shape_except0", "concatenating")?,
+            None => zero_rows(ctx.allocator(), dtype, &except0, "element_shape_except0", "concatenating")?,
             Some(first) => {
                 let mut shape = first.shape().clone();
                 shape[0] = lengths.iter().sum::<i64>() as usize;
-                concat_blocks(dtype, shape, values.iter().map(|value| (value, 0..value.num_elements())))?
+                concat_blocks(ctx.allocator(), dtype, shape, values.iter().map(|value| (value, 0..value.num_elements())))?
             }
         };
         ctx.set_output(0, joined);
-        ctx.set_output(1, Tensor::vector(&lengths)?);
+        ctx.set_output(1, ctx.allocator().vector(&lengths)?);
         Ok(())
     })
 }

@@ -187,7 +187,7 @@ fn stack_keys(ctx: &mut KernelContext<'_>, dtype: DType) -> Result<()> {
     }
     let mut shape = first.shape().clone();
     shape.insert(0, entries.len());
-    let keys = concat_blocks(dtype, shape, entries.values().map(|(key, _)| (key, 0..key.num_elements())))?;
+    let keys = concat_blocks(ctx.allocator(), dtype, shape, entries.values().map(|(key, _)| (key, 0..key.num_elements())))?;
     ctx.set_output(0, keys);
     Ok(())
 }

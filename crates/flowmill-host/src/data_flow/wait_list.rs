@@ -6,7 +6,7 @@
 
 use flowmill_runtime::{AsyncContext, Registration};
 use flowmill_tensor::sync::{Mutex, MutexGuard};
-use flowmill_tensor::{Result, Tensor};
+use flowmill_tensor::{Allocator, Result, Tensor};
 use std::collections::VecDeque;
 use std::sync::Arc;
 
@@ -63,6 +63,11 @@ impl<R> Ended<R> {
         self.into_parts().1.done(outcome);
     }
 
+    /// Returns the allocator of the call's outputs.
+    pub(crate) fn allocator(&self) -> &Allocator {
+        self.0.ctx.allocator()
+    }
+
     /// Returns the request and the call. The cancellation of its step no longer ends the call.
     pub(crate) fn into_parts(self) -> (R, AsyncContext) {
         let Waiting { request, ctx, registration, .. } = self.0;
@@ -75,6 +80,11 @@ impl<R> Calls<R> {
     /// Returns the request of the call at `at`.
     pub(crate) fn get_mut(&mut self, at: usize) -> Option<&mut R> {
         self.waiting.get_mut(at).map(|call| &mut call.request)
+    }
+
+    /// Returns the request of the call at `at`, and the allocator of its outputs.
+    pub(crate) fn with_allocator(&mut self, at: usize) -> Option<(&mut R, &Allocator)> {
+        self.waiting.get_mut(at).map(|call| (&mut call.request, call.ctx.allocator()))
     }
 
     /// Returns the position of the first call for whose request `is_such` returns true.

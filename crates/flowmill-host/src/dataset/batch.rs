@@ -6,7 +6,7 @@ use super::parallel::{Pipe, PipeOptions, Task};
 use crate::blocks::{concat_blocks, rows};
 use crate::sparse::serialize::as_variants;
 use flowmill_runtime::KernelRegistry;
-use flowmill_tensor::{DType, PartialShape, Result, Shape, Tensor, bail};
+use flowmill_tensor::{Allocator, DType, PartialShape, Result, Shape, Tensor, bail};
 use std::sync::Arc;
 
 pub(super) fn register(registry: &mut KernelRegistry) {
@@ -94,7 +94,12 @@ pub(super) fn stack(batch: &[Element]) -> Result<Element> {
         let mut shape = component.shape().clone();
         shape.insert(0, batch.len());
         shape.checked_num_elements()?;
-        stacked.push(concat_blocks(component.dtype(), shape, parts.into_iter().map(|part| (part, 0..part.num_elements())))?);
+        stacked.push(concat_blocks(
+            &component.allocator(),
+            component.dtype(),
+            shape,
+            parts.into_iter().map(|part| (part, 0..part.num_elements())),
+        )?);
     }
     Ok(stacked)
 }
@@ -246,7 +251,7 @@ fn empty(types: &[DType], shapes: &[PartialShape]) -> Result<Element> {
     let size = |d: usize, size: i64| if d == 0 { 0 } else { usize::try_from(size).unwrap_or(0) };
     let zeros = |(dtype, shape): (&DType, &PartialShape)| {
         let dims: Shape = shape.dims().unwrap_or(&[0]).iter().enumerate().map(|(d, &n)| size(d, n)).collect();
-        Tensor::zeros(*dtype, dims)
+        Allocator::process().zeros(*dtype, dims)
     };
     types.iter().zip(shapes).map(zeros).collect()
 }
@@ -261,7 +266,7 @@ fn joined(parts: &[Element]) -> Result<Element> {
             bail!(InvalidArgument, "Cannot rebatch: component {c} has different shapes");
         }
         shape[0] = parts.iter().map(|part| part.shape()[0]).sum();
-        concat_blocks(component.dtype(), shape, parts.into_iter().map(|part| (part, 0..part.num_elements())))
+        concat_blocks(&component.allocator(), component.dtype(), shape, parts.into_iter().map(|part| (part, 0..part.num_elements())))
     };
     first.iter().enumerate().map(join).collect()
 }
@@ -322,7 +327,8 @@ fn sparse_batch(batch: &[Element], dtype: DType, row_shape: &[i64]) -> Result<El
         parts.push(tensor);
     }
     let count: usize = parts.iter().map(|part| part.num_elements()).sum();
-    let values = concat_blocks(dtype, Shape::new(&[count]), parts.into_iter().map(|part| (part, 0..part.num_elements())))?;
-    let indices = Tensor::from_slice([count, row_shape.len() + 1], &indices)?;
-    Ok(vec![as_variants([indices, values, Tensor::vector(&dense_shape)?])?])
+    let alloc = parts.first().map(|part| part.allocator()).unwrap_or_default();
+    let values = concat_blocks(&alloc, dtype, Shape::new(&[count]), parts.into_iter().map(|part| (part, 0..part.num_elements())))?;
+    let indices = alloc.from_slice([count, row_shape.len() + 1], &indices)?;
+    Ok(vec![as_variants([indices, values, alloc.vector(&dense_shape)?])?])
 }

@@ -5,7 +5,7 @@ use super::element::{Dataset, Elements, Signature, UNKNOWN};
 use crate::data_flow::reader::{Compression, Format, Source};
 use crate::parsing_io::csv::RecordDecoder;
 use flowmill_runtime::KernelRegistry;
-use flowmill_tensor::{Bytes, DType, PartialShape, Result, Tensor, bail};
+use flowmill_tensor::{Allocator, Bytes, DType, PartialShape, Result, Tensor, bail};
 use std::sync::Arc;
 
 pub(super) fn register(registry: &mut KernelRegistry) {
@@ -135,11 +135,15 @@ fn csv(call: &mut Call<'_, '_>) -> Result<Dataset> {
                 line.as_strings()?.iter().for_each(|line| record.extend(line.iter()));
                 let is_open = quotes && record.iter().filter(|&&byte| byte == b'"').count() % 2 == 1;
                 if !is_open {
-                    return shared.0.decode(record.into(), &shared.1).map(Some);
+                    return shared.0.decode(Allocator::process(), record.into(), &shared.1).map(Some);
                 }
                 record.push(b'\n');
             }
-            if record.is_empty() { Ok(None) } else { shared.0.decode(std::mem::take(&mut record).into(), &shared.1).map(Some) }
+            if record.is_empty() {
+                Ok(None)
+            } else {
+                shared.0.decode(Allocator::process(), std::mem::take(&mut record).into(), &shared.1).map(Some)
+            }
         }))
     }))
 }

@@ -68,7 +68,7 @@ pub(super) fn register(registry: &mut KernelRegistry) {
         registry.add(op, |_| {
             from_fn(|ctx| {
                 iterator_of(ctx, 0)?;
-                ctx.set_output(0, Tensor::string(DEVICE));
+                ctx.set_output(0, ctx.allocator().string(DEVICE)?);
                 Ok(())
             })
         });
@@ -221,7 +221,7 @@ const PLACE: &str = "flowmill::IteratorPlace";
 
 /// Computes `SerializeIterator`, whose output is the position of an iterator in its dataset.
 fn serialize(ctx: &mut KernelContext<'_>) -> Result<()> {
-    let place = Tensor::vector(&iterator_of(ctx, 0)?.place()?)?;
+    let place = ctx.allocator().vector(&iterator_of(ctx, 0)?.place()?)?;
     let state = EncodedVariant { type_name: PLACE.to_owned(), metadata: Default::default(), tensors: vec![place] };
     ctx.set_output(0, Tensor::from_variants([1], vec![Variant::new(state)])?);
     Ok(())
@@ -244,7 +244,7 @@ fn to_string_handle(ctx: &mut KernelContext<'_>) -> Result<()> {
         name = format!("{name}_{:p}", Arc::as_ptr(&iterator));
         ctx.resources().insert(&container, &name, iterator)?;
     }
-    ctx.set_output(0, Tensor::string(format!("{}/{name}", container_name(&container))));
+    ctx.set_output(0, ctx.allocator().string(format!("{}/{name}", container_name(&container)))?);
     Ok(())
 }
 

@@ -182,7 +182,7 @@ fn make_parse_example(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
                 let Some(element) = elements.next()? else { return Ok(None) };
                 let (parser, defaults) = (parser.clone(), defaults.clone());
                 Ok(Some(Box::new(move || match &element[..] {
-                    [messages] => parser.parse(messages, &defaults),
+                    [messages] => parser.parse(&messages.allocator(), messages, &defaults),
                     _ => bail!(InvalidArgument, "an element has {} components, not 1", element.len()),
                 }) as Task<Element>))
             });

@@ -92,7 +92,7 @@ fn fill<T: Item>(parts: &[&Tensor], row: Shape, value: &Tensor) -> Result<Tensor
     shape.insert(0, parts.len());
     shape.checked_num_elements()?;
     let padding = T::items(value)?;
-    T::build(value.dtype(), shape, padding, |out| {
+    T::build(&value.allocator(), value.dtype(), shape, padding, |out| {
         if let [padding] = padding {
             out.fill(padding.clone());
         }

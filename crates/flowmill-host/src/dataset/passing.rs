@@ -59,7 +59,7 @@ pub(super) fn register(registry: &mut KernelRegistry) {
     for op in ["StatsAggregatorSummary", "ExperimentalStatsAggregatorSummary"] {
         registry.add(op, |_| {
             from_fn(|ctx| {
-                ctx.set_output(0, Tensor::string(""));
+                ctx.set_output(0, ctx.allocator().string("")?);
                 Ok(())
             })
         });

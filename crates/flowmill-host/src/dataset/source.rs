@@ -105,7 +105,7 @@ fn sparse_slices(call: &mut Call<'_, '_>) -> Result<Dataset> {
         types: vec![DType::I64, values.dtype(), DType::I64],
         shapes: vec![PartialShape::new(&[-1, rank as i64]), PartialShape::new(&[-1]), PartialShape::new(&[rank as i64])],
     };
-    let inner = Tensor::vector(inner)?;
+    let inner = values.allocator().vector(inner)?;
     let shared = Arc::new((indices, values, inner, starts));
     Ok(Dataset::new(signature, batches, move |_| {
         let (shared, mut batch, mut at) = (shared.clone(), 0i64, 0);
@@ -122,7 +122,7 @@ fn sparse_slices(call: &mut Call<'_, '_>) -> Result<Dataset> {
             let flat = indices.as_slice::<i64>()?;
             let inner_indices: Vec<i64> =
                 flat[first * width..at * width].chunks_exact(width).flat_map(|index| &index[1..]).copied().collect();
-            let indices = Tensor::from_slice([at - first, rank], &inner_indices)?;
+            let indices = values.allocator().from_slice([at - first, rank], &inner_indices)?;
             Ok(Some(vec![indices, rows(values, first, at - first)?, inner.clone()]))
         }))
     }))

@@ -4,7 +4,7 @@ use crate::from_fn::from_fn;
 use flowmill_codecs::jpeg::{self, DensityUnit, EncodeOptions};
 use flowmill_codecs::png;
 use flowmill_runtime::{Kernel, KernelInit, KernelRegistry};
-use flowmill_tensor::{DType, Result, Tensor, bail};
+use flowmill_tensor::{DType, Result, bail};
 use std::sync::Arc;
 
 pub(super) fn register(registry: &mut KernelRegistry) {
@@ -68,7 +68,7 @@ fn make_encode_jpeg(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
             bail!(Internal, "JPEG encoding failed");
         };
         let contents = jpeg::encode(image.as_slice::<u8>()?, w, h, channels == 1, &encoding)?;
-        ctx.set_output(0, Tensor::string(contents));
+        ctx.set_output(0, ctx.allocator().string(contents)?);
         Ok(())
     })
 }
@@ -105,7 +105,7 @@ fn make_encode_png(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
             if wide { image.as_slice::<u16>()?.iter().flat_map(|v| v.to_be_bytes()).collect() } else { image.as_slice::<u8>()?.to_vec() };
         let size = height * width * channels * if wide { 2 } else { 1 };
         let files = bytes.chunks_exact(size).map(|one| Ok(png::encode(height, width, channels, wide, one, compression)?.into()));
-        let files = Tensor::from_strings(batch, files.collect::<Result<Vec<_>>>()?)?;
+        let files = ctx.allocator().from_strings(batch, files.collect::<Result<Vec<_>>>()?)?;
         ctx.set_output(0, files);
         Ok(())
     })

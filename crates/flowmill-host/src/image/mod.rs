@@ -8,7 +8,7 @@ mod summary;
 use crate::from_fn::from_fn;
 use flowmill_codecs::{ImageFormat as Format, bmp, gif, jpeg, png, webp};
 use flowmill_runtime::{Kernel, KernelContext, KernelInit, KernelRegistry};
-use flowmill_tensor::{DType, Result, Tensor, bail, error};
+use flowmill_tensor::{Allocator, DType, Result, Tensor, bail, error};
 use std::sync::Arc;
 
 /// Registers the kernels of image files.
@@ -142,13 +142,13 @@ impl Decode {
             _ => {}
         }
         match format {
-            Format::WebP => self.webp(contents),
+            Format::WebP => self.webp(ctx.allocator(), contents),
             Format::Jpeg => self.jpeg(ctx, contents),
-            Format::Png => self.png(contents),
-            Format::Gif => self.gif(contents),
+            Format::Png => self.png(ctx.allocator(), contents),
+            Format::Gif => self.gif(ctx.allocator(), contents),
             Format::Bmp => {
                 let image = bmp::decode(contents, channels)?;
-                self.tensor(vec![image.height, image.width, image.channels], image.pixels)
+                self.tensor(ctx.allocator(), vec![image.height, image.width, image.channels], image.pixels)
             }
         }
     }
@@ -158,23 +158,23 @@ impl Decode {
         let options = jpeg::Options { channels: self.channels, crop, ..self.jpeg.clone() };
         let image = jpeg::decode(contents, &options)
             .map_err(|_| error!(InvalidArgument, "jpeg::Uncompress failed. Invalid JPEG data or crop window."))?;
-        self.tensor(self.as_one_frame(vec![image.height, image.width, image.channels]), image.pixels)
+        self.tensor(ctx.allocator(), self.as_one_frame(vec![image.height, image.width, image.channels]), image.pixels)
     }
 
-    fn png(&self, contents: &[u8]) -> Result<Tensor> {
+    fn png(&self, alloc: &Allocator, contents: &[u8]) -> Result<Tensor> {
         let image = png::decode(contents, self.channels, self.dtype != DType::U8)?;
         let shape = self.as_one_frame(vec![image.height, image.width, image.channels]);
         match image.samples {
             png::Samples::Bytes(bytes) => Tensor::from_bytes(DType::U8, shape, bytes.into()),
             png::Samples::Words(words) if self.dtype == DType::F32 => {
                 let scale = 1.0 / f32::from(u16::MAX);
-                Tensor::from_slice(shape, &words.iter().map(|&v| f32::from(v) * scale).collect::<Vec<_>>())
+                alloc.from_slice(shape, &words.iter().map(|&v| f32::from(v) * scale).collect::<Vec<_>>())
             }
-            png::Samples::Words(words) => Tensor::from_slice(shape, &words),
+            png::Samples::Words(words) => alloc.from_slice(shape, &words),
         }
     }
 
-    fn gif(&self, contents: &[u8]) -> Result<Tensor> {
+    fn gif(&self, alloc: &Allocator, contents: &[u8]) -> Result<Tensor> {
         let frames = gif::decode(contents, self.expand_animations)?;
         let mut shape = vec![frames.count, frames.height, frames.width, 3];
         match self.op {
@@ -187,10 +187,10 @@ impl Decode {
             Op::Any if !self.expand_animations => drop(shape.remove(0)),
             _ => {}
         }
-        self.tensor(shape, frames.pixels)
+        self.tensor(alloc, shape, frames.pixels)
     }
 
-    fn webp(&self, contents: &[u8]) -> Result<Tensor> {
+    fn webp(&self, alloc: &Allocator, contents: &[u8]) -> Result<Tensor> {
         if self.dtype != DType::U8 {
             bail!(InvalidArgument, "WebP only supports uint8 for dtype");
         }
@@ -199,7 +199,7 @@ impl Decode {
         if self.op == Op::Any && !self.expand_animations {
             shape.remove(0);
         }
-        self.tensor(shape, frames.pixels)
+        self.tensor(alloc, shape, frames.pixels)
     }
 
     /// Returns the shape of a file with one image. `DecodeGif` and `DecodeWebP` return a batch of images for every file.
@@ -211,12 +211,12 @@ impl Decode {
     }
 
     /// Returns the image in the node's type. A byte becomes the upper half of a 16-bit sample; floats are scaled to 0 to 1.
-    fn tensor(&self, shape: Vec<usize>, pixels: Vec<u8>) -> Result<Tensor> {
+    fn tensor(&self, alloc: &Allocator, shape: Vec<usize>, pixels: Vec<u8>) -> Result<Tensor> {
         match self.dtype {
-            DType::U16 => Tensor::from_slice(shape, &pixels.iter().map(|&v| u16::from(v) << 8).collect::<Vec<_>>()),
+            DType::U16 => alloc.from_slice(shape, &pixels.iter().map(|&v| u16::from(v) << 8).collect::<Vec<_>>()),
             DType::F32 => {
                 let scale = 1.0 / f32::from(u8::MAX);
-                Tensor::from_slice(shape, &pixels.iter().map(|&v| f32::from(v) * scale).collect::<Vec<_>>())
+                alloc.from_slice(shape, &pixels.iter().map(|&v| f32::from(v) * scale).collect::<Vec<_>>())
             }
             _ => Tensor::from_bytes(DType::U8, shape, pixels.into()),
         }
@@ -246,7 +246,7 @@ fn make_extract_jpeg_shape(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
             bail!(InvalidArgument, "Invalid JPEG data, size {}", contents.len());
         };
         let sizes = [height as i64, width as i64, channels as i64];
-        let shape = if dtype == DType::I64 { Tensor::vector(&sizes)? } else { Tensor::vector(&sizes.map(|v| v as i32))? };
+        let shape = if dtype == DType::I64 { ctx.allocator().vector(&sizes)? } else { ctx.allocator().vector(&sizes.map(|v| v as i32))? };
         ctx.set_output(0, shape);
         Ok(())
     })

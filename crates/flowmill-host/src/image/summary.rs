@@ -64,7 +64,7 @@ fn make_image_summary(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
             let tag = if max_images > 1 { format!("{tag}/image/{i}") } else { format!("{tag}/image") };
             summary.value.push(Value { tag, value: Some(value::Value::Image(image)), ..Value::default() });
         }
-        ctx.set_output(0, Tensor::string(summary.encode_to_vec()));
+        ctx.set_output(0, ctx.allocator().string(summary.encode_to_vec())?);
         Ok(())
     })
 }

@@ -160,7 +160,7 @@ fn make_dense_table(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
 /// Makes the kernel of `LookupTableFindV2`. Inputs: table, keys, default value.
 fn make_find(_: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     from_fn(|ctx| {
-        let values = table(ctx)?.find(ctx.input(1)?, ctx.input(2)?)?;
+        let values = table(ctx)?.find(ctx.allocator(), ctx.input(1)?, ctx.input(2)?)?;
         ctx.set_output(0, values);
         Ok(())
     })
@@ -176,7 +176,7 @@ fn make_size(_: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
 
 fn make_export(_: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     from_fn(|ctx| {
-        let (keys, values) = table(ctx)?.export()?;
+        let (keys, values) = table(ctx)?.export(ctx.allocator())?;
         ctx.set_output(0, keys);
         ctx.set_output(1, values);
         Ok(())

@@ -2,7 +2,7 @@
 
 use super::buckets::{Buckets, DenseOptions};
 use flowmill_tensor::sync::Mutex;
-use flowmill_tensor::{Bytes, DType, Resource, Result, Shape, Tensor, bail, check_memory, error};
+use flowmill_tensor::{Allocator, Bytes, DType, Resource, Result, Shape, Tensor, bail, check_memory, error};
 use rustc_hash::FxHashMap;
 
 /// A key or a value. Floating-point keys are equal if their bits are equal.
@@ -82,7 +82,7 @@ pub(super) fn item(tensor: &Tensor, row: &Shape) -> Result<Item> {
 }
 
 /// Returns a tensor of shape `shape` with the elements of `items`, one after the other.
-fn to_tensor<'a>(dtype: DType, shape: Shape, items: impl Iterator<Item = &'a Item>) -> Result<Tensor> {
+fn to_tensor<'a>(alloc: &Allocator, dtype: DType, shape: Shape, items: impl Iterator<Item = &'a Item>) -> Result<Tensor> {
     let mut scalars = items.flat_map(|item| match item {
         Item::Row(row) => &row[..],
         scalar => std::slice::from_ref(scalar),
@@ -90,12 +90,12 @@ fn to_tensor<'a>(dtype: DType, shape: Shape, items: impl Iterator<Item = &'a Ite
     if dtype == DType::String {
         check_memory::<Bytes>(shape.checked_num_elements()?)?;
         let texts = scalars.map(|item| if let Item::Text(text) = item { text.clone() } else { Bytes::new() });
-        return Tensor::from_strings(shape, texts.collect());
+        return alloc.from_strings(shape, texts.collect());
     }
     let Some(size) = dtype.size().filter(|&size| size <= size_of::<u64>()) else {
         bail!(Unimplemented, "tables do not hold elements of type {dtype}");
     };
-    Tensor::filled_by(dtype, shape, |bytes| {
+    alloc.filled_by(dtype, shape, |bytes| {
         for (element, item) in bytes.chunks_exact_mut(size).zip(&mut scalars) {
             let Item::Bits(bits) = item else { bail!(Internal, "a table of {dtype} holds {item:?}") };
             element.copy_from_slice(&bits.to_le_bytes()[..size]);
@@ -154,7 +154,7 @@ impl Table {
     ///
     /// # Errors
     /// Returns `FailedPrecondition` for a table that was not initialised, `InvalidArgument` for wrong shapes and forbidden keys.
-    pub(super) fn find(&self, keys: &Tensor, default: &Tensor) -> Result<Tensor> {
+    pub(super) fn find(&self, alloc: &Allocator, keys: &Tensor, default: &Tensor) -> Result<Tensor> {
         self.check_dtypes(keys.dtype(), default.dtype())?;
         let batch = self.batch(keys)?;
         let shape = self.values_shape(&batch);
@@ -167,7 +167,7 @@ impl Table {
         entries.check_keys(&keys)?;
         let found = keys.iter().enumerate().map(|(i, key)| entries.get(key).or_else(|| defaults.get(if one { 0 } else { i })));
         let found: Vec<&Item> = found.collect::<Option<_>>().ok_or_else(|| error!(Internal, "a key has no default value"))?;
-        to_tensor(self.value_dtype, shape, found.into_iter())
+        to_tensor(alloc, self.value_dtype, shape, found.into_iter())
     }
 
     fn items_of(&self, keys: &Tensor, values: &Tensor) -> Result<(Vec<Item>, Vec<Item>)> {
@@ -258,7 +258,8 @@ impl Table {
         for (key, value) in keys.into_iter().zip(values) {
             if let Some(old) = filled.get(&key).filter(|old| **old != value) {
                 let show = |dtype, item: &Item| {
-                    to_tensor(dtype, Shape::scalar(), std::iter::once(item)).map(|t| crate::summarize::summarize(&t, 1))
+                    to_tensor(&Allocator::default(), dtype, Shape::scalar(), std::iter::once(item))
+                        .map(|t| crate::summarize::summarize(&t, 1))
                 };
                 let (key, old, new) = (show(self.key_dtype, &key)?, show(self.value_dtype, old)?, show(self.value_dtype, &value)?);
                 bail!(FailedPrecondition, "HashTable has different value for same key. Key {key} has {old} and trying to add value {new}");
@@ -303,15 +304,15 @@ impl Table {
     ///
     /// # Errors
     /// Returns `ResourceExhausted` past the memory limit.
-    pub(super) fn export(&self) -> Result<(Tensor, Tensor)> {
+    pub(super) fn export(&self, alloc: &Allocator) -> Result<(Tensor, Tensor)> {
         let none = Pairs::default();
         let entries = self.entries.lock();
         let pairs = match &*entries {
             Entries::Dense(buckets) => {
                 let (key_shape, value_shape) = self.bucket_shapes(buckets.num_buckets());
                 let zero = zero(self.value_dtype, &self.value_shape);
-                let keys = to_tensor(self.key_dtype, key_shape, buckets.iter().map(|(key, _)| key))?;
-                let values = to_tensor(self.value_dtype, value_shape, buckets.iter().map(|(_, value)| value.unwrap_or(&zero)))?;
+                let keys = to_tensor(alloc, self.key_dtype, key_shape, buckets.iter().map(|(key, _)| key))?;
+                let values = to_tensor(alloc, self.value_dtype, value_shape, buckets.iter().map(|(_, value)| value.unwrap_or(&zero)))?;
                 return Ok((keys, values));
             }
             Entries::Static(Some(pairs)) | Entries::Mutable(pairs) => &pairs.pairs,
@@ -319,8 +320,8 @@ impl Table {
         };
         let batch = Shape::new(&[pairs.len()]);
         let key_shape = batch.iter().chain(self.key_shape.iter()).copied().collect();
-        let keys = to_tensor(self.key_dtype, key_shape, pairs.iter().map(|(key, _)| key))?;
-        let values = to_tensor(self.value_dtype, self.values_shape(&batch), pairs.iter().map(|(_, value)| value))?;
+        let keys = to_tensor(alloc, self.key_dtype, key_shape, pairs.iter().map(|(key, _)| key))?;
+        let values = to_tensor(alloc, self.value_dtype, self.values_shape(&batch), pairs.iter().map(|(_, value)| value))?;
         Ok((keys, values))
     }
 }

@@ -4,7 +4,7 @@ use super::table::Table;
 use super::{one_text, table};
 use crate::from_fn::blocking_from_fn;
 use flowmill_runtime::{Kernel, KernelInit, KernelRegistry};
-use flowmill_tensor::{Bytes, DType, Element, Result, Tensor, bail, error};
+use flowmill_tensor::{Allocator, Bytes, DType, Element, Result, Tensor, bail, error};
 use std::io::{BufRead, BufReader, ErrorKind};
 use std::str::FromStr;
 use std::sync::Arc;
@@ -133,7 +133,7 @@ fn split<'a>(line: &'a [u8], delimiter: &[u8]) -> Vec<&'a [u8]> {
 
 fn parse(fields: Vec<Bytes>, dtype: DType) -> Result<Tensor> {
     match dtype {
-        DType::String => Tensor::from_strings([fields.len()], fields),
+        DType::String => Allocator::process().from_strings([fields.len()], fields),
         DType::I64 => parse_numbers::<i64>(&fields),
         DType::I32 => parse_numbers::<i32>(&fields),
         DType::F32 => parse_numbers::<f32>(&fields),
@@ -147,5 +147,5 @@ fn parse_numbers<T: Element + FromStr>(fields: &[Bytes]) -> Result<Tensor> {
         Some(number) => Ok(number),
         None => bail!(InvalidArgument, "Field {} in line {line} is not a valid {}.", String::from_utf8_lossy(field), T::DTYPE.cpp_name()),
     };
-    Tensor::vector(&fields.iter().enumerate().map(number).collect::<Result<Vec<T>>>()?)
+    Allocator::process().vector(&fields.iter().enumerate().map(number).collect::<Result<Vec<T>>>()?)
 }

@@ -52,7 +52,7 @@ fn remapping(ctx: &mut KernelContext<'_>, offset: usize, count: usize, old_size:
     }
     let found: Vec<i64> = words.iter().map(|word| lines.get(word).copied().unwrap_or(-1)).collect();
     let present = found.iter().filter(|&&line| line >= 0).count();
-    ctx.set_output(0, Tensor::vector(&found)?);
+    ctx.set_output(0, ctx.allocator().vector(&found)?);
     ctx.set_output(1, Tensor::scalar(i32::try_from(present).unwrap_or(i32::MAX)));
     Ok(())
 }

@@ -5,7 +5,7 @@ use flowmill_codecs::wav;
 use flowmill_proto::summary::{Audio, Value, value};
 use flowmill_proto::{Message, Summary};
 use flowmill_runtime::{Kernel, KernelInit, KernelRegistry};
-use flowmill_tensor::{Result, Tensor, bail};
+use flowmill_tensor::{Result, bail};
 use std::sync::Arc;
 
 pub(super) fn register(registry: &mut KernelRegistry) {
@@ -49,7 +49,7 @@ fn make(init: &KernelInit<'_>, given: Option<f32>) -> Result<Arc<dyn Kernel>> {
             let tag = if max_outputs > 1 { format!("{tag}/audio/{i}") } else { format!("{tag}/audio") };
             summary.value.push(Value { tag, value: Some(value::Value::Audio(audio)), ..Value::default() });
         }
-        ctx.set_output(0, Tensor::string(summary.encode_to_vec()));
+        ctx.set_output(0, ctx.allocator().string(summary.encode_to_vec())?);
         Ok(())
     })
 }

@@ -2,7 +2,7 @@
 
 use super::example::Feature;
 use flowmill_proto::wire::Malformed;
-use flowmill_tensor::{Bytes, DType, Result, Shape, Tensor, bail, memory_limit};
+use flowmill_tensor::{Allocator, Bytes, DType, Result, Shape, Tensor, bail, memory_limit};
 
 /// Values of one of the three types that features have, row by row.
 #[derive(Clone, Debug)]
@@ -92,17 +92,17 @@ impl Column {
     }
 
     /// Returns the column as a vector.
-    pub(super) fn into_vector(self) -> Result<Tensor> {
+    pub(super) fn into_vector(self, alloc: &Allocator) -> Result<Tensor> {
         let n = self.len();
-        self.into_tensor([n])
+        self.into_tensor(alloc, [n])
     }
 
     /// Returns the column as a tensor.
-    pub(super) fn into_tensor(self, shape: impl Into<Shape>) -> Result<Tensor> {
+    pub(super) fn into_tensor(self, alloc: &Allocator, shape: impl Into<Shape>) -> Result<Tensor> {
         match self {
-            Column::Floats(v) => Tensor::from_slice(shape, &v),
-            Column::Integers(v) => Tensor::from_slice(shape, &v),
-            Column::Strings(v) => Tensor::from_strings(shape, v),
+            Column::Floats(v) => alloc.from_slice(shape, &v),
+            Column::Integers(v) => alloc.from_slice(shape, &v),
+            Column::Strings(v) => alloc.from_strings(shape, v),
         }
     }
 }

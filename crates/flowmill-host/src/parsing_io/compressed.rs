@@ -3,7 +3,7 @@
 use crate::from_fn::from_fn;
 use flate2::bufread::{GzDecoder, ZlibDecoder};
 use flowmill_runtime::{Kernel, KernelInit, KernelRegistry};
-use flowmill_tensor::{Bytes, Result, Tensor, bail, error};
+use flowmill_tensor::{Bytes, Result, bail, error};
 use std::io::Read;
 use std::sync::Arc;
 
@@ -23,7 +23,7 @@ fn make(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
             "GZIP" => inflated(GzDecoder::new(text.as_ref())),
             _ => Ok(text.clone()),
         });
-        let output = Tensor::from_strings(input.shape().clone(), output.collect::<Result<_>>()?)?;
+        let output = ctx.allocator().from_strings(input.shape().clone(), output.collect::<Result<_>>()?)?;
         ctx.set_output(0, output);
         Ok(())
     })

@@ -3,7 +3,7 @@
 use crate::from_fn::from_fn;
 use flowmill_codecs::csv::Rules;
 use flowmill_runtime::{Kernel, KernelInit, KernelRegistry};
-use flowmill_tensor::{Bytes, DType, Element, Result, Tensor, bail};
+use flowmill_tensor::{Allocator, Bytes, DType, Element, Result, Tensor, bail};
 use std::str::FromStr;
 use std::sync::Arc;
 
@@ -20,7 +20,7 @@ fn make(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
         RecordDecoder::new(&types, delimiter, attrs.get_or("use_quote_delim", true)?, attrs.get_or("na_value", "")?.as_bytes(), &columns)?;
     from_fn(move |ctx| {
         let defaults: Vec<Tensor> = ctx.inputs_from(1).cloned().collect();
-        let columns = decoder.decode_all(ctx.input(0)?, &defaults)?;
+        let columns = decoder.decode_all(ctx.allocator(), ctx.input(0)?, &defaults)?;
         columns.into_iter().enumerate().for_each(|(i, column)| ctx.set_output(i, column));
         Ok(())
     })
@@ -58,12 +58,12 @@ impl RecordDecoder {
     ///
     /// # Errors
     /// Returns `InvalidArgument` if the record is malformed.
-    pub(crate) fn decode(&self, record: Bytes, defaults: &[Tensor]) -> Result<Vec<Tensor>> {
-        self.decode_all(&Tensor::string(record), defaults)
+    pub(crate) fn decode(&self, alloc: &Allocator, record: Bytes, defaults: &[Tensor]) -> Result<Vec<Tensor>> {
+        self.decode_all(alloc, &alloc.string(record)?, defaults)
     }
 
     /// Like [`RecordDecoder::decode`], for records of any shape.
-    fn decode_all(&self, records: &Tensor, defaults: &[Tensor]) -> Result<Vec<Tensor>> {
+    fn decode_all(&self, alloc: &Allocator, records: &Tensor, defaults: &[Tensor]) -> Result<Vec<Tensor>> {
         let types = &self.types;
         if defaults.len() != types.len() {
             bail!(InvalidArgument, "{} defaults for {} columns", defaults.len(), types.len());
@@ -86,11 +86,11 @@ impl RecordDecoder {
         for (f, (&dtype, column)) in types.iter().zip(&columns).enumerate() {
             let column = Column { number: f, fields: column, na_value: &self.na_value, default: &defaults[f] };
             let out = match dtype {
-                DType::F32 => column.numbers::<f32>("float")?,
-                DType::F64 => column.numbers::<f64>("double")?,
-                DType::I32 => column.numbers::<i32>("int32")?,
-                DType::I64 => column.numbers::<i64>("int64")?,
-                DType::String => column.texts()?,
+                DType::F32 => column.numbers::<f32>(alloc, "float")?,
+                DType::F64 => column.numbers::<f64>(alloc, "double")?,
+                DType::I32 => column.numbers::<i32>(alloc, "int32")?,
+                DType::I64 => column.numbers::<i64>(alloc, "int64")?,
+                DType::String => column.texts(alloc)?,
                 other => bail!(InvalidArgument, "csv: data type {other} not supported in field {f}"),
             };
             outputs.push(out.reshaped(shape.clone())?);
@@ -115,7 +115,7 @@ impl Column<'_> {
         flowmill_tensor::error!(InvalidArgument, "Field {} is required but missing in record {record}!", self.number)
     }
 
-    fn numbers<T: Element + FromStr>(&self, name: &str) -> Result<Tensor> {
+    fn numbers<T: Element + FromStr>(&self, alloc: &Allocator, name: &str) -> Result<Tensor> {
         let default = self.default.as_slice::<T>()?.first();
         let number = |(record, field): (usize, &Bytes)| -> Result<T> {
             if self.is_missing(field) {
@@ -131,15 +131,15 @@ impl Column<'_> {
                 ),
             }
         };
-        Tensor::vector(&self.fields.iter().enumerate().map(number).collect::<Result<Vec<T>>>()?)
+        alloc.vector(&self.fields.iter().enumerate().map(number).collect::<Result<Vec<T>>>()?)
     }
 
-    fn texts(&self) -> Result<Tensor> {
+    fn texts(&self, alloc: &Allocator) -> Result<Tensor> {
         let default = self.default.as_strings()?.first();
         let text = |(record, field): (usize, &Bytes)| {
             if self.is_missing(field) { default.cloned().ok_or_else(|| self.required(record)) } else { Ok(field.clone()) }
         };
         let texts = self.fields.iter().enumerate().map(text).collect::<Result<Vec<_>>>()?;
-        Tensor::from_strings([texts.len()], texts)
+        alloc.from_strings([texts.len()], texts)
     }
 }

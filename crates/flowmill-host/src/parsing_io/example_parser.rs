@@ -3,7 +3,7 @@
 use super::parse_example::{Features, Input, features_of};
 use crate::sparse::{ragged_variant, serialize};
 use flowmill_runtime::KernelInit;
-use flowmill_tensor::{Bytes, Result, Tensor, bail};
+use flowmill_tensor::{Allocator, Bytes, Result, Tensor, bail};
 
 /// The features to find in examples, and the order of the results.
 pub(crate) struct ExampleParser {
@@ -44,7 +44,7 @@ impl ExampleParser {
     ///
     /// # Errors
     /// Returns `InvalidArgument` if an example cannot be parsed or lacks a feature without default.
-    pub(crate) fn parse(&self, serialized: &Tensor, defaults: &[Tensor]) -> Result<Vec<Tensor>> {
+    pub(crate) fn parse(&self, alloc: &Allocator, serialized: &Tensor, defaults: &[Tensor]) -> Result<Vec<Tensor>> {
         let defaults = self.features.dense.iter().zip(defaults).enumerate().map(|(i, (dense, default))| dense.default(i, default));
         let input = Input {
             messages: serialized.as_strings()?,
@@ -56,7 +56,7 @@ impl ExampleParser {
         if input.defaults.len() != self.features.dense.len() {
             bail!(InvalidArgument, "{} defaults for {} dense features", input.defaults.len(), self.features.dense.len());
         }
-        let outputs = features_of(&self.features, &input)?;
+        let outputs = features_of(alloc, &self.features, &input)?;
         let (num_sparse, num_dense, num_ragged) = (self.features.sparse.len(), self.features.dense.len(), self.features.ragged.len());
         let at = |i: usize| outputs.get(i).cloned().unwrap_or_else(|| Tensor::scalar(0i64));
         let feature = |&i: &usize| {

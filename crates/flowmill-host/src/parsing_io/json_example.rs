@@ -12,7 +12,7 @@ use base64::engine::general_purpose::{GeneralPurpose, GeneralPurposeConfig};
 use flowmill_codecs::json::{Parser, Scalar};
 use flowmill_proto::encode_varint;
 use flowmill_runtime::{Kernel, KernelInit, KernelRegistry};
-use flowmill_tensor::{Bytes, Result, Tensor, error};
+use flowmill_tensor::{Bytes, Result, error};
 use std::collections::HashSet;
 use std::sync::Arc;
 
@@ -27,7 +27,7 @@ fn make(_: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
             let message = example(text).map_err(|message| error!(InvalidArgument, "Error while parsing JSON: {message}"))?;
             Ok(Bytes::from(message))
         });
-        let output = Tensor::from_strings(input.shape().clone(), decoded.collect::<Result<_>>()?)?;
+        let output = ctx.allocator().from_strings(input.shape().clone(), decoded.collect::<Result<_>>()?)?;
         ctx.set_output(0, output);
         Ok(())
     })

@@ -53,7 +53,7 @@ fn make_parse_tensor(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
 fn make_serialize_tensor(_: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     from_fn(|ctx| {
         let serialized = serialized(ctx.input(0)?)?;
-        ctx.set_output(0, Tensor::string(serialized));
+        ctx.set_output(0, ctx.allocator().string(serialized)?);
         Ok(())
     })
 }

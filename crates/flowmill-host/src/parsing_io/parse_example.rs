@@ -9,7 +9,7 @@ use crate::from_fn::from_fn;
 use crate::parallel;
 use flowmill_runtime::{Kernel, KernelContext, KernelInit, KernelRegistry};
 use flowmill_tensor::sync::Mutex;
-use flowmill_tensor::{Bytes, DType, Error, PartialShape, Result, Shape, Tensor, bail, error};
+use flowmill_tensor::{Allocator, Bytes, DType, Error, PartialShape, Result, Shape, Tensor, bail, error};
 use std::sync::Arc;
 
 pub(super) fn register(registry: &mut KernelRegistry) {
@@ -231,12 +231,12 @@ fn parse(ctx: &KernelContext<'_>, features: &Features, keys: Vec<&[u8]>, first_d
     }
     let defaults = features.dense.iter().enumerate().map(|(i, dense)| dense.default(i, ctx.input(first_default + i)?));
     let input = Input { messages, names, keys, defaults: defaults.collect::<Result<_>>()?, is_single: serialized.rank() == 0 };
-    features_of(features, &input)
+    features_of(ctx.allocator(), features, &input)
 }
 
 /// Finds and reads all features, and returns their tensors, in the order of an op's outputs.
-pub(super) fn features_of(features: &Features, input: &Input<'_>) -> Result<Vec<Tensor>> {
-    outputs(features, input, read(features, input)?)
+pub(super) fn features_of(alloc: &Allocator, features: &Features, input: &Input<'_>) -> Result<Vec<Tensor>> {
+    outputs(alloc, features, input, read(features, input)?)
 }
 
 impl Input<'_> {
@@ -355,30 +355,33 @@ fn check_count(input: &Input<'_>, m: usize, key: &[u8], dense: Option<(usize, &D
 }
 
 /// Returns the op's outputs, in their order.
-fn outputs(features: &Features, input: &Input<'_>, columns: Vec<Read>) -> Result<Vec<Tensor>> {
+fn outputs(alloc: &Allocator, features: &Features, input: &Input<'_>, columns: Vec<Read>) -> Result<Vec<Tensor>> {
     let mut columns = columns.into_iter();
     let sparse: Vec<Read> = columns.by_ref().take(features.sparse.len()).collect();
     let dense: Vec<Read> = columns.by_ref().take(features.dense.len()).collect();
     let ragged: Vec<Read> = columns.collect();
-    let mut outputs = sparse.iter().map(|r| indices(&r.counts, input.is_single)).collect::<Result<Vec<_>>>()?;
-    let shapes: Vec<Tensor> = sparse.iter().map(|r| sparse_shape(&r.counts, input.is_single)).collect::<Result<_>>()?;
+    let mut outputs = sparse.iter().map(|r| indices(alloc, &r.counts, input.is_single)).collect::<Result<Vec<_>>>()?;
+    let shapes: Vec<Tensor> = sparse.iter().map(|r| sparse_shape(alloc, &r.counts, input.is_single)).collect::<Result<_>>()?;
     for read in sparse {
-        outputs.push(read.values.into_vector()?);
+        outputs.push(read.values.into_vector(alloc)?);
     }
     outputs.extend(shapes);
     for (i, (read, spec)) in dense.into_iter().zip(&features.dense).enumerate() {
-        outputs.push(dense_tensor(spec, read, input.defaults[i].as_ref(), input)?);
+        outputs.push(dense_tensor(alloc, spec, read, input.defaults[i].as_ref(), input)?);
     }
-    let splits: Vec<Tensor> =
-        ragged.iter().zip(&features.ragged).map(|(r, spec)| row_splits(&r.counts, spec.1, input.is_single)).collect::<Result<_>>()?;
+    let splits: Vec<Tensor> = ragged
+        .iter()
+        .zip(&features.ragged)
+        .map(|(r, spec)| row_splits(alloc, &r.counts, spec.1, input.is_single))
+        .collect::<Result<_>>()?;
     for read in ragged {
-        outputs.push(read.values.into_vector()?);
+        outputs.push(read.values.into_vector(alloc)?);
     }
     outputs.extend(splits);
     Ok(outputs)
 }
 
-fn dense_tensor(spec: &Dense, read: Read, default: Option<&Column>, input: &Input<'_>) -> Result<Tensor> {
+fn dense_tensor(alloc: &Allocator, spec: &Dense, read: Read, default: Option<&Column>, input: &Input<'_>) -> Result<Tensor> {
     let longest = read.counts.iter().copied().max().unwrap_or(0);
     let mut shape = Shape::scalar();
     if !input.is_single {
@@ -389,10 +392,10 @@ fn dense_tensor(spec: &Dense, read: Read, default: Option<&Column>, input: &Inpu
         Some(padding) if spec.is_variable => read.values.pad(&read.counts, longest, padding)?,
         _ => read.values,
     };
-    values.into_tensor(shape)
+    values.into_tensor(alloc, shape)
 }
 
-fn indices(counts: &[usize], is_single: bool) -> Result<Tensor> {
+fn indices(alloc: &Allocator, counts: &[usize], is_single: bool) -> Result<Tensor> {
     let total = counts.iter().sum::<usize>();
     let mut out = Vec::with_capacity(total * 2);
     for (row, &count) in counts.iter().enumerate() {
@@ -403,16 +406,16 @@ fn indices(counts: &[usize], is_single: bool) -> Result<Tensor> {
             out.push(column);
         }
     }
-    Tensor::from_slice([total, if is_single { 1 } else { 2 }], &out)
+    alloc.from_slice([total, if is_single { 1 } else { 2 }], &out)
 }
 
-fn sparse_shape(counts: &[usize], is_single: bool) -> Result<Tensor> {
+fn sparse_shape(alloc: &Allocator, counts: &[usize], is_single: bool) -> Result<Tensor> {
     let longest = counts.iter().copied().max().unwrap_or(0) as i64;
-    if is_single { Tensor::vector(&[longest]) } else { Tensor::vector(&[counts.len() as i64, longest]) }
+    if is_single { alloc.vector(&[longest]) } else { alloc.vector(&[counts.len() as i64, longest]) }
 }
 
 /// Returns the row splits of a ragged feature. A single message has none.
-pub(super) fn row_splits(counts: &[usize], dtype: DType, is_single: bool) -> Result<Tensor> {
+pub(super) fn row_splits(alloc: &Allocator, counts: &[usize], dtype: DType, is_single: bool) -> Result<Tensor> {
     let mut splits = vec![0i64];
     let mut end = 0;
     for &count in counts {
@@ -423,10 +426,10 @@ pub(super) fn row_splits(counts: &[usize], dtype: DType, is_single: bool) -> Res
         splits.clear();
     }
     if dtype == DType::I64 {
-        return Tensor::vector(&splits);
+        return alloc.vector(&splits);
     }
     let narrow = splits.into_iter().map(i32::try_from).collect::<Result<Vec<i32>, _>>();
-    Tensor::vector(
+    alloc.vector(
         &narrow.map_err(|_| error!(InvalidArgument, "a ragged feature has more values than its row splits of type int32 can count"))?,
     )
 }

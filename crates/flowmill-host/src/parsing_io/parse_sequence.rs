@@ -6,7 +6,7 @@ use super::example::{FeatureList, Wanted, find_lists};
 use super::parse_example::{Dense, Features, Input, features_of, give, keys, row_splits};
 use crate::from_fn::from_fn;
 use flowmill_runtime::{Kernel, KernelContext, KernelInit, KernelRegistry};
-use flowmill_tensor::{Bytes, DType, Result, Shape, Tensor, bail, error};
+use flowmill_tensor::{Allocator, Bytes, DType, Result, Shape, Tensor, bail, error};
 use std::sync::Arc;
 
 pub(super) fn register(registry: &mut KernelRegistry) {
@@ -68,8 +68,8 @@ impl Sequence {
             defaults.push(dense.default(i, given)?);
         }
         let input = Input { messages, names, keys: keys.context, defaults, is_single: serialized.rank() == 0 };
-        let context = features_of(&self.context, &input)?;
-        lists_of(&self.lists, &input, &keys.lists, &keys.may_lack, context)
+        let context = features_of(ctx.allocator(), &self.context, &input)?;
+        lists_of(ctx.allocator(), &self.lists, &input, &keys.lists, &keys.may_lack, context)
     }
 }
 
@@ -211,7 +211,7 @@ impl Lists {
     }
 
     /// Returns the indices of the values (message, step, position; without the message if there is a single one), and the dense shape.
-    fn places(&self, is_single: bool) -> Result<(Tensor, Tensor)> {
+    fn places(&self, alloc: &Allocator, is_single: bool) -> Result<(Tensor, Tensor)> {
         let mut places = Vec::with_capacity(self.values.len() * 3);
         let mut counts = self.counts.iter();
         for (m, &steps) in self.steps.iter().enumerate() {
@@ -224,11 +224,11 @@ impl Lists {
         let widest = self.counts.iter().copied().max().unwrap_or(0) as i64;
         let sizes = [self.steps.len() as i64, self.longest() as i64, widest];
         let sizes = &sizes[usize::from(is_single)..];
-        Ok((Tensor::from_slice([self.values.len(), sizes.len()], &places)?, Tensor::vector(sizes)?))
+        Ok((alloc.from_slice([self.values.len(), sizes.len()], &places)?, alloc.vector(sizes)?))
     }
 
     /// Returns a tensor of all steps, padded with zeros or empty strings, and the numbers of steps.
-    fn dense(self, dense: &Dense, input: &Input<'_>, key: &[u8]) -> Result<(Tensor, Tensor)> {
+    fn dense(self, alloc: &Allocator, dense: &Dense, input: &Input<'_>, key: &[u8]) -> Result<(Tensor, Tensor)> {
         let mut counts = self.counts.iter();
         for (m, &steps) in self.steps.iter().enumerate() {
             if let Some((step, count)) = counts.by_ref().take(steps).enumerate().find(|&(_, &count)| count != dense.num_values) {
@@ -252,13 +252,20 @@ impl Lists {
         sizes.for_each(|size| shape.push(size));
         let each: Vec<usize> = self.steps.iter().map(|&n| n * dense.num_values).collect();
         let values = self.values.pad(&each, longest * dense.num_values, &Column::new(dense.dtype)?)?;
-        let lengths = if input.is_single { Tensor::scalar(lengths[0]) } else { Tensor::vector(&lengths)? };
-        Ok((values.into_tensor(shape)?, lengths))
+        let lengths = if input.is_single { Tensor::scalar(lengths[0]) } else { alloc.vector(&lengths)? };
+        Ok((values.into_tensor(alloc, shape)?, lengths))
     }
 }
 
 /// Reads the lists of `keys`. Returns their tensors after those of the context.
-fn lists_of(features: &Features, input: &Input<'_>, keys: &[&[u8]], may_lack: &[bool], context: Vec<Tensor>) -> Result<Outputs> {
+fn lists_of(
+    alloc: &Allocator,
+    features: &Features,
+    input: &Input<'_>,
+    keys: &[&[u8]],
+    may_lack: &[bool],
+    context: Vec<Tensor>,
+) -> Result<Outputs> {
     let (num_sparse, num_dense) = (features.sparse.len(), features.dense.len());
     let mut places = Wanted::default();
     for &key in keys {
@@ -294,22 +301,22 @@ fn lists_of(features: &Features, input: &Input<'_>, keys: &[&[u8]], may_lack: &[
 
     let (mut indices, mut values, mut shapes) = (Vec::new(), Vec::new(), Vec::new());
     for list in lists.by_ref().take(num_sparse) {
-        let (places, sizes) = list.places(input.is_single)?;
+        let (places, sizes) = list.places(alloc, input.is_single)?;
         indices.push(places);
         shapes.push(sizes);
-        values.push(list.values.into_vector()?);
+        values.push(list.values.into_vector(alloc)?);
     }
     let (mut dense, mut lengths) = (Vec::new(), Vec::new());
     for ((list, spec), key) in lists.by_ref().take(num_dense).zip(&features.dense).zip(&keys[num_sparse..]) {
-        let (tensor, length) = list.dense(spec, input, key)?;
+        let (tensor, length) = list.dense(alloc, spec, input, key)?;
         dense.push(tensor);
         lengths.push(length);
     }
     let (mut ragged, mut outer, mut inner) = (Vec::new(), Vec::new(), Vec::new());
     for (list, &(_, splits)) in lists.zip(&features.ragged) {
-        outer.push(row_splits(&list.steps, splits, input.is_single)?);
-        inner.push(row_splits(&list.counts, splits, false)?);
-        ragged.push(list.values.into_vector()?);
+        outer.push(row_splits(alloc, &list.steps, splits, input.is_single)?);
+        inner.push(row_splits(alloc, &list.counts, splits, false)?);
+        ragged.push(list.values.into_vector(alloc)?);
     }
     Ok(Outputs { context, sparse: [indices, values, shapes].concat(), dense, lengths, ragged: [ragged, outer, inner].concat() })
 }

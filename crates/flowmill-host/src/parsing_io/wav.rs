@@ -35,7 +35,7 @@ fn make_decode(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
         }
         let sound = Sound::read(file)?;
         let (channels, times) = (channels.unwrap_or(sound.channels), times.unwrap_or(sound.samples.len() / 2 / sound.channels));
-        let mut out = Tensor::zeros(DType::F32, [times, channels])?;
+        let mut out = ctx.allocator().zeros(DType::F32, [times, channels])?;
         if channels > 0 {
             let rows = out.as_mut_slice::<f32>()?.chunks_exact_mut(channels);
             for (row, time) in rows.zip(sound.samples.chunks_exact(2 * sound.channels)) {
@@ -60,6 +60,6 @@ fn encode(ctx: &mut KernelContext<'_>) -> Result<()> {
         bail!(InvalidArgument, "Input sample_rate should be a scalar tensor, got {} instead.", rate.shape());
     }
     let file = wav::encode(audio.as_slice()?, times, channels, rate.to_i64()?)?;
-    ctx.set_output(0, Tensor::string(file));
+    ctx.set_output(0, ctx.allocator().string(file)?);
     Ok(())
 }

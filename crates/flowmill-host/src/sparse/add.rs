@@ -4,7 +4,7 @@ use super::{Sparse, index_matrix, matrix};
 use crate::from_fn::from_fn;
 use crate::number::{Number, Ordered};
 use flowmill_runtime::{Kernel, KernelContext, KernelInit, KernelRegistry};
-use flowmill_tensor::{Complex, Result, Tensor, bail, bf16, f16, for_dtype};
+use flowmill_tensor::{Complex, Result, bail, bf16, f16, for_dtype};
 use std::cmp::Ordering;
 use std::sync::Arc;
 
@@ -114,10 +114,10 @@ fn add<T: Magnitude>(ctx: &mut KernelContext<'_>) -> Result<()> {
             values.push(sum);
         }
     });
-    let indices = index_matrix(&indices, a.rank(), values.len())?;
+    let indices = index_matrix(ctx.allocator(), &indices, a.rank(), values.len())?;
     let shape = ctx.input(2)?.clone();
     ctx.set_output(0, indices);
-    ctx.set_output(1, Tensor::vector(&values)?);
+    ctx.set_output(1, ctx.allocator().vector(&values)?);
     ctx.set_output(2, shape);
     Ok(())
 }
@@ -161,7 +161,7 @@ fn add_grad<T: Number>(ctx: &mut KernelContext<'_>) -> Result<()> {
                 *out = g[k];
             }
         }
-        outputs.push(Tensor::vector(&out)?);
+        outputs.push(ctx.allocator().vector(&out)?);
     }
     outputs.into_iter().enumerate().for_each(|(i, out)| ctx.set_output(i, out));
     Ok(())
@@ -183,8 +183,8 @@ fn extreme<T: Ordered>(ctx: &mut KernelContext<'_>, maximum: bool) -> Result<()>
         indices.extend_from_slice(place);
         values.push(if maximum { x.larger(y) } else { x.smaller(y) });
     });
-    let indices = index_matrix(&indices, a.rank(), values.len())?;
+    let indices = index_matrix(ctx.allocator(), &indices, a.rank(), values.len())?;
     ctx.set_output(0, indices);
-    ctx.set_output(1, Tensor::vector(&values)?);
+    ctx.set_output(1, ctx.allocator().vector(&values)?);
     Ok(())
 }

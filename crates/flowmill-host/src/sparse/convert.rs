@@ -4,7 +4,7 @@ use super::{Sparse, describe, index_matrix, matrix, pick, pick_indices, position
 use crate::array::item::{Item, for_item};
 use crate::from_fn::from_fn;
 use flowmill_runtime::{Kernel, KernelContext, KernelInit, KernelRegistry};
-use flowmill_tensor::{Result, Shape, Tensor, bail, check_memory};
+use flowmill_tensor::{Result, Shape, bail, check_memory};
 use std::sync::Arc;
 
 pub(super) fn register(registry: &mut KernelRegistry) {
@@ -63,7 +63,7 @@ fn to_dense<T: Item>(ctx: &mut KernelContext<'_>, validate: bool) -> Result<()> 
         positions.push(position);
     }
     let (default, items) = (T::items(default)?, T::items(values)?);
-    let dense = T::build(values.dtype(), shape, default, |out| {
+    let dense = T::build(ctx.allocator(), values.dtype(), shape, default, |out| {
         if let [value] = default {
             out.fill(value.clone());
         }
@@ -84,7 +84,7 @@ fn reorder(ctx: &mut KernelContext<'_>) -> Result<()> {
         ctx.forward(0, 0)?;
         return ctx.forward(1, 1);
     }
-    let (indices, values) = (pick_indices(&sparse, &order)?, pick(sparse.values, &order)?);
+    let (indices, values) = (pick_indices(ctx.allocator(), &sparse, &order)?, pick(ctx.allocator(), sparse.values, &order)?);
     ctx.set_output(0, indices);
     ctx.set_output(1, values);
     Ok(())
@@ -109,7 +109,7 @@ fn reshape(ctx: &mut KernelContext<'_>) -> Result<()> {
     }
     let old = Shape::from_i64(old.as_slice()?)?;
     let new = target_shape(&old, new.as_slice()?)?;
-    let sizes = Tensor::vector(&new.to_i64())?;
+    let sizes = ctx.allocator().vector(&new.to_i64())?;
     if old == new {
         ctx.forward(0, 0)?;
         ctx.set_output(1, sizes);
@@ -136,7 +136,7 @@ fn reshape(ctx: &mut KernelContext<'_>) -> Result<()> {
             rest /= size;
         }
     }
-    let indices = index_matrix(&moved, new.rank(), count)?;
+    let indices = index_matrix(ctx.allocator(), &moved, new.rank(), count)?;
     ctx.set_output(0, indices);
     ctx.set_output(1, sizes);
     Ok(())

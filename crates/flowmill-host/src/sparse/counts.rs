@@ -5,7 +5,7 @@ use super::{describe, index_matrix, matrix};
 use crate::from_fn::from_fn;
 use crate::number::Number;
 use flowmill_runtime::{Kernel, KernelContext, KernelInit, KernelRegistry};
-use flowmill_tensor::{Result, Shape, Tensor, bail, for_dtype};
+use flowmill_tensor::{Result, Shape, bail, for_dtype};
 use std::sync::Arc;
 
 pub(super) fn register(registry: &mut KernelRegistry) {
@@ -188,7 +188,7 @@ fn bincount<T: Number>(ctx: &mut KernelContext<'_>, read: ReadRows, binary: bool
     }
     let shape = rows.count.map_or(Shape::new(&[bins]), |count| Shape::new(&[count, bins]));
     shape.checked_num_elements()?;
-    let mut out = Tensor::zeros(T::DTYPE, shape)?;
+    let mut out = ctx.allocator().zeros(T::DTYPE, shape)?;
     let counts = out.as_mut_slice::<T>()?;
     for (i, &value) in rows.values.iter().enumerate().filter(|(_, value)| (0..size).contains(*value)) {
         let count = &mut counts[rows.row(i) * bins + value as usize];
@@ -250,7 +250,11 @@ fn count<T: Number>(ctx: &mut KernelContext<'_>, read: ReadRows, options: Option
     let greatest = order.iter().map(|&i| rows.values[i]).max().unwrap_or(0);
     let columns = options.max_length.unwrap_or_else(|| greatest.wrapping_add(1).max(options.min_length));
     let dims = rows.count.map_or(vec![columns], |count| vec![count as i64, columns]);
-    let outputs = [index_matrix(&indices, dims.len(), counts.len())?, Tensor::vector(&counts)?, Tensor::vector(&dims)?];
+    let outputs = [
+        index_matrix(ctx.allocator(), &indices, dims.len(), counts.len())?,
+        ctx.allocator().vector(&counts)?,
+        ctx.allocator().vector(&dims)?,
+    ];
     outputs.into_iter().enumerate().for_each(|(i, output)| ctx.set_output(i, output));
     Ok(())
 }

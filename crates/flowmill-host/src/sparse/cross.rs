@@ -4,7 +4,7 @@ use super::index_matrix;
 use crate::from_fn::from_fn;
 use crate::string::fingerprint64;
 use flowmill_runtime::{Kernel, KernelContext, KernelInit, KernelRegistry};
-use flowmill_tensor::{Bytes, DType, Result, Tensor, bail, check_memory, error};
+use flowmill_tensor::{Allocator, Bytes, DType, Result, Tensor, bail, check_memory, error};
 use siphasher::sip::SipHasher24;
 use std::hash::Hasher;
 use std::sync::Arc;
@@ -190,13 +190,13 @@ pub(super) fn each_cross<'a>(columns: &[Column<'a>], batches: usize, mut f: impl
 }
 
 /// Calls `f` like [`each_cross`]. Returns the indices and the shape of the crosses.
-fn cross<'a>(columns: &[Column<'a>], batches: usize, f: impl FnMut(&[(Feature<'a>, bool)])) -> Result<(Tensor, Tensor)> {
+fn cross<'a>(alloc: &Allocator, columns: &[Column<'a>], batches: usize, f: impl FnMut(&[(Feature<'a>, bool)])) -> Result<(Tensor, Tensor)> {
     let counts = each_cross(columns, batches, f)?;
     let rows = counts.iter().enumerate().flat_map(|(batch, &count)| (0..count).map(move |i| [batch as i64, i as i64]));
     let mut indices = Vec::with_capacity(2 * counts.iter().sum::<usize>());
     rows.for_each(|row| indices.extend(row));
     let widest = counts.iter().copied().max().unwrap_or(0);
-    Ok((index_matrix(&indices, 2, indices.len() / 2)?, Tensor::vector(&[batches as i64, widest as i64])?))
+    Ok((index_matrix(alloc, &indices, 2, indices.len() / 2)?, alloc.vector(&[batches as i64, widest as i64])?))
 }
 
 /// Returns the texts of a cross's features, joined.
@@ -218,8 +218,8 @@ fn bucket(hash: u64, buckets: i64) -> i64 {
 fn cross_texts(ctx: &mut KernelContext<'_>, layout: Layout, strings: bool, separator: &[u8]) -> Result<()> {
     let (columns, batches) = columns(ctx, layout, strings)?;
     let mut texts: Vec<Bytes> = Vec::new();
-    let (indices, shape) = cross(&columns, batches, |features| texts.push(joined(features, separator)))?;
-    let texts = Tensor::from_strings([texts.len()], texts)?;
+    let (indices, shape) = cross(ctx.allocator(), &columns, batches, |features| texts.push(joined(features, separator)))?;
+    let texts = ctx.allocator().from_strings([texts.len()], texts)?;
     set_outputs(ctx, indices, texts, shape);
     Ok(())
 }
@@ -228,8 +228,8 @@ fn cross_texts(ctx: &mut KernelContext<'_>, layout: Layout, strings: bool, separ
 fn cross_hashes(ctx: &mut KernelContext<'_>, layout: Layout, hash: impl Fn(&[(Feature<'_>, bool)]) -> i64) -> Result<()> {
     let (columns, batches) = columns(ctx, layout, false)?;
     let mut hashes = Vec::new();
-    let (indices, shape) = cross(&columns, batches, |features| hashes.push(hash(features)))?;
-    let hashes = Tensor::vector(&hashes)?;
+    let (indices, shape) = cross(ctx.allocator(), &columns, batches, |features| hashes.push(hash(features)))?;
+    let hashes = ctx.allocator().vector(&hashes)?;
     set_outputs(ctx, indices, hashes, shape);
     Ok(())
 }

@@ -4,7 +4,7 @@ use super::{Sparse, check_parts, describe, position};
 use crate::from_fn::from_fn;
 use crate::number::Number;
 use flowmill_runtime::{Kernel, KernelContext, KernelInit, KernelRegistry};
-use flowmill_tensor::{Complex, Result, Shape, Tensor, bail, bf16, f16, for_dtype};
+use flowmill_tensor::{Complex, Result, Shape, bail, bf16, f16, for_dtype};
 use std::sync::Arc;
 
 pub(super) fn register(registry: &mut KernelRegistry) {
@@ -59,7 +59,7 @@ fn element_wise<T: Number>(ctx: &mut KernelContext<'_>, operation: Operation) ->
             Operation::Mul => value.times(y),
         });
     }
-    let out = Tensor::vector(&out)?;
+    let out = ctx.allocator().vector(&out)?;
     ctx.set_output(0, out);
     Ok(())
 }
@@ -90,7 +90,7 @@ fn add<T: Number>(ctx: &mut KernelContext<'_>) -> Result<()> {
     }
     let row = |i: usize| &indices[i * width..][..width];
     let values = values.clone();
-    let mut out = ctx.take(3)?;
+    let mut out = ctx.take_writable(3)?;
     let dims = out.shape().clone();
     let target = out.as_mut_slice::<T>()?;
     for (i, &value) in values.as_slice::<T>()?.iter().enumerate() {

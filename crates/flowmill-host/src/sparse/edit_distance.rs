@@ -50,7 +50,7 @@ fn distances<V: PartialEq>(ctx: &mut KernelContext<'_>, normalize: bool, values:
     }
     let sizes = hypothesis.dims.iter().zip(truth.dims).map(|(&a, &b)| a.max(b));
     let shape = Shape::from_i64(&sizes.take(truth.rank() - 1).collect::<Vec<_>>())?;
-    let mut out = Tensor::zeros(DType::F32, shape.clone())?;
+    let mut out = ctx.allocator().zeros(DType::F32, shape.clone())?;
     let (h, t) = (rows(&hypothesis, values(hypothesis.values)?), rows(&truth, values(truth.values)?));
     let distances = out.as_mut_slice::<f32>()?;
     let none = Vec::new();

@@ -69,7 +69,7 @@ impl Places {
     fn set_outputs<T: Item>(self, ctx: &mut KernelContext<'_>, indices: Tensor) -> Result<()> {
         let values = ctx.input(1)?;
         let (items, default) = (T::items(values)?, T::items(ctx.input(3)?)?);
-        let values = T::build(values.dtype(), Shape::from([self.total]), default, |out| {
+        let values = T::build(ctx.allocator(), values.dtype(), Shape::from([self.total]), default, |out| {
             if let [default] = default {
                 out.fill(default.clone());
             }
@@ -80,8 +80,8 @@ impl Places {
         })?;
         ctx.set_output(0, indices);
         ctx.set_output(1, values);
-        ctx.set_output(2, Tensor::vector(&self.empty)?);
-        ctx.set_output(3, Tensor::vector(&self.reverse)?);
+        ctx.set_output(2, ctx.allocator().vector(&self.empty)?);
+        ctx.set_output(3, ctx.allocator().vector(&self.reverse)?);
         Ok(())
     }
 }
@@ -108,7 +108,7 @@ fn fill_sparse<T: Item>(ctx: &mut KernelContext<'_>) -> Result<()> {
     for (i, &at) in places.reverse.iter().enumerate() {
         indices[at as usize * rank..][..rank].copy_from_slice(sparse.row(i));
     }
-    let indices = index_matrix(&indices, rank, places.total)?;
+    let indices = index_matrix(ctx.allocator(), &indices, rank, places.total)?;
     places.set_outputs::<T>(ctx, indices)
 }
 
@@ -142,7 +142,7 @@ fn fill_ragged<T: Item>(ctx: &mut KernelContext<'_>) -> Result<()> {
     for (&row, &at) in row_ids.iter().zip(&places.reverse) {
         filled[at as usize] = row;
     }
-    let filled = Tensor::vector(&filled)?;
+    let filled = ctx.allocator().vector(&filled)?;
     places.set_outputs::<T>(ctx, filled)
 }
 
@@ -175,7 +175,7 @@ fn grad<T: Number>(ctx: &mut KernelContext<'_>) -> Result<()> {
     }
     let rest = gradient.iter().zip(&visited).filter(|&(_, &visited)| !visited);
     let sum = rest.fold(T::ZERO.widen(), |sum, (&x, _)| sum.plus(x.widen()));
-    let values = Tensor::vector(&values)?;
+    let values = ctx.allocator().vector(&values)?;
     ctx.set_output(0, values);
     ctx.set_output(1, Tensor::scalar(T::narrow(sum)));
     Ok(())

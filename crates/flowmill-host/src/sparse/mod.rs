@@ -22,7 +22,7 @@ mod tensors_map;
 
 use crate::array::item::{Item, for_item};
 use flowmill_runtime::{KernelContext, KernelRegistry};
-use flowmill_tensor::{DType, Result, Shape, Tensor, bail, check_memory, error};
+use flowmill_tensor::{Allocator, DType, Result, Shape, Tensor, bail, check_memory, error};
 
 /// Registers the kernels of this family.
 pub(crate) fn register(registry: &mut KernelRegistry) {
@@ -149,15 +149,15 @@ fn describe(i: usize, index: &[i64]) -> String {
 }
 
 /// Returns a vector of the elements of `values` at `positions`, which must all be within bounds; elements may have any type.
-fn pick(values: &Tensor, positions: &[usize]) -> Result<Tensor> {
-    pick_rows(values, positions, Shape::from([positions.len()]), 1)
+fn pick(alloc: &Allocator, values: &Tensor, positions: &[usize]) -> Result<Tensor> {
+    pick_rows(alloc, values, positions, Shape::from([positions.len()]), 1)
 }
 
 /// Returns a tensor of `shape` whose rows of `width` elements are those of `values` at `positions`.
-fn pick_rows(values: &Tensor, positions: &[usize], shape: Shape, width: usize) -> Result<Tensor> {
-    fn picked<T: Item>(values: &Tensor, positions: &[usize], shape: Shape, width: usize) -> Result<Tensor> {
+fn pick_rows(alloc: &Allocator, values: &Tensor, positions: &[usize], shape: Shape, width: usize) -> Result<Tensor> {
+    fn picked<T: Item>(alloc: &Allocator, values: &Tensor, positions: &[usize], shape: Shape, width: usize) -> Result<Tensor> {
         let items = T::items(values)?;
-        T::build(values.dtype(), shape, items, |out| {
+        T::build(alloc, values.dtype(), shape, items, |out| {
             for (to, &position) in out.chunks_exact_mut(width.max(1)).zip(positions) {
                 let from = position.checked_mul(width).and_then(|start| items.get(start..start.checked_add(width)?));
                 to.clone_from_slice(from.ok_or_else(|| error!(InvalidArgument, "row {position} is not among the values"))?);
@@ -165,19 +165,19 @@ fn pick_rows(values: &Tensor, positions: &[usize], shape: Shape, width: usize) -
             Ok(())
         })
     }
-    for_item!(values.dtype(), T => picked::<T>(values, positions, shape, width))
+    for_item!(values.dtype(), T => picked::<T>(alloc, values, positions, shape, width))
 }
 
 /// Returns a matrix of indices.
-fn index_matrix(indices: &[i64], rank: usize, rows: usize) -> Result<Tensor> {
-    Tensor::from_slice([rows, rank], indices)
+fn index_matrix(alloc: &Allocator, indices: &[i64], rank: usize, rows: usize) -> Result<Tensor> {
+    alloc.from_slice([rows, rank], indices)
 }
 
 /// Returns the rows of `sparse` at `positions`, one after the other.
-fn pick_indices(sparse: &Sparse<'_>, positions: &[usize]) -> Result<Tensor> {
+fn pick_indices(alloc: &Allocator, sparse: &Sparse<'_>, positions: &[usize]) -> Result<Tensor> {
     let mut indices = Vec::with_capacity(positions.len() * sparse.rank());
     positions.iter().for_each(|&i| indices.extend_from_slice(sparse.row(i)));
-    index_matrix(&indices, sparse.rank(), positions.len())
+    index_matrix(alloc, &indices, sparse.rank(), positions.len())
 }
 
 /// Returns row splits as the positions at which rows start.
@@ -205,6 +205,6 @@ fn splits(tensor: &Tensor, limit: Option<usize>) -> Result<Vec<usize>> {
 }
 
 /// Returns row splits as a tensor of type `dtype`.
-fn splits_tensor(dtype: DType, splits: &[usize]) -> Result<Tensor> {
-    Tensor::index_vector(dtype, &splits.iter().map(|&s| s as i64).collect::<Vec<_>>())
+fn splits_tensor(alloc: &Allocator, dtype: DType, splits: &[usize]) -> Result<Tensor> {
+    alloc.index_vector(dtype, &splits.iter().map(|&s| s as i64).collect::<Vec<_>>())
 }

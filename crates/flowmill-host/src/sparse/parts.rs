@@ -5,7 +5,7 @@ use crate::blocks::concat_blocks;
 use crate::from_fn::from_fn;
 use crate::number::Number;
 use flowmill_runtime::{Kernel, KernelContext, KernelInit, KernelRegistry};
-use flowmill_tensor::{Complex, Result, Shape, Tensor, bail, bf16, f16, for_dtype};
+use flowmill_tensor::{Allocator, Complex, Result, Shape, Tensor, bail, bf16, f16, for_dtype};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -52,12 +52,12 @@ fn concat(ctx: &mut KernelContext<'_>, axis: i64) -> Result<()> {
     }
     let count = parts.iter().map(Sparse::len).sum();
     let dtype = first.values.dtype();
-    let values = concat_blocks(dtype, Shape::from([count]), parts.iter().map(|part| (part.values, 0..part.len())))?;
-    let (indices, sizes) = (index_matrix(&indices, rank, count)?, Tensor::vector(&dims)?);
+    let values = concat_blocks(ctx.allocator(), dtype, Shape::from([count]), parts.iter().map(|part| (part.values, 0..part.len())))?;
+    let (indices, sizes) = (index_matrix(ctx.allocator(), &indices, rank, count)?, ctx.allocator().vector(&dims)?);
     let joined = Sparse::new(&indices, &values, &sizes)?;
     let order = joined.order();
     if !order.is_sorted() {
-        let (indices, values) = (super::pick_indices(&joined, &order)?, super::pick(&values, &order)?);
+        let (indices, values) = (super::pick_indices(ctx.allocator(), &joined, &order)?, super::pick(ctx.allocator(), &values, &order)?);
         ctx.set_output(0, indices);
         ctx.set_output(1, values);
         ctx.set_output(2, sizes);
@@ -70,7 +70,7 @@ fn concat(ctx: &mut KernelContext<'_>, axis: i64) -> Result<()> {
 }
 
 /// Returns the indices and values of the part of `sparse` within one range per dimension. Indices are relative to the ranges' starts.
-fn part(sparse: &Sparse<'_>, ranges: &[Range<i64>]) -> Result<(Tensor, Tensor)> {
+fn part(alloc: &Allocator, sparse: &Sparse<'_>, ranges: &[Range<i64>]) -> Result<(Tensor, Tensor)> {
     let mut indices = Vec::new();
     let mut chosen = Vec::new();
     for i in 0..sparse.len() {
@@ -80,7 +80,7 @@ fn part(sparse: &Sparse<'_>, ranges: &[Range<i64>]) -> Result<(Tensor, Tensor)> 
             chosen.push(i);
         }
     }
-    Ok((index_matrix(&indices, sparse.rank(), chosen.len())?, super::pick(sparse.values, &chosen)?))
+    Ok((index_matrix(alloc, &indices, sparse.rank(), chosen.len())?, super::pick(alloc, sparse.values, &chosen)?))
 }
 
 fn slice(ctx: &mut KernelContext<'_>) -> Result<()> {
@@ -103,10 +103,10 @@ fn slice(ctx: &mut KernelContext<'_>) -> Result<()> {
         ranges.push(start..end.max(start));
     }
     let lengths: Vec<i64> = ranges.iter().map(|range| range.end - range.start).collect();
-    let (indices, values) = part(&sparse, &ranges)?;
+    let (indices, values) = part(ctx.allocator(), &sparse, &ranges)?;
     ctx.set_output(0, indices);
     ctx.set_output(1, values);
-    ctx.set_output(2, Tensor::vector(&lengths)?);
+    ctx.set_output(2, ctx.allocator().vector(&lengths)?);
     Ok(())
 }
 
@@ -151,7 +151,7 @@ fn slice_grad<T: Number>(ctx: &mut KernelContext<'_>) -> Result<()> {
     if next < kept {
         bail!(Internal, "Elements of backprop_val_grad aren't all propagated. Num elements:{kept}, used: {next}");
     }
-    let out = Tensor::vector(&out)?;
+    let out = ctx.allocator().vector(&out)?;
     ctx.set_output(0, out);
     Ok(())
 }
@@ -186,8 +186,8 @@ fn split(ctx: &mut KernelContext<'_>, pieces: i64) -> Result<()> {
         ranges[axis] = start..end;
         let mut dims = sparse.dims.to_vec();
         dims[axis] = end - start;
-        let (indices, values) = part(&sparse, &ranges)?;
-        outputs.push([indices, values, Tensor::vector(&dims)?]);
+        let (indices, values) = part(ctx.allocator(), &sparse, &ranges)?;
+        outputs.push([indices, values, ctx.allocator().vector(&dims)?]);
         start = end;
     }
     let n = outputs.len();

@@ -3,7 +3,7 @@
 use super::{index_matrix, pick_rows, splits, splits_tensor};
 use crate::from_fn::from_fn;
 use flowmill_runtime::{KernelContext, KernelRegistry};
-use flowmill_tensor::{Result, Shape, Tensor, bail, check_memory};
+use flowmill_tensor::{Result, Shape, bail, check_memory};
 
 pub(super) fn register(registry: &mut KernelRegistry) {
     registry.add("RaggedGather", |_| from_fn(gather));
@@ -55,8 +55,8 @@ fn gather(ctx: &mut KernelContext<'_>) -> Result<()> {
     let width: usize = values.shape()[1..].iter().product();
     let mut shape = values.shape().clone();
     shape[0] = positions.len();
-    let values = pick_rows(values, &positions, shape, width)?;
-    let tensors = outputs[skipped..].iter().map(|splits| splits_tensor(dtype, splits)).collect::<Result<Vec<_>>>()?;
+    let values = pick_rows(ctx.allocator(), values, &positions, shape, width)?;
+    let tensors = outputs[skipped..].iter().map(|splits| splits_tensor(ctx.allocator(), dtype, splits)).collect::<Result<Vec<_>>>()?;
     let count = tensors.len();
     if ctx.num_outputs() != count + 1 {
         bail!(
@@ -128,8 +128,8 @@ fn to_sparse(ctx: &mut KernelContext<'_>) -> Result<()> {
     dims.extend(nested.iter().map(|rows| rows.windows(2).map(|w| w[1] - w[0]).max().unwrap_or(0) as i64));
     dims.extend(inner.iter().map(|&d| d as i64));
     let values = values.clone().reshaped(Shape::from([total]))?;
-    ctx.set_output(0, index_matrix(&indices, rank, total)?);
+    ctx.set_output(0, index_matrix(ctx.allocator(), &indices, rank, total)?);
     ctx.set_output(1, values);
-    ctx.set_output(2, Tensor::vector(&dims)?);
+    ctx.set_output(2, ctx.allocator().vector(&dims)?);
     Ok(())
 }

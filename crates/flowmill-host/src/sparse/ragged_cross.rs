@@ -164,12 +164,12 @@ fn make(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
                 hashes.push(hashed(features, key, buckets));
             }
         })?;
-        let values = if is_text { Tensor::from_strings([texts.len()], texts)? } else { Tensor::vector(&hashes)? };
+        let values = if is_text { ctx.allocator().from_strings([texts.len()], texts)? } else { ctx.allocator().vector(&hashes)? };
         let ends = counts.iter().scan(0, |end, count| {
             *end += count;
             Some(*end)
         });
-        let row_splits = splits_tensor(splits_type, &[0].into_iter().chain(ends).collect::<Vec<_>>())?;
+        let row_splits = splits_tensor(ctx.allocator(), splits_type, &[0].into_iter().chain(ends).collect::<Vec<_>>())?;
         ctx.set_output(0, values);
         ctx.set_output(1, row_splits);
         Ok(())

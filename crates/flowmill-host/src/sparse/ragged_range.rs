@@ -3,7 +3,7 @@
 use super::splits_tensor;
 use crate::from_fn::from_fn;
 use flowmill_runtime::{Kernel, KernelContext, KernelInit, KernelRegistry};
-use flowmill_tensor::{DType, Element, Result, Tensor, bail, bf16};
+use flowmill_tensor::{DType, Element, Result, bail, bf16};
 use std::sync::Arc;
 
 pub(super) fn register(registry: &mut KernelRegistry) {
@@ -103,7 +103,7 @@ fn range<T: Steps>(ctx: &mut KernelContext<'_>, splits_type: DType) -> Result<()
         total = grown;
         splits.push(total);
     }
-    let mut values = Tensor::uninit(T::DTYPE, [total])?;
+    let mut values = ctx.allocator().uninit(T::DTYPE, [total])?;
     let mut rest = values.as_mut_slice::<T>()?;
     for (row, bounds) in splits.windows(2).enumerate() {
         let (mut value, delta) = (at(starts, row), at(deltas, row));
@@ -114,7 +114,7 @@ fn range<T: Steps>(ctx: &mut KernelContext<'_>, splits_type: DType) -> Result<()
         }
         rest = others;
     }
-    ctx.set_output(0, splits_tensor(splits_type, &splits)?);
+    ctx.set_output(0, splits_tensor(ctx.allocator(), splits_type, &splits)?);
     ctx.set_output(1, values);
     Ok(())
 }

@@ -86,7 +86,7 @@ fn to_tensor<T: Item>(ctx: &mut KernelContext<'_>, partitions: &[Partition]) -> 
             bail!(InvalidArgument, "the row partitions have {} values, but there are {}", places.len(), values.shape()[0]);
         }
     }
-    let dense = T::build(values.dtype(), shape, &fill, |out| {
+    let dense = T::build(ctx.allocator(), values.dtype(), shape, &fill, |out| {
         out.chunks_exact_mut(width.max(1)).for_each(|row| row.clone_from_slice(&fill));
         for (i, place) in places.iter().enumerate() {
             if let Some(place) = place {

@@ -5,7 +5,7 @@ use crate::blocks::{concat_blocks, rows};
 use crate::data_flow::arithmetic::add_to;
 use crate::from_fn::from_fn;
 use flowmill_runtime::{Kernel, KernelContext, KernelInit, KernelRegistry};
-use flowmill_tensor::{DType, Result, Shape, Tensor, Variant, VariantValue, bail, check_memory};
+use flowmill_tensor::{Allocator, DType, Result, Shape, Tensor, Variant, VariantValue, bail, check_memory};
 use std::sync::Arc;
 
 pub(super) fn register(registry: &mut KernelRegistry) {
@@ -27,7 +27,7 @@ impl VariantValue for Ragged {
     }
 
     fn zeros_like(&self) -> Result<Variant> {
-        let values = Tensor::zeros(self.values.dtype(), self.values.shape().clone())?;
+        let values = self.values.allocator().zeros(self.values.dtype(), self.values.shape().clone())?;
         Ok(Variant::new(Ragged { splits: self.splits.clone(), values }))
     }
 
@@ -88,7 +88,7 @@ fn to_variant(ctx: &mut KernelContext<'_>, batched: bool) -> Result<()> {
         for (depth, rows) in nested.iter().enumerate() {
             if depth > 0 {
                 let part: Vec<usize> = rows[start..=end].iter().map(|split| split - rows[start]).collect();
-                parts.push(splits_tensor(ctx.input(depth)?.dtype(), &part)?);
+                parts.push(splits_tensor(ctx.allocator(), ctx.input(depth)?.dtype(), &part)?);
             }
             (start, end) = (rows[start], rows[end]);
         }
@@ -128,7 +128,7 @@ fn from_variant(ctx: &mut KernelContext<'_>, input_rank: i64, output_rank: i64, 
     let components = components(encoded, input_rank as usize, values, splits_type)?;
     let ragged = match (encoded.rank(), &components[..]) {
         (0, [one]) => (*one).clone(),
-        _ => stack(&components, encoded.shape(), input_rank as usize, values, splits_type)?,
+        _ => stack(ctx.allocator(), &components, encoded.shape(), input_rank as usize, values, splits_type)?,
     };
     let count = ragged.splits.len();
     ragged.splits.into_iter().enumerate().for_each(|(i, splits)| ctx.set_output(i, splits));
@@ -167,7 +167,7 @@ fn components(encoded: &Tensor, rank: usize, values: DType, splits_type: DType) 
     Ok(out)
 }
 
-fn stack(parts: &[&Ragged], dims: &Shape, input_rank: usize, values: DType, splits_type: DType) -> Result<Ragged> {
+fn stack(alloc: &Allocator, parts: &[&Ragged], dims: &Shape, input_rank: usize, values: DType, splits_type: DType) -> Result<Ragged> {
     let mut outputs: Vec<Vec<usize>> = Vec::new();
     let mut outer = 1usize;
     for (&size, &length) in dims.iter().zip(dims.iter().skip(1)) {
@@ -205,8 +205,8 @@ fn stack(parts: &[&Ragged], dims: &Shape, input_rank: usize, values: DType, spli
         total += part.values.shape()[0];
     }
     shape[0] = total;
-    let values = concat_blocks(values, shape, parts.iter().map(|part| (&part.values, 0..part.values.num_elements())))?;
-    let splits = outputs.iter().map(|splits| splits_tensor(splits_type, splits)).collect::<Result<Vec<_>>>()?;
+    let values = concat_blocks(alloc, values, shape, parts.iter().map(|part| (&part.values, 0..part.values.num_elements())))?;
+    let splits = outputs.iter().map(|splits| splits_tensor(alloc, splits_type, splits)).collect::<Result<Vec<_>>>()?;
     Ok(Ragged { splits, values })
 }
 
@@ -239,7 +239,7 @@ fn gradient(ctx: &mut KernelContext<'_>, dtype: DType) -> Result<()> {
     if total != shape.num_elements() {
         bail!(InvalidArgument, "the gradients have {total} values for a tensor of shape {shape}");
     }
-    let values = concat_blocks(dtype, shape, parts.into_iter().map(|part| (part, 0..part.num_elements())))?;
+    let values = concat_blocks(ctx.allocator(), dtype, shape, parts.into_iter().map(|part| (part, 0..part.num_elements())))?;
     ctx.set_output(0, values);
     Ok(())
 }

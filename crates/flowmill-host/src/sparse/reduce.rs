@@ -65,7 +65,7 @@ fn reduce<T: Number>(ctx: &mut KernelContext<'_>, keep_dims: bool, to_sparse: bo
         values.push(T::narrow(merged));
     }
     if !to_sparse {
-        let mut out = Tensor::zeros(T::DTYPE, shape)?;
+        let mut out = ctx.allocator().zeros(T::DTYPE, shape)?;
         let target = out.as_mut_slice::<T>()?;
         for (place, &value) in places.iter().zip(&values) {
             match position(place, &group_dims) {
@@ -85,10 +85,10 @@ fn reduce<T: Number>(ctx: &mut KernelContext<'_>, keep_dims: bool, to_sparse: bo
             indices.extend_from_slice(place);
         }
     }
-    let indices = index_matrix(&indices, shape.rank(), values.len())?;
+    let indices = index_matrix(ctx.allocator(), &indices, shape.rank(), values.len())?;
     ctx.set_output(0, indices);
-    ctx.set_output(1, Tensor::vector(&values)?);
-    ctx.set_output(2, Tensor::vector(&shape.to_i64())?);
+    ctx.set_output(1, ctx.allocator().vector(&values)?);
+    ctx.set_output(2, ctx.allocator().vector(&shape.to_i64())?);
     Ok(())
 }
 
@@ -126,7 +126,7 @@ fn softmax<T: Ordered>(ctx: &mut KernelContext<'_>, exp: fn(T::Acc) -> T::Acc) -
         group.iter_mut().zip(terms).for_each(|(x, term)| *x = T::narrow(term.over(sum)));
         start = end;
     }
-    let out = Tensor::vector(&out)?;
+    let out = ctx.allocator().vector(&out)?;
     ctx.set_output(0, out);
     Ok(())
 }

@@ -6,7 +6,7 @@ use crate::blocks::concat_blocks;
 use crate::from_fn::from_fn;
 use flowmill_proto::{Message, TensorProto};
 use flowmill_runtime::{Kernel, KernelContext, KernelInit, KernelRegistry};
-use flowmill_tensor::{DType, Result, Shape, Tensor, Variant, VariantValue, bail};
+use flowmill_tensor::{Allocator, DType, Result, Shape, Tensor, Variant, VariantValue, bail};
 use std::sync::Arc;
 
 pub(super) fn register(registry: &mut KernelRegistry) {
@@ -48,7 +48,8 @@ pub(crate) fn as_variants(parts: [Tensor; 3]) -> Result<Tensor> {
 fn make_serialize(init: &KernelInit<'_>, many: bool) -> Result<Arc<dyn Kernel>> {
     let as_variants = init.attrs.get_or("out_type", DType::String)? == DType::Variant;
     from_fn(move |ctx| {
-        let serialized = if many { split(&Sparse::input(ctx, 0)?)? } else { vec![[0, 1, 2].map(|i| ctx.input(i).cloned())] };
+        let serialized =
+            if many { split(ctx.allocator(), &Sparse::input(ctx, 0)?)? } else { vec![[0, 1, 2].map(|i| ctx.input(i).cloned())] };
         let parts = serialized.into_iter().flatten().collect::<Result<Vec<Tensor>>>()?;
         if !many {
             Sparse::input(ctx, 0)?;
@@ -58,7 +59,7 @@ fn make_serialize(init: &KernelInit<'_>, many: bool) -> Result<Arc<dyn Kernel>> 
             Tensor::from_variants(shape, parts.into_iter().map(|part| Variant::new(Part(part))).collect())?
         } else {
             let texts = parts.iter().map(|part| Ok(crate::parsing_io::serialized(part)?.into()));
-            Tensor::from_strings(shape, texts.collect::<Result<_>>()?)?
+            ctx.allocator().from_strings(shape, texts.collect::<Result<_>>()?)?
         };
         ctx.set_output(0, out);
         Ok(())
@@ -66,14 +67,14 @@ fn make_serialize(init: &KernelInit<'_>, many: bool) -> Result<Arc<dyn Kernel>> 
 }
 
 /// Returns one sparse tensor per index of the first dimension.
-fn split(sparse: &Sparse<'_>) -> Result<Vec<[Result<Tensor>; 3]>> {
+fn split(alloc: &Allocator, sparse: &Sparse<'_>) -> Result<Vec<[Result<Tensor>; 3]>> {
     let Some((&count, dims)) = sparse.dims.split_first().filter(|(_, rest)| !rest.is_empty()) else {
         bail!(InvalidArgument, "Rank of input SparseTensor should be > 1, but saw rank: {}", sparse.rank());
     };
     let Ok(count) = usize::try_from(count) else { bail!(InvalidArgument, "the number of sparse tensors is negative: {count}") };
     // Each index needs three messages, even if it has no values.
     Shape::from([count, 3]).checked_num_elements()?;
-    Tensor::uninit(DType::I64, [count, 3])?;
+    alloc.uninit(DType::I64, [count, 3])?;
     let mut rows: Vec<Vec<usize>> = vec![Vec::new(); count];
     let mut last = 0;
     for i in 0..sparse.len() {
@@ -88,7 +89,7 @@ fn split(sparse: &Sparse<'_>) -> Result<Vec<[Result<Tensor>; 3]>> {
     }
     let parts = rows.iter().map(|row| {
         let indices: Vec<i64> = row.iter().flat_map(|&i| sparse.row(i)[1..].iter().copied()).collect();
-        [index_matrix(&indices, dims.len(), row.len()), pick(sparse.values, row), Tensor::vector(dims)]
+        [index_matrix(alloc, &indices, dims.len(), row.len()), pick(alloc, sparse.values, row), alloc.vector(dims)]
     });
     Ok(parts.collect())
 }
@@ -155,14 +156,14 @@ fn deserialize(ctx: &mut KernelContext<'_>, dtype: DType, many: bool) -> Result<
             tensor.rank()
         );
     }
-    let outputs = stacked(&outer, &tensors, dtype)?;
+    let outputs = stacked(ctx.allocator(), &outer, &tensors, dtype)?;
     outputs.into_iter().enumerate().for_each(|(i, output)| ctx.set_output(i, output));
     Ok(())
 }
 
 /// Stacks sparse tensors of one rank and of type `dtype`. Returns the indices, values and shape of a tensor whose first dimensions are `outer`.
 /// Each other dimension has the greatest size among the tensors.
-pub(super) fn stacked(outer: &[i64], tensors: &[Sparse<'_>], dtype: DType) -> Result<[Tensor; 3]> {
+pub(super) fn stacked(alloc: &Allocator, outer: &[i64], tensors: &[Sparse<'_>], dtype: DType) -> Result<[Tensor; 3]> {
     let rank = tensors.first().map_or(0, Sparse::rank);
     let mut dims = vec![0i64; rank];
     let mut indices = Vec::new();
@@ -178,8 +179,8 @@ pub(super) fn stacked(outer: &[i64], tensors: &[Sparse<'_>], dtype: DType) -> Re
         }
     }
     let count = tensors.iter().map(Sparse::len).sum();
-    let values = concat_blocks(dtype, Shape::from([count]), tensors.iter().map(|t| (t.values, 0..t.len())))?;
+    let values = concat_blocks(alloc, dtype, Shape::from([count]), tensors.iter().map(|t| (t.values, 0..t.len())))?;
     let dims = [outer, &dims].concat();
-    let indices = index_matrix(&indices, dims.len(), count)?;
-    Ok([indices, values, Tensor::vector(&dims)?])
+    let indices = index_matrix(alloc, &indices, dims.len(), count)?;
+    Ok([indices, values, alloc.vector(&dims)?])
 }

@@ -3,7 +3,7 @@
 use super::{Sparse, describe, index_matrix, position};
 use crate::from_fn::from_fn;
 use flowmill_runtime::{Kernel, KernelContext, KernelInit, KernelRegistry};
-use flowmill_tensor::{Bytes, DType, Element, Result, Shape, Tensor, bail, for_dtype};
+use flowmill_tensor::{Allocator, Bytes, DType, Element, Result, Shape, Tensor, bail, for_dtype};
 use num_traits::{NumCast, ToPrimitive};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -18,7 +18,7 @@ pub(super) fn register(registry: &mut KernelRegistry) {
 /// An element of a set. Integers of all types are widened.
 trait Member: Ord + Clone + Send + Sync + 'static {
     fn read(tensor: &Tensor) -> Result<Vec<Self>>;
-    fn write(dtype: DType, values: Vec<Self>) -> Result<Tensor>;
+    fn write(alloc: &Allocator, dtype: DType, values: Vec<Self>) -> Result<Tensor>;
 }
 
 impl Member for Bytes {
@@ -26,8 +26,8 @@ impl Member for Bytes {
         Ok(tensor.as_strings()?.to_vec())
     }
 
-    fn write(_: DType, values: Vec<Bytes>) -> Result<Tensor> {
-        Tensor::from_strings([values.len()], values)
+    fn write(alloc: &Allocator, _: DType, values: Vec<Bytes>) -> Result<Tensor> {
+        alloc.from_strings([values.len()], values)
     }
 }
 
@@ -40,11 +40,11 @@ impl Member for i64 {
             _ => bail!(InvalidArgument, "sets have no elements of type {}", tensor.dtype()))
     }
 
-    fn write(dtype: DType, values: Vec<i64>) -> Result<Tensor> {
-        fn narrowed<T: Element + NumCast + Default>(values: &[i64]) -> Result<Tensor> {
-            Tensor::vector(&values.iter().map(|&v| T::from(v).unwrap_or_default()).collect::<Vec<_>>())
+    fn write(alloc: &Allocator, dtype: DType, values: Vec<i64>) -> Result<Tensor> {
+        fn narrowed<T: Element + NumCast + Default>(alloc: &Allocator, values: &[i64]) -> Result<Tensor> {
+            alloc.vector(&values.iter().map(|&v| T::from(v).unwrap_or_default()).collect::<Vec<_>>())
         }
-        for_dtype!(dtype, [i8, i16, i32, i64, u8, u16], T => narrowed::<T>(&values), _ => bail!(Internal, "no integer type {dtype}"))
+        for_dtype!(dtype, [i8, i16, i32, i64, u8, u16], T => narrowed::<T>(alloc, &values), _ => bail!(Internal, "no integer type {dtype}"))
     }
 }
 
@@ -112,7 +112,7 @@ fn make_size(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     fn size<V: Member>(ctx: &mut KernelContext<'_>, validate: bool) -> Result<()> {
         let sets: Sets<V> = Sets::sparse(&Sparse::input(ctx, 0)?, validate, "Shape")?;
         let shape = Shape::from_i64(&sets.dims)?;
-        let mut sizes = Tensor::zeros(DType::I32, shape.clone())?;
+        let mut sizes = ctx.allocator().zeros(DType::I32, shape.clone())?;
         let out = sizes.as_mut_slice::<i32>()?;
         for (place, set) in &sets.sets {
             if let Some(size) = position(place, &shape).and_then(|at| out.get_mut(at)) {
@@ -190,9 +190,9 @@ fn operate<V: Member>(ctx: &mut KernelContext<'_>, operation: Operation, sparse:
     }
     let mut dims = a.dims;
     dims.push(widest as i64);
-    let indices = index_matrix(&indices, dims.len(), values.len())?;
+    let indices = index_matrix(ctx.allocator(), &indices, dims.len(), values.len())?;
     ctx.set_output(0, indices);
-    ctx.set_output(1, V::write(dtype, values)?);
-    ctx.set_output(2, Tensor::vector(&dims)?);
+    ctx.set_output(1, V::write(ctx.allocator(), dtype, values)?);
+    ctx.set_output(2, ctx.allocator().vector(&dims)?);
     Ok(())
 }

@@ -77,21 +77,25 @@ fn add_many(ctx: &mut KernelContext<'_>, map: &SparseTensorsMap) -> Result<()> {
     if sparse.rank() < 2 {
         bail!(InvalidArgument, "Rank of input SparseTensor should be > 1, but saw rank: {}", sparse.rank());
     }
-    let (shape, inner) = (sparse.shape()?, Tensor::vector(&sparse.dims[1..])?);
+    let (shape, inner) = (sparse.shape()?, ctx.allocator().vector(&sparse.dims[1..])?);
     check_order(&sparse, &shape)?;
     let count = shape[0];
     check_memory::<[Tensor; 3]>(count)?;
     // Memory for the numbers is allocated before anything is added.
-    let mut numbers = Tensor::zeros(DType::I64, [count])?;
+    let mut numbers = ctx.allocator().zeros(DType::I64, [count])?;
     let numbers_of = numbers.as_mut_slice::<i64>()?;
     let rows: Vec<usize> = (0..sparse.len()).collect();
     let mut added = Vec::new();
     for rows in rows.chunk_by(|&a, &b| sparse.row(a)[0] == sparse.row(b)[0]) {
         let indices: Vec<i64> = rows.iter().flat_map(|&i| sparse.row(i)[1..].iter().copied()).collect();
-        let parts = [index_matrix(&indices, sparse.rank() - 1, rows.len())?, pick(sparse.values, rows)?, inner.clone()];
+        let parts = [
+            index_matrix(ctx.allocator(), &indices, sparse.rank() - 1, rows.len())?,
+            pick(ctx.allocator(), sparse.values, rows)?,
+            inner.clone(),
+        ];
         added.push((sparse.row(rows[0])[0] as usize, parts));
     }
-    let empty = [index_matrix(&[], sparse.rank() - 1, 0)?, pick(sparse.values, &[])?, inner];
+    let empty = [index_matrix(ctx.allocator(), &[], sparse.rank() - 1, 0)?, pick(ctx.allocator(), sparse.values, &[])?, inner];
     let mut state = map.state.lock();
     let mut filled = added.iter().map(|(row, _)| *row).collect::<Vec<_>>().into_iter().peekable();
     for (row, parts) in added {
@@ -167,7 +171,7 @@ fn take_many(ctx: &mut KernelContext<'_>, map: &SparseTensorsMap, dtype: DType) 
             );
         }
     }
-    let outputs = stacked(&[tensors.len() as i64], &tensors, dtype)?;
+    let outputs = stacked(ctx.allocator(), &[tensors.len() as i64], &tensors, dtype)?;
     outputs.into_iter().enumerate().for_each(|(i, output)| ctx.set_output(i, output));
     Ok(())
 }

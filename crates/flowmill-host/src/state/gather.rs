@@ -5,7 +5,7 @@ use super::indices::{batched_row_starts, slice_starts};
 use crate::blocks::concat_blocks;
 use crate::from_fn::from_fn;
 use flowmill_runtime::{Kernel, KernelContext, KernelInit, KernelRegistry};
-use flowmill_tensor::{DType, Result, Shape, Tensor, bail};
+use flowmill_tensor::{Allocator, DType, Result, Shape, Tensor, bail};
 use std::sync::Arc;
 
 pub(super) fn register(registry: &mut KernelRegistry) {
@@ -46,7 +46,7 @@ fn make_gather(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
         let block = Shape::new(row).num_elements();
         let starts = batched_row_starts(indices, Shape::new(batch).num_elements(), rows, block)?;
         let shape: Shape = indices.shape().iter().chain(row).copied().collect();
-        let out = gather(&params, shape, &starts, block)?;
+        let out = gather(ctx.allocator(), &params, shape, &starts, block)?;
         ctx.set_output(0, out);
         Ok(())
     })
@@ -69,13 +69,13 @@ fn make_gather_nd(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
             Err(bad) => bail!(InvalidArgument, "{bad} does not index into param shape {}, node name: {name}", params.shape()),
         };
         let shape: Shape = batch.iter().chain(slice).copied().collect();
-        let out = gather(&params, shape, &starts, Shape::new(slice).num_elements())?;
+        let out = gather(ctx.allocator(), &params, shape, &starts, Shape::new(slice).num_elements())?;
         ctx.set_output(0, out);
         Ok(())
     })
 }
 
-fn gather(params: &Tensor, shape: Shape, starts: &[usize], block: usize) -> Result<Tensor> {
+fn gather(alloc: &Allocator, params: &Tensor, shape: Shape, starts: &[usize], block: usize) -> Result<Tensor> {
     shape.checked_num_elements()?;
-    concat_blocks(params.dtype(), shape, starts.iter().map(|&start| (params, start..start + block)))
+    concat_blocks(alloc, params.dtype(), shape, starts.iter().map(|&start| (params, start..start + block)))
 }

@@ -62,7 +62,7 @@ fn make_temporary_variable(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let name = name_in(init, "var_name")?.to_owned();
     from_fn(move |ctx| {
         let variable = Arc::new(RefVariable::new(dtype, partial.clone()));
-        *variable.lock() = Some(Tensor::zeros(dtype, shape.clone())?);
+        *variable.lock() = Some(ctx.allocator().zeros(dtype, shape.clone())?);
         ctx.set_output(0, variable.to_edge(&name));
         Ok(())
     })
@@ -95,7 +95,7 @@ fn make_assign(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let validate_shape = init.attrs.get_or("validate_shape", true)?;
     from_fn(move |ctx| {
         // Copy the value if it is an array of the caller, which may change after the step.
-        let value = ctx.take(1)?.into_owned()?;
+        let value = ctx.allocator().owned(ctx.take(1)?)?;
         let variable = ctx.ref_input(0)?;
         if variable.dtype() != value.dtype() {
             bail!(

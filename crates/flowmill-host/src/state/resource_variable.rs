@@ -117,7 +117,7 @@ fn make_assign(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let validate_shape = init.attrs.get_or("validate_shape", false)?;
     from_fn(move |ctx| {
         // Copy the value if it is an array of the caller, which may change after the step.
-        let value = ctx.take(1)?.into_owned()?;
+        let value = ctx.allocator().owned(ctx.take(1)?)?;
         let variable = Variable::from_input(ctx, 0)?;
         if value.dtype() != dtype || variable.dtype() != dtype {
             bail!(
@@ -186,7 +186,7 @@ fn make_shape(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let out_type = init.attrs.get_or("out_type", DType::I32)?;
     from_fn(move |ctx| {
         let shape = Variable::from_input(ctx, 0)?.update(|value| Ok(value.shape().to_i64()))?;
-        ctx.set_output(0, Tensor::index_vector(out_type, &shape)?);
+        ctx.set_output(0, ctx.allocator().index_vector(out_type, &shape)?);
         Ok(())
     })
 }

@@ -144,7 +144,7 @@ fn make_strided_slice_assign(init: &KernelInit<'_>, kind: VariableKind) -> Resul
         };
         check_memory::<usize>(sizes.num_elements())?;
         let starts: Vec<usize> = (0..sizes.num_elements()).map(start).collect();
-        let values = concat_blocks(value.dtype(), [starts.len()].into(), source.into_iter().map(|i| (value, i..i + 1)))?;
+        let values = concat_blocks(ctx.allocator(), value.dtype(), [starts.len()].into(), source.into_iter().map(|i| (value, i..i + 1)))?;
         update_blocks(Update::Assign, target, &starts, 1, &values)
     })
 }

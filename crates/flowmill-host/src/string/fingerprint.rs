@@ -3,7 +3,7 @@
 use super::fingerprint64;
 use crate::from_fn::linear_from_fn;
 use flowmill_runtime::{Kernel, KernelInit, KernelRegistry};
-use flowmill_tensor::{DType, Result, Tensor, bail};
+use flowmill_tensor::{DType, Result, bail};
 use std::sync::Arc;
 
 pub(super) fn register(registry: &mut KernelRegistry) {
@@ -23,7 +23,7 @@ fn make(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
             bail!(InvalidArgument, "`data` should have at least one dimension: {}", data.shape());
         };
         let width: usize = rest.iter().product();
-        let mut out = Tensor::zeros(DType::U8, [rows, 8])?;
+        let mut out = ctx.allocator().zeros(DType::U8, [rows, 8])?;
         let prints: Vec<u64> = if data.dtype() == DType::String {
             let strings = data.as_strings()?;
             let row = |i: usize| match &strings[i * width..][..width] {

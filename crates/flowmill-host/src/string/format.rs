@@ -3,7 +3,7 @@
 use crate::from_fn::from_fn;
 use crate::summarize::{format_general, summarize_both_ends};
 use flowmill_runtime::{Kernel, KernelInit, KernelRegistry};
-use flowmill_tensor::{Bytes, Complex, DType, Element, Result, Tensor, bail, bf16, f16, for_dtype};
+use flowmill_tensor::{Bytes, Complex, DType, Element, Result, bail, bf16, f16, for_dtype};
 use std::sync::Arc;
 
 pub(super) fn register(registry: &mut KernelRegistry) {
@@ -45,7 +45,7 @@ fn make_as_string(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     for_dtype!(dtype, [f16, bf16, f32, f64, i8, i16, i32, i64, u8, u16, u32, u64, bool, Complex<f32>, Complex<f64>], T => from_fn(move |ctx| {
         let input = ctx.input(0)?;
         let texts = input.as_slice::<T>()?.iter().map(|x| Bytes::from(x.to_text(&conversion))).collect();
-        let output = Tensor::from_strings(input.shape().clone(), texts)?;
+        let output = ctx.allocator().from_strings(input.shape().clone(), texts)?;
         ctx.set_output(0, output);
         Ok(())
     }), _ => init.unsupported())
@@ -187,7 +187,7 @@ fn make_string_format(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
             text.push_str(&summarize_both_ends(input, summarize));
             text.push_str(piece);
         }
-        ctx.set_output(0, Tensor::string(text));
+        ctx.set_output(0, ctx.allocator().string(text)?);
         Ok(())
     })
 }

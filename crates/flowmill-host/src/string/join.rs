@@ -3,7 +3,7 @@
 use crate::array::args::{indices, product, scalar_index};
 use crate::from_fn::from_fn;
 use flowmill_runtime::{Kernel, KernelContext, KernelInit, KernelRegistry};
-use flowmill_tensor::{Bytes, Result, Shape, Tensor, bail, check_memory};
+use flowmill_tensor::{Allocator, Bytes, Result, Shape, Tensor, bail, check_memory};
 use smallvec::SmallVec;
 use std::sync::Arc;
 
@@ -45,7 +45,7 @@ fn string_join(ctx: &KernelContext<'_>, separator: &[u8]) -> Result<Tensor> {
         let parts: SmallVec<[&[u8]; 8]> = columns.iter().map(|column| column.get(i).unwrap_or(&column[0]).as_ref()).collect();
         Bytes::from(parts.join(separator))
     });
-    Tensor::from_strings(shape.clone(), rows.collect())
+    ctx.allocator().from_strings(shape.clone(), rows.collect())
 }
 
 fn make_reduce_join(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
@@ -57,7 +57,7 @@ fn make_reduce_join(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
         if axes.is_empty() {
             return ctx.forward(0, 0);
         }
-        let output = reduce_join(input, &axes, keep_dims, &separator)?;
+        let output = reduce_join(ctx.allocator(), input, &axes, keep_dims, &separator)?;
         ctx.set_output(0, output);
         Ok(())
     })
@@ -76,7 +76,7 @@ fn reduced_axes(shape: &Shape, given: &[i64]) -> Result<SmallVec<[usize; 8]>> {
 }
 
 /// Joins along `axes`; the first axis varies fastest.
-fn reduce_join(input: &Tensor, axes: &[usize], keep_dims: bool, separator: &[u8]) -> Result<Tensor> {
+fn reduce_join(alloc: &Allocator, input: &Tensor, axes: &[usize], keep_dims: bool, separator: &[u8]) -> Result<Tensor> {
     let (shape, strides) = (input.shape(), input.shape().strides());
     let kept: SmallVec<[usize; 8]> = (0..shape.rank()).filter(|axis| !axes.contains(axis)).collect();
     let offsets = |axes: &[usize]| -> Vec<usize> {
@@ -105,7 +105,7 @@ fn reduce_join(input: &Tensor, axes: &[usize], keep_dims: bool, separator: &[u8]
         .filter(|axis| keep_dims || !axes.contains(axis))
         .map(|axis| if axes.contains(&axis) { 1 } else { shape[axis] })
         .collect();
-    Tensor::from_strings(to, values)
+    alloc.from_strings(to, values)
 }
 
 fn make_unsorted_segment_join(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
@@ -142,5 +142,5 @@ fn unsorted_segment_join(ctx: &KernelContext<'_>, separator: &[u8]) -> Result<Te
             parts[segment * run + j].push(&strings[i * run + j]);
         }
     }
-    Tensor::from_strings(shape, parts.into_iter().map(|parts| Bytes::from(parts.join(separator))).collect())
+    ctx.allocator().from_strings(shape, parts.into_iter().map(|parts| Bytes::from(parts.join(separator))).collect())
 }

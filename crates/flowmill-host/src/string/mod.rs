@@ -43,7 +43,7 @@ fn map_strings(f: impl Fn(&Bytes) -> Result<Bytes> + Send + Sync + 'static) -> R
     from_fn(move |ctx| {
         let input = ctx.input(0)?;
         let values = input.as_strings()?.iter().map(&f).collect::<Result<Vec<_>>>()?;
-        let output = Tensor::from_strings(input.shape().clone(), values)?;
+        let output = ctx.allocator().from_strings(input.shape().clone(), values)?;
         ctx.set_output(0, output);
         Ok(())
     })
@@ -53,7 +53,7 @@ fn map_strings(f: impl Fn(&Bytes) -> Result<Bytes> + Send + Sync + 'static) -> R
 fn map_to_numbers<T: Element>(f: impl Fn(&[u8]) -> Result<T> + Send + Sync + 'static) -> Result<Arc<dyn Kernel>> {
     from_fn(move |ctx| {
         let input = ctx.input(0)?;
-        let mut output = Tensor::uninit(T::DTYPE, input.shape().clone())?;
+        let mut output = ctx.allocator().uninit(T::DTYPE, input.shape().clone())?;
         for (to, from) in output.as_mut_slice::<T>()?.iter_mut().zip(input.as_strings()?) {
             *to = f(from)?;
         }

@@ -3,7 +3,7 @@
 use crate::array::args::indices;
 use crate::from_fn::from_fn;
 use flowmill_runtime::{Kernel, KernelInit, KernelRegistry};
-use flowmill_tensor::{Bytes, Result, Tensor, bail};
+use flowmill_tensor::{Bytes, Result, bail};
 use std::sync::Arc;
 
 pub(super) fn register(registry: &mut KernelRegistry) {
@@ -53,8 +53,8 @@ fn make_string_ngrams(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
             ngrams.extend(&strings[row[0]..row[1]], &mut out);
             out_splits.push(out.len() as i64);
         }
-        let out_splits = Tensor::index_vector(splits.dtype(), if bounds.is_empty() { &[] } else { &out_splits })?;
-        ctx.set_output(0, Tensor::from_strings([out.len()], out)?);
+        let out_splits = ctx.allocator().index_vector(splits.dtype(), if bounds.is_empty() { &[] } else { &out_splits })?;
+        ctx.set_output(0, ctx.allocator().from_strings([out.len()], out)?);
         ctx.set_output(1, out_splits);
         Ok(())
     })

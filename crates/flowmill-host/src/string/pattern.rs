@@ -128,7 +128,7 @@ fn make_regex_full_match(_: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     from_fn(move |ctx| {
         let input = ctx.input(0)?;
         let regex = cache.get(ctx.input(1)?, true)?;
-        let mut output = Tensor::uninit(flowmill_tensor::DType::Bool, input.shape().clone())?;
+        let mut output = ctx.allocator().uninit(flowmill_tensor::DType::Bool, input.shape().clone())?;
         output.as_mut_slice::<bool>()?.iter_mut().zip(input.as_strings()?).for_each(|(to, s)| *to = regex.is_match(s));
         ctx.set_output(0, output);
         Ok(())
@@ -194,7 +194,7 @@ fn make_regex_replace(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
         let [text] = rewrite.as_strings()? else { bail!(InvalidArgument, "Rewrite must be scalar, but received {}", rewrite.shape()) };
         let rewrite = Rewrite::parse(text);
         let values = input.as_strings()?.iter().map(|s| rewrite.apply(&regex, s, global)).collect();
-        let output = Tensor::from_strings(input.shape().clone(), values)?;
+        let output = ctx.allocator().from_strings(input.shape().clone(), values)?;
         ctx.set_output(0, output);
         Ok(())
     })

@@ -4,7 +4,7 @@ use super::scalar_string;
 use super::text::is_space;
 use crate::from_fn::from_fn;
 use flowmill_runtime::{Kernel, KernelContext, KernelInit, KernelRegistry};
-use flowmill_tensor::{Bytes, Result, Tensor, bail};
+use flowmill_tensor::{Bytes, Result, bail};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -104,8 +104,8 @@ fn split_all(ctx: &mut KernelContext<'_>, split: impl Fn(&[u8]) -> Vec<Range<usi
         }
     }
     let n = pieces.len();
-    ctx.set_output(0, Tensor::from_slice([n, 2], &places)?);
-    ctx.set_output(1, Tensor::from_strings([n], pieces)?);
-    ctx.set_output(2, Tensor::vector(&[rows as i64, widest as i64])?);
+    ctx.set_output(0, ctx.allocator().from_slice([n, 2], &places)?);
+    ctx.set_output(1, ctx.allocator().from_strings([n], pieces)?);
+    ctx.set_output(2, ctx.allocator().vector(&[rows as i64, widest as i64])?);
     Ok(())
 }

@@ -83,7 +83,7 @@ fn substr(ctx: &KernelContext<'_>, by_character: bool) -> Result<Tensor> {
             None => bail!(InvalidArgument, "pos {pos} out of range for string b'{}' at index {i}", s.escape_ascii()),
         }
     }
-    Tensor::from_strings(shape, values)
+    ctx.allocator().from_strings(shape, values)
 }
 
 /// Returns, for each element of shape `to` in order, the position of the element of shape `from` that is broadcast to it.

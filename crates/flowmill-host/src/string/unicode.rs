@@ -5,7 +5,7 @@
 use super::scripts::RUNS;
 use crate::from_fn::from_fn;
 use flowmill_runtime::{Kernel, KernelContext, KernelInit, KernelRegistry};
-use flowmill_tensor::{Bytes, DType, Result, Tensor, bail};
+use flowmill_tensor::{Bytes, DType, Result, bail};
 use std::sync::Arc;
 
 pub(super) fn register(registry: &mut KernelRegistry) {
@@ -217,9 +217,9 @@ fn make_decode(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
             fault?;
             splits.push(values.len() as i64);
         }
-        ctx.set_output(0, Tensor::index_vector(splits_type, &splits)?);
-        ctx.set_output(1, Tensor::vector(&values)?);
-        ctx.set_output(2, Tensor::vector(&offsets)?);
+        ctx.set_output(0, ctx.allocator().index_vector(splits_type, &splits)?);
+        ctx.set_output(1, ctx.allocator().vector(&values)?);
+        ctx.set_output(2, ctx.allocator().vector(&offsets)?);
         Ok(())
     })
 }
@@ -252,7 +252,7 @@ fn make_encode(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
             Ok(out.into())
         };
         let texts = splits.windows(2).map(text).collect::<Result<Vec<_>>>()?;
-        ctx.set_output(0, Tensor::from_strings([texts.len()], texts)?);
+        ctx.set_output(0, ctx.allocator().from_strings([texts.len()], texts)?);
         Ok(())
     })
 }
@@ -260,7 +260,7 @@ fn make_encode(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
 /// Outputs ICU's number of each character's script, or −1 if a number is no character.
 fn script(ctx: &mut KernelContext<'_>) -> Result<()> {
     let input = ctx.input(0)?;
-    let mut out = Tensor::uninit(DType::I32, input.shape().clone())?;
+    let mut out = ctx.allocator().uninit(DType::I32, input.shape().clone())?;
     for (to, &c) in out.as_mut_slice::<i32>()?.iter_mut().zip(input.as_slice::<i32>()?) {
         *to = match u32::try_from(c) {
             Ok(c @ ..=0x10_ffff) => RUNS[..RUNS.partition_point(|&(start, _)| start <= c)].last().map_or(-1, |&(_, script)| script.into()),

@@ -4,7 +4,7 @@
 //! (whose bytes must stay 0 or 1), and once each for strings, resource handles and variants, which covers all types.
 
 use bytemuck::Pod;
-use flowmill_tensor::{Bytes, Complex, DType, Element, ResourceHandle, Result, Shape, Tensor, Variant, bail, error};
+use flowmill_tensor::{Allocator, Bytes, Complex, DType, Element, ResourceHandle, Result, Shape, Tensor, Variant, bail, error};
 
 /// The storage class of a type's elements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,22 +57,22 @@ pub trait Item: Clone + Send + Sync + 'static {
     /// Returns `Internal` or `InvalidArgument` if the tensor is of another class.
     fn items(tensor: &Tensor) -> Result<&[Self]>;
 
-    /// Returns a new tensor of type `dtype` whose elements `fill` writes. Before that, the elements are unspecified; resource handles and variants,
+    /// Returns a new tensor of type `dtype`, made by `alloc`, whose elements `fill` writes. Before that, the elements are unspecified; resource handles and variants,
     /// which have no default value, are clones of the first element of `like`.
     ///
     /// # Errors
     /// Returns `ResourceExhausted` past the memory limit; any error of `fill`; `Internal` for a class without a default value if the tensor has elements
     /// and `like` is empty.
-    fn build(dtype: DType, shape: Shape, like: &[Self], fill: impl FnOnce(&mut [Self]) -> Result<()>) -> Result<Tensor> {
+    fn build(alloc: &Allocator, dtype: DType, shape: Shape, like: &[Self], fill: impl FnOnce(&mut [Self]) -> Result<()>) -> Result<Tensor> {
         let mut fill = Some(fill);
-        Self::build_by(dtype, shape, like, &mut |items| fill.take().map_or(Ok(()), |fill| fill(items)))
+        Self::build_by(alloc, dtype, shape, like, &mut |items| fill.take().map_or(Ok(()), |fill| fill(items)))
     }
 
     /// Like [`Item::build`], with `fill` behind a pointer, so that the code exists once per class and not once per kernel. Calls `fill` once.
     ///
     /// # Errors
     /// Returns `ResourceExhausted`, `Internal` or an error of `fill`, like [`Item::build`].
-    fn build_by(dtype: DType, shape: Shape, like: &[Self], fill: Change<'_, Self>) -> Result<Tensor>;
+    fn build_by(alloc: &Allocator, dtype: DType, shape: Shape, like: &[Self], fill: Change<'_, Self>) -> Result<Tensor>;
 
     /// Changes the elements of `tensor`, in place if nothing else refers to its memory.
     ///
@@ -105,8 +105,8 @@ macro_rules! dense_item {
             }
 
             #[inline]
-            fn build_by(dtype: DType, shape: Shape, _like: &[$t], fill: Change<'_, $t>) -> Result<Tensor> {
-                let mut tensor = Tensor::uninit(<$t as Element>::DTYPE, shape)?;
+            fn build_by(alloc: &Allocator, dtype: DType, shape: Shape, _like: &[$t], fill: Change<'_, $t>) -> Result<Tensor> {
+                let mut tensor = alloc.uninit(<$t as Element>::DTYPE, shape)?;
                 fill(tensor.as_mut_slice::<$t>()?)?;
                 tensor.bitcast(dtype)
             }
@@ -141,8 +141,8 @@ impl Item for bool {
         tensor.as_slice()
     }
 
-    fn build_by(_dtype: DType, shape: Shape, _like: &[bool], fill: Change<'_, bool>) -> Result<Tensor> {
-        let mut tensor = Tensor::uninit(DType::Bool, shape)?;
+    fn build_by(alloc: &Allocator, _dtype: DType, shape: Shape, _like: &[bool], fill: Change<'_, bool>) -> Result<Tensor> {
+        let mut tensor = alloc.uninit(DType::Bool, shape)?;
         fill(tensor.as_mut_slice()?)?;
         Ok(tensor)
     }
@@ -164,24 +164,26 @@ fn check_memory<T>(shape: &Shape) -> Result<usize> {
 }
 
 macro_rules! boxed_item {
-    ($($t:ty, $slice:ident, $from:ident, $start:expr, $zero:expr;)*) => {$(
+    ($($t:ty, $slice:ident, $make:expr, $start:expr, $zero:expr;)*) => {$(
         impl Item for $t {
             fn items(tensor: &Tensor) -> Result<&[$t]> {
                 tensor.$slice()
             }
 
-            fn build_by(_dtype: DType, shape: Shape, like: &[$t], fill: Change<'_, $t>) -> Result<Tensor> {
+            fn build_by(alloc: &Allocator, _dtype: DType, shape: Shape, like: &[$t], fill: Change<'_, $t>) -> Result<Tensor> {
                 let n = check_memory::<$t>(&shape)?;
                 let start: fn(&[$t]) -> Result<$t> = $start;
                 let mut values = if n == 0 { Vec::new() } else { vec![start(like)?; n] };
                 fill(&mut values)?;
-                Tensor::$from(shape, values)
+                let make: fn(&Allocator, Shape, Vec<$t>) -> Result<Tensor> = $make;
+                make(alloc, shape, values)
             }
 
             fn update_by(tensor: &mut Tensor, change: Change<'_, $t>) -> Result<()> {
                 let mut values = tensor.$slice()?.to_vec();
                 change(&mut values)?;
-                *tensor = Tensor::$from(tensor.shape().clone(), values)?;
+                let make: fn(&Allocator, Shape, Vec<$t>) -> Result<Tensor> = $make;
+                *tensor = make(&tensor.allocator(), tensor.shape().clone(), values)?;
                 Ok(())
             }
 
@@ -193,9 +195,9 @@ macro_rules! boxed_item {
 }
 
 boxed_item! {
-    Bytes, as_strings, from_strings, |_| Ok(Bytes::new()), Ok(Bytes::new());
-    ResourceHandle, as_resources, from_resources, first_of, bail!(Unimplemented, "resource handles have no zero value");
-    Variant, as_variants, from_variants, first_of, bail!(Unimplemented, "variants have no zero value of their own");
+    Bytes, as_strings, Allocator::from_strings, |_| Ok(Bytes::new()), Ok(Bytes::new());
+    ResourceHandle, as_resources, |_, shape, values| Tensor::from_resources(shape, values), first_of, bail!(Unimplemented, "resource handles have no zero value");
+    Variant, as_variants, |_, shape, values| Tensor::from_variants(shape, values), first_of, bail!(Unimplemented, "variants have no zero value of their own");
 }
 
 fn first_of<T: Clone>(like: &[T]) -> Result<T> {
@@ -236,18 +238,18 @@ pub use crate::for_item;
 /// and returns memory that the next kernel may write in place.
 const VIEW_MIN_BYTES: usize = 1024;
 
-/// Returns the `shape.num_elements()` elements from `start` in row-major order. Memory is shared if that is cheaper than a copy.
+/// Returns the `shape.num_elements()` elements from `start` in row-major order. Memory is shared if that is cheaper than a copy by `alloc`.
 ///
 /// # Errors
 /// Returns `InvalidArgument` if the tensor does not have these elements.
-pub fn contiguous<T: Item>(tensor: &Tensor, start: usize, shape: Shape) -> Result<Tensor> {
+pub fn contiguous<T: Item>(alloc: &Allocator, tensor: &Tensor, start: usize, shape: Shape) -> Result<Tensor> {
     let n = shape.num_elements();
     if tensor.dtype().size().is_some_and(|size| n * size >= VIEW_MIN_BYTES) {
         return tensor.view(start, shape);
     }
     let source = T::items(tensor)?;
     match start.checked_add(n).and_then(|end| source.get(start..end)) {
-        Some(part) => T::build(tensor.dtype(), shape, part, |out| {
+        Some(part) => T::build(alloc, tensor.dtype(), shape, part, |out| {
             out.clone_from_slice(part);
             Ok(())
         }),

@@ -164,7 +164,7 @@ impl BatchProgram {
         let tiles = batch.div_ceil(images);
         let mut outputs = Vec::with_capacity(stage.outputs.len());
         for (_, shape) in &stage.outputs {
-            outputs.push(Tensor::uninit(DType::F32, batch_of(batch, shape))?);
+            outputs.push(step.device.host_allocator().uninit(DType::F32, batch_of(batch, shape))?);
         }
         let mut parts: Vec<Vec<&mut [f32]>> = (0..tiles).map(|_| Vec::new()).collect();
         for (output, (_, shape)) in outputs.iter_mut().zip(&stage.outputs) {

@@ -63,7 +63,7 @@ impl Tensor {
     }
 
     /// Returns the bytes for writing. Not for other modules: any byte may be written to a `bool` here.
-    pub(super) fn dense_mut(&mut self) -> Result<&mut [u8]> {
+    pub(crate) fn dense_mut(&mut self) -> Result<&mut [u8]> {
         let Some(size) = self.dtype().size() else { bail!(InvalidArgument, "a tensor of type {} is not dense bytes", self.dtype()) };
         if let Some(memory) = self.device_memory() {
             return Err(not_on_host(self, memory.device()));

@@ -1,9 +1,9 @@
 //! Functions that make tensors.
 
 use super::{DEVICE, Tensor};
-use crate::alloc::{Buffer, Strings};
+use crate::alloc::Strings;
 use crate::heap::{INLINE_BYTES, Storage};
-use crate::{Bytes, DType, DeviceMemory, Element, ResourceHandle, Result, Shape, Variant, bail};
+use crate::{Allocator, Bytes, DType, DeviceMemory, Element, ResourceHandle, Result, Shape, Variant, bail};
 use std::any::Any;
 use std::sync::Arc;
 
@@ -42,7 +42,7 @@ impl Tensor {
     /// # Errors
     /// `ResourceExhausted` past the memory limit, `InvalidArgument` for a type without a zero.
     pub fn zeros(dtype: DType, shape: impl Into<Shape>) -> Result<Tensor> {
-        Tensor::allocate(dtype, shape.into(), true)
+        Allocator::process().zeros(dtype, shape)
     }
 
     /// Returns a tensor whose elements are initialised but unspecified (`false` for `bool`), to be overwritten.
@@ -50,30 +50,7 @@ impl Tensor {
     /// # Errors
     /// `ResourceExhausted` past the memory limit, `InvalidArgument` for a type without a zero.
     pub fn uninit(dtype: DType, shape: impl Into<Shape>) -> Result<Tensor> {
-        Tensor::allocate(dtype, shape.into(), dtype == DType::Bool)
-    }
-
-    fn allocate(dtype: DType, shape: Shape, zeroed: bool) -> Result<Tensor> {
-        let n = shape.checked_num_elements()?;
-        let Some(size) = dtype.size() else {
-            if dtype != DType::String {
-                bail!(InvalidArgument, "a tensor of type {dtype} has no zero value");
-            }
-            crate::check_memory::<Bytes>(n).map_err(|e| e.append(format_args!(" (shape{shape} and type {dtype})")))?;
-            return Ok(Tensor::from_heap(dtype, shape, Storage::Strings(Strings::new(vec![Bytes::new(); n])?)));
-        };
-        if shape.rank() == 0 && size <= 8 {
-            return Ok(Tensor::from_bits(dtype, 0));
-        }
-        let Some(bytes) = n.checked_mul(size) else {
-            bail!(ResourceExhausted, "OOM when allocating tensor with shape{shape} and type {dtype}");
-        };
-        let storage = if bytes <= INLINE_BYTES {
-            Storage::Inline([0; INLINE_BYTES / 8])
-        } else {
-            Storage::Owned(Buffer::new(bytes, zeroed).map_err(|e| e.append(format_args!(" (shape{shape} and type {dtype})")))?)
-        };
-        Ok(Tensor::from_heap(dtype, shape, storage))
+        Allocator::process().uninit(dtype, shape)
     }
 
     /// Returns a tensor with a copy of `values`.
@@ -81,13 +58,7 @@ impl Tensor {
     /// # Errors
     /// `InvalidArgument` if the number of values is not the shape's.
     pub fn from_slice<T: Element>(shape: impl Into<Shape>, values: &[T]) -> Result<Tensor> {
-        let shape = shape.into();
-        if shape.checked_num_elements()? != values.len() {
-            bail!(InvalidArgument, "{} values for a tensor of shape {shape}", values.len());
-        }
-        let mut tensor = Tensor::uninit(T::DTYPE, shape)?;
-        tensor.as_mut_slice::<T>()?.copy_from_slice(values);
-        Ok(tensor)
+        Allocator::process().from_slice(shape, values)
     }
 
     /// Returns a vector with a copy of `values`.
@@ -103,9 +74,7 @@ impl Tensor {
     /// # Errors
     /// `InvalidArgument` if the number of values is not the shape's; `ResourceExhausted` past the memory limit.
     pub fn from_strings(shape: impl Into<Shape>, values: Vec<Bytes>) -> Result<Tensor> {
-        let shape = shape.into();
-        check_count(&shape, values.len())?;
-        Ok(Tensor::from_heap(DType::String, shape, Storage::Strings(Strings::new(values)?)))
+        Allocator::process().from_strings(shape, values)
     }
 
     /// Returns a tensor of resource handles; errors as [`Tensor::from_strings`].
@@ -145,13 +114,7 @@ impl Tensor {
     /// # Errors
     /// The errors of [`Tensor::from_bytes`], and `ResourceExhausted` past the memory limit.
     pub fn copy_from_bytes(dtype: DType, shape: impl Into<Shape>, bytes: &[u8]) -> Result<Tensor> {
-        Tensor::filled_by(dtype, shape, |target| {
-            if target.len() != bytes.len() {
-                bail!(InvalidArgument, "{} bytes for a tensor of type {dtype} that has {}", bytes.len(), target.len());
-            }
-            target.copy_from_slice(bytes);
-            Ok(())
-        })
+        Allocator::process().copy_from_bytes(dtype, shape, bytes)
     }
 
     /// A tensor of a dense type whose little-endian bytes `fill` writes; `bool` bytes as in [`Tensor::from_bytes`].
@@ -159,13 +122,7 @@ impl Tensor {
     /// # Errors
     /// `InvalidArgument` if the type is not dense, `ResourceExhausted` past the memory limit, and those of `fill`.
     pub fn filled_by(dtype: DType, shape: impl Into<Shape>, fill: impl FnOnce(&mut [u8]) -> Result<()>) -> Result<Tensor> {
-        let mut tensor = Tensor::uninit(dtype, shape)?;
-        let target = tensor.dense_mut()?;
-        fill(target)?;
-        if dtype == DType::Bool {
-            target.iter_mut().for_each(|b| *b = u8::from(*b != 0));
-        }
-        Ok(tensor)
+        Allocator::process().filled_by(dtype, shape, fill)
     }
 
     /// Returns an equal tensor whose memory belongs to tensors. Data over a mapped file or over a caller's array are copied, also inside of
@@ -183,7 +140,7 @@ impl Tensor {
     /// `ResourceExhausted` past the memory limit.
     pub fn owned(&self) -> Result<Option<Tensor>> {
         match self.heap().map(|h| &h.storage) {
-            Some(Storage::Foreign { .. }) => Tensor::copy_from_bytes(self.dtype(), self.shape().clone(), self.as_bytes()?).map(Some),
+            Some(Storage::Foreign { .. }) => self.allocator().copy(self).map(Some),
             Some(Storage::Variants(values)) => {
                 let owned = values.iter().map(|value| value.value().owned()).collect::<Result<Vec<_>>>()?;
                 if owned.iter().all(Option::is_none) {

@@ -8,7 +8,7 @@ mod tests;
 mod view;
 
 use crate::heap::{HeapTensor, Storage};
-use crate::{Bytes, DType, DeviceMemory, Result, Shape};
+use crate::{Allocator, Bytes, DType, DeviceMemory, Result, Shape};
 use std::mem::ManuallyDrop;
 use std::num::NonZeroU64;
 use std::sync::Arc;
@@ -37,12 +37,12 @@ unsafe impl Send for Tensor {}
 unsafe impl Sync for Tensor {}
 
 impl Tensor {
-    fn from_bits(dtype: DType, payload: u64) -> Tensor {
+    pub(crate) fn from_bits(dtype: DType, payload: u64) -> Tensor {
         // A `DType` number is never zero.
         Tensor { meta: NonZeroU64::MIN.saturating_add(dtype as u64 - 1), payload }
     }
 
-    fn from_heap(dtype: DType, shape: Shape, storage: Storage) -> Tensor {
+    pub(crate) fn from_heap(dtype: DType, shape: Shape, storage: Storage) -> Tensor {
         let pointer = Arc::into_raw(Arc::new(HeapTensor { shape, storage }));
         Tensor { meta: NonZeroU64::MIN.saturating_add((dtype as u64 | HEAP) - 1), payload: pointer as u64 }
     }
@@ -141,6 +141,21 @@ impl Tensor {
         }
     }
 
+    /// Returns true if the elements are a view of memory that something else owns.
+    pub(crate) fn is_foreign(&self) -> bool {
+        matches!(self.heap().map(|h| &h.storage), Some(Storage::Foreign { .. }))
+    }
+
+    /// Returns an allocator on the account that the elements are charged to; one without an account if there is none.
+    pub fn allocator(&self) -> Allocator {
+        match self.heap().map(|h| &h.storage) {
+            Some(Storage::Owned(buffer)) => buffer.charge().allocator(),
+            Some(Storage::Strings(strings)) => strings.charge().allocator(),
+            Some(Storage::Foreign { owner, .. }) => owner.downcast_ref::<Tensor>().map(Tensor::allocator).unwrap_or_default(),
+            _ => Allocator::default(),
+        }
+    }
+
     /// Makes the dense data writable by this tensor alone, copying if needed.
     fn make_unique(&mut self) -> Result<*mut u8> {
         if !self.is_heap() {
@@ -149,13 +164,7 @@ impl Tensor {
         if let Some(ptr) = self.heap_mut().and_then(HeapTensor::data_mut) {
             return Ok(ptr);
         }
-        let mut copy = Tensor::uninit(self.dtype(), self.shape().clone())?;
-        let from = self.as_bytes()?;
-        if let Some(to) = copy.heap_mut().and_then(HeapTensor::data_mut) {
-            // SAFETY: `copy` was just made with the same type and shape, so it has `from.len()` bytes of its own.
-            unsafe { std::ptr::copy_nonoverlapping(from.as_ptr(), to, from.len()) };
-        }
-        *self = copy;
+        *self = self.allocator().copy(self)?;
         match self.heap_mut().and_then(HeapTensor::data_mut) {
             Some(ptr) => Ok(ptr),
             None => Ok((&raw mut self.payload).cast()),

@@ -33,7 +33,7 @@ impl Tensor {
             return Ok(self);
         }
         match self.heap().map(|h| &h.storage) {
-            Some(Storage::Strings(v)) => Tensor::from_strings(shape, v.to_vec()),
+            Some(Storage::Strings(v)) => self.allocator().from_strings(shape, v.to_vec()),
             Some(Storage::Resources(v)) => Tensor::from_resources(shape, v.clone()),
             Some(Storage::Variants(v)) => Tensor::from_variants(shape, v.clone()),
             Some(Storage::Device(memory)) => Tensor::on_device(self.dtype(), shape, memory.clone()),
@@ -82,7 +82,7 @@ impl Tensor {
         let inner = Shape::new(inner);
         let n = inner.num_elements();
         match self.heap().map(|h| &h.storage) {
-            Some(Storage::Strings(v)) => Tensor::from_strings(inner, v[index * n..(index + 1) * n].to_vec()),
+            Some(Storage::Strings(v)) => self.allocator().from_strings(inner, v[index * n..(index + 1) * n].to_vec()),
             Some(Storage::Resources(v)) => Tensor::from_resources(inner, v[index * n..(index + 1) * n].to_vec()),
             Some(Storage::Variants(v)) => Tensor::from_variants(inner, v[index * n..(index + 1) * n].to_vec()),
             _ => self.view(index * n, inner),

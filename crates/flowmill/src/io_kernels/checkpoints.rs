@@ -161,7 +161,7 @@ fn count(ctx: &KernelContext<'_>, i: usize, what: &str) -> Result<i64> {
 fn make_sharded_filename(_: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     from_fn(|ctx| {
         let (base, shard, shards) = (text(ctx, 0, "basename")?, count(ctx, 1, "shard")?, count(ctx, 2, "num_shards")?);
-        ctx.set_output(0, Tensor::string(format!("{base}-{shard:05}-of-{shards:05}")));
+        ctx.set_output(0, ctx.allocator().string(format!("{base}-{shard:05}-of-{shards:05}"))?);
         Ok(())
     })
 }
@@ -170,7 +170,7 @@ fn make_sharded_filename(_: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
 fn make_sharded_filespec(_: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     from_fn(|ctx| {
         let (base, shards) = (text(ctx, 0, "basename")?, count(ctx, 1, "num_shards")?);
-        ctx.set_output(0, Tensor::string(format!("{base}-?????-of-{shards:05}")));
+        ctx.set_output(0, ctx.allocator().string(format!("{base}-?????-of-{shards:05}"))?);
         Ok(())
     })
 }

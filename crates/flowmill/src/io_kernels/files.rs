@@ -4,7 +4,7 @@ use super::{text, texts};
 use flowmill_kernels::files::{file_error, read_file};
 use flowmill_kernels::from_fn::blocking_from_fn;
 use flowmill_runtime::{Kernel, KernelInit, KernelRegistry};
-use flowmill_tensor::{Bytes, Result, Tensor, bail};
+use flowmill_tensor::{Bytes, Result, bail};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ fn make_read(_: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     blocking_from_fn(|ctx| {
         let path = text(ctx, 0, "filename")?;
         let contents = read_file(&path, flowmill_tensor::memory_limit())?;
-        ctx.set_output(0, Tensor::string(contents));
+        ctx.set_output(0, ctx.allocator().string(contents)?);
         Ok(())
     })
 }
@@ -45,7 +45,7 @@ fn make_matching(_: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
             found.extend(paths.iter().filter_map(|path| path.to_str()).map(|path| Bytes::copy_from_slice(path.as_bytes())));
         }
         found.sort_unstable();
-        ctx.set_output(0, Tensor::from_strings([found.len()], found)?);
+        ctx.set_output(0, ctx.allocator().from_strings([found.len()], found)?);
         Ok(())
     })
 }

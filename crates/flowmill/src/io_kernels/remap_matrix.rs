@@ -4,7 +4,7 @@ use super::text;
 use flowmill_kernels::from_fn::blocking_from_fn;
 use flowmill_runtime::{Kernel, KernelContext, KernelInit, KernelRegistry};
 use flowmill_savedmodel::{CheckpointReader, TensorSlice};
-use flowmill_tensor::{DType, Result, Tensor, bail};
+use flowmill_tensor::{DType, Result, bail};
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -79,7 +79,7 @@ fn load(ctx: &mut KernelContext<'_>, sizes: Sizes) -> Result<()> {
     let (path, name) = (text(ctx, 0, "ckpt_path")?, text(ctx, 1, "old_tensor_name")?);
     let reader = CheckpointReader::open(path)?;
     let width = check_matrix(&reader, &name, columns.is_none().then_some(sizes.columns))?;
-    let mut out = Tensor::zeros(DType::F32, [sizes.rows, sizes.columns])?;
+    let mut out = ctx.allocator().zeros(DType::F32, [sizes.rows, sizes.columns])?;
     let cells = out.as_mut_slice::<f32>()?;
     copy(&reader, &name, width, &rows, columns.as_ref(), sizes, cells)?;
     fill(cells, &rows, columns.as_ref(), sizes.columns, ctx.input(4)?.as_slice()?)?;

@@ -4,7 +4,7 @@ use super::{decoder_sizes, loss::log_sum, sparse};
 use crate::from_fn::from_fn;
 use crate::number::Ordered;
 use flowmill_runtime::{Kernel, KernelContext, KernelInit, KernelRegistry};
-use flowmill_tensor::{Result, Tensor, bail, check_memory, for_dtype};
+use flowmill_tensor::{Allocator, Result, bail, for_dtype};
 use num_traits::Float;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -32,7 +32,7 @@ fn decode<T: Ordered + Float>(ctx: &mut KernelContext<'_>, width: usize, count: 
     if count > width {
         bail!(InvalidArgument, "requested more paths than the beam width.");
     }
-    check_memory::<Vec<Vec<i64>>>(count.saturating_mul(batch))?;
+    let _reserved = ctx.allocator().reserve::<Vec<Vec<i64>>>(count.saturating_mul(batch))?;
     let x = ctx.input(0)?.as_slice::<T>()?;
     let mut paths = vec![Vec::with_capacity(batch); count];
     let mut scores = Vec::with_capacity(batch * count);
@@ -40,7 +40,7 @@ fn decode<T: Ordered + Float>(ctx: &mut KernelContext<'_>, width: usize, count: 
         let mut beam = Beam::new(width);
         for t in 0..usize::try_from(length).unwrap_or(0) {
             ctx.step().cancel.check()?;
-            beam.step(&x[(t * batch + b) * classes..][..classes])?;
+            beam.step(ctx.allocator(), &x[(t * batch + b) * classes..][..classes])?;
         }
         if count > beam.leaves.len() {
             bail!(InvalidArgument, "Less leaves in the beam search than requested.");
@@ -50,9 +50,9 @@ fn decode<T: Ordered + Float>(ctx: &mut KernelContext<'_>, width: usize, count: 
             scores.push(beam.nodes[leaf].now.total);
         }
     }
-    let scores = Tensor::from_slice([batch, count], &scores)?;
+    let scores = ctx.allocator().from_slice([batch, count], &scores)?;
     for (i, sequences) in paths.iter().enumerate() {
-        sparse(sequences)?.into_iter().enumerate().for_each(|(kind, output)| ctx.set_output(kind * count + i, output));
+        sparse(ctx.allocator(), sequences)?.into_iter().enumerate().for_each(|(kind, output)| ctx.set_output(kind * count + i, output));
     }
     ctx.set_output(3 * count, scores);
     Ok(())
@@ -122,9 +122,10 @@ impl<T: Ordered + Float> Beam<T> {
     }
 
     /// Advances by one time. The last class is the blank.
-    fn step(&mut self, input: &[T]) -> Result<()> {
+    fn step(&mut self, alloc: &Allocator, input: &[T]) -> Result<()> {
         let Some((&blank, labels)) = input.split_last() else { return Ok(()) };
-        check_memory::<Node<T>>(self.nodes.len().saturating_add(self.width.min(self.leaves.len().saturating_mul(labels.len()))))?;
+        let _reserved =
+            alloc.reserve::<Node<T>>(self.nodes.len().saturating_add(self.width.min(self.leaves.len().saturating_mul(labels.len()))))?;
         let greatest = input.iter().fold(T::neg_infinity(), |m, &v| if v > m { v } else { m });
         let sum = input.iter().fold(<T as num_traits::Zero>::zero(), |sum, &v| sum + (v - greatest).exp());
         // Subtracting this turns logits into logarithms of probabilities.

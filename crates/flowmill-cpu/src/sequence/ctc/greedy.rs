@@ -4,7 +4,7 @@ use super::{decoder_sizes, sparse};
 use crate::from_fn::from_fn;
 use crate::number::Ordered;
 use flowmill_runtime::{Kernel, KernelContext, KernelInit, KernelRegistry};
-use flowmill_tensor::{Result, Tensor, bail, for_dtype};
+use flowmill_tensor::{Result, bail, for_dtype};
 use std::sync::Arc;
 
 pub(super) fn register(registry: &mut KernelRegistry) {
@@ -37,8 +37,8 @@ fn decode<T: Ordered>(ctx: &mut KernelContext<'_>, merge: bool, blank: i64) -> R
             previous = Some(best);
         }
     }
-    let sums = Tensor::from_slice([batch, 1], &sums)?;
-    sparse(&sequences)?.into_iter().enumerate().for_each(|(i, output)| ctx.set_output(i, output));
+    let sums = ctx.allocator().from_slice([batch, 1], &sums)?;
+    sparse(ctx.allocator(), &sequences)?.into_iter().enumerate().for_each(|(i, output)| ctx.set_output(i, output));
     ctx.set_output(3, sums);
     Ok(())
 }

@@ -5,7 +5,7 @@ use crate::number::Ordered;
 use crate::parallel;
 use flowmill_runtime::{KernelContext, KernelInit, KernelRegistry};
 use flowmill_tensor::sync::Mutex;
-use flowmill_tensor::{Result, Tensor, bail, check_memory, for_dtype};
+use flowmill_tensor::{Result, bail, for_dtype};
 use num_traits::Float;
 
 pub(super) fn register(registry: &mut KernelRegistry) {
@@ -70,9 +70,9 @@ fn loss<T: Ordered + Float>(ctx: &mut KernelContext<'_>, options: Options) -> Re
     }
     let work = |item: &Option<(Vec<usize>, usize)>| item.as_ref().map_or(0, |(path, length)| length.saturating_mul(path.len()));
     // Each item needs three tables of its path over time.
-    check_memory::<T>(items.iter().map(work).fold(0usize, usize::saturating_add).saturating_mul(3))?;
+    let _reserved = ctx.allocator().reserve::<T>(items.iter().map(work).fold(0usize, usize::saturating_add).saturating_mul(3))?;
     let x = inputs.as_slice::<T>()?;
-    let mut gradient = Tensor::zeros(T::DTYPE, inputs.shape().clone())?;
+    let mut gradient = ctx.allocator().zeros(T::DTYPE, inputs.shape().clone())?;
     let mut found: Vec<T> = vec![<T as num_traits::Zero>::zero(); batch];
     let item = |b: usize| {
         let (path, length) = items[b].as_ref()?;
@@ -107,7 +107,7 @@ fn loss<T: Ordered + Float>(ctx: &mut KernelContext<'_>, options: Options) -> Re
             }
         }
     }
-    let losses = Tensor::vector(&found)?;
+    let losses = ctx.allocator().vector(&found)?;
     ctx.set_output(0, losses);
     ctx.set_output(1, gradient);
     Ok(())

@@ -6,7 +6,7 @@ mod greedy;
 mod loss;
 
 use flowmill_runtime::{KernelContext, KernelRegistry};
-use flowmill_tensor::{Result, Tensor, bail};
+use flowmill_tensor::{Allocator, Result, Tensor, bail};
 
 pub(super) fn register(registry: &mut KernelRegistry) {
     greedy::register(registry);
@@ -15,7 +15,7 @@ pub(super) fn register(registry: &mut KernelRegistry) {
 }
 
 /// Returns decoded labels, item by item of the batch, as a sparse matrix: indices, values and shape.
-fn sparse(sequences: &[Vec<i64>]) -> Result<[Tensor; 3]> {
+fn sparse(alloc: &Allocator, sequences: &[Vec<i64>]) -> Result<[Tensor; 3]> {
     let (mut indices, mut values) = (Vec::new(), Vec::new());
     for (b, sequence) in sequences.iter().enumerate() {
         for (t, &label) in sequence.iter().enumerate() {
@@ -24,11 +24,7 @@ fn sparse(sequences: &[Vec<i64>]) -> Result<[Tensor; 3]> {
         }
     }
     let longest = sequences.iter().map(Vec::len).max().unwrap_or(0);
-    Ok([
-        Tensor::from_slice([values.len(), 2], &indices)?,
-        Tensor::vector(&values)?,
-        Tensor::vector(&[sequences.len() as i64, longest as i64])?,
-    ])
+    Ok([alloc.from_slice([values.len(), 2], &indices)?, alloc.vector(&values)?, alloc.vector(&[sequences.len() as i64, longest as i64])?])
 }
 
 /// Returns the sizes of a decoder's inputs: the number of times, of items and of classes, and the items' lengths.

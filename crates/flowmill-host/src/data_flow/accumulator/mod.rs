@@ -175,7 +175,7 @@ impl Serve for State {
         let count = std::mem::take(&mut self.count);
         self.step += 1;
         let outcome = match self.sum.take() {
-            Some(sum) => sum.into_outputs(self.kind.mean.then_some(count), &self.kind.shape),
+            Some(sum) => sum.into_outputs(call.allocator(), self.kind.mean.then_some(count), &self.kind.shape),
             None => Err(error!(Internal, "gradients were counted, but there is no sum of them")),
         };
         Some((call, outcome))

@@ -2,7 +2,7 @@
 
 use crate::blocks::concat_blocks;
 use crate::number::Number;
-use flowmill_tensor::{DType, PartialShape, Result, Shape, Tensor, bail, f16, for_dtype};
+use flowmill_tensor::{Allocator, DType, PartialShape, Result, Shape, Tensor, bail, f16, for_dtype};
 use std::collections::BTreeMap;
 
 /// A sum of one or more gradients.
@@ -125,7 +125,7 @@ impl Sum {
     }
 
     /// Returns the outputs of an op that takes the sum, or the mean over `count` gradients; the mean of a row is over the gradients that had the row.
-    pub(super) fn into_outputs(self, count: Option<usize>, shape: &PartialShape) -> Result<Vec<Option<Tensor>>> {
+    pub(super) fn into_outputs(self, alloc: &Allocator, count: Option<usize>, shape: &PartialShape) -> Result<Vec<Option<Tensor>>> {
         match self {
             Sum::Dense(mut sum) => {
                 if let Some(count) = count {
@@ -143,10 +143,10 @@ impl Sum {
                     tensors.push(sum);
                 }
                 let whole: Shape = std::iter::once(tensors.len()).chain(row.iter().copied()).collect();
-                let values = concat_blocks(dtype, whole, tensors.iter().map(|t| (t, 0..t.num_elements())))?;
+                let values = concat_blocks(alloc, dtype, whole, tensors.iter().map(|t| (t, 0..t.num_elements())))?;
                 let first = shape.dims().and_then(|d| d.first().copied()).unwrap_or(-1);
                 let dims: Vec<i64> = std::iter::once(first).chain(row.iter().map(|&d| d as i64)).collect();
-                Ok(vec![Some(Tensor::vector(&indices)?), Some(values), Some(Tensor::vector(&dims)?)])
+                Ok(vec![Some(alloc.vector(&indices)?), Some(values), Some(alloc.vector(&dims)?)])
             }
         }
     }

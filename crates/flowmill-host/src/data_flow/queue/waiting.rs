@@ -6,7 +6,7 @@ use crate::blocks::concat_blocks;
 use crate::data_flow::wait_list::{Calls, Ended, Inner, Outcome, Serve, WaitList};
 use flowmill_kernels::philox::{Numbers, Philox};
 use flowmill_runtime::AsyncContext;
-use flowmill_tensor::{DType, Error, PartialShape, Resource, Result, Shape, Tensor, bail, error};
+use flowmill_tensor::{Allocator, DType, Error, PartialShape, Resource, Result, Shape, Tensor, bail, error};
 use std::collections::VecDeque;
 use std::sync::Arc;
 
@@ -162,13 +162,13 @@ impl Made {
     }
 
     /// Returns elements as one batch, with each component stacked.
-    fn batch(&self, elements: &[Vec<Tensor>]) -> Outcome {
+    fn batch(&self, alloc: &Allocator, elements: &[Vec<Tensor>]) -> Outcome {
         let shapes = self.options.shapes.iter().flatten();
         let stack = |(i, (&dtype, shape)): (usize, (&DType, &PartialShape))| {
             let parts = elements.iter().filter_map(|element| element.get(i));
-            let Some(mut stacked) = shape.to_shape() else { return padded(dtype, shape, &parts.collect::<Vec<_>>()).map(Some) };
+            let Some(mut stacked) = shape.to_shape() else { return padded(alloc, dtype, shape, &parts.collect::<Vec<_>>()).map(Some) };
             stacked.insert(0, elements.len());
-            concat_blocks(dtype, stacked, parts.map(|part| (part, 0..part.num_elements()))).map(Some)
+            concat_blocks(alloc, dtype, stacked, parts.map(|part| (part, 0..part.num_elements()))).map(Some)
         };
         self.options.types.iter().zip(shapes).enumerate().map(stack).collect()
     }
@@ -191,7 +191,7 @@ impl Serve for State {
             }
             let ended = self.closed && !calls.any(is_enqueue);
             if let Some(at) = calls.position(|request| !is_enqueue(request))
-                && let Some(outcome) = calls.get_mut(at).and_then(|request| self.dequeue(request, ended, &mut moved))
+                && let Some(outcome) = calls.with_allocator(at).and_then(|(request, alloc)| self.dequeue(alloc, request, ended, &mut moved))
             {
                 return calls.remove(at).map(|call| (call, outcome));
             }
@@ -238,7 +238,7 @@ impl State {
     }
 
     /// Returns the outcome of a call if it is complete; `ended` means that no more elements will be added.
-    fn dequeue(&mut self, request: &mut Request, ended: bool, moved: &mut bool) -> Option<Outcome> {
+    fn dequeue(&mut self, alloc: &Allocator, request: &mut Request, ended: bool, moved: &mut bool) -> Option<Outcome> {
         let reserve = match self.made.options.order {
             Order::Random { min_after_dequeue, .. } if !self.closed => min_after_dequeue,
             _ => 0,
@@ -252,7 +252,7 @@ impl State {
                     *moved = true;
                 }
                 if taken.len() == *count || (ended && *up_to && !taken.is_empty()) {
-                    Some(self.made.batch(taken))
+                    Some(self.made.batch(alloc, taken))
                 } else if ended {
                     Some(Err(self.made.closed_error(*count, taken.len())))
                 } else {
@@ -284,10 +284,10 @@ fn priority(element: &[Tensor]) -> i64 {
 }
 
 /// Stacks tensors of one rank, each padded with zeros to the greatest of their sizes.
-fn padded(dtype: DType, shape: &PartialShape, parts: &[&Tensor]) -> Result<Tensor> {
-    fn fill<T: Item>(dtype: DType, stacked: Shape, parts: &[&Tensor]) -> Result<Tensor> {
+fn padded(alloc: &Allocator, dtype: DType, shape: &PartialShape, parts: &[&Tensor]) -> Result<Tensor> {
+    fn fill<T: Item>(alloc: &Allocator, dtype: DType, stacked: Shape, parts: &[&Tensor]) -> Result<Tensor> {
         let zero = T::zero()?;
-        T::build(dtype, stacked.clone(), std::slice::from_ref(&zero), |out| {
+        T::build(alloc, dtype, stacked.clone(), std::slice::from_ref(&zero), |out| {
             out.fill(zero.clone());
             let each = stacked[1..].iter().product::<usize>();
             let strides = row_major(&stacked[1..]);
@@ -303,7 +303,7 @@ fn padded(dtype: DType, shape: &PartialShape, parts: &[&Tensor]) -> Result<Tenso
     let mut stacked: Shape = (0..rank).map(size).collect();
     stacked.insert(0, parts.len());
     stacked.checked_num_elements()?;
-    for_item!(dtype, T => fill::<T>(dtype, stacked, parts))
+    for_item!(dtype, T => fill::<T>(alloc, dtype, stacked, parts))
 }
 
 enum Progress {

@@ -117,7 +117,7 @@ fn number(of: fn(&Reader) -> i64) -> Result<Arc<dyn Kernel>> {
 fn make_serialize(_: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     from_fn(|ctx| {
         let state = reader(Some(ctx.input(0)?))?.serialized()?;
-        ctx.set_output(0, Tensor::string(state.encode_to_vec()));
+        ctx.set_output(0, ctx.allocator().string(state.encode_to_vec())?);
         Ok(())
     })
 }

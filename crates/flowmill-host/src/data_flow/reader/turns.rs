@@ -7,7 +7,7 @@ use super::super::wait_list::{Calls, Ended, Serve, WaitList};
 use super::format::{Format, Source};
 use flowmill_runtime::AsyncContext;
 use flowmill_tensor::sync::{Mutex, MutexGuard};
-use flowmill_tensor::{Bytes, Resource, Result, Tensor, bail};
+use flowmill_tensor::{Allocator, Bytes, Resource, Result, Tensor, bail};
 use prost::Message;
 use std::sync::Arc;
 
@@ -142,7 +142,8 @@ impl Reader {
                     return true;
                 }
                 Ok(Some(records)) => {
-                    call.ctx.done(outputs(call.wanted, &records));
+                    let outputs = outputs(call.ctx.allocator(), call.wanted, &records);
+                    call.ctx.done(outputs);
                     return true;
                 }
                 Ok(None) => {}
@@ -278,10 +279,10 @@ impl Reader {
 }
 
 /// Returns keys and values, as scalars or vectors.
-fn outputs(wanted: Wanted, records: &[(Bytes, Bytes)]) -> Result<Vec<Option<Tensor>>> {
+fn outputs(alloc: &Allocator, wanted: Wanted, records: &[(Bytes, Bytes)]) -> Result<Vec<Option<Tensor>>> {
     if let (Wanted::One, [(key, value)]) = (wanted, records) {
-        return Ok(vec![Some(Tensor::string(key.clone())), Some(Tensor::string(value.clone()))]);
+        return Ok(vec![Some(alloc.string(key.clone())?), Some(alloc.string(value.clone())?)]);
     }
-    let column = |of: fn(&(Bytes, Bytes)) -> &Bytes| Tensor::from_strings([records.len()], records.iter().map(of).cloned().collect());
+    let column = |of: fn(&(Bytes, Bytes)) -> &Bytes| alloc.from_strings([records.len()], records.iter().map(of).cloned().collect());
     Ok(vec![Some(column(|r| &r.0)?), Some(column(|r| &r.1)?)])
 }

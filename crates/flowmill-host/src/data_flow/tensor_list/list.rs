@@ -2,7 +2,7 @@
 
 use crate::blocks::concat_blocks;
 use crate::data_flow::arithmetic::{add_to, zeros_like};
-use flowmill_tensor::{DType, PartialShape, Result, Shape, Tensor, Variant, VariantValue, bail};
+use flowmill_tensor::{Allocator, DType, PartialShape, Result, Shape, Tensor, Variant, VariantValue, bail};
 
 /// A list of tensors of one type, with value semantics: a change does not affect other holders of the old list, and is made in place if there are none.
 #[derive(Clone)]
@@ -189,13 +189,19 @@ impl TensorList {
     ///
     /// # Errors
     /// Returns `Internal` if an element has another shape; `ResourceExhausted` past the memory limit.
-    pub(super) fn stack<'a>(&self, count: usize, shape: &Shape, elements: impl Iterator<Item = &'a Option<Tensor>>) -> Result<Tensor> {
+    pub(super) fn stack<'a>(
+        &self,
+        alloc: &Allocator,
+        count: usize,
+        shape: &Shape,
+        elements: impl Iterator<Item = &'a Option<Tensor>>,
+    ) -> Result<Tensor> {
         let mut stacked = shape.clone();
         stacked.insert(0, count);
         let elements: Vec<&Option<Tensor>> = elements.collect();
-        let zeros = if elements.iter().any(|e| e.is_none()) { Some(Tensor::zeros(self.dtype, shape.clone())?) } else { None };
+        let zeros = if elements.iter().any(|e| e.is_none()) { Some(alloc.zeros(self.dtype, shape.clone())?) } else { None };
         let blocks = elements.iter().filter_map(|element| element.as_ref().or(zeros.as_ref()));
-        concat_blocks(self.dtype, stacked, blocks.map(|block| (block, 0..block.num_elements())))
+        concat_blocks(alloc, self.dtype, stacked, blocks.map(|block| (block, 0..block.num_elements())))
     }
 }
 

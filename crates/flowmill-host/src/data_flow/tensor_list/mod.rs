@@ -158,13 +158,14 @@ fn make_pop_back(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let dtype = init.dtype("element_dtype")?;
     from_fn(move |ctx| {
         let shape = shape_of(ctx.input(1)?)?;
+        let alloc = ctx.allocator();
         let (list, element) = change_list(ctx, |list| {
             list.check_dtype(dtype)?;
             match list.elements.pop() {
                 Some(Some(element)) => fitting(element, &shape),
                 Some(None) => match list.merged_shape(&shape, std::iter::empty())? {
                     shape if shape.is_fully_defined() => {
-                        list.stack(1, &shape.to_shape().unwrap_or_default(), std::iter::once(&None))?.row(0)
+                        list.stack(alloc, 1, &shape.to_shape().unwrap_or_default(), std::iter::once(&None))?.row(0)
                     }
                     shape => {
                         bail!(InvalidArgument, "Trying to read an uninitialized tensor but element_shape is not fully defined.{shape}")
@@ -201,7 +202,7 @@ fn make_element_shape(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let shape_type = init.dtype("shape_type")?;
     from_fn(move |ctx| {
         let shape = match list(ctx, 0)?.element_shape.dims() {
-            Some(dims) => Tensor::index_vector(shape_type, dims)?,
+            Some(dims) => ctx.allocator().index_vector(shape_type, dims)?,
             None => Tensor::index_scalar(shape_type, -1)?,
         };
         ctx.set_output(0, shape);
@@ -228,7 +229,7 @@ fn make_get_item(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
                         "Trying to read an uninitialized tensor but element_shape is not fully defined: {shape} and no list element is set."
                     );
                 };
-                Tensor::zeros(dtype, shape)?
+                ctx.allocator().zeros(dtype, shape)?
             }
         };
         ctx.set_output(0, item);

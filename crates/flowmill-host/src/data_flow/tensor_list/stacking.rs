@@ -5,7 +5,7 @@ use super::{list_of, shape_of};
 use crate::blocks::concat_blocks;
 use crate::from_fn::from_fn;
 use flowmill_runtime::{Kernel, KernelInit, KernelRegistry};
-use flowmill_tensor::{PartialShape, Result, Tensor, bail};
+use flowmill_tensor::{Allocator, PartialShape, Result, Tensor, bail};
 use std::sync::Arc;
 
 pub(super) fn register(registry: &mut KernelRegistry) {
@@ -35,7 +35,7 @@ fn make_stack(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
                 ),
             }
         };
-        let stacked = list.stack(len, &shape, list.elements.iter())?;
+        let stacked = list.stack(ctx.allocator(), len, &shape, list.elements.iter())?;
         ctx.set_output(0, stacked);
         Ok(())
     })
@@ -62,7 +62,7 @@ fn make_gather(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
                 ),
             }
         };
-        let stacked = list.stack(elements.len(), &shape, elements.into_iter())?;
+        let stacked = list.stack(ctx.allocator(), elements.len(), &shape, elements.into_iter())?;
         ctx.set_output(0, stacked);
         Ok(())
     })
@@ -73,9 +73,9 @@ fn make_concat(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let dtype = init.dtype("element_dtype")?;
     let element_shape: PartialShape = init.attrs.get_or("element_shape", PartialShape::unknown())?;
     from_fn(move |ctx| {
-        let (values, lengths) = concat(list_of(ctx, 0, dtype)?, &element_shape, &[])?;
+        let (values, lengths) = concat(ctx.allocator(), list_of(ctx, 0, dtype)?, &element_shape, &[])?;
         ctx.set_output(0, values);
-        ctx.set_output(1, Tensor::vector(&lengths)?);
+        ctx.set_output(1, ctx.allocator().vector(&lengths)?);
         Ok(())
     })
 }
@@ -85,15 +85,15 @@ fn make_concat_v2(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let dtype = init.dtype("element_dtype")?;
     from_fn(move |ctx| {
         let element_shape = shape_of(ctx.input(1)?)?;
-        let (values, lengths) = concat(list_of(ctx, 0, dtype)?, &element_shape, ctx.input(2)?.as_slice::<i64>()?)?;
+        let (values, lengths) = concat(ctx.allocator(), list_of(ctx, 0, dtype)?, &element_shape, ctx.input(2)?.as_slice::<i64>()?)?;
         ctx.set_output(0, values);
-        ctx.set_output(1, Tensor::vector(&lengths)?);
+        ctx.set_output(1, ctx.allocator().vector(&lengths)?);
         Ok(())
     })
 }
 
 /// Concatenates the elements along their outermost dimension. Returns the values and each element's size in that dimension.
-fn concat(list: &TensorList, element_shape: &PartialShape, leading_dims: &[i64]) -> Result<(Tensor, Vec<i64>)> {
+fn concat(alloc: &Allocator, list: &TensorList, element_shape: &PartialShape, leading_dims: &[i64]) -> Result<(Tensor, Vec<i64>)> {
     let shape = merge_shapes(element_shape, &list.element_shape)?;
     let (mut first_dim, mut except_first) = match shape.dims() {
         Some([first, rest @ ..]) => (usize::try_from(*first).ok(), PartialShape::new(rest)),
@@ -133,11 +133,11 @@ fn concat(list: &TensorList, element_shape: &PartialShape, leading_dims: &[i64])
         None => {
             let mut shape = row.clone();
             shape.insert(0, rows);
-            Tensor::zeros(list.dtype, shape)
+            alloc.zeros(list.dtype, shape)
         }
     });
     let blocks = blocks.collect::<Result<Vec<_>>>()?;
-    let values = concat_blocks(list.dtype, joined, blocks.iter().map(|block| (block, 0..block.num_elements())))?;
+    let values = concat_blocks(alloc, list.dtype, joined, blocks.iter().map(|block| (block, 0..block.num_elements())))?;
     Ok((values, lengths.into_iter().map(|n| n as i64).collect()))
 }
 

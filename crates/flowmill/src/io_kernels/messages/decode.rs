@@ -5,7 +5,7 @@ use super::{Field, fields, message_type};
 use flowmill_kernels::from_fn::from_fn;
 use flowmill_proto::wire::{END_GROUP, LENGTH_DELIMITED, Reader, START_GROUP, VARINT, put_tag};
 use flowmill_runtime::{Kernel, KernelContext, KernelInit, KernelRegistry};
-use flowmill_tensor::{Bytes, DType, Result, Shape, Tensor, bail, check_memory, error};
+use flowmill_tensor::{Allocator, Bytes, DType, Result, Shape, Tensor, bail, check_memory, error};
 use prost_reflect::prost::Message;
 use prost_reflect::{DynamicMessage, Kind, MessageDescriptor, Value};
 use std::borrow::Cow;
@@ -157,7 +157,7 @@ impl Wanted {
     }
 
     /// Returns the tensor of the values of all messages, filled up to the longest.
-    fn tensor(&self, found: &[Found], longest: usize, shape: Shape) -> Result<Tensor> {
+    fn tensor(&self, alloc: &Allocator, found: &[Found], longest: usize, shape: Shape) -> Result<Tensor> {
         macro_rules! numbers {
             ($get:expr) => {{
                 let mut values = Vec::with_capacity(shape.num_elements());
@@ -169,14 +169,14 @@ impl Wanted {
             }};
         }
         match self.dtype {
-            DType::Bool => Tensor::from_slice(shape.clone(), &numbers!(|v| v.unsigned() != 0)),
-            DType::F32 => Tensor::from_slice(shape.clone(), &numbers!(|v| v.float() as f32)),
-            DType::F64 => Tensor::from_slice(shape.clone(), &numbers!(Element::float)),
-            DType::I32 => Tensor::from_slice(shape.clone(), &numbers!(|v| v.signed() as i32)),
-            DType::I64 => Tensor::from_slice(shape.clone(), &numbers!(Element::signed)),
-            DType::U32 => Tensor::from_slice(shape.clone(), &numbers!(|v| v.unsigned() as u32)),
-            DType::U64 => Tensor::from_slice(shape.clone(), &numbers!(Element::unsigned)),
-            _ => Tensor::from_strings(shape.clone(), numbers!(Element::text)),
+            DType::Bool => alloc.from_slice(shape.clone(), &numbers!(|v| v.unsigned() != 0)),
+            DType::F32 => alloc.from_slice(shape.clone(), &numbers!(|v| v.float() as f32)),
+            DType::F64 => alloc.from_slice(shape.clone(), &numbers!(Element::float)),
+            DType::I32 => alloc.from_slice(shape.clone(), &numbers!(|v| v.signed() as i32)),
+            DType::I64 => alloc.from_slice(shape.clone(), &numbers!(Element::signed)),
+            DType::U32 => alloc.from_slice(shape.clone(), &numbers!(|v| v.unsigned() as u32)),
+            DType::U64 => alloc.from_slice(shape.clone(), &numbers!(Element::unsigned)),
+            _ => alloc.from_strings(shape.clone(), numbers!(Element::text)),
         }
     }
 }
@@ -252,7 +252,7 @@ impl Decode {
         };
         let messages = 0..input.num_elements();
         let sizes: Vec<i32> = messages.flat_map(|i| by_field.iter().map(move |all| all[i].count as i32)).collect();
-        let mut outputs = vec![Tensor::from_slice(with_last(self.wanted.len()), &sizes)?];
+        let mut outputs = vec![ctx.allocator().from_slice(with_last(self.wanted.len()), &sizes)?];
         for (wanted, found) in self.wanted.iter().zip(&by_field) {
             let longest = found.iter().map(|found| found.count).max().unwrap_or(0).max(1);
             let count = longest.saturating_mul(found.len());
@@ -261,7 +261,7 @@ impl Decode {
             } else {
                 check_memory::<u64>(count)?
             }
-            outputs.push(wanted.tensor(found, longest, with_last(longest))?);
+            outputs.push(wanted.tensor(ctx.allocator(), found, longest, with_last(longest))?);
         }
         outputs.into_iter().enumerate().for_each(|(i, output)| ctx.set_output(i, output));
         Ok(())

@@ -173,7 +173,7 @@ impl Encode {
             }
             encoded.push(out.into());
         }
-        let encoded = Tensor::from_strings(prefix, encoded)?;
+        let encoded = ctx.allocator().from_strings(prefix, encoded)?;
         ctx.set_output(0, encoded);
         Ok(())
     }
