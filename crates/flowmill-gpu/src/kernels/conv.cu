@@ -27,7 +27,7 @@ extern "C" __global__ void grouped(T* out, const T* in, const T* filter, u64 n, 
     const u32 groups = w.channels / w.depth, per_group = w.out_channels / groups;
     for (u64 i = thread_index(); i < n; i += thread_count()) {
         const u32 channel = (u32)(i % w.out_channels), first = channel / per_group * w.depth;
-        const Place at = output_place(w, (u32)(i / w.out_channels));
+        const OutputPixel at = output_pixel(w, (u32)(i / w.out_channels));
         C sum = 0;
         for (u32 a = 0; a < w.height; a++) {
             for (u32 b = 0; b < w.width; b++) {
@@ -77,7 +77,7 @@ extern "C" __global__ void grouped_filter_gradient(C* parts, const T* in, const 
         const u32 tap = element / w.out_channels / w.depth;
         const u32 channel = out_channel / per_group * w.depth + depth;
         for (u32 position = first + threadIdx.y; position < last; position += blockDim.y) {
-            const long long from = pixel(w, output_place(w, position), tap / w.width, tap % w.width);
+            const long long from = pixel(w, output_pixel(w, position), tap / w.width, tap % w.width);
             if (from >= 0) sum += (C)in[(u64)from * w.channels + channel] * (C)gradient[(u64)position * w.out_channels + out_channel];
         }
     }

@@ -1,7 +1,7 @@
 //! Integer arithmetic on shapes, which stays in the host's memory.
 //!
 //! TensorFlow computes on `int32` tensors of these ops in the host's memory, whatever the device: they are mostly shapes and indices, which other
-//! kernels need there. The kernels are those of the CPU.
+//! kernels need there. The kernels are those of the CPU. Constants are among the ops, so that a permutation or a shape that a pass adds is there, too.
 
 use flowmill_runtime::{KernelDef, KernelRegistry};
 use flowmill_tensor::DType;
@@ -10,12 +10,13 @@ use flowmill_tensor::DType;
 type Op = (&'static str, &'static str, &'static [&'static str]);
 
 /// Ops whose kernels for `int32` compute in the host's memory.
-const SMALL: [Op; 33] = [
+const SMALL: [Op; 34] = [
     ("Add", "T", &["x", "y", "z"]),
     ("AddV2", "T", &["x", "y", "z"]),
     ("BroadcastTo", "T", &["input", "shape", "output"]),
     ("Concat", "T", &["concat_dim", "values", "output"]),
     ("ConcatV2", "T", &["values", "axis", "output"]),
+    ("Const", "dtype", &["output"]),
     ("Equal", "T", &["x", "y", "z"]),
     ("Fill", "T", &["dims", "value", "output"]),
     ("FloorDiv", "T", &["x", "y", "z"]),

@@ -1,5 +1,5 @@
 // Pools: each thread an element of the result.
-static __device__ u32 inside(const Window& w, const Place& at) {
+static __device__ u32 inside(const Window& w, const OutputPixel& at) {
     u32 count = 0;
     for (u32 a = 0; a < w.height; a++) {
         for (u32 b = 0; b < w.width; b++) count += pixel(w, at, a, b) >= 0;
@@ -8,7 +8,7 @@ static __device__ u32 inside(const Window& w, const Place& at) {
 }
 
 // The pixel of the first greatest element under the window, or -1.
-static __device__ long long greatest(const T* in, const Window& w, const Place& at, u32 channel) {
+static __device__ long long greatest(const T* in, const Window& w, const OutputPixel& at, u32 channel) {
     long long found = -1;
     C best = 0;
     for (u32 a = 0; a < w.height; a++) {
@@ -28,7 +28,7 @@ static __device__ long long greatest(const T* in, const Window& w, const Place& 
 extern "C" __global__ void max_pool(T* out, const T* in, u64 n, Window w) {
     for (u64 i = thread_index(); i < n; i += thread_count()) {
         const u32 channel = (u32)(i % w.channels);
-        const long long from = greatest(in, w, output_place(w, (u32)(i / w.channels)), channel);
+        const long long from = greatest(in, w, output_pixel(w, (u32)(i / w.channels)), channel);
         out[i] = from < 0 ? (T)Finite<T, C>::least() : in[(u64)from * w.channels + channel];
     }
 }
@@ -36,7 +36,7 @@ extern "C" __global__ void max_pool(T* out, const T* in, u64 n, Window w) {
 extern "C" __global__ void average_pool(T* out, const T* in, u64 n, Window w) {
     for (u64 i = thread_index(); i < n; i += thread_count()) {
         const u32 channel = (u32)(i % w.channels);
-        const Place at = output_place(w, (u32)(i / w.channels));
+        const OutputPixel at = output_pixel(w, (u32)(i / w.channels));
         C sum = 0;
         u32 count = 0;
         for (u32 a = 0; a < w.height; a++) {
@@ -66,7 +66,7 @@ template <bool IS_MAX> static __device__ void pool_gradient(T* out, const T* in,
             for (int b = (int)w.width - 1; b >= 0; b--) {
                 const int x = window_over(column, (u32)b, w.stride_width, w.dilation_width, w.pad_left, w.out_width);
                 if (x < 0) continue;
-                const Place at = {image, (u32)y, (u32)x};
+                const OutputPixel at = {image, (u32)y, (u32)x};
                 const u64 position = ((u64)image * w.out_height + (u32)y) * w.out_width + (u32)x;
                 const C value = (C)gradient[position * w.channels + channel];
                 if (IS_MAX) {

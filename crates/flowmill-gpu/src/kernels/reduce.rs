@@ -15,7 +15,7 @@ use std::sync::Arc;
 
 /// The number of threads of a block.
 const THREADS: usize = 256;
-/// A block reduces at least this many elements to one before another block takes a part of them.
+/// A block reduces at least this many adjacent elements to one before another block takes a part of them.
 const LEAST_PART: usize = 2048;
 /// The most parts of one result.
 const MOST_PARTS: usize = 1024;
@@ -92,7 +92,9 @@ impl Reducer {
         let (width, height) = (span, THREADS / span);
         // Threads in x share a result, or each has one.
         let blocks = outputs.div_ceil(if by_rows { height } else { width });
-        let parts = self.num_parts(device, blocks, plan.count);
+        // A thread reduces some tens of elements at least.
+        let least = if by_rows { LEAST_PART } else { height * 32 };
+        let parts = num_parts(device, blocks, plan.count / least);
         let part = plan.count.div_ceil(parts).max(1);
         let parts = plan.count.div_ceil(part).max(1);
         let mut words: SmallVec<[u32; 40]> = SmallVec::from_slice(&[word(outputs)?, word(plan.count)?, word(part)?]);
@@ -117,12 +119,12 @@ impl Reducer {
         let [outputs, parts, count] = numbers.map(|n| Argument::U32(n as u32));
         self.merge.launch(device, grid, &[Argument::Address(to), Argument::Address(partial), outputs, parts, count])
     }
+}
 
-    /// Returns the number of parts of the reduced elements that keeps the whole GPU busy.
-    fn num_parts(&self, device: &GpuDevice, blocks: usize, count: usize) -> usize {
-        let wanted = (device.gpu().properties().multiprocessors as usize * 4).div_ceil(blocks);
-        wanted.min(count / LEAST_PART).clamp(1, MOST_PARTS)
-    }
+/// Returns the number of parts, of `most` that are worth it, that keeps the whole GPU busy.
+fn num_parts(device: &GpuDevice, blocks: usize, most: usize) -> usize {
+    let wanted = (device.gpu().properties().multiprocessors as usize * 4).div_ceil(blocks);
+    wanted.min(most).clamp(1, MOST_PARTS)
 }
 
 /// Returns the words of the structure `Loop` for the kept or the reduced dimensions.

@@ -1,10 +1,17 @@
 // Scattering of slices by index. A row of `depth` indices selects a slice of `inner` elements; indices out of range are skipped. `I` is the type of
 // indices, and `R` one of the operations below.
+template <typename V> static __device__ V quotient(V a, V b) { return truncated_quotient(a, b); }
+[[maybe_unused]] static __device__ float quotient(float a, float b) { return a / b; }
+[[maybe_unused]] static __device__ double quotient(double a, double b) { return a / b; }
+
 struct Add {
     static __device__ C merge(C a, C b) { return a + b; }
 };
 struct Sub {
     static __device__ C merge(C a, C b) { return a - b; }
+};
+struct Div {
+    static __device__ C merge(C a, C b) { return quotient(a, b); }
 };
 struct Mul {
     static __device__ C merge(C a, C b) { return a * b; }
@@ -27,6 +34,8 @@ struct Update {
 
 struct Slices {
     u32 updates, depth, inner;
+    // True if one value is the update of all elements.
+    u32 is_scalar;
     u32 dims[MAX_RANK];
     u32 strides[MAX_RANK];
 };
@@ -68,8 +77,8 @@ extern "C" __global__ void scatter(T* out, const T* values, const I* indices, Sl
         __syncthreads();
         for (u32 i = 0; i < BLOCK; i++) {
             if (targets[i] != own) continue;
-            const T* from = values + (u64)(first + i) * s.inner;
-            for (u32 column = thread; column < s.inner; column += BLOCK) out[column] = (T)R::merge((C)out[column], (C)from[column]);
+            const T* from = s.is_scalar ? values : values + (u64)(first + i) * s.inner;
+            for (u32 column = thread; column < s.inner; column += BLOCK) out[column] = (T)R::merge((C)out[column], (C)from[s.is_scalar ? 0 : column]);
         }
         __syncthreads();
     }

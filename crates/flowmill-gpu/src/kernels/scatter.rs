@@ -11,7 +11,8 @@ use crate::program::{Program, element_types, word};
 use crate::text::element_name;
 use flowmill_kernels::array::args::{product, shape_argument};
 use flowmill_kernels::from_fn::from_fn;
-use flowmill_runtime::{Kernel, KernelDef, KernelInit, KernelRegistry};
+use flowmill_kernels::variable::Variable;
+use flowmill_runtime::{Device, Kernel, KernelDef, KernelInit, KernelRegistry};
 use flowmill_tensor::{DType, Result, Shape, SmallVec, Tensor, bail, error};
 use std::sync::Arc;
 
@@ -21,10 +22,25 @@ pub(super) fn register(registry: &mut KernelRegistry) {
     for op in ["TensorScatterAdd", "TensorScatterSub", "TensorScatterMax", "TensorScatterMin", "TensorScatterUpdate"] {
         registry.register(op, scatter(make_tensor_scatter));
     }
+    for (op, _) in RESOURCE_OPS {
+        let def = KernelDef::new(make_resource_scatter).constrain("dtype", NUMBERS).constrain("Tindices", INDICES);
+        registry.register(op, def.host_memory("resource"));
+    }
     for op in ["UnsortedSegmentSum", "UnsortedSegmentProd", "UnsortedSegmentMax", "UnsortedSegmentMin"] {
         registry.register(op, scatter(make_unsorted_segment).host_memory("num_segments"));
     }
 }
+
+/// Ops on variables, with the operation that the kernel's text names.
+const RESOURCE_OPS: [(&str, &str); 7] = [
+    ("ResourceScatterAdd", "struct Add"),
+    ("ResourceScatterDiv", "struct Div"),
+    ("ResourceScatterMax", "struct Max"),
+    ("ResourceScatterMin", "struct Min"),
+    ("ResourceScatterMul", "struct Mul"),
+    ("ResourceScatterSub", "struct Sub"),
+    ("ResourceScatterUpdate", "struct Update"),
+];
 
 /// The kernels that scatter elements of one type by one operation.
 struct Scatterer {
@@ -67,8 +83,12 @@ impl Scatterer {
     /// Enqueues the updates of slices of `output`. The slices are indexed by the first `depth` dimensions.
     fn scatter(&self, device: &GpuDevice, output: &Tensor, depth: usize, index: &Tensor, updates: &Tensor) -> Result<()> {
         let (dims, inner) = output.shape().split_at(depth);
-        let (inner, count) = (product(inner), index.num_elements() / depth.max(1));
-        let count = if depth == 0 { updates.num_elements().checked_div(inner).unwrap_or(0) } else { count };
+        let inner = product(inner);
+        let count = match depth {
+            0 => updates.num_elements().checked_div(inner).unwrap_or(0),
+            depth => index.num_elements() / depth,
+        };
+        let is_scalar = u32::from(updates.num_elements() != count.saturating_mul(inner));
         if count == 0 || inner == 0 || output.num_elements() == 0 {
             return Ok(());
         }
@@ -76,7 +96,7 @@ impl Scatterer {
             bail!(Unimplemented, "GPU kernels index at most {MAX_RANK} dimensions");
         }
         let strides = Shape::new(dims).strides();
-        let mut words: SmallVec<[u32; 20]> = SmallVec::from_slice(&[word(count)?, word(depth)?, word(inner)?]);
+        let mut words: SmallVec<[u32; 20]> = SmallVec::from_slice(&[word(count)?, word(depth)?, word(inner)?, is_scalar]);
         words.extend((0..MAX_RANK).map(|i| dims.get(i).map_or(0, |&dim| dim as u32)));
         words.extend((0..MAX_RANK).map(|i| strides.get(i).map_or(0, |&stride| stride as u32)));
         word(product(dims))?;
@@ -147,6 +167,48 @@ fn make_tensor_scatter(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
             device.gpu().copy(device.address(&output)?, device.address(&input)?, output.num_bytes())?;
         }
         scatterer.scatter(device, &output, depth, &index, &updates)
+    })
+}
+
+/// Makes the kernel of `ResourceScatterAdd` and related ops. The variable gets a new value, because work that reads the old one may be enqueued later.
+fn make_resource_scatter(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
+    let op = init.op_def.name.as_str();
+    let Some((_, operation)) = RESOURCE_OPS.iter().find(|(name, _)| *name == op) else { bail!(Internal, "GPUs have no scatter {op}") };
+    let scatterer = Scatterer::new(operation, init.dtype("dtype")?, init.dtype("Tindices")?)?;
+    from_fn(move |ctx| {
+        let (index, updates) = (ctx.input(1)?, ctx.input(2)?);
+        let device = GpuDevice::of(ctx.device())?;
+        Variable::from_input(ctx, 0)?.update(|value| {
+            if value.dtype() != updates.dtype() {
+                bail!(
+                    InvalidArgument,
+                    "Trying to update variable with wrong dtype. Expected {} got {}",
+                    value.dtype().cpp_name(),
+                    updates.dtype().cpp_name()
+                );
+            }
+            let Some((_, row)) = value.shape().split_first() else {
+                bail!(InvalidArgument, "params must be at least 1-D, got shape {}", value.shape());
+            };
+            let expected = index.shape().iter().chain(row).copied();
+            if updates.rank() != 0 && !expected.eq(updates.shape().iter().copied()) {
+                bail!(
+                    InvalidArgument,
+                    "Must have updates.shape = indices.shape + params.shape[1:] or updates.shape = [], got updates.shape {}, indices.shape {}, params.shape {}",
+                    updates.shape(),
+                    index.shape(),
+                    value.shape()
+                );
+            }
+            if value.num_elements() == 0 {
+                return Ok(());
+            }
+            let updated = device.allocate(value.dtype(), value.shape())?;
+            device.gpu().copy(device.address(&updated)?, device.address(value)?, updated.num_bytes())?;
+            scatterer.scatter(device, &updated, 1, index, updates)?;
+            *value = updated;
+            Ok(())
+        })
     })
 }
 

@@ -8,16 +8,16 @@ struct Window {
 };
 
 // The image, row and column of a position in the output.
-struct Place {
+struct OutputPixel {
     u32 image, row, column;
 };
-static __device__ Place output_place(const Window& w, u32 position) {
+static __device__ OutputPixel output_pixel(const Window& w, u32 position) {
     const u32 line = position / w.out_width;
     return {line / w.out_height, line % w.out_height, position % w.out_width};
 }
 
 // The number of the pixel under element `i, j` of the window at a place, or -1 outside of the image.
-static __device__ long long pixel(const Window& w, const Place& at, u32 i, u32 j) {
+static __device__ long long pixel(const Window& w, const OutputPixel& at, u32 i, u32 j) {
     const int y = (int)(at.row * w.stride_height + i * w.dilation_height) - (int)w.pad_top;
     const int x = (int)(at.column * w.stride_width + j * w.dilation_width) - (int)w.pad_left;
     if (y < 0 || x < 0 || y >= (int)w.in_height || x >= (int)w.in_width) return -1;
@@ -38,7 +38,7 @@ extern "C" __global__ void windows_to_rows(T* rows, const T* in, u64 n, Window w
         const u32 channel = (u32)(i % w.channels);
         const u64 taps = i / w.channels;
         const u32 tap = (u32)(taps % (w.height * w.width));
-        const long long from = pixel(w, output_place(w, (u32)(taps / (w.height * w.width))), tap / w.width, tap % w.width);
+        const long long from = pixel(w, output_pixel(w, (u32)(taps / (w.height * w.width))), tap / w.width, tap % w.width);
         if (from < 0) rows[i] = T{};
         else rows[i] = in[(u64)from * w.channels + channel];
     }
