@@ -36,8 +36,7 @@ const EXCEPTIONS: &[(&str, &str)] = &[
     ("flowmill-host/src/dataset/passing.rs", "ops that share a kernel"),
     ("flowmill-optimize/src/liveness.rs", "`_SwitchN` and `RefSelect` choose by an index"),
     ("flowmill-optimize/src/passes/channels_last.rs", "paddings, and the ops whose kernels take both layouts"),
-    ("flowmill-optimize/src/passes/fold_batch_norm.rs", "the ops of a batch norm's spellings"),
-    ("flowmill-optimize/src/passes/fuse_gelu.rs", "the ops of a function's spellings"),
+    ("flowmill-optimize/src/passes/fold_batch_norm.rs", "the versions of a batch norm"),
     ("flowmill-optimize/src/passes/fuse_reads.rs", "the product that has a fused form"),
 ];
 

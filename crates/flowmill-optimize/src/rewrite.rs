@@ -1,6 +1,6 @@
 //! Helpers that passes share for matching patterns and replacing nodes.
 
-use flowmill_graph::{Edge, Graph, Node, NodeId, OutputId, ShapeAnalysis};
+use flowmill_graph::{Edge, ElementwiseFunction, Graph, Node, NodeId, OutputId, ShapeAnalysis};
 use flowmill_proto::attr_value::Value;
 use flowmill_proto::node_def::ExperimentalDebugInfo;
 use flowmill_proto::{AttrValue, NodeDef, TensorProto};
@@ -95,21 +95,26 @@ pub(crate) fn has_no_control_inputs(graph: &Graph, node: NodeId) -> bool {
     graph.control_inputs(node).next().is_none()
 }
 
-/// Returns true if a node computes `op` on `float32`, is on `device`, and has no control inputs.
-pub(crate) fn is_plain(graph: &Graph, node: &Node, op: &str, device: &str) -> bool {
-    node.is_op(op) && is_of_type(node, DType::F32) && node.device() == device && has_no_control_inputs(graph, node.id())
+/// Returns true if a node works on `float32`, is on `device`, and has no control inputs.
+pub(crate) fn is_plain(graph: &Graph, node: &Node, device: &str) -> bool {
+    is_of_type(node, DType::F32) && node.device() == device && has_no_control_inputs(graph, node.id())
+}
+
+/// Returns true if a node is [plain](is_plain) and computes `function`, by an op of any version.
+pub(crate) fn computes(graph: &Graph, node: &Node, function: ElementwiseFunction, device: &str) -> bool {
+    node.traits().elementwise == Some(function) && is_plain(graph, node, device)
 }
 
 /// Returns the factors, at most three, of a product of products. Inner products have no other consumer.
 pub(crate) fn factors(graph: &Graph, last: &Node, device: &str) -> Option<Vec<OutputId>> {
     fn flatten(graph: &Graph, node: &Node, device: &str, factors: &mut Vec<OutputId>) -> Option<()> {
-        if !is_plain(graph, node, "Mul", device) {
+        if !computes(graph, node, ElementwiseFunction::Mul, device) {
             return None;
         }
         for i in 0..2 {
             let input = graph.input(node.id(), i)?;
             let inner = graph.get(input.node)?;
-            let is_inner = is_plain(graph, inner, "Mul", device) && sole_consumer(graph, inner.id()).is_some();
+            let is_inner = computes(graph, inner, ElementwiseFunction::Mul, device) && sole_consumer(graph, inner.id()).is_some();
             if is_inner && factors.len() < 3 {
                 flatten(graph, inner, device, factors)?;
             } else {

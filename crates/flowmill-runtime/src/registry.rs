@@ -238,7 +238,7 @@ impl KernelRegistry {
     }
 }
 
-/// What is known about the inputs of a node when its kernel is made: see [`KernelInit`].
+/// The static knowledge of a node's inputs, for the maker of its kernel: see [`KernelInit`].
 #[derive(Default)]
 pub(crate) struct KnownInputs {
     pub(crate) shapes: Vec<PartialShape>,

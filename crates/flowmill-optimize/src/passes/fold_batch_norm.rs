@@ -18,7 +18,7 @@ use crate::rewrite::{
     Constant, add_constant, bypass, constant_input, has_no_control_inputs, is_channels_last, node_def, replace, sole_consumer,
 };
 use flowmill_graph::traverse::topological_order;
-use flowmill_graph::{Graph, Node, NodeId};
+use flowmill_graph::{ElementwiseFunction, Graph, Node, NodeId};
 use flowmill_proto::DataType;
 use flowmill_tensor::{DType, Result, Tensor};
 
@@ -69,12 +69,11 @@ fn find(graph: &Graph, id: NodeId) -> Option<Found> {
 
 /// Returns the number of leading inputs of a node that may be the tensor that it scales or shifts.
 fn operands(node: &Node) -> Option<usize> {
-    match node.op() {
-        "Mul" | "Add" | "AddV2" => Some(2),
-        "Sub" | "FusedBatchNorm" | "FusedBatchNormV2" | "FusedBatchNormV3" => Some(1),
-        // Behind another bias, which the sum of both replaces.
-        "BiasAdd" if is_bias_add(node) => Some(1),
-        _ => None,
+    match node.traits().elementwise {
+        Some(ElementwiseFunction::Mul | ElementwiseFunction::Add) => Some(2),
+        Some(ElementwiseFunction::Sub) => Some(1),
+        // A `BiasAdd` may follow another bias, which the sum of both replaces.
+        _ => (is_batch_norm(node) || is_bias_add(node)).then_some(1),
     }
 }
 
@@ -90,18 +89,23 @@ fn producer_of<'a>(graph: &'a Graph, node: &'a Node) -> Option<(&'a Node, Option
     (fits && Linear::of(producer).is_some()).then_some((producer, Some(node)))
 }
 
+/// Returns true for `FusedBatchNorm` and its later versions.
+fn is_batch_norm(node: &Node) -> bool {
+    matches!(node.op(), "FusedBatchNorm" | "FusedBatchNormV2" | "FusedBatchNormV3")
+}
+
 fn affine(graph: &Graph, node: &Node, operand: usize, channels: usize, rank: usize) -> Option<Affine> {
-    if node.op().starts_with("FusedBatchNorm") {
+    if is_batch_norm(node) {
         return batch_norm(graph, node, channels);
     }
     let other = constant_input(graph, node.id(), 1 - operand).filter(|c| c.value.dtype() == DType::F32)?;
     let values = per_channel(&other.value, channels, rank)?;
     let controls = other.controls;
-    Some(match node.op() {
-        "Mul" => Affine { scale: Some(values), shift: None, controls },
-        "Sub" => Affine { scale: None, shift: Some(values.iter().map(|v| -v).collect()), controls },
+    Some(match node.traits().elementwise {
+        Some(ElementwiseFunction::Mul) => Affine { scale: Some(values), shift: None, controls },
+        Some(ElementwiseFunction::Sub) => Affine { scale: None, shift: Some(values.iter().map(|v| -v).collect()), controls },
         // One value for all channels is no legal bias.
-        "BiasAdd" if other.value.num_elements() != channels => return None,
+        None if other.value.num_elements() != channels => return None,
         _ => Affine { scale: None, shift: Some(values), controls },
     })
 }

@@ -11,7 +11,7 @@
 //! `fuse_epilogues` runs earlier: it makes the product with a bias.
 
 use crate::Target;
-use crate::rewrite::{bypass, constant, factors, is_of_type, is_plain, sole_consumer};
+use crate::rewrite::{bypass, computes, constant, factors, is_of_type, sole_consumer};
 use flowmill_graph::{ElementwiseFunction, Graph, Node, NodeId, OutputId};
 use flowmill_tensor::{DType, Result};
 
@@ -54,27 +54,27 @@ fn find(graph: &Graph, last: &Node) -> Option<Gelu> {
     })
 }
 
-/// Returns the producer of a tensor, if it computes `op` and its output has no other consumers.
-fn inner<'a>(graph: &'a Graph, output: OutputId, op: &str, device: &str) -> Option<&'a Node> {
-    let node = graph.get(output.node).filter(|n| is_plain(graph, n, op, device))?;
+/// Returns the producer of a tensor, if it computes `function` and its output has no other consumers.
+fn inner<'a>(graph: &'a Graph, output: OutputId, function: ElementwiseFunction, device: &str) -> Option<&'a Node> {
+    let node = graph.get(output.node).filter(|n| computes(graph, n, function, device))?;
     sole_consumer(graph, node.id()).map(|_| node)
 }
 
 /// The activation whose factor `1 + erf(x / √2)` or `1 + tanh(√(2/π) (x + 0.044715 x³))` the tensor `gate` is, and how often that takes `x`.
 fn activation(graph: &Graph, gate: OutputId, x: OutputId, device: &str) -> Option<(ElementwiseFunction, usize)> {
-    let sum = inner(graph, gate, "AddV2", device).or_else(|| inner(graph, gate, "Add", device))?;
+    let sum = inner(graph, gate, ElementwiseFunction::Add, device)?;
     let curve = other_than(graph, sum, 1.0)?;
-    if let Some(tanh) = inner(graph, curve, "Tanh", device) {
+    if let Some(tanh) = inner(graph, curve, ElementwiseFunction::Tanh, device) {
         let argument = Polynomial::of(graph, graph.input(tanh.id(), 0)?, x, device, MAX_DEPTH)?;
         let scale = (2.0 * std::f32::consts::FRAC_1_PI).sqrt();
         return argument.is_close([0.0, scale, 0.0, scale * 0.044_715]).then_some((ElementwiseFunction::GeluApproximate, argument.uses));
     }
-    let erf = inner(graph, curve, "Erf", device)?;
+    let erf = inner(graph, curve, ElementwiseFunction::Erf, device)?;
     let scaled = graph.input(erf.id(), 0)?;
-    let argument = match inner(graph, scaled, "Mul", device) {
+    let argument = match inner(graph, scaled, ElementwiseFunction::Mul, device) {
         Some(node) => other_than(graph, node, std::f32::consts::FRAC_1_SQRT_2)?,
         None => {
-            let node = inner(graph, scaled, "RealDiv", device)?;
+            let node = inner(graph, scaled, ElementwiseFunction::RealDiv, device)?;
             graph
                 .input(node.id(), 0)
                 .filter(|_| graph.input(node.id(), 1).is_some_and(|o| is_scalar(graph, o, std::f32::consts::SQRT_2)))?
@@ -105,17 +105,17 @@ impl Polynomial {
             return Some(Polynomial { coefficients: [value, 0.0, 0.0, 0.0], uses: 0 });
         }
         let depth = depth.checked_sub(1)?;
-        let op = graph.get(output.node)?.op();
-        let node = inner(graph, output, op, device)?;
+        let function = graph.get(output.node)?.traits().elementwise?;
+        let node = inner(graph, output, function, device)?;
         let argument = |i: usize| Polynomial::of(graph, graph.input(node.id(), i)?, x, device, depth);
-        match op {
-            "Add" | "AddV2" => Some(argument(0)?.plus(argument(1)?)),
-            "Mul" => argument(0)?.times(argument(1)?),
-            "Square" => {
+        match function {
+            ElementwiseFunction::Add => Some(argument(0)?.plus(argument(1)?)),
+            ElementwiseFunction::Mul => argument(0)?.times(argument(1)?),
+            ElementwiseFunction::Square => {
                 let base = argument(0)?;
                 Some(Polynomial { uses: base.uses, ..base.times(base)? })
             }
-            "Pow" => {
+            ElementwiseFunction::Pow => {
                 let (base, power) = (argument(0)?, scalar(graph, graph.input(node.id(), 1)?)?);
                 let power = [1.0, 2.0, 3.0].iter().position(|&p| p == power)?;
                 let raised = (0..power).try_fold(base, |product, _| product.times(base))?;

@@ -11,8 +11,8 @@
 //! the nodes that this pass looks for.
 
 use crate::Target;
-use crate::rewrite::{Shapes, constant, constant_shape, factors, is_last_axis, is_plain, node_def, replace};
-use flowmill_graph::{Graph, Node, NodeId, OutputId};
+use crate::rewrite::{Shapes, computes, constant, constant_shape, factors, is_last_axis, is_plain, node_def, replace};
+use flowmill_graph::{ElementwiseFunction, Graph, Node, NodeId, OutputId};
 use flowmill_proto::AttrValue;
 use flowmill_proto::attr_value::Value;
 use flowmill_tensor::{DType, Result};
@@ -48,7 +48,7 @@ struct Norm {
 /// The normalisation that ends in the sum `last`.
 fn find(graph: &Graph, last: &Node, shapes: &Shapes) -> Option<Norm> {
     let search = Search { graph, device: last.device(), shapes };
-    let sum = search.plain(last.id(), "AddV2").or_else(|| search.plain(last.id(), "Add"))?;
+    let sum = search.plain(last.id(), ElementwiseFunction::Add)?;
     let (a, b) = (graph.input(sum, 0)?, graph.input(sum, 1)?);
     [(a, b), (b, a)].into_iter().find_map(|(a, b)| search.centred(sum, a, b).or_else(|| search.shifted(sum, a, b)))
 }
@@ -60,8 +60,12 @@ struct Search<'a> {
 }
 
 impl Search<'_> {
-    fn plain(&self, id: NodeId, op: &str) -> Option<NodeId> {
-        self.graph.get(id).filter(|n| is_plain(self.graph, n, op, self.device)).map(Node::id)
+    fn plain(&self, id: NodeId, function: ElementwiseFunction) -> Option<NodeId> {
+        self.graph.get(id).filter(|n| computes(self.graph, n, function, self.device)).map(Node::id)
+    }
+
+    fn mean(&self, id: NodeId) -> Option<NodeId> {
+        self.graph.get(id).filter(|n| n.is_op("Mean") && is_plain(self.graph, n, self.device)).map(Node::id)
     }
 
     fn input(&self, id: NodeId, i: usize) -> Option<OutputId> {
@@ -78,8 +82,8 @@ impl Search<'_> {
         let factors = factors(self.graph, self.graph.get(product.node)?, self.device)?;
         let &[_, _, _] = &factors[..] else { return None };
         let only = |found: Vec<OutputId>| if let [one] = found[..] { Some(one) } else { None };
-        let with_op = |op: &str| only(factors.iter().copied().filter(|f| self.plain(f.node, op).is_some()).collect());
-        let (d, root) = (with_op("Sub")?, with_op("Rsqrt")?);
+        let with = |function| only(factors.iter().copied().filter(|f| self.plain(f.node, function).is_some()).collect());
+        let (d, root) = (with(ElementwiseFunction::Sub)?, with(ElementwiseFunction::Rsqrt)?);
         let gamma = only(factors.iter().copied().filter(|&f| f != d && f != root).collect())?;
         let (x, mean) = (self.input(d.node, 0)?, self.input(d.node, 1)?);
         let variance = self.variance(root.node, x)?;
@@ -100,15 +104,15 @@ impl Search<'_> {
 
     /// `x · scale + (beta - mean · scale)`, where `scale` is `rsqrt · gamma`.
     fn shifted(&self, sum: NodeId, product: OutputId, shift: OutputId) -> Option<Norm> {
-        let (product, shift) = (self.plain(product.node, "Mul")?, self.plain(shift.node, "Sub")?);
+        let (product, shift) = (self.plain(product.node, ElementwiseFunction::Mul)?, self.plain(shift.node, ElementwiseFunction::Sub)?);
         let beta = self.input(shift, 0)?;
-        let moved = self.plain(self.input(shift, 1)?.node, "Mul")?;
+        let moved = self.plain(self.input(shift, 1)?.node, ElementwiseFunction::Mul)?;
         let pair = |id: NodeId| Some([(self.input(id, 0)?, self.input(id, 1)?), (self.input(id, 1)?, self.input(id, 0)?)]);
         for (x, scale) in pair(product)? {
             let Some((mean, _)) = pair(moved)?.into_iter().find(|&(_, s)| s == scale) else { continue };
-            let Some(scaling) = self.plain(scale.node, "Mul") else { continue };
+            let Some(scaling) = self.plain(scale.node, ElementwiseFunction::Mul) else { continue };
             for (root, gamma) in pair(scaling)? {
-                let Some(variance) = self.plain(root.node, "Rsqrt").and_then(|r| self.variance(r, x)) else { continue };
+                let Some(variance) = self.plain(root.node, ElementwiseFunction::Rsqrt).and_then(|r| self.variance(r, x)) else { continue };
                 let Some(Squares::Difference(a, b, squares)) = self.squares(variance) else { continue };
                 let is_private = self.is_seen_by(product, &[sum])
                     && self.is_seen_by(shift, &[sum])
@@ -135,15 +139,15 @@ impl Search<'_> {
     /// Returns the `Mean` of squares that, plus a constant, `root` is the inverse square root of.
     fn variance(&self, root: NodeId, x: OutputId) -> Option<NodeId> {
         let sum = self.input(root, 0)?.node;
-        let sum = self.plain(sum, "AddV2").or_else(|| self.plain(sum, "Add"))?;
-        let mean = [0, 1].into_iter().find_map(|i| self.plain(self.input(sum, i)?.node, "Mean"))?;
+        let sum = self.plain(sum, ElementwiseFunction::Add)?;
+        let mean = [0, 1].into_iter().find_map(|i| self.mean(self.input(sum, i)?.node))?;
         let squares = self.input(mean, 0)?;
         let is_private = self.is_seen_by(sum, &[root]) && self.is_seen_by(mean, &[sum]) && self.is_seen_by(squares.node, &[mean]);
         (is_private && self.is_mean_of_last(mean, x)).then_some(mean)
     }
 
     fn is_mean_of(&self, mean: NodeId, x: OutputId) -> bool {
-        self.plain(mean, "Mean").is_some_and(|m| self.input(m, 0) == Some(x) && self.is_mean_of_last(m, x))
+        self.mean(mean).is_some_and(|m| self.input(m, 0) == Some(x) && self.is_mean_of_last(m, x))
     }
 
     /// Returns true if a `Mean` reduces only the last dimension of `x`, and keeps it.
@@ -155,14 +159,14 @@ impl Search<'_> {
     /// Returns the squares that a `Mean` averages.
     fn squares(&self, mean: NodeId) -> Option<Squares> {
         let node = self.input(mean, 0)?.node;
-        if self.plain(node, "Square").is_some() {
+        if self.plain(node, ElementwiseFunction::Square).is_some() {
             return Some(Squares::Of(self.input(node, 0)?, node));
         }
         let (a, b) = (self.input(node, 0)?, self.input(node, 1)?);
-        if self.plain(node, "SquaredDifference").is_some() {
+        if self.plain(node, ElementwiseFunction::SquaredDifference).is_some() {
             return Some(Squares::Difference(a, b, node));
         }
-        (self.plain(node, "Mul").is_some() && a == b).then_some(Squares::Of(a, node))
+        (self.plain(node, ElementwiseFunction::Mul).is_some() && a == b).then_some(Squares::Of(a, node))
     }
 }
 

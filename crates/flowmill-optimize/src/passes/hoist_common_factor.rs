@@ -43,7 +43,9 @@ fn find(graph: &Graph, sum: &Node, shapes: &Shapes) -> Option<Found> {
     let dtype: DType = sum.attrs().get("T").ok()?;
     let product = |i: usize| {
         let node = graph.get(graph.input_node(sum.id(), i)?)?;
-        let is_product = node.is_op("Mul") && node.device() == sum.device() && sole_consumer(graph, node.id()).is_some();
+        let is_product = node.traits().elementwise == Some(ElementwiseFunction::Mul)
+            && node.device() == sum.device()
+            && sole_consumer(graph, node.id()).is_some();
         is_product.then_some((node.id(), [graph.input(node.id(), 0)?, graph.input(node.id(), 1)?]))
     };
     let ((first, a), (second, b)) = (product(0)?, product(1)?);
