@@ -8,12 +8,12 @@ use crate::dtypes;
 use crate::errors::Raise;
 use crate::gate::detached;
 use crate::guarded_graph::GuardedGraph;
-use flowmill::builder::{ContextId, WhileOptions};
-use flowmill_graph::{Attrs, FunctionArg, ImportOptions, NodeId, OutputId};
+use flowmill::builder::{ContextId, OuterTensor, Scope, StackOutput, WhileOptions};
+use flowmill_graph::{FunctionArg, ImportOptions, NodeId, OutputId};
 use flowmill_proto::function_def::ArgAttrs;
-use flowmill_proto::{ControlFlowContextDef, FunctionDef, GradientDef, GraphDef, Message, NodeDef, OpList};
+use flowmill_proto::{ControlFlowContextDef, FunctionDef, GradientDef, GraphDef, Message, OpList};
 use flowmill_savedmodel::FileAccess;
-use flowmill_tensor::{Bytes, PartialShape, Result, Tensor};
+use flowmill_tensor::{Bytes, Result, Tensor};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::pybacked::{PyBackedBytes, PyBackedStr};
@@ -184,33 +184,38 @@ impl PyGraph {
         Ok(PyBytes::new(py, &bytes))
     }
 
-    /// Copies the types and shapes that a handle of another graph refers to.
-    fn copy_handle_data(&self, py: Python<'_>, id: u32, slot: u32, other: &PyGraph, other_id: u32, other_slot: u32) -> PyResult<()> {
-        let elements =
-            other.read_state(py, |state, _| state.shapes().value(NodeId(other_id).output(other_slot)).and_then(|v| v.elements.clone()));
-        self.with_state(py, id, |state, _, n| {
-            state.set_elements(n.id().output(slot), elements);
-            Ok(())
-        })
-    }
-
-    /// Extends a node as gradients have extended the one in a serialised `NodeDef`, by inputs, and by outputs of these shapes.
-    fn extend_node(
+    /// Returns this graph's parameter for a tensor of the graph `other`, which is `level`th of the graphs around this one; adds it for the first use,
+    /// called `name` or like the tensor's node.
+    fn capture(
         &self,
         py: Python<'_>,
         scope: &PyScope,
-        id: u32,
-        node_def: &[u8],
-        inputs: Vec<(u32, u32)>,
-        shapes: Vec<Option<Vec<i64>>>,
-    ) -> PyResult<()> {
-        let def = NodeDef::decode(node_def).map_err(|e| PyValueError::new_err(format!("not a NodeDef: {e}")))?;
-        let inputs: Vec<OutputId> = inputs.into_iter().map(|(node, slot)| NodeId(node).output(slot)).collect();
-        let shapes: Vec<PartialShape> = shapes.into_iter().map(partial_shape).collect();
-        self.build(py, scope, |b| b.extend_node(NodeId(id), &def.op, Attrs(def.attr), &inputs, &shapes))?;
-        // The caller knows.
-        self.take_extended(py);
-        Ok(())
+        level: usize,
+        tensor: build::Output,
+        other: &PyGraph,
+        name: Option<&str>,
+    ) -> PyResult<build::Output> {
+        let output = build::output_id(tensor);
+        let outer = other.build(py, &PyScope(Scope::root()), |b| OuterTensor::new(b, output))?;
+        let outer = match name {
+            Some(name) => outer.named(name),
+            None => outer,
+        };
+        let inside = self.build(py, scope, |b| b.capture(StackOutput { level, output }, &outer))?;
+        Ok((inside.node.0, inside.slot))
+    }
+
+    /// Returns the nodes that gradients have given further outputs since this was last asked.
+    fn take_extended(&self, py: Python<'_>) -> Vec<u32> {
+        self.0.take_extended(py)
+    }
+
+    /// Returns the captured tensors after the first `start`: the level of the graph around, the tensor in it, and the parameter.
+    fn captures(&self, py: Python<'_>, start: usize) -> Vec<(usize, build::Output, build::Output)> {
+        let key = |output: OutputId| (output.node.0, output.slot);
+        self.state(py, |state| {
+            state.captures().iter().skip(start).map(|c| (c.outside.level, key(c.outside.output), key(c.inside))).collect()
+        })
     }
 
     /// Returns a tensor's value if it is known before anything runs.

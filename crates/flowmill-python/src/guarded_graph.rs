@@ -4,7 +4,7 @@ use crate::build::PyScope;
 use crate::errors::Raise;
 use crate::locks::{self, Lock, Locked, Reading, Writing};
 use flowmill::builder::gradients::FunctionGraph;
-use flowmill::builder::{BuilderState, ScopedBuilder};
+use flowmill::builder::{BuilderState, Scope, ScopedBuilder};
 use flowmill_graph::{Graph, ImportOptions, ImportResults, Node, NodeId, OpDef, import_graph_def};
 use flowmill_proto::{GraphDef, Message};
 use flowmill_tensor::Result;
@@ -81,18 +81,16 @@ impl GuardedGraph {
         .raise(py)
     }
 
-    /// Like [`GuardedGraph::build_with`], for an `f` that takes long: the GIL is released in any case.
-    pub fn build_detached<L: Lock, T: Send>(
+    /// Like [`GuardedGraph::build`], for an `f` that takes long: the GIL is released in any case. Returns the engine's error.
+    pub fn try_build_detached<T: Send>(
         &self,
         py: Python<'_>,
-        scope: &PyScope,
-        lock: L,
-        f: impl FnOnce(&mut ScopedBuilder<'_>, &mut L::Guard) -> Result<T> + Send,
-    ) -> PyResult<T> {
-        locks::with_detached(py, self.and(lock), |(guard, (state, graph))| {
-            ScopedBuilder::new(graph, state, scope.0.clone()).and_then(|mut b| f(&mut b, guard))
+        scope: &Scope,
+        f: impl FnOnce(&mut ScopedBuilder<'_>) -> Result<T> + Send,
+    ) -> Result<T> {
+        locks::with_detached(py, (&self.state, Writing(&self.graph)), |(state, graph)| {
+            ScopedBuilder::new(graph, state, scope.clone()).and_then(|mut b| f(&mut b))
         })
-        .raise(py)
     }
 
     /// Reads the graph's nodes into a message, without the GIL.

@@ -13,7 +13,7 @@ from flowmill._internal import protos, variable_scopes
 from flowmill._internal.apply import call, signature
 from flowmill._internal.convert import convert_to_tensor
 from flowmill._internal.graph import Graph, get_default_graph
-from flowmill._internal.tensor import Operation, Tensor
+from flowmill._internal.tensor import Operation, Tensor, user_frames
 from flowmill._internal.tensor_shape import TensorShape
 
 # Numbers in the names of functions.
@@ -40,6 +40,7 @@ class FuncGraph(Graph):
         super().__init__()
         self.name = name
         self.outer_graph = get_default_graph() if outer is None else outer
+        self._level = self.outer_graph._level + 1
         self.functional_control_flow = functional
         self._collections = self.outer_graph._collections
         self._seed = self.outer_graph._seed
@@ -82,18 +83,32 @@ class FuncGraph(Graph):
             return tensor
         found = self._captures.get(id(tensor))
         if found is None:
-            graph = self.outer_graph
-            while graph is not tensor.graph:
-                graph = getattr(graph, "outer_graph", None)
-                if graph is None:
-                    raise ValueError(f"{tensor!r} must be from the same graph as the function '{self.name}' is called in, or from one around it.")
+            if self._around().get(tensor.graph._level) is not tensor.graph:
+                raise ValueError(f"{tensor!r} must be from the same graph as the function '{self.name}' is called in, or from one around it.")
             # What a reference refers to is passed: functions cannot assign to it.
-            inside = self.placeholder(tensor.dtype.base_dtype, tensor.shape, name or tensor.op.name.rpartition("/")[2])
-            if tensor.dtype.name in ("resource", "variant"):
-                self._core.copy_handle_data(*inside._key, tensor.graph._core, *tensor._key)
-            found = self._captures[id(tensor)] = tensor, inside
-            self.inputs.append(inside)
+            self._core.capture(self._thread.here.scope, tensor.graph._level, tensor._key, tensor.graph._core, name)
+            self._note_captures()
+            found = self._captures[id(tensor)]
         return found[1]
+
+    def _around(self) -> dict[int, Graph]:
+        """Returns this graph and those around it, by their levels."""
+        found: dict[int, Graph] = {}
+        graph: Graph | None = self
+        while graph is not None:
+            found[graph._level] = graph
+            graph = getattr(graph, "outer_graph", None)
+        return found
+
+    def _note_captures(self) -> None:
+        """Adds parameters for what the core has captured since the last time."""
+        new = self._core.captures(len(self._captures))
+        graphs = self._around() if new else {}
+        for level, outside, inside in new:
+            tensor = graphs[level]._tensor(outside)
+            self._frames[inside[0]] = self._thread.here.frames or user_frames(2)
+            self._captures[id(tensor)] = tensor, self._tensor(inside)
+            self.inputs.append(self._captures[id(tensor)][1])
 
     @contextlib.contextmanager
     def variables_outside(self, use_resource: bool = False):
@@ -174,6 +189,33 @@ class BodyGraph(FuncGraph):
             if inside.graph is traced:
                 return self._find(self._source.names[inside.op.name])._outputs[inside.value_index]
         raise ValueError(f"{tensor!r} is not available where function '{self.name}' is differentiated: pass it to the function as an argument.")
+
+
+class CopyGraph(FuncGraph):
+    """A copy of a graph that is being differentiated from the body of a function, for gradients that functions of Python make.
+
+    Args:
+        core: its nodes.
+        graph: the graph.
+    """
+
+    def __init__(self, core, graph: Graph):
+        super().__init__("copy", graph)
+        self._core = core
+
+    def capture(self, tensor: Tensor, name: str | None = None) -> Tensor:
+        """Returns the copy of a tensor that the graph has or has captured.
+
+        Raises:
+            ValueError: for another one.
+        """
+        if tensor.graph is self:
+            return tensor
+        source = self.outer_graph
+        inside = getattr(source, "_captures", {}).get(id(tensor), (None, tensor))[1]
+        if inside.graph is source:
+            return self._tensor(inside._key)
+        raise ValueError(f"{tensor!r} is not available where its graph is differentiated from the body of a function: capture it there as well.")
 
 
 def _find(graph: Graph, name: str) -> Function | None:

@@ -12,7 +12,7 @@ from flowmill._internal import graph as graphs
 from flowmill._internal.apply import call
 from flowmill._internal.array import concat, reshape, shape, size
 from flowmill._internal.convert import convert_to_tensor
-from flowmill._internal.func_graph import BodyGraph
+from flowmill._internal.func_graph import BodyGraph, CopyGraph
 from flowmill._internal.graph import get_default_graph
 from flowmill._internal.indexed_slices import IndexedSlices
 from flowmill._internal.tensor import Tensor
@@ -98,36 +98,35 @@ def gradients(ys, xs, grad_ys=None, name: str = "gradients", colocate_gradients_
     unconnected = UnconnectedGradients(unconnected_gradients)
     graph = get_default_graph()
     graph._check_not_finalized()
-    if graph.building_function and any(_origin(x).graph is not graph for x in xs):
-        from flowmill._internal.captured_gradients import gradients_by_outside  # cycle: captured_gradients imports this module
-
-        grads = gradients_by_outside(graph, ys, [_origin(x) for x in xs], grad_ys, {
-            "name": name, "colocate_gradients_with_ops": colocate_gradients_with_ops, "gate_gradients": gate_gradients,
-            "aggregation_method": aggregation_method, "stop_gradients": stop_gradients})
-        if unconnected is UnconnectedGradients.ZERO:
-            grads = [call("ZerosLike", None, x) if g is None else g for g, x in zip(grads, xs)]
-        return grads
+    graphs_around = graph._around() if graph.building_function else {0: graph}
     with graph.name_scope(name) as scope:
         y_tensors = [convert_to_tensor(y, name="y") for y in ys]
-        x_tensors = [_source(x) for x in xs]
+        x_tensors = [_origin(x) if graph.building_function else _source(x) for x in xs]
         starts = [None if g is None else convert_to_tensor(g, y.dtype.base_dtype, "grad_ys") for g, y in zip(grad_ys, y_tensors)]
         _check_starts(y_tensors, starts)
         walk = _core.GradientWalk(
-            graph._core, graph._thread.here.scope, [y._key for y in y_tensors], [x._key for x in x_tensors],
-            [None if s is None else s._key for s in starts], name=scope, stop_gradients=[_source(s)._key for s in stop],
-            colocate=colocate_gradients_with_ops, gate=gate_gradients, pairwise=aggregation_method in _PAIRWISE,
-            custom=[n for n, f in _registry.items() if f is not None] + list(graph._python_gradients),
+            [graphs_around[level]._core for level in sorted(graphs_around)], graph._thread.here.scope, [y._key for y in y_tensors],
+            [_leveled(x, graphs_around) for x in x_tensors], [None if s is None else s._key for s in starts], name=scope,
+            stop_gradients=[_leveled(_origin(s), graphs_around) for s in stop], colocate=colocate_gradients_with_ops, gate=gate_gradients,
+            pairwise=aggregation_method in _PAIRWISE,
+            custom=[n for n, f in _registry.items() if f is not None] + [n for g in graphs_around.values() for n in g._python_gradients],
             not_differentiable=[n for n, f in _registry.items() if f is None])
-        grads = [_gradient(graph, keys) for keys in _walk(graph, walk)]
+        grads = [_gradient(graph, keys) for keys in _walk(graph, graphs_around, walk)]
         if unconnected is UnconnectedGradients.ZERO:
             grads = [call("ZerosLike", None, x) if g is None else g for g, x in zip(grads, x_tensors)]
         return grads if graphs._checks is None else [graphs._checks.gradient(g) for g in grads]
 
 
+def _leveled(tensor: Tensor, graphs_around: dict) -> tuple:
+    """Returns a tensor of one of the graphs as the core takes it: with the graph's level. A tensor of another graph has a level that none has."""
+    level = tensor.graph._level
+    return (level if graphs_around.get(level) is tensor.graph else len(graphs_around)), tensor._key
+
+
 _PAIRWISE = (AggregationMethod.EXPERIMENTAL_TREE, AggregationMethod.EXPERIMENTAL_ACCUMULATE_N)
 
 
-def _walk(graph, walk) -> list:
+def _walk(graph, graphs_around: dict, walk) -> list:
     """Walks to the end, making the gradients that functions of Python make."""
     while True:
         try:
@@ -136,16 +135,21 @@ def _walk(graph, walk) -> list:
             raise ValueError(error.message) from None
         except NotFoundError as error:
             raise LookupError(error.message) from None
-        if isinstance(step[0], list):
-            grads, extended = step
-            for node in extended:
-                graph._operation(node)._extend()
-            return grads
-        node, kind, keys, scope, core, function = step
-        inner = graph if core is None else BodyGraph(core, function, graph)
+        finally:
+            for around in graphs_around.values():
+                for node in around._core.take_extended():
+                    around._operation(node)._extend()
+            if graph.building_function:
+                graph._note_captures()
+        if isinstance(step, list):
+            return step
+        node, kind, keys, scope, core, function, level = step
+        around = graphs_around[level]
+        inner = around if core is None else CopyGraph(core, around) if function is None else BodyGraph(core, function, around)
         op = inner._operation(node)
         with inner.as_default(), inner._within(scope), inner.colocate_with(op) if scope.colocation else contextlib.nullcontext():
-            made = (_registry.get(kind) or graph._python_gradients[kind])(op, *(_gradient(inner, k) for k in keys))
+            make = _registry.get(kind) or next(g._python_gradients[kind] for g in graphs_around.values() if kind in g._python_gradients)
+            made = make(op, *(_gradient(inner, k) for k in keys))
             made = list(made) if isinstance(made, (list, tuple)) else [made]
             if len(made) != len(op.inputs):
                 raise ValueError(f"Num gradients {len(made)} generated for op {op.node_def} do not match num inputs {len(op.inputs)}")

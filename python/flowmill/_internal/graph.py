@@ -26,6 +26,8 @@ class Graph(Scopes):
     building_function = False
     # Whether its control flow becomes functions in any case.
     functional_control_flow = False
+    # The number of graphs around it.
+    _level = 0
 
     def __init__(self):
         super().__init__()

@@ -68,7 +68,14 @@ FUNCTIONS = {
     "twice": lambda tf, v: tf.function(lambda x: tf.gradients(tf.gradients(x * v * v * v, v)[0], v)[0])(tf.constant(2.0)),
     "what follows from it outside": lambda tf, v: (lambda z: tf.function(lambda x: tf.gradients(x * v * z, [v, z]))(tf.constant(2.0)))(v * v),
     "rows": lambda tf, v: tf.function(lambda x: tf.convert_to_tensor(tf.gradients(x * tf.gather(v, [0, 0]), v)[0]))(tf.constant(2.0)),
+    "of what is outside": lambda tf, v: (lambda z: tf.function(lambda: tf.gradients(z, v)[0])())(v * v),
+    "custom, with a tensor outside": lambda tf, v: (lambda z: tf.function(lambda x: tf.gradients(x * z, v)[0])(tf.constant(2.0)))(cubed(tf, v)),
 }
+
+
+def cubed(tf, v):
+    scale = tf.constant(3.0)
+    return tf.custom_gradient(lambda a: (a * a * a, lambda dy: dy * scale * a * a))(v + 1.0)
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)

@@ -180,3 +180,15 @@ def test_branches_of_frames_in_defined_functions(kind, chosen):
         grads = tf.gradients(scaled(tf.constant(5.0)), [a, b])
         session.run(tf.global_variables_initializer())
         assert session.run(grads, {choice: chosen}) == ([5.0, 0.0] if chosen else [0.0, 5.0])
+
+
+def test_gradients_through_outer_operations_are_named_as_in_tensorflow(tf1):
+    found = []
+    for tf in (flowmill, tf1):
+        with tf.Graph().as_default():
+            v = tf.constant(3.0, name="v")
+            w = tf.square(v, name="w")
+            body = tf.function(lambda: tf.gradients(w * 2.0, v)[0]).get_concrete_function().graph
+            found.append([op.name for op in body.get_operations() if op.name.startswith("gradients/") and op.type != "Placeholder"])
+    assert found[0] == found[1]
+    assert "gradients/w_grad/Mul" in found[0]

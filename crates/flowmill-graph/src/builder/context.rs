@@ -31,7 +31,7 @@ pub(super) fn other(branch: Branch) -> Branch {
     }
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Context {
     pub(super) name: String,
     pub(super) outer: Option<ContextId>,
@@ -42,14 +42,14 @@ pub(super) struct Context {
     pub(super) stands_for: FxHashMap<OutputId, OutputId>,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) enum ContextKind {
     Cond { pred: OutputId, pivot: OutputId, branch: Branch },
     While(WhileContext),
 }
 
 /// A loop being built, or built.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct WhileContext {
     pub(super) parallel_iterations: i64,
     /// True if no gradient flows through the loop.

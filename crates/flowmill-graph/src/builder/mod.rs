@@ -22,6 +22,7 @@
 //! # }
 //! ```
 
+mod capture;
 mod cond;
 mod context;
 mod context_def;
@@ -32,6 +33,7 @@ mod op;
 mod scope;
 mod while_loop;
 
+pub use capture::{Capture, GraphStack, OuterTensor, StackOutput};
 pub use cond::CondBuilder;
 pub use context::{Branch, ContextId};
 pub use op::OpBuilder;
@@ -39,6 +41,7 @@ pub use scope::{Scope, check_scope_name};
 pub use while_loop::{WhileBuilder, WhileOptions};
 
 use crate::{Graph, NodeId, OutputId, ShapeRefiner, TensorType};
+use capture::Captures;
 use context::Context;
 use flowmill_proto::attr_value::Value;
 use flowmill_proto::{AttrValue, TensorProto};
@@ -47,7 +50,7 @@ use names::UniqueNames;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// The builder's data about a graph besides its nodes.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct BuilderState {
     shapes: ShapeRefiner,
     names: UniqueNames,
@@ -59,6 +62,8 @@ pub struct BuilderState {
     loop_gradients: Vec<gradients::LoopGradient>,
     /// Nodes that gradients have given further outputs.
     extended: Vec<NodeId>,
+    /// The outer tensors that this graph uses, if it is the body of a function.
+    captures: Captures,
     /// Nodes with smaller ids are known to `shapes` and `names`.
     num_known: usize,
 }

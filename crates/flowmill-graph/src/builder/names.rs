@@ -19,6 +19,14 @@ impl UniqueNames {
         }
     }
 
+    /// Counts the names that another graph uses as used.
+    pub(super) fn mark_all(&mut self, others: &UniqueNames) {
+        for (key, &times) in &others.in_use {
+            let count = self.in_use.entry(key.clone()).or_default();
+            *count = times.max(*count);
+        }
+    }
+
     /// `name`, or the first of `name_1`, `name_2`, … that is free.
     pub(super) fn unique(&mut self, name: &str, mark_as_used: bool) -> String {
         let key = lower(name);

@@ -13,7 +13,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::BTreeMap;
 
 /// The part of a loop's context that backward loops have.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(in crate::builder) struct BackwardLoop {
     /// The loop whose gradient it is.
     pub(in crate::builder) forward: ContextId,

@@ -3,7 +3,8 @@
 //! [`add_gradients`] walks back from the `ys`, a [`GradientWalk`] does it in steps. A node is visited when all consumers between the `xs` and the `ys` have been; the gradients that
 //! they gave for its outputs are summed, and its op's [`GradientFn`] makes those of its inputs from them. Conditionals and loops are part of that
 //! walk: `Switch` and `Merge` are each other's gradients, and so are `Enter` and `Exit`; a loop gets a second loop that runs its iterations
-//! backwards (`loops`). The nodes follow TensorFlow's `tf.gradients`.
+//! backwards (`loops`). The nodes follow TensorFlow's `tf.gradients`. In the body of a function, a [`StackWalk`] goes on from captured tensors through the
+//! graphs around the body.
 
 mod aggregate;
 mod control_flow;
@@ -15,6 +16,7 @@ mod reach;
 mod records;
 mod repeat;
 mod rules;
+mod stack;
 mod tensor_arrays;
 mod walk;
 mod zeros;
@@ -22,6 +24,7 @@ mod zeros;
 pub use functions::{FunctionGraph, gradient_body};
 pub(super) use loops::BackwardLoop;
 pub(super) use repeat::LoopGradient;
+pub use stack::{StackWalk, add_stack_gradients};
 pub use walk::{GradientWalk, Step};
 
 use super::ScopedBuilder;

@@ -237,7 +237,7 @@ impl CallGradient {
 }
 
 /// Returns a gradient's tensors.
-fn tensors_of(grad: &Grad) -> Vec<OutputId> {
+pub(super) fn tensors_of(grad: &Grad) -> Vec<OutputId> {
     match grad {
         Grad::Dense(tensor) => vec![*tensor],
         Grad::Slices(s) => [s.values, s.indices].into_iter().chain(s.dense_shape).collect(),
@@ -267,6 +267,19 @@ fn add_missing(graph: &mut Graph, library: &Arc<FunctionLibrary>) -> Result<()> 
     let missing: Vec<FunctionDef> = library.iter().filter(|f| graph.library().get(f.name()).is_none()).map(|f| f.def().clone()).collect();
     for def in missing {
         graph.library_mut().add(def)?;
+    }
+    Ok(())
+}
+
+/// Adds the functions of another graph's library that nodes call, and those that these functions call.
+pub(super) fn add_functions<'n>(graph: &mut Graph, library: &Arc<FunctionLibrary>, nodes: impl Iterator<Item = &'n Node>) -> Result<()> {
+    if Arc::ptr_eq(graph.library(), library) {
+        return Ok(());
+    }
+    for function in library.reachable(nodes.map(|n| (n.op(), &n.attrs().0))) {
+        if graph.library().get(function.name()).is_none() {
+            graph.library_mut().add(function.def().clone())?;
+        }
     }
     Ok(())
 }
