@@ -8,6 +8,8 @@ use flowmill_tensor::{Result, bail};
 /// The functions of a fused node, in the order in which they are applied.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct FusedOps {
+    /// Each sum of products starts with an element of a tensor of the result's shape, instead of with zero.
+    pub(crate) accumulate: bool,
     /// A vector is added along the last dimension.
     pub(crate) bias: bool,
     /// A tensor of the result's shape is added.
@@ -21,8 +23,11 @@ impl FusedOps {
     /// # Errors
     /// Returns `Unimplemented` for another list, and for names of other functions.
     pub(crate) fn new(init: &KernelInit<'_>) -> Result<FusedOps> {
+        FusedOps::of(&init.attrs.list("fused_ops")?, init)
+    }
+
+    fn of(names: &[&str], init: &KernelInit<'_>) -> Result<FusedOps> {
         let mut fused = FusedOps::default();
-        let names: Vec<&str> = init.attrs.list("fused_ops")?;
         let functions = names.iter().map(|name| name.parse()).collect::<Result<Vec<ElementwiseFunction>>>()?;
         for (i, &function) in functions.iter().enumerate() {
             match (function, activation(function)) {
@@ -36,6 +41,21 @@ impl FusedOps {
             }
         }
         Ok(fused)
+    }
+
+    /// Like [`FusedOps::new`], for a product, whose list may begin with `Accumulate`.
+    pub(crate) fn of_product(init: &KernelInit<'_>) -> Result<FusedOps> {
+        let names: Vec<&str> = init.attrs.list("fused_ops")?;
+        let (accumulate, names) = match &names[..] {
+            [first, others @ ..] if *first == ElementwiseFunction::Accumulate.name() => (true, others),
+            names => (false, names),
+        };
+        Ok(FusedOps { accumulate, ..FusedOps::of(names, init)? })
+    }
+
+    /// Returns true if `function` can be an element of `fused_ops` of a product.
+    pub(crate) fn can_be_of_product(function: ElementwiseFunction) -> bool {
+        function == ElementwiseFunction::Accumulate || Self::can_be(function)
     }
 
     /// Returns true if `function` can be an element of `fused_ops`.

@@ -6,6 +6,8 @@ use crate::{ArgDef, ArgType, AttrDef, AttrType, Effects, OpDef, OpTraits, Role};
 pub(crate) const NO_OP: &str = "NoOp";
 /// The op that produces a function's argument or a fed tensor.
 pub const ARG: &str = "_Arg";
+/// The attribute that holds the static shape of an [`ARG`], as a list of one shape.
+pub const OUTPUT_SHAPES: &str = "_output_shapes";
 /// The op that consumes a function's result or a fetched tensor.
 pub const RETVAL: &str = "_Retval";
 

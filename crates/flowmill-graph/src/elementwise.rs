@@ -38,6 +38,8 @@ macro_rules! functions {
 }
 
 functions! {
+    /// Starts each sum of a matrix product with an element of a tensor. No op has this trait, and only a product can be fused with it.
+    Accumulate,
     /// Adds a vector along the last dimension, the channels. No op has this trait: `BiasAdd` computes it only if its channels are last.
     BiasAdd,
     /// `x / 2 * (1 + erf(x / sqrt(2)))`, the exact GELU.

@@ -1,7 +1,7 @@
 //! The graph of one step: feeds and fetches instead of what is around them.
 
 use crate::traverse::{Neighbours, Visit, prune, reverse_depth_first, reverse_reachable};
-use crate::{ARG, Edge, Graph, NodeId, OutputId, RETVAL, Role, TensorName};
+use crate::{ARG, Edge, Graph, NodeId, OUTPUT_SHAPES, OutputId, RETVAL, Role, TensorName, placeholder_shape};
 use flowmill_proto::{AttrValue, DataType, NodeDef};
 use flowmill_tensor::{DType, Result, bail};
 use hashbrown::HashSet;
@@ -24,7 +24,8 @@ pub struct ExecutionGraph {
 /// Turns a graph into what one step runs: every fed tensor becomes an `_Arg`, every fetched one gets a `_Retval`, and what neither
 /// fetches nor targets need is removed. Feeds and fetches are names of tensors (`x`, `x:1`), targets names of nodes.
 ///
-/// The `_Arg` of a fed reference is a value: a node that would write through it is an error.
+/// The `_Arg` of a fed reference is a value: a node that would write through it is an error. The `_Arg` of a fed placeholder has the static shape of
+/// the placeholder, [`placeholder_shape`], so that values of other shapes must not be fed.
 ///
 /// # Errors
 /// `InvalidArgument` if something is fed twice or nothing is asked for, `NotFound` for names that do not exist. The graph may be
@@ -96,7 +97,11 @@ pub fn rewrite_with_connections<S: AsRef<str>>(
     let mut args = Vec::with_capacity(outputs.len());
     for (index, &output) in outputs.iter().enumerate() {
         let dtype = graph.output_type(output)?.dtype;
+        let shape = placeholder_shape(graph, &graph[output.node]).unwrap_or_default();
         let arg = add_boundary(graph, ARG, "_arg", output, index, dtype, &[])?;
+        if shape.rank().is_some() {
+            graph.set_attr(arg, OUTPUT_SHAPES, vec![shape.to_proto()])?;
+        }
         redirect(graph, output, arg)?;
         args.push((output, arg));
         result.arg_types.push(dtype);

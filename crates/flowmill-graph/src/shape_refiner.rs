@@ -4,7 +4,7 @@ use crate::evaluate::StaticValues;
 use crate::infer::Asked;
 use crate::symbols::SymbolTable;
 use crate::traverse::{is_back_edge, topological_order};
-use crate::{ARG, Evaluator, Graph, InferenceContext, Node, NodeId, OutputId, Role, ValueInfo};
+use crate::{ARG, Evaluator, Graph, InferenceContext, Node, NodeId, OUTPUT_SHAPES, OutputId, Role, ValueInfo};
 use flowmill_proto::TensorProto;
 use flowmill_tensor::{DType, PartialShape, Result, Tensor, bail};
 use rustc_hash::FxHashMap;
@@ -346,7 +346,7 @@ fn read_constant(node: &Node, outputs: &mut [ValueInfo]) -> Result<()> {
 
 /// A function's argument may carry its shape.
 fn read_arg(node: &Node, outputs: &mut [ValueInfo]) {
-    if let ([output], Ok(shapes)) = (outputs, node.attrs().list::<PartialShape>("_output_shapes"))
+    if let ([output], Ok(shapes)) = (outputs, node.attrs().list::<PartialShape>(OUTPUT_SHAPES))
         && let [shape] = &shapes[..]
     {
         output.shape = shape.clone();

@@ -4,7 +4,6 @@ use crate::arithmetic::add_to;
 use flowmill_runtime::KernelContext;
 use flowmill_tensor::sync::{Mutex, MutexGuard};
 use flowmill_tensor::{Allocator, DType, Error, PartialShape, Resource, ResourceHandle, Result, Shape, Tensor, bail, check_memory, error};
-use std::any::Any;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -17,8 +16,6 @@ pub struct TensorArray {
     dtype: DType,
     options: Options,
     state: Mutex<State>,
-    /// For each reader, which is identified by a number: the data that it computed from elements before it reads them.
-    ahead: Mutex<Vec<(u64, Box<dyn Any + Send>)>>,
 }
 
 /// The options that a TensorArray is made with.
@@ -92,7 +89,7 @@ impl TensorArray {
             closed: false,
             gradients: BTreeMap::new(),
         };
-        TensorArray { name, dtype, options, state: Mutex::new(state), ahead: Mutex::default() }
+        TensorArray { name, dtype, options, state: Mutex::new(state) }
     }
 
     /// Returns the handle that is passed between nodes.
@@ -126,44 +123,6 @@ impl TensorArray {
         let dropped = (std::mem::take(&mut state.slots), std::mem::take(&mut state.gradients));
         drop(state);
         drop(dropped);
-        self.ahead.lock().clear();
-    }
-
-    /// Returns the element at `index`, like an op that reads it; `alloc` makes the zeros of an element that was never written.
-    ///
-    /// # Errors
-    /// Returns `InvalidArgument` if the array was closed or the element cannot be read; `OutOfRange` past the end.
-    pub fn read(&self, alloc: &Allocator, index: i64) -> Result<Tensor> {
-        self.lock()?.read(alloc, index)
-    }
-
-    /// Removes and returns the data that `reader` stored with [`TensorArray::put_ahead`].
-    pub fn take_ahead(&self, reader: u64) -> Option<Box<dyn Any + Send>> {
-        let mut ahead = self.ahead.lock();
-        let found = ahead.iter().position(|(of, _)| *of == reader);
-        found.map(|i| ahead.swap_remove(i).1)
-    }
-
-    /// Stores data that `reader`, identified by a number of its choice, computed from elements before it reads them. The data is dropped when the
-    /// array is closed.
-    pub fn put_ahead(&self, reader: u64, ahead: Box<dyn Any + Send>) {
-        self.ahead.lock().push((reader, ahead));
-    }
-
-    /// Returns `element`, which was read at `index`, followed by the elements that a reader will find at the later indices `index + step`, `index +
-    /// 2 * step`, …: at most `len` elements in all, up to the first that was not written, was removed or has another shape. For a gradient array,
-    /// whose elements still change, only `element` is returned.
-    pub fn waiting(&self, index: i64, step: i64, len: usize, element: &Tensor) -> Vec<Tensor> {
-        let mut found = vec![element.clone()];
-        if len > 1 && !self.options.is_gradient {
-            let state = self.state.lock();
-            let at = |i: usize| {
-                let i = usize::try_from(index.checked_add(step.checked_mul(i as i64)?)?).ok()?;
-                state.slots.get(i)?.value.as_ref().filter(|value| value.shape() == element.shape())
-            };
-            found.extend((1..len).map_while(at).cloned());
-        }
-        found
     }
 
     /// Returns the gradient array for `source`, which is made at the first call. It has as many elements as this array, which can no longer grow.

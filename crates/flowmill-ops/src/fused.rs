@@ -10,11 +10,6 @@ pub(crate) const OPS: &[Op] = &[
     op("_FusedElementwise", "(args: N * T) -> (results: num_results * T)")
         .attrs("T: {float}; N: int >= 1; num_results: int >= 1; pieces: list(int); program: list(string); outputs: list(int)")
         .shape(shape::fused_elementwise),
-    // `_FusedMatMul` of an array's element and a matrix side by side: `TensorArrayReadV3(handle, index, flow_in)`, then `x`, times `weights`.
-    op("_FusedReadMatMul", "(handle: resource, index: int32, flow_in: float, x: T, weights: T, args: num_args * T) -> (product: T)")
-        .attrs("T: {float}; num_args: int >= 0; fused_ops: list(string) = []; leakyrelu_alpha: float = 0.2")
-        .stateful()
-        .shape(shape::fused_read_matmul),
     // (x - mean) / sqrt(variance + epsilon) * gamma + beta, where mean and variance are those of the last dimension. `gamma` and `beta` are
     // vectors of one length, which is that of the last dimension or, where that is one, broadcasts it.
     op("_FusedLayerNorm", "(x: T, gamma: T, beta: T) -> (y: T)").attrs("T: {float}; epsilon: float").shape(shape::fused_layer_norm),

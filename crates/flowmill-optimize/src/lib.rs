@@ -12,6 +12,8 @@
 
 mod linear;
 mod liveness;
+mod loop_reads;
+mod loops;
 mod lowering;
 mod passes;
 mod pipeline;

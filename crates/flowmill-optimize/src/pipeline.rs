@@ -2,8 +2,8 @@
 
 use crate::lowering::{Functions, called};
 use crate::passes::{
-    channels_last, fold_batch_norm, fold_constants, fold_padding, fuse_elementwise, fuse_epilogues, fuse_gelu, fuse_layer_norm, fuse_reads,
-    hoist_common_factor, merge_duplicates, prune, remove_identities,
+    channels_last, fold_batch_norm, fold_constants, fold_padding, fuse_elementwise, fuse_epilogues, fuse_gelu, fuse_layer_norm,
+    hoist_common_factor, hoist_products, merge_duplicates, prune, remove_identities,
 };
 use crate::passes::{inline_calls, lower_case, lower_if, lower_while};
 use flowmill_graph::{ControlFlow, Graph, Target};
@@ -51,11 +51,11 @@ pub const PIPELINE: &[Pass] = &[
     Pass { name: "fold_batch_norm", run: fold_batch_norm::run },
     // Before epilogues are fused: looks for `Conv2D`, not for what that becomes.
     Pass { name: "fold_padding", run: fold_padding::run },
+    // Before epilogues are fused: what a loop adds to such a product then becomes an epilogue of another.
+    Pass { name: "hoist_products", run: hoist_products::run },
     Pass { name: "fuse_epilogues", run: fuse_epilogues::run },
     // After epilogues: looks for a product that has its bias.
     Pass { name: "fuse_gelu", run: fuse_gelu::run },
-    // After epilogues: the fused op has those of a product.
-    Pass { name: "fuse_reads", run: fuse_reads::run },
     // Before single element-wise nodes are fused: looks for them.
     Pass { name: "fuse_layer_norm", run: fuse_layer_norm::run },
     // After fusion: a tensor with two consumers is not fused into either.

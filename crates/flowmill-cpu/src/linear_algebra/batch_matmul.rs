@@ -1,8 +1,9 @@
 //! `BatchMatMul` and its later versions, whose batch dimensions broadcast.
 
+use super::matmul::product_cost;
 use super::product::{Product, Sizes, StableRhs};
 use crate::elementwise::broadcast_positions;
-use crate::from_fn::from_fn;
+use crate::from_fn::{batched_from_fn, from_fn};
 use crate::gemm::{Epilogue, MatrixRef};
 use crate::number::Number;
 use flowmill_runtime::{Kernel, KernelContext, KernelInit};
@@ -22,7 +23,7 @@ fn make(init: &KernelInit<'_>, dtype: DType, broadcast: bool) -> Result<Arc<dyn 
     let options = Options { adj_x: init.attrs.get_or("adj_x", false)?, adj_y: init.attrs.get_or("adj_y", false)?, broadcast };
     if dtype == DType::F32 {
         let rhs = StableRhs::new(init.constant(1).is_some());
-        return from_fn(move |ctx| {
+        let compute = move |ctx: &mut KernelContext<'_>| {
             let (x, y) = (ctx.input(0)?, ctx.input(1)?);
             let out = if y.rank() == 2 && x.rank() > 2 && !options.adj_x && broadcast {
                 multiply_rows(ctx.allocator(), x, y, options, &rhs)?
@@ -31,7 +32,10 @@ fn make(init: &KernelInit<'_>, dtype: DType, broadcast: bool) -> Result<Arc<dyn 
             };
             ctx.set_output(0, out);
             Ok(())
-        });
+        };
+        // The number of rows is unknown more often than not.
+        let weights = init.input_shape(1);
+        return batched_from_fn((weights.rank() == Some(2)).then(|| product_cost(&weights)), 0, compute);
     }
     for_dtype!(dtype, [f16, bf16, f64, i8, i16, i32, i64, u8, u16, u32, u64, Complex<f32>, Complex<f64>], T => from_fn(move |ctx| {
         let out = multiply::<T>(ctx.allocator(), ctx.input(0)?, ctx.input(1)?, options)?;

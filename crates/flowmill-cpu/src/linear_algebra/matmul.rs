@@ -2,7 +2,7 @@
 
 use super::product::{Product, Sizes, StableRhs, finish};
 use crate::fused_ops::FusedOps;
-use crate::gemm::{Epilogue, MatrixRef};
+use crate::gemm::{Epilogue, MatrixRef, gemm};
 use flowmill_runtime::{Cost, Kernel, KernelContext, KernelInit};
 use flowmill_tensor::{Allocator, Complex, DType, PartialShape, Result, Shape, Tensor, bail, bf16, f16, for_dtype};
 use std::marker::PhantomData;
@@ -52,17 +52,10 @@ impl Transposed {
     }
 }
 
-/// Returns the sizes of a product of matrices of these shapes.
-///
-/// # Errors
-/// Returns `InvalidArgument` if they are not matrices, or cannot be multiplied.
-pub(crate) fn product_sizes(a: &Shape, b: &Shape) -> Result<Sizes> {
-    Transposed { a: false, b: false }.sizes(a, b)
-}
-
 /// Returns an estimate for a product of an unknown number of rows with these weights.
-pub(crate) fn product_cost(weights: &PartialShape) -> Cost {
-    let work = weights.dim(0).unwrap_or(1).saturating_mul(weights.dim(1).unwrap_or(1)).saturating_mul(USUAL_ROWS);
+pub(super) fn product_cost(weights: &PartialShape) -> Cost {
+    let (Some(rows), Some(columns)) = (weights.dim(0), weights.dim(1)) else { return Cost::Expensive };
+    let work = rows.saturating_mul(columns).saturating_mul(USUAL_ROWS);
     if work >= EXPENSIVE { Cost::Expensive } else { Cost::Cheap }
 }
 
@@ -115,8 +108,8 @@ impl FusedOps {
     /// # Errors
     /// Returns `InvalidArgument` for operands of other shapes.
     pub(crate) fn epilogue<'a>(&self, args: &[&'a Tensor], size: Sizes) -> Result<Epilogue<'a>> {
-        let mut args = args.iter();
-        let mut epilogue = Epilogue { activation: self.activation, ..Epilogue::default() };
+        let mut args = args.iter().skip(usize::from(self.accumulate));
+        let mut epilogue = Epilogue { activation: self.activation, accumulate: self.accumulate, ..Epilogue::default() };
         if self.bias {
             let Some(bias) = args.next().filter(|b| b.num_elements() == size.n && b.rank() >= 1) else {
                 bail!(InvalidArgument, "Fused MatMul needs a bias of {} elements", size.n);
@@ -147,9 +140,16 @@ impl FusedMatMul {
         let epilogue = self.fusion.epilogue(args, size)?;
         let mut c = alloc.uninit(DType::F32, [size.m, size.n])?;
         let target = c.as_mut_slice::<f32>()?;
+        if self.fusion.accumulate {
+            let Some(start) = args.first().filter(|start| *start.shape().dims() == [size.m, size.n]) else {
+                bail!(InvalidArgument, "Fused MatMul needs a tensor of shape [{},{}] to add to", size.m, size.n);
+            };
+            target.copy_from_slice(start.as_slice()?);
+        }
         let rows = a.as_slice::<f32>()?;
         if self.transposed.a {
-            f32::product(size, operand(rows, size.m, size.k, true), operand(b.as_slice()?, size.k, size.n, self.transposed.b), target);
+            let (a, b) = (operand(rows, size.m, size.k, true), operand(b.as_slice()?, size.k, size.n, self.transposed.b));
+            gemm(size.m, size.k, size.n, a, b, target, size.n, epilogue.accumulate);
             finish(target, size, &epilogue);
         } else {
             self.rhs.multiply(size, rows, b, self.transposed.b, target, &epilogue)?;
@@ -203,7 +203,7 @@ pub(super) fn make_fused_matmul(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>
     let cost = transposed.cost(init);
     let dtype = init.dtype("T")?;
     let rhs = StableRhs::new(dtype == DType::F32 && init.constant(1).is_some());
-    let inner = FusedMatMul { transposed, cost, rhs, fusion: FusedOps::new(init)? };
+    let inner = FusedMatMul { transposed, cost, rhs, fusion: FusedOps::of_product(init)? };
     match dtype {
         DType::F32 => Ok(Arc::new(inner)),
         DType::F16 => Ok(Arc::new(Widened::<f16> { inner, marker: PhantomData })),

@@ -12,13 +12,9 @@ mod logarithm;
 mod lu;
 mod matmul;
 pub(crate) mod product;
-mod read_product;
 mod schur;
 mod square_root;
 mod tridiagonal;
-
-use matmul::{product_cost, product_sizes};
-use product::Sizes;
 
 use crate::fused_ops::FusedOps;
 use flowmill_runtime::{KernelDef, KernelRegistry};
@@ -45,7 +41,6 @@ pub(crate) fn register(registry: &mut KernelRegistry) {
     logarithm::register(registry);
     lu::register(registry);
     registry.add("MatMul", matmul::make_matmul);
-    registry.add("_FusedReadMatMul", read_product::make);
     for op in ["MatrixBandPart", "BatchMatrixBandPart"] {
         registry.add(op, diagonal::make_band_part);
     }
@@ -88,5 +83,5 @@ pub(crate) fn register(registry: &mut KernelRegistry) {
         registry.add(op, decompose::make_svd);
     }
     tridiagonal::register(registry);
-    registry.register("_FusedMatMul", KernelDef::new(matmul::make_fused_matmul).fuses(FusedOps::can_be));
+    registry.register("_FusedMatMul", KernelDef::new(matmul::make_fused_matmul).fuses(FusedOps::can_be_of_product));
 }

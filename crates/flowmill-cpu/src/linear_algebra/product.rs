@@ -122,7 +122,7 @@ impl StableRhs {
         Ok(Some(packed))
     }
 
-    /// Computes `C = epilogue(A B)`, where rows of A are adjacent.
+    /// Computes `C = epilogue(A B)`, where rows of A are adjacent. An epilogue that accumulates adds to what `C` holds.
     pub(crate) fn multiply(
         &self,
         size: Sizes,
@@ -137,7 +137,7 @@ impl StableRhs {
             None => {
                 let a = MatrixRef { data: a, ld: size.k, transposed: false };
                 let b = MatrixRef { data: b.as_slice::<f32>()?, ld: if transposed { size.k } else { size.n }, transposed };
-                gemm(size.m, size.k, size.n, a, b, c, size.n, false);
+                gemm(size.m, size.k, size.n, a, b, c, size.n, epilogue.accumulate);
                 finish(c, size, epilogue);
             }
         }

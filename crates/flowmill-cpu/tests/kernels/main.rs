@@ -33,7 +33,6 @@ mod quantized;
 mod queue;
 mod random;
 mod random_states;
-mod read_product;
 mod reduction;
 mod ref_variable;
 mod resource_variable;

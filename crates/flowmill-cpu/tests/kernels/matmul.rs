@@ -85,3 +85,35 @@ fn fusions() {
     assert!(fused(&["BiasAdd"], vec![Tensor::vector(&[1f32]).unwrap()]).is_err());
     assert!(fused(&["Relu", "BiasAdd"], vec![bias()]).unwrap_err().message().contains("Fusion is not implemented"));
 }
+
+#[test]
+fn a_product_that_accumulates_continues_each_sum() {
+    let fused = |ops: &[&str], a: Tensor, b: Tensor, args: Vec<Tensor>, transposed: (bool, bool)| {
+        let call = Call::new("_FusedMatMul").attr("T", ty(DType::F32)).attr("fused_ops", strings(ops));
+        let call = call.attr("transpose_a", transposed.0).attr("transpose_b", transposed.1);
+        call.inputs(vec![a, b]).inputs(args).run1()
+    };
+    let bits = |t: Tensor| t.as_slice::<f32>().unwrap().iter().map(|x| x.to_bits()).collect::<Vec<_>>();
+    let value = |i: usize| ((i * 7919) % 1013) as f32 / 300.0 - 1.7;
+    let (first, second, columns) = (37, 600, 70);
+    for rows in [1, 3, 40] {
+        // The rows of both parts side by side, and the parts alone.
+        let whole = matrix([rows, first + second], value);
+        let part =
+            |from: usize, to: usize| matrix([rows, to - from], |i| value(i / (to - from) * (first + second) + from + i % (to - from)));
+        let weights = |from: usize, to: usize| matrix([to - from, columns], |i| value(3 * (from * columns + i)));
+        let bias = Tensor::from_slice([columns], &(0..columns).map(value).collect::<Vec<_>>()).unwrap();
+        let expected = fused(&["BiasAdd"], whole, weights(0, first + second), vec![bias.clone()], (false, false)).unwrap();
+        let start = fused(&[], part(0, first), weights(0, first), vec![], (false, false)).unwrap();
+        let args = vec![start, bias];
+        let found = fused(&["Accumulate", "BiasAdd"], part(first, first + second), weights(first, first + second), args, (false, false));
+        assert_eq!(bits(found.unwrap()), bits(expected), "{rows} rows");
+    }
+    let (a, b, start) = (matrix([2, 2], |i| i as f32), matrix([2, 2], |i| i as f32 + 1.0), matrix([2, 2], |_| 10f32));
+    // [0, 2; 1, 3] times [1, 3; 2, 4].
+    let found = fused(&["Accumulate"], a.clone(), b.clone(), vec![start], (true, true)).unwrap();
+    assert_eq!(found.as_slice::<f32>().unwrap(), [14.0, 18.0, 17.0, 25.0]);
+    let message = |ops: &[&str], args| fused(ops, a.clone(), b.clone(), args, (false, false)).unwrap_err().message().to_owned();
+    assert!(message(&["Accumulate"], vec![matrix([1, 2], |_| 0f32)]).contains("[2,2]"));
+    assert!(message(&["Relu", "Accumulate"], vec![matrix([2, 2], |_| 0f32)]).contains("Fusion is not implemented"));
+}

@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used)]
 
 use flowmill_graph::text::{ConstantTable, parse_graph};
-use flowmill_graph::{Graph, OpRegistry, OutputId, ShapeAnalysis};
+use flowmill_graph::{Graph, OpRegistry, OutputId, ShapeAnalysis, rewrite_for_execution};
 use std::fmt::Write;
 use std::sync::{Arc, LazyLock};
 
@@ -284,4 +284,19 @@ fn a_node_that_cannot_run_has_an_unknown_shape() {
     let shapes = ShapeAnalysis::new(&graph);
     assert_eq!(shapes.shape(graph.find_node("z").unwrap().id().output(0)).to_string(), "<unknown>");
     assert_eq!(shapes.rank(graph.find_node("x").unwrap().id().output(0)), Some(2));
+}
+
+#[test]
+fn the_argument_for_a_placeholder_has_the_placeholders_shape() {
+    let text =
+        "x = Placeholder() {dtype=f32, shape=[?,3]}\nany = Placeholder() {dtype=f32, shape=<unknown>}\ny = Mul(x, any)\nz = Neg(y)\n";
+    let shapes_of_args = |feeds: &[&str]| {
+        let mut graph = parse_graph(text, &REGISTRY, &ConstantTable::default()).unwrap();
+        let made = rewrite_for_execution(&mut graph, feeds, &["z"], &[]).unwrap();
+        let shapes = ShapeAnalysis::new(&graph);
+        made.args.iter().map(|arg| shapes.shape(arg.unwrap().output(0)).to_string()).collect::<Vec<_>>()
+    };
+    assert_eq!(shapes_of_args(&["x", "any"]), ["[?,3]", "<unknown>"]);
+    // A tensor that is computed may be fed with a value of any shape.
+    assert_eq!(shapes_of_args(&["y"]), ["<unknown>"]);
 }

@@ -34,13 +34,6 @@ fn piece(c: &Context<'_>, shape: &PartialShape, count: i64) -> Result<PartialSha
     Ok(dims::replaced(shape, last, if size < 0 { c.symbolic_quotient(size, count) } else { size / count }))
 }
 
-/// Infers a matrix with the rows of the matrix beside the element and the columns of the weights.
-pub(crate) fn fused_read_matmul(c: &mut Context<'_>) -> Result<()> {
-    let (x, weights) = (dims::with_rank(&c.input(3), 2)?, dims::with_rank(&c.input(4), 2)?);
-    c.set_output(0, PartialShape::new(&[dims::size(&x, 0), dims::size(&weights, 1)]));
-    Ok(())
-}
-
 /// The input, normalised over its last dimension, times and plus vectors.
 pub(crate) fn fused_layer_norm(c: &mut Context<'_>) -> Result<()> {
     let x = dims::with_rank_at_least(&c.input(0), 1)?;

@@ -1,7 +1,8 @@
 //! Fuses a convolution or matrix product with its epilogue: bias, residual and activation.
 //!
 //! Before: `Relu(AddV2(BiasAdd(Conv2D(x, w), b), r))`. After: `_FusedConv2D(x, w, b, r) {fused_ops=["BiasAdd","Add","Relu"]}`. In the same way
-//! `MatMul` becomes `_FusedMatMul` and `DepthwiseConv2dNative` becomes `_FusedDepthwiseConv2dNative`.
+//! `MatMul` becomes `_FusedMatMul` and `DepthwiseConv2dNative` becomes `_FusedDepthwiseConv2dNative`. A `_FusedMatMul` that only accumulates gets an
+//! epilogue, too.
 //!
 //! Sound because the fused kernels compute the same, only without storing what lies between. Guards:
 //! * `float32`, channels last, functions that the target's kernel of the fused op has; a bias comes first: a `BiasAdd`, or the sum with a constant vector of as many values as there are channels;
@@ -36,20 +37,30 @@ pub(crate) fn run(graph: &mut Graph, target: &dyn Target) -> Result<usize> {
     Ok(count)
 }
 
+/// Returns true for a product whose only function is [`ElementwiseFunction::Accumulate`].
+fn accumulates(node: &Node) -> bool {
+    let is_only = |functions: Vec<&str>| functions == [ElementwiseFunction::Accumulate.name()];
+    node.is_op("_FusedMatMul") && is_of_type(node, DType::F32) && node.attrs().list("fused_ops").is_ok_and(is_only)
+}
+
 struct Found {
     op: Linear,
     /// The linear op and what follows it, in order.
     nodes: Vec<NodeId>,
-    /// Bias and residual.
+    /// The tensor to add to, the bias and the residual.
     args: Vec<OutputId>,
     functions: Vec<ElementwiseFunction>,
     leakyrelu_alpha: Option<f32>,
 }
 
 fn find(graph: &Graph, node: &Node, shapes: &Shapes, target: &dyn Target) -> Option<Found> {
-    let op = Linear::of(node)?;
+    let op = Linear::of(node).or_else(|| accumulates(node).then_some(Linear::MatMul))?;
     let can_end_with = |function: ElementwiseFunction| target.fuses(fused_op(op), function, DType::F32);
     let mut found = Found { op, nodes: vec![node.id()], args: Vec::new(), functions: Vec::new(), leakyrelu_alpha: None };
+    if accumulates(node) {
+        found.args.extend(graph.input(node.id(), 2));
+        found.functions.push(ElementwiseFunction::Accumulate);
+    }
     let edge = next(graph, node).filter(|_| can_end_with(ElementwiseFunction::BiasAdd))?;
     found.args.push(bias(graph, node, op, edge)?);
     found.push(edge.dst, ElementwiseFunction::BiasAdd);
@@ -138,7 +149,7 @@ fn rewrite(graph: &mut Graph, found: &Found) -> Result<NodeId> {
     if let Some(alpha) = found.leakyrelu_alpha {
         set("leakyrelu_alpha", alpha.into());
     }
-    let inputs: Vec<OutputId> = graph.inputs(first).chain(found.args.iter().copied()).collect();
+    let inputs: Vec<OutputId> = graph.inputs(first).take(2).chain(found.args.iter().copied()).collect();
     let mut controls: Vec<NodeId> = found.nodes.iter().flat_map(|&n| graph.control_inputs(n)).collect();
     controls.sort_unstable();
     controls.dedup();

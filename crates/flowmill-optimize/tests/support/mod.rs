@@ -45,7 +45,7 @@ impl Evaluator for Arithmetic {
 /// A target with a few fused kernels for `float32`.
 impl Target for Arithmetic {
     fn supports(&self, op: &str, dtype: DType) -> bool {
-        dtype == DType::F32 && matches!(op, "_FusedLayerNorm" | "_FusedReadMatMul")
+        dtype == DType::F32 && matches!(op, "_FusedLayerNorm" | "BatchMatMulV2")
     }
 
     fn fuses(&self, fused: &str, function: ElementwiseFunction, dtype: DType) -> bool {
@@ -56,7 +56,7 @@ impl Target for Arithmetic {
             "_FusedElementwise" => &[&activations[..], &elementwise].concat(),
             "_FusedDepthwiseConv2dNative" => &[&activations[..], &[BiasAdd]].concat(),
             "_FusedConv2D" => &[&activations[..], &[BiasAdd, Add]].concat(),
-            "_FusedMatMul" => &[&activations[..], &[BiasAdd, Add, GeluExact, GeluApproximate]].concat(),
+            "_FusedMatMul" => &[&activations[..], &[Accumulate, BiasAdd, Add, GeluExact, GeluApproximate]].concat(),
             _ => &[],
         };
         dtype == DType::F32 && functions.contains(&function)

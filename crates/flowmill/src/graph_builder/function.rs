@@ -231,7 +231,7 @@ fn body_def(b: &ScopedBuilder<'_>, name: &str, parameters: &[OutputId], results:
     let captured = b.state().captures().iter().map(|c| c.inside);
     let args = parameters.iter().copied().chain(captured).map(|arg| FunctionArg::new(graph, shapes, arg)).collect::<Result<Vec<_>>>()?;
     // Effects that nothing else in the body waits for.
-    let is_effect = |node: NodeId| graph[node].op_def().is_stateful && graph.out_edges(node).all(|e| e.dst == NodeId::SINK);
+    let is_effect = |node: NodeId| graph[node].op_def().is_stateful() && graph.out_edges(node).all(|e| e.dst == NodeId::SINK);
     let effects: Vec<NodeId> = graph.op_node_ids().into_iter().filter(|&n| is_effect(n)).collect();
     function_def(graph, name, &FunctionPart { args: &args, results, kept: &effects, control_results: &effects, ..FunctionPart::default() })
 }
