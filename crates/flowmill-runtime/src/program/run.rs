@@ -6,7 +6,6 @@ use crate::step::DeviceStep;
 use flowmill_tensor::sync::Mutex;
 use flowmill_tensor::{DType, Result, Tensor, bail};
 use smallvec::SmallVec;
-use std::ops::Range;
 use std::sync::Arc;
 
 /// A register, as an index into the register file.
@@ -144,14 +143,15 @@ fn admits(regs: &mut [Option<Tensor>], operands: &[Operand], controls: &[Reg], a
 
 impl Code {
     /// Runs the instructions in order.
+    #[inline]
     pub(super) fn run(&self, regs: &mut [Option<Tensor>], step: &Arc<DeviceStep>) -> Result<()> {
-        self.run_part(0..self.instrs.len(), regs, step)
+        self.run_part(&self.instrs, regs, step)
     }
 
-    /// Runs these instructions in order.
+    /// Runs some of the instructions in order.
     #[inline]
-    pub(super) fn run_part(&self, part: Range<usize>, regs: &mut [Option<Tensor>], step: &Arc<DeviceStep>) -> Result<()> {
-        for instr in &self.instrs[part] {
+    pub(super) fn run_part(&self, part: &[Instr], regs: &mut [Option<Tensor>], step: &Arc<DeviceStep>) -> Result<()> {
+        for instr in part {
             match instr {
                 Instr::Scalar1 { from, to, f, a, dst, call } => {
                     let x = regs[*a as usize].as_ref().and_then(|t| t.scalar_bits(*from));

@@ -120,7 +120,7 @@ impl BatchProgram {
         let mut shapes = vec![Shape::new(image.shape().get(1..).unwrap_or(&[]))];
         let mut file = self.registers_with(image);
         for (i, call) in self.code.calls.iter().enumerate() {
-            self.code.run_part(i..i + 1, &mut file.0, step)?;
+            self.code.run_part(&self.code.instrs[i..i + 1], &mut file.0, step)?;
             let Some(output) = &file.0[call.dst as usize] else { bail!(Internal, "node {} gave nothing", call.callee.node) };
             let Some((1, image)) = output.shape().dims().split_first() else {
                 bail!(Internal, "an output of shape {} for one image", output.shape());
@@ -220,7 +220,7 @@ impl BatchProgram {
                 registers[r] = Some(whole.view(images.start * image.num_elements(), batch_of(images.len(), &image))?);
             }
         }
-        self.code.run_part(stage.calls.clone(), registers, step)?;
+        self.code.run_part(&self.code.instrs[stage.calls.clone()], registers, step)?;
         for ((register, image), output) in stage.outputs.iter().zip(outputs) {
             match registers[*register as usize].take() {
                 Some(tensor) if *tensor.shape() == batch_of(images.len(), image) => output.copy_from_slice(tensor.as_slice()?),
