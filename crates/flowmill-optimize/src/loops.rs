@@ -1,7 +1,7 @@
 //! Invariants and counters of loops that consist of frames.
 
 use crate::rewrite::{constant, has_no_control_inputs};
-use flowmill_graph::{Graph, Node, NodeId, OutputId, Role};
+use flowmill_graph::{ElementwiseFunction, Graph, Node, NodeId, OutputId, Role};
 use flowmill_tensor::{DType, Tensor};
 
 /// The largest number of nodes that are followed from a tensor to the node that decides what it is.
@@ -80,7 +80,8 @@ fn through_identities(graph: &Graph, mut tensor: OutputId) -> Option<OutputId> {
 
 /// Returns the operands if a tensor is a sum or a difference.
 fn sum(graph: &Graph, tensor: OutputId) -> Option<(OutputId, OutputId)> {
-    let node = graph.get(tensor.node).filter(|n| ["Add", "AddV2", "Sub"].iter().any(|op| n.is_op(op)))?;
+    let node =
+        graph.get(tensor.node).filter(|n| matches!(n.traits().elementwise, Some(ElementwiseFunction::Add | ElementwiseFunction::Sub)))?;
     Some((graph.input(node.id(), 0)?, graph.input(node.id(), 1)?))
 }
 
