@@ -60,7 +60,7 @@
 //!
 //! # More
 //!
-//! * [`GraphBuilder::cond`] and [`GraphBuilder::while_loop`] take closures; scopes are closures, too ([`GraphBuilder::name_scope`]).
+//! * [`GraphBuilder::cond`], [`GraphBuilder::while_loop`] and [`GraphBuilder::function`] take closures; scopes are closures, too ([`GraphBuilder::name_scope`]).
 //! * [`OpSet`] takes ops of a program's own, with shape functions, gradients and kernels.
 //! * A [`Session`] runs steps of many threads at once; [`Session::callable`] prepares a step that is run often.
 //! * The directory `examples` of this crate has a program for each of these.
@@ -98,7 +98,7 @@ pub use flowmill_session::{
 };
 pub use flowmill_tensor::{Bytes, Code, Complex, DType, Element, Error, PartialShape, Result, Shape, Tensor, bf16, f16};
 pub use flowmill_tensor::{live_bytes, memory_limit, set_memory_limit, sync};
-pub use graph_builder::{GraphBuilder, Input, NodeBuilder, Ops, Output, ToAttr, Variable, Ys};
+pub use graph_builder::{Function, GraphBuilder, Input, NodeBuilder, Ops, Output, ToAttr, Variable, Ys};
 pub use op_set::{CustomOp, OpSet};
 pub use saved_model::{ModelFunction, SavedModel, prepare};
 pub use signature::{Signature, TensorSpec, signatures};

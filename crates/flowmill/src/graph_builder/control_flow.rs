@@ -30,7 +30,7 @@ impl GraphBuilder {
         then_fn: impl FnOnce() -> Result<[Output<'b>; N]>,
         else_fn: impl FnOnce() -> Result<[Output<'b>; N]>,
     ) -> Result<[Output<'b>; N]> {
-        let pred = pred.ok()?.id();
+        let pred = self.resolve(pred)?;
         self.name_scope("cond", || {
             let mut cond = self.scoped(|b| CondBuilder::begin(b, pred))?;
             self.branch(&mut cond, Branch::True, then_fn)?;
@@ -46,7 +46,7 @@ impl GraphBuilder {
         f: impl FnOnce() -> Result<[Output<'b>; N]>,
     ) -> Result<()> {
         self.scoped(|b| cond.open(b, branch))?;
-        let results = f().and_then(ids);
+        let results = f().and_then(|results| self.ids(results));
         self.scoped(|b| cond.close(b, results))
     }
 
@@ -88,7 +88,7 @@ impl GraphBuilder {
         cond: impl FnOnce([Output<'b>; N]) -> Result<Output<'b>>,
         body: impl FnOnce([Output<'b>; N]) -> Result<[Output<'b>; N]>,
     ) -> Result<[Output<'b>; N]> {
-        let vars = ids(vars)?;
+        let vars = self.ids(vars)?;
         self.name_scope("while", || {
             let mut built = self.scoped(|b| WhileBuilder::begin(b, &vars, options))?;
             let exits = self.loop_of(&mut built, cond, body);
@@ -106,9 +106,9 @@ impl GraphBuilder {
         cond: impl FnOnce([Output<'b>; N]) -> Result<Output<'b>>,
         body: impl FnOnce([Output<'b>; N]) -> Result<[Output<'b>; N]>,
     ) -> Result<Vec<OutputId>> {
-        let go_on = cond(self.array(built.cond_vars().to_vec())?)?.ok()?.id();
+        let go_on = self.resolve(cond(self.array(built.cond_vars().to_vec())?)?)?;
         let vars = self.scoped(|b| built.body_vars(b, go_on))?;
-        let results = ids(body(self.array(vars)?)?)?;
+        let results = self.ids(body(self.array(vars)?)?)?;
         self.scoped(|b| built.finish(b, &results))
     }
 
@@ -117,9 +117,4 @@ impl GraphBuilder {
         let outputs: Vec<Output<'_>> = ids.into_iter().map(|id| self.output(id)).collect();
         outputs.try_into().map_err(|outputs: Vec<_>| error!(Internal, "{} tensors, not {N}", outputs.len()))
     }
-}
-
-/// Returns the ids of tensors, or the error of the operator that should have made one.
-pub(super) fn ids<'b>(outputs: impl IntoIterator<Item = Output<'b>>) -> Result<Vec<OutputId>> {
-    outputs.into_iter().map(|output| Ok(output.ok()?.id())).collect()
 }

@@ -1,9 +1,9 @@
 //! Derivatives of tensors of a builder.
 
-use super::control_flow::ids;
+use super::function::Graphs;
 use super::{GraphBuilder, Output};
 use crate::Result;
-use crate::builder::gradients::{Grad, GradientOptions, add_gradients};
+use crate::builder::gradients::{Grad, GradientOptions, add_stack_gradients};
 use flowmill_tensor::bail;
 
 /// The tensors to differentiate: one output or several.
@@ -32,6 +32,8 @@ impl<'b, const N: usize> Ys<'b> for [Output<'b>; N] {
 
 impl GraphBuilder {
     /// Adds the derivatives of the sum of `ys` with respect to each of `xs`. A sparse gradient becomes a dense one.
+    ///
+    /// In the body of a function the `xs` may be tensors of the graphs around it, see [`GraphBuilder::function`].
     ///
     /// ```
     /// use flowmill::prelude::*;
@@ -74,8 +76,9 @@ impl GraphBuilder {
         grad_ys: &[Option<Output<'b>>],
         options: &GradientOptions,
     ) -> Result<Vec<Option<Grad>>> {
-        let (ys, xs) = (ids(ys.ys())?, ids(xs.iter().copied())?);
-        let grad_ys = grad_ys.iter().map(|weight| weight.map(|w| Ok(w.ok()?.id())).transpose()).collect::<Result<Vec<_>>>()?;
-        self.scoped(|b| add_gradients(b, &ys, &xs, &grad_ys, options))
+        let ys = self.ids(ys.ys())?;
+        let xs = xs.iter().map(|&x| self.place(x)).collect::<Result<Vec<_>>>()?;
+        let grad_ys = grad_ys.iter().map(|weight| weight.map(|w| self.resolve(w)).transpose()).collect::<Result<Vec<_>>>()?;
+        add_stack_gradients(&mut Graphs(self), &self.scope(), &ys, &xs, &grad_ys, options)
     }
 }

@@ -1,6 +1,6 @@
 //! The inputs of nodes: tensors of the graph, and values that become constants.
 
-use super::{GraphBuilder, Output};
+use super::Output;
 use crate::{DType, Element, Error, OutputId, Result, Tensor};
 use flowmill_tensor::{bail, bf16, f16, for_dtype};
 use num_traits::NumCast;
@@ -14,8 +14,10 @@ pub struct Input<'b>(pub(super) Kind<'b>);
 
 #[derive(Clone, Debug)]
 pub(super) enum Kind<'b> {
-    /// A tensor of this builder, or of whichever builder gets it.
-    Output(OutputId, Option<&'b GraphBuilder>),
+    /// A tensor of a builder.
+    Output(Output<'b>),
+    /// A tensor of the graph that gets the input.
+    Id(OutputId),
     /// A value whose type is fixed.
     Tensor(Tensor),
     /// A value written as a Rust number, whose type may change.
@@ -33,7 +35,7 @@ impl Input<'_> {
         match self.0 {
             Kind::Tensor(value) | Kind::Number(value) => Ok(value),
             Kind::Failed(error) => Err(error),
-            Kind::Output(..) => bail!(InvalidArgument, "a constant is made of a value, not of a tensor of the graph"),
+            Kind::Output(_) | Kind::Id(_) => bail!(InvalidArgument, "a constant is made of a value, not of a tensor of the graph"),
         }
     }
 }
@@ -41,7 +43,7 @@ impl Input<'_> {
 impl<'b> From<Output<'b>> for Input<'b> {
     fn from(output: Output<'b>) -> Input<'b> {
         Input(match output.ok() {
-            Ok(output) => Kind::Output(output.id(), Some(output.builder())),
+            Ok(output) => Kind::Output(output),
             Err(error) => Kind::Failed(error),
         })
     }
@@ -55,7 +57,7 @@ impl<'b> From<&Output<'b>> for Input<'b> {
 
 impl From<OutputId> for Input<'_> {
     fn from(id: OutputId) -> Self {
-        Input(Kind::Output(id, None))
+        Input(Kind::Id(id))
     }
 }
 

@@ -33,7 +33,7 @@ impl GraphBuilder {
         let ops = OpSet::with_registry(scoped.graph().registry().clone());
         let graph = std::mem::replace(scoped.graph_mut(), ops.new_graph());
         let state = std::mem::take(scoped.state_mut());
-        let building = Building { state, scope: scoped.set_scope(Scope::root()), failure: None };
+        let building = Building { state, scope: scoped.set_scope(Scope::root()), ..Building::default() };
         let builder = GraphBuilder { ops, graph: Arc::new(RwLock::new(graph)), building: RefCell::new(building) };
         let lent = Lent { builder, scoped };
         let result = f(&lent.builder)?;

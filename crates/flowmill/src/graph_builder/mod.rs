@@ -2,6 +2,7 @@
 
 mod attr;
 mod control_flow;
+mod function;
 #[rustfmt::skip]
 mod generated;
 mod gradients;
@@ -13,6 +14,7 @@ mod output;
 mod variable;
 
 pub use attr::ToAttr;
+pub use function::Function;
 pub use generated::Ops;
 pub use gradients::Ys;
 pub use input::Input;
@@ -23,8 +25,9 @@ pub use variable::Variable;
 use crate::builder::{BuilderState, Scope, ScopedBuilder, check_scope_name};
 use crate::proto::GraphDef;
 use crate::sync::RwLock;
-use crate::{Error, Graph, NodeId, OpSet, OutputId, PartialShape, Result, Session, SessionOptions, TensorName};
+use crate::{Error, Graph, NodeId, OpSet, OutputId, Result, Session, SessionOptions, TensorName};
 use flowmill_tensor::{bail, error};
+use function::Body;
 use std::borrow::Cow;
 use std::cell::RefCell;
 use std::fmt;
@@ -68,6 +71,10 @@ struct Building {
     scope: Scope,
     /// The first error of an operator, which has no other way to report it.
     failure: Option<Error>,
+    /// The bodies of functions that are being built, each inside of the one before. Nodes are added to the last one.
+    bodies: Vec<Body>,
+    /// The names of all functions whose bodies were begun.
+    functions: Vec<String>,
 }
 
 impl GraphBuilder {
@@ -84,16 +91,38 @@ impl GraphBuilder {
         GraphBuilder { ops, graph: Arc::new(RwLock::new(graph)), building: RefCell::default() }
     }
 
-    /// Adds nodes through the builder that borrows the graph, in the current scope.
+    /// Adds nodes through the builder that borrows the graph, in the current scope: to the innermost body that is being built, or to the graph.
     ///
     /// `f` holds the graph's lock, so it must not run code of a user.
     fn scoped<T>(&self, f: impl FnOnce(&mut ScopedBuilder<'_>) -> Result<T>) -> Result<T> {
-        let Building { state, scope, .. } = &mut *self.building.borrow_mut();
-        let mut graph = self.graph.write();
-        let mut b = ScopedBuilder::new(&mut graph, state, std::mem::take(scope))?;
-        let result = f(&mut b);
-        *scope = b.set_scope(Scope::root());
+        let (level, scope) = {
+            let building = &mut *self.building.borrow_mut();
+            (building.bodies.len(), std::mem::take(&mut building.scope))
+        };
+        let (result, scope) = self.scoped_at(level, scope, f);
+        self.building.borrow_mut().scope = scope;
         result
+    }
+
+    /// Adds nodes to the graph, for level 0, or to one of the bodies that are being built. Also returns the scope that `f` leaves.
+    fn scoped_at<T>(&self, level: usize, scope: Scope, f: impl FnOnce(&mut ScopedBuilder<'_>) -> Result<T>) -> (Result<T>, Scope) {
+        let Building { state, bodies, .. } = &mut *self.building.borrow_mut();
+        let mut locked;
+        let (graph, state) = match level.checked_sub(1).map(|i| bodies.get_mut(i)) {
+            None => {
+                locked = self.graph.write();
+                (&mut *locked, state)
+            }
+            Some(Some(body)) => (&mut body.graph, &mut body.state),
+            Some(None) => return (Err(error!(NotFound, "no graph of level {level} is being built")), scope),
+        };
+        match ScopedBuilder::new(graph, state, scope) {
+            Ok(mut b) => {
+                let result = f(&mut b);
+                (result, b.set_scope(Scope::root()))
+            }
+            Err(error) => (Err(error), Scope::root()),
+        }
     }
 
     /// Begins a node whose op comes last: `b.node().name("y").attr("transpose_b", true).mat_mul(x, w)`.
@@ -106,7 +135,7 @@ impl GraphBuilder {
         NodeBuilder::new(self).of(op)
     }
 
-    /// Returns the handle of a tensor of the graph.
+    /// Returns the handle of a tensor of the graph, or of the body of the function that is being built.
     pub fn output(&self, id: OutputId) -> Output<'_> {
         Output::new(self, id)
     }
@@ -119,10 +148,11 @@ impl GraphBuilder {
         let Some((node, slot)) = TensorName::parse(name).and_then(|parts| Some((parts.node, u32::try_from(parts.slot).ok()?))) else {
             bail!(InvalidArgument, "'{name}' is not the name of a tensor");
         };
-        self.scoped(|b| match b.graph().find_node(node).filter(|found| (slot as usize) < found.num_outputs()) {
-            Some(found) => Ok(Output::new(self, found.id().output(slot))),
+        let id = self.scoped(|b| match b.graph().find_node(node).filter(|found| (slot as usize) < found.num_outputs()) {
+            Some(found) => Ok(found.id().output(slot)),
             None => bail!(NotFound, "the graph has no tensor '{name}'"),
-        })
+        })?;
+        Ok(self.output(id))
     }
 
     /// Runs `f` with the name scope `name`, or `name_1` and so on if the name is taken, inside of the current one.
@@ -192,7 +222,7 @@ impl GraphBuilder {
         Ok(Arc::new(Session::new(self.graph.clone(), self.ops.kernels().clone(), options)?))
     }
 
-    /// Returns a copy of the graph as it is now.
+    /// Returns a copy of the graph as it is now, without the bodies of functions that are being built.
     ///
     /// # Errors
     /// The first error of an operator.
@@ -239,10 +269,6 @@ impl GraphBuilder {
     fn failure(&self) -> Error {
         let recorded = self.building.borrow().failure.clone();
         recorded.unwrap_or_else(|| error!(InvalidArgument, "the tensor is not in the graph"))
-    }
-
-    fn shape_of(&self, id: OutputId) -> PartialShape {
-        self.building.borrow().state.shapes().shape(id)
     }
 }
 

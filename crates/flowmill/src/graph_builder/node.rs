@@ -112,10 +112,10 @@ impl<'b> NodeBuilder<'b> {
     /// # Errors
     /// `NotFound` for an unknown op; `InvalidArgument` for a name, input, attribute or shape that does not fit, and for tensors of another builder;
     /// the error of the operator that should have made an input.
-    pub fn finish(self) -> Result<NodeId> {
+    pub fn finish(mut self) -> Result<NodeId> {
         let builder = self.builder;
         let op = self.op.clone();
-        builder.scoped(|b| self.add_to(b)).map_err(|error| match error.node() {
+        self.capture().and_then(|()| builder.scoped(|b| self.add_to(b))).map_err(|error| match error.node() {
             Some(_) => error,
             None => error.context(format_args!("op '{op}'")),
         })
@@ -137,11 +137,12 @@ impl<'b> NodeBuilder<'b> {
     pub fn outputs<const N: usize>(self) -> Result<[Output<'b>; N]> {
         let (builder, op) = (self.builder, self.op.clone());
         let id = self.finish()?;
-        let found = builder.graph.read().node(id)?.num_outputs();
+        let found = builder.scoped(|b| Ok(b.graph().node(id)?.num_outputs()))?;
         if found != N {
             bail!(InvalidArgument, "op '{op}' has {found} outputs, not {N}");
         }
-        Ok(std::array::from_fn(|slot| Output::new(builder, id.output(slot as u32))))
+        let graph = builder.current();
+        Ok(std::array::from_fn(|slot| Output::of(builder, id.output(slot as u32), graph)))
     }
 
     /// Adds the node and returns its outputs, a list for each declared one.
@@ -151,14 +152,32 @@ impl<'b> NodeBuilder<'b> {
     pub fn output_lists<const N: usize>(self) -> Result<[Vec<Output<'b>>; N]> {
         let (builder, op) = (self.builder, self.op.clone());
         let id = self.finish()?;
-        let ranges = {
-            let graph = builder.graph.read();
-            let node = graph.node(id)?;
-            arg_ranges(&node.op_def().outputs, node.attrs())?
-        };
+        let ranges = builder.scoped(|b| {
+            let node = b.graph().node(id)?;
+            arg_ranges(&node.op_def().outputs, node.attrs())
+        })?;
         let lists: Vec<Vec<Output<'b>>> =
             ranges.into_iter().map(|range| range.map(|slot| Output::new(builder, id.output(slot as u32))).collect()).collect();
         lists.try_into().map_err(|lists: Vec<_>| flowmill_tensor::error!(InvalidArgument, "op '{op}' has {} outputs, not {N}", lists.len()))
+    }
+
+    /// Replaces inputs that are tensors of graphs around the body that is being built by the body's parameters for them.
+    fn capture(&mut self) -> Result<()> {
+        let (builder, current) = (self.builder, self.builder.current());
+        for (i, arg) in self.inputs.iter_mut().enumerate() {
+            let inputs = match arg {
+                Arg::One(input) => std::slice::from_mut(input),
+                Arg::List(inputs) => inputs,
+            };
+            for input in inputs {
+                let Kind::Output(output) = &input.0 else { continue };
+                if output.graph_number() != current && std::ptr::eq(output.builder(), builder) {
+                    let id = builder.resolve(*output).map_err(|error| error.context(format_args!("input {i}")))?;
+                    input.0 = Kind::Id(id);
+                }
+            }
+        }
+        Ok(())
     }
 
     fn add_to(mut self, b: &mut ScopedBuilder<'_>) -> Result<NodeId> {
@@ -204,7 +223,11 @@ impl<'b> NodeBuilder<'b> {
             };
             for input in given {
                 let value = match input.0 {
-                    Kind::Output(id, _) => {
+                    Kind::Output(output) => {
+                        node_inputs.push(output.id());
+                        continue;
+                    }
+                    Kind::Id(id) => {
                         node_inputs.push(id);
                         continue;
                     }
@@ -271,7 +294,7 @@ fn check_arg(builder: &GraphBuilder, arg: &ArgDef, given: &Arg<'_>) -> Result<()
     }
     for input in given.values() {
         match &input.0 {
-            Kind::Output(_, Some(other)) if !std::ptr::eq(*other, builder) => {
+            Kind::Output(output) if !std::ptr::eq(output.builder(), builder) => {
                 bail!(InvalidArgument, "input '{}' is a tensor of another builder", arg.name)
             }
             Kind::Failed(error) => return Err(error.clone()),
@@ -283,7 +306,8 @@ fn check_arg(builder: &GraphBuilder, arg: &ArgDef, given: &Arg<'_>) -> Result<()
 
 fn dtype_of(b: &ScopedBuilder<'_>, input: &Input<'_>) -> DType {
     match &input.0 {
-        Kind::Output(id, _) => b.dtype(*id),
+        Kind::Output(output) => b.dtype(output.id()),
+        Kind::Id(id) => b.dtype(*id),
         Kind::Tensor(value) | Kind::Number(value) => value.dtype(),
         Kind::Failed(_) => DType::Resource,
     }

@@ -11,23 +11,37 @@ use std::fmt;
 /// cannot be added, the builder keeps the first error. [`Output::ok`], any method of the builder that gets the output as an input, and
 /// [`GraphBuilder::session`] return that error.
 ///
+/// An output may be used in the graph that it is of, and in the bodies of functions inside of that graph, see [`GraphBuilder::function`].
+///
 /// A number operand becomes a constant of the tensor's type. Division is Rust's: for integers it rounds toward zero.
 #[derive(Clone, Copy)]
 pub struct Output<'b> {
     builder: &'b GraphBuilder,
     id: OutputId,
+    /// The number of the graph: 0 for the builder's own, another one for the body of a function.
+    graph: u32,
 }
 
 /// The id of the result of an operator that failed; no graph has so many nodes.
 const FAILED: OutputId = OutputId { node: NodeId(u32::MAX), slot: 0 };
 
 impl<'b> Output<'b> {
+    /// Returns the handle of a tensor of the graph that nodes are added to.
     pub(super) fn new(builder: &'b GraphBuilder, id: OutputId) -> Output<'b> {
-        Output { builder, id }
+        Output { builder, id, graph: builder.current() }
+    }
+
+    /// Returns the handle of a tensor of the graph of this number.
+    pub(super) fn of(builder: &'b GraphBuilder, id: OutputId, graph: u32) -> Output<'b> {
+        Output { builder, id, graph }
     }
 
     pub(super) fn failed(builder: &'b GraphBuilder) -> Output<'b> {
-        Output { builder, id: FAILED }
+        Output { builder, id: FAILED, graph: 0 }
+    }
+
+    pub(super) fn graph_number(self) -> u32 {
+        self.graph
     }
 
     /// Returns the tensor's id in the graph, which sessions take as a feed or a fetch. The result of an operator that failed has an id that no
@@ -59,17 +73,25 @@ impl<'b> Output<'b> {
     /// # Errors
     /// `InvalidArgument` if the graph has no such tensor.
     pub fn name(self) -> Result<String> {
-        self.ok()?.id.to_tensor_name(&self.builder.graph.read())
+        let id = self.ok()?.id;
+        let name = self.builder.read_graph(self.graph, |graph, _| id.to_tensor_name(graph));
+        name.unwrap_or_else(|| Err(self.builder.ended(self.graph)))
     }
 
     /// Returns the element type, for a reference that of the value; `Resource` if the graph has no such tensor.
     pub fn dtype(self) -> DType {
-        self.builder.graph.read().output_type(self.id).map_or(DType::Resource, |t| t.dtype)
+        let found = self.builder.read_graph(self.graph, |graph, _| graph.output_type(self.id).map(|t| t.dtype));
+        found.and_then(Result::ok).unwrap_or(DType::Resource)
     }
 
     /// Returns the static shape.
     pub fn shape(self) -> PartialShape {
-        self.builder.shape_of(self.id)
+        self.builder.read_graph(self.graph, |_, state| state.shapes().shape(self.id)).unwrap_or_default()
+    }
+
+    /// Returns the output, or an error if it is a tensor of the body of a function, which steps can neither feed nor fetch.
+    fn of_session(self) -> Result<Output<'b>> {
+        if self.ok()?.graph == 0 { Ok(self) } else { Err(self.builder.ended(self.graph)) }
     }
 }
 
@@ -81,14 +103,14 @@ impl From<Output<'_>> for OutputId {
 
 impl ToTensorName for Output<'_> {
     fn to_tensor_name(&self, graph: &Graph) -> Result<String> {
-        self.ok()?.id.to_tensor_name(graph)
+        self.of_session()?.id.to_tensor_name(graph)
     }
 }
 
 /// The node that produces the output.
 impl ToNodeName for Output<'_> {
     fn to_node_name(&self, graph: &Graph) -> Result<String> {
-        self.ok()?.id.node.to_node_name(graph)
+        self.of_session()?.id.node.to_node_name(graph)
     }
 }
 

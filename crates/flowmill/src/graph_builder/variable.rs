@@ -3,6 +3,7 @@
 use super::{GraphBuilder, Input, Ops, Output};
 use crate::{NodeId, PartialShape, Result, ToNodeName};
 use flowmill_graph::Graph;
+use flowmill_tensor::bail;
 use std::fmt;
 
 /// A variable: a tensor that a session keeps across its steps. Its first value is assigned by the target [`Variable::initializer`].
@@ -32,9 +33,12 @@ impl GraphBuilder {
     /// ```
     ///
     /// # Errors
-    /// `InvalidArgument` for a name or an initial value that does not fit, and the errors of [`NodeBuilder::finish`](super::NodeBuilder::finish).
+    /// `InvalidArgument` for a name or an initial value that does not fit, and in the body of a function; the errors of [`NodeBuilder::finish`](super::NodeBuilder::finish).
     pub fn variable<'b>(&'b self, name: &str, initial: impl Into<Input<'b>>) -> Result<Variable<'b>> {
         let initial = initial.into();
+        if self.current() != 0 {
+            bail!(InvalidArgument, "variable '{name}' is added in the body of a function: add it outside, the body captures it");
+        }
         self.name_scope(name, || {
             let initial = self.node().name("initial_value").identity(initial)?;
             let (dtype, shape) = (initial.dtype(), initial.shape());
