@@ -65,8 +65,15 @@ class Graph(Scopes):
         return self._added(ids[0], types)
 
     def _add_constant(self, name: str, value, number: int) -> Tensor:
-        ids, types = self._add_nodes((("Const", name, value, number),))
-        return self._first_output(ids[0], types[0])
+        here = self._thread.here
+        if here.device_functions:
+            return self._add_for_output((("Const", name, value, number),))
+        try:
+            (node_id,), (number,) = self._core.add_nodes(here.scope, (("Const", name, value, number),))
+        except InvalidArgumentError as error:
+            raise ValueError(error.message) from None
+        self._frames[node_id] = here.frames or user_frames(2)
+        return self._first_output(node_id, number)
 
     def _add_all(self, name: str, nodes: tuple[tuple, ...]) -> Operation:
         """Adds operations as :meth:`_add_nodes` does, and returns the last one. The others have no objects until they are used."""

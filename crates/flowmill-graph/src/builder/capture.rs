@@ -84,7 +84,7 @@ impl ScopedBuilder<'_> {
     /// that is in no control-flow context and waits for nothing. For a reference the parameter is the value that it refers to.
     ///
     /// # Errors
-    /// The errors of [`OpBuilder::finish`](super::OpBuilder::finish).
+    /// `InvalidArgument` for a name that no node can have; see [`OpBuilder::finish`](super::OpBuilder::finish).
     pub fn capture(&mut self, outside: StackOutput, tensor: &OuterTensor) -> Result<OutputId> {
         if let Some(known) = self.state.captured(outside) {
             return Ok(known);

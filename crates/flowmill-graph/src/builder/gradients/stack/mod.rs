@@ -90,7 +90,7 @@ impl StackWalk {
     /// Goes on to the next custom gradient or to the end. The gradients are tensors of the innermost graph.
     ///
     /// # Errors
-    /// As [`GradientWalk::advance`].
+    /// `NotFound` for an op on the way that has no gradient, and the other errors of [`GradientWalk::advance`].
     pub fn advance(&mut self, stack: &mut impl GraphStack) -> Result<Step> {
         let top = stack.top();
         loop {
@@ -226,7 +226,7 @@ fn outputs_at(tensors: &[StackOutput], level: usize) -> impl Iterator<Item = Out
 /// Like [`add_gradients`](super::add_gradients), in the innermost graph of a stack and with respect to tensors of any of its graphs.
 ///
 /// # Errors
-/// As [`add_gradients`](super::add_gradients).
+/// `InvalidArgument`, `NotFound` and `FailedPrecondition`, see [`add_gradients`](super::add_gradients).
 pub fn add_stack_gradients(
     stack: &mut impl GraphStack,
     scope: &Scope,
