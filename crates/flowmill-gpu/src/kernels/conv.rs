@@ -28,7 +28,7 @@ const MOST_PARTS: usize = 64;
 const TEXT: &str = concat!(include_str!("window.cu"), include_str!("conv.cu"));
 
 pub(super) fn register(registry: &mut KernelRegistry) {
-    let conv = |make| KernelDef::new(make).constrain("T", FLOATS).channels_last();
+    let conv = |make| KernelDef::new(make).constrain("T", FLOATS);
     registry.register("Conv2D", conv(|init| in_any_layout(init, |init| make(init, Kind::Full))));
     registry.register(
         "Conv2DBackpropInput",

@@ -11,7 +11,7 @@ use flowmill_tensor::{DType, Result, Shape, Tensor, bail};
 use std::sync::Arc;
 
 pub(super) fn register(registry: &mut KernelRegistry) {
-    let pool = |make| KernelDef::new(make).constrain("T", FLOATS).channels_last();
+    let pool = |make| KernelDef::new(make).constrain("T", FLOATS);
     registry.register("AvgPool", pool(|init| in_any_layout(init, |init| make(init, "average_pool"))));
     registry.register("AvgPoolGrad", pool(|init| in_any_layout(init, make_average_gradient)).host_memory("orig_input_shape"));
     registry.register("MaxPool", pool(|init| in_any_layout(init, |init| make(init, "max_pool"))));
