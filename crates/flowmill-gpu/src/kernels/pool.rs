@@ -96,7 +96,7 @@ fn launch(device: &GpuDevice, program: &Program, window: &Window, output: &Tenso
     for input in inputs {
         arguments.push(Argument::Address(device.address(input)?));
     }
-    arguments.extend([Argument::U64(n as u64), Argument::Words(&words)]);
+    arguments.extend([Argument::U32(word(n)?), Argument::Words(&words)]);
     program.launch(device, device.linear_grid(n), &arguments)
 }
 
