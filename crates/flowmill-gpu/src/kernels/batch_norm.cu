@@ -81,34 +81,46 @@ extern "C" __global__ void channel_moments(float* mean, float* variance, float* 
     running_variance[channel] = batch_variance;
 }
 
-extern "C" __global__ void normalize(T* out, const T* x, const float* scale, const float* offset, const float* mean, const float* variance, u32 n, Norm s) {
-    for (u32 i = thread_index(); i < n; i += thread_count()) {
-        const u32 channel = i / s.inner % s.channels;
-        const float factor = scale[channel] / sqrtf(variance[channel] + s.epsilon);
-        out[i] = (T)((float)x[i] * factor + (offset[channel] - mean[channel] * factor));
+// For each channel a factor of x and a shift.
+extern "C" __global__ void factors(float* out, const float* scale, const float* offset, const float* mean, const float* variance, Norm n) {
+    const u32 channel = thread_index();
+    if (channel >= n.channels) return;
+    const float factor = scale[channel] / sqrtf(variance[channel] + n.epsilon);
+    out[channel] = factor;
+    out[n.channels + channel] = offset[channel] - mean[channel] * factor;
+}
+
+static __device__ u32 channel_of(const Norm& n, u32 i) { return n.inner == 1 ? i % n.channels : i / n.inner % n.channels; }
+
+extern "C" __global__ void normalize(T* out, const T* x, const float* factors, u32 n, Norm s) {
+    for (u64 element = thread_index(); element < n; element += thread_count()) {
+        const u32 i = (u32)element, channel = channel_of(s, i);
+        out[i] = (T)((float)x[i] * factors[channel] + factors[s.channels + channel]);
     }
 }
 
-extern "C" __global__ void scale_gradients(float* scale_gradient, float* offset_gradient, const float* sums, const float* variance, u32 parts, Norm n) {
+extern "C" __global__ void scale_gradients(float* scale_gradient, float* offset_gradient, float* factors, const float* sums, const float* scale,
+                                           const float* mean, const float* variance, u32 parts, u32 is_training, Norm n) {
     const u32 channel = thread_index();
     if (channel >= n.channels) return;
     float a, b;
     total(sums, parts, n.channels, channel, a, b);
     offset_gradient[channel] = a;
-    scale_gradient[channel] = b / sqrtf(variance[channel] + n.epsilon);
+    const float inverse = 1 / sqrtf(variance[channel] + n.epsilon);
+    scale_gradient[channel] = b * inverse;
+    // The gradient of x has a factor of dy, one of x - mean, and a shift.
+    const float count = (float)(n.outer * n.inner), factor = scale[channel] * inverse;
+    const float slope = is_training ? -factor * inverse * (b * inverse) / count : 0.0f;
+    factors[channel] = factor;
+    factors[n.channels + channel] = slope;
+    factors[2 * n.channels + channel] = mean[channel];
+    factors[3 * n.channels + channel] = is_training ? -factor * (a / count) : 0.0f;
 }
 
-extern "C" __global__ void normalize_gradient(T* out, const T* gradient, const T* x, const float* scale, const float* mean, const float* variance,
-                                              const float* scale_gradient, const float* offset_gradient, u32 is_training, u32 n, Norm s) {
-    const float count = (float)(s.outer * s.inner);
-    for (u32 i = thread_index(); i < n; i += thread_count()) {
-        const u32 channel = i / s.inner % s.channels;
-        const float inverse = 1 / sqrtf(variance[channel] + s.epsilon);
-        float value = (float)gradient[i];
-        if (is_training) {
-            const float normal = ((float)x[i] - mean[channel]) * inverse;
-            value -= offset_gradient[channel] / count + normal * (scale_gradient[channel] / count);
-        }
-        out[i] = (T)(value * scale[channel] * inverse);
+extern "C" __global__ void normalize_gradient(T* out, const T* gradient, const T* x, const float* factors, u32 n, Norm s) {
+    for (u64 element = thread_index(); element < n; element += thread_count()) {
+        const u32 i = (u32)element, channel = channel_of(s, i);
+        const float* own = factors + channel;
+        out[i] = (T)((float)gradient[i] * own[0] + ((float)x[i] - own[2 * s.channels]) * own[s.channels] + own[3 * s.channels]);
     }
 }

@@ -34,6 +34,7 @@ struct Norm {
     sums: Program,
     means: Program,
     moments: Program,
+    factors: Program,
     normalize: Program,
     scale_gradients: Program,
     gradient: Program,
@@ -61,6 +62,7 @@ impl Norm {
             sums: program("channel_sums")?,
             means: program("channel_means")?,
             moments: program("channel_moments")?,
+            factors: program("factors")?,
             normalize: program("normalize")?,
             scale_gradients: program("scale_gradients")?,
             gradient: program("normalize_gradient")?,
@@ -172,11 +174,13 @@ fn normalize(device: &GpuDevice, norm: &Norm, extent: &Extent, y: &Tensor, input
     if extent.elements == 0 {
         return Ok(());
     }
-    let mut arguments = vec![Argument::Address(device.address(y)?)];
-    for input in inputs {
-        arguments.push(Argument::Address(device.address(input)?));
-    }
-    arguments.extend([Argument::U32(extent.elements as u32), Argument::Words(&extent.words)]);
+    let address = |tensor: &Tensor| device.address(tensor).map(Argument::Address);
+    let [x, scale, offset, mean, variance] = inputs;
+    let factors = device.allocate(DType::F32, &Shape::new(&[2, extent.channels]))?;
+    let words = Argument::Words(&extent.words);
+    let arguments = [address(&factors)?, address(scale)?, address(offset)?, address(mean)?, address(variance)?, words];
+    norm.factors.launch(device, channel_grid(extent.channels), &arguments)?;
+    let arguments = [address(y)?, address(x)?, address(&factors)?, Argument::U32(extent.elements as u32), words];
     norm.normalize.launch(device, device.linear_grid(extent.elements), &arguments)
 }
 
@@ -208,23 +212,24 @@ fn backward(ctx: &mut KernelContext<'_>, norm: &Norm) -> Result<()> {
     let words = Argument::Words(&extent.words);
     let address = |tensor: &Tensor| device.address(tensor).map(Argument::Address);
     let parts = Argument::U32(extent.parts as u32);
-    let arguments = [address(&scale_gradient)?, address(&offset_gradient)?, address(&sums)?, address(&variance)?, parts, words];
+    let factors = device.allocate(DType::F32, &Shape::new(&[4, extent.channels]))?;
+    let arguments = [
+        address(&scale_gradient)?,
+        address(&offset_gradient)?,
+        address(&factors)?,
+        address(&sums)?,
+        address(&scale)?,
+        address(&mean)?,
+        address(&variance)?,
+        parts,
+        Argument::U32(norm.training.into()),
+        words,
+    ];
     norm.scale_gradients.launch(device, channel_grid(extent.channels), &arguments)?;
     if extent.elements == 0 {
         return Ok(());
     }
-    let arguments = [
-        address(&dx)?,
-        address(&gradient)?,
-        address(&x)?,
-        address(&scale)?,
-        address(&mean)?,
-        address(&variance)?,
-        address(&scale_gradient)?,
-        address(&offset_gradient)?,
-        Argument::U32(norm.training.into()),
-        Argument::U32(extent.elements as u32),
-        words,
-    ];
+    let n = Argument::U32(extent.elements as u32);
+    let arguments = [address(&dx)?, address(&gradient)?, address(&x)?, address(&factors)?, n, words];
     norm.gradient.launch(device, device.linear_grid(extent.elements), &arguments)
 }

@@ -1,11 +1,11 @@
 #define PER_INPUT(i) \
-    const u32 channel = (u32)(i % w.channels); \
-    const u32 column = (u32)(i / w.channels % w.in_width), row = (u32)(i / w.channels / w.in_width % w.in_height); \
-    const u32 image = (u32)(i / w.channels / w.in_width / w.in_height)
+    const u32 channel = i % w.channels, own = i / w.channels, line = own / w.in_width; \
+    const u32 column = own % w.in_width, row = line % w.in_height, image = line / w.in_height
 
 // The sum of the rows' elements for each element of the input.
-extern "C" __global__ void rows_to_windows(T* out, const T* rows, u64 n, Window w) {
-    for (u64 i = thread_index(); i < n; i += thread_count()) {
+extern "C" __global__ void rows_to_windows(T* out, const T* rows, u32 n, Window w) {
+    for (u64 at = thread_index(); at < n; at += thread_count()) {
+        const u32 i = (u32)at;
         PER_INPUT(i);
         C sum = 0;
         for (u32 a = 0; a < w.height; a++) {
@@ -23,11 +23,11 @@ extern "C" __global__ void rows_to_windows(T* out, const T* rows, u64 n, Window 
 }
 
 // Convolutions in groups of channels, each thread an element of the result.
-extern "C" __global__ void grouped(T* out, const T* in, const T* filter, u64 n, Window w) {
+extern "C" __global__ void grouped(T* out, const T* in, const T* filter, u32 n, Window w) {
     const u32 groups = w.channels / w.depth, per_group = w.out_channels / groups;
-    for (u64 i = thread_index(); i < n; i += thread_count()) {
-        const u32 channel = (u32)(i % w.out_channels), first = channel / per_group * w.depth;
-        const OutputPixel at = output_pixel(w, (u32)(i / w.out_channels));
+    for (u64 element = thread_index(); element < n; element += thread_count()) {
+        const u32 i = (u32)element, channel = i % w.out_channels, first = channel / per_group * w.depth;
+        const OutputPixel at = output_pixel(w, i / w.out_channels);
         C sum = 0;
         for (u32 a = 0; a < w.height; a++) {
             for (u32 b = 0; b < w.width; b++) {
@@ -42,9 +42,10 @@ extern "C" __global__ void grouped(T* out, const T* in, const T* filter, u64 n, 
     }
 }
 
-extern "C" __global__ void grouped_input_gradient(T* out, const T* filter, const T* gradient, u64 n, Window w) {
+extern "C" __global__ void grouped_input_gradient(T* out, const T* filter, const T* gradient, u32 n, Window w) {
     const u32 groups = w.channels / w.depth, per_group = w.out_channels / groups;
-    for (u64 i = thread_index(); i < n; i += thread_count()) {
+    for (u64 at = thread_index(); at < n; at += thread_count()) {
+        const u32 i = (u32)at;
         PER_INPUT(i);
         const u32 group = channel / w.depth;
         C sum = 0;

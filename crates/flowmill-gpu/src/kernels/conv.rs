@@ -6,7 +6,7 @@
 use super::layout::in_any_layout;
 use super::matmul;
 use super::pool::window_words;
-use super::types::FLOATS;
+use super::types::{FLOATS, WORDS};
 use crate::backend::{Address, Gemm, Grid};
 use crate::device::{Argument, GpuDevice};
 use crate::program::{Program, word};
@@ -28,7 +28,7 @@ const MOST_PARTS: usize = 64;
 const TEXT: &str = concat!(include_str!("window.cu"), include_str!("conv.cu"));
 
 pub(super) fn register(registry: &mut KernelRegistry) {
-    let conv = |make| KernelDef::new(make).constrain("T", FLOATS).channels_last();
+    let conv = |make| KernelDef::new(make).constrain("T", FLOATS);
     registry.register("Conv2D", conv(|init| in_any_layout(init, |init| make(init, Kind::Full))));
     registry.register(
         "Conv2DBackpropInput",
@@ -136,7 +136,8 @@ impl Extent {
 struct Convolver {
     dtype: DType,
     size: usize,
-    to_rows: Program,
+    /// By the size of the words that are copied.
+    to_rows: [Program; WORDS.len()],
     from_rows: Program,
     grouped: Program,
     input_gradient: Program,
@@ -154,15 +155,10 @@ impl Convolver {
     fn new(dtype: DType) -> Result<Convolver> {
         let program = |name| Program::of(TEXT, name, dtype);
         let size = dtype.size().ok_or_else(|| error!(Internal, "GPU kernels have no elements of type {dtype}"))?;
-        let element = match size {
-            2 => "unsigned short",
-            4 => "unsigned int",
-            _ => "unsigned long long",
-        };
         Ok(Convolver {
             dtype,
             size,
-            to_rows: Program::new(include_str!("window.cu"), "windows_to_rows", &[("T", element)]),
+            to_rows: WORDS.map(|element| Program::new(include_str!("window.cu"), "windows_to_rows", &[("T", element)])),
             from_rows: program("rows_to_windows")?,
             grouped: program("grouped")?,
             input_gradient: program("grouped_input_gradient")?,
@@ -204,9 +200,14 @@ impl Convolver {
         }
         let rows = self.rows(device, images)?;
         let (to, n) = (device.address(&rows)?, rows.num_elements());
-        let words = images.extent.words()?;
-        let arguments = [Argument::Address(to), Argument::Address(from), Argument::U64(n as u64), Argument::Words(&words)];
-        self.to_rows.launch(device, device.linear_grid(n), &arguments)?;
+        // Channels are copied in words of up to 16 bytes.
+        let channels = images.extent.window.channels;
+        let fits = |run: &usize| channels.is_multiple_of(*run) && from.0.is_multiple_of((run * self.size) as u64);
+        let run = [8, 4, 2].into_iter().filter(|run| run * self.size <= 16).find(fits).unwrap_or(1);
+        let window = Window { channels: channels / run, ..images.extent.window };
+        let (words, n) = (window_words(&window, 0, 0)?, n / run);
+        let arguments = [Argument::Address(to), Argument::Address(from), Argument::U32(word(n)?), Argument::Words(&words)];
+        self.to_rows[(run * self.size).ilog2() as usize].launch(device, device.linear_grid(n), &arguments)?;
         Ok((to, Some(rows)))
     }
 
@@ -230,7 +231,7 @@ impl Convolver {
     fn each(&self, device: &GpuDevice, program: &Program, extent: &Extent, n: usize, addresses: [Address; 3]) -> Result<()> {
         let words = extent.words()?;
         let [to, a, b] = addresses.map(Argument::Address);
-        program.launch(device, device.linear_grid(n), &[to, a, b, Argument::U64(n as u64), Argument::Words(&words)])
+        program.launch(device, device.linear_grid(n), &[to, a, b, Argument::U32(word(n)?), Argument::Words(&words)])
     }
 
     fn forward(&self, device: &GpuDevice, extent: &Extent, [input, filter, output]: [Address; 3]) -> Result<()> {
@@ -260,7 +261,7 @@ impl Convolver {
             let at = device.address(&rows)?;
             self.gemm(device, sizes, [false, true], [from, filter, at])?;
             let (n, words) = (images.extent.window.input_len(), images.extent.words()?);
-            let arguments = [Argument::Address(to), Argument::Address(at), Argument::U64(n as u64), Argument::Words(&words)];
+            let arguments = [Argument::Address(to), Argument::Address(at), Argument::U32(word(n)?), Argument::Words(&words)];
             self.from_rows.launch(device, device.linear_grid(n), &arguments)?;
         }
         Ok(())

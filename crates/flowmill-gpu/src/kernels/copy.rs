@@ -1,5 +1,6 @@
 //! Copies of elements between strided places, on which transposes, slices, concatenations and repetitions are built.
 
+use super::types::WORDS;
 use crate::backend::{Address, Grid};
 use crate::device::{Argument, GpuDevice};
 use crate::elementwise::MAX_RANK;
@@ -8,12 +9,8 @@ use flowmill_kernels::array::nd::{Dims, Strides};
 use flowmill_tensor::{DType, Result, bail, error};
 use smallvec::SmallVec;
 
-/// Elements of up to 2 to the power of this many bytes are copied at once.
-const SIZES: usize = 5;
-
-/// The types of elements of 1, 2, 4, 8 and 16 bytes.
-const WORDS: [&str; SIZES] =
-    ["unsigned char", "unsigned short", "unsigned int", "unsigned long long", "struct alignas(16) Wide { unsigned long long lo, hi; }"];
+/// The number of sizes of elements, from 1 byte on, each twice the one before.
+const SIZES: usize = WORDS.len();
 
 /// Both dimensions of an exchange through shared memory have at least this many elements.
 const LEAST_EXCHANGED: usize = 8;

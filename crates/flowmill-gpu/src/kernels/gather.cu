@@ -3,15 +3,20 @@ struct Rows {
     u32 outer, rows, inner, count;
 };
 
-extern "C" __global__ void gather(T* out, const T* in, const I* indices, u64 n, Rows r) {
-    for (u64 i = thread_index(); i < n; i += thread_count()) {
-        const u64 place = i / r.inner;
+// `N` counts the elements; most results have fewer than 32 bits count.
+template <typename N> static __device__ void gather_rows(T* out, const T* in, const I* indices, N n, const Rows& r) {
+    for (u64 element = thread_index(); element < n; element += thread_count()) {
+        const N i = (N)element, place = i / r.inner, plane = place / r.count;
         const u32 column = (u32)(i % r.inner), at = (u32)(place % r.count);
-        const u64 plane = place / r.count;
-        const long long row = (long long)indices[plane / r.outer * r.count + at];
-        if (row >= 0 && row < (long long)r.rows) out[i] = in[(plane * r.rows + (u64)row) * r.inner + column];
+        const long long row = (long long)indices[(u64)(plane / r.outer) * r.count + at];
+        if (row >= 0 && row < (long long)r.rows) out[i] = in[((u64)plane * r.rows + (u64)row) * r.inner + column];
         else out[i] = T{};
     }
+}
+
+extern "C" __global__ void gather(T* out, const T* in, const I* indices, u64 n, Rows r) {
+    if (n <= 0xffffffffull) gather_rows<u32>(out, in, indices, (u32)n, r);
+    else gather_rows<u64>(out, in, indices, n, r);
 }
 
 // A row of `depth` indices selects a slice of `inner` elements.

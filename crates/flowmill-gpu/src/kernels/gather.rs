@@ -2,7 +2,7 @@
 //!
 //! A slice whose index is out of range is zeros, as on TensorFlow's GPUs: an error would have to wait for the GPU.
 
-use super::types::{INDICES, MOVABLE};
+use super::types::{INDICES, MOVABLE, WORDS};
 use crate::backend::Address;
 use crate::device::{Argument, GpuDevice};
 use crate::elementwise::MAX_RANK;
@@ -23,10 +23,6 @@ pub(super) fn register(registry: &mut KernelRegistry) {
     let resource = KernelDef::new(make_resource_gather).constrain("dtype", MOVABLE).constrain("Tindices", INDICES);
     registry.register("ResourceGather", resource.host_memory("resource"));
 }
-
-/// The types of elements of 1, 2, 4, 8 and 16 bytes.
-const WORDS: [&str; 5] =
-    ["unsigned char", "unsigned short", "unsigned int", "unsigned long long", "struct alignas(16) Wide { unsigned long long lo, hi; }"];
 
 /// The kernels that gather elements of one size, by the size of the runs that they copy.
 struct Gatherer {

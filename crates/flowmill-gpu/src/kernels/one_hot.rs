@@ -1,6 +1,6 @@
 //! `OneHot`, and `Select` with a condition of rows.
 
-use super::types::{INDICES, MOVABLE};
+use super::types::{INDICES, MOVABLE, WORDS};
 use crate::device::{Argument, GpuDevice};
 use crate::elementwise::{self, ElementwiseKernel, Operation, Types};
 use crate::program::Program;
@@ -21,14 +21,8 @@ fn make_one_hot(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let axis: i64 = init.attrs.get_or("axis", -1)?;
     let (dtype, indices) = (init.dtype("T")?, init.dtype("TI")?);
     let unnamed = |dtype: DType| error!(Internal, "GPU kernels have no elements of type {dtype}");
-    let element = match dtype.size() {
-        Some(1) => "unsigned char",
-        Some(2) => "unsigned short",
-        Some(4) => "unsigned int",
-        Some(8) => "unsigned long long",
-        Some(16) => "struct alignas(16) Wide { unsigned long long lo, hi; }",
-        _ => return Err(unnamed(dtype)),
-    };
+    let size = dtype.size().filter(|size| size.is_power_of_two()).ok_or_else(|| unnamed(dtype))?;
+    let element = WORDS.get(size.ilog2() as usize).copied().ok_or_else(|| unnamed(dtype))?;
     let index = element_name(indices).ok_or_else(|| unnamed(indices))?;
     let program = Program::new(include_str!("one_hot.cu"), "one_hot", &[("T", element), ("I", index)]);
     from_fn(move |ctx| {

@@ -9,7 +9,8 @@ struct Padding {
 };
 
 extern "C" __global__ void pad(T* to, const T* from, const T* value, u32 n, Padding p) {
-    for (u32 i = thread_index(); i < n; i += thread_count()) {
+    for (u64 element = thread_index(); element < n; element += thread_count()) {
+        const u32 i = (u32)element;
         u32 rest = i, at = 0, stride = 1;
         bool inside = true;
         for (int d = (int)p.rank - 1; d >= 0; d--) {

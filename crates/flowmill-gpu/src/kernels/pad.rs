@@ -1,6 +1,6 @@
 //! Padding and filling: `Pad`, `PadV2`, `MirrorPad`, `Fill`, `ZerosLike`, `OnesLike`.
 
-use super::types::MOVABLE;
+use super::types::{MOVABLE, NUMBERS, WORDS};
 use crate::backend::Address;
 use crate::device::{Argument, GpuDevice};
 use crate::elementwise::MAX_RANK;
@@ -19,27 +19,33 @@ pub(super) fn register(registry: &mut KernelRegistry) {
     registry.register("MirrorPad", padding(make_mirror_pad));
     registry.register("Fill", KernelDef::new(make_fill).constrain("T", MOVABLE).host_memory("dims"));
     registry.register("ZerosLike", KernelDef::new(make_zeros_like).constrain("T", MOVABLE));
-    registry.register("OnesLike", KernelDef::new(make_ones_like).constrain("T", super::types::NUMBERS));
+    registry.register("OnesLike", KernelDef::new(make_ones_like).constrain("T", NUMBERS));
 }
 
-/// Returns the kernel `name` for elements of the size of `dtype`'s.
-fn program(name: &'static str, dtype: DType) -> Result<Program> {
-    let element = match dtype.size() {
-        Some(1) => "unsigned char",
-        Some(2) => "unsigned short",
-        Some(4) => "unsigned int",
-        Some(8) => "unsigned long long",
-        Some(16) => "struct alignas(16) Wide { unsigned long long lo, hi; }",
-        _ => return Err(error!(Internal, "GPU kernels have no elements of type {dtype}")),
-    };
-    Ok(Program::new(include_str!("pad.cu"), name, &[("T", element)]))
+/// The kernels that pad elements of one size, by the size of the words that they copy.
+struct Padder {
+    size: usize,
+    programs: [Program; WORDS.len()],
+}
+
+impl Padder {
+    fn new(name: &'static str, dtype: DType) -> Result<Padder> {
+        let size = dtype.size().filter(|size| size.is_power_of_two() && *size <= 16);
+        let size = size.ok_or_else(|| error!(Internal, "GPU kernels have no elements of type {dtype}"))?;
+        Ok(Padder { size, programs: WORDS.map(|word| Program::new(include_str!("pad.cu"), name, &[("T", word)])) })
+    }
+
+    /// Returns the kernel for words of `run` elements.
+    fn of_run(&self, run: usize) -> &Program {
+        &self.programs[(run * self.size).ilog2() as usize]
+    }
 }
 
 /// A dimension of a padded tensor: its size, the number of elements before the source's, and of the source's.
 type PaddedDim = (usize, usize, usize);
 
 /// Enqueues the padding of a source. Dimensions without padding are merged with the one before them, if no mirror is in the way.
-fn pad(device: &GpuDevice, program: &Program, (to, from, value): (Address, Address, Address), dims: &[PaddedDim], mode: u32) -> Result<()> {
+fn pad(device: &GpuDevice, padder: &Padder, (to, from, value): (Address, Address, Address), dims: &[PaddedDim], mode: u32) -> Result<()> {
     let mut merged: SmallVec<[PaddedDim; 8]> = SmallVec::new();
     for &(dim, before, size) in dims {
         match merged.last_mut() {
@@ -48,6 +54,17 @@ fn pad(device: &GpuDevice, program: &Program, (to, from, value): (Address, Addre
             }
             _ => merged.push((dim, before, size)),
         }
+    }
+    // The innermost dimension is copied in wide words, unless a value has to be repeated or mirrored in them.
+    let mut run = 1;
+    if let Some((all, before, own)) = merged.last_mut()
+        && (if mode == 0 { value.0 == 0 } else { all == own })
+    {
+        let fits = |run: &usize| {
+            [*all, *before, *own].iter().all(|n| n.is_multiple_of(*run)) && (to.0 | from.0).is_multiple_of((run * padder.size) as u64)
+        };
+        run = [16, 8, 4, 2].into_iter().filter(|run| run * padder.size <= 16).find(fits).unwrap_or(1);
+        (*all, *before, *own) = (*all / run, *before / run, *own / run);
     }
     let n: usize = merged.iter().map(|dim| dim.0).product();
     if merged.len() > MAX_RANK || n > i32::MAX as usize {
@@ -59,12 +76,12 @@ fn pad(device: &GpuDevice, program: &Program, (to, from, value): (Address, Addre
     }
     let arguments =
         [Argument::Address(to), Argument::Address(from), Argument::Address(value), Argument::U32(word(n)?), Argument::Words(&words)];
-    program.launch(device, device.linear_grid(n), &arguments)
+    padder.of_run(run).launch(device, device.linear_grid(n), &arguments)
 }
 
 fn make_pad(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let dtype = init.dtype("T")?;
-    let (padding, filling) = (program("pad", dtype)?, program("fill", dtype)?);
+    let (padding, filling) = (Padder::new("pad", dtype)?, Padder::new("fill", dtype)?);
     from_fn(move |ctx| {
         let input = ctx.input(0)?.clone();
         let value = if ctx.num_inputs() > 2 { Some(ctx.input(2)?.clone()) } else { None };
@@ -98,7 +115,7 @@ fn make_pad(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
 fn make_mirror_pad(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let mirror = Mirror::from_attrs(init.attrs)?;
     let dtype = init.dtype("T")?;
-    let program = program("pad", dtype)?;
+    let padder = Padder::new("pad", dtype)?;
     from_fn(move |ctx| {
         let input = ctx.input(0)?.clone();
         let paddings = paddings(ctx.input(1)?, input.shape())?;
@@ -114,23 +131,23 @@ fn make_mirror_pad(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
         let dims = shape.iter().zip(&paddings).zip(input.shape().iter());
         let dims: SmallVec<[PaddedDim; 8]> = dims.map(|((&dim, &(before, _)), &size)| (dim, before, size)).collect();
         let addresses = (device.address(&output)?, device.address(&input)?, Address(0));
-        pad(device, &program, addresses, &dims, if mirror.offset == 1 { 1 } else { 2 })
+        pad(device, &padder, addresses, &dims, if mirror.offset == 1 { 1 } else { 2 })
     })
 }
 
 /// Enqueues a fill of a tensor with the first element of another one.
-fn fill(device: &GpuDevice, program: &Program, value: &Tensor, output: &Tensor) -> Result<()> {
+fn fill(device: &GpuDevice, filling: &Padder, value: &Tensor, output: &Tensor) -> Result<()> {
     let n = output.num_elements();
     if n == 0 {
         return Ok(());
     }
     let arguments = [Argument::Address(device.address(output)?), Argument::Address(device.address(value)?), Argument::U64(n as u64)];
-    program.launch(device, device.linear_grid(n), &arguments)
+    filling.of_run(1).launch(device, device.linear_grid(n), &arguments)
 }
 
 fn make_fill(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let dtype = init.dtype("T")?;
-    let program = program("fill", dtype)?;
+    let filling = Padder::new("fill", dtype)?;
     from_fn(move |ctx| {
         let (dims, value) = (ctx.input(0)?, ctx.input(1)?.clone());
         if dims.rank() > 1 {
@@ -141,7 +158,7 @@ fn make_fill(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
         }
         let shape = Shape::from_i64(&indices(dims)?)?;
         let output = ctx.allocate_output(0, dtype, &shape)?.clone();
-        fill(GpuDevice::of(ctx.device())?, &program, &value, &output)
+        fill(GpuDevice::of(ctx.device())?, &filling, &value, &output)
     })
 }
 
@@ -165,7 +182,7 @@ fn zeros(ctx: &mut KernelContext<'_>, dtype: DType, shape: &Shape) -> Result<()>
 
 fn make_ones_like(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let dtype = init.dtype("T")?;
-    let program = program("fill", dtype)?;
+    let filling = Padder::new("fill", dtype)?;
     let one = one(dtype)?;
     let on_device: OnceLock<Tensor> = OnceLock::new();
     from_fn(move |ctx| {
@@ -179,7 +196,7 @@ fn make_ones_like(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
                 on_device.get_or_init(|| value)
             }
         };
-        fill(device, &program, value, &output)
+        fill(device, &filling, value, &output)
     })
 }
 

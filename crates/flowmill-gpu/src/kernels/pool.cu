@@ -25,18 +25,18 @@ static __device__ long long greatest(const T* in, const Window& w, const OutputP
     return found;
 }
 
-extern "C" __global__ void max_pool(T* out, const T* in, u64 n, Window w) {
-    for (u64 i = thread_index(); i < n; i += thread_count()) {
-        const u32 channel = (u32)(i % w.channels);
-        const long long from = greatest(in, w, output_pixel(w, (u32)(i / w.channels)), channel);
+extern "C" __global__ void max_pool(T* out, const T* in, u32 n, Window w) {
+    for (u64 element = thread_index(); element < n; element += thread_count()) {
+        const u32 i = (u32)element, channel = i % w.channels;
+        const long long from = greatest(in, w, output_pixel(w, i / w.channels), channel);
         out[i] = from < 0 ? (T)Finite<T, C>::least() : in[(u64)from * w.channels + channel];
     }
 }
 
-extern "C" __global__ void average_pool(T* out, const T* in, u64 n, Window w) {
-    for (u64 i = thread_index(); i < n; i += thread_count()) {
-        const u32 channel = (u32)(i % w.channels);
-        const OutputPixel at = output_pixel(w, (u32)(i / w.channels));
+extern "C" __global__ void average_pool(T* out, const T* in, u32 n, Window w) {
+    for (u64 element = thread_index(); element < n; element += thread_count()) {
+        const u32 i = (u32)element, channel = i % w.channels;
+        const OutputPixel at = output_pixel(w, i / w.channels);
         C sum = 0;
         u32 count = 0;
         for (u32 a = 0; a < w.height; a++) {
@@ -52,12 +52,11 @@ extern "C" __global__ void average_pool(T* out, const T* in, u64 n, Window w) {
 }
 
 // The windows over an element of the input, each with its gradient.
-template <bool IS_MAX> static __device__ void pool_gradient(T* out, const T* in, const T* gradient, u64 n, const Window& w) {
-    for (u64 i = thread_index(); i < n; i += thread_count()) {
-        const u32 channel = (u32)(i % w.channels);
-        const u64 own = i / w.channels;
-        const u32 column = (u32)(own % w.in_width), row = (u32)(own / w.in_width % w.in_height);
-        const u32 image = (u32)(own / w.in_width / w.in_height);
+template <bool IS_MAX> static __device__ void pool_gradient(T* out, const T* in, const T* gradient, u32 n, const Window& w) {
+    for (u64 element = thread_index(); element < n; element += thread_count()) {
+        const u32 i = (u32)element, channel = i % w.channels;
+        const u32 own = i / w.channels, line = own / w.in_width;
+        const u32 column = own % w.in_width, row = line % w.in_height, image = line / w.in_height;
         C sum = 0;
         // The last element of the window is over the first window.
         for (int a = (int)w.height - 1; a >= 0; a--) {
@@ -80,9 +79,9 @@ template <bool IS_MAX> static __device__ void pool_gradient(T* out, const T* in,
     }
 }
 
-extern "C" __global__ void max_pool_gradient(T* out, const T* in, const T* gradient, u64 n, Window w) {
+extern "C" __global__ void max_pool_gradient(T* out, const T* in, const T* gradient, u32 n, Window w) {
     pool_gradient<true>(out, in, gradient, n, w);
 }
-extern "C" __global__ void average_pool_gradient(T* out, const T* in, const T* gradient, u64 n, Window w) {
+extern "C" __global__ void average_pool_gradient(T* out, const T* in, const T* gradient, u32 n, Window w) {
     pool_gradient<false>(out, in, gradient, n, w);
 }

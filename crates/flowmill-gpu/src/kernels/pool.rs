@@ -11,7 +11,7 @@ use flowmill_tensor::{DType, Result, Shape, Tensor, bail};
 use std::sync::Arc;
 
 pub(super) fn register(registry: &mut KernelRegistry) {
-    let pool = |make| KernelDef::new(make).constrain("T", FLOATS).channels_last();
+    let pool = |make| KernelDef::new(make).constrain("T", FLOATS);
     registry.register("AvgPool", pool(|init| in_any_layout(init, |init| make(init, "average_pool"))));
     registry.register("AvgPoolGrad", pool(|init| in_any_layout(init, make_average_gradient)).host_memory("orig_input_shape"));
     registry.register("MaxPool", pool(|init| in_any_layout(init, |init| make(init, "max_pool"))));
@@ -96,7 +96,7 @@ fn launch(device: &GpuDevice, program: &Program, window: &Window, output: &Tenso
     for input in inputs {
         arguments.push(Argument::Address(device.address(input)?));
     }
-    arguments.extend([Argument::U64(n as u64), Argument::Words(&words)]);
+    arguments.extend([Argument::U32(word(n)?), Argument::Words(&words)]);
     program.launch(device, device.linear_grid(n), &arguments)
 }
 

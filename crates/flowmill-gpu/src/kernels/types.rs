@@ -42,3 +42,7 @@ pub(super) const FLOATS: &[DType] = &[DType::F16, DType::BF16, DType::F32, DType
 
 /// The types of indices.
 pub(super) const INDICES: &[DType] = &[DType::I32, DType::I64];
+
+/// The kernels' types of elements of 1, 2, 4, 8 and 16 bytes, of which only the size matters.
+pub(super) const WORDS: [&str; 5] =
+    ["unsigned char", "unsigned short", "unsigned int", "unsigned long long", "struct alignas(16) Wide { unsigned long long lo, hi; }"];

@@ -33,12 +33,11 @@ static __device__ long long pixel(const Window& w, const OutputPixel& at, u32 i,
 }
 
 // A row for each position of the output, with the elements under the window.
-extern "C" __global__ void windows_to_rows(T* rows, const T* in, u64 n, Window w) {
-    for (u64 i = thread_index(); i < n; i += thread_count()) {
-        const u32 channel = (u32)(i % w.channels);
-        const u64 taps = i / w.channels;
-        const u32 tap = (u32)(taps % (w.height * w.width));
-        const long long from = pixel(w, output_pixel(w, (u32)(taps / (w.height * w.width))), tap / w.width, tap % w.width);
+extern "C" __global__ void windows_to_rows(T* rows, const T* in, u32 n, Window w) {
+    for (u64 at = thread_index(); at < n; at += thread_count()) {
+        const u32 i = (u32)at, taps = i / w.channels, channel = i % w.channels;
+        const u32 position = taps / (w.height * w.width), tap = taps % (w.height * w.width);
+        const long long from = pixel(w, output_pixel(w, position), tap / w.width, tap % w.width);
         if (from < 0) rows[i] = T{};
         else rows[i] = in[(u64)from * w.channels + channel];
     }

@@ -1,0 +1,160 @@
+//! Ops of neural networks give the CPU's results on a GPU.
+
+use crate::compare::{Case, Random, ints};
+use flowmill::prelude::*;
+
+const FLOATS: [DType; 4] = [DType::F32, DType::F64, DType::F16, DType::BF16];
+
+#[test]
+fn softmax_and_cross_entropies() {
+    let _driver = stub_cuda::install().unwrap();
+    let mut random = Random::new(21);
+    for dtype in FLOATS {
+        for dims in [&[5][..], &[3, 1], &[4, 10], &[2, 3, 300], &[0, 4], &[2, 700]] {
+            for op in ["Softmax", "LogSoftmax"] {
+                Case::new(op).input(random.tensor(dtype, dims)).within(8.0).check();
+            }
+        }
+        for (logits, labels) in [([6, 10], [6, 10]), ([6, 10], [1, 10]), ([1, 300], [5, 300]), ([4, 3], [4, 1])] {
+            let case = Case::new("SoftmaxCrossEntropyWithLogits").input(random.tensor(dtype, &logits)).input(random.unit(dtype, &labels));
+            case.outputs(2).within(32.0).check();
+        }
+        for index in [DType::I32, DType::I64] {
+            let case = Case::new("SparseSoftmaxCrossEntropyWithLogits").input(random.tensor(dtype, &[7, 12]));
+            case.input(random.indices(index, &[7], 12)).outputs(2).within(8.0).check();
+        }
+    }
+}
+
+#[test]
+fn batch_norms_and_their_gradients() {
+    let _driver = stub_cuda::install().unwrap();
+    let mut random = Random::new(22);
+    for format in ["NHWC", "NCHW"] {
+        for channels in [1, 3, 40] {
+            for dtype in [DType::F32, DType::F16, DType::BF16] {
+                let dims = if format == "NHWC" { [4, 6, 5, channels] } else { [4, channels, 6, 5] };
+                let mut vector = || random.unit(DType::F32, &[channels]);
+                let (scale, offset, mean, variance) = (vector(), vector(), vector(), vector());
+                let x = random.tensor(dtype, &dims);
+                for (training, factor) in [(false, 1.0f32), (true, 1.0), (true, 0.25)] {
+                    let case = Case::new("FusedBatchNormV3").input(x.clone()).input(scale.clone()).input(offset.clone());
+                    let case = case.input(mean.clone()).input(variance.clone()).attr("data_format", format).attr("is_training", training);
+                    case.attr("exponential_avg_factor", factor).outputs(5).within(64.0).check();
+                    let case = Case::new("FusedBatchNormGradV3").input(random.tensor(dtype, &dims)).input(x.clone()).input(scale.clone());
+                    let case = case.input(mean.clone()).input(variance.clone()).input(variance.clone());
+                    case.attr("data_format", format).attr("is_training", training).outputs(3).within(256.0).check();
+                }
+            }
+        }
+    }
+}
+
+/// A convolution: the shapes of input and filter, strides, dilations and padding.
+type Convolution = ([usize; 4], [usize; 4], [i64; 2], [i64; 2], &'static str);
+
+fn convolution(op: &'static str, (_, _, strides, dilations, padding): Convolution, format: &str) -> Case {
+    let spread = |[a, b]: [i64; 2]| if format == "NHWC" { [1, a, b, 1] } else { [1, 1, a, b] };
+    let case = Case::new(op).attr("strides", &spread(strides)).attr("dilations", &spread(dilations)).attr("padding", padding);
+    case.attr("data_format", format).within(64.0)
+}
+
+/// The dimensions of images in a format.
+fn images([n, h, w, c]: [usize; 4], format: &str) -> [usize; 4] {
+    if format == "NHWC" { [n, h, w, c] } else { [n, c, h, w] }
+}
+
+fn check_convolution(shape: Convolution, names: [&'static str; 3], multiplies: bool, dtype: DType, format: &str) {
+    let (input, filter, strides, dilations, padding) = shape;
+    let mut random = Random::new(23);
+    let size = |i: usize| {
+        let reach = (filter[i] - 1) * dilations[i] as usize + 1;
+        let stride = strides[i] as usize;
+        if padding == "SAME" { input[i + 1].div_ceil(stride) } else { (input[i + 1] - reach) / stride + 1 }
+    };
+    let channels = if multiplies { filter[2] * filter[3] } else { filter[3] };
+    let output = [input[0], size(0), size(1), channels];
+    let (x, f) = (random.unit(dtype, &images(input, format)), random.unit(dtype, &filter));
+    let dy = random.unit(dtype, &images(output, format));
+    let sizes = |dims: [usize; 4]| ints(&dims.map(|dim| dim as i32));
+    convolution(names[0], shape, format).input(x.clone()).input(f.clone()).check();
+    convolution(names[1], shape, format).input(sizes(images(input, format))).input(f).input(dy.clone()).check();
+    convolution(names[2], shape, format).input(x).input(sizes(filter)).input(dy).check();
+}
+
+#[test]
+fn convolutions_and_their_gradients() {
+    let _driver = stub_cuda::install().unwrap();
+    let names = ["Conv2D", "Conv2DBackpropInput", "Conv2DBackpropFilter"];
+    let cases: [Convolution; 6] = [
+        ([2, 6, 7, 3], [3, 3, 3, 5], [1, 1], [1, 1], "SAME"),
+        ([2, 7, 6, 4], [1, 1, 4, 6], [1, 1], [1, 1], "VALID"),
+        ([1, 8, 9, 2], [3, 2, 2, 4], [2, 2], [1, 1], "SAME"),
+        ([1, 9, 8, 2], [2, 3, 2, 4], [1, 1], [2, 2], "VALID"),
+        ([2, 5, 5, 6], [3, 3, 2, 9], [2, 1], [1, 1], "SAME"),
+        ([1, 6, 6, 3], [1, 1, 3, 4], [2, 2], [1, 1], "VALID"),
+    ];
+    for shape in cases {
+        for dtype in [DType::F32, DType::F16] {
+            check_convolution(shape, names, false, dtype, "NHWC");
+        }
+        check_convolution(shape, names, false, DType::F32, "NCHW");
+    }
+}
+
+#[test]
+fn depthwise_convolutions_and_their_gradients() {
+    let _driver = stub_cuda::install().unwrap();
+    let names = ["DepthwiseConv2dNative", "DepthwiseConv2dNativeBackpropInput", "DepthwiseConv2dNativeBackpropFilter"];
+    let cases: [Convolution; 3] = [
+        ([2, 6, 7, 3], [3, 3, 3, 1], [1, 1], [1, 1], "SAME"),
+        ([1, 8, 8, 4], [3, 3, 4, 2], [2, 2], [1, 1], "SAME"),
+        ([3, 20, 20, 2], [5, 5, 2, 1], [1, 1], [1, 1], "VALID"),
+    ];
+    for shape in cases {
+        for dtype in [DType::F32, DType::BF16] {
+            check_convolution(shape, names, true, dtype, "NHWC");
+        }
+        check_convolution(shape, names, true, DType::F32, "NCHW");
+    }
+}
+
+#[test]
+fn pools_and_their_gradients() {
+    let _driver = stub_cuda::install().unwrap();
+    let mut random = Random::new(24);
+    for format in ["NHWC", "NCHW"] {
+        let spread = |[a, b]: [i64; 2]| if format == "NHWC" { [1, a, b, 1] } else { [1, 1, a, b] };
+        for (size, strides, padding) in [([2, 2], [2, 2], "VALID"), ([3, 3], [2, 2], "SAME"), ([3, 2], [1, 2], "VALID")] {
+            for dtype in FLOATS {
+                let input = [2usize, 7, 8, 3];
+                let extent = |i: usize| {
+                    let (n, k, s) = (input[i + 1], size[i] as usize, strides[i] as usize);
+                    if padding == "SAME" { n.div_ceil(s) } else { (n - k) / s + 1 }
+                };
+                let pool = |op| {
+                    let case = Case::new(op).attr("ksize", &spread(size)).attr("strides", &spread(strides));
+                    case.attr("padding", padding).attr("data_format", format).within(16.0)
+                };
+                let x = random.tensor(dtype, &images(input, format));
+                let dy = random.unit(dtype, &images([2, extent(0), extent(1), 3], format));
+                pool("MaxPool").input(x.clone()).check();
+                pool("AvgPool").input(x.clone()).check();
+                pool("MaxPoolGrad").input(x.clone()).input(dy.clone()).input(dy.clone()).check();
+                let sizes = ints(&images(input, format).map(|dim| dim as i32));
+                pool("AvgPoolGrad").input(sizes).input(dy).check();
+            }
+        }
+    }
+}
+
+#[test]
+fn rows_are_normalized() {
+    let _driver = stub_cuda::install().unwrap();
+    let mut random = Random::new(25);
+    for (dims, factors) in [(&[7, 300][..], 300), (&[2, 3, 5], 5), (&[4, 6], 1), (&[4, 1], 6), (&[2, 700], 700)] {
+        let (gamma, beta) = (random.unit(DType::F32, &[factors]), random.unit(DType::F32, &[factors]));
+        let case = Case::new("_FusedLayerNorm").input(random.tensor(DType::F32, dims)).input(gamma).input(beta);
+        case.attr("epsilon", 1e-3f32).within(16.0).check();
+    }
+}
