@@ -38,7 +38,6 @@ const EXCEPTIONS: &[(&str, &str)] = &[
     ("flowmill-optimize/src/loop_reads.rs", "the ops that read a part of a tensor or of an array"),
     ("flowmill-optimize/src/passes/channels_last.rs", "paddings, and the ops whose kernels take both layouts"),
     ("flowmill-optimize/src/passes/fold_batch_norm.rs", "the versions of a batch norm"),
-    ("flowmill-optimize/src/passes/hoist_products.rs", "the ops of a product's spellings"),
 ];
 
 /// Checks the sources of all crates below `root`.
