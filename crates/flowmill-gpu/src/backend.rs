@@ -176,7 +176,7 @@ pub trait Gpu: Send + Sync + 'static {
     /// Returns the driver's error.
     fn record(&self, stream: Stream) -> Result<Arc<dyn Event>>;
 
-    /// Lets later work of a stream wait for an event.
+    /// Makes later work of a stream wait for an event.
     ///
     /// # Errors
     /// Returns the driver's error.

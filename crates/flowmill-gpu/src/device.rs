@@ -17,7 +17,7 @@ const SMALL_COPY: usize = 64 << 10;
 /// The options of a GPU device.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct GpuOptions {
-    /// How much of the memory is used.
+    /// The limits of the memory that is used.
     pub memory: MemoryOptions,
     /// True if products of `f32` matrices may round their operands to TensorFloat-32, as TensorFlow's do unless they are told otherwise.
     pub allow_tf32: bool,

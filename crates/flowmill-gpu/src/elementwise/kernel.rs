@@ -68,7 +68,7 @@ impl ElementwiseKernel {
     /// Like [`apply`](Self::apply), for parts of tensors and any number of outputs.
     ///
     /// # Errors
-    /// As for [`apply`](Self::apply).
+    /// Returns the errors of the device.
     pub(crate) fn apply_to(&self, device: &GpuDevice, operands: &[Operand], outputs: &[&Tensor]) -> Result<()> {
         let Some(first) = outputs.first() else { return Ok(()) };
         let n = first.num_elements();

@@ -136,7 +136,7 @@ impl Extent {
 struct Convolver {
     dtype: DType,
     size: usize,
-    /// By the size of the words that are copied.
+    /// The copies of words of each size in `WORDS`.
     to_rows: [Program; WORDS.len()],
     from_rows: Program,
     grouped: Program,

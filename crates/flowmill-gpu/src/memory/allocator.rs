@@ -9,7 +9,7 @@ use std::sync::Arc;
 /// The size of the first region that is allocated on demand; each further one is twice as large.
 const FIRST_REGION: usize = 1 << 21;
 
-/// How much of a GPU's memory is used. The fields are those of TensorFlow's `GPUOptions`.
+/// The limits of the memory that is used of a GPU. The fields are those of TensorFlow's `GPUOptions`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct MemoryOptions {
     /// The part of the GPU's memory that may be used (`per_process_gpu_memory_fraction`). `None` leaves the driver its reserve.

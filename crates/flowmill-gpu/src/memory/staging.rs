@@ -19,7 +19,7 @@ pub(crate) struct Staging {
 
 #[derive(Default)]
 struct Unused {
-    /// By the logarithm of their size.
+    /// The buffers of each size, indexed by the logarithm of the size.
     buffers: Vec<Vec<Arc<dyn PinnedMemory>>>,
     bytes: usize,
 }
