@@ -113,7 +113,7 @@ mod tests {
         for _ in 0..20_000 {
             random = random.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
             let value = (random >> 33) as usize;
-            if value % 3 == 0 {
+            if value.is_multiple_of(3) {
                 if let Some(&start) = taken.keys().min_by_key(|start| (start.0 ^ random) % 1009) {
                     assert_eq!(blocks.give_back(start), taken.remove(&start).unwrap_or(0));
                 }
