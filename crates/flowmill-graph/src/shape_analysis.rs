@@ -4,7 +4,7 @@ use crate::shape_refiner::SizeNames;
 use crate::symbols::SymbolTable;
 use crate::traverse::topological_order;
 use crate::{ControlFlow, Graph, Node, NodeId, OutputId, Role, ShapeRefiner, ValueInfo};
-use flowmill_tensor::PartialShape;
+use flowmill_tensor::{PartialShape, Result};
 use rustc_hash::FxHashMap;
 use std::cell::RefCell;
 
@@ -20,11 +20,13 @@ use std::cell::RefCell;
 /// * A read of a reference may have another shape each time if the variable declares no shape. Each such read then has its own symbols.
 /// * A node whose shape function fails has outputs of unknown shape. The step reports the error.
 ///
-/// The analysis visits each node once, and nodes of loops a few times more. Later changes of the graph are not seen, except those that
-/// [`set_same`](ShapeAnalysis::set_same) reports.
+/// The analysis visits each node once, and nodes of loops a few times more. A rewrite that keeps the values of the tensors that it keeps also keeps
+/// their shapes, so that after it only new nodes need a visit: [`update`](ShapeAnalysis::update) makes it. Until then nothing is known of new nodes,
+/// except what [`set_same`](ShapeAnalysis::set_same) reports.
 #[derive(Debug, Default)]
 pub struct ShapeAnalysis {
     shapes: ShapeRefiner,
+    symbols: SymbolTable,
     /// The analysed tensor that each new tensor replaced.
     replaced: FxHashMap<OutputId, OutputId>,
 }
@@ -32,20 +34,51 @@ pub struct ShapeAnalysis {
 impl ShapeAnalysis {
     /// Analyses a graph. Of one with a cycle that is no loop nothing is known.
     pub fn new(graph: &Graph) -> ShapeAnalysis {
-        topological_order(graph).map(|order| ShapeAnalysis::in_order(graph, &order)).unwrap_or_default()
+        let mut analysis = ShapeAnalysis::default();
+        analysis.update(graph);
+        analysis
     }
 
-    /// Analyses nodes each of which comes after its producers, those on back edges excepted.
-    fn in_order(graph: &Graph, order: &[NodeId]) -> ShapeAnalysis {
-        let has_loops = order.iter().filter_map(|&id| graph.get(id)).any(Node::is_enter);
-        let flow = if has_loops { ControlFlow::new(graph).map(Some) } else { Ok(None) };
-        let Ok(flow) = flow else { return ShapeAnalysis::default() };
-        let mut shapes = ShapeRefiner::new();
-        let names = Names { depths: flow.as_ref().map(depths).unwrap_or_default(), flow, symbols: RefCell::default() };
-        match shapes.infer_with_names(graph, order, &names) {
-            Ok(()) => ShapeAnalysis { shapes, replaced: FxHashMap::default() },
-            Err(_) => ShapeAnalysis::default(),
+    /// Analyses the nodes that were added to the graph since the last call. A node that [`set_same`](ShapeAnalysis::set_same) reported is not visited.
+    ///
+    /// What is known of the others stays. So the tensors of a node that was there must have the shapes that they had: a rewrite that changes them, such
+    /// as to another layout, needs a new analysis.
+    pub fn update(&mut self, graph: &Graph) {
+        let replaced = std::mem::take(&mut self.replaced);
+        for node in replaced.keys().filter_map(|new| graph.get(new.node)) {
+            // Equal shapes do not make equal values.
+            let info = |old: &ValueInfo| ValueInfo { shape: old.shape.clone(), elements: old.elements.clone(), ..ValueInfo::default() };
+            let outputs = (0..node.num_outputs() as u32).map(|slot| self.shapes.value(*replaced.get(&node.id().output(slot))?).map(info));
+            if let Some(outputs) = outputs.collect::<Option<Vec<_>>>() {
+                self.shapes.set(node.id(), outputs);
+            }
         }
+        if graph.op_nodes().all(|node| self.shapes.has_seen(node.id())) {
+            return;
+        }
+        if self.infer_new_nodes(graph).is_err() {
+            *self = ShapeAnalysis::default();
+        }
+        // Of some outputs of a node more is known than its shape function says.
+        for (new, old) in replaced {
+            let shape = self.shapes.shape(old);
+            if !self.shapes.shape(new).is_same(&shape) && graph.get(new.node).is_some() {
+                self.shapes.set_shape(new, shape);
+            }
+        }
+    }
+
+    /// Infers the nodes that were not seen, each after its producers, those on back edges excepted.
+    fn infer_new_nodes(&mut self, graph: &Graph) -> Result<()> {
+        let order = topological_order(graph)?;
+        let has_loops = order.iter().filter_map(|&id| graph.get(id)).any(Node::is_enter);
+        let flow = if has_loops { Some(ControlFlow::new(graph)?) } else { None };
+        let new: Vec<NodeId> = order.into_iter().filter(|&id| !self.shapes.has_seen(id)).collect();
+        let symbols = RefCell::new(std::mem::take(&mut self.symbols));
+        let names = Names { depths: flow.as_ref().map(depths).unwrap_or_default(), flow, symbols };
+        let inferred = self.shapes.infer_with_names(graph, &new, &names);
+        self.symbols = names.symbols.into_inner();
+        inferred
     }
 
     /// The shape of a tensor, its unknown sizes as symbols; unknown for a node that was not analysed.
@@ -69,7 +102,7 @@ impl ShapeAnalysis {
         a == b || self.shape(a).is_same(&self.shape(b))
     }
 
-    /// Says that `new`, which was not analysed, took the place of `old` and has its shape.
+    /// Records that `new`, which was not analysed, replaces `old` and has its shape.
     pub fn set_same(&mut self, new: OutputId, old: OutputId) {
         let old = self.replaced.get(&old).copied().unwrap_or(old);
         if new != old {

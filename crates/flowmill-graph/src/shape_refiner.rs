@@ -162,6 +162,16 @@ impl ShapeRefiner {
         Ok(())
     }
 
+    /// Returns true if the node was inferred.
+    pub(crate) fn has_seen(&self, id: NodeId) -> bool {
+        self.outputs.get(id.index()).is_some_and(Option::is_some)
+    }
+
+    /// Records what is known of a node without inferring it.
+    pub(crate) fn set(&mut self, id: NodeId, outputs: Vec<ValueInfo>) {
+        self.store(id, outputs);
+    }
+
     fn store(&mut self, id: NodeId, outputs: Vec<ValueInfo>) {
         if self.outputs.len() <= id.index() {
             self.outputs.resize(id.index() + 1, None);

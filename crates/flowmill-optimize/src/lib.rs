@@ -18,7 +18,11 @@ mod lowering;
 mod passes;
 mod pipeline;
 mod rewrite;
+mod shapes;
 
 pub use flowmill_graph::{Evaluator, Target};
 pub use lowering::{Functions, MAX_ADDED_NODES, MAX_NESTING};
-pub use pipeline::{LOWERING, LoweringPass, Options, PIPELINE, Pass, PassReport, Report, lower, optimize, run_passes};
+pub use pipeline::{
+    LOWERING, LoweringPass, Options, PIPELINE, Pass, PassReport, Report, lower, optimize, optimize_with_shapes, run_passes,
+};
+pub use shapes::Shapes;

@@ -1,7 +1,8 @@
 //! Nodes of a loop that read one part of a tensor in each iteration, as a recurrent network reads the steps of its input.
 
+use crate::Shapes;
 use crate::loops::{invariant, is_counter};
-use crate::rewrite::{Shapes, add_constant, constant, constant_input, integers, node_def};
+use crate::rewrite::{add_constant, constant, constant_input, integers, node_def};
 use flowmill_graph::{Graph, Node, NodeId, OutputId};
 use flowmill_proto::attr_value::Value;
 use flowmill_proto::{AttrValue, NodeDef};

@@ -1,12 +1,13 @@
 //! The passes in their order, and the functions that run them.
 
+use crate::Shapes;
 use crate::lowering::{Functions, called};
 use crate::passes::{
     channels_last, fold_batch_norm, fold_constants, fold_padding, fuse_elementwise, fuse_epilogues, fuse_gelu, fuse_layer_norm,
     hoist_common_factor, hoist_products, merge_duplicates, prune, remove_identities,
 };
 use crate::passes::{inline_calls, lower_case, lower_if, lower_while};
-use flowmill_graph::{ControlFlow, Graph, Target};
+use flowmill_graph::{ControlFlow, Graph, ShapeAnalysis, Target};
 use flowmill_tensor::{Error, Result};
 
 /// One pass: a rewrite of the whole graph.
@@ -16,7 +17,7 @@ pub struct Pass {
     pub name: &'static str,
     /// Rewrites the graph, whose nodes are all on the target, and returns the number of places that it changed. After an error the graph may be half
     /// rewritten.
-    pub run: fn(&mut Graph, &dyn Target) -> Result<usize>,
+    pub run: fn(&mut Graph, &dyn Target, &mut Shapes) -> Result<usize>,
 }
 
 /// A pass that inlines bodies of functions into the graph.
@@ -132,19 +133,31 @@ pub fn optimize(graph: &mut Graph, options: &Options<'_>, target: &dyn Target) -
     run_passes(PIPELINE, graph, options, target)
 }
 
+/// Like [`optimize`], and returns the shapes of the tensors of the new graph, too.
+pub fn optimize_with_shapes(graph: &mut Graph, options: &Options<'_>, target: &dyn Target) -> (Report, ShapeAnalysis) {
+    let mut shapes = Shapes::default();
+    let report = run_all(PIPELINE, graph, options, target, &mut shapes);
+    (report, shapes.finish(graph))
+}
+
 /// Like [`optimize`], with other passes.
 pub fn run_passes(passes: &[Pass], graph: &mut Graph, options: &Options<'_>, target: &dyn Target) -> Report {
+    run_all(passes, graph, options, target, &mut Shapes::default())
+}
+
+fn run_all(passes: &[Pass], graph: &mut Graph, options: &Options<'_>, target: &dyn Target, shapes: &mut Shapes) -> Report {
     let mut report = Report { num_nodes_before: graph.num_nodes(), ..Report::default() };
     let original = graph.clone();
     let mut done: Vec<&Pass> = Vec::new();
     for pass in passes.iter().filter(|p| options.is_enabled(p.name)) {
-        let (num_changes, error) = match run_checked(pass, graph, target) {
+        let (num_changes, error) = match run_checked(pass, graph, target, shapes) {
             Ok(num_changes) => {
                 done.push(pass);
                 (num_changes, None)
             }
             Err(error) => {
                 *graph = replay(&original, &done, target);
+                shapes.clear();
                 (0, Some(error))
             }
         };
@@ -196,8 +209,9 @@ pub fn lower(graph: &mut Graph, options: &Options<'_>) -> Report {
 }
 
 /// Runs a pass. Debug builds validate the graph afterwards.
-fn run_checked(pass: &Pass, graph: &mut Graph, target: &dyn Target) -> Result<usize> {
-    let num_changes = (pass.run)(graph, target)?;
+fn run_checked(pass: &Pass, graph: &mut Graph, target: &dyn Target, shapes: &mut Shapes) -> Result<usize> {
+    let num_changes = (pass.run)(graph, target, shapes)?;
+    shapes.renew();
     if cfg!(debug_assertions) && num_changes > 0 {
         graph.validate()?;
     }
@@ -209,7 +223,7 @@ fn run_checked(pass: &Pass, graph: &mut Graph, target: &dyn Target) -> Result<us
 fn replay(original: &Graph, done: &[&Pass], target: &dyn Target) -> Graph {
     let mut graph = original.clone();
     for pass in done {
-        if (pass.run)(&mut graph, target).is_err() {
+        if (pass.run)(&mut graph, target, &mut Shapes::default()).is_err() {
             return original.clone();
         }
     }

@@ -1,11 +1,11 @@
 //! Helpers that passes share for matching patterns and replacing nodes.
 
-use flowmill_graph::{Edge, ElementwiseFunction, Graph, Node, NodeId, OutputId, ShapeAnalysis};
+use crate::Shapes;
+use flowmill_graph::{Edge, ElementwiseFunction, Graph, Node, NodeId, OutputId};
 use flowmill_proto::attr_value::Value;
 use flowmill_proto::node_def::ExperimentalDebugInfo;
 use flowmill_proto::{AttrValue, NodeDef, TensorProto};
 use flowmill_tensor::{DType, Result, Shape, Tensor};
-use std::cell::OnceCell;
 
 /// The largest number of `Identity` nodes that are followed from a tensor to its constant.
 const MAX_STEPS: usize = 16;
@@ -49,24 +49,6 @@ pub(crate) fn constant_shape(graph: &Graph, output: OutputId) -> Option<Shape> {
 /// Returns the constant at data input `i` of a node.
 pub(crate) fn constant_input(graph: &Graph, node: NodeId, i: usize) -> Option<Constant> {
     constant(graph, graph.input(node, i)?)
-}
-
-/// The shapes of a graph's tensors. They are analysed at the first use.
-#[derive(Default)]
-pub(crate) struct Shapes(OnceCell<ShapeAnalysis>);
-
-impl Shapes {
-    /// Returns the analysis of the graph as it was at the first call.
-    pub(crate) fn of(&self, graph: &Graph) -> &ShapeAnalysis {
-        self.0.get_or_init(|| ShapeAnalysis::new(graph))
-    }
-
-    /// Records that `new` replaces `old` and has the same shape.
-    pub(crate) fn set_same(&mut self, new: OutputId, old: OutputId) {
-        if let Some(shapes) = self.0.get_mut() {
-            shapes.set_same(new, old);
-        }
-    }
 }
 
 /// Returns the values of a vector or matrix of integers.

@@ -14,11 +14,11 @@
 mod support;
 
 use flowmill_graph::ControlFlow;
-use flowmill_optimize::{Functions, LOWERING, PIPELINE};
+use flowmill_optimize::{Functions, LOWERING, PIPELINE, Shapes};
 use std::collections::BTreeSet;
 use std::fmt::Write;
-use support::Arithmetic;
 use support::functions::parse_with_functions;
+use support::{Arithmetic, assert_shapes_hold};
 
 /// The graph that a pass, and only that, makes of `before`.
 fn after(pass: &str, before: &str, what: &str) -> String {
@@ -26,7 +26,11 @@ fn after(pass: &str, before: &str, what: &str) -> String {
     let text = graph.to_string();
     let mut functions = Functions::new("");
     let num_changes = if let Some(pass) = PIPELINE.iter().find(|p| p.name == pass) {
-        (pass.run)(&mut graph, &Arithmetic)
+        let mut shapes = Shapes::default();
+        shapes.of(&graph);
+        let count = (pass.run)(&mut graph, &Arithmetic, &mut shapes);
+        assert_shapes_hold(&graph, &shapes.finish(&graph), what);
+        count
     } else {
         let pass = LOWERING.iter().find(|p| p.name == pass).unwrap_or_else(|| panic!("{what}: there is no pass '{pass}'"));
         (pass.run)(&mut graph, &mut functions)

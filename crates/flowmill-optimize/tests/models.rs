@@ -4,10 +4,10 @@
 mod support;
 
 use flowmill_graph::{Graph, ImportOptions, NodeId, import_graph_def, rewrite_for_execution};
-use flowmill_optimize::{Options, Target, optimize};
+use flowmill_optimize::{Options, Target, optimize_with_shapes};
 use flowmill_proto::{GraphDef, Message};
 use std::collections::BTreeMap;
-use support::{Arithmetic, Plain, registry};
+use support::{Arithmetic, Plain, assert_shapes_hold, registry};
 
 /// The number of nodes of each op, except `Const`.
 type Ops = BTreeMap<String, usize>;
@@ -22,7 +22,8 @@ fn optimized_for(target: &dyn Target, model: &str, output: &str, disabled: &[&st
     import_graph_def(&mut graph, GraphDef::decode(&bytes[..]).unwrap(), &ImportOptions::default()).unwrap();
     rewrite_for_execution(&mut graph, &["x:0"], &[output], &[]).unwrap();
     let disabled: Vec<String> = disabled.iter().map(|&d| d.to_owned()).collect();
-    let report = optimize(&mut graph, &Options { disabled: &disabled, ..Options::default() }, target);
+    let (report, shapes) = optimize_with_shapes(&mut graph, &Options { disabled: &disabled, ..Options::default() }, target);
+    assert_shapes_hold(&graph, &shapes, model);
     assert_eq!(report.num_failures(), 0, "{report:?}");
     assert_eq!(report.num_nodes_after, graph.num_nodes());
     graph.validate().unwrap();

@@ -16,8 +16,8 @@
 //! `fold_constants` runs earlier: axes and paddings may be computed. The passes that look for convolutions and batch norms run later: they
 //! know one layout.
 
-use crate::Target;
 use crate::rewrite::{add_constant, bypass, constant, constant_input, has_no_control_inputs, integers, node_def, text};
+use crate::{Shapes, Target};
 use flowmill_graph::image_layout::{channels_first_rank, channels_last_attrs, to_channels_first, to_channels_last};
 use flowmill_graph::traverse::topological_order;
 use flowmill_graph::{ControlFlow, FrameId, Graph, Node, NodeId, OutputId};
@@ -26,7 +26,7 @@ use flowmill_proto::attr_value::Value;
 use flowmill_tensor::{DType, Result, Shape, Tensor};
 use rustc_hash::FxHashMap;
 
-pub(crate) fn run(graph: &mut Graph, target: &dyn Target) -> Result<usize> {
+pub(crate) fn run(graph: &mut Graph, target: &dyn Target, shapes: &mut Shapes) -> Result<usize> {
     let order = topological_order(graph)?;
     if !order.iter().filter_map(|&id| graph.get(id)).any(|n| is_channels_first(n) || n.is_op("Transpose")) {
         return Ok(0);
@@ -42,6 +42,8 @@ pub(crate) fn run(graph: &mut Graph, target: &dyn Target) -> Result<usize> {
     }
     if count > 0 {
         layouts.remove_unused(graph)?;
+        // Nodes that stay have images of another layout.
+        shapes.clear();
     }
     Ok(count)
 }

@@ -17,8 +17,8 @@
 //!
 //! `remove_identities` runs earlier only for speed: constants are seen through `Identity`.
 
-use crate::Target;
 use crate::rewrite::{Constant, add_constant, constant_attrs, constant_input, node_def, replace};
+use crate::{Shapes, Target};
 use flowmill_graph::traverse::topological_order;
 use flowmill_graph::{Graph, NodeId, OutputId, ShapeRefiner, evaluate_node, has_effects, is_foldable};
 use flowmill_tensor::{Result, Tensor};
@@ -27,7 +27,7 @@ use rustc_hash::FxHashSet;
 /// The largest result of one node that is kept as a constant. TensorFlow's limit.
 const MAX_BYTES: usize = 10 << 20;
 
-pub(crate) fn run(graph: &mut Graph, target: &dyn Target) -> Result<usize> {
+pub(crate) fn run(graph: &mut Graph, target: &dyn Target, _: &mut Shapes) -> Result<usize> {
     let order = topological_order(graph)?;
     let mut count = fold_shapes(graph, &order)?;
     for id in order {

@@ -9,12 +9,12 @@
 //!
 //! `fold_constants` runs earlier: paddings may be computed.
 
-use crate::Target;
 use crate::rewrite::{constant_input, has_no_control_inputs, integers, is_channels_last, sole_consumer, text};
+use crate::{Shapes, Target};
 use flowmill_graph::{Graph, Node};
 use flowmill_tensor::Result;
 
-pub(crate) fn run(graph: &mut Graph, _: &dyn Target) -> Result<usize> {
+pub(crate) fn run(graph: &mut Graph, _: &dyn Target, _: &mut Shapes) -> Result<usize> {
     let mut count = 0;
     for id in graph.op_node_ids() {
         let Some(paddings) = graph.get(id).and_then(|n| paddings_before(graph, n)) else { continue };

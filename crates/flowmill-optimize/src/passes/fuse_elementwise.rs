@@ -14,10 +14,10 @@
 //!
 //! The other fusions run earlier: what a product can do by itself is cheaper there. `merge_duplicates` too: equal nodes are one value here.
 
-use crate::Target;
 use crate::linear::is_bias_add;
 use crate::liveness::Liveness;
-use crate::rewrite::{Shapes, is_last_axis, is_of_type, node_def, replace};
+use crate::rewrite::{is_last_axis, is_of_type, node_def, replace};
+use crate::{Shapes, Target};
 use flowmill_graph::traverse::{is_back_edge, topological_order};
 use flowmill_graph::{ElementwiseFunction, ElementwiseInstruction, ElementwisePiece, ElementwiseProgram, Graph, Node, NodeId, OutputId};
 use flowmill_proto::attr_value::Value;
@@ -36,14 +36,14 @@ const MAX_RESULTS: usize = 4;
 /// The largest number of nodes that are visited to check that no outside node is between the fused ones. If it is not enough, a value is not fused.
 const MAX_VISITED: usize = 256;
 
-pub(crate) fn run(graph: &mut Graph, target: &dyn Target) -> Result<usize> {
+pub(crate) fn run(graph: &mut Graph, target: &dyn Target, shapes: &mut Shapes) -> Result<usize> {
     let order = topological_order(graph)?;
     let is_function = |n: &Node| function_of(n).is_some_and(|function| target.fuses(FUSED, function, DType::F32));
     if !order.iter().filter_map(|&id| graph.get(id)).any(is_function) {
         return Ok(0);
     }
     let position: FxHashMap<NodeId, u32> = order.iter().enumerate().map(|(i, &id)| (id, i as u32)).collect();
-    let mut fusion = Fusion { target, shapes: Shapes::default(), position, liveness: Liveness::of(graph, &order) };
+    let mut fusion = Fusion { target, shapes, position, liveness: Liveness::of(graph, &order) };
     let mut count = 0;
     for &last in order.iter().rev() {
         if let Some(members) = fusion.cluster(graph, last) {
@@ -63,7 +63,7 @@ struct Arg {
 
 struct Fusion<'a> {
     target: &'a dyn Target,
-    shapes: Shapes,
+    shapes: &'a Shapes,
     /// Places of the nodes that were there at the start, producers first.
     position: FxHashMap<NodeId, u32>,
     liveness: Liveness,
@@ -179,7 +179,7 @@ impl Fusion<'_> {
         let device = |id: NodeId| graph.get(id).map(Node::device);
         let Some(split) = graph.get(tensor.node).filter(|n| n.is_op("Split") && Some(n.device()) == device(fused)) else { return whole };
         match graph.input(split.id(), 1) {
-            Some(value) if is_last_axis(graph, &self.shapes, split.id(), 0, value) && !split.input_types().iter().any(|t| t.is_ref) => {
+            Some(value) if is_last_axis(graph, self.shapes, split.id(), 0, value) && !split.input_types().iter().any(|t| t.is_ref) => {
                 controls.extend(graph.control_inputs(split.id()));
                 controls.extend(graph.input_node(split.id(), 0).iter().flat_map(|&axis| graph.control_inputs(axis)));
                 Arg { tensor: value, piece: ElementwisePiece { index: tensor.slot as usize, count: split.num_outputs() } }

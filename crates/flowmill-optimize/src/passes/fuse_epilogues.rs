@@ -12,9 +12,9 @@
 //!
 //! `fold_batch_norm` runs earlier, because it turns a batch norm into a bias. `fold_padding` runs earlier, because it matches `Conv2D`.
 
-use crate::Target;
 use crate::linear::{Linear, is_bias_add};
-use crate::rewrite::{Shapes, constant_shape, is_of_type, node_def, replace, sole_consumer, text};
+use crate::rewrite::{constant_shape, is_of_type, node_def, replace, sole_consumer, text};
+use crate::{Shapes, Target};
 use flowmill_graph::traverse::topological_order;
 use flowmill_graph::{Edge, ElementwiseFunction, Graph, Node, NodeId, OutputId};
 use flowmill_proto::{AttrValue, DataType};
@@ -23,12 +23,11 @@ use flowmill_tensor::{DType, Result};
 /// The attribute for explicit paddings of the fused depthwise op, for which TensorFlow declares none. The op's `padding` is then `VALID`.
 const OWN_PADDINGS: &str = "_explicit_paddings";
 
-pub(crate) fn run(graph: &mut Graph, target: &dyn Target) -> Result<usize> {
+pub(crate) fn run(graph: &mut Graph, target: &dyn Target, shapes: &mut Shapes) -> Result<usize> {
     let order = topological_order(graph)?;
-    let mut shapes = Shapes::default();
     let mut count = 0;
     for id in order {
-        let Some(found) = graph.get(id).and_then(|node| find(graph, node, &shapes, target)) else { continue };
+        let Some(found) = graph.get(id).and_then(|node| find(graph, node, shapes, target)) else { continue };
         let last = *found.nodes.last().unwrap_or(&id);
         let fused = rewrite(graph, &found)?;
         shapes.set_same(fused.output(0), last.output(0));

@@ -10,15 +10,15 @@
 //!
 //! `fuse_epilogues` runs earlier: it makes the product with a bias.
 
-use crate::Target;
 use crate::rewrite::{bypass, computes, constant, factors, is_of_type, sole_consumer};
+use crate::{Shapes, Target};
 use flowmill_graph::{ElementwiseFunction, Graph, Node, NodeId, OutputId};
 use flowmill_tensor::{DType, Result};
 
 /// The greatest difference between a constant and its value in the formula: models store √½ with few digits.
 const TOLERANCE: f32 = 1e-5;
 
-pub(crate) fn run(graph: &mut Graph, target: &dyn Target) -> Result<usize> {
+pub(crate) fn run(graph: &mut Graph, target: &dyn Target, _: &mut Shapes) -> Result<usize> {
     let mut count = 0;
     for id in graph.op_node_ids() {
         let Some(found) = graph.get(id).and_then(|node| find(graph, node)) else { continue };

@@ -10,8 +10,8 @@
 //! `remove_identities` runs earlier, because `StopGradient` may come between m and the squares. `fuse_elementwise` runs later, because it would fuse
 //! the nodes that this pass looks for.
 
-use crate::Target;
-use crate::rewrite::{Shapes, computes, constant, constant_shape, factors, is_last_axis, is_plain, node_def, replace};
+use crate::rewrite::{computes, constant, constant_shape, factors, is_last_axis, is_plain, node_def, replace};
+use crate::{Shapes, Target};
 use flowmill_graph::{ElementwiseFunction, Graph, Node, NodeId, OutputId};
 use flowmill_proto::AttrValue;
 use flowmill_proto::attr_value::Value;
@@ -19,14 +19,13 @@ use flowmill_tensor::{DType, Result};
 
 const FUSED: &str = "_FusedLayerNorm";
 
-pub(crate) fn run(graph: &mut Graph, target: &dyn Target) -> Result<usize> {
+pub(crate) fn run(graph: &mut Graph, target: &dyn Target, shapes: &mut Shapes) -> Result<usize> {
     if !target.supports(FUSED, DType::F32) {
         return Ok(0);
     }
     let mut count = 0;
-    let mut shapes = Shapes::default();
     for id in graph.op_node_ids() {
-        let Some(norm) = graph.get(id).and_then(|last| find(graph, last, &shapes)) else { continue };
+        let Some(norm) = graph.get(id).and_then(|last| find(graph, last, shapes)) else { continue };
         // What computed the moments is left to `prune`.
         let mut def = node_def(graph, FUSED, String::new(), &[id]);
         def.attr.insert("T".to_owned(), Value::Type(DType::F32.number()).into());

@@ -25,10 +25,10 @@
 //! Loops of functions are not rewritten: the passes of `LOWERING` turn them into loops of frames. `fold_constants` runs earlier and makes weights
 //! constant. `fuse_epilogues` runs later and adds bias, residual and activation to what is left of a product.
 
-use crate::Target;
 use crate::loop_reads::{LoopRead, enter};
 use crate::loops::invariant;
-use crate::rewrite::{Shapes, add_constant, bypass, constant, constant_input, constant_shape, integers, node_def, replace};
+use crate::rewrite::{add_constant, bypass, constant, constant_input, constant_shape, integers, node_def, replace};
+use crate::{Shapes, Target};
 use flowmill_graph::{ElementwiseFunction, Graph, Node, NodeId, OutputId, Role};
 use flowmill_proto::{AttrValue, NodeDef};
 use flowmill_tensor::{Bytes, DType, PartialShape, Result, Tensor};
@@ -41,14 +41,14 @@ const MAX_SPLIT_BYTES: usize = 64 << 20;
 /// The op of the product before the loop.
 const PRODUCT: &str = "BatchMatMulV2";
 
-pub(crate) fn run(graph: &mut Graph, target: &dyn Target) -> Result<usize> {
+pub(crate) fn run(graph: &mut Graph, target: &dyn Target, shapes: &mut Shapes) -> Result<usize> {
     if !graph.op_nodes().any(Node::is_enter) {
         return Ok(0);
     }
     // Each round takes products out of one loop more.
     let mut count = 0;
     loop {
-        let round = hoist_all(graph, target)?;
+        let round = hoist_all(graph, target, shapes)?;
         count += round;
         if round == 0 {
             return Ok(count);
@@ -57,11 +57,11 @@ pub(crate) fn run(graph: &mut Graph, target: &dyn Target) -> Result<usize> {
 }
 
 /// Takes each product out of the innermost loop around it.
-fn hoist_all(graph: &mut Graph, target: &dyn Target) -> Result<usize> {
-    let mut shapes = Shapes::default();
+fn hoist_all(graph: &mut Graph, target: &dyn Target, shapes: &mut Shapes) -> Result<usize> {
+    shapes.renew();
     let mut count = 0;
     for id in graph.op_node_ids() {
-        let Some(found) = graph.get(id).and_then(|node| find(graph, node, &shapes, target)) else { continue };
+        let Some(found) = graph.get(id).and_then(|node| find(graph, node, shapes, target)) else { continue };
         let new = match found {
             Found::Part(part) => part.rewrite(graph, id)?,
             Found::Whole(whole) => whole.rewrite(graph, id)?,

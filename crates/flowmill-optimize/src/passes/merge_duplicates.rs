@@ -8,7 +8,7 @@
 //!
 //! Needs nothing to run before it; later passes that fold or fuse leave fewer duplicates when it runs after them.
 
-use crate::Target;
+use crate::{Shapes, Target};
 use flowmill_graph::traverse::topological_order;
 use flowmill_graph::{Graph, Node, NodeId, OutputId, Role, is_pure};
 use flowmill_proto::attr_value::Value;
@@ -19,7 +19,7 @@ use rustc_hash::FxHashMap;
 /// Constants of up to this many bytes are compared by value.
 const MAX_WRITTEN: usize = 1024;
 
-pub(crate) fn run(graph: &mut Graph, _: &dyn Target) -> Result<usize> {
+pub(crate) fn run(graph: &mut Graph, _: &dyn Target, _: &mut Shapes) -> Result<usize> {
     let mut first: FxHashMap<Key, NodeId> = FxHashMap::default();
     let mut count = 0;
     for id in topological_order(graph)? {

@@ -12,12 +12,12 @@
 //!
 //! Needs nothing to run before it.
 
-use crate::Target;
 use crate::rewrite::bypass;
+use crate::{Shapes, Target};
 use flowmill_graph::{Edge, Graph, Node, NodeId};
 use flowmill_tensor::{DType, Result};
 
-pub(crate) fn run(graph: &mut Graph, _: &dyn Target) -> Result<usize> {
+pub(crate) fn run(graph: &mut Graph, _: &dyn Target, _: &mut Shapes) -> Result<usize> {
     let mut count = 0;
     for id in graph.op_node_ids() {
         let Some(node) = graph.get(id).filter(|n| passes_on(n) && is_removable(graph, n)) else { continue };

@@ -3,7 +3,7 @@
 
 pub mod functions;
 
-use flowmill_graph::{ElementwiseFunction, Graph, NodeId, OpRegistry};
+use flowmill_graph::{ElementwiseFunction, Graph, NodeId, OpRegistry, ShapeAnalysis};
 use flowmill_optimize::{Evaluator, Target};
 use flowmill_tensor::{DType, Result, Shape, Tensor};
 use std::sync::{Arc, LazyLock};
@@ -64,6 +64,20 @@ impl Target for Arithmetic {
 
     fn wants_channels_last(&self, op: &str) -> bool {
         !matches!(op, "BiasAdd" | "BiasAddGrad" | "DepthToSpace" | "SpaceToDepth")
+    }
+}
+
+/// Asserts that the shapes that passes hand on are those that a new analysis finds, as far as either knows them.
+pub fn assert_shapes_hold(graph: &Graph, shapes: &ShapeAnalysis, what: &str) {
+    let new = ShapeAnalysis::new(graph);
+    for node in graph.op_nodes() {
+        for slot in 0..node.num_outputs() as u32 {
+            let tensor = node.id().output(slot);
+            let (known, found) = (shapes.shape(tensor), new.shape(tensor));
+            let merged = known.without_symbols().merge(&found.without_symbols());
+            assert!(merged.is_ok(), "{what}: {} has the shape {found}, not {known}", node.name());
+            assert!(known.rank().is_some() || found.rank().is_none(), "{what}: {} has the shape {found}, which is lost", node.name());
+        }
     }
 }
 

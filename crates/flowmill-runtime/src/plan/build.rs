@@ -42,6 +42,8 @@ pub struct PlanEnv<'a> {
     pub cache: Option<&'a NodeCache>,
     /// Overrides the number of parallel iterations of every loop whose own number is greater than 1.
     pub parallel_iterations: Option<u32>,
+    /// The shapes of the graph's tensors. If they are missing, the graph is analysed.
+    pub shapes: Option<&'a ShapeAnalysis>,
 }
 
 /// Builds the plan's graph. `args` are the types of all arguments of the step, and `num_results` is the number of its results.
@@ -60,7 +62,8 @@ pub fn build(graph: &Graph, args: Vec<DType>, num_results: usize, env: &PlanEnv<
     });
     let mut plan = PlanGraph { nodes: Vec::new(), frames: frames.collect(), args, num_results };
     let passes_reference = reads_in_every_iteration(graph);
-    let shapes = ShapeAnalysis::new(graph);
+    let analysed = if env.shapes.is_none() { ShapeAnalysis::new(graph) } else { ShapeAnalysis::default() };
+    let shapes = env.shapes.unwrap_or(&analysed);
     let mut builder = Builder { graph, env, flow, shapes, ids: FxHashMap::default(), constants: FxHashMap::default(), passes_reference };
     for (i, node) in graph.op_nodes().enumerate() {
         builder.ids.insert(node.id(), PlanNodeId(i as u32));
@@ -193,7 +196,7 @@ struct Builder<'a> {
     graph: &'a Graph,
     env: &'a PlanEnv<'a>,
     flow: ControlFlow,
-    shapes: ShapeAnalysis,
+    shapes: &'a ShapeAnalysis,
     ids: FxHashMap<NodeId, PlanNodeId>,
     constants: FxHashMap<NodeId, Tensor>,
     /// See [`reads_in_every_iteration`].

@@ -179,7 +179,10 @@ pub(crate) fn optimize(unit: &mut Unit<'_>, device: usize, env: &Environment) ->
         return Ok(unchanged(&unit.graph));
     }
     let target = DeviceTarget { env, functions: unit.functions, kernels: session_device(env, device)?.device.kernels() };
-    Ok(flowmill_optimize::optimize(&mut unit.graph, &Options { disabled: &options.disabled_passes, function: unit.function }, &target))
+    let options = Options { disabled: &options.disabled_passes, function: unit.function };
+    let (report, shapes) = flowmill_optimize::optimize_with_shapes(&mut unit.graph, &options, &target);
+    unit.shapes = Some(shapes);
+    Ok(report)
 }
 
 /// Returns a device of the session by its number.
@@ -201,6 +204,7 @@ pub(crate) fn plan(part: &Part<'_>, env: &Environment) -> Result<PlanGraph> {
         // The nodes of functions' bodies have names that are not unique.
         cache: part.unit.is_step().then_some(&device.cache),
         parallel_iterations: env.options.parallel_iterations,
+        shapes: part.unit.shapes.as_ref(),
     };
     build(&part.unit.graph, part.unit.arg_types.clone(), part.unit.num_results, &plan_env)
 }

@@ -34,7 +34,7 @@ pub(super) fn partition<'a>(unit: Unit<'a>, placement: Placement, devices: &Devi
     if !unit.is_step() {
         bail!(Unimplemented, "Function {} has nodes on several devices: only functions that can be inlined may", unit.name);
     }
-    let Unit { name, function, mut graph, arg_types, num_results, functions } = unit;
+    let Unit { name, function, mut graph, arg_types, num_results, functions, .. } = unit;
     let flow = ControlFlow::new(&graph)?;
     let mut cut = Cut { graph: &mut graph, devices, placed: &mut placed, flow, received: FxHashMap::default() };
     for crossing in cut.crossings() {
@@ -50,7 +50,7 @@ pub(super) fn partition<'a>(unit: Unit<'a>, placement: Placement, devices: &Devi
             }
         }
         let (arg_types, num_results) = if device == HOST { (arg_types.clone(), num_results) } else { (Vec::new(), 0) };
-        parts.push(Part { unit: Unit { name: name.clone(), function, graph, arg_types, num_results, functions }, device });
+        parts.push(Part { unit: Unit { name: name.clone(), function, graph, shapes: None, arg_types, num_results, functions }, device });
     }
     Ok(parts)
 }

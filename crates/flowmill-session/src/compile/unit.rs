@@ -2,7 +2,7 @@
 
 use super::reference_reads::read_after_updates;
 use crate::session::Signature;
-use flowmill_graph::{FunctionBody, Graph, NodeId, rewrite_with_connections};
+use flowmill_graph::{FunctionBody, Graph, NodeId, ShapeAnalysis, rewrite_with_connections};
 use flowmill_runtime::FunctionLibraryRuntime;
 use flowmill_tensor::{DType, Result};
 use std::sync::Arc;
@@ -15,6 +15,8 @@ pub(crate) struct Unit<'a> {
     /// The function whose body the graph is; empty for a step.
     pub(crate) function: &'a str,
     pub(crate) graph: Graph,
+    /// The shapes of the graph's tensors, if the graph was optimised.
+    pub(crate) shapes: Option<ShapeAnalysis>,
     /// The types of the arguments, used or not.
     pub(crate) arg_types: Vec<DType>,
     pub(crate) num_results: usize,
@@ -36,7 +38,15 @@ impl<'a> Unit<'a> {
         }
         read_after_updates(&mut graph)?;
         let name = fetches.iter().chain(&targets).next().copied().unwrap_or_default().to_owned();
-        Ok(Unit { name, function: "", graph, arg_types: execution.arg_types, num_results: execution.retval_types.len(), functions })
+        Ok(Unit {
+            name,
+            function: "",
+            graph,
+            shapes: None,
+            arg_types: execution.arg_types,
+            num_results: execution.retval_types.len(),
+            functions,
+        })
     }
 
     /// Makes the unit that a call of a function runs.
@@ -49,7 +59,7 @@ impl<'a> Unit<'a> {
         }
         body.prune()?;
         let num_results = body.retval_types.len();
-        Ok(Unit { name: function.to_owned(), function, graph: body.graph, arg_types: body.arg_types, num_results, functions })
+        Ok(Unit { name: function.to_owned(), function, graph: body.graph, shapes: None, arg_types: body.arg_types, num_results, functions })
     }
 
     /// Returns true for a step, false for a function's body.
