@@ -7,12 +7,13 @@
 #![deny(missing_docs, unreachable_pub)]
 
 pub mod backend;
+mod compiled_kernel;
 pub mod cuda;
 mod device;
 mod elementwise;
 mod kernels;
 mod memory;
-mod program;
+
 mod text;
 
 pub use device::{Argument, GpuDevice, GpuMemory, GpuOptions};

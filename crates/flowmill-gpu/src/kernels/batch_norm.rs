@@ -1,8 +1,8 @@
 //! `FusedBatchNorm` in its three versions, for inference and training, and its gradients, on images of either layout.
 
 use crate::backend::Grid;
+use crate::compiled_kernel::{CompiledKernel, word};
 use crate::device::{Argument, GpuDevice};
-use crate::program::{Program, word};
 use flowmill_kernels::from_fn::from_fn;
 use flowmill_runtime::{Device, Kernel, KernelContext, KernelDef, KernelInit, KernelRegistry};
 use flowmill_tensor::{DType, Result, Shape, Tensor, bail};
@@ -31,13 +31,13 @@ struct Norm {
     average_factor: f32,
     training: bool,
     channels_first: bool,
-    sums: Program,
-    means: Program,
-    moments: Program,
-    factors: Program,
-    normalize: Program,
-    scale_gradients: Program,
-    gradient: Program,
+    sums: CompiledKernel,
+    means: CompiledKernel,
+    moments: CompiledKernel,
+    factors: CompiledKernel,
+    normalize: CompiledKernel,
+    scale_gradients: CompiledKernel,
+    gradient: CompiledKernel,
 }
 
 /// The extents of a tensor, as kernels have them.
@@ -52,7 +52,7 @@ struct Extent {
 impl Norm {
     fn new(init: &KernelInit<'_>) -> Result<Norm> {
         let dtype = init.dtype("T")?;
-        let program = |name| Program::of(include_str!("batch_norm.cu"), name, dtype);
+        let program = |name| CompiledKernel::of(include_str!("batch_norm.cu"), name, dtype);
         Ok(Norm {
             dtype,
             epsilon: init.attrs.get_or("epsilon", 1e-4)?,

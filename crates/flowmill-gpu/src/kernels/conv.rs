@@ -8,8 +8,8 @@ use super::matmul;
 use super::pool::window_words;
 use super::types::{FLOATS, WORDS};
 use crate::backend::{Address, Gemm, Grid};
+use crate::compiled_kernel::{CompiledKernel, word};
 use crate::device::{Argument, GpuDevice};
-use crate::program::{Program, word};
 use flowmill_kernels::from_fn::from_fn;
 use flowmill_kernels::window::{Geometry, Window};
 use flowmill_runtime::{Device, Kernel, KernelDef, KernelInit, KernelRegistry};
@@ -137,12 +137,12 @@ struct Convolver {
     dtype: DType,
     size: usize,
     /// The copies of words of each size in `WORDS`.
-    to_rows: [Program; WORDS.len()],
-    from_rows: Program,
-    grouped: Program,
-    input_gradient: Program,
-    filter_gradient: Program,
-    sum_parts: Program,
+    to_rows: [CompiledKernel; WORDS.len()],
+    from_rows: CompiledKernel,
+    grouped: CompiledKernel,
+    input_gradient: CompiledKernel,
+    filter_gradient: CompiledKernel,
+    sum_parts: CompiledKernel,
 }
 
 /// Some of the images of a convolution: the first one's number, and the window over them.
@@ -153,12 +153,12 @@ struct Images {
 
 impl Convolver {
     fn new(dtype: DType) -> Result<Convolver> {
-        let program = |name| Program::of(TEXT, name, dtype);
+        let program = |name| CompiledKernel::of(TEXT, name, dtype);
         let size = dtype.size().ok_or_else(|| error!(Internal, "GPU kernels have no elements of type {dtype}"))?;
         Ok(Convolver {
             dtype,
             size,
-            to_rows: WORDS.map(|element| Program::new(include_str!("window.cu"), "windows_to_rows", &[("T", element)])),
+            to_rows: WORDS.map(|element| CompiledKernel::new(include_str!("window.cu"), "windows_to_rows", &[("T", element)])),
             from_rows: program("rows_to_windows")?,
             grouped: program("grouped")?,
             input_gradient: program("grouped_input_gradient")?,
@@ -228,7 +228,7 @@ impl Convolver {
     }
 
     /// Enqueues a kernel with a thread for each element of a result.
-    fn each(&self, device: &GpuDevice, program: &Program, extent: &Extent, n: usize, addresses: [Address; 3]) -> Result<()> {
+    fn each(&self, device: &GpuDevice, program: &CompiledKernel, extent: &Extent, n: usize, addresses: [Address; 3]) -> Result<()> {
         let words = extent.words()?;
         let [to, a, b] = addresses.map(Argument::Address);
         program.launch(device, device.linear_grid(n), &[to, a, b, Argument::U32(word(n)?), Argument::Words(&words)])

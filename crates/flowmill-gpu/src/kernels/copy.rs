@@ -2,9 +2,9 @@
 
 use super::types::WORDS;
 use crate::backend::{Address, Grid};
+use crate::compiled_kernel::{CompiledKernel, word};
 use crate::device::{Argument, GpuDevice};
 use crate::elementwise::MAX_RANK;
-use crate::program::{Program, word};
 use flowmill_kernels::array::nd::{Dims, Strides};
 use flowmill_tensor::{DType, Result, bail, error};
 use smallvec::SmallVec;
@@ -21,8 +21,8 @@ const MOST_ELEMENTS: usize = 1 << 30;
 /// The kernels that copy the elements of one type.
 pub(super) struct Copier {
     size: usize,
-    strided: [Program; SIZES],
-    exchanged: [Program; SIZES],
+    strided: [CompiledKernel; SIZES],
+    exchanged: [CompiledKernel; SIZES],
 }
 
 /// A place in memory: the address of its first element, and the distance to the next element in each dimension, in elements.
@@ -121,7 +121,7 @@ impl Copier {
     pub(super) fn new(dtype: DType) -> Result<Copier> {
         let size = dtype.size().filter(|size| size.is_power_of_two() && *size < 1 << SIZES);
         let size = size.ok_or_else(|| error!(Internal, "GPU kernels have no elements of type {dtype}"))?;
-        let programs = |name| std::array::from_fn(|i| Program::new(include_str!("copy.cu"), name, &[("T", WORDS[i])]));
+        let programs = |name| std::array::from_fn(|i| CompiledKernel::new(include_str!("copy.cu"), name, &[("T", WORDS[i])]));
         Ok(Copier { size, strided: programs("copy_strided"), exchanged: programs("copy_exchanged") })
     }
 

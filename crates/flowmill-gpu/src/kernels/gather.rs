@@ -4,9 +4,9 @@
 
 use super::types::{INDICES, MOVABLE, WORDS};
 use crate::backend::Address;
+use crate::compiled_kernel::{CompiledKernel, word};
 use crate::device::{Argument, GpuDevice};
 use crate::elementwise::MAX_RANK;
-use crate::program::{Program, word};
 use crate::text::element_name;
 use flowmill_kernels::array::args::{product, scalar_index};
 use flowmill_kernels::from_fn::from_fn;
@@ -27,7 +27,7 @@ pub(super) fn register(registry: &mut KernelRegistry) {
 /// The kernels that gather elements of one size, by the size of the runs that they copy.
 struct Gatherer {
     size: usize,
-    programs: [Program; 5],
+    programs: [CompiledKernel; 5],
 }
 
 impl Gatherer {
@@ -35,7 +35,7 @@ impl Gatherer {
         let size = dtype.size().filter(|size| size.is_power_of_two() && *size <= 16);
         let size = size.ok_or_else(|| error!(Internal, "GPU kernels have no elements of type {dtype}"))?;
         let index = element_name(indices).ok_or_else(|| error!(Internal, "GPU kernels have no indices of type {indices}"))?;
-        let programs = std::array::from_fn(|i| Program::new(include_str!("gather.cu"), name, &[("T", WORDS[i]), ("I", index)]));
+        let programs = std::array::from_fn(|i| CompiledKernel::new(include_str!("gather.cu"), name, &[("T", WORDS[i]), ("I", index)]));
         Ok(Gatherer { size, programs })
     }
 

@@ -2,8 +2,8 @@
 
 use super::softmax::row_grid;
 use super::types::FLOATS;
+use crate::compiled_kernel::{CompiledKernel, word};
 use crate::device::{Argument, GpuDevice};
-use crate::program::{Program, word};
 use flowmill_kernels::from_fn::from_fn;
 use flowmill_runtime::{Kernel, KernelDef, KernelInit, KernelRegistry};
 use flowmill_tensor::{Result, bail};
@@ -16,7 +16,7 @@ pub(super) fn register(registry: &mut KernelRegistry) {
 fn make(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let epsilon: f32 = init.attrs.get("epsilon")?;
     let dtype = init.dtype("T")?;
-    let program = Program::of(include_str!("layer_norm.cu"), "layer_norm", dtype)?;
+    let program = CompiledKernel::of(include_str!("layer_norm.cu"), "layer_norm", dtype)?;
     from_fn(move |ctx| {
         let (x, gamma, beta) = (ctx.input(0)?.clone(), ctx.input(1)?.clone(), ctx.input(2)?.clone());
         let Some(&width) = x.shape().last() else {

@@ -2,8 +2,8 @@
 
 use super::types::{INDICES, NUMBERS};
 use crate::backend::Grid;
+use crate::compiled_kernel::{CompiledKernel, element_types, word};
 use crate::device::{Argument, GpuDevice};
-use crate::program::{Program, element_types, word};
 use crate::text::element_name;
 use flowmill_kernels::from_fn::from_fn;
 use flowmill_runtime::{Kernel, KernelDef, KernelInit, KernelRegistry};
@@ -29,10 +29,10 @@ pub(super) fn register(registry: &mut KernelRegistry) {
     registry.register("TopKV2", top_k(KernelDef::new(make_top_k)).host_memory("k"));
 }
 
-fn program(name: &'static str, dtype: DType, indices: DType, kind: &'static str) -> Result<Program> {
+fn program(name: &'static str, dtype: DType, indices: DType, kind: &'static str) -> Result<CompiledKernel> {
     let [element, compute] = element_types(dtype)?;
     let index = element_name(indices).ok_or_else(|| error!(Internal, "GPU kernels have no indices of type {indices}"))?;
-    Ok(Program::new(include_str!("lines.cu"), name, &[element, compute, ("I", index), ("F", kind)]))
+    Ok(CompiledKernel::new(include_str!("lines.cu"), name, &[element, compute, ("I", index), ("F", kind)]))
 }
 
 /// The lines of a tensor along an axis.

@@ -1,10 +1,10 @@
 //! `OneHot`, and `Select` with a condition of rows.
 
 use super::types::{INDICES, MOVABLE, WORDS};
+use crate::compiled_kernel::CompiledKernel;
+use crate::compiled_kernel::word;
 use crate::device::{Argument, GpuDevice};
 use crate::elementwise::{self, ElementwiseKernel, Operation, Types};
-use crate::program::Program;
-use crate::program::word;
 use crate::text::element_name;
 use flowmill_kernels::array::args::{product, scalar_index};
 use flowmill_kernels::from_fn::from_fn;
@@ -24,7 +24,7 @@ fn make_one_hot(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let size = dtype.size().filter(|size| size.is_power_of_two()).ok_or_else(|| unnamed(dtype))?;
     let element = WORDS.get(size.ilog2() as usize).copied().ok_or_else(|| unnamed(dtype))?;
     let index = element_name(indices).ok_or_else(|| unnamed(indices))?;
-    let program = Program::new(include_str!("one_hot.cu"), "one_hot", &[("T", element), ("I", index)]);
+    let program = CompiledKernel::new(include_str!("one_hot.cu"), "one_hot", &[("T", element), ("I", index)]);
     from_fn(move |ctx| {
         let (index, depth, on, off) = (ctx.input(0)?.clone(), ctx.input(1)?, ctx.input(2)?.clone(), ctx.input(3)?.clone());
         let rank = index.rank();

@@ -2,9 +2,9 @@
 
 use super::types::{MOVABLE, NUMBERS, WORDS};
 use crate::backend::Address;
+use crate::compiled_kernel::{CompiledKernel, word};
 use crate::device::{Argument, GpuDevice};
 use crate::elementwise::MAX_RANK;
-use crate::program::{Program, word};
 use flowmill_kernels::array::args::indices;
 use flowmill_kernels::array::rearrange::{Mirror, padded, paddings};
 use flowmill_kernels::from_fn::from_fn;
@@ -25,18 +25,18 @@ pub(super) fn register(registry: &mut KernelRegistry) {
 /// The kernels that pad elements of one size, by the size of the words that they copy.
 struct Padder {
     size: usize,
-    programs: [Program; WORDS.len()],
+    programs: [CompiledKernel; WORDS.len()],
 }
 
 impl Padder {
     fn new(name: &'static str, dtype: DType) -> Result<Padder> {
         let size = dtype.size().filter(|size| size.is_power_of_two() && *size <= 16);
         let size = size.ok_or_else(|| error!(Internal, "GPU kernels have no elements of type {dtype}"))?;
-        Ok(Padder { size, programs: WORDS.map(|word| Program::new(include_str!("pad.cu"), name, &[("T", word)])) })
+        Ok(Padder { size, programs: WORDS.map(|word| CompiledKernel::new(include_str!("pad.cu"), name, &[("T", word)])) })
     }
 
     /// Returns the kernel for words of `run` elements.
-    fn of_run(&self, run: usize) -> &Program {
+    fn of_run(&self, run: usize) -> &CompiledKernel {
         &self.programs[(run * self.size).ilog2() as usize]
     }
 }

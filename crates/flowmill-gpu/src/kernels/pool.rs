@@ -2,8 +2,8 @@
 
 use super::layout::in_any_layout;
 use super::types::FLOATS;
+use crate::compiled_kernel::{CompiledKernel, word};
 use crate::device::{Argument, GpuDevice};
-use crate::program::{Program, word};
 use flowmill_kernels::from_fn::from_fn;
 use flowmill_kernels::window::{Geometry, Window};
 use flowmill_runtime::{Kernel, KernelDef, KernelInit, KernelRegistry};
@@ -86,7 +86,7 @@ impl Pool {
 }
 
 /// Enqueues a kernel with a thread for each element of `output`.
-fn launch(device: &GpuDevice, program: &Program, window: &Window, output: &Tensor, inputs: &[&Tensor]) -> Result<()> {
+fn launch(device: &GpuDevice, program: &CompiledKernel, window: &Window, output: &Tensor, inputs: &[&Tensor]) -> Result<()> {
     let n = output.num_elements();
     if n == 0 {
         return Ok(());
@@ -103,7 +103,7 @@ fn launch(device: &GpuDevice, program: &Program, window: &Window, output: &Tenso
 fn make(init: &KernelInit<'_>, name: &'static str) -> Result<Arc<dyn Kernel>> {
     let pool = Pool::new(init)?;
     let dtype: DType = init.dtype("T")?;
-    let program = Program::of(TEXT, name, dtype)?;
+    let program = CompiledKernel::of(TEXT, name, dtype)?;
     from_fn(move |ctx| {
         let input = ctx.input(0)?.clone();
         let (window, shape) = pool.window(input.shape())?;
@@ -115,7 +115,7 @@ fn make(init: &KernelInit<'_>, name: &'static str) -> Result<Arc<dyn Kernel>> {
 fn make_max_gradient(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let pool = Pool::new(init)?;
     let dtype = init.dtype("T")?;
-    let program = Program::of(TEXT, "max_pool_gradient", dtype)?;
+    let program = CompiledKernel::of(TEXT, "max_pool_gradient", dtype)?;
     from_fn(move |ctx| {
         let (input, output, gradient) = (ctx.input(0)?.clone(), ctx.input(1)?, ctx.input(2)?.clone());
         let (window, shape) = pool.window(input.shape())?;
@@ -130,7 +130,7 @@ fn make_max_gradient(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
 fn make_average_gradient(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let pool = Pool::new(init)?;
     let dtype = init.dtype("T")?;
-    let program = Program::of(TEXT, "average_pool_gradient", dtype)?;
+    let program = CompiledKernel::of(TEXT, "average_pool_gradient", dtype)?;
     from_fn(move |ctx| {
         let (shape, gradient) = (ctx.input(0)?.to_shape()?, ctx.input(1)?.clone());
         let (window, expected) = pool.window(&shape)?;

@@ -3,8 +3,8 @@
 //! The numbers are those of the CPU's kernels: each thread computes its own blocks of the same Philox stream.
 
 use super::types::FLOATS;
+use crate::compiled_kernel::CompiledKernel;
 use crate::device::{Argument, GpuDevice};
-use crate::program::Program;
 use flowmill_kernels::array::args::{indices, shape_argument};
 use flowmill_kernels::from_fn::from_fn;
 use flowmill_kernels::philox::{Philox, of_seeds};
@@ -60,7 +60,7 @@ fn make(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
         bail!(Internal, "GPUs draw no numbers for {op}");
     };
     let dtype = init.attrs.get_or("dtype", DType::F32)?;
-    let program = Program::of(include_str!("random.cu"), name, dtype)?;
+    let program = CompiledKernel::of(include_str!("random.cu"), name, dtype)?;
     let state = match source {
         Source::State => Some(Mutex::new(of_seeds(init.attrs.get_or("seed", 0)?, init.attrs.get_or("seed2", 0)?))),
         _ => None,

@@ -1,7 +1,7 @@
 //! `Range`.
 
+use crate::compiled_kernel::CompiledKernel;
 use crate::device::{Argument, GpuDevice};
-use crate::program::Program;
 use flowmill_kernels::from_fn::from_fn;
 use flowmill_runtime::{Kernel, KernelContext, KernelDef, KernelInit, KernelRegistry};
 use flowmill_tensor::{DType, Result, Shape, bail};
@@ -14,7 +14,7 @@ pub(super) fn register(registry: &mut KernelRegistry) {
 
 fn make(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let dtype = init.dtype("Tidx")?;
-    let program = Program::of(include_str!("range.cu"), "range", dtype)?;
+    let program = CompiledKernel::of(include_str!("range.cu"), "range", dtype)?;
     from_fn(move |ctx| match dtype {
         DType::F32 => {
             let [start, limit, delta] = arguments::<f32>(ctx)?;
@@ -65,7 +65,7 @@ fn arguments<T: flowmill_tensor::Element + PartialOrd + Default + std::fmt::Disp
 }
 
 /// Sets the output to `n` numbers. The arguments are the bits of the first one and of the distance.
-fn fill(ctx: &mut KernelContext<'_>, program: &Program, dtype: DType, n: usize, [start, delta]: [u64; 2]) -> Result<()> {
+fn fill(ctx: &mut KernelContext<'_>, program: &CompiledKernel, dtype: DType, n: usize, [start, delta]: [u64; 2]) -> Result<()> {
     let output = ctx.allocate_output(0, dtype, &Shape::new(&[n]))?.clone();
     if n == 0 {
         return Ok(());

@@ -4,9 +4,9 @@
 
 use super::types::{FLOATS, NUMBERS};
 use crate::backend::{Address, Grid};
+use crate::compiled_kernel::{CompiledKernel, element_types, word};
 use crate::device::{Argument, GpuDevice};
 use crate::elementwise::MAX_RANK;
-use crate::program::{Program, element_types, word};
 use flowmill_kernels::axes::Plan;
 use flowmill_kernels::from_fn::from_fn;
 use flowmill_runtime::{Device, Kernel, KernelDef, KernelInit, KernelRegistry};
@@ -36,9 +36,9 @@ pub(super) fn register(registry: &mut KernelRegistry) {
 /// The kernels that reduce elements of one type by one operation.
 pub(super) struct Reducer {
     accumulator_size: usize,
-    rows: Program,
-    columns: Program,
-    merge: Program,
+    rows: CompiledKernel,
+    columns: CompiledKernel,
+    merge: CompiledKernel,
 }
 
 impl Reducer {
@@ -67,7 +67,7 @@ impl Reducer {
             _ => (compute.1, dtype.size().unwrap_or(8).max(4)),
         };
         let types = [element, compute, ("A", accumulator), ("R", operation)];
-        let program = |name| Program::new(include_str!("reduce.cu"), name, &types);
+        let program = |name| CompiledKernel::new(include_str!("reduce.cu"), name, &types);
         Ok(Reducer { accumulator_size, rows: program("reduce_rows"), columns: program("reduce_columns"), merge: program("merge_parts") })
     }
 

@@ -5,9 +5,9 @@
 
 use super::types::{INDICES, NUMBERS};
 use crate::backend::Grid;
+use crate::compiled_kernel::{CompiledKernel, element_types, word};
 use crate::device::{Argument, GpuDevice};
 use crate::elementwise::MAX_RANK;
-use crate::program::{Program, element_types, word};
 use crate::text::element_name;
 use flowmill_kernels::array::args::{product, shape_argument};
 use flowmill_kernels::from_fn::from_fn;
@@ -44,8 +44,8 @@ const RESOURCE_OPS: [(&str, &str); 7] = [
 
 /// The kernels that scatter elements of one type by one operation.
 struct Scatterer {
-    scatter: Program,
-    start: Program,
+    scatter: CompiledKernel,
+    start: CompiledKernel,
 }
 
 /// The value of slices without updates.
@@ -63,7 +63,7 @@ impl Scatterer {
         let index = element_name(indices).ok_or_else(|| error!(Internal, "GPU kernels have no indices of type {indices}"))?;
         let types = [element, compute, ("I", index), ("R", operation)];
         let text = include_str!("scatter.cu");
-        Ok(Scatterer { scatter: Program::new(text, "scatter", &types), start: Program::new(text, "start", &types) })
+        Ok(Scatterer { scatter: CompiledKernel::new(text, "scatter", &types), start: CompiledKernel::new(text, "start", &types) })
     }
 
     /// Enqueues the first values of the slices of `output`.

@@ -2,8 +2,8 @@
 
 use super::types::{FLOATS, INDICES};
 use crate::backend::Grid;
+use crate::compiled_kernel::{CompiledKernel, element_types, word};
 use crate::device::{Argument, GpuDevice};
-use crate::program::{Program, element_types, word};
 use crate::text::element_name;
 use flowmill_kernels::from_fn::from_fn;
 use flowmill_runtime::{Kernel, KernelContext, KernelDef, KernelInit, KernelRegistry};
@@ -26,9 +26,9 @@ pub(super) fn row_grid(rows: usize, columns: usize) -> Result<Grid> {
     Ok(Grid { blocks: [word(rows.div_ceil(height))?, 1, 1], threads: [width as u32, height as u32, 1] })
 }
 
-fn program(name: &'static str, dtype: DType, labels: DType) -> Result<Program> {
+fn program(name: &'static str, dtype: DType, labels: DType) -> Result<CompiledKernel> {
     let [element, compute] = element_types(dtype)?;
-    Ok(Program::new(include_str!("softmax.cu"), name, &[element, compute, ("I", element_name(labels).unwrap_or("int"))]))
+    Ok(CompiledKernel::new(include_str!("softmax.cu"), name, &[element, compute, ("I", element_name(labels).unwrap_or("int"))]))
 }
 
 fn make_softmax(init: &KernelInit<'_>, is_log: bool) -> Result<Arc<dyn Kernel>> {

@@ -3,9 +3,9 @@
 //! A new value gets memory of its own: work that is enqueued after the update may still read the old value.
 
 use super::types::{FLOATS, NUMBERS};
+use crate::compiled_kernel::{CompiledKernel, element_types};
 use crate::device::{Argument, GpuDevice};
 use crate::elementwise::{self, ElementwiseKernel, Function, Operation};
-use crate::program::{Program, element_types};
 use flowmill_kernels::from_fn::from_fn;
 use flowmill_kernels::variable::Variable;
 use flowmill_runtime::{Device, Kernel, KernelContext, KernelDef, KernelInit, KernelRegistry};
@@ -129,7 +129,7 @@ fn make_optimizer(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     };
     let dtype = init.dtype("T")?;
     let [element, compute] = element_types(dtype)?;
-    let program = Program::new(include_str!("training.cu"), "update", &[element, compute, ("R", optimizer.rule)]);
+    let program = CompiledKernel::new(include_str!("training.cu"), "update", &[element, compute, ("R", optimizer.rule)]);
     let flag = match optimizer.flag {
         Some((name, default)) => init.attrs.get_or(name, default)?,
         None => false,
@@ -138,7 +138,7 @@ fn make_optimizer(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
 }
 
 impl Optimizer {
-    fn apply(&self, ctx: &KernelContext<'_>, dtype: DType, program: &Program, flag: bool) -> Result<()> {
+    fn apply(&self, ctx: &KernelContext<'_>, dtype: DType, program: &CompiledKernel, flag: bool) -> Result<()> {
         let device = GpuDevice::of(ctx.device())?;
         let gradient = ctx.input(self.gradient.0)?;
         let mut scalars: SmallVec<[&Tensor; 6]> = SmallVec::new();

@@ -8,25 +8,25 @@ use smallvec::SmallVec;
 use std::sync::{Arc, OnceLock};
 
 /// A kernel of some text for some types. It belongs to a graph node's kernel, and so to one device.
-pub(crate) struct Program {
+pub(crate) struct CompiledKernel {
     text: &'static str,
     name: &'static str,
     types: SmallVec<[(&'static str, &'static str); 3]>,
     function: OnceLock<Arc<dyn Function>>,
 }
 
-impl Program {
+impl CompiledKernel {
     /// Returns the kernel `name` of a text in which the names of `types` are defined as the types that follow them.
-    pub(crate) fn new(text: &'static str, name: &'static str, types: &[(&'static str, &'static str)]) -> Program {
-        Program { text, name, types: SmallVec::from_slice(types), function: OnceLock::new() }
+    pub(crate) fn new(text: &'static str, name: &'static str, types: &[(&'static str, &'static str)]) -> CompiledKernel {
+        CompiledKernel { text, name, types: SmallVec::from_slice(types), function: OnceLock::new() }
     }
 
     /// Returns the kernel for elements `T` of a type, which are computed with in the type `C`.
     ///
     /// # Errors
     /// Returns `Internal` for a type that GPUs do not have.
-    pub(crate) fn of(text: &'static str, name: &'static str, dtype: DType) -> Result<Program> {
-        Ok(Program::new(text, name, &element_types(dtype)?))
+    pub(crate) fn of(text: &'static str, name: &'static str, dtype: DType) -> Result<CompiledKernel> {
+        Ok(CompiledKernel::new(text, name, &element_types(dtype)?))
     }
 
     /// Enqueues the kernel. The arguments must fit the kernel's parameters.
