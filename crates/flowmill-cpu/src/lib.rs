@@ -32,14 +32,13 @@ mod reduction;
 mod sdca;
 mod sequence;
 pub mod sparse;
-mod special;
 mod spectral;
 mod training;
 mod window;
 
 // The families refer to these as modules of this crate.
 use flowmill_kernels::{from_fn, number};
-use flowmill_numeric::{dispatch, gemm, simd};
+use flowmill_numeric::{gemm, simd, special};
 use flowmill_parallel as parallel;
 use flowmill_runtime::KernelRegistry;
 

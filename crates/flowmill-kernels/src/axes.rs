@@ -1,16 +1,8 @@
 //! The dimensions that a reduction removes, and the shortest description of the iteration over its input.
 
+pub use flowmill_numeric::reduce::Segment;
 use flowmill_tensor::{Result, Shape, Tensor, bail};
 use smallvec::SmallVec;
-
-/// A run of adjacent dimensions that are all reduced or all kept.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Segment {
-    /// The number of elements along the run.
-    pub size: usize,
-    /// True if the dimensions are reduced.
-    pub reduced: bool,
-}
 
 /// A reduction of one shape over some of its axes.
 pub struct Plan {

@@ -29,5 +29,4 @@ pub mod variable;
 pub mod window;
 pub mod word;
 
-use flowmill_numeric::dispatch;
 use flowmill_parallel as parallel;

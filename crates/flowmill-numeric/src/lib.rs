@@ -1,4 +1,4 @@
-//! Numeric loops on slices: SIMD chosen at run time, matrix products, convolutions and pooling.
+//! Numeric loops on slices: SIMD chosen at run time, matrix products, convolutions, pooling, element-wise loops and reductions; special functions.
 //!
 //! The crate depends neither on tensors nor on graphs. Its functions take slices and sizes, which they check with assertions, and fork on the
 //! current thread pool (`flowmill_parallel`).
@@ -7,9 +7,12 @@
 #![allow(clippy::approx_constant, clippy::excessive_precision, clippy::unnecessary_cast)]
 
 pub mod conv;
+pub mod elementwise;
 pub mod gemm;
 pub mod pool;
+pub mod reduce;
 pub mod simd;
+pub mod special;
 pub mod window;
 
 use flowmill_parallel as parallel;

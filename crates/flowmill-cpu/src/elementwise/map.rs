@@ -1,4 +1,5 @@
-use super::{CHUNK, SMALL_CHUNK, Word, copy_as, for_blocks};
+use super::Word;
+use flowmill_numeric::elementwise::{map, map_in_place};
 use flowmill_runtime::{Kernel, KernelContext, ScalarOp};
 use flowmill_tensor::{Allocator, Result, Tensor};
 use std::sync::Arc;
@@ -39,27 +40,12 @@ impl<A: Word, D: Word> Unary<A, D> {
     /// Returns the result for a whole tensor. The tensor's memory is reused if nothing else refers to it and the result has the same type.
     pub(crate) fn transform(&self, alloc: &Allocator, mut x: Tensor) -> Result<Tensor> {
         if A::DTYPE == D::DTYPE && x.is_unique() {
-            let data = x.as_mut_slice::<D>()?;
-            if data.len() <= SMALL_CHUNK {
-                self.map_in_place::<SMALL_CHUNK>(data)
-            } else {
-                for_blocks(data, self.cost, &|_, block| self.map_in_place::<CHUNK>(block))
-            }
+            map_in_place(self.map, self.cost, x.as_mut_slice::<D>()?);
             return Ok(x);
         }
         let mut out = alloc.uninit(D::DTYPE, x.shape().clone())?;
-        let src = x.as_slice::<A>()?;
-        for_blocks(out.as_mut_slice::<D>()?, self.cost, &|start, block| (self.map)(&src[start..start + block.len()], block));
+        map(self.map, self.cost, x.as_slice::<A>()?, out.as_mut_slice::<D>()?);
         Ok(out)
-    }
-
-    fn map_in_place<const N: usize>(&self, data: &mut [D]) {
-        let mut buffer = [D::default(); N];
-        for chunk in data.chunks_mut(N) {
-            if let Some(copy) = copy_as::<A, D, N>(chunk, &mut buffer) {
-                (self.map)(copy, chunk);
-            }
-        }
     }
 }
 

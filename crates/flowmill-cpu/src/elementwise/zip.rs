@@ -1,4 +1,5 @@
-use super::{CHUNK, Operand, SMALL_CHUNK, Word, copy_as, for_blocks};
+use super::{Operand, Word};
+use flowmill_numeric::elementwise::{InPlace, zip, zip_in_place};
 use flowmill_runtime::{Kernel, KernelContext, ScalarOp};
 use flowmill_tensor::{Allocator, Result, Shape, Tensor, bail};
 use std::sync::Arc;
@@ -57,13 +58,6 @@ pub(crate) fn broadcast_shape(a: &Shape, b: &Shape) -> Result<Shape> {
     }
 }
 
-/// The operand whose memory is used for the result.
-#[derive(Clone, Copy, PartialEq)]
-enum InPlace {
-    Left,
-    Right,
-}
-
 impl<A: Word, D: Word> Binary<A, D> {
     /// Returns the kernel of `O`.
     pub(crate) fn of<O: BinaryOp<A, Out = D>>() -> Binary<A, D> {
@@ -108,48 +102,15 @@ impl<A: Word, D: Word> Binary<A, D> {
         let mut out = alloc.uninit(D::DTYPE, shape.clone())?;
         let left = Operand::<A>::new(a.as_slice()?, a.shape(), &shape);
         let right = Operand::<A>::new(b.as_slice()?, b.shape(), &shape);
-        let dst = out.as_mut_slice::<D>()?;
-        if left.is_same() && right.is_same() {
-            let (a, b) = (a.as_slice::<A>()?, b.as_slice::<A>()?);
-            for_blocks(dst, self.cost, &|start, block| (self.zip)(&a[start..start + block.len()], &b[start..start + block.len()], block));
-        } else if dst.len() <= SMALL_CHUNK {
-            self.zip_chunks::<SMALL_CHUNK>(&left, &right, 0, dst);
-        } else {
-            for_blocks(dst, self.cost, &|start, block| self.zip_chunks::<CHUNK>(&left, &right, start, block));
-        }
+        zip(self.zip, self.cost, &left, &right, out.as_mut_slice::<D>()?);
         Ok(out)
-    }
-
-    fn zip_chunks<const N: usize>(&self, left: &Operand<'_, A>, right: &Operand<'_, A>, start: usize, block: &mut [D]) {
-        let (mut x, mut y) = ([A::default(); N], [A::default(); N]);
-        for (i, chunk) in block.chunks_mut(N).enumerate() {
-            let at = start + i * N;
-            (self.zip)(left.read(at, chunk.len(), &mut x), right.read(at, chunk.len(), &mut y), chunk);
-        }
     }
 
     /// Computes the result in the memory of `target`, which is the operand that `side` names and has the result's shape.
     fn zip_in_place(&self, target: &mut Tensor, other: &Tensor, side: InPlace) -> Result<()> {
         let other = Operand::<A>::new(other.as_slice()?, other.shape(), target.shape());
-        let data = target.as_mut_slice::<D>()?;
-        if data.len() <= SMALL_CHUNK {
-            self.zip_chunks_in_place::<SMALL_CHUNK>(&other, side, 0, data);
-        } else {
-            for_blocks(data, self.cost, &|start, block| self.zip_chunks_in_place::<CHUNK>(&other, side, start, block));
-        }
+        zip_in_place(self.zip, self.cost, target.as_mut_slice::<D>()?, &other, side);
         Ok(())
-    }
-
-    fn zip_chunks_in_place<const N: usize>(&self, other: &Operand<'_, A>, side: InPlace, start: usize, block: &mut [D]) {
-        let (mut buffer, mut gathered) = ([D::default(); N], [A::default(); N]);
-        for (i, chunk) in block.chunks_mut(N).enumerate() {
-            let other = other.read(start + i * N, chunk.len(), &mut gathered);
-            match (copy_as::<A, D, N>(chunk, &mut buffer), side) {
-                (Some(own), InPlace::Left) => (self.zip)(own, other, chunk),
-                (Some(own), InPlace::Right) => (self.zip)(other, own, chunk),
-                (None, _) => {}
-            }
-        }
     }
 }
 

@@ -1,10 +1,11 @@
 //! Activations and their gradients.
 
-use crate::elementwise::{BinaryOp, Function, Operands, TRANSCENDENTAL, UnaryOp, Word, binary, for_blocks, unary};
+use crate::elementwise::{BinaryOp, Function, Operands, TRANSCENDENTAL, UnaryOp, binary, for_blocks, unary};
 use crate::from_fn::from_fn;
 use crate::number::{Number, Ordered};
 use crate::simd::unary as simd;
 use flowmill_graph::ElementwiseFunction;
+use flowmill_numeric::elementwise::Word;
 use flowmill_runtime::{Kernel, KernelInit, KernelRegistry};
 use flowmill_tensor::{DType, Result, bail, bf16, f16, for_dtype};
 use std::sync::Arc;

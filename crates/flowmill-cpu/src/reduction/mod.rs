@@ -9,6 +9,7 @@ mod segment;
 mod top_k;
 
 use crate::number::{Number, Ordered};
+use flowmill_numeric::reduce as numeric;
 use flowmill_runtime::KernelRegistry;
 use flowmill_tensor::{Allocator, Complex, Result, Shape, Tensor, bf16, f16, for_dtype};
 use reduce::reduction;
@@ -26,17 +27,17 @@ pub(crate) fn sum_over<T: Number>(alloc: &Allocator, x: &Tensor, axes: &[i64]) -
 
 /// Returns the sum of the squares of all elements, in the accumulator's type.
 pub(crate) fn sum_of_squares<T: reducers::Root>(x: &[T]) -> T::Acc {
-    reduce::reduce_slice::<T, EuclideanNorm>(x)
+    numeric::reduce_slice::<T, EuclideanNorm>(x)
 }
 
 /// Returns the sum of one row, on this thread.
 pub(crate) fn row_sum<T: Number>(row: &[T]) -> T::Acc {
-    reduce::fold_row::<T, Sum>(row)
+    numeric::fold_row::<T, Sum>(row)
 }
 
 /// Returns the greatest element of one row, on this thread, or NaN if the row has one.
 pub(crate) fn row_max<T: Ordered>(row: &[T]) -> T {
-    reduce::fold_row::<T, Max>(row)
+    numeric::fold_row::<T, Max>(row)
 }
 
 /// Registers the kernels of this family.

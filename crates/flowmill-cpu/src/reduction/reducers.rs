@@ -1,22 +1,8 @@
 //! The operations of reductions.
 
-use crate::elementwise::Word;
 use crate::number::{Number, Ordered};
+pub(super) use flowmill_numeric::reduce::Reducer;
 use flowmill_tensor::{Complex, bf16, f16};
-
-/// An associative operation that reduces many elements of `T` to one.
-pub(super) trait Reducer<T: Word>: 'static {
-    /// The accumulator.
-    type Acc: Copy + Send + Sync + 'static;
-    /// The reduction of no element.
-    const EMPTY: Self::Acc;
-    /// Returns the accumulator of one element.
-    fn load(x: T) -> Self::Acc;
-    /// Returns the combination of two accumulators.
-    fn merge(a: Self::Acc, b: Self::Acc) -> Self::Acc;
-    /// Returns the result for `count` elements.
-    fn finish(acc: Self::Acc, count: usize) -> T;
-}
 
 /// The sum; integers wrap around.
 pub(super) struct Sum;

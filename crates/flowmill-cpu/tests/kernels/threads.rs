@@ -174,7 +174,7 @@ fn calls() -> Vec<Forking> {
     );
     call("random/sobol.rs", "SobolSample", vec![("dtype", ty(DType::F32))], scalars);
     for (op, axes) in [("Sum", vec![0]), ("Sum", vec![1]), ("Mean", vec![0, 1, 2]), ("Prod", vec![1]), ("Sum", vec![0, 2])] {
-        call("reduction/reduce.rs", op, vec![float(), ("Tidx", ty(DType::I32))], vec![f(&[70, 90, 80]), i(&axes)]);
+        call("reduce.rs", op, vec![float(), ("Tidx", ty(DType::I32))], vec![f(&[70, 90, 80]), i(&axes)]);
     }
     let sparse: Vec<i64> = numbers(6000, 300).into_iter().zip(numbers(6000, 199)).flat_map(|(row, column)| [row, column]).collect();
     for adjoint in [false, true] {

@@ -86,7 +86,7 @@ fn normal_quantile(q: f64, tail: f64) -> f64 {
 }
 
 /// Returns the inverse of the error function; infinite at ±1, NaN outside.
-pub(crate) fn erfinv(x: f64) -> f64 {
+pub fn erfinv(x: f64) -> f64 {
     if x.is_nan() || x.abs() > 1.0 {
         return f64::NAN;
     }
@@ -94,7 +94,7 @@ pub(crate) fn erfinv(x: f64) -> f64 {
 }
 
 /// Returns the quantile function of the normal distribution; infinite at 0 and 1, NaN outside.
-pub(crate) fn ndtri(p: f64) -> f64 {
+pub fn ndtri(p: f64) -> f64 {
     if !(0.0..=1.0).contains(&p) {
         return f64::NAN;
     }

@@ -46,7 +46,7 @@ fn gamma_fraction(a: f64, x: f64) -> f64 {
 /// Returns the derivative by `a` of a sample of the gamma distribution of shape `a` whose quantile is fixed: minus the derivative of `P(a, x)` by
 /// `a`, divided by the density. It is computed from the power series, whose terms are of the order of the density, or from the continued fraction,
 /// differentiated step by step.
-pub(crate) fn gamma_sample_slope(a: f64, x: f64) -> f64 {
+pub fn gamma_sample_slope(a: f64, x: f64) -> f64 {
     if x == 0.0 {
         return 0.0;
     }
@@ -57,7 +57,7 @@ pub(crate) fn gamma_sample_slope(a: f64, x: f64) -> f64 {
 }
 
 /// Returns the derivative of `P(a, x)` by `a`.
-pub(crate) fn igamma_grad_a(a: f64, x: f64) -> f64 {
+pub fn igamma_grad_a(a: f64, x: f64) -> f64 {
     if x == 0.0 {
         return 0.0;
     }
@@ -111,7 +111,7 @@ fn nonzero(x: f64, tiny: f64) -> f64 {
 }
 
 /// Returns the regularised lower incomplete gamma function `P(a, x)`.
-pub(crate) fn igamma(a: f64, x: f64) -> f64 {
+pub fn igamma(a: f64, x: f64) -> f64 {
     if x == 0.0 {
         return 0.0;
     }
@@ -128,7 +128,7 @@ pub(crate) fn igamma(a: f64, x: f64) -> f64 {
 }
 
 /// Returns the regularised upper incomplete gamma function `Q(a, x)`.
-pub(crate) fn igammac(a: f64, x: f64) -> f64 {
+pub fn igammac(a: f64, x: f64) -> f64 {
     if x < 0.0 || a <= 0.0 || x.is_nan() || a.is_nan() {
         return f64::NAN;
     }
@@ -145,7 +145,7 @@ pub(crate) fn igammac(a: f64, x: f64) -> f64 {
 }
 
 /// Returns the regularised incomplete beta function `I(x; a, b)`.
-pub(crate) fn betainc(a: f64, b: f64, x: f64) -> f64 {
+pub fn betainc(a: f64, b: f64, x: f64) -> f64 {
     if !(a > 0.0 && b > 0.0 && (0.0..=1.0).contains(&x)) {
         return f64::NAN;
     }

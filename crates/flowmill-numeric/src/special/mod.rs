@@ -9,13 +9,13 @@ mod incomplete;
 mod integrals;
 mod normal;
 
-pub(crate) use bessel::{
+pub use bessel::{
     bessel_i0, bessel_i0e, bessel_i1, bessel_i1e, bessel_j0, bessel_j1, bessel_k0, bessel_k0e, bessel_k1, bessel_k1e, bessel_y0, bessel_y1,
 };
-pub(crate) use gamma::{digamma, polygamma, zeta};
-pub(crate) use incomplete::{betainc, gamma_sample_slope, igamma, igamma_grad_a, igammac};
-pub(crate) use integrals::{dawsn, expint, fresnel_cos, fresnel_sin, spence};
-pub(crate) use normal::{erfinv, ndtri};
+pub use gamma::{digamma, polygamma, zeta};
+pub use incomplete::{betainc, gamma_sample_slope, igamma, igamma_grad_a, igammac};
+pub use integrals::{dawsn, expint, fresnel_cos, fresnel_sin, spence};
+pub use normal::{erfinv, ndtri};
 
 /// The relative size of a term below which a series has converged.
 const EPSILON: f64 = 1e-16;

@@ -4,7 +4,7 @@ use super::{EPSILON, polynomial};
 use std::f64::consts::PI;
 
 /// Returns the derivative of the logarithm of the gamma function; NaN at its poles.
-pub(crate) fn digamma(x: f64) -> f64 {
+pub fn digamma(x: f64) -> f64 {
     /// `-B(2k) / 2k` for k = 1, 2, …: the asymptotic series in `1 / x²`.
     const SERIES: [f64; 7] = [-1.0 / 12.0, 1.0 / 120.0, -1.0 / 252.0, 1.0 / 240.0, -1.0 / 132.0, 691.0 / 32760.0, -1.0 / 12.0];
     if x <= 0.0 {
@@ -24,7 +24,7 @@ pub(crate) fn digamma(x: f64) -> f64 {
 }
 
 /// Returns the Hurwitz zeta function `Σ (q + k)^-s`; infinite at `s = 1`, NaN for `s < 1`.
-pub(crate) fn zeta(s: f64, q: f64) -> f64 {
+pub fn zeta(s: f64, q: f64) -> f64 {
     /// `(2k)! / B(2k)` for k = 1, 2, …: the correction terms of the Euler-Maclaurin formula.
     const CORRECTIONS: [f64; 10] = [
         12.0,
@@ -82,7 +82,7 @@ pub(crate) fn zeta(s: f64, q: f64) -> f64 {
 }
 
 /// Returns the `n`-th derivative of the digamma function if `n` is an integer, otherwise NaN.
-pub(crate) fn polygamma(n: f64, x: f64) -> f64 {
+pub fn polygamma(n: f64, x: f64) -> f64 {
     if n == 0.0 {
         return digamma(x);
     }

@@ -2,13 +2,13 @@
 
 use super::bessel::EULER_GAMMA;
 use super::{EPSILON, MAX_TERMS, polynomial};
-use flowmill_tensor::Complex;
+use num_complex::Complex;
 use std::f64::consts::{FRAC_PI_2, PI};
 
 /// Returns Dawson's integral `exp(-x²) ∫ exp(t²) dt` from 0 to `x`.
 ///
 /// In the middle it is a sum of exponentials whose error is at most `exp(-(π/2h)²)` for steps `h` (G. B. Rybicki, Computers in Physics 3, 1989).
-pub(crate) fn dawsn(x: f64) -> f64 {
+pub fn dawsn(x: f64) -> f64 {
     /// The argument below which the power series is used.
     const SMALL: f64 = 1.0;
     /// The argument from which the asymptotic series is exact to double precision.
@@ -49,7 +49,7 @@ fn sum_of_terms(mut term: f64, ratio: impl Fn(f64) -> f64) -> f64 {
 }
 
 /// Returns the exponential integral `Ei(x)`, the principal value of `∫ exp(t) / t dt` from `-∞` to `x`; NaN for `x < 0`, as in TensorFlow.
-pub(crate) fn expint(x: f64) -> f64 {
+pub fn expint(x: f64) -> f64 {
     /// The argument from which the asymptotic series is exact to double precision.
     const LARGE: f64 = 40.0;
     if x == 0.0 {
@@ -119,19 +119,19 @@ fn complementary_fraction(twice_square: Complex<f64>) -> Complex<f64> {
 }
 
 /// Returns Fresnel's cosine integral `∫ cos(πt²/2) dt` from 0 to `x`.
-pub(crate) fn fresnel_cos(x: f64) -> f64 {
+pub fn fresnel_cos(x: f64) -> f64 {
     if x.is_nan() { x } else { fresnel(x.abs()).re.copysign(x) }
 }
 
 /// Returns Fresnel's sine integral `∫ sin(πt²/2) dt` from 0 to `x`.
-pub(crate) fn fresnel_sin(x: f64) -> f64 {
+pub fn fresnel_sin(x: f64) -> f64 {
     if x.is_nan() { x } else { fresnel(x.abs()).im.copysign(x) }
 }
 
 /// Returns Spence's function `∫ ln(t) / (1 - t) dt` from 1 to `x`, which is the dilogarithm of `1 - x`; NaN for `x < 0` and at infinity.
 ///
 /// Near 1 it is computed by a series in `ln(x)` with Bernoulli numbers (G. 't Hooft and M. Veltman, Nuclear Physics B 153, 1979), elsewhere by reflections.
-pub(crate) fn spence(x: f64) -> f64 {
+pub fn spence(x: f64) -> f64 {
     const LIMIT: f64 = PI * PI / 6.0;
     /// `B(2k) / (2k + 1)!` for k = 1, 2, …
     const SERIES: [f64; 8] = [

@@ -1,10 +1,9 @@
 //! Reading of an operand in the order of the output's elements, with NumPy's broadcasting.
 
-use flowmill_tensor::Shape;
 use smallvec::SmallVec;
 
 /// An operand that is read in the shape of the output.
-pub(crate) struct Operand<'a, T> {
+pub struct Operand<'a, T> {
     data: &'a [T],
     layout: Layout,
 }
@@ -20,10 +19,10 @@ enum Layout {
 
 impl<'a, T: Copy> Operand<'a, T> {
     /// Returns an operand for the elements `data` of a tensor of `shape`, which broadcasts to `out`.
-    pub(crate) fn new(data: &'a [T], shape: &Shape, out: &Shape) -> Operand<'a, T> {
+    pub fn new(data: &'a [T], shape: &[usize], out: &[usize]) -> Operand<'a, T> {
         let layout = if data.len() == 1 {
             Layout::Scalar
-        } else if shape.num_elements() == out.num_elements() {
+        } else if num_elements(shape) == num_elements(out) {
             Layout::Same
         } else {
             Layout::Strided(broadcast_dims(shape, out))
@@ -32,7 +31,7 @@ impl<'a, T: Copy> Operand<'a, T> {
     }
 
     /// Returns an operand for some columns of a tensor of `shape`: part `index` of `count` equal parts of each row. `count` divides the last dimension.
-    pub(crate) fn columns(data: &'a [T], shape: &Shape, index: usize, count: usize) -> Operand<'a, T> {
+    pub fn columns(data: &'a [T], shape: &[usize], index: usize, count: usize) -> Operand<'a, T> {
         let row = shape.last().copied().unwrap_or(1);
         let width = row / count.max(1);
         if data.len() == row || width == 0 {
@@ -43,17 +42,22 @@ impl<'a, T: Copy> Operand<'a, T> {
     }
 
     /// Returns the only element, if there is a single one for all outputs.
-    pub(crate) fn single(&self) -> Option<T> {
+    pub fn single(&self) -> Option<T> {
         if matches!(self.layout, Layout::Scalar) { self.data.first().copied() } else { None }
     }
 
     /// Returns true if [`Operand::read`] never copies.
-    pub(crate) fn is_same(&self) -> bool {
+    pub fn is_same(&self) -> bool {
         matches!(self.layout, Layout::Same)
     }
 
+    /// Returns all elements if they are in the order of the output.
+    pub fn whole(&self) -> Option<&'a [T]> {
+        if self.is_same() { Some(self.data) } else { None }
+    }
+
     /// Returns the elements for outputs `start .. start + len`. If they are not adjacent, they are gathered in `buffer`, which is at least `len` long.
-    pub(crate) fn read<'b>(&'b self, start: usize, len: usize, buffer: &'b mut [T]) -> &'b [T] {
+    pub fn read<'b>(&'b self, start: usize, len: usize, buffer: &'b mut [T]) -> &'b [T] {
         match &self.layout {
             Layout::Same => &self.data[start..start + len],
             Layout::Scalar => {
@@ -72,11 +76,18 @@ impl<'a, T: Copy> Operand<'a, T> {
     }
 }
 
+fn num_elements(shape: &[usize]) -> usize {
+    shape.iter().product()
+}
+
 /// Returns the sizes and strides with which `shape` is read as `out`. Adjacent dimensions are merged if one stride covers both.
-fn broadcast_dims(shape: &Shape, out: &Shape) -> SmallVec<[(usize, usize); 4]> {
+fn broadcast_dims(shape: &[usize], out: &[usize]) -> SmallVec<[(usize, usize); 4]> {
     let mut dims: SmallVec<[(usize, usize); 4]> = SmallVec::new();
-    let missing = out.rank() - shape.rank();
-    let strides = shape.strides();
+    let missing = out.len() - shape.len();
+    let mut strides: SmallVec<[usize; 4]> = SmallVec::from_elem(1, shape.len());
+    for i in (1..shape.len()).rev() {
+        strides[i - 1] = strides[i].saturating_mul(shape[i].max(1));
+    }
     for (i, &size) in out.iter().enumerate() {
         if size == 1 {
             continue;
@@ -91,12 +102,12 @@ fn broadcast_dims(shape: &Shape, out: &Shape) -> SmallVec<[(usize, usize); 4]> {
 }
 
 /// Returns, for each element of `out`, the position of the element of a tensor of `shape` that is broadcast to it, for elements that are not plain data.
-pub(crate) fn broadcast_positions(shape: &Shape, out: &Shape) -> Vec<usize> {
-    let all: Vec<usize> = (0..shape.num_elements()).collect();
+pub fn broadcast_positions(shape: &[usize], out: &[usize]) -> Vec<usize> {
+    let all: Vec<usize> = (0..num_elements(shape)).collect();
     if shape == out {
         return all;
     }
-    let mut positions = vec![0; out.num_elements()];
+    let mut positions = vec![0; num_elements(out)];
     let operand = Operand::new(&all, shape, out);
     let mut buffer = [0; super::CHUNK];
     for (i, chunk) in positions.chunks_mut(super::CHUNK).enumerate() {

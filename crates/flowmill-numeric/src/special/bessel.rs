@@ -41,22 +41,22 @@ fn bessel_ie(order: u32, x: f64) -> f64 {
 }
 
 /// Returns the modified Bessel function of order 0.
-pub(crate) fn bessel_i0(x: f64) -> f64 {
+pub fn bessel_i0(x: f64) -> f64 {
     if x.is_infinite() { f64::INFINITY } else { x.abs().exp() * bessel_i0e(x) }
 }
 
 /// Returns the modified Bessel function of order 1.
-pub(crate) fn bessel_i1(x: f64) -> f64 {
+pub fn bessel_i1(x: f64) -> f64 {
     if x.is_infinite() { x } else { x.abs().exp() * bessel_i1e(x) }
 }
 
 /// Returns the modified Bessel function of order 0, scaled by `exp(-|x|)`.
-pub(crate) fn bessel_i0e(x: f64) -> f64 {
+pub fn bessel_i0e(x: f64) -> f64 {
     if x.is_nan() { x } else { bessel_ie(0, x) }
 }
 
 /// Returns the modified Bessel function of order 1, scaled by `exp(-|x|)`.
-pub(crate) fn bessel_i1e(x: f64) -> f64 {
+pub fn bessel_i1e(x: f64) -> f64 {
     if x.is_nan() || x == 0.0 { x } else { bessel_ie(1, x).copysign(x) }
 }
 
@@ -124,22 +124,22 @@ fn right_of_pole(x: f64, pole: f64, f: impl FnOnce(f64) -> f64) -> f64 {
 }
 
 /// Returns the modified Bessel function of the second kind of order 0, scaled by `exp(x)`; infinite for `x <= 0`.
-pub(crate) fn bessel_k0e(x: f64) -> f64 {
+pub fn bessel_k0e(x: f64) -> f64 {
     right_of_pole(x, f64::INFINITY, |x| bessel_ke(x).0)
 }
 
 /// Returns the modified Bessel function of the second kind of order 1, scaled by `exp(x)`; infinite for `x <= 0`.
-pub(crate) fn bessel_k1e(x: f64) -> f64 {
+pub fn bessel_k1e(x: f64) -> f64 {
     right_of_pole(x, f64::INFINITY, |x| bessel_ke(x).1)
 }
 
 /// Returns the modified Bessel function of the second kind of order 0; infinite for `x <= 0`.
-pub(crate) fn bessel_k0(x: f64) -> f64 {
+pub fn bessel_k0(x: f64) -> f64 {
     right_of_pole(x, f64::INFINITY, |x| bessel_ke(x).0 * (-x).exp())
 }
 
 /// Returns the modified Bessel function of the second kind of order 1; infinite for `x <= 0`.
-pub(crate) fn bessel_k1(x: f64) -> f64 {
+pub fn bessel_k1(x: f64) -> f64 {
     right_of_pole(x, f64::INFINITY, |x| bessel_ke(x).1 * (-x).exp())
 }
 
@@ -149,22 +149,22 @@ fn oscillating(x: f64, f: fn(f64) -> f64) -> f64 {
 }
 
 /// Returns the Bessel function of the first kind of order 0.
-pub(crate) fn bessel_j0(x: f64) -> f64 {
+pub fn bessel_j0(x: f64) -> f64 {
     oscillating(x, libm::j0)
 }
 
 /// Returns the Bessel function of the first kind of order 1.
-pub(crate) fn bessel_j1(x: f64) -> f64 {
+pub fn bessel_j1(x: f64) -> f64 {
     oscillating(x, libm::j1)
 }
 
 /// Returns the Bessel function of the second kind of order 0; `-∞` for `x <= 0`.
-pub(crate) fn bessel_y0(x: f64) -> f64 {
+pub fn bessel_y0(x: f64) -> f64 {
     right_of_pole(x, f64::NEG_INFINITY, |x| oscillating(x, libm::y0))
 }
 
 /// Returns the Bessel function of the second kind of order 1; `-∞` for `x <= 0`.
-pub(crate) fn bessel_y1(x: f64) -> f64 {
+pub fn bessel_y1(x: f64) -> f64 {
     right_of_pole(x, f64::NEG_INFINITY, |x| oscillating(x, libm::y1))
 }
 
