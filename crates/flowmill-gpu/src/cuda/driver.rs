@@ -20,8 +20,7 @@ const SPIN: Duration = Duration::from_micros(50);
 pub(super) struct CudaGpu {
     properties: Properties,
     architecture: u32,
-    device: sys::CUdevice,
-    context: Context,
+    context: Arc<Context>,
     streams: [sys::CUstream; 3],
     compiler: Arc<Compiler>,
     /// The modules by the hash of their text, so that kernels with one text share one.
@@ -29,8 +28,36 @@ pub(super) struct CudaGpu {
     blas: Mutex<Blas>,
 }
 
-#[derive(Clone, Copy)]
-struct Context(sys::CUcontext);
+/// A device's primary context, which is released when the GPU and all its events and pinned memory are gone.
+struct Context {
+    handle: sys::CUcontext,
+    device: sys::CUdevice,
+}
+
+// SAFETY: a context may be used from any thread.
+unsafe impl Send for Context {}
+// SAFETY: as above.
+unsafe impl Sync for Context {}
+
+impl Context {
+    fn retain(device: sys::CUdevice) -> std::result::Result<Context, DriverError> {
+        // SAFETY: the device is one that the driver has; the context is released when it is dropped.
+        Ok(Context { handle: unsafe { result::primary_ctx::retain(device) }?, device })
+    }
+
+    /// Makes the context the current one of the thread, as the driver's functions need.
+    fn bind(&self) -> std::result::Result<(), DriverError> {
+        // SAFETY: the context is retained as long as `self` lives.
+        unsafe { result::ctx::set_current(self.handle) }
+    }
+}
+
+impl Drop for Context {
+    fn drop(&mut self) {
+        // SAFETY: the context was retained once.
+        let _ = unsafe { result::primary_ctx::release(self.device) };
+    }
+}
 
 #[derive(Clone, Copy)]
 struct Module(sys::CUmodule);
@@ -63,20 +90,17 @@ impl CudaGpu {
             multiprocessors: number(Attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)?,
             bus_id: attribute(Attribute::CU_DEVICE_ATTRIBUTE_PCI_BUS_ID)?,
         };
-        // SAFETY: as above; the context is released when the GPU is dropped.
-        let context = unsafe { result::primary_ctx::retain(device) }.map_err(&open)?;
-        // SAFETY: the context was just retained.
-        unsafe { result::ctx::set_current(context) }.map_err(&open)?;
+        let context = Arc::new(Context::retain(device).map_err(&open)?);
+        context.bind().map_err(&open)?;
         let stream = || result::stream::create(result::stream::StreamKind::NonBlocking).map_err(&open);
         let streams = [stream()?, stream()?, stream()?];
         let blas = Mutex::new(Blas::new(streams[Stream::Compute as usize]));
-        Ok(CudaGpu { properties, architecture, device, context: Context(context), streams, compiler, modules: Mutex::default(), blas })
+        Ok(CudaGpu { properties, architecture, context, streams, compiler, modules: Mutex::default(), blas })
     }
 
-    /// Makes the GPU's context the current one of the thread, as the driver's functions need.
+    /// Makes the GPU's context the current one of the thread.
     fn bind(&self) -> Result<()> {
-        // SAFETY: the context lives as long as `self`.
-        unsafe { result::ctx::set_current(self.context.0) }.map_err(failed("select a GPU"))
+        self.context.bind().map_err(failed("select a GPU"))
     }
 
     fn stream(&self, stream: Stream) -> sys::CUstream {
@@ -97,7 +121,13 @@ impl CudaGpu {
             loaded => loaded,
         };
         let module = Module(loaded.map_err(failed("load a kernel"))?);
-        Ok(*self.modules.lock().entry(source.into()).or_insert(module))
+        let kept = *self.modules.lock().entry(source.into()).or_insert(module);
+        if kept.0 != module.0 {
+            // Another thread has loaded the text meanwhile.
+            // SAFETY: nobody knows this module.
+            let _ = unsafe { result::module::unload(module.0) };
+        }
+        Ok(kept)
     }
 }
 
@@ -116,14 +146,12 @@ impl Drop for CudaGpu {
                 let _ = unsafe { result::module::unload(module.0) };
             }
         }
-        // SAFETY: the context was retained once.
-        let _ = unsafe { result::primary_ctx::release(self.device) };
     }
 }
 
 struct CudaEvent {
     event: sys::CUevent,
-    context: Context,
+    context: Arc<Context>,
 }
 
 // SAFETY: the driver's events may be used from any thread.
@@ -134,8 +162,7 @@ unsafe impl Sync for CudaEvent {}
 impl CudaEvent {
     /// Makes the event's context the current one of the thread.
     fn bind(&self) -> Result<()> {
-        // SAFETY: the context lives as long as the device whose events are used.
-        unsafe { result::ctx::set_current(self.context.0) }.map_err(failed("select a GPU"))
+        self.context.bind().map_err(failed("select a GPU"))
     }
 
     fn query(&self) -> Result<bool> {
@@ -187,7 +214,7 @@ impl Function for CudaFunction {}
 struct Pinned {
     start: *mut u8,
     len: usize,
-    context: Context,
+    context: Arc<Context>,
 }
 
 // SAFETY: the memory is the owner's alone; users of `as_ptr` keep the rules of shared memory.
@@ -207,8 +234,8 @@ impl PinnedMemory for Pinned {
 
 impl Drop for Pinned {
     fn drop(&mut self) {
-        // SAFETY: the context outlives the staging buffers, and the memory was allocated once.
-        let _ = unsafe { result::ctx::set_current(self.context.0).and_then(|()| result::free_host(self.start.cast())) };
+        // SAFETY: the memory was allocated once and is freed once.
+        let _ = self.context.bind().and_then(|()| unsafe { result::free_host(self.start.cast()) });
     }
 }
 
@@ -243,8 +270,11 @@ impl Gpu for CudaGpu {
         self.bind()?;
         // SAFETY: the contents are unspecified until they are written.
         match unsafe { result::malloc_host(bytes, 0) } {
-            Ok(start) => Ok(Arc::new(Pinned { start: start.cast(), len: bytes, context: self.context })),
-            Err(e) => Err(error!(ResourceExhausted, "CUDA failed to allocate {bytes} bytes of page-locked memory: {e}")),
+            Ok(start) => Ok(Arc::new(Pinned { start: start.cast(), len: bytes, context: self.context.clone() })),
+            Err(e @ DriverError(sys::CUresult::CUDA_ERROR_OUT_OF_MEMORY)) => {
+                Err(error!(ResourceExhausted, "CUDA failed to allocate {bytes} bytes of page-locked memory: {e}"))
+            }
+            Err(e) => Err(failed("allocate page-locked memory")(e)),
         }
     }
 
@@ -280,7 +310,7 @@ impl Gpu for CudaGpu {
         let mut event = std::ptr::null_mut();
         // SAFETY: the pointer is to a handle that lives through the call.
         unsafe { sys::cuEventCreate(&mut event, flags) }.result().map_err(failed("make an event"))?;
-        let event = CudaEvent { event, context: self.context };
+        let event = CudaEvent { event, context: self.context.clone() };
         // SAFETY: the event was just made.
         unsafe { result::event::record(event.event, self.stream(stream)) }.map_err(failed("record an event"))?;
         Ok(Arc::new(event))

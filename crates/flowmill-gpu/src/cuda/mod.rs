@@ -50,6 +50,15 @@ pub fn gpus(options: &CudaOptions) -> Result<Vec<Arc<dyn Gpu>>> {
     }
 }
 
+/// Compiles the text of kernels for an architecture, such as 90 for `sm_90`. No GPU is needed.
+///
+/// # Errors
+/// Returns `NotFound` if NVRTC is not installed, and `Internal` with the compiler's log for a text that does not compile.
+pub fn compile(options: &CudaOptions, source: &str, architecture: u32) -> Result<Vec<u8>> {
+    libraries::preload(&options.library_paths);
+    compiler::Compiler::new(options.cache.clone()).compile(source, architecture)
+}
+
 fn open_all(options: &CudaOptions) -> Result<Vec<Arc<dyn Gpu>>> {
     // SAFETY: loading the driver's library runs its initialisers, which have no further conditions.
     if !unsafe { sys::is_culib_present() } {
