@@ -35,6 +35,16 @@ $(VENV)/.test-tools: python/requirements-test.txt | $(BIN)/pip
 	$(BIN)/pip install -q --disable-pip-version-check -r $<
 	@touch $@
 
+# NVRTC, which compiles the kernels of GPUs.
+$(VENV)/.cuda-tools: python/requirements-cuda.txt | $(BIN)/pip
+	$(BIN)/pip install -q --disable-pip-version-check -r $<
+	@touch $@
+
+# The stub of the CUDA driver runs the kernels of GPUs as C++ of the host.
+.PHONY: cxx
+cxx:
+	@command -v $${CXX:-c++} >/dev/null || { echo "flowmill: a C++ compiler is missing: install g++ or clang++ (Debian: apt install g++)"; exit 1; }
+
 .PHONY: wheel
 wheel: $(WHEELS)/.built ## builds the release wheel into dist/
 
@@ -86,8 +96,8 @@ stubs: develop ## writes the package's stubs, for type checkers and editors
 
 .PHONY: test-rust test-loom test-fuzz test-python
 # Always the whole workspace: with `-p` cargo picks other features for the dependencies and builds all of it again.
-test-rust: | tools ## Rust's tests; crate layers, dependencies, generated code
-	cargo test --workspace --locked --quiet
+test-rust: $(VENV)/.cuda-tools | tools cxx ## Rust's tests; crate layers, dependencies, generated code
+	FLOWMILL_CUDA_PATH=$$(echo $(CURDIR)/$(VENV)/lib/python3*/site-packages/nvidia/cu*/lib) cargo test --workspace --locked --quiet
 
 test-loom: | tools ## model checks of the lock-free protocols
 	cargo test -p flowmill-runtime --features loom --locked --quiet --lib models
@@ -103,7 +113,7 @@ test-native: lint doc test-rust test-loom test-fuzz ## everything but the tests 
 
 # Two lanes beside each other, since each by itself leaves a core idle for a good part of its time: cargo locks a build folder for each profile, so
 # that the wheel is built while the unoptimised crates are. What the native lane says is shown when it ends.
-test: $(VENV)/.build-tools | tools ## everything CI runs
+test: $(VENV)/.build-tools $(VENV)/.cuda-tools | tools ## everything CI runs
 	@mkdir -p target; trap 'kill 0' INT TERM; \
 	{ $(MAKE) --no-print-directory test-native >target/test-native.log 2>&1; status=$$?; cat target/test-native.log; exit $$status; } & native=$$!; \
 	$(MAKE) --no-print-directory test-python; python=$$?; \

@@ -1,0 +1,88 @@
+//! The state that tests read and set: faults and counters of each device.
+
+use std::sync::atomic::{AtomicI64, AtomicU32, AtomicU64, Ordering};
+
+/// The number of devices.
+pub const DEVICES: usize = 2;
+
+/// The memory of a device unless a test sets another limit.
+pub(crate) const DEFAULT_MEMORY: u64 = 256 << 20;
+
+/// State that the tests and the driver share. It has no pointers, since the two are different copies of this crate.
+#[derive(Debug)]
+pub(crate) struct Controls {
+    /// The seed of the asynchronous mode, or 0.
+    pub(crate) seed: AtomicU64,
+    pub(crate) devices: [DeviceControls; DEVICES],
+}
+
+#[derive(Debug)]
+pub(crate) struct DeviceControls {
+    pub(crate) memory_limit: AtomicU64,
+    /// The number of launches until one is refused; negative if none is.
+    pub(crate) launches_until_refusal: AtomicI64,
+    /// The number of launches until a kernel faults; negative if none does.
+    pub(crate) launches_until_fault: AtomicI64,
+    /// The error that all calls return, or 0.
+    pub(crate) error: AtomicU32,
+    /// Live objects by [`Kind`].
+    pub(crate) live: [AtomicI64; 5],
+    pub(crate) launches: AtomicU64,
+    pub(crate) copied_bytes: AtomicU64,
+}
+
+/// What a device has in use.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// Bytes of the device's memory.
+    Memory,
+    /// Bytes of page-locked memory of the host.
+    Pinned,
+    /// Streams.
+    Streams,
+    /// Events.
+    Events,
+    /// Modules.
+    Modules,
+}
+
+impl Controls {
+    pub(crate) const fn new() -> Controls {
+        Controls { seed: AtomicU64::new(0), devices: [DeviceControls::new(), DeviceControls::new()] }
+    }
+
+    /// Takes back all faults, limits and counts but those of live objects.
+    pub(crate) fn reset(&self) {
+        self.seed.store(0, Ordering::SeqCst);
+        for device in &self.devices {
+            device.memory_limit.store(DEFAULT_MEMORY, Ordering::SeqCst);
+            device.launches_until_refusal.store(-1, Ordering::SeqCst);
+            device.launches_until_fault.store(-1, Ordering::SeqCst);
+            device.error.store(0, Ordering::SeqCst);
+            device.launches.store(0, Ordering::SeqCst);
+            device.copied_bytes.store(0, Ordering::SeqCst);
+        }
+    }
+}
+
+impl DeviceControls {
+    const fn new() -> DeviceControls {
+        DeviceControls {
+            memory_limit: AtomicU64::new(DEFAULT_MEMORY),
+            launches_until_refusal: AtomicI64::new(-1),
+            launches_until_fault: AtomicI64::new(-1),
+            error: AtomicU32::new(0),
+            live: [const { AtomicI64::new(0) }; 5],
+            launches: AtomicU64::new(0),
+            copied_bytes: AtomicU64::new(0),
+        }
+    }
+
+    pub(crate) fn count(&self, kind: Kind, change: i64) {
+        self.live[kind as usize].fetch_add(change, Ordering::SeqCst);
+    }
+
+    pub(crate) fn live(&self, kind: Kind) -> i64 {
+        self.live[kind as usize].load(Ordering::SeqCst)
+    }
+}

@@ -1,0 +1,611 @@
+//! The functions of the CUDA driver that Flowmill calls, on the host's memory.
+//!
+//! They check what a driver checks or what it leaves undefined: a current context, live handles of that context, ranges of copies, sizes of launches.
+
+use crate::controls::{Controls, DEVICES, DeviceControls, Kind};
+use crate::streams::{Marker, Stream, Work};
+use libloading::Library;
+use std::cell::Cell;
+use std::collections::{BTreeMap, HashMap};
+use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
+use std::ptr;
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
+
+type Code = c_uint;
+/// A handle is a number that is never used again. It has the size of CUDA's pointers to opaque structures.
+type Handle = usize;
+
+const SUCCESS: Code = 0;
+const INVALID_VALUE: Code = 1;
+const OUT_OF_MEMORY: Code = 2;
+const INVALID_DEVICE: Code = 101;
+const INVALID_IMAGE: Code = 200;
+const INVALID_CONTEXT: Code = 201;
+const INVALID_HANDLE: Code = 400;
+const NOT_FOUND: Code = 500;
+const NOT_READY: Code = 600;
+const ILLEGAL_ADDRESS: Code = 700;
+const LAUNCH_OUT_OF_RESOURCES: Code = 701;
+const LAUNCH_FAILED: Code = 719;
+
+/// The value of bytes that nobody has written: floats are NaN.
+const UNWRITTEN: u8 = 0xff;
+
+static CONTROLS: Controls = Controls::new();
+
+/// Returns the state that tests share with the driver.
+#[unsafe(no_mangle)]
+extern "C" fn stub_cuda_controls() -> *const Controls {
+    &raw const CONTROLS
+}
+
+thread_local! {
+    /// The number of the current context's device, plus one.
+    static CURRENT: Cell<usize> = const { Cell::new(0) };
+}
+
+#[derive(Default)]
+struct Objects {
+    last: Handle,
+    contexts: [usize; DEVICES],
+    /// Device memory and pinned memory, with their sizes and devices.
+    memory: BTreeMap<u64, (Vec<u64>, usize, usize)>,
+    pinned: BTreeMap<u64, (Vec<u64>, usize, usize)>,
+    streams: HashMap<Handle, Arc<Stream>>,
+    events: HashMap<Handle, (usize, Option<Marker>)>,
+    modules: HashMap<Handle, (usize, Arc<Library>, String)>,
+    functions: HashMap<Handle, (usize, Function)>,
+}
+
+type Call = unsafe extern "C" fn(*mut *mut c_void, *const [c_uint; 3], *const [c_uint; 3]) -> c_int;
+
+/// A kernel, with the sizes of its parameters.
+#[derive(Clone)]
+struct Function {
+    call: Call,
+    sizes: Vec<usize>,
+    _library: Arc<Library>,
+}
+
+fn objects() -> MutexGuard<'static, Objects> {
+    static OBJECTS: LazyLock<Mutex<Objects>> = LazyLock::new(Mutex::default);
+    OBJECTS.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Objects {
+    fn handle(&mut self) -> Handle {
+        self.last += 8;
+        self.last
+    }
+
+    fn stream(&self, stream: Handle, device: usize) -> Result<Arc<Stream>, Code> {
+        self.streams.get(&stream).filter(|stream| stream.device == device).cloned().ok_or(INVALID_HANDLE)
+    }
+
+    /// Returns true if the range is within one block of a device.
+    fn is_memory(&self, start: u64, bytes: usize, device: usize) -> bool {
+        let block = self.memory.range(..=start).next_back();
+        block.is_some_and(|(&first, &(_, size, owner))| owner == device && start + bytes as u64 <= first + size as u64)
+    }
+
+    fn is_pinned(&self, start: u64, bytes: usize) -> bool {
+        let block = self.pinned.range(..=start).next_back();
+        block.is_some_and(|(&first, &(_, size, _))| start + bytes as u64 <= first + size as u64)
+    }
+
+    /// Forgets everything of a device, as the release of a context does.
+    fn forget(&mut self, device: usize) {
+        self.memory.retain(|_, &mut (_, _, owner)| owner != device);
+        self.pinned.retain(|_, &mut (_, _, owner)| owner != device);
+        self.streams.retain(|_, stream| stream.device != device);
+        self.events.retain(|_, &mut (owner, _)| owner != device);
+        self.modules.retain(|_, &mut (owner, _, _)| owner != device);
+        self.functions.retain(|_, &mut (owner, _)| owner != device);
+        CONTROLS.devices[device].live.iter().for_each(|count| count.store(0, Ordering::SeqCst));
+    }
+}
+
+fn code(result: Result<(), Code>) -> Code {
+    result.err().unwrap_or(SUCCESS)
+}
+
+fn check(condition: bool, otherwise: Code) -> Result<(), Code> {
+    if condition { Ok(()) } else { Err(otherwise) }
+}
+
+/// Returns the current context's device, or the error of a device that is lost.
+fn current() -> Result<(usize, &'static DeviceControls), Code> {
+    let device = CURRENT.get().checked_sub(1).ok_or(INVALID_CONTEXT)?;
+    check(objects().contexts[device] > 0, INVALID_CONTEXT)?;
+    let controls = &CONTROLS.devices[device];
+    match controls.error.load(Ordering::SeqCst) {
+        0 => Ok((device, controls)),
+        error => Err(error),
+    }
+}
+
+fn device_of(ordinal: c_int) -> Result<usize, Code> {
+    usize::try_from(ordinal).ok().filter(|&device| device < DEVICES).ok_or(INVALID_DEVICE)
+}
+
+/// Returns work that is left out if the device has failed by then.
+fn run(controls: &'static DeviceControls, work: impl FnOnce() -> Result<(), Code> + Send + 'static) -> Work {
+    Work::Run(Box::new(move || {
+        if controls.error.load(Ordering::SeqCst) == 0
+            && let Err(error) = work()
+        {
+            controls.error.store(error, Ordering::SeqCst);
+        }
+    }))
+}
+
+/// # Safety
+/// `to` must be valid for a write, as for all functions that return a value by a pointer.
+unsafe fn put<T>(to: *mut T, value: T) -> Code {
+    // SAFETY: as the function requires.
+    unsafe { to.write(value) };
+    SUCCESS
+}
+
+macro_rules! driver {
+    ($($name:ident($($argument:ident: $type:ty),*) $body:block)*) => {$(
+        /// # Safety
+        /// As for the driver's function: pointers must be valid for what is read and written.
+        #[unsafe(no_mangle)]
+        unsafe extern "C" fn $name($($argument: $type),*) -> Code {
+            code((|| -> Result<(), Code> { $body })())
+        }
+    )*};
+}
+
+driver! {
+    cuInit(_flags: c_uint) { Ok(()) }
+
+    cuDriverGetVersion(version: *mut c_int) {
+        // SAFETY: as the function requires.
+        unsafe { put(version, 13_000) };
+        Ok(())
+    }
+
+    cuDeviceGetCount(count: *mut c_int) {
+        // SAFETY: as the function requires.
+        unsafe { put(count, DEVICES as c_int) };
+        Ok(())
+    }
+
+    cuDeviceGet(device: *mut c_int, ordinal: c_int) {
+        device_of(ordinal)?;
+        // SAFETY: as the function requires.
+        unsafe { put(device, ordinal) };
+        Ok(())
+    }
+
+    cuDeviceGetName(name: *mut c_char, len: c_int, device: c_int) {
+        let text = format!("Stub {}\0", device_of(device)?);
+        check(usize::try_from(len).is_ok_and(|len| len >= text.len()), INVALID_VALUE)?;
+        // SAFETY: as the function requires, and the text fits.
+        unsafe { ptr::copy_nonoverlapping(text.as_ptr().cast(), name, text.len()) };
+        Ok(())
+    }
+
+    cuDeviceGetAttribute(value: *mut c_int, attribute: c_int, device: c_int) {
+        let ordinal = device_of(device)? as c_int;
+        let number = match attribute {
+            1 => 1024,          // MAX_THREADS_PER_BLOCK
+            8 => 48 << 10,      // MAX_SHARED_MEMORY_PER_BLOCK
+            10 => 32,           // WARP_SIZE
+            16 => 2,            // MULTIPROCESSOR_COUNT
+            33 => ordinal + 1,  // PCI_BUS_ID
+            39 => 2048,         // MAX_THREADS_PER_MULTIPROCESSOR
+            75 => 9,            // COMPUTE_CAPABILITY_MAJOR
+            _ => 0,
+        };
+        // SAFETY: as the function requires.
+        unsafe { put(value, number) };
+        Ok(())
+    }
+
+    cuDeviceTotalMem_v2(bytes: *mut usize, device: c_int) {
+        let limit = CONTROLS.devices[device_of(device)?].memory_limit.load(Ordering::SeqCst);
+        // SAFETY: as the function requires.
+        unsafe { put(bytes, limit as usize) };
+        Ok(())
+    }
+
+    cuDevicePrimaryCtxRetain(context: *mut Handle, device: c_int) {
+        let device = device_of(device)?;
+        objects().contexts[device] += 1;
+        // SAFETY: as the function requires.
+        unsafe { put(context, device + 1) };
+        Ok(())
+    }
+
+    cuDevicePrimaryCtxRelease_v2(device: c_int) {
+        let device = device_of(device)?;
+        let mut objects = objects();
+        check(objects.contexts[device] > 0, INVALID_CONTEXT)?;
+        objects.contexts[device] -= 1;
+        // What a failed device could not free is freed with its context. Otherwise it counts as leaked.
+        if objects.contexts[device] == 0 && CONTROLS.devices[device].error.load(Ordering::SeqCst) != 0 {
+            objects.forget(device);
+        }
+        Ok(())
+    }
+
+    cuCtxSetCurrent(context: Handle) {
+        check(context <= DEVICES, INVALID_CONTEXT)?;
+        check(context == 0 || objects().contexts[context - 1] > 0, INVALID_CONTEXT)?;
+        CURRENT.set(context);
+        Ok(())
+    }
+
+    cuCtxGetCurrent(context: *mut Handle) {
+        // SAFETY: as the function requires.
+        unsafe { put(context, CURRENT.get()) };
+        Ok(())
+    }
+
+    cuCtxSynchronize() {
+        let (device, _) = current()?;
+        let streams: Vec<_> = objects().streams.values().filter(|stream| stream.device == device).cloned().collect();
+        streams.iter().for_each(|stream| stream.synchronize());
+        current().map(drop)
+    }
+
+    cuMemGetInfo_v2(free: *mut usize, total: *mut usize) {
+        let (_, controls) = current()?;
+        let limit = controls.memory_limit.load(Ordering::SeqCst);
+        // SAFETY: as the function requires.
+        unsafe { (put(free, limit.saturating_sub(controls.live(Kind::Memory) as u64) as usize), put(total, limit as usize)) };
+        Ok(())
+    }
+
+    cuMemAlloc_v2(address: *mut u64, bytes: usize) {
+        let (device, controls) = current()?;
+        check(bytes > 0, INVALID_VALUE)?;
+        let mut objects = objects();
+        check(controls.live(Kind::Memory) as u64 + bytes as u64 <= controls.memory_limit.load(Ordering::SeqCst), OUT_OF_MEMORY)?;
+        controls.count(Kind::Memory, bytes as i64);
+        let start = block(&mut objects.memory, bytes, device);
+        // SAFETY: as the function requires.
+        unsafe { put(address, start) };
+        Ok(())
+    }
+
+    cuMemFree_v2(address: u64) {
+        let (device, controls) = current()?;
+        let (_memory, bytes, owner) = objects().memory.remove(&address).ok_or(INVALID_VALUE)?;
+        controls.count(Kind::Memory, -(bytes as i64));
+        check(owner == device, INVALID_CONTEXT)
+    }
+
+    cuMemHostAlloc(address: *mut u64, bytes: usize, _flags: c_uint) {
+        let (device, controls) = current()?;
+        controls.count(Kind::Pinned, bytes as i64);
+        let start = block(&mut objects().pinned, bytes, device);
+        // SAFETY: as the function requires.
+        unsafe { put(address, start) };
+        Ok(())
+    }
+
+    cuMemFreeHost(address: u64) {
+        current()?;
+        let (_memory, bytes, owner) = objects().pinned.remove(&address).ok_or(INVALID_VALUE)?;
+        CONTROLS.devices[owner].count(Kind::Pinned, -(bytes as i64));
+        Ok(())
+    }
+
+    cuMemcpyHtoDAsync_v2(to: u64, from: u64, bytes: usize, stream: Handle) {
+        let (device, controls) = current()?;
+        let objects = objects();
+        let stream = objects.stream(stream, device)?;
+        check(objects.is_memory(to, bytes, device), INVALID_VALUE)?;
+        let is_pinned = objects.is_pinned(from, bytes);
+        drop(objects);
+        controls.copied_bytes.fetch_add(bytes as u64, Ordering::SeqCst);
+        // Other memory than pinned is read before the call returns.
+        // SAFETY: as the function requires.
+        let staged = (!is_pinned).then(|| unsafe { std::slice::from_raw_parts(from as *const u8, bytes) }.to_vec());
+        stream.enqueue(run(controls, move || {
+            let from = staged.as_ref().map_or(from as *const u8, Vec::as_ptr);
+            // SAFETY: the range was checked, and the caller keeps both until an event.
+            unsafe { ptr::copy(from, to as *mut u8, bytes) };
+            Ok(())
+        }));
+        Ok(())
+    }
+
+    cuMemcpyDtoHAsync_v2(to: u64, from: u64, bytes: usize, stream: Handle) {
+        let (device, controls) = current()?;
+        let objects = objects();
+        let stream = objects.stream(stream, device)?;
+        check(objects.is_memory(from, bytes, device), INVALID_VALUE)?;
+        let is_pinned = objects.is_pinned(to, bytes);
+        drop(objects);
+        controls.copied_bytes.fetch_add(bytes as u64, Ordering::SeqCst);
+        copy(&stream, controls, to, from, bytes);
+        if !is_pinned {
+            stream.synchronize();
+        }
+        Ok(())
+    }
+
+    cuMemcpyDtoDAsync_v2(to: u64, from: u64, bytes: usize, stream: Handle) {
+        let (device, controls) = current()?;
+        let objects = objects();
+        let stream = objects.stream(stream, device)?;
+        check(objects.is_memory(from, bytes, device) && objects.is_memory(to, bytes, device), INVALID_VALUE)?;
+        drop(objects);
+        copy(&stream, controls, to, from, bytes);
+        Ok(())
+    }
+
+    cuMemcpyPeerAsync(to: u64, to_context: Handle, from: u64, from_context: Handle, bytes: usize, stream: Handle) {
+        let (device, controls) = current()?;
+        let objects = objects();
+        let stream = objects.stream(stream, device)?;
+        let (to_device, from_device) = (to_context.wrapping_sub(1), from_context.wrapping_sub(1));
+        check(objects.is_memory(from, bytes, from_device) && objects.is_memory(to, bytes, to_device), INVALID_VALUE)?;
+        drop(objects);
+        copy(&stream, controls, to, from, bytes);
+        Ok(())
+    }
+
+    cuMemsetD8Async(to: u64, value: u8, bytes: usize, stream: Handle) {
+        let (device, controls) = current()?;
+        let objects = objects();
+        let stream = objects.stream(stream, device)?;
+        check(objects.is_memory(to, bytes, device), INVALID_VALUE)?;
+        drop(objects);
+        stream.enqueue(run(controls, move || {
+            // SAFETY: the range was checked.
+            unsafe { ptr::write_bytes(to as *mut u8, value, bytes) };
+            Ok(())
+        }));
+        Ok(())
+    }
+
+    cuMemsetD32Async(to: u64, value: u32, count: usize, stream: Handle) {
+        let (device, controls) = current()?;
+        let objects = objects();
+        let stream = objects.stream(stream, device)?;
+        check(to.is_multiple_of(4) && objects.is_memory(to, 4 * count, device), INVALID_VALUE)?;
+        drop(objects);
+        stream.enqueue(run(controls, move || {
+            // SAFETY: the range was checked.
+            unsafe { std::slice::from_raw_parts_mut(to as *mut u32, count) }.fill(value);
+            Ok(())
+        }));
+        Ok(())
+    }
+
+    cuStreamCreate(stream: *mut Handle, _flags: c_uint) {
+        let (device, controls) = current()?;
+        let mut objects = objects();
+        let handle = objects.handle();
+        objects.streams.insert(handle, Arc::new(Stream::new(device, handle as u64, CONTROLS.seed.load(Ordering::SeqCst))));
+        controls.count(Kind::Streams, 1);
+        // SAFETY: as the function requires.
+        unsafe { put(stream, handle) };
+        Ok(())
+    }
+
+    cuStreamDestroy_v2(stream: Handle) {
+        let (device, controls) = current()?;
+        let found = objects().stream(stream, device)?;
+        found.close();
+        objects().streams.remove(&stream);
+        controls.count(Kind::Streams, -1);
+        Ok(())
+    }
+
+    cuStreamSynchronize(stream: Handle) {
+        let (device, _) = current()?;
+        let stream = objects().stream(stream, device)?;
+        stream.synchronize();
+        current().map(drop)
+    }
+
+    cuStreamWaitEvent(stream: Handle, event: Handle, _flags: c_uint) {
+        let (device, _) = current()?;
+        let objects = objects();
+        let stream = objects.stream(stream, device)?;
+        let marker = objects.events.get(&event).ok_or(INVALID_HANDLE)?.1.clone();
+        drop(objects);
+        if let Some(marker) = marker {
+            stream.enqueue(Work::Wait(marker));
+        }
+        Ok(())
+    }
+
+    cuEventCreate(event: *mut Handle, _flags: c_uint) {
+        let (device, controls) = current()?;
+        let mut objects = objects();
+        let handle = objects.handle();
+        objects.events.insert(handle, (device, None));
+        controls.count(Kind::Events, 1);
+        // SAFETY: as the function requires.
+        unsafe { put(event, handle) };
+        Ok(())
+    }
+
+    cuEventRecord(event: Handle, stream: Handle) {
+        let (device, _) = current()?;
+        let mut objects = objects();
+        let stream = objects.stream(stream, device)?;
+        let (owner, marker) = objects.events.get_mut(&event).ok_or(INVALID_HANDLE)?;
+        check(*owner == device, INVALID_HANDLE)?;
+        let recorded = marker.insert(Marker::default()).clone();
+        drop(objects);
+        stream.enqueue(Work::Reach(recorded));
+        Ok(())
+    }
+
+    cuEventQuery(event: Handle) {
+        current()?;
+        let marker = objects().events.get(&event).ok_or(INVALID_HANDLE)?.1.clone();
+        check(marker.is_none_or(|marker| marker.is_reached()), NOT_READY)?;
+        current().map(drop)
+    }
+
+    cuEventSynchronize(event: Handle) {
+        current()?;
+        let marker = objects().events.get(&event).ok_or(INVALID_HANDLE)?.1.clone();
+        if let Some(marker) = marker {
+            marker.wait();
+        }
+        current().map(drop)
+    }
+
+    cuEventDestroy_v2(event: Handle) {
+        let mut objects = objects();
+        let &(device, _) = objects.events.get(&event).ok_or(INVALID_HANDLE)?;
+        check(objects.contexts[device] > 0, INVALID_CONTEXT)?;
+        objects.events.remove(&event);
+        CONTROLS.devices[device].count(Kind::Events, -1);
+        Ok(())
+    }
+
+    cuModuleLoadData(module: *mut Handle, image: *const c_char) {
+        let (device, controls) = current()?;
+        // SAFETY: as the function requires: the stub's images are strings.
+        let image = unsafe { CStr::from_ptr(image) }.to_str().map_err(|_| INVALID_IMAGE)?;
+        let (path, prefix) = image.rsplit_once(':').ok_or(INVALID_IMAGE)?;
+        // SAFETY: the library was made from a kernel's text, which has no initialisers with conditions.
+        let library = unsafe { Library::new(path) }.map_err(|_| INVALID_IMAGE)?;
+        let mut objects = objects();
+        let handle = objects.handle();
+        objects.modules.insert(handle, (device, Arc::new(library), prefix.to_owned()));
+        controls.count(Kind::Modules, 1);
+        // SAFETY: as the function requires.
+        unsafe { put(module, handle) };
+        Ok(())
+    }
+
+    cuModuleUnload(module: Handle) {
+        let (_, controls) = current()?;
+        objects().modules.remove(&module).ok_or(INVALID_HANDLE)?;
+        controls.count(Kind::Modules, -1);
+        Ok(())
+    }
+
+    cuModuleGetFunction(function: *mut Handle, module: Handle, name: *const c_char) {
+        let (device, _) = current()?;
+        let mut objects = objects();
+        let (owner, library, prefix) = objects.modules.get(&module).ok_or(INVALID_HANDLE)?;
+        check(*owner == device, INVALID_HANDLE)?;
+        // SAFETY: as the function requires.
+        let name = unsafe { CStr::from_ptr(name) }.to_str().map_err(|_| NOT_FOUND)?;
+        let found = find(library, &format!("{prefix}_{name}")).ok_or(NOT_FOUND)?;
+        let handle = objects.handle();
+        objects.functions.insert(handle, (device, found));
+        // SAFETY: as the function requires.
+        unsafe { put(function, handle) };
+        Ok(())
+    }
+
+    cuFuncSetAttribute(_function: Handle, _attribute: c_int, _value: c_int) { current().map(drop) }
+
+    cuLaunchKernel(
+        function: Handle, blocks_x: c_uint, blocks_y: c_uint, blocks_z: c_uint, threads_x: c_uint, threads_y: c_uint, threads_z: c_uint,
+        shared: c_uint, stream: Handle, arguments: *const *const u8, _extra: *const c_void
+    ) {
+        let (device, controls) = current()?;
+        let objects = objects();
+        let stream = objects.stream(stream, device)?;
+        let (owner, function) = objects.functions.get(&function).cloned().ok_or(INVALID_HANDLE)?;
+        drop(objects);
+        check(owner == device, INVALID_HANDLE)?;
+        let (blocks, threads) = ([blocks_x, blocks_y, blocks_z], [threads_x, threads_y, threads_z]);
+        let within = |sizes: [c_uint; 3], most: [c_uint; 3]| sizes.iter().zip(most).all(|(&n, most)| (1..=most).contains(&n));
+        check(within(blocks, [i32::MAX as c_uint, 65_535, 65_535]) && within(threads, [1024, 1024, 64]), INVALID_VALUE)?;
+        check(threads.iter().map(|&n| u64::from(n)).product::<u64>() <= 1024 && shared == 0, INVALID_VALUE)?;
+        controls.launches.fetch_add(1, Ordering::SeqCst);
+        check(!is_due(&controls.launches_until_refusal), LAUNCH_OUT_OF_RESOURCES)?;
+        let faults = is_due(&controls.launches_until_fault);
+        // SAFETY: as the function requires: each argument points to a value of its parameter's size.
+        let values: Vec<Vec<u64>> = unsafe { (0..function.sizes.len()).map(|i| value(*arguments.add(i), function.sizes[i])).collect() };
+        stream.enqueue(run(controls, move || {
+            check(!faults, ILLEGAL_ADDRESS)?;
+            let mut values = values;
+            let mut pointers: Vec<*mut c_void> = values.iter_mut().map(|value| value.as_mut_ptr().cast()).collect();
+            // SAFETY: the values have the sizes of the parameters, and the library is loaded as long as the function lives.
+            check(unsafe { (function.call)(pointers.as_mut_ptr(), &blocks, &threads) } == 0, LAUNCH_FAILED)
+        }));
+        Ok(())
+    }
+
+    cuGetErrorName(error: Code, name: *mut *const c_char) {
+        // SAFETY: as the function requires.
+        unsafe { put(name, describe(error).as_ptr()) };
+        Ok(())
+    }
+
+    cuGetErrorString(error: Code, text: *mut *const c_char) {
+        // SAFETY: as the function requires.
+        unsafe { put(text, describe(error).as_ptr()) };
+        Ok(())
+    }
+}
+
+fn describe(error: Code) -> &'static CStr {
+    match error {
+        SUCCESS => c"CUDA_SUCCESS",
+        INVALID_VALUE => c"CUDA_ERROR_INVALID_VALUE",
+        OUT_OF_MEMORY => c"CUDA_ERROR_OUT_OF_MEMORY",
+        46 => c"CUDA_ERROR_DEVICE_UNAVAILABLE",
+        INVALID_DEVICE => c"CUDA_ERROR_INVALID_DEVICE",
+        INVALID_IMAGE => c"CUDA_ERROR_INVALID_IMAGE",
+        INVALID_CONTEXT => c"CUDA_ERROR_INVALID_CONTEXT",
+        INVALID_HANDLE => c"CUDA_ERROR_INVALID_HANDLE",
+        NOT_FOUND => c"CUDA_ERROR_NOT_FOUND",
+        NOT_READY => c"CUDA_ERROR_NOT_READY",
+        ILLEGAL_ADDRESS => c"CUDA_ERROR_ILLEGAL_ADDRESS",
+        LAUNCH_OUT_OF_RESOURCES => c"CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES",
+        LAUNCH_FAILED => c"CUDA_ERROR_LAUNCH_FAILED",
+        _ => c"CUDA_ERROR_UNKNOWN",
+    }
+}
+
+/// Allocates bytes that nobody has written, at an address that is aligned as CUDA's.
+fn block(blocks: &mut BTreeMap<u64, (Vec<u64>, usize, usize)>, bytes: usize, device: usize) -> u64 {
+    const ALIGNMENT: u64 = 256;
+    let mut memory = vec![u64::from_ne_bytes([UNWRITTEN; 8]); bytes.div_ceil(8) + ALIGNMENT as usize / 8];
+    let start = (memory.as_mut_ptr() as u64).next_multiple_of(ALIGNMENT);
+    blocks.insert(start, (memory, bytes, device));
+    start
+}
+
+fn copy(stream: &Stream, controls: &'static DeviceControls, to: u64, from: u64, bytes: usize) {
+    stream.enqueue(run(controls, move || {
+        // SAFETY: the caller's ranges were checked, and stay allocated until the copy is done.
+        unsafe { ptr::copy(from as *const u8, to as *mut u8, bytes) };
+        Ok(())
+    }));
+}
+
+/// Counts down to an event. Returns true when it is due.
+fn is_due(countdown: &AtomicI64) -> bool {
+    countdown.load(Ordering::SeqCst) >= 0 && countdown.fetch_sub(1, Ordering::SeqCst) == 0
+}
+
+/// # Safety
+/// `from` must be valid for a read of `size` bytes.
+unsafe fn value(from: *const u8, size: usize) -> Vec<u64> {
+    let mut words = vec![0u64; size.div_ceil(8)];
+    // SAFETY: as the function requires, and the words have room.
+    unsafe { ptr::copy_nonoverlapping(from, words.as_mut_ptr().cast(), size) };
+    words
+}
+
+fn find(library: &Arc<Library>, name: &str) -> Option<Function> {
+    // SAFETY: kernels are exported with this type (kernel.h).
+    let call = unsafe { *library.get::<Call>(name.as_bytes()).ok()? };
+    // SAFETY: the library exports a pointer to the number of parameters and their sizes.
+    let sizes = unsafe {
+        let sizes = **library.get::<*const *const c_uint>(format!("{name}_parameters").as_bytes()).ok()?;
+        (1..=*sizes as usize).map(|i| *sizes.add(i) as usize).collect()
+    };
+    Some(Function { call, sizes, _library: library.clone() })
+}

@@ -1,0 +1,171 @@
+//! Streams and events: work that is done at once, or by a thread that chooses the order of streams at random.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::Duration;
+
+/// A point of a stream that was recorded by an event.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Marker(Arc<AtomicBool>);
+
+impl Marker {
+    pub(crate) fn is_reached(&self) -> bool {
+        self.0.load(Ordering::SeqCst)
+    }
+
+    pub(crate) fn wait(&self) {
+        let scheduler = scheduler();
+        let mut queues = scheduler.lock();
+        while !self.is_reached() {
+            queues = scheduler.changed.wait(queues).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+
+    fn reach(&self) {
+        let scheduler = scheduler();
+        let _queues = scheduler.lock();
+        self.0.store(true, Ordering::SeqCst);
+        scheduler.changed.notify_all();
+    }
+}
+
+pub(crate) enum Work {
+    Run(Box<dyn FnOnce() + Send>),
+    Reach(Marker),
+    Wait(Marker),
+}
+
+/// The queue of a stream. Work of a synchronous stream is done by the thread that enqueues it.
+#[derive(Debug)]
+pub(crate) struct Stream {
+    pub(crate) device: usize,
+    number: u64,
+    asynchronous: bool,
+    alone: Mutex<()>,
+}
+
+struct Scheduler {
+    queues: Mutex<Queues>,
+    changed: Condvar,
+}
+
+/// The queues of asynchronous streams. A stream is between them as long as it has work.
+#[derive(Default)]
+struct Queues {
+    work: BTreeMap<u64, VecDeque<Work>>,
+    /// The streams that the scheduler prefers, the best first.
+    order: Vec<u64>,
+    random: u64,
+}
+
+fn scheduler() -> &'static Scheduler {
+    static SCHEDULER: OnceLock<Scheduler> = OnceLock::new();
+    SCHEDULER.get_or_init(|| {
+        std::thread::spawn(run);
+        Scheduler { queues: Mutex::default(), changed: Condvar::new() }
+    })
+}
+
+impl Scheduler {
+    fn lock(&self) -> MutexGuard<'_, Queues> {
+        self.queues.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Stream {
+    /// Makes a stream, which is asynchronous if the seed is not 0.
+    pub(crate) fn new(device: usize, number: u64, seed: u64) -> Stream {
+        if seed != 0 {
+            let mut queues = scheduler().lock();
+            queues.random = seed;
+            queues.work.insert(number, VecDeque::new());
+        }
+        Stream { device, number, asynchronous: seed != 0, alone: Mutex::new(()) }
+    }
+
+    pub(crate) fn enqueue(&self, work: Work) {
+        if self.asynchronous {
+            let scheduler = scheduler();
+            if let Some(queue) = scheduler.lock().work.get_mut(&self.number) {
+                queue.push_back(work);
+            }
+            scheduler.changed.notify_all();
+            return;
+        }
+        let _alone = self.alone.lock().unwrap_or_else(PoisonError::into_inner);
+        match work {
+            Work::Run(work) => work(),
+            Work::Reach(marker) => marker.reach(),
+            Work::Wait(marker) => marker.wait(),
+        }
+    }
+
+    /// Waits until all work of the stream is done.
+    pub(crate) fn synchronize(&self) {
+        let marker = Marker::default();
+        self.enqueue(Work::Reach(marker.clone()));
+        marker.wait();
+    }
+
+    /// Waits for the stream's work and forgets the stream.
+    pub(crate) fn close(&self) {
+        if self.asynchronous {
+            self.synchronize();
+            scheduler().lock().work.remove(&self.number);
+        }
+    }
+}
+
+impl Queues {
+    fn random(&mut self, below: usize) -> usize {
+        self.random = self.random.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        (self.random >> 33) as usize % below.max(1)
+    }
+
+    /// Takes work from the preferred stream that can go on. Preferences change now and then, so that some streams run ahead and others are late.
+    fn next(&mut self) -> Option<Work> {
+        if self.order.len() != self.work.len() || self.random(12) == 0 {
+            self.order = self.work.keys().copied().collect();
+            for i in (1..self.order.len()).rev() {
+                let other = self.random(i + 1);
+                self.order.swap(i, other);
+            }
+        }
+        for number in &self.order {
+            let Some(queue) = self.work.get_mut(number) else { continue };
+            while matches!(queue.front(), Some(Work::Wait(marker)) if marker.is_reached()) {
+                queue.pop_front();
+            }
+            match queue.front() {
+                None | Some(Work::Wait(_)) => {}
+                Some(Work::Run(_) | Work::Reach(_)) => return queue.pop_front(),
+            }
+        }
+        None
+    }
+}
+
+/// Does the work of asynchronous streams until the process ends.
+fn run() {
+    let scheduler = scheduler();
+    loop {
+        let mut queues = scheduler.lock();
+        let (work, is_late) = loop {
+            if let Some(work) = queues.next() {
+                break (work, queues.random(3) == 0);
+            }
+            queues = scheduler.changed.wait(queues).unwrap_or_else(PoisonError::into_inner);
+        };
+        drop(queues);
+        if is_late {
+            // The host runs ahead of the device, and other streams get work to choose from.
+            std::thread::sleep(Duration::from_micros(50));
+        }
+        match work {
+            Work::Run(work) => work(),
+            Work::Reach(marker) => marker.reach(),
+            Work::Wait(_) => {}
+        }
+    }
+}
