@@ -2,12 +2,18 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod cases;
+mod compare;
 mod compilation;
 mod elementwise;
 mod faults;
+mod indices;
 mod launches;
 mod matrices;
+mod networks;
 mod placement;
+mod rearrange;
 mod recorder;
+mod reduce;
 mod setup;
 mod streams;
+mod training;
