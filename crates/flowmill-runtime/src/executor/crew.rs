@@ -75,7 +75,7 @@ impl Crew {
     /// Makes a crew of up to `num_threads` threads of the current thread's pool (0 means all of them), of which the current thread is the first.
     pub(super) fn new(num_threads: usize, has_caller: bool) -> Arc<Crew> {
         Arc::new(Crew {
-            threads: Threads::new(num_threads),
+            threads: Threads::new(num_threads, has_caller),
             queue: OnceLock::new(),
             participants: Participants::new(),
             has_caller,
@@ -153,7 +153,7 @@ impl Crew {
 
     /// Takes a place among the participants.
     fn join(&self) -> bool {
-        self.threads.limit > 1 && self.participants.join(self.threads.limit)
+        self.threads.has_pool() && self.participants.join(self.threads.limit)
     }
 
     /// Begins the step's run on this thread, which then helps until there is nothing left to do.

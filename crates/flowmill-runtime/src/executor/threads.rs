@@ -81,22 +81,28 @@ pub(crate) fn piece<R>(f: impl FnOnce() -> R) -> R {
 pub(super) struct Threads {
     /// The most threads that work on the step at once.
     pub limit: u32,
-    /// `None` is a step without helpers.
+    /// `None` is a step that its caller works on alone.
     pool: Option<Arc<ThreadPool>>,
     /// Kernels must not fork.
     alone: bool,
 }
 
 impl Threads {
-    /// `num_threads` of the pool that the current thread belongs to, 0 for all of them; without a pool, the current thread alone.
-    pub(super) fn new(num_threads: usize) -> Threads {
-        let pool = if num_threads == 1 { None } else { intra_op::current_pool() };
+    /// `num_threads` of the pool that the current thread belongs to, 0 for all of them; without a pool, the current thread alone. The thread of a step
+    /// without a caller may leave before the step has ended, so that even a step of one thread needs the pool.
+    pub(super) fn new(num_threads: usize, has_caller: bool) -> Threads {
+        let pool = if num_threads == 1 && has_caller { None } else { intra_op::current_pool() };
         let limit = match (&pool, num_threads) {
             (None, _) => 1,
             (Some(pool), 0) => pool.current_num_threads(),
             (Some(_), n) => n,
         };
         Threads { limit: u32::try_from(limit).unwrap_or(u32::MAX), pool, alone: intra_op::is_alone() }
+    }
+
+    /// Returns true if there are threads to send.
+    pub(super) fn has_pool(&self) -> bool {
+        self.pool.is_some()
     }
 
     /// Sends a helper to `crew`, which has a place for it.

@@ -189,3 +189,24 @@ fn iterations_have_a_meeting_each() {
     assert!(step.rendezvous.try_recv(&key(0)).is_err());
     assert_eq!(step.rendezvous.try_recv(&key(1)).unwrap(), Some(int(1)));
 }
+
+#[test]
+fn a_step_of_one_thread_goes_on_after_a_kernel_that_another_thread_ends() {
+    let mut b = Builder::new();
+    let late = AsyncFun(|ctx: AsyncContext| {
+        // Long after the thread of the step has found nothing to do and has left.
+        drop(std::thread::spawn(move || {
+            std::thread::sleep(Duration::from_millis(20));
+            ctx.done(Ok(vec![Some(int(20))]));
+        }));
+    });
+    let late = out(b.node("Late", NodeKind::Op, ROOT, &[], 1, Some(Arc::new(late))));
+    let result = b.op(ROOT, &[late], pure(|x| x[0] + 1));
+    b.ret(out(result));
+    let plan = b.plan();
+    let executor = Executor::new(2).unwrap();
+    let step = Arc::new(step_of(Step { deadline: Some(Instant::now() + Duration::from_secs(60)), ..Step::new() }));
+    let steps = step.clone();
+    let results = executor.other_threads().unwrap().unwrap().run(&step.step, move |done| plan.start(&steps, Vec::new(), 1, None, done));
+    assert_eq!(results.unwrap(), [Some(int(21))]);
+}

@@ -69,7 +69,6 @@ fn a_lost_device_fails_every_step_on_it() {
 }
 
 #[test]
-#[ignore = "the first step on a GPU that was lost never ends"]
 fn a_session_with_a_lost_device_goes_on_without_it() {
     let driver = stub_cuda::install().unwrap();
     let session = session(&graph());
@@ -98,7 +97,7 @@ fn full_memory_is_an_error_with_sizes_and_is_given_back() {
     let devices = gpus();
     let device: Arc<dyn Device> = devices[0].clone();
     let session = session_of(&graph(), devices, SessionOptions::default());
-    let limit = gpu_device(&device).memory_stats().bytes_limit;
+    let limit = gpu_device(&device).memory_stats().unwrap().bytes_limit;
     assert!((8 << 20..48 << 20).contains(&limit), "{limit}");
     let fits = limit / 4 / 4;
     fetch(&session, "y:0", fits).unwrap();
@@ -110,7 +109,7 @@ fn full_memory_is_an_error_with_sizes_and_is_given_back() {
         }
         assert_eq!(values(&fetch(&session, "y:0", fits).unwrap()).len(), fits, "the memory was given back");
     }
-    let stats = gpu_device(&device).memory_stats();
+    let stats = gpu_device(&device).memory_stats().unwrap();
     assert!(stats.peak_bytes_in_use >= 2 * 4 * fits && stats.peak_bytes_in_use <= limit, "{stats:?}");
     drop((session, device));
     assert_no_leaks(&driver);

@@ -4,7 +4,6 @@ use crate::setup::{GPU, OTHER_GPU, assert_no_leaks, gpus, session, session_of, v
 use flowmill::prelude::*;
 
 #[test]
-#[ignore = "about every second time, a step over three devices never ends"]
 fn nodes_run_where_they_are_placed_and_tensors_cross_both_ways() {
     let driver = stub_cuda::install().unwrap();
     for inter_op_threads in [1, 0] {
