@@ -45,6 +45,21 @@ fn nodes_run_where_they_are_placed_and_tensors_cross_both_ways() {
 }
 
 #[test]
+fn steps_with_other_fetches_send_to_other_devices() {
+    let b = GraphBuilder::new().unwrap();
+    let x = b.placeholder(DType::F32, [1]).unwrap();
+    let y = b.with_device(TEST, || Ok(-x)).unwrap();
+    let z = b.with_device("/device:TEST:1", || Ok(x + x)).unwrap();
+    let session = session(&b);
+    for _ in 0..2 {
+        for (fetch, expected) in [(y, -3.0), (z, 6.0)] {
+            let value = session.runner().feed(x, Tensor::vector(&[3f32]).unwrap()).fetch(fetch).unwrap();
+            assert_eq!(values(&value), [expected]);
+        }
+    }
+}
+
+#[test]
 fn a_trace_names_the_nodes_of_every_device() {
     let b = GraphBuilder::new().unwrap();
     let x = b.placeholder(DType::F32, [2]).unwrap();

@@ -291,7 +291,9 @@ impl Builder<'_> {
     }
 
     fn kernel(&self, node: &Node) -> Result<Arc<dyn Kernel>> {
-        let keeps_state = node.op_def().is_stateful() && self.graph.library().get(node.op()).is_none();
+        // Sends and receives keep nothing, and partitioning gives those of different steps the same names.
+        let is_transfer = matches!(node.role(), Role::Send | Role::Recv);
+        let keeps_state = node.op_def().is_stateful() && !is_transfer && self.graph.library().get(node.op()).is_none();
         let cache = self.env.cache.filter(|_| keeps_state);
         // The same name may be that of a node of another function's body under other feeds and fetches.
         if let Some((op, kernel)) = cache.and_then(|c| c.stateful.lock().get(node.name()).cloned())
