@@ -154,7 +154,8 @@ macro_rules! driver {
         /// As for the driver's function: pointers must be valid for what is read and written.
         #[unsafe(no_mangle)]
         unsafe extern "C" fn $name($($argument: $type),*) -> Code {
-            code((|| -> Result<(), Code> { $body })())
+            let call = || -> Result<(), Code> { $body };
+            code(call())
         }
     )*};
 }
