@@ -97,7 +97,7 @@ fn runs(
 }
 
 /// Starts the plans of a step on this thread, and returns when this thread has nothing left to do for the step. Other threads of its pool help. The
-/// thread that ends the last plan calls `done`. The caller watches the step's deadline, as [`Executor::run`](super::Executor::run) does.
+/// thread that ends the last plan calls `done`. The caller watches the step's deadline, as [`ExecutorThreads::run`](super::ExecutorThreads::run) does.
 pub fn start_parts(calls: Vec<PlanCall>, num_threads: usize, stats: Option<Arc<StatsCollector>>, done: PartsDone) {
     let crew = Crew::new(num_threads, false);
     match runs(calls, &crew, stats.as_ref(), done) {

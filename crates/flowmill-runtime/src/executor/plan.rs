@@ -91,7 +91,7 @@ impl Plan {
     }
 
     /// Starts a step on this thread, and returns when this thread has nothing left to do for the step. Other threads of its pool help. The thread
-    /// that ends the step calls `done` with the results. The caller watches the step's deadline, as [`Executor::run`](super::Executor::run) does.
+    /// that ends the step calls `done` with the results. The caller watches the step's deadline, as [`ExecutorThreads::run`](super::ExecutorThreads::run) does.
     pub fn start(
         self: &Arc<Plan>,
         step: &Arc<DeviceStep>,
