@@ -29,17 +29,17 @@ __all__ = [
 
 
 def is_gpu_available(cuda_only: bool = False, min_cuda_compute_capability=None) -> bool:
-    """Returns true if graphs can run on a GPU: always false."""
+    """Returns true if sessions have a GPU by default: always false, since a session has one only if it asks for it."""
     return False
 
 
 def gpu_device_name() -> str:
-    """The name of a GPU, empty since there is none."""
+    """Returns the name of the GPU that sessions have by default: empty."""
     return ""
 
 
 def is_built_with_cuda() -> bool:
-    """Returns true if this package supports CUDA: always false."""
+    """Returns true if sessions use CUDA by default: always false."""
     return False
 
 

@@ -152,7 +152,7 @@ pub trait Gpu: Send + Sync + 'static {
     /// Copies bytes of the GPU to page-locked memory.
     ///
     /// # Safety
-    /// As for [`Gpu::upload`]. Nobody may access the host's memory before the event.
+    /// The requirements are those of [`Gpu::upload`], and nobody may access the host's memory before the event.
     ///
     /// # Errors
     /// Returns the driver's error.

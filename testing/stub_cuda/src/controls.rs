@@ -31,7 +31,7 @@ pub(crate) struct DeviceControls {
     pub(crate) copied_bytes: AtomicU64,
 }
 
-/// What a device has in use.
+/// The counts of what is in use on a device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// Bytes of the device's memory.

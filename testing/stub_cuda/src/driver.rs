@@ -151,7 +151,7 @@ unsafe fn put<T>(to: *mut T, value: T) -> Code {
 macro_rules! driver {
     ($($name:ident($($argument:ident: $type:ty),*) $body:block)*) => {$(
         /// # Safety
-        /// As for the driver's function: pointers must be valid for what is read and written.
+        /// The requirements are those of the driver's function: pointers must be valid for what is read and written.
         #[unsafe(no_mangle)]
         unsafe extern "C" fn $name($($argument: $type),*) -> Code {
             let call = || -> Result<(), Code> { $body };

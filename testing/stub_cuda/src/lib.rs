@@ -74,7 +74,7 @@ fn load() -> Result<&'static Controls, String> {
 }
 
 impl Driver {
-    /// Lets the streams that are created from now on do their work later, and in an order of streams that the seed chooses. Only events and the order
+    /// Makes the streams that are created from now on do their work later, and in an order of streams that the seed chooses. Only events and the order
     /// within a stream are kept.
     pub fn set_asynchronous(&self, seed: u64) {
         self.controls.seed.store(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1, Ordering::SeqCst);
@@ -89,17 +89,17 @@ impl Driver {
         self.device(device).memory_limit.store(bytes, Ordering::SeqCst);
     }
 
-    /// Lets the driver refuse the launch after `launches` more.
+    /// Makes the driver refuse the launch after `launches` more.
     pub fn refuse_launch_after(&self, device: usize, launches: u32) {
         self.device(device).launches_until_refusal.store(launches.into(), Ordering::SeqCst);
     }
 
-    /// Lets the kernel that is launched after `launches` more access an illegal address. The device is unusable afterwards, as a GPU is.
+    /// Makes the kernel that is launched after `launches` more access an illegal address. The device is unusable afterwards, as a GPU is.
     pub fn fault_after(&self, device: usize, launches: u32) {
         self.device(device).launches_until_fault.store(launches.into(), Ordering::SeqCst);
     }
 
-    /// Lets every later call for the device fail.
+    /// Makes every later call for the device fail.
     pub fn lose(&self, device: usize) {
         self.device(device).error.store(LOST, Ordering::SeqCst);
     }
