@@ -188,7 +188,11 @@ class Session:
         timeout: float | None = None,
         place_pruned_graph: bool = False,
         thread_pools: Sequence[tuple[int, str]] = ...,
+        gpu_fraction: float | None = None,
+        gpu_growth: bool = True,
+        cuda_paths: Sequence[str] = ...,
     ) -> Session: ...
+    def accelerators(self) -> list[tuple[str, str, int, int, str]]: ...
     def make_callable(
         self,
         feeds: Sequence[str],
