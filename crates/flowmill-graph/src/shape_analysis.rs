@@ -41,7 +41,7 @@ impl ShapeAnalysis {
 
     /// Analyses the nodes that were added to the graph since the last call. A node that [`set_same`](ShapeAnalysis::set_same) reported is not visited.
     ///
-    /// What is known of the others stays. So the tensors of a node that was there must have the shapes that they had: a rewrite that changes them, such
+    /// The shapes of the others stay as they are. So the tensors of a node that was there must have the shapes that they had: a rewrite that changes them, such
     /// as to another layout, needs a new analysis.
     pub fn update(&mut self, graph: &Graph) {
         let replaced = std::mem::take(&mut self.replaced);

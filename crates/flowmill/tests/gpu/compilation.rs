@@ -1,4 +1,5 @@
-//! The text of kernels, compiled by NVRTC for the GPUs that there are. No GPU is needed.
+//! The text of element-wise kernels and of matrix products, compiled by NVRTC for the GPUs that there are. No GPU is needed. Kernels of other families
+//! are compiled by the host's compiler only, which the stub calls.
 
 use crate::cases::{elementwise, matrices};
 use crate::recorder::Recorder;
@@ -14,7 +15,7 @@ const SAMPLE: usize = 12;
 
 /// The process of the other tests has the stub of NVRTC; this one is another process.
 #[test]
-fn nvrtc_compiles_every_kernel() {
+fn nvrtc_compiles_elementwise_kernels_and_products() {
     let directories = CudaOptions::from_env().library_paths;
     let files = directories.iter().flat_map(|path| std::fs::read_dir(path).into_iter().flatten().flatten());
     if !files.into_iter().any(|file| file.file_name().to_string_lossy().starts_with("libnvrtc.so")) {
@@ -48,7 +49,7 @@ fn joined(start: &str, texts: &[&str]) -> String {
 }
 
 #[test]
-#[ignore = "run by nvrtc_compiles_every_kernel"]
+#[ignore = "run by nvrtc_compiles_elementwise_kernels_and_products"]
 fn in_a_process_of_its_own() {
     let options = CudaOptions { cache: None, ..CudaOptions::from_env() };
     let recorder = Recorder::new();
