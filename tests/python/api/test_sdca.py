@@ -60,6 +60,7 @@ def test_a_step_of_one_example_is_tensorflows(tf1, loss):
 
 
 def converged(tf, loss, adaptive):
+    """TensorFlow's threads draw examples of an adaptive step in any order: its steps are many, so that every order ends at the same weights."""
     rng = numpy.random.default_rng(3)
     count, width = 30, 4
     x = rng.normal(size=(count, width))
@@ -73,7 +74,7 @@ def converged(tf, loss, adaptive):
             loss_type=loss, l1=0.0, l2=3.0, num_loss_partitions=1, num_inner_iterations=1, adaptative=adaptive)
         now, kept = numpy.zeros(width, numpy.float32), numpy.zeros([count, 4], numpy.float32)
         with tf.Session(graph=graph) as session:
-            for _ in range(60):
+            for _ in range(300 if adaptive else 60):
                 kept, delta = session.run([made[0], made[2][0]], {weights: now, state: kept})
                 now = now + delta
     return now
