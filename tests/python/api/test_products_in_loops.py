@@ -70,7 +70,7 @@ def side_by_side_transposed(tf):
 
 
 def by_columns(tf):
-    x = tf.transpose(placeholder(tf), [0, 2, 1])
+    x = tf.transpose(placeholder(tf, (None, BATCH, WIDTH)), [0, 2, 1])
     return loop(tf, lambda i, h: gates(tf, tf.transpose(tf.matmul(INPUT, x[i], transpose_a=True)), h))
 
 
@@ -132,6 +132,23 @@ def feeds(build):
 def test_the_product_is_computed_before_the_loop(tf1, control_flow, build):
     compare(tf1, build, feeds(build), nodes=False)
     assert hoisted(build) == 1
+
+
+@pytest.mark.parametrize("build", [slices, gathers_backwards, arrays, side_by_side, side_by_side_transposed, batch_major, given_by_the_caller, early_end],
+                         ids=lambda build: build.__name__)
+def test_many_rows_are_multiplied_in_the_loop(tf1, control_flow, build, monkeypatch):
+    """The number of rows is not known before the graph runs. Few rows and many give the same bits."""
+    few = feeds(build)
+    many = dict(few, x=np.tile(X, (1, 5, 1)))
+    with flowmill.Graph().as_default(), flowmill.Session() as session:
+        last, _ = build(flowmill)
+        expected = session.run(last, {name + ":0": value for name, value in few.items()})
+    monkeypatch.setitem(globals(), "BATCH", 5 * BATCH)
+    compare(tf1, build, many, nodes=False)
+    assert hoisted(build) == 1
+    with flowmill.Graph().as_default(), flowmill.Session() as session:
+        last, _ = build(flowmill)
+        np.testing.assert_array_equal(session.run(last, {name + ":0": value for name, value in many.items()}), np.tile(expected, (5, 1)))
 
 
 @pytest.mark.parametrize("build", [slices, arrays, side_by_side], ids=lambda build: build.__name__)

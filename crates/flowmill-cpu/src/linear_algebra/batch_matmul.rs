@@ -134,6 +134,12 @@ fn multiply_rows(alloc: &Allocator, x: &Tensor, y: &Tensor, options: Options, rh
     Ok(out)
 }
 
+/// Multiplies the rows of `x` with a matrix, or with its transpose. `rhs` remembers matrices of `float32`.
+pub(super) fn multiply_by_matrix(alloc: &Allocator, x: &Tensor, matrix: &Tensor, transposed: bool, rhs: &StableRhs) -> Result<Tensor> {
+    let options = Options { adj_x: false, adj_y: transposed, broadcast: true };
+    for_dtype!(x.dtype(), [f16, bf16, f64], T => multiply::<T>(alloc, x, matrix, options), _ => multiply_rows(alloc, x, matrix, options, rhs))
+}
+
 fn multiply<T: Product + Number>(alloc: &Allocator, x: &Tensor, y: &Tensor, options: Options) -> Result<Tensor> {
     let (size, batch, x_batch, y_batch) = check(x, y, options)?;
     let mut out = alloc.uninit(T::DTYPE, out_shape(&batch, size)?)?;

@@ -103,12 +103,12 @@ pub(super) fn make_matmul(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
 }
 
 impl FusedOps {
-    /// Returns the epilogue of a product of these sizes, with its operands among `args`, the inputs after the matrices.
+    /// Returns the epilogue of a product of these sizes, with its operands among `args`, the inputs after the matrices and what the product is added to.
     ///
     /// # Errors
     /// Returns `InvalidArgument` for operands of other shapes.
     pub(crate) fn epilogue<'a>(&self, args: &[&'a Tensor], size: Sizes) -> Result<Epilogue<'a>> {
-        let mut args = args.iter().skip(usize::from(self.accumulate));
+        let mut args = args.iter();
         let mut epilogue = Epilogue { activation: self.activation, accumulate: self.accumulate, ..Epilogue::default() };
         if self.bias {
             let Some(bias) = args.next().filter(|b| b.num_elements() == size.n && b.rank() >= 1) else {
@@ -135,17 +135,16 @@ struct FusedMatMul {
 }
 
 impl FusedMatMul {
-    fn multiply(&self, alloc: &Allocator, a: &Tensor, b: &Tensor, args: &[&Tensor]) -> Result<Tensor> {
+    /// Returns the product. `start` is what it is added to.
+    fn multiply(&self, alloc: &Allocator, a: &Tensor, b: &Tensor, start: Option<Tensor>, args: &[&Tensor]) -> Result<Tensor> {
         let size = self.transposed.sizes(a.shape(), b.shape())?;
         let epilogue = self.fusion.epilogue(args, size)?;
-        let mut c = alloc.uninit(DType::F32, [size.m, size.n])?;
+        let mut c = match start.filter(|_| self.fusion.accumulate) {
+            Some(start) if *start.shape().dims() == [size.m, size.n] => alloc.writable(start)?,
+            None if !self.fusion.accumulate => alloc.uninit(DType::F32, [size.m, size.n])?,
+            _ => bail!(InvalidArgument, "Fused MatMul needs a tensor of shape [{},{}] to add to", size.m, size.n),
+        };
         let target = c.as_mut_slice::<f32>()?;
-        if self.fusion.accumulate {
-            let Some(start) = args.first().filter(|start| *start.shape().dims() == [size.m, size.n]) else {
-                bail!(InvalidArgument, "Fused MatMul needs a tensor of shape [{},{}] to add to", size.m, size.n);
-            };
-            target.copy_from_slice(start.as_slice()?);
-        }
         let rows = a.as_slice::<f32>()?;
         if self.transposed.a {
             let (a, b) = (operand(rows, size.m, size.k, true), operand(b.as_slice()?, size.k, size.n, self.transposed.b));
@@ -160,9 +159,10 @@ impl FusedMatMul {
 
 impl Kernel for FusedMatMul {
     fn compute(&self, ctx: &mut KernelContext<'_>) -> Result<()> {
+        let start = if self.fusion.accumulate { ctx.take(2).ok() } else { None };
         let c = {
             let args: smallvec::SmallVec<[&Tensor; 2]> = ctx.inputs_from(2).collect();
-            self.multiply(ctx.allocator(), ctx.input(0)?, ctx.input(1)?, &args)?
+            self.multiply(ctx.allocator(), ctx.input(0)?, ctx.input(1)?, start, &args)?
         };
         ctx.set_output(0, c);
         Ok(())
@@ -183,9 +183,10 @@ impl<T: crate::number::Number<Acc = f32>> Kernel for Widened<T> {
     fn compute(&self, ctx: &mut KernelContext<'_>) -> Result<()> {
         let wide =
             |t: &Tensor| ctx.allocator().from_slice(t.shape().clone(), &t.as_slice::<T>()?.iter().map(|x| x.widen()).collect::<Vec<f32>>());
-        let inputs = ctx.inputs_from(0).map(wide).collect::<Result<Vec<_>>>()?;
+        let mut inputs = ctx.inputs_from(0).map(wide).collect::<Result<Vec<_>>>()?;
+        let start = (self.inner.fusion.accumulate && inputs.len() > 2).then(|| inputs.remove(2));
         let [a, b, args @ ..] = &inputs[..] else { bail!(Internal, "a product needs two inputs") };
-        let c = self.inner.multiply(ctx.allocator(), a, b, &args.iter().collect::<Vec<_>>())?;
+        let c = self.inner.multiply(ctx.allocator(), a, b, start, &args.iter().collect::<Vec<_>>())?;
         let narrow: Vec<T> = c.as_slice::<f32>()?.iter().map(|&x| T::narrow(x)).collect();
         let out = ctx.allocator().from_slice(c.shape().clone(), &narrow)?;
         ctx.set_output(0, out);

@@ -11,7 +11,8 @@ mod least_squares;
 mod logarithm;
 mod lu;
 mod matmul;
-pub(crate) mod product;
+pub(crate) mod part_products;
+mod product;
 mod schur;
 mod square_root;
 mod tridiagonal;
@@ -83,5 +84,7 @@ pub(crate) fn register(registry: &mut KernelRegistry) {
         registry.add(op, decompose::make_svd);
     }
     tridiagonal::register(registry);
+    registry.add("_HoistedMatMul", part_products::make_hoisted);
+    registry.add("_PartMatMul", part_products::make_of_part);
     registry.register("_FusedMatMul", KernelDef::new(matmul::make_fused_matmul).fuses(FusedOps::can_be_of_product));
 }

@@ -117,3 +117,37 @@ fn a_product_that_accumulates_continues_each_sum() {
     assert!(message(&["Accumulate"], vec![matrix([1, 2], |_| 0f32)]).contains("[2,2]"));
     assert!(message(&["Relu", "Accumulate"], vec![matrix([2, 2], |_| 0f32)]).contains("Fusion is not implemented"));
 }
+
+#[test]
+fn parts_of_few_rows_are_multiplied_at_once_and_others_one_by_one() {
+    for dtype in [DType::F16, DType::BF16, DType::F32, DType::F64] {
+        let cast = |t: Tensor| Call::new("Cast").attr("SrcT", ty(DType::F32)).attr("DstT", ty(dtype)).inputs(vec![t]).run1().unwrap();
+        let hoisted = |op: &str, inputs: Vec<Tensor>, axis: i64| {
+            let call = Call::new(op).attr("T", ty(dtype)).attr("transpose_b", true);
+            if op == "_HoistedMatMul" { call.attr("axis", axis).attr("max_rows", 4i64) } else { call }
+                .inputs(inputs)
+                .run()
+                .map(|found| found.into_iter().flatten().collect::<Vec<Tensor>>())
+        };
+        let weights = cast(matrix([2, 3], |i| i as f32 - 2.0));
+        for (shape, axis, are_products) in
+            [([7, 4, 3], 0, true), ([7, 5, 3], 0, false), ([4, 7, 3], 1, true), ([5, 7, 3], 1, false), ([0, 7, 3], 1, true)]
+        {
+            let parts = cast(matrix([shape[0] * shape[1], 3], |i| (i % 5) as f32).reshaped(shape).unwrap());
+            let found = hoisted("_HoistedMatMul", vec![parts.clone(), weights.clone()], axis).unwrap();
+            assert_eq!(found[1].to_scalar::<bool>().unwrap(), are_products);
+            assert_eq!(found[0].same_data(&parts), !are_products && parts.num_elements() > 0);
+            let products = hoisted("_PartMatMul", vec![found[0].clone(), weights.clone(), found[1].clone()], 0).unwrap();
+            let call = Call::new("BatchMatMulV2").attr("T", ty(dtype)).attr("adj_x", false).attr("adj_y", true);
+            assert_eq!(products[0], call.inputs(vec![parts, weights.clone()]).run1().unwrap());
+        }
+        let message = |op, inputs, axis| hoisted(op, inputs, axis).unwrap_err().message().to_owned();
+        let (row, parts) = (cast(matrix([1, 3], |_| 0f32)), cast(matrix([6, 3], |_| 0f32).reshaped([2, 3, 3]).unwrap()));
+        assert!(message("_HoistedMatMul", vec![row.clone(), weights.clone()], 0).contains("have no rows"));
+        assert!(message("_HoistedMatMul", vec![parts.clone(), weights.clone()], 2).contains("have no rows"));
+        let no_matrix = vec![row.clone(), parts.clone(), Tensor::scalar(false)];
+        assert!(message("_PartMatMul", no_matrix, 0).contains("is not a matrix"));
+        let wide = vec![row.clone(), cast(matrix([2, 4], |_| 0f32)), Tensor::scalar(false)];
+        assert!(message("_PartMatMul", wide, 0).contains("Matrix size-incompatible"));
+    }
+}

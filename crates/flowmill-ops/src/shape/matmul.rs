@@ -40,6 +40,24 @@ pub(crate) fn batch_matmul(c: &mut Context<'_>) -> Result<()> {
     Ok(())
 }
 
+/// All parts of a tensor, or all their products with a matrix: the last size depends on the number of rows of a part.
+pub(crate) fn hoisted_matmul(c: &mut Context<'_>) -> Result<()> {
+    let parts = dims::with_rank_at_least(&c.input(0), 3)?;
+    dims::with_rank(&c.input(1), 2)?;
+    c.set_output(0, parts.rank().map_or_else(PartialShape::unknown, |rank| dims::replaced(&parts, rank - 1, -1)));
+    c.set_output(1, PartialShape::new(&[]));
+    Ok(())
+}
+
+/// Rows times a matrix, or rows that are products already.
+pub(crate) fn part_matmul(c: &mut Context<'_>) -> Result<()> {
+    let (part, matrix) = (dims::with_rank_at_least(&c.input(0), 2)?, dims::with_rank(&c.input(1), 2)?);
+    dims::with_rank(&c.input(2), 0)?;
+    let (_, columns) = pick(&matrix, c.attrs().get_or("transpose_b", false)?);
+    c.set_output(0, part.rank().map_or_else(PartialShape::unknown, |rank| dims::replaced(&part, rank - 1, columns)));
+    Ok(())
+}
+
 /// A batch of square matrices, unchanged.
 pub(crate) fn square(c: &mut Context<'_>) -> Result<()> {
     let shape = as_square(&c.input(0))?;

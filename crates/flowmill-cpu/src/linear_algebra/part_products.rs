@@ -1,0 +1,68 @@
+//! `_HoistedMatMul` and `_PartMatMul`: the products of the parts of a tensor with one matrix, before or in the loop that reads the parts.
+
+use super::batch_matmul::multiply_by_matrix;
+use super::product::StableRhs;
+use crate::from_fn::from_fn;
+use flowmill_runtime::{Kernel, KernelContext, KernelInit};
+use flowmill_tensor::{DType, Result, Tensor, bail};
+use std::sync::Arc;
+
+/// Makes the kernel of `_HoistedMatMul`: it returns all products if parts have few rows, and the parts themselves otherwise.
+pub(super) fn make_hoisted(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
+    let axis = usize::try_from(init.attrs.get::<i64>("axis")?).unwrap_or(usize::MAX);
+    let max_rows = usize::try_from(init.attrs.get::<i64>("max_rows")?).unwrap_or(0);
+    with_products(init, move |ctx, multiply| {
+        let parts = ctx.input(0)?;
+        let others = |i: usize| i != axis && i + 1 != parts.rank();
+        if parts.rank() < 3 || axis + 1 >= parts.rank() {
+            bail!(InvalidArgument, "parts of the shape {} along axis {axis} have no rows", parts.shape());
+        }
+        let num_rows: usize = parts.shape().iter().enumerate().filter(|&(i, _)| others(i)).map(|(_, &size)| size).product();
+        let are_products = num_rows <= max_rows;
+        if are_products {
+            let products = multiply(ctx)?;
+            ctx.set_output(0, products);
+        } else {
+            ctx.forward(0, 0)?;
+        }
+        ctx.set_output(1, Tensor::scalar(are_products));
+        Ok(())
+    })
+}
+
+/// Makes the kernel of `_PartMatMul`: it multiplies a part, or returns it if it is a product already.
+pub(super) fn make_of_part(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
+    with_products(init, |ctx, multiply| {
+        if ctx.input(2)?.to_scalar::<bool>()? {
+            return ctx.forward(0, 0);
+        }
+        let product = multiply(ctx)?;
+        ctx.set_output(0, product);
+        Ok(())
+    })
+}
+
+/// Multiplies the rows of input 0 with the matrix that is input 1.
+type Multiply<'a> = &'a dyn Fn(&KernelContext<'_>) -> Result<Tensor>;
+
+/// Makes a kernel that gets the product of its inputs where it needs it.
+fn with_products(
+    init: &KernelInit<'_>,
+    compute: impl Fn(&mut KernelContext<'_>, Multiply<'_>) -> Result<()> + Send + Sync + 'static,
+) -> Result<Arc<dyn Kernel>> {
+    let dtype = init.dtype("T")?;
+    if !matches!(dtype, DType::F16 | DType::BF16 | DType::F32 | DType::F64) {
+        return init.unsupported();
+    }
+    let transposed = init.attrs.get_or("transpose_b", false)?;
+    let rhs = StableRhs::new(init.constant(1).is_some());
+    from_fn(move |ctx| {
+        compute(ctx, &|ctx| {
+            let (rows, matrix) = (ctx.input(0)?, ctx.input(1)?);
+            if matrix.rank() != 2 {
+                bail!(InvalidArgument, "In[1] is not a matrix. Instead it has shape {}", matrix.shape());
+            }
+            multiply_by_matrix(ctx.allocator(), rows, matrix, transposed, &rhs)
+        })
+    })
+}
