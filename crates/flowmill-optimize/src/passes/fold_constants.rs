@@ -40,7 +40,8 @@ pub(crate) fn run(graph: &mut Graph, target: &dyn Target, _: &mut Shapes) -> Res
 }
 
 /// Puts constants in the place of the shapes, sizes and ranks that static inference knows, of tensors that every step has once. So the constants need
-/// not wait for the tensors, which may go if nobody else needs them.
+/// not wait for the tensors, which may go if nobody else needs them. The inference computes values that shapes depend on, which the analysis that passes
+/// share leaves to this pass.
 fn fold_shapes(graph: &mut Graph, order: &[NodeId]) -> Result<usize> {
     let asked: Vec<NodeId> = order.iter().copied().filter(|&id| graph[id].traits().reads_shape).collect();
     let mut shapes = ShapeRefiner::new();
