@@ -117,11 +117,12 @@ impl Cut<'_> {
     /// Returns true if the kernel of a node takes data input `i` in the host's memory: if its registration says so, or if the engine reads
     /// the input itself.
     fn takes_in_host_memory(&self, node: &Node, i: usize) -> bool {
+        // All memory of a CPU is the host's.
+        let Some(device) = self.devices.get(self.device_of(node.id())).map(|d| &d.device).filter(|d| !d.is_host()) else { return false };
         if let Some(input) = node.role().host_input() {
             return i == input;
         }
-        let kernels = self.devices.get(self.device_of(node.id())).map(|device| device.device.kernels());
-        let Some(def) = kernels.and_then(|k| k.find(node.op(), node.attrs())) else { return false };
+        let Some(def) = device.kernels().find(node.op(), node.attrs()) else { return false };
         let args = &node.op_def().inputs;
         let ranges = arg_ranges(args, node.attrs()).unwrap_or_default();
         args.iter().zip(ranges).any(|(arg, range)| range.contains(&i) && def.is_in_host_memory(&arg.name))
