@@ -40,7 +40,7 @@ mod validate;
 mod versions;
 
 pub use attrs::{Attr, AttrList, Attrs};
-pub use builtin::{ARG, OUTPUT_SHAPES, RETVAL};
+pub use builtin::{ARG, HOST_MEMORY, OUTPUT_SHAPES, RETVAL, TRANSFER};
 pub use check::{check_attr_value, complete_attrs, is_valid_node_name};
 pub use device_name::DeviceName;
 pub use edge::Edge;

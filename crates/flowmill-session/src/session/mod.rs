@@ -170,7 +170,7 @@ impl Session {
         drop(graph);
         let unit = Unit::of_step(pruned, &signature, functions.runtime())?;
         let dump = compile::Dump::of(&unit);
-        let (parts, _) = compile::rewrite(unit, &self.env, &dump)?;
+        let parts = compile::rewrite(unit, &self.env, &dump)?.parts;
         let host = &self.env.devices.host().device;
         let mut missing: BTreeMap<String, Vec<String>> = BTreeMap::new();
         for part in &parts {
