@@ -3,7 +3,7 @@
 use crate::metadata::{Metadata, Package};
 
 /// The crates from the bottom up. Each may use any that precedes it.
-const LAYERS: [&str; 25] = [
+const LAYERS: [&str; 26] = [
     "flowmill-parallel",
     "flowmill-numeric",
     "flowmill-proto",
@@ -15,6 +15,7 @@ const LAYERS: [&str; 25] = [
     "flowmill-optimize",
     "flowmill-placement",
     "flowmill-partition",
+    "flowmill-cost",
     "flowmill-session",
     "flowmill-kernels",
     "flowmill-host",
