@@ -3,7 +3,7 @@
 use crate::metadata::{Metadata, Package};
 
 /// The crates from the bottom up. Each may use any that precedes it.
-const LAYERS: [&str; 24] = [
+const LAYERS: [&str; 26] = [
     "flowmill-parallel",
     "flowmill-numeric",
     "flowmill-proto",
@@ -14,6 +14,8 @@ const LAYERS: [&str; 24] = [
     "flowmill-runtime",
     "flowmill-optimize",
     "flowmill-placement",
+    "flowmill-partition",
+    "flowmill-cost",
     "flowmill-session",
     "flowmill-kernels",
     "flowmill-host",

@@ -10,7 +10,7 @@ use std::path::Path;
 use std::{fs, io};
 
 /// Crates whose code is looked at.
-const CRATES: [&str; 10] = [
+const CRATES: [&str; 11] = [
     "flowmill",
     "flowmill-cli",
     "flowmill-cpu",
@@ -18,6 +18,7 @@ const CRATES: [&str; 10] = [
     "flowmill-host",
     "flowmill-kernels",
     "flowmill-optimize",
+    "flowmill-placement",
     "flowmill-python",
     "flowmill-runtime",
     "flowmill-savedmodel",

@@ -179,6 +179,24 @@ functions! {
 }
 
 impl ElementwiseFunction {
+    /// Returns the approximate number of operations per element: 1 for what one instruction computes, more for divisions and roots, most for functions
+    /// that are sums of many terms.
+    pub const fn operations(self) -> u16 {
+        use ElementwiseFunction::*;
+        match self {
+            Abs | Accumulate | Add | AddN | BiasAdd | BitwiseAnd | BitwiseOr | BitwiseXor | Cast | Ceil | ClipByValue | Complex | Conj
+            | Equal | Floor | Greater | GreaterEqual | Imag | Invert | IsFinite | IsInf | IsNan | LeakyRelu | LeakyReluGrad | LeftShift
+            | Less | LessEqual | LogicalAnd | LogicalNot | LogicalOr | Maximum | Minimum | Mul | MulNoNan | Neg | NotEqual | OnesLike
+            | Real | Relu | Relu6 | Relu6Grad | ReluGrad | RightShift | Rint | Round | SelectV2 | Sign | Square | Sub | ZerosLike => 1,
+            ApproximateEqual | NextAfter | PopulationCount | ReciprocalGrad | SigmoidGrad | SoftplusGrad | SoftsignGrad
+            | SquaredDifference | TanhGrad | EluGrad | SeluGrad => 3,
+            ComplexAbs | Div | DivNoNan | FloorDiv | FloorMod | Mod | RealDiv | Reciprocal | Rsqrt | RsqrtGrad | Softsign | Sqrt
+            | SqrtGrad | TruncateDiv | TruncateMod => 6,
+            Betainc | Digamma | Igamma | IgammaGradA | Igammac | Lgamma | Polygamma | Zeta => 100,
+            _ => 20,
+        }
+    }
+
     /// Returns an attribute of type `list(string)` with the names of these functions.
     pub fn attr_of(functions: &[ElementwiseFunction]) -> AttrValue {
         functions.iter().map(|function| Bytes::from_static(function.name().as_bytes())).collect::<Vec<_>>().into()

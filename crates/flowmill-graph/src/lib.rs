@@ -38,9 +38,10 @@ pub mod text;
 pub mod traverse;
 mod validate;
 mod versions;
+mod work;
 
 pub use attrs::{Attr, AttrList, Attrs};
-pub use builtin::{ARG, OUTPUT_SHAPES, RETVAL};
+pub use builtin::{ARG, HOST_MEMORY, OUTPUT_SHAPES, RETVAL, TRANSFER};
 pub use check::{check_attr_value, complete_attrs, is_valid_node_name};
 pub use device_name::DeviceName;
 pub use edge::Edge;
@@ -66,5 +67,6 @@ pub use shape_refiner::{MAX_CONSTANT_BYTES, ShapeRefiner};
 pub use signature::{MAX_ARG_TENSORS, TensorType, arg_ranges, infer_attrs};
 pub use tensor_name::TensorName;
 pub use versions::{GRAPH_DEF_VERSION, GRAPH_DEF_VERSION_MIN_CONSUMER, GRAPH_DEF_VERSION_MIN_PRODUCER, check_versions};
+pub use work::{Operand, Work};
 
 pub use rustc_hash::FxHashMap;

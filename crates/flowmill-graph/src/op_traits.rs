@@ -4,6 +4,7 @@
 
 use crate::elementwise::ElementwiseFunction;
 use crate::image_layout::ImageLayout;
+use crate::work::Work;
 
 /// The part that an op's nodes have in a graph.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -105,6 +106,8 @@ pub struct OpTraits {
     /// A node takes more than about ten microseconds for usual sizes, so that a hand-over to another thread pays. A kernel may estimate its run time
     /// better, from static shapes.
     pub costly: bool,
+    /// The number of operations of a node, as a function of shapes.
+    pub work: Work,
     /// An output of type `string` is a handle that holds an object. Its edges are like references without assignments.
     pub gives_handle_for_string: bool,
     /// The inputs and outputs whose layout follows the attribute `data_format`.

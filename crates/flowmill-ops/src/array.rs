@@ -4,7 +4,7 @@ use crate::gradient;
 use crate::op::{Op, op};
 use crate::shape;
 use flowmill_graph::image_layout::ImageLayout;
-use flowmill_graph::{ElementwiseFunction, Role};
+use flowmill_graph::{ElementwiseFunction, Role, Work};
 
 pub(crate) const OPS: &[Op] = &[
     op("Const", "() -> (output: dtype)").role(Role::Const).not_differentiable().attrs("value: tensor; dtype: type").shape(shape::constant),
@@ -21,9 +21,9 @@ pub(crate) const OPS: &[Op] = &[
     op("ShapeN", "(input: N * T) -> (output: N * out_type)").reads_shape().not_differentiable().attrs("N: int >= 1; T: type; out_type: index = int32").shape(shape::shape),
     op("Size", "(input: T) -> (output: out_type)").reads_shape().not_differentiable().attrs("T: type; out_type: index = int32").shape(shape::size),
     op("Rank", "(input: T) -> (output: int32)").reads_shape().not_differentiable().attrs("T: type").shape(shape::rank),
-    op("Reshape", "(tensor: T, shape: Tshape) -> (output: T)").gradient(gradient::reshape).attrs("T: type; Tshape: index = int32").shape(shape::reshape),
-    op("ExpandDims", "(input: T, dim: Tdim) -> (output: T)").gradient(gradient::reshape).attrs("T: type; Tdim: index = int32").shape(shape::expand_dims),
-    op("Squeeze", "(input: T) -> (output: T)").gradient(gradient::reshape).attrs("T: type; squeeze_dims: list(int) >= 0 = []").shape(shape::squeeze),
+    op("Reshape", "(tensor: T, shape: Tshape) -> (output: T)").work(Work::Nothing).gradient(gradient::reshape).attrs("T: type; Tshape: index = int32").shape(shape::reshape),
+    op("ExpandDims", "(input: T, dim: Tdim) -> (output: T)").work(Work::Nothing).gradient(gradient::reshape).attrs("T: type; Tdim: index = int32").shape(shape::expand_dims),
+    op("Squeeze", "(input: T) -> (output: T)").work(Work::Nothing).gradient(gradient::reshape).attrs("T: type; squeeze_dims: list(int) >= 0 = []").shape(shape::squeeze),
     op("Transpose", "(x: T, perm: Tperm) -> (y: T)").gradient(gradient::transpose).attrs("T: type; Tperm: index = int32").shape(shape::transpose),
     op("ConjugateTranspose", "(x: T, perm: Tperm) -> (y: T)").gradient(gradient::conjugate_transpose).attrs("T: type; Tperm: index = int32").shape(shape::transpose),
     op("Concat", "(concat_dim: int32, values: N * T) -> (output: T)").gradient(gradient::concat).attrs("N: int >= 2; T: type").shape(shape::concat),
@@ -131,7 +131,7 @@ pub(crate) const OPS: &[Op] = &[
     op("BroadcastGradientArgs", "(s0: T, s1: T) -> (r0: T, r1: T)").not_differentiable().attrs("T: index = int32").shape(shape::broadcast_gradient_args),
     op("StopGradient", "(input: T) -> (output: T)").passes_on().gradient(gradient::stop_gradient).attrs("T: type").shape(shape::identity),
     op("PreventGradient", "(input: T) -> (output: T)").passes_on().gradient(gradient::prevent_gradient).attrs("T: type; message: string = ''").shape(shape::identity),
-    op("Bitcast", "(input: T) -> (output: type)")
+    op("Bitcast", "(input: T) -> (output: type)").work(Work::Nothing)
         .attrs("T: {bfloat16, half, float, double, int64, int32, uint8, uint16, uint32, uint64, int8, int16, complex64, complex128, qint8,
                     quint8, qint16, quint16, qint32};
                 type: {bfloat16, half, float, double, int64, int32, uint8, uint16, uint32, uint64, int8, int16, complex64, complex128, qint8,

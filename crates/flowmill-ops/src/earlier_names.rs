@@ -6,6 +6,7 @@
 use crate::gradient;
 use crate::op::{Op, op};
 use crate::shape;
+use flowmill_graph::Work;
 
 pub(crate) const OPS: &[Op] = &[
     op("BatchMatrixBandPart", "(input: T, num_lower: int64, num_upper: int64) -> (band: T)")
@@ -24,65 +25,65 @@ pub(crate) const OPS: &[Op] = &[
         .attrs("T: type")
         .deprecated(14, "MatrixSetDiag replaces it")
         .shape(shape::unknown),
-    op("BatchMatrixDeterminant", "(input: T) -> (output: T)").costly()
+    op("BatchMatrixDeterminant", "(input: T) -> (output: T)").costly().work(Work::Cubic(1))
         .attrs("T: {float, double, complex64, complex128}")
         .deprecated(13, "MatrixDeterminant replaces it")
         .shape(shape::unknown),
-    op("BatchMatrixInverse", "(input: T) -> (output: T)").costly()
+    op("BatchMatrixInverse", "(input: T) -> (output: T)").costly().work(Work::Cubic(2))
         .attrs("adjoint: bool = false; T: {double, float}")
         .deprecated(13, "MatrixInverse replaces it")
         .shape(shape::unknown),
-    op("BatchMatrixSolve", "(matrix: T, rhs: T) -> (output: T)").costly()
+    op("BatchMatrixSolve", "(matrix: T, rhs: T) -> (output: T)").costly().work(Work::Cubic(1))
         .attrs("adjoint: bool = false; T: {double, float}")
         .deprecated(13, "MatrixSolve replaces it")
         .shape(shape::unknown),
-    op("BatchMatrixSolveLs", "(matrix: T, rhs: T, l2_regularizer: double) -> (output: T)").costly()
+    op("BatchMatrixSolveLs", "(matrix: T, rhs: T, l2_regularizer: double) -> (output: T)").costly().work(Work::Cubic(2))
         .attrs("T: {double, float}; fast: bool = true")
         .deprecated(13, "MatrixSolveLs replaces it")
         .shape(shape::unknown),
-    op("BatchMatrixTriangularSolve", "(matrix: T, rhs: T) -> (output: T)").costly()
+    op("BatchMatrixTriangularSolve", "(matrix: T, rhs: T) -> (output: T)").costly().work(Work::Cubic(1))
         .attrs("lower: bool = true; adjoint: bool = false; T: {double, float}")
         .deprecated(13, "MatrixTriangularSolve replaces it")
         .shape(shape::unknown),
-    op("BatchCholesky", "(input: T) -> (output: T)").costly()
+    op("BatchCholesky", "(input: T) -> (output: T)").costly().work(Work::Cubic(1))
         .attrs("T: {double, float}")
         .deprecated(13, "Cholesky replaces it")
         .shape(shape::unknown),
-    op("BatchCholeskyGrad", "(l: T, grad: T) -> (output: T)").costly()
+    op("BatchCholeskyGrad", "(l: T, grad: T) -> (output: T)").costly().work(Work::Cubic(1))
         .attrs("T: {float, double}")
         .deprecated(13, "CholeskyGrad replaces it")
         .shape(shape::unknown),
-    op("BatchSelfAdjointEig", "(input: T) -> (output: T)").costly()
+    op("BatchSelfAdjointEig", "(input: T) -> (output: T)").costly().work(Work::Cubic(20))
         .attrs("T: {double, float}")
         .deprecated(11, "SelfAdjointEigV2 replaces it")
         .shape(shape::unknown),
-    op("BatchSelfAdjointEigV2", "(input: T) -> (e: T, v: T)").costly()
+    op("BatchSelfAdjointEigV2", "(input: T) -> (e: T, v: T)").costly().work(Work::Cubic(20))
         .attrs("compute_v: bool = true; T: {double, float}")
         .deprecated(13, "SelfAdjointEigV2 replaces it")
         .shape(shape::unknown),
-    op("BatchSvd", "(input: T) -> (s: T, u: T, v: T)").costly()
+    op("BatchSvd", "(input: T) -> (s: T, u: T, v: T)").costly().work(Work::Cubic(20))
         .attrs("compute_uv: bool = true; full_matrices: bool = false; T: {double, float, complex64, complex128}")
         .deprecated(13, "Svd replaces it")
         .shape(shape::unknown),
-    op("BatchFFT", "(input: complex64) -> (output: complex64)").costly()
+    op("BatchFFT", "(input: complex64) -> (output: complex64)").costly().work(Work::Fourier(1))
         .deprecated(15, "FFT replaces it")
         .shape(shape::unknown),
-    op("BatchFFT2D", "(input: complex64) -> (output: complex64)").costly()
+    op("BatchFFT2D", "(input: complex64) -> (output: complex64)").costly().work(Work::Fourier(2))
         .deprecated(15, "FFT2D replaces it")
         .shape(shape::unknown),
-    op("BatchFFT3D", "(input: complex64) -> (output: complex64)").costly()
+    op("BatchFFT3D", "(input: complex64) -> (output: complex64)").costly().work(Work::Fourier(3))
         .deprecated(15, "FFT3D replaces it")
         .shape(shape::unknown),
-    op("BatchIFFT", "(input: complex64) -> (output: complex64)").costly()
+    op("BatchIFFT", "(input: complex64) -> (output: complex64)").costly().work(Work::Fourier(1))
         .deprecated(15, "IFFT replaces it")
         .shape(shape::unknown),
-    op("BatchIFFT2D", "(input: complex64) -> (output: complex64)").costly()
+    op("BatchIFFT2D", "(input: complex64) -> (output: complex64)").costly().work(Work::Fourier(2))
         .deprecated(15, "IFFT2D replaces it")
         .shape(shape::unknown),
-    op("BatchIFFT3D", "(input: complex64) -> (output: complex64)").costly()
+    op("BatchIFFT3D", "(input: complex64) -> (output: complex64)").costly().work(Work::Fourier(3))
         .deprecated(15, "IFFT3D replaces it")
         .shape(shape::unknown),
-    op("SelfAdjointEig", "(input: T) -> (output: T)").costly()
+    op("SelfAdjointEig", "(input: T) -> (output: T)").costly().work(Work::Cubic(20))
         .attrs("T: {double, float, half}")
         .deprecated(11, "SelfAdjointEigV2 replaces it")
         .shape(shape::self_adjoint_eig_v1),

@@ -24,6 +24,7 @@ mod op;
 mod parse;
 mod shape;
 mod signatures;
+mod work;
 
 mod array;
 mod audio;

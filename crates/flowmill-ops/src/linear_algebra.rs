@@ -3,48 +3,49 @@
 use crate::gradient;
 use crate::op::{Op, op};
 use crate::shape;
+use flowmill_graph::Work;
 
 pub(crate) const OPS: &[Op] = &[
-    op("MatMul", "(a: T, b: T) -> (product: T)").costly().gradient(gradient::mat_mul)
+    op("MatMul", "(a: T, b: T) -> (product: T)").costly().work(Work::Product("transpose_a")).gradient(gradient::mat_mul)
         .attrs("transpose_a: bool = false; transpose_b: bool = false;
                 T: {bfloat16, half, float, double, int32, int64, uint8, uint16, uint32, uint64, complex64, complex128}; grad_a: bool = false;
                 grad_b: bool = false")
         .shape(shape::matmul),
-    op("BatchMatMul", "(x: T, y: T) -> (output: T)").costly().gradient(gradient::batch_mat_mul)
+    op("BatchMatMul", "(x: T, y: T) -> (output: T)").costly().work(Work::Product("adj_x")).gradient(gradient::batch_mat_mul)
         .attrs("T: {bfloat16, half, float, double, int32, int64, complex64, complex128}; adj_x: bool = false; adj_y: bool = false;
                 grad_x: bool = false; grad_y: bool = false")
         .shape(shape::batch_matmul),
-    op("BatchMatMulV2", "(x: T, y: T) -> (output: T)").costly().gradient(gradient::batch_mat_mul_v2)
+    op("BatchMatMulV2", "(x: T, y: T) -> (output: T)").costly().work(Work::Product("adj_x")).gradient(gradient::batch_mat_mul_v2)
         .attrs("T: {bfloat16, half, float, double, int16, int32, int64, uint8, uint16, uint32, uint64, complex64, complex128};
                 adj_x: bool = false; adj_y: bool = false; grad_x: bool = false; grad_y: bool = false")
         .shape(shape::batch_matmul),
-    op("BatchMatMulV3", "(x: Ta, y: Tb) -> (output: Tout)").costly().gradient(gradient::batch_mat_mul_v3)
+    op("BatchMatMulV3", "(x: Ta, y: Tb) -> (output: Tout)").costly().work(Work::Product("adj_x")).gradient(gradient::batch_mat_mul_v3)
         .attrs("Ta: {bfloat16, half, float, double, uint8, int8, int16, int32, int64, complex64, complex128};
                 Tb: {bfloat16, half, float, double, uint8, int8, int16, int32, int64, complex64, complex128};
                 Tout: {bfloat16, half, float, double, int16, int32, int64, complex64, complex128}; adj_x: bool = false; adj_y: bool = false;
                 grad_x: bool = false; grad_y: bool = false")
         .shape(shape::batch_matmul),
-    op("Einsum", "(inputs: N * T) -> (output: T)").costly().gradient(gradient::einsum).attrs("equation: string; N: int >= 1; T: type").shape(shape::einsum),
-    op("SparseMatMul", "(a: Ta, b: Tb) -> (product: float)").costly().gradient(gradient::sparse_mat_mul)
+    op("Einsum", "(inputs: N * T) -> (output: T)").costly().work(Work::Einsum).gradient(gradient::einsum).attrs("equation: string; N: int >= 1; T: type").shape(shape::einsum),
+    op("SparseMatMul", "(a: Ta, b: Tb) -> (product: float)").costly().work(Work::Product("transpose_a")).gradient(gradient::sparse_mat_mul)
         .attrs("transpose_a: bool = false; transpose_b: bool = false; a_is_sparse: bool = false; b_is_sparse: bool = false;
                 Ta: {float, bfloat16} = float; Tb: {float, bfloat16} = float")
         .shape(shape::matmul),
-    op("Cholesky", "(input: T) -> (output: T)").costly().gradient(gradient::cholesky).attrs("T: {double, float, half, complex64, complex128}").shape(shape::square),
-    op("CholeskyGrad", "(l: T, grad: T) -> (output: T)").costly().attrs("T: {half, float, double}").shape(shape::square),
-    op("MatrixInverse", "(input: T) -> (output: T)").costly().gradient(gradient::matrix_inverse)
+    op("Cholesky", "(input: T) -> (output: T)").costly().work(Work::Cubic(1)).gradient(gradient::cholesky).attrs("T: {double, float, half, complex64, complex128}").shape(shape::square),
+    op("CholeskyGrad", "(l: T, grad: T) -> (output: T)").costly().work(Work::Cubic(1)).attrs("T: {half, float, double}").shape(shape::square),
+    op("MatrixInverse", "(input: T) -> (output: T)").costly().work(Work::Cubic(2)).gradient(gradient::matrix_inverse)
         .attrs("adjoint: bool = false; T: {double, float, half, complex64, complex128}")
         .shape(shape::square),
-    op("MatrixDeterminant", "(input: T) -> (output: T)").costly().gradient(gradient::matrix_determinant).attrs("T: {half, float, double, complex64, complex128}").shape(shape::determinant),
-    op("LogMatrixDeterminant", "(input: T) -> (sign: T, log_abs_determinant: T)").costly().gradient(gradient::log_matrix_determinant)
+    op("MatrixDeterminant", "(input: T) -> (output: T)").costly().work(Work::Cubic(1)).gradient(gradient::matrix_determinant).attrs("T: {half, float, double, complex64, complex128}").shape(shape::determinant),
+    op("LogMatrixDeterminant", "(input: T) -> (sign: T, log_abs_determinant: T)").costly().work(Work::Cubic(1)).gradient(gradient::log_matrix_determinant)
         .attrs("T: {half, float, double, complex64, complex128}")
         .shape(shape::determinant),
-    op("MatrixSolve", "(matrix: T, rhs: T) -> (output: T)").costly().gradient(gradient::matrix_solve)
+    op("MatrixSolve", "(matrix: T, rhs: T) -> (output: T)").costly().work(Work::Cubic(1)).gradient(gradient::matrix_solve)
         .attrs("adjoint: bool = false; T: {double, float, half, complex64, complex128}")
         .shape(shape::solve),
-    op("MatrixSolveLs", "(matrix: T, rhs: T, l2_regularizer: double) -> (output: T)").costly().gradient(gradient::matrix_solve_ls)
+    op("MatrixSolveLs", "(matrix: T, rhs: T, l2_regularizer: double) -> (output: T)").costly().work(Work::Cubic(2)).gradient(gradient::matrix_solve_ls)
         .attrs("T: {double, float, half, complex64, complex128}; fast: bool = true")
         .shape(shape::solve),
-    op("MatrixTriangularSolve", "(matrix: T, rhs: T) -> (output: T)").costly().gradient(gradient::matrix_triangular_solve)
+    op("MatrixTriangularSolve", "(matrix: T, rhs: T) -> (output: T)").costly().work(Work::Cubic(1)).gradient(gradient::matrix_triangular_solve)
         .attrs("lower: bool = true; adjoint: bool = false; T: {bfloat16, double, float, half, complex64, complex128}")
         .shape(shape::solve),
     op("MatrixBandPart", "(input: T, num_lower: Tindex, num_upper: Tindex) -> (band: T)").gradient(gradient::matrix_band_part)
@@ -71,19 +72,19 @@ pub(crate) const OPS: &[Op] = &[
     op("DiagPart", "(input: T) -> (diagonal: T)").gradient(gradient::diag_part)
         .attrs("T: {bfloat16, half, float, double, int32, int64, complex64, complex128}")
         .shape(shape::diag_part),
-    op("Qr", "(input: T) -> (q: T, r: T)").costly().gradient(gradient::qr).attrs("full_matrices: bool = false; T: {double, float, half, complex64, complex128}").shape(shape::qr),
-    op("Svd", "(input: T) -> (s: T, u: T, v: T)").costly().gradient(gradient::svd)
+    op("Qr", "(input: T) -> (q: T, r: T)").costly().work(Work::Cubic(2)).gradient(gradient::qr).attrs("full_matrices: bool = false; T: {double, float, half, complex64, complex128}").shape(shape::qr),
+    op("Svd", "(input: T) -> (s: T, u: T, v: T)").costly().work(Work::Cubic(20)).gradient(gradient::svd)
         .attrs("compute_uv: bool = true; full_matrices: bool = false; T: {double, float, half, complex64, complex128}")
         .shape(shape::svd),
-    op("SelfAdjointEigV2", "(input: T) -> (e: T, v: T)").costly().gradient(gradient::self_adjoint_eig)
+    op("SelfAdjointEigV2", "(input: T) -> (e: T, v: T)").costly().work(Work::Cubic(20)).gradient(gradient::self_adjoint_eig)
         .attrs("compute_v: bool = true; T: {double, float, half, complex64, complex128}")
         .shape(shape::self_adjoint_eig),
-    op("MatrixSquareRoot", "(input: T) -> (output: T)").costly()
+    op("MatrixSquareRoot", "(input: T) -> (output: T)").costly().work(Work::Cubic(20))
         .gradient(gradient::matrix_square_root)
         .attrs("T: {double, float, half, complex64, complex128}")
         .shape(shape::square),
-    op("MatrixLogarithm", "(input: T) -> (output: T)").costly().attrs("T: {complex64, complex128}").shape(shape::square),
-    op("Lu", "(input: T) -> (lu: T, p: output_idx_type)").costly()
+    op("MatrixLogarithm", "(input: T) -> (output: T)").costly().work(Work::Cubic(20)).attrs("T: {complex64, complex128}").shape(shape::square),
+    op("Lu", "(input: T) -> (lu: T, p: output_idx_type)").costly().work(Work::Cubic(1))
         .attrs("T: {double, float, half, complex64, complex128}; output_idx_type: index = int32")
         .shape(shape::lu),
     op("BandedTriangularSolve", "(matrix: T, rhs: T) -> (output: T)").costly()
@@ -98,11 +99,11 @@ pub(crate) const OPS: &[Op] = &[
         .gradient(gradient::tridiagonal_solve)
         .attrs("partial_pivoting: bool = true; perturb_singular: bool = false; T: {double, float, complex64, complex128}")
         .shape(shape::tridiagonal_solve),
-    op("Eig", "(input: T) -> (e: Tout, v: Tout)").costly()
+    op("Eig", "(input: T) -> (e: Tout, v: Tout)").costly().work(Work::Cubic(20))
         .gradient(gradient::eig)
         .attrs("compute_v: bool = true; T: {float, double, complex64, complex128}; Tout: {complex64, complex128}")
         .shape(shape::self_adjoint_eig),
-    op("MatrixExponential", "(input: T) -> (output: T)").costly()
+    op("MatrixExponential", "(input: T) -> (output: T)").costly().work(Work::Cubic(20))
         .attrs("T: {double, float, half, complex64, complex128}")
         .deprecated(27, "Padé approximants made of products and solutions replace it")
         .shape(shape::square),

@@ -3,11 +3,12 @@
 use crate::gradient;
 use crate::op::{Op, op};
 use crate::shape;
-use flowmill_graph::ElementwiseFunction;
+use crate::work;
 use flowmill_graph::image_layout::ImageLayout;
+use flowmill_graph::{ElementwiseFunction, Work};
 
 pub(crate) const OPS: &[Op] = &[
-    op("Conv2D", "(input: T, filter: T) -> (output: T)").costly().image_layout(&ImageLayout::new(&[0], &[], true))
+    op("Conv2D", "(input: T, filter: T) -> (output: T)").costly().work(work::CONVOLUTION).image_layout(&ImageLayout::new(&[0], &[], true))
         .gradient(gradient::conv_2d)
         .attrs(
             "T: {half, bfloat16, float, double, int32}; strides: list(int); use_cudnn_on_gpu: bool = true;
@@ -15,7 +16,7 @@ pub(crate) const OPS: &[Op] = &[
                 dilations: list(int) = [1, 1, 1, 1]",
         )
         .shape(shape::conv::<4>),
-    op("Conv2DBackpropInput", "(input_sizes: int32, filter: T, out_backprop: T) -> (output: T)").costly().image_layout(&ImageLayout::new(&[2], &[0], true))
+    op("Conv2DBackpropInput", "(input_sizes: int32, filter: T, out_backprop: T) -> (output: T)").costly().work(work::CONVOLUTION_INPUT_GRADIENT).image_layout(&ImageLayout::new(&[2], &[0], true))
         .gradient(gradient::conv_2d_backprop_input)
         .attrs(
             "T: {half, bfloat16, float, double, int32}; strides: list(int); use_cudnn_on_gpu: bool = true;
@@ -23,70 +24,70 @@ pub(crate) const OPS: &[Op] = &[
                 dilations: list(int) = [1, 1, 1, 1]",
         )
         .shape(shape::conv_backprop_input::<4>),
-    op("Conv2DBackpropFilter", "(input: T, filter_sizes: int32, out_backprop: T) -> (output: T)").costly().image_layout(&ImageLayout::new(&[0, 2], &[], false))
+    op("Conv2DBackpropFilter", "(input: T, filter_sizes: int32, out_backprop: T) -> (output: T)").costly().work(work::CONVOLUTION_FILTER_GRADIENT).image_layout(&ImageLayout::new(&[0, 2], &[], false))
         .gradient(gradient::conv_2d_backprop_filter)
         .attrs(
             "T: {half, bfloat16, float, double}; strides: list(int); use_cudnn_on_gpu: bool = true; padding: {'SAME', 'VALID', 'EXPLICIT'};
                 explicit_paddings: list(int) = []; data_format: {'NHWC', 'NCHW'} = 'NHWC'; dilations: list(int) = [1, 1, 1, 1]",
         )
         .shape(shape::shape_input_of_rank::<1, 4>),
-    op("Conv2DBackpropInputV2", "(input: T, filter: T, out_backprop: T) -> (output: T)").costly().image_layout(&ImageLayout::new(&[0, 2], &[], true))
+    op("Conv2DBackpropInputV2", "(input: T, filter: T, out_backprop: T) -> (output: T)").costly().work(work::CONVOLUTION_INPUT_GRADIENT).image_layout(&ImageLayout::new(&[0, 2], &[], true))
         .attrs(
             "T: {half, bfloat16, float, double, int32}; strides: list(int); use_cudnn_on_gpu: bool = true;
                 padding: {'SAME', 'VALID', 'EXPLICIT'}; explicit_paddings: list(int) = []; data_format: {'NHWC', 'NCHW'} = 'NHWC';
                 dilations: list(int) = [1, 1, 1, 1]",
         )
         .shape(shape::unchanged_with_rank::<4>),
-    op("Conv2DBackpropFilterV2", "(input: T, filter: T, out_backprop: T) -> (output: T)").costly().image_layout(&ImageLayout::new(&[0, 2], &[], false))
+    op("Conv2DBackpropFilterV2", "(input: T, filter: T, out_backprop: T) -> (output: T)").costly().work(work::CONVOLUTION_FILTER_GRADIENT).image_layout(&ImageLayout::new(&[0, 2], &[], false))
         .attrs(
             "T: {half, bfloat16, float, double}; strides: list(int); use_cudnn_on_gpu: bool = true;
                 padding: {'SAME', 'VALID', 'EXPLICIT'}; explicit_paddings: list(int) = []; data_format: {'NHWC', 'NCHW'} = 'NHWC';
                 dilations: list(int) = [1, 1, 1, 1]",
         )
         .shape(shape::input_of_rank::<1, 4>),
-    op("Conv3D", "(input: T, filter: T) -> (output: T)").costly().image_layout(&ImageLayout::new(&[0], &[], true))
+    op("Conv3D", "(input: T, filter: T) -> (output: T)").costly().work(work::CONVOLUTION).image_layout(&ImageLayout::new(&[0], &[], true))
         .gradient(gradient::conv_3d)
         .attrs(
             "T: {half, bfloat16, float, double}; strides: list(int) >= 5; padding: {'SAME', 'VALID'};
                 data_format: {'NDHWC', 'NCDHW'} = 'NDHWC'; dilations: list(int) = [1, 1, 1, 1, 1]",
         )
         .shape(shape::conv::<5>),
-    op("Conv3DBackpropInputV2", "(input_sizes: Tshape, filter: T, out_backprop: T) -> (output: T)").costly().image_layout(&ImageLayout::new(&[2], &[0], true))
+    op("Conv3DBackpropInputV2", "(input_sizes: Tshape, filter: T, out_backprop: T) -> (output: T)").costly().work(work::CONVOLUTION_INPUT_GRADIENT).image_layout(&ImageLayout::new(&[2], &[0], true))
         .gradient(gradient::conv_3d_backprop_input)
         .attrs(
             "T: {half, bfloat16, float, double}; strides: list(int) >= 5; padding: {'SAME', 'VALID'};
                 data_format: {'NDHWC', 'NCDHW'} = 'NDHWC'; dilations: list(int) = [1, 1, 1, 1, 1]; Tshape: index = int32",
         )
         .shape(shape::conv_backprop_input::<5>),
-    op("Conv3DBackpropFilterV2", "(input: T, filter_sizes: int32, out_backprop: T) -> (output: T)").costly().image_layout(&ImageLayout::new(&[0, 2], &[], false))
+    op("Conv3DBackpropFilterV2", "(input: T, filter_sizes: int32, out_backprop: T) -> (output: T)").costly().work(work::CONVOLUTION_FILTER_GRADIENT).image_layout(&ImageLayout::new(&[0, 2], &[], false))
         .gradient(gradient::conv_3d_backprop_filter)
         .attrs(
             "T: {half, bfloat16, float, double}; strides: list(int) >= 5; padding: {'SAME', 'VALID'};
                 data_format: {'NDHWC', 'NCDHW'} = 'NDHWC'; dilations: list(int) = [1, 1, 1, 1, 1]",
         )
         .shape(shape::shape_input_of_rank::<1, 5>),
-    op("DepthwiseConv2dNative", "(input: T, filter: T) -> (output: T)").costly().image_layout(&ImageLayout::new(&[0], &[], true))
+    op("DepthwiseConv2dNative", "(input: T, filter: T) -> (output: T)").costly().work(work::DEPTHWISE).image_layout(&ImageLayout::new(&[0], &[], true))
         .gradient(gradient::depthwise_conv_2d)
         .attrs(
             "T: {half, bfloat16, float, double}; strides: list(int); padding: {'SAME', 'VALID', 'EXPLICIT'};
                 explicit_paddings: list(int) = []; data_format: {'NHWC', 'NCHW'} = 'NHWC'; dilations: list(int) = [1, 1, 1, 1]",
         )
         .shape(shape::depthwise_conv),
-    op("DepthwiseConv2dNativeBackpropInput", "(input_sizes: int32, filter: T, out_backprop: T) -> (output: T)").costly().image_layout(&ImageLayout::new(&[2], &[0], true))
+    op("DepthwiseConv2dNativeBackpropInput", "(input_sizes: int32, filter: T, out_backprop: T) -> (output: T)").costly().work(work::DEPTHWISE_INPUT_GRADIENT).image_layout(&ImageLayout::new(&[2], &[0], true))
         .gradient(gradient::depthwise_backprop_input)
         .attrs(
             "T: {half, bfloat16, float, double}; strides: list(int); padding: {'SAME', 'VALID', 'EXPLICIT'};
                 explicit_paddings: list(int) = []; data_format: {'NHWC', 'NCHW'} = 'NHWC'; dilations: list(int) = [1, 1, 1, 1]",
         )
         .shape(shape::shape_input_of_rank::<0, 4>),
-    op("DepthwiseConv2dNativeBackpropFilter", "(input: T, filter_sizes: int32, out_backprop: T) -> (output: T)").costly().image_layout(&ImageLayout::new(&[0, 2], &[], false))
+    op("DepthwiseConv2dNativeBackpropFilter", "(input: T, filter_sizes: int32, out_backprop: T) -> (output: T)").costly().work(work::DEPTHWISE_FILTER_GRADIENT).image_layout(&ImageLayout::new(&[0, 2], &[], false))
         .gradient(gradient::depthwise_backprop_filter)
         .attrs(
             "T: {half, bfloat16, float, double}; strides: list(int); padding: {'SAME', 'VALID', 'EXPLICIT'};
                 explicit_paddings: list(int) = []; data_format: {'NHWC', 'NCHW'} = 'NHWC'; dilations: list(int) = [1, 1, 1, 1]",
         )
         .shape(shape::shape_input_of_rank::<1, 4>),
-    op("Conv", "(input: T, filter: T) -> (output: T)").costly().image_layout(&ImageLayout::new(&[0], &[], true))
+    op("Conv", "(input: T, filter: T) -> (output: T)").costly().work(work::CONVOLUTION).image_layout(&ImageLayout::new(&[0], &[], true))
         .attrs(
             "T: {half, bfloat16, float, double, int32}; strides: list(int); padding: {'SAME', 'VALID', 'EXPLICIT'};
                 explicit_paddings: list(int) = []; data_format: {'CHANNELS_FIRST', 'CHANNELS_LAST'} = 'CHANNELS_LAST';
@@ -159,7 +160,7 @@ pub(crate) const OPS: &[Op] = &[
         .gradient(gradient::log_softmax)
         .attrs("T: {half, bfloat16, float, double}")
         .shape(shape::unchanged_with_rank_at_least::<1>),
-    op("MaxPool", "(input: T) -> (output: T)").costly().image_layout(&ImageLayout::new(&[0], &[], true))
+    op("MaxPool", "(input: T) -> (output: T)").costly().work(Work::Window).image_layout(&ImageLayout::new(&[0], &[], true))
         .gradient(gradient::max_pool)
         .attrs(
             "T: {half, bfloat16, float, double, int32, int64, uint8, int16, int8, uint16, qint8} = float; ksize: list(int) >= 4;
@@ -167,83 +168,83 @@ pub(crate) const OPS: &[Op] = &[
                 data_format: {'NHWC', 'NCHW', 'NCHW_VECT_C'} = 'NHWC'",
         )
         .shape(shape::pool::<4>),
-    op("MaxPoolV2", "(input: T, ksize: int32, strides: int32) -> (output: T)").costly().image_layout(&ImageLayout::new(&[0], &[1, 2], true))
+    op("MaxPoolV2", "(input: T, ksize: int32, strides: int32) -> (output: T)").costly().work(Work::Window).image_layout(&ImageLayout::new(&[0], &[1, 2], true))
         .gradient(gradient::max_pool_v2)
         .attrs(
             "T: {half, bfloat16, float, double, int32, int64, uint8, int16, int8, uint16, qint8} = float; padding: {'SAME', 'VALID'};
                 data_format: {'NHWC', 'NCHW', 'NCHW_VECT_C'} = 'NHWC'",
         )
         .shape(shape::pool_v2),
-    op("MaxPoolGrad", "(orig_input: T, orig_output: T, grad: T) -> (output: T)").costly().image_layout(&ImageLayout::new(&[0, 1, 2], &[], true))
+    op("MaxPoolGrad", "(orig_input: T, orig_output: T, grad: T) -> (output: T)").costly().work(Work::Window).image_layout(&ImageLayout::new(&[0, 1, 2], &[], true))
         .gradient(gradient::max_pool_grad)
         .attrs(
             "ksize: list(int) >= 4; strides: list(int) >= 4; padding: {'SAME', 'VALID', 'EXPLICIT'}; explicit_paddings: list(int) = [];
                 data_format: {'NHWC', 'NCHW'} = 'NHWC'; T: real = float",
         )
         .shape(shape::unchanged_with_rank::<4>),
-    op("MaxPoolGradV2", "(orig_input: T, orig_output: T, grad: T, ksize: int32, strides: int32) -> (output: T)").costly().image_layout(&ImageLayout::new(&[0, 1, 2], &[3, 4], true))
+    op("MaxPoolGradV2", "(orig_input: T, orig_output: T, grad: T, ksize: int32, strides: int32) -> (output: T)").costly().work(Work::Window).image_layout(&ImageLayout::new(&[0, 1, 2], &[3, 4], true))
         .gradient(gradient::max_pool_grad_v2)
         .attrs("padding: {'SAME', 'VALID'}; data_format: {'NHWC', 'NCHW'} = 'NHWC'; T: real = float")
         .shape(shape::unchanged_with_rank::<4>),
-    op("MaxPoolGradGrad", "(orig_input: T, orig_output: T, grad: T) -> (output: T)").costly().image_layout(&ImageLayout::new(&[0, 1, 2], &[], true))
+    op("MaxPoolGradGrad", "(orig_input: T, orig_output: T, grad: T) -> (output: T)").costly().work(Work::Window).image_layout(&ImageLayout::new(&[0, 1, 2], &[], true))
         .gradient(gradient::max_pool_grad_grad)
         .attrs(
             "ksize: list(int) >= 4; strides: list(int) >= 4; padding: {'SAME', 'VALID'}; data_format: {'NHWC', 'NCHW'} = 'NHWC'; T: real",
         )
         .shape(shape::max_pool_grad_grad::<4>),
-    op("MaxPoolGradGradV2", "(orig_input: T, orig_output: T, grad: T, ksize: int32, strides: int32) -> (output: T)").costly().image_layout(&ImageLayout::new(&[0, 1, 2], &[3, 4], true))
+    op("MaxPoolGradGradV2", "(orig_input: T, orig_output: T, grad: T, ksize: int32, strides: int32) -> (output: T)").costly().work(Work::Window).image_layout(&ImageLayout::new(&[0, 1, 2], &[3, 4], true))
         .gradient(gradient::max_pool_grad_grad_v2)
         .attrs("padding: {'SAME', 'VALID'}; data_format: {'NHWC', 'NCHW'} = 'NHWC'; T: real")
         .shape(shape::max_pool_grad_grad_v2),
-    op("MaxPoolWithArgmax", "(input: T) -> (output: T, argmax: Targmax)").costly()
+    op("MaxPoolWithArgmax", "(input: T) -> (output: T, argmax: Targmax)").costly().work(Work::Window)
         .gradient(gradient::max_pool_with_argmax)
         .attrs(
             "ksize: list(int) >= 4; strides: list(int) >= 4; Targmax: index = int64; padding: {'SAME', 'VALID'};
                 include_batch_in_index: bool = false; T: real",
         )
         .shape(shape::pool::<4>),
-    op("MaxPoolGradWithArgmax", "(input: T, grad: T, argmax: Targmax) -> (output: T)").costly()
+    op("MaxPoolGradWithArgmax", "(input: T, grad: T, argmax: Targmax) -> (output: T)").costly().work(Work::Window)
         .attrs(
             "ksize: list(int) >= 4; strides: list(int) >= 4; padding: {'SAME', 'VALID'}; include_batch_in_index: bool = false;
                 Targmax: index; T: real",
         )
         .shape(shape::unchanged_with_rank::<4>),
-    op("AvgPool", "(value: T) -> (output: T)").costly().image_layout(&ImageLayout::new(&[0], &[], true))
+    op("AvgPool", "(value: T) -> (output: T)").costly().work(Work::Window).image_layout(&ImageLayout::new(&[0], &[], true))
         .gradient(gradient::avg_pool)
         .attrs(
             "ksize: list(int) >= 4; strides: list(int) >= 4; padding: {'SAME', 'VALID'}; data_format: {'NHWC', 'NCHW'} = 'NHWC';
                 T: {half, bfloat16, float, double}",
         )
         .shape(shape::pool::<4>),
-    op("AvgPoolGrad", "(orig_input_shape: int32, grad: T) -> (output: T)").costly().image_layout(&ImageLayout::new(&[1], &[0], true))
+    op("AvgPoolGrad", "(orig_input_shape: int32, grad: T) -> (output: T)").costly().work(Work::Window).image_layout(&ImageLayout::new(&[1], &[0], true))
         .gradient(gradient::avg_pool_grad)
         .attrs(
             "ksize: list(int) >= 4; strides: list(int) >= 4; padding: {'SAME', 'VALID'}; data_format: {'NHWC', 'NCHW'} = 'NHWC';
                 T: {half, bfloat16, float, double}",
         )
         .shape(shape::shape_input_of_rank::<0, 4>),
-    op("MaxPool3D", "(input: T) -> (output: T)").costly().image_layout(&ImageLayout::new(&[0], &[], true))
+    op("MaxPool3D", "(input: T) -> (output: T)").costly().work(Work::Window).image_layout(&ImageLayout::new(&[0], &[], true))
         .gradient(gradient::max_pool_3d)
         .attrs(
             "ksize: list(int) >= 5; strides: list(int) >= 5; padding: {'SAME', 'VALID'}; data_format: {'NDHWC', 'NCDHW'} = 'NDHWC';
                 T: {half, bfloat16, float}",
         )
         .shape(shape::pool::<5>),
-    op("MaxPool3DGrad", "(orig_input: TInput, orig_output: TInput, grad: T) -> (output: T)").costly().image_layout(&ImageLayout::new(&[0, 1, 2], &[], true))
+    op("MaxPool3DGrad", "(orig_input: TInput, orig_output: TInput, grad: T) -> (output: T)").costly().work(Work::Window).image_layout(&ImageLayout::new(&[0, 1, 2], &[], true))
         .gradient(gradient::max_pool_3d_grad)
         .attrs(
             "ksize: list(int) >= 5; strides: list(int) >= 5; padding: {'SAME', 'VALID'}; data_format: {'NDHWC', 'NCDHW'} = 'NDHWC';
                 T: {half, bfloat16, float} = float; TInput: {half, bfloat16, float} = float",
         )
         .shape(shape::unchanged_with_rank::<5>),
-    op("AvgPool3D", "(input: T) -> (output: T)").costly().image_layout(&ImageLayout::new(&[0], &[], true))
+    op("AvgPool3D", "(input: T) -> (output: T)").costly().work(Work::Window).image_layout(&ImageLayout::new(&[0], &[], true))
         .gradient(gradient::avg_pool_3d)
         .attrs(
             "ksize: list(int) >= 5; strides: list(int) >= 5; padding: {'SAME', 'VALID'}; data_format: {'NDHWC', 'NCDHW'} = 'NDHWC';
                 T: {half, bfloat16, float, double}",
         )
         .shape(shape::pool::<5>),
-    op("AvgPool3DGrad", "(orig_input_shape: int32, grad: T) -> (output: T)").costly().image_layout(&ImageLayout::new(&[1], &[0], true))
+    op("AvgPool3DGrad", "(orig_input_shape: int32, grad: T) -> (output: T)").costly().work(Work::Window).image_layout(&ImageLayout::new(&[1], &[0], true))
         .gradient(gradient::avg_pool_grad)
         .attrs(
             "ksize: list(int) >= 5; strides: list(int) >= 5; padding: {'SAME', 'VALID'}; data_format: {'NDHWC', 'NCDHW'} = 'NDHWC';
@@ -392,7 +393,7 @@ pub(crate) const OPS: &[Op] = &[
     op("DataFormatDimMap", "(x: T) -> (y: T)")
         .attrs("T: index = int32; src_format: string = 'NHWC'; dst_format: string = 'NCHW'")
         .shape(shape::unchanged),
-    op("_FusedConv2D", "(input: T, filter: T, args: TArgs, host_args: num_host_args * float) -> (output: T)").costly().image_layout(&ImageLayout::new(&[0, 3], &[], true))
+    op("_FusedConv2D", "(input: T, filter: T, args: TArgs, host_args: num_host_args * float) -> (output: T)").costly().work(work::CONVOLUTION).image_layout(&ImageLayout::new(&[0, 3], &[], true))
         .attrs(
             "T: {half, float, double, int8, qint8}; TArgs: list(type) >= 1; num_args: int >= 0; num_host_args: int >= 0 = 0;
                 strides: list(int); padding: {'SAME', 'VALID', 'EXPLICIT'}; explicit_paddings: list(int) = [];
@@ -401,14 +402,14 @@ pub(crate) const OPS: &[Op] = &[
                 leakyrelu_alpha: float = 0.2",
         )
         .shape(shape::conv::<4>),
-    op("_FusedDepthwiseConv2dNative", "(input: T, filter: T, args: num_args * T) -> (output: T)").costly().image_layout(&ImageLayout::new(&[0], &[], true))
+    op("_FusedDepthwiseConv2dNative", "(input: T, filter: T, args: num_args * T) -> (output: T)").costly().work(work::DEPTHWISE).image_layout(&ImageLayout::new(&[0], &[], true))
         .attrs(
             "T: {half, bfloat16, float, double}; num_args: int >= 0; strides: list(int); padding: {'SAME', 'VALID'};
                 data_format: {'NHWC', 'NCHW'} = 'NHWC'; dilations: list(int) = [1, 1, 1, 1]; fused_ops: list(string) = [];
                 epsilon: float = 0.0001; leakyrelu_alpha: float = 0.2",
         )
         .shape(shape::depthwise_conv),
-    op("_FusedMatMul", "(a: T, b: T, args: num_args * T) -> (product: T)").costly()
+    op("_FusedMatMul", "(a: T, b: T, args: num_args * T) -> (product: T)").costly().work(Work::Product("transpose_a"))
         .attrs(
             "transpose_a: bool = false; transpose_b: bool = false; T: {bfloat16, half, float}; num_args: int >= 0;
                 fused_ops: list(string) = []; epsilon: float = 0.0001; leakyrelu_alpha: float = 0.2",
@@ -425,7 +426,7 @@ pub(crate) const OPS: &[Op] = &[
                 is_training: bool = true",
     )
     .shape(shape::fused_batch_norm),
-    op("MaxPool3DGradGrad", "(orig_input: T, orig_output: T, grad: T) -> (output: T)").costly().image_layout(&ImageLayout::new(&[0, 1, 2], &[], true))
+    op("MaxPool3DGradGrad", "(orig_input: T, orig_output: T, grad: T) -> (output: T)").costly().work(Work::Window).image_layout(&ImageLayout::new(&[0, 1, 2], &[], true))
         .gradient(gradient::max_pool_3d_grad_grad)
         .attrs(
             "ksize: list(int) >= 5; strides: list(int) >= 5; padding: {'SAME', 'VALID'}; data_format: {'NDHWC', 'NCDHW'} = 'NDHWC'; T: real",

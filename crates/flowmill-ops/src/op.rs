@@ -2,7 +2,7 @@
 
 use flowmill_graph::builder::gradients::{GradientFn, OpGradient};
 use flowmill_graph::image_layout::ImageLayout;
-use flowmill_graph::{Declaration, Deprecation, Effects, ElementwiseFunction, OpDef, OpTraits, Role, ShapeFn};
+use flowmill_graph::{Declaration, Deprecation, Effects, ElementwiseFunction, OpDef, OpTraits, Role, ShapeFn, Work};
 use flowmill_tensor::Result;
 
 /// A declared op: text that becomes an [`OpDef`] when someone asks for the op. Declarations are constants, so that starting up costs nothing.
@@ -49,6 +49,7 @@ const NOTHING_KNOWN: OpTraits = OpTraits {
     leaves_outputs_dead: false,
     effects: Effects::None,
     costly: false,
+    work: Work::Unknown,
     gives_handle_for_string: false,
     image_layout: None,
 };
@@ -143,6 +144,11 @@ impl Op {
     /// A node takes more than about ten microseconds for usual sizes.
     pub(crate) const fn costly(self) -> Op {
         Op { traits: OpTraits { costly: true, ..self.traits }, ..self }
+    }
+
+    /// Sets the number of operations of a node, as a function of shapes.
+    pub(crate) const fn work(self, work: Work) -> Op {
+        Op { traits: OpTraits { work, ..self.traits }, ..self }
     }
 
     /// An output of type `string` is a handle that holds an object.

@@ -3,6 +3,7 @@
 use crate::gradient;
 use crate::op::{Op, op};
 use crate::shape;
+use flowmill_graph::Work;
 
 pub(crate) const OPS: &[Op] = &[
     op("Sum", "(input: T, reduction_indices: Tidx) -> (output: T)")
@@ -126,11 +127,13 @@ pub(crate) const OPS: &[Op] = &[
         .attrs("T: {int32, int64, float, double}; dtype: index = int32")
         .shape(shape::histogram_fixed_width),
     op("TopK", "(input: T) -> (values: T, indices: int32)")
+        .work(Work::Sort)
         .gradient(gradient::top_k)
         .attrs("k: int >= 0; sorted: bool = true; T: real")
         .deprecated(7, "TopKV2 replaces it")
         .shape(shape::top_k),
     op("TopKV2", "(input: T, k: Tk) -> (values: T, indices: index_type)")
+        .work(Work::Sort)
         .gradient(gradient::top_k)
         .attrs("sorted: bool = true; T: real; Tk: {int16, int32, int64} = int32; index_type: {int16, int32, int64} = int32")
         .shape(shape::top_k),

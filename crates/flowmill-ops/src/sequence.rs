@@ -3,6 +3,7 @@
 use crate::gradient;
 use crate::op::{Op, op};
 use crate::shape;
+use crate::work;
 
 /// An LSTM's inputs for one step: the input, state and output of the step before, weights, peepholes, bias.
 macro_rules! lstm_inputs {
@@ -46,16 +47,16 @@ macro_rules! ctc_labels {
 }
 
 pub(crate) const OPS: &[Op] = &[
-    op("LSTMBlockCell", LSTM_CELL).costly().attrs(LSTM_ATTRS).shape(shape::lstm_block_cell),
-    op("LSTMBlockCellGrad", LSTM_CELL_GRAD).costly().attrs(LSTM_GRAD_ATTRS).shape(shape::lstm_block_cell_grad),
-    op("BlockLSTM", BLOCK_LSTM).costly().gradient(gradient::block_lstm).attrs(LSTM_ATTRS).shape(shape::block_lstm),
-    op("BlockLSTMV2", BLOCK_LSTM).costly()
+    op("LSTMBlockCell", LSTM_CELL).costly().work(work::recurrent(0, 3)).attrs(LSTM_ATTRS).shape(shape::lstm_block_cell),
+    op("LSTMBlockCellGrad", LSTM_CELL_GRAD).costly().work(work::recurrent(0, 3)).attrs(LSTM_GRAD_ATTRS).shape(shape::lstm_block_cell_grad),
+    op("BlockLSTM", BLOCK_LSTM).costly().work(work::recurrent(1, 4)).gradient(gradient::block_lstm).attrs(LSTM_ATTRS).shape(shape::block_lstm),
+    op("BlockLSTMV2", BLOCK_LSTM).costly().work(work::recurrent(1, 4))
         .gradient(gradient::block_lstm)
         .attrs("cell_clip: float = 0.0; use_peephole: bool = false; T: {half, float}")
         .shape(shape::block_lstm),
-    op("BlockLSTMGrad", BLOCK_LSTM_GRAD).costly().attrs(LSTM_GRAD_ATTRS).shape(shape::block_lstm_grad),
-    op("BlockLSTMGradV2", BLOCK_LSTM_GRAD).costly().attrs(LSTM_GRAD_ATTRS).shape(shape::block_lstm_grad),
-    op("GRUBlockCell", "(x: T, h_prev: T, w_ru: T, w_c: T, b_ru: T, b_c: T) -> (r: T, u: T, c: T, h: T)").costly()
+    op("BlockLSTMGrad", BLOCK_LSTM_GRAD).costly().work(work::recurrent(1, 4)).attrs(LSTM_GRAD_ATTRS).shape(shape::block_lstm_grad),
+    op("BlockLSTMGradV2", BLOCK_LSTM_GRAD).costly().work(work::recurrent(1, 4)).attrs(LSTM_GRAD_ATTRS).shape(shape::block_lstm_grad),
+    op("GRUBlockCell", "(x: T, h_prev: T, w_ru: T, w_c: T, b_ru: T, b_c: T) -> (r: T, u: T, c: T, h: T)").costly().work(work::recurrent(0, 2))
         .attrs("T: {float}")
         .shape(shape::gru_block_cell),
     op(
@@ -85,7 +86,7 @@ pub(crate) const OPS: &[Op] = &[
     .gradient(gradient::ctc_loss)
     .attrs(ctc_labels!())
     .shape(shape::ctc_loss),
-    op("GRUBlockCellGrad", "(x: T, h_prev: T, w_ru: T, w_c: T, b_ru: T, b_c: T, r: T, u: T, c: T, d_h: T) -> (d_x: T, d_h_prev: T, d_c_bar: T, d_r_bar_u_bar: T)").costly()
+    op("GRUBlockCellGrad", "(x: T, h_prev: T, w_ru: T, w_c: T, b_ru: T, b_c: T, r: T, u: T, c: T, d_h: T) -> (d_x: T, d_h_prev: T, d_c_bar: T, d_r_bar_u_bar: T)").costly().work(work::recurrent(0, 2))
         .attrs("T: {float}")
         .shape(shape::gru_block_cell_grad),
 ];

@@ -3,6 +3,7 @@
 use crate::gradient;
 use crate::op::{Op, op};
 use crate::shape;
+use flowmill_graph::Work;
 
 pub(crate) const OPS: &[Op] = &[
     op("Variable", "() -> (ref: Ref(dtype))")
@@ -43,6 +44,7 @@ pub(crate) const OPS: &[Op] = &[
         .stateful()
         .shape(shape::var_handle),
     op("ReadVariableOp", "(resource: resource) -> (value: dtype)")
+        .work(Work::Nothing)
         .gradient(gradient::read_variable)
         .attrs("dtype: type")
         .stateful()

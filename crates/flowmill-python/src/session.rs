@@ -11,8 +11,8 @@ use crate::step_stats::step_stats;
 use flowmill::gpu::cuda::CudaOptions;
 use flowmill::gpu::{self, GpuOptions, MemoryOptions};
 use flowmill_graph::{Graph, TensorName, placeholder_shape};
+use flowmill_runtime::DeviceAttributes;
 use flowmill_runtime::program::FuseOptions;
-use flowmill_runtime::{DeviceAttributes, HostDevice};
 use flowmill_session::{Callable, RunOptions, RunOutcome, Session, SessionOptions, ThreadPoolOption};
 use flowmill_tensor::{DType, PartialShape, Tensor};
 use pyo3::prelude::*;
@@ -75,7 +75,7 @@ impl PySession {
         let gpu_options =
             GpuOptions { memory: MemoryOptions { fraction: gpu_fraction, allow_growth: gpu_growth }, ..GpuOptions::default() };
         let session = gate::detached(graph.py(), || {
-            let mut devices = vec![HostDevice::cpu(0, py_func::kernels())];
+            let mut devices = options.cpus(&py_func::kernels())?;
             if num_gpus > 0 {
                 let mut cuda = CudaOptions::from_env();
                 cuda.library_paths.extend(cuda_paths);
@@ -110,11 +110,11 @@ impl PySession {
         Ok(PyCallable { session: self.0.clone(), names, shapes, layout, state: Locked::new(Arc::new(state)) })
     }
 
-    /// Returns the name, type, memory in bytes, number and description of each device but the CPUs.
-    fn accelerators(&self) -> Vec<(String, String, usize, u64, String)> {
+    /// Returns the name, type, memory in bytes, incarnation and description of each device, the CPUs first.
+    fn devices(&self) -> Vec<(String, String, usize, u64, String)> {
         let described =
             |d: &DeviceAttributes| (d.name.to_string(), d.device_type().to_owned(), d.memory_limit, d.incarnation, d.description.clone());
-        self.0.devices().skip(1).map(described).collect()
+        self.0.devices().map(described).collect()
     }
 
     /// Returns the number of steps that the session keeps prepared.

@@ -5,6 +5,7 @@ use flowmill_graph::DeviceName;
 use flowmill_tensor::{Allocator, DType, MemoryStats, Result, Shape, Tensor};
 use std::any::Any;
 use std::hash::{BuildHasher, RandomState};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, LazyLock};
 
 /// A callback that receives a copy of a tensor.
@@ -81,7 +82,7 @@ pub struct DeviceAttributes {
     pub memory_limit: usize,
     /// The part of the machine that the device is attached to.
     pub locality: DeviceLocality,
-    /// A number that distinguishes the device from devices of the same name in other runs of the process.
+    /// A number that distinguishes the device from all others of the same name, also in other processes.
     pub incarnation: u64,
     /// A description for people, such as the model of a GPU.
     pub description: String,
@@ -100,9 +101,10 @@ impl DeviceAttributes {
     /// Returns the attributes of device number `id` of a type, in this process.
     pub fn local(device_type: &str, id: u32, memory_limit: usize) -> DeviceAttributes {
         static SEED: LazyLock<RandomState> = LazyLock::new(RandomState::new);
+        static COUNT: AtomicU64 = AtomicU64::new(0);
         let name = DeviceName::local(device_type, id);
         // Another process has other numbers, a fork too.
-        let incarnation = SEED.hash_one((&name, std::process::id())).max(1);
+        let incarnation = SEED.hash_one((&name, std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed))).max(1);
         DeviceAttributes { name, memory_limit, locality: DeviceLocality::default(), incarnation, description: String::new() }
     }
 

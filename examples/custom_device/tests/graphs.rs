@@ -146,18 +146,25 @@ fn what_the_device_cannot_do_is_refused_by_name() {
 }
 
 #[test]
-fn a_loop_over_several_devices_is_refused() {
-    let b = GraphBuilder::new().unwrap();
-    let [y] = b
-        .while_loop(
-            [b.constant([1.0f32]).unwrap()],
-            |[x]| b.op("Less").input(b.op("Sum").input(x).input(b.constant([0i32])?).output()?).input(b.constant(10.0f32)?).output(),
-            |[x]| Ok([b.with_device(TEST, || Ok(x + x))?]),
-        )
-        .unwrap();
-    let error = session(&b).runner().fetch(y).unwrap_err();
-    assert_eq!(error.code(), Code::Unimplemented, "{error}");
-    assert!(error.message().contains("is on several devices"), "{error}");
+fn a_loop_runs_over_several_devices() {
+    for inter_op_threads in [1, 0] {
+        let b = GraphBuilder::new().unwrap();
+        let [y] = b
+            .while_loop(
+                [b.constant([1.0f32]).unwrap()],
+                |[x]| b.op("Less").input(b.op("Sum").input(x).input(b.constant([0i32])?).output()?).input(b.constant(100.0f32)?).output(),
+                |[x]| {
+                    let there = b.with_device(TEST, || Ok(x + x))?;
+                    Ok([b.with_device("/device:TEST:1", || Ok(-there))? * -1.0])
+                },
+            )
+            .unwrap();
+        let devices = vec![test_device(0, 1 << 20), test_device(1, 1 << 20)];
+        let session = session_of(&b, devices, SessionOptions { inter_op_threads, ..SessionOptions::default() });
+        for _ in 0..20 {
+            assert_eq!(values(&session.runner().fetch(y).unwrap()), [128.0]);
+        }
+    }
 }
 
 #[test]

@@ -129,8 +129,6 @@ class Session:
 
             switches = {**switches, "cuda_paths": library_paths()}
         self._core = _core.Session(self._graph._core, **switches)
-        self._num_cpus = device_count.get("CPU", 1)
-        self._devices: list[DeviceAttributes] = []
         self._closed = False
         _open_sessions.add(self)
         # What to call for fetches and feeds met before, and what makes the result of its result.
@@ -221,10 +219,9 @@ class Session:
 
     def list_devices(self) -> list[DeviceAttributes]:
         """Its devices: name, type, bytes of memory, and a number that another session's have not."""
-        from flowmill._internal.session_devices import accelerators, cpus  # start-up: few programs list the devices
+        from flowmill._internal.session_devices import devices  # start-up: few programs list the devices
 
-        self._devices = self._devices or cpus(self._num_cpus) + accelerators(self._core)
-        return list(self._devices)
+        return devices(self._core)
 
     def partial_run_setup(self, fetches, feeds=None) -> str:
         """Begins a step that gets its feeds one after another, by :meth:`partial_run`. It adds operations to the graph.

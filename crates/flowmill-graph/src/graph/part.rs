@@ -5,9 +5,9 @@ use crate::NodeId;
 use hashbrown::HashTable;
 
 impl Graph {
-    /// Returns a copy that has only the nodes that `keep` says by their ids, and the edges between them. `_SOURCE` and `_SINK` stay; so do all ids.
+    /// Returns a copy that has only the nodes that `keep` is true for, by their ids, and the edges between them. `_SOURCE` and `_SINK` stay; so do all ids.
     /// A data input whose producer is left out is not connected.
-    pub(crate) fn part(&self, keep: &[bool]) -> Graph {
+    pub fn part(&self, keep: &[bool]) -> Graph {
         let is_kept = |id: NodeId| id <= NodeId::SINK || keep.get(id.index()).copied().unwrap_or(false);
         let mut nodes = self.nodes.part(|id, _| is_kept(id));
         let edges = self.part_of_edges(is_kept, &mut nodes);

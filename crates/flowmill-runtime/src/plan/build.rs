@@ -7,7 +7,7 @@ use crate::function::FunctionLibraryRuntime;
 use crate::kernel::{Cost, Kernel, KernelContext};
 use crate::registry::{KernelHome, KernelRegistry, KnownInputs};
 use crate::resource::ResourceManager;
-use flowmill_graph::{ControlFlow, FunctionLibrary, Graph, Node, NodeId, OpDef, OpTraits, OutputId, Role, ShapeAnalysis};
+use flowmill_graph::{ControlFlow, FunctionLibrary, Graph, HOST_MEMORY, Node, NodeId, OpDef, OpTraits, OutputId, Role, ShapeAnalysis};
 use flowmill_proto::TensorProto;
 use flowmill_tensor::sync::Mutex;
 use flowmill_tensor::{Bytes, DType, Result, Tensor, bail, error};
@@ -68,7 +68,9 @@ pub fn build(graph: &Graph, args: Vec<DType>, num_results: usize, env: &PlanEnv<
     for (i, node) in graph.op_nodes().enumerate() {
         builder.ids.insert(node.id(), PlanNodeId(i as u32));
         if node.role() == Role::Const {
-            let value = on_device(builder.constant(node)?, env.device).map_err(|e| e.at_node(node.name(), node.op()))?;
+            let value = builder.constant(node)?;
+            let stays = node.attrs().get_or(HOST_MEMORY, false)?;
+            let value = if stays { value } else { on_device(value, env.device).map_err(|e| e.at_node(node.name(), node.op()))? };
             builder.constants.insert(node.id(), value);
         }
     }

@@ -34,7 +34,7 @@ use flowmill_runtime::plan::{DirectPlan, NodeKind, PlanEdge, PlanEnv, PlanGraph,
 use flowmill_runtime::program::{self, FuseOptions};
 use flowmill_runtime::{Cost, DeviceStep, FunctionLibraryRuntime, KernelRegistry};
 use flowmill_tensor::{DType, Result, Tensor, bail, error};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// The environment that all code compiled for a session shares.
 pub(crate) struct Environment {
@@ -99,7 +99,7 @@ pub(crate) struct Compiled {
 /// of the kernels' makers.
 pub(crate) fn compile(unit: Unit<'_>, env: &Environment) -> Result<Compiled> {
     let dump = Dump::of(&unit);
-    let (parts, report) = rewrite(unit, env, &dump)?;
+    let Rewritten { parts, report, .. } = rewrite(unit, env, &dump)?;
     let mut parts = parts.into_iter();
     let Some(part) = parts.next() else { bail!(Internal, "a graph without a part for the host") };
     let mut unfused = plan(&part, env)?;
@@ -110,17 +110,27 @@ pub(crate) fn compile(unit: Unit<'_>, env: &Environment) -> Result<Compiled> {
     let may_wait = unfused.nodes.iter().any(PlanNode::may_wait) || may_loop_until_others_act(&part.unit.graph);
     let has_costly_nodes = |graph: &PlanGraph| graph.nodes.iter().any(|n| n.cost >= Cost::Expensive);
     let (has_costly_kernels, has_costly_programs) = (has_costly_nodes(&unfused), has_costly_nodes(&fused));
-    let others = parts.map(|part| Ok((part.device, Arc::new(Plan::new(plan(&part, env)?)?)))).collect::<Result<Vec<_>>>()?;
+    let others = parts.map(|part| DevicePlan::new(&part, env, &dump)).collect::<Result<Vec<_>>>()?;
+    let has_costly_parts = others.iter().any(|other| has_costly_nodes(&other.unfused));
     let code = if others.is_empty() { Code::new(fused)? } else { Code::Parts(Arc::new(Plan::new(fused)?), others) };
-    let is_costly = has_costly_kernels || (has_costly_programs && !matches!(code, Code::Direct(_)));
+    let is_costly = has_costly_kernels || has_costly_parts || (has_costly_programs && !matches!(code, Code::Direct(_)));
     Ok(Compiled { report, unfused, references, code, is_costly, may_wait })
+}
+
+/// A unit after the stages that rewrite its graph.
+pub(crate) struct Rewritten<'a> {
+    /// The part of each device. The first part is the host's.
+    pub(crate) parts: Vec<Part<'a>>,
+    /// A record of what the passes did.
+    pub(crate) report: Report,
 }
 
 /// Runs the stages that rewrite the graph, after pruning and before planning. The first part is the host's.
 ///
 /// # Errors
-/// Returns `InvalidArgument` for a device that does not exist, and `Unimplemented` for a loop or a function body on several devices.
-pub(crate) fn rewrite<'a>(mut unit: Unit<'a>, env: &Environment, dump: &Dump) -> Result<(Vec<Part<'a>>, Report)> {
+/// Returns `InvalidArgument` for a device that does not exist and for a graph that cannot be partitioned, and `Unimplemented` for a function body on
+/// several devices.
+pub(crate) fn rewrite<'a>(mut unit: Unit<'a>, env: &Environment, dump: &Dump) -> Result<Rewritten<'a>> {
     dump.graph(&unit.graph, "pruned");
     let lowered = lower(&mut unit, &env.options);
     dump.graph_with_report(&unit.graph, "lowered", &lowered);
@@ -140,9 +150,10 @@ pub(crate) fn rewrite<'a>(mut unit: Unit<'a>, env: &Environment, dump: &Dump) ->
         dump.graph(&part.unit.graph, "partitioned");
         if !is_on_one_device {
             report = report.then(optimized(&mut part.unit, part.device)?);
+            flowmill_partition::put_constants_in_host_memory(&mut part.unit.graph, part.device, &env.devices)?;
         }
     }
-    Ok((parts, report))
+    Ok(Rewritten { parts, report })
 }
 
 /// The number of the host among the devices of a session.
@@ -251,7 +262,43 @@ pub(crate) enum Code {
     Direct(DirectPlan),
     Plan(Arc<Plan>),
     /// The host's plan, which has the arguments and the results, and the plans of other devices by their numbers.
-    Parts(Arc<Plan>, Vec<(usize, Arc<Plan>)>),
+    Parts(Arc<Plan>, Vec<DevicePlan>),
+}
+
+/// The plan of a step on a device other than the host.
+pub(crate) struct DevicePlan {
+    /// The number of the device.
+    pub(crate) device: usize,
+    pub(crate) plan: Arc<Plan>,
+    /// The plan before strands and loops were fused, with every node.
+    unfused: PlanGraph,
+    traced: OnceLock<Arc<Plan>>,
+}
+
+impl DevicePlan {
+    fn new(part: &Part<'_>, env: &Environment, dump: &Dump) -> Result<DevicePlan> {
+        let unfused = plan(part, env)?;
+        dump.plan(&unfused, "planned");
+        // Programs read and write memory of the host.
+        let is_host = session_device(env, part.device)?.device.is_host();
+        let fused = if is_host { fuse(unfused.clone(), &env.options)? } else { unfused.clone() };
+        dump.plan(&fused, "fused");
+        Ok(DevicePlan { device: part.device, plan: Arc::new(Plan::new(fused)?), unfused, traced: OnceLock::new() })
+    }
+
+    /// Returns the plan for a traced step.
+    ///
+    /// # Errors
+    /// Returns `Internal` if the nodes of the plan do not fit together.
+    pub(crate) fn traced(&self) -> Result<Arc<Plan>> {
+        match self.traced.get() {
+            Some(plan) => Ok(plan.clone()),
+            None => {
+                let plan = Arc::new(Plan::new(self.unfused.clone())?);
+                Ok(self.traced.get_or_init(|| plan).clone())
+            }
+        }
+    }
 }
 
 impl Code {

@@ -62,7 +62,7 @@ pub(super) fn by_hand(graph: &Graph, devices: &Devices, options: &SessionOptions
     Ok(if placed.is_empty() { Placement::Host } else { Placement::Several(placed) })
 }
 
-/// Returns the index of the session's device that a node requests. All CPUs are the host.
+/// Returns the index of the session's device that a node requests.
 ///
 /// # Errors
 /// Returns `InvalidArgument` for a malformed device name, and for a device that the session does not have. With soft placement, the host replaces
@@ -75,11 +75,6 @@ pub(super) fn device_of(node: &Node, devices: &Devices, options: &SessionOptions
     let Ok(wanted) = node.device().parse::<DeviceName>() else {
         return Err(at(error!(InvalidArgument, "Malformed device specification '{}' in node: {}", node.device(), node.name())));
     };
-    let cpus = options.device_count.get("CPU").map_or(1, |&n| u32::try_from(n).unwrap_or(u32::MAX)).max(1);
-    let cpu_names = (0..cpus).map(|i| DeviceName::local("CPU", i));
-    if cpu_names.clone().any(|name| wanted.matches(&name)) {
-        return Ok(HOST);
-    }
     if let Some(i) = devices.iter().position(|d| wanted.matches(&d.device.attributes().name)) {
         return Ok(i);
     }
@@ -87,8 +82,7 @@ pub(super) fn device_of(node: &Node, devices: &Devices, options: &SessionOptions
     if options.allow_soft_placement && in_this_task.matches(&DeviceName::local("CPU", 0)) {
         return Ok(HOST);
     }
-    let others = devices.iter().skip(1).map(|d| d.device.attributes().name.clone());
-    let available: Vec<String> = cpu_names.chain(others).map(|name| name.to_string()).collect();
+    let available: Vec<String> = devices.iter().map(|d| d.device.attributes().name.to_string()).collect();
     Err(at(error!(
         InvalidArgument,
         "Cannot assign a device for operation {name}: {{{{node {name}}}}} was explicitly assigned to {} but available devices are [ {} ]. Make sure the device specification refers to a valid device, or allow soft placement.",

@@ -2,7 +2,7 @@
 
 use super::Signature;
 use super::functions::Functions;
-use crate::compile::{Code, Compiled, Environment, Unit, compile};
+use crate::compile::{Code, Compiled, DevicePlan, Environment, Unit, compile};
 use crate::devices::Devices;
 use flowmill_graph::{FunctionLibrary, Graph, TensorName, part_for_execution, placeholder_shape};
 use flowmill_optimize::Report;
@@ -139,23 +139,29 @@ impl Executable {
     pub(super) fn steps(&self, devices: &Devices, step: Arc<Step>) -> Steps {
         let functions = self.functions.runtime();
         let others: &[_] = if let Code::Parts(_, others) = &self.code { others } else { &[] };
-        let others = others.iter().filter_map(|(device, _)| devices.get(*device)).map(|d| d.step(step.clone(), functions)).collect();
+        let others = others.iter().filter_map(|other| devices.get(other.device)).map(|d| d.step(step.clone(), functions)).collect();
         Steps { others, host: devices.host().step(step, functions) }
     }
 
     /// Returns the calls of the plans of a step on several devices. The first is the host's, with `args`.
-    fn calls(host: &Arc<Plan>, others: &[(usize, Arc<Plan>)], steps: &Steps, args: Vec<Tensor>) -> Vec<PlanCall> {
-        let others = others.iter().zip(&steps.others);
-        let others = others.map(|((_, plan), step)| PlanCall { plan: plan.clone(), step: step.clone(), args: Vec::new() });
-        std::iter::once(PlanCall { plan: host.clone(), step: steps.host.clone(), args }).chain(others).collect()
+    fn calls(&self, others: &[DevicePlan], steps: &Steps, args: Vec<Tensor>, traced: bool) -> Result<Vec<PlanCall>> {
+        let host = match &self.code {
+            Code::Parts(plan, _) if !traced => plan.clone(),
+            _ => self.traced()?,
+        };
+        let mut calls = vec![PlanCall { plan: host, step: steps.host.clone(), args }];
+        for (other, step) in others.iter().zip(&steps.others) {
+            let plan = if traced { other.traced()? } else { other.plan.clone() };
+            calls.push(PlanCall { plan, step: step.clone(), args: Vec::new() });
+        }
+        Ok(calls)
     }
 
     /// Runs a step on this thread and on other threads of its pool, at most `num_threads` in all.
     pub(super) fn run(&self, steps: &Steps, args: Vec<Tensor>, num_threads: usize, stats: Option<&Arc<StatsCollector>>) -> Results {
         let results = match (&self.code, stats) {
-            (Code::Parts(host, others), _) => {
-                let host = if stats.is_some() { self.traced()? } else { host.clone() };
-                executor::run_parts(Executable::calls(&host, others, steps, args), stats.cloned()).map(results_of_host)
+            (Code::Parts(_, others), _) => {
+                executor::run_parts(self.calls(others, steps, args, stats.is_some())?, stats.cloned()).map(results_of_host)
             }
             (code, None) => code.run(&steps.host, args, num_threads),
             (_, Some(_)) => self.traced()?.run(&steps.host, args, PlanRunOptions { num_threads, stats, pool: None }),
@@ -172,17 +178,22 @@ impl Executable {
             Box::new(move |results| done(read_references(&references, results)))
         };
         let plan = match &self.code {
+            Code::Parts(_, others) => {
+                return match self.calls(others, steps, args, stats.is_some()) {
+                    Err(e) => done(Err(e)),
+                    Ok(calls) => {
+                        let done = Box::new(|all: PartResults| done(all.map(results_of_host)));
+                        executor::start_parts(calls, self.num_threads, stats, done);
+                    }
+                };
+            }
             _ if stats.is_some() => self.traced(),
             Code::Direct(plan) => return done(plan.run(&steps.host, args)),
-            Code::Plan(plan) | Code::Parts(plan, _) => Ok(plan.clone()),
+            Code::Plan(plan) => Ok(plan.clone()),
         };
-        match (plan, &self.code) {
-            (Err(e), _) => done(Err(e)),
-            (Ok(plan), Code::Parts(_, others)) => {
-                let done = Box::new(|all: PartResults| done(all.map(results_of_host)));
-                executor::start_parts(Executable::calls(&plan, others, steps, args), self.num_threads, stats, done);
-            }
-            (Ok(plan), _) => plan.start(&steps.host, args, self.num_threads, stats, done),
+        match plan {
+            Err(e) => done(Err(e)),
+            Ok(plan) => plan.start(&steps.host, args, self.num_threads, stats, done),
         }
     }
 

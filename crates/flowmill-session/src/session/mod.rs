@@ -22,7 +22,7 @@ use flowmill_optimize::Report;
 use flowmill_runtime::CancelToken;
 use flowmill_runtime::executor::StatsCollector;
 use flowmill_runtime::plan::{is_runnable, without_kernels};
-use flowmill_runtime::{Device, DeviceAttributes, Executor, HostDevice, KernelRegistry, ResourceManager, Step};
+use flowmill_runtime::{Device, DeviceAttributes, Executor, KernelRegistry, ResourceManager, Step};
 use flowmill_tensor::sync::{Mutex, RwLock};
 use flowmill_tensor::{Error, Result, Tensor, bail, error};
 use functions::Functions;
@@ -64,12 +64,12 @@ pub struct Callable {
 }
 
 impl Session {
-    /// Makes a session on `graph` with these kernels.
+    /// Makes a session on `graph` with these kernels, on the CPUs of its options ([`SessionOptions::cpus`]).
     ///
     /// # Errors
     /// Returns `ResourceExhausted` if its threads cannot be started, and `InvalidArgument` for options that contradict each other.
     pub fn new(graph: Arc<RwLock<Graph>>, kernels: Arc<KernelRegistry>, options: SessionOptions) -> Result<Session> {
-        Session::with_devices(graph, vec![HostDevice::cpu(0, kernels)], options)
+        Session::with_devices(graph, options.cpus(&kernels)?, options)
     }
 
     /// Makes a session on `graph` with these devices, of which the first is the host. Nodes run on the device that they request, or on the host if
@@ -170,7 +170,7 @@ impl Session {
         drop(graph);
         let unit = Unit::of_step(pruned, &signature, functions.runtime())?;
         let dump = compile::Dump::of(&unit);
-        let (parts, _) = compile::rewrite(unit, &self.env, &dump)?;
+        let parts = compile::rewrite(unit, &self.env, &dump)?.parts;
         let host = &self.env.devices.host().device;
         let mut missing: BTreeMap<String, Vec<String>> = BTreeMap::new();
         for part in &parts {

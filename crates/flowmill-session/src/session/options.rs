@@ -1,7 +1,8 @@
 //! The options of a session and of a run.
 
-use flowmill_runtime::Executor;
 use flowmill_runtime::program::FuseOptions;
+use flowmill_runtime::{Device, Executor, HostDevice, KernelRegistry};
+use flowmill_tensor::{Result, bail, memory_limit};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,7 +15,7 @@ pub struct SessionOptions {
     /// The number of threads that run nodes in parallel; 0 means one per core. One pool serves kernels and nodes: its size is the larger of the two
     /// numbers.
     pub inter_op_threads: usize,
-    /// The number of devices of each type; `CPU` is 1 by default.
+    /// The number of devices of each type; `CPU` is 1 by default. [`SessionOptions::cpus`] makes the CPUs.
     pub device_count: BTreeMap<String, usize>,
     /// Place a node on the CPU, instead of returning an error, if its device does not exist or has no kernel for it.
     pub allow_soft_placement: bool,
@@ -62,6 +63,28 @@ impl Default for SessionOptions {
             timeout: None,
         }
     }
+}
+
+impl SessionOptions {
+    /// Makes the CPUs of a session with these options: as many as `device_count` has for `CPU`, and at least one. The first is the host. All of them
+    /// share the session's threads and have these kernels; resources, kernels' state and counts of memory are each device's own.
+    ///
+    /// # Errors
+    /// Returns `InvalidArgument` for more than [`SessionOptions::MAX_CPUS`].
+    pub fn cpus(&self, kernels: &Arc<KernelRegistry>) -> Result<Vec<Arc<dyn Device>>> {
+        let count = self.device_count.get("CPU").copied().unwrap_or(1).max(1);
+        match u32::try_from(count) {
+            // What is counted costs each allocation some nanoseconds, and tells nothing of a single device.
+            Ok(1) => Ok(vec![HostDevice::cpu(0, kernels.clone())]),
+            Ok(n) if count <= SessionOptions::MAX_CPUS => {
+                Ok((0..n).map(|id| HostDevice::cpu_with_limit(id, kernels.clone(), memory_limit())).collect())
+            }
+            _ => bail!(InvalidArgument, "device_count has {count} devices of type CPU; a session has at most {}", SessionOptions::MAX_CPUS),
+        }
+    }
+
+    /// The largest number of CPUs that a session can have. It protects sessions from configurations that would exhaust the memory.
+    pub const MAX_CPUS: usize = 1 << 16;
 }
 
 /// The options of one thread pool of a session.

@@ -15,6 +15,6 @@ def list_local_devices(session_config=None) -> list:
     if session_config is None or not dict(session_config.device_count).get("GPU"):
         return cpus
     with Session(graph=Graph(), config=session_config) as session:
-        gpus = session._core.accelerators()
+        gpus = [device for device in session._core.devices() if device[1] != "CPU"]
     return cpus + [message(name=f"/device:{name.rpartition('device:')[2]}", device_type=kind, memory_limit=memory, incarnation=number & (2**63 - 1),
                            physical_device_desc=description) for name, kind, memory, number, description in gpus]

@@ -1,0 +1,217 @@
+//! Estimates of nodes from static shapes, measurements in their place, and the constraints that a graph sets.
+#![allow(clippy::unwrap_used, clippy::panic, missing_docs)]
+
+use flowmill_cost::{Assumptions, Constraints, CostModel, Machine, MeasuredCosts, NodeEstimate, OutputSample, Sample, add_to_cost_graph};
+use flowmill_graph::Graph;
+use flowmill_graph::text::{ConstantTable, parse_graph};
+use flowmill_proto::CostGraphDef;
+use flowmill_tensor::{DType, PartialShape};
+use std::sync::Arc;
+
+fn graph(text: &str) -> Graph {
+    parse_graph(text, &Arc::new(flowmill_ops::registry().unwrap()), &ConstantTable::default()).unwrap()
+}
+
+fn estimate(text: &str, name: &str) -> NodeEstimate {
+    let graph = graph(text);
+    let model = CostModel::new(&graph, &Assumptions::default()).unwrap();
+    model.estimate(graph.find_node(name).unwrap().id()).unwrap().clone()
+}
+
+fn placeholders(shapes: &[&str]) -> String {
+    shapes.iter().enumerate().map(|(i, shape)| format!("p{i} = Placeholder() {{dtype=f32, shape={shape}}}\n")).collect()
+}
+
+/// Asserts the number of operations of the node `y`, whose inputs are placeholders of these shapes.
+fn assert_operations(shapes: &[&str], node: &str, expected: f64) {
+    let found = estimate(&format!("{}y = {node}\n", placeholders(shapes)), "y");
+    assert_eq!(found.operations, expected, "{node} of {shapes:?}");
+    assert!(found.is_exact);
+}
+
+#[test]
+fn products_count_two_operations_per_term() {
+    assert_operations(&["[3,4]", "[4,5]"], "MatMul(p0, p1)", 2.0 * 60.0);
+    assert_operations(&["[4,3]", "[4,5]"], "MatMul(p0, p1) {transpose_a=true}", 2.0 * 60.0);
+    assert_operations(&["[7,3,4]", "[4,5]"], "BatchMatMulV2(p0, p1)", 2.0 * 7.0 * 60.0);
+    assert_operations(&["[7,4,3]", "[7,4,5]"], "BatchMatMulV2(p0, p1) {adj_x=true}", 2.0 * 7.0 * 60.0);
+    assert_operations(&["[2,7,3]", "[2,7,5]"], "Einsum(p0, p1) {equation=\"bij,bik->bjk\"}", 2.0 * 2.0 * 7.0 * 3.0 * 5.0);
+    assert_operations(&["[2,6,7,3]", "[3,5]"], "Einsum(p0, p1) {equation=\"...i,ij->...j\"}", 2.0 * 84.0 * 15.0);
+}
+
+#[test]
+fn a_convolution_and_its_gradients_have_equal_work() {
+    let expected = 2.0 * (2.0 * 8.0 * 8.0) * (3.0 * 3.0 * 4.0 * 5.0);
+    let attrs = "{strides=[1,1,1,1], padding=\"SAME\"}";
+    assert_operations(&["[2,8,8,4]", "[3,3,4,5]"], &format!("Conv2D(p0, p1) {attrs}"), expected);
+    let sizes = "s = Const() {dtype=i32, value=i32[4]{2,8,8,4}}\nf = Const() {dtype=i32, value=i32[4]{3,3,4,5}}\n";
+    let inputs = placeholders(&["[2,8,8,4]", "[3,3,4,5]", "[2,8,8,5]"]);
+    for node in ["Conv2DBackpropInput(s, p1, p2)", "Conv2DBackpropFilter(p0, f, p2)"] {
+        assert_eq!(estimate(&format!("{sizes}{inputs}y = {node} {attrs}\n"), "y").operations, expected, "{node}");
+    }
+    // One input channel per output channel.
+    assert_operations(&["[2,8,8,4]", "[3,3,4,2]"], &format!("DepthwiseConv2dNative(p0, p1) {attrs}"), 2.0 * (2.0 * 64.0 * 8.0) * 9.0);
+    let pool = "MaxPool(p0) {ksize=[1,2,2,1], strides=[1,2,2,1], padding=\"VALID\"}";
+    assert_operations(&["[2,8,8,4]"], pool, (2.0 * 4.0 * 4.0 * 4.0) * 4.0);
+}
+
+#[test]
+fn other_families_grow_with_their_shapes() {
+    assert_operations(&["[10,20]", "[20]"], "AddV2(p0, p1)", 200.0);
+    assert_operations(&["[10,20]"], "Tanh(p0)", 20.0 * 200.0);
+    assert_operations(&["[5,8,8]"], "Cholesky(p0)", 5.0 * 512.0);
+    let single = estimate(&format!("{}y = Cholesky(p0)\n", placeholders(&["[16,16]"])), "y").operations;
+    assert_eq!(single, 4096.0);
+    let cell = ["[2,3]", "[2,4]", "[2,4]", "[7,16]", "[4]", "[4]", "[4]", "[16]"];
+    assert_operations(&cell, "LSTMBlockCell(p0, p1, p2, p3, p4, p5, p6, p7)", 2.0 * 2.0 * 7.0 * 16.0);
+    let fft = estimate("x = Placeholder() {dtype=c64, shape=[3,8]}\ny = FFT(x)\n", "y");
+    assert_eq!(fft.operations, 5.0 * 24.0 * 3.0);
+}
+
+#[test]
+fn nodes_that_share_or_select_memory_do_not_read_all_of_it() {
+    let table = "t = Placeholder() {dtype=f32, shape=[100000,64]}\ni = Placeholder() {dtype=i32, shape=[8]}\n";
+    let gather = estimate(&format!("{table}a = Const() {{value=i32[]{{0}}}}\ny = GatherV2(t, i, a)\n"), "y");
+    assert_eq!((gather.operations, gather.bytes_read, gather.bytes_written), (0.0, 8 * 64 * 4, 8 * 64 * 4));
+    for node in ["Reshape(t, s)", "Identity(t)", "Shape(t)"] {
+        let text = format!("{table}s = Const() {{value=i32[1]{{-1}}}}\ny = {node}\n");
+        let found = estimate(&text, "y");
+        assert_eq!((found.operations, found.bytes_read, found.bytes_written), (0.0, 0, 0), "{node}");
+    }
+}
+
+#[test]
+fn constants_and_variables_are_held_between_steps() {
+    let text = "c = Const() {value=f32[2]{1,2}}\n\
+                v = VarHandleOp() {dtype=f32, shape=[10,3]}\nr = ReadVariableOp(v) {dtype=f32}\nx = VariableV2() {dtype=f64, shape=[5]}\n";
+    let resident = |name| estimate(text, name).resident;
+    assert_eq!([resident("c"), resident("v"), resident("x"), resident("r")], [8, 120, 40, 0]);
+    assert!(estimate(text, "c").is_free);
+}
+
+#[test]
+fn unknown_sizes_are_assumed_and_marked() {
+    let graph = graph("x = Placeholder() {dtype=f32, shape=[?,4]}\nw = Placeholder() {dtype=f32, shape=[4,5]}\ny = MatMul(x, w)\n");
+    for batch in [1, 32] {
+        let model = CostModel::new(&graph, &Assumptions { unknown_size: batch, ..Assumptions::default() }).unwrap();
+        let found = model.estimate(graph.find_node("y").unwrap().id()).unwrap();
+        assert_eq!((found.operations, found.is_exact), (40.0 * batch as f64, false));
+        assert_eq!(found.outputs, [batch * 20]);
+    }
+}
+
+/// A loop that multiplies a matrix by itself, with a node outside that computes the same.
+const LOOP: &str = "\
+x = Placeholder() {dtype=f32, shape=[64,64]}
+outside = MatMul(x, x)
+n = Const() {value=i32[]{10}}
+zero = Const() {value=i32[]{0}}
+e = Enter(outside) {frame_name=\"l\"}
+ei = Enter(zero) {frame_name=\"l\"}
+en = Enter(n) {frame_name=\"l\", is_constant=true}
+m:2 = Merge(e, next)
+mi:2 = Merge(ei, nexti)
+less = Less(mi, en)
+cond = LoopCond(less)
+s:2 = Switch(m, cond)
+si:2 = Switch(mi, cond)
+one = Const() {value=i32[]{1}} ^s
+inside = MatMul(s:1, s:1)
+i = AddV2(si:1, one)
+next = NextIteration(inside)
+nexti = NextIteration(i)
+y = Exit(s)
+";
+
+#[test]
+fn a_loop_costs_its_iterations_and_is_placed_as_a_whole() {
+    let graph = graph(LOOP);
+    let machine = Machine::usual(&[("CPU".to_owned(), 2)]).unwrap();
+    let model = CostModel::new(&graph, &Assumptions { iterations: 7, ..Assumptions::default() }).unwrap();
+    let time = |name: &str| model.times(graph.find_node(name).unwrap(), &machine)[0];
+    assert_eq!(time("inside"), 7 * time("outside"));
+    let constraints = Constraints::of_graph(&graph, &machine).unwrap();
+    let tasks = model.tasks(&graph, &machine, &constraints).unwrap();
+    let group = |name: &str| tasks.tasks.tasks().iter().find(|t| &*t.name == name).unwrap().group;
+    for name in ["m", "less", "cond", "s", "next", "y", "i"] {
+        assert_eq!(group(name), group("inside"), "{name}");
+    }
+    assert_ne!(group("outside"), group("inside"));
+}
+
+#[test]
+fn requests_colocations_and_resources_constrain_a_placement() {
+    let text = "x = Placeholder() {dtype=f32, shape=[2]}\n\
+                v = VarHandleOp() {dtype=f32, shape=[2]} @/device:CPU:1\n\
+                r = ReadVariableOp(v) {dtype=f32}\n\
+                a = AddV2(x, r) {_class=list(string)[\"loc:@v\"]}\n\
+                b = Neg(a) @/device:GPU:0\n\
+                c = Neg(b) @/job:localhost/device:CPU:2\n";
+    let graph = graph(text);
+    let machine = Machine::usual(&[("CPU".to_owned(), 3)]).unwrap();
+    let model = CostModel::new(&graph, &Assumptions::default()).unwrap();
+    let tasks = model.tasks(&graph, &machine, &Constraints::of_graph(&graph, &machine).unwrap()).unwrap().tasks;
+    let placed = flowmill_cost::place(&tasks, &machine, &flowmill_cost::SearchOptions::default()).unwrap();
+    let device = |name: &str| placed.devices[tasks.tasks().iter().position(|t| &*t.name == name).unwrap()];
+    assert_eq!([device("x"), device("v"), device("r"), device("a"), device("c")], [0, 1, 1, 1, 2]);
+}
+
+fn sample(name: &str, nanoseconds: u64, bytes: u64) -> Sample<'_> {
+    let output = OutputSample { dtype: DType::F32, shape: PartialShape::new(&[bytes as i64 / 4]), bytes };
+    Sample { name, nanoseconds, outputs: vec![Some(output)], temporary: 0 }
+}
+
+#[test]
+fn measurements_replace_estimates_and_follow_changes() {
+    let graph = graph("x = Placeholder() {dtype=f32, shape=[?]}\ny = Neg(x)\nz = Exp(y)\n");
+    let machine = Machine::usual(&[("CPU".to_owned(), 2)]).unwrap();
+    let estimated = CostModel::new(&graph, &Assumptions::default()).unwrap();
+    let mut measured = MeasuredCosts::new();
+    measured.add_step([sample("y", 1000, 400), sample("y", 3000, 400)]);
+    let model = estimated.clone().with_measurements(measured.clone());
+    let (y, z) = (graph.find_node("y").unwrap(), graph.find_node("z").unwrap());
+    // Two executions of 2 µs on average.
+    assert_eq!(model.times(y, &machine), [4000, 4000]);
+    assert_eq!(model.times(z, &machine), estimated.times(z, &machine));
+    let tasks = model.tasks(&graph, &machine, &Constraints::none(&graph)).unwrap();
+    assert_eq!(tasks.tasks.tasks()[1].outputs, [400]);
+    for _ in 0..500 {
+        measured.add_step([sample("y", 50_000, 400)]);
+    }
+    assert_eq!(measured.num_steps(), 501);
+    let average = measured.get("y").unwrap().time.get().unwrap();
+    assert!((49_900.0..=50_000.0).contains(&average), "{average}");
+}
+
+#[test]
+fn a_cost_graph_has_ids_edges_and_largest_costs() {
+    let graph = graph("x = Placeholder() {dtype=f32, shape=[?]}\ny = Neg(x)\nz = Exp(y) ^x\n");
+    let mut measured = MeasuredCosts::new();
+    measured.add_step([sample("y", 1000, 400)]);
+    measured.add_step([sample("y", 2500, 80)]);
+    let mut costs = CostGraphDef::default();
+    add_to_cost_graph(&mut costs, &graph, "/device:CPU:0", &measured);
+    let node = |name: &str| costs.node.iter().find(|n| n.name == name).unwrap();
+    let (x, y, z) = (node("x"), node("y"), node("z"));
+    assert_eq!((y.compute_cost, y.output_info[0].size, y.output_info[0].dtype), (3, 400, DType::F32.number()));
+    assert_eq!((z.compute_cost, z.output_info[0].size), (0, -1));
+    assert_eq!((y.input_info[0].preceding_node, y.input_info[0].preceding_port), (x.id, 0));
+    assert_eq!((z.input_info[0].preceding_node, &z.control_input[..]), (y.id, &[x.id][..]));
+    assert!(costs.node.iter().all(|n| n.device == "/device:CPU:0"));
+    // The nodes of another device go on from these ids.
+    let first = costs.node.len();
+    add_to_cost_graph(&mut costs, &graph, "/device:CPU:1", &measured);
+    assert_eq!(costs.node[first].id, first as i32);
+}
+
+#[test]
+fn machines_are_read_from_text_and_checked() {
+    let machine = Machine::usual(&[("CPU".to_owned(), 1), ("GPU".to_owned(), 2)]).unwrap();
+    assert_eq!(Machine::from_json(&machine.to_json()).unwrap(), machine);
+    assert_eq!(machine.devices().iter().map(|d| d.name.as_str()).collect::<Vec<_>>(), ["CPU:0", "GPU:0", "GPU:1"]);
+    let wrong = |from: &str, to: &str| Machine::from_json(&machine.to_json().replace(from, to)).unwrap_err().to_string();
+    assert!(wrong("GPU:1", "GPU:0").contains("'GPU:0'"));
+    assert!(wrong("50000000000.0", "-1").contains("CPU:0"));
+    assert!(wrong("\"link\"", "\"lnik\"").contains("lnik"));
+    assert!(Machine::usual(&[]).is_err() && Machine::usual(&[("CPU".to_owned(), 65)]).is_err());
+}

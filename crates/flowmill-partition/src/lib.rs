@@ -1,0 +1,102 @@
+//! Partitioning: cuts a graph whose nodes have devices into one graph per device.
+//!
+//! [`partition`] works in these steps, each in a file:
+//!
+//! 1. [`colocate`]: nodes of control flow move to the device of a neighbour. A `Switch` goes to its data input and an `Exit` to its `Switch`;
+//!    an `Enter` and a `NextIteration` are copied to each device that reads them. So a loop invariant is sent once, before the loop.
+//! 2. [`constants`]: a small constant is copied to each device that reads it, because sending it would cost more in every step.
+//! 3. [`control_loops`]: a loop with nodes on several devices gets a *control loop* on each device that needs one: `Enter`, `Merge`, `Switch` and
+//!    `NextIteration` of a dummy tensor, driven by the predicate of the loop. It makes the iterations of the loop on that device.
+//! 4. [`transfers`]: each edge between devices becomes an edge to a `_Send` and one from a `_Recv`, of which there is one pair per tensor and
+//!    destination. A control edge is sent as an empty tensor. A receive in a loop has a control input from the control loop, so that it runs once per
+//!    iteration.
+//!
+//! A tensor is sent in every iteration in which its producer runs, dead or live, and received in the iterations that the control loop makes. The two
+//! are equal in number: the control loop goes on while the received predicate is true, and a dead loop, for example in a branch that is not taken,
+//! sends a dead predicate, which ends the control loop in its first iteration.
+//!
+//! The behaviour is that of TensorFlow's partitioner, with these exceptions: TensorFlow copies neither constants nor loop invariants, and a device
+//! whose nodes in a loop receive nothing runs them in the first iteration only.
+#![deny(missing_docs, unreachable_pub, unnameable_types)]
+#![forbid(unsafe_code)]
+
+mod assignment;
+mod colocate;
+mod constants;
+mod control_loops;
+mod transfers;
+
+pub use assignment::Assignment;
+pub use constants::{MAX_COPIED_BYTES, put_constants_in_host_memory};
+
+use flowmill_graph::{Graph, Node, NodeId};
+use flowmill_tensor::Result;
+
+/// The properties of a session's devices that partitioning depends on. Devices are named by their numbers.
+pub trait Devices {
+    /// Returns the full name of a device.
+    fn name(&self, device: usize) -> String;
+
+    /// Returns the number that distinguishes a device from devices of the same name in other runs of the process.
+    fn incarnation(&self, device: usize) -> u64;
+
+    /// Returns true if the memory of a device is the host's.
+    fn is_host(&self, device: usize) -> bool;
+
+    /// Returns true if the kernel of a node takes data input `input` in the host's memory when it runs on `device`. Not called for devices whose
+    /// memory is the host's.
+    fn takes_in_host_memory(&self, device: usize, node: &Node, input: usize) -> bool;
+}
+
+/// The result of [`partition`].
+pub struct Partition {
+    /// The device numbers of the parts, in ascending order, with their graphs. Node ids are those of the whole graph, and each node requests its device.
+    pub parts: Vec<(usize, Graph)>,
+    /// The tensors that go from part to part. Sends and receives name them by their index, in the attribute [`TRANSFER`](flowmill_graph::TRANSFER).
+    pub transfers: Vec<Transfer>,
+}
+
+/// A tensor that goes from one part to another.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Transfer {
+    /// The name of the tensor, or of the node for a control edge: `x:0`, `^x`.
+    pub tensor: String,
+    /// The number of the device that sends the tensor.
+    pub from: usize,
+    /// The number of the device that receives the tensor.
+    pub to: usize,
+}
+
+/// Cuts a graph into one graph per device that has nodes. Device 0 has a part in any case.
+///
+/// # Errors
+/// Returns `InvalidArgument` for frames that do not fit together, for a loop over several devices without a predicate, for an edge between devices whose
+/// producer does not run in every iteration of its loop, and for a reference that a node on another device would change.
+pub fn partition(mut graph: Graph, mut assignment: Assignment, devices: &dyn Devices) -> Result<Partition> {
+    colocate::colocate(&mut graph, &mut assignment)?;
+    constants::copy_to_consumers(&mut graph, &mut assignment)?;
+    for (device, nodes) in assignment.nodes_by_device(&graph) {
+        if !devices.is_host(device) {
+            constants::put_in_host_memory(&mut graph, &nodes, device, devices, &mut assignment)?;
+        }
+    }
+    let loops = control_loops::add(&mut graph, &mut assignment)?;
+    let transfers = transfers::add(&mut graph, &mut assignment, devices, &loops)?;
+    let mut used = assignment.devices(&graph);
+    used.insert(0);
+    let part = |device: usize| {
+        let nodes: Vec<NodeId> = graph.op_nodes().map(Node::id).filter(|&id| assignment.device(id) == device).collect();
+        let mut keep = vec![false; graph.num_node_ids()];
+        nodes.iter().for_each(|id| keep[id.index()] = true);
+        let mut part = graph.part(&keep);
+        let name = devices.name(device);
+        nodes.into_iter().try_for_each(|id| part.set_device(id, &name))?;
+        Ok((device, part))
+    };
+    Ok(Partition { parts: used.into_iter().map(part).collect::<Result<_>>()?, transfers })
+}
+
+/// Returns true for an edge to or from `_SOURCE` or `_SINK`.
+fn is_boundary(src: NodeId, dst: NodeId) -> bool {
+    src <= NodeId::SINK || dst <= NodeId::SINK
+}

@@ -1,0 +1,275 @@
+//! Groups of nodes that must share a device.
+
+use crate::groups::{Conflict, Groups};
+use crate::placer::PlaceOptions;
+use crate::requests::{RequestTable, Requests};
+use crate::types::{DeviceTypes, Kernels};
+use flowmill_graph::{DeviceName, Graph, Node, NodeId, Role, TensorType};
+use flowmill_proto::attr_value::Value;
+use flowmill_tensor::{DType, Result, bail, error};
+use rustc_hash::FxHashMap;
+
+/// The prefix of the names in `_class`.
+const CLASS_PREFIX: &[u8] = b"loc:@";
+
+/// The graph, the devices and the groups made so far.
+pub(crate) struct Colocation<'a> {
+    pub(crate) graph: &'a Graph,
+    pub(crate) kernels: &'a dyn Kernels,
+    pub(crate) devices: &'a [DeviceName],
+    pub(crate) types: DeviceTypes,
+    pub(crate) options: &'a PlaceOptions<'a>,
+    pub(crate) groups: Groups,
+}
+
+impl<'a> Colocation<'a> {
+    /// Makes the groups of a graph.
+    ///
+    /// # Errors
+    /// Returns `InvalidArgument` for a malformed request, for a node without a kernel, and for nodes that must share a device and cannot. Returns
+    /// `Internal` for an assigned device that does not exist or has no kernel for its node.
+    pub(crate) fn new(
+        graph: &'a Graph,
+        kernels: &'a dyn Kernels,
+        devices: &'a [DeviceName],
+        options: &'a PlaceOptions<'a>,
+    ) -> Result<Colocation<'a>> {
+        let types = DeviceTypes::new(devices, kernels);
+        let groups = Groups::new(graph.num_node_ids(), RequestTable::new(options.allow_soft_placement));
+        let mut this = Colocation { graph, kernels, devices, types, options, groups };
+        this.init_nodes()?;
+        this.colocate_edges()?;
+        this.colocate_classes()?;
+        this.keep_host_lists_on_the_host();
+        Ok(this)
+    }
+
+    /// Returns the nodes that the placer places.
+    pub(crate) fn nodes(&self) -> impl Iterator<Item = &'a Node> + use<'a> {
+        let (graph, options) = (self.graph, self.options);
+        graph.op_nodes().filter(move |node| !options.is_fixed(node))
+    }
+
+    fn init_nodes(&mut self) -> Result<()> {
+        let mut parsed: FxHashMap<&str, DeviceName> = FxHashMap::default();
+        for node in self.nodes() {
+            let types = self.types.supporting(node, self.kernels);
+            let requests = if let Some(&device) = self.options.assigned.get(&node.id()) {
+                self.check_assigned(node, device)?
+            } else {
+                if types.is_empty() {
+                    return Err(crate::explain::no_kernel(node, self.types.names(), self.kernels));
+                }
+                self.requests_of(node, &mut parsed)?
+            };
+            self.groups.set(node.id(), requests, types);
+        }
+        Ok(())
+    }
+
+    fn check_assigned(&mut self, node: &Node, device: usize) -> Result<u32> {
+        let at = |e: flowmill_tensor::Error| e.at_node(node.name(), node.op());
+        let Some(name) = self.devices.get(device) else {
+            let names = crate::explain::names(self.devices);
+            return Err(at(error!(Internal, "Assigned device '{device}' does not match any device: the devices are [{names}]")));
+        };
+        let device_type = name.device_type.as_deref().unwrap_or_default();
+        if self.kernels.priority(node, device_type).is_none() {
+            return Err(at(error!(Internal, "Assigned device '{name}' does not have registered OpKernel support for {}", node.op())));
+        }
+        Ok(self.groups.requests.intern(Requests::assigned_to(name)))
+    }
+
+    fn requests_of(&mut self, node: &'a Node, parsed: &mut FxHashMap<&'a str, DeviceName>) -> Result<u32> {
+        let text = node.device();
+        if text.is_empty() {
+            return Ok(0);
+        }
+        let requested = match parsed.get(text) {
+            Some(name) => name.clone(),
+            None => {
+                let Ok(name) = DeviceName::parse_requested(text) else {
+                    let error = error!(InvalidArgument, "Malformed device specification '{text}' in node: {}", node.name());
+                    return Err(error.at_node(node.name(), node.op()));
+                };
+                parsed.insert(text, name.clone());
+                name
+            }
+        };
+        let makes_resource = node.num_inputs() == 0 && matches!(node.output_types(), [output] if is_shared(output));
+        let resource = if makes_resource { requested.clone() } else { DeviceName::default() };
+        Ok(self.groups.requests.intern(Requests { assigned: DeviceName::default(), resource, requested }))
+    }
+
+    /// Colocates the ends of each edge that carries a reference or a resource, and datasets with the datasets that they read.
+    fn colocate_edges(&mut self) -> Result<()> {
+        for edge in self.graph.edges() {
+            let (Some(src), Some(dst)) = (self.graph.get(edge.src), self.graph.get(edge.dst)) else { continue };
+            let Some(input) = usize::try_from(edge.dst_input).ok().and_then(|i| dst.input_types().get(i)) else { continue };
+            let must = is_shared(input) && !forwards_resources(dst) || input.dtype == DType::Variant && is_dataset(src) && is_dataset(dst);
+            if must && !self.options.is_fixed(src) && !self.options.is_fixed(dst) && !returns_resource(self.graph, src) {
+                self.colocate_edge(src, dst)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn colocate_edge(&mut self, src: &Node, dst: &Node) -> Result<()> {
+        let (from, to) = (self.groups.root(src.id()), self.groups.root(dst.id()));
+        self.yield_to_source(src, from, dst, to)?;
+        self.groups.union(from, to).map_err(|conflict| {
+            let e = self.conflict(src, from, dst, to, conflict).context(
+                "Nodes were connected by a reference or resource connection (requiring them to be on the same device), but the two nodes were assigned two different devices",
+            );
+            e.at_node(dst.name(), dst.op())
+        })
+    }
+
+    /// Drops the requests of the consumer's group that contradict those of the resource's group.
+    fn yield_to_source(&mut self, src: &Node, from: NodeId, dst: &Node, to: NodeId) -> Result<()> {
+        let ((theirs, _), (ours, _)) = (self.groups.key(from), self.groups.key(to));
+        if theirs == ours {
+            return Ok(());
+        }
+        let (theirs, ours) = (self.groups.requests.get(theirs), self.groups.requests.get(ours));
+        for (kind, a, b) in [("assigned", &theirs.assigned, &ours.assigned), ("resource", &theirs.resource, &ours.resource)] {
+            if !a.is_compatible_with(b) {
+                bail!(
+                    InvalidArgument,
+                    "Cannot place the graph because a reference or resource edge connects colocation groups with incompatible {kind} devices: {a} vs {b}. The edge src node is name='{}' (op='{}'), and the dst node is name='{}' (op='{}').",
+                    src.name(),
+                    src.op(),
+                    dst.name(),
+                    dst.op()
+                );
+            }
+        }
+        if !theirs.requested.is_compatible_with(&ours.requested) {
+            let yielded = ours.yielding_to(theirs);
+            let yielded = self.groups.requests.intern(yielded);
+            self.groups.set_requests(to, yielded);
+        }
+        Ok(())
+    }
+
+    /// Colocates nodes that have a name in common in `_class`; each node also has its own name.
+    fn colocate_classes(&mut self) -> Result<()> {
+        let mut first: FxHashMap<&[u8], &Node> = FxHashMap::default();
+        for node in self.nodes() {
+            if let Some(Value::List(list)) = node.attrs().value("_class") {
+                for class in list.s.iter().filter_map(|class| class.strip_prefix(CLASS_PREFIX)) {
+                    self.join(&mut first, node, class)?;
+                }
+            }
+            self.join(&mut first, node, node.name().as_bytes())?;
+        }
+        Ok(())
+    }
+
+    /// Adds a node to the class of this name. With soft placement, a node that cannot be with the others is left where it is.
+    fn join(&mut self, first: &mut FxHashMap<&'a [u8], &'a Node>, node: &'a Node, class: &'a [u8]) -> Result<()> {
+        let other = *first.entry(class).or_insert(node);
+        let (x, y) = (self.groups.root(node.id()), self.groups.root(other.id()));
+        match self.groups.union(x, y) {
+            Err(conflict) if !self.options.allow_soft_placement => {
+                Err(self.conflict(node, x, other, y, conflict).at_node(node.name(), node.op()))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Returns the error for two nodes that must share a device.
+    fn conflict(&mut self, x: &Node, x_root: NodeId, y: &Node, y_root: NodeId, conflict: Conflict) -> flowmill_tensor::Error {
+        let nodes = format!("Cannot colocate nodes {{{{colocation_node {}}}}} and {{{{colocation_node {}}}}}", x.name(), y.name());
+        let groups = format!("{}{}", self.describe_group(x_root), self.describe_group(y_root));
+        match conflict {
+            Conflict::Requests(e) => error!(InvalidArgument, "{nodes}: {}{groups}", e.message()),
+            Conflict::Types => error!(
+                InvalidArgument,
+                "{nodes} because no device type supports both of those nodes and the other nodes colocated with them.{groups}"
+            ),
+        }
+    }
+
+    /// Restricts the nodes that take lists of strings, resources or other values of the host to the host's types.
+    fn keep_host_lists_on_the_host(&mut self) {
+        let is_host: Vec<bool> = self.types.names().iter().map(|name| self.kernels.is_host(name)).collect();
+        if is_host.iter().all(|&is| is) {
+            return;
+        }
+        let takes_variant = |node: &Node| node.input_types().iter().any(|t| t.dtype == DType::Variant);
+        // A list node says what its elements are; other nodes that take variants take the elements of their producers.
+        let mut stack: Vec<NodeId> = self.nodes().filter(|node| element_type(node).is_some_and(is_on_host)).map(Node::id).collect();
+        let mut is_found = vec![false; self.graph.num_node_ids()];
+        stack.iter().for_each(|id| is_found[id.index()] = true);
+        let mut found = Vec::new();
+        while let Some(id) = stack.pop() {
+            let Some(node) = self.graph.get(id) else { continue };
+            if takes_variant(node) && !self.options.is_fixed(node) {
+                found.push(id);
+            }
+            for edge in self.graph.out_edges(id) {
+                let carries = edge
+                    .source()
+                    .is_some_and(|source| node.output_types().get(source.slot as usize).is_some_and(|t| t.dtype == DType::Variant));
+                let Some(consumer) = self.graph.get(edge.dst) else { continue };
+                if carries && element_type(consumer).is_none() && !std::mem::replace(&mut is_found[edge.dst.index()], true) {
+                    stack.push(edge.dst);
+                }
+            }
+        }
+        for id in found {
+            let root = self.groups.root(id);
+            let on_host: crate::types::TypeList =
+                self.groups.types(root).iter().copied().filter(|&(t, _)| is_host[usize::from(t)]).collect();
+            if !on_host.is_empty() {
+                self.groups.set_types(root, on_host);
+            }
+        }
+    }
+}
+
+/// Returns true for a tensor that is a reference or the handle of a resource.
+fn is_shared(tensor: &TensorType) -> bool {
+    tensor.is_ref || tensor.dtype == DType::Resource
+}
+
+/// Returns true if a node hands the resources that it takes to functions or to its outputs, so that they may be on other devices than the node.
+fn forwards_resources(node: &Node) -> bool {
+    let is_function = |value: &Value| match value {
+        Value::Func(_) => true,
+        Value::List(list) => !list.func.is_empty(),
+        _ => false,
+    };
+    node.role() == Role::Call
+        || node.is_op("IdentityN")
+        || node.is_op("DeleteMultiDeviceIterator")
+        || node.attrs().0.values().filter_map(|attr| attr.value.as_ref()).any(is_function)
+}
+
+/// Returns true if a node calls functions and returns the handle of a resource, whose device is known when the function's body is placed.
+fn returns_resource(graph: &Graph, node: &Node) -> bool {
+    let calls = matches!(node.role(), Role::Call | Role::If | Role::Case | Role::While) || graph.library().get(node.op()).is_some();
+    calls && node.output_types().iter().any(|t| t.dtype == DType::Resource)
+}
+
+/// Returns true if the one output of a node is a dataset.
+fn is_dataset(node: &Node) -> bool {
+    let base = node.op().trim_end_matches(|c: char| c.is_ascii_digit());
+    let is_named =
+        node.op().ends_with("Dataset") || base.ends_with("DatasetV") && base.len() < node.op().len() || node.is_op("DatasetFromGraph");
+    is_named && matches!(node.output_types(), [output] if output.dtype == DType::Variant)
+}
+
+/// Returns the type of the elements of the lists that a node makes, changes or reads, or `None` if it does not say, or if these are lists again.
+fn element_type(node: &Node) -> Option<DType> {
+    let is_variant = |t: &TensorType| t.dtype == DType::Variant;
+    let is_of_lists = node.input_types().iter().chain(node.output_types()).any(is_variant);
+    let element = node.attrs().get::<DType>("element_dtype").ok().filter(|_| is_of_lists)?;
+    (element != DType::Variant).then_some(element)
+}
+
+/// Returns true for types whose tensors are in the host's memory on every device.
+fn is_on_host(dtype: DType) -> bool {
+    matches!(dtype, DType::String | DType::Resource)
+}
