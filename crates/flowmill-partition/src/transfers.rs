@@ -2,8 +2,10 @@
 //!
 //! ```text
 //! y = Neg(x) @B, x @A    →    _Send(x) @A; r = _Recv() @B; y = Neg(r)
-//! y = Neg(z) ^x @B, x @A →    t = Const() ^x @A; _Send(t) @A; r = _Recv() @B; y = Neg(z) ^r
+//! y = Neg(z) ^x @B, x @A →    t = Const() ^x @A; _Send(t) @A; r = _Recv() @B; i = Identity(r) @B; y = Neg(z) ^i
 //! ```
+//!
+//! The control outputs of a receive are live even if it receives a dead tensor. Those of the `Identity` behind it are not.
 //!
 //! There is one pair per tensor, receiving device and memory there. A reference is read when it is sent, and it is sent when the other inputs of its
 //! consumer are there: the consumer then sees the assignments that it is ordered after. So each consumer of a reference has a pair of its own.
@@ -12,9 +14,10 @@ use crate::constants::is_in_host_memory;
 use crate::control_loops::{ControlLoops, add_token, attrs, type_attr};
 use crate::{Assignment, Devices, Transfer, is_boundary};
 use flowmill_graph::{Edge, FrameId, Graph, NodeId, OutputId, TRANSFER};
-use flowmill_proto::NodeDef;
+use flowmill_proto::{AttrValue, NodeDef};
 use flowmill_tensor::{Error, Result, bail};
 use rustc_hash::FxHashMap;
+use std::collections::BTreeMap;
 
 /// Identifies a transfer.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
@@ -34,7 +37,8 @@ struct Key {
 #[derive(Clone, Copy)]
 struct Pair {
     send: NodeId,
-    receive: NodeId,
+    /// The node that consumers read or wait for.
+    received: NodeId,
 }
 
 struct Transfers<'a> {
@@ -99,7 +103,7 @@ impl Transfers<'_> {
         if is_ref && !is_merge {
             self.read_after(pair.send, from, siblings)?;
         }
-        self.graph.update_edge(pair.receive.output(0), edge.dst, input).map(drop)
+        self.graph.update_edge(pair.received.output(0), edge.dst, input).map(drop)
     }
 
     /// Makes the send of a reference wait for the producers of `inputs`, which are those of its consumer, as far as they are no references.
@@ -117,7 +121,7 @@ impl Transfers<'_> {
     /// Returns the node on a device that runs after `src`, which is on another device.
     fn control(&mut self, src: NodeId, to: usize) -> Result<NodeId> {
         let in_host_memory = !self.devices.is_host(to);
-        self.pair(Key { src, slot: None, to, in_host_memory, reader: None }).map(|pair| pair.receive)
+        self.pair(Key { src, slot: None, to, in_host_memory, reader: None }).map(|pair| pair.received)
     }
 
     /// Returns the nodes of a transfer, which are added if they do not exist.
@@ -161,16 +165,16 @@ impl Transfers<'_> {
         ]);
         self.transfers.push(Transfer { tensor, from, to });
         let [send, receive] = if in_host_memory { ["_HostSend", "_HostRecv"] } else { ["_Send", "_Recv"] };
-        let mut add = |op: &str, device: usize, inputs: &[OutputId], type_name: &str| {
-            let mut attr = key.clone();
+        let mut add = |op: &str, device: usize, inputs: &[OutputId], type_name: &str, mut attr: BTreeMap<String, AttrValue>| {
             attr.insert(type_name.to_owned(), dtype.clone());
             let name = self.graph.new_name(&name);
             let node = self.graph.add_node_with_inputs(NodeDef { name, op: op.to_owned(), attr, ..NodeDef::default() }, inputs, &[])?;
             self.assignment.set(node, device);
             Ok::<_, Error>(node)
         };
-        let send = add(send, from, &[source], "T")?;
-        let receive = add(receive, to, &[], "tensor_type")?;
+        let send = add(send, from, &[source], "T", key.clone())?;
+        let receive = add(receive, to, &[], "tensor_type", key)?;
+        let received = if slot.is_some() { receive } else { add("Identity", to, &[receive.output(0)], "T", BTreeMap::new())? };
         // What _SINK waits for is kept by all passes.
         self.graph.add_control_edge(send, NodeId::SINK)?;
         if from == to {
@@ -179,6 +183,6 @@ impl Transfers<'_> {
         } else if let Some(merge) = self.loops.merge(frame, to) {
             self.graph.add_control_edge(merge, receive)?;
         }
-        Ok(Pair { send, receive })
+        Ok(Pair { send, received })
     }
 }

@@ -4,7 +4,7 @@
 //!
 //! Sound because consumers receive the same tensor, wait for the same nodes, and are dead in the same cases. These nodes are kept:
 //! * nodes that read a reference: they read the value at their position in the order of execution;
-//! * nodes with a control edge behind control flow: a `Switch` runs for both branches, its `Identity` in one;
+//! * nodes with a control edge behind control flow or a receive: a `Switch` runs for both branches, its `Identity` in one;
 //! * nodes that order control flow by control edges, which count differently for a `Merge`;
 //! * nodes whose removal would add more edges than it removes;
 //! * nodes that pass a tensor from one device to another;
@@ -44,7 +44,7 @@ fn is_removable(graph: &Graph, node: &Node) -> bool {
     let out: Vec<Edge> = graph.out_edges(node.id()).collect();
     let num_controls = graph.control_inputs(node.id()).count();
     let orders_control_flow = num_controls > 0 && out.iter().any(|e| graph.get(e.dst).is_some_and(Node::is_control_flow));
-    let follows_control_flow = source.is_control_flow() && out.iter().any(Edge::is_control);
+    let follows_control_flow = (source.is_control_flow() || source.traits().leaves_outputs_dead) && out.iter().any(Edge::is_control);
     let adds_edges = num_controls * out.len() > num_controls + out.len();
     // It is an error, which stays one.
     let is_refused = node.is_op("GuaranteeConst") && node.input_types().first().is_some_and(|t| t.dtype == DType::Resource);
