@@ -5,11 +5,21 @@ use flowmill_graph::ElementwiseFunction;
 use flowmill_runtime::KernelInit;
 use flowmill_tensor::{Result, bail};
 
+/// What each sum of products starts with.
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) enum Start {
+    #[default]
+    Zero,
+    /// An element of a tensor of the result's shape.
+    Tensor,
+    /// The sum of the products of a part of the row that lies to the left of A, which may be computed already.
+    Part,
+}
+
 /// The functions of a fused node, in the order in which they are applied.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct FusedOps {
-    /// Each sum of products starts with an element of a tensor of the result's shape, instead of with zero.
-    pub(crate) accumulate: bool,
+    pub(crate) start: Start,
     /// A vector is added along the last dimension.
     pub(crate) bias: bool,
     /// A tensor of the result's shape is added.
@@ -43,19 +53,20 @@ impl FusedOps {
         Ok(fused)
     }
 
-    /// Like [`FusedOps::new`], for a product, whose list may begin with `Accumulate`.
+    /// Like [`FusedOps::new`], for a product, whose list may begin with `Accumulate` or `AccumulatePart`.
     pub(crate) fn of_product(init: &KernelInit<'_>) -> Result<FusedOps> {
         let names: Vec<&str> = init.attrs.list("fused_ops")?;
-        let (accumulate, names) = match &names[..] {
-            [first, others @ ..] if *first == ElementwiseFunction::Accumulate.name() => (true, others),
-            names => (false, names),
+        let (start, names) = match &names[..] {
+            [first, others @ ..] if *first == ElementwiseFunction::Accumulate.name() => (Start::Tensor, others),
+            [first, others @ ..] if *first == ElementwiseFunction::AccumulatePart.name() => (Start::Part, others),
+            names => (Start::Zero, names),
         };
-        Ok(FusedOps { accumulate, ..FusedOps::of(names, init)? })
+        Ok(FusedOps { start, ..FusedOps::of(names, init)? })
     }
 
     /// Returns true if `function` can be an element of `fused_ops` of a product.
     pub(crate) fn can_be_of_product(function: ElementwiseFunction) -> bool {
-        function == ElementwiseFunction::Accumulate || Self::can_be(function)
+        matches!(function, ElementwiseFunction::Accumulate | ElementwiseFunction::AccumulatePart) || Self::can_be(function)
     }
 
     /// Returns true if `function` can be an element of `fused_ops`.

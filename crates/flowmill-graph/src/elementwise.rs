@@ -40,6 +40,9 @@ macro_rules! functions {
 functions! {
     /// Starts each sum of a matrix product with an element of a tensor. No op has this trait, and only a product can be fused with it.
     Accumulate,
+    /// Starts each sum of a matrix product with the products of a part of the row, which lies to the left of the left operand and was read from what
+    /// `_HoistedMatMul` returns. No op has this trait, and only a product can be fused with it.
+    AccumulatePart,
     /// Adds a vector along the last dimension, the channels. No op has this trait: `BiasAdd` computes it only if its channels are last.
     BiasAdd,
     /// `x / 2 * (1 + erf(x / sqrt(2)))`, the exact GELU.
@@ -184,10 +187,11 @@ impl ElementwiseFunction {
     pub const fn operations(self) -> u16 {
         use ElementwiseFunction::*;
         match self {
-            Abs | Accumulate | Add | AddN | BiasAdd | BitwiseAnd | BitwiseOr | BitwiseXor | Cast | Ceil | ClipByValue | Complex | Conj
-            | Equal | Floor | Greater | GreaterEqual | Imag | Invert | IsFinite | IsInf | IsNan | LeakyRelu | LeakyReluGrad | LeftShift
-            | Less | LessEqual | LogicalAnd | LogicalNot | LogicalOr | Maximum | Minimum | Mul | MulNoNan | Neg | NotEqual | OnesLike
-            | Real | Relu | Relu6 | Relu6Grad | ReluGrad | RightShift | Rint | Round | SelectV2 | Sign | Square | Sub | ZerosLike => 1,
+            Abs | Accumulate | AccumulatePart | Add | AddN | BiasAdd | BitwiseAnd | BitwiseOr | BitwiseXor | Cast | Ceil | ClipByValue
+            | Complex | Conj | Equal | Floor | Greater | GreaterEqual | Imag | Invert | IsFinite | IsInf | IsNan | LeakyRelu
+            | LeakyReluGrad | LeftShift | Less | LessEqual | LogicalAnd | LogicalNot | LogicalOr | Maximum | Minimum | Mul | MulNoNan
+            | Neg | NotEqual | OnesLike | Real | Relu | Relu6 | Relu6Grad | ReluGrad | RightShift | Rint | Round | SelectV2 | Sign
+            | Square | Sub | ZerosLike => 1,
             ApproximateEqual | NextAfter | PopulationCount | ReciprocalGrad | SigmoidGrad | SoftplusGrad | SoftsignGrad
             | SquaredDifference | TanhGrad | EluGrad | SeluGrad => 3,
             ComplexAbs | Div | DivNoNan | FloorDiv | FloorMod | Mod | RealDiv | Reciprocal | Rsqrt | RsqrtGrad | Softsign | Sqrt

@@ -414,7 +414,7 @@ pub(crate) const OPS: &[Op] = &[
             "transpose_a: bool = false; transpose_b: bool = false; T: {bfloat16, half, float}; num_args: int >= 0;
                 fused_ops: list(string) = []; epsilon: float = 0.0001; leakyrelu_alpha: float = 0.2",
         )
-        .shape(shape::matmul),
+        .shape(shape::fused_matmul),
     op(
         "_FusedBatchNormEx",
         "(x: T, scale: U, offset: U, mean: U, variance: U, side_input: num_side_inputs * T)

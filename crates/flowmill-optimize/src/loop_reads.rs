@@ -31,6 +31,32 @@ enum Container {
     List { list: NodeId, declared: PartialShape },
 }
 
+/// What is known of the shapes of other parts than those that a loop reads now.
+#[derive(Clone, Copy)]
+pub(crate) enum Parts {
+    Any,
+    /// The last axis has the size `columns`. If `same_rows`, the other axes are as before.
+    Of {
+        columns: i64,
+        same_rows: bool,
+    },
+}
+
+impl Parts {
+    /// Returns the shape to declare in the place of `declared`.
+    fn declared(self, declared: &PartialShape) -> PartialShape {
+        let Parts::Of { columns, same_rows } = self else { return PartialShape::unknown() };
+        let mut sizes: Vec<i64> = declared.dims().unwrap_or_default().to_vec();
+        if !same_rows {
+            sizes.fill(-1);
+        }
+        if let Some(last) = sizes.last_mut() {
+            *last = columns;
+        }
+        PartialShape::new(&sizes)
+    }
+}
+
 /// The ops that may use an array besides the scatter that writes it: none of them changes what a read returns.
 const NEUTRAL: [&str; 3] = ["TensorArrayReadV3", "TensorArraySizeV3", "TensorArrayGradV3"];
 
@@ -48,8 +74,8 @@ impl LoopRead {
     }
 
     /// Adds what is needed to read parts of `other`, a tensor outside of the loop whose parts lie along the same axis. Returns the definition and the
-    /// inputs of the node that reads them. The last axis of a part has the size `columns`. If `same_rows`, the other axes are as before.
-    pub(crate) fn of_other(&self, graph: &mut Graph, other: OutputId, columns: i64, same_rows: bool) -> Result<(NodeDef, Vec<OutputId>)> {
+    /// inputs of the node that reads them.
+    pub(crate) fn of_other(&self, graph: &mut Graph, other: OutputId, parts: Parts) -> Result<(NodeDef, Vec<OutputId>)> {
         let node = graph.node(self.node)?;
         let mut def = NodeDef { attr: node.attrs().0.clone(), ..node_def(graph, node.op(), String::new(), &[self.node]) };
         def.attr.remove("_output_shapes");
@@ -58,7 +84,7 @@ impl LoopRead {
             Container::Tensor => inputs[0] = enter(graph, self.enter, other)?,
             Container::Array { array, scatter, declared } => {
                 let [array, scatter] = [*array, *scatter];
-                let shape = changed(declared, columns, same_rows);
+                let shape = parts.declared(declared);
                 let copy = copy_of(graph, array, &graph.inputs(array).collect::<Vec<_>>(), &[("element_shape", shape.to_proto().into())])?;
                 let indices = graph.inputs(scatter).nth(1).unwrap_or(other);
                 let flow = copy_of(graph, scatter, &[copy.output(0), indices, other, copy.output(1)], &[])?;
@@ -66,9 +92,11 @@ impl LoopRead {
                 inputs[2] = enter(graph, self.enter, flow.output(0))?;
             }
             Container::List { list, declared } => {
-                let shape = changed(declared, columns, same_rows);
-                let sizes: Vec<i64> = shape.dims().unwrap_or_default().to_vec();
-                let shape = add_constant(graph, &Tensor::from_slice([sizes.len()], &sizes)?, &[other.node], *list)?;
+                let shape = match parts.declared(declared).dims() {
+                    Some(sizes) => Tensor::from_slice([sizes.len()], sizes)?,
+                    None => Tensor::scalar(-1i64),
+                };
+                let shape = add_constant(graph, &shape, &[other.node], *list)?;
                 let list = copy_of(graph, *list, &[other, shape], &[("shape_type", Value::Type(DType::I64.number()).into())])?;
                 def.attr.insert("Tshape".to_owned(), Value::Type(DType::I64.number()).into());
                 inputs[0] = enter(graph, self.enter, list.output(0))?;
@@ -189,18 +217,6 @@ fn declared_rows(graph: &Graph, shapes: &Shapes, whole: OutputId, declared: &Par
     let declared = declared.of_rank(rows.len())?.without_symbols();
     let is_sure = declared.dims()?.iter().zip(rows).all(|(&declared, &size)| declared < 0 || declared == size);
     is_sure.then_some(declared)
-}
-
-/// Returns the shape of other parts than those of the shape `declared`.
-fn changed(declared: &PartialShape, columns: i64, same_rows: bool) -> PartialShape {
-    let mut sizes: Vec<i64> = declared.dims().unwrap_or_default().to_vec();
-    if !same_rows {
-        sizes.fill(-1);
-    }
-    if let Some(last) = sizes.last_mut() {
-        *last = columns;
-    }
-    PartialShape::new(&sizes)
 }
 
 /// Returns the shape that a constant describes, as list ops read it: a scalar −1 is an unknown shape.

@@ -1,7 +1,7 @@
 //! `MatMul` and `_FusedMatMul`.
 
-use super::product::{Product, Sizes, StableRhs, finish};
-use crate::fused_ops::FusedOps;
+use super::product::{Beside, Product, Sizes, StableRhs, finish};
+use crate::fused_ops::{FusedOps, Start};
 use crate::gemm::{Epilogue, MatrixRef, gemm};
 use flowmill_runtime::{Cost, Kernel, KernelContext, KernelInit};
 use flowmill_tensor::{Allocator, Complex, DType, PartialShape, Result, Shape, Tensor, bail, bf16, f16, for_dtype};
@@ -109,7 +109,7 @@ impl FusedOps {
     /// Returns `InvalidArgument` for operands of other shapes.
     pub(crate) fn epilogue<'a>(&self, args: &[&'a Tensor], size: Sizes) -> Result<Epilogue<'a>> {
         let mut args = args.iter();
-        let mut epilogue = Epilogue { activation: self.activation, accumulate: self.accumulate, ..Epilogue::default() };
+        let mut epilogue = Epilogue { activation: self.activation, accumulate: self.start != Start::Zero, ..Epilogue::default() };
         if self.bias {
             let Some(bias) = args.next().filter(|b| b.num_elements() == size.n && b.rank() >= 1) else {
                 bail!(InvalidArgument, "Fused MatMul needs a bias of {} elements", size.n);
@@ -135,14 +135,17 @@ struct FusedMatMul {
 }
 
 impl FusedMatMul {
-    /// Returns the product. `start` is what it is added to.
+    /// Returns the product. `start` is what each sum starts with, as [`FusedOps::start`] says.
     fn multiply(&self, alloc: &Allocator, a: &Tensor, b: &Tensor, start: Option<Tensor>, args: &[&Tensor]) -> Result<Tensor> {
+        if self.fusion.start == Start::Part {
+            return self.multiply_beside_part(alloc, start, a, b, args);
+        }
         let size = self.transposed.sizes(a.shape(), b.shape())?;
         let epilogue = self.fusion.epilogue(args, size)?;
-        let mut c = match start.filter(|_| self.fusion.accumulate) {
-            Some(start) if *start.shape().dims() == [size.m, size.n] => alloc.writable(start)?,
-            None if !self.fusion.accumulate => alloc.uninit(DType::F32, [size.m, size.n])?,
-            _ => bail!(InvalidArgument, "Fused MatMul needs a tensor of shape [{},{}] to add to", size.m, size.n),
+        let mut c = match start {
+            Some(start) => sums(alloc, start, size)?,
+            None if self.fusion.start == Start::Zero => alloc.uninit(DType::F32, [size.m, size.n])?,
+            None => bail!(InvalidArgument, "Fused MatMul needs a tensor of shape [{},{}] to add to", size.m, size.n),
         };
         let target = c.as_mut_slice::<f32>()?;
         let rows = a.as_slice::<f32>()?;
@@ -155,11 +158,48 @@ impl FusedMatMul {
         }
         Ok(c)
     }
+
+    /// Returns the product of `[part, a]` and `b`. A matrix is the product of the part and the first rows of `b`; the part itself has the shape
+    /// `[rows, 1, columns]`.
+    fn multiply_beside_part(&self, alloc: &Allocator, part: Option<Tensor>, a: &Tensor, b: &Tensor, args: &[&Tensor]) -> Result<Tensor> {
+        let (&[m, right_columns], &[rows, columns], false) = (a.shape().dims(), b.shape().dims(), self.transposed.a) else {
+            bail!(InvalidArgument, "Fused MatMul needs matrices, and not the shapes {} and {}", a.shape(), b.shape());
+        };
+        let (k, n) = if self.transposed.b { (columns, rows) } else { (rows, columns) };
+        let size = Sizes { m, k, n };
+        let (Some(left_columns), Some(part)) = (k.checked_sub(right_columns), part) else {
+            bail!(InvalidArgument, "Matrix size-incompatible: In[0]: {}, In[1]: {}", a.shape(), b.shape());
+        };
+        let mut epilogue = self.fusion.epilogue(args, size)?;
+        let right = a.as_slice()?;
+        if part.rank() == 2 {
+            let mut c = sums(alloc, part, size)?;
+            let a = Beside { left: None, left_columns, right };
+            self.rhs.multiply_beside(size, a, b, self.transposed.b, c.as_mut_slice()?, &epilogue)?;
+            return Ok(c);
+        }
+        if *part.shape().dims() != [m, 1, left_columns] {
+            bail!(InvalidArgument, "Fused MatMul needs a part of shape [{m},1,{left_columns}] instead of {}", part.shape());
+        }
+        epilogue.accumulate = false;
+        let mut c = alloc.uninit(DType::F32, [m, n])?;
+        let a = Beside { left: Some(part.as_slice()?), left_columns, right };
+        self.rhs.multiply_beside(size, a, b, self.transposed.b, c.as_mut_slice()?, &epilogue)?;
+        Ok(c)
+    }
+}
+
+/// Returns the tensor in whose place the sums of a product are computed that start with its elements.
+fn sums(alloc: &Allocator, start: Tensor, size: Sizes) -> Result<Tensor> {
+    if *start.shape().dims() != [size.m, size.n] {
+        bail!(InvalidArgument, "Fused MatMul needs a tensor of shape [{},{}] to add to", size.m, size.n);
+    }
+    alloc.writable(start)
 }
 
 impl Kernel for FusedMatMul {
     fn compute(&self, ctx: &mut KernelContext<'_>) -> Result<()> {
-        let start = if self.fusion.accumulate { ctx.take(2).ok() } else { None };
+        let start = if self.fusion.start == Start::Zero { None } else { ctx.take(2).ok() };
         let c = {
             let args: smallvec::SmallVec<[&Tensor; 2]> = ctx.inputs_from(2).collect();
             self.multiply(ctx.allocator(), ctx.input(0)?, ctx.input(1)?, start, &args)?
@@ -184,7 +224,7 @@ impl<T: crate::number::Number<Acc = f32>> Kernel for Widened<T> {
         let wide =
             |t: &Tensor| ctx.allocator().from_slice(t.shape().clone(), &t.as_slice::<T>()?.iter().map(|x| x.widen()).collect::<Vec<f32>>());
         let mut inputs = ctx.inputs_from(0).map(wide).collect::<Result<Vec<_>>>()?;
-        let start = (self.inner.fusion.accumulate && inputs.len() > 2).then(|| inputs.remove(2));
+        let start = (self.inner.fusion.start != Start::Zero && inputs.len() > 2).then(|| inputs.remove(2));
         let [a, b, args @ ..] = &inputs[..] else { bail!(Internal, "a product needs two inputs") };
         let c = self.inner.multiply(ctx.allocator(), a, b, start, &args.iter().collect::<Vec<_>>())?;
         let narrow: Vec<T> = c.as_slice::<f32>()?.iter().map(|&x| T::narrow(x)).collect();

@@ -4,40 +4,48 @@ use super::batch_matmul::multiply_by_matrix;
 use super::product::StableRhs;
 use crate::from_fn::from_fn;
 use flowmill_runtime::{Kernel, KernelContext, KernelInit};
-use flowmill_tensor::{DType, Result, Tensor, bail};
+use flowmill_tensor::{DType, Result, Shape, Tensor, bail};
 use std::sync::Arc;
 
-/// Makes the kernel of `_HoistedMatMul`: it returns all products if parts have few rows, and the parts themselves otherwise.
+/// Makes the kernel of `_HoistedMatMul`: it returns all products if parts have few rows, and otherwise the parts themselves with an axis of size 1
+/// before the last.
 pub(super) fn make_hoisted(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let axis = usize::try_from(init.attrs.get::<i64>("axis")?).unwrap_or(usize::MAX);
     let max_rows = usize::try_from(init.attrs.get::<i64>("max_rows")?).unwrap_or(0);
     with_products(init, move |ctx, multiply| {
         let parts = ctx.input(0)?;
-        let others = |i: usize| i != axis && i + 1 != parts.rank();
-        if parts.rank() < 3 || axis + 1 >= parts.rank() {
+        let rank = parts.rank();
+        if rank < 3 || axis >= rank - 1 {
             bail!(InvalidArgument, "parts of the shape {} along axis {axis} have no rows", parts.shape());
         }
-        let num_rows: usize = parts.shape().iter().enumerate().filter(|&(i, _)| others(i)).map(|(_, &size)| size).product();
-        let are_products = num_rows <= max_rows;
-        if are_products {
-            let products = multiply(ctx)?;
-            ctx.set_output(0, products);
+        let num_rows: usize = (0..rank - 1).filter(|&i| i != axis).map(|i| parts.shape()[i]).product();
+        let result = if num_rows <= max_rows {
+            multiply(ctx)?
         } else {
-            ctx.forward(0, 0)?;
-        }
-        ctx.set_output(1, Tensor::scalar(are_products));
+            let (rows, columns) = parts.shape().split_at(rank - 1);
+            let shape = Shape::new(&[rows, &[1], columns].concat());
+            ctx.take(0)?.reshaped(shape)?
+        };
+        ctx.set_output(0, result);
         Ok(())
     })
 }
 
-/// Makes the kernel of `_PartMatMul`: it multiplies a part, or returns it if it is a product already.
+/// Makes the kernel of `_PartMatMul`: it multiplies a part, or returns it if it is a product already, and so has one axis less.
 pub(super) fn make_of_part(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
-    with_products(init, |ctx, multiply| {
-        if ctx.input(2)?.to_scalar::<bool>()? {
+    let rank = usize::try_from(init.attrs.get::<i64>("rank")?).unwrap_or(usize::MAX);
+    with_products(init, move |ctx, multiply| {
+        let part = ctx.input(0)?.shape();
+        if part.rank() == rank {
             return ctx.forward(0, 0);
         }
+        if part.rank() != rank.saturating_add(1) || part[rank - 1] != 1 {
+            bail!(InvalidArgument, "a part of the shape {part} is neither a product of rank {rank} nor what is multiplied");
+        }
         let product = multiply(ctx)?;
-        ctx.set_output(0, product);
+        let (rows, columns) = product.shape().split_at(rank - 1);
+        let shape = Shape::new(&[rows, &columns[1..]].concat());
+        ctx.set_output(0, product.reshaped(shape)?);
         Ok(())
     })
 }

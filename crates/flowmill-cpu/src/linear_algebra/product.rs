@@ -1,7 +1,7 @@
 //! Matrix products of every element type, and right-hand sides that are packed once.
 
 use crate::elementwise::Word;
-use crate::gemm::{Epilogue, MatrixRef, PackedB, gemm, gemm_batch, gemm_packed, matmul_converted, matmul_generic};
+use crate::gemm::{Epilogue, MatrixRef, PackedB, gemm, gemm_batch, gemm_beside, gemm_packed, matmul_converted, matmul_generic};
 use flowmill_tensor::sync::Mutex;
 use flowmill_tensor::{Complex, Result, Tensor, bf16, f16};
 use std::sync::Arc;
@@ -141,6 +141,44 @@ impl StableRhs {
                 finish(c, size, epilogue);
             }
         }
+        Ok(())
+    }
+}
+
+/// A matrix of adjacent rows, with what lies to the left of it in the left operand of a product.
+#[derive(Clone, Copy)]
+pub(crate) struct Beside<'a> {
+    /// The left part. If it is `None`, the result holds its product already.
+    pub(crate) left: Option<&'a [f32]>,
+    pub(crate) left_columns: usize,
+    pub(crate) right: &'a [f32],
+}
+
+impl StableRhs {
+    /// Like [`StableRhs::multiply`], with a left operand of two parts. `size.k` counts the columns of both.
+    pub(crate) fn multiply_beside(
+        &self,
+        size: Sizes,
+        a: Beside<'_>,
+        b: &Tensor,
+        transposed: bool,
+        c: &mut [f32],
+        epilogue: &Epilogue<'_>,
+    ) -> Result<()> {
+        if let Some(packed) = self.packed(b, size, transposed)? {
+            gemm_beside(a.left, a.left_columns, a.right, size.m, &packed.matrix, c, epilogue);
+            return Ok(());
+        }
+        let (b, ld) = (b.as_slice::<f32>()?, if transposed { size.k } else { size.n });
+        let first = if transposed { a.left_columns } else { a.left_columns * size.n };
+        let rows = |data, columns| MatrixRef { data, ld: columns, transposed: false };
+        if let Some(left) = a.left {
+            gemm(size.m, a.left_columns, size.n, rows(left, a.left_columns), MatrixRef { data: b, ld, transposed }, c, size.n, false);
+        }
+        let columns = size.k - a.left_columns;
+        let right = MatrixRef { data: b.get(first..).unwrap_or_default(), ld, transposed };
+        gemm(size.m, columns, size.n, rows(a.right, columns), right, c, size.n, true);
+        finish(c, size, epilogue);
         Ok(())
     }
 }

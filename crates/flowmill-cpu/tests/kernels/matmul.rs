@@ -122,32 +122,75 @@ fn a_product_that_accumulates_continues_each_sum() {
 fn parts_of_few_rows_are_multiplied_at_once_and_others_one_by_one() {
     for dtype in [DType::F16, DType::BF16, DType::F32, DType::F64] {
         let cast = |t: Tensor| Call::new("Cast").attr("SrcT", ty(DType::F32)).attr("DstT", ty(dtype)).inputs(vec![t]).run1().unwrap();
-        let hoisted = |op: &str, inputs: Vec<Tensor>, axis: i64| {
+        let run = |op: &str, inputs: Vec<Tensor>, attrs: &[(&str, i64)]| {
             let call = Call::new(op).attr("T", ty(dtype)).attr("transpose_b", true);
-            if op == "_HoistedMatMul" { call.attr("axis", axis).attr("max_rows", 4i64) } else { call }
-                .inputs(inputs)
-                .run()
-                .map(|found| found.into_iter().flatten().collect::<Vec<Tensor>>())
+            attrs.iter().fold(call, |call, &(name, value)| call.attr(name, value)).inputs(inputs).run1()
+        };
+        let hoisted = |parts: &Tensor, weights: &Tensor, axis: i64| {
+            run("_HoistedMatMul", vec![parts.clone(), weights.clone()], &[("axis", axis), ("max_rows", 4)])
         };
         let weights = cast(matrix([2, 3], |i| i as f32 - 2.0));
-        for (shape, axis, are_products) in
-            [([7, 4, 3], 0, true), ([7, 5, 3], 0, false), ([4, 7, 3], 1, true), ([5, 7, 3], 1, false), ([0, 7, 3], 1, true)]
-        {
+        let cases = [([7, 4, 3], 0, true), ([7, 5, 3], 0, false), ([4, 7, 3], 1, true), ([5, 7, 3], 1, false), ([0, 7, 3], 1, true)];
+        for (shape, axis, are_products) in cases {
             let parts = cast(matrix([shape[0] * shape[1], 3], |i| (i % 5) as f32).reshaped(shape).unwrap());
-            let found = hoisted("_HoistedMatMul", vec![parts.clone(), weights.clone()], axis).unwrap();
-            assert_eq!(found[1].to_scalar::<bool>().unwrap(), are_products);
-            assert_eq!(found[0].same_data(&parts), !are_products && parts.num_elements() > 0);
-            let products = hoisted("_PartMatMul", vec![found[0].clone(), weights.clone(), found[1].clone()], 0).unwrap();
             let call = Call::new("BatchMatMulV2").attr("T", ty(dtype)).attr("adj_x", false).attr("adj_y", true);
-            assert_eq!(products[0], call.inputs(vec![parts, weights.clone()]).run1().unwrap());
+            let products = call.inputs(vec![parts.clone(), weights.clone()]).run1().unwrap();
+            let found = hoisted(&parts, &weights, axis).unwrap();
+            if are_products {
+                assert_eq!(found, products);
+            } else {
+                assert_eq!(*found.shape().dims(), [shape[0], shape[1], 1, 3]);
+                assert_eq!(found.clone().reshaped(shape).unwrap(), parts);
+            }
+            assert_eq!(run("_PartMatMul", vec![found, weights.clone()], &[("rank", 3)]).unwrap(), products);
         }
-        let message = |op, inputs, axis| hoisted(op, inputs, axis).unwrap_err().message().to_owned();
-        let (row, parts) = (cast(matrix([1, 3], |_| 0f32)), cast(matrix([6, 3], |_| 0f32).reshaped([2, 3, 3]).unwrap()));
-        assert!(message("_HoistedMatMul", vec![row.clone(), weights.clone()], 0).contains("have no rows"));
-        assert!(message("_HoistedMatMul", vec![parts.clone(), weights.clone()], 2).contains("have no rows"));
-        let no_matrix = vec![row.clone(), parts.clone(), Tensor::scalar(false)];
-        assert!(message("_PartMatMul", no_matrix, 0).contains("is not a matrix"));
-        let wide = vec![row.clone(), cast(matrix([2, 4], |_| 0f32)), Tensor::scalar(false)];
-        assert!(message("_PartMatMul", wide, 0).contains("Matrix size-incompatible"));
+        let zeros = |shape: &[usize]| cast(matrix([shape.iter().product(), 1], |_| 0f32).reshaped(shape.to_vec()).unwrap());
+        for (shape, axis) in [(&[1, 3][..], 0), (&[2, 3, 3], 2), (&[2, 3, 3], -1)] {
+            assert!(hoisted(&zeros(shape), &weights, axis).unwrap_err().message().contains("have no rows"));
+        }
+        let message = |part: &[usize], matrix: &[usize]| {
+            run("_PartMatMul", vec![zeros(part), zeros(matrix)], &[("rank", 2)]).unwrap_err().message().to_owned()
+        };
+        assert!(message(&[1, 1, 3], &[1, 2, 3]).contains("is not a matrix"));
+        assert!(message(&[1, 1, 3], &[2, 4]).contains("Matrix size-incompatible"));
+        assert!(message(&[3], &[2, 3]).contains("neither a product of rank 2"));
+        assert!(message(&[1, 2, 3], &[2, 3]).contains("neither a product of rank 2"));
+    }
+}
+
+#[test]
+fn a_part_beside_the_operand_may_be_a_product_already() {
+    let value = |i: usize| ((i * 7919) % 1013) as f32 / 300.0 - 1.7;
+    for (rows, left, right, columns, transposed) in
+        [(1, 37, 600, 70, false), (5, 3, 4, 2, true), (40, 100, 9, 33, false), (0, 3, 4, 2, false)]
+    {
+        let (part, a) = (matrix([rows, left], value), matrix([rows, right], |i| value(i + 5)));
+        let (b, bt) = (
+            matrix([left + right, columns], |i| value(3 * i)),
+            matrix([columns, left + right], |i| value(3 * (i % (left + right) * columns + i / (left + right)))),
+        );
+        let fused = |start: Tensor, args: &[Tensor], a: &Tensor, b: &Tensor| {
+            let call =
+                Call::new("_FusedMatMul").attr("T", ty(DType::F32)).attr("fused_ops", strings(&["AccumulatePart", "BiasAdd", "Relu"]));
+            call.attr("transpose_b", transposed).inputs(vec![a.clone(), b.clone(), start]).inputs(args.to_vec()).run1()
+        };
+        let bias = Tensor::from_slice([columns], &(0..columns).map(value).collect::<Vec<_>>()).unwrap();
+        let joined = Call::new("ConcatV2").attr("T", ty(DType::F32)).attr("N", 2i64).attr("Tidx", ty(DType::I32));
+        let joined = joined.inputs(vec![part.clone(), a.clone(), Tensor::scalar(1i32)]).run1().unwrap();
+        let call = Call::new("_FusedMatMul").attr("T", ty(DType::F32)).attr("fused_ops", strings(&["BiasAdd", "Relu"]));
+        let expected = call.inputs(vec![joined, b.clone(), bias.clone()]).run1().unwrap();
+        let first = matrix([left, columns], |i| value(3 * i));
+        let product = Call::new("MatMul").attr("T", ty(DType::F32)).inputs(vec![part.clone(), first]).run1().unwrap();
+        let weights = if transposed { &bt } else { &b };
+        let args = [bias];
+        assert_eq!(fused(product, &args, &a, weights).unwrap(), expected, "{rows} rows of a product");
+        assert_eq!(fused(part.reshaped([rows, 1, left]).unwrap(), &args, &a, weights).unwrap(), expected, "{rows} rows of a part");
+        let message = |start: Tensor, b: &Tensor| fused(start, &args, &a, b).unwrap_err().message().to_owned();
+        let zeros = |shape: &[usize]| matrix([shape.iter().product(), 1], |_| 0f32).reshaped(shape.to_vec()).unwrap();
+        assert!(message(zeros(&[rows, columns + 1]), weights).contains("to add to"));
+        assert!(message(zeros(&[rows, 1, left + 1]), weights).contains("needs a part of shape"));
+        assert!(message(zeros(&[rows, 2, left]), weights).contains("needs a part of shape"));
+        assert!(message(zeros(&[rows, 1, left]), &zeros(&[1, 1])).contains("Matrix size-incompatible"));
+        assert!(message(zeros(&[rows, 1, left]), &zeros(&[1])).contains("needs matrices"));
     }
 }

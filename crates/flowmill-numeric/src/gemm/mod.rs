@@ -27,7 +27,7 @@ pub(crate) use pack::copy_rows;
 pub use tile::LDA;
 
 use driver::{Job, Panels};
-use pack::Matrix;
+use pack::{Beside, Matrix};
 
 use crate::parallel;
 use crate::simd::{Isa, isa};
@@ -58,6 +58,29 @@ pub fn gemm_packed(a: &[f32], lda: usize, m: usize, b: &PackedB, c: &mut [f32], 
 
 /// Like [`gemm_packed`], with rows of A from any source.
 pub fn gemm_rows<A: Rows<f32>>(a: &A, m: usize, b: &PackedB, c: &mut [f32], ldc: usize, epilogue: &Epilogue<'_>) {
+    gemm_rows_from(0, a, m, b, c, ldc, epilogue);
+}
+
+/// Computes `C[m, n] = epilogue([A1, A2] B[k, n])`, where the rows of A1 and A2 are adjacent and lie side by side. A1 has `k1` columns and A2 the
+/// others. Without A1, B is used from row `k1` on.
+///
+/// # Panics
+/// If a slice is too short for its shape, or if B has fewer than `k1` rows.
+pub fn gemm_beside(a1: Option<&[f32]>, k1: usize, a2: &[f32], m: usize, b: &PackedB, c: &mut [f32], epilogue: &Epilogue<'_>) {
+    assert!(k1 <= b.k(), "{k1} of {} rows", b.k());
+    let k2 = b.k() - k1;
+    check_matrix("A2", a2.len(), m, k2, k2);
+    match a1 {
+        Some(a1) => {
+            check_matrix("A1", a1.len(), m, k1, k1);
+            gemm_rows(&Beside { left: a1, left_columns: k1, right: a2, right_columns: k2 }, m, b, c, b.n(), epilogue);
+        }
+        None => gemm_rows_from(k1, &Matrix { data: a2, ld: k2, transposed: false }, m, b, c, b.n(), epilogue),
+    }
+}
+
+/// Computes the product with B from row `first` on.
+fn gemm_rows_from<A: Rows<f32>>(first: usize, a: &A, m: usize, b: &PackedB, c: &mut [f32], ldc: usize, epilogue: &Epilogue<'_>) {
     check_matrix("C", c.len(), m, b.n(), ldc);
     let finish = epilogue.finish(m, b.n());
     if m == 0 || b.n() == 0 {
@@ -68,9 +91,9 @@ pub fn gemm_rows<A: Rows<f32>>(a: &A, m: usize, b: &PackedB, c: &mut [f32], ldc:
         kernels: b.kernels(),
         a,
         m,
-        k: b.k(),
+        k: b.k() - first,
         n: b.n(),
-        b: b.panels(),
+        b: b.panels_from(first),
         c: c.as_mut_ptr(),
         ldc,
         load: epilogue.accumulate,

@@ -95,6 +95,13 @@ impl<T: Element> PackedB<T> {
     pub(crate) fn panels(&self) -> Panels<T> {
         packed_panels(self.kernels(), self.data.as_slice(), self.k, self.n)
     }
+
+    /// Returns the panels without the first rows of B. `first` is at most the number of rows.
+    pub(crate) fn panels_from(&self, first: usize) -> Panels<T> {
+        let all = self.panels();
+        // Both stay within the buffer, or one past its end, and are not read if no row is left.
+        Panels { data: all.data.wrapping_add(first * all.ldb), tail: all.tail.wrapping_add(first * all.tail_width), ..all }
+    }
 }
 
 impl<T: Element> std::fmt::Debug for PackedB<T> {
@@ -199,6 +206,28 @@ impl<T: Element> Rows<T> for Matrix<'_, T> {
             transpose(&self.data[k0 * self.ld + row0..], self.ld, kc, rows, dst, LDA);
         } else {
             copy_rows(dst, LDA, &self.data[row0 * self.ld + k0..], self.ld, rows, kc);
+        }
+    }
+}
+
+/// Two matrices of adjacent rows, side by side.
+pub(crate) struct Beside<'a, T> {
+    pub left: &'a [T],
+    pub left_columns: usize,
+    pub right: &'a [T],
+    pub right_columns: usize,
+}
+
+impl<T: Element> Rows<T> for Beside<'_, T> {
+    fn pack(&self, row0: usize, rows: usize, k0: usize, kc: usize, dst: &mut [T]) {
+        let from_left = self.left_columns.saturating_sub(k0).min(kc);
+        if from_left > 0 {
+            let left = Matrix { data: self.left, ld: self.left_columns, transposed: false };
+            left.pack(row0, rows, k0, from_left, dst);
+        }
+        if from_left < kc {
+            let right = Matrix { data: self.right, ld: self.right_columns, transposed: false };
+            right.pack(row0, rows, (k0 + from_left) - self.left_columns, kc - from_left, &mut dst[from_left..]);
         }
     }
 }

@@ -228,3 +228,24 @@ fn short_operands_are_refused() {
     let packed = PackedB::pack(&[0.0; 12], 3, 4, false);
     gemm_packed(&[0.0; 5], 3, 2, &packed, &mut [0.0; 8], 4, &Epilogue::default());
 }
+
+#[test]
+fn matrices_beside_each_other_are_multiplied_like_one() {
+    for (m, k1, k2, n) in [(1, 64, 256, 100), (5, 3, 300, 33), (40, 700, 20, 65), (3, 0, 7, 20), (3, 9, 0, 20), (0, 4, 4, 4)] {
+        let (a1, a2, b) = (rough_values(1, m * k1), rough_values(2, m * k2), rough_values(3, (k1 + k2) * n));
+        let bias = rough_values(4, n);
+        let joined: Vec<f32> = (0..m).flat_map(|i| [&a1[i * k1..][..k1], &a2[i * k2..][..k2]].concat()).collect();
+        let packed = PackedB::pack(&b, k1 + k2, n, false);
+        let epilogue = Epilogue::bias_activation(Some(&bias), Activation::Tanh);
+        let mut want = vec![0.0; m * n];
+        gemm_packed(&joined, k1 + k2, m, &packed, &mut want, n, &epilogue);
+        for threads in [1, 2] {
+            let mut c = vec![0.0; m * n];
+            with_threads(threads, || gemm_beside(Some(&a1), k1, &a2, m, &packed, &mut c, &epilogue));
+            assert_eq!(c, want, "{m} {k1} {k2} {n}");
+            gemm(m, k1, n, plain(&a1, k1), plain(&b, n), &mut c, n, false);
+            with_threads(threads, || gemm_beside(None, k1, &a2, m, &packed, &mut c, &Epilogue { accumulate: true, ..epilogue }));
+            assert_eq!(c, want, "{m} {k1} {k2} {n} from the product of the first rows");
+        }
+    }
+}

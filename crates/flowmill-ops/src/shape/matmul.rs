@@ -1,7 +1,7 @@
 //! Matrix products and factorisations.
 
 use super::{common, dims};
-use flowmill_graph::InferenceContext as Context;
+use flowmill_graph::{ElementwiseFunction, InferenceContext as Context};
 use flowmill_tensor::{PartialShape, Result, bail};
 
 /// The product of two matrices, each transposed if the node says so.
@@ -40,21 +40,34 @@ pub(crate) fn batch_matmul(c: &mut Context<'_>) -> Result<()> {
     Ok(())
 }
 
-/// All parts of a tensor, or all their products with a matrix: the last size depends on the number of rows of a part.
+/// All products of the parts of a tensor, or the parts: how many axes there are depends on the number of rows of a part.
 pub(crate) fn hoisted_matmul(c: &mut Context<'_>) -> Result<()> {
-    let parts = dims::with_rank_at_least(&c.input(0), 3)?;
+    dims::with_rank_at_least(&c.input(0), 3)?;
     dims::with_rank(&c.input(1), 2)?;
-    c.set_output(0, parts.rank().map_or_else(PartialShape::unknown, |rank| dims::replaced(&parts, rank - 1, -1)));
-    c.set_output(1, PartialShape::new(&[]));
+    c.set_min_rank(0, 3);
     Ok(())
 }
 
 /// Rows times a matrix, or rows that are products already.
 pub(crate) fn part_matmul(c: &mut Context<'_>) -> Result<()> {
-    let (part, matrix) = (dims::with_rank_at_least(&c.input(0), 2)?, dims::with_rank(&c.input(1), 2)?);
-    dims::with_rank(&c.input(2), 0)?;
+    let (part, matrix) = (c.input(0), dims::with_rank(&c.input(1), 2)?);
+    let rank = dims::as_rank(c.attrs().get("rank")?).unwrap_or(2);
     let (_, columns) = pick(&matrix, c.attrs().get_or("transpose_b", false)?);
-    c.set_output(0, part.rank().map_or_else(PartialShape::unknown, |rank| dims::replaced(&part, rank - 1, columns)));
+    let rows = part.rank().map(|_| dims::without_last(&part, part.rank().unwrap_or(0).saturating_sub(rank - 1)));
+    let rows = rows.unwrap_or_else(|| PartialShape::unknown_of_rank(rank - 1));
+    c.set_output(0, rows.concat(&PartialShape::new(&[columns])));
+    Ok(())
+}
+
+/// A product with an epilogue. With `AccumulatePart`, the left operand has fewer columns than the right one has rows.
+pub(crate) fn fused_matmul(c: &mut Context<'_>) -> Result<()> {
+    let functions: Vec<&str> = c.attrs().list("fused_ops")?;
+    if functions.first().copied() != Some(ElementwiseFunction::AccumulatePart.name()) {
+        return matmul(c);
+    }
+    let (a, b) = (dims::with_rank(&c.input(0), 2)?, dims::with_rank(&c.input(1), 2)?);
+    let (_, columns) = pick(&b, c.attrs().get_or("transpose_b", false)?);
+    c.set_output(0, PartialShape::new(&[dims::size(&a, 0), columns]));
     Ok(())
 }
 

@@ -36,10 +36,13 @@ pub(crate) fn run(graph: &mut Graph, target: &dyn Target, shapes: &mut Shapes) -
     Ok(count)
 }
 
-/// Returns true for a product whose only function is [`ElementwiseFunction::Accumulate`].
-fn accumulates(node: &Node) -> bool {
-    let is_only = |functions: Vec<&str>| functions == [ElementwiseFunction::Accumulate.name()];
-    node.is_op("_FusedMatMul") && is_of_type(node, DType::F32) && node.attrs().list("fused_ops").is_ok_and(is_only)
+/// Returns the function of a product whose only function says what its sums start with.
+fn accumulates(node: &Node) -> Option<ElementwiseFunction> {
+    if !node.is_op("_FusedMatMul") || !is_of_type(node, DType::F32) {
+        return None;
+    }
+    let functions: Vec<&str> = node.attrs().list("fused_ops").ok()?;
+    [ElementwiseFunction::Accumulate, ElementwiseFunction::AccumulatePart].into_iter().find(|function| functions == [function.name()])
 }
 
 struct Found {
@@ -53,12 +56,12 @@ struct Found {
 }
 
 fn find(graph: &Graph, node: &Node, shapes: &Shapes, target: &dyn Target) -> Option<Found> {
-    let op = Linear::of(node).or_else(|| accumulates(node).then_some(Linear::MatMul))?;
+    let op = Linear::of(node).or_else(|| accumulates(node).map(|_| Linear::MatMul))?;
     let can_end_with = |function: ElementwiseFunction| target.fuses(fused_op(op), function, DType::F32);
     let mut found = Found { op, nodes: vec![node.id()], args: Vec::new(), functions: Vec::new(), leakyrelu_alpha: None };
-    if accumulates(node) {
+    if let Some(start) = accumulates(node) {
         found.args.extend(graph.input(node.id(), 2));
-        found.functions.push(ElementwiseFunction::Accumulate);
+        found.functions.push(start);
     }
     let edge = next(graph, node).filter(|_| can_end_with(ElementwiseFunction::BiasAdd))?;
     found.args.push(bias(graph, node, op, edge)?);

@@ -10,8 +10,8 @@
 //!
 //! A product of all parts is worth its memory only if parts have few rows: it is then bound by reading the matrix, once instead of once for each part.
 //! A part of more than [`MAX_ROWS`] rows is multiplied in the loop. If the number of rows is not known before the graph runs, as that of a batch,
-//! `_HoistedMatMul` returns either the products of all parts or the parts themselves, and says which, and `_PartMatMul` in the loop multiplies the part
-//! if it is not yet a product.
+//! `_HoistedMatMul` returns either the products of all parts or the parts themselves, which have one axis more. `_PartMatMul` in the loop multiplies the
+//! part if it is not yet a product, and so does a `_FusedMatMul` of a cell with the function `AccumulatePart`.
 //!
 //! Sound because an element of a product is one sum in a fixed order, which the row of one operand and the column of the other determine, so all bits
 //! stay. The part is read by the same op at the same index as before, from as many parts, so it is dead or out of range in the same cases. The new
@@ -30,13 +30,13 @@
 //! Loops of functions are not rewritten: the passes of `LOWERING` turn them into loops of frames. `fold_constants` runs earlier and makes weights
 //! constant. `fuse_epilogues` runs later and adds bias, residual and activation to what is left of a product.
 
-use crate::loop_reads::{LoopRead, enter};
+use crate::loop_reads::{LoopRead, Parts, enter};
 use crate::loops::invariant;
 use crate::rewrite::{add_constant, bypass, constant, constant_input, constant_shape, integers, node_def, replace};
 use crate::{Shapes, Target};
 use flowmill_graph::{ElementwiseFunction, Graph, Node, NodeId, OutputId, Role};
 use flowmill_proto::{AttrValue, NodeDef};
-use flowmill_tensor::{Bytes, DType, PartialShape, Result, Tensor};
+use flowmill_tensor::{Bytes, DType, PartialShape, Result, Tensor, error};
 
 /// The largest ratio of the sizes of a product and of the tensor of parts that is multiplied.
 const MAX_GROWTH: i64 = 32;
@@ -145,6 +145,8 @@ struct Part {
     /// True if the other axes of the product are those of the part.
     same_rows: bool,
     rows: Rows,
+    /// The rank of the part.
+    rank: usize,
 }
 
 /// What is known about the number of rows of a part.
@@ -267,7 +269,7 @@ impl Operands {
         if added < 0 || added > depth.saturating_mul(MAX_GROWTH) {
             return None;
         }
-        Some(Part { read, fixed, is_left, columns: columns.max(-1), same_rows: by_rows, rows: num_rows })
+        Some(Part { read, fixed, is_left, columns: columns.max(-1), same_rows: by_rows, rows: num_rows, rank: rank - 1 })
     }
 
     /// Checks a product whose operands do not change, which cannot fail before the loop if it cannot fail in it.
@@ -312,7 +314,8 @@ fn beside(graph: &Graph, product: &Node, shapes: &Shapes, target: &dyn Target, f
     let (whole, other) = (analysis.shape(read.whole), analysis.shape(graph.input(concat.id(), 1)?));
     let (&[outer, inner, first], &[_, second]) = (whole.dims()?, other.dims()?) else { return None };
     let rows_of_part = Rows::of([if read.axis == 0 { inner } else { outer }]);
-    let num_rows = rows_of_part.filter(|&rows| rows == Rows::Few || chooses(target, operands.dtype))?;
+    let can_choose = chooses(target, operands.dtype) && target.fuses("_FusedMatMul", ElementwiseFunction::AccumulatePart, DType::F32);
+    let num_rows = rows_of_part.filter(|&rows| rows == Rows::Few || can_choose)?;
     let shape = constant_shape(graph, fixed.source())?;
     let &[rows, columns] = shape.dims() else { return None };
     let (depth, columns) = if operands.transposed[1] { (columns, rows) } else { (rows, columns) };
@@ -354,14 +357,17 @@ impl Part {
         let fixed = self.fixed.outside(graph, self.read.whole)?;
         if let (Rows::Unknown, Some(matrix)) = (self.rows, graph.input(id, 1)) {
             let controls = controls_of(graph, &[id]);
-            let (def, inputs) = product_of_part(graph, id, &self.read, fixed, matrix)?;
-            let new = replace(graph, id, def, &inputs, &controls)?;
+            let part = chosen_part(graph, id, &self.read, fixed)?;
+            let mut def = node_def(graph, OF_PART, String::new(), &[id]);
+            def.attr.extend(attrs_of_part(graph.node(id)?));
+            def.attr.insert("rank".to_owned(), (self.rank as i64).into());
+            let new = replace(graph, id, def, &[part, matrix], &controls)?;
             remove_unused(graph, &[self.read.node])?;
             return Ok(new.output(0));
         }
         let operands = if self.is_left { [self.read.whole, fixed] } else { [fixed, self.read.whole] };
         let product = add_product(graph, id, operands)?;
-        let (def, inputs) = self.read.of_other(graph, product, self.columns, self.same_rows)?;
+        let (def, inputs) = self.read.of_other(graph, product, Parts::Of { columns: self.columns, same_rows: self.same_rows })?;
         let controls = controls_of(graph, &[id, self.read.node]);
         let new = replace(graph, id, def, &inputs, &controls)?;
         remove_unused(graph, &[self.read.node])?;
@@ -371,34 +377,43 @@ impl Part {
 
 impl Beside {
     fn rewrite(self, graph: &mut Graph, id: NodeId) -> Result<OutputId> {
-        let Beside { read, concat, weights: [first, second], fixed, columns, rows } = self;
-        let (controls, weights) = (fixed.controls(graph, read.whole), fixed.source().node);
-        let first = add_constant(graph, &first, &controls, weights)?;
-        let second = add_constant(graph, &second, &controls, weights)?;
-        let (mut def, inputs, controls) = if rows == Rows::Unknown {
-            let matrix = enter(graph, read.enter, first)?;
-            let (def, inputs) = product_of_part(graph, id, &read, first, matrix)?;
-            (def, inputs, Vec::new())
-        } else {
-            let product = add_product(graph, id, [read.whole, first])?;
-            let (def, inputs) = read.of_other(graph, product, columns, true)?;
-            (def, inputs, controls_of(graph, &[read.node]))
-        };
-        let name = graph.node(id)?.name().to_owned();
-        def.name = graph.new_name(&name);
-        let part = graph.add_node_with_inputs(def, &inputs, &controls)?;
-        let second = enter(graph, read.enter, second)?;
-
+        let (part, weights, function) = if self.rows == Rows::Unknown { self.chosen(graph, id)? } else { self.product(graph, id)? };
+        let Beside { read, concat, .. } = self;
         let mut def = node_def(graph, "_FusedMatMul", String::new(), &[concat, id]);
         let attrs = &graph.node(id)?.attrs().0;
         def.attr.extend(["T", "transpose_b"].into_iter().filter_map(|name| Some((name.to_owned(), attrs.get(name)?.clone()))));
-        def.attr.insert("fused_ops".to_owned(), vec![Bytes::from_static(ElementwiseFunction::Accumulate.name().as_bytes())].into());
+        def.attr.insert("fused_ops".to_owned(), vec![Bytes::from_static(function.name().as_bytes())].into());
         def.attr.insert("num_args".to_owned(), 1i64.into());
-        let inputs: Vec<OutputId> = graph.input(concat, 1).into_iter().chain([second, part.output(0)]).collect();
+        let inputs: Vec<OutputId> = graph.input(concat, 1).into_iter().chain([weights, part]).collect();
         let controls = controls_of(graph, &[id, concat]);
         let new = replace(graph, id, def, &inputs, &controls)?;
         remove_unused(graph, &[concat, read.node])?;
         Ok(new.output(0))
+    }
+
+    /// Adds the product of all parts and the first rows of the weights. Returns the product's part, the other rows, and the function of what is left.
+    fn product(&self, graph: &mut Graph, id: NodeId) -> Result<(OutputId, OutputId, ElementwiseFunction)> {
+        let [first, second] = [self.constant(graph, 0)?, self.constant(graph, 1)?];
+        let product = add_product(graph, id, [self.read.whole, first])?;
+        let (mut def, inputs) = self.read.of_other(graph, product, Parts::Of { columns: self.columns, same_rows: true })?;
+        let name = graph.node(id)?.name().to_owned();
+        def.name = graph.new_name(&name);
+        let part = graph.add_node_with_inputs(def, &inputs, &controls_of(graph, &[self.read.node]))?;
+        Ok((part.output(0), enter(graph, self.read.enter, second)?, ElementwiseFunction::Accumulate))
+    }
+
+    /// Like [`Beside::product`], for a choice that is made when the graph runs. All weights are needed.
+    fn chosen(&self, graph: &mut Graph, id: NodeId) -> Result<(OutputId, OutputId, ElementwiseFunction)> {
+        let first = self.constant(graph, 0)?;
+        let part = chosen_part(graph, id, &self.read, first)?;
+        let weights = graph.input(id, 1).ok_or_else(|| error!(Internal, "a product needs two inputs"))?;
+        Ok((part, weights, ElementwiseFunction::AccumulatePart))
+    }
+
+    /// Adds a part of the weights as a constant.
+    fn constant(&self, graph: &mut Graph, i: usize) -> Result<OutputId> {
+        let controls = self.fixed.controls(graph, self.read.whole);
+        add_constant(graph, &self.weights[i], &controls, self.fixed.source().node)
     }
 }
 
@@ -418,31 +433,26 @@ impl Whole {
 }
 
 /// Adds a choice before the loop between all products of parts and a matrix, like the product `like`, and the parts, and reads what was chosen in the
-/// loop. Returns the definition and the inputs of the node that multiplies what is not a product yet. `matrix` is the matrix in the loop.
-fn product_of_part(
-    graph: &mut Graph,
-    like: NodeId,
-    read: &LoopRead,
-    outside: OutputId,
-    matrix: OutputId,
-) -> Result<(NodeDef, Vec<OutputId>)> {
+/// loop. Returns what is read.
+fn chosen_part(graph: &mut Graph, like: NodeId, read: &LoopRead, matrix: OutputId) -> Result<OutputId> {
     let node = graph.node(like)?;
-    let transposed = Operands::of(node).is_some_and(|operands| operands.transposed[1]);
+    let attrs = attrs_of_part(node);
     let prefix = node.name().to_owned();
-    let mut attrs: Vec<(String, AttrValue)> = vec![("transpose_b".to_owned(), transposed.into())];
-    attrs.extend(node.attrs().0.get("T").map(|dtype| ("T".to_owned(), dtype.clone())));
     let name = graph.new_name(&prefix);
     let mut def = node_def(graph, HOISTED, name, &[like]);
-    def.attr.extend(attrs.iter().cloned());
-    def.attr.extend([("axis".to_owned(), (read.axis as i64).into()), ("max_rows".to_owned(), MAX_ROWS.into())]);
-    let hoisted = graph.add_node_with_inputs(def, &[read.whole, outside], &[])?;
-    let (mut def, inputs) = read.of_other(graph, hoisted.output(0), -1, true)?;
-    def.name = graph.new_name(&prefix);
-    let part = graph.add_node_with_inputs(def, &inputs, &controls_of(graph, &[read.node]))?;
-    let are_products = enter(graph, read.enter, hoisted.output(1))?;
-    let mut def = node_def(graph, OF_PART, String::new(), &[like]);
     def.attr.extend(attrs);
-    Ok((def, vec![part.output(0), matrix, are_products]))
+    def.attr.extend([("axis".to_owned(), (read.axis as i64).into()), ("max_rows".to_owned(), MAX_ROWS.into())]);
+    let hoisted = graph.add_node_with_inputs(def, &[read.whole, matrix], &[])?;
+    let (mut def, inputs) = read.of_other(graph, hoisted.output(0), Parts::Any)?;
+    def.name = graph.new_name(&prefix);
+    Ok(graph.add_node_with_inputs(def, &inputs, &controls_of(graph, &[read.node]))?.output(0))
+}
+
+/// Returns the attributes that the ops of a chosen part have in common with the product.
+fn attrs_of_part(product: &Node) -> Vec<(String, AttrValue)> {
+    let transposed = Operands::of(product).is_some_and(|operands| operands.transposed[1]);
+    let dtype = product.attrs().0.get("T").map(|dtype| ("T".to_owned(), dtype.clone()));
+    dtype.into_iter().chain([("transpose_b".to_owned(), transposed.into())]).collect()
 }
 
 /// Adds the product of two tensors outside of the loop with the attributes of the product `like`.

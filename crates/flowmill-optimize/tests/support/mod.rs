@@ -56,7 +56,7 @@ impl Target for Arithmetic {
             "_FusedElementwise" => &[&activations[..], &elementwise].concat(),
             "_FusedDepthwiseConv2dNative" => &[&activations[..], &[BiasAdd]].concat(),
             "_FusedConv2D" => &[&activations[..], &[BiasAdd, Add]].concat(),
-            "_FusedMatMul" => &[&activations[..], &[Accumulate, BiasAdd, Add, GeluExact, GeluApproximate]].concat(),
+            "_FusedMatMul" => &[&activations[..], &[Accumulate, AccumulatePart, BiasAdd, Add, GeluExact, GeluApproximate]].concat(),
             _ => &[],
         };
         dtype == DType::F32 && functions.contains(&function)
