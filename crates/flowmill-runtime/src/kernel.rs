@@ -258,13 +258,13 @@ impl<'a> KernelContext<'a> {
         }
     }
 
-    /// Returns the handle in input `i`, which is a scalar of type `resource`.
+    /// Returns the handle in input `i`, which is a scalar of type `resource`, to access its resource.
     ///
     /// # Errors
-    /// Returns `InvalidArgument` if the input is no such scalar, and `Internal` if there is no such input.
+    /// Returns `InvalidArgument` if the input is no such scalar or the resource is on another device, and `Internal` if there is no such input.
     pub fn handle(&self, i: usize) -> Result<&ResourceHandle> {
         match self.input(i)?.as_resources() {
-            Ok([handle]) => Ok(handle),
+            Ok([handle]) => self.resources().check_device(handle).map(|()| handle),
             _ => bail!(InvalidArgument, "Input {i} is not a scalar resource handle"),
         }
     }

@@ -1,11 +1,13 @@
-//! Steps of several plans, one for each device. The plans share the step's threads, its cancellation, its first error and its end.
+//! Steps and calls of functions that consist of several plans, one for each device. The plans share the step's threads, its cancellation, its first
+//! error and their end.
 
-use super::crew::Crew;
+use super::crew::{Crew, Work};
 use super::plan::Plan;
 use super::run::{Results, Run};
 use super::stats::StatsCollector;
 use super::threads::InRun;
 use super::timer;
+use crate::function::Caller;
 use crate::intra_op;
 use crate::step::{DeviceStep, Step};
 use flowmill_tensor::sync::Mutex;
@@ -35,6 +37,7 @@ struct Ending {
     step: Arc<Step>,
     left: AtomicUsize,
     results: Mutex<Vec<Option<Results>>>,
+    /// The crew that ends with the plans; none for the call of a function.
     crew: Weak<Crew>,
     done: Mutex<Option<PartsDone>>,
 }
@@ -65,10 +68,11 @@ impl Ending {
     }
 }
 
-/// Makes the runs of a step's plans, all with one crew.
+/// Makes the runs of plans, all with one crew. `caller` calls them; without a caller, they are a step of their own, which ends the crew.
 fn runs(
     calls: Vec<PlanCall>,
     crew: &Arc<Crew>,
+    caller: Option<&Caller>,
     stats: Option<&Arc<StatsCollector>>,
     done: PartsDone,
 ) -> Result<Vec<(Arc<Run>, Vec<Tensor>)>, (Error, PartsDone)> {
@@ -80,9 +84,10 @@ fn runs(
         step: first.step.step.clone(),
         left: AtomicUsize::new(calls.len()),
         results: Mutex::new(calls.iter().map(|_| None).collect()),
-        crew: Arc::downgrade(crew),
+        crew: if caller.is_none() { Arc::downgrade(crew) } else { Weak::new() },
         done: Mutex::new(Some(done)),
     });
+    let depth = caller.map_or(0, |caller| caller.depth() + 1);
     let run = |(i, call): (usize, PlanCall)| {
         let (ending, device) = (ending.clone(), call.step.device.clone());
         let end = move |results: Results| match results {
@@ -90,7 +95,7 @@ fn runs(
             Ok(values) if !device.is_host() => device.sync(Box::new(move |synced| ending.end(i, synced.map(|()| values)))),
             results => ending.end(i, results),
         };
-        let run = Run::new(&call.plan, &call.step, crew, 0, stats.cloned(), Box::new(end));
+        let run = Run::new(&call.plan, &call.step, crew, depth, stats.cloned(), Box::new(end));
         (run, call.args)
     };
     Ok(calls.into_iter().enumerate().map(run).collect())
@@ -100,8 +105,17 @@ fn runs(
 /// thread that ends the last plan calls `done`. The caller watches the step's deadline, as [`ExecutorThreads::run`](super::ExecutorThreads::run) does.
 pub fn start_parts(calls: Vec<PlanCall>, num_threads: usize, stats: Option<Arc<StatsCollector>>, done: PartsDone) {
     let crew = Crew::new(num_threads, false);
-    match runs(calls, &crew, stats.as_ref(), done) {
+    match runs(calls, &crew, None, stats.as_ref(), done) {
         Ok(runs) => crew.begin_all(runs),
+        Err((e, done)) => done(Err(e)),
+    }
+}
+
+/// Starts the plans of a function within the step of `caller`, like [`Plan::call`]. The thread that ends the last plan calls `done`.
+pub fn call_parts(calls: Vec<PlanCall>, caller: &Caller, done: PartsDone) {
+    let Some(crew) = caller.crew() else { return done(caller.nested(|| run_parts(calls, None))) };
+    match runs(calls, crew, Some(caller), None, done) {
+        Ok(runs) => runs.into_iter().for_each(|(run, args)| crew.submit(Work::Begin(run, args))),
         Err((e, done)) => done(Err(e)),
     }
 }
@@ -118,7 +132,7 @@ pub fn run_parts(calls: Vec<PlanCall>, stats: Option<Arc<StatsCollector>>) -> Pa
     let _in_run = InRun::enter();
     let crew = Crew::new(1, true);
     let (sender, results) = channel();
-    let runs = runs(calls, &crew, stats.as_ref(), Box::new(move |all| drop(sender.send(all)))).map_err(|(e, _)| e)?;
+    let runs = runs(calls, &crew, None, stats.as_ref(), Box::new(move |all| drop(sender.send(all)))).map_err(|(e, _)| e)?;
     intra_op::alone(|| crew.begin_all_and_wait(runs));
     // A device may still be at work: another thread then ends the step.
     results.recv().unwrap_or_else(|_| Err(error!(Internal, "a step ended without results")))

@@ -1,13 +1,13 @@
 //! Device placement by hand: a node runs on the device that it requests, or on the host if it requests none.
 
-use super::HOST;
+use super::{CallSite, HOST};
 use crate::devices::Devices;
 use crate::session::SessionOptions;
-use flowmill_graph::{DeviceName, Graph, Node, NodeId, Role};
+use flowmill_graph::{DeviceName, Graph, Node, NodeId, Role, TensorType};
 use flowmill_runtime::plan::runs_on;
 use flowmill_tensor::sync::Mutex;
-use flowmill_tensor::{Error, Result, error};
-use rustc_hash::FxHashMap;
+use flowmill_tensor::{DType, Error, Result, error};
+use rustc_hash::{FxHashMap, FxHashSet};
 
 /// The devices of the nodes of a unit.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -45,20 +45,46 @@ impl Checked {
     }
 }
 
-/// Places the nodes of a graph. Arguments and results of the step are placed on the host, as are, with soft placement, the nodes that their device
-/// cannot run.
+/// Places the nodes of a graph. Arguments and results are placed on the device of the call, as are nodes that request no device, except those that
+/// access a resource: they are placed where it is, whatever they request. With soft placement, nodes that their device cannot run are placed on the host.
 ///
 /// # Errors
 /// Returns `InvalidArgument` for a device name that is malformed, and for a device that the session does not have.
-pub(super) fn by_hand(graph: &Graph, devices: &Devices, options: &SessionOptions) -> Result<Placement> {
+pub(super) fn by_hand(graph: &Graph, devices: &Devices, options: &SessionOptions, site: &CallSite) -> Result<Placement> {
     let mut placed = FxHashMap::default();
-    for node in graph.op_nodes().filter(|node| !matches!(node.role(), Role::Arg | Role::Retval)) {
+    let runs_on = |node, device| devices.get(device).is_some_and(|to| runs_on(node, &to.device, &devices.host().device, graph.library()));
+    for node in graph.op_nodes().filter(|node| !matches!(node.role(), Role::Arg | Role::Retval) && !node.device().is_empty()) {
         let device = device_of(node, devices, options)?;
-        let runs_there = |device| devices.get(device).is_some_and(|to| runs_on(node, &to.device, &devices.host().device, graph.library()));
-        if device != HOST && (!options.allow_soft_placement || runs_there(device)) {
+        if !options.allow_soft_placement || runs_on(node, device) {
             placed.insert(node.id(), device);
         }
     }
+    let index = |node: &Node| node.attrs().get::<i64>("index").ok().filter(|_| node.role() == Role::Arg);
+    let arg_at = |node: &Node| site.resources.iter().find(|(i, _)| index(node) == Some(*i as i64));
+    let is_handle = |output: &TensorType| output.dtype == DType::Resource || output.is_ref;
+    let makes_handle = |node: &&Node| {
+        let is_known = node.role() != Role::Arg || arg_at(node).is_some();
+        is_known && node.output_types().iter().any(is_handle) && !node.input_types().iter().any(is_handle)
+    };
+    let device_of = |node: &Node| arg_at(node).map(|(_, device)| *device).or(placed.get(&node.id()).copied()).unwrap_or(site.device);
+    let mut followed: Vec<(NodeId, usize)> = graph.op_nodes().filter(makes_handle).map(|node| (node.id(), device_of(node))).collect();
+    let mut seen = FxHashSet::default();
+    while let Some((id, device)) = followed.pop() {
+        for edge in graph.out_edges(id) {
+            let Some(consumer) = graph.get(edge.dst).filter(|n| !matches!(n.role(), Role::Retval | Role::Call)) else { continue };
+            let input = usize::try_from(edge.dst_input).ok().and_then(|i| consumer.input_types().get(i));
+            if input.is_some_and(is_handle) && runs_on(consumer, device) && seen.insert(consumer.id()) {
+                placed.insert(consumer.id(), device);
+                followed.push((consumer.id(), device));
+            }
+        }
+    }
+    if site.device != HOST {
+        for id in graph.op_node_ids() {
+            placed.entry(id).or_insert(site.device);
+        }
+    }
+    placed.retain(|_, device| *device != HOST);
     Ok(if placed.is_empty() { Placement::Host } else { Placement::Several(placed) })
 }
 

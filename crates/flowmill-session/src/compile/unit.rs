@@ -22,6 +22,17 @@ pub(crate) struct Unit<'a> {
     pub(crate) num_results: usize,
     /// The functions that nodes may call.
     pub(crate) functions: &'a Arc<FunctionLibraryRuntime>,
+    /// The device that the unit is called from.
+    pub(crate) site: CallSite,
+}
+
+/// The devices that a call of a function depends on, by their numbers. The bodies of calls with different sites are placed differently.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub(crate) struct CallSite {
+    /// The device of the caller: of the arguments, the results, and the nodes that request no device. It is the host for a step.
+    pub(crate) device: usize,
+    /// The arguments whose resource is on another device, each with that device.
+    pub(crate) resources: Vec<(usize, usize)>,
 }
 
 impl<'a> Unit<'a> {
@@ -46,20 +57,27 @@ impl<'a> Unit<'a> {
             arg_types: execution.arg_types,
             num_results: execution.retval_types.len(),
             functions,
+            site: CallSite::default(),
         })
     }
 
-    /// Makes the unit that a call of a function runs.
+    /// Makes the unit that a call of a function from `site` runs.
     ///
     /// # Errors
     /// Returns `Internal` for a body whose nodes do not fit together.
-    pub(crate) fn of_body(function: &'a str, mut body: FunctionBody, functions: &'a Arc<FunctionLibraryRuntime>) -> Result<Unit<'a>> {
+    pub(crate) fn of_body(
+        function: &'a str,
+        mut body: FunctionBody,
+        functions: &'a Arc<FunctionLibraryRuntime>,
+        site: &CallSite,
+    ) -> Result<Unit<'a>> {
         for id in body.effects() {
             body.graph.add_control_edge(id, NodeId::SINK)?;
         }
         body.prune()?;
         let num_results = body.retval_types.len();
-        Ok(Unit { name: function.to_owned(), function, graph: body.graph, shapes: None, arg_types: body.arg_types, num_results, functions })
+        let (name, site, arg_types) = (function.to_owned(), site.clone(), body.arg_types);
+        Ok(Unit { name, function, graph: body.graph, shapes: None, arg_types, num_results, functions, site })
     }
 
     /// Returns true for a step, false for a function's body.

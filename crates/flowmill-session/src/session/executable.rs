@@ -2,7 +2,7 @@
 
 use super::Signature;
 use super::functions::Functions;
-use crate::compile::{Code, Compiled, DevicePlan, Environment, Unit, compile};
+use crate::compile::{self, Code, Compiled, DevicePlan, Environment, Unit};
 use crate::devices::Devices;
 use flowmill_graph::{FunctionLibrary, Graph, TensorName, part_for_execution, placeholder_shape};
 use flowmill_optimize::Report;
@@ -32,6 +32,9 @@ pub(super) struct Executable {
     pub(super) optimizations: Arc<Report>,
     /// The graph's count of rewrites when this was made; see [`Executable::fits`].
     rewrite_count: u64,
+    pub(super) signature: Signature,
+    /// The graph of each part with the number of its device. That of a single part is made on request.
+    graphs: OnceLock<Vec<(usize, Graph)>>,
 }
 
 /// A step on each of the devices that it runs on.
@@ -68,6 +71,14 @@ impl Snapshot {
             rewrite_count: graph.rewrite_count(),
         })
     }
+
+    /// Returns the graph of each part of the step, after all passes, with the number of its device.
+    pub(super) fn part_graphs(self, signature: &Signature, env: &Environment) -> Result<Vec<(usize, Graph)>> {
+        let unit = Unit::of_step(self.pruned, signature, self.functions.runtime())?;
+        let dump = compile::Dump::of(&unit);
+        let parts = compile::rewrite(unit, env, &dump)?.parts;
+        Ok(parts.into_iter().map(|part| (part.device, part.unit.graph)).collect())
+    }
 }
 
 impl Executable {
@@ -75,8 +86,8 @@ impl Executable {
     pub(super) fn new(snapshot: Snapshot, signature: &Signature, env: &Environment) -> Result<Executable> {
         let [_, fetches, _] = signature.lists();
         let Snapshot { pruned, feeds, functions, rewrite_count } = snapshot;
-        let Compiled { report, unfused, references, code, is_costly, .. } =
-            compile(Unit::of_step(pruned, signature, functions.runtime())?, env)?;
+        let Compiled { report, unfused, references, code, is_costly, graphs, .. } =
+            compile::compile(Unit::of_step(pruned, signature, functions.runtime())?, env)?;
         Ok(Executable {
             feeds,
             references,
@@ -89,7 +100,20 @@ impl Executable {
             functions,
             optimizations: Arc::new(report),
             rewrite_count,
+            signature: signature.clone(),
+            graphs: if graphs.is_empty() { OnceLock::new() } else { OnceLock::from(graphs) },
         })
+    }
+
+    /// Returns the graph of each part with the number of its device. `make` makes them if they were not kept.
+    pub(super) fn part_graphs(&self, make: impl FnOnce() -> Result<Vec<(usize, Graph)>>) -> Result<&[(usize, Graph)]> {
+        match self.graphs.get() {
+            Some(graphs) => Ok(graphs),
+            None => {
+                let graphs = make()?;
+                Ok(self.graphs.get_or_init(|| graphs))
+            }
+        }
     }
 
     /// Returns true if the graph has only grown since this was made, with the same function library.

@@ -14,11 +14,12 @@ pub use options::{RunOptions, SessionOptions, ThreadPoolOption};
 pub use runner::Runner;
 pub(crate) use signature::Signature;
 
-use crate::compile::{self, Checked, Environment, Unit};
+use crate::compile::{self, Checked, Environment, PlacementLog, Unit};
 use crate::devices::Devices;
 use executable::{Executable, Snapshot};
 use flowmill_graph::Graph;
 use flowmill_optimize::Report;
+use flowmill_proto::GraphDef;
 use flowmill_runtime::CancelToken;
 use flowmill_runtime::executor::StatsCollector;
 use flowmill_runtime::plan::{is_runnable, without_kernels};
@@ -54,6 +55,9 @@ pub struct RunOutcome {
     pub values: Vec<Tensor>,
     /// The execution record of each node, if [`RunOptions::trace`] is set.
     pub stats: Option<Arc<StatsCollector>>,
+    /// The graph that the step ran on each of its devices, the host's first, if [`RunOptions::output_partition_graphs`] is set. It is the graph after
+    /// all passes; each node has the full name of its device.
+    pub partition_graphs: Vec<GraphDef>,
 }
 
 /// A prepared run: its feeds, fetches and targets were looked up once.
@@ -80,7 +84,7 @@ impl Session {
     /// and `ResourceExhausted` if the session's threads cannot be started.
     pub fn with_devices(graph: Arc<RwLock<Graph>>, devices: Vec<Arc<dyn Device>>, options: SessionOptions) -> Result<Session> {
         let (executors, plans) = (threads::executors(&options)?, Plans::new(options.max_plans));
-        let env = Environment { devices: Devices::new(devices)?, options };
+        let env = Environment { devices: Devices::new(devices)?, options, placement_log: PlacementLog::default() };
         Ok(Session {
             graph,
             env: Arc::new(env),
@@ -293,6 +297,23 @@ impl Session {
         }
     }
 
+    /// Returns the graph that an executable runs on each of its devices.
+    fn partition_graphs(&self, executable: &Executable) -> Result<Vec<GraphDef>> {
+        let make = || {
+            let graph = self.graph.read();
+            let snapshot = Snapshot::new(&graph, &executable.signature, self.functions_of(&graph))?;
+            drop(graph);
+            snapshot.part_graphs(&executable.signature, &self.env)
+        };
+        let with_device = |(device, graph): &(usize, Graph)| {
+            let mut def = graph.to_graph_def();
+            let name = self.env.devices.get(*device).map(|device| device.device.attributes().name.to_string()).unwrap_or_default();
+            def.node.iter_mut().for_each(|node| node.device.clone_from(&name));
+            def
+        };
+        Ok(executable.part_graphs(make)?.iter().map(with_device).collect())
+    }
+
     fn execute(&self, executable: &Arc<Executable>, args: Vec<Tensor>, options: &RunOptions) -> Result<RunOutcome> {
         executable.check_feeds(&args)?;
         let cancel = options.cancel.clone().unwrap_or_default();
@@ -311,7 +332,8 @@ impl Session {
         let results = threads::run(executor, executable, &self.env.devices, &step, args, stats.clone());
         let values =
             results?.into_iter().enumerate().map(|(i, v)| v.ok_or_else(|| executable.dead_fetch(i))).collect::<Result<Vec<_>>>()?;
-        Ok(RunOutcome { values, stats })
+        let partition_graphs = if options.output_partition_graphs { self.partition_graphs(executable)? } else { Vec::new() };
+        Ok(RunOutcome { values, stats, partition_graphs })
     }
 }
 
