@@ -208,3 +208,29 @@ def test_a_failure_on_one_device_ends_the_call():
             else:
                 with pytest.raises(tf.errors.InvalidArgumentError, match="not positive"):
                     session.run(y, {x: [value]})
+
+
+def test_a_call_that_waits_on_another_device_ends_with_its_step():
+    """A call whose body waits for an empty queue ends at the step's deadline, and when another step fills the queue."""
+    tf = flowmill
+    from flowmill.python.framework import function
+
+    with tf.Graph().as_default(), tf.Session(config=config(tf)) as session:
+        with tf.device("/cpu:1"):
+            queue = tf.FIFOQueue(4, [tf.float32], [[]])
+
+        @function.Defun(tf.resource, noinline=True)
+        def f(handle):
+            with tf.device("/cpu:1"):
+                taken = tf.raw_ops.QueueDequeueV2(handle=handle, component_types=[tf.float32])[0]
+            with tf.device("/cpu:2"):
+                return tf.reshape(taken, []) * 2.0
+
+        with tf.device("/cpu:0"):
+            f.add_to_graph(tf.get_default_graph())
+            y = tf.raw_ops.StatefulPartitionedCall(args=[queue.queue_ref], Tout=[tf.float32], f=f)[0]
+        for i in range(3):
+            with pytest.raises(tf.errors.DeadlineExceededError):
+                session.run(y, options=tf.RunOptions(timeout_in_ms=50))
+            _, value = session.run([queue.enqueue(float(i)), y])
+            assert value == 2.0 * i

@@ -80,8 +80,8 @@ pub(super) fn by_hand(graph: &Graph, devices: &Devices, options: &SessionOptions
         }
     }
     if site.device != HOST {
-        for id in graph.op_node_ids() {
-            placed.entry(id).or_insert(site.device);
+        for node in graph.op_nodes().filter(|node| runs_on(node, site.device)) {
+            placed.entry(node.id()).or_insert(site.device);
         }
     }
     placed.retain(|_, device| *device != HOST);

@@ -57,7 +57,7 @@ impl Functions {
 
 /// Compiles functions on demand, once for each function and set of attributes.
 ///
-/// All calls share one body, because they share the state of its kernels, such as the position of a random generator. So what is known of the shapes of
+/// All calls from one site share one body, because they share the state of its kernels, such as the position of a random generator. So what is known of the shapes of
 /// its arguments is what the function declares, and not what one caller passes. Bodies that are inlined have the shapes of their callers.
 struct Source {
     library: Arc<FunctionLibrary>,
