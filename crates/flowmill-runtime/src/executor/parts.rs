@@ -6,10 +6,12 @@ use super::run::{Results, Run};
 use super::stats::StatsCollector;
 use super::threads::InRun;
 use super::timer;
+use crate::cancel::Registration;
 use crate::intra_op;
+use crate::rendezvous::Transfers;
 use crate::step::{DeviceStep, Step};
 use flowmill_tensor::sync::Mutex;
-use flowmill_tensor::{Error, Result, Tensor, bail, error};
+use flowmill_tensor::{Code, Error, Result, Tensor, bail, error};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::channel;
 use std::sync::{Arc, Weak};
@@ -37,6 +39,8 @@ struct Ending {
     results: Mutex<Vec<Option<Results>>>,
     crew: Weak<Crew>,
     done: Mutex<Option<PartsDone>>,
+    /// Ends the step's transfers if it is cancelled.
+    on_cancel: Mutex<Option<Registration>>,
 }
 
 impl Ending {
@@ -61,9 +65,24 @@ impl Ending {
     fn all(&self) -> PartResults {
         let missing = || Err(error!(Internal, "a plan ended without results"));
         let all: PartResults = std::mem::take(&mut *self.results.lock()).into_iter().map(|part| part.unwrap_or_else(missing)).collect();
-        all.map_err(|e: Error| self.step.cancel.reason().unwrap_or(e))
+        drop(self.on_cancel.lock().take());
+        all.map_err(|e: Error| self.name_awaited(self.step.cancel.reason().unwrap_or(e)))
+    }
+
+    /// Adds the names of the tensors that the step was waiting for to the error of a deadline.
+    fn name_awaited(&self, e: Error) -> Error {
+        let awaited = self.step.rendezvous.transfers().map(Transfers::awaited).unwrap_or_default();
+        if e.code() != Code::DeadlineExceeded || awaited.is_empty() {
+            return e;
+        }
+        let more = if awaited.len() > NAMES_LISTED { format!(" and {} more", awaited.len() - NAMES_LISTED) } else { String::new() };
+        let names = awaited[..awaited.len().min(NAMES_LISTED)].join(", ");
+        e.append(format_args!(" (while waiting for {names}{more})"))
     }
 }
+
+/// The number of tensors that the error of a deadline names.
+const NAMES_LISTED: usize = 3;
 
 /// Makes the runs of a step's plans, all with one crew.
 fn runs(
@@ -82,7 +101,17 @@ fn runs(
         results: Mutex::new(calls.iter().map(|_| None).collect()),
         crew: Arc::downgrade(crew),
         done: Mutex::new(Some(done)),
+        on_cancel: Mutex::new(None),
     });
+    if first.step.step.rendezvous.transfers().is_some() {
+        let step = Arc::downgrade(&first.step.step);
+        let abort = move |reason: &Error| {
+            if let Some(step) = step.upgrade() {
+                step.rendezvous.abort(reason.clone().derived());
+            }
+        };
+        *ending.on_cancel.lock() = first.step.step.cancel.on_cancel(abort);
+    }
     let run = |(i, call): (usize, PlanCall)| {
         let (ending, device) = (ending.clone(), call.step.device.clone());
         let end = move |results: Results| match results {
