@@ -7,11 +7,13 @@ use super::run::{Results, Run};
 use super::stats::StatsCollector;
 use super::threads::InRun;
 use super::timer;
+use crate::cancel::Registration;
 use crate::function::Caller;
 use crate::intra_op;
+use crate::rendezvous::Transfers;
 use crate::step::{DeviceStep, Step};
 use flowmill_tensor::sync::Mutex;
-use flowmill_tensor::{Error, Result, Tensor, bail, error};
+use flowmill_tensor::{Code, Error, Result, Tensor, bail, error};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::channel;
 use std::sync::{Arc, Weak};
@@ -40,6 +42,8 @@ struct Ending {
     /// The crew that ends with the plans; none for the call of a function.
     crew: Weak<Crew>,
     done: Mutex<Option<PartsDone>>,
+    /// Ends the step's transfers if it is cancelled.
+    on_cancel: Mutex<Option<Registration>>,
 }
 
 impl Ending {
@@ -64,9 +68,24 @@ impl Ending {
     fn all(&self) -> PartResults {
         let missing = || Err(error!(Internal, "a plan ended without results"));
         let all: PartResults = std::mem::take(&mut *self.results.lock()).into_iter().map(|part| part.unwrap_or_else(missing)).collect();
-        all.map_err(|e: Error| self.step.cancel.reason().unwrap_or(e))
+        drop(self.on_cancel.lock().take());
+        all.map_err(|e: Error| self.name_awaited(self.step.cancel.reason().unwrap_or(e)))
+    }
+
+    /// Adds the names of the tensors that the step was waiting for to the error of a deadline.
+    fn name_awaited(&self, e: Error) -> Error {
+        let awaited = self.step.rendezvous.transfers().map(Transfers::awaited).unwrap_or_default();
+        if e.code() != Code::DeadlineExceeded || awaited.is_empty() {
+            return e;
+        }
+        let more = if awaited.len() > NAMES_LISTED { format!(" and {} more", awaited.len() - NAMES_LISTED) } else { String::new() };
+        let names = awaited[..awaited.len().min(NAMES_LISTED)].join(", ");
+        e.append(format_args!(" (while waiting for {names}{more})"))
     }
 }
+
+/// The number of tensors that the error of a deadline names.
+const NAMES_LISTED: usize = 3;
 
 /// Makes the runs of plans, all with one crew. `caller` calls them; without a caller, they are a step of their own, which ends the crew.
 fn runs(
@@ -86,7 +105,17 @@ fn runs(
         results: Mutex::new(calls.iter().map(|_| None).collect()),
         crew: if caller.is_none() { Arc::downgrade(crew) } else { Weak::new() },
         done: Mutex::new(Some(done)),
+        on_cancel: Mutex::new(None),
     });
+    if first.step.step.rendezvous.transfers().is_some() {
+        let step = Arc::downgrade(&first.step.step);
+        let abort = move |reason: &Error| {
+            if let Some(step) = step.upgrade() {
+                step.rendezvous.abort(reason.clone().derived());
+            }
+        };
+        *ending.on_cancel.lock() = first.step.step.cancel.on_cancel(abort);
+    }
     let depth = caller.map_or(0, |caller| caller.depth() + 1);
     let run = |(i, call): (usize, PlanCall)| {
         let (ending, device) = (ending.clone(), call.step.device.clone());

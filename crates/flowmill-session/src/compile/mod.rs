@@ -104,7 +104,7 @@ pub(crate) struct Compiled {
 /// of the kernels' makers.
 pub(crate) fn compile(unit: Unit<'_>, env: &Environment) -> Result<Compiled> {
     let dump = Dump::of(&unit);
-    let Rewritten { parts, report, .. } = rewrite(unit, env, &dump)?;
+    let Rewritten { parts, transfers, report } = rewrite(unit, env, &dump)?;
     let mut parts = parts.into_iter();
     let Some(part) = parts.next() else { bail!(Internal, "a graph without a part for the caller") };
     let mut unfused = plan(&part, env)?;
@@ -127,7 +127,7 @@ pub(crate) fn compile(unit: Unit<'_>, env: &Environment) -> Result<Compiled> {
         graphs.clear();
     }
     let has_costly_parts = others.iter().any(|other| has_costly_nodes(&other.unfused));
-    let code = if others.is_empty() { Code::new(fused)? } else { Code::Parts(Arc::new(Plan::new(fused)?), others) };
+    let code = if others.is_empty() { Code::new(fused)? } else { Code::Parts(Arc::new(Plan::new(fused)?), others, transfers) };
     let is_costly = has_costly_kernels || has_costly_parts || (has_costly_programs && !matches!(code, Code::Direct(_)));
     Ok(Compiled { report, unfused, references, code, is_costly, may_wait, graphs })
 }
@@ -136,6 +136,8 @@ pub(crate) fn compile(unit: Unit<'_>, env: &Environment) -> Result<Compiled> {
 pub(crate) struct Rewritten<'a> {
     /// The part of each device. The first part is that of the caller's device.
     pub(crate) parts: Vec<Part<'a>>,
+    /// The names of the tensors that go from part to part, by the numbers of their transfers.
+    pub(crate) transfers: Arc<[String]>,
     /// A record of what the passes did.
     pub(crate) report: Report,
 }
@@ -162,7 +164,7 @@ pub(crate) fn rewrite<'a>(mut unit: Unit<'a>, env: &Environment, dump: &Dump) ->
     if is_on_one_device {
         report = report.then(optimized(&mut unit, HOST)?);
     }
-    let mut parts = partition::partition(unit, placement, &env.devices)?;
+    let partition::Parts { mut parts, transfers } = partition::partition(unit, placement, &env.devices)?;
     for part in &mut parts {
         dump.graph(&part.unit.graph, "partitioned");
         if !is_on_one_device {
@@ -170,7 +172,7 @@ pub(crate) fn rewrite<'a>(mut unit: Unit<'a>, env: &Environment, dump: &Dump) ->
             flowmill_partition::put_constants_in_host_memory(&mut part.unit.graph, part.device, &env.devices)?;
         }
     }
-    Ok(Rewritten { parts, report })
+    Ok(Rewritten { parts, transfers, report })
 }
 
 /// The number of the host among the devices of a session.
@@ -278,8 +280,9 @@ fn keep_references(graph: &mut PlanGraph) -> Vec<(usize, Arc<str>)> {
 pub(crate) enum Code {
     Direct(DirectPlan),
     Plan(Arc<Plan>),
-    /// The plan on the caller's device, which has the arguments and the results, and the plans of other devices by their numbers.
-    Parts(Arc<Plan>, Vec<DevicePlan>),
+    /// The plan on the caller's device, which has the arguments and the results, the plans of other devices, and the names of the tensors that go
+    /// between them.
+    Parts(Arc<Plan>, Vec<DevicePlan>, Arc<[String]>),
 }
 
 /// The plan of a unit on a device other than its caller's.

@@ -4,18 +4,29 @@ use super::unit::Unit;
 use super::{HOST, Part, Placement};
 use crate::devices::Devices;
 use flowmill_graph::{Node, arg_ranges};
+use flowmill_partition::Transfer;
 use flowmill_tensor::Result;
+use std::sync::Arc;
 
-/// Splits a unit into one part for each device that has nodes. The first part is that of the caller's device, which has all arguments and results.
+/// The parts of a unit.
+pub(super) struct Parts<'a> {
+    /// The part of each device that has nodes. The first part is that of the caller's device, which has all arguments and results.
+    pub(super) parts: Vec<Part<'a>>,
+    /// The names of the tensors that go from part to part, by the numbers of their transfers.
+    pub(super) transfers: Arc<[String]>,
+}
+
+/// Splits a unit into one part for each device that has nodes.
 ///
 /// # Errors
 /// Returns the errors of [`flowmill_partition::partition`].
-pub(super) fn partition<'a>(unit: Unit<'a>, placement: Placement, devices: &Devices) -> Result<Vec<Part<'a>>> {
+pub(super) fn partition<'a>(unit: Unit<'a>, placement: Placement, devices: &Devices) -> Result<Parts<'a>> {
     let Placement::Several(placed) = placement else {
-        return Ok(vec![Part { unit, device: HOST }]);
+        return Ok(Parts { parts: vec![Part { unit, device: HOST }], transfers: Arc::default() });
     };
     let Unit { name, function, graph, arg_types, num_results, functions, site, .. } = unit;
-    let mut parts = flowmill_partition::partition(graph, placed.into_iter().collect(), devices)?.parts;
+    let flowmill_partition::Partition { mut parts, transfers } =
+        flowmill_partition::partition(graph, placed.into_iter().collect(), devices)?;
     parts.retain(|(device, graph)| *device == site.device || graph.op_nodes().next().is_some());
     parts.sort_by_key(|(device, _)| *device != site.device);
     match parts.first() {
@@ -31,7 +42,13 @@ pub(super) fn partition<'a>(unit: Unit<'a>, placement: Placement, devices: &Devi
         let (name, site) = (name.clone(), site.clone());
         Part { unit: Unit { name, function, graph, shapes: None, arg_types, num_results, functions, site }, device }
     };
-    Ok(parts.into_iter().map(part).collect())
+    let name = |device| flowmill_partition::Devices::name(devices, device);
+    let transfers = transfers.iter().map(|transfer| {
+        let Transfer { tensor, from, to } = transfer;
+        format!("{tensor} from {} to {}", name(*from), name(*to))
+    });
+    let transfers = transfers.collect();
+    Ok(Parts { parts: parts.into_iter().map(part).collect(), transfers })
 }
 
 impl flowmill_partition::Devices for Devices {

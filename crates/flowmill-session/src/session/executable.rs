@@ -9,7 +9,7 @@ use flowmill_optimize::Report;
 use flowmill_runtime::executor::{self, Done, PartResults, Plan, PlanCall, Results, RunOptions as PlanRunOptions, StatsCollector};
 use flowmill_runtime::plan::PlanGraph;
 use flowmill_runtime::program::dereference;
-use flowmill_runtime::{DeviceStep, Step};
+use flowmill_runtime::{DeviceStep, Rendezvous, Step, Transfers};
 use flowmill_tensor::{DType, Error, PartialShape, Result, Tensor, bail, error};
 use std::sync::{Arc, OnceLock};
 
@@ -159,10 +159,18 @@ impl Executable {
         self.num_threads
     }
 
+    /// Makes the rendezvous of a step.
+    pub(super) fn rendezvous(&self) -> Rendezvous {
+        match &self.code {
+            Code::Parts(_, _, transfers) => Rendezvous::with_transfers(Transfers::new(transfers.clone())),
+            _ => Rendezvous::new(),
+        }
+    }
+
     /// Returns the step for each of the devices that this runs on.
     pub(super) fn steps(&self, devices: &Devices, step: Arc<Step>) -> Steps {
         let functions = self.functions.runtime();
-        let others: &[_] = if let Code::Parts(_, others) = &self.code { others } else { &[] };
+        let others: &[_] = if let Code::Parts(_, others, _) = &self.code { others } else { &[] };
         let others = others.iter().filter_map(|other| devices.get(other.device)).map(|d| d.step(step.clone(), functions)).collect();
         Steps { others, host: devices.host().step(step, functions) }
     }
@@ -170,7 +178,7 @@ impl Executable {
     /// Returns the calls of the plans of a step on several devices. The first is the host's, with `args`.
     fn calls(&self, others: &[DevicePlan], steps: &Steps, args: Vec<Tensor>, traced: bool) -> Result<Vec<PlanCall>> {
         let host = match &self.code {
-            Code::Parts(plan, _) if !traced => plan.clone(),
+            Code::Parts(plan, ..) if !traced => plan.clone(),
             _ => self.traced()?,
         };
         let mut calls = vec![PlanCall { plan: host, step: steps.host.clone(), args }];
@@ -184,7 +192,7 @@ impl Executable {
     /// Runs a step on this thread and on other threads of its pool, at most `num_threads` in all.
     pub(super) fn run(&self, steps: &Steps, args: Vec<Tensor>, num_threads: usize, stats: Option<&Arc<StatsCollector>>) -> Results {
         let results = match (&self.code, stats) {
-            (Code::Parts(_, others), _) => {
+            (Code::Parts(_, others, _), _) => {
                 executor::run_parts(self.calls(others, steps, args, stats.is_some())?, stats.cloned()).map(results_of_host)
             }
             (code, None) => code.run(&steps.host, args, num_threads),
@@ -202,7 +210,7 @@ impl Executable {
             Box::new(move |results| done(read_references(&references, results)))
         };
         let plan = match &self.code {
-            Code::Parts(_, others) => {
+            Code::Parts(_, others, _) => {
                 return match self.calls(others, steps, args, stats.is_some()) {
                     Err(e) => done(Err(e)),
                     Ok(calls) => {

@@ -6,7 +6,7 @@ use flowmill_graph::{Attrs, FunctionBody, FunctionLibrary, Graph, OpRegistry, in
 use flowmill_proto::NameAttrList;
 use flowmill_runtime::DeviceStep;
 use flowmill_runtime::executor::{self, PartResults, Plan, PlanCall, Results};
-use flowmill_runtime::{CallableFunction, Caller, FunctionDone, FunctionHandle, FunctionLibraryRuntime};
+use flowmill_runtime::{CallableFunction, Caller, FunctionDone, FunctionHandle, FunctionLibraryRuntime, Rendezvous, Transfers};
 use flowmill_tensor::sync::Mutex;
 use flowmill_tensor::{Result, Tensor, bail, error};
 use rustc_hash::FxHashMap;
@@ -202,9 +202,14 @@ impl LibraryFunction {
     }
 
     /// Returns the calls of the plans of the function on several devices. The first is that on the caller's device, with `args`.
-    fn parts(&self, first: &Arc<Plan>, others: &[DevicePlan], args: Vec<Tensor>, caller: &Arc<DeviceStep>) -> Result<Vec<PlanCall>> {
+    fn parts(
+        &self,
+        (first, others, transfers): (&Arc<Plan>, &[DevicePlan], &Arc<[String]>),
+        args: Vec<Tensor>,
+        caller: &Arc<DeviceStep>,
+    ) -> Result<Vec<PlanCall>> {
         let source = self.source()?;
-        let step = Arc::new(caller.step.for_call());
+        let step = Arc::new(caller.step.for_call(Rendezvous::with_transfers(Transfers::new(transfers.clone()))));
         let on_device = |other: &DevicePlan| {
             let device = source.env.devices.get(other.device)?;
             Some(PlanCall { plan: other.plan.clone(), step: device.step(step.clone(), &caller.functions), args: Vec::new() })
@@ -232,8 +237,8 @@ impl CallableFunction for LibraryFunction {
         let code = self.code(&args, step)?;
         let results = match code.made()? {
             FunctionCode { code: Code::Plan(plan), is_direct: true } => plan.call_directly(step, args),
-            FunctionCode { code: Code::Parts(first, others), .. } => {
-                results_of_first(executor::run_parts(self.parts(first, others, args, step)?, None))
+            FunctionCode { code: Code::Parts(first, others, transfers), .. } => {
+                results_of_first(executor::run_parts(self.parts((first, others, transfers), args, step)?, None))
             }
             // One thread where the step stays on its caller's.
             FunctionCode { code, .. } => {
@@ -259,13 +264,15 @@ impl CallableFunction for LibraryFunction {
                 let name = self.name.clone();
                 plan.call(caller, args, Box::new(move |results| done(values(&name, results))));
             }
-            Ok(FunctionCode { code: Code::Parts(first, others), .. }) => match self.parts(first, others, args, caller.device_step()) {
-                Ok(calls) => {
-                    let name = self.name.clone();
-                    executor::call_parts(calls, caller, Box::new(move |all| done(values(&name, results_of_first(all)))));
+            Ok(FunctionCode { code: Code::Parts(first, others, transfers), .. }) => {
+                match self.parts((first, others, transfers), args, caller.device_step()) {
+                    Ok(calls) => {
+                        let name = self.name.clone();
+                        executor::call_parts(calls, caller, Box::new(move |all| done(values(&name, results_of_first(all)))));
+                    }
+                    Err(e) => done(Err(e)),
                 }
-                Err(e) => done(Err(e)),
-            },
+            }
             _ => done(caller.nested(|| self.call(args, caller.device_step()))),
         }
     }

@@ -321,7 +321,7 @@ impl Session {
         let _on_close = self.closed.on_cancel(move |reason: &Error| step_cancel.cancel(reason.clone()));
         let timeout = options.timeout.or(self.env.options.timeout);
         let deadline = timeout.and_then(|t| Instant::now().checked_add(t));
-        let step = Arc::new(Step { cancel, deadline, poll: options.poll.clone(), ..Step::new() });
+        let step = Arc::new(Step { cancel, deadline, poll: options.poll.clone(), rendezvous: executable.rendezvous(), ..Step::new() });
         step.cancel.check().map_err(|e| if e.is_derived() { step.cancel.reason().unwrap_or(e) } else { e })?;
         let stats = options.trace.then(|| Arc::new(StatsCollector::new()));
         let executor = match usize::try_from(options.inter_op_thread_pool) {
