@@ -13,11 +13,13 @@ pub(crate) const OPS: &[Op] = &[
     // (x - mean) / sqrt(variance + epsilon) * gamma + beta, where mean and variance are those of the last dimension. `gamma` and `beta` are
     // vectors of one length, which is that of the last dimension or, where that is one, broadcasts it.
     // All parts of `parts` along `axis` times a matrix, or the parts themselves if each has more than `max_rows` rows.
-    op("_HoistedMatMul", "(parts: T, matrix: T) -> (products: T, are_products: bool)").costly()
+    op("_HoistedMatMul", "(parts: T, matrix: T) -> (products: T, are_products: bool)")
+        .costly()
         .attrs("axis: int >= 0; max_rows: int >= 0; transpose_b: bool = false; T: {bfloat16, half, float, double}")
         .shape(shape::hoisted_matmul),
     // The product of a part of what `_HoistedMatMul` returns, which may be one already.
-    op("_PartMatMul", "(part: T, matrix: T, is_product: bool) -> (product: T)").costly()
+    op("_PartMatMul", "(part: T, matrix: T, is_product: bool) -> (product: T)")
+        .costly()
         .attrs("transpose_b: bool = false; T: {bfloat16, half, float, double}")
         .shape(shape::part_matmul),
     op("_FusedLayerNorm", "(x: T, gamma: T, beta: T) -> (y: T)").attrs("T: {float}; epsilon: float").shape(shape::fused_layer_norm),

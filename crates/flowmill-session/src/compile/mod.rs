@@ -22,7 +22,7 @@ mod placement_log;
 mod reference_reads;
 mod unit;
 
-pub(crate) use place::{Checked, Placement};
+pub(crate) use place::{GraphPlacement, Placed, Placement};
 pub(crate) use placement_log::PlacementLog;
 pub(crate) use unit::{CallSite, Unit};
 
@@ -187,14 +187,13 @@ pub(crate) fn lower(unit: &mut Unit<'_>, options: &SessionOptions) -> Report {
 /// Assigns a device to each node.
 ///
 /// # Errors
-/// Returns `InvalidArgument` if a node requests a device that does not exist. If the host is the only device, only steps of sessions with
-/// `place_pruned_graph` are checked.
+/// Returns the errors of [`flowmill_placement::place`]. If the host is the only device, only steps of sessions with `place_pruned_graph` are checked.
 pub(crate) fn place(unit: &Unit<'_>, env: &Environment) -> Result<Placement> {
     let is_checked = unit.is_step() && env.options.place_pruned_graph;
     if env.devices.is_host_alone() && !is_checked {
         return Ok(Placement::Host);
     }
-    place::by_hand(&unit.graph, &env.devices, &env.options, &unit.site)
+    place::place_unit(unit, env)
 }
 
 /// Runs the optimization passes on a graph whose nodes are all on one device.
