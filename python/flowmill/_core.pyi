@@ -46,6 +46,27 @@ class Scope:
     def with_attr(self, name: str, value: bytes | None) -> Scope: ...
 
 @final
+class DeviceName:
+    """The parts of a device's name. A value that never changes."""
+
+    def __new__(
+        cls,
+        job: str | None = None,
+        replica: int | None = None,
+        task: int | None = None,
+        device_type: str | None = None,
+        device_index: int | None = None,
+    ) -> DeviceName: ...
+    @staticmethod
+    def parse(spec: str) -> DeviceName: ...
+    job: str | None
+    replica: int | None
+    task: int | None
+    device_type: str | None
+    device_index: int | None
+    def overridden_by(self, other: DeviceName) -> DeviceName: ...
+
+@final
 class Cond:
     """A conditional being built."""
 
@@ -194,6 +215,7 @@ class Session:
         log_device_placement: bool = False,
     ) -> Session: ...
     def devices(self) -> list[tuple[str, str, int, int, str]]: ...
+    def placement(self) -> dict[str, str]: ...
     def make_callable(
         self,
         feeds: Sequence[str],
@@ -236,6 +258,7 @@ class CheckpointReader:
     def dtype_and_shape(self, name: str) -> tuple[int, list[int]]: ...
     def read(self, name: str) -> np.ndarray: ...
 
+def merge_devices(outer: str, inner: str) -> str: ...
 def checkpoint_state(directory: str | PathLike[str], file_name: str) -> bytes | None: ...
 def meta_graph_of_file(path: str | PathLike[str]) -> bytes: ...
 def are_plain(values: Any) -> bool: ...

@@ -115,10 +115,11 @@ else:
     import flowmill as tf
 with tf.device("/cpu:1"):
     x = tf.constant([1.0, 2.0], name="x")
-y = tf.negative(x, name="y")
+p = tf.placeholder(tf.float32, name="p")
+y = tf.negative(x, name="y") + p
 with tf.Session(config=tf.ConfigProto(device_count={"CPU": 2}, log_device_placement=True)) as session:
-    session.run(y)
-    session.run(y + 1.0)
+    session.run(y, {p: 2.0})
+    session.run(y + 1.0, {p: 2.0})
 """
 
 

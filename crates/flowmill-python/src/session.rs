@@ -120,6 +120,11 @@ impl PySession {
         self.0.devices().map(described).collect()
     }
 
+    /// Returns the full name of the device of each node of the graph, by the node's name.
+    fn placement(&self, py: Python<'_>) -> PyResult<std::collections::BTreeMap<String, String>> {
+        gate::detached(py, || self.0.placement())
+    }
+
     /// Returns the number of steps that the session keeps prepared.
     fn max_plans(&self) -> usize {
         self.0.max_plans()

@@ -22,7 +22,7 @@ mod placement_log;
 mod reference_reads;
 mod unit;
 
-pub(crate) use place::{Checked, Placement};
+pub(crate) use place::{GraphPlacement, Placed, Placement};
 pub(crate) use placement_log::PlacementLog;
 pub(crate) use unit::{CallSite, Unit};
 
@@ -152,7 +152,11 @@ pub(crate) fn rewrite<'a>(mut unit: Unit<'a>, env: &Environment, dump: &Dump) ->
     dump.graph_with_report(&unit.graph, "lowered", &lowered);
     let placement = place(&unit, env)?;
     if env.options.log_device_placement {
-        env.placement_log.log(&unit.graph, &placement, &env.devices);
+        let device_of = |id| match &placement {
+            Placement::Host => HOST,
+            Placement::Several(placed) => placed.get(&id).copied().unwrap_or(HOST),
+        };
+        env.placement_log.log(&unit.graph, device_of, &env.devices);
     }
     let optimized = |unit: &mut Unit<'_>, device: usize| -> Result<Report> {
         let report = optimize(unit, device, env)?;
@@ -189,14 +193,13 @@ pub(crate) fn lower(unit: &mut Unit<'_>, options: &SessionOptions) -> Report {
 /// Assigns a device to each node.
 ///
 /// # Errors
-/// Returns `InvalidArgument` if a node requests a device that does not exist. If the host is the only device, only steps of sessions with
-/// `place_pruned_graph` are checked.
+/// Returns the errors of [`flowmill_placement::place`]. If the host is the only device, only steps of sessions with `place_pruned_graph` are checked.
 pub(crate) fn place(unit: &Unit<'_>, env: &Environment) -> Result<Placement> {
     let is_checked = unit.is_step() && env.options.place_pruned_graph;
     if env.devices.is_host_alone() && !is_checked {
         return Ok(Placement::Host);
     }
-    place::by_hand(&unit.graph, &env.devices, &env.options, &unit.site)
+    place::place_unit(unit, env)
 }
 
 /// Runs the optimization passes on a graph whose nodes are all on one device.

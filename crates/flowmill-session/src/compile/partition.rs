@@ -40,7 +40,7 @@ pub(super) fn partition<'a>(unit: Unit<'a>, placement: Placement, devices: &Devi
     let part = |(device, graph)| {
         let (arg_types, num_results) = if device == site.device { (arg_types.clone(), num_results) } else { (Vec::new(), 0) };
         let (name, site) = (name.clone(), site.clone());
-        Part { unit: Unit { name, function, graph, shapes: None, arg_types, num_results, functions, site }, device }
+        Part { unit: Unit { name, function, graph, shapes: None, arg_types, num_results, functions, site, placed: None }, device }
     };
     let name = |device| flowmill_partition::Devices::name(devices, device);
     let transfers = transfers.iter().map(|transfer| {

@@ -1,8 +1,7 @@
 //! The log of devices that nodes were placed on ([`SessionOptions::log_device_placement`](crate::SessionOptions::log_device_placement)).
 
-use super::{HOST, Placement};
 use crate::devices::Devices;
-use flowmill_graph::{Graph, Role};
+use flowmill_graph::{Graph, NodeId, Role};
 use flowmill_tensor::sync::Mutex;
 use rustc_hash::FxHashSet;
 use std::fmt::Write as _;
@@ -17,13 +16,9 @@ pub(crate) struct PlacementLog {
 
 impl PlacementLog {
     /// Writes a line for each node of a graph to standard output, in TensorFlow's form: `name: (Op): device`. Nodes whose line was written before are
-    /// left out, as are the arguments and results of steps and functions.
-    pub(super) fn log(&self, graph: &Graph, placement: &Placement, devices: &Devices) {
+    /// left out, as are the arguments and results of steps and functions. `device_of` returns the number of a node's device.
+    pub(crate) fn log(&self, graph: &Graph, device_of: impl Fn(NodeId) -> usize, devices: &Devices) {
         let names: Vec<String> = devices.iter().map(|device| device.device.attributes().name.to_string()).collect();
-        let device_of = |id| match placement {
-            Placement::Host => HOST,
-            Placement::Several(placed) => placed.get(&id).copied().unwrap_or(HOST),
-        };
         let mut text = String::new();
         let mut written = self.written.lock();
         for node in graph.op_nodes().filter(|node| !matches!(node.role(), Role::Arg | Role::Retval)) {

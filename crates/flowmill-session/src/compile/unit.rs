@@ -1,8 +1,9 @@
 //! The unit of compilation: the part of a graph that a step or a function needs.
 
+use super::place::Placed;
 use super::reference_reads::read_after_updates;
 use crate::session::Signature;
-use flowmill_graph::{FunctionBody, Graph, NodeId, ShapeAnalysis, rewrite_with_connections};
+use flowmill_graph::{FunctionBody, Graph, Node, NodeId, Role, ShapeAnalysis, rewrite_with_connections};
 use flowmill_runtime::FunctionLibraryRuntime;
 use flowmill_tensor::{DType, Result};
 use std::sync::Arc;
@@ -24,6 +25,8 @@ pub(crate) struct Unit<'a> {
     pub(crate) functions: &'a Arc<FunctionLibraryRuntime>,
     /// The device that the unit is called from.
     pub(crate) site: CallSite,
+    /// The devices of the nodes of the session's whole graph. `None` for a body, for a session with one device, and if only the graph's part is placed.
+    pub(crate) placed: Option<Placed>,
 }
 
 /// The devices that a call of a function depends on, by their numbers. The bodies of calls with different sites are placed differently.
@@ -33,6 +36,16 @@ pub(crate) struct CallSite {
     pub(crate) device: usize,
     /// The arguments whose resource is on another device, each with that device.
     pub(crate) resources: Vec<(usize, usize)>,
+}
+
+impl CallSite {
+    /// Returns the device of the resource that an argument is the handle of, or `None` for other nodes.
+    pub(crate) fn device_of_resource(&self, node: &Node) -> Option<usize> {
+        let is_handle = node.role() == Role::Arg && node.output_types().first().is_some_and(|t| t.dtype == DType::Resource);
+        let index = node.attrs().get::<i64>("index").ok().filter(|_| is_handle)?;
+        let elsewhere = self.resources.iter().find(|(i, _)| *i as i64 == index);
+        Some(elsewhere.map_or(self.device, |(_, device)| *device))
+    }
 }
 
 impl<'a> Unit<'a> {
@@ -58,6 +71,7 @@ impl<'a> Unit<'a> {
             num_results: execution.retval_types.len(),
             functions,
             site: CallSite::default(),
+            placed: None,
         })
     }
 
@@ -77,7 +91,7 @@ impl<'a> Unit<'a> {
         body.prune()?;
         let num_results = body.retval_types.len();
         let (name, site, arg_types) = (function.to_owned(), site.clone(), body.arg_types);
-        Ok(Unit { name, function, graph: body.graph, shapes: None, arg_types, num_results, functions, site })
+        Ok(Unit { name, function, graph: body.graph, shapes: None, arg_types, num_results, functions, site, placed: None })
     }
 
     /// Returns true for a step, false for a function's body.

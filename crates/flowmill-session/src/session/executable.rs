@@ -2,7 +2,7 @@
 
 use super::Signature;
 use super::functions::Functions;
-use crate::compile::{self, Code, Compiled, DevicePlan, Environment, Unit};
+use crate::compile::{self, Code, Compiled, DevicePlan, Environment, Placed, Unit};
 use crate::devices::Devices;
 use flowmill_graph::{FunctionLibrary, Graph, TensorName, part_for_execution, placeholder_shape};
 use flowmill_optimize::Report;
@@ -54,6 +54,8 @@ pub(super) struct Snapshot {
     pub(super) pruned: Graph,
     feeds: Vec<Feed>,
     pub(super) functions: Functions,
+    /// The devices of the whole graph's nodes; see [`Unit::placed`].
+    pub(super) placed: Option<Placed>,
     rewrite_count: u64,
 }
 
@@ -62,19 +64,20 @@ impl Snapshot {
     ///
     /// # Errors
     /// Returns `InvalidArgument` or `NotFound` for feeds that are not in the graph.
-    pub(super) fn new(graph: &Graph, signature: &Signature, functions: Functions) -> Result<Snapshot> {
+    pub(super) fn new(graph: &Graph, signature: &Signature, functions: Functions, placed: Option<Placed>) -> Result<Snapshot> {
         let [feeds, fetches, targets] = signature.lists();
         Ok(Snapshot {
             feeds: feeds.iter().map(|name| describe_feed(graph, name)).collect::<Result<Vec<_>>>()?,
             pruned: part_for_execution(graph, &feeds, &fetches, &targets, &signature.connections()),
             functions,
+            placed,
             rewrite_count: graph.rewrite_count(),
         })
     }
 
     /// Returns the graph of each part of the step, after all passes, with the number of its device.
     pub(super) fn part_graphs(self, signature: &Signature, env: &Environment) -> Result<Vec<(usize, Graph)>> {
-        let unit = Unit::of_step(self.pruned, signature, self.functions.runtime())?;
+        let unit = Unit { placed: self.placed, ..Unit::of_step(self.pruned, signature, self.functions.runtime())? };
         let dump = compile::Dump::of(&unit);
         let parts = compile::rewrite(unit, env, &dump)?.parts;
         Ok(parts.into_iter().map(|part| (part.device, part.unit.graph)).collect())
@@ -85,9 +88,9 @@ impl Executable {
     /// Compiles a snapshot's part of the graph.
     pub(super) fn new(snapshot: Snapshot, signature: &Signature, env: &Environment) -> Result<Executable> {
         let [_, fetches, _] = signature.lists();
-        let Snapshot { pruned, feeds, functions, rewrite_count } = snapshot;
+        let Snapshot { pruned, feeds, functions, placed, rewrite_count } = snapshot;
         let Compiled { report, unfused, references, code, is_costly, graphs, .. } =
-            compile::compile(Unit::of_step(pruned, signature, functions.runtime())?, env)?;
+            compile::compile(Unit { placed, ..Unit::of_step(pruned, signature, functions.runtime())? }, env)?;
         Ok(Executable {
             feeds,
             references,

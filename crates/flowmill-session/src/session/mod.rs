@@ -14,7 +14,7 @@ pub use options::{RunOptions, SessionOptions, ThreadPoolOption};
 pub use runner::Runner;
 pub(crate) use signature::Signature;
 
-use crate::compile::{self, Checked, Environment, PlacementLog, Unit};
+use crate::compile::{self, Environment, GraphPlacement, PlacementLog, Unit};
 use crate::devices::Devices;
 use executable::{Executable, Snapshot};
 use flowmill_graph::Graph;
@@ -39,7 +39,7 @@ pub struct Session {
     env: Arc<Environment>,
     plans: Plans,
     functions: Mutex<Option<Functions>>,
-    placed: Checked,
+    placed: GraphPlacement,
     /// The executors that a run may choose from.
     executors: Vec<Arc<Executor>>,
     /// Set when no more steps may be prepared.
@@ -90,7 +90,7 @@ impl Session {
             env: Arc::new(env),
             plans,
             functions: Mutex::new(None),
-            placed: Checked::default(),
+            placed: GraphPlacement::default(),
             executors,
             finalized: AtomicBool::new(false),
             closed: CancelToken::new(),
@@ -170,9 +170,10 @@ impl Session {
         self.check_open()?;
         let graph = self.graph.read();
         let signature = Signature::new(feeds, fetches, targets, &[]);
-        let Snapshot { pruned, functions, .. } = Snapshot::new(&graph, &signature, self.functions_of(&graph))?;
+        let placed = self.placed(&graph)?;
+        let Snapshot { pruned, functions, placed, .. } = Snapshot::new(&graph, &signature, self.functions_of(&graph), placed)?;
         drop(graph);
-        let unit = Unit::of_step(pruned, &signature, functions.runtime())?;
+        let unit = Unit { placed, ..Unit::of_step(pruned, &signature, functions.runtime())? };
         let dump = compile::Dump::of(&unit);
         let parts = compile::rewrite(unit, &self.env, &dump)?.parts;
         let host = &self.env.devices.host().device;
@@ -211,6 +212,32 @@ impl Session {
     ) -> Result<Callable> {
         self.check_open()?;
         Ok(Callable { session: self.clone(), executable: self.prepared(feeds, fetches, targets, connections)? })
+    }
+
+    /// Returns the full name of the device of each node of the graph, by the node's name.
+    ///
+    /// # Errors
+    /// Returns `InvalidArgument` for a malformed request, for a device that the session does not have, and for nodes that must share a device and cannot.
+    pub fn placement(&self) -> Result<BTreeMap<String, String>> {
+        self.check_open()?;
+        let graph = self.graph.read();
+        let placed = self.placed.update(&graph, &self.env)?;
+        let device = |id| placed.as_ref().and_then(|placed| placed.device(id)).unwrap_or(compile::HOST);
+        let name = |id| self.env.devices.get(device(id)).map_or_else(String::new, |d| d.device.attributes().name.to_string());
+        Ok(graph.op_nodes().map(|node| (node.name().to_owned(), name(node.id()))).collect())
+    }
+
+    /// Places the whole graph, unless steps are placed on their own.
+    fn placed(&self, graph: &Graph) -> Result<Option<compile::Placed>> {
+        if self.env.options.place_pruned_graph {
+            return Ok(None);
+        }
+        let placed = self.placed.update(graph, &self.env)?;
+        if self.env.options.log_device_placement {
+            let device_of = |id| placed.as_ref().and_then(|placed| placed.device(id)).unwrap_or(compile::HOST);
+            self.env.placement_log.log(graph, device_of, &self.env.devices);
+        }
+        Ok(placed)
     }
 
     /// Returns the number of signatures that the session keeps prepared: [`SessionOptions::max_plans`].
@@ -271,13 +298,11 @@ impl Session {
             if let Some(name) = feeds.iter().chain(fetches).chain(targets).chain(ends).find(|n| n.contains(['\n', '\u{c}'])) {
                 bail!(NotFound, "{name:?} is not the name of a node or tensor");
             }
-            if !self.env.options.place_pruned_graph {
-                self.placed.check(&graph, &self.env.devices, &self.env.options)?;
-            }
+            let placed = self.placed(&graph)?;
             let (change_count, rewrite_count, library) = (graph.change_count(), graph.rewrite_count(), graph.library().clone());
             let fits = |e: &Executable| e.fits(rewrite_count, &library) && has_ends(e);
             let made = self.plans.make(&signature, change_count, fits, || {
-                let snapshot = Snapshot::new(&graph, &signature, self.functions_of(&graph))?;
+                let snapshot = Snapshot::new(&graph, &signature, self.functions_of(&graph), placed)?;
                 // Optimising takes long and may call functions of Python: whoever adds to the graph meanwhile does not wait.
                 drop(graph);
                 Executable::new(snapshot, &signature, &self.env)
@@ -301,7 +326,8 @@ impl Session {
     fn partition_graphs(&self, executable: &Executable) -> Result<Vec<GraphDef>> {
         let make = || {
             let graph = self.graph.read();
-            let snapshot = Snapshot::new(&graph, &executable.signature, self.functions_of(&graph))?;
+            let placed = self.placed(&graph)?;
+            let snapshot = Snapshot::new(&graph, &executable.signature, self.functions_of(&graph), placed)?;
             drop(graph);
             snapshot.part_graphs(&executable.signature, &self.env)
         };
