@@ -210,3 +210,59 @@ def test_nodes_are_placed_where_tensorflow_places_them(tf1, tmp_path, seed):
     assert found.keys() == expected.keys(), f"seed {seed}"
     wrong = {name: (device, expected[name]) for name, device in found.items() if device != expected[name]}
     assert not wrong, f"seed {seed}: placed here and by TensorFlow: {wrong}"
+
+
+def returned_by_functions(tf):
+    handles = []
+    for number in (1, 2):
+        with tf.device(f"/cpu:{number}"):
+            handles.append(tf.raw_ops.VarHandleOp(shape=[], dtype=tf.float32, shared_name=f"v{number}"))
+
+    @tf.function(autograph=False)
+    def swapped(x, y):
+        return tf.identity(y), tf.identity(x)
+
+    @tf.function(autograph=False)
+    def swapped_twice(x, y):
+        return swapped(*swapped(x, y))
+
+    @tf.function(autograph=False)
+    def made():
+        with tf.device("/cpu:3"):
+            return tf.raw_ops.VarHandleOp(shape=[], dtype=tf.float32, shared_name="made")
+    for i, handle in enumerate([*swapped(*handles), *swapped_twice(*handles), made()]):
+        tf.raw_ops.ReadVariableOp(resource=handle, dtype=tf.float32, name=f"read{i}")
+
+
+def test_users_of_resources_that_functions_return_are_where_the_resources_are(tf1, tmp_path):
+    with tf1.Graph().as_default() as graph:
+        returned_by_functions(tf1)
+        tf1.no_op(name="begin")
+    expected, found = theirs(tf1, graph, 4, False, tmp_path / "log"), ours(graph, 4, False)
+    devices = {f"read{i}": f"/job:localhost/replica:0/task:0/device:CPU:{device}" for i, device in enumerate([2, 1, 1, 2, 3])}
+    assert {name: expected[name] for name in devices} == devices == {name: found[name] for name in devices}
+
+
+def test_a_user_of_returned_resources_on_two_devices_is_refused(tf1, tmp_path):
+    with tf1.Graph().as_default() as graph:
+        returned_by_functions(tf1)
+        first, second = (graph.get_operation_by_name(f"read{i}").inputs[0] for i in (0, 1))
+        value = tf1.constant(1.0)
+        tf1.raw_ops.ResourceApplyMomentum(var=first, accum=second, lr=value, grad=value, momentum=value)
+        tf1.no_op(name="begin")
+    for error in (theirs(tf1, graph, 4, True, tmp_path / "log"), ours(graph, 4, True)):
+        assert reason(error)[1].startswith("Cannot place the graph because a reference or resource edge connects colocation groups with incompatible resource")
+
+
+def test_stateful_nodes_stay_when_the_graph_grows():
+    with flowmill.Graph().as_default() as graph:
+        handle = flowmill.raw_ops.VarHandleOp(shape=[], dtype=flowmill.float32, shared_name="v", name="v")
+        begin = flowmill.no_op()
+        with flowmill.Session(config=flowmill.ConfigProto(device_count={"CPU": 2})) as session:
+            session.run(begin)
+            assert session._core.placement()["v"].endswith("CPU:0")
+            with graph.device("/cpu:1"):
+                flowmill.raw_ops.ReadVariableOp(resource=handle, dtype=flowmill.float32, name="read")
+            assert {device[-5:] for device in session._core.placement().values()} == {"CPU:0"}
+        with flowmill.Session(config=flowmill.ConfigProto(device_count={"CPU": 2})) as session:
+            assert session._core.placement()["v"].endswith("CPU:1")

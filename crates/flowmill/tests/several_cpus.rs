@@ -55,7 +55,8 @@ const VARIABLE: &str = "
     there = ReadVariableOp(v) {dtype=f32}
     handle = Placeholder() {dtype=resource, shape=[]}
     elsewhere = ReadVariableOp(handle) {dtype=f32} @/device:CPU:2
-    same = ReadVariableOp(handle) {dtype=f32} @/device:CPU:1
+    handle_of_same = Placeholder() {dtype=resource, shape=[]}
+    same = ReadVariableOp(handle_of_same) {dtype=f32} @/device:CPU:1
 ";
 
 #[test]
@@ -66,7 +67,8 @@ fn handles_name_their_device_and_other_devices_refuse_them() {
     assert_eq!(handle.as_resources().unwrap()[0].device().map(|device| device.to_string()), Some(cpu(1)));
     assert_eq!(handle.to_proto().unwrap().resource_handle_val[0].device, cpu(1));
     assert_eq!(Tensor::from_proto(&handle.to_proto().unwrap()).unwrap().as_resources().unwrap()[0].device().map(|d| &**d), Some(&*cpu(1)));
-    let fed = [("handle:0", handle)];
+    // Nodes that use one placeholder are on one device.
+    let fed = [("handle:0", handle.clone()), ("handle_of_same:0", handle)];
     for fetch in ["there:0", "same:0"] {
         assert_eq!(session.run(&fed, &[fetch], &[]).unwrap()[0].to_scalar::<f32>().unwrap(), 1.0);
     }

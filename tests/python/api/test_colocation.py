@@ -194,3 +194,18 @@ def test_gradients_colocated_with_nodes_of_two_devices_run_with_soft_placement_o
                     continue
                 with pytest.raises(tf.errors.InvalidArgumentError, match="Cannot colocate nodes {{colocation_node gradients/Shape}} and {{colocation_node o}}"):
                     session.run(gradient)
+
+
+def test_a_device_within_a_branch_does_not_apply_to_switches(tf1):
+    found = []
+    for tf in (tf1, flowmill):
+        with tf.Graph().as_default() as graph:
+            x = tf.constant(1.0)
+
+            def branch(number, x=x, tf=tf):
+                with tf.device(f"/cpu:{number}"):
+                    return x * 2.0 + x
+            tf.cond(x > 0.0, lambda: branch(1), lambda: branch(2))
+            tf.while_loop(lambda i: i < 3, lambda i: i + tf.cast(branch(1), tf.int32), [0])
+        found.append({op.name: op.device for op in graph.get_operations()})
+    assert found[0] == found[1]
