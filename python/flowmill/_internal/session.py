@@ -34,7 +34,7 @@ class SessionOptions:
         intra_op_threads: threads inside kernels; 0 is one a core.
         inter_op_threads: threads that run nodes beside each other; 0 is one a core.
         device_count: number of devices by type, such as ``{"CPU": 2}``. A session has a GPU only if it asks for one: ``{"GPU": 1}``.
-        allow_soft_placement: puts nodes whose device does not exist on the CPU.
+        allow_soft_placement: ignores the type and the number of a requested device, and colocation, where they cannot be satisfied.
         optimize: rewrites graphs before they run.
         lower: inlines called functions, branches and loops into the graph that uses them; otherwise their nodes call functions.
         disabled_passes: names of rewriting passes to leave out.
@@ -42,7 +42,7 @@ class SessionOptions:
         loops: runs loops with nothing to overlap without frames.
         parallel_iterations: in place of what the graph says, for every loop whose iterations it lets overlap at all.
         log_device_placement: prints the device of each node that is placed, as ``name: (Op): device``.
-        place_pruned_graph: checks the devices of the nodes that a step needs, and not of all there are.
+        place_pruned_graph: places the nodes that a step needs, and not all there are.
         thread_pools: pairs of a number of threads and a name that sessions share the pool by; `RunOptions.inter_op_thread_pool` chooses.
         timeout: seconds after which a step ends with `DeadlineExceededError`.
         gpu_fraction: the part of a GPU's memory that may be used; None leaves the driver its reserve.

@@ -76,8 +76,8 @@ impl Session {
         Session::with_devices(graph, options.cpus(&kernels)?, options)
     }
 
-    /// Makes a session on `graph` with these devices, of which the first is the host. Nodes run on the device that they request, or on the host if
-    /// they request none.
+    /// Makes a session on `graph` with these devices, of which the first is the host. [`flowmill_placement::place`] assigns the nodes of the whole graph
+    /// to them.
     ///
     /// # Errors
     /// Returns `InvalidArgument` if the first device is not the host, if two devices have the same name, or for options that contradict each other,

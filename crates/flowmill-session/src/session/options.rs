@@ -17,11 +17,11 @@ pub struct SessionOptions {
     pub inter_op_threads: usize,
     /// The number of devices of each type; `CPU` is 1 by default. [`SessionOptions::cpus`] makes the CPUs.
     pub device_count: BTreeMap<String, usize>,
-    /// Place a node on the CPU, instead of returning an error, if its device does not exist or has no kernel for it.
+    /// Ignore the type and the number of a requested device, and colocation, where they cannot be satisfied, instead of returning an error.
     pub allow_soft_placement: bool,
     /// Write a line with its device to standard output for each node that is placed, in TensorFlow's form.
     pub log_device_placement: bool,
-    /// Check the devices of only the nodes that a step needs, instead of all nodes of the graph.
+    /// Place only the nodes that a step needs, instead of all nodes of the graph.
     pub place_pruned_graph: bool,
     /// The executor of the session's steps. If it is set, `intra_op_threads`, `inter_op_threads` and `thread_pools` make no threads.
     pub executor: Option<Arc<Executor>>,
