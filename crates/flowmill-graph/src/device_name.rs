@@ -182,7 +182,8 @@ impl DeviceName {
                     name.task = Some(number(task)?);
                     continue;
                 }
-                ["device", device_type, device_id] => (built_in_type(device_type), id(device_id)?),
+                ["device", "cpu" | "gpu", device_id] => (words[1].to_ascii_uppercase(), id(device_id)?),
+                ["device", device_type, device_id] => (device_type.to_owned(), id(device_id)?),
                 [device_type] if is_short_type(device_type) => (device_type.to_ascii_uppercase(), None),
                 [device_type, device_id] if is_short_type(device_type) => (device_type.to_ascii_uppercase(), id(device_id)?),
                 ["", ..] => continue,

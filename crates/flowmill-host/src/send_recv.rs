@@ -1,18 +1,46 @@
-//! `_Send` and `_Recv`, which pass tensors by name from one part of a step to another, through the host's memory.
+//! `_Send` and `_Recv`, which pass tensors from one part of a step to another.
+//!
+//! Those that partitioning has added meet under the number in their attribute [`TRANSFER`], if the step has several parts. All others meet under a name,
+//! through the host's memory.
 
-use flowmill_graph::Attrs;
-use flowmill_runtime::{AsyncContext, AsyncKernel, Kernel, KernelContext, KernelRegistry, Registration, RendezvousKey};
+use flowmill_graph::{Attrs, DeviceName, TRANSFER};
+use flowmill_runtime::{
+    AsyncContext, AsyncKernel, CopyDone, Device, Kernel, KernelContext, KernelInit, KernelRegistry, Parcel, Received, Registration,
+    RendezvousKey, Step, Transfers,
+};
 use flowmill_tensor::sync::Mutex;
 use flowmill_tensor::{Result, Tensor, bail};
 use std::sync::Arc;
 
 /// Registers the kernels of this family.
 pub(crate) fn register(registry: &mut KernelRegistry) {
-    for op in ["_Send", "_HostSend"] {
-        registry.add(op, |init| Ok(Arc::new(Send { name: key(init.attrs)?.into() })));
+    registry.add("_Send", |init| Send::make(init, false));
+    registry.add("_HostSend", |init| Send::make(init, true));
+    registry.add("_Recv", |init| Recv::make(init, false));
+    registry.add("_HostRecv", |init| Recv::make(init, true));
+}
+
+/// What a send and its receive have in common.
+struct Meeting {
+    /// The name under which the two meet in a step of one part: devices, incarnation and tensor.
+    name: Arc<str>,
+    /// The number under which the two meet in a step of several parts.
+    transfer: Option<u32>,
+}
+
+impl Meeting {
+    /// # Errors
+    /// Returns `InvalidArgument` if an attribute is missing.
+    fn new(init: &KernelInit<'_>) -> Result<Meeting> {
+        let transfer: i64 = init.attrs.get_or(TRANSFER, -1)?;
+        Ok(Meeting { name: key(init.attrs)?.into(), transfer: u32::try_from(transfer).ok() })
     }
-    registry.add("_Recv", |init| Ok(Arc::new(Recv { name: key(init.attrs)?.into(), to_host: init.device.is_host() })));
-    registry.add("_HostRecv", |init| Ok(Arc::new(Recv { name: key(init.attrs)?.into(), to_host: true })));
+
+    /// Returns the transfers of the step and the number of this one, if partitioning has added it.
+    #[inline]
+    fn transfer<'a>(&self, step: &'a Step) -> Option<(&'a Transfers, u32)> {
+        step.rendezvous.transfers().zip(self.transfer)
+    }
 }
 
 /// Returns the name under which a send and its receive meet: devices, incarnation and tensor.
@@ -25,8 +53,16 @@ pub(crate) fn key(attrs: &Attrs) -> Result<String> {
     Ok(format!("{};{incarnation:016x};{};{}", text("send_device")?, text("recv_device")?, text("tensor_name")?))
 }
 
+/// Returns true if the device that receives is a CPU.
+fn receiver_is_host(attrs: &Attrs) -> Result<bool> {
+    let name = attrs.get::<&str>("recv_device")?.parse::<DeviceName>();
+    Ok(name.is_ok_and(|name| name.device_type.as_deref().is_none_or(|device_type| device_type.eq_ignore_ascii_case("CPU"))))
+}
+
 struct Send {
-    name: Arc<str>,
+    meeting: Meeting,
+    /// If true, the tensor is received in the host's memory.
+    to_host: bool,
 }
 
 impl Kernel for Send {
@@ -34,20 +70,25 @@ impl Kernel for Send {
         // If an input is dead, a dead tensor is sent; control inputs count, too. The plan runs sends with dead inputs for that.
         let is_live = (0..ctx.num_inputs()).all(|i| ctx.input(i).is_ok());
         let value: Option<Tensor> = if is_live { Some(ctx.take(0)?) } else { None };
-        let key = RendezvousKey { name: self.name.clone(), iteration: ctx.iteration() };
-        match value {
-            Some(tensor) if !tensor.is_on_host() => {
-                let step = ctx.device_step().step.clone();
-                let sent = move |copied: Result<Tensor>| {
-                    if let Err(e) = copied.and_then(|tensor| step.rendezvous.send(&key, Some(tensor))) {
-                        step.rendezvous.abort(e.clone());
-                        step.cancel.cancel(e);
-                    }
+        match (value, self.meeting.transfer(ctx.step())) {
+            (Some(tensor), Some((_, number))) if !tensor.is_on_host() && self.to_host => {
+                let (step, iteration) = (ctx.device_step().step.clone(), ctx.iteration());
+                let send = move |tensor| match step.rendezvous.transfers() {
+                    Some(transfers) => transfers.send(number, &iteration, Some(Parcel { tensor, device: None })),
+                    None => Ok(()),
                 };
-                ctx.device().copy_to_host(tensor, Box::new(sent));
-                Ok(())
+                self.copy_to_host(ctx, tensor, send)
             }
-            value => ctx.step().rendezvous.send(&key, value),
+            (value, Some((transfers, number))) => {
+                let device = || ctx.device().clone();
+                let parcel = |tensor: Tensor| Parcel { device: (!tensor.is_on_host()).then(device), tensor };
+                transfers.send(number, &ctx.iteration(), value.map(parcel))
+            }
+            (Some(tensor), None) if !tensor.is_on_host() => {
+                let (step, key) = (ctx.device_step().step.clone(), self.key(ctx));
+                self.copy_to_host(ctx, tensor, move |tensor| step.rendezvous.send(&key, Some(tensor)))
+            }
+            (value, None) => ctx.step().rendezvous.send(&self.key(ctx), value),
         }
     }
 
@@ -56,8 +97,36 @@ impl Kernel for Send {
     }
 }
 
+impl Send {
+    fn make(init: &KernelInit<'_>, to_host: bool) -> Result<Arc<dyn Kernel>> {
+        Ok(Arc::new(Send { meeting: Meeting::new(init)?, to_host: to_host || receiver_is_host(init.attrs)? }))
+    }
+
+    fn key(&self, ctx: &KernelContext<'_>) -> RendezvousKey {
+        RendezvousKey { name: self.meeting.name.clone(), iteration: ctx.iteration() }
+    }
+
+    /// Copies a tensor to the host's memory, then sends it.
+    fn copy_to_host(
+        &self,
+        ctx: &KernelContext<'_>,
+        tensor: Tensor,
+        send: impl FnOnce(Tensor) -> Result<()> + std::marker::Send + 'static,
+    ) -> Result<()> {
+        let step = ctx.device_step().step.clone();
+        let sent = move |copied: Result<Tensor>| {
+            if let Err(e) = copied.and_then(send) {
+                step.rendezvous.abort(e.clone());
+                step.cancel.cancel(e);
+            }
+        };
+        ctx.device().copy_to_host(tensor, Box::new(sent));
+        Ok(())
+    }
+}
+
 struct Recv {
-    name: Arc<str>,
+    meeting: Meeting,
     /// If true, the tensor stays in the host's memory.
     to_host: bool,
 }
@@ -67,8 +136,18 @@ impl Kernel for Recv {
         bail!(Internal, "_Recv is asynchronous")
     }
 
+    fn depends_on_iteration(&self) -> bool {
+        true
+    }
+
     fn as_async(&self) -> Option<&dyn AsyncKernel> {
         Some(self)
+    }
+}
+
+impl Recv {
+    fn make(init: &KernelInit<'_>, to_host: bool) -> Result<Arc<dyn Kernel>> {
+        Ok(Arc::new(Recv { meeting: Meeting::new(init)?, to_host: to_host || init.device.is_host() }))
     }
 }
 
@@ -84,9 +163,24 @@ fn finish(pending: &Pending, result: Result<Vec<Option<Tensor>>>) {
 }
 
 impl AsyncKernel for Recv {
+    fn try_finish(&self, ctx: &mut KernelContext<'_>) -> Option<Result<()>> {
+        if !self.to_host {
+            return None;
+        }
+        let (transfers, number) = self.meeting.transfer(ctx.step())?;
+        if let Some(parcel) = transfers.try_receive(number, &ctx.iteration())? {
+            ctx.set_output(0, parcel.tensor);
+        }
+        Some(Ok(()))
+    }
+
     fn start(&self, ctx: AsyncContext) {
         let step = ctx.device_step().clone();
-        let key = RendezvousKey { name: self.name.clone(), iteration: ctx.iteration().clone() };
+        if let Some((transfers, number)) = self.meeting.transfer(&step.step) {
+            let (to_host, iteration) = (self.to_host, ctx.iteration().clone());
+            return transfers.receive(number, &iteration, move |received| receive(ctx, received, to_host));
+        }
+        let key = RendezvousKey { name: self.meeting.name.clone(), iteration: ctx.iteration().clone() };
         let pending: Pending = Arc::new(Mutex::new((Some(ctx), None)));
         let on_cancel = pending.clone();
         let registration = step.step.cancel.on_cancel(move |reason| finish(&on_cancel, Err(reason.clone().derived())));
@@ -104,5 +198,20 @@ impl AsyncKernel for Recv {
             }
             (received, _) => finish(&pending, received.map(|value| vec![value])),
         });
+    }
+}
+
+/// Ends a receive with what has come, which is copied as its device and the receiver's require.
+fn receive(ctx: AsyncContext, received: Received, to_host: bool) {
+    let parcel = match received {
+        Ok(Some(parcel)) if !to_host => parcel,
+        received => return ctx.done(received.map(|parcel| vec![parcel.map(|parcel| parcel.tensor)])),
+    };
+    let to: Arc<dyn Device> = ctx.device_step().device.clone();
+    let done: CopyDone = Box::new(move |copied| ctx.done(copied.map(|tensor| vec![Some(tensor)])));
+    match parcel.device {
+        None => to.copy_from_host(parcel.tensor, done),
+        Some(from) if Arc::ptr_eq(&from, &to) => done(Ok(parcel.tensor)),
+        Some(from) => from.copy_to(parcel.tensor, &to, done),
     }
 }

@@ -1,9 +1,9 @@
 //! The resource behind a TensorArray's handle.
 
 use crate::arithmetic::add_to;
-use flowmill_runtime::KernelContext;
+use flowmill_runtime::{KernelContext, ResourceManager};
 use flowmill_tensor::sync::{Mutex, MutexGuard};
-use flowmill_tensor::{Allocator, DType, Error, PartialShape, Resource, ResourceHandle, Result, Shape, Tensor, bail, check_memory, error};
+use flowmill_tensor::{Allocator, DType, Error, PartialShape, Resource, Result, Shape, Tensor, bail, check_memory, error};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -92,11 +92,11 @@ impl TensorArray {
         TensorArray { name, dtype, options, state: Mutex::new(state) }
     }
 
-    /// Returns the handle that is passed between nodes.
-    pub fn to_handle(self: &Arc<Self>) -> Tensor {
+    /// Returns the handle that is passed between nodes; `resources` are those of the device that the array is on.
+    pub fn to_handle(self: &Arc<Self>, resources: &ResourceManager) -> Tensor {
         let container = if self.options.is_gradient { GRADIENTS } else { "_tensor_arrays" };
         let elements = vec![(self.dtype, PartialShape::unknown())];
-        Tensor::resource(ResourceHandle::new(container, &self.name, Some(self.clone()), elements))
+        resources.handle(container, &self.name, Some(self.clone()), elements)
     }
 
     /// Returns the element type.
@@ -337,7 +337,7 @@ fn slot_mut(slots: &mut Vec<Slot>, i: usize) -> Result<&mut Slot> {
 pub fn array<'a>(ctx: &'a KernelContext<'_>) -> Result<&'a TensorArray> {
     let handle = match ctx.handle(0) {
         Ok(handle) => handle,
-        Err(error) => return Err(ctx.input(0).map_or(error, no_array)),
+        Err(error) => return Err(ctx.input(0).ok().filter(|input| input.dtype() != DType::Resource).map_or(error, no_array)),
     };
     match handle.get() {
         Some(array) => Ok(array),

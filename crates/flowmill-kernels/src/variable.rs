@@ -63,11 +63,12 @@ impl<'a> Variable<'a> {
     /// Returns the variable in input `i`.
     ///
     /// # Errors
-    /// Returns `InvalidArgument` if the input holds no variable, such as a fed value in place of a reference.
+    /// Returns `InvalidArgument` if the input holds no variable, such as a fed value in place of a reference, or one of another device.
     pub fn from_input(ctx: &'a KernelContext<'_>, i: usize) -> Result<Variable<'a>> {
         let Ok([handle]) = ctx.input(i)?.as_resources() else {
             bail!(InvalidArgument, "Input {i} is not a variable: cannot assign to a fed or computed value");
         };
+        ctx.resources().check_device(handle)?;
         let (kind, cell): (_, &VariableCell) = match (handle.get::<ResourceVariable>(), handle.get::<RefVariable>()) {
             (Some(v), _) => (VariableKind::Resource, v),
             (_, Some(v)) => (VariableKind::Ref, v),

@@ -2,6 +2,10 @@
 
 use crate::op::{Op, op};
 use crate::shape;
+use flowmill_graph::{Operand, Work};
+
+/// Products of rows with a matrix.
+const PRODUCT: Work = Work::Rows { rows: Operand::Input(0), matrix: Operand::Input(1) };
 
 pub(crate) const OPS: &[Op] = &[
     // Element-wise functions as one node. Values are numbered: the arguments first, then what each instruction of the program gives, which
@@ -14,11 +18,13 @@ pub(crate) const OPS: &[Op] = &[
     // last.
     op("_HoistedMatMul", "(parts: T, matrix: T) -> (products: T)")
         .costly()
+        .work(PRODUCT)
         .attrs("axis: int >= 0; max_rows: int >= 0; transpose_b: bool = false; T: {bfloat16, half, float, double}")
         .shape(shape::hoisted_matmul),
     // The product of rank `rank` of a part of what `_HoistedMatMul` returns, which is one already if it has that rank.
     op("_PartMatMul", "(part: T, matrix: T) -> (product: T)")
         .costly()
+        .work(PRODUCT)
         .attrs("rank: int >= 2; transpose_b: bool = false; T: {bfloat16, half, float, double}")
         .shape(shape::part_matmul),
     // (x - mean) / sqrt(variance + epsilon) * gamma + beta, where mean and variance are those of the last dimension. `gamma` and `beta` are

@@ -73,6 +73,7 @@ pub struct Transfer {
 /// Returns `InvalidArgument` for frames that do not fit together, for a loop over several devices without a predicate, for an edge between devices whose
 /// producer does not run in every iteration of its loop, and for a reference that a node on another device would change.
 pub fn partition(mut graph: Graph, mut assignment: Assignment, devices: &dyn Devices) -> Result<Partition> {
+    transfers::forget(&mut graph)?;
     colocate::colocate(&mut graph, &mut assignment)?;
     constants::copy_to_consumers(&mut graph, &mut assignment)?;
     for (device, nodes) in assignment.nodes_by_device(&graph) {

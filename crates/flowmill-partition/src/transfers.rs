@@ -50,6 +50,12 @@ struct Transfers<'a> {
     transfers: Vec<Transfer>,
 }
 
+/// Removes the numbers from sends and receives that an earlier partitioning has added. They go on to meet under their names.
+pub(crate) fn forget(graph: &mut Graph) -> Result<()> {
+    let numbered: Vec<NodeId> = graph.op_nodes().filter(|node| node.attrs().contains(TRANSFER)).map(|node| node.id()).collect();
+    numbered.into_iter().try_for_each(|id| graph.remove_attr(id, TRANSFER))
+}
+
 /// Replaces the edges between devices. Returns the tensors that are sent.
 ///
 /// # Errors

@@ -3,6 +3,7 @@
 use crate::groups::{Conflict, Groups};
 use crate::placer::PlaceOptions;
 use crate::requests::{RequestTable, Requests};
+use crate::returned::{Origin, origins};
 use crate::types::{DeviceTypes, Kernels};
 use flowmill_graph::{DeviceName, Graph, Node, NodeId, Role, TensorType};
 use flowmill_proto::attr_value::Value;
@@ -39,6 +40,7 @@ impl<'a> Colocation<'a> {
         let mut this = Colocation { graph, kernels, devices, types, options, groups };
         this.init_nodes()?;
         this.colocate_edges()?;
+        this.colocate_returned()?;
         this.colocate_classes()?;
         this.keep_host_lists_on_the_host();
         Ok(this)
@@ -107,10 +109,50 @@ impl<'a> Colocation<'a> {
             let (Some(src), Some(dst)) = (self.graph.get(edge.src), self.graph.get(edge.dst)) else { continue };
             let Some(input) = usize::try_from(edge.dst_input).ok().and_then(|i| dst.input_types().get(i)) else { continue };
             let must = is_shared(input) && !forwards_resources(dst) || input.dtype == DType::Variant && is_dataset(src) && is_dataset(dst);
-            if must && !self.options.is_fixed(src) && !self.options.is_fixed(dst) && !returns_resource(self.graph, src) {
+            let is_returned = input.dtype == DType::Resource && calls_functions(self.graph, src);
+            if must && !is_returned && !self.options.is_fixed(src) && !self.options.is_fixed(dst) {
                 self.colocate_edge(src, dst)?;
             }
         }
+        Ok(())
+    }
+
+    /// Colocates the consumers of resources that calls return with the origins of the resources.
+    fn colocate_returned(&mut self) -> Result<()> {
+        for node in self.nodes().filter(|node| returns_resource(node) && calls_functions(self.graph, node)) {
+            for edge in self.graph.out_edges(node.id()) {
+                let Some(output) = edge.source() else { continue };
+                let is_resource = node.output_types().get(output.slot as usize).is_some_and(|t| t.dtype == DType::Resource);
+                let Some(consumer) =
+                    self.graph.get(edge.dst).filter(|n| is_resource && !forwards_resources(n) && !self.options.is_fixed(n))
+                else {
+                    continue;
+                };
+                for origin in origins(self.graph, output) {
+                    match origin {
+                        Origin::Node(id) => match self.graph.get(id) {
+                            Some(src) if !self.options.is_fixed(src) => self.colocate_edge(src, consumer)?,
+                            _ => {}
+                        },
+                        Origin::Body(device) => self.follow_resource(consumer, &device)?,
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Adds the request for a resource to the group of its consumer.
+    fn follow_resource(&mut self, consumer: &Node, device: &DeviceName) -> Result<()> {
+        let root = self.groups.root(consumer.id());
+        let theirs = Requests { assigned: DeviceName::default(), resource: device.clone(), requested: device.clone() };
+        let (ours, _) = self.groups.key(root);
+        let current = self.groups.requests.get(ours).clone();
+        let does_yield = !theirs.requested.is_compatible_with(&current.requested);
+        let ours = if does_yield { self.groups.requests.intern(current.yielding_to(&theirs)) } else { ours };
+        let theirs = self.groups.requests.intern(theirs);
+        let merged = self.groups.requests.merge(ours, theirs).map_err(|e| e.at_node(consumer.name(), consumer.op()))?;
+        self.groups.set_requests(root, merged);
         Ok(())
     }
 
@@ -247,10 +289,18 @@ fn forwards_resources(node: &Node) -> bool {
         || node.attrs().0.values().filter_map(|attr| attr.value.as_ref()).any(is_function)
 }
 
-/// Returns true if a node calls functions and returns the handle of a resource, whose device is known when the function's body is placed.
-fn returns_resource(graph: &Graph, node: &Node) -> bool {
-    let calls = matches!(node.role(), Role::Call | Role::If | Role::Case | Role::While) || graph.library().get(node.op()).is_some();
-    calls && node.output_types().iter().any(|t| t.dtype == DType::Resource)
+/// Returns true if a node runs the bodies of functions.
+pub(crate) fn calls_functions(graph: &Graph, node: &Node) -> bool {
+    matches!(node.role(), Role::Call | Role::If | Role::Case | Role::While) || graph.library().get(node.op()).is_some()
+}
+
+/// Returns true if a node takes the handle of a resource.
+pub(crate) fn takes_resource(node: &Node) -> bool {
+    node.input_types().iter().any(|t| t.dtype == DType::Resource)
+}
+
+fn returns_resource(node: &Node) -> bool {
+    node.output_types().iter().any(|t| t.dtype == DType::Resource)
 }
 
 /// Returns true if the one output of a node is a dataset.

@@ -22,7 +22,7 @@ pub(crate) struct Groups {
     types: Interner<TypeList>,
 }
 
-/// Why two groups cannot be one.
+/// The reason that two groups cannot be one.
 pub(crate) enum Conflict {
     /// Their requests contradict each other.
     Requests(Error),

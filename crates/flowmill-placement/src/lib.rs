@@ -3,7 +3,8 @@
 //! The result is that of TensorFlow's placer for the same graph and devices:
 //!
 //! 1. Nodes that must share a device form a group (`colocate.rs`, `groups.rs`): the ends of an edge that carries a reference or a resource, datasets and
-//!    the datasets they read, and nodes that name each other in the attribute `_class`. A loop needs no rule of its own: its nodes are in one group
+//!    the datasets they read, and nodes that name each other in the attribute `_class`. A resource that a function
+//!    returns is followed to its origin (`returned.rs`). A loop needs no rule of its own: its nodes are in one group
 //!    only as far as references, resources or `_class` connect them.
 //! 2. A group has the device types for which every node has a kernel, and the merged requests of its nodes. A request for a resource is binding. The
 //!    request of a node that takes the resource is dropped if it contradicts. With soft placement, so are types and numbers that contradict otherwise.
@@ -22,6 +23,7 @@ mod groups;
 mod intern;
 mod placer;
 mod requests;
+mod returned;
 mod types;
 
 pub use placer::{PlaceOptions, Placement, place};

@@ -16,22 +16,22 @@ pub struct PlaceOptions<'a> {
     pub default_device: Option<usize>,
     /// The devices of nodes that have been placed before, by number. They bind the groups of these nodes.
     pub assigned: &'a FxHashMap<NodeId, usize>,
-    /// The number of a device for the arguments and results of the graph, which then take no part in the placement. `None` places them like other
-    /// nodes.
+    /// The number of a device for the arguments and results of the graph, which then take no part in the placement unless they are in `assigned`.
+    /// `None` places them like other nodes.
     pub boundary_device: Option<usize>,
 }
 
 impl PlaceOptions<'_> {
     /// Returns true if the device of a node is given and has no influence on others.
     pub(crate) fn is_fixed(&self, node: &Node) -> bool {
-        self.boundary_device.is_some() && matches!(node.role(), Role::Arg | Role::Retval)
+        self.boundary_device.is_some() && matches!(node.role(), Role::Arg | Role::Retval) && !self.assigned.contains_key(&node.id())
     }
 }
 
 /// The devices of a graph's nodes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Placement {
-    /// By the ids of nodes; [`Placement::NONE`] for ids without a node.
+    /// The numbers of the devices by the ids of nodes; [`Placement::NONE`] for ids without a node.
     devices: Vec<u32>,
     groups: Vec<usize>,
 }

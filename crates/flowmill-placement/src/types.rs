@@ -4,7 +4,7 @@ use flowmill_graph::{DeviceName, Node};
 use smallvec::SmallVec;
 use std::cmp::Reverse;
 
-/// What the placer asks about devices and kernels.
+/// The kernels of a session's devices, which the placer asks about.
 pub trait Kernels {
     /// Returns the priority of the kernel of `node` on devices of this type, or `None` if there is none for its op and dtypes. The usual priority is 0.
     fn priority(&self, node: &Node, device_type: &str) -> Option<i32>;

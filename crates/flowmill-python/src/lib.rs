@@ -8,6 +8,7 @@ mod build;
 mod checkpoint;
 mod control_flow;
 mod convert;
+mod device_name;
 mod dtypes;
 mod errors;
 mod frames;
@@ -51,6 +52,8 @@ mod _core {
     use crate::control_flow::{PyCond, PyWhile};
     #[pymodule_export]
     use crate::convert::{PyTensor, are_plain};
+    #[pymodule_export]
+    use crate::device_name::{PyDeviceName, merge_devices};
     #[pymodule_export]
     use crate::dtypes::{numpy_dtype, op_def};
     #[pymodule_export]

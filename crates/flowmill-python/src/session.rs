@@ -11,6 +11,7 @@ use crate::step_stats::step_stats;
 use flowmill::gpu::cuda::CudaOptions;
 use flowmill::gpu::{self, GpuOptions, MemoryOptions};
 use flowmill_graph::{Graph, TensorName, placeholder_shape};
+use flowmill_proto::Message;
 use flowmill_runtime::DeviceAttributes;
 use flowmill_runtime::program::FuseOptions;
 use flowmill_session::{Callable, RunOptions, RunOutcome, Session, SessionOptions, ThreadPoolOption};
@@ -31,7 +32,7 @@ impl PySession {
     #[new]
     #[pyo3(signature = (graph, *, intra_op_threads=0, inter_op_threads=0, device_count=BTreeMap::new(), allow_soft_placement=false, optimize=true,
         lower=true, disabled_passes=Vec::new(), strands=true, loops=true, parallel_iterations=None, timeout=None, place_pruned_graph=false,
-        thread_pools=Vec::new(), gpu_fraction=None, gpu_growth=true, cuda_paths=Vec::new()))]
+        thread_pools=Vec::new(), gpu_fraction=None, gpu_growth=true, cuda_paths=Vec::new(), log_device_placement=false))]
     #[allow(clippy::too_many_arguments, reason = "keywords in Python")]
     fn new(
         graph: &Bound<'_, PyGraph>,
@@ -51,6 +52,7 @@ impl PySession {
         gpu_fraction: Option<f64>,
         gpu_growth: bool,
         cuda_paths: Vec<PathBuf>,
+        log_device_placement: bool,
     ) -> PyResult<PySession> {
         let num_gpus = device_count.get("GPU").copied().unwrap_or(0);
         let options = SessionOptions {
@@ -58,6 +60,7 @@ impl PySession {
             inter_op_threads,
             device_count,
             allow_soft_placement,
+            log_device_placement,
             place_pruned_graph,
             thread_pools: thread_pools
                 .into_iter()
@@ -115,6 +118,11 @@ impl PySession {
         let described =
             |d: &DeviceAttributes| (d.name.to_string(), d.device_type().to_owned(), d.memory_limit, d.incarnation, d.description.clone());
         self.0.devices().map(described).collect()
+    }
+
+    /// Returns the full name of the device of each node of the graph, by the node's name.
+    fn placement(&self, py: Python<'_>) -> PyResult<std::collections::BTreeMap<String, String>> {
+        gate::detached(py, || self.0.placement())
     }
 
     /// Returns the number of steps that the session keeps prepared.
@@ -291,8 +299,8 @@ impl PyCallable {
     }
 
     /// Like [`PySession::run_simple`], with options: `timeout` is in seconds; `trace` returns statistics, as a serialised `StepStats`; `pool` is the
-    /// number of one of the session's pools, -1 is the caller's thread.
-    #[pyo3(signature = (values, *, timeout=None, trace=false, inter_op_thread_pool=0))]
+    /// number of one of the session's pools, -1 is the caller's thread; `partition_graphs` returns the graph of each device, as serialised `GraphDef`s.
+    #[pyo3(signature = (values, *, timeout=None, trace=false, inter_op_thread_pool=0, partition_graphs=false))]
     fn run<'py>(
         &self,
         py: Python<'py>,
@@ -300,11 +308,14 @@ impl PyCallable {
         timeout: Option<f64>,
         trace: bool,
         inter_op_thread_pool: i32,
-    ) -> PyResult<(Bound<'py, PyAny>, Option<Bound<'py, PyBytes>>)> {
+        partition_graphs: bool,
+    ) -> PyResult<(Bound<'py, PyAny>, Option<Bound<'py, PyBytes>>, Vec<Bound<'py, PyBytes>>)> {
+        let timeout = timeout.map(|t| seconds(py, t)).transpose()?;
         let options =
-            RunOptions { timeout: timeout.map(|t| seconds(py, t)).transpose()?, trace, inter_op_thread_pool, ..RunOptions::default() };
+            RunOptions { timeout, trace, inter_op_thread_pool, output_partition_graphs: partition_graphs, ..RunOptions::default() };
         let outcome = self.execute(py, &values, options)?;
         let stats = outcome.stats.as_ref().map(|s| PyBytes::new(py, &step_stats(s)));
-        Ok((self.lay_out(py, outcome.values)?, stats))
+        let graphs = outcome.partition_graphs.iter().map(|graph| PyBytes::new(py, &graph.encode_to_vec())).collect();
+        Ok((self.lay_out(py, outcome.values)?, stats, graphs))
     }
 }

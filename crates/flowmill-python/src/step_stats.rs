@@ -2,16 +2,16 @@
 
 use flowmill_proto::{AllocatorMemoryUsed, DeviceStepStats, Message, NodeExecStats, StepStats};
 use flowmill_runtime::StatsCollector;
-
-/// The device that all nodes ran on.
-const DEVICE: &str = "/job:localhost/replica:0/task:0/device:CPU:0";
+use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// Takes what was collected and serialises it.
 pub(crate) fn step_stats(stats: &StatsCollector) -> Vec<u8> {
     let start = stats.start_time() as i64;
-    let nodes = stats.take().into_iter().map(|node| {
+    let mut devices: BTreeMap<Arc<str>, Vec<NodeExecStats>> = BTreeMap::new();
+    for node in stats.take() {
         let nanos = |t: u64| start.saturating_mul(1000).saturating_add(t as i64);
-        NodeExecStats {
+        let stats = NodeExecStats {
             node_name: node.name.to_string(),
             timeline_label: format!("{} = {}()", node.name, node.op),
             all_start_micros: nanos(node.start) / 1000,
@@ -29,8 +29,9 @@ pub(crate) fn step_stats(stats: &StatsCollector) -> Vec<u8> {
                 ..Default::default()
             }],
             ..Default::default()
-        }
-    });
-    let device = DeviceStepStats { device: DEVICE.to_owned(), node_stats: nodes.collect(), ..Default::default() };
-    StepStats { dev_stats: vec![device], ..Default::default() }.encode_to_vec()
+        };
+        devices.entry(node.device).or_default().push(stats);
+    }
+    let of_device = |(device, node_stats): (Arc<str>, _)| DeviceStepStats { device: device.to_string(), node_stats, ..Default::default() };
+    StepStats { dev_stats: devices.into_iter().map(of_device).collect(), ..Default::default() }.encode_to_vec()
 }

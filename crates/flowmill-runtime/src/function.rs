@@ -54,11 +54,11 @@ pub trait CallableFunction: Send + Sync {
         None
     }
 
-    /// Returns true if [`CallableFunction::call`] runs on this thread alone, waits for nothing and takes little time.
+    /// Returns true if [`CallableFunction::call`] with these arguments runs on this thread alone, waits for nothing and takes little time.
     ///
     /// # Errors
     /// Returns the error that compiling the function's body ends with, such as `NotFound` for an op without a kernel.
-    fn is_direct(&self) -> Result<bool> {
+    fn is_direct(&self, _args: &[Tensor], _step: &Arc<DeviceStep>) -> Result<bool> {
         Ok(true)
     }
 
@@ -180,7 +180,7 @@ impl FunctionHandle {
     /// # Errors
     /// Returns the arguments, for [`FunctionHandle::start`], if the function may wait or take long.
     pub fn try_call(&self, args: Vec<Tensor>, caller: &Caller) -> std::result::Result<Result<Vec<Tensor>>, Vec<Tensor>> {
-        match self.0.is_direct() {
+        match self.0.is_direct(&args, &caller.step) {
             Ok(true) => Ok(self.call_at(args, &caller.step, caller.depth)),
             Ok(false) => Err(args),
             Err(e) => Ok(Err(e)),

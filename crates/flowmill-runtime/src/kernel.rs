@@ -51,6 +51,12 @@ pub trait Kernel: Send + Sync + 'static {
 
 /// A kernel that may finish on another thread after it was called.
 pub trait AsyncKernel: Send + Sync {
+    /// Ends the call at once if nothing has to be waited for, and sets the outputs as [`Kernel::compute`] does. Returns `None` if the kernel has to be
+    /// started. A kernel that finds its result ready most of the time saves the context that it would be started with.
+    fn try_finish(&self, _: &mut KernelContext<'_>) -> Option<Result<()>> {
+        None
+    }
+
     /// Starts the work and returns. The kernel calls [`AsyncContext::done`] exactly once in every case, also after an error or if the step is
     /// cancelled.
     fn start(&self, ctx: AsyncContext);
@@ -258,13 +264,13 @@ impl<'a> KernelContext<'a> {
         }
     }
 
-    /// Returns the handle in input `i`, which is a scalar of type `resource`.
+    /// Returns the handle in input `i`, which is a scalar of type `resource`, to access its resource.
     ///
     /// # Errors
-    /// Returns `InvalidArgument` if the input is no such scalar, and `Internal` if there is no such input.
+    /// Returns `InvalidArgument` if the input is no such scalar or the resource is on another device, and `Internal` if there is no such input.
     pub fn handle(&self, i: usize) -> Result<&ResourceHandle> {
         match self.input(i)?.as_resources() {
-            Ok([handle]) => Ok(handle),
+            Ok([handle]) => self.resources().check_device(handle).map(|()| handle),
             _ => bail!(InvalidArgument, "Input {i} is not a scalar resource handle"),
         }
     }

@@ -27,6 +27,6 @@ pub use executor::{Alarm, Executor, NodeStats, Plan, StatsCollector, call_at};
 pub use function::{CallableFunction, Caller, FunctionDone, FunctionHandle, FunctionLibraryRuntime};
 pub use kernel::{AsyncContext, AsyncKernel, Cost, IterationPath, Kernel, KernelContext, ScalarOp};
 pub use registry::{KernelDef, KernelInit, KernelRegistry, MakeKernel, TypeCombination};
-pub use rendezvous::{Rendezvous, RendezvousKey};
+pub use rendezvous::{Parcel, Received, Rendezvous, RendezvousKey, Transfers};
 pub use resource::{RefVariable, ResourceManager, VariableCell, container_name};
 pub use step::{DeviceStep, Pace, Poll, Step};

@@ -1,14 +1,17 @@
 //! Objects that live across steps, by container and name.
 
+use flowmill_graph::DeviceName;
 use flowmill_tensor::sync::{Mutex, MutexGuard};
-use flowmill_tensor::{DType, PartialShape, Resource, ResourceHandle, Result, Tensor, bail, error};
+use flowmill_tensor::{DType, Error, PartialShape, Resource, ResourceHandle, Result, Tensor, bail, error};
 use std::collections::BTreeMap;
 use std::ops::Deref;
 use std::sync::Arc;
 
-/// The session's variables, tables, queues and the like.
+/// A session's variables, tables, queues and the like on one device.
 #[derive(Default)]
 pub struct ResourceManager {
+    /// The device's full name, which handles have.
+    device: Option<Arc<str>>,
     containers: Mutex<BTreeMap<String, BTreeMap<String, Arc<dyn Resource>>>>,
 }
 
@@ -21,9 +24,41 @@ pub fn container_name(container: &str) -> &str {
 }
 
 impl ResourceManager {
-    /// Makes a manager without resources.
+    /// Makes a manager without resources, on no particular device.
     pub fn new() -> ResourceManager {
         ResourceManager::default()
+    }
+
+    /// Makes a manager without resources, of the device with this full name.
+    pub fn on(device: &DeviceName) -> ResourceManager {
+        ResourceManager { device: Some(device.to_string().into()), ..ResourceManager::default() }
+    }
+
+    /// Returns the full name of the device.
+    pub fn device(&self) -> Option<&Arc<str>> {
+        self.device.as_ref()
+    }
+
+    /// Returns a tensor with a handle of `name` in `container`, which names the device and holds `object`. `elements` are the types and shapes of
+    /// what the object contains.
+    pub fn handle(&self, container: &str, name: &str, object: Option<Arc<dyn Resource>>, elements: Vec<(DType, PartialShape)>) -> Tensor {
+        let handle = ResourceHandle::new(container, name, object, elements);
+        Tensor::resource(match &self.device {
+            Some(device) => handle.on_device(device.clone()),
+            None => handle,
+        })
+    }
+
+    /// Checks that a handle's resource is on the device.
+    ///
+    /// # Errors
+    /// Returns `InvalidArgument` if it is on another device.
+    #[inline]
+    pub fn check_device(&self, handle: &ResourceHandle) -> Result<()> {
+        match (handle.device(), &self.device) {
+            (Some(theirs), Some(ours)) if !Arc::ptr_eq(theirs, ours) && theirs != ours => Err(on_other_device(handle.name(), theirs, ours)),
+            _ => Ok(()),
+        }
     }
 
     /// Returns the `T` called `name`. If it does not exist, `create` makes it.
@@ -82,6 +117,11 @@ impl ResourceManager {
         drop(all);
         drop(removed);
     }
+}
+
+#[cold]
+fn on_other_device(name: &str, theirs: &str, ours: &str) -> Error {
+    error!(InvalidArgument, "Trying to access resource {name} located in device {theirs} from device {ours}")
 }
 
 fn downcast<T: Resource>(object: &Arc<dyn Resource>, container: &str, name: &str) -> Result<Arc<T>> {

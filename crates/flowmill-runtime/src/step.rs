@@ -105,6 +105,12 @@ impl Step {
         }
     }
 
+    /// Returns a step for a call of a function on several devices. It ends with this step, and has a rendezvous of its own, so that calls which run at
+    /// the same time do not receive each other's tensors.
+    pub fn for_call(&self, rendezvous: Rendezvous) -> Step {
+        Step { id: self.id, cancel: self.cancel.clone(), deadline: self.deadline, rendezvous, poll: self.poll.clone() }
+    }
+
     /// Checks the deadline and the cancellation, and calls the caller's [`Poll`] if it is due. Loops call this between iterations that take some
     /// time.
     ///

@@ -1,8 +1,9 @@
 //! The devices of a session.
 
+use crate::compile::CallSite;
 use flowmill_runtime::plan::NodeCache;
 use flowmill_runtime::{Device, DeviceStep, FunctionLibraryRuntime, ResourceManager, Step};
-use flowmill_tensor::{Result, bail};
+use flowmill_tensor::{Result, Tensor, bail};
 use std::sync::Arc;
 
 /// A device, with the session's state on it.
@@ -35,7 +36,10 @@ impl Devices {
                 bail!(InvalidArgument, "'{name}' is not a full name of a device that no other device of the session has");
             }
         }
-        let new = |device| SessionDevice { device, resources: Arc::default(), cache: NodeCache::default() };
+        let new = |device: Arc<dyn Device>| {
+            let resources = Arc::new(ResourceManager::on(&device.attributes().name));
+            SessionDevice { device, resources, cache: NodeCache::default() }
+        };
         Ok(Devices(devices.into_iter().map(new).collect()))
     }
 
@@ -51,6 +55,18 @@ impl Devices {
 
     pub(crate) fn iter(&self) -> impl Iterator<Item = &SessionDevice> {
         self.0.iter()
+    }
+
+    /// Returns the number of the device that is called `name`.
+    fn number_of(&self, name: &str) -> Option<usize> {
+        self.iter().position(|device| device.resources.device().is_some_and(|own| **own == *name))
+    }
+
+    /// Returns the site of a call of a function with these arguments, from the device of `caller`.
+    pub(crate) fn site(&self, args: &[Tensor], caller: &DeviceStep) -> CallSite {
+        let device = self.iter().position(|own| Arc::ptr_eq(&own.device, &caller.device)).unwrap_or_default();
+        let resource = |arg: &Tensor| self.number_of(arg.as_resources().ok()?.first()?.device()?).filter(|&number| number != device);
+        CallSite { device, resources: args.iter().enumerate().filter_map(|(i, arg)| Some((i, resource(arg)?))).collect() }
     }
 
     /// Returns true if there is no device besides the host.

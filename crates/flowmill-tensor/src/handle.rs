@@ -13,7 +13,9 @@ pub trait Resource: Any + Send + Sync {
 #[derive(Clone)]
 pub struct ResourceHandle(Arc<HandleInner>);
 
+#[derive(Clone)]
 struct HandleInner {
+    device: Option<Arc<str>>,
     container: String,
     name: String,
     object: Option<Arc<dyn Resource>>,
@@ -23,7 +25,19 @@ struct HandleInner {
 impl ResourceHandle {
     /// Returns a handle of `name` in `container` that holds `object`; `elements` gives the types and shapes of what the object contains.
     pub fn new(container: &str, name: &str, object: Option<Arc<dyn Resource>>, elements: Vec<(DType, PartialShape)>) -> ResourceHandle {
-        ResourceHandle(Arc::new(HandleInner { container: container.to_owned(), name: name.to_owned(), object, elements }))
+        let (container, name) = (container.to_owned(), name.to_owned());
+        ResourceHandle(Arc::new(HandleInner { device: None, container, name, object, elements }))
+    }
+
+    /// Returns the handle with the full name of the device that the resource is on.
+    pub fn on_device(mut self, device: Arc<str>) -> ResourceHandle {
+        Arc::make_mut(&mut self.0).device = Some(device);
+        self
+    }
+
+    /// Returns the full name of the device that the resource is on, if the handle names one.
+    pub fn device(&self) -> Option<&Arc<str>> {
+        self.0.device.as_ref()
     }
 
     /// The container the name belongs to; the default one is `""`… as given by the op.
@@ -55,7 +69,8 @@ impl ResourceHandle {
 
 impl PartialEq for ResourceHandle {
     fn eq(&self, other: &ResourceHandle) -> bool {
-        Arc::ptr_eq(&self.0, &other.0) || (self.0.container == other.0.container && self.0.name == other.0.name)
+        let (a, b) = (&*self.0, &*other.0);
+        std::ptr::eq(a, b) || (&a.device, &a.container, &a.name) == (&b.device, &b.container, &b.name)
     }
 }
 

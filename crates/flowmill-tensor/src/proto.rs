@@ -224,12 +224,14 @@ fn handle_from_proto(proto: &ResourceHandleProto) -> Result<ResourceHandle> {
         };
         elements.push((dtype, element.shape.as_ref().map_or_else(PartialShape::unknown, PartialShape::from_proto)));
     }
-    Ok(ResourceHandle::new(&proto.container, &proto.name, None, elements))
+    let handle = ResourceHandle::new(&proto.container, &proto.name, None, elements);
+    Ok(if proto.device.is_empty() { handle } else { handle.on_device(proto.device.as_str().into()) })
 }
 
 fn handle_to_proto(handle: &ResourceHandle) -> ResourceHandleProto {
     let elements = handle.elements().iter();
     ResourceHandleProto {
+        device: handle.device().map(|device| device.to_string()).unwrap_or_default(),
         container: handle.container().to_owned(),
         name: handle.name().to_owned(),
         dtypes_and_shapes: elements

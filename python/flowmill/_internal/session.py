@@ -34,14 +34,15 @@ class SessionOptions:
         intra_op_threads: threads inside kernels; 0 is one a core.
         inter_op_threads: threads that run nodes beside each other; 0 is one a core.
         device_count: number of devices by type, such as ``{"CPU": 2}``. A session has a GPU only if it asks for one: ``{"GPU": 1}``.
-        allow_soft_placement: puts nodes whose device does not exist on the CPU.
+        allow_soft_placement: ignores the type and the number of a requested device, and colocation, where they cannot be satisfied.
         optimize: rewrites graphs before they run.
         lower: inlines called functions, branches and loops into the graph that uses them; otherwise their nodes call functions.
         disabled_passes: names of rewriting passes to leave out.
         strands: runs chains of cheap nodes as one unit.
         loops: runs loops with nothing to overlap without frames.
         parallel_iterations: in place of what the graph says, for every loop whose iterations it lets overlap at all.
-        place_pruned_graph: checks the devices of the nodes that a step needs, and not of all there are.
+        log_device_placement: prints the device of each node that is placed, as ``name: (Op): device``.
+        place_pruned_graph: places the nodes that a step needs, and not all there are.
         thread_pools: pairs of a number of threads and a name that sessions share the pool by; `RunOptions.inter_op_thread_pool` chooses.
         timeout: seconds after which a step ends with `DeadlineExceededError`.
         gpu_fraction: the part of a GPU's memory that may be used; None leaves the driver its reserve.
@@ -62,6 +63,7 @@ class SessionOptions:
 _SWITCHES = {
     "intra_op_threads", "inter_op_threads", "device_count", "allow_soft_placement", "optimize", "lower", "disabled_passes", "strands", "loops",
     "parallel_iterations", "place_pruned_graph", "thread_pools", "timeout", "gpu_fraction", "gpu_growth",
+    "log_device_placement",
 }
 
 
@@ -72,8 +74,9 @@ def _of_config(config) -> dict[str, Any]:
     options = {
         "intra_op_threads": max(config.intra_op_parallelism_threads, 0),
         "inter_op_threads": 1 if config.inter_op_parallelism_threads < 0 else config.inter_op_parallelism_threads,
-        "device_count": dict(config.device_count),
+        "device_count": {kind: max(count, 0) for kind, count in config.device_count.items()},
         "allow_soft_placement": config.allow_soft_placement,
+        "log_device_placement": config.log_device_placement,
     }
     if options["device_count"].get("GPU"):
         if config.gpu_options.per_process_gpu_memory_fraction > 0:
@@ -401,8 +404,8 @@ class _Nothing:
     def __call__(self, *values):
         return []
 
-    def run(self, values, *, timeout=None, trace=False, inter_op_thread_pool=0):
-        return [], None
+    def run(self, values, *, timeout=None, trace=False, inter_op_thread_pool=0, partition_graphs=False):
+        return [], None, []
 
     def optimizations(self):
         return 0, 0, []
@@ -412,16 +415,20 @@ _NOTHING = _Nothing()
 
 
 def _run_with(step, values, options, run_metadata):
-    timeout, trace, pool = None, False, 0
+    timeout, trace, pool, partition_graphs = None, False, 0, False
     if options is not None:
         if options.timeout_in_ms > 0:
             timeout = options.timeout_in_ms / 1000
         trace, pool = options.trace_level != _NO_TRACE, options.inter_op_thread_pool
-    result, step_stats = step.run(list(values), timeout=timeout, trace=trace and run_metadata is not None, inter_op_thread_pool=pool)
+        partition_graphs = options.output_partition_graphs
+    wanted = {} if run_metadata is None else {"trace": trace, "partition_graphs": partition_graphs}
+    result, step_stats, graphs = step.run(list(values), timeout=timeout, inter_op_thread_pool=pool, **wanted)
     if run_metadata is not None:
         run_metadata.Clear()
         if step_stats is not None:
             run_metadata.step_stats.ParseFromString(step_stats)
+        for graph in graphs:
+            run_metadata.partition_graphs.add().ParseFromString(graph)
     return result
 
 

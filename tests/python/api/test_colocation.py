@@ -182,7 +182,30 @@ def test_nothing_is_no_operation(tf1):
                 pass
 
 
-def test_gradients_of_several_devices_run(tf1):
-    with flowmill.Graph().as_default() as graph, flowmill.Session(config=flowmill.ConfigProto(device_count={"CPU": 2})) as session:
-        on_devices(flowmill)
-        assert session.run(graph.get_tensor_by_name("gradients/b_grad/Mul_1:0")) == pytest.approx(8.0)
+def test_gradients_colocated_with_nodes_of_two_devices_run_with_soft_placement_only(tf1):
+    for tf in (tf1, flowmill):
+        for is_soft in (True, False):
+            config = tf.ConfigProto(device_count={"CPU": 2}, allow_soft_placement=is_soft)
+            with tf.Graph().as_default() as graph, tf.Session(config=config) as session:
+                on_devices(tf)
+                gradient = graph.get_tensor_by_name("gradients/b_grad/Mul_1:0")
+                if is_soft:
+                    assert session.run(gradient) == pytest.approx(8.0)
+                    continue
+                with pytest.raises(tf.errors.InvalidArgumentError, match="Cannot colocate nodes {{colocation_node gradients/Shape}} and {{colocation_node o}}"):
+                    session.run(gradient)
+
+
+def test_a_device_within_a_branch_does_not_apply_to_switches(tf1):
+    found = []
+    for tf in (tf1, flowmill):
+        with tf.Graph().as_default() as graph:
+            x = tf.constant(1.0)
+
+            def branch(number, x=x, tf=tf):
+                with tf.device(f"/cpu:{number}"):
+                    return x * 2.0 + x
+            tf.cond(x > 0.0, lambda: branch(1), lambda: branch(2))
+            tf.while_loop(lambda i: i < 3, lambda i: i + tf.cast(branch(1), tf.int32), [0])
+        found.append({op.name: op.device for op in graph.get_operations()})
+    assert found[0] == found[1]

@@ -80,6 +80,35 @@ def test_devices(tf1):
     same_error(tf1, lambda tf: tf.DeviceSpec.from_string("/nothing:1"), "Unknown attribute")
 
 
+@pytest.mark.parametrize("text", [
+    "", None, "/", "/job:worker", "/job:*", "/job:0/task:7", "gpu", "GPU:3", "cpu:*", "/tpu:1", "/device:gpu:2", "/device:Gpu:2", "/device:*:2", "/device:NPU:*",
+    "task:2/job:a/", "/job:a//cpu:1", "/custom:1", "/epu:0", "/cpu:0/gpu:1", "/device:CPU:0/cpu:1", "/device:CPU", "/nothing:1", "/task:x", "/cpu:x", "/job",
+    "/device:CPU:0:0", ":1", "/job:a:b"])
+def test_texts_of_devices(tf1, text):
+    def parts(tf):
+        try:
+            spec = tf.DeviceSpec.from_string(text)
+        except ValueError:
+            return ValueError
+        return spec.to_string(), spec.job, spec.replica, spec.task, spec.device_type, spec.device_index
+    assert parts(flowmill) == parts(tf1)
+
+
+def test_parts_of_devices_are_set(tf1):
+    found = []
+    for tf in (tf1, flowmill):
+        spec = tf.DeviceSpec(job=3, replica="1", device_type="cpu", device_index="4")
+        spec.task, spec.device_type, spec.device_index = 2, "gpu", None
+        other = tf.DeviceSpec(device_index=5)
+        found.append((spec.to_string(), other.to_string(), spec.make_merged_spec(other).to_string(), spec == tf.DeviceSpec.from_string(spec.to_string())))
+    assert found[0] == found[1]
+    for bad in ({"task": -1}, {"device_index": 1 << 40}):
+        with pytest.raises(ValueError, match="must be at least 0"):
+            flowmill.DeviceSpec(**bad)
+    with pytest.raises(TypeError):
+        flowmill.DeviceSpec().replace(kind="CPU")
+
+
 def test_quantized_types(tf1):
     assert {t.name for t in flowmill.QUANTIZED_DTYPES} == {t.name for t in tf1.QUANTIZED_DTYPES}
     assert flowmill.dtypes.QUANTIZED_DTYPES is flowmill.QUANTIZED_DTYPES

@@ -167,9 +167,10 @@ impl ScopedBuilder<'_> {
     /// Returns a `Switch` or, for a reference, a `RefSwitch`, where the data are.
     pub(super) fn switch(&mut self, data: OutputId, pred: OutputId) -> Result<NodeId> {
         let mut scope = self.scope.colocated_with(&[data.node]);
-        if self.graph.node(data.node)?.is_op("Switch") {
+        let node = self.graph.node(data.node)?;
+        if node.is_op("Switch") {
             // It shares the group of what it switches already.
-            scope = self.scope.clone();
+            scope = self.scope.on_device(node.device());
         }
         self.within(scope, |b| b.switch_here(data, pred))
     }

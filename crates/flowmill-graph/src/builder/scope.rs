@@ -91,16 +91,17 @@ impl Scope {
         Scope { context, ..self.clone() }
     }
 
-    /// Returns this scope with other colocation: its nodes share the devices of `nodes`.
+    /// Returns this scope with other colocation: its nodes share the devices of `nodes`, and the device of this scope does not count, as in TensorFlow.
     #[must_use]
     pub fn colocated_with(&self, nodes: &[NodeId]) -> Scope {
-        Scope { colocation: nodes.into(), ..self.clone() }
+        let device = if nodes.is_empty() { self.device.clone() } else { Arc::from("") };
+        Scope { colocation: nodes.into(), device, ..self.clone() }
     }
 
-    /// Returns this scope with further colocation: its nodes share the device of `node`, too.
+    /// Returns this scope with further colocation: its nodes share the device of `node`, too, and the device of this scope does not count.
     #[must_use]
     pub fn also_colocated_with(&self, node: NodeId) -> Scope {
-        Scope { colocation: self.colocation.iter().copied().chain([node]).collect(), ..self.clone() }
+        Scope { colocation: self.colocation.iter().copied().chain([node]).collect(), device: Arc::from(""), ..self.clone() }
     }
 
     /// Returns this scope with one more attribute for new nodes; `None` removes the attribute.

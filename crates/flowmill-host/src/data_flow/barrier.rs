@@ -6,9 +6,9 @@
 use super::queue::{Options, Order, Queue, Request};
 use crate::from_fn::from_fn;
 use crate::state::resource_name;
-use flowmill_runtime::{AsyncContext, AsyncKernel, Kernel, KernelContext, KernelInit, KernelRegistry};
+use flowmill_runtime::{AsyncContext, AsyncKernel, Kernel, KernelContext, KernelInit, KernelRegistry, ResourceManager};
 use flowmill_tensor::sync::Mutex;
-use flowmill_tensor::{Bytes, DType, PartialShape, Resource, ResourceHandle, Result, Shape, Tensor, bail, error};
+use flowmill_tensor::{Bytes, DType, PartialShape, Resource, Result, Shape, Tensor, bail, error};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -85,7 +85,7 @@ fn make_barrier(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
         let (found, wanted) = (text(&barrier.shapes), text(&shapes));
         bail!(InvalidArgument, "Shared barrier '{name}' has component shapes [{found}] but requested component shapes were [{wanted}]");
     }
-    let handle = Tensor::resource(ResourceHandle::new(container, name, Some(barrier), Vec::new()));
+    let handle = init.resources.handle(container, name, Some(barrier), Vec::new());
     from_fn(move |ctx| {
         ctx.set_output(0, handle.clone());
         Ok(())
@@ -97,12 +97,12 @@ fn list(types: &[DType], separator: &str) -> String {
     types.iter().map(|t| t.cpp_name()).collect::<Vec<_>>().join(separator)
 }
 
-fn barrier_of(tensor: Option<&Tensor>) -> Result<Arc<Barrier>> {
-    super::object_of(tensor, "a barrier")
+fn barrier_of(tensor: Option<&Tensor>, resources: &ResourceManager) -> Result<Arc<Barrier>> {
+    super::object_of(tensor, resources, "a barrier")
 }
 
 fn barrier(ctx: &KernelContext<'_>) -> Result<Arc<Barrier>> {
-    barrier_of(Some(ctx.input(0)?))
+    barrier_of(Some(ctx.input(0)?), ctx.resources())
 }
 
 /// Makes the kernel of `BarrierInsertMany`. Inputs: handle, keys, one component for the element of each key.
@@ -148,7 +148,7 @@ impl Kernel for TakeMany {
 
 impl AsyncKernel for TakeMany {
     fn start(&self, ctx: AsyncContext) {
-        match self.request(ctx.inputs()) {
+        match self.request(ctx.inputs(), ctx.resources()) {
             Ok((barrier, request)) => barrier.ready.submit(request, ctx),
             Err(e) => ctx.done(Err(e)),
         }
@@ -156,8 +156,8 @@ impl AsyncKernel for TakeMany {
 }
 
 impl TakeMany {
-    fn request(&self, inputs: &[Tensor]) -> Result<(Arc<Barrier>, Request)> {
-        let barrier = barrier_of(inputs.first())?;
+    fn request(&self, inputs: &[Tensor], resources: &ResourceManager) -> Result<(Arc<Barrier>, Request)> {
+        let barrier = barrier_of(inputs.first(), resources)?;
         let count = match inputs.get(1) {
             Some(count) if count.rank() == 0 => count.to_i64()?,
             _ => bail!(InvalidArgument, "num_elements must be a scalar."),

@@ -18,7 +18,7 @@ pub(crate) mod wait_list;
 
 pub(crate) use flowmill_kernels::arithmetic;
 
-use flowmill_runtime::KernelRegistry;
+use flowmill_runtime::{KernelRegistry, ResourceManager};
 use flowmill_tensor::{Resource, Result, Tensor, error};
 use std::any::Any;
 use std::sync::Arc;
@@ -40,9 +40,14 @@ pub(crate) fn register(registry: &mut KernelRegistry) {
     tensor_map::register(registry);
 }
 
-/// Returns the object that the handle in input 0 refers to; `what` names its kind in the error.
-pub(crate) fn object_of<R: Resource>(handle: Option<&Tensor>, what: &str) -> Result<Arc<R>> {
-    let object = handle.and_then(|tensor| tensor.as_resources().ok()?.first()?.object().cloned());
-    let found = object.and_then(|object| (object as Arc<dyn Any + Send + Sync>).downcast().ok());
+/// Returns the object that the handle in input 0 refers to; `what` names its kind in the error. `resources` are those of the kernel's device.
+///
+/// # Errors
+/// Returns `InvalidArgument` if the handle refers to an object of another kind, or on another device.
+pub(crate) fn object_of<R: Resource>(handle: Option<&Tensor>, resources: &ResourceManager, what: &str) -> Result<Arc<R>> {
+    let handle = handle.and_then(|tensor| tensor.as_resources().ok()?.first());
+    handle.map_or(Ok(()), |handle| resources.check_device(handle))?;
+    let found =
+        handle.and_then(|handle| handle.object().cloned()).and_then(|object| (object as Arc<dyn Any + Send + Sync>).downcast().ok());
     found.ok_or_else(|| error!(InvalidArgument, "Input 0 is not the handle of {what}"))
 }

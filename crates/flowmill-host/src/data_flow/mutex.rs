@@ -7,7 +7,7 @@ use super::wait_list::{Calls, Ended, Serve, WaitList};
 use crate::from_fn::from_fn;
 use crate::state::resource_name;
 use flowmill_runtime::{AsyncContext, AsyncKernel, Kernel, KernelContext, KernelInit, KernelRegistry};
-use flowmill_tensor::{Resource, ResourceHandle, Result, Tensor, Variant, VariantValue, bail};
+use flowmill_tensor::{Resource, Result, Tensor, Variant, VariantValue, bail};
 use std::sync::Arc;
 
 pub(super) fn register(registry: &mut KernelRegistry) {
@@ -92,7 +92,7 @@ impl Mutex {
 fn make_mutex(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let (container, name) = (init.attrs.get_or("container", "")?, resource_name(init)?);
     let mutex = init.resources.lookup_or_create(container, name, || Ok(Mutex::default()))?;
-    let handle = Tensor::resource(ResourceHandle::new(container, name, Some(mutex), Vec::new()));
+    let handle = init.resources.handle(container, name, Some(mutex), Vec::new());
     from_fn(move |ctx| {
         ctx.set_output(0, handle.clone());
         Ok(())
@@ -114,7 +114,7 @@ impl Kernel for Acquire {
 
 impl AsyncKernel for Acquire {
     fn start(&self, ctx: AsyncContext) {
-        match super::object_of::<Mutex>(ctx.inputs().first(), "a mutex") {
+        match super::object_of::<Mutex>(ctx.inputs().first(), ctx.resources(), "a mutex") {
             Ok(mutex) => mutex.list.wait(mutex.clone(), ctx),
             Err(error) => ctx.done(Err(error)),
         }

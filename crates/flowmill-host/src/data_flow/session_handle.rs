@@ -2,7 +2,7 @@
 
 use crate::from_fn::from_fn;
 use flowmill_runtime::{Kernel, KernelContext, KernelInit, KernelRegistry};
-use flowmill_tensor::{Resource, ResourceHandle, Result, Tensor, bail};
+use flowmill_tensor::{Resource, Result, Tensor, bail};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -15,9 +15,6 @@ pub(super) fn register(registry: &mut KernelRegistry) {
 
 /// The container that holds a session's tensors.
 const CONTAINER: &str = "_session_tensors";
-/// The device a handle names.
-const DEVICE: &str = "/job:localhost/replica:0/task:0/device:CPU:0";
-
 static NEXT: AtomicU64 = AtomicU64::new(0);
 
 struct SessionTensor(Tensor);
@@ -33,15 +30,12 @@ fn make_get_handle(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let node = init.name.to_owned();
     let as_resource = init.op_def.name == "GetSessionHandleV2";
     from_fn(move |ctx| {
-        let name = format!("{node};{};{DEVICE}", NEXT.fetch_add(1, Ordering::Relaxed));
+        let device = &ctx.device().attributes().name;
+        let name = format!("{node};{};{device}", NEXT.fetch_add(1, Ordering::Relaxed));
         // Copy the value if it is an array of the caller, which may change after the step.
         let value = ctx.allocator().owned(ctx.take(0)?)?;
         ctx.resources().lookup_or_create(CONTAINER, &name, || Ok(SessionTensor(value)))?;
-        let handle = if as_resource {
-            Tensor::resource(ResourceHandle::new(CONTAINER, &name, None, Vec::new()))
-        } else {
-            ctx.allocator().string(name)?
-        };
+        let handle = if as_resource { ctx.resources().handle(CONTAINER, &name, None, Vec::new()) } else { ctx.allocator().string(name)? };
         ctx.set_output(0, handle);
         Ok(())
     })

@@ -3,7 +3,7 @@
 use crate::from_fn::from_fn;
 use flowmill_runtime::{Kernel, KernelContext, KernelInit, KernelRegistry};
 use flowmill_tensor::sync::Mutex;
-use flowmill_tensor::{DType, Resource, ResourceHandle, Result, Tensor, bail};
+use flowmill_tensor::{DType, Resource, Result, Tensor, bail};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -107,9 +107,8 @@ fn make_stack(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
             Some((Err(_), size)) => bail!(InvalidArgument, "Stack size must be a scalar, but had shape: {}", size.shape()),
         };
         let name = format!("{name}_{}", NEXT.fetch_add(1, Ordering::Relaxed));
-        let handle = |stack: Stack| ResourceHandle::new("_stacks", &stack.name.clone(), Some(Arc::new(stack)), Vec::new());
-        let stack = Stack { name, dtype, max_size: usize::try_from(size).ok(), state: Mutex::default() };
-        ctx.set_output(0, Tensor::resource(handle(stack)));
+        let stack = Stack { name: name.clone(), dtype, max_size: usize::try_from(size).ok(), state: Mutex::default() };
+        ctx.set_output(0, ctx.resources().handle("_stacks", &name, Some(Arc::new(stack)), Vec::new()));
         Ok(())
     })
 }

@@ -62,7 +62,7 @@ fn make_tensor_array(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     from_fn(move |ctx| {
         let Ok(size) = usize::try_from(scalar_i32(ctx.input(0)?, "size")?) else { bail!(InvalidArgument, "Size should be >= 0.") };
         let array = Arc::new(TensorArray::new(&name, dtype, size, element_shape.clone(), options));
-        ctx.set_output(0, array.to_handle());
+        ctx.set_output(0, array.to_handle(ctx.resources()));
         ctx.set_output(1, Tensor::scalar(0f32));
         Ok(())
     })
@@ -74,7 +74,7 @@ fn make_grad(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     from_fn(move |ctx| {
         let prepend = if ctx.num_inputs() > 2 { ctx.input(2)?.to_shape()? } else { Shape::scalar() };
         let gradient = array(ctx)?.gradient(&source, &prepend)?;
-        ctx.set_output(0, gradient.to_handle());
+        ctx.set_output(0, gradient.to_handle(ctx.resources()));
         ctx.set_output(1, Tensor::scalar(0f32));
         Ok(())
     })

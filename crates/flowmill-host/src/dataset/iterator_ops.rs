@@ -18,8 +18,8 @@ use flate2::Compression;
 use flate2::write::{GzEncoder, ZlibEncoder};
 use flowmill_graph::Attrs;
 use flowmill_proto::NameAttrList;
-use flowmill_runtime::{AsyncContext, AsyncKernel, Kernel, KernelContext, KernelInit, KernelRegistry, container_name};
-use flowmill_tensor::{DType, EncodedVariant, Error, PartialShape, ResourceHandle, Result, Tensor, Variant, bail, error};
+use flowmill_runtime::{AsyncContext, AsyncKernel, Kernel, KernelContext, KernelInit, KernelRegistry, ResourceManager, container_name};
+use flowmill_tensor::{DType, EncodedVariant, Error, PartialShape, Result, Tensor, Variant, bail, error};
 use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::sync::Arc;
@@ -68,7 +68,7 @@ pub(super) fn register(registry: &mut KernelRegistry) {
         registry.add(op, |_| {
             from_fn(|ctx| {
                 iterator_of(ctx, 0)?;
-                ctx.set_output(0, ctx.allocator().string(DEVICE)?);
+                ctx.set_output(0, ctx.allocator().string(ctx.device().attributes().name.to_string())?);
                 Ok(())
             })
         });
@@ -106,9 +106,6 @@ pub(super) fn register(registry: &mut KernelRegistry) {
     }
 }
 
-/// The name of the device of iterators.
-const DEVICE: &str = "/job:localhost/replica:0/task:0/device:CPU:0";
-
 /// Returns the signature of elements that the attributes declare.
 fn signature(init: &KernelInit<'_>) -> Result<Signature> {
     Signature::of_attrs(init.attrs)?.ok_or_else(|| error!(InvalidArgument, "attributes 'output_types' and 'output_shapes' are missing"))
@@ -117,8 +114,9 @@ fn signature(init: &KernelInit<'_>) -> Result<Signature> {
 /// Returns the iterator that a handle holds, or the session's iterator that it names.
 fn find(handle: &Tensor, ctx: &flowmill_runtime::DeviceStep) -> Result<Arc<IteratorResource>> {
     let Ok([named]) = handle.as_resources() else { bail!(InvalidArgument, "resource_handle must be a scalar") };
+    ctx.resources.check_device(named)?;
     match named.object() {
-        Some(_) => object_of(Some(handle), "an iterator"),
+        Some(_) => object_of(Some(handle), &ctx.resources, "an iterator"),
         None => ctx.resources.lookup(named.container(), named.name()),
     }
 }
@@ -128,8 +126,8 @@ fn iterator_of(ctx: &KernelContext<'_>, input: usize) -> Result<Arc<IteratorReso
 }
 
 /// Returns a handle that names an iterator of the session. It does not hold the iterator: plans hold handles, and iterators hold plans.
-fn named_handle(container: &str, name: &str) -> Tensor {
-    Tensor::resource(ResourceHandle::new(container, name, None, Vec::new()))
+fn named_handle(resources: &ResourceManager, container: &str, name: &str) -> Tensor {
+    resources.handle(container, name, None, Vec::new())
 }
 
 /// Makes the kernel of `IteratorV2`, whose output is the session's iterator under the node's name.
@@ -139,7 +137,7 @@ fn make_iterator(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     from_fn(move |ctx| {
         let iterator = ctx.resources().lookup_or_create(&container, &name, || Ok(IteratorResource::new(signature.clone())))?;
         signature.check(iterator.signature())?;
-        ctx.set_output(0, named_handle(&container, &name));
+        ctx.set_output(0, named_handle(ctx.resources(), &container, &name));
         Ok(())
     })
 }
@@ -174,7 +172,7 @@ fn make_one_shot(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
                 iterator.set(&dataset, step)?;
             }
         }
-        ctx.set_output(0, named_handle(&container, &name));
+        ctx.set_output(0, named_handle(ctx.resources(), &container, &name));
         Ok(())
     })
 }
@@ -269,7 +267,7 @@ fn make_from_string_handle(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
             shapes: if shapes.is_empty() { held.shapes.clone() } else { shapes.clone() },
         };
         expected.check(held)?;
-        ctx.set_output(0, named_handle(container, name));
+        ctx.set_output(0, named_handle(ctx.resources(), container, name));
         Ok(())
     })
 }

@@ -6,7 +6,7 @@ use super::parallel::{AUTOTUNE, Pipe, PipeOptions, Task, auto_threads};
 use crate::from_fn::from_fn;
 use crate::state::resource_name;
 use flowmill_runtime::{Kernel, KernelInit, KernelRegistry};
-use flowmill_tensor::{Resource, ResourceHandle, Result, Tensor, bail};
+use flowmill_tensor::{Resource, Result, bail};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -190,7 +190,7 @@ impl Resource for Nothing {
 fn make_handle(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let name = resource_name(init)?.to_owned();
     from_fn(move |ctx| {
-        ctx.set_output(0, Tensor::resource(ResourceHandle::new("", &name, Some(Arc::new(Nothing)), Vec::new())));
+        ctx.set_output(0, ctx.resources().handle("", &name, Some(Arc::new(Nothing)), Vec::new()));
         Ok(())
     })
 }

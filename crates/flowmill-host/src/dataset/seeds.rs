@@ -15,7 +15,7 @@ pub(super) fn register(registry: &mut KernelRegistry) {
     for op in ["DummySeedGenerator", "DummyMemoryCache"] {
         registry.add(op, |_| {
             from_fn(|ctx| {
-                ctx.set_output(0, Tensor::resource(ResourceHandle::new("", "", None, Vec::new())));
+                ctx.set_output(0, ctx.resources().handle("", "", None, Vec::new()));
                 Ok(())
             })
         });
@@ -186,7 +186,7 @@ impl VariantValue for Deleter {
 
 /// Sets the outputs of an op that makes an anonymous object.
 pub(super) fn set_anonymous(ctx: &mut KernelContext<'_>, kind: &str, object: Arc<dyn Resource>) {
-    ctx.set_output(0, Tensor::resource(ResourceHandle::new("", kind, Some(object), Vec::new())));
+    ctx.set_output(0, ctx.resources().handle("", kind, Some(object), Vec::new()));
     if ctx.num_outputs() > 1 {
         ctx.set_output(1, Tensor::variant(Variant::new(Deleter)));
     }

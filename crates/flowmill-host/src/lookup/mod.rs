@@ -9,7 +9,7 @@ use crate::from_fn::from_fn;
 use crate::state::resource_name;
 use buckets::DenseOptions;
 use flowmill_runtime::{Kernel, KernelContext, KernelInit, KernelRegistry};
-use flowmill_tensor::{PartialShape, ResourceHandle, Result, Shape, Tensor, bail};
+use flowmill_tensor::{PartialShape, Result, Shape, Tensor, bail};
 use std::sync::Arc;
 use table::{Kind, Table, item};
 
@@ -93,10 +93,6 @@ fn is_anonymous(init: &KernelInit<'_>) -> bool {
     init.op_def.name.starts_with("Anonymous")
 }
 
-fn to_handle(container: &str, name: &str, table: Arc<Table>) -> Tensor {
-    Tensor::resource(ResourceHandle::new(container, name, Some(table), Vec::new()))
-}
-
 /// Returns the session's table under the node's name, after a check that its types are those of the node.
 fn shared(init: &KernelInit<'_>, name: &str, make: impl FnOnce() -> Result<Table>) -> Result<Tensor> {
     let container = init.attrs.get_or("container", "")?;
@@ -106,7 +102,7 @@ fn shared(init: &KernelInit<'_>, name: &str, make: impl FnOnce() -> Result<Table
         let [key, value, k, v] = [key_dtype, value_dtype, table.key_dtype, table.value_dtype].map(|t| t.cpp_name());
         bail!(InvalidArgument, "Conflicting key/value dtypes {key}->{value} with {k}->{v} for table {name}");
     }
-    Ok(to_handle(container, name, table))
+    Ok(init.resources.handle(container, name, Some(table), Vec::new()))
 }
 
 /// Makes the kernel of a table with scalar keys: the session's table under the node's name, made once, or a new one at each call if it is anonymous.
@@ -115,7 +111,7 @@ fn make_table(init: &KernelInit<'_>, kind: Kind) -> Result<Arc<dyn Kernel>> {
     let make = move || Table::new(kind.clone(), key_dtype, Shape::scalar(), value_dtype, value_shape.clone());
     if is_anonymous(init) {
         return from_fn(move |ctx| {
-            ctx.set_output(0, to_handle("", "anonymous_table", Arc::new(make())));
+            ctx.set_output(0, ctx.resources().handle("", "anonymous_table", Some(Arc::new(make())), Vec::new()));
             Ok(())
         });
     }
@@ -152,7 +148,7 @@ fn make_dense_table(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
         options.check()?;
         let make = || Table::new(Kind::Dense(options), key_dtype, key_shape, value_dtype, value_shape.clone());
         let table = if anonymous { Arc::new(make()) } else { ctx.resources().lookup_or_create(&container, &name, || Ok(make()))? };
-        ctx.set_output(0, to_handle(&container, &name, table));
+        ctx.set_output(0, ctx.resources().handle(&container, &name, Some(table), Vec::new()));
         Ok(())
     })
 }

@@ -5,7 +5,7 @@ use super::{ResourceVariable, Variable};
 use crate::from_fn::from_fn;
 use crate::state::ref_variable::resource_name;
 use flowmill_runtime::{Kernel, KernelContext, KernelInit, KernelRegistry, container_name};
-use flowmill_tensor::{Code, DType, PartialShape, ResourceHandle, Result, Tensor, bail, error};
+use flowmill_tensor::{Code, DType, PartialShape, Result, Tensor, bail, error};
 use std::sync::Arc;
 
 pub(super) fn register(registry: &mut KernelRegistry) {
@@ -34,7 +34,7 @@ fn make_var_handle(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     if name == ANONYMOUS {
         return from_fn(move |ctx| {
             let variable = Arc::new(ResourceVariable::new(dtype, shape.clone()));
-            ctx.set_output(0, Tensor::resource(ResourceHandle::new(&container, ANONYMOUS, Some(variable), vec![(dtype, shape.clone())])));
+            ctx.set_output(0, ctx.resources().handle(&container, ANONYMOUS, Some(variable), vec![(dtype, shape.clone())]));
             Ok(())
         });
     }
@@ -47,7 +47,7 @@ fn make_var_handle(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
 
 fn named_handle(init: &KernelInit<'_>, container: &str, name: &str, dtype: DType, shape: PartialShape) -> Result<Tensor> {
     let variable = init.resources.lookup_or_create(container, name, || Ok(ResourceVariable::new(dtype, shape.clone())))?;
-    Ok(Tensor::resource(ResourceHandle::new(container, name, Some(variable), vec![(dtype, shape)])))
+    Ok(init.resources.handle(container, name, Some(variable), vec![(dtype, shape)]))
 }
 
 fn make_var_handles(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {

@@ -2,7 +2,7 @@
 
 use super::conditional::Liveness;
 use super::functions::{Body, Functions, called};
-use flowmill_graph::{ARG, Graph, Node, NodeId, OutputId, RETVAL};
+use flowmill_graph::{ARG, DeviceName, Graph, Node, NodeId, OutputId, RETVAL};
 use flowmill_proto::attr_value::{ListValue, Value};
 use flowmill_proto::{AttrValue, NameAttrList, NodeDef};
 use flowmill_tensor::{Bytes, DType, Result, bail};
@@ -23,7 +23,7 @@ pub(crate) struct Place<'a> {
     pub(crate) caller: NodeId,
     /// The prefix of the copies' names.
     pub(crate) prefix: &'a str,
-    /// The device of copies whose original has no device.
+    /// The device of the caller, which has the parts that the devices of the body's nodes leave open.
     pub(crate) device: &'a str,
     pub(crate) args: &'a [Argument],
     /// A node that runs before the body each time the body is to run. `None` if the body runs once per step.
@@ -136,7 +136,7 @@ impl Copier<'_> {
             }
         }
         let name = free_name(self.graph, &format!("{prefix}/{}", node.name()));
-        let device = if node.device().is_empty() { self.place.device } else { node.device() }.to_owned();
+        let device = device_in(node.device(), self.place.device);
         let def = NodeDef { name, op: node.op().to_owned(), device, attr, ..Default::default() };
         let id = self.graph.add_node_with_inputs(def, &[], &[])?;
         self.nodes.insert(node.id(), id);
@@ -234,6 +234,16 @@ impl Copier<'_> {
         let node = identity(self.graph, source, &name, self.place.device, &[])?.node;
         self.orders.insert(source, node);
         Ok(node)
+    }
+}
+
+/// Returns the device that a node of a body requests after the body was inlined into a caller on device `caller`: its own, with the parts of the
+/// caller's that its own leaves open. A name that is malformed is left as it is, for the placement's error.
+fn device_in(own: &str, caller: &str) -> String {
+    match (own.parse::<DeviceName>(), caller.parse::<DeviceName>()) {
+        (Ok(_), Ok(_)) if own.is_empty() => caller.to_owned(),
+        (Ok(own), Ok(caller)) if !own.is_full() => caller.overridden_by(&own).to_string(),
+        _ => own.to_owned(),
     }
 }
 

@@ -228,6 +228,19 @@ impl Worker<'_> {
         let Some(kernel) = node.kernel.as_ref().and_then(|k| k.as_async()) else {
             return self.fail_unsettled(error!(Internal, "the node has no kernel"));
         };
+        let run = self.run;
+        let outputs = &mut self.outputs()[..node.num_outputs as usize];
+        // SAFETY: the item holds a reference of its iteration.
+        let mut context = KernelContext::in_iteration(inputs, outputs, &run.device_step, unsafe { IterationRef::new(item.iteration) });
+        match kernel.try_finish(&mut context) {
+            // SAFETY: passed on to the caller.
+            Some(Ok(())) => return unsafe { self.give_finished(node, item) },
+            Some(Err(e)) => {
+                self.outputs().fill_with(|| None);
+                return self.fail_unsettled(e);
+            }
+            None => {}
+        }
         let inputs: Vec<Tensor> = inputs.iter_mut().filter_map(Option::take).collect();
         self.run.add_live();
         let before = (node.flags & EXPENSIVE != 0).then(Instant::now);
@@ -274,6 +287,12 @@ impl Worker<'_> {
         for (output, value) in self.outputs().iter_mut().zip(values) {
             *output = value;
         }
+        // SAFETY: passed on to the caller.
+        unsafe { self.give_finished(node, item) }
+    }
+
+    /// Delivers the outputs that an asynchronous kernel has set.
+    unsafe fn give_finished(&mut self, node: &Node, item: Item) -> u64 {
         if self.has_stats {
             self.record(node, item, u64::MAX);
         }

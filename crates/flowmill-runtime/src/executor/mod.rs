@@ -25,7 +25,7 @@ pub(crate) use block::IterationRef;
 pub(crate) use crew::Crew;
 pub use freeze::MAX_PARALLEL_ITERATIONS;
 pub use handle::{Executor, ExecutorThreads, threads_or_cores};
-pub use parts::{PartResults, PartsDone, PlanCall, run_parts, start_parts};
+pub use parts::{PartResults, PartsDone, PlanCall, call_parts, run_parts, start_parts};
 pub use plan::{Plan, RunOptions};
 pub use run::{Done, Results};
 pub use stats::{NodeStats, StatsCollector};

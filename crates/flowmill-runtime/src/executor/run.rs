@@ -5,7 +5,7 @@ use super::block::{Iteration, Slot};
 use super::crew::{Crew, Work};
 use super::plan::Plan;
 use super::protocol::Live;
-use super::stats::StatsCollector;
+use super::stats::{DeviceStats, StatsCollector};
 use super::sync::{AtomicBool, AtomicI64, AtomicPtr, Ordering};
 use super::worker::Worker;
 use crate::function::at_depth;
@@ -51,7 +51,7 @@ pub(super) struct Run {
     pub crew: Arc<Crew>,
     /// The number of nested function calls that led to the run.
     pub depth: u32,
-    stats: Option<Arc<StatsCollector>>,
+    stats: Option<DeviceStats>,
     results: Box<[UnsafeCell<Slot>]>,
     live: Live,
     /// The root iteration, once the run has begun; null again if the thread that began the run has freed it.
@@ -86,7 +86,7 @@ impl Run {
             device_step: step.clone(),
             crew: crew.clone(),
             depth,
-            stats,
+            stats: stats.map(|stats| stats.on(&step.device.attributes().name)),
             results: (0..plan.tables().num_results).map(|_| UnsafeCell::new(None)).collect(),
             live: Live::new(),
             root: AtomicPtr::new(null_mut()),
@@ -180,8 +180,8 @@ impl Run {
     }
 
     /// Returns the collector that records what nodes do, if the run is traced.
-    pub(super) fn stats(&self) -> Option<&StatsCollector> {
-        self.stats.as_deref()
+    pub(super) fn stats(&self) -> Option<&DeviceStats> {
+        self.stats.as_ref()
     }
 
     pub(super) fn has_stats(&self) -> bool {

@@ -1,5 +1,6 @@
 //! Execution statistics: which nodes a step ran, when, and on which thread.
 
+use flowmill_graph::DeviceName;
 use flowmill_tensor::sync::Mutex;
 use std::cell::Cell;
 use std::sync::Arc;
@@ -13,6 +14,8 @@ pub struct NodeStats {
     pub name: Arc<str>,
     /// Its op.
     pub op: Arc<str>,
+    /// The full name of the device that it ran on.
+    pub device: Arc<str>,
     /// The number of the thread that it started on. Threads are numbered in the order in which they first record something.
     pub thread: u32,
     /// The time when its last input arrived, rounded to 64 ns.
@@ -69,8 +72,26 @@ impl StatsCollector {
     }
 
     /// Returns the nanoseconds since the clock started.
-    pub(super) fn now(&self) -> u64 {
+    fn now(&self) -> u64 {
         u64::try_from(self.origin.elapsed().as_nanos()).unwrap_or(u64::MAX)
+    }
+
+    /// Returns the collector with the name of a device, for the nodes that run there.
+    pub(super) fn on(self: &Arc<StatsCollector>, device: &DeviceName) -> DeviceStats {
+        DeviceStats { collector: self.clone(), device: device.to_string().into() }
+    }
+}
+
+/// A collector, with the device that runs the nodes.
+pub(super) struct DeviceStats {
+    collector: Arc<StatsCollector>,
+    device: Arc<str>,
+}
+
+impl DeviceStats {
+    /// Returns the nanoseconds since the clock started.
+    pub(super) fn now(&self) -> u64 {
+        self.collector.now()
     }
 
     /// Records a firing that ends now.
@@ -78,12 +99,13 @@ impl StatsCollector {
         let node = NodeStats {
             name: name.clone(),
             op: op.clone(),
+            device: self.device.clone(),
             thread: thread_number(),
             scheduled: scheduled.min(start),
             start,
             end: self.now(),
             output_bytes,
         };
-        self.nodes.lock().push(node);
+        self.collector.nodes.lock().push(node);
     }
 }

@@ -18,11 +18,13 @@
 mod dump;
 mod partition;
 mod place;
+mod placement_log;
 mod reference_reads;
 mod unit;
 
-pub(crate) use place::{Checked, Placement};
-pub(crate) use unit::Unit;
+pub(crate) use place::{GraphPlacement, Placed, Placement};
+pub(crate) use placement_log::PlacementLog;
+pub(crate) use unit::{CallSite, Unit};
 
 use crate::devices::{Devices, SessionDevice};
 use crate::session::SessionOptions;
@@ -40,6 +42,7 @@ use std::sync::{Arc, OnceLock};
 pub(crate) struct Environment {
     pub(crate) devices: Devices,
     pub(crate) options: SessionOptions,
+    pub(crate) placement_log: PlacementLog,
 }
 
 /// The part of a unit that runs on one device.
@@ -90,6 +93,8 @@ pub(crate) struct Compiled {
     pub(crate) is_costly: bool,
     /// True if a run may wait for another node or for something outside of the step.
     pub(crate) may_wait: bool,
+    /// The graph of each part with the number of its device, for a unit of several parts. That of a single part can be made again.
+    pub(crate) graphs: Vec<(usize, Graph)>,
 }
 
 /// Compiles a unit.
@@ -99,9 +104,9 @@ pub(crate) struct Compiled {
 /// of the kernels' makers.
 pub(crate) fn compile(unit: Unit<'_>, env: &Environment) -> Result<Compiled> {
     let dump = Dump::of(&unit);
-    let Rewritten { parts, report, .. } = rewrite(unit, env, &dump)?;
+    let Rewritten { parts, transfers, report } = rewrite(unit, env, &dump)?;
     let mut parts = parts.into_iter();
-    let Some(part) = parts.next() else { bail!(Internal, "a graph without a part for the host") };
+    let Some(part) = parts.next() else { bail!(Internal, "a graph without a part for the caller") };
     let mut unfused = plan(&part, env)?;
     dump.plan(&unfused, "planned");
     let references = if part.unit.is_step() { keep_references(&mut unfused) } else { Vec::new() };
@@ -110,31 +115,49 @@ pub(crate) fn compile(unit: Unit<'_>, env: &Environment) -> Result<Compiled> {
     let may_wait = unfused.nodes.iter().any(PlanNode::may_wait) || may_loop_until_others_act(&part.unit.graph);
     let has_costly_nodes = |graph: &PlanGraph| graph.nodes.iter().any(|n| n.cost >= Cost::Expensive);
     let (has_costly_kernels, has_costly_programs) = (has_costly_nodes(&unfused), has_costly_nodes(&fused));
-    let others = parts.map(|part| DevicePlan::new(&part, env, &dump)).collect::<Result<Vec<_>>>()?;
+    let mut graphs = vec![(part.device, part.unit.graph)];
+    let others = parts
+        .map(|part| {
+            let planned = DevicePlan::new(&part, env, &dump)?;
+            graphs.push((part.device, part.unit.graph));
+            Ok(planned)
+        })
+        .collect::<Result<Vec<_>>>()?;
+    if others.is_empty() {
+        graphs.clear();
+    }
     let has_costly_parts = others.iter().any(|other| has_costly_nodes(&other.unfused));
-    let code = if others.is_empty() { Code::new(fused)? } else { Code::Parts(Arc::new(Plan::new(fused)?), others) };
+    let code = if others.is_empty() { Code::new(fused)? } else { Code::Parts(Arc::new(Plan::new(fused)?), others, transfers) };
     let is_costly = has_costly_kernels || has_costly_parts || (has_costly_programs && !matches!(code, Code::Direct(_)));
-    Ok(Compiled { report, unfused, references, code, is_costly, may_wait })
+    Ok(Compiled { report, unfused, references, code, is_costly, may_wait, graphs })
 }
 
 /// A unit after the stages that rewrite its graph.
 pub(crate) struct Rewritten<'a> {
-    /// The part of each device. The first part is the host's.
+    /// The part of each device. The first part is that of the caller's device.
     pub(crate) parts: Vec<Part<'a>>,
+    /// The names of the tensors that go from part to part, by the numbers of their transfers.
+    pub(crate) transfers: Arc<[String]>,
     /// A record of what the passes did.
     pub(crate) report: Report,
 }
 
-/// Runs the stages that rewrite the graph, after pruning and before planning. The first part is the host's.
+/// Runs the stages that rewrite the graph, after pruning and before planning. The first part is that of the caller's device.
 ///
 /// # Errors
-/// Returns `InvalidArgument` for a device that does not exist and for a graph that cannot be partitioned, and `Unimplemented` for a function body on
-/// several devices.
+/// Returns `InvalidArgument` for a device that does not exist and for a graph that cannot be partitioned.
 pub(crate) fn rewrite<'a>(mut unit: Unit<'a>, env: &Environment, dump: &Dump) -> Result<Rewritten<'a>> {
     dump.graph(&unit.graph, "pruned");
     let lowered = lower(&mut unit, &env.options);
     dump.graph_with_report(&unit.graph, "lowered", &lowered);
     let placement = place(&unit, env)?;
+    if env.options.log_device_placement {
+        let device_of = |id| match &placement {
+            Placement::Host => HOST,
+            Placement::Several(placed) => placed.get(&id).copied().unwrap_or(HOST),
+        };
+        env.placement_log.log(&unit.graph, device_of, &env.devices);
+    }
     let optimized = |unit: &mut Unit<'_>, device: usize| -> Result<Report> {
         let report = optimize(unit, device, env)?;
         dump.graph_with_report(&unit.graph, "optimized", &report);
@@ -145,7 +168,7 @@ pub(crate) fn rewrite<'a>(mut unit: Unit<'a>, env: &Environment, dump: &Dump) ->
     if is_on_one_device {
         report = report.then(optimized(&mut unit, HOST)?);
     }
-    let mut parts = partition::partition(unit, placement, &env.devices)?;
+    let partition::Parts { mut parts, transfers } = partition::partition(unit, placement, &env.devices)?;
     for part in &mut parts {
         dump.graph(&part.unit.graph, "partitioned");
         if !is_on_one_device {
@@ -153,7 +176,7 @@ pub(crate) fn rewrite<'a>(mut unit: Unit<'a>, env: &Environment, dump: &Dump) ->
             flowmill_partition::put_constants_in_host_memory(&mut part.unit.graph, part.device, &env.devices)?;
         }
     }
-    Ok(Rewritten { parts, report })
+    Ok(Rewritten { parts, transfers, report })
 }
 
 /// The number of the host among the devices of a session.
@@ -170,14 +193,13 @@ pub(crate) fn lower(unit: &mut Unit<'_>, options: &SessionOptions) -> Report {
 /// Assigns a device to each node.
 ///
 /// # Errors
-/// Returns `InvalidArgument` if a node requests a device that does not exist. If the host is the only device, only steps of sessions with
-/// `place_pruned_graph` are checked.
+/// Returns the errors of [`flowmill_placement::place`]. If the host is the only device, only steps of sessions with `place_pruned_graph` are checked.
 pub(crate) fn place(unit: &Unit<'_>, env: &Environment) -> Result<Placement> {
     let is_checked = unit.is_step() && env.options.place_pruned_graph;
     if env.devices.is_host_alone() && !is_checked {
         return Ok(Placement::Host);
     }
-    place::by_hand(&unit.graph, &env.devices, &env.options)
+    place::place_unit(unit, env)
 }
 
 /// Runs the optimization passes on a graph whose nodes are all on one device.
@@ -261,11 +283,12 @@ fn keep_references(graph: &mut PlanGraph) -> Vec<(usize, Arc<str>)> {
 pub(crate) enum Code {
     Direct(DirectPlan),
     Plan(Arc<Plan>),
-    /// The host's plan, which has the arguments and the results, and the plans of other devices by their numbers.
-    Parts(Arc<Plan>, Vec<DevicePlan>),
+    /// The plan on the caller's device, which has the arguments and the results, the plans of other devices, and the names of the tensors that go
+    /// between them.
+    Parts(Arc<Plan>, Vec<DevicePlan>, Arc<[String]>),
 }
 
-/// The plan of a step on a device other than the host.
+/// The plan of a unit on a device other than its caller's.
 pub(crate) struct DevicePlan {
     /// The number of the device.
     pub(crate) device: usize,
@@ -309,13 +332,13 @@ impl Code {
         }
     }
 
-    /// Runs a plan of the host within a step, on this thread and on other threads of its pool, at most `num_threads` in all.
+    /// Runs a plan on one device within a step, on this thread and on other threads of its pool, at most `num_threads` in all.
     pub(crate) fn run(&self, step: &Arc<DeviceStep>, args: Vec<Tensor>, num_threads: usize) -> Results {
         let _flush = flowmill_runtime::denormals::flush();
         match self {
             Code::Direct(plan) => plan.run(step, args),
             Code::Plan(plan) => plan.run(step, args, RunOptions { num_threads, ..RunOptions::default() }),
-            Code::Parts(..) => bail!(Internal, "a function on several devices"),
+            Code::Parts(..) => bail!(Internal, "a plan on several devices is run on one"),
         }
     }
 }

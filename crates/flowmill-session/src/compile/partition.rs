@@ -4,26 +4,51 @@ use super::unit::Unit;
 use super::{HOST, Part, Placement};
 use crate::devices::Devices;
 use flowmill_graph::{Node, arg_ranges};
-use flowmill_tensor::{Result, bail};
+use flowmill_partition::Transfer;
+use flowmill_tensor::Result;
+use std::sync::Arc;
 
-/// Splits a unit into one part for each device that has nodes. The first part is the host's, which has all arguments and results.
+/// The parts of a unit.
+pub(super) struct Parts<'a> {
+    /// The part of each device that has nodes. The first part is that of the caller's device, which has all arguments and results.
+    pub(super) parts: Vec<Part<'a>>,
+    /// The names of the tensors that go from part to part, by the numbers of their transfers.
+    pub(super) transfers: Arc<[String]>,
+}
+
+/// Splits a unit into one part for each device that has nodes.
 ///
 /// # Errors
-/// Returns the errors of [`flowmill_partition::partition`], and `Unimplemented` for a function body on several devices.
-pub(super) fn partition<'a>(unit: Unit<'a>, placement: Placement, devices: &Devices) -> Result<Vec<Part<'a>>> {
+/// Returns the errors of [`flowmill_partition::partition`].
+pub(super) fn partition<'a>(unit: Unit<'a>, placement: Placement, devices: &Devices) -> Result<Parts<'a>> {
     let Placement::Several(placed) = placement else {
-        return Ok(vec![Part { unit, device: HOST }]);
+        return Ok(Parts { parts: vec![Part { unit, device: HOST }], transfers: Arc::default() });
     };
-    if !unit.is_step() {
-        bail!(Unimplemented, "Function {} has nodes on several devices: only functions that can be inlined may", unit.name);
+    let Unit { name, function, graph, arg_types, num_results, functions, site, .. } = unit;
+    let flowmill_partition::Partition { mut parts, transfers } =
+        flowmill_partition::partition(graph, placed.into_iter().collect(), devices)?;
+    parts.retain(|(device, graph)| *device == site.device || graph.op_nodes().next().is_some());
+    parts.sort_by_key(|(device, _)| *device != site.device);
+    match parts.first() {
+        Some((device, graph)) if *device != site.device => {
+            // A body without arguments and results, all of it on other devices.
+            let empty = graph.part(&[]);
+            parts.insert(0, (site.device, empty));
+        }
+        _ => (),
     }
-    let Unit { name, function, graph, arg_types, num_results, functions, .. } = unit;
-    let partition = flowmill_partition::partition(graph, placed.into_iter().collect(), devices)?;
     let part = |(device, graph)| {
-        let (arg_types, num_results) = if device == HOST { (arg_types.clone(), num_results) } else { (Vec::new(), 0) };
-        Part { unit: Unit { name: name.clone(), function, graph, shapes: None, arg_types, num_results, functions }, device }
+        let (arg_types, num_results) = if device == site.device { (arg_types.clone(), num_results) } else { (Vec::new(), 0) };
+        let (name, site) = (name.clone(), site.clone());
+        Part { unit: Unit { name, function, graph, shapes: None, arg_types, num_results, functions, site, placed: None }, device }
     };
-    Ok(partition.parts.into_iter().map(part).collect())
+    let name = |device| flowmill_partition::Devices::name(devices, device);
+    let transfers = transfers.iter().map(|transfer| {
+        let Transfer { tensor, from, to } = transfer;
+        format!("{tensor} from {} to {}", name(*from), name(*to))
+    });
+    let transfers = transfers.collect();
+    Ok(Parts { parts: parts.into_iter().map(part).collect(), transfers })
 }
 
 impl flowmill_partition::Devices for Devices {

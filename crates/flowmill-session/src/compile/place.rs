@@ -1,13 +1,17 @@
-//! Device placement by hand: a node runs on the device that it requests, or on the host if it requests none.
+//! Device placement: asks the placer about a session's graph, with the session's devices and kernels.
+//!
+//! Like TensorFlow, a session places its whole graph before it prunes it for a step, unless `place_pruned_graph` is set. So a node has one device in all
+//! steps. What a step adds (copies of functions' bodies) is placed with the rest of the step.
 
-use super::HOST;
+use super::{Environment, HOST, Unit};
 use crate::devices::Devices;
-use crate::session::SessionOptions;
-use flowmill_graph::{DeviceName, Graph, Node, NodeId, Role};
+use flowmill_graph::{DeviceName, FunctionLibrary, Graph, Node, NodeId, Role};
+use flowmill_placement::{Kernels, PlaceOptions, place};
 use flowmill_runtime::plan::runs_on;
 use flowmill_tensor::sync::Mutex;
-use flowmill_tensor::{Error, Result, error};
+use flowmill_tensor::{DType, Result};
 use rustc_hash::FxHashMap;
+use std::sync::Arc;
 
 /// The devices of the nodes of a unit.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -19,75 +23,173 @@ pub(crate) enum Placement {
     Several(FxHashMap<NodeId, usize>),
 }
 
-/// The part of a session's graph whose device names were checked before.
-#[derive(Default)]
-pub(crate) struct Checked(Mutex<Extent>);
+/// The devices of the nodes of a session's whole graph, by the nodes' ids.
+pub(crate) type Placed = Arc<flowmill_placement::Placement>;
 
-#[derive(Default, Clone, Copy)]
-struct Extent {
+/// The placement of a session's whole graph, which grows with the graph.
+#[derive(Default)]
+pub(crate) struct GraphPlacement(Mutex<State>);
+
+#[derive(Default)]
+struct State {
     rewrite_count: u64,
+    /// Nodes with smaller ids have been placed, or were found to fit the only device.
     num_node_ids: usize,
+    /// The version of the graph that `placed` is for.
+    change_count: u64,
+    placed: Option<Placed>,
 }
 
-impl Checked {
-    /// Checks the device names of nodes that were not checked before. The whole graph is checked, because TensorFlow places a graph before it prunes
-    /// it unless `place_pruned_graph` is set.
+impl GraphPlacement {
+    /// Places the nodes of a graph. Nodes with state that were placed before stay where they are. Returns `None` if the host is the only device.
     ///
     /// # Errors
-    /// Returns `InvalidArgument` for the first node whose device name is malformed, or whose device the session does not have.
-    pub(crate) fn check(&self, graph: &Graph, devices: &Devices, options: &SessionOptions) -> Result<()> {
-        let mut checked = self.0.lock();
-        let now = Extent { rewrite_count: graph.rewrite_count(), num_node_ids: graph.num_node_ids() };
-        let from = if checked.rewrite_count == now.rewrite_count { checked.num_node_ids } else { 0 };
-        graph.op_nodes().filter(|n| n.id().index() >= from).try_for_each(|node| device_of(node, devices, options).map(drop))?;
-        *checked = now;
-        Ok(())
+    /// Returns the errors of [`place`].
+    pub(crate) fn update(&self, graph: &Graph, env: &Environment) -> Result<Option<Placed>> {
+        let mut state = self.0.lock();
+        let is_rewritten = state.rewrite_count != graph.rewrite_count();
+        if env.devices.is_host_alone() {
+            let from = if is_rewritten { 0 } else { state.num_node_ids };
+            let mut new = graph.op_nodes().skip_while(|node| node.id().index() < from);
+            if !new.all(|node| requests_only(node, env)) {
+                // The placer decides between soft placement and an error.
+                assign_whole(graph, env, &FxHashMap::default())?;
+            }
+        } else if is_rewritten || state.placed.is_none() || state.change_count != graph.change_count() {
+            let assigned = match &state.placed {
+                Some(placed) if !is_rewritten => with_state(graph, |id| placed.device(id)),
+                _ => FxHashMap::default(),
+            };
+            state.placed = Some(Arc::new(assign_whole(graph, env, &assigned)?));
+        }
+        (state.rewrite_count, state.num_node_ids, state.change_count) = (graph.rewrite_count(), graph.num_node_ids(), graph.change_count());
+        Ok(state.placed.clone())
     }
 }
 
-/// Places the nodes of a graph. Arguments and results of the step are placed on the host, as are, with soft placement, the nodes that their device
-/// cannot run.
+/// Returns true if a node's request leaves no choice but the only device of a session.
+fn requests_only(node: &Node, env: &Environment) -> bool {
+    let name = &env.devices.host().device.attributes().name;
+    node.device().is_empty() || DeviceName::parse_requested(node.device()).is_ok_and(|wanted| wanted.matches(name))
+}
+
+/// Places the nodes of a unit. Arguments and results are placed on the device of the call; users of an argument's resource where the resource is.
 ///
 /// # Errors
-/// Returns `InvalidArgument` for a device name that is malformed, and for a device that the session does not have.
-pub(super) fn by_hand(graph: &Graph, devices: &Devices, options: &SessionOptions) -> Result<Placement> {
-    let mut placed = FxHashMap::default();
-    for node in graph.op_nodes().filter(|node| !matches!(node.role(), Role::Arg | Role::Retval)) {
-        let device = device_of(node, devices, options)?;
-        let runs_there = |device| devices.get(device).is_some_and(|to| runs_on(node, &to.device, &devices.host().device, graph.library()));
-        if device != HOST && (!options.allow_soft_placement || runs_there(device)) {
-            placed.insert(node.id(), device);
+/// Returns the errors of [`place`].
+pub(super) fn place_unit(unit: &Unit<'_>, env: &Environment) -> Result<Placement> {
+    let (graph, site) = (&unit.graph, &unit.site);
+    let known = |id: NodeId| unit.placed.as_ref()?.device(id);
+    let resources: FxHashMap<NodeId, usize> =
+        graph.op_nodes().filter_map(|node| Some((node.id(), site.device_of_resource(node)?))).collect();
+    let mut assigned: FxHashMap<NodeId, usize> = FxHashMap::default();
+    let mut are_all_known = true;
+    for node in graph.op_nodes().filter(|node| !is_boundary(node)) {
+        match known(node.id()) {
+            Some(device) => drop(assigned.insert(node.id(), device)),
+            None => are_all_known = false,
         }
     }
-    Ok(if placed.is_empty() { Placement::Host } else { Placement::Several(placed) })
+    if !are_all_known {
+        let options = PlaceOptions {
+            allow_soft_placement: env.options.allow_soft_placement,
+            // In a body, nodes that may be on the device of the call are.
+            default_device: (!unit.is_step()).then_some(site.device),
+            assigned: &FxHashMap::default(),
+            boundary_device: Some(site.device),
+        };
+        let try_with = |mut assigned: FxHashMap<NodeId, usize>| {
+            assigned.extend(&resources);
+            assign(graph, env, &PlaceOptions { assigned: &assigned, ..options })
+        };
+        let has_known = !assigned.is_empty();
+        let placed = match try_with(std::mem::take(&mut assigned)) {
+            Ok(placed) => placed,
+            // The bodies of functions may bring nodes together that are not in one group in the graph that calls the functions.
+            Err(_) if has_known => try_with(with_state(graph, known))?,
+            Err(e) => return Err(e),
+        };
+        let nodes = graph.op_nodes().filter(|node| !is_boundary(node));
+        assigned = nodes.filter_map(|node| Some((node.id(), placed.device(node.id())?))).collect();
+    }
+    assigned.extend(graph.op_nodes().filter(|node| is_boundary(node)).map(|node| (node.id(), site.device)));
+    assigned.retain(|_, device| *device != HOST);
+    Ok(if assigned.is_empty() { Placement::Host } else { Placement::Several(assigned) })
 }
 
-/// Returns the index of the session's device that a node requests.
-///
-/// # Errors
-/// Returns `InvalidArgument` for a malformed device name, and for a device that the session does not have. With soft placement, the host replaces
-/// every missing device of this task.
-pub(super) fn device_of(node: &Node, devices: &Devices, options: &SessionOptions) -> Result<usize> {
-    if node.device().is_empty() {
-        return Ok(HOST);
+/// Asks the placer about a session's whole graph.
+fn assign_whole(graph: &Graph, env: &Environment, assigned: &FxHashMap<NodeId, usize>) -> Result<flowmill_placement::Placement> {
+    let allow_soft_placement = env.options.allow_soft_placement;
+    assign(graph, env, &PlaceOptions { allow_soft_placement, default_device: None, assigned, boundary_device: Some(HOST) })
+}
+
+fn assign(graph: &Graph, env: &Environment, options: &PlaceOptions<'_>) -> Result<flowmill_placement::Placement> {
+    let names: Vec<DeviceName> = env.devices.iter().map(|d| d.device.attributes().name.clone()).collect();
+    place(graph, &names, &SessionKernels { devices: &env.devices, functions: graph.library() }, options)
+}
+
+/// Returns the devices of the nodes that have state and were placed before.
+fn with_state(graph: &Graph, device: impl Fn(NodeId) -> Option<usize>) -> FxHashMap<NodeId, usize> {
+    let nodes = graph.op_nodes().filter(|node| node.op_def().is_stateful());
+    nodes.filter_map(|node| Some((node.id(), device(node.id())?))).collect()
+}
+
+fn is_boundary(node: &Node) -> bool {
+    matches!(node.role(), Role::Arg | Role::Retval)
+}
+
+/// The kernels of a session's devices.
+struct SessionKernels<'a> {
+    devices: &'a Devices,
+    functions: &'a FunctionLibrary,
+}
+
+impl SessionKernels<'_> {
+    /// Returns true if the engine can run a node on the devices of this type.
+    fn runs_on(&self, node: &Node, device_type: &str) -> bool {
+        let Some(found) = self.devices.iter().find(|d| d.device.attributes().device_type() == device_type) else { return false };
+        // Nodes without a kernel run everywhere, but not every tensor can be there.
+        let is_of_host = |dtype| matches!(dtype, DType::String | DType::Variant);
+        let types = || node.input_types().iter().chain(node.output_types());
+        let needs_host = !found.device.kernels().contains(node.op()) && types().any(|t| is_of_host(t.dtype));
+        (found.device.is_host() || !needs_host) && runs_on(node, &found.device, &self.devices.host().device, self.functions)
     }
-    let at = |e: Error| e.at_node(node.name(), node.op());
-    let Ok(wanted) = node.device().parse::<DeviceName>() else {
-        return Err(at(error!(InvalidArgument, "Malformed device specification '{}' in node: {}", node.device(), node.name())));
-    };
-    if let Some(i) = devices.iter().position(|d| wanted.matches(&d.device.attributes().name)) {
-        return Ok(i);
+}
+
+impl Kernels for SessionKernels<'_> {
+    fn priority(&self, node: &Node, device_type: &str) -> Option<i32> {
+        let is_host = self.is_host(device_type);
+        let is_call = matches!(node.role(), Role::Call | Role::If | Role::Case | Role::While) || self.functions.get(node.op()).is_some();
+        if is_call {
+            // A call runs everywhere, and on the host unless something requests another device.
+            return Some(i32::from(is_host));
+        }
+        if self.runs_on(node, device_type) {
+            return Some(0);
+        }
+        // A node that no device can run is an error of the steps that need it, and of no others.
+        let others = || self.devices.iter().map(|d| d.device.attributes().device_type()).filter(|other| *other != device_type);
+        (is_host && !others().any(|other| self.runs_on(node, other))).then_some(0)
     }
-    let in_this_task = DeviceName { device_type: None, device_id: None, ..wanted };
-    if options.allow_soft_placement && in_this_task.matches(&DeviceName::local("CPU", 0)) {
-        return Ok(HOST);
+
+    fn registered(&self, op: &str) -> Vec<String> {
+        let mut types: Vec<&str> = Vec::new();
+        let mut found = Vec::new();
+        for device in self.devices.iter() {
+            let device_type = device.device.attributes().device_type();
+            if types.contains(&device_type) {
+                continue;
+            }
+            types.push(device_type);
+            for def in device.device.kernels().defs(op) {
+                let mut text = format!("device='{device_type}'");
+                for (attr, dtypes) in def.constraints() {
+                    let names: Vec<&str> = dtypes.iter().map(|dtype| dtype.name()).collect();
+                    text += &format!("; {attr} in [{}]", names.join(", "));
+                }
+                found.push(text);
+            }
+        }
+        found
     }
-    let available: Vec<String> = devices.iter().map(|d| d.device.attributes().name.to_string()).collect();
-    Err(at(error!(
-        InvalidArgument,
-        "Cannot assign a device for operation {name}: {{{{node {name}}}}} was explicitly assigned to {} but available devices are [ {} ]. Make sure the device specification refers to a valid device, or allow soft placement.",
-        node.device(),
-        available.join(", "),
-        name = node.name()
-    )))
 }

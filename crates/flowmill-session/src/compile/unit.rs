@@ -1,8 +1,9 @@
 //! The unit of compilation: the part of a graph that a step or a function needs.
 
+use super::place::Placed;
 use super::reference_reads::read_after_updates;
 use crate::session::Signature;
-use flowmill_graph::{FunctionBody, Graph, NodeId, ShapeAnalysis, rewrite_with_connections};
+use flowmill_graph::{FunctionBody, Graph, Node, NodeId, Role, ShapeAnalysis, rewrite_with_connections};
 use flowmill_runtime::FunctionLibraryRuntime;
 use flowmill_tensor::{DType, Result};
 use std::sync::Arc;
@@ -22,6 +23,29 @@ pub(crate) struct Unit<'a> {
     pub(crate) num_results: usize,
     /// The functions that nodes may call.
     pub(crate) functions: &'a Arc<FunctionLibraryRuntime>,
+    /// The device that the unit is called from.
+    pub(crate) site: CallSite,
+    /// The devices of the nodes of the session's whole graph. `None` for a body, for a session with one device, and if only the graph's part is placed.
+    pub(crate) placed: Option<Placed>,
+}
+
+/// The devices that a call of a function depends on, by their numbers. The bodies of calls with different sites are placed differently.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub(crate) struct CallSite {
+    /// The device of the caller: of the arguments, the results, and the nodes that request no device. It is the host for a step.
+    pub(crate) device: usize,
+    /// The arguments whose resource is on another device, each with that device.
+    pub(crate) resources: Vec<(usize, usize)>,
+}
+
+impl CallSite {
+    /// Returns the device of the resource that an argument is the handle of, or `None` for other nodes.
+    pub(crate) fn device_of_resource(&self, node: &Node) -> Option<usize> {
+        let is_handle = node.role() == Role::Arg && node.output_types().first().is_some_and(|t| t.dtype == DType::Resource);
+        let index = node.attrs().get::<i64>("index").ok().filter(|_| is_handle)?;
+        let elsewhere = self.resources.iter().find(|(i, _)| *i as i64 == index);
+        Some(elsewhere.map_or(self.device, |(_, device)| *device))
+    }
 }
 
 impl<'a> Unit<'a> {
@@ -46,20 +70,28 @@ impl<'a> Unit<'a> {
             arg_types: execution.arg_types,
             num_results: execution.retval_types.len(),
             functions,
+            site: CallSite::default(),
+            placed: None,
         })
     }
 
-    /// Makes the unit that a call of a function runs.
+    /// Makes the unit that a call of a function from `site` runs.
     ///
     /// # Errors
     /// Returns `Internal` for a body whose nodes do not fit together.
-    pub(crate) fn of_body(function: &'a str, mut body: FunctionBody, functions: &'a Arc<FunctionLibraryRuntime>) -> Result<Unit<'a>> {
+    pub(crate) fn of_body(
+        function: &'a str,
+        mut body: FunctionBody,
+        functions: &'a Arc<FunctionLibraryRuntime>,
+        site: &CallSite,
+    ) -> Result<Unit<'a>> {
         for id in body.effects() {
             body.graph.add_control_edge(id, NodeId::SINK)?;
         }
         body.prune()?;
         let num_results = body.retval_types.len();
-        Ok(Unit { name: function.to_owned(), function, graph: body.graph, shapes: None, arg_types: body.arg_types, num_results, functions })
+        let (name, site, arg_types) = (function.to_owned(), site.clone(), body.arg_types);
+        Ok(Unit { name, function, graph: body.graph, shapes: None, arg_types, num_results, functions, site, placed: None })
     }
 
     /// Returns true for a step, false for a function's body.

@@ -2,14 +2,14 @@
 
 use super::Signature;
 use super::functions::Functions;
-use crate::compile::{Code, Compiled, DevicePlan, Environment, Unit, compile};
+use crate::compile::{self, Code, Compiled, DevicePlan, Environment, Placed, Unit};
 use crate::devices::Devices;
 use flowmill_graph::{FunctionLibrary, Graph, TensorName, part_for_execution, placeholder_shape};
 use flowmill_optimize::Report;
 use flowmill_runtime::executor::{self, Done, PartResults, Plan, PlanCall, Results, RunOptions as PlanRunOptions, StatsCollector};
 use flowmill_runtime::plan::PlanGraph;
 use flowmill_runtime::program::dereference;
-use flowmill_runtime::{DeviceStep, Step};
+use flowmill_runtime::{DeviceStep, Rendezvous, Step, Transfers};
 use flowmill_tensor::{DType, Error, PartialShape, Result, Tensor, bail, error};
 use std::sync::{Arc, OnceLock};
 
@@ -32,6 +32,9 @@ pub(super) struct Executable {
     pub(super) optimizations: Arc<Report>,
     /// The graph's count of rewrites when this was made; see [`Executable::fits`].
     rewrite_count: u64,
+    pub(super) signature: Signature,
+    /// The graph of each part with the number of its device. That of a single part is made on request.
+    graphs: OnceLock<Vec<(usize, Graph)>>,
 }
 
 /// A step on each of the devices that it runs on.
@@ -51,6 +54,8 @@ pub(super) struct Snapshot {
     pub(super) pruned: Graph,
     feeds: Vec<Feed>,
     pub(super) functions: Functions,
+    /// The devices of the whole graph's nodes; see [`Unit::placed`].
+    pub(super) placed: Option<Placed>,
     rewrite_count: u64,
 }
 
@@ -59,14 +64,23 @@ impl Snapshot {
     ///
     /// # Errors
     /// Returns `InvalidArgument` or `NotFound` for feeds that are not in the graph.
-    pub(super) fn new(graph: &Graph, signature: &Signature, functions: Functions) -> Result<Snapshot> {
+    pub(super) fn new(graph: &Graph, signature: &Signature, functions: Functions, placed: Option<Placed>) -> Result<Snapshot> {
         let [feeds, fetches, targets] = signature.lists();
         Ok(Snapshot {
             feeds: feeds.iter().map(|name| describe_feed(graph, name)).collect::<Result<Vec<_>>>()?,
             pruned: part_for_execution(graph, &feeds, &fetches, &targets, &signature.connections()),
             functions,
+            placed,
             rewrite_count: graph.rewrite_count(),
         })
+    }
+
+    /// Returns the graph of each part of the step, after all passes, with the number of its device.
+    pub(super) fn part_graphs(self, signature: &Signature, env: &Environment) -> Result<Vec<(usize, Graph)>> {
+        let unit = Unit { placed: self.placed, ..Unit::of_step(self.pruned, signature, self.functions.runtime())? };
+        let dump = compile::Dump::of(&unit);
+        let parts = compile::rewrite(unit, env, &dump)?.parts;
+        Ok(parts.into_iter().map(|part| (part.device, part.unit.graph)).collect())
     }
 }
 
@@ -74,9 +88,9 @@ impl Executable {
     /// Compiles a snapshot's part of the graph.
     pub(super) fn new(snapshot: Snapshot, signature: &Signature, env: &Environment) -> Result<Executable> {
         let [_, fetches, _] = signature.lists();
-        let Snapshot { pruned, feeds, functions, rewrite_count } = snapshot;
-        let Compiled { report, unfused, references, code, is_costly, .. } =
-            compile(Unit::of_step(pruned, signature, functions.runtime())?, env)?;
+        let Snapshot { pruned, feeds, functions, placed, rewrite_count } = snapshot;
+        let Compiled { report, unfused, references, code, is_costly, graphs, .. } =
+            compile::compile(Unit { placed, ..Unit::of_step(pruned, signature, functions.runtime())? }, env)?;
         Ok(Executable {
             feeds,
             references,
@@ -89,7 +103,20 @@ impl Executable {
             functions,
             optimizations: Arc::new(report),
             rewrite_count,
+            signature: signature.clone(),
+            graphs: if graphs.is_empty() { OnceLock::new() } else { OnceLock::from(graphs) },
         })
+    }
+
+    /// Returns the graph of each part with the number of its device. `make` makes them if they were not kept.
+    pub(super) fn part_graphs(&self, make: impl FnOnce() -> Result<Vec<(usize, Graph)>>) -> Result<&[(usize, Graph)]> {
+        match self.graphs.get() {
+            Some(graphs) => Ok(graphs),
+            None => {
+                let graphs = make()?;
+                Ok(self.graphs.get_or_init(|| graphs))
+            }
+        }
     }
 
     /// Returns true if the graph has only grown since this was made, with the same function library.
@@ -135,10 +162,18 @@ impl Executable {
         self.num_threads
     }
 
+    /// Makes the rendezvous of a step.
+    pub(super) fn rendezvous(&self) -> Rendezvous {
+        match &self.code {
+            Code::Parts(_, _, transfers) => Rendezvous::with_transfers(Transfers::new(transfers.clone())),
+            _ => Rendezvous::new(),
+        }
+    }
+
     /// Returns the step for each of the devices that this runs on.
     pub(super) fn steps(&self, devices: &Devices, step: Arc<Step>) -> Steps {
         let functions = self.functions.runtime();
-        let others: &[_] = if let Code::Parts(_, others) = &self.code { others } else { &[] };
+        let others: &[_] = if let Code::Parts(_, others, _) = &self.code { others } else { &[] };
         let others = others.iter().filter_map(|other| devices.get(other.device)).map(|d| d.step(step.clone(), functions)).collect();
         Steps { others, host: devices.host().step(step, functions) }
     }
@@ -146,7 +181,7 @@ impl Executable {
     /// Returns the calls of the plans of a step on several devices. The first is the host's, with `args`.
     fn calls(&self, others: &[DevicePlan], steps: &Steps, args: Vec<Tensor>, traced: bool) -> Result<Vec<PlanCall>> {
         let host = match &self.code {
-            Code::Parts(plan, _) if !traced => plan.clone(),
+            Code::Parts(plan, ..) if !traced => plan.clone(),
             _ => self.traced()?,
         };
         let mut calls = vec![PlanCall { plan: host, step: steps.host.clone(), args }];
@@ -160,7 +195,7 @@ impl Executable {
     /// Runs a step on this thread and on other threads of its pool, at most `num_threads` in all.
     pub(super) fn run(&self, steps: &Steps, args: Vec<Tensor>, num_threads: usize, stats: Option<&Arc<StatsCollector>>) -> Results {
         let results = match (&self.code, stats) {
-            (Code::Parts(_, others), _) => {
+            (Code::Parts(_, others, _), _) => {
                 executor::run_parts(self.calls(others, steps, args, stats.is_some())?, stats.cloned()).map(results_of_host)
             }
             (code, None) => code.run(&steps.host, args, num_threads),
@@ -178,7 +213,7 @@ impl Executable {
             Box::new(move |results| done(read_references(&references, results)))
         };
         let plan = match &self.code {
-            Code::Parts(_, others) => {
+            Code::Parts(_, others, _) => {
                 return match self.calls(others, steps, args, stats.is_some()) {
                     Err(e) => done(Err(e)),
                     Ok(calls) => {

@@ -1,15 +1,16 @@
 //! The functions of a session's graph, planned when they are first called.
 
-use crate::compile::{Code, Compiled, Environment, Unit, compile};
+use crate::compile::{CallSite, Code, Compiled, DevicePlan, Environment, Unit, compile};
 use flowmill_graph::builder::gradients::gradient_body;
 use flowmill_graph::{Attrs, FunctionBody, FunctionLibrary, Graph, OpRegistry, instantiate_function};
 use flowmill_proto::NameAttrList;
 use flowmill_runtime::DeviceStep;
-use flowmill_runtime::executor::Results;
-use flowmill_runtime::{CallableFunction, Caller, FunctionDone, FunctionHandle, FunctionLibraryRuntime};
+use flowmill_runtime::executor::{self, PartResults, Plan, PlanCall, Results};
+use flowmill_runtime::{CallableFunction, Caller, FunctionDone, FunctionHandle, FunctionLibraryRuntime, Rendezvous, Transfers};
 use flowmill_tensor::sync::Mutex;
 use flowmill_tensor::{Result, Tensor, bail, error};
 use rustc_hash::FxHashMap;
+use std::ops::Deref;
 use std::sync::{Arc, OnceLock, Weak};
 
 /// The op that is the gradient of the function in its attribute `f`. It is instantiated like a function of that name.
@@ -56,7 +57,7 @@ impl Functions {
 
 /// Compiles functions on demand, once for each function and set of attributes.
 ///
-/// All calls share one body, because they share the state of its kernels, such as the position of a random generator. So what is known of the shapes of
+/// All calls from one site share one body, because they share the state of its kernels, such as the position of a random generator. So what is known of the shapes of
 /// its arguments is what the function declares, and not what one caller passes. Bodies that are inlined have the shapes of their callers.
 struct Source {
     library: Arc<FunctionLibrary>,
@@ -93,7 +94,8 @@ impl Source {
             name: name.to_owned(),
             attrs: attrs.clone(),
             inter_op_threads: self.env.options.inter_op_threads,
-            code: OnceLock::new(),
+            on_host: OnceLock::new(),
+            elsewhere: (!self.env.devices.is_host_alone()).then(Mutex::default),
         }));
         made.insert(key, handle.clone());
         Ok(handle)
@@ -108,7 +110,8 @@ impl Source {
         gradient_body(find(&of.name)?, &Attrs(of.attr.clone()), &self.library, &self.registry)
     }
 
-    fn plan(&self, name: &str, attrs: &Attrs) -> Result<FunctionCode> {
+    /// Compiles a function for calls from `site`.
+    fn plan(&self, name: &str, attrs: &Attrs, site: &CallSite) -> Result<FunctionCode> {
         let runtime = self.runtime.get().and_then(Weak::upgrade).ok_or_else(|| error!(Internal, "the function library is gone"))?;
         let body = self.body(name, attrs)?;
         let runtime = if Arc::ptr_eq(body.graph.library(), &self.library) {
@@ -118,9 +121,10 @@ impl Source {
             self.gradients.lock().push(functions.clone());
             functions.runtime
         };
-        let Compiled { code, is_costly, may_wait, .. } = compile(Unit::of_body(name, body, &runtime)?, &self.env)?;
+        let Compiled { code, is_costly, may_wait, .. } = compile(Unit::of_body(name, body, &runtime, site)?, &self.env)?;
         let is_cheap = !is_costly || matches!(code, Code::Direct(_));
-        Ok(FunctionCode { is_direct: !may_wait && is_cheap, code })
+        let is_on_one_device = !matches!(code, Code::Parts(..));
+        Ok(FunctionCode { is_direct: is_on_one_device && !may_wait && is_cheap, code })
     }
 }
 
@@ -131,25 +135,93 @@ struct FunctionCode {
     is_direct: bool,
 }
 
+/// The code for calls from one site; the first call compiles it.
+type SiteCode = OnceLock<Result<FunctionCode>>;
+
+/// The code of a function for one of its sites.
+enum CodeRef<'a> {
+    OnHost(&'a SiteCode),
+    Elsewhere(Arc<SiteCode>),
+}
+
+impl Deref for CodeRef<'_> {
+    type Target = SiteCode;
+
+    fn deref(&self) -> &SiteCode {
+        match self {
+            CodeRef::OnHost(code) => code,
+            CodeRef::Elsewhere(code) => code,
+        }
+    }
+}
+
+impl CodeRef<'_> {
+    /// Returns the code, or the error that its compilation ended with.
+    fn made(&self) -> Result<&FunctionCode> {
+        match self.get() {
+            Some(made) => made.as_ref().map_err(Clone::clone),
+            None => bail!(Internal, "a function that was not compiled"),
+        }
+    }
+}
+
 struct LibraryFunction {
     source: Weak<Source>,
     name: String,
     attrs: Attrs,
     inter_op_threads: usize,
-    code: OnceLock<Result<FunctionCode>>,
+    /// The code for calls from the host, with resources that are there.
+    on_host: SiteCode,
+    /// The code for calls from other sites; `None` if the session has no device but the host.
+    elsewhere: Option<Mutex<FxHashMap<CallSite, Arc<SiteCode>>>>,
 }
 
 impl LibraryFunction {
-    fn code(&self) -> Result<&FunctionCode> {
-        let code = match self.code.get() {
-            Some(code) => code,
-            None => {
-                let source = self.source.upgrade().ok_or_else(|| error!(Internal, "function {} outlived its library", self.name))?;
-                self.code.get_or_init(|| source.plan(&self.name, &self.attrs))
-            }
-        };
-        code.as_ref().map_err(Clone::clone)
+    fn source(&self) -> Result<Arc<Source>> {
+        self.source.upgrade().ok_or_else(|| error!(Internal, "function {} outlived its library", self.name))
     }
+
+    /// Returns the code for a call with these arguments.
+    fn code(&self, args: &[Tensor], step: &DeviceStep) -> Result<CodeRef<'_>> {
+        let Some(elsewhere) = &self.elsewhere else { return self.compiled(CodeRef::OnHost(&self.on_host), &CallSite::default()) };
+        let site = self.source()?.env.devices.site(args, step);
+        if site == CallSite::default() {
+            return self.compiled(CodeRef::OnHost(&self.on_host), &site);
+        }
+        let code = elsewhere.lock().entry(site.clone()).or_default().clone();
+        self.compiled(CodeRef::Elsewhere(code), &site)
+    }
+
+    /// Compiles the code if it is not compiled yet.
+    fn compiled<'a>(&self, code: CodeRef<'a>, site: &CallSite) -> Result<CodeRef<'a>> {
+        if code.get().is_none() {
+            let source = self.source()?;
+            code.get_or_init(|| source.plan(&self.name, &self.attrs, site));
+        }
+        Ok(code)
+    }
+
+    /// Returns the calls of the plans of the function on several devices. The first is that on the caller's device, with `args`.
+    fn parts(
+        &self,
+        (first, others, transfers): (&Arc<Plan>, &[DevicePlan], &Arc<[String]>),
+        args: Vec<Tensor>,
+        caller: &Arc<DeviceStep>,
+    ) -> Result<Vec<PlanCall>> {
+        let source = self.source()?;
+        let step = Arc::new(caller.step.for_call(Rendezvous::with_transfers(Transfers::new(transfers.clone()))));
+        let on_device = |other: &DevicePlan| {
+            let device = source.env.devices.get(other.device)?;
+            Some(PlanCall { plan: other.plan.clone(), step: device.step(step.clone(), &caller.functions), args: Vec::new() })
+        };
+        let first = PlanCall { plan: first.clone(), step: Arc::new(DeviceStep { step: step.clone(), ..DeviceStep::clone(caller) }), args };
+        Ok(std::iter::once(first).chain(others.iter().filter_map(on_device)).collect())
+    }
+}
+
+/// Returns the results of the plan on the caller's device, which are the function's.
+fn results_of_first(all: PartResults) -> Results {
+    all.map(|all| all.into_iter().next().unwrap_or_default())
 }
 
 /// The values of a call of `function`.
@@ -162,8 +234,12 @@ fn values(function: &str, results: Results) -> Result<Vec<Tensor>> {
 
 impl CallableFunction for LibraryFunction {
     fn call(&self, args: Vec<Tensor>, step: &Arc<DeviceStep>) -> Result<Vec<Tensor>> {
-        let results = match self.code()? {
+        let code = self.code(&args, step)?;
+        let results = match code.made()? {
             FunctionCode { code: Code::Plan(plan), is_direct: true } => plan.call_directly(step, args),
+            FunctionCode { code: Code::Parts(first, others, transfers), .. } => {
+                results_of_first(executor::run_parts(self.parts((first, others, transfers), args, step)?, None))
+            }
             // One thread where the step stays on its caller's.
             FunctionCode { code, .. } => {
                 code.run(step, args, if flowmill_runtime::intra_op::threads() == 1 { 1 } else { self.inter_op_threads })
@@ -177,15 +253,25 @@ impl CallableFunction for LibraryFunction {
         source.library.get(&self.name)?.def().signature.as_ref().map(|signature| signature.input_arg.len())
     }
 
-    fn is_direct(&self) -> Result<bool> {
-        self.code().map(|code| code.is_direct)
+    fn is_direct(&self, args: &[Tensor], step: &Arc<DeviceStep>) -> Result<bool> {
+        Ok(self.code(args, step)?.made()?.is_direct)
     }
 
     fn start(&self, args: Vec<Tensor>, caller: &Caller, done: FunctionDone) {
-        match self.code() {
+        let code = self.code(&args, caller.device_step());
+        match code.as_ref().map_err(Clone::clone).and_then(|code| code.made()) {
             Ok(FunctionCode { code: Code::Plan(plan), is_direct: false }) if caller.has_others() => {
                 let name = self.name.clone();
                 plan.call(caller, args, Box::new(move |results| done(values(&name, results))));
+            }
+            Ok(FunctionCode { code: Code::Parts(first, others, transfers), .. }) => {
+                match self.parts((first, others, transfers), args, caller.device_step()) {
+                    Ok(calls) => {
+                        let name = self.name.clone();
+                        executor::call_parts(calls, caller, Box::new(move |all| done(values(&name, results_of_first(all)))));
+                    }
+                    Err(e) => done(Err(e)),
+                }
             }
             _ => done(caller.nested(|| self.call(args, caller.device_step()))),
         }

@@ -14,11 +14,12 @@ pub use options::{RunOptions, SessionOptions, ThreadPoolOption};
 pub use runner::Runner;
 pub(crate) use signature::Signature;
 
-use crate::compile::{self, Checked, Environment, Unit};
+use crate::compile::{self, Environment, GraphPlacement, PlacementLog, Unit};
 use crate::devices::Devices;
 use executable::{Executable, Snapshot};
 use flowmill_graph::Graph;
 use flowmill_optimize::Report;
+use flowmill_proto::GraphDef;
 use flowmill_runtime::CancelToken;
 use flowmill_runtime::executor::StatsCollector;
 use flowmill_runtime::plan::{is_runnable, without_kernels};
@@ -38,7 +39,7 @@ pub struct Session {
     env: Arc<Environment>,
     plans: Plans,
     functions: Mutex<Option<Functions>>,
-    placed: Checked,
+    placed: GraphPlacement,
     /// The executors that a run may choose from.
     executors: Vec<Arc<Executor>>,
     /// Set when no more steps may be prepared.
@@ -54,6 +55,9 @@ pub struct RunOutcome {
     pub values: Vec<Tensor>,
     /// The execution record of each node, if [`RunOptions::trace`] is set.
     pub stats: Option<Arc<StatsCollector>>,
+    /// The graph that the step ran on each of its devices, the host's first, if [`RunOptions::output_partition_graphs`] is set. It is the graph after
+    /// all passes; each node has the full name of its device.
+    pub partition_graphs: Vec<GraphDef>,
 }
 
 /// A prepared run: its feeds, fetches and targets were looked up once.
@@ -72,21 +76,21 @@ impl Session {
         Session::with_devices(graph, options.cpus(&kernels)?, options)
     }
 
-    /// Makes a session on `graph` with these devices, of which the first is the host. Nodes run on the device that they request, or on the host if
-    /// they request none.
+    /// Makes a session on `graph` with these devices, of which the first is the host. [`flowmill_placement::place`] assigns the nodes of the whole graph
+    /// to them.
     ///
     /// # Errors
     /// Returns `InvalidArgument` if the first device is not the host, if two devices have the same name, or for options that contradict each other,
     /// and `ResourceExhausted` if the session's threads cannot be started.
     pub fn with_devices(graph: Arc<RwLock<Graph>>, devices: Vec<Arc<dyn Device>>, options: SessionOptions) -> Result<Session> {
         let (executors, plans) = (threads::executors(&options)?, Plans::new(options.max_plans));
-        let env = Environment { devices: Devices::new(devices)?, options };
+        let env = Environment { devices: Devices::new(devices)?, options, placement_log: PlacementLog::default() };
         Ok(Session {
             graph,
             env: Arc::new(env),
             plans,
             functions: Mutex::new(None),
-            placed: Checked::default(),
+            placed: GraphPlacement::default(),
             executors,
             finalized: AtomicBool::new(false),
             closed: CancelToken::new(),
@@ -166,9 +170,10 @@ impl Session {
         self.check_open()?;
         let graph = self.graph.read();
         let signature = Signature::new(feeds, fetches, targets, &[]);
-        let Snapshot { pruned, functions, .. } = Snapshot::new(&graph, &signature, self.functions_of(&graph))?;
+        let placed = self.placed(&graph)?;
+        let Snapshot { pruned, functions, placed, .. } = Snapshot::new(&graph, &signature, self.functions_of(&graph), placed)?;
         drop(graph);
-        let unit = Unit::of_step(pruned, &signature, functions.runtime())?;
+        let unit = Unit { placed, ..Unit::of_step(pruned, &signature, functions.runtime())? };
         let dump = compile::Dump::of(&unit);
         let parts = compile::rewrite(unit, &self.env, &dump)?.parts;
         let host = &self.env.devices.host().device;
@@ -207,6 +212,32 @@ impl Session {
     ) -> Result<Callable> {
         self.check_open()?;
         Ok(Callable { session: self.clone(), executable: self.prepared(feeds, fetches, targets, connections)? })
+    }
+
+    /// Returns the full name of the device of each node of the graph, by the node's name.
+    ///
+    /// # Errors
+    /// Returns `InvalidArgument` for a malformed request, for a device that the session does not have, and for nodes that must share a device and cannot.
+    pub fn placement(&self) -> Result<BTreeMap<String, String>> {
+        self.check_open()?;
+        let graph = self.graph.read();
+        let placed = self.placed.update(&graph, &self.env)?;
+        let device = |id| placed.as_ref().and_then(|placed| placed.device(id)).unwrap_or(compile::HOST);
+        let name = |id| self.env.devices.get(device(id)).map_or_else(String::new, |d| d.device.attributes().name.to_string());
+        Ok(graph.op_nodes().map(|node| (node.name().to_owned(), name(node.id()))).collect())
+    }
+
+    /// Places the whole graph, unless steps are placed on their own.
+    fn placed(&self, graph: &Graph) -> Result<Option<compile::Placed>> {
+        if self.env.options.place_pruned_graph {
+            return Ok(None);
+        }
+        let placed = self.placed.update(graph, &self.env)?;
+        if self.env.options.log_device_placement {
+            let device_of = |id| placed.as_ref().and_then(|placed| placed.device(id)).unwrap_or(compile::HOST);
+            self.env.placement_log.log(graph, device_of, &self.env.devices);
+        }
+        Ok(placed)
     }
 
     /// Returns the number of signatures that the session keeps prepared: [`SessionOptions::max_plans`].
@@ -267,13 +298,11 @@ impl Session {
             if let Some(name) = feeds.iter().chain(fetches).chain(targets).chain(ends).find(|n| n.contains(['\n', '\u{c}'])) {
                 bail!(NotFound, "{name:?} is not the name of a node or tensor");
             }
-            if !self.env.options.place_pruned_graph {
-                self.placed.check(&graph, &self.env.devices, &self.env.options)?;
-            }
+            let placed = self.placed(&graph)?;
             let (change_count, rewrite_count, library) = (graph.change_count(), graph.rewrite_count(), graph.library().clone());
             let fits = |e: &Executable| e.fits(rewrite_count, &library) && has_ends(e);
             let made = self.plans.make(&signature, change_count, fits, || {
-                let snapshot = Snapshot::new(&graph, &signature, self.functions_of(&graph))?;
+                let snapshot = Snapshot::new(&graph, &signature, self.functions_of(&graph), placed)?;
                 // Optimising takes long and may call functions of Python: whoever adds to the graph meanwhile does not wait.
                 drop(graph);
                 Executable::new(snapshot, &signature, &self.env)
@@ -293,6 +322,24 @@ impl Session {
         }
     }
 
+    /// Returns the graph that an executable runs on each of its devices.
+    fn partition_graphs(&self, executable: &Executable) -> Result<Vec<GraphDef>> {
+        let make = || {
+            let graph = self.graph.read();
+            let placed = self.placed(&graph)?;
+            let snapshot = Snapshot::new(&graph, &executable.signature, self.functions_of(&graph), placed)?;
+            drop(graph);
+            snapshot.part_graphs(&executable.signature, &self.env)
+        };
+        let with_device = |(device, graph): &(usize, Graph)| {
+            let mut def = graph.to_graph_def();
+            let name = self.env.devices.get(*device).map(|device| device.device.attributes().name.to_string()).unwrap_or_default();
+            def.node.iter_mut().for_each(|node| node.device.clone_from(&name));
+            def
+        };
+        Ok(executable.part_graphs(make)?.iter().map(with_device).collect())
+    }
+
     fn execute(&self, executable: &Arc<Executable>, args: Vec<Tensor>, options: &RunOptions) -> Result<RunOutcome> {
         executable.check_feeds(&args)?;
         let cancel = options.cancel.clone().unwrap_or_default();
@@ -300,7 +347,7 @@ impl Session {
         let _on_close = self.closed.on_cancel(move |reason: &Error| step_cancel.cancel(reason.clone()));
         let timeout = options.timeout.or(self.env.options.timeout);
         let deadline = timeout.and_then(|t| Instant::now().checked_add(t));
-        let step = Arc::new(Step { cancel, deadline, poll: options.poll.clone(), ..Step::new() });
+        let step = Arc::new(Step { cancel, deadline, poll: options.poll.clone(), rendezvous: executable.rendezvous(), ..Step::new() });
         step.cancel.check().map_err(|e| if e.is_derived() { step.cancel.reason().unwrap_or(e) } else { e })?;
         let stats = options.trace.then(|| Arc::new(StatsCollector::new()));
         let executor = match usize::try_from(options.inter_op_thread_pool) {
@@ -311,7 +358,8 @@ impl Session {
         let results = threads::run(executor, executable, &self.env.devices, &step, args, stats.clone());
         let values =
             results?.into_iter().enumerate().map(|(i, v)| v.ok_or_else(|| executable.dead_fetch(i))).collect::<Result<Vec<_>>>()?;
-        Ok(RunOutcome { values, stats })
+        let partition_graphs = if options.output_partition_graphs { self.partition_graphs(executable)? } else { Vec::new() };
+        Ok(RunOutcome { values, stats, partition_graphs })
     }
 }
 

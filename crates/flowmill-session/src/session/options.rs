@@ -17,9 +17,11 @@ pub struct SessionOptions {
     pub inter_op_threads: usize,
     /// The number of devices of each type; `CPU` is 1 by default. [`SessionOptions::cpus`] makes the CPUs.
     pub device_count: BTreeMap<String, usize>,
-    /// Place a node on the CPU, instead of returning an error, if its device does not exist or has no kernel for it.
+    /// Ignore the type and the number of a requested device, and colocation, where they cannot be satisfied, instead of returning an error.
     pub allow_soft_placement: bool,
-    /// Check the devices of only the nodes that a step needs, instead of all nodes of the graph.
+    /// Write a line with its device to standard output for each node that is placed, in TensorFlow's form.
+    pub log_device_placement: bool,
+    /// Place only the nodes that a step needs, instead of all nodes of the graph.
     pub place_pruned_graph: bool,
     /// The executor of the session's steps. If it is set, `intra_op_threads`, `inter_op_threads` and `thread_pools` make no threads.
     pub executor: Option<Arc<Executor>>,
@@ -51,6 +53,7 @@ impl Default for SessionOptions {
             inter_op_threads: 0,
             device_count: BTreeMap::new(),
             allow_soft_placement: false,
+            log_device_placement: false,
             place_pruned_graph: false,
             executor: None,
             thread_pools: Vec::new(),
@@ -66,14 +69,15 @@ impl Default for SessionOptions {
 }
 
 impl SessionOptions {
-    /// Makes the CPUs of a session with these options: as many as `device_count` has for `CPU`, and at least one. The first is the host. All of them
+    /// Makes the CPUs of a session with these options: as many as `device_count` has for `CPU`, or one. The first is the host. All of them
     /// share the session's threads and have these kernels; resources, kernels' state and counts of memory are each device's own.
     ///
     /// # Errors
-    /// Returns `InvalidArgument` for more than [`SessionOptions::MAX_CPUS`].
+    /// Returns `NotFound` for no CPU, and `InvalidArgument` for more than [`SessionOptions::MAX_CPUS`].
     pub fn cpus(&self, kernels: &Arc<KernelRegistry>) -> Result<Vec<Arc<dyn Device>>> {
-        let count = self.device_count.get("CPU").copied().unwrap_or(1).max(1);
+        let count = self.device_count.get("CPU").copied().unwrap_or(1);
         match u32::try_from(count) {
+            Ok(0) => bail!(NotFound, "No CPU devices are available in this process"),
             // What is counted costs each allocation some nanoseconds, and tells nothing of a single device.
             Ok(1) => Ok(vec![HostDevice::cpu(0, kernels.clone())]),
             Ok(n) if count <= SessionOptions::MAX_CPUS => {
@@ -109,4 +113,6 @@ pub struct RunOptions {
     pub inter_op_thread_pool: i32,
     /// Record the time and the thread of each node's execution.
     pub trace: bool,
+    /// Return the graph that runs on each device: [`RunOutcome::partition_graphs`](crate::RunOutcome::partition_graphs).
+    pub output_partition_graphs: bool,
 }

@@ -7,8 +7,8 @@ mod sum;
 use super::wait_list::{Calls, Ended, Inner, Outcome, Serve, WaitList};
 use crate::from_fn::from_fn;
 use crate::state::resource_name;
-use flowmill_runtime::{AsyncContext, AsyncKernel, Kernel, KernelContext, KernelInit, KernelRegistry};
-use flowmill_tensor::{DType, PartialShape, Resource, ResourceHandle, Result, Tensor, bail, error};
+use flowmill_runtime::{AsyncContext, AsyncKernel, Kernel, KernelContext, KernelInit, KernelRegistry, ResourceManager};
+use flowmill_tensor::{DType, PartialShape, Resource, Result, Tensor, bail, error};
 use std::sync::Arc;
 use sum::Sum;
 
@@ -80,15 +80,15 @@ fn make_accumulator(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     if (accumulator.kind.dtype, accumulator.kind.sparse) != (dtype, sparse) {
         bail!(InvalidArgument, "Shared conditional accumulator '{name}' has another type or kind than the node");
     }
-    let handle = Tensor::resource(ResourceHandle::new(container, name, Some(accumulator), Vec::new()));
+    let handle = init.resources.handle(container, name, Some(accumulator), Vec::new());
     from_fn(move |ctx| {
         ctx.set_output(0, handle.clone());
         Ok(())
     })
 }
 
-fn accumulator(handle: Option<&Tensor>) -> Result<Arc<Accumulator>> {
-    super::object_of(handle, "a conditional accumulator")
+fn accumulator(handle: Option<&Tensor>, resources: &ResourceManager) -> Result<Arc<Accumulator>> {
+    super::object_of(handle, resources, "a conditional accumulator")
 }
 
 fn scalar_argument(ctx: &KernelContext<'_>, i: usize, name: &str) -> Result<i64> {
@@ -101,7 +101,7 @@ fn scalar_argument(ctx: &KernelContext<'_>, i: usize, name: &str) -> Result<i64>
 
 fn make_num_accumulated(_: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     from_fn(|ctx| {
-        let count = accumulator(Some(ctx.input(0)?))?.list.lock().state.count;
+        let count = accumulator(Some(ctx.input(0)?), ctx.resources())?.list.lock().state.count;
         ctx.set_output(0, Tensor::scalar(i32::try_from(count).unwrap_or(i32::MAX)));
         Ok(())
     })
@@ -110,7 +110,7 @@ fn make_num_accumulated(_: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
 fn make_set_global_step(_: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     from_fn(|ctx| {
         let step = scalar_argument(ctx, 1, "new_global_step")?;
-        accumulator(Some(ctx.input(0)?))?.list.lock().state.step = step;
+        accumulator(Some(ctx.input(0)?), ctx.resources())?.list.lock().state.step = step;
         Ok(())
     })
 }
@@ -119,7 +119,7 @@ fn make_set_global_step(_: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
 fn make_apply(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let known_shape = init.attrs.get_or("has_known_shape", true)?;
     from_fn(move |ctx| {
-        let accumulator = accumulator(Some(ctx.input(0)?))?;
+        let accumulator = accumulator(Some(ctx.input(0)?), ctx.resources())?;
         let step = scalar_argument(ctx, 1, "local_step")?;
         if accumulator.kind.sparse == (ctx.num_inputs() == 3) {
             bail!(InvalidArgument, "the gradient is not of the kind of a {}", accumulator.type_name());
@@ -205,7 +205,7 @@ impl AsyncKernel for Take {
             Ok(required @ 1..) => Ok(required),
             _ => bail!(InvalidArgument, "Argument num_required must be positive, got {n}"),
         });
-        match required.and_then(|required| Ok((accumulator(ctx.inputs().first())?, required))) {
+        match required.and_then(|required| Ok((accumulator(ctx.inputs().first(), ctx.resources())?, required))) {
             Ok((accumulator, required)) => accumulator.list.wait(required, ctx),
             Err(e) => ctx.done(Err(e)),
         }

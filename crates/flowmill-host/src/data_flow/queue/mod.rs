@@ -5,8 +5,8 @@ mod waiting;
 use crate::from_fn::from_fn;
 use crate::state::resource_name;
 use flowmill_kernels::philox::of_seeds;
-use flowmill_runtime::{AsyncContext, AsyncKernel, Kernel, KernelContext, KernelInit, KernelRegistry};
-use flowmill_tensor::{DType, PartialShape, ResourceHandle, Result, Tensor, bail, check_memory};
+use flowmill_runtime::{AsyncContext, AsyncKernel, Kernel, KernelContext, KernelInit, KernelRegistry, ResourceManager};
+use flowmill_tensor::{DType, PartialShape, Result, Tensor, bail, check_memory};
 use std::sync::Arc;
 pub(super) use waiting::{Options, Order, Queue, Request};
 
@@ -84,7 +84,7 @@ fn make_queue(init: &KernelInit<'_>, kind: &'static str) -> Result<Arc<dyn Kerne
     };
     let (container, name) = (attrs.get_or("container", "")?, resource_name(init)?);
     let queue = init.resources.lookup_or_create(container, name, || Ok(Queue::new(name, options)))?;
-    let handle = Tensor::resource(ResourceHandle::new(container, name, Some(queue), Vec::new()));
+    let handle = init.resources.handle(container, name, Some(queue), Vec::new());
     from_fn(move |ctx| {
         ctx.set_output(0, handle.clone());
         Ok(())
@@ -97,12 +97,12 @@ pub(super) fn dequeue_one(queue: &Arc<Queue>, ctx: AsyncContext) {
 }
 
 /// Returns the queue that a handle refers to.
-pub(super) fn queue_of(tensor: Option<&Tensor>) -> Result<Arc<Queue>> {
-    super::object_of(tensor, "a queue")
+pub(super) fn queue_of(tensor: Option<&Tensor>, resources: &ResourceManager) -> Result<Arc<Queue>> {
+    super::object_of(tensor, resources, "a queue")
 }
 
 fn queue(ctx: &KernelContext<'_>) -> Result<Arc<Queue>> {
-    queue_of(Some(ctx.input(0)?))
+    queue_of(Some(ctx.input(0)?), ctx.resources())
 }
 
 /// A kernel that passes a request to the queue in input 0.
@@ -120,7 +120,7 @@ impl Kernel for Waiting {
 
 impl AsyncKernel for Waiting {
     fn start(&self, ctx: AsyncContext) {
-        let queue = queue_of(ctx.inputs().first());
+        let queue = queue_of(ctx.inputs().first(), ctx.resources());
         let request = queue.and_then(|queue| (self.0)(&queue, ctx.inputs().get(1..).unwrap_or(&[])).map(|request| (queue, request)));
         match request {
             Ok((queue, request)) => queue.submit(request, ctx),

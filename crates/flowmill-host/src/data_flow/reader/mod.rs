@@ -7,8 +7,8 @@ pub(crate) use format::{Compression, Format, Source, masked_crc};
 
 use crate::from_fn::from_fn;
 use crate::state::resource_name;
-use flowmill_runtime::{AsyncContext, AsyncKernel, Cost, Kernel, KernelContext, KernelInit, KernelRegistry};
-use flowmill_tensor::{Bytes, ResourceHandle, Result, Tensor, bail};
+use flowmill_runtime::{AsyncContext, AsyncKernel, Cost, Kernel, KernelContext, KernelInit, KernelRegistry, ResourceManager};
+use flowmill_tensor::{Bytes, Result, Tensor, bail};
 use prost::Message;
 use std::sync::Arc;
 use turns::{Reader, Wanted};
@@ -40,7 +40,7 @@ pub(super) fn register(registry: &mut KernelRegistry) {
         registry.add(op, make_restore);
     }
     for op in ["ReaderReset", "ReaderResetV2"] {
-        registry.add(op, |_| from_fn(|ctx| reader(Some(ctx.input(0)?))?.reset()));
+        registry.add(op, |_| from_fn(|ctx| reader(Some(ctx.input(0)?), ctx.resources())?.reset()));
     }
 }
 
@@ -49,7 +49,7 @@ fn make_reader(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let format = Format::new(init)?;
     let (container, name) = (init.attrs.get_or("container", "")?, resource_name(init)?);
     let reader = init.resources.lookup_or_create(container, name, || Ok(Reader::new(name, format)))?;
-    let handle = Tensor::resource(ResourceHandle::new(container, name, Some(reader), Vec::new()));
+    let handle = init.resources.handle(container, name, Some(reader), Vec::new());
     from_fn(move |ctx| {
         ctx.set_output(0, handle.clone());
         Ok(())
@@ -57,8 +57,8 @@ fn make_reader(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
 }
 
 /// Returns the reader that a handle refers to.
-fn reader(handle: Option<&Tensor>) -> Result<Arc<Reader>> {
-    super::object_of(handle, "a reader")
+fn reader(handle: Option<&Tensor>, resources: &ResourceManager) -> Result<Arc<Reader>> {
+    super::object_of(handle, resources, "a reader")
 }
 
 /// The kernel of `ReaderRead` and `ReaderReadUpTo`. Inputs: reader, queue, and for `ReaderReadUpTo` the number of records.
@@ -96,9 +96,9 @@ impl Read {
 
 impl AsyncKernel for Read {
     fn start(&self, ctx: AsyncContext) {
-        let found = self
-            .wanted(ctx.inputs())
-            .and_then(|wanted| Ok((reader(ctx.inputs().first())?, super::queue::queue_of(ctx.inputs().get(1))?, wanted)));
+        let found = self.wanted(ctx.inputs()).and_then(|wanted| {
+            Ok((reader(ctx.inputs().first(), ctx.resources())?, super::queue::queue_of(ctx.inputs().get(1), ctx.resources())?, wanted))
+        });
         match found {
             Ok((reader, queue, wanted)) => reader.read(queue, wanted, ctx),
             Err(e) => ctx.done(Err(e)),
@@ -108,7 +108,7 @@ impl AsyncKernel for Read {
 
 fn number(of: fn(&Reader) -> i64) -> Result<Arc<dyn Kernel>> {
     from_fn(move |ctx| {
-        let number = of(&*reader(Some(ctx.input(0)?))?);
+        let number = of(&*reader(Some(ctx.input(0)?), ctx.resources())?);
         ctx.set_output(0, Tensor::scalar(number));
         Ok(())
     })
@@ -116,7 +116,7 @@ fn number(of: fn(&Reader) -> i64) -> Result<Arc<dyn Kernel>> {
 
 fn make_serialize(_: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     from_fn(|ctx| {
-        let state = reader(Some(ctx.input(0)?))?.serialized()?;
+        let state = reader(Some(ctx.input(0)?), ctx.resources())?.serialized()?;
         ctx.set_output(0, ctx.allocator().string(state.encode_to_vec())?);
         Ok(())
     })
@@ -129,6 +129,6 @@ fn make_restore(_: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
             bail!(InvalidArgument, "Reader state must be scalar, but had shape: {}", state.shape());
         };
         let state: &Bytes = state;
-        reader(Some(ctx.input(0)?))?.restore(state)
+        reader(Some(ctx.input(0)?), ctx.resources())?.restore(state)
     })
 }

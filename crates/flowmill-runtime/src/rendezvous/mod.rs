@@ -1,4 +1,13 @@
 //! The rendezvous: it hands tensors from the `_Send` nodes of a step to the matching `_Recv` nodes.
+//!
+//! Those that partitioning has added meet under a number ([`Transfers`]), all others under a name.
+
+mod meeting;
+#[cfg(all(test, feature = "loom"))]
+mod models;
+mod transfers;
+
+pub use transfers::{Parcel, Received, Transfers};
 
 use crate::kernel::IterationPath;
 use flowmill_tensor::sync::Mutex;
@@ -31,6 +40,8 @@ type Waiter = Box<dyn FnOnce(Result<Sent>) + Send>;
 #[derive(Default)]
 pub struct Rendezvous {
     state: Mutex<State>,
+    /// The transfers between the parts of the step; `None` for a step with one part.
+    transfers: Option<Box<Transfers>>,
 }
 
 #[derive(Default)]
@@ -49,6 +60,17 @@ impl Rendezvous {
     /// Makes a rendezvous without tensors.
     pub fn new() -> Rendezvous {
         Rendezvous::default()
+    }
+
+    /// Makes a rendezvous for a step of several parts.
+    pub fn with_transfers(transfers: Transfers) -> Rendezvous {
+        Rendezvous { state: Mutex::default(), transfers: Some(Box::new(transfers)) }
+    }
+
+    /// Returns the transfers between the parts of the step, if it has several parts.
+    #[inline]
+    pub fn transfers(&self) -> Option<&Transfers> {
+        self.transfers.as_deref()
     }
 
     /// Sends a tensor to the first receive of `key`, which may be waiting already or come later.
@@ -105,6 +127,9 @@ impl Rendezvous {
 
     /// Ends all waiting receives, and every later send and receive, with `reason`. The reason of the first call is kept.
     pub fn abort(&self, reason: Error) {
+        if let Some(transfers) = &self.transfers {
+            transfers.abort(&reason);
+        }
         let waiting: Vec<Waiter> = {
             let mut state = self.state.lock();
             if state.aborted.is_some() {

@@ -1,0 +1,211 @@
+"""Loops, conditionals, stacks and gradients over four CPU devices, with TensorFlow as the oracle; steps over devices that fail, time out or are cancelled."""
+
+import resource
+import threading
+
+import numpy as np
+import pytest
+
+import flowmill
+
+NUM_DEVICES = 4
+
+
+def config(tf, threads=2):
+    return tf.ConfigProto(
+        device_count={"CPU": NUM_DEVICES}, intra_op_parallelism_threads=threads, inter_op_parallelism_threads=threads, allow_soft_placement=True
+    )
+
+
+def on(tf, i):
+    return tf.device(f"/device:CPU:{i % NUM_DEVICES}")
+
+
+def body_on_four_devices(tf, x):
+    def body(i, v):
+        with on(tf, 0):
+            a = v * 1.01
+        with on(tf, 1):
+            b = a + 1.0
+        with on(tf, 2):
+            c = tf.tanh(b)
+        with on(tf, 3):
+            return i + 1, c - 0.5 * v
+
+    return tf.while_loop(lambda i, v: i < 9, body, [tf.constant(0), x])
+
+
+def loop_in_conditional(tf, x):
+    def loop():
+        with on(tf, 1):
+            return body_on_four_devices(tf, x)[1]
+
+    def other():
+        with on(tf, 2):
+            return -x
+
+    with on(tf, 3):
+        return [tf.cond(tf.reduce_sum(x) > 0.0, loop, other), tf.cond(tf.reduce_sum(x) < 0.0, loop, other)]
+
+
+def nested_loops(tf, x):
+    def outer(i, v):
+        def inner(j, w):
+            with on(tf, 2):
+                return j + 1, w * 0.9 + tf.cast(i, tf.float32)
+
+        with on(tf, 1):
+            _, w = tf.while_loop(lambda j, w: j < i, inner, [tf.constant(0), v])
+        with on(tf, 3):
+            return i + 1, w + 1.0
+
+    return tf.while_loop(lambda i, v: i < 4, outer, [tf.constant(0), x])
+
+
+def conditional_in_loop(tf, x):
+    def body(i, v):
+        def double():
+            with on(tf, 1):
+                return v * 2.0
+
+        def halve():
+            with on(tf, 2):
+                return v / 2.0
+
+        with on(tf, 3):
+            return i + 1, tf.cond(tf.equal(i % 2, 0), double, halve) + 1.0
+
+    return tf.while_loop(lambda i, v: i < 7, body, [tf.constant(0), x])
+
+
+def tensor_array(tf, x):
+    array = tf.TensorArray(tf.float32, size=5)
+
+    def body(i, v, array):
+        with on(tf, 1):
+            w = tf.tanh(v + 1.0)
+        with on(tf, 2):
+            u = w * 3.0
+        return i + 1, u, array.write(i, u)
+
+    _, _, array = tf.while_loop(lambda i, *_: i < 5, body, [tf.constant(0), x, array])
+    return array.stack()
+
+
+def invariants(tf, x):
+    with on(tf, 3):
+        scale = tf.exp(x)
+
+    def body(i, v):
+        with on(tf, 1):
+            a = v * scale
+        with on(tf, 2):
+            return i + 1, tf.sin(a + scale)
+
+    return tf.while_loop(lambda i, v: i < 5, body, [tf.constant(0), x], parallel_iterations=1)
+
+
+PROGRAMS = [body_on_four_devices, loop_in_conditional, nested_loops, conditional_in_loop, tensor_array, invariants]
+X = np.array([0.25, -0.5, 1.5], np.float32)
+
+
+def run(tf, program, threads=2):
+    with tf.Graph().as_default():
+        x = tf.placeholder(tf.float32, [3])
+        results = program(tf, x)
+        total = sum(tf.reduce_sum(tf.cast(r, tf.float32)) for r in (results if isinstance(results, (list, tuple)) else [results]))
+        gradient = tf.gradients(total, x)
+        colocated = tf.gradients(total, x, colocate_gradients_with_ops=True)
+        with tf.Session(config=config(tf, threads)) as session:
+            return session.run([results, gradient, colocated], {x: X}, options=tf.RunOptions(timeout_in_ms=60_000))
+
+
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_values_and_gradients_are_those_of_tensorflow(tf1, control_flow, program):
+    expected = run(tf1, program)
+    for threads in (1, 2, 8):
+        got = run(flowmill, program, threads)
+        for ours, theirs in zip(flatten(got), flatten(expected)):
+            np.testing.assert_allclose(ours, theirs, rtol=1e-4, atol=1e-5, err_msg=f"{threads} threads")
+
+
+def flatten(values):
+    return [leaf for value in values for leaf in flatten(value)] if isinstance(values, (list, tuple)) else [values]
+
+
+@pytest.fixture
+def failing_loop():
+    """A loop over four devices that fails in the iteration that is fed, with a megabyte on the way, and its session."""
+    tf = flowmill
+    with tf.Graph().as_default():
+        at = tf.placeholder(tf.int32, [], name="at")
+
+        def body(i, v):
+            with on(tf, 1):
+                a = v + 1.0
+            with on(tf, 2):
+                check = tf.Assert(tf.not_equal(i, at), ["failed in iteration", i])
+                with tf.control_dependencies([check]):
+                    b = tf.identity(a)
+            with on(tf, 3):
+                return i + 1, b * 0.5
+
+        i, v = tf.while_loop(lambda i, v: i < 20, body, [tf.constant(0), tf.zeros([1 << 18])])
+        with tf.Session(config=config(tf)) as session:
+            yield session, at, [i, tf.reduce_sum(v)]
+
+
+def test_a_failure_in_a_loop_ends_the_step_on_all_devices(failing_loop):
+    session, at, fetches = failing_loop
+    for k in range(60):
+        with pytest.raises(flowmill.errors.InvalidArgumentError, match="failed in iteration"):
+            session.run(fetches, {at: k % 20})
+        if k == 20:
+            before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 30 << 10, "failed steps leave tensors behind"
+    assert session.run(fetches, {at: 100})[0] == 20, "the session goes on"
+
+
+def endless_loop(tf):
+    def body(v):
+        with on(tf, 1):
+            a = v + 1.0
+        with on(tf, 2):
+            return tf.sin(a)
+
+    with on(tf, 3):
+        return tf.while_loop(lambda v: v < 10.0, body, [tf.constant(0.0)])
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_a_loop_over_devices_times_out(threads):
+    tf = flowmill
+    with tf.Graph().as_default(), tf.Session(config=config(tf, threads)) as session:
+        loop = endless_loop(tf)
+        for _ in range(10):
+            with pytest.raises(tf.errors.DeadlineExceededError):
+                session.run(loop, options=tf.RunOptions(timeout_in_ms=20))
+
+
+def test_a_timeout_names_the_tensors_that_are_waited_for():
+    tf = flowmill
+    with tf.Graph().as_default():
+        with on(tf, 1):
+            late = tf.identity(tf.FIFOQueue(1, tf.float32, shapes=[[]]).dequeue(), name="late")
+        with on(tf, 2):
+            result = late + 1.0
+        with tf.Session(config=config(tf)) as session:
+            with pytest.raises(tf.errors.DeadlineExceededError, match=r"while waiting for .*late:0 from .*CPU:1 to .*CPU:2"):
+                session.run(result, options=tf.RunOptions(timeout_in_ms=100))
+
+
+def test_closing_the_session_ends_a_loop_over_devices():
+    tf = flowmill
+    for _ in range(5):
+        with tf.Graph().as_default():
+            session, loop = tf.Session(config=config(tf)), endless_loop(tf)
+        closer = threading.Timer(0.05, session.close)
+        closer.start()
+        with pytest.raises(tf.errors.CancelledError):
+            session.run(loop)
+        closer.join()
