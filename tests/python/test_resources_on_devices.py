@@ -42,10 +42,12 @@ def test_gradients_and_optimizers_of_variables(tf1, use_resource):
 
 
 def test_queues(tf1):
+    """Operations on a resource run where it is, also those that request another device."""
     def program(tf, session):
         with tf.device("/cpu:1"):
             queue = tf.FIFOQueue(3, [tf.float32], [[]], name="queue")
-        enqueue = queue.enqueue(1.5)
+        with tf.device("/cpu:2"):
+            enqueue = queue.enqueue(1.5)
         taken = queue.dequeue(name="taken")
         with tf.device("/cpu:2"):
             result = tf.negative(taken, name="result")
@@ -60,7 +62,8 @@ def test_tables(tf1):
         with tf.device("/cpu:1"):
             table = tf.lookup.StaticHashTable(tf.lookup.KeyValueTensorInitializer(["a", "b"], [1, 2]), -1, name="table")
         keys = tf.placeholder(tf.string, [2])
-        found = table.lookup(keys, name="found")
+        with tf.device("/cpu:2"):
+            found = table.lookup(keys, name="found")
         session.run(tf.tables_initializer())
         return placed(tf, session, found, {keys: ["b", "x"]})
 
