@@ -1,5 +1,6 @@
 """Loops, conditionals, stacks and gradients over four CPU devices, with TensorFlow as the oracle; steps over devices that fail, time out or are cancelled."""
 
+import os
 import resource
 import threading
 
@@ -9,6 +10,12 @@ import pytest
 import flowmill
 
 NUM_DEVICES = 4
+# Steps that fail, time out and are cancelled.
+ROUNDS = 400 if os.environ.get("FLOWMILL_LONG") == "1" else 40
+
+
+def flatten(values):
+    return [leaf for value in values for leaf in flatten(value)] if isinstance(values, (list, tuple)) else [values]
 
 
 def config(tf, threads=2):
@@ -129,10 +136,6 @@ def test_values_and_gradients_are_those_of_tensorflow(tf1, control_flow, program
             np.testing.assert_allclose(ours, theirs, rtol=1e-4, atol=1e-5, err_msg=f"{threads} threads")
 
 
-def flatten(values):
-    return [leaf for value in values for leaf in flatten(value)] if isinstance(values, (list, tuple)) else [values]
-
-
 @pytest.fixture
 def failing_loop():
     """A loop over four devices that fails in the iteration that is fed, with a megabyte on the way, and its session."""
@@ -157,7 +160,7 @@ def failing_loop():
 
 def test_a_failure_in_a_loop_ends_the_step_on_all_devices(failing_loop):
     session, at, fetches = failing_loop
-    for k in range(60):
+    for k in range(ROUNDS):
         with pytest.raises(flowmill.errors.InvalidArgumentError, match="failed in iteration"):
             session.run(fetches, {at: k % 20})
         if k == 20:
@@ -182,7 +185,7 @@ def test_a_loop_over_devices_times_out(threads):
     tf = flowmill
     with tf.Graph().as_default(), tf.Session(config=config(tf, threads)) as session:
         loop = endless_loop(tf)
-        for _ in range(10):
+        for _ in range(ROUNDS // 4):
             with pytest.raises(tf.errors.DeadlineExceededError):
                 session.run(loop, options=tf.RunOptions(timeout_in_ms=20))
 
@@ -201,7 +204,7 @@ def test_a_timeout_names_the_tensors_that_are_waited_for():
 
 def test_closing_the_session_ends_a_loop_over_devices():
     tf = flowmill
-    for _ in range(5):
+    for _ in range(ROUNDS // 8):
         with tf.Graph().as_default():
             session, loop = tf.Session(config=config(tf)), endless_loop(tf)
         closer = threading.Timer(0.05, session.close)
@@ -209,3 +212,25 @@ def test_closing_the_session_ends_a_loop_over_devices():
         with pytest.raises(tf.errors.CancelledError):
             session.run(loop)
         closer.join()
+
+
+@pytest.mark.parametrize("swap_memory", [True, False])
+def test_stacks_follow_the_values_they_keep_and_swap_memory_as_in_tensorflow(tf1, swap_memory):
+    def stacks(tf):
+        tf.disable_control_flow_v2()
+        with tf.Graph().as_default() as graph:
+            x = tf.placeholder(tf.float32, [3], name="x")
+
+            def body(i, v):
+                with on(tf, 2):
+                    return i + 1, tf.tanh(v * 2.0, name="value")
+
+            _, v = tf.while_loop(lambda i, v: i < 3, body, [tf.constant(0), x], swap_memory=swap_memory)
+            tf.gradients(v, x)
+        nodes = graph.as_graph_def().node
+        kept = sorted(c.decode() for node in nodes if node.op == "StackV2" for c in node.attr["_class"].list.s)
+        return kept, [node.attr["swap_memory"].b for node in nodes if node.op == "StackPushV2"]
+
+    kept, swaps = stacks(flowmill)
+    assert (kept, swaps) == stacks(tf1)
+    assert "loc:@while/value" in kept and all(swap == swap_memory for swap in swaps)

@@ -133,7 +133,10 @@ impl Cell {
     fn abort(&self) {
         let takes_waiter = match self.design {
             Design::AbortIgnoresValue => self.meeting.abort() | !self.meeting.claim_receive(),
-            Design::AbortWithoutWaiter => self.meeting.abort() && false,
+            Design::AbortWithoutWaiter => {
+                self.meeting.abort();
+                false
+            }
             _ => self.meeting.abort(),
         };
         if takes_waiter {

@@ -13,7 +13,8 @@
 //! | [`plan`] | the frames, kernels and constants of a part |
 //! | [`fuse`] | programs in place of strands and loops |
 //!
-//! A graph on several devices is partitioned before it is optimised, so that no pass combines nodes of different devices.
+//! A graph on several devices is partitioned before it is optimised, so that no pass combines nodes of different devices. Only constants are folded before,
+//! onto the devices of their consumers.
 
 mod dump;
 mod partition;
@@ -36,6 +37,7 @@ use flowmill_runtime::plan::{DirectPlan, NodeKind, PlanEdge, PlanEnv, PlanGraph,
 use flowmill_runtime::program::{self, FuseOptions};
 use flowmill_runtime::{Cost, DeviceStep, FunctionLibraryRuntime, KernelRegistry};
 use flowmill_tensor::{DType, Result, Tensor, bail, error};
+use rustc_hash::FxHashMap;
 use std::sync::{Arc, OnceLock};
 
 /// The environment that all code compiled for a session shares.
@@ -150,7 +152,7 @@ pub(crate) fn rewrite<'a>(mut unit: Unit<'a>, env: &Environment, dump: &Dump) ->
     dump.graph(&unit.graph, "pruned");
     let lowered = lower(&mut unit, &env.options);
     dump.graph_with_report(&unit.graph, "lowered", &lowered);
-    let placement = place(&unit, env)?;
+    let mut placement = place(&unit, env)?;
     if env.options.log_device_placement {
         let device_of = |id| match &placement {
             Placement::Host => HOST,
@@ -167,6 +169,10 @@ pub(crate) fn rewrite<'a>(mut unit: Unit<'a>, env: &Environment, dump: &Dump) ->
     let is_on_one_device = placement == Placement::Host;
     if is_on_one_device {
         report = report.then(optimized(&mut unit, HOST)?);
+    }
+    if let Placement::Several(placed) = &mut placement {
+        report = report.then(fold_constants(&mut unit, placed, env));
+        dump.graph(&unit.graph, "folded");
     }
     let partition::Parts { mut parts, transfers } = partition::partition(unit, placement, &env.devices)?;
     for part in &mut parts {
@@ -216,6 +222,26 @@ pub(crate) fn optimize(unit: &mut Unit<'_>, device: usize, env: &Environment) ->
     let (report, shapes) = flowmill_optimize::optimize_with_shapes(&mut unit.graph, &options, &target);
     unit.shapes = Some(shapes);
     Ok(report)
+}
+
+/// Evaluates what depends on constants only in a graph on several devices, so that no constant is sent. A new constant is on the device of its
+/// first consumer; partitioning copies it to the devices of the others.
+fn fold_constants(unit: &mut Unit<'_>, placed: &mut FxHashMap<NodeId, usize>, env: &Environment) -> Report {
+    let pass = flowmill_optimize::PIPELINE.iter().find(|pass| pass.name == "fold_constants" && env.options.optimize);
+    let Some(pass) = pass else { return unchanged(&unit.graph) };
+    let first = unit.graph.num_node_ids();
+    let target = DeviceTarget { env, functions: unit.functions, kernels: env.devices.host().device.kernels() };
+    let options = Options { disabled: &env.options.disabled_passes, function: unit.function };
+    let report = flowmill_optimize::run_passes(std::slice::from_ref(pass), &mut unit.graph, &options, &target);
+    let added: Vec<NodeId> = unit.graph.op_nodes().map(Node::id).filter(|id| id.index() >= first).collect();
+    // A constant may be read by one that is newer.
+    for id in added.into_iter().rev() {
+        let consumer = unit.graph.out_edges(id).map(|edge| edge.dst).find(|&dst| dst != NodeId::SINK);
+        if let Some(&device) = consumer.and_then(|consumer| placed.get(&consumer)) {
+            placed.insert(id, device);
+        }
+    }
+    report
 }
 
 /// Returns a device of the session by its number.

@@ -128,3 +128,51 @@ fn many_steps_at_once_do_not_mix() {
     drop(session);
     assert_no_leaks(&driver);
 }
+
+#[test]
+fn a_constant_that_a_kernel_takes_in_the_hosts_memory_is_not_copied() {
+    let driver = stub_cuda::install().unwrap();
+    let b = GraphBuilder::new().unwrap();
+    let x = b.placeholder(DType::F32, [2, 3]).unwrap();
+    let y = b
+        .with_device(GPU, || {
+            // The axes are known after constants are folded.
+            let axes = b.op("Range").input(b.constant(0i32)?).input(b.constant(2i32)?).input(b.constant(1i32)?).output()?;
+            let rows = b.op("Sum").input(x).input(b.constant([1i32])?).output()?;
+            Ok(b.op("Sum").input(x).input(axes).output()? + rows)
+        })
+        .unwrap();
+    let session = session(&b);
+    let feed = Tensor::from_slice([2, 3], &[1f32, 2.0, 3.0, 4.0, 5.0, 6.0]).unwrap();
+    for _ in 0..2 {
+        let before = driver.copied_bytes(0);
+        let value = session.runner().feed(x, feed.clone()).fetch(y).unwrap();
+        assert_eq!(values(&value), [27.0, 36.0]);
+        assert_eq!(driver.copied_bytes(0) - before, 24 + 8, "the feed and the result are copied");
+    }
+}
+
+#[test]
+fn a_loop_runs_over_gpus_and_the_host() {
+    let driver = stub_cuda::install().unwrap();
+    for inter_op_threads in [1, 0] {
+        let b = GraphBuilder::new().unwrap();
+        let start = b.constant([1.0f32, 0.5]).unwrap();
+        let [y] = b
+            .while_loop(
+                [start],
+                |[x]| b.op("Less").input(b.op("Sum").input(x).input(b.constant([0i32])?).output()?).input(b.constant(100.0f32)?).output(),
+                |[x]| {
+                    let there = b.with_device(GPU, || Ok(x + x))?;
+                    let further = b.with_device(OTHER_GPU, || Ok(-there))?;
+                    Ok([further * -1.0])
+                },
+            )
+            .unwrap();
+        let session = session_of(&b, gpus(), SessionOptions { inter_op_threads, ..SessionOptions::default() });
+        for _ in 0..3 {
+            assert_eq!(values(&session.runner().fetch(y).unwrap()), [128.0, 64.0]);
+        }
+    }
+    assert_no_leaks(&driver);
+}

@@ -98,7 +98,8 @@ impl ScopedBuilder<'_> {
             Some(cond) => base.in_context(self.context(cond).outer),
             None => base.in_context(Some(at)),
         };
-        let push = self.within(push_scope, |b| b.op("StackPushV2").inputs(&[entered, value]).finish())?;
+        let swap_memory = matches!(&self.context(forward).kind, ContextKind::While(looped) if looped.swap_memory);
+        let push = self.within(push_scope, |b| b.op("StackPushV2").inputs(&[entered, value]).attr("swap_memory", swap_memory).finish())?;
         if let Some(cond) = dead_in {
             self.state.context_of.insert(push, cond);
         }
