@@ -16,7 +16,7 @@ const LARGE: usize = 8 << 20;
 const SMALL: usize = 8;
 /// The nodes of a chain that measures what each node and each copy takes besides.
 const CHAIN: usize = 400;
-/// A speed that stands for copies that only pass a reference on.
+/// The speed of copies that only pass a reference on.
 const FASTEST: f64 = 1e15;
 
 #[derive(clap::Args)]
@@ -61,7 +61,7 @@ fn measure(args: &CalibrateArgs) -> Result<Machine> {
     let product = runs.seconds("y = MatMul(x, x)", &[MATRIX, MATRIX])?;
     let pass = runs.seconds("y = Neg(x)", &[LARGE])?;
     let launch = runs.seconds(&chain(|_| ""), &[SMALL])? / CHAIN as f64;
-    let across = |i: usize| if i % 2 == 0 { " @/device:CPU:1" } else { " @/device:CPU:0" };
+    let across = |i: usize| if i.is_multiple_of(2) { " @/device:CPU:1" } else { " @/device:CPU:0" };
     let hop = |size: usize| runs.seconds(&chain(across), &[size]);
     let copy = (hop(SMALL)? / CHAIN as f64 - launch).max(0.0);
     // A copy of a large tensor, beside the time that its node takes by itself.

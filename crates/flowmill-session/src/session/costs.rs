@@ -1,4 +1,4 @@
-//! What the cost model needs of a session.
+//! The parts of a session that the cost model reads.
 
 use super::{Session, Signature};
 use crate::compile::{Unit, lower};
