@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
@@ -77,3 +78,31 @@ def test_failures_are_one_line(tmp_path):
 def test_help():
     for command in ("inspect", "run", "bench", "ops"):
         assert "Example" in flowmill(command, "--help")
+
+
+def test_place_draws_devices_as_lanes_and_compares_placements(digits, tmp_path):
+    picture = tmp_path / "out.svg"
+    args = ("place", digits / "1", "--devices", "cpu:3", "--batch", "64", "--seconds", "0.3", "--svg", picture)
+    report = json.loads(flowmill(*args, "--json"))
+    others = report["other_placements_us"]
+    assert others["lower_bound"] <= report["predicted_us"] <= others["simple_placer"]
+    assert [d["name"] for d in report["devices"]] == ["CPU:0", "CPU:1", "CPU:2"]
+    assert report["nodes"][0]["predicted_us"] >= report["nodes"][-1]["predicted_us"] > 0
+    lanes = ElementTree.parse(picture).getroot().itertext()
+    assert {"CPU:0 simulated", "CPU:1 simulated", "CPU:2 simulated"} <= {text.strip() for text in lanes}
+    text = flowmill(*args)
+    assert "predicted" in text and "HEFT" in text
+    assert "'cpu' is not a type" in flowmill("place", digits / "1", "--devices", "cpu", status=1)
+
+
+def test_calibrate_writes_what_place_reads(digits, tmp_path):
+    machine = tmp_path / "machine.json"
+    flowmill("calibrate", "--devices", "2", "--seconds", "0.05", "--out", machine)
+    devices = json.loads(machine.read_text())["devices"]
+    assert [d["name"] for d in devices] == ["CPU:0", "CPU:1"]
+    assert all(d["flops_per_second"] > 1e6 and d["bytes_per_second"] > 1e6 and 0 < d["launch_seconds"] < 1e-2 for d in devices)
+    args = ("place", digits / "1", "--machine", machine, "--seconds", "0.1")
+    assert json.loads(flowmill(*args, "--json"))["predicted_us"] > 0
+    assert "2 devices of type CPU, not 3" in flowmill(*args, "--devices", "CPU:3", status=1)
+    machine.write_text(machine.read_text().replace("link", "chain"))
+    assert "machine.json" in flowmill(*args, status=1)

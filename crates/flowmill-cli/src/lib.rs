@@ -1,4 +1,4 @@
-//! The command `flowmill`: inspect, run and bench models.
+//! The command `flowmill`: inspects, runs, measures and places models.
 #![deny(missing_docs, unreachable_pub, unnameable_types)]
 #![forbid(unsafe_code)]
 
@@ -10,10 +10,12 @@ macro_rules! say {
 }
 
 mod bench;
+mod calibrate;
 mod inspect;
 mod model;
 mod npz;
 mod ops;
+mod place;
 mod run;
 mod trace;
 
@@ -56,6 +58,16 @@ enum Command {
     /// With --kernels, a line for each combination of types: the op, the device type, and the types of each type attribute that cannot be any that the op allows.
     #[command(after_help = "Examples:\n  flowmill ops Conv\n  flowmill ops --kernels MatMul")]
     Ops(ops::OpsArgs),
+    /// Places a model's nodes on devices so that a simulated step is short, and shows the schedule.
+    ///
+    /// The times of nodes are estimates from static shapes and from the machine's speeds.
+    #[command(
+        after_help = "Examples:\n  flowmill place examples/digits/1 --devices CPU:4 --batch 32 --svg out.svg\n  flowmill place model.pb --devices CPU:1,GPU:2 --fetch y:0"
+    )]
+    Place(place::PlaceArgs),
+    /// Measures this machine's arithmetic, memory, launches and copies, and writes the description that `place --machine` reads.
+    #[command(after_help = "Example:\n  flowmill calibrate --devices 2 --out machine.json")]
+    Calibrate(calibrate::CalibrateArgs),
 }
 
 /// The arguments of every command that runs a model.
@@ -119,6 +131,8 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> u8 {
         Command::Run(args) => run::run(&args),
         Command::Bench(args) => bench::bench(&args),
         Command::Ops(args) => ops::ops(&args),
+        Command::Place(args) => place::place(&args),
+        Command::Calibrate(args) => calibrate::calibrate(&args),
     };
     match result {
         Ok(()) => 0,

@@ -116,6 +116,12 @@ impl Model {
         self.session.optimizations(&feeds, &self.fetches(), &[])
     }
 
+    /// Returns the graph whose nodes a step of the model places on devices. Argument `i` is input `i` of [`Model::distinct_inputs`].
+    pub(crate) fn graph_before_placement(&self) -> Result<Graph> {
+        let feeds: Vec<&str> = self.distinct_inputs().map(|port| port.tensor.as_str()).collect();
+        self.session.graph_before_placement(&feeds, &self.fetches(), &[])
+    }
+
     fn fetches(&self) -> Vec<&str> {
         self.outputs.iter().map(|p| p.tensor.as_str()).collect()
     }

@@ -173,6 +173,24 @@ impl Machine {
         Machine::new(devices, Bandwidth { bytes_per_second: 1e10, latency_seconds }, Vec::new())
     }
 
+    /// Returns the machine with only so many devices of each type, the first ones.
+    ///
+    /// # Errors
+    /// Returns `InvalidArgument` for more devices of a type than there are.
+    pub fn with_devices(&self, types: &[(String, usize)]) -> Result<Machine> {
+        let mut devices = Vec::new();
+        for (device_type, n) in types {
+            let found: Vec<&DeviceModel> = self.devices.iter().filter(|d| d.device_type() == device_type).take(*n).collect();
+            if found.len() < *n {
+                bail!(InvalidArgument, "the machine has {} devices of type {device_type}, not {n}", found.len());
+            }
+            devices.extend(found.into_iter().cloned());
+        }
+        let is_kept = |name: &String| devices.iter().any(|d: &DeviceModel| d.name == *name);
+        let links = self.text.links.iter().filter(|link| is_kept(&link.from) && is_kept(&link.to)).cloned().collect();
+        Machine::new(devices, self.text.link, links)
+    }
+
     /// Reads a machine from JSON.
     ///
     /// # Errors

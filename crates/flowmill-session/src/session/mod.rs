@@ -1,5 +1,6 @@
 //! Sessions: a graph with its resources, and the plans that were made for it.
 
+mod costs;
 mod executable;
 mod functions;
 mod names;
