@@ -15,7 +15,7 @@ impl Session {
     pub fn graph_before_placement(&self, feeds: &[&str], fetches: &[&str], targets: &[&str]) -> Result<Graph> {
         let signature = Signature::new(feeds, fetches, targets, &[]);
         let graph = self.graph.read();
-        let Snapshot { pruned, functions, .. } = Snapshot::new(&graph, &signature, self.functions_of(&graph))?;
+        let Snapshot { pruned, functions, .. } = Snapshot::new(&graph, &signature, self.functions_of(&graph), None)?;
         drop(graph);
         let mut unit = Unit::of_step(pruned, &signature, functions.runtime())?;
         lower(&mut unit, &self.env.options);
