@@ -78,7 +78,7 @@ impl SessionOptions {
         let count = self.device_count.get("CPU").copied().unwrap_or(1);
         match u32::try_from(count) {
             Ok(0) => bail!(NotFound, "No CPU devices are available in this process"),
-            // What is counted costs each allocation some nanoseconds, and tells nothing of a single device.
+            // Counting costs each allocation some nanoseconds, and says nothing new about a single device.
             Ok(1) => Ok(vec![HostDevice::cpu(0, kernels.clone())]),
             Ok(n) if count <= SessionOptions::MAX_CPUS => {
                 Ok((0..n).map(|id| HostDevice::cpu_with_limit(id, kernels.clone(), memory_limit())).collect())
