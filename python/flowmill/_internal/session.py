@@ -185,7 +185,7 @@ class Session:
             fetches: a tensor, an operation (its value is None), the name of one, or lists, tuples, named tuples, dictionaries and attrs classes of
                 such.
             feed_dict: values for tensors, which are then not computed. Keys are tensors, their names, or tuples of those.
-            options: a `RunOptions`: a timeout, a trace level.
+            options: a `RunOptions`: a timeout, a trace level, whether `run_metadata` gets the graph of each device.
             run_metadata: a `RunMetadata` to be filled.
 
         Raises:
