@@ -55,7 +55,8 @@ def test_scattered_program_gives_the_values_of_one_device(control_flow, seed):
     expected = run(graph_def, feeds, fetches)
     scatter(graph_def, seed)
     for threads in (1, 2, 8):
-        options = dict(device_count={"CPU": NUM_DEVICES}, intra_op_parallelism_threads=threads, inter_op_parallelism_threads=threads)
+        # The nodes of a loop's control flow are in one group, of which only soft placement overrides requests.
+        options = dict(device_count={"CPU": NUM_DEVICES}, allow_soft_placement=True, intra_op_parallelism_threads=threads, inter_op_parallelism_threads=threads)
         values = run(graph_def, feeds, fetches, **options)
         for name, got, want in zip(fetches, values, expected):
             np.testing.assert_allclose(got, want, rtol=1e-4, atol=1e-5, err_msg=f"program {seed}, {name}, {threads} threads")
