@@ -183,7 +183,7 @@ fn an_asynchronous_kernel_may_finish_at_once() {
             );
             b.ret(exits[0]);
             let result = run_with(&b.plan(), &[0], options).map_err(|e| e.code());
-            assert_eq!(result, expected.clone().map(Vec::from));
+            assert_eq!(result, expected.map(Vec::from));
         }
     }
 }
