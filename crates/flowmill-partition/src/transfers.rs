@@ -46,8 +46,17 @@ struct Transfers<'a> {
     assignment: &'a mut Assignment,
     devices: &'a dyn Devices,
     loops: &'a ControlLoops,
+    /// The devices of the transfers.
+    ends: FxHashMap<usize, DeviceAttrs>,
     pairs: FxHashMap<Key, Pair>,
     transfers: Vec<Transfer>,
+}
+
+/// A device as an end of a transfer.
+#[derive(Clone)]
+struct DeviceAttrs {
+    name: AttrValue,
+    incarnation: AttrValue,
 }
 
 /// Removes the numbers from sends and receives that an earlier partitioning has added. They go on to meet under their names.
@@ -63,7 +72,8 @@ pub(crate) fn forget(graph: &mut Graph) -> Result<()> {
 /// would change.
 pub(crate) fn add(graph: &mut Graph, assignment: &mut Assignment, devices: &dyn Devices, loops: &ControlLoops) -> Result<Vec<Transfer>> {
     let consumers = graph.op_node_ids();
-    let mut transfers = Transfers { graph, assignment, devices, loops, pairs: FxHashMap::default(), transfers: Vec::new() };
+    let mut transfers =
+        Transfers { graph, assignment, devices, loops, ends: FxHashMap::default(), pairs: FxHashMap::default(), transfers: Vec::new() };
     let mut edges = Vec::new();
     for consumer in consumers {
         edges.clear();
@@ -140,6 +150,12 @@ impl Transfers<'_> {
         Ok(pair)
     }
 
+    fn end(&mut self, device: usize) -> DeviceAttrs {
+        let devices = self.devices;
+        let end = || DeviceAttrs { name: devices.name(device).as_str().into(), incarnation: (devices.incarnation(device) as i64).into() };
+        self.ends.entry(device).or_insert_with(end).clone()
+    }
+
     fn add_pair(&mut self, &Key { src, slot, to, in_host_memory, .. }: &Key) -> Result<Pair> {
         let from = self.assignment.device(src);
         let frame = self.loops.frame_of_outputs(src);
@@ -162,11 +178,12 @@ impl Transfers<'_> {
         };
         let dtype = type_attr(self.graph.output_type(source)?.dtype);
         let number = self.transfers.len();
+        let (sender, receiver) = (self.end(from), self.end(to));
         let key = attrs([
             ("tensor_name", format!("edge_{number}_{name}").as_str().into()),
-            ("send_device", self.devices.name(from).as_str().into()),
-            ("recv_device", self.devices.name(to).as_str().into()),
-            ("send_device_incarnation", (self.devices.incarnation(from) as i64).into()),
+            ("send_device", sender.name),
+            ("recv_device", receiver.name),
+            ("send_device_incarnation", sender.incarnation),
             (TRANSFER, (number as i64).into()),
         ]);
         self.transfers.push(Transfer { tensor, from, to });

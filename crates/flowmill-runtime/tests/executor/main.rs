@@ -12,4 +12,5 @@ mod references;
 mod strands;
 mod support;
 mod threads;
+mod transfers;
 mod waiting;
