@@ -266,3 +266,21 @@ def test_stateful_nodes_stay_when_the_graph_grows():
             assert {device[-5:] for device in session._core.placement().values()} == {"CPU:0"}
         with flowmill.Session(config=flowmill.ConfigProto(device_count={"CPU": 2})) as session:
             assert session._core.placement()["v"].endswith("CPU:1")
+
+
+def test_functions_that_call_each_other_twice_are_looked_into_once():
+    with flowmill.Graph().as_default():
+        with flowmill.device("/cpu:1"):
+            handle = flowmill.raw_ops.VarHandleOp(shape=[], dtype=flowmill.float32, shared_name="v")
+
+        def twice(inner):
+            @flowmill.function(autograph=False)
+            def outer(x):
+                return inner(inner(x))
+            return outer
+        function = flowmill.identity
+        for _ in range(25):
+            function = twice(function)
+        flowmill.raw_ops.ReadVariableOp(resource=function(handle), dtype=flowmill.float32, name="read")
+        with flowmill.Session(config=flowmill.ConfigProto(device_count={"CPU": 2})) as session:
+            assert session._core.placement()["read"].endswith("CPU:1")

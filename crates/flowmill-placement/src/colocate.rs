@@ -3,7 +3,7 @@
 use crate::groups::{Conflict, Groups};
 use crate::placer::PlaceOptions;
 use crate::requests::{RequestTable, Requests};
-use crate::returned::{Origin, origins};
+use crate::returned::{Origin, Returned};
 use crate::types::{DeviceTypes, Kernels};
 use flowmill_graph::{DeviceName, Graph, Node, NodeId, Role, TensorType};
 use flowmill_proto::attr_value::Value;
@@ -119,6 +119,7 @@ impl<'a> Colocation<'a> {
 
     /// Colocates the consumers of resources that calls return with the origins of the resources.
     fn colocate_returned(&mut self) -> Result<()> {
+        let (mut returned, mut known) = (Returned::default(), FxHashMap::default());
         for node in self.nodes().filter(|node| returns_resource(node) && calls_functions(self.graph, node)) {
             for edge in self.graph.out_edges(node.id()) {
                 let Some(output) = edge.source() else { continue };
@@ -128,13 +129,14 @@ impl<'a> Colocation<'a> {
                 else {
                     continue;
                 };
-                for origin in origins(self.graph, output) {
+                let origins = known.entry(output).or_insert_with(|| returned.origins(self.graph, output));
+                for origin in origins {
                     match origin {
-                        Origin::Node(id) => match self.graph.get(id) {
+                        Origin::Node(id) => match self.graph.get(*id) {
                             Some(src) if !self.options.is_fixed(src) => self.colocate_edge(src, consumer)?,
                             _ => {}
                         },
-                        Origin::Body(device) => self.follow_resource(consumer, &device)?,
+                        Origin::Body(device) => self.follow_resource(consumer, device)?,
                     }
                 }
             }
