@@ -82,7 +82,7 @@ def test_help():
 
 def test_place_draws_devices_as_lanes_and_compares_placements(digits, tmp_path):
     picture = tmp_path / "out.svg"
-    args = ("place", digits / "1", "--devices", "cpu:3", "--batch", "64", "--seconds", "0.3", "--svg", picture)
+    args = ("place", digits / "1", "--devices", "cpu:3", "--batch", "64", "--effort", "20000", "--svg", picture)
     report = json.loads(flowmill(*args, "--json"))
     others = report["other_placements_us"]
     assert others["lower_bound"] <= report["predicted_us"] <= others["simple_placer"]
@@ -101,7 +101,7 @@ def test_calibrate_writes_what_place_reads(digits, tmp_path):
     devices = json.loads(machine.read_text())["devices"]
     assert [d["name"] for d in devices] == ["CPU:0", "CPU:1"]
     assert all(d["flops_per_second"] > 1e6 and d["bytes_per_second"] > 1e6 and 0 < d["launch_seconds"] < 1e-2 for d in devices)
-    args = ("place", digits / "1", "--machine", machine, "--seconds", "0.1")
+    args = ("place", digits / "1", "--machine", machine, "--effort", "5000")
     assert json.loads(flowmill(*args, "--json"))["predicted_us"] > 0
     assert "2 devices of type CPU, not 3" in flowmill(*args, "--devices", "CPU:3", status=1)
     machine.write_text(machine.read_text().replace("link", "chain"))
