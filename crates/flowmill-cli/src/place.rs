@@ -21,8 +21,8 @@ const MEASURED_STEPS: usize = 20;
 pub(crate) struct PlaceArgs {
     #[command(flatten)]
     model: ModelArgs,
-    /// The types of devices with their numbers, such as CPU:2,GPU:1. With --machine, only that many devices of each type are used.
-    #[arg(long, value_delimiter = ',', default_value = "CPU:2")]
+    /// The types of devices with their numbers, such as CPU:2,GPU:1. Without, all devices of --machine, or CPU:2 without that.
+    #[arg(long, value_delimiter = ',')]
     devices: Vec<String>,
     /// The machine's description, which `flowmill calibrate` writes; without, devices have usual speeds.
     #[arg(long)]
@@ -164,7 +164,9 @@ fn micros(nanoseconds: u64) -> f64 {
 fn machine(args: &PlaceArgs) -> Result<Machine> {
     let types = args.devices.iter().map(|text| device_type(text)).collect::<Result<Vec<_>>>()?;
     match &args.machine {
+        None if types.is_empty() => Machine::usual(&[("CPU".to_owned(), 2)]),
         None => Machine::usual(&types),
+        Some(path) if types.is_empty() => Machine::read(path),
         Some(path) => Machine::read(path)?.with_devices(&types),
     }
 }
