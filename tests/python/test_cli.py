@@ -82,7 +82,7 @@ def test_help():
 
 def test_place_draws_devices_as_lanes_and_compares_placements(digits, tmp_path):
     picture = tmp_path / "out.svg"
-    args = ("place", digits / "1", "--devices", "cpu:3", "--batch", "64", "--seconds", "0.3", "--svg", picture)
+    args = ("place", digits / "1", "--devices", "cpu:3", "--batch", "64", "--effort", "20000", "--svg", picture)
     report = json.loads(flowmill(*args, "--json"))
     others = report["other_placements_us"]
     assert others["lower_bound"] <= report["predicted_us"] <= others["simple_placer"]
@@ -97,12 +97,25 @@ def test_place_draws_devices_as_lanes_and_compares_placements(digits, tmp_path):
 
 def test_calibrate_writes_what_place_reads(digits, tmp_path):
     machine = tmp_path / "machine.json"
-    flowmill("calibrate", "--devices", "2", "--seconds", "0.05", "--out", machine)
+    flowmill("calibrate", "--devices", "3", "--seconds", "0.05", "--out", machine)
     devices = json.loads(machine.read_text())["devices"]
-    assert [d["name"] for d in devices] == ["CPU:0", "CPU:1"]
+    assert [d["name"] for d in devices] == ["CPU:0", "CPU:1", "CPU:2"]
     assert all(d["flops_per_second"] > 1e6 and d["bytes_per_second"] > 1e6 and 0 < d["launch_seconds"] < 1e-2 for d in devices)
-    args = ("place", digits / "1", "--machine", machine, "--seconds", "0.1")
-    assert json.loads(flowmill(*args, "--json"))["predicted_us"] > 0
-    assert "2 devices of type CPU, not 3" in flowmill(*args, "--devices", "CPU:3", status=1)
+    args = ("place", digits / "1", "--machine", machine, "--effort", "5000")
+    assert len(json.loads(flowmill(*args, "--json"))["devices"]) == 3
+    assert len(json.loads(flowmill(*args, "--json", "--devices", "CPU:2"))["devices"]) == 2
+    assert "3 devices of type CPU, not 4" in flowmill(*args, "--devices", "CPU:4", status=1)
     machine.write_text(machine.read_text().replace("link", "chain"))
     assert "machine.json" in flowmill(*args, status=1)
+
+
+def test_place_compares_a_real_step_with_the_simulated_one(data, tmp_path):
+    picture = tmp_path / "out.svg"
+    args = ("place", data / "models" / "mlp.pb", "--devices", "CPU:2", "--batch", "4", "--effort", "5000", "--measure")
+    report = json.loads(flowmill(*args, "--svg", picture, "--json"))
+    assert report["measured_us"] > 0
+    assert any(node["measured_us"] for node in report["nodes"])
+    assert {"CPU:0 simulated", "CPU:0 measured", "CPU:1 measured"} <= {text.strip() for text in ElementTree.parse(picture).getroot().itertext()}
+    text = flowmill(*args)
+    assert "measured, error" in text
+    assert "CPU only" in flowmill("place", data / "models" / "mlp.pb", "--devices", "CPU:1,GPU:1", "--effort", "5000", "--measure", status=1)

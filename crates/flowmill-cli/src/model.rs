@@ -3,8 +3,8 @@
 use crate::ModelArgs;
 use flowmill::files::ModelPath;
 use flowmill::{
-    DType, Graph, OptimizationReport, PartialShape, Result, RunOptions, SavedModel, Session, Tensor, load_graph_with, placeholder_shape,
-    session,
+    DType, Graph, OptimizationReport, PartialShape, Result, RunOptions, SavedModel, Session, SessionOptions, Tensor, load_graph_with,
+    placeholder_shape, session,
 };
 use flowmill_session::RunOutcome;
 use std::collections::{BTreeMap, BTreeSet};
@@ -29,10 +29,15 @@ pub(crate) struct Port {
 
 impl Model {
     pub(crate) fn load(args: &ModelArgs) -> Result<Model> {
+        Model::load_with(args, args.session_options())
+    }
+
+    /// Like [`Model::load`], with other options of the session.
+    pub(crate) fn load_with(args: &ModelArgs, options: SessionOptions) -> Result<Model> {
         let bar = crate::spinner("loading");
         let model = match ModelPath::detect(&args.path)? {
-            ModelPath::SavedModel(path) => Model::saved_model(&path, args),
-            ModelPath::Graph(path) => Model::frozen(load_graph_with(path, args.file_access())?, args),
+            ModelPath::SavedModel(path) => Model::saved_model(&path, args, options),
+            ModelPath::Graph(path) => Model::frozen(load_graph_with(path, args.file_access())?, args, options),
             ModelPath::MetaGraph(path) | ModelPath::Checkpoint(path) => Err(flowmill::Error::invalid_argument(format!(
                 "{}: a model without weights or weights without a model cannot be run",
                 path.display()
@@ -42,9 +47,9 @@ impl Model {
         model
     }
 
-    fn saved_model(path: &std::path::Path, args: &ModelArgs) -> Result<Model> {
+    fn saved_model(path: &std::path::Path, args: &ModelArgs, options: SessionOptions) -> Result<Model> {
         let tags: Vec<&str> = args.tags.iter().map(String::as_str).collect();
-        let model = SavedModel::load_with(path, &tags, args.session_options(), args.file_access())?;
+        let model = SavedModel::load_with(path, &tags, options, args.file_access())?;
         let function = model.signature(&args.signature)?;
         let signature = function.signature();
         let ports = |specs: &BTreeMap<String, flowmill::TensorSpec>| {
@@ -59,7 +64,7 @@ impl Model {
         Ok(Model { session: model.session().clone(), inputs: ports(&signature.inputs), outputs: ports(&signature.outputs) })
     }
 
-    fn frozen(graph: Graph, args: &ModelArgs) -> Result<Model> {
+    fn frozen(graph: Graph, args: &ModelArgs, options: SessionOptions) -> Result<Model> {
         let inputs = graph.op_nodes().filter(|n| n.op().starts_with("Placeholder") && !n.op().ends_with("WithDefault")).map(|n| Port {
             name: n.name().to_owned(),
             tensor: format!("{}:0", n.name()),
@@ -84,7 +89,7 @@ impl Model {
             shape: PartialShape::unknown(),
         });
         let outputs = outputs.collect();
-        Ok(Model { session: session(graph, args.session_options())?, inputs, outputs })
+        Ok(Model { session: session(graph, options)?, inputs, outputs })
     }
 
     /// Returns the inputs without those that are the tensor of one before.

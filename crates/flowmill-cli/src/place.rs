@@ -1,22 +1,28 @@
 //! `flowmill place`.
 
+use crate::bench::random;
 use crate::model::{Model, Port};
 use crate::{ModelArgs, print_json};
-use flowmill::{Error, Graph, PartialShape, Result};
+use flowmill::{CostPlacement, Error, Graph, NodeStats, PartialShape, PlacementPolicy, Result, RunOptions, SessionOptions};
 use flowmill_cost::{
-    Assumptions, Constraints, CostModel, Machine, Report, Schedule, SearchOptions, TaskGraph, heft, lower_bound, place as place_by_cost,
-    simple_placement, simulate, svg, upward_ranks,
+    Assumptions, Constraints, CostModel, Machine, MeasuredStep, MeasuredTask, Report, Schedule, SearchOptions, TaskGraph, heft,
+    lower_bound, place as place_by_cost, simple_placement, simulate, svg, upward_ranks,
 };
 use serde_json::{Value, json};
+use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::time::Duration;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// The number of steps of which the fastest counts.
+const MEASURED_STEPS: usize = 20;
 
 #[derive(clap::Args)]
 pub(crate) struct PlaceArgs {
     #[command(flatten)]
     model: ModelArgs,
-    /// The types of devices with their numbers, such as CPU:2,GPU:1. With --machine, only that many devices of each type are used.
-    #[arg(long, value_delimiter = ',', default_value = "CPU:2")]
+    /// The types of devices with their numbers, such as CPU:2,GPU:1. Without, all devices of --machine, or CPU:2 without that.
+    #[arg(long, value_delimiter = ',')]
     devices: Vec<String>,
     /// The machine's description, which `flowmill calibrate` writes; without, devices have usual speeds.
     #[arg(long)]
@@ -27,9 +33,15 @@ pub(crate) struct PlaceArgs {
     /// The iterations that each loop is assumed to have.
     #[arg(long, default_value_t = 10)]
     iterations: u64,
-    /// Seconds to search for a placement.
-    #[arg(long, default_value_t = 2.0)]
-    seconds: f64,
+    /// The number of tasks that the search for a placement may simulate in all.
+    #[arg(long, default_value_t = SearchOptions::default().max_simulated_tasks)]
+    effort: usize,
+    /// Seconds after which the search ends, if the effort takes longer. The placement then depends on the speed of this machine.
+    #[arg(long)]
+    seconds: Option<f64>,
+    /// Run the model on these devices, which must be CPUs, and compare the times with the predicted ones.
+    #[arg(long)]
+    measure: bool,
     /// The seed of the search.
     #[arg(long, default_value_t = 0)]
     seed: u64,
@@ -50,13 +62,15 @@ pub(crate) fn place(args: &PlaceArgs) -> Result<()> {
     let assumptions = Assumptions { unknown_size: args.batch, iterations: args.iterations };
     let costs = CostModel::new(&graph, &assumptions)?;
     let tasks = costs.tasks(&graph, &machine, &Constraints::of_graph(&graph, &machine)?)?.tasks;
-    let time_limit =
-        Duration::try_from_secs_f64(args.seconds).map_err(|_| Error::invalid_argument("--seconds must be a positive number"))?;
-    let options = SearchOptions { seed: args.seed, max_simulated_tasks: usize::MAX, time_limit: Some(time_limit) };
-    let schedule = place_by_cost(&tasks, &machine, &options)?;
-    let report = Report::new(&tasks, &machine, &schedule, None);
+    let limit = |seconds| Duration::try_from_secs_f64(seconds).map_err(|_| Error::invalid_argument("--seconds must be a positive number"));
+    let time_limit = args.seconds.map(limit).transpose()?;
+    let search = SearchOptions { seed: args.seed, max_simulated_tasks: args.effort, time_limit };
+    let schedule = place_by_cost(&tasks, &machine, &search)?;
+    let placement = CostPlacement { machine: Some(Arc::new(machine.clone())), assumptions, search };
+    let step = if args.measure { Some(measured_step(args, &machine, placement, &tasks)?) } else { None };
+    let report = Report::new(&tasks, &machine, &schedule, step.as_ref());
     if let Some(path) = &args.svg {
-        let picture = svg(&tasks, &machine, &schedule, None);
+        let picture = svg(&tasks, &machine, &schedule, step.as_ref());
         std::fs::write(path, picture).map_err(|e| Error::invalid_argument(format!("{}: {e}", path.display())))?;
     }
     let others = other_placements(&tasks, &machine)?;
@@ -70,6 +84,39 @@ pub(crate) fn place(args: &PlaceArgs) -> Result<()> {
         say!("{:>12.1}  {name}", micros(makespan));
     }
     Ok(())
+}
+
+/// Runs the model with the placement by cost. The nodes' times are those of a traced step, and the step's time is that of the fastest of several other
+/// steps.
+fn measured_step(args: &PlaceArgs, machine: &Machine, placement: CostPlacement, tasks: &TaskGraph) -> Result<MeasuredStep> {
+    if machine.devices().iter().enumerate().any(|(i, device)| device.name != format!("CPU:{i}")) {
+        return Err(Error::invalid_argument("--measure needs devices of the type CPU only"));
+    }
+    let options = SessionOptions {
+        device_count: [("CPU".to_owned(), machine.num_devices())].into(),
+        placement: PlacementPolicy::CostModel(placement),
+        ..args.model.session_options()
+    };
+    let model = Model::load_with(&args.model, options)?;
+    let batch = usize::try_from(args.batch).map_err(|_| Error::invalid_argument("--batch is too large"))?;
+    let inputs = model.distinct_inputs().map(|port| Ok((port.name.clone(), random(port, batch)?))).collect::<Result<_>>()?;
+    let mut duration = u64::MAX;
+    for _ in 0..MEASURED_STEPS {
+        let start = Instant::now();
+        model.run(&inputs, &RunOptions::default())?;
+        duration = duration.min(start.elapsed().as_nanos() as u64);
+    }
+    let trace = RunOptions { trace: true, ..RunOptions::default() };
+    model.run(&inputs, &trace)?;
+    let nodes = model.run(&inputs, &trace)?.stats.map(|stats| stats.take()).unwrap_or_default();
+    let first = nodes.iter().map(|node| node.start).min().unwrap_or(0);
+    let numbers: BTreeMap<&str, usize> = tasks.tasks().iter().enumerate().map(|(i, task)| (&*task.name, i)).collect();
+    let measured = |node: &NodeStats| {
+        // Full names end in the type and the number.
+        let device = machine.devices().iter().position(|device| node.device.ends_with(&format!(":{}", device.name)))?;
+        Some(MeasuredTask { task: *numbers.get(&*node.name)?, device, start: node.start - first, end: node.end.max(node.start) - first })
+    };
+    Ok(MeasuredStep { tasks: nodes.iter().filter_map(measured).collect(), duration })
 }
 
 /// Returns the makespans that a placement is compared with.
@@ -117,7 +164,9 @@ fn micros(nanoseconds: u64) -> f64 {
 fn machine(args: &PlaceArgs) -> Result<Machine> {
     let types = args.devices.iter().map(|text| device_type(text)).collect::<Result<Vec<_>>>()?;
     match &args.machine {
+        None if types.is_empty() => Machine::usual(&[("CPU".to_owned(), 2)]),
         None => Machine::usual(&types),
+        Some(path) if types.is_empty() => Machine::read(path),
         Some(path) => Machine::read(path)?.with_devices(&types),
     }
 }

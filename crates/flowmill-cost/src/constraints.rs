@@ -46,12 +46,16 @@ impl Constraints {
             constraints.devices[node.id().index()] = if is_at_host { host } else { requested };
         }
         constraints.colocate(graph)?;
-        constraints.relax_conflicts(graph, all);
+        constraints.keep_where_conflicting(graph, |_| all);
         Ok(constraints)
     }
 
-    /// Joins the groups of nodes that must be on one device.
-    fn colocate(&mut self, graph: &Graph) -> Result<()> {
+    /// Joins the groups of nodes that must be on one device: the ends of edges that carry references or resources, nodes that `_class` names, and all
+    /// nodes of each outermost loop.
+    ///
+    /// # Errors
+    /// Returns `InvalidArgument` for frames that do not fit together.
+    pub fn colocate(&mut self, graph: &Graph) -> Result<()> {
         for edge in graph.edges().filter(|e| e.src > NodeId::SINK && e.dst > NodeId::SINK) {
             let Some(tensor) = edge.source() else { continue };
             let t = graph.output_type(tensor)?;
@@ -77,16 +81,25 @@ impl Constraints {
         Ok(())
     }
 
-    /// Drops the requests of groups whose nodes request different devices, as soft placement does.
-    fn relax_conflicts(&mut self, graph: &Graph, all: DeviceSet) {
-        let mut common: FxHashMap<usize, DeviceSet> = FxHashMap::default();
-        for node in graph.op_nodes() {
-            let set = common.entry(self.groups[node.id().index()]).or_insert(all);
-            *set = set.and(self.devices[node.id().index()]);
-        }
-        for (group, devices) in self.groups.iter().zip(&mut self.devices) {
-            if common.get(group).is_some_and(|set| set.is_empty()) {
-                *devices = all;
+    /// Replaces the devices of all nodes of a group by `devices`, if no device can run all of its nodes. For a group that then still has no device in
+    /// common, the nodes become groups of their own.
+    pub fn keep_where_conflicting(&mut self, graph: &Graph, devices: impl Fn(NodeId) -> DeviceSet) {
+        for is_second in [false, true] {
+            let mut common: FxHashMap<usize, DeviceSet> = FxHashMap::default();
+            for node in graph.op_nodes() {
+                let set = common.entry(self.groups[node.id().index()]).or_insert(DeviceSet::ALL);
+                *set = set.and(self.devices[node.id().index()]);
+            }
+            let is_conflict = |group: usize| common.get(&group).is_some_and(|set| set.is_empty());
+            for node in graph.op_nodes() {
+                let i = node.id().index();
+                if is_conflict(self.groups[i]) {
+                    if is_second {
+                        // The number of the node itself may be that of the whole group.
+                        self.groups[i] = graph.num_node_ids() + i;
+                    }
+                    self.devices[i] = devices(node.id());
+                }
             }
         }
     }

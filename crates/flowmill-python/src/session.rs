@@ -10,18 +10,34 @@ use crate::py_func;
 use crate::step_stats::step_stats;
 use flowmill::gpu::cuda::CudaOptions;
 use flowmill::gpu::{self, GpuOptions, MemoryOptions};
+use flowmill_cost::Machine;
 use flowmill_graph::{Graph, TensorName, placeholder_shape};
 use flowmill_proto::Message;
 use flowmill_runtime::DeviceAttributes;
 use flowmill_runtime::program::FuseOptions;
-use flowmill_session::{Callable, RunOptions, RunOutcome, Session, SessionOptions, ThreadPoolOption};
-use flowmill_tensor::{DType, PartialShape, Tensor};
+use flowmill_session::{Callable, CostPlacement, PlacementPolicy, RunOptions, RunOutcome, Session, SessionOptions, ThreadPoolOption};
+use flowmill_tensor::{DType, PartialShape, Result, Tensor, error};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList, PyTuple};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
+
+/// The values of a run, its statistics, its graphs and its costs.
+type RunParts<'py> = (Bound<'py, PyAny>, Option<Bound<'py, PyBytes>>, Vec<Bound<'py, PyBytes>>, Option<Bound<'py, PyBytes>>);
+
+/// Returns the policy of this name. `machine` is the path of a machine's description.
+fn placement_policy(name: &str, machine: Option<PathBuf>) -> Result<PlacementPolicy> {
+    match name {
+        "simple" => Ok(PlacementPolicy::Simple),
+        "cost_model" => {
+            let machine = machine.map(|path| Machine::read(&path).map(Arc::new)).transpose()?;
+            Ok(PlacementPolicy::CostModel(CostPlacement { machine, ..CostPlacement::default() }))
+        }
+        _ => Err(error!(InvalidArgument, "placement must be 'simple' or 'cost_model', not '{name}'")),
+    }
+}
 
 /// A session.
 #[pyclass(frozen, name = "Session", module = "flowmill._core")]
@@ -32,7 +48,8 @@ impl PySession {
     #[new]
     #[pyo3(signature = (graph, *, intra_op_threads=0, inter_op_threads=0, device_count=BTreeMap::new(), allow_soft_placement=false, optimize=true,
         lower=true, disabled_passes=Vec::new(), strands=true, loops=true, parallel_iterations=None, timeout=None, place_pruned_graph=false,
-        thread_pools=Vec::new(), gpu_fraction=None, gpu_growth=true, cuda_paths=Vec::new(), log_device_placement=false))]
+        thread_pools=Vec::new(), gpu_fraction=None, gpu_growth=true, cuda_paths=Vec::new(), log_device_placement=false,
+        placement="simple", machine=None, build_cost_model=0, build_cost_model_after=0))]
     #[allow(clippy::too_many_arguments, reason = "keywords in Python")]
     fn new(
         graph: &Bound<'_, PyGraph>,
@@ -53,6 +70,10 @@ impl PySession {
         gpu_growth: bool,
         cuda_paths: Vec<PathBuf>,
         log_device_placement: bool,
+        placement: &str,
+        machine: Option<PathBuf>,
+        build_cost_model: u64,
+        build_cost_model_after: u64,
     ) -> PyResult<PySession> {
         let num_gpus = device_count.get("GPU").copied().unwrap_or(0);
         let options = SessionOptions {
@@ -61,6 +82,9 @@ impl PySession {
             device_count,
             allow_soft_placement,
             log_device_placement,
+            placement: gate::detached(graph.py(), || placement_policy(placement, machine))?,
+            build_cost_model,
+            build_cost_model_after,
             place_pruned_graph,
             thread_pools: thread_pools
                 .into_iter()
@@ -299,7 +323,8 @@ impl PyCallable {
     }
 
     /// Like [`PySession::run_simple`], with options: `timeout` is in seconds; `trace` returns statistics, as a serialised `StepStats`; `pool` is the
-    /// number of one of the session's pools, -1 is the caller's thread; `partition_graphs` returns the graph of each device, as serialised `GraphDef`s.
+    /// number of one of the session's pools, -1 is the caller's thread; `partition_graphs` returns the graph of each device, as serialised `GraphDef`s. The last
+    /// result is a serialised `CostGraphDef`, if the step updated the costs of its signature.
     #[pyo3(signature = (values, *, timeout=None, trace=false, inter_op_thread_pool=0, partition_graphs=false))]
     fn run<'py>(
         &self,
@@ -309,13 +334,14 @@ impl PyCallable {
         trace: bool,
         inter_op_thread_pool: i32,
         partition_graphs: bool,
-    ) -> PyResult<(Bound<'py, PyAny>, Option<Bound<'py, PyBytes>>, Vec<Bound<'py, PyBytes>>)> {
+    ) -> PyResult<RunParts<'py>> {
         let timeout = timeout.map(|t| seconds(py, t)).transpose()?;
         let options =
             RunOptions { timeout, trace, inter_op_thread_pool, output_partition_graphs: partition_graphs, ..RunOptions::default() };
         let outcome = self.execute(py, &values, options)?;
         let stats = outcome.stats.as_ref().map(|s| PyBytes::new(py, &step_stats(s)));
         let graphs = outcome.partition_graphs.iter().map(|graph| PyBytes::new(py, &graph.encode_to_vec())).collect();
-        Ok((self.lay_out(py, outcome.values)?, stats, graphs))
+        let costs = outcome.cost_graph.as_ref().map(|costs| PyBytes::new(py, &costs.encode_to_vec()));
+        Ok((self.lay_out(py, outcome.values)?, stats, graphs, costs))
     }
 }

@@ -5,4 +5,7 @@ mod compile;
 mod devices;
 mod session;
 
-pub use session::{Callable, Fetches, RunOptions, RunOutcome, Runner, Session, SessionOptions, ThreadPoolOption, ToNodeName, ToTensorName};
+pub use session::{
+    Callable, CostPlacement, Fetches, PlacementPolicy, RunOptions, RunOutcome, Runner, Session, SessionOptions, ThreadPoolOption,
+    ToNodeName, ToTensorName,
+};

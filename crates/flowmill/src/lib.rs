@@ -78,6 +78,7 @@ mod saved_model;
 mod signature;
 mod static_values;
 
+pub use flowmill_cost as cost;
 pub use flowmill_gpu as gpu;
 pub use flowmill_graph as graph;
 pub use flowmill_optimize as optimize;
@@ -94,7 +95,8 @@ pub use flowmill_optimize::{PIPELINE, PassReport, Report as OptimizationReport};
 pub use flowmill_runtime::{CancelToken, Executor, KernelRegistry, NodeStats, TypeCombination};
 pub use flowmill_savedmodel::FileAccess;
 pub use flowmill_session::{
-    Callable, Fetches, RunOptions, RunOutcome, Runner, Session, SessionOptions, ThreadPoolOption, ToNodeName, ToTensorName,
+    Callable, CostPlacement, Fetches, PlacementPolicy, RunOptions, RunOutcome, Runner, Session, SessionOptions, ThreadPoolOption,
+    ToNodeName, ToTensorName,
 };
 pub use flowmill_tensor::{Bytes, Code, Complex, DType, Element, Error, PartialShape, Result, Shape, Tensor, bf16, f16};
 pub use flowmill_tensor::{live_bytes, memory_limit, set_memory_limit, sync};

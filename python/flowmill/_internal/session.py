@@ -47,6 +47,10 @@ class SessionOptions:
         timeout: seconds after which a step ends with `DeadlineExceededError`.
         gpu_fraction: the part of a GPU's memory that may be used; None leaves the driver its reserve.
         gpu_growth: allocates a GPU's memory when it is needed, and not all at once.
+        placement: ``"simple"``, by TensorFlow's rules, or ``"cost_model"``, by the simulated time of a step.
+        machine: the path of the description of the devices' speeds for the cost model, which ``flowmill calibrate`` writes.
+        build_cost_model: measures the costs of nodes in every so many steps of each signature, for `RunMetadata.cost_graph`; 0 never does.
+        build_cost_model_after: steps of each signature before costs are measured.
     """
 
     def __init__(self, config=None, **options) -> None:
@@ -63,8 +67,12 @@ class SessionOptions:
 _SWITCHES = {
     "intra_op_threads", "inter_op_threads", "device_count", "allow_soft_placement", "optimize", "lower", "disabled_passes", "strands", "loops",
     "parallel_iterations", "place_pruned_graph", "thread_pools", "timeout", "gpu_fraction", "gpu_growth",
-    "log_device_placement",
+    "log_device_placement", "placement", "machine", "build_cost_model", "build_cost_model_after",
 }
+
+
+# The entry of `RewriterConfig.custom_optimizers` that chooses placement by the cost model. Its parameter `machine` is the path of a description.
+_COST_MODEL_PLACEMENT = "cost_model_placement"
 
 
 def _of_config(config) -> dict[str, Any]:
@@ -84,6 +92,13 @@ def _of_config(config) -> dict[str, Any]:
         options["gpu_growth"] = config.gpu_options.allow_growth
     graph_options = config.graph_options
     options["place_pruned_graph"] = graph_options.place_pruned_graph
+    options["build_cost_model"] = max(graph_options.build_cost_model, 0)
+    options["build_cost_model_after"] = max(graph_options.build_cost_model_after, 0)
+    for optimizer in graph_options.rewrite_options.custom_optimizers:
+        if optimizer.name == _COST_MODEL_PLACEMENT:
+            options["placement"] = "cost_model"
+            if "machine" in optimizer.parameter_map:
+                options["machine"] = optimizer.parameter_map["machine"].s.decode()
     options["thread_pools"] = [(max(p.num_threads, 0), p.global_name) for p in config.session_inter_op_thread_pool]
     # -1 is OptimizerOptions.L0.
     if graph_options.optimizer_options.opt_level == -1 or graph_options.rewrite_options.disable_meta_optimizer:
@@ -405,7 +420,7 @@ class _Nothing:
         return []
 
     def run(self, values, *, timeout=None, trace=False, inter_op_thread_pool=0, partition_graphs=False):
-        return [], None, []
+        return [], None, [], None
 
     def optimizations(self):
         return 0, 0, []
@@ -422,13 +437,15 @@ def _run_with(step, values, options, run_metadata):
         trace, pool = options.trace_level != _NO_TRACE, options.inter_op_thread_pool
         partition_graphs = options.output_partition_graphs
     wanted = {} if run_metadata is None else {"trace": trace, "partition_graphs": partition_graphs}
-    result, step_stats, graphs = step.run(list(values), timeout=timeout, inter_op_thread_pool=pool, **wanted)
+    result, step_stats, graphs, costs = step.run(list(values), timeout=timeout, inter_op_thread_pool=pool, **wanted)
     if run_metadata is not None:
         run_metadata.Clear()
         if step_stats is not None:
             run_metadata.step_stats.ParseFromString(step_stats)
         for graph in graphs:
             run_metadata.partition_graphs.add().ParseFromString(graph)
+        if costs is not None:
+            run_metadata.cost_graph.ParseFromString(costs)
     return result
 
 

@@ -4,6 +4,7 @@ use super::asynchronous::{self, Completed};
 use super::block::{Iteration, IterationRef, Slot};
 use super::protocol::Arrival;
 use super::run::Item;
+use super::stats::OutputStats;
 use super::tables::{Delivery, EXPENSIVE, Edge, Kind, MAY_BE_DEAD, NONE, Node, PREPARE, Source};
 use super::worker::Worker;
 use crate::invoke::dereference;
@@ -302,13 +303,13 @@ impl Worker<'_> {
 
     #[cold]
     fn record(&mut self, node: &Node, item: Item, start: u64) {
-        let bytes = self.outputs()[..node.num_outputs as usize].iter().flatten().map(Tensor::num_bytes).sum::<usize>();
+        let outputs = OutputStats::of(&self.outputs()[..node.num_outputs as usize]);
         let name = &self.tables.names[item.node as usize];
         if let Some(stats) = self.run.stats() {
             let scheduled = u64::from(item.info >> 1) << 6;
             // An asynchronous kernel started when it was scheduled, or soon after.
             let start = if start == u64::MAX { scheduled } else { start };
-            stats.record(&name.name, &name.op, scheduled, start, bytes as u64);
+            stats.record(&name.name, &name.op, scheduled, start, outputs);
         }
     }
 

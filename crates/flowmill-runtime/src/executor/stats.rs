@@ -2,6 +2,7 @@
 
 use flowmill_graph::DeviceName;
 use flowmill_tensor::sync::Mutex;
+use flowmill_tensor::{DType, Shape, Tensor};
 use std::cell::Cell;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -26,6 +27,27 @@ pub struct NodeStats {
     pub end: u64,
     /// The number of bytes of its live outputs.
     pub output_bytes: u64,
+    /// Its outputs; `None` for a dead one.
+    pub outputs: Box<[Option<OutputStats>]>,
+}
+
+/// One output of a firing.
+#[derive(Clone, Debug)]
+pub struct OutputStats {
+    /// The element type.
+    pub dtype: DType,
+    /// The shape.
+    pub shape: Shape,
+    /// The number of bytes of the elements.
+    pub bytes: u64,
+}
+
+impl OutputStats {
+    /// Describes the outputs of a firing.
+    pub(super) fn of(outputs: &[Option<Tensor>]) -> Box<[Option<OutputStats>]> {
+        let of = |t: &Tensor| OutputStats { dtype: t.dtype(), shape: t.shape().clone(), bytes: t.num_bytes() as u64 };
+        outputs.iter().map(|output| output.as_ref().map(of)).collect()
+    }
 }
 
 /// Collects statistics of steps.
@@ -71,6 +93,11 @@ impl StatsCollector {
         std::mem::take(&mut *self.nodes.lock())
     }
 
+    /// Calls `f` with the records so far, in the order in which nodes ended.
+    pub fn with<T>(&self, f: impl FnOnce(&[NodeStats]) -> T) -> T {
+        f(&self.nodes.lock())
+    }
+
     /// Returns the nanoseconds since the clock started.
     fn now(&self) -> u64 {
         u64::try_from(self.origin.elapsed().as_nanos()).unwrap_or(u64::MAX)
@@ -95,7 +122,7 @@ impl DeviceStats {
     }
 
     /// Records a firing that ends now.
-    pub(super) fn record(&self, name: &Arc<str>, op: &Arc<str>, scheduled: u64, start: u64, output_bytes: u64) {
+    pub(super) fn record(&self, name: &Arc<str>, op: &Arc<str>, scheduled: u64, start: u64, outputs: Box<[Option<OutputStats>]>) {
         let node = NodeStats {
             name: name.clone(),
             op: op.clone(),
@@ -104,7 +131,8 @@ impl DeviceStats {
             scheduled: scheduled.min(start),
             start,
             end: self.now(),
-            output_bytes,
+            output_bytes: outputs.iter().flatten().map(|output| output.bytes).sum(),
+            outputs,
         };
         self.collector.nodes.lock().push(node);
     }

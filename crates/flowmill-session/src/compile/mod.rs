@@ -19,6 +19,7 @@
 mod dump;
 mod partition;
 mod place;
+mod place_by_cost;
 mod placement_log;
 mod reference_reads;
 mod unit;
@@ -28,7 +29,7 @@ pub(crate) use placement_log::PlacementLog;
 pub(crate) use unit::{CallSite, Unit};
 
 use crate::devices::{Devices, SessionDevice};
-use crate::session::SessionOptions;
+use crate::session::{PlacementPolicy, SessionOptions};
 pub(crate) use dump::Dump;
 use flowmill_graph::{ElementwiseFunction, Evaluator, Graph, Node, NodeId, Target};
 use flowmill_optimize::{Options, Report};
@@ -199,13 +200,19 @@ pub(crate) fn lower(unit: &mut Unit<'_>, options: &SessionOptions) -> Report {
 /// Assigns a device to each node.
 ///
 /// # Errors
-/// Returns the errors of [`flowmill_placement::place`]. If the host is the only device, only steps of sessions with `place_pruned_graph` are checked.
+/// Returns the errors of [`flowmill_placement::place`] and of [`flowmill_cost::place`]. If the host is the only device, only steps of sessions with `place_pruned_graph` are checked.
 pub(crate) fn place(unit: &Unit<'_>, env: &Environment) -> Result<Placement> {
     let is_checked = unit.is_step() && env.options.place_pruned_graph;
     if env.devices.is_host_alone() && !is_checked {
         return Ok(Placement::Host);
     }
-    place::place_unit(unit, env)
+    let placed = place::place_unit(unit, env)?;
+    match &env.options.placement {
+        PlacementPolicy::CostModel(options) if unit.is_step() && !env.devices.is_host_alone() => {
+            place_by_cost::place_by_cost(unit, env, options, &placed)
+        }
+        _ => Ok(placed),
+    }
 }
 
 /// Runs the optimization passes on a graph whose nodes are all on one device.

@@ -1,6 +1,7 @@
 //! The executable of one signature: prepared once and run many times.
 
 use super::Signature;
+use super::costs::StepCosts;
 use super::functions::Functions;
 use crate::compile::{self, Code, Compiled, DevicePlan, Environment, Placed, Unit};
 use crate::devices::Devices;
@@ -35,6 +36,7 @@ pub(super) struct Executable {
     pub(super) signature: Signature,
     /// The graph of each part with the number of its device. That of a single part is made on request.
     graphs: OnceLock<Vec<(usize, Graph)>>,
+    pub(super) costs: StepCosts,
 }
 
 /// A step on each of the devices that it runs on.
@@ -105,6 +107,7 @@ impl Executable {
             rewrite_count,
             signature: signature.clone(),
             graphs: if graphs.is_empty() { OnceLock::new() } else { OnceLock::from(graphs) },
+            costs: StepCosts::default(),
         })
     }
 

@@ -11,7 +11,7 @@ mod signature;
 mod threads;
 
 pub use names::{Fetches, ToNodeName, ToTensorName};
-pub use options::{RunOptions, SessionOptions, ThreadPoolOption};
+pub use options::{CostPlacement, PlacementPolicy, RunOptions, SessionOptions, ThreadPoolOption};
 pub use runner::Runner;
 pub(crate) use signature::Signature;
 
@@ -20,7 +20,7 @@ use crate::devices::Devices;
 use executable::{Executable, Snapshot};
 use flowmill_graph::Graph;
 use flowmill_optimize::Report;
-use flowmill_proto::GraphDef;
+use flowmill_proto::{CostGraphDef, GraphDef};
 use flowmill_runtime::CancelToken;
 use flowmill_runtime::executor::StatsCollector;
 use flowmill_runtime::plan::{is_runnable, without_kernels};
@@ -59,6 +59,8 @@ pub struct RunOutcome {
     /// The graph that the step ran on each of its devices, the host's first, if [`RunOptions::output_partition_graphs`] is set. It is the graph after
     /// all passes; each node has the full name of its device.
     pub partition_graphs: Vec<GraphDef>,
+    /// The costs of the step's nodes, measured so far, if the step updated them: see [`SessionOptions::build_cost_model`].
+    pub cost_graph: Option<CostGraphDef>,
 }
 
 /// A prepared run: its feeds, fetches and targets were looked up once.
@@ -323,22 +325,31 @@ impl Session {
         }
     }
 
-    /// Returns the graph that an executable runs on each of its devices.
-    fn partition_graphs(&self, executable: &Executable) -> Result<Vec<GraphDef>> {
-        let make = || {
+    /// Returns the graph that an executable runs on each of its devices, with the number of the device.
+    fn part_graphs<'a>(&self, executable: &'a Executable) -> Result<&'a [(usize, Graph)]> {
+        executable.part_graphs(|| {
             let graph = self.graph.read();
             let placed = self.placed(&graph)?;
             let snapshot = Snapshot::new(&graph, &executable.signature, self.functions_of(&graph), placed)?;
             drop(graph);
             snapshot.part_graphs(&executable.signature, &self.env)
-        };
+        })
+    }
+
+    /// Returns the full name of a device.
+    fn device_name(&self, device: usize) -> String {
+        self.env.devices.get(device).map(|device| device.device.attributes().name.to_string()).unwrap_or_default()
+    }
+
+    /// Returns the graph that an executable runs on each of its devices.
+    fn partition_graphs(&self, executable: &Executable) -> Result<Vec<GraphDef>> {
         let with_device = |(device, graph): &(usize, Graph)| {
             let mut def = graph.to_graph_def();
-            let name = self.env.devices.get(*device).map(|device| device.device.attributes().name.to_string()).unwrap_or_default();
+            let name = self.device_name(*device);
             def.node.iter_mut().for_each(|node| node.device.clone_from(&name));
             def
         };
-        Ok(executable.part_graphs(make)?.iter().map(with_device).collect())
+        Ok(self.part_graphs(executable)?.iter().map(with_device).collect())
     }
 
     fn execute(&self, executable: &Arc<Executable>, args: Vec<Tensor>, options: &RunOptions) -> Result<RunOutcome> {
@@ -350,7 +361,8 @@ impl Session {
         let deadline = timeout.and_then(|t| Instant::now().checked_add(t));
         let step = Arc::new(Step { cancel, deadline, poll: options.poll.clone(), rendezvous: executable.rendezvous(), ..Step::new() });
         step.cancel.check().map_err(|e| if e.is_derived() { step.cancel.reason().unwrap_or(e) } else { e })?;
-        let stats = options.trace.then(|| Arc::new(StatsCollector::new()));
+        let is_measured = executable.costs.begin_step(&self.env.options);
+        let stats = (options.trace || is_measured).then(|| Arc::new(StatsCollector::new()));
         let executor = match usize::try_from(options.inter_op_thread_pool) {
             Err(_) if options.inter_op_thread_pool == -1 => None,
             Ok(i) if i < self.executors.len() => self.executors.get(i).filter(|_| executable.is_worth_a_pool(&args)),
@@ -359,8 +371,13 @@ impl Session {
         let results = threads::run(executor, executable, &self.env.devices, &step, args, stats.clone());
         let values =
             results?.into_iter().enumerate().map(|(i, v)| v.ok_or_else(|| executable.dead_fetch(i))).collect::<Result<Vec<_>>>()?;
+        let cost_graph = match &stats {
+            Some(stats) if is_measured => Some(self.cost_graph(executable, stats)?),
+            _ => None,
+        };
+        let stats = stats.filter(|_| options.trace);
         let partition_graphs = if options.output_partition_graphs { self.partition_graphs(executable)? } else { Vec::new() };
-        Ok(RunOutcome { values, stats, partition_graphs })
+        Ok(RunOutcome { values, stats, partition_graphs, cost_graph })
     }
 }
 

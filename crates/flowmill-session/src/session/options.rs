@@ -1,5 +1,6 @@
 //! The options of a session and of a run.
 
+use flowmill_cost::{Assumptions, Machine, SearchOptions};
 use flowmill_runtime::program::FuseOptions;
 use flowmill_runtime::{Device, Executor, HostDevice, KernelRegistry};
 use flowmill_tensor::{Result, bail, memory_limit};
@@ -23,6 +24,13 @@ pub struct SessionOptions {
     pub log_device_placement: bool,
     /// Place only the nodes that a step needs, instead of all nodes of the graph.
     pub place_pruned_graph: bool,
+    /// The way in which devices are chosen for nodes that request none.
+    pub placement: PlacementPolicy,
+    /// Measure the costs of nodes in every so many steps of each signature, and return them in
+    /// [`RunOutcome::cost_graph`](crate::RunOutcome::cost_graph); 0 never does. A measured step is traced, which makes it slower.
+    pub build_cost_model: u64,
+    /// The number of steps of each signature before costs are measured.
+    pub build_cost_model_after: u64,
     /// The executor of the session's steps. If it is set, `intra_op_threads`, `inter_op_threads` and `thread_pools` make no threads.
     pub executor: Option<Arc<Executor>>,
     /// The pools that [`RunOptions::inter_op_thread_pool`] selects from. If the list is empty, the session has one pool, sized by the numbers of
@@ -55,6 +63,9 @@ impl Default for SessionOptions {
             allow_soft_placement: false,
             log_device_placement: false,
             place_pruned_graph: false,
+            placement: PlacementPolicy::Simple,
+            build_cost_model: 0,
+            build_cost_model_after: 0,
             executor: None,
             thread_pools: Vec::new(),
             optimize: true,
@@ -89,6 +100,27 @@ impl SessionOptions {
 
     /// The largest number of CPUs that a session can have. It protects sessions from configurations that would exhaust the memory.
     pub const MAX_CPUS: usize = 1 << 16;
+}
+
+/// The way in which a session chooses the devices of nodes that request none.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub enum PlacementPolicy {
+    /// By rules, as in TensorFlow: the first device of the type with the highest rank that has a kernel.
+    #[default]
+    Simple,
+    /// By the simulated time of a step.
+    CostModel(CostPlacement),
+}
+
+/// Options of [`PlacementPolicy::CostModel`].
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct CostPlacement {
+    /// The speeds of the session's devices, all of them in their order. Without it, devices have usual speeds.
+    pub machine: Option<Arc<Machine>>,
+    /// The values that estimates assume for unknown sizes and loops.
+    pub assumptions: Assumptions,
+    /// The seed and the limits of the search.
+    pub search: SearchOptions,
 }
 
 /// The options of one thread pool of a session.
