@@ -33,10 +33,11 @@ def program(seed):
 
 
 def scatter(graph_def, seed):
-    """Requests a random device for every node. Nodes that share a resource are on one device."""
+    """Requests a random device for every node. Nodes that share a resource are on one device; no other colocation is requested."""
     chosen = random.Random(seed)
     nodes = [*graph_def.node, *(node for function in graph_def.library.function for node in function.node_def)]
     for node in nodes:
+        node.attr.pop("_class", None)
         shares_resource = any(kind in node.op for kind in ("TensorArray", "Stack", "Variable"))
         node.device = "" if shares_resource else f"/device:CPU:{chosen.randrange(NUM_DEVICES)}"
 
