@@ -5,7 +5,7 @@ use flowmill_graph::ElementwiseFunction;
 use flowmill_runtime::KernelInit;
 use flowmill_tensor::{Result, bail};
 
-/// What each sum of products starts with.
+/// The start of each sum of products.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) enum Start {
     #[default]

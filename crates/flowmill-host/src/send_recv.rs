@@ -20,7 +20,7 @@ pub(crate) fn register(registry: &mut KernelRegistry) {
     registry.add("_HostRecv", |init| Recv::make(init, true));
 }
 
-/// What a send and its receive have in common.
+/// The attributes that a send and its receive have in common.
 struct Meeting {
     /// The name under which the two meet in a step of one part: devices, incarnation and tensor.
     name: Arc<str>,

@@ -31,7 +31,7 @@ enum Container {
     List { list: NodeId, declared: PartialShape },
 }
 
-/// What is known of the shapes of other parts than those that a loop reads now.
+/// The shapes of other parts than those that a loop reads now, as far as they are known.
 #[derive(Clone, Copy)]
 pub(crate) enum Parts {
     Any,

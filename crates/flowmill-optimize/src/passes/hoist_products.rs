@@ -149,7 +149,7 @@ struct Part {
     rank: usize,
 }
 
-/// What is known about the number of rows of a part.
+/// The number of rows of a part, as far as it is known.
 #[derive(Clone, Copy, PartialEq)]
 enum Rows {
     Few,

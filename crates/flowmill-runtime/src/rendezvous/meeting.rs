@@ -26,7 +26,7 @@ const WAITING: u32 = 8;
 /// No more values are handed over.
 const ABORTED: u32 = 16;
 
-/// What a thread finds when it comes to a meeting.
+/// The state that a thread finds when it comes to a meeting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Met {
     /// Nobody: what the thread has written stays in the cell.

@@ -37,7 +37,7 @@ struct Cell {
     meeting: Meeting,
     value: UnsafeCell<u32>,
     waiter: UnsafeCell<u32>,
-    /// How often the waiter was called with the value, and how often with an error.
+    /// The number of calls of the waiter with the value, and with an error.
     received: AtomicU32,
     failed: AtomicU32,
 }

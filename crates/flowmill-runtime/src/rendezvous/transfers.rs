@@ -23,7 +23,7 @@ pub struct Parcel {
     pub device: Option<Arc<dyn Device>>,
 }
 
-/// What is received: `None` for a dead tensor.
+/// The result of a receive: `None` for a dead tensor.
 pub type Received = Result<Option<Parcel>>;
 
 type Waiter = Box<dyn FnOnce(Received) + Send>;

@@ -105,10 +105,10 @@ impl SessionOptions {
 /// The way in which a session chooses the devices of nodes that request none.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub enum PlacementPolicy {
-    /// By rules, as in TensorFlow: the first device of the type with the highest rank that has a kernel.
+    /// Places nodes by rules, as in TensorFlow: the first device of the type with the highest rank that has a kernel.
     #[default]
     Simple,
-    /// By the simulated time of a step.
+    /// Places nodes by the simulated time of a step.
     CostModel(CostPlacement),
 }
 
