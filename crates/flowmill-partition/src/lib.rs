@@ -2,12 +2,12 @@
 //!
 //! [`partition`] works in these steps, each in a file:
 //!
-//! 1. [`colocate`]: nodes of control flow move to the device of a neighbour. A `Switch` goes to its data input and an `Exit` to its `Switch`;
+//! 1. `colocate`: nodes of control flow move to the device of a neighbour. A `Switch` goes to its data input and an `Exit` to its `Switch`;
 //!    an `Enter` and a `NextIteration` are copied to each device that reads them. So a loop invariant is sent once, before the loop.
-//! 2. [`constants`]: a small constant is copied to each device that reads it, because sending it would cost more in every step.
-//! 3. [`control_loops`]: a loop with nodes on several devices gets a *control loop* on each device that needs one: `Enter`, `Merge`, `Switch` and
+//! 2. `constants`: a small constant is copied to each device that reads it, because sending it would cost more in every step.
+//! 3. `control_loops`: a loop with nodes on several devices gets a *control loop* on each device that needs one: `Enter`, `Merge`, `Switch` and
 //!    `NextIteration` of a dummy tensor, driven by the predicate of the loop. It makes the iterations of the loop on that device.
-//! 4. [`transfers`]: each edge between devices becomes an edge to a `_Send` and one from a `_Recv`, of which there is one pair per tensor and
+//! 4. `transfers`: each edge between devices becomes an edge to a `_Send` and one from a `_Recv`, of which there is one pair per tensor and
 //!    destination. A control edge is sent as an empty tensor. A receive in a loop has a control input from the control loop, so that it runs once per
 //!    iteration.
 //!
