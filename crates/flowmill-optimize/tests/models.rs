@@ -103,10 +103,10 @@ fn the_gates_of_a_recurrent_cell_are_one_node() {
 fn the_inputs_of_a_recurrent_cell_are_multiplied_before_the_loop() {
     let graph = optimized("lstm_small", "y:0", &[]);
     let cell = ops(&graph);
-    assert_eq!((cell["BatchMatMulV2"], cell["TensorArrayV3"], cell.get("ConcatV2")), (1, 1, None));
+    assert_eq!((cell["_HoistedMatMul"], cell["TensorArrayV3"], cell.get("ConcatV2")), (1, 1, None));
     let frames = flowmill_graph::ControlFlow::new(&graph).unwrap();
     let is_in_loop = |op: &str| graph.op_nodes().filter(|n| n.is_op(op)).all(|n| frames.frame(frames.frame_of(n.id())).parent.is_some());
-    assert!(is_in_loop("_FusedMatMul") && !is_in_loop("BatchMatMulV2"));
+    assert!(is_in_loop("_FusedMatMul") && !is_in_loop("_HoistedMatMul"));
     assert_eq!(ops(&optimized("lstm_small", "y:0", &["hoist_products"]))["ConcatV2"], 1);
 }
 
