@@ -32,16 +32,21 @@ def over_devices(tf, x):
     return y * z
 
 
+def called_on_device_3(tf, function, noinline):
+    """Returns a function of which nodes are on two devices, a placeholder, and the function's result for it on a third device."""
+    @function.Defun(tf.float32, noinline=noinline)
+    def f(x):
+        return over_devices(tf, x)
+
+    x = tf.placeholder(tf.float32, [2])
+    with tf.device("/cpu:3"):
+        return f, x, f(x)
+
+
 @pytest.mark.parametrize("noinline", [False, True])
 def test_a_call_spans_devices(tf1, noinline):
     def program(tf, function, session):
-        @function.Defun(tf.float32, noinline=noinline)
-        def f(x):
-            return over_devices(tf, x)
-
-        x = tf.placeholder(tf.float32, [2])
-        with tf.device("/cpu:3"):
-            y = f(x)
+        f, x, y = called_on_device_3(tf, function, noinline)
         return session.run([y, f(y) + 1.0], {x: [1.0, 2.0]})
 
     run_both(tf1, program)
@@ -166,13 +171,7 @@ def test_many_calls_at_once_do_not_mix_their_tensors():
 @pytest.mark.parametrize("noinline", [False, True])
 def test_gradients_of_functions(tf1, noinline):
     def program(tf, function, session):
-        @function.Defun(tf.float32, noinline=noinline)
-        def f(x):
-            return over_devices(tf, x)
-
-        x = tf.placeholder(tf.float32, [2])
-        with tf.device("/cpu:3"):
-            y = f(x)
+        _, x, y = called_on_device_3(tf, function, noinline)
         return session.run(tf.gradients(y, x), {x: [1.0, 2.0]})
 
     run_both(tf1, program)

@@ -1,4 +1,4 @@
-"""How graphs over several CPU devices are cut: what is sent in a step, as its trace shows."""
+"""The cut of graphs over several CPU devices: the tensors that are sent in a step, as its trace shows."""
 
 import re
 

@@ -1,6 +1,6 @@
 //! `_Send` and `_Recv`, which pass tensors from one part of a step to another.
 //!
-//! Those that partitioning has added meet under the number in their attribute [`TRANSFER`], if the step has several parts. All others meet under a name,
+//! The nodes that partitioning has added meet under the number in their attribute [`TRANSFER`], if the step has several parts. All others meet under a name,
 //! through the host's memory.
 
 use flowmill_graph::{Attrs, DeviceName, TRANSFER};

@@ -1,6 +1,6 @@
 //! The rendezvous: it hands tensors from the `_Send` nodes of a step to the matching `_Recv` nodes.
 //!
-//! Those that partitioning has added meet under a number ([`Transfers`]), all others under a name.
+//! The nodes that partitioning has added meet under a number ([`Transfers`]), all others under a name.
 
 mod meeting;
 #[cfg(all(test, feature = "loom"))]
