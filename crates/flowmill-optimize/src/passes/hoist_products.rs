@@ -36,11 +36,12 @@ use crate::rewrite::{add_constant, bypass, constant, constant_input, constant_sh
 use crate::{Shapes, Target};
 use flowmill_graph::{ElementwiseFunction, Graph, Node, NodeId, OutputId, Role};
 use flowmill_proto::{AttrValue, NodeDef};
-use flowmill_tensor::{Bytes, DType, PartialShape, Result, Tensor, error};
+use flowmill_tensor::{Bytes, DType, PartialShape, Result, Tensor, bail, error};
+use std::ops::Range;
 
 /// The largest ratio of the sizes of a product and of the tensor of parts that is multiplied.
 const MAX_GROWTH: i64 = 32;
-/// The largest number of bytes of weights that are split: both parts are copies.
+/// The largest number of bytes of weights of which parts are copied.
 const MAX_SPLIT_BYTES: usize = 64 << 20;
 
 /// The most rows of a part, or columns if it is a right operand, whose product is computed before the loop. Without the pass, LSTMs of 64 to 512 inputs
@@ -181,9 +182,11 @@ struct Whole {
 struct Beside {
     read: LoopRead,
     concat: NodeId,
-    /// The first rows of the weights, for the part, and the others.
-    weights: [Tensor; 2],
-    /// The weights.
+    /// The weights: their value, the number of their first rows, which are for the part, and of all rows.
+    weights: Tensor,
+    first: usize,
+    depth: usize,
+    transposed: bool,
     fixed: Fixed,
     columns: i64,
     rows: Rows,
@@ -324,23 +327,20 @@ fn beside(graph: &Graph, product: &Node, shapes: &Shapes, target: &dyn Target, f
     if !is_whole || !is_small || !on_one_device(graph, product, [read.node, concat.id()]) {
         return None;
     }
-    let weights = split(&constant(graph, fixed.source())?.value, first as usize, operands.transposed[1])?;
-    Some(Beside { read, concat: concat.id(), weights, fixed, columns: columns as i64, rows: num_rows })
+    let weights = constant(graph, fixed.source())?.value;
+    let (first, transposed, columns) = (first as usize, operands.transposed[1], columns as i64);
+    Some(Beside { read, concat: concat.id(), weights, first, depth, transposed, fixed, columns, rows: num_rows })
 }
 
-/// Splits a matrix after its first rows, or a transposed one after its first columns.
-fn split(matrix: &Tensor, first: usize, transposed: bool) -> Option<[Tensor; 2]> {
-    let &[rows, columns] = matrix.shape().dims() else { return None };
-    let values = matrix.as_slice::<f32>().ok()?;
+/// Returns some of the rows of a matrix, or of the columns of a transposed one.
+fn rows_of(matrix: &Tensor, range: Range<usize>, transposed: bool) -> Result<Tensor> {
+    let &[rows, columns] = matrix.shape().dims() else { bail!(Internal, "weights that are no matrix") };
+    let values = matrix.as_slice::<f32>()?;
     if !transposed {
-        let (head, tail) = values.split_at_checked(first * columns)?;
-        return Some([Tensor::from_slice([first, columns], head).ok()?, Tensor::from_slice([rows - first, columns], tail).ok()?]);
+        return Tensor::from_slice([range.len(), columns], &values[range.start * columns..range.end * columns]);
     }
-    let part = |range: std::ops::Range<usize>| {
-        let part: Vec<f32> = values.chunks_exact(columns).flat_map(|row| &row[range.clone()]).copied().collect();
-        Tensor::from_slice([rows, range.len()], &part).ok()
-    };
-    Some([part(0..first)?, part(first..columns)?])
+    let part: Vec<f32> = values.chunks_exact(columns.max(1)).flat_map(|row| &row[range.clone()]).copied().collect();
+    Tensor::from_slice([rows, range.len()], &part)
 }
 
 /// Returns true if the target can choose between the product of all parts and those of each when the graph runs.
@@ -393,7 +393,7 @@ impl Beside {
 
     /// Adds the product of all parts and the first rows of the weights. Returns the product's part, the other rows, and the function of what is left.
     fn product(&self, graph: &mut Graph, id: NodeId) -> Result<(OutputId, OutputId, ElementwiseFunction)> {
-        let [first, second] = [self.constant(graph, 0)?, self.constant(graph, 1)?];
+        let [first, second] = [self.constant(graph, 0..self.first)?, self.constant(graph, self.first..self.depth)?];
         let product = add_product(graph, id, [self.read.whole, first])?;
         let (mut def, inputs) = self.read.of_other(graph, product, Parts::Of { columns: self.columns, same_rows: true })?;
         let name = graph.node(id)?.name().to_owned();
@@ -404,16 +404,17 @@ impl Beside {
 
     /// Like [`Beside::product`], for a choice that is made when the graph runs. All weights are needed.
     fn chosen(&self, graph: &mut Graph, id: NodeId) -> Result<(OutputId, OutputId, ElementwiseFunction)> {
-        let first = self.constant(graph, 0)?;
+        let first = self.constant(graph, 0..self.first)?;
         let part = chosen_part(graph, id, &self.read, first)?;
         let weights = graph.input(id, 1).ok_or_else(|| error!(Internal, "a product needs two inputs"))?;
         Ok((part, weights, ElementwiseFunction::AccumulatePart))
     }
 
-    /// Adds a part of the weights as a constant.
-    fn constant(&self, graph: &mut Graph, i: usize) -> Result<OutputId> {
+    /// Adds some rows of the weights as a constant.
+    fn constant(&self, graph: &mut Graph, rows: Range<usize>) -> Result<OutputId> {
         let controls = self.fixed.controls(graph, self.read.whole);
-        add_constant(graph, &self.weights[i], &controls, self.fixed.source().node)
+        let rows = rows_of(&self.weights, rows, self.transposed)?;
+        add_constant(graph, &rows, &controls, self.fixed.source().node)
     }
 }
 
