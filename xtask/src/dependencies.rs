@@ -32,9 +32,23 @@ const ALLOWED: [&str; 14] = [
 ];
 
 /// Packages of which dependencies want two versions that cannot be brought together from here. Those of `glam` are in the lock file for conversions
-/// that `nalgebra` offers; none is built.
-const TWICE: [&str; 9] =
-    ["cpufeatures", "foldhash", "glam", "hashbrown", "miniz_oxide", "quick-error", "rand_core", "syn", "unicode-width"];
+/// that `nalgebra` offers; none is built. `ring` uses the older `getrandom` and
+/// `windows-sys`, and `rcgen`, which tests alone use, the newer `base64` and `bit-vec`.
+const TWICE: [&str; 13] = [
+    "base64",
+    "bit-vec",
+    "cpufeatures",
+    "foldhash",
+    "getrandom",
+    "glam",
+    "hashbrown",
+    "miniz_oxide",
+    "quick-error",
+    "rand_core",
+    "syn",
+    "unicode-width",
+    "windows-sys",
+];
 
 /// Packages that no crate may use, also not through another package, with the reason.
 const REFUSED: [(&str, &str); 1] = [(

@@ -1,4 +1,4 @@
-//! Generates the wire types: Rust for `flowmill-proto`, a descriptor set for it and for Python.
+//! Generates the wire types: Rust for `flowmill-proto`, a descriptor set for it and for Python, and the services of `flowmill-serving`.
 //!
 //! Everything written here is checked in, so that a build needs neither this program nor `protoc`.
 
@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use heck::{ToSnakeCase, ToUpperCamelCase};
 use prost::Message;
 use prost_build::Module;
-use protox::prost_reflect::prost_types::FileDescriptorSet;
+use protox::prost_reflect::prost_types::{FileDescriptorProto, FileDescriptorSet};
 use protox::prost_reflect::{DescriptorPool, MessageDescriptor};
 use quote::ToTokens;
 use syn::parse::Parser;
@@ -22,6 +22,10 @@ const CARRIER_TAG: &str = "536870911";
 
 /// Variants of `AttrValue` that would make every attribute large.
 const BOXED: [&str; 4] = ["shape", "tensor", "list", "func"];
+
+/// The folders of `flowmill-serving`'s own `.proto` files.
+const SERVING_PROTO_DIRECTORIES: [&str; 4] =
+    ["inference", "tensorflow_serving/apis", "tensorflow_serving/config", "tensorflow_serving/util"];
 
 /// Generates all files below `root`; with `check`, compares instead and fails if one differs.
 pub fn generate(root: &Path, check: bool) -> Result<(), String> {
@@ -61,7 +65,7 @@ fn outputs(root: &Path) -> Result<BTreeMap<PathBuf, Vec<u8>>, Box<dyn std::error
     let mut files = BTreeMap::new();
     let generated = Path::new("crates/flowmill-proto/src/gen");
     let messages = own_messages(&pool);
-    for (module, source) in rust_modules(&descriptors)? {
+    for (module, source) in rust_modules(&descriptors)?.into_iter().filter(|(module, _)| module.starts_with("tensorflow")) {
         let mut file = syn::parse_file(&source)?;
         add_carriers(&mut file.items);
         let text = format!("{GENERATED}{}", prettyplease::unparse(&file));
@@ -74,7 +78,50 @@ fn outputs(root: &Path) -> Result<BTreeMap<PathBuf, Vec<u8>>, Box<dyn std::error
     }
     files.insert(generated.join("descriptors.binpb"), descriptors.encode_to_vec());
     files.insert("python/flowmill/_internal/descriptors.binpb".into(), descriptors.encode_to_vec());
+    files.extend(serving_outputs(root)?);
     Ok(files)
+}
+
+/// The services of `flowmill-serving` and the messages that only they use; those of TensorFlow are `flowmill-proto`'s.
+fn serving_outputs(root: &Path) -> Result<BTreeMap<PathBuf, Vec<u8>>, Box<dyn std::error::Error>> {
+    let sources = root.join("crates/flowmill-serving/proto");
+    let mut compiler = protox::Compiler::new([&sources, &root.join("crates/flowmill-proto/proto")])?;
+    compiler.include_imports(true).include_source_info(true);
+    for directory in SERVING_PROTO_DIRECTORIES {
+        let mut paths: Vec<PathBuf> = fs::read_dir(sources.join(directory))?.map(|entry| entry.unwrap().path()).collect();
+        paths.sort();
+        for path in paths {
+            compiler.open_file(path)?;
+        }
+    }
+    let mut descriptors = compiler.file_descriptor_set();
+    let mut config = prost_build::Config::new();
+    config.bytes(["."]).btree_map(["."]).service_generator(tonic_prost_build::configure().build_transport(false).service_generator());
+    let pool = compiler.descriptor_pool();
+    let messages = pool.all_messages().map(|message| message.full_name().to_owned());
+    let enums = pool.all_enums().map(|e| e.full_name().to_owned());
+    for name in messages.chain(enums).filter(|name| is_of_tensorflow(name)) {
+        config.extern_path(format!(".{name}"), format!("::flowmill::proto::{}", rust_path(&name).trim_start_matches("tensorflow::")));
+    }
+    let generated = Path::new("crates/flowmill-serving/src/proto/gen");
+    let mut files = BTreeMap::new();
+    for (module, source) in config.generate(requests(&descriptors))? {
+        let module = module.parts().collect::<Vec<_>>().join("_");
+        if ["tensorflow_serving", "inference"].contains(&module.as_str()) {
+            let text = format!("{GENERATED}{}", prettyplease::unparse(&syn::parse_file(&source)?));
+            files.insert(generated.join(format!("{module}.rs")), text.into_bytes());
+        }
+    }
+    for file in &mut descriptors.file {
+        file.source_code_info = None;
+    }
+    files.insert(generated.join("descriptors.binpb"), descriptors.encode_to_vec());
+    Ok(files)
+}
+
+/// Returns true for the names of `flowmill-proto`'s messages and enums.
+fn is_of_tensorflow(name: &str) -> bool {
+    name.starts_with("tensorflow.") && !name.starts_with("tensorflow.serving.")
 }
 
 /// Rust source by module name (the protobuf package).
@@ -84,14 +131,13 @@ fn rust_modules(descriptors: &FileDescriptorSet) -> Result<BTreeMap<String, Stri
     for variant in BOXED {
         config.boxed(format!(".tensorflow.AttrValue.value.{variant}"));
     }
-    let requests = descriptors
-        .file
-        .iter()
-        .filter(|file| !file.package().starts_with("google."))
-        .map(|file| (Module::from_protobuf_package_name(file.package()), file.clone()))
-        .collect();
-    let modules = config.generate(requests)?;
+    let modules = config.generate(requests(descriptors))?;
     Ok(modules.into_iter().map(|(module, source)| (module.parts().collect::<Vec<_>>().join("_"), source)).collect())
+}
+
+/// The files to generate from, by module. Those of Google come out empty: `prost-types` has their messages.
+fn requests(descriptors: &FileDescriptorSet) -> Vec<(Module, FileDescriptorProto)> {
+    descriptors.file.iter().map(|file| (Module::from_protobuf_package_name(file.package()), file.clone())).collect()
 }
 
 /// All messages that become structs, in the order of their names.

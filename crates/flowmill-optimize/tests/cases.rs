@@ -16,9 +16,9 @@ mod support;
 use flowmill_graph::ControlFlow;
 use flowmill_optimize::{Functions, LOWERING, PIPELINE, Shapes};
 use std::collections::BTreeSet;
-use std::fmt::Write;
 use support::functions::parse_with_functions;
 use support::{Arithmetic, assert_shapes_hold};
+use text_cases::Case;
 
 /// The graph that a pass, and only that, makes of `before`.
 fn after(pass: &str, before: &str, what: &str) -> String {
@@ -44,26 +44,16 @@ fn after(pass: &str, before: &str, what: &str) -> String {
     if is_unchanged { format!("{left}unchanged\n") } else { format!("{left}{graph}") }
 }
 
-fn check(file: &str) {
-    let path = format!("{}/tests/cases/{file}.txt", env!("CARGO_MANIFEST_DIR"));
-    let text = std::fs::read_to_string(&path).unwrap_or_else(|e| panic!("{path}: {e}"));
-    let (mut blessed, mut num_unchanged) = (String::new(), 0);
-    for case in text.split_inclusive("===\n").filter(|c| !c.trim().is_empty()) {
-        let case = case.trim_end_matches("===\n");
-        let (head, expected) = case.split_once("---\n").unwrap_or((case, ""));
-        let what = head.lines().next().unwrap_or_default();
-        let before: String = head.lines().filter(|l| !l.starts_with('#')).map(|l| format!("{l}\n")).collect();
-        let actual = after(file, &before, &format!("{file}: {what}"));
+fn check(pass: &str) {
+    let mut num_unchanged = 0;
+    let output = |case: &Case<'_>| {
+        let actual = after(pass, &case.input(), &case.title());
         num_unchanged += usize::from(actual.ends_with("unchanged\n"));
-        if std::env::var_os("BLESS").is_none() {
-            assert_eq!(actual, expected, "{file}: {what}");
-        }
-        write!(blessed, "{head}---\n{actual}===\n").unwrap();
-    }
-    assert!(num_unchanged > 0 || file == "prune", "{file} has no case that shows what the pass must leave alone");
-    if std::env::var_os("BLESS").is_some() {
-        std::fs::write(path, blessed).unwrap();
-    }
+        actual
+    };
+    text_cases::check(format!("{}/tests/cases/{pass}.txt", env!("CARGO_MANIFEST_DIR")).as_ref(), output)
+        .unwrap_or_else(|e| panic!("{pass}: {e}"));
+    assert!(num_unchanged > 0 || pass == "prune", "{pass} has no case that shows what the pass must leave alone");
 }
 
 /// The names of all passes, each once.

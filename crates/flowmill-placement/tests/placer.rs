@@ -25,6 +25,7 @@ use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::sync::Arc;
+use text_cases::Case;
 
 /// Kernels of ops by type and priority.
 #[derive(Default)]
@@ -56,16 +57,15 @@ fn short(name: &DeviceName) -> String {
 }
 
 /// The devices of the nodes of a case, one per line, or its error.
-fn placed(head: &str, what: &str) -> String {
-    let (options, graph): (Vec<&str>, Vec<&str>) =
-        head.lines().filter(|line| !line.starts_with('#')).partition(|line| line.starts_with('!'));
+fn placed(case: &Case<'_>) -> String {
+    let what = case.title();
     let registry = Arc::new(OpRegistry::new(flowmill_ops::catalogue()).unwrap());
-    let graph = parse_graph(&graph.join("\n"), &registry, &ConstantTable::new()).unwrap_or_else(|e| panic!("{what}: {e}"));
+    let graph = parse_graph(&case.input(), &registry, &ConstantTable::new()).unwrap_or_else(|e| panic!("{what}: {e}"));
     let (mut kernels, mut is_soft, mut default, mut boundary) = (Table::default(), false, None, None);
     let mut devices: Vec<DeviceName> = ["CPU:0", "GPU:1", "CPU:1", "GPU:0"].into_iter().map(device).collect();
     let (mut assigned, mut assignments) = (FxHashMap::default(), Vec::new());
-    for option in options {
-        let words: Vec<&str> = option[1..].split_whitespace().collect();
+    for option in case.options() {
+        let words: Vec<&str> = option.split_whitespace().collect();
         match words[0] {
             "soft" => is_soft = true,
             "devices" => devices = words[1..].iter().map(|name| device(name)).collect(),
@@ -108,31 +108,11 @@ fn placed(head: &str, what: &str) -> String {
     }
 }
 
-fn check(file: &str) {
-    let path = format!("{}/tests/cases/{file}.txt", env!("CARGO_MANIFEST_DIR"));
-    let text = std::fs::read_to_string(&path).unwrap_or_else(|e| panic!("{path}: {e}"));
-    let mut blessed = String::new();
-    for case in text.split_inclusive("===\n").filter(|c| !c.trim().is_empty()) {
-        let case = case.trim_end_matches("===\n");
-        let (head, expected) = case.split_once("---\n").unwrap_or((case, ""));
-        let actual = placed(head, &format!("{file}: {}", head.lines().next().unwrap_or_default()));
-        if std::env::var_os("BLESS").is_none() {
-            assert_eq!(actual, expected, "{file}: {head}");
-        }
-        write!(blessed, "{head}---\n{actual}===\n").unwrap();
-    }
-    if std::env::var_os("BLESS").is_some() {
-        std::fs::write(path, blessed).unwrap();
-    }
-}
-
 #[test]
 fn each_node_is_placed_as_its_case_says() {
-    let files = std::fs::read_dir(format!("{}/tests/cases", env!("CARGO_MANIFEST_DIR"))).unwrap();
-    let mut names: Vec<String> = files.map(|file| file.unwrap().path().file_stem().unwrap().to_string_lossy().into_owned()).collect();
-    names.sort_unstable();
-    assert!(names.len() >= 5);
-    names.iter().for_each(|name| check(name));
+    let files = text_cases::files(format!("{}/tests/cases", env!("CARGO_MANIFEST_DIR"))).unwrap();
+    assert!(files.len() >= 5);
+    files.iter().for_each(|path| text_cases::check(path, placed).unwrap());
 }
 
 #[test]

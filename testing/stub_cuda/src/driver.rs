@@ -2,143 +2,15 @@
 //!
 //! They check what a driver checks or what it leaves undefined: a current context, live handles of that context, ranges of copies, sizes of launches.
 
-use crate::controls::{Controls, DEVICES, DeviceControls, Kind};
+use crate::controls::{DEVICES, DeviceControls, Kind};
+use crate::errors::*;
+use crate::objects::{CONTROLS, CURRENT, Handle, block, current, device_of, find, objects, run};
 use crate::streams::{Marker, Stream, Work};
 use libloading::Library;
-use std::cell::Cell;
-use std::collections::{BTreeMap, HashMap};
 use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
 use std::ptr;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
-use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
-
-type Code = c_uint;
-/// A handle is a number that is never used again. It has the size of CUDA's pointers to opaque structures.
-type Handle = usize;
-
-const SUCCESS: Code = 0;
-const INVALID_VALUE: Code = 1;
-const OUT_OF_MEMORY: Code = 2;
-const INVALID_DEVICE: Code = 101;
-const INVALID_IMAGE: Code = 200;
-const INVALID_CONTEXT: Code = 201;
-const INVALID_HANDLE: Code = 400;
-const NOT_FOUND: Code = 500;
-const NOT_READY: Code = 600;
-const ILLEGAL_ADDRESS: Code = 700;
-const LAUNCH_OUT_OF_RESOURCES: Code = 701;
-const LAUNCH_FAILED: Code = 719;
-
-/// The value of bytes that nobody has written: floats are NaN.
-const UNWRITTEN: u8 = 0xff;
-
-static CONTROLS: Controls = Controls::new();
-
-/// Returns the state that tests share with the driver.
-#[unsafe(no_mangle)]
-extern "C" fn stub_cuda_controls() -> *const Controls {
-    &raw const CONTROLS
-}
-
-thread_local! {
-    /// The number of the current context's device, plus one.
-    static CURRENT: Cell<usize> = const { Cell::new(0) };
-}
-
-#[derive(Default)]
-struct Objects {
-    last: Handle,
-    contexts: [usize; DEVICES],
-    /// Device memory and pinned memory, with their sizes and devices.
-    memory: BTreeMap<u64, (Vec<u64>, usize, usize)>,
-    pinned: BTreeMap<u64, (Vec<u64>, usize, usize)>,
-    streams: HashMap<Handle, Arc<Stream>>,
-    events: HashMap<Handle, (usize, Option<Marker>)>,
-    modules: HashMap<Handle, (usize, Arc<Library>, String)>,
-    functions: HashMap<Handle, (usize, Function)>,
-}
-
-type Call = unsafe extern "C" fn(*mut *mut c_void, *const [c_uint; 3], *const [c_uint; 3]) -> c_int;
-
-/// A kernel, with the sizes of its parameters.
-#[derive(Clone)]
-struct Function {
-    call: Call,
-    sizes: Vec<usize>,
-    _library: Arc<Library>,
-}
-
-fn objects() -> MutexGuard<'static, Objects> {
-    static OBJECTS: LazyLock<Mutex<Objects>> = LazyLock::new(Mutex::default);
-    OBJECTS.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-impl Objects {
-    fn handle(&mut self) -> Handle {
-        self.last += 8;
-        self.last
-    }
-
-    fn stream(&self, stream: Handle, device: usize) -> Result<Arc<Stream>, Code> {
-        self.streams.get(&stream).filter(|stream| stream.device == device).cloned().ok_or(INVALID_HANDLE)
-    }
-
-    /// Returns true if the range is within one block of a device.
-    fn is_memory(&self, start: u64, bytes: usize, device: usize) -> bool {
-        let block = self.memory.range(..=start).next_back();
-        block.is_some_and(|(&first, &(_, size, owner))| owner == device && start + bytes as u64 <= first + size as u64)
-    }
-
-    fn is_pinned(&self, start: u64, bytes: usize) -> bool {
-        let block = self.pinned.range(..=start).next_back();
-        block.is_some_and(|(&first, &(_, size, _))| start + bytes as u64 <= first + size as u64)
-    }
-
-    /// Forgets everything of a device, as the release of a context does.
-    fn forget(&mut self, device: usize) {
-        self.memory.retain(|_, &mut (_, _, owner)| owner != device);
-        self.pinned.retain(|_, &mut (_, _, owner)| owner != device);
-        self.streams.retain(|_, stream| stream.device != device);
-        self.events.retain(|_, &mut (owner, _)| owner != device);
-        self.modules.retain(|_, &mut (owner, _, _)| owner != device);
-        self.functions.retain(|_, &mut (owner, _)| owner != device);
-        CONTROLS.devices[device].live.iter().for_each(|count| count.store(0, Ordering::SeqCst));
-    }
-}
-
-fn code(result: Result<(), Code>) -> Code {
-    result.err().unwrap_or(SUCCESS)
-}
-
-fn check(condition: bool, otherwise: Code) -> Result<(), Code> {
-    if condition { Ok(()) } else { Err(otherwise) }
-}
-
-/// Returns the current context's device, or the error of a device that is lost.
-fn current() -> Result<(usize, &'static DeviceControls), Code> {
-    let device = CURRENT.get().checked_sub(1).ok_or(INVALID_CONTEXT)?;
-    check(objects().contexts[device] > 0, INVALID_CONTEXT)?;
-    let controls = &CONTROLS.devices[device];
-    match controls.error.load(Ordering::SeqCst) {
-        0 => Ok((device, controls)),
-        error => Err(error),
-    }
-}
-
-fn device_of(ordinal: c_int) -> Result<usize, Code> {
-    usize::try_from(ordinal).ok().filter(|&device| device < DEVICES).ok_or(INVALID_DEVICE)
-}
-
-/// Returns work that is left out if the device has failed by then.
-fn run(controls: &'static DeviceControls, work: impl FnOnce() -> Result<(), Code> + Send + 'static) -> Work {
-    Work::Run(Box::new(move || {
-        if controls.error.load(Ordering::SeqCst) == 0
-            && let Err(error) = work()
-        {
-            controls.error.store(error, Ordering::SeqCst);
-        }
-    }))
-}
 
 /// # Safety
 /// `to` must be valid for a write, as for all functions that return a value by a pointer.
@@ -550,34 +422,6 @@ driver! {
     }
 }
 
-fn describe(error: Code) -> &'static CStr {
-    match error {
-        SUCCESS => c"CUDA_SUCCESS",
-        INVALID_VALUE => c"CUDA_ERROR_INVALID_VALUE",
-        OUT_OF_MEMORY => c"CUDA_ERROR_OUT_OF_MEMORY",
-        46 => c"CUDA_ERROR_DEVICE_UNAVAILABLE",
-        INVALID_DEVICE => c"CUDA_ERROR_INVALID_DEVICE",
-        INVALID_IMAGE => c"CUDA_ERROR_INVALID_IMAGE",
-        INVALID_CONTEXT => c"CUDA_ERROR_INVALID_CONTEXT",
-        INVALID_HANDLE => c"CUDA_ERROR_INVALID_HANDLE",
-        NOT_FOUND => c"CUDA_ERROR_NOT_FOUND",
-        NOT_READY => c"CUDA_ERROR_NOT_READY",
-        ILLEGAL_ADDRESS => c"CUDA_ERROR_ILLEGAL_ADDRESS",
-        LAUNCH_OUT_OF_RESOURCES => c"CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES",
-        LAUNCH_FAILED => c"CUDA_ERROR_LAUNCH_FAILED",
-        _ => c"CUDA_ERROR_UNKNOWN",
-    }
-}
-
-/// Allocates bytes that nobody has written, at an address that is aligned as CUDA's.
-fn block(blocks: &mut BTreeMap<u64, (Vec<u64>, usize, usize)>, bytes: usize, device: usize) -> u64 {
-    const ALIGNMENT: u64 = 256;
-    let mut memory = vec![u64::from_ne_bytes([UNWRITTEN; 8]); bytes.div_ceil(8) + ALIGNMENT as usize / 8];
-    let start = (memory.as_mut_ptr() as u64).next_multiple_of(ALIGNMENT);
-    blocks.insert(start, (memory, bytes, device));
-    start
-}
-
 fn copy(stream: &Stream, controls: &'static DeviceControls, to: u64, from: u64, bytes: usize) {
     stream.enqueue(run(controls, move || {
         // SAFETY: the caller's ranges were checked, and stay allocated until the copy is done.
@@ -598,15 +442,4 @@ unsafe fn value(from: *const u8, size: usize) -> Vec<u64> {
     // SAFETY: as the function requires, and the words have room.
     unsafe { ptr::copy_nonoverlapping(from, words.as_mut_ptr().cast(), size) };
     words
-}
-
-fn find(library: &Arc<Library>, name: &str) -> Option<Function> {
-    // SAFETY: kernels are exported with this type (kernel.h).
-    let call = unsafe { *library.get::<Call>(name.as_bytes()).ok()? };
-    // SAFETY: the library exports a pointer to the number of parameters and their sizes.
-    let sizes = unsafe {
-        let sizes = **library.get::<*const *const c_uint>(format!("{name}_parameters").as_bytes()).ok()?;
-        (1..=*sizes as usize).map(|i| *sizes.add(i) as usize).collect()
-    };
-    Some(Function { call, sizes, _library: library.clone() })
 }

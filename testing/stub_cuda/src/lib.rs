@@ -13,7 +13,9 @@
 mod compile;
 mod controls;
 mod driver;
+mod errors;
 mod nvrtc;
+mod objects;
 mod streams;
 
 pub use compile::precompile;

@@ -4,21 +4,23 @@
 //! # what the case shows
 //! x = Placeholder() {dtype=f32} @A
 //! y = Neg(x) @B
+//! ! starts x=0 y=5
 //! ---
 //! the parts, each after the name of its device in brackets, or the error; written by `BLESS=1`
 //! ===
 //! ```
 //!
-//! The devices `A` to `D` have the host's memory; `G` and `H` have their own, and take the second input of `Reshape` in the host's memory.
+//! With lines that begin with `! starts`, receives are delayed by these start times. The devices `A` to `D` have the host's memory; `G` and `H` have their own, and take the second input of `Reshape` in the host's memory.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 use flowmill_graph::text::{ConstantTable, parse_graph};
 use flowmill_graph::{ControlFlow, Graph, Node, OpRegistry};
-use flowmill_partition::{Assignment, Devices, MAX_COPIED_BYTES, partition};
+use flowmill_partition::{Assignment, Devices, MAX_COPIED_BYTES, PartitionOptions, partition};
 use flowmill_proto::NodeDef;
 use flowmill_tensor::{DType, Tensor};
 use std::fmt::Write;
 use std::sync::{Arc, LazyLock};
+use text_cases::Case;
 
 static REGISTRY: LazyLock<Arc<OpRegistry>> = LazyLock::new(|| Arc::new(OpRegistry::new(flowmill_ops::catalogue()).unwrap()));
 
@@ -49,11 +51,25 @@ fn assignment(graph: &Graph) -> Assignment {
     graph.op_nodes().map(|node| (node.id(), device(node))).collect()
 }
 
+/// Returns the start times of a case: those of the lines `! starts NODE=TIME ...`, by node id.
+fn start_times(graph: &Graph, options: &[&str]) -> Option<Vec<Option<u64>>> {
+    let mut times = vec![None; graph.num_node_ids()];
+    for starts in options.iter().map(|option| option.strip_prefix("starts ").unwrap()) {
+        for (node, time) in starts.split_whitespace().map(|start| start.split_once('=').unwrap()) {
+            times[graph.find_node(node).unwrap().id().index()] = Some(time.parse().unwrap());
+        }
+    }
+    (!options.is_empty()).then_some(times)
+}
+
 /// Returns the parts of a graph as text. Attributes that all sends and receives have are left out.
-fn after(before: &str, what: &str) -> String {
-    let graph = parse_graph(before, &REGISTRY, &ConstantTable::default()).unwrap_or_else(|e| panic!("{what}: {e}"));
+fn after(case: &Case<'_>) -> String {
+    let (what, options) = (case.title(), case.options().collect::<Vec<_>>());
+    let graph = parse_graph(&case.input(), &REGISTRY, &ConstantTable::default()).unwrap_or_else(|e| panic!("{what}: {e}"));
     let assignment = assignment(&graph);
-    let partition = match partition(graph, assignment, &Cases) {
+    let start_times = start_times(&graph, &options);
+    let options = PartitionOptions { start_times: start_times.as_deref() };
+    let partition = match partition(graph, assignment, &Cases, options) {
         Ok(partition) => partition,
         Err(e) => return format!("{:?}: {}\n", e.code(), e.message()),
     };
@@ -85,23 +101,8 @@ fn after(before: &str, what: &str) -> String {
 
 #[test]
 fn each_case_is_cut_as_it_says() {
-    for entry in std::fs::read_dir(format!("{}/tests/cases", env!("CARGO_MANIFEST_DIR"))).unwrap() {
-        let path = entry.unwrap().path();
-        let (text, mut blessed) = (std::fs::read_to_string(&path).unwrap(), String::new());
-        for case in text.split_inclusive("===\n").filter(|c| !c.trim().is_empty()) {
-            let case = case.trim_end_matches("===\n");
-            let (head, expected) = case.split_once("---\n").unwrap_or((case, ""));
-            let what = format!("{}: {}", path.display(), head.lines().next().unwrap_or_default());
-            let before: String = head.lines().filter(|l| !l.starts_with('#')).map(|l| format!("{l}\n")).collect();
-            let actual = after(&before, &what);
-            if std::env::var_os("BLESS").is_none() {
-                assert_eq!(actual, expected, "{what}");
-            }
-            write!(blessed, "{head}---\n{actual}===\n").unwrap();
-        }
-        if std::env::var_os("BLESS").is_some() {
-            std::fs::write(path, blessed).unwrap();
-        }
+    for path in text_cases::files(format!("{}/tests/cases", env!("CARGO_MANIFEST_DIR"))).unwrap() {
+        text_cases::check(&path, after).unwrap();
     }
 }
 
@@ -116,6 +117,10 @@ fn a_large_constant_is_sent() {
         let attr = [("T".to_owned(), graph[id].attrs().0["dtype"].clone())].into();
         graph.add_node(NodeDef { attr, ..other }).unwrap();
         let assignment = assignment(&graph);
-        assert_eq!(partition(graph, assignment, &Cases).unwrap().transfers.len(), num_transfers, "{num_bytes} bytes");
+        assert_eq!(
+            partition(graph, assignment, &Cases, PartitionOptions::default()).unwrap().transfers.len(),
+            num_transfers,
+            "{num_bytes} bytes"
+        );
     }
 }

@@ -1,0 +1,47 @@
+//! The driver's error codes.
+
+use std::ffi::{CStr, c_uint};
+
+pub(crate) type Code = c_uint;
+
+pub(crate) const SUCCESS: Code = 0;
+pub(crate) const INVALID_VALUE: Code = 1;
+pub(crate) const OUT_OF_MEMORY: Code = 2;
+pub(crate) const INVALID_DEVICE: Code = 101;
+pub(crate) const INVALID_IMAGE: Code = 200;
+pub(crate) const INVALID_CONTEXT: Code = 201;
+pub(crate) const INVALID_HANDLE: Code = 400;
+pub(crate) const NOT_FOUND: Code = 500;
+pub(crate) const NOT_READY: Code = 600;
+pub(crate) const ILLEGAL_ADDRESS: Code = 700;
+pub(crate) const LAUNCH_OUT_OF_RESOURCES: Code = 701;
+pub(crate) const LAUNCH_FAILED: Code = 719;
+
+/// Returns the name of an error.
+pub(crate) fn describe(error: Code) -> &'static CStr {
+    match error {
+        SUCCESS => c"CUDA_SUCCESS",
+        INVALID_VALUE => c"CUDA_ERROR_INVALID_VALUE",
+        OUT_OF_MEMORY => c"CUDA_ERROR_OUT_OF_MEMORY",
+        46 => c"CUDA_ERROR_DEVICE_UNAVAILABLE",
+        INVALID_DEVICE => c"CUDA_ERROR_INVALID_DEVICE",
+        INVALID_IMAGE => c"CUDA_ERROR_INVALID_IMAGE",
+        INVALID_CONTEXT => c"CUDA_ERROR_INVALID_CONTEXT",
+        INVALID_HANDLE => c"CUDA_ERROR_INVALID_HANDLE",
+        NOT_FOUND => c"CUDA_ERROR_NOT_FOUND",
+        NOT_READY => c"CUDA_ERROR_NOT_READY",
+        ILLEGAL_ADDRESS => c"CUDA_ERROR_ILLEGAL_ADDRESS",
+        LAUNCH_OUT_OF_RESOURCES => c"CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES",
+        LAUNCH_FAILED => c"CUDA_ERROR_LAUNCH_FAILED",
+        _ => c"CUDA_ERROR_UNKNOWN",
+    }
+}
+
+/// Returns the code of a result.
+pub(crate) fn code(result: Result<(), Code>) -> Code {
+    result.err().unwrap_or(SUCCESS)
+}
+
+pub(crate) fn check(condition: bool, otherwise: Code) -> Result<(), Code> {
+    if condition { Ok(()) } else { Err(otherwise) }
+}
