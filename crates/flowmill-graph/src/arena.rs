@@ -129,6 +129,14 @@ impl<K: Key, T> Arena<K, T> {
         })
     }
 
+    /// Returns the values, in the order of their slots.
+    pub(crate) fn values_mut(&mut self) -> impl Iterator<Item = &mut T> {
+        self.chunks.iter_mut().flatten().filter_map(|slot| match slot {
+            Slot::Full(value) => Some(value),
+            Slot::Free(_) => None,
+        })
+    }
+
     /// Returns a copy of the values that `keep` accepts, under their keys; the others are as if they had been removed.
     pub(crate) fn part(&self, keep: impl Fn(K, &T) -> bool) -> Arena<K, T>
     where
@@ -136,10 +144,33 @@ impl<K: Key, T> Arena<K, T> {
     {
         let mut part = Arena { slots: vec![NONE; self.slots.len()], ..Arena::new() };
         for (key, value) in self.iter().filter(|&(key, value)| keep(key, value)) {
-            part.slots[key.index() as usize] = part.push(value.clone());
-            part.live += 1;
+            part.restore(key, value.clone());
         }
         part
+    }
+
+    /// Moves each value into one of `num_parts` arenas, under its key. Returns the arenas, and the values for which `part_of` returns `None`.
+    pub(crate) fn into_parts(self, num_parts: usize, part_of: impl Fn(K, &T) -> Option<usize>) -> (Vec<Arena<K, T>>, Vec<(K, T)>) {
+        let mut keys = vec![NONE; self.chunks.iter().map(Vec::len).sum()];
+        for (key, &slot) in self.slots.iter().enumerate().filter(|(_, slot)| **slot != NONE) {
+            keys[slot as usize] = key as u32;
+        }
+        let mut parts: Vec<Arena<K, T>> = (0..num_parts).map(|_| Arena { slots: vec![NONE; self.slots.len()], ..Arena::new() }).collect();
+        let mut others = Vec::new();
+        for (slot, key) in self.chunks.into_iter().flatten().zip(keys) {
+            let Slot::Full(value) = slot else { continue };
+            match part_of(K::from_index(key), &value).and_then(|part| parts.get_mut(part)) {
+                Some(part) => part.restore(K::from_index(key), value),
+                None => others.push((K::from_index(key), value)),
+            }
+        }
+        (parts, others)
+    }
+
+    /// Inserts a value under a key that was given out before and has no value.
+    pub(crate) fn restore(&mut self, key: K, value: T) {
+        self.slots[key.index() as usize] = self.push(value);
+        self.live += 1;
     }
 
     /// Number of keys ever given out.
@@ -205,5 +236,26 @@ mod tests {
         assert_eq!(part.insert("new".into()).unwrap(), 3000);
         assert_eq!(part.get(3000).map(String::as_str), Some("new"));
         assert_eq!(part.get(21).map(String::as_str), Some("21"));
+    }
+
+    #[test]
+    fn parts_share_out_the_values_and_keep_keys() {
+        let mut arena = Arena::<u32, String>::new();
+        for i in 0..3000 {
+            arena.insert(i.to_string()).unwrap();
+        }
+        // The slot of a removed value is used again, so that slots and keys differ.
+        arena.remove(7);
+        arena.insert("3000".into()).unwrap();
+        arena.remove(8);
+        let (mut parts, others) = arena.into_parts(2, |key, _| (key % 3 < 2).then_some(key as usize % 3));
+        assert!(parts.iter().all(|part| part.num_keys() == 3001));
+        assert_eq!((parts[0].len(), parts[1].len(), others.len()), (1001, 999, 999));
+        for (i, part) in parts.iter().enumerate() {
+            assert!(part.iter().all(|(key, value)| key as usize % 3 == i && *value == key.to_string()));
+        }
+        assert!(others.iter().all(|(key, value)| key % 3 == 2 && *value == key.to_string()));
+        assert_eq!(parts[1].insert("new".into()).unwrap(), 3001);
+        assert_eq!(parts[1].remove(1).as_deref(), Some("1"));
     }
 }

@@ -62,33 +62,56 @@ impl EdgeRecord {
     }
 }
 
-impl Graph {
-    /// Returns the edges between nodes that are kept, which are those of `nodes`; their lists of edges are cut down to these.
-    pub(crate) fn part_of_edges(&self, is_kept: impl Fn(NodeId) -> bool, nodes: &mut Arena<NodeId, Node>) -> Arena<EdgeId, EdgeRecord> {
-        let mut edges = self.edges.part(|_, record| is_kept(record.src) && is_kept(record.dst));
-        let ids: Vec<NodeId> = nodes.iter().map(|(id, _)| id).collect();
-        for id in ids {
-            let Some(node) = nodes.get_mut(id) else { continue };
-            node.out_edges.retain(|&mut edge| edges.get(edge).is_some());
-            for (place, &edge) in node.out_edges.iter().enumerate() {
-                if let Some(record) = edges.get_mut(edge) {
-                    record.out_place = place as u32;
-                }
-            }
-            let num_inputs = node.num_inputs();
-            let (data, _) = node.in_edges.split_at_mut(num_inputs);
-            data.iter_mut().filter(|edge| edges.get(**edge).is_none()).for_each(|edge| *edge = EdgeId::NONE);
-            let mut place = 0;
-            node.in_edges.retain(|&mut edge| {
-                place += 1;
-                place <= num_inputs || edges.get(edge).is_some()
-            });
-            for (place, &edge) in node.in_edges.iter().enumerate().skip(num_inputs) {
-                if let Some(record) = edges.get_mut(edge) {
-                    record.in_place = NonZeroU32::MIN.saturating_add(place as u32);
-                }
+/// Moves each edge to the part that both of its ends are in; the ends for which `part_of` returns `None` are in every part. An edge between
+/// two of those is copied to each. The nodes' lists of edges are cut down to those of their part.
+pub(crate) fn into_parts(
+    edges: Arena<EdgeId, EdgeRecord>,
+    nodes: &mut [Arena<NodeId, Node>],
+    part_of: impl Fn(NodeId) -> Option<usize>,
+) -> Vec<Arena<EdgeId, EdgeRecord>> {
+    let ends = |record: &EdgeRecord| (part_of(record.src), part_of(record.dst));
+    let part_of_edge = |_, record: &EdgeRecord| match ends(record) {
+        (Some(src), Some(dst)) => (src == dst).then_some(src),
+        (src, dst) => src.or(dst),
+    };
+    let (mut parts, others) = edges.into_parts(nodes.len(), part_of_edge);
+    for (id, record) in others.into_iter().filter(|(_, record)| ends(record) == (None, None)) {
+        parts.iter_mut().for_each(|part| part.restore(id, record));
+    }
+    nodes.iter_mut().zip(&mut parts).for_each(|(nodes, edges)| cut_lists(nodes, edges));
+    parts
+}
+
+/// Removes the edges that are not among `edges` from the lists of the nodes.
+fn cut_lists(nodes: &mut Arena<NodeId, Node>, edges: &mut Arena<EdgeId, EdgeRecord>) {
+    for node in nodes.values_mut() {
+        node.out_edges.retain(|&mut edge| edges.get(edge).is_some());
+        for (place, &edge) in node.out_edges.iter().enumerate() {
+            if let Some(record) = edges.get_mut(edge) {
+                record.out_place = place as u32;
             }
         }
+        let num_inputs = node.num_inputs();
+        let (data, _) = node.in_edges.split_at_mut(num_inputs);
+        data.iter_mut().filter(|edge| edges.get(**edge).is_none()).for_each(|edge| *edge = EdgeId::NONE);
+        let mut place = 0;
+        node.in_edges.retain(|&mut edge| {
+            place += 1;
+            place <= num_inputs || edges.get(edge).is_some()
+        });
+        for (place, &edge) in node.in_edges.iter().enumerate().skip(num_inputs) {
+            if let Some(record) = edges.get_mut(edge) {
+                record.in_place = NonZeroU32::MIN.saturating_add(place as u32);
+            }
+        }
+    }
+}
+
+impl Graph {
+    /// Returns a copy of the edges between nodes that are kept, which are those of `nodes`; their lists of edges are cut down to these.
+    pub(crate) fn part_of_edges(&self, is_kept: impl Fn(NodeId) -> bool, nodes: &mut Arena<NodeId, Node>) -> Arena<EdgeId, EdgeRecord> {
+        let mut edges = self.edges.part(|_, record| is_kept(record.src) && is_kept(record.dst));
+        cut_lists(nodes, &mut edges);
         edges
     }
 

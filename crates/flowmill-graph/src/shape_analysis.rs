@@ -4,7 +4,7 @@ use crate::shape_refiner::SizeNames;
 use crate::symbols::SymbolTable;
 use crate::traverse::topological_order;
 use crate::{ControlFlow, Graph, Node, NodeId, OutputId, Role, ShapeRefiner, ValueInfo};
-use flowmill_tensor::{PartialShape, Result};
+use flowmill_tensor::{PartialShape, Result, Tensor};
 use rustc_hash::FxHashMap;
 use std::cell::RefCell;
 
@@ -90,6 +90,11 @@ impl ShapeAnalysis {
     /// The rank of a tensor, if it is known.
     pub fn rank(&self, tensor: OutputId) -> Option<usize> {
         self.shape(tensor).rank()
+    }
+
+    /// Returns the value of a tensor, if it is a small constant or follows from static shapes.
+    pub fn constant(&self, tensor: OutputId) -> Option<&Tensor> {
+        self.shapes.value(tensor)?.constant.as_ref()
     }
 
     /// Returns true if the tensor is sure to have at least one dimension.

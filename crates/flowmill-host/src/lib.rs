@@ -22,6 +22,8 @@ mod state;
 mod string;
 mod summarize;
 
+pub use data_flow::reader::TfRecords;
+
 // The families refer to these as modules of this crate.
 use flowmill_kernels::{array, blocks, files, from_fn, number};
 use flowmill_parallel as parallel;

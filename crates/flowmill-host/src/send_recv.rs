@@ -21,19 +21,19 @@ pub(crate) fn register(registry: &mut KernelRegistry) {
 }
 
 /// The attributes that a send and its receive have in common.
-struct Meeting {
+struct Endpoint {
     /// The name under which the two meet in a step of one part: devices, incarnation and tensor.
     name: Arc<str>,
     /// The number under which the two meet in a step of several parts.
     transfer: Option<u32>,
 }
 
-impl Meeting {
+impl Endpoint {
     /// # Errors
     /// Returns `InvalidArgument` if an attribute is missing.
-    fn new(init: &KernelInit<'_>) -> Result<Meeting> {
+    fn new(init: &KernelInit<'_>) -> Result<Endpoint> {
         let transfer: i64 = init.attrs.get_or(TRANSFER, -1)?;
-        Ok(Meeting { name: key(init.attrs)?.into(), transfer: u32::try_from(transfer).ok() })
+        Ok(Endpoint { name: key(init.attrs)?.into(), transfer: u32::try_from(transfer).ok() })
     }
 
     /// Returns the transfers of the step and the number of this one, if partitioning has added it.
@@ -60,7 +60,7 @@ fn receiver_is_host(attrs: &Attrs) -> Result<bool> {
 }
 
 struct Send {
-    meeting: Meeting,
+    endpoint: Endpoint,
     /// If true, the tensor is received in the host's memory.
     to_host: bool,
 }
@@ -70,7 +70,7 @@ impl Kernel for Send {
         // If an input is dead, a dead tensor is sent; control inputs count, too. The plan runs sends with dead inputs for that.
         let is_live = (0..ctx.num_inputs()).all(|i| ctx.input(i).is_ok());
         let value: Option<Tensor> = if is_live { Some(ctx.take(0)?) } else { None };
-        match (value, self.meeting.transfer(ctx.step())) {
+        match (value, self.endpoint.transfer(ctx.step())) {
             (Some(tensor), Some((_, number))) if !tensor.is_on_host() && self.to_host => {
                 let (step, iteration) = (ctx.device_step().step.clone(), ctx.iteration());
                 let send = move |tensor| match step.rendezvous.transfers() {
@@ -99,11 +99,11 @@ impl Kernel for Send {
 
 impl Send {
     fn make(init: &KernelInit<'_>, to_host: bool) -> Result<Arc<dyn Kernel>> {
-        Ok(Arc::new(Send { meeting: Meeting::new(init)?, to_host: to_host || receiver_is_host(init.attrs)? }))
+        Ok(Arc::new(Send { endpoint: Endpoint::new(init)?, to_host: to_host || receiver_is_host(init.attrs)? }))
     }
 
     fn key(&self, ctx: &KernelContext<'_>) -> RendezvousKey {
-        RendezvousKey { name: self.meeting.name.clone(), iteration: ctx.iteration() }
+        RendezvousKey { name: self.endpoint.name.clone(), iteration: ctx.iteration() }
     }
 
     /// Copies a tensor to the host's memory, then sends it.
@@ -126,7 +126,7 @@ impl Send {
 }
 
 struct Recv {
-    meeting: Meeting,
+    endpoint: Endpoint,
     /// If true, the tensor stays in the host's memory.
     to_host: bool,
 }
@@ -147,7 +147,7 @@ impl Kernel for Recv {
 
 impl Recv {
     fn make(init: &KernelInit<'_>, to_host: bool) -> Result<Arc<dyn Kernel>> {
-        Ok(Arc::new(Recv { meeting: Meeting::new(init)?, to_host: to_host || init.device.is_host() }))
+        Ok(Arc::new(Recv { endpoint: Endpoint::new(init)?, to_host: to_host || init.device.is_host() }))
     }
 }
 
@@ -167,7 +167,7 @@ impl AsyncKernel for Recv {
         if !self.to_host {
             return None;
         }
-        let (transfers, number) = self.meeting.transfer(ctx.step())?;
+        let (transfers, number) = self.endpoint.transfer(ctx.step())?;
         if let Some(parcel) = transfers.try_receive(number, &ctx.iteration())? {
             ctx.set_output(0, parcel.tensor);
         }
@@ -176,11 +176,11 @@ impl AsyncKernel for Recv {
 
     fn start(&self, ctx: AsyncContext) {
         let step = ctx.device_step().clone();
-        if let Some((transfers, number)) = self.meeting.transfer(&step.step) {
+        if let Some((transfers, number)) = self.endpoint.transfer(&step.step) {
             let (to_host, iteration) = (self.to_host, ctx.iteration().clone());
             return transfers.receive(number, &iteration, move |received| receive(ctx, received, to_host));
         }
-        let key = RendezvousKey { name: self.meeting.name.clone(), iteration: ctx.iteration().clone() };
+        let key = RendezvousKey { name: self.endpoint.name.clone(), iteration: ctx.iteration().clone() };
         let pending: Pending = Arc::new(Mutex::new((Some(ctx), None)));
         let on_cancel = pending.clone();
         let registration = step.step.cancel.on_cancel(move |reason| finish(&on_cancel, Err(reason.clone().derived())));

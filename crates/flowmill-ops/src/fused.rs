@@ -29,5 +29,8 @@ pub(crate) const OPS: &[Op] = &[
         .shape(shape::part_matmul),
     // (x - mean) / sqrt(variance + epsilon) * gamma + beta, where mean and variance are those of the last dimension. `gamma` and `beta` are
     // vectors of one length, which is that of the last dimension or, where that is one, broadcasts it.
-    op("_FusedLayerNorm", "(x: T, gamma: T, beta: T) -> (y: T)").attrs("T: {float}; epsilon: float").shape(shape::fused_layer_norm),
+    op("_FusedLayerNorm", "(x: T, gamma: T, beta: T) -> (y: T)")
+        .work(Work::PerElement(8))
+        .attrs("T: {float}; epsilon: float")
+        .shape(shape::fused_layer_norm),
 ];

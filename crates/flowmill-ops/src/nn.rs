@@ -152,11 +152,11 @@ pub(crate) const OPS: &[Op] = &[
         .gradient(gradient::softclip)
         .attrs("sharpness: float = 1.0; T: {half, bfloat16, float, double} = float")
         .shape(shape::unchanged),
-    op("Softmax", "(logits: T) -> (softmax: T)")
+    op("Softmax", "(logits: T) -> (softmax: T)").work(Work::PerElement(28))
         .gradient(gradient::softmax)
         .attrs("T: {half, bfloat16, float, double}")
         .shape(shape::unchanged_with_rank_at_least::<1>),
-    op("LogSoftmax", "(logits: T) -> (logsoftmax: T)")
+    op("LogSoftmax", "(logits: T) -> (logsoftmax: T)").work(Work::PerElement(28))
         .gradient(gradient::log_softmax)
         .attrs("T: {half, bfloat16, float, double}")
         .shape(shape::unchanged_with_rank_at_least::<1>),

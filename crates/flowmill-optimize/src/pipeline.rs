@@ -2,11 +2,7 @@
 
 use crate::Shapes;
 use crate::lowering::{Functions, called};
-use crate::passes::{
-    channels_last, fold_batch_norm, fold_constants, fold_padding, fuse_elementwise, fuse_epilogues, fuse_gelu, fuse_layer_norm,
-    hoist_common_factor, hoist_products, merge_duplicates, prune, remove_identities,
-};
-use crate::passes::{inline_calls, lower_case, lower_if, lower_while};
+use crate::passes;
 use flowmill_graph::{ControlFlow, Graph, ShapeAnalysis, Target};
 use flowmill_tensor::{Error, Result};
 
@@ -29,44 +25,47 @@ pub struct LoweringPass {
     pub run: fn(&mut Graph, &mut Functions) -> Result<usize>,
 }
 
+/// The pass of a file of `passes`, which has the file's name.
+macro_rules! pass {
+    ($kind:ident, $file:ident) => {
+        $kind { name: stringify!($file), run: passes::$file::run }
+    };
+}
+
 /// The passes that run before all others. They run in rounds until a round changes nothing, because each may create work for the others. Their order
 /// does not change the result. Calls come first because most functions are called, which saves rounds.
-pub const LOWERING: &[LoweringPass] = &[
-    LoweringPass { name: "inline_calls", run: inline_calls::run },
-    LoweringPass { name: "lower_case", run: lower_case::run },
-    LoweringPass { name: "lower_if", run: lower_if::run },
-    LoweringPass { name: "lower_while", run: lower_while::run },
-];
+pub const LOWERING: &[LoweringPass] =
+    &[pass!(LoweringPass, inline_calls), pass!(LoweringPass, lower_case), pass!(LoweringPass, lower_if), pass!(LoweringPass, lower_while)];
 
 /// The passes that run after [`LOWERING`], in order, each with the reason for its position.
 pub const PIPELINE: &[Pass] = &[
     // First, so that nobody looks at what nobody needs.
-    Pass { name: "prune", run: prune::run },
+    pass!(Pass, prune),
     // Before patterns are looked for: they need not expect `Identity` anywhere.
-    Pass { name: "remove_identities", run: remove_identities::run },
+    pass!(Pass, remove_identities),
     // Before all that asks whether weights are constant: frozen models compute theirs by reshapes and products of constants.
-    Pass { name: "fold_constants", run: fold_constants::run },
+    pass!(Pass, fold_constants),
     // Before all that looks for convolutions and batch norms, which know one layout; after constants are folded: axes and paddings are.
-    Pass { name: "channels_last", run: channels_last::run },
+    pass!(Pass, channels_last),
     // Before epilogues are fused: leaves one bias where there were a product and a sum.
-    Pass { name: "fold_batch_norm", run: fold_batch_norm::run },
+    pass!(Pass, fold_batch_norm),
     // Before epilogues are fused: looks for `Conv2D`, not for what that becomes.
-    Pass { name: "fold_padding", run: fold_padding::run },
+    pass!(Pass, fold_padding),
     // Before epilogues are fused: what a loop adds to such a product then becomes an epilogue of another.
-    Pass { name: "hoist_products", run: hoist_products::run },
-    Pass { name: "fuse_epilogues", run: fuse_epilogues::run },
+    pass!(Pass, hoist_products),
+    pass!(Pass, fuse_epilogues),
     // After epilogues: looks for a product that has its bias.
-    Pass { name: "fuse_gelu", run: fuse_gelu::run },
+    pass!(Pass, fuse_gelu),
     // Before single element-wise nodes are fused: looks for them.
-    Pass { name: "fuse_layer_norm", run: fuse_layer_norm::run },
+    pass!(Pass, fuse_layer_norm),
     // After fusion: a tensor with two consumers is not fused into either.
-    Pass { name: "merge_duplicates", run: merge_duplicates::run },
+    pass!(Pass, merge_duplicates),
     // After equal factors are one tensor.
-    Pass { name: "hoist_common_factor", run: hoist_common_factor::run },
+    pass!(Pass, hoist_common_factor),
     // After all that looks for single element-wise nodes.
-    Pass { name: "fuse_elementwise", run: fuse_elementwise::run },
+    pass!(Pass, fuse_elementwise),
     // Last: constants that were folded away are still there.
-    Pass { name: "prune", run: prune::run },
+    pass!(Pass, prune),
 ];
 
 /// Options of a run of the passes.

@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::print_stdout)]
 
 use flowmill_graph::{Graph, Node, NodeId, OpRegistry};
-use flowmill_partition::{Assignment, Devices, partition};
+use flowmill_partition::{Assignment, Devices, PartitionOptions, partition};
 use flowmill_proto::NodeDef;
 use flowmill_proto::attr_value::Value;
 use flowmill_tensor::DType;
@@ -84,10 +84,10 @@ fn measure(name: &str, graph: &Graph, device: impl Fn(usize) -> usize) {
     let assignment: Assignment = graph.op_nodes().enumerate().map(|(i, node)| (node.id(), device(i))).collect();
     let mut best = Duration::MAX;
     let mut num_transfers = 0;
-    for _ in 0..5 {
+    for _ in 0..10 {
         let (graph, assignment) = (graph.clone(), assignment.clone());
         let before = Instant::now();
-        let partition = partition(graph, assignment, &Hosts).unwrap();
+        let partition = partition(graph, assignment, &Hosts, PartitionOptions::default()).unwrap();
         best = best.min(before.elapsed());
         num_transfers = partition.transfers.len();
     }

@@ -29,6 +29,11 @@ pub(crate) struct ControlLoops {
 }
 
 impl ControlLoops {
+    /// Returns the frame that a node runs in; the root frame for a node that was added since.
+    pub(crate) fn frame_of(&self, node: NodeId) -> FrameId {
+        self.flow.frame_of(node)
+    }
+
     /// Returns the frame in which the outputs of a node are taken.
     pub(crate) fn frame_of_outputs(&self, node: NodeId) -> FrameId {
         self.flow.output_frame_of(node)

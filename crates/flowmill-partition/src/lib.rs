@@ -10,6 +10,7 @@
 //! 4. `transfers`: each edge between devices becomes an edge to a `_Send` and one from a `_Recv`, of which there is one pair per tensor and
 //!    destination. A control edge is sent as an empty tensor. A receive in a loop has a control input from the control loop, so that it runs once per
 //!    iteration.
+//! 5. `delays`: with [`PartitionOptions::start_times`], receives wait until their tensors are soon needed.
 //!
 //! A tensor is sent in every iteration in which its producer runs, dead or live, and received in the iterations that the control loop makes. The two
 //! are equal in number: the control loop goes on while the received predicate is true, and a dead loop, for example in a branch that is not taken,
@@ -24,6 +25,7 @@ mod assignment;
 mod colocate;
 mod constants;
 mod control_loops;
+mod delays;
 mod transfers;
 
 pub use assignment::Assignment;
@@ -46,6 +48,13 @@ pub trait Devices {
     /// Returns true if the kernel of a node takes data input `input` in the host's memory when it runs on `device`. Not called for devices whose
     /// memory is the host's.
     fn takes_in_host_memory(&self, device: usize, node: &Node, input: usize) -> bool;
+}
+
+/// Options of [`partition`].
+#[derive(Clone, Copy, Debug, Default)]
+pub struct PartitionOptions<'a> {
+    /// The starts of the nodes in a simulated schedule, by node id, in any unit. With them, receives are delayed until their tensors are soon needed.
+    pub start_times: Option<&'a [Option<u64>]>,
 }
 
 /// The result of [`partition`].
@@ -72,7 +81,7 @@ pub struct Transfer {
 /// # Errors
 /// Returns `InvalidArgument` for frames that do not fit together, for a loop over several devices without a predicate, for an edge between devices whose
 /// producer does not run in every iteration of its loop, and for a reference that a node on another device would change.
-pub fn partition(mut graph: Graph, mut assignment: Assignment, devices: &dyn Devices) -> Result<Partition> {
+pub fn partition(mut graph: Graph, mut assignment: Assignment, devices: &dyn Devices, options: PartitionOptions<'_>) -> Result<Partition> {
     transfers::forget(&mut graph)?;
     colocate::colocate(&mut graph, &mut assignment)?;
     constants::copy_to_consumers(&mut graph, &mut assignment)?;
@@ -82,19 +91,19 @@ pub fn partition(mut graph: Graph, mut assignment: Assignment, devices: &dyn Dev
         }
     }
     let loops = control_loops::add(&mut graph, &mut assignment)?;
-    let transfers = transfers::add(&mut graph, &mut assignment, devices, &loops)?;
+    let (transfers, nodes) = transfers::add(&mut graph, &mut assignment, devices, &loops)?;
+    if let Some(start_times) = options.start_times {
+        delays::delay(&mut graph, &assignment, &nodes, &loops, start_times)?;
+    }
     let mut used = assignment.devices(&graph);
     used.insert(0);
-    let part = |device: usize| {
-        let nodes: Vec<NodeId> = graph.op_nodes().map(Node::id).filter(|&id| assignment.device(id) == device).collect();
-        let mut keep = vec![false; graph.num_node_ids()];
-        nodes.iter().for_each(|id| keep[id.index()] = true);
-        let mut part = graph.part(&keep);
-        let name = devices.name(device);
-        nodes.into_iter().try_for_each(|id| part.set_device(id, &name))?;
-        Ok((device, part))
-    };
-    Ok(Partition { parts: used.into_iter().map(part).collect::<Result<_>>()?, transfers })
+    let used: Vec<usize> = used.into_iter().collect();
+    let parts = graph.into_parts(used.len(), |id| used.binary_search(&assignment.device(id)).unwrap_or(usize::MAX));
+    let mut parts: Vec<(usize, Graph)> = used.into_iter().zip(parts).collect();
+    for (device, part) in &mut parts {
+        part.set_all_devices(&devices.name(*device));
+    }
+    Ok(Partition { parts, transfers })
 }
 
 /// Returns true for an edge to or from `_SOURCE` or `_SINK`.

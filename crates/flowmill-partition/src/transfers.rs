@@ -50,6 +50,15 @@ struct Transfers<'a> {
     ends: FxHashMap<usize, DeviceAttrs>,
     pairs: FxHashMap<Key, Pair>,
     transfers: Vec<Transfer>,
+    nodes: Vec<TransferNodes>,
+}
+
+/// The send and the receive of a transfer, with the frame that both are in.
+#[derive(Clone, Copy)]
+pub(crate) struct TransferNodes {
+    pub(crate) send: NodeId,
+    pub(crate) receive: NodeId,
+    pub(crate) frame: FrameId,
 }
 
 /// A device as an end of a transfer.
@@ -65,15 +74,20 @@ pub(crate) fn forget(graph: &mut Graph) -> Result<()> {
     numbered.into_iter().try_for_each(|id| graph.remove_attr(id, TRANSFER))
 }
 
-/// Replaces the edges between devices. Returns the tensors that are sent.
+/// Replaces the edges between devices. Returns the tensors that are sent, with their sends and receives.
 ///
 /// # Errors
 /// Returns `InvalidArgument` for an edge in a loop whose producer does not run in every iteration, and for a reference that a node on another device
 /// would change.
-pub(crate) fn add(graph: &mut Graph, assignment: &mut Assignment, devices: &dyn Devices, loops: &ControlLoops) -> Result<Vec<Transfer>> {
+pub(crate) fn add(
+    graph: &mut Graph,
+    assignment: &mut Assignment,
+    devices: &dyn Devices,
+    loops: &ControlLoops,
+) -> Result<(Vec<Transfer>, Vec<TransferNodes>)> {
     let consumers = graph.op_node_ids();
-    let mut transfers =
-        Transfers { graph, assignment, devices, loops, ends: FxHashMap::default(), pairs: FxHashMap::default(), transfers: Vec::new() };
+    let (ends, pairs) = (FxHashMap::default(), FxHashMap::default());
+    let mut transfers = Transfers { graph, assignment, devices, loops, ends, pairs, transfers: Vec::new(), nodes: Vec::new() };
     let mut edges = Vec::new();
     for consumer in consumers {
         edges.clear();
@@ -82,7 +96,7 @@ pub(crate) fn add(graph: &mut Graph, assignment: &mut Assignment, devices: &dyn 
             transfers.replace(edge, &edges)?;
         }
     }
-    Ok(transfers.transfers)
+    Ok((transfers.transfers, transfers.nodes))
 }
 
 impl Transfers<'_> {
@@ -197,6 +211,7 @@ impl Transfers<'_> {
         };
         let send = add(send, from, &[source], "T", key.clone())?;
         let receive = add(receive, to, &[], "tensor_type", key)?;
+        self.nodes.push(TransferNodes { send, receive, frame });
         let received = if slot.is_some() { receive } else { add("Identity", to, &[receive.output(0)], "T", BTreeMap::new())? };
         // What _SINK waits for is kept by all passes.
         self.graph.add_control_edge(send, NodeId::SINK)?;

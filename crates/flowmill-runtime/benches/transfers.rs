@@ -1,6 +1,7 @@
-//! The cost of a tensor that goes from one part of a step to another: the meeting alone, and within steps of two parts on one thread.
+//! The cost of a tensor that goes from one part of a step to another: the rendezvous alone, and within steps of two parts on one thread.
 //!
-//! `valgrind --tool=callgrind --toggle-collect='transfers::step_of_two_parts'` counts the instructions of `cargo bench --bench transfers -- once`.
+//! `valgrind --tool=callgrind --toggle-collect='transfers::step_of_two_parts'` counts the instructions of `cargo bench --bench transfers -- once`, and
+//! those of receives that wait with `-- once receives-first`.
 #![allow(clippy::unwrap_used, clippy::print_stdout)]
 
 #[path = "../tests/executor/support.rs"]
@@ -119,8 +120,9 @@ fn measure(name: &str, mut run: impl FnMut() -> Duration) {
 fn main() {
     let names: Arc<[String]> = (0..NUM_TENSORS).map(|number| format!("x{number}:0")).collect();
     let plans = plans();
-    if std::env::args().any(|arg| arg == "once") {
-        step_of_two_parts(&plans, false, &names);
+    let has_arg = |wanted: &str| std::env::args().any(|arg| arg == wanted);
+    if has_arg("once") {
+        step_of_two_parts(&plans, has_arg("receives-first"), &names);
         return;
     }
     let (outside, in_loop) = (IterationPath::new(), IterationPath::from_slice(&[3]));

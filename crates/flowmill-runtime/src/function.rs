@@ -113,9 +113,9 @@ impl Caller {
 
     /// Calls `go_on` on any thread of the step after the work that is in the step's queue now. A kernel that runs for long uses this to share its
     /// thread. Outside of a plan there is no queue, and `go_on` is called at once.
-    pub fn take_turns(&self, go_on: impl FnOnce() + Send + 'static) {
+    pub fn yield_now(&self, go_on: impl FnOnce() + Send + 'static) {
         match &self.crew {
-            Some(crew) => crew.take_turns(Box::new(go_on)),
+            Some(crew) => crew.yield_now(Box::new(go_on)),
             None => go_on(),
         }
     }

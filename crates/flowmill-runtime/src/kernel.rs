@@ -1,7 +1,7 @@
 //! Kernels: the code that computes one node.
 
 use crate::device::Device;
-use crate::executor::IterationRef;
+use crate::executor::{IterationRef, OutstandingCall};
 use crate::function::{Caller, FunctionLibraryRuntime};
 use crate::resource::ResourceManager;
 use crate::step::{DeviceStep, Step};
@@ -305,22 +305,25 @@ pub struct AsyncContext {
     inputs: Vec<Tensor>,
     caller: Caller,
     iteration: IterationPath,
-    done: Box<dyn FnOnce(Result<Vec<Option<Tensor>>>) + Send>,
+    done: CallDone,
+}
+
+/// The receiver of the result of an asynchronous call.
+pub(crate) enum CallDone {
+    /// A node of a run.
+    Node(OutstandingCall),
+    /// Anything else.
+    Callback(Box<dyn FnOnce(Result<Vec<Option<Tensor>>>) + Send>),
 }
 
 impl AsyncContext {
     /// Makes the context of a call outside of a plan, whose result goes to `done`.
     pub fn new(inputs: Vec<Tensor>, step: Arc<DeviceStep>, done: Box<dyn FnOnce(Result<Vec<Option<Tensor>>>) + Send>) -> AsyncContext {
-        AsyncContext::of(inputs, Caller::new(step, None, 0), IterationPath::new(), done)
+        AsyncContext::of(inputs, Caller::new(step, None, 0), IterationPath::new(), CallDone::Callback(done))
     }
 
     /// Makes the context of a call in a run of a plan.
-    pub(crate) fn of(
-        inputs: Vec<Tensor>,
-        caller: Caller,
-        iteration: IterationPath,
-        done: Box<dyn FnOnce(Result<Vec<Option<Tensor>>>) + Send>,
-    ) -> AsyncContext {
+    pub(crate) fn of(inputs: Vec<Tensor>, caller: Caller, iteration: IterationPath, done: CallDone) -> AsyncContext {
         AsyncContext { inputs, caller, iteration, done }
     }
 
@@ -366,6 +369,9 @@ impl AsyncContext {
 
     /// Ends the call with its outputs, of which `None` is dead, or with an error.
     pub fn done(self, result: Result<Vec<Option<Tensor>>>) {
-        (self.done)(result);
+        match self.done {
+            CallDone::Node(mut call) => call.complete(result),
+            CallDone::Callback(done) => done(result),
+        }
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::cancel::CancelToken;
 use crate::device::{Device, HostDevice};
+use crate::executor::StatsCollector;
 use crate::function::FunctionLibraryRuntime;
 use crate::rendezvous::Rendezvous;
 use crate::resource::ResourceManager;
@@ -23,6 +24,8 @@ pub struct Step {
     pub rendezvous: Rendezvous,
     /// Called from time to time on the caller's thread, while it works or waits. May cancel the step.
     pub poll: Option<Poll>,
+    /// Records what the nodes of called functions did; `None` measures nothing.
+    pub stats: Option<Arc<StatsCollector>>,
 }
 
 /// A step on one of its devices: the view that kernels have of it.
@@ -95,20 +98,27 @@ impl Default for Step {
 impl Step {
     /// Makes a step without a deadline and without a poll.
     pub fn new() -> Step {
+        Step::with_cancel(CancelToken::new())
+    }
+
+    /// Like [`Step::new`], for a step that `cancel` ends early.
+    pub fn with_cancel(cancel: CancelToken) -> Step {
         static NEXT_STEP: AtomicU64 = AtomicU64::new(1);
         Step {
             id: NEXT_STEP.fetch_add(1, Ordering::Relaxed),
-            cancel: CancelToken::new(),
+            cancel,
             deadline: None,
             rendezvous: Rendezvous::new(),
             poll: None,
+            stats: None,
         }
     }
 
     /// Returns a step for a call of a function on several devices. It ends with this step, and has a rendezvous of its own, so that calls which run at
     /// the same time do not receive each other's tensors.
     pub fn for_call(&self, rendezvous: Rendezvous) -> Step {
-        Step { id: self.id, cancel: self.cancel.clone(), deadline: self.deadline, rendezvous, poll: self.poll.clone() }
+        let (cancel, poll, stats) = (self.cancel.clone(), self.poll.clone(), self.stats.clone());
+        Step { id: self.id, cancel, deadline: self.deadline, rendezvous, poll, stats }
     }
 
     /// Checks the deadline and the cancellation, and calls the caller's [`Poll`] if it is due. Loops call this between iterations that take some

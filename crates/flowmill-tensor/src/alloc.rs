@@ -57,6 +57,22 @@ pub fn live_bytes() -> usize {
     LIVE.load(Relaxed)
 }
 
+/// Returns the blocks that are kept for reuse to the allocator, but for those of up to 16 KiB that threads keep for themselves. Returns their number of
+/// bytes. For after a large model was dropped: tensors that are allocated next come from the system.
+pub fn release_unused_memory() -> usize {
+    let mut released = 0;
+    for (class, list) in LISTS.iter().enumerate() {
+        let blocks = std::mem::take(&mut *list.lock());
+        let bytes = class_bytes(class);
+        for block in blocks {
+            CACHED.fetch_sub(bytes, Relaxed);
+            released += bytes;
+            give_back(class, block);
+        }
+    }
+    released
+}
+
 /// Refuses `count` elements of type `T` that the process cannot hold: those that would pass [`memory_limit`] with what tensors hold already,
 /// and those for which the allocator has no room. For what is held besides tensors, before it is made.
 ///
@@ -249,10 +265,16 @@ impl Drop for Buffer {
         uncount(bytes);
         let block = Block(self.ptr);
         let left = if bytes <= SMALL_MAX { keep_small(class, block) } else { keep_large(class, bytes, block) };
-        if let (Some(block), Some(layout)) = (left, layout(class)) {
-            // SAFETY: the block came from `alloc_zeroed` with this class's layout and nothing holds it any more.
-            unsafe { dealloc(block.0.as_ptr(), layout) };
+        if let Some(block) = left {
+            give_back(class, block);
         }
+    }
+}
+
+fn give_back(class: usize, block: Block) {
+    if let Some(layout) = layout(class) {
+        // SAFETY: the block came from `alloc_zeroed` with this class's layout, and the caller, who owned it, gives it up.
+        unsafe { dealloc(block.0.as_ptr(), layout) };
     }
 }
 

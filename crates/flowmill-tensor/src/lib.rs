@@ -22,7 +22,7 @@ mod symbol;
 pub mod sync;
 mod tensor;
 
-pub use alloc::{check_memory, live_bytes, memory_limit, set_memory_limit};
+pub use alloc::{check_memory, live_bytes, memory_limit, release_unused_memory, set_memory_limit};
 pub use allocator::{Allocator, MemoryStats, Reservation};
 pub use dtype::DType;
 pub use element::Element;

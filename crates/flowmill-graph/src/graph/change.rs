@@ -66,6 +66,15 @@ impl Graph {
         Ok(())
     }
 
+    /// Sets the device that all nodes request; empty for none.
+    pub fn set_all_devices(&mut self, device: &str) {
+        let device = self.intern_device(device);
+        for node in self.nodes.values_mut().filter(|node| !node.is_source_or_sink()) {
+            node.device.clone_from(&device);
+        }
+        self.count_rewrite();
+    }
+
     /// Sets an attribute, which may change the node's types and its number of inputs and outputs.
     ///
     /// # Errors

@@ -104,7 +104,7 @@ impl Shared {
         while let Some(batch) = self.next_batch() {
             let Some(last) = batch.last() else { continue };
             let (shared, caller) = (self.clone(), last.request.caller.clone());
-            caller.take_turns(move || shared.process(batch));
+            caller.yield_now(move || shared.process(batch));
         }
     }
 
@@ -164,7 +164,7 @@ impl Shared {
                 let others = batch.extract_if(.., |task| !Arc::ptr_eq(&task.request, runner)).collect::<Vec<_>>();
                 batch.into_iter().for_each(|task| task.end(Err(e.clone())));
                 match others.last().map(|task| task.request.caller.clone()) {
-                    Some(caller) => caller.take_turns(move || self.process(others)),
+                    Some(caller) => caller.yield_now(move || self.process(others)),
                     None => self.end_batch(),
                 }
             }

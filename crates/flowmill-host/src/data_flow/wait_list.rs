@@ -254,10 +254,8 @@ mod tests {
             counter.fetch_add(1, Ordering::SeqCst);
         };
         let functions = FunctionLibraryRuntime::new(|name, _| bail!(NotFound, "Function {name} is not defined."));
-        let step = DeviceStep {
-            step: Arc::new(Step { cancel: cancel.clone(), ..Step::new() }),
-            ..DeviceStep::on_host(Arc::default(), Arc::new(functions))
-        };
+        let step =
+            DeviceStep { step: Arc::new(Step::with_cancel(cancel.clone())), ..DeviceStep::on_host(Arc::default(), Arc::new(functions)) };
         let step = Arc::new(step);
         list.wait(Request { wanted, taken: 0 }, AsyncContext::new(Vec::new(), step, Box::new(done)));
     }

@@ -100,7 +100,7 @@ impl Function {
     fn run(&self, ctx: &IteratorContext, cancel: CancelToken, mut args: Vec<Tensor>) -> Result<Element> {
         args.extend(self.captured.iter().cloned());
         let step = DeviceStep {
-            step: Arc::new(Step { cancel, ..Step::new() }),
+            step: Arc::new(Step::with_cancel(cancel)),
             device: ctx.device.clone(),
             resources: ctx.resources.clone(),
             functions: self.library.clone(),

@@ -75,7 +75,7 @@ impl<I: Iterations> Running<I> {
                 (Err(e), _) | (_, Err(e)) => Err(e),
                 (Ok(true), Ok(given)) if self.caller.has_others() => {
                     let caller = self.caller.clone();
-                    return caller.take_turns(move || self.go_on_at_once(given));
+                    return caller.yield_now(move || self.go_on_at_once(given));
                 }
                 (Ok(_), Ok(given)) => self.iterations.next(given),
             };

@@ -3,7 +3,7 @@
 use super::block::IterationRef;
 use super::run::{Item, Run};
 use crate::function::Caller;
-use crate::kernel::{AsyncContext, AsyncKernel};
+use crate::kernel::{AsyncContext, AsyncKernel, CallDone};
 use flowmill_tensor::{Result, Tensor, error};
 use std::cell::{Cell, RefCell};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -23,13 +23,13 @@ thread_local! {
 type Call = (*const Run, *const super::block::Iteration, u32);
 
 /// The end of a call that has not come yet. However the kernel lets go of it, the run hears of it once.
-struct Outstanding {
+pub(crate) struct OutstandingCall {
     run: Option<Arc<Run>>,
     item: Item,
 }
 
-impl Outstanding {
-    fn complete(&mut self, result: Completed) {
+impl OutstandingCall {
+    pub(crate) fn complete(&mut self, result: Completed) {
         let Some(run) = self.run.take() else { return };
         if STARTING.get() == call_of(&run, self.item) {
             ENDED.set(Some(result));
@@ -39,7 +39,7 @@ impl Outstanding {
     }
 }
 
-impl Drop for Outstanding {
+impl Drop for OutstandingCall {
     fn drop(&mut self) {
         self.complete(Err(error!(Internal, "an asynchronous kernel ended without a result")));
     }
@@ -60,12 +60,12 @@ pub(super) fn start(run: &Arc<Run>, item: Item, kernel: &dyn AsyncKernel, inputs
             ENDED.set(self.1.take());
         }
     }
-    let mut outstanding = Outstanding { run: Some(run.clone()), item };
+    let outstanding = OutstandingCall { run: Some(run.clone()), item };
     let caller = Caller::new(run.device_step.clone(), Some(run.crew.clone()), run.depth);
     let _started = Started(STARTING.replace(call_of(run, item)), ENDED.take());
     // SAFETY: the item holds a reference of its iteration.
     let iteration = unsafe { IterationRef::new(item.iteration) }.path();
-    let context = AsyncContext::of(inputs, caller, iteration, Box::new(move |result| outstanding.complete(result)));
+    let context = AsyncContext::of(inputs, caller, iteration, CallDone::Node(outstanding));
     let started = catch_unwind(AssertUnwindSafe(|| kernel.start(context)));
     match (started, ENDED.take()) {
         (Err(payload), Some(_)) => Some(Err(crate::panics::error_of(payload))),

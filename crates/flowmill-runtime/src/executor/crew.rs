@@ -10,6 +10,7 @@ use crate::step::{Poll, Step};
 use crossbeam_deque::{Injector, Steal};
 use flowmill_tensor::Tensor;
 use std::cell::{Cell, RefCell};
+use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr::null;
 use std::sync::{Arc, OnceLock};
@@ -37,7 +38,7 @@ thread_local! {
     /// The crew that this thread works for.
     static AT_WORK: Cell<*const Crew> = const { Cell::new(null()) };
     /// Work of that crew that this thread has kept. It goes to the queue before the thread calls a kernel that takes long or waits.
-    static KEPT: RefCell<Option<Work>> = const { RefCell::new(None) };
+    static KEPT: RefCell<VecDeque<Work>> = const { RefCell::new(VecDeque::new()) };
 }
 
 pub(crate) struct Crew {
@@ -55,7 +56,7 @@ pub(crate) struct Crew {
 /// A thread's place in the crew it worked for before, which it returns to.
 struct AtWork {
     crew: *const Crew,
-    kept: Option<Work>,
+    kept: VecDeque<Work>,
 }
 
 impl AtWork {
@@ -67,7 +68,7 @@ impl AtWork {
 impl Drop for AtWork {
     fn drop(&mut self) {
         AT_WORK.set(self.crew);
-        KEPT.set(self.kept.take());
+        KEPT.set(std::mem::take(&mut self.kept));
     }
 }
 
@@ -101,16 +102,15 @@ impl Crew {
         self.is_over.load(Ordering::Acquire)
     }
 
-    /// Accepts work. This thread keeps it if it works for the crew and has kept nothing else; otherwise the work goes to the queue.
+    /// Accepts work. This thread keeps it if it works for the crew and has kept nothing else, or if it is the only thread of the crew; otherwise the
+    /// work goes to the queue.
     pub(super) fn submit(self: &Arc<Crew>, work: Work) {
-        if std::ptr::eq(AT_WORK.get(), &raw const **self) {
-            let left = KEPT.with_borrow_mut(|kept| if kept.is_none() { kept.replace(work).map(Box::new) } else { Some(Box::new(work)) });
-            if let Some(work) = left {
-                self.offer(*work);
-            }
-            return;
+        let keeps = || !self.has_helpers() || KEPT.with_borrow(VecDeque::is_empty);
+        if std::ptr::eq(AT_WORK.get(), &raw const **self) && keeps() {
+            KEPT.with_borrow_mut(|kept| kept.push_back(work));
+        } else {
+            self.offer(work);
         }
-        self.offer(work);
     }
 
     /// Puts work into the queue, and makes sure that a thread serves the queue.
@@ -120,7 +120,7 @@ impl Crew {
     }
 
     /// Calls `go_on` after the work that is in the queue now.
-    pub(crate) fn take_turns(self: &Arc<Crew>, go_on: Box<dyn FnOnce() + Send>) {
+    pub(crate) fn yield_now(self: &Arc<Crew>, go_on: Box<dyn FnOnce() + Send>) {
         self.queue().push(Work::Resume(go_on));
         // This thread looks at the queue itself, if it works for the crew.
         if !std::ptr::eq(AT_WORK.get(), &raw const **self) {
@@ -130,10 +130,8 @@ impl Crew {
 
     /// Shares the work that this thread kept, and makes sure that another thread serves the queue. Called before a kernel that takes long or waits.
     pub(super) fn share(self: &Arc<Crew>) {
-        if std::ptr::eq(AT_WORK.get(), &raw const **self)
-            && let Some(work) = KEPT.take()
-        {
-            self.queue().push(work);
+        if std::ptr::eq(AT_WORK.get(), &raw const **self) {
+            KEPT.with_borrow_mut(|kept| kept.drain(..).for_each(|work| self.queue().push(work)));
         }
         if !self.queue_is_empty() {
             self.call_for_help();
@@ -216,13 +214,13 @@ impl Crew {
             return;
         }
         let _at_work = AtWork::enter(self);
+        let take_kept = || KEPT.with_borrow_mut(VecDeque::pop_front);
         let mut next = first.or_else(|| self.take());
-        let mut turn = 0u32;
+        let mut count = 0u32;
         while let Some(work) = next {
             perform(work);
-            turn = turn.wrapping_add(1);
-            next =
-                if turn.is_multiple_of(QUEUE_INTERVAL) { self.take().or_else(|| KEPT.take()) } else { KEPT.take().or_else(|| self.take()) };
+            count = count.wrapping_add(1);
+            next = if count.is_multiple_of(QUEUE_INTERVAL) { self.take().or_else(take_kept) } else { take_kept().or_else(|| self.take()) };
         }
     }
 

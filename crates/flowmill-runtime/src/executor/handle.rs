@@ -11,8 +11,8 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::{Arc, Weak};
 
-/// The executors that sessions share, by number of threads. An executor lives as long as a session uses it.
-static SHARED: Mutex<BTreeMap<usize, Weak<Executor>>> = Mutex::new(BTreeMap::new());
+/// The executors that sessions share, by number of threads and by whether kernels fork. An executor lives as long as a session uses it.
+static SHARED: Mutex<BTreeMap<(usize, bool), Weak<Executor>>> = Mutex::new(BTreeMap::new());
 
 /// The executors that have a name, with the requested number of threads. They live as long as the process.
 static NAMED: Mutex<BTreeMap<String, (usize, Arc<Executor>)>> = Mutex::new(BTreeMap::new());
@@ -27,6 +27,8 @@ static NAMED: Mutex<BTreeMap<String, (usize, Arc<Executor>)>> = Mutex::new(BTree
 /// whether the thread is inside of a step, and whether kernels may fork on it.
 pub struct Executor {
     num_threads: usize,
+    /// True if a kernel may use several threads.
+    forks: bool,
     process: u32,
     pool: Option<Arc<ThreadPool>>,
     /// The thread pool for a process that was forked from `process`, with the id of that process. Threads of `process` itself never take this lock,
@@ -40,9 +42,13 @@ impl Executor {
     /// # Errors
     /// Returns `ResourceExhausted` if the system cannot start the threads.
     pub fn new(num_threads: usize) -> Result<Arc<Executor>> {
+        Executor::make(num_threads, true)
+    }
+
+    fn make(num_threads: usize, forks: bool) -> Result<Arc<Executor>> {
         let num_threads = threads_or_cores(num_threads);
-        let (process, pool) = (std::process::id(), start(num_threads)?);
-        Ok(Arc::new(Executor { num_threads, process, pool, forked: Mutex::new(None) }))
+        let (process, pool) = (std::process::id(), start(num_threads, forks)?);
+        Ok(Arc::new(Executor { num_threads, forks, process, pool, forked: Mutex::new(None) }))
     }
 
     /// Returns the executor of this many threads that all sessions without an executor of their own share; 0 means one thread per core.
@@ -50,13 +56,21 @@ impl Executor {
     /// # Errors
     /// Returns `ResourceExhausted` if the system cannot start the threads.
     pub fn shared(num_threads: usize) -> Result<Arc<Executor>> {
-        let num_threads = threads_or_cores(num_threads);
+        Executor::shared_with(num_threads, true)
+    }
+
+    /// Like [`Executor::shared`]. If `forks` is false, each kernel runs on one thread, and the threads run several nodes at once.
+    ///
+    /// # Errors
+    /// Returns `ResourceExhausted` if the system cannot start the threads.
+    pub fn shared_with(num_threads: usize, forks: bool) -> Result<Arc<Executor>> {
+        let key = (threads_or_cores(num_threads), forks);
         let mut shared = SHARED.lock();
-        if let Some(executor) = shared.get(&num_threads).and_then(Weak::upgrade) {
+        if let Some(executor) = shared.get(&key).and_then(Weak::upgrade) {
             return Ok(executor);
         }
-        let executor = Executor::new(num_threads)?;
-        shared.insert(num_threads, Arc::downgrade(&executor));
+        let executor = Executor::make(key.0, forks)?;
+        shared.insert(key, Arc::downgrade(&executor));
         Ok(executor)
     }
 
@@ -101,7 +115,7 @@ impl Executor {
         let mut forked = self.forked.lock();
         if forked.as_ref().is_none_or(|(of, _)| *of != process) {
             // The pools of a parent have no threads here that would end.
-            std::mem::forget(forked.replace((process, start(self.num_threads)?)));
+            std::mem::forget(forked.replace((process, start(self.num_threads, self.forks)?)));
         }
         Ok(forked.as_ref().and_then(|(_, pool)| pool.clone()))
     }
@@ -147,10 +161,10 @@ pub fn threads_or_cores(num_threads: usize) -> usize {
     }
 }
 
-fn start(num_threads: usize) -> Result<Option<Arc<ThreadPool>>> {
+fn start(num_threads: usize, forks: bool) -> Result<Option<Arc<ThreadPool>>> {
     if num_threads == 1 {
         return Ok(None);
     }
-    let pool = intra_op::pool(num_threads).map_err(|e| error!(ResourceExhausted, "cannot start {num_threads} threads: {e}"))?;
+    let pool = intra_op::pool_with(num_threads, forks).map_err(|e| error!(ResourceExhausted, "cannot start {num_threads} threads: {e}"))?;
     Ok(Some(pool))
 }

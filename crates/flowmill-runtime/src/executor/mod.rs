@@ -21,6 +21,7 @@ mod validate;
 mod wake;
 mod worker;
 
+pub(crate) use asynchronous::OutstandingCall;
 pub(crate) use block::IterationRef;
 pub(crate) use crew::Crew;
 pub use freeze::MAX_PARALLEL_ITERATIONS;

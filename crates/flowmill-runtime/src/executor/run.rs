@@ -71,7 +71,8 @@ unsafe impl Send for Run {}
 unsafe impl Sync for Run {}
 
 impl Run {
-    /// Makes a run that has not begun. The thread that ends it passes its results to `done`.
+    /// Makes a run that has not begun. The thread that ends it passes its results to `done`. A run at `depth` 0 is recorded in `stats`, that of a
+    /// function in the step's [`stats`](Step::stats).
     pub(super) fn new(
         plan: &Arc<Plan>,
         step: &Arc<DeviceStep>,
@@ -80,13 +81,15 @@ impl Run {
         stats: Option<Arc<StatsCollector>>,
         done: Done,
     ) -> Arc<Run> {
+        let is_in_function = depth > 0;
+        let stats = if is_in_function { step.step.stats.as_ref() } else { stats.as_ref() };
         Arc::new(Run {
             plan: plan.clone(),
             step: step.step.clone(),
             device_step: step.clone(),
             crew: crew.clone(),
             depth,
-            stats: stats.map(|stats| stats.on(&step.device.attributes().name)),
+            stats: stats.map(|stats| stats.on(&step.device.attributes().name, is_in_function)),
             results: (0..plan.tables().num_results).map(|_| UnsafeCell::new(None)).collect(),
             live: Live::new(),
             root: AtomicPtr::new(null_mut()),

@@ -15,6 +15,8 @@ pub struct NodeStats {
     pub name: Arc<str>,
     /// Its op.
     pub op: Arc<str>,
+    /// True for a node of a function that the step called. Its name is unique in the function only.
+    pub is_in_function: bool,
     /// The full name of the device that it ran on.
     pub device: Arc<str>,
     /// The number of the thread that it started on. Threads are numbered in the order in which they first record something.
@@ -104,8 +106,8 @@ impl StatsCollector {
     }
 
     /// Returns the collector with the name of a device, for the nodes that run there.
-    pub(super) fn on(self: &Arc<StatsCollector>, device: &DeviceName) -> DeviceStats {
-        DeviceStats { collector: self.clone(), device: device.to_string().into() }
+    pub(super) fn on(self: &Arc<StatsCollector>, device: &DeviceName, is_in_function: bool) -> DeviceStats {
+        DeviceStats { collector: self.clone(), device: device.to_string().into(), is_in_function }
     }
 }
 
@@ -113,6 +115,7 @@ impl StatsCollector {
 pub(super) struct DeviceStats {
     collector: Arc<StatsCollector>,
     device: Arc<str>,
+    is_in_function: bool,
 }
 
 impl DeviceStats {
@@ -126,6 +129,7 @@ impl DeviceStats {
         let node = NodeStats {
             name: name.clone(),
             op: op.clone(),
+            is_in_function: self.is_in_function,
             device: self.device.clone(),
             thread: thread_number(),
             scheduled: scheduled.min(start),

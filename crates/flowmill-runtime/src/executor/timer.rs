@@ -20,6 +20,8 @@ struct Timer {
 struct State {
     deadlines: BTreeMap<(Instant, u64), CancelToken>,
     has_thread: bool,
+    /// The time at which the thread wakes by itself; `None` if it waits for a notification. The deadline that it waited for may have been removed since.
+    wakes_at: Option<Instant>,
 }
 
 /// The timer of this process or of one that it was forked from. Timers are never freed: there is one per process.
@@ -91,7 +93,8 @@ fn insert(at: Instant, token: &CancelToken) -> Deadline {
             // Without a thread the deadline is not kept, which is better than to fail the step.
             Err(_) => drop(state.deadlines.remove(&(at, id))),
         }
-    } else if state.deadlines.first_key_value().is_some_and(|(key, _)| key.1 == id) {
+    } else if state.wakes_at.is_none_or(|wakes_at| at < wakes_at) {
+        // Most deadlines are removed before they pass. The thread is not woken for one that follows them and is later.
         timer.changed.notify_one();
     }
     Deadline { timer, at, id }
@@ -107,7 +110,8 @@ impl Drop for Deadline {
 fn run(timer: &Timer) {
     let mut state = timer.state.lock();
     loop {
-        match state.deadlines.first_key_value().map(|(key, _)| key.0) {
+        state.wakes_at = state.deadlines.first_key_value().map(|(key, _)| key.0);
+        match state.wakes_at {
             None => state = timer.changed.wait(state),
             Some(at) if at > Instant::now() => (state, _) = timer.changed.wait_for(state, at.saturating_duration_since(Instant::now())),
             Some(_) => {
@@ -127,6 +131,23 @@ mod tests {
     use super::*;
     use std::sync::mpsc;
     use std::time::Duration;
+
+    #[test]
+    fn an_earlier_call_comes_first_also_after_others_were_dropped() {
+        let (calls, made) = mpsc::channel();
+        let call = |name: &'static str, after: u64| {
+            let calls = calls.clone();
+            call_at(Instant::now() + Duration::from_millis(after), move || {
+                let _ = calls.send(name);
+            })
+        };
+        for _ in 0..100 {
+            drop(call("dropped", 60_000));
+            let _kept = call("never", 120_000);
+            let _soon = call("soon", 1);
+            assert_eq!(made.recv_timeout(Duration::from_secs(30)), Ok("soon"));
+        }
+    }
 
     #[test]
     fn calls_come_in_the_order_of_their_times_and_a_dropped_one_not_at_all() {

@@ -6,42 +6,58 @@ use std::time::Duration;
 
 /// One thread waits, others notify; a notification before the wait is not lost.
 pub(super) struct Wake {
-    notified: Mutex<bool>,
+    state: Mutex<State>,
     changed: Condvar,
+}
+
+#[derive(Clone, Copy, Default)]
+struct State {
+    is_notified: bool,
+    /// A thread sleeps. Without one, a notification costs no system call.
+    has_waiter: bool,
 }
 
 impl Default for Wake {
     fn default() -> Wake {
-        Wake { notified: Mutex::new(false), changed: Condvar::new() }
+        Wake { state: Mutex::new(State::default()), changed: Condvar::new() }
     }
 }
 
 impl Wake {
     // Nothing panics under the lock.
-    fn lock(&self) -> MutexGuard<'_, bool> {
-        self.notified.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(super) fn notify(&self) {
-        *self.lock() = true;
-        self.changed.notify_one();
+        let before = {
+            let mut state = self.lock();
+            let before = *state;
+            state.is_notified = true;
+            before
+        };
+        if before.has_waiter && !before.is_notified {
+            self.changed.notify_one();
+        }
     }
 
     /// Returns true once notified since the last such return, false after `timeout`.
     pub(super) fn wait(&self, timeout: Option<Duration>) -> bool {
-        let mut notified = self.lock();
-        while !*notified {
+        let mut state = self.lock();
+        state.has_waiter = true;
+        while !state.is_notified {
             match timeout {
-                None => notified = self.changed.wait(notified).unwrap_or_else(PoisonError::into_inner),
+                None => state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner),
                 Some(timeout) => {
-                    let (guard, result) = self.changed.wait_timeout(notified, timeout).unwrap_or_else(PoisonError::into_inner);
-                    notified = guard;
+                    let (guard, result) = self.changed.wait_timeout(state, timeout).unwrap_or_else(PoisonError::into_inner);
+                    state = guard;
                     if result.timed_out() {
                         break;
                     }
                 }
             }
         }
-        std::mem::take(&mut *notified)
+        state.has_waiter = false;
+        std::mem::take(&mut state.is_notified)
     }
 }

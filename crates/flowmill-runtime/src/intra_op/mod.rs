@@ -72,6 +72,14 @@ pub fn alone<R>(f: impl FnOnce() -> R) -> R {
 /// # Errors
 /// Returns rayon's error if the system cannot start the threads.
 pub fn pool(threads: usize) -> Result<Arc<ThreadPool>, ThreadPoolBuildError> {
+    pool_with(threads, true)
+}
+
+/// Like [`pool`]. If `forks` is false, each kernel runs on one of the threads alone.
+///
+/// # Errors
+/// Returns rayon's error if the system cannot start the threads.
+pub fn pool_with(threads: usize, forks: bool) -> Result<Arc<ThreadPool>, ThreadPoolBuildError> {
     flowmill_parallel::install(&IntraOp);
     let team = Team::new(threads);
     let theirs = team.clone();
@@ -81,6 +89,7 @@ pub fn pool(threads: usize) -> Result<Arc<ThreadPool>, ThreadPoolBuildError> {
         .start_handler(move |_| {
             crate::denormals::flush_forever();
             team::set_current(theirs.clone());
+            ALONE.set(!forks);
         })
         .build()?;
     let pool = Arc::new(pool);

@@ -2,7 +2,7 @@
 //!
 //! The nodes that partitioning has added meet under a number ([`Transfers`]), all others under a name.
 
-mod meeting;
+mod cell_state;
 #[cfg(all(test, feature = "loom"))]
 mod models;
 mod transfers;
@@ -174,40 +174,40 @@ mod tests {
 
     #[test]
     fn behaviour_12_a_receive_gets_what_is_sent_before_or_after_it() {
-        let (meeting, (before, done)) = (Rendezvous::new(), inbox());
-        meeting.send(&"a".into(), Some(Tensor::scalar(1i32))).unwrap();
-        meeting.recv_async(&"a".into(), done);
+        let (rendezvous, (before, done)) = (Rendezvous::new(), inbox());
+        rendezvous.send(&"a".into(), Some(Tensor::scalar(1i32))).unwrap();
+        rendezvous.recv_async(&"a".into(), done);
         assert_eq!(one(&before), Ok(Some(Tensor::scalar(1i32))));
 
         let (after, done) = inbox();
-        meeting.recv_async(&"b".into(), done);
+        rendezvous.recv_async(&"b".into(), done);
         assert!(after.lock().is_empty());
-        meeting.send(&"b".into(), None).unwrap();
+        rendezvous.send(&"b".into(), None).unwrap();
         assert_eq!(one(&after), Ok(None), "a dead tensor is sent as one");
     }
 
     #[test]
     fn behaviour_12_several_sends_of_one_key_queue_in_order() {
-        let meeting = Rendezvous::new();
+        let rendezvous = Rendezvous::new();
         for i in 0..3 {
-            meeting.send(&"k".into(), Some(Tensor::scalar(i))).unwrap();
+            rendezvous.send(&"k".into(), Some(Tensor::scalar(i))).unwrap();
         }
         for i in 0..3 {
-            assert_eq!(meeting.try_recv(&"k".into()), Ok(Some(Tensor::scalar(i))));
+            assert_eq!(rendezvous.try_recv(&"k".into()), Ok(Some(Tensor::scalar(i))));
         }
-        assert_eq!(meeting.try_recv(&"k".into()).unwrap_err().code(), Code::NotFound);
+        assert_eq!(rendezvous.try_recv(&"k".into()).unwrap_err().code(), Code::NotFound);
     }
 
     #[test]
     fn behaviour_12_after_an_abort_both_sides_get_its_reason() {
-        let (meeting, (waiting, done)) = (Rendezvous::new(), inbox());
-        meeting.recv_async(&"k".into(), done.clone());
-        meeting.abort(error!(Aborted, "the step ended"));
+        let (rendezvous, (waiting, done)) = (Rendezvous::new(), inbox());
+        rendezvous.recv_async(&"k".into(), done.clone());
+        rendezvous.abort(error!(Aborted, "the step ended"));
         assert_eq!(one(&waiting).unwrap_err().code(), Code::Aborted);
-        assert_eq!(meeting.send(&"k".into(), None).unwrap_err().message(), "the step ended");
-        meeting.abort(error!(Internal, "a later reason"));
+        assert_eq!(rendezvous.send(&"k".into(), None).unwrap_err().message(), "the step ended");
+        rendezvous.abort(error!(Internal, "a later reason"));
         let (late, done) = inbox();
-        meeting.recv_async(&"k".into(), done);
+        rendezvous.recv_async(&"k".into(), done);
         assert_eq!(one(&late).unwrap_err().message(), "the step ended", "the first reason stays");
     }
 

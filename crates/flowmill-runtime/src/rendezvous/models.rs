@@ -3,7 +3,7 @@
 //!
 //! The `unsafe` blocks read and write loom's cells, which check every access for a race.
 
-use super::meeting::{Meeting, Met};
+use super::cell_state::{CellArrival, CellState};
 use loom::cell::UnsafeCell;
 use loom::sync::atomic::{AtomicU32, Ordering};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -34,7 +34,7 @@ enum Design {
 
 struct Cell {
     design: Design,
-    meeting: Meeting,
+    state: CellState,
     value: UnsafeCell<u32>,
     waiter: UnsafeCell<u32>,
     /// The number of calls of the waiter with the value, and with an error.
@@ -48,7 +48,7 @@ const WAITER: u32 = 9;
 impl Cell {
     fn new(design: Design) -> Arc<Cell> {
         let (value, waiter) = (UnsafeCell::new(0), UnsafeCell::new(0));
-        Arc::new(Cell { design, meeting: Meeting::new(), value, waiter, received: AtomicU32::new(0), failed: AtomicU32::new(0) })
+        Arc::new(Cell { design, state: CellState::new(), value, waiter, received: AtomicU32::new(0), failed: AtomicU32::new(0) })
     }
 
     fn take_value(&self) {
@@ -64,18 +64,18 @@ impl Cell {
     }
 
     fn send(&self) {
-        if !self.meeting.claim_send() && self.design != Design::SendWithoutClaim {
+        if !self.state.claim_send() && self.design != Design::SendWithoutClaim {
             return;
         }
         let write = || self.value.with_mut(|value| unsafe { *value = VALUE });
         if self.design != Design::SendBeforeWrite {
             write();
         }
-        let met = self.meeting.send();
+        let met = self.state.send();
         if self.design == Design::SendBeforeWrite {
             write();
         }
-        if met == Met::Other || (met == Met::End && self.design == Design::SendIgnoresEnd) {
+        if met == CellArrival::Second || (met == CellArrival::Aborted && self.design == Design::SendIgnoresEnd) {
             self.take_value();
             self.take_waiter();
             Self::count(&self.received);
@@ -83,26 +83,26 @@ impl Cell {
     }
 
     fn receive(&self) {
-        if !self.meeting.claim_receive() && self.design != Design::ReceiveWithoutClaim {
+        if !self.state.claim_receive() && self.design != Design::ReceiveWithoutClaim {
             return;
         }
         let write = || self.waiter.with_mut(|waiter| unsafe { *waiter = WAITER });
         if self.design != Design::WaitBeforeWrite {
             write();
         }
-        let met = self.meeting.receive();
+        let met = self.state.receive();
         if self.design == Design::WaitBeforeWrite {
             write();
         }
         match met {
-            Met::Nobody => {}
-            Met::Other => {
+            CellArrival::First => {}
+            CellArrival::Second => {
                 self.take_value();
                 self.take_waiter();
                 Self::count(&self.received);
             }
-            Met::End if self.design == Design::ReceiveIgnoresEnd => {}
-            Met::End => {
+            CellArrival::Aborted if self.design == Design::ReceiveIgnoresEnd => {}
+            CellArrival::Aborted => {
                 self.take_waiter();
                 Self::count(&self.failed);
             }
@@ -110,7 +110,7 @@ impl Cell {
     }
 
     fn try_receive(&self) -> bool {
-        let taken = self.meeting.take();
+        let taken = self.state.take();
         if taken {
             self.take_value();
             Self::count(&self.received);
@@ -121,7 +121,7 @@ impl Cell {
     fn look_and_receive(&self) {
         if self.design == Design::TakeWithoutClaim {
             // A look and a take that are not one step: both receivers may find the value.
-            if self.meeting.send_is_done() {
+            if self.state.send_is_done() {
                 self.take_value();
                 Self::count(&self.received);
             }
@@ -132,12 +132,12 @@ impl Cell {
 
     fn abort(&self) {
         let takes_waiter = match self.design {
-            Design::AbortIgnoresValue => self.meeting.abort() | !self.meeting.claim_receive(),
+            Design::AbortIgnoresValue => self.state.abort() | !self.state.claim_receive(),
             Design::AbortWithoutWaiter => {
-                self.meeting.abort();
+                self.state.abort();
                 false
             }
-            _ => self.meeting.abort(),
+            _ => self.state.abort(),
         };
         if takes_waiter {
             self.take_waiter();

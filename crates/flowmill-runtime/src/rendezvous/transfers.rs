@@ -1,9 +1,9 @@
 //! The tensors that go from one part of a step to another, by the numbers that partitioning gave them.
 //!
-//! Outside of loops a tensor has a cell of its own (`meeting.rs`). In a loop it is sent once per iteration, and the two sides meet in a table under
+//! Outside of loops a tensor has a cell of its own (`cell_state.rs`). In a loop it is sent once per iteration, and the two sides meet in a table under
 //! its number and the iteration.
 
-use super::meeting::{Meeting, Met};
+use super::cell_state::{CellArrival, CellState};
 use crate::device::Device;
 use crate::kernel::IterationPath;
 use flowmill_tensor::sync::Mutex;
@@ -51,28 +51,28 @@ enum Side {
 }
 
 struct Cell {
-    meeting: Meeting,
+    state: CellState,
     value: UnsafeCell<Option<Parcel>>,
     waiter: UnsafeCell<Option<Waiter>>,
 }
 
-// SAFETY: `meeting` says which thread may use `value` and `waiter`; see its page.
+// SAFETY: `state` says which thread may use `value` and `waiter`; see its page.
 unsafe impl Sync for Cell {}
 
 impl Cell {
     fn new() -> Cell {
-        Cell { meeting: Meeting::new(), value: UnsafeCell::new(None), waiter: UnsafeCell::new(None) }
+        Cell { state: CellState::new(), value: UnsafeCell::new(None), waiter: UnsafeCell::new(None) }
     }
 
     /// # Safety
-    /// The value belongs to this thread by the rules of [`Meeting`].
+    /// The value belongs to this thread by the rules of [`CellState`].
     unsafe fn take_value(&self) -> Option<Parcel> {
         // SAFETY: passed on to the caller.
         unsafe { (*self.value.get()).take() }
     }
 
     /// # Safety
-    /// The waiter belongs to this thread by the rules of [`Meeting`].
+    /// The waiter belongs to this thread by the rules of [`CellState`].
     unsafe fn take_waiter(&self) -> Option<Waiter> {
         // SAFETY: passed on to the caller.
         unsafe { (*self.waiter.get()).take() }
@@ -95,14 +95,14 @@ impl Transfers {
             return self.send_in_loop(number, iteration, value);
         }
         let cell = self.cell(number)?;
-        if !cell.meeting.claim_send() {
+        if !cell.state.claim_send() {
             bail!(Internal, "{} was sent twice", self.name(number));
         }
         // SAFETY: only the thread that has claimed the value writes it, before it says so.
         unsafe { *cell.value.get() = value };
-        match cell.meeting.send() {
-            Met::Nobody => Ok(()),
-            Met::Other => {
+        match cell.state.send() {
+            CellArrival::First => Ok(()),
+            CellArrival::Second => {
                 // SAFETY: both belong to the thread that has met the other side.
                 let (value, waiter) = unsafe { (cell.take_value(), cell.take_waiter()) };
                 if let Some(waiter) = waiter {
@@ -110,7 +110,7 @@ impl Transfers {
                 }
                 Ok(())
             }
-            Met::End => Err(self.reason()),
+            CellArrival::Aborted => Err(self.reason()),
         }
     }
 
@@ -119,7 +119,7 @@ impl Transfers {
         if iteration.is_empty() {
             let cell = self.cells.get(number as usize)?;
             // SAFETY: the value belongs to the thread whose `take` returns true.
-            return cell.meeting.take().then(|| unsafe { cell.take_value() });
+            return cell.state.take().then(|| unsafe { cell.take_value() });
         }
         match self.shard(number, iteration).lock().entry((number, iteration.clone())) {
             Entry::Occupied(entry) if matches!(entry.get(), Side::Sent(_)) => match entry.remove() {
@@ -139,16 +139,16 @@ impl Transfers {
             Ok(cell) => cell,
             Err(e) => return done(Err(e)),
         };
-        if !cell.meeting.claim_receive() {
+        if !cell.state.claim_receive() {
             return done(Err(error!(Internal, "{} was received twice", self.name(number))));
         }
         // SAFETY: only the thread that has claimed the waiter writes it, before it says so.
         unsafe { *cell.waiter.get() = Some(Box::new(done)) };
-        let received = match cell.meeting.receive() {
-            Met::Nobody => return,
+        let received = match cell.state.receive() {
+            CellArrival::First => return,
             // SAFETY: the value belongs to the thread that has met the other side.
-            Met::Other => Ok(unsafe { cell.take_value() }),
-            Met::End => Err(self.reason()),
+            CellArrival::Second => Ok(unsafe { cell.take_value() }),
+            CellArrival::Aborted => Err(self.reason()),
         };
         // SAFETY: in both cases the waiter belongs to this thread.
         if let Some(waiter) = unsafe { cell.take_waiter() } {
@@ -205,9 +205,9 @@ impl Transfers {
         }
         let (mut waiters, mut awaited): (Vec<Waiter>, Vec<u32>) = Default::default();
         for (number, cell) in (0..).zip(&self.cells) {
-            if cell.meeting.abort() {
+            if cell.state.abort() {
                 awaited.push(number);
-                // SAFETY: the waiter belongs to the thread that has ended the meeting.
+                // SAFETY: the waiter belongs to the thread that has aborted the cell.
                 waiters.extend(unsafe { cell.take_waiter() });
             }
         }

@@ -1,17 +1,19 @@
 //! Readers: `TextLineReader` and related ops read files record by record. A queue supplies the names of the files.
 
 mod format;
-mod turns;
+mod object;
+mod records;
 
 pub(crate) use format::{Compression, Format, Source, masked_crc};
+pub use records::TfRecords;
 
 use crate::from_fn::from_fn;
 use crate::state::resource_name;
 use flowmill_runtime::{AsyncContext, AsyncKernel, Cost, Kernel, KernelContext, KernelInit, KernelRegistry, ResourceManager};
 use flowmill_tensor::{Bytes, Result, Tensor, bail};
+use object::{Reader, Wanted};
 use prost::Message;
 use std::sync::Arc;
-use turns::{Reader, Wanted};
 
 /// Registers the kernels of this family. The ops of the first version, whose handles are references, have the same kernels.
 pub(super) fn register(registry: &mut KernelRegistry) {

@@ -9,6 +9,10 @@ enum Design {
     Sound,
     /// A notification is lost if nobody sleeps yet.
     NotificationNotKept,
+    /// A thread sleeps without saying so.
+    WaiterNotAnnounced,
+    /// A thread says that it sleeps, and no longer looks for a notification that came before.
+    AnnouncedTooLate,
     /// The end of the run wakes nobody.
     EndNotNotified,
     /// Work that no helper can be sent for wakes nobody.
@@ -35,7 +39,7 @@ struct Run {
     live: Live,
     participants: Participants,
     wake: Wake,
-    forgetful: (Mutex<()>, Condvar),
+    mutant: MutantWake,
     queue: AtomicBool,
     done: AtomicU32,
     is_done: Wake,
@@ -43,23 +47,51 @@ struct Run {
 
 const LIMIT: u32 = 2;
 
-impl Run {
-    fn notify(&self) {
-        if self.design == Design::NotificationNotKept {
-            let _lock = self.forgetful.0.lock().unwrap();
-            self.forgetful.1.notify_one();
-        } else {
-            self.wake.notify();
+/// A [`Wake`] with the flaw of a design.
+struct MutantWake {
+    /// True once notified, and true while a thread waits.
+    state: Mutex<(bool, bool)>,
+    changed: Condvar,
+}
+
+impl MutantWake {
+    fn new() -> MutantWake {
+        MutantWake { state: Mutex::new((false, false)), changed: Condvar::new() }
+    }
+
+    fn notify(&self, design: Design) {
+        let mut state = self.state.lock().unwrap();
+        let (_, has_waiter) = *state;
+        state.0 = design != Design::NotificationNotKept;
+        if has_waiter {
+            self.changed.notify_one();
         }
     }
 
-    fn wait(&self) {
-        if self.design == Design::NotificationNotKept {
-            let lock = self.forgetful.0.lock().unwrap();
-            drop(self.forgetful.1.wait(lock).unwrap());
-        } else {
-            self.wake.wait(None);
+    fn wait(&self, design: Design) {
+        if design == Design::AnnouncedTooLate && self.state.lock().unwrap().0 {
+            return;
         }
+        let mut state = self.state.lock().unwrap();
+        state.1 = design != Design::WaiterNotAnnounced;
+        if design == Design::AnnouncedTooLate || !state.0 {
+            state = self.changed.wait(state).unwrap();
+        }
+        *state = (false, false);
+    }
+}
+
+impl Run {
+    fn has_mutant_wake(&self) -> bool {
+        matches!(self.design, Design::NotificationNotKept | Design::WaiterNotAnnounced | Design::AnnouncedTooLate)
+    }
+
+    fn notify(&self) {
+        if self.has_mutant_wake() { self.mutant.notify(self.design) } else { self.wake.notify() }
+    }
+
+    fn wait(&self) {
+        if self.has_mutant_wake() { self.mutant.wait(self.design) } else { drop(self.wake.wait(None)) }
     }
 
     fn finish_live(&self) {
@@ -138,7 +170,7 @@ fn caller_and_worker(design: Design, helper: Helper) {
         live: Live::new(),
         participants: Participants::new(),
         wake: Wake::default(),
-        forgetful: (Mutex::new(()), Condvar::new()),
+        mutant: MutantWake::new(),
         queue: AtomicBool::new(false),
         done: AtomicU32::new(0),
         is_done: Wake::default(),
@@ -174,6 +206,16 @@ fn no_helper_can_be_sent_for() {
 #[test]
 fn rejected_notification_not_kept() {
     rejects(|| caller_and_worker(Design::NotificationNotKept, Helper::None));
+}
+
+#[test]
+fn rejected_waiter_not_announced() {
+    rejects(|| caller_and_worker(Design::WaiterNotAnnounced, Helper::None));
+}
+
+#[test]
+fn rejected_announced_too_late() {
+    rejects(|| caller_and_worker(Design::AnnouncedTooLate, Helper::None));
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! The cell in which a send and a receive outside of loops meet: written once, read once, without a lock.
+//! The state of the cell of a send and its receive outside of loops: written once, read once, without a lock.
 //!
 //! A cell has a value, a waiter and a state word. The sender writes the value, then sets [`SENT`]. The receiver writes its waiter, then sets
 //! [`WAITING`]. Whoever sets the second of these two bits takes both out. [`ABORTED`] ends the cell: the aborting thread takes a waiter that is alone, and
@@ -26,23 +26,23 @@ const WAITING: u32 = 8;
 /// No more values are handed over.
 const ABORTED: u32 = 16;
 
-/// The state that a thread finds when it comes to a meeting.
+/// The state that a sender or a receiver finds when it arrives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Met {
-    /// Nobody: what the thread has written stays in the cell.
-    Nobody,
-    /// The other side: value and waiter belong to this thread.
-    Other,
-    /// The end: what the thread has written belongs to it again.
-    End,
+pub(super) enum CellArrival {
+    /// It is the first: what the thread has written stays in the cell.
+    First,
+    /// It is the second: value and waiter belong to this thread.
+    Second,
+    /// The cell is aborted: what the thread has written belongs to it again.
+    Aborted,
 }
 
 /// The state word of a cell.
-pub(super) struct Meeting(AtomicU32);
+pub(super) struct CellState(AtomicU32);
 
-impl Meeting {
-    pub(super) fn new() -> Meeting {
-        Meeting(AtomicU32::new(0))
+impl CellState {
+    pub(super) fn new() -> CellState {
+        CellState(AtomicU32::new(0))
     }
 
     /// Returns true if this thread may write the value. Only the first call does.
@@ -56,13 +56,13 @@ impl Meeting {
     }
 
     /// Says that the value is written.
-    pub(super) fn send(&self) -> Met {
-        Self::met(self.0.fetch_or(SENT, Ordering::AcqRel), WAITING)
+    pub(super) fn send(&self) -> CellArrival {
+        Self::arrival(self.0.fetch_or(SENT, Ordering::AcqRel), WAITING)
     }
 
     /// Says that the waiter is written.
-    pub(super) fn receive(&self) -> Met {
-        Self::met(self.0.fetch_or(WAITING, Ordering::AcqRel), SENT)
+    pub(super) fn receive(&self) -> CellArrival {
+        Self::arrival(self.0.fetch_or(WAITING, Ordering::AcqRel), SENT)
     }
 
     /// Returns true if the value is there, has not been taken, and belongs to this thread from now on. Otherwise nothing has changed.
@@ -79,16 +79,16 @@ impl Meeting {
         self.0.load(Ordering::Acquire) & SENT != 0
     }
 
-    /// Ends the meeting. Returns true if there is a waiter that no value has come for, which belongs to this thread from now on.
+    /// Aborts the cell. Returns true if there is a waiter that no value has come for, which belongs to this thread from now on.
     pub(super) fn abort(&self) -> bool {
         self.0.fetch_or(ABORTED, Ordering::AcqRel) & (SENT | WAITING | ABORTED) == WAITING
     }
 
-    fn met(before: u32, other: u32) -> Met {
+    fn arrival(before: u32, other: u32) -> CellArrival {
         match before {
-            _ if before & ABORTED != 0 => Met::End,
-            _ if before & other != 0 => Met::Other,
-            _ => Met::Nobody,
+            _ if before & ABORTED != 0 => CellArrival::Aborted,
+            _ if before & other != 0 => CellArrival::Second,
+            _ => CellArrival::First,
         }
     }
 }

@@ -48,36 +48,36 @@ pub(super) struct Reader {
     name: String,
     format: Format,
     state: Mutex<State>,
-    turns: WaitList<Turns>,
+    waiting: WaitList<ReaderLock>,
 }
 
 /// The state that decides which call may read.
-struct Turns {
+struct ReaderLock {
     /// True if a call is reading, or is waiting for its queue.
     busy: bool,
 }
 
 /// A call that waits to read.
-struct Turn {
+struct ReadRequest {
     reader: Arc<Reader>,
     queue: Arc<Queue>,
     wanted: Wanted,
 }
 
-impl Serve for Turns {
-    type Request = Turn;
+impl Serve for ReaderLock {
+    type Request = ReadRequest;
     type Next = ();
 
-    fn next(&mut self, calls: &mut Calls<Turn>) -> Option<(Ended<Turn>, ())> {
+    fn next(&mut self, calls: &mut Calls<ReadRequest>) -> Option<(Ended<ReadRequest>, ())> {
         let first = if self.busy { None } else { calls.remove(0) }?;
         self.busy = true;
         Some((first, ()))
     }
 
-    fn go_on(call: Ended<Turn>, (): ()) {
-        let (turn, ctx) = call.into_parts();
-        let reader = turn.reader.clone();
-        reader.serve_all(Some(Call { ctx, queue: turn.queue, wanted: turn.wanted }));
+    fn go_on(call: Ended<ReadRequest>, (): ()) {
+        let (request, ctx) = call.into_parts();
+        let reader = request.reader.clone();
+        reader.serve_all(Some(Call { ctx, queue: request.queue, wanted: request.wanted }));
     }
 }
 
@@ -88,7 +88,7 @@ struct Call {
 }
 
 /// The place where the queue's answer and the call that requested it are stored: whichever arrives second continues the call.
-enum Meeting {
+enum PendingName {
     Empty,
     Answer(Result<Vec<Option<Tensor>>>),
     Parked(Call),
@@ -102,7 +102,7 @@ impl Resource for Reader {
 
 impl Reader {
     pub(super) fn new(name: &str, format: Format) -> Reader {
-        Reader { name: name.to_owned(), format, state: Mutex::default(), turns: WaitList::new(Turns { busy: false }) }
+        Reader { name: name.to_owned(), format, state: Mutex::default(), waiting: WaitList::new(ReaderLock { busy: false }) }
     }
 
     pub(super) fn state(&self) -> MutexGuard<'_, State> {
@@ -111,25 +111,25 @@ impl Reader {
 
     /// Reads now, or when the earlier calls have ended. `ctx` is ended exactly once.
     pub(super) fn read(self: &Arc<Self>, queue: Arc<Queue>, wanted: Wanted, ctx: AsyncContext) {
-        self.turns.wait(Turn { reader: self.clone(), queue, wanted }, ctx);
+        self.waiting.wait(ReadRequest { reader: self.clone(), queue, wanted }, ctx);
     }
 
-    /// Ends the current call's turn, and returns the next waiting call, if any.
-    fn next_turn(&self) -> Option<Call> {
-        self.turns.lock().state.busy = false;
-        let (turn, ()) = self.turns.next()?;
-        let (Turn { queue, wanted, .. }, ctx) = turn.into_parts();
+    /// Releases the reader, and returns the next waiting call, if any.
+    fn next_call(&self) -> Option<Call> {
+        self.waiting.lock().state.busy = false;
+        let (ended, ()) = self.waiting.next()?;
+        let (ReadRequest { queue, wanted, .. }, ctx) = ended.into_parts();
         Some(Call { ctx, queue, wanted })
     }
 
     /// Serves a call and those after it, until one has to wait for its queue.
     fn serve_all(self: &Arc<Self>, call: Option<Call>) {
-        let mut next = call.or_else(|| self.next_turn());
+        let mut next = call.or_else(|| self.next_call());
         while let Some(call) = next {
             if !self.serve(call) {
                 return;
             }
-            next = self.next_turn();
+            next = self.next_call();
         }
     }
 
@@ -148,23 +148,23 @@ impl Reader {
                 }
                 Ok(None) => {}
             }
-            let meeting = Arc::new(Mutex::new(Meeting::Empty));
-            let (reader, place) = (self.clone(), meeting.clone());
+            let pending = Arc::new(Mutex::new(PendingName::Empty));
+            let (reader, place) = (self.clone(), pending.clone());
             let done = Box::new(move |answer| {
                 let mut there = place.lock();
-                match std::mem::replace(&mut *there, Meeting::Empty) {
-                    Meeting::Parked(call) => {
+                match std::mem::replace(&mut *there, PendingName::Empty) {
+                    PendingName::Parked(call) => {
                         drop(there);
                         let call = reader.begin(call, answer);
                         reader.serve_all(call);
                     }
-                    _ => *there = Meeting::Answer(answer),
+                    _ => *there = PendingName::Answer(answer),
                 }
             });
             dequeue_one(&call.queue, AsyncContext::new(Vec::new(), call.ctx.device_step().clone(), done));
-            let mut there = meeting.lock();
-            let Meeting::Answer(answer) = std::mem::replace(&mut *there, Meeting::Empty) else {
-                *there = Meeting::Parked(call);
+            let mut there = pending.lock();
+            let PendingName::Answer(answer) = std::mem::replace(&mut *there, PendingName::Empty) else {
+                *there = PendingName::Parked(call);
                 return false;
             };
             drop(there);
