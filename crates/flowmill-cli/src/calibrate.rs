@@ -2,7 +2,8 @@
 
 use flowmill::graph::text::{ConstantTable, parse_graph};
 use flowmill::{Error, Result, Session, SessionOptions, Shape, Tensor, registry, session};
-use flowmill_cost::{Bandwidth, DeviceModel, Machine};
+use flowmill_cost::{Bandwidth, DeviceModel, KernelClass, KernelRate, Machine};
+use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -16,19 +17,100 @@ const LARGE: usize = 8 << 20;
 const SMALL: usize = 8;
 /// The nodes of a chain that measures what each node and each copy takes besides.
 const CHAIN: usize = 400;
+/// A kernel that represents its class.
+struct CalibratedKernel {
+    class: KernelClass,
+    /// The node `y`, which reads `x` and perhaps a constant `w`.
+    node: &'static str,
+    /// The shapes of `w` of a small and of a large call.
+    weights: Option<[&'static [usize]; 2]>,
+    /// The shape of `x` of a small call.
+    small: &'static [usize],
+    /// The shape of `x` of a large call.
+    large: &'static [usize],
+    /// Operations per element of `x`.
+    operations: f64,
+}
+
+/// One kernel of each class, of sizes that are usual in models.
+const KERNELS: &[CalibratedKernel] = &[
+    CalibratedKernel {
+        class: KernelClass::Product,
+        node: "y = MatMul(x, w)",
+        weights: Some([&[256, 256], &[256, 256]]),
+        small: &[32, 256],
+        large: &[512, 256],
+        operations: 2.0 * 256.0,
+    },
+    CalibratedKernel {
+        class: KernelClass::ThinProduct,
+        node: "y = MatMul(x, w)",
+        weights: Some([&[64, 1024], &[1024, 1024]]),
+        small: &[8, 64],
+        large: &[8, 1024],
+        operations: 2.0 * 1024.0,
+    },
+    CalibratedKernel {
+        class: KernelClass::Convolution,
+        node: "y = Conv2D(x, w) {strides=[1,1,1,1], padding=\"SAME\"}",
+        weights: Some([&[3, 3, 64, 64], &[3, 3, 64, 64]]),
+        small: &[1, 8, 8, 64],
+        large: &[8, 16, 16, 64],
+        operations: 2.0 * 9.0 * 64.0,
+    },
+    CalibratedKernel {
+        class: KernelClass::ThinConvolution,
+        node: "y = Conv2D(x, w) {strides=[1,1,1,1], padding=\"SAME\"}",
+        weights: Some([&[3, 3, 3, 32], &[3, 3, 3, 32]]),
+        small: &[1, 32, 32, 3],
+        large: &[8, 64, 64, 3],
+        operations: 2.0 * 9.0 * 32.0,
+    },
+    CalibratedKernel {
+        class: KernelClass::PointwiseConvolution,
+        node: "y = Conv2D(x, w) {strides=[1,1,1,1], padding=\"SAME\"}",
+        weights: Some([&[1, 1, 48, 96], &[1, 1, 48, 96]]),
+        small: &[1, 8, 8, 48],
+        large: &[8, 24, 24, 48],
+        operations: 2.0 * 96.0,
+    },
+    CalibratedKernel {
+        class: KernelClass::DepthwiseConvolution,
+        node: "y = DepthwiseConv2dNative(x, w) {strides=[1,1,1,1], padding=\"SAME\"}",
+        weights: Some([&[3, 3, 96, 1], &[3, 3, 96, 1]]),
+        small: &[1, 8, 8, 96],
+        large: &[8, 24, 24, 96],
+        operations: 2.0 * 9.0,
+    },
+    CalibratedKernel {
+        class: KernelClass::Window,
+        node: "y = MaxPool(x) {ksize=[1,3,3,1], strides=[1,1,1,1], padding=\"SAME\"}",
+        weights: None,
+        small: &[1, 8, 8, 64],
+        large: &[8, 24, 24, 64],
+        operations: 9.0,
+    },
+    CalibratedKernel {
+        class: KernelClass::Elementwise,
+        node: "y = Tanh(x)",
+        weights: None,
+        // Many element-wise nodes are scalars, such as counters of loops.
+        small: &[SMALL],
+        large: &[1 << 16],
+        operations: 20.0,
+    },
+];
+
 /// The speed of copies that only pass a reference on.
 const FASTEST: f64 = 1e15;
 
 #[derive(clap::Args)]
 pub(crate) struct CalibrateArgs {
-    /// The number of CPU devices, which share the threads equally.
+    /// The number of CPU devices. Each has one thread.
     #[arg(long, default_value_t = 2)]
     devices: usize,
-    /// Threads of all devices together; 0 is one a core.
-    #[arg(long, default_value_t = 0)]
-    threads: usize,
-    /// Seconds for each of the five measurements.
-    #[arg(long, default_value_t = 1.0)]
+    /// Seconds for each of about twenty measurements.
+    #[arg(long, default_value_t = 0.5)]
     seconds: f64,
     /// The file to write; without, the description is printed.
     #[arg(long)]
@@ -54,19 +136,18 @@ fn measure(args: &CalibrateArgs) -> Result<Machine> {
         return Err(Error::invalid_argument(format!("--devices must be 1 to {}, not {}", flowmill_cost::MAX_DEVICES, args.devices)));
     }
     let time = Duration::try_from_secs_f64(args.seconds).map_err(|_| Error::invalid_argument("--seconds must be a positive number"))?;
-    let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    let threads = if args.threads == 0 { cores } else { args.threads };
-    let runs = Measurement { time, threads: (threads / args.devices).max(1) };
-
-    let product = runs.seconds("y = MatMul(x, x)", &[MATRIX, MATRIX])?;
-    let pass = runs.seconds("y = Neg(x)", &[LARGE])?;
-    let launch = runs.seconds(&chain(|_| ""), &[SMALL])? / CHAIN as f64;
+    let runs = Measurement { time, threads: 1 };
+    let product = runs.seconds("y = MatMul(x, x)", &[MATRIX, MATRIX], None)?;
+    let pass = runs.seconds("y = Neg(x)", &[LARGE], None)?;
+    let launch = runs.seconds(&chain(|_| ""), &[SMALL], None)? / CHAIN as f64;
+    let kernel_rates = KERNELS.iter().map(|kernel| Ok((kernel.class, runs.rate(kernel, launch)?))).collect::<Result<BTreeMap<_, _>>>()?;
     let across = |i: usize| if i.is_multiple_of(2) { " @/device:CPU:1" } else { " @/device:CPU:0" };
-    let hop = |size: usize| runs.seconds(&chain(across), &[size]);
+    let both = Measurement { time, threads: 2 };
+    let hop = |size: usize| both.seconds(&chain(across), &[size], None);
     let copy = (hop(SMALL)? / CHAIN as f64 - launch).max(0.0);
     // A copy of a large tensor, beside the time that its node takes by itself.
     let large = LARGE / 64;
-    let (near, far) = (runs.seconds(&chain(|_| ""), &[large])?, hop(large)?);
+    let (near, far) = (runs.seconds(&chain(|_| ""), &[large], None)?, hop(large)?);
     let per_copy = (far - near) / CHAIN as f64 - copy;
     let bytes_per_second = if per_copy > 0.0 { (4.0 * large as f64 / per_copy).min(FASTEST) } else { FASTEST };
 
@@ -76,6 +157,7 @@ fn measure(args: &CalibrateArgs) -> Result<Machine> {
         bytes_per_second: 8.0 * LARGE as f64 / (pass - launch).max(1e-9),
         launch_seconds: launch,
         memory_bytes: None,
+        kernel_rates: kernel_rates.clone(),
     };
     Machine::new((0..args.devices).map(device).collect(), Bandwidth { bytes_per_second, latency_seconds: copy }, Vec::new())
 }
@@ -99,13 +181,30 @@ struct Measurement {
 }
 
 impl Measurement {
-    /// Returns the least seconds of a step that computes the node `y` from `x`, a tensor of this shape.
-    fn seconds(&self, nodes: &str, shape: &[usize]) -> Result<f64> {
+    /// Returns the rate of a class of kernels: that of the operations by which two calls of different sizes differ, and the time that the smaller call
+    /// takes besides.
+    fn rate(&self, kernel: &CalibratedKernel, launch: f64) -> Result<KernelRate> {
+        let seconds = |shape: &[usize], weights: Option<&[usize]>| Ok((self.seconds(kernel.node, shape, weights)? - launch).max(1e-9));
+        let weights = kernel.weights.map_or([None; 2], |shapes| shapes.map(Some));
+        let (small, large): (f64, f64) = (seconds(kernel.small, weights[0])?, seconds(kernel.large, weights[1])?);
+        let operations = |shape: &[usize]| shape.iter().product::<usize>() as f64 * kernel.operations;
+        let (few, many) = (operations(kernel.small), operations(kernel.large));
+        let operations_per_second = if large > small { (many - few) / (large - small) } else { many / large };
+        Ok(KernelRate { operations_per_second, seconds_per_call: (small - few / operations_per_second).max(0.0) })
+    }
+
+    /// Returns the least seconds of a step that computes the node `y` from `x`, a tensor of the shape `shape`, and `w`, a constant of the shape `weights`.
+    fn seconds(&self, nodes: &str, shape: &[usize], weights: Option<&[usize]>) -> Result<f64> {
         let dims: Vec<String> = shape.iter().map(usize::to_string).collect();
-        let text = format!("x = Placeholder() {{dtype=f32, shape=[{}]}}\n{nodes}\n", dims.join(","));
-        let graph = parse_graph(&text, &registry()?, &ConstantTable::default())?;
+        let constant = if weights.is_some() { "w = Const() {value=f32[]{0.5}}\n" } else { "" };
+        let text = format!("x = Placeholder() {{dtype=f32, shape=[{}]}}\n{constant}{nodes}\n", dims.join(","));
+        let mut graph = parse_graph(&text, &registry()?, &ConstantTable::default())?;
+        if let (Some(dims), Some(node)) = (weights, graph.find_node("w").map(|node| node.id())) {
+            let value = Tensor::from_slice(Shape::new(dims), &vec![0.5f32; dims.iter().product()])?;
+            graph.set_attr(node, "value", value.to_proto()?)?;
+        }
         let options = SessionOptions {
-            intra_op_threads: self.threads,
+            intra_op_threads: 1,
             inter_op_threads: self.threads,
             device_count: [("CPU".to_owned(), 2)].into(),
             // Each node is to run by itself.

@@ -3,10 +3,10 @@
 use crate::ModelArgs;
 use flowmill::files::ModelPath;
 use flowmill::{
-    DType, Graph, OptimizationReport, PartialShape, Result, RunOptions, SavedModel, Session, SessionOptions, Tensor, load_graph_with,
-    placeholder_shape, session,
+    DType, Graph, OptimizationReport, PartialShape, Result, RunOptions, SavedModel, Session, SessionOptions, Signature, Tensor, TensorSpec,
+    graph_signature, load_graph_with, session,
 };
-use flowmill_session::RunOutcome;
+use flowmill_session::{RunOutcome, SimulatedStep};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -51,45 +51,25 @@ impl Model {
         let tags: Vec<&str> = args.tags.iter().map(String::as_str).collect();
         let model = SavedModel::load_with(path, &tags, options, args.file_access())?;
         let function = model.signature(&args.signature)?;
-        let signature = function.signature();
-        let ports = |specs: &BTreeMap<String, flowmill::TensorSpec>| {
-            let port = |(name, s): (&String, &flowmill::TensorSpec)| Port {
-                name: name.clone(),
-                tensor: s.tensor.clone(),
-                dtype: s.dtype,
-                shape: s.shape.clone(),
-            };
-            specs.iter().map(port).collect()
-        };
-        Ok(Model { session: model.session().clone(), inputs: ports(&signature.inputs), outputs: ports(&signature.outputs) })
+        Ok(Model::of(model.session().clone(), function.signature()))
     }
 
     fn frozen(graph: Graph, args: &ModelArgs, options: SessionOptions) -> Result<Model> {
-        let inputs = graph.op_nodes().filter(|n| n.op().starts_with("Placeholder") && !n.op().ends_with("WithDefault")).map(|n| Port {
-            name: n.name().to_owned(),
-            tensor: format!("{}:0", n.name()),
-            dtype: n.output_types().first().map_or(DType::F32, |t| t.dtype),
-            shape: placeholder_shape(&graph, n).unwrap_or_default(),
-        });
-        let inputs = inputs.collect();
-        let named: Vec<String> = if args.fetch.is_empty() {
-            let is_output = |id| graph.num_out_edges(id) == 0;
-            graph
-                .op_nodes()
-                .filter(|n| is_output(n.id()) && n.num_outputs() > 0 && !n.is_op("Const"))
-                .map(|n| format!("{}:0", n.name()))
-                .collect()
-        } else {
-            args.fetch.clone()
+        let signature = graph_signature(&graph, &args.fetch)?;
+        Ok(Model::of(session(graph, options)?, &signature))
+    }
+
+    fn of(session: Arc<Session>, signature: &Signature) -> Model {
+        let ports = |specs: &BTreeMap<String, TensorSpec>| {
+            let port = |(name, spec): (&String, &TensorSpec)| Port {
+                name: name.clone(),
+                tensor: spec.tensor.clone(),
+                dtype: spec.dtype,
+                shape: spec.shape.clone(),
+            };
+            specs.iter().map(port).collect()
         };
-        let outputs = named.into_iter().map(|tensor| Port {
-            name: tensor.trim_end_matches(":0").to_owned(),
-            tensor,
-            dtype: DType::F32,
-            shape: PartialShape::unknown(),
-        });
-        let outputs = outputs.collect();
-        Ok(Model { session: session(graph, options)?, inputs, outputs })
+        Model { session, inputs: ports(&signature.inputs), outputs: ports(&signature.outputs) }
     }
 
     /// Returns the inputs without those that are the tensor of one before.
@@ -121,10 +101,34 @@ impl Model {
         self.session.optimizations(&feeds, &self.fetches(), &[])
     }
 
-    /// Returns the graph whose nodes a step of the model places on devices. Argument `i` is input `i` of [`Model::distinct_inputs`].
+    /// Sets the sizes that the inputs' static shapes leave open to `size`, in the model's graph too.
+    pub(crate) fn set_unknown_sizes(&mut self, size: u64) -> Result<()> {
+        let size = i64::try_from(size).map_err(|_| flowmill::Error::invalid_argument("--batch is too large"))?;
+        let mut graph = self.session.graph().write();
+        for port in &mut self.inputs {
+            let Some(dims) = port.shape.dims() else { continue };
+            port.shape = PartialShape::new(&dims.iter().map(|&d| if d < 0 { size } else { d }).collect::<Vec<_>>());
+            let name = port.tensor.split(':').next().unwrap_or_default();
+            if let Some(node) = graph.find_node(name).filter(|node| node.attrs().get::<PartialShape>("shape").is_ok()).map(|node| node.id())
+            {
+                graph.set_attr(node, "shape", port.shape.to_proto())?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns the graph of a step of the model before its nodes are placed on devices.
     pub(crate) fn graph_before_placement(&self) -> Result<Graph> {
-        let feeds: Vec<&str> = self.distinct_inputs().map(|port| port.tensor.as_str()).collect();
-        self.session.graph_before_placement(&feeds, &self.fetches(), &[])
+        self.session.graph_before_placement(&self.feeds(), &self.fetches(), &[])
+    }
+
+    /// Simulates a step of the model on the session's devices, with measured costs of nodes if there are any and they are wanted.
+    pub(crate) fn simulate_step(&self, with_measured_costs: bool) -> Result<SimulatedStep> {
+        self.session.simulate_step(&self.feeds(), &self.fetches(), &[], with_measured_costs)
+    }
+
+    fn feeds(&self) -> Vec<&str> {
+        self.distinct_inputs().map(|port| port.tensor.as_str()).collect()
     }
 
     fn fetches(&self) -> Vec<&str> {

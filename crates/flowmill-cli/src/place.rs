@@ -1,13 +1,15 @@
 //! `flowmill place`.
 
 use crate::bench::random;
-use crate::model::{Model, Port};
+use crate::model::Model;
 use crate::{ModelArgs, print_json};
-use flowmill::{CostPlacement, Error, Graph, NodeStats, PartialShape, PlacementPolicy, Result, RunOptions, SessionOptions};
+use flowmill::graph::Role;
+use flowmill::{CostPlacement, Error, NodeStats, PlacementPolicy, Result, RunOptions, SessionOptions};
 use flowmill_cost::{
-    Assumptions, Constraints, CostModel, Machine, MeasuredStep, MeasuredTask, Report, Schedule, SearchOptions, TaskGraph, heft,
-    lower_bound, place as place_by_cost, simple_placement, simulate, svg, upward_ranks,
+    Assumptions, Constraints, CostModel, Machine, MeasuredStep, MeasuredTask, Report, SearchOptions, TaskGraph, heft, lower_bound,
+    place as place_by_cost, simple_placement, simulate, svg, upward_ranks,
 };
+use flowmill_session::SimulatedStep;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -15,7 +17,9 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// The number of steps of which the fastest counts.
-const MEASURED_STEPS: usize = 20;
+const MEASURED_STEPS: u64 = 40;
+/// The number of steps of which one is measured node by node.
+const TRACED_EVERY: u64 = 5;
 
 #[derive(clap::Args)]
 pub(crate) struct PlaceArgs {
@@ -30,7 +34,7 @@ pub(crate) struct PlaceArgs {
     /// The value of each size that the model's static shapes leave open.
     #[arg(long, default_value_t = 1)]
     batch: u64,
-    /// The iterations that each loop is assumed to have.
+    /// The iterations of loops whose number does not follow from the graph.
     #[arg(long, default_value_t = 10)]
     iterations: u64,
     /// The number of tasks that the search for a placement may simulate in all.
@@ -39,7 +43,8 @@ pub(crate) struct PlaceArgs {
     /// Seconds after which the search ends, if the effort takes longer. The placement then depends on the speed of this machine.
     #[arg(long)]
     seconds: Option<f64>,
-    /// Run the model on these devices, which must be CPUs, and compare the times with the predicted ones.
+    /// Run the model on these devices, which must be CPUs, and compare the times with the predicted ones. Each kernel runs on one thread, and each
+    /// device has one unless --threads says otherwise.
     #[arg(long)]
     measure: bool,
     /// The seed of the search.
@@ -48,7 +53,7 @@ pub(crate) struct PlaceArgs {
     /// Write a picture of the schedule: devices as lanes over time.
     #[arg(long)]
     svg: Option<PathBuf>,
-    /// Nodes of the report, the longest first.
+    /// Nodes of the report: those with the largest errors, or without --measure those that take longest.
     #[arg(long, default_value_t = 10)]
     top: usize,
 }
@@ -56,29 +61,51 @@ pub(crate) struct PlaceArgs {
 /// Places a model by cost and shows the simulated schedule.
 pub(crate) fn place(args: &PlaceArgs) -> Result<()> {
     let machine = machine(args)?;
-    let model = Model::load(&args.model)?;
-    let mut graph = model.graph_before_placement()?;
-    set_arg_shapes(&mut graph, &model, args.batch)?;
-    let assumptions = Assumptions { unknown_size: args.batch, iterations: args.iterations };
-    let costs = CostModel::new(&graph, &assumptions)?;
-    let tasks = costs.tasks(&graph, &machine, &Constraints::of_graph(&graph, &machine)?)?.tasks;
+    let is_local = machine.devices().iter().enumerate().all(|(i, device)| device.name == format!("CPU:{i}"));
+    if args.measure && !is_local {
+        return Err(Error::invalid_argument("--measure needs devices of the type CPU only"));
+    }
     let limit = |seconds| Duration::try_from_secs_f64(seconds).map_err(|_| Error::invalid_argument("--seconds must be a positive number"));
-    let time_limit = args.seconds.map(limit).transpose()?;
-    let search = SearchOptions { seed: args.seed, max_simulated_tasks: args.effort, time_limit };
-    let schedule = place_by_cost(&tasks, &machine, &search)?;
-    let placement = CostPlacement { machine: Some(Arc::new(machine.clone())), assumptions, search };
-    let step = if args.measure { Some(measured_step(args, &machine, placement, &tasks)?) } else { None };
-    let report = Report::new(&tasks, &machine, &schedule, step.as_ref());
+    let placement = CostPlacement {
+        machine: Some(Arc::new(machine.clone())),
+        assumptions: Assumptions { unknown_size: args.batch, iterations: args.iterations },
+        search: SearchOptions { seed: args.seed, max_simulated_tasks: args.effort, time_limit: args.seconds.map(limit).transpose()? },
+        // The placement that is predicted is the one that is measured.
+        measured_steps: 0,
+        ..CostPlacement::default()
+    };
+    let threads = if args.model.threads == 0 { machine.num_devices() } else { args.model.threads };
+    let options = SessionOptions {
+        device_count: [("CPU".to_owned(), if is_local { machine.num_devices() } else { 1 })].into(),
+        placement: PlacementPolicy::CostModel(placement.clone()),
+        intra_op_threads: 1,
+        inter_op_threads: threads,
+        build_cost_model: if args.measure { TRACED_EVERY } else { 0 },
+        ..args.model.session_options()
+    };
+    let mut model = Model::load_with(&args.model, options)?;
+    model.set_unknown_sizes(args.batch)?;
+    // A session has only devices of this machine. The nodes of others are those before passes fuse them.
+    let is_planned = is_local && machine.num_devices() > 1;
+    let simulated = if is_planned { model.simulate_step(false)? } else { without_session(&model, machine, &placement)? };
+    let step = if args.measure { Some(measured_step(args, &model, &simulated)?) } else { None };
+    let SimulatedStep { machine, tasks, schedule } = &simulated;
+    let report = Report::new(tasks, machine, schedule, step.as_ref());
     if let Some(path) = &args.svg {
-        let picture = svg(&tasks, &machine, &schedule, step.as_ref());
+        let picture = svg(tasks, machine, schedule, step.as_ref());
         std::fs::write(path, picture).map_err(|e| Error::invalid_argument(format!("{}: {e}", path.display())))?;
     }
-    let others = other_placements(&tasks, &machine)?;
+    let from_measured = if args.measure && is_planned { Some(model.simulate_step(true)?.schedule.makespan) } else { None };
+    let others = other_placements(tasks, machine)?;
     if args.model.json {
-        print_json(&to_json(&report, &machine, &schedule, &others, args.top));
+        print_json(&to_json(&report, &simulated, &others, from_measured, args.top));
         return Ok(());
     }
     say!("{}", report.text(args.top).trim_end());
+    if let (Some(predicted), Some(measured)) = (from_measured, report.measured) {
+        let error = 100.0 * (predicted as f64 / measured.max(1) as f64 - 1.0);
+        say!("\nstep predicted from the measured times of its nodes: {:.1} µs, error {error:+.0} %", micros(predicted));
+    }
     say!("\nmakespans of other placements, in µs:");
     for (name, makespan) in others {
         say!("{:>12.1}  {name}", micros(makespan));
@@ -86,37 +113,50 @@ pub(crate) fn place(args: &PlaceArgs) -> Result<()> {
     Ok(())
 }
 
-/// Runs the model with the placement by cost. The nodes' times are those of a traced step, and the step's time is that of the fastest of several other
-/// steps.
-fn measured_step(args: &PlaceArgs, machine: &Machine, placement: CostPlacement, tasks: &TaskGraph) -> Result<MeasuredStep> {
-    if machine.devices().iter().enumerate().any(|(i, device)| device.name != format!("CPU:{i}")) {
-        return Err(Error::invalid_argument("--measure needs devices of the type CPU only"));
-    }
-    let options = SessionOptions {
-        device_count: [("CPU".to_owned(), machine.num_devices())].into(),
-        placement: PlacementPolicy::CostModel(placement),
-        ..args.model.session_options()
-    };
-    let model = Model::load_with(&args.model, options)?;
+/// Places the nodes that the model has before passes fuse them.
+fn without_session(model: &Model, machine: Machine, placement: &CostPlacement) -> Result<SimulatedStep> {
+    let graph = model.graph_before_placement()?;
+    let costs = CostModel::new(&graph, &placement.assumptions)?;
+    let tasks = costs.tasks(&graph, &machine, &Constraints::of_graph(&graph, &machine)?)?.tasks;
+    let schedule = place_by_cost(&tasks, &machine, &placement.search)?;
+    Ok(SimulatedStep { machine, tasks, schedule })
+}
+
+/// Runs the model with the placement by cost. The nodes' times are those of the fastest of several traced steps, and the step's time is that of the
+/// fastest of many steps.
+fn measured_step(args: &PlaceArgs, model: &Model, simulated: &SimulatedStep) -> Result<MeasuredStep> {
     let batch = usize::try_from(args.batch).map_err(|_| Error::invalid_argument("--batch is too large"))?;
     let inputs = model.distinct_inputs().map(|port| Ok((port.name.clone(), random(port, batch)?))).collect::<Result<_>>()?;
-    let mut duration = u64::MAX;
-    for _ in 0..MEASURED_STEPS {
+    let (mut duration, mut nodes, mut traced) = (u64::MAX, Vec::new(), u64::MAX);
+    for i in 0..MEASURED_STEPS {
+        // A step that is measured for the cost model is traced anyway.
+        let is_traced = (i + 1).is_multiple_of(TRACED_EVERY);
         let start = Instant::now();
-        model.run(&inputs, &RunOptions::default())?;
-        duration = duration.min(start.elapsed().as_nanos() as u64);
+        let outcome = model.run(&inputs, &RunOptions { trace: is_traced, ..RunOptions::default() })?;
+        let elapsed = start.elapsed().as_nanos() as u64;
+        match outcome.stats {
+            Some(stats) if elapsed < traced => (nodes, traced) = (stats.take(), elapsed),
+            Some(_) => {}
+            None => duration = duration.min(elapsed),
+        }
     }
-    let trace = RunOptions { trace: true, ..RunOptions::default() };
-    model.run(&inputs, &trace)?;
-    let nodes = model.run(&inputs, &trace)?.stats.map(|stats| stats.take()).unwrap_or_default();
     let first = nodes.iter().map(|node| node.start).min().unwrap_or(0);
-    let numbers: BTreeMap<&str, usize> = tasks.tasks().iter().enumerate().map(|(i, task)| (&*task.name, i)).collect();
-    let measured = |node: &NodeStats| {
-        // Full names end in the type and the number.
-        let device = machine.devices().iter().position(|device| node.device.ends_with(&format!(":{}", device.name)))?;
-        Some(MeasuredTask { task: *numbers.get(&*node.name)?, device, start: node.start - first, end: node.end.max(node.start) - first })
-    };
-    Ok(MeasuredStep { tasks: nodes.iter().filter_map(measured).collect(), duration })
+    let numbers: BTreeMap<&str, usize> = simulated.tasks.tasks().iter().enumerate().map(|(i, task)| (&*task.name, i)).collect();
+    let mut step = MeasuredStep { duration, ..MeasuredStep::default() };
+    let devices = simulated.machine.devices();
+    let registry = flowmill::registry()?;
+    for NodeStats { name, op, device, start, end, .. } in &nodes {
+        let (start, end) = (start - first, (*end).max(*start) - first);
+        // Full names end in the type and the number. The only device of a session has no lane of its own.
+        let device = devices.iter().position(|d| device.ends_with(&format!(":{}", d.name))).unwrap_or(0);
+        match numbers.get(&**name) {
+            Some(&task) => step.tasks.push(MeasuredTask { task, device, start, end }),
+            // A node that receives waits, which is no work.
+            None if registry.get(op).is_some_and(|op| op.traits.role == Role::Recv) => {}
+            None => step.other_nodes += end - start,
+        }
+    }
+    Ok(step)
 }
 
 /// Returns the makespans that a placement is compared with.
@@ -129,10 +169,11 @@ fn other_placements(tasks: &TaskGraph, machine: &Machine) -> Result<Vec<(&'stati
     ])
 }
 
-fn to_json(report: &Report, machine: &Machine, schedule: &Schedule, others: &[(&'static str, u64)], top: usize) -> Value {
+fn to_json(report: &Report, simulated: &SimulatedStep, others: &[(&'static str, u64)], from_measured: Option<u64>, top: usize) -> Value {
+    let SimulatedStep { machine, schedule, .. } = simulated;
     let device = |d: usize| machine.devices().get(d).map_or("", |device| &device.name);
     let nodes: Vec<Value> = report
-        .longest(top)
+        .by_error(top)
         .into_iter()
         .map(|row| {
             let measured = row.measured.map(micros);
@@ -149,6 +190,7 @@ fn to_json(report: &Report, machine: &Machine, schedule: &Schedule, others: &[(&
     json!({
         "predicted_us": micros(report.predicted),
         "measured_us": report.measured.map(micros),
+        "predicted_from_measured_us": from_measured.map(micros),
         "other_placements_us": others,
         "copies": schedule.transfers.len(),
         "devices": devices,
@@ -177,19 +219,4 @@ fn device_type(text: &str) -> Result<(String, usize)> {
     parsed
         .filter(|(name, n)| !name.is_empty() && *n > 0)
         .ok_or_else(|| Error::invalid_argument(format!("--devices: '{text}' is not a type of devices with their number, such as CPU:2")))
-}
-
-/// Sets the static shapes of the step's arguments to those of its inputs, with `batch` for the sizes that they leave open.
-fn set_arg_shapes(graph: &mut Graph, model: &Model, batch: u64) -> Result<()> {
-    let batch = i64::try_from(batch).map_err(|_| Error::invalid_argument("--batch is too large"))?;
-    let inputs: Vec<&Port> = model.distinct_inputs().collect();
-    let args: Vec<_> =
-        graph.op_nodes().filter(|n| n.role() == flowmill::graph::Role::Arg).map(|n| (n.id(), n.attrs().get::<i64>("index"))).collect();
-    for (node, index) in args {
-        let port = usize::try_from(index?).ok().and_then(|i| inputs.get(i));
-        let Some(dims) = port.and_then(|port| port.shape.dims()) else { continue };
-        let dims: Vec<i64> = dims.iter().map(|&d| if d < 0 { batch } else { d }).collect();
-        graph.set_attr(node, flowmill::graph::OUTPUT_SHAPES, vec![PartialShape::new(&dims).to_proto()])?;
-    }
-    Ok(())
 }

@@ -33,7 +33,7 @@ fn path_bound(tasks: &TaskGraph, machine: &Machine) -> u64 {
                 let earliest = if is_colocated { producer[device] } else { (0..n).map(arrival).min().unwrap_or(0) };
                 start = start.max(earliest);
             }
-            own[device] = start.saturating_add(task.times[device]);
+            own[device] = start.saturating_add(task.time(device));
         }
         bound = bound.max(own.iter().copied().min().unwrap_or(0));
         ends[t] = own;
@@ -46,7 +46,7 @@ fn load_bound(tasks: &TaskGraph, machine: &Machine) -> u64 {
     let group_times: Vec<Vec<u64>> = tasks
         .groups()
         .iter()
-        .map(|members| (0..n).map(|d| members.iter().map(|&t| tasks.tasks()[t].times[d]).fold(0, u64::saturating_add)).collect())
+        .map(|members| (0..n).map(|d| members.iter().map(|&t| tasks.tasks()[t].time(d)).fold(0, u64::saturating_add)).collect())
         .collect();
     let (mut weights, mut best) = (vec![1.0 / n as f64; n], 0.0f64);
     for step in 0..WEIGHT_STEPS {

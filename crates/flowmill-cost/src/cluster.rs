@@ -1,6 +1,7 @@
 //! Clusters: groups that are likely to belong on one device, because copies between them take longer than they save.
 
 use crate::machine::Machine;
+use crate::order::{Key, sort_keys};
 use crate::tasks::{DeviceSet, TaskGraph};
 
 /// The factor between the numbers of clusters of two levels.
@@ -34,12 +35,14 @@ pub(crate) fn levels(tasks: &TaskGraph, machine: &Machine) -> Vec<Level> {
         num_devices: n,
     };
     let share = set.work.iter().sum::<u64>() / n as u64;
-    let mut edges: Vec<(u64, usize, usize)> = tasks
-        .dependencies()
-        .map(|(from, to, bytes)| (machine.mean_copy_time(bytes), tasks.tasks()[from].group, tasks.tasks()[to].group))
-        .filter(|(_, a, b)| a != b)
-        .collect();
-    edges.sort_unstable_by_key(|&(time, a, b)| (std::cmp::Reverse(time), a, b));
+    let mut edges: Vec<Key> = Vec::new();
+    for (from, to, bytes) in tasks.dependencies() {
+        let (a, b) = (tasks.tasks()[from].group, tasks.tasks()[to].group);
+        if a != b {
+            edges.push((u64::MAX - machine.mean_copy_time(bytes), a as u64, b));
+        }
+    }
+    sort_keys(&mut edges);
     edges.dedup();
     let mut levels = vec![set.level()];
     let mut target = num_groups / SHRINK;
@@ -47,7 +50,7 @@ pub(crate) fn levels(tasks: &TaskGraph, machine: &Machine) -> Vec<Level> {
         if set.num_clusters <= 2 * n {
             break;
         }
-        set.join(a, b, share);
+        set.join(a as usize, b, share);
         if set.num_clusters <= target {
             levels.push(set.level());
             target /= SHRINK;

@@ -1,6 +1,6 @@
 //! Constraints of a placement that follow from the graph alone.
 
-use crate::estimate::loops;
+use crate::loops::outermost_loops;
 use crate::machine::Machine;
 use crate::tasks::DeviceSet;
 use flowmill_graph::{ControlFlow, DeviceName, Graph, Node, NodeId, Role};
@@ -70,8 +70,7 @@ impl Constraints {
             }
         }
         let mut first_of_loop: FxHashMap<u32, NodeId> = FxHashMap::default();
-        for (node, frame, _) in loops(graph, &ControlFlow::new(graph)?) {
-            let Some(frame) = frame else { continue };
+        for (node, frame) in outermost_loops(graph, &ControlFlow::new(graph)?) {
             let first = *first_of_loop.entry(frame).or_insert(node);
             self.join(first, node);
         }

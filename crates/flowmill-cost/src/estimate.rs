@@ -1,6 +1,8 @@
 //! Static estimates: what a node computes, reads and writes, from the shapes of its tensors and the traits of its op.
 
-use flowmill_graph::{Attrs, Effects, Graph, Node, NodeId, Operand, OutputId, Role, ShapeAnalysis, Work};
+use crate::kernel_class::{KernelClass, THIN_CONVOLUTION_CHANNELS, THIN_PRODUCT_ROWS};
+use crate::machine::KernelWork;
+use flowmill_graph::{Attrs, Effects, ElementwiseFunction, Graph, Node, Operand, OutputId, Role, ShapeAnalysis, Work};
 use flowmill_tensor::{DType, PartialShape};
 
 /// Operations per element of a costly op whose work is not declared.
@@ -19,6 +21,9 @@ pub struct NodeEstimate {
     pub bytes_read: u64,
     /// Bytes that the kernel writes.
     pub bytes_written: u64,
+    /// The operations and the bytes, by class of kernel: one part for the node's kernel, another for its epilogue, or one for each class of kernels in the
+    /// functions that the node calls.
+    pub work: Vec<KernelWork>,
     /// Bytes of each output.
     pub outputs: Vec<u64>,
     /// Bytes that the node holds between steps: the value of a constant or of a variable.
@@ -83,57 +88,71 @@ impl Estimator<'_> {
         let elements = |operand_of: Operand| operand(operand_of).map_or(0.0, Sizes::elements);
         let largest = inputs.iter().chain(&outputs).map(|(sizes, _)| sizes.elements()).fold(0.0, f64::max);
         let smallest_image = || inputs.iter().chain(&outputs).map(|(sizes, _)| sizes).filter(|s| s.dims.len() > 2).map(Sizes::elements);
-        estimate.operations = match traits.work {
-            Work::Nothing => 0.0,
+        let (class, operations) = match traits.work {
+            Work::Nothing => (KernelClass::Other, 0.0),
             Work::Unknown if traits.elementwise.is_some() => {
                 let each = traits.elementwise.map_or(1, |function| function.operations());
                 // A function of many operands, as `AddN`, is applied between each two.
-                largest * f64::from(each) * inputs.len().saturating_sub(1).max(1) as f64
+                (KernelClass::Elementwise, largest * f64::from(each) * inputs.len().saturating_sub(1).max(1) as f64)
             }
-            Work::Unknown if traits.reduces => largest,
-            Work::Unknown if traits.costly => largest * COSTLY_OPERATIONS,
-            Work::Unknown => 0.0,
-            Work::PerElement(operations) => largest * f64::from(operations),
+            Work::Unknown if traits.reduces => (KernelClass::Elementwise, largest),
+            Work::Unknown if traits.costly => (KernelClass::Other, largest * COSTLY_OPERATIONS),
+            Work::Unknown => match program_operations(node.attrs()) {
+                Some(each) => (KernelClass::Elementwise, largest * each),
+                None => (KernelClass::Other, 0.0),
+            },
+            Work::PerElement(operations) => (KernelClass::Elementwise, largest * f64::from(operations)),
             Work::Product(transposed) => {
                 let is_transposed: bool = node.attrs().get_or(transposed, false).unwrap_or(false);
                 let contracted = input_sizes(0).map_or(1.0, |a| a.size_from_last(usize::from(is_transposed)));
-                2.0 * outputs.first().map_or(0.0, |(sizes, _)| sizes.elements()) * contracted
+                let rows = outputs.first().map_or(1.0, |(product, _)| product.size_from_last(1).min(product.size_from_last(0)));
+                (product_class(rows), 2.0 * outputs.first().map_or(0.0, |(sizes, _)| sizes.elements()) * contracted)
             }
-            Work::Einsum => 2.0 * einsum_combinations(node.attrs(), &inputs),
+            Work::Einsum => (KernelClass::Product, 2.0 * einsum_combinations(node.attrs(), &inputs)),
             Work::Rows { rows, matrix } => {
                 let per_row = operand(rows).map_or(1.0, |sizes| sizes.size_from_last(0)).max(1.0);
-                2.0 * elements(rows) / per_row * elements(matrix)
+                let rows = elements(rows) / per_row;
+                (product_class(rows), 2.0 * rows * elements(matrix))
             }
             Work::Convolution { image, filter } => {
                 let channels = operand(filter).map_or(1.0, |sizes| sizes.size_from_last(0)).max(1.0);
-                2.0 * elements(image) * elements(filter) / channels
+                let class = operand(filter).map_or(KernelClass::Convolution, convolution_class);
+                (class, 2.0 * elements(image) * elements(filter) / channels)
             }
             Work::DepthwiseConvolution { image, filter } => {
                 let channels = operand(filter).map_or(1.0, |sizes| sizes.size_from_last(0) * sizes.size_from_last(1)).max(1.0);
-                2.0 * elements(image) * elements(filter) / channels
+                (KernelClass::DepthwiseConvolution, 2.0 * elements(image) * elements(filter) / channels)
             }
             Work::Window => {
                 let window =
                     node.attrs().list::<i64>("ksize").map_or(USUAL_WINDOW, |sizes| sizes.iter().map(|&size| size as f64).product());
-                smallest_image().reduce(f64::min).unwrap_or(largest) * window
+                (KernelClass::Window, smallest_image().reduce(f64::min).unwrap_or(largest) * window)
             }
             Work::Cubic(factor) => {
                 let (rows, columns) = input_sizes(0).map_or((1.0, 1.0), |a| (a.size_from_last(1), a.size_from_last(0)));
-                f64::from(factor) * input_sizes(0).map_or(0.0, Sizes::elements) * rows.min(columns)
+                (KernelClass::Other, f64::from(factor) * input_sizes(0).map_or(0.0, Sizes::elements) * rows.min(columns))
             }
             Work::Fourier(rank) => {
                 let rank = if rank == 0 { usize::MAX } else { usize::from(rank) };
                 let n: f64 = input_sizes(0).map_or(1.0, |x| x.dims.iter().rev().take(rank).product());
-                5.0 * largest * n.max(1.0).log2()
+                (KernelClass::Other, 5.0 * largest * n.max(1.0).log2())
             }
-            Work::Sort => input_sizes(0).map_or(0.0, |x| x.elements() * x.size_from_last(0).max(1.0).log2()),
+            Work::Sort => (KernelClass::Other, input_sizes(0).map_or(0.0, |x| x.elements() * x.size_from_last(0).max(1.0).log2())),
         };
+        estimate.operations = operations;
         let (read, written): (u64, u64) = (inputs.iter().map(|(_, bytes)| bytes).sum(), estimate.outputs.iter().sum());
         // An op that only moves elements reads those that it writes, such as a slice.
         let moves = estimate.operations == 0.0 && written > 0;
         estimate.bytes_read = if moves { read.min(written) } else { read };
         // An op without outputs writes to a variable or to another object.
         estimate.bytes_written = if written == 0 && traits.effects == Effects::State { read } else { written };
+        let bytes = estimate.bytes_read as f64 + estimate.bytes_written as f64;
+        estimate.work.push(KernelWork { class, calls: 1.0, operations, bytes });
+        let epilogue = epilogue_operations(node.attrs()) * outputs.first().map_or(0.0, |(sizes, _)| sizes.elements());
+        if epilogue > 0.0 {
+            estimate.operations += epilogue;
+            estimate.work.push(KernelWork { class: KernelClass::Elementwise, operations: epilogue, ..KernelWork::default() });
+        }
         estimate
     }
 
@@ -200,21 +219,35 @@ fn einsum_combinations(attrs: &Attrs, inputs: &[(Sizes, u64)]) -> f64 {
     ellipsis * sizes.iter().map(|(_, size)| size).product::<f64>()
 }
 
-/// Returns the nodes of outer loops: for each node, the number of the outermost frame that it runs in or passes tensors to, if any, and the number of
-/// loops around it.
-pub(crate) fn loops(graph: &Graph, flow: &flowmill_graph::ControlFlow) -> Vec<(NodeId, Option<u32>, u32)> {
-    let parent = |frame: flowmill_graph::FrameId| flow.frame(frame).parent;
-    let outermost_and_depth = |mut frame: flowmill_graph::FrameId| {
-        let mut depth = 0;
-        let mut outermost = None;
-        while let Some(outer) = parent(frame) {
-            (outermost, depth, frame) = (Some(frame.0), depth + 1, outer);
-        }
-        (outermost, depth)
-    };
-    let of = |node: &Node| {
-        let (runs_in, outputs_in) = (outermost_and_depth(flow.frame_of(node.id())), outermost_and_depth(flow.output_frame_of(node.id())));
-        (node.id(), runs_in.0.or(outputs_in.0), runs_in.1)
-    };
-    graph.op_nodes().map(of).collect()
+/// Returns the class of a product of a matrix of this many rows.
+fn product_class(rows: f64) -> KernelClass {
+    if rows < THIN_PRODUCT_ROWS as f64 { KernelClass::ThinProduct } else { KernelClass::Product }
+}
+
+/// Returns the class of a convolution with a filter of these sizes, of which the last two are input channels and output channels.
+fn convolution_class(filter: &Sizes) -> KernelClass {
+    let (inputs, window) = (filter.size_from_last(1), filter.dims.iter().rev().skip(2).product::<f64>());
+    if inputs < THIN_CONVOLUTION_CHANNELS as f64 {
+        KernelClass::ThinConvolution
+    } else if window <= 1.0 {
+        KernelClass::PointwiseConvolution
+    } else {
+        KernelClass::Convolution
+    }
+}
+
+/// Returns the operations per element of the functions that a kernel applies to its results, which the attribute `fused_ops` lists.
+fn epilogue_operations(attrs: &Attrs) -> f64 {
+    let functions = attrs.list::<&str>("fused_ops").unwrap_or_default();
+    functions.into_iter().map(function_operations).sum()
+}
+
+/// Returns the operations per element of a fused element-wise node, whose attribute `program` has an instruction for each; `None` for other nodes.
+fn program_operations(attrs: &Attrs) -> Option<f64> {
+    let program = attrs.list::<&str>("program").ok()?;
+    Some(program.into_iter().map(|instruction| function_operations(instruction.split(' ').next().unwrap_or_default())).sum())
+}
+
+fn function_operations(name: &str) -> f64 {
+    name.parse::<ElementwiseFunction>().map_or(1.0, |function| f64::from(function.operations()))
 }

@@ -1,6 +1,7 @@
 //! HEFT: list scheduling by earliest finish time (Topcuoglu, Hariri and Wu, 2002), for groups of tasks.
 
 use crate::machine::Machine;
+use crate::order::order_by;
 use crate::tasks::{DeviceSet, TaskGraph};
 
 /// The idle intervals of a device that the search for the earliest finish looks at.
@@ -34,9 +35,8 @@ pub(crate) fn heft_of_clusters(
     for (i, &t) in tasks.order().iter().enumerate() {
         place[t] = i;
     }
-    let mut order = tasks.order().to_vec();
     // The topological order breaks ties, such as of tasks that take no time.
-    order.sort_by_key(|&t| (std::cmp::Reverse(ranks[t]), place[t]));
+    let order = order_by(tasks.len(), |t| (u64::MAX - ranks[t], place[t] as u64));
 
     let mut chosen: Vec<Option<usize>> = vec![None; num_clusters];
     let mut timelines = vec![Timeline::default(); n];
@@ -52,7 +52,7 @@ pub(crate) fn heft_of_clusters(
                 end[signal.from].saturating_add(machine.copy_time(device_of[signal.from], d, signal.bytes))
             };
             let ready = tasks.inputs(t).iter().map(arrival).max().unwrap_or(0);
-            timelines[d].earliest(ready, task.times[d]).saturating_add(task.times[d])
+            timelines[d].earliest(ready, task.time(d)).saturating_add(task.time(d))
         };
         let device = chosen[cluster].unwrap_or_else(|| {
             let best =
@@ -64,7 +64,7 @@ pub(crate) fn heft_of_clusters(
             free[device] = free[device].saturating_sub(resident[cluster]);
         }
         let finished = finish(device, &timelines);
-        timelines[device].occupy(finished - task.times[device], finished);
+        timelines[device].occupy(finished - task.time(device), finished);
         (end[t], device_of[t]) = (finished, device);
     }
     chosen.into_iter().map(|device| device.unwrap_or(0)).collect()
@@ -91,6 +91,10 @@ impl Timeline {
     }
 
     fn occupy(&mut self, start: u64, end: u64) {
+        if start == end {
+            // A task that takes no time divides no interval.
+            return;
+        }
         if start >= self.free {
             if start > self.free {
                 self.gaps.push((self.free, start));

@@ -1,7 +1,9 @@
 //! Machines: devices with speeds and memory, and the links between them.
 
+use crate::kernel_class::{KernelClass, KernelRate};
 use flowmill_tensor::{Error, Result, bail};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 use std::path::Path;
 
 /// The most devices of a [`Machine`].
@@ -22,6 +24,9 @@ pub struct DeviceModel {
     /// The bytes that tensors may take; no limit if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub memory_bytes: Option<u64>,
+    /// The measured rates of classes of kernels. A class without one has its usual share of `flops_per_second`.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub kernel_rates: BTreeMap<KernelClass, KernelRate>,
 }
 
 impl DeviceModel {
@@ -35,6 +40,36 @@ impl DeviceModel {
         let seconds = self.launch_seconds + (flops / self.flops_per_second).max(bytes / self.bytes_per_second);
         nanoseconds(seconds)
     }
+
+    /// Returns the nanoseconds of kernels that do this work. Each one takes the launch, the time per call of its class, and the time of its operations
+    /// or that of its bytes, whichever is longer.
+    pub fn time_of(&self, work: &[KernelWork]) -> u64 {
+        let seconds = |part: &KernelWork| {
+            let rate = self.rate(part.class);
+            part.calls * (self.launch_seconds + rate.seconds_per_call)
+                + (part.operations / rate.operations_per_second).max(part.bytes / self.bytes_per_second)
+        };
+        nanoseconds(work.iter().map(seconds).sum())
+    }
+
+    /// Returns the rate of a class of kernels.
+    pub fn rate(&self, class: KernelClass) -> KernelRate {
+        let usual = || KernelRate { operations_per_second: self.flops_per_second * class.usual_share(), seconds_per_call: 0.0 };
+        self.kernel_rates.get(&class).copied().unwrap_or_else(usual)
+    }
+}
+
+/// The work of calls of kernels of one class.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct KernelWork {
+    /// The class of the kernels.
+    pub class: KernelClass,
+    /// The number of calls; 0 for work that another kernel does besides its own, such as an epilogue.
+    pub calls: f64,
+    /// Arithmetic operations of all calls.
+    pub operations: f64,
+    /// Bytes that all calls read and write.
+    pub bytes: f64,
 }
 
 /// The cost of copies from one device to another.
@@ -138,6 +173,12 @@ fn check(text: &MachineText) -> Result<()> {
         if !is_speed(device.flops_per_second) || !is_speed(device.bytes_per_second) || !is_time(device.launch_seconds) {
             bail!(InvalidArgument, "the speeds of device '{name}' must be positive and finite, and its launch time must not be negative");
         }
+        if !device.kernel_rates.values().all(|rate| is_speed(rate.operations_per_second) && is_time(rate.seconds_per_call)) {
+            bail!(
+                InvalidArgument,
+                "the kernel rates of device '{name}' must be positive and finite, and the times per call must not be negative"
+            );
+        }
     }
     for bandwidth in text.links.iter().map(|link| &link.bandwidth).chain([&text.link]) {
         if !is_speed(bandwidth.bytes_per_second) || !is_time(bandwidth.latency_seconds) {
@@ -165,7 +206,14 @@ impl Machine {
         let device = |(device_type, i): (&str, usize)| {
             let (flops, bytes, launch) = if device_type == "CPU" { (5e10, 1e10, 2e-7) } else { (1e13, 8e11, 5e-6) };
             let name = format!("{device_type}:{i}");
-            DeviceModel { name, flops_per_second: flops, bytes_per_second: bytes, launch_seconds: launch, memory_bytes: None }
+            DeviceModel {
+                name,
+                flops_per_second: flops,
+                bytes_per_second: bytes,
+                launch_seconds: launch,
+                memory_bytes: None,
+                kernel_rates: BTreeMap::new(),
+            }
         };
         let names = types.iter().flat_map(|(name, n)| (0..*n).map(move |i| (name.as_str(), i)));
         let devices: Vec<DeviceModel> = names.take(MAX_DEVICES + 1).map(device).collect();

@@ -48,6 +48,8 @@ pub struct OutputSample {
 pub struct Sample<'a> {
     /// The node's name.
     pub name: &'a str,
+    /// The full name of the node's device.
+    pub device: &'a str,
     /// Nanoseconds in the kernel.
     pub nanoseconds: u64,
     /// The outputs; `None` for one that is dead.
@@ -68,8 +70,12 @@ pub struct MeasuredOutput {
 /// The measured costs of one node.
 #[derive(Clone, Debug, Default)]
 pub struct MeasuredNode {
-    /// Nanoseconds per execution.
+    /// The full name of the device of the last measured step. The averages of times are those on this device.
+    pub device: Option<Arc<str>>,
+    /// Nanoseconds per execution, of which each step counts with its mean.
     pub time: Average,
+    /// Nanoseconds of all executions of a step.
+    pub step_time: Average,
     /// The longest execution, in nanoseconds.
     pub max_time: u64,
     /// Executions per step: more than 1 in loops.
@@ -96,8 +102,8 @@ impl MeasuredCosts {
     /// Merges the executions of one step.
     pub fn add_step<'a>(&mut self, samples: impl IntoIterator<Item = Sample<'a>>) {
         self.num_steps += 1;
-        // The order of the samples decides the averages' last bits, the map's order does not.
-        let mut executions: FxHashMap<Arc<str>, u64> = FxHashMap::default();
+        // Each node's nanoseconds and executions. The order of the samples decides the averages' last bits, the map's order does not.
+        let mut sums: FxHashMap<Arc<str>, (u64, u64)> = FxHashMap::default();
         for sample in samples {
             let name: Arc<str> = match self.nodes.get_key_value(sample.name) {
                 Some((name, _)) => Arc::clone(name),
@@ -105,11 +111,14 @@ impl MeasuredCosts {
             };
             let node = self.nodes.entry(Arc::clone(&name)).or_default();
             node.add(&sample);
-            *executions.entry(name).or_default() += 1;
+            let (time, count) = sums.entry(name).or_default();
+            (*time, *count) = (time.saturating_add(sample.nanoseconds), *count + 1);
         }
-        for (name, count) in executions {
+        for (name, (time, count)) in sums {
             if let Some(node) = self.nodes.get_mut(&name) {
                 node.executions.add(count as f64);
+                node.step_time.add(time as f64);
+                node.time.add(time as f64 / count.max(1) as f64);
             }
         }
     }
@@ -127,7 +136,11 @@ impl MeasuredCosts {
 
 impl MeasuredNode {
     fn add(&mut self, sample: &Sample<'_>) {
-        self.time.add(sample.nanoseconds as f64);
+        if self.device.as_deref() != Some(sample.device) {
+            // Times on another device say nothing about this one.
+            self.device = Some(sample.device.into());
+            (self.time, self.step_time) = (Average::default(), Average::default());
+        }
         self.max_time = self.max_time.max(sample.nanoseconds);
         self.max_temporary = self.max_temporary.max(sample.temporary);
         if self.outputs.len() < sample.outputs.len() {
@@ -144,6 +157,6 @@ impl MeasuredNode {
 
     /// Returns the nanoseconds per step.
     pub fn time_per_step(&self) -> Option<f64> {
-        Some(self.time.get()? * self.executions.get().unwrap_or(1.0))
+        self.step_time.get()
     }
 }

@@ -1,13 +1,12 @@
 //! The cost model of a graph: estimates, with measurements in their place where there are any.
 
 use crate::constraints::Constraints;
-use crate::estimate::{Estimator, NodeEstimate, loops};
-use crate::machine::Machine;
+use crate::estimate::{Estimator, NodeEstimate};
+use crate::machine::{DeviceModel, KernelWork, Machine};
 use crate::measured::MeasuredCosts;
 use crate::tasks::{Dependency, Task, TaskGraph};
-use flowmill_graph::{
-    Attrs, ControlFlow, FunctionLibrary, Graph, Node, NodeId, OpRegistry, Role, ShapeAnalysis, instantiate_function, traverse,
-};
+use crate::trip_counts;
+use flowmill_graph::{Attrs, ControlFlow, FrameId, FunctionBody, Graph, Node, NodeId, Role, ShapeAnalysis, instantiate_function, traverse};
 use flowmill_proto::NameAttrList;
 use flowmill_tensor::Result;
 use rustc_hash::FxHashMap;
@@ -21,7 +20,7 @@ const MAX_CALL_DEPTH: usize = 16;
 pub struct Assumptions {
     /// The value of each size that static shapes leave open.
     pub unknown_size: u64,
-    /// The iterations of each loop.
+    /// The iterations of each loop whose trip count does not follow from the graph.
     pub iterations: u64,
 }
 
@@ -71,20 +70,35 @@ impl CostModel {
         self.estimates.get(node.index())
     }
 
-    /// Returns the nanoseconds of a node per step on each device of a machine. A measured time is that on device 0, and is scaled for the others by
-    /// the estimates.
+    /// Returns the nanoseconds of a node per step on each device of a machine. A measured time is that on the device of the measurement, and is scaled for
+    /// the others by the estimates. A node that no measured step has run takes no time: it is in a branch that was not taken, or part of a node that was
+    /// measured.
     pub fn times(&self, node: &Node, machine: &Machine) -> Vec<u64> {
         let i = node.id().index();
         let Some(estimate) = self.estimates.get(i).filter(|estimate| !estimate.is_free) else { return vec![0; machine.num_devices()] };
-        let bytes = estimate.bytes_read as f64 + estimate.bytes_written as f64;
-        let once: Vec<f64> = machine.devices().iter().map(|device| device.time(estimate.operations, bytes) as f64).collect();
-        let measured = self.measured.get(node.name()).and_then(|node| node.time_per_step());
-        let scale = match (measured, once.first()) {
-            (Some(measured), Some(&first)) if first > 0.0 => measured / first,
+        let once: Vec<f64> = machine.devices().iter().map(|device| device.time_of(&estimate.work) as f64).collect();
+        let scale = match (self.measured_time(node), once.get(self.measured_device(node, machine))) {
+            (Some(measured), Some(&there)) if there > 0.0 => measured / there,
             (Some(measured), _) => return vec![measured as u64; machine.num_devices()],
             (None, _) => self.executions.get(i).copied().unwrap_or(1.0),
         };
         once.into_iter().map(|time| (time * scale).ceil() as u64).collect()
+    }
+
+    /// Returns the measured nanoseconds of a node per step; `None` if no step was measured.
+    fn measured_time(&self, node: &Node) -> Option<f64> {
+        let is_measured = self.measured.num_steps() > 0;
+        let time = self.measured.get(node.name()).and_then(|measured| measured.time_per_step());
+        time.or_else(|| is_measured.then_some(0.0))
+    }
+
+    /// Returns the number of the device on which a node was measured; 0 if the machine does not have it.
+    fn measured_device(&self, node: &Node, machine: &Machine) -> usize {
+        let device = self.measured.get(node.name()).and_then(|measured| measured.device.as_deref());
+        // Full names end in the type and the number.
+        let is_named =
+            |model: &DeviceModel| device.is_some_and(|name| name.strip_suffix(&model.name).is_some_and(|rest| rest.ends_with(':')));
+        machine.devices().iter().position(is_named).unwrap_or(0)
     }
 
     /// Returns the bytes of the outputs of a node: the measured mean, or the estimate.
@@ -129,17 +143,32 @@ impl CostModel {
     }
 }
 
-/// The costs of one run of a function's body.
-#[derive(Clone, Copy, Default)]
-struct BodyCost {
-    operations: f64,
-    bytes: f64,
+/// The work of one run of a function's body: at most one part for each class of kernel.
+type BodyWork = Vec<KernelWork>;
+
+/// Adds work that is done several times.
+fn add(sum: &mut BodyWork, work: &[KernelWork], times: f64) {
+    for part in work {
+        let i = sum.iter().position(|other| other.class == part.class).unwrap_or_else(|| {
+            sum.push(KernelWork { class: part.class, ..KernelWork::default() });
+            sum.len() - 1
+        });
+        let entry = &mut sum[i];
+        entry.calls += part.calls * times;
+        entry.operations += part.operations * times;
+        entry.bytes += part.bytes * times;
+    }
+}
+
+/// Returns work that is comparable between bodies: the operations and the bytes.
+fn weight(work: &BodyWork) -> f64 {
+    work.iter().map(|part| part.operations + part.bytes).sum()
 }
 
 /// Estimates graphs and the functions that they call, each function once.
 struct Functions<'a> {
     assumptions: &'a Assumptions,
-    known: FxHashMap<String, BodyCost>,
+    known: FxHashMap<String, BodyWork>,
     depth: usize,
 }
 
@@ -148,69 +177,81 @@ impl Functions<'_> {
         let shapes = ShapeAnalysis::new(graph);
         let estimator = Estimator { graph, shapes: &shapes, unknown_size: self.assumptions.unknown_size };
         let mut estimates = vec![NodeEstimate::default(); graph.num_node_ids()];
+        let flow = ControlFlow::new(graph)?;
+        let counts = if flow.has_loops() { trip_counts::of_frames(graph, &flow, &shapes) } else { Vec::new() };
+        let known = |frame: FrameId| counts.get(frame.0 as usize).copied().flatten();
+        let of_frames = trip_counts::executions(&flow, |frame| known(frame).unwrap_or(self.assumptions.iterations) as f64);
         let mut executions = vec![1.0; graph.num_node_ids()];
-        for (node, _, depth) in loops(graph, &ControlFlow::new(graph)?) {
-            executions[node.index()] = (self.assumptions.iterations as f64).powi(i32::try_from(depth).unwrap_or(i32::MAX));
-        }
         for node in graph.op_nodes() {
+            let i = node.id().index();
+            executions[i] = of_frames.get(flow.frame_of(node.id()).0 as usize).copied().unwrap_or(1.0);
             let mut estimate = estimator.node(node);
-            let called = self.called(node, graph.library(), graph.registry());
-            if called.operations > 0.0 || called.bytes > 0.0 {
-                (estimate.operations, estimate.bytes_read, estimate.bytes_written) = (called.operations, called.bytes as u64, 0);
+            let called = self.called(graph, &shapes, node);
+            if !called.is_empty() {
+                let sum = |of: fn(&KernelWork) -> f64| called.iter().map(of).sum::<f64>();
+                (estimate.operations, estimate.bytes_read, estimate.bytes_written) = (sum(|w| w.operations), sum(|w| w.bytes) as u64, 0);
+                estimate.work = called;
             }
-            estimates[node.id().index()] = estimate;
+            estimates[i] = estimate;
         }
         Ok(CostModel { estimates, executions, measured: MeasuredCosts::new() })
     }
 
-    /// Returns the cost of the functions that a node calls: one of several branches, the condition and the body of a loop in each iteration.
-    fn called(&mut self, node: &Node, library: &Arc<FunctionLibrary>, registry: &Arc<OpRegistry>) -> BodyCost {
+    /// Returns the work of the functions that a node calls: one of several branches, the condition and the body of a loop in each iteration.
+    fn called(&mut self, graph: &Graph, shapes: &ShapeAnalysis, node: &Node) -> BodyWork {
         let attrs = node.attrs();
         let names: Vec<&NameAttrList> = match node.role() {
             Role::Call => attrs.get("f").into_iter().collect(),
             Role::If => [attrs.get("then_branch"), attrs.get("else_branch")].into_iter().flatten().collect(),
             Role::Case => attrs.list("branches").unwrap_or_default(),
             Role::While => [attrs.get("cond"), attrs.get("body")].into_iter().flatten().collect(),
-            _ => return BodyCost::default(),
+            _ => return BodyWork::new(),
         };
-        let bodies: Vec<BodyCost> = names.into_iter().map(|name| self.body(name, library, registry)).collect();
-        let sum = bodies.iter().fold(BodyCost::default(), |sum, body| sum.plus(body, 1.0));
-        match node.role() {
-            Role::While => BodyCost::default().plus(&sum, self.assumptions.iterations as f64),
-            Role::If | Role::Case => {
-                bodies.into_iter().max_by(|a, b| (a.operations + a.bytes).total_cmp(&(b.operations + b.bytes))).unwrap_or(sum)
-            }
-            _ => sum,
+        let bodies: Vec<BodyWork> = names.iter().map(|name| self.body(name, graph)).collect();
+        if matches!(node.role(), Role::If | Role::Case) {
+            return bodies.into_iter().max_by(|a, b| weight(a).total_cmp(&weight(b))).unwrap_or_default();
         }
+        let times = match (node.role(), &names[..]) {
+            (Role::While, [condition, body]) => {
+                let functions = instantiated(condition, graph).zip(instantiated(body, graph));
+                let known = functions.and_then(|(condition, body)| trip_counts::of_while(graph, shapes, node, &condition, &body));
+                known.unwrap_or(self.assumptions.iterations) as f64
+            }
+            _ => 1.0,
+        };
+        let mut sum = BodyWork::new();
+        for body in &bodies {
+            add(&mut sum, body, times);
+        }
+        sum
     }
 
-    fn body(&mut self, name: &NameAttrList, library: &Arc<FunctionLibrary>, registry: &Arc<OpRegistry>) -> BodyCost {
+    fn body(&mut self, name: &NameAttrList, graph: &Graph) -> BodyWork {
         if let Some(known) = self.known.get(&name.name) {
-            return *known;
+            return known.clone();
         }
-        let Some(function) = library.get(&name.name).filter(|_| self.depth < MAX_CALL_DEPTH) else { return BodyCost::default() };
+        if self.depth >= MAX_CALL_DEPTH {
+            return BodyWork::new();
+        }
         // A function that calls itself counts once.
-        self.known.insert(name.name.clone(), BodyCost::default());
+        self.known.insert(name.name.clone(), BodyWork::new());
         self.depth += 1;
-        let attrs = Attrs(name.attr.clone());
-        let cost = instantiate_function(function, &attrs, library, registry).and_then(|body| {
-            let model = self.graph(&body.graph)?;
-            let costs = body.graph.op_nodes().map(|node| (&model.estimates[node.id().index()], model.executions[node.id().index()]));
-            Ok(costs.fold(BodyCost::default(), |sum, (estimate, executions)| {
-                let bytes = estimate.bytes_read as f64 + estimate.bytes_written as f64;
-                sum.plus(&BodyCost { operations: estimate.operations, bytes }, executions)
-            }))
-        });
-        self.depth -= 1;
+        let mut work = BodyWork::new();
         // A function that cannot be instantiated fails when it is called.
-        let cost = cost.unwrap_or_default();
-        self.known.insert(name.name.clone(), cost);
-        cost
+        if let Some((body, model)) = instantiated(name, graph).and_then(|body| self.graph(&body.graph).ok().map(|model| (body, model))) {
+            for node in body.graph.op_nodes() {
+                let i = node.id().index();
+                add(&mut work, &model.estimates[i].work, model.executions[i]);
+            }
+        }
+        self.depth -= 1;
+        self.known.insert(name.name.clone(), work.clone());
+        work
     }
 }
 
-impl BodyCost {
-    fn plus(self, other: &BodyCost, times: f64) -> BodyCost {
-        BodyCost { operations: self.operations + other.operations * times, bytes: self.bytes + other.bytes * times }
-    }
+/// Returns the body of a function of a graph's library; `None` for one that does not exist or cannot be instantiated.
+fn instantiated(name: &NameAttrList, graph: &Graph) -> Option<FunctionBody> {
+    let function = graph.library().get(&name.name)?;
+    instantiate_function(function, &Attrs(name.attr.clone()), graph.library(), graph.registry()).ok()
 }

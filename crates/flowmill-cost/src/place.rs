@@ -3,6 +3,7 @@
 use crate::cluster::{Level, levels};
 use crate::heft::heft_of_clusters;
 use crate::machine::Machine;
+use crate::order::{Key, order_by, sort_keys};
 use crate::simulate::{Objective, Schedule, simulate_ranked, upward_ranks};
 use crate::tasks::TaskGraph;
 use flowmill_tensor::{Result, bail};
@@ -45,8 +46,10 @@ pub fn simple_placement(tasks: &TaskGraph, machine: &Machine) -> Vec<usize> {
 /// that make it a little slower). The result is never slower than the simple placement, unless that exceeds a memory limit.
 ///
 /// # Errors
-/// Returns `ResourceExhausted` if no placement within the memory limits was found.
+/// Returns `ResourceExhausted` if no placement within the memory limits was found, and `InvalidArgument` for a machine of another number of devices than
+/// the tasks have times for.
 pub fn place(tasks: &TaskGraph, machine: &Machine, options: &SearchOptions) -> Result<Schedule> {
+    tasks.check_machine(machine)?;
     let mut search = Search::new(tasks, machine, options);
     search.start();
     search.improve();
@@ -179,26 +182,28 @@ impl<'a> Search<'a> {
     fn hot_spots(&self, schedule: &Schedule) -> Vec<(usize, usize)> {
         let group = |t: usize| self.tasks.tasks()[t].group;
         let path = critical_path(self.tasks, self.machine, schedule);
-        let mut spots = Vec::new();
+        let mut spots: Vec<Key> = Vec::new();
+        let spot = |group: usize, device: usize| (group as u64, 0, device);
         for pair in path.windows(2) {
             let [earlier, later] = [pair[0], pair[1]];
             let (from, to) = (schedule.devices[earlier], schedule.devices[later]);
-            spots.extend([(group(earlier), to), (group(later), from)]);
+            spots.extend([spot(group(earlier), to), spot(group(later), from)]);
         }
-        spots.extend(path.iter().map(|&t| (group(t), schedule.devices[t])));
-        spots.sort_unstable();
+        spots.extend(path.iter().map(|&t| spot(group(t), schedule.devices[t])));
+        sort_keys(&mut spots);
         spots.dedup();
-        spots
+        spots.into_iter().map(|(group, _, device)| (group as usize, device)).collect()
     }
 }
 
 /// Returns tasks that determine the makespan, in the order of their starts: each one starts when the one before it has ended or its tensor has arrived.
 pub fn critical_path(tasks: &TaskGraph, machine: &Machine, schedule: &Schedule) -> Vec<usize> {
     // The task that ran before each task on its device.
-    let mut by_start: Vec<usize> = (0..tasks.len()).collect();
-    by_start.sort_by_key(|&t| (schedule.start[t], schedule.end[t]));
+    // Of tasks that take no time, producers come first.
+    let order = tasks.order();
+    let by_start = order_by(order.len(), |i| (schedule.start[order[i]], schedule.end[order[i]]));
     let (mut last, mut previous) = (vec![None; machine.num_devices()], vec![None; tasks.len()]);
-    for &t in &by_start {
+    for t in by_start.into_iter().map(|i| order[i]) {
         previous[t] = last[schedule.devices[t]].replace(t);
     }
     let Some(mut at) = (0..tasks.len()).max_by_key(|&t| schedule.end[t]) else { return Vec::new() };

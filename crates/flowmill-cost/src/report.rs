@@ -1,8 +1,10 @@
 //! Reports: predicted and measured times, per node and of the whole step.
 
 use crate::machine::Machine;
+use crate::measured::MeasuredCosts;
+use crate::order::order_by;
 use crate::simulate::Schedule;
-use crate::tasks::TaskGraph;
+use crate::tasks::{Task, TaskGraph};
 use std::fmt;
 use std::sync::Arc;
 
@@ -24,6 +26,8 @@ pub struct MeasuredTask {
 pub struct MeasuredStep {
     /// The executions of tasks, of which a task may have none or several.
     pub tasks: Vec<MeasuredTask>,
+    /// The nanoseconds in kernels of nodes that are no tasks, such as those that send and receive.
+    pub other_nodes: u64,
     /// The nanoseconds of the step.
     pub duration: u64,
 }
@@ -43,15 +47,24 @@ pub struct ReportRow {
     pub measured: Option<u64>,
 }
 
-/// The comparison of a schedule with a measured step.
+impl ReportRow {
+    /// Returns the predicted time less the measured one, in nanoseconds; `None` for a task that was not measured.
+    pub fn difference(&self) -> Option<i64> {
+        Some(self.predicted.cast_signed() - self.measured?.cast_signed())
+    }
+}
+
+/// The comparison of a schedule with measured times.
 #[derive(Clone, Debug)]
 pub struct Report {
     /// The tasks, in the order of the graph.
     pub rows: Vec<ReportRow>,
     /// The simulated nanoseconds of the step.
     pub predicted: u64,
-    /// The measured nanoseconds of the step.
+    /// The measured nanoseconds of the step; `None` if only tasks were measured.
     pub measured: Option<u64>,
+    /// The measured nanoseconds of nodes that are no tasks.
+    pub other_nodes: u64,
     devices: Vec<DeviceRow>,
     copies: usize,
     copied_bytes: u64,
@@ -63,6 +76,7 @@ struct DeviceRow {
     name: String,
     tasks: usize,
     busy: u64,
+    measured: Option<u64>,
     peak_memory: u64,
 }
 
@@ -75,52 +89,60 @@ impl Report {
                 *sum = Some(sum.unwrap_or(0) + execution.end.saturating_sub(execution.start));
             }
         }
-        let row = |(t, measured): (usize, Option<u64>)| {
-            let (task, device) = (&tasks.tasks()[t], schedule.devices[t]);
-            ReportRow {
-                name: Arc::clone(&task.name),
-                op: Arc::clone(&task.op),
-                device,
-                predicted: schedule.end[t] - schedule.start[t],
-                measured,
-            }
-        };
-        let (busy, mut counts) = (schedule.busy(machine), vec![0; machine.num_devices()]);
-        schedule.devices.iter().for_each(|&device| counts[device] += 1);
-        let device = |(d, model): (usize, &crate::DeviceModel)| DeviceRow {
-            name: model.name.clone(),
-            tasks: counts[d],
-            busy: busy[d],
-            peak_memory: schedule.peak_memory[d],
-        };
-        Report {
-            rows: measured.into_iter().enumerate().map(row).collect(),
-            predicted: schedule.makespan,
-            measured: step.map(|step| step.duration),
-            devices: machine.devices().iter().enumerate().map(device).collect(),
-            copies: schedule.transfers.len(),
-            copied_bytes: schedule.transfers.iter().map(|transfer| transfer.bytes).sum(),
+        let mut report = Report::with(tasks, machine, schedule, measured);
+        report.measured = step.map(|step| step.duration);
+        report.other_nodes = step.map_or(0, |step| step.other_nodes);
+        report
+    }
+
+    /// Compares a schedule with the mean times of tasks over many steps.
+    pub fn of_costs(tasks: &TaskGraph, machine: &Machine, schedule: &Schedule, costs: &MeasuredCosts) -> Report {
+        let measured = |task: &Task| costs.get(&task.name).and_then(|node| node.time_per_step()).map(|time| time as u64);
+        Report::with(tasks, machine, schedule, tasks.tasks().iter().map(measured).collect())
+    }
+
+    fn with(tasks: &TaskGraph, machine: &Machine, schedule: &Schedule, measured: Vec<Option<u64>>) -> Report {
+        let mut devices: Vec<DeviceRow> = Vec::with_capacity(machine.num_devices());
+        for ((model, busy), &peak_memory) in machine.devices().iter().zip(schedule.busy(machine)).zip(&schedule.peak_memory) {
+            devices.push(DeviceRow { name: model.name.clone(), tasks: 0, busy, measured: None, peak_memory });
         }
+        let mut rows = Vec::with_capacity(tasks.len());
+        for (t, (task, measured)) in tasks.tasks().iter().zip(measured).enumerate() {
+            let device = schedule.devices[t];
+            if let Some(row) = devices.get_mut(device) {
+                row.tasks += 1;
+                row.measured = measured.map_or(row.measured, |time| Some(row.measured.unwrap_or(0) + time));
+            }
+            let (name, op) = (Arc::clone(&task.name), Arc::clone(&task.op));
+            rows.push(ReportRow { name, op, device, predicted: schedule.end[t] - schedule.start[t], measured });
+        }
+        let copied_bytes = schedule.transfers.iter().map(|transfer| transfer.bytes).sum();
+        let (predicted, copies) = (schedule.makespan, schedule.transfers.len());
+        Report { rows, predicted, measured: None, other_nodes: 0, devices, copies, copied_bytes }
     }
 
     /// Returns the error of the prediction, as a fraction of the measured time of the step; `None` without a measurement.
     pub fn error(&self) -> Option<f64> {
-        let measured = self.measured.filter(|&measured| measured > 0)? as f64;
-        Some((self.predicted as f64 - measured) / measured)
+        error(self.predicted, self.measured?)
     }
 
-    /// Returns the rows with the longest times, measured or predicted, the longest first.
-    pub fn longest(&self, n: usize) -> Vec<&ReportRow> {
-        let mut rows: Vec<&ReportRow> = self.rows.iter().collect();
-        rows.sort_by_key(|row| std::cmp::Reverse(row.measured.unwrap_or(0).max(row.predicted)));
-        rows.truncate(n);
-        rows
+    /// Returns the rows with the largest differences between prediction and measurement, the largest first; those with the longest predicted times if
+    /// nothing was measured. Rows without a measurement come last.
+    pub fn by_error(&self, n: usize) -> Vec<&ReportRow> {
+        // A measured row has at least 1, so that rows without a measurement come last.
+        let difference = |row: &ReportRow| row.difference().map_or(0, |difference| difference.unsigned_abs().saturating_add(1));
+        let order = order_by(self.rows.len(), |i| (u64::MAX - difference(&self.rows[i]), u64::MAX - self.rows[i].predicted));
+        order.into_iter().take(n).filter_map(|i| self.rows.get(i)).collect()
     }
 
-    /// Returns the report as text, with the `top` longest nodes.
+    /// Returns the report as text, with the `top` rows of [`Report::by_error`].
     pub fn text(&self, top: usize) -> String {
         ReportText { report: self, top }.to_string()
     }
+}
+
+fn error(predicted: u64, measured: u64) -> Option<f64> {
+    (measured > 0).then(|| (predicted as f64 - measured as f64) / measured as f64)
 }
 
 /// A report with the number of nodes to show.
@@ -136,21 +158,70 @@ impl fmt::Display for ReportText<'_> {
         if let (Some(measured), Some(error)) = (report.measured, report.error()) {
             write!(f, ", {:.1} µs measured, error {:+.0} %", micros(measured), 100.0 * error)?;
         }
-        writeln!(f, "\ncopies between devices: {}, {} bytes\n", report.copies, report.copied_bytes)?;
-        writeln!(f, "{:>12}  {:>7}  {:>12}  {:>6}  {:>14}", "device", "nodes", "busy µs", "busy", "peak bytes")?;
+        writeln!(f, "\ncopies between devices: {}, {} bytes", report.copies, report.copied_bytes)?;
+        let columns = ["device", "nodes", "predicted µs", "share", "measured µs", "error", "peak bytes"];
+        writeln!(f)?;
+        row(f, &columns.map(str::to_owned), "")?;
         for device in &report.devices {
             let share = 100.0 * device.busy as f64 / report.predicted.max(1) as f64;
-            let (name, busy) = (&device.name, micros(device.busy));
-            writeln!(f, "{name:>12}  {:>7}  {busy:>12.1}  {share:>4.0} %  {:>14}", device.tasks, device.peak_memory)?;
+            let (tasks, peak) = (device.tasks.to_string(), device.peak_memory.to_string());
+            let [predicted, measured, error] = times(device.busy, device.measured);
+            row(f, &[device.name.clone(), tasks, predicted, format!("{share:.0} %"), measured, error, peak], "")?;
         }
-        writeln!(f, "\n{:>12}  {:>12}  {:>12}  node", "predicted µs", "measured µs", "device")?;
-        for row in report.longest(self.top) {
-            let device = report.devices.get(row.device).map_or("", |device| &device.name);
-            let measured = row.measured.map_or_else(|| "-".to_owned(), |measured| format!("{:.1}", micros(measured)));
-            writeln!(f, "{:>12.1}  {measured:>12}  {device:>12}  {} ({})", micros(row.predicted), row.name, row.op)?;
+        let is_measured = report.rows.iter().any(|row| row.measured.is_some());
+        let order = if is_measured { "the largest difference first" } else { "the longest first" };
+        let shown = report.by_error(self.top);
+        writeln!(f, "\n{} of {} nodes, {order}:", shown.len(), report.rows.len())?;
+        row(f, &["predicted µs", "measured µs", "error", "device"].map(str::to_owned), "node")?;
+        for node in &shown {
+            let device = report.devices.get(node.device).map_or("", |device| &device.name);
+            let [predicted, measured, error] = times(node.predicted, node.measured);
+            row(f, &[predicted, measured, error, device.to_owned()], &format!("{} ({})", node.name, node.op))?;
+        }
+        let total = |rows: &mut dyn Iterator<Item = &ReportRow>| {
+            rows.fold((0, None), |(predicted, measured), row| {
+                (predicted + row.predicted, row.measured.map_or(measured, |time| Some(measured.unwrap_or(0) + time)))
+            })
+        };
+        for (name, (predicted, measured)) in [
+            ("in these nodes", total(&mut shown.iter().copied())),
+            ("in all measured nodes", total(&mut report.rows.iter().filter(|row| row.measured.is_some()))),
+            ("in all nodes", total(&mut report.rows.iter())),
+        ] {
+            let [predicted, measured, error] = times(predicted, measured);
+            if is_measured || name == "in all nodes" {
+                row(f, &[predicted, measured, error, String::new()], name)?;
+            }
+        }
+        if report.other_nodes > 0 {
+            let measured = format!("{:.1}", micros(report.other_nodes));
+            row(
+                f,
+                &["-".to_owned(), measured, String::new(), String::new()],
+                "in nodes that are not predicted, such as those that send and receive",
+            )?;
         }
         Ok(())
     }
+}
+
+/// Writes columns of equal widths, and a last one of any width.
+fn row(f: &mut fmt::Formatter<'_>, columns: &[String], last: &str) -> fmt::Result {
+    let mut line = String::new();
+    for column in columns {
+        let width = column.chars().count();
+        line.extend(std::iter::repeat_n(' ', 12usize.saturating_sub(width)).chain(column.chars()).chain([' ', ' ']));
+    }
+    line.push_str(last);
+    f.write_str(line.trim_end())?;
+    f.write_str("\n")
+}
+
+/// Returns the columns of a predicted time, a measured time and their relative difference.
+fn times(predicted: u64, measured: Option<u64>) -> [String; 3] {
+    let micros = |time: u64| format!("{:.1}", micros(time));
+    let relative = measured.and_then(|measured| error(predicted, measured)).map_or_else(String::new, |e| format!("{:+.0} %", 100.0 * e));
+    [micros(predicted), measured.map_or_else(|| "-".to_owned(), micros), relative]
 }
 
 fn micros(nanoseconds: u64) -> f64 {

@@ -4,7 +4,7 @@ use crate::machine::Machine;
 use crate::tasks::TaskGraph;
 use flowmill_tensor::{Result, bail};
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BinaryHeap};
+use std::collections::BinaryHeap;
 
 /// One copy of a tensor between devices, or of the fact that a task has ended. Times are in nanoseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,7 +58,10 @@ impl Schedule {
     /// Returns the value of the schedule on a machine.
     pub fn objective(&self, machine: &Machine) -> Objective {
         let over = |(peak, device): (&u64, &crate::DeviceModel)| peak.saturating_sub(device.memory_bytes.unwrap_or(u64::MAX));
-        Objective { over_memory: self.peak_memory.iter().zip(machine.devices()).map(over).sum(), makespan: self.makespan }
+        Objective {
+            over_memory: self.peak_memory.iter().zip(machine.devices()).map(over).fold(0, u64::saturating_add),
+            makespan: self.makespan,
+        }
     }
 
     /// Returns the time that each device computes.
@@ -87,7 +90,7 @@ pub fn upward_ranks(tasks: &TaskGraph, machine: &Machine) -> Vec<u64> {
 /// Returns the mean time of a task over the devices that can run it.
 fn mean_time(tasks: &TaskGraph, t: usize, num_devices: usize) -> u64 {
     let task = &tasks.tasks()[t];
-    let (sum, n) = task.devices.iter(num_devices).fold((0u64, 0), |(sum, n), d| (sum.saturating_add(task.times[d]), n + 1));
+    let (sum, n) = task.devices.iter(num_devices).fold((0u64, 0), |(sum, n), d| (sum.saturating_add(task.time(d)), n + 1));
     sum / n.max(1)
 }
 
@@ -99,8 +102,10 @@ fn mean_time(tasks: &TaskGraph, t: usize, num_devices: usize) -> u64 {
 /// another device from the request of the copy until its last consumer there has ended. The outputs of a task with resident bytes take no other memory.
 ///
 /// # Errors
-/// Returns `InvalidArgument` for a device that does not exist or cannot run its task.
+/// Returns `InvalidArgument` for a device that does not exist or cannot run its task, and for a machine of another number of devices than the tasks have
+/// times for.
 pub fn simulate(tasks: &TaskGraph, machine: &Machine, devices: &[usize]) -> Result<Schedule> {
+    tasks.check_machine(machine)?;
     if devices.len() != tasks.len() {
         bail!(InvalidArgument, "{} devices for {} tasks", devices.len(), tasks.len());
     }
@@ -211,7 +216,7 @@ impl<'a> Simulation<'a> {
             if let Some((_, Reverse(t))) = self.ready[device].pop() {
                 let task = &self.tasks.tasks()[t];
                 self.is_idle[device] = false;
-                let end = now.saturating_add(task.times[device]);
+                let end = now.saturating_add(task.time(device));
                 (self.schedule.start[t], self.schedule.end[t]) = (now, end);
                 self.events.push(Reverse((end, Event::TaskEnd(t))));
                 self.allocate(device, self.own_outputs(t).saturating_add(task.temporary));
@@ -255,8 +260,9 @@ impl<'a> Simulation<'a> {
 
     /// Hands a signal to its consumers, those on other devices by copies.
     fn send(&mut self, now: u64, s: usize, device: usize) {
-        let (tasks, signal) = (self.tasks, &self.tasks.signals()[s]);
-        let mut remote: BTreeMap<usize, usize> = BTreeMap::new();
+        let signal = &self.tasks.signals()[s];
+        // The consumers on each other device, in the order of the devices.
+        let mut remote: Vec<(usize, usize)> = Vec::new();
         for &to in &signal.consumers {
             let to_device = self.schedule.devices[to];
             if to_device == device {
@@ -266,14 +272,18 @@ impl<'a> Simulation<'a> {
                     self.make_ready(to);
                 }
             } else {
-                *remote.entry(to_device).or_default() += 1;
+                let i = remote.partition_point(|(device, _)| *device < to_device);
+                match remote.get_mut(i).filter(|(device, _)| *device == to_device) {
+                    Some((_, consumers)) => *consumers += 1,
+                    None => remote.insert(i, (to_device, 1)),
+                }
             }
         }
         self.held[s] += remote.len();
         self.transfers_of[s] = (self.schedule.transfers.len(), remote.len());
         for (to, left) in remote {
             let link = self.machine.link(device, to);
-            let free = &mut self.link_free[device * tasks.tasks()[signal.from].times.len() + to];
+            let free = &mut self.link_free[device * self.machine.num_devices() + to];
             let start = now.max(*free);
             let end = start.saturating_add(link.occupancy(signal.bytes));
             *free = end;

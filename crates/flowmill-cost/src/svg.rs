@@ -1,192 +1,261 @@
 //! Pictures of schedules: one lane per device and per link in use, over time.
 
 use crate::machine::Machine;
+use crate::order::order_by;
+use crate::palette::{COPY, Palette, STYLE};
 use crate::report::MeasuredStep;
-use crate::simulate::Schedule;
+use crate::simulate::{Schedule, Transfer};
 use crate::tasks::TaskGraph;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
 const WIDTH: f64 = 1600.0;
 /// The space for the names of lanes.
-const LEFT: f64 = 150.0;
-const TOP: f64 = 50.0;
-const LANE: f64 = 44.0;
-const LINK_LANE: f64 = 16.0;
-const GAP: f64 = 8.0;
+const LEFT: f64 = 190.0;
+const RIGHT: f64 = 16.0;
+const TOP: f64 = 64.0;
+const LANE: f64 = 36.0;
+const LINK_LANE: f64 = 14.0;
+/// The space between the simulated and the measured lane of a device, and between links.
+const NEAR: f64 = 3.0;
+/// The space between devices.
+const FAR: f64 = 14.0;
 /// Narrower bars are merged with their neighbours, so that a picture of any graph has a bounded number of bars.
 const NARROWEST: f64 = 1.5;
-/// The pixels of one letter of a label.
-const LETTER: f64 = 6.2;
-/// The ops that the legend names.
-const LEGEND: usize = 12;
+/// The most pixels of a merged bar.
+const MERGED: f64 = 4.0 * NARROWEST;
+/// The pixels of one letter of a label, of a wide font.
+const LETTER: f64 = 7.0;
+/// The fewest letters of a name that are shown in part.
+const FEWEST_LETTERS: usize = 6;
+/// The links that have lanes of their own, the busiest ones.
+const LINKS: usize = 12;
 
 /// One rectangle of a lane. Times are in nanoseconds.
-struct Bar {
+struct Bar<'a> {
     start: u64,
     end: u64,
-    label: String,
+    label: &'a str,
+    /// The tooltip, without the times.
     title: String,
-    hue: u32,
+    class: &'static str,
+}
+
+impl Bar<'_> {
+    fn time(&self) -> u64 {
+        self.end.saturating_sub(self.start)
+    }
 }
 
 /// Returns a picture of a schedule, as SVG. Each device has a lane for the simulated step and, if there is a measured step, another one below for that;
-/// both have one time axis. Links in use have narrow lanes. A rectangle has its node's name as a label, if there is room for it, and the name and the
-/// times as a tooltip. Neighbours that are too narrow to be seen are drawn as one grey rectangle, whose tooltip says how many they are.
+/// both have one time axis. The busiest links in use have narrow lanes, the others share one. A rectangle has its node's name as a label, if there is
+/// room for it, and the name and the times as a tooltip; its colour says the op. Neighbours that are too narrow to be seen are drawn as one rectangle of
+/// the colour that most of its time has, whose tooltip says how many they are. Colours follow the viewer's light or dark theme.
 pub fn svg(tasks: &TaskGraph, machine: &Machine, schedule: &Schedule, measured: Option<&MeasuredStep>) -> String {
-    let total = schedule.makespan.max(measured.map_or(0, |step| step.tasks.iter().map(|t| t.end).max().unwrap_or(step.duration))).max(1);
-    let mut picture = Picture { body: String::new(), y: TOP, scale: (WIDTH - LEFT - 10.0) / total as f64 };
-    for (d, device) in machine.devices().iter().enumerate() {
-        let simulated = (0..tasks.len()).filter(|&t| schedule.devices[t] == d && schedule.end[t] > schedule.start[t]);
-        let bars = simulated.map(|t| task_bar(tasks, t, schedule.start[t], schedule.end[t])).collect();
-        picture.lane(&format!("{} simulated", device.name), LANE, bars);
-        if let Some(step) = measured {
-            let on_device = step.tasks.iter().filter(|t| t.device == d && t.task < tasks.len());
-            // Kernels of one device may overlap in a real step: each thread's bars are drawn over those of others.
-            picture.lane(&format!("{} measured", device.name), LANE, on_device.map(|t| task_bar(tasks, t.task, t.start, t.end)).collect());
+    let palette = Palette::new(tasks, schedule, measured);
+    let last_measured = measured.map_or(0, |step| step.tasks.iter().map(|t| t.end).max().unwrap_or(step.duration));
+    let total = schedule.makespan.max(last_measured).max(1);
+    let mut picture = Picture { lanes: String::new(), bars: String::new(), y: TOP, scale: (WIDTH - LEFT - RIGHT) / total as f64 };
+    let bar = |t: usize, start: u64, end: u64| {
+        let task = &tasks.tasks()[t];
+        Bar { start, end, label: &task.name, title: format!("{} ({})", task.name, task.op), class: palette.class(&task.op) }
+    };
+    let busy = |time: u64, of: u64| format!("{:.0} % busy", 100.0 * time as f64 / of.max(1) as f64);
+    let (mut simulated, mut real) = (vec![Vec::new(); machine.num_devices()], vec![Vec::new(); machine.num_devices()]);
+    for (t, &device) in schedule.devices.iter().enumerate() {
+        simulated[device].push((t, schedule.start[t], schedule.end[t]));
+    }
+    for t in measured.iter().flat_map(|step| &step.tasks).filter(|t| t.task < tasks.len()) {
+        if let Some(lane) = real.get_mut(t.device) {
+            lane.push((t.task, t.start, t.end));
         }
     }
-    let mut links: BTreeMap<(usize, usize), Vec<Bar>> = BTreeMap::new();
+    for (device, (simulated, real)) in machine.devices().iter().zip(simulated.into_iter().zip(real)) {
+        let bars = |of: Vec<(usize, u64, u64)>| -> Vec<Bar<'_>> {
+            of.into_iter().filter(|(_, start, end)| end > start).map(|(t, start, end)| bar(t, start, end)).collect()
+        };
+        let bars_simulated = bars(simulated);
+        let share = busy(bars_simulated.iter().map(Bar::time).sum(), schedule.makespan);
+        picture.lane(&format!("{} simulated", device.name), &share, LANE, bars_simulated);
+        if measured.is_some() {
+            picture.y += NEAR;
+            let bars_real = bars(real);
+            // Kernels of one device may overlap in a real step: each thread's bars are drawn over those of others.
+            let share = busy(bars_real.iter().map(Bar::time).sum(), last_measured);
+            picture.lane(&format!("{} measured", device.name), &share, LANE, bars_real);
+        }
+        picture.y += FAR;
+    }
+    links(&mut picture, tasks, machine, schedule);
+    let bottom = picture.y;
+    picture.legend(&palette);
+    picture.finish(total, bottom, schedule, measured)
+}
+
+/// Draws the lanes of links.
+fn links(picture: &mut Picture, tasks: &TaskGraph, machine: &Machine, schedule: &Schedule) {
+    let mut by_link: BTreeMap<(usize, usize), Vec<&Transfer>> = BTreeMap::new();
     for transfer in &schedule.transfers {
-        let task = &tasks.tasks()[transfer.task];
-        let title = format!("{}: {} bytes, arrives at {:.1} µs", task.name, transfer.bytes, transfer.arrival as f64 / 1e3);
-        // A copy without bytes is drawn for as long as it is on its way.
-        let end = if transfer.end > transfer.start { transfer.end } else { transfer.arrival };
-        let bar = Bar { start: transfer.start, end, label: task.name.to_string(), title, hue: 210 };
-        links.entry((transfer.from, transfer.to)).or_default().push(bar);
+        by_link.entry((transfer.from, transfer.to)).or_default().push(transfer);
     }
-    for ((from, to), bars) in links {
-        let name = |d: usize| machine.devices().get(d).map_or("", |device| &device.name);
-        picture.lane(&format!("{} → {}", name(from), name(to)), LINK_LANE, bars);
+    let in_use: Vec<((usize, usize), u64)> =
+        by_link.iter().map(|(link, copies)| (*link, copies.iter().map(|copy| copy.arrival - copy.start).sum())).collect();
+    let busiest = order_by(in_use.len(), |i| (u64::MAX - in_use[i].1, 0));
+    let others: Vec<(usize, usize)> = busiest.into_iter().skip(LINKS).map(|i| in_use[i].0).collect();
+    let name = |d: usize| machine.devices().get(d).map_or("", |device| device.name.as_str());
+    let mut draw = |label: &str, copies: Vec<&Transfer>| {
+        let bytes: u64 = copies.iter().map(|copy| copy.bytes).sum();
+        let about = format!("{} copies, {}", copies.len(), size(bytes));
+        let bar = |copy: &Transfer| {
+            let task = &tasks.tasks()[copy.task].name;
+            // A copy without bytes is drawn for as long as it is on its way.
+            let end = if copy.end > copy.start { copy.end } else { copy.arrival };
+            let title = format!("{task}: {} from {} to {}", size(copy.bytes), name(copy.from), name(copy.to));
+            Bar { start: copy.start, end, label: task, title, class: COPY }
+        };
+        picture.lane(label, &about, LINK_LANE, copies.into_iter().map(bar).collect());
+        picture.y += NEAR;
+    };
+    for (link, copies) in &by_link {
+        if !others.contains(link) {
+            draw(&format!("{} → {}", name(link.0), name(link.1)), copies.clone());
+        }
     }
-    picture.legend(tasks, schedule);
-    picture.finish(total, schedule, measured)
-}
-
-fn task_bar(tasks: &TaskGraph, t: usize, start: u64, end: u64) -> Bar {
-    let task = &tasks.tasks()[t];
-    let title = format!(
-        "{} ({}): {:.1} µs, from {:.1} to {:.1}",
-        task.name,
-        task.op,
-        (end - start) as f64 / 1e3,
-        start as f64 / 1e3,
-        end as f64 / 1e3
-    );
-    Bar { start, end, label: task.name.to_string(), title, hue: hue(&task.op) }
-}
-
-/// Returns a colour for an op, equal in all pictures.
-fn hue(op: &str) -> u32 {
-    op.bytes().fold(17u32, |hash, byte| hash.wrapping_mul(31).wrapping_add(u32::from(byte))).wrapping_mul(0x9e37_79b1) % 360
+    if !others.is_empty() {
+        draw(&format!("{} other links", others.len()), others.iter().filter_map(|link| by_link.get(link)).flatten().copied().collect());
+    }
 }
 
 struct Picture {
-    body: String,
+    /// The lanes' backgrounds and names, which are below the grid.
+    lanes: String,
+    /// The bars and the legend, which are above the grid.
+    bars: String,
     y: f64,
     /// Pixels per nanosecond.
     scale: f64,
 }
 
 impl Picture {
-    fn lane(&mut self, name: &str, height: f64, mut bars: Vec<Bar>) {
-        let (y, width) = (self.y, WIDTH - LEFT - 10.0);
-        let middle = y + height / 2.0 + 4.0;
-        let _ = writeln!(self.body, r##"<text x="4" y="{middle:.1}">{}</text>"##, escape(name));
-        let _ = writeln!(self.body, r##"<rect x="{LEFT}" y="{y:.1}" width="{width:.1}" height="{height}" fill="#f4f4f4"/>"##);
-        bars.sort_by_key(|bar| (bar.start, bar.end));
-        let mut narrow: Vec<Bar> = Vec::new();
-        for bar in bars {
-            let is_narrow = (bar.end.saturating_sub(bar.start)) as f64 * self.scale < NARROWEST;
-            let is_far = narrow.first().is_some_and(|first| (bar.end.saturating_sub(first.start)) as f64 * self.scale > 4.0 * NARROWEST);
+    /// Draws a lane. `about` is shown below its name or, in a narrow lane, as a tooltip.
+    fn lane(&mut self, name: &str, about: &str, height: f64, bars: Vec<Bar<'_>>) {
+        let (y, width, name, about) = (self.y, WIDTH - LEFT - RIGHT, escape(name), escape(about));
+        if height >= LANE {
+            let (first, second) = (y + height / 2.0 - 3.0, y + height / 2.0 + 11.0);
+            let _ = writeln!(
+                self.lanes,
+                r##"<text x="8" y="{first:.1}">{name}</text><text class="faint" x="8" y="{second:.1}">{about}</text>"##
+            );
+        } else {
+            let middle = y + height / 2.0 + 4.0;
+            let _ = writeln!(self.lanes, r##"<text x="8" y="{middle:.1}">{name}<title>{about}</title></text>"##);
+        }
+        let _ = writeln!(self.lanes, r##"<rect class="lane" x="{LEFT}" y="{y:.1}" width="{width:.1}" height="{height}"/>"##);
+        let mut narrow: Vec<&Bar<'_>> = Vec::new();
+        for bar in order_by(bars.len(), |i| (bars[i].start, bars[i].end)).into_iter().filter_map(|i| bars.get(i)) {
+            let is_narrow = bar.time() as f64 * self.scale < NARROWEST;
+            let is_far = narrow.first().is_some_and(|first| (bar.end.saturating_sub(first.start)) as f64 * self.scale > MERGED);
             if !is_narrow || is_far {
                 self.merged(&mut narrow, height);
             }
             if is_narrow {
                 narrow.push(bar);
             } else {
-                self.bar(&bar, height, &format!("hsl({},60%,72%)", bar.hue));
+                self.bar(bar, height);
             }
         }
         self.merged(&mut narrow, height);
-        self.y += height + GAP;
+        self.y += height;
     }
 
     /// Draws narrow bars as one.
-    fn merged(&mut self, bars: &mut Vec<Bar>, height: f64) {
-        let Some((first, last)) = bars.first().zip(bars.iter().map(|bar| bar.end).max()) else { return };
-        let busy: u64 = bars.iter().map(|bar| bar.end - bar.start).sum();
-        let title = match &bars[..] {
-            [one] => one.title.clone(),
-            _ => format!("{} nodes, {:.1} µs in all, the first is {}", bars.len(), busy as f64 / 1e3, first.label),
-        };
-        let share = busy as f64 / (last - first.start).max(1) as f64;
-        let lightness = 85.0 - 30.0 * share.clamp(0.0, 1.0);
-        let bar = Bar { start: first.start, end: last, label: String::new(), title, hue: 0 };
-        self.bar(&bar, height, &format!("hsl(0,0%,{lightness:.0}%)"));
+    fn merged(&mut self, bars: &mut Vec<&Bar<'_>>, height: f64) {
+        let Some((first, end)) = bars.first().zip(bars.iter().map(|bar| bar.end).max()) else { return };
+        if let [one] = &bars[..] {
+            self.bar(one, height);
+        } else {
+            let time_of = |class: &str| -> u64 { bars.iter().filter(|bar| bar.class == class).map(|bar| bar.time()).sum() };
+            let busy: u64 = bars.iter().map(|bar| bar.time()).sum();
+            let class = bars.iter().map(|bar| (time_of(bar.class), bar.class)).max().map_or("", |(_, class)| class);
+            let title = format!("{} short ones of {} in all, the first is {}", bars.len(), duration(busy), first.title);
+            self.bar(&Bar { start: first.start, end, label: "", title, class }, height);
+        }
         bars.clear();
     }
 
-    fn bar(&mut self, bar: &Bar, height: f64, fill: &str) {
-        let x = LEFT + bar.start as f64 * self.scale;
-        let width = ((bar.end - bar.start) as f64 * self.scale).max(0.4);
-        let y = self.y;
-        let title = escape(&bar.title);
-        let _ = writeln!(
-            self.body,
-            r##"<rect x="{x:.2}" y="{y:.1}" width="{width:.2}" height="{height}" fill="{fill}" stroke="#fff" stroke-width="0.3"><title>{title}</title></rect>"##
+    fn bar(&mut self, bar: &Bar<'_>, height: f64) {
+        let (x, y, class) = (LEFT + bar.start as f64 * self.scale, self.y, bar.class);
+        let width = (bar.time() as f64 * self.scale).max(0.4);
+        let title = escape(&format!("{}: {}, from {} to {}", bar.title, duration(bar.time()), duration(bar.start), duration(bar.end)));
+        let _ = write!(
+            self.bars,
+            r##"<rect class="{class} bar" x="{x:.2}" y="{y:.1}" width="{width:.2}" height="{height}"><title>{title}</title></rect>"##
         );
-        let letters = (width / LETTER) as usize;
-        if letters >= 3 && !bar.label.is_empty() {
+        let label = shortened(bar.label, ((width - 6.0) / LETTER).max(0.0) as usize);
+        if !label.is_empty() {
             let middle = y + height / 2.0 + 4.0;
-            let label = escape(&shortened(&bar.label, letters));
-            let _ = writeln!(self.body, r##"<text x="{:.2}" y="{middle:.1}" pointer-events="none">{label}</text>"##, x + 2.0);
+            let _ = write!(self.bars, r##"<text class="label" x="{:.2}" y="{middle:.1}">{}</text>"##, x + 3.0, escape(&label));
         }
+        self.bars.push('\n');
     }
 
-    /// Names the ops that take the most time, with their colours.
-    fn legend(&mut self, tasks: &TaskGraph, schedule: &Schedule) {
-        let mut by_op: BTreeMap<&str, u64> = BTreeMap::new();
-        for (t, task) in tasks.tasks().iter().enumerate() {
-            *by_op.entry(&task.op).or_default() += schedule.end[t] - schedule.start[t];
-        }
-        let mut ops: Vec<(&str, u64)> = by_op.into_iter().filter(|(_, time)| *time > 0).collect();
-        ops.sort_by_key(|&(op, time)| (std::cmp::Reverse(time), op));
+    /// Names the ops of the colours, with their simulated times.
+    fn legend(&mut self, palette: &Palette) {
+        self.y += FAR;
         let mut x = LEFT;
-        for (op, time) in ops.into_iter().take(LEGEND) {
-            let label = format!("{op} {:.0} µs", time as f64 / 1e3);
-            if x + label.chars().count() as f64 * LETTER > WIDTH - 20.0 {
-                break;
+        for (class, label) in palette.legend() {
+            let width = 34.0 + label.chars().count() as f64 * LETTER;
+            if x + width > WIDTH && x > LEFT {
+                (x, self.y) = (LEFT, self.y + 18.0);
             }
-            let (y, hue) = (self.y + 4.0, hue(op));
-            let _ = writeln!(self.body, r##"<rect x="{x:.1}" y="{y:.1}" width="10" height="10" fill="hsl({hue},60%,72%)"/>"##);
-            let _ = writeln!(self.body, r##"<text x="{:.1}" y="{:.1}">{}</text>"##, x + 14.0, y + 9.0, escape(&label));
-            x += 30.0 + label.chars().count() as f64 * LETTER;
+            let (y, text) = (self.y, escape(&label));
+            let _ = writeln!(self.bars, r##"<rect class="{class}" x="{x:.1}" y="{y:.1}" width="11" height="11"/>"##);
+            let _ = writeln!(self.bars, r##"<text x="{:.1}" y="{:.1}">{text}</text>"##, x + 16.0, y + 10.0);
+            x += width;
         }
-        self.y += 24.0;
+        self.y += 26.0;
     }
 
-    fn finish(self, total: u64, schedule: &Schedule, measured: Option<&MeasuredStep>) -> String {
+    fn finish(self, total: u64, bottom: f64, schedule: &Schedule, measured: Option<&MeasuredStep>) -> String {
+        let mut heading = format!("Simulated step: {}", duration(schedule.makespan));
+        if let Some(step) = measured {
+            let _ = write!(heading, ", measured step: {}", duration(step.duration));
+        }
+        let (nodes, copies) = (schedule.devices.len(), schedule.transfers.len());
+        let devices = schedule.peak_memory.len();
+        let about = format!("{heading}. {nodes} nodes on {devices} devices, {copies} copies between devices, over time.");
         let mut out = String::new();
+        let height = self.y;
         let _ = writeln!(
             out,
-            r##"<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH}" height="{h:.0}" viewBox="0 0 {WIDTH} {h:.0}" font-family="sans-serif" font-size="11">"##,
-            h = self.y
+            r##"<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH}" height="{height:.0}" viewBox="0 0 {WIDTH} {height:.0}" role="img" aria-labelledby="title desc">"##
         );
-        let _ = writeln!(out, r##"<rect width="100%" height="100%" fill="#fff"/>"##);
-        let mut title = format!("simulated step: {:.1} µs", schedule.makespan as f64 / 1e3);
-        if let Some(step) = measured {
-            let _ = write!(title, ", measured step: {:.1} µs", step.duration as f64 / 1e3);
-        }
-        let _ = writeln!(out, r##"<text x="{LEFT}" y="16" font-size="14">{title}</text>"##);
+        let _ = writeln!(out, r##"<title id="title">{heading}</title><desc id="desc">{about}</desc>"##);
+        let _ = writeln!(out, "<style>{STYLE}</style>");
+        let _ = writeln!(out, r##"<rect class="page" width="100%" height="100%"/>"##);
+        let _ = writeln!(out, r##"<text class="heading" x="8" y="22">{heading}</text>"##);
+        out.push_str(&self.lanes);
         let tick = tick(total);
+        let top = TOP - 8.0;
         for i in 0..=total / tick {
             let x = LEFT + (i * tick) as f64 * self.scale;
-            let bottom = self.y - 24.0;
-            let _ = writeln!(out, r##"<line x1="{x:.2}" x2="{x:.2}" y1="{:.1}" y2="{bottom:.1}" stroke="#ddd"/>"##, TOP - 8.0);
-            let _ = writeln!(out, r##"<text x="{x:.2}" y="{:.1}" fill="#555">{} µs</text>"##, TOP - 12.0, (i * tick) as f64 / 1e3);
+            let _ = writeln!(out, r##"<line class="grid" x1="{x:.2}" x2="{x:.2}" y1="{top:.1}" y2="{bottom:.1}"/>"##);
+            if x < WIDTH - 4.0 * LETTER {
+                let _ = writeln!(
+                    out,
+                    r##"<text class="faint" text-anchor="middle" x="{x:.2}" y="{:.1}">{}</text>"##,
+                    TOP - 13.0,
+                    duration(i * tick)
+                );
+            }
         }
-        out + &self.body + "</svg>\n"
+        out.push_str(&self.bars);
+        let end = LEFT + schedule.makespan as f64 * self.scale;
+        let _ = writeln!(
+            out,
+            r##"<line class="end" x1="{end:.2}" x2="{end:.2}" y1="{top:.1}" y2="{bottom:.1}"><title>end of the simulated step</title></line>"##
+        );
+        out + "</svg>\n"
     }
 }
 
@@ -203,10 +272,46 @@ fn tick(total: u64) -> u64 {
     }
 }
 
-/// Returns the end of a name, which says more than its scopes do.
+/// Returns a time with the unit that suits it.
+pub(crate) fn duration(nanoseconds: u64) -> String {
+    in_units(nanoseconds, 1000, &["ns", "µs", "ms", "s"])
+}
+
+fn size(bytes: u64) -> String {
+    in_units(bytes, 1024, &["B", "KiB", "MiB", "GiB", "TiB"])
+}
+
+/// Returns a number in the largest unit of which there is at least one, with three digits or more.
+fn in_units(n: u64, step: u64, units: &[&str]) -> String {
+    let (mut value, mut i) = (n as f64, 0);
+    while value >= step as f64 && i + 1 < units.len() {
+        (value, i) = (value / step as f64, i + 1);
+    }
+    let digits = if i == 0 || value >= 100.0 {
+        0
+    } else if value >= 10.0 {
+        1
+    } else {
+        2
+    };
+    let text = format!("{value:.digits$}");
+    let text = if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.') } else { &text };
+    format!("{text} {}", units.get(i).copied().unwrap_or_default())
+}
+
+/// Returns a name that fits into so many letters: all of it, or else its last part without scopes, or else the end of that; empty if there is no room.
 fn shortened(name: &str, letters: usize) -> String {
-    let n = name.chars().count();
-    if n <= letters { name.to_owned() } else { name.chars().skip(n - letters + 1).collect::<String>().replacen("", "…", 1) }
+    let last = name.rsplit('/').next().unwrap_or(name);
+    for name in [name, last] {
+        if name.chars().count() <= letters {
+            return name.to_owned();
+        }
+    }
+    if letters < FEWEST_LETTERS {
+        return String::new();
+    }
+    let skipped = last.chars().count() - (letters - 1);
+    std::iter::once('…').chain(last.chars().skip(skipped)).collect()
 }
 
 /// Returns text that is valid in XML: control characters are replaced.

@@ -1,5 +1,7 @@
 //! Tasks: a graph as schedulers see it, without ops.
 
+use crate::machine::Machine;
+use crate::order::{Key, sort_keys};
 use flowmill_tensor::{Result, bail};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -66,6 +68,13 @@ pub struct Task {
     pub group: usize,
 }
 
+impl Task {
+    /// Returns the nanoseconds on a device; 0 for a device that the task has no time for.
+    pub fn time(&self, device: usize) -> u64 {
+        self.times.get(device).copied().unwrap_or(0)
+    }
+}
+
 /// The task `to` runs after `from`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Dependency {
@@ -101,6 +110,7 @@ pub struct TaskGraph {
     groups: Vec<Vec<usize>>,
     /// The devices that can run all tasks of a group.
     group_devices: Vec<DeviceSet>,
+    num_devices: usize,
 }
 
 impl TaskGraph {
@@ -115,16 +125,19 @@ impl TaskGraph {
                 bail!(InvalidArgument, "task '{}' has times on {} devices instead of {num_devices}", task.name, task.times.len());
             }
         }
-        let mut sorted = dependencies.to_vec();
-        sorted.sort_unstable();
+        // Outputs are numbered from 1; 0 is the end of the task.
+        let key = |d: &Dependency| (d.from as u64, d.output.map_or(0, |slot| (slot as u64).saturating_add(1)), d.to);
+        let mut sorted: Vec<Key> = dependencies.iter().map(key).collect();
+        sort_keys(&mut sorted);
         sorted.dedup();
         let (mut inputs, mut outputs) = (vec![Vec::new(); tasks.len()], vec![Vec::new(); tasks.len()]);
         let mut signals: Vec<Signal> = Vec::new();
         let mut last = None;
-        for dependency in sorted {
-            let Dependency { from, output, to } = dependency;
+        for (from, output, to) in sorted {
+            let (from, output) = (from as usize, output.checked_sub(1).map(|slot| slot as usize));
             let bytes = tasks.get(from).and_then(|task| output.map_or(Some(0), |slot| task.outputs.get(slot).copied()));
             let (Some(bytes), Some(waits)) = (bytes, inputs.get_mut(to)) else {
+                let dependency = Dependency { from, output, to };
                 bail!(InvalidArgument, "{dependency:?} names a task or an output that does not exist");
             };
             if last != Some((from, output)) {
@@ -148,7 +161,17 @@ impl TaskGraph {
             }
             group_devices.push(devices);
         }
-        Ok(TaskGraph { tasks, signals, inputs, outputs, order, groups, group_devices })
+        Ok(TaskGraph { tasks, signals, inputs, outputs, order, groups, group_devices, num_devices })
+    }
+
+    /// # Errors
+    /// Returns `InvalidArgument` for a machine of another number of devices.
+    pub(crate) fn check_machine(&self, machine: &Machine) -> Result<()> {
+        let (own, found) = (self.num_devices, machine.num_devices());
+        if own != found {
+            bail!(InvalidArgument, "the tasks have times on {own} devices, and the machine has {found}");
+        }
+        Ok(())
     }
 
     /// Returns the tasks, by index.

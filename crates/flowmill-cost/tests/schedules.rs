@@ -2,8 +2,8 @@
 #![allow(clippy::unwrap_used, clippy::panic, missing_docs)]
 
 use flowmill_cost::{
-    Bandwidth, Dependency, DeviceModel, DeviceSet, Machine, SearchOptions, Task, TaskGraph, heft, lower_bound, place, simple_placement,
-    simulate, upward_ranks,
+    Bandwidth, Dependency, DeviceModel, DeviceSet, Machine, SearchOptions, Task, TaskGraph, critical_path, heft, lower_bound, place,
+    simple_placement, simulate, upward_ranks,
 };
 use proptest::prelude::*;
 use std::collections::BTreeMap;
@@ -28,6 +28,7 @@ fn machine(num_devices: usize, speeds: &[u32], bytes_per_second: f64, memory: Op
         bytes_per_second: 1e10,
         launch_seconds: 1e-7,
         memory_bytes: memory,
+        kernel_rates: BTreeMap::new(),
     };
     Machine::new((0..num_devices).map(device).collect(), Bandwidth { bytes_per_second, latency_seconds: 2e-6 }, Vec::new()).unwrap()
 }
@@ -255,4 +256,45 @@ fn tasks_that_cannot_be_scheduled_are_refused() {
     let graph = TaskGraph::new(tasks, &[], 2).unwrap();
     assert!(simulate(&graph, &machine, &[0, 2]).unwrap_err().to_string().contains("'t1' cannot run on device 2"));
     assert!(simulate(&graph, &machine, &[0]).is_err());
+}
+
+#[test]
+fn tasks_that_take_no_time_leave_idle_intervals_whole() {
+    // Device 0 waits for a copy while nodes that take no time, such as constants, end within its idle interval.
+    let machine = machine(1, &[1], 1e9, None);
+    let task = |time: u64, group: usize| Task {
+        name: format!("t{group}").into(),
+        op: "Op".into(),
+        times: vec![time],
+        outputs: Vec::new(),
+        temporary: 0,
+        resident: 0,
+        devices: DeviceSet::ALL,
+        group,
+    };
+    let free = 1000;
+    let mut tasks: Vec<Task> = (0..free).map(|i| task(0, i)).collect();
+    tasks.extend([task(5000, free), task(10, free + 1)]);
+    let edges: Vec<Dependency> = (1..free).map(|i| Dependency { from: i - 1, output: None, to: i }).collect();
+    let graph = TaskGraph::new(tasks, &edges, 1).unwrap();
+    let schedule = simulate(&graph, &machine, &heft(&graph, &machine, &upward_ranks(&graph, &machine))).unwrap();
+    assert_eq!(schedule.makespan, 5010);
+    let path = critical_path(&graph, &machine, &schedule);
+    assert!(path.windows(2).all(|pair| schedule.end[pair[0]] <= schedule.start[pair[1]]), "{path:?}");
+    assert!(path.len() <= 2 && *path.last().unwrap() == free + 1, "{path:?}");
+}
+
+#[test]
+fn machines_of_other_sizes_than_the_tasks_are_refused() {
+    let two = machine(2, &[1], 1e9, None);
+    let graph = independent(3, &two, 0);
+    for devices in [1, 3] {
+        let other = machine(devices, &[1], 1e9, None);
+        let errors = [simulate(&graph, &other, &[0; 3]).unwrap_err(), place(&graph, &other, &quick()).unwrap_err()];
+        for error in errors {
+            assert!(error.to_string().contains(&format!("times on 2 devices, and the machine has {devices}")), "{error}");
+        }
+        lower_bound(&graph, &other);
+        heft(&graph, &other, &upward_ranks(&graph, &other));
+    }
 }

@@ -3,7 +3,7 @@
 use crate::compile::CallSite;
 use flowmill_runtime::plan::NodeCache;
 use flowmill_runtime::{Device, DeviceStep, FunctionLibraryRuntime, ResourceManager, Step};
-use flowmill_tensor::{Result, Tensor, bail};
+use flowmill_tensor::{DType, Result, Tensor, bail};
 use std::sync::Arc;
 
 /// A device, with the session's state on it.
@@ -66,7 +66,9 @@ impl Devices {
     pub(crate) fn site(&self, args: &[Tensor], caller: &DeviceStep) -> CallSite {
         let device = self.iter().position(|own| Arc::ptr_eq(&own.device, &caller.device)).unwrap_or_default();
         let resource = |arg: &Tensor| self.number_of(arg.as_resources().ok()?.first()?.device()?).filter(|&number| number != device);
-        CallSite { device, resources: args.iter().enumerate().filter_map(|(i, arg)| Some((i, resource(arg)?))).collect() }
+        // Another tensor's error would be made and dropped in each call.
+        let handles = args.iter().enumerate().filter(|(_, arg)| arg.dtype() == DType::Resource);
+        CallSite { device, resources: handles.filter_map(|(i, arg)| Some((i, resource(arg)?))).collect() }
     }
 
     /// Returns true if there is no device besides the host.

@@ -5,6 +5,7 @@ mod compile;
 mod devices;
 mod session;
 
+pub use compile::SimulatedStep;
 pub use session::{
     Callable, CostPlacement, Fetches, PlacementPolicy, RunOptions, RunOutcome, Runner, Session, SessionOptions, ThreadPoolOption,
     ToNodeName, ToTensorName,

@@ -7,14 +7,16 @@
 //! |---|---|
 //! | prune ([`Unit::of_step`], [`Unit::of_body`]) | the needed part of a graph, with `_Arg` and `_Retval` nodes at its boundary |
 //! | [`lower`] | a graph whose calls, branches and loops of functions are nodes and control flow of the graph itself |
-//! | [`place`](fn@place) | a device for each node |
+//! | [`place`](fn@place) | a device for each node, by rules |
+//! | [`place_by_cost`](place_by_cost::place_by_cost) | a device for each node, by cost; only with that policy |
 //! | [`optimize`] | a cheaper graph that computes the same |
 //! | [`partition`](partition::partition) | a graph for each device |
 //! | [`plan`] | the frames, kernels and constants of a part |
 //! | [`fuse`] | programs in place of strands and loops |
 //!
 //! A graph on several devices is partitioned before it is optimised, so that no pass combines nodes of different devices. Only constants are folded before,
-//! onto the devices of their consumers.
+//! onto the devices of their consumers. A graph that is placed by cost is optimised before that if the rules have put all nodes on one device: costs are
+//! then those of the nodes that run.
 
 mod dump;
 mod partition;
@@ -25,11 +27,12 @@ mod reference_reads;
 mod unit;
 
 pub(crate) use place::{GraphPlacement, Placed, Placement};
+pub use place_by_cost::SimulatedStep;
 pub(crate) use placement_log::PlacementLog;
-pub(crate) use unit::{CallSite, Unit};
+pub(crate) use unit::{CallSite, CostFacts, PlacedNodes, Unit};
 
 use crate::devices::{Devices, SessionDevice};
-use crate::session::{PlacementPolicy, SessionOptions};
+use crate::session::{CostPlacement, PlacementPolicy, SessionOptions};
 pub(crate) use dump::Dump;
 use flowmill_graph::{ElementwiseFunction, Evaluator, Graph, Node, NodeId, Target};
 use flowmill_optimize::{Options, Report};
@@ -98,6 +101,8 @@ pub(crate) struct Compiled {
     pub(crate) may_wait: bool,
     /// The graph of each part with the number of its device, for a unit of several parts. That of a single part can be made again.
     pub(crate) graphs: Vec<(usize, Graph)>,
+    /// The devices of the nodes, if they were placed by cost.
+    pub(crate) placed_by_cost: Option<Arc<PlacedNodes>>,
 }
 
 /// Compiles a unit.
@@ -107,7 +112,7 @@ pub(crate) struct Compiled {
 /// of the kernels' makers.
 pub(crate) fn compile(unit: Unit<'_>, env: &Environment) -> Result<Compiled> {
     let dump = Dump::of(&unit);
-    let Rewritten { parts, transfers, report } = rewrite(unit, env, &dump)?;
+    let Rewritten { parts, transfers, report, placed_by_cost } = rewrite(unit, env, &dump)?;
     let mut parts = parts.into_iter();
     let Some(part) = parts.next() else { bail!(Internal, "a graph without a part for the caller") };
     let mut unfused = plan(&part, env)?;
@@ -132,7 +137,7 @@ pub(crate) fn compile(unit: Unit<'_>, env: &Environment) -> Result<Compiled> {
     let has_costly_parts = others.iter().any(|other| has_costly_nodes(&other.unfused));
     let code = if others.is_empty() { Code::new(fused)? } else { Code::Parts(Arc::new(Plan::new(fused)?), others, transfers) };
     let is_costly = has_costly_kernels || has_costly_parts || (has_costly_programs && !matches!(code, Code::Direct(_)));
-    Ok(Compiled { report, unfused, references, code, is_costly, may_wait, graphs })
+    Ok(Compiled { report, unfused, references, code, is_costly, may_wait, graphs, placed_by_cost })
 }
 
 /// A unit after the stages that rewrite its graph.
@@ -143,6 +148,8 @@ pub(crate) struct Rewritten<'a> {
     pub(crate) transfers: Arc<[String]>,
     /// A record of what the passes did.
     pub(crate) report: Report,
+    /// The devices of the nodes, if they were placed by cost.
+    pub(crate) placed_by_cost: Option<Arc<PlacedNodes>>,
 }
 
 /// Runs the stages that rewrite the graph, after pruning and before planning. The first part is that of the caller's device.
@@ -150,40 +157,80 @@ pub(crate) struct Rewritten<'a> {
 /// # Errors
 /// Returns `InvalidArgument` for a device that does not exist and for a graph that cannot be partitioned.
 pub(crate) fn rewrite<'a>(mut unit: Unit<'a>, env: &Environment, dump: &Dump) -> Result<Rewritten<'a>> {
-    dump.graph(&unit.graph, "pruned");
-    let lowered = lower(&mut unit, &env.options);
-    dump.graph_with_report(&unit.graph, "lowered", &lowered);
-    let mut placement = place(&unit, env)?;
-    if env.options.log_device_placement {
-        let device_of = |id| match &placement {
-            Placement::Host => HOST,
-            Placement::Several(placed) => placed.get(&id).copied().unwrap_or(HOST),
-        };
-        env.placement_log.log(&unit.graph, device_of, &env.devices);
-    }
-    let optimized = |unit: &mut Unit<'_>, device: usize| -> Result<Report> {
-        let report = optimize(unit, device, env)?;
-        dump.graph_with_report(&unit.graph, "optimized", &report);
-        Ok(report)
+    let rules = place_by_rules(&mut unit, env, dump)?;
+    let (mut placement, placed_by_cost) = match place_by_cost::options(&unit, env) {
+        Some(options) => place_by_cost::place_by_cost(&unit, env, options, &rules.placement)?,
+        None => (rules.placement, None),
     };
-    let mut report = lowered;
+    if env.options.log_device_placement {
+        env.placement_log.log(&unit.graph, |id| placement.device(id), &env.devices);
+    }
+    let mut report = rules.report;
     let is_on_one_device = placement == Placement::Host;
-    if is_on_one_device {
-        report = report.then(optimized(&mut unit, HOST)?);
+    if is_on_one_device && !rules.is_optimized {
+        report = report.then(optimize_and_dump(&mut unit, HOST, env, dump)?);
     }
     if let Placement::Several(placed) = &mut placement {
         report = report.then(fold_constants(&mut unit, placed, env));
         dump.graph(&unit.graph, "folded");
     }
-    let partition::Parts { mut parts, transfers } = partition::partition(unit, placement, &env.devices)?;
+    let start_times = start_times(&unit, env, &placement)?;
+    let partition::Parts { mut parts, transfers } = partition::partition(unit, placement, &env.devices, start_times.as_deref())?;
     for part in &mut parts {
         dump.graph(&part.unit.graph, "partitioned");
         if !is_on_one_device {
-            report = report.then(optimized(&mut part.unit, part.device)?);
+            report = report.then(optimize_and_dump(&mut part.unit, part.device, env, dump)?);
             flowmill_partition::put_constants_in_host_memory(&mut part.unit.graph, part.device, &env.devices)?;
         }
     }
-    Ok(Rewritten { parts, transfers, report })
+    Ok(Rewritten { parts, transfers, report, placed_by_cost })
+}
+
+/// A unit after placement by rules.
+struct PlacedByRules {
+    placement: Placement,
+    /// A record of what the passes did.
+    report: Report,
+    /// True if the unit was optimised.
+    is_optimized: bool,
+}
+
+/// Lowers a unit and places its nodes by rules. If placement by cost follows and may move any node, the unit is optimised as well.
+///
+/// # Errors
+/// Returns the errors of [`place`].
+fn place_by_rules(unit: &mut Unit<'_>, env: &Environment, dump: &Dump) -> Result<PlacedByRules> {
+    dump.graph(&unit.graph, "pruned");
+    let mut report = lower(unit, &env.options);
+    dump.graph_with_report(&unit.graph, "lowered", &report);
+    let placement = place(unit, env)?;
+    let is_optimized = placement == Placement::Host
+        && place_by_cost::options(unit, env).is_some()
+        && env.devices.iter().all(|device| device.device.is_host())
+        && unit.graph.op_nodes().all(|node| node.device().is_empty());
+    if is_optimized {
+        report = report.then(optimize_and_dump(unit, HOST, env, dump)?);
+    }
+    Ok(PlacedByRules { placement, report, is_optimized })
+}
+
+/// Simulates a step as it is placed by cost.
+///
+/// # Errors
+/// Returns `FailedPrecondition` for a session that does not place by cost, and the errors of [`rewrite`].
+pub(crate) fn simulate_step(mut unit: Unit<'_>, env: &Environment) -> Result<SimulatedStep> {
+    let dump = Dump::of(&unit);
+    let rules = place_by_rules(&mut unit, env, &dump)?;
+    match place_by_cost::options(&unit, env) {
+        Some(options) => place_by_cost::simulated_step(&unit, env, options, &rules.placement),
+        None => bail!(FailedPrecondition, "a step is simulated only by a session of several devices that places nodes by the cost model"),
+    }
+}
+
+fn optimize_and_dump(unit: &mut Unit<'_>, device: usize, env: &Environment, dump: &Dump) -> Result<Report> {
+    let report = optimize(unit, device, env)?;
+    dump.graph_with_report(&unit.graph, "optimized", &report);
+    Ok(report)
 }
 
 /// The number of the host among the devices of a session.
@@ -197,22 +244,30 @@ pub(crate) fn lower(unit: &mut Unit<'_>, options: &SessionOptions) -> Report {
     flowmill_optimize::lower(&mut unit.graph, &Options { disabled: &options.disabled_passes, function: unit.function })
 }
 
-/// Assigns a device to each node.
+/// Assigns a device to each node, by rules.
 ///
 /// # Errors
-/// Returns the errors of [`flowmill_placement::place`] and of [`flowmill_cost::place`]. If the host is the only device, only steps of sessions with `place_pruned_graph` are checked.
+/// Returns the errors of [`flowmill_placement::place`]. If the host is the only device, only steps of sessions with `place_pruned_graph` are checked.
 pub(crate) fn place(unit: &Unit<'_>, env: &Environment) -> Result<Placement> {
     let is_checked = unit.is_step() && env.options.place_pruned_graph;
     if env.devices.is_host_alone() && !is_checked {
         return Ok(Placement::Host);
     }
-    let placed = place::place_unit(unit, env)?;
-    match &env.options.placement {
-        PlacementPolicy::CostModel(options) if unit.is_step() && !env.devices.is_host_alone() => {
-            place_by_cost::place_by_cost(unit, env, options, &placed)
-        }
-        _ => Ok(placed),
+    place::place_unit(unit, env)
+}
+
+/// Returns the start times by which receives are delayed, if the session does so.
+fn start_times(unit: &Unit<'_>, env: &Environment, placement: &Placement) -> Result<Option<Vec<Option<u64>>>> {
+    let usual = CostPlacement::default();
+    let options = match &env.options.placement {
+        PlacementPolicy::CostModel(options) => options,
+        PlacementPolicy::Simple if env.options.enable_recv_scheduling => &usual,
+        PlacementPolicy::Simple => return Ok(None),
+    };
+    if *placement == Placement::Host || !unit.is_step() {
+        return Ok(None);
     }
+    place_by_cost::start_times(&unit.graph, env, options, placement).map(Some)
 }
 
 /// Runs the optimization passes on a graph whose nodes are all on one device.

@@ -1,10 +1,10 @@
 //! Partitioning of a unit by device.
 
-use super::unit::Unit;
+use super::unit::{CostFacts, Unit};
 use super::{HOST, Part, Placement};
 use crate::devices::Devices;
 use flowmill_graph::{Node, arg_ranges};
-use flowmill_partition::Transfer;
+use flowmill_partition::{PartitionOptions, Transfer};
 use flowmill_tensor::Result;
 use std::sync::Arc;
 
@@ -16,17 +16,22 @@ pub(super) struct Parts<'a> {
     pub(super) transfers: Arc<[String]>,
 }
 
-/// Splits a unit into one part for each device that has nodes.
+/// Splits a unit into one part for each device that has nodes. With `start_times`, by node id, receives are delayed.
 ///
 /// # Errors
 /// Returns the errors of [`flowmill_partition::partition`].
-pub(super) fn partition<'a>(unit: Unit<'a>, placement: Placement, devices: &Devices) -> Result<Parts<'a>> {
+pub(super) fn partition<'a>(
+    unit: Unit<'a>,
+    placement: Placement,
+    devices: &Devices,
+    start_times: Option<&[Option<u64>]>,
+) -> Result<Parts<'a>> {
     let Placement::Several(placed) = placement else {
         return Ok(Parts { parts: vec![Part { unit, device: HOST }], transfers: Arc::default() });
     };
     let Unit { name, function, graph, arg_types, num_results, functions, site, .. } = unit;
     let flowmill_partition::Partition { mut parts, transfers } =
-        flowmill_partition::partition(graph, placed.into_iter().collect(), devices)?;
+        flowmill_partition::partition(graph, placed.into_iter().collect(), devices, PartitionOptions { start_times })?;
     parts.retain(|(device, graph)| *device == site.device || graph.op_nodes().next().is_some());
     parts.sort_by_key(|(device, _)| *device != site.device);
     match parts.first() {
@@ -40,7 +45,8 @@ pub(super) fn partition<'a>(unit: Unit<'a>, placement: Placement, devices: &Devi
     let part = |(device, graph)| {
         let (arg_types, num_results) = if device == site.device { (arg_types.clone(), num_results) } else { (Vec::new(), 0) };
         let (name, site) = (name.clone(), site.clone());
-        Part { unit: Unit { name, function, graph, shapes: None, arg_types, num_results, functions, site, placed: None }, device }
+        let (placed, by_cost) = (None, CostFacts::default());
+        Part { unit: Unit { name, function, graph, shapes: None, arg_types, num_results, functions, site, placed, by_cost }, device }
     };
     let name = |device| flowmill_partition::Devices::name(devices, device);
     let transfers = transfers.iter().map(|transfer| {

@@ -23,6 +23,16 @@ pub(crate) enum Placement {
     Several(FxHashMap<NodeId, usize>),
 }
 
+impl Placement {
+    /// Returns the number of a node's device.
+    pub(super) fn device(&self, node: NodeId) -> usize {
+        match self {
+            Placement::Host => HOST,
+            Placement::Several(devices) => devices.get(&node).copied().unwrap_or(HOST),
+        }
+    }
+}
+
 /// The devices of the nodes of a session's whole graph, by the nodes' ids.
 pub(crate) type Placed = Arc<flowmill_placement::Placement>;
 

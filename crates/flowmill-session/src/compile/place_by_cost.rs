@@ -1,28 +1,74 @@
 //! Device placement by the cost model: moves nodes from the devices that the placer chose to those with which the simulated step is shortest.
 
-use super::{Environment, HOST, Placement, Unit};
-use crate::session::CostPlacement;
-use flowmill_cost::{Constraints, CostModel, DeviceSet, Machine, place};
+use super::{Environment, HOST, PlacedNodes, Placement, Unit};
+use crate::session::{CostPlacement, PlacementPolicy};
+use flowmill_cost::{Constraints, CostModel, DeviceSet, Machine, Schedule, Task, TaskGraph, place, simulate};
 use flowmill_graph::{Effects, Graph, Node, NodeId, Role};
 use flowmill_runtime::plan::runs_on;
 use flowmill_tensor::{Result, bail};
 use rustc_hash::FxHashMap;
+use std::sync::Arc;
 
-/// Places the nodes of a step again, by cost.
+/// A step in simulated time.
+#[derive(Clone, Debug)]
+pub struct SimulatedStep {
+    /// The session's devices.
+    pub machine: Machine,
+    /// The nodes that the step runs, with their costs.
+    pub tasks: TaskGraph,
+    /// The placement and its simulated schedule.
+    pub schedule: Schedule,
+}
+
+impl SimulatedStep {
+    /// Returns the names of the nodes with the numbers of their devices.
+    pub(crate) fn placed_nodes(&self) -> PlacedNodes {
+        self.tasks.tasks().iter().zip(&self.schedule.devices).map(|(task, &device)| (Arc::clone(&task.name), device)).collect()
+    }
+}
+
+/// Returns the options for a unit that is placed by cost: a step of a session that has this policy and several devices.
+pub(super) fn options<'a>(unit: &Unit<'_>, env: &'a Environment) -> Option<&'a CostPlacement> {
+    match &env.options.placement {
+        PlacementPolicy::CostModel(options) if unit.is_step() && !env.devices.is_host_alone() => Some(options),
+        _ => None,
+    }
+}
+
+/// Places the nodes of a step again, by cost. Returns the placement, and the devices of all nodes by name.
 ///
 /// Nodes that request a device stay where the placer put them, and so do nodes with state: all signatures of a session must find a variable on one
-/// device. A node moves only to devices with a kernel for it.
+/// device. A node moves only to devices with a kernel for it. If the unit's facts have the devices of an earlier placement, they are kept.
 ///
 /// # Errors
 /// Returns `InvalidArgument` for a machine that does not describe the session's devices, and `ResourceExhausted` if no placement within its memory
 /// limits was found.
-pub(super) fn place_by_cost(unit: &Unit<'_>, env: &Environment, options: &CostPlacement, placed: &Placement) -> Result<Placement> {
+pub(super) fn place_by_cost(
+    unit: &Unit<'_>,
+    env: &Environment,
+    options: &CostPlacement,
+    rules: &Placement,
+) -> Result<(Placement, Option<Arc<PlacedNodes>>)> {
+    let placed = match &unit.by_cost.devices {
+        Some(placed) => Arc::clone(placed),
+        None => Arc::new(simulated_step(unit, env, options, rules)?.placed_nodes()),
+    };
+    let device = |(name, device): &(Arc<str>, usize)| {
+        let node = unit.graph.find_node(name).filter(|_| *device != HOST && env.devices.get(*device).is_some())?;
+        (!matches!(node.role(), Role::Arg | Role::Retval)).then_some((node.id(), *device))
+    };
+    let devices: FxHashMap<NodeId, usize> = placed.iter().filter_map(device).collect();
+    Ok((if devices.is_empty() { Placement::Host } else { Placement::Several(devices) }, Some(placed)))
+}
+
+/// Simulates a step with the placement by cost, or with the earlier placement that the unit's facts have.
+///
+/// # Errors
+/// Returns the errors of [`place_by_cost`].
+pub(super) fn simulated_step(unit: &Unit<'_>, env: &Environment, options: &CostPlacement, rules: &Placement) -> Result<SimulatedStep> {
     let graph = &unit.graph;
     let machine = machine(env, options)?;
-    let device_of = |node: NodeId| match placed {
-        Placement::Host => HOST,
-        Placement::Several(devices) => devices.get(&node).copied().unwrap_or(HOST),
-    };
+    let device_of = |node: NodeId| rules.device(node);
     let mut constraints = Constraints::none(graph);
     for node in graph.op_nodes() {
         let device = device_of(node.id());
@@ -31,13 +77,34 @@ pub(super) fn place_by_cost(unit: &Unit<'_>, env: &Environment, options: &CostPl
     }
     constraints.colocate(graph)?;
     constraints.keep_where_conflicting(graph, |node| DeviceSet::only(device_of(node)));
-    let costs = CostModel::new(graph, &options.assumptions)?;
-    let tasks = costs.tasks(graph, &machine, &constraints)?;
-    let schedule = place(&tasks.tasks, &machine, &options.search)?;
-    let moved = tasks.nodes.iter().zip(&schedule.devices).filter(|(_, device)| **device != HOST);
-    let is_boundary = |node: &NodeId| graph.get(*node).is_some_and(|node| matches!(node.role(), Role::Arg | Role::Retval));
-    let devices: FxHashMap<NodeId, usize> = moved.filter(|(node, _)| !is_boundary(node)).map(|(&node, &device)| (node, device)).collect();
-    Ok(if devices.is_empty() { Placement::Host } else { Placement::Several(devices) })
+    let mut costs = CostModel::new(graph, &options.assumptions)?;
+    if let Some(measured) = &unit.by_cost.measured {
+        costs = costs.with_measurements(measured.clone());
+    }
+    let tasks = costs.tasks(graph, &machine, &constraints)?.tasks;
+    let schedule = match &unit.by_cost.devices {
+        None => place(&tasks, &machine, &options.search)?,
+        Some(placed) => {
+            let by_name: FxHashMap<&str, usize> = placed.iter().map(|(name, device)| (&**name, *device)).collect();
+            let device = |task: &Task| by_name.get(&*task.name).copied().unwrap_or(HOST);
+            simulate(&tasks, &machine, &tasks.tasks().iter().map(device).collect::<Vec<_>>())?
+        }
+    };
+    Ok(SimulatedStep { machine, tasks, schedule })
+}
+
+/// Returns the starts of the nodes of a unit in the simulated schedule of their placement, by node id, in nanoseconds.
+///
+/// # Errors
+/// Returns `InvalidArgument` for a machine that does not describe the session's devices, and for frames that do not fit together.
+pub(super) fn start_times(graph: &Graph, env: &Environment, options: &CostPlacement, placed: &Placement) -> Result<Vec<Option<u64>>> {
+    let machine = machine(env, options)?;
+    let tasks = CostModel::new(graph, &options.assumptions)?.tasks(graph, &machine, &Constraints::none(graph))?;
+    let devices: Vec<usize> = tasks.nodes.iter().map(|&node| placed.device(node)).collect();
+    let schedule = simulate(&tasks.tasks, &machine, &devices)?;
+    let mut times = vec![None; graph.num_node_ids()];
+    tasks.nodes.iter().zip(schedule.start).for_each(|(node, start)| times[node.index()] = Some(start));
+    Ok(times)
 }
 
 /// Returns true if a node keeps the device that the placer chose.
@@ -48,7 +115,7 @@ fn stays(node: &Node) -> bool {
 /// Returns the devices that can run a node: its own, and those with a kernel for it.
 fn candidates(graph: &Graph, node: &Node, env: &Environment, own: usize) -> DeviceSet {
     let host = &env.devices.host().device;
-    let can_run = |device: &std::sync::Arc<dyn flowmill_runtime::Device>| {
+    let can_run = |device: &Arc<dyn flowmill_runtime::Device>| {
         // The tensors of a node without a kernel may be of a type that only the host has.
         (device.is_host() || device.kernels().contains(node.op())) && runs_on(node, device, host, graph.library())
     };

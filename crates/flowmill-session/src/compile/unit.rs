@@ -3,6 +3,7 @@
 use super::place::Placed;
 use super::reference_reads::read_after_updates;
 use crate::session::Signature;
+use flowmill_cost::MeasuredCosts;
 use flowmill_graph::{FunctionBody, Graph, Node, NodeId, Role, ShapeAnalysis, rewrite_with_connections};
 use flowmill_runtime::FunctionLibraryRuntime;
 use flowmill_tensor::{DType, Result};
@@ -27,7 +28,21 @@ pub(crate) struct Unit<'a> {
     pub(crate) site: CallSite,
     /// The devices of the nodes of the session's whole graph. `None` for a body, for a session with one device, and if only the graph's part is placed.
     pub(crate) placed: Option<Placed>,
+    /// The facts that placement by cost uses besides estimates.
+    pub(crate) by_cost: CostFacts,
 }
+
+/// Facts of earlier steps that placement by cost uses besides estimates.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct CostFacts {
+    /// The costs of nodes that were measured, in place of the estimated ones.
+    pub(crate) measured: Option<MeasuredCosts>,
+    /// The devices of an earlier placement, which is kept.
+    pub(crate) devices: Option<Arc<PlacedNodes>>,
+}
+
+/// The nodes that were placed by cost, by their names, in the order of the graph, with the numbers of their devices.
+pub(crate) type PlacedNodes = Vec<(Arc<str>, usize)>;
 
 /// The devices that a call of a function depends on, by their numbers. The bodies of calls with different sites are placed differently.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
@@ -72,6 +87,7 @@ impl<'a> Unit<'a> {
             functions,
             site: CallSite::default(),
             placed: None,
+            by_cost: CostFacts::default(),
         })
     }
 
@@ -91,7 +107,18 @@ impl<'a> Unit<'a> {
         body.prune()?;
         let num_results = body.retval_types.len();
         let (name, site, arg_types) = (function.to_owned(), site.clone(), body.arg_types);
-        Ok(Unit { name, function, graph: body.graph, shapes: None, arg_types, num_results, functions, site, placed: None })
+        Ok(Unit {
+            name,
+            function,
+            graph: body.graph,
+            shapes: None,
+            arg_types,
+            num_results,
+            functions,
+            site,
+            placed: None,
+            by_cost: CostFacts::default(),
+        })
     }
 
     /// Returns true for a step, false for a function's body.

@@ -3,7 +3,7 @@
 use super::Signature;
 use super::costs::StepCosts;
 use super::functions::Functions;
-use crate::compile::{self, Code, Compiled, DevicePlan, Environment, Placed, Unit};
+use crate::compile::{self, Code, Compiled, CostFacts, DevicePlan, Environment, Placed, PlacedNodes, SimulatedStep, Unit};
 use crate::devices::Devices;
 use flowmill_graph::{FunctionLibrary, Graph, TensorName, part_for_execution, placeholder_shape};
 use flowmill_optimize::Report;
@@ -36,7 +36,11 @@ pub(super) struct Executable {
     pub(super) signature: Signature,
     /// The graph of each part with the number of its device. That of a single part is made on request.
     graphs: OnceLock<Vec<(usize, Graph)>>,
-    pub(super) costs: StepCosts,
+    pub(super) costs: Arc<StepCosts>,
+    /// The devices of the nodes, if they were placed by cost.
+    pub(super) placed_by_cost: Option<Arc<PlacedNodes>>,
+    /// The executable that replaces this one, after the nodes were placed again.
+    successor: OnceLock<Arc<Executable>>,
 }
 
 /// A step on each of the devices that it runs on.
@@ -58,6 +62,8 @@ pub(super) struct Snapshot {
     pub(super) functions: Functions,
     /// The devices of the whole graph's nodes; see [`Unit::placed`].
     pub(super) placed: Option<Placed>,
+    /// See [`Unit::by_cost`].
+    by_cost: CostFacts,
     rewrite_count: u64,
 }
 
@@ -73,26 +79,42 @@ impl Snapshot {
             pruned: part_for_execution(graph, &feeds, &fetches, &targets, &signature.connections()),
             functions,
             placed,
+            by_cost: CostFacts::default(),
             rewrite_count: graph.rewrite_count(),
         })
     }
 
+    /// Returns the snapshot with facts for placement by cost.
+    pub(super) fn with_facts(self, by_cost: CostFacts) -> Snapshot {
+        Snapshot { by_cost, ..self }
+    }
+
     /// Returns the graph of each part of the step, after all passes, with the number of its device.
     pub(super) fn part_graphs(self, signature: &Signature, env: &Environment) -> Result<Vec<(usize, Graph)>> {
-        let unit = Unit { placed: self.placed, ..Unit::of_step(self.pruned, signature, self.functions.runtime())? };
+        let Snapshot { pruned, functions, placed, by_cost, .. } = self;
+        let unit = Unit { placed, by_cost, ..Unit::of_step(pruned, signature, functions.runtime())? };
         let dump = compile::Dump::of(&unit);
         let parts = compile::rewrite(unit, env, &dump)?.parts;
         Ok(parts.into_iter().map(|part| (part.device, part.unit.graph)).collect())
     }
+
+    /// Simulates the step.
+    ///
+    /// # Errors
+    /// Returns the errors of [`compile::simulate_step`].
+    pub(super) fn simulate(self, signature: &Signature, env: &Environment) -> Result<SimulatedStep> {
+        let Snapshot { pruned, functions, placed, by_cost, .. } = self;
+        compile::simulate_step(Unit { placed, by_cost, ..Unit::of_step(pruned, signature, functions.runtime())? }, env)
+    }
 }
 
 impl Executable {
-    /// Compiles a snapshot's part of the graph.
-    pub(super) fn new(snapshot: Snapshot, signature: &Signature, env: &Environment) -> Result<Executable> {
+    /// Compiles a snapshot's part of the graph. Measured costs are added to `costs`.
+    pub(super) fn new(snapshot: Snapshot, signature: &Signature, env: &Environment, costs: Arc<StepCosts>) -> Result<Executable> {
         let [_, fetches, _] = signature.lists();
-        let Snapshot { pruned, feeds, functions, placed, rewrite_count } = snapshot;
-        let Compiled { report, unfused, references, code, is_costly, graphs, .. } =
-            compile::compile(Unit { placed, ..Unit::of_step(pruned, signature, functions.runtime())? }, env)?;
+        let Snapshot { pruned, feeds, functions, placed, by_cost, rewrite_count } = snapshot;
+        let Compiled { report, unfused, references, code, is_costly, graphs, placed_by_cost, .. } =
+            compile::compile(Unit { placed, by_cost, ..Unit::of_step(pruned, signature, functions.runtime())? }, env)?;
         Ok(Executable {
             feeds,
             references,
@@ -107,8 +129,25 @@ impl Executable {
             rewrite_count,
             signature: signature.clone(),
             graphs: if graphs.is_empty() { OnceLock::new() } else { OnceLock::from(graphs) },
-            costs: StepCosts::default(),
+            costs,
+            placed_by_cost,
+            successor: OnceLock::new(),
         })
+    }
+
+    /// Returns the executable that has replaced this one, or else this one.
+    pub(super) fn latest(self: &Arc<Executable>) -> &Arc<Executable> {
+        let mut latest = self;
+        while let Some(next) = latest.successor.get() {
+            latest = next;
+        }
+        latest
+    }
+
+    /// Makes later runs of this executable run `next`.
+    pub(super) fn replace_by(&self, next: Arc<Executable>) {
+        // Two threads do not replace one executable: each number of measured steps is reached once.
+        let _ = self.successor.set(next);
     }
 
     /// Returns the graph of each part with the number of its device. `make` makes them if they were not kept.

@@ -6,6 +6,7 @@ use flowmill_graph::{Attrs, FunctionBody, FunctionLibrary, Graph, OpRegistry, in
 use flowmill_proto::NameAttrList;
 use flowmill_runtime::DeviceStep;
 use flowmill_runtime::executor::{self, PartResults, Plan, PlanCall, Results};
+use flowmill_runtime::plan::PlanGraph;
 use flowmill_runtime::{CallableFunction, Caller, FunctionDone, FunctionHandle, FunctionLibraryRuntime, Rendezvous, Transfers};
 use flowmill_tensor::sync::Mutex;
 use flowmill_tensor::{Result, Tensor, bail, error};
@@ -121,10 +122,10 @@ impl Source {
             self.gradients.lock().push(functions.clone());
             functions.runtime
         };
-        let Compiled { code, is_costly, may_wait, .. } = compile(Unit::of_body(name, body, &runtime, site)?, &self.env)?;
+        let Compiled { code, unfused, is_costly, may_wait, .. } = compile(Unit::of_body(name, body, &runtime, site)?, &self.env)?;
         let is_cheap = !is_costly || matches!(code, Code::Direct(_));
         let is_on_one_device = !matches!(code, Code::Parts(..));
-        Ok(FunctionCode { is_direct: is_on_one_device && !may_wait && is_cheap, code })
+        Ok(FunctionCode { is_direct: is_on_one_device && !may_wait && is_cheap, code, unfused, traced: OnceLock::new() })
     }
 }
 
@@ -133,6 +134,22 @@ struct FunctionCode {
     code: Code,
     /// True if the function waits for nothing and takes little time.
     is_direct: bool,
+    /// The plan before loops and strands were fused, that of the caller's device.
+    unfused: PlanGraph,
+    traced: OnceLock<Arc<Plan>>,
+}
+
+impl FunctionCode {
+    /// Returns the plan for a traced step, whose statistics name every node.
+    fn traced(&self) -> Result<Arc<Plan>> {
+        match self.traced.get() {
+            Some(plan) => Ok(plan.clone()),
+            None => {
+                let plan = Arc::new(Plan::new(self.unfused.clone())?);
+                Ok(self.traced.get_or_init(|| plan).clone())
+            }
+        }
+    }
 }
 
 /// The code for calls from one site; the first call compiles it.
@@ -204,18 +221,19 @@ impl LibraryFunction {
     /// Returns the calls of the plans of the function on several devices. The first is that on the caller's device, with `args`.
     fn parts(
         &self,
-        (first, others, transfers): (&Arc<Plan>, &[DevicePlan], &Arc<[String]>),
+        (first, others, transfers): (Arc<Plan>, &[DevicePlan], &Arc<[String]>),
         args: Vec<Tensor>,
         caller: &Arc<DeviceStep>,
     ) -> Result<Vec<PlanCall>> {
-        let source = self.source()?;
+        let (source, is_traced) = (self.source()?, caller.step.stats.is_some());
         let step = Arc::new(caller.step.for_call(Rendezvous::with_transfers(Transfers::new(transfers.clone()))));
         let on_device = |other: &DevicePlan| {
             let device = source.env.devices.get(other.device)?;
-            Some(PlanCall { plan: other.plan.clone(), step: device.step(step.clone(), &caller.functions), args: Vec::new() })
+            let plan = if is_traced { other.traced() } else { Ok(other.plan.clone()) };
+            Some(plan.map(|plan| PlanCall { plan, step: device.step(step.clone(), &caller.functions), args: Vec::new() }))
         };
-        let first = PlanCall { plan: first.clone(), step: Arc::new(DeviceStep { step: step.clone(), ..DeviceStep::clone(caller) }), args };
-        Ok(std::iter::once(first).chain(others.iter().filter_map(on_device)).collect())
+        let first = PlanCall { plan: first, step: Arc::new(DeviceStep { step: step.clone(), ..DeviceStep::clone(caller) }), args };
+        std::iter::once(Ok(first)).chain(others.iter().filter_map(on_device)).collect()
     }
 }
 
@@ -235,11 +253,14 @@ fn values(function: &str, results: Results) -> Result<Vec<Tensor>> {
 impl CallableFunction for LibraryFunction {
     fn call(&self, args: Vec<Tensor>, step: &Arc<DeviceStep>) -> Result<Vec<Tensor>> {
         let code = self.code(&args, step)?;
-        let results = match code.made()? {
-            FunctionCode { code: Code::Plan(plan), is_direct: true } => plan.call_directly(step, args),
+        let (made, is_traced) = (code.made()?, step.step.stats.is_some());
+        let results = match made {
             FunctionCode { code: Code::Parts(first, others, transfers), .. } => {
+                let first = if is_traced { made.traced()? } else { first.clone() };
                 results_of_first(executor::run_parts(self.parts((first, others, transfers), args, step)?, None))
             }
+            made if is_traced => made.traced()?.call_directly(step, args),
+            FunctionCode { code: Code::Plan(plan), is_direct: true, .. } => plan.call_directly(step, args),
             // One thread where the step stays on its caller's.
             FunctionCode { code, .. } => {
                 code.run(step, args, if flowmill_runtime::intra_op::threads() == 1 { 1 } else { self.inter_op_threads })
@@ -259,13 +280,19 @@ impl CallableFunction for LibraryFunction {
 
     fn start(&self, args: Vec<Tensor>, caller: &Caller, done: FunctionDone) {
         let code = self.code(&args, caller.device_step());
+        let is_traced = caller.step().stats.is_some();
+        let traced = |made: &FunctionCode, plan: &Arc<Plan>| if is_traced { made.traced() } else { Ok(plan.clone()) };
         match code.as_ref().map_err(Clone::clone).and_then(|code| code.made()) {
-            Ok(FunctionCode { code: Code::Plan(plan), is_direct: false }) if caller.has_others() => {
+            Ok(made @ FunctionCode { code: Code::Plan(plan), is_direct: false, .. }) if caller.has_others() => {
                 let name = self.name.clone();
-                plan.call(caller, args, Box::new(move |results| done(values(&name, results))));
+                match traced(made, plan) {
+                    Ok(plan) => plan.call(caller, args, Box::new(move |results| done(values(&name, results)))),
+                    Err(e) => done(Err(e)),
+                }
             }
-            Ok(FunctionCode { code: Code::Parts(first, others, transfers), .. }) => {
-                match self.parts((first, others, transfers), args, caller.device_step()) {
+            Ok(made @ FunctionCode { code: Code::Parts(first, others, transfers), .. }) => {
+                let calls = traced(made, first).and_then(|first| self.parts((first, others, transfers), args, caller.device_step()));
+                match calls {
                     Ok(calls) => {
                         let name = self.name.clone();
                         executor::call_parts(calls, caller, Box::new(move |all| done(values(&name, results_of_first(all)))));

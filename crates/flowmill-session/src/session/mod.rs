@@ -5,6 +5,7 @@ mod executable;
 mod functions;
 mod names;
 mod options;
+mod part_graphs;
 mod plans;
 mod runner;
 mod signature;
@@ -15,10 +16,10 @@ pub use options::{CostPlacement, PlacementPolicy, RunOptions, SessionOptions, Th
 pub use runner::Runner;
 pub(crate) use signature::Signature;
 
-use crate::compile::{self, Environment, GraphPlacement, PlacementLog, Unit};
+use crate::compile::{self, CostFacts, Environment, GraphPlacement, PlacementLog, Unit};
 use crate::devices::Devices;
 use executable::{Executable, Snapshot};
-use flowmill_graph::Graph;
+use flowmill_graph::{Graph, OpDef};
 use flowmill_optimize::Report;
 use flowmill_proto::{CostGraphDef, GraphDef};
 use flowmill_runtime::CancelToken;
@@ -88,6 +89,9 @@ impl Session {
     pub fn with_devices(graph: Arc<RwLock<Graph>>, devices: Vec<Arc<dyn Device>>, options: SessionOptions) -> Result<Session> {
         let (executors, plans) = (threads::executors(&options)?, Plans::new(options.max_plans));
         let env = Environment { devices: Devices::new(devices)?, options, placement_log: PlacementLog::default() };
+        if env.options.log_device_placement {
+            PlacementLog::log_devices(&env.devices);
+        }
         Ok(Session {
             graph,
             env: Arc::new(env),
@@ -187,13 +191,17 @@ impl Session {
                 missing.entry(op.to_owned()).or_default().extend(nodes.into_iter().map(str::to_owned));
             }
         }
-        let Some(optimized) = parts.into_iter().next().map(|part| part.unit.graph) else { return Ok(missing) };
-        for function in optimized.library().reachable(optimized.op_nodes().map(|node| (node.op(), &node.attrs().0))) {
-            for node in &function.def().node_def {
-                if !optimized.op_def(&node.op).is_ok_and(|op| is_runnable(op, host.kernels()))
-                    && optimized.library().get(&node.op).is_none()
-                {
-                    missing.entry(node.op.clone()).or_default().push(format!("{}/{}", function.name(), node.name));
+        // The body of a function is placed when it is called, on any devices of the session.
+        let can_run = |op: &Arc<OpDef>| self.env.devices.iter().any(|device| is_runnable(op, device.device.kernels()));
+        for graph in parts.iter().map(|part| &part.unit.graph) {
+            let library = graph.library();
+            for function in library.reachable(graph.op_nodes().map(|node| (node.op(), &node.attrs().0))) {
+                for node in &function.def().node_def {
+                    let name = format!("{}/{}", function.name(), node.name);
+                    let known = missing.get(&node.op).is_some_and(|nodes| nodes.contains(&name));
+                    if !known && !graph.op_def(&node.op).is_ok_and(can_run) && library.get(&node.op).is_none() {
+                        missing.entry(node.op.clone()).or_default().push(name);
+                    }
                 }
             }
         }
@@ -305,10 +313,13 @@ impl Session {
             let (change_count, rewrite_count, library) = (graph.change_count(), graph.rewrite_count(), graph.library().clone());
             let fits = |e: &Executable| e.fits(rewrite_count, &library) && has_ends(e);
             let made = self.plans.make(&signature, change_count, fits, || {
-                let snapshot = Snapshot::new(&graph, &signature, self.functions_of(&graph), placed)?;
+                // The signature may have run on an earlier version of the graph.
+                let costs = self.plans.get(&signature, |_| true).map(|earlier| earlier.costs.clone()).unwrap_or_default();
+                let by_cost = CostFacts { measured: costs.measured(), ..CostFacts::default() };
+                let snapshot = Snapshot::new(&graph, &signature, self.functions_of(&graph), placed)?.with_facts(by_cost);
                 // Optimising takes long and may call functions of Python: whoever adds to the graph meanwhile does not wait.
                 drop(graph);
-                Executable::new(snapshot, &signature, &self.env)
+                Executable::new(snapshot, &signature, &self.env, costs)
             })?;
             if let Some(made) = made {
                 return Ok(made);
@@ -325,44 +336,20 @@ impl Session {
         }
     }
 
-    /// Returns the graph that an executable runs on each of its devices, with the number of the device.
-    fn part_graphs<'a>(&self, executable: &'a Executable) -> Result<&'a [(usize, Graph)]> {
-        executable.part_graphs(|| {
-            let graph = self.graph.read();
-            let placed = self.placed(&graph)?;
-            let snapshot = Snapshot::new(&graph, &executable.signature, self.functions_of(&graph), placed)?;
-            drop(graph);
-            snapshot.part_graphs(&executable.signature, &self.env)
-        })
-    }
-
-    /// Returns the full name of a device.
-    fn device_name(&self, device: usize) -> String {
-        self.env.devices.get(device).map(|device| device.device.attributes().name.to_string()).unwrap_or_default()
-    }
-
-    /// Returns the graph that an executable runs on each of its devices.
-    fn partition_graphs(&self, executable: &Executable) -> Result<Vec<GraphDef>> {
-        let with_device = |(device, graph): &(usize, Graph)| {
-            let mut def = graph.to_graph_def();
-            let name = self.device_name(*device);
-            def.node.iter_mut().for_each(|node| node.device.clone_from(&name));
-            def
-        };
-        Ok(self.part_graphs(executable)?.iter().map(with_device).collect())
-    }
-
     fn execute(&self, executable: &Arc<Executable>, args: Vec<Tensor>, options: &RunOptions) -> Result<RunOutcome> {
+        let executable = executable.latest();
         executable.check_feeds(&args)?;
         let cancel = options.cancel.clone().unwrap_or_default();
         let step_cancel = cancel.clone();
         let _on_close = self.closed.on_cancel(move |reason: &Error| step_cancel.cancel(reason.clone()));
         let timeout = options.timeout.or(self.env.options.timeout);
         let deadline = timeout.and_then(|t| Instant::now().checked_add(t));
-        let step = Arc::new(Step { cancel, deadline, poll: options.poll.clone(), rendezvous: executable.rendezvous(), ..Step::new() });
-        step.cancel.check().map_err(|e| if e.is_derived() { step.cancel.reason().unwrap_or(e) } else { e })?;
+        cancel.check().map_err(|e| if e.is_derived() { cancel.reason().unwrap_or(e) } else { e })?;
         let is_measured = executable.costs.begin_step(&self.env.options);
         let stats = (options.trace || is_measured).then(|| Arc::new(StatsCollector::new()));
+        let (poll, rendezvous) = (options.poll.clone(), executable.rendezvous());
+        let traced_calls = stats.clone().filter(|_| options.trace);
+        let step = Arc::new(Step { deadline, poll, rendezvous, stats: traced_calls, ..Step::with_cancel(cancel) });
         let executor = match usize::try_from(options.inter_op_thread_pool) {
             Err(_) if options.inter_op_thread_pool == -1 => None,
             Ok(i) if i < self.executors.len() => self.executors.get(i).filter(|_| executable.is_worth_a_pool(&args)),

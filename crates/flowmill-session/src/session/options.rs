@@ -11,7 +11,7 @@ use std::time::Duration;
 /// Options of a session.
 #[derive(Clone, Debug)]
 pub struct SessionOptions {
-    /// The number of threads inside kernels; 0 means one per core.
+    /// The number of threads inside kernels; 0 means one per core. With 1, each kernel runs on one thread, however many threads run nodes.
     pub intra_op_threads: usize,
     /// The number of threads that run nodes in parallel; 0 means one per core. One pool serves kernels and nodes: its size is the larger of the two
     /// numbers.
@@ -20,14 +20,19 @@ pub struct SessionOptions {
     pub device_count: BTreeMap<String, usize>,
     /// Ignore the type and the number of a requested device, and colocation, where they cannot be satisfied, instead of returning an error.
     pub allow_soft_placement: bool,
-    /// Write a line with its device to standard output for each node that is placed, in TensorFlow's form.
+    /// Write a line with its device to standard output and standard error for each node that is placed, in TensorFlow's form, and the physical devices
+    /// to standard error when the session is made.
     pub log_device_placement: bool,
     /// Place only the nodes that a step needs, instead of all nodes of the graph.
     pub place_pruned_graph: bool,
     /// The way in which devices are chosen for nodes that request none.
     pub placement: PlacementPolicy,
+    /// Delay receives of tensors from other devices until the tensors are soon needed, by the schedule that the cost model simulates, so that less
+    /// memory is in use at once. [`PlacementPolicy::CostModel`] does so in any case.
+    pub enable_recv_scheduling: bool,
     /// Measure the costs of nodes in every so many steps of each signature, and return them in
-    /// [`RunOutcome::cost_graph`](crate::RunOutcome::cost_graph); 0 never does. A measured step is traced, which makes it slower.
+    /// [`RunOutcome::cost_graph`](crate::RunOutcome::cost_graph); 0 never does. A measured step is traced, which makes it slower. With
+    /// [`PlacementPolicy::CostModel`], measured costs replace estimates: see [`CostPlacement::measured_steps`].
     pub build_cost_model: u64,
     /// The number of steps of each signature before costs are measured.
     pub build_cost_model_after: u64,
@@ -64,6 +69,7 @@ impl Default for SessionOptions {
             log_device_placement: false,
             place_pruned_graph: false,
             placement: PlacementPolicy::Simple,
+            enable_recv_scheduling: false,
             build_cost_model: 0,
             build_cost_model_after: 0,
             executor: None,
@@ -113,7 +119,7 @@ pub enum PlacementPolicy {
 }
 
 /// Options of [`PlacementPolicy::CostModel`].
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct CostPlacement {
     /// The speeds of the session's devices, all of them in their order. Without it, devices have usual speeds.
     pub machine: Option<Arc<Machine>>,
@@ -121,6 +127,19 @@ pub struct CostPlacement {
     pub assumptions: Assumptions,
     /// The seed and the limits of the search.
     pub search: SearchOptions,
+    /// The number of measured steps of a signature ([`SessionOptions::build_cost_model`]) after which its nodes are placed again, by the measured costs,
+    /// and once more whenever the number has doubled. 0 never does. The step that completes the number waits until the new plan is made. Variables and
+    /// other nodes with state stay on their devices.
+    pub measured_steps: u64,
+    /// The share of a signature's simulated time that a new placement must save to replace the plan.
+    pub min_gain: f64,
+}
+
+impl Default for CostPlacement {
+    fn default() -> CostPlacement {
+        let (assumptions, search) = (Assumptions::default(), SearchOptions::default());
+        CostPlacement { machine: None, assumptions, search, measured_steps: 4, min_gain: 0.05 }
+    }
 }
 
 /// The options of one thread pool of a session.

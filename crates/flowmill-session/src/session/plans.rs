@@ -107,6 +107,15 @@ impl Plans {
         made.map(Some)
     }
 
+    /// Replaces the plan of a signature, if it still is `old`.
+    pub(super) fn replace(&self, signature: &Signature, old: &Arc<Executable>, new: Arc<Executable>) {
+        let mut ready = self.ready.write();
+        let entry = ready.get_mut(signature).filter(|entry| Arc::ptr_eq(&entry.executable, old));
+        let dropped = entry.map(|entry| std::mem::replace(&mut entry.executable, new));
+        drop(ready);
+        drop(dropped);
+    }
+
     fn insert(&self, signature: Signature, executable: Arc<Executable>) {
         let mut dropped = Vec::new();
         let mut ready = self.ready.write();

@@ -22,7 +22,8 @@ pub(super) fn executors(options: &SessionOptions) -> Result<Vec<Arc<Executor>>> 
     }
     if options.thread_pools.is_empty() {
         let (intra, inter) = (options.intra_op_threads, options.inter_op_threads);
-        return Ok(vec![Executor::shared(threads_or_cores(intra).max(threads_or_cores(inter)))?]);
+        // As in TensorFlow, one thread inside of kernels leaves the others to other nodes.
+        return Ok(vec![Executor::shared_with(threads_or_cores(intra).max(threads_or_cores(inter)), intra != 1)?]);
     }
     let executor = |wanted: &super::ThreadPoolOption| match &*wanted.global_name {
         "" => Executor::shared(wanted.num_threads),

@@ -1,0 +1,56 @@
+//! The graphs of the parts of a step, as [`RunOptions::output_partition_graphs`](super::RunOptions::output_partition_graphs) returns them.
+
+use super::Session;
+use super::executable::Executable;
+use crate::compile::CostFacts;
+use flowmill_graph::Graph;
+use flowmill_proto::attr_value::Value;
+use flowmill_proto::{GraphDef, NodeDef};
+use flowmill_tensor::Result;
+
+/// The attribute that names the nodes that a node shares its device with, each after [`LOCATION`].
+const COLOCATION: &str = "_class";
+const LOCATION: &str = "loc:@";
+
+impl Session {
+    /// Returns the graph that an executable runs on each of its devices, with the number of the device.
+    pub(super) fn part_graphs<'a>(&self, executable: &'a Executable) -> Result<&'a [(usize, Graph)]> {
+        executable.part_graphs(|| {
+            let by_cost = CostFacts { devices: executable.placed_by_cost.clone(), ..CostFacts::default() };
+            let snapshot = self.snapshot(executable, by_cost)?;
+            snapshot.part_graphs(&executable.signature, &self.env)
+        })
+    }
+
+    /// Returns the full name of a device.
+    pub(super) fn device_name(&self, device: usize) -> String {
+        self.env.devices.get(device).map(|device| device.device.attributes().name.to_string()).unwrap_or_default()
+    }
+
+    /// Returns the graph that an executable runs on each of its devices. Each is complete by itself: colocations with nodes that it does not have are
+    /// left out.
+    pub(super) fn partition_graphs(&self, executable: &Executable) -> Result<Vec<GraphDef>> {
+        let with_device = |(device, graph): &(usize, Graph)| {
+            let mut def = graph.to_graph_def();
+            let name = self.device_name(*device);
+            for node in &mut def.node {
+                node.device.clone_from(&name);
+                forget_colocations(node, |other| graph.find_node(other).is_some());
+            }
+            def
+        };
+        Ok(self.part_graphs(executable)?.iter().map(with_device).collect())
+    }
+}
+
+/// Removes the colocations of a node with nodes for which `is_there` returns false.
+fn forget_colocations(node: &mut NodeDef, is_there: impl Fn(&str) -> bool) {
+    let Some(Value::List(classes)) = node.attr.get_mut(COLOCATION).and_then(|attr| attr.value.as_mut()) else { return };
+    classes.s.retain(|class| match class.strip_prefix(LOCATION.as_bytes()).map(std::str::from_utf8) {
+        Some(Ok(name)) => is_there(name),
+        _ => true,
+    });
+    if classes.s.is_empty() {
+        node.attr.remove(COLOCATION);
+    }
+}
