@@ -6,6 +6,7 @@
 
 mod mutate;
 mod programs;
+mod requests;
 mod strings;
 mod targets;
 

@@ -1,6 +1,6 @@
 //! The fuzz targets. A target may return errors; it may not panic, hang, or take memory without bound.
 
-use crate::{programs, strings};
+use crate::{programs, requests, strings};
 use flowmill::proto::{AttrValue, DataType, GraphDef, Message, NodeDef, TensorProto, attr_value};
 use flowmill::{Bytes, ImportOptions, RunOptions, Session, Tensor, files, import_graph_def, new_graph, session};
 use flowmill_graph::text::{ConstantTable, parse_graph};
@@ -15,7 +15,7 @@ pub struct Target {
     pub seeds: &'static [&'static str],
 }
 
-pub const TARGETS: [Target; 8] = [
+pub const TARGETS: [Target; 10] = [
     Target { name: "graph_import", run: graph_import, seeds: &["tests/data/models/lstm_small.pb", "tests/data/models/bert_small.pb"] },
     Target { name: "saved_model", run: saved_model, seeds: &["examples/digits/1/saved_model.pb"] },
     Target {
@@ -55,6 +55,16 @@ pub const TARGETS: [Target; 8] = [
         ],
     },
     Target { name: "text_graph", run: text_graph, seeds: &["fuzz/seeds/graph.txt"] },
+    Target {
+        name: "rest_predict",
+        run: requests::rest_predict,
+        seeds: &["fuzz/seeds/rows.json", "fuzz/seeds/columns.json", "fuzz/seeds/strings.json", "fuzz/seeds/examples.json"],
+    },
+    Target {
+        name: "rest_infer",
+        run: requests::rest_infer,
+        seeds: &["fuzz/seeds/infer.json", "tests/data/serving/json.body", "tests/data/serving/binary.body"],
+    },
     Target { name: "run_graph", run: programs::run_graph, seeds: &[] },
 ];
 

@@ -1,4 +1,4 @@
-//! The command `flowmill`: inspects, runs, measures and places models.
+//! The command `flowmill`: inspects, runs, measures, places and serves models.
 #![deny(missing_docs, unreachable_pub, unnameable_types)]
 #![forbid(unsafe_code)]
 
@@ -17,6 +17,7 @@ mod npz;
 mod ops;
 mod place;
 mod run;
+mod serve;
 mod trace;
 
 use clap::{Args, Parser, Subcommand};
@@ -68,6 +69,14 @@ enum Command {
     /// Measures this machine's arithmetic, memory, launches and copies, and writes the description that `place --machine` reads.
     #[command(after_help = "Example:\n  flowmill calibrate --devices 2 --out machine.json")]
     Calibrate(calibrate::CalibrateArgs),
+    /// Serves models over the protocols of TensorFlow Serving and of KServe, by REST and gRPC.
+    ///
+    /// Options that TensorFlow Serving has are its own, by name and default, except that the REST API is on and that addresses are of this machine only
+    /// unless --host says otherwise. SIGTERM ends the server when its requests are answered.
+    #[command(
+        after_help = "Examples:\n  flowmill serve examples/digits\n  flowmill serve --model_name=digits --model_base_path=/models/digits --host=0.0.0.0\n  flowmill serve --model_config_file=models.config --enable_batching"
+    )]
+    Serve(Box<serve::ServeArgs>),
 }
 
 /// The arguments of every command that runs a model.
@@ -133,6 +142,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> u8 {
         Command::Ops(args) => ops::ops(&args),
         Command::Place(args) => place::place(&args),
         Command::Calibrate(args) => calibrate::calibrate(&args),
+        Command::Serve(args) => serve::serve(&args),
     };
     match result {
         Ok(()) => 0,

@@ -91,6 +91,7 @@ pub use flowmill_graph::builder;
 pub use flowmill_graph::{
     Graph, ImportOptions, ImportResults, NodeId, OpRegistry, OutputId, TensorName, import_graph_def, placeholder_shape,
 };
+pub use flowmill_host::TfRecords;
 pub use flowmill_optimize::{PIPELINE, PassReport, Report as OptimizationReport};
 pub use flowmill_runtime::{CancelToken, Executor, KernelRegistry, NodeStats, TypeCombination};
 pub use flowmill_savedmodel::FileAccess;
@@ -99,11 +100,11 @@ pub use flowmill_session::{
     ToNodeName, ToTensorName,
 };
 pub use flowmill_tensor::{Bytes, Code, Complex, DType, Element, Error, PartialShape, Result, Shape, Tensor, bf16, f16};
-pub use flowmill_tensor::{live_bytes, memory_limit, set_memory_limit, sync};
+pub use flowmill_tensor::{live_bytes, memory_limit, release_unused_memory, set_memory_limit, sync};
 pub use graph_builder::{Function, GraphBuilder, Input, NodeBuilder, Ops, Output, ToAttr, Variable, Ys};
 pub use op_set::{CustomOp, OpSet};
 pub use saved_model::{ModelFunction, SavedModel, prepare};
-pub use signature::{Signature, TensorSpec, signatures};
+pub use signature::{Signature, TensorSpec, graph_signature, signatures};
 
 use flowmill_tensor::sync::RwLock;
 use std::path::Path;

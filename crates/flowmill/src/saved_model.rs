@@ -1,7 +1,7 @@
 //! SavedModels, ready to run.
 
 use crate::signature::{Signature, signatures};
-use crate::{FileAccess, ImportOptions, OpSet, Result, RunOptions, Session, SessionOptions, Tensor, files, import_graph_def};
+use crate::{FileAccess, ImportOptions, OpSet, Result, RunOptions, Session, SessionOptions, Tensor, files, import_graph_def, proto};
 use flowmill_tensor::bail;
 use std::collections::BTreeMap;
 use std::fmt;
@@ -12,6 +12,7 @@ use std::sync::Arc;
 pub struct SavedModel {
     session: Arc<Session>,
     signatures: BTreeMap<String, Arc<Signature>>,
+    signature_defs: BTreeMap<String, proto::SignatureDef>,
 }
 
 impl SavedModel {
@@ -30,10 +31,11 @@ impl SavedModel {
     /// # Errors
     /// `NotFound` for a missing model, tag set, file, variable or op, `DataLoss` for damaged files; see [`SavedModel::load`].
     pub fn load_with(path: impl AsRef<Path>, tags: &[&str], options: SessionOptions, access: FileAccess) -> Result<SavedModel> {
-        SavedModel::load_from(&OpSet::standard()?, path, tags, options, access)
+        SavedModel::load_from(&OpSet::standard()?, path, tags, options, access, &RunOptions::default())
     }
 
-    /// Like [`SavedModel::load_with`], with the ops of `ops`, such as custom ones that the graph uses.
+    /// Like [`SavedModel::load_with`], with the ops of `ops`, such as custom ones that the graph uses, and with options of the steps that restore and
+    /// initialise: a server that loads a model beside others runs them on the thread that loads.
     ///
     /// # Errors
     /// `NotFound` for a missing model, tag set, file, variable or op, `DataLoss` for damaged files; see [`SavedModel::load`].
@@ -43,6 +45,7 @@ impl SavedModel {
         tags: &[&str],
         options: SessionOptions,
         access: FileAccess,
+        run: &RunOptions,
     ) -> Result<SavedModel> {
         let mut loaded = files::SavedModel::open_with(path, access)?.load(tags)?;
         let graph_def = loaded.meta_graph.graph_def.take().unwrap_or_default();
@@ -50,9 +53,9 @@ impl SavedModel {
         let producer_ops = loaded.take_producer_ops();
         import_graph_def(&mut graph, graph_def, &ImportOptions { producer_ops, ..ImportOptions::default() })?;
         let session = ops.session(graph, options)?;
-        prepare(&session, &loaded)?;
+        prepare(&session, &loaded, run)?;
         let signatures = signatures(&loaded.meta_graph)?.into_iter().map(|(name, signature)| (name, Arc::new(signature))).collect();
-        Ok(SavedModel { session, signatures })
+        Ok(SavedModel { session, signatures, signature_defs: loaded.meta_graph.signature_def })
     }
 
     /// The session the model runs in.
@@ -63,6 +66,11 @@ impl SavedModel {
     /// The signatures by name.
     pub fn signatures(&self) -> &BTreeMap<String, Arc<Signature>> {
         &self.signatures
+    }
+
+    /// The messages of all signatures by name, also of those that are not for calling.
+    pub fn signature_defs(&self) -> &BTreeMap<String, proto::SignatureDef> {
+        &self.signature_defs
     }
 
     /// Returns the function that calls a signature: `model.signature("serving_default")?.call(inputs)`.
@@ -134,22 +142,22 @@ impl fmt::Debug for ModelFunction {
     }
 }
 
-/// Restores variables and runs the initialisation op of a model whose graph `session` has.
+/// Restores variables and runs the initialisation op of a model whose graph `session` has, in steps with these options.
 ///
 /// # Errors
 /// `NotFound` and `DataLoss` for the checkpoint, and any error of the ops that restore and initialise.
-pub fn prepare(session: &Session, loaded: &files::LoadedModel) -> Result<()> {
+pub fn prepare(session: &Session, loaded: &files::LoadedModel, run: &RunOptions) -> Result<()> {
     let path_text = |path: &Path| Tensor::string(path.to_string_lossy().into_owned().into_bytes());
     // An asset may be listed more than once.
     let assets: BTreeMap<&str, &Path> = loaded.assets.iter().map(|a| (a.tensor.as_str(), a.path.as_path())).collect();
     let mut feeds: Vec<(&str, Tensor)> = assets.into_iter().map(|(tensor, path)| (tensor, path_text(path))).collect();
     if let Some(restore) = &loaded.restore {
         feeds.push((&restore.path_tensor, path_text(&restore.path)));
-        session.run(&feeds, &[], &[&restore.op])?;
+        session.run_with(&feeds, &[], &[&restore.op], run)?;
         feeds.pop();
     }
     if let Some(op) = &loaded.init_op {
-        session.run(&feeds, &[], &[op])?;
+        session.run_with(&feeds, &[], &[op], run)?;
     }
     Ok(())
 }

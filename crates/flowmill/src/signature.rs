@@ -1,6 +1,7 @@
 //! The signatures of SavedModels: tensors by names that callers use.
 
-use crate::{DType, PartialShape, Result, Tensor, proto};
+use crate::graph::{Node, ShapeAnalysis};
+use crate::{DType, Graph, PartialShape, Result, Tensor, TensorName, placeholder_shape, proto};
 use flowmill_tensor::bail;
 use proto::tensor_info::Encoding;
 use std::collections::BTreeMap;
@@ -53,6 +54,39 @@ impl Signature {
         }
         Ok(feeds.into_iter().map(|(tensor, (_, value))| (tensor, value.clone())).collect())
     }
+}
+
+/// Returns the signature of a graph that has none, such as a frozen one: its inputs are the placeholders that have no default, its outputs are the
+/// outputs 0 of nodes that nothing consumes, or `fetches` if there are any. Names are those of the graph, without `:0`.
+///
+/// # Errors
+/// `NotFound` for a fetch that is not a tensor of the graph.
+pub fn graph_signature(graph: &Graph, fetches: &[String]) -> Result<Signature> {
+    let shapes = ShapeAnalysis::new(graph);
+    let spec_of = |node: &Node, slot: usize| {
+        let dtype = node.output_types().get(slot)?.dtype;
+        let shape = shapes.shape(node.id().output(u32::try_from(slot).ok()?)).without_symbols();
+        Some(TensorSpec { tensor: format!("{}:{slot}", node.name()), dtype, shape, part_of: None })
+    };
+    let mut signature = Signature { method: "tensorflow/serving/predict".into(), ..Signature::default() };
+    for node in graph.op_nodes() {
+        let is_input = node.op().starts_with("Placeholder") && !node.op().ends_with("WithDefault");
+        let is_output = graph.num_out_edges(node.id()) == 0 && node.num_outputs() > 0 && !node.is_op("Const");
+        let Some(spec) = spec_of(node, 0) else { continue };
+        if is_input {
+            let shape = placeholder_shape(graph, node).unwrap_or_default();
+            signature.inputs.insert(node.name().to_owned(), TensorSpec { shape, ..spec });
+        } else if is_output && fetches.is_empty() {
+            signature.outputs.insert(node.name().to_owned(), spec);
+        }
+    }
+    for fetch in fetches {
+        let name = TensorName::parse(fetch).filter(|name| !name.is_control());
+        let found = name.and_then(|name| spec_of(graph.find_node(name.node)?, usize::try_from(name.slot).ok()?));
+        let Some(spec) = found else { bail!(NotFound, "the graph has no tensor '{fetch}'") };
+        signature.outputs.insert(fetch.strip_suffix(":0").unwrap_or(fetch).to_owned(), spec);
+    }
+    Ok(signature)
 }
 
 /// Returns true if two tensors have the same bits.

@@ -3,7 +3,7 @@
 
 use flowmill::device::{Device, HostDevice};
 use flowmill::prelude::*;
-use flowmill::{Code, RunOptions, SessionOptions};
+use flowmill::{Code, CostPlacement, PlacementPolicy, RunOptions, SessionOptions};
 use std::sync::Arc;
 
 const MB: usize = 1 << 20;
@@ -107,4 +107,32 @@ fn kernels_that_write_into_their_input_copy_a_feed_on_the_device() {
         drop(result);
         assert_eq!(cpu.memory_stats().unwrap().bytes_in_use, 0);
     }
+}
+
+#[test]
+fn receives_that_are_scheduled_keep_the_peak_of_a_device_low() {
+    const NUM_TERMS: usize = 20;
+    let b = GraphBuilder::new().unwrap();
+    let x = b.with_device("/device:CPU:0", || b.placeholder(DType::F32, [])).unwrap();
+    let mut terms = Vec::new();
+    for i in 0..NUM_TERMS {
+        let scalar = b.with_device("/device:CPU:0", || b.add_v2(x, i as f32)).unwrap();
+        terms.push(b.with_device("/device:CPU:1", || b.fill([FLOATS as i32], scalar)).unwrap());
+    }
+    let add = |sum, term| b.with_device("/device:CPU:1", || b.add_v2(sum, term)).unwrap();
+    let sum = terms.into_iter().reduce(add).unwrap();
+    let run = |options: SessionOptions| {
+        let devices = [device(0, 100 * MB), device(1, 100 * MB)];
+        let options = SessionOptions { inter_op_threads: 1, intra_op_threads: 1, optimize: false, ..options };
+        let session = Session::with_devices(b.shared_graph().clone(), devices.to_vec(), options).unwrap();
+        let values = session.runner().feed(x, Tensor::scalar(1.0f32)).fetch(sum).unwrap();
+        (devices[1].memory_stats().unwrap().peak_bytes_in_use / MB, values)
+    };
+    let (peak, values) = run(SessionOptions::default());
+    let (scheduled_peak, scheduled_values) = run(SessionOptions { enable_recv_scheduling: true, ..SessionOptions::default() });
+    assert_eq!(values, scheduled_values);
+    assert!(peak >= NUM_TERMS && scheduled_peak <= 6, "{peak} MB, and {scheduled_peak} MB with scheduled receives");
+    let placement = PlacementPolicy::CostModel(CostPlacement::default());
+    let (placed_peak, _) = run(SessionOptions { placement, ..SessionOptions::default() });
+    assert!(placed_peak <= 6, "{placed_peak} MB when nodes are placed by cost");
 }

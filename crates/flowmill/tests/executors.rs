@@ -84,3 +84,21 @@ fn an_executor_of_one_thread_is_the_callers() {
     assert_eq!(threads_of(&session, thread, 0), [number(std::thread::current().id())]);
     assert_eq!(threads_of(&session, thread, -1), [number(std::thread::current().id())]);
 }
+
+#[test]
+fn one_thread_inside_of_kernels_leaves_the_others_to_other_nodes() {
+    let op = CustomOp::new("KernelThreads", "() -> (threads: int64)").stateful().kernel(|_| {
+        blocking_from_fn(|context| {
+            context.set_output(0, Tensor::scalar(flowmill_runtime::intra_op::threads() as i64));
+            Ok(())
+        })
+    });
+    let ops = OpSet::standard().unwrap().with(op).unwrap();
+    for (intra_op_threads, inter_op_threads, expected) in [(1, 2, 1), (2, 2, 2), (2, 1, 2), (1, 1, 1)] {
+        let b = ops.graph_builder();
+        let threads = b.op("KernelThreads").output().unwrap().id();
+        let session = b.session(SessionOptions { intra_op_threads, inter_op_threads, ..SessionOptions::default() }).unwrap();
+        let found = session.runner().fetch::<flowmill::OutputId>(threads).unwrap().to_scalar::<i64>().unwrap();
+        assert_eq!(found, expected, "{intra_op_threads} {inter_op_threads}");
+    }
+}

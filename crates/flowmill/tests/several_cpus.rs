@@ -1,7 +1,7 @@
 //! Sessions on several CPU devices, as far as the Python tests cannot see them.
 #![allow(clippy::unwrap_used)]
 
-use flowmill::{Code, RunOptions, Session, SessionOptions, Tensor};
+use flowmill::{Code, DType, GraphBuilder, Ops, PartialShape, RunOptions, Session, SessionOptions, Tensor};
 use flowmill_graph::text::{ConstantTable, parse_graph};
 use flowmill_tensor::sync::RwLock;
 use std::collections::{BTreeMap, BTreeSet};
@@ -90,4 +90,19 @@ fn a_step_returns_the_graph_of_each_device() {
     assert!(has(1, "there") && has(1, "v") && !has(0, "there"));
     let without = session.run_with(&[], &["there:0"], &[], &RunOptions::default()).unwrap();
     assert!(without.partition_graphs.is_empty());
+}
+
+#[test]
+fn functions_of_all_parts_are_searched_for_ops_without_kernels() {
+    let b = GraphBuilder::new().unwrap();
+    let x = b.placeholder(DType::F32, [2]).unwrap();
+    let scalars = [(DType::F32, PartialShape::new(&[2]))];
+    let f = b.function("f", scalars, |[x]| Ok([b.op("RiscAbs").name("absent").input(x).output()?])).unwrap();
+    let [y] = b.with_device("/device:CPU:1", || f.call([x])).unwrap();
+    let z = b.with_device("/device:CPU:0", || b.neg(y)).unwrap();
+    let options = SessionOptions { lower: false, ..options(2) };
+    let session = Session::new(b.shared_graph().clone(), flowmill::kernels(), options).unwrap();
+    let missing = session.ops_without_kernels(&[], &[&z.name().unwrap()], &[]).unwrap();
+    let nodes: Vec<&str> = missing.values().flatten().map(String::as_str).collect();
+    assert_eq!((missing.keys().map(String::as_str).collect::<Vec<_>>(), nodes.len()), (vec!["RiscAbs"], 1), "{missing:?}");
 }

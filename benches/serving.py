@@ -1,0 +1,154 @@
+"""Loads a model server from this machine and prints a table: ``python benches/serving.py [--program flowmill] [--load PATH] [--write]``.
+
+``--program`` is the command that serves (``python -m flowmill`` by default), ``--load`` the client, which
+``cargo build --release -p flowmill-serving --example load`` makes. With ``--large PATH``, a model that is loaded and unloaded all the time beside another
+one, the latencies of that one are measured too. ``--write`` replaces the tables of ``benches/SERVING.md``. Client and server share the machine's cores.
+"""
+
+import argparse
+import pathlib
+import re
+import shlex
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import urllib.request
+
+HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parent
+PAGE = HERE / "SERVING.md"
+LOAD = ROOT / "target/release/examples/load"
+MODELS = {
+    "digits": (ROOT / "examples/digits", "images", "1,8,8,1"),
+    "mlp": (ROOT / "tests/data/models/mlp.pb", "x", "1,784"),
+}
+CONNECTIONS = (1, 16, 64, 256)
+RESULT = re.compile(r"(\d+) requests/s, p50 ([\d.]+) ms, p90 [\d.]+, p99 ([\d.]+), p99.9 ([\d.]+), max [\d.]+, (\d+) failures")
+
+
+def free_port():
+    with socket.socket() as s:
+        s.bind(("127.0.0.1", 0))
+        return s.getsockname()[1]
+
+
+class Server:
+    """A server of one model; it ends with the block."""
+
+    def __init__(self, program, model, *flags):
+        self.rest, self.grpc = free_port(), free_port()
+        command = [*program, "serve", *([str(model)] if model else []), f"--rest_api_port={self.rest}", f"--port={self.grpc}", "--log_level=warn", *flags]
+        start = time.perf_counter()
+        self.process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
+        while True:
+            try:
+                urllib.request.urlopen(f"http://127.0.0.1:{self.rest}/v2/health/ready").close()
+                break
+            except OSError:
+                if self.process.poll() is not None:
+                    sys.exit("the server ended")
+                time.sleep(0.001)
+        self.seconds_to_ready = time.perf_counter() - start
+
+    def resident_megabytes(self):
+        status = pathlib.Path(f"/proc/{self.process.pid}/status").read_text()
+        return int(re.search(r"VmRSS:\s+(\d+)", status)[1]) / 1024
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.process.terminate()
+        self.process.wait()
+
+
+def load(client, server, kind, name, connections, seconds, rate=None):
+    _, tensor, shape = MODELS[name]
+    url = f"127.0.0.1:{server.grpc if kind == 'grpc' else server.rest}"
+    command = [client, "--url", url, "--kind", kind, "--model", name, "--input", tensor, "--shape", shape]
+    command += ["--connections", str(connections), "--seconds", str(seconds)]
+    if rate is not None:
+        command += ["--rate", str(rate)]
+    found = RESULT.search(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+    rate, p50, p99, p999, failures = found.groups()
+    return int(rate), float(p50), float(p99), float(p999), int(failures)
+
+
+def post(server, path):
+    request = urllib.request.Request(f"http://127.0.0.1:{server.rest}{path}", data=b"", method="POST")
+    urllib.request.urlopen(request).close()
+
+
+def beside_a_large_model(args, program):
+    """Returns rows of the latencies of the digits at a fixed rate, alone and while a large model is loaded and unloaded."""
+    rows = ["| 500 requests/s on 16 connections | p50, ms | p99, ms | p99.9, ms | loads |", "|---|---|---|---|---|"]
+    with tempfile.TemporaryDirectory() as directory:
+        config = pathlib.Path(directory) / "models.config"
+        models = {"digits": MODELS["digits"][0], "large": pathlib.Path(args.large).resolve()}
+        config.write_text("model_config_list {" + "".join(f"config {{ name: '{n}' base_path: '{p}' }}" for n, p in models.items()) + "}")
+        flags = [f"--model_config_file={config}", "--model_control_mode=explicit", "--load_model=digits"]
+        with Server(program, None, *flags) as server:
+            for label, loads in (("alone", False), ("beside", True)):
+                ends, count = threading.Event(), 0
+
+                def reload():
+                    nonlocal count
+                    while not ends.is_set():
+                        post(server, "/v2/repository/models/large/load")
+                        post(server, "/v2/repository/models/large/unload")
+                        count += 1
+
+                thread = threading.Thread(target=reload)
+                if loads:
+                    thread.start()
+                _, p50, p99, p999, _ = load(args.load, server, "json", "digits", 16, 4 * args.seconds, 500)
+                ends.set()
+                if loads:
+                    thread.join()
+                rows.append(f"| {label} | {p50:.3f} | {p99:.3f} | {p999:.3f} | {count} |")
+                print(rows[-1], flush=True)
+    return rows
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--program", default=f"{sys.executable} -m flowmill")
+    parser.add_argument("--load", default=str(LOAD))
+    parser.add_argument("--seconds", type=float, default=3)
+    parser.add_argument("--large")
+    parser.add_argument("--write", action="store_true")
+    args = parser.parse_args()
+    program = shlex.split(args.program)
+    lines = ["| model | requests | connections | requests/s | p50, ms | p99, ms | p99.9, ms | failures |", "|---|---|---|---|---|---|---|---|"]
+    facts = ["| model | start to ready, ms | resident memory, MB |", "|---|---|---|"]
+    for name, (path, _, _) in MODELS.items():
+        with Server(program, path) as server:
+            ready = server.seconds_to_ready
+            for kind in ("json", "binary", "grpc"):
+                for connections in CONNECTIONS:
+                    rate, p50, p99, p999, failures = load(args.load, server, kind, name, connections, args.seconds)
+                    lines.append(f"| {name} | {kind} | {connections} | {rate:,} | {p50:.3f} | {p99:.3f} | {p999:.3f} | {failures} |")
+                    print(lines[-1], flush=True)
+            facts.append(f"| {name} | {ready * 1e3:.0f} | {server.resident_megabytes():.0f} |")
+    batches = ["| model | connections | without batches | with batches | ratio |", "|---|---|---|---|---|"]
+    for name, (path, _, _) in MODELS.items():
+        for connections in (16, 64):
+            with Server(program, path) as alone:
+                before = load(args.load, alone, "binary", name, connections, args.seconds)[0]
+            with Server(program, path, "--enable_batching") as batched:
+                after = load(args.load, batched, "binary", name, connections, args.seconds)[0]
+            batches.append(f"| {name} | {connections} | {before:,} | {after:,} | {after / before:.2f} |")
+            print(batches[-1], flush=True)
+    large = ["", *beside_a_large_model(args, program)] if args.large else []
+    text = "\n".join([*lines, "", *facts, "", *batches, *large])
+    print("\n" + text)
+    if args.write:
+        head = PAGE.read_text().split("<!-- measured -->")[0]
+        PAGE.write_text(f"{head}<!-- measured -->\n\n{text}\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,69 @@
+//! The timeline of a single request, for the client that asks for it.
+//!
+//! A request for inference with the header `X-Flowmill-Trace: 1` (REST), or metadata of that name (gRPC), is answered with the header `Server-Timing`
+//! (REST) or the initial metadata `server-timing` (gRPC), whether it succeeds or fails. A failed gRPC call has it in the trailing metadata. The value has
+//! the form of the W3C's Server Timing, which browsers show in their tools:
+//!
+//! ```text
+//! decode;dur=0.042, queue;dur=0.000, compute;dur=0.310, encode;dur=0.015, total;dur=0.371, batch;desc="8"
+//! ```
+//!
+//! Durations are in milliseconds: reading the request into tensors, waiting for a thread or a batch, the step, writing the answer, and all of it.
+//! `batch` is the number of rows of the step, those of other requests included; a request that did not reach its step has none. The time over the
+//! network is not included, and for gRPC neither is the time to write the answer's message as bytes. Requests within a KServe stream have no trace.
+
+use crate::metrics::Timings;
+use axum::http::{HeaderMap, HeaderName, HeaderValue};
+use axum::response::Response;
+
+/// The header of a request that asks for its timeline.
+const TRACE: &str = "x-flowmill-trace";
+
+/// The header of the answer.
+pub(crate) const SERVER_TIMING: HeaderName = HeaderName::from_static("server-timing");
+
+/// Returns true if a request with these headers asks for its timeline.
+pub(crate) fn is_wanted(headers: &HeaderMap) -> bool {
+    headers.get(TRACE).is_some_and(|value| value == "1")
+}
+
+/// Returns the value of the answer's header.
+pub(crate) fn header(timings: &Timings) -> Option<HeaderValue> {
+    let parts = [
+        ("decode", timings.decode),
+        ("queue", timings.queue),
+        ("compute", timings.compute),
+        ("encode", timings.encode),
+        ("total", timings.total),
+    ];
+    let mut text = parts.map(|(name, time)| format!("{name};dur={:.3}", time.as_secs_f64() * 1e3)).join(", ");
+    if timings.batch_rows > 0 {
+        text += &format!(", batch;desc=\"{}\"", timings.batch_rows);
+    }
+    HeaderValue::from_str(&text).ok()
+}
+
+/// Adds the timeline to an answer over REST if its request asks for it.
+pub(crate) fn add(request: &HeaderMap, timings: &Timings, response: &mut Response) {
+    if is_wanted(request)
+        && let Some(value) = header(timings)
+    {
+        response.headers_mut().insert(SERVER_TIMING, value);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Duration;
+
+    #[test]
+    fn timelines_are_in_milliseconds() {
+        let micros = Duration::from_micros;
+        let (decode, queue, compute, encode, total) = (micros(42), micros(1500), micros(310), micros(15), micros(1867));
+        let timings = Timings { decode, queue, compute, encode, total, batch_rows: 8 };
+        let expected = "decode;dur=0.042, queue;dur=1.500, compute;dur=0.310, encode;dur=0.015, total;dur=1.867, batch;desc=\"8\"";
+        assert_eq!(header(&timings).as_ref().and_then(|value| value.to_str().ok()), Some(expected));
+        assert!(!header(&Timings::default()).is_some_and(|value| value.as_bytes().windows(5).any(|part| part == b"batch")));
+    }
+}
