@@ -40,17 +40,26 @@ $(VENV)/.cuda-tools: python/requirements-cuda.txt | $(BIN)/pip
 	$(BIN)/pip install -q --disable-pip-version-check -r $<
 	@touch $@
 
+# Clients of model servers. The messages that tensorflow-serving-api needs come from the TensorFlow of the tests.
+$(VENV)/.serving-clients: tests/python/serving/requirements.txt | $(BIN)/pip
+	@$(BIN)/python -m venv $(VENV)/serving-clients
+	$(VENV)/serving-clients/bin/pip install -q --disable-pip-version-check -r $<
+	$(VENV)/serving-clients/bin/pip install -q --disable-pip-version-check --no-deps 'tensorflow-serving-api==2.21.*'
+	@touch $@
+
 # The stub of the CUDA driver runs the kernels of GPUs as C++ of the host.
 .PHONY: cxx
 cxx:
 	@command -v $${CXX:-c++} >/dev/null || { echo "flowmill: a C++ compiler is missing: install g++ or clang++ (Debian: apt install g++)"; exit 1; }
 
+# Where the linker can, it keeps one copy of functions that are equal: most are instances of generic code.
 .PHONY: wheel
 wheel: $(WHEELS)/.built ## builds the release wheel into dist/
 
 $(WHEELS)/.built: $(SOURCES) $(VENV)/.build-tools
-	@rm -rf $(WHEELS) && mkdir -p $(WHEELS)
-	$(BIN)/maturin build --release --locked --quiet --out $(WHEELS)
+	@rm -rf $(WHEELS) && mkdir -p $(WHEELS) target
+	icf="-C link-arg=-Wl,--icf=all"; echo "fn main() {}" | rustc $$icf -o target/icf - 2>/dev/null || icf=; rm -f target/icf; \
+	$(BIN)/maturin build --release --locked --quiet --compression-level 9 --out $(WHEELS) $${icf:+-- $$icf}
 	@touch $@
 
 .PHONY: install
@@ -94,6 +103,13 @@ doc: | tools ## the crates' documentation; a warning is a failure
 stubs: develop ## writes the package's stubs, for type checkers and editors
 	$(BIN)/python python/make_stubs
 
+# The tables first: the build contains them.
+.PHONY: generated
+generated: | tools ## writes what follows from ops, kernels and public names: methods, tables, stubs, pages
+	BLESS=1 cargo test --workspace --locked --quiet --test definitions --test generated_ops --test kernel_types
+	@$(MAKE) --no-print-directory stubs
+	$(BIN)/python docs/make_api_page.py
+
 .PHONY: test-rust test-loom test-fuzz test-python
 # Always the whole workspace: with `-p` cargo picks other features for the dependencies and builds all of it again.
 test-rust: $(VENV)/.cuda-tools | tools cxx ## Rust's tests; crate layers, dependencies, generated code
@@ -105,8 +121,12 @@ test-loom: | tools ## model checks of the lock-free protocols
 test-fuzz: | tools ## each fuzz target for a bounded time from its seeds
 	FLOWMILL_FUZZ_SECONDS=10 cargo test --workspace --test targets --locked --quiet -- --nocapture
 
-test-python: install $(VENV)/.test-tools ## pytest, with TensorFlow as the oracle
+test-python: install $(VENV)/.test-tools $(VENV)/.serving-clients ## pytest, with TensorFlow as the oracle
 	$(BIN)/python -m pytest -q tests/python
+
+.PHONY: test-develop
+test-develop: develop $(VENV)/.test-tools ## TESTS="FILES OPTIONS" of pytest, on a debug build of the working tree
+	$(BIN)/python -m pytest -q $(or $(TESTS),tests/python)
 
 .PHONY: test test-native
 test-native: lint doc test-rust test-loom test-fuzz ## everything but the tests in Python

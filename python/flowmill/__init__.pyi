@@ -33,6 +33,7 @@ from flowmill import ragged as ragged
 from flowmill import random as random
 from flowmill import raw_ops as raw_ops
 from flowmill import saved_model as saved_model
+from flowmill import serving as serving
 from flowmill import sets as sets
 from flowmill import signal as signal
 from flowmill import sparse as sparse
@@ -1216,6 +1217,7 @@ __all__ = [
     "serialize_many_sparse",
     "serialize_sparse",
     "serialize_tensor",
+    "serving",
     "set_random_seed",
     "setdiff1d",
     "sets",

@@ -217,9 +217,13 @@ class Session:
         machine: str | PathLike[str] | None = None,
         build_cost_model: int = 0,
         build_cost_model_after: int = 0,
+        enable_recv_scheduling: bool = False,
+        placement_measured_steps: int | None = None,
+        placement_min_gain: float | None = None,
     ) -> Session: ...
     def devices(self) -> list[tuple[str, str, int, int, str]]: ...
     def placement(self) -> dict[str, str]: ...
+    def placement_report(self, feeds: list[str], fetches: list[str], targets: list[str], top: int) -> str: ...
     def make_callable(
         self,
         feeds: Sequence[str],
@@ -251,6 +255,78 @@ class SavedModel:
     def prepare(self, session: Session, prefix: str) -> None: ...
     def signatures(self) -> dict[str, tuple[dict[str, _Spec], dict[str, _Spec], str]]: ...
     def meta_graph_def(self) -> bytes: ...
+
+@final
+class Predictor:
+    """A signature of a model, called by names of inputs."""
+
+    def __new__(
+        cls,
+        path: str | PathLike[str],
+        signature: str,
+        *,
+        tags: Sequence[str] = ...,
+        batching: str | None = None,
+        threads: int = 0,
+    ) -> Predictor: ...
+    @staticmethod
+    def of_model(model: SavedModel, session: Session, signature: str, *, batching: str | None = None) -> Predictor: ...
+    def inputs(self) -> list[tuple[str, int, list[int] | None]]: ...
+    def outputs(self) -> list[tuple[str, int, list[int] | None]]: ...
+    def is_batched(self) -> bool: ...
+    def predict(
+        self, inputs: dict[str, Any], outputs: Sequence[str] = ..., *, timeout: float | None = None, priority: int = 0
+    ) -> dict[str, np.ndarray]: ...
+    def submit(
+        self, inputs: dict[str, Any], done: Any, outputs: Sequence[str] = ..., *, timeout: float | None = None, priority: int = 0
+    ) -> Cancel: ...
+
+@final
+class Cancel:
+    """Cancels a call of a predictor."""
+
+    def __call__(self, *args: Any, **kwargs: Any) -> None: ...
+
+@final
+class Server:
+    """A model server."""
+
+    def __new__(
+        cls,
+        models: Sequence[tuple[str | None, str | PathLike[str]]],
+        directories: Sequence[str | PathLike[str]],
+        config_file: str | PathLike[str] | None,
+        *,
+        host: str,
+        rest_port: int | None,
+        grpc_port: int | None,
+        management_port: int | None,
+        control: str,
+        startup_models: Sequence[str],
+        poll_seconds: float,
+        warm_up: bool,
+        batching: str | None,
+        per_model_batching: bool,
+        tags: Sequence[str],
+        threads: int,
+        io_threads: int,
+        tls: tuple[str, str, str | None, bool] | None,
+        tokens: Sequence[tuple[str, Sequence[str]]],
+        request_timeout: float,
+        drain_timeout: float,
+        max_request_bytes: int | None,
+        max_requests_in_flight: int | None,
+        max_bytes_in_flight: int | None,
+        max_connections: int | None,
+        metrics_path: str | None,
+        cors: bool,
+    ) -> Server: ...
+    def ports(self) -> tuple[int | None, int | None, int | None]: ...
+    def wait_until_ready(self, timeout: float) -> None: ...
+    def models(self) -> list[tuple[str, list[tuple[int, str, tuple[int, str] | None]]]]: ...
+    def load(self, model: str) -> None: ...
+    def unload(self, model: str) -> None: ...
+    def stop(self) -> None: ...
 
 @final
 class CheckpointReader:

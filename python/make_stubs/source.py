@@ -19,6 +19,7 @@ from make_stubs import layout
 
 # Decorators that say what a function is.
 _DECORATORS = ("property", "staticmethod", "classmethod", "abc.abstractmethod", "contextlib.contextmanager", "functools.cached_property")
+_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _PLAIN = (bool, int, float, str, bytes)
 _CONTAINERS = {tuple: "tuple[Any, ...]", list: "list[Any]", dict: "dict[Any, Any]", frozenset: "frozenset[Any]", set: "set[Any]"}
 # What Python asks of special methods.
@@ -72,7 +73,7 @@ def installed(statement: ast.ClassDef, cls: type) -> list[str]:
     """The methods of a class that its source does not have."""
     if hasattr(cls, "_fields") or hasattr(cls, "__dataclass_fields__"):
         return []
-    written = {n.name for n in statement.body if isinstance(n, ast.FunctionDef)}
+    written = {n.name for n in statement.body if isinstance(n, _FUNCTIONS)}
     targets = [target for n in statement.body if isinstance(n, ast.Assign) for target in n.targets]
     written |= {t.id for target in targets for t in ast.walk(target) if isinstance(t, ast.Name)}
     return [name for name, member in vars(cls).items()
@@ -84,7 +85,7 @@ def taken(module: types.ModuleType) -> set[tuple[str, str]]:
     return {(n.module, a.name) for n in ast.walk(tree_of(module)) if isinstance(n, ast.ImportFrom) for a in n.names}
 
 
-def _is_untyped(function: ast.FunctionDef) -> bool:
+def _is_untyped(function: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
     """Returns true if a public function has no annotations of its parameters and its result."""
     args = function.args
     every = [*args.posonlyargs, *args.args, *args.kwonlyargs, *filter(None, (args.vararg, args.kwarg))]
@@ -99,12 +100,12 @@ def needs_stub(module: types.ModuleType) -> bool:
     for statement in tree_of(module).body:
         if is_made(statement, module):
             return True
-        if isinstance(statement, ast.FunctionDef):
+        if isinstance(statement, _FUNCTIONS):
             if _is_untyped(statement) or statement.returns is not None and _gives_composites(ast.unparse(statement.returns)):
                 return True
         if isinstance(statement, ast.ClassDef):
             cls = vars(module)[statement.name]
-            if not statement.name.startswith("_") and any(isinstance(n, ast.FunctionDef) and _is_untyped(n) for n in statement.body):
+            if not statement.name.startswith("_") and any(isinstance(n, _FUNCTIONS) and _is_untyped(n) for n in statement.body):
                 return True
             if installed(statement, cls) or "__signature__" in vars(cls):
                 return True
@@ -139,7 +140,7 @@ class Stub:
         """Statements without functions and classes of the module alone that no other one mentions."""
         private = {}
         for statement, lines in zip(self._tree.body, statements):
-            if isinstance(statement, (ast.FunctionDef, ast.ClassDef)) and statement.name.startswith("_") and statement.name not in self._shared:
+            if isinstance(statement, (*_FUNCTIONS, ast.ClassDef)) and statement.name.startswith("_") and statement.name not in self._shared:
                 private[statement.name] = lines
         while True:
             kept = [lines for lines in statements if not any(lines is p for p in private.values())]
@@ -179,7 +180,7 @@ class Stub:
         """Returns the names of other modules that the module offers, imported under their own names, so that others can import them from here."""
         defined = set()
         for statement in ast.parse("\n".join(body)).body:
-            defined |= {statement.name} if isinstance(statement, (ast.FunctionDef, ast.ClassDef)) else set()
+            defined |= {statement.name} if isinstance(statement, (*_FUNCTIONS, ast.ClassDef)) else set()
             defined |= {t.id for t in getattr(statement, "targets", []) or [getattr(statement, "target", None)] if isinstance(t, ast.Name)}
         offered = getattr(self._module, "__all__", ())
         where = {}
@@ -205,7 +206,7 @@ class Stub:
     # Statements
 
     def _statement(self, statement: ast.stmt) -> list[str]:
-        if isinstance(statement, ast.FunctionDef):
+        if isinstance(statement, _FUNCTIONS):
             return [] if statement.name in ("__getattr__", "__dir__") else self._function(statement, set())
         if isinstance(statement, ast.ClassDef):
             return self._class(statement, vars(self._module)[statement.name])
@@ -250,14 +251,19 @@ class Stub:
 
     # Functions
 
-    def _function(self, function: ast.FunctionDef, inner: set[str], indent: str = "") -> list[str]:
+    def _function(self, function: ast.FunctionDef | ast.AsyncFunctionDef, inner: set[str], indent: str = "") -> list[str]:
         decorators = [ast.unparse(d) for d in function.decorator_list]
         lines = [f"{indent}@{d}" for d in decorators if d in _DECORATORS or d.endswith(".setter")]
         gives = self._plain(_SPECIAL.get(function.name, "Any")) if function.returns is None else self._annotation(function.returns, inner)
         if f"{function.name}.setter" in decorators:
             gives = "None"
-        return self._overloads(gives, lambda gives, first: [
-            *lines, *layout.function(function.name, _with_first(self._parameters(function.args, inner), first), gives, indent)])
+        keyword = "async def" if isinstance(function, ast.AsyncFunctionDef) else "def"
+
+        def written(gives: str, first: str | None) -> list[str]:
+            head, *rest = layout.function(function.name, _with_first(self._parameters(function.args, inner), first), gives, indent)
+            return [*lines, head.replace("def", keyword, 1), *rest]
+
+        return self._overloads(gives, written)
 
     def _parameters(self, args: ast.arguments, inner: set[str]) -> list[str]:
         def written(arg: ast.arg, default: ast.expr | None = None) -> str:
@@ -335,12 +341,12 @@ class Stub:
         is_front = "__signature__" in vars(cls)
         if not is_front:
             bases += [f"{k.arg}={ast.unparse(k.value)}" for k in statement.keywords]
-        inner = {n.name for n in statement.body if isinstance(n, ast.FunctionDef)}
+        inner = {n.name for n in statement.body if isinstance(n, _FUNCTIONS)}
         body: list[str] = []
         for member in statement.body:
             if _is_private(getattr(member, "name", "")):
                 continue
-            if isinstance(member, ast.FunctionDef):
+            if isinstance(member, _FUNCTIONS):
                 body += [line for line in self._function(member, inner, "    ") if not (is_front and line.strip() == "@abc.abstractmethod")]
             elif isinstance(member, ast.ClassDef):
                 body += ["    " + line for line in self._class(member, vars(cls)[member.name])]

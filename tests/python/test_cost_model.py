@@ -1,5 +1,7 @@
 """Measured costs of nodes, and device placement by the cost model."""
 
+import json
+
 import numpy as np
 import pytest
 import tensorflow.compat.v1 as tf
@@ -64,7 +66,8 @@ def two_branches():
     x = fm.placeholder(fm.float32, [128, 128], name="x")
     branches = []
     for i in range(2):
-        y = x
+        # Equal branches would be merged.
+        y = (i + 1.0) * x
         for j in range(4):
             y = fm.tanh(fm.matmul(y, x, name=f"product{i}{j}"), name=f"tanh{i}{j}")
         branches.append(y)
@@ -147,3 +150,47 @@ def test_loops_and_branches_give_the_values_of_one_device():
                 with fm.Session(config=config) as session:
                     values.append(session.run(y, {x: feed}))
             np.testing.assert_allclose(*values, rtol=1e-5, atol=1e-6)
+
+
+def measured_config(machine, measured_steps, min_gain):
+    """Returns a `ConfigProto` that measures every step and places nodes again by measured costs."""
+    config = fm.ConfigProto(device_count={"CPU": 2}, graph_options=fm.GraphOptions(build_cost_model=1))
+    parameters = config.graph_options.rewrite_options.custom_optimizers.add(name="cost_model_placement").parameter_map
+    parameters["machine"].s = str(machine).encode()
+    parameters["measured_steps"].i = measured_steps
+    if min_gain is not None:
+        parameters["min_gain"].f = min_gain
+    return config
+
+
+@pytest.mark.parametrize(("measured_steps", "min_gain", "expected"), [(2, None, 2), (0, None, 1), (2, 0.9, 1)])
+def test_measured_costs_place_a_running_session_again(measured_steps, min_gain, expected, tmp_path):
+    # A copy takes longer than a product that seems free.
+    device = {"flops_per_second": 5e10, "bytes_per_second": 1e10, "launch_seconds": 2e-7}
+    link = {"bytes_per_second": 1e12, "latency_seconds": 2e-6}
+    machine = tmp_path / "machine.json"
+    machine.write_text(json.dumps({"devices": [{"name": f"CPU:{i}", **device} for i in range(2)], "link": link}))
+    # The sizes of the input are assumed to be 1, so that all products seem free.
+    with fm.Graph().as_default():
+        x = fm.placeholder(fm.float32, [None, None], name="x")
+        y = fm.add(*(fm.matmul(fm.matmul(fm.matmul(factor * x, x), x), x) for factor in (2.0, 3.0)), name="y")
+        value = np.random.default_rng(0).normal(size=[96, 96]).astype(np.float32) / 10
+        with fm.Session(config=measured_config(machine, measured_steps, min_gain)) as session:
+            first, devices = devices_of(session, y, {x: value})
+            assert set(devices.values()) == {"CPU:0"}
+            for _ in range(2):
+                session.run(y, {x: value})
+            last, devices = devices_of(session, y, {x: value})
+            assert len(set(devices.values())) == expected
+            np.testing.assert_array_equal(first, last)
+            report = session.placement_report(y, [x], top=3)
+            assert report.startswith("step: ") and "in all measured nodes" in report and "(MatMul)" in report
+
+
+def test_wrong_settings_of_placement_by_cost_are_refused():
+    with pytest.raises(fm.errors.InvalidArgumentError, match="placement_min_gain"):
+        fm.Session(config=by_cost(placement_min_gain=1.5))
+    with fm.Graph().as_default():
+        y = fm.constant(1.0)
+        with fm.Session() as session, pytest.raises(fm.errors.FailedPreconditionError, match="cost model"):
+            session.placement_report(y)

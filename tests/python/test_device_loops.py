@@ -10,8 +10,8 @@ import pytest
 import flowmill
 
 NUM_DEVICES = 4
-# Steps that fail, time out and are cancelled.
-ROUNDS = 400 if os.environ.get("FLOWMILL_LONG") == "1" else 40
+# Steps that fail, that time out for each number of threads, and that are cancelled: 1,000 with FLOWMILL_LONG=1.
+NUM_FAILURES, NUM_TIMEOUTS, NUM_CANCELLATIONS = (400, 225, 150) if os.environ.get("FLOWMILL_LONG") == "1" else (40, 10, 5)
 
 
 def flatten(values):
@@ -136,6 +136,26 @@ def test_values_and_gradients_are_those_of_tensorflow(tf1, control_flow, program
             np.testing.assert_allclose(ours, theirs, rtol=1e-4, atol=1e-5, err_msg=f"{threads} threads")
 
 
+class Leaks:
+    """Fails at the end of the block if the process has more memory or threads than after :meth:`warm`."""
+
+    def __enter__(self):
+        return self
+
+    def warm(self):
+        self.before = self.used()
+
+    @staticmethod
+    def used():
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, len(os.listdir("/proc/self/task"))
+
+    def __exit__(self, kind, *_):
+        if kind is None:
+            (memory, threads), (memory_before, threads_before) = self.used(), self.before
+            assert memory - memory_before < 30 << 10, "steps leave tensors behind"
+            assert threads <= threads_before, "steps leave threads behind"
+
+
 @pytest.fixture
 def failing_loop():
     """A loop over four devices that fails in the iteration that is fed, with a megabyte on the way, and its session."""
@@ -160,24 +180,26 @@ def failing_loop():
 
 def test_a_failure_in_a_loop_ends_the_step_on_all_devices(failing_loop):
     session, at, fetches = failing_loop
-    for k in range(ROUNDS):
-        with pytest.raises(flowmill.errors.InvalidArgumentError, match="failed in iteration"):
-            session.run(fetches, {at: k % 20})
-        if k == 20:
-            before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 30 << 10, "failed steps leave tensors behind"
+    with Leaks() as leaks:
+        for k in range(NUM_FAILURES):
+            with pytest.raises(flowmill.errors.InvalidArgumentError, match="failed in iteration"):
+                session.run(fetches, {at: k % 20})
+            if k == 20:
+                leaks.warm()
     assert session.run(fetches, {at: 100})[0] == 20, "the session goes on"
 
 
 def endless_loop(tf):
-    def body(v):
+    """A loop over four devices without an end, with a megabyte on the way."""
+    def body(v, w):
         with on(tf, 1):
-            a = v + 1.0
+            a, b = v + 1.0, w * 0.5
         with on(tf, 2):
-            return tf.sin(a)
+            return tf.sin(a), b + 1.0
 
     with on(tf, 3):
-        return tf.while_loop(lambda v: v < 10.0, body, [tf.constant(0.0)])
+        v, w = tf.while_loop(lambda v, w: v < 10.0, body, [tf.constant(0.0), tf.zeros([1 << 18])])
+        return v, tf.reduce_sum(w)
 
 
 @pytest.mark.parametrize("threads", [1, 2])
@@ -185,9 +207,12 @@ def test_a_loop_over_devices_times_out(threads):
     tf = flowmill
     with tf.Graph().as_default(), tf.Session(config=config(tf, threads)) as session:
         loop = endless_loop(tf)
-        for _ in range(ROUNDS // 4):
-            with pytest.raises(tf.errors.DeadlineExceededError):
-                session.run(loop, options=tf.RunOptions(timeout_in_ms=20))
+        with Leaks() as leaks:
+            for k in range(NUM_TIMEOUTS):
+                with pytest.raises(tf.errors.DeadlineExceededError):
+                    session.run(loop, options=tf.RunOptions(timeout_in_ms=20))
+                if k == 5:
+                    leaks.warm()
 
 
 def test_a_timeout_names_the_tensors_that_are_waited_for():
@@ -204,14 +229,17 @@ def test_a_timeout_names_the_tensors_that_are_waited_for():
 
 def test_closing_the_session_ends_a_loop_over_devices():
     tf = flowmill
-    for _ in range(ROUNDS // 8):
-        with tf.Graph().as_default():
-            session, loop = tf.Session(config=config(tf)), endless_loop(tf)
-        closer = threading.Timer(0.05, session.close)
-        closer.start()
-        with pytest.raises(tf.errors.CancelledError):
-            session.run(loop)
-        closer.join()
+    with Leaks() as leaks:
+        for k in range(NUM_CANCELLATIONS):
+            with tf.Graph().as_default():
+                session, loop = tf.Session(config=config(tf)), endless_loop(tf)
+            closer = threading.Timer(0.05, session.close)
+            closer.start()
+            with pytest.raises(tf.errors.CancelledError):
+                session.run(loop)
+            closer.join()
+            if k == 3:
+                leaks.warm()
 
 
 @pytest.mark.parametrize("swap_memory", [True, False])

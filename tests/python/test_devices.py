@@ -1,6 +1,7 @@
 """Sessions with several CPU devices, compared with TensorFlow."""
 
 import os
+import re
 import subprocess
 import sys
 
@@ -124,12 +125,19 @@ with tf.Session(config=tf.ConfigProto(device_count={"CPU": 2}, log_device_placem
 
 
 def test_placements_are_logged():
-    def lines(module):
-        run = subprocess.run([sys.executable, "-c", LOGGING, module], capture_output=True, text=True, check=True, env=os.environ)
-        return sorted(set(line for line in run.stdout.splitlines() if "device:CPU" in line))
+    def logged(module, level):
+        """Returns the lines of standard output, and the messages of standard error without TensorFlow's source positions."""
+        env = os.environ | {"TF_CPP_MIN_LOG_LEVEL": level}
+        run = subprocess.run([sys.executable, "-c", LOGGING, module], capture_output=True, text=True, check=True, env=env)
+        printed = sorted(set(line for line in run.stdout.splitlines() if "device:CPU" in line))
+        messages = re.findall(r"^(?:I.*?\] |INFO: )(Device mapping.*|.*device:CPU.*)$", run.stderr, re.MULTILINE)
+        return printed, sorted(set(messages))
 
-    assert lines("flowmill") == lines("tf")
-    assert "x: (Const): /job:localhost/replica:0/task:0/device:CPU:1" in lines("flowmill")
+    for level in ("0", "1"):
+        assert logged("flowmill", level) == logged("tf", level)
+    printed, messages = logged("flowmill", "0")
+    assert "x: (Const): /job:localhost/replica:0/task:0/device:CPU:1" in printed
+    assert "Device mapping: no known devices." in messages and set(printed) < set(messages)
 
 
 def test_filters_do_not_change_the_devices_of_a_local_session(tf1):

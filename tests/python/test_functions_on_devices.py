@@ -233,3 +233,98 @@ def test_a_call_that_waits_on_another_device_ends_with_its_step():
                 session.run(y, options=tf.RunOptions(timeout_in_ms=50))
             _, value = session.run([queue.enqueue(float(i)), y])
             assert value == 2.0 * i
+
+
+def functions_over_devices(tf, function):
+    """Returns two branches and the body of a `For`, with nodes on two devices each."""
+    @function.Defun(tf.float32)
+    def doubled(x):
+        return over_devices(tf, x)
+
+    @function.Defun(tf.float32)
+    def shifted(x):
+        with tf.device("/cpu:3"):
+            return x + 100.0
+
+    @function.Defun(tf.int32, tf.float32)
+    def body(i, x):
+        with tf.device("/cpu:1"):
+            step = tf.cast(i, tf.float32)
+        with tf.device("/cpu:2"):
+            return x * 0.5 + step
+
+    return [doubled, shifted], body
+
+
+@pytest.mark.parametrize("device", ["", "/cpu:2"])
+def test_case_and_for_call_functions_over_devices(tf1, device):
+    def program(tf, function, session):
+        branches, body = functions_over_devices(tf, function)
+        index, x = tf.placeholder(tf.int32, []), tf.placeholder(tf.float32, [2])
+        with tf.device(device):
+            case = tf.raw_ops.Case(branch_index=index, input=[x], Tout=[tf.float32], branches=branches)[0]
+            repeated = tf.raw_ops.For(start=0, limit=5, delta=1, input=[x], body=body)[0]
+        return [session.run([case, repeated], {index: i, x: [1.0, -2.0]}) for i in (0, 1, 7)]
+
+    for lower in (True, False):
+        results = []
+        for tf, function in function_modules(tf1):
+            options = config(tf) if tf is tf1 else tf.SessionOptions(config(tf), lower=lower)
+            with tf.Graph().as_default(), tf.Session(config=options) as session:
+                results.append(program(tf, function, session))
+        np.testing.assert_allclose(results[0], results[1], rtol=1e-6)
+
+
+@pytest.mark.parametrize("device", ["", "/cpu:3"])
+def test_a_trace_has_the_nodes_of_called_functions(tf1, device):
+    def program(tf, function, session):
+        @function.Defun(tf.float32, noinline=True)
+        def inner(x):
+            return tf.exp(x, name="inner_exp") * 2.0
+
+        @function.Defun(tf.float32, noinline=True)
+        def f(x):
+            return tf.add(inner(over_devices(tf, x)), 1.0, name="outer_add") * 2.0
+
+        x = tf.placeholder(tf.float32, [2])
+        with tf.device(device):
+            result = f(x)
+        metadata = tf.RunMetadata()
+        session.run(result, {x: [0.5, 1.0]}, options=tf.RunOptions(trace_level=tf.RunOptions.FULL_TRACE), run_metadata=metadata)
+        nodes = [node.node_name for of_device in metadata.step_stats.dev_stats for node in of_device.node_stats]
+        return sorted(name for name in nodes if name in ("y", "z", "inner_exp", "outer_add"))
+
+    assert run_both(tf1, program) == ["inner_exp", "outer_add", "y", "z"]
+
+
+def test_a_trace_has_the_nodes_of_each_iteration_of_a_called_body():
+    tf = flowmill
+    tf.enable_control_flow_v2()
+    try:
+        with tf.Graph().as_default() as graph:
+            x = tf.placeholder(tf.float32, [])
+            y = tf.while_loop(lambda v: v < 10.0, lambda v: tf.add(v, 4.0, name="of_body") / 2.0 + v / 2.0, [x])
+            metadata, options = tf.RunMetadata(), tf.RunOptions(trace_level=tf.RunOptions.FULL_TRACE)
+            with tf.Session(graph=graph, config=tf.SessionOptions(lower=False)) as session:
+                session.run(y, {x: 1.0}, options, metadata)
+    finally:
+        tf.disable_control_flow_v2()
+    nodes = [node.node_name for of_device in metadata.step_stats.dev_stats for node in of_device.node_stats]
+    assert nodes.count("of_body") == 5
+
+
+def test_measured_costs_are_those_of_the_graphs_own_nodes():
+    tf = flowmill
+    from flowmill.python.framework import function
+
+    @function.Defun(tf.float32, noinline=True)
+    def f(x):
+        return tf.exp(x, name="of_function") * 2.0
+
+    with tf.Graph().as_default():
+        y = f(tf.placeholder(tf.float32, [2], name="x"))
+        metadata, options = tf.RunMetadata(), tf.RunOptions(trace_level=tf.RunOptions.FULL_TRACE)
+        with tf.Session(config=tf.SessionOptions(build_cost_model=1)) as session:
+            session.run(y, {"x:0": [1.0, 2.0]}, options, metadata)
+    traced = [node.node_name for of_device in metadata.step_stats.dev_stats for node in of_device.node_stats]
+    assert "of_function" in traced and "of_function" not in [node.name for node in metadata.cost_graph.node]

@@ -211,7 +211,7 @@ def test_import_is_light():
 
 def test_the_package_has_the_modules_of_the_api_and_one_folder_of_internals(tf1):
     found = {module.name for module in pkgutil.iter_modules(tf.__path__)}
-    assert "nn" in found and {name for name in found if not hasattr(tf1, name)} == {"__main__", "_core", "_internal", "contrib", "python"}
+    assert "nn" in found and {name for name in found if not hasattr(tf1, name)} == {"__main__", "_core", "_internal", "contrib", "python", "serving"}
 
 
 def test_import_loads_no_submodule_that_is_not_needed():

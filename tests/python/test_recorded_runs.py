@@ -1,4 +1,6 @@
-"""Runs recorded from TensorFlow's own unit tests: the same results, or the same class of error."""
+"""Runs recorded from TensorFlow: the same results, or the same class of error. Those over several devices are recorded by `oracle/record_devices.py`, all
+others from TensorFlow's own unit tests.
+"""
 
 import collections
 import re
@@ -16,6 +18,7 @@ EXPECTED = {
     "gradients_test": 64,
     "reduction_ops_test": 280,
     "session_test": 129,
+    "several_devices": 37,
     "tensor_array_ops_test": 341,
     "variables_test": 148,
 }
@@ -44,3 +47,21 @@ def test_runs_equal_tensorflows(data, name):
     print(report)
     assert good >= EXPECTED[name], report
     assert good >= LEAST_SHARE.get(name, 0) * counted, report
+
+
+def test_nodes_are_placed_as_in_recorded_runs(data):
+    graphs, _, runs = replay.load(data / "tf_runs" / "several_devices.zip")
+    devices, num_nodes = set(), 0
+    # Of nodes that share a device and request several, soft placement chooses one: not always the one that TensorFlow chooses.
+    for run in (run for run in runs if "devices" in run and not run["config"]["allow_soft_placement"]):
+        with tf.Graph().as_default() as graph:
+            graph_def = tf.GraphDef()
+            graph_def.ParseFromString(graphs[run["graph"]])
+            tf.import_graph_def(graph_def, name="")
+        with replay.session(tf, graph, run) as session:
+            placement = session._core.placement()
+        ours = {name: int(re.search(r"CPU:(\d+)$", placement[name])[1]) for name in run["devices"]}
+        assert ours == run["devices"], run["test"]
+        devices.update(ours.values())
+        num_nodes += len(ours)
+    assert devices == {0, 1, 2, 3} and num_nodes > 300

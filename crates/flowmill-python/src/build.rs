@@ -336,7 +336,8 @@ fn number(value: &Bound<'_, PyAny>, dtype: DType) -> PyResult<Option<Tensor>> {
 /// Adds a node of a tensor and a number, a constant of a type, which is input `at`, both in a name scope of their own. Returns the constant, the
 /// node, and the number of its first output's type; `None` if the number is none of that type.
 ///
-/// This is [`add_nodes`] for two nodes. Python's operators call it most often, and describing both nodes would take a tenth of their time.
+/// This is [`add_nodes`] for two nodes. Python's operators call it most often: describing both nodes would take a tenth of their time, and one description
+/// with the number among its inputs, which needs a tuple more and a loop over nodes, a twentieth.
 #[allow(clippy::too_many_arguments, reason = "what two nodes are made of")]
 pub(crate) fn add_with_number(
     graph: &PyGraph,

@@ -151,7 +151,7 @@ impl PythonFunction {
 }
 
 /// Calls an object so that the end of the interpreter stops the thread instead of unwinding it through Rust.
-fn call<'py>(function: &Bound<'py, PyAny>, args: &Bound<'py, PyTuple>) -> PyResult<Bound<'py, PyAny>> {
+pub(crate) fn call<'py>(function: &Bound<'py, PyAny>, args: &Bound<'py, PyTuple>) -> PyResult<Bound<'py, PyAny>> {
     /// Dropped only when the thread is unwound.
     struct Stop;
     impl Drop for Stop {

@@ -17,9 +17,11 @@ mod gradients;
 mod graph;
 mod guarded_graph;
 mod locks;
+mod predictor;
 mod py_func;
 mod references;
 mod saved_model;
+mod server;
 mod session;
 mod step_stats;
 mod thread_states;
@@ -63,9 +65,13 @@ mod _core {
     #[pymodule_export]
     use crate::graph::PyGraph;
     #[pymodule_export]
+    use crate::predictor::{PyCancel, PyPredictor};
+    #[pymodule_export]
     use crate::run_command_line;
     #[pymodule_export]
     use crate::saved_model::PySavedModel;
+    #[pymodule_export]
+    use crate::server::PyServer;
     #[pymodule_export]
     use crate::session::{PyCallable, PySession};
 

@@ -9,7 +9,7 @@ use crate::session::PySession;
 use flowmill::{ImportOptions, Signature, TensorSpec};
 use flowmill_proto::{GraphDef, Message, MetaGraphDef, OpDef};
 use flowmill_savedmodel::{LoadedModel, SavedModel};
-use flowmill_tensor::{Bytes, Result};
+use flowmill_tensor::{Bytes, Result, error};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use std::collections::BTreeMap;
@@ -66,7 +66,7 @@ impl PySavedModel {
     fn prepare(&self, py: Python<'_>, session: &Bound<'_, PySession>, prefix: &str) -> PyResult<()> {
         let loaded = under(&self.model, prefix);
         let session = session.get().session();
-        gate::detached(py, || flowmill::prepare(session, &loaded))
+        gate::detached(py, || flowmill::prepare(session, &loaded, &flowmill::RunOptions::default()))
     }
 
     /// The functions to call, by name: inputs by name, outputs by name, method.
@@ -89,6 +89,12 @@ impl PySavedModel {
 }
 
 impl PySavedModel {
+    /// Returns a signature by name; its tensors are those of a graph without a prefix.
+    pub(crate) fn signature(&self, name: &str) -> Result<Signature> {
+        let mut all = flowmill::signatures(&self.model.meta_graph)?;
+        all.remove(name).ok_or_else(|| error!(FailedPrecondition, "Serving signature key \"{name}\" not found"))
+    }
+
     /// Returns the message with its graph.
     fn meta_graph(&self) -> Result<MetaGraphDef> {
         let tags: Vec<&str> = self.tags.iter().map(String::as_str).collect();

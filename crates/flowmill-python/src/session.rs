@@ -27,13 +27,19 @@ use std::time::Duration;
 /// The values of a run, its statistics, its graphs and its costs.
 type RunParts<'py> = (Bound<'py, PyAny>, Option<Bound<'py, PyBytes>>, Vec<Bound<'py, PyBytes>>, Option<Bound<'py, PyBytes>>);
 
-/// Returns the policy of this name. `machine` is the path of a machine's description.
-fn placement_policy(name: &str, machine: Option<PathBuf>) -> Result<PlacementPolicy> {
+/// Returns the policy of this name. `machine` is the path of a machine's description. The other arguments override the defaults of [`CostPlacement`].
+fn placement_policy(name: &str, machine: Option<PathBuf>, measured_steps: Option<u64>, min_gain: Option<f64>) -> Result<PlacementPolicy> {
     match name {
         "simple" => Ok(PlacementPolicy::Simple),
         "cost_model" => {
             let machine = machine.map(|path| Machine::read(&path).map(Arc::new)).transpose()?;
-            Ok(PlacementPolicy::CostModel(CostPlacement { machine, ..CostPlacement::default() }))
+            let usual = CostPlacement::default();
+            let min_gain = min_gain.unwrap_or(usual.min_gain);
+            if !(0.0..1.0).contains(&min_gain) {
+                return Err(error!(InvalidArgument, "placement_min_gain must be at least 0 and less than 1, not {min_gain}"));
+            }
+            let measured_steps = measured_steps.unwrap_or(usual.measured_steps);
+            Ok(PlacementPolicy::CostModel(CostPlacement { machine, measured_steps, min_gain, ..usual }))
         }
         _ => Err(error!(InvalidArgument, "placement must be 'simple' or 'cost_model', not '{name}'")),
     }
@@ -49,7 +55,8 @@ impl PySession {
     #[pyo3(signature = (graph, *, intra_op_threads=0, inter_op_threads=0, device_count=BTreeMap::new(), allow_soft_placement=false, optimize=true,
         lower=true, disabled_passes=Vec::new(), strands=true, loops=true, parallel_iterations=None, timeout=None, place_pruned_graph=false,
         thread_pools=Vec::new(), gpu_fraction=None, gpu_growth=true, cuda_paths=Vec::new(), log_device_placement=false,
-        placement="simple", machine=None, build_cost_model=0, build_cost_model_after=0))]
+        placement="simple", machine=None, build_cost_model=0, build_cost_model_after=0, enable_recv_scheduling=false,
+         placement_measured_steps=None, placement_min_gain=None))]
     #[allow(clippy::too_many_arguments, reason = "keywords in Python")]
     fn new(
         graph: &Bound<'_, PyGraph>,
@@ -74,6 +81,9 @@ impl PySession {
         machine: Option<PathBuf>,
         build_cost_model: u64,
         build_cost_model_after: u64,
+        enable_recv_scheduling: bool,
+        placement_measured_steps: Option<u64>,
+        placement_min_gain: Option<f64>,
     ) -> PyResult<PySession> {
         let num_gpus = device_count.get("GPU").copied().unwrap_or(0);
         let options = SessionOptions {
@@ -82,9 +92,10 @@ impl PySession {
             device_count,
             allow_soft_placement,
             log_device_placement,
-            placement: gate::detached(graph.py(), || placement_policy(placement, machine))?,
+            placement: gate::detached(graph.py(), || placement_policy(placement, machine, placement_measured_steps, placement_min_gain))?,
             build_cost_model,
             build_cost_model_after,
+            enable_recv_scheduling,
             place_pruned_graph,
             thread_pools: thread_pools
                 .into_iter()
@@ -149,6 +160,20 @@ impl PySession {
         gate::detached(py, || self.0.placement())
     }
 
+    /// Compares the predicted times of a step's nodes with the measured ones, as text with the `top` largest differences.
+    fn placement_report(
+        &self,
+        py: Python<'_>,
+        feeds: Vec<String>,
+        fetches: Vec<String>,
+        targets: Vec<String>,
+        top: usize,
+    ) -> PyResult<String> {
+        let names = Names { feeds, fetches, targets, connections: Vec::new() };
+        let [feeds, fetches, targets] = [&names.feeds, &names.fetches, &names.targets].map(|names| Names::all(names));
+        gate::detached(py, || Ok(self.0.placement_report(&feeds, &fetches, &targets)?.text(top)))
+    }
+
     /// Returns the number of steps that the session keeps prepared.
     fn max_plans(&self) -> usize {
         self.0.max_plans()
@@ -181,7 +206,7 @@ impl PySession {
     }
 }
 
-fn seconds(py: Python<'_>, seconds: f64) -> PyResult<Duration> {
+pub(crate) fn seconds(py: Python<'_>, seconds: f64) -> PyResult<Duration> {
     Duration::try_from_secs_f64(seconds).map_err(|e| invalid_argument(py, format!("a timeout of {seconds} s: {e}")))
 }
 
@@ -220,13 +245,14 @@ struct Feed {
 }
 
 impl Names {
+    fn all(names: &[String]) -> Vec<&str> {
+        names.iter().map(String::as_str).collect()
+    }
+
     fn prepare(&self, py: Python<'_>, session: &Arc<Session>) -> PyResult<State> {
-        fn all(names: &[String]) -> Vec<&str> {
-            names.iter().map(String::as_str).collect()
-        }
         let change_count = locks::with(py, Reading(session.graph()), |graph| graph.change_count());
         let connections: Vec<(&str, &str)> = self.connections.iter().map(|(from, to)| (from.as_str(), to.as_str())).collect();
-        let (feeds, fetches, targets) = (all(&self.feeds), all(&self.fetches), all(&self.targets));
+        let (feeds, fetches, targets) = (Names::all(&self.feeds), Names::all(&self.fetches), Names::all(&self.targets));
         let callable = gate::detached(py, || session.make_connected_callable(&feeds, &fetches, &targets, &connections))?;
         let feeds = locks::with(py, Reading(session.graph()), |graph| feeds.iter().map(|name| describe(graph, name)).collect());
         Ok(State { callable, feeds, change_count })

@@ -41,7 +41,7 @@ class SessionOptions:
         strands: runs chains of cheap nodes as one unit.
         loops: runs loops with nothing to overlap without frames.
         parallel_iterations: in place of what the graph says, for every loop whose iterations it lets overlap at all.
-        log_device_placement: prints the device of each node that is placed, as ``name: (Op): device``.
+        log_device_placement: prints the device of each node that is placed, as ``name: (Op): device``, and the physical devices.
         place_pruned_graph: places the nodes that a step needs, and not all there are.
         thread_pools: pairs of a number of threads and a name that sessions share the pool by; `RunOptions.inter_op_thread_pool` chooses.
         timeout: seconds after which a step ends with `DeadlineExceededError`.
@@ -49,8 +49,12 @@ class SessionOptions:
         gpu_growth: allocates a GPU's memory when it is needed, and not all at once.
         placement: ``"simple"``, by TensorFlow's rules, or ``"cost_model"``, by the simulated time of a step.
         machine: the path of the description of the devices' speeds for the cost model, which ``flowmill calibrate`` writes.
+        placement_measured_steps: with ``"cost_model"``, the number of measured steps of a signature (see `build_cost_model`) after which its nodes are
+            placed again by the measured costs, and once more whenever the number has doubled; 0 never does.
+        placement_min_gain: the share of the simulated time that a new placement must save to replace the running plan.
         build_cost_model: measures the costs of nodes in every so many steps of each signature, for `RunMetadata.cost_graph`; 0 never does.
         build_cost_model_after: steps of each signature before costs are measured.
+        enable_recv_scheduling: delays receives of tensors from other devices until the tensors are soon needed, so that less memory is in use at once.
     """
 
     def __init__(self, config=None, **options) -> None:
@@ -67,11 +71,13 @@ class SessionOptions:
 _SWITCHES = {
     "intra_op_threads", "inter_op_threads", "device_count", "allow_soft_placement", "optimize", "lower", "disabled_passes", "strands", "loops",
     "parallel_iterations", "place_pruned_graph", "thread_pools", "timeout", "gpu_fraction", "gpu_growth",
-    "log_device_placement", "placement", "machine", "build_cost_model", "build_cost_model_after",
+    "log_device_placement", "placement", "machine", "build_cost_model", "build_cost_model_after", "enable_recv_scheduling",
+    "placement_measured_steps", "placement_min_gain",
 }
 
 
-# The entry of `RewriterConfig.custom_optimizers` that chooses placement by the cost model. Its parameter `machine` is the path of a description.
+# The entry of `RewriterConfig.custom_optimizers` that chooses placement by the cost model. Its parameters are `machine` (s, the path of a description),
+# `measured_steps` (i) and `min_gain` (f).
 _COST_MODEL_PLACEMENT = "cost_model_placement"
 
 
@@ -92,6 +98,7 @@ def _of_config(config) -> dict[str, Any]:
         options["gpu_growth"] = config.gpu_options.allow_growth
     graph_options = config.graph_options
     options["place_pruned_graph"] = graph_options.place_pruned_graph
+    options["enable_recv_scheduling"] = graph_options.enable_recv_scheduling
     options["build_cost_model"] = max(graph_options.build_cost_model, 0)
     options["build_cost_model_after"] = max(graph_options.build_cost_model_after, 0)
     for optimizer in graph_options.rewrite_options.custom_optimizers:
@@ -99,6 +106,10 @@ def _of_config(config) -> dict[str, Any]:
             options["placement"] = "cost_model"
             if "machine" in optimizer.parameter_map:
                 options["machine"] = optimizer.parameter_map["machine"].s.decode()
+            if "measured_steps" in optimizer.parameter_map:
+                options["placement_measured_steps"] = max(optimizer.parameter_map["measured_steps"].i, 0)
+            if "min_gain" in optimizer.parameter_map:
+                options["placement_min_gain"] = optimizer.parameter_map["min_gain"].f
     options["thread_pools"] = [(max(p.num_threads, 0), p.global_name) for p in config.session_inter_op_thread_pool]
     # -1 is OptimizerOptions.L0.
     if graph_options.optimizer_options.opt_level == -1 or graph_options.rewrite_options.disable_meta_optimizer:
@@ -240,6 +251,22 @@ class Session:
         from flowmill._internal.session_devices import devices  # start-up: few programs list the devices
 
         return devices(self._core)
+
+    def placement_report(self, fetches, feed_list=(), top: int = 10) -> str:
+        """Returns a text that compares the predicted times of a step's nodes with the mean of the measured ones (`GraphOptions.build_cost_model`), the
+        largest differences first, with totals. The session must place nodes by the cost model. TensorFlow has no such method.
+
+        Args:
+            fetches: as for :meth:`run`.
+            feed_list: the tensors that are fed, or their names.
+            top: the number of nodes to list.
+
+        Raises:
+            errors.FailedPreconditionError: for a session with one device or another kind of placement.
+        """
+        found = Fetches(self._graph, fetches, self)
+        feeds = [getattr(feed, "name", feed) for feed in feed_list]
+        return self._core.placement_report(feeds, [t.name for t in found.tensors], [op.name for op in found.targets], top)
 
     def partial_run_setup(self, fetches, feeds=None) -> str:
         """Begins a step that gets its feeds one after another, by :meth:`partial_run`. It adds operations to the graph.
