@@ -8,9 +8,11 @@ SOURCES := $(shell git ls-files -co --exclude-standard -- crates python pyprojec
 
 .DEFAULT_GOAL := help
 
-# A build from nothing gains nothing by being incremental and takes a quarter longer.
+# A build from nothing gains nothing by being incremental and takes a quarter longer. Debug information and pip's cache would take disk alone.
 ifdef CI
 export CARGO_INCREMENTAL := 0
+export CARGO_PROFILE_DEV_DEBUG := 0
+export PIP_NO_CACHE_DIR := 1
 endif
 
 .PHONY: help
