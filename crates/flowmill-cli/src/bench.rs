@@ -2,8 +2,8 @@
 
 use crate::model::{Model, Port};
 use crate::trace::{self, Share};
-use crate::{ModelArgs, npz, print_json};
-use flowmill::{DType, OptimizationReport, PassReport, Result, RunOptions, Shape, Tensor};
+use crate::{ModelArgs, print_json};
+use flowmill::{DType, OptimizationReport, PassReport, Result, RunOptions, Shape, Tensor, npz};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::path::PathBuf;

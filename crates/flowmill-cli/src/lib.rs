@@ -13,7 +13,6 @@ mod bench;
 mod calibrate;
 mod inspect;
 mod model;
-mod npz;
 mod ops;
 mod place;
 mod run;

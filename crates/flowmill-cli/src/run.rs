@@ -1,8 +1,8 @@
 //! `flowmill run`.
 
 use crate::model::Model;
-use crate::{ModelArgs, npz, print_json};
-use flowmill::{Result, RunOptions, Tensor};
+use crate::{ModelArgs, print_json};
+use flowmill::{Result, RunOptions, Tensor, npz};
 use serde_json::json;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -32,7 +32,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<()> {
     let elapsed = start.elapsed();
     let outputs: Vec<(String, Tensor)> = model.outputs.iter().map(|p| p.name.clone()).zip(outcome.values).collect();
     if let Some(path) = &args.outputs {
-        npz::write(path, &outputs)?;
+        npz::write(path, outputs.iter().map(|(name, tensor)| (name.as_str(), tensor)))?;
     }
     if args.model.json {
         let shown = outputs.iter().map(|(name, t)| (name.clone(), json!({"dtype": t.dtype().name(), "shape": t.shape().to_i64()})));

@@ -64,18 +64,9 @@ fn per_node(
 fn model(name: &str, output: &str, batch: usize) -> flowmill::Result<()> {
     let directory = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/data/models");
     let data = std::env::var("FLOWMILL_MODELS").unwrap_or_else(|_| directory.to_owned());
-    let read = |array: &str| {
-        let mut archive = npyz::npz::NpzArchive::open(format!("{data}/{name}.npz"))?;
-        let Some(file) = archive.by_name(array)? else { return Err(std::io::Error::other(format!("no array {array}"))) };
-        let dims: Vec<usize> = file.shape().iter().map(|&dim| dim as usize).collect();
-        let is_float = file.dtype().descr().contains("f4");
-        Ok::<_, std::io::Error>(match is_float {
-            true => Tensor::from_slice(flowmill::Shape::new(&dims), &file.into_vec::<f32>()?),
-            false => Tensor::from_slice(flowmill::Shape::new(&dims), &file.into_vec::<i32>()?),
-        })
-    };
-    let error = |e: std::io::Error| flowmill::Error::unknown(e.to_string());
-    let (x, expected) = (read(&format!("x_b{batch}")).map_err(error)??, read(&format!("{output}_b{batch}")).map_err(error)??);
+    let recorded = flowmill::npz::read(format!("{data}/{name}.npz"))?;
+    let array = |name: String| recorded.get(&name).cloned().ok_or_else(|| flowmill::Error::not_found(format!("no array {name}")));
+    let (x, expected) = (array(format!("x_b{batch}"))?, array(format!("{output}_b{batch}"))?);
     let mut times = Vec::new();
     let mut difference = 0f32;
     for device in ["", GPU] {

@@ -72,6 +72,7 @@ pub mod device;
 mod graph_builder;
 mod io_kernels;
 pub mod kernel;
+pub mod npz;
 mod op_set;
 pub mod prelude;
 mod saved_model;

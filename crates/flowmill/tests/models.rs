@@ -3,26 +3,12 @@
 
 mod fusion;
 
-use flowmill::{DType, SessionOptions, Tensor};
-use npyz::npz::NpzArchive;
-use std::fs::File;
-use std::io::BufReader;
+use flowmill::{DType, SessionOptions, Tensor, npz};
 use std::path::PathBuf;
 use std::sync::OnceLock;
 
 fn path(file: &str) -> PathBuf {
     [env!("CARGO_MANIFEST_DIR"), "../../tests/data/models", file].iter().collect()
-}
-
-/// An array of a recording.
-fn array(archive: &mut NpzArchive<BufReader<File>>, name: &str) -> Tensor {
-    let npy = archive.by_name(name).unwrap().unwrap();
-    let shape: Vec<usize> = npy.shape().iter().map(|&dim| dim as usize).collect();
-    match npy.dtype().descr().as_str() {
-        "'<f4'" => Tensor::from_slice(&shape[..], &npy.into_vec::<f32>().unwrap()).unwrap(),
-        "'<i4'" => Tensor::from_slice(&shape[..], &npy.into_vec::<i32>().unwrap()).unwrap(),
-        other => panic!("{name} is of type {other}"),
-    }
 }
 
 fn check_close(what: &str, actual: &Tensor, expected: &Tensor) {
@@ -41,14 +27,14 @@ fn forbid_global_pool() {
 /// Runs a model on recorded inputs of these batch sizes; `output` is what its result is called.
 fn check(model: &str, output: &str, batches: &[usize], options: &SessionOptions) {
     forbid_global_pool();
-    let mut archive = NpzArchive::new(BufReader::new(File::open(path(&format!("{model}.npz"))).unwrap())).unwrap();
+    let recorded = npz::read(path(&format!("{model}.npz"))).unwrap();
     let session = flowmill::session(flowmill::load_graph(path(&format!("{model}.pb"))).unwrap(), options.clone()).unwrap();
     for batch in batches {
-        let x = array(&mut archive, &format!("x_b{batch}"));
+        let x = recorded[&format!("x_b{batch}")].clone();
         assert!(matches!(x.dtype(), DType::F32 | DType::I32));
-        let expected = array(&mut archive, &format!("{output}_b{batch}"));
+        let expected = &recorded[&format!("{output}_b{batch}")];
         let y = session.run(&[("x:0", x)], &[output], &[]).unwrap();
-        check_close(&format!("{model}, batch {batch}, {:?} off, optimize {}", options.disabled_passes, options.optimize), &y[0], &expected);
+        check_close(&format!("{model}, batch {batch}, {:?} off, optimize {}", options.disabled_passes, options.optimize), &y[0], expected);
     }
 }
 
