@@ -3,7 +3,7 @@
 use crate::metadata::{Metadata, Package};
 
 /// The crates from the bottom up. Each may use any that precedes it.
-const LAYERS: [&str; 26] = [
+const LAYERS: [&str; 27] = [
     "flowmill-parallel",
     "flowmill-numeric",
     "flowmill-proto",
@@ -16,6 +16,7 @@ const LAYERS: [&str; 26] = [
     "flowmill-placement",
     "flowmill-partition",
     "flowmill-cost",
+    "flowmill-timeline",
     "flowmill-session",
     "flowmill-kernels",
     "flowmill-host",

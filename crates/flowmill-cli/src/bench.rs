@@ -1,12 +1,12 @@
 //! `flowmill bench`.
 
 use crate::model::{Model, Port};
-use crate::trace::{self, Share};
-use crate::{ModelArgs, print_json};
+use crate::{ModelArgs, print_json, progress, trace};
 use flowmill::{DType, OptimizationReport, PassReport, Result, RunOptions, Shape, Tensor, npz};
+use flowmill_timeline::Shares;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 #[derive(clap::Args)]
@@ -25,7 +25,7 @@ pub(crate) struct BenchArgs {
     /// Lines of each list of where the time goes.
     #[arg(long, default_value_t = 10)]
     top: usize,
-    /// Write a trace of one run for Chrome's about:tracing or Perfetto.
+    /// Write the timeline of one run: a page if the name ends in .html, otherwise a trace for Perfetto or Chrome's about:tracing.
     #[arg(long)]
     trace: Option<PathBuf>,
 }
@@ -33,10 +33,7 @@ pub(crate) struct BenchArgs {
 /// Measures a model.
 pub(crate) fn bench(args: &BenchArgs) -> Result<()> {
     let model = Model::load(&args.model)?;
-    let inputs = match &args.inputs {
-        Some(path) => npz::read(path)?,
-        None => model.distinct_inputs().map(|p| Ok((p.name.clone(), random(p, args.batch)?))).collect::<Result<_>>()?,
-    };
+    let inputs = inputs_of(&model, args.inputs.as_deref(), args.batch)?;
     let start = Instant::now();
     model.run(&inputs, &RunOptions::default())?;
     let first = start.elapsed();
@@ -46,20 +43,19 @@ pub(crate) fn bench(args: &BenchArgs) -> Result<()> {
     // A traced run is slower: nothing is compiled into programs, so that every node shows.
     model.run(&inputs, &RunOptions { trace: true, ..RunOptions::default() })?;
     let traced = model.run(&inputs, &RunOptions { trace: true, ..RunOptions::default() })?;
-    let nodes = traced.stats.map(|s| s.take()).unwrap_or_default();
+    let timeline = trace::timeline(&traced);
     if let Some(path) = &args.trace {
-        trace::write_chrome(path, &nodes)?;
+        trace::write(path, &args.model.path.display().to_string(), &timeline)?;
     }
     let optimizations = model.optimizations(&inputs)?;
-    let by_op = trace::shares(&nodes, |n| n.op.to_string());
-    let by_node = trace::shares(&nodes, |n| format!("{} ({})", n.name, n.op));
+    let (by_op, by_node) = (timeline.by_op(), timeline.by_node());
     let percentiles: Vec<(&str, f64)> = [("min", 0.0), ("p50", 0.5), ("p90", 0.9), ("p99", 0.99), ("max", 1.0)]
         .iter()
         .map(|&(name, q)| (name, percentile(&times, q)))
         .collect();
     if args.model.json {
-        let shown = |shares: &[Share]| -> Value {
-            shares.iter().take(args.top).map(|s| json!({"name": s.name, "calls": s.calls, "us": s.microseconds})).collect()
+        let shown = |shares: &Shares| -> Value {
+            shares.rows.iter().take(args.top).map(|s| json!({"name": s.name, "calls": s.calls, "us": s.nanos as f64 / 1e3})).collect()
         };
         let latency: serde_json::Map<String, Value> = percentiles.iter().map(|&(name, ms)| (name.to_owned(), json!(ms))).collect();
         print_json(&json!({
@@ -80,6 +76,14 @@ pub(crate) fn bench(args: &BenchArgs) -> Result<()> {
     Ok(())
 }
 
+/// Returns a model's inputs: those in a file, or else random ones.
+pub(crate) fn inputs_of(model: &Model, path: Option<&Path>, batch: usize) -> Result<BTreeMap<String, Tensor>> {
+    match path {
+        Some(path) => npz::read(path),
+        None => model.distinct_inputs().map(|p| Ok((p.name.clone(), random(p, batch)?))).collect(),
+    }
+}
+
 fn optimizations_json(report: &OptimizationReport) -> Value {
     let pass = |p: &PassReport| json!({"name": p.name, "changes": p.num_changes, "error": p.error.as_ref().map(ToString::to_string)});
     let passes: Vec<Value> = report.passes.iter().map(pass).collect();
@@ -98,7 +102,7 @@ fn print_optimizations(report: &OptimizationReport) {
 
 fn measure(model: &Model, inputs: &BTreeMap<String, Tensor>, seconds: f64) -> Result<Vec<Duration>> {
     const FEWEST: usize = 5;
-    let bar = indicatif::ProgressBar::new((seconds * 1e3) as u64).with_message("measuring");
+    let bar = progress::time("measuring", (seconds * 1e3) as u64);
     let (begin, mut times) = (Instant::now(), Vec::new());
     while times.len() < FEWEST || begin.elapsed().as_secs_f64() < seconds {
         let start = Instant::now();
@@ -112,18 +116,9 @@ fn measure(model: &Model, inputs: &BTreeMap<String, Tensor>, seconds: f64) -> Re
     Ok(times)
 }
 
-fn print_shares(title: &str, shares: &[Share], top: usize) {
-    let total: f64 = shares.iter().map(|s| s.microseconds).sum();
-    say!("\n{title} (a traced run, {:.3} ms in nodes):", total / 1e3);
-    for share in shares.iter().take(top) {
-        say!(
-            "{:>10.1} µs {:>5.1} %  {:>5}×  {}",
-            share.microseconds,
-            100.0 * share.microseconds / total.max(1e-9),
-            share.calls,
-            share.name
-        );
-    }
+fn print_shares(title: &str, shares: &Shares, top: usize) {
+    say!("\n{title} (a traced run, {:.3} ms in nodes):", shares.nanos as f64 / 1e6);
+    say!("{}", shares.text(top).trim_end());
 }
 
 fn milliseconds(d: Duration) -> f64 {

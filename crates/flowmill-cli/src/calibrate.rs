@@ -1,8 +1,10 @@
 //! `flowmill calibrate`.
 
+use crate::progress;
 use flowmill::graph::text::{ConstantTable, parse_graph};
 use flowmill::{Error, Result, Session, SessionOptions, Shape, Tensor, registry, session};
 use flowmill_cost::{Bandwidth, DeviceModel, KernelClass, KernelRate, Machine};
+use indicatif::ProgressBar;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::PathBuf;
@@ -101,6 +103,9 @@ const KERNELS: &[CalibratedKernel] = &[
     },
 ];
 
+/// The measurements of a calibration: two per class of kernels, and six others.
+const NUM_MEASUREMENTS: usize = 2 * KERNELS.len() + 6;
+
 /// The speed of copies that only pass a reference on.
 const FASTEST: f64 = 1e15;
 
@@ -119,9 +124,9 @@ pub(crate) struct CalibrateArgs {
 
 /// Measures this machine and writes its description.
 pub(crate) fn calibrate(args: &CalibrateArgs) -> Result<()> {
-    let bar = crate::spinner("measuring");
-    let machine = measure(args)?;
-    bar.finish_and_clear();
+    let progress = progress::steps("measuring", NUM_MEASUREMENTS as u64);
+    let machine = measure(args, &progress)?;
+    progress.finish_and_clear();
     match &args.out {
         None => say!("{}", machine.to_json()),
         Some(path) => {
@@ -131,18 +136,18 @@ pub(crate) fn calibrate(args: &CalibrateArgs) -> Result<()> {
     Ok(())
 }
 
-fn measure(args: &CalibrateArgs) -> Result<Machine> {
+fn measure(args: &CalibrateArgs, progress: &ProgressBar) -> Result<Machine> {
     if args.devices == 0 || args.devices > flowmill_cost::MAX_DEVICES {
         return Err(Error::invalid_argument(format!("--devices must be 1 to {}, not {}", flowmill_cost::MAX_DEVICES, args.devices)));
     }
     let time = Duration::try_from_secs_f64(args.seconds).map_err(|_| Error::invalid_argument("--seconds must be a positive number"))?;
-    let runs = Measurement { time, threads: 1 };
+    let runs = Measurement { time, threads: 1, progress };
     let product = runs.seconds("y = MatMul(x, x)", &[MATRIX, MATRIX], None)?;
     let pass = runs.seconds("y = Neg(x)", &[LARGE], None)?;
     let launch = runs.seconds(&chain(|_| ""), &[SMALL], None)? / CHAIN as f64;
     let kernel_rates = KERNELS.iter().map(|kernel| Ok((kernel.class, runs.rate(kernel, launch)?))).collect::<Result<BTreeMap<_, _>>>()?;
     let across = |i: usize| if i.is_multiple_of(2) { " @/device:CPU:1" } else { " @/device:CPU:0" };
-    let both = Measurement { time, threads: 2 };
+    let both = Measurement { time, threads: 2, progress };
     let hop = |size: usize| both.seconds(&chain(across), &[size], None);
     let copy = (hop(SMALL)? / CHAIN as f64 - launch).max(0.0);
     // A copy of a large tensor, beside the time that its node takes by itself.
@@ -175,12 +180,13 @@ fn chain(device: impl Fn(usize) -> &'static str) -> String {
 }
 
 /// The conditions of all measurements.
-struct Measurement {
+struct Measurement<'a> {
     time: Duration,
     threads: usize,
+    progress: &'a ProgressBar,
 }
 
-impl Measurement {
+impl Measurement<'_> {
     /// Returns the rate of a class of kernels: that of the operations by which two calls of different sizes differ, and the time that the smaller call
     /// takes besides.
     fn rate(&self, kernel: &CalibratedKernel, launch: f64) -> Result<KernelRate> {
@@ -211,7 +217,9 @@ impl Measurement {
             optimize: false,
             ..SessionOptions::default()
         };
-        least(&session(graph, options)?, shape, self.time)
+        let seconds = least(&session(graph, options)?, shape, self.time)?;
+        self.progress.inc(1);
+        Ok(seconds)
     }
 }
 

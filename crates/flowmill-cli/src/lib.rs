@@ -15,6 +15,8 @@ mod inspect;
 mod model;
 mod ops;
 mod place;
+mod profile;
+mod progress;
 mod run;
 mod serve;
 mod trace;
@@ -43,7 +45,7 @@ enum Command {
     ///
     /// Names in the input file are those of the signature's inputs or, for a frozen graph, of tensors (`x` or `x:0`).
     #[command(
-        after_help = "Examples:\n  flowmill run examples/digits/1 --inputs x.npz --outputs y.npz\n  flowmill run model.pb --inputs x.npz --fetch y:0 --outputs y.npz"
+        after_help = "Examples:\n  flowmill run examples/digits/1 --inputs x.npz --outputs y.npz\n  flowmill run model.pb --inputs x.npz --fetch y:0 --outputs y.npz\n  flowmill run examples/digits/1 --inputs x.npz --trace step.html"
     )]
     Run(run::RunArgs),
     /// Measures a model: percentiles of the latency, what the optimiser's passes changed, and where the time goes by op and by node.
@@ -65,6 +67,13 @@ enum Command {
         after_help = "Examples:\n  flowmill place examples/digits/1 --devices CPU:4 --batch 32 --svg out.svg\n  flowmill place model.pb --devices CPU:1,GPU:2 --fetch y:0"
     )]
     Place(place::PlaceArgs),
+    /// Shows where the time and the memory of a model's steps go: by op, by name scope, by node, and on the critical path.
+    ///
+    /// Steps are traced, which is slower: nothing is compiled into programs, so that every node shows.
+    #[command(
+        after_help = "Examples:\n  flowmill profile examples/digits/1 --batch 32\n  flowmill profile model.pb --fetch y:0 --view op --trace step.html"
+    )]
+    Profile(profile::ProfileArgs),
     /// Measures this machine's arithmetic, memory, launches and copies, and writes the description that `place --machine` reads.
     #[command(after_help = "Example:\n  flowmill calibrate --devices 2 --out machine.json")]
     Calibrate(calibrate::CalibrateArgs),
@@ -140,6 +149,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> u8 {
         Command::Bench(args) => bench::bench(&args),
         Command::Ops(args) => ops::ops(&args),
         Command::Place(args) => place::place(&args),
+        Command::Profile(args) => profile::profile(&args),
         Command::Calibrate(args) => calibrate::calibrate(&args),
         Command::Serve(args) => serve::serve(&args),
     };
@@ -150,13 +160,6 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> u8 {
             1
         }
     }
-}
-
-/// A spinner for work that takes a while; shown on terminals only.
-fn spinner(message: &'static str) -> indicatif::ProgressBar {
-    let bar = indicatif::ProgressBar::new_spinner().with_message(message);
-    bar.enable_steady_tick(std::time::Duration::from_millis(120));
-    bar
 }
 
 fn print_line(text: std::fmt::Arguments<'_>) {

@@ -34,7 +34,7 @@ impl Model {
 
     /// Like [`Model::load`], with other options of the session.
     pub(crate) fn load_with(args: &ModelArgs, options: SessionOptions) -> Result<Model> {
-        let bar = crate::spinner("loading");
+        let bar = crate::progress::spinner("loading");
         let model = match ModelPath::detect(&args.path)? {
             ModelPath::SavedModel(path) => Model::saved_model(&path, args, options),
             ModelPath::Graph(path) => Model::frozen(load_graph_with(path, args.file_access())?, args, options),
@@ -125,6 +125,11 @@ impl Model {
     /// Simulates a step of the model on the session's devices, with measured costs of nodes if there are any and they are wanted.
     pub(crate) fn simulate_step(&self, with_measured_costs: bool) -> Result<SimulatedStep> {
         self.session.simulate_step(&self.feeds(), &self.fetches(), &[], with_measured_costs)
+    }
+
+    /// Returns the model's graph, locked for reading.
+    pub(crate) fn graph(&self) -> impl std::ops::Deref<Target = Graph> + '_ {
+        self.session.graph().read()
     }
 
     fn feeds(&self) -> Vec<&str> {

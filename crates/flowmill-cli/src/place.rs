@@ -2,7 +2,7 @@
 
 use crate::bench::random;
 use crate::model::Model;
-use crate::{ModelArgs, print_json};
+use crate::{ModelArgs, print_json, progress};
 use flowmill::graph::Role;
 use flowmill::{CostPlacement, Error, NodeStats, PlacementPolicy, Result, RunOptions, SessionOptions};
 use flowmill_cost::{
@@ -87,7 +87,9 @@ pub(crate) fn place(args: &PlaceArgs) -> Result<()> {
     model.set_unknown_sizes(args.batch)?;
     // A session has only devices of this machine. The nodes of others are those before passes fuse them.
     let is_planned = is_local && machine.num_devices() > 1;
+    let progress = progress::spinner("placing");
     let simulated = if is_planned { model.simulate_step(false)? } else { without_session(&model, machine, &placement)? };
+    progress.finish_and_clear();
     let step = if args.measure { Some(measured_step(args, &model, &simulated)?) } else { None };
     let SimulatedStep { machine, tasks, schedule } = &simulated;
     let report = Report::new(tasks, machine, schedule, step.as_ref());
@@ -128,6 +130,7 @@ fn measured_step(args: &PlaceArgs, model: &Model, simulated: &SimulatedStep) -> 
     let batch = usize::try_from(args.batch).map_err(|_| Error::invalid_argument("--batch is too large"))?;
     let inputs = model.distinct_inputs().map(|port| Ok((port.name.clone(), random(port, batch)?))).collect::<Result<_>>()?;
     let (mut duration, mut nodes, mut traced) = (u64::MAX, Vec::new(), u64::MAX);
+    let progress = progress::steps("measuring", MEASURED_STEPS);
     for i in 0..MEASURED_STEPS {
         // A step that is measured for the cost model is traced anyway.
         let is_traced = (i + 1).is_multiple_of(TRACED_EVERY);
@@ -139,7 +142,9 @@ fn measured_step(args: &PlaceArgs, model: &Model, simulated: &SimulatedStep) -> 
             Some(_) => {}
             None => duration = duration.min(elapsed),
         }
+        progress.inc(1);
     }
+    progress.finish_and_clear();
     let first = nodes.iter().map(|node| node.start).min().unwrap_or(0);
     let numbers: BTreeMap<&str, usize> = simulated.tasks.tasks().iter().enumerate().map(|(i, task)| (&*task.name, i)).collect();
     let mut step = MeasuredStep { duration, ..MeasuredStep::default() };

@@ -1,7 +1,7 @@
 //! `flowmill run`.
 
 use crate::model::Model;
-use crate::{ModelArgs, print_json};
+use crate::{ModelArgs, print_json, trace};
 use flowmill::{Result, RunOptions, Tensor, npz};
 use serde_json::json;
 use std::path::PathBuf;
@@ -17,6 +17,9 @@ pub(crate) struct RunArgs {
     /// The .npz file to write, with an array for each output; without, outputs are only summarised.
     #[arg(long)]
     outputs: Option<PathBuf>,
+    /// Write the timeline of the run: a page if the name ends in .html, otherwise a trace for Perfetto or Chrome's about:tracing.
+    #[arg(long)]
+    trace: Option<PathBuf>,
     /// Give up after this many seconds.
     #[arg(long)]
     timeout: Option<f64>,
@@ -28,8 +31,11 @@ pub(crate) fn run(args: &RunArgs) -> Result<()> {
     let model = Model::load(&args.model)?;
     let timeout = args.timeout.map(|s| Duration::try_from_secs_f64(s).unwrap_or(Duration::MAX));
     let start = Instant::now();
-    let outcome = model.run(&inputs, &RunOptions { timeout, ..RunOptions::default() })?;
+    let outcome = model.run(&inputs, &RunOptions { timeout, trace: args.trace.is_some(), ..RunOptions::default() })?;
     let elapsed = start.elapsed();
+    if let Some(path) = &args.trace {
+        trace::write(path, &args.model.path.display().to_string(), &trace::timeline(&outcome))?;
+    }
     let outputs: Vec<(String, Tensor)> = model.outputs.iter().map(|p| p.name.clone()).zip(outcome.values).collect();
     if let Some(path) = &args.outputs {
         npz::write(path, outputs.iter().map(|(name, tensor)| (name.as_str(), tensor)))?;

@@ -6,7 +6,7 @@
 use flowmill_graph::{Attrs, DeviceName, TRANSFER};
 use flowmill_runtime::{
     AsyncContext, AsyncKernel, CopyDone, Device, Kernel, KernelContext, KernelInit, KernelRegistry, Parcel, Received, Registration,
-    RendezvousKey, Step, Transfers,
+    RendezvousKey, Step, TransferName, Transfers,
 };
 use flowmill_tensor::sync::Mutex;
 use flowmill_tensor::{Result, Tensor, bail};
@@ -26,14 +26,17 @@ struct Endpoint {
     name: Arc<str>,
     /// The number under which the two meet in a step of several parts.
     transfer: Option<u32>,
+    tensor: TransferName,
 }
 
 impl Endpoint {
     /// # Errors
     /// Returns `InvalidArgument` if an attribute is missing.
-    fn new(init: &KernelInit<'_>) -> Result<Endpoint> {
+    fn new(init: &KernelInit<'_>, is_receive: bool) -> Result<Endpoint> {
         let transfer: i64 = init.attrs.get_or(TRANSFER, -1)?;
-        Ok(Endpoint { name: key(init.attrs)?.into(), transfer: u32::try_from(transfer).ok() })
+        let text = |name: &str| init.attrs.get::<&str>(name).map(Arc::from);
+        let tensor = TransferName { tensor: text("tensor_name")?, from: text("send_device")?, to: text("recv_device")?, is_receive };
+        Ok(Endpoint { name: key(init.attrs)?.into(), transfer: u32::try_from(transfer).ok(), tensor })
     }
 
     /// Returns the transfers of the step and the number of this one, if partitioning has added it.
@@ -95,11 +98,15 @@ impl Kernel for Send {
     fn depends_on_iteration(&self) -> bool {
         true
     }
+
+    fn transfer(&self) -> Option<TransferName> {
+        Some(self.endpoint.tensor.clone())
+    }
 }
 
 impl Send {
     fn make(init: &KernelInit<'_>, to_host: bool) -> Result<Arc<dyn Kernel>> {
-        Ok(Arc::new(Send { endpoint: Endpoint::new(init)?, to_host: to_host || receiver_is_host(init.attrs)? }))
+        Ok(Arc::new(Send { endpoint: Endpoint::new(init, false)?, to_host: to_host || receiver_is_host(init.attrs)? }))
     }
 
     fn key(&self, ctx: &KernelContext<'_>) -> RendezvousKey {
@@ -140,6 +147,10 @@ impl Kernel for Recv {
         true
     }
 
+    fn transfer(&self) -> Option<TransferName> {
+        Some(self.endpoint.tensor.clone())
+    }
+
     fn as_async(&self) -> Option<&dyn AsyncKernel> {
         Some(self)
     }
@@ -147,7 +158,7 @@ impl Kernel for Recv {
 
 impl Recv {
     fn make(init: &KernelInit<'_>, to_host: bool) -> Result<Arc<dyn Kernel>> {
-        Ok(Arc::new(Recv { endpoint: Endpoint::new(init)?, to_host: to_host || init.device.is_host() }))
+        Ok(Arc::new(Recv { endpoint: Endpoint::new(init, true)?, to_host: to_host || init.device.is_host() }))
     }
 }
 

@@ -35,6 +35,16 @@ pub mod wire;
 mod tensorflow {
     include!("gen/tensorflow.rs");
 
+    /// Messages of the profiler.
+    pub mod tfprof {
+        include!("gen/tensorflow_tfprof.rs");
+    }
+
+    /// Messages of TensorBoard's plugins.
+    pub mod tensorboard {
+        include!("gen/tensorflow_tensorboard.rs");
+    }
+
     /// Canonical status codes.
     pub mod error {
         include!("gen/tensorflow_error.rs");

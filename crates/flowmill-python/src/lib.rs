@@ -23,8 +23,8 @@ mod references;
 mod saved_model;
 mod server;
 mod session;
-mod step_stats;
 mod thread_states;
+mod timeline;
 
 use pyo3::prelude::*;
 use std::ffi::OsString;
@@ -74,6 +74,8 @@ mod _core {
     use crate::server::PyServer;
     #[pymodule_export]
     use crate::session::{PyCallable, PySession};
+    #[pymodule_export]
+    use crate::timeline::{PyProfiler, PyTimeline};
 
     /// Makes a debug build panic where a release build would start rayon's own pool, whose threads a forked process lacks.
     #[pymodule_init]

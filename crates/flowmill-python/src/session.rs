@@ -7,7 +7,6 @@ use crate::gate::{self, PythonFunction};
 use crate::graph::PyGraph;
 use crate::locks::{self, Locked, Reading};
 use crate::py_func;
-use crate::step_stats::step_stats;
 use flowmill::gpu::cuda::CudaOptions;
 use flowmill::gpu::{self, GpuOptions, MemoryOptions};
 use flowmill_cost::Machine;
@@ -17,6 +16,7 @@ use flowmill_runtime::DeviceAttributes;
 use flowmill_runtime::program::FuseOptions;
 use flowmill_session::{Callable, CostPlacement, PlacementPolicy, RunOptions, RunOutcome, Session, SessionOptions, ThreadPoolOption};
 use flowmill_tensor::{DType, PartialShape, Result, Tensor, error};
+use flowmill_timeline::step_stats;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList, PyTuple};
 use std::collections::BTreeMap;
@@ -365,7 +365,7 @@ impl PyCallable {
         let options =
             RunOptions { timeout, trace, inter_op_thread_pool, output_partition_graphs: partition_graphs, ..RunOptions::default() };
         let outcome = self.execute(py, &values, options)?;
-        let stats = outcome.stats.as_ref().map(|s| PyBytes::new(py, &step_stats(s)));
+        let stats = outcome.stats.as_ref().map(|s| PyBytes::new(py, &step_stats(s).encode_to_vec()));
         let graphs = outcome.partition_graphs.iter().map(|graph| PyBytes::new(py, &graph.encode_to_vec())).collect();
         let costs = outcome.cost_graph.as_ref().map(|costs| PyBytes::new(py, &costs.encode_to_vec()));
         Ok((self.lay_out(py, outcome.values)?, stats, graphs, costs))

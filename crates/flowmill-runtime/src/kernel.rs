@@ -43,10 +43,28 @@ pub trait Kernel: Send + Sync + 'static {
         false
     }
 
+    /// Returns the tensor that the kernel sends to another device or receives from one, for statistics.
+    fn transfer(&self) -> Option<TransferName> {
+        None
+    }
+
     /// Returns the asynchronous form of a kernel that waits for something. `compute` is then never called.
     fn as_async(&self) -> Option<&dyn AsyncKernel> {
         None
     }
+}
+
+/// A tensor that goes from one device to another.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TransferName {
+    /// The name under which its send and its receive meet, without the devices.
+    pub tensor: Arc<str>,
+    /// The full name of the device that sends it.
+    pub from: Arc<str>,
+    /// The full name of the device that receives it.
+    pub to: Arc<str>,
+    /// True for the receive.
+    pub is_receive: bool,
 }
 
 /// A kernel that may finish on another thread after it was called.

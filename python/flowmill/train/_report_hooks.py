@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from flowmill import logging
+from flowmill import _core, logging
 from flowmill._internal import protos
 from flowmill._internal.graph import get_default_graph
 from flowmill.summary import FileWriterCache
@@ -169,19 +169,20 @@ class SummarySaverHook(SessionRunHook):
 
 
 class ProfilerHook(SessionRunHook):
-    """Writes traces of steps as ``timeline-STEP.json``, which Chrome shows.
+    """Writes traces of steps as ``timeline-STEP.json``, which Perfetto and Chrome show.
 
     Args:
         save_steps: every so many steps.
         save_secs: every so many seconds; one of both.
         output_dir: the directory.
-        show_dataflow: not used.
-        show_memory: not used.
+        show_dataflow: if true, with arrows from producers to consumers.
+        show_memory: if true, with the bytes of live tensors over time.
     """
 
     def __init__(self, save_steps: int | None = None, save_secs: float | None = None, output_dir="", show_dataflow: bool = True,
                  show_memory: bool = False):
         self._directory, self._timer = os.fspath(output_dir), SecondOrStepTimer(save_secs, save_steps)
+        self._show_dataflow, self._show_memory = show_dataflow, show_memory
 
     def begin(self) -> None:
         """Looks up the global step."""
@@ -205,15 +206,7 @@ class ProfilerHook(SessionRunHook):
         self._next_step = step + 1
 
     def _write(self, step, step_stats) -> None:
-        import json  # start-up: only the profiler's hook needs it
-
-        events = []
-        for number, device in enumerate(step_stats.dev_stats):
-            events.append({"name": "process_name", "ph": "M", "pid": number, "args": {"name": device.device}})
-            for node in device.node_stats:
-                events.append({
-                    "name": node.node_name, "cat": "Op", "ph": "X", "pid": number, "tid": node.thread_id, "ts": node.all_start_micros,
-                    "dur": max(node.all_end_rel_micros, 1), "args": {"label": node.timeline_label}})
+        timeline = _core.Timeline(step_stats.SerializeToString(), "schedule")
         os.makedirs(self._directory or ".", exist_ok=True)
         with open(os.path.join(self._directory, f"timeline-{step}.json"), "w", encoding="utf-8") as file:
-            json.dump({"traceEvents": events}, file)
+            file.write(timeline.chrome_trace(dataflow=self._show_dataflow, memory=self._show_memory, tensors=False, analysis=True, lines=True))

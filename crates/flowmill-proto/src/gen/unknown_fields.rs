@@ -164,4 +164,26 @@ crate::preserving::keep_unknown_fields! {
     crate::tensorflow::VerifierConfig: 1 | 2;
     crate::tensorflow::VersionDef: 1 | 2 | 3;
     crate::tensorflow::WhileContextDef: 1 | 2 | 3 | 4 | 5 | 6 | 7 | 8 | 9 | 10 | 11 | 12;
+    crate::tensorflow::tensorboard::EmbeddingInfo: 1 | 2 | 3 | 4 | 5 | 6;
+    crate::tensorflow::tensorboard::Experiment: 1 | 2 | 3 | 4 | 5 | 6;
+    crate::tensorflow::tensorboard::HParamInfo: 1 | 2 | 3 | 4 | 5 | 6;
+    crate::tensorflow::tensorboard::HParamsPluginData: 1 | 2 | 3 | 4;
+    crate::tensorflow::tensorboard::Interval: 1 | 2;
+    crate::tensorflow::tensorboard::MetricInfo: 1 | 3 | 4 | 5;
+    crate::tensorflow::tensorboard::MetricName: 1 | 2;
+    crate::tensorflow::tensorboard::PrCurvePluginData: 1 | 2;
+    crate::tensorflow::tensorboard::ProjectorConfig: 1 | 2 | 3;
+    crate::tensorflow::tensorboard::SessionEndInfo: 1 | 2;
+    crate::tensorflow::tensorboard::SessionStartInfo: 1 | 2 | 3 | 4 | 5;
+    crate::tensorflow::tensorboard::SpriteMetadata: 1 | 2;
+    crate::tensorflow::tfprof::AdviceProto: 1;
+    crate::tensorflow::tfprof::advice_proto::Checker: 2;
+    crate::tensorflow::tfprof::CodeDef: 1;
+    crate::tensorflow::tfprof::code_def::Trace: 2 | 5 | 6 | 7 | 8;
+    crate::tensorflow::tfprof::GraphNodeProto: 1 | 2 | 3 | 4 | 6 | 7 | 8 | 10 | 11 | 12 | 13 | 14 | 15 | 16 | 17 | 18 | 19 | 20 | 21 | 22 | 23 | 24 | 25 | 26 | 27 | 28 | 29;
+    crate::tensorflow::tfprof::MultiGraphNodeProto: 1 | 2 | 3 | 4 | 5 | 6 | 7 | 8 | 9 | 10 | 11 | 12 | 13 | 14 | 15 | 16 | 17 | 18 | 19 | 20 | 21;
+    crate::tensorflow::tfprof::OpLogEntry: 1 | 2 | 3 | 4;
+    crate::tensorflow::tfprof::OpLogProto: 1 | 2;
+    crate::tensorflow::tfprof::OptionsProto: 1 | 2 | 3 | 4 | 5 | 7 | 8 | 9 | 10 | 11 | 12 | 13 | 14 | 15 | 16 | 17 | 18 | 19 | 20 | 21 | 22 | 23;
+    crate::tensorflow::tfprof::TfProfTensorProto: 1 | 2 | 3 | 4;
 }

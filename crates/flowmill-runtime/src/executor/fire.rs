@@ -4,11 +4,12 @@ use super::asynchronous::{self, Completed};
 use super::block::{Iteration, IterationRef, Slot};
 use super::protocol::Arrival;
 use super::run::Item;
-use super::stats::OutputStats;
+use super::stats::{Firing, InputStats, OutputStats};
 use super::tables::{Delivery, EXPENSIVE, Edge, Kind, MAY_BE_DEAD, NONE, Node, PREPARE, Source};
 use super::worker::Worker;
 use crate::invoke::dereference;
 use crate::kernel::KernelContext;
+use crate::plan::PlanEdge;
 use flowmill_tensor::{Error, Result, Tensor, error};
 use std::time::Instant;
 
@@ -301,16 +302,34 @@ impl Worker<'_> {
         unsafe { self.give_outputs(node, item.iteration) }
     }
 
+    /// Records a firing that ends now. `start` is `u64::MAX` for an asynchronous kernel.
+    ///
+    /// The item holds a reference of its iteration.
     #[cold]
     fn record(&mut self, node: &Node, item: Item, start: u64) {
         let outputs = OutputStats::of(&self.outputs()[..node.num_outputs as usize]);
-        let name = &self.tables.names[item.node as usize];
-        if let Some(stats) = self.run.stats() {
-            let scheduled = u64::from(item.info >> 1) << 6;
+        let Some(stats) = self.run.stats() else { return };
+        let (tables, n) = (self.tables, item.node as usize);
+        let input = |edge: &PlanEdge| InputStats {
+            name: tables.names[edge.node.0 as usize].name.clone(),
+            slot: (edge.slot != PlanEdge::CONTROL).then_some(edge.slot),
+        };
+        let inputs = tables.inputs[tables.input_starts[n] as usize..tables.input_starts[n + 1] as usize].iter().map(input).collect();
+        // SAFETY: passed on to the callers, which fire the item.
+        let (frame, iteration) = unsafe { ((*item.iteration).frame_id, IterationRef::new(item.iteration).path()) };
+        let scheduled = u64::from(item.info >> 1) << 6;
+        stats.record(Firing {
+            name: &tables.names[n].name,
+            op: &tables.names[n].op,
+            scheduled,
             // An asynchronous kernel started when it was scheduled, or soon after.
-            let start = if start == u64::MAX { scheduled } else { start };
-            stats.record(&name.name, &name.op, scheduled, start, outputs);
-        }
+            start: if start == u64::MAX { scheduled } else { start },
+            inputs,
+            outputs,
+            frame: (!iteration.is_empty()).then(|| tables.frames[frame as usize].name.clone()),
+            iteration,
+            transfer: node.kernel.as_ref().and_then(|kernel| kernel.transfer()),
+        });
     }
 
     /// Fills in the inputs that no edge delivers. Returns false if one of them is dead.

@@ -59,6 +59,7 @@ impl<'a> Freezer<'a> {
         for (id, info) in graph.frames.iter().enumerate() {
             let mut frame = FrameBuilder::default();
             frame.table.id = id as u32;
+            frame.table.name = info.name.clone();
             frame.table.parent = info.parent.map(|p| p.0);
             frame.table.parallel_iterations = info.parallel_iterations.clamp(1, MAX_PARALLEL_ITERATIONS);
             if let Some(parent) = info.parent {
@@ -96,6 +97,12 @@ impl<'a> Freezer<'a> {
             checks.extend(&node.outputs);
             checks.push(OutputType { dtype: DType::Bool, is_ref: false });
         }
+        let mut inputs = Vec::new();
+        let mut input_starts = vec![0];
+        for node in &graph.nodes {
+            inputs.extend(node.inputs.iter().chain(&node.controls));
+            input_starts.push(inputs.len() as u32);
+        }
         Tables {
             args: (0..self.nodes.len() as u32).filter(|&n| self.nodes[n as usize].kind == Kind::Arg).collect(),
             max_outputs: self.nodes.iter().map(|n| n.num_outputs as usize).max().unwrap_or(0),
@@ -107,6 +114,8 @@ impl<'a> Freezer<'a> {
             consts: self.consts.into(),
             frames: self.frames.into_iter().map(FrameBuilder::finish).collect(),
             names: graph.nodes.iter().map(|n| NodeName { name: n.name.clone(), op: n.op.clone() }).collect(),
+            inputs: inputs.into(),
+            input_starts: input_starts.into(),
             arg_types: graph.args.clone().into(),
             num_results: graph.num_results,
             costs: self.costs.into(),

@@ -29,6 +29,6 @@ pub use handle::{Executor, ExecutorThreads, threads_or_cores};
 pub use parts::{PartResults, PartsDone, PlanCall, call_parts, run_parts, start_parts};
 pub use plan::{Plan, RunOptions};
 pub use run::{Done, Results};
-pub use stats::{NodeStats, OutputStats, StatsCollector};
+pub use stats::{InputStats, NodeStats, OutputStats, StatsCollector};
 pub(crate) use threads::{is_in_run, piece, spawn_postponed};
 pub use timer::{Alarm, call_at};

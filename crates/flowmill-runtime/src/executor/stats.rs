@@ -1,5 +1,6 @@
 //! Execution statistics: which nodes a step ran, when, and on which thread.
 
+use crate::kernel::{IterationPath, TransferName};
 use flowmill_graph::DeviceName;
 use flowmill_tensor::sync::Mutex;
 use flowmill_tensor::{DType, Shape, Tensor};
@@ -29,8 +30,25 @@ pub struct NodeStats {
     pub end: u64,
     /// The number of bytes of its live outputs.
     pub output_bytes: u64,
+    /// The producers of its inputs, those of control inputs last. Constants and loop invariants are among them.
+    pub inputs: Box<[InputStats]>,
     /// Its outputs; `None` for a dead one.
     pub outputs: Box<[Option<OutputStats>]>,
+    /// The name of the innermost loop's frame, if it is in a loop.
+    pub frame: Option<Arc<str>>,
+    /// The iterations of the loops around it, outermost first.
+    pub iteration: IterationPath,
+    /// The tensor that it sends or receives, if it does.
+    pub transfer: Option<TransferName>,
+}
+
+/// The producer of an input.
+#[derive(Clone, Debug)]
+pub struct InputStats {
+    /// The name of the producing node.
+    pub name: Arc<str>,
+    /// The output of the producer; `None` for a control input.
+    pub slot: Option<u32>,
 }
 
 /// One output of a firing.
@@ -42,12 +60,20 @@ pub struct OutputStats {
     pub shape: Shape,
     /// The number of bytes of the elements.
     pub bytes: u64,
+    /// The address of the elements, or of the object that knows them in the memory of a device; 0 if they are in the tensor itself. Two tensors with one
+    /// address that live at the same time share memory.
+    pub address: u64,
 }
 
 impl OutputStats {
     /// Describes the outputs of a firing.
     pub(super) fn of(outputs: &[Option<Tensor>]) -> Box<[Option<OutputStats>]> {
-        let of = |t: &Tensor| OutputStats { dtype: t.dtype(), shape: t.shape().clone(), bytes: t.num_bytes() as u64 };
+        let of = |t: &Tensor| OutputStats {
+            dtype: t.dtype(),
+            shape: t.shape().clone(),
+            bytes: t.num_bytes() as u64,
+            address: t.address() as u64,
+        };
         outputs.iter().map(|output| output.as_ref().map(of)).collect()
     }
 }
@@ -111,6 +137,19 @@ impl StatsCollector {
     }
 }
 
+/// The record of a firing, without what the collector adds.
+pub(super) struct Firing<'a> {
+    pub name: &'a Arc<str>,
+    pub op: &'a Arc<str>,
+    pub scheduled: u64,
+    pub start: u64,
+    pub inputs: Box<[InputStats]>,
+    pub outputs: Box<[Option<OutputStats>]>,
+    pub frame: Option<Arc<str>>,
+    pub iteration: IterationPath,
+    pub transfer: Option<TransferName>,
+}
+
 /// A collector, with the device that runs the nodes.
 pub(super) struct DeviceStats {
     collector: Arc<StatsCollector>,
@@ -125,7 +164,8 @@ impl DeviceStats {
     }
 
     /// Records a firing that ends now.
-    pub(super) fn record(&self, name: &Arc<str>, op: &Arc<str>, scheduled: u64, start: u64, outputs: Box<[Option<OutputStats>]>) {
+    pub(super) fn record(&self, firing: Firing<'_>) {
+        let Firing { name, op, scheduled, start, inputs, outputs, frame, iteration, transfer } = firing;
         let node = NodeStats {
             name: name.clone(),
             op: op.clone(),
@@ -136,7 +176,11 @@ impl DeviceStats {
             start,
             end: self.now(),
             output_bytes: outputs.iter().flatten().map(|output| output.bytes).sum(),
+            inputs,
             outputs,
+            frame,
+            iteration,
+            transfer,
         };
         self.collector.nodes.lock().push(node);
     }

@@ -3,7 +3,7 @@
 use super::block::Layouts;
 use super::sync::{AtomicU32, Ordering};
 use crate::kernel::Kernel;
-use crate::plan::OutputType;
+use crate::plan::{OutputType, PlanEdge};
 use flowmill_tensor::{DType, Tensor};
 use std::sync::Arc;
 
@@ -128,6 +128,7 @@ pub(super) enum Source {
 #[derive(Default)]
 pub(super) struct FrameTable {
     pub id: u32,
+    pub name: Arc<str>,
     pub parent: Option<u32>,
     /// Its place among the parent's child frames.
     pub child_index: u32,
@@ -185,6 +186,9 @@ pub(super) struct Tables {
     pub consts: Box<[Tensor]>,
     pub frames: Box<[FrameTable]>,
     pub names: Box<[NodeName]>,
+    /// For statistics: the inputs of node `n`, control inputs last, are `inputs[input_starts[n]..input_starts[n + 1]]`.
+    pub inputs: Box<[PlanEdge]>,
+    pub input_starts: Box<[u32]>,
     /// The nodes that give arguments.
     pub args: Box<[u32]>,
     pub arg_types: Box<[DType]>,

@@ -127,6 +127,19 @@ impl Tensor {
         }
     }
 
+    /// Returns the address of the elements, or of the object that holds them if they are strings or in the memory of another device; 0 for an inline
+    /// scalar. It identifies the memory for as long as a tensor holds it.
+    pub fn address(&self) -> usize {
+        match self.heap() {
+            None => 0,
+            Some(heap) => match (&heap.storage, heap.data()) {
+                (Storage::Device(memory), _) => Arc::as_ptr(memory).cast::<u8>().addr(),
+                (_, Some(data)) => data.addr(),
+                (_, None) => std::ptr::from_ref(heap).addr(),
+            },
+        }
+    }
+
     /// Returns true if two tensors share the same block or are the same inline scalar.
     pub fn same_data(&self, other: &Tensor) -> bool {
         self.meta == other.meta && self.payload == other.payload

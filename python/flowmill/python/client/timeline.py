@@ -1,10 +1,32 @@
-"""Statistics of a step as a trace that Chrome shows at ``chrome://tracing``."""
+"""Statistics of a step as a trace for Perfetto and ``chrome://tracing``, or as a page."""
 
 from __future__ import annotations
 
+import collections
 import json
 
-__all__ = ["Timeline"]
+from flowmill import _core
+
+__all__ = ["AllocationMaximum", "StepStatsAnalysis", "Timeline"]
+
+
+class AllocationMaximum(collections.namedtuple("AllocationMaximum", ("timestamp", "num_bytes", "tensors"))):
+    """The largest memory in use: the time in microseconds since the Unix epoch, the bytes, and the names of the tensors, in a set."""
+
+
+class StepStatsAnalysis(collections.namedtuple("StepStatsAnalysis", ("chrome_trace", "allocator_maximums"))):
+    """A trace, whose ``format_to_string`` returns JSON, and the `AllocationMaximum` of each allocator by its name."""
+
+
+class _ChromeTrace:
+    """A trace."""
+
+    def __init__(self, text: str):
+        self._text = text
+
+    def format_to_string(self, pretty: bool = False) -> str:
+        """Returns the trace as JSON, indented if `pretty` is true."""
+        return json.dumps(json.loads(self._text), indent=4, separators=(",", ": ")) if pretty else self._text
 
 
 class Timeline:
@@ -18,24 +40,36 @@ class Timeline:
     def __init__(self, step_stats, graph=None):
         self._step_stats = step_stats
 
+    def _timeline(self, op_time: str = "schedule"):
+        return _core.Timeline(self._step_stats.SerializeToString(), op_time)
+
+    def analyze_step_stats(self, show_dataflow: bool = True, show_memory: bool = True, op_time: str = "schedule") -> StepStatsAnalysis:
+        """Returns the trace of the step and the largest memory of its tensors; arguments as of :func:`generate_chrome_trace_format`."""
+        timeline = self._timeline(op_time)
+        text = timeline.chrome_trace(dataflow=show_dataflow, memory=show_memory, tensors=show_memory, analysis=True, lines=False)
+        maximums = {name: AllocationMaximum(time, size, set(tensors)) for name, time, size, tensors in timeline.memory_peaks()} if show_memory else {}
+        return StepStatsAnalysis(_ChromeTrace(text), maximums)
+
     def generate_chrome_trace_format(self, show_dataflow: bool = True, show_memory: bool = False, op_time: str = "schedule") -> str:
-        """Returns the trace as JSON: a process for each device, a thread for each of its threads, an event for each operation, in microseconds.
+        """Returns the trace as JSON: a process for each device, a row for each of its threads, an event for each operation. Times are microseconds since
+        the Unix epoch, with nanoseconds behind the point.
 
         Args:
-            show_dataflow: not used.
-            show_memory: not used.
-            op_time: what an event lasts: the time of an operation from when it was scheduled, which ``"all"`` means too, or of its kernel alone
-                (``"gpu"``).
+            show_dataflow: if true, with arrows from producers to consumers in other rows, and from sends to receives.
+            show_memory: if true, with the bytes of live tensors over time, and an object for each tensor.
+            op_time: the time that an operation on a device with kernels of its own is shown for: until it has enqueued them (``"schedule"``), that of the
+                kernels (``"gpu"``), or both (``"all"``).
+
+        Raises:
+            InvalidArgumentError: if `op_time` is none of these.
         """
-        events: list[dict] = []
-        for pid, device in enumerate(self._step_stats.dev_stats):
-            events.append({"name": "process_name", "ph": "M", "pid": pid, "args": {"name": f"{device.device} Compute"}})
-            for stats in device.node_stats:
-                begin = stats.all_start_micros + (stats.op_start_rel_micros if op_time == "gpu" else 0)
-                end = stats.all_start_micros + (stats.op_end_rel_micros if op_time == "gpu" else max(stats.all_end_rel_micros, stats.op_end_rel_micros))
-                label = stats.timeline_label or stats.node_name
-                _, _, op = label.partition(" = ")
-                op = op.partition("(")[0] or "unknown"
-                events.append({"ph": "X", "cat": "Op", "name": op, "pid": pid, "tid": stats.thread_id, "ts": begin, "dur": max(end - begin, 1),
-                               "args": {"name": stats.node_name, "op": op}})
-        return json.dumps({"traceEvents": events}, indent=4, separators=(",", ": "))
+        return self._timeline(op_time).chrome_trace(dataflow=show_dataflow, memory=show_memory, tensors=show_memory, analysis=True, lines=True)
+
+    def generate_html(self, title: str = "Timeline") -> str:
+        """Returns the timeline as one HTML page that loads nothing from elsewhere."""
+        return self._timeline().page(title)
+
+    def critical_path(self) -> tuple[list[str], float, float]:
+        """Returns the names of the nodes that decided when the step ended, the first one first, with the microseconds in which they ran and in which the
+        next one waited."""
+        return self._timeline().critical_path()
