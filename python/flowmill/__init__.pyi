@@ -25,6 +25,7 @@ from flowmill import math as math
 from flowmill import metrics as metrics
 from flowmill import nest as nest
 from flowmill import nn as nn
+from flowmill import profiler as profiler
 from flowmill import python as python
 from flowmill import python_io as python_io
 from flowmill import quantization as quantization
@@ -1128,6 +1129,7 @@ __all__ = [
     "polygamma",
     "pow",
     "print",
+    "profiler",
     "py_func",
     "py_function",
     "python",

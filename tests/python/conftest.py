@@ -2,6 +2,7 @@
 
 import os
 import pathlib
+import shutil
 import sys
 
 import pytest
@@ -27,6 +28,21 @@ def tf1():
 
     tf.disable_v2_behavior()
     return tf
+
+
+@pytest.fixture(scope="session")
+def browser():
+    """A browser: the program that ``FLOWMILL_CHROMIUM`` names, that of the system (Debian's package ``chromium``), or Playwright's own Chromium."""
+    playwright = pytest.importorskip("playwright.sync_api", reason="Playwright is not installed")
+    names = ["chromium", "chromium-headless-shell", "chromium-browser", "google-chrome"]
+    paths = [path for path in [os.environ.get("FLOWMILL_CHROMIUM"), *map(shutil.which, names)] if path]
+    with playwright.sync_playwright() as driver:
+        try:
+            launched = driver.chromium.launch(executable_path=paths[0] if paths else None, args=["--no-sandbox"])
+        except playwright.Error as error:
+            pytest.skip(f"there is no browser: {error.message.splitlines()[0]}")
+        yield launched
+        launched.close()
 
 
 @pytest.fixture(params=["frames", "functions"])

@@ -46,7 +46,27 @@ def test_bench(digits, tmp_path):
     optimizations = report["optimizations"]
     assert 0 < optimizations["nodes_after"] < optimizations["nodes_before"]
     assert {p["name"]: p["changes"] for p in optimizations["passes"]}["fuse_epilogues"] > 0
-    assert json.loads((tmp_path / "trace.json").read_text())
+    events = json.loads((tmp_path / "trace.json").read_text())["traceEvents"]
+    assert {"X", "M", "C"} <= {event["ph"] for event in events}
+
+
+def test_run_writes_a_page(digits, tmp_path):
+    np.savez(tmp_path / "x.npz", images=np.load(digits / "expected.npz")["images"])
+    flowmill("run", digits / "1", "--inputs", tmp_path / "x.npz", "--trace", tmp_path / "step.html")
+    page = (tmp_path / "step.html").read_text()
+    assert page.startswith("<!doctype html>") and "Conv2D" in page and "http" not in page.replace("http-equiv", "")
+    assert "No such file" in flowmill("run", digits / "1", "--inputs", tmp_path / "x.npz", "--trace", tmp_path / "none" / "x.json", status=1)
+
+
+def test_profile(digits, tmp_path):
+    arguments = ["profile", digits / "1", "--batch", "2", "--steps", "2"]
+    report = json.loads(flowmill(*arguments, "--trace", tmp_path / "trace.json", "--json"))
+    assert report["step_us"] > 0 and report["critical_path"]["nodes"] and report["memory_peaks"]["cpu"]["bytes"] > 0
+    assert report["by_op"][0]["us"] >= report["by_op"][-1]["us"] and report["by_scope"] and report["by_node"]
+    assert json.loads((tmp_path / "trace.json").read_text())["traceEvents"]
+    text = flowmill(*arguments, "--view", "op")
+    assert "critical path:" in text and "node name | requested bytes | total execution time" in text
+    assert "_TFProfRoot" in flowmill(*arguments, "--depth", "1")
 
 
 def test_ops_and_the_types_of_their_kernels():

@@ -10,6 +10,7 @@ import functools
 import os
 from typing import Any
 
+_PACKAGES = ("tensorflow", "tensorflow.tfprof", "tensorflow.tensorboard")
 _DESCRIPTORS = os.path.join(os.path.dirname(__file__), "descriptors.binpb")
 
 
@@ -27,7 +28,8 @@ def _pool() -> Any:
 
 @functools.lru_cache(maxsize=None)
 def get(name: str) -> Any:
-    """Returns the class of a message, or the wrapper of an enum, by its name in package ``tensorflow``.
+    """Returns the class of a message, or the wrapper of an enum, by its name in package ``tensorflow``, or else in those of the profiler or of TensorBoard
+    within it.
 
     ``get("GraphDef")()`` is an empty message, ``get("DataType").Value("DT_FLOAT")`` is 1. Names of nested messages
     have dots: ``get("AttrValue.ListValue")``.
@@ -41,11 +43,12 @@ def get(name: str) -> Any:
         from google.protobuf.internal import enum_type_wrapper  # start-up: protobuf is loaded when it is used
     except ImportError as error:
         raise ImportError(f"tensorflow.{name} needs the package protobuf, version 4.25 or later") from error
-    full_name = f"tensorflow.{name}"
-    try:
-        return message_factory.GetMessageClass(_pool().FindMessageTypeByName(full_name))
-    except KeyError:
-        return enum_type_wrapper.EnumTypeWrapper(_pool().FindEnumTypeByName(full_name))
+    for package in _PACKAGES:
+        try:
+            return message_factory.GetMessageClass(_pool().FindMessageTypeByName(f"{package}.{name}"))
+        except KeyError:
+            pass
+    return enum_type_wrapper.EnumTypeWrapper(_pool().FindEnumTypeByName(f"tensorflow.{name}"))
 
 
 def __getattr__(name: str) -> Any:

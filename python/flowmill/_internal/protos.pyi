@@ -60,6 +60,15 @@ class _MessageMap(typing.Protocol[_T]):
     def clear(self) -> None: ...
     def MergeFrom(self, other: Mapping[str, _T]) -> None: ...
 
+class AdviceProto(_Message):
+    class Checker(_Message):
+        @property
+        def reports(self) -> MutableSequence[str]: ...
+        def __init__(self, *, reports: Iterable[str] = ...) -> None: ...
+    @property
+    def checkers(self) -> _MessageMap[AdviceProto.Checker]: ...
+    def __init__(self, *, checkers: Mapping[str, AdviceProto.Checker] = ...) -> None: ...
+
 class AllocationDescription(_Message):
     requested_bytes: int
     allocated_bytes: int
@@ -226,6 +235,26 @@ class ClusterDeviceFilters(_Message):
     @property
     def jobs(self) -> _Messages[JobDeviceFilters]: ...
     def __init__(self, *, jobs: Iterable[JobDeviceFilters | Mapping[str, typing.Any]] = ...) -> None: ...
+
+class CodeDef(_Message):
+    class Trace(_Message):
+        file_id: int
+        lineno: int
+        function_id: int
+        line_id: int
+        func_start_line: int
+        def __init__(
+            self,
+            *,
+            file_id: int | None = ...,
+            lineno: int | None = ...,
+            function_id: int | None = ...,
+            line_id: int | None = ...,
+            func_start_line: int | None = ...,
+        ) -> None: ...
+    @property
+    def traces(self) -> _Messages[CodeDef.Trace]: ...
+    def __init__(self, *, traces: Iterable[CodeDef.Trace | Mapping[str, typing.Any]] = ...) -> None: ...
 
 class CollectionDef(_Message):
     class NodeList(_Message):
@@ -556,6 +585,26 @@ class DictValue(_Message):
     def fields(self) -> _MessageMap[StructuredValue]: ...
     def __init__(self, *, fields: Mapping[str, StructuredValue] = ...) -> None: ...
 
+class EmbeddingInfo(_Message):
+    tensor_name: str
+    metadata_path: str
+    bookmarks_path: str
+    @property
+    def tensor_shape(self) -> MutableSequence[int]: ...
+    @property
+    def sprite(self) -> SpriteMetadata: ...
+    tensor_path: str
+    def __init__(
+        self,
+        *,
+        tensor_name: str | None = ...,
+        metadata_path: str | None = ...,
+        bookmarks_path: str | None = ...,
+        tensor_shape: Iterable[int] = ...,
+        sprite: SpriteMetadata | Mapping[str, typing.Any] | None = ...,
+        tensor_path: str | None = ...,
+    ) -> None: ...
+
 class Event(_Message):
     wall_time: float
     step: int
@@ -591,6 +640,26 @@ class Example(_Message):
     @property
     def features(self) -> Features: ...
     def __init__(self, *, features: Features | Mapping[str, typing.Any] | None = ...) -> None: ...
+
+class Experiment(_Message):
+    name: str
+    description: str
+    user: str
+    time_created_secs: float
+    @property
+    def hparam_infos(self) -> _Messages[HParamInfo]: ...
+    @property
+    def metric_infos(self) -> _Messages[MetricInfo]: ...
+    def __init__(
+        self,
+        *,
+        name: str | None = ...,
+        description: str | None = ...,
+        user: str | None = ...,
+        time_created_secs: float | None = ...,
+        hparam_infos: Iterable[HParamInfo | Mapping[str, typing.Any]] = ...,
+        metric_infos: Iterable[MetricInfo | Mapping[str, typing.Any]] = ...,
+    ) -> None: ...
 
 class Feature(_Message):
     @property
@@ -872,6 +941,71 @@ class GraphDef(_Message):
         debug_info: GraphDebugInfo | Mapping[str, typing.Any] | None = ...,
     ) -> None: ...
 
+class GraphNodeProto(_Message):
+    name: str
+    @property
+    def tensor_value(self) -> TFProfTensorProto: ...
+    run_count: int
+    exec_micros: int
+    accelerator_exec_micros: int
+    cpu_exec_micros: int
+    requested_bytes: int
+    peak_bytes: int
+    residual_bytes: int
+    output_bytes: int
+    parameters: int
+    float_ops: int
+    @property
+    def devices(self) -> MutableSequence[str]: ...
+    total_definition_count: int
+    total_run_count: int
+    total_exec_micros: int
+    total_accelerator_exec_micros: int
+    total_cpu_exec_micros: int
+    total_requested_bytes: int
+    total_peak_bytes: int
+    total_residual_bytes: int
+    total_output_bytes: int
+    total_parameters: int
+    total_float_ops: int
+    @property
+    def shapes(self) -> _Messages[TensorShapeProto]: ...
+    @property
+    def input_shapes(self) -> MutableMapping[int, TensorShapeProto]: ...
+    @property
+    def children(self) -> _Messages[GraphNodeProto]: ...
+    def __init__(
+        self,
+        *,
+        name: str | None = ...,
+        tensor_value: TFProfTensorProto | Mapping[str, typing.Any] | None = ...,
+        run_count: int | None = ...,
+        exec_micros: int | None = ...,
+        accelerator_exec_micros: int | None = ...,
+        cpu_exec_micros: int | None = ...,
+        requested_bytes: int | None = ...,
+        peak_bytes: int | None = ...,
+        residual_bytes: int | None = ...,
+        output_bytes: int | None = ...,
+        parameters: int | None = ...,
+        float_ops: int | None = ...,
+        devices: Iterable[str] = ...,
+        total_definition_count: int | None = ...,
+        total_run_count: int | None = ...,
+        total_exec_micros: int | None = ...,
+        total_accelerator_exec_micros: int | None = ...,
+        total_cpu_exec_micros: int | None = ...,
+        total_requested_bytes: int | None = ...,
+        total_peak_bytes: int | None = ...,
+        total_residual_bytes: int | None = ...,
+        total_output_bytes: int | None = ...,
+        total_parameters: int | None = ...,
+        total_float_ops: int | None = ...,
+        shapes: Iterable[TensorShapeProto | Mapping[str, typing.Any]] = ...,
+        input_shapes: Mapping[int, TensorShapeProto] = ...,
+        children: Iterable[GraphNodeProto | Mapping[str, typing.Any]] = ...,
+    ) -> None: ...
+
 class GraphOptions(_Message):
     enable_recv_scheduling: bool
     @property
@@ -896,6 +1030,26 @@ class GraphOptions(_Message):
         enable_bfloat16_sendrecv: bool | None = ...,
         timeline_step: int | None = ...,
         rewrite_options: RewriterConfig | Mapping[str, typing.Any] | None = ...,
+    ) -> None: ...
+
+class HParamInfo(_Message):
+    name: str
+    display_name: str
+    description: str
+    type: int
+    @property
+    def domain_discrete(self) -> typing.Any: ...
+    @property
+    def domain_interval(self) -> Interval: ...
+    def __init__(
+        self,
+        *,
+        name: str | None = ...,
+        display_name: str | None = ...,
+        description: str | None = ...,
+        type: int | str | None = ...,
+        domain_discrete: typing.Any | Mapping[str, typing.Any] | None = ...,
+        domain_interval: Interval | Mapping[str, typing.Any] | None = ...,
     ) -> None: ...
 
 class HistogramProto(_Message):
@@ -924,6 +1078,11 @@ class Int64List(_Message):
     @property
     def value(self) -> MutableSequence[int]: ...
     def __init__(self, *, value: Iterable[int] = ...) -> None: ...
+
+class Interval(_Message):
+    min_value: float
+    max_value: float
+    def __init__(self, *, min_value: float | None = ..., max_value: float | None = ...) -> None: ...
 
 class JobDef(_Message):
     name: str
@@ -1023,6 +1182,76 @@ class MetaGraphDef(_Message):
         signature_def: Mapping[str, SignatureDef] = ...,
         asset_file_def: Iterable[AssetFileDef | Mapping[str, typing.Any]] = ...,
         object_graph_def: SavedObjectGraph | Mapping[str, typing.Any] | None = ...,
+    ) -> None: ...
+
+class MetricInfo(_Message):
+    @property
+    def name(self) -> MetricName: ...
+    display_name: str
+    description: str
+    dataset_type: int
+    def __init__(
+        self,
+        *,
+        name: MetricName | Mapping[str, typing.Any] | None = ...,
+        display_name: str | None = ...,
+        description: str | None = ...,
+        dataset_type: int | str | None = ...,
+    ) -> None: ...
+
+class MetricName(_Message):
+    group: str
+    tag: str
+    def __init__(self, *, group: str | None = ..., tag: str | None = ...) -> None: ...
+
+class MultiGraphNodeProto(_Message):
+    name: str
+    exec_micros: int
+    accelerator_exec_micros: int
+    cpu_exec_micros: int
+    requested_bytes: int
+    peak_bytes: int
+    residual_bytes: int
+    output_bytes: int
+    parameters: int
+    float_ops: int
+    total_exec_micros: int
+    total_accelerator_exec_micros: int
+    total_cpu_exec_micros: int
+    total_requested_bytes: int
+    total_peak_bytes: int
+    total_residual_bytes: int
+    total_output_bytes: int
+    total_parameters: int
+    total_float_ops: int
+    @property
+    def graph_nodes(self) -> _Messages[GraphNodeProto]: ...
+    @property
+    def children(self) -> _Messages[MultiGraphNodeProto]: ...
+    def __init__(
+        self,
+        *,
+        name: str | None = ...,
+        exec_micros: int | None = ...,
+        accelerator_exec_micros: int | None = ...,
+        cpu_exec_micros: int | None = ...,
+        requested_bytes: int | None = ...,
+        peak_bytes: int | None = ...,
+        residual_bytes: int | None = ...,
+        output_bytes: int | None = ...,
+        parameters: int | None = ...,
+        float_ops: int | None = ...,
+        total_exec_micros: int | None = ...,
+        total_accelerator_exec_micros: int | None = ...,
+        total_cpu_exec_micros: int | None = ...,
+        total_requested_bytes: int | None = ...,
+        total_peak_bytes: int | None = ...,
+        total_residual_bytes: int | None = ...,
+        total_output_bytes: int | None = ...,
+        total_parameters: int | None = ...,
+        total_float_ops: int | None = ...,
+        graph_nodes: Iterable[GraphNodeProto | Mapping[str, typing.Any]] = ...,
+        children: Iterable[MultiGraphNodeProto | Mapping[str, typing.Any]] = ...,
     ) -> None: ...
 
 class NameAttrList(_Message):
@@ -1213,6 +1442,29 @@ class OpList(_Message):
     def op(self) -> _Messages[OpDef]: ...
     def __init__(self, *, op: Iterable[OpDef | Mapping[str, typing.Any]] = ...) -> None: ...
 
+class OpLogEntry(_Message):
+    name: str
+    float_ops: int
+    @property
+    def types(self) -> MutableSequence[str]: ...
+    @property
+    def code_def(self) -> CodeDef: ...
+    def __init__(
+        self,
+        *,
+        name: str | None = ...,
+        float_ops: int | None = ...,
+        types: Iterable[str] = ...,
+        code_def: CodeDef | Mapping[str, typing.Any] | None = ...,
+    ) -> None: ...
+
+class OpLogProto(_Message):
+    @property
+    def log_entries(self) -> _Messages[OpLogEntry]: ...
+    @property
+    def id_to_string(self) -> MutableMapping[int, str]: ...
+    def __init__(self, *, log_entries: Iterable[OpLogEntry | Mapping[str, typing.Any]] = ..., id_to_string: Mapping[int, str] = ...) -> None: ...
+
 class OptimizerOptions(_Message):
     L1: int
     L0: int
@@ -1244,6 +1496,19 @@ class PairValue(_Message):
     @property
     def value(self) -> StructuredValue: ...
     def __init__(self, *, key: str | None = ..., value: StructuredValue | Mapping[str, typing.Any] | None = ...) -> None: ...
+
+class ProjectorConfig(_Message):
+    model_checkpoint_path: str
+    @property
+    def embeddings(self) -> _Messages[EmbeddingInfo]: ...
+    model_checkpoint_dir: str
+    def __init__(
+        self,
+        *,
+        model_checkpoint_path: str | None = ...,
+        embeddings: Iterable[EmbeddingInfo | Mapping[str, typing.Any]] = ...,
+        model_checkpoint_dir: str | None = ...,
+    ) -> None: ...
 
 class RPCOptions(_Message):
     use_rpc_for_inprocess_master: bool
@@ -1748,6 +2013,12 @@ class SourceMetadata(_Message):
     writer: str
     def __init__(self, *, writer: str | None = ...) -> None: ...
 
+class SpriteMetadata(_Message):
+    image_path: str
+    @property
+    def single_image_dim(self) -> MutableSequence[int]: ...
+    def __init__(self, *, image_path: str | None = ..., single_image_dim: Iterable[int] = ...) -> None: ...
+
 class StepStats(_Message):
     @property
     def dev_stats(self) -> _Messages[DeviceStepStats]: ...
@@ -1884,6 +2155,23 @@ class SummaryMetadata(_Message):
         display_name: str | None = ...,
         summary_description: str | None = ...,
         data_class: int | str | None = ...,
+    ) -> None: ...
+
+class TFProfTensorProto(_Message):
+    dtype: int
+    @property
+    def value_double(self) -> MutableSequence[float]: ...
+    @property
+    def value_int64(self) -> MutableSequence[int]: ...
+    @property
+    def value_str(self) -> MutableSequence[str]: ...
+    def __init__(
+        self,
+        *,
+        dtype: int | str | None = ...,
+        value_double: Iterable[float] = ...,
+        value_int64: Iterable[int] = ...,
+        value_str: Iterable[str] = ...,
     ) -> None: ...
 
 class TaggedRunMetadata(_Message):

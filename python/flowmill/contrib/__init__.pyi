@@ -3,9 +3,11 @@
 from flowmill.contrib import framework as framework
 from flowmill.contrib import layers as layers
 from flowmill.contrib import rnn as rnn
+from flowmill.contrib import tensorboard as tensorboard
 
 __all__ = [
     "framework",
     "layers",
     "rnn",
+    "tensorboard",
 ]

@@ -5,8 +5,7 @@ from flowmill.profiler.model_analyzer import Profiler, advise, profile
 from flowmill.profiler.option_builder import ProfileOptionBuilder
 from flowmill.profiler.tfprof_logger import write_op_log
 
-_NAMES = _lazy.messages(
-    "AdviceProto=tfprof.AdviceProto GraphNodeProto=tfprof.GraphNodeProto MultiGraphNodeProto=tfprof.MultiGraphNodeProto OpLogProto=tfprof.OpLogProto")
+_NAMES = _lazy.messages("AdviceProto GraphNodeProto MultiGraphNodeProto OpLogProto")
 
 __all__ = ["ProfileOptionBuilder", "Profiler", "advise", "profile", "write_op_log", *sorted(_NAMES)]
 

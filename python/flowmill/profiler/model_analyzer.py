@@ -72,15 +72,15 @@ class Profiler:
     def advise(self, options: dict | None = None):
         """Returns an `AdviceProto` with the reports of the checkers that are the keys of `options`, or of all."""
         self._add_traces()
-        return protos.get("tfprof.AdviceProto").FromString(self._core.advise(list(ALL_ADVICE if options is None else options)))
+        return protos.get("AdviceProto").FromString(self._core.advise(list(ALL_ADVICE if options is None else options)))
 
     def _show(self, view: str, options: dict):
         if view == "code":
             self._add_traces()
         fields = {key: value for key, value in options.items() if key not in _NOT_FIELDS}
-        text, message = self._core.show(view, protos.get("tfprof.OptionsProto")(**{"max_depth": 10, "step": -1, **fields}).SerializeToString())
+        text, message = self._core.show(view, protos.get("OptionsProto")(**{"max_depth": 10, "step": -1, **fields}).SerializeToString())
         self._write(text, options)
-        kind = "tfprof.GraphNodeProto" if view in ("scope", "graph") else "tfprof.MultiGraphNodeProto"
+        kind = "GraphNodeProto" if view in ("scope", "graph") else "MultiGraphNodeProto"
         return protos.get(kind).FromString(message)
 
     def _write(self, text: str, options: dict) -> None:

@@ -12,7 +12,7 @@ from flowmill.profiler.option_builder import TRAINABLE_VARIABLES
 
 def op_log_of(graph, op_log=None, add_trace: bool = True):
     """Returns an `OpLogProto` with the trainable variables of a graph and the stacks that made its nodes, and what `op_log` says besides."""
-    found = protos.get("tfprof.OpLogProto")()
+    found = protos.get("OpLogProto")()
     if op_log is not None:
         found.CopyFrom(op_log)
     entries = {entry.name: entry for entry in found.log_entries}

@@ -14,6 +14,7 @@ _BY_MODULE = {
     "inputs": "batch batch_join input_producer limit_epochs match_filenames_once maybe_batch maybe_batch_join maybe_shuffle_batch "
               "maybe_shuffle_batch_join range_input_producer shuffle_batch shuffle_batch_join slice_input_producer string_input_producer",
     "_checkpoint_hooks": "CheckpointSaverHook CheckpointSaverListener",
+    "_progress": "ProgressHook",
     "_report_hooks": "LoggingTensorHook ProfilerHook StepCounterHook SummarySaverHook",
     "_steps": "SecondOrStepTimer",
     "basic_session_run_hooks": "FeedFnHook FinalOpsHook GlobalStepWaiterHook NanLossDuringTrainingError NanTensorHook StopAtStepHook",

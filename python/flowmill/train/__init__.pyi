@@ -18,6 +18,7 @@ from flowmill.io._write_graph import write_graph as write_graph
 from flowmill.summary.writer import summary_iterator as summary_iterator
 from flowmill.train._checkpoint_hooks import CheckpointSaverHook as CheckpointSaverHook
 from flowmill.train._checkpoint_hooks import CheckpointSaverListener as CheckpointSaverListener
+from flowmill.train._progress import ProgressHook as ProgressHook
 from flowmill.train._readers import CheckpointReader as CheckpointReader
 from flowmill.train._readers import NewCheckpointReader as NewCheckpointReader
 from flowmill.train._readers import checkpoint_exists as checkpoint_exists
@@ -160,6 +161,7 @@ __all__ = [
     "NewCheckpointReader",
     "Optimizer",
     "ProfilerHook",
+    "ProgressHook",
     "ProximalAdagradOptimizer",
     "ProximalGradientDescentOptimizer",
     "QueueRunner",

@@ -1,7 +1,6 @@
 """The front page of a model server in a real browser: what it shows, the form to try a signature, tokens, keyboard and narrow screens.
 
-The browser is Playwright's own Chromium or that of the system: Debian's package ``chromium``, or the program that ``FLOWMILL_CHROMIUM`` names. With
-``FLOWMILL_SCREENSHOTS``, each test leaves a picture in that directory.
+The fixture `browser` of ``conftest.py`` says which browser. With ``FLOWMILL_SCREENSHOTS``, each test leaves a picture in that directory.
 """
 
 import json
@@ -23,7 +22,6 @@ expect = playwright.expect
 
 DIGITS = Path(__file__).resolve().parents[3] / "examples" / "digits"
 PROGRAM = shlex.split(os.environ.get("FLOWMILL_PROGRAM", f"{shlex.quote(sys.executable)} -m flowmill"))
-BROWSERS = ["chromium", "chromium-headless-shell", "chromium-browser", "google-chrome"]
 START_SECONDS = 60
 
 #: A name that would run a script if it were taken for markup.
@@ -84,19 +82,6 @@ def server(tmp_path_factory):
     served = ModelServer(f"--model_config_file={config}", "--max_num_load_retries=0", "--enable_batching")
     yield served
     served.stop()
-
-
-@pytest.fixture(scope="module")
-def browser():
-    with playwright.sync_playwright() as driver:
-        names = [os.environ.get("FLOWMILL_CHROMIUM"), *map(shutil.which, BROWSERS)]
-        paths = [name for name in names if name]
-        try:
-            launched = driver.chromium.launch(executable_path=paths[0] if paths else None, args=["--no-sandbox"])
-        except playwright.Error as error:
-            pytest.skip(f"there is no browser: {error.message.splitlines()[0]}")
-        yield launched
-        launched.close()
 
 
 @pytest.fixture

@@ -6,17 +6,23 @@ import time
 
 from flowmill._internal import lazy as _lazy, protos as _protos
 
-_NAMES = _lazy.messages(
-    "DataType=tensorboard.DataType Experiment=tensorboard.Experiment HParamInfo=tensorboard.HParamInfo Interval=tensorboard.Interval "
-    "MetricInfo=tensorboard.MetricInfo MetricName=tensorboard.MetricName Status=tensorboard.Status")
+_NAMES = _lazy.messages("Experiment HParamInfo Interval MetricInfo MetricName")
 
-__all__ = ["experiment_pb", "session_end_pb", "session_start_pb", *sorted(_NAMES)]
+# Values of the field `type` of `HParamInfo`.
+DATA_TYPE_STRING, DATA_TYPE_BOOL, DATA_TYPE_FLOAT64 = 1, 2, 3
+# How a run ended.
+STATUS_SUCCESS, STATUS_FAILURE, STATUS_RUNNING = 1, 2, 3
+
+__all__ = [
+    "DATA_TYPE_BOOL", "DATA_TYPE_FLOAT64", "DATA_TYPE_STRING", "STATUS_FAILURE", "STATUS_RUNNING", "STATUS_SUCCESS", "experiment_pb",
+    "session_end_pb", "session_start_pb", *sorted(_NAMES),
+]
 
 __getattr__, __dir__ = _lazy.attach(__name__, _NAMES)
 
 
 def _summary(tag: str, **data):
-    content = _protos.get("tensorboard.HParamsPluginData")(**data).SerializeToString()
+    content = _protos.get("HParamsPluginData")(**data).SerializeToString()
     # The value is not used; an empty vector is the shortest tensor.
     tensor = {"dtype": 1, "tensor_shape": {"dim": [{"size": 0}]}}
     metadata = {"plugin_data": {"plugin_name": "hparams", "content": content}}
@@ -51,7 +57,7 @@ def session_start_pb(hparams: dict, model_uri: str = "", monitor_url: str = "", 
     Raises:
         TypeError: for a value of another type.
     """
-    info = _protos.get("tensorboard.SessionStartInfo")(
+    info = _protos.get("SessionStartInfo")(
         model_uri=model_uri, monitor_url=monitor_url, group_name=group_name,
         start_time_secs=time.time() if start_time_secs is None else start_time_secs)
     for name, value in hparams.items():
@@ -70,7 +76,7 @@ def session_end_pb(status: int, end_time_secs: float | None = None):
     """Returns the summary of a run's end.
 
     Args:
-        status: a value of `Status`.
+        status: `STATUS_SUCCESS`, `STATUS_FAILURE` or `STATUS_RUNNING`.
         end_time_secs: seconds since the Unix epoch, now if it is None.
     """
     return _summary("session_end_info", session_end_info={"status": status, "end_time_secs": time.time() if end_time_secs is None else end_time_secs})

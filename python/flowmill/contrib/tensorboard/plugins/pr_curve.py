@@ -24,7 +24,7 @@ _LEAST_COUNT = 1e-7
 
 
 def _metadata(num_thresholds: int, display_name: str | None, description: str | None):
-    data = protos.get("tensorboard.PrCurvePluginData")(num_thresholds=num_thresholds)
+    data = protos.get("PrCurvePluginData")(num_thresholds=num_thresholds)
     return protos.get("SummaryMetadata")(
         display_name=display_name or "", summary_description=description or "",
         plugin_data={"plugin_name": "pr_curves", "content": data.SerializeToString()})

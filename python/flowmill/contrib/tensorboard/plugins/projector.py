@@ -6,7 +6,7 @@ import os
 
 from flowmill._internal import lazy as _lazy
 
-_NAMES = _lazy.messages("EmbeddingInfo=tensorboard.EmbeddingInfo ProjectorConfig=tensorboard.ProjectorConfig SpriteMetadata=tensorboard.SpriteMetadata")
+_NAMES = _lazy.messages("EmbeddingInfo ProjectorConfig SpriteMetadata")
 
 __all__ = ["visualize_embeddings", *sorted(_NAMES)]
 
