@@ -9,7 +9,7 @@ const CPU: &str = "/job:localhost/replica:0/task:0/device:CPU:0";
 
 const GRAPH: &str = "
 x = Placeholder() {dtype=f32, shape=[2,3]}
-layer/w = VariableV2() {container=\"\", dtype=f32, shape=[3,4], shared_name=\"\"}
+layer/w = VariableV2() {dtype=f32, shape=[3,4]}
 layer/read = Identity(layer/w) {T=f32}
 layer/product = MatMul(x, layer/read) {T=f32}
 y = Relu(layer/product) {T=f32}

@@ -307,8 +307,10 @@ impl Worker<'_> {
     /// The item holds a reference of its iteration.
     #[cold]
     fn record(&mut self, node: &Node, item: Item, start: u64) {
-        let outputs = OutputStats::of(&self.outputs()[..node.num_outputs as usize]);
         let Some(stats) = self.run.stats() else { return };
+        // The time of the record does not belong to the node.
+        let end = stats.now();
+        let outputs = OutputStats::of(&self.outputs()[..node.num_outputs as usize]);
         let (tables, n) = (self.tables, item.node as usize);
         let input = |edge: &PlanEdge| InputStats {
             name: tables.names[edge.node.0 as usize].name.clone(),
@@ -324,6 +326,7 @@ impl Worker<'_> {
             scheduled,
             // An asynchronous kernel started when it was scheduled, or soon after.
             start: if start == u64::MAX { scheduled } else { start },
+            end,
             inputs,
             outputs,
             frame: (!iteration.is_empty()).then(|| tables.frames[frame as usize].name.clone()),

@@ -143,6 +143,7 @@ pub(super) struct Firing<'a> {
     pub op: &'a Arc<str>,
     pub scheduled: u64,
     pub start: u64,
+    pub end: u64,
     pub inputs: Box<[InputStats]>,
     pub outputs: Box<[Option<OutputStats>]>,
     pub frame: Option<Arc<str>>,
@@ -163,9 +164,9 @@ impl DeviceStats {
         self.collector.now()
     }
 
-    /// Records a firing that ends now.
+    /// Records a firing.
     pub(super) fn record(&self, firing: Firing<'_>) {
-        let Firing { name, op, scheduled, start, inputs, outputs, frame, iteration, transfer } = firing;
+        let Firing { name, op, scheduled, start, end, inputs, outputs, frame, iteration, transfer } = firing;
         let node = NodeStats {
             name: name.clone(),
             op: op.clone(),
@@ -174,7 +175,7 @@ impl DeviceStats {
             thread: thread_number(),
             scheduled: scheduled.min(start),
             start,
-            end: self.now(),
+            end,
             output_bytes: outputs.iter().flatten().map(|output| output.bytes).sum(),
             inputs,
             outputs,

@@ -60,13 +60,16 @@ const formatBytes = (n) => n < 1024 ? `${n} B` : n < 1048576 ? `${+(n / 1024).to
 const x = (time) => LABELS + (time - from) / span * (width - LABELS);
 const timeAt = (px) => from + (px - LABELS) / (width - LABELS) * span;
 
+// The ops that take longest have hues far apart; others have the hue of their name.
+const ranks = new Map(data.by_op.rows.map((share, rank) => [share.name, rank]));
 const colours = new Map();
 function colour(i) {
   const key = columns.op[i];
   if (!colours.has(key)) {
     let hash = 2166136261;
-    for (const c of strings[key]) hash = Math.imul(hash ^ c.codePointAt(0), 16777619);
-    colours.set(key, `hsl(${(hash >>> 0) % 360} ${45 + (hash >>> 9) % 25}% ${dark ? 45 : 72}%)`);
+    for (const c of op(i)) hash = Math.imul(hash ^ c.codePointAt(0), 16777619);
+    const hue = ranks.has(op(i)) ? (200 + ranks.get(op(i)) * 137.5) % 360 : (hash >>> 0) % 360;
+    colours.set(key, `hsl(${hue} 50% ${dark ? 42 : 74}%)`);
   }
   return colours.get(key);
 }
