@@ -11,12 +11,12 @@ use std::sync::Arc;
 /// The time that a node on a device with kernels of its own, such as a GPU, is shown for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum OpTime {
-    /// From when the node starts to when it has enqueued its kernels.
+    /// The time in which the node enqueues its kernels.
     #[default]
     Schedule,
-    /// From the start of its first kernel to the end of its last one.
+    /// The time of its kernels, from the start of the first one to the end of the last one.
     Gpu,
-    /// From when the node starts to the end of its last kernel.
+    /// Both times.
     All,
 }
 

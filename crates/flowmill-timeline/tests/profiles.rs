@@ -105,10 +105,10 @@ fn code_is_a_tree_of_calls() {
     assert_eq!(root.children.len(), 1);
     let call = &root.children[0];
     assert_eq!((call.name.as_str(), call.exec_micros, call.total_exec_micros), ("model.py:1:build:build()", 0, 45));
-    assert_eq!(call.children.iter().map(|line| (line.name.as_str(), line.exec_micros)).collect::<Vec<_>>(), [
-        ("model.py:7:build:matmul(x, w)", 30),
-        ("model.py:8:build:relu(h)", 15)
-    ]);
+    assert_eq!(
+        call.children.iter().map(|line| (line.name.as_str(), line.exec_micros)).collect::<Vec<_>>(),
+        [("model.py:7:build:matmul(x, w)", 30), ("model.py:8:build:relu(h)", 15)]
+    );
     let advice = profiler.advise(&[]);
     let reports = &advice.checkers["ExpensiveOperationChecker"].reports;
     assert_eq!(reports.len(), 3);
@@ -139,10 +139,13 @@ fn options_select_rows() {
     assert_eq!(names(View::Scope, |o| o.start_name_regexes = vec!["layer".into()])[0], "layer");
     assert_eq!(names(View::Scope, |o| o.max_depth = 1), ["layer", "x", "y"]);
     assert_eq!(names(View::Scope, |o| o.show_name_regexes = vec![".*w".into()]), ["layer/w"]);
-    let displayed = profiler().show(View::Scope, &options(|o| {
-        o.show_name_regexes = vec!["y".into()];
-        o.account_displayed_op_only = true;
-    }));
+    let displayed = profiler().show(
+        View::Scope,
+        &options(|o| {
+            o.show_name_regexes = vec!["y".into()];
+            o.account_displayed_op_only = true;
+        }),
+    );
     assert_eq!(displayed.graph_node().total_exec_micros, 15);
 }
 

@@ -96,8 +96,12 @@ fn events_of_a_lane_nest_or_do_not_overlap() {
 
 #[test]
 fn arrows_lead_from_producers_to_consumers_in_other_lanes() {
-    let made = timeline(vec![(CPU, vec![node("a = Const()", 0, 0, 10), node("b = Neg(a)", 0, 10, 20), node("c = Neg(a:0, ^b)", 1, 30, 40)])]);
-    assert_eq!(made.events[2].inputs.iter().map(|input| (input.is_data, input.producer)).collect::<Vec<_>>(), [(true, Some(0)), (false, Some(1))]);
+    let made =
+        timeline(vec![(CPU, vec![node("a = Const()", 0, 0, 10), node("b = Neg(a)", 0, 10, 20), node("c = Neg(a:0, ^b)", 1, 30, 40)])]);
+    assert_eq!(
+        made.events[2].inputs.iter().map(|input| (input.is_data, input.producer)).collect::<Vec<_>>(),
+        [(true, Some(0)), (false, Some(1))]
+    );
     let events = chrome(&made, ChromeOptions::default());
     let flows: Vec<(&str, u64, i128)> = events
         .iter()
@@ -187,13 +191,18 @@ fn memory_lives_until_the_last_use_and_is_shared() {
 fn the_critical_path_has_waits() {
     let mut late = node("d = Neg(b, c)", 0, 80, 100);
     late.scheduled_nanos = START + 60;
-    let made = timeline(vec![(CPU, vec![node("a = Const()", 0, 0, 10), node("b = Neg(a)", 0, 10, 20), node("c = Neg(a)", 1, 10, 60), late])]);
+    let made =
+        timeline(vec![(CPU, vec![node("a = Const()", 0, 0, 10), node("b = Neg(a)", 0, 10, 20), node("c = Neg(a)", 1, 10, 60), late])]);
     let path = made.critical_path();
     assert_eq!((path.events, path.running, path.waiting), (vec![0, 2, 3], 80, 20));
     assert_eq!(made.events[3].wait(), 20);
     let marked = chrome(&made, ChromeOptions::default());
     let names = |category: &str| -> Vec<String> {
-        marked.iter().filter(|event| event["cat"] == category && event["pid"] == 0).map(|event| event["name"].as_str().unwrap().to_owned()).collect()
+        marked
+            .iter()
+            .filter(|event| event["cat"] == category && event["pid"] == 0)
+            .map(|event| event["name"].as_str().unwrap().to_owned())
+            .collect()
     };
     assert_eq!((names("CriticalPath"), names("Wait")), (vec!["a".to_owned(), "c".to_owned(), "d".to_owned()], vec!["wait".to_owned()]));
 }
@@ -227,7 +236,9 @@ fn names_cannot_leave_the_pages_data() {
 #[test]
 fn shares_are_sorted_by_time() {
     let made = timeline(vec![(CPU, vec![node("l/a = Neg()", 0, 0, 10), node("l/m/b = Relu()", 0, 10, 40), node("c = Neg()", 0, 40, 45)])]);
-    let rows = |shares: flowmill_timeline::Shares| -> Vec<(String, usize, u64)> { shares.rows.into_iter().map(|row| (row.name, row.calls, row.nanos)).collect() };
+    let rows = |shares: flowmill_timeline::Shares| -> Vec<(String, usize, u64)> {
+        shares.rows.into_iter().map(|row| (row.name, row.calls, row.nanos)).collect()
+    };
     assert_eq!(rows(made.by_op()), [("Relu".to_owned(), 1, 30), ("Neg".to_owned(), 2, 15)]);
     assert_eq!(rows(made.by_scope(1)), [("l".to_owned(), 2, 40), ("(no scope)".to_owned(), 1, 5)]);
     assert_eq!(made.by_scope(2).rows[0].name, "l/m");

@@ -36,9 +36,9 @@ pub(crate) struct ProfileNode {
     pub(crate) parameters: u64,
     /// The operations of one firing.
     pub(crate) float_ops: u64,
-    /// From the outermost call to the innermost.
+    /// The stack that made the node, from the outermost call to the innermost.
     pub(crate) trace: Vec<CodeFrame>,
-    /// By step.
+    /// The statistics of each step.
     pub(crate) firings: BTreeMap<i64, Stats>,
 }
 

@@ -1,4 +1,4 @@
-//! What a view shows.
+//! The options of a view.
 
 use flowmill_proto::tfprof::OptionsProto;
 use flowmill_tensor::{Error, Result};

@@ -1,6 +1,6 @@
-//! What the firings of nodes took.
+//! The columns of a profile.
 
-/// The columns of a profile. Times are nanoseconds.
+/// The statistics of a node or of several. Times are nanoseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Stats {
     pub(crate) definitions: u64,

@@ -128,7 +128,7 @@ fn code(profiler: &Profiler, step: i64) -> Vec<Row> {
     #[derive(Default)]
     struct Call<'a> {
         members: Vec<&'a str>,
-        /// By the number in order of first use, so that calls stay in the order of the program.
+        /// The calls that its function made.
         inner: BTreeMap<&'a CodeKey, Call<'a>>,
     }
     type CodeKey = (String, u32, String, String);

@@ -1,4 +1,4 @@
-"""What TensorBoard's plugins read."""
+"""Summaries and files that TensorBoard's plugins read."""
 
 from __future__ import annotations
 
