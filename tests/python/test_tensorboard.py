@@ -148,9 +148,8 @@ def test_the_graph_with_run_metadata(tmp_path):
         writer.add_run_metadata(metadata, "step 1", 1)
     found = multiplexer(tmp_path)
     assert {node.name for node in found.Graph(".").node} == {op.name for op in graph.get_operations()}
-    tag, = found.PluginRunToTagToContent("graph_run_metadata")["."]
-    assert tag == "step 1"
-    event, = found.Tensors(".", tag)
+    assert set(found.PluginRunToTagToContent("graph_tagged_run_metadata")["."]) == {"step 1"}
+    event, = found.Tensors(".", "step 1")
     read = config_pb2.RunMetadata.FromString(event.tensor_proto.string_val[0])
     nodes = {node.node_name: node for device in read.step_stats.dev_stats for node in device.node_stats}
     last = nodes["layer/activation"]

@@ -54,7 +54,10 @@ def open_page(browser, request, tmp_path):
 def pixels(page):
     """The numbers of different colours in the canvas."""
     page.evaluate("() => new Promise(requestAnimationFrame)")
-    return page.evaluate("""() => { const c = document.querySelector('canvas'), d = c.getContext('2d').getImageData(0, 0, c.width, c.height).data;
+    return page.evaluate("""() => { const c = document.querySelector('canvas');
+        const copy = new OffscreenCanvas(c.width, c.height).getContext('2d', { willReadFrequently: true });
+        copy.drawImage(c, 0, 0);
+        const d = copy.getImageData(0, 0, c.width, c.height).data;
         const seen = new Set(); for (let i = 0; i < d.length; i += 4) seen.add(d[i] << 16 | d[i + 1] << 8 | d[i + 2]); return seen.size; }""")
 
 

@@ -106,9 +106,10 @@ def test_copies_between_devices_have_arrows():
             return tf.matmul(x, x)
     events = json.loads(timeline.Timeline(traced(build, device_count={"CPU": 2}).step_stats).generate_chrome_trace_format())["traceEvents"]
     copies = [event for event in events if event.get("cat") == "Copy"]
-    assert [event["ph"] for event in copies] == ["s", "t"] and copies[0]["pid"] != copies[1]["pid"]
-    receive, = (event["args"] for event in events if event["name"] == "_Recv")
-    assert receive["bytes"] == 64 and receive["from"].endswith("CPU:0") and receive["to"].endswith("CPU:1")
+    # To the second device, and the result back.
+    assert [event["ph"] for event in copies] == ["s", "t"] * 2 and copies[0]["pid"] != copies[1]["pid"]
+    receives = [event["args"] for event in events if event["name"] == "_Recv"]
+    assert [(receive["bytes"], receive["from"][-5:], receive["to"][-5:]) for receive in receives] == [(64, "CPU:1", "CPU:0"), (64, "CPU:0", "CPU:1")]
 
 
 def test_the_critical_path():

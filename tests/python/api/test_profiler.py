@@ -14,6 +14,7 @@ def model(tf):
         w = tf.get_variable("w", [6, 5], initializer=tf.zeros_initializer(), use_resource=False)
         b = tf.get_variable("b", [5], initializer=tf.zeros_initializer(), trainable=False, use_resource=False)
         y = tf.nn.bias_add(tf.matmul(x, w), b)
+    tf.nn.conv2d(tf.ones([1, 6, 5, 3]), tf.ones([1, 1, 3, 3]), [1, 1, 1, 1], "SAME", name="unused")
     return x, tf.reduce_sum(tf.nn.relu(y), name="sum")
 
 
@@ -58,10 +59,10 @@ def test_parameters_are_tensorflows(tf1):
 def test_operations_are_tensorflows(tf1):
     found = []
     for tf in (tf1, flowmill):
-        options = tf.profiler.ProfileOptionBuilder(tf.profiler.ProfileOptionBuilder.float_operation()).with_empty_output().with_accounted_types(["MatMul", "BiasAdd"])
+        options = tf.profiler.ProfileOptionBuilder(tf.profiler.ProfileOptionBuilder.float_operation()).with_empty_output().with_accounted_types(["MatMul", "Conv2D"])
         root = run(tf, options.build(), cmd="op", step=False)
         found.append([(row.name, row.float_ops, row.total_float_ops) for row in rows(root) if row.name != "_TFProfRoot"])
-    assert found[0] == found[1] == [("MatMul", 240, 260), ("BiasAdd", 20, 20)]
+    assert found[0] == found[1] == [("Conv2D", 540, 780), ("MatMul", 240, 240)]
 
 
 def test_times_and_bytes_by_scope_graph_and_op():
