@@ -18,6 +18,7 @@ const LAYERS: [&str; 27] = [
     "flowmill-cost",
     "flowmill-timeline",
     "flowmill-session",
+    "flowmill-view",
     "flowmill-kernels",
     "flowmill-host",
     "flowmill-cpu",

@@ -20,6 +20,7 @@ mod progress;
 mod run;
 mod serve;
 mod trace;
+mod view;
 
 use clap::{Args, Parser, Subcommand};
 use flowmill::{FileAccess, Result, SessionOptions};
@@ -77,6 +78,13 @@ enum Command {
     /// Measures this machine's arithmetic, memory, launches and copies, and writes the description that `place --machine` reads.
     #[command(after_help = "Example:\n  flowmill calibrate --devices 2 --out machine.json")]
     Calibrate(calibrate::CalibrateArgs),
+    /// Shows a model's graph as a page in the browser: scopes that open, search, paths, colours, shapes.
+    ///
+    /// The page is one file without links to others. With --optimized it has the step before and after all passes, side by side if that is chosen.
+    #[command(
+        after_help = "Examples:\n  flowmill view examples/digits/1\n  flowmill view model.pb -o graph.html --fetch y:0 --optimized --run"
+    )]
+    View(Box<view::ViewArgs>),
     /// Serves models over the protocols of TensorFlow Serving and of KServe, by REST and gRPC.
     ///
     /// Options that TensorFlow Serving has are its own, by name and default, except that the REST API is on and that addresses are of this machine only
@@ -151,6 +159,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> u8 {
         Command::Place(args) => place::place(&args),
         Command::Profile(args) => profile::profile(&args),
         Command::Calibrate(args) => calibrate::calibrate(&args),
+        Command::View(args) => view::view(&args),
         Command::Serve(args) => serve::serve(&args),
     };
     match result {

@@ -6,7 +6,7 @@ use flowmill::{
     DType, Graph, OptimizationReport, PartialShape, Result, RunOptions, SavedModel, Session, SessionOptions, Signature, Tensor, TensorSpec,
     graph_signature, load_graph_with, session,
 };
-use flowmill_session::{RunOutcome, SimulatedStep};
+use flowmill_session::{RunOutcome, SimulatedStep, StepGraphs};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -130,6 +130,33 @@ impl Model {
     /// Returns the model's graph, locked for reading.
     pub(crate) fn graph(&self) -> impl std::ops::Deref<Target = Graph> + '_ {
         self.session.graph().read()
+    }
+
+    /// Returns the graphs of a step of the model before and after all passes.
+    pub(crate) fn step_graphs(&self) -> Result<StepGraphs> {
+        self.session.step_graphs(&self.feeds(), &self.fetches(), &[])
+    }
+
+    /// Replaces the inputs by these tensors.
+    ///
+    /// # Errors
+    /// Returns `InvalidArgument` for a name that is not that of a tensor of the graph.
+    pub(crate) fn set_feeds(&mut self, tensors: &[String]) -> Result<()> {
+        let graph = self.session.graph().read();
+        let port = |tensor: &String| {
+            let name = flowmill::TensorName::parse(tensor).filter(|name| !name.is_control());
+            let node = name.as_ref().and_then(|name| graph.find_node(name.node));
+            let output = name.as_ref().and_then(|name| node?.output_types().get(usize::try_from(name.slot).ok()?));
+            let Some((node, output)) = node.zip(output) else {
+                return Err(flowmill::Error::invalid_argument(format!("'{tensor}' is not a tensor of the graph")));
+            };
+            let shape = flowmill::placeholder_shape(&graph, node)?;
+            Ok(Port { name: tensor.clone(), tensor: tensor.clone(), dtype: output.dtype, shape })
+        };
+        let inputs = tensors.iter().map(port).collect::<Result<_>>()?;
+        drop(graph);
+        self.inputs = inputs;
+        Ok(())
     }
 
     fn feeds(&self) -> Vec<&str> {

@@ -40,6 +40,7 @@ pub use kernel_class::{KernelClass, KernelRate, THIN_CONVOLUTION_CHANNELS, THIN_
 pub use machine::{Bandwidth, DeviceModel, KernelWork, Link, MAX_DEVICES, Machine};
 pub use measured::{Average, MeasuredCosts, MeasuredNode, MeasuredOutput, OutputSample, Sample};
 pub use model::{Assumptions, CostModel, GraphTasks};
+pub use palette::{COLOURS, OTHER_COLOUR};
 pub use place::{SearchOptions, critical_path, place, simple_placement};
 pub use report::{MeasuredStep, MeasuredTask, Report, ReportRow};
 pub use simulate::{Objective, Schedule, Transfer, simulate, upward_ranks};

@@ -17,13 +17,28 @@ const OTHER: &str = "other";
 /// The class of copies.
 pub(crate) const COPY: &str = "copy";
 
-/// The style sheet. Bars keep their colours in a dark theme, in which the labels on them stay dark.
-pub(crate) const STYLE: &str = "\
+/// The colours of categories, for any picture. Dark text is readable on each of them.
+pub const COLOURS: [&str; 10] =
+    ["#e8a17c", "#8fb8de", "#9ccb86", "#c9a0dc", "#f0cf65", "#7fcdc4", "#f2a3b3", "#b3a78c", "#a9a9e8", "#cfe07a"];
+
+/// The colour of all categories that have none of [`COLOURS`].
+pub const OTHER_COLOUR: &str = "#bdbdbd";
+
+/// The rules of the style sheet besides the colours of bars.
+const STYLE: &str = "\
 text{font:11px sans-serif;fill:#222}.heading{font-size:15px}.faint{fill:#666}.label{fill:#111;pointer-events:none}\
 .page{fill:#fff}.lane{fill:#f1f1f1}.grid{stroke:#ccc;stroke-width:.7}.end{stroke:#c00;stroke-dasharray:4 3}\
-.o0{fill:#e8a17c}.o1{fill:#8fb8de}.o2{fill:#9ccb86}.o3{fill:#c9a0dc}.o4{fill:#f0cf65}.o5{fill:#7fcdc4}.o6{fill:#f2a3b3}.o7{fill:#b3a78c}\
-.o8{fill:#a9a9e8}.o9{fill:#cfe07a}.other{fill:#bdbdbd}.copy{fill:#8aa0b4}.bar{stroke:#fff;stroke-width:.6}\
+.copy{fill:#8aa0b4}.bar{stroke:#fff;stroke-width:.6}\
 @media(prefers-color-scheme:dark){text{fill:#ddd}.faint{fill:#999}.label{fill:#111}.page{fill:#16181c}.lane{fill:#24272d}.grid{stroke:#41454d}.end{stroke:#f66}.bar{stroke:#16181c}}";
+
+/// Returns the style sheet. Bars keep their colours in a dark theme, in which the labels on them stay dark.
+pub(crate) fn style() -> String {
+    let mut style = STYLE.to_owned();
+    for (class, colour) in CLASSES.iter().zip(COLOURS).chain([(&OTHER, OTHER_COLOUR)]) {
+        style.push_str(&format!(".{class}{{fill:{colour}}}"));
+    }
+    style
+}
 
 /// The colours of ops.
 pub(crate) struct Palette {

@@ -2,7 +2,7 @@
 
 use crate::machine::Machine;
 use crate::order::order_by;
-use crate::palette::{COPY, Palette, STYLE};
+use crate::palette::{COPY, Palette, style};
 use crate::report::MeasuredStep;
 use crate::simulate::{Schedule, Transfer};
 use crate::tasks::TaskGraph;
@@ -231,7 +231,7 @@ impl Picture {
             r##"<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH}" height="{height:.0}" viewBox="0 0 {WIDTH} {height:.0}" role="img" aria-labelledby="title desc">"##
         );
         let _ = writeln!(out, r##"<title id="title">{heading}</title><desc id="desc">{about}</desc>"##);
-        let _ = writeln!(out, "<style>{STYLE}</style>");
+        let _ = writeln!(out, "<style>{}</style>", style());
         let _ = writeln!(out, r##"<rect class="page" width="100%" height="100%"/>"##);
         let _ = writeln!(out, r##"<text class="heading" x="8" y="22">{heading}</text>"##);
         out.push_str(&self.lanes);

@@ -10,6 +10,7 @@
 #![deny(missing_docs, unreachable_pub, unnameable_types)]
 #![forbid(unsafe_code)]
 
+mod changes;
 mod linear;
 mod liveness;
 mod loop_reads;
@@ -20,6 +21,7 @@ mod pipeline;
 mod rewrite;
 mod shapes;
 
+pub use changes::NodeChanges;
 pub use flowmill_graph::{Evaluator, Target};
 pub use lowering::{Functions, MAX_ADDED_NODES, MAX_NESTING};
 pub use pipeline::{

@@ -1,6 +1,7 @@
 //! The passes in their order, and the functions that run them.
 
 use crate::Shapes;
+use crate::changes::{ChangeRecorder, NodeChanges};
 use crate::lowering::{Functions, called};
 use crate::passes;
 use flowmill_graph::{ControlFlow, Graph, ShapeAnalysis, Target};
@@ -75,6 +76,8 @@ pub struct Options<'a> {
     pub disabled: &'a [String],
     /// The function whose body the graph is; `""` for the graph of a step.
     pub function: &'a str,
+    /// True if reports name the nodes that each pass changed. This takes time proportional to the graph per pass.
+    pub records_nodes: bool,
 }
 
 impl Options<'_> {
@@ -92,6 +95,8 @@ pub struct PassReport {
     pub num_changes: usize,
     /// The error for which the pass's changes were discarded.
     pub error: Option<Error>,
+    /// The nodes that it changed, if [`Options::records_nodes`] is set.
+    pub nodes: NodeChanges,
 }
 
 /// A record of what [`lower`] or [`optimize`] did.
@@ -148,6 +153,7 @@ fn run_all(passes: &[Pass], graph: &mut Graph, options: &Options<'_>, target: &d
     let mut report = Report { num_nodes_before: graph.num_nodes(), ..Report::default() };
     let original = graph.clone();
     let mut done: Vec<&Pass> = Vec::new();
+    let mut recorder = ChangeRecorder::new(graph, options.records_nodes);
     for pass in passes.iter().filter(|p| options.is_enabled(p.name)) {
         let (num_changes, error) = match run_checked(pass, graph, target, shapes) {
             Ok(num_changes) => {
@@ -160,7 +166,8 @@ fn run_all(passes: &[Pass], graph: &mut Graph, options: &Options<'_>, target: &d
                 (0, Some(error))
             }
         };
-        report.passes.push(PassReport { name: pass.name, num_changes, error });
+        let nodes = recorder.as_mut().filter(|_| num_changes > 0).map(|recorder| recorder.changes(graph)).unwrap_or_default();
+        report.passes.push(PassReport { name: pass.name, num_changes, error, nodes });
     }
     report.num_nodes_after = graph.num_nodes();
     report
@@ -175,14 +182,21 @@ pub fn lower(graph: &mut Graph, options: &Options<'_>) -> Report {
         return report;
     }
     let passes: Vec<&LoweringPass> = LOWERING.iter().filter(|p| options.is_enabled(p.name)).collect();
-    let mut reports: Vec<PassReport> = passes.iter().map(|p| PassReport { name: p.name, num_changes: 0, error: None }).collect();
+    let mut reports: Vec<PassReport> =
+        passes.iter().map(|p| PassReport { name: p.name, num_changes: 0, error: None, nodes: NodeChanges::default() }).collect();
+    let mut recorder = ChangeRecorder::new(graph, options.records_nodes);
     let mut functions = Functions::new(options.function);
     let original = graph.clone();
     loop {
         let mut num_changes = 0;
         for (pass, report) in passes.iter().zip(&mut reports) {
             match (pass.run)(graph, &mut functions) {
-                Ok(n) => (num_changes, report.num_changes) = (num_changes + n, report.num_changes + n),
+                Ok(n) => {
+                    (num_changes, report.num_changes) = (num_changes + n, report.num_changes + n);
+                    if let Some(recorder) = recorder.as_mut().filter(|_| n > 0) {
+                        report.nodes.extend(recorder.changes(graph));
+                    }
+                }
                 Err(error) => report.error = Some(error),
             }
         }
@@ -199,7 +213,7 @@ pub fn lower(graph: &mut Graph, options: &Options<'_>) -> Report {
     }
     if reports.iter().any(|r| r.error.is_some()) {
         *graph = original;
-        reports.iter_mut().for_each(|r| r.num_changes = 0);
+        reports.iter_mut().for_each(|r| (r.num_changes, r.nodes) = Default::default());
     }
     report.left = functions.left();
     report.passes = reports;

@@ -25,6 +25,7 @@ mod server;
 mod session;
 mod thread_states;
 mod timeline;
+mod view;
 
 use pyo3::prelude::*;
 use std::ffi::OsString;
@@ -76,6 +77,7 @@ mod _core {
     use crate::session::{PyCallable, PySession};
     #[pymodule_export]
     use crate::timeline::{PyProfiler, PyTimeline};
+    use crate::view::{graph_page, graph_tree, graph_tree_html, step_page};
 
     /// Makes a debug build panic where a release build would start rayon's own pool, whose threads a forked process lacks.
     #[pymodule_init]

@@ -241,7 +241,8 @@ pub(crate) fn lower(unit: &mut Unit<'_>, options: &SessionOptions) -> Report {
     if !options.optimize || !options.lower {
         return unchanged(&unit.graph);
     }
-    flowmill_optimize::lower(&mut unit.graph, &Options { disabled: &options.disabled_passes, function: unit.function })
+    let options = Options { disabled: &options.disabled_passes, function: unit.function, records_nodes: unit.records_nodes };
+    flowmill_optimize::lower(&mut unit.graph, &options)
 }
 
 /// Assigns a device to each node, by rules.
@@ -280,7 +281,7 @@ pub(crate) fn optimize(unit: &mut Unit<'_>, device: usize, env: &Environment) ->
         return Ok(unchanged(&unit.graph));
     }
     let target = DeviceTarget { env, functions: unit.functions, kernels: session_device(env, device)?.device.kernels() };
-    let options = Options { disabled: &options.disabled_passes, function: unit.function };
+    let options = Options { disabled: &options.disabled_passes, function: unit.function, records_nodes: unit.records_nodes };
     let (report, shapes) = flowmill_optimize::optimize_with_shapes(&mut unit.graph, &options, &target);
     unit.shapes = Some(shapes);
     Ok(report)
@@ -293,7 +294,7 @@ fn fold_constants(unit: &mut Unit<'_>, placed: &mut FxHashMap<NodeId, usize>, en
     let Some(pass) = pass else { return unchanged(&unit.graph) };
     let first = unit.graph.num_node_ids();
     let target = DeviceTarget { env, functions: unit.functions, kernels: env.devices.host().device.kernels() };
-    let options = Options { disabled: &env.options.disabled_passes, function: unit.function };
+    let options = Options { disabled: &env.options.disabled_passes, function: unit.function, records_nodes: unit.records_nodes };
     let report = flowmill_optimize::run_passes(std::slice::from_ref(pass), &mut unit.graph, &options, &target);
     let added: Vec<NodeId> = unit.graph.op_nodes().map(Node::id).filter(|id| id.index() >= first).collect();
     // A constant may be read by one that is newer.

@@ -29,7 +29,7 @@ pub(super) fn partition<'a>(
     let Placement::Several(placed) = placement else {
         return Ok(Parts { parts: vec![Part { unit, device: HOST }], transfers: Arc::default() });
     };
-    let Unit { name, function, graph, arg_types, num_results, functions, site, .. } = unit;
+    let Unit { name, function, graph, arg_types, num_results, functions, site, records_nodes, .. } = unit;
     let flowmill_partition::Partition { mut parts, transfers } =
         flowmill_partition::partition(graph, placed.into_iter().collect(), devices, PartitionOptions { start_times })?;
     parts.retain(|(device, graph)| *device == site.device || graph.op_nodes().next().is_some());
@@ -46,7 +46,10 @@ pub(super) fn partition<'a>(
         let (arg_types, num_results) = if device == site.device { (arg_types.clone(), num_results) } else { (Vec::new(), 0) };
         let (name, site) = (name.clone(), site.clone());
         let (placed, by_cost) = (None, CostFacts::default());
-        Part { unit: Unit { name, function, graph, shapes: None, arg_types, num_results, functions, site, placed, by_cost }, device }
+        Part {
+            unit: Unit { name, function, graph, shapes: None, arg_types, num_results, functions, site, placed, by_cost, records_nodes },
+            device,
+        }
     };
     let name = |device| flowmill_partition::Devices::name(devices, device);
     let transfers = transfers.iter().map(|transfer| {

@@ -30,6 +30,8 @@ pub(crate) struct Unit<'a> {
     pub(crate) placed: Option<Placed>,
     /// The facts that placement by cost uses besides estimates.
     pub(crate) by_cost: CostFacts,
+    /// True if the report of the passes names the nodes that they changed.
+    pub(crate) records_nodes: bool,
 }
 
 /// Facts of earlier steps that placement by cost uses besides estimates.
@@ -88,6 +90,7 @@ impl<'a> Unit<'a> {
             site: CallSite::default(),
             placed: None,
             by_cost: CostFacts::default(),
+            records_nodes: false,
         })
     }
 
@@ -118,6 +121,7 @@ impl<'a> Unit<'a> {
             site,
             placed: None,
             by_cost: CostFacts::default(),
+            records_nodes: false,
         })
     }
 

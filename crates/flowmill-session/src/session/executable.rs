@@ -89,10 +89,20 @@ impl Snapshot {
         Snapshot { by_cost, ..self }
     }
 
+    /// Makes the unit that the step runs. The graph is moved there.
+    ///
+    /// # Errors
+    /// Returns the errors of [`Unit::of_step`], such as `NotFound` for a fetch that the graph does not have.
+    pub(super) fn unit(&mut self, signature: &Signature) -> Result<Unit<'_>> {
+        let empty = Graph::new(self.pruned.registry().clone());
+        let pruned = std::mem::replace(&mut self.pruned, empty);
+        let (placed, by_cost) = (self.placed.take(), std::mem::take(&mut self.by_cost));
+        Ok(Unit { placed, by_cost, ..Unit::of_step(pruned, signature, self.functions.runtime())? })
+    }
+
     /// Returns the graph of each part of the step, after all passes, with the number of its device.
-    pub(super) fn part_graphs(self, signature: &Signature, env: &Environment) -> Result<Vec<(usize, Graph)>> {
-        let Snapshot { pruned, functions, placed, by_cost, .. } = self;
-        let unit = Unit { placed, by_cost, ..Unit::of_step(pruned, signature, functions.runtime())? };
+    pub(super) fn part_graphs(mut self, signature: &Signature, env: &Environment) -> Result<Vec<(usize, Graph)>> {
+        let unit = self.unit(signature)?;
         let dump = compile::Dump::of(&unit);
         let parts = compile::rewrite(unit, env, &dump)?.parts;
         Ok(parts.into_iter().map(|part| (part.device, part.unit.graph)).collect())
@@ -102,9 +112,8 @@ impl Snapshot {
     ///
     /// # Errors
     /// Returns the errors of [`compile::simulate_step`].
-    pub(super) fn simulate(self, signature: &Signature, env: &Environment) -> Result<SimulatedStep> {
-        let Snapshot { pruned, functions, placed, by_cost, .. } = self;
-        compile::simulate_step(Unit { placed, by_cost, ..Unit::of_step(pruned, signature, functions.runtime())? }, env)
+    pub(super) fn simulate(mut self, signature: &Signature, env: &Environment) -> Result<SimulatedStep> {
+        compile::simulate_step(self.unit(signature)?, env)
     }
 }
 

@@ -13,6 +13,7 @@ mod threads;
 
 pub use names::{Fetches, ToNodeName, ToTensorName};
 pub use options::{CostPlacement, PlacementPolicy, RunOptions, SessionOptions, ThreadPoolOption};
+pub use part_graphs::StepGraphs;
 pub use runner::Runner;
 pub(crate) use signature::Signature;
 

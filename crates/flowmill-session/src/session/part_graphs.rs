@@ -1,9 +1,10 @@
 //! The graphs of the parts of a step, as [`RunOptions::output_partition_graphs`](super::RunOptions::output_partition_graphs) returns them.
 
-use super::Session;
-use super::executable::Executable;
-use crate::compile::CostFacts;
+use super::executable::{Executable, Snapshot};
+use super::{Session, Signature};
+use crate::compile::{self, CostFacts, Dump, Rewritten, Unit};
 use flowmill_graph::Graph;
+use flowmill_optimize::Report;
 use flowmill_proto::attr_value::Value;
 use flowmill_proto::{GraphDef, NodeDef};
 use flowmill_tensor::Result;
@@ -12,7 +13,35 @@ use flowmill_tensor::Result;
 const COLOCATION: &str = "_class";
 const LOCATION: &str = "loc:@";
 
+/// The graphs of a step before and after compilation.
+pub struct StepGraphs {
+    /// The part of the session's graph that the step needs, with `_Arg` and `_Retval` nodes for feeds and fetches.
+    pub before: Graph,
+    /// The graph of each device that the step runs on, after all passes, with the full name of the device. The host's is the first.
+    pub parts: Vec<(String, Graph)>,
+    /// What the passes did, with the names of the nodes that each of them changed.
+    pub report: Report,
+}
+
 impl Session {
+    /// Returns the graphs of a step with these feeds, fetches and targets. Bodies of functions that are called at run time are not optimised in them.
+    ///
+    /// # Errors
+    /// Returns `InvalidArgument` for malformed names, `NotFound` for names that are not in the graph, and `InvalidArgument` for devices that do not exist.
+    pub fn step_graphs(&self, feeds: &[&str], fetches: &[&str], targets: &[&str]) -> Result<StepGraphs> {
+        self.check_open()?;
+        let signature = Signature::new(feeds, fetches, targets, &[]);
+        let graph = self.graph.read();
+        let placed = self.placed(&graph)?;
+        let mut snapshot = Snapshot::new(&graph, &signature, self.functions_of(&graph), placed)?;
+        drop(graph);
+        let unit = Unit { records_nodes: true, ..snapshot.unit(&signature)? };
+        let (before, dump) = (unit.graph.clone(), Dump::of(&unit));
+        let Rewritten { parts, report, .. } = compile::rewrite(unit, &self.env, &dump)?;
+        let parts = parts.into_iter().map(|part| (self.device_name(part.device), part.unit.graph)).collect();
+        Ok(StepGraphs { before, parts, report })
+    }
+
     /// Returns the graph that an executable runs on each of its devices, with the number of the device.
     pub(super) fn part_graphs<'a>(&self, executable: &'a Executable) -> Result<&'a [(usize, Graph)]> {
         executable.part_graphs(|| {
