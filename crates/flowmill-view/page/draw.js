@@ -1,19 +1,17 @@
 /** Draws the visible part of a graph on a canvas. */
-import { CONTROL, DATA, FUNCTION, REFERENCE, SERIES } from './data.js';
-import { ATTACHED_WIDTH, HEADER, layoutOf } from './geometry.js';
-import { arrowHead, bow, curve, outline } from './shapes.js';
+import { FUNCTION, SERIES } from './data.js';
+import { drawEdges, drawLinks } from './draw_edges.js';
+import { ATTACHED_WIDTH, HEADER, NODE_HEIGHT, layoutOf } from './geometry.js';
+import { outline } from './shapes.js';
 import { plural, timeText } from './format.js';
 
 /** Zooms below which something is not drawn. */
 const TEXT_ZOOM = 0.42;
-const LABEL_ZOOM = 0.75;
-const ARROW_ZOOM = 0.35;
 const OUTLINE_ZOOM = 0.16;
+const BAR_ZOOM = 0.02;
 /** Open scopes that are smaller on the screen are drawn without their content. */
 const MIN_SCOPE_PIXELS = 12;
 const DIMMED = 0.18;
-
-const STYLES = { [DATA]: 'edge', [REFERENCE]: 'reference', [CONTROL]: 'control' };
 
 /** Paints one frame. `view` has the graph, the camera, the colours, the theme, what is selected and marked, and the filter. */
 export class Painter {
@@ -40,7 +38,7 @@ export class Painter {
     context.textBaseline = 'middle';
     this.window = [-x / k, -y / k, (width - x) / k, (height - y) / k];
     if (view.graph) this.scope(view.graph.root, 0, 0, 0);
-    this.links();
+    drawLinks(this);
     return this.numDrawn;
   }
 
@@ -54,7 +52,7 @@ export class Painter {
     if (!this.isVisible(x, y, x + layout.width, y + layout.height)) return;
     if (scope.parent) this.frame(scope, layout, x, y, depth);
     if (scope.parent && layout.width * this.zoom < MIN_SCOPE_PIXELS) return;
-    this.edges(scope, layout, x, y);
+    drawEdges(this, scope, layout, x, y);
     if (scope.data.hubs.length > 0) this.hubsLine(layout, x, y);
     for (const row of this.rows(layout, y)) this.row(scope, layout, row, x, y, depth);
     for (const place of scope.data.hubs) this.child(scope, layout, place, x, y, depth);
@@ -80,7 +78,7 @@ export class Painter {
     const { items } = row;
     const [left, , right] = this.window;
     // A row of small boxes is one bar.
-    if (items.length > 8 && 60 * this.zoom < 3 && scope.open.size === 0) {
+    if (items.length > 8 && this.zoom < BAR_ZOOM && scope.open.size === 0) {
       const [first, last] = [items[0], items.at(-1)];
       this.context.globalAlpha = 0.5;
       this.context.fillStyle = this.view.colours.mode === 'kind' ? this.theme.faint : this.colourOf(scope, first);
@@ -94,7 +92,44 @@ export class Painter {
       if (layout.x[items[middle]] + layout.w[items[middle]] + x < left) low = middle + 1;
       else high = middle;
     }
+    if (this.zoom < OUTLINE_ZOOM && this.areSmall(scope)) {
+      this.smallNodes(scope, layout, items, low, x, y);
+      return;
+    }
     for (let i = low; i < items.length && layout.x[items[i]] + x <= right; i += 1) this.child(scope, layout, items[i], x, y, depth);
+  }
+
+  /** Returns true if the children of a scope are nodes that all look alike but for their colours. */
+  areSmall(scope) {
+    const { selection, marks, filter } = this.view;
+    return scope.numNodes === scope.numChildren && selection?.scope !== scope && !marks.has(scope) && !filter.isActive;
+  }
+
+  /** Draws nodes as rectangles. Neighbours of one colour are one rectangle if the gaps between them cannot be seen. */
+  smallNodes(scope, layout, items, low, x, y) {
+    const { context, zoom } = this;
+    const right = this.window[2];
+    let [colour, start, end, top] = ['', 0, 0, 0];
+    const flush = () => colour && context.fillRect(start, top, end - start, NODE_HEIGHT);
+    for (let i = low; i < items.length && layout.x[items[i]] + x <= right; i += 1) {
+      const place = items[i];
+      const left = layout.x[place] + x;
+      const own = this.view.colours.mode === 'kind' ? this.smallColour(scope, place) : this.view.colours.node(scope, place);
+      if (own !== colour || (left - end) * zoom > 1.5) {
+        flush();
+        if (own !== colour) context.fillStyle = own;
+        [colour, start, top] = [own, left, y + layout.y[place]];
+      }
+      end = left + layout.w[place];
+    }
+    flush();
+    this.numDrawn += 1;
+  }
+
+  /** The colour of a node without an outline, which must not be that of the background. */
+  smallColour(scope, place) {
+    const colour = this.view.colours.node(scope, place);
+    return colour === this.theme.plain ? this.theme.line : colour;
   }
 
   child(scope, layout, place, x, y, depth) {
@@ -130,6 +165,7 @@ export class Painter {
     context.globalAlpha = isDimmed ? DIMMED : 1;
     context.fillStyle = this.view.colours.node(scope, place);
     if (this.zoom < OUTLINE_ZOOM && !isSelected && !mark) {
+      context.fillStyle = this.smallColour(scope, place);
       context.fillRect(left, top, w, h);
     } else {
       context.beginPath();
@@ -143,16 +179,12 @@ export class Painter {
     }
     if (this.zoom > TEXT_ZOOM) {
       context.font = '12px system-ui, sans-serif';
-      context.fillStyle = this.textColour(context.fillStyle, this.view.colours.node(scope, place));
+      context.fillStyle = this.view.colours.node(scope, place) === theme.plain ? theme.text : theme.label;
       this.text(scope.label(place), left + w / 2, top + h / 2 + 0.5, w - 14, 'center');
       const attached = layout.numAttached.get(place) ?? 0;
       if (attached > 3) this.text(`+${attached - 3}`, left - 2, top + h + 5, 20, 'right');
     }
     context.globalAlpha = 1;
-  }
-
-  textColour(_, back) {
-    return back === this.theme.plain ? this.theme.text : this.theme.label;
   }
 
   border(isSelected, mark, isDashed = false) {
@@ -278,73 +310,6 @@ export class Painter {
     context.lineWidth = 1;
     context.stroke();
     context.globalAlpha = 1;
-  }
-
-  edges(scope, layout, x, y) {
-    const routes = layout.routes(scope);
-    if (routes.length === 0) return;
-    const { context, theme, zoom } = this;
-    const { selection, marks, filter } = this.view;
-    const isMarked = (route) => selection?.scope === scope && (route.src === selection.place || route.dst === selection.place);
-    const isOnPath = (route) => marks.get(scope)?.has(route.src) && marks.get(scope)?.has(route.dst);
-    const paths = new Map();
-    const heads = new Map();
-    const visible = routes.filter(({ bounds: [x0, y0, x1, y1] }) => this.isVisible(x + x0, y + y0, x + x1, y + y1));
-    for (const route of visible) {
-      const kind = scope.data.kinds[route.edge];
-      const name = isMarked(route) ? 'select' : isOnPath(route) ? 'hit' : STYLES[kind];
-      const key = `${name} ${route.up || kind === CONTROL ? 'dashed' : 'solid'}`;
-      if (!paths.has(key)) {
-        paths.set(key, new Path2D());
-        heads.set(key, new Path2D());
-      }
-      curve(paths.get(key), route.points, x, y);
-      if (zoom > ARROW_ZOOM) arrowHead(heads.get(key), route.points.at(-1), route.up, x, y);
-    }
-    for (const [key, path] of paths) {
-      const [name, dash] = key.split(' ');
-      context.globalAlpha = filter.isActive ? 0.35 : 1;
-      context.strokeStyle = theme[name];
-      context.fillStyle = theme[name];
-      context.lineWidth = name === 'select' || name === 'hit' ? 2.2 : Math.max(1, 0.6 / zoom);
-      context.setLineDash(dash === 'dashed' ? [5, 4] : []);
-      context.stroke(path);
-      context.setLineDash([]);
-      context.fill(heads.get(key));
-    }
-    context.globalAlpha = 1;
-    if (zoom > LABEL_ZOOM) for (const route of visible) this.edgeLabel(scope, route, x, y, isMarked(route));
-  }
-
-  edgeLabel(scope, route, x, y, isMarked) {
-    const label = scope.data.labels[route.edge];
-    if (!label) return;
-    const { context, theme } = this;
-    const end = route.points.at(-1);
-    const [left, top] = [x + end.x + 4, y + end.y - 13];
-    context.font = '10px ui-monospace, monospace';
-    const text = label.length > 34 ? `${label.slice(0, 33)}…` : label;
-    const cells = [];
-    for (let cell = Math.floor(left / 12); cell <= (left + text.length * 6) / 12; cell += 1) cells.push(`${cell},${Math.floor(top / 12)}`);
-    if (cells.some((cell) => this.occupied.has(cell)) && !isMarked) return;
-    cells.forEach((cell) => this.occupied.add(cell));
-    context.fillStyle = isMarked ? theme.select : theme.faint;
-    context.textAlign = 'left';
-    context.fillText(text, left, top);
-  }
-
-  /** Curves from the selected node to its producers and consumers. */
-  links() {
-    const { context, theme } = this;
-    for (const [colour, list] of this.view.links ?? []) {
-      const path = new Path2D();
-      for (const [a, b] of list) bow(path, a, b);
-      context.strokeStyle = theme[colour];
-      context.lineWidth = Math.max(1.6, 1 / this.zoom);
-      context.globalAlpha = 0.75;
-      context.stroke(path);
-      context.globalAlpha = 1;
-    }
   }
 
   /** Writes text that is at most so wide; a longer one is cut in the middle. */

@@ -11,13 +11,14 @@ const MARKUP: &str = include_str!("../page/index.html");
 const STYLE: &str = include_str!("../page/page.css");
 
 /// The modules of the script, each after those that it imports.
-const MODULES: [&str; 14] = [
+const MODULES: [&str; 15] = [
     include_str!("../page/format.js"),
     include_str!("../page/data.js"),
     include_str!("../page/geometry.js"),
     include_str!("../page/shapes.js"),
     include_str!("../page/colours.js"),
     include_str!("../page/filter.js"),
+    include_str!("../page/draw_edges.js"),
     include_str!("../page/draw.js"),
     include_str!("../page/tree.js"),
     include_str!("../page/pane.js"),

@@ -313,6 +313,27 @@ class Graph(Scopes):
             del graph_def.node[:known]
         return graph_def
 
+    # Pictures
+
+    def summary(self, max_depth: int = 2, max_children: int = 20, nodes: bool = False, run_metadata=None) -> str:
+        """Returns the tree of name scopes as text, with the number of nodes, the bytes of weights, the estimated operations and the most frequent ops of each.
+        TensorFlow has no such method.
+
+        Args:
+            max_depth: the levels of scopes below the graph.
+            max_children: the most lines per scope.
+            nodes: lists operations, too.
+            run_metadata: a `RunMetadata`, or its bytes, whose times are shown.
+        """
+        from flowmill._internal.view import summary  # start-up: few programs show their graph
+
+        return summary(self, max_depth, max_children, nodes, run_metadata)
+
+    def _repr_html_(self) -> str:
+        from flowmill._internal.view import graph_html  # start-up: few programs show their graph
+
+        return graph_html(self)
+
     # Names
 
     def unique_name(self, name: str, mark_as_used: bool = True) -> str:

@@ -120,6 +120,7 @@ _BY_MODULE = {
     "_internal.module": "Module",
     "_internal.polymorphic_function": "function wrap_function",
     "_internal.vectorized": "vectorized_map",
+    "_internal.view": "view",
     "version": "COMPILER_VERSION CXX11_ABI_FLAG CXX_VERSION MONOLITHIC_BUILD GIT_VERSION GRAPH_DEF_VERSION GRAPH_DEF_VERSION_MIN_CONSUMER GRAPH_DEF_VERSION_MIN_PRODUCER VERSION",
 }
 

@@ -268,6 +268,11 @@ class Session:
         feeds = [getattr(feed, "name", feed) for feed in feed_list]
         return self._core.placement_report(feeds, [t.name for t in found.tensors], [op.name for op in found.targets], top)
 
+    def _repr_html_(self) -> str:
+        from flowmill._internal.view import session_html  # start-up: few programs show their sessions
+
+        return session_html(self)
+
     def partial_run_setup(self, fetches, feeds=None) -> str:
         """Begins a step that gets its feeds one after another, by :meth:`partial_run`. It adds operations to the graph.
 

@@ -273,6 +273,11 @@ class Tensor:
 
     experimental_ref = ref
 
+    def _repr_html_(self) -> str:
+        from flowmill._internal.view import tensor_html  # start-up: few programs show their tensors
+
+        return tensor_html(self)
+
     def __repr__(self):
         return f"<tf.Tensor '{self.name}' shape={self.shape} dtype={self.dtype.name}>"
 

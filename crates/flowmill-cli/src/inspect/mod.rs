@@ -1,10 +1,12 @@
 //! `flowmill inspect`.
 
+mod scopes;
 mod support;
 
 use crate::print_json;
 use flowmill::files::{self, CheckpointReader, ModelPath};
 use flowmill::{Result, TensorSpec, proto, signatures};
+use flowmill_view::{TreeRow, tree_text};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -17,26 +19,45 @@ pub(crate) struct InspectArgs {
     /// List all ops, not only the most frequent.
     #[arg(long)]
     all: bool,
+    /// Levels of name scopes of the tree.
+    #[arg(long, default_value_t = 2)]
+    depth: usize,
     /// Print JSON.
     #[arg(long)]
     json: bool,
 }
 
+/// What is shown of one graph: for programs, and the tree of its scopes, unless the graph does not load.
+struct Inspected {
+    value: Value,
+    scopes: Vec<TreeRow>,
+}
+
 /// Shows what a path holds.
 pub(crate) fn inspect(args: &InspectArgs) -> Result<()> {
-    let value = match ModelPath::detect(&args.path)? {
+    let (kind, graphs) = match ModelPath::detect(&args.path)? {
         ModelPath::SavedModel(path) => {
             let model = files::SavedModel::open(path)?;
-            json!({"kind": "SavedModel", "graphs": model.meta_graphs().iter().map(meta_graph).collect::<Result<Vec<_>>>()?})
+            ("SavedModel", model.meta_graphs().iter().map(|meta| meta_graph(meta, args.depth)).collect::<Result<Vec<_>>>()?)
         }
-        ModelPath::Graph(path) => json!({"kind": "GraphDef", "graphs": [frozen(&files::load_graph_def(path)?.0)?]}),
-        ModelPath::MetaGraph(path) => json!({"kind": "MetaGraphDef", "graphs": [meta_graph(&files::load_meta_graph(path)?)?]}),
-        ModelPath::Checkpoint(path) => json!({"kind": "checkpoint", "variables": checkpoint(&CheckpointReader::open(path)?)?}),
+        ModelPath::Graph(path) => ("GraphDef", vec![frozen(&files::load_graph_def(path)?.0, args.depth)?]),
+        ModelPath::MetaGraph(path) => ("MetaGraphDef", vec![meta_graph(&files::load_meta_graph(path)?, args.depth)?]),
+        ModelPath::Checkpoint(path) => {
+            let value = json!({"kind": "checkpoint", "variables": checkpoint(&CheckpointReader::open(path)?)?});
+            if args.json {
+                print_json(&value)
+            } else {
+                print_text(&value, &[], args.all)
+            }
+            return Ok(());
+        }
     };
+    let (values, trees): (Vec<Value>, Vec<Vec<TreeRow>>) = graphs.into_iter().map(|graph| (graph.value, graph.scopes)).unzip();
+    let value = json!({"kind": kind, "graphs": values});
     if args.json {
         print_json(&value)
     } else {
-        print_text(&value, args.all)
+        print_text(&value, &trees, args.all)
     }
     Ok(())
 }
@@ -50,15 +71,15 @@ fn checkpoint(reader: &CheckpointReader) -> Result<Vec<Value>> {
     Ok(variables)
 }
 
-fn frozen(def: &proto::GraphDef) -> Result<Value> {
-    graph(def, &[], &[support::step_of_graph(def)])
+fn frozen(def: &proto::GraphDef, depth: usize) -> Result<Inspected> {
+    graph(def, &[], &[support::step_of_graph(def)], depth)
 }
 
-fn meta_graph(meta: &proto::MetaGraphDef) -> Result<Value> {
+fn meta_graph(meta: &proto::MetaGraphDef, depth: usize) -> Result<Inspected> {
     let empty = proto::GraphDef::default();
     let def = meta.graph_def.as_ref().unwrap_or(&empty);
     let ops = meta.meta_info_def.as_ref().and_then(|info| info.stripped_op_list.as_ref()).map_or(&[][..], |ops| &ops.op);
-    let mut value = graph(def, ops, &support::steps_of_meta_graph(meta)?)?;
+    let Inspected { mut value, scopes } = graph(def, ops, &support::steps_of_meta_graph(meta)?, depth)?;
     let ports = |specs: &BTreeMap<String, TensorSpec>| {
         let port = |s: &TensorSpec| json!({"tensor": s.tensor, "dtype": s.dtype.name(), "shape": s.shape.to_string()});
         specs.iter().map(|(name, spec)| (name.clone(), port(spec))).collect::<serde_json::Map<_, _>>()
@@ -71,10 +92,10 @@ fn meta_graph(meta: &proto::MetaGraphDef) -> Result<Value> {
     value["tags"] = json!(info.tags);
     value["tensorflow_version"] = json!(info.tensorflow_version);
     value["signatures"] = Value::Object(signatures);
-    Ok(value)
+    Ok(Inspected { value, scopes })
 }
 
-fn graph(def: &proto::GraphDef, producer_ops: &[proto::OpDef], steps: &[Step]) -> Result<Value> {
+fn graph(def: &proto::GraphDef, producer_ops: &[proto::OpDef], steps: &[Step], depth: usize) -> Result<Inspected> {
     let library = def.library.as_ref();
     let bodies = || library.iter().flat_map(|library| &library.function);
     let functions: Vec<&str> = bodies().filter_map(|f| f.signature.as_ref()).map(|s| s.name.as_str()).collect();
@@ -84,7 +105,11 @@ fn graph(def: &proto::GraphDef, producer_ops: &[proto::OpDef], steps: &[Step]) -
     }
     let bytes: usize = def.node.iter().filter_map(|n| n.attr.get("value")).map(proto::Message::encoded_len).sum();
     let Support { unsupported, not_needed, folded, unknown } = Support::of(def, producer_ops, steps)?;
-    Ok(json!({
+    let (scopes, load_error) = match scopes::rows(def, producer_ops, depth) {
+        Ok(rows) => (rows, None),
+        Err(error) => (Vec::new(), Some(error.to_string())),
+    };
+    let value = json!({
         "nodes": def.node.len(),
         "producer": def.versions.as_ref().map(|v| v.producer),
         "constant_bytes": bytes,
@@ -94,16 +119,19 @@ fn graph(def: &proto::GraphDef, producer_ops: &[proto::OpDef], steps: &[Step]) -
         "not_needed": not_needed,
         "folded": folded,
         "unknown": unknown,
-    }))
+        "load_error": load_error,
+        "scopes": scopes.iter().map(scopes::to_json).collect::<Vec<_>>(),
+    });
+    Ok(Inspected { value, scopes })
 }
 
-fn print_text(value: &Value, all: bool) {
+fn print_text(value: &Value, trees: &[Vec<TreeRow>], all: bool) {
     const FREQUENT: usize = 20;
     say!("{}", text(&value["kind"]));
     for variable in value["variables"].as_array().into_iter().flatten() {
         say!("  {}  {} {}", text(&variable["name"]), text(&variable["dtype"]), variable["shape"]);
     }
-    for graph in value["graphs"].as_array().into_iter().flatten() {
+    for (i, graph) in value["graphs"].as_array().into_iter().flatten().enumerate() {
         let tags = graph["tags"].as_array().map(|t| t.iter().map(text).collect::<Vec<_>>().join(", "));
         say!(
             "\ngraph{}: {} nodes, {} bytes of constants",
@@ -138,6 +166,12 @@ fn print_text(value: &Value, all: bool) {
             say!("       and {} more kinds (--all lists them)", ops.len() - shown);
         }
         print_support(graph);
+        if let Some(error) = graph["load_error"].as_str() {
+            say!("  does not load: {error}");
+        }
+        if let Some(rows) = trees.get(i).filter(|rows| !rows.is_empty()) {
+            say!("\n{}", tree_text(rows).trim_end());
+        }
     }
 }
 
@@ -157,7 +191,7 @@ fn print_support(graph: &Value) {
             is_complete &= !matches!(key, "unknown" | "unsupported");
         }
     }
-    if is_complete {
+    if is_complete && graph["load_error"].is_null() {
         say!("  Flowmill runs all of it");
     }
 }
