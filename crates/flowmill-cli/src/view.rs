@@ -60,7 +60,7 @@ pub(crate) fn view(args: &ViewArgs) -> Result<()> {
     let step = if needs_step { Some(model.step_graphs()?) } else { None };
     let title =
         args.model.path.file_name().map_or_else(|| args.model.path.display().to_string(), |name| name.to_string_lossy().into_owned());
-    let text = model.with_graph(|graph| step_page(&title, graph, facts, step.as_ref()));
+    let text = step_page(&title, &model.graph(), facts, step.as_ref());
     bar.finish_and_clear();
     let path = match &args.output {
         Some(path) => path.clone(),

@@ -77,6 +77,7 @@ mod _core {
     use crate::session::{PyCallable, PySession};
     #[pymodule_export]
     use crate::timeline::{PyProfiler, PyTimeline};
+    #[pymodule_export]
     use crate::view::{graph_page, graph_tree, graph_tree_html, step_page};
 
     /// Makes a debug build panic where a release build would start rayon's own pool, whose threads a forked process lacks.

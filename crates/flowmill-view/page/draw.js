@@ -12,6 +12,8 @@ const BAR_ZOOM = 0.02;
 /** Open scopes that are smaller on the screen are drawn without their content. */
 const MIN_SCOPE_PIXELS = 12;
 const DIMMED = 0.18;
+/** Signs of nodes that call functions, by role. */
+const NODE_GLYPHS = { 11: 'ƒ ', 12: '⑂ ', 13: '↻ ' };
 
 /** Paints one frame. `view` has the graph, the camera, the colours, the theme, what is selected and marked, and the filter. */
 export class Painter {
@@ -172,7 +174,7 @@ export class Painter {
       outline(context, role, left, top, w, h);
       context.fill();
       this.border(isSelected, mark, role === 4);
-      if (scope.data.frames[place]) {
+      if (scope.data.loops[place]) {
         context.fillStyle = theme.colours[3];
         context.fillRect(left + 1, top + 5, 3, h - 10);
       }
@@ -180,7 +182,7 @@ export class Painter {
     if (this.zoom > TEXT_ZOOM) {
       context.font = '12px system-ui, sans-serif';
       context.fillStyle = this.view.colours.node(scope, place) === theme.plain ? theme.text : theme.label;
-      this.text(scope.label(place), left + w / 2, top + h / 2 + 0.5, w - 14, 'center');
+      this.text(`${NODE_GLYPHS[role] ?? ''}${scope.label(place)}`, left + w / 2, top + h / 2 + 0.5, w - 14, 'center');
       const attached = layout.numAttached.get(place) ?? 0;
       if (attached > 3) this.text(`+${attached - 3}`, left - 2, top + h + 5, 20, 'right');
     }

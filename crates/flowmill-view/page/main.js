@@ -11,6 +11,8 @@ import { readState, restore, writeState } from './state.js';
 
 const SEARCH_DELAY_MILLISECONDS = 120;
 const STATE_DELAY_MILLISECONDS = 250;
+/** Values of a facet that the filter lists, the most frequent ones. */
+const MAX_FILTER_ENTRIES = 200;
 
 const page = { contents: null, panes: [], active: null, mode: 'kind', panel: new Panel(byId('panel')), theme: null };
 
@@ -117,9 +119,9 @@ function fillFilter() {
     const made = element('fieldset');
     made.append(element('legend', '', facet.label));
     const chosen = pane.filter.chosen.get(facet.name) ?? new Set();
-    for (const [value, n] of pane.graph.summary.root[facet.counts]) {
+    const counts = pane.graph.summary.root[facet.counts].filter(([value]) => pane.graph.summary[facet.list][value] !== '');
+    for (const [value, n] of counts.slice(0, MAX_FILTER_ENTRIES)) {
       const text = pane.graph.summary[facet.list][value];
-      if (text === '') continue;
       const label = element('label');
       const box = element('input');
       box.type = 'checkbox';
@@ -129,6 +131,7 @@ function fillFilter() {
       label.append(box, ` ${text} `, element('span', 'count', count(n)));
       made.append(label);
     }
+    if (counts.length > MAX_FILTER_ENTRIES) made.append(element('p', 'hint', `and ${count(counts.length - MAX_FILTER_ENTRIES)} rarer ones`));
     return made;
   });
   byId('filter-groups').replaceChildren(...groups);

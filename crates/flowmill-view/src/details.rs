@@ -94,6 +94,26 @@ impl Statistics {
     }
 }
 
+/// An element that is a number.
+trait Number {
+    /// Returns the nearest `f64`.
+    fn number(&self) -> f64;
+}
+
+macro_rules! numbers {
+    ($($t:ty)*, $value:ident => $number:expr) => {$(impl Number for $t {
+        fn number(&self) -> f64 {
+            let $value = *self;
+            $number
+        }
+    })*};
+}
+
+numbers!(f64, value => value);
+numbers!(f32 i8 i16 i32 u8 u16 u32, value => f64::from(value));
+numbers!(i64 u64, value => value as f64);
+numbers!(f16 bf16, value => value.to_f64());
+
 /// Elements whose values are in the summary.
 const SHOWN_ELEMENTS: usize = 8;
 
@@ -102,21 +122,11 @@ fn tensor_summary(tensor: &Tensor) -> String {
     let (shape, n) = (tensor.shape(), tensor.num_elements());
     let mut text = format!("{}{shape}, {n} elements, {} bytes", tensor.dtype().name(), tensor.num_bytes());
     let numbers: Option<(Vec<String>, Statistics)> = for_dtype!(
-        tensor.dtype(), [f32, f64, i8, i16, i32, u8, u16, u32], T => tensor.as_slice::<T>().ok().map(|values| {
-            (values.iter().take(SHOWN_ELEMENTS).map(ToString::to_string).collect(), Statistics::of(values.iter().map(|&v| f64::from(v))))
+        tensor.dtype(), [f32, f64, f16, bf16, i8, i16, i32, i64, u8, u16, u32, u64], T => tensor.as_slice::<T>().ok().map(|values| {
+            let shown = values.iter().take(SHOWN_ELEMENTS).map(ToString::to_string).collect();
+            (shown, Statistics::of(values.iter().map(|value| value.number())))
         }),
-        _ => for_dtype!(
-            tensor.dtype(), [i64, u64], T => tensor.as_slice::<T>().ok().map(|values| {
-                (values.iter().take(SHOWN_ELEMENTS).map(ToString::to_string).collect(), Statistics::of(values.iter().map(|&v| v as f64)))
-            }),
-            _ => for_dtype!(
-                tensor.dtype(), [f16, bf16], T => tensor.as_slice::<T>().ok().map(|values| {
-                    let shown = values.iter().take(SHOWN_ELEMENTS).map(ToString::to_string).collect();
-                    (shown, Statistics::of(values.iter().map(|v| v.to_f64())))
-                }),
-                _ => None
-            )
-        )
+        _ => None
     );
     let mut add_values = |values: Vec<String>| {
         if !values.is_empty() {

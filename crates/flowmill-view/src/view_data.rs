@@ -20,9 +20,6 @@ use std::collections::BTreeMap;
 /// A chunk ends after this many children and edges.
 const CHUNK_SIZE: usize = 4000;
 
-/// Kinds of values that a scope counts, each with at most so many entries.
-const MAX_COUNTED: usize = 64;
-
 /// Numbers of texts that occur often.
 #[derive(Default)]
 struct Texts {
@@ -127,8 +124,8 @@ struct ScopeData {
     roles: Vec<u8>,
     passes: Vec<u32>,
     changes: Vec<u8>,
-    /// The loop of each node within this view, 0 for none.
-    frames: Vec<u32>,
+    /// 1 for each node of a loop; empty if there are none.
+    loops: Vec<u8>,
     times: Vec<u64>,
     bytes: Vec<u64>,
     operations: Vec<u64>,
@@ -361,7 +358,7 @@ impl<'a> Writer<'a> {
                 Change::Removed => 3,
             })
         };
-        let frames: Vec<u32> = nodes.clone().map(|node| self.flat.frame(node).map_or(0, |(part, frame)| part * 1000 + frame.0)).collect();
+        let loops: Vec<u8> = nodes.clone().map(|node| u8::from(self.flat.frame(node).is_some())).collect();
         let scopes = self.tree.scopes[scope as usize].children.iter().filter_map(|child| match *child {
             Child::Scope(child) => Some(self.sub_scope(child)),
             Child::Node(_) => None,
@@ -377,7 +374,7 @@ impl<'a> Writer<'a> {
             roles: nodes.clone().map(|node| role(self.flat.node(node).1)).collect(),
             passes: facets(|f| f.pass),
             changes: nodes.clone().map(change).collect(),
-            frames: if frames.iter().all(|&frame| frame == 0) { Vec::new() } else { frames },
+            loops: if loops.contains(&1) { loops } else { Vec::new() },
             times: totals(|t| t.nanoseconds),
             bytes: totals(|t| t.bytes),
             operations: totals(|t| t.operations as u64),
@@ -411,7 +408,6 @@ impl<'a> Writer<'a> {
         let most = |counts: &BTreeMap<u32, u32>| {
             let mut sorted: Vec<(u32, u32)> = counts.iter().map(|(k, n)| (*k, *n)).collect();
             sorted.sort_by(|a, b| b.1.cmp(&a.1).then(a.0.cmp(&b.0)));
-            sorted.truncate(MAX_COUNTED);
             sorted
         };
         let of_tree = &self.tree.scopes[scope as usize];

@@ -1,4 +1,5 @@
 //! Tests of layouts, trees of scopes and pages.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "helpers of tests")]
 
 mod layouts;
 mod pages;

@@ -1,0 +1,342 @@
+"""The page of a graph in a real browser: opening scopes, search, paths, filters, colours, links, keyboard, large graphs.
+
+The browser is Playwright's own Chromium or that of the system: Debian's package ``chromium``, or the program that ``FLOWMILL_CHROMIUM`` names. With
+``FLOWMILL_SCREENSHOTS``, each test leaves a picture in that directory.
+"""
+
+import os
+import shutil
+import time
+
+import numpy as np
+import pytest
+
+import flowmill as tf
+from view_graphs import generated, loop_graph
+
+playwright = pytest.importorskip("playwright.sync_api", reason="Playwright is not installed")
+expect = playwright.expect
+
+BROWSERS = ["chromium", "chromium-headless-shell", "chromium-browser", "google-chrome"]
+
+#: A text that would run a script if it were taken for markup.
+HOSTILE = "</script><img src=x onerror=document.title=1>\"'&"
+
+RECTANGLE = """address => {
+  const pane = flowmillView.active;
+  return pane.graph.find(address).then((at) => {
+    const { x, y, w, h } = pane.rectangle(at);
+    const { x: cx, y: cy, k } = pane.camera;
+    const { left, top } = pane.canvas.getBoundingClientRect();
+    return [left + (x + w / 2) * k + cx, top + (y + Math.min(h / 2, 13)) * k + cy];
+  });
+}"""
+SETTLED = "() => flowmillView.panes.every((pane) => !pane.motion && !pane.isDirty)"
+
+
+@pytest.fixture(scope="module")
+def browser():
+    with playwright.sync_playwright() as driver:
+        names = [os.environ.get("FLOWMILL_CHROMIUM"), *map(shutil.which, BROWSERS)]
+        paths = [name for name in names if name]
+        try:
+            launched = driver.chromium.launch(executable_path=paths[0] if paths else None, args=["--no-sandbox"])
+        except playwright.Error as error:
+            pytest.skip(f"there is no browser: {error.message.splitlines()[0]}")
+        yield launched
+        launched.close()
+
+
+@pytest.fixture
+def open_page(browser, request, tmp_path):
+    """Opens a page in a window of its own; fails if the page has an error or asks for another file."""
+    problems, contexts = [], []
+
+    def open_it(page_of_graph, fragment="", **options):
+        path = tmp_path / f"page-{len(contexts)}.html"
+        page_of_graph.save(path)
+        context = browser.new_context(**{"viewport": {"width": 1300, "height": 850}, **options})
+        contexts.append(context)
+        page = context.new_page()
+        page.on("pageerror", lambda error: problems.append(str(error)))
+        page.on("console", lambda message: problems.append(message.text))
+        page.on("request", lambda asked: problems.append(asked.url) if asked.url.split("#")[0] != path.as_uri() else None)
+        page.goto(path.as_uri() + fragment)
+        page.wait_for_selector("html[data-ready]", state="attached")
+        page.wait_for_function(SETTLED)
+        return page
+
+    yield open_it
+    pictures = os.environ.get("FLOWMILL_SCREENSHOTS")
+    for number, context in enumerate(contexts):
+        if pictures:
+            context.pages[0].screenshot(path=f"{pictures}/{request.node.name}-{number}.png")
+        context.close()
+    assert problems == []
+
+
+@pytest.fixture(scope="module")
+def net():
+    """Two scopes of layers between an input and a result."""
+    with tf.Graph().as_default() as graph:
+        x = tf.placeholder(tf.float32, [None, 8], name="x")
+        for i in range(2):
+            with tf.name_scope(f"layer_{i}"), tf.device(f"/CPU:{i}"):
+                w = tf.constant(np.linspace(-1, 1, 64, dtype=np.float32).reshape(8, 8), name="w")
+                x = tf.nn.relu(tf.matmul(x, w, name="product"), name="relu")
+        tf.identity(x, name="y")
+    return graph
+
+
+def item(page, name):
+    return page.get_by_role("treeitem").filter(has=page.locator(".name", has_text=name))
+
+
+def panel(page):
+    return page.get_by_role("complementary", name="Details")
+
+
+def click(page, address, **options):
+    page.wait_for_function(SETTLED)
+    x, y = page.evaluate(RECTANGLE, address)
+    page.mouse.move(x, y)
+    (page.mouse.dblclick if options.pop("double", False) else page.mouse.click)(x, y)
+
+
+def test_scopes_open_and_close_by_mouse(net, open_page):
+    page = open_page(tf.view(net))
+    expect(page.get_by_role("treeitem")).to_have_count(4)
+    click(page, "layer_0", double=True)
+    expect(item(page, "product")).to_have_count(1)
+    expect(item(page, "layer_0")).to_have_attribute("aria-expanded", "true")
+    click(page, "layer_0/product")
+    expect(panel(page).get_by_role("heading", level=2)).to_have_text("layer_0/product")
+    expect(item(page, "product")).to_have_attribute("aria-selected", "true")
+    click(page, "layer_0", double=True)
+    expect(item(page, "product")).to_have_count(0)
+
+
+def test_the_tree_is_used_by_keyboard(net, open_page):
+    page = open_page(tf.view(net))
+    tree = page.get_by_role("tree")
+    first = page.get_by_role("treeitem").first
+    first.focus()
+    page.keyboard.press("Enter")
+    expect(first).to_have_attribute("aria-expanded", "true")
+    page.keyboard.press("ArrowDown")
+    expect(tree.locator(":focus")).to_have_attribute("aria-level", "2")
+    expect(panel(page).get_by_role("heading", level=2)).to_have_text("layer_0/w")
+    page.keyboard.press("ArrowLeft")
+    expect(first).to_be_focused()
+    page.keyboard.press("ArrowLeft")
+    expect(first).to_have_attribute("aria-expanded", "false")
+    page.keyboard.press("End")
+    expect(tree.locator(":focus")).to_contain_text("y")
+    page.keyboard.press("Escape")
+    expect(panel(page).get_by_role("heading", level=2)).to_have_text("graph")
+
+
+def test_search_finds_names_and_ops(net, open_page):
+    page = open_page(tf.view(net))
+    page.get_by_role("treeitem").first.focus()
+    page.keyboard.press("/")
+    box = page.get_by_role("searchbox")
+    expect(box).to_be_focused()
+    box.fill("LAYER_1/PROD")
+    results = page.locator("#results")
+    expect(results).to_contain_text("1 result")
+    page.keyboard.press("Enter")
+    expect(panel(page).get_by_role("heading", level=2)).to_have_text("layer_1/product")
+    expect(item(page, "product")).to_be_focused()
+    box.fill("op:relu")
+    expect(results.get_by_role("button")).to_have_text(["layer_0/relu Relu", "layer_1/relu Relu"])
+    box.fill("no such name")
+    expect(results).to_contain_text("0 results")
+
+
+def test_details_have_shapes_attributes_and_constants(net, open_page):
+    page = open_page(tf.view(net))
+    page.evaluate("flowmillView.active.goTo('layer_0/product')")
+    details = panel(page)
+    expect(details).to_contain_text("float32[?,8]")
+    expect(details).to_contain_text("transpose_a")
+    details.get_by_role("button", name="layer_0/w:0").click()
+    expect(details).to_contain_text("float32[8,8], 64 elements, 256 bytes")
+    expect(details).to_contain_text("min -1, max 1")
+    labels = page.evaluate("flowmillView.active.graph.root.data.labels")
+    assert "float32[?,8]" in labels
+
+
+def test_a_path_leads_from_node_to_node(net, open_page):
+    page = open_page(tf.view(net))
+    page.evaluate("flowmillView.active.goTo('x')")
+    panel(page).get_by_role("button", name="Path from here").click()
+    page.evaluate("flowmillView.active.goTo('y')")
+    panel(page).get_by_role("button", name="Path from x").click()
+    names = panel(page).locator(".links button")
+    expect(names).to_have_text(["x", "layer_0/product", "layer_0/relu", "layer_1/product", "layer_1/relu", "y"])
+    names.nth(3).click()
+    expect(panel(page).get_by_role("heading", level=2)).to_have_text("layer_1/product")
+
+
+def test_filters_dim_what_does_not_match(net, open_page):
+    page = open_page(tf.view(net))
+    page.get_by_text("Filter", exact=True).click()
+    page.get_by_role("checkbox", name="/device:CPU:0").check()
+    matches = "flowmillView.active.graph.find('{}').then(({{scope, place}}) => flowmillView.active.filter.matches(scope, place))"
+    assert [page.evaluate(matches.format(name)) for name in ("layer_0", "layer_1", "x")] == [True, False, False]
+    page.get_by_role("button", name="Clear the filter").first.click()
+    assert page.evaluate("flowmillView.active.filter.isActive") is False
+    page.keyboard.press("Escape")
+    page.evaluate("flowmillView.active.goTo('layer_0/relu')")
+    panel(page).get_by_role("button", name="What it needs").click()
+    expect(panel(page).get_by_role("button", name="Clear the filter")).to_be_visible()
+    assert [page.evaluate(matches.format(name)) for name in ("x", "layer_0/product", "layer_1", "y")] == [True, True, False, False]
+
+
+def test_colours_are_of_devices_types_times_and_memory(net, open_page):
+    metadata = tf.RunMetadata()
+    with tf.Session(graph=net, config=tf.ConfigProto(device_count={"CPU": 2})) as session:
+        session.run("y:0", {"x:0": np.ones([4, 8])}, options=tf.RunOptions(trace_level=tf.RunOptions.FULL_TRACE), run_metadata=metadata)
+    page = open_page(tf.view(net, run_metadata=metadata))
+    colours = page.get_by_label("Colours", exact=True).first
+    expect(colours.locator("option")).to_have_text(["kind", "op", "device", "data type", "time", "memory"])
+    legend = page.locator("#legend")
+    colours.select_option("device")
+    expect(legend).to_contain_text("device:CPU:1")
+    colours.select_option("time")
+    expect(legend).to_contain_text("not measured")
+    colours.select_option("dtype")
+    expect(legend).to_have_text("float32")
+
+
+def test_links_restore_the_view(net, open_page):
+    page = open_page(tf.view(net))
+    page.evaluate("flowmillView.active.goTo('layer_1/product')")
+    page.get_by_label("Colours", exact=True).first.select_option("op")
+    page.get_by_text("Filter", exact=True).click()
+    page.get_by_role("checkbox", name="MatMul").check()
+    page.wait_for_function("location.hash.includes('op=MatMul') && location.hash.includes('camera=')")
+    page.wait_for_function(SETTLED)
+    page.wait_for_timeout(400)
+    fragment = page.evaluate("location.hash")
+    other = open_page(tf.view(net), fragment)
+    expect(panel(other).get_by_role("heading", level=2)).to_have_text("layer_1/product")
+    expect(item(other, "layer_1")).to_have_attribute("aria-expanded", "true")
+    expect(other.get_by_label("Colours", exact=True).first).to_have_value("op")
+    camera = "(({x, y, k}) => [x, y, k])(flowmillView.active.camera)"
+    assert other.evaluate(camera) == pytest.approx(page.evaluate(camera), rel=0.01, abs=1)
+    assert other.evaluate("flowmillView.active.filter.isActive") is True
+
+
+def test_a_step_before_and_after_passes_is_side_by_side(net, open_page):
+    with net.as_default(), tf.Session(config=tf.ConfigProto(allow_soft_placement=True)) as session:
+        page = open_page(tf.view(session, fetches="y:0", feeds=["x:0"]))
+    page.get_by_label("View").select_option(label="step before passes")
+    page.get_by_label("beside").select_option(label="step after passes")
+    expect(page.locator(".pane")).to_have_count(2)
+    expect(page.get_by_role("tree")).to_have_count(2)
+    page.evaluate("flowmillView.panes[0].goTo('layer_0/relu')")
+    expect(panel(page)).to_contain_text("fuse_epilogues")
+    page.get_by_label("Colours", exact=True).first.select_option("pass")
+    expect(page.locator("#legend")).to_contain_text("fuse_epilogues")
+    page.evaluate("flowmillView.panes[0].select(null)")
+    expect(panel(page)).to_contain_text("Passes")
+
+
+def test_loops_branches_and_functions_are_drawn_as_such(open_page):
+    page = open_page(tf.view(loop_graph()))
+    expect(item(page, "frames")).to_contain_text("loop frames/while_context")
+    expect(item(page, "choice")).to_contain_text("conditional")
+    page.evaluate("flowmillView.active.goTo('frames/NextIteration')")
+    is_up = "flowmillView.active.graph.find('frames/Merge').then(({scope}) => scope.layout.routes(scope).filter((route) => route.up).length)"
+    assert page.evaluate(is_up) > 0
+    page.evaluate("flowmillView.active.goTo('functional', true)")
+    functions = panel(page).locator("section").filter(has=page.get_by_role("heading", name="Functions", exact=True))
+    expect(functions.get_by_role("button")).to_have_count(2)
+    functions.get_by_role("button").first.click()
+    expect(panel(page)).to_contain_text("Function")
+
+
+def test_hostile_texts_are_text(open_page):
+    with tf.Graph().as_default() as graph:
+        op = tf.constant(1.0, name="x").op
+        op._set_attr("_note", tf.AttrValue(s=HOSTILE.encode()))
+    page = open_page(tf.view(graph, title=HOSTILE))
+    expect(page).to_have_title(HOSTILE)
+    expect(page.get_by_role("heading", level=1)).to_have_text(HOSTILE)
+    expect(page.locator("img")).to_have_count(0)
+    page.evaluate("flowmillView.active.goTo('x')")
+    expect(panel(page)).to_contain_text("<img src=x onerror=document.title=1>")
+
+
+def test_an_empty_graph_is_a_page(open_page):
+    page = open_page(tf.view(tf.Graph()))
+    expect(panel(page)).to_contain_text("Nodes")
+    page.get_by_role("searchbox").fill("x")
+    expect(page.locator("#results")).to_contain_text("0 results")
+
+
+def test_the_page_is_light_or_dark(net, open_page):
+    def lightness(page):
+        back, text = (page.evaluate(f"getComputedStyle(document.body).{name}") for name in ["backgroundColor", "color"])
+        return [sum(map(int, color[4:-1].split(","))) for color in (back, text)]
+
+    light, dark = (open_page(tf.view(net), color_scheme=scheme) for scheme in ("light", "dark"))
+    assert lightness(light)[0] > 600 > 150 > lightness(light)[1]
+    assert lightness(dark)[0] < 150 < 600 < lightness(dark)[1]
+    dark.get_by_role("button", name="Dark or light").click()
+    assert lightness(dark) == lightness(light)
+
+
+def test_the_page_works_in_a_notebook(net, browser):
+    page = browser.new_page()
+    page.set_content(tf.view(net)._repr_html_())
+    frame = page.frame_locator("iframe")
+    expect(frame.get_by_role("treeitem")).to_have_count(4)
+    frame.get_by_role("treeitem").first.focus()
+    page.keyboard.press("Enter")
+    expect(frame.get_by_role("treeitem").filter(has_text="product")).to_have_count(1)
+    page.close()
+
+
+def frames_per_second(page, frames=30):
+    """Moves the picture and returns the rate of frames; the time to paint a frame is at most its inverse."""
+    return page.evaluate(
+        """async (frames) => {
+          const pane = flowmillView.active;
+          const start = performance.now();
+          for (let i = 0; i < frames; i += 1) {
+            pane.camera.x += i % 2 ? 9 : -7;
+            pane.redraw();
+            await new Promise((resolve) => pane.addEventListener('drawn', resolve, { once: true }));
+          }
+          return (frames * 1000) / (performance.now() - start);
+        }""",
+        frames,
+    )
+
+
+@pytest.mark.parametrize("leaves", [100, 100_000], ids=["nested", "flat"])
+def test_a_hundred_thousand_nodes_open_and_move(open_page, leaves):
+    shown = tf.view(generated(100_000, leaves=leaves))
+    start = time.monotonic()
+    page = open_page(shown)
+    seconds = time.monotonic() - start
+    # The page is for 2 s and 30 frames on a machine that does nothing else.
+    assert seconds < 8
+    page.evaluate("flowmillView.active.goToNode(50_000)")
+    page.wait_for_function("flowmillView.active.selection !== null")
+    page.wait_for_function(SETTLED)
+    assert frames_per_second(page) > 10
+    page.get_by_role("searchbox").fill("op_99")
+    expect(page.locator("#results")).to_contain_text("result")
+
+
+@pytest.mark.skipif(not os.environ.get("FLOWMILL_LONG"), reason="takes minutes: FLOWMILL_LONG=1")
+def test_a_million_nodes_open_collapsed(open_page):
+    page = open_page(tf.view(generated(1_000_000)))
+    expect(page.get_by_role("treeitem").first).to_be_visible()
+    page.evaluate("flowmillView.active.goToNode(700_000)")
+    page.wait_for_function("flowmillView.active.selection !== null", timeout=60_000)
+    assert frames_per_second(page) > 10
