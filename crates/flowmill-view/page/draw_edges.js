@@ -16,7 +16,10 @@ export function drawEdges(painter, scope, layout, x, y) {
   const isOnPath = (route) => marks.get(scope)?.has(route.src) && marks.get(scope)?.has(route.dst);
   const paths = new Map();
   const heads = new Map();
-  const visible = routes.filter(({ bounds: [x0, y0, x1, y1] }) => painter.isVisible(x + x0, y + y0, x + x1, y + y1));
+  const visible = routes.filter((route) => {
+    const [x0, y0, x1, y1] = route.bounds;
+    return painter.isVisible(x + x0, y + y0, x + x1, y + y1) && (!route.isHidden || isMarked(route) || isOnPath(route));
+  });
   for (const route of visible) {
     const kind = scope.data.kinds[route.edge];
     const name = isMarked(route) ? 'select' : isOnPath(route) ? 'hit' : STYLES[kind];
@@ -48,7 +51,7 @@ function edgeLabel(painter, scope, route, x, y, isMarked) {
   if (!label) return;
   const { context, theme } = painter;
   const end = route.points.at(-1);
-  const [left, top] = [x + end.x + 4, y + end.y - 13];
+  const [left, top] = [x + end.x + 4, y + end.y + (route.up ? 13 : -13)];
   context.font = '10px ui-monospace, monospace';
   const text = label.length > 34 ? `${label.slice(0, 33)}…` : label;
   const cells = [];

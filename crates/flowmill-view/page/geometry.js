@@ -2,7 +2,7 @@
  * Places of children when some of them are open. The rows and the places in them come with the data, for closed children; an open child pushes its
  * neighbours in the row aside, and the rows below down.
  */
-import { FIRST_BEND, INPUTS, OUTPUTS } from './data.js';
+import { CONTROL, FIRST_BEND, INPUTS, OUTPUTS } from './data.js';
 
 export const NODE_HEIGHT = 26;
 export const SCOPE_HEIGHT = 40;
@@ -58,6 +58,7 @@ class Layout {
       this.h[place] = inner.height;
     }
     this.isPlaced = new Uint8Array(n);
+    this.rowOf = new Uint32Array(n);
     this.bends = new Map();
     this.ports = new Map();
     this.rows = [];
@@ -93,6 +94,7 @@ class Layout {
           this.x[item] = x - this.w[item] / 2;
           this.y[item] = y + (height - this.h[item]) / 2;
           this.isPlaced[item] = 1;
+          this.rowOf[item] = r;
           order.items.push(item);
         } else if (item === INPUTS || item === OUTPUTS) {
           this.ports.set(item, { x, y: item === INPUTS ? HEADER : y + height, isLast: r === data.rows.length - 1 });
@@ -187,8 +189,11 @@ function makeRoutes(scope, layout) {
     firstBend += data.bends[edge];
     const dst = data.dst[edge];
     const isShown = (end) => (end < 0 ? layout.ports.has(end) : layout.isPlaced[end] && !data.hubs.includes(end) && layout.h[end] > 8);
-    if (!isShown(src) || !isShown(dst)) return;
-    routes.push({ edge, src, dst, up: data.up[edge] === 1, bends, points: null });
+    const isOuterControl = data.kinds[edge] === CONTROL && (src < 0 || dst < 0);
+    if (!isShown(src) || !isShown(dst) || isOuterControl) return;
+    // An edge over many rows without bends would cross boxes: it is drawn for a selected end only.
+    const isHidden = bends.length === 0 && src >= 0 && dst >= 0 && Math.abs(layout.rowOf[src] - layout.rowOf[dst]) > 1;
+    routes.push({ edge, src, dst, up: data.up[edge] === 1, bends, isHidden, points: null });
   });
   spreadEnds(scope, layout, routes);
   return routes;

@@ -12,6 +12,8 @@ const MAX_ZOOM = 4;
 const EASE_MILLISECONDS = 180;
 /** Space around a scope that is fitted into the window, in pixels. */
 const MARGIN = 24;
+/** The zoom at which names can be read. */
+const READABLE_ZOOM = 0.6;
 /** Exact edges of a node are drawn up to this number. */
 const MAX_LINKS = 2000;
 /** Graphs up to this size load what exact edges need when the first node is selected. */
@@ -177,10 +179,12 @@ export class Pane extends EventTarget {
     await this.graph.open(at.scope, at.place);
     this.keepPlace(at, before);
     this.afterChange();
-    const { w, h } = this.rectangle(at);
-    const { k } = this.camera;
-    if (w * k > this.canvas.clientWidth || h * k > this.canvas.clientHeight) this.fitRectangle(this.rectangle(at));
-    else this.bringIntoView(at);
+    const { x, y, w, h } = this.rectangle(at);
+    const { camera: { k }, canvas: { clientWidth, clientHeight } } = this;
+    if (w * k <= clientWidth && h * k <= clientHeight) this.bringIntoView(at);
+    else if (Math.min(clientWidth / w, clientHeight / h) > READABLE_ZOOM) this.fitRectangle({ x, y, w, h });
+    // What is too large to be read as a whole is shown from its upper border.
+    else this.moveTo({ k: READABLE_ZOOM, x: clientWidth / 2 - (x + w / 2) * READABLE_ZOOM, y: MARGIN - y * READABLE_ZOOM });
   }
 
   close(at) {

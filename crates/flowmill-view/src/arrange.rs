@@ -1,6 +1,6 @@
 //! The picture of one scope: its children with their sizes and places.
 
-use crate::flat::FlatGraph;
+use crate::flat::{EdgeKind, FlatGraph};
 use crate::hubs::{Spot, spots};
 use crate::layout::{self, Boxes, GAP, Item, Layout, Style};
 use crate::meta_edges::{INPUTS, MetaEdge, OUTPUTS};
@@ -61,7 +61,10 @@ pub(crate) fn arrange(flat: &FlatGraph<'_>, tree: &ScopeTree, scope: ScopeId, ed
         numbers[place as usize + 2] = number as u32;
     }
     let is_shown = |end: i32| end < 0 || spots[end as usize] == Spot::Layered;
-    let shown: Vec<usize> = (0..edges.len()).filter(|&e| is_shown(edges[e].src) && is_shown(edges[e].dst)).collect();
+    // Waiting for the outside, or being waited for, says little about the scope, and such edges are many.
+    let is_outer_control = |edge: &MetaEdge| edge.kind == EdgeKind::Control && (edge.src < 0 || edge.dst < 0);
+    let is_drawn = |edge: &MetaEdge| is_shown(edge.src) && is_shown(edge.dst) && !is_outer_control(edge);
+    let shown: Vec<usize> = (0..edges.len()).filter(|&e| is_drawn(&edges[e])).collect();
     for port in [INPUTS, OUTPUTS] {
         if shown.iter().any(|&e| edges[e].src == port || edges[e].dst == port) {
             numbers[(port + 2) as usize] = boxes.len() as u32;
@@ -72,7 +75,9 @@ pub(crate) fn arrange(flat: &FlatGraph<'_>, tree: &ScopeTree, scope: ScopeId, ed
     let ends: Vec<(u32, u32)> =
         shown.iter().map(|&e| (numbers[(edges[e].src + 2) as usize], numbers[(edges[e].dst + 2) as usize])).collect();
     let is_back: Vec<bool> = shown.iter().map(|&e| edges[e].is_back).collect();
-    let Layout { style, rows, num_bends, points_up, .. } = layout::layout(&Boxes { widths: &box_widths, edges: &ends, is_back: &is_back });
+    let number_of = |port: i32| numbers.get((port + 2) as usize).copied().filter(|&number| number != u32::MAX);
+    let Layout { style, rows, num_bends, points_up, .. } =
+        layout::layout(&Boxes { widths: &box_widths, edges: &ends, is_back: &is_back, top: number_of(INPUTS), bottom: number_of(OUTPUTS) });
     let item = |item: &Item| match *item {
         Item::Box(number) => boxes[number as usize],
         Item::Bend(bend) => FIRST_BEND - i64::from(bend),

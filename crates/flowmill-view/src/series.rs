@@ -128,5 +128,5 @@ fn ranks(tree: &ScopeTree, edges: &MetaEdges, scope: ScopeId) -> Vec<u32> {
     let between = edges.of(scope).iter().filter(|edge| edge.src >= 0 && edge.dst >= 0);
     let (ends, is_back): (Vec<(u32, u32)>, Vec<bool>) = between.map(|e| ((e.src as u32, e.dst as u32), e.is_back)).unzip();
     let widths = vec![0.0; tree.scopes[scope as usize].children.len()];
-    layout::ranks(&Boxes { widths: &widths, edges: &ends, is_back: &is_back })
+    layout::ranks(&Boxes { widths: &widths, edges: &ends, is_back: &is_back, ..Boxes::default() })
 }

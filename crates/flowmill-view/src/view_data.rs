@@ -176,7 +176,7 @@ pub(crate) fn write(view: &View<'_>, prefix: &str, blocks: &mut Blocks) -> ViewS
         passes: passes.texts.clone(),
         num_nodes: flat.nodes.len(),
         num_edges: flat.edges.len(),
-        num_scopes: tree.scopes.len(),
+        num_scopes: writer.preorder.len(),
         num_chunks: chunks.last().map_or(0, |&last| last as usize + 1),
         skipped_functions: flat.skipped_functions.len(),
         max_nanoseconds: totals_of_nodes.iter().map(|t| t.nanoseconds).max().unwrap_or(0),

@@ -28,7 +28,7 @@ pub const MAX_LAYERED_EDGES: usize = 4000;
 const MAX_BENDS: usize = 6;
 
 /// The boxes and edges to lay out.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct Boxes<'a> {
     /// The width of each box, in pixels.
     pub widths: &'a [f32],
@@ -36,6 +36,10 @@ pub struct Boxes<'a> {
     pub edges: &'a [(u32, u32)],
     /// The edges that are known to close a loop, such as those from `NextIteration` to `Merge`. They point up.
     pub is_back: &'a [bool],
+    /// A box without predecessors that is in the first row.
+    pub top: Option<u32>,
+    /// A box without successors that is alone in the last row.
+    pub bottom: Option<u32>,
 }
 
 /// One place of a row.
@@ -83,7 +87,7 @@ pub struct Layout {
 /// Lays out boxes and edges. The result depends on the input alone.
 pub fn layout(boxes: &Boxes<'_>) -> Layout {
     let acyclic = rank::orient(boxes);
-    let ranks = rank::ranks(boxes.widths.len(), &acyclic);
+    let ranks = rank::ranks(boxes, &acyclic);
     if boxes.widths.len() > MAX_LAYERED_BOXES || boxes.edges.len() > MAX_LAYERED_EDGES {
         return grid::layout(boxes, &acyclic, &ranks);
     }
@@ -112,5 +116,5 @@ struct Acyclic {
 
 /// Returns the row of each box in a layered layout. A box of a row cannot be reached from another box of it, except through edges that close a loop.
 pub fn ranks(boxes: &Boxes<'_>) -> Vec<u32> {
-    rank::ranks(boxes.widths.len(), &rank::orient(boxes))
+    rank::ranks(boxes, &rank::orient(boxes))
 }

@@ -59,7 +59,8 @@ pub(super) fn orient(boxes: &Boxes<'_>) -> Acyclic {
 }
 
 /// Returns the row of each box: the longest path from a box without predecessors. Boxes with more consumers than producers are then moved down to their first consumer, so that edges are short.
-pub(super) fn ranks(n: usize, acyclic: &Acyclic) -> Vec<u32> {
+pub(super) fn ranks(boxes: &Boxes<'_>, acyclic: &Acyclic) -> Vec<u32> {
+    let n = boxes.widths.len();
     let mut ranks = vec![0u32; n];
     let order = topological_order(n, acyclic);
     for &v in &order {
@@ -74,6 +75,13 @@ pub(super) fn ranks(n: usize, acyclic: &Acyclic) -> Vec<u32> {
         {
             ranks[v as usize] = first.saturating_sub(1);
         }
+    }
+    if let Some(top) = boxes.top.filter(|&top| acyclic.predecessors.of(top).is_empty()) {
+        ranks[top as usize] = 0;
+    }
+    if let Some(bottom) = boxes.bottom.filter(|&bottom| acyclic.successors.of(bottom).is_empty()) {
+        ranks[bottom as usize] = 0;
+        ranks[bottom as usize] = ranks.iter().max().map_or(0, |last| last + 1);
     }
     ranks
 }

@@ -19,7 +19,7 @@ fn places(layout: &Layout, widths: &[f32]) -> Vec<(usize, f32, f32)> {
 }
 
 fn check(widths: &[f32], edges: &[(u32, u32)], is_back: &[bool]) -> Layout {
-    let boxes = Boxes { widths, edges, is_back };
+    let boxes = Boxes { widths, edges, is_back, ..Boxes::default() };
     let made = layout(&boxes);
     let places = places(&made, widths);
     for row in &made.rows {
@@ -153,17 +153,28 @@ fn effort_grows_in_proportion_to_the_graph() {
     let steps = |depth, width| {
         let (widths, edges) = lattice(depth, width);
         let made = check(&widths, &edges, &[]);
-        made.num_steps as f64 / (widths.len() + edges.len()) as f64
+        let num_bends = made.num_bends.iter().sum::<u32>() as usize;
+        assert!(num_bends <= 6 * (widths.len() + edges.len()));
+        made.num_steps as f64 / (widths.len() + edges.len() + num_bends) as f64
     };
     for (small, large) in [(steps(10, 5), steps(75, 5)), (steps(20, 40), steps(20, 4000))] {
-        assert!(large < 2.5 * small, "{small} and {large} steps per box and edge");
+        assert!(large < 2.5 * small, "{small} and {large} steps per box, edge and bend");
     }
 }
 
 #[test]
 fn boxes_of_a_row_cannot_reach_each_other() {
     let edges = [(0, 1), (1, 2), (0, 3), (3, 2)];
-    let rows = ranks(&Boxes { widths: &[50.0; 4], edges: &edges, is_back: &[] });
+    let rows = ranks(&Boxes { widths: &[50.0; 4], edges: &edges, is_back: &[], ..Boxes::default() });
     assert_eq!(rows[1], rows[3]);
     assert!(rows[0] < rows[1] && rows[1] < rows[2]);
+}
+
+#[test]
+fn ports_are_in_the_first_and_the_last_row() {
+    // 0 leads to 3 alone, and 4 is reached from 1 alone.
+    let edges = [(1, 2), (2, 3), (0, 3), (1, 4)];
+    let rows = ranks(&Boxes { widths: &[50.0; 5], edges: &edges, top: Some(0), bottom: Some(4), ..Boxes::default() });
+    assert_eq!((rows[0], rows[4]), (0, 3));
+    assert!(rows[..4].iter().all(|&row| row < 3));
 }
