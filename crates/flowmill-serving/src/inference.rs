@@ -3,6 +3,7 @@
 //! They feed serialized `tf.Example` messages, and read classes, scores and values from the outputs. The checks are TensorFlow Serving's; REST, gRPC and
 //! warm-up share them.
 
+use crate::formats::Limits;
 use crate::proto::tfs::inference_result::Result as Outcome;
 use crate::proto::tfs::{self, input};
 use flowmill::tensor::bail;
@@ -26,8 +27,8 @@ pub fn signature_name(spec: Option<&tfs::ModelSpec>) -> &str {
 /// Returns the serialized examples of an input, shape [number of examples]. A context is merged into each example, whose own features take precedence.
 ///
 /// # Errors
-/// `InvalidArgument` for an input without examples.
-pub fn serialized_examples(input: Option<&tfs::Input>) -> Result<Tensor> {
+/// `InvalidArgument` for an input without examples, `ResourceExhausted` past a limit.
+pub fn serialized_examples(input: Option<&tfs::Input>, limits: &Limits) -> Result<Tensor> {
     let (context, examples) = match input.and_then(|input| input.kind.as_ref()) {
         Some(input::Kind::ExampleList(list)) => (Vec::new(), &list.examples),
         Some(input::Kind::ExampleListWithContext(list)) => {
@@ -37,6 +38,14 @@ pub fn serialized_examples(input: Option<&tfs::Input>) -> Result<Tensor> {
     };
     if examples.is_empty() {
         bail!(InvalidArgument, "Input is empty.");
+    }
+    if examples.len() > limits.max_items {
+        bail!(ResourceExhausted, "the request has {} examples, more than {}", examples.len(), limits.max_items);
+    }
+    // A large context with many examples would take memory out of proportion to the request.
+    let lengths = examples.iter().map(|example| context.len().saturating_add(example.encoded_len()));
+    if lengths.fold(0usize, usize::saturating_add) > limits.max_example_bytes {
+        bail!(ResourceExhausted, "the examples with the context in each have more than {} bytes", limits.max_example_bytes);
     }
     // Messages in wire format are merged by writing one after the other: of entries of a map with one key, the last one counts.
     let serialized = examples.iter().map(|example| {

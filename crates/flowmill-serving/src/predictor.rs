@@ -66,8 +66,14 @@ impl Predictor {
         });
         let scheduler = scheduler.transpose()?;
         let queue = scheduler.as_deref().zip(batching);
-        let signature =
-            ServedSignature::new(&options.signature, signature, None, &SignatureHost::new(session.clone(), compute()), queue, metrics)?;
+        let signature = ServedSignature::new(
+            &options.signature,
+            signature,
+            None,
+            &SignatureHost::new(session.clone(), compute(), false),
+            queue,
+            metrics,
+        )?;
         Ok(Predictor { signature: Arc::new(signature), _model: None, runtime: Some(runtime()?), _scheduler: scheduler, _loader: None })
     }
 

@@ -3,6 +3,7 @@
 //! The requests are those of the model's own file in TensorFlow Serving's format, `assets.extra/tf_serving_warmup_requests`: a TFRecord file of
 //! `PredictionLog` messages. A request that fails makes the load fail. For a model without that file, [`zeros`] makes inputs from a signature.
 
+use crate::formats::Limits;
 use crate::inference::{ExampleMethod, ExampleTask, MultiInference, serialized_examples, signature_name};
 use crate::model::{ServedModel, on_callers_thread};
 use crate::proto::tfs::{self, PredictionLog, prediction_log::LogType};
@@ -150,12 +151,12 @@ fn predict(model: &impl WarmUp, request: &tfs::PredictRequest) -> Result<()> {
 }
 
 fn examples(model: &impl WarmUp, method: ExampleMethod, spec: Option<&tfs::ModelSpec>, input: Option<&tfs::Input>) -> Result<()> {
-    run_task(model, method, signature_name(spec), &serialized_examples(input)?)
+    run_task(model, method, signature_name(spec), &serialized_examples(input, &Limits::default())?)
 }
 
 fn multi_inference(model: &impl WarmUp, request: &tfs::MultiInferenceRequest) -> Result<()> {
     MultiInference::new(&request.tasks, false, |name| model.signature(name))?;
-    let examples = serialized_examples(request.input.as_ref())?;
+    let examples = serialized_examples(request.input.as_ref(), &Limits::default())?;
     let run = |task: &tfs::InferenceTask| {
         run_task(model, ExampleMethod::from_name(&task.method_name)?, signature_name(task.model_spec.as_ref()), &examples)
     };

@@ -78,8 +78,17 @@ fn models_are_configured_by_requests() {
         let answer = client.handle_reload_config_request(ReloadConfigRequest { config, metric_names: Vec::new() }).await.unwrap();
         assert_eq!(answer.into_inner().status, Some(StatusProto::default()));
         assert!(client.get_model_status(status("renamed")).await.is_ok());
-        let none = client.handle_reload_config_request(ReloadConfigRequest::default()).await.unwrap().into_inner();
-        assert_eq!(none.status.unwrap().error_code, Code::InvalidArgument as i32);
+        // Neither message is an empty list, which would unload all models.
+        for config in [None, Some(ModelServerConfig::default())] {
+            let refused = client.handle_reload_config_request(ReloadConfigRequest { config, metric_names: Vec::new() }).await.unwrap_err();
+            assert_eq!(refused.code(), Code::InvalidArgument);
+        }
+        assert!(client.get_model_status(status("renamed")).await.is_ok());
+        let missing = ServedModelConfig { name: "missing".into(), base_path: "/nowhere".into(), ..ServedModelConfig::default() };
+        let list = ModelConfigList { config: vec![missing] };
+        let config = Some(ModelServerConfig { config: Some(model_server_config::Config::ModelConfigList(list)) });
+        let failed = client.handle_reload_config_request(ReloadConfigRequest { config, metric_names: Vec::new() }).await.unwrap_err();
+        assert_eq!(failed.code(), Code::NotFound, "{failed}");
     });
 }
 

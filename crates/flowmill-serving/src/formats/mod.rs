@@ -24,12 +24,14 @@ pub struct Limits {
     pub max_depth: usize,
     /// The most features and values that the examples of a request get from its context, which is copied to each. Default: 2^20.
     pub max_context_copies: usize,
+    /// The most bytes of all serialized examples of a request, the context in each of them. Default: 2^30.
+    pub max_example_bytes: usize,
     /// The most tensors, requested outputs, parameters or examples of a request. Default: 65,536.
     pub max_items: usize,
 }
 
 impl Default for Limits {
     fn default() -> Limits {
-        Limits { max_elements: 1 << 28, max_depth: 64, max_context_copies: 1 << 20, max_items: 1 << 16 }
+        Limits { max_elements: 1 << 28, max_depth: 64, max_context_copies: 1 << 20, max_example_bytes: 1 << 30, max_items: 1 << 16 }
     }
 }

@@ -10,7 +10,7 @@ use crate::proto::tfs::prediction_service_server::PredictionServiceServer;
 use crate::server::core::{Core, InFlight};
 use crate::trace;
 use axum::Router;
-use flowmill::{Code, Error, Result};
+use flowmill::{Error, Result};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tonic::codec::CompressionEncoding;
@@ -104,11 +104,6 @@ fn timeout(metadata: &MetadataMap) -> Option<Duration> {
         "n" => Duration::from_nanos(number),
         _ => return None,
     })
-}
-
-/// Returns the number of a code in TensorFlow's `error.Code`, which is gRPC's.
-fn code_number(code: Option<Code>) -> i32 {
-    code.map_or(0, |code| code as i32)
 }
 
 #[cfg(test)]

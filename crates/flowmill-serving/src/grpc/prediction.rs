@@ -1,6 +1,7 @@
 //! TensorFlow Serving's `PredictionService` and `ModelService`.
 
-use super::{Services, code_number, status};
+use super::{Services, status};
+use crate::formats::raw;
 use crate::inference::{self, DEFAULT_SIGNATURE, ExampleMethod, MultiInference};
 use crate::metrics::{Api, Protocol};
 use crate::proto::tfs::inference_result::Result as ExampleResult;
@@ -9,7 +10,7 @@ use crate::proto::tfs::prediction_service_server::PredictionService;
 use crate::proto::tfs::*;
 use crate::repository::{ModelConfig, VersionChoice};
 use crate::server::core::InFlight;
-use flowmill::{Error, Result, Tensor};
+use flowmill::{Error, Result};
 use prost::Message;
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -52,7 +53,7 @@ impl Services {
         let model = request.model(&name, &choice)?;
         let signature = model.signature(&signature_name)?;
         request.set_signature(signature);
-        let examples = inference::serialized_examples(input)?;
+        let examples = inference::serialized_examples(input, &self.core.limits.tensors)?;
         request.decoded();
         let (result, outcome) = signature.call_examples(method, examples, request.call(Vec::new(), timeout, 0)).await?;
         request.computed(&outcome);
@@ -63,16 +64,12 @@ impl Services {
 #[tonic::async_trait]
 impl PredictionService for Services {
     async fn predict(&self, request: Request<PredictRequest>) -> Answer<PredictResponse> {
-        self.infer(Protocol::TfsGrpc, Api::Predict, request, async |_, request, message, timeout| {
+        self.infer(Protocol::TfsGrpc, Api::Predict, request, async |core, request, message, timeout| {
             let (name, choice, signature_name) = wanted(message.model_spec)?;
             let model = request.model(&name, &choice)?;
             let signature = model.signature(&signature_name)?;
             request.set_signature(signature);
-            let tensor = |(name, value): (String, flowmill::proto::TensorProto)| match Tensor::from_proto(&value) {
-                Ok(value) => Ok((name, value)),
-                Err(error) => Err(error.context(format_args!("input '{name}'"))),
-            };
-            let inputs = message.inputs.into_iter().map(tensor).collect::<Result<Vec<_>>>()?;
+            let inputs = raw::tensors_from_protos(message.inputs, &core.limits.tensors)?;
             request.decoded();
             let outcome = signature.call(inputs, request.call(message.output_filter, timeout, 0)).await?;
             request.computed(&outcome);
@@ -159,17 +156,13 @@ impl ModelService for Services {
         let message = request.into_inner();
         let core = self.core.clone();
         let reload = move || {
-            let config = message.config.ok_or_else(|| Error::invalid_argument("the request has no config"))?;
+            // A request without a list must not be taken for one with an empty list, which unloads all models.
+            let config = message.config.filter(|config| config.config.is_some());
+            let config = config.ok_or_else(|| Error::invalid_argument("the request's config has no model_config_list"))?;
             core.reload(ModelConfig::list_from_proto(&config)?)
         };
-        let result = match tokio::task::spawn_blocking(reload).await {
-            Ok(result) => result,
-            Err(error) => Err(Error::internal(format!("the thread of the reload ended: {error}"))),
-        };
-        let (error_code, error_message) = match &result {
-            Ok(()) => (code_number(None), String::new()),
-            Err(error) => (code_number(Some(error.code())), error.message().to_owned()),
-        };
-        Ok(Response::new(ReloadConfigResponse { status: Some(StatusProto { error_code, error_message }), metric: Vec::new() }))
+        let ended = |error| Error::internal(format!("the thread of the reload ended: {error}"));
+        tokio::task::spawn_blocking(reload).await.map_err(ended).flatten().map_err(status)?;
+        Ok(Response::new(ReloadConfigResponse { status: Some(StatusProto::default()), metric: Vec::new() }))
     }
 }

@@ -11,7 +11,7 @@ impl ServedSignature {
     /// # Errors
     /// `InvalidArgument` if the signature or its outputs do not have the form that the method needs, and the errors of [`ServedSignature::call`].
     pub async fn call_examples(&self, method: ExampleMethod, examples: Tensor, call: Call) -> Result<(ExampleResult, Outcome)> {
-        let task = ExampleTask::new(method, self.spec(), false)?;
+        let task = ExampleTask::new(method, self.spec(), self.checks_method_name())?;
         let wanted: &[&str] = match method {
             ExampleMethod::Classify => &["classes", "scores"],
             ExampleMethod::Regress => &["outputs"],

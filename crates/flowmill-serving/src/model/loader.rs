@@ -26,6 +26,8 @@ pub struct ModelOptions {
     pub per_model_batching: bool,
     /// Warm models without a file of requests up by calling their signatures with zeros.
     pub warm_up_signatures: bool,
+    /// Refuse to classify and to regress by signatures of another method.
+    pub check_method_names: bool,
     /// Ops beside those of TensorFlow.
     pub ops: Option<OpSet>,
 }
@@ -38,6 +40,7 @@ impl Default for ModelOptions {
             batching: None,
             per_model_batching: false,
             warm_up_signatures: false,
+            check_method_names: false,
             ops: None,
         }
     }
@@ -103,7 +106,7 @@ impl ModelLoader {
             }
         };
         let batching = self.batching(request)?;
-        let host = SignatureHost::new(session.clone(), self.compute.clone());
+        let host = SignatureHost::new(session.clone(), self.compute.clone(), self.options.check_method_names);
         let mut served = BTreeMap::new();
         for (name, spec) in signatures {
             let metrics = self.metrics.signature(request.model, request.version, &name);

@@ -22,6 +22,7 @@ pub struct ServedSignature {
     step: Arc<Step>,
     queue: Option<BatchQueue>,
     compute: Arc<Compute>,
+    checks_method_name: bool,
 }
 
 /// A session with the threads of its steps, which all signatures of a model share.
@@ -29,12 +30,13 @@ pub(crate) struct SignatureHost {
     session: Arc<Session>,
     has_loops: bool,
     compute: Arc<Compute>,
+    checks_method_names: bool,
 }
 
 impl SignatureHost {
-    pub(crate) fn new(session: Arc<Session>, compute: Arc<Compute>) -> SignatureHost {
+    pub(crate) fn new(session: Arc<Session>, compute: Arc<Compute>, checks_method_names: bool) -> SignatureHost {
         let has_loops = has_loops(&session.graph().read());
-        SignatureHost { session, has_loops, compute }
+        SignatureHost { session, has_loops, compute, checks_method_names }
     }
 }
 
@@ -104,7 +106,8 @@ impl ServedSignature {
         let has_rows = !spec.inputs.is_empty() && spec.inputs.values().chain(spec.outputs.values()).all(varies);
         let step = Arc::new(Step { callable, metrics, time: StepTime::default(), has_rows, has_loops: host.has_loops });
         let queue = batching.filter(|_| has_rows).map(|(scheduler, options)| scheduler.queue(step.clone(), options));
-        Ok(ServedSignature { name: name.into(), spec, defaults, step, queue, compute: host.compute.clone() })
+        let (compute, checks_method_name) = (host.compute.clone(), host.checks_method_names);
+        Ok(ServedSignature { name: name.into(), spec, defaults, step, queue, compute, checks_method_name })
     }
 
     /// Returns the name.
@@ -120,6 +123,11 @@ impl ServedSignature {
     /// Returns what is counted for the signature.
     pub fn metrics(&self) -> &Arc<SignatureMetrics> {
         &self.step.metrics
+    }
+
+    /// Returns true if the signature must be of the method by which it is called with examples.
+    pub(crate) fn checks_method_name(&self) -> bool {
+        self.checks_method_name
     }
 
     /// Returns true if requests are batched.

@@ -156,7 +156,7 @@ async fn answer(core: &Core, request: &mut InFlight<'_>, route: &Route, headers:
     request.set_signature(signature);
     let method = if route.action == Action::Classify { ExampleMethod::Classify } else { ExampleMethod::Regress };
     let list = input::Kind::ExampleList(ExampleList { examples: parsed.examples });
-    let examples = inference::serialized_examples(Some(&Input { kind: Some(list) }))?;
+    let examples = inference::serialized_examples(Some(&Input { kind: Some(list) }), limits)?;
     request.decoded();
     let (result, outcome) = signature.call_examples(method, examples, request.call(Vec::new(), None, 0)).await?;
     request.computed(&outcome);

@@ -3,14 +3,18 @@
 use crate::support::*;
 use flowmill::prelude::*;
 use flowmill::{Bytes, Code, proto};
+use flowmill_serving::formats::Limits;
 use flowmill_serving::inference::{ExampleMethod, ExampleTask, MultiInference, serialized_examples};
+use flowmill_serving::model::{Call, Compute, ModelLoader, ModelOptions};
 use flowmill_serving::proto::tfs::{self, inference_result::Result as Outcome};
+use flowmill_serving::repository::{LoadRequest, Loader};
 use prost::Message;
+use std::sync::Arc;
 
 /// Runs a task on examples, as a server does.
 fn run(model: &SavedModel, signature: &str, method: ExampleMethod, examples: Vec<proto::Example>) -> flowmill::Result<Outcome> {
     let task = ExampleTask::new(method, &model.signatures()[signature], false)?;
-    let examples = serialized_examples(input(examples).as_ref())?;
+    let examples = serialized_examples(input(examples).as_ref(), &Limits::default())?;
     let count = examples.shape().num_elements();
     let fetches: Vec<&str> = task.fetches.iter().map(String::as_str).collect();
     task.result(count, &model.session().run(&[(&task.input, examples)], &fetches, &[])?)
@@ -75,7 +79,7 @@ fn signatures_and_outputs_of_another_form_are_refused() {
 fn a_context_is_merged_into_each_example() {
     let list = tfs::ExampleListWithContext { examples: vec![example("a", 1), example("c", 2)], context: Some(example("c", 7)) };
     let input = tfs::Input { kind: Some(tfs::input::Kind::ExampleListWithContext(list)) };
-    let merged = serialized_examples(Some(&input)).unwrap();
+    let merged = serialized_examples(Some(&input), &Limits::default()).unwrap();
     let features = |bytes: &Bytes| {
         let example = proto::Example::decode(bytes.clone()).unwrap();
         let value = |feature: &proto::Feature| match &feature.kind {
@@ -87,7 +91,7 @@ fn a_context_is_merged_into_each_example() {
     let merged: Vec<_> = merged.as_strings().unwrap().iter().map(features).collect();
     assert_eq!(merged, [vec![("a".to_owned(), 1), ("c".to_owned(), 7)], vec![("c".to_owned(), 2)]]);
     for empty in [None, Some(tfs::Input { kind: None }), crate::support::input(Vec::new())] {
-        let error = serialized_examples(empty.as_ref()).unwrap_err();
+        let error = serialized_examples(empty.as_ref(), &Limits::default()).unwrap_err();
         assert_eq!((error.code(), error.message()), (Code::InvalidArgument, "Input is empty."));
     }
 }
@@ -103,7 +107,7 @@ fn several_tasks_share_a_step() {
     let (classify, regress) = (task("classify", ExampleMethod::Classify), task("regress", ExampleMethod::Regress));
     let tasks = new(&[classify.clone(), task("scores", ExampleMethod::Classify), regress.clone()]).unwrap();
     assert_eq!(tasks.fetches, ["classes:0", "scores:0", "values:0"]);
-    let examples = serialized_examples(input(vec![example("x", 1)]).as_ref()).unwrap();
+    let examples = serialized_examples(input(vec![example("x", 1)]).as_ref(), &Limits::default()).unwrap();
     let fetches: Vec<&str> = tasks.fetches.iter().map(String::as_str).collect();
     let values = model.session().run(&[(&tasks.input, examples)], &fetches, &[]).unwrap();
     let response = tasks.response(1, &values, &tfs::ModelSpec { name: "m".to_owned(), ..Default::default() }).unwrap();
@@ -117,5 +121,40 @@ fn several_tasks_share_a_step() {
     other.model_spec.as_mut().unwrap().name = "n".to_owned();
     for tasks in [vec![], vec![classify.clone(), classify.clone()], vec![classify, other]] {
         assert_eq!(new(&tasks).unwrap_err().code(), Code::InvalidArgument);
+    }
+}
+
+#[test]
+fn a_context_cannot_make_a_short_request_large() {
+    let limits = Limits { max_example_bytes: 10_000, max_items: 100, ..Limits::default() };
+    let of = |num_examples: usize| {
+        let list = tfs::ExampleListWithContext {
+            examples: vec![proto::Example::default(); num_examples],
+            context: Some(example(&"c".repeat(500), 7)),
+        };
+        serialized_examples(Some(&tfs::Input { kind: Some(tfs::input::Kind::ExampleListWithContext(list)) }), &limits)
+    };
+    assert_eq!(of(10).unwrap().num_elements(), 10);
+    assert_eq!(of(50).unwrap_err().code(), Code::ResourceExhausted);
+    assert_eq!(serialized_examples(input(vec![example("x", 1); 101]).as_ref(), &limits).unwrap_err().code(), Code::ResourceExhausted);
+}
+
+#[test]
+fn names_of_methods_are_checked_if_the_options_say_so() {
+    let directory = tempfile::tempdir().unwrap();
+    crate::support::write_lengths(directory.path());
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    for (check_method_names, expected) in [(false, None), (true, Some(Code::InvalidArgument))] {
+        let options = ModelOptions { check_method_names, ..ModelOptions::default() };
+        let loader = ModelLoader::new(options, Arc::new(Compute::new(1, 1)), Arc::default()).unwrap();
+        let request = LoadRequest { model: "m", version: 1, path: directory.path(), platform: "", batching: None, warm_up: false };
+        let model = loader.load(&request).unwrap();
+        let code = |signature: &str| {
+            let examples = serialized_examples(input(vec![example("x", 1)]).as_ref(), &Limits::default()).unwrap();
+            let call = model.signature(signature).unwrap().call_examples(ExampleMethod::Regress, examples, Call::default());
+            runtime.block_on(call).err().map(|error| error.code())
+        };
+        // The method of the default signature is prediction.
+        assert_eq!((code("regress"), code("serving_default")), (None, expected));
     }
 }

@@ -5,8 +5,10 @@ mod contents;
 pub use contents::{tensor_from_contents, tensor_to_contents};
 
 use super::Limits;
+use flowmill::proto::TensorProto;
 use flowmill::tensor::bail;
 use flowmill::{Bytes, DType, Result, Shape, Tensor};
+use std::collections::BTreeMap;
 
 /// The datatypes of the Open Inference Protocol, and Triton's BF16.
 const DATATYPES: [(DType, &str); 14] = [
@@ -46,6 +48,28 @@ pub fn dtype_from_datatype(name: &str) -> Result<DType> {
         Some((dtype, _)) => Ok(*dtype),
         None => bail!(InvalidArgument, "unknown datatype '{}'", name.escape_debug()),
     }
+}
+
+/// Returns the tensors of TensorFlow's messages by name.
+///
+/// # Errors
+/// `InvalidArgument` and `Unimplemented` as [`Tensor::from_proto`], with the name; `ResourceExhausted` past a limit.
+pub fn tensors_from_protos(inputs: BTreeMap<String, TensorProto>, limits: &Limits) -> Result<Vec<(String, Tensor)>> {
+    if inputs.len() > limits.max_items {
+        bail!(ResourceExhausted, "the request has {} inputs, more than {}", inputs.len(), limits.max_items);
+    }
+    let mut left = limits.max_elements;
+    let mut tensor = |value: &TensorProto| {
+        // A short message may be a large tensor: the last value of a typed field is repeated.
+        let shape = value.tensor_shape.as_ref().map_or(Ok(Shape::scalar()), Shape::from_proto)?;
+        left = left.checked_sub(shape.num_elements()).ok_or_else(|| super::json::elements::too_many(limits))?;
+        Tensor::from_proto(value)
+    };
+    let named = |(name, value): (String, TensorProto)| match tensor(&value) {
+        Ok(value) => Ok((name, value)),
+        Err(error) => Err(error.context(format_args!("input '{name}'"))),
+    };
+    inputs.into_iter().map(named).collect()
 }
 
 /// Checks a shape of a request.
