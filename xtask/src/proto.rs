@@ -79,6 +79,7 @@ fn outputs(root: &Path) -> Result<BTreeMap<PathBuf, Vec<u8>>, Box<dyn std::error
     files.insert(generated.join("descriptors.binpb"), descriptors.encode_to_vec());
     files.insert("python/flowmill/_internal/descriptors.binpb".into(), descriptors.encode_to_vec());
     files.extend(serving_outputs(root)?);
+    files.extend(telemetry_outputs(root)?);
     Ok(files)
 }
 
@@ -116,6 +117,20 @@ fn serving_outputs(root: &Path) -> Result<BTreeMap<PathBuf, Vec<u8>>, Box<dyn st
         file.source_code_info = None;
     }
     files.insert(generated.join("descriptors.binpb"), descriptors.encode_to_vec());
+    Ok(files)
+}
+
+/// The messages in which `flowmill-serving` sends spans. They are no part of its descriptors, which clients read by reflection.
+fn telemetry_outputs(root: &Path) -> Result<BTreeMap<PathBuf, Vec<u8>>, Box<dyn std::error::Error>> {
+    let mut compiler = protox::Compiler::new([root.join("crates/flowmill-serving/proto")])?;
+    compiler.include_source_info(true).open_file("opentelemetry/trace.proto")?;
+    let mut config = prost_build::Config::new();
+    config.bytes(["."]);
+    let mut files = BTreeMap::new();
+    for source in config.generate(requests(&compiler.file_descriptor_set()))?.into_values() {
+        let text = format!("{GENERATED}{}", prettyplease::unparse(&syn::parse_file(&source)?));
+        files.insert("crates/flowmill-serving/src/proto/gen/opentelemetry.rs".into(), text.into_bytes());
+    }
     Ok(files)
 }
 

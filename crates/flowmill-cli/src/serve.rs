@@ -5,7 +5,7 @@ use flowmill::{Error, Result};
 use flowmill_serving::batching::BatchingOptions;
 use flowmill_serving::model::ModelOptions;
 use flowmill_serving::repository::{ControlMode, ModelConfig, RepositoryConfig};
-use flowmill_serving::{AccessOptions, Server, ServerLimits, ServerOptions, TlsOptions};
+use flowmill_serving::{AccessOptions, Server, ServerLimits, ServerOptions, TlsOptions, TracingOptions};
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -93,6 +93,9 @@ pub(crate) struct ServeArgs {
     /// Make requests of a model before it is served, from its own file of them or of its signatures.
     #[arg(long = "enable_model_warmup", alias = "enable-model-warmup", num_args = 0..=1, require_equals = true, default_value_t = true, default_missing_value = "true", value_parser = switch!())]
     enable_model_warmup: bool,
+    /// Refuse to classify and to regress by signatures of another method.
+    #[arg(long = "enable_signature_method_name_check", alias = "enable-signature-method-name-check", num_args = 0..=1, require_equals = true, default_value_t = false, default_missing_value = "true", value_parser = switch!())]
+    enable_signature_method_name_check: bool,
     /// Tags of a SavedModel's graph, separated by commas.
     #[arg(long = "saved_model_tags", alias = "saved-model-tags", default_value = "serve", value_delimiter = ',')]
     saved_model_tags: Vec<String>,
@@ -114,6 +117,10 @@ pub(crate) struct ServeArgs {
     /// A file with a MonitoringConfig in protobuf's text format; its path of the metrics is served beside /metrics.
     #[arg(long = "monitoring_config_file", alias = "monitoring-config-file")]
     monitoring_config_file: Option<PathBuf>,
+    /// The URL of a collector of OpenTelemetry, such as http://localhost:4318, to which spans of requests are sent by OTLP over HTTP. By default that of
+    /// OTEL_EXPORTER_OTLP_ENDPOINT; OpenTelemetry's other variables set the rest.
+    #[arg(long = "otlp_endpoint", alias = "otlp-endpoint")]
+    otlp_endpoint: Option<String>,
     /// The largest body of a request, in bytes.
     #[arg(long = "max_request_bytes", alias = "max-request-bytes")]
     max_request_bytes: Option<usize>,
@@ -141,7 +148,8 @@ pub(crate) struct ServeArgs {
         hide = true,
         aliases = ["flush_filesystem_caches", "enable_grpc_healthcheck_service", "enable_serialization_as_tensor_content", "grpc_max_threads",
             "prefer_tflite_model", "xla_cpu_compilation_enabled", "num_request_iterations_for_warmup", "num_warmup_threads", "enable_profiler",
-            "skip_initialize_tpu", "grpc_channel_arguments", "tensorflow_session_config_file", "per_process_gpu_memory_fraction"],
+            "skip_initialize_tpu", "grpc_channel_arguments", "tensorflow_session_config_file", "per_process_gpu_memory_fraction", "mixed_precision",
+            "num_tflite_interpreters_per_pool", "num_tflite_pools", "xla_gpu_compilation_enabled"],
         num_args = 0..=1,
         require_equals = true,
         default_missing_value = ""
@@ -231,6 +239,7 @@ impl ServeArgs {
                 batching,
                 per_model_batching: self.enable_per_model_batching_parameters,
                 warm_up_signatures: true,
+                check_method_names: self.enable_signature_method_name_check,
                 ..ModelOptions::default()
             },
             limits: ServerLimits {
@@ -246,6 +255,7 @@ impl ServeArgs {
             access: self.tokens_file.as_ref().map(AccessOptions::from_file).transpose()?.unwrap_or_default(),
             metrics_path: self.monitoring_config_file.as_deref().map(flowmill_serving::metrics_path).transpose()?,
             cors: self.rest_api_enable_cors_support,
+            tracing: TracingOptions::from_environment(self.otlp_endpoint.as_deref())?,
             num_io_threads: self.rest_api_num_threads,
             ..ServerOptions::default()
         })

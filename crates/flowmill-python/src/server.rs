@@ -7,7 +7,7 @@ use crate::session::seconds;
 use flowmill_serving::batching::BatchingOptions;
 use flowmill_serving::model::ModelOptions;
 use flowmill_serving::repository::{ControlMode, ModelConfig, ModelIndex, RepositoryConfig};
-use flowmill_serving::{AccessOptions, RouteGroup, Server, ServerLimits, ServerOptions, TlsOptions};
+use flowmill_serving::{AccessOptions, RouteGroup, Server, ServerLimits, ServerOptions, TlsOptions, TracingOptions};
 use flowmill_tensor::{Code, Error, Result, error};
 use pyo3::prelude::*;
 use std::net::{IpAddr, SocketAddr};
@@ -38,7 +38,7 @@ impl PyServer {
     #[new]
     #[pyo3(signature = (models, directories, config_file, *, host, rest_port, grpc_port, management_port, control, startup_models, poll_seconds, warm_up,
         batching, per_model_batching, tags, threads, io_threads, tls, tokens, request_timeout, drain_timeout, max_request_bytes, max_requests_in_flight,
-        max_bytes_in_flight, max_connections, metrics_path, cors))]
+        max_bytes_in_flight, max_connections, metrics_path, cors, otlp_endpoint))]
     #[allow(clippy::too_many_arguments, reason = "keywords in Python")]
     fn new(
         py: Python<'_>,
@@ -68,6 +68,7 @@ impl PyServer {
         max_connections: Option<usize>,
         metrics_path: Option<String>,
         cors: bool,
+        otlp_endpoint: Option<String>,
     ) -> PyResult<PyServer> {
         let (request_timeout, drain_timeout) = (seconds(py, request_timeout)?, seconds(py, drain_timeout)?);
         let poll = seconds(py, poll_seconds)?;
@@ -127,6 +128,10 @@ impl PyServer {
                 access: AccessOptions { tokens: tokens.into_iter().map(group).collect::<Result<_>>()? },
                 metrics_path,
                 cors,
+                tracing: match otlp_endpoint {
+                    Some(endpoint) => TracingOptions::from_environment(Some(&endpoint))?,
+                    None => None,
+                },
                 num_io_threads: io_threads,
                 ..ServerOptions::default()
             })

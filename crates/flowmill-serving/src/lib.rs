@@ -8,6 +8,8 @@
 //! * A request for inference with the header `X-Flowmill-Trace: 1`, or gRPC metadata of that name, is answered with its own timeline in the header
 //!   `Server-Timing`, or initial metadata of that name, such as
 //!   `decode;dur=0.042, queue;dur=0.000, compute;dur=0.310, encode;dur=0.015, total;dur=0.371, batch;desc="8"`: milliseconds, and the rows of the batch.
+//! * With [`TracingOptions`], spans of requests are sent to a collector of OpenTelemetry. The header `traceparent` of a request, or gRPC metadata of that name,
+//!   names the trace; the answer has one with the request's own span.
 //! * `GET /openapi.json` describes the REST APIs of both protocols.
 //!
 //! With tokens, all but the files of the page and the description belong to [`RouteGroup::Observation`]; a traced request needs the token of its request only.
@@ -27,9 +29,11 @@ pub mod proto;
 pub mod repository;
 mod rest;
 mod server;
+mod telemetry;
 mod text_format;
 mod trace;
 pub mod warmup;
 
 pub use predictor::{Predictor, PredictorOptions};
 pub use server::{AccessOptions, RouteGroup, Server, ServerLimits, ServerOptions, TlsOptions, metrics_path};
+pub use telemetry::{Sampler, TracingOptions};

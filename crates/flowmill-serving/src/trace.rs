@@ -13,14 +13,14 @@
 //! network is not included, and for gRPC neither is the time to write the answer's message as bytes. Requests within a KServe stream have no trace.
 
 use crate::metrics::Timings;
+use crate::telemetry::TRACEPARENT;
 use axum::http::{HeaderMap, HeaderName, HeaderValue};
-use axum::response::Response;
 
 /// The header of a request that asks for its timeline.
 const TRACE: &str = "x-flowmill-trace";
 
 /// The header of the answer.
-pub(crate) const SERVER_TIMING: HeaderName = HeaderName::from_static("server-timing");
+const SERVER_TIMING: HeaderName = HeaderName::from_static("server-timing");
 
 /// Returns true if a request with these headers asks for its timeline.
 pub(crate) fn is_wanted(headers: &HeaderMap) -> bool {
@@ -28,7 +28,7 @@ pub(crate) fn is_wanted(headers: &HeaderMap) -> bool {
 }
 
 /// Returns the value of the answer's header.
-pub(crate) fn header(timings: &Timings) -> Option<HeaderValue> {
+fn header(timings: &Timings) -> Option<HeaderValue> {
     let parts = [
         ("decode", timings.decode),
         ("queue", timings.queue),
@@ -43,13 +43,11 @@ pub(crate) fn header(timings: &Timings) -> Option<HeaderValue> {
     HeaderValue::from_str(&text).ok()
 }
 
-/// Adds the timeline to an answer over REST if its request asks for it.
-pub(crate) fn add(request: &HeaderMap, timings: &Timings, response: &mut Response) {
-    if is_wanted(request)
-        && let Some(value) = header(timings)
-    {
-        response.headers_mut().insert(SERVER_TIMING, value);
-    }
+/// Adds the timeline to the headers of an answer if `is_wanted`, and the request's place in a trace if the server traces.
+pub(crate) fn add(is_wanted: bool, timings: &Timings, traceparent: Option<HeaderValue>, answer: &mut HeaderMap) {
+    let timeline = header(timings).filter(|_| is_wanted);
+    answer.extend(timeline.map(|timeline| (SERVER_TIMING, timeline)));
+    answer.extend(traceparent.map(|traceparent| (TRACEPARENT, traceparent)));
 }
 
 #[cfg(test)]

@@ -65,6 +65,7 @@ class Server:
         max_connections: int | None = None,
         metrics_path: str | None = None,
         cors: bool = False,
+        otlp_endpoint: str | None = None,
     ) -> None:
         """Starts a server.
 
@@ -96,6 +97,8 @@ class Server:
             max_connections: how many connections are open at once.
             metrics_path: a path of the metrics beside ``/metrics``.
             cors: answers browsers' requests of other origins.
+            otlp_endpoint: the URL of a collector of OpenTelemetry, such as ``http://localhost:4318``, to which spans of requests are sent by OTLP over HTTP.
+                OpenTelemetry's environment variables set the rest, such as ``OTEL_TRACES_SAMPLER``. None sends none.
 
         Raises:
             errors.InvalidArgumentError: if options contradict each other.
@@ -116,7 +119,7 @@ class Server:
             tags=[*tags], threads=threads, io_threads=io_threads, tls=tls_texts(tls), tokens=[(token, [*groups]) for token, groups in (tokens or {}).items()],
             request_timeout=request_timeout, drain_timeout=drain_timeout, max_request_bytes=max_request_bytes,
             max_requests_in_flight=max_requests_in_flight, max_bytes_in_flight=max_bytes_in_flight, max_connections=max_connections,
-            metrics_path=metrics_path, cors=cors,
+            metrics_path=metrics_path, cors=cors, otlp_endpoint=otlp_endpoint,
         )
 
     @property

@@ -9,12 +9,15 @@ use crate::proto::kserve::grpc_inference_service_server::GrpcInferenceService;
 use crate::proto::kserve::model_infer_response::InferOutputTensor;
 use crate::proto::kserve::*;
 use crate::server::core::{Core, InFlight};
+use crate::telemetry::{TRACEPARENT, TRACESTATE};
+use axum::http::HeaderMap;
 use flowmill::{Bytes, Error, Result, Tensor};
 use std::pin::Pin;
 use std::time::Duration;
 use tokio::sync::mpsc;
 use tonic::codegen::tokio_stream::Stream;
 use tonic::codegen::tokio_stream::wrappers::ReceiverStream;
+use tonic::metadata::MetadataMap;
 use tonic::{Request, Response, Status, Streaming};
 
 type Answer<T> = std::result::Result<Response<T>, Status>;
@@ -55,13 +58,22 @@ impl GrpcInferenceService for Services {
 
     async fn model_stream_infer(&self, request: Request<Streaming<ModelInferRequest>>) -> Answer<Self::ModelStreamInferStream> {
         let (sender, receiver) = mpsc::channel(MAX_WAITING_ANSWERS);
+        // Requests of a stream belong to the trace that the stream's metadata names.
+        let mut trace = HeaderMap::new();
+        for name in [TRACEPARENT, TRACESTATE] {
+            for value in request.metadata().as_ref().get_all(&name) {
+                trace.append(name.clone(), value.clone());
+            }
+        }
         let (services, mut requests) = (self.clone(), request.into_inner());
         tokio::spawn(async move {
             // Requests of a stream are answered in their order, as those of one connection.
             while let Ok(Some(message)) = requests.message().await {
                 let id = message.id.clone();
+                let metadata = MetadataMap::from_headers(trace.clone());
+                let request = Request::from_parts(metadata, Default::default(), message);
                 let answer = tokio::select! {
-                    answer = services.infer(Protocol::KserveGrpc, Api::Infer, Request::new(message), model_infer) => answer,
+                    answer = services.infer(Protocol::KserveGrpc, Api::Infer, request, model_infer) => answer,
                     () = sender.closed() => return,
                 };
                 let response = match answer {

@@ -69,17 +69,16 @@ impl Services {
         let start = Instant::now();
         let timeout = timeout(request.metadata());
         let is_traced = trace::is_wanted(request.metadata().as_ref());
-        let mut in_flight = self.core.begin(protocol, api, start).map_err(status)?;
+        let mut in_flight = self.core.begin(protocol, api, start, request.metadata().as_ref()).map_err(status)?;
+        let traceparent = in_flight.traceparent();
         let result = answer(&self.core, &mut in_flight, request.into_inner(), timeout).await;
         let timings = in_flight.end(result.as_ref().err());
         let mut result = result.map(Response::new).map_err(status);
-        if is_traced && let Some(timings) = trace::header(&timings) {
-            let metadata = match &mut result {
-                Ok(response) => response.metadata_mut(),
-                Err(status) => status.metadata_mut(),
-            };
-            metadata.as_mut().insert(trace::SERVER_TIMING, timings);
-        }
+        let metadata = match &mut result {
+            Ok(response) => response.metadata_mut(),
+            Err(status) => status.metadata_mut(),
+        };
+        trace::add(is_traced, &timings, traceparent, metadata.as_mut());
         result
     }
 }

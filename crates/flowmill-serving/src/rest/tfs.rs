@@ -121,14 +121,15 @@ async fn infer(core: &Core, route: &Route, headers: &HeaderMap, body: Body, star
         Action::Regress => Api::Regress,
         _ => Api::Predict,
     };
-    let mut request = core.begin(Protocol::TfsRest, api, start)?;
+    let mut request = core.begin(Protocol::TfsRest, api, start, headers)?;
     let result = answer(core, &mut request, route, headers, body).await;
+    let traceparent = request.traceparent();
     let timings = request.end(result.as_ref().err());
     let mut response = match result {
         Ok(body) => respond(headers, JSON, body.into()),
         Err(error) => respond_error(&error, status_of(error.code()), json::print_error(&error)),
     };
-    trace::add(headers, &timings, &mut response);
+    trace::add(trace::is_wanted(headers), &timings, traceparent, response.headers_mut());
     Ok(response)
 }
 

@@ -6,11 +6,13 @@ use crate::metrics::{Api, Metrics, Protocol, Timings};
 use crate::model::{Call, Compute, ModelLoader, Outcome, ServedModel, ServedSignature};
 use crate::proto::tfs::{GetModelStatusResponse, ModelVersionStatus, StatusProto};
 use crate::repository::{Loaded, ModelConfig, Repository, RepositoryConfig, VersionChoice, VersionStatus};
+use crate::telemetry::{RequestContext, TracedRequest, Tracer};
+use axum::http::{HeaderMap, HeaderValue};
 use flowmill::{CancelToken, Code, Error, Result};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 /// The state of a server.
 pub(crate) struct Core {
@@ -27,6 +29,8 @@ pub(crate) struct Core {
     pub(crate) is_draining: AtomicBool,
     num_requests: Arc<AtomicUsize>,
     num_bytes: Arc<AtomicUsize>,
+    /// Sends spans of requests, if the options say where to.
+    pub(crate) tracer: Option<Tracer>,
 }
 
 /// A share of a bounded quantity, given back when it is dropped.
@@ -60,6 +64,10 @@ pub(crate) struct InFlight<'a> {
     model: Option<Arc<Loaded<ServedModel>>>,
     signature: Option<Arc<ServedSignature>>,
     cancel: CancelToken,
+    /// The request's place in a trace, if the server traces.
+    trace: Option<RequestContext>,
+    /// The time from the start until the step's outputs were there.
+    computed: Duration,
     has_ended: bool,
     _share: Share,
 }
@@ -72,6 +80,7 @@ impl Core {
         compute: &Arc<Compute>,
         limits: ServerLimits,
         metrics_path: Option<String>,
+        tracer: Option<Tracer>,
     ) -> Core {
         let (num_requests, num_bytes) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
         let (requests, bytes, waiting) = (num_requests.clone(), num_bytes.clone(), compute.clone());
@@ -82,7 +91,7 @@ impl Core {
         metrics.add_gauge("flowmill_tensor_bytes", "Bytes of all tensors.", move || single(flowmill::live_bytes()));
         let (recent, is_draining) = (RecentRequests::default(), AtomicBool::new(false));
         let compute = compute.clone();
-        Core { repository, repository_config, metrics_path, metrics, limits, recent, compute, is_draining, num_requests, num_bytes }
+        Core { repository, repository_config, metrics_path, metrics, limits, recent, compute, is_draining, num_requests, num_bytes, tracer }
     }
 
     /// Returns true if requests are taken: every configured model has a version, and the server does not end.
@@ -90,17 +99,32 @@ impl Core {
         !self.is_draining.load(Relaxed) && self.repository.is_ready()
     }
 
-    /// Begins a request that arrived at `start`.
+    /// Begins a request that arrived at `start` with `headers`, which may name a trace.
     ///
     /// # Errors
     /// `ResourceExhausted` if as many are answered as the limits allow.
-    pub(crate) fn begin(&self, protocol: Protocol, api: Api, start: Instant) -> Result<InFlight<'_>> {
+    pub(crate) fn begin(&self, protocol: Protocol, api: Api, start: Instant, headers: &HeaderMap) -> Result<InFlight<'_>> {
         let share = Share::take(&self.num_requests, 1, self.limits.max_requests_in_flight).ok_or_else(|| {
             self.reject(Error::resource_exhausted(format!("{} requests are being answered already", self.limits.max_requests_in_flight)))
         })?;
         let (timings, cancel) = (Timings::default(), CancelToken::new());
-        let (model, signature) = (None, None);
-        Ok(InFlight { core: self, protocol, api, start, timings, rows: 0, model, signature, cancel, has_ended: false, _share: share })
+        let (model, signature, trace) = (None, None, self.tracer.as_ref().map(|tracer| tracer.begin(headers)));
+        let (rows, computed, has_ended) = (0, Duration::ZERO, false);
+        Ok(InFlight {
+            core: self,
+            protocol,
+            api,
+            start,
+            timings,
+            rows,
+            model,
+            signature,
+            cancel,
+            trace,
+            computed,
+            has_ended,
+            _share: share,
+        })
     }
 
     /// Takes the memory of a body of `bytes`.
@@ -201,15 +225,22 @@ impl InFlight<'_> {
         self.timings.compute += outcome.compute;
         self.timings.batch_rows = outcome.batch_rows;
         self.rows += outcome.rows;
+        self.computed = self.start.elapsed();
+    }
+
+    /// Returns the answer's header `traceparent`, if the server traces.
+    pub(crate) fn traceparent(&self) -> Option<HeaderValue> {
+        self.trace.as_ref()?.header()
     }
 
     /// Ends the request, with its error if it failed. Returns its times.
     pub(crate) fn end(mut self, error: Option<&Error>) -> Timings {
-        self.record(error.map(Error::code));
+        self.record(error);
         self.timings
     }
 
-    fn record(&mut self, code: Option<Code>) {
+    fn record(&mut self, error: Option<&Error>) {
+        let code = error.map(Error::code);
         self.has_ended = true;
         self.timings.total = self.start.elapsed();
         let known = self.timings.decode + self.timings.queue + self.timings.compute;
@@ -231,14 +262,34 @@ impl InFlight<'_> {
             }
             _ => self.core.metrics.record_rejected(code.unwrap_or(Code::Unknown)),
         }
+        if let (Some(tracer), Some(context)) = (&self.core.tracer, &self.trace) {
+            tracer.end(context, || self.traced(error));
+        }
+    }
+
+    /// Returns what a trace says of the request, which has just ended.
+    fn traced(&self, error: Option<&Error>) -> TracedRequest {
+        let is_batched = self.signature.as_ref().is_some_and(|signature| signature.is_batched());
+        TracedRequest {
+            protocol: self.protocol,
+            api: self.api,
+            model: self.model.as_ref().map(|model| (model.name().to_owned(), model.version())),
+            signature: self.signature.as_ref().map(|signature| signature.name().to_owned()),
+            rows: self.rows,
+            error: error.cloned(),
+            start: SystemTime::now().checked_sub(self.start.elapsed()).unwrap_or(SystemTime::UNIX_EPOCH),
+            timings: self.timings,
+            batch: is_batched.then(|| self.computed.saturating_sub(self.timings.decode + self.timings.queue)),
+        }
     }
 }
 
 impl Drop for InFlight<'_> {
     fn drop(&mut self) {
         if !self.has_ended {
-            self.cancel.cancel(Error::cancelled("the client has gone"));
-            self.record(Some(Code::Cancelled));
+            let gone = Error::cancelled("the client has gone");
+            self.cancel.cancel(gone.clone());
+            self.record(Some(&gone));
         }
     }
 }

@@ -12,6 +12,7 @@ use crate::metrics::Metrics;
 use crate::model::{Compute, ModelLoader};
 use crate::repository::{ModelConfig, Repository, RepositoryConfig, VersionState};
 use crate::rest::Routes;
+use crate::telemetry::Tracer;
 use axum::Router;
 use connections::Connections;
 use flowmill::sync::Mutex;
@@ -37,6 +38,8 @@ pub struct Server {
     rest: Option<SocketAddr>,
     grpc: Option<SocketAddr>,
     management: Option<SocketAddr>,
+    rest_routes: Router,
+    grpc_routes: Router,
 }
 
 impl Server {
@@ -56,8 +59,12 @@ impl Server {
         // Addresses are taken before models are loaded: an address that is in use is found out at once.
         let listen = |address: Option<SocketAddr>| address.map(|address| listen(&runtime, address)).transpose();
         let (rest, grpc, management) = (listen(options.rest)?, listen(options.grpc)?, listen(options.management)?);
+        let tracer = {
+            let _context = runtime.enter();
+            options.tracing.map(|options| Tracer::start(options, &metrics)).transpose()?
+        };
         let repository = Repository::start(options.repository, loader)?;
-        let core = Arc::new(Core::new(repository, without_models, metrics, &compute, limits, options.metrics_path));
+        let core = Arc::new(Core::new(repository, without_models, metrics, &compute, limits, options.metrics_path, tracer));
         let access = Arc::new(options.access);
         let routes = if management.is_some() { Routes::WithoutManagement } else { Routes::All };
         let (reporter, health) = tonic_health::server::health_reporter();
@@ -76,15 +83,16 @@ impl Server {
             listeners.push(runtime.spawn(connections.serve(listener, ended.clone())));
             Some(address)
         };
-        let rest = serve(rest, rest_routes(routes));
-        let grpc = serve(grpc, grpc_routes);
         let management = serve(management, rest_routes(Routes::Management));
+        let rest_routes = rest_routes(routes);
+        let (rest, grpc) = (serve(rest, rest_routes.clone()), serve(grpc, grpc_routes.clone()));
         if let Some((path, interval)) = options.model_config_file {
             runtime.spawn(follow_config_file(core.clone(), path, interval, ended.clone()));
         }
         runtime.spawn(report_health(core.clone(), reporter, ended));
         observe(&core);
-        Ok(Server { core, runtime: Mutex::new(Some(runtime)), ends, listeners: Mutex::new(listeners), rest, grpc, management })
+        let (runtime, listeners) = (Mutex::new(Some(runtime)), Mutex::new(listeners));
+        Ok(Server { core, runtime, ends, listeners, rest, grpc, management, rest_routes, grpc_routes })
     }
 
     /// Returns the address of the REST APIs.
@@ -100,6 +108,17 @@ impl Server {
     /// Returns the address of the routes for management.
     pub fn management_address(&self) -> Option<SocketAddr> {
         self.management
+    }
+
+    /// Returns the routes of the REST APIs, for programs that accept connections themselves and for calls without a connection. Requests are answered in the
+    /// caller's tokio runtime, which must have several threads.
+    pub fn rest_routes(&self) -> Router {
+        self.rest_routes.clone()
+    }
+
+    /// Returns the routes of the gRPC services, as [`Server::rest_routes`].
+    pub fn grpc_routes(&self) -> Router {
+        self.grpc_routes.clone()
     }
 
     /// Returns the models.
@@ -159,6 +178,9 @@ impl Server {
         runtime.block_on(async {
             for listener in listeners {
                 let _ = listener.await;
+            }
+            if let Some(tracer) = &self.core.tracer {
+                let _ = tokio::time::timeout(timeout.saturating_sub(start.elapsed()), tracer.flush()).await;
             }
         });
         let left = self.core.num_requests();

@@ -3,6 +3,7 @@
 use crate::formats::Limits;
 use crate::model::ModelOptions;
 use crate::repository::RepositoryConfig;
+use crate::telemetry::TracingOptions;
 use flowmill::{Error, Result};
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -34,6 +35,8 @@ pub struct ServerOptions {
     pub metrics_path: Option<String>,
     /// Answer browsers' requests of other origins.
     pub cors: bool,
+    /// Sends spans of requests to a collector of OpenTelemetry.
+    pub tracing: Option<TracingOptions>,
     /// Threads that read requests and write answers; 0 means one per core.
     pub num_io_threads: usize,
     /// Steps that run at once without batching; 0 means one per core.
