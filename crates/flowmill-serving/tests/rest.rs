@@ -101,6 +101,10 @@ fn kserve_describes_server_and_models() {
     for path in ["/v2/health/live", "/v2/health/ready", "/v2/models/digits/ready", "/v2/models/digits/versions/1/ready"] {
         assert_eq!(get(&server, path).status, 200, "{path}");
     }
+    assert_eq!(
+        (get(&server, "/v2/health/live").json(), get(&server, "/v2/health/ready").json()),
+        (json!({ "live": true }), json!({ "ready": true }))
+    );
     assert_eq!(get(&server, "/v2/models/other/ready").status, 404);
     let metadata = get(&server, "/v2/models/digits").json();
     assert_eq!(metadata["platform"], "tensorflow_savedmodel");

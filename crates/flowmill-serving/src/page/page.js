@@ -165,7 +165,9 @@ byId('token-form').addEventListener('submit', (event) => {
 /** Returns a bar of the parts of a request; it fills the share of its cell that the request's time is of `longest`. */
 function timeline(request, longest) {
   const known = PARTS.slice(0, -1).map((part) => request[part]);
-  const durations = [...known, Math.max(0, request.total - known.reduce((a, b) => a + b, 0))];
+  // Sums of seconds are not exact; the server measures nanoseconds.
+  const rest = Math.round((request.total - known.reduce((a, b) => a + b, 0)) * 1e9) / 1e9;
+  const durations = [...known, Math.max(0, rest)];
   const texts = PARTS.map((part, i) => `${part} ${time(durations[i])}`);
   const bar = element('div', 'bar');
   bar.setAttribute('role', 'img');
@@ -178,7 +180,8 @@ function timeline(request, longest) {
     bar.append(share);
   });
   const whole = element('div');
-  whole.append(bar, element('div', 'parts', texts.join(' · ')));
+  const lasting = texts.filter((text, i) => durations[i] > 0);
+  whole.append(bar, element('div', 'parts', lasting.join(' · ')));
   return whole;
 }
 

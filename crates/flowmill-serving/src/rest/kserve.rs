@@ -3,7 +3,7 @@
 use super::body::{self, respond, respond_error, status_of};
 use super::empty;
 use crate::formats::kserve::{
-    ErrorBody, InferBody, ModelConfig, ModelIndex, ModelReady, ModelStatistics, Parameters, parse_infer_of, print_infer,
+    ErrorBody, InferBody, Live, ModelConfig, ModelIndex, ModelReady, ModelStatistics, Parameters, Ready, parse_infer_of, print_infer,
 };
 use crate::kserve::{self, InferOptions};
 use crate::metrics::{Api, Protocol};
@@ -31,7 +31,7 @@ pub(super) fn routes() -> Router<Arc<Core>> {
     let mut router = Router::new()
         .route("/v2", get(server_metadata))
         .route("/v2/", get(server_metadata))
-        .route("/v2/health/live", get(async || empty(StatusCode::OK)))
+        .route("/v2/health/live", get(server_live))
         .route("/v2/health/ready", get(server_ready))
         .route("/livez", get(async || empty(StatusCode::OK)))
         .route("/readyz", get(server_ready))
@@ -80,8 +80,17 @@ async fn server_metadata(headers: HeaderMap) -> Response {
     json(&headers, Ok(kserve::server_metadata()))
 }
 
-async fn server_ready(State(core): Server) -> Response {
-    empty(if core.is_ready() { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE })
+async fn server_live(headers: HeaderMap) -> Response {
+    json(&headers, Ok(Live { live: true }))
+}
+
+async fn server_ready(State(core): Server, headers: HeaderMap) -> Response {
+    let ready = core.is_ready();
+    let mut response = json(&headers, Ok(Ready { ready }));
+    if !ready {
+        *response.status_mut() = StatusCode::SERVICE_UNAVAILABLE;
+    }
+    response
 }
 
 async fn model_ready(State(core): Server, Path(Target { model, version }): Path<Target>, headers: HeaderMap) -> Response {
@@ -168,11 +177,12 @@ async fn unload_of(State(core): Server, Path((repository, model)): Path<(String,
 
 async fn infer(State(core): Server, Path(target): Path<Target>, headers: HeaderMap, body: Body) -> Response {
     let start = Instant::now();
-    let mut request = match core.begin(Protocol::KserveRest, Api::Infer, start) {
+    let mut request = match core.begin(Protocol::KserveRest, Api::Infer, start, &headers) {
         Ok(request) => request,
         Err(error) => return error_response(&error),
     };
     let result = answer_infer(&core, &mut request, &target, &headers, body).await;
+    let traceparent = request.traceparent();
     let timings = request.end(result.as_ref().err());
     let mut response = match result {
         Err(error) => error_response(&error),
@@ -188,7 +198,7 @@ async fn infer(State(core): Server, Path(target): Path<Target>, headers: HeaderM
             response
         }
     };
-    trace::add(&headers, &timings, &mut response);
+    trace::add(trace::is_wanted(&headers), &timings, traceparent, response.headers_mut());
     response
 }
 

@@ -18,7 +18,7 @@ use axum::routing::get;
 use flowmill::{Code, Error};
 use std::sync::Arc;
 
-pub(crate) use body::respond;
+pub(crate) use body::{respond, status_of};
 
 /// The paths of the metrics: the usual one and TensorFlow Serving's.
 const METRICS_PATHS: [&str; 2] = ["/metrics", "/monitoring/prometheus/metrics"];
@@ -121,9 +121,11 @@ fn with_cors(mut response: Response, origin: Option<HeaderValue>) -> Response {
         let headers = response.headers_mut();
         headers.insert("access-control-allow-origin", origin);
         headers.insert("access-control-allow-methods", HeaderValue::from_static("GET, POST, OPTIONS"));
-        headers
-            .insert("access-control-allow-headers", HeaderValue::from_static("authorization, content-type, x-api-key, x-flowmill-trace"));
-        headers.insert("access-control-expose-headers", HeaderValue::from_static("server-timing"));
+        headers.insert(
+            "access-control-allow-headers",
+            HeaderValue::from_static("authorization, content-type, traceparent, tracestate, x-api-key, x-flowmill-trace"),
+        );
+        headers.insert("access-control-expose-headers", HeaderValue::from_static("server-timing, traceparent"));
         headers.insert("vary", HeaderValue::from_static("origin"));
     }
     response

@@ -37,7 +37,7 @@ impl From<ServerMetadata> for proto::ServerMetadataResponse {
     }
 }
 
-/// The body of `GET v2/health/live`, which is empty in Triton; clients read its code alone.
+/// The body of `GET v2/health/live`. It is empty in Triton, whose clients read the code alone; those of KServe read the body.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct Live {
     /// True if the server answers.
