@@ -4,6 +4,8 @@
 //! run is repeated by its seed. A panic, or a step that does not end, ends the program with the input's file in `fuzz/artifacts`;
 //! `cargo run -p flowmill-fuzz -- --replay FILE TARGET` runs one input again.
 
+mod grpc;
+mod memory;
 mod mutate;
 mod programs;
 mod requests;

@@ -1,6 +1,6 @@
 //! The fuzz targets. A target may return errors; it may not panic, hang, or take memory without bound.
 
-use crate::{programs, requests, strings};
+use crate::{grpc, programs, requests, strings};
 use flowmill::proto::{AttrValue, DataType, GraphDef, Message, NodeDef, TensorProto, attr_value};
 use flowmill::{Bytes, ImportOptions, RunOptions, Session, Tensor, files, import_graph_def, new_graph, session};
 use flowmill_graph::text::{ConstantTable, parse_graph};
@@ -15,7 +15,7 @@ pub struct Target {
     pub seeds: &'static [&'static str],
 }
 
-pub const TARGETS: [Target; 10] = [
+pub const TARGETS: [Target; 17] = [
     Target { name: "graph_import", run: graph_import, seeds: &["tests/data/models/lstm_small.pb", "tests/data/models/bert_small.pb"] },
     Target { name: "saved_model", run: saved_model, seeds: &["examples/digits/1/saved_model.pb"] },
     Target {
@@ -64,6 +64,29 @@ pub const TARGETS: [Target; 10] = [
         name: "rest_infer",
         run: requests::rest_infer,
         seeds: &["fuzz/seeds/infer.json", "tests/data/serving/json.body", "tests/data/serving/binary.body"],
+    },
+    Target {
+        name: "grpc_predict",
+        run: grpc::predict,
+        seeds: &["fuzz/seeds/grpc/predict.pb", "fuzz/seeds/grpc/predict_splat.pb", "fuzz/seeds/grpc/predict_strings.pb"],
+    },
+    Target {
+        name: "grpc_examples",
+        run: grpc::examples,
+        seeds: &["fuzz/seeds/grpc/classify.pb", "fuzz/seeds/grpc/regress.pb", "fuzz/seeds/grpc/multi_inference.pb"],
+    },
+    Target { name: "grpc_metadata", run: grpc::metadata, seeds: &["fuzz/seeds/grpc/metadata.pb", "fuzz/seeds/grpc/status.pb"] },
+    Target { name: "grpc_reload", run: grpc::reload, seeds: &["fuzz/seeds/grpc/reload.pb"] },
+    Target {
+        name: "grpc_infer",
+        run: grpc::infer,
+        seeds: &["fuzz/seeds/grpc/infer_raw.pb", "fuzz/seeds/grpc/infer_contents.pb", "fuzz/seeds/grpc/infer_strings.pb"],
+    },
+    Target { name: "grpc_stream", run: grpc::stream, seeds: &["fuzz/seeds/grpc/stream.bin"] },
+    Target {
+        name: "grpc_repository",
+        run: grpc::repository,
+        seeds: &["fuzz/seeds/grpc/load.pb", "fuzz/seeds/grpc/unload.pb", "fuzz/seeds/grpc/index.pb", "fuzz/seeds/grpc/model.pb"],
     },
     Target { name: "run_graph", run: programs::run_graph, seeds: &[] },
 ];

@@ -1,0 +1,11 @@
+
+H
+F
+-
+otherecho"
+tensorflow:²
+B
+
+stable
+
+latestecho:¢
