@@ -42,12 +42,27 @@ $(VENV)/.cuda-tools: python/requirements-cuda.txt | $(BIN)/pip
 	$(BIN)/pip install -q --disable-pip-version-check -r $<
 	@touch $@
 
-# Clients of model servers. The messages that tensorflow-serving-api needs come from the TensorFlow of the tests.
+# Clients of model servers, in an environment without pip and compiled modules, which would be a fourth of it. The messages that tensorflow-serving-api
+# needs come from the TensorFlow of the tests; of the dependencies of kserve, its client needs those that the file lists.
+CLIENTS := $(VENV)/serving-clients
+CLIENTS_PIP := $(BIN)/pip --python $(CLIENTS)/bin/python install -q --disable-pip-version-check --no-compile
 $(VENV)/.serving-clients: tests/python/serving/requirements.txt | $(BIN)/pip
-	@$(BIN)/python -m venv $(VENV)/serving-clients
-	$(VENV)/serving-clients/bin/pip install -q --disable-pip-version-check -r $<
-	$(VENV)/serving-clients/bin/pip install -q --disable-pip-version-check --no-deps 'tensorflow-serving-api==2.21.*'
+	@rm -rf $(CLIENTS)
+	@$(BIN)/python -m venv --without-pip $(CLIENTS)
+	$(CLIENTS_PIP) -r $<
+	$(CLIENTS_PIP) --no-deps 'tensorflow-serving-api==2.21.*' 'kserve==0.21.*'
 	@touch $@
+
+# What drives a browser, if there is one.
+BROWSER := $(or $(FLOWMILL_CHROMIUM),$(firstword $(foreach name,chromium chromium-headless-shell chromium-browser google-chrome,$(shell command -v $(name) 2>/dev/null))))
+$(VENV)/.page-tools: | $(BIN)/pip
+	$(BIN)/pip install -q --disable-pip-version-check --no-compile 'playwright==1.*'
+	@touch $@
+
+.PHONY: browser
+browser: ## installs a browser for the tests of the front page (Debian, as root; 400 MB)
+	apt-get install -y -q --no-install-recommends chromium-headless-shell
+	@$(MAKE) --no-print-directory $(VENV)/.page-tools
 
 # The stub of the CUDA driver runs the kernels of GPUs as C++ of the host.
 .PHONY: cxx
@@ -123,7 +138,7 @@ test-loom: | tools ## model checks of the lock-free protocols
 test-fuzz: | tools ## each fuzz target for a bounded time from its seeds
 	FLOWMILL_FUZZ_SECONDS=10 cargo test --workspace --test targets --locked --quiet -- --nocapture
 
-test-python: install $(VENV)/.test-tools $(VENV)/.serving-clients ## pytest, with TensorFlow as the oracle
+test-python: install $(VENV)/.test-tools $(VENV)/.serving-clients $(if $(BROWSER),$(VENV)/.page-tools) ## pytest, with TensorFlow as the oracle
 	$(BIN)/python -m pytest -q tests/python
 
 .PHONY: test-develop

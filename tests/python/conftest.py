@@ -40,7 +40,7 @@ def browser():
         try:
             launched = driver.chromium.launch(executable_path=paths[0] if paths else None, args=["--no-sandbox"])
         except playwright.Error as error:
-            pytest.skip(f"there is no browser: {error.message.splitlines()[0]}")
+            pytest.skip(f"there is no browser, which `make browser` installs: {error.message.splitlines()[0]}")
         yield launched
         launched.close()
 

@@ -2,6 +2,7 @@
 
 import os
 import pathlib
+import subprocess
 import sys
 
 import numpy as np
@@ -50,6 +51,22 @@ def clients_python():
     if not path.exists():
         pytest.skip(f"{CLIENTS} has no clients: run `make test-python`")
     return path
+
+
+@pytest.fixture(scope="session")
+def run_clients(clients_python):
+    """Runs a file of `clients` against a server in a process of its own, because the messages of different clients have the same names."""
+
+    def run(file, server, *options):
+        tests = pathlib.Path(__file__).parent / "clients" / file
+        folder = ["--rootdir", tests.parent, "--confcutdir", tests.parent]
+        command = [clients_python, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:schemathesis", "-c", "/dev/null", *folder, "--rest",
+                   server.rest_url.removeprefix("http://"), "--grpc", server.grpc_address, *options, tests]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=300)
+        assert done.returncode == 0, done.stdout[-20_000:] + done.stderr
+        assert " passed" in done.stdout and "skipped" not in done.stdout
+
+    return run
 
 
 @pytest.fixture(scope="module")

@@ -2,6 +2,7 @@
 
 import json
 import pathlib
+import socket
 import urllib.error
 import urllib.request
 
@@ -29,6 +30,15 @@ class Http:
     def json(self, path, body=None, **options):
         status, text = self(path, body, **options)
         return status, json.loads(text)
+
+
+def free_ports(count):
+    """Returns ports of this machine that nobody listens on."""
+    sockets = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
+    ports = [s.getsockname()[1] for s in sockets]
+    for s in sockets:
+        s.close()
+    return ports
 
 
 def add_version(directory, version=1, offset=0.0):

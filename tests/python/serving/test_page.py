@@ -5,6 +5,7 @@ The fixture `browser` of ``conftest.py`` says which browser. With ``FLOWMILL_SCR
 
 import json
 import os
+import re
 import shlex
 import shutil
 import socket
@@ -17,7 +18,7 @@ from pathlib import Path
 
 import pytest
 
-playwright = pytest.importorskip("playwright.sync_api", reason="Playwright is not installed")
+playwright = pytest.importorskip("playwright.sync_api", reason="Playwright is not installed, or there was no browser: `make browser` installs both")
 expect = playwright.expect
 
 DIGITS = Path(__file__).resolve().parents[3] / "examples" / "digits"
@@ -166,6 +167,8 @@ def test_a_signature_is_tried_by_keyboard(server, open_page):
     assert [part.split()[0] for part in bar.get_attribute("aria-label").split(", ")] == ["decode", "queue", "compute", "encode", "other"]
     widths = bar.locator(".part").evaluate_all("parts => parts.map((part) => parseFloat(part.style.width))")
     assert sum(widths) == pytest.approx(100, abs=0.1)
+    caption = details.locator(".parts").inner_text()
+    assert re.fullmatch(r"(?:(?:decode|queue|compute|encode|other) \d+(?:\.\d+)? [nµm]?s(?: · )?)+", caption), caption
     expect(page.locator("#slow")).to_contain_text("digits / 1 / serving_default")
 
 

@@ -1,11 +1,9 @@
 """The page of a graph in a real browser: opening scopes, search, paths, filters, colours, links, keyboard, large graphs.
 
-The browser is Playwright's own Chromium or that of the system: Debian's package ``chromium``, or the program that ``FLOWMILL_CHROMIUM`` names. With
-``FLOWMILL_SCREENSHOTS``, each test leaves a picture in that directory.
+The fixture `browser` of ``conftest.py`` says which browser. With ``FLOWMILL_SCREENSHOTS``, each test leaves a picture in that directory.
 """
 
 import os
-import shutil
 import time
 
 import numpy as np
@@ -16,8 +14,6 @@ from view_graphs import generated, loop_graph
 
 playwright = pytest.importorskip("playwright.sync_api", reason="Playwright is not installed")
 expect = playwright.expect
-
-BROWSERS = ["chromium", "chromium-headless-shell", "chromium-browser", "google-chrome"]
 
 #: A text that would run a script if it were taken for markup.
 HOSTILE = "</script><img src=x onerror=document.title=1>\"'&"
@@ -32,19 +28,6 @@ RECTANGLE = """address => {
   });
 }"""
 SETTLED = "() => flowmillView.panes.every((pane) => !pane.motion && !pane.isDirty)"
-
-
-@pytest.fixture(scope="module")
-def browser():
-    with playwright.sync_playwright() as driver:
-        names = [os.environ.get("FLOWMILL_CHROMIUM"), *map(shutil.which, BROWSERS)]
-        paths = [name for name in names if name]
-        try:
-            launched = driver.chromium.launch(executable_path=paths[0] if paths else None, args=["--no-sandbox"])
-        except playwright.Error as error:
-            pytest.skip(f"there is no browser: {error.message.splitlines()[0]}")
-        yield launched
-        launched.close()
 
 
 @pytest.fixture
