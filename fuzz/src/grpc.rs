@@ -105,10 +105,10 @@ impl InProcess {
     }
 }
 
-/// Returns true for success, and for codes that say what is wrong with a request. All others are faults of the server.
+/// Returns true for success, and for codes that say what is wrong with a request or its limits. All others are faults of the server.
 fn is_of_client(code: i32) -> bool {
     use Code::*;
-    let codes = [InvalidArgument, NotFound, FailedPrecondition, OutOfRange, Unimplemented, ResourceExhausted];
+    let codes = [InvalidArgument, NotFound, FailedPrecondition, OutOfRange, Unimplemented, ResourceExhausted, DeadlineExceeded];
     code == 0 || codes.iter().any(|known| *known as i32 == code)
 }
 

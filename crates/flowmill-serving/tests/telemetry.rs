@@ -248,7 +248,9 @@ fn gauge(server: &Server, name: &str) -> f64 {
 #[test]
 fn posts_are_tried_again_and_the_rest_is_sent_at_the_end() {
     let (address, posts) = collector(&[503, 429]);
-    let server = traced(TracingOptions { schedule_delay: Duration::from_secs(3600), ..options(address) });
+    // The longest times and queues are as good as any.
+    let endless = TracingOptions { schedule_delay: Duration::MAX, timeout: Duration::MAX, max_queue_size: usize::MAX, ..options(address) };
+    let server = traced(endless);
     assert_eq!(post(&server, "/v1/models/none:predict", "{}").status, 404);
     server.shutdown().unwrap();
     let sent: Vec<Post> = posts.try_iter().collect();

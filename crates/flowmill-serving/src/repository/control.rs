@@ -144,8 +144,8 @@ impl<L: Loader> Repository<L> {
     ///
     /// # Errors
     /// `InvalidArgument` for a configuration that contradicts itself, which changes nothing. With other errors, the configuration is in effect: the error of
-    /// the newest version of a model if it did not become available, `Unknown` with the errors of several models, and `FailedPrecondition` for a label of a
-    /// version that is not available, in which case the model keeps the labels it had.
+    /// the newest version of a model if it did not become available; for several such models their errors, with the code that they have in common or else
+    /// `Unknown`; and `FailedPrecondition` for a label of a version that is not available, in which case the model keeps the labels it had.
     pub fn reload(&self, config: RepositoryConfig) -> Result<()> {
         config.validate()?;
         let shared = &self.shared;
@@ -330,9 +330,11 @@ impl<L: Loader> Shared<L> {
             Some(match failed.as_slice() {
                 [] => Ok(()),
                 [(name, error)] => Err(error.clone().context(format_args!("model '{name}'"))),
-                _ => {
+                [(_, first), others @ ..] => {
+                    let has_one_code = others.iter().all(|(_, error)| error.code() == first.code());
+                    let code = if has_one_code { first.code() } else { Code::Unknown };
                     let errors: Vec<String> = failed.iter().map(|(name, error)| format!("'{name}': {error}")).collect();
-                    Err(error!(Unknown, "{} models did not become available: {}", failed.len(), errors.join("; ")))
+                    Err(Error::new(code, format!("{} models did not become available: {}", failed.len(), errors.join("; "))))
                 }
             })
         };

@@ -223,7 +223,8 @@ async fn answer_infer(core: &Core, request: &mut InFlight<'_>, target: &Target, 
     request.decoded();
     let wanted = parsed.outputs.iter().map(|output| output.name.clone()).collect();
     let inputs = std::mem::take(&mut parsed.inputs);
-    let outcome = signature.call(inputs, request.call(wanted, options.timeout(None), options.priority)).await?;
+    let timeout = options.timeout(Some(core.limits.request_timeout));
+    let outcome = signature.call(inputs, request.call(wanted, timeout, options.priority)).await?;
     request.computed(&outcome);
     let outputs: Vec<(&str, &Tensor)> = outcome.outputs.iter().map(|(name, value)| (name.as_str(), value)).collect();
     let size = outputs.iter().map(|(_, value)| value.num_bytes()).sum();

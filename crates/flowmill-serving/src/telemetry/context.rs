@@ -108,8 +108,10 @@ mod tests {
 
     fn headers(parents: &[&str], states: &[&str]) -> HeaderMap {
         let mut headers = HeaderMap::new();
-        headers.extend(parents.iter().map(|value| (Some(TRACEPARENT), value.parse().unwrap())));
-        headers.extend(states.iter().map(|value| (Some(TRACESTATE), value.parse().unwrap())));
+        let (parents, states) = (parents.iter().map(|value| (TRACEPARENT, value)), states.iter().map(|value| (TRACESTATE, value)));
+        for (name, value) in parents.chain(states) {
+            headers.append(name, value.parse().unwrap());
+        }
         headers
     }
 

@@ -30,6 +30,9 @@ const HTTP_PORT: u16 = 80;
 /// The wait before the first retry of a post; each wait is twice as long as the one before.
 const FIRST_RETRY: Duration = Duration::from_millis(100);
 
+/// Longer times of the options are taken for this one.
+const LONGEST_TIME: Duration = Duration::from_secs(24 * 3600);
+
 /// A longer answer of a collector is not read.
 const MAX_ANSWER_BYTES: usize = 64 << 10;
 
@@ -118,7 +121,7 @@ impl Exporter {
             match message {
                 Some(Message::Request(request)) => {
                     if requests.is_empty() {
-                        due = Instant::now() + self.options.schedule_delay;
+                        due = Instant::now() + self.options.schedule_delay.min(LONGEST_TIME);
                     }
                     requests.push(*request);
                     if requests.len() >= batch_size {
@@ -177,7 +180,7 @@ impl Exporter {
 
     /// Posts a body, again if the collector may take it later, until the time for a post is over.
     async fn send(&mut self, body: Bytes) -> Result<()> {
-        let end = Instant::now() + self.options.timeout;
+        let end = Instant::now() + self.options.timeout.min(LONGEST_TIME);
         let mut wait = FIRST_RETRY;
         loop {
             let late = || Refusal { error: error!(DeadlineExceeded, "the collector does not answer"), retry_after: None };
@@ -189,7 +192,7 @@ impl Exporter {
             // After a failure, what the connection still holds is unknown.
             self.connection = None;
             let Some(retry_after) = refusal.retry_after.map(|least| least.max(wait)) else { return Err(refusal.error) };
-            if Instant::now() + retry_after >= end {
+            if retry_after >= end.saturating_duration_since(Instant::now()) {
                 return Err(refusal.error);
             }
             tokio::time::sleep(retry_after).await;

@@ -23,7 +23,7 @@ use exporter::{Counts, Exporter, Message};
 use flowmill::Result;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::{Semaphore, mpsc, oneshot};
 
 /// The place of a request in a trace.
 #[derive(Clone, Debug)]
@@ -57,7 +57,7 @@ impl Tracer {
     /// # Errors
     /// `InvalidArgument` and `Unimplemented` for an endpoint or headers that are not legal.
     pub(crate) fn start(options: TracingOptions, metrics: &Metrics) -> Result<Tracer> {
-        let (messages, receiver) = mpsc::channel(options.max_queue_size.max(1));
+        let (messages, receiver) = mpsc::channel(options.max_queue_size.clamp(1, Semaphore::MAX_PERMITS));
         let (sampler, counts) = (options.sampler, Arc::<Counts>::default());
         let exporter = Exporter::new(options, counts.clone())?;
         tokio::spawn(exporter.run(receiver));

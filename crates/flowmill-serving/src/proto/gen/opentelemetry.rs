@@ -44,12 +44,15 @@ pub struct InstrumentationScope {
 }
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct Span {
+    /// 16 bytes.
     #[prost(bytes = "bytes", tag = "1")]
     pub trace_id: ::prost::bytes::Bytes,
+    /// 8 bytes.
     #[prost(bytes = "bytes", tag = "2")]
     pub span_id: ::prost::bytes::Bytes,
     #[prost(string, tag = "3")]
     pub trace_state: ::prost::alloc::string::String,
+    /// 8 bytes; empty for the first span of a trace.
     #[prost(bytes = "bytes", tag = "4")]
     pub parent_span_id: ::prost::bytes::Bytes,
     #[prost(string, tag = "5")]
@@ -64,16 +67,50 @@ pub struct Span {
     pub attributes: ::prost::alloc::vec::Vec<KeyValue>,
     #[prost(message, optional, tag = "15")]
     pub status: ::core::option::Option<Status>,
+    /// Bits 0 to 7 are the trace's flags; bit 8 says that bit 9 is known, which is set if the parent is of another process.
     #[prost(fixed32, tag = "16")]
     pub flags: u32,
 }
+/// Nested message and enum types in `Span`.
 pub mod span {
-    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, ::prost::Enumeration)]
+    #[derive(
+        Clone,
+        Copy,
+        Debug,
+        PartialEq,
+        Eq,
+        Hash,
+        PartialOrd,
+        Ord,
+        ::prost::Enumeration
+    )]
     #[repr(i32)]
     pub enum SpanKind {
         Unspecified = 0,
         Internal = 1,
         Server = 2,
+    }
+    impl SpanKind {
+        /// String value of the enum field names used in the ProtoBuf definition.
+        ///
+        /// The values are not transformed in any way and thus are considered stable
+        /// (if the ProtoBuf definition does not change) and safe for programmatic use.
+        pub fn as_str_name(&self) -> &'static str {
+            match self {
+                Self::Unspecified => "SPAN_KIND_UNSPECIFIED",
+                Self::Internal => "SPAN_KIND_INTERNAL",
+                Self::Server => "SPAN_KIND_SERVER",
+            }
+        }
+        /// Creates an enum from field names used in the ProtoBuf definition.
+        pub fn from_str_name(value: &str) -> ::core::option::Option<Self> {
+            match value {
+                "SPAN_KIND_UNSPECIFIED" => Some(Self::Unspecified),
+                "SPAN_KIND_INTERNAL" => Some(Self::Internal),
+                "SPAN_KIND_SERVER" => Some(Self::Server),
+                _ => None,
+            }
+        }
     }
 }
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
@@ -83,13 +120,46 @@ pub struct Status {
     #[prost(enumeration = "status::StatusCode", tag = "3")]
     pub code: i32,
 }
+/// Nested message and enum types in `Status`.
 pub mod status {
-    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, ::prost::Enumeration)]
+    #[derive(
+        Clone,
+        Copy,
+        Debug,
+        PartialEq,
+        Eq,
+        Hash,
+        PartialOrd,
+        Ord,
+        ::prost::Enumeration
+    )]
     #[repr(i32)]
     pub enum StatusCode {
         Unset = 0,
         Ok = 1,
         Error = 2,
+    }
+    impl StatusCode {
+        /// String value of the enum field names used in the ProtoBuf definition.
+        ///
+        /// The values are not transformed in any way and thus are considered stable
+        /// (if the ProtoBuf definition does not change) and safe for programmatic use.
+        pub fn as_str_name(&self) -> &'static str {
+            match self {
+                Self::Unset => "STATUS_CODE_UNSET",
+                Self::Ok => "STATUS_CODE_OK",
+                Self::Error => "STATUS_CODE_ERROR",
+            }
+        }
+        /// Creates an enum from field names used in the ProtoBuf definition.
+        pub fn from_str_name(value: &str) -> ::core::option::Option<Self> {
+            match value {
+                "STATUS_CODE_UNSET" => Some(Self::Unset),
+                "STATUS_CODE_OK" => Some(Self::Ok),
+                "STATUS_CODE_ERROR" => Some(Self::Error),
+                _ => None,
+            }
+        }
     }
 }
 #[derive(Clone, PartialEq, ::prost::Message)]
@@ -104,6 +174,7 @@ pub struct AnyValue {
     #[prost(oneof = "any_value::Value", tags = "1, 2, 3, 4")]
     pub value: ::core::option::Option<any_value::Value>,
 }
+/// Nested message and enum types in `AnyValue`.
 pub mod any_value {
     #[derive(Clone, PartialEq, ::prost::Oneof)]
     pub enum Value {
