@@ -3,7 +3,7 @@
 use crate::metadata::{Metadata, Package};
 
 /// The crates from the bottom up. Each may use any that precedes it.
-const LAYERS: [&str; 27] = [
+const LAYERS: [&str; 28] = [
     "flowmill-parallel",
     "flowmill-numeric",
     "flowmill-proto",
