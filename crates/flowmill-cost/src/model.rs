@@ -253,5 +253,5 @@ impl Functions<'_> {
 /// Returns the body of a function of a graph's library; `None` for one that does not exist or cannot be instantiated.
 fn instantiated(name: &NameAttrList, graph: &Graph) -> Option<FunctionBody> {
     let function = graph.library().get(&name.name)?;
-    instantiate_function(function, &Attrs(name.attr.clone()), graph.library(), graph.registry()).ok()
+    instantiate_function(function, &Attrs::from(name.attr.clone()), graph.library(), graph.registry()).ok()
 }

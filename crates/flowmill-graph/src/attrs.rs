@@ -4,10 +4,22 @@ use flowmill_proto::attr_value::{ListValue, Value};
 use flowmill_proto::{AttrValue, NameAttrList, TensorProto};
 use flowmill_tensor::{Bytes, DType, PartialShape, Result, bail};
 use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::Arc;
 
 /// A node's attributes by name, in the form TensorFlow ships them.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Attrs(pub BTreeMap<String, AttrValue>);
+///
+/// Copies share the attributes until one of them is changed.
+#[derive(Clone, Default)]
+pub struct Attrs {
+    /// `None` for none.
+    common: Option<Arc<BTreeMap<String, AttrValue>>>,
+    /// Attributes besides the common ones, sorted by name: those in which nodes of one [`NodeTemplate`](crate::NodeTemplate) differ.
+    own: Option<Arc<[OwnAttr]>>,
+}
+
+/// An attribute that a node does not have in common with others of its [`NodeTemplate`](crate::NodeTemplate).
+pub type OwnAttr = (&'static str, AttrValue);
 
 /// A Rust type that an attribute can be read as.
 pub trait Attr<'a>: Sized {
@@ -25,20 +37,112 @@ pub trait AttrList<'a>: Sized {
     fn from_list(list: &'a ListValue) -> Option<Vec<Self>>;
 }
 
+impl From<BTreeMap<String, AttrValue>> for Attrs {
+    fn from(attrs: BTreeMap<String, AttrValue>) -> Attrs {
+        Attrs { common: (!attrs.is_empty()).then(|| Arc::new(attrs)), own: None }
+    }
+}
+
+impl FromIterator<(String, AttrValue)> for Attrs {
+    fn from_iter<I: IntoIterator<Item = (String, AttrValue)>>(attrs: I) -> Attrs {
+        BTreeMap::from_iter(attrs).into()
+    }
+}
+
+impl PartialEq for Attrs {
+    fn eq(&self, other: &Attrs) -> bool {
+        self.iter().eq(other.iter())
+    }
+}
+
+impl fmt::Debug for Attrs {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_map().entries(self.iter()).finish()
+    }
+}
+
 impl Attrs {
+    /// Returns these attributes with more of other names, which are sorted by name.
+    pub(crate) fn with_own(&self, own: Arc<[OwnAttr]>) -> Attrs {
+        Attrs { common: self.common.clone(), own: Some(own) }
+    }
+
+    /// Returns the attribute, if it is there.
+    pub fn attr(&self, name: &str) -> Option<&AttrValue> {
+        if let Some(own) = &self.own
+            && let Some((_, value)) = own.iter().find(|(own, _)| *own == name)
+        {
+            return Some(value);
+        }
+        self.common.as_ref()?.get(name)
+    }
+
     /// Returns the attribute's value, if it is there.
     pub fn value(&self, name: &str) -> Option<&Value> {
-        self.0.get(name).and_then(|a| a.value.as_ref())
+        self.attr(name).and_then(|a| a.value.as_ref())
     }
 
     /// Returns true if there is an attribute of this name.
     pub fn contains(&self, name: &str) -> bool {
-        self.0.contains_key(name)
+        self.attr(name).is_some()
+    }
+
+    /// Returns the attributes in the order of their names.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &AttrValue)> {
+        let mut common = self.common.iter().flat_map(|common| common.iter()).map(|(name, value)| (name.as_str(), value)).peekable();
+        let mut own = self.own.iter().flat_map(|own| own.iter()).map(|(name, value)| (*name, value)).peekable();
+        std::iter::from_fn(move || match (common.peek(), own.peek()) {
+            (Some((common_name, _)), Some((own_name, _))) if own_name < common_name => own.next(),
+            (Some(_), _) => common.next(),
+            (None, _) => own.next(),
+        })
+    }
+
+    /// Returns the values, in the order of the names.
+    pub fn values(&self) -> impl Iterator<Item = &AttrValue> {
+        self.iter().map(|(_, value)| value)
+    }
+
+    /// Returns a copy of the attributes as a map.
+    pub fn to_map(&self) -> BTreeMap<String, AttrValue> {
+        match (&self.common, &self.own) {
+            (None, None) => BTreeMap::new(),
+            (Some(common), None) => BTreeMap::clone(common),
+            _ => self.iter().map(|(name, value)| (name.to_owned(), value.clone())).collect(),
+        }
+    }
+
+    /// Returns the attributes as a map. They are not copied if nothing shares them.
+    pub fn into_map(self) -> BTreeMap<String, AttrValue> {
+        match self {
+            Attrs { common: Some(common), own: None } => Arc::unwrap_or_clone(common),
+            attrs => attrs.to_map(),
+        }
+    }
+
+    /// Returns the attributes for changes.
+    fn map_mut(&mut self) -> &mut BTreeMap<String, AttrValue> {
+        if self.own.is_some() {
+            *self = self.to_map().into();
+        }
+        Arc::make_mut(self.common.get_or_insert_default())
     }
 
     /// Sets an attribute.
     pub fn set(&mut self, name: impl Into<String>, value: impl Into<AttrValue>) {
-        self.0.insert(name.into(), value.into());
+        self.map_mut().insert(name.into(), value.into());
+    }
+
+    /// Removes an attribute, if it is there.
+    pub fn remove(&mut self, name: &str) {
+        if self.contains(name) {
+            self.map_mut().remove(name);
+        }
+    }
+
+    /// Keeps the attributes for which `keep` returns true.
+    pub fn retain(&mut self, mut keep: impl FnMut(&str, &AttrValue) -> bool) {
+        self.map_mut().retain(|name, value| keep(name, value));
     }
 
     /// Returns the attribute as a `T`: `i64`, `f32`, `bool`, `DType`, `&str`, `&Bytes`, `PartialShape`, `&TensorProto` or `&NameAttrList`.

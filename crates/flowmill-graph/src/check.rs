@@ -139,7 +139,7 @@ pub fn check_attr_value(value: &AttrValue, attr: &AttrDef) -> Result<()> {
 /// `InvalidArgument` for a bad value, or a missing one without default.
 pub fn complete_attrs(node: &str, op_def: &OpDef, attrs: &mut Attrs) -> Result<()> {
     let mut given = 0;
-    for (name, value) in &attrs.0 {
+    for (name, value) in attrs.iter() {
         if let Some(attr) = op_def.attr(name) {
             given += 1;
             check_attr_value(value, attr).map_err(|e| e.append(format_args!("\n\t; NodeDef: {{{{node {node}}}}}; {op_def}")))?;

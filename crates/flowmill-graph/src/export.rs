@@ -69,7 +69,7 @@ impl Graph {
         input.extend(
             self.control_inputs(node.id).filter(|src| *src > NodeId::SINK).filter_map(|src| self.get(src)).map(|n| format!("^{}", n.name)),
         );
-        let mut attr = node.attrs.0.clone();
+        let mut attr = node.attrs.to_map();
         if options.strip_default_attrs {
             attr.retain(|name, value| node.op_def.attr(name).is_none_or(|a| a.default.as_ref() != Some(value)));
         }

@@ -75,7 +75,7 @@ fn instantiate(function: &Function, attrs: &Attrs, library: &Arc<FunctionLibrary
     let (def, signature) = (function.def(), function.op_def());
     let mut bound = Attrs::default();
     for attr in &signature.attrs {
-        if let Some(value) = attrs.0.get(&attr.name) {
+        if let Some(value) = attrs.attr(&attr.name) {
             bound.set(attr.name.clone(), value.clone());
         }
     }
@@ -177,7 +177,7 @@ impl BodyBuilder<'_> {
             if op_def.outputs.is_empty() {
                 continue;
             }
-            let mut attrs = Attrs(substitute_all(&node.attr, self.bound, &node.name)?);
+            let mut attrs = Attrs::from(substitute_all(&node.attr, self.bound, &node.name)?);
             complete_attrs(&node.name, op_def, &mut attrs)?;
             let name: Arc<str> = node.name.as_str().into();
             for (arg, range) in op_def.outputs.iter().zip(arg_ranges(&op_def.outputs, &attrs)?) {
@@ -267,7 +267,7 @@ fn substitute_all(attrs: &BTreeMap<String, AttrValue>, bound: &Attrs, node: &str
 /// Puts what attributes are bound to in the place of placeholders, also inside lists and functions' attributes.
 fn substitute(value: &AttrValue, bound: &Attrs, node: &str) -> Result<AttrValue> {
     Ok(match &value.value {
-        Some(Value::Placeholder(name)) => match bound.0.get(name) {
+        Some(Value::Placeholder(name)) => match bound.attr(name) {
             Some(value) => value.clone(),
             None => bail!(InvalidArgument, "Failed to bind all placeholders in node '{node}': no attr '{name}'"),
         },

@@ -88,7 +88,7 @@ pub fn function_def(graph: &Graph, base: &str, part: &FunctionPart<'_>) -> Resul
             sources.entry(tensor).or_insert_with(|| name.clone());
         }
         signature.input_arg.push(ArgDef { name, r#type: arg.dtype.number(), ..ArgDef::default() });
-        let attr = arg.attrs().0;
+        let attr = arg.attrs().into_map();
         def.arg_attr.insert(i as u32, ArgAttrs { attr, ..ArgAttrs::default() });
     }
     for &id in &nodes {

@@ -182,7 +182,7 @@ impl FunctionLibrary {
     }
 
     /// Returns the functions that nodes call, each given by its op and its attributes, and those that these functions call, and so on.
-    pub fn reachable<'a>(&self, nodes: impl IntoIterator<Item = (&'a str, &'a BTreeMap<String, AttrValue>)>) -> Vec<&Arc<Function>> {
+    pub fn reachable<'a, A: Iterator<Item = &'a AttrValue>>(&self, nodes: impl IntoIterator<Item = (&'a str, A)>) -> Vec<&Arc<Function>> {
         let mut names = BTreeSet::new();
         nodes.into_iter().for_each(|(op, attrs)| add_names(op, attrs, &mut names));
         let (mut found, mut seen) = (Vec::new(), BTreeSet::new());
@@ -190,7 +190,7 @@ impl FunctionLibrary {
             let Some(function) = self.get(&name) else { continue };
             if seen.insert(name) {
                 found.push(function);
-                function.def.node_def.iter().for_each(|node| add_names(&node.op, &node.attr, &mut names));
+                function.def.node_def.iter().for_each(|node| add_names(&node.op, node.attr.values(), &mut names));
             }
         }
         found
@@ -218,9 +218,9 @@ impl FunctionLibrary {
 }
 
 /// Adds the names that may be those of functions which a node calls.
-fn add_names(op: &str, attrs: &BTreeMap<String, AttrValue>, names: &mut BTreeSet<String>) {
+fn add_names<'a>(op: &str, attrs: impl Iterator<Item = &'a AttrValue>, names: &mut BTreeSet<String>) {
     names.insert(op.to_owned());
-    for value in attrs.values() {
+    for value in attrs {
         match &value.value {
             Some(Value::Func(func)) => names.extend([func.name.clone()]),
             Some(Value::List(list)) => names.extend(list.func.iter().map(|func| func.name.clone())),

@@ -2,6 +2,9 @@
 
 mod change;
 mod part;
+mod template;
+
+pub use template::NodeTemplate;
 
 use crate::arena::Arena;
 use crate::check::{complete_attrs, is_valid_internal_name};
@@ -14,6 +17,7 @@ use flowmill_proto::{GraphDef, NodeDef, VersionDef};
 use flowmill_tensor::{Result, bail};
 use hashbrown::{HashSet, HashTable};
 use std::borrow::Borrow;
+use std::fmt::Write;
 use std::ops::Index;
 use std::sync::{Arc, LazyLock};
 
@@ -31,7 +35,7 @@ pub(crate) struct NodeParts<'a> {
 impl NodeParts<'_> {
     /// Takes a message apart.
     fn of(def: &mut NodeDef, op_def: Arc<OpDef>) -> NodeParts<'_> {
-        let (name, attrs, rest) = (std::mem::take(&mut def.name), Attrs(std::mem::take(&mut def.attr)), NodeRest::take(def));
+        let (name, attrs, rest) = (std::mem::take(&mut def.name), std::mem::take(&mut def.attr).into(), NodeRest::take(def));
         NodeParts { name, op_def, device: &def.device, attrs, rest }
     }
 }
@@ -269,9 +273,21 @@ impl Graph {
 
     /// Like [`Graph::add_node_with_inputs`], for a node whose op is known.
     pub(crate) fn add_parts(&mut self, mut node: NodeParts<'_>, inputs: &[OutputId], control: &[NodeId]) -> Result<NodeId> {
-        let id = self.nodes.next_key()?;
         let hash = self.hasher.hash(&node.name);
         let signature = self.check_node(&mut node, hash)?;
+        self.add_checked(node, hash, signature, inputs, control)
+    }
+
+    /// Adds a node of which everything but its inputs is checked.
+    fn add_checked(
+        &mut self,
+        node: NodeParts<'_>,
+        hash: NameHash,
+        signature: Arc<Signature>,
+        inputs: &[OutputId],
+        control: &[NodeId],
+    ) -> Result<NodeId> {
+        let id = self.nodes.next_key()?;
         let types = signature.inputs();
         if inputs.len() > types.len() {
             bail!(
@@ -391,11 +407,21 @@ impl Graph {
 
     /// A name that no node has: `prefix/_N`.
     pub fn new_name(&mut self, prefix: &str) -> String {
+        self.unused_name(prefix).0
+    }
+
+    /// Returns [`Graph::new_name`] with its hash.
+    fn unused_name(&mut self, prefix: &str) -> (String, NameHash) {
+        const MAX_SUFFIX: usize = 12;
         loop {
-            let name = format!("{prefix}/_{}", self.name_counter);
+            // In one allocation: partitioning makes hundreds of thousands of names.
+            let mut name = String::with_capacity(prefix.len() + MAX_SUFFIX);
+            name.push_str(prefix);
+            let _ = write!(name, "/_{}", self.name_counter);
             self.name_counter += 1;
-            if self.find_node(&name).is_none() {
-                return name;
+            let hash = self.hasher.hash(&name);
+            if self.find_hashed(&name, hash).is_none() {
+                return (name, hash);
             }
         }
     }

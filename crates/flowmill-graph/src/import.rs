@@ -171,10 +171,10 @@ fn plan(
                 d.explanation
             );
         }
-        let mut attrs = Attrs(std::mem::take(&mut node.attr));
+        let mut attrs = Attrs::from(std::mem::take(&mut node.attr));
         complete_attrs(&node.name, &op_def, &mut attrs).map_err(|e| e.at_node(&node.name, &node.op))?;
         let signature = graph.resolve_signature(&op_def, &attrs).map_err(|e| at(node, e))?;
-        node.attr = attrs.0;
+        node.attr = attrs.into_map();
         num_outputs += signature.outputs().len();
         if num_outputs > MAX_IMPORTED_OUTPUTS {
             bail!(
@@ -245,7 +245,7 @@ fn commit(
         let rest = NodeRest::take(&mut node);
         let device = graph.intern_device(&node.device).or_else(|| default_device.clone());
         let id =
-            graph.insert(names.hashed(i, &node.name), planned.op_def.clone(), device, Attrs(node.attr), rest, planned.signature.clone())?;
+            graph.insert(names.hashed(i, &node.name), planned.op_def.clone(), device, node.attr.into(), rest, planned.signature.clone())?;
         ids.push(id);
         results.nodes.push(id);
     }

@@ -40,7 +40,7 @@ mod validate;
 mod versions;
 mod work;
 
-pub use attrs::{Attr, AttrList, Attrs};
+pub use attrs::{Attr, AttrList, Attrs, OwnAttr};
 pub use builtin::{ARG, HOST_MEMORY, OUTPUT_SHAPES, RETVAL, TRANSFER};
 pub use check::{check_attr_value, complete_attrs, is_valid_node_name};
 pub use device_name::DeviceName;
@@ -53,7 +53,7 @@ pub use frames::{ControlFlow, Frame, FrameId};
 pub use function_body::{FunctionBody, instantiate_function};
 pub use function_def::{FunctionArg, FunctionPart, function_def, name_by_content};
 pub use function_library::{Function, FunctionLibrary};
-pub use graph::Graph;
+pub use graph::{Graph, NodeTemplate};
 pub use ids::{CONTROL_SLOT, EdgeId, NodeId, OutputId};
 pub use import::{ImportOptions, ImportResults, MAX_IMPORTED_OUTPUTS, import_graph_def};
 pub use infer::{InferenceContext, ShapeFn, ValueInfo, placeholder_shape};

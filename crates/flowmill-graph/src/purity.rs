@@ -38,5 +38,5 @@ fn calls_functions(graph: &Graph, node: &Node) -> bool {
         Some(Value::List(list)) => !list.func.is_empty(),
         _ => false,
     };
-    graph.library().get(node.op()).is_some() || node.attrs().0.values().any(is_func)
+    graph.library().get(node.op()).is_some() || node.attrs().values().any(is_func)
 }

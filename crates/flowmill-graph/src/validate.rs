@@ -35,7 +35,7 @@ impl Graph {
             self.check_edge_types(source, i, node.name(), expected)?;
         }
         for attr in &node.op_def().attrs {
-            match node.attrs().0.get(&attr.name) {
+            match node.attrs().attr(&attr.name) {
                 Some(value) => check_attr_value(value, attr)?,
                 None => bail!(
                     InvalidArgument,

@@ -43,7 +43,7 @@ fn function(init: &KernelInit<'_>, attr: &str) -> Result<FunctionHandle> {
 }
 
 fn instantiate(init: &KernelInit<'_>, function: &NameAttrList) -> Result<FunctionHandle> {
-    init.functions.instantiate(&function.name, &Attrs(function.attr.clone()))
+    init.functions.instantiate(&function.name, &Attrs::from(function.attr.clone()))
 }
 
 /// Converts a tensor to a truth value by TensorFlow's rules: a number is true if it is not zero, a string if it is not empty, and a tensor that is

@@ -77,7 +77,7 @@ impl LoopRead {
     /// inputs of the node that reads them.
     pub(crate) fn of_other(&self, graph: &mut Graph, other: OutputId, parts: Parts) -> Result<(NodeDef, Vec<OutputId>)> {
         let node = graph.node(self.node)?;
-        let mut def = NodeDef { attr: node.attrs().0.clone(), ..node_def(graph, node.op(), String::new(), &[self.node]) };
+        let mut def = NodeDef { attr: node.attrs().to_map(), ..node_def(graph, node.op(), String::new(), &[self.node]) };
         def.attr.remove("_output_shapes");
         let mut inputs: Vec<OutputId> = graph.inputs(self.node).collect();
         match &self.container {
@@ -129,7 +129,7 @@ fn new_def(graph: &mut Graph, original: NodeId, attrs: &[(&str, AttrValue)]) -> 
     let prefix = graph.node(original)?.name().to_owned();
     let name = graph.new_name(&prefix);
     let node = graph.node(original)?;
-    let mut def = NodeDef { attr: node.attrs().0.clone(), ..node_def(graph, node.op(), name, &[original]) };
+    let mut def = NodeDef { attr: node.attrs().to_map(), ..node_def(graph, node.op(), name, &[original]) };
     def.attr.extend(attrs.iter().map(|(name, value)| ((*name).to_owned(), value.clone())));
     Ok(def)
 }

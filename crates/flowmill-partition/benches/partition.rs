@@ -1,4 +1,7 @@
 //! Milliseconds that partitioning takes for graphs of 100,000 nodes: the fastest of several runs.
+//!
+//! An argument that begins with no dash selects the measurements whose names contain it. With `once`, each runs once, for `valgrind --tool=callgrind
+//! --toggle-collect='*partition::partition'`.
 #![allow(clippy::unwrap_used, clippy::print_stdout)]
 
 use flowmill_graph::{Graph, Node, NodeId, OpRegistry};
@@ -81,10 +84,15 @@ fn graph(in_loops: bool) -> Graph {
 }
 
 fn measure(name: &str, graph: &Graph, device: impl Fn(usize) -> usize) {
+    let args: Vec<String> = std::env::args().skip(1).filter(|arg| !arg.starts_with('-')).collect();
+    if args.iter().any(|arg| arg != "once" && !name.contains(arg.as_str())) {
+        return;
+    }
+    let num_runs = if args.iter().any(|arg| arg == "once") { 1 } else { 10 };
     let assignment: Assignment = graph.op_nodes().enumerate().map(|(i, node)| (node.id(), device(i))).collect();
     let mut best = Duration::MAX;
     let mut num_transfers = 0;
-    for _ in 0..10 {
+    for _ in 0..num_runs {
         let (graph, assignment) = (graph.clone(), assignment.clone());
         let before = Instant::now();
         let partition = partition(graph, assignment, &Hosts, PartitionOptions::default()).unwrap();

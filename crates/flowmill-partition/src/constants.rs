@@ -61,7 +61,7 @@ pub(crate) fn copy_to_devices_of_consumers(graph: &mut Graph, assignment: &mut A
 fn copy(graph: &mut Graph, id: NodeId, attrs: &[(&str, bool)]) -> Result<NodeId> {
     let name = graph.new_name(graph.node(id)?.name().to_owned().as_str());
     let node = graph.node(id)?;
-    let mut attr = node.attrs().0.clone();
+    let mut attr = node.attrs().to_map();
     attr.extend(attrs.iter().map(|&(name, value)| (name.to_owned(), value.into())));
     let def = NodeDef { name, op: node.op().to_owned(), device: node.device().to_owned(), attr, ..NodeDef::default() };
     let (inputs, controls): (Vec<_>, Vec<_>) = (graph.inputs(id).collect(), graph.control_inputs(id).collect());

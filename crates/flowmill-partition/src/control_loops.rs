@@ -12,7 +12,7 @@
 //! a node of the device in the frame takes a tensor from another device; or if it gets one for a frame within.
 
 use crate::{Assignment, is_boundary};
-use flowmill_graph::{ControlFlow, FrameId, Graph, NodeId, OutputId, Role};
+use flowmill_graph::{ControlFlow, FrameId, Graph, NodeId, NodeTemplate, OutputId, Role};
 use flowmill_proto::attr_value::Value;
 use flowmill_proto::{AttrValue, NodeDef};
 use flowmill_tensor::{DType, Result, Tensor, bail};
@@ -75,7 +75,10 @@ pub(crate) fn add(graph: &mut Graph, assignment: &mut Assignment) -> Result<Cont
             None => match tokens.get(&device) {
                 Some(&token) => token,
                 None => {
-                    let token = add_token(graph, "control", &[])?;
+                    let token = {
+                        let template = token_template(graph)?;
+                        graph.add_node_of(&template, "control", None, &[])?
+                    };
                     assignment.set(token, device);
                     tokens.insert(device, token);
                     token
@@ -122,12 +125,13 @@ fn needed(graph: &Graph, assignment: &Assignment, flow: &ControlFlow) -> Result<
     Ok(needed)
 }
 
-/// Adds a constant that carries no data.
-pub(crate) fn add_token(graph: &mut Graph, prefix: &str, controls: &[NodeId]) -> Result<NodeId> {
-    let value = Tensor::zeros(DType::F32, [0])?.to_proto()?;
-    let name = graph.new_name(prefix);
-    let attr = attrs([("dtype", type_attr(DType::F32)), ("value", AttrValue::from(value))]);
-    graph.add_node_with_inputs(NodeDef { name, op: "Const".into(), attr, ..NodeDef::default() }, &[], controls)
+/// The type of tensors that carry no data.
+pub(crate) const TOKEN_TYPE: DType = DType::F32;
+
+/// Makes the template of a constant that carries no data.
+pub(crate) fn token_template(graph: &mut Graph) -> Result<NodeTemplate> {
+    let value = Tensor::zeros(TOKEN_TYPE, [0])?.to_proto()?;
+    graph.template("Const", attrs_of([("dtype", type_attr(TOKEN_TYPE)), ("value", AttrValue::from(value))]), &[])
 }
 
 /// Adds the control loop of a frame on a device. Returns its `Merge`.
@@ -145,7 +149,7 @@ fn add_control_loop(
     let prefix = graph.node(predicate)?.name().to_owned();
     let mut add = |op: &str, inputs: &[OutputId], more: Vec<(&str, AttrValue)>| {
         let name = graph.new_name(&prefix);
-        let attr = attrs(more.into_iter().chain([("T", type_attr(DType::F32))]));
+        let attr = attrs_of(more.into_iter().chain([("T", type_attr(TOKEN_TYPE))]));
         let node = graph.add_node_with_inputs(NodeDef { name, op: op.into(), attr, ..NodeDef::default() }, inputs, &[])?;
         assignment.set(node, device);
         Ok::<_, flowmill_tensor::Error>(node)
@@ -184,7 +188,7 @@ fn irregular(graph: &Graph, flow: &ControlFlow) -> Result<Vec<bool>> {
     Ok(irregular)
 }
 
-pub(crate) fn attrs<'a>(attrs: impl IntoIterator<Item = (&'a str, AttrValue)>) -> BTreeMap<String, AttrValue> {
+pub(crate) fn attrs_of<'a>(attrs: impl IntoIterator<Item = (&'a str, AttrValue)>) -> BTreeMap<String, AttrValue> {
     attrs.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
 }
 

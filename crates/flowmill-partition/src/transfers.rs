@@ -11,13 +11,14 @@
 //! consumer are there: the consumer then sees the assignments that it is ordered after. So each consumer of a reference has a pair of its own.
 
 use crate::constants::is_in_host_memory;
-use crate::control_loops::{ControlLoops, add_token, attrs, type_attr};
+use crate::control_loops::{ControlLoops, TOKEN_TYPE, attrs_of, token_template, type_attr};
 use crate::{Assignment, Devices, Transfer, is_boundary};
-use flowmill_graph::{Edge, FrameId, Graph, NodeId, OutputId, TRANSFER};
-use flowmill_proto::{AttrValue, NodeDef};
-use flowmill_tensor::{Error, Result, bail};
+use flowmill_graph::{Edge, FrameId, Graph, NodeId, NodeTemplate, OutputId, OwnAttr, Role, TRANSFER};
+use flowmill_tensor::{DType, Result, bail};
 use rustc_hash::FxHashMap;
-use std::collections::BTreeMap;
+use std::collections::hash_map::Entry;
+use std::fmt::Write;
+use std::sync::Arc;
 
 /// Identifies a transfer.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
@@ -46,8 +47,9 @@ struct Transfers<'a> {
     assignment: &'a mut Assignment,
     devices: &'a dyn Devices,
     loops: &'a ControlLoops,
-    /// The devices of the transfers.
-    ends: FxHashMap<usize, DeviceAttrs>,
+    templates: FxHashMap<Route, PairTemplates>,
+    /// The templates of a dummy tensor and of the node that is live if it is.
+    control: Option<(NodeTemplate, NodeTemplate)>,
     pairs: FxHashMap<Key, Pair>,
     transfers: Vec<Transfer>,
     nodes: Vec<TransferNodes>,
@@ -61,16 +63,70 @@ pub(crate) struct TransferNodes {
     pub(crate) frame: FrameId,
 }
 
-/// A device as an end of a transfer.
-#[derive(Clone)]
-struct DeviceAttrs {
-    name: AttrValue,
-    incarnation: AttrValue,
+/// The properties that all transfers with the same templates have.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+struct Route {
+    from: usize,
+    to: usize,
+    in_host_memory: bool,
+    dtype: DType,
+}
+
+/// The templates of a send and a receive, which differ from others of the route in the attributes of [`own_attrs`].
+struct PairTemplates {
+    send: NodeTemplate,
+    receive: NodeTemplate,
+}
+
+impl PairTemplates {
+    fn new(graph: &mut Graph, devices: &dyn Devices, route: Route) -> Result<PairTemplates> {
+        let Route { from, to, in_host_memory, dtype } = route;
+        let ends = [
+            ("send_device", devices.name(from).into()),
+            ("recv_device", devices.name(to).into()),
+            ("send_device_incarnation", (devices.incarnation(from) as i64).into()),
+        ];
+        let [send, receive] = if in_host_memory { ["_HostSend", "_HostRecv"] } else { ["_Send", "_Recv"] };
+        let example = own_attrs(0, "");
+        let mut template = |op, type_name| {
+            let attrs = ends.iter().cloned().chain([(type_name, type_attr(dtype))]);
+            graph.template(op, attrs_of(attrs), &example)
+        };
+        Ok(PairTemplates { send: template(send, "T")?, receive: template(receive, "tensor_type")? })
+    }
+}
+
+/// Returns the attributes of transfer `number`, of a tensor of the node called `name`.
+fn own_attrs(number: usize, name: &str) -> Arc<[OwnAttr]> {
+    let mut tensor_name = String::with_capacity(name.len() + "edge__".len() + MAX_DIGITS);
+    let _ = write!(tensor_name, "edge_{number}_");
+    tensor_name.push_str(name);
+    Arc::new([(TRANSFER, (number as i64).into()), ("tensor_name", tensor_name.into())])
+}
+
+/// The digits of most numbers, for which strings have room.
+const MAX_DIGITS: usize = 10;
+
+/// Returns the name of a tensor, or that of a node for a control edge: see [`Transfer::tensor`].
+fn tensor_name(node: &str, slot: Option<u32>) -> String {
+    let mut name = String::with_capacity(node.len() + 1 + MAX_DIGITS);
+    if slot.is_none() {
+        name.push('^');
+    }
+    name.push_str(node);
+    if let Some(slot) = slot {
+        let _ = write!(name, ":{slot}");
+    }
+    name
 }
 
 /// Removes the numbers from sends and receives that an earlier partitioning has added. They go on to meet under their names.
 pub(crate) fn forget(graph: &mut Graph) -> Result<()> {
-    let numbered: Vec<NodeId> = graph.op_nodes().filter(|node| node.attrs().contains(TRANSFER)).map(|node| node.id()).collect();
+    let numbered: Vec<NodeId> = graph
+        .op_nodes()
+        .filter(|node| matches!(node.role(), Role::Send | Role::Recv) && node.attrs().contains(TRANSFER))
+        .map(|node| node.id())
+        .collect();
     numbered.into_iter().try_for_each(|id| graph.remove_attr(id, TRANSFER))
 }
 
@@ -86,8 +142,17 @@ pub(crate) fn add(
     loops: &ControlLoops,
 ) -> Result<(Vec<Transfer>, Vec<TransferNodes>)> {
     let consumers = graph.op_node_ids();
-    let (ends, pairs) = (FxHashMap::default(), FxHashMap::default());
-    let mut transfers = Transfers { graph, assignment, devices, loops, ends, pairs, transfers: Vec::new(), nodes: Vec::new() };
+    let mut transfers = Transfers {
+        graph,
+        assignment,
+        devices,
+        loops,
+        templates: FxHashMap::default(),
+        control: None,
+        pairs: FxHashMap::default(),
+        transfers: Vec::new(),
+        nodes: Vec::new(),
+    };
     let mut edges = Vec::new();
     for consumer in consumers {
         edges.clear();
@@ -164,16 +229,10 @@ impl Transfers<'_> {
         Ok(pair)
     }
 
-    fn end(&mut self, device: usize) -> DeviceAttrs {
-        let devices = self.devices;
-        let end = || DeviceAttrs { name: devices.name(device).as_str().into(), incarnation: (devices.incarnation(device) as i64).into() };
-        self.ends.entry(device).or_insert_with(end).clone()
-    }
-
     fn add_pair(&mut self, &Key { src, slot, to, in_host_memory, .. }: &Key) -> Result<Pair> {
         let from = self.assignment.device(src);
         let frame = self.loops.frame_of_outputs(src);
-        let name = self.graph.node(src)?.name().to_owned();
+        let name = self.graph.node(src)?.shared_name().clone();
         if from != to && frame != FrameId::ROOT && self.loops.is_irregular(src) {
             bail!(
                 InvalidArgument,
@@ -182,37 +241,31 @@ impl Transfers<'_> {
                 self.devices.name(to)
             );
         }
-        let (source, tensor) = match slot {
-            Some(slot) => (src.output(slot), format!("{name}:{slot}")),
-            None => {
-                let token = add_token(self.graph, &name, &[src])?;
-                self.assignment.set(token, from);
-                (token.output(0), format!("^{name}"))
-            }
+        let source = match slot {
+            Some(slot) => src.output(slot),
+            None => self.add_token(src, &name, from)?,
         };
-        let dtype = type_attr(self.graph.output_type(source)?.dtype);
+        let route = Route { from, to, in_host_memory, dtype: self.graph.output_type(source)?.dtype };
+        let templates = match self.templates.entry(route) {
+            Entry::Occupied(entry) => entry.into_mut(),
+            Entry::Vacant(entry) => entry.insert(PairTemplates::new(self.graph, self.devices, route)?),
+        };
         let number = self.transfers.len();
-        let (sender, receiver) = (self.end(from), self.end(to));
-        let key = attrs([
-            ("tensor_name", format!("edge_{number}_{name}").as_str().into()),
-            ("send_device", sender.name),
-            ("recv_device", receiver.name),
-            ("send_device_incarnation", sender.incarnation),
-            (TRANSFER, (number as i64).into()),
-        ]);
-        self.transfers.push(Transfer { tensor, from, to });
-        let [send, receive] = if in_host_memory { ["_HostSend", "_HostRecv"] } else { ["_Send", "_Recv"] };
-        let mut add = |op: &str, device: usize, inputs: &[OutputId], type_name: &str, mut attr: BTreeMap<String, AttrValue>| {
-            attr.insert(type_name.to_owned(), dtype.clone());
-            let name = self.graph.new_name(&name);
-            let node = self.graph.add_node_with_inputs(NodeDef { name, op: op.to_owned(), attr, ..NodeDef::default() }, inputs, &[])?;
-            self.assignment.set(node, device);
-            Ok::<_, Error>(node)
-        };
-        let send = add(send, from, &[source], "T", key.clone())?;
-        let receive = add(receive, to, &[], "tensor_type", key)?;
+        self.transfers.push(Transfer { tensor: tensor_name(&name, slot), from, to });
+        let own = own_attrs(number, &name);
+        let send = self.graph.add_node_of(&templates.send, &name, Some(&own), &[source])?;
+        let receive = self.graph.add_node_of(&templates.receive, &name, Some(&own), &[])?;
+        self.assignment.set(send, from);
+        self.assignment.set(receive, to);
         self.nodes.push(TransferNodes { send, receive, frame });
-        let received = if slot.is_some() { receive } else { add("Identity", to, &[receive.output(0)], "T", BTreeMap::new())? };
+        let received = match &self.control {
+            Some((_, identity)) if slot.is_none() => {
+                let identity = self.graph.add_node_of(identity, &name, None, &[receive.output(0)])?;
+                self.assignment.set(identity, to);
+                identity
+            }
+            _ => receive,
+        };
         // What _SINK waits for is kept by all passes.
         self.graph.add_control_edge(send, NodeId::SINK)?;
         if from == to {
@@ -222,5 +275,20 @@ impl Transfers<'_> {
             self.graph.add_control_edge(merge, receive)?;
         }
         Ok(Pair { send, received })
+    }
+
+    /// Adds a constant that carries no data and runs after `src`, which is called `name`.
+    fn add_token(&mut self, src: NodeId, name: &str, device: usize) -> Result<OutputId> {
+        let (token, _) = match &mut self.control {
+            Some(control) => control,
+            control => {
+                let identity = self.graph.template("Identity", attrs_of([("T", type_attr(TOKEN_TYPE))]), &[])?;
+                control.insert((token_template(self.graph)?, identity))
+            }
+        };
+        let token = self.graph.add_node_of(token, name, None, &[])?;
+        self.graph.add_control_edge(src, token)?;
+        self.assignment.set(token, device);
+        Ok(token.output(0))
     }
 }

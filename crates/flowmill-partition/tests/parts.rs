@@ -114,7 +114,7 @@ fn a_large_constant_is_sent() {
         let id = graph.find_node("k").unwrap().id();
         graph.set_attr(id, "value", value).unwrap();
         let other = NodeDef { name: "y".into(), op: "Neg".into(), device: "B".into(), input: vec!["k".into()], ..NodeDef::default() };
-        let attr = [("T".to_owned(), graph[id].attrs().0["dtype"].clone())].into();
+        let attr = [("T".to_owned(), graph[id].attrs().attr("dtype").unwrap().clone())].into();
         graph.add_node(NodeDef { attr, ..other }).unwrap();
         let assignment = assignment(&graph);
         assert_eq!(

@@ -288,7 +288,7 @@ fn forwards_resources(node: &Node) -> bool {
     node.role() == Role::Call
         || node.is_op("IdentityN")
         || node.is_op("DeleteMultiDeviceIterator")
-        || node.attrs().0.values().filter_map(|attr| attr.value.as_ref()).any(is_function)
+        || node.attrs().values().filter_map(|attr| attr.value.as_ref()).any(is_function)
 }
 
 /// Returns true if a node runs the bodies of functions.

@@ -129,7 +129,7 @@ fn registered(op: &str, kernels: &dyn Kernels) -> String {
 }
 
 fn attrs(node: &Node) -> String {
-    let attrs = node.attrs().0.iter().map(|(name, value)| format!("{name}={}", flowmill_graph::text::AttrText(value)));
+    let attrs = node.attrs().iter().map(|(name, value)| format!("{name}={}", flowmill_graph::text::AttrText(value)));
     attrs.collect::<Vec<_>>().join(", ")
 }
 

@@ -133,5 +133,5 @@ fn called(graph: &Graph, node: &Node) -> Vec<(String, Attrs)> {
     }
     let named = ["f", "then_branch", "else_branch"].into_iter().filter_map(|name| attrs.get::<&NameAttrList>(name).ok());
     let listed = attrs.list::<&NameAttrList>("branches").unwrap_or_default();
-    named.chain(listed).map(|function| (function.name.clone(), Attrs(function.attr.clone()))).collect()
+    named.chain(listed).map(|function| (function.name.clone(), Attrs::from(function.attr.clone()))).collect()
 }

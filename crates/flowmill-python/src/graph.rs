@@ -179,7 +179,7 @@ impl PyGraph {
     fn arg_attrs<'py>(&self, py: Python<'py>, id: u32, slot: u32) -> PyResult<Bound<'py, PyBytes>> {
         let bytes = self.with_state(py, id, |state, graph, n| {
             let arg = FunctionArg::new(graph, state.shapes(), n.id().output(slot))?;
-            Ok(ArgAttrs { attr: arg.attrs().0, ..ArgAttrs::default() }.encode_to_vec())
+            Ok(ArgAttrs { attr: arg.attrs().into_map(), ..ArgAttrs::default() }.encode_to_vec())
         })?;
         Ok(PyBytes::new(py, &bytes))
     }

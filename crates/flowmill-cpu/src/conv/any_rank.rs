@@ -47,7 +47,7 @@ fn make(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let ints = |values: Vec<i64>| AttrValue::from(Value::List(Box::new(ListValue { i: values, ..ListValue::default() })));
     let mut attrs = Attrs::default();
     for name in ["T", "padding", "explicit_paddings", "strides"] {
-        if let Some(value) = init.attrs.0.get(name) {
+        if let Some(value) = init.attrs.attr(name) {
             attrs.set(name, value.clone());
         }
     }

@@ -14,6 +14,6 @@ impl ScopedBuilder<'_> {
         let Some(found) = self.graph.library().get(&function.name).cloned() else {
             bail!(NotFound, "Function {} is not defined.", function.name);
         };
-        instantiate_function(&found, &Attrs(function.attr.clone()), self.graph.library(), self.graph.registry())
+        instantiate_function(&found, &Attrs::from(function.attr.clone()), self.graph.library(), self.graph.registry())
     }
 }

@@ -89,7 +89,7 @@ impl Graph {
     /// Removes an attribute; a declared one goes back to its default. Errors are those of [`Graph::set_attr`].
     pub fn remove_attr(&mut self, id: NodeId, name: &str) -> Result<()> {
         let mut attrs = self.node(id)?.attrs.clone();
-        attrs.0.remove(name);
+        attrs.remove(name);
         self.set_attrs(id, attrs)
     }
 

@@ -27,7 +27,7 @@ impl ConstantTable {
     pub fn of_graph(graph: &Graph) -> Result<ConstantTable> {
         let mut table = ConstantTable::new();
         for node in graph.op_nodes() {
-            for value in node.attrs().0.values() {
+            for value in node.attrs().values() {
                 if let Some(Value::Tensor(tensor)) = &value.value {
                     table.add(Tensor::from_proto(tensor)?);
                 }

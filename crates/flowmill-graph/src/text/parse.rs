@@ -41,7 +41,7 @@ fn infer_missing_attrs(nodes: &mut [NodeDef], registry: &OpRegistry) {
     let mut outputs: BTreeMap<String, Vec<TensorType>> = BTreeMap::new();
     for node in nodes {
         let Some(op_def) = registry.get(&node.op) else { continue };
-        let mut attrs = Attrs(std::mem::take(&mut node.attr));
+        let mut attrs = Attrs::from(std::mem::take(&mut node.attr));
         if node.op == "Const"
             && let Ok(tensor) = attrs.get::<&TensorProto>("value")
             && !attrs.contains("dtype")
@@ -51,8 +51,8 @@ fn infer_missing_attrs(nodes: &mut [NodeDef], registry: &OpRegistry) {
         let data = node.input.iter().filter_map(|i| TensorName::parse(i)).filter(|i| !i.is_control());
         let types: Vec<_> = data.map(|i| outputs.get(i.node)?.get(i.slot as usize).copied()).collect();
         infer_attrs(op_def, &types, &mut attrs);
-        node.attr = attrs.0;
-        let mut completed = Attrs(node.attr.clone());
+        let mut completed = attrs.clone();
+        node.attr = attrs.into_map();
         let mut types = TypeList::new();
         // What is wrong here is reported when the node is imported.
         if complete_attrs(&node.name, op_def, &mut completed).is_ok()

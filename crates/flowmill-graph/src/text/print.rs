@@ -54,7 +54,7 @@ fn write_node(f: &mut fmt::Formatter<'_>, graph: &Graph, node: &Node) -> fmt::Re
     f.write_char(')')?;
     let declared = |name: &str| node.op_def().attr(name);
     let shown: Vec<_> =
-        node.attrs().0.iter().filter(|(name, value)| declared(name).is_none_or(|a| a.default.as_ref() != Some(value))).collect();
+        node.attrs().iter().filter(|(name, value)| declared(name).is_none_or(|a| a.default.as_ref() != Some(value))).collect();
     if !shown.is_empty() {
         f.write_str(" {")?;
         for (i, (name, value)) in shown.into_iter().enumerate() {

@@ -64,7 +64,7 @@ fn instantiate(def: FunctionDef, attrs: &[(&str, AttrValue)]) -> Result<Function
     let mut library = FunctionLibrary::default();
     let name = def.signature.as_ref().unwrap().name.clone();
     library.add(def).unwrap();
-    let attrs = Attrs(attrs.iter().map(|(n, v)| (n.to_string(), v.clone())).collect());
+    let attrs = attrs.iter().map(|(n, v)| (n.to_string(), v.clone())).collect::<Attrs>();
     let function = library.get(&name).unwrap().clone();
     instantiate_function(&function, &attrs, &Arc::new(library), &registry())
 }

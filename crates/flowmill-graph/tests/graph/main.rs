@@ -8,5 +8,6 @@ mod nodes;
 mod shape_analysis;
 #[path = "../support/mod.rs"]
 mod support;
+mod templates;
 mod text;
 mod traversals;

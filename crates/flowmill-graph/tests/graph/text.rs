@@ -107,7 +107,7 @@ fn undeclared_values_say_what_they_are() {
     for value in values {
         let graph = import([node("n", "NoOp", &[]).with("_x", value.clone())]);
         let again = parse_graph(&graph.to_string(), &registry(), &ConstantTable::new()).unwrap();
-        assert_eq!(again.find_node("n").unwrap().attrs().0["_x"], value, "{graph}");
+        assert_eq!(again.find_node("n").unwrap().attrs().attr("_x"), Some(&value), "{graph}");
     }
     assert_eq!(AttrText(&types(&[DType::F32])).to_string(), "[f32]");
 }

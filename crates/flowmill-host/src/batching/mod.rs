@@ -56,7 +56,7 @@ fn make_batch_function(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let fault = "final entry in allowed_batch_sizes must equal max_batch_size when enable_large_batch_splitting is False";
     let allowed = allowed_sizes(init, fault, splits)?;
     let f: &NameAttrList = init.attrs.get("f")?;
-    let function = init.functions.instantiate(&f.name, &Attrs(f.attr.clone()))?;
+    let function = init.functions.instantiate(&f.name, &Attrs::from(f.attr.clone()))?;
     let num_batched = init.attrs.list::<DType>("Tin")?.len();
     let resource = init.input_types.iter().take(num_batched).position(|&t| t == DType::Resource);
     let fault = match (resource, function.num_args()) {

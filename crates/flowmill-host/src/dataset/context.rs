@@ -146,7 +146,7 @@ impl FunctionAttr {
     /// Returns `NotFound` if the library has no such function.
     pub(super) fn new(init: &KernelInit<'_>, attr: &str, captured: &str) -> Result<FunctionAttr> {
         let function: &NameAttrList = init.attrs.get(attr)?;
-        let handle = init.functions.instantiate(&function.name, &Attrs(function.attr.clone()))?;
+        let handle = init.functions.instantiate(&function.name, &Attrs::from(function.attr.clone()))?;
         Ok(FunctionAttr { handle, library: init.functions.clone(), captured: Args::of(init)?.range(captured)? })
     }
 

@@ -157,7 +157,7 @@ fn make_one_shot(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     }
     let signature = signature(init)?;
     let factory: &NameAttrList = init.attrs.get("dataset_factory")?;
-    let factory = init.functions.instantiate(&factory.name, &Attrs(factory.attr.clone()))?;
+    let factory = init.functions.instantiate(&factory.name, &Attrs::from(factory.attr.clone()))?;
     let (container, name) = (init.attrs.get_or("container", "")?.to_owned(), init.name.to_owned());
     blocking_from_fn(move |ctx| {
         let step = ctx.device_step();

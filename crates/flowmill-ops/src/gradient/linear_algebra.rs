@@ -324,7 +324,7 @@ pub(crate) fn eig(b: &mut B<'_>, op: &Backward) -> Grads {
         inner = b.add(inner, rest)?;
         v
     } else {
-        let tout = b.graph().node(op.node)?.attrs().0.get("Tout").cloned();
+        let tout = b.graph().node(op.node)?.attrs().attr("Tout").cloned();
         let mut again = b.op("Eig").input(op.inputs[0]).attr("compute_v", true);
         if let Some(tout) = tout {
             again = again.attr("Tout", tout);

@@ -84,7 +84,7 @@ fn first(grad: OutputId, rest: usize) -> Grads {
 /// Some of the forward node's attributes, as they are.
 fn attrs(b: &ScopedBuilder<'_>, op: &Backward, names: &[&str]) -> Result<Vec<(String, AttrValue)>> {
     let node = b.graph().node(op.node)?;
-    Ok(names.iter().filter_map(|&n| node.attrs().0.get(n).map(|v| (n.to_owned(), v.clone()))).collect())
+    Ok(names.iter().filter_map(|&n| node.attrs().attr(n).map(|v| (n.to_owned(), v.clone()))).collect())
 }
 
 /// A node of another op with some of the forward node's attributes.

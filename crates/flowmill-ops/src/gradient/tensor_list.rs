@@ -13,7 +13,7 @@ type B<'a> = ScopedBuilder<'a>;
 
 /// The forward node's element type.
 fn dtype(b: &B<'_>, op: &Backward) -> Result<AttrValue> {
-    Ok(b.graph().node(op.node)?.attrs().0.get("element_dtype").cloned().unwrap_or_default())
+    Ok(b.graph().node(op.node)?.attrs().attr("element_dtype").cloned().unwrap_or_default())
 }
 
 /// A node that has the forward node's element type.

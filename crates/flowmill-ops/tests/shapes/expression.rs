@@ -176,7 +176,7 @@ fn infer(op: &str, attrs: Vec<(String, AttrValue)>, inputs: Vec<Input>) -> Resul
     let types = resolve(&mut node, &inputs);
     let values: Vec<ValueInfo> = inputs.into_iter().zip(types).map(|(input, dtype)| value_info(input, dtype)).collect();
     let Node { def, attrs } = node;
-    let attrs = Attrs(attrs);
+    let attrs = Attrs::from(attrs);
     let outputs: Vec<DType> = def.outputs.iter().flat_map(|arg| output_types(arg, &attrs)).collect();
     let mut context = InferenceContext::new(&def, &attrs, &values, outputs.len());
     (def.shape_fn.unwrap_or_else(|| panic!("{op} has no shape function")))(&mut context)?;

@@ -170,7 +170,7 @@ impl Functions {
             }
             link = self.links[l as usize].around;
         }
-        let body = self.make(graph, &function.name, &Attrs(function.attr.clone())).ok_or(Reason::NotAFunction)?;
+        let body = self.make(graph, &function.name, &Attrs::from(function.attr.clone())).ok_or(Reason::NotAFunction)?;
         if body.has_effects_in_frames {
             return Err(Reason::EffectsInFrames);
         }
@@ -239,13 +239,13 @@ impl Functions {
         let args: Vec<Option<NodeId>> = body.args.iter().map(|&id| graph.get(id).map(Node::id)).collect();
         Some(Body {
             name: function.name().into(),
-            attrs: attrs.0.clone(),
+            attrs: attrs.to_map(),
             arg_indices: args.iter().enumerate().filter_map(|(i, &id)| Some((id?, i))).collect(),
             args,
             retvals: body.retvals,
             effects,
             has_roots,
-            is_noinline: is_noinline(&Attrs(function.def().attr.clone())),
+            is_noinline: is_noinline(&Attrs::from(function.def().attr.clone())),
             has_effects_in_frames,
             graph,
         })
@@ -255,7 +255,7 @@ impl Functions {
     fn has_effect(&mut self, graph: &Graph, id: NodeId) -> bool {
         let Some(node) = graph.get(id) else { return false };
         let Some(functions) = called(graph, node) else { return true };
-        functions.iter().any(|f| self.make(graph, &f.name, &Attrs(f.attr.clone())).is_none_or(|body| !body.effects.is_empty()))
+        functions.iter().any(|f| self.make(graph, &f.name, &Attrs::from(f.attr.clone())).is_none_or(|body| !body.effects.is_empty()))
     }
 }
 
@@ -278,7 +278,7 @@ pub(crate) fn call_of(graph: &Graph, node: &Node) -> Option<NameAttrList> {
     match node.op() {
         _ if node.role() == Role::Call => node.attrs().get::<&NameAttrList>("f").ok().cloned(),
         op if graph.library().get(op).is_some() => {
-            Some(NameAttrList { name: op.to_owned(), attr: node.attrs().0.clone(), ..Default::default() })
+            Some(NameAttrList { name: op.to_owned(), attr: node.attrs().to_map(), ..Default::default() })
         }
         _ => None,
     }

@@ -121,7 +121,7 @@ struct Copier<'a> {
 impl Copier<'_> {
     fn copy(&mut self, node: &Node) -> Result<NodeId> {
         let prefix = self.place.prefix;
-        let mut attr = node.attrs().0.clone();
+        let mut attr = node.attrs().to_map();
         if node.is_enter()
             && let Ok(frame) = node.attrs().get::<&str>("frame_name")
         {

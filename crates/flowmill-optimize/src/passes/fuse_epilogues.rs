@@ -135,7 +135,7 @@ fn rewrite(graph: &mut Graph, found: &Found) -> Result<NodeId> {
     let mut set = |name: &str, value: AttrValue| def.attr.insert(name.to_owned(), value);
     let node = graph.node(first)?;
     for name in attrs_kept(found.op) {
-        if let Some(value) = node.attrs().0.get(*name) {
+        if let Some(value) = node.attrs().attr(name) {
             set(name, value.clone());
         }
     }

@@ -73,7 +73,7 @@ fn rewrite(graph: &mut Graph, sum: NodeId, found: &Found) -> Result<NodeId> {
     let nodes = [first, second, sum];
     let copy_of = |id: NodeId| -> Result<NodeDef> {
         let old = graph.node(id)?;
-        Ok(NodeDef { attr: old.attrs().0.clone(), ..node_def(graph, old.op(), String::new(), &nodes) })
+        Ok(NodeDef { attr: old.attrs().to_map(), ..node_def(graph, old.op(), String::new(), &nodes) })
     };
     let (mut inner, outer) = (copy_of(sum)?, copy_of(first)?);
     let name = graph.node(sum)?.name().to_owned();

@@ -124,7 +124,7 @@ impl Fixed {
         let controls = self.controls(graph, other);
         let prefix = graph.node(id)?.name().to_owned();
         let name = graph.new_name(&prefix);
-        let def = NodeDef { attr: graph.node(id)?.attrs().0.clone(), ..node_def(graph, "Const", name, &[id]) };
+        let def = NodeDef { attr: graph.node(id)?.attrs().to_map(), ..node_def(graph, "Const", name, &[id]) };
         Ok(graph.add_node_with_inputs(def, &[], &controls)?.output(0))
     }
 }
@@ -380,8 +380,8 @@ impl Beside {
         let (part, weights, function) = if self.rows == Rows::Unknown { self.chosen(graph, id)? } else { self.product(graph, id)? };
         let Beside { read, concat, .. } = self;
         let mut def = node_def(graph, "_FusedMatMul", String::new(), &[concat, id]);
-        let attrs = &graph.node(id)?.attrs().0;
-        def.attr.extend(["T", "transpose_b"].into_iter().filter_map(|name| Some((name.to_owned(), attrs.get(name)?.clone()))));
+        let attrs = graph.node(id)?.attrs();
+        def.attr.extend(["T", "transpose_b"].into_iter().filter_map(|name| Some((name.to_owned(), attrs.attr(name)?.clone()))));
         def.attr.insert("fused_ops".to_owned(), vec![Bytes::from_static(function.name().as_bytes())].into());
         def.attr.insert("num_args".to_owned(), 1i64.into());
         let inputs: Vec<OutputId> = graph.input(concat, 1).into_iter().chain([weights, part]).collect();
@@ -428,7 +428,7 @@ impl Whole {
             return Ok(entered);
         }
         let mut def = node_def(graph, "Identity", String::new(), &[id]);
-        def.attr.extend(graph.node(id)?.attrs().0.get("T").map(|dtype| ("T".to_owned(), dtype.clone())));
+        def.attr.extend(graph.node(id)?.attrs().attr("T").map(|dtype| ("T".to_owned(), dtype.clone())));
         Ok(replace(graph, id, def, &[entered], &self.controls)?.output(0))
     }
 }
@@ -452,7 +452,7 @@ fn chosen_part(graph: &mut Graph, like: NodeId, read: &LoopRead, matrix: OutputI
 /// Returns the attributes that the ops of a chosen part have in common with the product.
 fn attrs_of_part(product: &Node) -> Vec<(String, AttrValue)> {
     let transposed = Operands::of(product).is_some_and(|operands| operands.transposed[1]);
-    let dtype = product.attrs().0.get("T").map(|dtype| ("T".to_owned(), dtype.clone()));
+    let dtype = product.attrs().attr("T").map(|dtype| ("T".to_owned(), dtype.clone()));
     dtype.into_iter().chain([("transpose_b".to_owned(), transposed.into())]).collect()
 }
 

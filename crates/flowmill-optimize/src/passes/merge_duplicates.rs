@@ -62,7 +62,7 @@ fn key(graph: &Graph, node: &Node) -> Key {
     let mut controls: Vec<NodeId> = graph.control_inputs(node.id()).collect();
     controls.sort_unstable();
     let (mut attrs, mut content) = (Vec::new(), None);
-    for (name, value) in &node.attrs().0 {
+    for (name, value) in node.attrs().iter() {
         attrs.extend_from_slice(name.as_bytes());
         attrs.push(0);
         match &value.value {

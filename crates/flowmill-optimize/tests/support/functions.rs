@@ -88,7 +88,7 @@ fn node_def(graph: &Graph, id: NodeId) -> NodeDef {
         op: node.op().to_owned(),
         device: node.device().to_owned(),
         input: graph.inputs(id).map(|o| tensor(graph, o)).chain(controls).collect(),
-        attr: node.attrs().0.clone(),
+        attr: node.attrs().to_map(),
         ..Default::default()
     }
 }

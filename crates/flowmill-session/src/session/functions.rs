@@ -77,7 +77,7 @@ impl Source {
             // The gradient that the library has for the function, or one that is made of the function's body.
             let of: &NameAttrList = attrs.get("f")?;
             if let Some(gradient) = self.library.gradient(&of.name) {
-                return self.instantiate(gradient, &Attrs(of.attr.clone()));
+                return self.instantiate(gradient, &Attrs::from(of.attr.clone()));
             }
             if self.library.get(&of.name).is_none() {
                 bail!(NotFound, "Function {} is not defined.", of.name);
@@ -108,7 +108,7 @@ impl Source {
             return instantiate_function(find(name)?, attrs, &self.library, &self.registry);
         }
         let of: &NameAttrList = attrs.get("f")?;
-        gradient_body(find(&of.name)?, &Attrs(of.attr.clone()), &self.library, &self.registry)
+        gradient_body(find(&of.name)?, &Attrs::from(of.attr.clone()), &self.library, &self.registry)
     }
 
     /// Compiles a function for calls from `site`.

@@ -196,7 +196,7 @@ impl Session {
         let can_run = |op: &Arc<OpDef>| self.env.devices.iter().any(|device| is_runnable(op, device.device.kernels()));
         for graph in parts.iter().map(|part| &part.unit.graph) {
             let library = graph.library();
-            for function in library.reachable(graph.op_nodes().map(|node| (node.op(), &node.attrs().0))) {
+            for function in library.reachable(graph.op_nodes().map(|node| (node.op(), node.attrs().values()))) {
                 for node in &function.def().node_def {
                     let name = format!("{}/{}", function.name(), node.name);
                     let known = missing.get(&node.op).is_some_and(|nodes| nodes.contains(&name));

@@ -245,7 +245,7 @@ impl<'b> NodeBuilder<'b> {
             }
         }
         let mut node = b.op(&self.op).name(name).inputs(&node_inputs);
-        for (name, value) in self.attrs.0 {
+        for (name, value) in self.attrs.into_map() {
             node = node.attr(&name, value);
         }
         if let Some(device) = &self.device {
@@ -275,7 +275,7 @@ fn set_default(attrs: &mut Attrs, name: &str, value: impl FnOnce() -> AttrValue)
 
 /// Every attribute is one of the op's, or of those with an underscore, which every op may have.
 fn check_attrs(op_def: &OpDef, attrs: &Attrs) -> Result<()> {
-    match attrs.0.keys().find(|name| !name.starts_with('_') && op_def.attr(name).is_none()) {
+    match attrs.iter().map(|(name, _)| name).find(|name| !name.starts_with('_') && op_def.attr(name).is_none()) {
         None => Ok(()),
         Some(unknown) => {
             let known: Vec<&str> = op_def.attrs.iter().map(|attr: &AttrDef| attr.name.as_str()).collect();

@@ -109,7 +109,7 @@ fn slopes(b: &mut ScopedBuilder<'_>, outputs: &[OutputId], inputs: &[OutputId]) 
 
 fn add(b: &mut ScopedBuilder<'_>, case: &Case, inputs: &[OutputId], name: &str) -> Result<flowmill::NodeId> {
     let op = b.op(&case.op).name(name).inputs(inputs);
-    case.attrs.0.iter().fold(op, |op, (name, value)| op.attr(name, value.clone())).finish()
+    case.attrs.iter().fold(op, |op, (name, value)| op.attr(name, value.clone())).finish()
 }
 
 fn source(b: &mut ScopedBuilder<'_>, source: &Source, built: &mut Built) -> Result<OutputId> {

@@ -3,7 +3,7 @@
 use super::{CallGradient, define, func, is_stateful, run_attrs, tensors_of, type_list, with_tensors};
 use crate::builder::ScopedBuilder;
 use crate::builder::gradients::Grad;
-use crate::{Attrs, FunctionArg, OutputId, Role};
+use crate::{FunctionArg, OutputId, Role};
 use flowmill_tensor::{DType, PartialShape, Result, bail};
 use rustc_hash::FxHashMap;
 
@@ -83,7 +83,7 @@ impl CallGradient {
             None
         } else {
             let op = if node.op_def().is_stateful() { "StatefulPartitionedCall" } else { "PartitionedCall" };
-            attrs = Attrs(attrs.0.into_iter().filter(|(name, _)| name.starts_with('_')).collect());
+            attrs.retain(|name, _| name.starts_with('_'));
             attrs.set("Tin", type_list(tin));
             Some(b.graph().op_def(op)?.clone())
         };

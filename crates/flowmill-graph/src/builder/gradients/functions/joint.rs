@@ -268,7 +268,7 @@ fn tell(graph: &mut Graph, arg: NodeId, known: &FunctionArg) -> Result<()> {
     let mut attrs = graph.node(arg)?.attrs().clone();
     let declared = attrs.list::<PartialShape>("_output_shapes").ok().and_then(|shapes| shapes.into_iter().next()).unwrap_or_default();
     let shape = declared.merge(&known.shape).unwrap_or(declared);
-    for (name, value) in (FunctionArg { shape, ..known.clone() }).attrs().0 {
+    for (name, value) in (FunctionArg { shape, ..known.clone() }).attrs().into_map() {
         attrs.set(name, value);
     }
     graph.set_attrs(arg, attrs)

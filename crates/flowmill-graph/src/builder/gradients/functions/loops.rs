@@ -421,7 +421,7 @@ fn extended_condition(b: &ScopedBuilder<'_>, name: &str, types: &[DType]) -> Res
         let index = signature.input_arg.len() as u32;
         signature.input_arg.push(ArgDef { name, r#type: dtype.number(), ..ArgDef::default() });
         let arg = FunctionArg { tensor: None, dtype, shape: PartialShape::scalar(), elements: Vec::new() };
-        def.arg_attr.insert(index, ArgAttrs { attr: arg.attrs().0, ..ArgAttrs::default() });
+        def.arg_attr.insert(index, ArgAttrs { attr: arg.attrs().into_map(), ..ArgAttrs::default() });
     }
     let base = name.split_once("_forward_").map_or(name, |(base, _)| base);
     name_by_content(&mut def, &format!("{base}_forward"));

@@ -40,7 +40,7 @@ fn call_of(graph: &Graph, node: &Node) -> Option<NameAttrList> {
         return node.attrs().get::<&NameAttrList>("f").ok().cloned();
     }
     graph.library().get(node.op())?;
-    Some(NameAttrList { name: node.op().to_owned(), attr: node.attrs().0.clone(), ..NameAttrList::default() })
+    Some(NameAttrList { name: node.op().to_owned(), attr: node.attrs().to_map(), ..NameAttrList::default() })
 }
 
 pub(super) fn type_list(types: impl IntoIterator<Item = DType>) -> AttrValue {
@@ -276,7 +276,7 @@ pub(super) fn add_functions<'n>(graph: &mut Graph, library: &Arc<FunctionLibrary
     if Arc::ptr_eq(graph.library(), library) {
         return Ok(());
     }
-    for function in library.reachable(nodes.map(|n| (n.op(), &n.attrs().0))) {
+    for function in library.reachable(nodes.map(|n| (n.op(), n.attrs().values()))) {
         if graph.library().get(function.name()).is_none() {
             graph.library_mut().add(function.def().clone())?;
         }
@@ -302,7 +302,7 @@ pub(super) fn define(b: &mut ScopedBuilder<'_>, def: FunctionDef) -> Result<Stri
 /// Returns the attributes of a node that say how it is run; those of its gradient are the same.
 fn run_attrs(attrs: &Attrs) -> Vec<(String, AttrValue)> {
     let names = ["_lower_using_switch_merge", "parallel_iterations", "config", "config_proto", "executor_type"];
-    names.iter().filter_map(|&n| attrs.0.get(n).map(|v| (n.to_owned(), v.clone()))).collect()
+    names.iter().filter_map(|&n| attrs.attr(n).map(|v| (n.to_owned(), v.clone()))).collect()
 }
 
 /// Returns the gradient of a function, as `SymbolicGradient` calls it: takes the function's arguments and the gradients of its results, returns those of its
