@@ -5,10 +5,12 @@ use crate::placer::PlaceOptions;
 use crate::requests::{RequestTable, Requests};
 use crate::returned::{Origin, Returned};
 use crate::types::{DeviceTypes, Kernels};
-use flowmill_graph::{DeviceName, Graph, Node, NodeId, Role, TensorType};
+use flowmill_graph::traverse::{is_back_edge, topological_order};
+use flowmill_graph::{DeviceName, Edge, Graph, Node, NodeId, Role, TensorType};
 use flowmill_proto::attr_value::Value;
 use flowmill_tensor::{DType, Result, bail, error};
 use rustc_hash::FxHashMap;
+use std::rc::Rc;
 
 /// The prefix of the names in `_class`.
 const CLASS_PREFIX: &[u8] = b"loc:@";
@@ -21,6 +23,8 @@ pub(crate) struct Colocation<'a> {
     pub(crate) types: DeviceTypes,
     pub(crate) options: &'a PlaceOptions<'a>,
     pub(crate) groups: Groups,
+    /// See [`order_of_message`].
+    order: Rc<[NodeId]>,
 }
 
 impl<'a> Colocation<'a> {
@@ -37,7 +41,7 @@ impl<'a> Colocation<'a> {
     ) -> Result<Colocation<'a>> {
         let types = DeviceTypes::new(devices, kernels);
         let groups = Groups::new(graph.num_node_ids(), RequestTable::new(options.allow_soft_placement));
-        let mut this = Colocation { graph, kernels, devices, types, options, groups };
+        let mut this = Colocation { graph, kernels, devices, types, options, groups, order: order_of_message(graph) };
         this.init_nodes()?;
         this.colocate_edges()?;
         this.colocate_returned()?;
@@ -46,10 +50,11 @@ impl<'a> Colocation<'a> {
         Ok(this)
     }
 
-    /// Returns the nodes that the placer places.
+    /// Returns the nodes that the placer places, in the order of [`order_of_message`].
     pub(crate) fn nodes(&self) -> impl Iterator<Item = &'a Node> + use<'a> {
-        let (graph, options) = (self.graph, self.options);
-        graph.op_nodes().filter(move |node| !options.is_fixed(node))
+        let (graph, options, order) = (self.graph, self.options, self.order.clone());
+        let nodes = (0..order.len()).filter_map(move |i| graph.get(order[i]));
+        nodes.filter(move |node| !options.is_fixed(node))
     }
 
     fn init_nodes(&mut self) -> Result<()> {
@@ -103,16 +108,28 @@ impl<'a> Colocation<'a> {
         Ok(self.groups.requests.intern(Requests { assigned: DeviceName::default(), resource, requested }))
     }
 
-    /// Colocates the ends of each edge that carries a reference or a resource, and datasets with the datasets that they read.
+    /// Colocates the ends of all edges that need it. With soft placement the result depends on the order: the edges into one node after the other, and at
+    /// last those that close loops.
     fn colocate_edges(&mut self) -> Result<()> {
-        for edge in self.graph.edges() {
-            let (Some(src), Some(dst)) = (self.graph.get(edge.src), self.graph.get(edge.dst)) else { continue };
-            let Some(input) = usize::try_from(edge.dst_input).ok().and_then(|i| dst.input_types().get(i)) else { continue };
-            let must = is_shared(input) && !forwards_resources(dst) || input.dtype == DType::Variant && is_dataset(src) && is_dataset(dst);
-            let is_returned = input.dtype == DType::Resource && calls_functions(self.graph, src);
-            if must && !is_returned && !self.options.is_fixed(src) && !self.options.is_fixed(dst) {
-                self.colocate_edge(src, dst)?;
+        let (graph, order, mut closing) = (self.graph, self.order.clone(), Vec::new());
+        for edge in order.iter().flat_map(|&id| graph.in_edges(id)) {
+            if is_back_edge(graph, &edge) {
+                closing.push(edge);
+            } else {
+                self.colocate_ends(&edge)?;
             }
+        }
+        closing.iter().try_for_each(|edge| self.colocate_ends(edge))
+    }
+
+    /// Colocates the ends of an edge that carries a reference or a resource, and a dataset with one that it reads.
+    fn colocate_ends(&mut self, edge: &Edge) -> Result<()> {
+        let (Some(src), Some(dst)) = (self.graph.get(edge.src), self.graph.get(edge.dst)) else { return Ok(()) };
+        let Some(input) = usize::try_from(edge.dst_input).ok().and_then(|i| dst.input_types().get(i)) else { return Ok(()) };
+        let must = is_shared(input) && !forwards_resources(dst) || input.dtype == DType::Variant && is_dataset(src) && is_dataset(dst);
+        let is_returned = input.dtype == DType::Resource && calls_functions(self.graph, src);
+        if must && !is_returned && !self.options.is_fixed(src) && !self.options.is_fixed(dst) {
+            self.colocate_edge(src, dst)?;
         }
         Ok(())
     }
@@ -271,6 +288,14 @@ impl<'a> Colocation<'a> {
             }
         }
     }
+}
+
+/// Returns the nodes in the order in which TensorFlow numbers those of a graph's message, and in which it places them: each node after its producers, and
+/// otherwise as in the message. A gradient's nodes precede those of its forward loop that got a control input from them.
+fn order_of_message(graph: &Graph) -> Rc<[NodeId]> {
+    let is_in_order = |edge: Edge| edge.src < edge.dst || edge.dst <= NodeId::SINK || is_back_edge(graph, &edge);
+    let by_id = || graph.op_nodes().map(Node::id).collect();
+    if graph.edges().all(is_in_order) { by_id() } else { topological_order(graph).map_or_else(|_| by_id(), Into::into) }
 }
 
 /// Returns true for a tensor that is a reference or the handle of a resource.
