@@ -72,7 +72,8 @@ impl Estimator<'_> {
         estimate.resident = self.resident(node, &estimate);
         match node.role() {
             Role::Const | Role::Placeholder | Role::Arg | Role::Retval => estimate.is_free = true,
-            Role::Kernel | Role::Call | Role::If | Role::Case | Role::While => {}
+            Role::Kernel => {}
+            role if role.calls_functions() => {}
             // The other roles hand over tensors, or nothing.
             _ => return estimate,
         }

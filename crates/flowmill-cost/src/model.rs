@@ -205,6 +205,7 @@ impl Functions<'_> {
             Role::If => [attrs.get("then_branch"), attrs.get("else_branch")].into_iter().flatten().collect(),
             Role::Case => attrs.list("branches").unwrap_or_default(),
             Role::While => [attrs.get("cond"), attrs.get("body")].into_iter().flatten().collect(),
+            Role::For => attrs.get("body").into_iter().collect(),
             _ => return BodyWork::new(),
         };
         let bodies: Vec<BodyWork> = names.iter().map(|name| self.body(name, graph)).collect();
@@ -217,6 +218,7 @@ impl Functions<'_> {
                 let known = functions.and_then(|(condition, body)| trip_counts::of_while(graph, shapes, node, &condition, &body));
                 known.unwrap_or(self.assumptions.iterations) as f64
             }
+            (Role::For, _) => self.assumptions.iterations as f64,
             _ => 1.0,
         };
         let mut sum = BodyWork::new();

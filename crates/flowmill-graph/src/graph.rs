@@ -110,6 +110,11 @@ impl Graph {
         &self.library
     }
 
+    /// Returns true if the kernel of a node calls functions of the library when it runs: the node's op is a function, or one that calls functions.
+    pub fn calls_functions(&self, node: &Node) -> bool {
+        node.role().calls_functions() || self.library.get(node.op()).is_some()
+    }
+
     /// Returns the functions, for adding and removing. A library shared with another graph is copied first.
     pub fn library_mut(&mut self) -> &mut FunctionLibrary {
         self.change_count += 1;

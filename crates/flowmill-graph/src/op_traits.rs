@@ -46,6 +46,10 @@ pub enum Role {
     Case,
     /// It calls the functions in `cond` and `body`, one after the other.
     While,
+    /// It calls the function in `body` for each number of a range.
+    For,
+    /// It calls the gradient of the function in its attribute `f`.
+    SymbolicGradient,
     /// It hands a tensor to a [`Role::Recv`], dead ones too.
     Send,
     /// It waits for a tensor of a [`Role::Send`].
@@ -58,17 +62,25 @@ impl Role {
         matches!(self, Role::Switch | Role::Merge | Role::Enter | Role::Exit | Role::NextIteration | Role::LoopCond)
     }
 
-    /// Returns true if nodes only pass tensors on, so that the host's kernel can do it on every device.
-    pub const fn only_passes_on(self) -> bool {
-        matches!(self, Role::Switch | Role::Send | Role::Recv)
+    /// Returns true if nodes call functions that their attributes name.
+    pub const fn calls_functions(self) -> bool {
+        matches!(self, Role::Call | Role::If | Role::Case | Role::While | Role::For | Role::SymbolicGradient)
     }
 
-    /// Returns the data input that the engine reads in the host's memory on every device: the predicate of a switch.
-    pub const fn host_input(self) -> Option<usize> {
+    /// Returns the number of leading data inputs of a node that calls functions which are not arguments of the functions: the condition of a branch,
+    /// the bounds of a `For`.
+    pub const fn num_own_inputs(self) -> usize {
         match self {
-            Role::Switch => Some(1),
-            _ => None,
+            Role::If | Role::Case => 1,
+            Role::For => 3,
+            _ => 0,
         }
+    }
+
+    /// Returns true if the host's kernel runs the nodes of every device: it only passes tensors on, or it calls functions, whose bodies have devices of
+    /// their own.
+    pub const fn has_kernel_for_all_devices(self) -> bool {
+        matches!(self, Role::Switch | Role::Send | Role::Recv) || self.calls_functions()
     }
 }
 

@@ -3,15 +3,16 @@
 
 use crate::from_fn::from_fn;
 use crate::summarize::summarize;
-use flowmill_runtime::{Kernel, KernelContext, KernelInit, KernelRegistry};
+use flowmill_runtime::{Kernel, KernelContext, KernelDef, KernelInit, KernelRegistry};
 use flowmill_tensor::{DType, Result, Tensor, bail};
 use std::sync::Arc;
 
 /// Registers the kernels of this family.
 pub(crate) fn register(registry: &mut KernelRegistry) {
-    registry.add("Switch", make_switch);
-    registry.add("RefSwitch", make_switch);
-    registry.add("_SwitchN", make_switch_n);
+    for op in ["Switch", "RefSwitch"] {
+        registry.register(op, KernelDef::new(make_switch).host_memory("pred"));
+    }
+    registry.register("_SwitchN", KernelDef::new(make_switch_n).host_memory("output_index"));
     registry.add("RefSelect", make_ref_select);
     registry.add("RefIdentity", make_ref_identity);
     registry.add("Abort", make_abort);

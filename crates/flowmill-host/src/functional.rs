@@ -1,13 +1,14 @@
 //! Control flow by functions: calls, conditionals and loops whose branches and bodies are functions of the graph.
 //!
-//! These kernels are asynchronous: they do not block a thread while they wait for a function that waits for something.
+//! These kernels are asynchronous: they do not block a thread while they wait for a function that waits for something. They run the nodes of every
+//! device: the bodies of the functions are on devices of their own, and arguments and results are handed over in the memory that they are in.
 
 mod loops;
 
 use flowmill_graph::Attrs;
 use flowmill_proto::NameAttrList;
 use flowmill_runtime::{
-    AsyncContext, AsyncKernel, FunctionCall, FunctionHandle, Kernel, KernelContext, KernelInit, KernelRegistry, ScalarOp,
+    AsyncContext, AsyncKernel, FunctionCall, FunctionHandle, Kernel, KernelContext, KernelDef, KernelInit, KernelRegistry, ScalarOp,
 };
 use flowmill_tensor::{DType, Result, Tensor, bail, error};
 use std::sync::Arc;
@@ -19,15 +20,15 @@ pub(crate) fn register(registry: &mut KernelRegistry) {
     }
     registry.add("SymbolicGradient", |init| Ok(call(init, init.functions.instantiate("SymbolicGradient", init.attrs)?)));
     for op in ["If", "_If", "StatelessIf"] {
-        registry.add(op, make_if);
+        registry.register(op, KernelDef::new(make_if).host_memory("cond"));
     }
     for op in ["While", "_While", "StatelessWhile"] {
         registry.add(op, loops::make_while);
     }
     for op in ["Case", "StatelessCase"] {
-        registry.add(op, make_case);
+        registry.register(op, KernelDef::new(make_case).host_memory("branch_index"));
     }
-    registry.add("For", loops::make_for);
+    registry.register("For", KernelDef::new(loops::make_for).host_memory("start").host_memory("limit").host_memory("delta"));
     registry.add("ToBool", make_to_bool);
     for op in ["_ListToArray", "_ArrayToList"] {
         registry.add(op, |_| Ok(Arc::new(PassAll)));

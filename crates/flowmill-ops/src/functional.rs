@@ -75,6 +75,7 @@ pub(crate) const OPS: &[Op] = &[
         .shape(shape::unknown),
     op("SymbolicGradient", "(input: Tin) -> (output: Tout)")
         .costly()
+        .role(Role::SymbolicGradient)
         .attrs("Tin: list(type) >= 1; Tout: list(type) >= 1; f: func")
         .shape(shape::symbolic_gradient),
     op("_Arg", "() -> (output: T)").role(Role::Arg).attrs("T: type; index: int >= 0").stateful().shape(shape::arg),
@@ -85,6 +86,7 @@ pub(crate) const OPS: &[Op] = &[
         .shape(shape::unknown),
     op("For", "(start: int32, limit: int32, delta: int32, input: T) -> (output: T)")
         .costly()
+        .role(Role::For)
         .attrs("T: list(type) >= 0; body: func")
         .shape(shape::unknown),
 ];

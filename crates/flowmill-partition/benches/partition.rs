@@ -5,7 +5,7 @@
 #![allow(clippy::unwrap_used, clippy::print_stdout)]
 
 use flowmill_graph::{Graph, Node, NodeId, OpRegistry};
-use flowmill_partition::{Assignment, Devices, PartitionOptions, partition};
+use flowmill_partition::{Assignment, Devices, Memory, PartitionOptions, partition};
 use flowmill_proto::NodeDef;
 use flowmill_proto::attr_value::Value;
 use flowmill_tensor::DType;
@@ -29,8 +29,12 @@ impl Devices for Hosts {
         true
     }
 
-    fn takes_in_host_memory(&self, _: usize, _: &Node, _: usize) -> bool {
-        false
+    fn input_memory(&self, _: usize, _: &Node, _: usize) -> Memory {
+        Memory::Either
+    }
+
+    fn output_memory(&self, _: usize, _: &Node, _: usize) -> Memory {
+        Memory::Either
     }
 }
 

@@ -8,7 +8,8 @@
 //! nevertheless, so that a large one does not occupy memory on every device. A constant with control inputs stays where it is: sending the control
 //! edge would cost as much.
 
-use crate::{Assignment, Devices};
+use crate::memory::is_in_host_memory;
+use crate::{Assignment, Devices, Memory};
 use flowmill_graph::{Edge, Graph, HOST_MEMORY, NodeId, Role};
 use flowmill_proto::{NodeDef, TensorProto, TensorShapeProto};
 use flowmill_tensor::{DType, PartialShape, Result};
@@ -106,7 +107,7 @@ pub(crate) fn put_in_host_memory(
         let is_constant = |input: NodeId| graph.get(input).is_some_and(|n| n.role() == Role::Const && !is_in_host_memory(graph, input));
         let moved: Vec<(usize, NodeId)> = (0..node.num_inputs())
             .filter_map(|i| graph.input_node(id, i).map(|src| (i, src)))
-            .filter(|&(i, src)| is_constant(src) && devices.takes_in_host_memory(device, node, i))
+            .filter(|&(i, src)| is_constant(src) && devices.input_memory(device, node, i) == Memory::Host)
             .collect();
         for (i, src) in moved {
             let copied = match copies.get(&src) {
@@ -123,11 +124,6 @@ pub(crate) fn put_in_host_memory(
         }
     }
     Ok(())
-}
-
-/// Returns true for a constant that has the attribute [`HOST_MEMORY`].
-pub(crate) fn is_in_host_memory(graph: &Graph, id: NodeId) -> bool {
-    graph.get(id).is_some_and(|node| node.role() == Role::Const && node.attrs().get_or(HOST_MEMORY, false).unwrap_or(false))
 }
 
 fn is_small(graph: &Graph, id: NodeId) -> bool {

@@ -9,7 +9,8 @@
 //!    `NextIteration` of a dummy tensor, driven by the predicate of the loop. It makes the iterations of the loop on that device.
 //! 4. `transfers`: each edge between devices becomes an edge to a `_Send` and one from a `_Recv`, of which there is one pair per tensor and
 //!    destination. A control edge is sent as an empty tensor. A receive in a loop has a control input from the control loop, so that it runs once per
-//!    iteration.
+//!    iteration. An edge between two nodes of a device that has its own memory is replaced, too, if its consumer takes the tensor in the memory that it
+//!    is not in (`memory`).
 //! 5. `delays`: with [`PartitionOptions::start_times`], receives wait until their tensors are soon needed.
 //!
 //! A tensor is sent in every iteration in which its producer runs, dead or live, and received in the iterations that the control loop makes. The two
@@ -26,10 +27,12 @@ mod colocate;
 mod constants;
 mod control_loops;
 mod delays;
+mod memory;
 mod transfers;
 
 pub use assignment::Assignment;
 pub use constants::{MAX_COPIED_BYTES, put_constants_in_host_memory};
+pub use memory::Memory;
 
 use flowmill_graph::{Graph, Node, NodeId};
 use flowmill_tensor::Result;
@@ -45,9 +48,11 @@ pub trait Devices {
     /// Returns true if the memory of a device is the host's.
     fn is_host(&self, device: usize) -> bool;
 
-    /// Returns true if the kernel of a node takes data input `input` in the host's memory when it runs on `device`. Not called for devices whose
-    /// memory is the host's.
-    fn takes_in_host_memory(&self, device: usize, node: &Node, input: usize) -> bool;
+    /// Returns the memory in which a node takes data input `input` when it runs on `device`. Not called for devices whose memory is the host's.
+    fn input_memory(&self, device: usize, node: &Node, input: usize) -> Memory;
+
+    /// Returns the memory in which a node leaves output `output` when it runs on `device`. Not called for devices whose memory is the host's.
+    fn output_memory(&self, device: usize, node: &Node, output: usize) -> Memory;
 }
 
 /// Options of [`partition`].

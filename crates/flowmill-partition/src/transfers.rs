@@ -10,9 +10,9 @@
 //! There is one pair per tensor, receiving device and memory there. A reference is read when it is sent, and it is sent when the other inputs of its
 //! consumer are there: the consumer then sees the assignments that it is ordered after. So each consumer of a reference has a pair of its own.
 
-use crate::constants::is_in_host_memory;
 use crate::control_loops::{ControlLoops, TOKEN_TYPE, attrs_of, token_template, type_attr};
-use crate::{Assignment, Devices, Transfer, is_boundary};
+use crate::memory::OutputMemories;
+use crate::{Assignment, Devices, Memory, Transfer, is_boundary};
 use flowmill_graph::{Edge, FrameId, Graph, NodeId, NodeTemplate, OutputId, OwnAttr, Role, TRANSFER};
 use flowmill_tensor::{DType, Result, bail};
 use rustc_hash::FxHashMap;
@@ -47,6 +47,7 @@ struct Transfers<'a> {
     assignment: &'a mut Assignment,
     devices: &'a dyn Devices,
     loops: &'a ControlLoops,
+    memories: OutputMemories<'a>,
     templates: FxHashMap<Route, PairTemplates>,
     /// The templates of a dummy tensor and of the node that is live if it is.
     control: Option<(NodeTemplate, NodeTemplate)>,
@@ -142,11 +143,13 @@ pub(crate) fn add(
     loops: &ControlLoops,
 ) -> Result<(Vec<Transfer>, Vec<TransferNodes>)> {
     let consumers = graph.op_node_ids();
+    let memories = OutputMemories::new(graph, assignment, devices);
     let mut transfers = Transfers {
         graph,
         assignment,
         devices,
         loops,
+        memories,
         templates: FxHashMap::default(),
         control: None,
         pairs: FxHashMap::default(),
@@ -177,10 +180,11 @@ impl Transfers<'_> {
             return Ok(());
         };
         let (consumer, input) = (self.graph.node(edge.dst)?, edge.dst_input as usize);
-        let in_host_memory = !self.devices.is_host(to) && self.devices.takes_in_host_memory(to, consumer, input);
-        if from == to && (!in_host_memory || is_in_host_memory(self.graph, edge.src)) {
+        let wanted = if self.devices.is_host(to) { Memory::Either } else { self.devices.input_memory(to, consumer, input) };
+        if from == to && (wanted == Memory::Either || self.memories.of(self.graph, self.assignment, output) == wanted) {
             return Ok(());
         }
+        let in_host_memory = wanted == Memory::Host;
         let is_ref = self.graph.output_type(output)?.is_ref;
         if is_ref && from != to && consumer.input_types().get(input).is_some_and(|t| t.is_ref) {
             bail!(

@@ -10,12 +10,13 @@
 //! ===
 //! ```
 //!
-//! With lines that begin with `! starts`, receives are delayed by these start times. The devices `A` to `D` have the host's memory; `G` and `H` have their own, and take the second input of `Reshape` in the host's memory.
+//! With lines that begin with `! starts`, receives are delayed by these start times. The devices `A` to `D` have the host's memory; `G` and `H` have their own, take the
+//! second input of `Reshape` in the host's memory, and leave the output of `Shape` there.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 use flowmill_graph::text::{ConstantTable, parse_graph};
-use flowmill_graph::{ControlFlow, Graph, Node, OpRegistry};
-use flowmill_partition::{Assignment, Devices, MAX_COPIED_BYTES, PartitionOptions, partition};
+use flowmill_graph::{ControlFlow, Graph, Node, OpRegistry, Role};
+use flowmill_partition::{Assignment, Devices, MAX_COPIED_BYTES, Memory, PartitionOptions, partition};
 use flowmill_proto::NodeDef;
 use flowmill_tensor::{DType, Tensor};
 use std::fmt::Write;
@@ -41,8 +42,21 @@ impl Devices for Cases {
         device < 4
     }
 
-    fn takes_in_host_memory(&self, _: usize, node: &Node, input: usize) -> bool {
-        node.role().host_input().map_or(node.is_op("Reshape") && input == 1, |of_role| of_role == input)
+    fn input_memory(&self, _: usize, node: &Node, input: usize) -> Memory {
+        match node.role() {
+            Role::Switch if input == 1 => Memory::Host,
+            Role::Kernel if node.is_op("Reshape") && input == 1 => Memory::Host,
+            Role::Kernel if !node.traits().passes_on => Memory::Device,
+            _ => Memory::Either,
+        }
+    }
+
+    fn output_memory(&self, _: usize, node: &Node, _: usize) -> Memory {
+        match node.role() {
+            Role::Kernel if node.is_op("Shape") => Memory::Host,
+            Role::Kernel | Role::Placeholder if !node.traits().passes_on => Memory::Device,
+            _ => Memory::Either,
+        }
     }
 }
 

@@ -127,7 +127,7 @@ impl<'a> Colocation<'a> {
         let (Some(src), Some(dst)) = (self.graph.get(edge.src), self.graph.get(edge.dst)) else { return Ok(()) };
         let Some(input) = usize::try_from(edge.dst_input).ok().and_then(|i| dst.input_types().get(i)) else { return Ok(()) };
         let must = is_shared(input) && !forwards_resources(dst) || input.dtype == DType::Variant && is_dataset(src) && is_dataset(dst);
-        let is_returned = input.dtype == DType::Resource && calls_functions(self.graph, src);
+        let is_returned = input.dtype == DType::Resource && self.graph.calls_functions(src);
         if must && !is_returned && !self.options.is_fixed(src) && !self.options.is_fixed(dst) {
             self.colocate_edge(src, dst)?;
         }
@@ -137,7 +137,7 @@ impl<'a> Colocation<'a> {
     /// Colocates the consumers of resources that calls return with the origins of the resources.
     fn colocate_returned(&mut self) -> Result<()> {
         let (mut returned, mut known) = (Returned::default(), FxHashMap::default());
-        for node in self.nodes().filter(|node| returns_resource(node) && calls_functions(self.graph, node)) {
+        for node in self.nodes().filter(|node| returns_resource(node) && self.graph.calls_functions(node)) {
             for edge in self.graph.out_edges(node.id()) {
                 let Some(output) = edge.source() else { continue };
                 let is_resource = node.output_types().get(output.slot as usize).is_some_and(|t| t.dtype == DType::Resource);
@@ -314,11 +314,6 @@ fn forwards_resources(node: &Node) -> bool {
         || node.is_op("IdentityN")
         || node.is_op("DeleteMultiDeviceIterator")
         || node.attrs().values().filter_map(|attr| attr.value.as_ref()).any(is_function)
-}
-
-/// Returns true if a node runs the bodies of functions.
-pub(crate) fn calls_functions(graph: &Graph, node: &Node) -> bool {
-    matches!(node.role(), Role::Call | Role::If | Role::Case | Role::While) || graph.library().get(node.op()).is_some()
 }
 
 /// Returns true if a node takes the handle of a resource.

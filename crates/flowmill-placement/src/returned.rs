@@ -1,6 +1,6 @@
 //! Resources that calls of functions return: a consumer is on the device of the resource, not on that of the call.
 
-use crate::colocate::{calls_functions, takes_resource};
+use crate::colocate::takes_resource;
 use flowmill_graph::{Attrs, DeviceName, FunctionBody, Graph, Node, NodeId, OutputId, Role, instantiate_function};
 use flowmill_proto::NameAttrList;
 use flowmill_tensor::DType;
@@ -40,7 +40,7 @@ impl Returned {
         let (mut found, mut stack, mut seen) = (Vec::new(), vec![resource], FxHashSet::default());
         while let Some(output) = stack.pop() {
             let Some(node) = graph.get(output.node).filter(|_| seen.insert(output)) else { continue };
-            if !calls_functions(graph, node) {
+            if !graph.calls_functions(node) {
                 found.push(Origin::Node(output.node));
                 continue;
             }
@@ -56,7 +56,7 @@ impl Returned {
 
     /// Returns the sources of a resource that a node returns from the functions that it calls.
     fn of_call(&mut self, graph: &Graph, node: &Node, output: usize, depth: usize) -> Vec<Source> {
-        if node.role() == Role::While {
+        if matches!(node.role(), Role::While | Role::For) {
             return vec![Source::Arg(output)];
         }
         if depth == MAX_DEPTH {
@@ -89,7 +89,7 @@ impl Returned {
             let Some(node) = graph.get(output.node).filter(|_| seen.insert(output)) else { continue };
             if let Some(i) = body.args.iter().position(|&arg| arg == node.id()) {
                 found.push(Source::Arg(i));
-            } else if calls_functions(graph, node) {
+            } else if graph.calls_functions(node) {
                 for source in self.of_call(graph, node, output.slot as usize, depth + 1) {
                     match source {
                         Source::Arg(i) => stack.extend(argument(graph, node, i)),
@@ -120,9 +120,9 @@ fn distinct(mut sources: Vec<Source>) -> Vec<Source> {
     sources
 }
 
-/// Returns the tensor that a call passes as argument `i` of its functions. The first input of a conditional chooses the function.
+/// Returns the tensor that a call passes as argument `i` of its functions, which for a loop is the first value of variable `i`.
 fn argument(graph: &Graph, node: &Node, i: usize) -> Option<OutputId> {
-    graph.input(node.id(), i + usize::from(matches!(node.role(), Role::If | Role::Case)))
+    graph.input(node.id(), i + node.role().num_own_inputs())
 }
 
 /// Returns the functions that a node may call, with their attributes.

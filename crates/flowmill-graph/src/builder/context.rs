@@ -6,7 +6,7 @@
 
 use super::gradients::BackwardLoop;
 use super::{Scope, ScopedBuilder};
-use crate::{NodeId, OpDef, OutputId};
+use crate::{NodeId, OpDef, OutputId, Role};
 use flowmill_tensor::Result;
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -244,7 +244,7 @@ impl ScopedBuilder<'_> {
             None => (control, Vec::new()),
             Some(_) => control.into_iter().partition(|&c| self.loop_of(self.output_context(c)) == own_loop),
         };
-        let is_call = self.graph.library().op_def(&op_def.name).is_some() || op_def.name == "SymbolicGradient";
+        let is_call = self.graph.library().op_def(&op_def.name).is_some() || op_def.traits.role == Role::SymbolicGradient;
         let context = self.context(id);
         let needs_pivot = match &context.kind {
             ContextKind::Cond { .. } if inputs.is_empty() => !inside.iter().any(|&c| self.is_in(c, id)),

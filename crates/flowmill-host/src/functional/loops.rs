@@ -17,6 +17,11 @@ trait Iterations: Send + Sized + 'static {
     /// Returns the function to call next, with its arguments, after the last one returned `results`; `None` at the end of the loop.
     fn next(&mut self, results: Option<Vec<Tensor>>) -> Result<Option<(FunctionHandle, Vec<Tensor>)>>;
 
+    /// Returns true if [`Iterations::next`] reads the elements of the results that it takes next. They must be in the host's memory then.
+    fn reads_results(&self) -> bool {
+        false
+    }
+
     /// Returns the loop variables at the end of the loop.
     fn into_variables(self) -> Vec<Tensor>;
 }
@@ -70,6 +75,12 @@ impl<I: Iterations> Running<I> {
     /// for some time lets other nodes run in between, because the loop may be waiting for them.
     fn go_on(mut self, mut results: Option<Result<Vec<Tensor>>>) {
         loop {
+            if self.iterations.reads_results()
+                && let Some(Ok(given)) = &mut results
+                && let Some(there) = given.pop_if(|result| !result.is_on_host())
+            {
+                return self.go_on_with_copy(std::mem::take(given), there);
+            }
             let turn = self.pace.tick(self.caller.step());
             let next = match (turn, results.take().transpose()) {
                 (Err(e), _) | (_, Err(e)) => Err(e),
@@ -84,6 +95,21 @@ impl<I: Iterations> Running<I> {
                 None => return,
             }
         }
+    }
+
+    /// Continues when the last one of the results, which is in the memory of a device, is in the host's memory.
+    fn go_on_with_copy(self, mut results: Vec<Tensor>, last: Tensor) {
+        let caller = self.caller.clone();
+        let copied = move |copied: Result<Tensor>| {
+            let results = copied.map(|last| {
+                results.push(last);
+                results
+            });
+            // The device calls back on a thread of its own, which runs no nodes.
+            let caller = self.caller.clone();
+            caller.yield_now(move || self.go_on(Some(results)));
+        };
+        caller.device_step().device.copy_to_host(last, Box::new(copied));
     }
 
     /// Continues without a check of the elapsed time.
@@ -161,6 +187,10 @@ impl Iterations for While {
             }
         }
         Ok(Some(self.condition()))
+    }
+
+    fn reads_results(&self) -> bool {
+        self.decides
     }
 
     fn into_variables(self) -> Vec<Tensor> {

@@ -5,7 +5,7 @@ use crate::call::FunctionCall;
 use crate::device::Device;
 use crate::function::FunctionLibraryRuntime;
 use crate::kernel::{Cost, Kernel, KernelContext};
-use crate::registry::{KernelHome, KernelRegistry, KnownInputs};
+use crate::registry::{KernelDef, KernelHome, KernelRegistry, KnownInputs};
 use crate::resource::ResourceManager;
 use flowmill_graph::{ControlFlow, FunctionLibrary, Graph, HOST_MEMORY, Node, NodeId, OpDef, OpTraits, OutputId, Role, ShapeAnalysis};
 use flowmill_proto::TensorProto;
@@ -117,10 +117,22 @@ pub fn is_runnable(op: &OpDef, kernels: &KernelRegistry) -> bool {
     needs_no_kernel(&op.traits) || kernels.contains(&op.name)
 }
 
-/// Returns the registry that has the kernel of a node on `device`. This is the host's registry if the node only passes tensors on and the device has
-/// no kernel for it.
+/// Returns true if the host's kernel runs a node of another device, because one kernel serves all devices and `device` has none of its own.
+fn runs_hosts_kernel(op: &OpDef, device: &Arc<dyn Device>) -> bool {
+    op.traits.role.has_kernel_for_all_devices() && !device.kernels().contains(&op.name)
+}
+
+/// Returns the registration of the kernel that runs a node on `device`, with true if the kernel is one of the device, and false if it serves all
+/// devices. Returns `None` if the executor runs the node without a kernel, if its op is a function, and if there is no kernel.
+pub fn kernel_def<'a>(node: &Node, device: &'a Arc<dyn Device>, host: &'a Arc<dyn Device>) -> Option<(&'a KernelDef, bool)> {
+    let op = node.op_def();
+    let def = kernels_for(op, device, host).find(node.op(), node.attrs()).filter(|_| !needs_no_kernel(&op.traits))?;
+    Some((def, !runs_hosts_kernel(op, device)))
+}
+
+/// Returns the registry that has the kernel of a node on `device`.
 fn kernels_for<'a>(op: &OpDef, device: &'a Arc<dyn Device>, host: &'a Arc<dyn Device>) -> &'a KernelRegistry {
-    if op.traits.role.only_passes_on() && !device.kernels().contains(&op.name) { host.kernels() } else { device.kernels() }
+    if runs_hosts_kernel(op, device) { host.kernels() } else { device.kernels() }
 }
 
 /// Returns true if the engine can run a node on `device`: there is a kernel for its op and types, or the executor implements the op. Calls of functions

@@ -8,6 +8,6 @@ mod direct;
 mod ir;
 mod print;
 
-pub use build::{NodeCache, PlanEnv, build, is_runnable, runs_on, without_kernels};
+pub use build::{NodeCache, PlanEnv, build, is_runnable, kernel_def, runs_on, without_kernels};
 pub use direct::DirectPlan;
 pub use ir::{FrameId, FrameInfo, NodeKind, OutputType, PlanEdge, PlanGraph, PlanNode, PlanNodeId};

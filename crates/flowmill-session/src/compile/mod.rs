@@ -118,7 +118,7 @@ pub(crate) fn compile(unit: Unit<'_>, env: &Environment) -> Result<Compiled> {
     let mut unfused = plan(&part, env)?;
     dump.plan(&unfused, "planned");
     let references = if part.unit.is_step() { keep_references(&mut unfused) } else { Vec::new() };
-    let fused = fuse(unfused.clone(), &env.options)?;
+    let fused = fuse_part(&unfused, part.device, env)?;
     dump.plan(&fused, "fused");
     let may_wait = unfused.nodes.iter().any(PlanNode::may_wait) || may_loop_until_others_act(&part.unit.graph);
     let has_costly_nodes = |graph: &PlanGraph| graph.nodes.iter().any(|n| n.cost >= Cost::Expensive);
@@ -135,7 +135,9 @@ pub(crate) fn compile(unit: Unit<'_>, env: &Environment) -> Result<Compiled> {
         graphs.clear();
     }
     let has_costly_parts = others.iter().any(|other| has_costly_nodes(&other.unfused));
-    let code = if others.is_empty() { Code::new(fused)? } else { Code::Parts(Arc::new(Plan::new(fused)?), others, transfers) };
+    // A single part has transfers if they are between the memory of its device and the host's.
+    let is_alone = others.is_empty() && transfers.is_empty();
+    let code = if is_alone { Code::new(fused)? } else { Code::Parts(Arc::new(Plan::new(fused)?), others, transfers) };
     let is_costly = has_costly_kernels || has_costly_parts || (has_costly_programs && !matches!(code, Code::Direct(_)));
     Ok(Compiled { report, unfused, references, code, is_costly, may_wait, graphs, placed_by_cost })
 }
@@ -331,6 +333,12 @@ pub(crate) fn plan(part: &Part<'_>, env: &Environment) -> Result<PlanGraph> {
     build(&part.unit.graph, part.unit.arg_types.clone(), part.unit.num_results, &plan_env)
 }
 
+/// Turns the strands and loops of a device's plan into programs. Programs read and write memory of the host, so that other devices have none.
+fn fuse_part(unfused: &PlanGraph, device: usize, env: &Environment) -> Result<PlanGraph> {
+    let is_host = session_device(env, device)?.device.is_host();
+    if is_host { fuse(unfused.clone(), &env.options) } else { Ok(unfused.clone()) }
+}
+
 /// Turns strands and loops into programs.
 ///
 /// # Errors
@@ -391,9 +399,7 @@ impl DevicePlan {
     fn new(part: &Part<'_>, env: &Environment, dump: &Dump) -> Result<DevicePlan> {
         let unfused = plan(part, env)?;
         dump.plan(&unfused, "planned");
-        // Programs read and write memory of the host.
-        let is_host = session_device(env, part.device)?.device.is_host();
-        let fused = if is_host { fuse(unfused.clone(), &env.options)? } else { unfused.clone() };
+        let fused = fuse_part(&unfused, part.device, env)?;
         dump.plan(&fused, "fused");
         Ok(DevicePlan { device: part.device, plan: Arc::new(Plan::new(fused)?), unfused, traced: OnceLock::new() })
     }

@@ -3,8 +3,9 @@
 use super::unit::{CostFacts, Unit};
 use super::{HOST, Part, Placement};
 use crate::devices::Devices;
-use flowmill_graph::{Node, arg_ranges};
-use flowmill_partition::{PartitionOptions, Transfer};
+use flowmill_graph::{ArgDef, Node, TensorType, arg_ranges};
+use flowmill_partition::{Memory, PartitionOptions, Transfer};
+use flowmill_runtime::plan::kernel_def;
 use flowmill_tensor::Result;
 use std::sync::Arc;
 
@@ -73,15 +74,32 @@ impl flowmill_partition::Devices for Devices {
         self.get(device).is_none_or(|device| device.device.is_host())
     }
 
-    /// Returns true if the registration of the kernel says so, or if the engine reads the input itself.
-    fn takes_in_host_memory(&self, device: usize, node: &Node, input: usize) -> bool {
-        if let Some(of_role) = node.role().host_input() {
-            return input == of_role;
+    fn input_memory(&self, device: usize, node: &Node, input: usize) -> Memory {
+        self.memory(device, node, (node.input_types(), &node.op_def().inputs), input)
+    }
+
+    fn output_memory(&self, device: usize, node: &Node, output: usize) -> Memory {
+        self.memory(device, node, (node.output_types(), &node.op_def().outputs), output)
+    }
+}
+
+impl Devices {
+    /// Returns the memory of tensor `i` of a node's inputs or outputs, by its type and the registration of the kernel.
+    fn memory(&self, device: usize, node: &Node, (types, args): (&[TensorType], &[ArgDef]), i: usize) -> Memory {
+        // Strings, resources and variants have no form in the memory of a device.
+        if types.get(i).is_some_and(|t| t.dtype.size().is_none()) {
+            return Memory::Host;
         }
-        let kernels = self.get(device).map(|device| device.device.kernels());
-        let Some(def) = kernels.and_then(|k| k.find(node.op(), node.attrs())) else { return false };
-        let args = &node.op_def().inputs;
-        let ranges = arg_ranges(args, node.attrs()).unwrap_or_default();
-        args.iter().zip(ranges).any(|(arg, range)| range.contains(&input) && def.is_in_host_memory(&arg.name))
+        let Some(found) = self.get(device).and_then(|own| kernel_def(node, &own.device, &self.host().device)) else {
+            return Memory::Either;
+        };
+        let is_on_host = |arg: &ArgDef| found.0.is_in_host_memory(&arg.name);
+        let has_host_arg = args.iter().any(is_on_host);
+        let ranges = if has_host_arg { arg_ranges(args, node.attrs()).unwrap_or_default() } else { Vec::new() };
+        match found {
+            _ if args.iter().zip(ranges).any(|(arg, range)| range.contains(&i) && is_on_host(arg)) => Memory::Host,
+            (_, true) => Memory::Device,
+            (_, false) => Memory::Either,
+        }
     }
 }

@@ -5,11 +5,11 @@
 
 use super::{Environment, HOST, Unit};
 use crate::devices::Devices;
-use flowmill_graph::{DeviceName, FunctionLibrary, Graph, Node, NodeId, Role};
+use flowmill_graph::{DeviceName, Graph, Node, NodeId, Role};
 use flowmill_placement::{Kernels, PlaceOptions, place};
 use flowmill_runtime::plan::runs_on;
-use flowmill_tensor::sync::Mutex;
 use flowmill_tensor::{DType, Result};
+use flowmill_tensor::sync::Mutex;
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
 
@@ -135,7 +135,7 @@ fn assign_whole(graph: &Graph, env: &Environment, assigned: &FxHashMap<NodeId, u
 
 fn assign(graph: &Graph, env: &Environment, options: &PlaceOptions<'_>) -> Result<flowmill_placement::Placement> {
     let names: Vec<DeviceName> = env.devices.iter().map(|d| d.device.attributes().name.clone()).collect();
-    place(graph, &names, &SessionKernels { devices: &env.devices, functions: graph.library() }, options)
+    place(graph, &names, &SessionKernels { devices: &env.devices, graph }, options)
 }
 
 /// Returns the devices of the nodes that have state and were placed before.
@@ -151,29 +151,26 @@ fn is_boundary(node: &Node) -> bool {
 /// The kernels of a session's devices.
 struct SessionKernels<'a> {
     devices: &'a Devices,
-    functions: &'a FunctionLibrary,
+    graph: &'a Graph,
 }
 
 impl SessionKernels<'_> {
     /// Returns true if the engine can run a node on the devices of this type.
     fn runs_on(&self, node: &Node, device_type: &str) -> bool {
         let Some(found) = self.devices.iter().find(|d| d.device.attributes().device_type() == device_type) else { return false };
-        // Nodes without a kernel run everywhere, but not every tensor can be there.
+        // Nodes without a kernel run everywhere, but not every tensor can be there. Calls pass such tensors on in the host's memory.
         let is_of_host = |dtype| matches!(dtype, DType::String | DType::Variant);
         let types = || node.input_types().iter().chain(node.output_types());
-        let needs_host = !found.device.kernels().contains(node.op()) && types().any(|t| is_of_host(t.dtype));
-        (found.device.is_host() || !needs_host) && runs_on(node, &found.device, &self.devices.host().device, self.functions)
+        let needs_host = !found.device.kernels().contains(node.op())
+            && !self.graph.calls_functions(node)
+            && types().any(|t| is_of_host(t.dtype));
+        (found.device.is_host() || !needs_host) && runs_on(node, &found.device, &self.devices.host().device, self.graph.library())
     }
 }
 
 impl Kernels for SessionKernels<'_> {
     fn priority(&self, node: &Node, device_type: &str) -> Option<i32> {
         let is_host = self.is_host(device_type);
-        let is_call = matches!(node.role(), Role::Call | Role::If | Role::Case | Role::While) || self.functions.get(node.op()).is_some();
-        if is_call {
-            // A call runs everywhere, and on the host unless something requests another device.
-            return Some(i32::from(is_host));
-        }
         if self.runs_on(node, device_type) {
             return Some(0);
         }

@@ -6,6 +6,7 @@ mod compare;
 mod compilation;
 mod elementwise;
 mod faults;
+mod functions;
 mod indices;
 mod launches;
 mod matrices;
