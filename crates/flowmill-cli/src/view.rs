@@ -66,7 +66,7 @@ pub(crate) fn view(args: &ViewArgs) -> Result<()> {
         page_of_step(args, &title, facts)?
     } else {
         let graph = load_graph(&args.model)?;
-        let bar = crate::spinner("laying out");
+        let bar = crate::progress::spinner("laying out");
         let text = step_page(&title, &graph, facts, None);
         bar.finish_and_clear();
         text
@@ -97,7 +97,7 @@ fn page_of_step(args: &ViewArgs, title: &str, mut facts: Facts) -> Result<String
     if args.run {
         measure(&model, args.batch, &mut facts)?;
     }
-    let bar = crate::spinner("laying out");
+    let bar = crate::progress::spinner("laying out");
     let step = model.step_graphs()?;
     let text = step_page(title, &model.graph(), facts, Some(&step));
     bar.finish_and_clear();

@@ -66,7 +66,7 @@ fn digest(graph: &Graph, node: &Node) -> u64 {
     for edge in graph.in_edges(node.id()) {
         (graph.get(edge.src).map(Node::name), edge.src_output, edge.dst_input).hash(&mut hasher);
     }
-    for (name, value) in &node.attrs().0 {
+    for (name, value) in node.attrs().iter() {
         name.hash(&mut hasher);
         if node.role() == Role::Const && name == "value" {
             value.encoded_len().hash(&mut hasher);

@@ -1,7 +1,8 @@
 //! The devices of a session.
 
 use crate::compile::CallSite;
-use flowmill_runtime::plan::NodeCache;
+use flowmill_graph::{Graph, Node, TensorType};
+use flowmill_runtime::plan::{NodeCache, runs_on};
 use flowmill_runtime::{Device, DeviceStep, FunctionLibraryRuntime, ResourceManager, Step};
 use flowmill_tensor::{DType, Result, Tensor, bail};
 use std::sync::Arc;
@@ -69,6 +70,18 @@ impl Devices {
         // Another tensor's error would be made and dropped in each call.
         let handles = args.iter().enumerate().filter(|(_, arg)| arg.dtype() == DType::Resource);
         CallSite { device, resources: handles.filter_map(|(i, arg)| Some((i, resource(arg)?))).collect() }
+    }
+
+    /// Returns true if the engine can run a node of `graph` on `device`, which is one of these or of their types.
+    pub(crate) fn can_run(&self, device: &Arc<dyn Device>, graph: &Graph, node: &Node) -> bool {
+        // Nodes without a kernel run everywhere, but not every tensor can be there. Calls pass such tensors on in the host's memory.
+        let is_of_host = |t: &TensorType| matches!(t.dtype, DType::String | DType::Variant);
+        let needs_host = || {
+            !device.kernels().contains(node.op())
+                && !graph.calls_functions(node)
+                && node.input_types().iter().chain(node.output_types()).any(is_of_host)
+        };
+        (device.is_host() || !needs_host()) && runs_on(node, device, &self.host().device, graph.library())
     }
 
     /// Returns true if there is no device besides the host.

@@ -42,9 +42,9 @@ impl Details {
         let control = part.graph.control_inputs(node.id()).filter(|src| *src > NodeId::SINK).map(|src| format!("^{}", name(src)));
         let is_function = |op: &&str| part.graph.library().get(op).is_some();
         let functions = std::iter::once(node.op()).filter(is_function).map(str::to_owned);
-        let named = node.attrs().0.values().flat_map(called).map(|function| function.name.clone());
+        let named = node.attrs().values().flat_map(called).map(|function| function.name.clone());
         Details {
-            attrs: node.attrs().0.iter().map(|(name, value)| (name.clone(), attr_text(node, name, value))).collect(),
+            attrs: node.attrs().iter().map(|(name, value)| (name.to_owned(), attr_text(node, name, value))).collect(),
             inputs: data.chain(control).take(MAX_TENSORS).collect(),
             outputs: (0..node.num_outputs().min(MAX_TENSORS) as u32).map(|slot| flat.tensor_text(number, slot)).collect(),
             functions: functions.chain(named).collect(),

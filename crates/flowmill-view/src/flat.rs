@@ -2,7 +2,7 @@
 
 use flowmill_cost::{Assumptions, CostModel};
 use flowmill_graph::traverse::is_back_edge;
-use flowmill_graph::{Attrs, ControlFlow, FrameId, Function, Graph, Node, NodeId, Role, ShapeAnalysis, TensorType, instantiate_function};
+use flowmill_graph::{Attrs, ControlFlow, FrameId, Function, FunctionLibrary, Graph, Node, NodeId, Role, ShapeAnalysis, TensorType, instantiate_function};
 use flowmill_proto::attr_value::Value;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -154,17 +154,22 @@ fn callers(graph: &Graph) -> Callers {
     if library.is_empty() {
         return callers;
     }
-    let mut note = |op: &str, attrs: &BTreeMap<String, flowmill_proto::AttrValue>| {
-        if library.get(op).is_some() {
-            callers.entry(op.to_owned()).or_insert_with(|| Attrs(attrs.clone()));
-        }
-        for function in attrs.values().flat_map(called) {
-            callers.entry(function.name.clone()).or_insert_with(|| Attrs(function.attr.clone()));
-        }
-    };
-    graph.op_nodes().for_each(|node| note(node.op(), &node.attrs().0));
-    library.iter().flat_map(|function| &function.def().node_def).for_each(|node| note(&node.op, &node.attr));
+    for node in graph.op_nodes() {
+        note_calls(&mut callers, library, node.op(), node.attrs());
+    }
+    for node in library.iter().flat_map(|function| &function.def().node_def) {
+        note_calls(&mut callers, library, &node.op, &Attrs::from(node.attr.clone()));
+    }
     callers
+}
+
+fn note_calls(callers: &mut Callers, library: &FunctionLibrary, op: &str, attrs: &Attrs) {
+    if library.get(op).is_some() {
+        callers.entry(op.to_owned()).or_insert_with(|| attrs.clone());
+    }
+    for function in attrs.values().flat_map(called) {
+        callers.entry(function.name.clone()).or_insert_with(|| Attrs::from(function.attr.clone()));
+    }
 }
 
 /// Returns the functions that an attribute names.

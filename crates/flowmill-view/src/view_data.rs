@@ -164,7 +164,7 @@ pub(crate) fn write(view: &View<'_>, prefix: &str, blocks: &mut Blocks) -> ViewS
     let writer = Writer::new(flat, tree, edges, nodes, scopes, view.facts);
     writer.write_chunks(prefix, blocks);
     writer.write_index(prefix, blocks);
-    let Writer { flat, tree, totals_of_nodes, devices, dtypes, ops, passes, chunks, .. } = &writer;
+    let Writer { flat, totals_of_nodes, devices, dtypes, ops, passes, chunks, .. } = &writer;
     ViewSummary {
         name: view.name.to_owned(),
         about: view.about.to_owned(),
@@ -503,12 +503,12 @@ fn role(node: &Node) -> u8 {
         Role::Exit => 8,
         Role::NextIteration => 9,
         Role::LoopCond => 10,
-        Role::Call => 11,
+        Role::Call | Role::SymbolicGradient => 11,
         Role::If | Role::Case => 12,
-        Role::While => 13,
+        Role::While | Role::For => 13,
         Role::Send => 14,
         Role::Recv => 15,
-        Role::Kernel if node.attrs().0.values().any(|value| !called(value).is_empty()) => 11,
+        Role::Kernel if node.attrs().values().any(|value| !called(value).is_empty()) => 11,
         Role::Kernel if node.op_def().is_stateful() => 16,
         Role::Kernel => 0,
     }

@@ -29,7 +29,7 @@ mod unit;
 pub(crate) use place::{GraphPlacement, Placed, Placement};
 pub use place_by_cost::SimulatedStep;
 pub(crate) use placement_log::PlacementLog;
-pub(crate) use unit::{CallSite, CostFacts, PlacedNodes, Unit};
+pub(crate) use unit::{CallSite, CostFacts, PlacedNodes, StepGraph, Unit};
 
 use crate::devices::{Devices, SessionDevice};
 use crate::session::{CostPlacement, PlacementPolicy, SessionOptions};

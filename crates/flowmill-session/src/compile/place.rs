@@ -7,8 +7,7 @@ use super::{Environment, HOST, Unit};
 use crate::devices::Devices;
 use flowmill_graph::{DeviceName, Graph, Node, NodeId, Role};
 use flowmill_placement::{Kernels, PlaceOptions, place};
-use flowmill_runtime::plan::runs_on;
-use flowmill_tensor::{DType, Result};
+use flowmill_tensor::Result;
 use flowmill_tensor::sync::Mutex;
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
@@ -157,14 +156,8 @@ struct SessionKernels<'a> {
 impl SessionKernels<'_> {
     /// Returns true if the engine can run a node on the devices of this type.
     fn runs_on(&self, node: &Node, device_type: &str) -> bool {
-        let Some(found) = self.devices.iter().find(|d| d.device.attributes().device_type() == device_type) else { return false };
-        // Nodes without a kernel run everywhere, but not every tensor can be there. Calls pass such tensors on in the host's memory.
-        let is_of_host = |dtype| matches!(dtype, DType::String | DType::Variant);
-        let types = || node.input_types().iter().chain(node.output_types());
-        let needs_host = !found.device.kernels().contains(node.op())
-            && !self.graph.calls_functions(node)
-            && types().any(|t| is_of_host(t.dtype));
-        (found.device.is_host() || !needs_host) && runs_on(node, &found.device, &self.devices.host().device, self.graph.library())
+        let found = self.devices.iter().find(|d| d.device.attributes().device_type() == device_type);
+        found.is_some_and(|found| self.devices.can_run(&found.device, self.graph, node))
     }
 }
 

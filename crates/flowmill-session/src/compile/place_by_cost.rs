@@ -4,7 +4,6 @@ use super::{Environment, HOST, PlacedNodes, Placement, Unit};
 use crate::session::{CostPlacement, PlacementPolicy};
 use flowmill_cost::{Constraints, CostModel, DeviceSet, Machine, Schedule, Task, TaskGraph, place, simulate};
 use flowmill_graph::{Effects, Graph, Node, NodeId, Role};
-use flowmill_runtime::plan::runs_on;
 use flowmill_tensor::{Result, bail};
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
@@ -112,14 +111,9 @@ fn stays(node: &Node) -> bool {
     matches!(node.role(), Role::Arg | Role::Retval) || !node.device().is_empty() || node.traits().effects != Effects::None
 }
 
-/// Returns the devices that can run a node: its own, and those with a kernel for it.
+/// Returns the devices that can run a node, and its own.
 fn candidates(graph: &Graph, node: &Node, env: &Environment, own: usize) -> DeviceSet {
-    let host = &env.devices.host().device;
-    let can_run = |device: &Arc<dyn flowmill_runtime::Device>| {
-        // The tensors of a node without a kernel may be of a type that only the host has.
-        (device.is_host() || device.kernels().contains(node.op())) && runs_on(node, device, host, graph.library())
-    };
-    let others = env.devices.iter().enumerate().filter(|(_, device)| can_run(&device.device)).map(|(i, _)| i);
+    let others = env.devices.iter().enumerate().filter(|(_, device)| env.devices.can_run(&device.device, graph, node)).map(|(i, _)| i);
     others.chain([own]).collect()
 }
 

@@ -46,6 +46,15 @@ pub(crate) struct CostFacts {
 /// The nodes that were placed by cost, by their names, in the order of the graph, with the numbers of their devices.
 pub(crate) type PlacedNodes = Vec<(Arc<str>, usize)>;
 
+/// The part of a session's graph that a step may need, with the facts that its placement depends on.
+pub(crate) struct StepGraph {
+    pub(crate) graph: Graph,
+    /// See [`Unit::placed`].
+    pub(crate) placed: Option<Placed>,
+    /// See [`Unit::by_cost`].
+    pub(crate) by_cost: CostFacts,
+}
+
 /// The devices that a call of a function depends on, by their numbers. The bodies of calls with different sites are placed differently.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct CallSite {
@@ -66,11 +75,12 @@ impl CallSite {
 }
 
 impl<'a> Unit<'a> {
-    /// Makes the unit that a step with this signature runs. `graph` is the part of the session's graph that it may need.
+    /// Makes the unit that a step with this signature runs.
     ///
     /// # Errors
     /// Returns `InvalidArgument` or `NotFound` for feeds, fetches and targets that the graph does not have or that contradict each other.
-    pub(crate) fn of_step(mut graph: Graph, signature: &Signature, functions: &'a Arc<FunctionLibraryRuntime>) -> Result<Unit<'a>> {
+    pub(crate) fn of_step(step: StepGraph, signature: &Signature, functions: &'a Arc<FunctionLibraryRuntime>) -> Result<Unit<'a>> {
+        let StepGraph { mut graph, placed, by_cost } = step;
         let [feeds, fetches, targets] = signature.lists();
         let execution = rewrite_with_connections(&mut graph, &feeds, &fetches, &targets, &signature.connections())?;
         for target in execution.targets {
@@ -88,8 +98,8 @@ impl<'a> Unit<'a> {
             num_results: execution.retval_types.len(),
             functions,
             site: CallSite::default(),
-            placed: None,
-            by_cost: CostFacts::default(),
+            placed,
+            by_cost,
             records_nodes: false,
         })
     }

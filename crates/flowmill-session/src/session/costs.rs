@@ -60,9 +60,9 @@ impl Session {
     pub fn graph_before_placement(&self, feeds: &[&str], fetches: &[&str], targets: &[&str]) -> Result<Graph> {
         let signature = Signature::new(feeds, fetches, targets, &[]);
         let graph = self.graph.read();
-        let Snapshot { pruned, functions, .. } = Snapshot::new(&graph, &signature, self.functions_of(&graph), None)?;
+        let Snapshot { step, functions, .. } = Snapshot::new(&graph, &signature, self.functions_of(&graph), None)?;
         drop(graph);
-        let mut unit = Unit::of_step(pruned, &signature, functions.runtime())?;
+        let mut unit = Unit::of_step(step, &signature, functions.runtime())?;
         lower(&mut unit, &self.env.options);
         Ok(unit.graph)
     }
@@ -135,8 +135,9 @@ impl Session {
         let by_cost = CostFacts { measured: None, devices: Some(Arc::new(next.placed_nodes())) };
         let snapshot = self.snapshot(executable, by_cost)?;
         let made = Arc::new(Executable::new(snapshot, &executable.signature, &self.env, executable.costs.clone())?);
-        self.plans.replace(&executable.signature, executable, made.clone());
-        executable.replace_by(made);
+        if executable.replace_by(made.clone()) {
+            self.plans.replace(&executable.signature, executable, made);
+        }
         Ok(())
     }
 }

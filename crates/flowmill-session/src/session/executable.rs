@@ -3,7 +3,7 @@
 use super::Signature;
 use super::costs::StepCosts;
 use super::functions::Functions;
-use crate::compile::{self, Code, Compiled, CostFacts, DevicePlan, Environment, Placed, PlacedNodes, SimulatedStep, Unit};
+use crate::compile::{self, Code, Compiled, CostFacts, DevicePlan, Environment, Placed, PlacedNodes, SimulatedStep, StepGraph, Unit};
 use crate::devices::Devices;
 use flowmill_graph::{FunctionLibrary, Graph, TensorName, part_for_execution, placeholder_shape};
 use flowmill_optimize::Report;
@@ -57,52 +57,37 @@ struct Feed {
 
 /// A copy of the part of a session's graph that a signature's runs need. The graph is not locked while the copy is optimised.
 pub(super) struct Snapshot {
-    pub(super) pruned: Graph,
+    pub(super) step: StepGraph,
     feeds: Vec<Feed>,
     pub(super) functions: Functions,
-    /// The devices of the whole graph's nodes; see [`Unit::placed`].
-    pub(super) placed: Option<Placed>,
-    /// See [`Unit::by_cost`].
-    by_cost: CostFacts,
     rewrite_count: u64,
 }
 
 impl Snapshot {
-    /// Copies the part of the graph that the signature's runs may need.
+    /// Copies the part of the graph that the signature's runs may need. `placed` are the devices of the whole graph's nodes.
     ///
     /// # Errors
     /// Returns `InvalidArgument` or `NotFound` for feeds that are not in the graph.
     pub(super) fn new(graph: &Graph, signature: &Signature, functions: Functions, placed: Option<Placed>) -> Result<Snapshot> {
         let [feeds, fetches, targets] = signature.lists();
+        let part = part_for_execution(graph, &feeds, &fetches, &targets, &signature.connections());
         Ok(Snapshot {
             feeds: feeds.iter().map(|name| describe_feed(graph, name)).collect::<Result<Vec<_>>>()?,
-            pruned: part_for_execution(graph, &feeds, &fetches, &targets, &signature.connections()),
+            step: StepGraph { graph: part, placed, by_cost: CostFacts::default() },
             functions,
-            placed,
-            by_cost: CostFacts::default(),
             rewrite_count: graph.rewrite_count(),
         })
     }
 
     /// Returns the snapshot with facts for placement by cost.
-    pub(super) fn with_facts(self, by_cost: CostFacts) -> Snapshot {
-        Snapshot { by_cost, ..self }
-    }
-
-    /// Makes the unit that the step runs. The graph is moved there.
-    ///
-    /// # Errors
-    /// Returns the errors of [`Unit::of_step`], such as `NotFound` for a fetch that the graph does not have.
-    pub(super) fn unit(&mut self, signature: &Signature) -> Result<Unit<'_>> {
-        let empty = Graph::new(self.pruned.registry().clone());
-        let pruned = std::mem::replace(&mut self.pruned, empty);
-        let (placed, by_cost) = (self.placed.take(), std::mem::take(&mut self.by_cost));
-        Ok(Unit { placed, by_cost, ..Unit::of_step(pruned, signature, self.functions.runtime())? })
+    pub(super) fn with_facts(mut self, by_cost: CostFacts) -> Snapshot {
+        self.step.by_cost = by_cost;
+        self
     }
 
     /// Returns the graph of each part of the step, after all passes, with the number of its device.
-    pub(super) fn part_graphs(mut self, signature: &Signature, env: &Environment) -> Result<Vec<(usize, Graph)>> {
-        let unit = self.unit(signature)?;
+    pub(super) fn part_graphs(self, signature: &Signature, env: &Environment) -> Result<Vec<(usize, Graph)>> {
+        let unit = Unit::of_step(self.step, signature, self.functions.runtime())?;
         let dump = compile::Dump::of(&unit);
         let parts = compile::rewrite(unit, env, &dump)?.parts;
         Ok(parts.into_iter().map(|part| (part.device, part.unit.graph)).collect())
@@ -112,8 +97,8 @@ impl Snapshot {
     ///
     /// # Errors
     /// Returns the errors of [`compile::simulate_step`].
-    pub(super) fn simulate(mut self, signature: &Signature, env: &Environment) -> Result<SimulatedStep> {
-        compile::simulate_step(self.unit(signature)?, env)
+    pub(super) fn simulate(self, signature: &Signature, env: &Environment) -> Result<SimulatedStep> {
+        compile::simulate_step(Unit::of_step(self.step, signature, self.functions.runtime())?, env)
     }
 }
 
@@ -121,9 +106,9 @@ impl Executable {
     /// Compiles a snapshot's part of the graph. Measured costs are added to `costs`.
     pub(super) fn new(snapshot: Snapshot, signature: &Signature, env: &Environment, costs: Arc<StepCosts>) -> Result<Executable> {
         let [_, fetches, _] = signature.lists();
-        let Snapshot { pruned, feeds, functions, placed, by_cost, rewrite_count } = snapshot;
+        let Snapshot { step, feeds, functions, rewrite_count } = snapshot;
         let Compiled { report, unfused, references, code, is_costly, graphs, placed_by_cost, .. } =
-            compile::compile(Unit { placed, by_cost, ..Unit::of_step(pruned, signature, functions.runtime())? }, env)?;
+            compile::compile(Unit::of_step(step, signature, functions.runtime())?, env)?;
         Ok(Executable {
             feeds,
             references,
@@ -153,10 +138,9 @@ impl Executable {
         latest
     }
 
-    /// Makes later runs of this executable run `next`.
-    pub(super) fn replace_by(&self, next: Arc<Executable>) {
-        // Two threads do not replace one executable: each number of measured steps is reached once.
-        let _ = self.successor.set(next);
+    /// Makes later runs of this executable run `next`. Returns false if it was replaced before, by a thread that measured another step.
+    pub(super) fn replace_by(&self, next: Arc<Executable>) -> bool {
+        self.successor.set(next).is_ok()
     }
 
     /// Returns the graph of each part with the number of its device. `make` makes them if they were not kept.

@@ -179,9 +179,9 @@ impl Session {
         let graph = self.graph.read();
         let signature = Signature::new(feeds, fetches, targets, &[]);
         let placed = self.placed(&graph)?;
-        let Snapshot { pruned, functions, placed, .. } = Snapshot::new(&graph, &signature, self.functions_of(&graph), placed)?;
+        let Snapshot { step, functions, .. } = Snapshot::new(&graph, &signature, self.functions_of(&graph), placed)?;
         drop(graph);
-        let unit = Unit { placed, ..Unit::of_step(pruned, &signature, functions.runtime())? };
+        let unit = Unit::of_step(step, &signature, functions.runtime())?;
         let dump = compile::Dump::of(&unit);
         let parts = compile::rewrite(unit, &self.env, &dump)?.parts;
         let host = &self.env.devices.host().device;

@@ -33,9 +33,9 @@ impl Session {
         let signature = Signature::new(feeds, fetches, targets, &[]);
         let graph = self.graph.read();
         let placed = self.placed(&graph)?;
-        let mut snapshot = Snapshot::new(&graph, &signature, self.functions_of(&graph), placed)?;
+        let snapshot = Snapshot::new(&graph, &signature, self.functions_of(&graph), placed)?;
         drop(graph);
-        let unit = Unit { records_nodes: true, ..snapshot.unit(&signature)? };
+        let unit = Unit { records_nodes: true, ..Unit::of_step(snapshot.step, &signature, snapshot.functions.runtime())? };
         let (before, dump) = (unit.graph.clone(), Dump::of(&unit));
         let Rewritten { parts, report, .. } = compile::rewrite(unit, &self.env, &dump)?;
         let parts = parts.into_iter().map(|part| (self.device_name(part.device), part.unit.graph)).collect();
