@@ -60,6 +60,37 @@ fn concat_dense<'a, T: Element>(out: &mut Tensor, blocks: impl Iterator<Item = (
     if rest.is_empty() { Ok(()) } else { Err(out_of_range()) }
 }
 
+/// Returns one tensor with the rows of all tensors along their outermost dimension, one after the other. A single tensor is returned as it is.
+///
+/// # Errors
+/// Returns `InvalidArgument` if there is no tensor, or if the tensors differ in type, rank or a dimension other than the first; `ResourceExhausted` past the memory
+/// limit.
+pub fn concat_rows<'a>(tensors: impl IntoIterator<Item = &'a Tensor>) -> Result<Tensor> {
+    let tensors: Vec<&Tensor> = tensors.into_iter().collect();
+    let Some(first) = tensors.first() else { bail!(InvalidArgument, "Empty batch.") };
+    let (mut num_rows, inner) = (0usize, first.shape().get(1..).unwrap_or(&[]));
+    for (i, tensor) in tensors.iter().enumerate() {
+        let shapes = || format!("shape[0] = {} vs. shape[{i}] = {}", first.shape(), tensor.shape());
+        if tensor.dtype() != first.dtype() {
+            bail!(InvalidArgument, "Types of all input tensors should match: {} vs. {}", first.dtype(), tensor.dtype());
+        }
+        if tensor.rank() != first.rank() || tensor.rank() == 0 {
+            bail!(InvalidArgument, "Ranks of all input tensors should match: {}", shapes());
+        }
+        if tensor.shape().get(1..) != Some(inner) {
+            bail!(InvalidArgument, "Dimensions of inputs should match: {}", shapes());
+        }
+        num_rows = num_rows.saturating_add(tensor.shape().first().copied().unwrap_or(0));
+    }
+    if let [one] = tensors[..] {
+        return Ok(one.clone());
+    }
+    let mut shape = Shape::new(&[num_rows]);
+    inner.iter().for_each(|&dim| shape.push(dim));
+    shape.checked_num_elements()?;
+    concat_blocks(&first.allocator(), first.dtype(), shape, tensors.iter().map(|tensor| (*tensor, 0..tensor.num_elements())))
+}
+
 /// Overwrites the runs of `block` elements that begin at `starts` with the elements of `source`, one run after the other; a `source` of one element
 /// fills all runs.
 ///

@@ -5,7 +5,7 @@
 
 use super::queue::{HasSize, Queue, QueueOptions};
 use super::request::{Request, Task, Work};
-use super::rows::concat_rows;
+use crate::blocks::concat_rows;
 use crate::blocks::rows;
 use flowmill_runtime::{Alarm, AsyncContext, call_at};
 use flowmill_tensor::sync::Mutex;

@@ -5,7 +5,6 @@
 mod batcher;
 mod queue;
 mod request;
-mod rows;
 mod unbatch;
 mod unbatch_grad;
 

@@ -1,7 +1,7 @@
 //! One call of a batching kernel: its tasks, which may be in several batches, and their results.
 
 use super::queue::HasSize;
-use super::rows::concat_rows;
+use crate::blocks::concat_rows;
 use flowmill_runtime::{AsyncContext, Caller, FunctionHandle, Registration};
 use flowmill_tensor::sync::Mutex;
 use flowmill_tensor::{Error, Result, Tensor};

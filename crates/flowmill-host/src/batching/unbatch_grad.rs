@@ -1,6 +1,6 @@
 //! `UnbatchGrad`, which combines the gradients of the calls of a batch for the call that has the batch.
 
-use super::rows::concat_rows;
+use crate::blocks::concat_rows;
 use crate::data_flow::wait_list::{Calls, Ended, Serve, WaitList};
 use crate::state::resource_name;
 use flowmill_runtime::{AsyncContext, AsyncKernel, Kernel, KernelContext, KernelInit};

@@ -1,106 +1,53 @@
-//! Puts the inputs of several requests into one tensor each, and takes the outputs apart again.
+//! Puts the inputs of several requests into one tensor each.
 
-use flowmill::{Bytes, DType, Error, Result, Shape, Tensor};
+use flowmill::{DType, Error, Result, Shape, Tensor};
+use flowmill_kernels::blocks::{concat_rows, overwrite_blocks, rows};
+use std::borrow::Cow;
+use std::iter::repeat_n;
 
-/// Returns one tensor with the rows of `parts`, followed by as many copies of the first row as make `rows` in all. Dimensions other than the first
+/// Returns one tensor with the rows of `parts`, followed by as many copies of the first row as make `num_rows` in all. Dimensions other than the first
 /// are padded with zeros, or empty strings, to the largest of the parts.
 ///
 /// # Errors
-/// `ResourceExhausted` past the memory limit; `Internal` for parts of different types or ranks, which the queue keeps apart.
-pub(super) fn concatenate(parts: &[&Tensor], rows: usize) -> Result<Tensor> {
+/// `ResourceExhausted` past the memory limit; `InvalidArgument` for parts of different types or ranks, which the queue keeps apart.
+pub(super) fn concatenate(parts: &[&Tensor], num_rows: usize) -> Result<Tensor> {
     let [first, rest @ ..] = parts else { return Err(Error::internal("a batch has no requests")) };
-    let same_inner = rest.iter().all(|part| part.shape().dims()[1..] == first.shape().dims()[1..]);
-    if rest.is_empty() && first.shape().dims()[0] == rows {
-        return Ok((*first).clone());
-    }
-    if rest.iter().any(|part| part.dtype() != first.dtype() || part.rank() != first.rank()) {
-        return Err(Error::internal("a batch has requests of different types"));
-    }
-    let mut dims = first.shape().dims().to_vec();
-    dims[0] = rows;
+    let mut inner = first.shape().dims()[1..].to_vec();
     for part in rest {
-        for (dim, &size) in dims[1..].iter_mut().zip(&part.shape().dims()[1..]) {
+        for (dim, &size) in inner.iter_mut().zip(&part.shape().dims()[1..]) {
             *dim = (*dim).max(size);
         }
     }
-    let shape = Shape::new(&dims);
-    shape.checked_num_elements()?;
-    let inner = dims[1..].iter().product::<usize>();
-    if first.dtype() == DType::String {
-        let mut values: Vec<Bytes> = Vec::with_capacity(rows.saturating_mul(inner));
-        for part in parts {
-            if same_inner {
-                values.extend_from_slice(part.as_strings()?);
-            } else {
-                let at = values.len();
-                values.resize(at + part.shape().dims()[0] * inner, Bytes::new());
-                copy_blocks(part.as_strings()?, part.shape().dims(), &mut values[at..], &dims, |from, to| to.clone_from_slice(from));
-            }
-        }
-        while values.len() < rows * inner {
-            values.push(values[values.len() % inner.max(1)].clone());
-        }
-        return Tensor::from_strings(shape, values);
-    }
-    let size = first.dtype().size().ok_or_else(|| Error::unimplemented(format!("batches of tensors of type {}", first.dtype())))?;
-    Tensor::filled_by(first.dtype(), shape, |bytes| {
-        let mut at = 0;
-        for part in parts {
-            let len = part.shape().dims()[0] * inner * size;
-            let to = &mut bytes[at..at + len];
-            if same_inner {
-                to.copy_from_slice(part.as_bytes()?);
-            } else {
-                to.fill(0);
-                let (mut from_dims, mut to_dims) = (part.shape().dims().to_vec(), dims.clone());
-                from_dims.push(size);
-                to_dims.push(size);
-                copy_blocks(part.as_bytes()?, &from_dims, to, &to_dims, |from, to| to.copy_from_slice(from));
-            }
-            at += len;
-        }
-        let row = inner * size;
-        while at < bytes.len() {
-            bytes.copy_within(..row, at);
-            at += row;
-        }
-        Ok(())
-    })
+    let parts = parts.iter().map(|part| padded(part, &inner)).collect::<Result<Vec<_>>>()?;
+    let filling = num_rows.saturating_sub(parts.iter().map(|part| part.shape().dims()[0]).sum());
+    let first_row = if filling > 0 { Some(rows(&parts[0], 0, 1)?) } else { None };
+    concat_rows(parts.iter().map(Cow::as_ref).chain(first_row.iter().flat_map(|row| repeat_n(row, filling))))
 }
 
-/// Copies an array of `from_dims` into the beginning of each dimension of one of `to_dims`, whose first dimension is not looked at.
-fn copy_blocks<T>(from: &[T], from_dims: &[usize], to: &mut [T], to_dims: &[usize], copy: impl Fn(&[T], &mut [T]) + Copy) {
-    let (Some((&rows, from_inner)), Some((_, to_inner))) = (from_dims.split_first(), to_dims.split_first()) else {
-        return copy(from, to);
+/// Returns `part` with zeros, or empty strings, after the end of dimensions that are shorter than those of `inner`, which begin with the second.
+fn padded<'a>(part: &'a Tensor, inner: &[usize]) -> Result<Cow<'a, Tensor>> {
+    let dims = part.shape().dims();
+    let [num_rows, old @ ..] = dims else { return Err(Error::internal("a part of a batch has no rows")) };
+    if old == inner || old.len() != inner.len() {
+        return Ok(Cow::Borrowed(part));
+    }
+    let mut shape = Shape::new(&[*num_rows]);
+    inner.iter().for_each(|&dim| shape.push(dim));
+    let mut out = match part.dtype() {
+        DType::String => Tensor::from_strings(shape.clone(), vec![Default::default(); shape.checked_num_elements()?])?,
+        dtype => Tensor::zeros(dtype, shape)?,
     };
-    if from_inner == to_inner {
-        return copy(from, &mut to[..from.len()]);
+    // Where the runs of the last dimension begin.
+    let (Some(&run), outer) = (old.last(), &old[..old.len().saturating_sub(1)]) else { return Ok(Cow::Owned(out)) };
+    let mut starts: Vec<usize> = (0..*num_rows).map(|row| row * inner.iter().product::<usize>()).collect();
+    for (axis, &dim) in outer.iter().enumerate() {
+        let stride = inner[axis + 1..].iter().product::<usize>();
+        starts = starts.iter().flat_map(|start| (0..dim).map(move |i| start + i * stride)).collect();
     }
-    let (from_row, to_row) = (from_inner.iter().product::<usize>(), to_inner.iter().product::<usize>());
-    for row in 0..rows {
-        copy_blocks(&from[row * from_row..][..from_row], from_inner, &mut to[row * to_row..][..to_row], to_inner, copy);
+    if run > 0 {
+        overwrite_blocks(&mut out, &starts, run, part)?;
     }
-}
-
-/// Returns `rows` rows of `batch` from row `start`; dense tensors share the batch's memory.
-///
-/// # Errors
-/// `Internal` if the batch has fewer rows.
-pub(super) fn slice_rows(batch: &Tensor, start: usize, rows: usize) -> Result<Tensor> {
-    let dims = batch.shape().dims();
-    let Some(&all) = dims.first().filter(|&&all| start + rows <= all) else {
-        return Err(Error::internal(format!("rows {start} to {} of a tensor of shape {}", start + rows, batch.shape())));
-    };
-    if rows == all {
-        return Ok(batch.clone());
-    }
-    let mut shape = dims.to_vec();
-    shape[0] = rows;
-    let inner = dims[1..].iter().product::<usize>();
-    match batch.dtype() {
-        DType::String => Tensor::from_strings(Shape::new(&shape), batch.as_strings()?[start * inner..(start + rows) * inner].to_vec()),
-        _ => batch.view(start * inner, Shape::new(&shape)),
-    }
+    Ok(Cow::Owned(out))
 }
 
 #[cfg(test)]
@@ -108,6 +55,7 @@ mod tests {
     #![allow(clippy::unwrap_used)]
 
     use super::*;
+    use flowmill::Bytes;
 
     fn matrix(rows: usize, columns: usize, first: f32) -> Tensor {
         let values: Vec<f32> = (0..rows * columns).map(|i| first + i as f32).collect();
@@ -120,8 +68,8 @@ mod tests {
         let batch = concatenate(&[&a, &b], 5).unwrap();
         assert_eq!(batch.shape().dims(), [5, 2]);
         assert_eq!(batch.as_slice::<f32>().unwrap(), [0., 1., 10., 11., 12., 13., 0., 1., 0., 1.]);
-        assert_eq!(slice_rows(&batch, 1, 2).unwrap(), b);
-        assert!(slice_rows(&batch, 4, 2).is_err());
+        assert_eq!(rows(&batch, 1, 2).unwrap(), b);
+        assert!(rows(&batch, 4, 2).is_err());
     }
 
     #[test]
@@ -144,7 +92,7 @@ mod tests {
         let batch = concatenate(&[&words(&["a"]), &words(&["b", "c"])], 4).unwrap();
         let found: Vec<&[u8]> = batch.as_strings().unwrap().iter().map(|b| b.as_ref()).collect();
         assert_eq!(found, [&b"a"[..], b"", b"b", b"c", b"a", b"", b"a", b""]);
-        assert_eq!(slice_rows(&batch, 1, 1).unwrap(), words(&["b", "c"]));
+        assert_eq!(rows(&batch, 1, 1).unwrap(), words(&["b", "c"]));
     }
 
     #[test]

@@ -1,9 +1,10 @@
 //! The queues of requests and the threads that run them in batches.
 
 use super::BatchingOptions;
-use super::assembly::{concatenate, slice_rows};
+use super::assembly::concatenate;
 use flowmill::sync::Mutex;
 use flowmill::{CancelToken, Code, DType, Error, Result, RunOptions, Tensor};
+use flowmill_kernels::blocks;
 use std::collections::VecDeque;
 use std::fmt;
 use std::sync::{Arc, Condvar, Mutex as StdMutex, MutexGuard, PoisonError, Weak};
@@ -255,7 +256,7 @@ impl BatchQueue {
         let mut answers = Vec::new();
         for start in (0..rows).step_by(limit) {
             let count = limit.min(rows - start);
-            let inputs = request.inputs.iter().map(|input| slice_rows(input, start, count)).collect::<Result<_>>()?;
+            let inputs = request.inputs.iter().map(|input| blocks::rows(input, start, count)).collect::<Result<_>>()?;
             let part = Request { inputs, deadline: request.deadline, priority: request.priority, cancel: request.cancel.clone() };
             answers.push(self.add(part)?);
         }
@@ -461,7 +462,7 @@ impl Batch {
 fn answer(tasks: Vec<Task>, outputs: &[Tensor], compute: Duration, started: Instant, batch_rows: usize) {
     let mut start = 0;
     for task in tasks {
-        let rows = outputs.iter().map(|output| slice_rows(output, start, task.rows)).collect::<Result<_>>();
+        let rows = outputs.iter().map(|output| blocks::rows(output, start, task.rows)).collect::<Result<_>>();
         start += task.rows;
         let queue = started.saturating_duration_since(task.arrival);
         let _ = task.reply.send(rows.map(|outputs| Served { outputs, queue, compute, batch_rows }));
