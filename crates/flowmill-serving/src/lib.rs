@@ -35,5 +35,5 @@ mod trace;
 pub mod warmup;
 
 pub use predictor::{Predictor, PredictorOptions};
-pub use server::{AccessOptions, RouteGroup, Server, ServerLimits, ServerOptions, TlsOptions, metrics_path};
+pub use server::{AccessOptions, RouteGroup, Server, ServerLimits, ServerOptions, TlsOptions, metrics_path, raise_open_file_limit};
 pub use telemetry::{Sampler, TracingOptions};

@@ -10,7 +10,8 @@
 //!
 //! Durations are in milliseconds: reading the request into tensors, waiting for a thread or a batch, the step, writing the answer, and all of it.
 //! `batch` is the number of rows of the step, those of other requests included; a request that did not reach its step has none. The time over the
-//! network is not included, and for gRPC neither is the time to write the answer's message as bytes. Requests within a KServe stream have no trace.
+//! network is not included, and for gRPC neither is the time to write the answer's message as bytes. If the metadata of a KServe stream ask for timelines,
+//! each answer of the stream has its own in the parameter `server-timing`.
 
 use crate::metrics::Timings;
 use crate::telemetry::TRACEPARENT;
@@ -20,11 +21,16 @@ use axum::http::{HeaderMap, HeaderName, HeaderValue};
 const TRACE: &str = "x-flowmill-trace";
 
 /// The header of the answer.
-const SERVER_TIMING: HeaderName = HeaderName::from_static("server-timing");
+pub(crate) const SERVER_TIMING: HeaderName = HeaderName::from_static("server-timing");
 
 /// Returns true if a request with these headers asks for its timeline.
 pub(crate) fn is_wanted(headers: &HeaderMap) -> bool {
     headers.get(TRACE).is_some_and(|value| value == "1")
+}
+
+/// Makes a request with these headers ask for its timeline.
+pub(crate) fn ask(headers: &mut HeaderMap) {
+    headers.insert(TRACE, HeaderValue::from_static("1"));
 }
 
 /// Returns the value of the answer's header.

@@ -150,6 +150,30 @@ fn streams_are_answered_in_order_and_survive_errors() {
 }
 
 #[test]
+fn answers_of_a_stream_have_their_timelines() {
+    let server = start(digits());
+    runtime().block_on(async {
+        let mut client = GrpcInferenceServiceClient::new(channel(&server).await);
+        for is_traced in [true, false] {
+            let wrong = ModelInferRequest { inputs: Vec::new(), ..infer_request(1) };
+            let mut stream = Request::new(tonic::codegen::tokio_stream::iter([infer_request(1), wrong]));
+            if is_traced {
+                stream.metadata_mut().insert("x-flowmill-trace", "1".parse().unwrap());
+            }
+            let mut answers = client.model_stream_infer(stream).await.unwrap().into_inner();
+            while let Some(answer) = answers.message().await.unwrap() {
+                let parameter = answer.infer_response.unwrap().parameters.remove("server-timing");
+                let text = match parameter.and_then(|parameter| parameter.parameter_choice) {
+                    Some(infer_parameter::ParameterChoice::StringParam(text)) => text,
+                    other => format!("{other:?}"),
+                };
+                assert_eq!(text.contains("total;dur="), is_traced, "{text}");
+            }
+        }
+    });
+}
+
+#[test]
 fn steps_end_at_the_clients_timeout() {
     let directory = tempfile::tempdir().unwrap();
     let repository =

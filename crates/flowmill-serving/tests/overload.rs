@@ -127,29 +127,6 @@ fn a_shutdown_does_not_wait_for_ever() {
 }
 
 #[test]
-fn idle_connections_cost_no_request() {
-    let limits = ServerLimits { header_timeout: Duration::from_millis(200), ..ServerLimits::default() };
-    let server = start(ServerOptions { limits, ..digits() });
-    let idle: Vec<TcpStream> = (0..200).map(|_| TcpStream::connect(server.rest_address().unwrap()).unwrap()).collect();
-    let half: Vec<TcpStream> = (0..100)
-        .map(|_| {
-            let mut stream = TcpStream::connect(server.rest_address().unwrap()).unwrap();
-            stream.write_all(b"POST /v1/models/digits:predict HTTP/1.1\r\nhost").unwrap();
-            stream
-        })
-        .collect();
-    let answer = post(&server, "/v1/models/digits:predict", &format!("{{\"instances\": [{}]}}", image(0.0)));
-    assert_eq!(answer.status, 200);
-    // The server closes connections whose headers do not arrive.
-    for mut stream in half {
-        stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
-        let mut rest = Vec::new();
-        std::io::Read::read_to_end(&mut stream, &mut rest).unwrap();
-    }
-    drop(idle);
-}
-
-#[test]
 fn batches_answer_each_request_with_its_rows() {
     let options = BatchingOptions { max_batch_size: 8, batch_timeout: Duration::from_millis(20), ..BatchingOptions::default() };
     let models = ModelOptions { batching: Some(options), ..ModelOptions::default() };

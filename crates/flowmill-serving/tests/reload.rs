@@ -8,7 +8,7 @@ use flowmill::Session;
 use flowmill_serving::repository::{RepositoryConfig, VersionChoice, VersionState};
 use flowmill_serving::{Server, ServerOptions};
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicUsize, Ordering::SeqCst};
 use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
@@ -42,6 +42,12 @@ fn state(server: &Server, version: i64) -> Option<VersionState> {
     server.repository().status("digits", Some(version)).ok()?.first().map(|status| status.state)
 }
 
+/// True for the long forms of tests.
+fn is_long() -> bool {
+    std::env::var_os("FLOWMILL_LONG").is_some_and(|value| value == "1")
+}
+
+/// Twelve versions as fast as they load, or one per second for a minute.
 #[test]
 fn no_request_fails_while_versions_change() {
     let directory = tempfile::tempdir().unwrap();
@@ -54,7 +60,12 @@ fn no_request_fails_while_versions_change() {
     let body = format!("{{\"instances\": [{}]}}", image(3.0));
     let expected = post(&server, "/v1/models/digits:predict", &body).json();
     let (ends, num_answers) = (AtomicBool::new(false), AtomicUsize::new(0));
-    const LAST: i64 = 12;
+    let last = if is_long() { 60 } else { 12 };
+    // The largest version that has ended: a request that is sent later must be answered by a larger one.
+    let ended = AtomicI64::new(0);
+    let infer =
+        format!("{{\"inputs\": [{{\"name\": \"images\", \"shape\": [1, 8, 8, 1], \"datatype\": \"FP32\", \"data\": {}}}]}}", image(3.0));
+    let outputs = post(&server, "/v2/models/digits/infer", &infer).json()["outputs"].clone();
     let mut sessions = Vec::new();
     std::thread::scope(|scope| {
         for _ in 0..3 {
@@ -66,24 +77,40 @@ fn no_request_fails_while_versions_change() {
                 }
             });
         }
-        for version in 2..=LAST {
+        scope.spawn(|| {
+            while !ends.load(SeqCst) {
+                let oldest = ended.load(SeqCst);
+                let answer = post(&server, "/v2/models/digits/infer", &infer);
+                assert_eq!((answer.status, &answer.json()["outputs"]), (200, &outputs), "{}", answer.text());
+                let version: i64 = answer.json()["model_version"].as_str().unwrap().parse().unwrap();
+                assert!(version > oldest, "version {version} answers after version {oldest} has ended");
+                num_answers.fetch_add(1, SeqCst);
+            }
+        });
+        for version in 2..=last {
+            let next = Instant::now() + Duration::from_secs(is_long().into());
             deploy(directory.path(), version);
             wait_until(&server, |server| state(server, version) == Some(VersionState::Available));
             wait_until(&server, |server| state(server, version - 1) != Some(VersionState::Available));
             let model = server.repository().get("digits", &VersionChoice::Version(version)).unwrap();
             sessions.push(Arc::downgrade(model.session()));
+            drop(model);
+            let is_over = |server: &Server| state(server, version - 1).is_none_or(|state| state == VersionState::End);
+            wait_until(&server, is_over);
+            ended.store(version - 1, SeqCst);
+            std::thread::sleep(next.saturating_duration_since(Instant::now()));
         }
         ends.store(true, SeqCst);
     });
     assert!(num_answers.load(SeqCst) > 50);
-    wait_until(&server, |server| (1..LAST).all(|version| state(server, version).is_none_or(|state| state == VersionState::End)));
+    wait_until(&server, |server| (1..last).all(|version| state(server, version).is_none_or(|state| state == VersionState::End)));
     // Requests are counted by version for those that are served, and by model for all that ever were.
     let text = get(&server, "/metrics");
     let counts = |metric: &str| text.text().lines().filter(|line| line.starts_with(metric)).map(str::to_owned).collect::<Vec<_>>();
-    let num_requests = num_answers.load(SeqCst) + 1;
+    let num_requests = num_answers.load(SeqCst) + 2;
     let all = format!(":tensorflow:serving:request_count{{model_name=\"digits\",status=\"OK\"}} {num_requests}");
     assert_eq!(counts(":tensorflow:serving:request_count{"), [all]);
-    let label = format!("version=\"{LAST}\"");
+    let label = format!("version=\"{last}\"");
     assert!(counts("flowmill_requests_total{").iter().all(|line| line.contains(&label)));
     let is_alive = |version: &Weak<Session>| version.strong_count() > 0;
     assert!(sessions.last().is_some_and(is_alive));

@@ -153,12 +153,16 @@ fn requests_are_counted_by_model_version_signature_and_code() {
     let server = start(ServerOptions { metrics_path, ..digits() });
     post(&server, "/v1/models/digits:predict", &format!("{{\"instances\": [{}]}}", image(0.0)));
     post(&server, "/v1/models/other:predict", "{}");
+    post(&server, "/v1/models/digits:predict", "{\"instances\": [");
     for path in ["/metrics", "/monitoring/prometheus/metrics", "/own/{metrics}"] {
         let metrics = get(&server, path);
         let text = metrics.text();
         for line in [
             ":tensorflow:serving:request_count{model_name=\"digits\",status=\"OK\"} 1",
             "flowmill_requests_total{model=\"digits\",version=\"1\",signature=\"serving_default\",protocol=\"tfs_rest\",api=\"Predict\",code=\"OK\"} 1",
+            ":tensorflow:serving:request_count{model_name=\"digits\",status=\"INVALID_ARGUMENT\"} 1",
+            ":tensorflow:serving:request_latency_count{model_name=\"digits\",API=\"predict\",entrypoint=\"REST\"} 1",
+            "flowmill_requests_total{model=\"digits\",version=\"1\",signature=\"\",protocol=\"tfs_rest\",api=\"Predict\",code=\"INVALID_ARGUMENT\"} 1",
             "flowmill_rejected_requests_total{code=\"NOT_FOUND\"} 1",
             "flowmill_model_available{model=\"digits\",version=\"1\"} 1",
         ] {

@@ -1,16 +1,19 @@
 //! The Open Inference Protocol's `GRPCInferenceService`.
 
+use super::arrival::Arrival;
 use super::{Services, status};
 use crate::formats::kserve::{self as format, Parameters, RequestedOutput};
 use crate::formats::raw;
 use crate::kserve::{self, InferOptions};
 use crate::metrics::{Api, Protocol};
 use crate::proto::kserve::grpc_inference_service_server::GrpcInferenceService;
+use crate::proto::kserve::infer_parameter::ParameterChoice;
 use crate::proto::kserve::model_infer_response::InferOutputTensor;
 use crate::proto::kserve::*;
 use crate::server::core::{Core, InFlight};
 use crate::telemetry::{TRACEPARENT, TRACESTATE};
 use axum::http::HeaderMap;
+use crate::trace;
 use flowmill::{Bytes, Error, Result, Tensor};
 use std::pin::Pin;
 use std::time::Duration;
@@ -58,31 +61,41 @@ impl GrpcInferenceService for Services {
 
     async fn model_stream_infer(&self, request: Request<Streaming<ModelInferRequest>>) -> Answer<Self::ModelStreamInferStream> {
         let (sender, receiver) = mpsc::channel(MAX_WAITING_ANSWERS);
-        // Requests of a stream belong to the trace that the stream's metadata names.
-        let mut trace = HeaderMap::new();
+        // Requests of a stream belong to the trace that the stream's metadata names, and have timelines if the stream's metadata asks for them.
+        let headers = request.metadata().as_ref();
+        let mut trace_headers = HeaderMap::new();
         for name in [TRACEPARENT, TRACESTATE] {
-            for value in request.metadata().as_ref().get_all(&name) {
-                trace.append(name.clone(), value.clone());
+            for value in headers.get_all(&name) {
+                trace_headers.append(name.clone(), value.clone());
             }
         }
+        if trace::is_wanted(headers) {
+            trace::ask(&mut trace_headers);
+        }
+        let arrival = request.extensions().get::<Arrival>().cloned();
         let (services, mut requests) = (self.clone(), request.into_inner());
         tokio::spawn(async move {
             // Requests of a stream are answered in their order, as those of one connection.
             while let Ok(Some(message)) = requests.message().await {
                 let id = message.id.clone();
-                let metadata = MetadataMap::from_headers(trace.clone());
+                let metadata = MetadataMap::from_headers(trace_headers.clone());
                 let request = Request::from_parts(metadata, Default::default(), message);
                 let answer = tokio::select! {
                     answer = services.infer(Protocol::KserveGrpc, Api::Infer, request, model_infer) => answer,
                     () = sender.closed() => return,
                 };
-                let response = match answer {
-                    Ok(answer) => ModelStreamInferResponse { error_message: String::new(), infer_response: Some(answer.into_inner()) },
-                    Err(status) => ModelStreamInferResponse {
-                        error_message: status.message().to_owned(),
-                        infer_response: Some(ModelInferResponse { id, ..ModelInferResponse::default() }),
-                    },
+                if let Some(arrival) = &arrival {
+                    arrival.release_bytes();
+                }
+                let (timings, error_message, mut response) = match answer {
+                    Ok(answer) => (timings(answer.metadata()), String::new(), answer.into_inner()),
+                    Err(status) => {
+                        let response = ModelInferResponse { id, ..ModelInferResponse::default() };
+                        (timings(status.metadata()), status.message().to_owned(), response)
+                    }
                 };
+                response.parameters.extend(timings);
+                let response = ModelStreamInferResponse { error_message, infer_response: Some(response) };
                 if sender.send(Ok(response)).await.is_err() {
                     return;
                 }
@@ -119,6 +132,12 @@ impl GrpcInferenceService for Services {
         kserve::unload(&self.core, &repository_name, &model_name).await.map_err(status)?;
         Ok(Response::new(RepositoryModelUnloadResponse {}))
     }
+}
+
+/// Returns the timeline of an answer as a parameter of its response, since the answers of a stream have no metadata of their own.
+fn timings(metadata: &MetadataMap) -> Option<(String, InferParameter)> {
+    let text = metadata.as_ref().get(trace::SERVER_TIMING)?.to_str().ok()?.to_owned();
+    Some((trace::SERVER_TIMING.to_string(), InferParameter { parameter_choice: Some(ParameterChoice::StringParam(text)) }))
 }
 
 async fn model_infer(

@@ -1,7 +1,9 @@
 //! The gRPC services of both protocols.
 
+mod arrival;
 mod kserve;
 mod prediction;
+mod reflection;
 
 use crate::metrics::{Api, Protocol};
 use crate::proto::kserve::grpc_inference_service_server::GrpcInferenceServiceServer;
@@ -9,7 +11,9 @@ use crate::proto::tfs::model_service_server::ModelServiceServer;
 use crate::proto::tfs::prediction_service_server::PredictionServiceServer;
 use crate::server::core::{Core, InFlight};
 use crate::trace;
+use arrival::Arrival;
 use axum::Router;
+use axum::middleware::from_fn_with_state;
 use flowmill::{Error, Result};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -25,10 +29,7 @@ pub(crate) struct Services {
 }
 
 /// Returns the routes of all services.
-///
-/// # Errors
-/// `Internal` if the descriptors cannot be read.
-pub(crate) fn routes(core: &Arc<Core>, health: impl Into<Routes>) -> Result<Router> {
+pub(crate) fn routes(core: &Arc<Core>, health: impl Into<Routes>) -> Router {
     let services = Services { core: core.clone() };
     let max_bytes = core.limits.max_body_bytes;
     macro_rules! with_limits {
@@ -42,19 +43,13 @@ pub(crate) fn routes(core: &Arc<Core>, health: impl Into<Routes>) -> Result<Rout
                 .send_compressed(CompressionEncoding::Deflate)
         };
     }
-    let reflection = || {
-        let builder = tonic_reflection::server::Builder::configure().register_encoded_file_descriptor_set(crate::proto::DESCRIPTORS);
-        builder.register_encoded_file_descriptor_set(tonic_health::pb::FILE_DESCRIPTOR_SET)
-    };
-    let unreadable = |error: tonic_reflection::server::Error| Error::internal(format!("the descriptors for reflection: {error}"));
     let routes = health
         .into()
         .add_service(with_limits!(PredictionServiceServer))
         .add_service(with_limits!(ModelServiceServer))
-        .add_service(with_limits!(GrpcInferenceServiceServer))
-        .add_service(reflection().build_v1().map_err(unreadable)?)
-        .add_service(reflection().build_v1alpha().map_err(unreadable)?);
-    Ok(routes.prepare().into_axum_router())
+        .add_service(with_limits!(GrpcInferenceServiceServer));
+    let router = routes.prepare().into_axum_router().merge(reflection::routes());
+    router.layer(from_fn_with_state(core.clone(), arrival::admit))
 }
 
 impl Services {
@@ -66,10 +61,15 @@ impl Services {
         request: Request<M>,
         answer: impl AsyncFnOnce(&Core, &mut InFlight<'_>, M, Option<Duration>) -> Result<R>,
     ) -> std::result::Result<Response<R>, Status> {
-        let start = Instant::now();
         let timeout = timeout(request.metadata());
         let is_traced = trace::is_wanted(request.metadata().as_ref());
-        let mut in_flight = self.core.begin(protocol, api, start, request.metadata().as_ref()).map_err(status)?;
+        // A message of a stream is a request that has not been admitted.
+        let arrival = request.extensions().get::<Arrival>().cloned();
+        let headers = request.metadata().as_ref();
+        let mut in_flight = match &arrival {
+            Some(arrival) => self.core.begin_admitted(protocol, api, arrival.start(), headers),
+            None => self.core.begin(protocol, api, Instant::now(), headers).map_err(status)?,
+        };
         let traceparent = in_flight.traceparent();
         let result = answer(&self.core, &mut in_flight, request.into_inner(), timeout).await;
         let timings = in_flight.end(result.as_ref().err());

@@ -69,7 +69,18 @@ impl Api {
     pub fn name(self) -> &'static str {
         ["Predict", "Classify", "Regress", "MultiInference", "Infer"][self as usize]
     }
+
+    /// Returns TensorFlow Serving's label `API`, which is in small letters over REST.
+    fn tensorflow_serving_name(self, protocol: Protocol) -> &'static str {
+        match protocol.entrypoint() {
+            "REST" => ["predict", "classify", "regress", "multi_inference", "infer"][self as usize],
+            _ => self.name(),
+        }
+    }
 }
+
+/// The label of requests whose signature is not known: their body cannot be read, or they name one that the model does not have.
+const NO_SIGNATURE: &str = "";
 
 /// Powers of 1.8 times 10: TensorFlow Serving's buckets for microseconds.
 static MICROSECONDS: [f64; 33] = {
@@ -334,17 +345,24 @@ impl SignatureMetrics {
     }
 }
 
-/// A state of the server that is read when metrics are: a name, a help text, and the values with their labels.
-type Gauge = Box<dyn Fn() -> Vec<(String, f64)> + Send + Sync>;
+/// A state of the server that is read when metrics are.
+struct Reading {
+    name: &'static str,
+    help: &'static str,
+    kind: &'static str,
+    /// Returns the values with their labels.
+    read: Box<dyn Fn() -> Vec<(String, f64)> + Send + Sync>,
+}
 
 /// All metrics of a server.
 pub struct Metrics {
     signatures: Mutex<BTreeMap<Labels, Arc<SignatureMetrics>>>,
     /// The sums of versions that have ended, by model. Metrics without the label of a version must not fall when one ends.
     ended: Mutex<BTreeMap<Arc<str>, Arc<SignatureMetrics>>>,
-    /// Requests that found no model, and those that were refused before they were read.
+    /// Requests that found no model, and those that were refused before it was looked for.
     rejected: [AtomicU64; NUM_CODES],
-    gauges: Mutex<Vec<(&'static str, &'static str, Gauge)>>,
+    num_without_signature: AtomicU64,
+    readings: Mutex<Vec<Reading>>,
     load_latency: Mutex<BTreeMap<(Arc<str>, i64, bool), u64>>,
     start: Instant,
 }
@@ -355,7 +373,8 @@ impl Default for Metrics {
             signatures: Mutex::default(),
             ended: Mutex::default(),
             rejected: Default::default(),
-            gauges: Mutex::default(),
+            num_without_signature: AtomicU64::new(0),
+            readings: Mutex::default(),
             load_latency: Mutex::default(),
             start: Instant::now(),
         }
@@ -375,14 +394,28 @@ impl Metrics {
         self.signatures.lock().entry(labels.clone()).or_insert_with(|| Arc::new(SignatureMetrics::new(labels))).clone()
     }
 
-    /// Counts a request that no signature counts: its model does not exist, or the server refused it.
+    /// Counts a request that no model counts: its model does not exist, or the server refused it.
     pub fn record_rejected(&self, code: Code) {
         self.rejected[code as usize].fetch_add(1, Relaxed);
+        self.num_without_signature.fetch_add(1, Relaxed);
+    }
+
+    /// Counts a request for a version of a model that ended before its signature was known.
+    pub(crate) fn record_without_signature(
+        &self,
+        model: &str,
+        version: i64,
+        (protocol, api): (Protocol, Api),
+        code: Option<Code>,
+        timings: &Timings,
+    ) {
+        self.signature(model, version, NO_SIGNATURE).record_request(protocol, api, code, 0, timings);
+        self.num_without_signature.fetch_add(1, Relaxed);
     }
 
     /// Returns the number of requests that no signature counts.
-    pub fn num_rejected(&self) -> u64 {
-        self.rejected.iter().map(|count| count.load(Relaxed)).sum()
+    pub fn num_without_signature(&self) -> u64 {
+        self.num_without_signature.load(Relaxed)
     }
 
     /// Counts the loading of a version.
@@ -392,7 +425,13 @@ impl Metrics {
 
     /// Adds a state that is read with the metrics: pairs of labels (`name="value"`, separated by commas) and values.
     pub fn add_gauge(&self, name: &'static str, help: &'static str, read: impl Fn() -> Vec<(String, f64)> + Send + Sync + 'static) {
-        self.gauges.lock().push((name, help, Box::new(read)));
+        self.readings.lock().push(Reading { name, help, kind: "gauge", read: Box::new(read) });
+    }
+
+    /// Adds a number that only grows and that is read with the metrics. Its name ends in `_total`.
+    pub fn add_counter(&self, name: &'static str, help: &'static str, read: impl Fn() -> u64 + Send + Sync + 'static) {
+        let read = Box::new(move || vec![(String::new(), read() as f64)]);
+        self.readings.lock().push(Reading { name, help, kind: "counter", read });
     }
 
     /// Adds what was counted for a version to the sums of its model, and forgets the version. Without this, a model that is replaced all the time would
@@ -401,7 +440,7 @@ impl Metrics {
         let mut signatures = self.signatures.lock();
         let of_version = |labels: &Labels| &*labels.model == model && labels.version == version;
         for (labels, metrics) in signatures.iter().filter(|(labels, _)| of_version(labels)) {
-            let make = || Arc::new(SignatureMetrics::new(Labels { signature: "".into(), ..labels.clone() }));
+            let make = || Arc::new(SignatureMetrics::new(Labels { signature: NO_SIGNATURE.into(), ..labels.clone() }));
             self.ended.lock().entry(labels.model.clone()).or_insert_with(make).add(metrics);
         }
         signatures.retain(|labels, _| !of_version(labels));

@@ -1,6 +1,6 @@
 //! Prometheus' text format, version 0.0.4.
 
-use super::{Api, Histogram, Metrics, Protocol, SignatureMetrics};
+use super::{Api, Histogram, Metrics, NO_SIGNATURE, Protocol, Reading, SignatureMetrics};
 use flowmill::proto::error;
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -46,7 +46,8 @@ impl Metrics {
         let mut latencies = Merged::default();
         for signature in signatures {
             for (protocol, api, metrics) in signature.requests() {
-                let labels = [("model_name", &*signature.labels.model), ("API", api.name()), ("entrypoint", protocol.entrypoint())];
+                let api = api.tensorflow_serving_name(protocol);
+                let labels = [("model_name", &*signature.labels.model), ("API", api), ("entrypoint", protocol.entrypoint())];
                 latencies.add(&labels, &metrics.latency);
             }
         }
@@ -95,7 +96,7 @@ impl Metrics {
                 }
             }
         }
-        header(out, "flowmill_rejected_requests_total", "counter", "Requests that reached no signature, by code.");
+        header(out, "flowmill_rejected_requests_total", "counter", "Requests that reached no model, by code.");
         for (code, count) in self.rejected.iter().enumerate().filter(|(_, count)| count.load(Relaxed) > 0) {
             line(out, "flowmill_rejected_requests_total", &[("code", code_name(code))], count.load(Relaxed) as f64);
         }
@@ -108,7 +109,7 @@ impl Metrics {
         ];
         for (name, help, get) in histograms {
             header(out, name, "histogram", help);
-            for signature in signatures {
+            for signature in signatures.iter().filter(|signature| &*signature.labels.signature != NO_SIGNATURE) {
                 let histogram = get(signature);
                 signature.with_labels(|labels| write_histogram(out, name, labels, histogram.cumulative(), histogram.sum()));
             }
@@ -117,8 +118,8 @@ impl Metrics {
         for signature in signatures {
             signature.with_labels(|labels| line(out, "flowmill_padding_rows_total", labels, signature.padding_rows.load(Relaxed) as f64));
         }
-        for (name, help, read) in &*self.gauges.lock() {
-            header(out, name, "gauge", help);
+        for Reading { name, help, kind, read } in &*self.readings.lock() {
+            header(out, name, kind, help);
             for (labels, value) in read() {
                 let braces = if labels.is_empty() { String::new() } else { format!("{{{labels}}}") };
                 let _ = writeln!(out, "{name}{braces} {value}");

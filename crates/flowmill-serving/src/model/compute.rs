@@ -17,16 +17,19 @@ pub struct Compute {
     max_waiting: usize,
 }
 
-/// An estimate of the time of a step from those before it. It follows a change within a few steps.
+/// An estimate of the time of a step from those before it. It follows a change within a few steps, and ignores a single step that takes longer: its thread was
+/// preempted.
 #[derive(Debug)]
 pub(super) struct StepTime {
-    /// Nanoseconds per row.
+    /// The estimate, in nanoseconds per row.
     per_row: AtomicU64,
+    /// The last step, in nanoseconds per row.
+    last: AtomicU64,
 }
 
 impl Default for StepTime {
     fn default() -> StepTime {
-        StepTime { per_row: AtomicU64::new(u64::MAX) }
+        StepTime { per_row: AtomicU64::new(u64::MAX), last: AtomicU64::new(0) }
     }
 }
 
@@ -39,9 +42,13 @@ impl StepTime {
     /// Takes a step into account.
     pub(super) fn record(&self, rows: usize, time: Duration) {
         let new = time.as_nanos() as u64 / rows.max(1) as u64;
-        let old = self.per_row.load(Relaxed);
+        let (old, last) = (self.per_row.load(Relaxed), self.last.swap(new, Relaxed));
         // A wrong update of two threads at once is corrected by the next step.
-        let next = if old == u64::MAX || new > old { new } else { (old * 7 + new) / 8 };
+        let next = match old {
+            u64::MAX => new,
+            _ if new > old => old.max(new.min(last)),
+            _ => (old * 7 + new) / 8,
+        };
         self.per_row.store(next, Relaxed);
     }
 }
@@ -122,6 +129,8 @@ mod tests {
         time.record(10, Duration::from_micros(100));
         assert_eq!(time.of(3), Duration::from_micros(30));
         time.record(1, Duration::from_micros(50));
+        assert_eq!(time.of(1), Duration::from_micros(10));
+        time.record(1, Duration::from_micros(60));
         assert_eq!(time.of(1), Duration::from_micros(50));
         (0..200).for_each(|_| time.record(1, Duration::from_micros(10)));
         assert!(time.of(1) < Duration::from_micros(12));

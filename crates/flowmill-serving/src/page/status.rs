@@ -163,7 +163,7 @@ impl Status {
             bytes_in_flight: core.num_bytes(),
             max_bytes_in_flight: core.limits.max_bytes_in_flight,
             waiting_steps: core.num_waiting_steps(),
-            rejected_requests: core.metrics.num_rejected(),
+            rejected_requests: core.metrics.num_without_signature(),
             tensor_bytes: flowmill::live_bytes(),
             resident_bytes: resident_bytes(),
         };

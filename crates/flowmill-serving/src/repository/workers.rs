@@ -144,6 +144,8 @@ fn load_all<L: Loader>(shared: &Shared<L>) {
             Arc::new(Loaded::new(&job, loaded, shared.unloads.clone()))
         });
         drop(shared.update(|tracker| tracker.end_load(&job, result)));
+        // Blocks that only the load used.
+        flowmill::release_unused_memory();
     }
 }
 

@@ -19,7 +19,7 @@ const MIN_COMPRESSED_BYTES: usize = 1024;
 /// A body with the memory that it takes of the server's limit.
 pub(crate) struct RequestBody {
     pub(crate) bytes: Bytes,
-    _share: Vec<Share>,
+    _share: Share,
 }
 
 /// Reads and decompresses a body.
@@ -34,19 +34,19 @@ pub(crate) async fn read(core: &Core, headers: &HeaderMap, body: Body) -> Result
     if length.is_some_and(|length| length > limits.max_body_bytes) {
         return Err(too_large(limits.max_body_bytes));
     }
-    let mut shares = Vec::new();
-    let collect = collect(core, body, length, &mut shares);
+    let mut share = core.no_bytes();
+    let collect = collect(core, body, length, &mut share);
     let late = |_| Error::deadline_exceeded(format!("the request's body did not arrive within {:?}", limits.body_timeout));
     let bytes = tokio::time::timeout(limits.body_timeout, collect).await.map_err(late)??;
     let bytes = match coding.as_deref() {
         None | Some("" | "identity") => bytes,
-        Some(coding) => decompress(core, bytes, coding, &mut shares)?,
+        Some(coding) => decompress(core, bytes, coding, &mut share)?,
     };
-    Ok(RequestBody { bytes, _share: shares })
+    Ok(RequestBody { bytes, _share: share })
 }
 
 /// Takes memory for a body as it arrives, so that a client that announces much and sends little takes little.
-async fn collect(core: &Core, mut body: Body, length: Option<usize>, shares: &mut Vec<Share>) -> Result<Bytes> {
+async fn collect(core: &Core, mut body: Body, length: Option<usize>, share: &mut Share) -> Result<Bytes> {
     let mut first: Option<Bytes> = None;
     let mut all = BytesMut::new();
     let mut size = 0;
@@ -57,7 +57,7 @@ async fn collect(core: &Core, mut body: Body, length: Option<usize>, shares: &mu
         if size > core.limits.max_body_bytes {
             return Err(too_large(core.limits.max_body_bytes));
         }
-        shares.push(core.take_bytes(data.len())?);
+        core.take_more_bytes(share, data.len())?;
         match first.take() {
             // A body that arrives at once is not copied.
             None if all.is_empty() => first = Some(data),
@@ -77,7 +77,7 @@ fn too_large(limit: usize) -> Error {
     Error::invalid_argument(format!("the request's body is larger than the {limit} bytes that the server takes"))
 }
 
-fn decompress(core: &Core, bytes: Bytes, coding: &str, shares: &mut Vec<Share>) -> Result<Bytes> {
+fn decompress(core: &Core, bytes: Bytes, coding: &str, share: &mut Share) -> Result<Bytes> {
     let is_zlib = bytes.first().is_some_and(|first| first & 0x0f == 8);
     let mut decoder: Box<dyn Read> = match coding {
         "gzip" | "x-gzip" => Box::new(MultiGzDecoder::new(&bytes[..])),
@@ -100,7 +100,7 @@ fn decompress(core: &Core, bytes: Bytes, coding: &str, shares: &mut Vec<Share>) 
         if out.len() + count > core.limits.max_decompressed_bytes {
             return Err(too_large(core.limits.max_decompressed_bytes));
         }
-        shares.push(core.take_bytes(count)?);
+        core.take_more_bytes(share, count)?;
         out.extend_from_slice(&chunk[..count]);
     }
 }

@@ -1,15 +1,18 @@
 //! Accepts connections and speaks HTTP/1 and HTTP/2 on them, with TLS if there is a certificate.
 
 use super::options::{ServerLimits, TlsOptions};
+use super::stream_executor::StreamExecutor;
+use super::timed_stream::TimedStream;
 use axum::Router;
 use flowmill::{Error, Result};
-use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
+use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::conn::auto::Builder;
 use hyper_util::server::graceful::{GracefulShutdown, Watcher};
 use hyper_util::service::TowerToHyperService;
 use rustls_pki_types::pem::PemObject;
 use rustls_pki_types::{CertificateDer, PrivateKeyDer};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpListener;
@@ -67,55 +70,73 @@ pub(super) fn tls_acceptor(options: &TlsOptions) -> Result<TlsAcceptor> {
     Ok(TlsAcceptor::from(Arc::new(config)))
 }
 
+/// The connections of all listeners together.
+#[derive(Debug)]
+pub(super) struct ConnectionCount {
+    /// Bounds them.
+    permits: Arc<Semaphore>,
+    max: usize,
+    num_refused: AtomicU64,
+}
+
+impl ConnectionCount {
+    /// Allows at most `max` connections at once.
+    pub(super) fn new(max: usize) -> ConnectionCount {
+        let max = max.clamp(1, Semaphore::MAX_PERMITS);
+        ConnectionCount { permits: Arc::new(Semaphore::new(max)), max, num_refused: AtomicU64::new(0) }
+    }
+
+    /// Returns the number of open connections.
+    pub(super) fn num_open(&self) -> usize {
+        self.max - self.permits.available_permits()
+    }
+
+    /// Returns the number of connections that were closed at once because there were too many.
+    pub(super) fn num_refused(&self) -> u64 {
+        self.num_refused.load(Relaxed)
+    }
+
+    fn take(&self) -> Option<OwnedSemaphorePermit> {
+        let permit = self.permits.clone().try_acquire_owned().ok();
+        if permit.is_none() {
+            self.num_refused.fetch_add(1, Relaxed);
+        }
+        permit
+    }
+}
+
 /// The settings of all connections of a listener.
 #[derive(Clone)]
 pub(super) struct Connections {
     pub(super) router: Router,
     pub(super) tls: Option<TlsAcceptor>,
     pub(super) limits: Arc<ServerLimits>,
-    /// Bounds the connections of all listeners together.
-    pub(super) permits: Arc<Semaphore>,
+    pub(super) count: Arc<ConnectionCount>,
 }
 
 impl Connections {
     /// Accepts connections until `ends` is true, then waits for the requests of all of them, at most the limits' time.
     pub(super) async fn serve(self, listener: TcpListener, mut ends: watch::Receiver<bool>) {
         let graceful = GracefulShutdown::new();
-        let mut builder = Builder::new(TokioExecutor::new());
-        builder
-            .http1()
-            .timer(TokioTimer::new())
-            .header_read_timeout(self.limits.header_timeout)
-            .max_buf_size(self.limits.max_header_bytes.max(8 << 10))
-            .pipeline_flush(true);
-        builder
-            .http2()
-            .timer(TokioTimer::new())
-            .initial_stream_window_size(STREAM_WINDOW_BYTES)
-            .initial_connection_window_size(CONNECTION_WINDOW_BYTES)
-            .max_concurrent_streams(MAX_CONCURRENT_STREAMS)
-            .max_header_list_size(u32::try_from(self.limits.max_header_bytes).unwrap_or(u32::MAX))
-            .keep_alive_interval(Some(PING_INTERVAL));
-        let builder = Arc::new(builder);
+        let mut is_failing = false;
         loop {
-            // A connection that is accepted has a permit, so that clients beyond the limit wait in the system's queue.
-            let permit = tokio::select! {
-                permit = self.permits.clone().acquire_owned() => permit,
-                _ = ends.wait_for(|ends| *ends) => break,
-            };
-            let Ok(permit) = permit else { break };
             let accepted = tokio::select! {
                 accepted = listener.accept() => accepted,
                 _ = ends.wait_for(|ends| *ends) => break,
             };
             match accepted {
                 Ok((stream, _)) => {
+                    is_failing = false;
+                    // A client beyond the limit finds its connection closed, and can go to another server.
+                    let Some(permit) = self.count.take() else { continue };
                     let _ = stream.set_nodelay(true);
-                    tokio::spawn(self.clone().accept(stream, builder.clone(), graceful.watcher(), permit));
+                    tokio::spawn(self.clone().accept(stream, graceful.watcher(), permit));
                 }
                 Err(error) => {
-                    // The process has no more files; connections that end free some.
-                    tracing::warn!(%error, "a connection cannot be accepted");
+                    // The process or the system has no more files; connections that end free some.
+                    if !std::mem::replace(&mut is_failing, true) {
+                        tracing::warn!(%error, "connections cannot be accepted");
+                    }
                     tokio::time::sleep(Duration::from_millis(50)).await;
                 }
             }
@@ -124,17 +145,11 @@ impl Connections {
         let _ = tokio::time::timeout(self.limits.drain_timeout, graceful.shutdown()).await;
     }
 
-    async fn accept(
-        self,
-        stream: tokio::net::TcpStream,
-        builder: Arc<Builder<TokioExecutor>>,
-        watcher: Watcher,
-        permit: OwnedSemaphorePermit,
-    ) {
+    async fn accept(self, stream: tokio::net::TcpStream, watcher: Watcher, permit: OwnedSemaphorePermit) {
         match &self.tls {
-            None => self.speak(stream, &builder, watcher).await,
+            None => self.speak(stream, watcher).await,
             Some(tls) => match tokio::time::timeout(self.limits.header_timeout, tls.accept(stream)).await {
-                Ok(Ok(stream)) => self.speak(stream, &builder, watcher).await,
+                Ok(Ok(stream)) => self.speak(stream, watcher).await,
                 Ok(Err(error)) => tracing::debug!(%error, "TLS handshake"),
                 Err(_) => tracing::debug!("TLS handshake takes too long"),
             },
@@ -142,16 +157,32 @@ impl Connections {
         drop(permit);
     }
 
-    async fn speak(
-        &self,
-        stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
-        builder: &Builder<TokioExecutor>,
-        watcher: Watcher,
-    ) {
+    async fn speak(&self, stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static, watcher: Watcher) {
         let service = TowerToHyperService::new(self.router.clone());
-        let connection = builder.serve_connection(TokioIo::new(stream), service).into_owned();
+        let executor = StreamExecutor::default();
+        let stream = TimedStream::new(stream, self.limits.header_timeout, self.limits.write_timeout, executor.reads().clone());
+        let connection = self.builder(executor).serve_connection(TokioIo::new(stream), service).into_owned();
         if let Err(error) = watcher.watch(connection).await {
             tracing::debug!(%error, "a connection ended");
         }
+    }
+
+    /// Returns the settings of HTTP for one connection.
+    fn builder(&self, executor: StreamExecutor) -> Builder<StreamExecutor> {
+        let mut builder = Builder::new(executor);
+        builder
+            .http1()
+            .timer(TokioTimer::new())
+            .header_read_timeout(self.limits.header_timeout)
+            .max_buf_size(self.limits.max_header_bytes.max(8 << 10));
+        builder
+            .http2()
+            .timer(TokioTimer::new())
+            .initial_stream_window_size(STREAM_WINDOW_BYTES)
+            .initial_connection_window_size(CONNECTION_WINDOW_BYTES)
+            .max_concurrent_streams(MAX_CONCURRENT_STREAMS)
+            .max_header_list_size(u32::try_from(self.limits.max_header_bytes).unwrap_or(u32::MAX))
+            .keep_alive_interval(Some(PING_INTERVAL));
+        builder
     }
 }

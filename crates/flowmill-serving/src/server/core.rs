@@ -45,11 +45,23 @@ impl Share {
         let taken = used.fetch_update(Relaxed, Relaxed, |used| used.checked_add(amount).filter(|sum| *sum <= limit));
         taken.ok().map(|_| Share { used: used.clone(), amount })
     }
+
+    /// Takes `more` of it, if there is as much.
+    fn grow(&mut self, more: usize, limit: usize) -> bool {
+        let taken = self.used.fetch_update(Relaxed, Relaxed, |used| used.checked_add(more).filter(|sum| *sum <= limit));
+        self.amount += if taken.is_ok() { more } else { 0 };
+        taken.is_ok()
+    }
+
+    /// Gives all of it back.
+    pub(crate) fn clear(&mut self) {
+        self.used.fetch_sub(std::mem::take(&mut self.amount), Relaxed);
+    }
 }
 
 impl Drop for Share {
     fn drop(&mut self) {
-        self.used.fetch_sub(self.amount, Relaxed);
+        self.clear();
     }
 }
 
@@ -69,7 +81,8 @@ pub(crate) struct InFlight<'a> {
     /// The time from the start until the step's outputs were there.
     computed: Duration,
     has_ended: bool,
-    _share: Share,
+    /// `None` if the request was admitted earlier.
+    share: Option<Share>,
 }
 
 impl Core {
@@ -88,7 +101,11 @@ impl Core {
         metrics.add_gauge("flowmill_requests_in_flight", "Requests that are being answered.", move || single(requests.load(Relaxed)));
         metrics.add_gauge("flowmill_request_bytes_in_flight", "Bytes of their bodies.", move || single(bytes.load(Relaxed)));
         metrics.add_gauge("flowmill_waiting_steps", "Steps that wait for a thread.", move || single(waiting.num_waiting()));
-        metrics.add_gauge("flowmill_tensor_bytes", "Bytes of all tensors.", move || single(flowmill::live_bytes()));
+        metrics.add_gauge(
+            "flowmill_tensor_bytes",
+            "Bytes of tensors in blocks of at least 64 KiB; smaller blocks are not counted.",
+            move || single(flowmill::live_bytes()),
+        );
         let (recent, is_draining) = (RecentRequests::default(), AtomicBool::new(false));
         let compute = compute.clone();
         Core { repository, repository_config, metrics_path, metrics, limits, recent, compute, is_draining, num_requests, num_bytes, tracer }
@@ -99,45 +116,63 @@ impl Core {
         !self.is_draining.load(Relaxed) && self.repository.is_ready()
     }
 
+    /// Takes a place among the requests that are answered at once.
+    ///
+    /// # Errors
+    /// `ResourceExhausted` if as many are answered as the limits allow.
+    pub(crate) fn admit(&self) -> Result<Share> {
+        Share::take(&self.num_requests, 1, self.limits.max_requests_in_flight).ok_or_else(|| {
+            self.reject(Error::resource_exhausted(format!("{} requests are being answered already", self.limits.max_requests_in_flight)))
+        })
+    }
+
     /// Begins a request that arrived at `start` with `headers`, which may name a trace.
     ///
     /// # Errors
     /// `ResourceExhausted` if as many are answered as the limits allow.
     pub(crate) fn begin(&self, protocol: Protocol, api: Api, start: Instant, headers: &HeaderMap) -> Result<InFlight<'_>> {
-        let share = Share::take(&self.num_requests, 1, self.limits.max_requests_in_flight).ok_or_else(|| {
-            self.reject(Error::resource_exhausted(format!("{} requests are being answered already", self.limits.max_requests_in_flight)))
-        })?;
-        let (timings, cancel) = (Timings::default(), CancelToken::new());
-        let (model, signature, trace) = (None, None, self.tracer.as_ref().map(|tracer| tracer.begin(headers)));
-        let (rows, computed, has_ended) = (0, Duration::ZERO, false);
-        Ok(InFlight {
+        let share = self.admit()?;
+        let mut request = self.begin_admitted(protocol, api, start, headers);
+        request.share = Some(share);
+        Ok(request)
+    }
+
+    /// Begins a request that arrived at `start` with `headers` and has a place from [`Core::admit`].
+    pub(crate) fn begin_admitted(&self, protocol: Protocol, api: Api, start: Instant, headers: &HeaderMap) -> InFlight<'_> {
+        InFlight {
             core: self,
             protocol,
             api,
             start,
-            timings,
-            rows,
-            model,
-            signature,
-            cancel,
-            trace,
-            computed,
-            has_ended,
-            _share: share,
-        })
+            timings: Timings::default(),
+            rows: 0,
+            model: None,
+            signature: None,
+            cancel: CancelToken::new(),
+            trace: self.tracer.as_ref().map(|tracer| tracer.begin(headers)),
+            computed: Duration::ZERO,
+            has_ended: false,
+            share: None,
+        }
     }
 
-    /// Takes the memory of a body of `bytes`.
+    /// Returns a share of the memory of bodies that has no bytes yet.
+    pub(crate) fn no_bytes(&self) -> Share {
+        Share { used: self.num_bytes.clone(), amount: 0 }
+    }
+
+    /// Takes the memory of `bytes` bytes more of a body.
     ///
     /// # Errors
     /// `ResourceExhausted` if other bodies have it.
-    pub(crate) fn take_bytes(&self, bytes: usize) -> Result<Share> {
-        Share::take(&self.num_bytes, bytes, self.limits.max_bytes_in_flight).ok_or_else(|| {
-            self.reject(Error::resource_exhausted(format!(
-                "requests of {} bytes in all are being answered; this one has {bytes}",
-                self.num_bytes.load(Relaxed)
-            )))
-        })
+    pub(crate) fn take_more_bytes(&self, share: &mut Share, bytes: usize) -> Result<()> {
+        if share.grow(bytes, self.limits.max_bytes_in_flight) {
+            return Ok(());
+        }
+        Err(self.reject(Error::resource_exhausted(format!(
+            "requests of {} bytes in all are being answered; this one has {bytes} more",
+            self.num_bytes.load(Relaxed)
+        ))))
     }
 
     /// Counts a request that is refused before it reaches a model.
@@ -259,6 +294,10 @@ impl InFlight<'_> {
                     timings: self.timings,
                     ended,
                 });
+            }
+            (None, Some(model)) => {
+                let metrics = &self.core.metrics;
+                metrics.record_without_signature(model.name(), model.version(), (self.protocol, self.api), code, &self.timings);
             }
             _ => self.core.metrics.record_rejected(code.unwrap_or(Code::Unknown)),
         }

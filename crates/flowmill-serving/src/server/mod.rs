@@ -2,9 +2,13 @@
 
 mod connections;
 pub(crate) mod core;
+mod open_files;
 pub(crate) mod options;
 pub(crate) mod requests;
+mod stream_executor;
+mod timed_stream;
 
+pub use open_files::raise_open_file_limit;
 pub use options::{AccessOptions, RouteGroup, ServerLimits, ServerOptions, TlsOptions, metrics_path};
 
 use self::core::Core;
@@ -14,7 +18,7 @@ use crate::repository::{ModelConfig, Repository, RepositoryConfig, VersionState}
 use crate::rest::Routes;
 use crate::telemetry::Tracer;
 use axum::Router;
-use connections::Connections;
+use connections::{ConnectionCount, Connections};
 use flowmill::sync::Mutex;
 use flowmill::{Error, Result};
 use std::fmt;
@@ -25,7 +29,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
 use tokio::net::TcpListener;
 use tokio::runtime::Runtime;
-use tokio::sync::{Semaphore, watch};
+use tokio::sync::watch;
 use tonic_health::ServingStatus;
 
 /// A running server. Dropping it shuts it down.
@@ -70,16 +74,17 @@ impl Server {
         let (reporter, health) = tonic_health::server::health_reporter();
         let grpc_routes = {
             let _context = runtime.enter();
-            crate::grpc::routes(&core, tonic::service::Routes::new(health))?
+            crate::grpc::routes(&core, tonic::service::Routes::new(health))
         };
         let grpc_routes = crate::rest::guarded(grpc_routes, &access, routes, false);
         let rest_routes = |routes| crate::rest::routes(&core, &access, routes, options.cors);
         let (ends, ended) = watch::channel(false);
-        let permits = Arc::new(Semaphore::new(core.limits.max_connections.clamp(1, Semaphore::MAX_PERMITS)));
+        let count = Arc::new(ConnectionCount::new(open_files::connections_within_limit(core.limits.max_connections)));
+        count_connections(&core.metrics, &count);
         let mut listeners = Vec::new();
         let mut serve = |listener: Option<(TcpListener, SocketAddr)>, router: Router| {
             let (listener, address) = listener?;
-            let connections = Connections { router, tls: tls.clone(), limits: Arc::new(core.limits.clone()), permits: permits.clone() };
+            let connections = Connections { router, tls: tls.clone(), limits: Arc::new(core.limits.clone()), count: count.clone() };
             listeners.push(runtime.spawn(connections.serve(listener, ended.clone())));
             Some(address)
         };
@@ -262,6 +267,15 @@ async fn follow_config_file(core: Arc<Core>, path: PathBuf, interval: Duration, 
             Err(error) => tracing::error!(%error, "the thread of a reload ended"),
         }
     }
+}
+
+/// Adds the connections to the metrics.
+fn count_connections(metrics: &Metrics, count: &Arc<ConnectionCount>) {
+    let (open, refused) = (count.clone(), count.clone());
+    metrics.add_gauge("flowmill_connections", "Open connections.", move || vec![(String::new(), open.num_open() as f64)]);
+    metrics.add_counter("flowmill_refused_connections_total", "Connections that were closed because there were too many.", move || {
+        refused.num_refused()
+    });
 }
 
 /// Writes a log line for each change of a version's state, and adds the states to the metrics.

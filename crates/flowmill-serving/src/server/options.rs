@@ -46,7 +46,7 @@ pub struct ServerOptions {
 /// The bounds that keep a server's memory and time within its configuration.
 #[derive(Clone, Debug)]
 pub struct ServerLimits {
-    /// Connections at once over all addresses; others wait to be accepted. 16,384 by default.
+    /// Connections at once over all addresses; others are closed at once. 16,384 by default, or as many as the process may have files, less 64.
     pub max_connections: usize,
     /// Bytes of a request's body as sent. 1 GiB by default.
     pub max_body_bytes: usize,
@@ -60,10 +60,12 @@ pub struct ServerLimits {
     pub max_waiting_steps: usize,
     /// Bytes of a request's headers. 64 KiB by default.
     pub max_header_bytes: usize,
-    /// The time in which a request's headers must arrive, and a TLS handshake be done. 10 s by default.
+    /// The time in which a request's headers must arrive, and a TLS handshake be done. A connection of HTTP/1 without a request is closed after it, too. 10 s by default.
     pub header_timeout: Duration,
     /// The time in which a request's body must arrive. 60 s by default.
     pub body_timeout: Duration,
+    /// The time in which a client must take some bytes of its answer. 60 s by default.
+    pub write_timeout: Duration,
     /// The time in which a request of the REST API is answered; a request may set a shorter one. 30 s by default.
     pub request_timeout: Duration,
     /// Bounds on the tensors of a request.
@@ -84,6 +86,7 @@ impl Default for ServerLimits {
             max_header_bytes: 64 << 10,
             header_timeout: Duration::from_secs(10),
             body_timeout: Duration::from_secs(60),
+            write_timeout: Duration::from_secs(60),
             request_timeout: Duration::from_secs(30),
             tensors: Limits::default(),
             drain_timeout: Duration::from_secs(30),
