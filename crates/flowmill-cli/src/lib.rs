@@ -12,6 +12,7 @@ macro_rules! say {
 mod bench;
 mod calibrate;
 mod inspect;
+mod log;
 mod model;
 mod ops;
 mod place;
@@ -165,7 +166,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> u8 {
     match result {
         Ok(()) => 0,
         Err(e) => {
-            eprintln!("flowmill: {e}");
+            log::write_line(format_args!("flowmill: {e}"));
             1
         }
     }
@@ -174,7 +175,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> u8 {
 fn print_line(text: std::fmt::Arguments<'_>) {
     use std::io::{ErrorKind, Write};
     match writeln!(std::io::stdout().lock(), "{text}") {
-        Err(e) if e.kind() != ErrorKind::BrokenPipe => eprintln!("flowmill: standard output: {e}"),
+        Err(e) if e.kind() != ErrorKind::BrokenPipe => log::write_line(format_args!("flowmill: standard output: {e}")),
         _ => {}
     }
 }

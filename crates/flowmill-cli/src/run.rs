@@ -47,7 +47,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<()> {
         for (name, tensor) in &outputs {
             say!("{name}: {tensor:?}");
         }
-        eprintln!("ran in {:.3} ms", elapsed.as_secs_f64() * 1e3);
+        crate::log::write_line(format_args!("ran in {:.3} ms", elapsed.as_secs_f64() * 1e3));
     }
     Ok(())
 }

@@ -1,5 +1,6 @@
 //! `flowmill serve`: a model server.
 
+use crate::log::{self, LogWriter};
 use clap::{Args, ValueEnum};
 use flowmill::{Error, Result};
 use flowmill_serving::batching::BatchingOptions;
@@ -187,7 +188,11 @@ enum LogLevel {
 /// Serves until the process is told to end.
 pub(crate) fn serve(args: &ServeArgs) -> Result<()> {
     log_to_standard_error(args);
+    if let Some(files) = flowmill_serving::raise_open_file_limit() {
+        tracing::info!(files, "the limit of open files");
+    }
     let server = Server::start(args.options()?)?;
+    server.metrics().add_counter("flowmill_lost_log_lines_total", "Lines of the log that could not be written.", log::num_lost_lines);
     let url = |address: Option<SocketAddr>| address.map_or_else(|| "off".to_owned(), |address| address.to_string());
     say!("REST on {}, gRPC on {}", url(server.rest_address()), url(server.grpc_address()));
     server.wait_for_signal()?;
@@ -203,7 +208,7 @@ fn log_to_standard_error(args: &ServeArgs) {
         LogLevel::Debug => tracing::Level::DEBUG,
         LogLevel::Trace => tracing::Level::TRACE,
     };
-    let log = tracing_subscriber::fmt().with_max_level(level).with_writer(std::io::stderr).with_ansi(false);
+    let log = tracing_subscriber::fmt().with_max_level(level).with_writer(|| LogWriter).with_ansi(false);
     // A program that embeds the command may have a log of its own.
     let _ = match args.log_format {
         LogFormat::Text => log.try_init(),
