@@ -2,14 +2,19 @@
 
 ``--program`` is the command that serves (``python -m flowmill`` by default), ``--load`` the client, which
 ``cargo build --release -p flowmill-serving --example load`` makes. With ``--large PATH``, a model that is loaded and unloaded all the time beside another
-one, the latencies of that one are measured too. ``--write`` replaces the tables of ``benches/SERVING.md``. Client and server share the machine's cores.
+one, the latencies of that one are measured too. Where ``wrk`` and ``h2load`` are installed (Debian: ``wrk``, ``nghttp2-client``), they send the same requests, in the same
+minute. ``--write`` replaces the tables of ``benches/SERVING.md``. Client and server share the machine's cores.
 """
 
 import argparse
+import json
+import math
 import pathlib
 import re
 import shlex
+import shutil
 import socket
+import struct
 import subprocess
 import sys
 import tempfile
@@ -77,6 +82,84 @@ def load(client, server, kind, name, connections, seconds, rate=None):
     return int(rate), float(p50), float(p99), float(p999), int(failures)
 
 
+def values_of(shape):
+    return [0.5] * math.prod(map(int, shape.split(",")))
+
+
+def json_body(name):
+    """Returns the request that the client sends for ``--kind json``."""
+    _, tensor, shape = MODELS[name]
+    rows = values_of(shape)
+    for size in reversed([int(dim) for dim in shape.split(",")]):
+        rows = [rows[i : i + size] for i in range(0, len(rows), size)]
+    return json.dumps({"inputs": {tensor: rows[0]}}, separators=(",", ":")).encode()
+
+
+def grpc_body(name):
+    """Returns the `PredictRequest` that the client sends for ``--kind grpc``, with gRPC's five bytes before it."""
+
+    def varint(value):
+        return bytes([value]) if value < 128 else bytes([value % 128 + 128]) + varint(value // 128)
+
+    def field(number, content):
+        return bytes([number << 3 | 2]) + varint(len(content)) + content
+
+    _, tensor, shape = MODELS[name]
+    dims = b"".join(field(2, b"\x08" + varint(int(dim))) for dim in shape.split(","))
+    values = values_of(shape)
+    value = b"\x08\x01" + field(2, dims) + field(4, struct.pack(f"<{len(values)}f", *values))
+    message = field(1, field(1, name.encode())) + field(2, field(1, tensor.encode()) + field(2, value))
+    return b"\0" + struct.pack(">I", len(message)) + message
+
+
+def wrk(server, name, connections, seconds, directory):
+    script = directory / "post.lua"
+    script.write_text(f"wrk.method = 'POST'\nwrk.body = [==[{json_body(name).decode()}]==]\n")
+    url = f"http://127.0.0.1:{server.rest}/v1/models/{name}:predict"
+    command = ["wrk", "-t1", f"-c{connections}", f"-d{math.ceil(seconds)}s", "--latency", "-s", str(script), url]
+    text = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    milliseconds = {"us": 1e-3, "ms": 1.0, "s": 1e3}
+    percentile = lambda p: float((found := re.search(rf"^ +{p}% +([\d.]+)(us|ms|s)", text, flags=re.MULTILINE))[1]) * milliseconds[found[2]]
+    failures = re.search(r"Non-2xx or 3xx responses: (\d+)", text)
+    return float(re.search(r"Requests/sec: +([\d.]+)", text)[1]), percentile(50), percentile(99), int(failures[1]) if failures else 0
+
+
+def h2load(server, kind, name, connections, seconds, directory):
+    body, log = directory / "body", directory / "log"
+    log.unlink(missing_ok=True)
+    if kind == "grpc":
+        body.write_bytes(grpc_body(name))
+        options = ["-H", "content-type: application/grpc", "-H", "te: trailers", f"http://127.0.0.1:{server.grpc}/tensorflow.serving.PredictionService/Predict"]
+    else:
+        body.write_bytes(json_body(name))
+        options = ["--h1", f"http://127.0.0.1:{server.rest}/v1/models/{name}:predict"]
+    command = ["h2load", "-t1", f"-c{connections}", f"-D{math.ceil(seconds)}", f"--log-file={log}", "-d", str(body), *options]
+    subprocess.run(command, check=True, capture_output=True)
+    # A line per request: its start, its status, its microseconds.
+    lines = [line.split() for line in log.read_text().splitlines()]
+    times = sorted(int(micros) / 1e3 for _, status, micros in lines if status == "200")
+    return len(times) / math.ceil(seconds), times[len(times) // 2], times[len(times) * 99 // 100], len(lines) - len(times)
+
+
+def other_clients(args, program):
+    """Returns rows of what other clients measure, beside this project's, for those that are installed."""
+    rows = ["| client | requests | connections | requests/s | p50, ms | p99, ms | failures |", "|---|---|---|---|---|---|---|"]
+    with Server(program, MODELS["mlp"][0]) as server, tempfile.TemporaryDirectory() as directory:
+        directory = pathlib.Path(directory)
+        for kind in ("json", "grpc"):
+            for connections in (16, 64):
+                rate, p50, p99, _, failures = load(args.load, server, kind, "mlp", connections, args.seconds)
+                found = {"load": (rate, p50, p99, failures)}
+                if shutil.which("wrk") and kind == "json":
+                    found["wrk"] = wrk(server, "mlp", connections, args.seconds, directory)
+                if shutil.which("h2load"):
+                    found["h2load"] = h2load(server, kind, "mlp", connections, args.seconds, directory)
+                for client, (rate, p50, p99, failures) in found.items():
+                    rows.append(f"| {client} | {kind} | {connections} | {rate:,.0f} | {p50:.3f} | {p99:.3f} | {failures} |")
+                    print(rows[-1], flush=True)
+    return rows
+
+
 def post(server, path):
     request = urllib.request.Request(f"http://127.0.0.1:{server.rest}{path}", data=b"", method="POST")
     urllib.request.urlopen(request).close()
@@ -142,8 +225,9 @@ def main():
                 after = load(args.load, batched, "binary", name, connections, args.seconds)[0]
             batches.append(f"| {name} | {connections} | {before:,} | {after:,} | {after / before:.2f} |")
             print(batches[-1], flush=True)
+    others = ["", *other_clients(args, program)] if shutil.which("wrk") or shutil.which("h2load") else []
     large = ["", *beside_a_large_model(args, program)] if args.large else []
-    text = "\n".join([*lines, "", *facts, "", *batches, *large])
+    text = "\n".join([*lines, "", *facts, "", *batches, *others, *large])
     print("\n" + text)
     if args.write:
         head = PAGE.read_text().split("<!-- measured -->")[0]

@@ -3,10 +3,11 @@
 //!
 //! Without `--rate`, each connection sends its next request when it has its answer. With it, requests are due at fixed times, and a request's latency
 //! counts from the time it was due: a server that stops for a second is seen to delay all requests of that second, not only those that were sent.
-//! Each row of the request has `--size` values of 0.5, in the input `--input`.
+//! The request has values of 0.5 of the shape `--shape`, in the input `--input`. Its bytes are made once, and as little of an answer is read as tells success from failure, so that
+//! the client takes little of a machine that it shares with the server.
 
-use flowmill_serving::proto::tfs::prediction_service_client::PredictionServiceClient;
 use flowmill_serving::proto::tfs::{ModelSpec, PredictRequest};
+use prost::Message;
 use std::collections::BTreeMap;
 use std::error::Error;
 use std::time::{Duration, Instant};
@@ -137,26 +138,125 @@ impl Client for Rest {
     }
 }
 
+/// Calls `Predict` with one stream of HTTP/2 after the other.
 struct Grpc {
-    client: PredictionServiceClient<tonic::transport::Channel>,
-    request: PredictRequest,
+    stream: TcpStream,
+    /// The frames of a request.
+    request: Vec<u8>,
+    /// The places of the stream's number in them.
+    numbers: Vec<usize>,
+    next_stream: u32,
+    buffer: Vec<u8>,
+}
+
+/// Types and flags of HTTP/2's frames.
+mod frame {
+    pub const DATA: u8 = 0;
+    pub const HEADERS: u8 = 1;
+    pub const RST_STREAM: u8 = 3;
+    pub const SETTINGS: u8 = 4;
+    pub const PING: u8 = 6;
+    pub const GOAWAY: u8 = 7;
+    pub const WINDOW_UPDATE: u8 = 8;
+    pub const END_STREAM: u8 = 1;
+    pub const ACK: u8 = 1;
+    pub const END_HEADERS: u8 = 4;
+    /// Bytes before a frame's payload: its length, type, flags and stream.
+    pub const HEAD: usize = 9;
+    /// The largest payload that every server takes.
+    pub const MAX_BYTES: usize = 16_384;
+}
+
+fn push_frame(out: &mut Vec<u8>, kind: u8, flags: u8, payload: &[u8]) {
+    out.extend(&(payload.len() as u32).to_be_bytes()[1..]);
+    out.extend([kind, flags, 0, 0, 0, 0]);
+    out.extend(payload);
 }
 
 impl Grpc {
     async fn connect(options: &Options) -> Result<Grpc> {
-        let channel = tonic::transport::Endpoint::new(format!("http://{}", options.url))?.tcp_nodelay(true).connect().await?;
+        let mut stream = TcpStream::connect(&options.url).await?;
+        stream.set_nodelay(true)?;
         let values = vec![0.5f32; options.shape.iter().product()];
         let tensor = flowmill::Tensor::from_slice(options.shape.as_slice(), &values)?.to_proto()?;
         let model_spec = Some(ModelSpec { name: options.model.clone(), ..ModelSpec::default() });
         let inputs = BTreeMap::from([(options.input.clone(), tensor)]);
-        let request = PredictRequest { model_spec, inputs, output_filter: Vec::new() };
-        Ok(Grpc { client: PredictionServiceClient::new(channel), request })
+        let message = PredictRequest { model_spec, inputs, output_filter: Vec::new() }.encode_to_vec();
+        // Before the server's settings are known, a request fits into the smallest window.
+        const MAX_MESSAGE: usize = 65_535 - 5;
+        if message.len() > MAX_MESSAGE {
+            return Err(format!("the request has {} bytes, more than {MAX_MESSAGE}", message.len()).into());
+        }
+        let mut body = vec![0];
+        body.extend((message.len() as u32).to_be_bytes());
+        body.extend(message);
+        // HPACK: `:method: POST` and `:scheme: http` by their number in the static table, the others as text.
+        let mut headers = vec![0x83, 0x86];
+        let mut text = |name: &[u8], value: &str| {
+            headers.extend(name);
+            headers.push(value.len() as u8);
+            headers.extend(value.as_bytes());
+        };
+        text(&[0x04], "/tensorflow.serving.PredictionService/Predict");
+        text(&[0x01], "load");
+        text(&[0x0f, 0x10], "application/grpc");
+        text(b"\0\x02te", "trailers");
+        let mut request = Vec::new();
+        push_frame(&mut request, frame::HEADERS, frame::END_HEADERS, &headers);
+        let mut numbers = vec![5];
+        let mut chunks = body.chunks(frame::MAX_BYTES).peekable();
+        while let Some(chunk) = chunks.next() {
+            numbers.push(request.len() + 5);
+            push_frame(&mut request, frame::DATA, if chunks.peek().is_none() { frame::END_STREAM } else { 0 }, chunk);
+        }
+        let mut hello = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".to_vec();
+        // Windows that no answer fills: those of streams by a setting, that of the connection by what it has more than 64 KiB.
+        const INITIAL_WINDOW_SIZE: u16 = 4;
+        const LARGEST: u32 = (1 << 31) - 1;
+        push_frame(&mut hello, frame::SETTINGS, 0, &[&INITIAL_WINDOW_SIZE.to_be_bytes()[..], &LARGEST.to_be_bytes()].concat());
+        push_frame(&mut hello, frame::WINDOW_UPDATE, 0, &(LARGEST - 65_535).to_be_bytes());
+        stream.write_all(&hello).await?;
+        Ok(Grpc { stream, request, numbers, next_stream: 1, buffer: Vec::new() })
     }
 }
 
 impl Client for Grpc {
     async fn call(&mut self) -> Result<bool> {
-        Ok(self.client.predict(self.request.clone()).await.is_ok())
+        let number = self.next_stream.to_be_bytes();
+        self.next_stream += 2;
+        for &at in &self.numbers {
+            self.request[at..at + 4].copy_from_slice(&number);
+        }
+        self.stream.write_all(&self.request).await?;
+        // An error is an answer without a message.
+        let mut has_message = false;
+        loop {
+            let length = |buffer: &[u8]| u32::from_be_bytes([0, buffer[0], buffer[1], buffer[2]]) as usize + frame::HEAD;
+            while self.buffer.len() < frame::HEAD || self.buffer.len() < length(&self.buffer) {
+                if self.stream.read_buf(&mut self.buffer).await? == 0 {
+                    return Err("the server closed the connection".into());
+                }
+            }
+            let rest = self.buffer.split_off(length(&self.buffer));
+            let received = std::mem::replace(&mut self.buffer, rest);
+            let (kind, flags, payload) = (received[3], received[4], &received[frame::HEAD..]);
+            let is_of_request = received[5..frame::HEAD] == number;
+            let mut reply = Vec::new();
+            match kind {
+                frame::SETTINGS if flags & frame::ACK == 0 => push_frame(&mut reply, frame::SETTINGS, frame::ACK, &[]),
+                frame::PING if flags & frame::ACK == 0 => push_frame(&mut reply, frame::PING, frame::ACK, payload),
+                frame::GOAWAY => return Err("the server ends the connection".into()),
+                frame::RST_STREAM if is_of_request => return Ok(false),
+                frame::DATA if is_of_request => has_message |= !payload.is_empty(),
+                _ => (),
+            }
+            if !reply.is_empty() {
+                self.stream.write_all(&reply).await?;
+            }
+            if is_of_request && matches!(kind, frame::DATA | frame::HEADERS) && flags & frame::END_STREAM != 0 {
+                return Ok(has_message && kind == frame::HEADERS);
+            }
+        }
     }
 }
 
@@ -171,7 +271,8 @@ async fn run(mut client: impl Client, options: Options, index: usize, start: Ins
         let from = match interval {
             None => Instant::now(),
             Some(interval) => {
-                tokio::time::sleep_until(due.into()).await;
+                // On a thread of its own: timers of the runtime are a millisecond late.
+                std::thread::sleep(due.saturating_duration_since(Instant::now()));
                 let from = due;
                 due += interval;
                 from
@@ -185,23 +286,39 @@ async fn run(mut client: impl Client, options: Options, index: usize, start: Ins
     Ok(outcome)
 }
 
-#[tokio::main(flavor = "current_thread")]
-async fn main() -> Result<()> {
+async fn run_connection(options: Options, index: usize, start: Instant) -> Result<Outcome> {
+    match options.kind.as_str() {
+        "grpc" => run(Grpc::connect(&options).await?, options, index, start).await,
+        _ => run(Rest::connect(&options).await?, options, index, start).await,
+    }
+}
+
+fn runtime() -> Result<tokio::runtime::Runtime> {
+    Ok(tokio::runtime::Builder::new_current_thread().enable_all().build()?)
+}
+
+/// Runs all connections: each on a thread of its own if there is a rate, else all on one thread.
+fn run_all(options: &Options, start: Instant) -> Result<Vec<Outcome>> {
+    let connections = (0..options.connections).map(|index| run_connection(options.clone(), index, start));
+    if options.rate.is_some() {
+        let threads: Vec<_> = connections.map(|run| std::thread::spawn(|| runtime()?.block_on(run))).collect();
+        return threads.into_iter().map(|thread| thread.join().map_err(|_| "a connection panicked")?).collect();
+    }
+    runtime()?.block_on(async {
+        let tasks: Vec<_> = connections.map(tokio::spawn).collect();
+        let mut outcomes = Vec::new();
+        for task in tasks {
+            outcomes.push(task.await??);
+        }
+        Ok(outcomes)
+    })
+}
+
+fn main() -> Result<()> {
     let options = options()?;
     let start = Instant::now() + Duration::from_millis(200);
-    let mut tasks = Vec::new();
-    for index in 0..options.connections {
-        let options = options.clone();
-        tasks.push(tokio::spawn(async move {
-            match options.kind.as_str() {
-                "grpc" => run(Grpc::connect(&options).await?, options, index, start).await,
-                _ => run(Rest::connect(&options).await?, options, index, start).await,
-            }
-        }));
-    }
     let mut all = Outcome::default();
-    for task in tasks {
-        let outcome = task.await??;
+    for outcome in run_all(&options, start)? {
         all.latencies.extend(outcome.latencies);
         all.failures += outcome.failures;
     }
