@@ -157,7 +157,9 @@ test: $(VENV)/.build-tools $(VENV)/.cuda-tools | tools ## everything CI runs
 	wait $$native && exit $$python
 
 .PHONY: test-long
-test-long: install $(VENV)/.test-tools ## all random programs at every number of threads, races (two hours)
+test-long: install $(VENV)/.test-tools ## all random programs at every number of threads, races, servers under load (two and a half hours)
+	FLOWMILL_LONG=1 cargo test --workspace --locked --quiet --test reload
+	FLOWMILL_LONG=1 $(BIN)/python -m pytest -q tests/python/serving/test_faults.py tests/python/serving/test_soak.py
 	FLOWMILL_LONG=1 $(BIN)/python -m pytest -q tests/python/test_random_programs.py tests/python/api/test_random_graphs.py tests/python/test_long_races.py
 
 .PHONY: bench
