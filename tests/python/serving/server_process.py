@@ -79,10 +79,12 @@ class ServerProcess:
     def connect(self):
         return Connection(self.rest)
 
-    def metric(self, name):
-        """Returns the value of a metric without labels."""
-        with self.connect() as connection:
-            text = connection("/metrics")[1].decode()
+    def metric(self, name, connection=None):
+        """Returns the value of a metric without labels, read over `connection` or a new one."""
+        if connection is None:
+            with self.connect() as connection:
+                return self.metric(name, connection)
+        text = connection("/metrics")[1].decode()
         return float(re.search(rf"^{name} (\S+)$", text, flags=re.MULTILINE)[1])
 
     def resident_bytes(self):

@@ -102,11 +102,11 @@ def test_slow_connections_cost_nothing(linear, many_files):
             end = time.monotonic() + (90 if LONG else 25)
             # Without the long form, those with a body are left.
             most = 5 if LONG else count // 3 + 5
-            while server.metric("flowmill_connections") > most:
+            while server.metric("flowmill_connections", connection) > most:
                 latencies(connection, 10)
                 assert time.monotonic() < end
                 time.sleep(0.25)
-        assert server.metric("flowmill_refused_connections_total") >= room
+        assert server.metric("flowmill_refused_connections_total", connection) >= room
 
 
 def test_a_server_without_files_accepts_again_later(linear):
