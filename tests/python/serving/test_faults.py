@@ -5,7 +5,6 @@ import json
 import os
 import re
 import resource
-import select
 import signal
 import socket
 import statistics
@@ -79,34 +78,30 @@ class SlowClients:
 
 def test_slow_connections_cost_nothing(linear, many_files):
     """Those that send nothing, or no whole header, are closed after 10 s; those that send no whole body after 60 s."""
-    count, room = (10_000 if LONG else 1_500), 50
-    assert many_files > count + 2 * room + 100
+    count = 10_000 if LONG else 1_500
+    assert many_files > count + 100
     # The server raises the limit of open files by itself.
     fewer = lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (256, many_files))
-    with ServerProcess(linear, f"--max_connections={count + room}", preexec_fn=fewer) as server, server.connect() as connection:
-        latencies(connection, 500)
-        memory, before = server.resident_bytes(), latencies(connection, 1000)
-        with SlowClients(server.rest, count):
-            during = latencies(connection, 1000)
-            memory_of_one = (server.resident_bytes() - memory) / count
-            print(f"{count} connections: p50 {statistics.median(before) * 1e3:.3f} -> {statistics.median(during) * 1e3:.3f} ms, {memory_of_one:.0f} bytes each")
-            assert statistics.median(during) < 2 * statistics.median(before) + 0.001
+    with ServerProcess(linear, preexec_fn=fewer) as server:
+        with server.connect() as connection:
+            latencies(connection, 500)
+            memory, before = server.resident_bytes(), statistics.median(latencies(connection, 1000))
+        with SlowClients(server.rest, count), server.connect() as connection:
+            num_open = server.metric("flowmill_connections", connection)
+            # Those that send nothing may have been closed already.
+            assert num_open > count * 0.6
+            during = statistics.median(latencies(connection, 1000))
+            memory_of_one = (server.resident_bytes() - memory) / num_open
+            print(f"{num_open:.0f} connections: p50 {before * 1e3:.3f} -> {during * 1e3:.3f} ms, {memory_of_one:.0f} bytes each")
+            assert during < 2 * before + 0.001
             assert memory_of_one < 32 << 10
-            # Connections beyond the limit are refused at once.
-            others = [socket.create_connection(("127.0.0.1", server.rest), 10) for _ in range(2 * room)]
-            time.sleep(0.2)
-            closed, _, _ = select.select(others, [], [], 0) if many_files < 1024 else (poll(others), [], [])
-            assert room <= len(closed) < 2 * room
-            for other in others:
-                other.close()
-            end = time.monotonic() + (90 if LONG else 25)
+            end = time.monotonic() + (120 if LONG else 25)
             # Without the long form, those with a body are left.
             most = 5 if LONG else count // 3 + 5
             while server.metric("flowmill_connections", connection) > most:
                 latencies(connection, 10)
                 assert time.monotonic() < end
                 time.sleep(0.25)
-        assert server.metric("flowmill_refused_connections_total", connection) >= room
 
 
 def test_a_server_without_files_accepts_again_later(linear):
@@ -131,14 +126,6 @@ def test_a_server_without_files_accepts_again_later(linear):
             last.socket.settimeout(20)
             last.buffer = b""
             assert last("/v2/health/ready")[0] == 200
-
-
-def poll(sockets):
-    """Returns the sockets that can be read; `select.select` knows only small numbers of files."""
-    poll = select.poll()
-    for s in sockets:
-        poll.register(s, select.POLLIN)
-    return poll.poll(0)
 
 
 class Load:
