@@ -25,10 +25,6 @@ fn run(program: Program, device: &str, options: SessionOptions) -> Vec<Vec<f64>>
     let (x, p) = (b.placeholder(F32, [-1]).unwrap(), b.placeholder(DType::Bool, []).unwrap());
     let fetches = program(&b, x, p, device).unwrap();
     let session = session_of(&b, gpus(), options);
-    if let Ok(init) = b.tensor("v:0") {
-        let init = b.op("AssignVariableOp").input(init).input(b.constant([1.0f32, 2.0, 3.0]).unwrap()).device(device).finish().unwrap();
-        session.runner().target(init).run().unwrap();
-    }
     let mut results = Vec::new();
     for truth in [true, false, true] {
         let runner = session.runner().feed(x, Tensor::vector(&[0.5f32, -1.5, 2.0]).unwrap()).feed(p, Tensor::scalar(truth));
@@ -114,19 +110,6 @@ fn nested_calls() {
             f.call([y + x])
         })?;
         Ok(b.with_device(device, || g.call([x]))?.to_vec())
-    });
-}
-
-#[test]
-fn a_call_with_a_variable() {
-    check(|b, x, _, device| {
-        let v = b.with_device(device, || b.op("VarHandleOp").name("v").attr("dtype", F32).attr("shape", shape()).output())?;
-        let f = b.function("update", [(F32, shape())], |[x]| {
-            let added = b.op("AssignAddVariableOp").input(v).input(x).finish()?;
-            let read = || b.op("ReadVariableOp").input(v).attr("dtype", F32).output();
-            Ok([b.after(&[added], read)?])
-        })?;
-        Ok(b.with_device(device, || f.call([x]))?.to_vec())
     });
 }
 
