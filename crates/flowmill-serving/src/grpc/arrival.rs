@@ -22,7 +22,7 @@ use tonic::Status;
 /// The method whose request is a stream of messages, which may go on for as long as the client wants.
 const STREAM: &str = "/inference.GRPCInferenceService/ModelStreamInfer";
 
-/// What a request holds of the server's bounds, in its extensions.
+/// The share of the server's bounds that a request holds; it is in the request's extensions.
 #[derive(Clone)]
 pub(super) struct Arrival(Arc<Held>);
 
@@ -38,7 +38,7 @@ impl Arrival {
         self.0.start
     }
 
-    /// Gives the bytes of all messages so far back, whose requests have been answered.
+    /// Returns the bytes of all messages so far to the server, because their requests have been answered.
     pub(super) fn release_bytes(&self) {
         self.0.bytes.lock().clear();
     }

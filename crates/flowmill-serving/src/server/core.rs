@@ -53,7 +53,7 @@ impl Share {
         taken.is_ok()
     }
 
-    /// Gives all of it back.
+    /// Returns all of it.
     pub(crate) fn clear(&mut self) {
         self.used.fetch_sub(std::mem::take(&mut self.amount), Relaxed);
     }
