@@ -9,16 +9,9 @@ import subprocess
 import sys
 import time
 
+from served_models import free_ports
+
 LONG = os.environ.get("FLOWMILL_LONG") == "1"
-
-
-def free_ports(count):
-    """Returns ports that nothing listens on."""
-    sockets = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
-    ports = [s.getsockname()[1] for s in sockets]
-    for s in sockets:
-        s.close()
-    return ports
 
 
 class Connection:

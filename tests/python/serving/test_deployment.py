@@ -10,8 +10,7 @@ import subprocess
 
 import pytest
 
-from served_models import ROOT, Http
-from server_process import free_ports
+from served_models import ROOT, Http, free_ports
 
 FILES = ROOT / "docs" / "serving"
 

@@ -14,7 +14,8 @@ import time
 
 import pytest
 
-from server_process import LONG, Connection, ServerProcess, free_ports, rows
+from served_models import free_ports
+from server_process import LONG, Connection, ServerProcess, rows
 
 PREDICT = "/v1/models/linear:predict"
 
