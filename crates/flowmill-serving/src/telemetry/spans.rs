@@ -12,7 +12,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 /// The most spans below the one of the request.
 pub(super) const MAX_CHILDREN: usize = 5;
 
-/// What is known of a request when it ends.
+/// A request that has ended, with its times.
 #[derive(Debug)]
 pub(crate) struct TracedRequest {
     pub(crate) protocol: Protocol,
