@@ -10,7 +10,7 @@ from served_models import DIGITS
 
 #: The seed of the requests; a failure prints it, and the command that repeats it.
 SEED = int(os.environ.get("FLOWMILL_SEED", "16"))
-EXAMPLES = 200 if os.environ.get("FLOWMILL_LONG") else 8
+EXAMPLES = 200 if os.environ.get("FLOWMILL_LONG") else 4
 #: What is checked of answers, with the exceptions.
 CHECKS = """
 # Inputs of models are described by their signatures, and not by the page: most random tensors are refused.
