@@ -1,7 +1,7 @@
 //! Chrome's trace format, which Perfetto and `chrome://tracing` show.
 //!
 //! Processes are devices, threads are lanes. Besides nodes (`X`) there are arrows along data and copies (`s`, `t`), counters of memory and of nodes that
-//! wait for a thread (`C`), and a process with the critical path. Events of one thread nest or do not overlap. The document is written as it is made.
+//! wait for a thread (`C`), and a process with the critical path (`b`, `e`). Events of one thread nest or do not overlap. The document is written as it is made.
 
 use crate::shares::op_of;
 use crate::timeline::{Event, EventKind, Lane, OutputTensor, Timeline};
@@ -178,15 +178,16 @@ impl Timeline {
         Ok(())
     }
 
+    /// Writes the critical path as asynchronous events, so that programs that add up slices do not count its nodes twice.
     fn write_critical_path(&self, writer: &mut EventWriter<impl Write>, path: &[usize]) -> io::Result<()> {
         let mut until = None;
         for event in path.iter().filter_map(|&i| self.events.get(i)) {
             let start = event.start.max(until.unwrap_or(event.start));
             if let Some(until) = until.filter(|&until| until < start) {
-                writer.slice("Wait", "wait", CRITICAL_PATH, 0, until, start - until, Map::new())?;
+                writer.asynchronous("Wait", "wait", until, start, Map::new())?;
             }
             let name = if event.kind == EventKind::Receive { "receive" } else { &event.name };
-            writer.slice("CriticalPath", name, CRITICAL_PATH, 0, start, event.end.saturating_sub(start), self.args(event))?;
+            writer.asynchronous("CriticalPath", name, start, event.end.max(start), self.args(event))?;
             until = Some(event.end);
         }
         Ok(())
@@ -268,6 +269,13 @@ impl<W: Write> EventWriter<W> {
     ) -> io::Result<()> {
         let event = json!({"ph": "X", "cat": category, "name": name, "pid": process, "tid": thread, "dur": duration, "args": args});
         self.event(event, Some(start))
+    }
+
+    /// Writes an event of the process of the critical path.
+    fn asynchronous(&mut self, category: &str, name: &str, start: u64, end: u64, args: Map<String, Value>) -> io::Result<()> {
+        let event = |ph: &str, args: Map<String, Value>| json!({"ph": ph, "cat": category, "name": name, "id": 1, "pid": CRITICAL_PATH, "tid": 0, "args": args});
+        self.event(event("b", args), Some(start))?;
+        self.event(event("e", Map::new()), Some(end))
     }
 
     fn flow(&mut self, category: &str, name: &str, from: &Event, to: &Event, at: u64, id: &mut u64) -> io::Result<()> {

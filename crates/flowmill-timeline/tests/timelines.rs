@@ -200,7 +200,7 @@ fn the_critical_path_has_waits() {
     let names = |category: &str| -> Vec<String> {
         marked
             .iter()
-            .filter(|event| event["cat"] == category && event["pid"] == 0)
+            .filter(|event| event["cat"] == category && event["ph"] == "b")
             .map(|event| event["name"].as_str().unwrap().to_owned())
             .collect()
     };
