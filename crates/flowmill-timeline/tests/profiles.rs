@@ -1,4 +1,5 @@
 //! Profiles by every view.
+#![allow(clippy::unwrap_used, clippy::panic, missing_docs)]
 
 use flowmill_graph::text::{ConstantTable, parse_graph};
 use flowmill_proto::tfprof::OptionsProto;

@@ -1,4 +1,5 @@
 //! Timelines of steps: lanes, dataflow, memory, the critical path, traces and pages.
+#![allow(clippy::unwrap_used, clippy::panic, missing_docs)]
 
 use flowmill_proto::{AllocationDescription, DeviceStepStats, NodeExecStats, NodeOutput, StepStats, TensorDescription, TensorShapeProto};
 use flowmill_timeline::{ChromeOptions, EventKind, OpTime, Timeline};
