@@ -3,9 +3,9 @@
 use super::order::Layers;
 use super::{BEND_GAP, GAP, Row};
 
-const SWEEPS: usize = 10;
+const SWEEPS: usize = 16;
 /// The weight of a link between two bends, which keeps long edges straight.
-const BEND_WEIGHT: f32 = 6.0;
+const BEND_WEIGHT: f32 = 12.0;
 
 /// Places the rows. Returns them and the number of steps.
 pub(super) fn place(layers: &Layers, widths: &[f32]) -> (Vec<Row>, u64) {
