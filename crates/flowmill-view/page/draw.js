@@ -200,7 +200,8 @@ export class Painter {
 
   /** A closed scope: its name, its size, and the shares of colours. */
   closed(scope, layout, place, x, y) {
-    const [left, top, w, h] = [x + layout.x[place], y + layout.y[place], layout.w[place], layout.h[place]];
+    const box = layout.box(scope, place);
+    const [left, top, w, h] = [x + box.x, y + box.y, box.w, box.h];
     if (!this.isVisible(left, top, left + w, top + h)) return;
     this.numDrawn += 1;
     const { context, theme } = this;
