@@ -344,6 +344,7 @@ from flowmill._internal.variables import report_uninitialized_variables as repor
 from flowmill._internal.variables import trainable_variables as trainable_variables
 from flowmill._internal.variables import variables_initializer as variables_initializer
 from flowmill._internal.vectorized import vectorized_map as vectorized_map
+from flowmill._internal.view import view as view
 from flowmill.data._specs import OptionalSpec as OptionalSpec
 from flowmill.debugging import add_check_numerics_ops as add_check_numerics_ops
 from flowmill.debugging import assert_equal as assert_equal
@@ -1347,6 +1348,7 @@ __all__ = [
     "vectorized_map",
     "verify_tensor_all_finite",
     "version",
+    "view",
     "where",
     "where_v2",
     "while_loop",
