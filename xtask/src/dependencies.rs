@@ -34,17 +34,15 @@ const ALLOWED: [&str; 14] = [
 /// Packages of which dependencies want two versions that cannot be brought together from here. Those of `glam` are in the lock file for conversions
 /// that `nalgebra` offers; none is built. `ring` uses the older `getrandom` and
 /// `windows-sys`, and `rcgen`, which tests alone use, the newer `base64` and `bit-vec`.
-const TWICE: [&str; 13] = [
+const TWICE: [&str; 11] = [
     "base64",
     "bit-vec",
-    "cpufeatures",
     "foldhash",
     "getrandom",
     "glam",
     "hashbrown",
     "miniz_oxide",
     "quick-error",
-    "rand_core",
     "syn",
     "unicode-width",
     "windows-sys",

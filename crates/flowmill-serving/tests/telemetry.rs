@@ -43,7 +43,7 @@ fn collector(answers: &[u16]) -> (SocketAddr, mpsc::Receiver<Post>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
     let (posts, received) = mpsc::channel();
-    let mut answers = answers.to_vec().into_iter();
+    let mut answers = Vec::from(answers).into_iter();
     std::thread::spawn(move || {
         for stream in listener.incoming() {
             while let Some(post) = read_post(stream.as_ref().unwrap()) {

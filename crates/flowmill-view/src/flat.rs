@@ -2,7 +2,9 @@
 
 use flowmill_cost::{Assumptions, CostModel};
 use flowmill_graph::traverse::is_back_edge;
-use flowmill_graph::{Attrs, ControlFlow, FrameId, Function, FunctionLibrary, Graph, Node, NodeId, Role, ShapeAnalysis, TensorType, instantiate_function};
+use flowmill_graph::{
+    Attrs, ControlFlow, FrameId, Function, FunctionLibrary, Graph, Node, NodeId, Role, ShapeAnalysis, TensorType, instantiate_function,
+};
 use flowmill_proto::attr_value::Value;
 use std::borrow::Cow;
 use std::collections::BTreeMap;

@@ -212,7 +212,7 @@ struct Writer<'a> {
     notes: Vec<String>,
 }
 
-/// How many nodes of a scope have each value of a facet.
+/// The number of nodes of a scope with each value of a facet.
 #[derive(Clone, Default)]
 struct ScopeCounts {
     ops: BTreeMap<u32, u32>,
