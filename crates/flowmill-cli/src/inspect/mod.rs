@@ -27,7 +27,7 @@ pub(crate) struct InspectArgs {
     json: bool,
 }
 
-/// What is shown of one graph: for programs, and the tree of its scopes, unless the graph does not load.
+/// A description of one graph: its facts for programs, and the tree of its scopes, unless the graph does not load.
 struct Inspected {
     value: Value,
     scopes: Vec<TreeRow>,
