@@ -11,7 +11,7 @@ use flowmill_graph::Graph;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-/// The choice of what a tree of scopes shows.
+/// The limits of a tree of scopes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TreeOptions {
     /// The levels of scopes below the root.

@@ -212,7 +212,7 @@ struct Writer<'a> {
     notes: Vec<String>,
 }
 
-/// The number of nodes of a scope with each value of a facet.
+/// The numbers of nodes of a scope by the values of each facet.
 #[derive(Clone, Default)]
 struct ScopeCounts {
     ops: BTreeMap<u32, u32>,

@@ -27,7 +27,7 @@ pub(crate) struct InspectArgs {
     json: bool,
 }
 
-/// A description of one graph: its facts for programs, and the tree of its scopes, unless the graph does not load.
+/// The facts about one graph, and the tree of its scopes, which is empty if the graph does not load.
 struct Inspected {
     value: Value,
     scopes: Vec<TreeRow>,

@@ -19,7 +19,7 @@ pub struct StepGraphs {
     pub before: Graph,
     /// The graph of each device that the step runs on, after all passes, with the full name of the device. The host's is the first.
     pub parts: Vec<(String, Graph)>,
-    /// The passes' changes, with the names of the nodes that each of them changed.
+    /// The record of the passes, with the names of the nodes that each of them changed.
     pub report: Report,
 }
 
