@@ -24,14 +24,20 @@ MODULES = [
     "tensorflow.core.protobuf.saved_model_pb2",
     "tensorflow.core.protobuf.tensor_bundle_pb2",
     "tensorflow.core.protobuf.tensorflow_server_pb2",
+    "tensorflow.core.profiler.tfprof_log_pb2",
+    "tensorflow.core.profiler.tfprof_options_pb2",
+    "tensorflow.core.profiler.tfprof_output_pb2",
     "tensorflow.core.util.event_pb2",
     "tensorflow.core.util.saved_tensor_slice_pb2",
     "tensorflow.python.training.checkpoint_state_pb2",
 ]
+# TensorBoard's messages, which have packages of their own.
+TENSORBOARD_MODULES = ["hparams.plugin_data_pb2", "pr_curve.plugin_data_pb2", "projector.projector_config_pb2"]
+TENSORBOARD = "tensorflow.tensorboard"
 
 
 def our_files():
-    """The files of the descriptor set that are TensorFlow's, not protobuf's own."""
+    """The files of the descriptor set that are TensorFlow's or TensorBoard's, not protobuf's own."""
     path = pathlib.Path(protos.__file__).parent / "descriptors.binpb"
     files = descriptor_pb2.FileDescriptorSet.FromString(path.read_bytes()).file
     return [file for file in files if not file.package.startswith("google.")]
@@ -69,7 +75,7 @@ def tensorflow():
 def test_every_field_is_tensorflows(tensorflow):
     pool = descriptor_pool.Default()
     compared = 0
-    for file in our_files():
+    for file in (file for file in our_files() if file.package != TENSORBOARD):
         for name, ours in flatten(file.package, file.message_type, file.enum_type):
             theirs = type(ours)()
             is_enum = isinstance(ours, descriptor_pb2.EnumDescriptorProto)
@@ -78,6 +84,25 @@ def test_every_field_is_tensorflows(tensorflow):
             assert described(ours) == described(theirs), name
             compared += 1
     assert compared > 200
+
+
+@pytest.mark.usefixtures("tensorflow")
+def test_fields_of_plugins_are_tensorboards():
+    theirs = {}
+    for module in TENSORBOARD_MODULES:
+        pool = importlib.import_module(f"tensorboard.plugins.{module}").DESCRIPTOR.pool
+    for name in ("hparams/api", "hparams/plugin_data", "pr_curve/plugin_data", "projector/projector_config"):
+        file = descriptor_pb2.FileDescriptorProto()
+        pool.FindFileByName(f"tensorboard/plugins/{name}.proto").CopyToProto(file)
+        theirs |= dict(flatten("", file.message_type, file.enum_type))
+
+    def fields(message):
+        # Names of types without their packages.
+        return {(*row[:4], row[4].rsplit(".", 1)[-1]) if len(row) > 4 else row for row in described(message)}
+    ours = {name: m for file in our_files() if file.package == TENSORBOARD for name, m in flatten("", file.message_type, file.enum_type)}
+    assert len(ours) > 15
+    for name, message in ours.items():
+        assert fields(message) <= fields(theirs[name]), name
 
 
 def test_bytes_pass_between_our_messages_and_tensorflows(tensorflow):

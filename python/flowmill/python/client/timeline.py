@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
-import collections
 import json
+from typing import Any, NamedTuple
 
 from flowmill import _core
 
 __all__ = ["AllocationMaximum", "StepStatsAnalysis", "Timeline"]
 
 
-class AllocationMaximum(collections.namedtuple("AllocationMaximum", ("timestamp", "num_bytes", "tensors"))):
-    """The largest memory in use: the time in microseconds since the Unix epoch, the bytes, and the names of the tensors, in a set."""
+class AllocationMaximum(NamedTuple):
+    """The largest memory in use: the time in microseconds since the Unix epoch, the bytes, and the names of the tensors."""
+
+    timestamp: int
+    num_bytes: int
+    tensors: set
 
 
-class StepStatsAnalysis(collections.namedtuple("StepStatsAnalysis", ("chrome_trace", "allocator_maximums"))):
+class StepStatsAnalysis(NamedTuple):
     """A trace, whose ``format_to_string`` returns JSON, and the `AllocationMaximum` of each allocator by its name."""
+
+    chrome_trace: Any
+    allocator_maximums: dict
 
 
 class _ChromeTrace:

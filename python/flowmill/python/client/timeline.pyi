@@ -1,6 +1,6 @@
 # Made by python/make_stubs from the code.
 
-import collections
+from typing import Any, NamedTuple
 
 __all__ = [
     "AllocationMaximum",
@@ -8,8 +8,13 @@ __all__ = [
     "Timeline",
 ]
 
-class AllocationMaximum(collections.namedtuple('AllocationMaximum', ('timestamp', 'num_bytes', 'tensors'))): ...
-class StepStatsAnalysis(collections.namedtuple('StepStatsAnalysis', ('chrome_trace', 'allocator_maximums'))): ...
+class AllocationMaximum(NamedTuple):
+    timestamp: int
+    num_bytes: int
+    tensors: set
+class StepStatsAnalysis(NamedTuple):
+    chrome_trace: Any
+    allocator_maximums: dict
 class Timeline:
     def __init__(self, step_stats, graph=None) -> None: ...
     def analyze_step_stats(self, show_dataflow: bool = True, show_memory: bool = True, op_time: str = 'schedule') -> StepStatsAnalysis: ...
