@@ -1,7 +1,7 @@
 //! Layered layouts of boxes and edges (Sugiyama's method).
 //!
-//! The stages are files: [`rank`] makes the edges acyclic and assigns each box a row, [`order`] orders the rows by barycentres, [`coordinates`] places the boxes
-//! of a row, and [`grid`] is the compact layout of graphs that are too large to be read as layers. Long edges get a *bend* in each row between their ends. All
+//! The stages are files: `rank` makes the edges acyclic and assigns each box a row, `order` orders the rows by barycentres, `coordinates` places the boxes
+//! of a row, and `grid` is the compact layout of graphs that are too large to be read as layers. Long edges get a *bend* in each row between their ends. All
 //! stages take time proportional to the boxes, edges and bends, up to a logarithm, and the number of bends is bounded by a multiple of the boxes and edges.
 
 mod adjacency;
