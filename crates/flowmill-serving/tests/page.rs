@@ -201,7 +201,7 @@ fn scripts_of_other_origins_may_ask_for_timelines() {
     let server = start(ServerOptions { cors: true, ..digits() });
     let answer = request(&server, "OPTIONS", PREDICT, &[("origin", "https://other.example")], b"");
     assert!(answer.header("access-control-allow-headers").unwrap().contains("x-flowmill-trace"));
-    assert_eq!(answer.header("access-control-expose-headers"), Some("server-timing"));
+    assert_eq!(answer.header("access-control-expose-headers"), Some("server-timing, traceparent"));
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Arrays in `.npz` files, as `numpy.savez` and `numpy.savez_compressed` write them.
 
-use flowmill_tensor::{Complex, DType, Element, Error, Result, Shape, Tensor, f16};
+use flowmill_tensor::{Bytes, Complex, DType, Element, Error, Result, Shape, Tensor, f16};
 use npyz::npz::{array_name_from_file_name, file_name_from_array_name};
 use npyz::{DType as NpyType, NpyFile, Order, WriteOptions, WriterBuilder};
 use std::collections::BTreeMap;
@@ -45,8 +45,57 @@ fn tensor<R: Read>(array: NpyFile<R>) -> Result<Tensor> {
         NpyType::Plain(t) => t.to_string(),
         _ => return Err(Error::unimplemented("an array of records")),
     };
+    if let Some(text) = TextType::parse(&descr) {
+        return strings(array, text, shape);
+    }
     let dtype = dtype_of(&descr).ok_or_else(|| Error::unimplemented(format!("an array of type {descr}")))?;
-    let size = dtype.size().unwrap_or(0) as u64;
+    let bytes = all_bytes(array, dtype.size().unwrap_or(0) as u64)?;
+    Tensor::copy_from_bytes(dtype, shape, &bytes)
+}
+
+/// An element type of NumPy's for strings of a fixed length, which shorter strings fill with zeros.
+#[derive(Clone, Copy)]
+struct TextType {
+    is_unicode: bool,
+    /// Code points or bytes.
+    length: usize,
+}
+
+impl TextType {
+    /// Parses a type such as `<U8` or `|S8`.
+    fn parse(descr: &str) -> Option<TextType> {
+        let descr = descr.trim_matches('\'');
+        let (is_unicode, length) = match (descr.strip_prefix("<U"), descr.strip_prefix("|S")) {
+            (Some(length), _) => (true, length),
+            (_, Some(length)) => (false, length),
+            _ => return None,
+        };
+        Some(TextType { is_unicode, length: length.parse().ok()? })
+    }
+}
+
+/// Reads strings; Unicode becomes UTF-8.
+fn strings<R: Read>(array: NpyFile<R>, text: TextType, shape: Shape) -> Result<Tensor> {
+    let size = text.length.saturating_mul(if text.is_unicode { 4 } else { 1 });
+    let bytes = all_bytes(array, size as u64)?;
+    if size == 0 {
+        return Tensor::from_strings(shape.clone(), vec![Default::default(); shape.num_elements()]);
+    }
+    let string = |element: &[u8]| -> Result<Bytes> {
+        if !text.is_unicode {
+            let length = element.iter().rposition(|&byte| byte != 0).map_or(0, |last| last + 1);
+            return Ok(Bytes::copy_from_slice(&element[..length]));
+        }
+        let points = element.chunks_exact(4).map(|point| u32::from_le_bytes([point[0], point[1], point[2], point[3]]));
+        let text: Option<String> = points.map(char::from_u32).collect();
+        let text = text.ok_or_else(|| Error::data_loss("a string is not Unicode"))?;
+        Ok(Bytes::copy_from_slice(text.trim_end_matches('\0').as_bytes()))
+    };
+    Tensor::from_strings(shape, bytes.chunks_exact(size).map(string).collect::<Result<_>>()?)
+}
+
+/// Reads the elements, each of `size` bytes.
+fn all_bytes<R: Read>(array: NpyFile<R>, size: u64) -> Result<Vec<u8>> {
     let mut bytes = Vec::new();
     let length = array.len().saturating_mul(size);
     // One byte more, so that the archive reaches the end of the entry and compares its checksum.
@@ -54,7 +103,7 @@ fn tensor<R: Read>(array: NpyFile<R>) -> Result<Tensor> {
     if bytes.len() as u64 != length {
         return Err(Error::data_loss(format!("the shape asks for {length} bytes, which are not what the file holds")));
     }
-    Tensor::copy_from_bytes(dtype, shape, &bytes)
+    Ok(bytes)
 }
 
 /// The element type of NumPy's name for it, such as `<f4`.

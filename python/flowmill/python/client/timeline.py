@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from flowmill import _core
@@ -10,7 +11,8 @@ from flowmill import _core
 __all__ = ["AllocationMaximum", "StepStatsAnalysis", "Timeline"]
 
 
-class AllocationMaximum(NamedTuple):
+@dataclass(frozen=True)
+class AllocationMaximum:
     """The largest memory in use: the time in microseconds since the Unix epoch, the bytes, and the names of the tensors."""
 
     timestamp: int
