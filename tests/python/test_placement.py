@@ -10,7 +10,6 @@ import re
 import sys
 
 import pytest
-from test_device_loops import NUM_DEVICES, PROGRAMS, flatten
 
 import flowmill
 
@@ -216,29 +215,6 @@ def test_nodes_are_placed_where_tensorflow_places_them(tf1, tmp_path, seed):
     assert found.keys() == expected.keys(), f"seed {seed}"
     wrong = {name: (device, expected[name]) for name, device in found.items() if device != expected[name]}
     assert not wrong, f"seed {seed}: placed here and by TensorFlow: {wrong}"
-
-
-def with_gradients(tf, program, colocate):
-    """Builds a loop of `test_device_loops` with its gradients, and returns the graph."""
-    with tf.Graph().as_default() as graph:
-        x = tf.placeholder(tf.float32, [3])
-        results = flatten(program(tf, x))
-        total = sum(tf.reduce_sum(tf.cast(result, tf.float32)) for result in results)
-        tf.gradients(total, x, colocate_gradients_with_ops=colocate)
-        tf.no_op(name="begin")
-    return graph
-
-
-@pytest.mark.parametrize("colocate", [False, True])
-@pytest.mark.parametrize("program", PROGRAMS)
-def test_loops_with_requests_that_conflict_are_placed_where_tensorflow_places_them(tf1, tmp_path, program, colocate):
-    graph = with_gradients(tf1, program, colocate)
-    expected = theirs(tf1, graph, NUM_DEVICES, True, tmp_path / "log")
-    for found in (ours(graph, NUM_DEVICES, True), placed(with_gradients(flowmill, program, colocate), NUM_DEVICES, True)):
-        # TensorFlow's log lacks nodes that it replaces before it places.
-        both = {name: (device, expected[name]) for name, device in found.items() if name in expected}
-        assert len(both) > len(found) / 2
-        assert {name: devices for name, devices in both.items() if devices[0] != devices[1]} == {}
 
 
 def returned_by_functions(tf):
