@@ -10,11 +10,13 @@
 mod arrange;
 mod blocks;
 mod details;
+mod facets;
 mod facts;
 mod flat;
 mod hubs;
 pub mod layout;
 mod meta_edges;
+mod notes;
 mod page;
 mod scope_tree;
 mod series;

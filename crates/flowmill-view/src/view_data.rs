@@ -6,38 +6,20 @@
 use crate::arrange::{Arrangement, arrange};
 use crate::blocks::Blocks;
 use crate::details::Details;
+use crate::facets::{Facet, Facets};
 use crate::facts::{Change, Facts};
 use crate::flat::{EdgeKind, FlatGraph, called};
 use crate::layout::Style;
 use crate::meta_edges::{MetaEdge, MetaEdges};
+use crate::notes::notes;
 use crate::scope_tree::{Child, ROOT, ScopeId, ScopeKind, ScopeTree};
 use crate::totals::{self, Totals};
 use crate::{View, series};
-use flowmill_graph::{FxHashMap, Node, Role};
+use flowmill_graph::{Node, Role};
 use serde::Serialize;
-use std::collections::BTreeMap;
 
 /// A chunk ends after this many children and edges.
 const CHUNK_SIZE: usize = 4000;
-
-/// Numbers of texts that occur often.
-#[derive(Default)]
-struct Texts {
-    texts: Vec<String>,
-    numbers: FxHashMap<String, u32>,
-}
-
-impl Texts {
-    fn number(&mut self, text: &str) -> u32 {
-        if let Some(&number) = self.numbers.get(text) {
-            return number;
-        }
-        let number = self.texts.len() as u32;
-        self.texts.push(text.to_owned());
-        self.numbers.insert(text.to_owned(), number);
-        number
-    }
-}
 
 /// The description of a graph that the page needs at once.
 #[derive(Serialize)]
@@ -78,16 +60,6 @@ impl From<&Totals> for TotalsData {
         let Totals { num_nodes, resident_bytes, operations, output_bytes, nanoseconds, bytes } = *totals;
         TotalsData { n: num_nodes, t: nanoseconds, b: bytes, ops: operations, res: resident_bytes, out: output_bytes }
     }
-}
-
-/// The values of a node that the page filters and colours by.
-#[derive(Clone, Copy)]
-struct Facets {
-    op: u32,
-    device: u32,
-    dtype: u32,
-    /// 0 for none, else the number of the pass plus 1.
-    pass: u32,
 }
 
 /// A scope as its parent shows it.
@@ -164,16 +136,16 @@ pub(crate) fn write(view: &View<'_>, prefix: &str, blocks: &mut Blocks) -> ViewS
     let writer = Writer::new(flat, tree, edges, nodes, scopes, view.facts);
     writer.write_chunks(prefix, blocks);
     writer.write_index(prefix, blocks);
-    let Writer { flat, totals_of_nodes, devices, dtypes, ops, passes, chunks, .. } = &writer;
+    let Writer { flat, totals_of_nodes, facets, chunks, .. } = &writer;
     ViewSummary {
         name: view.name.to_owned(),
         about: view.about.to_owned(),
         root: writer.sub_scope(ROOT),
         totals: (&writer.totals_of_scopes[ROOT as usize]).into(),
-        ops: ops.texts.clone(),
-        devices: devices.texts.clone(),
-        dtypes: dtypes.texts.clone(),
-        passes: passes.texts.clone(),
+        ops: facets.values(Facet::Op).to_vec(),
+        devices: facets.values(Facet::Device).to_vec(),
+        dtypes: facets.values(Facet::DType).to_vec(),
+        passes: facets.values(Facet::Pass).to_vec(),
         num_nodes: flat.nodes.len(),
         num_edges: flat.edges.len(),
         num_scopes: writer.preorder.len(),
@@ -193,11 +165,7 @@ struct Writer<'a> {
     totals_of_nodes: Vec<Totals>,
     totals_of_scopes: Vec<Totals>,
     facts: &'a Facts,
-    ops: Texts,
-    devices: Texts,
-    dtypes: Texts,
-    passes: Texts,
-    facets: Vec<Facets>,
+    facets: Facets,
     /// The scopes from the root in depth-first order.
     preorder: Vec<ScopeId>,
     /// The chunk of each scope of `preorder`.
@@ -207,36 +175,7 @@ struct Writer<'a> {
     numbers: Vec<u32>,
     /// The number of the first node of each scope on the page.
     firsts: Vec<u32>,
-    /// The sums of facets of each scope.
-    counts: Vec<ScopeCounts>,
     notes: Vec<String>,
-}
-
-/// The numbers of nodes of a scope by the values of each facet.
-#[derive(Clone, Default)]
-struct ScopeCounts {
-    ops: BTreeMap<u32, u32>,
-    devices: BTreeMap<u32, u32>,
-    dtypes: BTreeMap<u32, u32>,
-    passes: BTreeMap<u32, u32>,
-}
-
-impl ScopeCounts {
-    fn add(&mut self, other: &ScopeCounts) {
-        let sum =
-            |into: &mut BTreeMap<u32, u32>, from: &BTreeMap<u32, u32>| from.iter().for_each(|(k, n)| *into.entry(*k).or_default() += n);
-        sum(&mut self.ops, &other.ops);
-        sum(&mut self.devices, &other.devices);
-        sum(&mut self.dtypes, &other.dtypes);
-        sum(&mut self.passes, &other.passes);
-    }
-
-    fn add_node(&mut self, facets: Facets) {
-        *self.ops.entry(facets.op).or_default() += 1;
-        *self.devices.entry(facets.device).or_default() += 1;
-        *self.dtypes.entry(facets.dtype).or_default() += 1;
-        *self.passes.entry(facets.pass).or_default() += 1;
-    }
 }
 
 impl<'a> Writer<'a> {
@@ -267,13 +206,8 @@ impl<'a> Writer<'a> {
             chunks.push(chunk);
             chunk_of[scope as usize] = chunk;
         }
-        let mut writer = Writer {
-            ops: Texts::default(),
-            devices: Texts::default(),
-            dtypes: Texts::default(),
-            passes: Texts::default(),
-            facets: Vec::with_capacity(numbers.len()),
-            counts: vec![ScopeCounts::default(); n],
+        Writer {
+            facets: Facets::new(&flat, &tree, &preorder, facts),
             notes: notes(&flat, &tree),
             flat,
             tree,
@@ -286,36 +220,6 @@ impl<'a> Writer<'a> {
             chunk_of,
             numbers,
             firsts,
-        };
-        writer.find_facets();
-        writer
-    }
-
-    fn find_facets(&mut self) {
-        for number in 0..self.flat.nodes.len() as u32 {
-            let (part, node) = self.flat.node(number);
-            let device = match &part.function {
-                None => self.facts.devices.get(node.name()).map_or(node.device(), String::as_str),
-                Some(_) => node.device(),
-            };
-            let change = self.facts.changes.get(node.name()).filter(|_| part.function.is_none());
-            let facets = Facets {
-                op: self.ops.number(node.op()),
-                device: self.devices.number(device),
-                dtype: self.dtypes.number(node.output_types().first().map_or("", |t| t.dtype.name())),
-                pass: change.map_or(0, |(pass, _)| self.passes.number(pass) + 1),
-            };
-            self.facets.push(facets);
-        }
-        for scope in self.preorder.iter().rev().map(|&scope| scope as usize) {
-            let mut sum = ScopeCounts::default();
-            for child in &self.tree.scopes[scope].children {
-                match *child {
-                    Child::Node(node) => sum.add_node(self.facets[node as usize]),
-                    Child::Scope(child) => sum.add(&self.counts[child as usize]),
-                }
-            }
-            self.counts[scope] = sum;
         }
     }
 
@@ -344,7 +248,7 @@ impl<'a> Writer<'a> {
         let edges = self.edges.of(scope);
         let Arrangement { style, widths, rows, centres, hubs, attached, routes } = arrange(&self.flat, &self.tree, scope, edges);
         let nodes = self.nodes(scope);
-        let facets = |f: fn(&Facets) -> u32| nodes.clone().map(|node| f(&self.facets[node as usize])).collect();
+        let facets = |facet: Facet| nodes.clone().map(|node| self.facets.of_node(node, facet)).collect();
         let totals = |f: fn(&Totals) -> u64| {
             let values: Vec<u64> = nodes.clone().map(|node| f(&self.totals_of_nodes[node as usize])).collect();
             if values.iter().all(|&value| value == 0) { Vec::new() } else { values }
@@ -368,11 +272,11 @@ impl<'a> Writer<'a> {
             parent: self.tree.scopes[scope as usize].parent,
             first: self.firsts[scope as usize],
             names: nodes.clone().map(|node| self.tree.label(&self.flat, node)).collect(),
-            ops: facets(|f| f.op),
-            devices: facets(|f| f.device),
-            dtypes: facets(|f| f.dtype),
-            roles: nodes.clone().map(|node| role(self.flat.node(node).1)).collect(),
-            passes: facets(|f| f.pass),
+            ops: facets(Facet::Op),
+            devices: facets(Facet::Device),
+            dtypes: facets(Facet::DType),
+            roles: nodes.clone().map(|node| shape(self.flat.node(node).1)).collect(),
+            passes: facets(Facet::Pass),
             changes: nodes.clone().map(change).collect(),
             loops: if loops.contains(&1) { loops } else { Vec::new() },
             times: totals(|t| t.nanoseconds),
@@ -404,12 +308,6 @@ impl<'a> Writer<'a> {
     }
 
     fn sub_scope(&self, scope: ScopeId) -> SubScope {
-        let counts = &self.counts[scope as usize];
-        let most = |counts: &BTreeMap<u32, u32>| {
-            let mut sorted: Vec<(u32, u32)> = counts.iter().map(|(k, n)| (*k, *n)).collect();
-            sorted.sort_by(|a, b| b.1.cmp(&a.1).then(a.0.cmp(&b.0)));
-            sorted
-        };
         let of_tree = &self.tree.scopes[scope as usize];
         SubScope {
             id: scope,
@@ -422,10 +320,10 @@ impl<'a> Writer<'a> {
             chunk: self.chunk_of[scope as usize],
             first: self.firsts[scope as usize],
             totals: (&self.totals_of_scopes[scope as usize]).into(),
-            ops_of: most(&counts.ops),
-            devices: most(&counts.devices),
-            dtypes: most(&counts.dtypes),
-            passes: most(&counts.passes),
+            ops_of: self.facets.counts(scope, Facet::Op),
+            devices: self.facets.counts(scope, Facet::Device),
+            dtypes: self.facets.counts(scope, Facet::DType),
+            passes: self.facets.counts(scope, Facet::Pass),
             note: self.notes[scope as usize].clone(),
         }
     }
@@ -449,7 +347,7 @@ impl<'a> Writer<'a> {
             [of_tree.parent, self.firsts[scope as usize], self.nodes(scope).count() as u32, self.chunk_of[scope as usize], kind]
         });
         blocks.add_numbers(&format!("{prefix}s"), rows);
-        blocks.add_numbers(&format!("{prefix}o"), order.iter().map(|&node| self.facets[node as usize].op));
+        blocks.add_numbers(&format!("{prefix}o"), order.iter().map(|&node| self.facets.of_node(node, Facet::Op)));
         let mut ends: Vec<(u32, u32)> =
             self.flat.edges.iter().map(|e| (self.numbers[e.src as usize], self.numbers[e.dst as usize])).collect();
         ends.sort_unstable();
@@ -458,40 +356,8 @@ impl<'a> Writer<'a> {
     }
 }
 
-/// Returns notes on the scopes that hold a whole loop, or the two ends of a conditional.
-fn notes(flat: &FlatGraph<'_>, tree: &ScopeTree) -> Vec<String> {
-    let mut notes = vec![String::new(); tree.scopes.len()];
-    let mut around: BTreeMap<(u32, u32), ScopeId> = BTreeMap::new();
-    for number in 0..flat.nodes.len() as u32 {
-        if let Some((part, frame)) = flat.frame(number) {
-            let scope = tree.places[number as usize].0;
-            let common = around.get(&(part, frame.0)).map_or(scope, |&other| tree.common(scope, other));
-            around.insert((part, frame.0), common);
-        }
-    }
-    for ((part, frame), scope) in around {
-        let Some(frames) = &flat.parts[part as usize].frames else { continue };
-        let frame = &frames.frames()[frame as usize];
-        if scope != ROOT && notes[scope as usize].is_empty() {
-            notes[scope as usize] = format!("loop {}, {} iterations in parallel", frame.name, frame.parallel_iterations);
-        }
-    }
-    for (id, scope) in tree.scopes.iter().enumerate().skip(1) {
-        let has = |role: Role| {
-            scope
-                .children
-                .iter()
-                .any(|child| matches!(child, Child::Node(node) if flat.node(*node).1.role() == role && flat.frame(*node).is_none()))
-        };
-        if notes[id].is_empty() && has(Role::Merge) && has(Role::Switch) {
-            notes[id] = "conditional".to_owned();
-        }
-    }
-    notes
-}
-
 /// Returns the number of the shape that the page draws a node in.
-fn role(node: &Node) -> u8 {
+fn shape(node: &Node) -> u8 {
     match node.role() {
         Role::Const => 1,
         Role::Placeholder | Role::PlaceholderWithDefault | Role::Arg => 2,
