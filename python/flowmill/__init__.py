@@ -11,7 +11,8 @@ from flowmill._internal import lazy as _lazy, operators as _operators
 from flowmill._internal.graph import Graph, get_default_graph, reset_default_graph
 from flowmill._internal.importer import import_graph_def
 from flowmill._internal.names import NAMES as _NAMES
-from flowmill._internal.session import InteractiveSession, Session, SessionOptions, get_default_session
+from flowmill._internal.session import InteractiveSession, Session, get_default_session
+from flowmill._internal.session_options import SessionOptions
 from flowmill._internal.tensor import Operation, Tensor
 from flowmill._internal.tensor_shape import Dimension, TensorShape, dimension_value
 from flowmill.dtypes import (

@@ -8,7 +8,8 @@ from typing import Any, NamedTuple
 
 from flowmill._internal import protos
 from flowmill._internal.graph import Graph
-from flowmill._internal.session import Session, SessionOptions
+from flowmill._internal.session import Session
+from flowmill._internal.session_options import SessionOptions
 from flowmill._internal.sparse_tensor import SparseTensorValue
 from flowmill._internal.tensor_shape import TensorShape, known_shape
 from flowmill.dtypes import DType, as_dtype
