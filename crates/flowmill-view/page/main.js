@@ -263,7 +263,7 @@ function fillControls() {
   const views = page.contents.views.map((view, i) => [String(i), view.name]);
   byId('view').replaceChildren(...views.map(([value, text]) => option(value, text)));
   byId('compare').replaceChildren(option('', 'nothing'), ...views.map(([value, text]) => option(value, text)));
-  byId('compare-label').hidden = views.length < 2;
+  byId('compare-control').hidden = views.length < 2;
   const modes = MODES.filter(({ isThere }) => page.contents.views.some(isThere));
   byId('colour').replaceChildren(...modes.map(({ name, label }) => option(name, label)));
 }

@@ -2,12 +2,15 @@
 
 /** A pointer that moves less is a click. */
 const CLICK_PIXELS = 4;
+/** The second click of a double click comes within this time, and does not open or close again. */
+const DOUBLE_CLICK_MILLISECONDS = 500;
 const WHEEL_SPEED = 0.0016;
 
 export function attachPointer(pane) {
   const { canvas } = pane;
   const pointers = new Map();
-  let [distance, hasMoved] = [0, false];
+  let [distance, hasMoved, toggled] = [0, false, -Infinity];
+  const hasJustToggled = (event) => event.timeStamp - toggled < DOUBLE_CLICK_MILLISECONDS;
   const at = (event) => {
     const { left, top } = canvas.getBoundingClientRect();
     return { x: event.clientX - left, y: event.clientY - top };
@@ -43,14 +46,16 @@ export function attachPointer(pane) {
     const { x, y } = at(event);
     const hit = pane.hit(x, y);
     pane.select(hit && { scope: hit.scope, place: hit.place });
-    if (hit?.toggles) pane.toggle(hit);
+    if (!hit?.toggles || hasJustToggled(event)) return;
+    toggled = event.timeStamp;
+    pane.toggle(hit);
   };
   canvas.addEventListener('pointerup', end);
   canvas.addEventListener('pointercancel', end);
   canvas.addEventListener('dblclick', (event) => {
     const { x, y } = at(event);
     const hit = pane.hit(x, y);
-    if (hit && !hit.toggles) pane.toggle(hit);
+    if (hit && !hit.toggles && !hasJustToggled(event)) pane.toggle(hit);
   });
   canvas.addEventListener('wheel', (event) => {
     event.preventDefault();

@@ -182,7 +182,7 @@ def test_colours_are_of_devices_types_times_and_memory(net, open_page):
     with tf.Session(graph=net, config=tf.ConfigProto(device_count={"CPU": 2})) as session:
         session.run("y:0", {"x:0": np.ones([4, 8])}, options=tf.RunOptions(trace_level=tf.RunOptions.FULL_TRACE), run_metadata=metadata)
     page = open_page(tf.view(net, run_metadata=metadata))
-    colours = page.get_by_label("Colours", exact=True).first
+    colours = page.get_by_label("Colours", exact=True)
     expect(colours.locator("option")).to_have_text(["kind", "op", "device", "data type", "time", "memory"])
     legend = page.locator("#legend")
     colours.select_option("device")
@@ -196,7 +196,7 @@ def test_colours_are_of_devices_types_times_and_memory(net, open_page):
 def test_links_restore_the_view(net, open_page):
     page = open_page(tf.view(net))
     page.evaluate("flowmillView.active.goTo('layer_1/product')")
-    page.get_by_label("Colours", exact=True).first.select_option("op")
+    page.get_by_label("Colours", exact=True).select_option("op")
     page.get_by_text("Filter", exact=True).click()
     page.get_by_role("checkbox", name="MatMul").check()
     page.wait_for_function("location.hash.includes('op=MatMul') && location.hash.includes('camera=')")
@@ -206,7 +206,7 @@ def test_links_restore_the_view(net, open_page):
     other = open_page(tf.view(net), fragment)
     expect(panel(other).get_by_role("heading", level=2)).to_have_text("layer_1/product")
     expect(item(other, "layer_1")).to_have_attribute("aria-expanded", "true")
-    expect(other.get_by_label("Colours", exact=True).first).to_have_value("op")
+    expect(other.get_by_label("Colours", exact=True)).to_have_value("op")
     camera = "(({x, y, k}) => [x, y, k])(flowmillView.active.camera)"
     assert other.evaluate(camera) == pytest.approx(page.evaluate(camera), rel=0.01, abs=1)
     assert other.evaluate("flowmillView.active.filter.isActive") is True
@@ -215,13 +215,13 @@ def test_links_restore_the_view(net, open_page):
 def test_a_step_before_and_after_passes_is_side_by_side(net, open_page):
     with net.as_default(), tf.Session(config=tf.ConfigProto(allow_soft_placement=True)) as session:
         page = open_page(tf.view(session, fetches="y:0", feeds=["x:0"]))
-    page.get_by_label("View").select_option(label="step before passes")
+    page.get_by_label("View", exact=True).select_option(label="step before passes")
     page.get_by_label("beside").select_option(label="step after passes")
     expect(page.locator(".pane")).to_have_count(2)
     expect(page.get_by_role("tree")).to_have_count(2)
     page.evaluate("flowmillView.panes[0].goTo('layer_0/relu')")
     expect(panel(page)).to_contain_text("fuse_epilogues")
-    page.get_by_label("Colours", exact=True).first.select_option("pass")
+    page.get_by_label("Colours", exact=True).select_option("pass")
     expect(page.locator("#legend")).to_contain_text("fuse_epilogues")
     page.evaluate("flowmillView.panes[0].select(null)")
     expect(panel(page)).to_contain_text("Passes")
