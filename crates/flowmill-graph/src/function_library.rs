@@ -2,7 +2,6 @@
 
 use crate::OpDef;
 use flowmill_proto as proto;
-use flowmill_proto::attr_value::Value;
 use flowmill_proto::{AttrValue, FunctionDef, FunctionDefLibrary, GradientDef, Message, RegisteredGradient, UnknownFields};
 use flowmill_tensor::{Result, bail};
 use hashbrown::HashMap;
@@ -220,11 +219,5 @@ impl FunctionLibrary {
 /// Adds the names that may be those of functions which a node calls.
 fn add_names<'a>(op: &str, attrs: impl Iterator<Item = &'a AttrValue>, names: &mut BTreeSet<String>) {
     names.insert(op.to_owned());
-    for value in attrs {
-        match &value.value {
-            Some(Value::Func(func)) => names.extend([func.name.clone()]),
-            Some(Value::List(list)) => names.extend(list.func.iter().map(|func| func.name.clone())),
-            _ => {}
-        }
-    }
+    names.extend(attrs.flat_map(AttrValue::functions).map(|function| function.name.clone()));
 }

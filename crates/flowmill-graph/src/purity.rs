@@ -4,13 +4,11 @@
 //! its attributes may name functions.
 
 use crate::{Effects, Graph, Node, TensorType};
-use flowmill_proto::AttrValue;
-use flowmill_proto::attr_value::Value;
 use flowmill_tensor::DType;
 
 /// Returns true if a node may do more than compute its outputs: its op has effects, it reads or returns references, or it calls functions.
 pub fn has_effects(graph: &Graph, node: &Node) -> bool {
-    node.traits().effects != Effects::None || types(node).any(|t| t.is_ref) || calls_functions(graph, node)
+    node.traits().effects != Effects::None || types(node).any(|t| t.is_ref) || names_functions(graph, node)
 }
 
 /// Returns true if a node's outputs depend on the values of its inputs alone, so that nodes with the same op, attributes and inputs are equal.
@@ -31,12 +29,7 @@ fn types(node: &Node) -> impl Iterator<Item = &TensorType> {
     node.input_types().iter().chain(node.output_types())
 }
 
-/// Returns true if a node calls functions, whose effects are not those of its op.
-fn calls_functions(graph: &Graph, node: &Node) -> bool {
-    let is_func = |a: &AttrValue| match &a.value {
-        Some(Value::Func(_)) => true,
-        Some(Value::List(list)) => !list.func.is_empty(),
-        _ => false,
-    };
-    graph.library().get(node.op()).is_some() || node.attrs().values().any(is_func)
+/// Returns true if a node is a call of a function or names functions in its attributes, whose effects are not those of its op.
+fn names_functions(graph: &Graph, node: &Node) -> bool {
+    graph.library().get(node.op()).is_some() || node.attrs().values().any(|value| !value.functions().is_empty())
 }

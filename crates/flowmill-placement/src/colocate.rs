@@ -305,15 +305,10 @@ fn is_shared(tensor: &TensorType) -> bool {
 
 /// Returns true if a node hands the resources that it takes to functions or to its outputs, so that they may be on other devices than the node.
 fn forwards_resources(node: &Node) -> bool {
-    let is_function = |value: &Value| match value {
-        Value::Func(_) => true,
-        Value::List(list) => !list.func.is_empty(),
-        _ => false,
-    };
     node.role() == Role::Call
         || node.is_op("IdentityN")
         || node.is_op("DeleteMultiDeviceIterator")
-        || node.attrs().values().filter_map(|attr| attr.value.as_ref()).any(is_function)
+        || node.attrs().values().any(|attr| !attr.functions().is_empty())
 }
 
 /// Returns true if a node takes the handle of a resource.

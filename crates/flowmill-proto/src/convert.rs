@@ -1,4 +1,4 @@
-//! Attribute values from the Rust values they hold.
+//! Attribute values from the Rust values they hold, and the functions that they name.
 
 use bytes::Bytes;
 
@@ -8,6 +8,17 @@ use crate::{AttrValue, DataType, NameAttrList, TensorProto, TensorShapeProto, te
 impl From<Value> for AttrValue {
     fn from(value: Value) -> Self {
         Self { value: Some(value), ..Self::default() }
+    }
+}
+
+impl AttrValue {
+    /// Returns the functions that the attribute names.
+    pub fn functions(&self) -> &[NameAttrList] {
+        match &self.value {
+            Some(Value::Func(function)) => std::slice::from_ref(function),
+            Some(Value::List(list)) => &list.func,
+            _ => &[],
+        }
     }
 }
 

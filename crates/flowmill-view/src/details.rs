@@ -1,6 +1,6 @@
 //! The details of one node: attributes, tensors, and a summary of a constant's value.
 
-use crate::flat::{FlatGraph, called};
+use crate::flat::FlatGraph;
 use flowmill_graph::text::AttrText;
 use flowmill_graph::{Node, NodeId, Role};
 use flowmill_proto::AttrValue;
@@ -42,7 +42,7 @@ impl Details {
         let control = part.graph.control_inputs(node.id()).filter(|src| *src > NodeId::SINK).map(|src| format!("^{}", name(src)));
         let is_function = |op: &&str| part.graph.library().get(op).is_some();
         let functions = std::iter::once(node.op()).filter(is_function).map(str::to_owned);
-        let named = node.attrs().values().flat_map(called).map(|function| function.name.clone());
+        let named = node.attrs().values().flat_map(AttrValue::functions).map(|function| function.name.clone());
         Details {
             attrs: node.attrs().iter().map(|(name, value)| (name.to_owned(), attr_text(node, name, value))).collect(),
             inputs: data.chain(control).take(MAX_TENSORS).collect(),

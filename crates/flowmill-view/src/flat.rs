@@ -5,7 +5,7 @@ use flowmill_graph::traverse::is_back_edge;
 use flowmill_graph::{
     Attrs, ControlFlow, FrameId, Function, FunctionLibrary, Graph, Node, NodeId, Role, ShapeAnalysis, TensorType, instantiate_function,
 };
-use flowmill_proto::attr_value::Value;
+use flowmill_proto::AttrValue;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
@@ -169,17 +169,8 @@ fn note_calls(callers: &mut Callers, library: &FunctionLibrary, op: &str, attrs:
     if library.get(op).is_some() {
         callers.entry(op.to_owned()).or_insert_with(|| attrs.clone());
     }
-    for function in attrs.values().flat_map(called) {
+    for function in attrs.values().flat_map(AttrValue::functions) {
         callers.entry(function.name.clone()).or_insert_with(|| Attrs::from(function.attr.clone()));
-    }
-}
-
-/// Returns the functions that an attribute names.
-pub(crate) fn called(value: &flowmill_proto::AttrValue) -> &[flowmill_proto::NameAttrList] {
-    match &value.value {
-        Some(Value::Func(function)) => std::slice::from_ref(function),
-        Some(Value::List(list)) => &list.func,
-        _ => &[],
     }
 }
 

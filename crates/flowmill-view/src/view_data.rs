@@ -8,7 +8,7 @@ use crate::blocks::Blocks;
 use crate::details::Details;
 use crate::facets::{Facet, Facets};
 use crate::facts::{Change, Facts};
-use crate::flat::{EdgeKind, FlatGraph, called};
+use crate::flat::{EdgeKind, FlatGraph};
 use crate::layout::Style;
 use crate::meta_edges::{MetaEdge, MetaEdges};
 use crate::notes::notes;
@@ -374,7 +374,7 @@ fn shape(node: &Node) -> u8 {
         Role::While | Role::For => 13,
         Role::Send => 14,
         Role::Recv => 15,
-        Role::Kernel if node.attrs().values().any(|value| !called(value).is_empty()) => 11,
+        Role::Kernel if node.attrs().values().any(|value| !value.functions().is_empty()) => 11,
         Role::Kernel if node.op_def().is_stateful() => 16,
         Role::Kernel => 0,
     }

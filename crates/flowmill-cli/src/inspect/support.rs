@@ -2,7 +2,6 @@
 
 use flowmill::{ImportOptions, Result, SessionOptions, files, import_graph_def, kernels, new_graph, proto, registry, session, signatures};
 use flowmill_runtime::plan::is_runnable;
-use proto::attr_value::Value;
 use proto::{AttrValue, GraphDef, MetaGraphDef, NodeDef, OpDef};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -142,19 +141,10 @@ fn ops_needed<'a>(def: &'a GraphDef, functions: &BTreeMap<&'a str, &'a [NodeDef]
         let inputs = node.input.iter().filter(|input| !fed.contains(input.strip_suffix(":0").unwrap_or(input)));
         // The inputs of a node of a function are names in its body, all of which is needed anyway.
         ahead.extend(inputs.filter_map(|input| nodes.get(op_of(input)).copied()));
-        let called = node.attr.values().flat_map(called).chain([node.op.as_str()]);
+        let called = node.attr.values().flat_map(AttrValue::functions).map(|function| function.name.as_str()).chain([node.op.as_str()]);
         ahead.extend(called.filter_map(|name| functions.get(name)).flat_map(|body| body.iter()));
     }
     ops
-}
-
-/// Returns the functions that an attribute names.
-fn called(value: &AttrValue) -> Vec<&str> {
-    match &value.value {
-        Some(Value::Func(func)) => vec![&func.name],
-        Some(Value::List(list)) => list.func.iter().map(|func| func.name.as_str()).collect(),
-        _ => Vec::new(),
-    }
 }
 
 /// Returns the node of `node`, `node:0`, `^node` or, in a function, `node:out:0`.
