@@ -51,8 +51,9 @@ fn header(timings: &Timings) -> Option<HeaderValue> {
 
 /// Adds the timeline to the headers of an answer if `is_wanted`, and the request's place in a trace if the server traces.
 pub(crate) fn add(is_wanted: bool, timings: &Timings, traceparent: Option<HeaderValue>, answer: &mut HeaderMap) {
-    let timeline = header(timings).filter(|_| is_wanted);
-    answer.extend(timeline.map(|timeline| (SERVER_TIMING, timeline)));
+    if is_wanted {
+        answer.extend(header(timings).map(|timeline| (SERVER_TIMING, timeline)));
+    }
     answer.extend(traceparent.map(|traceparent| (TRACEPARENT, traceparent)));
 }
 
