@@ -84,7 +84,7 @@ impl Services {
 }
 
 /// Returns the status of an error.
-fn status(error: Error) -> Status {
+pub(crate) fn status(error: Error) -> Status {
     // Numbers of codes are those of gRPC.
     Status::new(tonic::Code::from_i32(error.code() as i32), error.message())
 }

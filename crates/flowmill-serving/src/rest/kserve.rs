@@ -11,7 +11,8 @@ use crate::server::core::{Core, InFlight};
 use crate::trace;
 use axum::Router;
 use axum::body::Body;
-use axum::extract::{Path, State};
+use axum::extract::{Path, Request, State};
+use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderValue, StatusCode};
 use axum::response::Response;
 use axum::routing::{get, post};
@@ -175,8 +176,9 @@ async fn unload_of(State(core): Server, Path((repository, model)): Path<(String,
     done(kserve::unload(&core, &repository, &model).await)
 }
 
-async fn infer(State(core): Server, Path(target): Path<Target>, headers: HeaderMap, body: Body) -> Response {
+async fn infer(State(core): Server, Path(target): Path<Target>, request: Request) -> Response {
     let start = Instant::now();
+    let (Parts { headers, .. }, body) = request.into_parts();
     let mut request = match core.begin(Protocol::KserveRest, Api::Infer, start, &headers) {
         Ok(request) => request,
         Err(error) => return error_response(&error),

@@ -59,10 +59,11 @@ pub(crate) fn guarded(router: Router, access: &Arc<AccessOptions>, routes: Route
 
 /// Returns the group of a path, of REST or gRPC.
 fn group_of(path: &str) -> RouteGroup {
-    let lower = path.to_ascii_lowercase();
-    let begins_with = |prefixes: &[&str]| prefixes.iter().any(|prefix| lower.starts_with(prefix));
-    let ends_with = |ends: &[&str]| ends.iter().any(|end| lower.ends_with(end));
-    if begins_with(&["/v2/health/", "/grpc.health.v1."]) || ["/healthz", "/readyz", "/livez"].contains(&lower.as_str()) {
+    let is = |whole: &str| path.eq_ignore_ascii_case(whole);
+    let begins_with = |prefixes: &[&str]| prefixes.iter().any(|prefix| strip_prefix_ignoring_case(path, prefix).is_some());
+    let tail = |length: usize| path.get(path.len().checked_sub(length)?..);
+    let ends_with = |ends: &[&str]| ends.iter().any(|end| tail(end.len()).is_some_and(|tail| tail.eq_ignore_ascii_case(end)));
+    if begins_with(&["/v2/health/", "/grpc.health.v1."]) || is("/healthz") || is("/readyz") || is("/livez") {
         RouteGroup::Health
     } else if crate::page::is_file(path) {
         RouteGroup::Page
@@ -70,7 +71,7 @@ fn group_of(path: &str) -> RouteGroup {
         || begins_with(&["/v2/repository/"]) && !ends_with(&["/index"])
     {
         RouteGroup::Management
-    } else if begins_with(&["/v1/", "/v2/", "/tensorflow.serving.", "/inference."]) && !ends_with(&["/stats"]) || lower == "/v2" {
+    } else if begins_with(&["/v1/", "/v2/", "/tensorflow.serving.", "/inference."]) && !ends_with(&["/stats"]) || is("/v2") {
         RouteGroup::Inference
     } else {
         RouteGroup::Observation
@@ -96,7 +97,7 @@ async fn check(State(gate): State<Gate>, request: Request, next: Next) -> Respon
     let is_grpc = request.headers().get(CONTENT_TYPE).is_some_and(|kind| kind.as_bytes().starts_with(b"application/grpc"));
     let refusal = |status: StatusCode, error: Error| {
         if is_grpc {
-            return tonic::Status::new(tonic::Code::from_i32(error.code() as i32), error.message()).into_http();
+            return crate::grpc::status(error).into_http();
         }
         body::respond_error(&error, status, crate::formats::tfs::print_error(&error))
     };
@@ -136,16 +137,23 @@ async fn metrics_text(State(core): State<Arc<Core>>) -> Response {
 }
 
 /// Answers what no other route does: TensorFlow Serving's paths, whose letters may be upper or lower case, and the configured path of the metrics.
-async fn fallback(State(core): State<Arc<Core>>, method: Method, headers: HeaderMap, request: Request) -> Response {
-    let path = request.uri().path().to_owned();
-    if path.get(..4).is_some_and(|head| head.eq_ignore_ascii_case("/v1/")) {
-        return tfs::handle(&core, &method, &path, &headers, request.into_body()).await;
+async fn fallback(State(core): State<Arc<Core>>, request: Request) -> Response {
+    let (head, body) = request.into_parts();
+    let path = head.uri.path();
+    if strip_prefix_ignoring_case(path, "/v1/").is_some() {
+        return tfs::handle(&core, &head.method, path, &head.headers, body).await;
     }
-    if core.metrics_path.as_ref() == Some(&path) && method == Method::GET {
+    if core.metrics_path.as_deref() == Some(path) && head.method == Method::GET {
         return metrics_text(State(core)).await;
     }
     let error = Error::not_found(format!("there is no route {path}"));
     body::respond_error(&error, StatusCode::NOT_FOUND, crate::formats::tfs::print_error(&error))
+}
+
+/// Returns the text after `prefix`, whose letters may be upper or lower case.
+fn strip_prefix_ignoring_case<'a>(text: &'a str, prefix: &str) -> Option<&'a str> {
+    let head = text.get(..prefix.len()).filter(|head| head.eq_ignore_ascii_case(prefix))?;
+    text.get(head.len()..)
 }
 
 /// Answers nothing but the status.

@@ -1,6 +1,7 @@
 //! TensorFlow Serving's REST API: `/v1/models/NAME[/versions/N|/labels/L][:predict|:classify|:regress|/metadata]`.
 
 use super::body::{self, respond, respond_error, status_of};
+use super::strip_prefix_ignoring_case;
 use crate::formats::tfs as json;
 use crate::inference::{self, ExampleMethod};
 use crate::metrics::{Api, Protocol};
@@ -86,16 +87,11 @@ fn parse(method: &Method, path: &str) -> Result<Route> {
     Ok(Route { model: decoded(model)?, choice, action })
 }
 
-fn strip_prefix_ignoring_case<'a>(text: &'a str, prefix: &str) -> Option<&'a str> {
-    let head = text.get(..prefix.len()).filter(|head| head.eq_ignore_ascii_case(prefix))?;
-    text.get(head.len()..)
-}
-
 /// Returns a part of a path with its percent codes replaced.
 ///
 /// # Errors
 /// `InvalidArgument` if the result is not UTF-8.
-pub(super) fn decoded(part: &str) -> Result<String> {
+fn decoded(part: &str) -> Result<String> {
     let text = percent_encoding::percent_decode_str(part).decode_utf8();
     text.map(Into::into).map_err(|_| Error::invalid_argument(format!("'{part}' is not UTF-8")))
 }
