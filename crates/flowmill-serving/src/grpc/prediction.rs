@@ -40,7 +40,7 @@ fn answered(name: &str, version: i64, signature: &str) -> Option<ModelSpec> {
 }
 
 impl Services {
-    /// Runs a signature on examples.
+    /// Answers a request to run one signature on examples.
     async fn examples(
         &self,
         request: &mut InFlight<'_>,
@@ -104,15 +104,22 @@ impl PredictionService for Services {
     }
 
     async fn multi_inference(&self, request: Request<MultiInferenceRequest>) -> Answer<MultiInferenceResponse> {
-        self.infer(Protocol::TfsGrpc, Api::MultiInference, request, async |_, request, message, timeout| {
+        self.infer(Protocol::TfsGrpc, Api::MultiInference, request, async |core, request, message, timeout| {
             let (name, choice, _) = wanted(message.tasks.first().and_then(|task| task.model_spec.clone()))?;
             let model = request.model(&name, &choice)?;
             MultiInference::new(&message.tasks, false, |name| model.signature(name).map(|signature| &**signature.spec()))?;
+            let examples = inference::serialized_examples(message.input.as_ref(), &core.limits.tensors)?;
+            request.decoded();
             let mut results = Vec::new();
             for task in message.tasks {
                 let method = ExampleMethod::from_name(&task.method_name)?;
-                let (model_spec, result) = self.examples(request, method, task.model_spec, message.input.as_ref(), timeout).await?;
-                results.push(InferenceResult { model_spec, result: Some(result) });
+                let signature = model.signature(inference::signature_name(task.model_spec.as_ref()))?;
+                request.set_signature(signature);
+                let call = request.call(Vec::new(), timeout, 0);
+                let (result, outcome) = signature.call_examples(method, examples.clone(), call).await?;
+                request.computed(&outcome);
+                results
+                    .push(InferenceResult { model_spec: answered(model.name(), model.version(), signature.name()), result: Some(result) });
             }
             Ok(MultiInferenceResponse { results })
         })
