@@ -12,16 +12,22 @@ use std::iter::repeat_n;
 /// `ResourceExhausted` past the memory limit; `InvalidArgument` for parts of different types or ranks, which the queue keeps apart.
 pub(super) fn concatenate(parts: &[&Tensor], num_rows: usize) -> Result<Tensor> {
     let [first, rest @ ..] = parts else { return Err(Error::internal("a batch has no requests")) };
-    let mut inner = first.shape().dims()[1..].to_vec();
+    let mut inner = row_dims(first).to_vec();
     for part in rest {
-        for (dim, &size) in inner.iter_mut().zip(&part.shape().dims()[1..]) {
+        for (dim, &size) in inner.iter_mut().zip(row_dims(part)) {
             *dim = (*dim).max(size);
         }
     }
+    let found = parts.iter().filter_map(|part| part.shape().dims().first()).sum();
+    let filling = num_rows.saturating_sub(found);
     let parts = parts.iter().map(|part| padded(part, &inner)).collect::<Result<Vec<_>>>()?;
-    let filling = num_rows.saturating_sub(parts.iter().map(|part| part.shape().dims()[0]).sum());
-    let first_row = if filling > 0 { Some(rows(&parts[0], 0, 1)?) } else { None };
+    let first_row = parts.first().filter(|_| filling > 0).map(|part| rows(part, 0, 1)).transpose()?;
     concat_rows(parts.iter().map(Cow::as_ref).chain(first_row.iter().flat_map(|row| repeat_n(row, filling))))
+}
+
+/// Returns the dimensions of a row of `tensor`: those after the first. A scalar has none.
+pub(super) fn row_dims(tensor: &Tensor) -> &[usize] {
+    tensor.shape().dims().get(1..).unwrap_or_default()
 }
 
 /// Returns `part` with zeros, or empty strings, after the end of dimensions that are shorter than those of `inner`, which begin with the second.
@@ -37,16 +43,16 @@ fn padded<'a>(part: &'a Tensor, inner: &[usize]) -> Result<Cow<'a, Tensor>> {
         DType::String => Tensor::from_strings(shape.clone(), vec![Default::default(); shape.checked_num_elements()?])?,
         dtype => Tensor::zeros(dtype, shape)?,
     };
-    // Where the runs of the last dimension begin.
-    let (Some(&run), outer) = (old.last(), &old[..old.len().saturating_sub(1)]) else { return Ok(Cow::Owned(out)) };
-    let mut starts: Vec<usize> = (0..*num_rows).map(|row| row * inner.iter().product::<usize>()).collect();
-    for (axis, &dim) in outer.iter().enumerate() {
-        let stride = inner[axis + 1..].iter().product::<usize>();
+    // Sizes beside a zero are bounded by nothing, and a start per row of such a tensor might not fit into memory.
+    let Some((&run, outer)) = old.split_last().filter(|_| part.num_elements() > 0) else { return Ok(Cow::Owned(out)) };
+    // The places at which the runs of the last dimension begin.
+    let mut stride = inner.iter().product::<usize>();
+    let mut starts: Vec<usize> = (0..*num_rows).map(|row| row * stride).collect();
+    for (&dim, &padded_dim) in outer.iter().zip(inner) {
+        stride /= padded_dim;
         starts = starts.iter().flat_map(|start| (0..dim).map(move |i| start + i * stride)).collect();
     }
-    if run > 0 {
-        overwrite_blocks(&mut out, &starts, run, part)?;
-    }
+    overwrite_blocks(&mut out, &starts, run, part)?;
     Ok(Cow::Owned(out))
 }
 
@@ -99,5 +105,8 @@ mod tests {
     fn rows_without_elements_are_batched() {
         let empty = Tensor::zeros(DType::F32, [2, 0]).unwrap();
         assert_eq!(concatenate(&[&empty, &empty], 6).unwrap().shape().dims(), [6, 0]);
+        let long = Tensor::zeros(DType::F32, [1, 1 << 40, 0, 1]).unwrap();
+        let wide = Tensor::zeros(DType::F32, [1, 1, 0, 2]).unwrap();
+        assert_eq!(concatenate(&[&long, &wide], 2).unwrap().shape().dims(), [2, 1 << 40, 0, 2]);
     }
 }

@@ -1,7 +1,7 @@
 //! The queues of requests and the threads that run them in batches.
 
 use super::BatchingOptions;
-use super::assembly::concatenate;
+use super::assembly::{concatenate, row_dims};
 use flowmill::sync::Mutex;
 use flowmill::{CancelToken, Code, DType, Error, Result, RunOptions, Tensor};
 use flowmill_kernels::blocks;
@@ -220,14 +220,11 @@ impl BatchQueue {
             )));
         }
         queue.rows += rows;
-        let group = match queue.groups.iter().position(|group| group.key == key) {
-            Some(index) => &mut queue.groups[index],
-            None => {
-                queue.groups.push(Group { key, tasks: VecDeque::new(), rows: 0 });
-                let last = queue.groups.len() - 1;
-                &mut queue.groups[last]
-            }
-        };
+        let index = queue.groups.iter().position(|group| group.key == key).unwrap_or_else(|| {
+            queue.groups.push(Group { key, tasks: VecDeque::new(), rows: 0 });
+            queue.groups.len() - 1
+        });
+        let group = &mut queue.groups[index];
         let is_first = group.tasks.is_empty();
         let was_full = group.rows >= self.options.rows_per_step();
         group.rows += rows;
@@ -310,8 +307,8 @@ fn num_rows(inputs: &[Tensor]) -> Result<usize> {
 impl Key {
     fn of(inputs: &[Tensor], is_padded: bool) -> Key {
         let inner = |input: &Tensor| match is_padded {
-            true => vec![0; input.rank() - 1],
-            false => input.shape().dims()[1..].to_vec(),
+            true => vec![0; row_dims(input).len()],
+            false => row_dims(input).to_vec(),
         };
         Key(inputs.iter().map(|input| (input.dtype(), inner(input))).collect())
     }
@@ -405,13 +402,16 @@ impl Batch {
     /// Runs the batch and answers its requests.
     fn run(mut self) {
         let now = Instant::now();
-        let (expired, tasks): (Vec<_>, Vec<_>) =
-            std::mem::take(&mut self.tasks).into_iter().map(|task| (task.expired(now), task)).partition(|(error, _)| error.is_some());
-        for (error, task) in expired {
-            self.rows -= task.rows;
-            let _ = task.reply.send(Err(error.unwrap_or_else(|| Error::internal("a request expired without a reason"))));
+        let mut tasks = Vec::with_capacity(self.tasks.len());
+        for task in std::mem::take(&mut self.tasks) {
+            match task.expired(now) {
+                None => tasks.push(task),
+                Some(error) => {
+                    self.rows -= task.rows;
+                    let _ = task.reply.send(Err(error));
+                }
+            }
         }
-        let tasks: Vec<Task> = tasks.into_iter().map(|(_, task)| task).collect();
         if tasks.is_empty() {
             return;
         }
