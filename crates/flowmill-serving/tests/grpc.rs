@@ -12,7 +12,7 @@ use flowmill_serving::proto::tfs::model_service_client::ModelServiceClient;
 use flowmill_serving::proto::tfs::prediction_service_client::PredictionServiceClient;
 use flowmill_serving::proto::tfs::{ModelConfig as ServedModelConfig, *};
 use flowmill_serving::repository::RepositoryConfig;
-use flowmill_serving::{AccessOptions, RouteGroup, Server, ServerOptions};
+use flowmill_serving::{AccessOptions, RouteGroup, Server, ServerLimits, ServerOptions};
 use std::time::{Duration, Instant};
 use tonic::transport::{Channel, Endpoint};
 use tonic::{Code, Request};
@@ -146,6 +146,19 @@ fn streams_are_answered_in_order_and_survive_errors() {
             assert_eq!(answer.error_message.is_empty(), i % 3 != 0, "{}", answer.error_message);
         }
         assert!(answers.message().await.unwrap().is_none());
+    });
+}
+
+#[test]
+fn a_stream_ends_with_the_error_of_a_message_that_cannot_be_read() {
+    let limits = ServerLimits { max_body_bytes: 10_000, ..ServerLimits::default() };
+    let server = start(ServerOptions { limits, ..digits() });
+    runtime().block_on(async {
+        let mut client = GrpcInferenceServiceClient::new(channel(&server).await);
+        let requests = tonic::codegen::tokio_stream::iter([infer_request(1), infer_request(100)]);
+        let mut answers = client.model_stream_infer(requests).await.unwrap().into_inner();
+        assert_eq!(answers.message().await.unwrap().unwrap().error_message, "");
+        assert_eq!(answers.message().await.unwrap_err().code(), Code::OutOfRange);
     });
 }
 

@@ -76,7 +76,12 @@ impl GrpcInferenceService for Services {
         let (services, mut requests) = (self.clone(), request.into_inner());
         tokio::spawn(async move {
             // Requests of a stream are answered in their order, as those of one connection.
-            while let Ok(Some(message)) = requests.message().await {
+            loop {
+                let message = match requests.message().await {
+                    Ok(Some(message)) => message,
+                    Ok(None) => return,
+                    Err(status) => return drop(sender.send(Err(status)).await),
+                };
                 let id = message.id.clone();
                 let metadata = MetadataMap::from_headers(trace_headers.clone());
                 let request = Request::from_parts(metadata, Default::default(), message);
