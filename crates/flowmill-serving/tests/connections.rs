@@ -4,11 +4,13 @@
 mod common;
 
 use common::{digits, get, start};
+use flowmill_serving::proto::tfs::prediction_service_client::PredictionServiceClient;
 use flowmill_serving::proto::tfs::{PredictRequest, PredictResponse};
 use flowmill_serving::{Server, ServerLimits, ServerOptions};
 use std::io::{ErrorKind, Read, Write};
 use std::net::TcpStream;
 use std::time::{Duration, Instant};
+use tonic::codec::CompressionEncoding;
 use tonic::codegen::http::uri::PathAndQuery;
 use tonic::codegen::tokio_stream::{self, StreamExt};
 use tonic::transport::{Channel, Endpoint};
@@ -181,6 +183,19 @@ fn the_bytes_of_messages_are_bounded_as_they_arrive() {
         assert_eq!(refused.code(), Code::ResourceExhausted, "{refused}");
         let small = predict(&server, tokio_stream::once(message(1000))).await.unwrap_err();
         assert_eq!(small.code(), Code::InvalidArgument, "{small}");
+    });
+    wait_for(&server, "flowmill_request_bytes_in_flight", |bytes| bytes == 0.0);
+}
+
+#[test]
+fn the_bytes_of_messages_count_after_decompression() {
+    let server = limited(ServerLimits { max_bytes_in_flight: 100_000, ..ServerLimits::default() });
+    runtime().block_on(async {
+        let channel = Endpoint::new(format!("http://{}", server.grpc_address().unwrap())).unwrap().connect().await.unwrap();
+        let mut client = PredictionServiceClient::new(channel).send_compressed(CompressionEncoding::Gzip);
+        let message = |bytes| PredictRequest { output_filter: vec!["x".repeat(bytes)], ..PredictRequest::default() };
+        assert_eq!(client.predict(message(200_000)).await.unwrap_err().code(), Code::ResourceExhausted);
+        assert_eq!(client.predict(message(1000)).await.unwrap_err().code(), Code::InvalidArgument);
     });
     wait_for(&server, "flowmill_request_bytes_in_flight", |bytes| bytes == 0.0);
 }

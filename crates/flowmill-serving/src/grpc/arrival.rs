@@ -6,12 +6,14 @@ use super::status;
 use crate::server::core::{Core, Share};
 use axum::body::Body;
 use axum::extract::{Request, State};
+use axum::http::{HeaderMap, HeaderName};
 use axum::middleware::Next;
 use axum::response::Response;
 use bytes::{Buf, Bytes};
 use flowmill::sync::Mutex;
 use flowmill::{Error, Result};
 use hyper::body::{Body as HttpBody, Frame, SizeHint};
+use prost::Message;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -21,6 +23,9 @@ use tonic::Status;
 
 /// The method whose request is a stream of messages, which may go on for as long as the client wants.
 const STREAM: &str = "/inference.GRPCInferenceService/ModelStreamInfer";
+
+/// The header with the compression of a request's messages.
+pub(super) const ENCODING: HeaderName = HeaderName::from_static("grpc-encoding");
 
 /// The share of the server's bounds that a request holds; it is in the request's extensions.
 #[derive(Clone)]
@@ -36,6 +41,18 @@ impl Arrival {
     /// Returns the time at which the request's headers had arrived.
     pub(super) fn start(&self) -> Instant {
         self.0.start
+    }
+
+    /// Takes the memory of a message that was sent with `headers`, if they say that messages are compressed: the bytes that arrived, which have been
+    /// counted, may be far fewer.
+    ///
+    /// # Errors
+    /// `ResourceExhausted` if other bodies have it.
+    pub(super) fn take_decompressed(&self, core: &Core, headers: &HeaderMap, message: &impl Message) -> Result<()> {
+        if headers.get(ENCODING).is_none_or(|encoding| encoding == "identity") {
+            return Ok(());
+        }
+        core.take_more_bytes(&mut self.0.bytes.lock(), message.encoded_len())
     }
 
     /// Returns the bytes of all messages so far to the server, because their requests have been answered.

@@ -1,6 +1,6 @@
 //! The Open Inference Protocol's `GRPCInferenceService`.
 
-use super::arrival::Arrival;
+use super::arrival::{Arrival, ENCODING};
 use super::{Services, status};
 use crate::formats::kserve::{self as format, Parameters, RequestedOutput};
 use crate::formats::raw;
@@ -61,16 +61,16 @@ impl GrpcInferenceService for Services {
 
     async fn model_stream_infer(&self, request: Request<Streaming<ModelInferRequest>>) -> Answer<Self::ModelStreamInferStream> {
         let (sender, receiver) = mpsc::channel(MAX_WAITING_ANSWERS);
-        // Requests of a stream belong to the trace that the stream's metadata names, and have timelines if the stream's metadata asks for them.
+        // The stream's metadata names the trace of its requests and the compression of their messages, and says if they have timelines.
         let headers = request.metadata().as_ref();
-        let mut trace_headers = HeaderMap::new();
-        for name in [TRACEPARENT, TRACESTATE] {
+        let mut message_headers = HeaderMap::new();
+        for name in [TRACEPARENT, TRACESTATE, ENCODING] {
             for value in headers.get_all(&name) {
-                trace_headers.append(name.clone(), value.clone());
+                message_headers.append(name.clone(), value.clone());
             }
         }
         if trace::is_wanted(headers) {
-            trace::ask(&mut trace_headers);
+            trace::ask(&mut message_headers);
         }
         let arrival = request.extensions().get::<Arrival>().cloned();
         let (services, mut requests) = (self.clone(), request.into_inner());
@@ -82,8 +82,12 @@ impl GrpcInferenceService for Services {
                     Ok(None) => return,
                     Err(status) => return drop(sender.send(Err(status)).await),
                 };
+                let taken = arrival.as_ref().map(|arrival| arrival.take_decompressed(&services.core, &message_headers, &message));
+                if let Some(Err(error)) = taken {
+                    return drop(sender.send(Err(status(error))).await);
+                }
                 let id = message.id.clone();
-                let metadata = MetadataMap::from_headers(trace_headers.clone());
+                let metadata = MetadataMap::from_headers(message_headers.clone());
                 let request = Request::from_parts(metadata, Default::default(), message);
                 let answer = tokio::select! {
                     answer = services.infer(Protocol::KserveGrpc, Api::Infer, request, model_infer) => answer,

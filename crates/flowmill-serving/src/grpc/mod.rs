@@ -15,6 +15,7 @@ use arrival::Arrival;
 use axum::Router;
 use axum::middleware::from_fn_with_state;
 use flowmill::{Error, Result};
+use prost::Message;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tonic::codec::CompressionEncoding;
@@ -54,7 +55,7 @@ pub(crate) fn routes(core: &Arc<Core>, health: impl Into<Routes>) -> Router {
 
 impl Services {
     /// Answers a request for inference: counts it, and cancels its step if the client goes.
-    async fn infer<M, R>(
+    async fn infer<M: Message, R>(
         &self,
         protocol: Protocol,
         api: Api,
@@ -66,6 +67,9 @@ impl Services {
         // A message of a stream is a request that has not been admitted.
         let arrival = request.extensions().get::<Arrival>().cloned();
         let headers = request.metadata().as_ref();
+        if let Some(arrival) = &arrival {
+            arrival.take_decompressed(&self.core, headers, request.get_ref()).map_err(status)?;
+        }
         let mut in_flight = match &arrival {
             Some(arrival) => self.core.begin_admitted(protocol, api, arrival.start(), headers),
             None => self.core.begin(protocol, api, Instant::now(), headers).map_err(status)?,
