@@ -58,7 +58,7 @@ pub(crate) struct ServeArgs {
     /// The time in which a REST request is answered, in milliseconds.
     #[arg(long = "rest_api_timeout_in_ms", alias = "rest-api-timeout-in-ms", default_value_t = 30_000)]
     rest_api_timeout_in_ms: u64,
-    /// Threads that read requests and write answers; 0 is one a core.
+    /// Threads that read requests and write answers; 0 is one per core.
     #[arg(long = "rest_api_num_threads", alias = "rest-api-num-threads", default_value_t = 0)]
     rest_api_num_threads: usize,
     /// Answer browsers' requests of other origins.
@@ -100,7 +100,7 @@ pub(crate) struct ServeArgs {
     /// Tags of a SavedModel's graph, separated by commas.
     #[arg(long = "saved_model_tags", alias = "saved-model-tags", default_value = "serve", value_delimiter = ',')]
     saved_model_tags: Vec<String>,
-    /// Threads of all models together; 0 is one a core.
+    /// Threads of all models together; 0 is one per core.
     #[arg(long = "tensorflow_session_parallelism", alias = "threads", default_value_t = 0)]
     tensorflow_session_parallelism: usize,
     /// Like --tensorflow_session_parallelism; one pool serves kernels and nodes.
@@ -112,7 +112,7 @@ pub(crate) struct ServeArgs {
     /// A file with an SSLConfig in protobuf's text format: certificate, key and authorities.
     #[arg(long = "ssl_config_file", alias = "ssl-config-file")]
     ssl_config_file: Option<PathBuf>,
-    /// A file with a token a line and the groups of routes it opens: `TOKEN inference,management,observation`.
+    /// A file with one token per line and the groups of routes it opens: `TOKEN inference,management,observation`.
     #[arg(long = "tokens_file", alias = "tokens-file")]
     tokens_file: Option<PathBuf>,
     /// A file with a MonitoringConfig in protobuf's text format; its path of the metrics is served beside /metrics.

@@ -248,7 +248,7 @@ impl InFlight<'_> {
         self.timings.decode = self.start.elapsed();
     }
 
-    /// Returns how to run the request's step: with its cancellation and its deadline, at most the server's.
+    /// Returns the options of the request's step: its cancellation, and its deadline, which is the server's if the client sets none.
     pub(crate) fn call(&self, outputs: Vec<String>, timeout: Option<Duration>, priority: u32) -> Call {
         let timeout = timeout.unwrap_or(self.core.limits.request_timeout);
         Call { outputs, deadline: self.start.checked_add(timeout), priority, cancel: self.cancel.clone() }

@@ -14,6 +14,8 @@ pub use options::{AccessOptions, RouteGroup, ServerLimits, ServerOptions, TlsOpt
 use self::core::Core;
 use crate::metrics::Metrics;
 use crate::model::{Compute, ModelLoader};
+use crate::proto::kserve::grpc_inference_service_server;
+use crate::proto::tfs::{model_service_server, prediction_service_server};
 use crate::repository::{ModelConfig, Repository, RepositoryConfig, VersionState};
 use crate::rest::Routes;
 use crate::telemetry::Tracer;
@@ -232,7 +234,7 @@ fn listen(runtime: &Runtime, address: SocketAddr) -> Result<(TcpListener, Socket
 async fn report_health(core: Arc<Core>, reporter: tonic_health::server::HealthReporter, mut ends: watch::Receiver<bool>) {
     const INTERVAL: Duration = Duration::from_millis(100);
     const SERVICES: [&str; 4] =
-        ["", "tensorflow.serving.PredictionService", "tensorflow.serving.ModelService", "inference.GRPCInferenceService"];
+        ["", prediction_service_server::SERVICE_NAME, model_service_server::SERVICE_NAME, grpc_inference_service_server::SERVICE_NAME];
     let mut before = None;
     loop {
         let is_ready = core.is_ready();

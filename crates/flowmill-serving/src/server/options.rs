@@ -66,7 +66,7 @@ pub struct ServerLimits {
     pub body_timeout: Duration,
     /// The time in which a client must take some bytes of its answer. 60 s by default.
     pub write_timeout: Duration,
-    /// The time in which a request of the REST API is answered; a request may set a shorter one. 30 s by default.
+    /// The time in which a request of the REST API is answered, and a gRPC request without a deadline; a request may set a shorter one. 30 s by default.
     pub request_timeout: Duration,
     /// Bounds on the tensors of a request.
     pub tensors: Limits,
@@ -183,7 +183,7 @@ impl std::fmt::Debug for AccessOptions {
 }
 
 impl AccessOptions {
-    /// Reads a file with a token a line, each followed by the groups it opens: `TOKEN inference,observation`. Empty lines and lines that begin with `#`
+    /// Reads a file with one token per line, each followed by the groups it opens: `TOKEN inference,observation`. Empty lines and lines that begin with `#`
     /// are left out.
     ///
     /// # Errors

@@ -3,9 +3,11 @@
 use super::RequestContext;
 use super::context::SpanId;
 use crate::metrics::{Api, Protocol, Timings, code_name};
+use crate::proto::kserve::grpc_inference_service_server;
 use crate::proto::otlp::span::SpanKind;
 use crate::proto::otlp::status::StatusCode;
 use crate::proto::otlp::{AnyValue, KeyValue, Span, Status, any_value};
+use crate::proto::tfs::prediction_service_server;
 use flowmill::Error;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -132,10 +134,9 @@ impl TracedRequest {
                 (format!("POST {route}"), attributes)
             }
             None => {
-                let service = if self.protocol == Protocol::KserveGrpc {
-                    "inference.GRPCInferenceService"
-                } else {
-                    "tensorflow.serving.PredictionService"
+                let service = match self.protocol {
+                    Protocol::KserveGrpc => grpc_inference_service_server::SERVICE_NAME,
+                    _ => prediction_service_server::SERVICE_NAME,
                 };
                 let method = if self.api == Api::Infer { "ModelInfer" } else { self.api.name() };
                 let method = format!("{service}/{method}");
