@@ -100,6 +100,10 @@ static SECONDS: [f64; 18] =
 /// Numbers of rows.
 static ROWS: [f64; 14] = [1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0, 512.0, 1024.0, 2048.0, 4096.0, 8192.0];
 
+/// The most numbers of rows whose steps are counted by themselves. Steps of other numbers are counted with those of the next power of two: clients choose
+/// the number of rows of a request, and must not fill the memory.
+const MAX_BATCH_SIZES: usize = 1024;
+
 /// The number of canonical codes, with 0 for success.
 const NUM_CODES: usize = 17;
 
@@ -310,8 +314,15 @@ impl SignatureMetrics {
         self.tensorflow_serving.processed_batch_size.record(padded_rows as f64);
         self.tensorflow_serving.padding_size.record(padding as f64);
         self.num_steps.fetch_add(1, Relaxed);
-        let batch = self.batches.lock().entry(rows).or_default().clone();
-        batch.compute.record(compute);
+        self.batch_of(rows).compute.record(compute);
+    }
+
+    /// Returns the counters of steps of `rows` rows.
+    fn batch_of(&self, rows: usize) -> Arc<BatchDurations> {
+        let mut batches = self.batches.lock();
+        let has_room = batches.len() < MAX_BATCH_SIZES || batches.contains_key(&rows);
+        let rows = if has_room { rows } else { rows.checked_next_power_of_two().unwrap_or(usize::MAX) };
+        batches.entry(rows).or_default().clone()
     }
 
     /// Returns the durations of one stage.
@@ -450,5 +461,20 @@ impl Metrics {
     /// Returns the time since the server's start.
     pub fn uptime(&self) -> Duration {
         self.start.elapsed()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn steps_of_many_sizes_are_counted_in_bounded_memory() {
+        let signature = Metrics::default().signature("m", 1, "s");
+        (0..5000).for_each(|rows| signature.record_step(rows, rows, Duration::ZERO));
+        signature.record_step(usize::MAX, usize::MAX, Duration::ZERO);
+        let batches = signature.batches();
+        let counts: Vec<(usize, u64)> = batches.iter().skip(MAX_BATCH_SIZES).map(|(rows, batch)| (*rows, batch.compute.get().0)).collect();
+        assert_eq!(counts, [(1024, 1), (2048, 1024), (4096, 2048), (8192, 903), (usize::MAX, 1)]);
     }
 }
