@@ -2,9 +2,12 @@
 //! static shapes.
 
 use flowmill_graph::{ControlFlow, ElementwiseFunction, FrameId, FunctionBody, Graph, Node, NodeId, OutputId, Role, ShapeAnalysis};
+use std::cell::Cell;
 
 /// The expressions that a counter is followed through.
 const MAX_DEPTH: usize = 32;
+/// The expressions that are visited for one loop. Without a limit, a chain of `LogicalAnd(x, x)` would be visited as often as it has paths.
+const MAX_VISITS: usize = 4096;
 
 /// A scalar `variable + offset`; a constant without a variable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,19 +25,30 @@ struct Progression {
 }
 
 /// Scalar expressions of one graph.
-#[derive(Clone, Copy)]
 struct Scalars<'a> {
     graph: &'a Graph,
     shapes: &'a ShapeAnalysis,
+    /// The expressions that may still be visited.
+    visits: Cell<usize>,
 }
 
-impl Scalars<'_> {
+impl<'a> Scalars<'a> {
+    fn new(graph: &'a Graph, shapes: &'a ShapeAnalysis) -> Scalars<'a> {
+        Scalars { graph, shapes, visits: Cell::new(MAX_VISITS) }
+    }
+
+    /// Counts the visit of an expression. Returns the node that computes it, unless the limits forbid the visit.
+    fn visit(&self, tensor: OutputId, depth: usize) -> Option<&'a Node> {
+        self.visits.set(self.visits.get().checked_sub(1)?);
+        self.graph.get(tensor.node).filter(|_| depth < MAX_DEPTH)
+    }
+
     /// Returns a scalar as a loop's variable and an offset, if sums and differences with constants make it.
     fn linear(&self, tensor: OutputId, depth: usize) -> Option<Linear> {
         if let Some(constant) = self.shapes.constant(tensor) {
             return Some(Linear { variable: None, offset: constant.to_i64().ok()? });
         }
-        let node = self.graph.get(tensor.node).filter(|_| depth < MAX_DEPTH)?;
+        let node = self.visit(tensor, depth)?;
         let input = |i: usize| self.linear(self.graph.input(node.id(), i)?, depth + 1);
         match (node.role(), node.traits().elementwise) {
             (Role::Merge | Role::Arg, _) => Some(Linear { variable: Some(node.id()), offset: 0 }),
@@ -68,7 +82,7 @@ impl Scalars<'_> {
 
     /// Returns the iteration in which a condition is false for the first time. `progression` returns the start and the step of a loop's variable.
     fn count(&self, condition: OutputId, progression: &dyn Fn(NodeId) -> Option<Progression>, depth: usize) -> Option<u64> {
-        let node = self.graph.get(condition.node).filter(|_| depth < MAX_DEPTH)?;
+        let node = self.visit(condition, depth)?;
         let input = |i: usize| self.graph.input(node.id(), i);
         let value = |i: usize| {
             let Linear { variable, offset } = self.linear(input(i)?, 0)?;
@@ -110,16 +124,16 @@ fn is_passed_on(node: &Node) -> bool {
 
 /// Returns the trip count of each frame, by [`FrameId`]; `None` for the root, and for a loop that may end at any time.
 pub(crate) fn of_frames(graph: &Graph, flow: &ControlFlow, shapes: &ShapeAnalysis) -> Vec<Option<u64>> {
-    let scalars = Scalars { graph, shapes };
     let of_frame = |frame: &flowmill_graph::Frame| {
         let condition = graph.input(frame.loop_cond?, 0)?;
-        scalars.count(condition, &|merge| frame_variable(scalars, merge), 0)
+        let scalars = Scalars::new(graph, shapes);
+        scalars.count(condition, &|merge| frame_variable(&scalars, merge), 0)
     };
     flow.frames().iter().map(of_frame).collect()
 }
 
 /// Returns the values of a loop's variable, which is the output of a `Merge` of an `Enter` and a `NextIteration`.
-fn frame_variable(scalars: Scalars<'_>, merge: NodeId) -> Option<Progression> {
+fn frame_variable(scalars: &Scalars<'_>, merge: NodeId) -> Option<Progression> {
     let graph = scalars.graph;
     let sources = [0, 1].map(|i| graph.input(merge, i));
     let source = |role: Role| sources.into_iter().flatten().find(|source| graph.get(source.node).is_some_and(|node| node.role() == role));
@@ -131,9 +145,9 @@ fn frame_variable(scalars: Scalars<'_>, merge: NodeId) -> Option<Progression> {
 
 /// Returns the trip count of a node that calls a condition and a body in turn.
 pub(crate) fn of_while(graph: &Graph, shapes: &ShapeAnalysis, node: &Node, condition: &FunctionBody, body: &FunctionBody) -> Option<u64> {
-    let outer = Scalars { graph, shapes };
+    let outer = Scalars::new(graph, shapes);
     let (condition_shapes, body_shapes) = (ShapeAnalysis::new(&condition.graph), ShapeAnalysis::new(&body.graph));
-    let inner = Scalars { graph: &body.graph, shapes: &body_shapes };
+    let inner = Scalars::new(&body.graph, &body_shapes);
     let variable = |arg: NodeId| {
         let i = condition.args.iter().position(|&other| other == arg)?;
         let start = outer.constant(graph.input(node.id(), i)?)?;
@@ -141,7 +155,7 @@ pub(crate) fn of_while(graph: &Graph, shapes: &ShapeAnalysis, node: &Node, condi
         let Linear { variable, offset } = inner.linear(next, 0)?;
         (variable == body.args.get(i).copied()).then_some(Progression { start, step: offset })
     };
-    let conditions = Scalars { graph: &condition.graph, shapes: &condition_shapes };
+    let conditions = Scalars::new(&condition.graph, &condition_shapes);
     conditions.count(condition.graph.input(*condition.retvals.first()?, 0)?, &variable, 0)
 }
 

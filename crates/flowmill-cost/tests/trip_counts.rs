@@ -110,6 +110,13 @@ fn loops_that_end_at_an_unknown_time_are_assumed_to_have_a_number() {
 }
 
 #[test]
+fn conditions_with_many_paths_end() {
+    let ands: String = (1..=30).map(|i| format!("less{i} = LogicalAnd(less{0}, less{0})\n", i - 1)).collect();
+    let condition = format!("less0 = Less(mi, limit)\n{ands}less = LogicalAnd(less30, less30)");
+    assert_eq!(executions(&counted(0, &constant(6), &condition, "i = AddV2(si:1, one)")), 6);
+}
+
+#[test]
 fn nodes_of_nested_loops_run_as_often_as_both_together() {
     let text = counted(0, &constant(6), "less = Less(mi, limit)", "i = AddV2(si:1, one)").replace(
         "inside = MatMul(s:1, s:1)\n",
