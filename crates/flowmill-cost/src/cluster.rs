@@ -2,6 +2,7 @@
 
 use crate::machine::Machine;
 use crate::order::{Key, sort_keys};
+use crate::saturating::total;
 use crate::tasks::{DeviceSet, TaskGraph};
 
 /// The factor between the numbers of clusters of two levels.
@@ -29,12 +30,12 @@ pub(crate) fn levels(tasks: &TaskGraph, machine: &Machine) -> Vec<Level> {
         work: tasks
             .groups()
             .iter()
-            .map(|members| members.iter().map(|&t| tasks.tasks()[t].times.iter().copied().min().unwrap_or(0)).sum())
+            .map(|members| total(members.iter().map(|&t| tasks.tasks()[t].times.iter().copied().min().unwrap_or(0))))
             .collect(),
         num_clusters: num_groups,
         num_devices: n,
     };
-    let share = set.work.iter().sum::<u64>() / n as u64;
+    let share = total(set.work.iter().copied()) / n as u64;
     let mut edges: Vec<Key> = Vec::new();
     for (from, to, bytes) in tasks.dependencies() {
         let (a, b) = (tasks.tasks()[from].group, tasks.tasks()[to].group);
@@ -83,7 +84,7 @@ impl Clusters {
     fn join(&mut self, a: usize, b: usize, most_work: u64) {
         let (a, b) = (self.find(a), self.find(b));
         let devices = self.devices[a].and(self.devices[b]);
-        let work = self.work[a] + self.work[b];
+        let work = self.work[a].saturating_add(self.work[b]);
         if a == b || work > most_work || devices.iter(self.num_devices).next().is_none() {
             return;
         }

@@ -2,6 +2,7 @@
 
 use crate::kernel_class::{KernelClass, THIN_CONVOLUTION_CHANNELS, THIN_PRODUCT_ROWS};
 use crate::machine::KernelWork;
+use crate::saturating::total;
 use flowmill_graph::{Attrs, Effects, ElementwiseFunction, Graph, Node, Operand, OutputId, Role, ShapeAnalysis, Work};
 use flowmill_tensor::{DType, PartialShape};
 
@@ -141,7 +142,7 @@ impl Estimator<'_> {
             Work::Sort => (KernelClass::Other, input_sizes(0).map_or(0.0, |x| x.elements() * x.size_from_last(0).max(1.0).log2())),
         };
         estimate.operations = operations;
-        let (read, written): (u64, u64) = (inputs.iter().map(|(_, bytes)| bytes).sum(), estimate.outputs.iter().sum());
+        let (read, written) = (total(inputs.iter().map(|(_, bytes)| *bytes)), total(estimate.outputs.iter().copied()));
         // An op that only moves elements reads those that it writes, such as a slice.
         let moves = estimate.operations == 0.0 && written > 0;
         estimate.bytes_read = if moves { read.min(written) } else { read };
@@ -183,7 +184,7 @@ impl Estimator<'_> {
     /// `dtype` say what it holds.
     fn resident(&self, node: &Node, estimate: &NodeEstimate) -> u64 {
         if node.role() == Role::Const {
-            return estimate.outputs.iter().sum();
+            return total(estimate.outputs.iter().copied());
         }
         if node.num_inputs() > 0 || node.traits().effects != Effects::State {
             return 0;

@@ -2,6 +2,7 @@
 
 use crate::machine::Machine;
 use crate::order::order_by;
+use crate::saturating::{add, total};
 use crate::tasks::{DeviceSet, TaskGraph};
 
 /// The idle intervals of a device that the search for the earliest finish looks at.
@@ -29,7 +30,7 @@ pub(crate) fn heft_of_clusters(
     let (mut allowed, mut resident) = (vec![DeviceSet::ALL; num_clusters], vec![0u64; num_clusters]);
     for (group, &cluster) in cluster_of.iter().enumerate() {
         allowed[cluster] = allowed[cluster].and(tasks.group_devices(group));
-        resident[cluster] += tasks.groups()[group].iter().map(|&t| tasks.tasks()[t].resident).sum::<u64>();
+        add(&mut resident[cluster], total(tasks.groups()[group].iter().map(|&t| tasks.tasks()[t].resident)));
     }
     let mut place = vec![0; tasks.len()];
     for (i, &t) in tasks.order().iter().enumerate() {

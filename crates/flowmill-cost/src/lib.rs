@@ -26,6 +26,7 @@ mod order;
 mod palette;
 mod place;
 mod report;
+mod saturating;
 mod simulate;
 mod svg;
 mod tasks;

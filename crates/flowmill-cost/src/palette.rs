@@ -2,6 +2,7 @@
 
 use crate::order::order_by;
 use crate::report::MeasuredStep;
+use crate::saturating::{add, total};
 use crate::simulate::Schedule;
 use crate::svg::duration;
 use crate::tasks::TaskGraph;
@@ -53,14 +54,14 @@ impl Palette {
     pub(crate) fn new(tasks: &TaskGraph, schedule: &Schedule, measured: Option<&MeasuredStep>) -> Palette {
         let mut times: BTreeMap<&Arc<str>, (u64, u64)> = BTreeMap::new();
         for (t, task) in tasks.tasks().iter().enumerate() {
-            times.entry(&task.op).or_default().0 += schedule.end[t] - schedule.start[t];
+            add(&mut times.entry(&task.op).or_default().0, schedule.end[t] - schedule.start[t]);
         }
         for execution in measured.iter().flat_map(|step| &step.tasks) {
             if let Some(task) = tasks.tasks().get(execution.task) {
-                times.entry(&task.op).or_default().1 += execution.end.saturating_sub(execution.start);
+                add(&mut times.entry(&task.op).or_default().1, execution.end.saturating_sub(execution.start));
             }
         }
-        let total = times.values().fold(0u64, |sum, (simulated, measured)| sum.saturating_add(*simulated.max(measured)));
+        let total = total(times.values().map(|(simulated, measured)| *simulated.max(measured)));
         let is_visible = |time: u64| time.saturating_mul(INVISIBLE) > total;
         let visible: Vec<(&Arc<str>, (u64, u64))> = times.into_iter().filter(|(_, (a, b))| is_visible(*a.max(b))).collect();
         // Of ops that take equal times, the first by name comes first.
@@ -71,7 +72,7 @@ impl Palette {
             if palette.ops.len() < CLASSES.len() {
                 palette.ops.push((Arc::clone(op), time));
             } else {
-                palette.others = (palette.others.0 + 1, palette.others.1 + time);
+                palette.others = (palette.others.0 + 1, palette.others.1.saturating_add(time));
             }
         }
         palette

@@ -3,6 +3,7 @@
 use crate::machine::Machine;
 use crate::measured::MeasuredCosts;
 use crate::order::order_by;
+use crate::saturating::total;
 use crate::simulate::Schedule;
 use crate::tasks::{Task, TaskGraph};
 use std::fmt;
@@ -48,9 +49,10 @@ pub struct ReportRow {
 }
 
 impl ReportRow {
-    /// Returns the predicted time less the measured one, in nanoseconds; `None` for a task that was not measured.
+    /// Returns the predicted time less the measured one, in nanoseconds, or the nearest number that is representable; `None` for a task that was not measured.
     pub fn difference(&self) -> Option<i64> {
-        Some(self.predicted.cast_signed() - self.measured?.cast_signed())
+        let difference = i128::from(self.predicted) - i128::from(self.measured?);
+        Some(difference.clamp(i64::MIN.into(), i64::MAX.into()) as i64)
     }
 }
 
@@ -86,7 +88,7 @@ impl Report {
         let mut measured: Vec<Option<u64>> = vec![None; tasks.len()];
         for execution in step.iter().flat_map(|step| &step.tasks) {
             if let Some(sum) = measured.get_mut(execution.task) {
-                *sum = Some(sum.unwrap_or(0) + execution.end.saturating_sub(execution.start));
+                *sum = Some(sum.unwrap_or(0).saturating_add(execution.end.saturating_sub(execution.start)));
             }
         }
         let mut report = Report::with(tasks, machine, schedule, measured);
@@ -111,12 +113,12 @@ impl Report {
             let device = schedule.devices[t];
             if let Some(row) = devices.get_mut(device) {
                 row.tasks += 1;
-                row.measured = measured.map_or(row.measured, |time| Some(row.measured.unwrap_or(0) + time));
+                row.measured = measured.map_or(row.measured, |time| Some(row.measured.unwrap_or(0).saturating_add(time)));
             }
             let (name, op) = (Arc::clone(&task.name), Arc::clone(&task.op));
             rows.push(ReportRow { name, op, device, predicted: schedule.end[t] - schedule.start[t], measured });
         }
-        let copied_bytes = schedule.transfers.iter().map(|transfer| transfer.bytes).sum();
+        let copied_bytes = total(schedule.transfers.iter().map(|transfer| transfer.bytes));
         let (predicted, copies) = (schedule.makespan, schedule.transfers.len());
         Report { rows, predicted, measured: None, other_nodes: 0, devices, copies, copied_bytes }
     }
@@ -178,15 +180,16 @@ impl fmt::Display for ReportText<'_> {
             let [predicted, measured, error] = times(node.predicted, node.measured);
             row(f, &[predicted, measured, error, device.to_owned()], &format!("{} ({})", node.name, node.op))?;
         }
-        let total = |rows: &mut dyn Iterator<Item = &ReportRow>| {
+        let sums = |rows: &mut dyn Iterator<Item = &ReportRow>| {
             rows.fold((0, None), |(predicted, measured), row| {
-                (predicted + row.predicted, row.measured.map_or(measured, |time| Some(measured.unwrap_or(0) + time)))
+                let measured = row.measured.map_or(measured, |time: u64| Some(time.saturating_add(measured.unwrap_or(0))));
+                (row.predicted.saturating_add(predicted), measured)
             })
         };
         for (name, (predicted, measured)) in [
-            ("in these nodes", total(&mut shown.iter().copied())),
-            ("in all measured nodes", total(&mut report.rows.iter().filter(|row| row.measured.is_some()))),
-            ("in all nodes", total(&mut report.rows.iter())),
+            ("in these nodes", sums(&mut shown.iter().copied())),
+            ("in all measured nodes", sums(&mut report.rows.iter().filter(|row| row.measured.is_some()))),
+            ("in all nodes", sums(&mut report.rows.iter())),
         ] {
             let [predicted, measured, error] = times(predicted, measured);
             if is_measured || name == "in all nodes" {

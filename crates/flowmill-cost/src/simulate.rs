@@ -1,6 +1,7 @@
 //! The simulator: runs tasks on devices and copies on links, in simulated time.
 
 use crate::machine::Machine;
+use crate::saturating::{add, total};
 use crate::tasks::TaskGraph;
 use flowmill_tensor::{Result, bail};
 use std::cmp::Reverse;
@@ -58,17 +59,14 @@ impl Schedule {
     /// Returns the value of the schedule on a machine.
     pub fn objective(&self, machine: &Machine) -> Objective {
         let over = |(peak, device): (&u64, &crate::DeviceModel)| peak.saturating_sub(device.memory_bytes.unwrap_or(u64::MAX));
-        Objective {
-            over_memory: self.peak_memory.iter().zip(machine.devices()).map(over).fold(0, u64::saturating_add),
-            makespan: self.makespan,
-        }
+        Objective { over_memory: total(self.peak_memory.iter().zip(machine.devices()).map(over)), makespan: self.makespan }
     }
 
     /// Returns the time that each device computes.
     pub fn busy(&self, machine: &Machine) -> Vec<u64> {
         let mut busy = vec![0; machine.num_devices()];
         for ((&device, &start), &end) in self.devices.iter().zip(&self.start).zip(&self.end) {
-            busy[device] += end - start;
+            add(&mut busy[device], end - start);
         }
         busy
     }
@@ -153,7 +151,7 @@ impl<'a> Simulation<'a> {
         let (n, num_devices) = (tasks.len(), machine.num_devices());
         let mut memory = vec![0; num_devices];
         for (task, &device) in tasks.tasks().iter().zip(devices) {
-            memory[device] += task.resident;
+            add(&mut memory[device], task.resident);
         }
         let mut simulation = Simulation {
             tasks,
@@ -238,7 +236,7 @@ impl<'a> Simulation<'a> {
     /// Returns the bytes that a task allocates for its outputs. The outputs of a task with resident bytes are these bytes.
     fn own_outputs(&self, t: usize) -> u64 {
         let task = &self.tasks.tasks()[t];
-        if task.resident > 0 { 0 } else { task.outputs.iter().sum() }
+        if task.resident > 0 { 0 } else { total(task.outputs.iter().copied()) }
     }
 
     fn end_task(&mut self, now: u64, t: usize) {
@@ -247,7 +245,7 @@ impl<'a> Simulation<'a> {
         self.schedule.makespan = self.schedule.makespan.max(now);
         let task = &tasks.tasks()[t];
         // Outputs that nothing reads have no signal, and end with the task.
-        let read: u64 = tasks.outputs(t).iter().map(|&s| tasks.signals()[s].bytes).sum();
+        let read = total(tasks.outputs(t).iter().map(|&s| tasks.signals()[s].bytes));
         let unread = self.own_outputs(t).saturating_sub(read);
         self.free(device, task.temporary.saturating_add(unread));
         for &s in tasks.inputs(t) {

@@ -4,6 +4,7 @@ use crate::machine::Machine;
 use crate::order::order_by;
 use crate::palette::{COPY, Palette, style};
 use crate::report::MeasuredStep;
+use crate::saturating::total;
 use crate::simulate::{Schedule, Transfer};
 use crate::tasks::TaskGraph;
 use std::collections::BTreeMap;
@@ -54,8 +55,8 @@ impl Bar<'_> {
 pub fn svg(tasks: &TaskGraph, machine: &Machine, schedule: &Schedule, measured: Option<&MeasuredStep>) -> String {
     let palette = Palette::new(tasks, schedule, measured);
     let last_measured = measured.map_or(0, |step| step.tasks.iter().map(|t| t.end).max().unwrap_or(step.duration));
-    let total = schedule.makespan.max(last_measured).max(1);
-    let mut picture = Picture { lanes: String::new(), bars: String::new(), y: TOP, scale: (WIDTH - LEFT - RIGHT) / total as f64 };
+    let duration = schedule.makespan.max(last_measured).max(1);
+    let mut picture = Picture { lanes: String::new(), bars: String::new(), y: TOP, scale: (WIDTH - LEFT - RIGHT) / duration as f64 };
     let bar = |t: usize, start: u64, end: u64| {
         let task = &tasks.tasks()[t];
         Bar { start, end, label: &task.name, title: format!("{} ({})", task.name, task.op), class: palette.class(&task.op) }
@@ -75,13 +76,13 @@ pub fn svg(tasks: &TaskGraph, machine: &Machine, schedule: &Schedule, measured: 
             of.into_iter().filter(|(_, start, end)| end > start).map(|(t, start, end)| bar(t, start, end)).collect()
         };
         let bars_simulated = bars(simulated);
-        let share = busy(bars_simulated.iter().map(Bar::time).sum(), schedule.makespan);
+        let share = busy(total(bars_simulated.iter().map(Bar::time)), schedule.makespan);
         picture.lane(&format!("{} simulated", device.name), &share, LANE, bars_simulated);
         if measured.is_some() {
             picture.y += NEAR;
             let bars_real = bars(real);
             // Kernels of one device may overlap in a real step: each thread's bars are drawn over those of others.
-            let share = busy(bars_real.iter().map(Bar::time).sum(), last_measured);
+            let share = busy(total(bars_real.iter().map(Bar::time)), last_measured);
             picture.lane(&format!("{} measured", device.name), &share, LANE, bars_real);
         }
         picture.y += FAR;
@@ -89,7 +90,7 @@ pub fn svg(tasks: &TaskGraph, machine: &Machine, schedule: &Schedule, measured: 
     links(&mut picture, tasks, machine, schedule);
     let bottom = picture.y;
     picture.legend(&palette);
-    picture.finish(total, bottom, schedule, measured)
+    picture.finish(duration, bottom, schedule, measured)
 }
 
 /// Draws the lanes of links.
@@ -99,12 +100,12 @@ fn links(picture: &mut Picture, tasks: &TaskGraph, machine: &Machine, schedule: 
         by_link.entry((transfer.from, transfer.to)).or_default().push(transfer);
     }
     let in_use: Vec<((usize, usize), u64)> =
-        by_link.iter().map(|(link, copies)| (*link, copies.iter().map(|copy| copy.arrival - copy.start).sum())).collect();
+        by_link.iter().map(|(link, copies)| (*link, total(copies.iter().map(|copy| copy.arrival - copy.start)))).collect();
     let busiest = order_by(in_use.len(), |i| (u64::MAX - in_use[i].1, 0));
     let others: Vec<(usize, usize)> = busiest.into_iter().skip(LINKS).map(|i| in_use[i].0).collect();
     let name = |d: usize| machine.devices().get(d).map_or("", |device| device.name.as_str());
     let mut draw = |label: &str, copies: Vec<&Transfer>| {
-        let bytes: u64 = copies.iter().map(|copy| copy.bytes).sum();
+        let bytes = total(copies.iter().map(|copy| copy.bytes));
         let about = format!("{} copies, {}", copies.len(), size(bytes));
         let bar = |copy: &Transfer| {
             let task = &tasks.tasks()[copy.task].name;
@@ -174,8 +175,8 @@ impl Picture {
         if let [one] = &bars[..] {
             self.bar(one, height);
         } else {
-            let time_of = |class: &str| -> u64 { bars.iter().filter(|bar| bar.class == class).map(|bar| bar.time()).sum() };
-            let busy: u64 = bars.iter().map(|bar| bar.time()).sum();
+            let time_of = |class: &str| total(bars.iter().filter(|bar| bar.class == class).map(|bar| bar.time()));
+            let busy = total(bars.iter().map(|bar| bar.time()));
             let class = bars.iter().map(|bar| (time_of(bar.class), bar.class)).max().map_or("", |(_, class)| class);
             let title = format!("{} short ones of {} in all, the first is {}", bars.len(), duration(busy), first.title);
             self.bar(&Bar { start: first.start, end, label: "", title, class }, height);
