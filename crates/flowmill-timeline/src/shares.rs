@@ -78,7 +78,7 @@ impl Shares {
         }
         let left = self.rows.len().saturating_sub(top);
         if left > 0 {
-            let nanos: u64 = self.rows.iter().skip(top).map(|row| row.nanos).sum();
+            let nanos = self.rows.iter().skip(top).fold(0, |sum: u64, row| sum.saturating_add(row.nanos));
             let _ = writeln!(
                 text,
                 "{:>10.1} µs {:>5.1} %         {left} more",

@@ -246,6 +246,15 @@ fn shares_are_sorted_by_time() {
     assert!(made.by_op().text(1).contains("1 more"));
 }
 
+#[test]
+fn sums_of_endless_times_saturate() {
+    let endless = |label: &str| NodeExecStats { all_end_rel_nanos: i64::MAX, ..node(label, 0, 0, 10) };
+    let ops = ["Abs", "Exp", "Neg", "Relu"];
+    let made = timeline(vec![(CPU, ops.iter().map(|op| endless(&format!("{op} = {op}()"))).collect())]);
+    assert_eq!(made.by_op().nanos, u64::MAX);
+    assert!(made.by_op().text(1).contains("3 more"));
+}
+
 prop_compose! {
     fn any_node()(
         name in "[a-c/:_^ @=(),]{0,6}", label in prop_oneof!["[a-c] = [A-C]\\(([a-c](:1)?(, )?){0,3}\\)( @ f:[0-2](,[0-2])?)?", "\\PC{0,30}"],
@@ -273,6 +282,10 @@ proptest! {
             }
             chrome(&made, ChromeOptions { absolute: true, lines: false, ..options });
             made.write_page(Vec::new(), "any").unwrap();
+            made.memory_peaks();
+            for shares in [made.by_op(), made.by_node(), made.by_scope(1)] {
+                prop_assert!(shares.text(0).lines().count() <= 1);
+            }
             let path = made.critical_path();
             prop_assert!(path.events.windows(2).all(|pair| made.events[pair[0]].end <= made.events[pair[1]].end));
             prop_assert!(path.running.saturating_add(path.waiting) <= made.duration());
