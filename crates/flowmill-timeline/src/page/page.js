@@ -53,6 +53,8 @@ const contentHeight = layOut();
 
 // The part of the step that is shown, and what is selected.
 const whole = Math.max(data.duration, 1);
+// The shortest part: 20 ns, or what floats resolve. Ticks of less than their precision would never reach the end of the axis.
+const shortest = Math.max(20, whole * 1e-12);
 let from = 0, span = whole * 1.02, top = 0, selected = -1, matches = null, matchList = [], matchAt = -1, width = 0, height = 0, frame = 0;
 
 const format = (nanos) => nanos < 1e3 ? `${nanos} ns` : nanos < 1e6 ? `${+(nanos / 1e3).toPrecision(4)} µs` : nanos < 1e9 ? `${+(nanos / 1e6).toPrecision(4)} ms` : `${+(nanos / 1e9).toPrecision(4)} s`;
@@ -178,6 +180,7 @@ function drawCounter(row, y) {
   context.fillText(formatBytes(row.most), LABELS + 4, y + 9);
 }
 function drawAxis() {
+  if (width <= LABELS) return;
   context.fillStyle = paint.page;
   context.fillRect(0, 0, width, AXIS);
   context.font = "11px system-ui, sans-serif";
@@ -212,14 +215,14 @@ function drawArrows() {
 }
 
 function clampView() {
-  span = Math.min(Math.max(span, 20), whole * 1.5);
+  span = Math.min(Math.max(span, shortest), whole * 1.5);
   from = Math.min(Math.max(from, -0.2 * span), whole - 0.5 * span > 0 ? whole - 0.5 * span : 0);
   top = Math.min(Math.max(top, 0), Math.max(contentHeight - height + 20, 0));
   redraw();
 }
 function zoom(factor, at) {
   const time = timeAt(at);
-  const next = Math.min(Math.max(span * factor, 20), whole * 1.5);
+  const next = Math.min(Math.max(span * factor, shortest), whole * 1.5);
   from = time - (time - from) * next / span;
   span = next;
   clampView();

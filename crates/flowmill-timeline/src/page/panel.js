@@ -118,7 +118,7 @@ const middle = () => (LABELS + width) / 2;
 const keys = {
   w: () => zoom(0.6, middle()), s: () => zoom(1 / 0.6, middle()), "+": () => zoom(0.6, middle()), "-": () => zoom(1 / 0.6, middle()),
   a: () => { from -= span * 0.15; clampView(); }, d: () => { from += span * 0.15; clampView(); }, 0: fit,
-  f: () => { if (selected >= 0) { span = Math.max(columns.duration[selected] * 4, 20); from = columns.start[selected] - span * 0.375; clampView(); } },
+  f: () => { if (selected >= 0) { span = Math.max(columns.duration[selected] * 4, shortest); from = columns.start[selected] - span * 0.375; clampView(); } },
   ArrowLeft: () => neighbour(-1), ArrowRight: () => neighbour(1),
   ArrowUp: () => { if (selected >= 0) { const i = last(producersOf(selected)); if (i >= 0) select(i, true); } },
   ArrowDown: () => { if (selected >= 0) { const i = last(consumers[selected]); if (i >= 0) select(i, true); } },
