@@ -5,7 +5,7 @@ use crate::model::Model;
 use crate::{ModelArgs, print_json, trace};
 use flowmill::{Result, RunOptions};
 use flowmill_timeline::profile::{ProfileOptions, Profiler, View};
-use flowmill_timeline::{OpTime, Shares, Timeline, step_stats};
+use flowmill_timeline::{Shares, Timeline};
 use serde_json::{Value, json};
 use std::path::PathBuf;
 
@@ -45,12 +45,11 @@ pub(crate) fn profile(args: &ProfileArgs) -> Result<()> {
     let progress = crate::progress::steps("profiling", u64::from(args.steps));
     for step in 0..=args.steps {
         let outcome = model.run(&inputs, &RunOptions { trace: true, ..RunOptions::default() })?;
-        let stats = outcome.stats.as_ref().map(|stats| step_stats(stats)).unwrap_or_default();
         if step == 0 {
             continue;
         }
-        profiler.add_step(i64::from(step), &stats);
-        let timeline = Timeline::new(&stats, OpTime::Schedule);
+        let timeline = trace::timeline(&outcome);
+        profiler.add_timeline(i64::from(step), &timeline);
         if fastest.as_ref().is_none_or(|fastest| timeline.duration() < fastest.duration()) {
             fastest = Some(timeline);
         }

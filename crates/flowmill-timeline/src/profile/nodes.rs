@@ -80,7 +80,11 @@ impl Profiler {
 
     /// Adds the statistics of a step. Those of several steps with one number are added up.
     pub fn add_step(&mut self, step: i64, stats: &StepStats) {
-        let timeline = Timeline::new(stats, OpTime::Schedule);
+        self.add_timeline(step, &Timeline::new(stats, OpTime::Schedule));
+    }
+
+    /// Like [`Profiler::add_step`], for statistics that were read with [`OpTime::Schedule`].
+    pub fn add_timeline(&mut self, step: i64, timeline: &Timeline) {
         self.steps.insert(step);
         for event in &timeline.events {
             let device = &timeline.devices[event.device].name;
