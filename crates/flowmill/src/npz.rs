@@ -13,8 +13,8 @@ use zip::{CompressionMethod, ZipArchive, ZipWriter};
 /// Returns the arrays of a file by name.
 ///
 /// # Errors
-/// `InvalidArgument` if the file cannot be read, `DataLoss` if an array is cut off, `Unimplemented` for an array that is not in C's order or whose type
-/// is not one of a tensor's in little-endian order. The error names the file and the array.
+/// `InvalidArgument` if the file cannot be read, `DataLoss` if an array is cut off or has elements of no bytes, `Unimplemented` for an array that is not
+/// in C's order or whose type is not one of a tensor's in little-endian order. The error names the file and the array.
 pub fn read(path: impl AsRef<Path>) -> Result<BTreeMap<String, Tensor>> {
     let path = path.as_ref();
     let file = File::open(path).map_err(|e| unusable(path, e))?;
@@ -78,8 +78,9 @@ impl TextType {
 fn strings<R: Read>(array: NpyFile<R>, text: TextType, shape: Shape) -> Result<Tensor> {
     let size = text.length.saturating_mul(if text.is_unicode { 4 } else { 1 });
     let bytes = all_bytes(array, size as u64)?;
-    if size == 0 {
-        return Tensor::from_strings(shape.clone(), vec![Default::default(); shape.num_elements()]);
+    // NumPy writes no such type. Its elements would cost memory that no byte of the file accounts for.
+    if size == 0 && shape.num_elements() > 0 {
+        return Err(Error::data_loss("the elements have no bytes"));
     }
     let string = |element: &[u8]| -> Result<Bytes> {
         if !text.is_unicode {
@@ -91,7 +92,7 @@ fn strings<R: Read>(array: NpyFile<R>, text: TextType, shape: Shape) -> Result<T
         let text = text.ok_or_else(|| Error::data_loss("a string is not Unicode"))?;
         Ok(Bytes::copy_from_slice(text.trim_end_matches('\0').as_bytes()))
     };
-    Tensor::from_strings(shape, bytes.chunks_exact(size).map(string).collect::<Result<_>>()?)
+    Tensor::from_strings(shape, bytes.chunks_exact(size.max(1)).map(string).collect::<Result<_>>()?)
 }
 
 /// Reads the elements, each of `size` bytes.
