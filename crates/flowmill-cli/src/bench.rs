@@ -132,7 +132,7 @@ fn percentile(sorted: &[Duration], q: f64) -> f64 {
 }
 
 /// Returns a tensor of the port's type: numbers from a fixed sequence in [0, 1), small integers, or empty strings.
-pub(crate) fn random(port: &Port, batch: usize) -> Result<Tensor> {
+fn random(port: &Port, batch: usize) -> Result<Tensor> {
     let dims = port.shape.dims().map_or_else(
         || vec![batch],
         |dims| dims.iter().enumerate().map(|(i, &d)| usize::try_from(d).unwrap_or(if i == 0 { batch } else { 1 })).collect(),

@@ -1,6 +1,6 @@
 //! `flowmill place`.
 
-use crate::bench::random;
+use crate::bench::inputs_of;
 use crate::model::Model;
 use crate::{ModelArgs, print_json, progress};
 use flowmill::graph::Role;
@@ -128,7 +128,7 @@ fn without_session(model: &Model, machine: Machine, placement: &CostPlacement) -
 /// fastest of many steps.
 fn measured_step(args: &PlaceArgs, model: &Model, simulated: &SimulatedStep) -> Result<MeasuredStep> {
     let batch = usize::try_from(args.batch).map_err(|_| Error::invalid_argument("--batch is too large"))?;
-    let inputs = model.distinct_inputs().map(|port| Ok((port.name.clone(), random(port, batch)?))).collect::<Result<_>>()?;
+    let inputs = inputs_of(model, None, batch)?;
     let (mut duration, mut nodes, mut traced) = (u64::MAX, Vec::new(), u64::MAX);
     let progress = progress::steps("measuring", MEASURED_STEPS);
     for i in 0..MEASURED_STEPS {

@@ -1,6 +1,6 @@
 //! `flowmill view`.
 
-use crate::bench::random;
+use crate::bench::inputs_of;
 use crate::model::Model;
 use crate::{ModelArgs, print_json};
 use flowmill::files::{self, ModelPath};
@@ -148,8 +148,7 @@ fn write(output: Option<&Path>, text: &str) -> Result<PathBuf> {
 
 /// Runs the model twice on random inputs, and adds the costs of the second run.
 fn measure(model: &Model, batch: usize, facts: &mut Facts) -> Result<()> {
-    let inputs: BTreeMap<_, _> =
-        model.distinct_inputs().map(|port| Ok((port.name.clone(), random(port, batch)?))).collect::<Result<_>>()?;
+    let inputs = inputs_of(model, None, batch)?;
     let traced = RunOptions { trace: true, ..RunOptions::default() };
     model.run(&inputs, &traced)?;
     for node in model.run(&inputs, &traced)?.stats.map(|stats| stats.take()).unwrap_or_default() {
@@ -180,6 +179,6 @@ fn open_in_browser(path: &Path) {
     let program = if cfg!(target_os = "macos") { "open" } else { "xdg-open" };
     let quiet = || std::process::Stdio::null();
     if std::process::Command::new(program).arg(path).stdin(quiet()).stdout(quiet()).stderr(quiet()).spawn().is_err() {
-        eprintln!("flowmill: no program opens the page; open the file above in a browser");
+        crate::log::write_line(format_args!("flowmill: no program opens the page; open the file above in a browser"));
     }
 }
