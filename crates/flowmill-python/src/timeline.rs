@@ -49,21 +49,20 @@ impl PyTimeline {
     }
 
     /// Returns the largest memory in use, by allocator.
-    fn memory_peaks(&self) -> Vec<Peak> {
-        let micros = |time: u64| (self.0.start_nanos.saturating_add_unsigned(time)) / 1000;
+    fn memory_peaks(&self, py: Python<'_>) -> PyResult<Vec<Peak>> {
+        let micros = |time: u64| self.0.start_nanos.saturating_add_unsigned(time) / 1000;
         let names = |tensors: Vec<std::sync::Arc<str>>| tensors.iter().map(|name| name.to_string()).collect();
-        self.0
-            .memory_peaks()
-            .into_iter()
-            .map(|(name, peak)| (name.to_string(), micros(peak.time), peak.bytes, names(peak.tensors)))
-            .collect()
+        gate::detached(py, || {
+            let peaks = self.0.memory_peaks().into_iter();
+            Ok(peaks.map(|(name, peak)| (name.to_string(), micros(peak.time), peak.bytes, names(peak.tensors))).collect())
+        })
     }
 
     /// Returns the names of the nodes on the critical path, with the microseconds that they ran and that they waited.
-    fn critical_path(&self) -> (Vec<String>, f64, f64) {
-        let path = self.0.critical_path();
+    fn critical_path(&self, py: Python<'_>) -> PyResult<(Vec<String>, f64, f64)> {
+        let path = gate::detached(py, || Ok(self.0.critical_path()))?;
         let names = path.events.iter().filter_map(|&i| self.0.events.get(i)).map(|event| event.name.to_string()).collect();
-        (names, path.running as f64 / 1e3, path.waiting as f64 / 1e3)
+        Ok((names, path.running as f64 / 1e3, path.waiting as f64 / 1e3))
     }
 }
 
