@@ -26,7 +26,6 @@ class Profiler:
 
     def __init__(self, graph=None, op_log=None):
         self._graph = get_default_graph() if graph is None else graph
-        self._op_log = op_log
         self._core = _core.Profiler(self._graph._core)
         self._stats: dict[int, object] = {}
         self._traced: set[str] = set()
