@@ -3,8 +3,8 @@
 use crate::ModelArgs;
 use flowmill::files::ModelPath;
 use flowmill::{
-    DType, Graph, OptimizationReport, PartialShape, Result, RunOptions, SavedModel, Session, SessionOptions, Signature, Tensor, TensorSpec,
-    graph_signature, load_graph_with, session,
+    DType, Error, Graph, OptimizationReport, PartialShape, Result, RunOptions, SavedModel, Session, SessionOptions, Signature, Tensor,
+    TensorSpec, graph_signature, load_graph_with, session,
 };
 use flowmill_session::{RunOutcome, SimulatedStep, StepGraphs};
 use std::collections::{BTreeMap, BTreeSet};
@@ -38,7 +38,7 @@ impl Model {
         let model = match ModelPath::detect(&args.path)? {
             ModelPath::SavedModel(path) => Model::saved_model(&path, args, options),
             ModelPath::Graph(path) => Model::frozen(load_graph_with(path, args.file_access())?, args, options),
-            ModelPath::MetaGraph(path) | ModelPath::Checkpoint(path) => Err(flowmill::Error::invalid_argument(format!(
+            ModelPath::MetaGraph(path) | ModelPath::Checkpoint(path) => Err(Error::invalid_argument(format!(
                 "{}: a model without weights or weights without a model cannot be run",
                 path.display()
             ))),
@@ -85,9 +85,7 @@ impl Model {
             let tensor = self.input_tensor(name)?;
             let before = feeds.insert(tensor, value.clone());
             if before.is_some_and(|before| before != *value) {
-                return Err(flowmill::Error::invalid_argument(format!(
-                    "several inputs are the tensor '{tensor}' and have different values"
-                )));
+                return Err(Error::invalid_argument(format!("several inputs are the tensor '{tensor}' and have different values")));
             }
         }
         let feeds: Vec<(&str, Tensor)> = feeds.into_iter().collect();
@@ -103,7 +101,7 @@ impl Model {
 
     /// Sets the sizes that the inputs' static shapes leave open to `size`, in the model's graph too.
     pub(crate) fn set_unknown_sizes(&mut self, size: u64) -> Result<()> {
-        let size = i64::try_from(size).map_err(|_| flowmill::Error::invalid_argument("--batch is too large"))?;
+        let size = i64::try_from(size).map_err(|_| Error::invalid_argument("--batch is too large"))?;
         let mut graph = self.session.graph().write();
         for port in &mut self.inputs {
             let Some(dims) = port.shape.dims() else { continue };
@@ -148,7 +146,7 @@ impl Model {
             let node = name.as_ref().and_then(|name| graph.find_node(name.node));
             let output = name.as_ref().and_then(|name| node?.output_types().get(usize::try_from(name.slot).ok()?));
             let Some((node, output)) = node.zip(output) else {
-                return Err(flowmill::Error::invalid_argument(format!("'{tensor}' is not a tensor of the graph")));
+                return Err(Error::invalid_argument(format!("'{tensor}' is not a tensor of the graph")));
             };
             let shape = flowmill::placeholder_shape(&graph, node)?;
             Ok(Port { name: tensor.clone(), tensor: tensor.clone(), dtype: output.dtype, shape })
@@ -172,8 +170,27 @@ impl Model {
             Some(port) => Ok(&port.tensor),
             None => {
                 let known: Vec<&str> = self.inputs.iter().map(|p| p.name.as_str()).collect();
-                Err(flowmill::Error::invalid_argument(format!("the model has no input '{name}'; it takes: {}", known.join(", "))))
+                Err(Error::invalid_argument(format!("the model has no input '{name}'; it takes: {}", known.join(", "))))
             }
         }
     }
+}
+
+/// Reads types of devices with their numbers, such as `CPU:2`.
+///
+/// # Errors
+/// `InvalidArgument` for another text, for no devices of a type, and for a type that is named twice.
+pub(crate) fn device_types(devices: &[String]) -> Result<Vec<(String, usize)>> {
+    let mut types: Vec<(String, usize)> = Vec::new();
+    for text in devices {
+        let parsed = text.split_once(':').and_then(|(name, n)| Some((name.to_uppercase(), n.parse().ok()?)));
+        let Some((name, n)) = parsed.filter(|(name, n)| !name.is_empty() && *n > 0) else {
+            return Err(Error::invalid_argument(format!("--devices: '{text}' is not a type of devices with their number, such as CPU:2")));
+        };
+        if types.iter().any(|(other, _)| *other == name) {
+            return Err(Error::invalid_argument(format!("--devices: '{text}' names a type for the second time")));
+        }
+        types.push((name, n));
+    }
+    Ok(types)
 }

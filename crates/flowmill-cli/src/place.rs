@@ -1,7 +1,7 @@
 //! `flowmill place`.
 
 use crate::bench::inputs_of;
-use crate::model::Model;
+use crate::model::{Model, device_types};
 use crate::{ModelArgs, print_json, progress};
 use flowmill::graph::Role;
 use flowmill::{CostPlacement, Error, NodeStats, PlacementPolicy, Result, RunOptions, SessionOptions};
@@ -209,19 +209,11 @@ fn micros(nanoseconds: u64) -> f64 {
 
 /// Returns the machine that the arguments describe.
 fn machine(args: &PlaceArgs) -> Result<Machine> {
-    let types = args.devices.iter().map(|text| device_type(text)).collect::<Result<Vec<_>>>()?;
+    let types = device_types(&args.devices)?;
     match &args.machine {
         None if types.is_empty() => Machine::usual(&[("CPU".to_owned(), 2)]),
         None => Machine::usual(&types),
         Some(path) if types.is_empty() => Machine::read(path),
         Some(path) => Machine::read(path)?.with_devices(&types),
     }
-}
-
-/// Reads a type of devices with their number, such as `CPU:2`.
-fn device_type(text: &str) -> Result<(String, usize)> {
-    let parsed = text.split_once(':').and_then(|(name, n)| Some((name.to_uppercase(), n.parse().ok()?)));
-    parsed
-        .filter(|(name, n)| !name.is_empty() && *n > 0)
-        .ok_or_else(|| Error::invalid_argument(format!("--devices: '{text}' is not a type of devices with their number, such as CPU:2")))
 }

@@ -1,7 +1,7 @@
 //! `flowmill view`.
 
 use crate::bench::inputs_of;
-use crate::model::Model;
+use crate::model::{Model, device_types};
 use crate::{ModelArgs, print_json};
 use flowmill::files::{self, ModelPath};
 use flowmill::{
@@ -159,15 +159,13 @@ fn measure(model: &Model, batch: usize, facts: &mut Facts) -> Result<()> {
     Ok(())
 }
 
-/// Reads numbers of devices, such as `CPU:2`.
+/// Reads numbers of CPU devices, such as `CPU:2`.
 fn device_count(devices: &[String]) -> Result<BTreeMap<String, usize>> {
-    let parse = |text: &String| {
-        let (kind, count) = text.split_once(':')?;
-        let count: usize = count.parse().ok().filter(|&count| count > 0)?;
-        (kind == "CPU").then(|| (kind.to_owned(), count))
-    };
-    let invalid = |text| Error::invalid_argument(format!("--devices must be a number of CPUs such as CPU:2, not '{text}'"));
-    devices.iter().map(|text| parse(text).ok_or_else(|| invalid(text))).collect()
+    let types = device_types(devices)?;
+    match types.iter().find(|(name, _)| name != "CPU") {
+        Some((name, _)) => Err(Error::invalid_argument(format!("--devices: a page has devices of type CPU alone, not {name}"))),
+        None => Ok(types.into_iter().collect()),
+    }
 }
 
 fn file_error(path: &Path, error: &std::io::Error) -> Error {
