@@ -316,7 +316,7 @@ impl Worker<'_> {
             name: tables.names[edge.node.0 as usize].name.clone(),
             slot: (edge.slot != PlanEdge::CONTROL).then_some(edge.slot),
         };
-        let inputs = tables.inputs[tables.input_starts[n] as usize..tables.input_starts[n + 1] as usize].iter().map(input).collect();
+        let inputs = tables.inputs.iter().flat_map(|table| table.of_node(item.node)).map(input).collect();
         // SAFETY: passed on to the callers, which fire the item.
         let (frame, iteration) = unsafe { ((*item.iteration).frame_id, IterationRef::new(item.iteration).path()) };
         let scheduled = u64::from(item.info >> 1) << 6;

@@ -97,12 +97,6 @@ impl<'a> Freezer<'a> {
             checks.extend(&node.outputs);
             checks.push(OutputType { dtype: DType::Bool, is_ref: false });
         }
-        let mut inputs = Vec::new();
-        let mut input_starts = vec![0];
-        for node in &graph.nodes {
-            inputs.extend(node.inputs.iter().chain(&node.controls));
-            input_starts.push(inputs.len() as u32);
-        }
         Tables {
             args: (0..self.nodes.len() as u32).filter(|&n| self.nodes[n as usize].kind == Kind::Arg).collect(),
             max_outputs: self.nodes.iter().map(|n| n.num_outputs as usize).max().unwrap_or(0),
@@ -114,8 +108,7 @@ impl<'a> Freezer<'a> {
             consts: self.consts.into(),
             frames: self.frames.into_iter().map(FrameBuilder::finish).collect(),
             names: graph.nodes.iter().map(|n| NodeName { name: n.name.clone(), op: n.op.clone() }).collect(),
-            inputs: inputs.into(),
-            input_starts: input_starts.into(),
+            inputs: None,
             arg_types: graph.args.clone().into(),
             num_results: graph.num_results,
             costs: self.costs.into(),

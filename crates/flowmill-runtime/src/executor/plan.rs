@@ -5,7 +5,7 @@ use super::freeze::freeze;
 use super::place::run_in;
 use super::run::{Done, Results, Run};
 use super::stats::StatsCollector;
-use super::tables::Tables;
+use super::tables::{InputTable, Tables};
 use super::threads::InRun;
 use super::timer;
 use crate::function::{Caller, depth};
@@ -42,6 +42,15 @@ impl Plan {
     /// or an arity is wrong, and `Internal` if ids are out of range.
     pub fn new(graph: PlanGraph) -> Result<Plan> {
         Ok(Plan { tables: freeze(graph)? })
+    }
+
+    /// Like [`Plan::new`], for runs whose statistics name the producers of the inputs ([`NodeStats::inputs`](super::NodeStats::inputs)).
+    ///
+    /// # Errors
+    /// Returns the errors of [`Plan::new`].
+    pub fn traced(graph: PlanGraph) -> Result<Plan> {
+        let inputs = Some(InputTable::new(&graph));
+        Ok(Plan { tables: Tables { inputs, ..freeze(graph)? } })
     }
 
     /// Runs one step. Returns one entry for each result; `None` is dead. No work of the step is left when this returns.

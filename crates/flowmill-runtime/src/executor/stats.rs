@@ -30,7 +30,8 @@ pub struct NodeStats {
     pub end: u64,
     /// The number of bytes of its live outputs.
     pub output_bytes: u64,
-    /// The producers of its inputs, those of control inputs last. Constants and loop invariants are among them.
+    /// The producers of its inputs, those of control inputs last. Constants and loop invariants are among them. Empty if the plan was not made by
+    /// [`Plan::traced`](super::Plan::traced).
     pub inputs: Box<[InputStats]>,
     /// Its outputs; `None` for a dead one.
     pub outputs: Box<[Option<OutputStats>]>,

@@ -3,7 +3,7 @@
 use super::block::Layouts;
 use super::sync::{AtomicU32, Ordering};
 use crate::kernel::Kernel;
-use crate::plan::{OutputType, PlanEdge};
+use crate::plan::{OutputType, PlanEdge, PlanGraph};
 use flowmill_tensor::{DType, Tensor};
 use std::sync::Arc;
 
@@ -174,6 +174,30 @@ pub(super) struct NodeName {
     pub op: Arc<str>,
 }
 
+/// The inputs of the nodes of a plan, for statistics.
+pub(super) struct InputTable {
+    edges: Box<[PlanEdge]>,
+    /// The edges of node `n` are `edges[starts[n]..starts[n + 1]]`.
+    starts: Box<[u32]>,
+}
+
+impl InputTable {
+    /// Copies the inputs of a graph's nodes.
+    pub(super) fn new(graph: &PlanGraph) -> InputTable {
+        let (mut edges, mut starts) = (Vec::new(), vec![0]);
+        for node in &graph.nodes {
+            edges.extend(node.inputs.iter().chain(&node.controls));
+            starts.push(edges.len() as u32);
+        }
+        InputTable { edges: edges.into(), starts: starts.into() }
+    }
+
+    /// Returns the inputs of a node, control inputs last.
+    pub(super) fn of_node(&self, node: u32) -> &[PlanEdge] {
+        &self.edges[self.starts[node as usize] as usize..self.starts[node as usize + 1] as usize]
+    }
+}
+
 /// A frozen plan.
 pub(super) struct Tables {
     pub nodes: Box<[Node]>,
@@ -186,9 +210,8 @@ pub(super) struct Tables {
     pub consts: Box<[Tensor]>,
     pub frames: Box<[FrameTable]>,
     pub names: Box<[NodeName]>,
-    /// For statistics: the inputs of node `n`, control inputs last, are `inputs[input_starts[n]..input_starts[n + 1]]`.
-    pub inputs: Box<[PlanEdge]>,
-    pub input_starts: Box<[u32]>,
+    /// The inputs of the nodes, in a plan of traced runs.
+    pub inputs: Option<InputTable>,
     /// The nodes that give arguments.
     pub args: Box<[u32]>,
     pub arg_types: Box<[DType]>,

@@ -90,8 +90,8 @@ impl Evaluator for DeviceTarget<'_> {
 pub(crate) struct Compiled {
     /// A record of what the passes did.
     pub(crate) report: Report,
-    /// The plan before strands and loops were fused, with every node.
-    pub(crate) unfused: PlanGraph,
+    /// The plan of traced steps, that of the caller's device.
+    pub(crate) traced: TracedPlan,
     /// The results of a step that are references, by their index, with the names of their nodes. They are read when the step has ended.
     pub(crate) references: Vec<(usize, Arc<str>)>,
     pub(crate) code: Code,
@@ -134,12 +134,12 @@ pub(crate) fn compile(unit: Unit<'_>, env: &Environment) -> Result<Compiled> {
     if others.is_empty() {
         graphs.clear();
     }
-    let has_costly_parts = others.iter().any(|other| has_costly_nodes(&other.unfused));
+    let has_costly_parts = others.iter().any(|other| has_costly_nodes(&other.traced.unfused));
     // A single part has transfers if they are between the memory of its device and the host's.
     let is_alone = others.is_empty() && transfers.is_empty();
     let code = if is_alone { Code::new(fused)? } else { Code::Parts(Arc::new(Plan::new(fused)?), others, transfers) };
     let is_costly = has_costly_kernels || has_costly_parts || (has_costly_programs && !matches!(code, Code::Direct(_)));
-    Ok(Compiled { report, unfused, references, code, is_costly, may_wait, graphs, placed_by_cost })
+    Ok(Compiled { report, traced: TracedPlan::new(unfused), references, code, is_costly, may_wait, graphs, placed_by_cost })
 }
 
 /// A unit after the stages that rewrite its graph.
@@ -390,9 +390,7 @@ pub(crate) struct DevicePlan {
     /// The number of the device.
     pub(crate) device: usize,
     pub(crate) plan: Arc<Plan>,
-    /// The plan before strands and loops were fused, with every node.
-    unfused: PlanGraph,
-    traced: OnceLock<Arc<Plan>>,
+    pub(crate) traced: TracedPlan,
 }
 
 impl DevicePlan {
@@ -401,19 +399,32 @@ impl DevicePlan {
         dump.plan(&unfused, "planned");
         let fused = fuse_part(&unfused, part.device, env)?;
         dump.plan(&fused, "fused");
-        Ok(DevicePlan { device: part.device, plan: Arc::new(Plan::new(fused)?), unfused, traced: OnceLock::new() })
+        Ok(DevicePlan { device: part.device, plan: Arc::new(Plan::new(fused)?), traced: TracedPlan::new(unfused) })
+    }
+}
+
+/// The plan of traced steps, whose statistics name every node. It is made when the first traced step runs.
+pub(crate) struct TracedPlan {
+    /// The plan before strands and loops were fused.
+    unfused: PlanGraph,
+    plan: OnceLock<Arc<Plan>>,
+}
+
+impl TracedPlan {
+    fn new(unfused: PlanGraph) -> TracedPlan {
+        TracedPlan { unfused, plan: OnceLock::new() }
     }
 
-    /// Returns the plan for a traced step.
+    /// Returns the plan.
     ///
     /// # Errors
     /// Returns `Internal` if the nodes of the plan do not fit together.
-    pub(crate) fn traced(&self) -> Result<Arc<Plan>> {
-        match self.traced.get() {
+    pub(crate) fn get(&self) -> Result<Arc<Plan>> {
+        match self.plan.get() {
             Some(plan) => Ok(plan.clone()),
             None => {
-                let plan = Arc::new(Plan::new(self.unfused.clone())?);
-                Ok(self.traced.get_or_init(|| plan).clone())
+                let plan = Arc::new(Plan::traced(self.unfused.clone())?);
+                Ok(self.plan.get_or_init(|| plan).clone())
             }
         }
     }

@@ -3,12 +3,13 @@
 use super::Signature;
 use super::costs::StepCosts;
 use super::functions::Functions;
-use crate::compile::{self, Code, Compiled, CostFacts, DevicePlan, Environment, Placed, PlacedNodes, SimulatedStep, StepGraph, Unit};
+use crate::compile::{
+    self, Code, Compiled, CostFacts, DevicePlan, Environment, Placed, PlacedNodes, SimulatedStep, StepGraph, TracedPlan, Unit,
+};
 use crate::devices::Devices;
 use flowmill_graph::{FunctionLibrary, Graph, TensorName, part_for_execution, placeholder_shape};
 use flowmill_optimize::Report;
-use flowmill_runtime::executor::{self, Done, PartResults, Plan, PlanCall, Results, RunOptions as PlanRunOptions, StatsCollector};
-use flowmill_runtime::plan::PlanGraph;
+use flowmill_runtime::executor::{self, Done, PartResults, PlanCall, Results, RunOptions as PlanRunOptions, StatsCollector};
 use flowmill_runtime::program::dereference;
 use flowmill_runtime::{DeviceStep, Rendezvous, Step, Transfers};
 use flowmill_tensor::{DType, Error, PartialShape, Result, Tensor, bail, error};
@@ -22,9 +23,8 @@ pub(super) struct Executable {
     feeds: Vec<Feed>,
     fetches: Vec<String>,
     code: Code,
-    /// The plan before loops and strands were fused. A traced run uses it, so that its statistics name every node.
-    unfused: PlanGraph,
-    traced: OnceLock<Arc<Plan>>,
+    /// The plan of traced steps on the host.
+    traced: TracedPlan,
     is_costly: bool,
     num_threads: usize,
     /// The results that are references, by their index, with the names of their nodes. They are read when the step has ended.
@@ -107,7 +107,7 @@ impl Executable {
     pub(super) fn new(snapshot: Snapshot, signature: &Signature, env: &Environment, costs: Arc<StepCosts>) -> Result<Executable> {
         let [_, fetches, _] = signature.lists();
         let Snapshot { step, feeds, functions, rewrite_count } = snapshot;
-        let Compiled { report, unfused, references, code, is_costly, graphs, placed_by_cost, .. } =
+        let Compiled { report, traced, references, code, is_costly, graphs, placed_by_cost, .. } =
             compile::compile(Unit::of_step(step, signature, functions.runtime())?, env)?;
         Ok(Executable {
             feeds,
@@ -116,8 +116,7 @@ impl Executable {
             code,
             is_costly,
             num_threads: env.options.inter_op_threads,
-            unfused,
-            traced: OnceLock::new(),
+            traced,
             functions,
             optimizations: Arc::new(report),
             rewrite_count,
@@ -217,11 +216,11 @@ impl Executable {
     fn calls(&self, others: &[DevicePlan], steps: &Steps, args: Vec<Tensor>, traced: bool) -> Result<Vec<PlanCall>> {
         let host = match &self.code {
             Code::Parts(plan, ..) if !traced => plan.clone(),
-            _ => self.traced()?,
+            _ => self.traced.get()?,
         };
         let mut calls = vec![PlanCall { plan: host, step: steps.host.clone(), args }];
         for (other, step) in others.iter().zip(&steps.others) {
-            let plan = if traced { other.traced()? } else { other.plan.clone() };
+            let plan = if traced { other.traced.get()? } else { other.plan.clone() };
             calls.push(PlanCall { plan, step: step.clone(), args: Vec::new() });
         }
         Ok(calls)
@@ -234,12 +233,12 @@ impl Executable {
                 executor::run_parts(self.calls(others, steps, args, stats.is_some())?, stats.cloned()).map(results_of_host)
             }
             (code, None) => code.run(&steps.host, args, num_threads),
-            (_, Some(_)) => self.traced()?.run(&steps.host, args, PlanRunOptions { num_threads, stats, pool: None }),
+            (_, Some(_)) => self.traced.get()?.run(&steps.host, args, PlanRunOptions { num_threads, stats, pool: None }),
         };
         read_references(&self.references, results)
     }
 
-    /// Begins a step on this thread, one of a pool; see [`Plan::start`].
+    /// Begins a step on this thread, one of a pool; see [`Plan::start`](executor::Plan::start).
     pub(super) fn start(&self, steps: &Steps, args: Vec<Tensor>, stats: Option<Arc<StatsCollector>>, done: Done) {
         let done: Done = if self.references.is_empty() {
             done
@@ -257,24 +256,13 @@ impl Executable {
                     }
                 };
             }
-            _ if stats.is_some() => self.traced(),
+            _ if stats.is_some() => self.traced.get(),
             Code::Direct(plan) => return done(plan.run(&steps.host, args)),
             Code::Plan(plan) => Ok(plan.clone()),
         };
         match plan {
             Err(e) => done(Err(e)),
             Ok(plan) => plan.start(&steps.host, args, self.num_threads, stats, done),
-        }
-    }
-
-    /// Returns the plan for a traced step.
-    fn traced(&self) -> Result<Arc<Plan>> {
-        match self.traced.get() {
-            Some(plan) => Ok(plan.clone()),
-            None => {
-                let plan = Arc::new(Plan::new(self.unfused.clone())?);
-                Ok(self.traced.get_or_init(|| plan).clone())
-            }
         }
     }
 
