@@ -113,7 +113,7 @@ pub fn function_def(graph: &Graph, base: &str, part: &FunctionPart<'_>) -> Resul
             input.push(format!("^{}", graph.node(control)?.name()));
         }
         let mut made = NodeDef { input, ..graph.node_def(id)? };
-        keep_groups(&mut made, &names);
+        retain_colocations(&mut made, |name| names.contains(name));
         def.node_def.push(made);
     }
     for &result in part.results {
@@ -165,11 +165,11 @@ fn nodes_of(graph: &Graph, part: &FunctionPart<'_>) -> Result<BTreeSet<NodeId>> 
     Ok(nodes)
 }
 
-/// Leaves out the groups of nodes that are elsewhere.
-fn keep_groups(node: &mut NodeDef, names: &FxHashSet<String>) {
+/// Removes the colocations of a node with nodes for which `is_there` returns false.
+pub fn retain_colocations(node: &mut NodeDef, is_there: impl Fn(&str) -> bool) {
     let Some(Value::List(list)) = node.attr.get_mut("_class").and_then(|v| v.value.as_mut()) else { return };
     list.s.retain(|group| match std::str::from_utf8(group).ok().and_then(|g| g.strip_prefix("loc:@")) {
-        Some(name) => names.contains(name),
+        Some(name) => is_there(name),
         None => true,
     });
     if list.s.is_empty() {

@@ -51,7 +51,7 @@ pub use execution::{ExecutionGraph, part_for_execution, rewrite_for_execution, r
 pub use export::ExportOptions;
 pub use frames::{ControlFlow, Frame, FrameId};
 pub use function_body::{FunctionBody, instantiate_function};
-pub use function_def::{FunctionArg, FunctionPart, function_def, name_by_content};
+pub use function_def::{FunctionArg, FunctionPart, function_def, name_by_content, retain_colocations};
 pub use function_library::{Function, FunctionLibrary};
 pub use graph::{Graph, NodeTemplate};
 pub use ids::{CONTROL_SLOT, EdgeId, NodeId, OutputId};

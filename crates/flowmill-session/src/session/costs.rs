@@ -92,14 +92,7 @@ impl Session {
     }
 
     fn simulate(&self, executable: &Executable, by_cost: CostFacts) -> Result<SimulatedStep> {
-        self.snapshot(executable, by_cost)?.simulate(&executable.signature, &self.env)
-    }
-
-    /// Returns the part of the graph that an executable was made of.
-    pub(super) fn snapshot(&self, executable: &Executable, by_cost: CostFacts) -> Result<Snapshot> {
-        let graph = self.graph.read();
-        let placed = self.placed(&graph)?;
-        Ok(Snapshot::new(&graph, &executable.signature, self.functions_of(&graph), placed)?.with_facts(by_cost))
+        self.snapshot(&executable.signature)?.with_facts(by_cost).simulate(&executable.signature, &self.env)
     }
 
     /// Merges the statistics of a step with those of earlier steps of its signature. Returns the costs so far.
@@ -133,7 +126,7 @@ impl Session {
             return Ok(());
         }
         let by_cost = CostFacts { measured: None, devices: Some(Arc::new(next.placed_nodes())) };
-        let snapshot = self.snapshot(executable, by_cost)?;
+        let snapshot = self.snapshot(&executable.signature)?.with_facts(by_cost);
         let made = Arc::new(Executable::new(snapshot, &executable.signature, &self.env, executable.costs.clone())?);
         if executable.replace_by(made.clone()) {
             self.plans.replace(&executable.signature, executable, made);

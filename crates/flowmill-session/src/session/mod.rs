@@ -176,11 +176,8 @@ impl Session {
     /// Returns `InvalidArgument` for malformed names, and `NotFound` for names that are not in the graph.
     pub fn ops_without_kernels(&self, feeds: &[&str], fetches: &[&str], targets: &[&str]) -> Result<BTreeMap<String, Vec<String>>> {
         self.check_open()?;
-        let graph = self.graph.read();
         let signature = Signature::new(feeds, fetches, targets, &[]);
-        let placed = self.placed(&graph)?;
-        let Snapshot { step, functions, .. } = Snapshot::new(&graph, &signature, self.functions_of(&graph), placed)?;
-        drop(graph);
+        let Snapshot { step, functions, .. } = self.snapshot(&signature)?;
         let unit = Unit::of_step(step, &signature, functions.runtime())?;
         let dump = compile::Dump::of(&unit);
         let parts = compile::rewrite(unit, &self.env, &dump)?.parts;
@@ -326,6 +323,13 @@ impl Session {
                 return Ok(made);
             }
         }
+    }
+
+    /// Copies the part of the graph that a signature's runs may need, with the devices of its nodes.
+    fn snapshot(&self, signature: &Signature) -> Result<Snapshot> {
+        let graph = self.graph.read();
+        let placed = self.placed(&graph)?;
+        Snapshot::new(&graph, signature, self.functions_of(&graph), placed)
     }
 
     /// Returns the function runtime for the graph's library. It is made anew after the library changed.

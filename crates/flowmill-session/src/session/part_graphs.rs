@@ -1,17 +1,12 @@
 //! The graphs of the parts of a step, as [`RunOptions::output_partition_graphs`](super::RunOptions::output_partition_graphs) returns them.
 
-use super::executable::{Executable, Snapshot};
+use super::executable::Executable;
 use super::{Session, Signature};
 use crate::compile::{self, CostFacts, Dump, Rewritten, Unit};
-use flowmill_graph::Graph;
+use flowmill_graph::{Graph, retain_colocations};
 use flowmill_optimize::Report;
-use flowmill_proto::attr_value::Value;
-use flowmill_proto::{GraphDef, NodeDef};
+use flowmill_proto::GraphDef;
 use flowmill_tensor::Result;
-
-/// The attribute that names the nodes that a node shares its device with, each after [`LOCATION`].
-const COLOCATION: &str = "_class";
-const LOCATION: &str = "loc:@";
 
 /// The graphs of a step before and after compilation.
 pub struct StepGraphs {
@@ -31,10 +26,7 @@ impl Session {
     pub fn step_graphs(&self, feeds: &[&str], fetches: &[&str], targets: &[&str]) -> Result<StepGraphs> {
         self.check_open()?;
         let signature = Signature::new(feeds, fetches, targets, &[]);
-        let graph = self.graph.read();
-        let placed = self.placed(&graph)?;
-        let snapshot = Snapshot::new(&graph, &signature, self.functions_of(&graph), placed)?;
-        drop(graph);
+        let snapshot = self.snapshot(&signature)?;
         let unit = Unit { records_nodes: true, ..Unit::of_step(snapshot.step, &signature, snapshot.functions.runtime())? };
         let (before, dump) = (unit.graph.clone(), Dump::of(&unit));
         let Rewritten { parts, report, .. } = compile::rewrite(unit, &self.env, &dump)?;
@@ -46,7 +38,7 @@ impl Session {
     pub(super) fn part_graphs<'a>(&self, executable: &'a Executable) -> Result<&'a [(usize, Graph)]> {
         executable.part_graphs(|| {
             let by_cost = CostFacts { devices: executable.placed_by_cost.clone(), ..CostFacts::default() };
-            let snapshot = self.snapshot(executable, by_cost)?;
+            let snapshot = self.snapshot(&executable.signature)?.with_facts(by_cost);
             snapshot.part_graphs(&executable.signature, &self.env)
         })
     }
@@ -64,22 +56,10 @@ impl Session {
             let name = self.device_name(*device);
             for node in &mut def.node {
                 node.device.clone_from(&name);
-                forget_colocations(node, |other| graph.find_node(other).is_some());
+                retain_colocations(node, |other| graph.find_node(other).is_some());
             }
             def
         };
         Ok(self.part_graphs(executable)?.iter().map(with_device).collect())
-    }
-}
-
-/// Removes the colocations of a node with nodes for which `is_there` returns false.
-fn forget_colocations(node: &mut NodeDef, is_there: impl Fn(&str) -> bool) {
-    let Some(Value::List(classes)) = node.attr.get_mut(COLOCATION).and_then(|attr| attr.value.as_mut()) else { return };
-    classes.s.retain(|class| match class.strip_prefix(LOCATION.as_bytes()).map(std::str::from_utf8) {
-        Some(Ok(name)) => is_there(name),
-        _ => true,
-    });
-    if classes.s.is_empty() {
-        node.attr.remove(COLOCATION);
     }
 }
