@@ -26,17 +26,22 @@ struct Endpoint {
     name: Arc<str>,
     /// The number under which the two meet in a step of several parts.
     transfer: Option<u32>,
-    tensor: TransferName,
 }
 
 impl Endpoint {
     /// # Errors
     /// Returns `InvalidArgument` if an attribute is missing.
-    fn new(init: &KernelInit<'_>, is_receive: bool) -> Result<Endpoint> {
+    fn new(init: &KernelInit<'_>) -> Result<Endpoint> {
         let transfer: i64 = init.attrs.get_or(TRANSFER, -1)?;
-        let text = |name: &str| init.attrs.get::<&str>(name).map(Arc::from);
-        let tensor = TransferName { tensor: text("tensor_name")?, from: text("send_device")?, to: text("recv_device")?, is_receive };
-        Ok(Endpoint { name: key(init.attrs)?.into(), transfer: u32::try_from(transfer).ok(), tensor })
+        Ok(Endpoint { name: key(init.attrs)?.into(), transfer: u32::try_from(transfer).ok() })
+    }
+
+    /// Returns the parts of the name, for statistics.
+    fn transfer_name(&self, is_receive: bool) -> Option<TransferName> {
+        // See `key`. The names of devices have no semicolons.
+        let mut parts = self.name.splitn(4, ';');
+        let (from, _incarnation, to, tensor) = (parts.next()?, parts.next()?, parts.next()?, parts.next()?);
+        Some(TransferName { tensor: tensor.into(), from: from.into(), to: to.into(), is_receive })
     }
 
     /// Returns the transfers of the step and the number of this one, if partitioning has added it.
@@ -100,13 +105,13 @@ impl Kernel for Send {
     }
 
     fn transfer(&self) -> Option<TransferName> {
-        Some(self.endpoint.tensor.clone())
+        self.endpoint.transfer_name(false)
     }
 }
 
 impl Send {
     fn make(init: &KernelInit<'_>, to_host: bool) -> Result<Arc<dyn Kernel>> {
-        Ok(Arc::new(Send { endpoint: Endpoint::new(init, false)?, to_host: to_host || receiver_is_host(init.attrs)? }))
+        Ok(Arc::new(Send { endpoint: Endpoint::new(init)?, to_host: to_host || receiver_is_host(init.attrs)? }))
     }
 
     fn key(&self, ctx: &KernelContext<'_>) -> RendezvousKey {
@@ -148,7 +153,7 @@ impl Kernel for Recv {
     }
 
     fn transfer(&self) -> Option<TransferName> {
-        Some(self.endpoint.tensor.clone())
+        self.endpoint.transfer_name(true)
     }
 
     fn as_async(&self) -> Option<&dyn AsyncKernel> {
@@ -158,7 +163,7 @@ impl Kernel for Recv {
 
 impl Recv {
     fn make(init: &KernelInit<'_>, to_host: bool) -> Result<Arc<dyn Kernel>> {
-        Ok(Arc::new(Recv { endpoint: Endpoint::new(init, true)?, to_host: to_host || init.device.is_host() }))
+        Ok(Arc::new(Recv { endpoint: Endpoint::new(init)?, to_host: to_host || init.device.is_host() }))
     }
 }
 
