@@ -66,6 +66,29 @@ fn a_captured_variable_is_read_and_assigned_in_the_body() {
 }
 
 #[test]
+fn an_assignment_that_other_nodes_of_the_body_wait_for_runs_in_each_call() {
+    let b = GraphBuilder::new().unwrap();
+    let v = b.variable("v", 2.0f32).unwrap();
+    let read_after = function(&b, |x| {
+        let added = v.assign_add(x)?;
+        // The node between the assignment and the read has no tensors.
+        let group = b.after(&[added], || b.op("NoOp").finish())?;
+        b.after(&[group], || v.read())
+    });
+    let nobody_reads = function(&b, |x| {
+        let added = v.assign_add(x)?;
+        b.after(&[added], || b.op("NoOp").finish())?;
+        Ok(x)
+    });
+    let ten = b.constant(10.0f32).unwrap();
+    let ([sum], [same]) = (read_after.call([ten]).unwrap(), nobody_reads.call([ten]).unwrap());
+    let session = b.session(SessionOptions::default()).unwrap();
+    session.runner().target(v.initializer()).run().unwrap();
+    let value = |output| session.runner().fetch(output).unwrap().to_scalar::<f32>().unwrap();
+    assert_eq!([value(sum), value(same), value(sum)], [12.0, 10.0, 32.0]);
+}
+
+#[test]
 fn a_loop_in_a_branch_in_a_body_uses_outer_tensors() {
     let b = GraphBuilder::new().unwrap();
     let w = b.constant(2.0f32).unwrap();

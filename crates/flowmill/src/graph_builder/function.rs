@@ -2,7 +2,8 @@
 
 use super::{GraphBuilder, Output};
 use crate::builder::{BuilderState, GraphStack, Scope, ScopedBuilder, StackOutput};
-use crate::graph::{FunctionArg, FunctionPart, function_def};
+use crate::graph::traverse::reverse_reachable;
+use crate::graph::{FunctionArg, FunctionPart, Node, function_def};
 use crate::proto::attr_value::{ListValue, Value};
 use crate::proto::{AttrValue, FunctionDef, NameAttrList};
 use crate::{DType, Graph, NodeId, OutputId, PartialShape, Result};
@@ -230,10 +231,17 @@ fn body_def(b: &ScopedBuilder<'_>, name: &str, parameters: &[OutputId], results:
     let (graph, shapes) = (b.graph(), b.state().shapes());
     let captured = b.state().captures().iter().map(|c| c.inside);
     let args = parameters.iter().copied().chain(captured).map(|arg| FunctionArg::new(graph, shapes, arg)).collect::<Result<Vec<_>>>()?;
-    // Effects that nothing else in the body waits for.
-    let is_effect = |node: NodeId| graph[node].op_def().is_stateful() && graph.out_edges(node).all(|e| e.dst == NodeId::SINK);
-    let effects: Vec<NodeId> = graph.op_node_ids().into_iter().filter(|&n| is_effect(n)).collect();
-    function_def(graph, name, &FunctionPart { args: &args, results, kept: &effects, control_results: &effects, ..FunctionPart::default() })
+    // A call runs all nodes with effects, and the nodes that these and the results need by data or by control.
+    let parameters: Vec<NodeId> = args.iter().filter_map(|arg| arg.tensor).map(|tensor| tensor.node).collect();
+    let stateful = graph.op_nodes().filter(|node| node.op_def().is_stateful()).map(Node::id);
+    let ends: Vec<NodeId> = results.iter().map(|result| result.node).chain(stateful).collect();
+    let needed = reverse_reachable(graph, &ends);
+    let is_kept = |node: NodeId| needed[node.index()] && !parameters.contains(&node);
+    // Effects that no other node of the function waits for.
+    let is_effect = |node: NodeId| graph[node].op_def().is_stateful() && !graph.out_edges(node).any(|e| is_kept(e.dst));
+    let kept: Vec<NodeId> = graph.op_node_ids().into_iter().filter(|&n| is_kept(n)).collect();
+    let effects: Vec<NodeId> = kept.iter().copied().filter(|&n| is_effect(n)).collect();
+    function_def(graph, name, &FunctionPart { args: &args, results, kept: &kept, control_results: &effects, ..FunctionPart::default() })
 }
 
 /// A body that has begun; it ends when this is closed or dropped, also by an error or a panic.

@@ -114,6 +114,35 @@ fn nested_calls() {
 }
 
 #[test]
+fn a_call_updates_a_captured_variable() {
+    let driver = stub_cuda::install().unwrap();
+    for (device, inter_op_threads) in [(CPU, 1), (GPU, 1), (GPU, 0)] {
+        let b = GraphBuilder::new().unwrap();
+        let x = b.placeholder(F32, shape()).unwrap();
+        let (v, sum) = b
+            .with_device(device, || {
+                let v = b.variable("v", b.constant([1.0f32, 2.0, 3.0])?)?;
+                let f = b.function("update", [(F32, shape())], |[x]| {
+                    let added = v.assign_add(x)?;
+                    Ok([b.after(&[added], || v.read())?])
+                })?;
+                let [sum] = f.call([x])?;
+                Ok((v, sum))
+            })
+            .unwrap();
+        let session = session_of(&b, gpus(), options(inter_op_threads));
+        session.runner().target(v.initializer()).run().unwrap();
+        for step in [1.0, 2.0, 3.0] {
+            let launches = driver.launches(0);
+            let value = session.runner().feed(x, Tensor::vector(&[0.5f32, -1.5, 2.0]).unwrap()).fetch(sum).unwrap();
+            assert_eq!(numbers(&value), [1.0 + 0.5 * step, 2.0 - 1.5 * step, 3.0 + 2.0 * step]);
+            assert_eq!(driver.launches(0) > launches, device == GPU, "the update is a kernel of the variable's device");
+        }
+    }
+    assert_no_leaks(&driver);
+}
+
+#[test]
 fn branches() {
     check(|b, x, p, device| {
         let (f, g) = (square_and_add(b)?, negate(b)?);
