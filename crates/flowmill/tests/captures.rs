@@ -84,7 +84,7 @@ fn an_assignment_that_other_nodes_of_the_body_wait_for_runs_in_each_call() {
     let ([sum], [same]) = (read_after.call([ten]).unwrap(), nobody_reads.call([ten]).unwrap());
     let session = b.session(SessionOptions::default()).unwrap();
     session.runner().target(v.initializer()).run().unwrap();
-    let value = |output| session.runner().fetch(output).unwrap().to_scalar::<f32>().unwrap();
+    let value = |output: Output<'_>| session.runner().fetch(output).unwrap().to_scalar::<f32>().unwrap();
     assert_eq!([value(sum), value(same), value(sum)], [12.0, 10.0, 32.0]);
 }
 
