@@ -19,7 +19,7 @@ def model(tf):
 
 
 def run(tf, options, cmd="scope", step=True):
-    """Profiles a step of the model; gives the message."""
+    """Profiles a step of the model and returns the message."""
     metadata = tf.RunMetadata()
     with tf.Graph().as_default() as graph:
         x, y = model(tf)

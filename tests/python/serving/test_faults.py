@@ -1,4 +1,4 @@
-"""What goes wrong around a server: slow clients by the thousand, a killed process, a full disk. FLOWMILL_LONG=1 has more of it."""
+"""A server survives slow clients by the thousand, being killed, and a full disk. FLOWMILL_LONG=1 repeats more of each."""
 
 import collections
 import json
@@ -22,7 +22,7 @@ PREDICT = "/v1/models/linear:predict"
 
 @pytest.fixture
 def many_files():
-    """Lets this process open as many files as the system allows."""
+    """Raises this process's limit of open files to the hard limit, which the fixture returns."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
     yield hard
@@ -42,7 +42,7 @@ def latencies(connection, count):
 
 
 class SlowClients:
-    """Connections of which a third sends nothing, a third a byte of a header per second, and a third a byte of a body per second."""
+    """Opens connections: a third of them sends nothing, a third sends a byte of a header per second, and a third sends a byte of a body per second."""
 
     STARTS = (b"", b"GET / HTTP/1.1\r\nx: ", f"POST {PREDICT} HTTP/1.1\r\nhost: t\r\ncontent-length: 100000\r\n\r\n".encode())
 
@@ -78,7 +78,7 @@ class SlowClients:
 
 
 def test_slow_connections_cost_nothing(linear, many_files):
-    """Those that send nothing, or no whole header, are closed after 10 s; those that send no whole body after 60 s."""
+    """The server closes connections that do not send a whole header within 10 s, or a whole body within 60 s."""
     count = 10_000 if LONG else 1_500
     assert many_files > count + 100
     # The server raises the limit of open files by itself.
@@ -89,7 +89,7 @@ def test_slow_connections_cost_nothing(linear, many_files):
             memory, before = server.resident_bytes(), statistics.median(latencies(connection, 1000))
         with SlowClients(server.rest, count), server.connect() as connection:
             num_open = server.metric("flowmill_connections", connection)
-            # Those that send nothing may have been closed already.
+            # The connections that send nothing may have been closed already.
             assert num_open > count * 0.6
             during = statistics.median(latencies(connection, 1000))
             memory_of_one = (server.resident_bytes() - memory) / num_open
@@ -97,7 +97,7 @@ def test_slow_connections_cost_nothing(linear, many_files):
             assert during < 2 * before + 0.001
             assert memory_of_one < 32 << 10
             end = time.monotonic() + (120 if LONG else 25)
-            # Without the long form, those with a body are left.
+            # Without FLOWMILL_LONG, the test does not wait until the connections with a body are closed.
             most = 5 if LONG else count // 3 + 5
             while server.metric("flowmill_connections", connection) > most:
                 latencies(connection, 10)
@@ -130,7 +130,7 @@ def test_a_server_without_files_accepts_again_later(linear):
 
 
 class Load:
-    """Clients that send requests for as long as the block lasts, whatever becomes of the server. `wrong` has the answers that are not right."""
+    """Clients that send requests until the block ends, also while there is no server. `wrong` holds the answers that are not right."""
 
     def __init__(self, port, num_clients=4):
         self.port, self.ends, self.wrong, self.outcomes = port, threading.Event(), [], collections.Counter()
@@ -168,7 +168,7 @@ class Load:
 
 
 def test_a_killed_server_starts_again(linear):
-    """Its clients see errors of the connection and no wrong answer, and nothing that it left behind is in its successor's way."""
+    """Clients see errors of their connections and no wrong answer, and the next server starts on the same ports."""
     ports = free_ports(2)
     server = ServerProcess(linear, ports=ports)
     try:
@@ -188,7 +188,7 @@ def test_a_killed_server_starts_again(linear):
 
 
 def test_a_full_disk_under_the_log(linear):
-    """Lines are lost and counted. Nothing else changes."""
+    """The server counts the lines that it could not log, and answers requests as before."""
     with open("/dev/full", "w") as full, ServerProcess(linear, "--log_level=trace", stdout=full, stderr=full) as server, server.connect() as connection:
         latencies(connection, 100)
         assert connection(PREDICT, b"{")[0] == 400

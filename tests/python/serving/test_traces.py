@@ -1,4 +1,4 @@
-"""Spans of requests, which a collector of OpenTelemetry takes."""
+"""The server sends spans of requests to a collector of OpenTelemetry."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""KServe's own client, over REST by both versions of its protocol and over gRPC.
+"""Tests of KServe's own client, over REST by both versions of its protocol and over gRPC.
 
 The package ``kserve`` also holds a server and a client of Kubernetes, whose dependencies take 350 MB. The modules of the inference client need few of
 them, if the package's own ``__init__`` is left out.

@@ -1,4 +1,4 @@
-"""Spans of requests, at a collector that decodes them by OpenTelemetry's own messages."""
+"""Tests of the spans that arrive at a collector, which decodes them by OpenTelemetry's own messages."""
 
 import http.server
 import queue
@@ -13,7 +13,7 @@ TRACE, PARENT = "0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331"
 
 @pytest.fixture
 def posts(addresses):
-    """What arrives at the collector."""
+    """Returns the queue of the posts that arrive at the collector: path, headers and message."""
     received = queue.Queue()
 
     class Collector(http.server.BaseHTTPRequestHandler):

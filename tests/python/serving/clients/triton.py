@@ -1,4 +1,4 @@
-"""Every call of Triton's clients that a server without shared memory can answer. It runs in the environment of the clients, against a server that runs."""
+"""Tests of every call of Triton's clients that a server without shared memory can answer. They run in the environment of the clients, against a running server."""
 
 import asyncio
 import queue
@@ -40,7 +40,6 @@ def tensor(api, name, values, datatype, **options):
 
 def x_of(api, **options):
     return [tensor(api, "x", X, "FP32", **options)]
-
 
 
 def test_health(client):
