@@ -30,7 +30,8 @@ def tf1():
     return tf
 
 
-@pytest.fixture(scope="session")
+# Playwright's event loop counts as running in this thread until Playwright stops: tests of other modules could not call `asyncio.run`.
+@pytest.fixture(scope="module")
 def browser():
     """A browser: the program that ``FLOWMILL_CHROMIUM`` names, that of the system (Debian's package ``chromium``), or Playwright's own Chromium."""
     playwright = pytest.importorskip("playwright.sync_api", reason="Playwright is not installed")
@@ -43,6 +44,34 @@ def browser():
             pytest.skip(f"there is no browser, which `make browser` installs: {error.message.splitlines()[0]}")
         yield launched
         launched.close()
+
+
+@pytest.fixture
+def open_window(browser, request):
+    """Opens an address in a window of its own; fails if the page has an error or, as a file, requests anything else.
+
+    The options are those of Playwright's `new_context`. Answers of servers with an error status are no errors of the page. With ``FLOWMILL_SCREENSHOTS``,
+    each window leaves a picture in that directory.
+    """
+    problems, pages = [], []
+
+    def open_it(url, **options):
+        page = browser.new_context(**options).new_page()
+        pages.append(page)
+        is_file = url.startswith("file:")
+        page.on("pageerror", lambda error: problems.append(str(error)))
+        page.on("console", lambda message: problems.append(message.text) if is_file or "Failed to load" not in message.text else None)
+        page.on("request", lambda asked: problems.append(asked.url) if is_file and asked.url.split("#")[0] != url.split("#")[0] else None)
+        page.goto(url)
+        return page
+
+    yield open_it
+    pictures = os.environ.get("FLOWMILL_SCREENSHOTS")
+    for number, page in enumerate(pages):
+        if pictures:
+            page.screenshot(path=f"{pictures}/{request.node.name}-{number}.png", full_page=True)
+        page.context.close()
+    assert problems == []
 
 
 @pytest.fixture(params=["frames", "functions"])

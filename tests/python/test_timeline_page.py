@@ -1,7 +1,5 @@
 """The page of a timeline in a real browser: what it draws, search, selection, zoom, keyboard, dark colours, hostile names."""
 
-import os
-
 import numpy as np
 import pytest
 
@@ -28,31 +26,19 @@ def step_of(count: int):
 
 
 @pytest.fixture
-def open_page(browser, request, tmp_path):
-    problems, contexts = [], []
+def open_page(open_window, tmp_path):
+    """Opens the page of a step's statistics; see `open_window`."""
 
     def open_it(stats, **options):
         path = tmp_path / "page.html"
         path.write_text(timeline.Timeline(stats).generate_html("a step & more"), encoding="utf-8")
-        context = browser.new_context(**{"viewport": {"width": 1100, "height": 700}, **options})
-        contexts.append(context)
-        page = context.new_page()
-        page.on("pageerror", lambda error: problems.append(str(error)))
-        page.on("console", lambda message: problems.append(message.text))
-        page.goto(path.as_uri())
-        return page
+        return open_window(path.as_uri(), **{"viewport": {"width": 1100, "height": 700}, **options})
 
-    yield open_it
-    pictures = os.environ.get("FLOWMILL_SCREENSHOTS")
-    for number, context in enumerate(contexts):
-        if pictures:
-            context.pages[0].screenshot(path=f"{pictures}/{request.node.name}-{number}.png")
-        context.close()
-    assert problems == []
+    return open_it
 
 
 def pixels(page):
-    """The numbers of different colours in the canvas."""
+    """Returns the number of different colours in the canvas."""
     page.evaluate("() => new Promise(requestAnimationFrame)")
     return page.evaluate("""() => { const c = document.querySelector('canvas');
         const copy = new OffscreenCanvas(c.width, c.height).getContext('2d', { willReadFrequently: true });

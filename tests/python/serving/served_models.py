@@ -11,6 +11,7 @@ import flowmill as tf
 ROOT = pathlib.Path(__file__).parents[3]
 DIGITS = ROOT / "examples" / "digits"
 
+
 class Http:
     """Sends requests to one server."""
 

@@ -52,6 +52,7 @@ class ServerProcess:
 
     def __init__(self, *arguments, ports=None, **options):
         self.rest, self.grpc = ports or free_ports(2)
+        self.rest_url = f"http://127.0.0.1:{self.rest}"
         command = [sys.executable, "-m", "flowmill", "serve", *map(str, arguments), f"--rest_api_port={self.rest}", f"--port={self.grpc}"]
         options = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL} | options
         start = time.monotonic()
@@ -96,6 +97,6 @@ class ServerProcess:
 
 
 def rows(*values):
-    """Returns the body of a request to the model `linear`, one row of three equal values each, and the answer's."""
+    """Returns the JSON of a request to the model `linear`, with a row of three equal values per value, and its answer."""
     body = json.dumps({"instances": [[value] * 3 for value in values]}).encode()
     return body, {"predictions": [[3.0 * value] * 3 for value in values]}

@@ -1,4 +1,4 @@
-"""The container file, the system service and the Kubernetes manifest of the documentation."""
+"""Tests of the container file, the system service and the Kubernetes manifest of the documentation."""
 
 import os
 import pathlib
@@ -7,6 +7,7 @@ import shlex
 import shutil
 import signal
 import subprocess
+import time
 
 import pytest
 
@@ -110,8 +111,6 @@ def test_the_image_is_small(root, program):
 
 
 def wait_until_ready(http):
-    import time
-
     end = time.monotonic() + 60
     while http("/v2/health/ready")[0] != 200:
         assert time.monotonic() < end

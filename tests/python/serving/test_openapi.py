@@ -1,4 +1,4 @@
-"""Requests that schemathesis makes of the description of the REST APIs, legal and illegal ones: every answer is one that the description has."""
+"""Schemathesis makes legal and illegal requests from the description of the REST APIs, and every answer is one that the description has."""
 
 import os
 import subprocess
@@ -7,10 +7,11 @@ import pytest
 
 from flowmill import serving
 from served_models import DIGITS
+from server_process import LONG
 
 #: The seed of the requests; a failure prints it, and the command that repeats it.
 SEED = int(os.environ.get("FLOWMILL_SEED", "16"))
-EXAMPLES = 200 if os.environ.get("FLOWMILL_LONG") else 4
+EXAMPLES = 200 if LONG else 4
 #: What is checked of answers, with the exceptions.
 CHECKS = """
 # Inputs of models are described by their signatures, and not by the page: most random tensors are refused.

@@ -1,69 +1,22 @@
 """The front page of a model server in a real browser: what it shows, the form to try a signature, tokens, keyboard and narrow screens.
 
-The fixture `browser` of ``conftest.py`` says which browser. With ``FLOWMILL_SCREENSHOTS``, each test leaves a picture in that directory.
+The fixtures `browser` and `open_window` of ``conftest.py`` say which browser, and what a page must not do.
 """
 
 import json
-import os
 import re
-import shlex
 import shutil
-import socket
-import subprocess
-import sys
-import time
-import urllib.error
-import urllib.request
-from pathlib import Path
 
 import pytest
+
+from served_models import DIGITS, Http
+from server_process import ServerProcess
 
 playwright = pytest.importorskip("playwright.sync_api", reason="Playwright is not installed, or there was no browser: `make browser` installs both")
 expect = playwright.expect
 
-DIGITS = Path(__file__).resolve().parents[3] / "examples" / "digits"
-PROGRAM = shlex.split(os.environ.get("FLOWMILL_PROGRAM", f"{shlex.quote(sys.executable)} -m flowmill"))
-START_SECONDS = 60
-
 #: A name that would run a script if it were taken for markup.
 HOSTILE = "<img src=x onerror=document.title=1>"
-
-
-def free_port() -> int:
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        return taken.getsockname()[1]
-
-
-class ModelServer:
-    """A server in a process of its own."""
-
-    def __init__(self, *options: str):
-        port = free_port()
-        self.url = f"http://127.0.0.1:{port}/"
-        self.process = subprocess.Popen([*PROGRAM, "serve", "--port=0", f"--rest_api_port={port}", *map(str, options)])
-        deadline = time.monotonic() + START_SECONDS
-        while self.process.poll() is None and time.monotonic() < deadline:
-            try:
-                with urllib.request.urlopen(f"{self.url}v2/health/ready"):
-                    return
-            except OSError:
-                time.sleep(0.02)
-        self.stop()
-        raise RuntimeError("the server does not get ready")
-
-    def predict(self, model: str, body: object) -> int:
-        """Returns the status of the answer."""
-        request = urllib.request.Request(f"{self.url}v1/models/{model}:predict", json.dumps(body).encode())
-        try:
-            with urllib.request.urlopen(request) as answer:
-                return answer.status
-        except urllib.error.HTTPError as error:
-            return error.code
-
-    def stop(self) -> None:
-        self.process.kill()
-        self.process.wait()
 
 
 @pytest.fixture(scope="module")
@@ -80,32 +33,18 @@ def server(tmp_path_factory):
           config {{ name: "{HOSTILE}" base_path: "{DIGITS}" }}
         }}"""
     )
-    served = ModelServer(f"--model_config_file={config}", "--max_num_load_retries=0", "--enable_batching")
-    yield served
-    served.stop()
+    with ServerProcess(f"--model_config_file={config}", "--max_num_load_retries=0", "--enable_batching") as served:
+        yield served
 
 
 @pytest.fixture
-def open_page(browser, request):
-    """Opens a server's page in a window of its own; fails if the page has an error of its script or its security policy."""
-    problems, contexts = [], []
+def open_page(open_window):
+    """Opens a server's page; see `open_window`."""
 
     def open_it(server, **options):
-        context = browser.new_context(**{"viewport": {"width": 1100, "height": 800}, **options})
-        contexts.append(context)
-        page = context.new_page()
-        page.on("pageerror", lambda error: problems.append(str(error)))
-        page.on("console", lambda message: problems.append(message.text) if "Failed to load" not in message.text else None)
-        page.goto(server.url)
-        return page
+        return open_window(f"{server.rest_url}/", **{"viewport": {"width": 1100, "height": 800}, **options})
 
-    yield open_it
-    pictures = os.environ.get("FLOWMILL_SCREENSHOTS")
-    for number, context in enumerate(contexts):
-        if pictures:
-            context.pages[0].screenshot(path=f"{pictures}/{request.node.name}-{number}.png", full_page=True)
-        context.close()
-    assert problems == []
+    return open_it
 
 
 def model(page, name):
@@ -206,14 +145,15 @@ def test_rates_and_latencies_are_live(server, open_page):
     columns = page.locator("table").filter(has=page.locator("#traffic")).get_by_role("columnheader").all_inner_texts()
     column = lambda name: row.locator("th, td").nth(columns.index(name))  # noqa: E731
     expect(column("Requests/s")).to_have_text("0")
-    assert server.predict("digits", {"inputs": [[[[1.0]] * 8] * 8]}) == 200
-    assert server.predict("digits", {"inputs": [[1.0]]}) == 400
+    http = Http(server.rest_url)
+    assert http("/v1/models/digits:predict", {"inputs": [[[[1.0]] * 8] * 8]})[0] == 200
+    assert http("/v1/models/digits:predict", {"inputs": [[1.0]]})[0] == 400
     for name in ["Requests/s", "Failures/s", "p50", "p90", "p99", "Rows per batch"]:
         expect(column(name)).not_to_have_text("0" if name.endswith("/s") else "–")
     expect(column("Queue (rows)")).to_have_text("0")
 
 
-def test_refreshing_can_be_paused(server, open_page, browser):
+def test_refreshing_can_be_paused(server, open_page):
     page = open_page(server)
     expect(page.locator("#traffic tr")).not_to_have_count(0)
     page.clock.install()
@@ -232,8 +172,7 @@ def test_refreshing_can_be_paused(server, open_page, browser):
 def test_tokens_are_asked_for_and_kept_for_the_tab(tmp_path, open_page):
     tokens = tmp_path / "tokens"
     tokens.write_text("look observation\ncall inference\n")
-    served = ModelServer(DIGITS, f"--tokens_file={tokens}")
-    try:
+    with ServerProcess(DIGITS, f"--tokens_file={tokens}") as served:
         page = open_page(served)
         field, form = page.locator("#token"), page.locator("#token-form")
         expect(field).to_be_focused()
@@ -259,20 +198,15 @@ def test_tokens_are_asked_for_and_kept_for_the_tab(tmp_path, open_page):
         other = open_page(served)
         expect(other.locator("#token-form")).to_be_visible()
         expect(other.locator(".model")).to_have_count(0)
-    finally:
-        served.stop()
 
 
 def test_a_server_that_ends_is_noticed(open_page):
-    served = ModelServer(DIGITS)
-    try:
+    with ServerProcess(DIGITS) as served:
         page = open_page(served)
         expect(page.locator("#ready")).to_have_text("ready")
-        served.stop()
+        served.kill()
         expect(page.get_by_role("alert")).to_contain_text("The status cannot be read")
         expect(page.locator("#ready")).to_have_text("no answer")
-    finally:
-        served.stop()
 
 
 def test_the_page_is_light_or_dark(server, open_page):
