@@ -37,9 +37,15 @@ def open_page(open_window, tmp_path):
     return open_it
 
 
+def picture(page):
+    """Returns the pixels of the canvas, encoded."""
+    page.evaluate("() => new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)))")
+    return page.evaluate("document.querySelector('canvas').toDataURL()")
+
+
 def pixels(page):
     """Returns the number of different colours in the canvas."""
-    page.evaluate("() => new Promise(requestAnimationFrame)")
+    picture(page)
     return page.evaluate("""() => { const c = document.querySelector('canvas');
         const copy = new OffscreenCanvas(c.width, c.height).getContext('2d', { willReadFrequently: true });
         copy.drawImage(c, 0, 0);
@@ -67,10 +73,14 @@ def test_search_and_keyboard(open_page):
     assert "node_1_6" in panel.inner_text().split("\n")[0]
     page.keyboard.press("ArrowUp")
     assert "node_1_3" in panel.inner_text().split("\n")[0]
-    before = pixels(page)
-    for key in "wwwdasf0":
+    page.keyboard.press("0")
+    whole = picture(page)
+    for key in "wdas":
+        before = picture(page)
         page.keyboard.press(key)
-    assert before and pixels(page)
+        assert picture(page) != before, key
+    page.keyboard.press("0")
+    assert picture(page) == whole
     page.keyboard.press("Escape")
     assert panel.inner_text().startswith("Step")
 
@@ -80,16 +90,23 @@ def test_the_mouse_selects_zooms_and_moves(open_page):
     box = page.locator("canvas").bounding_box()
     page.mouse.click(box["x"] + 156, box["y"] + 24 + 9)
     assert "critical path" in page.locator("#panel").inner_text()
+    page.locator("#fit").click()
     page.mouse.move(box["x"] + 400, box["y"] + 100)
+    whole = picture(page)
     page.keyboard.down("Control")
     page.mouse.wheel(0, -400)
     page.keyboard.up("Control")
+    zoomed = picture(page)
     page.mouse.down()
     page.mouse.move(box["x"] + 200, box["y"] + 100)
     page.mouse.up()
+    assert len({whole, zoomed, picture(page)}) == 3
     page.locator("#fit").click()
+    page.mouse.move(box["x"] + 400, box["y"] + 100)
+    assert picture(page) == whole
     page.locator("#critical").check()
-    assert pixels(page) > 10
+    page.mouse.move(box["x"] + 400, box["y"] + 100)
+    assert picture(page) != whole
 
 
 def test_hostile_names_are_text(open_page):

@@ -29,6 +29,10 @@ RECTANGLE = """address => {
   });
 }"""
 SETTLED = "() => flowmillView.panes.every((pane) => !pane.motion && !pane.isDirty)"
+HASH_HAS_THE_CAMERA = """() => {
+  const { x, y, k } = flowmillView.active.camera;
+  return new URLSearchParams(location.hash.slice(1)).get('camera') === [x.toFixed(1), y.toFixed(1), k.toPrecision(4)].join(',');
+}"""
 
 
 @pytest.fixture
@@ -190,7 +194,7 @@ def test_links_restore_the_view(net, open_page):
     page.get_by_role("checkbox", name="MatMul").check()
     page.wait_for_function("location.hash.includes('op=MatMul') && location.hash.includes('camera=')")
     page.wait_for_function(SETTLED)
-    page.wait_for_timeout(400)
+    page.wait_for_function(HASH_HAS_THE_CAMERA)
     fragment = page.evaluate("location.hash")
     other = open_page(tf.view(net), fragment)
     expect(panel(other).get_by_role("heading", level=2)).to_have_text("layer_1/product")
