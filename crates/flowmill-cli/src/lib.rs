@@ -110,7 +110,7 @@ struct ModelArgs {
     /// Tensors to fetch from a frozen graph; without, all that nothing consumes.
     #[arg(long)]
     fetch: Vec<String>,
-    /// Threads; 0 is one a core.
+    /// Threads; 0 is one per core.
     #[arg(long, default_value_t = 0)]
     threads: usize,
     /// Leave out a pass of the optimiser, by name; may be given several times. `all` leaves out every one.

@@ -268,16 +268,16 @@ fn a_collector_that_is_away_costs_spans_and_nothing_else() {
         assert_eq!(post(&server, "/v1/models/none:predict", "{}").status, 404);
     }
     let end = std::time::Instant::now() + WAIT;
-    while gauge(&server, "flowmill_traces_dropped ") < 50.0 {
-        assert!(std::time::Instant::now() < end, "{}", gauge(&server, "flowmill_traces_dropped "));
+    while gauge(&server, "flowmill_traces_dropped_total ") < 50.0 {
+        assert!(std::time::Instant::now() < end, "{}", gauge(&server, "flowmill_traces_dropped_total "));
         std::thread::sleep(Duration::from_millis(10));
     }
-    assert_eq!(gauge(&server, "flowmill_traces_exported "), 0.0);
+    assert_eq!(gauge(&server, "flowmill_traces_exported_total "), 0.0);
 
     let refusing = collector(&[400]);
     let server = traced(options(refusing.0));
     assert_eq!(post(&server, "/v1/models/none:predict", "{}").status, 404);
-    while gauge(&server, "flowmill_traces_dropped ") < 1.0 {
+    while gauge(&server, "flowmill_traces_dropped_total ") < 1.0 {
         assert!(std::time::Instant::now() < end);
         std::thread::sleep(Duration::from_millis(10));
     }

@@ -3,6 +3,8 @@
 //! A service sees a request when its message is complete. Without these checks, requests that never are complete would be bounded by nothing.
 
 use super::status;
+use crate::rest::group_of;
+use crate::server::RouteGroup;
 use crate::server::core::{Core, Share};
 use axum::body::Body;
 use axum::extract::{Request, State};
@@ -64,7 +66,8 @@ impl Arrival {
 /// Counts a request for models before its message arrives; health and reflection are always answered.
 pub(super) async fn admit(State(core): State<Arc<Core>>, mut request: Request, next: Next) -> Response {
     let path = request.uri().path();
-    if !["/tensorflow.serving.", "/inference."].iter().any(|prefix| path.starts_with(prefix)) {
+    let is_of_models = ["/tensorflow.serving.", "/inference."].iter().any(|prefix| path.starts_with(prefix));
+    if !is_of_models || group_of(path) == RouteGroup::Health {
         return next.run(request).await;
     }
     let is_stream = path == STREAM;

@@ -58,12 +58,13 @@ pub(crate) fn guarded(router: Router, access: &Arc<AccessOptions>, routes: Route
 }
 
 /// Returns the group of a path, of REST or gRPC.
-fn group_of(path: &str) -> RouteGroup {
+pub(crate) fn group_of(path: &str) -> RouteGroup {
     let is = |whole: &str| path.eq_ignore_ascii_case(whole);
     let begins_with = |prefixes: &[&str]| prefixes.iter().any(|prefix| strip_prefix_ignoring_case(path, prefix).is_some());
     let tail = |length: usize| path.get(path.len().checked_sub(length)?..);
     let ends_with = |ends: &[&str]| ends.iter().any(|end| tail(end.len()).is_some_and(|tail| tail.eq_ignore_ascii_case(end)));
-    if begins_with(&["/v2/health/", "/grpc.health.v1."]) || is("/healthz") || is("/readyz") || is("/livez") {
+    let is_health_of_kserve = is("/inference.GRPCInferenceService/ServerLive") || is("/inference.GRPCInferenceService/ServerReady");
+    if begins_with(&["/v2/health/", "/grpc.health.v1."]) || is_health_of_kserve || is("/healthz") || is("/readyz") || is("/livez") {
         RouteGroup::Health
     } else if crate::page::is_file(path) {
         RouteGroup::Page
@@ -172,6 +173,7 @@ mod tests {
         for (path, group) in [
             ("/v2/health/ready", RouteGroup::Health),
             ("/grpc.health.v1.Health/Check", RouteGroup::Health),
+            ("/inference.GRPCInferenceService/ServerReady", RouteGroup::Health),
             ("/v1/models/m:predict", RouteGroup::Inference),
             ("/V1/models/m:predict", RouteGroup::Inference),
             ("/v2", RouteGroup::Inference),

@@ -64,7 +64,7 @@ pub struct ServerLimits {
     pub header_timeout: Duration,
     /// The time in which a request's body must arrive. 60 s by default.
     pub body_timeout: Duration,
-    /// The time in which a client must take some bytes of its answer. 60 s by default.
+    /// The time in which a client must take some bytes from its connection while there are any to take. 60 s by default.
     pub write_timeout: Duration,
     /// The time in which a request of the REST API is answered, and a gRPC request without a deadline; a request may set a shorter one. 30 s by default.
     pub request_timeout: Duration,

@@ -61,12 +61,12 @@ impl Tracer {
         let (sampler, counts) = (options.sampler, Arc::<Counts>::default());
         let exporter = Exporter::new(options, counts.clone())?;
         tokio::spawn(exporter.run(receiver));
-        let gauge = |name, help, read: fn(&Counts) -> u64| {
+        let counter = |name, help, read: fn(&Counts) -> u64| {
             let counts = counts.clone();
-            metrics.add_gauge(name, help, move || vec![(String::new(), read(&counts) as f64)]);
+            metrics.add_counter(name, help, move || read(&counts));
         };
-        gauge("flowmill_traces_exported", "Requests whose spans a collector took.", |counts| counts.exported.load(Relaxed));
-        gauge("flowmill_traces_dropped", "Requests whose spans were dropped.", |counts| counts.dropped.load(Relaxed));
+        counter("flowmill_traces_exported_total", "Requests whose spans a collector took.", |counts| counts.exported.load(Relaxed));
+        counter("flowmill_traces_dropped_total", "Requests whose spans were dropped.", |counts| counts.dropped.load(Relaxed));
         Ok(Tracer { sampler, ids: IdGenerator::default(), messages, counts })
     }
 
