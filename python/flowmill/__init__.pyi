@@ -270,11 +270,11 @@ from flowmill._internal.script_ops import py_func as py_func
 from flowmill._internal.script_ops import py_function as py_function
 from flowmill._internal.session import InteractiveSession as InteractiveSession
 from flowmill._internal.session import Session as Session
-from flowmill._internal.session_options import SessionOptions as SessionOptions
 from flowmill._internal.session import get_default_session as get_default_session
 from flowmill._internal.session_ops import delete_session_tensor as delete_session_tensor
 from flowmill._internal.session_ops import get_session_handle as get_session_handle
 from flowmill._internal.session_ops import get_session_tensor as get_session_tensor
+from flowmill._internal.session_options import SessionOptions as SessionOptions
 from flowmill._internal.sparse_tensor import SparseTensor as SparseTensor
 from flowmill._internal.sparse_tensor import SparseTensorValue as SparseTensorValue
 from flowmill._internal.sparse_tensor import convert_to_tensor_or_sparse_tensor as convert_to_tensor_or_sparse_tensor

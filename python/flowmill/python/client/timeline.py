@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from flowmill import _core
@@ -11,8 +10,7 @@ from flowmill import _core
 __all__ = ["AllocationMaximum", "StepStatsAnalysis", "Timeline"]
 
 
-@dataclass(frozen=True)
-class AllocationMaximum:
+class AllocationMaximum(NamedTuple):
     """The largest memory in use: the time in microseconds since the Unix epoch, the bytes, and the names of the tensors."""
 
     timestamp: int
