@@ -192,7 +192,7 @@ def test_links_restore_the_view(net, open_page):
     page.get_by_label("Colours", exact=True).select_option("op")
     page.get_by_text("Filter", exact=True).click()
     page.get_by_role("checkbox", name="MatMul").check()
-    page.wait_for_function("location.hash.includes('op=MatMul') && location.hash.includes('camera=')")
+    page.wait_for_function("() => location.hash.includes('op=MatMul') && location.hash.includes('camera=')")
     page.wait_for_function(SETTLED)
     page.wait_for_function(HASH_HAS_THE_CAMERA)
     fragment = page.evaluate("location.hash")
@@ -205,9 +205,12 @@ def test_links_restore_the_view(net, open_page):
     assert other.evaluate("flowmillView.active.filter.isActive") is True
 
 
-def test_a_step_before_and_after_passes_is_side_by_side(net, open_page):
-    with net.as_default(), tf.Session(config=tf.ConfigProto(allow_soft_placement=True)) as session:
-        page = open_page(tf.view(session, fetches="y:0", feeds=["x:0"]))
+def test_a_step_before_and_after_passes_is_side_by_side(open_page):
+    with tf.Graph().as_default(), tf.name_scope("layer_0"), tf.Session() as session:
+        x = tf.placeholder(tf.float32, [None, 8], name="x")
+        product = tf.matmul(x, tf.constant(np.ones([8, 8], np.float32)), name="product")
+        y = tf.nn.relu(tf.nn.bias_add(product, tf.constant(np.ones(8, np.float32))), name="relu")
+        page = open_page(tf.view(session, fetches=y, feeds=[x]))
     page.get_by_label("View", exact=True).select_option(label="step before passes")
     page.get_by_label("beside").select_option(label="step after passes")
     expect(page.locator(".pane")).to_have_count(2)
@@ -302,7 +305,7 @@ def test_a_hundred_thousand_nodes_open_and_move(open_page, leaves):
     # The page is for 2 s and 30 frames on a machine that does nothing else.
     assert seconds < 8
     page.evaluate("flowmillView.active.goToNode(50_000)")
-    page.wait_for_function("flowmillView.active.selection !== null")
+    page.wait_for_function("() => flowmillView.active.selection !== null")
     page.wait_for_function(SETTLED)
     assert frames_per_second(page) > 10
     page.get_by_role("searchbox").fill("op_99")
@@ -314,5 +317,5 @@ def test_a_million_nodes_open_collapsed(open_page):
     page = open_page(tf.view(generated(1_000_000)))
     expect(page.get_by_role("treeitem").first).to_be_visible()
     page.evaluate("flowmillView.active.goToNode(700_000)")
-    page.wait_for_function("flowmillView.active.selection !== null", timeout=60_000)
+    page.wait_for_function("() => flowmillView.active.selection !== null", timeout=60_000)
     assert frames_per_second(page) > 10
