@@ -130,7 +130,7 @@ generated: | tools ## writes what follows from ops, kernels and public names: me
 .PHONY: test-rust test-loom test-fuzz test-python
 # Always the whole workspace: with `-p` cargo picks other features for the dependencies and builds all of it again.
 test-rust: $(VENV)/.cuda-tools | tools cxx ## Rust's tests; crate layers, dependencies, generated code
-	FLOWMILL_CUDA_PATH=$$(echo $(CURDIR)/$(VENV)/lib/python3*/site-packages/nvidia/cu*/lib) cargo test --workspace --locked --quiet
+	FLOWMILL_CUDA_PATH=$$(echo $(CURDIR)/$(VENV)/lib/python3*/site-packages/nvidia/cu*/lib) cargo test --workspace --locked --quiet --no-fail-fast
 
 test-loom: | tools ## model checks of the lock-free protocols
 	cargo test -p flowmill-runtime --features loom --locked --quiet --lib models
@@ -152,7 +152,7 @@ test-native: lint doc test-rust test-loom test-fuzz ## everything but the tests 
 # that the wheel is built while the unoptimised crates are. What the native lane says is shown when it ends.
 test: $(VENV)/.build-tools $(VENV)/.cuda-tools | tools ## everything CI runs
 	@mkdir -p target; trap 'kill 0' INT TERM; \
-	{ $(MAKE) --no-print-directory test-native >target/test-native.log 2>&1; status=$$?; cat target/test-native.log; exit $$status; } & native=$$!; \
+	{ $(MAKE) --no-print-directory --keep-going test-native >target/test-native.log 2>&1; status=$$?; cat target/test-native.log; exit $$status; } & native=$$!; \
 	$(MAKE) --no-print-directory test-python; python=$$?; \
 	wait $$native && exit $$python
 

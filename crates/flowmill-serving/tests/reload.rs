@@ -105,13 +105,18 @@ fn no_request_fails_while_versions_change() {
     assert!(num_answers.load(SeqCst) > 50);
     wait_until(&server, |server| (1..last).all(|version| state(server, version).is_none_or(|state| state == VersionState::End)));
     // Requests are counted by version for those that are served, and by model for all that ever were.
-    let text = get(&server, "/metrics");
-    let counts = |metric: &str| text.text().lines().filter(|line| line.starts_with(metric)).map(str::to_owned).collect::<Vec<_>>();
+    let counts = |metric: &str| {
+        let text = get(&server, "/metrics");
+        text.text().lines().filter(|line| line.starts_with(metric)).map(str::to_owned).collect::<Vec<_>>()
+    };
     let num_requests = num_answers.load(SeqCst) + 2;
-    let all = format!(":tensorflow:serving:request_count{{model_name=\"digits\",status=\"OK\"}} {num_requests}");
-    assert_eq!(counts(":tensorflow:serving:request_count{"), [all]);
+    let all = [format!(":tensorflow:serving:request_count{{model_name=\"digits\",status=\"OK\"}} {num_requests}")];
+    assert_eq!(counts(":tensorflow:serving:request_count{"), all);
+    // Subscribers learn of an end after the repository says it, and the metrics are one of them.
     let label = format!("version=\"{last}\"");
-    assert!(counts("flowmill_requests_total{").iter().all(|line| line.contains(&label)));
+    wait_until(&server, |_| counts("flowmill_requests_total{").iter().all(|line| line.contains(&label)));
+    assert_eq!(counts(":tensorflow:serving:request_count{"), all);
+    assert!(!counts("flowmill_requests_total{").is_empty());
     let is_alive = |version: &Weak<Session>| version.strong_count() > 0;
     assert!(sessions.last().is_some_and(is_alive));
     wait_until(&server, |_| sessions.iter().filter(|session| is_alive(session)).count() == 1);
