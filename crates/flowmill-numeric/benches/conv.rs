@@ -66,7 +66,10 @@ fn layer(size: usize, channels: usize, window: usize, stride: usize, kind: Kind,
     if !name.contains(filter) {
         return;
     }
-    let out_channels = if let Kind::Dense(n) = kind { n } else { channels };
+    let out_channels = match kind {
+        Kind::Dense(n) | Kind::InputGradient(n) | Kind::FilterGradient(n) => n,
+        _ => channels,
+    };
     // Tensors start on a cache line.
     let input: Vec<f32> = (0..w.input_len() + 16).map(|i| (i % 13) as f32 * 0.1).collect();
     let input = &input[input.as_ptr().align_offset(64)..][..w.input_len()];
@@ -80,7 +83,7 @@ fn layer(size: usize, channels: usize, window: usize, stride: usize, kind: Kind,
     let epilogue = Epilogue::bias_activation(Some(&bias), Activation::Relu6);
     let time = match kind {
         Kind::Dense(n) => {
-            let packed = PackedFilter::pack(&weights, window, window, channels, n, 1);
+            let packed = PackedFilter::pack(&w, &weights, n, 1);
             least(|| conv2d(&w, input, &packed, output, &epilogue))
         }
         Kind::Depthwise => least(|| depthwise_conv2d(&w, 1, input, &weights, output, &epilogue)),
@@ -113,6 +116,10 @@ fn main() {
             (28, 128, 3, 1, Kind::Dense(128)),
             (14, 256, 3, 1, Kind::Dense(256)),
             (7, 512, 3, 1, Kind::Dense(512)),
+            (112, 64, 3, 1, Kind::Dense(128)),
+            (28, 48, 3, 1, Kind::Dense(32)),
+            (35, 64, 3, 1, Kind::Dense(96)),
+            (14, 512, 3, 1, Kind::Dense(512)),
             (14, 1024, 1, 1, Kind::Dense(256)),
             (56, 256, 1, 2, Kind::Dense(512)),
             (14, 384, 1, 1, Kind::Dense(64)),
@@ -126,6 +133,11 @@ fn main() {
             (56, 64, 3, 1, Kind::InputGradient(64)),
             (56, 64, 3, 1, Kind::FilterGradient(64)),
             (14, 256, 3, 1, Kind::InputGradient(256)),
+            (28, 32, 5, 1, Kind::InputGradient(64)),
+            (28, 32, 5, 1, Kind::FilterGradient(64)),
+            (56, 8, 3, 1, Kind::InputGradient(64)),
+            (56, 64, 3, 2, Kind::InputGradient(64)),
+            (64, 32, 2, 2, Kind::InputGradient(64)),
             (14, 256, 3, 1, Kind::FilterGradient(256)),
         ] {
             pool.install(|| {

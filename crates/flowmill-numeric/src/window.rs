@@ -91,7 +91,7 @@ impl Window {
 
     /// Returns the window's positions along the image's height.
     #[inline]
-    fn down(&self) -> Axis {
+    pub(crate) fn down(&self) -> Axis {
         Axis {
             input: self.in_height,
             window: self.height,
@@ -104,7 +104,7 @@ impl Window {
 
     /// Returns the window's positions along the image's width.
     #[inline]
-    fn across(&self) -> Axis {
+    pub(crate) fn across(&self) -> Axis {
         Axis {
             input: self.in_width,
             window: self.width,

@@ -11,6 +11,7 @@ use flowmill_numeric::window::Window;
 use flowmill_runtime::{Kernel, KernelContext, KernelDef, KernelInit, KernelRegistry};
 use flowmill_tensor::sync::Mutex;
 use flowmill_tensor::{Allocator, DType, Result, Shape, Tensor, bail, bf16, f16, for_dtype};
+use smallvec::SmallVec;
 use std::sync::Arc;
 
 pub(super) fn register(registry: &mut KernelRegistry) {
@@ -77,21 +78,28 @@ fn output_shape(window: &Window, out_channels: usize) -> Shape {
 struct Conv2d {
     geometry: Geometry,
     fused: FusedOps,
-    packed: Mutex<Option<(Tensor, Arc<PackedFilter>)>>,
+    packed: Mutex<Option<Packed>>,
+}
+
+/// A filter, and the forms in which it has been packed: images of several sizes may need several.
+struct Packed {
+    filter: Tensor,
+    forms: SmallVec<[Arc<PackedFilter>; 1]>,
 }
 
 impl Conv2d {
-    fn packed(&self, filter: &Tensor, groups: usize) -> Result<Arc<PackedFilter>> {
+    fn packed(&self, window: &Window, filter: &Tensor, out_channels: usize, groups: usize) -> Result<Arc<PackedFilter>> {
         let mut packed = self.packed.lock();
-        if let Some((tensor, matrix)) = &*packed
-            && tensor.same_data(filter)
-        {
-            return Ok(matrix.clone());
+        let packed = match &mut *packed {
+            Some(packed) if packed.filter.same_data(filter) => packed,
+            packed => packed.insert(Packed { filter: filter.clone(), forms: SmallVec::new() }),
+        };
+        if let Some(form) = packed.forms.iter().find(|form| form.is_for(window)) {
+            return Ok(form.clone());
         }
-        let &[height, width, depth, out_channels] = filter.shape().dims() else { bail!(InvalidArgument, "filter must be 4-dimensional") };
-        let matrix = Arc::new(PackedFilter::pack(filter.as_slice()?, height, width, depth, out_channels, groups));
-        *packed = Some((filter.clone(), matrix.clone()));
-        Ok(matrix)
+        let form = Arc::new(PackedFilter::pack(window, filter.as_slice()?, out_channels, groups));
+        packed.forms.push(form.clone());
+        Ok(form)
     }
 }
 
@@ -121,7 +129,7 @@ impl Kernel for Conv2d {
                 activation: self.fused.activation,
                 accumulate: false,
             };
-            let filter = self.packed(&filter, groups)?;
+            let filter = self.packed(&window, &filter, out_channels, groups)?;
             conv2d(&window, input.as_slice()?, &filter, out.as_mut_slice()?, &epilogue);
         }
         ctx.set_output(0, out);

@@ -1,7 +1,8 @@
 //! Gradients of [`conv2d`](super::conv2d) with respect to its input and its filter.
 
 use super::patches::{Patches, TransposedPatches};
-use crate::gemm::{MatrixRef, accumulate_rows, gemm, with_scratch};
+use super::phases::Phases;
+use crate::gemm::{MatrixRef, gemm, multiply_rows, with_scratch};
 use crate::parallel;
 use crate::window::Window;
 
@@ -36,10 +37,25 @@ pub fn conv2d_backprop_input(
     window.check(input_backprop.len());
     let (k, n) = check(window, out_channels, groups, filter.len(), out_backprop.len());
     let input_backprop = &mut input_backprop[..window.input_len()];
-    input_backprop.fill(0.0);
     if input_backprop.is_empty() || window.positions() == 0 || k == 0 || n == 0 {
-        return;
+        input_backprop.fill(0.0);
+    } else if let Some(phases) = Phases::new(window, groups) {
+        phases.convolve(filter, out_channels, out_backprop, input_backprop);
+    } else {
+        scatter(window, filter, (out_channels, groups), (k, n), out_backprop, input_backprop);
     }
+}
+
+/// Computes the gradients of all patches by products, and adds them up.
+fn scatter(
+    window: &Window,
+    filter: &[f32],
+    (out_channels, groups): (usize, usize),
+    (k, n): (usize, usize),
+    out_backprop: &[f32],
+    input_backprop: &mut [f32],
+) {
+    input_backprop.fill(0.0);
     let image_len = window.in_height * window.in_width * window.channels;
     let one_image = |image: usize, input_backprop: &mut [f32]| {
         let rows_at_once = (PATCH_ELEMENTS / (k * window.out_width)).clamp(1, window.out_height);
@@ -120,7 +136,7 @@ pub fn conv2d_backprop_filter(
                 MatrixRef { data: &out_backprop[first_position * out_channels + group * n..], ld: out_channels, transposed: false };
             let steps = at_once.min(positions - first_position);
             let to = &mut filter_backprop[group * n..];
-            accumulate_rows(&patches, k, steps, n, out_backprop, to, out_channels);
+            multiply_rows(&patches, k, steps, n, out_backprop, to, out_channels, true);
         }
     }
 }

@@ -1,8 +1,9 @@
 //! Convolutions of NHWC images.
 //!
 //! [`conv2d`] is an implicit matrix product: rows are output positions, columns are output channels, and the patches
-//! that make up A are copied block by block into the cache, never as a whole. Filters (HWIO) are packed once in a
-//! [`PackedFilter`]. [`depthwise`] holds the channel-by-channel kernels.
+//! that make up A are copied block by block into the cache, never as a whole. Windows of 3 × 3 with stride 1 are computed by
+//! Winograd's method where that is faster. Filters (HWIO) are packed once in a [`PackedFilter`]. [`depthwise`] holds the
+//! channel-by-channel kernels.
 //!
 //! The caller resolves padding (`SAME`, `VALID` and explicit padding all become [`Window`]'s `pad_*` and `out_*`).
 //! Results are bit-identical for any number of threads.
@@ -10,39 +11,76 @@
 mod backprop;
 pub mod depthwise;
 mod patches;
+mod phases;
 #[cfg(test)]
 mod tests;
+mod winograd;
 
 pub use backprop::{conv2d_backprop_filter, conv2d_backprop_input};
 
 use crate::gemm::{Epilogue, PackedB, gemm_packed, gemm_rows};
+use crate::simd::isa;
 use crate::window::Window;
 use patches::Patches;
+use winograd::Lifetime;
 
 /// A filter `[height, width, in_channels / groups, out_channels]`, packed for [`conv2d`].
 #[derive(Clone, Debug)]
 pub struct PackedFilter {
-    /// For each group, one matrix `[height * width * in_channels / groups, out_channels / groups]`.
-    groups: Vec<PackedB>,
+    form: Form,
     height: usize,
     width: usize,
     /// Input channels of one group.
     in_channels: usize,
     out_channels: usize,
+    groups: usize,
+}
+
+#[derive(Clone, Debug)]
+enum Form {
+    /// For each group, one matrix `[height * width * in_channels / groups, out_channels / groups]`.
+    Direct(Vec<PackedB>),
+    Tiles(winograd::Filter),
 }
 
 impl PackedFilter {
-    /// Packs an HWIO filter; `in_channels` is the number per group, `out_channels` the number of all groups together.
+    /// Packs an HWIO filter for convolutions over `window`; `out_channels` is the number of all `groups` together.
     ///
     /// # Panics
-    /// If `filter` is too short, or `groups` does not divide `out_channels`.
-    pub fn pack(filter: &[f32], height: usize, width: usize, in_channels: usize, out_channels: usize, groups: usize) -> Self {
-        assert!(groups > 0 && out_channels.is_multiple_of(groups), "{out_channels} channels in {groups} groups");
+    /// If `filter` is too short, or `groups` does not divide the channels.
+    pub fn pack(window: &Window, filter: &[f32], out_channels: usize, groups: usize) -> Self {
+        Self::pack_in(winograd::choose(window, out_channels, groups, Lifetime::Kept), window, filter, out_channels, groups)
+    }
+
+    /// Packs a filter for tiles of that size, or for the direct form.
+    fn pack_in(tiles: Option<winograd::TileSize>, window: &Window, filter: &[f32], out_channels: usize, groups: usize) -> Self {
+        let &Window { height, width, channels, .. } = window;
+        assert!(
+            groups > 0 && channels.is_multiple_of(groups) && out_channels.is_multiple_of(groups),
+            "{channels} and {out_channels} channels in {groups} groups",
+        );
+        let in_channels = channels / groups;
         let k = height * width * in_channels;
-        let n = out_channels / groups;
         assert!(filter.len() >= k * out_channels, "{} elements of filter for {k} x {out_channels}", filter.len());
-        let groups = (0..groups).map(|group| PackedB::pack_columns(filter, k, out_channels, group * n..(group + 1) * n)).collect();
-        Self { groups, height, width, in_channels, out_channels }
+        let form = match tiles {
+            Some(size) => Form::Tiles(winograd::Filter::new(isa(), size, filter, in_channels, out_channels)),
+            None => {
+                let n = out_channels / groups;
+                let columns = |group: usize| group * n..(group + 1) * n;
+                Form::Direct((0..groups).map(|group| PackedB::pack_columns(filter, k, out_channels, columns(group))).collect())
+            }
+        };
+        Self { form, height, width, in_channels, out_channels, groups }
+    }
+
+    /// Returns true if the filter is packed in the form that is the fastest for `window`. Convolutions over windows of other sizes are right, too, but
+    /// another form may be faster, and gives other roundings.
+    pub fn is_for(&self, window: &Window) -> bool {
+        let tiles = match &self.form {
+            Form::Direct(_) => None,
+            Form::Tiles(filter) => Some(filter.size),
+        };
+        tiles == winograd::choose(window, self.out_channels, self.groups, Lifetime::Kept)
     }
 
     /// Returns the number of output channels of all groups together.
@@ -52,7 +90,10 @@ impl PackedFilter {
 
     /// Returns the size of the packed filter in bytes.
     pub fn bytes(&self) -> usize {
-        self.groups.iter().map(PackedB::bytes).sum()
+        match &self.form {
+            Form::Direct(matrices) => matrices.iter().map(PackedB::bytes).sum(),
+            Form::Tiles(filter) => filter.bytes(),
+        }
     }
 }
 
@@ -64,9 +105,8 @@ impl PackedFilter {
 /// If a slice is too short, or the filter's sizes are not the window's.
 pub fn conv2d(window: &Window, input: &[f32], filter: &PackedFilter, output: &mut [f32], epilogue: &Epilogue<'_>) {
     window.check(input.len());
-    let groups = filter.groups.len();
     assert!(
-        (filter.height, filter.width, filter.in_channels * groups) == (window.height, window.width, window.channels),
+        (filter.height, filter.width, filter.in_channels * filter.groups) == (window.height, window.width, window.channels),
         "{filter:?} for {window:?}",
     );
     let (m, n) = (window.positions(), filter.out_channels);
@@ -74,14 +114,18 @@ pub fn conv2d(window: &Window, input: &[f32], filter: &PackedFilter, output: &mu
     if m == 0 {
         return;
     }
+    let matrices = match &filter.form {
+        Form::Direct(matrices) => matrices,
+        Form::Tiles(filter) => return winograd::conv2d(window, input, filter, n, output, epilogue),
+    };
     let pointwise = window.height * window.width == 1
         && (window.stride_height, window.stride_width) == (1, 1)
         && (window.pad_top, window.pad_left) == (0, 0)
         && (window.in_height, window.in_width) == (window.out_height, window.out_width);
-    if groups == 1 && pointwise {
-        return gemm_packed(input, window.channels, m, &filter.groups[0], output, n, epilogue);
+    if filter.groups == 1 && pointwise {
+        return gemm_packed(input, window.channels, m, &matrices[0], output, n, epilogue);
     }
-    for (group, packed) in filter.groups.iter().enumerate() {
+    for (group, packed) in matrices.iter().enumerate() {
         let patches = Patches::new(window, input, group * filter.in_channels, filter.in_channels);
         let first = group * packed.n();
         let epilogue = Epilogue {

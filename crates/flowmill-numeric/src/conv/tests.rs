@@ -5,6 +5,7 @@
 use proptest::prelude::*;
 
 use super::depthwise::{depthwise_backprop_filter, depthwise_backprop_input, depthwise_conv2d, depthwise_for};
+use super::winograd::TileSize;
 use super::*;
 use crate::gemm::Activation;
 use crate::pool::{avg_pool, avg_pool_grad, max_pool, max_pool_grad};
@@ -89,7 +90,7 @@ fn reference(w: &Window, out: usize, groups: usize) -> [Vec<f32>; 6] {
 
 fn check_conv(w: &Window, out: usize, groups: usize) {
     let [input, filter, gradient, want, want_input, want_filter] = reference(w, out, groups);
-    let packed = PackedFilter::pack(&filter, w.height, w.width, w.channels / groups, out, groups);
+    let packed = PackedFilter::pack_in(None, w, &filter, out, groups);
     let bias = values(4, out);
     let epilogue = Epilogue { bias: Some(&bias), residual: Some((&gradient, out)), activation: Activation::Relu, accumulate: false };
     let mut output = vec![f32::NAN; want.len()];
@@ -103,6 +104,27 @@ fn check_conv(w: &Window, out: usize, groups: usize) {
     let mut got = vec![f32::NAN; filter.len()];
     conv2d_backprop_filter(w, &input, out, groups, &gradient, &mut got);
     assert_eq!(got, want_filter, "filter gradient of {w:?}");
+}
+
+/// Compares tiles of both sizes with the definition, on every instruction set. Sums of small integers are exact with tiles of 2.
+fn check_tiles(w: &Window, out: usize) {
+    let [input, filter, residual, want, ..] = reference(w, out, 1);
+    let bias = values(4, out);
+    let largest = want.iter().fold(1.0f32, |largest, x| largest.max(x.abs()));
+    for (isa, size) in Isa::available().flat_map(|isa| [(isa, TileSize::Two), (isa, TileSize::Four)]) {
+        let packed = winograd::Filter::new(isa, size, &filter, w.channels, out);
+        for activation in [Activation::Relu6, Activation::LeakyRelu(0.5)] {
+            let epilogue = Epilogue { bias: Some(&bias), residual: Some((&residual, out)), activation, accumulate: false };
+            let mut output = vec![f32::NAN; want.len()];
+            winograd::conv2d(w, &input, &packed, out, &mut output, &epilogue);
+            let mut want: Vec<f32> = want.iter().enumerate().map(|(i, x)| x + bias[i % out] + residual[i]).collect();
+            activation.apply(&mut want);
+            let tolerance = if size == TileSize::Two { 0.0 } else { 1e-5 * largest };
+            for (i, (got, want)) in output.iter().zip(&want).enumerate() {
+                assert!((got - want).abs() <= tolerance, "output {i} of {w:?} with {size:?} on {isa:?}: {got}, not {want}");
+            }
+        }
+    }
 }
 
 fn check_depthwise(w: &Window, multiplier: usize) {
@@ -168,6 +190,22 @@ proptest! {
     }
 
     #[test]
+    fn tiles_equal_plain_loops(w in windows(), out in 1usize..40) {
+        let w = Window {
+            height: 3,
+            width: 3,
+            stride_height: 1,
+            stride_width: 1,
+            dilation_height: 1,
+            dilation_width: 1,
+            out_height: (w.in_height + 2 * w.pad_top).saturating_sub(2),
+            out_width: (w.in_width + 2 * w.pad_left).saturating_sub(2),
+            ..w
+        };
+        check_tiles(&w, out);
+    }
+
+    #[test]
     fn depthwise_convolutions_equal_plain_loops(w in windows(), multiplier in 1usize..4) {
         check_depthwise(&w, multiplier);
     }
@@ -204,9 +242,46 @@ fn layers_of_common_networks_equal_plain_loops() {
     check_conv(&square(1, 9, 64, 3, 1, 1), 40, 1);
     check_conv(&square(2, 8, 48, 1, 1, 0), 33, 1);
     check_conv(&square(2, 8, 48, 1, 2, 0), 33, 1);
+    check_tiles(&square(1, 9, 64, 3, 1, 1), 40);
+    check_tiles(&square(3, 30, 20, 3, 1, 0), 16);
     check_depthwise(&square(1, 14, 96, 3, 1, 1), 1);
     check_depthwise(&square(1, 15, 37, 3, 2, 1), 1);
     check_depthwise(&square(1, 9, 20, 5, 1, 2), 1);
+}
+
+/// Returns the output of the form that the library chooses, for rough values.
+fn convolved(w: &Window, out: usize) -> Vec<f32> {
+    let filter: Vec<f32> = values(2, 9 * w.channels * out).iter().map(|x| (x / 7.0).exp()).collect();
+    let input: Vec<f32> = values(1, w.input_len()).iter().map(|x| (x / 7.0).exp()).collect();
+    let mut output = vec![f32::NAN; w.positions() * out];
+    let packed = PackedFilter::pack(w, &filter, out, 1);
+    assert!(packed.is_for(w));
+    conv2d(w, &input, &packed, &mut output, &Epilogue::default());
+    output
+}
+
+#[test]
+fn an_image_convolves_to_the_same_bits_beside_others() {
+    for (size, channels) in [(56, 32), (14, 64), (7, 64)] {
+        let one = convolved(&square(1, size, channels, 3, 1, 1), 48);
+        let three = convolved(&square(3, size, channels, 3, 1, 1), 48);
+        assert!(one == three[..one.len()], "{size} and {channels}");
+    }
+}
+
+#[test]
+fn tiles_are_chosen_where_they_save_work() {
+    let tiles =
+        |size, channels, window, stride, out| winograd::choose(&square(1, size, channels, window, stride, 1), out, 1, Lifetime::Kept);
+    assert_eq!(tiles(56, 64, 3, 1, 64), Some(TileSize::Four));
+    assert_eq!(tiles(224, 64, 3, 1, 64), Some(TileSize::Four));
+    assert_eq!(
+        (tiles(56, 64, 3, 2, 64), tiles(56, 64, 1, 1, 64), tiles(56, 3, 3, 1, 64), tiles(2, 512, 3, 1, 512)),
+        (None, None, None, None)
+    );
+    let once = |batch| winograd::choose(&square(batch, 14, 256, 3, 1, 1), 256, 1, Lifetime::Once);
+    assert!(once(1).is_none() && once(32).is_some());
+    assert_eq!(winograd::choose(&square(1, 56, 64, 3, 1, 1), 64, 2, Lifetime::Kept), None);
 }
 
 #[test]
@@ -216,7 +291,7 @@ fn bits_do_not_depend_on_threads() {
     let input = rough(1, w.input_len());
     let filter = rough(2, 9 * 40 * 50);
     let gradient = rough(3, w.positions() * 50);
-    let packed = PackedFilter::pack(&filter, 3, 3, 40, 50, 1);
+    let packed = PackedFilter::pack(&w, &filter, 50, 1);
     let run = |threads: usize| {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
         pool.install(|| {

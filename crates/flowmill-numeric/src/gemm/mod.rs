@@ -24,6 +24,7 @@ pub use tile::Element;
 pub use buffer::with_scratch;
 pub use driver::Rows;
 pub(crate) use pack::copy_rows;
+pub(crate) use tile::Finish;
 pub use tile::LDA;
 
 use driver::{Job, Panels};
@@ -176,13 +177,23 @@ fn gemm_for<T: Element>(
     unsafe { product_rows(isa, &rows, m, k, n, b, c, ldc, accumulate) };
 }
 
-/// Computes `C += A B` with rows of A from any source and plain B; rows of C are `ldc` apart.
-pub(crate) fn accumulate_rows<A: Rows<f32>>(a: &A, m: usize, k: usize, n: usize, b: MatrixRef<'_, f32>, c: &mut [f32], ldc: usize) {
+/// Computes `C = A B`, or `C += A B` with `accumulate`, with rows of A from any source and plain B; rows of C are `ldc` apart.
+#[allow(clippy::too_many_arguments)]
+pub(crate) fn multiply_rows<A: Rows<f32>>(
+    a: &A,
+    m: usize,
+    k: usize,
+    n: usize,
+    b: MatrixRef<'_, f32>,
+    c: &mut [f32],
+    ldc: usize,
+    accumulate: bool,
+) {
     b.check("B", k, n);
     check_matrix("C", c.len(), m, n, ldc);
     if m > 0 && n > 0 {
         // SAFETY: all operands were checked just now.
-        unsafe { product_rows(isa(), a, m, k, n, b, c, ldc, true) };
+        unsafe { product_rows(isa(), a, m, k, n, b, c, ldc, accumulate) };
     }
 }
 

@@ -1,6 +1,9 @@
 //! Packing of operands: B into column panels, rows of A into blocks.
 
+use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
+
+use smallvec::SmallVec;
 
 use super::buffer::Buffer;
 use super::driver::{Panels, Rows};
@@ -48,7 +51,7 @@ impl<T: Element> PackedB<T> {
     ///
     /// # Panics
     /// If `b` is too short.
-    pub fn pack_columns(b: &[T], k: usize, ldb: usize, columns: std::ops::Range<usize>) -> Self {
+    pub fn pack_columns(b: &[T], k: usize, ldb: usize, columns: Range<usize>) -> Self {
         super::check_matrix("B", b.len(), k, columns.end, ldb);
         let (isa, n) = (isa(), columns.len());
         let kernels = &T::kernels(isa).0;
@@ -64,6 +67,30 @@ impl<T: Element> PackedB<T> {
         let mut data = Buffer::zeroed(packed_len(kernels, k, n));
         pack_panels(kernels, b, ldb, transposed, k, 0..n, data.as_mut_slice());
         Self { data, k, n, isa, direction: Direction::default() }
+    }
+
+    /// Packs `count` matrices of `k` rows and `n` columns at once. `fill(row, columns, parts)` sets `parts[i]` to these columns of a row of matrix `i`;
+    /// parts may be longer than the columns.
+    pub(crate) fn pack_many(
+        isa: Isa,
+        count: usize,
+        k: usize,
+        n: usize,
+        mut fill: impl FnMut(usize, Range<usize>, &mut [&mut [T]]),
+    ) -> Vec<Self> {
+        let kernels = &T::kernels(isa).0;
+        let mut buffers: Vec<Buffer<T>> = (0..count).map(|_| Buffer::zeroed(packed_len(kernels, k, n))).collect();
+        for first in (0..if k > 0 { n } else { 0 }).step_by(kernels.panel_width()) {
+            let columns = first..n.min(first + kernels.panel_width());
+            let width = if columns.len() == kernels.panel_width() { columns.len() } else { tail_width(kernels, n) };
+            let mut panels: Vec<_> =
+                buffers.iter_mut().map(|b| b.as_mut_slice()[first * k..][..k * width].chunks_exact_mut(width)).collect();
+            for row in 0..k {
+                let mut parts: SmallVec<[&mut [T]; 36]> = panels.iter_mut().filter_map(Iterator::next).collect();
+                fill(row, columns.clone(), &mut parts);
+            }
+        }
+        buffers.into_iter().map(|data| Self { data, k, n, isa, direction: Direction::default() }).collect()
     }
 
     /// Returns the number of rows of B.
@@ -146,7 +173,7 @@ pub(crate) fn pack_panels<T: Element>(
     ldb: usize,
     transposed: bool,
     k: usize,
-    columns: std::ops::Range<usize>,
+    columns: Range<usize>,
     dst: &mut [T],
 ) {
     let width = kernels.panel_width();

@@ -1,0 +1,152 @@
+//! The gradient of a convolution's input as convolutions of the output's gradient.
+//!
+//! With stride 1 it is one convolution, with the filter turned around and its channels exchanged. With larger strides, the pixels of the input whose
+//! coordinates have the same remainders see the same taps of the filter: each such phase is a convolution with a part of the filter.
+
+use super::patches::Patches;
+use super::winograd::{self, Lifetime};
+use super::{PackedFilter, conv2d};
+use crate::gemm::{Epilogue, MatrixRef, multiply_rows, with_scratch};
+use crate::parallel;
+use crate::simd::transpose::transpose;
+use crate::window::{Axis, Window};
+
+/// The least number of input channels of a group: products with fewer columns compute mostly padding.
+const MIN_CHANNELS: usize = 8;
+
+/// The phase of the pixels at `remainder`, `remainder + stride`, … along one dimension.
+struct Phase {
+    remainder: usize,
+    /// The first tap that these pixels see; the others follow at the distance of the stride.
+    first_tap: usize,
+    taps: usize,
+    /// The padding of the convolution.
+    pad: usize,
+    /// The number of pixels.
+    count: usize,
+}
+
+impl Phase {
+    /// Returns the phases of a dimension; `None` if one of them needs a negative padding.
+    fn all(axis: &Axis) -> Option<Vec<Phase>> {
+        let phase = |remainder: usize| {
+            let place = remainder + axis.pad;
+            let (first_tap, skipped) = (place % axis.stride, place / axis.stride);
+            let taps = axis.window.saturating_sub(first_tap).div_ceil(axis.stride);
+            let reach = taps.saturating_sub(1) * axis.dilation;
+            let pad = if taps == 0 { 0 } else { reach.checked_sub(skipped)? };
+            Some(Phase { remainder, first_tap, taps, pad, count: (axis.input - remainder).div_ceil(axis.stride) })
+        };
+        (0..axis.stride.min(axis.input)).map(phase).collect()
+    }
+}
+
+/// The convolutions that compute the gradient of an input.
+pub(super) struct Phases<'a> {
+    window: &'a Window,
+    groups: usize,
+    rows: Vec<Phase>,
+    columns: Vec<Phase>,
+}
+
+impl<'a> Phases<'a> {
+    /// Returns the convolutions; `None` if the gradient is not computed in this way.
+    pub(super) fn new(window: &'a Window, groups: usize) -> Option<Phases<'a>> {
+        let (down, across) = (window.down(), window.across());
+        let is_regular = |axis: &Axis| axis.stride == 1 || axis.dilation == 1;
+        if window.channels / groups < MIN_CHANNELS || !is_regular(&down) || !is_regular(&across) {
+            return None;
+        }
+        Some(Phases { window, groups, rows: Phase::all(&down)?, columns: Phase::all(&across)? })
+    }
+
+    /// Overwrites `input_backprop` with the gradient.
+    pub(super) fn convolve(&self, filter: &[f32], out_channels: usize, out_backprop: &[f32], input_backprop: &mut [f32]) {
+        if (self.window.stride_height, self.window.stride_width) == (1, 1) {
+            return self.convolve_phase(&self.rows[0], &self.columns[0], filter, out_channels, out_backprop, input_backprop);
+        }
+        with_scratch(input_backprop.len(), |pixels: &mut [f32]| {
+            let mut starts = Vec::with_capacity(self.rows.len() * self.columns.len());
+            let mut start = 0;
+            for row in &self.rows {
+                for column in &self.columns {
+                    let len = self.window.batch * row.count * column.count * self.window.channels;
+                    self.convolve_phase(row, column, filter, out_channels, out_backprop, &mut pixels[start..start + len]);
+                    starts.push(start);
+                    start += len;
+                }
+            }
+            self.interleave(pixels, &starts, input_backprop);
+        });
+    }
+
+    /// Computes the gradients of the pixels of one phase, side by side.
+    fn convolve_phase(&self, row: &Phase, column: &Phase, filter: &[f32], out_channels: usize, out_backprop: &[f32], pixels: &mut [f32]) {
+        if row.taps == 0 || column.taps == 0 {
+            return pixels.fill(0.0);
+        }
+        let window = Window {
+            in_height: self.window.out_height,
+            in_width: self.window.out_width,
+            channels: out_channels,
+            height: row.taps,
+            width: column.taps,
+            stride_height: 1,
+            stride_width: 1,
+            pad_top: row.pad,
+            pad_left: column.pad,
+            out_height: row.count,
+            out_width: column.count,
+            ..*self.window
+        };
+        let (k, n) = (row.taps * column.taps * (out_channels / self.groups), self.window.channels);
+        with_scratch(k * n, |turned: &mut [f32]| {
+            self.turn_filter(row, column, filter, out_channels, turned);
+            if let Some(tiles) = winograd::choose(&window, n, self.groups, Lifetime::Once) {
+                let packed = PackedFilter::pack_in(Some(tiles), &window, turned, n, self.groups);
+                return conv2d(&window, out_backprop, &packed, pixels, &Epilogue::default());
+            }
+            let (depth, per_group) = (n / self.groups, out_channels / self.groups);
+            for group in 0..self.groups {
+                let patches = Patches::new(&window, out_backprop, group * per_group, per_group);
+                let filter = MatrixRef { data: &turned[group * depth..], ld: n, transposed: false };
+                multiply_rows(&patches, window.positions(), k, depth, filter, &mut pixels[group * depth..], n, false);
+            }
+        });
+    }
+
+    /// Writes the taps of a phase in reverse order, with input and output channels exchanged: `[height, width, out_channels / groups, channels]`.
+    fn turn_filter(&self, row: &Phase, column: &Phase, filter: &[f32], out_channels: usize, turned: &mut [f32]) {
+        let window = self.window;
+        let (depth, per_group) = (window.channels / self.groups, out_channels / self.groups);
+        let mut taps = turned.chunks_exact_mut(per_group * window.channels);
+        for i in (0..row.taps).rev().map(|a| row.first_tap + a * window.stride_height) {
+            for j in (0..column.taps).rev().map(|a| column.first_tap + a * window.stride_width) {
+                let from = &filter[(i * window.width + j) * depth * out_channels..][..depth * out_channels];
+                let Some(to) = taps.next() else { return };
+                for group in 0..self.groups {
+                    transpose(&from[group * per_group..], out_channels, depth, per_group, &mut to[group * depth..], window.channels);
+                }
+            }
+        }
+    }
+
+    /// Copies the pixels of all phases to their places. The phases begin at `starts`.
+    fn interleave(&self, pixels: &[f32], starts: &[usize], input_backprop: &mut [f32]) {
+        let window = self.window;
+        let channels = window.channels;
+        parallel::chunks(input_backprop, window.in_width * channels, |line, to| {
+            let (image, y) = (line / window.in_height, line % window.in_height);
+            let row = &self.rows[y % window.stride_height];
+            let starts = &starts[row.remainder * self.columns.len()..];
+            for (column, start) in self.columns.iter().zip(starts) {
+                let first = start + (image * row.count + y / window.stride_height) * column.count * channels;
+                let from = pixels[first..][..column.count * channels].chunks_exact(channels);
+                let to = to[column.remainder * channels..].chunks_mut(channels).step_by(window.stride_width);
+                for (to, from) in to.zip(from) {
+                    to.copy_from_slice(from);
+                }
+            }
+        });
+    }
+}
