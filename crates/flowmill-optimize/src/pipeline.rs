@@ -46,6 +46,8 @@ pub const PIPELINE: &[Pass] = &[
     pass!(Pass, remove_identities),
     // Before all that asks whether weights are constant: frozen models compute theirs by reshapes and products of constants.
     pass!(Pass, fold_constants),
+    // After constants are folded: paddings are. Before layouts change, which would separate the nodes by transposes.
+    pass!(Pass, fold_dilation),
     // Before all that looks for convolutions and batch norms, which know one layout; after constants are folded: axes and paddings are.
     pass!(Pass, channels_last),
     // Before epilogues are fused: leaves one bias where there were a product and a sum.

@@ -3,6 +3,7 @@
 pub(crate) mod channels_last;
 pub(crate) mod fold_batch_norm;
 pub(crate) mod fold_constants;
+pub(crate) mod fold_dilation;
 pub(crate) mod fold_padding;
 pub(crate) mod fuse_elementwise;
 pub(crate) mod fuse_epilogues;
