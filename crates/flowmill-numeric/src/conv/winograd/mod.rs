@@ -48,7 +48,7 @@ impl TileSize {
     }
 }
 
-/// How long a packed filter is of use.
+/// The use that is made of a packed filter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Lifetime {
     /// For many convolutions: the time of packing does not count.
