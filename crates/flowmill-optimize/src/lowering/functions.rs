@@ -28,7 +28,7 @@ pub(crate) enum Reason {
     NestedTooDeeply,
     /// More than [`MAX_ADDED_NODES`] nodes would be added.
     TooManyNodes,
-    /// The call is [kept by `_noinline`](keeps_noinline).
+    /// The function or the node has the attribute `_noinline`.
     NoInline,
     /// There is no such function, or its body is not a graph.
     NotAFunction,
@@ -70,7 +70,6 @@ pub(crate) struct Body {
     pub(crate) effects: Vec<NodeId>,
     /// True if there are nodes that neither an argument nor another node starts.
     pub(crate) has_roots: bool,
-    /// True if the attributes of the function [keep its body apart](keeps_noinline).
     pub(crate) is_noinline: bool,
     /// True if some effects are in loops of frames.
     has_effects_in_frames: bool,
@@ -244,9 +243,9 @@ impl Functions {
             arg_indices: args.iter().enumerate().filter_map(|(i, &id)| Some((id?, i))).collect(),
             args,
             retvals: body.retvals,
-            is_noinline: keeps_noinline(&Attrs::from(function.def().attr.clone()), !effects.is_empty()),
             effects,
             has_roots,
+            is_noinline: is_noinline(&Attrs::from(function.def().attr.clone())),
             has_effects_in_frames,
             graph,
         })
@@ -269,11 +268,9 @@ fn has_any_in_frames(graph: &Graph, nodes: &[NodeId]) -> Option<bool> {
     Some(nodes.iter().any(|&id| flow.frame_of(id) != FrameId::ROOT))
 }
 
-/// Returns true if the attributes of a function or of a call forbid inlining. `_noinline` is ignored for a body without effects, and for one that is
-/// marked to be compiled by XLA, which marks the function `_noinline` only to find it again.
-pub(crate) fn keeps_noinline(attrs: &Attrs, has_effects: bool) -> bool {
-    let is_set = |name: &str| attrs.get_or(name, false).unwrap_or(false);
-    has_effects && is_set("_noinline") && !is_set("_XlaMustCompile") && !is_set("_XlaCompile")
+/// Returns true if the attributes forbid inlining.
+pub(crate) fn is_noinline(attrs: &Attrs) -> bool {
+    attrs.get_or("_noinline", false).unwrap_or(false)
 }
 
 /// Returns the function that a node calls, or `None` if the node is no call.

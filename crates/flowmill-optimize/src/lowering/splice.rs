@@ -62,16 +62,14 @@ fn free_name(graph: &mut Graph, name: &str) -> String {
     if graph.find_node(name).is_none() { name.to_owned() } else { graph.new_name(name) }
 }
 
-/// Copies `body` into the graph, or adds a call of the function if `_noinline` keeps it apart.
-pub(crate) fn splice(graph: &mut Graph, functions: &mut Functions, body: &Body, place: &Place<'_>) -> Result<Spliced> {
-    if body.is_noinline { call(graph, functions, body, place) } else { copy(graph, functions, body, place) }
-}
-
 /// Copies `body` into the graph.
 ///
 /// Every copy runs exactly when the body is to run: it has an input that arrives only then, or waits for the gate. Nodes whose parts may end up in
 /// different frames or branches (control flow, and calls, branches and loops that are lowered later) get only inputs that arrive only then.
-pub(crate) fn copy(graph: &mut Graph, functions: &mut Functions, body: &Body, place: &Place<'_>) -> Result<Spliced> {
+pub(crate) fn splice(graph: &mut Graph, functions: &mut Functions, body: &Body, place: &Place<'_>) -> Result<Spliced> {
+    if body.is_noinline {
+        return call(graph, functions, body, place);
+    }
     let link = functions.enter(place.caller, &body.name);
     let mut copier = Copier { graph, body, place, nodes: FxHashMap::default(), gated: BTreeMap::new(), orders: FxHashMap::default() };
     let is_copied = |n: &&Node| !n.is_op(ARG) && !n.is_op(RETVAL);

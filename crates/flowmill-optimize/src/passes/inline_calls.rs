@@ -7,18 +7,16 @@
 //! for; in a loop or a branch, nodes that no argument starts wait for all arguments. Frames get names of their own. Not inlined are:
 //! * functions that call themselves, directly or through others: the inner call is kept, at any depth;
 //! * calls that would nest deeper than [`MAX_NESTING`](crate::MAX_NESTING) or add more nodes than [`MAX_ADDED_NODES`](crate::MAX_ADDED_NODES);
-//! * calls and functions that are marked `_noinline`, if the function has effects, several nodes of the graph call it, and it is not marked for XLA
-//!   (`_XlaMustCompile`, `_XlaCompile`). Otherwise no step can observe that the call is missing;
+//! * calls and functions that are marked `_noinline`;
 //! * functions that do not exist, do not fit the call, or have no valid body: a step that runs the call returns the error.
 //!
 //! Needs nothing to run before it.
 
 use crate::lowering::{
-    Argument, Body, Functions, Liveness, Place, Reason, call_of, copy, gate_of, identity, inputs_gate, keeps_noinline, redirect,
+    Argument, Body, Functions, Liveness, Place, Reason, call_of, gate_of, identity, inputs_gate, is_noinline, redirect, splice,
 };
 use flowmill_graph::{Graph, NodeId, OutputId};
 use flowmill_tensor::Result;
-use rustc_hash::FxHashMap;
 use std::sync::Arc;
 
 pub(crate) fn run(graph: &mut Graph, functions: &mut Functions) -> Result<usize> {
@@ -27,10 +25,9 @@ pub(crate) fn run(graph: &mut Graph, functions: &mut Functions) -> Result<usize>
         return Ok(0);
     }
     let liveness = functions.liveness(graph)?;
-    let callers = num_callers(graph);
     let mut count = 0;
     for id in calls {
-        match body(graph, functions, &callers, id) {
+        match body(graph, functions, id) {
             Err(reason) => functions.leave(id, reason),
             Ok(body) => {
                 inline(graph, functions, id, &body, &liveness)?;
@@ -41,26 +38,10 @@ pub(crate) fn run(graph: &mut Graph, functions: &mut Functions) -> Result<usize>
     Ok(count)
 }
 
-/// Returns the number of nodes that call each function.
-fn num_callers(graph: &Graph) -> FxHashMap<String, usize> {
-    let mut callers = FxHashMap::default();
-    for function in graph.op_nodes().filter_map(|node| call_of(graph, node)) {
-        *callers.entry(function.name).or_default() += 1;
-    }
-    callers
-}
-
-fn body(
-    graph: &Graph,
-    functions: &mut Functions,
-    callers: &FxHashMap<String, usize>,
-    id: NodeId,
-) -> std::result::Result<Arc<Body>, Reason> {
+fn body(graph: &Graph, functions: &mut Functions, id: NodeId) -> std::result::Result<Arc<Body>, Reason> {
     let node = graph.get(id).ok_or(Reason::NotAFunction)?;
-    let function = call_of(graph, node).ok_or(Reason::NotAFunction)?;
-    let body = functions.body(graph, id, &function)?;
-    let is_noinline = body.is_noinline || keeps_noinline(node.attrs(), !body.effects.is_empty());
-    if is_noinline && callers.get(&function.name).is_some_and(|&n| n > 1) {
+    let body = functions.body(graph, id, &call_of(graph, node).ok_or(Reason::NotAFunction)?)?;
+    if body.is_noinline || is_noinline(node.attrs()) {
         return Err(Reason::NoInline);
     }
     if body.fits(node, 0..) { Ok(body) } else { Err(Reason::OtherTypes) }
@@ -88,7 +69,7 @@ fn inline(graph: &mut Graph, functions: &mut Functions, id: NodeId, body: &Body,
     // What an argument starts needs no gate, unless the call waits for more, or an effect must not run for one argument alone.
     let is_gated = controls.is_empty() && (is_uniform || !has_effects);
     let args: Vec<Argument> = inputs.iter().map(|&source| Argument { source, is_gated }).collect();
-    let spliced = copy(graph, functions, body, &Place { caller: id, prefix: &name, device: &device, args: &args, gate })?;
+    let spliced = splice(graph, functions, body, &Place { caller: id, prefix: &name, device: &device, args: &args, gate })?;
     for &effect in &spliced.effects {
         // Whatever becomes of the results.
         graph.add_control_edge(effect, NodeId::SINK)?;

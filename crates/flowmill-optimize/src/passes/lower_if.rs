@@ -6,7 +6,7 @@
 //! Sound because the nodes of the branch that is not taken are dead: each has an input from a `Switch`, or waits for a pivot, which is an `Identity`
 //! of the `Switch` of the predicate. The predicate waits for what the `If` waited for, and nodes that waited for the `If` wait for the effects of the
 //! branch that is taken. A predicate of any type is converted to a truth value as TensorFlow does (`ToBool`). Branches that `inline_calls` would not
-//! inline are not lowered, except that a branch that `_noinline` keeps apart becomes a call between the `Switch`es and the `Merge`s.
+//! inline are not lowered, except that a branch marked `_noinline` becomes a call between the `Switch`es and the `Merge`s.
 //!
 //! Needs nothing to run before it.
 

@@ -9,7 +9,7 @@
 //! the body returns unchanged is an invariant: it enters once for all iterations. Nodes of the body that only invariants would start wait for a
 //! pivot, which is live while the condition holds. A condition of any type is converted to a truth value as TensorFlow does (`ToBool`). Not lowered
 //! are:
-//! * loops of functions that `inline_calls` would not inline, except that a function that `_noinline` keeps apart becomes a call inside the loop;
+//! * loops of functions that `inline_calls` would not inline, except that a function marked `_noinline` becomes a call inside the loop;
 //! * loops without variables: nothing would start their iterations.
 //!
 //! Needs nothing to run before it.
