@@ -6,9 +6,9 @@ Networks are made once into benches/peers/models/networks. A network that tf2onn
 frozen graph, or ONNX where it refuses that. All engines compute in float32.
 """
 import argparse
+import json
 import math
 import os
-import pickle
 import subprocess
 import sys
 from pathlib import Path
@@ -28,7 +28,7 @@ PEERS = {"tensorflow": "TensorFlow", "onnxruntime": "ONNX Runtime", "openvino": 
 
 
 def make(names: list[str]) -> None:
-    """Writes NAME.pb, NAME.onnx where tf2onnx can, and NAME.pickle with the names and shapes."""
+    """Writes NAME.pb, NAME.onnx where tf2onnx can, and NAME.json with the names and shapes."""
     from make_models import to_onnx
     from training_zoo import TRAININGS
     from zoo import NETWORKS
@@ -44,12 +44,12 @@ def make(names: list[str]) -> None:
                 print(f"{name}: tf2onnx: {error!r:.200}", file=sys.stderr)
         rest = {key: value for key, value in made._asdict().items() if key not in ("graph_def", "inputs")}
         rest["inputs"] = {key: tuple(value) for key, value in made.inputs.items()}
-        (DIRECTORY / f"{name}.pickle").write_bytes(pickle.dumps(rest))
+        (DIRECTORY / f"{name}.json").write_text(json.dumps(rest))
         print(f"made {name}", file=sys.stderr, flush=True)
 
 
 def description(name: str) -> dict:
-    return pickle.loads((DIRECTORY / f"{name}.pickle").read_bytes())
+    return json.loads((DIRECTORY / f"{name}.json").read_text())
 
 
 def feeds_of(inputs: dict, batch: int) -> dict[str, np.ndarray]:
@@ -179,7 +179,7 @@ def main() -> None:
     if unknown:
         parser.error(f"there is no network {', '.join(sorted(unknown))}")
     names = args.names or [*networks, *trainings]
-    missing = [name for name in names if not (DIRECTORY / f"{name}.pickle").exists()]
+    missing = [name for name in names if not (DIRECTORY / f"{name}.json").exists()]
     # A process each, since a graph of Keras stays in memory.
     for name in missing:
         subprocess.run([sys.executable, os.path.abspath(__file__), "--make", name], check=True)

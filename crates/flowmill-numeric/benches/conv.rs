@@ -136,6 +136,8 @@ fn main() {
             (28, 32, 5, 1, Kind::InputGradient(64)),
             (28, 32, 5, 1, Kind::FilterGradient(64)),
             (56, 8, 3, 1, Kind::InputGradient(64)),
+            (56, 16, 3, 1, Kind::InputGradient(32)),
+            (56, 24, 3, 1, Kind::InputGradient(32)),
             (56, 64, 3, 2, Kind::InputGradient(64)),
             (64, 32, 2, 2, Kind::InputGradient(64)),
             (14, 256, 3, 1, Kind::FilterGradient(256)),

@@ -73,8 +73,7 @@ impl PackedFilter {
         Self { form, height, width, in_channels, out_channels, groups }
     }
 
-    /// Returns true if the filter is packed in the form that is the fastest for `window`. Convolutions over windows of other sizes are right, too, but
-    /// another form may be faster, and gives other roundings.
+    /// Returns true if the filter is packed in the form that is the fastest for `window`. Another form gives other roundings.
     pub fn is_for(&self, window: &Window) -> bool {
         let tiles = match &self.form {
             Form::Direct(_) => None,
@@ -102,7 +101,7 @@ impl PackedFilter {
 /// `epilogue.residual` has the shape of the output and is dense. The function forks on the current rayon pool if it takes longer than about 10 µs.
 ///
 /// # Panics
-/// If a slice is too short, or the filter's sizes are not the window's.
+/// If a slice is too short, the filter's sizes are not the window's, or it is packed in a form that has no strides or dilations and the window has some.
 pub fn conv2d(window: &Window, input: &[f32], filter: &PackedFilter, output: &mut [f32], epilogue: &Epilogue<'_>) {
     window.check(input.len());
     assert!(
@@ -116,7 +115,10 @@ pub fn conv2d(window: &Window, input: &[f32], filter: &PackedFilter, output: &mu
     }
     let matrices = match &filter.form {
         Form::Direct(matrices) => matrices,
-        Form::Tiles(filter) => return winograd::conv2d(window, input, filter, n, output, epilogue),
+        Form::Tiles(filter) => {
+            assert!(winograd::is_plain(window), "{window:?} for a filter packed in tiles");
+            return winograd::conv2d(window, input, filter, n, output, epilogue);
+        }
     };
     let pointwise = window.height * window.width == 1
         && (window.stride_height, window.stride_width) == (1, 1)

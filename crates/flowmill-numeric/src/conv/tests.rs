@@ -190,6 +190,11 @@ proptest! {
     }
 
     #[test]
+    fn convolutions_of_many_channels_equal_plain_loops(w in windows(), out in 1usize..20, groups in 1usize..3) {
+        check_conv(&Window { channels: 8 * w.channels, ..w }, out * groups, groups);
+    }
+
+    #[test]
     fn tiles_equal_plain_loops(w in windows(), out in 1usize..40) {
         let w = Window {
             height: 3,
@@ -282,6 +287,15 @@ fn tiles_are_chosen_where_they_save_work() {
     let once = |batch| winograd::choose(&square(batch, 14, 256, 3, 1, 1), 256, 1, Lifetime::Once);
     assert!(once(1).is_none() && once(32).is_some());
     assert_eq!(winograd::choose(&square(1, 56, 64, 3, 1, 1), 64, 2, Lifetime::Kept), None);
+}
+
+#[test]
+#[should_panic(expected = "for a filter packed in tiles")]
+fn tiles_refuse_strides() {
+    let w = square(1, 56, 64, 3, 1, 1);
+    let packed = PackedFilter::pack(&w, &vec![0.0; 9 * 64 * 64], 64, 1);
+    let strided = square(1, 56, 64, 3, 2, 1);
+    conv2d(&strided, &vec![0.0; w.input_len()], &packed, &mut vec![0.0; w.positions() * 64], &Epilogue::default());
 }
 
 #[test]

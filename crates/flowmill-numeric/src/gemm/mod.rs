@@ -167,14 +167,8 @@ fn gemm_for<T: Element>(
     accumulate: bool,
 ) {
     a.check("A", m, k);
-    b.check("B", k, n);
-    check_matrix("C", c.len(), m, n, ldc);
-    if m == 0 || n == 0 {
-        return;
-    }
     let rows = Matrix { data: a.data, ld: a.ld, transposed: a.transposed };
-    // SAFETY: all operands were checked just now.
-    unsafe { product_rows(isa, &rows, m, k, n, b, c, ldc, accumulate) };
+    multiply_rows_for(isa, &rows, m, k, n, b, c, ldc, accumulate);
 }
 
 /// Computes `C = A B`, or `C += A B` with `accumulate`, with rows of A from any source and plain B; rows of C are `ldc` apart.
@@ -189,11 +183,26 @@ pub(crate) fn multiply_rows<A: Rows<f32>>(
     ldc: usize,
     accumulate: bool,
 ) {
+    multiply_rows_for(isa(), a, m, k, n, b, c, ldc, accumulate);
+}
+
+#[allow(clippy::too_many_arguments)]
+fn multiply_rows_for<T: Element, A: Rows<T>>(
+    isa: Isa,
+    a: &A,
+    m: usize,
+    k: usize,
+    n: usize,
+    b: MatrixRef<'_, T>,
+    c: &mut [T],
+    ldc: usize,
+    accumulate: bool,
+) {
     b.check("B", k, n);
     check_matrix("C", c.len(), m, n, ldc);
     if m > 0 && n > 0 {
         // SAFETY: all operands were checked just now.
-        unsafe { product_rows(isa(), a, m, k, n, b, c, ldc, accumulate) };
+        unsafe { product_rows(isa, a, m, k, n, b, c, ldc, accumulate) };
     }
 }
 

@@ -68,7 +68,8 @@ fn find(graph: &Graph, conv: &Node, shapes: &Shapes) -> Option<Found> {
     let sizes = shapes.of(graph).shape(image);
     let divides = |(i, (&block, &[before, after])): (usize, (&i64, &[i64; 2]))| {
         let size = sizes.dim(i + 1).and_then(|size| i64::try_from(size).ok());
-        (block == 1 && before == 0 && after == 0) || size.is_some_and(|size| (size + before + after) % block == 0)
+        let padded = size.and_then(|size| size.checked_add(before)?.checked_add(after));
+        (block == 1 && (before, after) == (0, 0)) || padded.is_some_and(|padded| padded % block == 0)
     };
     let is_whole = paddings.sizes.iter().zip(&paddings.margins).enumerate().all(divides);
     let attrs = dilated(conv, &paddings, &crops, added, channels).filter(|_| is_whole)?;
@@ -187,7 +188,7 @@ fn dilated(conv: &Node, paddings: &Blocks, crops: &Blocks, added: Option<usize>,
         let (block, [before, after]) = paddings.along(dim, added);
         let (_, [cut_before, cut_after]) = crops.along(dim, added);
         let margins = [before - cut_before, after - cut_after];
-        if margins.iter().any(|&m| m < 0) || (dim == channels && (block != 1 || before + after != 0)) {
+        if margins.iter().any(|&m| m < 0) || (dim == channels && (block != 1 || (before, after) != (0, 0))) {
             return None;
         }
         *dilation = dilation.checked_mul(block)?;

@@ -4,8 +4,8 @@
 //! of a tile becomes one product for each of the 16 or 36 transformed elements; for all tiles together these are as many matrix products. That is
 //! 2.25 or 4 times less work than the direct form.
 //!
-//! Sums are formed in another order and with other roundings than in the direct form: the largest error, relative to the largest output, is some
-//! units of 1e-7 for tiles of 2 and of 1e-6 for tiles of 4. A pixel that is infinite or NaN makes all outputs of its tiles NaN.
+//! Sums are formed in another order and with other roundings than in the direct form. With tiles of 2, all coefficients are powers of two, so that sums
+//! of small integers stay exact; with tiles of 4, the largest error is some units of 1e-6 of the largest output. A pixel that is infinite or NaN makes all outputs of its tiles NaN.
 //! `FLOWMILL_WINOGRAD=0` in the environment turns these forms off.
 
 mod tiling;
@@ -61,9 +61,7 @@ pub(super) enum Lifetime {
 ///
 /// For a filter that is kept, the choice does not depend on the number of images, so that the result for an image does not depend on those beside it.
 pub(super) fn choose(window: &Window, out_channels: usize, groups: usize, lifetime: Lifetime) -> Option<TileSize> {
-    let is_plain = (window.height, window.width) == (3, 3)
-        && (window.stride_height, window.stride_width, window.dilation_height, window.dilation_width) == (1, 1, 1, 1);
-    if !is_plain || groups != 1 || window.channels < 16 || out_channels < 16 || !is_allowed() {
+    if !is_plain(window) || groups != 1 || window.channels < 16 || out_channels < 16 || !is_allowed() {
         return None;
     }
     let (images, packing) = match lifetime {
@@ -79,6 +77,12 @@ pub(super) fn choose(window: &Window, out_channels: usize, groups: usize, lifeti
     };
     let faster = [tiled(TileSize::Two), tiled(TileSize::Four)].into_iter().filter(|(cost, _)| *cost < 0.85 * direct);
     faster.min_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, size)| size)
+}
+
+/// Returns true for windows of 3 × 3 that move by one pixel and have no dilation.
+pub(super) fn is_plain(window: &Window) -> bool {
+    (window.height, window.width) == (3, 3)
+        && (window.stride_height, window.stride_width, window.dilation_height, window.dilation_width) == (1, 1, 1, 1)
 }
 
 /// The nanoseconds that packing takes for an element of a packed filter, most of them for memory that is new to the process.
@@ -174,9 +178,10 @@ fn tiled<T: Tiling>(window: &Window, input: &[f32], filter: &Filter, out_channel
     let per_tile = T::IN * T::IN * (window.channels + out_channels);
     let at_once = (BLOCK_ELEMENTS / per_tile).max(BLOCK_TILES);
     let threads = parallel::threads();
-    // Each thread gets as many blocks as the others, of enough tiles.
-    let blocks = num_tiles.div_ceil(at_once).next_multiple_of(threads).min(num_tiles.div_ceil(BLOCK_TILES / 2)).max(1);
+    // As many blocks for each thread, unless they would have too few tiles.
+    let blocks = num_tiles.div_ceil(at_once).next_multiple_of(threads).min(num_tiles.div_ceil(BLOCK_TILES / 2));
     let nanoseconds = cost(num_tiles * T::IN * T::IN, 0, 0, window.channels, out_channels) as usize;
+    let forks = parallel::is_worth_forking(nanoseconds);
     let convolution = Convolution::<T> {
         window,
         input,
@@ -188,13 +193,14 @@ fn tiled<T: Tiling>(window: &Window, input: &[f32], filter: &Filter, out_channel
         epilogue,
         finish: epilogue.finish(window.positions(), out_channels),
         zeros: vec![0.0; window.channels],
+        forks_in_block: forks && blocks == 1,
         tiling: PhantomData,
     };
     let block = |i: usize| {
         // SAFETY: the blocks have different tiles, and so write different outputs.
         unsafe { convolution.block(parallel::piece(num_tiles, blocks, i)) };
     };
-    if blocks > 1 && parallel::is_worth_forking(nanoseconds) {
+    if blocks > 1 && forks {
         parallel::run(blocks, block);
     } else {
         (0..blocks).for_each(block);
@@ -216,6 +222,8 @@ struct Convolution<'a, T> {
     finish: Option<Finish<f32>>,
     /// A pixel of the padding.
     zeros: Vec<f32>,
+    /// True if the products of a block go to several threads, because there is one block only.
+    forks_in_block: bool,
     tiling: PhantomData<T>,
 }
 
@@ -246,25 +254,26 @@ impl<T: Tiling> Convolution<'_, T> {
         let (from, to) = (count * channels, count * out_channels);
         with_scratch(elements * (from + to), |scratch: &mut [f32]| {
             let (inputs, products) = scratch.split_at_mut(elements * from);
-            // SAFETY: the CPU has the instruction set that the filter is packed for; the scratch holds `elements` matrices of the sizes that the kernels write and read; the tiles are ours.
+            // SAFETY: the CPU has the instruction set that the filter is packed for; the scratch holds `elements` matrices of the sizes that the
+            // kernels write and read; the tiles are ours.
             unsafe { transform_inputs::<T>(self.filter.isa, self, tiles.clone(), inputs.as_mut_ptr()) };
-            parallel_products(&self.filter.matrices, count, (inputs, channels), (products, out_channels));
+            self.multiply(count, inputs, products);
             // SAFETY: as above.
             unsafe { transform_products::<T>(self.filter.isa, self, tiles, products.as_ptr()) };
         });
     }
-}
 
-/// Multiplies the transformed inputs of `rows` tiles with the transformed filter.
-fn parallel_products(
-    matrices: &[PackedB],
-    rows: usize,
-    (inputs, channels): (&[f32], usize),
-    (products, out_channels): (&mut [f32], usize),
-) {
-    let one = |i: usize, product: &mut [f32]| {
-        let input = &inputs[i * rows * channels..][..rows * channels];
-        gemm_packed(input, channels, rows, &matrices[i], product, out_channels, &Epilogue::default());
-    };
-    parallel::chunks(products, rows * out_channels, one);
+    /// Multiplies the transformed inputs of `rows` tiles with the transformed filter.
+    fn multiply(&self, rows: usize, inputs: &[f32], products: &mut [f32]) {
+        let (channels, out_channels) = (self.window.channels, self.out_channels);
+        let one = |i: usize, product: &mut [f32]| {
+            let input = &inputs[i * rows * channels..][..rows * channels];
+            gemm_packed(input, channels, rows, &self.filter.matrices[i], product, out_channels, &Epilogue::default());
+        };
+        if self.forks_in_block {
+            parallel::chunks(products, rows * out_channels, one);
+        } else {
+            products.chunks_exact_mut(rows * out_channels).enumerate().for_each(|(i, product)| one(i, product));
+        }
+    }
 }
