@@ -7,7 +7,7 @@
 //!   histograms grow from the start of the server, times are in seconds and sizes in bytes.
 //! * A request for inference with the header `X-Flowmill-Trace: 1`, or gRPC metadata of that name, is answered with its own timeline in the header
 //!   `Server-Timing`, or initial metadata of that name, such as
-//!   `decode;dur=0.042, queue;dur=0.000, compute;dur=0.310, encode;dur=0.015, total;dur=0.371, batch;desc="8"`: milliseconds, and the rows of the batch.
+//!   `decode;dur=0.042125, queue;dur=0.000000, compute;dur=0.310250, encode;dur=0.015500, total;dur=0.367875, batch;desc="8"`: milliseconds, and the rows of the batch.
 //! * With [`TracingOptions`], spans of requests are sent to a collector of OpenTelemetry. The header `traceparent` of a request, or gRPC metadata of that name,
 //!   names the trace; the answer has one with the request's own span.
 //! * `GET /openapi.json` describes the REST APIs of both protocols.

@@ -5,10 +5,11 @@
 //! the form of the W3C's Server Timing, which browsers show in their tools:
 //!
 //! ```text
-//! decode;dur=0.042, queue;dur=0.000, compute;dur=0.310, encode;dur=0.015, total;dur=0.371, batch;desc="8"
+//! decode;dur=0.042125, queue;dur=0.000000, compute;dur=0.310250, encode;dur=0.015500, total;dur=0.367875, batch;desc="8"
 //! ```
 //!
-//! Durations are in milliseconds: reading the request into tensors, waiting for a thread or a batch, the step, writing the answer, and all of it.
+//! Durations are in milliseconds, exact to the nanosecond so that the parts add up to the whole: reading the request into tensors, waiting for a thread
+//! or a batch, the step, writing the answer, and all of it.
 //! `batch` is the number of rows of the step, those of other requests included; a request that did not reach its step has none. The time over the
 //! network is not included, and for gRPC neither is the time to write the answer's message as bytes. If the metadata of a KServe stream ask for timelines,
 //! each answer of the stream has its own in the parameter `server-timing`.
@@ -42,7 +43,7 @@ fn header(timings: &Timings) -> Option<HeaderValue> {
         ("encode", timings.encode),
         ("total", timings.total),
     ];
-    let mut text = parts.map(|(name, time)| format!("{name};dur={:.3}", time.as_secs_f64() * 1e3)).join(", ");
+    let mut text = parts.map(|(name, time)| format!("{name};dur={:.6}", time.as_secs_f64() * 1e3)).join(", ");
     if timings.batch_rows > 0 {
         text += &format!(", batch;desc=\"{}\"", timings.batch_rows);
     }
@@ -64,10 +65,11 @@ mod tests {
 
     #[test]
     fn timelines_are_in_milliseconds() {
-        let micros = Duration::from_micros;
-        let (decode, queue, compute, encode, total) = (micros(42), micros(1500), micros(310), micros(15), micros(1867));
+        let nanos = Duration::from_nanos;
+        let (decode, queue, compute, encode, total) = (nanos(42_600), nanos(1_500_600), nanos(310_600), nanos(15_001), nanos(1_868_801));
         let timings = Timings { decode, queue, compute, encode, total, batch_rows: 8 };
-        let expected = "decode;dur=0.042, queue;dur=1.500, compute;dur=0.310, encode;dur=0.015, total;dur=1.867, batch;desc=\"8\"";
+        let expected =
+            "decode;dur=0.042600, queue;dur=1.500600, compute;dur=0.310600, encode;dur=0.015001, total;dur=1.868801, batch;desc=\"8\"";
         assert_eq!(header(&timings).as_ref().and_then(|value| value.to_str().ok()), Some(expected));
         assert!(!header(&Timings::default()).is_some_and(|value| value.as_bytes().windows(5).any(|part| part == b"batch")));
     }
