@@ -268,9 +268,11 @@ fn has_any_in_frames(graph: &Graph, nodes: &[NodeId]) -> Option<bool> {
     Some(nodes.iter().any(|&id| flow.frame_of(id) != FrameId::ROOT))
 }
 
-/// Returns true if the attributes forbid inlining.
+/// Returns true if the attributes of a function or a call forbid inlining. A function that XLA must compile is marked `_noinline`, so that it reaches
+/// XLA whole; here, nothing needs it whole.
 pub(crate) fn is_noinline(attrs: &Attrs) -> bool {
-    attrs.get_or("_noinline", false).unwrap_or(false)
+    let is_set = |name| attrs.get_or(name, false).unwrap_or(false);
+    is_set("_noinline") && !is_set("_XlaMustCompile")
 }
 
 /// Returns the function that a node calls, or `None` if the node is no call.

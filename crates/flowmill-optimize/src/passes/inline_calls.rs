@@ -7,7 +7,7 @@
 //! for; in a loop or a branch, nodes that no argument starts wait for all arguments. Frames get names of their own. Not inlined are:
 //! * functions that call themselves, directly or through others: the inner call is kept, at any depth;
 //! * calls that would nest deeper than [`MAX_NESTING`](crate::MAX_NESTING) or add more nodes than [`MAX_ADDED_NODES`](crate::MAX_ADDED_NODES);
-//! * calls and functions that are marked `_noinline`;
+//! * calls and functions that are marked `_noinline`, unless they are marked for XLA, too;
 //! * functions that do not exist, do not fit the call, or have no valid body: a step that runs the call returns the error.
 //!
 //! Needs nothing to run before it.
