@@ -136,7 +136,7 @@ float_ops! {
     /// The error function.
     Erf, TRANSCENDENTAL, |x| Special::erf(x), simd erf erf_in_place;
     /// One minus the error function.
-    Erfc, TRANSCENDENTAL, |x| Special::erfc(x);
+    Erfc, TRANSCENDENTAL, |x| Special::erfc(x), simd erfc erfc_in_place;
     /// The inverse of the error function.
     Erfinv, 4 * TRANSCENDENTAL, |x| x.special(special::erfinv);
     /// The quantile function of the normal distribution.

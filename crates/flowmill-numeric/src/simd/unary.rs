@@ -56,6 +56,8 @@ functions! {
     sigmoid, sigmoid_in_place = math::Sigmoid;
     /// Computes the error function, within 1.5 ulp.
     erf, erf_in_place = math::Erf;
+    /// Computes one minus the error function, within 4 ulp.
+    erfc, erfc_in_place = math::Erfc;
     /// Computes the sine, within 1.5 ulp, or 1e-7 near zeros other than 0.
     sin, sin_in_place = math::Sin;
     /// Computes the cosine, within 1.5 ulp, or 1e-7 near zeros.
@@ -152,6 +154,7 @@ mod tests {
         check("tanh", math::Tanh, f64::tanh, 2.5, 0.0);
         check("sigmoid", math::Sigmoid, |x| 1.0 / (1.0 + (-x).exp()), 2.5, 0.0);
         check("erf", math::Erf, libm::erf, 1.5, 0.0);
+        check("erfc", math::Erfc, libm::erfc, 4.0, 0.0);
     }
 
     #[test]
