@@ -58,38 +58,149 @@ macro_rules! pooled_half {
 }
 pooled_half!(half::f16 half::bf16);
 
-/// Channels that are reduced at a time.
-const CHANNELS: usize = 32;
+/// The elements of a window that lie inside the image.
+struct Taps {
+    /// The first channel of the first tap, in the whole input or in one image.
+    first: usize,
+    rows: usize,
+    columns: usize,
+    /// Elements between rows, and between columns, of the window.
+    row_step: usize,
+    column_step: usize,
+}
+
+impl Taps {
+    /// Returns the taps of the window at (`y`, `x`) of an image that begins at element `image`.
+    #[inline(always)]
+    fn new(w: &Window, image: usize, y: usize, x: usize) -> Taps {
+        let (rows, columns) = (w.rows_inside(y), w.columns_inside(x));
+        let is_empty = rows.is_empty() || columns.is_empty();
+        let corner = if is_empty { 0 } else { w.input_row(y, rows.start) * w.in_width + w.input_column(x, columns.start) };
+        Taps {
+            first: image + corner * w.channels,
+            rows: if is_empty { 0 } else { rows.len() },
+            columns: columns.len(),
+            row_step: w.dilation_height * w.in_width * w.channels,
+            column_step: w.dilation_width * w.channels,
+        }
+    }
+
+    #[inline(always)]
+    fn len(&self) -> usize {
+        self.rows * self.columns
+    }
+
+    /// Returns the first channel of the tap in row `i` and column `j` of those inside.
+    #[inline(always)]
+    fn place(&self, i: usize, j: usize) -> usize {
+        self.first + i * self.row_step + j * self.column_step
+    }
+}
+
+/// Calls a function of some channels, which takes their number as its last constant, for all channels: as many at a time as stay in registers.
+macro_rules! for_channels {
+    ($channels:expr, |$c:ident| $function:ident::<$($t:ty),+>($($arg:expr),*)) => {
+        let mut $c = 0;
+        while $c + 32 <= $channels {
+            $function::<$($t),+, 32>($($arg),*);
+            $c += 32;
+        }
+        while $c + 8 <= $channels {
+            $function::<$($t),+, 8>($($arg),*);
+            $c += 8;
+        }
+        while $c < $channels {
+            $function::<$($t),+, 1>($($arg),*);
+            $c += 1;
+        }
+    };
+}
+
+/// Computes `N` channels of one output from channel `c` on.
+#[inline(always)]
+#[allow(clippy::needless_range_loop)]
+fn fold<T: Pooled, S: Fn(T, T) -> T, F: Fn(T, usize) -> T, const N: usize>(
+    taps: &Taps,
+    c: usize,
+    input: &[T],
+    output: &mut [T],
+    start: T,
+    step: &S,
+    finish: &F,
+) {
+    let mut folded = [start; N];
+    for i in 0..taps.rows {
+        for j in 0..taps.columns {
+            let Some(from) = input[taps.place(i, j) + c..].first_chunk::<N>() else { return };
+            for l in 0..N {
+                folded[l] = step(folded[l], from[l]);
+            }
+        }
+    }
+    let (Some(to), len) = (output[c..].first_chunk_mut::<N>(), taps.len()) else { return };
+    for l in 0..N {
+        to[l] = finish(folded[l], len);
+    }
+}
+
+/// The most taps of a window whose gradients are added tap by tap, and not channel by channel.
+const FEW_TAPS: usize = 16;
+
+/// Adds the gradients of `N` channels of one window, from channel `c` on, to the maxima of its taps.
+#[inline(always)]
+#[allow(clippy::needless_range_loop)]
+fn add_to_maxima<T: Pooled, const N: usize>(taps: &Taps, c: usize, image: &[T], gradients: &[T], to: &mut [T]) {
+    let (mut best, mut at) = ([T::LOWEST; N], [u32::MAX; N]);
+    let mut tap = 0;
+    for i in 0..taps.rows {
+        for j in 0..taps.columns {
+            let Some(from) = image[taps.place(i, j) + c..].first_chunk::<N>() else { return };
+            for l in 0..N {
+                let is_higher = from[l] > best[l];
+                best[l] = if is_higher { from[l] } else { best[l] };
+                at[l] = if is_higher { tap } else { at[l] };
+            }
+            tap += 1;
+        }
+    }
+    // A window whose elements are all NaN or the lowest value has no maximum, so its gradient is dropped.
+    let Some(gradients) = gradients[c..].first_chunk::<N>() else { return };
+    if taps.len() <= FEW_TAPS {
+        let mut tap = 0;
+        for i in 0..taps.rows {
+            for j in 0..taps.columns {
+                let Some(to) = to[taps.place(i, j) + c..].first_chunk_mut::<N>() else { return };
+                for l in 0..N {
+                    to[l] += if at[l] == tap { gradients[l] } else { T::ZERO };
+                }
+                tap += 1;
+            }
+        }
+    } else {
+        for l in (0..N).filter(|&l| at[l] != u32::MAX) {
+            let (i, j) = (at[l] as usize / taps.columns, at[l] as usize % taps.columns);
+            to[taps.place(i, j) + c + l] += gradients[l];
+        }
+    }
+}
 
 crate::dispatch! {
-    /// Computes one row of the output: for each position, `step` folded over the window's elements inside the image, beginning with `start`.
-    fn pool_row<T, S>(w: &Window, row: usize, input: &[T], output: &mut [T], start: T, step: S)
-    where [T: Pooled, S: Fn(T, T) -> T] {
+    /// Computes one row of the output: for each position, `finish` of the number of the window's elements inside the image and of `step` folded over
+    /// them, beginning with `start`.
+    fn pool_row<T, S, F>(w: &Window, row: usize, input: &[T], output: &mut [T], start: T, step: S, finish: F)
+    where [T: Pooled, S: Fn(T, T) -> T, F: Fn(T, usize) -> T] {
         let (image, y) = (row / w.out_height, row % w.out_height);
-        let rows = w.rows_inside(y);
         for (x, output) in output.chunks_exact_mut(w.channels).enumerate() {
-            let columns = w.columns_inside(x);
-            // Process a few channels at a time, so that they stay in registers for the whole window.
-            for c in (0..w.channels).step_by(CHANNELS) {
-                let mut folded = [start; CHANNELS];
-                let count = CHANNELS.min(w.channels - c);
-                for i in rows.clone() {
-                    let first = (image * w.in_height + w.input_row(y, i)) * w.in_width;
-                    for j in columns.clone() {
-                        let from = &input[(first + w.input_column(x, j)) * w.channels + c..][..count];
-                        if let Ok(from) = <&[T; CHANNELS]>::try_from(from) {
-                            for l in 0..CHANNELS {
-                                folded[l] = step(folded[l], from[l]);
-                            }
-                        } else {
-                            for (o, f) in folded.iter_mut().zip(from) {
-                                *o = step(*o, *f);
-                            }
-                        }
-                    }
-                }
-                output[c..c + count].copy_from_slice(&folded[..count]);
-            }
+            let taps = Taps::new(w, image * w.in_height * w.in_width * w.channels, y, x);
+            for_channels!(w.channels, |c| fold::<T, S, F>(&taps, c, input, output, start, &step, &finish));
+        }
+    }
+
+    /// Adds the gradients of one row of windows to the maxima of an image.
+    fn add_row_to_maxima<T>(w: &Window, y: usize, image: &[T], gradients: &[T], to: &mut [T]) where [T: Pooled] {
+        for (x, gradients) in gradients.chunks_exact(w.channels).enumerate() {
+            let taps = Taps::new(w, 0, y, x);
+            for_channels!(w.channels, |c| add_to_maxima::<T>(&taps, c, image, gradients, to));
         }
     }
 
@@ -103,15 +214,6 @@ crate::dispatch! {
     fn divide_all<T>(to: &mut [T], count: usize) where [T: Pooled] {
         for t in to {
             *t = t.divide(count);
-        }
-    }
-
-    /// For each `c` with `from[c] > best[c]`, stores that value in `best` and `position` in `at`.
-    fn keep_maxima_at<T>(best: &mut [T], at: &mut [u32], from: &[T], position: u32) where [T: Pooled] {
-        for ((b, a), f) in best.iter_mut().zip(at).zip(from) {
-            let higher = *f > *b;
-            *b = if higher { *f } else { *b };
-            *a = if higher { position } else { *a };
         }
     }
 }
@@ -130,7 +232,7 @@ pub fn max_pool<T: Pooled>(window: &Window, input: &[T], output: &mut [T]) {
     let w = window;
     check(w, input.len(), output.len());
     let one_row = |row: usize, output: &mut [T]| {
-        pool_row(w, row, input, output, T::LOWEST, |t: T, f: T| if f > t { f } else { t });
+        pool_row(w, row, input, output, T::LOWEST, |t: T, f: T| if f > t { f } else { t }, |t: T, _| t);
     };
     for_each_row(w.batch * w.out_height, w.out_width * w.channels, w.work(w.channels), output, one_row);
 }
@@ -148,11 +250,7 @@ pub fn avg_pool<T: Pooled>(window: &Window, input: &[T], output: &mut [T]) {
             sum += f;
             sum
         };
-        pool_row(w, row, input, output, T::ZERO, add);
-        let rows = w.rows_inside(row % w.out_height).len();
-        for (x, output) in output.chunks_exact_mut(w.channels).enumerate() {
-            divide_all(output, (rows * w.columns_inside(x).len()).max(1));
-        }
+        pool_row(w, row, input, output, T::ZERO, add, |sum: T, count: usize| sum.divide(count.max(1)));
     };
     for_each_row(w.batch * w.out_height, w.out_width * w.channels, w.work(w.channels), output, one_row);
 }
@@ -167,29 +265,10 @@ pub fn max_pool_grad<T: Pooled>(window: &Window, input: &[T], out_backprop: &[T]
     let image_len = w.in_height * w.in_width * w.channels;
     let one_image = |image: usize, to: &mut [T]| {
         to.fill(T::ZERO);
-        let (mut best, mut at) = (vec![T::LOWEST; w.channels], vec![0u32; w.channels]);
-        for (y, x) in (0..w.out_height).flat_map(|y| (0..w.out_width).map(move |x| (y, x))) {
-            best.fill(T::LOWEST);
-            at.fill(u32::MAX);
-            let columns = w.columns_inside(x);
-            for i in w.rows_inside(y) {
-                for j in columns.clone() {
-                    let position = w.input_row(y, i) * w.in_width + w.input_column(x, j);
-                    let from = &input[image * image_len + position * w.channels..][..w.channels];
-                    let tap = (i * w.width + j) as u32;
-                    keep_maxima_at(&mut best, &mut at, from, tap);
-                }
-            }
-            let gradient = ((image * w.out_height + y) * w.out_width + x) * w.channels;
-            let gradients = &out_backprop[gradient..][..w.channels];
-            for (c, (tap, gradient)) in at.iter().zip(gradients).enumerate() {
-                // A window whose elements are all NaN or the lowest value has no maximum, so its gradient is dropped.
-                if *tap != u32::MAX {
-                    let (i, j) = (*tap as usize / w.width, *tap as usize % w.width);
-                    let position = w.input_row(y, i) * w.in_width + w.input_column(x, j);
-                    to[position * w.channels + c] += *gradient;
-                }
-            }
+        let row_len = w.out_width * w.channels;
+        for y in 0..w.out_height {
+            let gradients = &out_backprop[(image * w.out_height + y) * row_len..][..row_len];
+            add_row_to_maxima(w, y, &input[image * image_len..][..image_len], gradients, to);
         }
     };
     for_each_row(w.batch, image_len, w.work(2 * w.channels), input_backprop, one_image);

@@ -139,10 +139,11 @@ pub(super) fn max_gradient<T: Pooled + Element>(ctx: &KernelContext<'_>, pool: &
     if *output.shape() != shape || *gradient.shape() != shape {
         bail!(InvalidArgument, "Expected orig_output and grad of shape {shape}, but got {} and {}", output.shape(), gradient.shape());
     }
-    let mut out = ctx.allocator().zeros(T::DTYPE, input.shape().clone())?;
-    if gradient.num_elements() > 0 {
-        max_pool_grad::<T>(&window, input.as_slice()?, gradient.as_slice()?, out.as_mut_slice()?);
+    if gradient.num_elements() == 0 {
+        return ctx.allocator().zeros(T::DTYPE, input.shape().clone());
     }
+    let mut out = ctx.allocator().uninit(T::DTYPE, input.shape().clone())?;
+    max_pool_grad::<T>(&window, input.as_slice()?, gradient.as_slice()?, out.as_mut_slice()?);
     Ok(out)
 }
 
