@@ -1,15 +1,14 @@
-//! Gradients of [`conv2d`](super::conv2d) with respect to its input and its filter.
+//! The gradient of [`conv2d`](super::conv2d) with respect to its input.
 
-use super::patches::{Patches, TransposedPatches};
 use super::phases::Phases;
-use crate::gemm::{MatrixRef, gemm, multiply_rows, with_scratch};
+use crate::gemm::{MatrixRef, gemm, with_scratch};
 use crate::parallel;
 use crate::window::Window;
 
 /// Elements of memory for the gradients of patches that are computed at a time.
 const PATCH_ELEMENTS: usize = 1 << 20;
 
-fn check(window: &Window, out_channels: usize, groups: usize, filter: usize, out_backprop: usize) -> (usize, usize) {
+pub(super) fn check(window: &Window, out_channels: usize, groups: usize, filter: usize, out_backprop: usize) -> (usize, usize) {
     assert!(
         groups > 0 && window.channels.is_multiple_of(groups) && out_channels.is_multiple_of(groups),
         "{} and {out_channels} channels in {groups} groups",
@@ -101,42 +100,6 @@ fn add_patches(w: &Window, ys: std::ops::Range<usize>, group: usize, k: usize, p
                     }
                 }
             }
-        }
-    }
-}
-
-/// Overwrites the HWIO `filter_backprop` with the gradient of the filter, from the input and `out_backprop` `[batch, out_height, out_width, out_channels]`.
-///
-/// # Panics
-/// If a slice is too short, or `groups` does not divide the channels.
-pub fn conv2d_backprop_filter(
-    window: &Window,
-    input: &[f32],
-    out_channels: usize,
-    groups: usize,
-    out_backprop: &[f32],
-    filter_backprop: &mut [f32],
-) {
-    window.check(input.len());
-    let (k, n) = check(window, out_channels, groups, filter_backprop.len(), out_backprop.len());
-    filter_backprop[..k * out_channels].fill(0.0);
-    if k == 0 || n == 0 {
-        return;
-    }
-    let positions = window.positions();
-    // Process as many positions at a time as PATCH_ELEMENTS of packed gradients allow, and accumulate the sum over them.
-    let at_once = (PATCH_ELEMENTS / n).max(1);
-    for group in 0..groups {
-        for first_position in (0..positions).step_by(at_once) {
-            let patches = TransposedPatches {
-                patches: Patches::new(window, input, group * (window.channels / groups), window.channels / groups),
-                first_position,
-            };
-            let out_backprop =
-                MatrixRef { data: &out_backprop[first_position * out_channels + group * n..], ld: out_channels, transposed: false };
-            let steps = at_once.min(positions - first_position);
-            let to = &mut filter_backprop[group * n..];
-            multiply_rows(&patches, k, steps, n, out_backprop, to, out_channels, true);
         }
     }
 }

@@ -42,7 +42,11 @@ pub(super) fn depthwise_for(
     let one_row = |row: usize, output: &mut [f32]| {
         let (image, y) = (row / window.out_height, row % window.out_height);
         if multiplier == 1 {
-            single_row(isa, window, image, y, input, filter, output, epilogue);
+            let layout = Layout { planes: 1, input_plane: 0, filter_plane: 0, filter_column: channels, output_column: channels };
+            single_row(isa, window, &layout, image, y, input, filter, output, epilogue);
+            if epilogue.activation.needs_pass() {
+                epilogue.activation.apply(output);
+            }
         } else {
             output.fill(0.0);
             for x in 0..window.out_width {
@@ -141,22 +145,50 @@ struct Run {
     output: *mut f32,
     bias: *const f32,
     channels: usize,
+    planes: usize,
     rows: usize,
     columns: usize,
-    /// Distances in elements: of window rows and columns in the input, of window rows in the filter, of output columns
-    /// in the input.
+    /// Distances in elements: of planes, window rows and columns in the input and in the filter, of output columns in the input and in the output.
+    input_plane: usize,
     input_row: usize,
     input_column: usize,
+    filter_plane: usize,
     filter_row: usize,
+    filter_column: usize,
     input_step: usize,
+    output_column: usize,
     low: Option<f32>,
     high: Option<f32>,
 }
 
-/// Computes one output row for a multiplier of 1.
+/// Where the elements of a convolution lie: the sum of the depthwise convolutions of some planes.
+pub(super) struct Layout {
+    /// Inputs of one shape whose convolutions are added up.
+    pub(super) planes: usize,
+    /// Elements between the planes.
+    pub(super) input_plane: usize,
+    /// Elements between the filters of planes, and between the columns of a filter.
+    pub(super) filter_plane: usize,
+    pub(super) filter_column: usize,
+    /// Elements between output positions.
+    pub(super) output_column: usize,
+}
+
+/// Computes one output row for a multiplier of 1. Of an activation, only a clamp is applied.
 #[allow(clippy::too_many_arguments)]
-fn single_row(isa: Isa, w: &Window, image: usize, y: usize, input: &[f32], filter: &[f32], output: &mut [f32], epilogue: &Epilogue<'_>) {
+pub(super) fn single_row(
+    isa: Isa,
+    w: &Window,
+    layout: &Layout,
+    image: usize,
+    y: usize,
+    input: &[f32],
+    filter: &[f32],
+    output: &mut [f32],
+    epilogue: &Epilogue<'_>,
+) {
     let channels = w.channels;
+    let filter_column = layout.filter_column;
     let rows = w.rows_inside(y);
     let (low, high) = epilogue.activation.clamp();
     let mut x = 0;
@@ -171,15 +203,20 @@ fn single_row(isa: Isa, w: &Window, image: usize, y: usize, input: &[f32], filte
             if empty { 0 } else { (image * w.in_height + w.input_row(y, rows.start)) * w.in_width + w.input_column(x, columns.start) };
         let run = Run {
             input: input[position * channels..].as_ptr(),
-            filter: filter[if empty { 0 } else { (rows.start * w.width + columns.start) * channels }..].as_ptr(),
-            output: output[x * channels..].as_mut_ptr(),
+            filter: filter[if empty { 0 } else { (rows.start * w.width + columns.start) * filter_column }..].as_ptr(),
+            output: output[x * layout.output_column..].as_mut_ptr(),
             bias: epilogue.bias.map_or(std::ptr::null(), <[f32]>::as_ptr),
             channels,
+            planes: layout.planes,
             rows: if empty { 0 } else { rows.len() },
             columns: columns.len(),
+            input_plane: layout.input_plane,
             input_row: w.dilation_height * w.in_width * channels,
             input_column: w.dilation_width * channels,
-            filter_row: w.width * channels,
+            filter_plane: layout.filter_plane,
+            filter_row: w.width * filter_column,
+            filter_column,
+            output_column: layout.output_column,
             input_step: w.stride_width * channels,
             low,
             high,
@@ -188,9 +225,6 @@ fn single_row(isa: Isa, w: &Window, image: usize, y: usize, input: &[f32], filte
         // `columns_inside`), and input, filter, bias and output row were checked to be whole.
         unsafe { channels_of_run(isa, &run, count) };
         x += count;
-    }
-    if epilogue.activation.needs_pass() {
-        epilogue.activation.apply(output);
     }
 }
 
@@ -228,7 +262,7 @@ unsafe fn run_columns<V: Vector<Elem = f32>, const P: usize>(run: &Run) {
             let load = |p: *const f32| V::load(p);
             let sums = run_sums::<V, P>(run, c, load);
             for (p, sum) in sums.into_iter().enumerate() {
-                sum.store(run.output.add(p * run.channels + c));
+                sum.store(run.output.add(p * run.output_column + c));
             }
             c += V::LANES;
         }
@@ -237,7 +271,7 @@ unsafe fn run_columns<V: Vector<Elem = f32>, const P: usize>(run: &Run) {
             let load = |p: *const f32| V::load_part(p, rest);
             let sums = run_sums::<V, P>(run, c, load);
             for (p, sum) in sums.into_iter().enumerate() {
-                sum.store_part(run.output.add(p * run.channels + c), rest);
+                sum.store_part(run.output.add(p * run.output_column + c), rest);
             }
         }
     }
@@ -253,19 +287,22 @@ unsafe fn run_sums<V: Vector<Elem = f32>, const P: usize>(run: &Run, c: usize, l
     // SAFETY: the caller guarantees the requirements of the vector methods.
     unsafe {
         let mut sums = [V::zero(); P];
-        let (mut input, mut filter) = (run.input.add(c), run.filter.add(c));
-        for _ in 0..run.rows {
-            let (mut at, mut weight) = (input, filter);
-            for _ in 0..run.columns {
-                let w = load(weight);
-                for p in 0..P {
-                    sums[p] = load(at.wrapping_add(p * run.input_step)).mul_add(w, sums[p]);
+        for plane in 0..run.planes {
+            let mut input = run.input.wrapping_add(plane * run.input_plane + c);
+            let mut filter = run.filter.wrapping_add(plane * run.filter_plane + c);
+            for _ in 0..run.rows {
+                let (mut at, mut weight) = (input, filter);
+                for _ in 0..run.columns {
+                    let w = load(weight);
+                    for p in 0..P {
+                        sums[p] = load(at.wrapping_add(p * run.input_step)).mul_add(w, sums[p]);
+                    }
+                    at = at.wrapping_add(run.input_column);
+                    weight = weight.wrapping_add(run.filter_column);
                 }
-                at = at.wrapping_add(run.input_column);
-                weight = weight.wrapping_add(run.channels);
+                input = input.wrapping_add(run.input_row);
+                filter = filter.wrapping_add(run.filter_row);
             }
-            input = input.wrapping_add(run.input_row);
-            filter = filter.wrapping_add(run.filter_row);
         }
         if !run.bias.is_null() {
             let bias = load(run.bias.add(c));

@@ -10,13 +10,17 @@
 
 mod backprop;
 pub mod depthwise;
+mod filter_gradient;
+mod narrow;
 mod patches;
 mod phases;
+mod planes;
 #[cfg(test)]
 mod tests;
 mod winograd;
 
-pub use backprop::{conv2d_backprop_filter, conv2d_backprop_input};
+pub use backprop::conv2d_backprop_input;
+pub use filter_gradient::conv2d_backprop_filter;
 
 use crate::gemm::{Epilogue, PackedB, gemm_packed, gemm_rows};
 use crate::simd::isa;
@@ -41,6 +45,33 @@ enum Form {
     /// For each group, one matrix `[height * width * in_channels / groups, out_channels / groups]`.
     Direct(Vec<PackedB>),
     Tiles(winograd::Filter),
+    Narrow(narrow::Filter),
+    /// The filter as it is.
+    Planes(Vec<f32>),
+}
+
+/// A way to compute a convolution.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Method {
+    /// A matrix product for each group.
+    Direct,
+    /// Winograd's method.
+    Tiles(winograd::TileSize),
+    /// Dot products of patches and filters.
+    Narrow,
+    /// Depthwise convolutions of planes.
+    Planes,
+}
+
+/// Returns the fastest way to compute a convolution.
+fn method_for(window: &Window, out_channels: usize, groups: usize, lifetime: Lifetime) -> Method {
+    if narrow::is_faster(window, out_channels, groups) {
+        Method::Narrow
+    } else if planes::is_faster(window, out_channels, groups) {
+        Method::Planes
+    } else {
+        winograd::choose(window, out_channels, groups, lifetime).map_or(Method::Direct, Method::Tiles)
+    }
 }
 
 impl PackedFilter {
@@ -49,11 +80,11 @@ impl PackedFilter {
     /// # Panics
     /// If `filter` is too short, or `groups` does not divide the channels.
     pub fn pack(window: &Window, filter: &[f32], out_channels: usize, groups: usize) -> Self {
-        Self::pack_in(winograd::choose(window, out_channels, groups, Lifetime::Kept), window, filter, out_channels, groups)
+        Self::pack_for(method_for(window, out_channels, groups, Lifetime::Kept), window, filter, out_channels, groups)
     }
 
-    /// Packs a filter for tiles of that size, or for the direct form.
-    fn pack_in(tiles: Option<winograd::TileSize>, window: &Window, filter: &[f32], out_channels: usize, groups: usize) -> Self {
+    /// Packs a filter for one way to compute the convolution.
+    fn pack_for(method: Method, window: &Window, filter: &[f32], out_channels: usize, groups: usize) -> Self {
         let &Window { height, width, channels, .. } = window;
         assert!(
             groups > 0 && channels.is_multiple_of(groups) && out_channels.is_multiple_of(groups),
@@ -62,9 +93,11 @@ impl PackedFilter {
         let in_channels = channels / groups;
         let k = height * width * in_channels;
         assert!(filter.len() >= k * out_channels, "{} elements of filter for {k} x {out_channels}", filter.len());
-        let form = match tiles {
-            Some(size) => Form::Tiles(winograd::Filter::new(isa(), size, filter, in_channels, out_channels)),
-            None => {
+        let form = match method {
+            Method::Tiles(size) => Form::Tiles(winograd::Filter::new(isa(), size, filter, in_channels, out_channels)),
+            Method::Narrow => Form::Narrow(narrow::Filter::new(isa(), filter, k, out_channels)),
+            Method::Planes => Form::Planes(filter[..k * out_channels].to_vec()),
+            Method::Direct => {
                 let n = out_channels / groups;
                 let columns = |group: usize| group * n..(group + 1) * n;
                 Form::Direct((0..groups).map(|group| PackedB::pack_columns(filter, k, out_channels, columns(group))).collect())
@@ -75,11 +108,16 @@ impl PackedFilter {
 
     /// Returns true if the filter is packed in the form that is the fastest for `window`. Another form gives other roundings.
     pub fn is_for(&self, window: &Window) -> bool {
-        let tiles = match &self.form {
-            Form::Direct(_) => None,
-            Form::Tiles(filter) => Some(filter.size),
-        };
-        tiles == winograd::choose(window, self.out_channels, self.groups, Lifetime::Kept)
+        self.method() == method_for(window, self.out_channels, self.groups, Lifetime::Kept)
+    }
+
+    fn method(&self) -> Method {
+        match &self.form {
+            Form::Direct(_) => Method::Direct,
+            Form::Tiles(filter) => Method::Tiles(filter.size),
+            Form::Narrow(_) => Method::Narrow,
+            Form::Planes(_) => Method::Planes,
+        }
     }
 
     /// Returns the number of output channels of all groups together.
@@ -92,6 +130,8 @@ impl PackedFilter {
         match &self.form {
             Form::Direct(matrices) => matrices.iter().map(PackedB::bytes).sum(),
             Form::Tiles(filter) => filter.bytes(),
+            Form::Narrow(filter) => filter.bytes(),
+            Form::Planes(filter) => size_of_val(&filter[..]),
         }
     }
 }
@@ -119,6 +159,11 @@ pub fn conv2d(window: &Window, input: &[f32], filter: &PackedFilter, output: &mu
             assert!(winograd::is_plain(window), "{window:?} for a filter packed in tiles");
             return winograd::conv2d(window, input, filter, n, output, epilogue);
         }
+        Form::Narrow(filter) => {
+            assert!(window.dilation_width == 1 || window.width == 1, "{window:?} for a filter packed in rows");
+            return narrow::conv2d(window, input, filter, n, output, epilogue);
+        }
+        Form::Planes(weights) => return planes::conv2d(window, filter.groups, input, weights, n, output, epilogue),
     };
     let pointwise = window.height * window.width == 1
         && (window.stride_height, window.stride_width) == (1, 1)

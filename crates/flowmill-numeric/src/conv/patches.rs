@@ -1,8 +1,8 @@
 //! The patches of an image, which are the rows of the matrix that a convolution multiplies: one patch per output position.
 
-use crate::gemm::{LDA, Rows, copy_rows, with_scratch};
-use crate::simd::transpose::transpose;
+use crate::gemm::{LDA, NOWHERE, Places, Rows, Segment, Segments, copy_rows, crowds_cache};
 use crate::window::Window;
+use std::ops::Range;
 
 /// The patches under a window as rows `[height * width * channels]` of a matrix that is never stored as a whole.
 pub(super) struct Patches<'a> {
@@ -135,31 +135,38 @@ impl Rows<f32> for Patches<'_> {
             self.copy_patches(row0..row0 + rows, k0, kc, dst, LDA);
         }
     }
-}
 
-/// The transpose of [`Patches`]: rows are filter elements, columns are output positions from `first_position` on.
-pub(super) struct TransposedPatches<'a> {
-    pub(super) patches: Patches<'a>,
-    pub(super) first_position: usize,
-}
-
-/// The number of filter elements that are transposed at a time.
-const STRIP: usize = 64;
-
-impl Rows<f32> for TransposedPatches<'_> {
-    fn pack(&self, row0: usize, rows: usize, k0: usize, kc: usize, dst: &mut [f32]) {
-        if kc == 0 {
-            return;
+    fn in_place(&self) -> Option<(&[f32], Segments)> {
+        let w = self.window;
+        if crowds_cache::<f32>(w.stride_width * w.channels) {
+            return None;
         }
-        let first = self.first_position + k0;
-        // Rows are a little wider than a strip, because short copies may write past their end.
-        const LD: usize = STRIP + 16;
-        with_scratch(kc * LD, |strip: &mut [f32]| {
-            for start in (0..rows).step_by(STRIP) {
-                let len = (rows - start).min(STRIP);
-                self.patches.copy_patches(first..first + kc, row0 + start, len, strip, LD);
-                transpose(strip, LD, kc, len, &mut dst[start * LDA..], LDA);
+        let len = self.segment_len();
+        let firsts = (0..w.height).flat_map(|i| (0..w.width).step_by(self.taps).map(move |j| (i, j)));
+        let place = |(i, j): (usize, usize)| (i * w.dilation_height * w.in_width + j * w.dilation_width) * w.channels;
+        Some((self.input, firsts.enumerate().map(|(at, tap)| Segment { a: place(tap), b: at * len, len }).collect()))
+    }
+
+    fn add_places(&self, rows: Range<usize>, places: &mut Places) {
+        let w = self.window;
+        let (inside_rows, inside_columns) = (w.rows_wholly_inside(), w.columns_wholly_inside());
+        let (mut x, rest) = (rows.start % w.out_width, rows.start / w.out_width);
+        let (mut y, mut image) = (rest % w.out_height, rest / w.out_height);
+        let mut left = rows.len();
+        while left > 0 {
+            let run = left.min(w.out_width - x);
+            if inside_rows.contains(&y) && !inside_columns.is_empty() {
+                let line = (image * w.in_height + w.input_row(y, 0)) * w.in_width * w.channels + self.first_channel;
+                let place = |x: usize| line + w.input_column(x, 0) * w.channels;
+                places.extend((x..x + run).map(|x| if inside_columns.contains(&x) { place(x) } else { NOWHERE }));
+            } else {
+                places.resize(places.len() + run, NOWHERE);
             }
-        });
+            left -= run;
+            (x, y) = (0, y + 1);
+            if y == w.out_height {
+                (y, image) = (0, image + 1);
+            }
+        }
     }
 }

@@ -5,8 +5,8 @@
 
 use super::depthwise::for_each_row;
 use super::patches::Patches;
-use super::winograd::{self, Lifetime};
-use super::{PackedFilter, conv2d};
+use super::winograd::Lifetime;
+use super::{Method, PackedFilter, conv2d, method_for};
 use crate::gemm::{Epilogue, MatrixRef, multiply_rows, with_scratch};
 use crate::simd::transpose::transpose;
 use crate::window::{Axis, Window};
@@ -103,8 +103,9 @@ impl<'a> Phases<'a> {
         let (k, n) = (row.taps * column.taps * (out_channels / self.groups), self.window.channels);
         with_scratch(k * n, |turned: &mut [f32]| {
             self.turn_filter(row, column, filter, out_channels, turned);
-            if let Some(tiles) = winograd::choose(&window, n, self.groups, Lifetime::Once) {
-                let packed = PackedFilter::pack_in(Some(tiles), &window, turned, n, self.groups);
+            let method = method_for(&window, n, self.groups, Lifetime::Once);
+            if method != Method::Direct {
+                let packed = PackedFilter::pack_for(method, &window, turned, n, self.groups);
                 return conv2d(&window, out_backprop, &packed, pixels, &Epilogue::default());
             }
             let (depth, per_group) = (n / self.groups, out_channels / self.groups);

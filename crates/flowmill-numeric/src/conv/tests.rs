@@ -90,13 +90,19 @@ fn reference(w: &Window, out: usize, groups: usize) -> [Vec<f32>; 6] {
 
 fn check_conv(w: &Window, out: usize, groups: usize) {
     let [input, filter, gradient, want, want_input, want_filter] = reference(w, out, groups);
-    let packed = PackedFilter::pack_in(None, w, &filter, out, groups);
     let bias = values(4, out);
-    let epilogue = Epilogue { bias: Some(&bias), residual: Some((&gradient, out)), activation: Activation::Relu, accumulate: false };
-    let mut output = vec![f32::NAN; want.len()];
-    conv2d(w, &input, &packed, &mut output, &epilogue);
-    for (i, got) in output.iter().enumerate() {
-        assert_eq!(*got, (want[i] + bias[i % out] + gradient[i]).max(0.0), "output {i} of {w:?}");
+    let is_narrow = groups == 1 && out <= narrow::MAX_OUTPUTS && (w.dilation_width == 1 || w.width == 1);
+    let methods = [Method::Direct, Method::Planes].into_iter().chain(is_narrow.then_some(Method::Narrow));
+    for (method, has_residual) in methods.flat_map(|method| [(method, true), (method, false)]) {
+        let packed = PackedFilter::pack_for(method, w, &filter, out, groups);
+        let residual = has_residual.then_some((&gradient[..], out));
+        let epilogue = Epilogue { bias: Some(&bias), residual, activation: Activation::Relu, accumulate: false };
+        let mut output = vec![f32::NAN; want.len()];
+        conv2d(w, &input, &packed, &mut output, &epilogue);
+        for (i, got) in output.iter().enumerate() {
+            let residual = residual.map_or(0.0, |(r, _)| r[i]);
+            assert_eq!(*got, (want[i] + bias[i % out] + residual).max(0.0), "output {i} of {w:?} by {method:?}");
+        }
     }
     let mut got = vec![f32::NAN; input.len()];
     conv2d_backprop_input(w, &filter, out, groups, &gradient, &mut got);

@@ -5,6 +5,7 @@ use std::ops::Range;
 use smallvec::SmallVec;
 
 use super::buffer::with_scratch;
+use super::direct::{DirectTile, Segments, part};
 use super::tile::{Element, Finish, KC, Kernels, LDA, Tile};
 use crate::parallel;
 
@@ -12,6 +13,28 @@ use crate::parallel;
 pub trait Rows<T>: Sync {
     /// Writes element `(row0 + i, k0 + p)` to `dst[i * LDA + p]` for `i < rows`, `p < kc`.
     fn pack(&self, row0: usize, rows: usize, k0: usize, kc: usize, dst: &mut [T]);
+
+    /// Returns the memory that rows can be read from in place, and the segments that all rows consist of, in the order of the columns of A. `None` if
+    /// rows are better packed.
+    fn in_place(&self) -> Option<(&[T], Segments)> {
+        None
+    }
+
+    /// Adds the element of that memory at which each of these rows begins, or [`NOWHERE`] if a row is not there as a whole.
+    fn add_places(&self, _rows: Range<usize>, _places: &mut Places) {}
+}
+
+/// The beginnings of rows.
+pub type Places = SmallVec<[usize; 64]>;
+
+/// The place of a row that cannot be read in place.
+pub const NOWHERE: usize = usize::MAX;
+
+/// A tile of a block: some rows of A.
+struct TileRows {
+    row: usize,
+    height: usize,
+    in_place: bool,
 }
 
 /// Matrix B in panels of columns; every panel except the last has the full width of the kernels.
@@ -127,34 +150,50 @@ impl<T: Element, A: Rows<T>> Job<'_, T, A> {
         }
     }
 
-    /// Packs `rows` of A for `ks`, then multiplies them with each of `panels`.
+    /// Multiplies `rows` of A with each of `panels`, for `ks`. Tiles whose rows can be read in place are; the others are packed first.
     ///
     /// # Safety
     /// The requirements of [`Job::block`] hold.
     unsafe fn packed_block(&self, rows: Range<usize>, ks: Range<usize>, panels: Range<usize>) {
         let chunks = ks.len().div_ceil(KC).max(1);
-        let tiles = rows.len().div_ceil(self.kernels.max_rows());
-        with_scratch(chunks * rows.len() * LDA, |packed: &mut [T]| {
-            for chunk in 0..chunks {
+        let tiles = rows.len().div_ceil(self.kernels.max_rows()).max(1);
+        // If the tiles do not divide the rows evenly, the first tiles have one row more.
+        let tallest = rows.len().div_ceil(tiles);
+        let full = self.full_panels();
+        let widest = |panel: usize| if panel < full { self.kernels.widest(tallest, panels.end.min(full) - panel) } else { 1 };
+        let (data, segments) = match self.a.in_place() {
+            // Tiles of few rows take several panels at a time, for which there are packed forms only.
+            Some((data, segments)) if self.kernels.widest(tallest, 2) == 1 => (data, part(&segments, ks.start, ks.len())),
+            _ => (&[][..], Segments::new()),
+        };
+        let mut places = Places::new();
+        if !segments.is_empty() {
+            self.a.add_places(rows.clone(), &mut places);
+        }
+        let mut parts: SmallVec<[TileRows; 32]> = SmallVec::new();
+        let mut row = rows.start;
+        for tile in 0..tiles {
+            let height = rows.len() / tiles + usize::from(tile < rows.len() % tiles);
+            let in_place =
+                places.get(row - rows.start..).is_some_and(|places| places.len() >= height && !places[..height].contains(&NOWHERE));
+            parts.push(TileRows { row, height, in_place });
+            row += height;
+        }
+        let is_packed = parts.iter().any(|part| !part.in_place);
+        with_scratch(if is_packed { chunks * rows.len() * LDA } else { 0 }, |packed: &mut [T]| {
+            for chunk in 0..if is_packed { chunks } else { 0 } {
                 let steps = parallel::piece(ks.len(), chunks, chunk);
-                self.a.pack(
-                    rows.start,
-                    rows.len(),
-                    ks.start + steps.start,
-                    steps.len(),
-                    &mut packed[chunk * rows.len() * LDA..][..rows.len() * LDA],
-                );
+                for run in parts.chunk_by(|a, b| a.in_place == b.in_place).filter(|run| !run[0].in_place) {
+                    let (first, count) = (run[0].row, run.iter().map(|part| part.height).sum::<usize>());
+                    let to = &mut packed[(chunk * rows.len() + first - rows.start) * LDA..][..count * LDA];
+                    self.a.pack(first, count, ks.start + steps.start, steps.len(), to);
+                }
             }
-            // If the tiles do not divide the rows evenly, the first tiles have one row more.
-            let (each, longer) = (rows.len() / tiles.max(1), rows.len() % tiles.max(1));
-            let full = self.full_panels();
             let mut groups: SmallVec<[(usize, usize); 64]> = SmallVec::new();
             let mut panel = panels.start;
             while panel < panels.end {
-                let tallest = each + usize::from(longer > 0);
-                let group = if panel < full { self.kernels.widest(tallest, panels.end.min(full) - panel) } else { 1 };
-                groups.push((panel, group));
-                panel += group;
+                groups.push((panel, widest(panel)));
+                panel += widest(panel);
             }
             if self.backwards {
                 groups.reverse();
@@ -163,23 +202,71 @@ impl<T: Element, A: Rows<T>> Job<'_, T, A> {
                 for chunk in 0..chunks {
                     let steps = parallel::piece(ks.len(), chunks, chunk);
                     let k0 = ks.start + steps.start;
-                    let mut a = packed[chunk * rows.len() * LDA..].as_ptr();
-                    let mut row = rows.start;
-                    for tile in 0..tiles {
-                        let height = each + usize::from(tile < longer);
-                        // SAFETY: the tile lies inside `rows` and `panels`; `a` was packed above for these steps.
+                    for (tile, part) in parts.iter().enumerate() {
+                        let first = part.row - rows.start;
+                        // SAFETY: the tile lies inside `rows` and `panels`; its rows are in place, or were packed above for these steps.
                         unsafe {
-                            if group == 1 {
-                                self.prefetch(panel, k0, steps.len(), tile, tiles);
+                            if !part.in_place {
+                                if group == 1 {
+                                    self.prefetch(panel, k0, steps.len(), tile, tiles);
+                                }
+                                let a = packed[(chunk * rows.len() + first) * LDA..].as_ptr();
+                                self.tile(part.row, part.height, panel, group, k0, steps.len(), a);
+                            } else if chunk == 0 {
+                                self.direct_tile(part.row, data, &places[first..first + part.height], &segments, panel, &ks);
                             }
-                            self.tile(row, height, panel, group, k0, steps.len(), a);
-                            a = a.add(height * LDA);
                         }
-                        row += height;
                     }
                 }
             }
         });
+    }
+
+    /// Computes one tile whose rows of A begin at `places` of `data`, with one panel, for the steps `ks`.
+    ///
+    /// # Safety
+    /// The requirements of [`Job::block`] hold; the rows consist of `segments`, which cover `ks`.
+    unsafe fn direct_tile(&self, row: usize, data: &[T], places: &[usize], segments: &Segments, panel: usize, ks: &Range<usize>) {
+        let column = panel * self.kernels.panel_width();
+        let cols = (self.n - column).min(self.kernels.panel_width());
+        let in_tail = panel >= self.full_panels();
+        let vectors = if in_tail && self.b.tail_width <= self.kernels.lanes { 1 } else { 2 };
+        let last = ks.end == self.k;
+        // SAFETY: `row` and `column` lie inside the operands that the caller guarantees.
+        unsafe {
+            let (b, ldb) =
+                if in_tail { (self.b.tail, self.b.tail_width) } else { (self.b.data.add(panel * self.b.panel_stride), self.b.ldb) };
+            let c = self.c.add(row * self.ldc + column);
+            self.kernels.direct(places.len(), vectors)(&DirectTile {
+                segments,
+                a: data.as_ptr(),
+                rows: places,
+                step: 1,
+                b,
+                ldb,
+                c,
+                ldc: self.ldc,
+                cols,
+                load: self.load || ks.start > 0,
+                finish: if last { self.finish.map(|f| f.at(row, column)) } else { None },
+            });
+            if last {
+                self.apply_then(c, places.len(), cols);
+            }
+        }
+    }
+
+    /// Applies the function of finished rows to a tile.
+    ///
+    /// # Safety
+    /// `c` is writable for these rows and columns.
+    unsafe fn apply_then(&self, c: *mut T, rows: usize, cols: usize) {
+        if let Some(then) = self.then {
+            for i in 0..rows {
+                // SAFETY: the caller guarantees it.
+                then(unsafe { std::slice::from_raw_parts_mut(c.add(i * self.ldc), cols) });
+            }
+        }
     }
 
     /// Prefetches a share of the part of B that follows the one of `steps` steps from `k0`; all tiles of a block together prefetch all of it. Only
@@ -240,10 +327,8 @@ impl<T: Element, A: Rows<T>> Job<'_, T, A> {
                 load: self.load || k0 > 0,
                 finish: if last { self.finish.map(|f| f.at(row, column)) } else { None },
             });
-            if let (true, Some(then)) = (last, self.then) {
-                for i in 0..rows {
-                    then(std::slice::from_raw_parts_mut(c.add(i * self.ldc), cols));
-                }
+            if last {
+                self.apply_then(c, rows, cols);
             }
         }
     }

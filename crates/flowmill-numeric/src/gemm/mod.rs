@@ -8,6 +8,7 @@
 //! and AVX-512 agree too. Bias, residual and activation follow in this order, each rounded.
 
 mod buffer;
+mod direct;
 mod driver;
 mod epilogue;
 mod generic;
@@ -22,8 +23,10 @@ pub use pack::PackedB;
 pub use tile::Element;
 
 pub use buffer::with_scratch;
-pub use driver::Rows;
-pub(crate) use pack::copy_rows;
+pub(crate) use direct::DirectTile;
+pub use direct::{Segment, Segments};
+pub use driver::{NOWHERE, Places, Rows};
+pub(crate) use pack::{copy_rows, crowds_cache};
 pub(crate) use tile::Finish;
 pub use tile::LDA;
 
@@ -53,7 +56,7 @@ fn check_matrix(name: &str, len: usize, rows: usize, cols: usize, ld: usize) {
 /// If a slice is too short for its shape.
 pub fn gemm_packed(a: &[f32], lda: usize, m: usize, b: &PackedB, c: &mut [f32], ldc: usize, epilogue: &Epilogue<'_>) {
     check_matrix("A", a.len(), m, b.k(), lda);
-    let a = Matrix { data: a, ld: lda, transposed: false };
+    let a = Matrix { data: a, ld: lda, transposed: false, columns: b.k() };
     gemm_rows(&a, m, b, c, ldc, epilogue);
 }
 
@@ -76,7 +79,7 @@ pub fn gemm_beside(a1: Option<&[f32]>, k1: usize, a2: &[f32], m: usize, b: &Pack
             check_matrix("A1", a1.len(), m, k1, k1);
             gemm_rows(&Beside { left: a1, left_columns: k1, right: a2, right_columns: k2 }, m, b, c, b.n(), epilogue);
         }
-        None => gemm_rows_from(k1, &Matrix { data: a2, ld: k2, transposed: false }, m, b, c, b.n(), epilogue),
+        None => gemm_rows_from(k1, &Matrix { data: a2, ld: k2, transposed: false, columns: k2 }, m, b, c, b.n(), epilogue),
     }
 }
 
@@ -167,7 +170,7 @@ fn gemm_for<T: Element>(
     accumulate: bool,
 ) {
     a.check("A", m, k);
-    let rows = Matrix { data: a.data, ld: a.ld, transposed: a.transposed };
+    let rows = Matrix { data: a.data, ld: a.ld, transposed: a.transposed, columns: k };
     multiply_rows_for(isa, &rows, m, k, n, b, c, ldc, accumulate);
 }
 

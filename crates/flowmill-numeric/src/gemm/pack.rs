@@ -3,10 +3,11 @@
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use smallvec::SmallVec;
+use smallvec::{SmallVec, smallvec};
 
 use super::buffer::Buffer;
-use super::driver::{Panels, Rows};
+use super::direct::{Segment, Segments};
+use super::driver::{Panels, Places, Rows};
 use super::tile::{Element, Kernels, LDA};
 use crate::parallel;
 use crate::simd::transpose::transpose;
@@ -222,6 +223,7 @@ pub(crate) struct Matrix<'a, T> {
     pub ld: usize,
     /// If true, element (i, p) is at `p * ld + i`.
     pub transposed: bool,
+    pub columns: usize,
 }
 
 impl<T: Element> Rows<T> for Matrix<'_, T> {
@@ -235,6 +237,20 @@ impl<T: Element> Rows<T> for Matrix<'_, T> {
             copy_rows(dst, LDA, &self.data[row0 * self.ld + k0..], self.ld, rows, kc);
         }
     }
+
+    fn in_place(&self) -> Option<(&[T], Segments)> {
+        let is_readable = !self.transposed && !crowds_cache::<T>(self.ld);
+        is_readable.then(|| (self.data, smallvec![Segment { a: 0, b: 0, len: self.columns }]))
+    }
+
+    fn add_places(&self, rows: Range<usize>, places: &mut Places) {
+        places.extend(rows.map(|row| row * self.ld));
+    }
+}
+
+/// Returns true if rows that begin `step` elements apart compete for the same few lines of a core's L1 cache, so that they are better packed.
+pub(crate) fn crowds_cache<T>(step: usize) -> bool {
+    (step * size_of::<T>()).is_multiple_of(1024)
 }
 
 /// Two matrices of adjacent rows, side by side.
@@ -249,11 +265,11 @@ impl<T: Element> Rows<T> for Beside<'_, T> {
     fn pack(&self, row0: usize, rows: usize, k0: usize, kc: usize, dst: &mut [T]) {
         let from_left = self.left_columns.saturating_sub(k0).min(kc);
         if from_left > 0 {
-            let left = Matrix { data: self.left, ld: self.left_columns, transposed: false };
+            let left = Matrix { data: self.left, ld: self.left_columns, transposed: false, columns: self.left_columns };
             left.pack(row0, rows, k0, from_left, dst);
         }
         if from_left < kc {
-            let right = Matrix { data: self.right, ld: self.right_columns, transposed: false };
+            let right = Matrix { data: self.right, ld: self.right_columns, transposed: false, columns: self.right_columns };
             right.pack(row0, rows, (k0 + from_left) - self.left_columns, kc - from_left, &mut dst[from_left..]);
         }
     }

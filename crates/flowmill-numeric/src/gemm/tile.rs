@@ -3,6 +3,7 @@
 //! Each element of C is one chain of multiply-adds in the order of `k`, started from zero or from the old value of C.
 //! The choice of tile, panel, block or thread does not change that chain, so it does not change a bit of the result.
 
+use super::direct::{DirectFn, DirectTile, direct_tile};
 use crate::simd::Isa;
 use crate::simd::vector::{Portable, Vector};
 
@@ -157,6 +158,8 @@ pub(crate) struct Kernels<T: 'static> {
     /// `by_panels[0]` is for half a panel (one vector), `[1]` for one panel (two vectors), `[2]` for two panels, `[3]` for four;
     /// entry `r - 1` is for `r` rows.
     by_panels: [&'static [TileFn<T>]; 4],
+    /// The kernels that read A in place: for half a panel, and for one panel; entry `r - 1` is for `r` rows.
+    direct: [&'static [DirectFn<T>]; 2],
 }
 
 impl<T> Kernels<T> {
@@ -179,6 +182,11 @@ impl<T> Kernels<T> {
     /// Returns the tile for `rows` rows and a group of panels that [`Kernels::widest`] chose for at least as many rows.
     pub(crate) fn exactly(&self, rows: usize, panels: usize) -> TileFn<T> {
         self.by_panels[1 + panels.ilog2() as usize][rows - 1]
+    }
+
+    /// Returns the tile that reads `rows` rows of A in place, for a panel of one or two vectors.
+    pub(crate) fn direct(&self, rows: usize, vectors: usize) -> DirectFn<T> {
+        self.direct[vectors - 1][rows - 1]
     }
 
     /// Returns the tile for a last panel of at most one vector.
@@ -208,6 +216,11 @@ macro_rules! kernel_table {
                 // SAFETY: the features are enabled here; the rest is the caller's duty.
                 unsafe { tile::<$v, R, P, W>(t) }
             }
+            #[target_feature(enable = $features)]
+            unsafe fn direct<const R: usize, const W: usize>(t: &DirectTile<'_, $t>) {
+                // SAFETY: as above.
+                unsafe { direct_tile::<$v, R, W>(t) }
+            }
             kernel_table!(@table $t, $v, $one $two $four $eight)
         };
     };
@@ -216,6 +229,10 @@ macro_rules! kernel_table {
             unsafe fn kernel<const R: usize, const P: usize, const W: usize>(t: &Tile<$t>) {
                 // SAFETY: the vector type is the baseline's; the rest is the caller's duty.
                 unsafe { tile::<$v, R, P, W>(t) }
+            }
+            unsafe fn direct<const R: usize, const W: usize>(t: &DirectTile<'_, $t>) {
+                // SAFETY: as above.
+                unsafe { direct_tile::<$v, R, W>(t) }
             }
             kernel_table!(@table $t, $v, $one $two $four $eight)
         };
@@ -229,6 +246,7 @@ macro_rules! kernel_table {
                 &[$(kernel::<$four, 2, 2>),*],
                 &[$(kernel::<$eight, 4, 2>),*],
             ],
+            direct: [&[$(direct::<$one, 1>),*], &[$(direct::<$two, 2>),*]],
         })
     };
 }

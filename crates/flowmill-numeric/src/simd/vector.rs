@@ -32,6 +32,8 @@ pub(crate) unsafe trait Vector: Copy + Send + Sync {
     unsafe fn max(self, b: Self) -> Self;
     /// Returns `self < b ? self : b` lane by lane: `b` when either is NaN.
     unsafe fn min(self, b: Self) -> Self;
+    /// Returns the sum of the lanes, which are added in halves.
+    unsafe fn sum(self) -> Self::Elem;
 }
 
 /// Operations besides arithmetic that elementary functions on `f32` need.
@@ -153,6 +155,18 @@ macro_rules! portable_vector {
             #[inline(always)]
             unsafe fn min(self, b: Self) -> Self {
                 Self(std::array::from_fn(|i| if self.0[i] < b.0[i] { self.0[i] } else { b.0[i] }))
+            }
+            #[inline(always)]
+            unsafe fn sum(self) -> $t {
+                let mut lanes = self.0;
+                let mut half = $n / 2;
+                while half > 0 {
+                    for i in 0..half {
+                        lanes[i] += lanes[i + half];
+                    }
+                    half /= 2;
+                }
+                lanes[0]
             }
         }
     };

@@ -77,6 +77,7 @@ unsafe impl Vector for F32x16 {
         fn mul_add(self: Self, b: Self, c: Self) -> Self = Self(_mm512_fmadd_ps(self.0, b.0, c.0));
         fn max(self: Self, b: Self) -> Self = Self(_mm512_max_ps(self.0, b.0));
         fn min(self: Self, b: Self) -> Self = Self(_mm512_min_ps(self.0, b.0));
+        fn sum(self: Self) -> f32 = F32x8(_mm256_add_ps(_mm512_castps512_ps256(self.0), _mm512_extractf32x8_ps::<1>(self.0))).sum();
     }
 }
 
@@ -101,6 +102,11 @@ unsafe impl Vector for F32x8 {
         fn mul_add(self: Self, b: Self, c: Self) -> Self = Self(_mm256_fmadd_ps(self.0, b.0, c.0));
         fn max(self: Self, b: Self) -> Self = Self(_mm256_max_ps(self.0, b.0));
         fn min(self: Self, b: Self) -> Self = Self(_mm256_min_ps(self.0, b.0));
+        fn sum(self: Self) -> f32 = {
+            let four = _mm_add_ps(_mm256_castps256_ps128(self.0), _mm256_extractf128_ps::<1>(self.0));
+            let two = _mm_add_ps(four, _mm_movehl_ps(four, four));
+            _mm_cvtss_f32(_mm_add_ss(two, _mm_shuffle_ps::<1>(two, two)))
+        };
     }
 }
 
@@ -123,6 +129,7 @@ unsafe impl Vector for F64x8 {
         fn mul_add(self: Self, b: Self, c: Self) -> Self = Self(_mm512_fmadd_pd(self.0, b.0, c.0));
         fn max(self: Self, b: Self) -> Self = Self(_mm512_max_pd(self.0, b.0));
         fn min(self: Self, b: Self) -> Self = Self(_mm512_min_pd(self.0, b.0));
+        fn sum(self: Self) -> f64 = F64x4(_mm256_add_pd(_mm512_castpd512_pd256(self.0), _mm512_extractf64x4_pd::<1>(self.0))).sum();
     }
 }
 
@@ -145,6 +152,10 @@ unsafe impl Vector for F64x4 {
         fn mul_add(self: Self, b: Self, c: Self) -> Self = Self(_mm256_fmadd_pd(self.0, b.0, c.0));
         fn max(self: Self, b: Self) -> Self = Self(_mm256_max_pd(self.0, b.0));
         fn min(self: Self, b: Self) -> Self = Self(_mm256_min_pd(self.0, b.0));
+        fn sum(self: Self) -> f64 = {
+            let two = _mm_add_pd(_mm256_castpd256_pd128(self.0), _mm256_extractf128_pd::<1>(self.0));
+            _mm_cvtsd_f64(_mm_add_sd(two, _mm_unpackhi_pd(two, two)))
+        };
     }
 }
 

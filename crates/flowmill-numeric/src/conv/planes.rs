@@ -1,0 +1,146 @@
+//! Convolutions in groups of few channels.
+//!
+//! One matrix product for each group would leave most lanes of its vectors without a column. Instead, the input is expanded to as many planes as a group
+//! has input channels: plane `r` has, for each output channel, channel `r` of its group. The convolution is then the sum of depthwise ones, one for each
+//! plane, whose filters lie side by side in the HWIO filter as it is.
+
+use super::depthwise::{Layout, single_row};
+use super::narrow::finish_row;
+use crate::gemm::{Epilogue, with_scratch};
+use crate::parallel;
+use crate::simd::isa;
+use crate::window::Window;
+use std::ops::Range;
+
+/// The most output channels of a group.
+const MAX_OUTPUTS: usize = 16;
+/// Elements of planes that are computed at a time: a part of a core's L2 cache.
+const BAND_ELEMENTS: usize = 1 << 17;
+/// The number of output channels that are computed at a time, rounded to whole groups.
+const BLOCK_CHANNELS: usize = 64;
+
+/// Returns true if planes are faster than a matrix product for each group.
+pub(super) fn is_faster(w: &Window, out_channels: usize, groups: usize) -> bool {
+    groups > 1 && out_channels / groups <= MAX_OUTPUTS && out_channels >= 2 * MAX_OUTPUTS && w.channels / groups <= 2 * MAX_OUTPUTS
+}
+
+/// Computes the convolution. The sizes have been checked.
+pub(super) fn conv2d(
+    w: &Window,
+    groups: usize,
+    input: &[f32],
+    filter: &[f32],
+    channels: usize,
+    output: &mut [f32],
+    epilogue: &Epilogue<'_>,
+) {
+    let row_len = w.out_width * channels;
+    let rows = w.batch * w.out_height;
+    let per_group = channels / groups;
+    let block_groups = (BLOCK_CHANNELS / per_group).clamp(1, groups);
+    let expanded_row = (w.in_width * w.channels / groups * block_groups * per_group).max(1);
+    let reach = (w.height - 1) * w.dilation_height + 1;
+    let band = ((BAND_ELEMENTS / expanded_row).saturating_sub(reach) / w.stride_height + 1).clamp(1, w.out_height);
+    let forks = parallel::is_worth_forking(w.work(channels).saturating_mul(w.channels / groups) / 20);
+    let at_once = if forks { band.min(rows.div_ceil(parallel::threads())) } else { rows };
+    parallel::chunks(&mut output[..rows * row_len], at_once * row_len, |chunk, mut output| {
+        let mut row = chunk * at_once;
+        while !output.is_empty() {
+            let (image, y) = (row / w.out_height, row % w.out_height);
+            let count = band.min(w.out_height - y).min(output.len() / row_len);
+            let (now, later) = std::mem::take(&mut output).split_at_mut(count * row_len);
+            Band { w, groups, block_groups, channels, epilogue }.compute(image, y..y + count, input, filter, now);
+            output = later;
+            row += count;
+        }
+    });
+}
+
+struct Band<'a> {
+    w: &'a Window,
+    groups: usize,
+    /// The groups that are computed at a time.
+    block_groups: usize,
+    /// Output channels of all groups.
+    channels: usize,
+    epilogue: &'a Epilogue<'a>,
+}
+
+impl Band<'_> {
+    /// Computes some rows of an image.
+    fn compute(&self, image: usize, ys: Range<usize>, input: &[f32], filter: &[f32], output: &mut [f32]) {
+        let w = self.w;
+        // The rows of the input under these windows.
+        let above = ys.start * w.stride_height;
+        let first = above.saturating_sub(w.pad_top).min(w.in_height);
+        let end = (above + (ys.len() - 1) * w.stride_height + (w.height - 1) * w.dilation_height + 1).saturating_sub(w.pad_top);
+        let end = end.clamp(first, w.in_height);
+        let window = Window { batch: 1, in_height: end - first, pad_top: w.pad_top.saturating_sub(above), out_height: ys.len(), ..*w };
+        let pixels = &input[(image * w.in_height + first) * w.in_width * w.channels..][..window.in_height * w.in_width * w.channels];
+        for group in (0..self.groups).step_by(self.block_groups) {
+            self.compute_groups(group..self.groups.min(group + self.block_groups), &window, pixels, filter, output);
+        }
+        for (y, output) in output.chunks_exact_mut(w.out_width * self.channels).enumerate() {
+            if self.epilogue.residual.is_some() {
+                finish_row((image * w.out_height + ys.start + y) * w.out_width, self.channels, output, self.epilogue);
+            } else if self.epilogue.activation.needs_pass() {
+                self.epilogue.activation.apply(output);
+            }
+        }
+    }
+
+    /// Computes the output channels of some groups, with the epilogue as far as the kernel applies it.
+    fn compute_groups(&self, groups: Range<usize>, window: &Window, pixels: &[f32], filter: &[f32], output: &mut [f32]) {
+        let (depth, per_group) = (window.channels / self.groups, self.channels / self.groups);
+        let (first, channels) = (groups.start * per_group, groups.len() * per_group);
+        let plane = window.in_height * window.in_width * channels;
+        // If there is a residual, which the kernel does not add, the whole epilogue comes later.
+        let epilogue = match self.epilogue.residual {
+            None => Epilogue { bias: self.epilogue.bias.map(|bias| &bias[first..]), ..*self.epilogue },
+            Some(_) => Epilogue::default(),
+        };
+        let layout = Layout {
+            planes: depth,
+            input_plane: plane,
+            filter_plane: self.channels,
+            filter_column: depth * self.channels,
+            output_column: self.channels,
+        };
+        with_scratch(depth * plane, |planes: &mut [f32]| {
+            for (at, pixel) in pixels.chunks_exact(window.channels).enumerate() {
+                let pixel = &pixel[groups.start * depth..][..groups.len() * depth];
+                expand(pixel, depth, per_group, &mut planes[at * channels..], plane);
+            }
+            let window = Window { channels, ..*window };
+            for (y, output) in output.chunks_exact_mut(window.out_width * self.channels).enumerate() {
+                single_row(isa(), &window, &layout, 0, y, planes, &filter[first..], &mut output[first..], &epilogue);
+            }
+        });
+    }
+}
+
+/// Writes `count` copies of channel `r` of each group of `depth` to plane `r`; the planes are `distance` apart.
+fn expand(pixel: &[f32], depth: usize, count: usize, planes: &mut [f32], distance: usize) {
+    match count {
+        4 => expand_exactly::<4>(pixel, depth, planes, distance),
+        8 => expand_exactly::<8>(pixel, depth, planes, distance),
+        16 => expand_exactly::<16>(pixel, depth, planes, distance),
+        _ => {
+            for (group, channels) in pixel.chunks_exact(depth).enumerate() {
+                for (r, x) in channels.iter().enumerate() {
+                    planes[r * distance + group * count..][..count].fill(*x);
+                }
+            }
+        }
+    }
+}
+
+fn expand_exactly<const N: usize>(pixel: &[f32], depth: usize, planes: &mut [f32], distance: usize) {
+    for (group, channels) in pixel.chunks_exact(depth).enumerate() {
+        for (r, x) in channels.iter().enumerate() {
+            if let Some(to) = planes[r * distance + group * N..].first_chunk_mut() {
+                *to = [*x; N];
+            }
+        }
+    }
+}

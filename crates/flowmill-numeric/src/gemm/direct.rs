@@ -1,0 +1,133 @@
+//! Register-tile kernels that read the rows of A where they lie, instead of from a packed block.
+//!
+//! A row is a list of segments of memory: a row of a matrix is one, a patch of an image one for each row of the window. Each element of C is the same
+//! chain of multiply-adds as in the packed form, so that both forms return the same bits.
+
+use super::tile::Finish;
+use crate::simd::vector::Vector;
+use smallvec::SmallVec;
+
+/// A part of the chain of multiply-adds: some steps, whose elements of A are equally far apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Segment {
+    /// The distance from the beginning of a row of A to the first element.
+    pub(crate) a: usize,
+    /// The first row of B.
+    pub(crate) b: usize,
+    /// The number of steps.
+    pub(crate) len: usize,
+}
+
+/// The segments of all rows of A.
+pub type Segments = SmallVec<[Segment; 8]>;
+
+/// Returns the parts of `segments`, which are in the order of B, that multiply rows `k0..k0 + len` of B.
+pub(crate) fn part(segments: &[Segment], k0: usize, len: usize) -> Segments {
+    let clip = |s: &Segment| {
+        let (first, end) = (s.b.max(k0), (s.b + s.len).min(k0 + len));
+        (first < end).then(|| Segment { a: s.a + (first - s.b), b: first, len: end - first })
+    };
+    segments.iter().filter_map(clip).collect()
+}
+
+/// The operands of one tile call.
+pub(crate) struct DirectTile<'a, T> {
+    pub segments: &'a [Segment],
+    pub a: *const T,
+    /// The elements after `a` at which the rows of A begin.
+    pub rows: &'a [usize],
+    /// The distance between two elements of a segment.
+    pub step: usize,
+    /// The panel of B; row `p` is at `b + p * ldb`.
+    pub b: *const T,
+    pub ldb: usize,
+    pub c: *mut T,
+    pub ldc: usize,
+    /// Columns of C that exist, at most as many as the panel holds.
+    pub cols: usize,
+    /// If true, the sums start from the values in C instead of zero.
+    pub load: bool,
+    pub finish: Option<Finish<T>>,
+}
+
+/// A kernel for tiles of one shape.
+pub(crate) type DirectFn<T> = unsafe fn(&DirectTile<'_, T>);
+
+/// # Safety
+/// The CPU has V's instruction set; `t.rows` has `R` places, from which all elements of the segments can be read; the other pointers are good for `R`
+/// rows and `t.cols` columns (of B: `W` vectors); `t.cols` reaches into the last vector.
+#[inline(always)]
+#[allow(clippy::needless_range_loop)]
+pub(crate) unsafe fn direct_tile<V: Vector, const R: usize, const W: usize>(t: &DirectTile<'_, V::Elem>) {
+    // SAFETY: everything below stays inside the memory that the caller guarantees.
+    unsafe {
+        let columns = |w: usize| t.cols.saturating_sub(w * V::LANES).min(V::LANES);
+        let whole = t.cols == W * V::LANES;
+        let load = |p: *const V::Elem, w: usize| if whole { V::load(p) } else { V::load_part(p, columns(w)) };
+        let mut start = [[V::zero(); W]; R];
+        if t.load {
+            for (i, row) in start.iter_mut().enumerate() {
+                for (w, v) in row.iter_mut().enumerate() {
+                    *v = load(t.c.add(i * t.ldc + w * V::LANES), w);
+                }
+            }
+        }
+        // Separate variables that are indexed by constants only, so that the compiler keeps them in registers.
+        let mut acc = start;
+        let mut rows = [t.a; R];
+        for i in 0..R {
+            rows[i] = t.a.add(*t.rows.get_unchecked(i));
+        }
+        for segment in t.segments {
+            let mut at = segment.a;
+            let mut b = t.b.add(segment.b * t.ldb);
+            for _ in 0..segment.len {
+                let mut bs = [V::zero(); W];
+                for w in 0..W {
+                    bs[w] = V::load(b.add(w * V::LANES));
+                }
+                for i in 0..R {
+                    let x = V::splat(*rows[i].add(at));
+                    for w in 0..W {
+                        acc[i][w] = x.mul_add(bs[w], acc[i][w]);
+                    }
+                }
+                at += t.step;
+                b = b.add(t.ldb);
+            }
+        }
+        let mut done = acc;
+        if let Some(f) = &t.finish {
+            for w in 0..W {
+                let column = w * V::LANES;
+                if !f.bias.is_null() {
+                    let bias = load(f.bias.add(column), w);
+                    for i in 0..R {
+                        done[i][w] = done[i][w].add(bias);
+                    }
+                }
+                if !f.residual.is_null() {
+                    for i in 0..R {
+                        done[i][w] = done[i][w].add(load(f.residual.add(i * f.ld_residual + column), w));
+                    }
+                }
+                if let Some(low) = f.low {
+                    for i in 0..R {
+                        done[i][w] = V::splat(low).max(done[i][w]);
+                    }
+                }
+                if let Some(high) = f.high {
+                    for i in 0..R {
+                        done[i][w] = V::splat(high).min(done[i][w]);
+                    }
+                }
+            }
+        }
+        for (i, row) in done.iter().enumerate() {
+            for (w, v) in row.iter().enumerate() {
+                let c = t.c.add(i * t.ldc + w * V::LANES);
+                if whole { v.store(c) } else { v.store_part(c, columns(w)) }
+            }
+        }
+    }
+}
