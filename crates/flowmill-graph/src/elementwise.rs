@@ -201,6 +201,37 @@ impl ElementwiseFunction {
         }
     }
 
+    /// Returns true if the function, of one operand, is its own inverse: `f(f(x))` is `x`, to the last bit.
+    pub const fn is_involution(self) -> bool {
+        use ElementwiseFunction::*;
+        matches!(self, Conj | Invert | LogicalNot | Neg)
+    }
+
+    /// Returns true if the function, of one operand, changes no value of its own: `f(f(x))` is `f(x)`, to the last bit.
+    pub const fn is_idempotent(self) -> bool {
+        use ElementwiseFunction::*;
+        matches!(self, Abs | Ceil | Floor | Relu | Relu6 | Rint | Round | Sign)
+    }
+
+    /// Returns true if the function, of one operand, ignores the sign: `f(-x)` is `f(x)`, to the last bit.
+    pub const fn is_even(self) -> bool {
+        use ElementwiseFunction::*;
+        matches!(self, Abs | Square)
+    }
+
+    /// Returns true if the function, of two operands, selects one of them or does as if: `f(x, x)` is `x`, to the last bit.
+    pub const fn keeps_equal_operands(self) -> bool {
+        use ElementwiseFunction::*;
+        matches!(self, BitwiseAnd | BitwiseOr | LogicalAnd | LogicalOr | Maximum | Minimum)
+    }
+
+    /// Returns true if the function never fails: its operands need only shapes that can be broadcast.
+    pub const fn is_total(self) -> bool {
+        use ElementwiseFunction::*;
+        // Integers cannot be divided by zero, nor raised to negative powers.
+        !matches!(self, AddN | ApproximateEqual | ClipByValue | Div | FloorDiv | FloorMod | Mod | Pow | TruncateDiv | TruncateMod)
+    }
+
     /// Returns an attribute of type `list(string)` with the names of these functions.
     pub fn attr_of(functions: &[ElementwiseFunction]) -> AttrValue {
         functions.iter().map(|function| Bytes::from_static(function.name().as_bytes())).collect::<Vec<_>>().into()

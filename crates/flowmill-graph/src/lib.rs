@@ -59,7 +59,7 @@ pub use import::{ImportOptions, ImportResults, MAX_IMPORTED_OUTPUTS, import_grap
 pub use infer::{InferenceContext, ShapeFn, ValueInfo, placeholder_shape};
 pub use node::Node;
 pub use op_def::{ArgDef, ArgType, AttrDef, AttrType, Deprecation, OpDef};
-pub use op_traits::{Effects, OpTraits, Role};
+pub use op_traits::{Effects, Moves, OpTraits, Role};
 pub use purity::{has_effects, is_foldable, is_pure};
 pub use registry::{Catalogue, Declaration, OpRegistry};
 pub use shape_analysis::ShapeAnalysis;

@@ -96,6 +96,20 @@ pub enum Effects {
     State,
 }
 
+/// Says how the outputs of an op consist of elements of its inputs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Moves {
+    /// The outputs are computed, or nothing is known of them.
+    #[default]
+    No,
+    /// Each output is the input of the same index, the same value.
+    Each,
+    /// The one output has the elements of input 0 in the same order; its shape may be another.
+    InOrder,
+    /// The one output is equal to input 0 if it has the same shape.
+    IfSameShape,
+}
+
 /// The traits of an op. The default is that of an op of which nothing is known.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct OpTraits {
@@ -103,6 +117,8 @@ pub struct OpTraits {
     pub role: Role,
     /// Output 0 is input 0, the same value. It is the only output.
     pub passes_on: bool,
+    /// Says how the outputs consist of elements of the inputs.
+    pub moves: Moves,
     /// The function that computes each element of the one output from the elements at the same place of the inputs, which are broadcast.
     pub elementwise: Option<ElementwiseFunction>,
     /// Input 0 is reduced over the axes in input 1. The attribute `keep_dims` says whether they stay as dimensions of size 1.

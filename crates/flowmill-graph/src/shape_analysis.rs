@@ -107,6 +107,12 @@ impl ShapeAnalysis {
         a == b || self.shape(a).is_same(&self.shape(b))
     }
 
+    /// Returns true if two tensors are sure to have the same number of elements whenever both are there.
+    pub fn are_equal_in_number(&self, a: OutputId, b: OutputId) -> bool {
+        let (a, b) = (self.shape(a), self.shape(b));
+        a.is_same(&b) || a.dims().zip(b.dims()).is_some_and(|(a, b)| self.symbols.are_equal_products(a, b))
+    }
+
     /// Records that `new`, which was not analysed, replaces `old` and has its shape.
     pub fn set_same(&mut self, new: OutputId, old: OutputId) {
         let old = self.replaced.get(&old).copied().unwrap_or(old);

@@ -88,6 +88,12 @@ impl SymbolTable {
         self.try_ratio(sizes, divisors).unwrap_or(UNKNOWN)
     }
 
+    /// Returns true if the products of two lists of sizes are sure to be equal.
+    pub(crate) fn are_equal_products(&self, a: &[Size], b: &[Size]) -> bool {
+        let products = self.as_product(a).zip(self.as_product(b));
+        products.is_some_and(|(a, b)| a.factor == b.factor && (a.factor == 0 || a.symbols == b.symbols))
+    }
+
     fn source(&self, source: u32) -> Option<&Source> {
         self.sources.get((source as usize).checked_sub(1)?)
     }
@@ -256,6 +262,8 @@ mod tests {
         assert_ne!(quarters, halves);
         let all = t.ratio(&[a, b, 6], &[]);
         assert_eq!(t.ratio(&[all], &[b, 3]), t.ratio(&[a, 2], &[]));
+        assert!(t.are_equal_products(&[all], &[3, b, twice]));
+        assert!(!t.are_equal_products(&[a, 2], &[b, 2]) && !t.are_equal_products(&[UNKNOWN], &[UNKNOWN]));
     }
 
     #[test]

@@ -4,7 +4,7 @@ use crate::gradient;
 use crate::op::{Op, op};
 use crate::shape;
 use flowmill_graph::image_layout::ImageLayout;
-use flowmill_graph::{ElementwiseFunction, Role, Work};
+use flowmill_graph::{ElementwiseFunction, Moves, Role, Work};
 
 pub(crate) const OPS: &[Op] = &[
     op("Const", "() -> (output: dtype)").role(Role::Const).not_differentiable().attrs("value: tensor; dtype: type").shape(shape::constant),
@@ -15,15 +15,15 @@ pub(crate) const OPS: &[Op] = &[
         .shape(shape::shape_attr),
     op("PlaceholderWithDefault", "(input: dtype) -> (output: dtype)").passes_on().role(Role::PlaceholderWithDefault).gradient(gradient::identity).attrs("dtype: type; shape: shape").shape(shape::placeholder_with_default),
     op("Identity", "(input: T) -> (output: T)").passes_on().gradient(gradient::identity).attrs("T: type").shape(shape::identity),
-    op("IdentityN", "(input: T) -> (output: T)").gradient(gradient::identity).attrs("T: list(type) >= 1").shape(shape::identity),
+    op("IdentityN", "(input: T) -> (output: T)").moves(Moves::Each).gradient(gradient::identity).attrs("T: list(type) >= 1").shape(shape::identity),
     op("RefIdentity", "(input: Ref(T)) -> (output: Ref(T))").passes_on().gradient(gradient::identity).attrs("T: type").allows_uninitialized_input().shape(shape::unchanged),
     op("Shape", "(input: T) -> (output: out_type)").reads_shape().not_differentiable().attrs("T: type; out_type: index = int32").shape(shape::shape),
     op("ShapeN", "(input: N * T) -> (output: N * out_type)").reads_shape().not_differentiable().attrs("N: int >= 1; T: type; out_type: index = int32").shape(shape::shape),
     op("Size", "(input: T) -> (output: out_type)").reads_shape().not_differentiable().attrs("T: type; out_type: index = int32").shape(shape::size),
     op("Rank", "(input: T) -> (output: int32)").reads_shape().not_differentiable().attrs("T: type").shape(shape::rank),
-    op("Reshape", "(tensor: T, shape: Tshape) -> (output: T)").work(Work::Nothing).gradient(gradient::reshape).attrs("T: type; Tshape: index = int32").shape(shape::reshape),
-    op("ExpandDims", "(input: T, dim: Tdim) -> (output: T)").work(Work::Nothing).gradient(gradient::reshape).attrs("T: type; Tdim: index = int32").shape(shape::expand_dims),
-    op("Squeeze", "(input: T) -> (output: T)").work(Work::Nothing).gradient(gradient::reshape).attrs("T: type; squeeze_dims: list(int) >= 0 = []").shape(shape::squeeze),
+    op("Reshape", "(tensor: T, shape: Tshape) -> (output: T)").moves(Moves::InOrder).work(Work::Nothing).gradient(gradient::reshape).attrs("T: type; Tshape: index = int32").shape(shape::reshape),
+    op("ExpandDims", "(input: T, dim: Tdim) -> (output: T)").moves(Moves::InOrder).work(Work::Nothing).gradient(gradient::reshape).attrs("T: type; Tdim: index = int32").shape(shape::expand_dims),
+    op("Squeeze", "(input: T) -> (output: T)").moves(Moves::InOrder).work(Work::Nothing).gradient(gradient::reshape).attrs("T: type; squeeze_dims: list(int) >= 0 = []").shape(shape::squeeze),
     op("Transpose", "(x: T, perm: Tperm) -> (y: T)").gradient(gradient::transpose).attrs("T: type; Tperm: index = int32").shape(shape::transpose),
     op("ConjugateTranspose", "(x: T, perm: Tperm) -> (y: T)").gradient(gradient::conjugate_transpose).attrs("T: type; Tperm: index = int32").shape(shape::transpose),
     op("Concat", "(concat_dim: int32, values: N * T) -> (output: T)").gradient(gradient::concat).attrs("N: int >= 2; T: type").shape(shape::concat),
@@ -37,7 +37,7 @@ pub(crate) const OPS: &[Op] = &[
         .shape(shape::split_v),
     op("Pack", "(values: N * T) -> (output: T)").gradient(gradient::pack).attrs("N: int >= 1; T: type; axis: int = 0").shape(shape::pack),
     op("Unpack", "(value: T) -> (output: num * T)").gradient(gradient::unpack).attrs("num: int >= 0; T: type; axis: int = 0").shape(shape::unpack),
-    op("Slice", "(input: T, begin: Index, size: Index) -> (output: T)").gradient(gradient::slice).attrs("T: type; Index: index").shape(shape::slice),
+    op("Slice", "(input: T, begin: Index, size: Index) -> (output: T)").moves(Moves::IfSameShape).gradient(gradient::slice).attrs("T: type; Index: index").shape(shape::slice),
     op("StridedSlice", "(input: T, begin: Index, end: Index, strides: Index) -> (output: T)").gradient(gradient::strided_slice)
         .attrs("T: type; Index: {int16, int32, int64}; begin_mask: int = 0; end_mask: int = 0; ellipsis_mask: int = 0; new_axis_mask: int = 0;
                 shrink_axis_mask: int = 0")
@@ -77,7 +77,7 @@ pub(crate) const OPS: &[Op] = &[
     op("TensorScatterMin", "(tensor: T, indices: Tindices, updates: T) -> (output: T)").gradient(gradient::tensor_scatter_extreme)
         .attrs("T: type; Tindices: index; bad_indices_policy: string = ''")
         .shape(shape::scatter_nd_update),
-    op("Tile", "(input: T, multiples: Tmultiples) -> (output: T)").gradient(gradient::tile).attrs("T: type; Tmultiples: index = int32").shape(shape::tile),
+    op("Tile", "(input: T, multiples: Tmultiples) -> (output: T)").moves(Moves::IfSameShape).gradient(gradient::tile).attrs("T: type; Tmultiples: index = int32").shape(shape::tile),
     op("Fill", "(dims: index_type, value: T) -> (output: T)").gradient(gradient::fill).attrs("T: type; index_type: index = int32").shape(shape::fill),
     op("ZerosLike", "(x: T) -> (y: T)").elementwise(ElementwiseFunction::ZerosLike).not_differentiable().attrs("T: type").shape(|c| shape::unchanged_of(c, |_| Some(0))),
     op("OnesLike", "(x: T) -> (y: T)").elementwise(ElementwiseFunction::OnesLike).not_differentiable()
@@ -92,9 +92,9 @@ pub(crate) const OPS: &[Op] = &[
     op("OneHot", "(indices: TI, depth: int32, on_value: T, off_value: T) -> (output: T)").not_differentiable()
         .attrs("axis: int = -1; T: type; TI: {uint8, int8, int32, int64} = int64")
         .shape(shape::one_hot),
-    op("Pad", "(input: T, paddings: Tpaddings) -> (output: T)").gradient(gradient::pad).attrs("T: type; Tpaddings: index = int32").shape(shape::pad),
-    op("PadV2", "(input: T, paddings: Tpaddings, constant_values: T) -> (output: T)").gradient(gradient::pad).attrs("T: type; Tpaddings: index = int32").shape(shape::pad),
-    op("MirrorPad", "(input: T, paddings: Tpaddings) -> (output: T)").gradient(gradient::mirror_pad)
+    op("Pad", "(input: T, paddings: Tpaddings) -> (output: T)").moves(Moves::IfSameShape).gradient(gradient::pad).attrs("T: type; Tpaddings: index = int32").shape(shape::pad),
+    op("PadV2", "(input: T, paddings: Tpaddings, constant_values: T) -> (output: T)").moves(Moves::IfSameShape).gradient(gradient::pad).attrs("T: type; Tpaddings: index = int32").shape(shape::pad),
+    op("MirrorPad", "(input: T, paddings: Tpaddings) -> (output: T)").moves(Moves::IfSameShape).gradient(gradient::mirror_pad)
         .attrs("T: type; Tpaddings: index = int32; mode: {'REFLECT', 'SYMMETRIC'}")
         .shape(shape::pad),
     op("MirrorPadGrad", "(input: T, paddings: Tpaddings) -> (output: T)").gradient(gradient::mirror_pad_grad)
@@ -126,7 +126,7 @@ pub(crate) const OPS: &[Op] = &[
         .shape(shape::unique_v2),
     op("InvertPermutation", "(x: T) -> (y: T)").not_differentiable().attrs("T: index = int32").shape(shape::invert_permutation),
     op("ListDiff", "(x: T, y: T) -> (out: T, idx: out_idx)").selects().not_differentiable().attrs("T: type; out_idx: index = int32").shape(shape::vectors),
-    op("BroadcastTo", "(input: T, shape: Tidx) -> (output: T)").gradient(gradient::broadcast_to).attrs("T: type; Tidx: index = int32").shape(shape::broadcast_to),
+    op("BroadcastTo", "(input: T, shape: Tidx) -> (output: T)").moves(Moves::IfSameShape).gradient(gradient::broadcast_to).attrs("T: type; Tidx: index = int32").shape(shape::broadcast_to),
     op("BroadcastArgs", "(s0: T, s1: T) -> (r0: T)").not_differentiable().attrs("T: index = int32").shape(shape::broadcast_args),
     op("BroadcastGradientArgs", "(s0: T, s1: T) -> (r0: T, r1: T)").not_differentiable().attrs("T: index = int32").shape(shape::broadcast_gradient_args),
     op("StopGradient", "(input: T) -> (output: T)").passes_on().gradient(gradient::stop_gradient).attrs("T: type").shape(shape::identity),
@@ -137,7 +137,7 @@ pub(crate) const OPS: &[Op] = &[
                 type: {bfloat16, half, float, double, int64, int32, uint8, uint16, uint32, uint64, int8, int16, complex64, complex128, qint8,
                     quint8, qint16, quint16, qint32}")
         .shape(shape::bitcast),
-    op("EnsureShape", "(input: T) -> (output: T)").gradient(gradient::identity).attrs("shape: shape; T: type").shape(shape::ensure_shape),
+    op("EnsureShape", "(input: T) -> (output: T)").moves(Moves::InOrder).gradient(gradient::identity).attrs("shape: shape; T: type").shape(shape::ensure_shape),
     op("DeviceIndex", "() -> (index: int32)").attrs("device_names: list(string)").stateful().shape(shape::scalars),
     op("DebugIdentity", "(input: T) -> (output: T)")
         .attrs("T: type; device_name: string = ''; tensor_name: string = ''; debug_urls: list(string) = []; gated_grpc: bool = false")
@@ -168,13 +168,13 @@ pub(crate) const OPS: &[Op] = &[
     op("SpaceToBatch", "(input: T, paddings: Tpaddings) -> (output: T)").gradient(gradient::space_to_batch)
         .attrs("T: type; Tpaddings: index = int32; block_size: int >= 2")
         .shape(shape::space_to_batch),
-    op("SpaceToBatchND", "(input: T, block_shape: Tblock_shape, paddings: Tpaddings) -> (output: T)").gradient(gradient::space_to_batch_nd)
+    op("SpaceToBatchND", "(input: T, block_shape: Tblock_shape, paddings: Tpaddings) -> (output: T)").moves(Moves::IfSameShape).gradient(gradient::space_to_batch_nd)
         .attrs("T: type; Tblock_shape: index = int32; Tpaddings: index = int32")
         .shape(shape::space_to_batch),
     op("BatchToSpace", "(input: T, crops: Tidx) -> (output: T)").gradient(gradient::batch_to_space)
         .attrs("T: type; block_size: int >= 2; Tidx: index = int32")
         .shape(shape::batch_to_space),
-    op("BatchToSpaceND", "(input: T, block_shape: Tblock_shape, crops: Tcrops) -> (output: T)").gradient(gradient::batch_to_space_nd)
+    op("BatchToSpaceND", "(input: T, block_shape: Tblock_shape, crops: Tcrops) -> (output: T)").moves(Moves::IfSameShape).gradient(gradient::batch_to_space_nd)
         .attrs("T: type; Tblock_shape: index = int32; Tcrops: index = int32")
         .shape(shape::batch_to_space),
     op("SpaceToDepth", "(input: T) -> (output: T)").image_layout(&ImageLayout::new(&[0], &[], true)).gradient(gradient::space_to_depth)

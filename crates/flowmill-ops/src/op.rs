@@ -2,7 +2,7 @@
 
 use flowmill_graph::builder::gradients::{GradientFn, OpGradient};
 use flowmill_graph::image_layout::ImageLayout;
-use flowmill_graph::{Declaration, Deprecation, Effects, ElementwiseFunction, OpDef, OpTraits, Role, ShapeFn, Work};
+use flowmill_graph::{Declaration, Deprecation, Effects, ElementwiseFunction, Moves, OpDef, OpTraits, Role, ShapeFn, Work};
 use flowmill_tensor::Result;
 
 /// A declared op: text that becomes an [`OpDef`] when someone asks for the op. Declarations are constants, so that starting up costs nothing.
@@ -42,6 +42,7 @@ pub(crate) const fn op(name: &'static str, signature: &'static str) -> Op {
 const NOTHING_KNOWN: OpTraits = OpTraits {
     role: Role::Kernel,
     passes_on: false,
+    moves: Moves::No,
     elementwise: None,
     reduces: false,
     reads_shape: false,
@@ -109,6 +110,11 @@ impl Op {
     /// The output is input 0, the same value.
     pub(crate) const fn passes_on(self) -> Op {
         Op { traits: OpTraits { passes_on: true, ..self.traits }, ..self }
+    }
+
+    /// Says how the outputs consist of elements of the inputs.
+    pub(crate) const fn moves(self, moves: Moves) -> Op {
+        Op { traits: OpTraits { moves, ..self.traits }, ..self }
     }
 
     /// Sets the function that computes each element of the output from those at the same place of the inputs.
