@@ -10,7 +10,10 @@
 #![deny(missing_docs, unreachable_pub, unnameable_types)]
 #![forbid(unsafe_code)]
 
+mod arithmetic;
+mod bypass;
 mod changes;
+mod constant_math;
 mod linear;
 mod liveness;
 mod loop_reads;
@@ -20,11 +23,12 @@ mod passes;
 mod pipeline;
 mod rewrite;
 mod shapes;
+mod splat;
 
 pub use changes::NodeChanges;
 pub use flowmill_graph::{Evaluator, Target};
 pub use lowering::{Functions, MAX_ADDED_NODES, MAX_NESTING};
 pub use pipeline::{
-    LOWERING, LoweringPass, Options, PIPELINE, Pass, PassReport, Report, lower, optimize, optimize_with_shapes, run_passes,
+    LOWERING, LoweringPass, MAX_ROUNDS, Options, PIPELINE, Pass, PassReport, Report, lower, optimize, optimize_with_shapes, run_passes,
 };
 pub use shapes::Shapes;

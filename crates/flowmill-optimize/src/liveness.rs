@@ -45,6 +45,16 @@ impl Liveness {
         a == b || set(a).is_some_and(|a| set(b) == Some(a))
     }
 
+    /// Returns true if the node is known to run whenever `source` is live and all of `controls` have run, in the same iteration.
+    pub(crate) fn follows_from(&mut self, graph: &Graph, node: NodeId, source: OutputId, controls: &[NodeId]) -> bool {
+        let ends = controls.iter().map(|&control| (control, None)).chain([(source.node, Some(source))]);
+        if ends.clone().any(|(producer, _)| !self.nodes.contains_key(&producer)) {
+            return false;
+        }
+        let set = self.set_of(graph, node, ends);
+        self.nodes.get(&node) == Some(&set)
+    }
+
     /// Records that `new` replaces `old`.
     pub(crate) fn set_same(&mut self, new: NodeId, old: NodeId) {
         if let Some(&set) = self.nodes.get(&old) {
@@ -76,15 +86,20 @@ impl Liveness {
         if is_source {
             return self.intern(vec![Gate::Node(node.id())], node.id());
         }
+        self.set_of(graph, node.id(), graph.in_edges(node.id()).map(|edge| (edge.src, edge.source())))
+    }
+
+    /// Returns the gates of a node with these producers. A producer of `None` is one that the node only waits for.
+    fn set_of(&mut self, graph: &Graph, node: NodeId, producers: impl Iterator<Item = (NodeId, Option<OutputId>)>) -> SetId {
         let (mut gates, mut single, mut num_sets) = (Vec::new(), None, 0);
-        for edge in graph.in_edges(node.id()) {
-            let Some(&set) = self.nodes.get(&edge.src) else { continue };
+        for (producer, source) in producers {
+            let Some(&set) = self.nodes.get(&producer) else { continue };
             let of_set = &self.sets[set as usize];
             if single != Some(set) && !of_set.is_empty() {
                 gates.extend_from_slice(of_set);
                 (single, num_sets) = (Some(set), num_sets + 1);
             }
-            if let (Some(source), Some(switch)) = (edge.source(), graph.get(edge.src).filter(|n| n.is_switch()))
+            if let (Some(source), Some(switch)) = (source, graph.get(producer).filter(|n| n.is_switch()))
                 && let Some(predicate) = graph.input(switch.id(), 1)
             {
                 gates.push(Gate::Taken { predicate, slot: source.slot });
@@ -93,7 +108,7 @@ impl Liveness {
         }
         match single {
             Some(set) if num_sets == 1 => set,
-            _ => self.intern(gates, node.id()),
+            _ => self.intern(gates, node),
         }
     }
 }

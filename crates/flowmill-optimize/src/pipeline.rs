@@ -15,6 +15,15 @@ pub struct Pass {
     /// Rewrites the graph, whose nodes are all on the target, and returns the number of places that it changed. After an error the graph may be half
     /// rewritten.
     pub run: fn(&mut Graph, &dyn Target, &mut Shapes) -> Result<usize>,
+    /// True for a pass that runs in rounds together with the passes beside it that do, until none of them changes the graph.
+    pub repeats: bool,
+}
+
+impl Pass {
+    /// Returns this pass as one that runs in rounds.
+    const fn in_rounds(self) -> Pass {
+        Pass { repeats: true, ..self }
+    }
 }
 
 /// A pass that inlines bodies of functions into the graph.
@@ -28,6 +37,9 @@ pub struct LoweringPass {
 
 /// The pass of a file of `passes`, which has the file's name.
 macro_rules! pass {
+    (Pass, $file:ident) => {
+        Pass { name: stringify!($file), run: passes::$file::run, repeats: false }
+    };
     ($kind:ident, $file:ident) => {
         $kind { name: stringify!($file), run: passes::$file::run }
     };
@@ -38,14 +50,37 @@ macro_rules! pass {
 pub const LOWERING: &[LoweringPass] =
     &[pass!(LoweringPass, inline_calls), pass!(LoweringPass, lower_case), pass!(LoweringPass, lower_if), pass!(LoweringPass, lower_while)];
 
+/// The largest number of rounds of passes that repeat. A report says if there was work left.
+pub const MAX_ROUNDS: usize = 8;
+
 /// The passes that run after [`LOWERING`], in order, each with the reason for its position.
 pub const PIPELINE: &[Pass] = &[
     // First, so that nobody looks at what nobody needs.
     pass!(Pass, prune),
     // Before patterns are looked for: they need not expect `Identity` anywhere.
     pass!(Pass, remove_identities),
+    // Before patterns are looked for: few of them admit control edges.
+    pass!(Pass, reduce_control_edges),
     // Before all that asks whether weights are constant: frozen models compute theirs by reshapes and products of constants.
-    pass!(Pass, fold_constants),
+    pass!(Pass, fold_constants).in_rounds(),
+    // After constants are folded: it asks only for what no kernel evaluates.
+    pass!(Pass, resolve_shapes).in_rounds(),
+    // After operands are constant, and before the passes that look for one form of functions.
+    pass!(Pass, canonicalize).in_rounds(),
+    // After constants are folded: permutations, axes and neutral elements are.
+    pass!(Pass, remove_no_ops).in_rounds(),
+    // After functions have one form.
+    pass!(Pass, simplify_arithmetic).in_rounds(),
+    // After reshapes and slices that lie between a split and a join are gone.
+    pass!(Pass, cancel_splits).in_rounds(),
+    // After transposes that undo each other are gone; what it brings together goes in the next round.
+    pass!(Pass, sink_transposes).in_rounds(),
+    // After conditions are constant.
+    pass!(Pass, fold_branches).in_rounds(),
+    // After constants in loops are folded; the next round folds what has left a loop.
+    pass!(Pass, hoist_invariants).in_rounds(),
+    // So that in the next round nodes without use are no consumers.
+    pass!(Pass, prune).in_rounds(),
     // After constants are folded: paddings are. Before layouts change, which would separate the nodes by transposes.
     pass!(Pass, fold_dilation),
     // Before all that looks for convolutions and batch norms, which know one layout; after constants are folded: axes and paddings are.
@@ -65,6 +100,8 @@ pub const PIPELINE: &[Pass] = &[
     pass!(Pass, merge_duplicates),
     // After equal factors are one tensor.
     pass!(Pass, hoist_common_factor),
+    // After factors are hoisted out of sums; before sums are fused.
+    pass!(Pass, rewrite_sums),
     // After all that looks for single element-wise nodes.
     pass!(Pass, fuse_elementwise),
     // Last: constants that were folded away are still there.
@@ -112,6 +149,8 @@ pub struct Report {
     pub num_nodes_before: usize,
     /// The number of nodes after the last pass.
     pub num_nodes_after: usize,
+    /// True if [`MAX_ROUNDS`] ended the rounds of passes that repeat.
+    pub is_capped: bool,
 }
 
 impl Report {
@@ -119,7 +158,7 @@ impl Report {
     pub fn then(mut self, later: Report) -> Report {
         self.passes.extend(later.passes);
         self.left.extend(later.left);
-        Report { num_nodes_after: later.num_nodes_after, ..self }
+        Report { num_nodes_after: later.num_nodes_after, is_capped: self.is_capped || later.is_capped, ..self }
     }
 
     /// Returns the number of changes of all passes of that name.
@@ -152,27 +191,74 @@ pub fn run_passes(passes: &[Pass], graph: &mut Graph, options: &Options<'_>, tar
 }
 
 fn run_all(passes: &[Pass], graph: &mut Graph, options: &Options<'_>, target: &dyn Target, shapes: &mut Shapes) -> Report {
-    let mut report = Report { num_nodes_before: graph.num_nodes(), ..Report::default() };
+    let num_nodes_before = graph.num_nodes();
+    let recorder = ChangeRecorder::new(graph, options.records_nodes);
     let original = graph.clone();
-    let mut done: Vec<&Pass> = Vec::new();
-    let mut recorder = ChangeRecorder::new(graph, options.records_nodes);
-    for pass in passes.iter().filter(|p| options.is_enabled(p.name)) {
-        let (num_changes, error) = match run_checked(pass, graph, target, shapes) {
-            Ok(num_changes) => {
-                done.push(pass);
-                (num_changes, None)
-            }
-            Err(error) => {
-                *graph = replay(&original, &done, target);
-                shapes.clear();
-                (0, Some(error))
-            }
-        };
-        let nodes = recorder.as_mut().filter(|_| num_changes > 0).map(|recorder| recorder.changes(graph)).unwrap_or_default();
-        report.passes.push(PassReport { name: pass.name, num_changes, error, nodes });
+    let mut run = PipelineRun { graph, target, shapes, original, done: Vec::new(), recorder, num_changes: 0 };
+    let mut report = Report { num_nodes_before, ..Report::default() };
+    let enabled: Vec<&Pass> = passes.iter().filter(|pass| options.is_enabled(pass.name)).collect();
+    for stage in enabled.chunk_by(|a, b| a.repeats && b.repeats) {
+        let (reports, is_capped) = run.stage(stage);
+        report.passes.extend(reports);
+        report.is_capped |= is_capped;
     }
     report.num_nodes_after = graph.num_nodes();
     report
+}
+
+/// A run of the passes on one graph.
+struct PipelineRun<'a> {
+    graph: &'a mut Graph,
+    target: &'a dyn Target,
+    shapes: &'a mut Shapes,
+    /// The graph before the first pass.
+    original: Graph,
+    /// The runs of passes that succeeded, in order.
+    done: Vec<&'a Pass>,
+    recorder: Option<ChangeRecorder>,
+    num_changes: usize,
+}
+
+impl<'a> PipelineRun<'a> {
+    /// Runs a pass once, or passes in rounds until none of them changes the graph. Returns their reports, and true if [`MAX_ROUNDS`] ended the rounds.
+    fn stage(&mut self, passes: &[&'a Pass]) -> (Vec<PassReport>, bool) {
+        let mut reports: Vec<PassReport> =
+            passes.iter().map(|p| PassReport { name: p.name, num_changes: 0, error: None, nodes: NodeChanges::default() }).collect();
+        // The number of changes that had been made when each pass had run.
+        let mut seen = vec![None; passes.len()];
+        for _ in 0..MAX_ROUNDS {
+            for ((pass, report), seen) in passes.iter().zip(&mut reports).zip(&mut seen) {
+                if *seen != Some(self.num_changes) && report.error.is_none() {
+                    self.pass(pass, report);
+                    *seen = Some(self.num_changes);
+                }
+            }
+            let is_done = |(seen, report): (&Option<usize>, &PassReport)| *seen == Some(self.num_changes) || report.error.is_some();
+            if passes.iter().all(|pass| !pass.repeats) || seen.iter().zip(&reports).all(is_done) {
+                return (reports, false);
+            }
+        }
+        (reports, true)
+    }
+
+    fn pass(&mut self, pass: &'a Pass, report: &mut PassReport) {
+        match run_checked(pass, self.graph, self.target, self.shapes) {
+            Ok(0) => self.done.push(pass),
+            Ok(num_changes) => {
+                self.done.push(pass);
+                self.num_changes += num_changes;
+                report.num_changes += num_changes;
+                if let Some(recorder) = &mut self.recorder {
+                    report.nodes.extend(recorder.changes(self.graph));
+                }
+            }
+            Err(error) => {
+                *self.graph = replay(&self.original, &self.done, self.target);
+                self.shapes.clear();
+                report.error = Some(error);
+            }
+        }
+    }
 }
 
 /// Runs the passes of [`LOWERING`] in rounds. If one fails, or the graph is invalid afterwards, all changes are discarded.

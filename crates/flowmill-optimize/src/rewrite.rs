@@ -1,7 +1,7 @@
 //! Helpers that passes share for matching patterns and replacing nodes.
 
 use crate::Shapes;
-use flowmill_graph::{Edge, ElementwiseFunction, Graph, Node, NodeId, OutputId};
+use flowmill_graph::{Edge, ElementwiseFunction, Graph, Node, NodeId, OutputId, Role, has_effects};
 use flowmill_proto::attr_value::Value;
 use flowmill_proto::node_def::ExperimentalDebugInfo;
 use flowmill_proto::{AttrValue, NodeDef, TensorProto};
@@ -11,6 +11,7 @@ use flowmill_tensor::{DType, Result, Shape, Tensor};
 const MAX_STEPS: usize = 16;
 
 /// The value of a constant tensor.
+#[derive(Clone)]
 pub(crate) struct Constant {
     pub(crate) value: Tensor,
     /// The control inputs of the constant. In a loop's frame they start it in each iteration.
@@ -64,6 +65,18 @@ pub(crate) fn integers(value: &Tensor) -> Option<Vec<i64>> {
 pub(crate) fn is_last_axis(graph: &Graph, shapes: &Shapes, node: NodeId, i: usize, of: OutputId) -> bool {
     let axis = constant_input(graph, node, i).filter(|c| c.value.num_elements() == 1).and_then(|c| integers(&c.value)?.first().copied());
     axis.is_some_and(|axis| axis == -1 || shapes.of(graph).rank(of).is_some_and(|rank| axis == rank as i64 - 1))
+}
+
+/// Returns for each node id whether the node depends on one with effects or on control flow. Arguments have no effects.
+///
+/// All other nodes run once in each step, and nothing happens if they do not.
+pub(crate) fn follows_effects(graph: &Graph, order: &[NodeId]) -> Vec<bool> {
+    let mut follows = vec![false; graph.num_node_ids()];
+    for node in order.iter().filter_map(|&id| graph.get(id)) {
+        let acts = node.is_control_flow() || node.role() != Role::Arg && has_effects(graph, node);
+        follows[node.id().index()] = acts || graph.in_edges(node.id()).any(|e| follows[e.src.index()]);
+    }
+    follows
 }
 
 /// Returns the only edge out of a node, if it carries output 0. Only the consumer at its end then observes the node.

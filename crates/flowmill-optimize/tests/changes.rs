@@ -49,20 +49,20 @@ fn removed_and_changed_nodes_are_named_with_their_pass() {
 
 #[test]
 fn a_renamed_node_is_a_removed_and_an_added_one() {
-    let changes = &run(&[Pass { name: "rename", run: rename }], true).passes[0].nodes;
+    let changes = &run(&[Pass { name: "rename", run: rename, repeats: false }], true).passes[0].nodes;
     assert_eq!((&changes.added, &changes.removed), (&names(&["z"]), &names(&["y"])));
     assert_eq!(changes.changed, names(&["r", "unused"]));
 }
 
 #[test]
 fn passes_that_fail_have_changed_nothing() {
-    let report = run(&[Pass { name: "fails", run: fails }, Pass { name: "rename", run: rename }], true);
+    let report = run(&[Pass { name: "fails", run: fails, repeats: false }, Pass { name: "rename", run: rename, repeats: false }], true);
     assert_eq!(report.passes[0].nodes, NodeChanges::default());
     assert_eq!(report.passes[1].nodes.added, names(&["z"]));
 }
 
 #[test]
 fn nothing_is_recorded_unless_it_is_wanted() {
-    let report = run(&[Pass { name: "rename", run: rename }], false);
+    let report = run(&[Pass { name: "rename", run: rename, repeats: false }], false);
     assert_eq!((report.passes[0].num_changes, &report.passes[0].nodes), (1, &NodeChanges::default()));
 }

@@ -50,7 +50,7 @@ fn rename_to_fine(graph: &mut Graph, _: &dyn Target, _: &mut Shapes) -> Result<u
 fn behaviour_61_a_pass_that_fails_leaves_the_graph_as_it_was() {
     for (name, run) in [("half_done", half_done as fn(&mut Graph, &dyn Target, &mut Shapes) -> Result<usize>), ("broken", broken)] {
         let (mut left, original) = (graph(), graph());
-        let report = run_passes(&[Pass { name, run }], &mut left, &Options::default(), &Arithmetic);
+        let report = run_passes(&[Pass { name, run, repeats: false }], &mut left, &Options::default(), &Arithmetic);
         assert_eq!(left.to_string(), original.to_string(), "after {name}");
         assert_eq!((report.num_failures(), report.num_changes(name)), (1, 0));
         assert_eq!((report.num_nodes_before, report.num_nodes_after), (original.num_nodes(), original.num_nodes()));
@@ -61,9 +61,9 @@ fn behaviour_61_a_pass_that_fails_leaves_the_graph_as_it_was() {
 #[test]
 fn the_passes_around_one_that_fails_have_their_effect() {
     let passes = [
-        Pass { name: "rename_to_fine", run: rename_to_fine },
-        Pass { name: "half_done", run: half_done },
-        Pass { name: "prune", run: flowmill_optimize::PIPELINE[0].run },
+        Pass { name: "rename_to_fine", run: rename_to_fine, repeats: false },
+        Pass { name: "half_done", run: half_done, repeats: false },
+        Pass { name: "prune", run: flowmill_optimize::PIPELINE[0].run, repeats: false },
     ];
     let mut left = graph();
     let report = run_passes(&passes, &mut left, &Options::default(), &Arithmetic);

@@ -17,12 +17,11 @@
 //!
 //! `remove_identities` runs earlier only for speed: constants are seen through `Identity`.
 
-use crate::rewrite::{Constant, add_constant, constant_attrs, constant_input, node_def, replace};
+use crate::rewrite::{Constant, add_constant, constant_attrs, constant_input, follows_effects, node_def, replace};
 use crate::{Shapes, Target};
 use flowmill_graph::traverse::topological_order;
-use flowmill_graph::{Graph, NodeId, OutputId, ShapeRefiner, evaluate_node, has_effects, is_foldable};
+use flowmill_graph::{Graph, NodeId, OutputId, ShapeRefiner, evaluate_node, is_foldable};
 use flowmill_tensor::{Result, Tensor};
-use rustc_hash::FxHashSet;
 
 /// The largest result of one node that is kept as a constant. TensorFlow's limit.
 const MAX_BYTES: usize = 10 << 20;
@@ -44,21 +43,16 @@ pub(crate) fn run(graph: &mut Graph, target: &dyn Target, _: &mut Shapes) -> Res
 /// share leaves to this pass.
 fn fold_shapes(graph: &mut Graph, order: &[NodeId]) -> Result<usize> {
     let asked: Vec<NodeId> = order.iter().copied().filter(|&id| graph[id].traits().reads_shape).collect();
+    // What has to run in any case; what comes after control flow may be dead, or of an iteration.
+    let kept = follows_effects(graph, order);
+    let asked: Vec<NodeId> = asked.into_iter().filter(|id| !kept[id.index()]).collect();
     let mut shapes = ShapeRefiner::new();
     // Where inference finds a fault, the step that gets there gives the error.
     if asked.is_empty() || shapes.infer_graph(graph).is_err() {
         return Ok(0);
     }
-    // What has to run in any case; what comes after control flow may be dead, or of an iteration.
-    let mut kept = FxHashSet::default();
-    for &id in order {
-        let node = &graph[id];
-        if node.is_control_flow() || has_effects(graph, node) || graph.in_edges(id).any(|e| kept.contains(&e.src)) {
-            kept.insert(id);
-        }
-    }
     let mut count = 0;
-    for id in asked.into_iter().filter(|id| !kept.contains(id)) {
+    for id in asked {
         let values = (0..graph[id].num_outputs() as u32).map(|slot| shapes.value(id.output(slot))?.constant.clone());
         let Some(values) = values.collect::<Option<Vec<Tensor>>>().filter(|v| !v.is_empty()) else { continue };
         let controls: Vec<NodeId> = graph.control_inputs(id).collect();

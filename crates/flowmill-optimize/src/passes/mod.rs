@@ -1,7 +1,10 @@
 //! The passes, one a file.
 
+pub(crate) mod cancel_splits;
+pub(crate) mod canonicalize;
 pub(crate) mod channels_last;
 pub(crate) mod fold_batch_norm;
+pub(crate) mod fold_branches;
 pub(crate) mod fold_constants;
 pub(crate) mod fold_dilation;
 pub(crate) mod fold_padding;
@@ -10,6 +13,7 @@ pub(crate) mod fuse_epilogues;
 pub(crate) mod fuse_gelu;
 pub(crate) mod fuse_layer_norm;
 pub(crate) mod hoist_common_factor;
+pub(crate) mod hoist_invariants;
 pub(crate) mod hoist_products;
 pub(crate) mod inline_calls;
 pub(crate) mod lower_case;
@@ -17,4 +21,10 @@ pub(crate) mod lower_if;
 pub(crate) mod lower_while;
 pub(crate) mod merge_duplicates;
 pub(crate) mod prune;
+pub(crate) mod reduce_control_edges;
 pub(crate) mod remove_identities;
+pub(crate) mod remove_no_ops;
+pub(crate) mod resolve_shapes;
+pub(crate) mod rewrite_sums;
+pub(crate) mod simplify_arithmetic;
+pub(crate) mod sink_transposes;

@@ -45,7 +45,10 @@ impl Evaluator for Arithmetic {
 /// A target with a few fused kernels for `float32`.
 impl Target for Arithmetic {
     fn supports(&self, op: &str, dtype: DType) -> bool {
-        dtype == DType::F32 && matches!(op, "_FusedLayerNorm" | "BatchMatMulV2" | "_HoistedMatMul" | "_PartMatMul")
+        match op {
+            "_FusedLayerNorm" | "BatchMatMulV2" | "_HoistedMatMul" | "_PartMatMul" => dtype == DType::F32,
+            _ => !op.starts_with('_'),
+        }
     }
 
     fn fuses(&self, fused: &str, function: ElementwiseFunction, dtype: DType) -> bool {
