@@ -404,6 +404,9 @@ class Graph(Scopes):
         """True if :meth:`finalize` was called."""
         return self._finalized
 
+    def switch_to_thread_local(self) -> None:
+        """Does nothing: scopes, devices, colocation and control dependencies always belong to the thread that entered them."""
+
     def _check_not_finalized(self) -> None:
         if self._finalized:
             raise RuntimeError("Graph is finalized and cannot be modified.")

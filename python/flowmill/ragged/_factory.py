@@ -33,8 +33,8 @@ def constant(pylist, dtype=None, ragged_rank: int | None = None, inner_shape=Non
         ValueError: if the lists do not fit.
     """
     with op_scope(name, "RaggedConstant"):
-        return _nested(pylist, dtype, ragged_rank, inner_shape, lambda flat, shape: tf.constant(flat, dtype, shape, name="values") if shape else
-                       tf.constant(flat, dtype, name="values"), lambda values, splits: RaggedTensor(values, tf.constant(splits, row_splits_dtype)))
+        return _nested(pylist, ragged_rank, inner_shape, lambda flat, shape: tf.constant(flat, dtype, shape, name="values"),
+                       lambda values, splits: RaggedTensor(values, tf.constant(splits, row_splits_dtype)))
 
 
 def constant_value(pylist, dtype=None, ragged_rank: int | None = None, inner_shape=None, row_splits_dtype="int64") -> RaggedTensorValue | np.ndarray:
@@ -43,47 +43,62 @@ def constant_value(pylist, dtype=None, ragged_rank: int | None = None, inner_sha
     kind = dtype if dtype is None or isinstance(dtype, (type, np.dtype, str)) else as_dtype(dtype).as_numpy_dtype
 
     def array(flat, shape):
-        made = np.array(flat, dtype=kind)
-        return made.reshape(shape) if shape else made
-    return _nested(pylist, dtype, ragged_rank, inner_shape, array, lambda values, splits: RaggedTensorValue(values, np.array(splits, splits_dtype)))
+        made = np.array(flat) if kind is None else np.array(flat, dtype=object) if kind is object else np.array(flat).astype(kind)
+        return made if shape is None else made.reshape(shape)
+    return _nested(pylist, ragged_rank, inner_shape, array, lambda values, splits: RaggedTensorValue(values, np.array(splits, splits_dtype)))
 
 
-def _nested(pylist, dtype, ragged_rank: int | None, inner_shape, make: Callable, rows: Callable) -> Any:
-    pylist = pylist.tolist() if isinstance(pylist, np.ndarray) else pylist
+def _nested(pylist, ragged_rank: int | None, inner_shape, make: Callable, rows: Callable) -> Any:
+    """Returns nested lists as a ragged value: `make` makes the flat values of a shape, None if it is free, and `rows` puts row splits around values."""
     if is_ragged(pylist):
-        raise TypeError(f"Invalid pylist={pylist!r}: incompatible with ragged values; pass nested lists.")
-    if ragged_rank is not None and ragged_rank < 0:
-        raise ValueError(f"Invalid ragged_rank={ragged_rank}: must be nonnegative")
-    inner = () if inner_shape is None else tuple([inner_shape] if isinstance(inner_shape, int) else tf.TensorShape(inner_shape).as_list())
-    scalars, depth = _depths(pylist)
+        raise TypeError("pylist may not be a RaggedTensor or RaggedTensorValue.")
+    pylist = pylist.tolist() if isinstance(pylist, np.ndarray) and pylist.ndim else pylist
+    inner = None if inner_shape is None else tuple([inner_shape] if isinstance(inner_shape, int) else tf.TensorShape(inner_shape).as_list())
     if not isinstance(pylist, (list, tuple)):
-        if ragged_rank or inner:
-            raise ValueError(f"Invalid pylist={pylist!r}: incompatible with ragged_rank={ragged_rank} and inner_shape={inner_shape}")
+        if ragged_rank:
+            raise ValueError(f"Invalid pylist={pylist!r}: incompatible with ragged_rank={ragged_rank}")
+        if inner:
+            raise ValueError(f"Invalid pylist={pylist!r}: incompatible with dim(inner_shape)={len(inner)}")
         return make(pylist, ())
-    if scalars is not None and depth > scalars:
-        raise ValueError(f"Invalid pylist={pylist!r}: empty list nesting is greater than scalar value nesting")
-    if inner_shape is not None and depth <= len(inner):
-        raise ValueError(f"Invalid inner_shape={inner_shape}: incompatible with pylist={pylist!r}, whose depth is {depth}")
-    if ragged_rank is None:
-        ragged_rank = depth - 1 - len(inner)
-        if ragged_rank < 1:
-            ragged_rank = 0 if inner_shape is None or depth <= len(inner) + 1 else 1
-    elif ragged_rank >= depth:
-        raise ValueError(f"Invalid pylist={pylist!r}: incompatible with ragged_rank={ragged_rank}, since its depth is {depth}")
-    elif inner_shape is None and ragged_rank:
-        inner = _inner_shape(_unnested(pylist, ragged_rank))
+    ragged_rank, inner = _ranks(pylist, ragged_rank, inner)
     if not ragged_rank:
-        if inner and _inner_shape([pylist]) != (len(pylist), *inner)[-depth:]:
-            raise TypeError(f"Expected Tensor's shape: {inner}, but got {_inner_shape([pylist])}.")
-        return make(pylist, ())
+        return make(pylist, inner)
     splits, values = [], pylist
     for _ in builtins.range(ragged_rank):
         splits.append([0, *np.cumsum([len(row) for row in values], dtype=np.int64).tolist()])
         values = [item for row in values for item in row]
-    made = make(values, (len(values), *inner)) if inner else make(values, ())
+    made = make(values, (len(values), *inner))
     for of in reversed(splits):
         made = rows(made, of)
     return made
+
+
+def _ranks(pylist, ragged_rank: int | None, inner: tuple[int, ...] | None) -> tuple[int, tuple[int, ...] | None]:
+    """Returns how many dimensions of nested lists become ragged, and the shape of the elements; a shape of None is free.
+
+    Raises:
+        ValueError: if the lists are nested in different depths, or not as `ragged_rank` and `inner` say.
+    """
+    if ragged_rank is not None and ragged_rank < 0:
+        raise ValueError(f"Invalid ragged_rank={ragged_rank}: must be nonnegative")
+    scalars, depth = _depths(pylist)
+    if scalars is not None:
+        if depth > scalars:
+            raise ValueError(f"Invalid pylist={pylist!r}: empty list nesting is greater than scalar value nesting")
+        if ragged_rank is not None and depth < ragged_rank:
+            raise ValueError(f"Invalid pylist={pylist!r}, max depth smaller than ragged_rank={ragged_rank}")
+    if inner is not None and ragged_rank is not None:
+        wanted = ragged_rank + len(inner) + 1
+        if wanted < depth if scalars is None else wanted != scalars:
+            raise ValueError(f"Invalid pylist={pylist!r}: incompatible with ragged_rank={ragged_rank} and dim(inner_shape)={len(inner)}")
+    if ragged_rank is None:
+        if depth - len(inner or ()) < 2:
+            return 0, inner
+        # Lists without scalars do not say how deep scalars would be, so an inner shape takes no dimension from them.
+        return max(1, depth - 1 if scalars is None else scalars - 1 - len(inner or ())), inner or ()
+    if inner is None and ragged_rank:
+        return ragged_rank, _inner_shape(_unnested(pylist, ragged_rank))
+    return ragged_rank, inner
 
 
 def _depths(value) -> tuple[int | None, int]:
@@ -100,17 +115,21 @@ def _depths(value) -> tuple[int | None, int]:
 
 
 def _unnested(value: list, times: int) -> list:
-    for _ in builtins.range(times):
+    for depth in builtins.range(times):
+        if any(np.ndim(item) == 0 for item in value if not isinstance(item, (list, tuple))):
+            raise ValueError(f"pylist has scalar values depth {depth + 1}, but ragged_rank={times} requires scalar value depth greater than {times}")
         value = [item for row in value for item in row]
     return value
 
 
 def _inner_shape(values: list) -> tuple[int, ...]:
     """Returns the shape that all of some nested lists have."""
-    if not any(isinstance(v, (list, tuple)) for v in values):
+    values = [v.tolist() if isinstance(v, np.ndarray) else v for v in values]
+    nested = [v for v in values if isinstance(v, (list, tuple))]
+    if not nested:
         return ()
-    sizes = {len(v) for v in values}
-    if len(sizes) > 1:
+    sizes = {len(v) for v in nested}
+    if len(sizes) > 1 or len(nested) < len(values):
         raise ValueError("inner values have inconsistent shape")
     return (sizes.pop(), *_inner_shape([part for v in values for part in v]))
 
