@@ -4,6 +4,7 @@ from flowmill import app as app
 from flowmill import audio as audio
 from flowmill import bitwise as bitwise
 from flowmill import compat as compat
+from flowmill import config as config
 from flowmill import contrib as contrib
 from flowmill import data as data
 from flowmill import debugging as debugging
@@ -885,6 +886,7 @@ __all__ = [
     "complex64",
     "concat",
     "cond",
+    "config",
     "confusion_matrix",
     "conj",
     "constant",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from flowmill._internal import lazy as _lazy
 from flowmill._internal.apply import call
 from flowmill._internal.convert import convert_to_tensor
+from flowmill._internal.dispatch import by_rows, elementwise
 from flowmill._internal.graph import get_default_graph
 from flowmill._internal.sparse_tensor import SparseTensor
 from flowmill._internal.tensor import Tensor
@@ -19,6 +20,7 @@ __all__ = [
 ]
 
 
+@elementwise
 def as_string(input, precision: int = -1, scientific: bool = False, shortest: bool = False, width: int = -1, fill: str = "", name=None) -> Tensor:
     """Numbers, or truth values, written out.
 
@@ -37,6 +39,7 @@ def as_string(input, precision: int = -1, scientific: bool = False, shortest: bo
     return call("AsString", name, input, precision=precision, scientific=scientific, shortest=shortest, width=width, fill=fill)
 
 
+@by_rows("_strings.join")
 def join(inputs, separator: str = "", name=None) -> Tensor:
     """Strings of several tensors put together element by element.
 
@@ -115,11 +118,13 @@ def _renamed(new, new_name: str, old, old_name: str):
     return old if new is None else new
 
 
+@elementwise
 def to_number(string_tensor=None, out_type=float32, name=None, input=None) -> Tensor:
     """Returns the numbers that strings write out, as `out_type`: float32, float64, int32 or int64."""
     return call("StringToNumber", name, _renamed(input, "input", string_tensor, "string_tensor"), out_type=out_type)
 
 
+@elementwise
 def substr(input, pos, len, name=None, unit: str = "BYTE") -> Tensor:
     """Parts of strings.
 
@@ -133,26 +138,31 @@ def substr(input, pos, len, name=None, unit: str = "BYTE") -> Tensor:
     return call("Substr", name, input, pos, len, unit=unit)
 
 
+@elementwise
 def length(input, name=None, unit: str = "BYTE") -> Tensor:
     """Returns the lengths of strings in bytes, or in characters if `unit` is ``"UTF8_CHAR"``."""
     return call("StringLength", name, input, unit=unit)
 
 
+@elementwise
 def lower(input, encoding: str = "", name=None) -> Tensor:
     """Strings in small letters: ASCII's alone, or all if `encoding` is ``"utf-8"``."""
     return call("StringLower", name, input, encoding=encoding)
 
 
+@elementwise
 def upper(input, encoding: str = "", name=None) -> Tensor:
     """Strings in capital letters: ASCII's alone, or all if `encoding` is ``"utf-8"``."""
     return call("StringUpper", name, input, encoding=encoding)
 
 
+@elementwise
 def strip(input, name=None) -> Tensor:
     """Strings without white space at both ends."""
     return call("StringStrip", name, input)
 
 
+@elementwise
 def regex_replace(input, pattern, rewrite, replace_global: bool = True, name=None) -> Tensor:
     r"""Strings with what a regular expression (RE2's syntax) finds replaced.
 
@@ -168,6 +178,7 @@ def regex_replace(input, pattern, rewrite, replace_global: bool = True, name=Non
     return call("RegexReplace", name, input, pattern, rewrite, replace_global=replace_global)
 
 
+@elementwise
 def regex_full_match(input, pattern, name=None) -> Tensor:
     """Returns true for each string if a regular expression (RE2's syntax) matches the whole of it."""
     if isinstance(pattern, (str, bytes)):
@@ -175,21 +186,25 @@ def regex_full_match(input, pattern, name=None) -> Tensor:
     return call("RegexFullMatch", name, input, pattern)
 
 
+@elementwise
 def to_hash_bucket(string_tensor=None, num_buckets: int | None = None, name=None, input=None) -> Tensor:
     """Returns a number below `num_buckets` for each string. The hash may change with the version; :func:`to_hash_bucket_fast` stays."""
     return call("StringToHashBucket", name, _renamed(input, "input", string_tensor, "string_tensor"), num_buckets=num_buckets)
 
 
+@elementwise
 def to_hash_bucket_fast(input, num_buckets: int, name=None) -> Tensor:
     """Returns a number below `num_buckets` for each string, by a hash that is quick and can be foreseen."""
     return call("StringToHashBucketFast", name, input, num_buckets=num_buckets)
 
 
+@elementwise
 def to_hash_bucket_strong(input, num_buckets: int, key, name=None) -> Tensor:
     """Returns a number below `num_buckets` for each string, by a hash (SipHash) that cannot be foreseen without `key`, two integers."""
     return call("StringToHashBucketStrong", name, input, num_buckets=num_buckets, key=key)
 
 
+@by_rows("_strings.reduce_join")
 def reduce_join(inputs, axis=None, keep_dims=None, separator: str = "", name=None, reduction_indices=None, keepdims=None) -> Tensor:
     """Strings along some dimensions put together.
 
@@ -219,6 +234,7 @@ def _all_dimensions(inputs: Tensor) -> Tensor:
     return call("Range", "range", call("Sub", "sub", call("Rank", None, inputs), 1), -1, -1)
 
 
+@by_rows("_strings.format_string")
 def format(template: str, inputs, placeholder: str = "{}", summarize: int = 3, name=None) -> Tensor:
     """Returns a string with tensors written into it.
 
@@ -241,6 +257,7 @@ def format(template: str, inputs, placeholder: str = "{}", summarize: int = 3, n
     return call("StringFormat", name, inputs, template=template, placeholder=placeholder, summarize=summarize)
 
 
+@elementwise
 def unicode_transcode(input, input_encoding: str, output_encoding: str, errors: str = "replace", replacement_char: int = 65533,
                       replace_control_characters: bool = False, name=None) -> Tensor:
     """Strings in another encoding.
@@ -258,6 +275,7 @@ def unicode_transcode(input, input_encoding: str, output_encoding: str, errors: 
                 replacement_char=replacement_char, replace_control_characters=replace_control_characters)
 
 
+@elementwise
 def unicode_script(input, name=None) -> Tensor:
     """Returns the number of the script that each code point belongs to, as ICU counts them; -1 for what is no code point."""
     return call("UnicodeScript", name, input)

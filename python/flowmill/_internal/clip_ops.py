@@ -7,6 +7,7 @@ from typing import Any
 from flowmill._internal.apply import call, op_scope
 from flowmill._internal.array import identity, ones_like, rank, size, stack, where
 from flowmill._internal.convert import constant, convert_to_tensor, convert_to_tensor_or_indexed_slices
+from flowmill._internal.dispatch import elementwise
 from flowmill._internal.indexed_slices import IndexedSlices
 from flowmill._internal.tensor import Tensor
 from flowmill.dtypes import float32
@@ -22,6 +23,7 @@ def _like(t, values):
     return IndexedSlices(values, t.indices, t.dense_shape) if isinstance(t, IndexedSlices) else values
 
 
+@elementwise
 def clip_by_value(t, clip_value_min, clip_value_max, name: str | None = None) -> Tensor:
     """Returns a tensor, or IndexedSlices, with what is out of bounds set to the bound.
 

@@ -11,6 +11,7 @@ from flowmill._internal.loops import while_loop
 from flowmill._internal.tensor import Tensor
 from flowmill._internal.tensor_array import TensorArray, _shape
 from flowmill._internal.tensor_shape import TensorShape
+from flowmill.dtypes import as_dtype
 
 
 @contextlib.contextmanager
@@ -52,14 +53,14 @@ def map_fn(fn, elems, dtype=None, parallel_iterations: int | None = None, back_p
 
     Args:
         fn: called with the structure of one row of each tensor; returns a structure like `elems`, or like `dtype` if that is given.
-        elems: a tensor, or a structure of tensors with equally many rows.
+        elems: a tensor, or a structure of tensors with equally many rows, which may be ragged or sparse.
         dtype: the types of what `fn` gives, in its structure; those of `elems` if it is None.
         parallel_iterations: how many rows may be worked on at once, 10 if it is None.
         back_prop: whether gradients go through.
         swap_memory: not used.
         infer_shape: whether `fn` gives tensors of the same shape for all rows.
         name: the name of the scope.
-        fn_output_signature: as `dtype`; may hold TensorSpecs.
+        fn_output_signature: as `dtype`; may hold specs of dense, ragged and sparse tensors.
 
     Raises:
         TypeError: if `fn` cannot be called, or gives a structure of another kind.
@@ -68,11 +69,9 @@ def map_fn(fn, elems, dtype=None, parallel_iterations: int | None = None, back_p
     _check_callable(fn)
     signature = dtype if fn_output_signature is None else fn_output_signature
     given = nest.flatten(elems)
-    for elem in given:
-        if hasattr(elem, "_components"):
-            raise TypeError(f"map_fn can not consume {type(elem).__name__} inputs: got {elem!r}")
     with _scope(name or "map", given):
-        flat = _converted(elems)
+        taken = [_Rows.of_value(e) for e in given]
+        flat = _converted([rows.whole for rows in taken])
         if flat[0].shape.rank == 0:
             raise ValueError("Elements in elems must be 1+ dimensional Tensors, not scalars")
         static = _static_rows(flat)
@@ -80,21 +79,77 @@ def map_fn(fn, elems, dtype=None, parallel_iterations: int | None = None, back_p
         arrays = [TensorArray(t.dtype, size=n, dynamic_size=False, infer_shape=True) for t in flat]
         arrays = [array.unstack(t) for array, t in zip(arrays, flat)]
         i = constant(0)
-        types = [t.dtype for t in flat] if signature is None else nest.flatten(signature)
-        results = [TensorArray(getattr(t, "dtype", t), size=n, dynamic_size=False, infer_shape=infer_shape, element_shape=getattr(t, "shape", None))
-                   for t in types]
+        made = [_Rows(t.dtype if rows.spec is None else _any_rows(rows.spec)) for t, rows in zip(flat, taken)] if signature is None \
+            else [_Rows(t) for t in nest.flatten(signature)]
+        results = [TensorArray(rows.dtype, size=n, dynamic_size=False, infer_shape=infer_shape, element_shape=rows.shape) for rows in made]
 
         def compute(i, results):
-            value = fn(nest.pack_sequence_as(elems, [array.read(i) for array in arrays]))
+            value = fn(nest.pack_sequence_as(elems, [rows.decoded(array.read(i)) for rows, array in zip(taken, arrays)]))
             nest.assert_same_structure(elems if signature is None else signature, value)
-            return i + 1, [array.write(i, part) for array, part in zip(results, nest.flatten(value))]
+            parts = nest.flatten(value)
+            return i + 1, [array.write(i, rows.encoded(part)) for array, rows, part in zip(results, made, parts)]
 
         _, results = while_loop(lambda i, _: i < n, compute, (i, results), parallel_iterations=parallel_iterations or 10, back_prop=back_prop,
                                 swap_memory=swap_memory, maximum_iterations=n)
         stacked = [array.stack() for array in results]
         for tensor in stacked:
             tensor.set_shape(TensorShape([static]).concatenate(tensor.shape[1:]))
-        return nest.pack_sequence_as(elems if signature is None else signature, stacked)
+        return nest.pack_sequence_as(elems if signature is None else signature, [rows.together(t, static) for rows, t in zip(made, stacked)])
+
+
+class _Rows:
+    """The form in which rows go through TensorArrays: tensors as they are, ragged and sparse tensors in variants.
+
+    Args:
+        kind: the type or the spec of a row.
+        whole: the tensor that the array holds the rows of, for rows that are taken apart.
+    """
+
+    def __init__(self, kind, whole=None):
+        self.whole, self.spec = whole, kind if _is_composite(kind) else None
+        self.dtype = as_dtype("variant") if self.spec is not None else getattr(kind, "dtype", kind)
+        self.shape = None if self.spec is not None else getattr(kind, "shape", None)
+
+    @classmethod
+    def of_value(cls, value) -> _Rows:
+        """Returns the rows of a tensor."""
+        if isinstance(value, Tensor) or not hasattr(value, "_components"):
+            return cls(None, value)
+        from flowmill._internal.type_spec import type_spec_from_value  # start-up: few programs map ragged or sparse tensors
+
+        spec = type_spec_from_value(value)
+        (whole,) = _encoding_of(spec).encode_batch(spec, value)
+        return cls(_encoding_of(spec).unbatch(spec), whole)
+
+    def encoded(self, value):
+        """Returns what the array holds for a row."""
+        return value if self.spec is None else _encoding_of(self.spec).encode(self.spec, value)[0]
+
+    def decoded(self, tensor: Tensor):
+        """Returns the row that an element of the array represents."""
+        return tensor if self.spec is None else _encoding_of(self.spec).decode(self.spec, [tensor])
+
+    def together(self, tensor: Tensor, count: int | None):
+        """Returns all rows as one tensor."""
+        if self.spec is None:
+            return tensor
+        encoding = _encoding_of(self.spec)
+        return encoding.decode(encoding.batch(self.spec, count), [tensor])
+
+
+def _is_composite(kind) -> bool:
+    return hasattr(kind, "value_type") and kind.value_type is not Tensor
+
+
+def _encoding_of(spec):
+    from flowmill.data._encodings import encoding_of  # start-up: few programs map ragged or sparse tensors
+
+    return encoding_of(spec)
+
+
+def _any_rows(spec):
+    """Returns the spec of rows of any shape like those of `spec`."""
+    return spec._with_shape(TensorShape(None if spec.shape.rank is None else [None] * spec.shape.rank))
 
 
 def _unstacked(elems, flat: list[Tensor], n):

@@ -12,6 +12,7 @@ from flowmill._internal import graph as graphs
 from flowmill._internal.apply import call
 from flowmill._internal.array import concat, reshape, shape, size
 from flowmill._internal.convert import convert_to_tensor
+from flowmill._internal.dispatch import is_ragged
 from flowmill._internal.func_graph import BodyGraph, CopyGraph
 from flowmill._internal.graph import get_default_graph
 from flowmill._internal.indexed_slices import IndexedSlices
@@ -84,7 +85,7 @@ def gradients(ys, xs, grad_ys=None, name: str = "gradients", colocate_gradients_
         unconnected_gradients: what to give for an `x` that `ys` do not depend on.
 
     Returns:
-        For each of `xs` a tensor, IndexedSlices, or None.
+        For each of `xs` a tensor, IndexedSlices, or None; for a ragged tensor one with the same rows.
 
     Raises:
         LookupError: if an operation between has no gradient.
@@ -100,9 +101,9 @@ def gradients(ys, xs, grad_ys=None, name: str = "gradients", colocate_gradients_
     graph._check_not_finalized()
     graphs_around = graph._around() if graph.building_function else {0: graph}
     with graph.name_scope(name) as scope:
-        y_tensors = [convert_to_tensor(y, name="y") for y in ys]
-        x_tensors = [_origin(x) if graph.building_function else _source(x) for x in xs]
-        starts = [None if g is None else convert_to_tensor(g, y.dtype.base_dtype, "grad_ys") for g, y in zip(grad_ys, y_tensors)]
+        y_tensors = [convert_to_tensor(_elements(y), name="y") for y in ys]
+        x_tensors = [_origin(_elements(x)) if graph.building_function else _source(_elements(x)) for x in xs]
+        starts = [None if g is None else convert_to_tensor(_elements(g), y.dtype.base_dtype, "grad_ys") for g, y in zip(grad_ys, y_tensors)]
         _check_starts(y_tensors, starts)
         walk = _core.GradientWalk(
             [graphs_around[level]._core for level in sorted(graphs_around)], graph._thread.here.scope, [y._key for y in y_tensors],
@@ -114,7 +115,14 @@ def gradients(ys, xs, grad_ys=None, name: str = "gradients", colocate_gradients_
         grads = [_gradient(graph, keys) for keys in _walk(graph, graphs_around, walk)]
         if unconnected is UnconnectedGradients.ZERO:
             grads = [call("ZerosLike", None, x) if g is None else g for g, x in zip(grads, x_tensors)]
-        return grads if graphs._checks is None else [graphs._checks.gradient(g) for g in grads]
+        if graphs._checks is not None:
+            grads = [graphs._checks.gradient(g) for g in grads]
+        return [x.with_flat_values(g) if is_ragged(x) and g is not None else g for x, g in zip(xs, grads)]
+
+
+def _elements(value):
+    """Returns the tensor that takes part in gradients: the flat values of a ragged tensor."""
+    return value.flat_values if is_ragged(value) else value
 
 
 def _leveled(tensor: Tensor, graphs_around: dict) -> tuple:
@@ -253,5 +261,7 @@ def hessians(ys, xs, name: str = "hessians", colocate_gradients_with_ops: bool =
 
 
 def stop_gradient(input, name: str | None = None) -> Tensor:  # noqa: A002 - TensorFlow's name
-    """Returns the tensor as it is; gradients take it for a constant."""
+    """Returns the tensor as it is; gradients take it, and each of the tensors of a composite, for a constant."""
+    if not isinstance(input, Tensor) and hasattr(input, "_components"):
+        return input._with_components([stop_gradient(part, name) for part in input._components()])
     return call("StopGradient", name, input)

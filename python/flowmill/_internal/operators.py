@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from flowmill._internal.apply import apply_op, op_scope
 from flowmill._internal.convert import convert_to_tensor
+from flowmill._internal.dispatch import is_ragged, of_rows
 from flowmill._internal.graph_stack import is_captured, target
 from flowmill._internal.tensor import Tensor
 from flowmill.dtypes import as_dtype
@@ -55,18 +56,6 @@ def add(x, y, name: str | None = None):
     """Returns the sum; strings are joined."""
     of_type = (x if isinstance(x, Tensor) else y)._type
     return binary("AddV2" if of_type % _REF != _STRING else "Add", name, x, y, "add")
-
-
-def is_ragged(value) -> bool:
-    """Returns true if a value is a ragged tensor; does not load the module of ragged tensors."""
-    return type(value) is not Tensor and hasattr(value, "with_flat_values")
-
-
-def of_rows(function, x, y):
-    """Returns a function of two tensors for ones of which one is ragged."""
-    from flowmill.ragged._elementwise import applied  # cycle: ragged._elementwise imports this module
-
-    return applied(function, x, y)
 
 
 def truediv(x, y, name: str | None = None):

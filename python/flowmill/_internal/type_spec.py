@@ -50,6 +50,10 @@ class TypeSpec:
             raise ValueError(f"No TypeSpec is compatible with both {self} and {other}")
         return type(self)(*common)
 
+    def _with_shape(self, shape: TensorShape) -> TypeSpec:
+        """Returns the spec of values of another shape, the first part of this one."""
+        return type(self)(shape, *self._parts()[1:])
+
     def __eq__(self, other):
         return type(self) is type(other) and all(map(_same, self._parts(), other._parts()))
 

@@ -12,6 +12,7 @@ from flowmill._internal.array import rank as rank_of, shape, shape as shape_of
 from flowmill._internal.array._creation import is_sparse
 from flowmill._internal.control_flow import Assert, group, with_dependencies
 from flowmill._internal.convert import convert_to_tensor
+from flowmill._internal.dispatch import by_rows
 from flowmill._internal.tensor import Operation, Tensor
 from flowmill._internal.tensor_util import constant_value
 from flowmill.debugging._values import message_prefix
@@ -19,6 +20,7 @@ from flowmill.dtypes import as_dtype, float32, int32
 from flowmill.math import equal
 
 
+@by_rows("_array.assert_type")
 def assert_type(tensor, tf_type, message: str | None = None, name: str | None = None) -> Operation:
     """Checks a tensor's type.
 

@@ -8,6 +8,7 @@ from flowmill._internal.apply import call, op_scope
 from flowmill._internal.arguments import one_of
 from flowmill._internal.control_flow import Assert, group, with_dependencies
 from flowmill._internal.convert import convert_to_tensor
+from flowmill._internal.dispatch import elementwise, pairwise
 from flowmill._internal.graph import get_default_graph
 from flowmill._internal.tensor import Operation, Tensor
 from flowmill._internal.tensor_util import constant_value
@@ -73,12 +74,12 @@ def _comparison(sign: str, default: str, op: str, check, same_is_right: bool = F
     return _named(function, default, f"x {sign} y", "\n        y: another one.")
 
 
-assert_equal = _comparison("==", "assert_equal", "Equal", np.equal, same_is_right=True)
-assert_none_equal = _comparison("!=", "assert_none_equal", "NotEqual", np.not_equal)
-assert_less = _comparison("<", "assert_less", "Less", np.less)
-assert_less_equal = _comparison("<=", "assert_less_equal", "LessEqual", np.less_equal)
-assert_greater = _comparison(">", "assert_greater", "Greater", np.greater)
-assert_greater_equal = _comparison(">=", "assert_greater_equal", "GreaterEqual", np.greater_equal)
+assert_equal = pairwise(_comparison("==", "assert_equal", "Equal", np.equal, same_is_right=True))
+assert_none_equal = pairwise(_comparison("!=", "assert_none_equal", "NotEqual", np.not_equal))
+assert_less = pairwise(_comparison("<", "assert_less", "Less", np.less))
+assert_less_equal = pairwise(_comparison("<=", "assert_less_equal", "LessEqual", np.less_equal))
+assert_greater = pairwise(_comparison(">", "assert_greater", "Greater", np.greater))
+assert_greater_equal = pairwise(_comparison(">=", "assert_greater_equal", "GreaterEqual", np.greater_equal))
 
 
 def _sign_check(sign: str, default: str, compare, zero_first: bool, joined: bool = False):
@@ -100,6 +101,7 @@ assert_non_negative = _sign_check(">=", "assert_non_negative", assert_less_equal
 assert_non_positive = _sign_check("<=", "assert_non_positive", assert_less_equal, False, joined=True)
 
 
+@pairwise
 def assert_near(x, y, rtol=None, atol=None, data=None, summarize: int | None = None, message: str | None = None,
                 name: str | None = None) -> Operation:
     """Checks that ``|x - y| < atol + rtol * |y|`` holds for all elements.
@@ -138,6 +140,7 @@ def assert_near(x, y, rtol=None, atol=None, data=None, summarize: int | None = N
         return Assert(reduce_all(less(abs_(x - y), bound)), data, summarize=summarize)
 
 
+@elementwise
 def check_numerics(tensor, message: str, name: str | None = None) -> Tensor:
     """Returns a tensor as it is; running it fails if it has infinite elements or such that are not numbers.
 

@@ -8,6 +8,7 @@ import flowmill as tf
 from flowmill._internal.apply import call
 from flowmill._internal.control_flow import with_dependencies
 from flowmill._internal.convert import convert_to_tensor
+from flowmill._internal.dispatch import elementwise
 from flowmill._internal.tensor import Tensor
 from flowmill.dtypes import DType, as_dtype
 from flowmill.image._checks import asserted, checked, is_tensor
@@ -18,6 +19,7 @@ def _largest(dtype: DType) -> int:
     return int(np.iinfo(dtype.as_numpy_dtype).max)
 
 
+@elementwise
 def convert_image_dtype(image, dtype, saturate: bool = False, name: str | None = None) -> Tensor:
     """Returns an image of another type: integers go up to their largest, floating-point numbers to 1.
 
@@ -58,6 +60,7 @@ def _floating(image: Tensor) -> Tensor:
     return image if image.dtype.base_dtype in (tf.float16, tf.float32) else convert_image_dtype(image, tf.float32)
 
 
+@elementwise
 def adjust_brightness(image, delta) -> Tensor:
     """Returns an image with `delta`, between −1 and 1, added to each element."""
     with scope(None, "adjust_brightness", [image, delta]) as whole:
@@ -75,6 +78,7 @@ def adjust_contrast(images, contrast_factor) -> Tensor:
         return convert_image_dtype(adjusted, images.dtype, saturate=True)
 
 
+@elementwise
 def adjust_gamma(image, gamma=1, gain=1) -> Tensor:
     """``gain * image ** gamma``.
 
@@ -125,6 +129,7 @@ def _range(lower, upper) -> None:
         raise ValueError("lower must be non-negative.")
 
 
+@elementwise
 def random_brightness(image, max_delta: float, seed: int | None = None) -> Tensor:
     """:func:`adjust_brightness` by a random number from ``[-max_delta, max_delta)``.
 

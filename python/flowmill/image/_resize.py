@@ -7,6 +7,7 @@ import numpy as np
 import flowmill as tf
 from flowmill._internal.apply import call
 from flowmill._internal.convert import convert_to_tensor
+from flowmill._internal.dispatch import by_rows
 from flowmill._internal.tensor import Tensor
 from flowmill._internal.tensor_util import constant_value_as_shape
 from flowmill.image._checks import as_batch, batch_for_size, is_tensor, sizes
@@ -59,6 +60,7 @@ def resize_area(images, size, align_corners: bool = False, name: str | None = No
     return call("ResizeArea", name, images, size, align_corners=align_corners)
 
 
+@by_rows("_images.resize_images")
 def resize_images(images, size, method=ResizeMethod.BILINEAR, align_corners: bool = False, preserve_aspect_ratio: bool = False,
                   name: str | None = None) -> Tensor:
     """Returns an image, or each of a batch, of another size.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from flowmill._internal.apply import call
+from flowmill._internal.dispatch import elementwise
 from flowmill._internal.tensor import Operation, Tensor
 
 
@@ -74,16 +75,19 @@ def decode_json_example(json_examples, name=None) -> Tensor:
     return call("DecodeJSONExample", name, json_examples)
 
 
+@elementwise
 def decode_base64(input, name=None) -> Tensor:
     """Strings of such in base 64 as web addresses have it."""
     return call("DecodeBase64", name, input)
 
 
+@elementwise
 def encode_base64(input, pad: bool = False, name=None) -> Tensor:
     """Strings in base 64 as web addresses have it; with ``=`` at their ends if `pad` says so."""
     return call("EncodeBase64", name, input, pad=pad)
 
 
+@elementwise
 def decode_compressed(bytes, compression_type: str = "", name=None) -> Tensor:
     """Strings of compressed ones: ``""`` (not compressed), ``"ZLIB"`` or ``"GZIP"``."""
     return call("DecodeCompressed", name, bytes, compression_type=compression_type)

@@ -13,7 +13,7 @@ from flowmill._internal.array._creation import is_sparse, ones_like, zeros_like
 from flowmill._internal.array._masks import where
 from flowmill._internal.constants import is_tensor_like
 from flowmill._internal.convert import constant, convert_to_tensor
-from flowmill._internal.operators import is_ragged, of_rows
+from flowmill._internal.dispatch import by_rows, elementwise, is_ragged, of_rows, of_values, pairwise
 from flowmill._internal.tensor import Tensor
 from flowmill.dtypes import as_dtype, bfloat16, complex64, complex128, float32, float64, int32, int64
 
@@ -36,7 +36,7 @@ def unary(op: str, function_name: str, doc: str):
             if is_sparse(x):
                 return x._with_components([x.indices, call(op, name, x.values), x.dense_shape])
             if is_ragged(x):
-                return x.with_flat_values(call(op, name, x.flat_values))
+                return of_values(lambda values: call(op, name, values), x)
         return call(op, name, x)
     return _exported(function, function_name, doc)
 
@@ -45,7 +45,7 @@ def scoped_unary(op: str, function_name: str, doc: str):
     """Like :func:`unary`, with the operation in a scope of the function's name."""
     def function(x, name: str | None = None) -> Tensor:
         if is_ragged(x):
-            return x.with_flat_values(function(x.flat_values, name))
+            return of_values(lambda values: function(values, name), x)
         with op_scope(name, function_name, x):
             return call(op, None, x)
     return _exported(function, function_name, doc)
@@ -115,7 +115,7 @@ square = unary("Square", "square", "The square.")
 tan = unary("Tan", "tan", "The tangent of angles in radians.")
 tanh = unary("Tanh", "tanh", "The hyperbolic tangent.")
 
-atan2 = _exported(lambda y, x, name=None: call("Atan2", name, y, x), "atan2", "The angle in [-π, π] of the point `x`, `y`.")
+atan2 = pairwise(_exported(lambda y, x, name=None: call("Atan2", name, y, x), "atan2", "The angle in [-π, π] of the point `x`, `y`."))
 equal = binary("Equal", "equal", "Whether elements are equal.")
 floor_div = binary("FloorDiv", "floor_div", "The quotient, rounded down.")
 floormod = binary("FloorMod", "floormod", "What is left by a division that rounds down; it has the sign of the divisor.")
@@ -129,7 +129,7 @@ logical_or = binary("LogicalOr", "logical_or", "Whether one is true.")
 maximum = binary("Maximum", "maximum", "The greater of two.")
 minimum = binary("Minimum", "minimum", "The smaller of two.")
 multiply = binary("Mul", "multiply", "The product.")
-nextafter = _exported(lambda x1, x2, name=None: call("NextAfter", name, x1, x2), "nextafter", "The next number from `x1` towards `x2`.")
+nextafter = pairwise(_exported(lambda x1, x2, name=None: call("NextAfter", name, x1, x2), "nextafter", "The next number from `x1` towards `x2`."))
 not_equal = binary("NotEqual", "not_equal", "Whether elements differ.")
 realdiv = binary("RealDiv", "realdiv", "The quotient of real numbers.")
 squared_difference = binary("SquaredDifference", "squared_difference", "The square of the difference.")
@@ -137,7 +137,7 @@ subtract = binary("Sub", "subtract", "The difference.")
 truncatediv = binary("TruncateDiv", "truncatediv", "The quotient of integers, rounded towards 0.")
 truncatemod = binary("TruncateMod", "truncatemod", "What is left by a division that rounds towards 0; it has the sign of `x`.")
 xlogy = binary("Xlogy", "xlogy", "``x * log(y)``, and 0 where `x` is 0.")
-zeta = _exported(lambda x, q, name=None: call("Zeta", name, x, q), "zeta", "The Hurwitz zeta function, the sum of ``(q + n) ** -x`` over n ≥ 0.")
+zeta = pairwise(_exported(lambda x, q, name=None: call("Zeta", name, x, q), "zeta", "The Hurwitz zeta function, the sum of ``(q + n) ** -x`` over n ≥ 0."))
 igamma = _exported(lambda a, x, name=None: call("Igamma", name, a, x), "igamma", "The lower incomplete gamma function of `x`, regularised.")
 igammac = _exported(lambda a, x, name=None: call("Igammac", name, a, x), "igammac", "The upper incomplete gamma function of `x`, regularised.")
 polygamma = _exported(lambda a, x, name=None: call("Polygamma", name, a, x), "polygamma", "The derivative of order `a` of :func:`digamma`.")
@@ -149,6 +149,8 @@ def _scoped_pair(op: str, default: str, function_name: str, doc: str):
     def function(x, y, name: str | None = None) -> Tensor:
         if type(x) is Tensor and type(y) is Tensor:
             return operators.binary(op, name, x, y, default)
+        if is_ragged(x) or is_ragged(y):
+            return of_rows(lambda a, b: function(a, b, name), x, y)
         with op_scope(name, default, x, y) as scope:
             x = convert_to_tensor(x, name="x")
             y = convert_to_tensor(y, dtype_hint=x.dtype.base_dtype, name="y")
@@ -220,13 +222,16 @@ def truediv(x, y, name: str | None = None) -> Tensor:
 
 def divide(x, y, name: str | None = None) -> Tensor:
     """Like the operator ``/``; with a name, the result is an :func:`identity <flowmill.array.identity>` of that name."""
+    if is_ragged(x) or is_ragged(y):
+        return truediv(x, y, name)
     if name is not None:
-        return truediv(x, y, name) if is_ragged(x) or is_ragged(y) else operators.truediv(convert_to_tensor(x), y, name)
-    if not isinstance(x, Tensor) and not hasattr(x, "_as_tensor") and not is_ragged(x) and not is_ragged(y):
+        return operators.truediv(convert_to_tensor(x), y, name)
+    if not isinstance(x, Tensor) and not hasattr(x, "_as_tensor"):
         x = convert_to_tensor(x, y.dtype.base_dtype if isinstance(y, Tensor) or hasattr(y, "_as_tensor") else None)
     return x / y
 
 
+@pairwise
 def div(x, y, name: str | None = None) -> Tensor:
     """Returns the quotient as Python 2 has it: rounded down for integers.
 
@@ -240,11 +245,13 @@ def div(x, y, name: str | None = None) -> Tensor:
         return call("RealDiv" if kind.is_floating or kind.is_complex else "FloorDiv", scope, x, y)
 
 
+@pairwise
 def logical_xor(x, y, name: str = "LogicalXor") -> Tensor:
     """Returns for each pair of elements whether exactly one of them is true."""
     return call("LogicalAnd", name, call("LogicalOr", None, x, y), call("LogicalNot", None, call("LogicalAnd", None, x, y)))
 
 
+@elementwise
 def abs(x, name: str | None = None) -> Tensor | SparseTensor:  # noqa: A001 - TensorFlow's name
     """Returns the absolute value; of complex numbers a real one."""
     if is_sparse(x):
@@ -256,24 +263,25 @@ def abs(x, name: str | None = None) -> Tensor | SparseTensor:  # noqa: A001 - Te
         return call("Abs", scope, x)
 
 
+@elementwise
 def sign(x, name: str | None = None) -> Tensor | SparseTensor:
     """-1, 0 or 1; x / |x| for complex numbers."""
     if is_sparse(x):
         return x._with_components([x.indices, sign(x.values, name), x.dense_shape])
-    if is_ragged(x):
-        return x.with_flat_values(sign(x.flat_values, name))
     x = convert_to_tensor(x)
     if x.dtype.is_complex:
         return call("DivNoNan", name, x, cast(call("ComplexAbs", None, x, Tout=x.dtype.base_dtype.real_dtype), x.dtype))
     return call("Sign", name, x)
 
 
+@elementwise
 def round(x, name: str | None = None) -> Tensor:  # noqa: A001 - TensorFlow's name
     """Returns the nearest whole number, the even one of two that are equally near; integers as they are."""
     x = convert_to_tensor(x, name="x")
     return x if x.dtype.is_integer else call("Round", name, x)
 
 
+@pairwise
 def scalar_mul(scalar, x, name: str | None = None):
     """Returns a tensor, or IndexedSlices, times a number.
 
@@ -282,7 +290,7 @@ def scalar_mul(scalar, x, name: str | None = None):
     """
     from flowmill._internal.indexed_slices import IndexedSlices  # start-up: most programs have no IndexedSlices
 
-    scalar = convert_to_tensor(scalar, dtype=x.dtype.base_dtype, name="scalar")
+    scalar = convert_to_tensor(scalar, dtype=as_dtype(x.dtype).base_dtype, name="scalar")
     if scalar.shape.rank not in (None, 0):
         raise ValueError(f"The input scalar must be a 0-D value. Received shape {scalar.shape}.")
     if isinstance(x, IndexedSlices):
@@ -290,6 +298,7 @@ def scalar_mul(scalar, x, name: str | None = None):
     return call("Mul", name, scalar, x)
 
 
+@elementwise
 def log_sigmoid(x, name: str | None = None) -> Tensor:
     """Returns the logarithm of the logistic function, without loss of digits."""
     with op_scope(name, "LogSigmoid", x) as scope:
@@ -297,18 +306,21 @@ def log_sigmoid(x, name: str | None = None) -> Tensor:
         return call("Neg", scope, call("Softplus", None, -x))
 
 
+@pairwise
 def xdivy(x, y, name: str | None = None) -> Tensor:
     """``x / y``, and 0 where `x` is 0."""
     with op_scope(name, "xdivy", x):
         return call("Xdivy", None, x, y)
 
 
+@pairwise
 def xlog1py(x, y, name: str | None = None) -> Tensor:
     """``x * log1p(y)``, and 0 where `x` is 0."""
     with op_scope(name, "xlog1py", x):
         return call("Xlog1py", None, x, y)
 
 
+@elementwise
 def erfcinv(x, name: str | None = None) -> Tensor:
     """Returns the inverse of :func:`erfc`."""
     with op_scope(name, "erfcinv", x):
@@ -316,6 +328,7 @@ def erfcinv(x, name: str | None = None) -> Tensor:
         return -ndtri(0.5 * x) * np.sqrt(0.5)
 
 
+@elementwise
 def reciprocal_no_nan(x, name: str | None = None) -> Tensor:
     """1 divided by elements, and 0 where they are 0."""
     with op_scope(name, "reciprocal_no_nan", x) as scope:
@@ -326,6 +339,7 @@ def reciprocal_no_nan(x, name: str | None = None) -> Tensor:
 # Complex numbers
 
 
+@pairwise
 def complex(real, imag, name: str | None = None) -> Tensor:  # noqa: A001 - TensorFlow's name
     """Complex numbers of their parts, both `float32` or both `float64`.
 
@@ -345,6 +359,7 @@ def complex(real, imag, name: str | None = None) -> Tensor:  # noqa: A001 - Tens
         return call("Complex", scope, real, imag, Tout=whole)
 
 
+@elementwise
 def real(input, name: str | None = None) -> Tensor:  # noqa: A002
     """Returns the real part; real numbers as they are."""
     with op_scope(name, "Real", input) as scope:
@@ -352,6 +367,7 @@ def real(input, name: str | None = None) -> Tensor:  # noqa: A002
         return call("Real", scope, input, Tout=input.dtype.base_dtype.real_dtype) if input.dtype.is_complex else input
 
 
+@elementwise
 def imag(input, name: str | None = None) -> Tensor:  # noqa: A002
     """Returns the imaginary part; zeros for real numbers."""
     with op_scope(name, "Imag", input) as scope:
@@ -361,6 +377,7 @@ def imag(input, name: str | None = None) -> Tensor:  # noqa: A002
         return zeros_like(input)
 
 
+@elementwise
 def angle(input, name: str | None = None) -> Tensor:  # noqa: A002
     """Returns the angle of complex numbers in radians; 0 or π for real ones."""
     with op_scope(name, "Angle", input) as scope:
@@ -370,6 +387,7 @@ def angle(input, name: str | None = None) -> Tensor:  # noqa: A002
         return where(input < 0, np.pi * ones_like(input), zeros_like(input))
 
 
+@elementwise
 def conj(x, name: str | None = None) -> Tensor:
     """Returns the conjugate; real numbers as they are.
 
@@ -408,7 +426,7 @@ def cast(x, dtype, name: str | None = None) -> Tensor | SparseTensor:
     if isinstance(getattr(x, "handle", None), Tensor) and x.dtype.base_dtype is base:
         return x  # a variable, which need not be read
     if is_ragged(x):
-        return x.with_flat_values(cast(x.flat_values, base, name))
+        return of_values(lambda values: cast(values, base, name), x)
     with op_scope(name, "Cast", x) as scope:
         if is_sparse(x) or hasattr(x, "_components") and hasattr(x, "values"):
             indices = x.indices
@@ -418,6 +436,7 @@ def cast(x, dtype, name: str | None = None) -> Tensor | SparseTensor:
         return x if x.dtype.base_dtype is base else call("Cast", scope, x, DstT=base)
 
 
+@elementwise
 def saturate_cast(value, dtype, name: str | None = None) -> Tensor:
     """Like :func:`cast`, but numbers outside of the type's range become its least or greatest number."""
     with op_scope(name, "saturate_cast", value) as scope:
@@ -468,6 +487,7 @@ def _number(value):
     return value.item() if value.dtype.kind in "fiub" else builtins.float(value)
 
 
+@by_rows("_array.bitcast")
 def bitcast(input, type, name: str | None = None) -> Tensor:  # noqa: A002
     """Returns the bytes of elements as elements of another type; where sizes differ, the last dimension changes."""
     return call("Bitcast", name, input, type=type)

@@ -9,6 +9,7 @@ import numpy as np
 from flowmill._internal.apply import call, dims, op_scope
 from flowmill._internal.array import concat, expand_dims, gather, identity, rank, reshape, setdiff1d, shape, squeeze, stack, transpose, where
 from flowmill._internal.convert import convert_to_tensor, convert_to_tensor_or_indexed_slices
+from flowmill._internal.dispatch import by_rows
 from flowmill._internal.tensor import Tensor
 from flowmill._internal.tensor_shape import TensorShape
 from flowmill.dtypes import bfloat16, float32, int32
@@ -16,6 +17,7 @@ from flowmill.math._elementwise import cast, conj
 from flowmill.math._reductions import range, reduce_prod
 
 
+@by_rows("_math.matmul")
 def matmul(a, b, transpose_a: bool = False, transpose_b: bool = False, adjoint_a: bool = False, adjoint_b: bool = False, a_is_sparse: bool = False,
            b_is_sparse: bool = False, output_type=None, grad_a: bool = False, grad_b: bool = False, name: str | None = None) -> Tensor:
     """Returns the product of matrices, or of batches of them whose leading dimensions are broadcast together.
@@ -93,6 +95,7 @@ def matvec(a, b, transpose_a: bool = False, adjoint_a: bool = False, a_is_sparse
         return squeeze(product, axis=-1)
 
 
+@by_rows("_math.add_n")
 def add_n(inputs, name: str | None = None) -> Tensor:
     """Returns the sum of a list of tensors of one shape and type.
 

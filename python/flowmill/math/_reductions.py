@@ -10,8 +10,8 @@ from flowmill._internal.apply import call, dims, op_scope
 from flowmill._internal.arguments import one_of
 from flowmill._internal.array import identity, rank, reshape, size, zeros
 from flowmill._internal.convert import convert_to_tensor
+from flowmill._internal.dispatch import by_rows, is_ragged
 from flowmill._internal.graph import get_default_graph
-from flowmill._internal.operators import is_ragged
 from flowmill._internal.tensor import Tensor
 from flowmill.dtypes import as_dtype, float32, float64, int32, int64
 from flowmill.math._elementwise import abs as abs_, cast, not_equal, square
@@ -106,6 +106,7 @@ def reduce_euclidean_norm(input_tensor, axis=None, keepdims: bool = False, name:
     return _reduce("EuclideanNorm", input_tensor, axis, bool(keepdims), name)
 
 
+@by_rows("_math.reduce_variance")
 def reduce_variance(input_tensor, axis=None, keepdims: bool = False, name: str | None = None) -> Tensor:
     """The mean of the squares of differences from the mean along dimensions.
 
@@ -122,6 +123,7 @@ def reduce_variance(input_tensor, axis=None, keepdims: bool = False, name: str |
         return reduce_mean(squares, axis, keepdims)
 
 
+@by_rows("_math.reduce_std")
 def reduce_std(input_tensor, axis=None, keepdims: bool = False, name: str | None = None) -> Tensor:
     """Returns the square root of :func:`reduce_variance`.
 
@@ -203,6 +205,7 @@ def _cumulative(op: str, x, axis, exclusive: bool, reverse: bool, name: str | No
         return call(op, scope, convert_to_tensor(x, name="x"), axis, exclusive=exclusive, reverse=reverse)
 
 
+@by_rows("_math.cumsum")
 def cumsum(x, axis=0, exclusive: bool = False, reverse: bool = False, name: str | None = None) -> Tensor:
     """Running sums along a dimension.
 

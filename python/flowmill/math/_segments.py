@@ -9,6 +9,7 @@ from flowmill._internal.apply import call, op_scope
 from flowmill._internal.array import concat, ones, ones_like, rank, reshape, scatter_nd, shape, size, squeeze, stack, strided_slice, zeros_like
 from flowmill._internal.array._creation import shape_internal
 from flowmill._internal.convert import constant, convert_to_tensor
+from flowmill._internal.dispatch import by_rows
 from flowmill._internal.tensor import Tensor
 from flowmill.dtypes import as_dtype, bool as bool_, float32, int32, int64
 from flowmill.math._elementwise import cast, equal, floor, lgamma, maximum, sqrt
@@ -55,10 +56,10 @@ segment_mean = _segment("SegmentMean", "segment_mean", "The means")
 segment_min = _segment("SegmentMin", "segment_min", "The smallest elements")
 segment_prod = _segment("SegmentProd", "segment_prod", "The products")
 segment_sum = _segment("SegmentSum", "segment_sum", "The sums")
-unsorted_segment_max = _unsorted_segment("UnsortedSegmentMax", "unsorted_segment_max", "The greatest elements")
-unsorted_segment_min = _unsorted_segment("UnsortedSegmentMin", "unsorted_segment_min", "The smallest elements")
-unsorted_segment_prod = _unsorted_segment("UnsortedSegmentProd", "unsorted_segment_prod", "The products")
-unsorted_segment_sum = _unsorted_segment("UnsortedSegmentSum", "unsorted_segment_sum", "The sums")
+unsorted_segment_max = by_rows("_math.unsorted_segment_max")(_unsorted_segment("UnsortedSegmentMax", "unsorted_segment_max", "The greatest elements"))
+unsorted_segment_min = by_rows("_math.unsorted_segment_min")(_unsorted_segment("UnsortedSegmentMin", "unsorted_segment_min", "The smallest elements"))
+unsorted_segment_prod = by_rows("_math.unsorted_segment_prod")(_unsorted_segment("UnsortedSegmentProd", "unsorted_segment_prod", "The products"))
+unsorted_segment_sum = by_rows("_math.unsorted_segment_sum")(_unsorted_segment("UnsortedSegmentSum", "unsorted_segment_sum", "The sums"))
 
 
 def _sizes_of_segments(data: Tensor, segment_ids: Tensor, num_segments) -> Tensor:
@@ -69,6 +70,7 @@ def _sizes_of_segments(data: Tensor, segment_ids: Tensor, num_segments) -> Tenso
     return maximum(reshape(counts, column), 1)
 
 
+@by_rows("_math.unsorted_segment_mean")
 def unsorted_segment_mean(data, segment_ids, num_segments, name: str | None = None) -> Tensor:
     """The means of each segment; the arguments are those of :func:`unsorted_segment_sum`."""
     with op_scope(name, "UnsortedSegmentMean"):
@@ -77,6 +79,7 @@ def unsorted_segment_mean(data, segment_ids, num_segments, name: str | None = No
         return unsorted_segment_sum(data, segment_ids, num_segments) / sizes
 
 
+@by_rows("_math.unsorted_segment_sqrt_n")
 def unsorted_segment_sqrt_n(data, segment_ids, num_segments, name: str | None = None) -> Tensor:
     """Returns the sums of each segment divided by the square root of its size; the arguments are those of :func:`unsorted_segment_sum`."""
     with op_scope(name, "UnsortedSegmentSqrtN"):

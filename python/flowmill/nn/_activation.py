@@ -6,37 +6,44 @@ import flowmill as tf
 from flowmill._internal.apply import apply_op, call
 from flowmill._internal.arguments import one_of
 from flowmill._internal.convert import convert_to_tensor
+from flowmill._internal.dispatch import by_rows, elementwise
 from flowmill._internal.gradients_impl import RegisterGradient
 from flowmill._internal.tensor import Tensor
 from flowmill.errors import InvalidArgumentError
 from flowmill.nn._scope import scope
 
 
+@elementwise
 def relu(features, name: str | None = None) -> Tensor:
     """``max(features, 0)``."""
     return call("Relu", name, features)
 
 
+@elementwise
 def relu6(features, name: str | None = None) -> Tensor:
     """``min(max(features, 0), 6)``."""
     return call("Relu6", name, features)
 
 
+@elementwise
 def elu(features, name: str | None = None) -> Tensor:
     """``exp(features) - 1`` below 0, `features` above."""
     return call("Elu", name, features)
 
 
+@elementwise
 def selu(features, name: str | None = None) -> Tensor:
     """Returns the scaled exponential linear unit, which keeps mean 0 and variance 1 from layer to layer."""
     return call("Selu", name, features)
 
 
+@elementwise
 def softplus(features, name: str | None = None) -> Tensor:
     """``log(exp(features) + 1)``."""
     return call("Softplus", name, features)
 
 
+@elementwise
 def softsign(features, name: str | None = None) -> Tensor:
     """``features / (abs(features) + 1)``."""
     return call("Softsign", name, features)
@@ -47,6 +54,7 @@ def softclip(features, sharpness=1.0, name: str | None = None) -> Tensor:
     return call("Flowmill>Softclip", name, features, sharpness=float(sharpness))
 
 
+@elementwise
 def leaky_relu(features, alpha=0.2, name: str | None = None) -> Tensor:
     """`features` above 0, `alpha` times them below. Integers become `float32`."""
     with scope(name, "LeakyRelu", [features]) as whole:
@@ -64,6 +72,7 @@ def crelu(features, name: str | None = None, axis: int = -1) -> Tensor:
         return call("Relu", None, both)
 
 
+@elementwise
 def swish(features, beta=1.0) -> Tensor:
     """``features * sigmoid(beta * features)``; gradients compute the sigmoid anew, so that it need not be kept."""
     features = convert_to_tensor(features, name="features")
@@ -133,6 +142,7 @@ def relu_layer(x, weights, biases, name: str | None = None) -> Tensor:
         return relu(bias_add(tf.matmul(x, weights), biases), name=whole)
 
 
+@by_rows("_math.softmax")
 def softmax(logits, axis=None, name: str | None = None, dim=None) -> Tensor:
     """``exp(logits) / reduce_sum(exp(logits), axis)``.
 
@@ -148,6 +158,7 @@ def softmax(logits, axis=None, name: str | None = None, dim=None) -> Tensor:
     return _along("Softmax", logits, one_of("dim", dim, "axis", axis), name)
 
 
+@elementwise
 def log_softmax(logits, axis=None, name: str | None = None, dim=None) -> Tensor:
     """Returns the logarithm of :func:`softmax`, without overflow."""
     return _along("LogSoftmax", logits, one_of("dim", dim, "axis", axis), name)

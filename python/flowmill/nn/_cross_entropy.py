@@ -8,6 +8,7 @@ import flowmill as tf
 from flowmill._internal.apply import call
 from flowmill._internal.arguments import one_of
 from flowmill._internal.convert import convert_to_tensor
+from flowmill._internal.dispatch import pairwise
 from flowmill._internal.tensor import Tensor
 from flowmill.nn._scope import scope
 
@@ -22,6 +23,7 @@ def _same_shape(labels: Tensor, logits: Tensor, names: str = "`logits` and `labe
         raise ValueError(f"{names} must have the same shape, received ({logits.shape} vs {labels.shape}).")
 
 
+@pairwise
 def sigmoid_cross_entropy_with_logits(labels=None, logits=None, name: str | None = None) -> Tensor:
     """Returns the cross entropy of independent classes, without overflow: ``max(x, 0) - x * labels + log(1 + exp(-abs(x)))`` for logits x.
 

@@ -8,11 +8,13 @@ import flowmill as tf
 from flowmill._internal.apply import call
 from flowmill._internal.arguments import one_of
 from flowmill._internal.convert import convert_to_tensor
+from flowmill._internal.dispatch import elementwise
 from flowmill._internal.tensor import Tensor
 from flowmill._internal.tensor_shape import TensorShape
 from flowmill.nn._scope import scope
 
 
+@elementwise
 def dropout(x, keep_prob=None, noise_shape=None, seed: int | None = None, name: str | None = None, rate=None) -> Tensor:
     """Sets elements to zero at random and scales the others up, so that the sum stays what it is on average.
 

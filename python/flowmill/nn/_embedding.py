@@ -7,6 +7,7 @@ import contextlib
 import flowmill as tf
 from flowmill._internal.apply import call
 from flowmill._internal.convert import convert_to_tensor, convert_to_tensor_or_indexed_slices
+from flowmill._internal.dispatch import by_rows
 from flowmill._internal.tensor import Tensor
 from flowmill._internal.tensor_shape import TensorShape
 from flowmill._internal.variables import PartitionedVariable
@@ -52,6 +53,7 @@ def _clipped(rows: Tensor, ids, max_norm):
     return tf.clip_by_norm(rows, max_norm, axes=axes)
 
 
+@by_rows("_embedding.embedding_lookup")
 def embedding_lookup(params, ids, partition_strategy: str = "mod", name: str | None = None, validate_indices: bool = True,
                      max_norm=None) -> Tensor:
     """Rows of a table.
@@ -138,6 +140,7 @@ def _reshaped(rows: Tensor, parts: list, ids: Tensor) -> Tensor:
 _COMBINERS = {"sum": "SparseSegmentSum", "mean": "SparseSegmentMean", "sqrtn": "SparseSegmentSqrtN"}
 
 
+@by_rows("_embedding.embedding_lookup_sparse")
 def embedding_lookup_sparse(params, sp_ids, sp_weights, partition_strategy: str = "mod", name: str | None = None,
                             combiner: str | None = None, max_norm=None, allow_fast_lookup: bool = False) -> Tensor:
     """Rows of a table put together, for each row of a sparse matrix of ids.
@@ -218,6 +221,7 @@ def _weighted(combiner: str, rows, index, segments: Tensor, weights: Tensor, nam
     return rows if rows.dtype.base_dtype is dtype.base_dtype else tf.cast(rows, dtype)
 
 
+@by_rows("_embedding.safe_embedding_lookup_sparse")
 def safe_embedding_lookup_sparse(embedding_weights, sparse_ids, sparse_weights=None, combiner: str = "mean", default_id=None,
                                  name: str | None = None, partition_strategy: str = "div", max_norm=None,
                                  allow_fast_lookup: bool = False) -> Tensor:

@@ -213,8 +213,10 @@ def boolean_mask(data, mask, name: str | None = None) -> Tensor | RaggedTensor:
 
 def _masked(data, mask):
     if not isinstance(mask, RaggedTensor):
-        if mask.shape.rank is None or mask.shape.rank == 0:
-            raise ValueError("mask cannot be scalar, and its rank must be known.")
+        if mask.shape.rank is None:
+            raise ValueError("mask.shape.ndims must be known statically")
+        if mask.shape.rank == 0:
+            raise ValueError("mask cannot be scalar.")
         if mask.shape.rank == 1:
             return _layout.gather(data, tf.reshape(tf.where(mask), [-1])) if isinstance(data, RaggedTensor) else tf.boolean_mask(data, mask)
         mask = RaggedTensor.from_tensor(mask, ragged_rank=mask.shape.rank - 1)
@@ -231,14 +233,49 @@ def _masked(data, mask):
 
 
 def stack_dynamic_partitions(data, partitions, num_partitions, name: str | None = None) -> RaggedTensor:
-    """Returns a row for each partition of the rows of `data`, by their numbers `partitions`."""
+    """Returns a row for each partition of the elements of `data`, by their numbers `partitions`.
+
+    Args:
+        data: a tensor, ragged or not.
+        partitions: integers in the shape of the first dimensions of `data`, ragged if those are.
+        num_partitions: how many rows the result has; each step checks that no number reaches it.
+        name: the name of the scope of the operations.
+
+    Raises:
+        ValueError: if the rank of `partitions` is not known, or the shapes do not fit.
+    """
     with op_scope(name, "SegmentStack"):
-        data, partitions = to_ragged(data), convert_to_tensor(partitions, name="partitions")
-        if isinstance(data, RaggedTensor):
-            partitions = tf.cast(partitions, data.row_splits.dtype)
-        count = convert_to_tensor(num_partitions, partitions.dtype, "num_partitions")
-        order = tf.argsort(partitions, stable=True)
-        return RaggedTensor.from_value_rowids(_layout.gather(data, order), tf.gather(partitions, order), count, validate=False)
+        data = to_ragged(data, name="data")
+        splits_dtype = data.row_splits.dtype if isinstance(data, RaggedTensor) else None
+        partitions = to_ragged(partitions, name="partitions", preferred_dtype=splits_dtype)
+        if splits_dtype is not None:
+            partitions = tf.cast(partitions, splits_dtype)
+        count = tf.cast(convert_to_tensor(num_partitions, name="num_partitions", preferred_dtype=partitions.dtype), partitions.dtype)
+        count.shape.assert_has_rank(0)
+        rank = partitions.shape.rank
+        if rank is None:
+            raise ValueError("partitions must have known rank.")
+        partitions.shape.assert_is_compatible_with(data.shape[:rank])
+        return _by_partition(data, partitions, count)
+
+
+def _by_partition(data, partitions, count: Tensor) -> RaggedTensor:
+    rank = partitions.shape.rank
+    if rank == 0:
+        return RaggedTensor.from_value_rowids(tf.stack([data]), tf.stack([partitions]), count, validate=False)
+    if rank > 1:
+        if not isinstance(data, RaggedTensor):
+            data = RaggedTensor.from_tensor(data, row_splits_dtype=partitions.dtype)
+        if not isinstance(partitions, RaggedTensor):
+            partitions = RaggedTensor.from_tensor(partitions, ragged_rank=max(data.ragged_rank, rank - 1), row_splits_dtype=partitions.dtype)
+        check = tf.assert_equal(data.row_splits, tf.cast(partitions.row_splits, data.row_splits.dtype), message="data and partitions have incompatible ragged shapes")
+        with tf.control_dependencies([] if check is None else [check]):
+            return _by_partition(data.values, partitions.values, count)
+    order = tf.argsort(partitions, stable=True)
+    rowids = tf.gather(partitions, order)
+    checks = [tf.debugging.assert_less(rowids[-1:], count, message="partitions must be less than num_partitions"),
+              tf.debugging.assert_non_negative(partitions, message="partitions must be non-negative.")]
+    return RaggedTensor.from_value_rowids(_layout.gather(data, order), _partition.checked(rowids, checks), count, validate=False)
 
 
 def row_splits_to_segment_ids(splits, name: str | None = None, out_type=None) -> Tensor:

@@ -28,8 +28,9 @@ def gather(params, indices) -> Tensor | RaggedTensor:
     known = indices.shape.as_list()[0]
     if known is not None:
         found[0].set_shape([known + 1])
-    for inner in reversed(found):
-        values = RaggedTensor(values, inner)
+    uniform = [*indices.shape.as_list()[1:], *params._uniform_row_lengths()]
+    for inner, length in zip(reversed(found), reversed(uniform)):
+        values = RaggedTensor(values, inner, length)
     return values
 
 

@@ -22,7 +22,7 @@ def getitem(value: RaggedTensor, key) -> Tensor | RaggedTensor:
     if any(k is Ellipsis for k in keys):
         rank = value.shape.rank
         if rank is None:
-            raise ValueError("Ellipsis not supported for RaggedTensors of unknown rank")
+            raise ValueError("Ellipsis not supported for unknown shape RaggedTensors")
         at = next(i for i, k in enumerate(keys) if k is Ellipsis)
         keys[at:at + 1] = [slice(None)] * (rank - given)
     elif value.shape.rank is not None and given > value.shape.rank:
@@ -49,7 +49,9 @@ def _some_rows(value, key: slice):
     if key == slice(None):
         return value
     if isinstance(value, RaggedTensor):
-        return gather(value, tf.range(value.nrows())[key])
+        places = tf.range(value.nrows())[key]
+        places.set_shape([None])
+        return gather(value, places)
     return value[key]
 
 
@@ -82,14 +84,17 @@ def _cut(value: RaggedTensor, key: slice) -> RaggedTensor:
     """Applies a slice to each row."""
     splits = value.row_splits
     starts, lengths = splits[:-1], _partition.lengths_of(splits)
-    step = 1 if key.step is None else int(key.step)
-    if step == 0:
+    step = 1 if key.step is None else tf.cast(key.step, splits.dtype) if isinstance(key.step, Tensor) else int(key.step)
+    if not isinstance(step, Tensor) and step == 0:
         raise ValueError("slice step cannot be zero")
-    least, most = (tf.zeros_like(lengths), lengths) if step > 0 else (-tf.ones_like(lengths), lengths - 1)
-    first, last = (least, most) if step > 0 else (most, least)
-    begin = first if key.start is None else _bounded(key.start, lengths, least, most)
-    end = last if key.stop is None else _bounded(key.stop, lengths, least, most)
-    end = tf.maximum(begin, end) if step > 0 else tf.minimum(begin, end)
+
+    def chosen(forwards, backwards):
+        """Returns what holds for the direction of the step."""
+        return tf.where_v2(step > 0, forwards, backwards) if isinstance(step, Tensor) else forwards if step > 0 else backwards
+    least, most = chosen(tf.zeros_like(lengths), -tf.ones_like(lengths)), chosen(lengths, lengths - 1)
+    begin = chosen(least, most) if key.start is None else _bounded(key.start, lengths, least, most)
+    end = chosen(most, least) if key.stop is None else _bounded(key.stop, lengths, least, most)
+    end = chosen(tf.maximum(begin, end), tf.minimum(begin, end))
     found, places = _partition.ranges(starts + begin, starts + end, step)
     found.set_shape(splits.shape)
     return RaggedTensor(gather(value.values, places), found)

@@ -6,8 +6,10 @@ from collections.abc import Callable
 
 import flowmill as tf
 from flowmill._internal.apply import call, op_scope
+from flowmill._internal.arguments import one_of
 from flowmill._internal.tensor import Tensor
-from flowmill.ragged._tensor import RaggedTensor, to_ragged
+from flowmill.ragged import _elementwise, _partition, _reductions
+from flowmill.ragged._tensor import RaggedTensor, is_ragged, to_ragged
 
 __all__ = [
     "bytes_split", "ngrams", "unicode_decode", "unicode_decode_with_offsets", "unicode_encode", "unicode_split", "unicode_split_with_offsets",
@@ -191,3 +193,80 @@ def _grams(rows: RaggedTensor, options: dict) -> RaggedTensor:
     made, splits = call("StringNGrams", None, rows.values, rows.row_splits, **options)
     splits.set_shape(rows.row_splits.shape)
     return RaggedTensor(made, splits)
+
+
+def join(inputs, separator: str = "", name: str | None = None) -> RaggedTensor:
+    """Returns the strings of several tensors, all of which have the same rows, put together element by element."""
+    with op_scope(name, "RaggedStringJoin"):
+        return _elementwise.map_values(tf.strings.join, (inputs,), {"separator": separator})
+
+
+def reduce_join(inputs, axis=None, keep_dims=None, separator: str = "", name: str | None = None, reduction_indices=None, keepdims=None):
+    """Returns the strings along some dimensions put together."""
+    axis, keep = one_of("reduction_indices", reduction_indices, "axis", axis), one_of("keep_dims", keep_dims, "keepdims", keepdims)
+
+    def of_tensors(values, axis=None, keepdims=False):
+        return tf.strings.reduce_join(values, axis, keepdims=keepdims, separator=separator)
+
+    def of_segments(values, ids, count):
+        return tf.strings.unsorted_segment_join(values, ids, count, separator)
+    return _reductions.reduced_by(of_tensors, of_segments, to_ragged(inputs), axis, bool(keep), name or "RaggedSegmentJoin")
+
+
+def format_string(template: str, inputs, placeholder: str = "{}", summarize: int = 3, name: str | None = None) -> Tensor:
+    """Returns a string with tensors, some of them ragged, written into it.
+
+    Raises:
+        ValueError: if there are more or fewer tensors than places for them.
+    """
+    inputs = list(inputs) if isinstance(inputs, (list, tuple)) else [inputs]
+    first, *texts = template.split(placeholder)
+    if len(inputs) != len(texts):
+        raise ValueError(f"num placeholders in template and num inputs must match: {len(texts)} vs {len(inputs)}")
+    with op_scope(name, "StringFormat"):
+        parts = [tf.constant(first)]
+        for value, text in zip(inputs, texts):
+            parts += [written(value, summarize) if is_ragged(value) else tf.strings.format("{}", [value], summarize=summarize), tf.constant(text)]
+        return tf.strings.reduce_join(parts) if len(parts) > 1 else parts[0]
+
+
+def written(value, summarize: int | None = None) -> Tensor:
+    """Returns a ragged tensor as one string of nested lists.
+
+    Args:
+        value: the ragged tensor.
+        summarize: how many elements at either end of a row are written; all for -1 and None.
+
+    Raises:
+        ValueError: for another number of elements, or a rank that is not known.
+    """
+    if summarize is not None and summarize != -1 and not (isinstance(summarize, int) and summarize > 0):
+        raise ValueError(f"Expected summarize to be -1 or a positive int, got {summarize!r}")
+    with op_scope(None, "AsString"):
+        value = to_ragged(value)
+        if value.shape.rank is None:
+            raise ValueError("RaggedTensor to_string requires that rt.shape.rank is not None.")
+        rows = value.flat_values
+        text = "'" + tf.regex_replace(rows, r"(['\\])", r"\\\1") + "'" if value.dtype.base_dtype is tf.string else tf.as_string(rows)
+        rows = value.with_flat_values(text if rows.shape.rank == 1 else RaggedTensor.from_tensor(text, ragged_rank=rows.shape.rank - 1))
+        count = -1 if summarize is None else summarize
+        while isinstance(rows, RaggedTensor):
+            rows = _with_innermost(rows, count)
+        return _row_texts(RaggedTensor.from_row_lengths(rows, tf.shape(rows), validate=False), count)[0]
+
+
+def _with_innermost(rows: RaggedTensor, summarize: int) -> Tensor | RaggedTensor:
+    """Returns rows of strings with each of the innermost rows as one string."""
+    return rows.with_values(_with_innermost(rows.values, summarize)) if isinstance(rows.values, RaggedTensor) else _row_texts(rows, summarize)
+
+
+def _row_texts(rows: RaggedTensor, summarize: int) -> Tensor:
+    """Returns the strings of each row between brackets."""
+    texts, rowids = rows.values, rows.value_rowids()
+    if summarize > 0:
+        place, lengths = _partition.positions_in(rows.row_splits), tf.gather(rows.row_lengths(), rowids)
+        is_long = lengths > 2 * summarize
+        texts = tf.where(is_long & tf.equal(place, summarize), tf.fill(tf.shape(texts), "..."), texts)
+        kept = tf.logical_not(is_long) | (place <= summarize) | (place >= lengths - summarize)
+        texts, rowids = tf.boolean_mask(texts, kept), tf.boolean_mask(rowids, kept)
+    return "[" + tf.strings.unsorted_segment_join(texts, rowids, rows.nrows(), ", ") + "]"

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 import flowmill as tf
 from flowmill._internal.apply import call, op_scope
 from flowmill._internal.convert import convert_to_tensor
@@ -21,13 +23,19 @@ def is_ragged(value) -> bool:
     return isinstance(value, (RaggedTensor, RaggedTensorValue))
 
 
-def to_ragged(value, dtype=None, name: str | None = None) -> Tensor | RaggedTensor:
-    """Returns a ragged tensor as it is, or of a value of one; anything else as a tensor."""
+def to_ragged(value, dtype=None, name: str | None = None, preferred_dtype=None) -> Tensor | RaggedTensor:
+    """Returns a ragged tensor as it is, or of a value of one; anything else as a tensor.
+
+    Raises:
+        ValueError: if a ragged tensor has another type than `dtype`.
+    """
     if isinstance(value, RaggedTensor):
+        if dtype is not None and as_dtype(dtype).base_dtype is not value.dtype.base_dtype:
+            raise ValueError(f"Tensor conversion requested dtype {as_dtype(dtype).name} for RaggedTensor with dtype {value.dtype.name}: {value}.")
         return value
     if isinstance(value, RaggedTensorValue):
-        return RaggedTensor(to_ragged(value.values, dtype), tf.constant(value.row_splits))
-    return convert_to_tensor(value, dtype, name)
+        return RaggedTensor(to_ragged(value.values, dtype, name, preferred_dtype), tf.constant(value.row_splits))
+    return convert_to_tensor(value, dtype, name, preferred_dtype)
 
 
 class RaggedTensor:
@@ -244,7 +252,7 @@ class RaggedTensor:
         with op_scope(name, "RaggedFromSparse"):
             rank = st_input.indices.shape.as_list()[1]
             if rank not in (None, 2):
-                raise ValueError(f"Argument `st_input` must be rank 2, but is rank {rank}.")
+                raise ValueError(f"rank(st_input) must be 2; st_input has rank {rank}.")
             dtype = as_dtype(row_splits_dtype)
             rows, columns = (tf.cast(st_input.indices[:, i], dtype) for i in (0, 1))
             made = cls.from_value_rowids(st_input.values, rows, tf.cast(st_input.dense_shape[0], dtype), validate=False)
@@ -429,8 +437,14 @@ class RaggedTensor:
         return [self.flat_values, *self.nested_row_splits]
 
     def _with_components(self, parts) -> RaggedTensor:
-        values, *splits = parts
-        return _packed(values, splits, RaggedTensor)
+        made, *splits = parts
+        for row_splits, length in zip(reversed(splits), reversed(self._uniform_row_lengths())):
+            made = RaggedTensor(made, row_splits, length)
+        return made
+
+    def _uniform_row_lengths(self) -> list[int | None]:
+        """Returns the length of all rows for each ragged dimension, None where it is not known to be one."""
+        return [self._uniform_row_length, *(self._values._uniform_row_lengths() if isinstance(self._values, RaggedTensor) else ())]
 
     def _value_of(self, values) -> RaggedTensorValue:
         flat, *splits = values
@@ -480,13 +494,22 @@ def _packed(values: Any, splits: list, kind: type) -> Any:
     return values
 
 
-def _axis(axis: int, rank: int | None) -> int:
-    """Returns an axis that counts from the beginning."""
-    if axis >= 0:
-        return axis
+def _axis(axis: int, rank: int | None, name: str = "axis", of: str = "rank(input)") -> int:
+    """Returns an axis that counts from the beginning.
+
+    Raises:
+        TypeError: if it is no integer.
+        ValueError: if there is none of that number.
+    """
+    if not isinstance(axis, (int, np.integer)):
+        raise TypeError(f"{name} must be an int; got {type(axis).__name__}")
     if rank is None:
-        raise ValueError(f"Axis {axis} counts from the end of a RaggedTensor of unknown rank.")
-    return axis + rank
+        if axis < 0:
+            raise ValueError(f"{name}={axis} may only be negative if {of} is statically known.")
+        return axis
+    if not -rank <= axis < rank:
+        raise ValueError(f"{name}={axis} out of bounds: expected {-rank}<={name}<{rank}")
+    return axis + rank if axis < 0 else axis
 
 
 _operators.install(RaggedTensor)

@@ -10,7 +10,7 @@ import numpy as np
 
 from flowmill._internal.apply import call, dims, op_scope
 from flowmill._internal.convert import constant, convert_to_tensor
-from flowmill._internal.operators import is_ragged
+from flowmill._internal.dispatch import by_rows, elementwise
 from flowmill._internal.tensor import Tensor
 from flowmill._internal.tensor_shape import Dimension, TensorShape
 from flowmill.dtypes import as_dtype, float32, int32
@@ -130,6 +130,7 @@ def fill(dims, value, name: str | None = None, layout=None) -> Tensor:
     return call("Fill", name, dims, value)
 
 
+@elementwise
 def zeros_like(tensor, dtype=None, name: str | None = None, optimize: bool = True) -> Tensor:
     """Zeros in the shape of a tensor.
 
@@ -139,8 +140,6 @@ def zeros_like(tensor, dtype=None, name: str | None = None, optimize: bool = Tru
         name: the name of the operation.
         optimize: lets a shape that is known become a constant.
     """
-    if is_ragged(tensor):
-        return tensor.with_flat_values(zeros_like(tensor.flat_values, dtype, name))
     with op_scope(name, "zeros_like", tensor) as scope:
         if not is_sparse(tensor):
             tensor = convert_to_tensor(tensor, name="tensor")
@@ -152,10 +151,9 @@ def zeros_like(tensor, dtype=None, name: str | None = None, optimize: bool = Tru
         return call("ZerosLike", scope, tensor)
 
 
+@elementwise
 def ones_like(tensor, dtype=None, name: str | None = None, optimize: bool = True) -> Tensor:
     """Ones in the shape of a tensor. Arguments are as for :func:`zeros_like`."""
-    if is_ragged(tensor):
-        return tensor.with_flat_values(ones_like(tensor.flat_values, dtype, name))
     with op_scope(name, "ones_like", tensor) as scope:
         if not is_sparse(tensor):
             tensor = convert_to_tensor(tensor, name="tensor")
@@ -199,11 +197,10 @@ def shape_n(input, out_type=int32, name: str | None = None) -> list[Tensor]:  # 
     return call("ShapeN", name, input, out_type=out_type)
 
 
+@by_rows("_array.size")
 def size(input, name: str | None = None, out_type=None) -> Tensor:  # noqa: A002
     """Returns the number of elements of a tensor, a scalar of type `out_type` (`int32` by default)."""
     out_type = out_type or int32
-    if is_ragged(input):
-        return size(input.flat_values, name, out_type)
     with op_scope(name, "Size", input) as scope:
         if is_sparse(input):
             from flowmill.math import reduce_prod  # cycle: math imports this package
@@ -216,11 +213,10 @@ def size(input, name: str | None = None, out_type=None) -> Tensor:  # noqa: A002
         return call("Size", scope, input, out_type=out_type)
 
 
+@by_rows("_array.rank")
 def rank(input, name: str | None = None) -> Tensor:  # noqa: A002
     """Returns the number of dimensions of a tensor, a scalar."""
     with op_scope(name, "Rank", input) as scope:
-        if is_ragged(input):
-            return rank(input.flat_values) + input.ragged_rank
         if is_sparse(input):
             return call("Size", scope, input.dense_shape)
         input = convert_to_tensor(input)  # noqa: A001

@@ -10,12 +10,13 @@ from flowmill._internal.apply import call, dims, op_scope
 from flowmill._internal.arguments import one_of
 from flowmill._internal.array._creation import broadcast_to, identity, ones, ones_like, rank, reshape, shape, size
 from flowmill._internal.convert import constant, convert_to_tensor
-from flowmill._internal.operators import is_ragged
+from flowmill._internal.dispatch import by_rows
 from flowmill._internal.tensor import Tensor
 from flowmill._internal.tensor_shape import Dimension
 from flowmill.dtypes import int32
 
 
+@by_rows("_array.expand_dims")
 def expand_dims(input, axis=None, name: str | None = None, dim=None) -> Tensor:  # noqa: A002
     """Returns a tensor with a dimension of size 1 put in.
 
@@ -31,14 +32,10 @@ def expand_dims(input, axis=None, name: str | None = None, dim=None) -> Tensor: 
     axis = one_of("dim", dim, "axis", axis)
     if axis is None:
         raise ValueError("Must specify an axis argument to tf.expand_dims()")
-    if is_ragged(input):
-        from flowmill.ragged import _layout  # cycle: sparse._counts imports this package
-
-        with op_scope(name, "RaggedExpandDims"):
-            return _layout.expanded(input, axis)
     return call("ExpandDims", name, input, axis)
 
 
+@by_rows("_array.squeeze")
 def squeeze(input, axis=None, name: str | None = None, squeeze_dims=None) -> Tensor:  # noqa: A002
     """Returns a tensor without dimensions of size 1.
 
@@ -57,6 +54,7 @@ def squeeze(input, axis=None, name: str | None = None, squeeze_dims=None) -> Ten
     return call("Squeeze", name, input, squeeze_dims=axis)
 
 
+@by_rows("_array.concat")
 def concat(values, axis, name: str = "concat") -> Tensor:
     """Tensors one after another along a dimension, which alone may differ in size.
 
@@ -67,11 +65,6 @@ def concat(values, axis, name: str = "concat") -> Tensor:
     """
     if not isinstance(values, (list, tuple)):
         values = [values]
-    if any(is_ragged(v) for v in values):
-        from flowmill.ragged import _layout  # cycle: sparse._counts imports this package
-
-        with op_scope(name, "RaggedConcat"):
-            return _layout.concat(values, axis)
     if len(values) == 1:
         # There is nothing to do, but the axis is checked and the result is one of this name.
         with op_scope(name, "concat", values):
@@ -80,6 +73,7 @@ def concat(values, axis, name: str = "concat") -> Tensor:
     return call("ConcatV2", name, values, axis)
 
 
+@by_rows("_array.stack")
 def stack(values, axis: int = 0, name: str = "stack") -> Tensor:
     """Tensors of one shape side by side along a new dimension.
 
@@ -141,6 +135,7 @@ def unstack(value, num: int | None = None, axis: int = 0, name: str = "unstack")
     return call("Unpack", name, value, num=num, axis=axis)
 
 
+@by_rows("_array.split")
 def split(value, num_or_size_splits, axis=0, num: int | None = None, name: str = "split") -> list[Tensor]:
     """Returns the pieces of a tensor along a dimension.
 
@@ -239,6 +234,7 @@ def matrix_transpose(a, name: str = "matrix_transpose", conjugate: bool = False)
         return transpose(a, perm, conjugate=conjugate)
 
 
+@by_rows("_array.tile")
 def tile(input, multiples, name: str | None = None) -> Tensor:  # noqa: A002
     """Returns a tensor repeated along each dimension as often as `multiples`, a vector, says."""
     return call("Tile", name, input, multiples)
@@ -283,6 +279,7 @@ def _note_padded_shape(padded: Tensor, paddings) -> None:
     padded.set_shape(sizes)
 
 
+@by_rows("_array.reverse")
 def reverse(tensor, axis, name: str | None = None) -> Tensor:
     """Returns a tensor with the order along some dimensions, a vector of their numbers, turned round."""
     return call("ReverseV2", name, tensor, axis)

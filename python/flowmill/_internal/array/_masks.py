@@ -10,7 +10,7 @@ from flowmill._internal.apply import call, op_scope
 from flowmill._internal.array._creation import ones, rank, reshape, shape, shape_internal, zeros
 from flowmill._internal.array._layout import concat, expand_dims, squeeze, stack, tile, transpose
 from flowmill._internal.convert import constant, convert_to_tensor
-from flowmill._internal.operators import is_ragged
+from flowmill._internal.dispatch import by_rows
 from flowmill._internal.tensor import Tensor
 from flowmill._internal.tensor_shape import TensorShape
 from flowmill.dtypes import as_dtype, bool as bool_, float32, int32
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from flowmill.raw_ops import _ListDiff, _Unique, _UniqueWithCounts
 
 
+@by_rows("_places.gather")
 def gather(params, indices, validate_indices=None, name: str | None = None, axis=None, batch_dims: int = 0) -> Tensor:
     """Parts of a tensor along a dimension.
 
@@ -32,12 +33,6 @@ def gather(params, indices, validate_indices=None, name: str | None = None, axis
     """
     if axis is None:
         axis = batch_dims
-    if is_ragged(params) or is_ragged(indices):
-        from flowmill.ragged import _layout  # cycle: sparse._counts imports this package
-
-        if isinstance(axis, Tensor) or axis or batch_dims:
-            raise NotImplementedError("flowmill gathers of ragged tensors along their first dimension.")
-        return _layout.gather(params, indices)
     if isinstance(axis, Tensor) or axis != 0 or batch_dims:
         return call("GatherV2", name, params, indices, axis, batch_dims=batch_dims)
     sparse_read = getattr(params, "sparse_read", None)
@@ -46,6 +41,7 @@ def gather(params, indices, validate_indices=None, name: str | None = None, axis
     return call("GatherV2", name, params, indices, axis)
 
 
+@by_rows("_places.gather_nd")
 def gather_nd(params, indices, name: str | None = None, batch_dims: int = 0, bad_indices_policy: str = "") -> Tensor:
     """Parts of a tensor, each by several indices: those along the first dimensions, in the last dimension of `indices`.
 
@@ -86,6 +82,7 @@ def _batched_gather_nd(params: Tensor, indices: Tensor, batch_dims: int) -> Tens
     return call("GatherNd", None, params, concat(parts, -1))
 
 
+@by_rows("_places.batch_gather")
 def batch_gather(params, indices, name: str | None = None) -> Tensor:
     """Parts of each tensor of a batch along the last dimension of `indices`.
 
@@ -146,6 +143,7 @@ tensor_scatter_nd_max = _tensor_scatter("TensorScatterMax", "put where they are 
 tensor_scatter_nd_min = _tensor_scatter("TensorScatterMin", "put where they are smaller")
 
 
+@by_rows("_places.where")
 def where(condition, x=None, y=None, name: str | None = None) -> Tensor:
     """Elements of `x` where a condition holds, of `y` elsewhere; without those the places where it holds.
 
@@ -164,6 +162,7 @@ def where(condition, x=None, y=None, name: str | None = None) -> Tensor:
     return _where("Select", condition, x, y, name)
 
 
+@by_rows("_places.where_v2")
 def where_v2(condition, x=None, y=None, name: str | None = None) -> Tensor:
     """Like :func:`where`, but condition, `x` and `y` are broadcast together."""
     return _where("SelectV2", condition, x, y, name)
@@ -257,6 +256,7 @@ def _all_of(tensor: Tensor):
     return constant([], int32) if tensor.shape.rank == 0 else all_axes(tensor)
 
 
+@by_rows("_array.one_hot")
 def one_hot(indices, depth, on_value=None, off_value=None, axis: int | None = None, dtype=None, name: str | None = None) -> Tensor:
     """Returns a tensor with a new dimension in which one place, given by `indices`, has another value than the rest.
 
@@ -303,6 +303,7 @@ def setdiff1d(x, y, index_dtype=int32, name: str | None = None) -> _ListDiff:
     return call("ListDiff", name, x, y, out_idx=index_dtype)
 
 
+@by_rows("_array.dynamic_partition")
 def dynamic_partition(data, partitions, num_partitions: int, name: str | None = None) -> list[Tensor]:
     """Returns the parts of a tensor sorted into several tensors.
 
