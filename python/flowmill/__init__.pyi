@@ -10,6 +10,7 @@ from flowmill import data as data
 from flowmill import debugging as debugging
 from flowmill import distributions as distributions
 from flowmill import errors as errors
+from flowmill import feature_column as feature_column
 from flowmill import flags as flags
 from flowmill import gfile as gfile
 from flowmill import graph_util as graph_util
@@ -968,6 +969,7 @@ __all__ = [
     "fake_quant_with_min_max_vars_gradient",
     "fake_quant_with_min_max_vars_per_channel",
     "fake_quant_with_min_max_vars_per_channel_gradient",
+    "feature_column",
     "fft",
     "fft2d",
     "fft3d",

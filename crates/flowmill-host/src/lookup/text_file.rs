@@ -88,8 +88,8 @@ fn check_type(index: i64, dtype: DType, what: &str, word: &str) -> Result<()> {
         LINE_NUMBER if dtype != DType::I64 => {
             bail!(InvalidArgument, "{what} index for line number requires table {word} dtype of int64, got {}", dtype.cpp_name())
         }
-        WHOLE_LINE if dtype != DType::String => {
-            bail!(InvalidArgument, "{what} index for entire line requires table {word} dtype of string, got {}", dtype.cpp_name())
+        WHOLE_LINE if dtype != DType::String && !dtype.is_integer() => {
+            bail!(InvalidArgument, "{what} index for whole line requires table {word} dtype of integer or string, got {}", dtype.cpp_name())
         }
         _ => Ok(()),
     }
