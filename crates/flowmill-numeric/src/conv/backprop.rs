@@ -38,7 +38,7 @@ pub fn conv2d_backprop_input(
     let input_backprop = &mut input_backprop[..window.input_len()];
     if input_backprop.is_empty() || window.positions() == 0 || k == 0 || n == 0 {
         input_backprop.fill(0.0);
-    } else if let Some(phases) = Phases::new(window, groups) {
+    } else if let Some(phases) = Phases::new(window, out_channels, groups) {
         phases.convolve(filter, out_channels, out_backprop, input_backprop);
     } else {
         scatter(window, filter, (out_channels, groups), (k, n), out_backprop, input_backprop);

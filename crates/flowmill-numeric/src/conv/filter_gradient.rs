@@ -4,6 +4,7 @@
 //! patch moves by a constant distance from position to position of an output row, so that the images, with their padding, are read in place.
 
 use super::backprop::check;
+use super::padding::{copy_rows, is_inside, padded};
 use crate::gemm::{DirectTile, Element, Segment, Segments, with_scratch};
 use crate::parallel;
 use crate::simd::isa;
@@ -37,7 +38,7 @@ pub fn conv2d_backprop_filter(
     if len == 0 || window.positions() == 0 {
         return;
     }
-    let product = Product { window, input, out_backprop, out_channels, padded: Padded::of(window) };
+    let product = Product { window, input, out_backprop, out_channels, padded: if is_inside(window) { *window } else { padded(window) } };
     let kernels = &f32::kernels(isa()).0;
     let row_tiles = k.div_ceil(kernels.max_rows());
     let column_tiles = n.div_ceil(kernels.panel_width());
@@ -103,32 +104,13 @@ struct Tile {
     n: usize,
 }
 
-/// The sizes of an image with its padding, as far as windows reach.
-struct Padded {
-    width: usize,
-    /// Rows of the image under one window.
-    reach: usize,
-    /// True if the images have no padding, and so need no copy.
-    is_image: bool,
-}
-
-impl Padded {
-    fn of(w: &Window) -> Padded {
-        let (height, width) = (
-            (w.out_height - 1) * w.stride_height + (w.height - 1) * w.dilation_height + 1,
-            (w.out_width - 1) * w.stride_width + (w.width - 1) * w.dilation_width + 1,
-        );
-        let is_image = (w.pad_top, w.pad_left) == (0, 0) && height <= w.in_height && width <= w.in_width;
-        Padded { width: if is_image { w.in_width } else { width }, reach: (w.height - 1) * w.dilation_height + 1, is_image }
-    }
-}
-
 struct Product<'a> {
     window: &'a Window,
     input: &'a [f32],
     out_backprop: &'a [f32],
     out_channels: usize,
-    padded: Padded,
+    /// The window over images that are read: the images themselves, or padded ones.
+    padded: Window,
 }
 
 impl Product<'_> {
@@ -139,12 +121,14 @@ impl Product<'_> {
     unsafe fn add(&self, images: Range<usize>, tiles: impl Iterator<Item = Tile> + Clone, sums: *mut f32) {
         let w = self.window;
         // Output rows that are computed together: of several images, or a part of one.
-        let row_len = self.padded.width * w.channels;
-        let rows_at_once = ((BAND_ELEMENTS / row_len).saturating_sub(self.padded.reach) / w.stride_height + 1).clamp(1, w.out_height);
-        let band_rows = (rows_at_once - 1) * w.stride_height + self.padded.reach;
+        let row_len = self.padded.in_width * w.channels;
+        let reach = (w.height - 1) * w.dilation_height + 1;
+        let rows_at_once = ((BAND_ELEMENTS / row_len).saturating_sub(reach) / w.stride_height + 1).clamp(1, w.out_height);
+        let band_rows = (rows_at_once - 1) * w.stride_height + reach;
+        let is_copied = !is_inside(w);
         let bands_at_once =
             if rows_at_once < w.out_height { 1 } else { (BAND_ELEMENTS / (band_rows * row_len)).clamp(1, images.len().max(1)) };
-        let scratch = if self.padded.is_image { 0 } else { bands_at_once * band_rows * row_len };
+        let scratch = if is_copied { bands_at_once * band_rows * row_len } else { 0 };
         with_scratch(scratch, |copies: &mut [f32]| {
             let mut image = images.start;
             while image < images.end {
@@ -153,13 +137,12 @@ impl Product<'_> {
                     let rows = rows_at_once.min(w.out_height - y);
                     let mut segments = Segments::new();
                     for band in 0..count {
-                        let first = match self.padded.is_image {
-                            true => ((image + band) * w.in_height + y * w.stride_height) * row_len,
-                            false => {
-                                let copy = &mut copies[band * band_rows * row_len..][..band_rows * row_len];
-                                self.copy_padded(image + band, y * w.stride_height, copy);
-                                band * band_rows * row_len
-                            }
+                        let first = if is_copied {
+                            let copy = &mut copies[band * band_rows * row_len..][..band_rows * row_len];
+                            copy_rows(w, &self.padded, image + band, y * w.stride_height, self.input, copy);
+                            band * band_rows * row_len
+                        } else {
+                            ((image + band) * w.in_height + y * w.stride_height) * row_len
                         };
                         segments.extend((0..rows).map(|row| Segment {
                             a: first + row * w.stride_height * row_len,
@@ -167,7 +150,7 @@ impl Product<'_> {
                             len: w.out_width,
                         }));
                     }
-                    let images = if self.padded.is_image { self.input } else { &*copies };
+                    let images = if is_copied { &*copies } else { self.input };
                     let gradient = &self.out_backprop[(image * w.out_height + y) * w.out_width * self.out_channels..];
                     for tile in tiles.clone() {
                         // SAFETY: the caller guarantees it.
@@ -177,24 +160,6 @@ impl Product<'_> {
                 image += count;
             }
         });
-    }
-
-    /// Copies the rows of an image from row `first` of the padded image on.
-    fn copy_padded(&self, image: usize, first: usize, to: &mut [f32]) {
-        let w = self.window;
-        let row_len = self.padded.width * w.channels;
-        let left = w.pad_left.min(self.padded.width) * w.channels;
-        let inside = (self.padded.width * w.channels - left).min(w.in_width * w.channels);
-        for (row, to) in to.chunks_exact_mut(row_len).enumerate() {
-            match (first + row).checked_sub(w.pad_top).filter(|&y| y < w.in_height) {
-                Some(y) => {
-                    to[..left].fill(0.0);
-                    to[left..left + inside].copy_from_slice(&self.input[(image * w.in_height + y) * w.in_width * w.channels..][..inside]);
-                    to[left + inside..].fill(0.0);
-                }
-                None => to.fill(0.0),
-            }
-        }
     }
 
     /// Adds the products of one tile.
@@ -207,7 +172,7 @@ impl Product<'_> {
         let channels = w.channels / (self.out_channels / tile.n);
         let place = |row: usize| {
             let (tap, channel) = (row / channels, row % channels);
-            let position = tap / w.width * w.dilation_height * self.padded.width + tap % w.width * w.dilation_width;
+            let position = tap / w.width * w.dilation_height * self.padded.in_width + tap % w.width * w.dilation_width;
             position * w.channels + tile.group * channels + channel
         };
         let places: smallvec::SmallVec<[usize; 16]> = tile.rows.clone().map(place).collect();

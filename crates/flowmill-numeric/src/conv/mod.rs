@@ -12,6 +12,7 @@ mod backprop;
 pub mod depthwise;
 mod filter_gradient;
 mod narrow;
+mod padding;
 mod patches;
 mod phases;
 mod planes;
@@ -172,14 +173,17 @@ pub fn conv2d(window: &Window, input: &[f32], filter: &PackedFilter, output: &mu
     if filter.groups == 1 && pointwise {
         return gemm_packed(input, window.channels, m, &matrices[0], output, n, epilogue);
     }
-    for (group, packed) in matrices.iter().enumerate() {
-        let patches = Patches::new(window, input, group * filter.in_channels, filter.in_channels);
-        let first = group * packed.n();
-        let epilogue = Epilogue {
-            bias: epilogue.bias.map(|b| &b[first..]),
-            residual: epilogue.residual.map(|(r, ld)| (&r[first..], ld)),
-            ..*epilogue
-        };
-        gemm_rows(&patches, m, packed, &mut output[first..], n, &epilogue);
-    }
+    padding::for_images(window, n / filter.groups, input, |images, window, input| {
+        let (first_row, m) = (images.start * window.out_height * window.out_width, window.positions());
+        for (group, packed) in matrices.iter().enumerate() {
+            let patches = Patches::new(window, input, group * filter.in_channels, filter.in_channels);
+            let first = group * packed.n();
+            let epilogue = Epilogue {
+                bias: epilogue.bias.map(|b| &b[first..]),
+                residual: epilogue.residual.map(|(r, ld)| (&r[first_row * ld + first..], ld)),
+                ..*epilogue
+            };
+            gemm_rows(&patches, m, packed, &mut output[first_row * n + first..], n, &epilogue);
+        }
+    });
 }

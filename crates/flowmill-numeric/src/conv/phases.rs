@@ -6,7 +6,7 @@
 use super::depthwise::for_each_row;
 use super::patches::Patches;
 use super::winograd::Lifetime;
-use super::{Method, PackedFilter, conv2d, method_for};
+use super::{Method, PackedFilter, conv2d, method_for, narrow, padding};
 use crate::gemm::{Epilogue, MatrixRef, multiply_rows, with_scratch};
 use crate::simd::transpose::transpose;
 use crate::window::{Axis, Window};
@@ -52,13 +52,16 @@ pub(super) struct Phases<'a> {
 
 impl<'a> Phases<'a> {
     /// Returns the convolutions; `None` if the gradient is not computed in this way.
-    pub(super) fn new(window: &'a Window, groups: usize) -> Option<Phases<'a>> {
+    pub(super) fn new(window: &'a Window, out_channels: usize, groups: usize) -> Option<Phases<'a>> {
         let (down, across) = (window.down(), window.across());
         let is_regular = |axis: &Axis| axis.stride == 1 || axis.dilation == 1;
-        if window.channels / groups < MIN_CHANNELS || !is_regular(&down) || !is_regular(&across) {
+        if !is_regular(&down) || !is_regular(&across) {
             return None;
         }
-        Some(Phases { window, groups, rows: Phase::all(&down)?, columns: Phase::all(&across)? })
+        let phases = Phases { window, groups, rows: Phase::all(&down)?, columns: Phase::all(&across)? };
+        let is_narrow =
+            || phases.widest_window(out_channels).is_some_and(|window| narrow::is_faster(&window, phases.window.channels, groups));
+        (window.channels / groups >= MIN_CHANNELS || is_narrow()).then_some(phases)
     }
 
     /// Overwrites `input_backprop` with the gradient.
@@ -81,12 +84,9 @@ impl<'a> Phases<'a> {
         });
     }
 
-    /// Computes the gradients of the pixels of one phase, side by side.
-    fn convolve_phase(&self, row: &Phase, column: &Phase, filter: &[f32], out_channels: usize, out_backprop: &[f32], pixels: &mut [f32]) {
-        if row.taps == 0 || column.taps == 0 {
-            return pixels.fill(0.0);
-        }
-        let window = Window {
+    /// Returns the window of the convolution that computes a phase.
+    fn window_of(&self, row: &Phase, column: &Phase, out_channels: usize) -> Window {
+        Window {
             in_height: self.window.out_height,
             in_width: self.window.out_width,
             channels: out_channels,
@@ -99,7 +99,21 @@ impl<'a> Phases<'a> {
             out_height: row.count,
             out_width: column.count,
             ..*self.window
-        };
+        }
+    }
+
+    /// Returns the window of the phase with the most taps.
+    fn widest_window(&self, out_channels: usize) -> Option<Window> {
+        let most = |phases: &[Phase]| phases.iter().enumerate().max_by_key(|(_, phase)| phase.taps).map(|(i, _)| i);
+        Some(self.window_of(&self.rows[most(&self.rows)?], &self.columns[most(&self.columns)?], out_channels))
+    }
+
+    /// Computes the gradients of the pixels of one phase, side by side.
+    fn convolve_phase(&self, row: &Phase, column: &Phase, filter: &[f32], out_channels: usize, out_backprop: &[f32], pixels: &mut [f32]) {
+        if row.taps == 0 || column.taps == 0 {
+            return pixels.fill(0.0);
+        }
+        let window = self.window_of(row, column, out_channels);
         let (k, n) = (row.taps * column.taps * (out_channels / self.groups), self.window.channels);
         with_scratch(k * n, |turned: &mut [f32]| {
             self.turn_filter(row, column, filter, out_channels, turned);
@@ -109,11 +123,14 @@ impl<'a> Phases<'a> {
                 return conv2d(&window, out_backprop, &packed, pixels, &Epilogue::default());
             }
             let (depth, per_group) = (n / self.groups, out_channels / self.groups);
-            for group in 0..self.groups {
-                let patches = Patches::new(&window, out_backprop, group * per_group, per_group);
-                let filter = MatrixRef { data: &turned[group * depth..], ld: n, transposed: false };
-                multiply_rows(&patches, window.positions(), k, depth, filter, &mut pixels[group * depth..], n, false);
-            }
+            padding::for_images(&window, depth, out_backprop, |images, window, out_backprop| {
+                let pixels = &mut pixels[images.start * window.out_height * window.out_width * n..];
+                for group in 0..self.groups {
+                    let patches = Patches::new(window, out_backprop, group * per_group, per_group);
+                    let filter = MatrixRef { data: &turned[group * depth..], ld: n, transposed: false };
+                    multiply_rows(&patches, window.positions(), k, depth, filter, &mut pixels[group * depth..], n, false);
+                }
+            });
         });
     }
 

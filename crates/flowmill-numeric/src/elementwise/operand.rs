@@ -5,17 +5,24 @@ use smallvec::SmallVec;
 /// An operand that is read in the shape of the output.
 pub struct Operand<'a, T> {
     data: &'a [T],
-    layout: Layout,
+    layout: Layout<T>,
 }
 
-enum Layout {
+enum Layout<T> {
     /// Element `i` is used for output element `i`.
     Same,
     /// A single element is used for all output elements.
     Scalar,
+    /// Few elements are used over and over. A copy repeats them, so that from any of the first `period` elements on there are enough for a chunk.
+    Repeated { copy: Vec<T>, period: usize },
     /// The sizes and strides, outermost first; the innermost stride is 0 or 1.
     Strided(SmallVec<[(usize, usize); 4]>),
 }
+
+/// The most elements that are repeated in a copy. A longer row is read in place, chunk by chunk.
+const MAX_PERIOD: usize = 64;
+/// The least number of outputs for which a copy pays.
+const MIN_REPEATED: usize = 4 * super::CHUNK;
 
 impl<'a, T: Copy> Operand<'a, T> {
     /// Returns an operand for the elements `data` of a tensor of `shape`, which broadcasts to `out`.
@@ -25,7 +32,13 @@ impl<'a, T: Copy> Operand<'a, T> {
         } else if num_elements(shape) == num_elements(out) {
             Layout::Same
         } else {
-            Layout::Strided(broadcast_dims(shape, out))
+            let dims = broadcast_dims(shape, out);
+            match dims[..] {
+                [(count, 0), (period, 1)] if period <= MAX_PERIOD && count * period >= MIN_REPEATED => {
+                    Layout::Repeated { copy: data.iter().copied().cycle().take(period + super::CHUNK).collect(), period }
+                }
+                _ => Layout::Strided(dims),
+            }
         };
         Operand { data, layout }
     }
@@ -62,6 +75,15 @@ impl<'a, T: Copy> Operand<'a, T> {
             Layout::Same => &self.data[start..start + len],
             Layout::Scalar => {
                 buffer[..len].fill(self.data[0]);
+                &buffer[..len]
+            }
+            Layout::Repeated { copy, period } => {
+                let first = start % period;
+                if let Some(elements) = copy.get(first..first + len) {
+                    return elements;
+                }
+                let repeated = self.data.iter().cycle().skip(first);
+                buffer[..len].iter_mut().zip(repeated).for_each(|(to, x)| *to = *x);
                 &buffer[..len]
             }
             Layout::Strided(dims) => {

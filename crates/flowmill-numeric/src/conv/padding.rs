@@ -1,0 +1,67 @@
+//! Copies of images with their padding, so that all windows lie inside and patches are read in place.
+
+use crate::gemm::with_scratch;
+use crate::parallel;
+use crate::window::Window;
+use std::ops::Range;
+
+/// Elements of padded images that are computed at a time.
+const COPIED_ELEMENTS: usize = 1 << 20;
+/// The least number of multiply-adds for each element of an image from which a copy of it does not count.
+const MIN_WORK: usize = 256;
+
+/// Returns the windows over images that are cut or padded to what the windows reach.
+pub(super) fn padded(w: &Window) -> Window {
+    let reach = |count: usize, stride: usize, size: usize, dilation: usize| count.saturating_sub(1) * stride + (size - 1) * dilation + 1;
+    Window {
+        in_height: reach(w.out_height, w.stride_height, w.height, w.dilation_height),
+        in_width: reach(w.out_width, w.stride_width, w.width, w.dilation_width),
+        pad_top: 0,
+        pad_left: 0,
+        ..*w
+    }
+}
+
+/// Returns true if no window reaches into the padding.
+pub(super) fn is_inside(w: &Window) -> bool {
+    let padded = padded(w);
+    (w.pad_top, w.pad_left) == (0, 0) && padded.in_height <= w.in_height && padded.in_width <= w.in_width
+}
+
+/// Copies the rows of a padded image from row `first` on.
+pub(super) fn copy_rows(w: &Window, padded: &Window, image: usize, first: usize, input: &[f32], to: &mut [f32]) {
+    let row_len = padded.in_width * w.channels;
+    let left = w.pad_left.min(padded.in_width) * w.channels;
+    let inside = (row_len - left).min(w.in_width * w.channels);
+    for (row, to) in to.chunks_exact_mut(row_len.max(1)).enumerate() {
+        match (first + row).checked_sub(w.pad_top).filter(|&y| y < w.in_height) {
+            Some(y) => {
+                to[..left].fill(0.0);
+                to[left..left + inside].copy_from_slice(&input[(image * w.in_height + y) * w.in_width * w.channels..][..inside]);
+                to[left + inside..].fill(0.0);
+            }
+            None => to.fill(0.0),
+        }
+    }
+}
+
+/// Calls `f` with images, and with their window, for all images: with the images themselves, or, if many windows reach into the padding, with padded
+/// copies of some images at a time. `columns` is the number of output channels that a window is multiplied with.
+pub(super) fn for_images(w: &Window, columns: usize, input: &[f32], mut f: impl FnMut(Range<usize>, &Window, &[f32])) {
+    let inside = w.rows_wholly_inside().len() * w.columns_wholly_inside().len();
+    let outside = w.out_height * w.out_width - inside.min(w.out_height * w.out_width);
+    if 8 * outside <= w.out_height * w.out_width || w.height * w.width * columns < MIN_WORK {
+        return f(0..w.batch, w, input);
+    }
+    let padded = padded(w);
+    let image_len = padded.in_height * padded.in_width * w.channels;
+    let at_once = (COPIED_ELEMENTS / image_len.max(1)).clamp(1, w.batch);
+    with_scratch(at_once * image_len, |copies: &mut [f32]| {
+        for first in (0..w.batch).step_by(at_once) {
+            let images = first..w.batch.min(first + at_once);
+            let copies = &mut copies[..images.len() * image_len];
+            parallel::chunks(copies, image_len, |image, copy| copy_rows(w, &padded, first + image, 0, input, copy));
+            f(images.clone(), &Window { batch: images.len(), ..padded }, copies);
+        }
+    });
+}
