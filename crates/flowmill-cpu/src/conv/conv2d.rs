@@ -6,7 +6,7 @@ use crate::gemm::Epilogue;
 use crate::nn::layout::in_any_layout;
 use crate::number::Number;
 use crate::window::Geometry;
-use flowmill_numeric::conv::{PackedFilter, conv2d, conv2d_backprop_filter, conv2d_backprop_input};
+use flowmill_numeric::conv::{PackedFilter, PackedTransposed, conv2d, conv2d_backprop_filter, conv2d_backprop_input};
 use flowmill_numeric::window::Window;
 use flowmill_runtime::{Kernel, KernelContext, KernelDef, KernelInit, KernelRegistry};
 use flowmill_tensor::sync::Mutex;
@@ -243,14 +243,30 @@ fn make_backprop_input(init: &KernelInit<'_>, input_shape: InputShape) -> Result
             Ok(())
         }), _ => init.unsupported());
     }
+    // The filter of a transposed convolution is packed once. One that is trained changes between steps, and would only be kept from being updated in place.
+    let packed = init.constant(1).is_some().then(|| Mutex::new(None::<Arc<PackedTransposed>>));
     from_fn(move |ctx| {
         let (filter, gradient) = (ctx.take(1)?, ctx.take(2)?);
         let shape = input_shape(ctx.input(0)?, filter.shape(), gradient.shape())?;
         let (window, groups, out_channels) = checked_window(&geometry, &shape, filter.shape())?;
         check_gradient(&window, out_channels, gradient.shape())?;
-        let mut out = ctx.allocator().zeros(DType::F32, shape)?;
-        if out.num_elements() > 0 && gradient.num_elements() > 0 {
-            conv2d_backprop_input(&window, filter.as_slice()?, out_channels, groups, gradient.as_slice()?, out.as_mut_slice()?);
+        if shape.num_elements() == 0 || gradient.num_elements() == 0 {
+            let zeros = ctx.allocator().zeros(DType::F32, shape)?;
+            ctx.set_output(0, zeros);
+            return Ok(());
+        }
+        let mut out = ctx.allocator().uninit(DType::F32, shape)?;
+        let (weights, gradient) = (filter.as_slice::<f32>()?, gradient.as_slice()?);
+        let kept = packed.as_ref().and_then(|packed| {
+            let mut packed = packed.lock();
+            if !packed.as_ref().is_some_and(|packed| packed.is_for(&window)) {
+                *packed = PackedTransposed::pack(&window, weights, out_channels, groups).map(Arc::new);
+            }
+            packed.clone()
+        });
+        match kept {
+            Some(packed) => packed.apply(&window, out_channels, gradient, out.as_mut_slice()?),
+            None => conv2d_backprop_input(&window, weights, out_channels, groups, gradient, out.as_mut_slice()?),
         }
         ctx.set_output(0, out);
         Ok(())

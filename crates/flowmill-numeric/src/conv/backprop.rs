@@ -8,7 +8,8 @@ use crate::window::Window;
 /// Elements of memory for the gradients of patches that are computed at a time.
 const PATCH_ELEMENTS: usize = 1 << 20;
 
-pub(super) fn check(window: &Window, out_channels: usize, groups: usize, filter: usize, out_backprop: usize) -> (usize, usize) {
+/// Checks the sizes of the filter. Returns the numbers of elements of a patch and of output channels, both of one group.
+pub(super) fn check_filter(window: &Window, out_channels: usize, groups: usize, filter: usize) -> (usize, usize) {
     assert!(
         groups > 0 && window.channels.is_multiple_of(groups) && out_channels.is_multiple_of(groups),
         "{} and {out_channels} channels in {groups} groups",
@@ -16,9 +17,15 @@ pub(super) fn check(window: &Window, out_channels: usize, groups: usize, filter:
     );
     let k = window.height * window.width * (window.channels / groups);
     assert!(filter >= k * out_channels, "{filter} elements of filter for {k} x {out_channels}");
+    (k, out_channels / groups)
+}
+
+/// Like [`check_filter`], and checks the size of the output's gradient.
+pub(super) fn check(window: &Window, out_channels: usize, groups: usize, filter: usize, out_backprop: usize) -> (usize, usize) {
+    let sizes = check_filter(window, out_channels, groups, filter);
     let positions = window.positions();
     assert!(out_backprop >= positions * out_channels, "{out_backprop} gradients for {positions} x {out_channels}",);
-    (k, out_channels / groups)
+    sizes
 }
 
 /// Overwrites `input_backprop` with the gradient of the input, from `out_backprop` `[batch, out_height, out_width, out_channels]` and the HWIO filter.

@@ -22,6 +22,7 @@ mod winograd;
 
 pub use backprop::conv2d_backprop_input;
 pub use filter_gradient::conv2d_backprop_filter;
+pub use phases::PackedTransposed;
 
 use crate::gemm::{Epilogue, PackedB, gemm_packed, gemm_rows};
 use crate::simd::isa;

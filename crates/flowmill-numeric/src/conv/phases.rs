@@ -3,6 +3,7 @@
 //! With stride 1 it is one convolution, with the filter turned around and its channels exchanged. With larger strides, the pixels of the input whose
 //! coordinates have the same remainders see the same taps of the filter: each such phase is a convolution with a part of the filter.
 
+use super::backprop::check_filter;
 use super::depthwise::for_each_row;
 use super::patches::Patches;
 use super::winograd::Lifetime;
@@ -42,6 +43,63 @@ impl Phase {
     }
 }
 
+/// A filter of [`conv2d_backprop_input`](super::conv2d_backprop_input), packed for many calls with images of one size: that of a transposed convolution.
+#[derive(Debug)]
+pub struct PackedTransposed {
+    /// The window, with a batch of one.
+    window: Window,
+    groups: usize,
+    /// The filter of each phase that has taps.
+    filters: Vec<Option<PackedFilter>>,
+}
+
+impl PackedTransposed {
+    /// Packs an HWIO filter; `None` if gradients over `window` are not computed as convolutions.
+    ///
+    /// # Panics
+    /// If `filter` is too short, or `groups` does not divide the channels.
+    pub fn pack(window: &Window, filter: &[f32], out_channels: usize, groups: usize) -> Option<PackedTransposed> {
+        check_filter(window, out_channels, groups, filter.len());
+        let window = Window { batch: 1, ..*window };
+        if window.input_len() == 0 || window.positions() == 0 || filter.is_empty() {
+            return None;
+        }
+        let phases = Phases::new(&window, out_channels, groups)?;
+        let mut filters = Vec::new();
+        for row in &phases.rows {
+            for column in &phases.columns {
+                let len = row.taps * column.taps * (out_channels / groups) * window.channels;
+                filters.push((len > 0).then(|| {
+                    let mut turned = vec![0.0; len];
+                    phases.turn_filter(row, column, filter, out_channels, &mut turned);
+                    PackedFilter::pack(&phases.window_of(row, column, out_channels), &turned, window.channels, groups)
+                }));
+            }
+        }
+        Some(PackedTransposed { window, groups, filters })
+    }
+
+    /// Returns true if the filter is packed for this window.
+    pub fn is_for(&self, window: &Window) -> bool {
+        self.window == Window { batch: 1, ..*window }
+    }
+
+    /// Overwrites `input_backprop` with the gradient of the input, from `out_backprop` `[batch, out_height, out_width, out_channels]`.
+    ///
+    /// # Panics
+    /// If a slice is too short, or the filter is packed for another window.
+    pub fn apply(&self, window: &Window, out_channels: usize, out_backprop: &[f32], input_backprop: &mut [f32]) {
+        assert!(self.is_for(window), "{window:?} with a filter for {:?}", self.window);
+        window.check(input_backprop.len());
+        let Some(phases) = Phases::new(window, out_channels, self.groups) else { return };
+        phases.for_each_phase(&mut input_backprop[..window.input_len()], |number, row, column, pixels| {
+            if let Some(filter) = self.filters.get(number).and_then(Option::as_ref) {
+                conv2d(&phases.window_of(row, column, out_channels), out_backprop, filter, pixels, &Epilogue::default());
+            }
+        });
+    }
+}
+
 /// The convolutions that compute the gradient of an input.
 pub(super) struct Phases<'a> {
     window: &'a Window,
@@ -66,8 +124,18 @@ impl<'a> Phases<'a> {
 
     /// Overwrites `input_backprop` with the gradient.
     pub(super) fn convolve(&self, filter: &[f32], out_channels: usize, out_backprop: &[f32], input_backprop: &mut [f32]) {
+        self.for_each_phase(input_backprop, |_, row, column, pixels| {
+            self.convolve_phase(row, column, filter, out_channels, out_backprop, pixels);
+        });
+    }
+
+    /// Calls `f(number, row, column, pixels)` for each phase that has taps, which computes its pixels, and puts the pixels to their places.
+    fn for_each_phase(&self, input_backprop: &mut [f32], mut f: impl FnMut(usize, &Phase, &Phase, &mut [f32])) {
+        let mut compute = |number: usize, row: &Phase, column: &Phase, pixels: &mut [f32]| {
+            if row.taps == 0 || column.taps == 0 { pixels.fill(0.0) } else { f(number, row, column, pixels) }
+        };
         if (self.window.stride_height, self.window.stride_width) == (1, 1) {
-            return self.convolve_phase(&self.rows[0], &self.columns[0], filter, out_channels, out_backprop, input_backprop);
+            return compute(0, &self.rows[0], &self.columns[0], input_backprop);
         }
         with_scratch(input_backprop.len(), |pixels: &mut [f32]| {
             let mut starts = Vec::with_capacity(self.rows.len() * self.columns.len());
@@ -75,7 +143,7 @@ impl<'a> Phases<'a> {
             for row in &self.rows {
                 for column in &self.columns {
                     let len = self.window.batch * row.count * column.count * self.window.channels;
-                    self.convolve_phase(row, column, filter, out_channels, out_backprop, &mut pixels[start..start + len]);
+                    compute(starts.len(), row, column, &mut pixels[start..start + len]);
                     starts.push(start);
                     start += len;
                 }
@@ -110,9 +178,6 @@ impl<'a> Phases<'a> {
 
     /// Computes the gradients of the pixels of one phase, side by side.
     fn convolve_phase(&self, row: &Phase, column: &Phase, filter: &[f32], out_channels: usize, out_backprop: &[f32], pixels: &mut [f32]) {
-        if row.taps == 0 || column.taps == 0 {
-            return pixels.fill(0.0);
-        }
         let window = self.window_of(row, column, out_channels);
         let (k, n) = (row.taps * column.taps * (out_channels / self.groups), self.window.channels);
         with_scratch(k * n, |turned: &mut [f32]| {

@@ -107,6 +107,11 @@ fn check_conv(w: &Window, out: usize, groups: usize) {
     let mut got = vec![f32::NAN; input.len()];
     conv2d_backprop_input(w, &filter, out, groups, &gradient, &mut got);
     assert_eq!(got, want_input, "input gradient of {w:?}");
+    if let Some(packed) = PackedTransposed::pack(w, &filter, out, groups) {
+        let mut got = vec![f32::NAN; input.len()];
+        packed.apply(w, out, &gradient, &mut got);
+        assert_eq!(got, want_input, "transposed convolution of {w:?}");
+    }
     let mut got = vec![f32::NAN; filter.len()];
     conv2d_backprop_filter(w, &input, out, groups, &gradient, &mut got);
     assert_eq!(got, want_filter, "filter gradient of {w:?}");
@@ -258,6 +263,39 @@ fn layers_of_common_networks_equal_plain_loops() {
     check_depthwise(&square(1, 14, 96, 3, 1, 1), 1);
     check_depthwise(&square(1, 15, 37, 3, 2, 1), 1);
     check_depthwise(&square(1, 9, 20, 5, 1, 2), 1);
+}
+
+#[test]
+fn few_channels_and_groups_equal_plain_loops() {
+    let with_width = |w: Window, width: usize| Window { width, pad_left: width / 2, out_width: (w.in_width - 1) / w.stride_width + 1, ..w };
+    for (w, out) in [(square(2, 24, 8, 5, 1, 2), 1), (square(1, 20, 64, 1, 1, 0), 2), (square(1, 30, 12, 9, 1, 4), 3)] {
+        assert_eq!(method_for(&w, out, 1, Lifetime::Kept), Method::Narrow, "{w:?}");
+        check_conv(&w, out, 1);
+        check_conv(&Window { batch: 3, ..with_width(w, 7) }, out, 1);
+    }
+    for (w, out, groups) in
+        [(square(1, 14, 64, 3, 1, 1), 64, 16), (square(2, 15, 96, 3, 2, 1), 96, 12), (square(1, 9, 32, 5, 1, 2), 64, 32)]
+    {
+        assert_eq!(method_for(&w, out, groups, Lifetime::Kept), Method::Planes, "{w:?}");
+        check_conv(&w, out, groups);
+        check_conv(&with_width(w, 5), out, groups);
+    }
+}
+
+#[test]
+fn gradients_of_batches_equal_plain_loops() {
+    // Few tiles of many images are summed in parts, images that are larger than a band in several bands, and padded images a few at a time.
+    check_conv(&square(40, 28, 1, 5, 1, 2), 4, 1);
+    check_conv(&square(2, 60, 24, 5, 1, 2), 16, 1);
+    check_conv(&square(3, 14, 32, 5, 1, 2), 20, 1);
+    check_conv(&square(5, 8, 40, 1, 2, 0), 24, 2);
+}
+
+#[test]
+fn pools_of_many_channels_equal_plain_loops() {
+    for w in [square(2, 12, 43, 2, 2, 0), square(1, 9, 40, 3, 2, 1), square(1, 12, 9, 6, 1, 0), square(2, 13, 33, 2, 2, 0)] {
+        check_pool(&w);
+    }
 }
 
 /// Returns the output of the form that the library chooses, for rough values.
