@@ -29,6 +29,7 @@ pub use changes::NodeChanges;
 pub use flowmill_graph::{Evaluator, Target};
 pub use lowering::{Functions, MAX_ADDED_NODES, MAX_NESTING};
 pub use pipeline::{
-    LOWERING, LoweringPass, MAX_ROUNDS, Options, PIPELINE, Pass, PassReport, Report, lower, optimize, optimize_with_shapes, run_passes,
+    LOWERING, LoweringPass, MAX_ROUNDS, Options, PIPELINE, Pass, PassContext, PassReport, Report, lower, optimize, optimize_with_shapes,
+    run_passes,
 };
 pub use shapes::Shapes;

@@ -14,7 +14,7 @@ pub struct Pass {
     pub name: &'static str,
     /// Rewrites the graph, whose nodes are all on the target, and returns the number of places that it changed. After an error the graph may be half
     /// rewritten.
-    pub run: fn(&mut Graph, &dyn Target, &mut Shapes) -> Result<usize>,
+    pub run: fn(&mut Graph, PassContext<'_>) -> Result<usize>,
     /// True for a pass that runs in rounds together with the passes beside it that do, until none of them changes the graph.
     pub repeats: bool,
 }
@@ -24,6 +24,16 @@ impl Pass {
     const fn in_rounds(self) -> Pass {
         Pass { repeats: true, ..self }
     }
+}
+
+/// The things that a pass works with, besides the graph.
+pub struct PassContext<'a> {
+    /// The device that the graph's nodes are on.
+    pub target: &'a dyn Target,
+    /// The shapes of the graph's tensors.
+    pub shapes: &'a mut Shapes,
+    /// The largest number of places that the pass may change. Passes that make one change of many nodes, such as to prune them, do not count these.
+    pub limit: usize,
 }
 
 /// A pass that inlines bodies of functions into the graph.
@@ -77,6 +87,8 @@ pub const PIPELINE: &[Pass] = &[
     pass!(Pass, sink_transposes).in_rounds(),
     // After conditions are constant.
     pass!(Pass, fold_branches).in_rounds(),
+    // After bounds of loops are constant; before invariants leave a loop that is none.
+    pass!(Pass, unroll_loops).in_rounds(),
     // After constants in loops are folded; the next round folds what has left a loop.
     pass!(Pass, hoist_invariants).in_rounds(),
     // So that in the next round nodes without use are no consumers.
@@ -115,6 +127,9 @@ pub struct Options<'a> {
     pub disabled: &'a [String],
     /// The function whose body the graph is; `""` for the graph of a step.
     pub function: &'a str,
+    /// The largest number of changes that all passes together make; `None` for any number. The change after which a graph computes something else is the
+    /// smallest number for which it does. Inlining is not counted.
+    pub fuel: Option<usize>,
     /// True if reports name the nodes that each pass changed. This takes time proportional to the graph per pass.
     pub records_nodes: bool,
 }
@@ -194,7 +209,8 @@ fn run_all(passes: &[Pass], graph: &mut Graph, options: &Options<'_>, target: &d
     let num_nodes_before = graph.num_nodes();
     let recorder = ChangeRecorder::new(graph, options.records_nodes);
     let original = graph.clone();
-    let mut run = PipelineRun { graph, target, shapes, original, done: Vec::new(), recorder, num_changes: 0 };
+    let fuel = options.fuel.unwrap_or(usize::MAX);
+    let mut run = PipelineRun { graph, target, shapes, original, done: Vec::new(), recorder, num_changes: 0, fuel };
     let mut report = Report { num_nodes_before, ..Report::default() };
     let enabled: Vec<&Pass> = passes.iter().filter(|pass| options.is_enabled(pass.name)).collect();
     for stage in enabled.chunk_by(|a, b| a.repeats && b.repeats) {
@@ -213,10 +229,12 @@ struct PipelineRun<'a> {
     shapes: &'a mut Shapes,
     /// The graph before the first pass.
     original: Graph,
-    /// The runs of passes that succeeded, in order.
-    done: Vec<&'a Pass>,
+    /// The runs of passes that succeeded, in order, with their limits.
+    done: Vec<(&'a Pass, usize)>,
     recorder: Option<ChangeRecorder>,
     num_changes: usize,
+    /// The number of changes that may still be made.
+    fuel: usize,
 }
 
 impl<'a> PipelineRun<'a> {
@@ -242,10 +260,15 @@ impl<'a> PipelineRun<'a> {
     }
 
     fn pass(&mut self, pass: &'a Pass, report: &mut PassReport) {
-        match run_checked(pass, self.graph, self.target, self.shapes) {
-            Ok(0) => self.done.push(pass),
+        let limit = self.fuel;
+        if limit == 0 {
+            return;
+        }
+        match run_checked(pass, self.graph, PassContext { target: self.target, shapes: self.shapes, limit }) {
+            Ok(0) => self.done.push((pass, limit)),
             Ok(num_changes) => {
-                self.done.push(pass);
+                self.done.push((pass, limit));
+                self.fuel = limit.saturating_sub(num_changes);
                 self.num_changes += num_changes;
                 report.num_changes += num_changes;
                 if let Some(recorder) = &mut self.recorder {
@@ -310,8 +333,9 @@ pub fn lower(graph: &mut Graph, options: &Options<'_>) -> Report {
 }
 
 /// Runs a pass. Debug builds validate the graph afterwards.
-fn run_checked(pass: &Pass, graph: &mut Graph, target: &dyn Target, shapes: &mut Shapes) -> Result<usize> {
-    let num_changes = (pass.run)(graph, target, shapes)?;
+fn run_checked(pass: &Pass, graph: &mut Graph, context: PassContext<'_>) -> Result<usize> {
+    let PassContext { target, shapes, limit } = context;
+    let num_changes = (pass.run)(graph, PassContext { target, shapes, limit })?;
     shapes.renew();
     if cfg!(debug_assertions) && num_changes > 0 {
         graph.validate()?;
@@ -321,10 +345,10 @@ fn run_checked(pass: &Pass, graph: &mut Graph, target: &dyn Target, shapes: &mut
 
 /// Returns the graph after the passes that succeeded, by running them again. This happens rarely; a copy of the graph before each pass would cost
 /// time in every run.
-fn replay(original: &Graph, done: &[&Pass], target: &dyn Target) -> Graph {
+fn replay(original: &Graph, done: &[(&Pass, usize)], target: &dyn Target) -> Graph {
     let mut graph = original.clone();
-    for pass in done {
-        if (pass.run)(&mut graph, target, &mut Shapes::default()).is_err() {
+    for &(pass, limit) in done {
+        if (pass.run)(&mut graph, PassContext { target, shapes: &mut Shapes::default(), limit }).is_err() {
             return original.clone();
         }
     }

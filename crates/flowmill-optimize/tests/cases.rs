@@ -14,7 +14,7 @@
 mod support;
 
 use flowmill_graph::ControlFlow;
-use flowmill_optimize::{Functions, LOWERING, PIPELINE, Shapes};
+use flowmill_optimize::{Functions, LOWERING, PIPELINE, PassContext, Shapes};
 use std::collections::BTreeSet;
 use support::functions::parse_with_functions;
 use support::{Arithmetic, assert_shapes_hold};
@@ -28,7 +28,7 @@ fn after(pass: &str, before: &str, what: &str) -> String {
     let num_changes = if let Some(pass) = PIPELINE.iter().find(|p| p.name == pass) {
         let mut shapes = Shapes::default();
         shapes.of(&graph);
-        let count = (pass.run)(&mut graph, &Arithmetic, &mut shapes);
+        let count = (pass.run)(&mut graph, PassContext { target: &Arithmetic, shapes: &mut shapes, limit: usize::MAX });
         assert_shapes_hold(&graph, &shapes.finish(&graph), what);
         count
     } else {

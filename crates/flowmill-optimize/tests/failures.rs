@@ -5,7 +5,7 @@ mod support;
 
 use flowmill_graph::Graph;
 use flowmill_graph::text::{ConstantTable, parse_graph};
-use flowmill_optimize::{Options, Pass, Shapes, Target, optimize, run_passes};
+use flowmill_optimize::{Options, Pass, PassContext, optimize, run_passes};
 use flowmill_tensor::{Code, Result, bail};
 use support::{Arithmetic, registry};
 
@@ -22,7 +22,7 @@ fn graph() -> Graph {
 }
 
 /// Takes a node away and renames another, then fails.
-fn half_done(graph: &mut Graph, _: &dyn Target, _: &mut Shapes) -> Result<usize> {
+fn half_done(graph: &mut Graph, _: PassContext<'_>) -> Result<usize> {
     let id = graph.find_node("unused").map(|n| n.id());
     if let Some(id) = id {
         graph.remove_node(id)?;
@@ -33,14 +33,14 @@ fn half_done(graph: &mut Graph, _: &dyn Target, _: &mut Shapes) -> Result<usize>
 }
 
 /// Leaves a node without its input.
-fn broken(graph: &mut Graph, _: &dyn Target, _: &mut Shapes) -> Result<usize> {
+fn broken(graph: &mut Graph, _: PassContext<'_>) -> Result<usize> {
     let y = graph.find_node("y").unwrap().id();
     let edge = graph.in_edges(y).next().unwrap().id;
     graph.remove_edge(edge)?;
     Ok(1)
 }
 
-fn rename_to_fine(graph: &mut Graph, _: &dyn Target, _: &mut Shapes) -> Result<usize> {
+fn rename_to_fine(graph: &mut Graph, _: PassContext<'_>) -> Result<usize> {
     let id = graph.find_node("x").unwrap().id();
     graph.rename_node(id, "fine")?;
     Ok(1)
@@ -48,7 +48,7 @@ fn rename_to_fine(graph: &mut Graph, _: &dyn Target, _: &mut Shapes) -> Result<u
 
 #[test]
 fn behaviour_61_a_pass_that_fails_leaves_the_graph_as_it_was() {
-    for (name, run) in [("half_done", half_done as fn(&mut Graph, &dyn Target, &mut Shapes) -> Result<usize>), ("broken", broken)] {
+    for (name, run) in [("half_done", half_done as fn(&mut Graph, PassContext<'_>) -> Result<usize>), ("broken", broken)] {
         let (mut left, original) = (graph(), graph());
         let report = run_passes(&[Pass { name, run, repeats: false }], &mut left, &Options::default(), &Arithmetic);
         assert_eq!(left.to_string(), original.to_string(), "after {name}");

@@ -21,18 +21,21 @@
 use crate::bypass::{Bypass, Substitute};
 use crate::rewrite::{constant_input, has_no_control_inputs, integers, node_def, replace, sole_consumer};
 use crate::splat::{Splat, splat};
-use crate::{Shapes, Target};
+use crate::{PassContext, Shapes, Target};
 use flowmill_graph::traverse::topological_order;
 use flowmill_graph::{Graph, Node, NodeId, OutputId, is_pure};
 use flowmill_proto::NodeDef;
 use flowmill_proto::attr_value::Value;
 use flowmill_tensor::{DType, Result, Tensor};
 
-pub(crate) fn run(graph: &mut Graph, target: &dyn Target, shapes: &mut Shapes) -> Result<usize> {
+pub(crate) fn run(graph: &mut Graph, PassContext { target, shapes, limit }: PassContext<'_>) -> Result<usize> {
     let (mut bypass, mut count) = (Bypass::default(), 0);
     // A constant in a frame would have to wait for a node of that frame.
     let has_frames = graph.op_nodes().any(Node::is_enter);
     for id in topological_order(graph)? {
+        if count == limit {
+            break;
+        }
         let Some(node) = graph.get(id).filter(|n| is_pure(graph, n) && n.num_inputs() > 0) else { continue };
         let is_changed = if let Some(whole) = whole_of(graph, node, shapes) {
             let controls = parts_controls(graph, node, whole);

@@ -15,16 +15,19 @@
 
 use crate::constant_math::{exact_reciprocals, negated};
 use crate::rewrite::{Constant, add_constant, constant_input, constant_shape};
-use crate::{Shapes, Target};
+use crate::{PassContext, Shapes, Target};
 use flowmill_graph::{ElementwiseFunction, Graph, Node, NodeId, is_pure};
 use flowmill_tensor::{DType, Result, Tensor};
 
 /// Larger constants are not copied.
 const MAX_ELEMENTS: usize = 1 << 16;
 
-pub(crate) fn run(graph: &mut Graph, target: &dyn Target, shapes: &mut Shapes) -> Result<usize> {
+pub(crate) fn run(graph: &mut Graph, PassContext { target, shapes, limit }: PassContext<'_>) -> Result<usize> {
     let mut count = 0;
     for id in graph.op_node_ids() {
+        if count == limit {
+            break;
+        }
         let Some(change) = graph.get(id).filter(|n| is_pure(graph, n)).and_then(|node| find(graph, node, target, shapes)) else { continue };
         apply(graph, id, change)?;
         count += 1;

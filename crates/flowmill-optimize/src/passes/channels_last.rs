@@ -17,7 +17,7 @@
 //! know one layout.
 
 use crate::rewrite::{add_constant, bypass, constant, constant_input, has_no_control_inputs, integers, node_def, text};
-use crate::{Shapes, Target};
+use crate::{PassContext, Target};
 use flowmill_graph::image_layout::{channels_first_rank, channels_last_attrs, to_channels_first, to_channels_last};
 use flowmill_graph::traverse::topological_order;
 use flowmill_graph::{ControlFlow, FrameId, Graph, Node, NodeId, OutputId};
@@ -26,7 +26,7 @@ use flowmill_proto::attr_value::Value;
 use flowmill_tensor::{DType, Result, Shape, Tensor};
 use rustc_hash::FxHashMap;
 
-pub(crate) fn run(graph: &mut Graph, target: &dyn Target, shapes: &mut Shapes) -> Result<usize> {
+pub(crate) fn run(graph: &mut Graph, PassContext { target, shapes, limit }: PassContext<'_>) -> Result<usize> {
     let order = topological_order(graph)?;
     if !order.iter().filter_map(|&id| graph.get(id)).any(|n| is_channels_first(n) || n.is_op("Transpose")) {
         return Ok(0);
@@ -35,6 +35,9 @@ pub(crate) fn run(graph: &mut Graph, target: &dyn Target, shapes: &mut Shapes) -
     let mut layouts = Layouts { target, flow, images: FxHashMap::default(), transposes: Vec::new() };
     let mut count = 0;
     for id in order {
+        if count == limit {
+            break;
+        }
         let has_references = graph.get(id).is_none_or(|n| n.input_types().iter().any(|t| t.is_ref));
         if !has_references && layouts.visit(graph, id)? {
             count += 1;

@@ -12,19 +12,22 @@
 //!
 //! `fold_constants` runs earlier: the factors of Keras' batch norm are computed from variance, mean and gamma.
 
+use crate::PassContext;
 use crate::linear::{Linear, is_bias_add, per_channel};
 use crate::rewrite::{
     Constant, add_constant, bypass, constant_input, has_no_control_inputs, is_channels_last, node_def, replace, sole_consumer,
 };
-use crate::{Shapes, Target};
 use flowmill_graph::traverse::topological_order;
 use flowmill_graph::{ElementwiseFunction, Graph, Node, NodeId};
 use flowmill_proto::DataType;
 use flowmill_tensor::{DType, Result, Tensor};
 
-pub(crate) fn run(graph: &mut Graph, _: &dyn Target, _: &mut Shapes) -> Result<usize> {
+pub(crate) fn run(graph: &mut Graph, PassContext { limit, .. }: PassContext<'_>) -> Result<usize> {
     let mut count = 0;
     for id in topological_order(graph)? {
+        if count == limit {
+            break;
+        }
         if let Some(found) = find(graph, id) {
             rewrite(graph, id, found)?;
             count += 1;

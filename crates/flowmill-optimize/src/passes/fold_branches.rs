@@ -13,16 +13,16 @@
 //!
 //! `fold_constants` runs earlier: conditions are computed.
 
+use crate::PassContext;
 use crate::bypass::{Bypass, Substitute};
 use crate::rewrite::{bypass, constant, node_def, replace};
-use crate::{Shapes, Target};
 use flowmill_graph::traverse::topological_order;
 use flowmill_graph::{Edge, Graph, Node, NodeId, OutputId, Role};
 use flowmill_proto::attr_value::Value;
 use flowmill_tensor::{DType, Result};
 use rustc_hash::FxHashMap;
 
-pub(crate) fn run(graph: &mut Graph, _: &dyn Target, _: &mut Shapes) -> Result<usize> {
+pub(crate) fn run(graph: &mut Graph, _: PassContext<'_>) -> Result<usize> {
     let switches: FxHashMap<NodeId, Decided> = graph.op_nodes().filter_map(|node| Some((node.id(), Decided::of(graph, node)?))).collect();
     if switches.is_empty() {
         return Ok(0);

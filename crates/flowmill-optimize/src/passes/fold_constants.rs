@@ -18,7 +18,7 @@
 //! `remove_identities` runs earlier only for speed: constants are seen through `Identity`.
 
 use crate::rewrite::{Constant, add_constant, constant_attrs, constant_input, follows_effects, node_def, replace};
-use crate::{Shapes, Target};
+use crate::{PassContext, Target};
 use flowmill_graph::traverse::topological_order;
 use flowmill_graph::{Graph, NodeId, OutputId, ShapeRefiner, evaluate_node, is_foldable};
 use flowmill_tensor::{Result, Tensor};
@@ -26,10 +26,13 @@ use flowmill_tensor::{Result, Tensor};
 /// The largest result of one node that is kept as a constant. TensorFlow's limit.
 const MAX_BYTES: usize = 10 << 20;
 
-pub(crate) fn run(graph: &mut Graph, target: &dyn Target, _: &mut Shapes) -> Result<usize> {
+pub(crate) fn run(graph: &mut Graph, PassContext { target, limit, .. }: PassContext<'_>) -> Result<usize> {
     let order = topological_order(graph)?;
-    let mut count = fold_shapes(graph, &order)?;
+    let mut count = fold_shapes(graph, &order, limit)?;
     for id in order {
+        if count == limit {
+            break;
+        }
         if let Some((outputs, controls)) = compute(graph, id, target) {
             substitute(graph, id, &outputs, &controls)?;
             count += 1;
@@ -41,7 +44,7 @@ pub(crate) fn run(graph: &mut Graph, target: &dyn Target, _: &mut Shapes) -> Res
 /// Puts constants in the place of the shapes, sizes and ranks that static inference knows, of tensors that every step has once. So the constants need
 /// not wait for the tensors, which may go if nobody else needs them. The inference computes values that shapes depend on, which the analysis that passes
 /// share leaves to this pass.
-fn fold_shapes(graph: &mut Graph, order: &[NodeId]) -> Result<usize> {
+fn fold_shapes(graph: &mut Graph, order: &[NodeId], limit: usize) -> Result<usize> {
     let asked: Vec<NodeId> = order.iter().copied().filter(|&id| graph[id].traits().reads_shape).collect();
     // What has to run in any case; what comes after control flow may be dead, or of an iteration.
     let kept = follows_effects(graph, order);
@@ -53,6 +56,9 @@ fn fold_shapes(graph: &mut Graph, order: &[NodeId]) -> Result<usize> {
     }
     let mut count = 0;
     for id in asked {
+        if count == limit {
+            break;
+        }
         let values = (0..graph[id].num_outputs() as u32).map(|slot| shapes.value(id.output(slot))?.constant.clone());
         let Some(values) = values.collect::<Option<Vec<Tensor>>>().filter(|v| !v.is_empty()) else { continue };
         let controls: Vec<NodeId> = graph.control_inputs(id).collect();

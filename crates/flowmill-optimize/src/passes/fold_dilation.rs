@@ -16,16 +16,19 @@
 //! `fold_padding` runs later: it adds an outer padding to the convolution's own.
 
 use crate::rewrite::{bypass, constant_input, constant_shape, has_no_control_inputs, integers, sole_consumer, text};
-use crate::{Shapes, Target};
+use crate::{PassContext, Shapes};
 use flowmill_graph::{Attrs, Graph, Node, NodeId, OutputId};
 use flowmill_tensor::Result;
 
 /// The rank of the images of a convolution.
 const RANK: usize = 4;
 
-pub(crate) fn run(graph: &mut Graph, _: &dyn Target, shapes: &mut Shapes) -> Result<usize> {
+pub(crate) fn run(graph: &mut Graph, PassContext { shapes, limit, .. }: PassContext<'_>) -> Result<usize> {
     let mut count = 0;
     for id in graph.op_node_ids() {
+        if count == limit {
+            break;
+        }
         let Some(found) = graph.get(id).and_then(|node| find(graph, node, shapes)) else { continue };
         let Some(result) = graph.input(found.gather, 0) else { continue };
         graph.set_attrs(id, found.attrs)?;

@@ -9,14 +9,17 @@
 //!
 //! `fold_constants` runs earlier: paddings may be computed.
 
+use crate::PassContext;
 use crate::rewrite::{constant_input, has_no_control_inputs, integers, is_channels_last, sole_consumer, text};
-use crate::{Shapes, Target};
 use flowmill_graph::{Graph, Node};
 use flowmill_tensor::Result;
 
-pub(crate) fn run(graph: &mut Graph, _: &dyn Target, _: &mut Shapes) -> Result<usize> {
+pub(crate) fn run(graph: &mut Graph, PassContext { limit, .. }: PassContext<'_>) -> Result<usize> {
     let mut count = 0;
     for id in graph.op_node_ids() {
+        if count == limit {
+            break;
+        }
         let Some(paddings) = graph.get(id).and_then(|n| paddings_before(graph, n)) else { continue };
         let Some(pad) = graph.input_node(id, 0) else { continue };
         let Some(image) = graph.input(pad, 0) else { continue };

@@ -17,7 +17,7 @@
 use crate::linear::is_bias_add;
 use crate::liveness::Liveness;
 use crate::rewrite::{is_last_axis, is_of_type, node_def, replace};
-use crate::{Shapes, Target};
+use crate::{PassContext, Shapes, Target};
 use flowmill_graph::traverse::{is_back_edge, topological_order};
 use flowmill_graph::{ElementwiseFunction, ElementwiseInstruction, ElementwisePiece, ElementwiseProgram, Graph, Node, NodeId, OutputId};
 use flowmill_proto::attr_value::Value;
@@ -36,7 +36,7 @@ const MAX_RESULTS: usize = 4;
 /// The largest number of nodes that are visited to check that no outside node is between the fused ones. If it is not enough, a value is not fused.
 const MAX_VISITED: usize = 256;
 
-pub(crate) fn run(graph: &mut Graph, target: &dyn Target, shapes: &mut Shapes) -> Result<usize> {
+pub(crate) fn run(graph: &mut Graph, PassContext { target, shapes, limit }: PassContext<'_>) -> Result<usize> {
     let order = topological_order(graph)?;
     let is_function = |n: &Node| function_of(n).is_some_and(|function| target.fuses(FUSED, function, DType::F32));
     if !order.iter().filter_map(|&id| graph.get(id)).any(is_function) {
@@ -46,6 +46,9 @@ pub(crate) fn run(graph: &mut Graph, target: &dyn Target, shapes: &mut Shapes) -
     let mut fusion = Fusion { target, shapes, position, liveness: Liveness::of(graph, &order) };
     let mut count = 0;
     for &last in order.iter().rev() {
+        if count == limit {
+            break;
+        }
         if let Some(members) = fusion.cluster(graph, last) {
             fusion.rewrite(graph, &members, last)?;
             count += 1;

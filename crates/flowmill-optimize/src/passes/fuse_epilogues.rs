@@ -14,7 +14,7 @@
 
 use crate::linear::{Linear, is_bias_add};
 use crate::rewrite::{constant_shape, is_of_type, node_def, replace, sole_consumer, text};
-use crate::{Shapes, Target};
+use crate::{PassContext, Shapes, Target};
 use flowmill_graph::traverse::topological_order;
 use flowmill_graph::{Edge, ElementwiseFunction, Graph, Node, NodeId, OutputId};
 use flowmill_proto::{AttrValue, DataType};
@@ -23,10 +23,13 @@ use flowmill_tensor::{DType, Result};
 /// The attribute for explicit paddings of the fused depthwise op, for which TensorFlow declares none. The op's `padding` is then `VALID`.
 const OWN_PADDINGS: &str = "_explicit_paddings";
 
-pub(crate) fn run(graph: &mut Graph, target: &dyn Target, shapes: &mut Shapes) -> Result<usize> {
+pub(crate) fn run(graph: &mut Graph, PassContext { target, shapes, limit }: PassContext<'_>) -> Result<usize> {
     let order = topological_order(graph)?;
     let mut count = 0;
     for id in order {
+        if count == limit {
+            break;
+        }
         let Some(found) = graph.get(id).and_then(|node| find(graph, node, shapes, target)) else { continue };
         let last = *found.nodes.last().unwrap_or(&id);
         let fused = rewrite(graph, &found)?;

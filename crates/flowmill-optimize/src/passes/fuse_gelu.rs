@@ -10,17 +10,20 @@
 //!
 //! `fuse_epilogues` runs earlier: it makes the product with a bias.
 
+use crate::PassContext;
 use crate::rewrite::{bypass, computes, constant, factors, is_of_type, sole_consumer};
-use crate::{Shapes, Target};
 use flowmill_graph::{ElementwiseFunction, Graph, Node, NodeId, OutputId};
 use flowmill_tensor::{DType, Result};
 
 /// The greatest difference between a constant and its value in the formula: models store √½ with few digits.
 const TOLERANCE: f32 = 1e-5;
 
-pub(crate) fn run(graph: &mut Graph, target: &dyn Target, _: &mut Shapes) -> Result<usize> {
+pub(crate) fn run(graph: &mut Graph, PassContext { target, limit, .. }: PassContext<'_>) -> Result<usize> {
     let mut count = 0;
     for id in graph.op_node_ids() {
+        if count == limit {
+            break;
+        }
         let Some(found) = graph.get(id).and_then(|node| find(graph, node)) else { continue };
         if !target.fuses("_FusedMatMul", found.activation, DType::F32) {
             continue;

@@ -11,7 +11,7 @@
 //! the nodes that this pass looks for.
 
 use crate::rewrite::{computes, constant, constant_shape, factors, is_last_axis, is_plain, node_def, replace};
-use crate::{Shapes, Target};
+use crate::{PassContext, Shapes};
 use flowmill_graph::{ElementwiseFunction, Graph, Node, NodeId, OutputId};
 use flowmill_proto::AttrValue;
 use flowmill_proto::attr_value::Value;
@@ -19,12 +19,15 @@ use flowmill_tensor::{DType, Result};
 
 const FUSED: &str = "_FusedLayerNorm";
 
-pub(crate) fn run(graph: &mut Graph, target: &dyn Target, shapes: &mut Shapes) -> Result<usize> {
+pub(crate) fn run(graph: &mut Graph, PassContext { target, shapes, limit }: PassContext<'_>) -> Result<usize> {
     if !target.supports(FUSED, DType::F32) {
         return Ok(0);
     }
     let mut count = 0;
     for id in graph.op_node_ids() {
+        if count == limit {
+            break;
+        }
         let Some(norm) = graph.get(id).and_then(|last| find(graph, last, shapes)) else { continue };
         // What computed the moments is left to `prune`.
         let mut def = node_def(graph, FUSED, String::new(), &[id]);

@@ -12,14 +12,17 @@
 //! `merge_duplicates` runs earlier, because it makes equal factors one tensor. `fuse_elementwise` runs later, because it would fuse the products.
 
 use crate::rewrite::{constant, node_def, replace, sole_consumer};
-use crate::{Shapes, Target};
+use crate::{PassContext, Shapes};
 use flowmill_graph::{ElementwiseFunction, Graph, Node, NodeId, OutputId};
 use flowmill_proto::NodeDef;
 use flowmill_tensor::{DType, Result, Tensor};
 
-pub(crate) fn run(graph: &mut Graph, _: &dyn Target, shapes: &mut Shapes) -> Result<usize> {
+pub(crate) fn run(graph: &mut Graph, PassContext { shapes, limit, .. }: PassContext<'_>) -> Result<usize> {
     let mut count = 0;
     for id in graph.op_node_ids() {
+        if count == limit {
+            break;
+        }
         let Some(found) = graph.get(id).and_then(|sum| find(graph, sum, shapes)) else { continue };
         let product = rewrite(graph, id, &found)?;
         shapes.set_same(product.output(0), id.output(0));

@@ -15,7 +15,7 @@
 
 use crate::loop_reads::enter;
 use crate::rewrite::{constant_input, constant_shape, integers, node_def, replace};
-use crate::{Shapes, Target};
+use crate::{PassContext, Shapes};
 use flowmill_graph::traverse::topological_order;
 use flowmill_graph::{ElementwiseFunction, Graph, Moves, Node, NodeId, OutputId, Role, is_pure};
 use flowmill_proto::NodeDef;
@@ -28,13 +28,16 @@ const MAX_STEPS: usize = 16;
 /// Larger constants are not copied.
 const MAX_ELEMENTS: usize = 1 << 16;
 
-pub(crate) fn run(graph: &mut Graph, _: &dyn Target, shapes: &mut Shapes) -> Result<usize> {
+pub(crate) fn run(graph: &mut Graph, PassContext { shapes, limit, .. }: PassContext<'_>) -> Result<usize> {
     if !graph.op_nodes().any(Node::is_enter) {
         return Ok(0);
     }
     let mut count = 0;
     // Producers come first, so that a chain leaves the loop as a whole.
     for id in topological_order(graph)? {
+        if count == limit {
+            break;
+        }
         let Some(found) = graph.get(id).and_then(|node| find(graph, node, shapes)) else { continue };
         let new = hoist(graph, id, found, shapes)?;
         shapes.set_same(new.output(0), id.output(0));

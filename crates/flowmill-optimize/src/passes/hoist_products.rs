@@ -33,7 +33,7 @@
 use crate::loop_reads::{LoopRead, Parts, enter};
 use crate::loops::invariant;
 use crate::rewrite::{add_constant, bypass, constant, constant_input, constant_shape, integers, node_def, replace};
-use crate::{Shapes, Target};
+use crate::{PassContext, Shapes, Target};
 use flowmill_graph::{ElementwiseFunction, Graph, Node, NodeId, OutputId, Role};
 use flowmill_proto::{AttrValue, NodeDef};
 use flowmill_tensor::{Bytes, DType, PartialShape, Result, Tensor, bail, error};
@@ -55,14 +55,14 @@ const HOISTED: &str = "_HoistedMatMul";
 /// Its counterpart in the loop.
 const OF_PART: &str = "_PartMatMul";
 
-pub(crate) fn run(graph: &mut Graph, target: &dyn Target, shapes: &mut Shapes) -> Result<usize> {
+pub(crate) fn run(graph: &mut Graph, PassContext { target, shapes, limit }: PassContext<'_>) -> Result<usize> {
     if !graph.op_nodes().any(Node::is_enter) {
         return Ok(0);
     }
     // Each round takes products out of one loop more.
     let mut count = 0;
     loop {
-        let round = hoist_all(graph, target, shapes)?;
+        let round = hoist_all(graph, target, shapes, limit - count)?;
         count += round;
         if round == 0 {
             return Ok(count);
@@ -71,10 +71,13 @@ pub(crate) fn run(graph: &mut Graph, target: &dyn Target, shapes: &mut Shapes) -
 }
 
 /// Takes each product out of the innermost loop around it.
-fn hoist_all(graph: &mut Graph, target: &dyn Target, shapes: &mut Shapes) -> Result<usize> {
+fn hoist_all(graph: &mut Graph, target: &dyn Target, shapes: &mut Shapes, limit: usize) -> Result<usize> {
     shapes.renew();
     let mut count = 0;
     for id in graph.op_node_ids() {
+        if count == limit {
+            break;
+        }
         let Some(found) = graph.get(id).and_then(|node| find(graph, node, shapes, target)) else { continue };
         let new = match found {
             Found::Part(part) => part.rewrite(graph, id)?,

@@ -8,7 +8,7 @@
 //!
 //! Needs nothing to run before it; later passes that fold or fuse leave fewer duplicates when it runs after them.
 
-use crate::{Shapes, Target};
+use crate::PassContext;
 use flowmill_graph::traverse::topological_order;
 use flowmill_graph::{Graph, Node, NodeId, OutputId, Role, is_pure};
 use flowmill_proto::attr_value::Value;
@@ -19,10 +19,13 @@ use rustc_hash::FxHashMap;
 /// Constants of up to this many bytes are compared by value.
 const MAX_WRITTEN: usize = 1024;
 
-pub(crate) fn run(graph: &mut Graph, _: &dyn Target, _: &mut Shapes) -> Result<usize> {
+pub(crate) fn run(graph: &mut Graph, PassContext { limit, .. }: PassContext<'_>) -> Result<usize> {
     let mut first: FxHashMap<Key, NodeId> = FxHashMap::default();
     let mut count = 0;
     for id in topological_order(graph)? {
+        if count == limit {
+            break;
+        }
         let Some(key) = graph.get(id).filter(|n| is_mergeable(graph, n)).map(|n| key(graph, n)) else { continue };
         match first.get(&key) {
             Some(&kept) => {

@@ -28,3 +28,4 @@ pub(crate) mod resolve_shapes;
 pub(crate) mod rewrite_sums;
 pub(crate) mod simplify_arithmetic;
 pub(crate) mod sink_transposes;
+pub(crate) mod unroll_loops;

@@ -12,7 +12,7 @@
 //! At most [`MAX_VISITED`] nodes are visited per node, so that the pass takes time proportional to the graph. Runs before the passes that look for nodes
 //! without control inputs.
 
-use crate::{Shapes, Target};
+use crate::PassContext;
 use flowmill_graph::traverse::topological_order;
 use flowmill_graph::{Edge, Graph, Node, NodeId, Role};
 use flowmill_tensor::Result;
@@ -21,25 +21,14 @@ use rustc_hash::FxHashSet;
 /// The largest number of nodes that are visited to find the other paths to one node.
 const MAX_VISITED: usize = 128;
 
-pub(crate) fn run(graph: &mut Graph, _: &dyn Target, _: &mut Shapes) -> Result<usize> {
+pub(crate) fn run(graph: &mut Graph, PassContext { limit, .. }: PassContext<'_>) -> Result<usize> {
     if !graph.op_nodes().any(|n| graph.control_inputs(n.id()).next().is_some()) {
         return Ok(0);
     }
     let order = topological_order(graph)?;
-    let mut count = 0;
+    let mut count = remove_needless(graph, &order, limit)?;
     for &id in &order {
-        // These are there when the step begins.
-        let is_at_hand = |n: &Node| matches!(n.role(), Role::Arg | Role::Const) && graph.in_edges(n.id()).all(|e| e.src <= NodeId::SINK);
-        let is_needless = |e: &Edge| e.is_control() && e.dst > NodeId::SINK && graph.get(e.dst).is_some_and(is_strict);
-        let needless: Vec<Edge> =
-            graph.get(id).filter(|n| is_at_hand(n)).into_iter().flat_map(|n| graph.out_edges(n.id())).filter(is_needless).collect();
-        for edge in needless {
-            graph.remove_edge(edge.id)?;
-            count += 1;
-        }
-    }
-    for &id in &order {
-        if graph.get(id).is_some_and(|node| node.role() == Role::NoOp && is_removable(graph, node)) {
+        if count < limit && graph.get(id).is_some_and(|node| node.role() == Role::NoOp && is_removable(graph, node)) {
             remove(graph, id)?;
             count += 1;
         }
@@ -51,8 +40,33 @@ pub(crate) fn run(graph: &mut Graph, _: &dyn Target, _: &mut Shapes) -> Result<u
     for &id in &order {
         let Some(node) = graph.get(id).filter(|node| is_strict(node)) else { continue };
         for edge in implied(graph, node, &position) {
+            if count == limit {
+                return Ok(count);
+            }
             graph.remove_edge(edge.id)?;
             count += 1;
+        }
+    }
+    Ok(count)
+}
+
+/// Removes control edges from nodes that are there when the step begins.
+fn remove_needless(graph: &mut Graph, order: &[NodeId], limit: usize) -> Result<usize> {
+    let is_at_hand = |graph: &Graph, id: NodeId| {
+        let node = graph.get(id).filter(|n| matches!(n.role(), Role::Arg | Role::Const));
+        node.is_some() && graph.in_edges(id).all(|e| e.src <= NodeId::SINK)
+    };
+    let mut count = 0;
+    for &id in order {
+        if !is_at_hand(graph, id) {
+            continue;
+        }
+        for edge in graph.out_edges(id).collect::<Vec<_>>() {
+            let is_needless = edge.is_control() && edge.dst > NodeId::SINK && graph.get(edge.dst).is_some_and(is_strict);
+            if is_needless && count < limit {
+                graph.remove_edge(edge.id)?;
+                count += 1;
+            }
         }
     }
     Ok(count)

@@ -13,14 +13,17 @@
 //!
 //! Needs nothing to run before it.
 
+use crate::PassContext;
 use crate::bypass::{Bypass, Substitute};
-use crate::{Shapes, Target};
 use flowmill_graph::{Graph, Moves, Node, OutputId};
 use flowmill_tensor::{DType, Result};
 
-pub(crate) fn run(graph: &mut Graph, _: &dyn Target, _: &mut Shapes) -> Result<usize> {
+pub(crate) fn run(graph: &mut Graph, PassContext { limit, .. }: PassContext<'_>) -> Result<usize> {
     let (mut bypass, mut count) = (Bypass::default(), 0);
     for id in graph.op_node_ids() {
+        if count == limit {
+            break;
+        }
         let Some(node) = graph.get(id) else { continue };
         if node.traits().moves == Moves::Each {
             let sources: Vec<OutputId> = graph.inputs(id).collect();

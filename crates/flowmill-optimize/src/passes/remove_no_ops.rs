@@ -1,7 +1,7 @@
 //! Removes nodes that return one of their inputs, and shortens chains of reshapes, transposes and casts.
 //!
 //! Before: `y = Reshape(x, s)` with the shape of `x`, `Transpose(Transpose(x, [1, 0]), [1, 0])`, `Mul(x, 1)`, `Neg(Neg(x))`, `Cast(Cast(x, f64), f32)` of a
-//! `float32`, `StridedSlice` of everything, `Pad` by nothing, `Tile` by ones, `Sum` over no axes, `Maximum(x, x)`. After: `x`.
+//! `float32`, `StridedSlice` of everything, `Pad` by nothing, `Tile` by ones, `Sum` over no axes, `Maximum(x, x)`, `SelectV2(true, x, z)`. After: `x`.
 //!
 //! Before: `Reshape(Reshape(x, s), t)`, `Transpose(Transpose(x, p), q)`, `Cast(Cast(x))`. After: one of them.
 //!
@@ -17,7 +17,7 @@
 use crate::bypass::{Bypass, Substitute};
 use crate::rewrite::{Constant, add_constant, constant_input, integers};
 use crate::splat::{Splat, splat};
-use crate::{Shapes, Target};
+use crate::{PassContext, Shapes};
 use flowmill_graph::traverse::topological_order;
 use flowmill_graph::{ElementwiseFunction, Graph, Moves, Node, NodeId, OutputId, is_pure};
 use flowmill_proto::attr_value::Value;
@@ -26,9 +26,12 @@ use flowmill_tensor::{DType, Result, Tensor};
 /// The largest number of reshapes that are followed to a tensor of the same shape.
 const MAX_STEPS: usize = 16;
 
-pub(crate) fn run(graph: &mut Graph, _: &dyn Target, shapes: &mut Shapes) -> Result<usize> {
+pub(crate) fn run(graph: &mut Graph, PassContext { shapes, limit, .. }: PassContext<'_>) -> Result<usize> {
     let (mut bypass, mut count) = (Bypass::default(), 0);
     for id in topological_order(graph)? {
+        if count == limit {
+            break;
+        }
         let Some(node) = graph.get(id).filter(|n| n.num_outputs() == 1 && n.num_inputs() > 0 && is_pure(graph, n)) else { continue };
         let is_removed = match equal_tensor(graph, node, shapes) {
             Some(substitute) => bypass.try_remove(graph, id, substitute)?,
@@ -164,7 +167,18 @@ fn equal_operand(graph: &Graph, node: &Node, function: ElementwiseFunction, shap
         return equal_cast(graph, node);
     }
     if function == ElementwiseFunction::SelectV2 {
-        return (operand(1)? == operand(2)? && has_shape_of(graph, node, 1, shapes)).then(|| same_as(graph, node, 1)).flatten();
+        let chosen = match splat(graph, operand(0)?) {
+            Some((Splat::Bool(condition), _)) => {
+                if condition {
+                    1
+                } else {
+                    2
+                }
+            }
+            _ if operand(1)? == operand(2)? => 1,
+            _ => return None,
+        };
+        return has_shape_of(graph, node, chosen, shapes).then(|| same_as(graph, node, chosen)).flatten();
     }
     match node.num_inputs() {
         1 if function == ElementwiseFunction::AddN => same_as(graph, node, 0),

@@ -17,20 +17,23 @@
 
 use crate::bypass::{Bypass, Substitute};
 use crate::rewrite::{add_constant, constant_attrs, constant_input, follows_effects, node_def, replace};
-use crate::{Shapes, Target};
+use crate::{PassContext, Shapes};
 use flowmill_graph::traverse::topological_order;
 use flowmill_graph::{Graph, Node, NodeId, OutputId, is_pure};
 use flowmill_tensor::{DType, Result, Tensor};
 
-pub(crate) fn run(graph: &mut Graph, _: &dyn Target, shapes: &mut Shapes) -> Result<usize> {
+pub(crate) fn run(graph: &mut Graph, PassContext { shapes, limit, .. }: PassContext<'_>) -> Result<usize> {
     let order = topological_order(graph)?;
     if !order.iter().filter_map(|&id| graph.get(id)).any(|n| n.traits().reads_shape) {
         return Ok(0);
     }
-    let mut count = resolve_values(graph, &order, shapes)?;
+    let mut count = resolve_values(graph, &order, shapes, limit)?;
     let is_conditional = graph.op_nodes().any(Node::is_control_flow);
     let mut bypass = Bypass::default();
     for &id in &order {
+        if count == limit {
+            break;
+        }
         let Some(found) = graph.get(id).and_then(|node| find(graph, node, shapes)) else { continue };
         let substitute = Substitute { source: found.others, controls: graph.control_inputs(id).collect(), drops_inputs: true };
         if !bypass.may_drop(graph, id, &substitute)? {
@@ -45,7 +48,7 @@ pub(crate) fn run(graph: &mut Graph, _: &dyn Target, shapes: &mut Shapes) -> Res
 }
 
 /// Replaces nodes whose value follows from static shapes, of tensors that every step has once.
-fn resolve_values(graph: &mut Graph, order: &[NodeId], shapes: &Shapes) -> Result<usize> {
+fn resolve_values(graph: &mut Graph, order: &[NodeId], shapes: &Shapes, limit: usize) -> Result<usize> {
     let is_kept = follows_effects(graph, order);
     let mut known: Vec<(NodeId, Tensor)> = Vec::new();
     for node in order.iter().filter_map(|&id| graph.get(id)) {
@@ -55,6 +58,7 @@ fn resolve_values(graph: &mut Graph, order: &[NodeId], shapes: &Shapes) -> Resul
             known.extend(shapes.of(graph).constant(id.output(0)).filter(|_| is_computed).map(|value| (id, value.clone())));
         }
     }
+    known.truncate(limit);
     let count = known.len();
     for (id, value) in known {
         let mut def = node_def(graph, "Const", String::new(), &[id]);

@@ -15,7 +15,7 @@
 //! `simplify_arithmetic` runs earlier and removes terms. `fuse_elementwise` runs later.
 
 use crate::rewrite::{has_no_control_inputs, node_def, replace, sole_consumer};
-use crate::{Shapes, Target};
+use crate::{PassContext, Shapes, Target};
 use flowmill_graph::{ElementwiseFunction, Graph, Node, NodeId, OutputId, is_pure};
 use flowmill_proto::attr_value::Value;
 use flowmill_tensor::{DType, Result};
@@ -25,9 +25,12 @@ const FUSED: &str = "_FusedElementwise";
 /// The most terms of a chain.
 const MAX_TERMS: usize = 8;
 
-pub(crate) fn run(graph: &mut Graph, target: &dyn Target, shapes: &mut Shapes) -> Result<usize> {
+pub(crate) fn run(graph: &mut Graph, PassContext { target, shapes, limit }: PassContext<'_>) -> Result<usize> {
     let mut count = 0;
     for id in graph.op_node_ids() {
+        if count == limit {
+            break;
+        }
         let Some((sum, dtype)) = graph.get(id).and_then(|node| find(graph, node, target, shapes)) else { continue };
         let new = match sum {
             Sum::AtOnce(terms, inner) => add_at_once(graph, id, dtype, &terms, &inner)?,

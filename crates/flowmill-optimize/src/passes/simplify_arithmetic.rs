@@ -27,7 +27,7 @@ use crate::arithmetic::{Operand, Term, apply};
 use crate::constant_math::{is_safe, negated};
 use crate::rewrite::{Constant, constant_input, sole_consumer};
 use crate::splat::{Splat, splat};
-use crate::{Shapes, Target};
+use crate::{PassContext, Shapes, Target};
 use flowmill_graph::traverse::topological_order;
 use flowmill_graph::{ElementwiseFunction, Graph, Node, NodeId, OutputId, evaluate_node, is_pure};
 use flowmill_tensor::{DType, Result};
@@ -35,9 +35,12 @@ use flowmill_tensor::{DType, Result};
 /// The largest result of a function of two constants.
 const MAX_BYTES: usize = 1 << 20;
 
-pub(crate) fn run(graph: &mut Graph, target: &dyn Target, shapes: &mut Shapes) -> Result<usize> {
+pub(crate) fn run(graph: &mut Graph, PassContext { target, shapes, limit }: PassContext<'_>) -> Result<usize> {
     let mut count = 0;
     for id in topological_order(graph)? {
+        if count == limit {
+            break;
+        }
         let Some(found) = graph.get(id).and_then(|node| Finder::new(graph, node, target, shapes)?.find()) else { continue };
         if !found.ops().all(|op| target.supports(op, found.dtype)) {
             continue;

@@ -14,7 +14,7 @@
 //! `remove_no_ops` runs earlier, so that a transpose that moves is none that could go. Images are left to `channels_last`, which gives them a layout.
 
 use crate::rewrite::{constant_input, constant_shape, has_no_control_inputs, integers, node_def, replace, sole_consumer};
-use crate::{Shapes, Target};
+use crate::{PassContext, Shapes, Target};
 use flowmill_graph::traverse::topological_order;
 use flowmill_graph::{Graph, Node, NodeId, OutputId, is_pure};
 use flowmill_proto::NodeDef;
@@ -24,12 +24,15 @@ use flowmill_tensor::{DType, Result};
 /// The largest number of functions between two transposes.
 const MAX_STEPS: usize = 16;
 
-pub(crate) fn run(graph: &mut Graph, target: &dyn Target, shapes: &mut Shapes) -> Result<usize> {
+pub(crate) fn run(graph: &mut Graph, PassContext { target, shapes, limit }: PassContext<'_>) -> Result<usize> {
     if !graph.op_nodes().any(|n| n.is_op("Transpose")) {
         return Ok(0);
     }
     let mut count = 0;
     for id in topological_order(graph)? {
+        if count == limit {
+            break;
+        }
         let Some(found) = graph.get(id).and_then(|node| find(graph, node, target, shapes)) else { continue };
         let new = sink(graph, id, &found)?;
         shapes.set_same(new.output(0), id.output(0));

@@ -25,6 +25,10 @@ impl Evaluator for Arithmetic {
             ("AddV2", [a, b]) => binary(a, b, |a, b| a + b)?,
             ("Sub", [a, b]) => binary(a, b, |a, b| a - b)?,
             ("Mul", [a, b]) => binary(a, b, |a, b| a * b)?,
+            ("Less", [a, b]) => {
+                let values = binary(a, b, |a, b| f32::from(u8::from(a < b)))?;
+                Tensor::from_slice(values.shape().clone(), &values.as_slice::<f32>()?.iter().map(|&x| x == 1.0).collect::<Vec<bool>>())?
+            }
             ("Rsqrt", [a]) => binary(a, a, |a, _| 1.0 / a.sqrt())?,
             ("Fill", [dims, value]) => {
                 let shape = dims.to_shape()?;

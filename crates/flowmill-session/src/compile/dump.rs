@@ -2,7 +2,7 @@
 
 use super::Unit;
 use flowmill_graph::Graph;
-use flowmill_optimize::{PassReport, Report};
+use flowmill_optimize::{MAX_ROUNDS, PassReport, Report};
 use flowmill_runtime::plan::PlanGraph;
 use std::path::PathBuf;
 use std::sync::LazyLock;
@@ -35,7 +35,8 @@ impl Dump {
             let error = |p: &PassReport| p.error.as_ref().map_or_else(String::new, |e| format!(", failed: {e}"));
             let passes = passes.map(|p| format!("# {}: {} changes{}\n", p.name, p.num_changes, error(p)));
             let left = report.left.iter().map(|(reason, count)| format!("# {count} nodes call functions as before: {reason}\n"));
-            passes.chain(left).chain([graph.to_string()]).collect()
+            let capped = report.is_capped.then(|| format!("# the passes that repeat ended after {MAX_ROUNDS} rounds\n"));
+            passes.chain(capped).chain(left).chain([graph.to_string()]).collect()
         });
     }
 

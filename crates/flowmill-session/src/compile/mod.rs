@@ -42,7 +42,7 @@ use flowmill_runtime::program::{self, FuseOptions};
 use flowmill_runtime::{Cost, DeviceStep, FunctionLibraryRuntime, KernelRegistry};
 use flowmill_tensor::{DType, Result, Tensor, bail, error};
 use rustc_hash::FxHashMap;
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, LazyLock, OnceLock};
 
 /// The environment that all code compiled for a session shares.
 pub(crate) struct Environment {
@@ -238,12 +238,27 @@ fn optimize_and_dump(unit: &mut Unit<'_>, device: usize, env: &Environment, dump
 /// The number of the host among the devices of a session.
 pub(crate) const HOST: usize = 0;
 
+/// The number of changes that the passes make of each graph, if `FLOWMILL_FUEL=number` is set in the environment. It serves to find a wrong rewrite.
+static FUEL: LazyLock<Option<usize>> = LazyLock::new(|| {
+    let value = std::env::var("FLOWMILL_FUEL").ok().filter(|value| !value.is_empty())?;
+    let fuel = value.trim().parse().ok();
+    if fuel.is_none() {
+        eprintln!("flowmill: FLOWMILL_FUEL is ignored: '{value}' is no number");
+    }
+    fuel
+});
+
+/// Returns the options of the passes for a unit.
+fn pass_options<'a>(unit: &Unit<'a>, options: &'a SessionOptions) -> Options<'a> {
+    Options { disabled: &options.disabled_passes, function: unit.function, fuel: *FUEL, records_nodes: unit.records_nodes }
+}
+
 /// Inlines bodies of functions into the graph.
 pub(crate) fn lower(unit: &mut Unit<'_>, options: &SessionOptions) -> Report {
     if !options.optimize || !options.lower {
         return unchanged(&unit.graph);
     }
-    let options = Options { disabled: &options.disabled_passes, function: unit.function, records_nodes: unit.records_nodes };
+    let options = pass_options(unit, options);
     flowmill_optimize::lower(&mut unit.graph, &options)
 }
 
@@ -283,7 +298,7 @@ pub(crate) fn optimize(unit: &mut Unit<'_>, device: usize, env: &Environment) ->
         return Ok(unchanged(&unit.graph));
     }
     let target = DeviceTarget { env, functions: unit.functions, kernels: session_device(env, device)?.device.kernels() };
-    let options = Options { disabled: &options.disabled_passes, function: unit.function, records_nodes: unit.records_nodes };
+    let options = pass_options(unit, options);
     let (report, shapes) = flowmill_optimize::optimize_with_shapes(&mut unit.graph, &options, &target);
     unit.shapes = Some(shapes);
     Ok(report)
@@ -296,7 +311,7 @@ fn fold_constants(unit: &mut Unit<'_>, placed: &mut FxHashMap<NodeId, usize>, en
     let Some(pass) = pass else { return unchanged(&unit.graph) };
     let first = unit.graph.num_node_ids();
     let target = DeviceTarget { env, functions: unit.functions, kernels: env.devices.host().device.kernels() };
-    let options = Options { disabled: &env.options.disabled_passes, function: unit.function, records_nodes: unit.records_nodes };
+    let options = pass_options(unit, &env.options);
     let report = flowmill_optimize::run_passes(std::slice::from_ref(pass), &mut unit.graph, &options, &target);
     let added: Vec<NodeId> = unit.graph.op_nodes().map(Node::id).filter(|id| id.index() >= first).collect();
     // A constant may be read by one that is newer.
