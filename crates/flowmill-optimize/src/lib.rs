@@ -24,6 +24,7 @@ mod pipeline;
 mod rewrite;
 mod shapes;
 mod splat;
+mod stateless;
 
 pub use changes::NodeChanges;
 pub use flowmill_graph::{Evaluator, Target};

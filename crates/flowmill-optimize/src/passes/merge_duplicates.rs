@@ -4,11 +4,12 @@
 //!
 //! Sound because two nodes with the same op, attributes, device, inputs and control inputs compute the same values and are dead together, if the op
 //! has no state. The inputs of a commutative op may be swapped. Constants of up to [`MAX_WRITTEN`] bytes are compared by value, larger ones by their
-//! address in memory. Only pure nodes are merged (`is_pure`), of those without inputs only constants.
+//! address in memory. Only pure nodes are merged (`is_pure`), of those without inputs only constants, and calls of functions without effects.
 //!
 //! Needs nothing to run before it; later passes that fold or fuse leave fewer duplicates when it runs after them.
 
 use crate::PassContext;
+use crate::stateless::StatelessFunctions;
 use flowmill_graph::traverse::topological_order;
 use flowmill_graph::{Graph, Node, NodeId, OutputId, Role, is_pure};
 use flowmill_proto::attr_value::Value;
@@ -21,12 +22,13 @@ const MAX_WRITTEN: usize = 1024;
 
 pub(crate) fn run(graph: &mut Graph, PassContext { limit, .. }: PassContext<'_>) -> Result<usize> {
     let mut first: FxHashMap<Key, NodeId> = FxHashMap::default();
+    let mut functions = StatelessFunctions::default();
     let mut count = 0;
     for id in topological_order(graph)? {
         if count == limit {
             break;
         }
-        let Some(key) = graph.get(id).filter(|n| is_mergeable(graph, n)).map(|n| key(graph, n)) else { continue };
+        let Some(key) = graph.get(id).filter(|n| is_mergeable(graph, n, &mut functions)).map(|n| key(graph, n)) else { continue };
         match first.get(&key) {
             Some(&kept) => {
                 merge(graph, id, kept)?;
@@ -53,8 +55,9 @@ struct Key {
     controls: Vec<NodeId>,
 }
 
-fn is_mergeable(graph: &Graph, node: &Node) -> bool {
-    node.num_outputs() > 0 && (node.num_inputs() > 0 || node.role() == Role::Const) && is_pure(graph, node)
+fn is_mergeable(graph: &Graph, node: &Node, functions: &mut StatelessFunctions) -> bool {
+    let has_inputs = node.num_inputs() > 0 || node.role() == Role::Const;
+    node.num_outputs() > 0 && has_inputs && (is_pure(graph, node) || functions.is_pure_call(graph, node))
 }
 
 fn key(graph: &Graph, node: &Node) -> Key {
