@@ -113,7 +113,8 @@ pub fn function_def(graph: &Graph, base: &str, part: &FunctionPart<'_>) -> Resul
             input.push(format!("^{}", graph.node(control)?.name()));
         }
         let mut made = NodeDef { input, ..graph.node_def(id)? };
-        retain_colocations(&mut made, |name| names.contains(name));
+        // Groups of nodes outside of the graph stay: they hold where the function is inlined.
+        retain_colocations(&mut made, |name| names.contains(name) || graph.find_node(name).is_none());
         def.node_def.push(made);
     }
     for &result in part.results {

@@ -5,7 +5,7 @@ use crate::convert::{from_python, quick_scalar};
 use crate::dtypes;
 use crate::errors::Raise;
 use crate::graph::PyGraph;
-use flowmill::builder::{ContextId, Scope, ScopedBuilder, check_scope_name};
+use flowmill::builder::{Colocation, ContextId, Scope, ScopedBuilder, check_scope_name};
 use flowmill_graph::{ArgType, NodeId, OpDef, OutputId};
 use flowmill_proto::AttrValue;
 use flowmill_proto::attr_value::{ListValue, Value};
@@ -31,6 +31,32 @@ pub(crate) fn to_outputs(all: &[OutputId]) -> Vec<Output> {
 /// The surroundings of new nodes: name, device, control dependencies, colocation, control-flow context. A value that never changes.
 #[pyclass(frozen, name = "Scope", module = "flowmill._core")]
 pub struct PyScope(pub Scope);
+
+/// A [`Colocation`] as Python has it: a node's id, or the groups and the device of a node of another graph.
+#[derive(FromPyObject, IntoPyObject)]
+enum ColocationEntry {
+    #[pyo3(transparent)]
+    Node(u32),
+    Outside(Vec<String>, String),
+}
+
+impl From<ColocationEntry> for Colocation {
+    fn from(entry: ColocationEntry) -> Colocation {
+        match entry {
+            ColocationEntry::Node(id) => Colocation::Node(NodeId(id)),
+            ColocationEntry::Outside(groups, device) => Colocation::Outside { groups: groups.into(), device: device.into() },
+        }
+    }
+}
+
+impl From<&Colocation> for ColocationEntry {
+    fn from(entry: &Colocation) -> ColocationEntry {
+        match entry {
+            Colocation::Node(node) => ColocationEntry::Node(node.0),
+            Colocation::Outside { groups, device } => ColocationEntry::Outside(groups.to_vec(), device.to_string()),
+        }
+    }
+}
 
 fn nodes(ids: Vec<u32>) -> Vec<NodeId> {
     ids.into_iter().map(NodeId).collect()
@@ -78,14 +104,14 @@ impl PyScope {
         PyScope(self.0.in_context(context.map(ContextId)))
     }
 
-    fn colocated_with(&self, ids: Vec<u32>) -> PyScope {
-        PyScope(self.0.colocated_with(&nodes(ids)))
+    fn colocated_with(&self, nodes: Vec<ColocationEntry>) -> PyScope {
+        PyScope(self.0.colocated_with(nodes))
     }
 
-    /// Returns the nodes, outermost first, whose groups new ones join.
+    /// Returns the nodes, outermost first, whose groups new ones join: as ids, those of graphs around this one as their groups and device.
     #[getter]
-    fn colocation(&self) -> Vec<u32> {
-        self.0.colocation().iter().map(|node| node.0).collect()
+    fn colocation(&self) -> Vec<ColocationEntry> {
+        self.0.colocation().iter().map(ColocationEntry::from).collect()
     }
 
     /// Returns a scope whose nodes get the device of the node called `name`, which may be added later.
@@ -244,8 +270,7 @@ impl NewNodeKind<'_> {
     fn add(&mut self, b: &mut ScopedBuilder<'_>, name: &str, earlier: &[NodeId]) -> Result<NodeId> {
         let NewNodeKind::Op { beside: Some(place), .. } = *self else { return self.add_here(b, name, earlier) };
         // Devices chosen outside do not count.
-        let colocation = [b.scope().colocation(), &[node_at(earlier, place, name)?]].concat();
-        let scope = b.scope().on_device("").colocated_with(&colocation);
+        let scope = b.scope().also_colocated_with(node_at(earlier, place, name)?);
         b.within(scope, |b| self.add_here(b, name, earlier))
     }
 

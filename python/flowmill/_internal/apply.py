@@ -191,6 +191,10 @@ class _Call:
             ref = stands_for() if callable(stands_for) else value
             if not isinstance(ref, Tensor):
                 raise TypeError(f"'{signature.name}' Op requires that input '{arg.name}' be a mutable tensor (e.g.: a tf.Variable)")
+            if ref._graph is not self.graph:
+                what = "gets the value of" if self.graph.building_function else "is not the graph of"
+                raise TypeError(f"'{signature.name}' Op requires that input '{arg.name}' be a mutable tensor (e.g.: a tf.Variable) of the graph that it is added to, "
+                                f"which {what} '{ref.name}'")
             found, number = ref._key, ref._type
         else:
             if isinstance(value, Tensor) and value.graph is not self.graph and not self.graph.building_function:

@@ -23,7 +23,7 @@ def cond_v2(graph: Graph, pred, true_fn, false_fn, name: str | None = None):
     with graph.as_default(), graph.name_scope(name or "cond") as scope:
         names = [unique_function_name(scope, branch) for branch in ("true", "false")]
         pred = scalar(convert_to_tensor(pred))
-        branches = [trace(FuncGraph(n, graph), function, (), pred) for n, function in zip(names, (true_fn, false_fn))]
+        branches = [trace(FuncGraph(n, graph, is_control_flow=True), function, (), pred) for n, function in zip(names, (true_fn, false_fn))]
         return _chosen("If", pred, branches, scope, ("then_branch", "else_branch"))
 
 
@@ -36,7 +36,7 @@ def indexed_case(graph: Graph, branch_index: Tensor, functions, name: str = "ind
     with graph.as_default(), graph.name_scope(name) as scope:
         names = [unique_function_name(scope, f"branch{i}") for i in range(len(functions))]
         branch_index = convert_to_tensor(branch_index, name="branch_index")
-        branches = [trace(FuncGraph(n, graph), function, (), branch_index) for n, function in zip(names, functions)]
+        branches = [trace(FuncGraph(n, graph, is_control_flow=True), function, (), branch_index) for n, function in zip(names, functions)]
         return _chosen("Case", branch_index, branches, scope, None)
 
 

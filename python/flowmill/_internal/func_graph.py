@@ -27,6 +27,8 @@ class FuncGraph(Graph):
         name: the name of the function.
         outer: the graph that calls it, the default one if it is None.
         functional: whether control flow in it becomes functions, too.
+        is_control_flow: whether it is a branch, or a part of a loop, and has the devices chosen around it. Other functions have the caller's device;
+            they have devices chosen around them only if functions choose some.
 
     Attributes:
         inputs: the parameters, those for captured tensors last.
@@ -36,7 +38,7 @@ class FuncGraph(Graph):
 
     building_function = True
 
-    def __init__(self, name: str, outer: Graph | None = None, functional: bool = True):
+    def __init__(self, name: str, outer: Graph | None = None, functional: bool = True, is_control_flow: bool = False):
         super().__init__()
         self.name = name
         self.outer_graph = get_default_graph() if outer is None else outer
@@ -51,6 +53,12 @@ class FuncGraph(Graph):
         self._captures: dict[int, tuple[Tensor, Tensor]] = {}
         # Operations outside that operations in it wait for: the call waits for them.
         self.control_captures: list[Operation] = []
+        here, around = self._thread.here, self.outer_graph._thread.here
+        if around.scope.colocation:
+            groups = [w if isinstance(w, tuple) else self._colocated(self.outer_graph._operation(w)) for w in around.scope.colocation]
+            here.scope = here.scope.colocated_with(groups)
+        if is_control_flow or around.device_functions:
+            here.scope, here.device_functions = here.scope.on_device(around.scope.device), around.device_functions
 
     @property
     def captures(self) -> list[tuple[Tensor, Tensor]]:
@@ -129,29 +137,19 @@ class FuncGraph(Graph):
                 scope.set_use_resource(True)
             yield
 
-    @contextlib.contextmanager
-    def control_dependencies(self, control_inputs) -> Any:
+    def control_dependencies(self, control_inputs) -> contextlib.AbstractContextManager[None]:
         """Like in other graphs, but operations outside are waited for by the call."""
         if control_inputs is not None:
-            own = []
-            for control in control_inputs:
-                graph = getattr(control, "graph", self)
-                if graph is self:
-                    own.append(control)
-                else:
-                    self.control_captures.append(graph._controlling(control))
-            control_inputs = own
-        with super().control_dependencies(control_inputs):
-            yield
+            operations = [self._controlling(c) for c in control_inputs]
+            self.control_captures += [op for op in operations if op.graph is not self]
+            control_inputs = [op for op in operations if op.graph is self]
+        return super().control_dependencies(control_inputs)
 
-    @contextlib.contextmanager
-    def colocate_with(self, op, ignore_existing: bool = False):
-        """Like in other graphs, but operations outside are ignored."""
-        if op is not None and getattr(op, "graph", self) is not self:
-            yield
-            return
-        with super().colocate_with(op, ignore_existing):
-            yield
+    def _controlling(self, element) -> Operation:
+        if hasattr(element, "_handle"):  # a variable is of the graph around, what has changed it may be of this one
+            element = element.op
+        graph = getattr(element, "graph", self)
+        return super()._controlling(element) if graph is self else graph._controlling(element)
 
     def is_stateful(self) -> bool:
         """Returns true if an operation in it has effects or state."""
@@ -355,14 +353,11 @@ def to_function(graph: FuncGraph, name: str | None = None, out_names: Sequence[s
 
 
 def _rename_colocation(node, renamed: dict[str, str]) -> None:
-    """Groups of nodes by their names in the function; those of nodes outside are dropped."""
+    """Renames the groups of nodes of the function. Those of nodes outside stay: they hold where the function is inlined."""
     if "_class" not in node.attr:
         return
-    groups = [g for g in node.attr["_class"].list.s if not g.startswith(b"loc:@") or g[5:].decode() in renamed]
-    groups = [b"loc:@" + renamed[g[5:].decode()].encode() if g.startswith(b"loc:@") else g for g in groups]
-    del node.attr["_class"]
-    if groups:
-        node.attr["_class"].list.s.extend(groups)
+    groups = [b"loc:@" + renamed.get(g[5:].decode(), g[5:].decode()).encode() if g.startswith(b"loc:@") else g for g in node.attr["_class"].list.s]
+    node.attr["_class"].list.s[:] = groups
 
 
 def _output_places(op: Operation) -> list[str]:

@@ -17,6 +17,10 @@ if TYPE_CHECKING:
     from flowmill._internal.graph import Graph
 
 
+# What an operation is colocated with: a node's id, or the groups and the device of an operation of a graph around this one.
+_Colocated = int | tuple[list[str], str]
+
+
 class _Here:
     """The scopes that a thread has entered in one graph."""
 
@@ -108,7 +112,7 @@ class _Colocation:
 
     __slots__ = ("_thread", "_nodes", "_here", "_outer")
 
-    def __init__(self, thread: _Thread, nodes: list[int]):
+    def __init__(self, thread: _Thread, nodes: list[_Colocated]):
         self._thread, self._nodes = thread, nodes
 
     def __enter__(self) -> None:
@@ -210,7 +214,7 @@ class Scopes:
     def _choose_device(self, op: Operation) -> None:
         """Applies what chooses devices to a new operation, innermost first: names complete what there is, functions see it and say the whole.
         An operation that has the device of another one keeps that."""
-        is_shared = any(self._core.device(node) for node in self._thread.here.scope.colocation)
+        is_shared = any(self._core.device(w) if isinstance(w, int) else w[1] for w in self._thread.here.scope.colocation)
         chosen = ""
         if not is_shared:  # functions see what is inside of them alone
             self._core.set_device(op._id, chosen)
@@ -253,7 +257,13 @@ class Scopes:
         if op is None and not ignore_existing:
             raise ValueError("Trying to reset colocation (op is None) but ignore_existing is not True")
         outer = [] if ignore_existing else self._thread.here.scope.colocation
-        return _Colocation(self._thread, outer if op is None else [*outer, self._controlling(op)._id])
+        return _Colocation(self._thread, outer if op is None else [*outer, self._colocated(self._controlling(op))])
+
+    def _colocated(self, op: Operation) -> _Colocated:
+        """Returns an operation as the core's scopes name it."""
+        if op.graph is self:
+            return op._id
+        return [group.decode() for group in op.colocation_groups()], op.device
 
     def _colocated_with_refs(self, refs: list[int]) -> contextlib.AbstractContextManager[None]:
         """The scope of what changes the variables `refs`, by their operations: as of nested :meth:`colocate_with`."""

@@ -39,7 +39,7 @@ def while_v2(graph: Graph, cond, body, loop_vars, invariants, parallel_iteration
             names = [unique_function_name(scope, part) for part in ("cond", "body")]
             limit = convert_to_tensor(-1 if maximum_iterations is None else maximum_iterations, "int32", "maximum_iterations")
             counter = constant(0, limit.dtype, name="loop_counter")
-            graphs = [FuncGraph(n, graph) for n in names]
+            graphs = [FuncGraph(n, graph, is_control_flow=True) for n in names]
             cond_graph, body_graph = graphs
             parameters = [_parameters(g, counter, limit, flat, shapes) for g in graphs]
             _trace_condition(cond_graph, cond, loop_vars, parameters[0], maximum_iterations is not None)

@@ -166,7 +166,7 @@ impl ScopedBuilder<'_> {
 
     /// Returns a `Switch` or, for a reference, a `RefSwitch`, where the data are.
     pub(super) fn switch(&mut self, data: OutputId, pred: OutputId) -> Result<NodeId> {
-        let mut scope = self.scope.colocated_with(&[data.node]);
+        let mut scope = self.scope.colocated_with([data.node]);
         let node = self.graph.node(data.node)?;
         if node.is_op("Switch") {
             // It shares the group of what it switches already.

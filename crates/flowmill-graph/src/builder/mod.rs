@@ -37,7 +37,7 @@ pub use capture::{Capture, GraphStack, OuterTensor, StackOutput};
 pub use cond::CondBuilder;
 pub use context::{Branch, ContextId};
 pub use op::OpBuilder;
-pub use scope::{Scope, check_scope_name};
+pub use scope::{Colocation, Scope, check_scope_name};
 pub use while_loop::{WhileBuilder, WhileOptions};
 
 use crate::{Graph, NodeId, OutputId, ShapeRefiner, TensorType};

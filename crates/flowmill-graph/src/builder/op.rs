@@ -1,6 +1,6 @@
 //! One node being made.
 
-use super::{ScopedBuilder, context};
+use super::{Colocation, ScopedBuilder, context};
 use crate::graph::NodeParts;
 use crate::signature::infer_attrs;
 use crate::{Attrs, NodeId, OpDef, OutputId, is_valid_node_name};
@@ -174,21 +174,28 @@ impl ScopedBuilder<'_> {
         }
         let mut groups: Vec<String> = attrs.list::<&str>("_class").unwrap_or_default().into_iter().map(str::to_owned).collect();
         let mut shared = None;
-        for &node in self.scope.colocation() {
-            let node = self.graph.node(node)?;
+        for with in self.scope.colocation() {
+            let node = match with {
+                Colocation::Node(node) => self.graph.node(*node)?,
+                Colocation::Outside { groups: theirs, device } => {
+                    groups.extend_from_slice(theirs);
+                    shared = Some(&**device).filter(|device| !device.is_empty()).or(shared);
+                    continue;
+                }
+            };
             match node.attrs().list::<&str>("_class") {
                 Ok(theirs) if !theirs.is_empty() => groups.extend(theirs.into_iter().map(str::to_owned)),
                 _ => groups.push(format!("loc:@{}", node.name())),
             }
             if !node.device().is_empty() {
-                shared = Some(node.device().to_owned());
+                shared = Some(node.device());
             }
         }
         groups.sort_unstable();
         groups.dedup();
         let s = groups.into_iter().map(|g| g.into_bytes().into()).collect();
         attrs.set("_class", ListValue { s, ..ListValue::default() });
-        Ok(shared.unwrap_or(device))
+        Ok(shared.map_or(device, str::to_owned))
     }
 
     /// Connects an input of a node to another tensor, such as a loop's `Merge` to its `NextIteration`.

@@ -15,9 +15,29 @@ pub struct Scope {
     name: Arc<str>,
     device: Arc<str>,
     controllers: Vec<Arc<Controller>>,
-    colocation: Arc<[NodeId]>,
+    colocation: Arc<[Colocation]>,
     context: Option<ContextId>,
     attrs: Arc<Vec<(String, AttrValue)>>,
+}
+
+/// A node whose device new nodes share.
+#[derive(Clone, Debug)]
+pub enum Colocation {
+    /// A node of the graph itself.
+    Node(NodeId),
+    /// A node of a graph around this one, which is the body of a function.
+    Outside {
+        /// Its groups, as the attribute `_class` names them.
+        groups: Arc<[String]>,
+        /// Its device; empty for none.
+        device: Arc<str>,
+    },
+}
+
+impl From<NodeId> for Colocation {
+    fn from(node: NodeId) -> Colocation {
+        Colocation::Node(node)
+    }
 }
 
 /// Nodes that have to run before those of a scope.
@@ -50,7 +70,7 @@ impl Scope {
     }
 
     /// Returns the nodes whose devices new nodes share.
-    pub fn colocation(&self) -> &[NodeId] {
+    pub fn colocation(&self) -> &[Colocation] {
         &self.colocation
     }
 
@@ -93,15 +113,16 @@ impl Scope {
 
     /// Returns this scope with other colocation: its nodes share the devices of `nodes`, and the device of this scope does not count, as in TensorFlow.
     #[must_use]
-    pub fn colocated_with(&self, nodes: &[NodeId]) -> Scope {
-        let device = if nodes.is_empty() { self.device.clone() } else { Arc::from("") };
-        Scope { colocation: nodes.into(), device, ..self.clone() }
+    pub fn colocated_with(&self, nodes: impl IntoIterator<Item = impl Into<Colocation>>) -> Scope {
+        let colocation: Arc<[Colocation]> = nodes.into_iter().map(Into::into).collect();
+        let device = if colocation.is_empty() { self.device.clone() } else { Arc::from("") };
+        Scope { colocation, device, ..self.clone() }
     }
 
     /// Returns this scope with further colocation: its nodes share the device of `node`, too, and the device of this scope does not count.
     #[must_use]
     pub fn also_colocated_with(&self, node: NodeId) -> Scope {
-        Scope { colocation: self.colocation.iter().copied().chain([node]).collect(), device: Arc::from(""), ..self.clone() }
+        Scope { colocation: self.colocation.iter().cloned().chain([node.into()]).collect(), device: Arc::from(""), ..self.clone() }
     }
 
     /// Returns this scope with one more attribute for new nodes; `None` removes the attribute.

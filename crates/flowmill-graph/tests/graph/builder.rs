@@ -114,10 +114,10 @@ fn colocation_names_the_group_and_takes_the_device() {
     let graph = build(|b| {
         let scope = b.scope().on_device("/device:CPU:1");
         let x = b.within(scope, |b| scalar(b, "x", 1.0))?;
-        let scope = b.scope().colocated_with(&[x.node]);
+        let scope = b.scope().colocated_with([x.node]);
         b.within(scope, |b| {
             let y = b.op("Neg").name("y").input(x).finish()?;
-            let scope = b.scope().colocated_with(&[y]);
+            let scope = b.scope().colocated_with([y]);
             b.within(scope, |b| b.op("Neg").name("z").input(x).finish().map(drop))
         })
     });

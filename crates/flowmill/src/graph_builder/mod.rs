@@ -189,7 +189,7 @@ impl GraphBuilder {
     /// # Errors
     /// Returns the error of `f`.
     pub fn colocated_with<T>(&self, nodes: &[NodeId], f: impl FnOnce() -> Result<T>) -> Result<T> {
-        self.within(self.scope().colocated_with(nodes), f)
+        self.within(self.scope().colocated_with(nodes.iter().copied()), f)
     }
 
     /// Returns the current scope.

@@ -56,7 +56,7 @@ impl ScopedBuilder<'_> {
             sums.push(match group[..] {
                 [one] => one,
                 _ => {
-                    let scope = self.scope.colocated_with(&[group[0].node]);
+                    let scope = self.scope.colocated_with([group[0].node]);
                     self.within(scope, |b| b.call("AddN", &group))?
                 }
             });
