@@ -81,6 +81,82 @@ def test_what_runs_after_an_update_sees_it(tf1, dtype, shape, update):
         np.testing.assert_array_equal(ours, theirs)
 
 
+CPUS = [(0, 0), (0, 1), (1, 0), (1, 2)]
+
+
+def updated_on(tf, cpu):
+    """Returns a variable on a CPU, and what adds one to it there."""
+    with tf.device(f"/cpu:{cpu}"):
+        v = tf.Variable(0.0, use_resource=False, name="v")
+
+    def update():
+        with tf.device(f"/cpu:{cpu}"):
+            return tf.assign_add(v, 1.0)
+
+    return v, update
+
+
+def read_in_a_loop(tf, read, cpus):
+    v, update = updated_on(tf, cpus[0])
+
+    def body(i, x):
+        with tf.control_dependencies([x]):
+            updated = update()
+        with tf.control_dependencies([updated]), tf.device(f"/cpu:{cpus[1]}"):
+            return i + 1, x * 10.0 + read(tf, v)
+
+    return tf.while_loop(lambda i, x: i < 4, body, [0, 0.0], parallel_iterations=1)[1]
+
+
+def read_in_a_nested_loop(tf, read, cpus):
+    v, update = updated_on(tf, cpus[0])
+
+    def body(i, x):
+        def inner(j, y):
+            with tf.control_dependencies([y]):
+                updated = update()
+            with tf.control_dependencies([updated]), tf.device(f"/cpu:{cpus[1]}"):
+                return j + 1, y * 10.0 + read(tf, v)
+
+        return i + 1, tf.while_loop(lambda j, y: j < 2, inner, [0, x], parallel_iterations=1)[1]
+
+    return tf.while_loop(lambda i, x: i < 2, body, [0, 0.0], parallel_iterations=1)[1]
+
+
+def read_in_a_branch(tf, read, cpus):
+    v, update = updated_on(tf, cpus[0])
+    with tf.control_dependencies([update()]), tf.device(f"/cpu:{cpus[1]}"):
+        return tf.cond(tf.constant(True), lambda: read(tf, v) + 10.0, lambda: 0.0)
+
+
+def read_in_a_branch_of_a_loop(tf, read, cpus):
+    v, update = updated_on(tf, cpus[0])
+
+    def body(i, x):
+        with tf.control_dependencies([x]):
+            updated = update()
+        with tf.control_dependencies([updated]), tf.device(f"/cpu:{cpus[1]}"):
+            return i + 1, x * 10.0 + tf.cond(tf.equal(i % 2, 0), lambda: read(tf, v) + 0.0, lambda: 0.0)
+
+    return tf.while_loop(lambda i, x: i < 4, body, [0, 0.0], parallel_iterations=1)[1]
+
+
+@pytest.mark.parametrize("cpus", CPUS, ids=str)
+@pytest.mark.parametrize("program", [read_in_a_loop, read_in_a_nested_loop, read_in_a_branch, read_in_a_branch_of_a_loop])
+def test_reads_in_loops_and_branches_see_the_updates_before_them(tf1, program, cpus):
+    def values(tf):
+        found = []
+        for read in (lambda tf, v: tf.identity(v), lambda tf, v: v + 0.0, lambda tf, v: v.read_value()):
+            with tf.Graph().as_default():
+                result = program(tf, read, cpus)
+                with tf.Session(config=tf.ConfigProto(device_count={"CPU": 3})) as session:
+                    session.run(tf.global_variables_initializer())
+                    found.append(session.run(result))
+        return found
+
+    assert values(flowmill) == values(tf1)
+
+
 def test_the_step_that_a_training_loop_prints(tf1):
     def build(tf):
         step = tf.Variable(0, trainable=False, use_resource=False, name="global_step", dtype=tf.int64)
