@@ -217,6 +217,64 @@ def test_nodes_are_placed_where_tensorflow_places_them(tf1, tmp_path, seed):
     assert not wrong, f"seed {seed}: placed here and by TensorFlow: {wrong}"
 
 
+class FunctionalProgram(Program):
+    """A program whose loops and branches are functions, on requested devices."""
+
+    def __init__(self, tf, choose):
+        self.cpus = choose.randint(2, 4)
+        super().__init__(tf, choose)
+
+    def requested(self):
+        return self.tf.device(self.choose.choice([None, *(f"/cpu:{i}" for i in range(self.cpus))]))
+
+    def value(self):
+        value = super().value()
+        with self.requested():
+            return value if self.choose.random() < 0.7 else self.tf.tanh(value)
+
+    def constant(self):
+        with self.requested():
+            super().constant()
+
+    def placeholder(self):
+        with self.requested():
+            super().placeholder()
+
+    def loop(self):
+        with self.requested():
+            super().loop()
+
+    def conditional(self):
+        a, b, predicate = self.value(), self.value(), self.value() > 0.0
+        with self.requested():
+            self.values.append(self.tf.cond(predicate, lambda: a * 2.0, lambda: self.tf.cond(b > 0.0, lambda: self.tf.identity(b), lambda: a + b)))
+
+    def case(self):
+        a, b, index = self.value(), self.value(), self.tf.cast(self.value(), self.tf.int32)
+        with self.requested():
+            self.values.append(self.tf.switch_case(index, [lambda: a * 2.0, lambda: self.tf.identity(b), lambda: a + b]))
+
+    queue = array = lists = dataset = case
+    variable = handles = reference = conditional
+    controls = split = loop
+
+
+@pytest.mark.parametrize("seed", SEEDS[:len(SEEDS) // 3])
+def test_functional_control_flow_is_lowered_before_it_is_placed(tf1, tmp_path, seed):
+    tf1.enable_control_flow_v2()
+    try:
+        with tf1.Graph().as_default() as graph:
+            program = FunctionalProgram(tf1, random.Random(seed))
+            tf1.no_op(name="begin")
+    finally:
+        tf1.disable_control_flow_v2()
+    expected, found = theirs(tf1, graph, program.cpus, False, tmp_path / "log"), ours(graph, program.cpus, False)
+    names = {op.name for op in graph.get_operations()}
+    assert names <= expected.keys() and names <= found.keys(), f"seed {seed}"
+    wrong = {name: (found[name], expected[name]) for name in names if found[name] != expected[name]}
+    assert not wrong, f"seed {seed}: placed here and by TensorFlow: {wrong}"
+
+
 def returned_by_functions(tf):
     handles = []
     for number in (1, 2):

@@ -28,9 +28,9 @@ mod stateless;
 
 pub use changes::NodeChanges;
 pub use flowmill_graph::{Evaluator, Target};
-pub use lowering::{Functions, MAX_ADDED_NODES, MAX_NESTING};
+pub use lowering::{Functions, MAX_ADDED_NODES, MAX_NESTING, is_marked};
 pub use pipeline::{
-    LOWERING, LoweringPass, MAX_ROUNDS, Options, PIPELINE, Pass, PassContext, PassReport, Report, lower, optimize, optimize_with_shapes,
-    run_passes,
+    LOWERING, LoweringPass, MAX_ROUNDS, Options, PIPELINE, Pass, PassContext, PassReport, Report, lower, lower_marked, optimize,
+    optimize_with_shapes, run_passes,
 };
 pub use shapes::Shapes;

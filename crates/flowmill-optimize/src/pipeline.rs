@@ -288,6 +288,16 @@ impl<'a> PipelineRun<'a> {
 ///
 /// This terminates because each change removes a node and adds only nodes that are nested one function deeper, and the depth is bounded.
 pub fn lower(graph: &mut Graph, options: &Options<'_>) -> Report {
+    lower_with(Functions::new(options.function), graph, options)
+}
+
+/// Like [`lower`], for the branches and loops alone that TensorFlow lowers before it places a graph: those that [`is_marked`](crate::is_marked) returns
+/// true for. Calls of functions stay.
+pub fn lower_marked(graph: &mut Graph, options: &Options<'_>) -> Report {
+    lower_with(Functions::new(options.function).only_marked(), graph, options)
+}
+
+fn lower_with(mut functions: Functions, graph: &mut Graph, options: &Options<'_>) -> Report {
     let mut report = Report { num_nodes_before: graph.num_nodes(), num_nodes_after: graph.num_nodes(), ..Report::default() };
     if !graph.op_nodes().any(|n| called(graph, n).is_some()) {
         return report;
@@ -296,7 +306,6 @@ pub fn lower(graph: &mut Graph, options: &Options<'_>) -> Report {
     let mut reports: Vec<PassReport> =
         passes.iter().map(|p| PassReport { name: p.name, num_changes: 0, error: None, nodes: NodeChanges::default() }).collect();
     let mut recorder = ChangeRecorder::new(graph, options.records_nodes);
-    let mut functions = Functions::new(options.function);
     let original = graph.clone();
     loop {
         let mut num_changes = 0;

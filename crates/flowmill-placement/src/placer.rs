@@ -49,6 +49,20 @@ impl Placement {
         self.devices.iter().map(|&device| (device != Placement::NONE).then_some(device as usize))
     }
 
+    /// Places a node where another one is.
+    pub fn place_with(&mut self, node: NodeId, other: NodeId) {
+        let device = self.devices.get(other.index()).copied();
+        if let (Some(device), Some(place)) = (device, self.devices.get_mut(node.index())) {
+            *place = device;
+        }
+    }
+
+    /// Forgets the nodes whose ids are not below `num_node_ids`.
+    pub fn truncate(&mut self, num_node_ids: usize) {
+        self.devices.truncate(num_node_ids);
+        self.groups.truncate(num_node_ids);
+    }
+
     /// Returns for each id of a node a number that the nodes of its group have in common.
     pub fn groups(&self) -> &[usize] {
         &self.groups

@@ -3,7 +3,8 @@
 use super::{Argument, Body, Functions, Liveness, Place, add, identity, inputs_gate, redirect, splice, type_attr};
 use flowmill_graph::{Graph, NodeId, OutputId};
 use flowmill_proto::AttrValue;
-use flowmill_tensor::Result;
+use flowmill_proto::attr_value::{ListValue, Value};
+use flowmill_tensor::{Bytes, Result};
 use std::sync::Arc;
 
 /// One branch.
@@ -30,18 +31,25 @@ pub(crate) fn lower_branches(
         None => selector,
         Some(gate) => identity(graph, selector, &format!("{name}/selector"), &device, &[gate])?,
     };
-    let new_switch = |graph: &mut Graph, data: OutputId| -> Result<NodeId> {
+    let new_switch = |graph: &mut Graph, data: OutputId, device: &str, class: Option<AttrValue>| -> Result<NodeId> {
         let dtype = graph.output_type(data)?.dtype;
         let mut attrs: Vec<(&str, AttrValue)> = vec![("T", type_attr(dtype))];
         if switch == "_SwitchN" {
             attrs.push(("num_outs", (branches.len() as i64).into()));
         }
-        add(graph, switch, &format!("{name}/Switch"), &device, &attrs, &[data, selector], &[])
+        attrs.extend(class.map(|class| ("_class", class)));
+        add(graph, switch, &format!("{name}/Switch"), device, &attrs, &[data, selector], &[])
+    };
+    // As in TensorFlow, the Switch of an input is colocated with its producer.
+    let switch_input = |graph: &mut Graph, data: OutputId| -> Result<NodeId> {
+        let producer = graph.node(data.node)?;
+        let (device, group) = (producer.device().to_owned(), Bytes::from(format!("loc:@{}", producer.name())));
+        new_switch(graph, data, &device, Some(Value::List(Box::new(ListValue { s: vec![group], ..ListValue::default() })).into()))
     };
     let is_used = |i: usize| branches.iter().any(|b| b.body.is_noinline || b.body.args.get(i).is_some_and(Option::is_some));
     let mut switches = Vec::with_capacity(inputs.len());
     for (i, &input) in inputs.iter().enumerate() {
-        switches.push(if is_used(i) { Some(new_switch(graph, input)?) } else { None });
+        switches.push(if is_used(i) { Some(switch_input(graph, input)?) } else { None });
     }
     let is_waited_for = graph.out_edges(node).any(|e| e.is_control());
     let mut pivot_switch = None;
@@ -51,7 +59,7 @@ pub(crate) fn lower_branches(
         let gate = if branch.body.has_roots || branch.body.is_noinline || is_waited_for {
             let switch = match pivot_switch {
                 Some(switch) => switch,
-                None => *pivot_switch.insert(new_switch(graph, selector)?),
+                None => *pivot_switch.insert(new_switch(graph, selector, &device, None)?),
             };
             Some(identity(graph, switch.output(slot as u32), &format!("{prefix}/pivot"), &device, &[])?)
         } else {

@@ -113,6 +113,15 @@ pub struct Functions {
     left: BTreeMap<NodeId, Reason>,
     num_added: usize,
     max_added: usize,
+    only_marked: bool,
+}
+
+/// The attribute of branches and loops that TensorFlow lowers.
+const IS_LOWERED: &str = "_lower_using_switch_merge";
+
+/// Returns true for a branch or a loop that TensorFlow lowers before it places a graph.
+pub fn is_marked(node: &Node) -> bool {
+    node.attrs().get(IS_LOWERED).unwrap_or(false)
 }
 
 impl Functions {
@@ -128,6 +137,7 @@ impl Functions {
             left: BTreeMap::new(),
             num_added: 0,
             max_added: MAX_ADDED_NODES,
+            only_marked: false,
         };
         if !function.is_empty() {
             this.links.push(Link { function: function.into(), around: None, depth: 0 });
@@ -150,7 +160,13 @@ impl Functions {
 
     /// Returns the nodes of these ops that no earlier round gave up on, in order.
     pub(crate) fn candidates(&self, graph: &Graph, is_wanted: impl Fn(&Node) -> bool) -> Vec<NodeId> {
-        graph.op_nodes().filter(|n| is_wanted(n)).map(Node::id).filter(|id| !self.left.contains_key(id)).collect()
+        let is_lowered = |n: &Node| !self.only_marked || is_marked(n);
+        graph.op_nodes().filter(|n| is_wanted(n) && is_lowered(n)).map(Node::id).filter(|id| !self.left.contains_key(id)).collect()
+    }
+
+    /// Lowers only what TensorFlow lowers before it places a graph.
+    pub(crate) fn only_marked(self) -> Functions {
+        Functions { only_marked: true, ..self }
     }
 
     /// Records that a node is not lowered.

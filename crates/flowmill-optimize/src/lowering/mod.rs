@@ -6,12 +6,14 @@
 //! never copied into itself, and it counts the nodes that were not lowered, with the reason.
 
 mod branches;
+mod colocation;
 mod conditional;
 mod functions;
 mod splice;
 
 pub(crate) use branches::{Branch, lower_branches};
+pub(crate) use colocation::CallColocation;
 pub(crate) use conditional::{Class, Liveness};
 pub(crate) use functions::{Body, Reason, call_of, called, is_noinline};
-pub use functions::{Functions, MAX_ADDED_NODES, MAX_NESTING};
+pub use functions::{Functions, MAX_ADDED_NODES, MAX_NESTING, is_marked};
 pub(crate) use splice::{Argument, Place, add, gate_of, identity, inputs_gate, redirect, splice, type_attr};

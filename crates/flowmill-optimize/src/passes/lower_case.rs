@@ -6,7 +6,7 @@
 //!
 //! Needs nothing to run before it.
 
-use crate::lowering::{Body, Branch, Functions, Reason, lower_branches};
+use crate::lowering::{Body, Branch, CallColocation, Functions, Reason, lower_branches};
 use flowmill_graph::{Graph, NodeId, Role};
 use flowmill_proto::NameAttrList;
 use flowmill_tensor::{Result, bail};
@@ -25,7 +25,9 @@ pub(crate) fn run(graph: &mut Graph, functions: &mut Functions) -> Result<usize>
                 let Some(index) = graph.input(id, 0) else { bail!(Internal, "a Case without an index") };
                 let branches: Vec<Branch> =
                     bodies.into_iter().enumerate().map(|(i, body)| Branch { name: format!("branch{i}"), body }).collect();
+                let colocation = CallColocation::of(graph, id);
                 lower_branches(graph, functions, id, (index, "_SwitchN"), &branches, &liveness)?;
+                colocation.pass_on(graph)?;
                 count += 1;
             }
             Err(reason) => functions.leave(id, reason),

@@ -5,15 +5,15 @@
 //!
 //! Sound because the nodes of the branch that is not taken are dead: each has an input from a `Switch`, or waits for a pivot, which is an `Identity`
 //! of the `Switch` of the predicate. The predicate waits for what the `If` waited for, and nodes that waited for the `If` wait for the effects of the
-//! branch that is taken. A predicate of any type is converted to a truth value as TensorFlow does (`ToBool`). Branches that `inline_calls` would not
+//! branch that is taken. A predicate of another type is converted to a truth value as TensorFlow does (`ToBool`). Branches that `inline_calls` would not
 //! inline are not lowered, except that a branch marked `_noinline` becomes a call between the `Switch`es and the `Merge`s.
 //!
 //! Needs nothing to run before it.
 
-use crate::lowering::{Body, Branch, Functions, Reason, add, lower_branches, type_attr};
-use flowmill_graph::{Graph, NodeId, Role};
+use crate::lowering::{Body, Branch, CallColocation, Functions, Reason, add, lower_branches, type_attr};
+use flowmill_graph::{Graph, NodeId, OutputId, Role};
 use flowmill_proto::NameAttrList;
-use flowmill_tensor::{Result, bail};
+use flowmill_tensor::{DType, Result, bail};
 use std::sync::Arc;
 
 pub(crate) fn run(graph: &mut Graph, functions: &mut Functions) -> Result<usize> {
@@ -29,17 +29,27 @@ pub(crate) fn run(graph: &mut Graph, functions: &mut Functions) -> Result<usize>
         match branches {
             [Ok(else_branch), Ok(then_branch)] => {
                 let Some(predicate) = graph.input(id, 0) else { bail!(Internal, "an If without a predicate") };
-                let (name, device) = (graph.node(id)?.name().to_owned(), graph.node(id)?.device().to_owned());
-                let attrs = [("T", type_attr(graph.output_type(predicate)?.dtype))];
-                let truth = add(graph, "ToBool", &format!("{name}/predicate"), &device, &attrs, &[predicate], &[])?;
+                let colocation = CallColocation::of(graph, id);
+                let truth = truth(graph, id, predicate)?;
                 let branches = [Branch { name: "else".into(), body: else_branch }, Branch { name: "then".into(), body: then_branch }];
-                lower_branches(graph, functions, id, (truth.output(0), "Switch"), &branches, &liveness)?;
+                lower_branches(graph, functions, id, (truth, "Switch"), &branches, &liveness)?;
+                colocation.pass_on(graph)?;
                 count += 1;
             }
             [Err(reason), _] | [_, Err(reason)] => functions.leave(id, reason),
         }
     }
     Ok(count)
+}
+
+/// Returns the predicate of an `If` as a truth value.
+fn truth(graph: &mut Graph, id: NodeId, predicate: OutputId) -> Result<OutputId> {
+    let dtype = graph.output_type(predicate)?.dtype;
+    if dtype == DType::Bool {
+        return Ok(predicate);
+    }
+    let (name, device) = (graph.node(id)?.name().to_owned(), graph.node(id)?.device().to_owned());
+    Ok(add(graph, "ToBool", &format!("{name}/predicate"), &device, &[("T", type_attr(dtype))], &[predicate], &[])?.output(0))
 }
 
 fn branch(graph: &Graph, functions: &mut Functions, id: NodeId, attr: &str) -> std::result::Result<Arc<Body>, Reason> {

@@ -15,7 +15,8 @@
 //! Needs nothing to run before it.
 
 use crate::lowering::{
-    Argument, Body, Class, Functions, Liveness, Place, Reason, add, gate_of, identity, inputs_gate, redirect, splice, type_attr,
+    Argument, Body, CallColocation, Class, Functions, Liveness, Place, Reason, add, gate_of, identity, inputs_gate, redirect, splice,
+    type_attr,
 };
 use flowmill_graph::{Graph, Node, NodeId, OutputId, Role};
 use flowmill_proto::attr_value::Value;
@@ -33,7 +34,9 @@ pub(crate) fn run(graph: &mut Graph, functions: &mut Functions) -> Result<usize>
     for id in nodes {
         match parts(graph, functions, id) {
             Ok([cond, body]) => {
+                let colocation = CallColocation::of(graph, id);
                 Lowering::new(graph, id, &liveness)?.lower(graph, functions, &cond, &body)?;
+                colocation.pass_on(graph)?;
                 count += 1;
             }
             Err(reason) => functions.leave(id, reason),
@@ -83,6 +86,8 @@ struct Lowering {
     name: String,
     device: String,
     inputs: Vec<OutputId>,
+    /// The devices that the producers of the inputs request. As in TensorFlow, the nodes of a variable request that of its input.
+    devices: Vec<String>,
     /// The node that every `Enter` waits for.
     gate: Option<NodeId>,
     parallel_iterations: i64,
@@ -98,6 +103,7 @@ impl Lowering {
             name: node.name().to_owned(),
             device: node.device().to_owned(),
             inputs: graph.inputs(id).collect(),
+            devices: graph.inputs(id).map(|input| Ok(graph.node(input.node)?.device().to_owned())).collect::<Result<_>>()?,
             gate,
             parallel_iterations: node.attrs().get_or("parallel_iterations", 10)?,
             class: liveness.of(id),
@@ -106,6 +112,19 @@ impl Lowering {
 
     fn add(&self, graph: &mut Graph, op: &str, attrs: &[(&str, AttrValue)], inputs: &[OutputId], controls: &[NodeId]) -> Result<NodeId> {
         add(graph, op, &format!("{}/{op}", self.name), &self.device, attrs, inputs, controls)
+    }
+
+    /// Adds a node of the variable of input `i`.
+    fn add_for(
+        &self,
+        i: usize,
+        graph: &mut Graph,
+        op: &str,
+        attrs: &[(&str, AttrValue)],
+        input: &[OutputId],
+        gate: &[NodeId],
+    ) -> Result<NodeId> {
+        add(graph, op, &format!("{}/{op}", self.name), &self.devices[i], attrs, input, gate)
     }
 
     fn lower(&self, graph: &mut Graph, functions: &mut Functions, cond: &Body, body: &Body) -> Result<()> {
@@ -127,10 +146,10 @@ impl Lowering {
                 ("is_constant", (!is_variable[i]).into()),
                 ("parallel_iterations", self.parallel_iterations.into()),
             ];
-            let enter = self.add(graph, "Enter", &attrs, &[input], &gate)?.output(0);
+            let enter = self.add_for(i, graph, "Enter", &attrs, &[input], &gate)?.output(0);
             enters.push(enter);
             merges.push(match is_variable[i] {
-                true => Some(self.add(graph, "Merge", &[of_type(i), ("N", 2i64.into())], &[enter], &[])?.output(0)),
+                true => Some(self.add_for(i, graph, "Merge", &[of_type(i), ("N", 2i64.into())], &[enter], &[])?.output(0)),
                 false => None,
             });
         }
@@ -148,7 +167,7 @@ impl Lowering {
         let mut switches = Vec::new();
         for (i, merge) in merges.iter().enumerate() {
             switches.push(match merge {
-                Some(merge) => Some(self.add(graph, "Switch", &[of_type(i)], &[*merge, condition], &[])?),
+                Some(merge) => Some(self.add_for(i, graph, "Switch", &[of_type(i)], &[*merge, condition], &[])?),
                 None => None,
             });
         }
@@ -164,7 +183,7 @@ impl Lowering {
         let done: Vec<NodeId> = done.into_iter().collect();
         for (i, merge) in merges.iter().enumerate() {
             if let Some(merge) = merge {
-                let next = self.add(graph, "NextIteration", &[of_type(i)], &[body.results[i]], &done)?;
+                let next = self.add_for(i, graph, "NextIteration", &[of_type(i)], &[body.results[i]], &done)?;
                 graph.add_edge(next.output(0), merge.node, 1)?;
             }
         }
@@ -177,7 +196,7 @@ impl Lowering {
         let mut exit = |graph: &mut Graph, i: usize| -> Result<Option<OutputId>> {
             let Some(switch) = switches[i] else { return Ok(None) };
             if exits[i].is_none() {
-                let id = self.add(graph, "Exit", &[("T", type_attr(types[i]))], &[switch.output(0)], &[])?;
+                let id = self.add_for(i, graph, "Exit", &[("T", type_attr(types[i]))], &[switch.output(0)], &[])?;
                 functions.add_join(id, self.class);
                 exits[i] = Some(id.output(0));
             }
@@ -202,7 +221,7 @@ impl Lowering {
                 return Ok(done);
             }
             let Some(after) = exit(graph, any)? else { bail!(Internal, "a loop without variables") };
-            let done = identity(graph, self.inputs[i], &format!("{}/Exit", self.name), &self.device, &[after.node])?;
+            let done = identity(graph, self.inputs[i], &format!("{}/Exit", self.name), &self.devices[i], &[after.node])?;
             invariants[i] = Some(done);
             Ok(done)
         };

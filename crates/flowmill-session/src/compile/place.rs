@@ -6,9 +6,12 @@
 use super::{Environment, HOST, Unit};
 use crate::devices::Devices;
 use flowmill_graph::{DeviceName, Graph, Node, NodeId, Role};
+use flowmill_optimize::Options;
 use flowmill_placement::{Kernels, PlaceOptions, place};
-use flowmill_tensor::Result;
+use flowmill_proto::NodeDef;
+use flowmill_proto::attr_value::{ListValue, Value};
 use flowmill_tensor::sync::Mutex;
+use flowmill_tensor::{Bytes, Result};
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
 
@@ -69,7 +72,7 @@ impl GraphPlacement {
                 Some(placed) if !is_rewritten => with_state(graph, |id| placed.device(id)),
                 _ => FxHashMap::default(),
             };
-            state.placed = Some(Arc::new(assign_whole(graph, env, &assigned)?));
+            state.placed = Some(Arc::new(assign_lowered(graph, env, &assigned)?));
         }
         (state.rewrite_count, state.num_node_ids, state.change_count) = (graph.rewrite_count(), graph.num_node_ids(), graph.change_count());
         Ok(state.placed.clone())
@@ -124,6 +127,36 @@ pub(super) fn place_unit(unit: &Unit<'_>, env: &Environment) -> Result<Placement
     assigned.extend(graph.op_nodes().filter(|node| is_boundary(node)).map(|node| (node.id(), site.device)));
     assigned.retain(|_, device| *device != HOST);
     Ok(if assigned.is_empty() { Placement::Host } else { Placement::Several(assigned) })
+}
+
+/// Places a session's whole graph. As in TensorFlow, branches and loops that are functions are lowered before: their inputs meet the nodes of the
+/// lowered form, and not the node that calls the functions.
+fn assign_lowered(graph: &Graph, env: &Environment, assigned: &FxHashMap<NodeId, usize>) -> Result<flowmill_placement::Placement> {
+    let calls: Vec<&Node> = graph.op_nodes().filter(|node| flowmill_optimize::is_marked(node)).collect();
+    if calls.is_empty() || !env.options.optimize || !env.options.lower {
+        return assign_whole(graph, env, assigned);
+    }
+    let mut lowered = graph.clone();
+    let mut substitutes = Vec::with_capacity(calls.len());
+    for call in calls {
+        // Has no edges, and so the device that the call requests, or that of the nodes that the call is colocated with.
+        let name = lowered.new_name(call.name());
+        let mut s: Vec<Bytes> =
+            call.attrs().list::<&str>("_class").unwrap_or_default().into_iter().map(|group| group.to_owned().into()).collect();
+        s.push(format!("loc:@{}", call.name()).into());
+        let attr = [("_class".into(), Value::List(Box::new(ListValue { s, ..ListValue::default() })).into())].into_iter().collect();
+        let def = NodeDef { name, op: "NoOp".into(), device: call.device().into(), attr, ..NodeDef::default() };
+        substitutes.push((call.id(), lowered.add_node(def)?));
+    }
+    flowmill_optimize::lower_marked(&mut lowered, &Options { disabled: &env.options.disabled_passes, function: "", records_nodes: false });
+    let mut placed = assign_whole(&lowered, env, assigned)?;
+    for (call, substitute) in substitutes {
+        if lowered.get(call).is_none() {
+            placed.place_with(call, substitute);
+        }
+    }
+    placed.truncate(graph.num_node_ids());
+    Ok(placed)
 }
 
 /// Asks the placer about a session's whole graph.
