@@ -148,7 +148,7 @@ fn assign_lowered(graph: &Graph, env: &Environment, assigned: &FxHashMap<NodeId,
         let def = NodeDef { name, op: "NoOp".into(), device: call.device().into(), attr, ..NodeDef::default() };
         substitutes.push((call.id(), lowered.add_node(def)?));
     }
-    flowmill_optimize::lower_marked(&mut lowered, &Options { disabled: &env.options.disabled_passes, function: "", records_nodes: false });
+    flowmill_optimize::lower_marked(&mut lowered, &Options { disabled: &env.options.disabled_passes, ..Options::default() });
     let mut placed = assign_whole(&lowered, env, assigned)?;
     for (call, substitute) in substitutes {
         if lowered.get(call).is_none() {
