@@ -1,132 +1,23 @@
-//! `Einsum` of one or two operands: diagonals and sums first, then one batched matrix product, then a transposition.
+//! `Einsum` of one or two operands: sums over labels of one operand first, then products of matrices that are read and written where they lie.
+//!
+//! Operands are strided views. One is copied only if its labels cannot be read as rows and columns of a matrix with adjacent elements.
 
 use super::product::{Product, Sizes};
+use crate::array::item::{Item, for_item};
+use crate::array::nd::{Strides, read_strided, row_major};
 use crate::from_fn::from_fn;
-use crate::gemm::MatrixRef;
+use crate::gemm::{MatrixRef, Repeat};
 use crate::number::Number;
 use crate::reduction::row_sum;
+use flowmill_graph::{EinsumEquation, EinsumLabel, EinsumProduct};
 use flowmill_runtime::{Kernel, KernelInit};
 use flowmill_tensor::{Allocator, Complex, Result, Shape, Tensor, bail, bf16, f16, for_dtype};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// A dimension's name: a letter, or the distance from the end of an ellipsis.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Label {
-    Named(char),
-    Ellipsis(usize),
-}
-
-/// The terms of an equation, as text.
-#[derive(Debug)]
-struct Equation {
-    inputs: Vec<String>,
-    output: String,
-}
-
-const ELLIPSIS: &str = "...";
-
-impl Equation {
-    fn parse(text: &str) -> Result<Equation> {
-        let text: String = text.chars().filter(|c| !c.is_whitespace()).collect();
-        let mut sides = text.split("->");
-        let (Some(left), Some(output), None) = (sides.next(), sides.next(), sides.next()) else {
-            bail!(InvalidArgument, "Expecting exactly one '->' in einsum equation: {text}");
-        };
-        let inputs: Vec<String> = left.split(',').map(str::to_owned).collect();
-        if inputs.len() > 2 {
-            bail!(InvalidArgument, "Expecting 1 or 2 input subscripts in equation '{text}' but got: {}", inputs.len());
-        }
-        for term in inputs.iter().map(String::as_str).chain([output]) {
-            let letters = term.replacen(ELLIPSIS, "", 1);
-            if let Some(c) = letters.chars().find(|c| !c.is_alphabetic()) {
-                bail!(InvalidArgument, "Invalid character '{c}' in einsum equation: {text}");
-            }
-        }
-        Ok(Equation { inputs, output: output.to_owned() })
-    }
-}
-
-/// Returns the labels of a term's dimensions; its ellipsis covers `dims` of them.
-fn labels(term: &str, dims: usize) -> Vec<Label> {
-    let named = |s: &str| s.chars().map(Label::Named).collect::<Vec<_>>();
-    match term.split_once(ELLIPSIS) {
-        None => named(term),
-        Some((before, after)) => {
-            let middle = (0..dims).rev().map(Label::Ellipsis);
-            named(before).into_iter().chain(middle).chain(named(after)).collect()
-        }
-    }
-}
-
-/// An operand whose labels are all different.
-struct Operand<T> {
-    data: Vec<T>,
-    labels: Vec<Label>,
-    sizes: Vec<usize>,
-}
-
-impl<T: Number> Operand<T> {
-    /// Returns the operand with its dimensions in the order of `labels`; labels that it lacks have size 1.
-    fn arranged(&self, labels: &[Label]) -> Operand<T> {
-        let strides = row_major(&self.sizes);
-        let position = |label: &Label| self.labels.iter().position(|l| l == label);
-        let sizes: Vec<usize> = labels.iter().map(|l| position(l).map_or(1, |i| self.sizes[i])).collect();
-        let steps: Vec<usize> = labels.iter().map(|l| position(l).map_or(0, |i| strides[i])).collect();
-        Operand { data: gather(&self.data, &sizes, &steps), labels: labels.to_vec(), sizes }
-    }
-
-    /// Sums over the labels for which `keep` is false.
-    fn summed(self, keep: impl Fn(&Label) -> bool) -> Operand<T> {
-        let (kept, summed): (Vec<Label>, Vec<Label>) = self.labels.iter().partition(|l| keep(l));
-        if summed.is_empty() {
-            return self;
-        }
-        let all: Vec<Label> = kept.iter().chain(&summed).copied().collect();
-        let arranged = self.arranged(&all);
-        let sizes = arranged.sizes[..kept.len()].to_vec();
-        let row: usize = arranged.sizes[kept.len()..].iter().product();
-        let data = if row == 0 {
-            vec![T::ZERO; sizes.iter().product()]
-        } else {
-            arranged.data.chunks_exact(row).map(|row| T::narrow(row_sum(row))).collect()
-        };
-        Operand { data, labels: kept, sizes }
-    }
-
-    fn size_of(&self, labels: &[Label]) -> usize {
-        labels.iter().filter_map(|l| self.labels.iter().position(|own| own == l)).map(|i| self.sizes[i]).product()
-    }
-}
-
-fn row_major(sizes: &[usize]) -> Vec<usize> {
-    Shape::new(sizes).strides().to_vec()
-}
-
-/// Returns the elements of `data` at the positions that `sizes` and `steps` describe, in row-major order.
-fn gather<T: Copy>(data: &[T], sizes: &[usize], steps: &[usize]) -> Vec<T> {
-    let count: usize = sizes.iter().product();
-    let mut out = Vec::with_capacity(count);
-    let mut index = vec![0; sizes.len()];
-    let mut offset = 0;
-    for _ in 0..count {
-        out.push(data[offset]);
-        for ((i, &size), &step) in index.iter_mut().zip(sizes).zip(steps).rev() {
-            *i += 1;
-            offset += step;
-            if *i < size {
-                break;
-            }
-            offset -= step * size;
-            *i = 0;
-        }
-    }
-    out
-}
-
 /// Makes the kernel of `Einsum`.
 pub(super) fn make_einsum(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
-    let equation = Equation::parse(init.attrs.get("equation")?)?;
+    let equation = EinsumEquation::parse(init.attrs.get("equation")?)?;
     for_dtype!(init.dtype("T")?, [f16, bf16, f32, f64, i32, i64, Complex<f32>, Complex<f64>], T => from_fn(move |ctx| {
         let inputs: Vec<&Tensor> = ctx.inputs_from(0).collect();
         let out = einsum::<T>(ctx.allocator(), &equation, &inputs)?;
@@ -136,23 +27,20 @@ pub(super) fn make_einsum(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     }), _ => init.unsupported())
 }
 
-fn einsum<T: Product + Number>(alloc: &Allocator, equation: &Equation, inputs: &[&Tensor]) -> Result<Tensor> {
-    if inputs.len() != equation.inputs.len() {
-        bail!(InvalidArgument, "Expecting {} inputs but got {}", equation.inputs.len(), inputs.len());
+/// The sizes of all labels.
+type LabelSizes = BTreeMap<EinsumLabel, usize>;
+
+fn einsum<T: Product + Number>(alloc: &Allocator, equation: &EinsumEquation, inputs: &[&Tensor]) -> Result<Tensor> {
+    if inputs.len() != equation.num_inputs() {
+        bail!(InvalidArgument, "Expecting {} inputs but got {}", equation.num_inputs(), inputs.len());
     }
-    let mut input_labels = Vec::new();
-    let mut sizes: BTreeMap<Label, usize> = BTreeMap::new();
-    for (i, (term, tensor)) in equation.inputs.iter().zip(inputs).enumerate() {
-        let letters = term.replacen(ELLIPSIS, "", 1).chars().count();
-        let ellipsis = tensor.rank().checked_sub(letters).filter(|&dims| dims == 0 || term.contains(ELLIPSIS));
-        let Some(ellipsis) = ellipsis else {
-            let least = if term.contains(ELLIPSIS) { "rank at least" } else { "rank" };
-            bail!(InvalidArgument, "Expected input {i} to have {least} {letters} but got: {}", tensor.rank());
-        };
-        let labels = labels(term, ellipsis);
+    let mut terms = Vec::new();
+    let mut sizes = LabelSizes::new();
+    for (i, tensor) in inputs.iter().enumerate() {
+        let labels = equation.input_labels(i, tensor.rank())?;
         for (axis, (label, &size)) in labels.iter().zip(tensor.shape().iter()).enumerate() {
             let known = sizes.entry(*label).or_insert(size);
-            let broadcasts = matches!(label, Label::Ellipsis(_)) && (size == 1 || *known == 1);
+            let broadcasts = matches!(label, EinsumLabel::Ellipsis(_)) && (size == 1 || *known == 1);
             if broadcasts && *known == 1 {
                 *known = size;
             } else if *known != size && !broadcasts {
@@ -163,69 +51,239 @@ fn einsum<T: Product + Number>(alloc: &Allocator, equation: &Equation, inputs: &
                 );
             }
         }
-        input_labels.push(labels);
+        terms.push(labels);
     }
-    let ellipsis = sizes.keys().filter(|l| matches!(l, Label::Ellipsis(_))).count();
-    let output = labels(&equation.output, ellipsis);
-    let mut seen = Vec::new();
-    for label in &output {
-        if !sizes.contains_key(label) || seen.contains(label) {
-            bail!(InvalidArgument, "Output subscripts '{}' must name each of the inputs' labels at most once", equation.output);
+    let ellipsis = sizes.keys().filter(|l| matches!(l, EinsumLabel::Ellipsis(_))).count();
+    let output = equation.output_labels(ellipsis);
+    for (i, label) in output.iter().enumerate() {
+        if !sizes.contains_key(label) || output[..i].contains(label) {
+            bail!(InvalidArgument, "Output subscripts '{}' must name each of the inputs' labels at most once", equation.output());
         }
-        seen.push(*label);
     }
     let shape: Shape = output.iter().map(|l| sizes[l]).collect();
     shape.checked_num_elements()?;
-    let mut operands = Vec::new();
-    for (i, (tensor, labels)) in inputs.iter().zip(&input_labels).enumerate() {
-        let other = input_labels.get(1 - i).filter(|_| inputs.len() == 2);
-        let operand = diagonal::<T>(tensor, labels, &sizes)?;
-        operands.push(operand.summed(|l| output.contains(l) || other.is_some_and(|o| o.contains(l))));
+    let mut operands: Vec<View> = Vec::new();
+    for (i, (tensor, labels)) in inputs.iter().zip(&terms).enumerate() {
+        let other = terms.get(1 - i).filter(|_| inputs.len() == 2);
+        let is_kept = |l: &EinsumLabel| output.contains(l) || other.is_some_and(|o| o.contains(l));
+        operands.push(View::new(tensor, labels, &sizes).summed::<T>(alloc, &sizes, is_kept)?);
     }
-    let result = match &operands[..] {
-        [one] => one.arranged(&output),
-        [a, b] => contract(a, b, &output).arranged(&output),
+    match &operands[..] {
+        [one] => one.arranged(alloc, &output, &sizes)?.tensor.reshaped(shape),
+        [a, b] => contract::<T>(alloc, a, b, &output, &sizes)?.reshaped(shape),
         _ => bail!(Internal, "einsum of {} operands", operands.len()),
-    };
-    alloc.from_slice(shape, &result.data)
+    }
 }
 
-/// Returns the operand with distinct labels: repeated labels select a diagonal, and broadcast dimensions are repeated to their full size.
-fn diagonal<T: Number>(tensor: &Tensor, labels: &[Label], sizes: &BTreeMap<Label, usize>) -> Result<Operand<T>> {
-    let strides = tensor.shape().strides();
-    let mut unique: Vec<Label> = Vec::new();
-    let mut steps: Vec<usize> = Vec::new();
-    for ((label, &stride), &size) in labels.iter().zip(&strides).zip(tensor.shape().iter()) {
-        let step = if size == 1 { 0 } else { stride };
-        match unique.iter().position(|l| l == label) {
-            Some(i) => steps[i] += step,
-            None => {
-                unique.push(*label);
-                steps.push(step);
+/// An operand with distinct labels. Its element at index (0, …) is the first of the tensor.
+struct View {
+    tensor: Tensor,
+    labels: Vec<EinsumLabel>,
+    strides: Vec<usize>,
+}
+
+impl View {
+    /// Returns the view of a tensor whose dimensions have these labels. A repeated label selects a diagonal, and a dimension of one element is
+    /// repeated to the size of its label.
+    fn new(tensor: &Tensor, labels: &[EinsumLabel], sizes: &LabelSizes) -> View {
+        let mut view = View { tensor: tensor.clone(), labels: Vec::new(), strides: Vec::new() };
+        for ((label, &stride), &size) in labels.iter().zip(&tensor.shape().strides()).zip(tensor.shape().iter()) {
+            let stride = if size == 1 && sizes.get(label) != Some(&1) { 0 } else { stride };
+            match view.labels.iter().position(|l| l == label) {
+                Some(i) => view.strides[i] += stride,
+                None => {
+                    view.labels.push(*label);
+                    view.strides.push(stride);
+                }
             }
         }
+        view
     }
-    let sizes: Vec<usize> = unique.iter().map(|l| sizes[l]).collect();
-    Ok(Operand { data: gather(tensor.as_slice::<T>()?, &sizes, &steps), labels: unique, sizes })
+
+    /// Returns the stride of a label; 0 for a label that the operand lacks.
+    fn stride(&self, label: &EinsumLabel) -> usize {
+        self.labels.iter().position(|l| l == label).map_or(0, |i| self.strides[i])
+    }
+
+    /// Returns the view as a tensor with its dimensions in this order, which is copied unless it is that already.
+    fn arranged(&self, alloc: &Allocator, labels: &[EinsumLabel], sizes: &LabelSizes) -> Result<View> {
+        let shape: Shape = labels.iter().map(|l| sizes[l]).collect();
+        let strides: Strides = labels.iter().map(|l| self.stride(l) as isize).collect();
+        let adjacent = row_major(&shape);
+        let is_in_order = shape.iter().zip(&strides).zip(&adjacent).all(|((&size, stride), adjacent)| size == 1 || stride == adjacent);
+        let tensor = if is_in_order && shape.checked_num_elements()? == self.tensor.num_elements() {
+            self.tensor.clone()
+        } else {
+            for_item!(self.tensor.dtype(), I => {
+                let source = I::items(&self.tensor)?;
+                I::build(alloc, self.tensor.dtype(), shape.clone(), source, |out| {
+                    read_strided(out, source, 0, &shape, &strides);
+                    Ok(())
+                })?
+            })
+        };
+        Ok(View { tensor, labels: labels.to_vec(), strides: adjacent.iter().map(|&s| s as usize).collect() })
+    }
+
+    /// Sums over the labels for which `is_kept` is false.
+    fn summed<T: Number>(self, alloc: &Allocator, sizes: &LabelSizes, is_kept: impl Fn(&EinsumLabel) -> bool) -> Result<View> {
+        let (kept, summed): (Vec<EinsumLabel>, Vec<EinsumLabel>) = self.labels.iter().partition(|l| is_kept(l));
+        if summed.is_empty() {
+            return Ok(self);
+        }
+        let arranged = self.arranged(alloc, &[&kept[..], &summed].concat(), sizes)?;
+        let shape: Shape = kept.iter().map(|l| sizes[l]).collect();
+        let row: usize = summed.iter().map(|l| sizes[l]).product();
+        let mut sums = alloc.zeros(T::DTYPE, shape)?;
+        if row > 0 {
+            let rows = arranged.tensor.as_slice::<T>()?.chunks_exact(row);
+            sums.as_mut_slice::<T>()?.iter_mut().zip(rows).for_each(|(sum, row)| *sum = T::narrow(row_sum(row)));
+        }
+        Ok(View::new(&sums, &kept, sizes))
+    }
 }
 
-/// Returns the product of two operands, summed over the labels that both have and the output lacks.
-fn contract<T: Product + Number>(a: &Operand<T>, b: &Operand<T>, output: &[Label]) -> Operand<T> {
-    let shared: Vec<Label> = a.labels.iter().filter(|l| b.labels.contains(l)).copied().collect();
-    let (batch, inner): (Vec<Label>, Vec<Label>) = shared.iter().partition(|l| output.contains(l));
-    let only = |x: &Operand<T>| -> Vec<Label> { x.labels.iter().filter(|l| !shared.contains(l)).copied().collect() };
-    let (rows, columns) = (only(a), only(b));
-    let size = Sizes { m: a.size_of(&rows), k: a.size_of(&inner), n: b.size_of(&columns) };
-    let left = a.arranged(&[&batch[..], &rows, &inner].concat());
-    let right = b.arranged(&[&batch[..], &inner, &columns].concat());
-    let batches = a.size_of(&batch);
-    let mut data = vec![T::ZERO; batches * size.m * size.n];
-    if !data.is_empty() && size.k > 0 {
-        let x = MatrixRef { data: &left.data, ld: size.k, transposed: false };
-        let y = MatrixRef { data: &right.data, ld: size.n, transposed: false };
-        T::batch(size, (x, size.m * size.k), (y, size.k * size.n), &mut data);
+/// Dimensions that one stride covers in each of two operands.
+#[derive(Clone, Copy)]
+struct Run {
+    size: usize,
+    strides: (usize, usize),
+}
+
+/// Merges labels, outermost first, into as few runs as the strides in both operands allow.
+fn runs(labels: &[EinsumLabel], sizes: &LabelSizes, stride: impl Fn(&EinsumLabel) -> (usize, usize)) -> Vec<Run> {
+    let mut runs: Vec<Run> = Vec::new();
+    for label in labels.iter().filter(|l| sizes[l] != 1) {
+        let (size, strides) = (sizes[label], stride(label));
+        match runs.last_mut() {
+            Some(last) if last.strides == (strides.0 * size, strides.1 * size) => *last = Run { size: last.size * size, strides },
+            _ => runs.push(Run { size, strides }),
+        }
     }
-    let labels = [&batch[..], &rows, &columns].concat();
-    let sizes = labels.iter().map(|l| if a.labels.contains(l) { a.size_of(&[*l]) } else { b.size_of(&[*l]) }).collect();
-    Operand { data, labels, sizes }
+    runs
+}
+
+/// A matrix whose rows and columns have a stride each.
+#[derive(Clone, Copy)]
+struct Layout {
+    rows: usize,
+    columns: usize,
+    strides: (usize, usize),
+}
+
+impl Layout {
+    /// Returns the distance of adjacent stored rows, and true if those are the matrix's columns. `None` if neither rows nor columns have adjacent elements.
+    fn stored(self) -> Option<(usize, bool)> {
+        let fits = |(count, stride): (usize, usize), (len, step): (usize, usize)| {
+            ((len == 1 || step == 1) && (count == 1 || stride >= len)).then_some(if count == 1 { len } else { stride })
+        };
+        let (rows, columns) = ((self.rows, self.strides.0), (self.columns, self.strides.1));
+        fits(rows, columns).map(|ld| (ld, false)).or_else(|| fits(columns, rows).map(|ld| (ld, true)))
+    }
+
+    fn matrix<T>(self, data: &[T]) -> Option<MatrixRef<'_, T>> {
+        self.stored().map(|(ld, transposed)| MatrixRef { data, ld, transposed })
+    }
+}
+
+/// Returns the product of two operands, summed over the labels that both have and the output lacks, with its dimensions in the order of `output`.
+fn contract<T: Product + Number>(alloc: &Allocator, a: &View, b: &View, output: &[EinsumLabel], sizes: &LabelSizes) -> Result<Tensor> {
+    let Some(product) = EinsumProduct::of(&a.labels, &b.labels, output) else {
+        bail!(Internal, "labels of an einsum without a role: {:?} and {:?}", a.labels, b.labels);
+    };
+    let shape: Shape = output.iter().map(|l| sizes[l]).collect();
+    let count = |labels: &[EinsumLabel]| labels.iter().map(|l| sizes[l]).product::<usize>();
+    if shape.checked_num_elements()? == 0 || count(&product.inner) == 0 {
+        return alloc.zeros(T::DTYPE, shape);
+    }
+    let c = row_major(&shape);
+    let stride_of_c = |label: &EinsumLabel| output.iter().position(|l| l == label).map_or(0, |i| c[i] as usize);
+
+    // One stride has to cover all labels that are summed over.
+    let (left_order, right_order) =
+        ([&product.batch[..], &product.rows, &product.inner].concat(), [&product.batch[..], &product.inner, &product.columns].concat());
+    let (mut left, mut right) = (a.same(), b.same());
+    if runs(&product.inner, sizes, |l| (left.stride(l), 0)).len() > 1 {
+        left = a.arranged(alloc, &left_order, sizes)?;
+    }
+    if runs(&product.inner, sizes, |l| (right.stride(l), 0)).len() > 1 {
+        right = b.arranged(alloc, &right_order, sizes)?;
+    }
+    let plan = Plan::new(&product, &left, &right, sizes, stride_of_c);
+    if plan.a.stored().is_none() {
+        left = a.arranged(alloc, &left_order, sizes)?;
+    }
+    if plan.b.stored().is_none() {
+        right = b.arranged(alloc, &right_order, sizes)?;
+    }
+    let plan = Plan::new(&product, &left, &right, sizes, stride_of_c);
+    let (x, y) = (left.tensor.as_slice::<T>()?, right.tensor.as_slice::<T>()?);
+    let (Some(x), Some(y)) = (plan.a.matrix(x), plan.b.matrix(y)) else { bail!(Internal, "an arranged operand without adjacent elements") };
+    if let Some((ldc, transposed)) = plan.c.stored() {
+        let mut out = alloc.uninit(T::DTYPE, shape)?;
+        plan.multiply::<T>(x, y, out.as_mut_slice()?, ldc, transposed);
+        return Ok(out);
+    }
+    let order = [&product.batch[..], &product.rows, &product.columns].concat();
+    let whole: Shape = order.iter().map(|l| sizes[l]).collect();
+    let strides = row_major(&whole);
+    let plan = Plan::new(&product, &left, &right, sizes, |label| order.iter().position(|l| l == label).map_or(0, |i| strides[i] as usize));
+    let mut out = alloc.uninit(T::DTYPE, whole)?;
+    plan.multiply::<T>(x, y, out.as_mut_slice()?, plan.c.columns, false);
+    View::new(&out, &order, sizes).arranged(alloc, output, sizes).map(|view| view.tensor)
+}
+
+impl View {
+    fn same(&self) -> View {
+        View { tensor: self.tensor.clone(), labels: self.labels.clone(), strides: self.strides.clone() }
+    }
+}
+
+/// The matrices of a contraction, and the dimensions over which they are repeated.
+struct Plan {
+    repeats: Vec<Repeat>,
+    a: Layout,
+    b: Layout,
+    c: Layout,
+}
+
+impl Plan {
+    /// Plans the product of operands in which one stride covers the inner labels. Rows and columns that no single stride covers are repeated.
+    fn new(product: &EinsumProduct, a: &View, b: &View, sizes: &LabelSizes, stride_of_c: impl Fn(&EinsumLabel) -> usize) -> Plan {
+        let mut repeats: Vec<Repeat> = Vec::new();
+        for label in product.batch.iter().filter(|l| sizes[l] != 1) {
+            repeats.push(Repeat { size: sizes[label], a: a.stride(label), b: b.stride(label), c: stride_of_c(label) });
+        }
+        let one = Run { size: 1, strides: (1, 1) };
+        let mut rows = runs(&product.rows, sizes, |l| (a.stride(l), stride_of_c(l)));
+        let mut columns = runs(&product.columns, sizes, |l| (b.stride(l), stride_of_c(l)));
+        let inner = runs(&product.inner, sizes, |l| (a.stride(l), b.stride(l)));
+        let (m, n) = (rows.pop().unwrap_or(one), columns.pop().unwrap_or(one));
+        repeats.extend(rows.iter().map(|r| Repeat { size: r.size, a: r.strides.0, b: 0, c: r.strides.1 }));
+        repeats.extend(columns.iter().map(|r| Repeat { size: r.size, a: 0, b: r.strides.0, c: r.strides.1 }));
+        // Runs of both operands differ only if neither operand alone has two.
+        let k = match inner[..] {
+            [] => one,
+            [run] => run,
+            [.., last] => Run { size: inner.iter().map(|r| r.size).product(), ..last },
+        };
+        Plan {
+            repeats,
+            a: Layout { rows: m.size, columns: k.size, strides: (m.strides.0, k.strides.0) },
+            b: Layout { rows: k.size, columns: n.size, strides: (k.strides.1, n.strides.0) },
+            c: Layout { rows: m.size, columns: n.size, strides: (m.strides.1, n.strides.1) },
+        }
+    }
+
+    /// Computes all products. Rows of each result are `ldc` apart; if it is `transposed`, the product of the transposed operands is computed.
+    fn multiply<T: Product>(&self, x: MatrixRef<'_, T>, y: MatrixRef<'_, T>, c: &mut [T], ldc: usize, transposed: bool) {
+        let size = Sizes { m: self.a.rows, k: self.a.columns, n: self.b.columns };
+        if transposed {
+            let (x, y) = (MatrixRef { transposed: !x.transposed, ..x }, MatrixRef { transposed: !y.transposed, ..y });
+            let repeats: Vec<Repeat> = self.repeats.iter().map(|r| Repeat { a: r.b, b: r.a, ..*r }).collect();
+            T::strided(&repeats, Sizes { m: size.n, n: size.m, ..size }, y, x, c, ldc);
+        } else {
+            T::strided(&self.repeats, size, x, y, c, ldc);
+        }
+    }
 }

@@ -1,7 +1,9 @@
 //! Matrix products of every element type, and right-hand sides that are packed once.
 
 use crate::elementwise::Word;
-use crate::gemm::{Epilogue, MatrixRef, PackedB, gemm, gemm_batch, gemm_beside, gemm_packed, matmul_converted, matmul_generic};
+use crate::gemm::{
+    Epilogue, MatrixRef, PackedB, Repeat, gemm, gemm_batch, gemm_beside, gemm_packed, gemm_strided, matmul_converted, matmul_generic,
+};
 use flowmill_tensor::sync::Mutex;
 use flowmill_tensor::{Complex, Result, Tensor, bf16, f16};
 use std::sync::Arc;
@@ -25,6 +27,23 @@ pub(crate) trait Product: Word {
             Self::product(size, MatrixRef { data: &a.data[i * a_stride..], ..a }, MatrixRef { data: &b.data[i * b_stride..], ..b }, c);
         }
     }
+
+    /// Computes the products of all indices of `repeats`, in which no two write the same element; rows of each result are `ldc` apart.
+    fn strided(repeats: &[Repeat], size: Sizes, a: MatrixRef<'_, Self>, b: MatrixRef<'_, Self>, c: &mut [Self], ldc: usize) {
+        let mut dense = vec![Self::default(); size.m * size.n];
+        for index in 0..repeats.iter().map(|r| r.size).product() {
+            let (mut rest, mut at) = (index, (0, 0, 0));
+            for repeat in repeats.iter().rev() {
+                let i = rest % repeat.size;
+                rest /= repeat.size;
+                at = (at.0 + i * repeat.a, at.1 + i * repeat.b, at.2 + i * repeat.c);
+            }
+            Self::product(size, MatrixRef { data: &a.data[at.0..], ..a }, MatrixRef { data: &b.data[at.1..], ..b }, &mut dense);
+            for (i, row) in dense.chunks_exact(size.n.max(1)).enumerate() {
+                c[at.2 + i * ldc..][..size.n].copy_from_slice(row);
+            }
+        }
+    }
 }
 
 macro_rules! products {
@@ -37,6 +56,9 @@ macro_rules! products {
                 if let Some(batch) = c.len().checked_div(s.m * s.n) {
                     gemm_batch(batch, s.m, s.k, s.n, a, b, c);
                 }
+            }
+            fn strided(repeats: &[Repeat], s: Sizes, a: MatrixRef<'_, $t>, b: MatrixRef<'_, $t>, c: &mut [$t], ldc: usize) {
+                gemm_strided(repeats, (s.m, s.k, s.n), a, b, c, ldc);
             }
         })*
     };

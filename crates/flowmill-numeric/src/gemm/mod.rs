@@ -13,6 +13,7 @@ mod driver;
 mod epilogue;
 mod generic;
 mod pack;
+mod strided;
 #[cfg(test)]
 mod tests;
 mod tile;
@@ -20,6 +21,7 @@ mod tile;
 pub use epilogue::{Activation, Epilogue};
 pub use generic::{Ring, matmul_converted, matmul_generic};
 pub use pack::PackedB;
+pub use strided::{Repeat, gemm_strided};
 pub use tile::Element;
 
 pub use buffer::with_scratch;
@@ -205,14 +207,14 @@ fn multiply_rows_for<T: Element, A: Rows<T>>(
     check_matrix("C", c.len(), m, n, ldc);
     if m > 0 && n > 0 {
         // SAFETY: all operands were checked just now.
-        unsafe { product_rows(isa, a, m, k, n, b, c, ldc, accumulate) };
+        unsafe { product_rows(isa, a, m, k, n, b, c.as_mut_ptr(), ldc, accumulate) };
     }
 }
 
 /// Computes the product with plain B, which is read in place if A has few rows, and is otherwise packed a few megabytes at a time.
 ///
 /// # Safety
-/// `b` was checked to be `[k, n]`, `c` to hold `m >= 1` rows of `n >= 1` columns; the CPU has `isa`.
+/// `b` was checked to be `[k, n]`; `c` is writable for `m >= 1` rows of `n >= 1` columns, which nothing else uses; the CPU has `isa`.
 #[allow(clippy::too_many_arguments)]
 unsafe fn product_rows<T: Element, A: Rows<T>>(
     isa: Isa,
@@ -221,13 +223,13 @@ unsafe fn product_rows<T: Element, A: Rows<T>>(
     k: usize,
     n: usize,
     b: MatrixRef<'_, T>,
-    c: &mut [T],
+    c: *mut T,
     ldc: usize,
     accumulate: bool,
 ) {
     let kernels = &T::kernels(isa).0;
     let width = kernels.panel_width();
-    let mut product = |columns: std::ops::Range<usize>, panels: Panels<T>| {
+    let product = |columns: std::ops::Range<usize>, panels: Panels<T>| {
         let job = Job {
             kernels,
             a,
@@ -235,7 +237,7 @@ unsafe fn product_rows<T: Element, A: Rows<T>>(
             k,
             n: columns.len(),
             b: panels,
-            c: c[columns.start..].as_mut_ptr(),
+            c: c.wrapping_add(columns.start),
             ldc,
             load: accumulate,
             finish: None,
