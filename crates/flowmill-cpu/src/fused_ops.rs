@@ -91,6 +91,12 @@ fn activation(function: ElementwiseFunction) -> Option<Activation> {
         ElementwiseFunction::Sigmoid => Activation::Sigmoid,
         ElementwiseFunction::GeluExact => Activation::GeluExact,
         ElementwiseFunction::GeluApproximate => Activation::GeluApproximate,
+        ElementwiseFunction::Silu => Activation::Silu,
+        ElementwiseFunction::HardSigmoid => Activation::HardSigmoid,
+        ElementwiseFunction::HardSwish => Activation::HardSwish,
+        ElementwiseFunction::Mish => Activation::Mish,
+        ElementwiseFunction::Softplus => Activation::Softplus,
+        ElementwiseFunction::Selu => Activation::Selu,
         _ => return None,
     })
 }

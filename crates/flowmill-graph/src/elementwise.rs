@@ -1,8 +1,10 @@
 //! The element-wise functions that ops compute and that fused kernels apply.
 
 mod program;
+mod reduction;
 
 pub use program::{ElementwiseInstruction, ElementwisePiece, ElementwiseProgram};
+pub use reduction::{ReductionInstruction, ReductionProgram};
 
 use flowmill_proto::AttrValue;
 use flowmill_tensor::{Bytes, Error, Result, error};
@@ -45,10 +47,18 @@ functions! {
     AccumulatePart,
     /// Adds a vector along the last dimension, the channels. No op has this trait: `BiasAdd` computes it only if its channels are last.
     BiasAdd,
-    /// `x / 2 * (1 + erf(x / sqrt(2)))`, the exact GELU.
+    /// `x / 2 * (1 + erf(x / sqrt(2)))`, the exact GELU. The ops of this function and the next ones have an underscore before its name.
     GeluExact,
     /// The approximation of [`GeluExact`](Self::GeluExact) by `tanh`.
     GeluApproximate,
+    /// `x * sigmoid(x)`, also called swish.
+    Silu,
+    /// `min(max(x + 3, 0), 6) / 6`.
+    HardSigmoid,
+    /// `x * min(max(x + 3, 0), 6) / 6`.
+    HardSwish,
+    /// `x * tanh(ln(1 + exp(x)))`.
+    Mish,
     ops:
     Abs,
     Acos,
@@ -193,7 +203,7 @@ impl ElementwiseFunction {
             | Neg | NotEqual | OnesLike | Real | Relu | Relu6 | Relu6Grad | ReluGrad | RightShift | Rint | Round | SelectV2 | Sign
             | Square | Sub | ZerosLike => 1,
             ApproximateEqual | NextAfter | PopulationCount | ReciprocalGrad | SigmoidGrad | SoftplusGrad | SoftsignGrad
-            | SquaredDifference | TanhGrad | EluGrad | SeluGrad => 3,
+            | SquaredDifference | TanhGrad | EluGrad | SeluGrad | HardSigmoid | HardSwish => 3,
             ComplexAbs | Div | DivNoNan | FloorDiv | FloorMod | Mod | RealDiv | Reciprocal | Rsqrt | RsqrtGrad | Softsign | Sqrt
             | SqrtGrad | TruncateDiv | TruncateMod => 6,
             Betainc | Digamma | Igamma | IgammaGradA | Igammac | Lgamma | Polygamma | Zeta => 100,
@@ -254,5 +264,35 @@ impl FromStr for ElementwiseFunction {
     fn from_str(name: &str) -> Result<ElementwiseFunction> {
         let found = Self::ALL.iter().find(|function| function.name() == name);
         found.copied().ok_or_else(|| error!(Unimplemented, "Fusion is not implemented: '{name}' is not an element-wise function"))
+    }
+}
+
+/// An associative function that reduces many elements to one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ReductionFunction {
+    /// The greatest element, or NaN if there is one.
+    Max,
+    /// The mean.
+    Mean,
+    /// The least element, or NaN if there is one.
+    Min,
+    /// The sum.
+    Sum,
+}
+
+impl ReductionFunction {
+    /// Returns the function that the op of this name computes, or `None` for other ops.
+    pub fn of_op(name: &str) -> Option<ReductionFunction> {
+        [Self::Max, Self::Mean, Self::Min, Self::Sum].into_iter().find(|function| function.name() == name)
+    }
+
+    /// Returns the name of the op that computes the function alone.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Max => "Max",
+            Self::Mean => "Mean",
+            Self::Min => "Min",
+            Self::Sum => "Sum",
+        }
     }
 }

@@ -47,7 +47,10 @@ pub use check::{check_attr_value, complete_attrs, is_valid_node_name};
 pub use device_name::DeviceName;
 pub use edge::Edge;
 pub use einsum::{EinsumEquation, EinsumLabel, EinsumProduct};
-pub use elementwise::{ElementwiseFunction, ElementwiseInstruction, ElementwisePiece, ElementwiseProgram};
+pub use elementwise::{
+    ElementwiseFunction, ElementwiseInstruction, ElementwisePiece, ElementwiseProgram, ReductionFunction, ReductionInstruction,
+    ReductionProgram,
+};
 pub use evaluate::{Evaluator, Target, evaluate_node};
 pub use execution::{ExecutionGraph, part_for_execution, rewrite_for_execution, rewrite_with_connections};
 pub use export::ExportOptions;

@@ -2,12 +2,37 @@
 
 use crate::op::{Op, op};
 use crate::shape;
-use flowmill_graph::{Operand, Work};
+use flowmill_graph::{ElementwiseFunction, Operand, Work};
 
 /// Products of rows with a matrix.
 const PRODUCT: Work = Work::Rows { rows: Operand::Input(0), matrix: Operand::Input(1) };
 
 pub(crate) const OPS: &[Op] = &[
+    // Activations that TensorFlow writes out as several nodes. Their name is that of the function, after an underscore.
+    op("_GeluExact", "(features: T) -> (activations: T)")
+        .elementwise(ElementwiseFunction::GeluExact)
+        .attrs("T: {float} = float")
+        .shape(shape::unchanged),
+    op("_GeluApproximate", "(features: T) -> (activations: T)")
+        .elementwise(ElementwiseFunction::GeluApproximate)
+        .attrs("T: {float} = float")
+        .shape(shape::unchanged),
+    op("_Silu", "(features: T) -> (activations: T)")
+        .elementwise(ElementwiseFunction::Silu)
+        .attrs("T: {float} = float")
+        .shape(shape::unchanged),
+    op("_HardSigmoid", "(features: T) -> (activations: T)")
+        .elementwise(ElementwiseFunction::HardSigmoid)
+        .attrs("T: {float} = float")
+        .shape(shape::unchanged),
+    op("_HardSwish", "(features: T) -> (activations: T)")
+        .elementwise(ElementwiseFunction::HardSwish)
+        .attrs("T: {float} = float")
+        .shape(shape::unchanged),
+    op("_Mish", "(features: T) -> (activations: T)")
+        .elementwise(ElementwiseFunction::Mish)
+        .attrs("T: {float} = float")
+        .shape(shape::unchanged),
     // Element-wise functions as one node. Values are numbered: the arguments first, then what each instruction of the program gives, which
     // is an op and the numbers of its operands ("Mul 0 3"). `pieces` holds two numbers for each argument, (i, n): of its last dimension
     // only the i-th of n equal parts is looked at. `outputs` are the numbers of the values that are the results.
@@ -27,6 +52,19 @@ pub(crate) const OPS: &[Op] = &[
         .work(PRODUCT)
         .attrs("rank: int >= 2; transpose_b: bool = false; T: {bfloat16, half, float, double}")
         .shape(shape::part_matmul),
+    // Element-wise functions and reductions over the same axes as one node, for normalisations and softmax. Values are numbered as in
+    // `_FusedElementwise`; the last one is the result. Each of `axes` is negative and counts from the last dimension.
+    op("_FusedReduction", "(args: N * T) -> (result: T)")
+        .attrs("T: {float}; N: int >= 1; axes: list(int) >= 1; program: list(string)")
+        .work(Work::PerElement(12))
+        .shape(shape::fused_reduction),
+    // softmax(program(query key^T)) value for each index of the leading dimensions, where the program applies element-wise functions to the scores:
+    // value 0 are the scores and the others are `args`, which are broadcast to them. Each of `interleaved` says of query, key, value and the result
+    // that its dimension of rows comes before the last leading one: [batch, rows, heads, size] instead of [batch, heads, rows, size].
+    op("_FusedAttention", "(query: T, key: T, value: T, args: N * T) -> (context: T)")
+        .costly()
+        .attrs("T: {float}; N: int >= 0; program: list(string); interleaved: list(bool); key_is_transposed: bool = false")
+        .shape(shape::fused_attention),
     // (x - mean) / sqrt(variance + epsilon) * gamma + beta, where mean and variance are those of the last dimension. `gamma` and `beta` are
     // vectors of one length, which is that of the last dimension or, where that is one, broadcasts it.
     op("_FusedLayerNorm", "(x: T, gamma: T, beta: T) -> (y: T)")

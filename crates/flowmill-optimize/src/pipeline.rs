@@ -71,6 +71,8 @@ pub const PIPELINE: &[Pass] = &[
     pass!(Pass, remove_identities),
     // Before patterns are looked for: few of them admit control edges.
     pass!(Pass, reduce_control_edges),
+    // Before constants are folded: reshapes constant weights. After identities are removed: weights may be behind one.
+    pass!(Pass, flatten_products),
     // Before all that asks whether weights are constant: frozen models compute theirs by reshapes and products of constants.
     pass!(Pass, fold_constants).in_rounds(),
     // After constants are folded: it asks only for what no kernel evaluates.
@@ -97,6 +99,12 @@ pub const PIPELINE: &[Pass] = &[
     pass!(Pass, fold_dilation),
     // Before all that looks for convolutions and batch norms, which know one layout; after constants are folded: axes and paddings are.
     pass!(Pass, channels_last),
+    // After constants are folded: permutations may be computed. Before all that takes functions of the scores.
+    pass!(Pass, fuse_attention),
+    // After constants are folded: those of an activation may be computed. Before reshapes are moved: they pass one node.
+    pass!(Pass, fuse_activations),
+    // After layouts change, so that biases and channels are last. Before all that looks behind a product for factors, biases and activations.
+    pass!(Pass, sink_reshapes),
     // Before epilogues are fused: leaves one bias where there were a product and a sum.
     pass!(Pass, fold_batch_norm),
     // Before epilogues are fused: looks for `Conv2D`, not for what that becomes.
@@ -104,8 +112,6 @@ pub const PIPELINE: &[Pass] = &[
     // Before epilogues are fused: what a loop adds to such a product then becomes an epilogue of another.
     pass!(Pass, hoist_products),
     pass!(Pass, fuse_epilogues),
-    // After epilogues: looks for a product that has its bias.
-    pass!(Pass, fuse_gelu),
     // Before single element-wise nodes are fused: looks for them.
     pass!(Pass, fuse_layer_norm),
     // After fusion: a tensor with two consumers is not fused into either.
@@ -114,6 +120,8 @@ pub const PIPELINE: &[Pass] = &[
     pass!(Pass, hoist_common_factor),
     // After factors are hoisted out of sums; before sums are fused.
     pass!(Pass, rewrite_sums),
+    // After equal nodes are one: two normalisations of a tensor often have one mean. Before element-wise nodes are fused without reductions.
+    pass!(Pass, fuse_reductions),
     // After all that looks for single element-wise nodes.
     pass!(Pass, fuse_elementwise),
     // Last: constants that were folded away are still there.

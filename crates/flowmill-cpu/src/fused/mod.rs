@@ -1,14 +1,18 @@
 //! Kernels of ops that only the optimiser makes.
 
+mod attention;
 mod blocks;
 mod elementwise;
 mod layer_norm;
 mod program;
+mod reduction;
 
 use flowmill_runtime::{KernelDef, KernelRegistry};
 
 /// Registers the kernels of this family.
 pub(crate) fn register(registry: &mut KernelRegistry) {
+    registry.register("_FusedAttention", KernelDef::new(attention::make).fuses(|function| program::code_of(function).is_some()));
     registry.register("_FusedElementwise", KernelDef::new(elementwise::make).fuses(|function| program::code_of(function).is_some()));
     registry.add("_FusedLayerNorm", layer_norm::make);
+    registry.register("_FusedReduction", KernelDef::new(reduction::make).fuses(reduction::can_be));
 }

@@ -48,7 +48,7 @@ pub(super) fn code_of(function: ElementwiseFunction) -> Option<Function> {
 }
 
 impl Instr {
-    fn new(instruction: ElementwiseInstruction) -> Result<Instr> {
+    pub(super) fn new(instruction: ElementwiseInstruction) -> Result<Instr> {
         let ElementwiseInstruction { function: name, operands } = instruction;
         let Some(function) = code_of(name) else { bail!(Unimplemented, "Fusion is not implemented: {name}") };
         if operands.len() != function.num_operands() {

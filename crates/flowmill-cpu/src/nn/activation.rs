@@ -19,6 +19,12 @@ pub(super) fn function(function: ElementwiseFunction) -> Option<Function> {
         ElementwiseFunction::Selu => Function::one::<Selu>(),
         ElementwiseFunction::Softplus => Function::one::<Softplus>(),
         ElementwiseFunction::Softsign => Function::one::<Softsign>(),
+        ElementwiseFunction::GeluExact => Function::one::<GeluExact>(),
+        ElementwiseFunction::GeluApproximate => Function::one::<GeluApproximate>(),
+        ElementwiseFunction::Silu => Function::one::<Silu>(),
+        ElementwiseFunction::HardSigmoid => Function::one::<HardSigmoid>(),
+        ElementwiseFunction::HardSwish => Function::one::<HardSwish>(),
+        ElementwiseFunction::Mish => Function::one::<Mish>(),
         _ => return None,
     })
 }
@@ -39,6 +45,12 @@ pub(super) fn register(registry: &mut KernelRegistry) {
     registry.add("SoftplusGrad", binary!(SoftplusGrad, [f16, bf16, f32, f64]));
     registry.add("Softsign", unary!(Softsign, [f16, bf16, f32, f64]));
     registry.add("SoftsignGrad", binary!(SoftsignGrad, [f16, bf16, f32, f64]));
+    registry.add("_GeluApproximate", unary!(GeluApproximate, [f32]));
+    registry.add("_GeluExact", unary!(GeluExact, [f32]));
+    registry.add("_HardSigmoid", unary!(HardSigmoid, [f32]));
+    registry.add("_HardSwish", unary!(HardSwish, [f32]));
+    registry.add("_Mish", unary!(Mish, [f32]));
+    registry.add("_Silu", unary!(Silu, [f32]));
 }
 
 /// `max(x, 0)`; NaN stays NaN.
@@ -133,6 +145,35 @@ activations! {
     Softplus, |x| x.max(0.0) + (-x.abs()).exp().ln_1p() + (x - x), f32 |x| one(simd::softplus_in_place, x), simd::softplus;
     /// `x / (1 + |x|)`.
     Softsign, |x| x / (1.0 + x.abs()), f32 softsign, |dst, src| f32::map(src, dst, softsign);
+}
+
+/// Defines activations that only passes make, on `float32`.
+macro_rules! recognised {
+    ($($(#[$doc:meta])* $op:ident, $cost:expr, $map:ident $in_place:ident;)*) => {$(
+        $(#[$doc])*
+        struct $op;
+        impl UnaryOp<f32> for $op {
+            type Out = f32;
+            const COST: usize = $cost;
+            fn apply(x: f32) -> f32 { one(simd::$in_place, x) }
+            fn map(src: &[f32], dst: &mut [f32]) { simd::$map(dst, src) }
+        }
+    )*};
+}
+
+recognised! {
+    /// `x / 2 (1 + erf(x / sqrt(2)))`.
+    GeluExact, TRANSCENDENTAL, gelu_exact gelu_exact_in_place;
+    /// `x / 2 (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3)))`.
+    GeluApproximate, TRANSCENDENTAL, gelu_approximate gelu_approximate_in_place;
+    /// `x sigmoid(x)`.
+    Silu, TRANSCENDENTAL, silu silu_in_place;
+    /// `min(max(x + 3, 0), 6) / 6`.
+    HardSigmoid, 2, hard_sigmoid hard_sigmoid_in_place;
+    /// `x min(max(x + 3, 0), 6) / 6`.
+    HardSwish, 2, hard_swish hard_swish_in_place;
+    /// `x tanh(ln(1 + exp(x)))`.
+    Mish, 2 * TRANSCENDENTAL, mish mish_in_place;
 }
 
 /// `g` if the feature is positive, otherwise zero.

@@ -12,8 +12,10 @@ use crate::number::{Number, Ordered};
 use flowmill_numeric::reduce as numeric;
 use flowmill_runtime::KernelRegistry;
 use flowmill_tensor::{Allocator, Complex, Result, Shape, Tensor, bf16, f16, for_dtype};
+pub(crate) use reduce::reduce;
 use reduce::reduction;
-use reducers::{All, Any, EuclideanNorm, Max, Mean, Min, Prod, Sum};
+use reducers::{All, Any, EuclideanNorm, Prod};
+pub(crate) use reducers::{Max, Mean, Min, Sum};
 
 /// Returns the product of the sizes outside of `axis`, and of those inside.
 fn outer_inner(shape: &Shape, axis: usize) -> (usize, usize) {
@@ -22,7 +24,7 @@ fn outer_inner(shape: &Shape, axis: usize) -> (usize, usize) {
 
 /// Returns the sum over `axes`, which must be distinct axes of `x`.
 pub(crate) fn sum_over<T: Number>(alloc: &Allocator, x: &Tensor, axes: &[i64]) -> Result<Tensor> {
-    reduce::reduce::<T, Sum>(alloc, x, &alloc.vector(axes)?, false)
+    reduce::<T, Sum>(alloc, x, &alloc.vector(axes)?, false)
 }
 
 /// Returns the sum of the squares of all elements, in the accumulator's type.

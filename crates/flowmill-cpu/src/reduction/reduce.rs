@@ -27,7 +27,7 @@ pub(super) fn reduction<T: Word, R: Reducer<T>>(init: &KernelInit<'_>) -> Result
 ///
 /// # Errors
 /// Returns `InvalidArgument` for axes that are out of range or given twice.
-pub(super) fn reduce<T: Word, R: Reducer<T>>(alloc: &Allocator, input: &Tensor, axes: &Tensor, keep_dims: bool) -> Result<Tensor> {
+pub(crate) fn reduce<T: Word, R: Reducer<T>>(alloc: &Allocator, input: &Tensor, axes: &Tensor, keep_dims: bool) -> Result<Tensor> {
     let plan = Plan::new(input.shape(), axes, keep_dims)?;
     let mut out = alloc.uninit(T::DTYPE, plan.shape.clone())?;
     numeric::reduce::<T, R>(input.as_slice::<T>()?, &plan.segments, plan.count, out.as_mut_slice::<T>()?);

@@ -5,15 +5,15 @@ pub(super) use flowmill_numeric::reduce::Reducer;
 use flowmill_tensor::{Complex, bf16, f16};
 
 /// The sum; integers wrap around.
-pub(super) struct Sum;
+pub(crate) struct Sum;
 /// The product; integers wrap around.
 pub(super) struct Prod;
 /// The greatest element, or NaN if there is one.
-pub(super) struct Max;
+pub(crate) struct Max;
 /// The least element, or NaN if there is one.
-pub(super) struct Min;
+pub(crate) struct Min;
 /// The mean. Integers are summed in 64 bits, and the quotient is rounded towards zero.
-pub(super) struct Mean;
+pub(crate) struct Mean;
 /// The square root of the sum of squared absolute values.
 pub(super) struct EuclideanNorm;
 /// The logical and of all elements.

@@ -1,4 +1,4 @@
-use crate::testing::{Call, ints, strings, ty};
+use crate::testing::{Call, bools, ints, strings, ty};
 use flowmill_tensor::{DType, Result, Shape, Tensor};
 
 /// Returns values around zero with a long period.
@@ -188,5 +188,200 @@ fn malformed_programs_are_refused() {
     ];
     for (pieces, program, outputs) in cases {
         assert!(fused(&x, pieces, program, outputs).is_err(), "{pieces:?} {program:?} {outputs:?}");
+    }
+}
+
+fn fused_reduction(args: &[Tensor], axes: &[i64], program: &[&str]) -> Result<Tensor> {
+    Call::new("_FusedReduction")
+        .attr("T", ty(DType::F32))
+        .attr("axes", ints(axes))
+        .attr("program", strings(program))
+        .inputs(args.to_vec())
+        .run1()
+}
+
+/// Returns the result of the same ops, run one at a time.
+fn separate_reductions(args: &[Tensor], axes: &[i64], program: &[&str]) -> Result<Tensor> {
+    let mut values = args.to_vec();
+    for instr in program {
+        let mut words = instr.split(' ');
+        let op = words.next().unwrap();
+        let mut operands: Vec<Tensor> = words.map(|w| values[w.parse::<usize>().unwrap()].clone()).collect();
+        let mut call = Call::new(op).attr("T", ty(DType::F32));
+        if matches!(op, "Mean" | "Sum" | "Max" | "Min") {
+            operands.push(Tensor::vector(&axes.iter().map(|&axis| axis as i32).collect::<Vec<_>>()).unwrap());
+            call = call.attr("keep_dims", true);
+        }
+        values.push(call.inputs(operands).run1()?);
+    }
+    Ok(values.pop().unwrap())
+}
+
+#[track_caller]
+fn check_reduction(args: &[Tensor], axes: &[i64], program: &[&str]) {
+    let expected = separate_reductions(args, axes, program).unwrap();
+    let mut first: Option<Vec<u32>> = None;
+    for threads in [1, 2, 3] {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        let actual = pool.install(|| fused_reduction(args, axes, program)).unwrap();
+        assert_eq!(actual.shape(), expected.shape());
+        for (i, (a, e)) in actual.as_slice::<f32>().unwrap().iter().zip(expected.as_slice::<f32>().unwrap()).enumerate() {
+            let is_close = (a - e).abs() <= 1e-5 + 1e-4 * e.abs() || a.is_nan() && e.is_nan();
+            assert!(is_close, "{program:?} of {:?}: element {i} is {a}, not {e}", args[0].shape());
+        }
+        let bits: Vec<u32> = bits(&actual).1;
+        assert!(first.get_or_insert_with(|| bits.clone()) == &bits, "{program:?}: other bits on {threads} threads");
+    }
+}
+
+/// Rows of any length, in chunks and alone, and whole tensors.
+#[test]
+fn normalisations_of_rows() {
+    let norm = ["Mean 0", "Sub 0 4", "Square 5", "Mean 6", "Add 7 1", "Rsqrt 8", "Mul 5 9", "Mul 10 2", "Add 11 3"];
+    let shifted =
+        ["Mean 0", "SquaredDifference 0 4", "Mean 5", "Add 6 1", "Rsqrt 7", "Mul 8 2", "Mul 4 9", "Sub 3 10", "Mul 0 9", "Add 12 11"];
+    for dims in [&[1usize, 1][..], &[3, 7], &[5, 256], &[2, 3, 31], &[700, 33], &[3, 5000], &[2, 70_000], &[1, 8, 1, 16], &[8193]] {
+        let width = *dims.last().unwrap();
+        let args = [tensor(dims, 1), Tensor::scalar(0.001f32), tensor(&[width], 2), tensor(&[width], 3)];
+        check_reduction(&args, &[-1], &norm);
+        check_reduction(&args, &[-1], &shifted);
+        check_reduction(&args[..1], &[-1], &["Max 0", "Sub 0 1", "Exp 2", "Sum 3", "RealDiv 3 4"]);
+        check_reduction(&args[..2], &[-1], &["Mul 0 0", "Sum 2", "Maximum 3 1", "Rsqrt 4", "Mul 0 5"]);
+    }
+}
+
+/// Groups of channels, whose elements do not lie side by side, of small and large images.
+#[test]
+fn normalisations_of_groups() {
+    let program =
+        ["Mean 0", "SquaredDifference 0 4", "Mean 5", "Add 6 1", "Rsqrt 7", "Mul 8 2", "Mul 4 9", "Sub 3 10", "Mul 0 9", "Add 12 11"];
+    for dims in [[1usize, 1, 1, 1, 1], [2, 3, 5, 2, 3], [1, 40, 41, 4, 8], [3, 17, 9, 8, 5], [1, 3, 2, 3, 4000], [2, 1, 300, 3, 20]] {
+        let [_, _, _, groups, size] = dims;
+        let factors = [1, 1, 1, groups, size];
+        let args = [tensor(&dims, 1), Tensor::scalar(0.001f32), tensor(&factors, 2), tensor(&factors[3..], 3)];
+        check_reduction(&args, &[-4, -3, -1], &program);
+        // An instance norm, and one over all but the first dimension.
+        check_reduction(&args, &[-4, -3], &program);
+        check_reduction(&args, &[-4, -3, -2, -1], &program);
+        check_reduction(&args, &[-2], &program);
+    }
+}
+
+#[test]
+fn reductions_of_empty_tensors_and_special_values() {
+    let program = ["Max 0", "Sub 0 1", "Exp 2", "Sum 3", "RealDiv 3 4"];
+    check_reduction(&[tensor(&[0, 4], 1)], &[-1], &program);
+    check_reduction(&[tensor(&[4, 0], 1)], &[-1], &program);
+    let special = Tensor::from_slice([3, 2], &[f32::NAN, 1.0, f32::INFINITY, 0.0, f32::NEG_INFINITY, 3.0]).unwrap();
+    check_reduction(&[special], &[-1], &program);
+    // What is reduced has fewer elements than the result.
+    check_reduction(&[tensor(&[3, 1, 4], 1), tensor(&[5, 4], 2)], &[-1], &["Mean 0", "Sub 0 2", "Add 3 1"]);
+}
+
+#[test]
+fn programs_of_reductions_are_checked() {
+    let x = [tensor(&[2, 3], 1)];
+    for (axes, program, message) in [
+        (&[-1i64][..], &["Mean 1"][..], "is no instruction"),
+        (&[-1], &["Mean"], "is not an element-wise function"),
+        (&[-1], &["Prod 0"], "is not an element-wise function"),
+        (&[1], &["Mean 0"], "no axis from the end"),
+        (&[-1, -1], &["Mean 0"], "no axis from the end"),
+        (&[-3], &["Mean 0", "Sub 0 1"], "Invalid reduction dimension"),
+        (&[], &["Mean 0"], "neither instructions nor axes"),
+        (&[-1], &["Mean 0", "Sub 0"], "operands"),
+    ] {
+        let error = fused_reduction(&x, axes, program).unwrap_err();
+        assert!(error.message().contains(message), "{error}");
+    }
+}
+
+/// The operands of an attention, in the order [batch, heads, rows, size].
+struct Heads {
+    batch: usize,
+    heads: usize,
+    rows: usize,
+    keys: usize,
+    size: usize,
+    columns: usize,
+}
+
+fn permuted(tensor: &Tensor, permutation: [i32; 4]) -> Tensor {
+    let permutation = Tensor::vector(&permutation).unwrap();
+    Call::new("Transpose").attr("T", ty(DType::F32)).attr("Tperm", ty(DType::I32)).inputs(vec![tensor.clone(), permutation]).run1().unwrap()
+}
+
+/// Layouts of all operands and the result, masks of several shapes, with blocks of all rows and of some.
+#[test]
+fn attention_is_that_of_separate_nodes() {
+    let all = [
+        Heads { batch: 1, heads: 1, rows: 1, keys: 1, size: 1, columns: 1 },
+        Heads { batch: 2, heads: 3, rows: 5, keys: 7, size: 4, columns: 6 },
+        Heads { batch: 1, heads: 2, rows: 70, keys: 300, size: 33, columns: 17 },
+        Heads { batch: 8, heads: 4, rows: 33, keys: 33, size: 32, columns: 32 },
+        Heads { batch: 1, heads: 1, rows: 40, keys: 5000, size: 8, columns: 8 },
+        Heads { batch: 0, heads: 2, rows: 3, keys: 4, size: 5, columns: 6 },
+        Heads { batch: 2, heads: 2, rows: 0, keys: 4, size: 5, columns: 6 },
+    ];
+    for Heads { batch, heads, rows, keys, size, columns } in all {
+        let (q, k, v) =
+            (tensor(&[batch, heads, rows, size], 1), tensor(&[batch, heads, keys, size], 2), tensor(&[batch, heads, keys, columns], 3));
+        let masks = [tensor(&[batch, 1, 1, keys], 4), tensor(&[rows, keys], 5)];
+        let f32_op = |op: &str| Call::new(op).attr("T", ty(DType::F32));
+        let mut scores = f32_op("BatchMatMulV2").attr("adj_y", true).inputs(vec![q.clone(), k.clone()]).run1().unwrap();
+        for (op, other) in [("Mul", Tensor::scalar(0.25f32)), ("AddV2", masks[0].clone()), ("Sub", masks[1].clone())] {
+            scores = f32_op(op).inputs(vec![scores, other]).run1().unwrap();
+        }
+        let probabilities = f32_op("Softmax").inputs(vec![scores]).run1().unwrap();
+        let expected = f32_op("BatchMatMulV2").inputs(vec![probabilities, v.clone()]).run1().unwrap();
+        for (interleaved, key_is_transposed) in
+            [([false; 4], false), ([true; 4], false), ([false, true, false, true], false), ([true, false, false, false], true)]
+        {
+            let swapped = |tensor: &Tensor, is_swapped: bool| if is_swapped { permuted(tensor, [0, 2, 1, 3]) } else { tensor.clone() };
+            let key = if key_is_transposed { permuted(&k, [0, 1, 3, 2]) } else { swapped(&k, interleaved[1]) };
+            let mut inputs = vec![swapped(&q, interleaved[0]), key, swapped(&v, interleaved[2]), Tensor::scalar(0.25f32)];
+            inputs.extend(masks.clone());
+            let expected = swapped(&expected, interleaved[3]);
+            let mut first: Option<Vec<u32>> = None;
+            for threads in [1, 2, 3] {
+                let call = f32_op("_FusedAttention")
+                    .attr("program", strings(&["Mul 0 1", "Add 4 2", "Sub 5 3"]))
+                    .attr("interleaved", bools(&interleaved))
+                    .attr("key_is_transposed", key_is_transposed)
+                    .inputs(inputs.clone());
+                let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+                let actual = pool.install(|| call.run1()).unwrap();
+                assert_eq!(actual.shape(), expected.shape());
+                for (i, (a, e)) in actual.as_slice::<f32>().unwrap().iter().zip(expected.as_slice::<f32>().unwrap()).enumerate() {
+                    assert!((a - e).abs() <= 1e-5 + 1e-4 * e.abs(), "{interleaved:?} of {rows} x {keys}: element {i} is {a}, not {e}");
+                }
+                let bits = bits(&actual).1;
+                assert!(first.get_or_insert_with(|| bits.clone()) == &bits, "other bits on {threads} threads");
+            }
+        }
+    }
+}
+
+#[test]
+fn operands_of_attention_are_checked() {
+    let call = |q: &[usize], k: &[usize], v: &[usize], mask: &[usize]| {
+        Call::new("_FusedAttention")
+            .attr("T", ty(DType::F32))
+            .attr("program", strings(&["Add 0 1"]))
+            .attr("interleaved", bools(&[false; 4]))
+            .inputs(vec![tensor(q, 1), tensor(k, 1), tensor(v, 1), tensor(mask, 1)])
+            .run1()
+    };
+    assert!(call(&[2, 3, 4], &[2, 5, 4], &[2, 5, 6], &[3, 5]).is_ok());
+    assert!(call(&[2, 3, 4], &[2, 0, 4], &[2, 0, 6], &[3, 1]).is_ok());
+    for (q, k, v, mask) in [
+        (&[2usize, 3, 4][..], &[3usize, 5, 4][..], &[2usize, 5, 6][..], &[1usize][..]),
+        (&[2, 3, 4], &[2, 5, 3], &[2, 5, 6], &[1]),
+        (&[2, 3, 4], &[2, 5, 4], &[2, 4, 6], &[1]),
+        (&[2, 3, 4], &[2, 5, 4], &[2, 5, 6], &[7, 2, 3, 5]),
+        (&[4], &[4], &[4], &[1]),
+    ] {
+        let error = call(q, k, v, mask).unwrap_err();
+        assert_eq!(error.code(), flowmill_tensor::Code::InvalidArgument, "{error}");
     }
 }

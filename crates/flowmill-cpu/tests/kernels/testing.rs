@@ -52,6 +52,11 @@ pub fn ints(values: &[i64]) -> AttrValue {
     Value::List(Box::new(ListValue { i: values.to_vec(), ..ListValue::default() })).into()
 }
 
+/// Returns a `list(bool)` attribute.
+pub fn bools(values: &[bool]) -> AttrValue {
+    Value::List(Box::new(ListValue { b: values.to_vec(), ..ListValue::default() })).into()
+}
+
 /// Returns a `list(string)` attribute.
 pub fn strings(values: &[&str]) -> AttrValue {
     Value::List(Box::new(ListValue { s: values.iter().map(|s| s.as_bytes().to_vec().into()).collect(), ..ListValue::default() })).into()

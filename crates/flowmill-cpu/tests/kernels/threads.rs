@@ -1,5 +1,5 @@
 //! The results of every kernel that forks have the same bits for any number of threads.
-use crate::testing::{Call, ints, strings, ty, types};
+use crate::testing::{Call, bools, ints, strings, ty, types};
 use flowmill_proto::{AttrValue, Example, Feature, Features, FloatList, Message, feature};
 use flowmill_runtime::intra_op;
 use flowmill_tensor::{DType, Shape, Tensor};
@@ -74,6 +74,16 @@ fn calls() -> Vec<Forking> {
     call("elementwise/mod.rs", "AddV2", vec![float()], vec![f(&[500, 400]), f(&[400])]);
     let fused = vec![float(), ("pieces", ints(&[0, 1, 0, 1])), ("program", strings(&["Exp 0", "Mul 2 1"])), ("outputs", ints(&[3]))];
     call("fused/blocks.rs", "_FusedElementwise", fused, vec![f(&[500, 400]), f(&[400])]);
+    let program = strings(&["Mean 0", "Sub 0 1", "Square 2", "Mean 3", "Rsqrt 4", "Mul 2 5"]);
+    let reduction = |axes: &[i64]| vec![float(), ("axes", ints(axes)), ("program", program.clone())];
+    call("fused/reduction/small.rs", "_FusedReduction", reduction(&[-1]), vec![f(&[500, 400])]);
+    call("fused/reduction/large.rs", "_FusedReduction", reduction(&[-4, -3, -1]), vec![f(&[2, 100, 70, 4, 8])]);
+    let heads = Tensor::from_slice([2, 64, 4, 32], f(&[1 << 14]).as_slice::<f32>().unwrap()).unwrap();
+    let interleaved = bools(&[true; 4]);
+    let attention = vec![float(), ("program", strings(&[])), ("interleaved", interleaved)];
+    call("fused/attention.rs", "_FusedAttention", attention, vec![heads.clone(), heads.clone(), heads.clone()]);
+    let equation = vec![float(), ("equation", "aecd,abcd->acbe".into())];
+    call("gemm/strided.rs", "Einsum", equation, vec![heads.clone(), heads]);
     for transposed in [false, true] {
         let attrs = vec![float(), ("transpose_a", transposed.into()), ("transpose_b", transposed.into())];
         call("gemm/driver.rs", "MatMul", attrs, vec![f(&[400, 400]), f(&[400, 400])]);

@@ -49,7 +49,7 @@ pub struct ElementwiseInstruction {
 
 impl ElementwiseInstruction {
     /// Parses the name of a function and the numbers of its operands, such as `Mul 0 3`. Numbers are less than `num_values`.
-    fn parse(text: &str, num_values: usize) -> Result<ElementwiseInstruction> {
+    pub(super) fn parse(text: &str, num_values: usize) -> Result<ElementwiseInstruction> {
         let mut words = text.split(' ');
         let function = words.next().unwrap_or_default().parse()?;
         let operands: Option<SmallVec<[usize; 2]>> = words.map(|word| word.parse().ok().filter(|&v| v < num_values)).collect();
@@ -59,7 +59,21 @@ impl ElementwiseInstruction {
         }
     }
 
-    fn text(&self) -> String {
+    /// Parses a list of instructions, each of which reads some of `num_values` values or results of earlier instructions.
+    ///
+    /// # Errors
+    /// Returns `InvalidArgument` for other text, and `Unimplemented` for the name of an unknown function. The number of operands of a function is not
+    /// checked.
+    pub fn parse_list(program: &[&str], num_values: usize) -> Result<Vec<ElementwiseInstruction>> {
+        program.iter().enumerate().map(|(i, text)| ElementwiseInstruction::parse(text, num_values + i)).collect()
+    }
+
+    /// Returns an attribute of type `list(string)` with these instructions.
+    pub fn attr_of(instructions: &[ElementwiseInstruction]) -> AttrValue {
+        instructions.iter().map(|instruction| Bytes::from(instruction.text().into_bytes())).collect::<Vec<_>>().into()
+    }
+
+    pub(super) fn text(&self) -> String {
         self.operands.iter().fold(self.function.name().to_owned(), |text, value| format!("{text} {value}"))
     }
 }
@@ -72,10 +86,7 @@ impl ElementwiseProgram {
     /// operands of a function is not checked.
     pub fn from_attrs(attrs: &Attrs, num_args: usize) -> Result<ElementwiseProgram> {
         let pieces = pieces(&attrs.list::<i64>("pieces")?, num_args)?;
-        let mut instructions = Vec::new();
-        for text in attrs.list::<&str>("program")? {
-            instructions.push(ElementwiseInstruction::parse(text, num_args + instructions.len())?);
-        }
+        let instructions = ElementwiseInstruction::parse_list(&attrs.list::<&str>("program")?, num_args)?;
         let mut outputs = Vec::new();
         for (i, value) in attrs.list::<i64>("outputs")?.into_iter().enumerate() {
             match usize::try_from(value) {
@@ -91,14 +102,13 @@ impl ElementwiseProgram {
 
     /// Returns the attributes that describe the program, among them the numbers of inputs and outputs of its node.
     pub fn to_attrs(&self) -> [(String, AttrValue); 5] {
-        let pieces = self.pieces.iter().flat_map(|piece| [piece.index, piece.count]);
-        let program: Vec<Bytes> = self.instructions.iter().map(|instruction| instruction.text().into_bytes().into()).collect();
+        let pieces = self.pieces.iter().flat_map(|piece| [piece.index as i64, piece.count as i64]);
         [
             ("N".to_owned(), (self.pieces.len() as i64).into()),
             ("num_results".to_owned(), (self.outputs.len() as i64).into()),
             ("pieces".to_owned(), integers(pieces)),
-            ("program".to_owned(), program.into()),
-            ("outputs".to_owned(), integers(self.outputs.iter().copied())),
+            ("program".to_owned(), ElementwiseInstruction::attr_of(&self.instructions)),
+            ("outputs".to_owned(), integers(self.outputs.iter().map(|&value| value as i64))),
         ]
     }
 }
@@ -114,6 +124,6 @@ fn pieces(numbers: &[i64], num_args: usize) -> Result<Vec<ElementwisePiece>> {
     }
 }
 
-fn integers(values: impl Iterator<Item = usize>) -> AttrValue {
-    Value::List(Box::new(ListValue { i: values.map(|value| value as i64).collect(), ..ListValue::default() })).into()
+pub(super) fn integers(values: impl Iterator<Item = i64>) -> AttrValue {
+    Value::List(Box::new(ListValue { i: values.collect(), ..ListValue::default() })).into()
 }

@@ -25,6 +25,18 @@ pub enum Activation {
     GeluExact,
     /// `x / 2 * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 x^3)))`.
     GeluApproximate,
+    /// `x sigmoid(x)`.
+    Silu,
+    /// `min(max(x + 3, 0), 6) / 6`.
+    HardSigmoid,
+    /// `x min(max(x + 3, 0), 6) / 6`.
+    HardSwish,
+    /// `x tanh(ln(1 + e^x))`.
+    Mish,
+    /// `ln(1 + e^x)`.
+    Softplus,
+    /// `x < 0 ? scale alpha (e^x - 1) : scale x`.
+    Selu,
 }
 
 impl Activation {
@@ -40,6 +52,12 @@ impl Activation {
             Self::Tanh => unary::tanh_in_place(x),
             Self::GeluExact => unary::gelu_exact_in_place(x),
             Self::GeluApproximate => unary::gelu_approximate_in_place(x),
+            Self::Silu => unary::silu_in_place(x),
+            Self::HardSigmoid => unary::hard_sigmoid_in_place(x),
+            Self::HardSwish => unary::hard_swish_in_place(x),
+            Self::Mish => unary::mish_in_place(x),
+            Self::Softplus => unary::softplus_in_place(x),
+            Self::Selu => unary::selu_in_place(x),
         }
     }
 

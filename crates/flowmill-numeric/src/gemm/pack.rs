@@ -61,6 +61,20 @@ impl<T: Element> PackedB<T> {
         Self { data, k, n, isa, direction: Direction::default() }
     }
 
+    /// Packs B whose stored rows are `ldb` apart: rows of B, or columns if `transposed`.
+    ///
+    /// # Panics
+    /// If `b` is too short.
+    pub fn pack_strided(b: &[T], ldb: usize, k: usize, n: usize, transposed: bool) -> Self {
+        let (rows, columns) = if transposed { (n, k) } else { (k, n) };
+        super::check_matrix("B", b.len(), rows, columns, ldb);
+        let isa = isa();
+        let kernels = &T::kernels(isa).0;
+        let mut data = Buffer::zeroed(packed_len(kernels, k, n));
+        pack_panels(kernels, b, ldb, transposed, k, 0..n, data.as_mut_slice());
+        Self { data, k, n, isa, direction: Direction::default() }
+    }
+
     pub(crate) fn pack_for(isa: Isa, b: &[T], k: usize, n: usize, transposed: bool) -> Self {
         let ldb = if transposed { k } else { n };
         super::check_matrix("B", b.len(), k, n, n);

@@ -69,7 +69,7 @@ pub fn gemm_strided<T: Element>(
             at = (at.0 + i * repeat.a, at.1 + i * repeat.b, at.2 + i * repeat.c);
         }
         let a = a.from(at.0);
-        let rows = Matrix { data: a.data, ld: a.ld, transposed: a.transposed };
+        let rows = Matrix { data: a.data, ld: a.ld, transposed: a.transposed, columns: k };
         // SAFETY: the last matrix of each operand was checked, and this one starts no later. No other product writes these elements of C.
         unsafe { product_rows(isa, &rows, m, k, n, b.from(at.1), target.at(at.2), ldc, false) };
     };

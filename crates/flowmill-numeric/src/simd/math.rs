@@ -248,6 +248,23 @@ lanes! {
     fn silu<V>(x) -> V {
         x.mul(sigmoid(x))
     }
+
+    fn hard_sigmoid<V>(x) -> V {
+        relu6(x.add(V::splat(3.0))).mul(V::splat(1.0 / 6.0))
+    }
+
+    fn hard_swish<V>(x) -> V {
+        x.mul(hard_sigmoid(x))
+    }
+
+    fn selu<V>(x) -> V {
+        let negative = expm1(x).mul(V::splat(1.758_099_3));
+        V::select(x.lt(V::zero()), negative, x.mul(V::splat(1.050_701)))
+    }
+
+    fn mish<V>(x) -> V {
+        x.mul(tanh(softplus(x)))
+    }
 }
 
 /// Returns the sine or cosine: by the vector function, and by the scalar library for lanes beyond [`TRIG_LIMIT`].
@@ -310,6 +327,10 @@ maps! {
     GeluExact = |x| gelu_exact(x);
     GeluApproximate = |x| gelu_approximate(x);
     Silu = |x| silu(x);
+    HardSigmoid = |x| hard_sigmoid(x);
+    HardSwish = |x| hard_swish(x);
+    Selu = |x| selu(x);
+    Mish = |x| mish(x);
 }
 
 /// The function `x > 0 ? x : alpha * x`.

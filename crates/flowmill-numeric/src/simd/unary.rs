@@ -82,6 +82,14 @@ functions! {
     gelu_approximate, gelu_approximate_in_place = math::GeluApproximate;
     /// Computes `x sigmoid(x)`.
     silu, silu_in_place = math::Silu;
+    /// Computes `min(max(x + 3, 0), 6) / 6`.
+    hard_sigmoid, hard_sigmoid_in_place = math::HardSigmoid;
+    /// Computes `x min(max(x + 3, 0), 6) / 6`.
+    hard_swish, hard_swish_in_place = math::HardSwish;
+    /// Computes `x < 0 ? scale alpha (e^x - 1) : scale x`, with the constants of Klambauer et al. (2017).
+    selu, selu_in_place = math::Selu;
+    /// Computes `x tanh(ln(1 + e^x))`.
+    mish, mish_in_place = math::Mish;
 }
 
 #[cfg(test)]
@@ -177,6 +185,11 @@ mod tests {
         check("elu", math::Elu, elu, 2.0, 0.0);
         check("softplus", math::Softplus, |x| x.max(0.0) + (-x.abs()).exp().ln_1p() + 0.0 * x.signum(), 3.0, 0.0);
         check("silu", math::Silu, |x| x / (1.0 + (-x).exp()), 3.5, 1e-37);
+        let clamped = |x: f64| if x.is_nan() { x } else { (x + 3.0).clamp(0.0, 6.0) / 6.0 };
+        check("hard_sigmoid", math::HardSigmoid, clamped, 2.0, 2e-7);
+        check("hard_swish", math::HardSwish, |x| x * clamped(x), 2.5, 5e-7);
+        check("selu", math::Selu, |x| if x < 0.0 { 1.758_099_340_847_376_6 * x.exp_m1() } else { 1.050_700_987_355_480_5 * x }, 4.0, 0.0);
+        check("mish", math::Mish, |x| x * (x.max(0.0) + (-x.abs()).exp().ln_1p()).tanh(), 6.0, 1e-37);
         let gelu = |x: f64| 0.5 * x * (1.0 + libm::erf(x / std::f64::consts::SQRT_2));
         check("gelu", math::GeluExact, gelu, 4.0, 3e-7);
         let tail = |x: f64| (2.0 / std::f64::consts::PI).sqrt() * (x + 0.044_715 * x * x * x);

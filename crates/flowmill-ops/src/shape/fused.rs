@@ -1,8 +1,8 @@
 //! Ops that the optimizer makes of others.
 
 use super::{common, dims};
-use flowmill_graph::{ElementwiseProgram, InferenceContext as Context};
-use flowmill_tensor::{PartialShape, Result, error};
+use flowmill_graph::{ElementwiseProgram, InferenceContext as Context, ReductionInstruction, ReductionProgram};
+use flowmill_tensor::{PartialShape, Result, bail, error};
 
 /// Infers the results of a program of element-wise functions, whose operands broadcast.
 pub(crate) fn fused_elementwise(c: &mut Context<'_>) -> Result<()> {
@@ -23,6 +23,49 @@ pub(crate) fn fused_elementwise(c: &mut Context<'_>) -> Result<()> {
         // Scalars are not fused.
         c.set_min_rank(i, 1);
     }
+    Ok(())
+}
+
+/// The shape of the last value of a program in which some instructions reduce the program's axes to one element.
+pub(crate) fn fused_reduction(c: &mut Context<'_>) -> Result<()> {
+    let program = ReductionProgram::from_attrs(c.attrs(), c.num_inputs())?;
+    let mut values: Vec<PartialShape> = (0..program.num_args).map(|i| c.input(i)).collect();
+    for instruction in &program.instructions {
+        let mut operands = instruction.operands().iter();
+        let mut shape = operands.try_fold(PartialShape::scalar(), |shape, &value| PartialShape::broadcast(&shape, &values[value]))?;
+        if let ReductionInstruction::Reduce(..) = instruction {
+            for axis in &program.axes {
+                let Some(rank) = shape.rank() else { break };
+                let Some(axis) = rank.checked_sub(*axis) else { bail!(InvalidArgument, "{shape} has no axis {axis} from the end") };
+                shape = dims::replaced(&shape, axis, 1);
+            }
+        }
+        values.push(shape);
+    }
+    if let Some(shape) = values.pop() {
+        c.set_output(0, shape);
+    }
+    Ok(())
+}
+
+/// The leading dimensions and rows of the query, with the row size of the value.
+pub(crate) fn fused_attention(c: &mut Context<'_>) -> Result<()> {
+    let interleaved: Vec<bool> = c.attrs().list("interleaved")?;
+    let [query_is, _, _, result_is] = interleaved[..] else {
+        bail!(InvalidArgument, "interleaved has {} values, not 4", interleaved.len());
+    };
+    let (query, value) = (dims::with_rank_at_least(&c.input(0), 2)?, dims::with_rank_at_least(&c.input(2), 2)?);
+    let (Some(sizes), Some(last)) = (query.dims(), value.dims().and_then(<[i64]>::last)) else { return Ok(()) };
+    let mut sizes = sizes.to_vec();
+    let rank = sizes.len();
+    if query_is != result_is {
+        if rank < 3 {
+            bail!(InvalidArgument, "{query} has no dimension of heads");
+        }
+        sizes.swap(rank - 2, rank - 3);
+    }
+    sizes[rank - 1] = *last;
+    c.set_output(0, PartialShape::new(&sizes));
     Ok(())
 }
 

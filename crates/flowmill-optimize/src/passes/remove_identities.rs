@@ -36,6 +36,7 @@ pub(crate) fn run(graph: &mut Graph, PassContext { limit, .. }: PassContext<'_>)
     }
     Ok(count)
 }
+
 /// Returns true if the node returns its first input, apart from gradients and feeds. Nodes that bring a tensor into or out of a frame do more.
 fn passes_on(node: &Node) -> bool {
     node.traits().passes_on && !node.is_control_flow() && node.output_types().iter().all(|t| !t.is_ref)

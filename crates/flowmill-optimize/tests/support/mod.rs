@@ -50,20 +50,21 @@ impl Evaluator for Arithmetic {
 impl Target for Arithmetic {
     fn supports(&self, op: &str, dtype: DType) -> bool {
         match op {
-            "_FusedLayerNorm" | "BatchMatMulV2" | "_HoistedMatMul" | "_PartMatMul" => dtype == DType::F32,
+            "_FusedAttention" | "_FusedLayerNorm" | "_FusedReduction" | "_HoistedMatMul" | "_PartMatMul" => dtype == DType::F32,
+            "_GeluApproximate" | "_GeluExact" | "_HardSigmoid" | "_HardSwish" | "_Mish" | "_Silu" => dtype == DType::F32,
             _ => !op.starts_with('_'),
         }
     }
 
     fn fuses(&self, fused: &str, function: ElementwiseFunction, dtype: DType) -> bool {
         use ElementwiseFunction::*;
-        let activations = [Relu, Relu6, LeakyRelu, Elu, Tanh, Sigmoid];
-        let elementwise = [Add, BiasAdd, Exp, Maximum, Mul, Neg, RealDiv, Reciprocal, Rsqrt, Sqrt, Square, Sub];
+        let activations = [Relu, Relu6, LeakyRelu, Elu, Tanh, Sigmoid, GeluExact, GeluApproximate, Silu, HardSwish];
+        let elementwise = [Add, BiasAdd, Exp, Maximum, Mul, Neg, RealDiv, Reciprocal, Rsqrt, Sqrt, Square, SquaredDifference, Sub];
         let functions: &[ElementwiseFunction] = match fused {
-            "_FusedElementwise" => &[&activations[..], &elementwise].concat(),
+            "_FusedAttention" | "_FusedElementwise" | "_FusedReduction" => &[&activations[..], &elementwise].concat(),
             "_FusedDepthwiseConv2dNative" => &[&activations[..], &[BiasAdd]].concat(),
             "_FusedConv2D" => &[&activations[..], &[BiasAdd, Add]].concat(),
-            "_FusedMatMul" => &[&activations[..], &[Accumulate, AccumulatePart, BiasAdd, Add, GeluExact, GeluApproximate]].concat(),
+            "_FusedMatMul" => &[&activations[..], &[Accumulate, AccumulatePart, BiasAdd, Add]].concat(),
             _ => &[],
         };
         dtype == DType::F32 && functions.contains(&function)

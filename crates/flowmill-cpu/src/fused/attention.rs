@@ -1,0 +1,257 @@
+//! `_FusedAttention`: products of queries and keys, functions of these scores, softmax, and products with values, a few rows of scores at a time.
+//!
+//! A task computes the rows of one head, or a part of them. It packs keys and values once, and holds the scores of one block of rows, never all.
+
+use super::program::Instr;
+use crate::elementwise::Operand;
+use crate::gemm::{Epilogue, PackedB, gemm_packed};
+use crate::parallel;
+use crate::simd::rows::softmax_in_place;
+use flowmill_graph::ElementwiseInstruction;
+use flowmill_runtime::{Kernel, KernelContext, KernelInit};
+use flowmill_tensor::sync::Mutex;
+use flowmill_tensor::{Allocator, DType, Result, Shape, Tensor, bail};
+use smallvec::SmallVec;
+use std::ops::Range;
+use std::sync::Arc;
+
+/// The number of scores that are computed at a time, unless there are many keys.
+const MAX_SCORES: usize = 1 << 14;
+/// The least number of rows of a block, so that a packed matrix is used more than once.
+const MIN_ROWS: usize = 8;
+
+/// The layouts of query, key, value and result.
+#[derive(Clone, Copy)]
+struct Layouts {
+    /// True if rows come before the last leading dimension.
+    interleaved: [bool; 4],
+    key_is_transposed: bool,
+}
+
+struct Attention {
+    layouts: Layouts,
+    /// Functions of the scores; value 0 are the scores, then come the arguments.
+    program: Vec<Instr>,
+    num_args: usize,
+}
+
+/// Makes the kernel of `_FusedAttention`.
+pub(super) fn make(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
+    if init.dtype("T")? != DType::F32 {
+        return init.unsupported();
+    }
+    let interleaved: Vec<bool> = init.attrs.list("interleaved")?;
+    let Ok(interleaved) = <[bool; 4]>::try_from(interleaved.as_slice()) else {
+        bail!(InvalidArgument, "interleaved has {} values, not 4", interleaved.len());
+    };
+    let Some(num_args) = init.input_types.len().checked_sub(3) else { bail!(InvalidArgument, "attention needs three inputs") };
+    let program = ElementwiseInstruction::parse_list(&init.attrs.list::<&str>("program")?, num_args + 1)?;
+    let program: Vec<Instr> = program.into_iter().map(Instr::new).collect::<Result<_>>()?;
+    let layouts = Layouts { interleaved, key_is_transposed: init.attrs.get_or("key_is_transposed", false)? };
+    Ok(Arc::new(Attention { layouts, program, num_args }))
+}
+
+/// A tensor of matrices, one for each index of the leading dimensions.
+#[derive(Clone)]
+struct Matrices {
+    leading: SmallVec<[usize; 4]>,
+    /// The distances of two matrices in each leading dimension.
+    strides: SmallVec<[usize; 4]>,
+    rows: usize,
+    columns: usize,
+    /// The distance of two rows.
+    ld: usize,
+}
+
+impl Matrices {
+    fn new(shape: &Shape, interleaved: bool) -> Result<Matrices> {
+        let rank = shape.rank();
+        if rank < if interleaved { 3 } else { 2 } {
+            bail!(InvalidArgument, "attention needs matrices, and not the shape {shape}");
+        }
+        let rows_at = if interleaved { rank - 3 } else { rank - 2 };
+        let strides = shape.strides();
+        let leading = || (0..rank - 1).filter(move |&axis| axis != rows_at);
+        Ok(Matrices {
+            leading: leading().map(|axis| shape[axis]).collect(),
+            strides: leading().map(|axis| strides[axis]).collect(),
+            rows: shape[rows_at],
+            columns: shape[rank - 1],
+            ld: strides[rows_at].max(shape[rank - 1]),
+        })
+    }
+
+    /// Returns the offset of matrix `index`.
+    fn offset(&self, mut index: usize) -> usize {
+        let mut offset = 0;
+        for (&size, &stride) in self.leading.iter().zip(&self.strides).rev() {
+            offset += index % size * stride;
+            index /= size;
+        }
+        offset
+    }
+}
+
+impl Kernel for Attention {
+    fn compute(&self, ctx: &mut KernelContext<'_>) -> Result<()> {
+        let context = {
+            let args: SmallVec<[&Tensor; 4]> = ctx.inputs_from(3).collect();
+            self.context(ctx.allocator(), ctx.input(0)?, ctx.input(1)?, ctx.input(2)?, &args)?
+        };
+        ctx.set_output(0, context);
+        Ok(())
+    }
+}
+
+impl Attention {
+    fn context(&self, alloc: &Allocator, query: &Tensor, key: &Tensor, value: &Tensor, args: &[&Tensor]) -> Result<Tensor> {
+        let [query_is, key_is, value_is, result_is] = self.layouts.interleaved;
+        let (q, k, v) =
+            (Matrices::new(query.shape(), query_is)?, Matrices::new(key.shape(), key_is)?, Matrices::new(value.shape(), value_is)?);
+        let (num_keys, size) = if self.layouts.key_is_transposed { (k.columns, k.rows) } else { (k.rows, k.columns) };
+        if q.leading != k.leading || q.leading != v.leading || q.columns != size || v.rows != num_keys || args.len() != self.num_args {
+            bail!(InvalidArgument, "Incompatible shapes of an attention: {}, {} and {}", query.shape(), key.shape(), value.shape());
+        }
+        let mut shape: Shape = q.leading.iter().copied().chain([q.rows, v.columns]).collect();
+        let scores: Shape = q.leading.iter().copied().chain([q.rows, num_keys]).collect();
+        scores.checked_num_elements()?;
+        let mut shapes: Vec<Shape> = [scores.clone()].into_iter().chain(args.iter().map(|arg| arg.shape().clone())).collect();
+        for instr in &self.program {
+            shapes.push(instr.shape(&shapes)?);
+        }
+        // All functions are of scores, and no argument makes them more.
+        let widens = |arg: &&Tensor| Shape::broadcast(arg.shape(), &scores).is_none_or(|shape| shape != scores);
+        if args.iter().any(widens) || shapes[1 + args.len()..].iter().any(|shape| *shape != scores) {
+            bail!(InvalidArgument, "Incompatible shapes: {} vs. {scores}", shapes[shapes.len() - 1]);
+        }
+        let rank = shape.rank();
+        if result_is {
+            if rank < 3 {
+                bail!(InvalidArgument, "attention needs a dimension of heads, and not the shape {}", query.shape());
+            }
+            shape.swap(rank - 2, rank - 3);
+        }
+        shape.checked_num_elements()?;
+        if num_keys == 0 {
+            return alloc.zeros(DType::F32, shape);
+        }
+        let out = Matrices::new(&shape, result_is)?;
+        let mut result = alloc.uninit(DType::F32, shape)?;
+        if result.num_elements() == 0 {
+            return Ok(result);
+        }
+        let args = args.iter().map(|arg| Ok(Operand::new(arg.as_slice::<f32>()?, arg.shape(), &scores))).collect::<Result<Vec<_>>>()?;
+        let heads = Heads { attention: self, q, k, v, num_keys, args, data: [query.as_slice()?, key.as_slice()?, value.as_slice()?] };
+        heads.compute(&out, result.as_mut_slice()?);
+        Ok(result)
+    }
+}
+
+/// The operands of one call.
+struct Heads<'a> {
+    attention: &'a Attention,
+    q: Matrices,
+    k: Matrices,
+    v: Matrices,
+    num_keys: usize,
+    /// The arguments of the program in the shape of the scores.
+    args: Vec<Operand<'a, f32>>,
+    /// The elements of query, key and value.
+    data: [&'a [f32]; 3],
+}
+
+impl Heads<'_> {
+    fn compute(&self, out: &Matrices, result: &mut [f32]) {
+        let num_heads: usize = self.q.leading.iter().product();
+        let rows_at_once = (MAX_SCORES / self.num_keys).max(MIN_ROWS).min(self.q.rows);
+        let num_blocks = self.q.rows.div_ceil(rows_at_once);
+        let (size, columns) = (self.q.columns, self.v.columns);
+        let work = num_heads.saturating_mul(self.q.rows).saturating_mul(self.num_keys).saturating_mul(size + columns);
+        let threads = parallel::threads();
+        let is_parallel = threads > 1 && parallel::is_worth_forking(work / 20);
+        // A head is divided only if there are fewer heads than threads: each part packs keys and values.
+        let parts = if is_parallel && num_heads < 2 * threads { (2 * threads).div_ceil(num_heads).min(num_blocks) } else { 1 };
+        let rows_of = |part: usize| {
+            let blocks = parallel::piece(num_blocks, parts, part);
+            blocks.start * rows_at_once..(blocks.end * rows_at_once).min(self.q.rows)
+        };
+        // Results of heads may lie between each other, so each task computes into memory of its own, which is copied under a lock.
+        let result = Mutex::new(result);
+        let task = |index: usize| {
+            let (head, rows) = (index / parts, rows_of(index % parts));
+            let mut context = vec![0.0f32; rows.len() * columns];
+            self.head(head, rows.clone(), rows_at_once, &mut context);
+            let mut result = result.lock();
+            let first = out.offset(head) + rows.start * out.ld;
+            for (i, row) in context.chunks_exact(columns).enumerate() {
+                result[first + i * out.ld..][..columns].copy_from_slice(row);
+            }
+        };
+        if is_parallel {
+            parallel::run(num_heads * parts, task);
+        } else {
+            (0..num_heads).for_each(task);
+        }
+    }
+
+    /// Computes some rows of a head; rows of `context` are adjacent.
+    fn head(&self, head: usize, rows: Range<usize>, rows_at_once: usize, context: &mut [f32]) {
+        let [query, key, value] = self.data;
+        let (size, columns, num_keys) = (self.q.columns, self.v.columns, self.num_keys);
+        let keys = PackedB::pack_strided(&key[self.k.offset(head)..], self.k.ld, size, num_keys, !self.attention.layouts.key_is_transposed);
+        let values = PackedB::pack_strided(&value[self.v.offset(head)..], self.v.ld, num_keys, columns, false);
+        let queries = &query[self.q.offset(head)..];
+        let mut scores = vec![0.0f32; rows_at_once.min(rows.len()) * num_keys];
+        let mut temporaries = Temporaries::new(self.attention, scores.len());
+        for first in rows.clone().step_by(rows_at_once) {
+            let count = rows_at_once.min(rows.end - first);
+            let block = &mut scores[..count * num_keys];
+            gemm_packed(&queries[first * self.q.ld..], self.q.ld, count, &keys, block, num_keys, &Epilogue::default());
+            self.apply(block, (head * self.q.rows + first) * num_keys, &mut temporaries);
+            softmax_in_place(block, num_keys);
+            let target = &mut context[(first - rows.start) * columns..][..count * columns];
+            gemm_packed(block, num_keys, count, &values, target, columns, &Epilogue::default());
+        }
+    }
+
+    /// Applies the program to scores in place; `start` is the place of the first one among all scores.
+    fn apply(&self, scores: &mut [f32], start: usize, temporaries: &mut Temporaries) {
+        let n = scores.len();
+        for (at, instr) in self.attention.program.iter().enumerate() {
+            let (done, rest) = temporaries.values.split_at_mut(at);
+            let (Some(target), Some(&a), Some(&b)) = (rest.first_mut(), instr.operands.first(), instr.operands.last()) else { continue };
+            let [x, y] = &mut temporaries.buffers;
+            instr.function.apply(self.read(a, scores, done, start, x), self.read(b, scores, done, start, y), &mut target[..n]);
+        }
+        if let Some(last) = temporaries.values.last() {
+            scores.copy_from_slice(&last[..n]);
+        }
+    }
+
+    /// Returns the elements of value `v` of the program for a block of scores; `done` holds those of earlier instructions.
+    fn read<'b>(&'b self, v: usize, scores: &'b [f32], done: &'b [Vec<f32>], start: usize, buffer: &'b mut [f32]) -> &'b [f32] {
+        let n = scores.len();
+        match v.checked_sub(1) {
+            None => scores,
+            Some(arg) => match self.args.get(arg) {
+                Some(operand) => operand.read(start, n, buffer),
+                None => &done[arg - self.args.len()][..n],
+            },
+        }
+    }
+}
+
+/// The memory for the functions of a block of scores.
+struct Temporaries {
+    /// The result of each instruction.
+    values: Vec<Vec<f32>>,
+    /// Operands that are not adjacent.
+    buffers: [Vec<f32>; 2],
+}
+
+impl Temporaries {
+    fn new(attention: &Attention, len: usize) -> Temporaries {
+        let len = if attention.program.is_empty() { 0 } else { len };
+        Temporaries { values: vec![vec![0.0; len]; attention.program.len()], buffers: [vec![0.0; len], vec![0.0; len]] }
+    }
+}

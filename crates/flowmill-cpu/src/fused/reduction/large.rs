@@ -1,0 +1,208 @@
+//! Large slices, in as many passes as there are reductions that depend on each other, and one for the result. A pass reads a slice block by block and
+//! computes element-wise values again instead of storing them.
+
+use super::plan::{Block, Code, Place, Plan};
+use crate::elementwise::{Operand, PARALLEL_MIN};
+use crate::parallel;
+use flowmill_graph::ReductionFunction;
+use flowmill_numeric::reduce::Segment;
+use flowmill_tensor::Result;
+use flowmill_tensor::sync::Mutex;
+use smallvec::SmallVec;
+use std::ops::Range;
+
+/// The number of elements of a block, unless a single row has more.
+const BLOCK: usize = 2048;
+/// The greatest number of parts of a slice whose partial reductions are merged.
+const MAX_PARTS: usize = 32;
+/// The least number of elements of a part.
+const MIN_PART: usize = 1 << 14;
+
+/// Computes the result.
+pub(super) fn compute(plan: &Plan<'_>, out: &mut [f32]) -> Result<()> {
+    let operands = plan.operands()?;
+    let num_rows = plan.segments.first().map_or(1, |first| first.size);
+    let row = plan.slice / num_rows;
+    let num_parts = (plan.slice / MIN_PART).clamp(1, MAX_PARTS).min(num_rows);
+    let slices = Slices {
+        plan,
+        operands: &operands,
+        row,
+        num_rows,
+        rows_per_part: num_rows.div_ceil(num_parts),
+        rows_per_block: (BLOCK / row).max(1),
+    };
+    let mut values: Vec<Vec<Vec<f32>>> =
+        (0..plan.num_slices).map(|_| plan.per_slice.iter().map(|value| vec![0.0; value.len]).collect()).collect();
+    let mut buffers = [Vec::new(), Vec::new()];
+    for level in 1..=plan.steps.iter().map(|step| step.level).max().unwrap_or(0) {
+        slices.reduce_level(level, &mut values)?;
+        for (slice, values) in values.iter_mut().enumerate() {
+            for step in plan.steps.iter().filter(|step| step.level == level && matches!(step.code, Code::Function(_))) {
+                if let Place::PerSlice(_) = step.place {
+                    plan.small_step(step, slice, 1, values, &mut buffers)?;
+                }
+            }
+        }
+    }
+    let steps = slices.needed_for(plan.steps.len().checked_sub(1).into_iter().collect());
+    let parts: Vec<Mutex<&mut [f32]>> =
+        out.chunks_mut(plan.slice).flat_map(|out| out.chunks_mut(slices.rows_per_part * row)).map(Mutex::new).collect();
+    slices.for_each_part(|index, slice, rows| {
+        slices.compute_rows(slice, rows, &steps, &values[slice], Some(&mut **parts[index].lock()), &mut [])
+    })
+}
+
+/// The slices of a plan, each divided into parts along its first segment, which is reduced.
+struct Slices<'a> {
+    plan: &'a Plan<'a>,
+    operands: &'a [Option<Operand<'a, f32>>],
+    /// The number of elements behind one index of the first segment.
+    row: usize,
+    num_rows: usize,
+    rows_per_part: usize,
+    rows_per_block: usize,
+}
+
+/// The reduction of a part of a slice.
+struct Partial {
+    step: usize,
+    function: ReductionFunction,
+    /// Empty before the first block.
+    values: Vec<f32>,
+}
+
+impl Partial {
+    fn merge(&mut self, others: &[f32]) {
+        if self.values.is_empty() {
+            self.values.extend_from_slice(others);
+            return;
+        }
+        for (value, &other) in self.values.iter_mut().zip(others) {
+            *value = match self.function {
+                ReductionFunction::Max if *value > other || value.is_nan() => *value,
+                ReductionFunction::Min if *value < other || value.is_nan() => *value,
+                ReductionFunction::Max | ReductionFunction::Min => other,
+                ReductionFunction::Mean | ReductionFunction::Sum => *value + other,
+            };
+        }
+    }
+}
+
+impl Slices<'_> {
+    /// Calls `f` with the number of a part, its slice and its rows, for all parts of all slices, on several threads if there is much to do.
+    fn for_each_part(&self, f: impl Fn(usize, usize, Range<usize>) -> Result<()> + Sync) -> Result<()> {
+        let parts_per_slice = self.num_rows.div_ceil(self.rows_per_part);
+        let failure = Mutex::new(None);
+        let one = |index: usize| {
+            let first = index % parts_per_slice * self.rows_per_part;
+            if let Err(error) = f(index, index / parts_per_slice, first..self.num_rows.min(first + self.rows_per_part)) {
+                failure.lock().get_or_insert(error);
+            }
+        };
+        let num_parts = self.plan.num_slices * parts_per_slice;
+        let work = self.plan.full.num_elements().saturating_mul(self.plan.cost);
+        if work < PARALLEL_MIN || parallel::threads() == 1 {
+            (0..num_parts).for_each(one);
+        } else {
+            parallel::run(num_parts, one);
+        }
+        failure.into_inner().map_or(Ok(()), Err)
+    }
+
+    /// Returns the element-wise steps that compute the operands of these steps in blocks, and those of `last` that are element-wise themselves, in order.
+    fn needed_for(&self, last: Vec<usize>) -> Vec<usize> {
+        let steps = &self.plan.steps;
+        let mut needed = last;
+        let mut at = 0;
+        while let Some(&step) = needed.get(at) {
+            at += 1;
+            for operand in steps[step].operands.iter().filter(|operand| matches!(operand, Place::Block(_))) {
+                let producer = steps[..step].iter().rposition(|earlier| earlier.place == *operand);
+                needed.extend(producer.filter(|producer| !needed.contains(producer)));
+            }
+        }
+        needed.retain(|&step| matches!(steps[step].code, Code::Function(_)));
+        needed.sort_unstable();
+        needed
+    }
+
+    /// Computes the reductions that depend on `level - 1` others, one after the other.
+    fn reduce_level(&self, level: usize, values: &mut [Vec<Vec<f32>>]) -> Result<()> {
+        let steps = &self.plan.steps;
+        let reductions: Vec<(usize, ReductionFunction)> = (0..steps.len())
+            .filter(|&i| steps[i].level == level)
+            .filter_map(|i| if let Code::Reduce(function) = steps[i].code { Some((i, function)) } else { None })
+            .collect();
+        let needed = self.needed_for(reductions.iter().map(|r| r.0).collect());
+        let parts_per_slice = self.num_rows.div_ceil(self.rows_per_part);
+        let new = || reductions.iter().map(|&(step, function)| Partial { step, function, values: Vec::new() }).collect::<Vec<_>>();
+        let parts: Vec<Mutex<Vec<Partial>>> = (0..values.len() * parts_per_slice).map(|_| Mutex::new(new())).collect();
+        let known = &*values;
+        self.for_each_part(|index, slice, rows| self.compute_rows(slice, rows, &needed, &known[slice], None, &mut parts[index].lock()))?;
+        let mut parts = parts.into_iter().map(Mutex::into_inner);
+        for values in values {
+            let Some(mut merged) = parts.next() else { break };
+            for other in parts.by_ref().take(parts_per_slice - 1) {
+                merged.iter_mut().zip(&other).for_each(|(partial, other)| partial.merge(&other.values));
+            }
+            for mut partial in merged {
+                self.plan.finish(partial.function, &mut partial.values);
+                if let Place::PerSlice(at) = steps[partial.step].place {
+                    values[at] = partial.values;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Computes steps for some rows of a slice, block by block; `values` holds the values per slice. The result goes to `out`, and blocks are reduced to `partials`.
+    fn compute_rows(
+        &self,
+        slice: usize,
+        rows: Range<usize>,
+        steps: &[usize],
+        values: &[Vec<f32>],
+        mut out: Option<&mut [f32]>,
+        partials: &mut [Partial],
+    ) -> Result<()> {
+        let plan = self.plan;
+        let size = self.rows_per_block.min(rows.len()) * self.row;
+        let mut slots = vec![vec![0.0f32; size]; plan.num_blocks];
+        let mut buffers = [vec![0.0f32; size], vec![0.0f32; size]];
+        let mut unused = vec![0.0f32; if out.is_some() { 0 } else { size }];
+        let mut reduced: Vec<f32> = Vec::new();
+        for first in rows.clone().step_by(self.rows_per_block) {
+            let num_rows = self.rows_per_block.min(rows.end - first);
+            let len = num_rows * self.row;
+            let start = slice * plan.slice + first * self.row;
+            let target = match &mut out {
+                Some(out) => &mut out[(first - rows.start) * self.row..][..len],
+                None => &mut unused[..len],
+            };
+            let block = Block { plan, operands: self.operands, start, slices: (slice, 1) };
+            for &step in steps {
+                block.step(&plan.steps[step], &mut slots, values, &mut buffers, target)?;
+            }
+            let mut segments: SmallVec<[Segment; 4]> = SmallVec::from_slice(&plan.segments);
+            match segments.first_mut() {
+                Some(first) if num_rows > 1 => first.size = num_rows,
+                _ => drop(segments.drain(..1)),
+            }
+            for partial in &mut *partials {
+                let step = &plan.steps[partial.step];
+                let elements = match step.operands[..] {
+                    [Place::Block(slot)] => &slots[slot][..len],
+                    [Place::Tensor(tensor)] => &plan.tensors[tensor].as_slice::<f32>()?[start..start + len],
+                    _ => continue,
+                };
+                if let Place::PerSlice(at) = step.place {
+                    reduced.resize(plan.per_slice[at].len, 0.0);
+                    Plan::reduce(partial.function, elements, &segments, &mut reduced);
+                    partial.merge(&reduced);
+                }
+            }
+        }
+        Ok(())
+    }
+}
