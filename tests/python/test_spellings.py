@@ -65,7 +65,7 @@ def layer_norms(m, x, gamma, beta):
     yield centred * m.rsqrt(m.maximum(variance, 1e-6)) + beta
     yield (x - mean) * m.rsqrt(m.reduce_mean(m.squared_difference(x, mean), axis=-1, keepdims=True) + 1e-5) * gamma
     mean, variance = m.nn.moments(x, axes=[-1], keepdims=True)
-    yield m.nn.batch_normalization(x, mean, variance, beta, gamma, 1e-12)
+    yield m.nn.batch_normalization(x, mean, variance, beta, gamma, 1e-3)
     mean = m.reduce_mean(x, -1, keepdims=True)
     variance = m.reduce_mean(x * x, -1, keepdims=True) - mean * mean
     yield (x - mean) / m.sqrt(variance + 1e-3)
