@@ -6,7 +6,6 @@ import contextlib
 import itertools
 import re
 from collections.abc import Callable, Sequence
-from typing import Any
 
 from flowmill import nest
 from flowmill._internal import protos, variable_scopes
