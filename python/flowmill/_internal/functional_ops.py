@@ -138,7 +138,7 @@ class _Rows:
 
 
 def _is_composite(kind) -> bool:
-    return hasattr(kind, "value_type") and kind.value_type is not Tensor
+    return hasattr(kind, "_component_specs") and kind._component_specs is not kind
 
 
 def _encoding_of(spec):

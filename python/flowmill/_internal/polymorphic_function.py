@@ -16,6 +16,8 @@ from flowmill._internal.graph_keys import GraphKeys
 from flowmill._internal.tensor import Tensor
 from flowmill._internal.tensor_shape import TensorShape
 from flowmill._internal.tensor_spec import TensorSpec
+from flowmill._internal.type_spec import RaggedTensorSpec, TypeSpec
+from flowmill.ragged._tensor import to_ragged
 
 __all__ = ["ConcreteFunction", "PolymorphicFunction", "function", "wrap_function"]
 
@@ -165,52 +167,80 @@ class PolymorphicFunction:
 
     def _concrete(self, args, kwargs) -> tuple[ConcreteFunction, list[Tensor]]:
         whole = (list(args), dict(kwargs))
-        flat = nest.flatten(whole, expand_composites=True)
-        specs = [_spec(v) for v in flat]
-        if self.input_signature is not None:
-            stated = nest.flatten([list(self.input_signature), {}])
-            specs = [TensorSpec(s.shape, s.dtype, s.name) for s in stated]
-        key = self, repr(nest.map_structure(lambda _: 0, whole)), tuple(
-            (s.dtype, None if s.shape.rank is None else tuple(s.shape.as_list())) if isinstance(s, TensorSpec) else _hashable(v)
-            for s, v in zip(specs, flat))
+        leaves = nest.flatten(whole)
+        stated = leaves if self.input_signature is None else nest.flatten([list(self.input_signature), {}])
+        leaves = [_Argument(value, kind) for value, kind in zip(leaves, stated)]
+        key = self, repr(nest.map_structure(lambda _: 0, whole)), tuple(leaf.key() for leaf in leaves)
         # The graph keeps what is traced for it.
         made = get_default_graph().__dict__.setdefault("_traced_functions", {})
         if key not in made:
-            made[key] = self._traced(whole, flat, specs)
-        return made[key], [v for v, s in zip(flat, specs) if isinstance(s, TensorSpec)]
+            made[key] = self._traced(whole, leaves)
+        return made[key], [tensor for leaf in leaves for tensor in leaf.tensors]
 
-    def _traced(self, whole, flat, specs) -> ConcreteFunction:
+    def _traced(self, whole, leaves: list[_Argument]) -> ConcreteFunction:
         name = getattr(self.python_function, "__name__", "function").replace("<lambda>", "lambda")
         self._count += 1
         body = FuncGraph(unique_function_name("__inference_", name), get_default_graph())
-        parameters = []
-        for i, (value, spec) in enumerate(zip(flat, specs)):
-            if not isinstance(spec, TensorSpec):
-                parameters.append(value)
-                continue
-            parameter = body.placeholder(spec.dtype, spec.shape, spec.name or f"arg_{i}")
-            body.inputs.append(parameter)
-            parameters.append(parameter)
-        args, kwargs = nest.pack_sequence_as(whole, parameters, expand_composites=True)
+        parameters, count = [], 0
+        for leaf in leaves:
+            made = [body.placeholder(spec.dtype, spec.shape, spec.name or f"arg_{count + i}") for i, spec in enumerate(leaf.specs)]
+            body.inputs += made
+            count += len(made) or 1
+            parameters.append((leaf, made))
+        with body.as_default():
+            args, kwargs = nest.pack_sequence_as(whole, [leaf.make(made) for leaf, made in parameters])
         trace(body, lambda: self.python_function(*args, **kwargs), ())
-        return ConcreteFunction(body, nest.pack_sequence_as(nest.map_structure(lambda v: v, whole), specs) if not any(
-            hasattr(v, "_components") for v in nest.flatten(whole)) else specs)
+        if any(leaf.is_composite for leaf in leaves):
+            return ConcreteFunction(body, [spec for leaf in leaves for spec in leaf.specs])
+        return ConcreteFunction(body, nest.pack_sequence_as(nest.map_structure(lambda v: v, whole), [leaf.specs[0] if leaf.specs else leaf.value for leaf in leaves]))
 
     def __repr__(self):
         return f"<flowmill.function {getattr(self.python_function, '__name__', self.python_function)!r}>"
 
 
-def _spec(value):
-    """Returns the spec of what becomes a parameter; other values as they are."""
-    if isinstance(value, TensorSpec):
-        return value
-    if isinstance(value, (Tensor, np.ndarray)):
-        return TensorSpec._of_value(value)
-    return value
+class _Argument:
+    """An argument of a call: a tensor or an object made of tensors, which become parameters of the graph function, or any other value.
+
+    Args:
+        value: the argument, or a spec in its place.
+        kind: the spec of the input signature; the value itself if there is none.
+    """
+
+    def __init__(self, value, kind) -> None:
+        self.value = value
+        spec = kind if isinstance(kind, TypeSpec) else None
+        self.is_composite = spec is not None and not isinstance(spec, TensorSpec) or hasattr(value, "_components") and not isinstance(value, Tensor)
+        if not self.is_composite:
+            spec = spec if spec is not None else TensorSpec._of_value(value) if isinstance(value, (Tensor, np.ndarray)) else None
+            self.specs = [] if spec is None else [TensorSpec(spec.shape, spec.dtype, spec.name)]
+            self.tensors, self._make = ([value] if self.specs else []), lambda parts: parts[0] if parts else value
+        elif spec is not None:
+            self.specs = nest.flatten(spec._component_specs)
+            self.tensors = [value] if isinstance(value, TypeSpec) else nest.flatten(spec._to_components(value))
+            self._make = lambda parts: spec._from_components(nest.pack_sequence_as(spec._component_specs, parts))
+        else:
+            self.tensors = value._components()
+            self.specs, self._make = [TensorSpec._of_value(tensor) for tensor in self.tensors], value._with_components
+
+    def make(self, parts: list[Tensor]):
+        """Returns the argument with parameters in the place of its tensors."""
+        return self._make(parts)
+
+    def key(self):
+        """Returns what distinguishes arguments that need graph functions of their own."""
+        if not self.specs:
+            return _hashable(self.value)
+        return type(self.value).__name__ if self.is_composite else "", tuple(
+            (spec.dtype, None if spec.shape.rank is None else tuple(spec.shape.as_list())) for spec in self.specs)
 
 
 def _as_specified(spec, value):
-    if isinstance(value, TensorSpec):
+    if isinstance(value, TypeSpec):
+        return value
+    if not isinstance(spec, TensorSpec):
+        value = to_ragged(value) if isinstance(spec, RaggedTensorSpec) else value
+        if not spec.is_compatible_with(value):
+            raise TypeError(f"Can not cast {value!r} to {spec!r}: the specs are not compatible.")
         return value
     try:
         tensor = convert_to_tensor(value, spec.dtype)

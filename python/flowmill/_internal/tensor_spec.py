@@ -7,13 +7,13 @@ import numpy as np
 from flowmill._internal.convert import array_of
 from flowmill._internal.tensor import Tensor
 from flowmill._internal.tensor_shape import TensorShape
-from flowmill._internal.type_spec import TypeSpec
+from flowmill._internal.type_spec import BatchableTypeSpec, TypeSpec
 from flowmill.dtypes import DType, as_dtype, float32
 
 __all__ = ["TensorSpec"]
 
 
-class TensorSpec(TypeSpec):
+class TensorSpec(BatchableTypeSpec):
     """The type, static shape and name of a tensor.
 
     Args:
@@ -42,8 +42,22 @@ class TensorSpec(TypeSpec):
         """The class :class:`Tensor`."""
         return Tensor
 
-    def _parts(self) -> tuple:
+    def _serialize(self) -> tuple:
         return self._shape, self._dtype, self._name
+
+    @property
+    def _component_specs(self) -> TensorSpec:
+        return self
+
+    def _to_components(self, value):
+        return value
+
+    def _from_components(self, components):
+        return components
+
+    def is_subtype_of(self, other) -> bool:
+        """Returns true if all tensors with this spec fit another one, which has the same name or none."""
+        return type(other) is type(self) and other.name in (None, self._name) and super().is_subtype_of(TensorSpec(other.shape, other.dtype, self._name))
 
     @classmethod
     def _of_value(cls, value):

@@ -2,20 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+from typing import Any
+
 import numpy as np
 
-from flowmill._internal.indexed_slices import IndexedSlices
+from flowmill._internal.indexed_slices import IndexedSlices, IndexedSlicesValue
 from flowmill._internal.sparse_tensor import SparseTensor, SparseTensorValue
+from flowmill._internal.tensor import Tensor
 from flowmill._internal.tensor_array import TensorArray
 from flowmill._internal.tensor_shape import TensorShape
 from flowmill.dtypes import DType, as_dtype, float32, int64
-from flowmill.ragged import RaggedTensor
+from flowmill.ragged import RaggedTensor, RaggedTensorValue
 
 __all__ = ["IndexedSlicesSpec", "NoneTensorSpec", "RaggedTensorSpec", "SparseTensorSpec", "TensorArraySpec", "TypeSpec", "type_spec_from_value"]
 
 
 class TypeSpec:
-    """The description that all values of a kind share. Two specs are equal if they say the same."""
+    """The description that all values of a kind share. Two specs are equal if they say the same.
+
+    A kind of spec defines :attr:`value_type`, ``_serialize()``, which returns the arguments that make an equal spec, and, for values that are made of
+    tensors, ``_component_specs``, ``_to_components(value)`` and ``_from_components(components)``, as in TensorFlow.
+    """
 
     __slots__ = ()
 
@@ -24,20 +32,92 @@ class TypeSpec:
         """The class of the values."""
         raise NotImplementedError(f"{type(self).__name__}.value_type must be implemented.")
 
-    def _parts(self) -> tuple:
+    def _serialize(self) -> tuple:
         """Returns the parts that it is made of."""
         raise NotImplementedError(f"{type(self).__name__} must say what it consists of.")
+
+    @classmethod
+    def _deserialize(cls, parts) -> TypeSpec:
+        """Returns the spec that is made of parts."""
+        return cls(*parts)
 
     @classmethod
     def _of_value(cls, value) -> TypeSpec | None:
         """Returns the spec of a value of this kind; None for others."""
         raise NotImplementedError(f"{cls.__name__} must say how it is made of a value.")
 
+    # What values are made of
+
+    @property
+    def _component_specs(self) -> Any:
+        """The specs of the tensors that a value is made of, in any structure."""
+        raise NotImplementedError(f"{type(self).__name__} must say what its values consist of.")
+
+    def _to_components(self, value) -> Any:
+        """Returns the tensors of a value in the structure of :attr:`_component_specs`."""
+        raise NotImplementedError(f"{type(self).__name__} must say what its values consist of.")
+
+    def _from_components(self, components) -> Any:
+        """Returns the value that is made of tensors."""
+        raise NotImplementedError(f"{type(self).__name__} must say how values are made.")
+
+    @property
+    def _flat_tensor_specs(self) -> list[TypeSpec]:
+        """The specs of the tensors that represent a value in a dataset."""
+        return _encoding_of(self).specs(self)
+
+    def _to_tensor_list(self, value) -> list:
+        """Returns the tensors that represent a value in a dataset."""
+        return _encoding_of(self).encode(self, value)
+
+    def _to_batched_tensor_list(self, value) -> list:
+        """Returns the tensors that represent a batch of values in a dataset."""
+        return _encoding_of(self).encode_batch(self, value)
+
+    def _from_tensor_list(self, tensors: list) -> Any:
+        """Returns the value that tensors of a dataset represent.
+
+        Raises:
+            ValueError: for tensors of other types or shapes.
+        """
+        specs = self._flat_tensor_specs
+        if len(specs) != len(tensors) or not all(spec.is_compatible_with(tensor) for spec, tensor in zip(specs, tensors)):
+            raise ValueError(f"{self} is not compatible with tensors {tensors}.")
+        return self._from_compatible_tensor_list(tensors)
+
+    def _from_compatible_tensor_list(self, tensors: list) -> Any:
+        """Returns the value that tensors of a dataset represent."""
+        return _encoding_of(self).decode(self, tensors)
+
+    def _batch(self, batch_size: int | None) -> TypeSpec:
+        """Returns the spec of a batch of values."""
+        return _encoding_of(self).batch(self, batch_size)
+
+    def _unbatch(self) -> TypeSpec:
+        """Returns the spec of a value of a batch."""
+        return _encoding_of(self).unbatch(self)
+
+    # Comparisons
+
     def is_compatible_with(self, spec_or_value) -> bool:
         """Returns true if a value, or one with another spec, fits this spec."""
         if not isinstance(spec_or_value, TypeSpec):
             spec_or_value = type_spec_from_value(spec_or_value)
-        return type(self) is type(spec_or_value) and all(map(_fits, self._parts(), spec_or_value._parts()))
+        return type(self) is type(spec_or_value) and _all(_fits, self._serialize(), spec_or_value._serialize())
+
+    def is_subtype_of(self, other) -> bool:
+        """Returns true if all values with this spec fit another one."""
+        return type(self) is type(other) and _all(_is_within, self._serialize(), other._serialize())
+
+    def most_specific_common_supertype(self, others) -> TypeSpec | None:
+        """Returns the most specific spec that the values with this and other specs fit; None if there is none."""
+        common = self
+        for other in others:
+            try:
+                common = TypeSpec.most_specific_compatible_type(common, other)
+            except ValueError:
+                return None
+        return common
 
     def most_specific_compatible_type(self, other: TypeSpec) -> TypeSpec:
         """Returns the most specific spec that both this and another one fit.
@@ -45,52 +125,118 @@ class TypeSpec:
         Raises:
             ValueError: if they have nothing in common.
         """
-        common = None if type(self) is not type(other) else [_in_common(a, b) for a, b in zip(self._parts(), other._parts())]
-        if common is None or NotImplemented in common:
+        common = None if type(self) is not type(other) else _in_common(self._serialize(), other._serialize())
+        if common is None or common is NotImplemented:
             raise ValueError(f"No TypeSpec is compatible with both {self} and {other}")
-        return type(self)(*common)
+        return type(self)._deserialize(common)
 
     def _with_shape(self, shape: TensorShape) -> TypeSpec:
         """Returns the spec of values of another shape, the first part of this one."""
-        return type(self)(shape, *self._parts()[1:])
+        return type(self)(shape, *self._serialize()[1:])
 
     def __eq__(self, other):
-        return type(self) is type(other) and all(map(_same, self._parts(), other._parts()))
+        return type(self) is type(other) and _all(_same, self._serialize(), other._serialize())
 
     def __ne__(self, other):
         return not self == other
 
     def __hash__(self):
-        return hash((type(self), *(_plain(p) for p in self._parts())))
+        return hash((type(self), _hashable(self._serialize())))
 
     def __reduce__(self):
-        return type(self), self._parts()
+        return type(self)._deserialize, (self._serialize(),)
 
     def __repr__(self):
-        return f"{type(self).__name__}({', '.join(repr(p) for p in self._parts())})"
+        return f"{type(self).__name__}({', '.join(repr(p) for p in self._serialize())})"
+
+
+class BatchableTypeSpec(TypeSpec):
+    """The spec of values that datasets batch: it defines ``_batch`` and ``_unbatch``, too."""
+
+    __slots__ = ()
+
+
+def _encoding_of(spec: TypeSpec):
+    from flowmill.data._encodings import encoding_of  # cycle: data._encodings imports this module
+
+    return encoding_of(spec)
 
 
 def _plain(part):
     return (None if part.rank is None else tuple(part.as_list())) if isinstance(part, TensorShape) else part
 
 
+def _hashable(part):
+    if isinstance(part, np.ndarray):
+        return part.tobytes()
+    if isinstance(part, Mapping):
+        return tuple((key, _hashable(part[key])) for key in sorted(part))
+    return tuple(map(_hashable, part)) if isinstance(part, (list, tuple)) else _plain(part)
+
+
+def _all(check: Callable, a, b) -> bool:
+    """Returns true if structures of parts are alike, and all parts pass a check."""
+    if isinstance(a, Mapping):
+        return isinstance(b, Mapping) and a.keys() == b.keys() and all(_all(check, a[key], b[key]) for key in a)
+    if not isinstance(a, (list, tuple)):
+        return check(a, b)
+    return _is_alike(a, b) and all(_all(check, x, y) for x, y in zip(a, b))
+
+
+def _is_alike(a, b) -> bool:
+    """Returns true if two lists have equally many parts, and the same names for them."""
+    return isinstance(b, (list, tuple)) and len(a) == len(b) and getattr(a, "_fields", None) == getattr(b, "_fields", None)
+
+
 def _same(a, b) -> bool:
+    if isinstance(a, np.ndarray) or isinstance(b, np.ndarray):
+        return type(a) is type(b) and a.dtype == b.dtype and np.array_equal(a, b)
     return _plain(a) == _plain(b)
 
 
 def _fits(a, b) -> bool:
-    return a.is_compatible_with(b) if isinstance(a, TensorShape) else a == b
+    return a.is_compatible_with(b) if isinstance(a, (TensorShape, TypeSpec)) else _same(a, b)
+
+
+def _is_within(a, b) -> bool:
+    if isinstance(a, TypeSpec):
+        return a.is_subtype_of(b)
+    if not isinstance(a, TensorShape) or not isinstance(b, TensorShape):
+        return _same(a, b)
+    if b.rank is None:
+        return True
+    return a.rank == b.rank and all(y is None or x == y for x, y in zip(a.as_list(), b.as_list()))
 
 
 def _in_common(a, b):
-    if not isinstance(a, TensorShape):
-        return a if a == b else NotImplemented
+    """Returns the parts that both structures of parts fit; NotImplemented if there are none."""
+    if isinstance(a, Mapping):
+        found = {key: _in_common(a[key], b[key]) for key in a} if isinstance(b, Mapping) and a.keys() == b.keys() else {None: NotImplemented}
+        return NotImplemented if any(part is NotImplemented for part in found.values()) else found
+    if isinstance(a, (list, tuple)):
+        found = [_in_common(x, y) for x, y in zip(a, b)] if _is_alike(a, b) else [NotImplemented]
+        if any(part is NotImplemented for part in found):
+            return NotImplemented
+        return type(a)(*found) if hasattr(a, "_fields") else type(a)(found)
+    if isinstance(a, TypeSpec):
+        try:
+            return a.most_specific_compatible_type(b)
+        except ValueError:
+            return NotImplemented
+    if not isinstance(a, TensorShape) or not isinstance(b, TensorShape):
+        return a if _same(a, b) else NotImplemented
     if a.rank != b.rank or a.rank is None:
         return TensorShape(None)
     return TensorShape([x if x == y else None for x, y in zip(a.as_list(), b.as_list())])
 
 
-class SparseTensorSpec(TypeSpec):
+def _tensor_spec(shape, dtype) -> TypeSpec:
+    from flowmill._internal.tensor_spec import TensorSpec  # cycle: tensor_spec imports this module
+
+    return TensorSpec(shape, dtype)
+
+
+class SparseTensorSpec(BatchableTypeSpec):
     """The spec of a sparse tensor.
 
     Args:
@@ -118,8 +264,24 @@ class SparseTensorSpec(TypeSpec):
         """The type of the elements."""
         return self._dtype
 
-    def _parts(self) -> tuple:
+    def _serialize(self) -> tuple:
         return self._shape, self._dtype
+
+    @property
+    def _component_specs(self) -> list[TypeSpec]:
+        rank = self._shape.rank
+        return [_tensor_spec([None, rank], int64), _tensor_spec([None], self._dtype), _tensor_spec([rank], int64)]
+
+    def _to_components(self, value) -> list:
+        value = SparseTensor.from_value(value)
+        return [value.indices, value.values, value.dense_shape]
+
+    def _from_components(self, components) -> SparseTensor | SparseTensorValue:
+        if all(isinstance(c, np.ndarray) for c in components):
+            return SparseTensorValue(*components)
+        found = SparseTensor(*components)
+        found.dense_shape.set_shape([self._shape.rank])
+        return found
 
     @classmethod
     def _of_value(cls, value):
@@ -153,8 +315,23 @@ class IndexedSlicesSpec(TypeSpec):
         """The class :class:`IndexedSlices`."""
         return IndexedSlices
 
-    def _parts(self) -> tuple:
+    def _serialize(self) -> tuple:
         return self._shape, self._values_dtype, self._indices_dtype, self._dense_shape_dtype, self._indices_shape
+
+    @property
+    def _component_specs(self) -> tuple[TypeSpec, ...]:
+        values = TensorShape(None) if self._shape.rank is None else self._indices_shape.concatenate(self._shape[1:])
+        specs = _tensor_spec(values, self._values_dtype), _tensor_spec(self._indices_shape, self._indices_dtype)
+        return specs if self._dense_shape_dtype is None else (*specs, _tensor_spec([self._shape.rank], self._dense_shape_dtype))
+
+    def _to_components(self, value) -> tuple:
+        parts = value.values, value.indices
+        return parts if value.dense_shape is None else (*parts, value.dense_shape)
+
+    def _from_components(self, components) -> IndexedSlices | IndexedSlicesValue:
+        if all(isinstance(c, np.ndarray) for c in components):
+            return IndexedSlicesValue(*components, *[None] * (3 - len(components)))
+        return IndexedSlices(*components)
 
     @classmethod
     def _of_value(cls, value):
@@ -165,7 +342,7 @@ class IndexedSlicesSpec(TypeSpec):
         return cls(shape, value.dtype, value.indices.dtype, None if dense is None else dense.dtype, value.indices.shape)
 
 
-class RaggedTensorSpec(TypeSpec):
+class RaggedTensorSpec(BatchableTypeSpec):
     """The spec of a ragged tensor.
 
     Args:
@@ -198,8 +375,8 @@ class RaggedTensorSpec(TypeSpec):
 
     @property
     def value_type(self) -> type:
-        """The class :class:`RaggedTensor`."""
-        return RaggedTensor
+        """The class :class:`RaggedTensor`; that of tensors if there are no ragged dimensions."""
+        return RaggedTensor if self._ragged_rank > 0 else Tensor
 
     @property
     def shape(self) -> TensorShape:
@@ -231,8 +408,42 @@ class RaggedTensorSpec(TypeSpec):
         """Returns the spec of a ragged tensor, or of the value of one."""
         return cls(value.shape, value.dtype, value.ragged_rank, value.row_splits.dtype)
 
-    def _parts(self) -> tuple:
+    def _serialize(self) -> tuple:
         return self._shape, self._dtype, self._ragged_rank, self._row_splits_dtype
+
+    @property
+    def _component_specs(self) -> list[TypeSpec]:
+        if self._ragged_rank <= 0:
+            return [_tensor_spec(self._shape, self._dtype)]
+        rows = self._shape.as_list()[0] if self._shape.rank else None
+        inner = self._shape[self._ragged_rank + 1:] if self._shape.rank is not None else TensorShape(None)
+        return [_tensor_spec(TensorShape([None]).concatenate(inner), self._dtype), _tensor_spec([None if rows is None else rows + 1], self._row_splits_dtype),
+                *[_tensor_spec([None], self._row_splits_dtype)] * (self._ragged_rank - 1)]
+
+    def _to_components(self, value) -> list:
+        return [value.flat_values, *value.nested_row_splits] if hasattr(value, "flat_values") else [value]
+
+    def _from_components(self, components) -> Any:
+        made, *splits = components
+        if all(isinstance(c, np.ndarray) for c in components):
+            for row_splits in reversed(splits):
+                made = RaggedTensorValue(made, row_splits)
+            return made
+        if self._ragged_rank <= 0:
+            return made
+        made = RaggedTensor.from_nested_row_splits(made, splits, validate=False)
+        if self._shape.rank and self._shape.as_list()[0] is not None:
+            made.row_splits.set_shape([self._shape.as_list()[0] + 1])
+        for axis, length in enumerate(self._shape.as_list()[1:self._ragged_rank + 1] if self._shape.rank is not None else ()):
+            made = made._with_uniform_length(axis, length)
+        return made
+
+    def is_compatible_with(self, spec_or_value) -> bool:
+        """Returns true if a value, or one with another spec, fits this spec; without ragged dimensions it is one of tensors."""
+        if self._ragged_rank <= 0:
+            spec = spec_or_value if isinstance(spec_or_value, TypeSpec) else type_spec_from_value(spec_or_value)
+            return super().is_compatible_with(spec) or _tensor_spec(self._shape, self._dtype).is_compatible_with(spec)
+        return super().is_compatible_with(spec_or_value)
 
     @classmethod
     def _of_value(cls, value):
@@ -260,8 +471,18 @@ class TensorArraySpec(TypeSpec):
         """The class :class:`TensorArray`."""
         return TensorArray
 
-    def _parts(self) -> tuple:
+    def _serialize(self) -> tuple:
         return self._element_shape, self._dtype, self._dynamic_size, self._infer_shape
+
+    @property
+    def _component_specs(self) -> list[TypeSpec]:
+        return self._flat_tensor_specs
+
+    def _to_components(self, value) -> list:
+        return self._to_tensor_list(value)
+
+    def _from_components(self, components) -> TensorArray:
+        return self._from_compatible_tensor_list(components)
 
     @classmethod
     def _of_value(cls, value):
@@ -280,12 +501,31 @@ class NoneTensorSpec(TypeSpec):
         """The class of None."""
         return type(None)
 
-    def _parts(self) -> tuple:
+    def _serialize(self) -> tuple:
         return ()
+
+    @property
+    def _component_specs(self) -> list[TypeSpec]:
+        return []
+
+    def _to_components(self, value) -> list:
+        return []
+
+    def _from_components(self, components) -> None:
+        return None
 
     @classmethod
     def _of_value(cls, value):
         return cls() if value is None else None
+
+
+# How programs' own values become specs, by their classes.
+_converters: dict[type, Callable] = {}
+
+
+def register_type_spec_from_value_converter(type_object: type, converter_fn: Callable, allow_subclass: bool = False) -> None:  # noqa: ARG001
+    """Says how values of a class become specs."""
+    _converters[type_object] = converter_fn
 
 
 def type_spec_from_value(value) -> TypeSpec:
@@ -296,6 +536,9 @@ def type_spec_from_value(value) -> TypeSpec:
     """
     from flowmill._internal.tensor_spec import TensorSpec  # cycle: tensor_spec imports this module
 
+    converter = next((_converters[kind] for kind in type(value).__mro__ if kind in _converters), None)
+    if converter is not None:
+        return converter(value)
     found = _first((SparseTensorSpec, RaggedTensorSpec, IndexedSlicesSpec, TensorArraySpec, NoneTensorSpec, TensorSpec), value)
     if found is None:
         from flowmill.data._specs import DatasetSpec, OptionalSpec  # cycle: data._specs imports this module

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from flowmill import nest
 from flowmill._internal import array
-from flowmill._internal.apply import call, op_scope
+from flowmill._internal.apply import call
 from flowmill._internal.convert import constant, convert_to_tensor
 from flowmill._internal.graph import get_default_graph
 from flowmill._internal.sparse_tensor import SparseTensor
@@ -145,14 +146,11 @@ class _RaggedEncoding(_BoxedEncoding):
     @staticmethod
     def decode(spec: RaggedTensorSpec, tensors: list[Tensor]) -> Any:
         rank = spec.ragged_rank
-        with op_scope(None, "RaggedFromVariant", tensors[0]):
-            splits, values = call("RaggedTensorFromVariant", None, tensors[0], input_ragged_rank=-1, output_ragged_rank=max(rank, 0),
-                                  Tvalues=spec.dtype, Tsplits=spec.row_splits_dtype)
-            value = RaggedTensor.from_nested_row_splits(values, splits, validate=False)
+        value = RaggedTensor._from_variant(tensors[0], spec.dtype, rank, row_splits_dtype=spec.row_splits_dtype)
         if rank <= 0:
             if spec.shape.rank is not None:
-                values.set_shape(spec.shape)
-            return values
+                value.set_shape(spec.shape)
+            return value
         inner = spec.shape
         if inner.rank is not None:
             value.flat_values.set_shape(TensorShape([None]).concatenate(inner[rank + 1:]))
@@ -180,8 +178,7 @@ def _ragged_variant(spec: RaggedTensorSpec, value, batched: bool) -> Tensor:
         return call("RaggedTensorToVariant", None, [], value, Tsplits=spec.row_splits_dtype, batched_input=batched)
     if value.ragged_rank != spec.ragged_rank:
         raise ValueError(f"Ragged rank of value {value.ragged_rank} does not match ragged rank of type {spec.ragged_rank}.")
-    with op_scope(None, "RaggedToVariant", value.flat_values):
-        return call("RaggedTensorToVariant", None, list(value.nested_row_splits), value.flat_values, batched_input=batched)
+    return value._to_variant(batched)
 
 
 class _NoneEncoding:
@@ -234,7 +231,7 @@ class _TensorArrayEncoding:
 
     @staticmethod
     def decode(spec: TensorArraySpec, tensors: list[Tensor]) -> Any:
-        shape, dtype, dynamic_size, infer_shape = spec._parts()
+        shape, dtype, dynamic_size, infer_shape = spec._serialize()
         array = TensorArray(dtype, flow=tensors[0], dynamic_size=dynamic_size, infer_shape=infer_shape)
         array._element_shapes = [shape]
         return array
@@ -247,15 +244,57 @@ class _TensorArrayEncoding:
 
     @staticmethod
     def legacy(spec: TensorArraySpec) -> tuple[Any, Any, Any]:
-        shape, dtype, dynamic_size, infer_shape = spec._parts()
+        shape, dtype, dynamic_size, infer_shape = spec._serialize()
         # The legacy shape has the two flags in front, as in TensorFlow.
         return dtype, TensorShape([int(dynamic_size), int(infer_shape)]).concatenate(shape), TensorArray
+
+
+class _ComponentsEncoding:
+    """The encoding of a program's own kind of value: the encodings of its components, one after another."""
+
+    @staticmethod
+    def specs(spec) -> list[TensorSpec]:
+        return [flat for part in _flat_specs(spec) for flat in encoding_of(part).specs(part)]
+
+    @staticmethod
+    def encode(spec, value) -> list[Tensor]:
+        parts = nest.flatten(spec._to_components(value))
+        return [tensor for part, of in zip(parts, _flat_specs(spec)) for tensor in encoding_of(of).encode(of, part)]
+
+    @staticmethod
+    def encode_batch(spec, value) -> list[Tensor]:
+        parts = nest.flatten(spec._to_components(value))
+        return [tensor for part, of in zip(parts, _flat_specs(spec)) for tensor in encoding_of(of).encode_batch(of, part)]
+
+    @staticmethod
+    def decode(spec, tensors: list[Tensor]) -> Any:
+        left, parts = iter(tensors), []
+        for of in _flat_specs(spec):
+            encoding = encoding_of(of)
+            parts.append(encoding.decode(of, [next(left) for _ in encoding.specs(of)]))
+        return spec._from_components(nest.pack_sequence_as(spec._component_specs, parts))
+
+    @staticmethod
+    def batch(spec, size: int | None) -> TypeSpec:
+        raise NotImplementedError(f"{type(spec).__name__} has no batches.")
+
+    @staticmethod
+    def unbatch(spec) -> TypeSpec:
+        raise NotImplementedError(f"{type(spec).__name__} has no batches.")
+
+    @staticmethod
+    def legacy(spec) -> tuple[Any, Any, Any]:
+        return spec, spec, spec
+
+
+def _flat_specs(spec) -> list[TypeSpec]:
+    return nest.flatten(spec._component_specs)
 
 
 # By the class of the spec. Classes of specs of this package add their own.
 _encodings: dict[type, Any] = {
     TensorSpec: _TensorEncoding, SparseTensorSpec: _SparseEncoding, RaggedTensorSpec: _RaggedEncoding, NoneTensorSpec: _NoneEncoding,
-    TensorArraySpec: _TensorArrayEncoding}
+    TensorArraySpec: _TensorArrayEncoding, TypeSpec: _ComponentsEncoding}
 
 
 def register(spec: type, encoding) -> None:

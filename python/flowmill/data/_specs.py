@@ -78,7 +78,7 @@ class DatasetSpec(_OfElements):
             raise ValueError(f"No TypeSpec is compatible with both {self} and {other}")
         return DatasetSpec(_structure.common(self._element_spec, other._element_spec), self._dataset_shape)
 
-    def _parts(self) -> tuple:
+    def _serialize(self) -> tuple:
         return self._element_spec, self._dataset_shape
 
     @classmethod
@@ -210,7 +210,7 @@ class OptionalSpec(_OfElements):
         """The class :class:`Optional`."""
         return Optional
 
-    def _parts(self) -> tuple:
+    def _serialize(self) -> tuple:
         return (self._element_spec,)
 
     @classmethod

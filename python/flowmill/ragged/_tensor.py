@@ -442,6 +442,65 @@ class RaggedTensor:
             made = RaggedTensor(made, row_splits, length)
         return made
 
+    @property
+    def _type_spec(self):
+        from flowmill._internal.type_spec import RaggedTensorSpec  # cycle: type_spec imports this module
+
+        return RaggedTensorSpec.from_value(self)
+
+    def _to_variant(self, batched_input: bool = False, name: str | None = None) -> Tensor:
+        """Returns a variant that holds the tensor; a vector of variants, one for each row, if `batched_input` is true."""
+        with op_scope(name, "RaggedToVariant", self.flat_values):
+            return call("RaggedTensorToVariant", None, list(self.nested_row_splits), self.flat_values, batched_input=batched_input)
+
+    @classmethod
+    def _from_variant(cls, variant, dtype, output_ragged_rank: int, input_ragged_rank: int | None = None, row_splits_dtype=int64,
+                      name: str | None = None) -> Tensor | RaggedTensor:
+        """Returns the tensor that a variant holds, or those of a tensor of variants together.
+
+        Raises:
+            ValueError: if the ragged ranks do not fit the rank of `variant`.
+        """
+        variant = convert_to_tensor(variant, name="variant")
+        if variant.shape.rank is not None and input_ragged_rank is not None and output_ragged_rank != variant.shape.rank + input_ragged_rank:
+            raise ValueError(f"Argument `output_ragged_rank` ({output_ragged_rank}) must be equal to `input_ragged_rank` + `variant.shape.ndims` "
+                             f"({input_ragged_rank + variant.shape.rank}).")
+        with op_scope(name, "RaggedFromVariant", variant):
+            splits, values = call("RaggedTensorFromVariant", None, variant, input_ragged_rank=-1 if input_ragged_rank is None else input_ragged_rank,
+                                  output_ragged_rank=max(output_ragged_rank, 0), Tvalues=dtype, Tsplits=row_splits_dtype)
+            return cls.from_nested_row_splits(values, splits, validate=False)
+
+    def _set_shape(self, shape) -> None:
+        """Adds what is known of the shape: the number of rows, the lengths of rows that are all equal, and the shape of elements.
+
+        Raises:
+            ValueError: if it does not fit what is known.
+        """
+        shape = TensorShape(shape)
+        if shape.rank is None:
+            return
+        sizes = shape.as_list()
+        if sizes[0] is not None:
+            self._row_splits.set_shape([sizes[0] + 1])
+        if len(sizes) > 1 and sizes[1] is not None:
+            if self._uniform_row_length not in (None, sizes[1]):
+                raise ValueError(f"Inconsistent size for axis 1: {self._uniform_row_length} vs {sizes[1]}.")
+            self._uniform_row_length = sizes[1]
+            known = self._row_splits.shape.as_list()[0] if self._row_splits.shape.rank else None
+            inner = None if known is None else (known - 1) * sizes[1]
+        else:
+            inner = None
+        if isinstance(self._values, RaggedTensor):
+            self._values._set_shape([inner, *sizes[2:]])
+        else:
+            self._values.set_shape(TensorShape([inner, *sizes[2:]]) if self._values.shape.rank is not None or len(sizes) > 1 else None)
+
+    def _with_uniform_length(self, axis: int, length: int | None) -> RaggedTensor:
+        """Returns a tensor whose rows of a ragged dimension are known to have one length, if it is not None."""
+        if axis:
+            return RaggedTensor(self._values._with_uniform_length(axis - 1, length), self._row_splits, self._uniform_row_length)
+        return self if length is None else RaggedTensor(self._values, self._row_splits, length)
+
     def _uniform_row_lengths(self) -> list[int | None]:
         """Returns the length of all rows for each ragged dimension, None where it is not known to be one."""
         return [self._uniform_row_length, *(self._values._uniform_row_lengths() if isinstance(self._values, RaggedTensor) else ())]

@@ -239,3 +239,70 @@ def test_names_of_devices(tf1, name):
         except ValueError:
             found.append(ValueError)
     assert found[1] == found[0]
+
+
+class Pair:
+    """A value made of two tensors and a word."""
+
+    def __init__(self, first, second, word):
+        self.first, self.second, self.word = first, second, word
+
+
+def _pair_spec(tf):
+    class PairSpec(tf.TypeSpec):
+        def __init__(self, first, second, word):
+            self.first, self.second, self.word = first, second, word
+
+        value_type = property(lambda self: Pair)
+        _component_specs = property(lambda self: (self.first, self.second))
+
+        def _to_components(self, value):
+            return value.first, value.second
+
+        def _from_components(self, components):
+            return Pair(*components, self.word)
+
+        def _serialize(self):
+            return self.first, self.second, self.word
+
+    return PairSpec
+
+
+def test_specs_of_programs_own_values(tf1):
+    found = []
+    for tf in (tf1, flowmill):
+        kind = _pair_spec(tf)
+        small, large = tf.TensorSpec([2, 3], tf.int32), tf.TensorSpec([None, 3], tf.int32)
+        a, b = kind(small, {"x": small, "y": [large]}, "red"), kind(large, {"x": large, "y": [small]}, "red")
+        blue = kind(small, {"x": small, "y": [large]}, "blue")
+        common = a.most_specific_compatible_type(b)
+        found.append([
+            a == b, a == kind(small, {"x": small, "y": [large]}, "red"), a != blue, a.is_compatible_with(b), a.is_compatible_with(blue), a.is_subtype_of(common),
+            common.is_subtype_of(a), common == kind(large, {"x": large, "y": [large]}, "red"), a.most_specific_common_supertype([blue]) is None,
+            hash(a) == hash(kind(small, {"x": small, "y": [large]}, "red")), a._from_components([1, 2]).word,
+        ])
+        with pytest.raises(ValueError):
+            a.most_specific_compatible_type(blue)
+    assert found[0] == found[1]
+
+
+def test_components_of_specs(tf1):
+    found = []
+    for tf in (tf1, flowmill):
+        specs = [tf.SparseTensorSpec([2, None], tf.float32), tf.RaggedTensorSpec([3, None, 2], tf.int32, 1), tf.RaggedTensorSpec([None, 2, None], tf.int32, 2, tf.int32),
+                 tf.IndexedSlicesSpec([5, 2], tf.float32, tf.int32, tf.int64), tf.TensorSpec([2], tf.string, "a")]
+        found.append([repr(tf.nest.flatten(list(s._component_specs) if not isinstance(s, tf.TensorSpec) else s._component_specs)) for s in specs]
+                     + [repr(s._batch(4)) for s in specs[:3]] + [repr(s._unbatch()) for s in specs[:3]] + [repr(s._serialize()) for s in specs])
+    assert [str(v) for v in found[0]] == [str(v) for v in found[1]]
+
+
+def test_functions_of_ragged_and_sparse_arguments(tf1):
+    found = []
+    for tf in (tf1, flowmill):
+        with tf.Graph().as_default(), tf.Session() as session:
+            @tf.function(input_signature=[tf.RaggedTensorSpec([None, None], tf.int32), tf.SparseTensorSpec([None, None], tf.int32)])
+            def total(rows, sparse):
+                return tf.reduce_sum(rows, 1) * 10, tf.sparse.reduce_sum(sparse)
+            made = total(tf.ragged.constant([[1, 2], [3]]), tf.SparseTensor([[0, 1]], [7], [1, 2]))
+            found.append([v.tolist() for v in session.run(made)])
+    assert found[0] == found[1]
