@@ -165,6 +165,33 @@ class Variable(OperatorsOfTensor, metaclass=_Kind):
             sizes = " ".join(map(str, self.full_shape)) + " "
             return sizes + ":".join(f"{offset},{size}" for offset, size in zip(self.var_offset, self.var_shape))
 
+        @classmethod
+        def from_spec(cls, spec: str):
+            """Returns the part that checkpoints write as :attr:`spec`; an empty one for ``""``.
+
+            Raises:
+                ValueError: for other texts.
+            """
+            if not spec:
+                return cls()
+            sizes, _, parts = spec.rpartition(" ")
+            if not sizes:
+                raise ValueError("Spec string must contain space-separated full_shape info.")
+
+            def number(text: str, what: str) -> int:
+                try:
+                    return int(text)
+                except ValueError:
+                    raise ValueError(f"Spec string {what}. Found '{text}', which is not an integer.") from None
+            made = cls(None, [number(size, "full_shape must be a sequence of integers") for size in sizes.split()], [], [])
+            for part in parts.split(":"):
+                offset, comma, size = part.partition(",")
+                if not comma or "," in size:
+                    raise ValueError("Spec string must contain comma-separated pairs of offsets and shapes.")
+                made.var_offset.append(number(offset, "var_offset must be an integer"))
+                made.var_shape.append(number(size, "var_shape must be an integer"))
+            return made
+
         def to_proto(self, export_scope: str | None = None):
             """Returns a `SaveSliceInfoDef`; None if it is not of `export_scope`."""
             if export_scope is not None and not self.full_name.startswith(export_scope):

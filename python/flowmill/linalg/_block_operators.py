@@ -48,6 +48,8 @@ class LinearOperatorBlockDiag(LinearOperator):
         name: the name of its scope; the blocks' names joined if it is None.
     """
 
+    _matrix_ndims = {"operators": 0}
+
     def __init__(self, operators, is_non_singular=None, is_self_adjoint=None, is_positive_definite=None, is_square=True, name: str | None = None):
         parameters = {"operators": operators, "is_non_singular": is_non_singular, "is_self_adjoint": is_self_adjoint,
                       "is_positive_definite": is_positive_definite, "is_square": is_square, "name": name}
@@ -136,6 +138,8 @@ class LinearOperatorKronecker(LinearOperator):
         name: the name of its scope; the factors' names joined if it is None.
     """
 
+    _matrix_ndims = {"operators": 0}
+
     def __init__(self, operators, is_non_singular=None, is_self_adjoint=None, is_positive_definite=None, is_square=None, name: str | None = None):
         parameters = {"operators": operators, "is_non_singular": is_non_singular, "is_self_adjoint": is_self_adjoint,
                       "is_positive_definite": is_positive_definite, "is_square": is_square, "name": name}
@@ -215,6 +219,8 @@ class LinearOperatorBlockLowerTriangular(LinearOperator):
         ValueError: if the rows are not one longer each, or sizes do not fit.
         TypeError: for blocks of several types.
     """
+
+    _matrix_ndims = {"operators": 0}
 
     def __init__(self, operators, is_non_singular=None, is_self_adjoint=None, is_positive_definite=None, is_square=None,
                  name: str = "LinearOperatorBlockLowerTriangular"):

@@ -144,6 +144,8 @@ class LinearOperatorCirculant(_Circulant):
         name: the name of its scope.
     """
 
+    _matrix_ndims = {"spectrum": 1}
+
     _depth = 1
 
     def __init__(self, spectrum, input_output_dtype=tf.complex64, is_non_singular=None, is_self_adjoint=None, is_positive_definite=None, is_square=True,
@@ -161,6 +163,8 @@ class LinearOperatorCirculant2D(_Circulant):
         name: the name of its scope.
     """
 
+    _matrix_ndims = {"spectrum": 2}
+
     _depth = 2
 
     def __init__(self, spectrum, input_output_dtype=tf.complex64, is_non_singular=None, is_self_adjoint=None, is_positive_definite=None, is_square=True,
@@ -177,6 +181,8 @@ class LinearOperatorCirculant3D(_Circulant):
         is_non_singular, is_self_adjoint, is_positive_definite, is_square: as of :class:`LinearOperator`.
         name: the name of its scope.
     """
+
+    _matrix_ndims = {"spectrum": 3}
 
     _depth = 3
 

@@ -53,6 +53,8 @@ class LinearOperatorComposition(LinearOperator):
         TypeError: for factors of several types.
     """
 
+    _matrix_ndims = {"operators": 0}
+
     def __init__(self, operators, is_non_singular=None, is_self_adjoint=None, is_positive_definite=None, is_square=None, name: str | None = None):
         parameters = {"operators": operators, "is_non_singular": is_non_singular, "is_self_adjoint": is_self_adjoint,
                       "is_positive_definite": is_positive_definite, "is_square": is_square, "name": name}
@@ -102,6 +104,8 @@ class LinearOperatorComposition(LinearOperator):
 
 class _Wrapped(LinearOperator):
     """Something done to one operator."""
+
+    _matrix_ndims = {"operator": 0}
 
     _suffix: str
 
@@ -225,6 +229,8 @@ class LinearOperatorLowRankUpdate(LinearOperator):
         is_non_singular, is_self_adjoint, is_positive_definite, is_square: as of :class:`LinearOperator`.
         name: the name of its scope.
     """
+
+    _matrix_ndims = {"base_operator": 0, "u": 2, "diag_update": 1, "v": 2}
 
     def __init__(self, base_operator, u, diag_update=None, v=None, is_diag_update_positive=None, is_non_singular=None, is_self_adjoint=None,
                  is_positive_definite=None, is_square=None, name: str = "LinearOperatorLowRankUpdate"):

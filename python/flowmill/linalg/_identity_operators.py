@@ -134,6 +134,8 @@ class LinearOperatorScaledIdentity(_OfSize):
         name: the name of its scope.
     """
 
+    _matrix_ndims = {"multiplier": 0}
+
     def __init__(self, num_rows, multiplier, is_non_singular=None, is_self_adjoint=None, is_positive_definite=None, is_square=True,
                  assert_proper_shapes: bool = False, name: str = "LinearOperatorScaledIdentity"):
         parameters = {"num_rows": num_rows, "multiplier": multiplier, "is_non_singular": is_non_singular, "is_self_adjoint": is_self_adjoint,

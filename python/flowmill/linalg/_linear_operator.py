@@ -32,6 +32,15 @@ class LinearOperator(Module):
         ValueError: for hints that contradict each other.
     """
 
+    # For each argument made of tensors or operators the number of dimensions that one operator has of it.
+    _matrix_ndims: dict[str, int] = {}
+
+    def __getitem__(self, key) -> LinearOperator:
+        """Returns the operators of a part of the batch."""
+        from flowmill.linalg._slicing import sliced  # start-up: few programs slice operators
+
+        return sliced(self, key)
+
     def __init__(self, dtype, graph_parents=None, is_non_singular: bool | None = None, is_self_adjoint: bool | None = None,
                  is_positive_definite: bool | None = None, is_square: bool | None = None, name: str | None = None, parameters=None):
         for i, tensor in enumerate(graph_parents or ()):

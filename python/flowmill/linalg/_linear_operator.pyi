@@ -7,6 +7,7 @@ from flowmill._internal.tensor_shape import TensorShape
 from flowmill.dtypes import DType
 
 class LinearOperator(Module):
+    def __getitem__(self, key) -> LinearOperator: ...
     def __init__(
         self,
         dtype,

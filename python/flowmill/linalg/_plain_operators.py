@@ -21,6 +21,8 @@ class LinearOperatorFullMatrix(LinearOperator):
         ValueError: for less than two dimensions.
     """
 
+    _matrix_ndims = {"matrix": 2}
+
     def __init__(self, matrix, is_non_singular=None, is_self_adjoint=None, is_positive_definite=None, is_square=None,
                  name: str = "LinearOperatorFullMatrix"):
         parameters = {"matrix": matrix, "is_non_singular": is_non_singular, "is_self_adjoint": is_self_adjoint,
@@ -58,6 +60,8 @@ class LinearOperatorLowerTriangular(LinearOperator):
         is_non_singular, is_self_adjoint, is_positive_definite, is_square: as of :class:`LinearOperator`.
         name: the name of its scope.
     """
+
+    _matrix_ndims = {"tril": 2}
 
     def __init__(self, tril, is_non_singular=None, is_self_adjoint=None, is_positive_definite=None, is_square=None,
                  name: str = "LinearOperatorLowerTriangular"):
@@ -118,6 +122,8 @@ class LinearOperatorDiag(LinearOperator):
     Raises:
         ValueError: for a scalar, and if a real one is said not to be self-adjoint.
     """
+
+    _matrix_ndims = {"diag": 1}
 
     def __init__(self, diag, is_non_singular=None, is_self_adjoint=None, is_positive_definite=None, is_square=None, name: str = "LinearOperatorDiag"):
         parameters = {"diag": diag, "is_non_singular": is_non_singular, "is_self_adjoint": is_self_adjoint,

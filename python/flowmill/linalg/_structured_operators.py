@@ -18,6 +18,8 @@ class LinearOperatorHouseholder(LinearOperator):
         name: the name of its scope.
     """
 
+    _matrix_ndims = {"reflection_axis": 1}
+
     def __init__(self, reflection_axis, is_non_singular=None, is_self_adjoint=None, is_positive_definite=None, is_square=None,
                  name: str = "LinearOperatorHouseholder"):
         parameters = {"reflection_axis": reflection_axis, "is_non_singular": is_non_singular, "is_self_adjoint": is_self_adjoint,
@@ -76,6 +78,8 @@ class LinearOperatorPermutation(LinearOperator):
         name: the name of its scope.
     """
 
+    _matrix_ndims = {"perm": 1}
+
     def __init__(self, perm, dtype=tf.float32, is_non_singular=None, is_self_adjoint=None, is_positive_definite=None, is_square=None,
                  name: str = "LinearOperatorPermutation"):
         parameters = {"perm": perm, "dtype": dtype, "is_non_singular": is_non_singular, "is_self_adjoint": is_self_adjoint,
@@ -130,6 +134,8 @@ class LinearOperatorToeplitz(LinearOperator):
         is_non_singular, is_self_adjoint, is_positive_definite, is_square: as of :class:`LinearOperator`.
         name: the name of its scope.
     """
+
+    _matrix_ndims = {"col": 1, "row": 1}
 
     def __init__(self, col, row, is_non_singular=None, is_self_adjoint=None, is_positive_definite=None, is_square=None,
                  name: str = "LinearOperatorToeplitz"):
@@ -209,6 +215,10 @@ class LinearOperatorTridiag(LinearOperator):
             if is_square is False:
                 raise ValueError("Only square tridiagonal operators currently supported.")
         super().__init__(main.dtype, None, is_non_singular, is_self_adjoint, is_positive_definite, True, name, parameters)
+
+    @property
+    def _matrix_ndims(self) -> dict[str, int]:
+        return {"diagonals": 1 if self._format == "sequence" else 2}
 
     @property
     def diagonals(self):

@@ -202,3 +202,32 @@ def test_what_is_done_with_triangles(tf1, batch):
                 tf.linalg.lu_matrix_inverse(lower_upper, perm))
     values = compare(tf1, build, nodes=False, rtol=1e-3, atol=1e-4)
     np.testing.assert_allclose(values[0], given, rtol=1e-3, atol=1e-4)
+
+
+_SLICED = {
+    "diagonal": lambda tf: tf.linalg.LinearOperatorDiag(np.arange(1.0, 25).reshape(4, 3, 2)),
+    "full": lambda tf: tf.linalg.LinearOperatorFullMatrix(np.arange(48.0).reshape(4, 3, 2, 2)),
+    "triangle": lambda tf: tf.linalg.LinearOperatorLowerTriangular(np.arange(48.0).reshape(4, 3, 2, 2)),
+    "identity": lambda tf: tf.linalg.LinearOperatorIdentity(2, [4, 3]),
+    "scaled": lambda tf: tf.linalg.LinearOperatorScaledIdentity(2, np.arange(12.0).reshape(4, 3)),
+    "toeplitz": lambda tf: tf.linalg.LinearOperatorToeplitz(np.ones([4, 3, 2]), np.ones([4, 3, 2])),
+    "tridiagonal": lambda tf: tf.linalg.LinearOperatorTridiag(np.arange(72.0).reshape(4, 3, 3, 2)),
+    "update": lambda tf: tf.linalg.LinearOperatorLowRankUpdate(
+        tf.linalg.LinearOperatorDiag(np.ones([4, 1, 2])), np.arange(6.0).reshape(3, 2, 1), np.ones([4, 3, 1])),
+    "kronecker": lambda tf: tf.linalg.LinearOperatorKronecker([tf.linalg.LinearOperatorDiag(np.arange(24.0).reshape(4, 3, 2)),
+                                                               tf.linalg.LinearOperatorFullMatrix(np.arange(4.0).reshape(2, 2))]),
+    "adjoint": lambda tf: tf.linalg.LinearOperatorAdjoint(tf.linalg.LinearOperatorFullMatrix(np.arange(48.0).reshape(4, 3, 2, 2))),
+}
+
+
+@pytest.mark.parametrize("kind", _SLICED)
+def test_parts_of_batches(tf1, kind):
+    found = []
+    for tf in (tf1, flowmill):
+        with tf.Graph().as_default(), tf.Session() as session:
+            operator = _SLICED[kind](tf)
+            parts = [operator[1], operator[1:3, 0], operator[..., 2], operator[:, tf.newaxis, ::2], operator[..., 0:2, :], operator[tf.constant(3)]]
+            assert all(type(part) is type(operator) for part in parts)
+            found.append(session.run([part.to_dense() for part in parts]))
+    for mine, other in zip(found[1], found[0]):
+        np.testing.assert_allclose(mine, other)

@@ -167,3 +167,13 @@ def test_what_is_not_there(tf1, tmp_path):
                                          ("a", path, tf.int32, tf.errors.InvalidArgumentError)):
             with tf.Graph().as_default(), tf.Session() as session, pytest.raises(kinds):
                 session.run(tf.raw_ops.Restore(file_pattern=file, tensor_name=name, dt=dtype))
+
+
+def test_parts_of_variables_are_read_from_their_specs(tf1):
+    for tf in (tf1, flowmill):
+        found = tf.Variable.SaveSliceInfo.from_spec("10 20 0,5:0,20")
+        assert (found.full_shape, found.var_offset, found.var_shape, found.spec) == ([10, 20], [0, 0], [5, 20], "10 20 0,5:0,20")
+        assert tf.Variable.SaveSliceInfo.from_spec("").full_shape is None
+        for bad in ("10", "10 20 0,5:x,20", "a 0,5", "10 0:5", "10 0,b"):
+            with pytest.raises(ValueError, match="Spec string"):
+                tf.Variable.SaveSliceInfo.from_spec(bad)
