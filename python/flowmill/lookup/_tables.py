@@ -9,6 +9,7 @@ from typing import Any
 import flowmill as tf
 from flowmill._internal.apply import call, op_scope
 from flowmill._internal.convert import convert_to_tensor
+from flowmill._internal.dispatch import is_ragged, of_values
 from flowmill._internal.sparse_tensor import SparseTensor
 from flowmill._internal.tensor import Operation, Tensor
 from flowmill.dtypes import as_dtype
@@ -75,11 +76,13 @@ class StaticHashTable(Table):
         return self._default_value
 
     def lookup(self, keys, name: str | None = None):
-        """Returns the values of keys: a tensor, or a SparseTensor for one.
+        """Returns the values of keys: a tensor, or a SparseTensor or RaggedTensor for one.
 
         Raises:
             TypeError: if the keys are of another type.
         """
+        if is_ragged(keys):
+            return of_values(lambda values: self.lookup(values, name), keys)
         if isinstance(keys, SparseTensor):
             with op_scope(name, f"{self._name}_Lookup", self._handle):
                 values = self._found(self._checked(keys).values, self._default_value)
@@ -170,11 +173,13 @@ class StaticVocabularyTable(Table):
             return known + self._num_oov_buckets
 
     def lookup(self, keys, name: str | None = None):
-        """Returns the numbers of keys: a tensor, or a SparseTensor for one.
+        """Returns the numbers of keys: a tensor, or a SparseTensor or RaggedTensor for one.
 
         Raises:
             TypeError: if the keys are of another type.
         """
+        if is_ragged(keys):
+            return of_values(lambda values: self.lookup(values, name), keys)
         if isinstance(keys, SparseTensor):
             values = self._checked(keys).values
         else:

@@ -60,7 +60,7 @@ class Optimizer:
         """Returns an operation that takes one step: :meth:`compute_gradients`, then :meth:`apply_gradients`.
 
         Args:
-            loss: what to make smaller.
+            loss: what to make smaller: a tensor, or a function that makes it.
             global_step: a variable that is one more after each step.
             var_list: the variables to change, the trainable ones if it is None.
             gate_gradients: how much of the gradients there must be before they are used: `GATE_NONE`, `GATE_OP`, `GATE_GRAPH`.
@@ -88,7 +88,9 @@ class Optimizer:
             ValueError: if there are no variables.
         """
         if callable(loss) and not isinstance(loss, (Tensor, Variable)):
-            raise RuntimeError("`loss` passed to Optimizer.compute_gradients should be a tensor: functions are for eager execution.")
+            pairs = self.compute_gradients(loss(), var_list, gate_gradients, aggregation_method, colocate_gradients_with_ops, grad_loss)
+            # A function says which variables it uses by using them.
+            return [pair for pair in pairs if pair[0] is not None or var_list is not None]
         if gate_gradients not in (Optimizer.GATE_NONE, Optimizer.GATE_OP, Optimizer.GATE_GRAPH):
             raise ValueError(f"gate_gradients must be one of: Optimizer.GATE_NONE, Optimizer.GATE_OP, Optimizer.GATE_GRAPH.  Not {gate_gradients}")
         self._assert_valid_dtypes([loss])

@@ -253,3 +253,16 @@ def test_a_table_that_is_not_saved():
         flowmill.lookup.experimental.MutableHashTable(flowmill.int64, flowmill.int64, -1, checkpoint=False)
         with pytest.raises(ValueError, match="No variables to save"):
             flowmill.train.Saver()
+
+
+def test_ragged_keys(tf1):
+    found = []
+    for tf in (tf1, flowmill):
+        with tf.Graph().as_default(), tf.Session() as session:
+            keys = tf.ragged.constant([["a", "x"], [], ["b"]])
+            init = tf.lookup.KeyValueTensorInitializer(["a", "b"], tf.constant([5, 7], tf.int64))
+            made = tf.lookup.StaticHashTable(init, -1).lookup(keys), tf.lookup.StaticVocabularyTable(
+                tf.lookup.KeyValueTensorInitializer(["a", "b"], tf.constant([0, 1], tf.int64)), 3).lookup(keys)
+            session.run(tf.tables_initializer())
+            found.append([v.to_list() for v in session.run(made)])
+    assert found[0] == found[1]

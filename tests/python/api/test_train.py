@@ -234,3 +234,17 @@ def test_an_optimizer_says_only_what_it_is_used_with(tf1, resource):
                 session.run(train)
                 found.append(session.run(v).tolist())
     assert found[0] == found[1] == [1.5, -1.5]
+
+
+def test_losses_may_be_functions(tf1):
+    found = []
+    for tf in (tf1, flowmill):
+        with tf.Graph().as_default(), tf.Session() as session:
+            used = tf.get_variable("used", initializer=[1.0, 2.0], use_resource=True)
+            tf.get_variable("unused", initializer=3.0, use_resource=True)
+            optimizer = tf.train.GradientDescentOptimizer(0.5)
+            pairs = optimizer.compute_gradients(lambda: tf.reduce_sum(used * used))
+            step = optimizer.minimize(lambda: tf.reduce_sum(used * used), var_list=[used])
+            session.run(tf.global_variables_initializer())
+            found.append(([v.name for _, v in pairs], session.run(pairs[0][0]).tolist(), session.run(step), session.run(used).tolist()))
+    assert found[0] == found[1]
