@@ -69,10 +69,10 @@ pub const PIPELINE: &[Pass] = &[
     pass!(Pass, prune),
     // Before patterns are looked for: they need not expect `Identity` anywhere.
     pass!(Pass, remove_identities),
-    // Before patterns are looked for: few of them admit control edges.
-    pass!(Pass, reduce_control_edges),
     // Before constants are folded: reshapes constant weights. After identities are removed: weights may be behind one.
     pass!(Pass, flatten_products),
+    // Before patterns are looked for: few of them admit control edges. Branches and loops that go leave some in the next round.
+    pass!(Pass, reduce_control_edges).in_rounds(),
     // Before all that asks whether weights are constant: frozen models compute theirs by reshapes and products of constants.
     pass!(Pass, fold_constants).in_rounds(),
     // After constants are folded: it asks only for what no kernel evaluates.

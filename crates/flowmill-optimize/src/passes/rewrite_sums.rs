@@ -53,7 +53,8 @@ fn find(graph: &Graph, node: &Node, target: &dyn Target, shapes: &Shapes) -> Opt
     let function = node.traits().elementwise.filter(|_| is_pure(graph, node))?;
     let dtype: DType = node.attrs().get("T").ok()?;
     let output = node.id().output(0);
-    let fuses = target.fuses(FUSED, ElementwiseFunction::Add, dtype);
+    // `fuse_elementwise` fuses no other type.
+    let fuses = dtype == DType::F32 && target.fuses(FUSED, ElementwiseFunction::Add, dtype);
     if !shapes.of(graph).has_dimensions(output) {
         return None;
     }

@@ -21,6 +21,10 @@ pub struct Arithmetic;
 impl Evaluator for Arithmetic {
     fn evaluate(&self, graph: &Graph, node: NodeId, inputs: &[Tensor]) -> Result<Option<Vec<Tensor>>> {
         let node = graph.node(node)?;
+        let is_arithmetic = ["AddV2", "Sub", "Mul", "Less", "Rsqrt"].contains(&node.op());
+        if is_arithmetic && inputs.iter().any(|input| input.dtype() != DType::F32) {
+            return Ok(None);
+        }
         let output = match (node.op(), inputs) {
             ("AddV2", [a, b]) => binary(a, b, |a, b| a + b)?,
             ("Sub", [a, b]) => binary(a, b, |a, b| a - b)?,
