@@ -29,8 +29,8 @@ impl CallColocation {
     pub(crate) fn pass_on(self, graph: &mut Graph) -> Result<()> {
         let Some(class) = self.class else { return Ok(()) };
         for id in (self.first_new..graph.num_node_ids()).map(|id| NodeId(id as u32)) {
-            let follows =
-                |node: &Node| !(self.is_loop && moves_variables(node)) && !node.attrs().contains(CLASS) && node.device() == self.device;
+            let keeps_own = |node: &Node| node.attrs().contains(CLASS) || node.device() != self.device;
+            let follows = |node: &Node| !(keeps_own(node) || self.is_loop && moves_variables(node));
             if graph.get(id).is_some_and(follows) {
                 graph.set_attr(id, CLASS, class.clone())?;
             }
