@@ -76,9 +76,7 @@ class QueueBase:
             raise TypeError("Queues do not have matching component dtypes.")
         if not all(first.names == q.names for q in queues[1:]):
             raise TypeError("Queues do not have matching component names.")
-        shapes = [
-            parts[0] if all(p.rank is not None and p.as_list() == parts[0].as_list() for p in parts) else TensorShape(None)
-            for parts in zip(*(q.shapes for q in queues))]
+        shapes = [shape.most_specific_common_supertype(others) for shape, *others in zip(*(q.shapes for q in queues))]
         chosen = tf.gather(tf.stack([q.queue_ref for q in queues]), index)
         return QueueBase(first.dtypes, shapes, first.names, chosen)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 
 from flowmill._internal.apply import call
+from flowmill._internal.dispatch import is_ragged
 from flowmill._internal.tensor import Operation, Tensor
 
 
@@ -56,7 +57,12 @@ def print(*inputs, **kwargs) -> Operation:  # noqa: A001 - TensorFlow's name
         parts = [_template(value, tensors, True) for value in inputs]
         placeholder = _unused(parts)
         template = sep.join("".join(placeholder if p is None else p for p in part) for part in parts)
-        text = call("StringFormat", f"{name}_format" if name else None, tensors, template=template, placeholder=placeholder, summarize=summarize)
+        if any(map(is_ragged, tensors)):
+            from flowmill.ragged._strings import format_string  # start-up: few programs print ragged tensors
+
+            text = format_string(template, tensors, placeholder, summarize)
+        else:
+            text = call("StringFormat", f"{name}_format" if name else None, tensors, template=template, placeholder=placeholder, summarize=summarize)
     return call("PrintV2", name, text, output_stream=target, end=end)
 
 
@@ -73,7 +79,7 @@ def _template(value, tensors: list, outermost: bool) -> list:
     """Returns a value as pieces of text, with None for each of its tensors."""
     if not isinstance(value, Tensor) and hasattr(value, "_as_tensor"):
         value = value._as_tensor()
-    if isinstance(value, Tensor):
+    if isinstance(value, Tensor) or is_ragged(value):
         tensors.append(value)
         return [None]
     if isinstance(value, dict):

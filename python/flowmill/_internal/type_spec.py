@@ -203,9 +203,7 @@ def _is_within(a, b) -> bool:
         return a.is_subtype_of(b)
     if not isinstance(a, TensorShape) or not isinstance(b, TensorShape):
         return _same(a, b)
-    if b.rank is None:
-        return True
-    return a.rank == b.rank and all(y is None or x == y for x, y in zip(a.as_list(), b.as_list()))
+    return a.is_subtype_of(b)
 
 
 def _in_common(a, b):
@@ -225,9 +223,7 @@ def _in_common(a, b):
             return NotImplemented
     if not isinstance(a, TensorShape) or not isinstance(b, TensorShape):
         return a if _same(a, b) else NotImplemented
-    if a.rank != b.rank or a.rank is None:
-        return TensorShape(None)
-    return TensorShape([x if x == y else None for x, y in zip(a.as_list(), b.as_list())])
+    return a.most_specific_compatible_shape(b)
 
 
 def _tensor_spec(shape, dtype) -> TypeSpec:

@@ -64,7 +64,7 @@ unsorted_segment_sum = by_rows("_math.unsorted_segment_sum")(_unsorted_segment("
 
 def _sizes_of_segments(data: Tensor, segment_ids: Tensor, num_segments) -> Tensor:
     """How many parts each segment has, at least 1, in a shape that is broadcast with sums."""
-    num_segments = convert_to_tensor(num_segments)
+    num_segments = cast(convert_to_tensor(num_segments), int32)
     counts = call("UnsortedSegmentSum", None, ones(shape_internal(segment_ids), data.dtype), segment_ids, num_segments)
     column = concat([num_segments[None], ones([rank(data) - rank(segment_ids)], int32)], axis=0)
     return maximum(reshape(counts, column), 1)

@@ -212,6 +212,10 @@ class RaggedTensor:
             tensor = convert_to_tensor(tensor, name="tensor")
             tensor.shape.with_rank_at_least(ragged_rank + 1)
             if isinstance(lengths, (list, tuple)) and len(lengths) and not isinstance(lengths[0], int):
+                if ragged_rank not in (1, len(lengths)):
+                    raise ValueError("If Argument `lengths` is a tuple of row_lengths, argument `ragged_rank` must be len(lengths): "
+                                     f"{len(lengths)}. Received ragged_rank: {ragged_rank}.")
+                tensor.shape.with_rank_at_least(len(lengths) + 1)
                 made = cls.from_tensor(tensor, lengths[0], row_splits_dtype=dtype)
                 return made if len(lengths) == 1 else made.with_values(cls.from_tensor(made.values, list(lengths[1:]), row_splits_dtype=dtype))
             sizes, known = tf.shape(tensor, out_type=dtype), tensor.shape.as_list()
@@ -224,6 +228,7 @@ class RaggedTensor:
                 return cls._uniform(cls.from_tensor(joined, padding=padding, ragged_rank=ragged_rank - 1, row_splits_dtype=dtype), sizes, known)
             if padding is not None:
                 padding = convert_to_tensor(padding, tensor.dtype.base_dtype, "padding")
+                padding.shape.assert_is_compatible_with(tensor.shape[2:])
                 is_value = tf.not_equal(tensor, padding)
                 if len(known) > 2:
                     is_value = tf.reduce_any(is_value, axis=list(range(2, len(known))))

@@ -119,3 +119,10 @@ def test_images_of_different_sizes_are_resized(tf1):
         with tf.Graph().as_default(), tf.Session() as session:
             values.append(session.run(build(tf)))
     np.testing.assert_allclose(values[0], values[1], rtol=1e-5)
+
+
+def test_printed_rows(capfd):
+    tf = flowmill
+    with tf.Graph().as_default(), tf.Session() as session:
+        session.run(tf.print("rows:", tf.ragged.constant([[1, 2], []]), tf.ragged.constant([["it's"]])))
+    assert capfd.readouterr().err == "rows: [[1, 2], []] [['it\\'s']]\n"
