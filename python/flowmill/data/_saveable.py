@@ -33,13 +33,14 @@ def make_saveable_from_iterator(iterator: Iterator, external_state_policy: str |
     Args:
         iterator: the iterator.
         external_state_policy: what to do about state outside of the dataset, such as that of random operations in functions, which is never
-            saved: 'warn', 'ignore', or 'fail', which is what None means.
+            saved: 'warn', 'ignore', or 'fail', which is what None means, or one of :class:`ExternalStatePolicy`.
 
     Raises:
         ValueError: for another policy.
     """
     policies = {policy.name.lower(): policy for policy in ExternalStatePolicy}
-    name = external_state_policy or "fail"
+    policy = external_state_policy or "fail"
+    name = policy.name.lower() if isinstance(policy, ExternalStatePolicy) else policy
     if name not in policies:
         raise ValueError(f"Invalid `ExternalStatePolicy.` Supported values include 'warn', 'ignore', and 'fail.' Received {external_state_policy}.")
     return _IteratorSaveable(iterator, policies[name])

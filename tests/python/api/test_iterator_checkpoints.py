@@ -140,3 +140,13 @@ def test_a_state_that_tensorflow_saved_is_an_error(tf1, tmp_path):
         session.run(iterator.initializer)
         with pytest.raises(tf.errors.UnimplementedError, match="IteratorV2:0_STATE: .* variants have no wire form here"):
             saver.restore(session, str(tmp_path / "theirs"))
+
+
+def test_policies_of_outside_state_may_be_members(tf1):
+    for tf in (tf1, flowmill):
+        with tf.Graph().as_default():
+            iterator = tf.data.make_initializable_iterator(tf.data.Dataset.range(3))
+            for policy in (*tf.data.experimental.ExternalStatePolicy, "warn", None):
+                tf.data.experimental.make_saveable_from_iterator(iterator, policy)
+            with pytest.raises(ValueError, match="Invalid `ExternalStatePolicy"):
+                tf.data.experimental.make_saveable_from_iterator(iterator, "other")

@@ -161,7 +161,7 @@ struct Run {
     high: Option<f32>,
 }
 
-/// Where the elements of a convolution lie: the sum of the depthwise convolutions of some planes.
+/// The places of the elements of a convolution that is the sum of the depthwise convolutions of some planes.
 pub(super) struct Layout {
     /// Inputs of one shape whose convolutions are added up.
     pub(super) planes: usize,
