@@ -1,4 +1,4 @@
-"""What feature columns are, and where they find the tensors that they are made of."""
+"""The classes of feature columns, and the cache in which they find the tensors that they are made of."""
 
 from __future__ import annotations
 
@@ -257,7 +257,7 @@ def normalized(columns) -> list[FeatureColumn]:
 
 
 def sparse_without(tensor, ignored=None) -> tf.SparseTensor:
-    """Returns a tensor as a sparse one without the elements that stand for none: ``""`` of strings, -1 of integers, 0 of other numbers."""
+    """Returns a tensor as a sparse one without the elements that mean no value: ``""`` of strings, -1 of integers, 0 of other numbers."""
     tensor = convert_to_tensor_or_sparse_tensor(tensor)
     if isinstance(tensor, tf.SparseTensor):
         return tensor

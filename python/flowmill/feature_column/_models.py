@@ -1,4 +1,4 @@
-"""What takes columns: layers of a model's input, and the parsing of examples."""
+"""The functions that take columns: layers of a model's input, and the parsing of examples."""
 
 from __future__ import annotations
 
