@@ -9,12 +9,14 @@
 //! for the same nodes, and are dead in the same cases ([`Bypass`]). Guards:
 //! * the shapes are known to be equal, symbols included: a neutral constant may widen the other operand;
 //! * what goes cannot fail: the ranks that permutations need are known, and reshapes keep the number of elements in any case;
+//! * arithmetic makes zeros of denormal floats: where it goes, its operand has none, or its consumers are arithmetic;
 //! * a cast loses no value if another follows; floats that become integers stay, because values out of range depend on the type;
 //! * starts of slices and values of paddings are constant.
 //!
 //! `remove_identities` runs earlier, so that chains are not interrupted. `fold_constants` runs earlier: permutations and axes may be computed.
 
 use crate::bypass::{Bypass, Substitute};
+use crate::linear::Linear;
 use crate::rewrite::{Constant, add_constant, constant_input, integers};
 use crate::splat::{Splat, splat};
 use crate::{PassContext, Shapes};
@@ -199,7 +201,8 @@ fn equal_operand(graph: &Graph, node: &Node, function: ElementwiseFunction, shap
         }
         2 => (0..2).find_map(|kept| {
             let (value, _) = splat(graph, operand(1 - kept)?)?;
-            (is_neutral(function, value, kept) && has_shape_of(graph, node, kept, shapes)).then(|| same_as(graph, node, kept))?
+            let is_same = is_neutral(function, value, kept) && has_shape_of(graph, node, kept, shapes);
+            (is_same && flushes_in_vain(graph, node, operand(kept)?)).then(|| same_as(graph, node, kept))?
         }),
         _ => None,
     }
@@ -239,12 +242,29 @@ fn equal_cast(graph: &Graph, node: &Node) -> Option<Substitute> {
     }
     let inner = graph.get(graph.input(node.id(), 0)?.node).filter(|n| is_pure(graph, n))?;
     let [first, between] = cast_types(inner)?;
-    if first != to || !keeps_values(first, between) {
+    let source = graph.input(inner.id(), 0)?;
+    if first != to || !keeps_values(first, between) || !flushes_in_vain(graph, node, source) {
         return None;
     }
     let mut trace = Trace::of(graph, node, 0);
     trace.add(graph, inner, 0);
-    Some(trace.to(graph.input(inner.id(), 0)?))
+    Some(trace.to(source))
+}
+
+/// Returns true if it makes no difference that a node makes zeros of the denormal floats of `source`: there are none, or consumers do the same.
+fn flushes_in_vain(graph: &Graph, node: &Node, source: OutputId) -> bool {
+    let is_float = graph.output_type(source).is_ok_and(|t| t.dtype.is_floating());
+    let mut consumers = graph.out_edges(node.id()).filter(|e| !e.is_control()).map(|e| graph.get(e.dst));
+    !is_float || graph.get(source.node).is_some_and(flushes) || consumers.all(|consumer| consumer.is_some_and(flushes))
+}
+
+/// Returns true if a node computes with its floats, so that denormal operands and results are zeros.
+fn flushes(node: &Node) -> bool {
+    use ElementwiseFunction::*;
+    let computes = |function| {
+        matches!(function, Add | Exp | Mul | Reciprocal | RealDiv | Rsqrt | Sigmoid | Sqrt | Square | SquaredDifference | Sub | Tanh)
+    };
+    node.traits().elementwise.is_some_and(computes) || Linear::of(node).is_some()
 }
 
 /// Returns true if all values of one type are values of another.
