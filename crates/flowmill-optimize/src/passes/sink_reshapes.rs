@@ -1,7 +1,8 @@
 //! Moves reshapes behind the element-wise nodes that follow a product or a convolution.
 //!
 //! Before: `Relu(AddV2(Reshape(MatMul(x, w), [-1,l,h,d]), b))` with a constant b of shape `[h,d]`. After: `Reshape(Relu(AddV2(MatMul(x, w), b')), [-1,l,h,d])`,
-//! where b' has the elements of b in shape `[h·d]`. `Squeeze` and `ExpandDims` move likewise.
+//! where b' has the elements of b in shape `[h·d]`. `Squeeze` and `ExpandDims` move likewise. Of two reshapes in a row, the first goes. Functions of one
+//! operand pass reshapes behind other element-wise nodes, too: the activation behind a group norm joins it.
 //!
 //! Sound because an element-wise function does not depend on the shape, as long as both operands have the same element at the same place before and
 //! after. Guards:
@@ -27,20 +28,28 @@ pub(crate) fn run(graph: &mut Graph, PassContext { shapes, limit, .. }: PassCont
     let flow = if graph.op_nodes().any(Node::is_enter) { Some(ControlFlow::new(graph)?) } else { None };
     let mut count = 0;
     for product in order {
-        if graph.get(product).and_then(Linear::of).is_none() {
+        let Some(node) = graph.get(product) else { continue };
+        let is_product = Linear::of(node).is_some();
+        if !is_product && !is_function(node) {
             continue;
         }
         let is_in_loop = flow.as_ref().is_some_and(|flow| flow.frame_of(product) != FrameId::ROOT);
         let mut end = product;
         // Each round passes one element-wise node.
         while count < limit {
-            end = match find(graph, end, shapes) {
-                Some(Step::Over(node)) => node,
+            end = match find(graph, end, is_product, shapes) {
+                Some(Step::Over(node)) if is_product => node,
+                Some(Step::Merge(first, second)) => {
+                    count += 1;
+                    graph.update_edge(end.output(0), second, 0)?;
+                    graph.remove_node(first)?;
+                    end
+                }
                 Some(Step::Sink(found)) => {
                     count += 1;
                     rewrite(graph, end, &found, is_in_loop, shapes)?
                 }
-                None => break,
+                Some(Step::Over(_)) | None => break,
             };
         }
     }
@@ -50,6 +59,8 @@ pub(crate) fn run(graph: &mut Graph, PassContext { shapes, limit, .. }: PassCont
 enum Step {
     /// An element-wise node that follows directly.
     Over(NodeId),
+    /// Two reshapes in a row.
+    Merge(NodeId, NodeId),
     Sink(Found),
 }
 
@@ -73,7 +84,7 @@ enum Other {
     Reshaped(OutputId, Vec<i32>),
 }
 
-fn find(graph: &Graph, end: NodeId, shapes: &Shapes) -> Option<Step> {
+fn find(graph: &Graph, end: NodeId, is_product: bool, shapes: &Shapes) -> Option<Step> {
     let tensor = end.output(0);
     let edge = consumer(graph, end)?;
     let next = graph.get(edge.dst)?;
@@ -91,12 +102,18 @@ fn find(graph: &Graph, end: NodeId, shapes: &Shapes) -> Option<Step> {
     }
     let reshaped = next.id().output(0);
     let edge = consumer(graph, next.id())?;
-    let node = graph.get(edge.dst).filter(|n| is_function(n))?;
+    let node = graph.get(edge.dst)?;
+    if node.is_op("Reshape") && edge.dst_input == 0 && is_of_type(node, DType::F32) {
+        return Some(Step::Merge(next.id(), node.id()));
+    }
+    if !is_function(node) {
+        return None;
+    }
     let is_sure = analysis.are_equal(node.id().output(0), reshaped);
     let input = usize::try_from(edge.dst_input).ok().filter(|_| is_sure)?;
     let other = match node.num_inputs() {
         1 => Other::None,
-        2 => other(graph, node, 1 - input, tensor, reshaped, shapes)?,
+        2 if is_product => other(graph, node, 1 - input, tensor, reshaped, shapes)?,
         _ => return None,
     };
     Some(Step::Sink(Found { reshape: next.id(), node: node.id(), input, other }))
