@@ -25,6 +25,7 @@ mod rewrite;
 mod shapes;
 mod splat;
 mod stateless;
+mod values;
 
 pub use changes::NodeChanges;
 pub use flowmill_graph::{Evaluator, Target};

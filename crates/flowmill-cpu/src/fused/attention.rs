@@ -16,7 +16,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 /// The number of scores that are computed at a time, unless there are many keys.
-const MAX_SCORES: usize = 1 << 14;
+const MAX_SCORES: usize = 12 << 10;
 /// The least number of rows of a block, so that a packed matrix is used more than once.
 const MIN_ROWS: usize = 8;
 

@@ -17,6 +17,7 @@
 
 use crate::linear::is_bias_add;
 use crate::rewrite::{constant, constant_shape, has_no_control_inputs, is_of_type, node_def, replace};
+use crate::values::apply;
 use crate::{PassContext, Shapes, Target};
 use flowmill_graph::traverse::topological_order;
 use flowmill_graph::{ElementwiseFunction, Graph, Node, NodeId, OutputId};
@@ -26,7 +27,7 @@ use rustc_hash::FxHashMap;
 
 mod samples;
 
-use samples::{Activation, Samples, apply};
+use samples::{Activation, Samples};
 
 /// The largest number of nodes of a group.
 const MAX_NODES: usize = 20;

@@ -11,23 +11,30 @@
 //! * only the result has consumers outside, no control edge leads out of the nodes that go, and what they wait for, the fused node waits for;
 //! * functions of many operations in front of the first reduction stay outside, because the kernel may compute them again for each reduction.
 //!
-//! `fuse_layer_norm` runs earlier, because the kernel for that one formula is faster. `fuse_epilogues` runs earlier: what a product computes by itself
+//! A group whose values at some rows are those of a layer norm becomes `_FusedLayerNorm`, whose kernel is faster.
+//!
+//! `fuse_layer_norm` runs earlier, because it also finds layer norms whose rounding errors are large. `fuse_epilogues` runs earlier: what a product computes by itself
 //! is cheaper there. `fuse_elementwise` runs later.
 
 use crate::linear::is_bias_add;
-use crate::rewrite::{constant_input, integers, is_of_type, node_def, replace};
+use crate::rewrite::{add_constant, constant_input, integers, is_of_type, node_def, replace};
 use crate::{PassContext, Shapes, Target};
 use flowmill_graph::traverse::topological_order;
 use flowmill_graph::{
     ElementwiseFunction, ElementwiseInstruction, Graph, Node, NodeId, OutputId, ReductionFunction, ReductionInstruction, ReductionProgram,
 };
+use flowmill_proto::AttrValue;
 use flowmill_proto::attr_value::Value;
-use flowmill_tensor::{DType, Result, bail};
+use flowmill_tensor::{DType, Result, Tensor, bail};
 use rustc_hash::{FxHashMap, FxHashSet};
-use std::collections::BinaryHeap;
+use std::collections::{BTreeMap, BinaryHeap};
+
+mod layer_norm;
 
 /// The op that computes all functions at once.
 const FUSED: &str = "_FusedReduction";
+/// The op that computes a layer norm.
+const LAYER_NORM: &str = "_FusedLayerNorm";
 /// Functions and reductions of one node.
 const MAX_NODES: usize = 48;
 /// Arguments of one node.
@@ -49,7 +56,17 @@ pub(crate) fn run(graph: &mut Graph, PassContext { target, shapes, limit }: Pass
         }
         let search = Search { graph, target, shapes, position: &position };
         let Some(group) = search.group(last) else { continue };
-        let fused = rewrite(graph, &group, last)?;
+        let (program, args) = program(graph, &group)?;
+        let norm = if target.supports(LAYER_NORM, DType::F32) { layer_norm::find(graph, &program, &args) } else { None };
+        let fused = match norm {
+            Some(norm) => {
+                let gamma = add_constant(graph, &Tensor::vector(&norm.gamma)?, &[], last)?;
+                let beta = add_constant(graph, &Tensor::vector(&norm.beta)?, &[], last)?;
+                let attrs = [("epsilon".to_owned(), norm.epsilon.into())].into();
+                rewrite(graph, &group, last, LAYER_NORM, attrs, &[norm.x, gamma, beta])?
+            }
+            None => rewrite(graph, &group, last, FUSED, program.to_attrs().into(), &args)?,
+        };
         shapes.set_same(fused.output(0), last.output(0));
         count += 1;
     }
@@ -193,7 +210,8 @@ fn args(graph: &Graph, members: &[NodeId]) -> Vec<OutputId> {
     args
 }
 
-fn rewrite(graph: &mut Graph, group: &Group, last: NodeId) -> Result<NodeId> {
+/// Returns the program of a group, and the tensors that are its arguments.
+fn program(graph: &Graph, group: &Group) -> Result<(ReductionProgram, Vec<OutputId>)> {
     let members = &group.members;
     let args = args(graph, members);
     let value = |input: OutputId| match members.iter().position(|&m| m == input.node) {
@@ -201,10 +219,8 @@ fn rewrite(graph: &mut Graph, group: &Group, last: NodeId) -> Result<NodeId> {
         None => args.iter().position(|&a| a == input).unwrap_or_default(),
     };
     let mut program = ReductionProgram { num_args: args.len(), axes: group.axes.clone(), instructions: Vec::new() };
-    let mut controls: Vec<NodeId> = Vec::new();
     for &id in members {
         let node = graph.node(id)?;
-        controls.extend(graph.control_inputs(id));
         let operands: Vec<usize> = operands(graph, id).map(value).collect();
         program.instructions.push(match (reduction_of(node), function_of(node)) {
             (Some(function), _) => ReductionInstruction::Reduce(function, operands.first().copied().unwrap_or_default()),
@@ -212,12 +228,26 @@ fn rewrite(graph: &mut Graph, group: &Group, last: NodeId) -> Result<NodeId> {
             _ => bail!(Internal, "a member without a function"),
         });
     }
-    let mut def = node_def(graph, FUSED, String::new(), members);
-    def.attr.insert("T".to_owned(), Value::Type(DType::F32.number()).into());
-    def.attr.extend(program.to_attrs());
+    Ok((program, args))
+}
+
+/// Replaces a group by a node of `op`.
+fn rewrite(
+    graph: &mut Graph,
+    group: &Group,
+    last: NodeId,
+    op: &str,
+    attrs: BTreeMap<String, AttrValue>,
+    inputs: &[OutputId],
+) -> Result<NodeId> {
+    let members = &group.members;
+    let mut controls: Vec<NodeId> = members.iter().flat_map(|&id| graph.control_inputs(id)).collect();
     controls.sort_unstable();
     controls.dedup();
-    let fused = replace(graph, last, def, &args, &controls)?;
+    let mut def = node_def(graph, op, String::new(), members);
+    def.attr = attrs;
+    def.attr.insert("T".to_owned(), Value::Type(DType::F32.number()).into());
+    let fused = replace(graph, last, def, inputs, &controls)?;
     for &id in members.iter().rev().filter(|&&id| id != last) {
         graph.remove_node(id)?;
     }
