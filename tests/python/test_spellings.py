@@ -157,7 +157,7 @@ def attention_written_out(m, x, heads, size, mask):
     query, key, value = m.unstack(m.transpose(m.reshape(projected, [-1, length, 3, heads, size]), [2, 0, 3, 1, 4]), axis=0)
     scores = m.matmul(query, m.transpose(key, [0, 1, 3, 2]))
     if mask is not None:
-        scores = m.where(m.broadcast_to(mask > 0, m.shape(scores)), scores, m.fill(m.shape(scores), -1e9))
+        scores = m.where_v2(mask > 0, scores, -1e9)
     scores = m.exp(scores - m.reduce_max(scores, -1, keepdims=True))
     return m.matmul(scores / m.reduce_sum(scores, -1, keepdims=True), value)
 

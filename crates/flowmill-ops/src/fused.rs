@@ -59,7 +59,7 @@ pub(crate) const OPS: &[Op] = &[
         .work(Work::PerElement(12))
         .shape(shape::fused_reduction),
     // softmax(program(query key^T)) value for each index of the leading dimensions, where the program applies element-wise functions to the scores:
-    // value 0 are the scores and the others are `args`, which are broadcast to them. Each of `interleaved` says of query, key, value and the result
+    // value 0 are the scores and the others are `args`, which are broadcast to them. The condition of a `SelectV2` is a number, true if it is not 0. Each of `interleaved` says of query, key, value and the result
     // that its dimension of rows comes before the last leading one: [batch, rows, heads, size] instead of [batch, heads, rows, size].
     op("_FusedAttention", "(query: T, key: T, value: T, args: N * T) -> (context: T)")
         .costly()

@@ -2,12 +2,12 @@
 //!
 //! A task computes the rows of one head, or a part of them. It packs keys and values once, and holds the scores of one block of rows, never all.
 
-use super::program::Instr;
-use crate::elementwise::Operand;
+use super::program::{Instr, code_of};
+use crate::elementwise::{Operand, broadcast_shape};
 use crate::gemm::{Epilogue, PackedB, gemm_packed};
 use crate::parallel;
 use crate::simd::rows::softmax_in_place;
-use flowmill_graph::ElementwiseInstruction;
+use flowmill_graph::{ElementwiseFunction, ElementwiseInstruction};
 use flowmill_runtime::{Kernel, KernelContext, KernelInit};
 use flowmill_tensor::sync::Mutex;
 use flowmill_tensor::{Allocator, DType, Result, Shape, Tensor, bail};
@@ -31,8 +31,40 @@ struct Layouts {
 struct Attention {
     layouts: Layouts,
     /// Functions of the scores; value 0 are the scores, then come the arguments.
-    program: Vec<Instr>,
+    program: Vec<Step>,
     num_args: usize,
+}
+
+/// An instruction of the program.
+enum Step {
+    Function(Instr),
+    /// The second value where the first one is not zero, otherwise the third one.
+    Select([usize; 3]),
+}
+
+impl Step {
+    fn new(instruction: ElementwiseInstruction) -> Result<Step> {
+        if instruction.function != ElementwiseFunction::SelectV2 {
+            return Instr::new(instruction).map(Step::Function);
+        }
+        match instruction.operands[..] {
+            [condition, a, b] => Ok(Step::Select([condition, a, b])),
+            _ => bail!(InvalidArgument, "SelectV2 has 3 operands, not {}", instruction.operands.len()),
+        }
+    }
+
+    /// Returns the shape of the result.
+    fn shape(&self, shapes: &[Shape]) -> Result<Shape> {
+        match self {
+            Step::Function(instr) => instr.shape(shapes),
+            Step::Select([condition, a, b]) => broadcast_shape(&shapes[*condition], &broadcast_shape(&shapes[*a], &shapes[*b])?),
+        }
+    }
+}
+
+/// Returns true if a program may have the function.
+pub(super) fn can_be(function: ElementwiseFunction) -> bool {
+    function == ElementwiseFunction::SelectV2 || code_of(function).is_some()
 }
 
 /// Makes the kernel of `_FusedAttention`.
@@ -46,7 +78,7 @@ pub(super) fn make(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     };
     let Some(num_args) = init.input_types.len().checked_sub(3) else { bail!(InvalidArgument, "attention needs three inputs") };
     let program = ElementwiseInstruction::parse_list(&init.attrs.list::<&str>("program")?, num_args + 1)?;
-    let program: Vec<Instr> = program.into_iter().map(Instr::new).collect::<Result<_>>()?;
+    let program: Vec<Step> = program.into_iter().map(Step::new).collect::<Result<_>>()?;
     let layouts = Layouts { interleaved, key_is_transposed: init.attrs.get_or("key_is_transposed", false)? };
     Ok(Arc::new(Attention { layouts, program, num_args }))
 }
@@ -116,8 +148,8 @@ impl Attention {
         let scores: Shape = q.leading.iter().copied().chain([q.rows, num_keys]).collect();
         scores.checked_num_elements()?;
         let mut shapes: Vec<Shape> = [scores.clone()].into_iter().chain(args.iter().map(|arg| arg.shape().clone())).collect();
-        for instr in &self.program {
-            shapes.push(instr.shape(&shapes)?);
+        for step in &self.program {
+            shapes.push(step.shape(&shapes)?);
         }
         // All functions are of scores, and no argument makes them more.
         let widens = |arg: &&Tensor| Shape::broadcast(arg.shape(), &scores).is_none_or(|shape| shape != scores);
@@ -217,11 +249,23 @@ impl Heads<'_> {
     /// Applies the program to scores in place; `start` is the place of the first one among all scores.
     fn apply(&self, scores: &mut [f32], start: usize, temporaries: &mut Temporaries) {
         let n = scores.len();
-        for (at, instr) in self.attention.program.iter().enumerate() {
+        for (at, step) in self.attention.program.iter().enumerate() {
             let (done, rest) = temporaries.values.split_at_mut(at);
-            let (Some(target), Some(&a), Some(&b)) = (rest.first_mut(), instr.operands.first(), instr.operands.last()) else { continue };
-            let [x, y] = &mut temporaries.buffers;
-            instr.function.apply(self.read(a, scores, done, start, x), self.read(b, scores, done, start, y), &mut target[..n]);
+            let Some(target) = rest.first_mut().map(|target| &mut target[..n]) else { continue };
+            let [x, y, z] = &mut temporaries.buffers;
+            match step {
+                Step::Function(instr) => {
+                    let (Some(&a), Some(&b)) = (instr.operands.first(), instr.operands.last()) else { continue };
+                    instr.function.apply(self.read(a, scores, done, start, x), self.read(b, scores, done, start, y), target);
+                }
+                Step::Select([condition, a, b]) => {
+                    let condition = self.read(*condition, scores, done, start, x);
+                    let (a, b) = (self.read(*a, scores, done, start, y), self.read(*b, scores, done, start, z));
+                    for (target, (&condition, (&a, &b))) in target.iter_mut().zip(condition.iter().zip(a.iter().zip(b))) {
+                        *target = if condition != 0.0 { a } else { b };
+                    }
+                }
+            }
         }
         if let Some(last) = temporaries.values.last() {
             scores.copy_from_slice(&last[..n]);
@@ -246,12 +290,12 @@ struct Temporaries {
     /// The result of each instruction.
     values: Vec<Vec<f32>>,
     /// Operands that are not adjacent.
-    buffers: [Vec<f32>; 2],
+    buffers: [Vec<f32>; 3],
 }
 
 impl Temporaries {
     fn new(attention: &Attention, len: usize) -> Temporaries {
         let len = if attention.program.is_empty() { 0 } else { len };
-        Temporaries { values: vec![vec![0.0; len]; attention.program.len()], buffers: [vec![0.0; len], vec![0.0; len]] }
+        Temporaries { values: vec![vec![0.0; len]; attention.program.len()], buffers: [vec![0.0; len], vec![0.0; len], vec![0.0; len]] }
     }
 }

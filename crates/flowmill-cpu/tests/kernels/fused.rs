@@ -332,6 +332,9 @@ fn attention_is_that_of_separate_nodes() {
         for (op, other) in [("Mul", Tensor::scalar(0.25f32)), ("AddV2", masks[0].clone()), ("Sub", masks[1].clone())] {
             scores = f32_op(op).inputs(vec![scores, other]).run1().unwrap();
         }
+        let numbers: Vec<f32> = (0..keys).map(|i| f32::from(u8::from(i % 3 != 1))).collect();
+        let visible = Tensor::from_slice([keys], &numbers.iter().map(|&x| x != 0.0).collect::<Vec<bool>>()).unwrap();
+        scores = f32_op("SelectV2").inputs(vec![visible, scores, Tensor::scalar(-1e9f32)]).run1().unwrap();
         let probabilities = f32_op("Softmax").inputs(vec![scores]).run1().unwrap();
         let expected = f32_op("BatchMatMulV2").inputs(vec![probabilities, v.clone()]).run1().unwrap();
         for (interleaved, key_is_transposed) in
@@ -341,11 +344,12 @@ fn attention_is_that_of_separate_nodes() {
             let key = if key_is_transposed { permuted(&k, [0, 1, 3, 2]) } else { swapped(&k, interleaved[1]) };
             let mut inputs = vec![swapped(&q, interleaved[0]), key, swapped(&v, interleaved[2]), Tensor::scalar(0.25f32)];
             inputs.extend(masks.clone());
+            inputs.extend([Tensor::vector(&numbers).unwrap(), Tensor::scalar(-1e9f32)]);
             let expected = swapped(&expected, interleaved[3]);
             let mut first: Option<Vec<u32>> = None;
             for threads in [1, 2, 3] {
                 let call = f32_op("_FusedAttention")
-                    .attr("program", strings(&["Mul 0 1", "Add 4 2", "Sub 5 3"]))
+                    .attr("program", strings(&["Mul 0 1", "Add 6 2", "Sub 7 3", "SelectV2 4 8 5"]))
                     .attr("interleaved", bools(&interleaved))
                     .attr("key_is_transposed", key_is_transposed)
                     .inputs(inputs.clone());

@@ -192,22 +192,24 @@ impl Search<'_> {
         }
         let depth = depth.checked_sub(1)?;
         let function = node.traits().elementwise.filter(|_| !is_bias_add(node))?;
-        if !self.target.fuses(FUSED, function, DType::F32) || node.num_inputs() > 2 {
+        let is_select = function == ElementwiseFunction::SelectV2;
+        if !self.target.fuses(FUSED, function, DType::F32) || node.num_inputs() > 2 && !is_select {
             return None;
         }
         let shapes = self.shapes.of(self.graph);
-        for i in 0..node.num_inputs() {
+        for i in usize::from(is_select)..node.num_inputs() {
             let operand = self.graph.input(node.id(), i)?;
             let (num_members, num_functions) = (members.len(), chain.program.len());
             if !shapes.are_equal(operand, tensor) {
                 continue;
             }
             members.push(node.id());
-            let other = if node.num_inputs() == 2 { Some(self.graph.input(node.id(), 1 - i)?) } else { None };
-            if other != Some(operand)
+            let operands: Vec<Option<OutputId>> =
+                self.graph.inputs(node.id()).enumerate().map(|(j, other)| (i != j).then_some(other)).collect();
+            if !operands.contains(&Some(operand))
                 && let Some(scores) = self.scores(operand, node.id(), members, chain, depth)
             {
-                chain.program.push((function, other, i == 0));
+                chain.program.push((function, operands));
                 return Some(scores);
             }
             members.truncate(num_members);
@@ -307,30 +309,26 @@ enum Permutation {
     Matrix,
 }
 
-/// The functions of scores, first to last: each with its other operand, and true if the scores are its first one.
+/// The functions of scores, first to last, each with its operands, of which `None` are the scores.
 struct Chain {
     args: Vec<OutputId>,
-    program: Vec<(ElementwiseFunction, Option<OutputId>, bool)>,
+    program: Vec<(ElementwiseFunction, Vec<Option<OutputId>>)>,
 }
 
 impl Chain {
     /// Returns the arguments, each once, and the program with numbered values.
     fn numbered(mut self) -> (Vec<OutputId>, Vec<ElementwiseInstruction>) {
-        for other in self.program.iter().filter_map(|(_, other, _)| *other) {
+        for other in self.program.iter().flat_map(|(_, operands)| operands).filter_map(|operand| *operand) {
             if !self.args.contains(&other) {
                 self.args.push(other);
             }
         }
         let number = |arg: OutputId| 1 + self.args.iter().position(|&a| a == arg).unwrap_or_default();
         let mut instructions = Vec::new();
-        for (i, &(function, other, is_first)) in self.program.iter().enumerate() {
+        for (i, (function, operands)) in self.program.iter().enumerate() {
             let scores = if i == 0 { 0 } else { self.args.len() + i };
-            let operands: Vec<usize> = match other {
-                None => vec![scores],
-                Some(other) if is_first => vec![scores, number(other)],
-                Some(other) => vec![number(other), scores],
-            };
-            instructions.push(ElementwiseInstruction { function, operands: operands.into() });
+            let operands: Vec<usize> = operands.iter().map(|operand| operand.map_or(scores, number)).collect();
+            instructions.push(ElementwiseInstruction { function: *function, operands: operands.into() });
         }
         (self.args, instructions)
     }
@@ -347,8 +345,22 @@ fn rewrite(graph: &mut Graph, found: &Found) -> Result<NodeId> {
     if !found.key.transposed {
         def.attr.insert("key_is_transposed".to_owned(), true.into());
     }
-    let inputs: Vec<OutputId> =
-        [found.query.tensor, found.key.tensor, found.value.tensor].into_iter().chain(found.args.iter().copied()).collect();
+    let mut inputs: Vec<OutputId> = vec![found.query.tensor, found.key.tensor, found.value.tensor];
+    for &arg in &found.args {
+        // The condition of a choice is a number to the kernel.
+        let is_condition = graph.output_type(arg)?.dtype == DType::Bool;
+        inputs.push(if is_condition { as_number(graph, arg, found.last)? } else { arg });
+    }
     // What computed the scores is left to `prune`.
     replace(graph, found.last, def, &inputs, &[])
+}
+
+/// Adds a node that converts a condition to 0 or 1.
+fn as_number(graph: &mut Graph, condition: OutputId, for_node: NodeId) -> Result<OutputId> {
+    let name = graph.node(for_node)?.name().to_owned();
+    let name = graph.new_name(&name);
+    let mut def = node_def(graph, "Cast", name, &[for_node]);
+    def.attr.insert("SrcT".to_owned(), Value::Type(DType::Bool.number()).into());
+    def.attr.insert("DstT".to_owned(), Value::Type(DType::F32.number()).into());
+    Ok(graph.add_node_with_inputs(def, &[condition], &[])?.output(0))
 }

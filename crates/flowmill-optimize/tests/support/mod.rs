@@ -65,6 +65,7 @@ impl Target for Arithmetic {
         let activations = [Relu, Relu6, LeakyRelu, Elu, Tanh, Sigmoid, GeluExact, GeluApproximate, Silu, HardSwish];
         let elementwise = [Add, BiasAdd, Exp, Maximum, Mul, Neg, RealDiv, Reciprocal, Rsqrt, Sqrt, Square, SquaredDifference, Sub];
         let functions: &[ElementwiseFunction] = match fused {
+            "_FusedAttention" if function == SelectV2 => &[SelectV2],
             "_FusedAttention" | "_FusedElementwise" | "_FusedReduction" => &[&activations[..], &elementwise].concat(),
             "_FusedDepthwiseConv2dNative" => &[&activations[..], &[BiasAdd]].concat(),
             "_FusedConv2D" => &[&activations[..], &[BiasAdd, Add]].concat(),
