@@ -170,12 +170,15 @@ impl<T: Element, A: Rows<T>> Job<'_, T, A> {
         if !segments.is_empty() {
             self.a.add_places(rows.clone(), &mut places);
         }
+        // What the kernels read of a row must lie within the memory, whatever places an implementation of `Rows` returns.
+        let extent = segments.iter().map(|s| s.a + s.len).max().unwrap_or(0);
+        let is_readable = |place: &usize| place.checked_add(extent).is_some_and(|end| end <= data.len());
         let mut parts: SmallVec<[TileRows; 32]> = SmallVec::new();
         let mut row = rows.start;
         for tile in 0..tiles {
             let height = rows.len() / tiles + usize::from(tile < rows.len() % tiles);
-            let in_place =
-                places.get(row - rows.start..).is_some_and(|places| places.len() >= height && !places[..height].contains(&NOWHERE));
+            let own = places.get(row - rows.start..).and_then(|places| places.get(..height));
+            let in_place = own.is_some_and(|places| places.iter().all(is_readable));
             parts.push(TileRows { row, height, in_place });
             row += height;
         }
