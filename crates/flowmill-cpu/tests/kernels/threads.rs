@@ -68,7 +68,12 @@ fn calls() -> Vec<Forking> {
     call("conv/backprop.rs", "Conv2DBackpropInput", steps(one), vec![i(&[4, 32, 32, 4]), f(&[3, 3, 4, 16]), f(&[4, 32, 32, 16])]);
     call("gemm/driver.rs", "Conv2DBackpropInput", steps(two), vec![i(&[4, 32, 32, 16]), f(&[3, 3, 16, 16]), f(&[4, 16, 16, 16])]);
     call("conv/winograd/mod.rs", "Conv2D", steps(one), vec![f(&[4, 32, 32, 32]), f(&[3, 3, 32, 32])]);
-    call("gemm/driver.rs", "Conv2DBackpropFilter", steps(one), vec![f(&[4, 32, 32, 8]), i(&[3, 3, 8, 16]), f(&[4, 32, 32, 16])]);
+    call("conv/filter_gradient.rs", "Conv2DBackpropFilter", steps(one), vec![f(&[4, 32, 32, 8]), i(&[3, 3, 8, 16]), f(&[4, 32, 32, 16])]);
+    // Few tiles of much work: groups of images are summed apart.
+    call("conv/filter_gradient.rs", "Conv2DBackpropFilter", steps(one), vec![f(&[8, 64, 64, 4]), i(&[3, 3, 4, 16]), f(&[8, 64, 64, 16])]);
+    call("conv/narrow.rs", "Conv2D", steps(one), vec![f(&[4, 32, 32, 16]), f(&[5, 5, 16, 2])]);
+    call("conv/padding.rs", "Conv2D", steps(one), vec![f(&[4, 12, 12, 24]), f(&[5, 5, 24, 40])]);
+    call("conv/planes.rs", "Conv2D", steps(one), vec![f(&[4, 32, 32, 32]), f(&[3, 3, 4, 64])]);
     call("conv/depthwise.rs", "DepthwiseConv2dNative", steps(one), vec![f(&[4, 64, 64, 32]), f(&[3, 3, 32, 1])]);
     call("elementwise/mod.rs", "Exp", vec![float()], vec![f(&[1 << 17])]);
     call("elementwise/mod.rs", "AddV2", vec![float()], vec![f(&[500, 400]), f(&[400])]);

@@ -190,7 +190,8 @@ lanes! {
         let power = exp_minus_one_reduced(rest).mul_add(power, power);
         let tail = power.mul(p.div(a.add(a).add(one)));
         let tail = V::select(x.lt(V::zero()), V::splat(2.0).sub(tail), tail);
-        V::select(a.lt(V::splat(0.5)), one.sub(erf(x)), tail)
+        let result = V::select(a.lt(V::splat(0.5)), one.sub(erf(x)), tail);
+        V::select(x.is_nan(), x, result)
     }
 
     /// Returns the sine of `x + quarter turns * pi / 2` for |x| up to [`TRIG_LIMIT`].
@@ -225,7 +226,7 @@ lanes! {
 
     fn softplus<V>(x) -> V {
         // max(x, 0) + log1p(exp(-|x|)).
-        log1p(exp(negate(x.abs()))).add(V::zero().max(x))
+        V::select(x.is_nan(), x, log1p(exp(negate(x.abs()))).add(V::zero().max(x)))
     }
 
     fn rsqrt<V>(x) -> V {
