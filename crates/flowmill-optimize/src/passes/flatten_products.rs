@@ -9,6 +9,7 @@
 //! * labels are in groups in each term, so that no element moves. A constant operand may have them in any order: its transposition is folded. The
 //!   `Einsum` kernel reads and writes all other orders in place, which is cheaper than transposing them;
 //! * shared dimensions are sure to be equal: the op fails if they are not, and an ellipsis broadcasts;
+//! * a `BatchMatMulV2` in a loop is left to `hoist_products`, which computes such products before the loop;
 //! * no known size is 0, from which `Reshape` could not infer another size.
 //!
 //! `fold_constants` runs later, because it reshapes constant weights. `fuse_epilogues` runs later, too.
@@ -31,9 +32,12 @@ pub(crate) fn run(graph: &mut Graph, PassContext { target, shapes, limit }: Pass
         if count == limit {
             break;
         }
+        let is_in_loop = flow.as_ref().is_some_and(|flow| flow.frame_of(id) != FrameId::ROOT);
+        if is_in_loop && graph.get(id).is_some_and(|node| node.is_op("BatchMatMulV2")) {
+            continue;
+        }
         let Some(found) = graph.get(id).and_then(|node| find(graph, node, shapes, target)) else { continue };
         // A constant in a loop starts anew in each iteration, when this operand is there.
-        let is_in_loop = flow.as_ref().is_some_and(|flow| flow.frame_of(id) != FrameId::ROOT);
         let starts: Vec<NodeId> = if is_in_loop { vec![found.left.tensor.node] } else { Vec::new() };
         let product = Rewrite { graph, original: id, dtype: found.dtype, starts }.rewrite(&found)?;
         shapes.set_same(product, id.output(0));
