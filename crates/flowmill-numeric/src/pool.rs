@@ -146,11 +146,10 @@ fn fold<T: Pooled, S: Fn(T, T) -> T, F: Fn(T, usize) -> T, const N: usize>(
 /// The most taps of a window whose gradients are added tap by tap, and not channel by channel.
 const FEW_TAPS: usize = 16;
 
-/// Adds the gradients of `N` channels of one window, from channel `c` on, to the maxima of its taps. If windows cover each element exactly once, the
-/// gradients replace what was there.
+/// Adds the gradients of `N` channels of one window, from channel `c` on, to the maxima of its taps.
 #[inline(always)]
 #[allow(clippy::needless_range_loop)]
-fn add_to_maxima<T: Pooled, const N: usize>(taps: &Taps, c: usize, image: &[T], gradients: &[T], to: &mut [T], covers: bool) {
+fn add_to_maxima<T: Pooled, const N: usize>(taps: &Taps, c: usize, image: &[T], gradients: &[T], to: &mut [T]) {
     let (mut best, mut at) = ([T::LOWEST; N], [u32::MAX; N]);
     let mut tap = 0;
     for i in 0..taps.rows {
@@ -172,12 +171,7 @@ fn add_to_maxima<T: Pooled, const N: usize>(taps: &Taps, c: usize, image: &[T], 
             for j in 0..taps.columns {
                 let Some(to) = to[taps.place(i, j) + c..].first_chunk_mut::<N>() else { return };
                 for l in 0..N {
-                    let gradient = if at[l] == tap { gradients[l] } else { T::ZERO };
-                    if covers {
-                        to[l] = gradient;
-                    } else {
-                        to[l] += gradient;
-                    }
+                    to[l] += if at[l] == tap { gradients[l] } else { T::ZERO };
                 }
                 tap += 1;
             }
@@ -203,10 +197,10 @@ crate::dispatch! {
     }
 
     /// Adds the gradients of one row of windows to the maxima of an image.
-    fn add_row_to_maxima<T>(w: &Window, y: usize, image: &[T], gradients: &[T], to: &mut [T], covers: bool) where [T: Pooled] {
+    fn add_row_to_maxima<T>(w: &Window, y: usize, image: &[T], gradients: &[T], to: &mut [T]) where [T: Pooled] {
         for (x, gradients) in gradients.chunks_exact(w.channels).enumerate() {
             let taps = Taps::new(w, 0, y, x);
-            for_channels!(w.channels, |c| add_to_maxima::<T>(&taps, c, image, gradients, to, covers));
+            for_channels!(w.channels, |c| add_to_maxima::<T>(&taps, c, image, gradients, to));
         }
     }
 
@@ -269,19 +263,12 @@ pub fn max_pool_grad<T: Pooled>(window: &Window, input: &[T], out_backprop: &[T]
     let w = window;
     check(w, input.len().min(input_backprop.len()), out_backprop.len());
     let image_len = w.in_height * w.in_width * w.channels;
-    // Without overlaps and gaps, nothing needs to be cleared and added to.
-    let covers = w.height * w.width <= FEW_TAPS
-        && (w.height, w.width) == (w.stride_height, w.stride_width)
-        && (w.dilation_height, w.dilation_width, w.pad_top, w.pad_left) == (1, 1, 0, 0)
-        && (w.out_height * w.height, w.out_width * w.width) == (w.in_height, w.in_width);
     let one_image = |image: usize, to: &mut [T]| {
-        if !covers {
-            to.fill(T::ZERO);
-        }
+        to.fill(T::ZERO);
         let row_len = w.out_width * w.channels;
         for y in 0..w.out_height {
             let gradients = &out_backprop[(image * w.out_height + y) * row_len..][..row_len];
-            add_row_to_maxima(w, y, &input[image * image_len..][..image_len], gradients, to, covers);
+            add_row_to_maxima(w, y, &input[image * image_len..][..image_len], gradients, to);
         }
     };
     for_each_row(w.batch, image_len, w.work(2 * w.channels), input_backprop, one_image);
