@@ -1,6 +1,6 @@
 //! `MatMul` and `_FusedMatMul`.
 
-use super::product::{Beside, Product, Sizes, StableRhs, finish};
+use super::product::{Beside, Product, Sizes, StableRhs};
 use crate::fused_ops::{FusedOps, Start};
 use crate::gemm::{Epilogue, MatrixRef, gemm};
 use flowmill_runtime::{Cost, Kernel, KernelContext, KernelInit};
@@ -152,7 +152,7 @@ impl FusedMatMul {
         if self.transposed.a {
             let (a, b) = (operand(rows, size.m, size.k, true), operand(b.as_slice()?, size.k, size.n, self.transposed.b));
             gemm(size.m, size.k, size.n, a, b, target, size.n, epilogue.accumulate);
-            finish(target, size, &epilogue);
+            epilogue.apply(0, size.n, target);
         } else {
             self.rhs.multiply(size, rows, b, self.transposed.b, target, &epilogue)?;
         }

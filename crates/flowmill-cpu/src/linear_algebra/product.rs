@@ -160,7 +160,7 @@ impl StableRhs {
                 let a = MatrixRef { data: a, ld: size.k, transposed: false };
                 let b = MatrixRef { data: b.as_slice::<f32>()?, ld: if transposed { size.k } else { size.n }, transposed };
                 gemm(size.m, size.k, size.n, a, b, c, size.n, epilogue.accumulate);
-                finish(c, size, epilogue);
+                epilogue.apply(0, size.n, c);
             }
         }
         Ok(())
@@ -200,23 +200,7 @@ impl StableRhs {
         let columns = size.k - a.left_columns;
         let right = MatrixRef { data: b.get(first..).unwrap_or_default(), ld, transposed };
         gemm(size.m, columns, size.n, rows(a.right, columns), right, c, size.n, true);
-        finish(c, size, epilogue);
+        epilogue.apply(0, size.n, c);
         Ok(())
     }
-}
-
-/// Applies an epilogue to a product that was computed without it.
-pub(crate) fn finish(c: &mut [f32], size: Sizes, epilogue: &Epilogue<'_>) {
-    if size.n == 0 {
-        return;
-    }
-    for (i, row) in c.chunks_exact_mut(size.n).enumerate() {
-        if let Some(bias) = epilogue.bias {
-            row.iter_mut().zip(bias).for_each(|(c, b)| *c += b);
-        }
-        if let Some((residual, ld)) = epilogue.residual {
-            row.iter_mut().zip(&residual[i * ld..]).for_each(|(c, r)| *c += r);
-        }
-    }
-    epilogue.activation.apply(c);
 }

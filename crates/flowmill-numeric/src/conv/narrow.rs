@@ -65,22 +65,9 @@ pub(super) fn conv2d(w: &Window, input: &[f32], filter: &Filter, out_channels: u
         for (i, output) in output.chunks_exact_mut(row_len).enumerate() {
             let row = chunk * at_once + i;
             dots_of_row(w, (row / w.out_height, row % w.out_height), input, filter, out_channels, output);
-            finish_row(row * w.out_width, out_channels, output, epilogue);
+            epilogue.apply(row * w.out_width, out_channels, output);
         }
     });
-}
-
-/// Applies the epilogue to the outputs from position `first` on.
-pub(super) fn finish_row(first: usize, out_channels: usize, output: &mut [f32], epilogue: &Epilogue<'_>) {
-    for (x, output) in output.chunks_exact_mut(out_channels).enumerate() {
-        if let Some(bias) = epilogue.bias {
-            output.iter_mut().zip(bias).for_each(|(y, b)| *y += b);
-        }
-        if let Some((residual, ld)) = epilogue.residual {
-            output.iter_mut().zip(&residual[(first + x) * ld..]).for_each(|(y, r)| *y += r);
-        }
-    }
-    epilogue.activation.apply(output);
 }
 
 fn dots_of_row(w: &Window, (image, y): (usize, usize), input: &[f32], filter: &Filter, outputs: usize, output: &mut [f32]) {

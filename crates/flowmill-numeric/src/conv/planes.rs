@@ -5,7 +5,6 @@
 //! plane, whose filters lie side by side in the HWIO filter as it is.
 
 use super::depthwise::{Layout, single_row};
-use super::narrow::finish_row;
 use crate::gemm::{Epilogue, with_scratch};
 use crate::parallel;
 use crate::simd::isa;
@@ -82,7 +81,7 @@ impl Band<'_> {
         }
         for (y, output) in output.chunks_exact_mut(w.out_width * self.channels).enumerate() {
             if self.epilogue.residual.is_some() {
-                finish_row((image * w.out_height + ys.start + y) * w.out_width, self.channels, output, self.epilogue);
+                self.epilogue.apply((image * w.out_height + ys.start + y) * w.out_width, self.channels, output);
             } else if self.epilogue.activation.needs_pass() {
                 self.epilogue.activation.apply(output);
             }

@@ -95,6 +95,25 @@ impl<'a> Epilogue<'a> {
         Self { bias, activation, ..Self::default() }
     }
 
+    /// Applies the epilogue to sums that were computed without it: rows of `n` columns, from row `first` of the result on.
+    ///
+    /// # Panics
+    /// If the bias or the residual is too short.
+    pub fn apply(&self, first: usize, n: usize, c: &mut [f32]) {
+        if n == 0 {
+            return;
+        }
+        for (i, row) in c.chunks_exact_mut(n).enumerate() {
+            if let Some(bias) = self.bias {
+                row.iter_mut().zip(&bias[..n]).for_each(|(c, b)| *c += b);
+            }
+            if let Some((residual, ld)) = self.residual {
+                row.iter_mut().zip(&residual[(first + i) * ld..][..n]).for_each(|(c, r)| *c += r);
+            }
+        }
+        self.activation.apply(c);
+    }
+
     /// Checks that the operands cover `m` rows of `n` columns, and returns the part that the tile kernels apply in registers.
     pub(crate) fn finish(&self, m: usize, n: usize) -> Option<Finish<f32>> {
         let (low, high) = self.activation.clamp();

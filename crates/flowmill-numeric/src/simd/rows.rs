@@ -240,7 +240,7 @@ unsafe fn softmax_kernel<V: MathVector>(dst: *mut f32, src: *const f32, rows: us
                     e.store_part(dst.add(i), lanes);
                 }
             });
-            let sum = V::splat(fold_lanes(sum, |a, b| a + b));
+            let sum = V::splat(sum.sum());
             if logarithm {
                 let log_sum = log(sum);
                 for_each_vector!(V, src, cols, 0.0, |x, i, lanes| {
@@ -266,14 +266,14 @@ unsafe fn moments_kernel<V: MathVector>(src: *const f32, cols: usize) -> (f32, f
         for_each_vector!(V, src, cols, 0.0, |x, i, _lanes| {
             sum = sum.add(x);
         });
-        let mean = fold_lanes(sum, |a, b| a + b) / cols as f32;
+        let mean = sum.sum() / cols as f32;
         let centre = V::splat(mean);
         let mut squares = V::zero();
         for_each_vector!(V, src, cols, mean, |x, i, _lanes| {
             let d = x.sub(centre);
             squares = d.mul_add(d, squares);
         });
-        (mean, fold_lanes(squares, |a, b| a + b) / cols as f32)
+        (mean, squares.sum() / cols as f32)
     }
 }
 

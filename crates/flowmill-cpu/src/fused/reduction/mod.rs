@@ -4,7 +4,7 @@
 //! time, all instructions in turn, so that every value stays in the L1 cache ([`small`]). Large slices, such as the images of a group norm, are read
 //! once for each reduction that depends on another and once for the result, block by block ([`large`]).
 //!
-//! How a slice is divided depends on shapes alone, so results have the same bits for any number of threads.
+//! The division of a slice depends on shapes alone, so results have the same bits for any number of threads.
 
 mod large;
 mod plan;
