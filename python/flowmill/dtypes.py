@@ -67,8 +67,8 @@ class DType:
 
     @property
     def as_numpy_dtype(self) -> Any:
-        """NumPy's scalar type, such as ``numpy.float32``; ``numpy.object_`` for strings."""
-        return np.object_ if self.base_dtype._name in ("string", "resource", "variant") else self._numpy().type
+        """NumPy's scalar type, such as ``numpy.float32``; ``object`` for strings, resources and variants."""
+        return object if self.base_dtype._name in ("string", "resource", "variant") else self._numpy().type
 
     def _numpy(self) -> np.dtype:
         return _core.numpy_dtype(self._number)

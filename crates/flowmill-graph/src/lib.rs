@@ -6,6 +6,7 @@ mod arena;
 pub mod attrs;
 pub mod builder;
 mod builtin;
+mod call_shapes;
 mod check;
 mod device_name;
 mod edge;
@@ -43,6 +44,7 @@ mod work;
 
 pub use attrs::{Attr, AttrList, Attrs, OwnAttr};
 pub use builtin::{ARG, HOST_MEMORY, OUTPUT_SHAPES, RETVAL, TRANSFER};
+pub use call_shapes::{MAX_BODY_NODES, call_of};
 pub use check::{check_attr_value, complete_attrs, is_valid_node_name};
 pub use device_name::DeviceName;
 pub use edge::Edge;

@@ -1,5 +1,6 @@
 //! Static shapes of all tensors of a graph.
 
+use crate::call_shapes::{self, Budget};
 use crate::evaluate::StaticValues;
 use crate::infer::Asked;
 use crate::symbols::SymbolTable;
@@ -22,11 +23,15 @@ pub const MAX_CONSTANT_BYTES: usize = 1024;
 /// Values of constants, and those that shape functions make of them, are handed on as nodes are added. Where a shape function asks for a value that
 /// is not known so, and the graph's registry has an [`Evaluator`], kernels compute it if it depends on constants only; of `Pack`, `Concat`,
 /// `Cast` and `StridedSlice`, parts of it. TensorFlow's shape refiner does the same.
+///
+/// The results of a call have the shapes that the body of its function has for the call's arguments: see [`MAX_BODY_NODES`](crate::MAX_BODY_NODES).
 #[derive(Clone, Debug, Default)]
 pub struct ShapeRefiner {
     /// The facts by node id; `None` if the node was not seen.
     outputs: Vec<Option<Box<[ValueInfo]>>>,
     values: StaticValues,
+    /// In a function's body: what may still be inferred in bodies of calls.
+    budget: Option<Budget>,
 }
 
 /// The depth to which shapes that are made of shapes are followed.
@@ -36,6 +41,16 @@ impl ShapeRefiner {
     /// Returns a refiner that has seen nothing.
     pub fn new() -> ShapeRefiner {
         ShapeRefiner::default()
+    }
+
+    /// Returns a refiner of a function's body, which takes the nodes of functions that the body calls from `budget`.
+    pub(crate) fn of_body(budget: Budget) -> ShapeRefiner {
+        ShapeRefiner { budget: Some(budget), ..ShapeRefiner::default() }
+    }
+
+    /// Returns the budget of [`of_body`](ShapeRefiner::of_body) without the nodes that were inferred.
+    pub(crate) fn into_budget(self) -> Budget {
+        self.budget.unwrap_or_default()
     }
 
     /// Returns the facts about a tensor; `None` if its node was not seen.
@@ -114,6 +129,16 @@ impl ShapeRefiner {
         self.infer_in_order(graph, &order)
     }
 
+    /// Infers the nodes of a graph that were not seen.
+    ///
+    /// # Errors
+    /// Like [`infer_graph`](ShapeRefiner::infer_graph).
+    pub(crate) fn infer_unseen(&mut self, graph: &Graph) -> Result<()> {
+        let mut order = topological_order(graph)?;
+        order.retain(|&id| !self.has_seen(id));
+        self.infer_in_order(graph, &order)
+    }
+
     fn infer_in_order(&mut self, graph: &Graph, order: &[NodeId]) -> Result<()> {
         self.infer_with_names(graph, order, &NoNames)
     }
@@ -182,7 +207,8 @@ impl ShapeRefiner {
         self.outputs[id.index()] = Some(outputs.into());
     }
 
-    /// Returns the outputs of a node, with the values that its shape function asks for computed if they can be; and whether it asked for any.
+    /// Returns the outputs of a node, with what the body of a called function says of them, and with the values that its shape function asks for computed if
+    /// they can be; and whether it asked for any.
     fn infer_with_values(
         &mut self,
         graph: &Graph,
@@ -190,6 +216,19 @@ impl ShapeRefiner {
         names: &impl SizeNames,
         assume_loops: bool,
     ) -> Result<(Vec<ValueInfo>, bool)> {
+        let (mut outputs, has_asked) = self.infer_node(graph, node, names, assume_loops)?;
+        if call_shapes::is_call(graph, node) {
+            let of_body = self.budget.take();
+            let is_body = of_body.is_some();
+            let mut budget = of_body.unwrap_or_default();
+            let inputs = graph.inputs(node.id()).map(|input| self.value(input));
+            call_shapes::refine(graph, node, inputs, &mut outputs, &mut budget);
+            self.budget = is_body.then_some(budget);
+        }
+        Ok((outputs, has_asked))
+    }
+
+    fn infer_node(&mut self, graph: &Graph, node: &Node, names: &impl SizeNames, assume_loops: bool) -> Result<(Vec<ValueInfo>, bool)> {
         let inferred = self.infer(graph, node, names.symbols(), assume_loops, &[]);
         if names.symbols().is_some() {
             // What cannot be inferred is an error of the step, or was reported when the graph was built. Constants were computed before.

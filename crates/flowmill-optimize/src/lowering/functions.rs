@@ -2,7 +2,7 @@
 
 use super::conditional::{Class, Classes, Liveness};
 use flowmill_graph::{
-    ARG, Attrs, ControlFlow, FrameId, Function, FunctionBody, Graph, Node, NodeId, Role, TensorType, instantiate_function,
+    ARG, Attrs, ControlFlow, FrameId, Function, FunctionBody, Graph, Node, NodeId, Role, TensorType, call_of, instantiate_function,
 };
 use flowmill_proto::attr_value::Value;
 use flowmill_proto::{AttrValue, NameAttrList};
@@ -289,17 +289,6 @@ fn has_any_in_frames(graph: &Graph, nodes: &[NodeId]) -> Option<bool> {
 pub(crate) fn is_noinline(attrs: &Attrs) -> bool {
     let is_set = |name| attrs.get_or(name, false).unwrap_or(false);
     is_set("_noinline") && !is_set("_XlaMustCompile")
-}
-
-/// Returns the function that a node calls, or `None` if the node is no call.
-pub(crate) fn call_of(graph: &Graph, node: &Node) -> Option<NameAttrList> {
-    match node.op() {
-        _ if node.role() == Role::Call => node.attrs().get::<&NameAttrList>("f").ok().cloned(),
-        op if graph.library().get(op).is_some() => {
-            Some(NameAttrList { name: op.to_owned(), attr: node.attrs().to_map(), ..Default::default() })
-        }
-        _ => None,
-    }
 }
 
 /// Returns the functions that a call, branch or loop runs, or `None` for other nodes.

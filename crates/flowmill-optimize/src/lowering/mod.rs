@@ -14,6 +14,6 @@ mod splice;
 pub(crate) use branches::{Branch, lower_branches};
 pub(crate) use colocation::CallColocation;
 pub(crate) use conditional::{Class, Liveness};
-pub(crate) use functions::{Body, Reason, call_of, called, is_noinline};
+pub(crate) use functions::{Body, Reason, called, is_noinline};
 pub use functions::{Functions, MAX_ADDED_NODES, MAX_NESTING, is_marked};
 pub(crate) use splice::{Argument, Place, add, gate_of, identity, inputs_gate, redirect, splice, type_attr};

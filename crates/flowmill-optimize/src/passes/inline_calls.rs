@@ -12,10 +12,8 @@
 //!
 //! Needs nothing to run before it.
 
-use crate::lowering::{
-    Argument, Body, Functions, Liveness, Place, Reason, call_of, gate_of, identity, inputs_gate, is_noinline, redirect, splice,
-};
-use flowmill_graph::{Graph, NodeId, OutputId};
+use crate::lowering::{Argument, Body, Functions, Liveness, Place, Reason, gate_of, identity, inputs_gate, is_noinline, redirect, splice};
+use flowmill_graph::{Graph, NodeId, OutputId, call_of};
 use flowmill_tensor::Result;
 use std::sync::Arc;
 

@@ -20,7 +20,7 @@ use super::{Grad, GradientOptions, GradientWalk, IndexedSlices, Step, add_gradie
 use crate::builder::{BuilderState, Scope, ScopedBuilder};
 use crate::{
     ARG, Attrs, Function, FunctionArg, FunctionBody, FunctionLibrary, Graph, Node, NodeId, OpDef, OpRegistry, OutputId, RETVAL, Role,
-    instantiate_function,
+    call_of, instantiate_function,
 };
 use flowmill_proto::attr_value::{ListValue, Value};
 use flowmill_proto::{AttrValue, FunctionDef, NameAttrList};
@@ -32,15 +32,6 @@ use std::sync::atomic::AtomicUsize;
 /// Returns true if a node runs functions of the graph's library.
 pub(super) fn is_call(graph: &Graph, node: &Node) -> bool {
     matches!(node.role(), Role::Call | Role::If | Role::Case | Role::While) || graph.library().get(node.op()).is_some()
-}
-
-/// Returns the function that a node calls, if it does nothing else.
-fn call_of(graph: &Graph, node: &Node) -> Option<NameAttrList> {
-    if node.role() == Role::Call {
-        return node.attrs().get::<&NameAttrList>("f").ok().cloned();
-    }
-    graph.library().get(node.op())?;
-    Some(NameAttrList { name: node.op().to_owned(), attr: node.attrs().to_map(), ..NameAttrList::default() })
 }
 
 pub(super) fn type_list(types: impl IntoIterator<Item = DType>) -> AttrValue {
