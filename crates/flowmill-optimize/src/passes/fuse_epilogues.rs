@@ -5,15 +5,16 @@
 //! epilogue, too.
 //!
 //! Sound because the fused kernels compute the same, only without storing what lies between. Guards:
-//! * `float32`, channels last, functions that the target's kernel of the fused op has; a bias comes first: a `BiasAdd`, or the sum with a constant vector of as many values as there are channels;
-//! * the residual is sure to have the shape of what it is added to: a sum that widens either is left alone;
+//! * `float32`, channels last, functions that the target's kernel of the fused op has;
+//! * the bias is that of a `BiasAdd`, or a vector in a sum that is sure to have as many values as there are channels. Without a bias, only products and depthwise convolutions get an activation: `_FusedConv2D` has at least one argument;
+//! * a residual follows a bias, and is sure to have the shape of what it is added to: a sum that widens either is left alone;
 //! * intermediate tensors have no other consumers, and no control edge leads out of the nodes between; the fused node takes over all control inputs;
 //! * all on one device.
 //!
 //! `fold_batch_norm` runs earlier, because it turns a batch norm into a bias. `fold_padding` runs earlier, because it matches `Conv2D`.
 
 use crate::linear::{Linear, is_bias_add};
-use crate::rewrite::{constant_shape, is_of_type, node_def, replace, sole_consumer, text};
+use crate::rewrite::{is_of_type, node_def, replace, sole_consumer, text};
 use crate::{PassContext, Shapes, Target};
 use flowmill_graph::traverse::topological_order;
 use flowmill_graph::{Edge, ElementwiseFunction, Graph, Node, NodeId, OutputId};
@@ -66,14 +67,19 @@ fn find(graph: &Graph, node: &Node, shapes: &Shapes, target: &dyn Target) -> Opt
         found.args.extend(graph.input(node.id(), 2));
         found.functions.push(start);
     }
-    let edge = next(graph, node).filter(|_| can_end_with(ElementwiseFunction::BiasAdd))?;
-    found.args.push(bias(graph, node, op, edge)?);
-    found.push(edge.dst, ElementwiseFunction::BiasAdd);
-    if can_end_with(ElementwiseFunction::Add)
-        && let Some((edge, residual)) = residual(graph, &found, shapes)
+    if can_end_with(ElementwiseFunction::BiasAdd)
+        && let Some((edge, bias)) = bias(graph, &found, shapes)
     {
-        found.args.push(residual);
-        found.push(edge.dst, ElementwiseFunction::Add);
+        found.args.push(bias);
+        found.push(edge.dst, ElementwiseFunction::BiasAdd);
+        if can_end_with(ElementwiseFunction::Add)
+            && let Some((edge, residual)) = residual(graph, &found, shapes)
+        {
+            found.args.push(residual);
+            found.push(edge.dst, ElementwiseFunction::Add);
+        }
+    } else if op == Linear::Conv2D {
+        return None;
     }
     if let Some(edge) = found.next(graph)
         && let Some(node) = graph.get(edge.dst)
@@ -85,7 +91,7 @@ fn find(graph: &Graph, node: &Node, shapes: &Shapes, target: &dyn Target) -> Opt
         found.leakyrelu_alpha = node.attrs().get("alpha").ok();
         found.push(edge.dst, activation);
     }
-    Some(found)
+    (found.nodes.len() > 1).then_some(found)
 }
 
 impl Found {
@@ -105,15 +111,20 @@ fn next(graph: &Graph, node: &Node) -> Option<Edge> {
     (graph.get(edge.dst)?.device() == node.device()).then_some(edge)
 }
 
-/// The bias that the end of `edge` adds to the linear op `node`.
-fn bias(graph: &Graph, node: &Node, op: Linear, edge: Edge) -> Option<OutputId> {
+/// Returns the bias that is added to the linear op, and the edge to the sum.
+fn bias(graph: &Graph, found: &Found, shapes: &Shapes) -> Option<(Edge, OutputId)> {
+    let edge = found.next(graph)?;
     let consumer = graph.get(edge.dst)?;
     if is_bias_add(consumer) && edge.dst_input == 0 {
-        return graph.input(consumer.id(), 1);
+        return Some((edge, graph.input(consumer.id(), 1)?));
     }
     let other = addend(graph, consumer, edge)?;
-    let shape = constant_shape(graph, other)?;
-    (shape.dims() == [op.constant_channels(graph, node)?]).then_some(other)
+    let (sum, vector) = (shapes.of(graph).shape(edge.source()?), shapes.of(graph).shape(other));
+    let is_bias = match (sum.dims()?, vector.dims()?) {
+        (&[.., channels], &[size]) => channels == size && size >= 0,
+        _ => false,
+    };
+    is_bias.then_some((edge, other))
 }
 
 /// Returns the other addend if the consumer at the end of `edge` is a sum.
