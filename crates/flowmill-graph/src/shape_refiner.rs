@@ -24,7 +24,8 @@ pub const MAX_CONSTANT_BYTES: usize = 1024;
 /// is not known so, and the graph's registry has an [`Evaluator`], kernels compute it if it depends on constants only; of `Pack`, `Concat`,
 /// `Cast` and `StridedSlice`, parts of it. TensorFlow's shape refiner does the same.
 ///
-/// The results of a call have the shapes that the body of its function has for the call's arguments: see [`MAX_BODY_NODES`](crate::MAX_BODY_NODES).
+/// In a whole graph, the results of a call have the shapes that the body of its function has for the call's arguments: see
+/// [`MAX_BODY_NODES`](crate::MAX_BODY_NODES).
 #[derive(Clone, Debug, Default)]
 pub struct ShapeRefiner {
     /// The facts by node id; `None` if the node was not seen.
@@ -94,6 +95,8 @@ impl ShapeRefiner {
     }
 
     /// Infers the outputs of one node, whose producers were seen before, those on back edges excepted: what comes over these is unknown.
+    ///
+    /// The results of a call are as the op's shape function says. TensorFlow, too, looks into the bodies of functions only when it imports a graph.
     ///
     /// # Errors
     /// Returns the error of the op's shape function, with the node's name.
@@ -207,17 +210,17 @@ impl ShapeRefiner {
         self.outputs[id.index()] = Some(outputs.into());
     }
 
-    /// Returns the outputs of a node, with what the body of a called function says of them, and with the values that its shape function asks for computed if
-    /// they can be; and whether it asked for any.
+    /// Returns the outputs of a node, with the values that its shape function asks for computed if they can be; and whether it asked for any. For a node of a
+    /// whole graph, the body of a called function says more of them, and back edges are assumed to bring the shapes that come in.
     fn infer_with_values(
         &mut self,
         graph: &Graph,
         node: &Node,
         names: &impl SizeNames,
-        assume_loops: bool,
+        is_whole_graph: bool,
     ) -> Result<(Vec<ValueInfo>, bool)> {
-        let (mut outputs, has_asked) = self.infer_node(graph, node, names, assume_loops)?;
-        if call_shapes::is_call(graph, node) {
+        let (mut outputs, has_asked) = self.infer_node(graph, node, names, is_whole_graph)?;
+        if is_whole_graph && call_shapes::is_call(graph, node) {
             let of_body = self.budget.take();
             let is_body = of_body.is_some();
             let mut budget = of_body.unwrap_or_default();
