@@ -131,6 +131,8 @@ pub struct OpTraits {
     pub leaves_outputs_dead: bool,
     /// The effects of a node besides computing its outputs from its inputs.
     pub effects: Effects,
+    /// The node is there for the error that its kernel returns for some inputs, whether or not its output is read.
+    pub checks_input: bool,
     /// A node takes more than about ten microseconds for usual sizes, so that a hand-over to another thread pays. A kernel may estimate its run time
     /// better, from static shapes.
     pub costly: bool,

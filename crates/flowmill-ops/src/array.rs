@@ -137,7 +137,7 @@ pub(crate) const OPS: &[Op] = &[
                 type: {bfloat16, half, float, double, int64, int32, uint8, uint16, uint32, uint64, int8, int16, complex64, complex128, qint8,
                     quint8, qint16, quint16, qint32}")
         .shape(shape::bitcast),
-    op("EnsureShape", "(input: T) -> (output: T)").moves(Moves::InOrder).gradient(gradient::identity).attrs("shape: shape; T: type").shape(shape::ensure_shape),
+    op("EnsureShape", "(input: T) -> (output: T)").moves(Moves::InOrder).checks_input().gradient(gradient::identity).attrs("shape: shape; T: type").shape(shape::ensure_shape),
     op("DeviceIndex", "() -> (index: int32)").attrs("device_names: list(string)").stateful().shape(shape::scalars),
     op("DebugIdentity", "(input: T) -> (output: T)")
         .attrs("T: type; device_name: string = ''; tensor_name: string = ''; debug_urls: list(string) = []; gated_grpc: bool = false")

@@ -49,6 +49,7 @@ const NOTHING_KNOWN: OpTraits = OpTraits {
     selects: false,
     leaves_outputs_dead: false,
     effects: Effects::None,
+    checks_input: false,
     costly: false,
     work: Work::Unknown,
     gives_handle_for_string: false,
@@ -75,6 +76,11 @@ impl Op {
     /// The op has state or side effects.
     pub(crate) const fn stateful(self) -> Op {
         Op { traits: OpTraits { effects: Effects::State, ..self.traits }, ..self }
+    }
+
+    /// The op is there for the error that its kernel returns for some inputs.
+    pub(crate) const fn checks_input(self) -> Op {
+        Op { traits: OpTraits { checks_input: true, ..self.traits }, ..self }
     }
 
     /// Inputs of a reference type may be uninitialised.

@@ -71,6 +71,8 @@ pub const PIPELINE: &[Pass] = &[
     pass!(Pass, remove_identities),
     // Before constants are folded: reshapes constant weights. After identities are removed: weights may be behind one.
     pass!(Pass, flatten_products),
+    // Before control edges are reduced, which removes what it leaves.
+    pass!(Pass, convert_to_no_ops).in_rounds(),
     // Before patterns are looked for: few of them admit control edges. Branches and loops that go leave some in the next round.
     pass!(Pass, reduce_control_edges).in_rounds(),
     // Before all that asks whether weights are constant: frozen models compute theirs by reshapes and products of constants.

@@ -3,6 +3,7 @@
 pub(crate) mod cancel_splits;
 pub(crate) mod canonicalize;
 pub(crate) mod channels_last;
+pub(crate) mod convert_to_no_ops;
 pub(crate) mod flatten_products;
 pub(crate) mod fold_batch_norm;
 pub(crate) mod fold_branches;
