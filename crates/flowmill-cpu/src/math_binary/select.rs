@@ -1,8 +1,10 @@
 //! Selection between tensors, element by element.
 
+use crate::array::item::Item;
 use crate::elementwise::{CHUNK, Operand, Word, broadcast_positions, for_blocks};
 use crate::from_fn::from_fn;
 use crate::number::Ordered;
+use flowmill_numeric::elementwise::{Selectable, replace_unless, select};
 use flowmill_runtime::{Kernel, KernelContext, KernelInit};
 use flowmill_tensor::{Allocator, Complex, DType, Result, Shape, Tensor, bail, bf16, f16, for_dtype};
 use std::sync::Arc;
@@ -84,7 +86,15 @@ fn selector(init: &KernelInit<'_>) -> Result<Select> {
             Tensor::from_resources(shape.clone(), pick(c, t.shape(), t.as_resources()?, e.shape(), e.as_resources()?, &shape)?)
         }),
         _ => {
-            for_dtype!(dtype, [f16, bf16, f32, f64, i8, i16, i32, i64, u8, u16, u32, u64, bool, Complex<f32>, Complex<f64>], T => Ok(select_dense::<T>), _ => init.unsupported())
+            let select: Select = match dtype.size() {
+                _ if dtype == DType::Bool => select_dense::<bool>,
+                Some(1) => select_dense::<u8>,
+                Some(2) => select_dense::<u16>,
+                Some(4) => select_dense::<u32>,
+                Some(8) => select_dense::<u64>,
+                _ => select_dense::<Complex<f64>>,
+            };
+            for_dtype!(dtype, [f16, bf16, f32, f64, i8, i16, i32, i64, u8, u16, u32, u64, bool, Complex<f32>, Complex<f64>], T => Ok(select), _ => init.unsupported())
         }
     }
 }
@@ -101,34 +111,39 @@ fn choose(alloc: &Allocator, condition: &Tensor, then: Tensor, otherwise: Tensor
     select(alloc, condition, then, otherwise, shape)
 }
 
-fn select_dense<T: Word>(alloc: &Allocator, condition: &Tensor, mut then: Tensor, otherwise: Tensor, shape: Shape) -> Result<Tensor> {
+fn select_dense<T: Item + Word + Selectable>(
+    alloc: &Allocator,
+    condition: &Tensor,
+    mut then: Tensor,
+    otherwise: Tensor,
+    shape: Shape,
+) -> Result<Tensor> {
     let conditions = Operand::new(condition.as_slice::<bool>()?, condition.shape(), &shape);
-    let rejected = Operand::new(otherwise.as_slice::<T>()?, otherwise.shape(), &shape);
+    let rejected = Operand::new(T::items(&otherwise)?, otherwise.shape(), &shape);
     if *then.shape() == shape && then.is_unique() {
-        for_blocks(then.as_mut_slice::<T>()?, 1, &|start, block| {
-            let (mut c, mut e) = ([false; CHUNK], [T::default(); CHUNK]);
-            for (i, chunk) in block.chunks_mut(CHUNK).enumerate() {
-                let (at, n) = (start + i * CHUNK, chunk.len());
-                for ((d, &c), &e) in chunk.iter_mut().zip(conditions.read(at, n, &mut c)).zip(rejected.read(at, n, &mut e)) {
-                    *d = if c { *d } else { e };
+        T::update(&mut then, |items| {
+            for_blocks(items, 1, &|start, block| {
+                let (mut c, mut e) = ([false; CHUNK], [T::default(); CHUNK]);
+                for (i, chunk) in block.chunks_mut(CHUNK).enumerate() {
+                    let (at, n) = (start + i * CHUNK, chunk.len());
+                    replace_unless(conditions.read(at, n, &mut c), rejected.read(at, n, &mut e), chunk);
                 }
-            }
-        });
+            });
+            Ok(())
+        })?;
         return Ok(then);
     }
-    let mut out = alloc.uninit(T::DTYPE, shape.clone())?;
-    let accepted = Operand::new(then.as_slice::<T>()?, then.shape(), &shape);
-    for_blocks(out.as_mut_slice::<T>()?, 1, &|start, block| {
-        let (mut c, mut t, mut e) = ([false; CHUNK], [T::default(); CHUNK], [T::default(); CHUNK]);
-        for (i, chunk) in block.chunks_mut(CHUNK).enumerate() {
-            let (at, n) = (start + i * CHUNK, chunk.len());
-            let values = accepted.read(at, n, &mut t).iter().zip(rejected.read(at, n, &mut e));
-            for ((d, &c), (&t, &e)) in chunk.iter_mut().zip(conditions.read(at, n, &mut c)).zip(values) {
-                *d = if c { t } else { e };
+    let accepted = Operand::new(T::items(&then)?, then.shape(), &shape);
+    T::build(alloc, then.dtype(), shape.clone(), &[], |items| {
+        for_blocks(items, 1, &|start, block| {
+            let (mut c, mut t, mut e) = ([false; CHUNK], [T::default(); CHUNK], [T::default(); CHUNK]);
+            for (i, chunk) in block.chunks_mut(CHUNK).enumerate() {
+                let (at, n) = (start + i * CHUNK, chunk.len());
+                select(conditions.read(at, n, &mut c), accepted.read(at, n, &mut t), rejected.read(at, n, &mut e), chunk);
             }
-        }
-    });
-    Ok(out)
+        });
+        Ok(())
+    })
 }
 
 fn pick<T: Clone>(

@@ -4,9 +4,11 @@
 //! Each element of a result is computed independently, so it does not depend on how the work is divided.
 
 mod operand;
+mod select;
 mod word;
 
 pub use operand::{Operand, broadcast_positions};
+pub use select::{Selectable, replace_unless, select};
 pub use word::Word;
 
 use crate::parallel;
