@@ -7,6 +7,7 @@
 // conversions that some of the types do not need.
 #![allow(clippy::approx_constant, clippy::excessive_precision, clippy::neg_cmp_op_on_partial_ord, clippy::unnecessary_cast)]
 
+pub mod batch_norm;
 pub mod conv;
 pub mod elementwise;
 pub mod gemm;

@@ -2,7 +2,7 @@
 
 use super::layout::in_any_layout;
 use crate::from_fn::from_fn;
-use crate::parallel;
+use flowmill_numeric::batch_norm::{Statistics, gradient, moments, scale_and_shift};
 use flowmill_runtime::{Kernel, KernelContext, KernelDef, KernelInit, KernelRegistry};
 use flowmill_tensor::{Allocator, DType, Result, Shape, Tensor, bail, bf16, f16};
 use std::sync::Arc;
@@ -16,9 +16,6 @@ pub(super) fn register(registry: &mut KernelRegistry) {
         registry.register(op, KernelDef::new(|init| in_any_layout(init, make_grad)).channels_last());
     }
 }
-
-/// The number of elements that one thread processes at a time.
-const GRAIN: usize = 1 << 15;
 
 struct Norm {
     dtype: DType,
@@ -118,37 +115,6 @@ fn make_global(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     })
 }
 
-/// Computes `out[.., c] = x[.., c] * scale[c] + offset[c]`.
-fn scale_and_shift(x: &[f32], scale: &[f32], offset: &[f32], out: &mut [f32]) {
-    let channels = scale.len().max(1);
-    let at_once = GRAIN.div_ceil(channels) * channels;
-    parallel::chunks(out, at_once, |i, out| {
-        for (out, x) in out.chunks_exact_mut(channels).zip(x[i * at_once..].chunks_exact(channels)) {
-            for (((out, x), s), o) in out.iter_mut().zip(x).zip(scale).zip(offset) {
-                *out = x * s + o;
-            }
-        }
-    });
-}
-
-/// Returns the mean and the (population) variance of each channel, summed in `float64` in a fixed order.
-fn moments(x: &[f32], channels: usize) -> (Vec<f32>, Vec<f32>) {
-    let rows = (x.len() / channels.max(1)).max(1) as f64;
-    let mut sums = vec![0f64; channels];
-    for row in x.chunks_exact(channels.max(1)) {
-        sums.iter_mut().zip(row).for_each(|(s, &v)| *s += f64::from(v));
-    }
-    let means: Vec<f64> = sums.iter().map(|s| s / rows).collect();
-    let mut squares = vec![0f64; channels];
-    for row in x.chunks_exact(channels.max(1)) {
-        for ((s, &v), m) in squares.iter_mut().zip(row).zip(&means) {
-            let d = f64::from(v) - m;
-            *s += d * d;
-        }
-    }
-    (means.iter().map(|&m| m as f32).collect(), squares.iter().map(|s| (s / rows) as f32).collect())
-}
-
 fn make(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let norm = Norm::new(init)?;
     let has_reserve_3 = init.op_def.name == "FusedBatchNormV3";
@@ -198,36 +164,21 @@ fn make_grad(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
 }
 
 fn backward(ctx: &mut KernelContext<'_>, norm: &Norm) -> Result<()> {
-    let (gradient, x) = (norm.widen(ctx.allocator(), ctx.input(0)?)?, norm.widen(ctx.allocator(), ctx.input(1)?)?);
+    let (dy, x) = (norm.widen(ctx.allocator(), ctx.input(0)?)?, norm.widen(ctx.allocator(), ctx.input(1)?)?);
     let (scale, mean, variance) = (ctx.take(2)?, ctx.take(3)?, ctx.take(4)?);
-    let n = channels(x.shape(), &[("scale", &scale), ("reserve_space_1", &mean), ("reserve_space_2", &variance)])?;
-    if gradient.shape() != x.shape() {
-        bail!(InvalidArgument, "x and y_backprop must have same shape, got {} and {}", x.shape(), gradient.shape());
+    channels(x.shape(), &[("scale", &scale), ("reserve_space_1", &mean), ("reserve_space_2", &variance)])?;
+    if dy.shape() != x.shape() {
+        bail!(InvalidArgument, "x and y_backprop must have same shape, got {} and {}", x.shape(), dy.shape());
     }
-    let (dy, values) = (gradient.as_slice::<f32>()?, x.as_slice::<f32>()?);
+    let (dy, values) = (dy.as_slice::<f32>()?, x.as_slice::<f32>()?);
     let (scale, mean) = (scale.as_slice::<f32>()?, mean.as_slice::<f32>()?);
     let inverse: Vec<f32> = variance.as_slice::<f32>()?.iter().map(|v| 1.0 / (v + norm.epsilon).sqrt()).collect();
-    let rows = (values.len() / n.max(1)).max(1) as f64;
-    let (mut sums, mut products) = (vec![0f64; n], vec![0f64; n]);
-    for (dy, x) in dy.chunks_exact(n.max(1)).zip(values.chunks_exact(n.max(1))) {
-        for c in 0..n {
-            sums[c] += f64::from(dy[c]);
-            products[c] += f64::from(dy[c]) * f64::from((x[c] - mean[c]) * inverse[c]);
-        }
-    }
     let mut dx = ctx.allocator().uninit(DType::F32, x.shape().clone())?;
-    for ((dx, dy), x) in
-        dx.as_mut_slice::<f32>()?.chunks_exact_mut(n.max(1)).zip(dy.chunks_exact(n.max(1))).zip(values.chunks_exact(n.max(1)))
-    {
-        for c in 0..n {
-            let normalized = (x[c] - mean[c]) * inverse[c];
-            let centered = if norm.training { dy[c] - (sums[c] / rows) as f32 - normalized * (products[c] / rows) as f32 } else { dy[c] };
-            dx[c] = centered * scale[c] * inverse[c];
-        }
-    }
+    let statistics = Statistics { scale, mean, inverse: &inverse, of_batch: norm.training };
+    let (of_scale, of_offset) = gradient(dy, values, &statistics, dx.as_mut_slice()?);
     ctx.set_output(0, norm.narrow(ctx.allocator(), dx)?);
-    ctx.set_output(1, ctx.allocator().vector(&products.iter().map(|&p| p as f32).collect::<Vec<_>>())?);
-    ctx.set_output(2, ctx.allocator().vector(&sums.iter().map(|&s| s as f32).collect::<Vec<_>>())?);
+    ctx.set_output(1, ctx.allocator().vector(&of_scale)?);
+    ctx.set_output(2, ctx.allocator().vector(&of_offset)?);
     for i in 3..ctx.num_outputs() {
         ctx.set_output(i, ctx.allocator().vector::<f32>(&[])?);
     }

@@ -135,7 +135,9 @@ fn calls() -> Vec<Forking> {
         vec![f(&[40, 8, 12]), Tensor::from_slice([40, 2], &places).unwrap(), i(&[0, 3, 3, 7, 10].repeat(8)), i(&[40; 8])],
     );
     let moments = vec![float(), ("U", ty(DType::F32)), ("is_training", true.into())];
-    call("nn/batch_norm.rs", "FusedBatchNormV3", moments, vec![f(&[8, 32, 32, 32]), f(&[32]), f(&[32]), f(&[0]), f(&[0])]);
+    call("batch_norm.rs", "FusedBatchNormV3", moments.clone(), vec![f(&[8, 32, 32, 32]), f(&[32]), f(&[32]), f(&[0]), f(&[0])]);
+    let gradients = vec![f(&[8, 32, 32, 30]), f(&[8, 32, 32, 30]), f(&[30]), f(&[30]), f(&[30]), f(&[0])];
+    call("batch_norm.rs", "FusedBatchNormGradV3", moments, gradients);
     call("conv/conv3d.rs", "Conv3D", steps(&[1; 5]), vec![f(&[2, 12, 12, 12, 8]), f(&[3, 3, 3, 8, 8])]);
     call(
         "conv/conv3d.rs",
