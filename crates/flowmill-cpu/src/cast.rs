@@ -5,8 +5,10 @@
 //! imaginary part.
 
 use crate::elementwise::{UnaryOp, Word, for_blocks, unary_kernel};
+use flowmill_numeric::elementwise::Truncate;
 use flowmill_runtime::{Kernel, KernelContext, KernelInit, KernelRegistry, ScalarOp};
 use flowmill_tensor::{Complex, DType, Result, Tensor, bail, bf16, f16, for_dtype};
+use half::slice::HalfFloatSliceExt;
 use std::marker::PhantomData;
 use std::sync::Arc;
 
@@ -76,46 +78,6 @@ impl Source for Complex<f64> {
     #[inline(always)]
     fn imaginary(self) -> f64 {
         self.im
-    }
-}
-
-/// A float that is rounded towards zero. Values out of range become the most negative integer.
-trait Truncate: Copy {
-    fn truncate32(self) -> i32;
-    fn truncate64(self) -> i64;
-    fn truncate_unsigned(self) -> u64;
-}
-
-impl Truncate for f64 {
-    #[inline(always)]
-    fn truncate32(self) -> i32 {
-        if self > -2_147_483_649.0 && self < 2_147_483_648.0 { self as i32 } else { i32::MIN }
-    }
-    #[inline(always)]
-    fn truncate64(self) -> i64 {
-        if self < 9_223_372_036_854_775_808.0 && self >= -9_223_372_036_854_775_808.0 { self as i64 } else { i64::MIN }
-    }
-    #[inline(always)]
-    fn truncate_unsigned(self) -> u64 {
-        // Both halves of the range are converted as signed numbers and combined without a branch, like compilers do it.
-        let low = self.truncate64();
-        let high = (self - 9_223_372_036_854_775_808.0).truncate64();
-        (low | (high & (low >> 63))) as u64
-    }
-}
-
-impl Truncate for f32 {
-    #[inline(always)]
-    fn truncate32(self) -> i32 {
-        if self >= -2_147_483_648.0 && self < 2_147_483_648.0 { self as i32 } else { i32::MIN }
-    }
-    #[inline(always)]
-    fn truncate64(self) -> i64 {
-        f64::from(self).truncate64()
-    }
-    #[inline(always)]
-    fn truncate_unsigned(self) -> u64 {
-        f64::from(self).truncate_unsigned()
     }
 }
 
@@ -195,7 +157,34 @@ fn convert<S: Source, D: Target<S::Wide>>(src: &Tensor, dst: &mut Tensor) -> Res
 }
 
 fn cast_kernel<S: Source, D: Target<S::Wide>>() -> Arc<dyn Kernel> {
-    Arc::new(Cast { from: S::DTYPE, to: D::DTYPE, convert: convert::<S, D>, word: |x| cast::<S, D>(S::from_word(x)).to_word() })
+    let convert: fn(&Tensor, &mut Tensor) -> Result<()> = match (S::DTYPE, D::DTYPE) {
+        (DType::F16, DType::F32) => widen_halves::<f16>,
+        (DType::BF16, DType::F32) => widen_halves::<bf16>,
+        (DType::F32, DType::F16) => narrow_to_halves::<f16>,
+        (DType::F32, DType::BF16) => narrow_to_halves::<bf16>,
+        _ => convert::<S, D>,
+    };
+    Arc::new(Cast { from: S::DTYPE, to: D::DTYPE, convert, word: |x| cast::<S, D>(S::from_word(x)).to_word() })
+}
+
+/// Converts floats of 16 bits to `f32`, many at a time.
+fn widen_halves<H: Word>(src: &Tensor, dst: &mut Tensor) -> Result<()>
+where
+    [H]: HalfFloatSliceExt,
+{
+    let src = src.as_slice::<H>()?;
+    for_blocks(dst.as_mut_slice::<f32>()?, 1, &|start, block| src[start..start + block.len()].convert_to_f32_slice(block));
+    Ok(())
+}
+
+/// Converts `f32` to floats of 16 bits, many at a time.
+fn narrow_to_halves<H: Word>(src: &Tensor, dst: &mut Tensor) -> Result<()>
+where
+    [H]: HalfFloatSliceExt,
+{
+    let src = src.as_slice::<f32>()?;
+    for_blocks(dst.as_mut_slice::<H>()?, 1, &|start, block| block.convert_from_f32_slice(&src[start..start + block.len()]));
+    Ok(())
 }
 
 impl Kernel for Cast {

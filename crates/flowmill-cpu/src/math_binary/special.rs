@@ -4,6 +4,7 @@ use crate::elementwise::{BinaryOp, TRANSCENDENTAL};
 use crate::from_fn::from_fn;
 use crate::number::{Number, complex_log_1p};
 use crate::special;
+use flowmill_numeric::elementwise::inverse_trigonometric;
 use flowmill_runtime::{Kernel, KernelContext, KernelInit};
 use flowmill_tensor::{Complex, Result, Shape, bail, bf16, f16, for_dtype};
 use std::sync::Arc;
@@ -28,8 +29,6 @@ macro_rules! real_ops {
 }
 
 real_ops! {
-    /// The angle of the point `(b, a)` in radians.
-    Atan2, TRANSCENDENTAL, |a, b| a.atan2(b);
     /// `a / b`, or zero if `a` is zero.
     Xdivy, 1, |a, b| if a == 0.0 { 0.0 } else { a / b };
     /// `a log b`, or zero if `a` is zero.
@@ -37,6 +36,12 @@ real_ops! {
     /// `a log(1 + b)`, or zero if `a` is zero.
     Xlog1py, TRANSCENDENTAL, |a, b| if a == 0.0 { 0.0 } else { a * b.ln_1p() };
 }
+
+/// The angle of the point `(b, a)` in radians.
+pub(super) struct Atan2;
+real_ops!(@each [f64] Atan2, TRANSCENDENTAL, |a, b| a.atan2(b));
+real_ops!(@each [f32] Atan2, TRANSCENDENTAL, |a, b| inverse_trigonometric::atan2(a, b));
+real_ops!(@each [f16, bf16] Atan2, TRANSCENDENTAL, |a, b| Self::Out::from_f32(inverse_trigonometric::atan2(a.to_f32(), b.to_f32())));
 
 macro_rules! complex_ops {
     ($($t:ty),*) => {

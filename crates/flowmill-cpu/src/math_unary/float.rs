@@ -6,6 +6,7 @@ use crate::elementwise::{TRANSCENDENTAL, UnaryOp};
 use crate::number::{complex_log_1p, scaled_quotient};
 use crate::simd::unary;
 use crate::special;
+use flowmill_numeric::elementwise::inverse_trigonometric;
 use flowmill_tensor::{Complex, bf16, f16};
 
 /// The cost of a function that has a vectorised form for `f32`, in simple operations.
@@ -57,9 +58,13 @@ macro_rules! float_ops {
     };
 }
 
-/// Functions of `f32` and `f64` beyond the standard library. `f32` is computed in `f64` if a series is summed.
+/// Functions of `f32` and `f64` beyond the standard library, or in a form that is compiled to vector instructions. `f32` is computed in `f64` if a series is
+/// summed.
 pub(super) trait Special: Sized {
     fn special(self, f: fn(f64) -> f64) -> Self;
+    fn inverse_sine(self) -> Self;
+    fn inverse_cosine(self) -> Self;
+    fn inverse_tangent(self) -> Self;
     fn erf(self) -> Self;
     fn erfc(self) -> Self;
 }
@@ -67,6 +72,18 @@ pub(super) trait Special: Sized {
 impl Special for f32 {
     fn special(self, f: fn(f64) -> f64) -> f32 {
         f(f64::from(self)) as f32
+    }
+    #[inline(always)]
+    fn inverse_sine(self) -> f32 {
+        inverse_trigonometric::asin(self)
+    }
+    #[inline(always)]
+    fn inverse_cosine(self) -> f32 {
+        inverse_trigonometric::acos(self)
+    }
+    #[inline(always)]
+    fn inverse_tangent(self) -> f32 {
+        inverse_trigonometric::atan(self)
     }
     fn erf(self) -> f32 {
         libm::erff(self)
@@ -79,6 +96,15 @@ impl Special for f32 {
 impl Special for f64 {
     fn special(self, f: fn(f64) -> f64) -> f64 {
         f(self)
+    }
+    fn inverse_sine(self) -> f64 {
+        self.asin()
+    }
+    fn inverse_cosine(self) -> f64 {
+        self.acos()
+    }
+    fn inverse_tangent(self) -> f64 {
+        self.atan()
     }
     fn erf(self) -> f64 {
         libm::erf(self)
@@ -120,11 +146,11 @@ float_ops! {
     /// Hyperbolic tangent.
     Tanh, TRANSCENDENTAL, |x| x.tanh(), simd tanh tanh_in_place, complex |z| z.tanh();
     /// Inverse sine.
-    Asin, TRANSCENDENTAL, |x| x.asin(), complex |z| z.asin();
+    Asin, TRANSCENDENTAL, |x| Special::inverse_sine(x), complex |z| z.asin();
     /// Inverse cosine.
-    Acos, TRANSCENDENTAL, |x| x.acos(), complex |z| z.acos();
+    Acos, TRANSCENDENTAL, |x| Special::inverse_cosine(x), complex |z| z.acos();
     /// Inverse tangent.
-    Atan, TRANSCENDENTAL, |x| x.atan(), complex |z| z.atan();
+    Atan, TRANSCENDENTAL, |x| Special::inverse_tangent(x), complex |z| z.atan();
     /// Inverse hyperbolic sine.
     Asinh, TRANSCENDENTAL, |x| x.asinh(), complex |z| z.asinh();
     /// Inverse hyperbolic cosine.

@@ -236,8 +236,8 @@ gradients!(@each [f16, bf16] SeluGrad, 1, |g, y| Number::narrow(<SeluGrad as Bin
 
 /// Makes the kernel of `LeakyRelu` (one input) or `LeakyReluGrad` (a gradient and the features), which multiplies by the slope if the feature is
 /// not positive.
-fn leaky<T: Ordered>(init: &KernelInit<'_>, slope: T, times: fn(T, T) -> T) -> Result<Arc<dyn Kernel>> {
-    let scale = move |y: T, x: T| if x > T::ZERO { y } else { times(y, slope) };
+fn leaky<T: Ordered>(init: &KernelInit<'_>, slope: T) -> Result<Arc<dyn Kernel>> {
+    let scale = move |y: T, x: T| if x > T::ZERO { y } else { y.times(slope) };
     if init.op_def.name == "LeakyRelu" {
         return from_fn(move |ctx| {
             let mut x = ctx.take_writable(0)?;
@@ -263,9 +263,9 @@ fn leaky<T: Ordered>(init: &KernelInit<'_>, slope: T, times: fn(T, T) -> T) -> R
 fn make_leaky_relu(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let slope: f32 = init.attrs.get_or("alpha", 0.2f32)?;
     match init.dtype("T")? {
-        DType::F32 => leaky::<f32>(init, slope, f32::times),
-        DType::F64 => leaky::<f64>(init, f64::from(slope), f64::times),
-        t => for_dtype!(t, [f16, bf16], T => leaky::<T>(init, T::from_f32(slope), T::times), _ => init.unsupported()),
+        DType::F32 => leaky::<f32>(init, slope),
+        DType::F64 => leaky::<f64>(init, f64::from(slope)),
+        t => for_dtype!(t, [f16, bf16], T => leaky::<T>(init, T::from_f32(slope)), _ => init.unsupported()),
     }
 }
 

@@ -3,12 +3,15 @@
 //!
 //! Each element of a result is computed independently, so it does not depend on how the work is divided.
 
+pub mod inverse_trigonometric;
 mod operand;
 mod select;
+mod truncate;
 mod word;
 
 pub use operand::{Operand, broadcast_positions};
 pub use select::{Selectable, replace_unless, select};
+pub use truncate::Truncate;
 pub use word::Word;
 
 use crate::parallel;
