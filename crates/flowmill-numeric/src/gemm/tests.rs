@@ -84,7 +84,8 @@ proptest! {
 
 #[test]
 fn long_sums_and_wide_rows_equal_plain_loops() {
-    for (m, k, n) in [(1, 600, 300), (2, 257, 131), (3, 2400, 33), (17, 2500, 65), (30, 512, 16), (100, 300, 1)] {
+    for (m, k, n) in [(1, 600, 300), (2, 257, 131), (3, 2400, 33), (17, 2500, 65), (30, 512, 16), (100, 300, 1), (9, 20, 129), (64, 7, 300)]
+    {
         check_shape(m, k, n, 7);
     }
 }
@@ -102,8 +103,9 @@ fn with_threads<R: Send>(threads: usize, f: impl FnOnce() -> R + Send) -> R {
 
 #[test]
 fn bits_do_not_depend_on_threads_rows_or_packing() {
-    for (m, k, n) in [(1, 1000, 2000), (33, 700, 500), (200, 300, 90), (61, 3000, 100)] {
+    for (m, k, n) in [(1, 1000, 2000), (33, 700, 500), (200, 300, 90), (61, 3000, 100), (8, 90, 2100), (64, 300, 128), (65, 60, 140)] {
         let (a, b) = (rough_values(1, m * k), rough_values(2, k * n));
+        let transposed_b = transpose(&b, k, n);
         let bias = rough_values(3, n);
         let packed = PackedB::pack(&b, k, n, false);
         let epilogue = Epilogue::bias_activation(Some(&bias), Activation::GeluExact);
@@ -113,6 +115,9 @@ fn bits_do_not_depend_on_threads_rows_or_packing() {
                 gemm_packed(&a, k, m, &packed, &mut c, n, &epilogue);
                 let mut plain_c = vec![0.0; m * n];
                 gemm(m, k, n, plain(&a, k), plain(&b, n), &mut plain_c, n, false);
+                let mut transposed_c = vec![0.0; m * n];
+                gemm(m, k, n, plain(&a, k), MatrixRef { transposed: true, ..plain(&transposed_b, k) }, &mut transposed_c, n, false);
+                assert!(transposed_c == plain_c, "plain and transposed B, {m} {k} {n}");
                 (c, plain_c)
             })
         };
