@@ -12,6 +12,10 @@ pub(crate) trait BinaryOp<T: Word>: 'static {
     const COST: usize = 1;
     /// Computes the function. Its result does not matter if [`BinaryOp::CHECK`] rejects the operands.
     fn apply(a: T, b: T) -> Self::Out;
+    /// Computes `dst[i] = apply(a[i], b[i])`.
+    fn zip(a: &[T], b: &[T], dst: &mut [Self::Out]) {
+        T::zip(a, b, dst, Self::apply);
+    }
     /// The shapes that the operands may have.
     const OPERANDS: Operands = Operands::Broadcast;
     /// Checks for operands that are an error in TensorFlow, such as a zero divisor.
@@ -62,7 +66,7 @@ impl<A: Word, D: Word> Binary<A, D> {
     /// Returns the kernel of `O`.
     pub(crate) fn of<O: BinaryOp<A, Out = D>>() -> Binary<A, D> {
         Binary {
-            zip: |a, b, dst| A::zip(a, b, dst, O::apply),
+            zip: O::zip,
             word: |a, b| O::apply(A::from_word(a), A::from_word(b)).to_word(),
             check: O::CHECK,
             operands: O::OPERANDS,

@@ -3,6 +3,7 @@
 use crate::elementwise::{BinaryOp, TRANSCENDENTAL};
 use crate::from_fn::from_fn;
 use crate::number::{Number, complex_log_1p};
+use crate::simd::unary;
 use crate::special;
 use flowmill_numeric::elementwise::inverse_trigonometric;
 use flowmill_runtime::{Kernel, KernelContext, KernelInit};
@@ -31,10 +32,29 @@ macro_rules! real_ops {
 real_ops! {
     /// `a / b`, or zero if `a` is zero.
     Xdivy, 1, |a, b| if a == 0.0 { 0.0 } else { a / b };
-    /// `a log b`, or zero if `a` is zero.
-    Xlogy, TRANSCENDENTAL, |a, b| if a == 0.0 { 0.0 } else { a * b.ln() };
     /// `a log(1 + b)`, or zero if `a` is zero.
     Xlog1py, TRANSCENDENTAL, |a, b| if a == 0.0 { 0.0 } else { a * b.ln_1p() };
+}
+
+/// `a log b`, or zero if `a` is zero.
+pub(super) struct Xlogy;
+real_ops!(@each [f64] Xlogy, TRANSCENDENTAL, |a, b| if a == 0.0 { 0.0 } else { a * b.ln() });
+real_ops!(@each [f16, bf16] Xlogy, TRANSCENDENTAL, |a, b| Self::Out::from_f32(<Xlogy as BinaryOp<f32>>::apply(a.to_f32(), b.to_f32())));
+
+impl BinaryOp<f32> for Xlogy {
+    type Out = f32;
+    const COST: usize = TRANSCENDENTAL;
+
+    fn apply(a: f32, b: f32) -> f32 {
+        let mut y = [0.0];
+        Self::zip(&[a], &[b], &mut y);
+        y[0]
+    }
+
+    fn zip(a: &[f32], b: &[f32], dst: &mut [f32]) {
+        unary::log(dst, b);
+        dst.iter_mut().zip(a).for_each(|(y, &a)| *y = if a == 0.0 { 0.0 } else { a * *y });
+    }
 }
 
 /// The angle of the point `(b, a)` in radians.

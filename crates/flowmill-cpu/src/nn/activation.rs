@@ -222,10 +222,30 @@ macro_rules! gradients {
 gradients! {
     /// `g (y + 1)` below zero, otherwise `g`, from the output `y`.
     EluGrad, 1, |g, y| if y < 0.0 { (y + 1.0) * g } else { g };
-    /// `g / (1 + exp(-x))`.
-    SoftplusGrad, TRANSCENDENTAL, |g, x| g / ((-x).exp() + 1.0);
     /// `g / (1 + |x|)²`.
     SoftsignGrad, 1, |g, x| g / ((1.0 + x.abs()) * (1.0 + x.abs()));
+}
+
+/// `g / (1 + exp(-x))`.
+struct SoftplusGrad;
+gradients!(@each [f64] SoftplusGrad, TRANSCENDENTAL, |g, x| g / ((-x).exp() + 1.0));
+gradients!(@each [f16, bf16] SoftplusGrad, TRANSCENDENTAL, |g, x| Number::narrow(<SoftplusGrad as BinaryOp<f32>>::apply(g.to_f32(), x.to_f32())));
+
+impl BinaryOp<f32> for SoftplusGrad {
+    type Out = f32;
+    const COST: usize = TRANSCENDENTAL;
+    const OPERANDS: Operands = Operands::SameShape;
+
+    fn apply(g: f32, x: f32) -> f32 {
+        let mut y = [0.0];
+        Self::zip(&[g], &[x], &mut y);
+        y[0]
+    }
+
+    fn zip(g: &[f32], x: &[f32], dst: &mut [f32]) {
+        simd::sigmoid(dst, x);
+        dst.iter_mut().zip(g).for_each(|(y, g)| *y *= g);
+    }
 }
 
 /// The gradient of `Selu`, from its output.
