@@ -17,6 +17,7 @@ def cond_v2(graph: Graph, pred, true_fn, false_fn, name: str | None = None):
 
     Raises:
         TypeError: for a Python boolean, and if the branches give structures or types that differ.
+        ValueError: if one of them returns None in place of a tensor.
     """
     if isinstance(pred, bool):
         raise TypeError("pred must not be a Python bool", pred)
@@ -107,6 +108,11 @@ def _check_same_outputs(op: str, branches: list[FuncGraph]) -> None:
             nest.assert_same_structure(branches[0].structured_outputs, branch.structured_outputs, expand_composites=True)
         except (TypeError, ValueError) as error:
             fail(i, str(error))
+        counts = len(branches[0].outputs), len(branch.outputs)
+        if counts[0] != counts[1]:
+            raise ValueError(
+                f"Lengths of branch outputs of {'cond' if op == 'If' else 'case'} must match.\nlen(graphs[0].outputs): {counts[0]}\n"
+                f"len(graphs[{i}].outputs): {counts[1]}\n")
         for a, b in zip(branches[0].outputs, branch.outputs):
             if a.dtype is not b.dtype:
                 fail(i, f"{a} and {b} have different types")

@@ -1,16 +1,19 @@
-"""Gradients of `py_function`: the function is called once more, with tensors, in a graph of its own, which is differentiated."""
+"""Arguments and results of `py_function`, and its gradients: the function is called once more, with tensors, in a graph that is differentiated."""
 
 from __future__ import annotations
 
 import numpy as np
 
+from flowmill import nest
 from flowmill._internal import script_ops
 from flowmill._internal.convert import constant, convert_to_tensor
 from flowmill._internal.gradients_impl import RegisterGradient, gradients
 from flowmill._internal.graph import Graph
 from flowmill._internal.operators import OperatorsOfTensor
 from flowmill._internal.session import Session
-from flowmill._internal.tensor import Tensor
+from flowmill._internal.tensor import Operation, Tensor
+from flowmill._internal.tensor_spec import TensorSpec
+from flowmill._internal.type_spec import TypeSpec, type_spec_from_value
 from flowmill.dtypes import as_dtype
 
 
@@ -85,6 +88,64 @@ def _comparison(name: str):
 # What is known may decide what a function does.
 for _name in ("__lt__", "__le__", "__gt__", "__ge__"):
     setattr(Argument, _name, _comparison(_name))
+
+
+class Composites:
+    """The arguments and results of a function of :func:`py_function`, some of which are made of several tensors.
+
+    Args:
+        function: the function.
+        inp: its arguments.
+        Tout: the types of its results: a type or spec, or a list of them.
+
+    Attributes:
+        inputs: the tensors that the arguments are made of.
+        types: the types of the tensors that the results are made of.
+    """
+
+    def __init__(self, function, inp, Tout):  # noqa: N803 - TensorFlow's name
+        self._function, self._tout = function, Tout
+        inp = [inp] if isinstance(inp, Tensor) else list(inp)
+        self._arguments = [type_spec_from_value(v) if hasattr(v, "_components") and not isinstance(v, Tensor) else None for v in inp]
+        self._results = [t if isinstance(t, TypeSpec) else as_dtype(t) for t in (Tout if isinstance(Tout, (list, tuple)) else [Tout])]
+        self.inputs = [part for v, spec in zip(inp, self._arguments) for part in ([v] if spec is None else nest.flatten(spec._to_components(v)))]
+        self.types = [part for t in self._results for part in ([c.dtype for c in nest.flatten(t._component_specs)] if isinstance(t, TypeSpec) else [t])]
+
+    def call(self, *values) -> list:
+        """Calls the function with what the tensors of the arguments are; returns the tensors, or arrays, that its results are made of."""
+        parts = iter(values)
+        made = self._function(*(next(parts) if spec is None else _packed(spec, parts) for spec in self._arguments))
+        made = [] if made is None else list(made) if isinstance(made, (list, tuple)) else [made]
+        if len(made) != len(self._results):
+            return made
+        return [part for value, t in zip(made, self._results) for part in self._parts(value, t)]
+
+    def _parts(self, value, expected) -> list:
+        if hasattr(value, "handle") and hasattr(value, "read_value"):
+            raise RuntimeError(
+                "Attempting to return a variable from an eagerly executed py_func. Only numeric data structures like Tensors or NumPy arrays should be "
+                f"returned; to return the value of a variable, call `.read_value()` of it: {value}")
+        is_composite = hasattr(value, "_components") and not isinstance(value, Tensor)
+        if not is_composite and (not isinstance(expected, TypeSpec) or isinstance(expected, TensorSpec)):
+            return [value]
+        if not is_composite or not isinstance(expected, TypeSpec) or not expected.is_compatible_with(value):
+            raise ValueError(f"py_function: func={self._function} returned {value!r}, which did not match Tout={self._tout!r}.")
+        return nest.flatten(expected._to_components(value))
+
+    def results(self, tensors) -> list | Operation:
+        """Returns the results that tensors make up; an operation as it is."""
+        parts = iter(tensors) if isinstance(tensors, list) else None
+        return tensors if parts is None else [_packed(t, parts) if isinstance(t, TypeSpec) else next(parts) for t in self._results]
+
+
+def _packed(spec: TypeSpec, parts):
+    """Returns the value with a spec that is made of the next tensors."""
+    components = []
+    for component in nest.flatten(spec._component_specs):
+        tensor = convert_to_tensor(next(parts), component.dtype)
+        tensor.set_shape(component.shape)
+        components.append(tensor)
+    return spec._from_components(nest.pack_sequence_as(spec._component_specs, components))
 
 
 def evaluated(made: list, graph: Graph) -> list:

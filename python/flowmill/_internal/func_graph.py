@@ -33,6 +33,7 @@ class FuncGraph(Graph):
         inputs: the parameters, those for captured tensors last.
         outputs: what it returns, flat.
         structured_outputs: what it returns as the Python function gave it.
+        is_control_flow_graph: whether it is a branch, or a part of a loop.
     """
 
     building_function = True
@@ -43,6 +44,7 @@ class FuncGraph(Graph):
         self.outer_graph = get_default_graph() if outer is None else outer
         self._level = self.outer_graph._level + 1
         self.functional_control_flow = functional
+        self.is_control_flow_graph = is_control_flow
         self._collections = self.outer_graph._collections
         self._seed = self.outer_graph._seed
         self.inputs: list[Tensor] = []

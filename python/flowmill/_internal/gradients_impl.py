@@ -11,7 +11,7 @@ from flowmill import _core, nest
 from flowmill._internal import graph as graphs
 from flowmill._internal.apply import call
 from flowmill._internal.array import concat, reshape, shape, size
-from flowmill._internal.convert import convert_to_tensor
+from flowmill._internal.convert import constant, convert_to_tensor
 from flowmill._internal.dispatch import is_ragged
 from flowmill._internal.func_graph import BodyGraph, CopyGraph
 from flowmill._internal.graph import get_default_graph
@@ -114,7 +114,7 @@ def gradients(ys, xs, grad_ys=None, name: str = "gradients", colocate_gradients_
             not_differentiable=[n for n, f in _registry.items() if f is None])
         grads = [_gradient(graph, keys) for keys in _walk(graph, graphs_around, walk)]
         if unconnected is UnconnectedGradients.ZERO:
-            grads = [call("ZerosLike", None, x) if g is None else g for g, x in zip(grads, x_tensors)]
+            grads = [_zeros(x, tensor) if g is None else g for g, x, tensor in zip(grads, xs, x_tensors)]
         if graphs._checks is not None:
             grads = [graphs._checks.gradient(g) for g in grads]
         return [x.with_flat_values(g) if is_ragged(x) and g is not None else g for x, g in zip(xs, grads)]
@@ -201,6 +201,15 @@ def _origin(x) -> Tensor:
     if isinstance(x, IndexedSlices):
         return x.values
     return x if isinstance(x, Tensor) else convert_to_tensor(x, name="x")
+
+
+def _zeros(x, tensor: Tensor) -> Tensor:
+    """Returns the gradient by `x` of what does not depend on it. Its tensor is a handle if `x` is a resource variable."""
+    if tensor.dtype.name != "resource" or not hasattr(x, "handle"):
+        return call("ZerosLike", None, tensor)
+    zeros = call("Fill", None, call("VariableShape", None, tensor), constant(0, x.dtype))
+    zeros.set_shape(x.shape)
+    return zeros
 
 
 def _check_starts(ys: list[Tensor], starts: list) -> None:

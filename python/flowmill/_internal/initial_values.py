@@ -12,6 +12,22 @@ _SAFE = ("IsVariableInitialized", "VarIsInitializedOp", "ReadVariableOp", "If")
 _HOLDERS = ("Variable", "VariableV2")
 
 
+def check_is_outside(initial_value, name: str) -> None:
+    """Checks that the initial value of a variable with a name scope is not a tensor of a loop or conditional, which has no value outside of it.
+
+    Raises:
+        ValueError: if it is.
+    """
+    if not isinstance(initial_value, Tensor):
+        return
+    graph = initial_value._graph
+    if graph._core.context_of(graph._thread.here.scope, initial_value.op._id) is not None:
+        raise ValueError(
+            f"The `initial_value` passed to `tf.Variable` {name[:-1]} is from inside a control-flow construct, such as a loop or conditional. When "
+            "creating a `tf.Variable` inside a loop or conditional, use a lambda as the `initial_value`. Got: "
+            f"initial_value=({initial_value})")
+
+
 def guarded(scope: str, value: Tensor) -> Tensor:
     """Returns an initial value in which variables are read as :meth:`Variable.initialized_value`, so that initializers may run in any order.
 

@@ -7,6 +7,7 @@ from flowmill._internal.apply import call, graph_of
 from flowmill._internal.control_flow_contexts import WhileContext, collect
 from flowmill._internal.convert import constant, convert_to_tensor
 from flowmill._internal.functional import is_functional
+from flowmill._internal.loop_invariants import invariants_of
 from flowmill._internal.tensor_shape import TensorShape
 from flowmill._internal.while_v2 import while_v2
 from flowmill.errors import InvalidArgumentError
@@ -20,7 +21,8 @@ def while_loop(cond, body, loop_vars, shape_invariants=None, parallel_iterations
         cond: called with the variables; returns a boolean scalar.
         body: called with the variables; returns their values in the next iteration, in the same structure and of the same types.
         loop_vars: a list or tuple of the values to begin with: tensors, numbers, composites such as TensorArrays, and structures of them.
-        shape_invariants: for each variable a TensorShape that its values have in all iterations; that which it begins with if this is None.
+        shape_invariants: for each variable a TensorShape or a TypeSpec that its values have in all iterations. If this is None, tensors keep their shapes,
+            and composites what their specs say: sparse and ragged tensors may grow.
         parallel_iterations: how many iterations may run at once.
         back_prop: whether gradients go through; what comes out of a loop without them counts as constant.
         swap_memory: only kept with the graph: there is one memory.
@@ -44,7 +46,7 @@ def while_loop(cond, body, loop_vars, shape_invariants=None, parallel_iterations
     loop_vars = nest.map_structure(_read, loop_vars)
     graph = graph_of(nest.flatten(loop_vars, expand_composites=True))
     if is_functional(graph):
-        return while_v2(graph, cond, body, loop_vars, lambda v, flat: _shapes(v, flat, shape_invariants), parallel_iterations, back_prop, name,
+        return while_v2(graph, cond, body, loop_vars, lambda v, flat: invariants_of(v, flat, shape_invariants), parallel_iterations, back_prop, name,
                         maximum_iterations, return_same_structure)
     with graph.as_default(), graph.name_scope(name or "while"):
         if not loop_vars:
@@ -84,7 +86,7 @@ def _loop(graph, cond, body, loop_vars, shape_invariants, return_same_structure:
     """Builds a loop in the current scope."""
     loop_vars = nest.map_structure(_converted, loop_vars)
     flat = [convert_to_tensor(v) for v in nest.flatten(loop_vars, expand_composites=True)]
-    shapes = _shapes(loop_vars, flat, shape_invariants)
+    shapes = invariants_of(loop_vars, flat, shape_invariants)
     invariants = [None if s.rank is None else [-1 if d is None else d for d in s.as_list()] for s in shapes]
     try:
         looped = graph._core.begin_while(graph._thread.here.scope, [t._key for t in flat], invariants, parallel_iterations, **options)
@@ -114,28 +116,6 @@ def _loop(graph, cond, body, loop_vars, shape_invariants, return_same_structure:
 
 def _packed(graph, structure, keys):
     return nest.pack_sequence_as(structure, [graph._tensor(key) for key in keys], expand_composites=True)
-
-
-def _shapes(loop_vars, flat, shape_invariants) -> list[TensorShape]:
-    """Returns the shape that each tensor among the variables has in all iterations."""
-    if shape_invariants is None:
-        return [t.shape for t in flat]
-    nest.assert_same_structure(loop_vars, shape_invariants, check_types=False)
-    shapes = []
-    for variable, shape in zip(nest.flatten(loop_vars), nest.flatten_up_to(loop_vars, shape_invariants)):
-        shapes.extend(_invariant(variable, shape))
-    return shapes
-
-
-def _invariant(variable, shape) -> list[TensorShape]:
-    """Returns the shapes that the components of a variable have by the invariant that is given for it."""
-    if shape is None:
-        return [convert_to_tensor(c).shape for c in nest.flatten(variable, expand_composites=True)]
-    shape = getattr(shape, "shape", shape)  # a TensorSpec
-    if not isinstance(shape, TensorShape):
-        raise TypeError(f"'shape' must be one of TypeSpec, TensorShape or None. Received: {type(shape)}")
-    of_components = getattr(variable, "_invariants_of_components", None)
-    return [shape] if of_components is None else of_components(shape)
 
 
 __all__ = ["while_loop"]

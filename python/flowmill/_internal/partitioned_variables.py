@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
+from flowmill._internal.convert import convert_to_tensor
 from flowmill._internal.tensor_shape import TensorShape
 from flowmill._internal.variable_scopes import get_variable, variable_scope
 from flowmill._internal.variables import Variable
@@ -82,10 +83,13 @@ def min_max_variable_partitioner(max_partitions: int = 1, axis: int = 0, min_sli
 
 def create_partitioned_variables(shape, slicing, initializer, dtype="float32", trainable: bool = True, collections=None, name: str | None = None,
                                  reuse=None) -> list[Variable]:
-    """Returns the parts of a variable that is cut as `slicing` says, the number of parts in each dimension."""
+    """Returns the parts of a variable that is cut as `slicing` says, the number of parts in each dimension.
+
+    An `initializer` that is a value has its own type, in place of `dtype`.
+    """
     if len(shape) != len(slicing):
         raise ValueError(f"The 'shape' and 'slicing' of a new Variable must have the length: shape: {list(shape)}, slicing: {list(slicing)}")
     with variable_scope(name, "PartitionedVariable", reuse=reuse) as scope:
         scope.set_partitioner(lambda **unused: list(slicing))
-        made = get_variable("", shape=shape, dtype=dtype, initializer=initializer, trainable=trainable, collections=collections)
+        made = get_variable("", shape=shape, dtype=dtype if callable(initializer) else convert_to_tensor(initializer).dtype, initializer=initializer, trainable=trainable, collections=collections)
         return list(made)

@@ -10,7 +10,7 @@ from flowmill._internal.convert import convert_to_tensor
 from flowmill._internal.graph import Graph, get_default_graph
 from flowmill._internal.graph_keys import prepend_name_scope
 from flowmill._internal.indexed_slices import IndexedSlices
-from flowmill._internal.initial_values import guarded
+from flowmill._internal.initial_values import check_is_outside, guarded
 from flowmill._internal.scopes import initializing, lifted
 from flowmill._internal.session import register_fetch_type
 from flowmill._internal.state import is_variable_initialized
@@ -45,6 +45,7 @@ class RefVariable(Variable):
                     value = convert_to_tensor(initial_value(), dtype, "initial_value")
             else:
                 beside = contextlib.nullcontext()
+                check_is_outside(initial_value, scope)
                 value = convert_to_tensor(initial_value, dtype, "initial_value")
             self._initial_value = value
             start = guarded(scope, value)

@@ -7,9 +7,10 @@ import contextlib
 from flowmill._internal.apply import apply_op, call
 from flowmill._internal.convert import convert_to_tensor
 from flowmill._internal.graph import get_default_graph
+from flowmill._internal.graph_stack import target
 from flowmill._internal.graph_keys import prepend_name_scope
 from flowmill._internal.indexed_slices import IndexedSlices
-from flowmill._internal.initial_values import guarded
+from flowmill._internal.initial_values import check_is_outside, guarded
 from flowmill._internal.scopes import initializing, lifted
 from flowmill._internal.session import register_fetch_type
 from flowmill._internal.tensor import Operation, Tensor
@@ -43,6 +44,7 @@ class ResourceVariable(Variable):
         graph._check_not_finalized()
         with lifted(graph), graph.name_scope(name or "Variable") as scope:
             shared_name = scope[:-1]
+            check_is_outside(initial_value, scope)
             with graph._beside(shared_name):
                 with initializing(graph):
                     value = convert_to_tensor(initial_value() if callable(initial_value) else initial_value, dtype, "initial_value")
@@ -185,9 +187,9 @@ class ResourceVariable(Variable):
 
     def _changed(self, how: str, value, use_locking: bool | None, name: str | None, read_value: bool):
         attrs = {} if how else {"validate_shape": self._validate_shape and self._static_shape.is_fully_defined()}
-        with self._ordered():
+        with target(self._handle._graph).as_default(), self._ordered():
             tensor = convert_to_tensor(value, self._dtype)
-            if not self._static_shape.is_compatible_with(tensor.shape):
+            if not how and not self._static_shape.is_compatible_with(tensor.shape):
                 raise ValueError(
                     f"Cannot assign value to variable '{self.name}': Shape mismatch.The variable shape {self._static_shape}, and the assigned value "
                     f"shape {tensor.shape} are incompatible.")
@@ -236,7 +238,8 @@ class _UnreadVariable(ResourceVariable):
         self._trainable, self._synchronization, self._aggregation = variable._trainable, variable._synchronization, variable._aggregation
         self._constraint, self._initial_value, self._initializer = variable._constraint, variable._initial_value, variable._initializer
         self._cached = None
-        self._graph_element = self._read()
+        # Only sessions fetch it, and they fetch nothing from bodies of functions.
+        self._graph_element = None if get_default_graph().building_function else self._read()
 
     def _ordered(self):
         return self._parent.graph.control_dependencies([self._parent])

@@ -12,7 +12,7 @@ import numpy as np
 from flowmill._internal.apply import call
 from flowmill._internal.graph import Graph, get_default_graph
 from flowmill.dtypes import as_dtype
-from flowmill.errors import OpError
+from flowmill.errors import InternalError, OpError
 
 # By token, for as long as a graph that calls them is there.
 _functions: weakref.WeakValueDictionary[str, _Entry] = weakref.WeakValueDictionary()
@@ -42,7 +42,7 @@ def py_func(func, inp, Tout, stateful: bool = True, name: str | None = None):  #
         name: the name of the operation.
 
     Returns:
-        A tensor, a list of them if `Tout` is a list, the operation if that is empty.
+        A tensor, a list of them if `Tout` is a list, the operation if that is empty and the function is stateful.
 
     Raises:
         ValueError: if `func` cannot be called.
@@ -67,6 +67,8 @@ def _added(func, inp, Tout, name: str | None, op: str, of_tensors=None):  # noqa
         _functions[token] = entry
     _outermost(get_default_graph()).__dict__.setdefault("_py_funcs_used_in_graph", []).append(entry)
     found = call(op, name, list(inp), token=token, Tout=types)
+    if not types and op == "PyFuncStateless":
+        return []
     return found if isinstance(Tout, (list, tuple)) or not types else found[0]
 
 
@@ -88,20 +90,25 @@ class _Value(np.ndarray):
 def py_function(func=None, inp=None, Tout=None, name: str | None = None):  # noqa: N803 - TensorFlow's name
     """Like :func:`py_func`, for a function that calls ``numpy()`` of its arguments, which eager tensors have.
 
-    The function gets arrays; functions of ``tf`` take them, and what these give is computed when the function returns. For a gradient the function
-    is called once more, with tensors that have ``numpy()`` and Python's operators; what it computes by NumPy is a constant then.
+    The function gets arrays, and composites such as ragged tensors as they are; functions of ``tf`` take both, and what these give is computed when the
+    function returns. For a gradient the function is called once more, with tensors that have ``numpy()`` and Python's operators; what it computes by
+    NumPy is a constant then. `Tout` may have specs in place of types.
     """
     from flowmill._internal import eager_functions  # cycle: eager_functions imports this module
 
-    types = [as_dtype(t).as_numpy_dtype for t in (Tout if isinstance(Tout, (list, tuple)) else [Tout])]
+    if not callable(func):
+        return _added(func, inp, Tout, name, "EagerPyFunc")
+    composites = eager_functions.Composites(func, inp, Tout)
+    types = [t.as_numpy_dtype for t in composites.types]
 
     def called(*arrays):
         with Graph().as_default() as graph:
-            made = func(*(np.asarray(a).view(_Value) for a in arrays))
-            made = [] if made is None else list(made) if isinstance(made, (list, tuple)) else [made]
+            made = composites.call(*(np.asarray(a).view(_Value) for a in arrays))
             made = eager_functions.evaluated(made, graph)
         return [np.asarray(value, dtype) for value, dtype in zip(made, types)] if len(made) == len(types) else made
-    return _added(called if callable(func) else func, inp, Tout, name, "EagerPyFunc", func)
+    tensors = _added(called, composites.inputs, composites.types, name, "EagerPyFunc", composites.call)
+    found = composites.results(tensors)
+    return found if isinstance(Tout, (list, tuple)) or not types else found[0]
 
 
 def numpy_function(func, inp, Tout, stateful: bool = True, name: str | None = None):  # noqa: N803 - TensorFlow's name
@@ -131,7 +138,12 @@ def _run(token: str, arguments: list) -> tuple[int, str, tuple]:
 
 def _array(value) -> np.ndarray:
     array = np.asarray(value, order="C")
+    if array.dtype.kind == "V" and array.dtype.names is None and array.dtype.type is np.void:
+        raise InternalError(None, None, f"Unsupported numpy data type: {array.dtype}")
     if array.dtype.kind in "OSU":
+        unsupported = next((v for v in array.reshape(-1) if not isinstance(v, (str, bytes))), None)
+        if unsupported is not None:
+            raise InternalError(None, None, f"Unsupported object type {type(unsupported).__name__}")
         return np.array([v if isinstance(v, bytes) else str(v).encode() for v in array.reshape(-1)], dtype=object).reshape(array.shape)
     return array
 

@@ -133,6 +133,9 @@ class SparseTensor:
     def __mul__(self, other) -> SparseTensor:
         return self._elementwise("SparseDenseCwiseMul", "mul", other)
 
+    def _multiplied_by_dense(self, dense) -> SparseTensor:
+        return self * dense
+
     def __truediv__(self, other) -> SparseTensor:
         return self._elementwise("SparseDenseCwiseDiv", "truediv", other)
 

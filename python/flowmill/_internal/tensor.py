@@ -289,7 +289,7 @@ class Tensor:
         raise TypeError("Using a symbolic `tf.Tensor` as a Python `bool` is not allowed: it has no value before a session runs it.")
 
     def __iter__(self):
-        raise TypeError("Iterating over a symbolic `tf.Tensor` is not allowed: how many rows it has is known when a session runs it; use `tf.unstack`.")
+        raise TypeError("Iterating over a symbolic `tf.Tensor` is not allowed in Graph mode: how many rows it has is known when a session runs it; use `tf.unstack`.")
 
     def __len__(self):
         raise TypeError(f"len is not well defined for a symbolic Tensor ({self.name}). Please call `x.shape` rather than `len(x)` for shape information.")

@@ -8,7 +8,7 @@ import functools
 import inspect
 import threading
 from collections.abc import Callable, Iterator
-from typing import Any, NoReturn
+from typing import Any
 
 from flowmill._internal import behavior, protos
 from flowmill._internal.control_flow import cond
@@ -458,8 +458,8 @@ class Variable(OperatorsOfTensor, metaclass=_Kind):
         """Returns the variable of the default graph that a `VariableDef` names."""
         return Variable(variable_def=variable_def, import_scope=import_scope, use_resource=variable_def.is_resource)
 
-    def __iter__(self) -> NoReturn:
-        raise TypeError("'Variable' object is not iterable.")
+    def __iter__(self) -> Any:
+        return iter(self._as_tensor())
 
     def __getitem__(self, index) -> Any:
         """Returns a part of its value; if that is a slice, its method ``assign`` changes the part of the variable."""

@@ -363,7 +363,7 @@ class variable_scope:  # noqa: N801 - TensorFlow's name
             "initializer": initializer, "regularizer": regularizer, "caching_device": caching_device, "partitioner": partitioner,
             "custom_getter": custom_getter, "dtype": dtype, "use_resource": use_resource, "constraint": constraint}
         self._graph = graph_of(values or ())
-        self._entered: list[contextlib.ExitStack] = []
+        self._entered: list[tuple[contextlib.ExitStack, VariableScope]] = []
 
     def __enter__(self) -> VariableScope:
         stack = contextlib.ExitStack()
@@ -372,11 +372,15 @@ class variable_scope:  # noqa: N801 - TensorFlow's name
         except BaseException:
             stack.close()
             raise
-        self._entered.append(stack)
+        self._entered.append((stack, scope))
         return scope
 
     def __exit__(self, *exc_info) -> None:
-        self._entered.pop().__exit__(*exc_info)
+        stack, scope = self._entered[-1]
+        if _scopes().current is not scope:
+            raise RuntimeError("Improper nesting of variable_scope.")
+        self._entered.pop()
+        stack.__exit__(*exc_info)
 
     def __call__(self, function) -> Any:
         """Wraps a function, as a decorator: opens the scope whenever the function is called."""

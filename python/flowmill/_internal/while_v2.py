@@ -113,7 +113,7 @@ def _check(outputs: list[Tensor], shapes: list[TensorShape], inputs: list[Tensor
     for output, shape, tensor in zip(outputs, shapes, inputs):
         if output.dtype.base_dtype is not tensor.dtype.base_dtype:
             raise TypeError(
-                f"Loop var {tensor.name} enters the loop with type {tensor.dtype.base_dtype!r} but has type {output.dtype!r} after 1 iteration. "
+                f"Loop var {tensor.name} enters the loop with type {tensor.dtype.base_dtype} but has type {output.dtype} after 1 iteration. "
                 f"{tensor.name} type should remain constant.")
         if shape.rank is not None and (
                 output.shape.rank != shape.rank or any(s is not None and s != o for s, o in zip(shape.as_list(), output.shape.as_list()))):

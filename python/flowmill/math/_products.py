@@ -39,7 +39,8 @@ def matmul(a, b, transpose_a: bool = False, transpose_b: bool = False, adjoint_a
     Raises:
         ValueError: if a matrix is to be both transposed and conjugated, or the shapes do not fit.
     """
-    if type(a) is Tensor and type(b) is Tensor and not (adjoint_a or adjoint_b or a_is_sparse or b_is_sparse or output_type) and _are_matrices(a, b):
+    if (type(a) is Tensor and type(b) is Tensor and a._type == b._type and not (adjoint_a or adjoint_b or a_is_sparse or b_is_sparse or output_type)
+            and _are_matrices(a, b)):
         # What most calls are: nothing is made but the operation, which needs no scope.
         return call("MatMul", name, a, b, transpose_a=bool(transpose_a), transpose_b=bool(transpose_b), grad_a=bool(grad_a), grad_b=bool(grad_b))
     with op_scope(name, "MatMul", a, b) as scope:
@@ -68,7 +69,7 @@ def matmul(a, b, transpose_a: bool = False, transpose_b: bool = False, adjoint_a
             b, transpose_b = conj(b), True
         transposes = {"transpose_a": bool(transpose_a), "transpose_b": bool(transpose_b)}
         kinds = a.dtype.base_dtype, b.dtype.base_dtype
-        if (a_is_sparse or b_is_sparse) and all(k in (bfloat16, float32) for k in kinds):
+        if (a_is_sparse or b_is_sparse or kinds[0] is not kinds[1]) and all(k in (bfloat16, float32) for k in kinds):
             found = call("SparseMatMul", scope, a, b, a_is_sparse=bool(a_is_sparse), b_is_sparse=bool(b_is_sparse), **transposes)
             return cast(found, bfloat16) if kinds == (bfloat16, bfloat16) else found
         if output_type is not None:

@@ -98,7 +98,7 @@ def merge(sp_ids, sp_values, vocab_size, name=None, already_sorted: bool = False
     Raises:
         TypeError, ValueError: for arguments of the wrong kind, or of different lengths.
     """
-    if isinstance(sp_ids, SparseTensor) or not isinstance(sp_ids, (list, tuple)):
+    if isinstance(sp_ids, (SparseTensor, SparseTensorValue)) or not isinstance(sp_ids, (list, tuple)):
         sp_ids = [as_sparse(sp_ids)]
         if isinstance(vocab_size, (list, tuple)):
             raise TypeError(f"vocab_size has to be a Tensor or Python int. Found {type(vocab_size)}")

@@ -23,7 +23,9 @@ def reorder(sp_input, name=None) -> SparseTensor:
     sp_input = as_sparse(sp_input)
     indices, values = call("SparseReorder", name, sp_input.indices, sp_input.values, sp_input.dense_shape)
     shape = sp_input.shape
-    return SparseTensor(indices, values, shape if shape.is_fully_defined() else tf.identity(sp_input.dense_shape))
+    ordered = SparseTensor(indices, values, shape if shape.is_fully_defined() else tf.identity(sp_input.dense_shape))
+    ordered.set_shape(shape)
+    return ordered
 
 
 def reshape(sp_input, shape, name=None) -> SparseTensor:
@@ -39,13 +41,13 @@ def reshape(sp_input, shape, name=None) -> SparseTensor:
         static = constant_value_as_shape(shape)
         wanted = None if static.rank is None else static.as_list()
         before = sp_input.shape
-        if wanted is not None:
+        if wanted is not None and before.is_fully_defined():
             if wanted.count(None) > 1 and _is_constant(shape):
                 raise ValueError("At most one dimension can be inferred (-1). Found: %s" % [-1 if d is None else d for d in wanted])
-            if before.is_fully_defined() and wanted.count(None) <= 1:
+            if wanted.count(None) <= 1:
                 count = int(np.prod(before.as_list(), dtype=np.int64))
                 known = int(np.prod([d for d in wanted if d is not None], dtype=np.int64))
-                if None in wanted and _is_constant(shape) and known and count % known == 0:
+                if None in wanted and known:
                     wanted[wanted.index(None)] = count // known
                 if None not in wanted:
                     if int(np.prod(wanted, dtype=np.int64)) != count:
@@ -172,7 +174,7 @@ def reset_shape(sp_input, new_shape=None) -> SparseTensor:
                 f"Requested new_shape should have dimension sizes >= sp_input.shape.  Found new_shape ({static}), sp_input.shape ({before}).")
         return SparseTensor(indices, values, static)
     checked = []
-    if present.shape.as_list()[0] is None or wanted.shape.as_list()[0] is None:
+    if not present.shape.is_fully_defined() or not wanted.shape.is_fully_defined():
         checked.append(tf.assert_equal(tf.shape(present), tf.shape(wanted)))
     checked.append(tf.assert_less_equal(present, wanted))
     with get_default_graph().control_dependencies(checked):

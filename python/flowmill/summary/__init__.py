@@ -110,7 +110,7 @@ def tensor_summary(name: str, tensor, summary_description=None, collections=None
     Args:
         name: its name.
         tensor: any.
-        summary_description: a message that describes it.
+        summary_description: a text that describes it.
         collections: as of :func:`scalar`.
         summary_metadata: a `SummaryMetadata`, which says what shows it.
         family: as of :func:`scalar`.
@@ -122,9 +122,7 @@ def tensor_summary(name: str, tensor, summary_description=None, collections=None
     if display_name is not None:
         metadata.display_name = display_name
     if summary_description is not None:
-        from google.protobuf import json_format  # start-up: protobuf is loaded when it is used
-
-        metadata.summary_description = json_format.MessageToJson(summary_description)
+        metadata.summary_description = summary_description
     with _scope(name, family, "TensorSummary") as (tag, scope):
         value = call("TensorSummaryV2", scope, tag, tensor, metadata.SerializeToString())
     return _collected(value, collections)

@@ -325,3 +325,60 @@ def test_cond_in_a_scope_that_is_entered_again(tf1):
             tf.identity(x, name="switch_t")
         return tf.cond(x > 0.0, lambda: (x, tf.no_op()), lambda: (-x, tf.no_op()), name=scope)
     check(tf1, build, {"x": 1.0})
+
+
+def sparse(tf):
+    return tf.SparseTensor(tf.constant([[0], [3]], tf.int64), tf.constant([2.0, 4.0]), tf.constant([10], tf.int64))
+
+
+def rows(tf):
+    return tf.RaggedTensor.from_row_lengths(tf.range(6), tf.constant([3, 1, 2], tf.int64))
+
+
+def slices(tf):
+    return tf.IndexedSlices(tf.ones([2, 2]), tf.constant([0, 3]), tf.constant([10, 2]))
+
+
+GROWING = {
+    "sparse": (sparse, lambda tf, x: tf.sparse_add(x, tf.SparseTensor([[1]], [1.0], [10])), None),
+    "sparse of any rank": (sparse, lambda tf, x: tf.SparseTensor(tf.concat([x.indices, x.indices[:, :1]], 1), x.values, tf.concat([x.dense_shape, [10]], 0)), [None]),
+    "longer rows": (rows, lambda tf, x: tf.concat([x, x], 1), None),
+    "more rows": (rows, lambda tf, x: tf.concat([x, x], 0), lambda tf: tf.RaggedTensorSpec([None, None], tf.int32)),
+    "more slices": (slices, lambda tf, x: tf.IndexedSlices(tf.concat([x.values, x.values], 0), tf.concat([x.indices, x.indices], 0), x.dense_shape), [None, 2]),
+}
+
+
+@pytest.mark.parametrize("kind", GROWING)
+@pytest.mark.usefixtures("control_flow")
+def test_composites_grow_in_loops(tf1, kind):
+    begin, grow, invariant = GROWING[kind]
+
+    def build(tf):
+        shape = tf.TensorShape(invariant) if isinstance(invariant, list) else invariant and invariant(tf)
+        shapes = None if shape is None else [tf.TensorShape([]), shape]
+        _, x = tf.while_loop(lambda i, x: i < 2, lambda i, x: (i + 1, grow(tf, x)), [tf.constant(0), begin(tf)], shape_invariants=shapes)
+        parts = [x.flat_values, x.row_splits] if hasattr(x, "row_splits") else [x.indices, x.values, x.dense_shape]
+        return [tf.identity(part) for part in parts]
+    compare(tf1, build, {}, nodes=False)
+
+
+@pytest.mark.usefixtures("control_flow")
+def test_specs_that_variables_do_not_fit(tf1):
+    def build(tf):
+        specs = [tf.TensorSpec([], tf.int32), tf.SparseTensorSpec([None])]
+        return tf.while_loop(lambda i, x: i < 2, lambda i, x: (i + 1, x), [tf.constant(0), tf.constant([1])], specs)
+    same_error(tf1, build, "is not compatible with")
+
+
+def test_a_branch_that_returns_none_instead_of_a_tensor(tf1, control_flow):
+    match = "Lengths of branch outputs of cond must match" if control_flow == "functions" else "'false_fn' must have a return value"
+    same_error(tf1, lambda tf: tf.cond(tf.constant(True), lambda: tf.constant(1), lambda: None), match)
+
+
+def test_functions_of_conditionals_are_control_flow_graphs(tf1, control_flow):
+    if control_flow == "functions":
+        for tf in (tf1, flowmill):
+            with tf.Graph().as_default():
+                found = []
+                tf.cond(tf.constant(True), lambda tf=tf: found.append(tf.get_default_graph().is_control_flow_graph) or 1, lambda: 2)
+                assert found == [True]

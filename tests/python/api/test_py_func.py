@@ -175,3 +175,39 @@ def test_mistakes_in_gradients_of_functions():
         grad = tf.gradients(y, x)
         with pytest.raises(tf.errors.OpError, match="numpy"):
             session.run(grad)
+
+
+def ragged(tf, name="lengths"):
+    return tf.RaggedTensor.from_row_lengths(tf.range(6.0), tf.constant([3, 1, 2], tf.int64, name=name))
+
+
+@pytest.mark.parametrize("function", [lambda x: x + x, lambda x: [x * 2.0], lambda x: (x,)])
+def test_ragged_arguments_and_results(tf1, function):
+    def build(tf):
+        x = ragged(tf)
+        with tf.name_scope("called"):
+            y, = tf.py_function(function, [x], [tf.RaggedTensorSpec([3, None], tf.float32)])
+        assert isinstance(y, tf.RaggedTensor) and y.row_splits.shape.as_list() == [4]
+        return [y.flat_values, y.row_splits, tf.py_function(tf.reduce_sum, [x], tf.float32)]
+    compare(tf1, build, {}, nodes=False)
+
+
+@pytest.mark.parametrize("result, declared", [("ragged", "tensor"), ("tensor", "ragged")])
+def test_results_that_do_not_match_their_specs(tf1, result, declared):
+    for tf in (tf1, flowmill):
+        with tf.Graph().as_default() as graph, tf.Session(graph=graph) as session:
+            x = ragged(tf) if result == "ragged" else tf.constant([[1.0]])
+            spec = tf.float32 if declared == "tensor" else tf.RaggedTensorSpec([None, None], tf.float32)
+            out, = tf.py_function(lambda v: v, [x], [spec])
+            with pytest.raises(tf.errors.InvalidArgumentError, match="py_function: func=.* returned .* which did not match Tout=.*"):
+                session.run(out)
+
+
+@pytest.mark.parametrize("value, error, match", [
+    (np.zeros((), np.void), "InternalError", "Unsupported numpy data type"), ({"a": 1}, "InternalError", "Unsupported object type")])
+def test_results_that_are_no_tensors(tf1, value, error, match):
+    for tf in (tf1, flowmill):
+        with tf.Graph().as_default() as graph, tf.Session(graph=graph) as session:
+            out = tf.py_func(lambda: value, [], tf.float32)
+            with pytest.raises(getattr(tf.errors, error), match=match):
+                session.run(out)

@@ -163,3 +163,12 @@ def test_gradients_of_functions_join_the_groups(tf1):
     ours, theirs = _described(flowmill, build)[0], _described(tf1, build)[0]
     (name,) = [n for n in theirs if n.endswith("by_hand")]
     assert ours[name] == theirs[name] and ours[name][0] == "/device:CPU:3"
+
+
+def test_variable_scopes_that_end_before_those_in_them(tf1):
+    for tf in (tf1, flowmill):
+        with tf.Graph().as_default():
+            scope = tf.variable_scope("outer")
+            scope.__enter__()
+            with tf.variable_scope("inner"), pytest.raises(RuntimeError, match="Improper nesting of variable_scope"):
+                scope.__exit__(None, None, None)

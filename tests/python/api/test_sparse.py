@@ -192,3 +192,52 @@ def test_counting(tf1, options, sparse):
 ])
 def test_wrong_counting(tf1, build, match):
     same_error(tf1, build, match)
+
+
+def test_dense_times_sparse(tf1):
+    def build(tf):
+        x = tf.SparseTensor([[0, 1], [1, 0]], [3.0, 4.0], [2, 2])
+        return tf.constant([[2.0, 3.0]]) * x
+    compare(tf1, build, nodes=False)
+
+
+@pytest.mark.parametrize("static", [[None, 6], [5, None], [None, None]])
+def test_order_keeps_the_known_part_of_a_shape(tf1, static):
+    for tf in (tf1, flowmill):
+        with tf.Graph().as_default():
+            sizes = tf.placeholder(tf.int64, [2])
+            dense_shape = [sizes[i] if d is None else d for i, d in enumerate(static)]
+            x = tf.SparseTensor(tf.placeholder(tf.int64, [6, 2]), tf.placeholder(tf.float32, [6]), dense_shape)
+            assert tf.sparse_reorder(x).get_shape().as_list() == static
+
+
+def sparse_placeholder(tf):
+    return tf.sparse_placeholder(tf.float32, name="x")
+
+
+def test_shape_of_reshaped_sparse_tensor(tf1):
+    for tf in (tf1, flowmill):
+        with tf.Graph().as_default():
+            x = tf.SparseTensor([[0, 1, 2]], [1.0], [2, 3, 4])
+            shape = tf.concat([tf.constant([2], tf.int64), tf.placeholder(tf.int64, [1])], 0)
+            assert tf.sparse_reshape(x, shape).shape.as_list() == [2, 12]
+            with pytest.raises(ValueError, match="Cannot reshape"):
+                tf.sparse_reshape(x, [-1, 7])
+            tf.sparse_reshape(sparse_placeholder(tf), [4, -1, -1])  # the step fails
+
+
+def test_reset_to_a_shape_of_unknown_rank(tf1):
+    for tf in (tf1, flowmill):
+        with tf.Graph().as_default(), tf.Session() as session:
+            shape = tf.placeholder(tf.int32)
+            out = tf.sparse_reset_shape(tf.SparseTensor([[0, 1]], [1.0], [2, 3]), shape)
+            assert session.run(out, {shape: [4, 3]}).dense_shape.tolist() == [4, 3]
+            with pytest.raises(tf.errors.InvalidArgumentError, match="x == y did not hold element-wise"):
+                session.run(out, {shape: [4]})
+
+
+def test_merge_by_the_value_of_a_sparse_tensor(tf1):
+    def build(tf):
+        ids = tf.SparseTensorValue([[0, 0], [1, 0]], np.array([3, 1], np.int32), [2, 1])
+        return tf.sparse_merge(ids, tf.SparseTensorValue([[0, 0], [1, 0]], np.array([0.5, 1.5], np.float32), [2, 1]), 5)
+    compare(tf1, build, nodes=False)

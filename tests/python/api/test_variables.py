@@ -422,3 +422,42 @@ def test_slices_after_one_another(tf1):
         return tf.identity(v.scatter_nd_add([[1]], [5.0]).scatter_nd_add([[1]], [5.0]))
 
     compare(tf1, build, initialize=True, nodes=False)
+
+
+def test_values_as_initializers_of_partitioned_variables(tf1):
+    for module in (tf1, tf):
+        with module.Graph().as_default(), module.Session() as session:
+            parts = module.create_partitioned_variables([4], [2], module.constant([1, 2, 3, 4]))
+            session.run(module.global_variables_initializer())
+            assert [part.dtype.base_dtype.name for part in parts] == ["int32", "int32"]
+            assert [session.run(part).tolist() for part in parts] == [[1, 2], [3, 4]]
+
+
+@pytest.mark.parametrize("use_resource", [False, True])
+def test_initial_values_inside_of_loops(tf1, use_resource):
+    def build(tf):
+        def body(i, _):
+            return i + 1, tf.Variable(tf.zeros([], tf.int32), use_resource=use_resource).read_value()
+        return tf.while_loop(lambda i, _: i < 3, body, [0, 0])
+    same_error(tf1, build, "inside a control-flow")
+
+
+def test_functions_that_assign_do_not_read(tf1):
+    for module in (tf1, tf):
+        with module.Graph().as_default():
+            v = module.Variable(1.0, use_resource=True)
+            graph = module.function(lambda v=v: v.assign(2.0).op and None).get_concrete_function().graph
+            assert "ReadVariableOp" not in [op.type for op in graph.get_operations()]
+
+
+def test_unconnected_gradients_of_resource_variables(tf1):
+    for module in (tf1, tf):
+        with module.Graph().as_default(), module.Session() as session:
+            v = module.Variable([[3.0, 4.0]], use_resource=True)
+            grad, = module.gradients(module.constant(0.0), [v], unconnected_gradients="zero")
+            session.run(v.initializer)
+            assert grad.shape.as_list() == [1, 2] and session.run(grad).tolist() == [[0.0, 0.0]]
+
+
+def test_iterating_over_variables(tf1):
+    same_error(tf1, lambda tf: list(tf.Variable([0.0, 1.0])), "Iterating over a symbolic `tf.Tensor` is not allowed")

@@ -71,11 +71,16 @@ def _batched_gather_nd(params: Tensor, indices: Tensor, batch_dims: int) -> Tens
 
     # The places within the batch come before the indices.
     found_shape = shape(indices)
-    before, inner = found_shape[:batch_dims], indices.shape.rank - batch_dims - 1
+    before = found_shape[:batch_dims]
     batch = [cast(range_(before[i]), indices.dtype) for i in range(batch_dims)]
     parts = [indices]
     for i in reversed(range(batch_dims)):
-        places = reshape(batch[i], [1] * i + [-1] + [1] * (batch_dims - i - 1 + inner + 1))
+        known = [1] * i + [-1]
+        if indices.shape.rank is None:
+            places_shape = concat([known, ones(reshape(rank(indices) - (i + 1), [1]), int32)], 0)
+        else:
+            places_shape = known + [1] * (indices.shape.rank - i - 1)
+        places = reshape(batch[i], places_shape)
         one = constant([1], int32)
         repeats = concat([before[:i], one, found_shape[i + 1:-1], one], 0)
         parts.insert(0, tile(places, repeats))
