@@ -72,6 +72,28 @@ def by_rows(handler: str) -> Callable[[_Function], _Function]:
     return decorate
 
 
+def of_operators(function: _Function) -> _Function:
+    """Makes a function of matrices take a linear operator as its first argument: the function of this name in `linalg._of_operators` is called then."""
+    first = _parameters(function)[0]
+
+    @functools.wraps(function)
+    def dispatched(*args, **kwargs):
+        if not is_operator(args[0] if args else kwargs.get(first)):
+            return function(*args, **kwargs)
+        return of_operator(function.__name__)(*args, **kwargs)
+    return dispatched  # type: ignore[return-value]
+
+
+def is_operator(value) -> bool:
+    """Returns true if a value is a linear operator; does not load the module of those."""
+    return type(value) is not Tensor and hasattr(type(value), "_matrix_ndims")
+
+
+def of_operator(name: str) -> Callable:
+    """Returns a function of `linalg._of_operators`, which has linear operators among its arguments."""
+    return getattr(importlib.import_module("flowmill.linalg._of_operators"), name)
+
+
 def _has_ragged(value) -> bool:
     return is_ragged(value) or type(value) in (list, tuple) and any(map(is_ragged, value))
 

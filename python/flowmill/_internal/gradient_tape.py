@@ -6,7 +6,7 @@ import contextlib
 from typing import Any
 
 from flowmill import nest
-from flowmill._internal.array import concat, reshape, shape, zeros_like
+from flowmill._internal.array import concat, ones_like, reshape, shape, zeros_like
 from flowmill._internal.functional_ops import map_fn
 from flowmill._internal.gradients_impl import UnconnectedGradients, gradients
 from flowmill._internal.graph import get_default_graph
@@ -77,9 +77,10 @@ class GradientTape:
             raise RuntimeError("A non-persistent GradientTape can only be used to compute one set of gradients (or jacobians)")
         self._is_used = True
         targets, flat = nest.flatten(target), nest.flatten(sources)
-        starts = None if output_gradients is None else nest.flatten(output_gradients)
+        starts = [None] * len(targets) if output_gradients is None else nest.flatten(output_gradients)
+        starts = [ones_like(t) if s is None and isinstance(t, Tensor) and t.dtype.is_complex else s for t, s in zip(targets, starts)]
         watched = {id(w) for w in (*self._watched, *self.watched_variables())}
-        asked = [s for s in flat if id(s) in watched]
+        asked = [s for s in flat if watched.intersection(map(id, [s, *nest.flatten(s, expand_composites=True)]))]
         found = dict(zip(map(id, asked), gradients(targets, asked, starts, unconnected_gradients=unconnected_gradients))) if asked else {}
         if UnconnectedGradients(unconnected_gradients) is UnconnectedGradients.ZERO:
             found.update({id(s): zeros_like(s) for s in flat if id(s) not in found})

@@ -12,7 +12,7 @@ from flowmill._internal import graph as graphs
 from flowmill._internal.apply import call
 from flowmill._internal.array import concat, reshape, shape, size
 from flowmill._internal.convert import constant, convert_to_tensor
-from flowmill._internal.dispatch import is_ragged
+from flowmill._internal.dispatch import is_operator, is_ragged
 from flowmill._internal.func_graph import BodyGraph, CopyGraph
 from flowmill._internal.graph import get_default_graph
 from flowmill._internal.indexed_slices import IndexedSlices
@@ -101,8 +101,13 @@ def gradients(ys, xs, grad_ys=None, name: str = "gradients", colocate_gradients_
     graph._check_not_finalized()
     graphs_around = graph._around() if graph.building_function else {0: graph}
     with graph.name_scope(name) as scope:
+        if any(map(is_operator, ys)):
+            grad_ys = [g for y, start in zip(ys, grad_ys) for g in ([call("OnesLike", None, p) for p in _parts(y)] if is_operator(y) else [start])]
+            ys = [part for y in ys for part in _parts(y)]
+        parts = [_parts(x) for x in xs]
+        flat = [part for x_parts in parts for part in x_parts]
         y_tensors = [convert_to_tensor(_elements(y), name="y") for y in ys]
-        x_tensors = [_origin(_elements(x)) if graph.building_function else _source(_elements(x)) for x in xs]
+        x_tensors = [_origin(x) if graph.building_function else _source(x) for x in flat]
         starts = [None if g is None else convert_to_tensor(_elements(g), y.dtype.base_dtype, "grad_ys") for g, y in zip(grad_ys, y_tensors)]
         _check_starts(y_tensors, starts)
         walk = _core.GradientWalk(
@@ -114,10 +119,23 @@ def gradients(ys, xs, grad_ys=None, name: str = "gradients", colocate_gradients_
             not_differentiable=[n for n, f in _registry.items() if f is None])
         grads = [_gradient(graph, keys) for keys in _walk(graph, graphs_around, walk)]
         if unconnected is UnconnectedGradients.ZERO:
-            grads = [_zeros(x, tensor) if g is None else g for g, x, tensor in zip(grads, xs, x_tensors)]
+            grads = [_zeros(x, tensor) if g is None else g for g, x, tensor in zip(grads, flat, x_tensors)]
         if graphs._checks is not None:
             grads = [graphs._checks.gradient(g) for g in grads]
-        return [x.with_flat_values(g) if is_ragged(x) and g is not None else g for x, g in zip(xs, grads)]
+        rest = iter(grads)
+        return [_joined(x, [next(rest) for _ in x_parts], x_parts) for x, x_parts in zip(xs, parts)]
+
+
+def _parts(value) -> list:
+    """Returns the tensors to take derivatives by, or of: those that a linear operator is made of, the flat values of a ragged tensor."""
+    return value._components() if is_operator(value) else [_elements(value)]
+
+
+def _joined(x, grads: list, parts: list):
+    """Returns the gradient by `x` that those by its parts make up; None if there is none by any of them."""
+    if is_operator(x):
+        return None if all(g is None for g in grads) else x._with_components([_zeros(p, p) if g is None else g for g, p in zip(grads, parts)])
+    return x.with_flat_values(grads[0]) if is_ragged(x) and grads[0] is not None else grads[0]
 
 
 def _elements(value):

@@ -16,11 +16,31 @@ def known_of_all(values) -> bool | None:
     return True if all(values) else None
 
 
+def hint_of_all(operators, hint: str, given: bool | None, whole: str) -> bool | None:
+    """Returns a hint that an operator has if all that it is made of have it.
+
+    Args:
+        operators: what it is made of.
+        hint: the name of the hint.
+        given: its value as the caller knows it, None if the caller does not.
+        whole: what is made of them, for an error.
+
+    Raises:
+        ValueError: if `given` says otherwise.
+    """
+    if not all(getattr(operator, hint) for operator in operators):
+        return given
+    if given is False:
+        text = hint.removeprefix("is_").replace("non_singular", "non-singular").replace("self_adjoint", "self-adjoint").replace("_", " ")
+        raise ValueError(f"The {whole} of {text} operators is always {text}.")
+    return True
+
+
 def of_one_type(operators) -> list[LinearOperator]:
     """Operators as a list, once they are found to have one type."""
     operators = list(operators)
     if not operators:
-        raise ValueError(f"Expected a non-empty list of operators. Found: {operators}")
+        raise ValueError(f"Expected a non-empty list of operators: argument `operators` must be a list of >=1 operators. Found: {operators}")
     first = operators[0].dtype
     for operator in operators:
         if operator.dtype is not first:
@@ -54,7 +74,7 @@ class LinearOperatorBlockDiag(LinearOperator):
         parameters = {"operators": operators, "is_non_singular": is_non_singular, "is_self_adjoint": is_self_adjoint,
                       "is_positive_definite": is_positive_definite, "is_square": is_square, "name": name}
         self._operators = of_one_type(operators)
-        hints = {hint: given if given is not None else known_of_all(getattr(o, hint) for o in self._operators) for hint, given in (
+        hints = {hint: hint_of_all(self._operators, hint, given, "direct sum") for hint, given in (
             ("is_non_singular", is_non_singular), ("is_self_adjoint", is_self_adjoint), ("is_positive_definite", is_positive_definite))}
         name = "_ds_".join(o.name for o in self._operators) if name is None else name
         super().__init__(self._operators[0].dtype, None, **hints, is_square=is_square, name=name, parameters=parameters)
@@ -144,7 +164,7 @@ class LinearOperatorKronecker(LinearOperator):
         parameters = {"operators": operators, "is_non_singular": is_non_singular, "is_self_adjoint": is_self_adjoint,
                       "is_positive_definite": is_positive_definite, "is_square": is_square, "name": name}
         self._operators = of_one_type(operators)
-        hints = {hint: given if given is not None else known_of_all(getattr(o, hint) for o in self._operators) for hint, given in (
+        hints = {hint: hint_of_all(self._operators, hint, given, "Kronecker product") for hint, given in (
             ("is_non_singular", is_non_singular), ("is_self_adjoint", is_self_adjoint), ("is_positive_definite", is_positive_definite),
             ("is_square", is_square))}
         name = "_x_".join(o.name for o in self._operators) if name is None else name
@@ -235,17 +255,35 @@ class LinearOperatorBlockLowerTriangular(LinearOperator):
         if any(block.is_square is False for block in self._diagonal):
             raise ValueError("Matrices on the diagonal must be square.")
         for i, row in enumerate(self._rows):
-            for block, column in zip(row, self._diagonal):
-                block.range_dimension.assert_is_compatible_with(self._diagonal[i].range_dimension)
-                block.domain_dimension.assert_is_compatible_with(column.domain_dimension)
-        if is_non_singular is None:
-            is_non_singular = known_of_all(block.is_non_singular for block in self._diagonal)
+            for j, (block, column) in enumerate(zip(row, self._diagonal)):
+                for end, size, diagonal in (("range", block.range_dimension, self._diagonal[i].range_dimension),
+                                            ("domain", block.domain_dimension, column.domain_dimension)):
+                    if not size.is_compatible_with(diagonal):
+                        raise ValueError(f"Argument `operators[{i}][{j}].{end}_dimension` ({size}) must be the same as that of the diagonal ({diagonal}).")
+        if any(block.is_non_singular is False for block in self._diagonal):
+            if is_non_singular:
+                raise ValueError("A blockwise lower-triangular operator with a singular operator on the diagonal is always singular.")
+            is_non_singular = False
+        is_non_singular = hint_of_all(self._diagonal, "is_non_singular", is_non_singular, "blockwise lower-triangular operator")
         super().__init__(self._diagonal[0].dtype, None, is_non_singular, is_self_adjoint, is_positive_definite, True, name, parameters)
 
     @property
     def operators(self) -> list[list[LinearOperator]]:
         """The rows of blocks."""
         return self._rows
+
+    def _inverse(self):
+        from flowmill.linalg._plain_operators import LinearOperatorFullMatrix  # start-up: only inverses of blocks need it
+
+        rows: list[list[LinearOperator]] = []
+        for i, row in enumerate(self._rows):
+            last, made = row[-1].inverse(), []
+            for j in range(i):
+                before = functools.reduce(lambda a, b: a + b, [row[k].matmul(rows[k][j].to_dense()) for k in range(j, i)])
+                made.append(LinearOperatorFullMatrix(-last.matmul(before)))
+            rows.append([*made, last])
+        return LinearOperatorBlockLowerTriangular(rows, is_non_singular=True, is_self_adjoint=self.is_self_adjoint,
+                                                  is_positive_definite=self.is_positive_definite, is_square=True)
 
     def _blocks(self) -> list[LinearOperator]:
         return [block for row in self._rows for block in row]

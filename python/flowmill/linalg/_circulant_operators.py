@@ -50,6 +50,12 @@ class _Circulant(LinearOperator):
         """The static sizes of the blocks."""
         return self._spectrum.shape[-self._depth:]
 
+    def convolution_kernel(self, name: str = "convolution_kernel") -> Tensor:
+        """Returns the inverse transform of :attr:`spectrum`, with which the operator convolves."""
+        with self._scope(name):
+            kernel = _TRANSFORMS[self._depth][1](self._complex(self._spectrum))
+            return self._of_type(kernel)
+
     def _complex(self, tensor: Tensor) -> Tensor:
         kind = tf.complex128 if self._spectrum.dtype.name in ("float64", "complex128") or tensor.dtype.name in ("float64", "complex128") else tf.complex64
         return tf.cast(tensor, kind)

@@ -8,7 +8,7 @@ import flowmill as tf
 from flowmill._internal.array import broadcast_dynamic_shape, broadcast_static_shape
 from flowmill._internal.tensor import Tensor
 from flowmill._internal.tensor_shape import TensorShape
-from flowmill.linalg._block_operators import joint_batch_shape, joint_batch_shape_tensor, known_of_all, of_one_type
+from flowmill.linalg._block_operators import LinearOperatorBlockDiag, joint_batch_shape, joint_batch_shape_tensor, known_of_all, of_one_type
 from flowmill.linalg._identity_operators import LinearOperatorIdentity, LinearOperatorScaledIdentity, LinearOperatorZeros
 from flowmill.linalg._linear_operator import LinearOperator, together
 from flowmill.linalg._plain_operators import LinearOperatorDiag, LinearOperatorLowerTriangular
@@ -33,7 +33,45 @@ def product(left: LinearOperator, right: LinearOperator) -> LinearOperator:
         return LinearOperatorLowerTriangular(left.matmul(right.to_dense()), is_non_singular=hints["is_non_singular"])
     if isinstance(left, LinearOperatorLowerTriangular) and isinstance(right, LinearOperatorDiag):
         return LinearOperatorLowerTriangular(left.to_dense() * tf.expand_dims(right.diag, -2), is_non_singular=hints["is_non_singular"])
-    return LinearOperatorComposition([left, right], is_non_singular=hints["is_non_singular"])
+    is_square = _is_square(left, right)
+    known = False if is_square is False else None
+    is_non_singular = known
+    if is_square:
+        is_non_singular = False if False in [o.is_non_singular for o in both] else hints["is_non_singular"]
+    if all(isinstance(o, LinearOperatorBlockDiag) for o in both) and _have_equal_blocks(left, right):
+        return LinearOperatorBlockDiag([a.matmul(b) for a, b in zip(left.operators, right.operators)], is_non_singular=is_non_singular, is_square=is_square)
+    return LinearOperatorComposition([left, right], is_non_singular, known, known, is_square)
+
+
+def _is_square(left: LinearOperator, right: LinearOperator) -> bool | None:
+    """Returns true if a product is square, None if that is not known."""
+    if left.is_square and right.is_square:
+        return True
+    if left.is_square is False and right.is_square is False:
+        ends = left.range_dimension.value, right.domain_dimension.value
+        return None if None in ends else ends[0] == ends[1]
+    return None if None in (left.is_square, right.is_square) else False
+
+
+def _have_equal_blocks(left: LinearOperatorBlockDiag, right: LinearOperatorBlockDiag) -> bool:
+    """Returns true if the blocks of two operators are known to fit each other."""
+    if len(left.operators) != len(right.operators):
+        return False
+    sizes = [(a.domain_dimension.value, b.range_dimension.value) for a, b in zip(left.operators, right.operators)]
+    return all(a is not None and a == b for a, b in sizes)
+
+
+def _is_own_adjoint(operators: list[LinearOperator]) -> bool:
+    """Returns true if a product is known to be its own adjoint: one of that kind, or ``A B (A B)'``."""
+    if len(operators) == 1:
+        return bool(operators[0].is_self_adjoint)
+    return len(operators) % 2 == 0 and all(_are_adjoints(a, b) for a, b in zip(operators[:len(operators) // 2], reversed(operators)))
+
+
+def _are_adjoints(a: LinearOperator, b: LinearOperator) -> bool:
+    if a is b:
+        return bool(a.is_self_adjoint)
+    return any(isinstance(one, LinearOperatorAdjoint) and one.operator is other for one, other in ((a, b), (b, a)))
 
 
 def _diagonal(operator: LinearOperator) -> Tensor:
@@ -63,6 +101,14 @@ class LinearOperatorComposition(LinearOperator):
             if is_non_singular is False:
                 raise ValueError("The composition of non-singular operators is always non-singular.")
             is_non_singular = True
+        if _is_own_adjoint(self._operators):
+            if is_self_adjoint is False:
+                raise ValueError("The composition was determined to be self-adjoint but user provided incorrect `False` hint.")
+            is_self_adjoint = True
+            if is_non_singular and len(self._operators) % 2 == 0:
+                if is_positive_definite is False:
+                    raise ValueError("The composition was determined to be non-singular and positive definite but user provided incorrect `False` hint.")
+                is_positive_definite = True
         for left, right in zip(self._operators, self._operators[1:]):
             left.domain_dimension.assert_is_compatible_with(right.range_dimension)
         name = "_o_".join(o.name for o in self._operators) if name is None else name
@@ -95,11 +141,32 @@ class LinearOperatorComposition(LinearOperator):
             rhs = operator.solve(rhs, adjoint)
         return rhs
 
+    def _cholesky(self):
+        left = self._operators[0]
+        if len(self._operators) != 2 or not isinstance(left, LinearOperatorLowerTriangular) or not _is_own_adjoint(self._operators):
+            return super()._cholesky()
+        if left.is_positive_definite:
+            return left
+        # The factor has a positive diagonal: columns times signs leave the product as it is.
+        signs = tf.expand_dims(tf.sign(left.diag_part()), -2)
+        return LinearOperatorLowerTriangular(left.tril / signs, left.is_non_singular, left.is_self_adjoint, True, True)
+
     def _determinant(self):
         return functools.reduce(lambda a, b: a * b, [o.determinant() for o in self._operators])
 
     def _log_abs_determinant(self):
         return functools.reduce(lambda a, b: a + b, [o.log_abs_determinant() for o in self._operators])
+
+
+def _agreed(what: str, given: bool | None, known: bool | None) -> bool | None:
+    """Returns a hint that an operator shares with the one that it is made of.
+
+    Raises:
+        ValueError: if the hints differ.
+    """
+    if given is not None and known is not None and given != known:
+        raise ValueError(f"The hint that the operator is {what} is {given}, but the operator that it is made of has the hint {known}.")
+    return known if given is None else given
 
 
 class _Wrapped(LinearOperator):
@@ -113,9 +180,9 @@ class _Wrapped(LinearOperator):
         parameters = {"operator": operator, "is_non_singular": is_non_singular, "is_self_adjoint": is_self_adjoint,
                       "is_positive_definite": is_positive_definite, "is_square": is_square, "name": name}
         self._operator = operator
-        hints = [given if given is not None else known for given, known in (
-            (is_non_singular, operator.is_non_singular), (is_self_adjoint, operator.is_self_adjoint),
-            (is_positive_definite, operator.is_positive_definite), (is_square, operator.is_square))]
+        hints = [_agreed(*pair) for pair in (
+            ("non-singular", is_non_singular, operator.is_non_singular), ("self-adjoint", is_self_adjoint, operator.is_self_adjoint),
+            ("positive-definite", is_positive_definite, operator.is_positive_definite), ("square", is_square, operator.is_square))]
         super().__init__(operator.dtype, None, *hints, name=operator.name + self._suffix if name is None else name, parameters=parameters)
 
     @property

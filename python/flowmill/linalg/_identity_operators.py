@@ -8,7 +8,7 @@ import flowmill as tf
 from flowmill._internal.tensor import Tensor
 from flowmill._internal.tensor_shape import TensorShape
 from flowmill._internal.tensor_util import constant_value
-from flowmill.linalg._linear_operator import LinearOperator, adjoint_if
+from flowmill.linalg._linear_operator import LinearOperator, adjoint_if, assert_real
 
 
 def _static(value) -> int | None:
@@ -21,9 +21,30 @@ class _OfSize(LinearOperator):
 
     _rows: object
     _batch: object = None
+    _has_checks = False
 
-    def _set_size(self, num_rows, batch_shape) -> None:
-        self._rows, self._batch = _checked_size(num_rows, "num_rows"), batch_shape
+    def _set_size(self, num_rows, batch_shape, assert_proper_shapes: bool) -> None:
+        self._has_checks = assert_proper_shapes
+        self._rows, self._batch = self._checked(_size(num_rows, "num_rows"), "num_rows", 0), _batch_shape(batch_shape)
+        if self._batch is not None:
+            self._batch = self._checked(self._batch, "batch_shape", 1)
+
+    def _checked(self, size, what: str, rank: int):
+        """Returns a size; steps check it if the caller wants that and it is not known before."""
+        if not self._has_checks or not isinstance(size, Tensor):
+            return size
+        with tf.control_dependencies([
+                tf.assert_rank(size, rank, message=f"Argument {what} must be a {rank}-D Tensor."),
+                tf.assert_non_negative(size, message=f"Argument {what} must be non-negative.")]):
+            return tf.identity(size)
+
+    def _fitting(self, x: Tensor) -> Tensor:
+        """Returns the matrices to multiply; steps check their size if the caller wants that."""
+        if not self._has_checks:
+            return x
+        with tf.control_dependencies([
+                tf.assert_equal(tf.shape(x)[-2], self.domain_dimension_tensor(), message="Dimensions are not compatible.")]):
+            return tf.identity(x)
 
     def _shape(self):
         rows = _static(self._rows)
@@ -37,8 +58,29 @@ class _OfSize(LinearOperator):
         return matrix if self._batch is None else tf.concat([tf.cast(self._batch, tf.int32), tf.cast(matrix, tf.int32)], 0)
 
 
-def _checked_size(value, what: str):
+def _check_is_no_reference(value, what: str) -> None:
+    if isinstance(value, tf.Variable) or isinstance(value, Tensor) and value.dtype._is_ref_dtype:
+        raise TypeError(f"Argument {what} cannot be reference type. Found: {type(value)}.")
+
+
+def _batch_shape(value):
+    """Returns a batch shape, as an array if it is known; None for none."""
+    _check_is_no_reference(value, "batch_shape")
+    if value is None or isinstance(value, Tensor) and constant_value(value) is None:
+        return value
+    array = np.asarray(constant_value(value) if isinstance(value, Tensor) else value)
+    if array.size and array.dtype.kind not in "iu":
+        raise TypeError(f"Argument batch_shape must be integer dtype. Found: {value}.")
+    if array.ndim != 1:
+        raise ValueError(f"Argument batch_shape must be a 1-D Tensor. Found: {value}.")
+    if (array < 0).any():
+        raise ValueError(f"Argument batch_shape must be non-negative. Found: {value}.")
+    return array.astype(np.int32)
+
+
+def _size(value, what: str):
     """Returns a number of rows or columns, as a number if it is one."""
+    _check_is_no_reference(value, what)
     if isinstance(value, Tensor):
         if not value.dtype.is_integer:
             raise TypeError(f"{what} must be integer type. Found: {value}")
@@ -63,7 +105,7 @@ class LinearOperatorIdentity(_OfSize):
         batch_shape: how many there are, a vector; one if it is None.
         dtype: the type of the elements, `float32` if it is None.
         is_non_singular, is_self_adjoint, is_positive_definite, is_square: as of :class:`LinearOperator`; all are true.
-        assert_proper_shapes: not used: shapes are checked where they are used.
+        assert_proper_shapes: whether steps check sizes that are not known before, and those of matrices to multiply.
         name: the name of its scope.
     """
 
@@ -76,11 +118,11 @@ class LinearOperatorIdentity(_OfSize):
                             (is_positive_definite, "positive-definite")):
             if not value:
                 raise ValueError(f"An identity operator is always {what}.")
-        self._set_size(num_rows, batch_shape)
+        self._set_size(num_rows, batch_shape, assert_proper_shapes)
         super().__init__(dtype or tf.float32, None, True, True, True, True, name, parameters)
 
     def _matmul(self, x, adjoint=False, adjoint_arg=False):
-        x = adjoint_if(x, adjoint_arg)
+        x = self._fitting(adjoint_if(x, adjoint_arg))
         return x if self._batch is None else x + tf.zeros(tf.concat([self.batch_shape_tensor(), [1, 1]], 0), self.dtype)
 
     def _solve(self, rhs, adjoint=False, adjoint_arg=False):
@@ -130,7 +172,7 @@ class LinearOperatorScaledIdentity(_OfSize):
         num_rows: their size.
         multiplier: the numbers, one for each matrix.
         is_non_singular, is_self_adjoint, is_positive_definite, is_square: as of :class:`LinearOperator`.
-        assert_proper_shapes: not used: shapes are checked where they are used.
+        assert_proper_shapes: whether steps check sizes that are not known before, and those of matrices to multiply.
         name: the name of its scope.
     """
 
@@ -148,7 +190,7 @@ class LinearOperatorScaledIdentity(_OfSize):
             if is_self_adjoint is False:
                 raise ValueError("A real diagonal operator is always self adjoint.")
             is_self_adjoint = True
-        self._set_size(num_rows, None)
+        self._set_size(num_rows, None, assert_proper_shapes)
         super().__init__(self._multiplier.dtype, None, is_non_singular, is_self_adjoint, is_positive_definite, True, name, parameters)
 
     @property
@@ -169,7 +211,17 @@ class LinearOperatorScaledIdentity(_OfSize):
         return value[..., tf.newaxis, tf.newaxis]
 
     def _matmul(self, x, adjoint=False, adjoint_arg=False):
-        return adjoint_if(x, adjoint_arg) * self._times(adjoint)
+        return self._fitting(adjoint_if(x, adjoint_arg)) * self._times(adjoint)
+
+    def _assert_non_singular(self):
+        return tf.assert_positive(tf.abs(self._multiplier), message="LinearOperator was singular.")
+
+    def _assert_positive_definite(self):
+        value = tf.real(self._multiplier) if self.dtype.is_complex else self._multiplier
+        return tf.assert_positive(value, message="LinearOperator was not positive definite.")
+
+    def _assert_self_adjoint(self):
+        return assert_real(self._multiplier, "LinearOperator was not self-adjoint.")
 
     def _solve(self, rhs, adjoint=False, adjoint_arg=False):
         return adjoint_if(rhs, adjoint_arg) / self._times(adjoint)
@@ -224,7 +276,7 @@ class LinearOperatorZeros(_OfSize):
         batch_shape: how many there are, a vector; one if it is None.
         dtype: the type of the elements, `float32` if it is None.
         is_non_singular, is_self_adjoint, is_positive_definite, is_square: as of :class:`LinearOperator`.
-        assert_proper_shapes: not used: shapes are checked where they are used.
+        assert_proper_shapes: whether steps check sizes that are not known before, and those of matrices to multiply.
         name: the name of its scope.
     """
 
@@ -239,8 +291,8 @@ class LinearOperatorZeros(_OfSize):
             raise ValueError("A zero operator is always singular.")
         if is_positive_definite:
             raise ValueError("A zero operator is always not positive-definite.")
-        self._set_size(num_rows, batch_shape)
-        self._columns = self._rows if num_columns is None else _checked_size(num_columns, "num_columns")
+        self._set_size(num_rows, batch_shape, assert_proper_shapes)
+        self._columns = self._rows if num_columns is None else self._checked(_size(num_columns, "num_columns"), "num_columns", 0)
         if is_square and num_columns is not None and num_rows != num_columns:
             raise ValueError(f"LinearOperatorZeros initialized as is_square=True, but got num_rows({num_rows}) != num_columns({num_columns})")
         super().__init__(dtype or tf.float32, None, False, is_self_adjoint, False, is_square, name, parameters)
@@ -256,7 +308,17 @@ class LinearOperatorZeros(_OfSize):
         return tf.zeros(self.shape_tensor(), self.dtype)
 
     def _matmul(self, x, adjoint=False, adjoint_arg=False):
-        return tf.matmul(self.to_dense(), x, adjoint_a=adjoint, adjoint_b=adjoint_arg)
+        x = self._fitting(adjoint_if(x, adjoint_arg)) if not adjoint else adjoint_if(x, adjoint_arg)
+        return tf.matmul(self.to_dense(), x, adjoint_a=adjoint)
+
+    def _assert_non_singular(self):
+        raise tf.errors.InvalidArgumentError(None, None, "Zero operators are always non-invertible.")
+
+    def _assert_positive_definite(self):
+        raise tf.errors.InvalidArgumentError(None, None, "Zero operators are always non-positive definite.")
+
+    def _assert_self_adjoint(self):
+        return tf.no_op("assert_self_adjoint")
 
     def _determinant(self):
         return tf.zeros(self.batch_shape_tensor(), self.dtype)

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import flowmill as tf
+from flowmill import nest
 from flowmill._internal.array import broadcast_dynamic_shape
 from flowmill._internal.convert import convert_to_tensor
 from flowmill._internal.module import Module
@@ -112,8 +113,22 @@ class LinearOperator(Module):
         sizes = self.domain_dimension, self.range_dimension
         found = None if None in (d.value for d in sizes) else sizes[0].value == sizes[1].value
         if found is not None and self._is_square_set_or_implied is not None and found != self._is_square_set_or_implied:
-            raise ValueError(f"self.is_square was set to {self._is_square_set_or_implied} but static shape {self.shape} says otherwise.")
+            raise ValueError(
+                f"self.is_square was set to {self._is_square_set_or_implied}, but static shape {self.shape} was {'' if found else 'not '}square.")
         return self._is_square_set_or_implied if found is None else found
+
+    # The tensors that it is made of
+
+    def _fields(self) -> dict[str, Any]:
+        """Returns the arguments that are made of tensors or operators, as the operator keeps them."""
+        return {name: getattr(self, name) for name in self._matrix_ndims if self._parameters.get(name) is not None}
+
+    def _components(self) -> list[Tensor]:
+        return nest.flatten(list(self._fields().values()), expand_composites=True)
+
+    def _with_components(self, parts) -> LinearOperator:
+        names, structures = list(self._fields()), list(self._fields().values())
+        return type(self)(**self._parameters | dict(zip(names, nest.pack_sequence_as(structures, parts, expand_composites=True))))
 
     # Shapes
 
@@ -486,3 +501,11 @@ def checked_type(dtype, allowed: tuple[str, ...] = ("float16", "float32", "float
 def adjoint_if(tensor: Tensor, adjoint: bool) -> Tensor:
     """Returns the adjoint of matrices if it is asked for, else the matrices."""
     return tf.linalg.adjoint(tensor) if adjoint else tensor
+
+
+def assert_real(tensor: Tensor, message: str) -> Operation:
+    """Returns an operation that fails with a message if a number has an imaginary part."""
+    if not tensor.dtype.is_complex:
+        return tf.no_op()
+    imaginary = tf.imag(tensor)
+    return tf.assert_equal(imaginary, tf.zeros([], imaginary.dtype), message=message)

@@ -9,6 +9,7 @@ from flowmill._internal.apply import call, dims, op_scope
 from flowmill._internal.array import concat, matrix_transpose, ones, shape, zeros
 from flowmill._internal.control_flow import cond
 from flowmill._internal.convert import convert_to_tensor
+from flowmill._internal.dispatch import of_operators
 from flowmill._internal.tensor import Tensor
 from flowmill.dtypes import as_dtype, float32, int32
 from flowmill.math import log, matmul, minimum, real, reduce_sum
@@ -39,6 +40,7 @@ def diag(diagonal, name: str = "diag", k=0, num_rows=-1, num_cols=-1, padding_va
     return call("MatrixDiagV3", name, diagonal, k, num_rows, num_cols, _padding(diagonal, padding_value), align=align)
 
 
+@of_operators
 def diag_part(input, name: str = "diag_part", k=0, padding_value=0, align: str = "RIGHT_LEFT") -> Tensor:  # noqa: A002
     """Returns the diagonals of matrices; the arguments are those of :func:`diag`."""
     return call("MatrixDiagPartV3", name, input, k, _padding(input, padding_value), align=align)
@@ -98,6 +100,7 @@ def eye(num_rows, num_columns=None, batch_shape=None, dtype=float32, name: str |
         return diag(ones_) if is_square else set_diag(zeros(whole, dtype), ones_)
 
 
+@of_operators
 def trace(x, name: str | None = None) -> Tensor:
     """Returns the sums of the main diagonals of matrices."""
     with op_scope(name, "Trace", x) as scope:
@@ -109,6 +112,7 @@ def transpose(a, name: str = "matrix_transpose", conjugate: bool = False) -> Ten
     return matrix_transpose(a, name, conjugate)
 
 
+@of_operators
 def adjoint(matrix, name: str | None = None) -> Tensor:
     """Matrices transposed and conjugated."""
     with op_scope(name, "adjoint", matrix):
@@ -120,6 +124,7 @@ def cross(a, b, name: str | None = None) -> Tensor:
     return call("Cross", name, a, b)
 
 
+@of_operators
 def det(input, name: str | None = None) -> Tensor:  # noqa: A002
     """Returns the determinants of square matrices."""
     return call("MatrixDeterminant", name, input)
@@ -130,6 +135,7 @@ def slogdet(input, name: str | None = None) -> _LogMatrixDeterminant:  # noqa: A
     return call("LogMatrixDeterminant", name, input)
 
 
+@of_operators
 def logdet(matrix, name: str | None = None) -> Tensor:
     """Returns the logarithms of the determinants of Hermitian matrices that are positive definite."""
     with op_scope(name, "logdet", matrix):
@@ -137,6 +143,7 @@ def logdet(matrix, name: str | None = None) -> Tensor:
         return 2.0 * reduce_sum(log(real(diag_part(factor))), axis=[-1])
 
 
+@of_operators
 def inv(input, adjoint: bool = False, name: str | None = None) -> Tensor:  # noqa: A002
     """Returns the inverses of square matrices, or of their adjoints."""
     return call("MatrixInverse", name, input, adjoint=adjoint)
@@ -147,6 +154,7 @@ def sqrtm(input, name: str | None = None) -> Tensor:  # noqa: A002
     return call("MatrixSquareRoot", name, input)
 
 
+@of_operators
 def cholesky(input, name: str | None = None) -> Tensor:  # noqa: A002
     """Returns the lower triangular factors L of Hermitian matrices that are positive definite: ``L @ adjoint(L)`` is the matrix."""
     return call("Cholesky", name, input)
@@ -159,6 +167,7 @@ def cholesky_solve(chol, rhs, name: str | None = None) -> Tensor:
         return call("MatrixTriangularSolve", None, chol, found, adjoint=True, lower=True)
 
 
+@of_operators
 def solve(matrix, rhs, adjoint: bool = False, name: str | None = None) -> Tensor:
     """Returns the solutions of ``matrix @ x == rhs``, or with the adjoint of the matrix."""
     return call("MatrixSolve", name, matrix, rhs, adjoint=adjoint)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import flowmill as tf
 from flowmill._internal.tensor import Tensor
 from flowmill._internal.tensor_shape import TensorShape
-from flowmill.linalg._linear_operator import LinearOperator, adjoint_if, checked_type, together
+from flowmill.linalg._linear_operator import LinearOperator, adjoint_if, assert_real, checked_type, together
 
 
 class LinearOperatorFullMatrix(LinearOperator):
@@ -157,7 +157,13 @@ class LinearOperatorDiag(LinearOperator):
         return tf.assert_none_equal(self._diag, tf.zeros([], self.dtype), message="Singular operator:  Diagonal contained zero values.")
 
     def _assert_positive_definite(self):
-        return tf.assert_positive(tf.real(self._diag) if self.dtype.is_complex else self._diag)
+        if self.dtype.is_complex:
+            return tf.assert_positive(tf.real(self._diag), message="Diagonal operator had diagonal entries with non-positive real part, "
+                                                                   "thus was not positive definite.")
+        return tf.assert_positive(self._diag, message="Real diagonal operator had non-positive diagonal entries, thus was not positive definite.")
+
+    def _assert_self_adjoint(self):
+        return assert_real(self._diag, "This diagonal operator contained non-zero imaginary values.  Thus it was not self-adjoint.")
 
     def _along(self, adjoint: bool) -> Tensor:
         return tf.conj(self._diag) if adjoint else self._diag

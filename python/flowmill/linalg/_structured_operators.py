@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 import flowmill as tf
 from flowmill._internal.array import broadcast_dynamic_shape, broadcast_static_shape
 from flowmill._internal.tensor import Tensor
@@ -90,6 +92,9 @@ class LinearOperatorPermutation(LinearOperator):
                 raise TypeError(f"Argument perm must be integer dtype. Found: {self._perm}.")
             if self._perm.shape.rank == 0:
                 raise ValueError(f"Argument perm must have at least 1 dimension. Found: {self._perm}.")
+            known = tf.get_static_value(self._perm)
+            if known is not None and (np.sort(known, axis=-1) != np.arange(known.shape[-1])).any():
+                raise ValueError(f"Argument perm must be a vector of unique integers from 0 to {known.shape[-1] - 1}.")
             if is_non_singular is False:
                 raise ValueError(f"A Permutation operator is always non-singular, but got is_non_singular={is_non_singular}.")
             if is_square is False:

@@ -9,7 +9,7 @@ import numpy as np
 from flowmill._internal.apply import call, dims, op_scope
 from flowmill._internal.array import concat, expand_dims, gather, identity, rank, reshape, setdiff1d, shape, squeeze, stack, transpose, where
 from flowmill._internal.convert import convert_to_tensor, convert_to_tensor_or_indexed_slices
-from flowmill._internal.dispatch import by_rows
+from flowmill._internal.dispatch import by_rows, is_operator, of_operator
 from flowmill._internal.tensor import Tensor
 from flowmill._internal.tensor_shape import TensorShape
 from flowmill.dtypes import bfloat16, float32, int32
@@ -43,6 +43,10 @@ def matmul(a, b, transpose_a: bool = False, transpose_b: bool = False, adjoint_a
             and _are_matrices(a, b)):
         # What most calls are: nothing is made but the operation, which needs no scope.
         return call("MatMul", name, a, b, transpose_a=bool(transpose_a), transpose_b=bool(transpose_b), grad_a=bool(grad_a), grad_b=bool(grad_b))
+    if is_operator(a) or is_operator(b):
+        if transpose_a or transpose_b or a_is_sparse or b_is_sparse:
+            raise ValueError("Products with linear operators can neither transpose nor take matrices for sparse ones.")
+        return of_operator("matmul")(a, b, adjoint_a, adjoint_b, name)
     with op_scope(name, "MatMul", a, b) as scope:
         for transposed, adjoint, which in ((transpose_a, adjoint_a, "a"), (transpose_b, adjoint_b, "b")):
             if transposed and adjoint:

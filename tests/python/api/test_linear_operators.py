@@ -231,3 +231,106 @@ def test_parts_of_batches(tf1, kind):
             found.append(session.run([part.to_dense() for part in parts]))
     for mine, other in zip(found[1], found[0]):
         np.testing.assert_allclose(mine, other)
+
+
+def test_functions_of_matrices_take_operators(tf1):
+    def build(tf):
+        made = tf.linalg.LinearOperatorFullMatrix(S, is_self_adjoint=True, is_positive_definite=True)
+        x = tf.constant(U)
+        parts = [tf.linalg.cholesky(made), tf.linalg.inv(made), tf.linalg.adjoint(made)]
+        assert all(isinstance(part, tf.linalg.LinearOperator) for part in parts)
+        return [part.to_dense() for part in parts] + [
+            tf.matmul(made, x), tf.matmul(x, made, adjoint_a=True), tf.linalg.solve(made, x), tf.linalg.trace(made), tf.linalg.det(made),
+            tf.linalg.logdet(made), tf.linalg.diag_part(made)]
+    compare(tf1, build, nodes=False, rtol=1e-3, atol=1e-4)
+
+
+def test_gradients_by_operators(tf1):
+    def build(tf):
+        with tf.GradientTape() as tape:
+            first, second = tf.linalg.LinearOperatorFullMatrix(M), tf.linalg.LinearOperatorDiag(V)
+            tape.watch([first, second])
+            blocks = tf.linalg.LinearOperatorBlockDiag([first, second])
+            y = first.matmul(tf.constant(U))
+            by_first, by_second, by_blocks = tape.gradient(y, [first, second, blocks])
+        assert by_second is None
+        return [by_first.to_dense(), by_blocks.operators[0].to_dense(), by_blocks.operators[1].to_dense()]
+    compare(tf1, build, nodes=False)
+
+
+def test_gradients_of_operators_and_of_complex_numbers(tf1):
+    def build(tf):
+        with tf.GradientTape(persistent=True) as tape:
+            v, z = tf.constant(V), tf.constant(Z)
+            tape.watch([v, z])
+            made = tf.linalg.LinearOperatorDiag(v)
+            return [tape.gradient(made, v), tape.gradient(z * z, z)]
+    compare(tf1, build, nodes=False)
+
+
+def test_structure_of_products_and_inverses(tf1):
+    def build(tf):
+        full, lower = tf.linalg.LinearOperatorFullMatrix, tf.linalg.LinearOperatorLowerTriangular(M)
+        lower = tf.linalg.LinearOperatorLowerTriangular(M, is_non_singular=True)
+        blocks = tf.linalg.LinearOperatorBlockDiag([full(M), full(S)])
+        triangle = tf.linalg.LinearOperatorBlockLowerTriangular([[full(M)], [full(S), full(M)]], is_non_singular=True)
+        made = [blocks.matmul(blocks), blocks.solve(blocks), triangle.inverse(), (lower @ lower.H).cholesky()]
+        kinds = [tf.linalg.LinearOperatorBlockDiag] * 2 + [tf.linalg.LinearOperatorBlockLowerTriangular, tf.linalg.LinearOperatorLowerTriangular]
+        assert all(isinstance(*pair) for pair in zip(made, kinds))
+        return [part.to_dense() for part in made]
+    compare(tf1, build, nodes=False, rtol=1e-3, atol=1e-3)
+
+
+def test_hints_of_products(tf1):
+    definite = {"is_self_adjoint": True, "is_positive_definite": True}
+    for hints in (definite, {"is_self_adjoint": False, "is_positive_definite": False, "is_non_singular": False, "is_square": True}, {}):
+        found = []
+        for tf in (tf1, flowmill):
+            with tf.Graph().as_default():
+                made = tf.linalg.LinearOperatorFullMatrix(tf.placeholder(tf.float32), **hints)
+                found.append([getattr(made.matmul(made), hint) for hint in HINTS])
+        assert found[0] == found[1], hints
+
+
+@pytest.mark.parametrize("build, match", [
+    (lambda tf: tf.linalg.LinearOperatorBlockDiag([regular(tf), regular(tf)], is_non_singular=False), "always non-singular"),
+    (lambda tf: tf.linalg.LinearOperatorKronecker([regular(tf), regular(tf)], is_non_singular=False), "always non-singular"),
+    (lambda tf: tf.linalg.LinearOperatorAdjoint(tf.linalg.LinearOperatorFullMatrix(M, is_self_adjoint=False), is_self_adjoint=True), "self-adjoint"),
+    (lambda tf: tf.linalg.LinearOperatorKronecker([]), ">=1 operators"),
+    (lambda tf: tf.linalg.LinearOperatorBlockLowerTriangular([[regular(tf)], [tf.linalg.LinearOperatorFullMatrix(U), regular(tf)]]), "must be the same as"),
+    (lambda tf: tf.linalg.LinearOperatorPermutation([-1, 2, 3]), "must be a vector of unique integers"),
+    (lambda tf: tf.linalg.LinearOperatorIdentity(2, batch_shape=2), "must be a 1-D"),
+    (lambda tf: tf.linalg.LinearOperatorIdentity(2, batch_shape=[2.0]), "must be integer"),
+    (lambda tf: tf.linalg.LinearOperatorZeros(2, batch_shape=[-2]), "must be non-negative"),
+    (lambda tf: tf.linalg.LinearOperatorZeros(tf.Variable(2)), "cannot be reference"),
+])
+def test_arguments_that_contradict_each_other(tf1, build, match):
+    same_error(tf1, build, match)
+
+
+def regular(tf):
+    return tf.linalg.LinearOperatorFullMatrix(M, is_non_singular=True)
+
+
+@pytest.mark.parametrize("build, match", [
+    (lambda tf: tf.linalg.LinearOperatorIdentity(unknown(tf, [2]), assert_proper_shapes=True).to_dense(), "must be a 0-D Tensor"),
+    (lambda tf: tf.linalg.LinearOperatorIdentity(2, batch_shape=unknown(tf, [-2]), assert_proper_shapes=True).to_dense(), "must be non-negative"),
+    (lambda tf: tf.linalg.LinearOperatorIdentity(unknown(tf, 2), assert_proper_shapes=True).matmul(unknown(tf, M)), "Dimensions"),
+    (lambda tf: tf.linalg.LinearOperatorScaledIdentity(2, np.float32([1, 0])).assert_non_singular(), "was singular"),
+    (lambda tf: tf.linalg.LinearOperatorScaledIdentity(2, [1 + 1j]).assert_self_adjoint(), "not self-adjoint"),
+    (lambda tf: tf.linalg.LinearOperatorDiag([1.0, 0.0]).assert_positive_definite(), "not positive definite"),
+    (lambda tf: tf.linalg.LinearOperatorDiag([1.0, 1j]).assert_self_adjoint(), "non-zero imaginary"),
+    (lambda tf: tf.linalg.LinearOperatorZeros(2).assert_non_singular(), "non-invertible"),
+])
+def test_checks_that_fail(tf1, build, match):
+    for tf in (tf1, flowmill):
+        with tf.Graph().as_default(), tf.Session() as session, pytest.raises(tf.errors.InvalidArgumentError, match=match):
+            session.run(build(tf))
+
+
+def unknown(tf, value):
+    return tf.placeholder_with_default(value, shape=None)
+
+
+def test_convolution_kernel(tf1):
+    compare(tf1, lambda tf: tf.linalg.LinearOperatorCirculant(np.float32([[3, 2, 1], [2, 1.5, 1]])).convolution_kernel(), nodes=False)
