@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import threading
 import traceback
@@ -92,8 +93,12 @@ def py_function(func=None, inp=None, Tout=None, name: str | None = None):  # noq
 
     The function gets arrays, and composites such as ragged tensors as they are; functions of ``tf`` take both, and what these give is computed when the
     function returns. For a gradient the function is called once more, with tensors that have ``numpy()`` and Python's operators; what it computes by
-    NumPy is a constant then. `Tout` may have specs in place of types.
+    NumPy is a constant then. `Tout` may have specs in place of types. Without a
+    function the result is a decorator.
     """
+    decorator = _decorator(py_function, func, inp, Tout, name=name)
+    if decorator is not None:
+        return decorator
     from flowmill._internal import eager_functions  # cycle: eager_functions imports this module
 
     if not callable(func):
@@ -111,9 +116,27 @@ def py_function(func=None, inp=None, Tout=None, name: str | None = None):  # noq
     return found if isinstance(Tout, (list, tuple)) or not types else found[0]
 
 
-def numpy_function(func, inp, Tout, stateful: bool = True, name: str | None = None):  # noqa: N803 - TensorFlow's name
-    """Like :func:`py_func`."""
-    return py_func(func, inp, Tout, stateful, name)
+def numpy_function(func=None, inp=None, Tout=None, stateful: bool = True, name: str | None = None):  # noqa: N803 - TensorFlow's name
+    """Like :func:`py_func`; without a function, a decorator that makes a function of tensors of one of arrays."""
+    return _decorator(numpy_function, func, inp, Tout, stateful=stateful, name=name) or py_func(func, inp, Tout, stateful, name)
+
+
+def _decorator(caller, func, inp, Tout, **options):  # noqa: N803 - TensorFlow's name
+    """Returns a decorator that calls functions by `caller`, if there is no function yet; else None.
+
+    Raises:
+        TypeError: if `Tout` is missing, or one of a function and its arguments.
+    """
+    display = caller.__name__
+    if Tout is None:
+        raise TypeError(f"Missing required argument: 'Tout'\n  If using {display} as a decorator, set `Tout` **by name**: `@{display}(Tout=tout)`.")
+    if func is None:
+        if inp is not None:
+            raise TypeError(f"Don't set the `inp` argument when using {display} as a decorator (`func=None`).")
+        return lambda function: functools.wraps(function)(lambda *args: caller(function, args, Tout, **options))
+    if inp is None:
+        raise TypeError(f"Missing argument `inp`: the list of arguments of the function, unless `{display}` is used as a decorator (`func=None`).")
+    return None
 
 
 _CODES = ((StopIteration, 11), (NotImplementedError, 12), (MemoryError, 8), ((TypeError, ValueError), 3))

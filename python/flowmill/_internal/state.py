@@ -143,7 +143,7 @@ def batch_scatter_update(ref, indices, updates, use_locking: bool = True, name: 
         steps = call("Reshape", None, steps, [1] * axis + [-1] + [1] * (rank - axis))
         target = call("ConcatV2", None, [whole, [1]], 0)
         parts.insert(axis, call("BroadcastTo", None, steps, target))
-    places = call("ConcatV2", None, parts, -1)
+    places = call("ConcatV2", None, parts, -1) if len(parts) > 1 else parts[0]
     return scatter_nd_update(ref, places, updates, use_locking, name)
 
 

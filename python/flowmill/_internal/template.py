@@ -24,7 +24,7 @@ class Template:
     """A function whose variables, made by `get_variable` at its first call, are found at later calls; what :func:`make_template` makes."""
 
     def __init__(self, name: str, function: Callable, create_scope_now: bool = False, unique_name: str | None = None, custom_getter=None):
-        if not name:
+        if name is None:
             raise ValueError("name cannot be None.")
         self._name, self._function, self._unique_name, self._custom_getter = name, function, unique_name, custom_getter
         self._scope: VariableScope | None = None
@@ -99,7 +99,14 @@ class Template:
         """Its trainable variables."""
         return [] if self._scope is None else self._within(trainable_variables())
 
+    @property
+    def non_trainable_variables(self) -> list[Variable]:
+        """Its variables that optimizers leave alone."""
+        trainable = {id(v) for v in self.trainable_variables}
+        return [v for v in self.variables if id(v) not in trainable]
+
     weights = variables
+    non_trainable_weights = non_trainable_variables
     trainable_weights = trainable_variables
 
 

@@ -21,6 +21,8 @@ def _name(name: str, k: int | None, class_id: int | None = None) -> str:
 
 def _dense(labels, predictions: Tensor) -> Tensor:
     """Labels ``[..., labels]`` as `int64`, −1 where a row has fewer."""
+    if isinstance(labels, tf.SparseTensorValue):
+        labels = tf.SparseTensor.from_value(labels)
     if isinstance(labels, tf.SparseTensor):
         sizes = tf.cast(labels.dense_shape, tf.int64)
         return tf.sparse_to_dense(labels.indices, sizes, tf.cast(labels.values, tf.int64), default_value=-1, validate_indices=False)
@@ -147,7 +149,7 @@ def average_precision_at_k(labels, predictions, k: int, weights=None, metrics_co
     with _scope(name, _name("average_precision", k), [predictions]) as whole:
         _, found = tf.nn.top_k(predictions, k)
         found = tf.cast(found, tf.int64)
-        distinct = isinstance(labels, tf.SparseTensor)
+        distinct = isinstance(labels, (tf.SparseTensor, tf.SparseTensorValue))
         labels = _dense(labels, found)
         classes = tf.cast(tf.shape(predictions)[-1], tf.int64)
         labels = tf.where(labels >= classes, -tf.ones_like(labels), labels)

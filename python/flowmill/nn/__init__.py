@@ -39,7 +39,7 @@ _ELSEWHERE = {
 
 
 _NAMES = (
-    _lazy.table(__name__, _BY_MODULE) | _lazy.table("flowmill", _ELSEWHERE) | _lazy.modules(__name__, "rnn_cell")
+    _lazy.table(__name__, _BY_MODULE) | _lazy.table("flowmill", _ELSEWHERE) | _lazy.modules(__name__, "experimental rnn_cell")
 )
 __all__ = sorted(_NAMES)
 

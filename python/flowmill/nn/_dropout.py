@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numbers
+from collections.abc import Callable
 
 import flowmill as tf
 from flowmill._internal.apply import call
@@ -36,7 +37,38 @@ def dropout(x, keep_prob=None, noise_shape=None, seed: int | None = None, name: 
     rate = one_of("keep_prob", from_keep_prob, "rate", rate)
     if rate is None:
         raise ValueError(f"`rate` must be provided. Received: rate={rate}")
-    with scope(name, "dropout", [x]):
+    return _dropped(x, rate, lambda shape, dtype: tf.random_uniform(shape, seed=seed, dtype=dtype), noise_shape, name, "dropout")
+
+
+@elementwise
+def stateless_dropout(x, rate, seed, rng_alg: str | None = None, noise_shape=None, name: str | None = None) -> Tensor:
+    """Like :func:`dropout`, with random numbers that follow from `seed` alone.
+
+    Args:
+        x: of a floating-point type.
+        rate: the probability that an element becomes zero, a number or a scalar, in ``[0, 1)``.
+        seed: two integers.
+        rng_alg: the algorithm of the random numbers, ``"auto_select"`` if it is None.
+        noise_shape: as of :func:`dropout`.
+        name: the name of the scope.
+
+    Raises:
+        ValueError: if `rate` is out of range.
+    """
+    def uniform(shape, dtype):
+        return tf.random.stateless_uniform(shape, seed=seed, dtype=dtype, alg=rng_alg or "auto_select")
+    return _dropped(x, rate, uniform, noise_shape, name, "stateless_dropout")
+
+
+@elementwise
+def general_dropout(x, rate, uniform_sampler: Callable, noise_shape=None, name: str | None = None) -> Tensor:
+    """Like :func:`dropout`, with the random numbers of ``uniform_sampler(shape, dtype=dtype)``, which lie in ``[0, 1)``."""
+    return _dropped(x, rate, lambda shape, dtype: uniform_sampler(shape=shape, dtype=dtype), noise_shape, name, "general_dropout")
+
+
+def _dropped(x, rate, uniform_sampler: Callable, noise_shape, name: str | None, default_name: str) -> Tensor:
+    """Returns `x` with elements dropped where the sampler's numbers are less than `rate`."""
+    with scope(name, default_name, [x]):
         is_number = isinstance(rate, numbers.Real)
         if is_number and not 0 <= rate < 1:
             raise ValueError(f"`rate` must be a scalar tensor or a float in the range [0, 1). Received: rate={rate}")
@@ -46,8 +78,7 @@ def dropout(x, keep_prob=None, noise_shape=None, seed: int | None = None, name: 
         if is_number and rate == 0:
             return x
         scaled, rate = _scaled(x, rate, is_number)
-        noise = tf.random_uniform(_noise_shape(x, noise_shape), seed=seed, dtype=x.dtype)
-        kept = noise >= rate
+        kept = uniform_sampler(_noise_shape(x, noise_shape), x.dtype) >= rate
         zero = tf.constant(0, dtype=x.dtype)
         result = call("SelectV2", None, kept, scaled, zero)
         result.set_shape(x.shape)

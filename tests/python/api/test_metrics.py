@@ -3,7 +3,7 @@
 import flowmill
 import numpy as np
 import pytest
-from compare import _described, same, same_error
+from compare import _described, compare, same, same_error
 
 RNG = np.random.RandomState(2)
 BATCHES = [
@@ -114,3 +114,11 @@ def test_metrics_are_collected(tf1):
 ])
 def test_errors(tf1, expression):
     same_error(tf1, lambda tf: eval(expression, {"tf": tf, "i": Inputs(tf, False)}))
+
+
+def test_labels_as_the_value_of_a_sparse_tensor(tf1):
+    def build(tf):
+        labels = tf.SparseTensorValue(np.array([[0, 0], [0, 1], [1, 0]]), np.array([2, 0, 1], np.int64), np.array([2, 3]))
+        predictions = tf.constant([[0.1, 0.2, 0.7], [0.5, 0.3, 0.2]])
+        return [tf.metrics.recall_at_k(labels, predictions, 2)[1], tf.metrics.average_precision_at_k(labels, predictions, 2)[1]]
+    compare(tf1, build, nodes=False, initialize=True)

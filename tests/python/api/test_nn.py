@@ -275,3 +275,18 @@ def test_every_name_is_there():
 
 def test_different_labels(tf1):
     compare(tf1, lambda tf: tf.nn.ctc_unique_labels(tf.constant([[3, 1, 3, 1], [2, 2, 2, 0]])), nodes=False)
+
+
+@pytest.mark.parametrize("noise_shape", [None, [3, 1]])
+@pytest.mark.parametrize("rate", [0.0, 0.25, "tensor"])
+def test_dropout_with_seeds_of_its_own(tf1, rate, noise_shape):
+    def build(tf):
+        x, share = tf.ones([3, 5]), tf.constant(0.5) if rate == "tensor" else rate
+
+        def uniform(shape, dtype):
+            return tf.random.stateless_uniform(shape, seed=[3, 4], dtype=dtype)
+        return [tf.nn.experimental.stateless_dropout(x, share, [1, 2], noise_shape=noise_shape),
+                tf.nn.experimental.stateless_dropout(x, share, [1, 2], "philox"),
+                tf.nn.experimental.general_dropout(x, share, uniform, noise_shape)]
+    compare(tf1, build, nodes=False)
+    same_error(tf1, lambda tf: tf.nn.experimental.stateless_dropout(tf.ones([2]), 1.0, [1, 2]), "range [0, 1)")

@@ -211,3 +211,14 @@ def test_results_that_are_no_tensors(tf1, value, error, match):
             out = tf.py_func(lambda: value, [], tf.float32)
             with pytest.raises(getattr(tf.errors, error), match=match):
                 session.run(out)
+
+
+@pytest.mark.parametrize("kind", ["py_function", "numpy_function"])
+def test_decorators(tf1, kind):
+    def build(tf):
+        @getattr(tf, kind)(Tout=tf.float32)
+        def plus(a, b):
+            return a + b
+        return plus(placeholder(tf), 2.0)
+    compare(tf1, build, {"x": X}, nodes=False)
+    same_error(tf1, lambda tf: getattr(tf, kind)(lambda a: a, [1.0]), "Missing required argument: 'Tout'")

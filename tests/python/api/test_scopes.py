@@ -172,3 +172,21 @@ def test_variable_scopes_that_end_before_those_in_them(tf1):
             scope.__enter__()
             with tf.variable_scope("inner"), pytest.raises(RuntimeError, match="Improper nesting of variable_scope"):
                 scope.__exit__(None, None, None)
+
+
+def test_variables_of_templates(tf1):
+    def made(tf):
+        def body():
+            return tf.get_variable("w", []) + tf.get_variable("n", [], trainable=False)
+        template = tf.make_template("t", body)
+        before = template.non_trainable_variables
+        template()
+        unnamed = tf.make_template("", body)
+        unnamed()
+        return before, [v.name for v in template.non_trainable_variables], template.non_trainable_weights == template.non_trainable_variables, \
+            unnamed.variable_scope_name
+    found = []
+    for tf in (tf1, flowmill):
+        with tf.Graph().as_default(), tf.variable_scope("outer"):
+            found.append(made(tf))
+    assert found[0] == found[1]

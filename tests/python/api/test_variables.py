@@ -461,3 +461,11 @@ def test_unconnected_gradients_of_resource_variables(tf1):
 
 def test_iterating_over_variables(tf1):
     same_error(tf1, lambda tf: list(tf.Variable([0.0, 1.0])), "Iterating over a symbolic `tf.Tensor` is not allowed")
+
+
+def test_batch_scatter_along_a_vector(tf1):
+    def build(module):
+        ref = module.Variable([1.0, 2.0, 3.0])
+        with module.control_dependencies([ref.initializer]):
+            return module.identity(module.batch_scatter_update(ref, [2, 0], [7.0, 8.0]))
+    compare(tf1, build, nodes=False)
