@@ -7,6 +7,7 @@ from flowmill._internal import protos
 from flowmill._internal.apply import apply_op, call
 from flowmill._internal.convert import convert_to_tensor
 from flowmill._internal.func_graph import FuncGraph, to_function, trace, unique_function_name
+from flowmill._internal.program_order import note_read_only_inputs
 from flowmill._internal.graph import Graph, get_default_graph
 from flowmill._internal.tensor import Tensor
 from flowmill._internal.tensor_shape import TensorShape
@@ -59,6 +60,7 @@ def _chosen(op: str, index: Tensor, branches: list[FuncGraph], scope: str, attrs
         made = apply_op(op if is_stateful else "Stateless" + op, scope, [index, inputs],
                         {**named, "Tout": [t.dtype.base_dtype for t in branches[0].outputs], "output_shapes": shapes})
     mark_lowered(made)
+    note_read_only_inputs(made, branches, 1)
     graph.prevent_fetching(made)
     tensors = iter([call("Identity", None, t) for t in made._outputs])
     structure = branches[0].structured_outputs
@@ -69,11 +71,7 @@ def _chosen(op: str, index: Tensor, branches: list[FuncGraph], scope: str, attrs
 
 def mark_lowered(op) -> None:
     """Allows the bodies to be inlined in place of the calls."""
-    message = protos.get("AttrValue")
-    op._set_attr("_lower_using_switch_merge", message(b=True))
-    empty = message()
-    empty.list.SetInParent()
-    op._set_attr("_read_only_resource_inputs", empty)
+    op._set_attr("_lower_using_switch_merge", protos.get("AttrValue")(b=True))
 
 
 def share_inputs(branches: list[FuncGraph]) -> list[Tensor]:

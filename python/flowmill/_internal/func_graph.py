@@ -12,6 +12,7 @@ from flowmill._internal import protos, variable_scopes
 from flowmill._internal.apply import call, signature
 from flowmill._internal.convert import convert_to_tensor
 from flowmill._internal.graph import Graph, get_default_graph
+from flowmill._internal.program_order import add_order
 from flowmill._internal.tensor import Operation, Tensor, user_frames
 from flowmill._internal.tensor_shape import TensorShape
 
@@ -28,6 +29,7 @@ class FuncGraph(Graph):
         functional: whether control flow in it becomes functions, too.
         is_control_flow: whether it is a branch, or a part of a loop, and has the devices chosen around it. Other functions have the caller's device;
             they have devices chosen around them only if functions choose some.
+        has_program_order: whether operations with effects in it run in the order of the program. Branches, and parts of loops, are as the graph around.
 
     Attributes:
         inputs: the parameters, those for captured tensors last.
@@ -38,13 +40,15 @@ class FuncGraph(Graph):
 
     building_function = True
 
-    def __init__(self, name: str, outer: Graph | None = None, functional: bool = True, is_control_flow: bool = False):
+    def __init__(self, name: str, outer: Graph | None = None, functional: bool = True, is_control_flow: bool = False,
+                 has_program_order: bool = False):
         super().__init__()
         self.name = name
         self.outer_graph = get_default_graph() if outer is None else outer
         self._level = self.outer_graph._level + 1
         self.functional_control_flow = functional
         self.is_control_flow_graph = is_control_flow
+        self._has_program_order = has_program_order or is_control_flow and getattr(self.outer_graph, "_has_program_order", False)
         self._collections = self.outer_graph._collections
         self._seed = self.outer_graph._seed
         self.inputs: list[Tensor] = []
@@ -271,6 +275,8 @@ def trace(graph: FuncGraph, function: Callable, parameters: Sequence, op_return_
         graph.structured_outputs = result
         flat = nest.flatten(result, expand_composites=True)
         graph.outputs.extend(graph.capture(convert_to_tensor(v)) for v in flat if v is not None)
+        if graph._has_program_order:
+            add_order(graph)
     return graph
 
 

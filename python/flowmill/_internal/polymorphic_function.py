@@ -13,6 +13,7 @@ from flowmill._internal.convert import convert_to_tensor
 from flowmill._internal.func_graph import FuncGraph, to_function, trace, unique_function_name
 from flowmill._internal.graph import get_default_graph
 from flowmill._internal.graph_keys import GraphKeys
+from flowmill._internal.program_order import note_read_only_inputs
 from flowmill._internal.tensor import Tensor
 from flowmill._internal.tensor_shape import TensorShape
 from flowmill._internal.tensor_spec import TensorSpec
@@ -102,6 +103,8 @@ class ConcreteFunction:
             stateful = self.graph.is_stateful()
             made = apply_op("StatefulPartitionedCall" if stateful else "PartitionedCall", None, [tensors + self.captured_inputs], {
                 "f": self._function, "Tout": [t.dtype.base_dtype for t in self.outputs]}, graph=graph)
+            if stateful:
+                note_read_only_inputs(made, [self.graph])
         for given, inside in zip(made._outputs, self.outputs):
             given.set_shape(inside.shape)
         values = iter(made._outputs)
@@ -116,7 +119,8 @@ class PolymorphicFunction:
     Tensors count by type and shape; everything else by value.
     """
 
-    def __init__(self, python_function, input_signature=None) -> None:
+    def __init__(self, python_function, input_signature=None, has_program_order: bool = True) -> None:
+        self._has_program_order = has_program_order
         functools.update_wrapper(self, python_function)
         self.python_function = python_function
         self.input_signature = None if input_signature is None else tuple(input_signature)
@@ -132,7 +136,7 @@ class PolymorphicFunction:
         # A method is a function of its own for each object, which keeps it.
         bound = functools.partial(self.python_function, instance)
         bound.__name__ = self._name
-        made = instance.__dict__[self._name] = PolymorphicFunction(bound, self.input_signature)
+        made = instance.__dict__[self._name] = PolymorphicFunction(bound, self.input_signature, self._has_program_order)
         return made
 
     def get_concrete_function(self, *args, **kwargs) -> ConcreteFunction:
@@ -180,7 +184,7 @@ class PolymorphicFunction:
     def _traced(self, whole, leaves: list[_Argument]) -> ConcreteFunction:
         name = getattr(self.python_function, "__name__", "function").replace("<lambda>", "lambda")
         self._count += 1
-        body = FuncGraph(unique_function_name("__inference_", name), get_default_graph())
+        body = FuncGraph(unique_function_name("__inference_", name), get_default_graph(), has_program_order=self._has_program_order)
         parameters, count = [], 0
         for leaf in leaves:
             made = [body.placeholder(spec.dtype, spec.shape, spec.name or f"arg_{count + i}") for i, spec in enumerate(leaf.specs)]
@@ -264,7 +268,7 @@ def function(func=None, input_signature=None, autograph: bool = True, jit_compil
              experimental_follow_type_hints=None):
     """Returns a decorator: calls of a Python function become calls of graph functions, one for each kind of arguments.
 
-    The function is traced when it is first called with arguments of a kind. Tensors and arrays are arguments of the graph function, other values
+    The function is traced when it is first called with arguments of a kind. Operations with effects run in the order of the program. Tensors and arrays are arguments of the graph function, other values
     are built in. Python's `if` and `while` are done while it is traced: on tensors, use :func:`flowmill.cond` and :func:`flowmill.while_loop`.
 
     Args:
@@ -286,8 +290,11 @@ def function(func=None, input_signature=None, autograph: bool = True, jit_compil
 
 
 def wrap_function(fn, signature, name: str | None = None) -> ConcreteFunction:
-    """Returns the graph function of a Python function for arguments as `signature` says: a list of TensorSpecs."""
+    """Returns the graph function of a Python function for arguments as `signature` says: a list of TensorSpecs.
+
+    Unlike in a :func:`function`, operations run in the order of the graph's edges alone.
+    """
     wrapped = fn if name is None else functools.wraps(fn)(lambda *args: fn(*args))
     if name is not None:
         wrapped.__name__ = name
-    return PolymorphicFunction(wrapped).get_concrete_function(*signature)
+    return PolymorphicFunction(wrapped, has_program_order=False).get_concrete_function(*signature)

@@ -11,6 +11,7 @@ from flowmill._internal.cond_v2 import mark_lowered, scalar
 from flowmill._internal.convert import constant, convert_to_tensor
 from flowmill._internal.func_graph import FuncGraph, to_function, trace, unique_function_name
 from flowmill._internal.graph import Graph
+from flowmill._internal.program_order import note_read_only_inputs
 from flowmill._internal.tensor import Tensor
 from flowmill._internal.tensor_shape import TensorShape
 
@@ -55,6 +56,7 @@ def while_v2(graph: Graph, cond, body, loop_vars, invariants, parallel_iteration
                     "cond": to_function(cond_graph), "body": to_function(body_graph), "output_shapes": all_shapes,
                     "parallel_iterations": parallel_iterations})
             mark_lowered(made)
+            note_read_only_inputs(made, graphs)
             made._set_attr("_num_original_outputs", protos.get("AttrValue")(i=len(made._outputs)))
             tensors = list(made._outputs)
             if not graph.building_function:

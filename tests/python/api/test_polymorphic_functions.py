@@ -8,6 +8,8 @@ import pytest
 
 from compare import compare, same_error
 
+import flowmill
+
 Pair = collections.namedtuple("Pair", "a b")
 
 
@@ -102,3 +104,53 @@ ERRORS = {
 @pytest.mark.parametrize("build", ERRORS.values(), ids=ERRORS)
 def test_errors(tf1, build):
     same_error(tf1, build)
+
+
+@pytest.mark.parametrize("kind", ["plain", "cond", "while_loop", "switch_case", "nested"])
+def test_effects_happen_in_the_order_of_the_program(tf1, kind):
+    def build(tf):
+        v = tf.Variable(1.0, use_resource=True)
+
+        def change():
+            with tf.control_dependencies([v.assign(v.read_value() * 2.0).op]):
+                return tf.constant(0)
+        changes = {
+            "plain": change, "cond": lambda: tf.cond(v.read_value() > 0.0, change, lambda: tf.constant(0)),
+            "while_loop": lambda: tf.while_loop(lambda i: i < 2, lambda i: i + 1 + change(), [tf.constant(0)]),
+            "switch_case": lambda: tf.switch_case(tf.constant(0), [change, lambda: tf.constant(0)]), "nested": lambda: tf.function(change)()}
+
+        @tf.function
+        def body():
+            v.assign(5.0)
+            before = v.read_value()
+            changes[kind]()
+            between = v.read_value()
+            v.assign_add(1.0)
+            return before, between, v.read_value()
+        with tf.control_dependencies([v.initializer]):
+            return body()
+    compare(tf1, build, nodes=False)
+
+
+def test_reads_wait_for_writes_and_not_for_reads(tf1):
+    def edges(tf, branch):
+        with tf.Graph().as_default():
+            v = tf.Variable(1.0, use_resource=True)
+
+            @tf.function
+            def body():
+                tf.raw_ops.ReadVariableOp(resource=v.handle, dtype=tf.float32, name="first")
+                tf.switch_case(tf.constant(0), [lambda: branch(tf, v), lambda: tf.constant(0.0)], name="branches")
+                tf.raw_ops.ReadVariableOp(resource=v.handle, dtype=tf.float32, name="second")
+                tf.raw_ops.AssignVariableOp(resource=v.handle, value=2.0, name="write")
+            graph = body.get_concrete_function().graph
+            return {op.name: sorted(c.name for c in op.control_inputs) for op in graph.get_operations() if op.name in ("first", "branches", "second", "write")}
+
+    def reads(tf, v):
+        return tf.raw_ops.ReadVariableOp(resource=v.handle, dtype=tf.float32)
+
+    def writes(tf, v):
+        tf.raw_ops.AssignVariableOp(resource=v.handle, value=3.0)
+        return tf.constant(0.0)
+    for branch in (reads, writes):
+        assert edges(flowmill, branch) == edges(tf1, branch)
