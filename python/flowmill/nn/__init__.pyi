@@ -13,6 +13,7 @@ from flowmill.math import approx_max_k as approx_max_k
 from flowmill.math import approx_min_k as approx_min_k
 from flowmill.math import sigmoid as sigmoid
 from flowmill.math import tanh as tanh
+from flowmill.nn import experimental as experimental
 from flowmill.nn import rnn_cell as rnn_cell
 from flowmill.nn._activation import bias_add as bias_add
 from flowmill.nn._activation import crelu as crelu
@@ -171,6 +172,7 @@ __all__ = [
     "embedding_lookup",
     "embedding_lookup_sparse",
     "erosion2d",
+    "experimental",
     "fixed_unigram_candidate_sampler",
     "fractional_avg_pool",
     "fractional_max_pool",
