@@ -152,6 +152,14 @@ class DType:
         other = as_dtype(other)
         return self._number in (other._number, other.base_dtype._number)
 
+    def is_subtype_of(self, other) -> bool:
+        """Returns true if `other` is this type: types have no subtypes."""
+        return self == other
+
+    def most_specific_common_supertype(self, types) -> DType | None:
+        """Returns this type if all of `types` are it, else None."""
+        return self if all(self == other for other in types) else None
+
     def __eq__(self, other):
         if isinstance(other, DType):
             return self._number == other._number

@@ -44,9 +44,17 @@ def extract_sub_graph(graph_def, dest_nodes) -> _protos.GraphDef:
         if name not in kept and name in nodes:
             kept.add(name)
             ahead.extend(_name_of(i) for i in nodes[name].input)
-    found = type(graph_def)(versions=graph_def.versions)
+    found = _without_nodes(graph_def)
     found.node.extend(node for node in graph_def.node if node.name in kept)
-    found.library.CopyFrom(graph_def.library)
+    return found
+
+
+def _without_nodes(graph_def):
+    """Returns a graph without nodes, with all else that another one has."""
+    found = type(graph_def)()
+    for field in ("versions", "library"):
+        if graph_def.HasField(field):
+            getattr(found, field).CopyFrom(getattr(graph_def, field))
     return found
 
 
@@ -76,8 +84,7 @@ def _spliced(graph_def, leave_out):
             name = instead[_name_of(name)]
         return name
 
-    found = type(graph_def)(versions=graph_def.versions)
-    found.library.CopyFrom(graph_def.library)
+    found = _without_nodes(graph_def)
     for node in graph_def.node:
         if node.name not in instead:
             new = found.node.add()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from typing import Any
 
@@ -52,6 +53,7 @@ def import_graph_def(graph_def, input_map=None, return_elements=None, name=None,
     wanted = _wanted(return_elements)
     return_tensors = [n for n in wanted if ":" in n]
     return_nodes = [n for n in wanted if ":" not in n]
+    first = graph._core.version()
     with graph._lock:
         try:
             tensors, nodes, missing = graph._core.import_graph_def(
@@ -61,11 +63,28 @@ def import_graph_def(graph_def, input_map=None, return_elements=None, name=None,
             raise GraphImportError._of(error) from None
     if missing:
         raise ValueError(f"Attempted to map inputs that were not found in graph_def: [{', '.join(missing)}]")
+    if graph._thread.here.device_functions:
+        _choose_devices(graph, [op for op in graph.get_operations() if op._id >= first + 2])
     if return_elements is None:
         return None
     found: dict[str, Tensor | Operation] = {n: graph._operation(node)._outputs[slot] for n, (node, slot) in zip(return_tensors, tensors)}
     found.update((n, graph._operation(node)) for n, node in zip(return_nodes, nodes))
     return [found[n] for n in wanted]
+
+
+def _choose_devices(graph: Graph, operations: list[Operation]) -> None:
+    """Places operations by the device functions around; those that are colocated with others go where these are."""
+    colocated = []
+    for op in operations:
+        others = [group.decode().removeprefix("loc:@") for group in op.colocation_groups()]
+        if op.name in others:
+            with graph.device(op.device) if op.device else contextlib.nullcontext():
+                graph._choose_device(op)
+        else:
+            colocated.append((op, others))
+    for op, others in colocated:
+        for device in filter(None, (graph.get_operation_by_name(name).device for name in others)):
+            op._set_device(device)
 
 
 def _source(graph_def) -> Any:

@@ -17,7 +17,7 @@ def constant_value(tensor, partial: bool = False) -> Any:
     """Returns the value that a tensor always has, if that follows from the graph.
 
     Args:
-        tensor: a tensor; an array is its own value.
+        tensor: a tensor; what is none, such as an array, is its own value.
         partial: gives an array of objects if only some of what was stacked is known, with None for what is not.
 
     Returns:
@@ -27,8 +27,10 @@ def constant_value(tensor, partial: bool = False) -> Any:
         return tensor
     stands_for = getattr(tensor, "_as_tensor", None)
     if not isinstance(tensor, Tensor):
+        if stands_for is None:
+            return None if hasattr(tensor, "_components") else tensor
         # A variable has no value that stays.
-        return None if stands_for is None or hasattr(tensor, "initializer") else constant_value(stands_for())
+        return None if hasattr(tensor, "initializer") else constant_value(stands_for())
     value = tensor.graph._core.constant_value(*tensor._key)
     if value is None:
         value = _computed(tensor)
@@ -45,7 +47,8 @@ def _computed(tensor: Tensor):
     values = [constant_value(i) for i in op.inputs]
     if any(v is None for v in values) or sum(v.size for v in values) > _MOST_ELEMENTS:
         return None
-    return function(op, *values)
+    found = function(op, *values)
+    return found[tensor.value_index] if isinstance(found, list) else found
 
 
 def _part_of(tensor: Tensor):
@@ -58,6 +61,9 @@ def _part_of(tensor: Tensor):
     if op.type == "Unpack" and op.get_attr("axis") == 0:
         whole = constant_value(op.inputs[0], True)
         return None if whole is None else whole[tensor.value_index]
+    if op.type == "Split":
+        axis, whole = constant_value(op.inputs[0]), constant_value(op.inputs[1], True)
+        return None if axis is None or whole is None else np.split(whole, len(op.outputs), int(axis))[tensor.value_index]
     return constant_value(op.inputs[0], True) if op.type in ("Identity", "StopGradient") else None
 
 
@@ -69,6 +75,11 @@ def _filled(op, shape, value):
 _MOST_ELEMENTS = 100_000
 _FUNCTIONS = {
     "Cast": lambda op, x: None if x.dtype == object else x.astype(op.get_attr("DstT").as_numpy_dtype),
+    "Concat": lambda op, axis, *parts: np.concatenate(parts, int(axis)),
+    "ConcatV2": lambda op, *parts: np.concatenate(parts[:-1], int(parts[-1])),
+    "Pack": lambda op, *parts: np.stack(parts, op.get_attr("axis")),
+    "Split": lambda op, axis, whole: np.split(whole, len(op.outputs), int(axis)),
+    "Unpack": lambda op, whole: list(np.moveaxis(whole, op.get_attr("axis"), 0)),
     "Equal": lambda op, x, y: np.equal(x, y),
     "NotEqual": lambda op, x, y: np.not_equal(x, y),
     "Fill": _filled,

@@ -209,3 +209,17 @@ def test_a_device_within_a_branch_does_not_apply_to_switches(tf1):
             tf.while_loop(lambda i: i < 3, lambda i: i + tf.cast(branch(1), tf.int32), [0])
         found.append({op.name: op.device for op in graph.get_operations()})
     assert found[0] == found[1]
+
+
+def test_device_functions_place_imported_nodes(tf1):
+    def placed(tf):
+        with tf.Graph().as_default() as source:
+            a = tf.constant(1.0, name="a")
+            with tf.device("/device:CPU:1"):
+                tf.identity(a, name="b")
+            with tf.colocate_with(a.op):
+                tf.identity(a, name="c")
+        with tf.Graph().as_default() as graph, tf.device(lambda op: "/device:CPU:0" if "a" in op.name else "/job:w/device:CPU:3"):
+            tf.import_graph_def(source.as_graph_def(), name="")
+        return {op.name: op.device for op in graph.get_operations()}
+    assert placed(flowmill) == placed(tf1)

@@ -318,3 +318,14 @@ def test_names_of_methods_are_replaced(tf1, tmp_path):
     with pytest.raises(RuntimeError, match="Directory already exists"):
         updater.save(new)
     assert found == ["other/method", "other/method"]
+
+
+def test_graphs_without_training_nodes_have_no_further_fields(tf1):
+    found = []
+    for tf in (tf1, flowmill):
+        graph_def = tf.GraphDef()
+        graph_def.node.add(name="A", op="Aop", input=["B"])
+        graph_def.node.add(name="B", op="Identity", input=["C"])
+        graph_def.node.add(name="C", op="Cop")
+        found.append(tf.graph_util.remove_training_nodes(graph_def).SerializeToString())
+    assert found[0] == found[1]

@@ -306,3 +306,10 @@ def test_functions_of_ragged_and_sparse_arguments(tf1):
             made = total(tf.ragged.constant([[1, 2], [3]]), tf.SparseTensor([[0, 1]], [7], [1, 2]))
             found.append([v.tolist() for v in session.run(made)])
     assert found[0] == found[1]
+
+
+def test_subtypes_and_supertypes_of_types(tf1):
+    for tf in (tf1, flowmill):
+        assert tf.string.is_subtype_of(tf.string) and not tf.string.is_subtype_of(tf.uint32)
+        assert tf.string.most_specific_common_supertype([tf.string]) == tf.string
+        assert tf.string.most_specific_common_supertype([tf.uint32]) is None

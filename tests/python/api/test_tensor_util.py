@@ -146,3 +146,18 @@ def test_what_is_a_tensor():
         slices = flowmill.IndexedSlices(tensor, tensor)
     assert flowmill.is_tensor(tensor) and flowmill.is_tensor(slices)
     assert not flowmill.is_tensor(1) and not flowmill.is_tensor(np.zeros(2)) and not flowmill.is_tensor([tensor])
+
+
+@pytest.mark.parametrize("made", [
+    lambda tf, x: [tf.concat([x, x], 1)], lambda tf, x: [tf.stack([x, x])], lambda tf, x: tf.split(x, 7), lambda tf, x: tf.unstack(x)])
+def test_values_of_larger_tensors_taken_apart_and_put_together(tf1, made):
+    array = np.arange(84, dtype=np.float32).reshape(7, 3, 4)
+    for tf in (tf1, flowmill):
+        with tf.Graph().as_default(), tf.Session() as session:
+            for tensor in made(tf, tf.constant(array)):
+                np.testing.assert_array_equal(tf.get_static_value(tensor), session.run(tensor))
+
+
+def test_what_is_no_tensor_is_its_own_value(tf1):
+    for tf in (tf1, flowmill):
+        assert tf.get_static_value("hi") == "hi" and tf.get_static_value([1, 2]) == [1, 2]
