@@ -45,7 +45,10 @@ def _function(op: str):
     attrs = {name: attr for name, attr, _ in known}
     required = [name for name, _, is_required in known if is_required]
 
-    def function(*, name: str | None = None, **arguments):
+    def function(*positional, name: str | None = None, **arguments):
+        if positional:
+            keys = [*(p for p, attr in attrs.items() if attr not in found.inferred), "name"]
+            raise TypeError(f"{op} only takes keyword args (possible keys: {keys}). Please pass these args as kwargs instead.")
         unknown = arguments.keys() - attrs.keys()
         if unknown:
             raise TypeError(f"{op}() got an unexpected keyword argument '{sorted(unknown)[0]}'")

@@ -93,7 +93,10 @@ def gradients(ys, xs, grad_ys=None, name: str = "gradients", colocate_gradients_
     """
     ys, xs = _listed(ys), _listed(xs)
     stop = [] if stop_gradients is None else _listed(stop_gradients)
-    grad_ys = [None] * len(ys) if grad_ys is None else _listed(grad_ys)
+    if grad_ys is None:
+        grad_ys = [None] * len(ys)
+    elif not isinstance(grad_ys, (list, tuple)) or len(grad_ys) != len(ys):  # a list of numbers may be one gradient
+        grad_ys = _listed(grad_ys)
     if len(grad_ys) != len(ys):
         raise ValueError(f"Length mismatch. Passed {len(grad_ys)} grad_ys for {len(ys)} ys")
     unconnected = UnconnectedGradients(unconnected_gradients)

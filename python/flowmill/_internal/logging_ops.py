@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 
 from flowmill._internal.apply import call
+from flowmill._internal.array._creation import is_sparse
 from flowmill._internal.dispatch import is_ragged
 from flowmill._internal.tensor import Operation, Tensor
 
@@ -89,6 +90,9 @@ def _template(value, tensors: list, outermost: bool) -> list:
         items = [_template(v, tensors, False) for v in value]
         opening, closing = ("[", "]") if isinstance(value, list) else ("(", ",)" if len(value) == 1 else ")")
         return [opening, *_joined(items), closing]
+    if is_sparse(value):
+        indices, values, shape = (_template(part, tensors, False) for part in value._components())
+        return ["'SparseTensor(indices=", *indices, ", values=", *values, ", shape=", *shape, ")'"]
     if hasattr(value, "_components"):
         items = [_template(v, tensors, False) for v in value._components()]
         return [f"{type(value).__name__}(", *_joined(items), ")"]

@@ -104,6 +104,7 @@ def logical_xor(x, y, name: str | None = None):
 def _operator(op: str, display: str | None, otherwise=None):
     """Returns an operator of an op; `otherwise` is called where a tensor and a number do not decide it."""
     name = display or op
+    reflected = f"__r{name}__"
     otherwise = otherwise or (lambda x, y: binary(op, None, x, y, display))
 
     def operator(x, y):
@@ -112,8 +113,24 @@ def _operator(op: str, display: str | None, otherwise=None):
             made = x._graph._add_with_number(op, name, x, y, 1)
             if made is not None:
                 return made
-        return otherwise(x, y)
+        try:
+            return otherwise(x, y)
+        except (TypeError, ValueError):
+            found = _by_reflected(reflected, x, y)
+            if found is NotImplemented:
+                raise
+            return found
     return operator
+
+
+def _by_reflected(reflected: str, x, y):
+    """Returns what the reflected operator of `y` makes of a tensor; NotImplemented if it has none, or is no object that may know tensors."""
+    if isinstance(y, (Tensor, OperatorsOfTensor)) or type(y).__module__ in ("builtins", "numpy"):
+        return NotImplemented
+    try:
+        return getattr(type(y), reflected, lambda *_: NotImplemented)(y, x)
+    except (TypeError, ValueError):
+        return NotImplemented
 
 
 def _matmul(x, y):

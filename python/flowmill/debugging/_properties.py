@@ -247,13 +247,24 @@ def assert_shapes(shapes, data=None, summarize: int | None = None, message: str 
 
 def _symbols(spec, x) -> tuple[list, bool]:
     """Returns the sizes of a shape, and whether there may be any number of them before."""
-    symbols = list(spec) if isinstance(spec, (tuple, list, str)) else [spec] if not hasattr(spec, "as_list") else spec.as_list()
+    if not hasattr(spec, "__iter__") and not hasattr(spec, "__getitem__"):
+        raise ValueError(f"Tensor {x.name}.  Specified shape must be an iterable.  An iterable has the attribute `__iter__` or `__getitem__`.  "
+                         f"Received specified shape: {spec}")
+    symbols = [_symbol(s) for s in (spec.as_list() if hasattr(spec, "as_list") else spec)]
     for i, symbol in enumerate(symbols):
         if i and (symbol is Ellipsis or symbol == "*"):
             raise ValueError(f"Tensor {x.name} specified shape index {i}.  Symbol `...` or `*` for a variable number of unspecified dimensions is "
                              "only allowed as the first entry")
     open_ended = bool(symbols) and (symbols[0] is Ellipsis or symbols[0] == "*")
     return (symbols[1:] if open_ended else symbols), open_ended
+
+
+def _symbol(size):
+    """Returns a size of a shape: digits as a number, anything else as it is."""
+    if isinstance(size, (np.generic, str)):
+        size = size.item() if isinstance(size, np.generic) else size
+        return int(size) if isinstance(size, str) and size.isdigit() else size
+    return size
 
 
 def _rank_check(x, symbols: list, open_ended: bool, data, summarize, message) -> Operation | None:

@@ -174,3 +174,30 @@ def test_checks_end():
         assert flowmill.log(x, name="z").name == "z:0"
         with flowmill.Session() as session:
             assert np.isneginf(session.run("z:0", {x: [0.0, 1.0]})[0])
+
+
+@pytest.mark.parametrize("shapes", [
+    lambda tf, x, y: [(x, "22"), (y, "23")], lambda tf, x, y: [(x, np.array([2, 2])), (y, np.array([2, 3]))],
+    lambda tf, x, y: [(x, np.array(["A", "B"])), (y, np.array(["A", "C"]))], lambda tf, x, y: [(x, "2Q"), (y, "*2D")], lambda tf, x, y: [(x, 2)]])
+def test_spellings_of_shapes(tf1, shapes):
+    texts = []
+    for tf in (tf1, flowmill):
+        with tf.Graph().as_default(), pytest.raises(ValueError) as error:
+            tf.debugging.assert_shapes(shapes(tf, tf.ones([2, 2], name="x"), tf.ones([1, 3], name="y")))
+        texts.append(str(error.value))
+    assert texts[0].split("shape")[0] == texts[1].split("shape")[0]
+
+
+def test_printed_sparse_tensors(tf1, capfd):
+    texts = []
+    for tf in (tf1, flowmill):
+        with tf.Graph().as_default(), tf.Session() as session:
+            x = tf.SparseTensor([[0, 1], [2, 0]], [3.0, 4.0], [3, 2])
+            capfd.readouterr()
+            session.run(tf.print(x, [x], output_stream=sys.stderr))
+            texts.append(capfd.readouterr().err)
+    assert texts[0] == texts[1]
+
+
+def test_positional_arguments_of_raw_ops(tf1):
+    same_error(tf1, lambda tf: tf.raw_ops.Add(1.0, y=2.0), "only takes keyword args (possible keys: ['x', 'y', 'name'])")

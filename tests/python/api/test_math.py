@@ -197,3 +197,26 @@ def test_modified_bessel_functions_where_tensorflow_goes_wrong():
     np.testing.assert_array_equal(values[0], [np.inf, 1.0, np.inf])
     np.testing.assert_array_equal(values[1], [-np.inf, 0.0, np.inf])
     assert values[2] == 0.5
+
+
+def test_operands_that_know_tensors(tf1):
+    class Aware:
+        def __radd__(self, other):
+            return "added"
+
+    class Failing:
+        def __radd__(self, other):
+            raise TypeError("no")
+    for tf in (tf1, flowmill):
+        with tf.Graph().as_default():
+            assert tf.ones([1]) + Aware() == "added"
+            for other in (Failing(), object()):
+                with pytest.raises(TypeError, match="Failed to convert elements of"):
+                    tf.ones([1]) + other
+
+
+def test_lists_of_numbers_as_gradients_to_begin_with(tf1):
+    def build(tf):
+        x = tf.constant([[1.0, 2.0]])
+        return tf.gradients(x * x, x, grad_ys=[[[3.0, 4.0]]])
+    compare(tf1, build, nodes=False)
