@@ -33,6 +33,6 @@ _OPERATORS = {
     "_triangular": "lu_matrix_inverse lu_reconstruct lu_solve",
 }
 
-_NAMES = _lazy.table("flowmill", {"nn": "l2_normalize"}) | _lazy.table(__name__, _OPERATORS)
+_NAMES = _lazy.table("flowmill", {"nn": "l2_normalize"}) | _lazy.table(__name__, _OPERATORS) | _lazy.modules(__name__, "experimental")
 
 __getattr__, __dir__ = _lazy.attach(__name__, _NAMES)

@@ -2,6 +2,7 @@
 
 from flowmill._internal.array import matrix_transpose as matrix_transpose
 from flowmill._internal.clip_ops import global_norm as global_norm
+from flowmill.linalg import experimental as experimental
 from flowmill.linalg._bands import logm as logm
 from flowmill.linalg._bands import lu as lu
 from flowmill.linalg._bands import tridiagonal_matmul as tridiagonal_matmul

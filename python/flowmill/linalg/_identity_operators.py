@@ -8,7 +8,8 @@ import flowmill as tf
 from flowmill._internal.tensor import Tensor
 from flowmill._internal.tensor_shape import TensorShape
 from flowmill._internal.tensor_util import constant_value
-from flowmill.linalg._linear_operator import LinearOperator, adjoint_if, assert_real
+from flowmill.linalg._checks import assert_real
+from flowmill.linalg._linear_operator import LinearOperator, adjoint_if
 
 
 def _static(value) -> int | None:

@@ -492,20 +492,6 @@ def together(matrix: Tensor, other: Tensor) -> tuple[Tensor, Tensor]:
     return made[0], made[1]
 
 
-def checked_type(dtype, allowed: tuple[str, ...] = ("float16", "float32", "float64", "complex64", "complex128")) -> None:
-    """Raises TypeError for a type that operators cannot have."""
-    if as_dtype(dtype).name not in allowed:
-        raise TypeError(f"Argument matrix must have dtype in {list(allowed)}. Found: {as_dtype(dtype)}.")
-
-
 def adjoint_if(tensor: Tensor, adjoint: bool) -> Tensor:
     """Returns the adjoint of matrices if it is asked for, else the matrices."""
     return tf.linalg.adjoint(tensor) if adjoint else tensor
-
-
-def assert_real(tensor: Tensor, message: str) -> Operation:
-    """Returns an operation that fails with a message if a number has an imaginary part."""
-    if not tensor.dtype.is_complex:
-        return tf.no_op()
-    imaginary = tf.imag(tensor)
-    return tf.assert_equal(imaginary, tf.zeros([], imaginary.dtype), message=message)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import flowmill as tf
 from flowmill._internal.tensor import Tensor
 from flowmill._internal.tensor_shape import TensorShape
-from flowmill.linalg._linear_operator import LinearOperator, adjoint_if, assert_real, checked_type, together
+from flowmill.linalg._checks import assert_real, checked_type
+from flowmill.linalg._linear_operator import LinearOperator, adjoint_if, together
 
 
 class LinearOperatorFullMatrix(LinearOperator):

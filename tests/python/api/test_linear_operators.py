@@ -334,3 +334,18 @@ def unknown(tf, value):
 
 def test_convolution_kernel(tf1):
     compare(tf1, lambda tf: tf.linalg.LinearOperatorCirculant(np.float32([[3, 2, 1], [2, 1.5, 1]])).convolution_kernel(), nodes=False)
+
+
+@pytest.mark.parametrize("preconditioned", [False, True])
+@pytest.mark.parametrize("begin", [None, np.float32([1, -1, 0.5])])
+def test_conjugate_gradient(tf1, preconditioned, begin):
+    def build(tf):
+        hints = {"is_self_adjoint": True, "is_positive_definite": True}
+        operator = tf.linalg.LinearOperatorFullMatrix(np.stack([S, S + np.eye(3, dtype=np.float32)]), **hints)
+        inverse = tf.linalg.LinearOperatorDiag(1.0 / np.diag(S), **hints) if preconditioned else None
+        found = tf.linalg.experimental.conjugate_gradient(operator, tf.constant(np.stack([V, -V])), inverse,
+                                                                None if begin is None else tf.constant(np.stack([begin, begin])))
+        return [found.i, found.x]
+    compare(tf1, build, nodes=False, rtol=1e-3, atol=1e-3)
+    same_error(tf1, lambda tf: tf.linalg.experimental.conjugate_gradient(tf.linalg.LinearOperatorFullMatrix(M), V),
+               "Expected a self-adjoint, positive definite operator.")
