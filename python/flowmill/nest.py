@@ -19,6 +19,11 @@ def _is_composite(value) -> bool:
     return hasattr(value, "_components") and not isinstance(value, type)
 
 
+def _describes_composite(value) -> bool:
+    """Returns true for a spec whose values are composites; it has their place in a structure of specs."""
+    return hasattr(value, "_component_specs") and hasattr(value.value_type, "_components")
+
+
 def _children(structure) -> list:
     if isinstance(structure, Mapping):
         return [structure[key] for key in _keys(structure)]
@@ -129,7 +134,7 @@ def assert_same_structure(first, second, check_types: bool = True, expand_compos
 
 
 def _assert_same(first, second, check_types: bool, expand_composites: bool) -> None:
-    nested = [is_nested(s) or (expand_composites and _is_composite(s)) for s in (first, second)]
+    nested = [is_nested(s) or (expand_composites and (_is_composite(s) or _describes_composite(s))) for s in (first, second)]
     if nested[0] != nested[1]:
         sequence, element = (first, second) if nested[0] else (second, first)
         raise ValueError(f'Substructure "{_described(sequence)}" is a sequence, while substructure "{_described(element)}" is not')

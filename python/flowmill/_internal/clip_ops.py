@@ -132,5 +132,5 @@ def clip_by_global_norm(t_list, clip_norm, use_norm=None, name: str | None = Non
             t = convert_to_tensor_or_indexed_slices(t, name=f"t_{i}")
             values = _values(t)
             with values.graph.colocate_with(values):
-                clipped.append(_like(t, identity(values * factor, f"{scope}_{i}")))
+                clipped.append(_like(t, identity(values * cast(factor, values.dtype.base_dtype), f"{scope}_{i}")))
         return clipped, use_norm

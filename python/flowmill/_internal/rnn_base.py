@@ -169,6 +169,10 @@ class RNNCell(Layer):
             inputs = convert_to_tensor(inputs, name="inputs")
             if dtype is not None and inputs.dtype != as_dtype(dtype):
                 raise ValueError(f"dtype from input tensor is different from the input param. Input tensor dtype: {inputs.dtype}, dtype: {dtype}")
+            static = tf.get_static_value(batch_size)
+            if batch_size is not None and static is not None and static != inputs.shape.as_list()[0]:
+                raise ValueError(f"batch size from input tensor is different from the input param. Input tensor batch: {inputs.shape.as_list()[0]}, "
+                                 f"batch_size: {batch_size}")
             batch_size, dtype = inputs.shape.as_list()[0] or tf.shape(inputs)[0], inputs.dtype
         if batch_size is None or dtype is None:
             raise ValueError(f"batch_size and dtype cannot be None while constructing initial state: batch_size={batch_size}, dtype={dtype}")

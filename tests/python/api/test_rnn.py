@@ -169,3 +169,11 @@ def test_the_same_is_dropped_in_all_steps():
 ])
 def test_errors(tf1, build, match):
     same_error(tf1, build, match)
+
+
+@pytest.mark.parametrize("batch_size", [50, "tensor"])
+def test_initial_states_for_another_batch_than_that_of_the_inputs(tf1, batch_size):
+    def build(tf):
+        inputs = tf.placeholder(tf.float32, [3, 4, 1])
+        return tf.nn.rnn_cell.BasicRNNCell(5).get_initial_state(inputs, tf.constant(50) if batch_size == "tensor" else batch_size)
+    same_error(tf1, build, "batch size from input tensor is different from")

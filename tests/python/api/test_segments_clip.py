@@ -95,3 +95,11 @@ def test_the_smallest_elements():
         values, places = session.run(flowmill.math.approx_min_k([[3.0, 1.0, 2.0], [5.0, 7.0, 6.0]], 2))
     assert values.tolist() == [[1.0, 2.0], [5.0, 6.0]]
     assert places.tolist() == [[1, 2], [0, 2]]
+
+
+def test_clipping_tensors_of_several_types_by_a_global_norm(tf1):
+    def build(tf):
+        tensors = [tf.constant([-3.0, 0.0]), tf.constant([4.0, 0.0], tf.bfloat16)]
+        clipped, _ = tf.clip_by_global_norm(tensors, 4.0, use_norm=tf.constant(5.0))
+        return [tf.cast(t, tf.float32) for t in clipped]
+    compare(tf1, build, nodes=False)

@@ -313,3 +313,13 @@ def test_subtypes_and_supertypes_of_types(tf1):
         assert tf.string.is_subtype_of(tf.string) and not tf.string.is_subtype_of(tf.uint32)
         assert tf.string.most_specific_common_supertype([tf.string]) == tf.string
         assert tf.string.most_specific_common_supertype([tf.uint32]) is None
+
+
+def test_structures_of_values_and_of_their_specs(tf1):
+    for tf in (tf1, flowmill):
+        with tf.Graph().as_default():
+            value = {"a": tf.SparseTensor([[0]], [1.0], [2]), "b": [tf.ragged.constant([[1], []]), tf.constant(1)]}
+            specs = {"a": tf.SparseTensorSpec([2]), "b": [tf.RaggedTensorSpec([2, None], tf.int32), tf.TensorSpec([], tf.int32)]}
+            tf.nest.assert_same_structure(value, specs, expand_composites=True)
+            with pytest.raises((TypeError, ValueError), match="nested structure"):
+                tf.nest.assert_same_structure(value, {**specs, "a": tf.TensorSpec([2])}, expand_composites=True)
