@@ -174,6 +174,6 @@ def test_checkpoints(tf1, tmp_path):
     assert reader.has_tensor("a") and not reader.has_tensor("c")
     np.testing.assert_array_equal(reader.get_tensor("a"), np.arange(6).reshape(2, 3))
     assert tf.train.load_variable(newest, "b") == 7 and tf.train.list_variables(newest) == [("a", [2, 3]), ("b", [])]
-    assert b"a (float32) [2,3]" in tf.train.NewCheckpointReader(newest).debug_string()
+    assert b"a (DT_FLOAT) [2,3]" in tf.train.NewCheckpointReader(newest).debug_string()
     with pytest.raises(tf.errors.NotFoundError):
         reader.get_tensor("c")

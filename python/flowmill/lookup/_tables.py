@@ -19,6 +19,9 @@ from flowmill.lookup._initializers import Typed
 class Table(Typed):
     """The base class of tables: types, a handle, functions that look up keys."""
 
+    # The number of dimensions of a key.
+    _key_rank = 0
+
     def __init__(self, key_dtype, value_dtype) -> None:
         self._key_dtype, self._value_dtype = as_dtype(key_dtype).base_dtype, as_dtype(value_dtype).base_dtype
 
@@ -43,7 +46,8 @@ class Table(Typed):
     def _found(self, keys: Tensor, default) -> Tensor:
         """Returns the operation that looks keys up. What it gives has their shape, and that of the values behind it."""
         found = call("LookupTableFindV2", None, self._handle, keys, default)
-        found.set_shape(keys.shape.concatenate(self._default_value.shape))
+        if keys.shape.rank is not None:
+            found.set_shape(keys.shape[:keys.shape.rank - self._key_rank].concatenate(self._default_value.shape))
         return found
 
 

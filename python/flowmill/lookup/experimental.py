@@ -57,8 +57,13 @@ class MutableHashTable(Table):
 
     def _finish(self, name: str, checkpoint: bool) -> None:
         self._name = self._handle.op.name.split("/")[-1]
+        self._saveable_name = name
         if checkpoint:
             get_default_graph().add_to_collection(GraphKeys.SAVEABLE_OBJECTS, _Saveable(self, name))
+
+    def _saveable(self) -> SaveableObject:
+        """Returns the object that a `Saver` saves it by."""
+        return _Saveable(self, self._saveable_name)
 
     def _of(self, op: str, name: str | None, default: str, *args, **attrs):
         """Returns an operation on the table, on its device."""
@@ -127,6 +132,7 @@ class DenseHashTable(MutableHashTable):
         Table.__init__(self, key_dtype, value_dtype)
         self._default_value = convert_to_tensor(default_value, self._value_dtype, "default_value")
         empty_key = convert_to_tensor(empty_key, self._key_dtype, "empty_key")
+        self._key_rank = empty_key.shape.rank or 0
         deleted_key = convert_to_tensor(deleted_key, self._key_dtype, "deleted_key")
         self._handle = call("MutableDenseHashTableV2", name, empty_key, deleted_key, value_dtype=self._value_dtype,
                             value_shape=self._default_value.shape, use_node_name_sharing=True, initial_num_buckets=initial_num_buckets)

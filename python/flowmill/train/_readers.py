@@ -75,10 +75,10 @@ class CheckpointReader:
 
     def debug_string(self) -> bytes:
         """One line a tensor: its name, type and shape."""
-        lines = []
+        lines, names = [], protos.get("DataType")
         for name in self._core.names():
             dtype, shape = self._core.dtype_and_shape(name)
-            lines.append(f"{name} ({as_dtype(dtype).name}) [{','.join(map(str, shape))}]\n")
+            lines.append(f"{name} ({names.Name(as_dtype(dtype).as_datatype_enum)}) [{','.join(map(str, shape))}]\n")
         return "".join(lines).encode()
 
 

@@ -124,6 +124,8 @@ def _by_name(objects) -> dict[str, object]:
     """
     found: dict[str, object] = {}
     for item in sorted(objects, key=lambda o: o.name):
+        if hasattr(item, "_saveable"):  # a table
+            item = item._saveable()
         if isinstance(item, SaveableObject):
             found[item.name] = item
             continue

@@ -199,6 +199,7 @@ def start_queue_runners(sess=None, coord=None, daemon: bool = True, start: bool 
 
     Raises:
         ValueError: if there is no session.
+        TypeError: if `sess` is no session. A `MonitoredSession` has started them already.
     """
     if sess is None:
         sess = get_default_session()
@@ -206,6 +207,10 @@ def start_queue_runners(sess=None, coord=None, daemon: bool = True, start: bool 
             raise ValueError(
                 "Cannot start queue runners: No default session is registered. Use `with sess.as_default()` or pass an explicit session to "
                 "tf.start_queue_runners(sess=sess)")
+    if type(sess).__name__ in ("MonitoredSession", "SingularMonitoredSession"):
+        return []
+    if not hasattr(sess, "graph") or not hasattr(sess, "run"):
+        raise TypeError(f"sess must be a `tf.Session` object. Given class: {type(sess)}")
     with sess.graph.as_default():
         return [thread for runner in get_default_graph().get_collection(collection)
                 for thread in runner.create_threads(sess, coord=coord, daemon=daemon, start=start)]

@@ -207,7 +207,6 @@ class Saver:
 
     def _record(self, checkpoint: str) -> None:
         if not self.saver_def.max_to_keep:
-            self._last_checkpoints = [(checkpoint, time.time())]
             return
         self._last_checkpoints = [c for c in self._last_checkpoints if c[0] != checkpoint]
         self._last_checkpoints.append((checkpoint, time.time()))

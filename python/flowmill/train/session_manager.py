@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import time
 
+import numpy as np
+
 from flowmill import logging
 from flowmill._internal.graph import get_default_graph
 from flowmill._internal.session import Session
@@ -142,7 +144,8 @@ def _ready(ready_op, session) -> tuple[bool, str | None]:
         if "uninitialized" in str(error):
             return False, str(error)
         raise
-    if missing is None or len(missing) == 0:
+    # Operations of old that say nothing when all is ready give an integer.
+    if missing is None or np.asarray(missing).dtype == np.int32 or np.size(missing) == 0:
         return True, None
     names = ", ".join(n.decode() if isinstance(n, bytes) else str(n) for n in missing)
     return False, "Variables not initialized: " + names

@@ -266,3 +266,26 @@ def test_ragged_keys(tf1):
             session.run(tf.tables_initializer())
             found.append([v.to_list() for v in session.run(made)])
     assert found[0] == found[1]
+
+
+def test_savers_of_tables_alone(tf1, tmp_path):
+    def table(tf):
+        return tf.lookup.experimental.DenseHashTable(tf.int64, tf.int64, default_value=-1, empty_key=0, deleted_key=-1, name="t")
+    for tf in (tf1, flowmill):
+        path = str(tmp_path / tf.__name__)
+        with tf.Graph().as_default(), tf.Session() as session:
+            saved = table(tf)
+            saver = tf.train.Saver([saved])
+            session.run(saved.insert(tf.constant([11, 12], tf.int64), tf.constant([1, 2], tf.int64)))
+            saver.save(session, path)
+        with tf.Graph().as_default(), tf.Session() as session:
+            restored = table(tf)
+            tf.train.Saver([restored]).restore(session, path)
+            assert session.run(restored.lookup(tf.constant([11, 12, 13], tf.int64))).tolist() == [1, 2, -1]
+
+
+def test_shape_of_values_of_keys_that_are_vectors(tf1):
+    for tf in (tf1, flowmill):
+        with tf.Graph().as_default():
+            table = tf.lookup.experimental.DenseHashTable(tf.int64, tf.int64, default_value=[-1, -2], empty_key=[0, 1], deleted_key=[-1, -1])
+            assert table.lookup(tf.zeros([4, 2], tf.int64)).get_shape().as_list() == [4, 2]

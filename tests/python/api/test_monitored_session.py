@@ -314,3 +314,19 @@ def test_supervision(tmp_path):
         with pytest.raises(ZeroDivisionError), supervisor.managed_session():
             raise ZeroDivisionError
         assert supervisor.should_stop()
+
+
+def test_queue_runners_of_what_is_no_session(tf1):
+    for tf in (tf1, flowmill):
+        with tf.Graph().as_default():
+            with pytest.raises(TypeError, match="sess must be a `tf.Session` object"):
+                tf.train.start_queue_runners("no session")
+            assert tf.train.start_queue_runners(tf.train.MonitoredSession()) == []
+
+
+def test_operations_that_are_ready_once_they_give_an_integer(tf1):
+    for tf in (tf1, flowmill):
+        with tf.Graph().as_default():
+            tf.Variable(1.0, name="v")
+            manager = tf.train.SessionManager(ready_op=tf.constant(1))
+            manager.prepare_session("", init_op=tf.global_variables_initializer()).close()

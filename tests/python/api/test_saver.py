@@ -329,3 +329,14 @@ def test_graphs_without_training_nodes_have_no_further_fields(tf1):
         graph_def.node.add(name="C", op="Cop")
         found.append(tf.graph_util.remove_training_nodes(graph_def).SerializeToString())
     assert found[0] == found[1]
+
+
+@pytest.mark.parametrize("max_to_keep", [None, 0])
+def test_savers_that_keep_all_remember_none(tf1, tmp_path, max_to_keep):
+    for tf in (tf1, flowmill):
+        with tf.Graph().as_default(), tf.Session() as session:
+            v = tf.Variable(1.0)
+            saver = tf.train.Saver([v], max_to_keep=max_to_keep)
+            session.run(v.initializer)
+            path = saver.save(session, str(tmp_path / tf.__name__ / "s"))
+            assert saver.last_checkpoints == [] and tf.train.latest_checkpoint(str(tmp_path / tf.__name__)) == path
