@@ -91,5 +91,5 @@ def create_partitioned_variables(shape, slicing, initializer, dtype="float32", t
         raise ValueError(f"The 'shape' and 'slicing' of a new Variable must have the length: shape: {list(shape)}, slicing: {list(slicing)}")
     with variable_scope(name, "PartitionedVariable", reuse=reuse) as scope:
         scope.set_partitioner(lambda **unused: list(slicing))
-        made = get_variable("", shape=shape, dtype=dtype if callable(initializer) else convert_to_tensor(initializer).dtype, initializer=initializer, trainable=trainable, collections=collections)
+        made = get_variable(None, shape=shape, dtype=dtype if callable(initializer) else convert_to_tensor(initializer).dtype, initializer=initializer, trainable=trainable, collections=collections)
         return list(made)

@@ -206,12 +206,13 @@ class VariableScope:
         """Returns the local variables of the scope."""
         return self.get_collection(GraphKeys.LOCAL_VARIABLES)
 
-    def get_variable(self, var_store: VariableStore, name: str, shape=None, dtype=None, initializer=None, regularizer=None, reuse=None,
+    def get_variable(self, var_store: VariableStore, name: str | None, shape=None, dtype=None, initializer=None, regularizer=None, reuse=None,
                      trainable=None, collections=None, caching_device=None, partitioner=None, validate_shape=True, use_resource=None,
                      custom_getter=None, constraint=None, synchronization=VariableSynchronization.AUTO, aggregation=VariableAggregation.NONE):
         """Like the function :func:`get_variable`, for a store of variables."""
         graph = get_default_graph()
-        whole = f"{self._name}/{name}" if self._name else name
+        # A variable without a name has that of the scope.
+        whole = self._name if name is None else f"{self._name}/{name}" if self._name else name
         with graph.name_scope(None):
             if dtype is not None and initializer is not None and not callable(initializer):
                 found = convert_to_tensor(initializer).dtype.base_dtype
@@ -237,13 +238,13 @@ class VariableScope:
         return VariableScope(**{**arguments, **changed})
 
 
-def get_variable(name: str, shape=None, dtype=None, initializer=None, regularizer=None, trainable=None, collections=None, caching_device=None,
+def get_variable(name: str | None, shape=None, dtype=None, initializer=None, regularizer=None, trainable=None, collections=None, caching_device=None,
                  partitioner=None, validate_shape=True, use_resource=None, custom_getter=None, constraint=None,
                  synchronization=VariableSynchronization.AUTO, aggregation=VariableAggregation.NONE):
     """The variable of this name in the variable scope that is open: a new one, or if the scope says so the one that there is.
 
     Args:
-        name: its name, which the scope's name is put before.
+        name: its name, which the scope's name is put before; that of the scope if it is None.
         shape: its shape.
         dtype: its type; the scope's, which is `float32`.
         initializer: an initializer or its class, a function without arguments, or a value or tensor, which says the shape. By default uniform

@@ -430,6 +430,8 @@ def test_values_as_initializers_of_partitioned_variables(tf1):
             parts = module.create_partitioned_variables([4], [2], module.constant([1, 2, 3, 4]))
             session.run(module.global_variables_initializer())
             assert [part.dtype.base_dtype.name for part in parts] == ["int32", "int32"]
+            assert [part.name for part in parts] == ["PartitionedVariable/part_0:0", "PartitionedVariable/part_1:0"]
+            assert parts[0]._get_save_slice_info().full_name == "PartitionedVariable"
             assert [session.run(part).tolist() for part in parts] == [[1, 2], [3, 4]]
 
 
