@@ -218,7 +218,7 @@ class _Call:
             return self.convert(value, wanted, arg.name, preferred)
         except (TypeError, ValueError) as error:
             if wanted is None or isinstance(value, Tensor):
-                if isinstance(value, Tensor) and value._type % _REF != wanted:
+                if wanted is not None and isinstance(value, Tensor) and value._type % _REF != wanted:
                     self._mismatch(arg, value._type % _REF, wanted)
                 raise
             try:

@@ -25,7 +25,8 @@ def cond_v2(graph: Graph, pred, true_fn, false_fn, name: str | None = None):
     with graph.as_default(), graph.name_scope(name or "cond") as scope:
         names = [unique_function_name(scope, branch) for branch in ("true", "false")]
         pred = scalar(convert_to_tensor(pred))
-        branches = [trace(FuncGraph(n, graph, is_control_flow=True), function, (), pred) for n, function in zip(names, (true_fn, false_fn))]
+        labels = ("true_fn", "false_fn")
+        branches = [trace(_branch(n, graph, label), function, (), pred) for n, label, function in zip(names, labels, (true_fn, false_fn))]
         return _chosen("If", pred, branches, scope, ("then_branch", "else_branch"))
 
 
@@ -38,8 +39,14 @@ def indexed_case(graph: Graph, branch_index: Tensor, functions, name: str = "ind
     with graph.as_default(), graph.name_scope(name) as scope:
         names = [unique_function_name(scope, f"branch{i}") for i in range(len(functions))]
         branch_index = convert_to_tensor(branch_index, name="branch_index")
-        branches = [trace(FuncGraph(n, graph, is_control_flow=True), function, (), branch_index) for n, function in zip(names, functions)]
+        branches = [trace(_branch(n, graph, f"branch {i}"), function, (), branch_index) for i, (n, function) in enumerate(zip(names, functions))]
         return _chosen("Case", branch_index, branches, scope, None)
+
+
+def _branch(name: str, graph: Graph, label: str) -> FuncGraph:
+    branch = FuncGraph(name, graph, is_control_flow=True)
+    branch.label = label
+    return branch
 
 
 def scalar(tensor: Tensor) -> Tensor:

@@ -36,6 +36,7 @@ class FuncGraph(Graph):
         outputs: what it returns, flat.
         structured_outputs: what it returns as the Python function gave it.
         is_control_flow_graph: whether it is a branch, or a part of a loop.
+        label: what errors call it, such as ``"true_fn"``; its name if it is no branch.
     """
 
     building_function = True
@@ -47,7 +48,7 @@ class FuncGraph(Graph):
         self.outer_graph = get_default_graph() if outer is None else outer
         self._level = self.outer_graph._level + 1
         self.functional_control_flow = functional
-        self.is_control_flow_graph = is_control_flow
+        self.is_control_flow_graph, self.label = is_control_flow, name
         self._has_program_order = has_program_order or is_control_flow and getattr(self.outer_graph, "_has_program_order", False)
         self._collections = self.outer_graph._collections
         self._seed = self.outer_graph._seed
@@ -97,6 +98,8 @@ class FuncGraph(Graph):
         found = self._captures.get(id(tensor))
         if found is None:
             if self._around().get(tensor.graph._level) is not tensor.graph:
+                if getattr(tensor.graph, "outer_graph", None) is self.outer_graph:
+                    raise ValueError(f"Tensor {tensor.name} in {tensor.graph.label} is accessed from {self.label}.")
                 raise ValueError(f"{tensor!r} must be from the same graph as the function '{self.name}' is called in, or from one around it.")
             # What a reference refers to is passed: functions cannot assign to it.
             self._core.capture(self._thread.here.scope, tensor.graph._level, tensor._key, tensor.graph._core, name)

@@ -161,7 +161,7 @@ def _run(token: str, arguments: list) -> tuple[int, str, tuple]:
 
 def _array(value) -> np.ndarray:
     array = np.asarray(value, order="C")
-    if array.dtype.kind == "V" and array.dtype.names is None and array.dtype.type is np.void:
+    if array.dtype.type is np.void:
         raise InternalError(None, None, f"Unsupported numpy data type: {array.dtype}")
     if array.dtype.kind in "OSU":
         unsupported = next((v for v in array.reshape(-1) if not isinstance(v, (str, bytes))), None)

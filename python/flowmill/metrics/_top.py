@@ -14,6 +14,10 @@ from flowmill.metrics._common import collected, metric_variable
 from flowmill.nn._scope import scope as _scope
 
 
+# Is added to negative labels; no class has a greater number.
+_NEVER_PREDICTED = 1 << 62
+
+
 def _name(name: str, k: int | None, class_id: int | None = None) -> str:
     name = f"{name}_at_{'k' if k is None else k}"
     return name if class_id is None else f"{name}_class{class_id}"
@@ -25,7 +29,12 @@ def _dense(labels, predictions: Tensor) -> Tensor:
         labels = tf.SparseTensor.from_value(labels)
     if isinstance(labels, tf.SparseTensor):
         sizes = tf.cast(labels.dense_shape, tf.int64)
-        return tf.sparse_to_dense(labels.indices, sizes, tf.cast(labels.values, tf.int64), default_value=-1, validate_indices=False)
+        values = tf.cast(labels.values, tf.int64)
+        # A negative label counts as one that is never predicted; -1 fills rows that have fewer labels.
+        values = tf.where(values < 0, values + _NEVER_PREDICTED, values)
+        whole = tf.sparse_to_dense(labels.indices, sizes, values, default_value=-1, validate_indices=False)
+        ranks = labels.dense_shape.shape.as_list()[0], predictions.shape.rank
+        return tf.expand_dims(whole, -1) if None not in ranks and ranks[1] == ranks[0] + 1 else whole
     labels = tf.cast(convert_to_tensor(labels), tf.int64)
     if labels.shape.rank is None or predictions.shape.rank is None:
         return tf.cond(tf.equal(tf.rank(predictions), tf.rank(labels) + 1), lambda: tf.expand_dims(labels, -1), lambda: labels)

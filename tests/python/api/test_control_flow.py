@@ -382,3 +382,21 @@ def test_functions_of_conditionals_are_control_flow_graphs(tf1, control_flow):
                 found = []
                 tf.cond(tf.constant(True), lambda tf=tf: found.append(tf.get_default_graph().is_control_flow_graph) or 1, lambda: 2)
                 assert found == [True]
+
+
+@pytest.mark.parametrize("several", [False, True])
+def test_tensors_of_other_branches(tf1, several):
+    def build(tf):
+        @tf.function
+        def body():
+            kept = []
+
+            def first():
+                kept.append(tf.identity(tf.constant(1.0), name="kept"))
+                return kept[0]
+
+            def second():
+                return tf.identity(kept[0])
+            return tf.switch_case(tf.constant(0), [first, second]) if several else tf.cond(tf.constant(True), first, second)
+        return body()
+    same_error(tf1, build, "is accessed from branch 1." if several else "in true_fn is accessed from false_fn.")

@@ -122,3 +122,13 @@ def test_labels_as_the_value_of_a_sparse_tensor(tf1):
         predictions = tf.constant([[0.1, 0.2, 0.7], [0.5, 0.3, 0.2]])
         return [tf.metrics.recall_at_k(labels, predictions, 2)[1], tf.metrics.average_precision_at_k(labels, predictions, 2)[1]]
     compare(tf1, build, nodes=False, initialize=True)
+
+
+@pytest.mark.parametrize("labels", [([[0], [1]], [2, 0], [2]), ([[0, 0], [0, 1], [1, 0]], [2, -1, 7], [2, 2])])
+def test_sparse_labels_of_lower_rank_and_out_of_range(tf1, labels):
+    def build(tf):
+        indices, values, sizes = labels
+        predictions = tf.constant([[0.1, 0.2, 0.7], [0.5, 0.3, 0.2]])
+        sparse = tf.SparseTensorValue(np.array(indices), np.array(values, np.int64), np.array(sizes))
+        return [tf.metrics.recall_at_k(sparse, predictions, 2)[1], tf.metrics.precision_at_k(sparse, predictions, 1)[1]]
+    compare(tf1, build, nodes=False, initialize=True)
