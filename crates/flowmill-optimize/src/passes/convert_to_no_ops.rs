@@ -7,7 +7,8 @@
 //! is not reported. Guards:
 //! * the node is pure, and its op is not there to check its input;
 //! * nobody reads an output, and the node is not a target of the step;
-//! * no input comes from a `Switch`, whose outputs are dead one by one: a control edge cannot tell them apart.
+//! * no input comes from a `Switch`, whose outputs are dead one by one: a control edge cannot tell them apart;
+//! * no input comes from a `_Recv`: a part of a graph that is run alone has its receives fed, but would wait for this one.
 //!
 //! Producers come after their consumers, so that a chain of nodes goes at once. `reduce_control_edges` then removes the `NoOp`s.
 
@@ -39,7 +40,7 @@ fn is_unread(graph: &Graph, node: &Node) -> bool {
         && node.role() == Role::Kernel
         && !node.traits().checks_input
         && is_pure(graph, node)
-        && graph.inputs(node.id()).all(|input| graph.get(input.node).is_some_and(|n| n.role() != Role::Switch))
+        && graph.inputs(node.id()).all(|input| graph.get(input.node).is_some_and(|n| !matches!(n.role(), Role::Switch | Role::Recv)))
 }
 
 fn convert(graph: &mut Graph, id: NodeId) -> Result<()> {
