@@ -13,6 +13,7 @@ pub mod elementwise;
 pub mod gemm;
 pub mod pool;
 pub mod reduce;
+pub mod segment;
 pub mod simd;
 pub mod special;
 pub mod window;

@@ -2,6 +2,7 @@
 
 use crate::from_fn::from_fn;
 use crate::number::{Number, Ordered};
+use flowmill_numeric::segment::merge_rows;
 use flowmill_runtime::{Kernel, KernelContext, KernelInit};
 use flowmill_tensor::{Complex, Result, Shape, bail, bf16, f16, for_dtype};
 use std::sync::Arc;
@@ -13,7 +14,8 @@ struct Rule<T> {
     start: T,
     /// The result of a segment without rows.
     empty: T,
-    merge: fn(T, T) -> T,
+    /// Merges rows into the values of a segment, one after the other.
+    merge: fn(&mut [T], &[T]),
     /// True if the result is divided by the number of rows.
     mean: bool,
 }
@@ -23,7 +25,7 @@ macro_rules! makers {
         $(
             $(#[$doc])*
             pub(super) fn $name(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
-                for_dtype!(init.dtype("T")?, [$($t),*], T => from_fn(|ctx| $run(ctx, Rule { start: T::$start, empty: T::$empty, merge: T::$merge, mean: $mean })), _ => init.unsupported())
+                for_dtype!(init.dtype("T")?, [$($t),*], T => from_fn(|ctx| $run(ctx, Rule { start: T::$start, empty: T::$empty, merge: |to, rows| merge_rows(to, rows, T::$merge), mean: $mean })), _ => init.unsupported())
             }
         )*
     };
@@ -90,24 +92,16 @@ fn sorted<T: Number>(ctx: &mut KernelContext<'_>, rule: Rule<T>) -> Result<()> {
             bail!(InvalidArgument, "Segment id {id} out of range [0, {segments}), possibly because 'segment_ids' input is not sorted.");
         }
         let y = &mut target[id as usize * width..(id as usize + 1) * width];
-        let mut acc = vec![rule.start.widen(); width];
-        for row in x[first * width..end * width].chunks_exact(width.max(1)) {
-            for (acc, &x) in acc.iter_mut().zip(row) {
-                *acc = merge_wide(*acc, x, &rule);
-            }
-        }
-        for (y, acc) in y.iter_mut().zip(acc) {
-            *y = T::narrow(if rule.mean { acc.over(T::from_count(end - first).widen()) } else { acc });
+        y.fill(rule.start);
+        (rule.merge)(y, &x[first * width..end * width]);
+        if rule.mean {
+            let count = T::from_count(end - first).widen();
+            y.iter_mut().for_each(|y| *y = T::narrow(y.widen().over(count)));
         }
         first = end;
     }
     ctx.set_output(0, out);
     Ok(())
-}
-
-/// Merges in the rule's type; accumulators of the 16-bit floats hold values of that type.
-fn merge_wide<T: Number>(acc: T::Acc, x: T, rule: &Rule<T>) -> T::Acc {
-    (rule.merge)(T::narrow(acc), x).widen()
 }
 
 /// Reduces rows in any order. Rows with a negative id are dropped.
@@ -138,9 +132,7 @@ fn unsorted<T: Number>(ctx: &mut KernelContext<'_>, rule: Rule<T>) -> Result<()>
             bail!(InvalidArgument, "segment_ids[{i}] = {id} is out of range [0, {count})");
         }
         let y = &mut target[id as usize * width..(id as usize + 1) * width];
-        for (y, &x) in y.iter_mut().zip(&x[i * width..(i + 1) * width]) {
-            *y = (rule.merge)(*y, x);
-        }
+        (rule.merge)(y, &x[i * width..(i + 1) * width]);
     }
     ctx.set_output(0, out);
     Ok(())

@@ -54,3 +54,38 @@ fn unsorted_segments() {
     let error = unsorted("UnsortedSegmentSum", matrix(), Tensor::from_slice([1, 2], &[0, 1]).unwrap(), 3).unwrap_err();
     assert!(error.message().contains("data.shape = [2,2] does not start with segment_ids.shape = [1,2]"), "{error}");
 }
+
+#[test]
+fn rows_of_any_width_are_reduced_in_order() {
+    for (rows, width) in [(9, 1), (7, 5), (23, 37), (40, 130)] {
+        let value = |row: usize, column: usize| 1.0 / (1 + row * width + column) as f32;
+        let values: Vec<f32> = (0..rows * width).map(|i| value(i / width, i % width)).collect();
+        let data = || Tensor::from_slice([rows, width], &values).unwrap();
+        let ascending: Vec<i32> = (0..rows as i32).map(|row| row / 4 * 2).collect();
+        let mixed: Vec<i32> = (0..rows as i32).map(|row| row * 7 % 3 - 1).collect();
+        let merged = |ids: &[i32], segments: usize, start: f32, merge: fn(f32, f32) -> f32| -> Vec<f32> {
+            let mut merged = vec![start; segments * width];
+            for (row, &id) in ids.iter().enumerate().filter(|(_, id)| **id >= 0) {
+                for column in 0..width {
+                    let to = &mut merged[id as usize * width + column];
+                    *to = merge(*to, value(row, column));
+                }
+            }
+            merged
+        };
+        let segments = *ascending.last().unwrap() as usize + 1;
+        let sums = merged(&ascending, segments, 0.0, |a, b| a + b);
+        assert_eq!(segment("SegmentSum", data(), &ascending).unwrap().as_slice::<f32>().unwrap(), sums);
+        let count = |id: usize| ascending.iter().filter(|&&other| other as usize == id).count().max(1) as f32;
+        let means: Vec<f32> = sums.iter().enumerate().map(|(i, sum)| sum / count(i / width)).collect();
+        assert_eq!(segment("SegmentMean", data(), &ascending).unwrap().as_slice::<f32>().unwrap(), means);
+        for (op, start, merge) in [
+            ("UnsortedSegmentSum", 0.0, (|a, b| a + b) as fn(f32, f32) -> f32),
+            ("UnsortedSegmentProd", 1.0, |a, b| a * b),
+            ("UnsortedSegmentMin", f32::MAX, f32::min),
+        ] {
+            let got = unsorted(op, data(), Tensor::vector(&mixed).unwrap(), 3).unwrap();
+            assert_eq!(got.as_slice::<f32>().unwrap(), merged(&mixed, 3, start, merge), "{op} of {rows} x {width}");
+        }
+    }
+}
