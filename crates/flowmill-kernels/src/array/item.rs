@@ -4,6 +4,7 @@
 //! (whose bytes must stay 0 or 1), and once each for strings, resource handles and variants, which covers all types.
 
 use bytemuck::Pod;
+use flowmill_numeric::simd::transpose::transpose;
 use flowmill_tensor::{Allocator, Bytes, Complex, DType, Element, ResourceHandle, Result, Shape, Tensor, Variant, bail, error};
 
 /// The storage class of a type's elements.
@@ -89,6 +90,11 @@ pub trait Item: Clone + Send + Sync + 'static {
     /// Returns `ResourceExhausted`, `Internal` or an error of `change`, like [`Item::update`].
     fn update_by(tensor: &mut Tensor, change: Change<'_, Self>) -> Result<()>;
 
+    /// Computes `out[r * out_step + c] = source[r + c * step]` for `rows` × `columns` elements, where `step` is at least `rows`.
+    fn transpose(out: &mut [Self], out_step: usize, source: &[Self], step: usize, rows: usize, columns: usize) {
+        super::nd::exchange(out, out_step, source, 0, step as isize, rows, columns);
+    }
+
     /// Returns the zero of the class: all bits zero, `false`, or the empty string.
     ///
     /// # Errors
@@ -121,6 +127,10 @@ macro_rules! dense_item {
                 let result = raw.as_mut_slice::<$t>().and_then(change);
                 *tensor = raw.bitcast(dtype)?;
                 result
+            }
+
+            fn transpose(out: &mut [$t], out_step: usize, source: &[$t], step: usize, rows: usize, columns: usize) {
+                transpose(source, step, columns, rows, out, out_step);
             }
 
             fn zero() -> Result<$t> {

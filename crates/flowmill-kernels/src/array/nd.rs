@@ -108,7 +108,11 @@ fn read_block<T: Item>(out: &mut [T], source: &[T], offset: isize, dims: &[usize
                 |values: &[isize]| -> Strides { values[..last].iter().enumerate().filter(|&(i, _)| i != axis).map(|(_, &v)| v).collect() };
             let outer: Dims = dims[..last].iter().enumerate().filter(|&(i, _)| i != axis).map(|(_, &d)| d).collect();
             for_each_index(&outer, (0, &without(&out_strides)), (offset, &without(strides)), |to, from| {
-                exchange(&mut out[to..], out_strides[axis] as usize, source, from, step, dims[axis], len);
+                let (out, out_step, rows) = (&mut out[to..], out_strides[axis] as usize, dims[axis]);
+                match usize::try_from(step) {
+                    Ok(step) if step >= rows => T::transpose(out, out_step, &source[from..], step, rows, len),
+                    _ => exchange(out, out_step, source, from, step, rows, len),
+                }
             });
         }
         _ => for_each_index(&dims[..last], (0, &out_strides[..last]), (offset, &strides[..last]), |to, from| {
@@ -134,7 +138,7 @@ fn read_row<T: Item>(out: &mut [T], source: &[T], from: usize, step: isize) {
 }
 
 /// Computes `out[r * out_step + c] = source[from + r + c * step]` for `rows` × `columns` elements, in tiles.
-fn exchange<T: Item>(out: &mut [T], out_step: usize, source: &[T], from: usize, step: isize, rows: usize, columns: usize) {
+pub(super) fn exchange<T: Item>(out: &mut [T], out_step: usize, source: &[T], from: usize, step: isize, rows: usize, columns: usize) {
     for row in (0..rows).step_by(TILE) {
         let row_end = rows.min(row + TILE);
         for column in (0..columns).step_by(TILE) {
@@ -231,7 +235,7 @@ mod tests {
     #[test]
     fn a_strided_read_equals_the_element_by_element_one() {
         let source: Vec<u32> = (0..120_000).collect();
-        let cases: [(isize, &[usize], &[isize]); 8] = [
+        let cases: [(isize, &[usize], &[isize]); 12] = [
             (0, &[300, 400], &[1, 300]),
             (0, &[20, 30, 200], &[1, 20, 600]),
             (119_999, &[120_000], &[-1]),
@@ -240,6 +244,11 @@ mod tests {
             (3, &[4, 0], &[1, 1]),
             (0, &[10, 20, 30, 20], &[12_000, 20, 400, 1]),
             (40, &[17, 33], &[1, 41]),
+            // Windows that overlap, rows in descending order, and a reversed innermost dimension.
+            (3, &[50, 300], &[1, 7]),
+            (119_000, &[37, 29], &[1, -40]),
+            (32, &[7, 33], &[33, -1]),
+            (0, &[5, 75, 90], &[6750, 1, 75]),
         ];
         for (offset, dims, strides) in cases {
             let mut out = vec![0; dims.iter().product()];

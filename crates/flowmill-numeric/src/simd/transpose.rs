@@ -35,11 +35,14 @@ pub fn transpose<T: Pod>(src: &[T], ld_src: usize, rows: usize, cols: usize, dst
 /// Transposes a part of the matrix, in blocks that keep both sides in the cache.
 fn plain<T: Copy>(src: &[T], ld_src: usize, rows: std::ops::Range<usize>, cols: std::ops::Range<usize>, dst: &mut [T], ld_dst: usize) {
     const BLOCK: usize = 16;
-    for j0 in rows.clone().step_by(BLOCK) {
-        for p0 in cols.clone().step_by(BLOCK) {
-            for j in j0..rows.end.min(j0 + BLOCK) {
-                for p in p0..cols.end.min(p0 + BLOCK) {
-                    dst[p * ld_dst + j] = src[j * ld_src + p];
+    for p0 in cols.clone().step_by(BLOCK) {
+        for j0 in rows.clone().step_by(BLOCK) {
+            let j1 = rows.end.min(j0 + BLOCK);
+            for p in p0..cols.end.min(p0 + BLOCK) {
+                let mut from = j0 * ld_src + p;
+                for to in &mut dst[p * ld_dst + j0..p * ld_dst + j1] {
+                    *to = src[from];
+                    from += ld_src;
                 }
             }
         }
@@ -50,16 +53,26 @@ fn plain<T: Copy>(src: &[T], ld_src: usize, rows: std::ops::Range<usize>, cols: 
 mod x86 {
     use core::arch::x86_64::*;
 
+    /// The number of elements in a cache line.
+    const LINE: usize = 16;
+
     /// Transposes blocks of 8 x 8; `rows` and `cols` are multiples of 8.
+    ///
+    /// Blocks that share cache lines, of either matrix, follow each other: with rows that are a multiple of 4 KiB apart, all lines of a column have
+    /// the same place in the cache, which holds only few of them.
     ///
     /// # Safety
     /// The CPU has AVX2; the pointers are good for the matrices.
     #[target_feature(enable = "avx2")]
     pub(super) unsafe fn blocks(src: *const f32, ld_src: usize, rows: usize, cols: usize, dst: *mut f32, ld_dst: usize) {
-        for p in (0..cols).step_by(8) {
-            for j in (0..rows).step_by(8) {
-                // SAFETY: the block lies inside both matrices.
-                unsafe { block(src.add(j * ld_src + p), ld_src, dst.add(p * ld_dst + j), ld_dst) };
+        for line in (0..cols).step_by(LINE) {
+            for tile in (0..rows).step_by(LINE) {
+                for j in (tile..rows.min(tile + LINE)).step_by(8) {
+                    for p in (line..cols.min(line + LINE)).step_by(8) {
+                        // SAFETY: the block lies inside both matrices.
+                        unsafe { block(src.add(j * ld_src + p), ld_src, dst.add(p * ld_dst + j), ld_dst) };
+                    }
+                }
             }
         }
     }
@@ -118,7 +131,7 @@ mod tests {
 
     #[test]
     fn every_element_moves() {
-        for (rows, cols) in [(1, 1), (8, 8), (3, 40), (40, 3), (17, 23), (64, 32), (0, 5), (5, 0)] {
+        for (rows, cols) in [(1, 1), (8, 8), (3, 40), (40, 3), (17, 23), (64, 32), (75, 90), (136, 40), (0, 5), (5, 0)] {
             check(rows, cols, |i| i as f32);
             check(rows, cols, |i| i as u32);
             check(rows, cols, |i| i as f64);
