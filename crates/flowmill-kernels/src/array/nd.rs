@@ -127,6 +127,10 @@ fn read_row<T: Item>(out: &mut [T], source: &[T], from: usize, step: isize) {
     match step {
         1 => out.clone_from_slice(&source[from..from + out.len()]),
         0 => out.fill(source[from].clone()),
+        -1 => {
+            let items = &source[from + 1 - out.len()..=from];
+            out.iter_mut().zip(items.iter().rev()).for_each(|(to, item)| *to = item.clone());
+        }
         _ => {
             let mut at = from as isize;
             for slot in out {
