@@ -3,6 +3,7 @@
 use super::item::Item;
 use crate::parallel;
 use smallvec::SmallVec;
+use std::ops::Range;
 
 /// The sizes of a strided iteration.
 pub type Dims = SmallVec<[usize; 8]>;
@@ -204,16 +205,34 @@ pub fn read_mapped<T: Item>(out: &mut [T], source: &[T], maps: &[Vec<usize>], ru
     if out.is_empty() {
         return;
     }
+    let (mut maps, mut run) = (maps, run);
+    // Whole dimensions make the runs longer.
+    while let Some((innermost, outer)) = maps.split_last()
+        && innermost.iter().enumerate().all(|(i, &from)| from == i * run)
+    {
+        (maps, run) = (outer, run * innermost.len());
+    }
     let Some((innermost, outer)) = maps.split_last() else {
         out.clone_from_slice(&source[..run]);
         return;
     };
+    // Runs that follow each other in `source` are copied as one.
+    let mut pieces: Vec<Range<usize>> = Vec::new();
+    for &from in innermost {
+        match pieces.last_mut() {
+            Some(piece) if piece.end == from => piece.end += run,
+            _ => pieces.push(from..from + run),
+        }
+    }
     let dims: Dims = outer.iter().map(Vec::len).collect();
     let mut index: Dims = SmallVec::from_elem(0, dims.len());
     for row in out.chunks_exact_mut(innermost.len() * run) {
         let start: usize = index.iter().zip(outer).map(|(&i, map)| map[i]).sum();
-        for (to, &from) in row.chunks_exact_mut(run).zip(innermost) {
-            to.clone_from_slice(&source[start + from..][..run]);
+        let mut rest = row;
+        for piece in &pieces {
+            let (to, after) = rest.split_at_mut(piece.len());
+            to.clone_from_slice(&source[start + piece.start..start + piece.end]);
+            rest = after;
         }
         for axis in (0..dims.len()).rev() {
             index[axis] += 1;
@@ -258,6 +277,31 @@ mod tests {
             let mut out = vec![0; dims.iter().product()];
             read_strided(&mut out, &source, offset, dims, strides);
             assert_eq!(out, reference(&source, offset, dims, strides), "{dims:?} {strides:?}");
+        }
+    }
+
+    #[test]
+    fn a_mapped_read_equals_the_run_by_run_one() {
+        let source: Vec<u32> = (0..3 * 5 * 7 * 4).collect();
+        let map = |indices: &[usize], step: usize| -> Vec<usize> { indices.iter().map(|i| i * step).collect() };
+        let whole = |count: usize, step: usize| map(&(0..count).collect::<Vec<_>>(), step);
+        let cases: [(Vec<Vec<usize>>, usize); 6] = [
+            (vec![map(&[1, 0, 1, 2, 1], 140), map(&[1, 0, 1, 2, 3, 4, 3], 28), whole(7, 4)], 4),
+            (vec![map(&[2, 0], 140), whole(5, 28), map(&[1, 0, 1, 2, 3, 4, 5, 6, 5], 4), whole(4, 1)], 1),
+            (vec![whole(3, 140), whole(5, 28)], 28),
+            (vec![map(&[4, 3, 2, 1, 0], 28), map(&[6, 5, 4, 4, 0, 1], 4), map(&[3, 2, 1, 0, 0, 1, 2, 3], 1)], 1),
+            (vec![map(&[2], 140), Vec::new()], 3),
+            (Vec::new(), 9),
+        ];
+        for (maps, run) in cases {
+            let mut starts = vec![0];
+            for map in &maps {
+                starts = starts.iter().flat_map(|start| map.iter().map(move |at| start + at)).collect();
+            }
+            let want: Vec<u32> = starts.iter().flat_map(|&start| source[start..start + run].to_vec()).collect();
+            let mut got = vec![0; want.len()];
+            read_mapped(&mut got, &source, &maps, run);
+            assert_eq!(got, want, "{maps:?} {run}");
         }
     }
 
