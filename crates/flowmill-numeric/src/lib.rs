@@ -11,6 +11,7 @@ pub mod batch_norm;
 pub mod conv;
 pub mod elementwise;
 pub mod gemm;
+pub mod interpolate;
 pub mod pool;
 pub mod reduce;
 pub mod segment;

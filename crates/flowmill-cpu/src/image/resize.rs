@@ -3,6 +3,8 @@
 use super::{image_dims, size_of};
 use crate::from_fn::from_fn;
 use crate::parallel;
+pub(crate) use flowmill_numeric::interpolate::Between;
+use flowmill_numeric::interpolate::bilinear_row;
 use flowmill_runtime::{Kernel, KernelInit, KernelRegistry};
 use flowmill_tensor::{Allocator, DType, Element, Result, Tensor, bail, bf16, f16, for_dtype};
 use num_traits::AsPrimitive;
@@ -41,14 +43,6 @@ impl Grid {
     pub(super) fn scale(self, input: usize, output: usize) -> f32 {
         if self.align_corners && output > 1 { (input - 1) as f32 / (output - 1) as f32 } else { input as f32 / output as f32 }
     }
-}
-
-/// The two input pixels between which an output pixel lies, and its relative distance from the first.
-#[derive(Clone, Copy)]
-pub(crate) struct Between {
-    pub(crate) lower: usize,
-    pub(crate) upper: usize,
-    pub(crate) lerp: f32,
 }
 
 impl Grid {
@@ -115,16 +109,7 @@ fn bilinear<T: Element + AsPrimitive<f32>>(grid: Grid) -> Result<Arc<dyn Kernel>
             let y = rows[i % out_height];
             let line = |y: usize| &input[(i / out_height * height + y) * width * channels..][..width * channels];
             let (top, bottom) = (line(y.lower), line(y.upper));
-            for (pixel, x) in row.chunks_exact_mut(channels).zip(&columns) {
-                for (c, out) in pixel.iter_mut().enumerate() {
-                    let mix = |line: &[T]| -> f32 {
-                        let (left, right): (f32, f32) = (line[x.lower * channels + c].as_(), line[x.upper * channels + c].as_());
-                        left + (right - left) * x.lerp
-                    };
-                    let (top, bottom) = (mix(top), mix(bottom));
-                    *out = top + (bottom - top) * y.lerp;
-                }
-            }
+            bilinear_row(row, top, bottom, channels, &columns, y.lerp);
         });
         ctx.set_output(0, output);
         Ok(())

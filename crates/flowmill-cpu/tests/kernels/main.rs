@@ -35,6 +35,7 @@ mod random;
 mod random_states;
 mod reduction;
 mod ref_variable;
+mod resize;
 mod resource_variable;
 mod scan;
 mod scatter;
