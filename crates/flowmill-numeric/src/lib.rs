@@ -12,6 +12,7 @@ pub mod conv;
 pub mod elementwise;
 pub mod gemm;
 pub mod interpolate;
+pub mod lrn;
 pub mod pool;
 pub mod reduce;
 pub mod segment;

@@ -3,6 +3,8 @@
 use crate::from_fn::from_fn;
 use crate::number::Number;
 use crate::parallel;
+use flowmill_numeric::lrn::norms_of_pixel;
+use flowmill_numeric::simd::unary;
 use flowmill_runtime::{Kernel, KernelContext, KernelInit, KernelRegistry};
 use flowmill_tensor::{Allocator, Result, Tensor, bail, bf16, f16, for_dtype};
 use std::sync::Arc;
@@ -38,28 +40,45 @@ impl Normalization {
         c.saturating_sub(self.radius)..(c + self.radius + 1).min(depth)
     }
 
-    /// Returns, for each channel, `bias + alpha * (sum of the squares around it)`.
-    fn norms(&self, pixel: &[f32]) -> Vec<f32> {
-        let sum = |c: usize| pixel[self.around(c, pixel.len())].iter().map(|x| x * x).sum::<f32>();
-        (0..pixel.len()).map(|c| self.bias + self.alpha * sum(c)).collect()
+    /// Returns, for each channel of some pixels, `bias + alpha * (sum of the squares around it)`.
+    fn norms(&self, pixels: &[f32], depth: usize) -> Vec<f32> {
+        let radius = self.radius.min(depth - 1);
+        // Zeros before the first channel and after the last are added like squares.
+        let (mut squares, mut norms) = (vec![0.0; depth + 2 * radius], vec![0.0; pixels.len()]);
+        for (pixel, norms) in pixels.chunks_exact(depth).zip(norms.chunks_exact_mut(depth)) {
+            norms_of_pixel(pixel, radius, self.bias, self.alpha, &mut squares, norms);
+        }
+        norms
+    }
+
+    /// Replaces each norm by its power of `-beta`.
+    fn raise(&self, norms: &mut [f32]) {
+        if self.beta == 0.5 {
+            unary::rsqrt_in_place(norms);
+        } else if self.bias >= 0.0 && self.alpha >= 0.0 && self.beta != 0.0 {
+            // No norm is negative.
+            unary::log_in_place(norms);
+            norms.iter_mut().for_each(|x| *x *= -self.beta);
+            unary::exp_in_place(norms);
+        } else {
+            norms.iter_mut().for_each(|x| *x = x.powf(-self.beta));
+        }
     }
 }
 
-/// Fills an output of the shape of `like` pixel by pixel, by calls of `f(first element, out)`.
+/// Fills an output of the shape of `like` by calls of `f(first element, out)`, each of which computes some whole pixels.
 fn for_pixels<T: Number>(alloc: &Allocator, like: &Tensor, f: impl Fn(usize, &mut [T]) + Sync) -> Result<Tensor> {
     let depth = like.shape()[3];
     let mut out = alloc.uninit(T::DTYPE, like.shape().clone())?;
     if out.num_elements() > 0 {
         let each = (CHUNK / depth).max(1) * depth;
-        parallel::chunks(out.as_mut_slice::<T>()?, each, |i, chunk| {
-            chunk.chunks_exact_mut(depth).enumerate().for_each(|(at, out)| f(i * each + at * depth, out));
-        });
+        parallel::chunks(out.as_mut_slice::<T>()?, each, |i, out| f(i * each, out));
     }
     Ok(out)
 }
 
-fn widened<T: Number<Acc = f32>>(pixel: &[T]) -> Vec<f32> {
-    pixel.iter().map(|x| x.widen()).collect()
+fn widened<T: Number<Acc = f32>>(pixels: &[T]) -> Vec<f32> {
+    pixels.iter().map(|x| x.widen()).collect()
 }
 
 fn make(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
@@ -72,11 +91,13 @@ fn normalize<T: Number<Acc = f32>>(ctx: &mut KernelContext<'_>, n: Normalization
     if input.rank() != 4 {
         bail!(InvalidArgument, "in must be 4-dimensional");
     }
-    let x = input.as_slice::<T>()?;
+    let (x, depth) = (input.as_slice::<T>()?, input.shape()[3]);
     let out = for_pixels::<T>(ctx.allocator(), input, |first, out| {
-        let pixel = widened(&x[first..][..out.len()]);
-        for ((out, x), norm) in out.iter_mut().zip(&pixel).zip(n.norms(&pixel)) {
-            *out = T::narrow(x * norm.powf(-n.beta));
+        let x = widened(&x[first..][..out.len()]);
+        let mut scales = n.norms(&x, depth);
+        n.raise(&mut scales);
+        for ((out, x), scale) in out.iter_mut().zip(x).zip(scales) {
+            *out = T::narrow(x * scale);
         }
     })?;
     ctx.set_output(0, out);
@@ -97,17 +118,21 @@ fn grad<T: Number<Acc = f32>>(ctx: &mut KernelContext<'_>, n: Normalization) -> 
         bail!(InvalidArgument, "input_grads, input_image, and out_image should have the same shape");
     }
     let (g, x, y) = (gradient.as_slice::<T>()?, input.as_slice::<T>()?, output.as_slice::<T>()?);
+    let depth = input.shape()[3];
     let out = for_pixels::<T>(ctx.allocator(), input, |first, out| {
         let len = out.len();
         let [g, x, y] = [g, x, y].map(|t| widened(&t[first..][..len]));
-        let norms = n.norms(&x);
+        let norms = n.norms(&x, depth);
+        let mut scales = norms.clone();
+        n.raise(&mut scales);
         let mut sums = vec![0f32; len];
-        for (c, g) in g.iter().enumerate().filter(|(_, g)| **g != 0.0) {
-            let share = -2.0 * n.alpha * n.beta * y[c] / norms[c] * g;
-            for k in n.around(c, len) {
-                sums[k] += share * x[k];
+        for (i, g) in g.iter().enumerate().filter(|(_, g)| **g != 0.0) {
+            let share = -2.0 * n.alpha * n.beta * y[i] / norms[i] * g;
+            let pixel = i - i % depth;
+            for k in n.around(i - pixel, depth) {
+                sums[pixel + k] += share * x[pixel + k];
             }
-            sums[c] += norms[c].powf(-n.beta) * g;
+            sums[i] += scales[i] * g;
         }
         out.iter_mut().zip(sums).for_each(|(out, sum)| *out = T::narrow(sum));
     })?;

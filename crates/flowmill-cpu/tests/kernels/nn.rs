@@ -187,3 +187,35 @@ fn gradients_of_activations_do_not_broadcast() {
         assert!(run1(op, &[("T", ty(DType::F32))], vec![one.clone(), one.clone()]).is_ok(), "{op}");
     }
 }
+
+#[test]
+fn local_response_normalization() {
+    for (depth, radius, bias, alpha, beta) in [
+        (1, 2, 1.0, 1.0, 0.5),
+        (7, 1, 0.5, 2.0, 0.75),
+        (37, 5, 1.0, 1e-2, 0.75),
+        (5, 100, 2.0, 0.3, 1.0),
+        (9, 0, -1.5, 1.0, 2.0),
+        (130, 5, 1.0, 1.0, 0.5),
+    ] {
+        let x: Vec<f32> = (0..6 * depth).map(|i| (i * 37 % 101) as f32 / 25.0 - 2.0).collect();
+        let norm = |i: usize| -> f64 {
+            let (pixel, c) = (i / depth * depth, i % depth);
+            let around = c.saturating_sub(radius)..(c + radius + 1).min(depth);
+            f64::from(bias) + f64::from(alpha) * around.map(|k| f64::from(x[pixel + k]).powi(2)).sum::<f64>()
+        };
+        let expected: Vec<f32> = (0..x.len()).map(|i| (f64::from(x[i]) * norm(i).powf(-f64::from(beta))) as f32).collect();
+        let attrs = [
+            ("T", ty(DType::F32)),
+            ("depth_radius", (radius as i64).into()),
+            ("bias", bias.into()),
+            ("alpha", alpha.into()),
+            ("beta", beta.into()),
+        ];
+        let input = Tensor::from_slice([1, 2, 3, depth], &x).unwrap();
+        let found = run1("LRN", &attrs, vec![input]).unwrap();
+        for (found, expected) in found.as_slice::<f32>().unwrap().iter().zip(&expected) {
+            assert!((found - expected).abs() <= 2e-6 * expected.abs().max(0.1), "{found} for {expected}: depth {depth}, beta {beta}");
+        }
+    }
+}
