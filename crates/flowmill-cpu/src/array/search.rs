@@ -52,20 +52,32 @@ fn boosted_trees_bucketize(ctx: &mut KernelContext<'_>) -> Result<()> {
     Ok(())
 }
 
+/// The number of elements among which [`coordinates`] searches at a time.
+const BLOCK: usize = 64;
+
 /// Returns the indices of the elements for which `chosen` returns true, one per row, in row-major order.
 fn coordinates<T>(alloc: &Allocator, shape: &Shape, items: &[T], chosen: impl Fn(&T) -> bool) -> Result<Tensor> {
     let rank = shape.rank();
     let count = items.iter().filter(|item| chosen(item)).count();
     let mut output = alloc.uninit(DType::I64, [count, rank])?;
-    let mut rows = output.as_mut_slice::<i64>()?.chunks_exact_mut(rank);
+    let mut rest = output.as_mut_slice::<i64>()?;
     let inner = shape.last().copied().unwrap_or(1).max(1);
     let mut outer: SmallVec<[i64; 8]> = SmallVec::from_elem(0, rank - 1);
+    let mut found = [0; BLOCK];
     for line in items.chunks_exact(inner) {
-        for (i, _) in line.iter().enumerate().filter(|(_, item)| chosen(item)) {
-            if let Some([to @ .., last]) = rows.next() {
-                to.copy_from_slice(&outer);
-                *last = i as i64;
+        for (block, items) in line.chunks(BLOCK).enumerate() {
+            // Every index is written, and kept if the element is chosen: a branch that depends on data is often mispredicted.
+            let mut len = 0;
+            for (i, item) in items.iter().enumerate() {
+                found[len] = block * BLOCK + i;
+                len += usize::from(chosen(item));
             }
+            let (to, after) = std::mem::take(&mut rest).split_at_mut(len * rank);
+            rest = after;
+            for (axis, &at) in outer.iter().enumerate() {
+                to.chunks_exact_mut(rank).for_each(|row| row[axis] = at);
+            }
+            to.chunks_exact_mut(rank).zip(&found[..len]).for_each(|(row, &i)| row[rank - 1] = i as i64);
         }
         for axis in (0..outer.len()).rev() {
             outer[axis] += 1;

@@ -11,6 +11,21 @@ fn where_lists_coordinates() {
     invalid(find(Tensor::scalar(true)), "WhereOp : Unhandled input dimensions: 0");
 }
 
+#[test]
+fn where_lists_coordinates_of_long_rows() {
+    for (rows, columns) in [(1, 64), (3, 63), (5, 200), (200, 5), (7, 129)] {
+        let chosen = |row: usize, column: usize| (row * 131 + column * 37) % 11 < 4 || row == 2;
+        let flags: Vec<bool> = (0..rows * columns).map(|i| chosen(i / columns, i % columns)).collect();
+        let expected: Vec<i64> =
+            (0..rows * columns).filter(|&i| flags[i]).flat_map(|i| [(i / columns) as i64, (i % columns) as i64]).collect();
+        let found = call("Where", DType::Bool).input(t([rows, columns], &flags)).run1().unwrap();
+        assert_eq!(found, t([expected.len() / 2, 2], &expected));
+        let flat: Vec<i64> = (0..rows * columns).filter(|&i| flags[i]).map(|i| i as i64).collect();
+        let found = call("Where", DType::Bool).input(t([rows * columns], &flags)).run1().unwrap();
+        assert_eq!(found, t([flat.len(), 1], &flat));
+    }
+}
+
 fn unique(op: &str, inputs: Vec<Tensor>, outputs: usize) -> Result<Vec<Option<Tensor>>> {
     call(op, inputs[0].dtype()).inputs(inputs).outputs(outputs).run()
 }
