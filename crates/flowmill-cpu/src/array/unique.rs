@@ -6,7 +6,8 @@ use super::transpose::transposed;
 use crate::from_fn::from_fn;
 use flowmill_runtime::{Kernel, KernelContext, KernelInit, KernelRegistry};
 use flowmill_tensor::{Allocator, Bytes, DType, Element, Result, Shape, Tensor, bail, bf16, f16};
-use rustc_hash::{FxHashMap, FxHasher};
+use hashbrown::HashTable;
+use rustc_hash::FxHasher;
 use smallvec::SmallVec;
 use std::hash::Hasher;
 use std::sync::Arc;
@@ -87,7 +88,10 @@ struct Rows<'a, T> {
 /// A hash table of distinct rows.
 #[derive(Default)]
 struct Table {
-    rows_by_hash: FxHashMap<u64, SmallVec<[usize; 2]>>,
+    /// The rows, in the order in which they were added.
+    rows: Vec<usize>,
+    /// The places of rows without NaN in `rows`.
+    places: HashTable<usize>,
 }
 
 impl<T: Key> Rows<'_, T> {
@@ -106,17 +110,29 @@ impl<T: Key> Rows<'_, T> {
         hasher.finish()
     }
 
-    /// Returns the row in `table`, whose rows are those of `others`, that equals row `i`.
-    fn find(&self, i: usize, table: &Table, others: &Rows<'_, T>) -> Option<usize> {
-        if self.is_singular(i) {
-            return None;
-        }
-        let candidates = table.rows_by_hash.get(&self.hash(i))?;
-        candidates.iter().copied().find(|&j| self.row(i).iter().zip(others.row(j)).all(|(a, b)| a.same(b)))
+    fn equals(&self, i: usize, others: &Rows<'_, T>, j: usize) -> bool {
+        self.row(i).iter().zip(others.row(j)).all(|(a, b)| a.same(b))
     }
 
-    fn insert(&self, i: usize, table: &mut Table) {
-        table.rows_by_hash.entry(self.hash(i)).or_default().push(i);
+    /// Returns true if a row of `table`, whose rows are those of `others`, equals row `i`.
+    fn is_in(&self, i: usize, table: &Table, others: &Rows<'_, T>) -> bool {
+        !self.is_singular(i) && table.places.find(self.hash(i), |&place| self.equals(i, others, table.rows[place])).is_some()
+    }
+
+    /// Returns the place in `table` of the row that equals row `i`, which is added if there is none.
+    fn place(&self, i: usize, table: &mut Table) -> usize {
+        let Table { rows, places } = table;
+        let added = rows.len();
+        let place = if self.is_singular(i) {
+            added
+        } else {
+            let entry = places.entry(self.hash(i), |&place| self.equals(i, self, rows[place]), |&place| self.hash(rows[place]));
+            *entry.or_insert(added).get()
+        };
+        if place == added {
+            rows.push(i);
+        }
+        place
     }
 }
 
@@ -175,24 +191,17 @@ fn unique<T: Key>(ctx: &mut KernelContext<'_>, index_type: DType, with_counts: b
     let comparable = canonical(ctx.allocator(), &rows_first)?;
     let rows = Rows { items: T::items(&comparable)?, nan: nan_flags(&rows_first)?, len: product(&rows_first.shape()[1..]) };
     let mut table = Table::default();
-    // The first occurrence of each distinct row, the index of each row's equal among the distinct rows, and the number of occurrences.
-    let (mut first_seen, mut places, mut counts) = (Vec::new(), vec![0i64; count], Vec::new());
-    let mut place_of_row = vec![0usize; count];
+    // The place of each row's equal among the distinct rows, and the number of occurrences of each of those.
+    let (mut places, mut counts) = (Vec::with_capacity(count), Vec::new());
     for i in 0..count {
-        let place = match rows.find(i, &table, &rows) {
-            Some(row) => place_of_row[row],
-            None => {
-                rows.insert(i, &mut table);
-                first_seen.push(i);
-                counts.push(0i64);
-                first_seen.len() - 1
-            }
-        };
-        place_of_row[i] = place;
-        places[i] = place as i64;
+        let place = rows.place(i, &mut table);
+        if place == counts.len() {
+            counts.push(0i64);
+        }
         counts[place] += 1;
+        places.push(place as i64);
     }
-    let distinct = select_rows::<T>(ctx.allocator(), &rows_first, &first_seen)?;
+    let distinct = select_rows::<T>(ctx.allocator(), &rows_first, &table.rows)?;
     let output = if axis == 0 {
         distinct
     } else {
@@ -241,11 +250,9 @@ fn list_diff<T: Key>(ctx: &mut KernelContext<'_>, index_type: DType) -> Result<(
     let others = Rows { items: T::items(&comparable_y)?, nan: nan_flags(y)?, len: 1 };
     let mut table = Table::default();
     for j in 0..y.num_elements() {
-        if !others.is_singular(j) && others.find(j, &table, &others).is_none() {
-            others.insert(j, &mut table);
-        }
+        others.place(j, &mut table);
     }
-    let kept: Vec<usize> = (0..x.num_elements()).filter(|&i| rows.find(i, &table, &others).is_none()).collect();
+    let kept: Vec<usize> = (0..x.num_elements()).filter(|&i| !rows.is_in(i, &table, &others)).collect();
     let output = select_rows::<T>(ctx.allocator(), x, &kept)?;
     let positions = ctx.allocator().index_vector(index_type, &kept.iter().map(|&i| i as i64).collect::<Vec<_>>())?;
     ctx.set_output(0, output);

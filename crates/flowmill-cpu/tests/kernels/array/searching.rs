@@ -53,6 +53,30 @@ fn unique_keeps_the_order_of_first_sight() {
 }
 
 #[test]
+fn unique_finds_equals_among_many() {
+    let values: Vec<i32> = (0..5000).map(|i| (i * 7919 % 1009) << 12).collect();
+    let (mut distinct, mut counts) = (Vec::new(), Vec::new());
+    let places: Vec<i32> = values
+        .iter()
+        .map(|value| {
+            let place = distinct.iter().position(|other| other == value).unwrap_or(distinct.len());
+            if place == distinct.len() {
+                distinct.push(*value);
+                counts.push(0);
+            }
+            counts[place] += 1;
+            place as i32
+        })
+        .collect();
+    let out = unique("UniqueWithCounts", vec![v(&values)], 3).unwrap();
+    assert_eq!(out, [Some(v(&distinct)), Some(v(&places)), Some(v(&counts))]);
+    let (kept, places): (Vec<i32>, Vec<i32>) = (0..5000).filter(|&i| values[i as usize] % 3 != 0).map(|i| (values[i as usize], i)).unzip();
+    let others: Vec<i32> = distinct.into_iter().filter(|value| value % 3 == 0).collect();
+    let out = unique("ListDiff", vec![v(&values), v(&others)], 2).unwrap();
+    assert_eq!(out, [Some(v(&kept)), Some(v(&places))]);
+}
+
+#[test]
 fn list_diff_keeps_what_is_only_in_x() {
     let nan = f32::NAN;
     let out = unique("ListDiff", vec![t([4], &[1.0, 2.0, nan, 1.0]), t([2], &[nan, 2.0])], 2).unwrap();
