@@ -184,6 +184,24 @@ fn add_to_maxima<T: Pooled, const N: usize>(taps: &Taps, c: usize, image: &[T], 
     }
 }
 
+/// Computes `N` channels of the gradient at one position, from channel `c` on: the sum of the shares of the windows that cover it.
+#[inline(always)]
+#[allow(clippy::needless_range_loop)]
+fn add_shares<T: Pooled, const N: usize>(w: &Window, shares: &[T], rows: &[usize], columns: &[usize], c: usize, to: &mut [T]) {
+    let mut sums = [T::ZERO; N];
+    for y in rows {
+        for x in columns {
+            let Some(share) = shares[(y * w.out_width + x) * w.channels + c..].first_chunk::<N>() else { return };
+            for l in 0..N {
+                sums[l] += share[l];
+            }
+        }
+    }
+    if let Some(to) = to[c..].first_chunk_mut::<N>() {
+        *to = sums;
+    }
+}
+
 crate::dispatch! {
     /// Computes one row of the output: for each position, `finish` of the number of the window's elements inside the image and of `step` folded over
     /// them, beginning with `start`.
@@ -204,10 +222,13 @@ crate::dispatch! {
         }
     }
 
-    /// Computes `to[c] += from[c]`.
-    fn add_all<T>(to: &mut [T], from: &[T]) where [T: Pooled] {
-        for (t, f) in to.iter_mut().zip(from) {
-            *t += *f;
+    /// Computes row `y` of the gradient of an average from the shares of an image's windows.
+    fn add_shares_to_row<T>(w: &Window, y: usize, shares: &[T], to: &mut [T]) where [T: Pooled] {
+        let (rows, mut columns) = (w.down().covering(y).collect::<Vec<_>>(), Vec::new());
+        for (x, to) in to.chunks_exact_mut(w.channels).enumerate() {
+            columns.clear();
+            columns.extend(w.across().covering(x));
+            for_channels!(w.channels, |c| add_shares::<T>(w, shares, &rows, &columns, c, to));
         }
     }
 
@@ -283,20 +304,64 @@ pub fn avg_pool_grad<T: Pooled>(window: &Window, out_backprop: &[T], input_backp
     check(w, input_backprop.len(), out_backprop.len());
     let image_len = w.in_height * w.in_width * w.channels;
     let one_image = |image: usize, to: &mut [T]| {
-        to.fill(T::ZERO);
-        let mut share = vec![T::ZERO; w.channels];
-        for (y, x) in (0..w.out_height).flat_map(|y| (0..w.out_width).map(move |x| (y, x))) {
-            let (rows, columns) = (w.rows_inside(y), w.columns_inside(x));
-            let gradient = ((image * w.out_height + y) * w.out_width + x) * w.channels;
-            share.copy_from_slice(&out_backprop[gradient..][..w.channels]);
-            divide_all(&mut share, (rows.len() * columns.len()).max(1));
-            for i in rows {
-                for j in columns.clone() {
-                    let position = w.input_row(y, i) * w.in_width + w.input_column(x, j);
-                    add_all(&mut to[position * w.channels..][..w.channels], &share);
-                }
-            }
+        let windows = w.out_height * w.out_width * w.channels;
+        let mut shares = out_backprop[image * windows..][..windows].to_vec();
+        for (i, share) in shares.chunks_exact_mut(w.channels).enumerate() {
+            let (y, x) = (i / w.out_width, i % w.out_width);
+            divide_all(share, (w.rows_inside(y).len() * w.columns_inside(x).len()).max(1));
+        }
+        for (y, to) in to.chunks_exact_mut(w.in_width * w.channels).enumerate() {
+            add_shares_to_row(w, y, &shares, to);
         }
     };
     for_each_row(w.batch, image_len, w.work(2 * w.channels), input_backprop, one_image);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_gradient_of_averages_is_spread_over_the_windows() {
+        for (height, width, channels, kernel, stride, dilation, pad) in [
+            (7, 6, 43, (3, 3), 1, 1, 1),
+            (9, 8, 3, (3, 2), 2, 1, 0),
+            (8, 9, 9, (2, 2), 3, 1, 0),
+            (11, 10, 2, (3, 2), 2, 3, 2),
+            (5, 4, 1, (5, 4), 1, 1, 3),
+        ] {
+            let reach = |taps: usize| (taps - 1) * dilation + 1;
+            let count = |size: usize, taps: usize| (size + 2 * pad - reach(taps)) / stride + 1;
+            let w = Window {
+                batch: 2,
+                in_height: height,
+                in_width: width,
+                channels,
+                height: kernel.0,
+                width: kernel.1,
+                stride_height: stride,
+                stride_width: stride,
+                dilation_height: dilation,
+                dilation_width: dilation,
+                pad_top: pad,
+                pad_left: pad,
+                out_height: count(height, kernel.0),
+                out_width: count(width, kernel.1),
+            };
+            let gradient: Vec<f32> = (0..w.positions() * channels).map(|i| 1.0 / (i as f32 + 1.0)).collect();
+            let mut want = vec![0.0f32; 2 * height * width * channels];
+            for (at, share) in gradient.chunks_exact(channels).enumerate() {
+                let (x, y, image) = (at % w.out_width, at / w.out_width % w.out_height, at / w.out_width / w.out_height);
+                let (rows, columns) = (w.rows_inside(y), w.columns_inside(x));
+                let taps = rows.len() * columns.len();
+                for (i, j) in rows.flat_map(|i| columns.clone().map(move |j| (i, j))) {
+                    let to = (image * height + w.input_row(y, i)) * width + w.input_column(x, j);
+                    want[to * channels..][..channels].iter_mut().zip(share).for_each(|(to, share)| *to += share / taps as f32);
+                }
+            }
+            let mut got = vec![f32::NAN; want.len()];
+            avg_pool_grad(&w, &gradient, &mut got);
+            assert_eq!(got, want, "{w:?}");
+        }
+    }
 }

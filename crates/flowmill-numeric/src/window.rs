@@ -38,6 +38,15 @@ impl Axis {
         self.pad.div_ceil(self.stride).min(end)..end
     }
 
+    /// Returns the windows of which an element lies at position `at` of the input, in ascending order.
+    pub fn covering(self, at: usize) -> impl Iterator<Item = usize> {
+        let at = at + self.pad;
+        let reach = (self.window - 1) * self.dilation;
+        let end = (at / self.stride + 1).min(self.output);
+        let windows = at.saturating_sub(reach).div_ceil(self.stride)..end;
+        windows.filter(move |window| self.dilation == 1 || (at - window * self.stride).is_multiple_of(self.dilation))
+    }
+
     /// Returns the input position under element `tap` of window `at`, for a `tap` in [`Axis::inside`].
     #[inline]
     pub fn place(&self, at: usize, tap: usize) -> usize {
