@@ -1,9 +1,10 @@
 //! Sums of many tensors of one shape.
 
 use super::arithmetic::Add;
-use crate::elementwise::Binary;
+use crate::elementwise::for_blocks;
 use crate::from_fn::from_fn;
 use crate::number::Number;
+use flowmill_numeric::segment::merge_rows;
 use flowmill_runtime::{Kernel, KernelContext, KernelInit};
 use flowmill_tensor::{Allocator, Complex, DType, PartialShape, Result, Tensor, bail, bf16, f16, for_dtype};
 use std::sync::Arc;
@@ -13,7 +14,7 @@ pub(super) fn make_add_n(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let (name, op) = (init.name.to_owned(), init.op_def.name.clone());
     let shape: PartialShape = init.attrs.get_or("shape", PartialShape::unknown())?;
     let dtype = init.dtype("T")?;
-    type Adders = (fn(&KernelContext<'_>) -> Option<Tensor>, fn(&Allocator, Tensor, Tensor) -> Result<Tensor>);
+    type Adders = (fn(&KernelContext<'_>) -> Option<Tensor>, fn(&Allocator, Vec<Tensor>) -> Result<Tensor>);
     let (add_scalars, add): Adders = match dtype {
         DType::Variant => (|_| None, add_variants),
         _ => {
@@ -29,10 +30,8 @@ pub(super) fn make_add_n(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
             return Ok(());
         }
         check_shapes(ctx, &name, &op)?;
-        let mut sum = ctx.take(0)?;
-        for i in 1..ctx.num_inputs() {
-            sum = add(ctx.allocator(), sum, ctx.take(i)?)?;
-        }
+        let inputs = (0..ctx.num_inputs()).map(|i| ctx.take(i)).collect::<Result<_>>()?;
+        let sum = add(ctx.allocator(), inputs)?;
         ctx.set_output(0, sum);
         Ok(())
     })
@@ -63,14 +62,40 @@ fn add_scalars<T: Number>(ctx: &KernelContext<'_>) -> Option<Tensor> {
     Tensor::from_scalar_bits(T::DTYPE, sum.to_word())
 }
 
-fn add_dense<T: Number>(alloc: &Allocator, a: Tensor, b: Tensor) -> Result<Tensor> {
-    Binary::<T, T>::of::<Add>().combine(alloc, a, b)
+/// The number of elements that are added at a time: few enough that they stay in the cache until every tensor is added.
+const BLOCK: usize = 512;
+
+fn add_dense<T: Number>(alloc: &Allocator, mut inputs: Vec<Tensor>) -> Result<Tensor> {
+    let num_inputs = inputs.len();
+    // The first two tensors can be exchanged, so that the memory of either can be reused.
+    if let [a, b, ..] = &mut inputs[..]
+        && !a.is_unique()
+    {
+        std::mem::swap(a, b);
+    }
+    let Some(first) = inputs.first_mut() else { bail!(InvalidArgument, "a sum needs at least one input") };
+    let mut out = if first.is_unique() { inputs.remove(0) } else { alloc.uninit(T::DTYPE, first.shape().clone())? };
+    let terms = inputs.iter().map(|input| input.as_slice::<T>()).collect::<Result<Vec<_>>>()?;
+    let (copied, added) = terms.split_at(usize::from(terms.len() == num_inputs));
+    for_blocks(out.as_mut_slice::<T>()?, terms.len(), &|start, out| {
+        for (i, out) in out.chunks_mut(BLOCK).enumerate() {
+            let range = start + i * BLOCK..start + i * BLOCK + out.len();
+            copied.iter().for_each(|term| out.copy_from_slice(&term[range.clone()]));
+            added.iter().for_each(|term| merge_rows(out, &term[range.clone()], T::plus));
+        }
+    });
+    Ok(out)
 }
 
-fn add_variants(_: &Allocator, a: Tensor, b: Tensor) -> Result<Tensor> {
-    let pairs = a.as_variants()?.iter().zip(b.as_variants()?);
-    let sums = pairs.map(|(x, y)| x.value().add(y)).collect::<Result<Vec<_>>>()?;
-    Tensor::from_variants(a.shape().clone(), sums)
+fn add_variants(_: &Allocator, inputs: Vec<Tensor>) -> Result<Tensor> {
+    let mut inputs = inputs.into_iter();
+    let Some(mut sum) = inputs.next() else { bail!(InvalidArgument, "a sum needs at least one input") };
+    for input in inputs {
+        let pairs = sum.as_variants()?.iter().zip(input.as_variants()?);
+        let sums = pairs.map(|(x, y)| x.value().add(y)).collect::<Result<Vec<_>>>()?;
+        sum = Tensor::from_variants(sum.shape().clone(), sums)?;
+    }
+    Ok(sum)
 }
 
 /// Makes the kernel of `Add` and `AddV2`; `Add` of strings concatenates them.

@@ -248,6 +248,28 @@ impl VariantValue for Count {
 }
 
 #[test]
+fn long_sums_are_added_from_left_to_right() {
+    for len in [1, 513, 1700, 70_001] {
+        let term = |k: usize| -> Vec<f32> { (0..len).map(|i| ((i * 31 + k * 17) % 97) as f32 / (k as f32 * 3.0 + 0.7)).collect() };
+        let terms: Vec<Vec<f32>> = (0..5).map(term).collect();
+        let expected: Vec<f32> = (0..len).map(|i| terms[1..].iter().fold(terms[0][i], |sum, term| sum + term[i])).collect();
+        let inputs = || -> Vec<Tensor> { terms.iter().map(|term| Tensor::vector(term).unwrap()).collect() };
+        // Memory is reused of inputs that nothing else refers to.
+        for shared in [&[][..], &[0], &[1], &[0, 1, 2, 3, 4]] {
+            let inputs = inputs();
+            let others: Vec<Tensor> = shared.iter().map(|&i: &usize| inputs[i].clone()).collect();
+            let sum = run1("AddN", &[("T", ty(DType::F32))], inputs).unwrap();
+            assert_eq!(sum.as_slice::<f32>().unwrap(), expected, "{len} elements, shared: {shared:?}");
+            for (&i, other) in shared.iter().zip(&others) {
+                assert_eq!(other.as_slice::<f32>().unwrap(), terms[i]);
+            }
+        }
+        let one = run1("AddN", &[("T", ty(DType::F32))], inputs()[..1].to_vec()).unwrap();
+        assert_eq!(one.as_slice::<f32>().unwrap(), terms[0]);
+    }
+}
+
+#[test]
 fn sums_of_many() {
     let vector = |v: &[f32]| Tensor::vector(v).unwrap();
     let sum = run1("AddN", &[("T", ty(DType::F32))], vec![vector(&[1.0, 2.0]), vector(&[3.0, 4.0]), vector(&[5.0, 6.0])]).unwrap();
