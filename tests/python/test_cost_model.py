@@ -89,7 +89,7 @@ def test_independent_branches_run_on_different_devices_with_equal_values():
         with fm.Session(config=by_cost()) as session:
             actual, devices = devices_of(session, y, {x: value})
         np.testing.assert_array_equal(actual, expected)
-        branches = [{devices[f"product{i}{j}"] for j in range(4)} for i in range(2)]
+        branches = [{devices[f"tanh{i}{j}"] for j in range(4)} for i in range(2)]
         assert sorted(map(sorted, branches)) == [["CPU:0"], ["CPU:1"]]
 
 

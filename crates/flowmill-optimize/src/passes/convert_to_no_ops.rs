@@ -8,7 +8,7 @@
 //! * the node is pure, and its op is not there to check its input;
 //! * nobody reads an output, and the node is not a target of the step;
 //! * no input comes from a `Switch`, whose outputs are dead one by one: a control edge cannot tell them apart;
-//! * no input comes from a `_Recv`: a part of a graph that is run alone has its receives fed, but would wait for this one.
+//! * no input comes from a `_Recv`, which is live when the tensor that it receives is dead, and waits for it even if that is fed.
 //!
 //! Producers come after their consumers, so that a chain of nodes goes at once. `reduce_control_edges` then removes the `NoOp`s.
 
