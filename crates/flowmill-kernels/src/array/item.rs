@@ -130,7 +130,12 @@ macro_rules! dense_item {
             }
 
             fn transpose(out: &mut [$t], out_step: usize, source: &[$t], step: usize, rows: usize, columns: usize) {
-                transpose(source, step, columns, rows, out, out_step);
+                // Only elements of four bytes have a form in vector registers.
+                if size_of::<$t>() == 4 {
+                    transpose(source, step, columns, rows, out, out_step);
+                } else {
+                    super::nd::exchange(out, out_step, source, 0, step as isize, rows, columns);
+                }
             }
 
             fn zero() -> Result<$t> {

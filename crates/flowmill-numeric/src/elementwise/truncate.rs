@@ -23,12 +23,9 @@ impl Truncate for f64 {
     #[inline(always)]
     #[allow(unsafe_code)]
     fn truncate64(self) -> i64 {
+        let is_in_range = (-9_223_372_036_854_775_808.0..9_223_372_036_854_775_808.0).contains(&self);
         // SAFETY: values in this range are those of an `i64` after rounding towards zero.
-        if self < 9_223_372_036_854_775_808.0 && self >= -9_223_372_036_854_775_808.0 {
-            unsafe { self.to_int_unchecked() }
-        } else {
-            i64::MIN
-        }
+        if is_in_range { unsafe { self.to_int_unchecked() } } else { i64::MIN }
     }
 
     #[inline(always)]
@@ -45,7 +42,7 @@ impl Truncate for f32 {
     #[allow(unsafe_code)]
     fn truncate32(self) -> i32 {
         // SAFETY: values in this range are those of an `i32` after rounding towards zero.
-        if self >= -2_147_483_648.0 && self < 2_147_483_648.0 { unsafe { self.to_int_unchecked() } } else { i32::MIN }
+        if (-2_147_483_648.0..2_147_483_648.0).contains(&self) { unsafe { self.to_int_unchecked() } } else { i32::MIN }
     }
 
     #[inline(always)]
