@@ -135,7 +135,7 @@ impl ShapeRefiner {
     /// Infers the nodes of a graph that were not seen.
     ///
     /// # Errors
-    /// Like [`infer_graph`](ShapeRefiner::infer_graph).
+    /// Returns the error of an op's shape function, and `InvalidArgument` for a cycle that is not a loop.
     pub(crate) fn infer_unseen(&mut self, graph: &Graph) -> Result<()> {
         let mut order = topological_order(graph)?;
         order.retain(|&id| !self.has_seen(id));
