@@ -143,14 +143,13 @@ def measured(found: dict, caller, name: str, threads: int, batch: int, seconds: 
 
 
 def means(results: list[Result]) -> str:
-    """The geometric mean and the least of each peer's ratios."""
+    """The geometric mean and the least of each peer's ratios over all rows."""
     lines = []
     for peer, title in PEERS.items():
-        ratios = {result.name: result.ratio(peer) for result in results if result.ratio(peer)}
+        ratios = [(result.ratio(peer), result.name) for result in results if result.ratio(peer)]
         if ratios:
-            mean = math.exp(sum(map(math.log, ratios.values())) / len(ratios))
-            worst = min(ratios, key=ratios.get)
-            lines.append(f"{title}: geometric mean {mean:.2f}, least {ratios[worst]:.2f} ({worst}).")
+            mean = math.exp(sum(math.log(ratio) for ratio, _ in ratios) / len(ratios))
+            lines.append(f"{title}: geometric mean {mean:.2f}, least {min(ratios)[0]:.2f} ({min(ratios)[1]}).")
     return "\n".join(lines)
 
 
