@@ -189,3 +189,21 @@ def test_resources_go_from_step_to_step():
         sess.run("set")
         handle = sess.run("v:0")
         assert sess.run("read:0", {"handle:0": handle}) == 1.0
+
+
+def test_a_target_runs_though_nobody_reads_it_and_other_nodes_wait():
+    with tf.Graph().as_default():
+        x = tf.placeholder(tf.float32, [64, 64])
+        unread = tf.matmul(x, x, name="unread")
+        with tf.control_dependencies([unread]):
+            y = tf.tanh(x, name="y")
+
+        def products(fetches):
+            metadata = tf.RunMetadata()
+            with tf.Session() as sess:
+                sess.run(fetches, {x: np.eye(64)}, tf.RunOptions(trace_level=tf.RunOptions.FULL_TRACE), metadata)
+            nodes = [node for device in metadata.step_stats.dev_stats for node in device.node_stats]
+            return [node.node_name for node in nodes if "MatMul" in node.timeline_label]
+
+        assert products(y) == []
+        assert products([y, unread.op]) == products([y, unread]) == ["unread"]

@@ -68,15 +68,20 @@ struct Factors {
     constants: Vec<f32>,
 }
 
-/// Returns `values` as often as short rows are processed at a time.
+/// Returns the number of elements, of one row or of several short ones, that are processed as one row.
+fn width(channels: usize) -> usize {
+    MIN_WIDTH.div_ceil(channels.max(1)) * channels.max(1)
+}
+
+/// Returns the values of the channels, one row after the other, for all elements that are processed as one row.
 fn repeated(values: &[f32]) -> Vec<f32> {
-    let times = MIN_WIDTH.div_ceil(values.len().max(1));
-    if values.is_empty() { vec![0.0] } else { values.repeat(times) }
+    let values = if values.is_empty() { &[0.0] } else { values };
+    values.repeat(width(values.len()) / values.len())
 }
 
 /// Returns sums of `N` kinds for each of `channels`. `add` adds those of a range of elements to a slice of several rows of channels per kind.
 fn sums<const N: usize>(len: usize, channels: usize, add: impl Fn(Range<usize>, [&mut [f32]; N]) + Sync) -> [Vec<f64>; N] {
-    let width = repeated(&vec![0.0; channels]).len();
+    let width = width(channels);
     let rows = len.div_ceil(width);
     let block = (GRAIN / width).max(rows.div_ceil(MAX_BLOCKS)).max(1) * width;
     let mut blocks = vec![0f64; len.div_ceil(block) * N * width];
@@ -179,7 +184,7 @@ mod tests {
 
     #[test]
     fn sums_and_gradients_equal_plain_loops() {
-        for (rows, channels) in [(1, 1), (7, 3), (1000, 5), (333, 64), (70, 130), (5000, 17), (1, 300)] {
+        for (rows, channels) in [(1, 1), (7, 3), (1000, 5), (333, 64), (70, 130), (5000, 17), (1, 300), (4, 0)] {
             let (x, dy) = (values(rows * channels, 1), values(rows * channels, 2));
             let column =
                 |x: &[f32], c: usize, f: &dyn Fn(f64) -> f64| x.iter().skip(c).step_by(channels).map(|&v| f(v.into())).sum::<f64>();

@@ -1,7 +1,7 @@
 //! Sums of many tensors of one shape.
 
 use super::arithmetic::Add;
-use crate::elementwise::for_blocks;
+use crate::elementwise::{CHUNK, for_blocks};
 use crate::from_fn::from_fn;
 use crate::number::Number;
 use flowmill_numeric::segment::merge_rows;
@@ -62,9 +62,6 @@ fn add_scalars<T: Number>(ctx: &KernelContext<'_>) -> Option<Tensor> {
     Tensor::from_scalar_bits(T::DTYPE, sum.to_word())
 }
 
-/// The number of elements that are added at a time: few enough that they stay in the cache until every tensor is added.
-const BLOCK: usize = 512;
-
 fn add_dense<T: Number>(alloc: &Allocator, mut inputs: Vec<Tensor>) -> Result<Tensor> {
     let num_inputs = inputs.len();
     // The first two tensors can be exchanged, so that the memory of either can be reused.
@@ -78,8 +75,9 @@ fn add_dense<T: Number>(alloc: &Allocator, mut inputs: Vec<Tensor>) -> Result<Te
     let terms = inputs.iter().map(|input| input.as_slice::<T>()).collect::<Result<Vec<_>>>()?;
     let (copied, added) = terms.split_at(usize::from(terms.len() == num_inputs));
     for_blocks(out.as_mut_slice::<T>()?, terms.len(), &|start, out| {
-        for (i, out) in out.chunks_mut(BLOCK).enumerate() {
-            let range = start + i * BLOCK..start + i * BLOCK + out.len();
+        // Elements stay in the cache until every tensor is added.
+        for (i, out) in out.chunks_mut(CHUNK).enumerate() {
+            let range = start + i * CHUNK..start + i * CHUNK + out.len();
             copied.iter().for_each(|term| out.copy_from_slice(&term[range.clone()]));
             added.iter().for_each(|term| merge_rows(out, &term[range.clone()], T::plus));
         }

@@ -18,6 +18,7 @@ pub(super) use joint::is_repeatable;
 
 use super::{Grad, GradientOptions, GradientWalk, IndexedSlices, Step, add_gradients};
 use crate::builder::{BuilderState, Scope, ScopedBuilder};
+use crate::call_shapes;
 use crate::{
     ARG, Attrs, Function, FunctionArg, FunctionBody, FunctionLibrary, Graph, Node, NodeId, OpDef, OpRegistry, OutputId, RETVAL, Role,
     call_of, instantiate_function,
@@ -31,7 +32,7 @@ use std::sync::atomic::AtomicUsize;
 
 /// Returns true if a node runs functions of the graph's library.
 pub(super) fn is_call(graph: &Graph, node: &Node) -> bool {
-    matches!(node.role(), Role::Call | Role::If | Role::Case | Role::While) || graph.library().get(node.op()).is_some()
+    matches!(node.role(), Role::If | Role::Case | Role::While) || call_shapes::is_call(graph, node)
 }
 
 pub(super) fn type_list(types: impl IntoIterator<Item = DType>) -> AttrValue {
