@@ -1,13 +1,10 @@
 //! Depthwise convolution of NHWC images: each input channel has its own filters.
 
+use super::runs;
 use crate::gemm::Epilogue;
 use crate::parallel;
-use crate::simd::vector::Vector;
-use crate::simd::{Isa, for_each_isa, isa};
+use crate::simd::{Isa, isa};
 use crate::window::Window;
-
-/// Output columns per kernel call: their sums stay in registers for the whole window.
-const COLUMNS: usize = 6;
 
 /// The approximate number of multiply-adds of one core per nanosecond.
 const SPEED: usize = 20;
@@ -42,8 +39,8 @@ pub(super) fn depthwise_for(
     let one_row = |row: usize, output: &mut [f32]| {
         let (image, y) = (row / window.out_height, row % window.out_height);
         if multiplier == 1 {
-            let layout = Layout { planes: 1, input_plane: 0, filter_plane: 0, filter_column: channels, output_column: channels };
-            single_row(isa, window, &layout, image, y, input, filter, output, epilogue);
+            let layout = runs::Layout { planes: 1, input_plane: 0, filter_plane: 0, filter_column: channels, output_column: channels };
+            runs::row(isa, window, &layout, image, y, input, filter, output, epilogue);
             if epilogue.activation.needs_pass() {
                 epilogue.activation.apply(output);
             }
@@ -132,195 +129,6 @@ crate::dispatch! {
         for (o, b) in output.iter_mut().zip(bias) {
             *o += b;
         }
-    }
-}
-
-/// A run of up to [`COLUMNS`] output columns whose windows have the same columns inside the image.
-#[derive(Clone, Copy)]
-struct Run {
-    /// The first channel of the first tap inside the image, for the first output column.
-    input: *const f32,
-    /// The filter element of that tap.
-    filter: *const f32,
-    output: *mut f32,
-    bias: *const f32,
-    channels: usize,
-    planes: usize,
-    rows: usize,
-    columns: usize,
-    /// Distances in elements: of planes, window rows and columns in the input and in the filter, of output columns in the input and in the output.
-    input_plane: usize,
-    input_row: usize,
-    input_column: usize,
-    filter_plane: usize,
-    filter_row: usize,
-    filter_column: usize,
-    input_step: usize,
-    output_column: usize,
-    low: Option<f32>,
-    high: Option<f32>,
-}
-
-/// The places of the elements of a convolution that is the sum of the depthwise convolutions of some planes.
-pub(super) struct Layout {
-    /// Inputs of one shape whose convolutions are added up.
-    pub(super) planes: usize,
-    /// Elements between the planes.
-    pub(super) input_plane: usize,
-    /// Elements between the filters of planes, and between the columns of a filter.
-    pub(super) filter_plane: usize,
-    pub(super) filter_column: usize,
-    /// Elements between output positions.
-    pub(super) output_column: usize,
-}
-
-/// Computes one output row for a multiplier of 1. Of an activation, only a clamp is applied.
-#[allow(clippy::too_many_arguments)]
-pub(super) fn single_row(
-    isa: Isa,
-    w: &Window,
-    layout: &Layout,
-    image: usize,
-    y: usize,
-    input: &[f32],
-    filter: &[f32],
-    output: &mut [f32],
-    epilogue: &Epilogue<'_>,
-) {
-    let channels = w.channels;
-    let filter_column = layout.filter_column;
-    let rows = w.rows_inside(y);
-    let (low, high) = epilogue.activation.clamp();
-    let mut x = 0;
-    while x < w.out_width {
-        let columns = w.columns_inside(x);
-        let mut count = 1;
-        while count < COLUMNS && x + count < w.out_width && w.columns_inside(x + count) == columns {
-            count += 1;
-        }
-        let empty = rows.is_empty() || columns.is_empty();
-        let position =
-            if empty { 0 } else { (image * w.in_height + w.input_row(y, rows.start)) * w.in_width + w.input_column(x, columns.start) };
-        let run = Run {
-            input: input[position * channels..].as_ptr(),
-            filter: filter[if empty { 0 } else { (rows.start * w.width + columns.start) * filter_column }..].as_ptr(),
-            output: output[x * layout.output_column..].as_mut_ptr(),
-            bias: epilogue.bias.map_or(std::ptr::null(), <[f32]>::as_ptr),
-            channels,
-            planes: layout.planes,
-            rows: if empty { 0 } else { rows.len() },
-            columns: columns.len(),
-            input_plane: layout.input_plane,
-            input_row: w.dilation_height * w.in_width * channels,
-            input_column: w.dilation_width * channels,
-            filter_plane: layout.filter_plane,
-            filter_row: w.width * filter_column,
-            filter_column,
-            output_column: layout.output_column,
-            input_step: w.stride_width * channels,
-            low,
-            high,
-        };
-        // SAFETY: the CPU has `isa`; every tap of every window of the run lies inside the image (`rows_inside`,
-        // `columns_inside`), and input, filter, bias and output row were checked to be whole.
-        unsafe { channels_of_run(isa, &run, count) };
-        x += count;
-    }
-}
-
-for_each_isa! {
-    unsafe fn channels_of_run(run: &Run, count: usize) = run_kernel::<f32>;
-}
-
-/// # Safety
-/// The requirements of [`run_columns`] hold.
-#[inline(always)]
-unsafe fn run_kernel<V: Vector<Elem = f32>>(run: &Run, count: usize) {
-    // SAFETY: the caller guarantees the requirements of the callees.
-    unsafe {
-        match count {
-            1 => run_columns::<V, 1>(run),
-            2 => run_columns::<V, 2>(run),
-            3 => run_columns::<V, 3>(run),
-            4 => run_columns::<V, 4>(run),
-            5 => run_columns::<V, 5>(run),
-            _ => run_columns::<V, COLUMNS>(run),
-        }
-    }
-}
-
-/// Computes all channels of `P` output columns.
-///
-/// # Safety
-/// The CPU has V's instruction set; the pointers of `run` are good for its sizes and `P` columns.
-#[inline(always)]
-unsafe fn run_columns<V: Vector<Elem = f32>, const P: usize>(run: &Run) {
-    // SAFETY: all offsets stay inside the memory that the caller guarantees.
-    unsafe {
-        let mut c = 0;
-        while c + V::LANES <= run.channels {
-            let load = |p: *const f32| V::load(p);
-            let sums = run_sums::<V, P>(run, c, load);
-            for (p, sum) in sums.into_iter().enumerate() {
-                sum.store(run.output.add(p * run.output_column + c));
-            }
-            c += V::LANES;
-        }
-        if c < run.channels {
-            let rest = run.channels - c;
-            let load = |p: *const f32| V::load_part(p, rest);
-            let sums = run_sums::<V, P>(run, c, load);
-            for (p, sum) in sums.into_iter().enumerate() {
-                sum.store_part(run.output.add(p * run.output_column + c), rest);
-            }
-        }
-    }
-}
-
-/// Returns the finished sums of the channels from `c` on.
-///
-/// # Safety
-/// The requirements of [`run_columns`] hold.
-#[inline(always)]
-#[allow(clippy::needless_range_loop)]
-unsafe fn run_sums<V: Vector<Elem = f32>, const P: usize>(run: &Run, c: usize, load: impl Fn(*const f32) -> V) -> [V; P] {
-    // SAFETY: the caller guarantees the requirements of the vector methods.
-    unsafe {
-        let mut sums = [V::zero(); P];
-        for plane in 0..run.planes {
-            let mut input = run.input.wrapping_add(plane * run.input_plane + c);
-            let mut filter = run.filter.wrapping_add(plane * run.filter_plane + c);
-            for _ in 0..run.rows {
-                let (mut at, mut weight) = (input, filter);
-                for _ in 0..run.columns {
-                    let w = load(weight);
-                    for p in 0..P {
-                        sums[p] = load(at.wrapping_add(p * run.input_step)).mul_add(w, sums[p]);
-                    }
-                    at = at.wrapping_add(run.input_column);
-                    weight = weight.wrapping_add(run.filter_column);
-                }
-                input = input.wrapping_add(run.input_row);
-                filter = filter.wrapping_add(run.filter_row);
-            }
-        }
-        if !run.bias.is_null() {
-            let bias = load(run.bias.add(c));
-            for p in 0..P {
-                sums[p] = sums[p].add(bias);
-            }
-        }
-        if let Some(low) = run.low {
-            for p in 0..P {
-                sums[p] = V::splat(low).max(sums[p]);
-            }
-        }
-        if let Some(high) = run.high {
-            for p in 0..P {
-                sums[p] = V::splat(high).min(sums[p]);
-            }
-        }
-        sums
     }
 }
 

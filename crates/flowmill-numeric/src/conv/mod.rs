@@ -9,6 +9,7 @@
 //! Results are bit-identical for any number of threads.
 
 mod backprop;
+mod blocks;
 pub mod depthwise;
 mod filter_gradient;
 mod narrow;
@@ -16,6 +17,7 @@ mod padding;
 mod patches;
 mod phases;
 mod planes;
+mod runs;
 #[cfg(test)]
 mod tests;
 mod winograd;

@@ -4,7 +4,7 @@
 //! has input channels: plane `r` has, for each output channel, channel `r` of its group. The convolution is then the sum of depthwise ones, one for each
 //! plane, whose filters lie side by side in the HWIO filter as it is.
 
-use super::depthwise::{Layout, single_row};
+use super::runs::{self, Layout};
 use crate::gemm::{Epilogue, with_scratch};
 use crate::parallel;
 use crate::simd::isa;
@@ -112,7 +112,7 @@ impl Band<'_> {
             }
             let window = Window { channels, ..*window };
             for (y, output) in output.chunks_exact_mut(window.out_width * self.channels).enumerate() {
-                single_row(isa(), &window, &layout, 0, y, planes, &filter[first..], &mut output[first..], &epilogue);
+                runs::row(isa(), &window, &layout, 0, y, planes, &filter[first..], &mut output[first..], &epilogue);
             }
         });
     }

@@ -266,6 +266,20 @@ fn layers_of_common_networks_equal_plain_loops() {
 }
 
 #[test]
+fn depthwise_blocks_of_columns_equal_plain_loops() {
+    for ((width, stride), columns) in [(3usize, 1usize), (3, 2), (5, 1), (5, 2), (7, 1)].into_iter().flat_map(|k| (7usize..16).map(move |n| (k, n))) {
+        for pad in [0, 1, width - 1] {
+            // The last window ends inside the image, at its end, or after it.
+            for beyond in [0, 1, width / 2] {
+                let in_width = ((columns - 1) * stride + width).saturating_sub(pad + beyond).max(1);
+                let w = Window { in_width, width, out_width: columns, pad_left: pad, ..square(1, 5, 21, 3, stride, 1) };
+                check_depthwise(&w, 1);
+            }
+        }
+    }
+}
+
+#[test]
 fn few_channels_and_groups_equal_plain_loops() {
     let with_width = |w: Window, width: usize| Window { width, pad_left: width / 2, out_width: (w.in_width - 1) / w.stride_width + 1, ..w };
     for (w, out) in [(square(2, 24, 8, 5, 1, 2), 1), (square(1, 20, 64, 1, 1, 0), 2), (square(1, 30, 12, 9, 1, 4), 3)] {
