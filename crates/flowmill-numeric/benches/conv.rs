@@ -4,7 +4,7 @@
 
 use std::time::{Duration, Instant};
 
-use flowmill_numeric::conv::depthwise::depthwise_conv2d;
+use flowmill_numeric::conv::depthwise::{depthwise_backprop_filter, depthwise_backprop_input, depthwise_conv2d};
 use flowmill_numeric::conv::{PackedFilter, conv2d, conv2d_backprop_filter, conv2d_backprop_input};
 use flowmill_numeric::gemm::{Activation, Epilogue};
 use flowmill_numeric::pool::max_pool;
@@ -26,6 +26,8 @@ fn least(mut f: impl FnMut()) -> Duration {
 enum Kind {
     Dense(usize),
     Depthwise,
+    DepthwiseInputGradient,
+    DepthwiseFilterGradient,
     MaxPool,
     InputGradient(usize),
     FilterGradient(usize),
@@ -55,6 +57,8 @@ fn layer(size: usize, channels: usize, window: usize, stride: usize, kind: Kind,
             format!("{size}x{size}x{channels} k{window} s{stride} -> {out_channels}")
         }
         Kind::Depthwise => format!("{size}x{size}x{channels} k{window} s{stride} depthwise"),
+        Kind::DepthwiseInputGradient => format!("{size}x{size}x{channels} k{window} s{stride} depthwise input gradient"),
+        Kind::DepthwiseFilterGradient => format!("{size}x{size}x{channels} k{window} s{stride} depthwise filter gradient"),
         Kind::MaxPool => format!("{size}x{size}x{channels} k{window} s{stride} max pool"),
         Kind::InputGradient(n) => {
             format!("{size}x{size}x{channels} k{window} s{stride} -> {n} input gradient")
@@ -73,7 +77,8 @@ fn layer(size: usize, channels: usize, window: usize, stride: usize, kind: Kind,
     // Tensors start on a cache line.
     let input: Vec<f32> = (0..w.input_len() + 16).map(|i| (i % 13) as f32 * 0.1).collect();
     let input = &input[input.as_ptr().align_offset(64)..][..w.input_len()];
-    let taps = window * window * if kind == Kind::Depthwise { 1 } else { channels };
+    let is_depthwise = matches!(kind, Kind::Depthwise | Kind::DepthwiseInputGradient | Kind::DepthwiseFilterGradient);
+    let taps = window * window * if is_depthwise { 1 } else { channels };
     let weights: Vec<f32> = (0..taps * out_channels).map(|i| (i % 11) as f32 * 0.1).collect();
     let bias = vec![0.5; out_channels];
     let output_len = w.positions() * out_channels;
@@ -87,6 +92,14 @@ fn layer(size: usize, channels: usize, window: usize, stride: usize, kind: Kind,
             least(|| conv2d(&w, input, &packed, output, &epilogue))
         }
         Kind::Depthwise => least(|| depthwise_conv2d(&w, 1, input, &weights, output, &epilogue)),
+        Kind::DepthwiseInputGradient => {
+            let mut gradient = vec![0.0; input.len()];
+            least(|| depthwise_backprop_input(&w, 1, &weights, output, &mut gradient))
+        }
+        Kind::DepthwiseFilterGradient => {
+            let mut gradient = vec![0.0; weights.len()];
+            least(|| depthwise_backprop_filter(&w, 1, input, output, &mut gradient))
+        }
         Kind::InputGradient(n) => {
             let mut gradient = vec![0.0; input.len()];
             least(|| conv2d_backprop_input(&w, &weights, n, 1, output, &mut gradient))
@@ -134,6 +147,18 @@ fn main() {
             (14, 672, 5, 2, Kind::Depthwise),
             (14, 384, 7, 1, Kind::Depthwise),
             (7, 768, 7, 1, Kind::Depthwise),
+            (112, 96, 3, 2, Kind::DepthwiseInputGradient),
+            (112, 96, 3, 2, Kind::DepthwiseFilterGradient),
+            (56, 144, 3, 1, Kind::DepthwiseInputGradient),
+            (56, 144, 3, 1, Kind::DepthwiseFilterGradient),
+            (14, 576, 3, 1, Kind::DepthwiseInputGradient),
+            (14, 576, 3, 1, Kind::DepthwiseFilterGradient),
+            (28, 240, 5, 1, Kind::DepthwiseInputGradient),
+            (28, 240, 5, 1, Kind::DepthwiseFilterGradient),
+            (7, 768, 7, 1, Kind::DepthwiseInputGradient),
+            (7, 768, 7, 1, Kind::DepthwiseFilterGradient),
+            (28, 32, 3, 1, Kind::DepthwiseInputGradient),
+            (28, 32, 3, 1, Kind::DepthwiseFilterGradient),
             (112, 64, 3, 2, Kind::MaxPool),
             (56, 64, 3, 1, Kind::InputGradient(64)),
             (56, 64, 3, 1, Kind::FilterGradient(64)),

@@ -9,6 +9,8 @@ use crate::window::Window;
 /// The approximate number of multiply-adds of one core per nanosecond.
 const SPEED: usize = 20;
 
+pub use super::depthwise_gradients::{depthwise_backprop_filter, depthwise_backprop_input};
+
 /// Computes `output[n, y, x, c * multiplier + q] = activation(bias + sum over the window of input[.., c] * filter[.., c, q])`.
 ///
 /// `filter` is `[height, width, channels, multiplier]`. Of `epilogue`, only `bias` and `activation` are supported.
@@ -65,7 +67,7 @@ pub(super) fn depthwise_for(
 }
 
 /// Checks the sizes of filter and output, and returns the number of output channels.
-fn check_shapes(window: &Window, multiplier: usize, filter: usize, output: usize) -> usize {
+pub(super) fn check_shapes(window: &Window, multiplier: usize, filter: usize, output: usize) -> usize {
     assert!(multiplier > 0, "a channel multiplier of 0");
     let channels = window.channels * multiplier;
     let taps = window.height * window.width;
@@ -109,7 +111,7 @@ fn for_each_tap(w: &Window, image: usize, y: usize, x: usize, mut f: impl FnMut(
 
 crate::dispatch! {
     /// Computes `output[c * multiplier + q] += input[c] * filter[c * multiplier + q]`.
-    fn add_products(output: &mut [f32], input: &[f32], filter: &[f32], multiplier: usize) {
+    pub(super) fn add_products(output: &mut [f32], input: &[f32], filter: &[f32], multiplier: usize) {
         if multiplier == 1 {
             for ((o, f), x) in output.iter_mut().zip(filter).zip(input) {
                 *o += x * f;
@@ -128,83 +130,6 @@ crate::dispatch! {
     fn add_bias(output: &mut [f32], bias: &[f32]) {
         for (o, b) in output.iter_mut().zip(bias) {
             *o += b;
-        }
-    }
-}
-
-/// Overwrites `input_backprop` with the gradient of the input, from `out_backprop` `[batch, out_height, out_width, channels * multiplier]`.
-///
-/// # Panics
-/// If a slice is too short.
-pub fn depthwise_backprop_input(window: &Window, multiplier: usize, filter: &[f32], out_backprop: &[f32], input_backprop: &mut [f32]) {
-    window.check(input_backprop.len());
-    let channels = check_shapes(window, multiplier, filter.len(), out_backprop.len());
-    let row_len = window.in_width * window.channels;
-    // One row of the input gathers from every output row whose window covers it.
-    let one_row = |row: usize, to: &mut [f32]| {
-        to.fill(0.0);
-        let (image, input_y) = (row / window.in_height, row % window.in_height);
-        for i in 0..window.height {
-            let below = (input_y + window.pad_top).checked_sub(i * window.dilation_height);
-            let Some(y) = below.filter(|y| y.is_multiple_of(window.stride_height)) else {
-                continue;
-            };
-            let y = y / window.stride_height;
-            if y >= window.out_height {
-                continue;
-            }
-            for x in 0..window.out_width {
-                let position = (image * window.out_height + y) * window.out_width + x;
-                let gradient = &out_backprop[position * channels..][..channels];
-                for j in window.columns_inside(x) {
-                    let to = &mut to[window.input_column(x, j) * window.channels..][..window.channels];
-                    let filter = &filter[(i * window.width + j) * channels..][..channels];
-                    add_channel_sums(to, gradient, filter, multiplier);
-                }
-            }
-        }
-    };
-    for_each_row(window.batch * window.in_height, row_len, window.work(channels), input_backprop, one_row);
-}
-
-/// Overwrites `filter_backprop` `[height, width, channels, multiplier]` with the gradient of the filter.
-///
-/// # Panics
-/// If a slice is too short.
-pub fn depthwise_backprop_filter(window: &Window, multiplier: usize, input: &[f32], out_backprop: &[f32], filter_backprop: &mut [f32]) {
-    window.check(input.len());
-    let channels = check_shapes(window, multiplier, filter_backprop.len(), out_backprop.len());
-    let one_tap = |tap: usize, to: &mut [f32]| {
-        to.fill(0.0);
-        let (i, j) = (tap / window.width, tap % window.width);
-        for image in 0..window.batch {
-            for y in (0..window.out_height).filter(|y| window.rows_inside(*y).contains(&i)) {
-                let row = (image * window.in_height + window.input_row(y, i)) * window.in_width;
-                for x in (0..window.out_width).filter(|x| window.columns_inside(*x).contains(&j)) {
-                    let input = &input[(row + window.input_column(x, j)) * window.channels..][..window.channels];
-                    let position = (image * window.out_height + y) * window.out_width + x;
-                    add_products(to, input, &out_backprop[position * channels..][..channels], multiplier);
-                }
-            }
-        }
-    };
-    for_each_row(window.height * window.width, channels, window.work(channels), filter_backprop, one_tap);
-}
-
-crate::dispatch! {
-    /// Computes `to[c] += sum over q of gradient[c * multiplier + q] * filter[c * multiplier + q]`.
-    fn add_channel_sums(to: &mut [f32], gradient: &[f32], filter: &[f32], multiplier: usize) {
-        if multiplier == 1 {
-            for ((t, g), f) in to.iter_mut().zip(gradient).zip(filter) {
-                *t += g * f;
-            }
-        } else {
-            let per_channel = gradient.chunks_exact(multiplier).zip(filter.chunks_exact(multiplier));
-            for (t, (gradient, filter)) in to.iter_mut().zip(per_channel) {
-                for (g, f) in gradient.iter().zip(filter) {
-                    *t += g * f;
-                }
-            }
         }
     }
 }

@@ -267,7 +267,9 @@ fn layers_of_common_networks_equal_plain_loops() {
 
 #[test]
 fn depthwise_blocks_of_columns_equal_plain_loops() {
-    for ((width, stride), columns) in [(3usize, 1usize), (3, 2), (5, 1), (5, 2), (7, 1)].into_iter().flat_map(|k| (7usize..16).map(move |n| (k, n))) {
+    for ((width, stride), columns) in
+        [(3usize, 1usize), (3, 2), (5, 1), (5, 2), (7, 1)].into_iter().flat_map(|k| (7usize..16).map(move |n| (k, n)))
+    {
         for pad in [0, 1, width - 1] {
             // The last window ends inside the image, at its end, or after it.
             for beyond in [0, 1, width / 2] {
