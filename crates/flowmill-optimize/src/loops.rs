@@ -38,11 +38,11 @@ pub(crate) fn invariant(graph: &Graph, tensor: OutputId) -> Option<Invariant> {
 pub(crate) fn is_counter(graph: &Graph, tensor: OutputId) -> bool {
     let mut tensor = tensor;
     for _ in 0..MAX_STEPS {
-        let Some(source) = through_identities(graph, tensor) else { return false };
+        let Some(source) = value_of(graph, tensor) else { return false };
         if let Some((_, next)) = variable(graph, source) {
-            let step = through_identities(graph, next).and_then(|next| sum(graph, next));
+            let step = value_of(graph, next).and_then(|next| sum(graph, next));
             return step.is_some_and(|(a, b)| {
-                let is_variable = |t: OutputId| through_identities(graph, t) == Some(source);
+                let is_variable = |t: OutputId| value_of(graph, t) == Some(source);
                 (is_variable(a) && is_one(graph, b)) || (is_variable(b) && is_one(graph, a))
             });
         }
@@ -68,10 +68,20 @@ fn variable(graph: &Graph, tensor: OutputId) -> Option<(&Node, OutputId)> {
 }
 
 /// Returns the tensor that `tensor` is, before `Identity` nodes that wait for nothing.
-fn through_identities(graph: &Graph, mut tensor: OutputId) -> Option<OutputId> {
+fn through_identities(graph: &Graph, tensor: OutputId) -> Option<OutputId> {
+    before_identities(graph, tensor, |identity| has_no_control_inputs(graph, identity.id()))
+}
+
+/// Returns the tensor whose value `tensor` has. Its `Identity` nodes may wait for others, as those at the end of a function's body do.
+fn value_of(graph: &Graph, tensor: OutputId) -> Option<OutputId> {
+    before_identities(graph, tensor, |_| true)
+}
+
+/// Returns the tensor before `Identity` nodes that are `admitted`.
+fn before_identities(graph: &Graph, mut tensor: OutputId, admitted: impl Fn(&Node) -> bool) -> Option<OutputId> {
     for _ in 0..MAX_STEPS {
         match graph.get(tensor.node)? {
-            node if node.is_op("Identity") && has_no_control_inputs(graph, node.id()) => tensor = graph.input(node.id(), 0)?,
+            node if node.is_op("Identity") && admitted(node) => tensor = graph.input(node.id(), 0)?,
             _ => return Some(tensor),
         }
     }
