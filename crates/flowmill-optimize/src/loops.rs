@@ -33,6 +33,17 @@ pub(crate) fn invariant(graph: &Graph, tensor: OutputId) -> Option<Invariant> {
     (!is_reference(outside) && !passed_on.is_some_and(is_reference)).then_some(Invariant { outside, enter: enter.id() })
 }
 
+/// Like [`invariant`], for a tensor whose `Identity` nodes may wait for others. What takes the place of the tensor waits for what [`identities`] wait for.
+pub(crate) fn invariant_value(graph: &Graph, tensor: OutputId) -> Option<Invariant> {
+    invariant(graph, value_of(graph, tensor)?)
+}
+
+/// Returns the `Identity` nodes between a tensor and the one whose value it has.
+pub(crate) fn identities(graph: &Graph, tensor: OutputId) -> Vec<NodeId> {
+    let nodes = std::iter::successors(graph.get(tensor.node), |node| graph.get(graph.input(node.id(), 0)?.node));
+    nodes.take_while(|node| node.is_op("Identity")).take(MAX_STEPS).map(Node::id).collect()
+}
+
 /// Returns true if `tensor`, a tensor of a loop's body, has another value in each iteration: it is a loop variable to which each iteration adds 1 or
 /// −1, or the sum or difference of such a variable and an invariant.
 pub(crate) fn is_counter(graph: &Graph, tensor: OutputId) -> bool {

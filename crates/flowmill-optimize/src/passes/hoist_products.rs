@@ -31,7 +31,7 @@
 //! constant. `fuse_epilogues` runs later and adds bias, residual and activation to what is left of a product.
 
 use crate::loop_reads::{LoopRead, Parts, enter};
-use crate::loops::invariant;
+use crate::loops::{identities, invariant_value};
 use crate::rewrite::{add_constant, bypass, constant, constant_input, constant_shape, integers, node_def, replace};
 use crate::{PassContext, Shapes, Target};
 use flowmill_graph::{ElementwiseFunction, Graph, Node, NodeId, OutputId, Role};
@@ -101,7 +101,7 @@ enum Fixed {
 
 impl Fixed {
     fn of(graph: &Graph, operand: OutputId) -> Option<Fixed> {
-        let found = invariant(graph, operand).map(|found| Fixed::Outside(found.outside));
+        let found = invariant_value(graph, operand).map(|found| Fixed::Outside(found.outside));
         found.or_else(|| graph.get(operand.node).filter(|n| n.role() == Role::Const).map(|n| Fixed::Constant(n.id())))
     }
 
@@ -357,6 +357,7 @@ fn on_one_device<const N: usize>(graph: &Graph, product: &Node, others: [NodeId;
 
 impl Part {
     fn rewrite(self, graph: &mut Graph, id: NodeId) -> Result<OutputId> {
+        let fixed_identities = graph.input(id, usize::from(self.is_left)).map_or(Vec::new(), |fixed| identities(graph, fixed));
         let fixed = self.fixed.outside(graph, self.read.whole)?;
         if let (Rows::Unknown, Some(matrix)) = (self.rows, graph.input(id, 1)) {
             let controls = controls_of(graph, &[id]);
@@ -371,7 +372,7 @@ impl Part {
         let operands = if self.is_left { [self.read.whole, fixed] } else { [fixed, self.read.whole] };
         let product = add_product(graph, id, operands)?;
         let (def, inputs) = self.read.of_other(graph, product, Parts::Of { columns: self.columns, same_rows: self.same_rows })?;
-        let controls = controls_of(graph, &[id, self.read.node]);
+        let controls = controls_of(graph, &[&[id, self.read.node], &*fixed_identities].concat());
         let new = replace(graph, id, def, &inputs, &controls)?;
         remove_unused(graph, &[self.read.node])?;
         Ok(new.output(0))
@@ -388,7 +389,8 @@ impl Beside {
         def.attr.insert("fused_ops".to_owned(), vec![Bytes::from_static(function.name().as_bytes())].into());
         def.attr.insert("num_args".to_owned(), 1i64.into());
         let inputs: Vec<OutputId> = graph.input(concat, 1).into_iter().chain([weights, part]).collect();
-        let controls = controls_of(graph, &[id, concat]);
+        let weights = graph.input(id, 1).map_or(Vec::new(), |weights| identities(graph, weights));
+        let controls = controls_of(graph, &[&[id, concat], &*weights].concat());
         let new = replace(graph, id, def, &inputs, &controls)?;
         remove_unused(graph, &[concat, read.node])?;
         Ok(new.output(0))
