@@ -14,7 +14,7 @@
 //! part if it is not yet a product, and so does a `_FusedMatMul` of a cell with the function `AccumulatePart`.
 //!
 //! Sound because an element of a product is one sum in a fixed order, which the row of one operand and the column of the other determine, so all bits
-//! stay. The part is read by the same op at the same index as before, from as many parts, so it is dead or out of range in the same cases. The new
+//! stay. What takes the product's place waits for what its unchanging operand waited for. The part is read by the same op at the same index as before, from as many parts, so it is dead or out of range in the same cases. The new
 //! product is computed even if the loop ends early, which costs time and has no effect, because it cannot fail. Guards:
 //! * floats; the unchanging operand is a matrix; the sizes that are summed over are known and equal;
 //! * the index is a counter: a product of a large tensor, of which a loop reads a few parts by chance, would be wasted;
