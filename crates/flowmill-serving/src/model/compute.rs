@@ -17,19 +17,23 @@ pub struct Compute {
     max_waiting: usize,
 }
 
-/// An estimate of the time of a step from those before it. It follows a change within a few steps, and ignores a single step that takes longer: its thread was
-/// preempted.
+/// An estimate of the time of a step from those before it. It ignores steps that take longer while others do not: their thread was preempted, as half of
+/// the threads are while requests arrive faster than the cores can answer them.
 #[derive(Debug)]
 pub(super) struct StepTime {
     /// The estimate, in nanoseconds per row.
     per_row: AtomicU64,
-    /// The last step, in nanoseconds per row.
-    last: AtomicU64,
+    /// The number of the last steps that all took longer than the estimate, and the fastest of them in nanoseconds per row.
+    num_slower: AtomicUsize,
+    fastest_slower: AtomicU64,
 }
+
+/// Steps in a row that take longer than the estimate before the fastest of them is the new one.
+const NUM_SLOWER: usize = 8;
 
 impl Default for StepTime {
     fn default() -> StepTime {
-        StepTime { per_row: AtomicU64::new(u64::MAX), last: AtomicU64::new(0) }
+        StepTime { per_row: AtomicU64::new(u64::MAX), num_slower: AtomicUsize::new(0), fastest_slower: AtomicU64::new(u64::MAX) }
     }
 }
 
@@ -41,15 +45,18 @@ impl StepTime {
 
     /// Takes a step into account.
     pub(super) fn record(&self, rows: usize, time: Duration) {
-        let new = time.as_nanos() as u64 / rows.max(1) as u64;
-        let (old, last) = (self.per_row.load(Relaxed), self.last.swap(new, Relaxed));
-        // A wrong update of two threads at once is corrected by the next step.
+        let (new, old) = (time.as_nanos() as u64 / rows.max(1) as u64, self.per_row.load(Relaxed));
+        // A wrong update of two threads at once is corrected by later steps.
+        let fastest = self.fastest_slower.load(Relaxed).min(new);
         let next = match old {
             u64::MAX => new,
-            _ if new > old => old.max(new.min(last)),
-            _ => (old * 7 + new) / 8,
+            _ if new <= old => (old * 7 + new) / 8,
+            _ if self.num_slower.fetch_add(1, Relaxed) + 1 < NUM_SLOWER => return self.fastest_slower.store(fastest, Relaxed),
+            _ => fastest,
         };
         self.per_row.store(next, Relaxed);
+        self.num_slower.store(0, Relaxed);
+        self.fastest_slower.store(u64::MAX, Relaxed);
     }
 }
 
@@ -77,18 +84,19 @@ impl Compute {
         expected <= LONGEST_INLINE_STEP
     }
 
-    /// Runs `step`, whose time is expected to be `expected`; returns its result and the time it waited.
+    /// Runs `step`, whose time is expected to be `expected`; returns its result and the time it waited. `step` is told whether it should stay on its thread:
+    /// if it is short, or if every core has a step already, other threads would only cost it the way there and back.
     ///
     /// # Errors
     /// `ResourceExhausted` if too many steps wait, and the errors of the step.
     pub(super) async fn run<T: Send + 'static>(
         &self,
         expected: Duration,
-        step: impl FnOnce() -> Result<T> + Send + 'static,
+        step: impl FnOnce(bool) -> Result<T> + Send + 'static,
     ) -> Result<(T, Duration)> {
         let start = Instant::now();
         if Compute::is_short(expected) {
-            return Ok((step()?, Duration::ZERO));
+            return Ok((step(true)?, Duration::ZERO));
         }
         let permit = match self.threads.clone().try_acquire_owned() {
             Ok(permit) => permit,
@@ -101,9 +109,10 @@ impl Compute {
                 self.threads.clone().acquire_owned().await.map_err(|_| Error::unavailable("the server is shutting down"))?
             }
         };
+        let is_busy = self.threads.available_permits() == 0;
         let run = move || {
             let waited = start.elapsed();
-            let result = step();
+            let result = step(is_busy);
             drop(permit);
             result.map(|value| (value, waited))
         };
@@ -128,9 +137,11 @@ mod tests {
         assert!(time.of(1) > Duration::from_secs(1 << 32));
         time.record(10, Duration::from_micros(100));
         assert_eq!(time.of(3), Duration::from_micros(30));
-        time.record(1, Duration::from_micros(50));
-        assert_eq!(time.of(1), Duration::from_micros(10));
-        time.record(1, Duration::from_micros(60));
+        for micros in (50..).take(NUM_SLOWER - 1) {
+            time.record(1, Duration::from_micros(micros));
+            assert_eq!(time.of(1), Duration::from_micros(10));
+        }
+        time.record(1, Duration::from_micros(90));
         assert_eq!(time.of(1), Duration::from_micros(50));
         (0..200).for_each(|_| time.record(1, Duration::from_micros(10)));
         assert!(time.of(1) < Duration::from_micros(12));
@@ -143,24 +154,44 @@ mod tests {
         let long = Duration::from_secs(1);
         let first = tokio::spawn({
             let compute = compute.clone();
-            async move { compute.run(long, move || gate.recv().map_err(|_| Error::internal("gate"))).await }
+            async move { compute.run(long, move |_| gate.recv().map_err(|_| Error::internal("gate"))).await }
         });
         while compute.threads.available_permits() > 0 {
             tokio::task::yield_now().await;
         }
         let second = tokio::spawn({
             let compute = compute.clone();
-            async move { compute.run(long, || Ok(2)).await }
+            async move { compute.run(long, |_| Ok(2)).await }
         });
         while compute.num_waiting() == 0 {
             tokio::task::yield_now().await;
         }
-        let refused = compute.run(long, || Ok(3)).await.unwrap_err();
+        let refused = compute.run(long, |_| Ok(3)).await.unwrap_err();
         assert_eq!(refused.code(), flowmill::Code::ResourceExhausted);
-        assert_eq!(compute.run(Duration::ZERO, || Ok(4)).await.unwrap().0, 4);
+        assert_eq!(compute.run(Duration::ZERO, |_| Ok(4)).await.unwrap().0, 4);
         open.send(()).unwrap();
         first.await.unwrap().unwrap();
         assert_eq!(second.await.unwrap().unwrap().0, 2);
         assert_eq!(compute.num_waiting(), 0);
+    }
+
+    #[tokio::test]
+    async fn steps_stay_on_their_thread_if_they_are_short_or_all_cores_have_one() {
+        let compute = Arc::new(Compute::new(2, 1));
+        let long = Duration::from_secs(1);
+        assert!(compute.run(Duration::ZERO, Ok).await.unwrap().0);
+        assert!(!compute.run(long, Ok).await.unwrap().0);
+        let (open, gate) = std::sync::mpsc::channel::<()>();
+        let other = tokio::spawn({
+            let compute = compute.clone();
+            async move { compute.run(long, move |_| gate.recv().map_err(|_| Error::internal("gate"))).await }
+        });
+        while compute.threads.available_permits() == 2 {
+            tokio::task::yield_now().await;
+        }
+        assert!(compute.run(long, Ok).await.unwrap().0);
+        open.send(()).unwrap();
+        other.await.unwrap().unwrap();
+        assert!(!compute.run(long, Ok).await.unwrap().0);
     }
 }
