@@ -110,13 +110,18 @@ impl Compute {
             }
         };
         let is_busy = self.threads.available_permits() == 0;
+        // The next step starts when the thread of this one is free again, so that it needs no other, and not before this step has ended, even if nobody waits for it.
+        let permit = Arc::new(permit);
+        let running = permit.clone();
         let run = move || {
             let waited = start.elapsed();
             let result = step(is_busy);
-            drop(permit);
+            drop(running);
             result.map(|value| (value, waited))
         };
-        tokio::task::spawn_blocking(run).await.map_err(|e| Error::internal(format!("the thread of a step ended: {e}")))?
+        let result = tokio::task::spawn_blocking(run).await;
+        drop(permit);
+        result.map_err(|e| Error::internal(format!("the thread of a step ended: {e}")))?
     }
 
     /// Returns the number of steps that wait for a thread.
@@ -193,5 +198,25 @@ mod tests {
         open.send(()).unwrap();
         other.await.unwrap().unwrap();
         assert!(!compute.run(long, Ok).await.unwrap().0);
+    }
+
+    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+    async fn long_steps_share_a_few_threads() {
+        let compute = Arc::new(Compute::new(2, 64));
+        let step = |_: bool| Ok(std::thread::current().id());
+        let client = |compute: Arc<Compute>| async move {
+            let mut threads = Vec::new();
+            for _ in 0..100 {
+                threads.push(compute.run(Duration::from_secs(1), step).await.unwrap().0);
+            }
+            threads
+        };
+        let clients: Vec<_> = (0..16).map(|_| tokio::spawn(client(compute.clone()))).collect();
+        let mut threads = std::collections::HashSet::new();
+        for client in clients {
+            threads.extend(client.await.unwrap());
+        }
+        // A thread may be preempted between the end of its step and the time at which it is free.
+        assert!(threads.len() <= 8, "{} threads", threads.len());
     }
 }

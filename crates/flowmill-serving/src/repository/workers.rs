@@ -5,6 +5,7 @@ use super::scan::path_error;
 use super::serving::Loaded;
 use super::{LoadRequest, Loader, RepositoryConfig, Shared};
 use crate::proto::tfs::BatchingParameters;
+use crate::system;
 use flowmill::sync::{Condvar, Mutex};
 use flowmill::tensor::error;
 use flowmill::{Error, Result};
@@ -87,7 +88,7 @@ pub(super) fn start<L: Loader>(shared: &Arc<Shared<L>>, config: &RepositoryConfi
     let mut spawn = |name: &str, body: fn(&Shared<L>)| -> Result<()> {
         let shared = shared.clone();
         let run = move || {
-            lower_priority();
+            system::run_in_background();
             body(&shared);
         };
         let thread = std::thread::Builder::new().name(name.to_owned()).spawn(run);
@@ -102,18 +103,6 @@ pub(super) fn start<L: Loader>(shared: &Arc<Shared<L>>, config: &RepositoryConfi
     }
     spawn("model-poll", poll_all)?;
     Ok(threads)
-}
-
-/// The nice value of the repository's threads, where a thread can have one of its own.
-#[cfg(target_os = "linux")]
-const NICE: i32 = 10;
-
-/// Lowers the priority of this thread below that of threads that serve requests. Linux alone has a nice value per thread.
-fn lower_priority() {
-    #[cfg(target_os = "linux")]
-    if let Err(error) = rustix::process::setpriority_process(None, NICE) {
-        tracing::debug!(%error, "the priority of a thread of the model repository cannot be lowered");
-    }
 }
 
 fn load_all<L: Loader>(shared: &Shared<L>) {
@@ -144,8 +133,9 @@ fn load_all<L: Loader>(shared: &Shared<L>) {
             Arc::new(Loaded::new(&job, loaded, shared.unloads.clone()))
         });
         drop(shared.update(|tracker| tracker.end_load(&job, result)));
-        // Blocks that only the load used.
+        // Blocks and code that only the load used.
         flowmill::release_unused_memory();
+        system::release_code();
     }
 }
 
