@@ -26,6 +26,7 @@ pub mod model;
 mod page;
 mod predictor;
 pub mod proto;
+mod queue;
 pub mod repository;
 mod rest;
 mod server;

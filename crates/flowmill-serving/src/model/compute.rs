@@ -1,21 +1,31 @@
 //! Runs steps that are not batched: on the thread of their connection if they are short, else on threads for steps.
 
+use crate::queue::Queue;
+use crate::system;
 use flowmill::{Error, Result};
-use std::sync::Arc;
+use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
-use tokio::sync::Semaphore;
+use tokio::sync::{Semaphore, oneshot};
 
 /// Steps that are expected to be shorter run on the thread of their connection. Handing work to another thread and back wakes two threads.
 const LONGEST_INLINE_STEP: Duration = Duration::from_micros(150);
 
 /// Runs steps. At most as many run at once as it has threads, and at most as many wait as it allows.
-#[derive(Debug)]
 pub struct Compute {
+    num_threads: usize,
+    /// The threads without a step.
     threads: Arc<Semaphore>,
+    /// The steps for the threads, which the first of them starts.
+    steps: Arc<Queue<Work>>,
+    started: OnceLock<Result<()>>,
     num_waiting: AtomicUsize,
     max_waiting: usize,
 }
+
+type Work = Box<dyn FnOnce() + Send>;
 
 /// An estimate of the time of a step from those before it. It ignores steps that take longer while others do not: their thread was preempted, as half of
 /// the threads are while requests arrive faster than the cores can answer them.
@@ -76,7 +86,31 @@ impl Compute {
             0 => std::thread::available_parallelism().map_or(1, usize::from),
             n => n,
         };
-        Compute { threads: Arc::new(Semaphore::new(count)), num_waiting: AtomicUsize::new(0), max_waiting }
+        Compute {
+            num_threads: count,
+            threads: Arc::new(Semaphore::new(count)),
+            steps: Arc::new(Queue::new()),
+            started: OnceLock::new(),
+            num_waiting: AtomicUsize::new(0),
+            max_waiting,
+        }
+    }
+
+    /// Starts the threads, if they have not been started.
+    fn start(&self) -> Result<()> {
+        let start = |i: usize| {
+            let steps = self.steps.clone();
+            let run = move || {
+                system::take_short_turns();
+                while let Some(step) = steps.pop() {
+                    // Whoever waits for a step that panics finds that it has no result.
+                    let _ = catch_unwind(AssertUnwindSafe(step));
+                }
+            };
+            let thread = std::thread::Builder::new().name(format!("flowmill-step-{i}")).spawn(run);
+            thread.map(drop).map_err(|e| Error::resource_exhausted(format!("a thread for steps cannot be started: {e}")))
+        };
+        self.started.get_or_init(|| (0..self.num_threads).try_for_each(start)).clone()
     }
 
     /// Returns true if a step that is expected to take `expected` runs on the thread of its connection.
@@ -88,7 +122,7 @@ impl Compute {
     /// if it is short, or if every core has a step already, other threads would only cost it the way there and back.
     ///
     /// # Errors
-    /// `ResourceExhausted` if too many steps wait, and the errors of the step.
+    /// `ResourceExhausted` if too many steps wait or threads cannot be started, and the errors of the step.
     pub(super) async fn run<T: Send + 'static>(
         &self,
         expected: Duration,
@@ -109,19 +143,17 @@ impl Compute {
                 self.threads.clone().acquire_owned().await.map_err(|_| Error::unavailable("the server is shutting down"))?
             }
         };
+        self.start()?;
         let is_busy = self.threads.available_permits() == 0;
-        // The next step starts when the thread of this one is free again, so that it needs no other, and not before this step has ended, even if nobody waits for it.
-        let permit = Arc::new(permit);
-        let running = permit.clone();
-        let run = move || {
+        let (sender, receiver) = oneshot::channel();
+        self.steps.push(Box::new(move || {
             let waited = start.elapsed();
             let result = step(is_busy);
-            drop(running);
-            result.map(|value| (value, waited))
-        };
-        let result = tokio::task::spawn_blocking(run).await;
-        drop(permit);
-        result.map_err(|e| Error::internal(format!("the thread of a step ended: {e}")))?
+            drop(permit);
+            // Nobody waits for the result if the client has gone.
+            let _ = sender.send(result.map(|value| (value, waited)));
+        }));
+        receiver.await.map_err(|_| Error::internal("a step panicked"))?
     }
 
     /// Returns the number of steps that wait for a thread.
@@ -130,9 +162,21 @@ impl Compute {
     }
 }
 
+impl Drop for Compute {
+    fn drop(&mut self) {
+        self.steps.close();
+    }
+}
+
+impl fmt::Debug for Compute {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Compute").field("num_threads", &self.num_threads).field("num_waiting", &self.num_waiting()).finish_non_exhaustive()
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used)]
+    #![allow(clippy::unwrap_used, clippy::panic)]
 
     use super::*;
 
@@ -201,7 +245,7 @@ mod tests {
     }
 
     #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-    async fn long_steps_share_a_few_threads() {
+    async fn long_steps_share_the_threads() {
         let compute = Arc::new(Compute::new(2, 64));
         let step = |_: bool| Ok(std::thread::current().id());
         let client = |compute: Arc<Compute>| async move {
@@ -216,7 +260,14 @@ mod tests {
         for client in clients {
             threads.extend(client.await.unwrap());
         }
-        // A thread may be preempted between the end of its step and the time at which it is free.
-        assert!(threads.len() <= 8, "{} threads", threads.len());
+        assert_eq!(threads.len(), 2);
+    }
+
+    #[tokio::test]
+    async fn a_step_that_panics_fails_alone() {
+        let compute = Compute::new(1, 1);
+        let error = compute.run(Duration::from_secs(1), |_| -> Result<()> { panic!("expected") }).await.unwrap_err();
+        assert_eq!(error.code(), flowmill::Code::Internal);
+        assert_eq!(compute.run(Duration::from_secs(1), |_| Ok(1)).await.unwrap().0, 1);
     }
 }

@@ -281,14 +281,7 @@ impl Step {
     }
 
     /// Runs a request of `rows` rows as a step of its own, without the session's threads if it `stays` on this one; returns the time of the step too.
-    fn run_alone(
-        &self,
-        feeds: Vec<Tensor>,
-        rows: usize,
-        call: Call,
-        poll: Option<Poll>,
-        stays: bool,
-    ) -> Result<(Vec<Tensor>, Duration)> {
+    fn run_alone(&self, feeds: Vec<Tensor>, rows: usize, call: Call, poll: Option<Poll>, stays: bool) -> Result<(Vec<Tensor>, Duration)> {
         let start = Instant::now();
         let timeout = call.deadline.map(|deadline| deadline.saturating_duration_since(start));
         if timeout.is_some_and(|timeout| timeout.is_zero()) {

@@ -6,11 +6,9 @@ use super::serving::Loaded;
 use super::{LoadRequest, Loader, RepositoryConfig, Shared};
 use crate::proto::tfs::BatchingParameters;
 use crate::system;
-use flowmill::sync::{Condvar, Mutex};
 use flowmill::tensor::error;
 use flowmill::{Error, Result};
 use std::any::Any;
-use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -37,46 +35,6 @@ pub(super) struct UnloadJob<M> {
     pub(super) model: M,
     pub(super) name: Arc<str>,
     pub(super) version: i64,
-}
-
-/// A queue of jobs that threads wait for, until it is closed and empty.
-pub(super) struct Queue<T> {
-    jobs: Mutex<(VecDeque<T>, bool)>,
-    changed: Condvar,
-}
-
-impl<T> Queue<T> {
-    pub(super) fn new() -> Queue<T> {
-        Queue { jobs: Mutex::new((VecDeque::new(), false)), changed: Condvar::new() }
-    }
-
-    /// Appends a job. If the queue is closed, drops the job on this thread.
-    pub(super) fn push(&self, job: T) {
-        let mut jobs = self.jobs.lock();
-        if jobs.1 {
-            drop(jobs);
-            return drop(job);
-        }
-        jobs.0.push_back(job);
-        self.changed.notify_one();
-    }
-
-    /// Waits for a job. `None` if the queue is closed and empty.
-    pub(super) fn pop(&self) -> Option<T> {
-        let mut jobs = self.jobs.lock();
-        loop {
-            match jobs.0.pop_front() {
-                Some(job) => return Some(job),
-                None if jobs.1 => return None,
-                None => jobs = self.changed.wait(jobs),
-            }
-        }
-    }
-
-    pub(super) fn close(&self) {
-        self.jobs.lock().1 = true;
-        self.changed.notify_all();
-    }
 }
 
 /// Starts the threads of a repository.
