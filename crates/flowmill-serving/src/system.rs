@@ -1,14 +1,14 @@
-//! What the server asks of the operating system beyond the standard library: turns of threads on the cores, and the memory of code.
+//! System calls that the standard library does not have: scheduling of threads, and the memory of code.
 //!
 //! Linux alone does all of this; elsewhere the functions do nothing.
 
-/// Makes this thread, and the threads that it starts, take short turns on their cores. When a request arrives, the scheduler then runs its thread at once, also on a
-/// core that a thread of the repository is using. Otherwise that thread ends its own turn first, which takes milliseconds.
+/// Shortens the scheduler's time slice of this thread and of the threads that it starts. A thread that wakes up preempts one with a longer slice at once.
+/// Otherwise a request that arrives while a model is loaded waits until the slice of the loading thread ends, which takes milliseconds.
 ///
-/// Linux has turns of different lengths since version 6.12; before that, nothing changes.
-pub(crate) fn take_short_turns() {
+/// Linux has a slice per thread since version 6.12; before that, nothing changes.
+pub(crate) fn shorten_time_slice() {
     #[cfg(target_os = "linux")]
-    linux::take_short_turns();
+    linux::shorten_time_slice();
 }
 
 /// Lowers the priority of this thread below that of threads that serve requests, for work that nobody waits for.
@@ -30,8 +30,8 @@ mod linux {
     use std::ffi::c_void;
     use std::io::{Error, Result};
 
-    /// The length of a turn of threads that serve requests. The system's own is 0.7 ms and more, depending on the number of cores.
-    const TURN_NANOSECONDS: u64 = 300_000;
+    /// The time slice of threads that serve requests. The system's own is 0.7 ms and more, depending on the number of cores.
+    const SLICE_NANOSECONDS: u64 = 300_000;
 
     /// The nice value of work in the background, above that of the process. A busy server leaves it a tenth of a core.
     const BACKGROUND_NICE: i32 = 10;
@@ -70,19 +70,19 @@ mod linux {
             if status == 0 { Ok(()) } else { Err(Error::last_os_error()) }
         }
 
-        /// Returns true for the policy of usual threads, whose turns have a length.
+        /// Returns true for the policies of usual threads, which have a time slice.
         fn is_usual(&self) -> bool {
             self.policy == libc::SCHED_OTHER as u32 || self.policy == libc::SCHED_BATCH as u32
         }
     }
 
-    pub(super) fn take_short_turns() {
+    pub(super) fn shorten_time_slice() {
         let set = |attributes: SchedulingAttributes| match attributes.is_usual() {
-            true => SchedulingAttributes { size: SIZE, flags: 0, runtime: TURN_NANOSECONDS, ..attributes }.set(),
+            true => SchedulingAttributes { size: SIZE, flags: 0, runtime: SLICE_NANOSECONDS, ..attributes }.set(),
             false => Ok(()),
         };
         if let Err(error) = SchedulingAttributes::get().and_then(set) {
-            tracing::debug!(%error, "a thread's turns cannot be shortened");
+            tracing::debug!(%error, "the time slice of a thread cannot be shortened");
         }
     }
 
@@ -90,7 +90,7 @@ mod linux {
         let set = |attributes: SchedulingAttributes| {
             let nice = (attributes.nice + BACKGROUND_NICE).min(MAX_NICE).max(attributes.nice);
             match attributes.is_usual() {
-                // A runtime of 0 is the system's own length of a turn.
+                // A runtime of 0 is the system's own time slice.
                 true => SchedulingAttributes { size: SIZE, flags: 0, nice, runtime: 0, ..attributes }.set(),
                 false => Ok(()),
             }
@@ -151,15 +151,15 @@ mod linux {
         use super::*;
 
         #[test]
-        fn turns_and_priorities_are_those_of_the_thread() {
+        fn time_slices_and_priorities_are_those_of_the_thread() {
             let before = SchedulingAttributes::get().unwrap();
             std::thread::spawn(|| {
-                take_short_turns();
+                shorten_time_slice();
                 let SchedulingAttributes { nice, runtime, .. } = SchedulingAttributes::get().unwrap();
                 // Before version 6.12, Linux says 0.
-                assert!([0, TURN_NANOSECONDS].contains(&runtime), "{runtime}");
+                assert!([0, SLICE_NANOSECONDS].contains(&runtime), "{runtime}");
                 let started = std::thread::spawn(|| SchedulingAttributes::get().unwrap().runtime).join().unwrap();
-                assert_eq!(started, runtime, "a thread has the turns of the thread that starts it");
+                assert_eq!(started, runtime, "a thread inherits its time slice");
                 run_in_background();
                 let background = SchedulingAttributes::get().unwrap();
                 assert!(runtime == 0 || background.runtime > runtime, "{}", background.runtime);

@@ -137,7 +137,7 @@ impl BatchScheduler {
         for i in 0..count {
             let shared = scheduler.shared.clone();
             let thread = std::thread::Builder::new().name(format!("flowmill-batch-{i}")).spawn(move || {
-                system::take_short_turns();
+                system::shorten_time_slice();
                 run_batches(&shared);
             });
             let thread = thread.map_err(|e| Error::resource_exhausted(format!("a thread for batches cannot be started: {e}")))?;

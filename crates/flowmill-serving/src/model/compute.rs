@@ -101,7 +101,7 @@ impl Compute {
         let start = |i: usize| {
             let steps = self.steps.clone();
             let run = move || {
-                system::take_short_turns();
+                system::shorten_time_slice();
                 while let Some(step) = steps.pop() {
                     // Whoever waits for a step that panics finds that it has no result.
                     let _ = catch_unwind(AssertUnwindSafe(step));

@@ -147,10 +147,10 @@ impl Loader for ModelLoader {
     }
 }
 
-/// Starts the threads of steps. They take short turns because the thread that starts them does.
+/// Starts the threads of steps, which inherit the short time slice of the thread that starts them.
 fn executor(num_threads: usize) -> Result<Arc<Executor>> {
     let start = move || {
-        system::take_short_turns();
+        system::shorten_time_slice();
         Executor::new(num_threads)
     };
     let thread = std::thread::Builder::new().name("flowmill-start".to_owned()).spawn(start);

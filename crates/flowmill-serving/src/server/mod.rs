@@ -220,7 +220,7 @@ fn runtime(num_threads: usize) -> Result<Runtime> {
     if num_threads > 0 {
         builder.worker_threads(num_threads);
     }
-    let runtime = builder.enable_all().thread_name("flowmill-serve").on_thread_start(system::take_short_turns).build();
+    let runtime = builder.enable_all().thread_name("flowmill-serve").on_thread_start(system::shorten_time_slice).build();
     runtime.map_err(|error| Error::resource_exhausted(format!("the threads of the server cannot be started: {error}")))
 }
 
