@@ -1,6 +1,6 @@
 """Loads a model server from this machine and prints a table: ``python benches/serving.py [--program flowmill] [--load PATH] [--write]``.
 
-``--program`` is the command that serves (``python -m flowmill`` by default), ``--load`` the client, which
+``--program`` is the command that serves (by default ``flowmill`` beside the interpreter, or else ``python -m flowmill``), ``--load`` the client, which
 ``cargo build --release -p flowmill-serving --example load`` makes. With ``--large PATH``, a model that is loaded and unloaded all the time beside another
 one, the latencies of that one are measured too. Where ``wrk`` and ``h2load`` are installed (Debian: ``wrk``, ``nghttp2-client``), they send the same requests, in the same
 minute. ``--write`` replaces the tables of ``benches/SERVING.md``. Client and server share the machine's cores.
@@ -31,6 +31,7 @@ MODELS = {
     "mlp": (ROOT / "tests/data/models/mlp.pb", "x", "1,784"),
 }
 CONNECTIONS = (1, 16, 64, 256)
+KINDS = ("json", "binary", "grpc")
 RESULT = re.compile(r"(\d+) requests/s, p50 ([\d.]+) ms, p90 [\d.]+, p99 ([\d.]+), p99.9 ([\d.]+), max [\d.]+, (\d+) failures")
 
 
@@ -198,7 +199,8 @@ def beside_a_large_model(args, program):
 
 def main():
     parser = argparse.ArgumentParser()
-    parser.add_argument("--program", default=f"{sys.executable} -m flowmill")
+    command = pathlib.Path(sys.executable).with_name("flowmill")
+    parser.add_argument("--program", default=str(command) if command.exists() else f"{sys.executable} -m flowmill")
     parser.add_argument("--load", default=str(LOAD))
     parser.add_argument("--seconds", type=float, default=3)
     parser.add_argument("--large")
@@ -206,16 +208,22 @@ def main():
     args = parser.parse_args()
     program = shlex.split(args.program)
     lines = ["| model | requests | connections | requests/s | p50, ms | p99, ms | p99.9, ms | failures |", "|---|---|---|---|---|---|---|---|"]
-    facts = ["| model | start to ready, ms | resident memory, MB |", "|---|---|---|"]
+    facts = ["| model | start to ready, ms | resident memory, MB | after 64 connections | after 256 connections |", "|---|---|---|---|---|"]
     for name, (path, _, _) in MODELS.items():
         with Server(program, path) as server:
-            ready = server.seconds_to_ready
-            for kind in ("json", "binary", "grpc"):
-                for connections in CONNECTIONS:
+            # Code that only the load ran is released after the load.
+            time.sleep(0.5)
+            resident, rows = [server.resident_megabytes()], {}
+            for connections in CONNECTIONS:
+                for kind in KINDS:
                     rate, p50, p99, p999, failures = load(args.load, server, kind, name, connections, args.seconds)
-                    lines.append(f"| {name} | {kind} | {connections} | {rate:,} | {p50:.3f} | {p99:.3f} | {p999:.3f} | {failures} |")
-                    print(lines[-1], flush=True)
-            facts.append(f"| {name} | {ready * 1e3:.0f} | {server.resident_megabytes():.0f} |")
+                    rows[kind, connections] = f"| {name} | {kind} | {connections} | {rate:,} | {p50:.3f} | {p99:.3f} | {p999:.3f} | {failures} |"
+                    print(rows[kind, connections], flush=True)
+                if connections in (64, 256):
+                    resident.append(server.resident_megabytes())
+            lines += [rows[kind, connections] for kind in KINDS for connections in CONNECTIONS]
+            ready = server.seconds_to_ready
+            facts.append(f"| {name} | {ready * 1e3:.0f} | " + " | ".join(f"{megabytes:.0f}" for megabytes in resident) + " |")
     batches = ["| model | connections | without batches | with batches | ratio |", "|---|---|---|---|---|"]
     for name, (path, _, _) in MODELS.items():
         for connections in (16, 64):

@@ -88,6 +88,12 @@ def test_a_reader_that_goes_away_is_no_failure():
     assert process.returncode == 0
 
 
+def test_the_command_imports_neither_the_package_nor_numpy():
+    program = "import sys; sys.argv = ['flowmill', 'ops', 'MatMul']; from flowmill_command import main; main(); print({'flowmill', 'numpy'} & set(sys.modules))"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert "MatMul" in done.stdout and done.stdout.endswith("set()\n"), done.stdout + done.stderr
+
+
 def test_failures_are_one_line(tmp_path):
     assert "flowmill:" in flowmill("inspect", tmp_path / "none", status=1)
     assert "Usage" in flowmill("fly", status=2)

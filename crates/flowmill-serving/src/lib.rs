@@ -14,7 +14,7 @@
 //!
 //! With tokens, all but the files of the page and the description belong to [`RouteGroup::Observation`]; a traced request needs the token of its request only.
 #![deny(missing_docs, unreachable_pub, unnameable_types)]
-#![forbid(unsafe_code)]
+#![deny(unsafe_code)]
 
 pub mod batching;
 pub mod formats;
@@ -26,9 +26,12 @@ pub mod model;
 mod page;
 mod predictor;
 pub mod proto;
+mod queue;
 pub mod repository;
 mod rest;
 mod server;
+#[allow(unsafe_code)]
+mod system;
 mod telemetry;
 mod text_format;
 mod trace;

@@ -2,6 +2,7 @@
 
 use super::BatchingOptions;
 use super::assembly::{concatenate, row_dims};
+use crate::system;
 use flowmill::sync::Mutex;
 use flowmill::{CancelToken, Code, DType, Error, Result, RunOptions, Tensor};
 use flowmill_kernels::blocks;
@@ -135,7 +136,10 @@ impl BatchScheduler {
         let scheduler = Arc::new(BatchScheduler { shared: Arc::default(), threads: Mutex::default() });
         for i in 0..count {
             let shared = scheduler.shared.clone();
-            let thread = std::thread::Builder::new().name(format!("flowmill-batch-{i}")).spawn(move || run_batches(&shared));
+            let thread = std::thread::Builder::new().name(format!("flowmill-batch-{i}")).spawn(move || {
+                system::shorten_time_slice();
+                run_batches(&shared);
+            });
             let thread = thread.map_err(|e| Error::resource_exhausted(format!("a thread for batches cannot be started: {e}")))?;
             scheduler.threads.lock().push(thread);
         }

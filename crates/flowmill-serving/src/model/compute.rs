@@ -1,35 +1,49 @@
 //! Runs steps that are not batched: on the thread of their connection if they are short, else on threads for steps.
 
+use crate::queue::Queue;
+use crate::system;
 use flowmill::{Error, Result};
-use std::sync::Arc;
+use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
-use tokio::sync::Semaphore;
+use tokio::sync::{Semaphore, oneshot};
 
 /// Steps that are expected to be shorter run on the thread of their connection. Handing work to another thread and back wakes two threads.
 const LONGEST_INLINE_STEP: Duration = Duration::from_micros(150);
 
 /// Runs steps. At most as many run at once as it has threads, and at most as many wait as it allows.
-#[derive(Debug)]
 pub struct Compute {
+    num_threads: usize,
+    /// The threads without a step.
     threads: Arc<Semaphore>,
+    /// The steps for the threads, which the first of them starts.
+    steps: Arc<Queue<Work>>,
+    started: OnceLock<Result<()>>,
     num_waiting: AtomicUsize,
     max_waiting: usize,
 }
 
-/// An estimate of the time of a step from those before it. It follows a change within a few steps, and ignores a single step that takes longer: its thread was
-/// preempted.
+type Work = Box<dyn FnOnce() + Send>;
+
+/// An estimate of the time of a step from those before it. It ignores steps that take longer while others do not: their thread was preempted, as half of
+/// the threads are while requests arrive faster than the cores can answer them.
 #[derive(Debug)]
 pub(super) struct StepTime {
     /// The estimate, in nanoseconds per row.
     per_row: AtomicU64,
-    /// The last step, in nanoseconds per row.
-    last: AtomicU64,
+    /// The number of the last steps that all took longer than the estimate, and the fastest of them in nanoseconds per row.
+    num_slower: AtomicUsize,
+    fastest_slower: AtomicU64,
 }
+
+/// Steps in a row that take longer than the estimate before the fastest of them is the new one.
+const NUM_SLOWER: usize = 8;
 
 impl Default for StepTime {
     fn default() -> StepTime {
-        StepTime { per_row: AtomicU64::new(u64::MAX), last: AtomicU64::new(0) }
+        StepTime { per_row: AtomicU64::new(u64::MAX), num_slower: AtomicUsize::new(0), fastest_slower: AtomicU64::new(u64::MAX) }
     }
 }
 
@@ -41,15 +55,18 @@ impl StepTime {
 
     /// Takes a step into account.
     pub(super) fn record(&self, rows: usize, time: Duration) {
-        let new = time.as_nanos() as u64 / rows.max(1) as u64;
-        let (old, last) = (self.per_row.load(Relaxed), self.last.swap(new, Relaxed));
-        // A wrong update of two threads at once is corrected by the next step.
+        let (new, old) = (time.as_nanos() as u64 / rows.max(1) as u64, self.per_row.load(Relaxed));
+        // A wrong update of two threads at once is corrected by later steps.
+        let fastest = self.fastest_slower.load(Relaxed).min(new);
         let next = match old {
             u64::MAX => new,
-            _ if new > old => old.max(new.min(last)),
-            _ => (old * 7 + new) / 8,
+            _ if new <= old => (old * 7 + new) / 8,
+            _ if self.num_slower.fetch_add(1, Relaxed) + 1 < NUM_SLOWER => return self.fastest_slower.store(fastest, Relaxed),
+            _ => fastest,
         };
         self.per_row.store(next, Relaxed);
+        self.num_slower.store(0, Relaxed);
+        self.fastest_slower.store(u64::MAX, Relaxed);
     }
 }
 
@@ -69,7 +86,31 @@ impl Compute {
             0 => std::thread::available_parallelism().map_or(1, usize::from),
             n => n,
         };
-        Compute { threads: Arc::new(Semaphore::new(count)), num_waiting: AtomicUsize::new(0), max_waiting }
+        Compute {
+            num_threads: count,
+            threads: Arc::new(Semaphore::new(count)),
+            steps: Arc::new(Queue::new()),
+            started: OnceLock::new(),
+            num_waiting: AtomicUsize::new(0),
+            max_waiting,
+        }
+    }
+
+    /// Starts the threads, if they have not been started.
+    fn start(&self) -> Result<()> {
+        let start = |i: usize| {
+            let steps = self.steps.clone();
+            let run = move || {
+                system::shorten_time_slice();
+                while let Some(step) = steps.pop() {
+                    // Whoever waits for a step that panics finds that it has no result.
+                    let _ = catch_unwind(AssertUnwindSafe(step));
+                }
+            };
+            let thread = std::thread::Builder::new().name(format!("flowmill-step-{i}")).spawn(run);
+            thread.map(drop).map_err(|e| Error::resource_exhausted(format!("a thread for steps cannot be started: {e}")))
+        };
+        self.started.get_or_init(|| (0..self.num_threads).try_for_each(start)).clone()
     }
 
     /// Returns true if a step that is expected to take `expected` runs on the thread of its connection.
@@ -77,18 +118,19 @@ impl Compute {
         expected <= LONGEST_INLINE_STEP
     }
 
-    /// Runs `step`, whose time is expected to be `expected`; returns its result and the time it waited.
+    /// Runs `step`, whose time is expected to be `expected`; returns its result and the time it waited. `step` is told whether it should stay on its thread:
+    /// if it is short, or if every core has a step already, other threads would only cost it the way there and back.
     ///
     /// # Errors
-    /// `ResourceExhausted` if too many steps wait, and the errors of the step.
+    /// `ResourceExhausted` if too many steps wait or threads cannot be started, and the errors of the step.
     pub(super) async fn run<T: Send + 'static>(
         &self,
         expected: Duration,
-        step: impl FnOnce() -> Result<T> + Send + 'static,
+        step: impl FnOnce(bool) -> Result<T> + Send + 'static,
     ) -> Result<(T, Duration)> {
         let start = Instant::now();
         if Compute::is_short(expected) {
-            return Ok((step()?, Duration::ZERO));
+            return Ok((step(true)?, Duration::ZERO));
         }
         let permit = match self.threads.clone().try_acquire_owned() {
             Ok(permit) => permit,
@@ -101,13 +143,17 @@ impl Compute {
                 self.threads.clone().acquire_owned().await.map_err(|_| Error::unavailable("the server is shutting down"))?
             }
         };
-        let run = move || {
+        self.start()?;
+        let is_busy = self.threads.available_permits() == 0;
+        let (sender, receiver) = oneshot::channel();
+        self.steps.push(Box::new(move || {
             let waited = start.elapsed();
-            let result = step();
+            let result = step(is_busy);
             drop(permit);
-            result.map(|value| (value, waited))
-        };
-        tokio::task::spawn_blocking(run).await.map_err(|e| Error::internal(format!("the thread of a step ended: {e}")))?
+            // Nobody waits for the result if the client has gone.
+            let _ = sender.send(result.map(|value| (value, waited)));
+        }));
+        receiver.await.map_err(|_| Error::internal("a step panicked"))?
     }
 
     /// Returns the number of steps that wait for a thread.
@@ -116,9 +162,21 @@ impl Compute {
     }
 }
 
+impl Drop for Compute {
+    fn drop(&mut self) {
+        self.steps.close();
+    }
+}
+
+impl fmt::Debug for Compute {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Compute").field("num_threads", &self.num_threads).field("num_waiting", &self.num_waiting()).finish_non_exhaustive()
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used)]
+    #![allow(clippy::unwrap_used, clippy::panic)]
 
     use super::*;
 
@@ -128,9 +186,11 @@ mod tests {
         assert!(time.of(1) > Duration::from_secs(1 << 32));
         time.record(10, Duration::from_micros(100));
         assert_eq!(time.of(3), Duration::from_micros(30));
-        time.record(1, Duration::from_micros(50));
-        assert_eq!(time.of(1), Duration::from_micros(10));
-        time.record(1, Duration::from_micros(60));
+        for micros in (50..).take(NUM_SLOWER - 1) {
+            time.record(1, Duration::from_micros(micros));
+            assert_eq!(time.of(1), Duration::from_micros(10));
+        }
+        time.record(1, Duration::from_micros(90));
         assert_eq!(time.of(1), Duration::from_micros(50));
         (0..200).for_each(|_| time.record(1, Duration::from_micros(10)));
         assert!(time.of(1) < Duration::from_micros(12));
@@ -143,24 +203,71 @@ mod tests {
         let long = Duration::from_secs(1);
         let first = tokio::spawn({
             let compute = compute.clone();
-            async move { compute.run(long, move || gate.recv().map_err(|_| Error::internal("gate"))).await }
+            async move { compute.run(long, move |_| gate.recv().map_err(|_| Error::internal("gate"))).await }
         });
         while compute.threads.available_permits() > 0 {
             tokio::task::yield_now().await;
         }
         let second = tokio::spawn({
             let compute = compute.clone();
-            async move { compute.run(long, || Ok(2)).await }
+            async move { compute.run(long, |_| Ok(2)).await }
         });
         while compute.num_waiting() == 0 {
             tokio::task::yield_now().await;
         }
-        let refused = compute.run(long, || Ok(3)).await.unwrap_err();
+        let refused = compute.run(long, |_| Ok(3)).await.unwrap_err();
         assert_eq!(refused.code(), flowmill::Code::ResourceExhausted);
-        assert_eq!(compute.run(Duration::ZERO, || Ok(4)).await.unwrap().0, 4);
+        assert_eq!(compute.run(Duration::ZERO, |_| Ok(4)).await.unwrap().0, 4);
         open.send(()).unwrap();
         first.await.unwrap().unwrap();
         assert_eq!(second.await.unwrap().unwrap().0, 2);
         assert_eq!(compute.num_waiting(), 0);
+    }
+
+    #[tokio::test]
+    async fn steps_stay_on_their_thread_if_they_are_short_or_all_cores_have_one() {
+        let compute = Arc::new(Compute::new(2, 1));
+        let long = Duration::from_secs(1);
+        assert!(compute.run(Duration::ZERO, Ok).await.unwrap().0);
+        assert!(!compute.run(long, Ok).await.unwrap().0);
+        let (open, gate) = std::sync::mpsc::channel::<()>();
+        let other = tokio::spawn({
+            let compute = compute.clone();
+            async move { compute.run(long, move |_| gate.recv().map_err(|_| Error::internal("gate"))).await }
+        });
+        while compute.threads.available_permits() == 2 {
+            tokio::task::yield_now().await;
+        }
+        assert!(compute.run(long, Ok).await.unwrap().0);
+        open.send(()).unwrap();
+        other.await.unwrap().unwrap();
+        assert!(!compute.run(long, Ok).await.unwrap().0);
+    }
+
+    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+    async fn long_steps_share_the_threads() {
+        let compute = Arc::new(Compute::new(2, 64));
+        let step = |_: bool| Ok(std::thread::current().id());
+        let client = |compute: Arc<Compute>| async move {
+            let mut threads = Vec::new();
+            for _ in 0..100 {
+                threads.push(compute.run(Duration::from_secs(1), step).await.unwrap().0);
+            }
+            threads
+        };
+        let clients: Vec<_> = (0..16).map(|_| tokio::spawn(client(compute.clone()))).collect();
+        let mut threads = std::collections::HashSet::new();
+        for client in clients {
+            threads.extend(client.await.unwrap());
+        }
+        assert_eq!(threads.len(), 2);
+    }
+
+    #[tokio::test]
+    async fn a_step_that_panics_fails_alone() {
+        let compute = Compute::new(1, 1);
+        let error = compute.run(Duration::from_secs(1), |_| -> Result<()> { panic!("expected") }).await.unwrap_err();
+        assert_eq!(error.code(), flowmill::Code::Internal);
+        assert_eq!(compute.run(Duration::from_secs(1), |_| Ok(1)).await.unwrap().0, 1);
     }
 }

@@ -4,6 +4,7 @@ use super::{Compute, ServedModel, ServedSignature, SessionHandle, SignatureHost,
 use crate::batching::{BatchScheduler, BatchingOptions};
 use crate::metrics::Metrics;
 use crate::repository::{LoadRequest, Loader};
+use crate::system;
 use crate::warmup;
 use flowmill::files::ModelPath;
 use flowmill::proto::{SignatureDef, TensorInfo, tensor_info::Encoding};
@@ -65,7 +66,7 @@ impl ModelLoader {
     pub fn new(options: ModelOptions, compute: Arc<Compute>, metrics: Arc<Metrics>) -> Result<ModelLoader> {
         let batching = options.batching.clone().unwrap_or_default();
         batching.check()?;
-        let executor = Executor::new(options.num_threads)?;
+        let executor = executor(options.num_threads)?;
         let is_batched = options.batching.is_some() || options.per_model_batching;
         let scheduler = if is_batched { Some(BatchScheduler::start(batching.num_batch_threads)?) } else { None };
         Ok(ModelLoader { options, executor, scheduler, compute, metrics })
@@ -144,6 +145,17 @@ impl Loader for ModelLoader {
         self.metrics.record_load(request.model, request.version, model.is_ok(), start.elapsed());
         model
     }
+}
+
+/// Starts the threads of steps, which inherit the short time slice of the thread that starts them.
+fn executor(num_threads: usize) -> Result<Arc<Executor>> {
+    let start = move || {
+        system::shorten_time_slice();
+        Executor::new(num_threads)
+    };
+    let thread = std::thread::Builder::new().name("flowmill-start".to_owned()).spawn(start);
+    let thread = thread.map_err(|e| Error::resource_exhausted(format!("the threads of steps cannot be started: {e}")))?;
+    thread.join().unwrap_or_else(|_| Err(Error::internal("the thread that starts the threads of steps ended")))
 }
 
 /// Returns the message of a signature.

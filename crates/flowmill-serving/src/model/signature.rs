@@ -202,8 +202,8 @@ impl ServedSignature {
             return queue.run(Request { inputs: feeds, deadline: call.deadline, priority: call.priority, cancel: call.cancel }).await;
         }
         let expected = if self.step.has_loops { Duration::MAX } else { self.step.time.of(rows) };
-        let (step, is_short) = (self.step.clone(), Compute::is_short(expected));
-        let run = move || step.run_alone(feeds, rows, call, None, is_short);
+        let step = self.step.clone();
+        let run = move |stays: bool| step.run_alone(feeds, rows, call, None, stays);
         let ((outputs, compute), queue) = self.compute.run(expected, run).await?;
         Ok(Served { outputs, queue, compute, batch_rows: rows })
     }
@@ -280,22 +280,14 @@ impl Step {
         feeds.first().filter(|_| self.has_rows)?.shape().dims().first().copied()
     }
 
-    /// Runs a request of `rows` rows as a step of its own; returns the time of the step too.
-    fn run_alone(
-        &self,
-        feeds: Vec<Tensor>,
-        rows: usize,
-        call: Call,
-        poll: Option<Poll>,
-        is_short: bool,
-    ) -> Result<(Vec<Tensor>, Duration)> {
+    /// Runs a request of `rows` rows as a step of its own, without the session's threads if it `stays` on this one; returns the time of the step too.
+    fn run_alone(&self, feeds: Vec<Tensor>, rows: usize, call: Call, poll: Option<Poll>, stays: bool) -> Result<(Vec<Tensor>, Duration)> {
         let start = Instant::now();
         let timeout = call.deadline.map(|deadline| deadline.saturating_duration_since(start));
         if timeout.is_some_and(|timeout| timeout.is_zero()) {
             return Err(Error::deadline_exceeded("the deadline passed before the request ran"));
         }
-        // Handing a short step to the session's threads and back would take longer than it does.
-        let usual = if is_short { on_callers_thread() } else { RunOptions::default() };
+        let usual = if stays { on_callers_thread() } else { RunOptions::default() };
         let options = RunOptions { timeout, cancel: Some(call.cancel), poll, ..usual };
         let values = self.run(feeds, &options)?;
         let compute = start.elapsed();

@@ -3,8 +3,9 @@
 use super::scan::{Scan, every_model, require_model};
 use super::serving::ServingMap;
 use super::tracker::{Progress, Tracker};
-use super::workers::{self, Queue};
+use super::workers;
 use super::*;
+use crate::queue::Queue;
 use flowmill::tensor::{bail, error};
 use flowmill::{Code, Error};
 use std::collections::{BTreeMap, BTreeSet};

@@ -34,6 +34,7 @@ pub use status::{ModelIndex, StateChange, VersionState, VersionStatus};
 pub use tracker::{ENDED_VERSION_LIFETIME, MAX_ENDED_VERSIONS};
 
 use crate::proto::tfs::BatchingParameters;
+use crate::queue::Queue;
 use arc_swap::ArcSwap;
 use events::Events;
 use flowmill::Result;
@@ -42,7 +43,7 @@ use serving::ServingMap;
 use std::path::Path;
 use std::sync::Arc;
 use tracker::Tracker;
-use workers::{LoadJob, Queue, UnloadJob};
+use workers::{LoadJob, UnloadJob};
 
 /// Makes models from files.
 pub trait Loader: Send + Sync + 'static {

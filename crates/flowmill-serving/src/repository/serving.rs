@@ -1,7 +1,8 @@
 //! The versions that are served, as a snapshot that lookups read without waiting.
 
-use super::workers::{Queue, UnloadJob};
+use super::workers::UnloadJob;
 use crate::proto::tfs::BatchingParameters;
+use crate::queue::Queue;
 use flowmill::Result;
 use flowmill::tensor::bail;
 use std::collections::{BTreeMap, HashMap};

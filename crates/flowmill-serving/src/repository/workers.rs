@@ -5,11 +5,10 @@ use super::scan::path_error;
 use super::serving::Loaded;
 use super::{LoadRequest, Loader, RepositoryConfig, Shared};
 use crate::proto::tfs::BatchingParameters;
-use flowmill::sync::{Condvar, Mutex};
+use crate::system;
 use flowmill::tensor::error;
 use flowmill::{Error, Result};
 use std::any::Any;
-use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -38,46 +37,6 @@ pub(super) struct UnloadJob<M> {
     pub(super) version: i64,
 }
 
-/// A queue of jobs that threads wait for, until it is closed and empty.
-pub(super) struct Queue<T> {
-    jobs: Mutex<(VecDeque<T>, bool)>,
-    changed: Condvar,
-}
-
-impl<T> Queue<T> {
-    pub(super) fn new() -> Queue<T> {
-        Queue { jobs: Mutex::new((VecDeque::new(), false)), changed: Condvar::new() }
-    }
-
-    /// Appends a job. If the queue is closed, drops the job on this thread.
-    pub(super) fn push(&self, job: T) {
-        let mut jobs = self.jobs.lock();
-        if jobs.1 {
-            drop(jobs);
-            return drop(job);
-        }
-        jobs.0.push_back(job);
-        self.changed.notify_one();
-    }
-
-    /// Waits for a job. `None` if the queue is closed and empty.
-    pub(super) fn pop(&self) -> Option<T> {
-        let mut jobs = self.jobs.lock();
-        loop {
-            match jobs.0.pop_front() {
-                Some(job) => return Some(job),
-                None if jobs.1 => return None,
-                None => jobs = self.changed.wait(jobs),
-            }
-        }
-    }
-
-    pub(super) fn close(&self) {
-        self.jobs.lock().1 = true;
-        self.changed.notify_all();
-    }
-}
-
 /// Starts the threads of a repository.
 ///
 /// # Errors
@@ -87,7 +46,7 @@ pub(super) fn start<L: Loader>(shared: &Arc<Shared<L>>, config: &RepositoryConfi
     let mut spawn = |name: &str, body: fn(&Shared<L>)| -> Result<()> {
         let shared = shared.clone();
         let run = move || {
-            lower_priority();
+            system::run_in_background();
             body(&shared);
         };
         let thread = std::thread::Builder::new().name(name.to_owned()).spawn(run);
@@ -102,18 +61,6 @@ pub(super) fn start<L: Loader>(shared: &Arc<Shared<L>>, config: &RepositoryConfi
     }
     spawn("model-poll", poll_all)?;
     Ok(threads)
-}
-
-/// The nice value of the repository's threads, where a thread can have one of its own.
-#[cfg(target_os = "linux")]
-const NICE: i32 = 10;
-
-/// Lowers the priority of this thread below that of threads that serve requests. Linux alone has a nice value per thread.
-fn lower_priority() {
-    #[cfg(target_os = "linux")]
-    if let Err(error) = rustix::process::setpriority_process(None, NICE) {
-        tracing::debug!(%error, "the priority of a thread of the model repository cannot be lowered");
-    }
 }
 
 fn load_all<L: Loader>(shared: &Shared<L>) {
@@ -144,8 +91,9 @@ fn load_all<L: Loader>(shared: &Shared<L>) {
             Arc::new(Loaded::new(&job, loaded, shared.unloads.clone()))
         });
         drop(shared.update(|tracker| tracker.end_load(&job, result)));
-        // Blocks that only the load used.
+        // Blocks and code that only the load used.
         flowmill::release_unused_memory();
+        system::release_code();
     }
 }
 

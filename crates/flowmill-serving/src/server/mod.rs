@@ -18,6 +18,7 @@ use crate::proto::kserve::grpc_inference_service_server;
 use crate::proto::tfs::{model_service_server, prediction_service_server};
 use crate::repository::{ModelConfig, Repository, RepositoryConfig, VersionState};
 use crate::rest::Routes;
+use crate::system;
 use crate::telemetry::Tracer;
 use axum::Router;
 use connections::{ConnectionCount, Connections};
@@ -219,7 +220,7 @@ fn runtime(num_threads: usize) -> Result<Runtime> {
     if num_threads > 0 {
         builder.worker_threads(num_threads);
     }
-    let runtime = builder.enable_all().thread_name("flowmill-serve").build();
+    let runtime = builder.enable_all().thread_name("flowmill-serve").on_thread_start(system::shorten_time_slice).build();
     runtime.map_err(|error| Error::resource_exhausted(format!("the threads of the server cannot be started: {error}")))
 }
 
