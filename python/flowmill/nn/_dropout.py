@@ -10,6 +10,7 @@ from flowmill._internal.apply import call
 from flowmill._internal.arguments import one_of
 from flowmill._internal.convert import convert_to_tensor
 from flowmill._internal.dispatch import elementwise
+from flowmill._internal.random_seed import get_seed
 from flowmill._internal.tensor import Tensor
 from flowmill._internal.tensor_shape import TensorShape
 from flowmill.nn._scope import scope
@@ -37,6 +38,9 @@ def dropout(x, keep_prob=None, noise_shape=None, seed: int | None = None, name: 
     rate = one_of("keep_prob", from_keep_prob, "rate", rate)
     if rate is None:
         raise ValueError(f"`rate` must be provided. Received: rate={rate}")
+    if isinstance(rate, numbers.Real) and rate == 0:
+        # TensorFlow draws the op's seed although it makes no random numbers, so that seeds of later ops do not depend on the rate.
+        get_seed(seed)
     return _dropped(x, rate, lambda shape, dtype: tf.random_uniform(shape, seed=seed, dtype=dtype), noise_shape, name, "dropout")
 
 

@@ -246,6 +246,14 @@ def test_dropout_with_a_seed_gives_what_tensorflow_gives(tf1):
     compare(tf1, build)
 
 
+def test_dropout_of_nothing_counts_among_the_seeds(tf1):
+    def build(tf):
+        tf.set_random_seed(2)
+        dropped = [tf.nn.dropout(tf.ones([3]), keep_prob=1.0), tf.nn.dropout(tf.ones([3]), rate=0.0, seed=4)]
+        return [*dropped, tf.random_uniform([4])]
+    compare(tf1, build)
+
+
 @cases(
     "tf.nn.dropout(i.x, rate=1.5)", "tf.nn.dropout(tf.constant([1]), rate=0.5)", "tf.nn.dropout(i.x)", "tf.nn.bias_add(i.im, i.bias, 'HWC')",
     "tf.nn.softmax(i.x, axis=5)", "tf.nn.conv2d(i.im, i.f2, [1, 1, 1], 'SAME')", "tf.nn.conv2d(i.im, i.f2, 1, [[1, 1]])",

@@ -1,4 +1,4 @@
-"""Gradients of fake quantisation, colours, pools, optionals and ragged variants: the same values as TensorFlow's."""
+"""Gradients of fake quantisation, colours, pools, optionals, ragged variants and splits: the same values as TensorFlow's."""
 
 import numpy as np
 import pytest
@@ -57,4 +57,13 @@ def test_gradients_of_ragged_tensors_in_variants(tf1, batched):
         rank = 0 if batched else 1
         found = tf.raw_ops.RaggedTensorFromVariant(encoded_ragged=variant, input_ragged_rank=rank, output_ragged_rank=1, Tvalues=tf.float32)
         return found[-1], tf.gradients(tf.sin(found[-1]), values)
+    compare(tf1, build, nodes=False)
+
+
+@pytest.mark.parametrize("sizes", [1, [3]], ids=["one part", "one size"])
+def test_gradients_of_a_split_into_one_part(tf1, sizes):
+    def build(tf):
+        x = tf.constant(VOLUME[0, 0, :, 0], tf.float32)
+        part, = tf.split(x, sizes, 1)
+        return tf.gradients(tf.sin(part), x)
     compare(tf1, build, nodes=False)

@@ -57,11 +57,15 @@ pub(crate) fn concat(b: &mut B<'_>, op: &Backward) -> Grads {
     Ok(grads)
 }
 
-/// `Split` (axis, value) and `SplitV` (value, sizes, axis).
+/// Returns the gradients of all parts as one tensor, for `Split` (axis, value) and `SplitV` (value, sizes, axis).
 fn join(b: &mut B<'_>, op: &Backward, axis: OutputId) -> Result<OutputId> {
     let mut parts = Vec::with_capacity(op.grads.len() + 1);
     for i in 0..op.grads.len() {
         parts.push(op.dy(b, i)?);
+    }
+    // `ConcatV2` takes two tensors at least.
+    if let [only] = parts[..] {
+        return Ok(only);
     }
     parts.push(axis);
     b.call("ConcatV2", &parts)
