@@ -250,7 +250,7 @@ class LoadStatus:
         self._load(session, pairs)
 
     def _load(self, session: Session, pairs: list[tuple[Any, str]]) -> None:
-        """Gives variables and tables the values of the checkpoint."""
+        """Loads the checkpoint's values into variables and tables."""
         tables = [(value, key) for value, key in pairs if is_table(value)]
         _load(session, {v: self._reader.get_tensor(key) for v, key in pairs if not is_table(v)})
         with session.graph.as_default():
