@@ -295,7 +295,8 @@ impl ShapeRefiner {
         if let Some(shape_fn) = node.op_def().shape_fn {
             shape_fn(&mut context).map_err(|e| {
                 let shapes: Vec<String> = (0..num_inputs).map(|i| context.input(i).to_string()).collect();
-                e.append(format_args!(" for {} with input shapes: {}.", summary(graph, node), shapes.join(", "))).at_node(node.name(), node.op())
+                e.append(format_args!(" for {} with input shapes: {}.", summary(graph, node), shapes.join(", ")))
+                    .at_node(node.name(), node.op())
             })?;
         }
         let asked = context.asked();

@@ -202,7 +202,11 @@ fn grad<T: Number>(
     shape[0] = rows;
     shape.checked_num_elements()?;
     if ids.last().is_some_and(|&last| last >= segments as i64) {
-        bail!(InvalidArgument, "Invalid number of segments: the last segment id is {}, the gradient has {segments} segments", ids[ids.len() - 1]);
+        bail!(
+            InvalidArgument,
+            "Invalid number of segments: the last segment id is {}, the gradient has {segments} segments",
+            ids[ids.len() - 1]
+        );
     }
     let _reserved = ctx.allocator().reserve::<usize>(segments)?;
     let mut counts = vec![0usize; segments];

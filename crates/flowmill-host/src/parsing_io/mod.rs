@@ -44,7 +44,11 @@ fn make_parse_tensor(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
             bail!(InvalidArgument, "Expected `serialized` to be a scalar, got shape: {}", ctx.input(0)?.shape());
         };
         let Ok(proto) = TensorProto::decode(serialized.clone()) else {
-            bail!(InvalidArgument, "Could not parse `serialized` as TensorProto, base64: {}", STANDARD.encode(&serialized[..serialized.len().min(MAX_SHOWN)]));
+            bail!(
+                InvalidArgument,
+                "Could not parse `serialized` as TensorProto, base64: {}",
+                STANDARD.encode(&serialized[..serialized.len().min(MAX_SHOWN)])
+            );
         };
         let tensor = Tensor::from_proto(&proto)?;
         if tensor.dtype() != dtype {

@@ -102,18 +102,10 @@ fn check_parts(indices: &Tensor, values: &Tensor, shape: &Tensor) -> Result<(usi
         }
     }
     if values.num_elements() != rows {
-        bail!(
-            InvalidArgument,
-            "Number of elements in indices ({rows}) and values ({}) do not match",
-            values.num_elements()
-        );
+        bail!(InvalidArgument, "Number of elements in indices ({rows}) and values ({}) do not match", values.num_elements());
     }
     if shape.num_elements() != width {
-        bail!(
-            InvalidArgument,
-            "Index rank ({width}) and shape rank ({}) do not match",
-            shape.num_elements()
-        );
+        bail!(InvalidArgument, "Index rank ({width}) and shape rank ({}) do not match", shape.num_elements());
     }
     Ok((rows, width))
 }
@@ -126,7 +118,10 @@ fn check_counts(indices: &Tensor, values: &Tensor, shape: &Tensor) -> Result<()>
         bail!(InvalidArgument, "Number of values must match first dimension of indices. Got {num_values} values, indices shape: {of}");
     }
     if shape.rank() == 1 && num_dims != width {
-        bail!(InvalidArgument, "Number of dimensions must match second dimension of indices. Got {num_dims} dimensions, indices shape: {of}");
+        bail!(
+            InvalidArgument,
+            "Number of dimensions must match second dimension of indices. Got {num_dims} dimensions, indices shape: {of}"
+        );
     }
     Ok(())
 }

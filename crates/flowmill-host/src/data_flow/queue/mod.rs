@@ -111,7 +111,9 @@ fn check_options(name: &str, queue: &Options, requested: &Options) -> Result<()>
         format!("[{}]", shapes.join(", "))
     };
     check(name, ["component shapes", "were"], shapes, &queue.shapes, &requested.shapes)?;
-    if let (Order::Random { min_after_dequeue: there, .. }, Order::Random { min_after_dequeue: requested, .. }) = (&queue.order, &requested.order) {
+    if let (Order::Random { min_after_dequeue: there, .. }, Order::Random { min_after_dequeue: requested, .. }) =
+        (&queue.order, &requested.order)
+    {
         check(name, ["min_after_dequeue", "was"], usize::to_string, there, requested)?;
     }
     Ok(())
