@@ -54,9 +54,9 @@ ERRORS = {
     "diagonal of rank 0": (
         lambda tf: tf.matrix_set_diag(tf.placeholder_with_default([[1.0]], None), tf.placeholder_with_default(1.0, None)), "diagonal must be at least 1-dim"),
     "format without H and W": (
-        lambda tf: tf.nn.data_format_vec_permute([[0, 1], [2, 3]], src_format="1234", dst_format="4321"),
+        lambda tf: tf.raw_ops.DataFormatVecPermute(x=[[0, 1], [2, 3]], src_format="1234", dst_format="4321"),
         "Format specifier must contain H and W for 2D case"),
-    "format of eight letters": (lambda tf: tf.nn.data_format_dim_map([0], "12345678", "87654321"), "Source format must be of length 4 or 5"),
+    "format of eight letters": (lambda tf: tf.raw_ops.DataFormatDimMap(x=[0], src_format="12345678", dst_format="87654321"), "Source format must be of length 4 or 5"),
     "empty state": (
         lambda tf: tf.raw_ops.LSTMBlockCell(x=np.ones([2, 3], np.float32), cs_prev=np.ones([2, 0], np.float32), h_prev=np.ones([2, 0], np.float32),
                                             w=np.ones([3, 0], np.float32), wci=np.ones([0], np.float32), wcf=np.ones([0], np.float32),
@@ -85,7 +85,7 @@ def test_errors_read_as_in_tensorflow(tf1, case):
     (("FIFOQueue", 10, "float32", None), ("FIFOQueue", 15, "float32", None), "capacity 10 but requested capacity was 15"),
     (("FIFOQueue", 10, "float32", None), ("FIFOQueue", 10, "int32", None), "component types float but requested component types were int32"),
     (("FIFOQueue", 10, "float32", [[1]]), ("FIFOQueue", 10, "float32", [[2]]), "component shapes"),
-    (("PaddingFIFOQueue", 10, "float32", [[None]]), ("PaddingFIFOQueue", 10, "float32", [[2]]), "component shapes"),
+    (("PaddingFIFOQueue", 10, "float32", [[None]]), ("PaddingFIFOQueue", 10, "float32", [[None, 2]]), "component shapes"),
 ])
 def test_shared_queues_are_opened_with_equal_options(tf1, first, second, match):
     for tf in (flowmill, tf1):
