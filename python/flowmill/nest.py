@@ -1,7 +1,8 @@
 """Nested structures of lists, tuples, named tuples and dictionaries (by sorted keys), flat and back.
 
 A *composite* is an object made of several tensors, such as IndexedSlices: it has a method ``_components()`` that returns them and one
-``_with_components(tensors)`` that makes another of the same kind. Functions take it apart if `expand_composites` says so.
+``_with_components(tensors)`` that makes another of the same kind, or an attribute ``_type_spec`` with a spec that does both. Functions take it apart if
+`expand_composites` says so.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ def is_nested(value) -> bool:
 
 
 def _is_composite(value) -> bool:
-    return hasattr(value, "_components") and not isinstance(value, type)
+    return (hasattr(value, "_components") or hasattr(value, "_type_spec")) and not isinstance(value, type)
 
 
 def _describes_composite(value) -> bool:
@@ -40,7 +41,9 @@ def _keys(structure: Mapping) -> list:
 def flatten(structure, expand_composites: bool = False) -> list:
     """Returns the elements of a structure, in order. An element alone gives a list of itself."""
     if expand_composites and _is_composite(structure):
-        return list(structure._components())
+        if hasattr(structure, "_components"):
+            return list(structure._components())
+        return flatten(structure._type_spec._to_components(structure), expand_composites)
     if not is_nested(structure):
         return [structure]
     return [leaf for child in _children(structure) for leaf in flatten(child, expand_composites)]
@@ -81,7 +84,10 @@ def pack_sequence_as(structure, flat_sequence, expand_composites: bool = False) 
 
 def _pack(structure, flat: Iterator, expand_composites: bool):
     if expand_composites and _is_composite(structure):
-        return structure._with_components([next(flat) for _ in structure._components()])
+        if hasattr(structure, "_components"):
+            return structure._with_components([next(flat) for _ in structure._components()])
+        spec = structure._type_spec
+        return spec._from_components(_pack(spec._to_components(structure), flat, expand_composites))
     if not is_nested(structure):
         return next(flat)
     return _rebuild(structure, [_pack(child, flat, expand_composites) for child in _children(structure)])

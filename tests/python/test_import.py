@@ -41,9 +41,8 @@ def test_prefixes():
             g.get_operation_by_name("here/a"), g.get_tensor_by_name("here/sum:0")]
         assert g.unique_name("here") == "here_1"
         tf.import_graph_def(two(), name="")
-        with pytest.raises(ValueError, match="already exists"):
-            tf.import_graph_def(two(), name="")
-        assert len(g.get_operations()) == 12
+        assert tf.import_graph_def(two(), name="", return_elements=["sum"])[0].name == "sum_1"
+        assert len(g.get_operations()) == 15
 
 
 def test_input_map():
@@ -220,3 +219,22 @@ def test_import_loads_no_submodule_that_is_not_needed():
     loaded, offered = (set(line.split()) for line in subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.splitlines())
     assert "_internal.session" in loaded and not loaded & offered, loaded & offered
     assert len(loaded) <= 24, f"each module costs some 0.25 ms: {sorted(loaded)}"
+
+
+def test_names_are_made_unique():
+    with tf.Graph().as_default() as made:
+        tf.add(tf.constant(1, name="a"), 2, name="b")
+    with tf.Graph().as_default():
+        for names in (["a", "b"], ["a_1", "b_1"]):
+            found = tf.import_graph_def(made.as_graph_def(), return_elements=["a", "b"], name="")
+            assert [op.name for op in found] == names and found[1].inputs[0].op is found[0]
+
+
+@pytest.mark.parametrize("arguments, error, match", [
+    ({"return_elements": ["a:b:c"]}, ValueError, "Cannot convert 'a:b:c' to a tensor name."),
+    ({"graph_def": ""}, TypeError, "Argument `graph_def` must be a GraphDef proto"),
+    ({"input_map": {"a:0": np.float32(1)}, "name": ""}, ValueError, "requires a non-empty `name` if `input_map` contains non-Tensor values"),
+])
+def test_wrong_arguments_of_imports(arguments, error, match):
+    with tf.Graph().as_default(), pytest.raises(error, match=match):
+        tf.import_graph_def(**{"graph_def": tf.GraphDef(), **arguments})

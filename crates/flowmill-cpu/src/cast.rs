@@ -156,7 +156,7 @@ fn convert<S: Source, D: Target<S::Wide>>(src: &Tensor, dst: &mut Tensor) -> Res
     Ok(())
 }
 
-fn cast_kernel<S: Source, D: Target<S::Wide>>() -> Arc<dyn Kernel> {
+fn cast_kernel<S: Source, D: Target<S::Wide>>() -> Cast {
     let convert: fn(&Tensor, &mut Tensor) -> Result<()> = match (S::DTYPE, D::DTYPE) {
         (DType::F16, DType::F32) => widen_halves::<f16>,
         (DType::BF16, DType::F32) => widen_halves::<bf16>,
@@ -164,7 +164,7 @@ fn cast_kernel<S: Source, D: Target<S::Wide>>() -> Arc<dyn Kernel> {
         (DType::F32, DType::BF16) => narrow_to_halves::<bf16>,
         _ => convert::<S, D>,
     };
-    Arc::new(Cast { from: S::DTYPE, to: D::DTYPE, convert, word: |x| cast::<S, D>(S::from_word(x)).to_word() })
+    Cast { from: S::DTYPE, to: D::DTYPE, convert, word: |x| cast::<S, D>(S::from_word(x)).to_word() }
 }
 
 /// Converts floats of 16 bits to `f32`, many at a time.
@@ -260,10 +260,51 @@ impl Kernel for Same {
     }
 }
 
+/// Returns the type of the numbers that a tensor of a quantised type stores, and any other type itself.
+fn stored(dtype: DType) -> DType {
+    match dtype {
+        DType::QI8 => DType::I8,
+        DType::QU8 => DType::U8,
+        DType::QI16 => DType::I16,
+        DType::QU16 => DType::U16,
+        DType::QI32 => DType::I32,
+        other => other,
+    }
+}
+
+/// A cast from or to a quantised type, which casts the stored numbers.
+struct Stored {
+    /// The cast between the types that are stored; `None` if they are equal.
+    cast: Option<Cast>,
+    to: DType,
+}
+
+impl Kernel for Stored {
+    fn compute(&self, ctx: &mut KernelContext<'_>) -> Result<()> {
+        let x = ctx.input(0)?;
+        let x = x.clone().bitcast(stored(x.dtype()))?;
+        let out = match &self.cast {
+            None => x,
+            Some(cast) => {
+                let mut out = ctx.allocator().uninit(cast.to, x.shape().clone())?;
+                (cast.convert)(&x, &mut out)?;
+                out
+            }
+        };
+        ctx.set_output(0, out.bitcast(self.to)?);
+        Ok(())
+    }
+}
+
 fn make_cast(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let (from, to) = (init.dtype("SrcT")?, init.dtype("DstT")?);
     if from == to {
         return Ok(Arc::new(Same(from)));
+    }
+    if from.is_quantized() || to.is_quantized() {
+        let (from, stored_to) = (stored(from), stored(to));
+        let cast = if from == stored_to { None } else { Some(cast_of(from, stored_to)?) };
+        return Ok(Arc::new(Stored { cast, to }));
     }
     if init.attrs.get_or("Truncate", false)? {
         match (from, to) {
@@ -275,11 +316,15 @@ fn make_cast(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
             _ => {}
         }
     }
+    Ok(Arc::new(cast_of(from, to)?))
+}
+
+fn cast_of(from: DType, to: DType) -> Result<Cast> {
     for_dtype!(from, [f32, f64, f16, bf16, i8, i16, i32, i64, u8, u16, u32, u64, bool, Complex<f32>, Complex<f64>], S => cast_from::<S>(to), _ => None).map_or_else(|| bail!(Unimplemented, "Cast {from} to {to} is not supported"), Ok)
 }
 
 /// Makes the kernel for one source type and the target `to`.
-fn cast_from<S: Source>(to: DType) -> Option<Arc<dyn Kernel>>
+fn cast_from<S: Source>(to: DType) -> Option<Cast>
 where
     f32: Target<S::Wide>,
     f64: Target<S::Wide>,

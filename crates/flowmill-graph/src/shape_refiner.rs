@@ -94,6 +94,14 @@ impl ShapeRefiner {
         }
     }
 
+    /// Says that every step computes `constant` for a tensor. Does nothing for a node that was not seen.
+    pub(crate) fn set_constant(&mut self, output: OutputId, constant: Tensor) {
+        let slot = self.outputs.get_mut(output.node.index()).and_then(Option::as_mut).and_then(|o| o.get_mut(output.slot as usize));
+        if let Some(value) = slot {
+            value.constant = Some(constant);
+        }
+    }
+
     /// Infers the outputs of one node, whose producers were seen before, those on back edges excepted: what comes over these is unknown.
     ///
     /// The results of a call are as the op's shape function says. TensorFlow, too, looks into the bodies of functions only when it imports a graph.
@@ -285,7 +293,11 @@ impl ShapeRefiner {
         let context = InferenceContext::new(node.op_def(), node.attrs(), inputs, node.num_outputs());
         let mut context = context.made_by(graph.producer()).with_symbols(symbols);
         if let Some(shape_fn) = node.op_def().shape_fn {
-            shape_fn(&mut context).map_err(|e| e.at_node(node.name(), node.op()))?;
+            shape_fn(&mut context).map_err(|e| {
+                let shapes: Vec<String> = (0..num_inputs).map(|i| context.input(i).to_string()).collect();
+                e.append(format_args!(" for {} with input shapes: {}.", summary(graph, node), shapes.join(", ")))
+                    .at_node(node.name(), node.op())
+            })?;
         }
         let asked = context.asked();
         let mut outputs = context.into_outputs();
@@ -300,6 +312,12 @@ impl ShapeRefiner {
         }
         Ok((outputs, asked))
     }
+}
+
+/// Returns a node as TensorFlow's messages show it, without its attributes: `'{{node NAME}} = OP(INPUTS)'`.
+fn summary(graph: &Graph, node: &Node) -> String {
+    let inputs: Vec<String> = graph.inputs(node.id()).map(|input| graph.tensor_name(input)).collect();
+    format!("'{{{{node {}}}}} = {}({})'", node.name(), node.op(), inputs.join(", "))
 }
 
 /// Names the sizes that shape functions leave unknown.

@@ -62,6 +62,20 @@ impl Geometry {
         Ok(Geometry { strides: positive(op, "strides", strides)?, ..self.clone() })
     }
 
+    /// Checks that a window of `height` × `width` contains an element of the image wherever it is placed.
+    ///
+    /// # Errors
+    /// Returns `InvalidArgument` if an explicit padding is not smaller than the window.
+    pub fn check_padding(&self, height: usize, width: usize) -> Result<()> {
+        let Padding::Explicit([top, bottom, left, right]) = self.padding else { return Ok(()) };
+        for (name, padding, size) in [("Top", top, height), ("Bottom", bottom, height), ("Left", left, width), ("Right", right, width)] {
+            if padding >= size {
+                bail!(InvalidArgument, "{name} padding {padding} needs to be smaller than the window size {size}");
+            }
+        }
+        Ok(())
+    }
+
     /// Returns the window of `height` × `width` that slides over `input`, `[batch, height, width, channels]`.
     ///
     /// # Errors
@@ -132,7 +146,7 @@ fn positive(op: &str, name: &str, values: &[i64]) -> Result<[usize; 2]> {
         bail!(InvalidArgument, "Sliding window {name} field must specify 4 dimensions");
     };
     if batch != 1 || depth != 1 {
-        bail!(InvalidArgument, "Current implementation of {op} does not yet support {name} in the batch and depth dimensions.");
+        bail!(Unimplemented, "Current implementation of {op} does not yet support {name} in the batch and depth dimensions.");
     }
     match (usize::try_from(height), usize::try_from(width)) {
         (Ok(h), Ok(w)) if h > 0 && w > 0 && h < 1 << 31 && w < 1 << 31 => Ok([h, w]),

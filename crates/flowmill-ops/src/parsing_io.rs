@@ -144,7 +144,7 @@ pub(crate) const OPS: &[Op] = &[
     op("RestoreSlice", "(file_pattern: string, tensor_name: string, shape_and_slice: string) -> (tensor: dt)")
         .attrs("dt: type; preferred_shard: int = -1")
         .stateful()
-        .shape(shape::unknown),
+        .shape(shape::restore_slice),
     op("DecodeWav", "(contents: string) -> (audio: float, sample_rate: int32)")
         .attrs("desired_channels: int = -1; desired_samples: int = -1")
         .shape(shape::decode_wav),

@@ -68,6 +68,7 @@ impl PyGraph {
             return_nodes,
             control_dependencies,
             validate_colocation,
+            uniquify_names: true,
             ..ImportOptions::default()
         };
         let def = detached(py, || source.graph_def(file_access(map_file)))?;

@@ -245,11 +245,10 @@ impl PartialShape {
             }
         };
         let rank = x.len().max(y.len());
-        let mut out = SmallVec::from_elem(1i64, rank);
-        for i in 0..rank {
-            let p = x.iter().rev().nth(i).copied().unwrap_or(1);
-            let q = y.iter().rev().nth(i).copied().unwrap_or(1);
-            out[rank - 1 - i] = match (p, q) {
+        let mut out: SmallVec<[i64; 4]> = SmallVec::from_elem(1i64, rank);
+        for (i, out) in out.iter_mut().enumerate() {
+            let [p, q] = [x, y].map(|dims| (i + dims.len()).checked_sub(rank).map_or(1, |axis| dims[axis]));
+            *out = match (p, q) {
                 (1, q) => q,
                 (p, 1) => p,
                 (p, q) if p == q => p,
@@ -257,7 +256,7 @@ impl PartialShape {
                 (p, q) if p < 0 && q < 0 => -1,
                 (p, q) if p < 0 => q,
                 (p, q) if q < 0 => p,
-                (p, q) => bail!(InvalidArgument, "Dimensions must be equal, but are {p} and {q} for shapes {a} and {b}."),
+                (p, q) => bail!(InvalidArgument, "Dimensions must be equal, but are {p} and {q}"),
             };
         }
         Ok(PartialShape(Dims::Known(out)))

@@ -50,7 +50,10 @@ impl Shape {
         for &d in self.0.iter().filter(|&&d| d != 0) {
             match i64::try_from(d).ok().and_then(|d| n.checked_mul(d)) {
                 Some(m) => n = m,
-                None => bail!(InvalidArgument, "Shape {self} has too many elements: more than 2^63 - 1"),
+                None => bail!(
+                    InvalidArgument,
+                    "Encountered overflow when multiplying shape dimensions: {self} has too many elements, more than 2^63 - 1"
+                ),
             }
         }
         Ok(if self.0.contains(&0) { 0 } else { n as usize })

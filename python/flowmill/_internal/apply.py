@@ -61,6 +61,17 @@ class Signature:
         self.takes_refs = any(i.is_ref for i in self.inputs) and not self.num_lists
         self.inferred = {a for i in self.inputs for a in (i.type_attr, i.number_attr) if a is not None}
 
+    def check_type(self, attr: str, number: int, arg: str | None = None) -> None:
+        """Checks that an attribute may be a type; `arg` is the input that has the type.
+
+        Raises:
+            TypeError: if it may not.
+        """
+        allowed = self.allowed.get(attr)
+        if allowed is not None and number not in allowed:
+            names = ", ".join(as_dtype(n).name for n in allowed)
+            raise TypeError(f"Value passed to parameter '{arg or attr}' has DataType {as_dtype(number).name} not in list of allowed values: {names}")
+
 
 _signatures: dict[str, Signature] = {}
 
@@ -249,10 +260,7 @@ class _Call:
 
     def know(self, attr: str, number: int, arg: str | None) -> None:
         """Notes the type that an attribute has."""
-        allowed = self.signature.allowed.get(attr)
-        if allowed is not None and number not in allowed:
-            names = ", ".join(as_dtype(n).name for n in allowed)
-            raise TypeError(f"Value passed to parameter '{arg or attr}' has DataType {as_dtype(number).name} not in list of allowed values: {names}")
+        self.signature.check_type(attr, number, arg)
         self.types[attr] = number, arg
 
     def list_of_inputs(self, arg: Argument, values) -> list[_Input]:

@@ -9,6 +9,7 @@ from flowmill._internal.convert import convert_to_tensor
 from flowmill._internal.func_graph import FuncGraph, to_function, trace, unique_function_name
 from flowmill._internal.program_order import note_read_only_inputs
 from flowmill._internal.graph import Graph, get_default_graph
+from flowmill._internal.indexed_slices import IndexedSlices
 from flowmill._internal.tensor import Tensor
 from flowmill._internal.tensor_shape import TensorShape
 
@@ -108,6 +109,10 @@ def _check_same_outputs(op: str, branches: list[FuncGraph]) -> None:
             f"structure of return values.\n\n{first} output: {branches[0].structured_outputs}\n{other} output: {branches[i].structured_outputs}\n\n"
             f"Error details:\n{details}")
 
+    for place, values in enumerate(zip(*(nest.flatten(b.structured_outputs) for b in branches))):
+        if any(isinstance(v, IndexedSlices) for v in values) and len({type(v) for v in values}) > 1:
+            raise TypeError(f"Cannot reconcile {'tf.cond' if op == 'If' else 'tf.switch_case'} {place}-th outputs:\n"
+                            + "\n".join(f"  branch {i}: {v}" for i, v in enumerate(values)))
     for i, branch in enumerate(branches[1:], 1):
         try:
             nest.assert_same_structure(branches[0].structured_outputs, branch.structured_outputs, expand_composites=True)

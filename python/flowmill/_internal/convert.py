@@ -203,7 +203,7 @@ def constant(value, dtype=None, shape=None, name: str | None = "Const", verify_s
         return graph._add_constant(name, *array_of(value, dtype))
     sizes = [int(s) for s in shape]
     if 0 in sizes and not verify_shape:
-        value = []  # whatever it is, none of it is left
+        value = value.ravel()[:0] if isinstance(value, np.ndarray) else []  # whatever it is, none of it is left
     array, number = array_of(value, dtype)
     return graph._add_constant(name, _shaped(array, sizes, verify_shape), number)
 

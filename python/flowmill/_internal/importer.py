@@ -49,6 +49,9 @@ def import_graph_def(graph_def, input_map=None, return_elements=None, name=None,
     graph = get_default_graph()
     graph._check_not_finalized()
     source = _source(graph_def)
+    if name == "" and isinstance(input_map, dict) and not all(isinstance(v, Tensor) for v in input_map.values()):
+        raise ValueError("tf.import_graph_def() requires a non-empty `name` if `input_map` contains non-Tensor values. Try calling "
+                         f"tf.convert_to_tensor() on `input_map` values before calling tf.import_graph_def(). Obtained: {list(input_map.values())}")
     mapped = _mapped(graph, input_map)
     wanted = _wanted(return_elements)
     return_tensors = [n for n in wanted if ":" in n]
@@ -91,7 +94,7 @@ def _source(graph_def) -> Any:
     """Bytes or a path."""
     if isinstance(graph_def, (bytes, bytearray, memoryview)):
         source = bytes(graph_def)
-    elif isinstance(graph_def, (str, os.PathLike)):
+    elif isinstance(graph_def, os.PathLike) or isinstance(graph_def, str) and graph_def:
         source = os.fspath(graph_def)
     elif hasattr(graph_def, "SerializeToString") and hasattr(graph_def, "node"):
         source = graph_def.SerializeToString()
@@ -119,7 +122,11 @@ def _wanted(return_elements) -> list[str]:
         return []
     if isinstance(return_elements, (str, bytes)) or not all(isinstance(n, (str, bytes)) for n in return_elements):
         raise TypeError(f"Argument `return_elements` must be a list of strings. Obtained {return_elements}.")
-    return [_text(n) for n in return_elements]
+    names = [_text(n) for n in return_elements]
+    for name in names:
+        if ":" in name and not name.rpartition(":")[2].isdecimal() or name.count(":") > 1:
+            raise ValueError(f"Cannot convert {name!r} to a tensor name.")
+    return names
 
 
 def _text(name: str | bytes) -> str:

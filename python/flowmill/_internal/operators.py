@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from flowmill._internal.apply import apply_op, op_scope
+from flowmill._internal.apply import apply_op, op_scope, signature
 from flowmill._internal.convert import convert_to_tensor
 from flowmill._internal.dispatch import is_ragged, of_rows
 from flowmill._internal.graph_stack import is_captured, target
@@ -88,7 +88,11 @@ def _logical(op: str, bitwise: str, display: str):
             return logical_xor(x, y, display) if op == "LogicalXor" else binary(op, None, x, y, display)
         graph = target(like._graph)
         with graph.as_default(), graph.name_scope(display):
-            return binary(bitwise, None, x, y)
+            try:
+                return binary(bitwise, None, x, y)
+            except ValueError:
+                signature(bitwise, graph).check_type("T", like._type % _REF, "x")
+                raise
     return operator
 
 

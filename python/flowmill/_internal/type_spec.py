@@ -535,6 +535,8 @@ def type_spec_from_value(value) -> TypeSpec:
     converter = next((_converters[kind] for kind in type(value).__mro__ if kind in _converters), None)
     if converter is not None:
         return converter(value)
+    if isinstance(getattr(value, "_type_spec", None), TypeSpec):
+        return value._type_spec
     found = _first((SparseTensorSpec, RaggedTensorSpec, IndexedSlicesSpec, TensorArraySpec, NoneTensorSpec, TensorSpec), value)
     if found is None:
         from flowmill.data._specs import DatasetSpec, OptionalSpec  # cycle: data._specs imports this module

@@ -269,6 +269,9 @@ def einsum(equation: str, *inputs, **kwargs) -> Tensor:
     with op_scope(name, "einsum", *inputs):
         inputs = [convert_to_tensor(i) for i in inputs]
         equation = _explicit(equation, inputs)
+        result = equation.partition("->")[2].replace("...", "")
+        if len(set(result)) < len(result):
+            raise ValueError(f"Output subscripts must not name a label more than once. Received equation: {equation}")
         if len(inputs) <= 2:
             return call("Einsum", None, inputs, equation=equation)
         for places, pair in _pairs(equation, inputs, optimize):

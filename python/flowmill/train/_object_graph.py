@@ -12,19 +12,31 @@ from flowmill._internal.variables import Variable
 from flowmill.layers._base import Layer
 from flowmill.train.optimizer import Optimizer
 
-# The key that the list of objects is saved by, and the end of the keys of variables.
+# The key that the list of objects is saved by, and the ends of the keys of variables and tables.
 OBJECT_GRAPH = "_CHECKPOINTABLE_OBJECT_GRAPH"
 _VALUE = "VARIABLE_VALUE"
+_TABLE = "table"
 
 
 def is_trackable(value) -> bool:
-    """Returns true if a value is a variable or may own some."""
-    return isinstance(value, (Variable, Module, Layer, Optimizer, list, tuple, Mapping)) or hasattr(value, "_owned_objects")
+    """Returns true if a value is a variable, a table that steps change, or may own some."""
+    return isinstance(value, (Variable, Module, Layer, Optimizer, list, tuple, Mapping)) or hasattr(value, "_owned_objects") or is_table(value)
+
+
+def is_table(value) -> bool:
+    """Returns true for a table, whose keys and values are saved."""
+    return hasattr(value, "_saveable")
+
+
+def table_tensors(table) -> list[tuple[str, Any]]:
+    """Returns the tensors that a table is saved by, each with the end of its key."""
+    saveable = table._saveable()
+    return [(spec.name.removeprefix(saveable.name), spec.tensor) for spec in saveable.specs]
 
 
 def children(owner) -> list[tuple[str, Any]]:
     """Returns the objects that one owns, by name."""
-    if isinstance(owner, Variable):
+    if isinstance(owner, Variable) or is_table(owner):
         return []
     if hasattr(owner, "_owned_objects"):
         return owner._owned_objects()
@@ -90,12 +102,21 @@ class ObjectGraph:
                     self.slots.append((place, name, of, places[id(slot)]))
 
     def key(self, place: int) -> str:
-        """Returns the key that a variable is saved by."""
-        return f"{self._keys.get(place) or _joined(self.paths[place])}/.ATTRIBUTES/{_VALUE}"
+        """Returns the key that a variable is saved by, or the beginning of the keys of a table."""
+        what = _TABLE if is_table(self.objects[place]) else _VALUE
+        return f"{self._keys.get(place) or _joined(self.paths[place])}/.ATTRIBUTES/{what}"
 
     def variables(self) -> list[tuple[int, Variable]]:
         """Returns the variables, with their places."""
         return [(i, v) for i, v in enumerate(self.objects) if isinstance(v, Variable)]
+
+    def tensors(self) -> dict[str, Any]:
+        """Returns what is saved, by key: variables, and the tensors of tables."""
+        found: dict[str, Any] = {self.key(i): v for i, v in self.variables()}
+        for place, value in enumerate(self.objects):
+            if is_table(value):
+                found.update((self.key(place) + end, tensor) for end, tensor in table_tensors(value))
+        return found
 
     def message(self) -> Any:
         """It as a `TrackableObjectGraph`."""
@@ -106,6 +127,8 @@ class ObjectGraph:
                 node.children.add(node_id=child, local_name=name)
             if isinstance(value, Variable):
                 node.attributes.add(name=_VALUE, full_name=value.op.name, checkpoint_key=self.key(place))
+            elif is_table(value):
+                node.attributes.add(name=_TABLE, full_name=value.name, checkpoint_key=self.key(place))
             for owner, name, of, slot in self.slots:
                 if owner == place:
                     node.slot_variables.add(original_variable_node_id=of, slot_name=name, slot_variable_node_id=slot)
@@ -121,8 +144,8 @@ def _joined(path: tuple[str, ...]) -> str:
     return "/".join(map(_escaped, path))
 
 
-def matched(message, root) -> tuple[dict[int, Any], list[tuple[Variable, str]]]:
-    """Finds the objects that `root` reaches in a saved `TrackableObjectGraph`: objects by their places in it, and variables with their keys."""
+def matched(message, root) -> tuple[dict[int, Any], list[tuple[Any, str]]]:
+    """Finds the objects that `root` reaches in a saved `TrackableObjectGraph`: objects by their places in it, and variables and tables with their keys."""
     found: dict[int, Any] = {0: root}
     ahead = [0]
     while ahead:
@@ -138,6 +161,6 @@ def matched(message, root) -> tuple[dict[int, Any], list[tuple[Variable, str]]]:
             value = owner.get_slot(variable, slot.slot_name) if isinstance(variable, Variable) else None
             if value is not None:
                 found[slot.slot_variable_node_id] = value
-    pairs = [(value, attribute.checkpoint_key) for place, value in sorted(found.items(), key=lambda item: item[0]) if isinstance(value, Variable)
-             for attribute in message.nodes[place].attributes if attribute.name == _VALUE]
+    pairs = [(value, attribute.checkpoint_key) for place, value in sorted(found.items(), key=lambda item: item[0]) if isinstance(value, Variable) or is_table(value)
+             for attribute in message.nodes[place].attributes if attribute.name in (_VALUE, _TABLE)]
     return found, pairs

@@ -12,7 +12,7 @@ from flowmill._internal.graph import Graph, get_default_graph
 from flowmill._internal.session import Session, get_default_session
 from flowmill._internal.variables import Variable
 from flowmill.errors import FailedPreconditionError
-from flowmill.train._object_graph import OBJECT_GRAPH, ObjectGraph, is_trackable, matched
+from flowmill.train._object_graph import OBJECT_GRAPH, ObjectGraph, is_table, is_trackable, matched, table_tensors
 from flowmill.train._readers import CheckpointReader, get_checkpoint_state, latest_checkpoint
 from flowmill.train.checkpoint_management import remove_checkpoint, write_state
 
@@ -51,7 +51,8 @@ def _session(given) -> Session:
 
 
 class Checkpoint:
-    """Objects whose variables are saved together: variables, modules, layers, optimizers, other checkpoints, and lists and dictionaries of them.
+    """Objects whose variables are saved together: variables, tables that steps change, modules, layers, optimizers, other checkpoints, and lists and
+    dictionaries of them.
 
     They are attributes, by the names of the arguments; more may be set later. A variable is saved by the names that lead to it, so it
     is found again however variables themselves are called.
@@ -98,9 +99,9 @@ class Checkpoint:
         session, prefix = _session(session), os.fspath(file_prefix)
         with session.graph.as_default():
             objects = ObjectGraph(self)
-        variables = objects.variables()
-        values = session.run([v for _, v in variables]) if variables else []
-        _write(prefix, {objects.key(i): (value, v.dtype.base_dtype) for (i, v), value in zip(variables, values)}, objects.message())
+            tensors = objects.tensors()
+        values = session.run(tensors) if tensors else {}
+        _write(prefix, {key: (values[key], tensor.dtype.base_dtype) for key, tensor in tensors.items()}, objects.message())
         for callback in getattr(options, "experimental_write_callbacks", None) or ():
             callback(prefix)
         return prefix
@@ -119,6 +120,9 @@ class Checkpoint:
         self.write(path, session, options)
         write_state(os.path.dirname(path) or ".", path, [path], relative=True)
         return path
+
+    def sync(self) -> None:
+        """Waits until what was saved is written, which it is when :meth:`save` returns."""
 
     def _counted(self, session: Session) -> int:
         with session.graph.as_default():
@@ -243,7 +247,17 @@ class LoadStatus:
         session = _session(session)
         with session.graph.as_default():
             pairs = self._matches()[1]
-        _load(session, {v: self._reader.get_tensor(key) for v, key in pairs})
+        self._load(session, pairs)
+
+    def _load(self, session: Session, pairs: list[tuple[Any, str]]) -> None:
+        """Loads the checkpoint's values into variables and tables."""
+        tables = [(value, key) for value, key in pairs if is_table(value)]
+        _load(session, {v: self._reader.get_tensor(key) for v, key in pairs if not is_table(v)})
+        with session.graph.as_default():
+            for table, key in tables:
+                feeds = {call("Placeholder", None, dtype=tensor.dtype, shape=None): self._reader.get_tensor(key + end)
+                         for end, tensor in table_tensors(table)}
+                session.run(table._saveable().restore(list(feeds), None), feeds)
 
     def initialize_or_restore(self, session=None) -> None:
         """Restores the values of the variables that are in the checkpoint, and initializes the others."""
@@ -256,7 +270,7 @@ class LoadStatus:
         if rest:
             session.run(rest)
         if self._path is not None:
-            _load(session, {v: self._reader.get_tensor(key) for v, key in pairs})
+            self._load(session, pairs)
 
 
 def _load(session: Session, values: dict[Variable, Any]) -> None:

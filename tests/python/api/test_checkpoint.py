@@ -177,3 +177,21 @@ def test_the_newest_are_kept(tf1, tmp_path):
             assert session.run(v) == 1.0
     assert found[0] == found[1]
     same_error(tf1, lambda tf: tf.train.CheckpointManager(tf.train.Checkpoint(), "x", 0), "Expected a positive integer or `None` for `max_to_keep`")
+
+
+@pytest.mark.parametrize("dense", [False, True])
+def test_tables_are_saved_with_objects(tmp_path, dense):
+    def table():
+        keys = {"empty_key": -1, "deleted_key": -2} if dense else {}
+        return (flowmill.lookup.experimental.DenseHashTable if dense else flowmill.lookup.experimental.MutableHashTable)(
+            flowmill.int64, flowmill.int64, 0, **keys)
+
+    with flowmill.Graph().as_default(), flowmill.Session() as session:
+        saved, variable = table(), flowmill.Variable(2.0)
+        session.run([saved.insert([1, 2], [10, 20]), variable.initializer])
+        path = flowmill.train.Checkpoint(table=saved, v=variable).write(tmp_path / "ckpt")
+        assert {"table/.ATTRIBUTES/table-keys", "table/.ATTRIBUTES/table-values"} <= {name for name, _ in flowmill.train.list_variables(path)}
+        other = table()
+        session.run(other.insert([3], [30]))
+        flowmill.train.Checkpoint(table=other, v=variable).read(path).run_restore_ops()
+        assert session.run(other.lookup(flowmill.constant([1, 2, 3], flowmill.int64))).tolist() == [10, 20, 0]

@@ -400,3 +400,14 @@ def test_tensors_of_other_branches(tf1, several):
             return tf.switch_case(tf.constant(0), [first, second]) if several else tf.cond(tf.constant(True), first, second)
         return body()
     same_error(tf1, build, "is accessed from branch 1." if several else "in true_fn is accessed from false_fn.")
+
+
+def test_slices_and_tensors_of_branches_are_not_reconciled(tf1):
+    for tf in (tf1, flowmill):
+        with tf.Graph().as_default():
+            @tf.function
+            def f(x):
+                return tf.cond(tf.constant(True), lambda: tf.IndexedSlices(x + 1, tf.constant([0])), lambda: x)
+
+            with pytest.raises(TypeError, match="Cannot reconcile tf.cond 0-th outputs"):
+                f(tf.constant([10]))

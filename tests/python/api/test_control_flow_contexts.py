@@ -89,3 +89,24 @@ def test_loops_that_are_not_differentiated(tf1):
             y = tf.while_loop(lambda v: v < 5.0, lambda v: v * 2.0, [x], back_prop=False, swap_memory=True)
             assert tf.gradients(y, x) == [None]
             assert tf.gradients(y + x, x)[0] is not None
+
+
+def test_tensors_of_other_loops_are_no_inputs(tf1):
+    for tf in (tf1, flowmill):
+        inside = []
+
+        def body(i):
+            inside.append(tf.constant(1))  # noqa: B023 - called at once
+            return i + inside[0]  # noqa: B023
+
+        with tf.Graph().as_default():
+            tf.while_loop(lambda i: i < 10, body, [0])
+            name = inside[0].op.name
+            with pytest.raises(ValueError, match=f"Cannot use '{name}' as input to 'sum' because '{name}' is in a while loop"):
+                tf.add(1, inside[0], name="sum")
+            with pytest.raises(ValueError, match=f"Cannot use '{name}' as input to 'cond/sum' because '{name}' is in a while loop"):
+                tf.cond(tf.less(1, 2), lambda: tf.add(1, inside[0], name="sum"), lambda: tf.constant(0))  # noqa: B023
+            with pytest.raises(ValueError, match=f"Cannot use '{name}' as input to 'while_1/sum' because they are in different while loops"):
+                tf.while_loop(lambda i: i < 10, lambda i: tf.add(1, inside[0], name="sum"), [0])  # noqa: B023
+            with pytest.raises(ValueError, match=f"Cannot use '{name}' as input to 'while_2/NextIteration' because they are in different while loops"):
+                tf.while_loop(lambda i: i < 10, lambda i: inside[0], [0])  # noqa: B023

@@ -220,3 +220,16 @@ def test_lists_of_numbers_as_gradients_to_begin_with(tf1):
         x = tf.constant([[1.0, 2.0]])
         return tf.gradients(x * x, x, grad_ys=[[[3.0, 4.0]]])
     compare(tf1, build, nodes=False)
+
+
+@pytest.mark.parametrize("operator", ["__and__", "__or__", "__xor__"])
+def test_bits_of_strings_are_no_numbers(tf1, operator):
+    same_error(tf1, lambda tf: getattr(tf.constant("a"), operator)(tf.constant("b")), "has DataType string not in list of allowed values")
+
+
+def test_labels_of_a_result_of_einsum_are_distinct(tf1):
+    same_error(tf1, lambda tf: tf.einsum("ij,jk->iik", tf.ones([2, 3]), tf.ones([3, 4])))
+
+
+def test_constants_without_elements_keep_the_type_of_an_array(tf1):
+    compare(tf1, lambda tf: [tf.constant(np.zeros([0, 3]), shape=[0, 3]), tf.constant(np.zeros([2, 0], np.int16), shape=[2, 0])])

@@ -323,3 +323,35 @@ def test_structures_of_values_and_of_their_specs(tf1):
             tf.nest.assert_same_structure(value, specs, expand_composites=True)
             with pytest.raises((TypeError, ValueError), match="nested structure"):
                 tf.nest.assert_same_structure(value, {**specs, "a": tf.TensorSpec([2])}, expand_composites=True)
+
+
+class _Pair:
+    """A composite that only its spec knows how to take apart."""
+
+    def __init__(self, parts, label):
+        self.parts, self.label = parts, label
+
+    @property
+    def _type_spec(self):
+        return _PairSpec(self.label)
+
+
+class _PairSpec(flowmill.TypeSpec):
+    value_type = _Pair
+
+    def __init__(self, label):
+        self.label = label
+
+    def _to_components(self, value):
+        return value.parts
+
+    def _from_components(self, components):
+        return _Pair(components, self.label)
+
+
+def test_specs_take_composites_apart():
+    structure = [{"a": _Pair((1, [2, 3]), "x")}, 4]
+    assert flowmill.nest.flatten(structure, expand_composites=True) == [1, 2, 3, 4]
+    assert flowmill.nest.flatten(structure)[1] == 4 and len(flowmill.nest.flatten(structure)) == 2
+    made = flowmill.nest.pack_sequence_as(structure, "abcd", expand_composites=True)
+    assert (made[0]["a"].parts, made[0]["a"].label, made[1]) == (("a", ["b", "c"]), "x", "d")

@@ -97,3 +97,27 @@ def test_a_size_below_zero_is_an_error(tf1):
     for tf in (tf1, flowmill):
         with tf.Graph().as_default(), pytest.raises(ValueError, match="Fill dimensions must be >= 0"):
             tf.fill(tf.stack([-1, 2]), 1.0)
+
+
+def test_shape_functions_see_captured_constants(tf1):
+    """A constant outside of a function, of which the function makes a shape, has its value there."""
+    found = []
+    for tf in (tf1, flowmill):
+        with tf.Graph().as_default():
+            sizes, seen = tf.constant([3, 4]), []
+
+            @tf.function
+            def f(x):
+                shape = tf.concat([[5], sizes], 0)
+                seen.extend(t.shape.as_list() for t in (tf.reshape(x, shape), tf.zeros(shape), tf.random.uniform(shape)))
+                return tf.reshape(x, shape)
+
+            f(tf.zeros([60]))
+            found.append(seen)
+    assert found[1] == found[0] == [[5, 3, 4]] * 3
+
+
+def test_errors_of_shape_functions_name_node_and_inputs(tf1):
+    for tf in (tf1, flowmill):
+        with tf.Graph().as_default(), pytest.raises(ValueError, match=r"are 2 and 5 for .*total.*AddV2.* with input shapes: \[1,2,3\], \[4,5,6\]"):
+            tf.raw_ops.AddV2(x=tf.ones([1, 2, 3]), y=tf.ones([4, 5, 6]), name="total")

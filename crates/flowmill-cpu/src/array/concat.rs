@@ -138,10 +138,13 @@ fn check_offset_sizes(first: &[i64], sizes: &[i64], i: usize, axis: usize) -> Re
         bail!(InvalidArgument, "input {i} should contain {} elements, but got {}", first.len(), sizes.len());
     }
     match sizes.iter().zip(first).enumerate().find(|&(d, (a, b))| d != axis && a != b) {
-        Some((d, _)) => bail!(
-            InvalidArgument,
-            "All dimensions except {axis} must match. Input {i} has shape {sizes:?} and doesn't match input 0 with shape {first:?} in dimension {d}."
-        ),
+        Some((d, _)) => {
+            let [sizes, first] = [sizes, first].map(|sizes| sizes.iter().map(i64::to_string).collect::<Vec<_>>().join(" "));
+            bail!(
+                InvalidArgument,
+                "All dimensions except {axis} must match. Input {i} has shape [{sizes}] and doesn't match input 0 with shape [{first}] in dimension {d}."
+            )
+        }
         None => Ok(()),
     }
 }

@@ -145,6 +145,9 @@ pub(super) fn make_set_diag(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
             expected.push(band.count());
         }
         expected.push(band.longest());
+        if diagonal.rank() == 0 {
+            bail!(InvalidArgument, "diagonal must be at least 1-dim, received shape: {}", diagonal.shape());
+        }
         if *diagonal.shape() != expected {
             bail!(InvalidArgument, "Either first dimensions of diagonal don't match input.shape[:-2], or diagonal.shape[:-1] is not equal to the longests diagonal in range [lower_diag_index:upper_diag_index].\nInput shape: {}\nDiagonal shape: {}\nExpected diagonal shape: {expected}", input.shape(), diagonal.shape());
         }

@@ -48,7 +48,7 @@ fn make(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let (from, to) = (init.dtype("T")?, init.dtype("Tout")?);
     let is_single = |dtype| matches!(dtype, DType::F32 | DType::C64);
     if is_single(from) != is_single(to) {
-        return init.unsupported();
+        bail!(InvalidArgument, "Invalid output dtype {to} for the eigenvalues of a matrix of type {from}");
     }
     for_dtype!(from, [f32, f64, Complex<f32>, Complex<f64>], T => from_fn(move |ctx| {
         let input = Batch::<T>::square(ctx.input(0)?)?;

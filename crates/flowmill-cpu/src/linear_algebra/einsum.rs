@@ -4,7 +4,7 @@
 
 use super::product::{Product, Sizes};
 use crate::array::item::{Item, for_item};
-use crate::array::nd::{Strides, read_strided, row_major};
+use crate::array::nd::{Strides, for_each_index, read_strided, row_major};
 use crate::from_fn::from_fn;
 use crate::gemm::{MatrixRef, Repeat};
 use crate::number::Number;
@@ -54,25 +54,41 @@ fn einsum<T: Product + Number>(alloc: &Allocator, equation: &EinsumEquation, inp
         terms.push(labels);
     }
     let ellipsis = sizes.keys().filter(|l| matches!(l, EinsumLabel::Ellipsis(_))).count();
-    let output = equation.output_labels(ellipsis);
-    for (i, label) in output.iter().enumerate() {
-        if !sizes.contains_key(label) || output[..i].contains(label) {
-            bail!(InvalidArgument, "Output subscripts '{}' must name each of the inputs' labels at most once", equation.output());
-        }
+    let named = equation.output_labels(ellipsis);
+    if let Some(label) = named.iter().find(|label| !sizes.contains_key(label)) {
+        bail!(InvalidArgument, "Output subscripts '{}' have a label that no input has: {label:?}", equation.output());
     }
-    let shape: Shape = output.iter().map(|l| sizes[l]).collect();
+    if sizes.keys().any(|label| matches!(label, EinsumLabel::Ellipsis(_)) && !named.contains(label)) {
+        bail!(InvalidArgument, "Output subscripts '{}' need an ellipsis, because an input's ellipsis has dimensions", equation.output());
+    }
+    let shape: Shape = named.iter().map(|l| sizes[l]).collect();
     shape.checked_num_elements()?;
+    let output: Vec<EinsumLabel> = named.iter().enumerate().filter(|(i, label)| !named[..*i].contains(label)).map(|(_, l)| *l).collect();
     let mut operands: Vec<View> = Vec::new();
     for (i, (tensor, labels)) in inputs.iter().zip(&terms).enumerate() {
         let other = terms.get(1 - i).filter(|_| inputs.len() == 2);
         let is_kept = |l: &EinsumLabel| output.contains(l) || other.is_some_and(|o| o.contains(l));
         operands.push(View::new(tensor, labels, &sizes).summed::<T>(alloc, &sizes, is_kept)?);
     }
-    match &operands[..] {
-        [one] => one.arranged(alloc, &output, &sizes)?.tensor.reshaped(shape),
-        [a, b] => contract::<T>(alloc, a, b, &output, &sizes)?.reshaped(shape),
+    let result = match &operands[..] {
+        [one] => one.arranged(alloc, &output, &sizes)?.tensor,
+        [a, b] => contract::<T>(alloc, a, b, &output, &sizes)?,
         _ => bail!(Internal, "einsum of {} operands", operands.len()),
-    }
+    };
+    if output.len() == named.len() { result.reshaped(shape) } else { diagonal::<T>(alloc, &result, &output, &named, shape) }
+}
+
+/// Returns a tensor with the dimensions `named`, some of which have the same label: `result`, whose dimensions are the labels, on the diagonals, and zeros.
+fn diagonal<T: Number>(alloc: &Allocator, result: &Tensor, labels: &[EinsumLabel], named: &[EinsumLabel], shape: Shape) -> Result<Tensor> {
+    let strides = row_major(&shape);
+    let on_diagonal = |label: &EinsumLabel| named.iter().zip(&strides).filter(|(l, _)| *l == label).map(|(_, stride)| stride).sum();
+    let strides: Strides = labels.iter().map(on_diagonal).collect();
+    let sizes: Vec<usize> = labels.iter().filter_map(|label| named.iter().position(|l| l == label).map(|i| shape[i])).collect();
+    let mut out = alloc.zeros(T::DTYPE, shape)?;
+    let (target, source) = (out.as_mut_slice::<T>()?, result.as_slice::<T>()?);
+    let from = row_major(&sizes);
+    for_each_index(&sizes, (0, &strides), (0, &from), |to, from| target[to] = source[from]);
+    Ok(out)
 }
 
 /// An operand with distinct labels. Its element at index (0, …) is the first of the tensor.

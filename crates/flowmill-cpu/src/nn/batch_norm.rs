@@ -8,7 +8,6 @@ use flowmill_tensor::{Allocator, DType, Result, Shape, Tensor, bail, bf16, f16};
 use std::sync::Arc;
 
 pub(super) fn register(registry: &mut KernelRegistry) {
-    registry.add("BatchNormWithGlobalNormalization", make_global);
     for op in ["FusedBatchNorm", "FusedBatchNormV2", "FusedBatchNormV3"] {
         registry.register(op, KernelDef::new(|init| in_any_layout(init, make)).channels_last());
     }
@@ -82,37 +81,6 @@ fn channels(x: &Shape, vectors: &[(&str, &Tensor)]) -> Result<usize> {
         }
     }
     Ok(channels)
-}
-
-/// Makes the kernel of `BatchNormWithGlobalNormalization`, an op of the first versions: `(t - m) / sqrt(v + epsilon) * gamma + beta` for inputs t,
-/// m, v, beta, gamma; `gamma` is used if an attribute says so.
-fn make_global(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
-    let (epsilon, scales) = (init.attrs.get_or("variance_epsilon", 0f32)?, init.attrs.get_or("scale_after_normalization", false)?);
-    let norm = Norm { dtype: init.dtype("T")?, epsilon, average_factor: 1.0, training: false };
-    if !matches!(norm.dtype, DType::F32 | DType::F16 | DType::BF16) {
-        return init.unsupported();
-    }
-    from_fn(move |ctx| {
-        let [x, mean, variance, beta, gamma] = [0, 1, 2, 3, 4].map(|i| ctx.input(i).and_then(|t| norm.widen(ctx.allocator(), t)));
-        let (x, mean, variance, beta, gamma) = (x?, mean?, variance?, beta?, gamma?);
-        if x.rank() != 4 {
-            bail!(InvalidArgument, "input must be 4-dimensional{}", x.shape());
-        }
-        let vectors = [("mean", &mean), ("var", &variance), ("beta", &beta)];
-        channels(x.shape(), &vectors)?;
-        if scales {
-            channels(x.shape(), &[("gamma", &gamma)])?;
-        }
-        let inverse = variance.as_slice::<f32>()?.iter().map(|v| 1.0 / (v + norm.epsilon).sqrt());
-        let factors: Vec<f32> =
-            if scales { inverse.zip(gamma.as_slice::<f32>()?).map(|(i, g)| i * g).collect() } else { inverse.collect() };
-        let means = mean.as_slice::<f32>()?.iter().zip(&factors);
-        let shifts: Vec<f32> = beta.as_slice::<f32>()?.iter().zip(means).map(|(b, (m, f))| b - m * f).collect();
-        let mut out = ctx.allocator().uninit(DType::F32, x.shape().clone())?;
-        scale_and_shift(x.as_slice()?, &factors, &shifts, out.as_mut_slice()?);
-        ctx.set_output(0, norm.narrow(ctx.allocator(), out)?);
-        Ok(())
-    })
 }
 
 fn make(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {

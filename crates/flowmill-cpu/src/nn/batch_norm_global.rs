@@ -1,4 +1,4 @@
-//! `BatchNormWithGlobalNormalizationGrad`, the gradient of the first version of batch normalisation.
+//! `BatchNormWithGlobalNormalization`, the first version of batch normalisation, and its gradient.
 
 use crate::from_fn::from_fn;
 use crate::number::Number;
@@ -8,10 +8,52 @@ use num_traits::{AsPrimitive, Float};
 use std::sync::Arc;
 
 pub(super) fn register(registry: &mut KernelRegistry) {
-    registry.add("BatchNormWithGlobalNormalizationGrad", make);
+    registry.add("BatchNormWithGlobalNormalization", make);
+    registry.add("BatchNormWithGlobalNormalizationGrad", make_grad);
 }
 
 fn make(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
+    let (epsilon, scales) = (init.attrs.get_or("variance_epsilon", 0f32)?, init.attrs.get_or("scale_after_normalization", false)?);
+    for_dtype!(init.dtype("T")?, [f16, bf16, f32, f64], T => from_fn(move |ctx| normalize::<T>(ctx, epsilon, scales)), _ => init.unsupported())
+}
+
+/// Computes `(t - mean) * rsqrt(variance + epsilon) * gamma + beta`. Inputs: t, mean, variance, beta, gamma, which is used if `scales`.
+fn normalize<T: Number + Element>(ctx: &mut KernelContext<'_>, epsilon: f32, scales: bool) -> Result<()>
+where
+    T::Acc: Float + 'static,
+    f32: AsPrimitive<T::Acc>,
+{
+    let x = ctx.input(0)?;
+    if x.rank() != 4 {
+        bail!(InvalidArgument, "input must be 4-dimensional{}", x.shape());
+    }
+    let depth = x.shape()[3];
+    let vector = |i: usize, name: &str| -> Result<Vec<T::Acc>> {
+        let vector = ctx.input(i)?;
+        if vector.shape().dims() != [depth] {
+            bail!(InvalidArgument, "{name} must be 1-dimensional with {depth} elements: {}", vector.shape());
+        }
+        Ok(vector.as_slice::<T>()?.iter().map(|v| v.widen()).collect())
+    };
+    let (mean, variance, beta) = (vector(1, "mean")?, vector(2, "var")?, vector(3, "beta")?);
+    let epsilon: T::Acc = epsilon.as_();
+    let mut factors: Vec<T::Acc> = variance.iter().map(|&v| <T::Acc as Number>::ONE / (v + epsilon).sqrt()).collect();
+    if scales {
+        factors.iter_mut().zip(vector(4, "gamma")?).for_each(|(factor, gamma)| *factor = *factor * gamma);
+    }
+    let shifts: Vec<T::Acc> = beta.iter().zip(&mean).zip(&factors).map(|((&b, &m), &f)| b - m * f).collect();
+    let mut out = ctx.allocator().uninit(T::DTYPE, x.shape().clone())?;
+    let width = depth.max(1);
+    for (out, x) in out.as_mut_slice::<T>()?.chunks_exact_mut(width).zip(x.as_slice::<T>()?.chunks_exact(width)) {
+        for ((out, x), (&factor, &shift)) in out.iter_mut().zip(x).zip(factors.iter().zip(&shifts)) {
+            *out = T::narrow(x.widen() * factor + shift);
+        }
+    }
+    ctx.set_output(0, out);
+    Ok(())
+}
+
+fn make_grad(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let (epsilon, scales) = (init.attrs.get::<f32>("variance_epsilon")?, init.attrs.get_or("scale_after_normalization", false)?);
     for_dtype!(init.dtype("T")?, [f16, bf16, f32, f64], T => from_fn(move |ctx| grad::<T>(ctx, epsilon, scales)), _ => init.unsupported())
 }

@@ -15,7 +15,8 @@ fn formats<'a>(init: &KernelInit<'a>, sizes: &[usize]) -> Result<(&'a str, &'a s
     let (from, to) = (init.attrs.get_or("src_format", "NHWC")?, init.attrs.get_or("dst_format", "NCHW")?);
     for (name, format) in [("Source", from), ("Destination", to)] {
         if !sizes.contains(&format.len()) {
-            bail!(InvalidArgument, "{name} format must be of length {sizes:?}, received {format}");
+            let sizes: Vec<String> = sizes.iter().map(usize::to_string).collect();
+            bail!(InvalidArgument, "{name} format must be of length {}, received {name} format = {format}", sizes.join(" or "));
         }
     }
     let sorted = |format: &str| {
@@ -76,7 +77,8 @@ fn vec_permute(ctx: &mut KernelContext<'_>, from: &str, to: &str) -> Result<()> 
     let mut out = Vec::with_capacity(values.len());
     for letter in &to {
         let Some(row) = from.iter().position(|other| other == letter).and_then(|at| values.get(at * width..(at + 1) * width)) else {
-            bail!(InvalidArgument, "the formats have no {rows} spatial dimensions");
+            let named = if rows == 2 { "H and W for 2D" } else { "D, H and W for 3D" };
+            bail!(InvalidArgument, "Format specifier must contain {named} case");
         };
         out.extend_from_slice(row);
     }

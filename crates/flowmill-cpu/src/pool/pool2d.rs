@@ -44,6 +44,9 @@ impl Pool {
     pub(super) fn of_any_dimension(init: &KernelInit<'_>) -> Result<Pool> {
         let op = &init.op_def.name;
         let (sizes, mut strides) = (init.attrs.list::<i64>("ksize")?, init.attrs.list::<i64>("strides")?);
+        if strides.first().is_some_and(|&stride| stride != 1) {
+            bail!(Unimplemented, "{op}: Pooling is not yet supported on the batch dimension.");
+        }
         Pool::check_depth(&sizes, &mut strides)?;
         Pool::with_sizes(op, &sizes, Geometry::new_with_strides(init, &strides)?)
     }
@@ -96,6 +99,7 @@ impl Pool {
             let window = strides.window(&Shape::from([pixels, groups, self.depth, 1]), 1, self.depth)?;
             return Ok((window, Shape::from([batch, height, width, groups])));
         }
+        self.geometry.check_padding(self.height, self.width)?;
         let window = self.geometry.window(input, self.height, self.width)?;
         Ok((window, Shape::from([window.batch, window.out_height, window.out_width, window.channels])))
     }

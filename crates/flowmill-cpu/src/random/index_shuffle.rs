@@ -54,9 +54,15 @@ fn shuffle(ctx: &mut KernelContext<'_>, dtype: DType, rounds: usize) -> Result<(
     let is_scalar = index.rank() == 0 && seed.rank() == 1 && max.rank() == 0;
     let (indices, seeds, maxima) = (integers(index)?, integers(seed)?, integers(max)?);
     let pick = |values: &[u64], i: usize| if values.len() == 1 { values[0] } else { values[i] };
+    let is_signed = matches!(ctx.input(2)?.dtype(), DType::I32 | DType::I64);
     let mut found = Vec::with_capacity(count);
     for i in 0..count {
         let (index, max) = (pick(&indices, i), pick(&maxima, i));
+        for (name, value) in [("index", index), ("max_index", max)] {
+            if is_signed && (value as i64) < 0 {
+                bail!(InvalidArgument, "{name} must be >= 0 but was {}", value as i64);
+            }
+        }
         if index > max {
             bail!(InvalidArgument, "max_index must be >= index, but {max} < {index}");
         }

@@ -62,10 +62,6 @@ fn arguments(ctx: &KernelContext<'_>) -> Result<(usize, usize, usize)> {
     if dim < 1 {
         bail!(InvalidArgument, "dim must be at least one");
     }
-    let most = parameters().dim_params.len() as i64 + 1;
-    if dim > most {
-        bail!(InvalidArgument, "dim must be at most {most}");
-    }
     if count < 1 {
         bail!(InvalidArgument, "num_results must be at least one");
     }
@@ -77,6 +73,10 @@ fn arguments(ctx: &KernelContext<'_>) -> Result<(usize, usize, usize)> {
     }
     if count >= MAX / dim {
         bail!(InvalidArgument, "num_results*dim must be less than {MAX}");
+    }
+    let most = parameters().dim_params.len() as i64 + 1;
+    if dim > most {
+        bail!(InvalidArgument, "dim must be at most {most}");
     }
     Ok((dim as usize, count as usize, skip as usize))
 }

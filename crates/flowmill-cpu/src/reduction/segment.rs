@@ -69,8 +69,8 @@ fn sorted<T: Number>(ctx: &mut KernelContext<'_>, rule: Rule<T>) -> Result<()> {
     let segments = match ids.last() {
         None => 0,
         Some(&last) => match last.checked_add(1).and_then(|n| usize::try_from(n).ok()) {
-            Some(n) => n,
-            None => bail!(InvalidArgument, "segment ids must be >= 0"),
+            Some(n @ 1..) => n,
+            _ => bail!(InvalidArgument, "segment ids must be >= 0"),
         },
     };
     let mut shape = data.shape().clone();
@@ -104,6 +104,16 @@ fn sorted<T: Number>(ctx: &mut KernelContext<'_>, rule: Rule<T>) -> Result<()> {
     Ok(())
 }
 
+/// Returns the index of the `i`-th element of a tensor of this shape, such as `[1,0]`, for messages.
+fn place_of(shape: &[usize], mut i: usize) -> String {
+    let mut index = vec![0; shape.len()];
+    for (at, &size) in index.iter_mut().zip(shape).rev() {
+        *at = i % size.max(1);
+        i /= size.max(1);
+    }
+    format!("{index:?}").replace(' ', "")
+}
+
 /// Reduces rows in any order. Rows with a negative id are dropped.
 fn unsorted<T: Number>(ctx: &mut KernelContext<'_>, rule: Rule<T>) -> Result<()> {
     let (data, ids, count) = (ctx.input(0)?, ctx.input(1)?, ctx.input(2)?);
@@ -129,7 +139,7 @@ fn unsorted<T: Number>(ctx: &mut KernelContext<'_>, rule: Rule<T>) -> Result<()>
             continue;
         }
         if id >= count {
-            bail!(InvalidArgument, "segment_ids[{i}] = {id} is out of range [0, {count})");
+            bail!(InvalidArgument, "segment_ids{} = {id} is out of range [0, {count})", place_of(ctx.input(1)?.shape(), i));
         }
         let y = &mut target[id as usize * width..(id as usize + 1) * width];
         (rule.merge)(y, &x[i * width..(i + 1) * width]);

@@ -71,10 +71,13 @@ impl Lstm {
         expect(ctx.input(at + 1)?, "h_prev", &[batch, cells])?;
         expect(ctx.input(at + 2)?, "w", &[inputs + cells, 4 * cells])?;
         expect(ctx.input(at + 6)?, "b", &[4 * cells])?;
-        let peepholes = if init.peephole {
-            for (i, name) in ["wci", "wcf", "wco"].into_iter().enumerate() {
+        for (i, name) in ["wci", "wcf", "wco"].into_iter().enumerate() {
+            let is_read = init.peephole || ctx.input(at + 3 + i)?.num_elements() != 0;
+            if is_read {
                 expect(ctx.input(at + 3 + i)?, name, &[cells])?;
             }
+        }
+        let peepholes = if init.peephole {
             Some([floats(ctx.input(at + 3)?)?, floats(ctx.input(at + 4)?)?, floats(ctx.input(at + 5)?)?])
         } else {
             None
@@ -149,6 +152,9 @@ fn make_lstm_cell(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     from_fn(move |ctx| {
         let [batch, inputs] = matrix(ctx.input(0)?, "x")?;
         let lstm = Lstm::new(ctx, 1, batch, inputs, &attributes)?;
+        if batch == 0 || lstm.cells == 0 {
+            bail!(InvalidArgument, "cs_prev_tensor is empty, has shape: ({batch},{}).", lstm.cells);
+        }
         let (dtype, shape) = (ctx.input(0)?.dtype(), Shape::from([batch, lstm.cells]));
         let step = lstm.step(batch, &floats(ctx.input(0)?)?, &floats(ctx.input(1)?)?, &floats(ctx.input(2)?)?);
         for (i, values) in step.iter().enumerate() {

@@ -5,7 +5,7 @@ use crate::gemm::{MatrixRef, gemm};
 use crate::number::Number;
 use crate::parallel;
 use flowmill_runtime::{Kernel, KernelContext, KernelInit, KernelRegistry};
-use flowmill_tensor::{Complex, DType, Result, Tensor, bail, bf16, for_dtype};
+use flowmill_tensor::{Complex, DType, Result, Tensor, bail, bf16, f16, for_dtype};
 use std::borrow::Cow;
 use std::sync::Arc;
 
@@ -19,7 +19,7 @@ pub(super) fn register(registry: &mut KernelRegistry) {
 
 fn make_tensor_dense(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let (adjoint_a, adjoint_b) = (init.attrs.get_or("adjoint_a", false)?, init.attrs.get_or("adjoint_b", false)?);
-    for_dtype!(init.dtype("T")?, [bf16, f32, f64, i32, Complex<f32>, Complex<f64>], T => {
+    for_dtype!(init.dtype("T")?, [f16, bf16, f32, f64, i32, Complex<f32>, Complex<f64>], T => {
         from_fn(move |ctx| tensor_dense::<T>(ctx, adjoint_a, adjoint_b))
     }, _ => init.unsupported())
 }

@@ -102,7 +102,10 @@ fn segments<T: Number>(ctx: &mut KernelContext<'_>, divisor: impl Fn(usize) -> O
     } else {
         last
     };
-    let Ok(segments) = usize::try_from(segments) else { bail!(InvalidArgument, "segment ids must be >= 0") };
+    let segments = match usize::try_from(segments) {
+        Ok(segments) if segments > 0 || ids.is_empty() => segments,
+        _ => bail!(InvalidArgument, "segment ids must be >= 0"),
+    };
     shape[0] = segments;
     shape.checked_num_elements()?;
     let runs = runs(&ids, segments)?;
@@ -198,6 +201,13 @@ fn grad<T: Number>(
     let mut shape = gradient.shape().clone();
     shape[0] = rows;
     shape.checked_num_elements()?;
+    if ids.last().is_some_and(|&last| last >= segments as i64) {
+        bail!(
+            InvalidArgument,
+            "Invalid number of segments: the last segment id is {}, the gradient has {segments} segments",
+            ids[ids.len() - 1]
+        );
+    }
     let _reserved = ctx.allocator().reserve::<usize>(segments)?;
     let mut counts = vec![0usize; segments];
     for &id in ids {

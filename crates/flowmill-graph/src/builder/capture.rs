@@ -8,7 +8,7 @@
 use super::{BuilderState, Scope, ScopedBuilder};
 use crate::OutputId;
 use flowmill_proto::attr_value::Value;
-use flowmill_tensor::{DType, PartialShape, Result, bail};
+use flowmill_tensor::{DType, PartialShape, Result, Tensor, bail};
 use rustc_hash::FxHashMap;
 
 /// A tensor of one of the graphs of a stack.
@@ -36,6 +36,7 @@ pub struct OuterTensor {
     dtype: DType,
     shape: PartialShape,
     elements: Option<Vec<(DType, PartialShape)>>,
+    constant: Option<Tensor>,
 }
 
 impl OuterTensor {
@@ -50,7 +51,8 @@ impl OuterTensor {
             DType::Resource | DType::Variant => b.state.shapes.value(output).and_then(|v| v.elements.clone()),
             _ => None,
         };
-        Ok(OuterTensor { name, dtype, shape: b.shape(output), elements })
+        let constant = b.state.shapes.value(output).and_then(|v| v.constant.clone());
+        Ok(OuterTensor { name, dtype, shape: b.shape(output), elements, constant })
     }
 
     /// Returns the facts with another name for the parameter.
@@ -81,7 +83,8 @@ impl BuilderState {
 
 impl ScopedBuilder<'_> {
     /// Returns the parameter that replaces the outer tensor `outside` in this graph, the body of a function. The first use adds it: a `Placeholder`
-    /// that is in no control-flow context and waits for nothing. For a reference the parameter is the value that it refers to.
+    /// that is in no control-flow context and waits for nothing. For a reference the parameter is the value that it refers to. Shape functions in the body
+    /// see the value of a constant.
     ///
     /// # Errors
     /// `InvalidArgument` for a name that no node can have; see [`OpBuilder::finish`](super::OpBuilder::finish).
@@ -95,6 +98,9 @@ impl ScopedBuilder<'_> {
         let inside = self.within(scope, |b| b.op("Placeholder").name(&tensor.name).attr("dtype", dtype).attr("shape", shape).output())?;
         if tensor.elements.is_some() {
             self.state.set_elements(inside, tensor.elements.clone());
+        }
+        if let Some(constant) = &tensor.constant {
+            self.state.shapes.set_constant(inside, constant.clone());
         }
         self.state.captures.all.push(Capture { outside, inside });
         self.state.captures.parameters.insert(outside, inside);

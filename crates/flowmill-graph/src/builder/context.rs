@@ -7,7 +7,7 @@
 use super::gradients::BackwardLoop;
 use super::{Scope, ScopedBuilder};
 use crate::{NodeId, OpDef, OutputId, Role};
-use flowmill_tensor::Result;
+use flowmill_tensor::{Result, bail};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// A context of one graph.
@@ -119,6 +119,28 @@ impl ScopedBuilder<'_> {
     pub fn output_context(&self, node: NodeId) -> Option<ContextId> {
         let context = self.context_of(node)?;
         if self.graph.get(node).is_some_and(|n| n.is_exit()) { self.context(context).outer } else { Some(context) }
+    }
+
+    /// Checks that no input of a node in `context` is of a loop that the context is not in. Loops that are gradients of others take what they need of these,
+    /// and `Enter` and `Switch` bring tensors in.
+    pub(super) fn check_loops(&self, context: Option<ContextId>, name: &str, role: Role, inputs: &[OutputId]) -> Result<()> {
+        let own = self.loop_of(context);
+        let is_exempt = match role {
+            Role::Enter | Role::Switch => true,
+            Role::Merge | Role::Exit | Role::NextIteration | Role::LoopCond => own.is_none(),
+            _ => false,
+        };
+        for input in inputs.iter().filter(|_| !is_exempt) {
+            let Some(theirs) = self.loop_of(self.output_context(input.node)) else { continue };
+            let reaches = |id: ContextId| id == theirs || self.forward_loop(id).is_some();
+            if self.forward_loop(theirs).is_some() || std::iter::successors(context, |&id| self.context(id).outer).any(reaches) {
+                continue;
+            }
+            let input = self.graph.node(input.node)?.name();
+            let why = if own.is_some() { "they are in different while loops".to_owned() } else { format!("'{input}' is in a while loop") };
+            bail!(InvalidArgument, "Cannot use '{input}' as input to '{name}' because {why}. See info log for more details.");
+        }
+        Ok(())
     }
 
     /// Returns the tensor that replaces `value` in a context; adds the nodes that bring it in if there are none yet.

@@ -94,6 +94,7 @@ impl<'b, 'g> OpBuilder<'b, 'g> {
         let op_def = self.op?;
         let scope_context = b.context_for(&op_def.name, &self.inputs);
         let name = b.node_name(self.name.as_deref().unwrap_or(&op_def.name))?;
+        b.check_loops(scope_context, &name, op_def.traits.role, &self.inputs)?;
         if let Some(context) = scope_context {
             // What brings an input in is named after the node.
             let scope = b.scope.named(&name);

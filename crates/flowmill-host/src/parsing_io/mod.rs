@@ -14,10 +14,15 @@ mod parse_sequence;
 mod wav;
 
 use crate::from_fn::from_fn;
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use flowmill_proto::{Message, TensorProto};
 use flowmill_runtime::{Kernel, KernelInit, KernelRegistry};
 use flowmill_tensor::{Bytes, DType, Result, Tensor, bail};
 use std::sync::Arc;
+
+/// The number of bytes of a message that cannot be parsed which its error shows.
+const MAX_SHOWN: usize = 1024;
 
 /// Registers the kernels of this family. The ops that read and write files are in the facade crate.
 pub(crate) fn register(registry: &mut KernelRegistry) {
@@ -39,7 +44,11 @@ fn make_parse_tensor(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
             bail!(InvalidArgument, "Expected `serialized` to be a scalar, got shape: {}", ctx.input(0)?.shape());
         };
         let Ok(proto) = TensorProto::decode(serialized.clone()) else {
-            bail!(InvalidArgument, "Could not parse `serialized` as TensorProto, length: {}", serialized.len());
+            bail!(
+                InvalidArgument,
+                "Could not parse `serialized` as TensorProto, base64: {}",
+                STANDARD.encode(&serialized[..serialized.len().min(MAX_SHOWN)])
+            );
         };
         let tensor = Tensor::from_proto(&proto)?;
         if tensor.dtype() != dtype {

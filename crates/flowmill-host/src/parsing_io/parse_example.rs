@@ -245,8 +245,16 @@ impl Input<'_> {
     }
 
     fn blame(&self, message: usize, key: &[u8], text: impl std::fmt::Display) -> Error {
-        let name = self.name(message);
-        error!(InvalidArgument, "Name: {name}, Key: {}, Index: {message}.  {text}", String::from_utf8_lossy(key))
+        let key = String::from_utf8_lossy(key);
+        if self.is_anonymous() {
+            return error!(InvalidArgument, "Key: {key}.  {text}");
+        }
+        error!(InvalidArgument, "Name: {}, Key: {key}, Index: {message}.  {text}", self.name(message))
+    }
+
+    /// Returns true if errors name no message, because there is one message and it has no name.
+    fn is_anonymous(&self) -> bool {
+        self.is_single && self.names.is_empty()
     }
 }
 
@@ -325,11 +333,12 @@ fn read_column<'f, 'a: 'f>(
             (None, Some((d, dense))) if !dense.is_variable => match &input.defaults[d] {
                 Some(default) => values.append(default),
                 None => {
-                    let name = input.name(m);
+                    let name = if input.is_anonymous() { String::new() } else { format!("Name: {}, ", input.name(m)) };
                     bail!(
                         InvalidArgument,
-                        "Name: {name}, Feature: {} (data type: {dtype}) is required but could not be found.",
-                        String::from_utf8_lossy(key)
+                        "{name}Feature: {} (data type: {}) is required but could not be found.",
+                        String::from_utf8_lossy(key),
+                        dtype.cpp_name()
                     );
                 }
             },
@@ -342,13 +351,23 @@ fn read_column<'f, 'a: 'f>(
 
 fn check_count(input: &Input<'_>, m: usize, key: &[u8], dense: Option<(usize, &Dense)>, dtype: DType, count: usize) -> Result<()> {
     let Some((_, dense)) = dense else { return Ok(()) };
+    let kind = if dtype == DType::String { "bytes" } else { dtype.cpp_name() };
     if dense.is_variable && !count.is_multiple_of(dense.num_values) {
+        if input.is_anonymous() {
+            bail!(
+                InvalidArgument,
+                "Error while parsing feature with key {}: number of elements should be divisible by {}, found {count} instead",
+                String::from_utf8_lossy(key),
+                dense.num_values
+            );
+        }
         let text =
-            format!("Number of {dtype} values is not a multiple of stride length. Saw {count} values but output shape is: {}", dense.shape);
+            format!("Number of {kind} values is not a multiple of stride length. Saw {count} values but output shape is: {}", dense.shape);
         return Err(input.blame(m, key, text));
     }
     if !dense.is_variable && count != dense.num_values {
-        let text = format!("Number of {dtype} values != expected.  Values size: {count} but output shape: {}", dense.shape);
+        let parse = if input.is_anonymous() { "Can't parse serialized Example: " } else { "" };
+        let text = format!("{parse}Number of {kind} values != expected.  Values size: {count} but output shape: {}", dense.shape);
         return Err(input.blame(m, key, text));
     }
     Ok(())

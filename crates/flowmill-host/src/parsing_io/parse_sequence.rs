@@ -6,7 +6,7 @@ use super::example::{FeatureList, Wanted, find_lists};
 use super::parse_example::{Dense, Features, Input, features_of, give, keys, row_splits};
 use crate::from_fn::from_fn;
 use flowmill_runtime::{Kernel, KernelContext, KernelInit, KernelRegistry};
-use flowmill_tensor::{Allocator, Bytes, DType, Result, Shape, Tensor, bail, error};
+use flowmill_tensor::{Allocator, Bytes, DType, PartialShape, Result, Shape, Tensor, bail, error};
 use std::sync::Arc;
 
 pub(super) fn register(registry: &mut KernelRegistry) {
@@ -229,6 +229,16 @@ impl Lists {
 
     /// Returns a tensor of all steps, padded with zeros or empty strings, and the numbers of steps.
     fn dense(self, alloc: &Allocator, dense: &Dense, input: &Input<'_>, key: &[u8]) -> Result<(Tensor, Tensor)> {
+        let total: usize = self.counts.iter().sum();
+        if dense.num_values > 0 && !total.is_multiple_of(dense.num_values) {
+            let dims = dense.shape.dims().unwrap_or(&[]);
+            bail!(
+                InvalidArgument,
+                "Feature list '{}' has an unexpected number of values.  Total values size: {total} is not consistent with output shape: {}",
+                String::from_utf8_lossy(key),
+                std::iter::once(-1).chain(dims.iter().copied()).collect::<PartialShape>()
+            );
+        }
         let mut counts = self.counts.iter();
         for (m, &steps) in self.steps.iter().enumerate() {
             if let Some((step, count)) = counts.by_ref().take(steps).enumerate().find(|&(_, &count)| count != dense.num_values) {

@@ -1,7 +1,7 @@
 //! Counts of values in sparse, ragged and dense tensors: `SparseBincount` and `RaggedBincount`, which output a dense tensor, and
 //! `DenseCountSparseOutput`, `SparseCountSparseOutput` and `RaggedCountSparseOutput`, which list the values that occur.
 
-use super::{describe, index_matrix, matrix};
+use super::{check_counts, describe, index_matrix, matrix};
 use crate::from_fn::from_fn;
 use crate::number::Number;
 use flowmill_runtime::{Kernel, KernelContext, KernelInit, KernelRegistry};
@@ -59,28 +59,13 @@ fn sparse_rows(ctx: &KernelContext<'_>) -> Result<Rows> {
     if indices.rank() != 2 {
         bail!(InvalidArgument, "Input indices must be a 2-dimensional tensor. Got: {}", indices.shape());
     }
-    let (nnz, rank) = matrix(indices, "Input indices")?;
+    let (_, rank) = matrix(indices, "Input indices")?;
     for (name, tensor) in [("values", values), ("shape", shape)] {
         if tensor.rank() != 1 {
             bail!(InvalidArgument, "Input {name} must be a vector. Got: {}", tensor.shape());
         }
     }
-    if values.num_elements() != nnz {
-        let given = values.num_elements();
-        bail!(
-            InvalidArgument,
-            "Number of values must match first dimension of indices.Got {given} values, indices shape: {}",
-            indices.shape()
-        );
-    }
-    if shape.num_elements() != rank {
-        let given = shape.num_elements();
-        bail!(
-            InvalidArgument,
-            "Number of dimensions must match second dimension of indices.Got {given} dimensions, indices shape: {}",
-            indices.shape()
-        );
-    }
+    check_counts(indices, values, shape)?;
     let (places, dims) = (indices.as_slice::<i64>()?, shape.as_slice::<i64>()?);
     let Some(&first) = dims.first() else { bail!(InvalidArgument, "The shape argument requires at least one element.") };
     for (i, place) in places.chunks_exact(rank).enumerate() {

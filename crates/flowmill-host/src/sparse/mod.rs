@@ -102,22 +102,28 @@ fn check_parts(indices: &Tensor, values: &Tensor, shape: &Tensor) -> Result<(usi
         }
     }
     if values.num_elements() != rows {
-        bail!(
-            InvalidArgument,
-            "Number of values must match first dimension of indices. Got {} values, indices shape: {}",
-            values.num_elements(),
-            indices.shape()
-        );
+        bail!(InvalidArgument, "Number of elements in indices ({rows}) and values ({}) do not match", values.num_elements());
     }
     if shape.num_elements() != width {
-        bail!(
-            InvalidArgument,
-            "Number of dimensions must match second dimension of indices. Got {} dimensions, indices shape: {}",
-            shape.num_elements(),
-            indices.shape()
-        );
+        bail!(InvalidArgument, "Index rank ({width}) and shape rank ({}) do not match", shape.num_elements());
     }
     Ok((rows, width))
+}
+
+/// Like the checks of numbers in [`check_parts`], for the ops that have texts of their own in TensorFlow. Tensors of other ranks are left to that.
+fn check_counts(indices: &Tensor, values: &Tensor, shape: &Tensor) -> Result<()> {
+    let &[rows, width] = indices.shape().dims() else { return Ok(()) };
+    let (num_values, num_dims, of) = (values.num_elements(), shape.num_elements(), indices.shape());
+    if values.rank() == 1 && num_values != rows {
+        bail!(InvalidArgument, "Number of values must match first dimension of indices. Got {num_values} values, indices shape: {of}");
+    }
+    if shape.rank() == 1 && num_dims != width {
+        bail!(
+            InvalidArgument,
+            "Number of dimensions must match second dimension of indices. Got {num_dims} dimensions, indices shape: {of}"
+        );
+    }
+    Ok(())
 }
 
 /// Returns the sizes of a matrix; `name` is for the message. Rows without columns take no memory, but kernels store something for each row, so a

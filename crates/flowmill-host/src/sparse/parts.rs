@@ -1,6 +1,6 @@
 //! Concatenation and slicing: `SparseConcat`, `SparseSlice`, `SparseSliceGrad`, `SparseSplit`.
 
-use super::{Sparse, index_matrix, matrix};
+use super::{Sparse, describe, index_matrix, matrix, position};
 use crate::blocks::concat_blocks;
 use crate::from_fn::from_fn;
 use crate::number::Number;
@@ -176,6 +176,10 @@ fn split(ctx: &mut KernelContext<'_>, pieces: i64) -> Result<()> {
     let size = sparse.dims[axis];
     if pieces < 1 || pieces > size {
         bail!(InvalidArgument, "Input num_split should be between 1 and the splitting dimension size ({size}), got {pieces}");
+    }
+    let sizes = sparse.shape()?;
+    if let Some(i) = (0..sparse.len()).find(|&i| position(sparse.row(i), &sizes).is_none()) {
+        bail!(InvalidArgument, "{} is out of bounds for shape {sizes}", describe(i, sparse.row(i)));
     }
     let (each, longer) = (size / pieces, size % pieces);
     let mut ranges: Vec<Range<i64>> = sparse.dims.iter().map(|&d| 0..d).collect();

@@ -110,7 +110,7 @@ fn parts(serialized: &Tensor) -> Result<Vec<Tensor>> {
     }
     let parse = |(i, text): (usize, &flowmill_tensor::Bytes)| match TensorProto::decode(text.clone()) {
         Ok(proto) => Tensor::from_proto(&proto),
-        Err(_) => bail!(InvalidArgument, "Could not parse serialized_sparse[{}, {}]", i / 3, i % 3),
+        Err(_) => bail!(InvalidArgument, "Could not parse serialized proto: serialized_sparse[{}, {}]", i / 3, i % 3),
     };
     serialized.as_strings()?.iter().enumerate().map(parse).collect()
 }

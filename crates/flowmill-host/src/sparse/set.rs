@@ -65,7 +65,7 @@ impl<V: Member> Sets<V> {
             let row = tensor.row(i);
             if position(row, &shape).is_none() {
                 let sizes: Vec<String> = shape.iter().map(usize::to_string).collect();
-                bail!(InvalidArgument, "{} is out of bounds: need 0 <= index < [{}]", describe(i, row), sizes.join(","));
+                bail!(InvalidArgument, "Index out of range: {} is not in [0, [{}])", describe(i, row), sizes.join(","));
             }
             if validate && i > 0 && row <= tensor.row(i - 1) {
                 if row == tensor.row(i - 1) {

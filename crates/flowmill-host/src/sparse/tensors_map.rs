@@ -3,7 +3,7 @@
 //! A map belongs to the session, by container and name. Queues and batches hold the numbers instead of the sparse tensors.
 
 use super::serialize::stacked;
-use super::{Sparse, describe, index_matrix, pick, position};
+use super::{Sparse, check_counts, describe, index_matrix, pick, position};
 use crate::from_fn::from_fn;
 use crate::state::resource_name;
 use flowmill_runtime::{KernelContext, KernelInit, KernelRegistry};
@@ -73,6 +73,7 @@ fn add(ctx: &mut KernelContext<'_>, map: &SparseTensorsMap) -> Result<()> {
 
 /// Adds one sparse tensor per index of the first dimension. Those without values get the last numbers.
 fn add_many(ctx: &mut KernelContext<'_>, map: &SparseTensorsMap) -> Result<()> {
+    check_counts(ctx.input(0)?, ctx.input(1)?, ctx.input(2)?)?;
     let sparse = Sparse::input(ctx, 0)?;
     if sparse.rank() < 2 {
         bail!(InvalidArgument, "Rank of input SparseTensor should be > 1, but saw rank: {}", sparse.rank());

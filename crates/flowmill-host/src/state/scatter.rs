@@ -108,6 +108,9 @@ fn check_nd_shapes(indices: &Shape, updates: &Shape, value: &Shape) -> Result<us
     let Some((&depth, batch)) = indices.split_last() else {
         bail!(InvalidArgument, "Indices shape must have rank at least one. Found: {indices}");
     };
+    if value.rank() == 0 {
+        bail!(InvalidArgument, "Output must be at least 1-D, got shape: {value}");
+    }
     if updates.get(..batch.len()) != Some(batch) {
         let n = batch.len();
         bail!(InvalidArgument, "Dimensions [0,{n}) of indices[shape={indices}] must match dimensions [0,{n}) of updates[shape={updates}]");

@@ -99,6 +99,9 @@ pub fn joined_shape<'a>(shapes: impl IntoIterator<Item = &'a Shape>, axis: i64) 
     let mut shapes = shapes.into_iter();
     let Some(first) = shapes.next() else { bail!(InvalidArgument, "ConcatOp : at least one value is needed") };
     let rank = first.rank();
+    if rank == 0 {
+        bail!(InvalidArgument, "ConcatOp : Can't concatenate scalars (use tf.stack instead)");
+    }
     let Some(axis) = first.axis(axis) else {
         bail!(InvalidArgument, "ConcatOp : Expected concatenating dimensions in the range [{}, {rank}), but got {axis}", -(rank as i64));
     };
@@ -248,7 +251,7 @@ impl Mirror {
 /// Returns `InvalidArgument` for an axis that the tensor does not have.
 pub fn split_axis(shape: &Shape, axis: &Tensor, count: usize) -> Result<usize> {
     if axis.num_elements() != 1 {
-        bail!(InvalidArgument, "split_dim must be a scalar but has rank {}", axis.rank());
+        bail!(InvalidArgument, "split_dim tensor must have exactly one element, not {}", axis.num_elements());
     }
     let axis = scalar_index(axis, "split_dim")?;
     match shape.axis(axis) {

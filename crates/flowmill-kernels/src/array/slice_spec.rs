@@ -163,6 +163,8 @@ fn assign_entries(
             }
         } else if bit(masks.new_axis, i) {
             result.push(ResultDim::New);
+        } else if rank == 0 {
+            bail!(InvalidArgument, "Attempting to slice scalar input.");
         } else if entries.len() == rank {
             bail!(InvalidArgument, "Index out of range using input dim {rank}; input has only {rank} dims");
         } else {

@@ -275,12 +275,20 @@ fn batched_rows(b: &mut B<'_>, op: &Backward, batch_dims: i64) -> Result<OutputI
     b.reshape(sums, shape)
 }
 
+/// Slices for indices of whole rows; other parts are scattered into zeros.
 pub(crate) fn gather_nd(b: &mut B<'_>, op: &Backward) -> Grads {
     let dy = op.dy(b, 0)?;
+    let indices = op.inputs[1];
     let shape = b.dynamic_shape_of(op.inputs[0])?;
-    let dtype = b.dtype(op.inputs[1]);
+    let dtype = b.dtype(indices);
     let shape = b.cast(shape, dtype)?;
-    first(b.call("ScatterNd", &[op.inputs[1], dy, shape])?, 1)
+    if let Some([_, 1]) = b.shape(indices).dims() {
+        let flat = b.ints(&[-1])?;
+        let indices = b.reshape(indices, flat)?;
+        return Ok(vec![Some(Grad::Slices(IndexedSlices { values: dy, indices, dense_shape: Some(shape) })), None]);
+    }
+    let policy: String = b.graph().node(op.node)?.attrs().get_or("bad_indices_policy", "")?.to_owned();
+    first(b.op("ScatterNd").inputs(&[indices, dy, shape]).attr("bad_indices_policy", policy.as_str()).output()?, 1)
 }
 
 pub(crate) fn scatter_nd(b: &mut B<'_>, op: &Backward) -> Grads {

@@ -97,8 +97,9 @@ pub(crate) fn pow(b: &mut B<'_>, op: &Backward) -> Grads {
     let one = b.number(y, 1.0)?;
     let less = b.sub(y, one)?;
     let power = b.call("Pow", &[x, less])?;
-    let scaled = b.mul(y, power)?;
-    let dx = b.mul(dz, scaled)?;
+    // In TensorFlow's order: where `dz` is zero, a product with `y` that overflows makes no NaN.
+    let scaled = b.mul(dz, y)?;
+    let dx = b.mul(scaled, power)?;
     let zero = b.number(x, 0.0)?;
     let is_complex = matches!(b.dtype(x), flowmill_tensor::DType::C64 | flowmill_tensor::DType::C128);
     let has_log = b.call(if is_complex { "NotEqual" } else { "Greater" }, &[x, zero])?;
@@ -106,8 +107,8 @@ pub(crate) fn pow(b: &mut B<'_>, op: &Backward) -> Grads {
     let safe = b.select(has_log, x, one)?;
     let log = b.call("Log", &[safe])?;
     let log = b.select(has_log, log, zero)?;
-    let slope = b.mul(z, log)?;
-    let dy = b.mul(dz, slope)?;
+    let scaled = b.mul(dz, z)?;
+    let dy = b.mul(scaled, log)?;
     pair(b, op, dx, dy)
 }
 

@@ -116,6 +116,9 @@ fn reshaped_value(c: &mut Context<'_>) {
 /// A dimension of one more at the axis that input 1 gives.
 pub(crate) fn expand_dims(c: &mut Context<'_>) -> Result<()> {
     let input = c.input(0);
+    if c.input(1).num_elements().is_some_and(|n| n != 1) {
+        bail!(InvalidArgument, "'dim' input must be a tensor with a single value");
+    }
     let axis = common::int(c, 1)?;
     let (Some(sizes), Some(axis)) = (input.dims(), axis) else {
         c.set_min_rank(0, 1);
@@ -165,6 +168,9 @@ pub(crate) fn squeeze(c: &mut Context<'_>) -> Result<()> {
 /// The dimensions in the order that input 1 gives.
 pub(crate) fn transpose(c: &mut Context<'_>) -> Result<()> {
     let (input, perm_shape) = (c.input(0), c.input(1));
+    if let Some(n) = perm_shape.rank().filter(|&n| n > 1) {
+        bail!(InvalidArgument, "Shape must be rank 1 but is rank {n}");
+    }
     let perm = common::ints(c, 1)?;
     let Some(rank) = input.rank().or(perm_shape.num_elements().filter(|&n| n <= dims::MAX_RANK)) else { return Ok(()) };
     // One element permutes a vector or a scalar: both stay as they are.
@@ -228,6 +234,9 @@ pub(crate) fn split_v(c: &mut Context<'_>) -> Result<()> {
     };
     if lengths.len() != parts {
         bail!(InvalidArgument, "Length of size_splits should be equal to num_outputs");
+    }
+    if let Some((i, size)) = lengths.iter().enumerate().find(|(_, size)| **size < -1) {
+        bail!(InvalidArgument, "Split size at index {i} must be >= 0. Got: {size}");
     }
     let Some(known) = value::sum(&lengths.iter().copied().filter(|&n| n >= 0).collect::<Vec<_>>()) else {
         bail!(InvalidArgument, "size_splits overflow");

@@ -136,7 +136,7 @@ pub(crate) fn expect_vector(c: &Context<'_>, i: usize) -> Result<i64> {
 pub(crate) fn int(c: &Context<'_>, i: usize) -> Result<Option<i64>> {
     match c.constant(i) {
         Some(t) if t.num_elements() == 1 => Ok(t.to_i64_vec()?.first().copied()),
-        Some(_) => bail!(InvalidArgument, "Input must be scalar but has rank {}", c.input(i).rank().unwrap_or(0)),
+        Some(_) => bail!(InvalidArgument, "Shape must be rank 0 but is rank {}", c.input(i).rank().unwrap_or(0)),
         None => Ok(None),
     }
 }

@@ -127,6 +127,7 @@ pub(crate) fn tensor_list_new(c: &mut Context<'_>) -> Result<()> {
 /// The shape in input `i`: a vector, or −1 for any.
 pub(crate) fn shape_or_any(c: &Context<'_>, i: usize) -> Result<PartialShape> {
     if c.input(i).rank() != Some(0) {
+        dims::with_rank_at_most(&c.input(i), 1)?;
         return c.input_as_shape(i);
     }
     match c.constant(i) {

@@ -105,7 +105,14 @@ pub(crate) fn bitcast(c: &mut Context<'_>) -> Result<()> {
         Some(rank) if from < to => {
             let last = dims::size(&input, rank - 1);
             if last >= 0 && last != to / from {
-                bail!(InvalidArgument, "Cannot bitcast from {to} to {from} due to shape. {last} does not match {}", to / from);
+                let number = |name| c.attrs().get::<DType>(name).map(DType::number);
+                bail!(
+                    InvalidArgument,
+                    "Cannot bitcast from {} to {} due to shape. {last} does not match {}",
+                    number("T")?,
+                    number("type")?,
+                    to / from
+                );
             }
             dims::without_last(&input, 1)
         }

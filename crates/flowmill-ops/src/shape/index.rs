@@ -245,7 +245,7 @@ pub(crate) fn broadcast_to(c: &mut Context<'_>) -> Result<()> {
         for (&size, to) in from.iter().rev().zip(sizes.iter_mut().rev()) {
             // Only a one is repeated.
             if size > 1 {
-                *to = dims::merge(size, *to)?;
+                *to = dims::merge(size, *to).map_err(|e| e.append(format_args!(". Incompatible shapes: {input} vs. {shape}")))?;
             }
         }
     }

@@ -128,6 +128,9 @@ pub(crate) fn quantize_and_dequantize(c: &mut Context<'_>) -> Result<()> {
     let minmax_rank = usize::from(axis != -1);
     let (min, max) = (dims::with_rank(&c.input(1), minmax_rank)?, dims::with_rank(&c.input(2), minmax_rank)?);
     max.merge(&min)?;
+    if c.num_inputs() > 3 {
+        common::expect_scalar(c, 3)?;
+    }
     if axis >= 0 {
         let input = dims::with_rank_at_least(&c.input(0), axis as usize + 1)?;
         dims::merge(dims::size(&input, axis as usize), dims::size(&min, 0))?;
@@ -193,13 +196,12 @@ pub(crate) fn fake_quant_vars_grad(c: &mut Context<'_>) -> Result<()> {
 /// Like [`fake_quant_vars_grad`], with a range per channel.
 pub(crate) fn fake_quant_per_channel_grad(c: &mut Context<'_>) -> Result<()> {
     let inputs = dims::with_rank_at_least(&c.input(0).merge(&c.input(1))?, 1)?;
-    let mut channels = dims::merge(common::expect_vector(c, 2)?, common::expect_vector(c, 3)?)?;
-    if let Some(rank) = inputs.rank() {
-        channels = dims::merge(dims::size(&inputs, rank - 1), channels)?;
-    }
+    let channels = PartialShape::new(&[inputs.rank().map_or(dims::UNKNOWN, |rank| dims::size(&inputs, rank - 1))]);
+    let range = dims::with_rank(&c.input(2), 1)?.merge(&channels)?;
+    let range = dims::with_rank(&c.input(3), 1)?.merge(&range)?;
     c.set_output(0, inputs);
-    c.set_output(1, PartialShape::new(&[channels]));
-    c.set_output(2, PartialShape::new(&[channels]));
+    c.set_output(1, range.clone());
+    c.set_output(2, range);
     Ok(())
 }
 

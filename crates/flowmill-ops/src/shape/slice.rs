@@ -208,6 +208,9 @@ fn intervals(
             sources.push(Source::New);
         } else {
             let axis = intervals.len();
+            if rank == 0 {
+                bail!(InvalidArgument, "Attempting to slice scalar input.");
+            }
             if axis == rank {
                 bail!(InvalidArgument, "Index out of range using input dim {axis}; input has only {rank} dims");
             }

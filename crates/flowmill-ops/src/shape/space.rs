@@ -40,7 +40,12 @@ fn blocked(c: &mut Context<'_>, spatial: fn(i64, i64, i64, i64) -> Result<i64>, 
     let Blocks { sizes: block, margins, count } = blocks(c)?;
     let Some(count) = count else { return Ok(()) };
     let input = dims::with_rank_at_least(&c.input(0), count + 1)?;
-    let Some(sizes) = input.dims() else { return Ok(()) };
+    let Some(sizes) = input.dims() else {
+        if c.attrs().contains("block_size") {
+            c.set_output(0, PartialShape::unknown_of_rank(4));
+        }
+        return Ok(());
+    };
     let mut out = sizes.to_vec();
     match &block {
         Some(block) if block.iter().any(|&b| b < 1) => bail!(InvalidArgument, "block_shape must be positive"),
@@ -148,6 +153,7 @@ pub(crate) fn roll(c: &mut Context<'_>) -> Result<()> {
     let input = dims::with_rank_at_least(&c.input(0), 1)?;
     dims::with_rank_at_most(&c.input(1), 1)?;
     dims::with_rank_at_most(&c.input(2), 1)?;
+    c.input(1).merge(&c.input(2))?;
     c.set_output(0, input);
     Ok(())
 }
@@ -188,9 +194,15 @@ pub(crate) fn unique_v2(c: &mut Context<'_>) -> Result<()> {
     let Some(rank) = input.rank() else { return Ok(()) };
     c.set_output(0, PartialShape::unknown_of_rank(rank));
     let Some(axes) = common::ints(c, 1)? else { return Ok(()) };
+    if c.input(1).rank().is_some_and(|rank| rank != 1) {
+        bail!(InvalidArgument, "axis expects a 1D vector.");
+    }
     let axis = match axes.as_slice() {
         [] if rank == 1 => 0,
-        [] => bail!(InvalidArgument, "unique expects a 1D vector"),
+        [] => bail!(InvalidArgument, "x expects a 1D vector."),
+        [axis] if *axis < -(rank as i64) || *axis >= rank as i64 => {
+            bail!(InvalidArgument, "axis expects to be in the range [{}, {rank})", -(rank as i64))
+        }
         [axis] => dims::axis(*axis, rank)?,
         _ => bail!(InvalidArgument, "axis does not support input tensors larger than 1 elements"),
     };

@@ -136,7 +136,17 @@ pub(crate) fn sparse_fill_empty_rows_grad(c: &mut Context<'_>) -> Result<()> {
 pub(crate) fn sparse_segment(c: &mut Context<'_>) -> Result<()> {
     let data = dims::with_rank_at_least(&c.input(0), 1)?;
     dims::with_rank(&c.input(1), 1)?.merge(&dims::with_rank(&c.input(2), 1)?)?;
-    let rows = if c.num_inputs() > 3 { common::size_input(c, 3)? } else { dims::UNKNOWN };
+    let rows = if c.num_inputs() > 3 {
+        common::expect_scalar(c, 3)?;
+        match common::int(c, 3)? {
+            Some(rows) if rows < 0 => {
+                bail!(InvalidArgument, "Cannot specify a negative value for {}: {rows}", c.op_def().inputs[3].name)
+            }
+            rows => rows.unwrap_or(dims::UNKNOWN),
+        }
+    } else {
+        dims::UNKNOWN
+    };
     c.set_output(0, PartialShape::new(&[rows]).concat(&dims::suffix(&data, 1)));
     Ok(())
 }

@@ -71,8 +71,11 @@ pub(crate) fn resource_gather(c: &mut Context<'_>) -> Result<()> {
     let params = dims::with_rank_at_least(&typed_variable_shape(c, "dtype", "read")?, 1)?;
     let indices = c.input(1);
     let batch_dims: i64 = c.attrs().get_or("batch_dims", 0)?;
-    if let Some(rank) = indices.rank().filter(|&rank| batch_dims < 0 || batch_dims > rank as i64) {
-        bail!(InvalidArgument, "batch_dims {batch_dims} must be in [0, {rank}]");
+    if batch_dims < 0 {
+        bail!(InvalidArgument, "batch_dims is negative ({batch_dims})");
+    }
+    if let Some(rank) = indices.rank().filter(|&rank| batch_dims > rank as i64) {
+        bail!(InvalidArgument, "Expected batch_dims in the range [0, {rank}], but got {batch_dims}");
     }
     let batch = usize::try_from(batch_dims).unwrap_or(0);
     let (Some(p), Some(i)) = (params.dims(), indices.dims()) else { return Ok(()) };

@@ -125,6 +125,16 @@ pub(crate) fn restore_v2(c: &mut Context<'_>) -> Result<()> {
     Ok(())
 }
 
+/// The slice that input 2 describes, for one tensor.
+pub(crate) fn restore_slice(c: &mut Context<'_>) -> Result<()> {
+    (0..3).try_for_each(|i| common::expect_scalar(c, i))?;
+    let spec = c.constant(2).and_then(|t| t.as_strings().ok()?.first());
+    if let Some(shape) = spec.and_then(|spec| slice_shape(std::str::from_utf8(spec).ok()?)) {
+        c.set_output(0, shape);
+    }
+    Ok(())
+}
+
 /// The shape of the slice that a text such as `10 20 0,5:-` describes: the whole shape, then for each dimension start and length, or all.
 fn slice_shape(spec: &str) -> Option<PartialShape> {
     let (sizes, slices) = spec.trim().rsplit_once(' ')?;

@@ -198,8 +198,8 @@ pub(crate) fn pool<const RANK: usize>(c: &mut Context<'_>) -> Result<()> {
     let input = dims::with_rank(&c.input(0), RANK)?;
     let ksize = per_dimension(c, "ksize", RANK)?;
     let layout = Layout::of(c, RANK)?;
-    if ksize.iter().any(|&k| k <= 0) {
-        bail!(InvalidArgument, "Sliding window ksize must be positive");
+    if let Some(size) = ksize.iter().find(|&&k| k <= 0) {
+        bail!(InvalidArgument, "Sliding window ksize must be a positive int32 value, got: {size}");
     }
     let spatial = window_sizes(c, &layout, &input, |i| ksize[layout.first_spatial + i])?;
     let strides = per_dimension(c, "strides", RANK)?;
@@ -210,7 +210,9 @@ pub(crate) fn pool<const RANK: usize>(c: &mut Context<'_>) -> Result<()> {
         padding: c.attrs().get("padding")?,
         explicit: (0, 0),
     };
-    let channels = depth.output_size(c, dims::size(&input, layout.channels))?;
+    let channels = dims::size(&input, layout.channels);
+    // A window of one channel leaves channels as they are, also if there are none.
+    let channels = if (depth.size, depth.stride) == (1, 1) { channels } else { depth.output_size(c, channels)? };
     let shape = layout.assemble(dims::size(&input, 0), channels, &spatial);
     common::set_all(c, &shape)
 }

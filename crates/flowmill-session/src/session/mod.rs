@@ -267,7 +267,7 @@ impl Session {
 
     /// Closes the session: running steps end with `Cancelled`, and so does every later run. Resources are dropped as soon as no step uses them.
     pub fn close(&self) {
-        self.closed.cancel(error!(Cancelled, "Session has been closed."));
+        self.closed.cancel(error!(Cancelled, "Step was cancelled by an explicit call to `Session::Close()`."));
         self.env.devices.clear(&[]);
     }
 
@@ -342,6 +342,7 @@ impl Session {
     }
 
     fn execute(&self, executable: &Arc<Executable>, args: Vec<Tensor>, options: &RunOptions) -> Result<RunOutcome> {
+        self.check_open()?;
         let executable = executable.latest();
         executable.check_feeds(&args)?;
         let cancel = options.cancel.clone().unwrap_or_default();

@@ -35,7 +35,7 @@ impl Sum {
         Ok(Sum::Dense(gradient.clone().into_owned()?))
     }
 
-    /// Returns a gradient by rows; `shape` is the shape of the whole gradient.
+    /// Returns a gradient by rows; `shape` is the shape of the whole gradient. A gradient may have more dimensions than `expected`.
     pub(super) fn sparse(indices: &Tensor, values: &Tensor, shape: Option<&Tensor>, expected: &PartialShape) -> Result<Sum> {
         if indices.rank() != 1 {
             bail!(InvalidArgument, "Input indices should be vector but received shape: {}", indices.shape());
@@ -54,32 +54,36 @@ impl Sum {
                 bail!(InvalidArgument, "Shape must be a vector, got shape {}", shape.shape());
             }
             let shape = shape.to_i64_vec()?;
-            let matches = |known: &[i64]| known.len() == shape.len() && known.iter().zip(&shape).all(|(&a, &b)| a < 0 || b < 0 || a == b);
-            if expected.dims().is_some_and(|known| !matches(known)) {
-                bail!(InvalidArgument, "Shape mismatch: expected {expected}, got {shape:?}");
+            let known = expected.dims().unwrap_or(&[]);
+            if shape.len() < known.len() {
+                bail!(InvalidArgument, "Shape mismatch: expected shape rank at least {}, got {}", known.len(), shape.len());
+            }
+            if let Some((i, (want, got))) = known.iter().zip(&shape).enumerate().find(|(_, (want, got))| **want >= 0 && want != got) {
+                bail!(InvalidArgument, "Shape mismatch: expected shape dim {i} to be {want}, got {got}");
+            }
+        }
+        let limit = expected.dims().and_then(|d| d.first().copied()).filter(|&limit| limit >= 0);
+        for (i, &index) in indices.as_slice::<i64>()?.iter().enumerate() {
+            if let Some(limit) = limit.filter(|&limit| index >= limit) {
+                bail!(InvalidArgument, "Shape mismatch: index of slice {i} exceeded limits of shape; index is {index} exceeded {limit}");
+            }
+            if index < 0 {
+                bail!(InvalidArgument, "Shape mismatch: index of slice {i} is {index}, which is negative");
             }
         }
         if let Some([_, known @ ..]) = expected.dims() {
-            if known.len() != row.len() {
-                bail!(
-                    InvalidArgument,
-                    "Shape mismatch: expected values rank at least ({}), got values rank {}",
-                    known.len() + 1,
-                    row.len() + 1
-                );
+            if known.len() > row.len() {
+                bail!(InvalidArgument, "Shape mismatch: expected values rank at least {}, got {}", known.len() + 1, row.len() + 1);
             }
             for (i, (&want, &got)) in known.iter().zip(row).enumerate() {
                 if want >= 0 && want as u64 != got as u64 {
-                    bail!(InvalidArgument, "Shape mismatch: expected values shape dim {} to be {want}, got {got}", i + 1);
+                    bail!(InvalidArgument, "Shape mismatch: expected values dim {} to be {want}, got {got}", i + 1);
                 }
             }
         }
         let mut sum = Sum::Sparse { dtype: values.dtype(), row: row.into(), rows: BTreeMap::new() };
         if let Sum::Sparse { rows, .. } = &mut sum {
             for (i, &index) in indices.as_slice::<i64>()?.iter().enumerate() {
-                if index < 0 || expected.dims().and_then(|d| d.first()).is_some_and(|&limit| limit >= 0 && index >= limit) {
-                    bail!(InvalidArgument, "Shape mismatch: index of slice {i} is {index}, which is out of range for shape {expected}");
-                }
                 let row = values.row(i)?.into_owned()?;
                 match rows.get_mut(&index) {
                     // A gradient counts once per index, even if it has the index several times.
@@ -106,8 +110,11 @@ impl Sum {
                 bail!(InvalidArgument, "Shape mismatch: expected {}, got {}", sum.shape(), gradient.shape())
             }
             (Sum::Sparse { row, rows, .. }, Sum::Sparse { row: other_row, rows: others, .. }) => {
-                if row != other_row {
-                    bail!(InvalidArgument, "Shape mismatch: expected rows of shape {row}, got {other_row}");
+                if row.rank() != other_row.rank() {
+                    bail!(InvalidArgument, "Shape mismatch: expected values rank {}, got {}", row.rank() + 1, other_row.rank() + 1);
+                }
+                if let Some((i, (want, got))) = row.iter().zip(other_row.iter()).enumerate().find(|(_, (want, got))| want != got) {
+                    bail!(InvalidArgument, "Shape mismatch: expected values dim {} to be {want}, got {got}", i + 1);
                 }
                 for (&index, (gradient, count)) in others {
                     match rows.get_mut(&index) {

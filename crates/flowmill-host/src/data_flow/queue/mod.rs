@@ -83,12 +83,40 @@ fn make_queue(init: &KernelInit<'_>, kind: &'static str) -> Result<Arc<dyn Kerne
         capacity: usize::try_from(attrs.get_or("capacity", -1i64)?).unwrap_or(usize::MAX),
     };
     let (container, name) = (attrs.get_or("container", "")?, resource_name(init)?);
-    let queue = init.resources.lookup_or_create(container, name, || Ok(Queue::new(name, options)))?;
+    let queue = init.resources.lookup_or_create(container, name, || Ok(Queue::new(name, options.clone())))?;
+    check_options(name, queue.options(), &options)?;
     let handle = init.resources.handle(container, name, Some(queue), Vec::new());
     from_fn(move |ctx| {
         ctx.set_output(0, handle.clone());
         Ok(())
     })
+}
+
+/// Checks that the node of a shared queue requests the options that the queue was made with.
+fn check_options(name: &str, queue: &Options, requested: &Options) -> Result<()> {
+    fn check<T: PartialEq>(name: &str, what: [&str; 2], show: impl Fn(&T) -> String, there: &T, requested: &T) -> Result<()> {
+        if there != requested {
+            let [has, was] = what;
+            bail!(InvalidArgument, "Shared queue '{name}' has {has} {} but requested {has} {was} {}", show(there), show(requested));
+        }
+        Ok(())
+    }
+    let capacity = |&n: &usize| if n == usize::MAX { "unlimited".to_owned() } else { n.to_string() };
+    check(name, ["type", "was"], |kind: &&str| (*kind).to_owned(), &queue.kind, &requested.kind)?;
+    check(name, ["capacity", "was"], capacity, &queue.capacity, &requested.capacity)?;
+    let types = |types: &Vec<DType>| types.iter().map(|t| t.cpp_name()).collect::<Vec<_>>().join(", ");
+    check(name, ["component types", "were"], types, &queue.types, &requested.types)?;
+    let shapes = |shapes: &Option<Vec<PartialShape>>| {
+        let shapes: Vec<String> = shapes.iter().flatten().map(ToString::to_string).collect();
+        format!("[{}]", shapes.join(", "))
+    };
+    check(name, ["component shapes", "were"], shapes, &queue.shapes, &requested.shapes)?;
+    if let (Order::Random { min_after_dequeue: there, .. }, Order::Random { min_after_dequeue: requested, .. }) =
+        (&queue.order, &requested.order)
+    {
+        check(name, ["min_after_dequeue", "was"], usize::to_string, there, requested)?;
+    }
+    Ok(())
 }
 
 /// Requests one element, like `QueueDequeue`.
@@ -174,11 +202,13 @@ fn enqueue_many(queue: &Queue, components: &[Tensor]) -> Result<Request> {
     if let Some((i, other)) = components.iter().enumerate().find(|(_, component)| rows(component) != Some(count)) {
         bail!(InvalidArgument, "Shape mismatch in tuple component {i}. Expected [{count},...], got {}", other.shape());
     }
-    let element = |i: usize| -> Result<Vec<Tensor>> {
-        let element = components.iter().map(|component| component.row(i)?.into_owned()).collect::<Result<Vec<_>>>()?;
-        check_element(queue, &element)?;
-        Ok(element)
-    };
+    for (i, (component, shape)) in components.iter().zip(queue.options().shapes.iter().flatten()).enumerate() {
+        let shape: PartialShape = std::iter::once(count as i64).chain(shape.dims().unwrap_or(&[]).iter().copied()).collect();
+        if !shape.is_compatible_with(component.shape()) {
+            bail!(InvalidArgument, "Shape mismatch in tuple component {i}. Expected {shape}, got {}", component.shape());
+        }
+    }
+    let element = |i: usize| components.iter().map(|component| component.row(i)?.into_owned()).collect::<Result<Vec<_>>>();
     check_memory::<Vec<Tensor>>(count)?;
     let elements = (0..count).map(element).collect::<Result<_>>()?;
     check_open(queue)?;

@@ -11,6 +11,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 /// The options that a queue is made with.
+#[derive(Clone)]
 pub(in crate::data_flow) struct Options {
     /// `FIFOQueue`, `PaddingFIFOQueue`, `PriorityQueue` or `RandomShuffleQueue`, for messages.
     pub(in crate::data_flow) kind: &'static str,
@@ -25,6 +26,7 @@ pub(in crate::data_flow) struct Options {
 }
 
 /// The order in which elements are dequeued.
+#[derive(Clone)]
 pub(in crate::data_flow) enum Order {
     /// The order in which elements were enqueued.
     FirstInFirstOut,

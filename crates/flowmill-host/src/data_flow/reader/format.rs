@@ -61,7 +61,8 @@ impl Format {
                 let compression = match attrs.get_or("encoding", "")? {
                     "" => Compression::None,
                     "ZLIB" => Compression::Zlib,
-                    other => bail!(InvalidArgument, "Encoding scheme {other} is not supported; it must be \"\" or \"ZLIB\""),
+                    "GZIP" => Compression::Gzip,
+                    other => bail!(InvalidArgument, "Encoding scheme {other} is not supported; it must be \"\", \"ZLIB\" or \"GZIP\""),
                 };
                 let record = bytes("record_bytes", 1)?;
                 let hop = match bytes("hop_bytes", 0)? {
