@@ -24,7 +24,7 @@ impl Geometry {
     /// Reads `strides`, `dilations`, `padding` and `explicit_paddings` of a node with channels last.
     ///
     /// # Errors
-    /// Returns `InvalidArgument` for lists that are not four positive numbers, or that stride over the batch.
+    /// Returns `InvalidArgument` for lists that are not four positive numbers, and `Unimplemented` for strides over the batch or over depth.
     pub fn new(init: &KernelInit<'_>) -> Result<Geometry> {
         // Some pools have their strides as an input.
         let strides = if init.attrs.contains("strides") { init.attrs.list("strides")? } else { vec![1; 4] };
@@ -34,7 +34,7 @@ impl Geometry {
     /// Like [`Geometry::new`], with the given strides instead of the attribute's.
     ///
     /// # Errors
-    /// Returns `InvalidArgument` for lists that are not four positive numbers, or that stride over the batch.
+    /// Returns `InvalidArgument` for lists that are not four positive numbers, and `Unimplemented` for strides over the batch or over depth.
     pub fn new_with_strides(init: &KernelInit<'_>, strides: &[i64]) -> Result<Geometry> {
         let op = init.op_def.name.as_str();
         let dilations = if init.attrs.contains("dilations") { positive(op, "dilations", &init.attrs.list("dilations")?)? } else { [1, 1] };
@@ -57,7 +57,7 @@ impl Geometry {
     /// Returns the geometry with the strides of one call.
     ///
     /// # Errors
-    /// Returns `InvalidArgument` for strides that are not four positive numbers, or that stride over the batch.
+    /// Returns `InvalidArgument` for strides that are not four positive numbers, and `Unimplemented` for strides over the batch or over depth.
     pub fn with_strides(&self, op: &str, strides: &[i64]) -> Result<Geometry> {
         Ok(Geometry { strides: positive(op, "strides", strides)?, ..self.clone() })
     }

@@ -58,12 +58,15 @@ class MutableHashTable(Table):
     def _finish(self, name: str, checkpoint: bool) -> None:
         self._name = self._handle.op.name.split("/")[-1]
         self._saveable_name = name
+        self._saved: SaveableObject | None = None
         if checkpoint:
-            get_default_graph().add_to_collection(GraphKeys.SAVEABLE_OBJECTS, _Saveable(self, name))
+            get_default_graph().add_to_collection(GraphKeys.SAVEABLE_OBJECTS, self._saveable())
 
     def _saveable(self) -> SaveableObject:
-        """Returns the object that a `Saver` saves it by."""
-        return _Saveable(self, self._saveable_name)
+        """Returns the object that a `Saver` saves it by. The first call adds its operations to the graph."""
+        if self._saved is None:
+            self._saved = _Saveable(self, self._saveable_name)
+        return self._saved
 
     def _of(self, op: str, name: str | None, default: str, *args, **attrs):
         """Returns an operation on the table, on its device."""

@@ -55,6 +55,9 @@ impl Pool {
     pub(super) fn check_depth(sizes: &[i64], strides: &mut [i64]) -> Result<()> {
         let (&[_, height, width, depth], &mut [_, stride_height, stride_width, ref mut stride]) = (sizes, strides) else { return Ok(()) };
         if depth == 1 {
+            if *stride != 1 {
+                bail!(InvalidArgument, "Pooling with a stride of {stride} over depth needs a window over depth");
+            }
             return Ok(());
         }
         if (height, width) != (1, 1) {
