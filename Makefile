@@ -89,8 +89,8 @@ $(VENV)/.installed: $(WHEELS)/.built
 
 .PHONY: demo
 demo: $(VENV)/.build-tools ## loads the digits SavedModel, classifies its 297 held-back images
-	@$(MAKE) -q $(VENV)/.installed 2>/dev/null || $(MAKE) --no-print-directory $(QUICK)/.built
-	@$(MAKE) -q $(VENV)/.installed 2>/dev/null || export PYTHONPATH=$(QUICK)/site; $(BIN)/python examples/digits/demo.py
+	@$(MAKE) --no-print-directory -q $(VENV)/.installed 2>/dev/null || $(MAKE) --no-print-directory $(QUICK)/.built
+	@$(MAKE) --no-print-directory -q $(VENV)/.installed 2>/dev/null || export PYTHONPATH=$(QUICK)/site; $(BIN)/python examples/digits/demo.py
 
 # Where no release wheel is installed, the demo has one that is optimised less and built in half the time.
 QUICK := target/quick-wheel
