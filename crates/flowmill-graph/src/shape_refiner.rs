@@ -293,11 +293,7 @@ impl ShapeRefiner {
         let context = InferenceContext::new(node.op_def(), node.attrs(), inputs, node.num_outputs());
         let mut context = context.made_by(graph.producer()).with_symbols(symbols);
         if let Some(shape_fn) = node.op_def().shape_fn {
-            shape_fn(&mut context).map_err(|e| {
-                let shapes: Vec<String> = (0..num_inputs).map(|i| context.input(i).to_string()).collect();
-                e.append(format_args!(" for {} with input shapes: {}.", summary(graph, node), shapes.join(", ")))
-                    .at_node(node.name(), node.op())
-            })?;
+            shape_fn(&mut context).map_err(|e| e.at_node(node.name(), node.op()))?;
         }
         let asked = context.asked();
         let mut outputs = context.into_outputs();
@@ -312,12 +308,6 @@ impl ShapeRefiner {
         }
         Ok((outputs, asked))
     }
-}
-
-/// Returns a node as TensorFlow's messages show it, without its attributes: `'{{node NAME}} = OP(INPUTS)'`.
-fn summary(graph: &Graph, node: &Node) -> String {
-    let inputs: Vec<String> = graph.inputs(node.id()).map(|input| graph.tensor_name(input)).collect();
-    format!("'{{{{node {}}}}} = {}({})'", node.name(), node.op(), inputs.join(", "))
 }
 
 /// Names the sizes that shape functions leave unknown.
