@@ -116,7 +116,7 @@ fn reshaped_value(c: &mut Context<'_>) {
 /// A dimension of one more at the axis that input 1 gives.
 pub(crate) fn expand_dims(c: &mut Context<'_>) -> Result<()> {
     let input = c.input(0);
-    if c.input(1).num_elements().is_some_and(|n| n != 1) {
+    if c.constant(1).is_some_and(|axis| axis.num_elements() != 1) {
         bail!(InvalidArgument, "'dim' input must be a tensor with a single value");
     }
     let axis = common::int(c, 1)?;
