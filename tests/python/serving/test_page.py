@@ -142,6 +142,7 @@ def test_errors_of_requests_are_shown(server, open_page):
 def test_rates_and_latencies_are_live(server, open_page):
     page = open_page(server)
     row = page.locator("#traffic tr").filter(has_text="digits / 1 / serving_default").first
+    expect(row).to_be_visible()  # texts of headers are read at once
     columns = page.locator("table").filter(has=page.locator("#traffic")).get_by_role("columnheader").all_inner_texts()
     column = lambda name: row.locator("th, td").nth(columns.index(name))  # noqa: E731
     expect(column("Requests/s")).to_have_text("0")
