@@ -89,8 +89,9 @@ $(VENV)/.installed: $(WHEELS)/.built
 
 .PHONY: demo
 demo: $(VENV)/.build-tools ## loads the digits SavedModel, classifies its 297 held-back images
-	@$(MAKE) --no-print-directory -q $(VENV)/.installed 2>/dev/null || $(MAKE) --no-print-directory $(QUICK)/.built
-	@$(MAKE) --no-print-directory -q $(VENV)/.installed 2>/dev/null || export PYTHONPATH=$(QUICK)/site; $(BIN)/python examples/digits/demo.py
+	@if ! $(MAKE) --no-print-directory -q $(VENV)/.installed 2>/dev/null; then \
+		$(MAKE) --no-print-directory $(QUICK)/.built || exit 1; export PYTHONPATH=$(QUICK)/site; \
+	fi; $(BIN)/python examples/digits/demo.py
 
 # Where no release wheel is installed, the demo has one that is optimised less and built in half the time.
 QUICK := target/quick-wheel

@@ -5,11 +5,12 @@
 //! the rows of the image.
 
 use super::depthwise::{add_products, check_shapes, for_each_row};
+use super::phases::Phase;
 use super::runs::{self, Layout};
 use crate::gemm::{Epilogue, with_scratch};
 use crate::simd::vector::Vector;
 use crate::simd::{Isa, for_each_isa, isa};
-use crate::window::{Axis, Window};
+use crate::window::Window;
 use std::ops::Range;
 
 /// The channels of a row of the filter whose gradient is computed at a time.
@@ -81,57 +82,23 @@ pub fn depthwise_backprop_filter(window: &Window, multiplier: usize, input: &[f3
     for_each_row(window.height * window.width, channels, window.work(channels), filter_backprop, one_tap);
 }
 
-/// The positions of one axis of the input that are at the same place between the windows' starts.
-struct Phase {
-    /// The first position, and their number.
-    first: usize,
-    count: usize,
-    /// The first element of the filter that meets them, and the number of elements, which are a stride apart.
-    element: usize,
-    elements: usize,
-    /// The padding of the convolution with the elements turned around.
-    pad: usize,
-}
-
-impl Phase {
-    /// Returns phase `at` of the stride, or `None` if the convolution would begin after the first position of the gradient.
-    fn new(axis: Axis, at: usize) -> Option<Self> {
-        // Position `i` meets element `j` of window `y` if i + pad = y * stride + j * dilation.
-        let first = (at + axis.stride - axis.pad % axis.stride) % axis.stride;
-        let count = axis.input.saturating_sub(first).div_ceil(axis.stride);
-        let elements = axis.window.saturating_sub(at).div_ceil(axis.stride);
-        let last_window = (first + axis.pad - at) / axis.stride;
-        let pad = (elements.saturating_sub(1) * axis.dilation).checked_sub(last_window)?;
-        Some(Self { first, count, element: at, elements, pad })
-    }
-}
-
 /// The gradient of the input as convolutions of the output's gradient.
 struct Phases<'a> {
     window: &'a Window,
     rows: Vec<Phase>,
     columns: Vec<Phase>,
-    /// The filters of all phases, by rows: each `[rows.elements, columns.elements, channels]`.
+    /// The filters of all phases, by rows: each `[rows.taps, columns.taps, channels]`.
     filters: Vec<Vec<f32>>,
 }
 
 impl<'a> Phases<'a> {
     /// Returns `None` for channel multipliers, for strides together with dilations, and for paddings that are larger than the window.
     fn new(window: &'a Window, multiplier: usize, filter: &[f32]) -> Option<Self> {
-        let phases = |axis: Axis| -> Option<Vec<Phase>> {
-            if axis.stride > 1 && axis.dilation > 1 {
-                return None;
-            }
-            (0..axis.stride).map(|at| Phase::new(axis, at)).collect()
-        };
-        let (rows, columns) = (phases(window.down())?, phases(window.across())?);
-        if multiplier != 1 {
-            return None;
-        }
+        let [rows, columns] = Phase::of_window(window).filter(|_| multiplier == 1)?;
         let turned = |row: &Phase, column: &Phase| {
-            let mut turned = Vec::with_capacity(row.elements * column.elements * window.channels);
-            for i in (0..row.elements).rev().map(|i| row.element + i * window.stride_height) {
-                for j in (0..column.elements).rev().map(|j| column.element + j * window.stride_width) {
+            let mut turned = Vec::with_capacity(row.taps * column.taps * window.channels);
+            for i in (0..row.taps).rev().map(|i| row.first_tap + i * window.stride_height) {
+                for j in (0..column.taps).rev().map(|j| column.first_tap + j * window.stride_width) {
                     turned.extend_from_slice(&filter[(i * window.width + j) * window.channels..][..window.channels]);
                 }
             }
@@ -144,25 +111,9 @@ impl<'a> Phases<'a> {
     /// Computes row `y` of the gradient of an image.
     fn row(&self, image: usize, y: usize, out_backprop: &[f32], to: &mut [f32]) {
         let w = self.window;
-        let at = (y + w.pad_top) % w.stride_height;
-        let row = &self.rows[at];
-        for (column, filter) in self.columns.iter().zip(&self.filters[at * self.columns.len()..]) {
-            if column.count == 0 {
-                continue;
-            }
-            let window = Window {
-                in_height: w.out_height,
-                in_width: w.out_width,
-                height: row.elements,
-                width: column.elements,
-                stride_height: 1,
-                stride_width: 1,
-                pad_top: row.pad,
-                pad_left: column.pad,
-                out_height: row.count,
-                out_width: column.count,
-                ..*w
-            };
+        let row = &self.rows[y % w.stride_height];
+        for (column, filter) in self.columns.iter().zip(&self.filters[row.remainder * self.columns.len()..]) {
+            let window = Phase::window(w, row, column, w.channels);
             let layout = Layout {
                 planes: 1,
                 input_plane: 0,
@@ -170,8 +121,8 @@ impl<'a> Phases<'a> {
                 filter_column: w.channels,
                 output_column: w.stride_width * w.channels,
             };
-            let to = &mut to[column.first * w.channels..];
-            runs::row(isa(), &window, &layout, image, (y - row.first) / w.stride_height, out_backprop, filter, to, &Epilogue::default());
+            let to = &mut to[column.remainder * w.channels..];
+            runs::row(isa(), &window, &layout, image, y / w.stride_height, out_backprop, filter, to, &Epilogue::default());
         }
     }
 }

@@ -17,18 +17,46 @@ use crate::window::{Axis, Window};
 const MIN_CHANNELS: usize = 16;
 
 /// The phase of the pixels at `remainder`, `remainder + stride`, … along one dimension.
-struct Phase {
-    remainder: usize,
+pub(super) struct Phase {
+    pub(super) remainder: usize,
     /// The first tap that these pixels see; the others follow at the distance of the stride.
-    first_tap: usize,
-    taps: usize,
+    pub(super) first_tap: usize,
+    pub(super) taps: usize,
     /// The padding of the convolution.
     pad: usize,
     /// The number of pixels.
-    count: usize,
+    pub(super) count: usize,
 }
 
 impl Phase {
+    /// Returns the phases of rows and of columns; `None` if one of them needs a negative padding, and for a stride together with a dilation.
+    pub(super) fn of_window(window: &Window) -> Option<[Vec<Phase>; 2]> {
+        let (down, across) = (window.down(), window.across());
+        let is_regular = |axis: &Axis| axis.stride == 1 || axis.dilation == 1;
+        if !is_regular(&down) || !is_regular(&across) {
+            return None;
+        }
+        Some([Phase::all(&down)?, Phase::all(&across)?])
+    }
+
+    /// Returns the window of the convolution of an output's gradient with `channels` that computes the phase of a row and a column of `window`.
+    pub(super) fn window(window: &Window, row: &Phase, column: &Phase, channels: usize) -> Window {
+        Window {
+            in_height: window.out_height,
+            in_width: window.out_width,
+            channels,
+            height: row.taps,
+            width: column.taps,
+            stride_height: 1,
+            stride_width: 1,
+            pad_top: row.pad,
+            pad_left: column.pad,
+            out_height: row.count,
+            out_width: column.count,
+            ..*window
+        }
+    }
+
     /// Returns the phases of a dimension; `None` if one of them needs a negative padding.
     fn all(axis: &Axis) -> Option<Vec<Phase>> {
         let phase = |remainder: usize| {
@@ -111,12 +139,8 @@ pub(super) struct Phases<'a> {
 impl<'a> Phases<'a> {
     /// Returns the convolutions; `None` if the gradient is not computed in this way.
     pub(super) fn new(window: &'a Window, out_channels: usize, groups: usize) -> Option<Phases<'a>> {
-        let (down, across) = (window.down(), window.across());
-        let is_regular = |axis: &Axis| axis.stride == 1 || axis.dilation == 1;
-        if !is_regular(&down) || !is_regular(&across) {
-            return None;
-        }
-        let phases = Phases { window, groups, rows: Phase::all(&down)?, columns: Phase::all(&across)? };
+        let [rows, columns] = Phase::of_window(window)?;
+        let phases = Phases { window, groups, rows, columns };
         let is_narrow =
             || phases.widest_window(out_channels).is_some_and(|window| narrow::is_faster(&window, phases.window.channels, groups));
         (window.channels / groups >= MIN_CHANNELS || is_narrow()).then_some(phases)
@@ -154,20 +178,7 @@ impl<'a> Phases<'a> {
 
     /// Returns the window of the convolution that computes a phase.
     fn window_of(&self, row: &Phase, column: &Phase, out_channels: usize) -> Window {
-        Window {
-            in_height: self.window.out_height,
-            in_width: self.window.out_width,
-            channels: out_channels,
-            height: row.taps,
-            width: column.taps,
-            stride_height: 1,
-            stride_width: 1,
-            pad_top: row.pad,
-            pad_left: column.pad,
-            out_height: row.count,
-            out_width: column.count,
-            ..*self.window
-        }
+        Phase::window(self.window, row, column, out_channels)
     }
 
     /// Returns the window of the phase with the most taps.

@@ -14,8 +14,9 @@
 //! part if it is not yet a product, and so does a `_FusedMatMul` of a cell with the function `AccumulatePart`.
 //!
 //! Sound because an element of a product is one sum in a fixed order, which the row of one operand and the column of the other determine, so all bits
-//! stay. What takes the product's place waits for what its unchanging operand waited for. The part is read by the same op at the same index as before, from as many parts, so it is dead or out of range in the same cases. The new
-//! product is computed even if the loop ends early, which costs time and has no effect, because it cannot fail. Guards:
+//! stay. What takes the product's place waits for what its unchanging operand waited for. The part is read by the same op at the same index as before,
+//! from as many parts, so it is dead or out of range in the same cases. The new product is computed even if the loop ends early, which costs time and
+//! has no effect, because it cannot fail. Guards:
 //! * floats; the unchanging operand is a matrix; the sizes that are summed over are known and equal;
 //! * the index is a counter: a product of a large tensor, of which a loop reads a few parts by chance, would be wasted;
 //! * the new product has at most [`MAX_GROWTH`] times as many elements as the tensor of parts;
@@ -357,7 +358,7 @@ fn on_one_device<const N: usize>(graph: &Graph, product: &Node, others: [NodeId;
 
 impl Part {
     fn rewrite(self, graph: &mut Graph, id: NodeId) -> Result<OutputId> {
-        let fixed_identities = graph.input(id, usize::from(self.is_left)).map_or(Vec::new(), |fixed| identities(graph, fixed));
+        let waiting = waiting(graph, &[id, self.read.node], usize::from(self.is_left));
         let fixed = self.fixed.outside(graph, self.read.whole)?;
         if let (Rows::Unknown, Some(matrix)) = (self.rows, graph.input(id, 1)) {
             let controls = controls_of(graph, &[id]);
@@ -372,7 +373,7 @@ impl Part {
         let operands = if self.is_left { [self.read.whole, fixed] } else { [fixed, self.read.whole] };
         let product = add_product(graph, id, operands)?;
         let (def, inputs) = self.read.of_other(graph, product, Parts::Of { columns: self.columns, same_rows: self.same_rows })?;
-        let controls = controls_of(graph, &[&[id, self.read.node], &*fixed_identities].concat());
+        let controls = controls_of(graph, &waiting);
         let new = replace(graph, id, def, &inputs, &controls)?;
         remove_unused(graph, &[self.read.node])?;
         Ok(new.output(0))
@@ -389,8 +390,7 @@ impl Beside {
         def.attr.insert("fused_ops".to_owned(), vec![Bytes::from_static(function.name().as_bytes())].into());
         def.attr.insert("num_args".to_owned(), 1i64.into());
         let inputs: Vec<OutputId> = graph.input(concat, 1).into_iter().chain([weights, part]).collect();
-        let weights = graph.input(id, 1).map_or(Vec::new(), |weights| identities(graph, weights));
-        let controls = controls_of(graph, &[&[id, concat], &*weights].concat());
+        let controls = controls_of(graph, &waiting(graph, &[id, concat], 1));
         let new = replace(graph, id, def, &inputs, &controls)?;
         remove_unused(graph, &[concat, read.node])?;
         Ok(new.output(0))
@@ -470,6 +470,12 @@ fn add_product(graph: &mut Graph, like: NodeId, operands: [OutputId; 2]) -> Resu
     let mut def: NodeDef = node_def(graph, PRODUCT, name, &[like]);
     def.attr.extend(attrs.into_iter().map(|(name, value)| (name.to_owned(), value)));
     Ok(graph.add_node_with_inputs(def, &operands, &[])?.output(0))
+}
+
+/// Returns a product and other nodes that are replaced with it, and the `Identity` nodes of its unchanging operand, for which these wait as well.
+fn waiting(graph: &Graph, nodes: &[NodeId; 2], operand: usize) -> Vec<NodeId> {
+    let fixed = graph.input(nodes[0], operand).map_or(Vec::new(), |fixed| identities(graph, fixed));
+    nodes.iter().copied().chain(fixed).collect()
 }
 
 /// Returns the nodes for which any of `nodes` waits, each once.
