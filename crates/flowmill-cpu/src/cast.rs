@@ -260,18 +260,6 @@ impl Kernel for Same {
     }
 }
 
-/// Returns the type of the numbers that a tensor of a quantised type stores, and any other type itself.
-fn stored(dtype: DType) -> DType {
-    match dtype {
-        DType::QI8 => DType::I8,
-        DType::QU8 => DType::U8,
-        DType::QI16 => DType::I16,
-        DType::QU16 => DType::U16,
-        DType::QI32 => DType::I32,
-        other => other,
-    }
-}
-
 /// A cast from or to a quantised type, which casts the stored numbers.
 struct Stored {
     /// The cast between the types that are stored; `None` if they are equal.
@@ -282,7 +270,7 @@ struct Stored {
 impl Kernel for Stored {
     fn compute(&self, ctx: &mut KernelContext<'_>) -> Result<()> {
         let x = ctx.input(0)?;
-        let x = x.clone().bitcast(stored(x.dtype()))?;
+        let x = x.clone().bitcast(x.dtype().stored())?;
         let out = match &self.cast {
             None => x,
             Some(cast) => {
@@ -302,8 +290,7 @@ fn make_cast(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
         return Ok(Arc::new(Same(from)));
     }
     if from.is_quantized() || to.is_quantized() {
-        let (from, stored_to) = (stored(from), stored(to));
-        let cast = if from == stored_to { None } else { Some(cast_of(from, stored_to)?) };
+        let cast = if from.stored() == to.stored() { None } else { Some(cast_of(from.stored(), to.stored())?) };
         return Ok(Arc::new(Stored { cast, to }));
     }
     if init.attrs.get_or("Truncate", false)? {

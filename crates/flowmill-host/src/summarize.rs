@@ -124,14 +124,7 @@ fn push_element(tensor: &Tensor, i: usize, quote: bool, out: &mut String) {
             }
         }
         DType::QI8 | DType::QU8 | DType::QI16 | DType::QU16 | DType::QI32 => {
-            let plain = match tensor.dtype() {
-                DType::QI8 => DType::I8,
-                DType::QU8 => DType::U8,
-                DType::QI16 => DType::I16,
-                DType::QU16 => DType::U16,
-                _ => DType::I32,
-            };
-            if let Ok(plain) = tensor.clone().bitcast(plain) {
+            if let Ok(plain) = tensor.clone().bitcast(tensor.dtype().stored()) {
                 push_element(&plain, i, quote, out);
             }
         }

@@ -186,6 +186,18 @@ impl DType {
     pub fn is_quantized(self) -> bool {
         matches!(self, QI8 | QU8 | QI16 | QU16 | QI32)
     }
+
+    /// Returns the type of the integers that a tensor of a quantised type stores, and any other type itself.
+    pub fn stored(self) -> Self {
+        match self {
+            QI8 => I8,
+            QU8 => U8,
+            QI16 => I16,
+            QU16 => U16,
+            QI32 => I32,
+            other => other,
+        }
+    }
 }
 
 impl fmt::Display for DType {

@@ -189,7 +189,11 @@ def test_tables_are_saved_with_objects(tmp_path, dense):
     with flowmill.Graph().as_default(), flowmill.Session() as session:
         saved, variable = table(), flowmill.Variable(2.0)
         session.run([saved.insert([1, 2], [10, 20]), variable.initializer])
-        path = flowmill.train.Checkpoint(table=saved, v=variable).write(tmp_path / "ckpt")
+        checkpoint = flowmill.train.Checkpoint(table=saved, v=variable)
+        path = checkpoint.write(tmp_path / "ckpt")
+        count = len(session.graph.get_operations())
+        checkpoint.write(tmp_path / "again")
+        assert len(session.graph.get_operations()) == count
         assert {"table/.ATTRIBUTES/table-keys", "table/.ATTRIBUTES/table-values"} <= {name for name, _ in flowmill.train.list_variables(path)}
         other = table()
         session.run(other.insert([3], [30]))

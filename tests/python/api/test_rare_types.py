@@ -63,7 +63,7 @@ def test_eigenvalues_have_the_precision_of_the_matrix(tf1):
 
 
 def test_powers_that_overflow_have_gradients_of_zero(tf1):
-    """Where the gradient is zero, a factor that overflows with the exponent makes no NaN."""
+    """Checks that a factor that overflows makes no NaN where the gradient is zero."""
     def build(tf):
         x, y = tf.constant(np.float16([200.0, 3.0])), tf.constant(np.float16([2.9, 2.0]))
         return tf.gradients(x ** y, [x, y], grad_ys=tf.constant(np.float16([0.0, 1.0])))

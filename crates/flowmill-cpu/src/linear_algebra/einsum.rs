@@ -55,8 +55,8 @@ fn einsum<T: Product + Number>(alloc: &Allocator, equation: &EinsumEquation, inp
     }
     let ellipsis = sizes.keys().filter(|l| matches!(l, EinsumLabel::Ellipsis(_))).count();
     let named = equation.output_labels(ellipsis);
-    if let Some(label) = named.iter().find(|label| !sizes.contains_key(label)) {
-        bail!(InvalidArgument, "Output subscripts '{}' have a label that no input has: {label:?}", equation.output());
+    if named.iter().any(|label| !sizes.contains_key(label)) {
+        bail!(InvalidArgument, "Output subscripts '{}' have a label that no input has", equation.output());
     }
     if sizes.keys().any(|label| matches!(label, EinsumLabel::Ellipsis(_)) && !named.contains(label)) {
         bail!(InvalidArgument, "Output subscripts '{}' need an ellipsis, because an input's ellipsis has dimensions", equation.output());
