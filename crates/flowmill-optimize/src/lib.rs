@@ -14,6 +14,7 @@ mod arithmetic;
 mod bypass;
 mod changes;
 mod constant_math;
+mod images;
 mod linear;
 mod liveness;
 mod loop_reads;

@@ -17,7 +17,8 @@ pub(crate) struct Invariant {
 }
 
 /// Returns the invariant that `tensor`, a tensor of a loop's body, is: it comes from a constant `Enter`, or it is a loop variable that each iteration
-/// passes on. A reference is none, and neither is a read of one, because each iteration reads the variable again.
+/// passes on. A reference is none, and neither is a read of one, because each iteration reads the variable again. The `Identity` nodes that pass a
+/// variable on may wait for others of their iteration, as those at the end of a function's body do: its value in the next iteration is the same.
 pub(crate) fn invariant(graph: &Graph, tensor: OutputId) -> Option<Invariant> {
     let tensor = through_identities(graph, tensor)?;
     let node = graph.get(tensor.node)?;
@@ -25,7 +26,7 @@ pub(crate) fn invariant(graph: &Graph, tensor: OutputId) -> Option<Invariant> {
         node.attrs().get("is_constant").unwrap_or(false).then_some(node)?
     } else {
         let (enter, next) = variable(graph, tensor)?;
-        (through_identities(graph, next)? == tensor).then_some(enter)?
+        (value_of(graph, next)? == tensor).then_some(enter)?
     };
     let outside = graph.input(enter.id(), 0)?;
     let is_reference = |tensor: OutputId| graph.output_type(tensor).is_ok_and(|t| t.is_ref);

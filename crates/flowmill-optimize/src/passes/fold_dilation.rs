@@ -15,13 +15,11 @@
 //! `fold_constants` runs earlier, because paddings are computed. `channels_last` runs later, because it would put transposes between the nodes.
 //! `fold_padding` runs later: it adds an outer padding to the convolution's own.
 
+use crate::images::{RANK, added_dimension, dimension, producer};
 use crate::rewrite::{bypass, constant_input, constant_shape, has_no_control_inputs, integers, sole_consumer, text};
 use crate::{PassContext, Shapes};
 use flowmill_graph::{Attrs, Graph, Node, NodeId, OutputId};
 use flowmill_tensor::Result;
-
-/// The rank of the images of a convolution.
-const RANK: usize = 4;
 
 pub(crate) fn run(graph: &mut Graph, PassContext { shapes, limit, .. }: PassContext<'_>) -> Result<usize> {
     let mut count = 0;
@@ -112,18 +110,11 @@ impl Blocks {
     }
 }
 
-/// Follows input 0 of a node to its producer, if nothing else consumes or orders it and both are on one device.
-fn producer<'a>(graph: &'a Graph, node: &Node) -> Option<&'a Node> {
-    let producer = graph.get(graph.input_node(node.id(), 0)?)?;
-    (sole_consumer(graph, producer.id()).is_some() && producer.device() == node.device()).then_some(producer)
-}
-
 /// Returns the node that splits the image of a convolution, and the dimension that an `ExpandDims` inserts between the two.
 fn scatter_before<'a>(graph: &'a Graph, conv: &Node) -> Option<(&'a Node, Option<usize>)> {
     let node = producer(graph, conv)?;
     let (node, added) = if node.is_op("ExpandDims") {
-        let axis = integers(&constant_input(graph, node.id(), 1)?.value)?;
-        (producer(graph, node)?, Some(dimension(*axis.first()?)?))
+        (producer(graph, node)?, Some(added_dimension(graph, node)?))
     } else {
         (node, None)
     };
@@ -171,12 +162,6 @@ impl Dims {
         let has_channels = (text(node, "data_format") == "NCHW") == (self.channels == 1);
         is_function || (node.is_op("BiasAdd") && of == 0 && has_channels)
     }
-}
-
-/// Returns the index of a dimension of an image, which may be counted from the end.
-fn dimension(index: i64) -> Option<usize> {
-    let index = if index < 0 { index + RANK as i64 } else { index };
-    usize::try_from(index).ok().filter(|&i| i < RANK)
 }
 
 /// Returns the attributes of a convolution of images that are not split: it takes the blocks as dilations.
