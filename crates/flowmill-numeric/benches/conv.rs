@@ -33,11 +33,12 @@ enum Kind {
     FilterGradient(usize),
 }
 
-fn layer(size: usize, channels: usize, window: usize, stride: usize, kind: Kind, threads: usize, filter: &str) {
+#[allow(clippy::too_many_arguments)]
+fn layer(batch: usize, size: usize, channels: usize, window: usize, stride: usize, kind: Kind, threads: usize, filter: &str) {
     let pad = window / 2;
     let out = (size + 2 * pad - window) / stride + 1;
     let w = Window {
-        batch: 1,
+        batch,
         in_height: size,
         in_width: size,
         channels,
@@ -67,6 +68,7 @@ fn layer(size: usize, channels: usize, window: usize, stride: usize, kind: Kind,
             format!("{size}x{size}x{channels} k{window} s{stride} -> {n} filter gradient")
         }
     };
+    let name = if batch == 1 { name } else { format!("{batch}x{name}") };
     if !name.contains(filter) {
         return;
     }
@@ -174,7 +176,27 @@ fn main() {
         ] {
             pool.install(|| {
                 let _helpers_wait = flowmill_runtime::intra_op::step();
-                layer(size, channels, window, stride, kind, threads, &filter)
+                layer(1, size, channels, window, stride, kind, threads, &filter)
+            });
+        }
+        // Larger than the caches.
+        for (size, channels, window, stride, kind) in [
+            (112, 96, 3, 2, Kind::Depthwise),
+            (112, 32, 3, 1, Kind::Depthwise),
+            (56, 144, 3, 1, Kind::Depthwise),
+            (56, 144, 5, 2, Kind::Depthwise),
+            (28, 240, 5, 1, Kind::Depthwise),
+            (28, 384, 7, 1, Kind::Depthwise),
+            (14, 672, 5, 1, Kind::Depthwise),
+            (224, 3, 3, 2, Kind::Dense(32)),
+            (56, 64, 3, 1, Kind::Dense(64)),
+            (28, 128, 3, 2, Kind::Dense(128)),
+            (112, 16, 1, 1, Kind::Dense(96)),
+            (112, 64, 3, 2, Kind::MaxPool),
+        ] {
+            pool.install(|| {
+                let _helpers_wait = flowmill_runtime::intra_op::step();
+                layer(8, size, channels, window, stride, kind, threads, &filter)
             });
         }
     }

@@ -22,15 +22,18 @@ fn shape(m: usize, k: usize, n: usize, threads: usize) {
     let a: Vec<f32> = (0..m * k).map(|i| (i % 13) as f32 * 0.1).collect();
     let b: Vec<f32> = (0..k * n).map(|i| (i % 11) as f32 * 0.1).collect();
     let bias = vec![0.5; n];
-    let mut c = vec![0.0f32; m * n];
+    // Tensors start on a cache line.
+    let mut c = vec![0.0f32; m * n + 16];
+    let aligned = c.as_ptr().align_offset(64);
+    let c = &mut c[aligned..][..m * n];
     let packed = PackedB::pack(&b, k, n, false);
     let gflops = |t: Duration| 2.0 * (m * k * n) as f64 / t.as_nanos() as f64;
     let plain = |data, ld| MatrixRef { data, ld, transposed: false };
 
-    let prepacked = least(|| gemm_packed(&a, k, m, &packed, &mut c, n, &Epilogue::default()));
+    let prepacked = least(|| gemm_packed(&a, k, m, &packed, c, n, &Epilogue::default()));
     let fused = Epilogue::bias_activation(Some(&bias), Activation::Tanh);
-    let with_tanh = least(|| gemm_packed(&a, k, m, &packed, &mut c, n, &fused));
-    let unpacked = least(|| gemm(m, k, n, plain(&a, k), plain(&b, n), &mut c, n, false));
+    let with_tanh = least(|| gemm_packed(&a, k, m, &packed, c, n, &fused));
+    let unpacked = least(|| gemm(m, k, n, plain(&a, k), plain(&b, n), c, n, false));
     println!(
         "| {threads} | {m}x{k}x{n} | {:.1} us | {:.1} | {:.1} | {:.1} |",
         prepacked.as_nanos() as f64 / 1e3,
@@ -87,6 +90,16 @@ fn main() {
             (3136, 576, 64),
             (12544, 24, 144),
             (49, 4608, 512),
+            // Larger than the caches: layers of a batch of images.
+            (100352, 16, 96),
+            (25088, 24, 144),
+            (25088, 144, 24),
+            (6272, 240, 40),
+            (25088, 64, 256),
+            (25088, 256, 64),
+            (6272, 128, 512),
+            (6272, 512, 128),
+            (1568, 1024, 256),
         ] {
             if format!("{m}x{k}x{n}").contains(&filter) {
                 pool.install(|| shape(m, k, n, threads));

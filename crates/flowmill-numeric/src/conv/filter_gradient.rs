@@ -196,6 +196,7 @@ impl Product<'_> {
                     cols: tile.columns,
                     load: true,
                     finish: None,
+                    ahead: std::ptr::null(),
                 });
             }
         };

@@ -11,6 +11,7 @@
 use std::sync::OnceLock;
 
 mod math;
+pub(crate) mod prefetch;
 pub mod rows;
 pub mod transpose;
 pub mod unary;

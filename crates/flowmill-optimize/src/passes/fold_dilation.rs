@@ -113,11 +113,7 @@ impl Blocks {
 /// Returns the node that splits the image of a convolution, and the dimension that an `ExpandDims` inserts between the two.
 fn scatter_before<'a>(graph: &'a Graph, conv: &Node) -> Option<(&'a Node, Option<usize>)> {
     let node = producer(graph, conv)?;
-    let (node, added) = if node.is_op("ExpandDims") {
-        (producer(graph, node)?, Some(added_dimension(graph, node)?))
-    } else {
-        (node, None)
-    };
+    let (node, added) = if node.is_op("ExpandDims") { (producer(graph, node)?, Some(added_dimension(graph, node)?)) } else { (node, None) };
     (node.is_op("SpaceToBatchND") || node.is_op("SpaceToBatch")).then_some((node, added))
 }
 
