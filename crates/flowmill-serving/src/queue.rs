@@ -2,6 +2,7 @@
 
 use flowmill::sync::{Condvar, Mutex};
 use std::collections::VecDeque;
+use std::time::{Duration, Instant};
 
 /// A queue of jobs that threads wait for, until it is closed and empty.
 pub(crate) struct Queue<T> {
@@ -37,8 +38,48 @@ impl<T> Queue<T> {
         }
     }
 
+    /// Like [`Queue::pop`], but calls `rest` once if there is no job for this long.
+    pub(crate) fn pop_or_rest(&self, time: Duration, rest: impl FnOnce()) -> Option<T> {
+        let end = Instant::now() + time;
+        let mut jobs = self.jobs.lock();
+        while jobs.0.is_empty() && !jobs.1 {
+            let left = end.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                drop(jobs);
+                rest();
+                break;
+            }
+            jobs = self.changed.wait_for(jobs, left).0;
+        }
+        self.pop()
+    }
+
     pub(crate) fn close(&self) {
         self.jobs.lock().1 = true;
         self.changed.notify_all();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_queue_without_jobs_rests_once() {
+        let (queue, mut rests) = (Queue::new(), 0);
+        queue.push(1);
+        assert_eq!(queue.pop_or_rest(Duration::ZERO, || rests += 1), Some(1));
+        assert_eq!(rests, 0);
+        let job = std::thread::scope(|scope| {
+            scope.spawn(|| {
+                std::thread::sleep(Duration::from_millis(50));
+                queue.push(2);
+            });
+            queue.pop_or_rest(Duration::from_millis(1), || rests += 1)
+        });
+        assert_eq!((job, rests), (Some(2), 1));
+        queue.close();
+        assert_eq!(queue.pop_or_rest(Duration::from_secs(60), || rests += 1), None);
+        assert_eq!(rests, 1);
     }
 }

@@ -63,8 +63,17 @@ pub(super) fn start<L: Loader>(shared: &Arc<Shared<L>>, config: &RepositoryConfi
     Ok(threads)
 }
 
+/// The time without a load after which memory is released that only loads use. A release makes requests wait for pages, and the next load needs them again.
+const QUIET_TIME: Duration = Duration::from_millis(300);
+
 fn load_all<L: Loader>(shared: &Shared<L>) {
-    while let Some(job) = shared.loads.pop() {
+    let mut has_loaded = false;
+    let release = || {
+        flowmill::release_unused_memory();
+        system::release_code();
+    };
+    while let Some(job) = if has_loaded { shared.loads.pop_or_rest(QUIET_TIME, release) } else { shared.loads.pop() } {
+        has_loaded = true;
         let Some((config, source)) = shared.update(|tracker| tracker.begin_load(&job)) else { continue };
         let start = Instant::now();
         let load = || {
@@ -91,9 +100,6 @@ fn load_all<L: Loader>(shared: &Shared<L>) {
             Arc::new(Loaded::new(&job, loaded, shared.unloads.clone()))
         });
         drop(shared.update(|tracker| tracker.end_load(&job, result)));
-        // Blocks and code that only the load used.
-        flowmill::release_unused_memory();
-        system::release_code();
     }
 }
 
