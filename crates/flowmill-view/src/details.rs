@@ -59,7 +59,16 @@ fn attr_text(node: &Node, name: &str, value: &AttrValue) -> String {
     {
         return tensor_summary(&tensor);
     }
-    shortened(AttrText(value).to_string())
+    // The text form of graphs has short names of types. Everything else on the page has TensorFlow's.
+    let of_type = |t: i32| DType::from_number(t).map(|dtype| dtype.name().to_owned());
+    let types = match &value.value {
+        Some(Value::Type(t)) => of_type(*t),
+        Some(Value::List(list)) if !list.r#type.is_empty() => {
+            list.r#type.iter().map(|&t| of_type(t)).collect::<Option<Vec<_>>>().map(|names| format!("[{}]", names.join(", ")))
+        }
+        _ => None,
+    };
+    shortened(types.unwrap_or_else(|| AttrText(value).to_string()))
 }
 
 fn shortened(text: String) -> String {

@@ -2,26 +2,18 @@
 
 use crate::flat::FlatGraph;
 use crate::scope_tree::{Child, ROOT, ScopeId, ScopeTree};
-use flowmill_graph::Role;
-use std::collections::BTreeMap;
+use flowmill_graph::{FxHashMap, NodeId, Role};
+use std::collections::{BTreeMap, BTreeSet};
 
-/// Returns notes on the scopes that hold a whole loop, or the two ends of a conditional.
+/// Returns notes on the scopes that hold loops, or the two ends of a conditional.
 pub(crate) fn notes(flat: &FlatGraph<'_>, tree: &ScopeTree) -> Vec<String> {
     let mut notes = vec![String::new(); tree.scopes.len()];
-    let mut around: BTreeMap<(u32, u32), ScopeId> = BTreeMap::new();
-    for number in 0..flat.nodes.len() as u32 {
-        if let Some((part, frame)) = flat.frame(number) {
-            let scope = tree.places[number as usize].0;
-            let common = around.get(&(part, frame.0)).map_or(scope, |&other| tree.common(scope, other));
-            around.insert((part, frame.0), common);
-        }
-    }
-    for ((part, frame), scope) in around {
-        let Some(frames) = &flat.parts[part as usize].frames else { continue };
-        let frame = &frames.frames()[frame as usize];
-        if scope != ROOT && notes[scope as usize].is_empty() {
-            notes[scope as usize] = format!("loop {}, {} iterations in parallel", frame.name, frame.parallel_iterations);
-        }
+    for (scope, loops) in loops(flat, tree).into_iter().filter(|(scope, _)| *scope != ROOT) {
+        notes[scope as usize] = match &loops[..] {
+            [first] => first.clone(),
+            [first, ..] => format!("{first}, and {} more", loops.len() - 1),
+            [] => continue,
+        };
     }
     for (id, scope) in tree.scopes.iter().enumerate().skip(1) {
         let has = |role: Role| {
@@ -35,4 +27,34 @@ pub(crate) fn notes(flat: &FlatGraph<'_>, tree: &ScopeTree) -> Vec<String> {
         }
     }
     notes
+}
+
+/// Returns the loops of each scope: those whose conditions, from the `Merge`s to the `LoopCond`, are in the scope. Other nodes of a loop may be elsewhere: a
+/// gradient adds counters and stacks to the loop that it differentiates.
+fn loops(flat: &FlatGraph<'_>, tree: &ScopeTree) -> BTreeMap<ScopeId, Vec<String>> {
+    let mut loops: BTreeMap<ScopeId, Vec<String>> = BTreeMap::new();
+    let conditions: Vec<u32> = (0..flat.nodes.len() as u32).filter(|&number| flat.node(number).1.role() == Role::LoopCond).collect();
+    if conditions.is_empty() {
+        return loops;
+    }
+    let numbers: FxHashMap<(u32, NodeId), u32> = flat.nodes.iter().zip(0..).map(|(node, number)| ((node.part, node.id), number)).collect();
+    for condition in conditions {
+        let Some((part, frame)) = flat.frame(condition) else { continue };
+        let Some(frames) = &flat.parts[part as usize].frames else { continue };
+        let mut scope = tree.places[condition as usize].0;
+        let (mut seen, mut stack) = (BTreeSet::from([condition]), vec![condition]);
+        while let Some(node) = stack.pop() {
+            scope = tree.common(scope, tree.places[node as usize].0);
+            if flat.node(node).1.role() == Role::Merge {
+                continue;
+            }
+            let inputs = flat.parts[part as usize].graph.inputs(flat.nodes[node as usize].id);
+            let inputs = inputs.filter_map(|tensor| numbers.get(&(part, tensor.node)).copied());
+            stack.extend(inputs.filter(|&input| flat.frame(input) == Some((part, frame)) && seen.insert(input)));
+        }
+        let frame = &frames.frames()[frame.0 as usize];
+        let note = format!("loop {}, {} iterations in parallel", frame.name, frame.parallel_iterations);
+        loops.entry(scope).or_default().push(note);
+    }
+    loops
 }

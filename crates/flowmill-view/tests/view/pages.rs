@@ -44,6 +44,38 @@ fn a_page_has_its_scopes_with_edges_and_shapes() {
     assert_eq!(layer["attached"], serde_json::json!([[0, 2], [1, 3]]));
 }
 
+/// Returns the notes on the scopes of a page, by the paths of the scopes.
+fn notes(page: &str) -> Vec<(String, String)> {
+    let scopes = json(page, "v0c0");
+    let scopes = scopes.as_array().unwrap();
+    let path = |id: &Value| {
+        let sub = scopes.iter().flat_map(|scope| scope["scopes"].as_array().unwrap()).find(|sub| sub["id"] == *id);
+        sub.map_or_else(String::new, |sub| sub["name"].as_str().unwrap().to_owned())
+    };
+    let subs = scopes.iter().flat_map(|scope| scope["scopes"].as_array().unwrap().iter().map(move |sub| (path(&scope["id"]), sub)));
+    let noted = subs.filter_map(|(outer, sub)| Some((format!("{outer}/{}", sub["name"].as_str()?), sub["note"].as_str()?.to_owned())));
+    noted.filter(|(_, note)| !note.is_empty()).collect()
+}
+
+#[test]
+fn loops_are_noted_at_the_scopes_of_their_conditions() {
+    // The counter of a gradient belongs to the loop, and is elsewhere.
+    let frame = "frame_name=\"f\", parallel_iterations=7, is_constant=false";
+    let text = format!(
+        "a/zero = Const() {{dtype=i32, value=i32[]{{0}}}}\na/loop/Enter = Enter(a/zero) {{T=i32, {frame}}}\n\
+         a/loop/Merge = Merge(a/loop/Enter, a/loop/Next) {{N=2, T=i32}}\na/loop/cond/ten = Const() {{dtype=i32, value=i32[]{{10}}}} ^a/loop/Merge\n\
+         a/loop/cond/Less = Less(a/loop/Merge, a/loop/cond/ten) {{T=i32}}\na/loop/LoopCond = LoopCond(a/loop/cond/Less)\n\
+         a/loop/Switch:2 = Switch(a/loop/Merge, a/loop/LoopCond) {{T=i32}}\na/loop/one = Const() {{dtype=i32, value=i32[]{{1}}}} ^a/loop/Switch\n\
+         a/loop/Add = AddV2(a/loop/Switch:1, a/loop/one) {{T=i32}}\na/loop/Next = NextIteration(a/loop/Add) {{T=i32}}\n\
+         a/loop/Exit = Exit(a/loop/Switch) {{T=i32}}\na/after = Neg(a/loop/Exit) {{T=i32}}\n\
+         gradients/Enter = Enter(a/zero) {{T=i32, {frame}}}\ngradients/Merge = Merge(gradients/Enter, gradients/Next) {{N=2, T=i32}}\n\
+         gradients/Switch:2 = Switch(gradients/Merge, a/loop/LoopCond) {{T=i32}}\ngradients/Add = AddV2(gradients/Switch:1, a/loop/one) {{T=i32}}\n\
+         gradients/Next = NextIteration(gradients/Add) {{T=i32}}\ngradients/Exit = Exit(gradients/Switch) {{T=i32}}\n"
+    );
+    let notes = notes(&page_of(&graph(&text), &Facts::default()));
+    assert_eq!(notes, [("a/loop".to_owned(), "loop f, 7 iterations in parallel".to_owned())]);
+}
+
 #[test]
 fn details_have_attributes_and_summaries_of_constants() {
     let page = page_of(&graph("w = Const() {dtype=f32, value=f32[3]{1,2,6}}\ny = Neg(w) {T=f32}\n"), &Facts::default());
@@ -52,6 +84,7 @@ fn details_have_attributes_and_summaries_of_constants() {
     assert_eq!(value, "float32[3], 3 elements, 12 bytes; values 1, 2, 6; min 1, max 6, mean 3.0000");
     assert_eq!(details[1]["i"], serde_json::json!(["w:0"]));
     assert_eq!(details[1]["o"], serde_json::json!(["float32[3]"]));
+    assert_eq!(details[1]["a"], serde_json::json!([["T", "float32"]]));
 }
 
 #[test]
