@@ -72,7 +72,7 @@ class Layout {
     const { data } = scope;
     const isOpen = (item) => item >= 0 && scope.open.has(item);
     const centres = data.rows.map((row, r) => (row.some(isOpen) ? this.pushAside(row, data.xs[r]) : data.xs[r]));
-    let [left, right] = [0, 0];
+    let [left, right] = data.rows.length > 0 ? [Infinity, -Infinity] : [0, 0];
     data.rows.forEach((row, r) => row.forEach((item, i) => {
       const half = item >= 0 ? this.w[item] / 2 : 4;
       left = Math.min(left, centres[r][i] - half);
@@ -233,11 +233,19 @@ function spreadEnds(scope, layout, routes) {
       if (end < 0) return layout.ports.get(end).y;
       return isTop ? layout.y[end] : layout.y[end] + layout.h[end];
     };
+    // Within a row that an open scope has made high, edges are vertical, so that they do not cross the scope.
+    const border = (end, x, isTop) => {
+      if (end < 0) return [];
+      const { top, bottom } = layout.rows[layout.rowOf[end]];
+      const [from, to] = isTop ? [layout.y[end], top] : [layout.y[end] + layout.h[end], bottom];
+      return Math.abs(from - to) > 1 ? [{ x, y: to }] : [];
+    };
     const inner = route.bends.flatMap(({ x, top, bottom }) => {
       const [a, b] = route.up ? [bottom, top] : [top, bottom];
       return a === b ? [{ x, y: a }] : [{ x, y: a }, { x, y: b }];
     });
-    route.points = [{ x: route.startX, y: y(route.src, route.up) }, ...inner, { x: route.endX, y: y(route.dst, !route.up) }];
+    const [start, end] = [{ x: route.startX, y: y(route.src, route.up) }, { x: route.endX, y: y(route.dst, !route.up) }];
+    route.points = [start, ...border(route.src, start.x, route.up), ...inner, ...border(route.dst, end.x, !route.up), end];
     const xs = route.points.map((p) => p.x);
     const ys = route.points.map((p) => p.y);
     route.bounds = [Math.min(...xs) - 2, Math.min(...ys) - 2, Math.max(...xs) + 2, Math.max(...ys) + 2];

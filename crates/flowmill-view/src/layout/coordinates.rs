@@ -46,9 +46,16 @@ pub(super) fn place(layers: &Layers, widths: &[f32]) -> (Vec<Row>, u64) {
             place_row(row, &mut centres, &wanted);
         }
     }
+    // Sweeps can move all rows together. The middle of the picture is 0, by which callers align what they add.
+    let (mut left, mut right) = (f32::INFINITY, f32::NEG_INFINITY);
+    for &v in layers.rows.iter().flatten() {
+        let (centre, half) = (centres[v as usize], width(v) / 2.0);
+        (left, right) = (left.min(centre - half), right.max(centre + half));
+    }
+    let middle = if left < right { (left + right) / 2.0 } else { 0.0 };
     let rows = layers.rows.iter().map(|row| Row {
         items: row.iter().map(|&v| layers.item(v)).collect(),
-        centres: row.iter().map(|&v| centres[v as usize]).collect(),
+        centres: row.iter().map(|&v| centres[v as usize] - middle).collect(),
     });
     (rows.collect(), num_steps)
 }

@@ -19,10 +19,10 @@ pub const GAP: f32 = 24.0;
 pub const BEND_GAP: f32 = 10.0;
 
 /// A graph with more boxes is laid out as a grid.
-pub const MAX_LAYERED_BOXES: usize = 400;
+pub const MAX_LAYERED_BOXES: usize = 1500;
 
 /// A graph with more edges is laid out as a grid.
-pub const MAX_LAYERED_EDGES: usize = 4000;
+pub const MAX_LAYERED_EDGES: usize = 6000;
 
 /// The most bends per box and edge.
 const MAX_BENDS: usize = 6;
