@@ -15,6 +15,15 @@ pub struct NodeCost {
     pub executions: u32,
 }
 
+impl NodeCost {
+    /// Adds other costs.
+    pub fn add(&mut self, other: &NodeCost) {
+        self.nanoseconds = self.nanoseconds.saturating_add(other.nanoseconds);
+        self.bytes = self.bytes.saturating_add(other.bytes);
+        self.executions = self.executions.saturating_add(other.executions);
+    }
+}
+
 /// The change that a pass made to a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Change {
@@ -44,9 +53,7 @@ impl Facts {
             Some(cost) => cost,
             None => self.costs.entry(name.to_owned()).or_default(),
         };
-        cost.nanoseconds = cost.nanoseconds.saturating_add(nanoseconds);
-        cost.bytes = cost.bytes.saturating_add(bytes);
-        cost.executions = cost.executions.saturating_add(1);
+        cost.add(&NodeCost { nanoseconds, bytes, executions: 1 });
         if !device.is_empty() && !self.devices.contains_key(name) {
             self.devices.insert(name.to_owned(), device.to_owned());
         }

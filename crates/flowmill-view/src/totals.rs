@@ -1,8 +1,9 @@
 //! Sums over the nodes of each scope.
 
-use crate::facts::Facts;
+use crate::facts::{Facts, NodeCost};
 use crate::flat::FlatGraph;
 use crate::scope_tree::{Child, ScopeTree};
+use flowmill_graph::{FxHashMap, Node, Role};
 
 /// The sums of one scope, or the values of one node.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -33,12 +34,40 @@ impl Totals {
     }
 }
 
+/// Returns the measured costs of the graph's nodes by their numbers. Nodes that a pass has inlined from a call have its name as a prefix: their costs are
+/// those of the call, unless that was measured itself.
+fn measured(flat: &FlatGraph<'_>, facts: &Facts) -> FxHashMap<u32, NodeCost> {
+    let mut measured: FxHashMap<u32, NodeCost> = FxHashMap::default();
+    if facts.costs.is_empty() {
+        return measured;
+    }
+    let of_graph = (0..flat.nodes.len() as u32).filter(|&number| flat.node(number).0.function.is_none());
+    let numbers: FxHashMap<&str, u32> = of_graph.map(|number| (flat.node(number).1.name(), number)).collect();
+    for (name, cost) in &facts.costs {
+        let own = numbers.get(name.as_str()).copied();
+        let call = || {
+            let prefixes = name.rmatch_indices('/').filter_map(|(end, _)| Some((&name[..end], *numbers.get(&name[..end])?)));
+            let mut calls = prefixes.filter(|&(_, number)| calls_functions(flat.node(number).1));
+            calls.next().filter(|(call, _)| !facts.costs.contains_key(*call)).map(|(_, number)| number)
+        };
+        if let Some(number) = own.or_else(call) {
+            measured.entry(number).or_default().add(cost);
+        }
+    }
+    measured
+}
+
+fn calls_functions(node: &Node) -> bool {
+    node.role() == Role::Call || node.attrs().values().any(|value| !value.functions().is_empty())
+}
+
 /// Returns the values of each node.
 pub(crate) fn of_nodes(flat: &FlatGraph<'_>, facts: &Facts) -> Vec<Totals> {
+    let costs = measured(flat, facts);
     let of_node = |number: u32| {
         let (part, node) = flat.node(number);
         let estimate = part.costs.as_ref().and_then(|costs| costs.estimate(node.id()));
-        let cost = if part.function.is_none() { facts.costs.get(node.name()).copied().unwrap_or_default() } else { Default::default() };
+        let cost = costs.get(&number).copied().unwrap_or_default();
         Totals {
             num_nodes: 1,
             resident_bytes: estimate.map_or(0, |e| e.resident),
