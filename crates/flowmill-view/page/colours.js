@@ -1,4 +1,5 @@
 /** Colours of nodes by one of their properties, with a legend. */
+import { FACETS, greatestCounts } from './filter.js';
 import { bytesText, timeText } from './format.js';
 
 /** What a node can be coloured by: the name in links, the label, and whether the graph has it. */
@@ -35,14 +36,20 @@ function mix(a, b, part) {
   return `rgb(${from.map((v, i) => Math.round(v + (to[i] - v) * part)).join(' ')})`;
 }
 
-/** The colours of one graph by one property. */
+/** The colours of one graph by one property. Colours have the same meaning in all the graphs of `summaries`, which are side by side. */
 export class Colours {
-  constructor(mode, summary, theme) {
-    Object.assign(this, { mode, summary, theme });
-    if (mode === 'op') this.rank = ranked(summary.root.ops_of);
-    if (mode === 'device') this.rank = ranked(summary.root.devices, (k) => summary.devices[k] !== '');
-    if (mode === 'dtype') this.rank = ranked(summary.root.dtypes, (k) => summary.dtypes[k] !== '');
-    if (mode === 'pass') this.rank = ranked(summary.root.passes, (k) => k !== 0);
+  constructor(mode, summary, theme, summaries) {
+    Object.assign(this, { mode, theme });
+    const most = (get) => Math.max(1, ...summaries.map(get));
+    this.maxTime = most((one) => one.max_nanoseconds);
+    this.maxBytes = most((one) => one.max_bytes);
+    this.allTime = most((one) => one.totals.t);
+    this.allBytes = most((one) => one.totals.b);
+    const facet = FACETS.find(({ name }) => name === mode);
+    if (!facet) return;
+    this.texts = [...greatestCounts(facet, summaries).keys()];
+    const ranks = new Map(this.texts.map((text, rank) => [text, rank]));
+    this.rank = new Map(facet.texts(summary).flatMap((text, value) => (ranks.has(text) ? [[value, ranks.get(text)]] : [])));
   }
 
   ofRank(value) {
@@ -68,16 +75,16 @@ export class Colours {
       case 'device': return this.ofRank(data.devices[place]);
       case 'dtype': return this.ofRank(data.dtypes[place]);
       case 'pass': return this.ofRank(data.passes[place]);
-      case 'time': return this.heat(data.times[place] ?? 0, this.summary.max_nanoseconds);
-      case 'memory': return this.heat(data.bytes[place] ?? 0, this.summary.max_bytes);
+      case 'time': return this.heat(data.times[place] ?? 0, this.maxTime);
+      case 'memory': return this.heat(data.bytes[place] ?? 0, this.maxBytes);
       default: return this.ofKind(data.roles[place]);
     }
   }
 
   /** The shares of colours in a closed scope: colour and part of all nodes. */
   scope(sub) {
-    if (this.mode === 'time') return [[this.heat(sub.t, Math.max(1, this.summary.totals.t)), 1]];
-    if (this.mode === 'memory') return [[this.heat(sub.b, Math.max(1, this.summary.totals.b)), 1]];
+    if (this.mode === 'time') return [[this.heat(sub.t, this.allTime), 1]];
+    if (this.mode === 'memory') return [[this.heat(sub.b, this.allBytes), 1]];
     const counts = { op: sub.ops_of, device: sub.devices, dtype: sub.dtypes, pass: sub.passes }[this.mode];
     if (!counts) return [];
     const all = counts.reduce((sum, [, n]) => sum + n, 0);
@@ -86,22 +93,16 @@ export class Colours {
 
   /** The meanings of colours: colour and text. */
   legend() {
-    const { summary } = this;
     if (this.mode === 'time' || this.mode === 'memory') {
-      const text = this.mode === 'time' ? timeText(summary.max_nanoseconds) : bytesText(summary.max_bytes);
+      const text = this.mode === 'time' ? timeText(this.maxTime) : bytesText(this.maxBytes);
       return [[this.theme.plain, 'not measured'], [this.heat(0.01, 1), 'little'], [this.heat(1, 1), text]];
     }
     if (this.mode === 'kind') {
       const kinds = [...new Set(KINDS)].filter((kind) => KIND_COLOURS[kind] >= 0);
       return kinds.map((kind) => [this.theme.colours[KIND_COLOURS[kind]], kind]);
     }
-    const texts = { op: summary.ops, device: summary.devices, dtype: summary.dtypes, pass: ['', ...summary.passes] }[this.mode];
-    const entries = [...this.rank].filter(([, rank]) => rank < NUM_COLOURS).map(([value, rank]) => [this.theme.colours[rank], texts[value]]);
-    if (this.rank.size > NUM_COLOURS) entries.push([this.theme.other, `${this.rank.size - NUM_COLOURS} others`]);
+    const entries = this.texts.slice(0, NUM_COLOURS).map((text, rank) => [this.theme.colours[rank], text]);
+    if (this.texts.length > NUM_COLOURS) entries.push([this.theme.other, `${this.texts.length - NUM_COLOURS} others`]);
     return entries.length > 0 ? entries : [[this.theme.plain, { device: 'no device is requested', pass: 'no pass changed a node' }[this.mode] ?? 'none']];
   }
-}
-
-function ranked(counts, isCounted = () => true) {
-  return new Map(counts.filter(([value]) => isCounted(value)).map(([value], rank) => [value, rank]));
 }

@@ -2,7 +2,7 @@
 import { FUNCTION, SERIES } from './data.js';
 import { drawEdges, drawLinks } from './draw_edges.js';
 import { ATTACHED_WIDTH, HEADER, NODE_HEIGHT, layoutOf } from './geometry.js';
-import { outline } from './shapes.js';
+import { outline, textMargin } from './shapes.js';
 import { plural, timeText } from './format.js';
 
 /** Zooms below which something is not drawn. */
@@ -12,6 +12,8 @@ const BAR_ZOOM = 0.02;
 /** Open scopes that are smaller on the screen are drawn without their content. */
 const MIN_SCOPE_PIXELS = 12;
 const DIMMED = 0.18;
+/** The width of the bar of nodes in loops. */
+const LOOP_BAR = 5;
 /** Signs of nodes that call functions, by role. */
 const NODE_GLYPHS = { 11: 'ƒ ', 12: '⑂ ', 13: '↻ ' };
 
@@ -175,14 +177,17 @@ export class Painter {
       context.fill();
       this.border(isSelected, mark, role === 4);
       if (scope.data.loops[place]) {
+        context.save();
+        context.clip();
         context.fillStyle = theme.colours[3];
-        context.fillRect(left + 1, top + 5, 3, h - 10);
+        context.fillRect(left, top, LOOP_BAR, h);
+        context.restore();
       }
     }
     if (this.zoom > TEXT_ZOOM) {
       context.font = '12px system-ui, sans-serif';
       context.fillStyle = this.view.colours.node(scope, place) === theme.plain ? theme.text : theme.label;
-      this.text(`${NODE_GLYPHS[role] ?? ''}${scope.label(place)}`, left + w / 2, top + h / 2 + 0.5, w - 14, 'center');
+      this.text(`${NODE_GLYPHS[role] ?? ''}${scope.label(place)}`, left + w / 2, top + h / 2 + 0.5, w - textMargin(role), 'center');
       const attached = layout.numAttached.get(place) ?? 0;
       if (attached > 3) this.text(`+${attached - 3}`, left - 2, top + h + 5, 20, 'right');
     }

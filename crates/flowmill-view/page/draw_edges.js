@@ -43,7 +43,9 @@ export function drawEdges(painter, scope, layout, x, y) {
     context.fill(heads.get(key));
   }
   context.globalAlpha = 1;
-  if (zoom > LABEL_ZOOM) for (const route of visible) edgeLabel(painter, scope, route, x, y, isMarked(route));
+  if (zoom <= LABEL_ZOOM) return;
+  // The labels of the selection are first, and take the place of others.
+  for (const wanted of [true, false]) for (const route of visible) if (Boolean(isMarked(route)) === wanted) edgeLabel(painter, scope, route, x, y, wanted);
 }
 
 function edgeLabel(painter, scope, route, x, y, isMarked) {
@@ -56,7 +58,7 @@ function edgeLabel(painter, scope, route, x, y, isMarked) {
   const text = label.length > 34 ? `${label.slice(0, 33)}…` : label;
   const cells = [];
   for (let cell = Math.floor(left / 12); cell <= (left + text.length * 6) / 12; cell += 1) cells.push(`${cell},${Math.floor(top / 12)}`);
-  if (cells.some((cell) => painter.occupied.has(cell)) && !isMarked) return;
+  if (cells.some((cell) => painter.occupied.has(cell))) return;
   cells.forEach((cell) => painter.occupied.add(cell));
   context.fillStyle = isMarked ? theme.select : theme.faint;
   context.textAlign = 'left';

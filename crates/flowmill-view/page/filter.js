@@ -1,9 +1,20 @@
-/** The filter by op, device, data type, and a set of nodes. What does not match is dimmed. */
+/** The filter by op, device, data type, pass, and a set of nodes. What does not match is dimmed. */
 export const FACETS = [
-  { name: 'op', label: 'Op', list: 'ops', counts: 'ops_of', column: 'ops' },
-  { name: 'device', label: 'Device', list: 'devices', counts: 'devices', column: 'devices' },
-  { name: 'dtype', label: 'Data type', list: 'dtypes', counts: 'dtypes', column: 'dtypes' },
+  { name: 'op', label: 'Op', texts: (summary) => summary.ops, counts: 'ops_of', column: 'ops' },
+  { name: 'device', label: 'Device', texts: (summary) => summary.devices, counts: 'devices', column: 'devices' },
+  { name: 'dtype', label: 'Data type', texts: (summary) => summary.dtypes, counts: 'dtypes', column: 'dtypes' },
+  { name: 'pass', label: 'Pass', texts: (summary) => ['', ...summary.passes], counts: 'passes', column: 'passes' },
 ];
+
+/** The texts of a facet in any of these graphs, the most frequent first, with the number of nodes in the graph that has most. */
+export function greatestCounts(facet, summaries) {
+  const counts = new Map();
+  for (const summary of summaries) {
+    const texts = facet.texts(summary);
+    for (const [value, n] of summary.root[facet.counts]) if (texts[value] !== '') counts.set(texts[value], Math.max(n, counts.get(texts[value]) ?? 0));
+  }
+  return new Map([...counts].sort((a, b) => b[1] - a[1]));
+}
 
 export class Filter {
   constructor() {
@@ -36,7 +47,7 @@ export class Filter {
   /** Looks up the numbers of the texts in the graph. */
   number() {
     this.sets = FACETS.filter(({ name }) => this.chosen.has(name)).map((facet) => {
-      const texts = this.graph?.summary[facet.list] ?? [];
+      const texts = this.graph ? facet.texts(this.graph.summary) : [];
       return { facet, numbers: new Set(texts.flatMap((text, i) => (this.chosen.get(facet.name).has(text) ? [i] : []))) };
     });
   }

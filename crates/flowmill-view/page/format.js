@@ -27,6 +27,7 @@ export function bytesText(n) {
 
 /** Returns a number of arithmetic operations. */
 export function operationsText(n) {
+  if (n === 1) return '1 operation';
   return inUnits(n, 1000, ['operations', 'thousand operations', 'million operations', 'billion operations', 'trillion operations']);
 }
 

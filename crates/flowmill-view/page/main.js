@@ -1,7 +1,7 @@
 /** The page: its toolbar, panes and panel. */
 import { MODES, Theme } from './colours.js';
 import { readJson } from './data.js';
-import { FACETS } from './filter.js';
+import { FACETS, greatestCounts } from './filter.js';
 import { byId, count, element, plural } from './format.js';
 import { Panel } from './panel.js';
 import { Pane } from './pane.js';
@@ -66,14 +66,33 @@ async function showViews(numbers) {
   page.panes.forEach((pane) => pane.element.remove());
   page.panes = [];
   const known = numbers.filter((number) => number >= 0 && number < page.contents.views.length);
-  for (const number of known.length > 0 ? known : [0]) await addPane(number).show(number, page.contents.views[number]);
+  const shown = known.length > 0 ? known : [0];
+  // All panes have their widths before a graph is fitted into one.
+  byId('panes').classList.toggle('two', shown.length > 1);
+  shown.forEach(addPane);
+  for (const [i, number] of shown.entries()) await page.panes[i].show(number, page.contents.views[number]);
   [page.active] = page.panes;
-  byId('panes').classList.toggle('two', page.panes.length > 1);
   byId('view').value = String(page.panes[0].graph.number);
   byId('compare').value = page.panes.length > 1 ? String(page.panes[1].graph.number) : '';
   applyColours();
   fillFilter();
   page.panel.show(page.active);
+}
+
+/** Shows other views, with the filter and the selection of those before, if there is a node or scope of that name. */
+async function changeViews(numbers) {
+  const [{ filter, graph }] = page.panes;
+  const at = page.active.selection;
+  const selected = at && { address: at.scope.address(at.place), isNode: !at.scope.isScope(at.place) };
+  await showViews(numbers);
+  for (const pane of page.panes) {
+    for (const [facet, texts] of filter.chosen) pane.filter.choose(facet, [...texts]);
+    if (pane.graph.number === graph.number) pane.filter.nodes = filter.nodes;
+    if (selected) await pane.goTo(selected.address, selected.isNode);
+  }
+  page.panes.forEach((pane) => pane.redraw());
+  fillFilter();
+  saveState();
 }
 
 /** Selects the node of the same name in the other pane. */
@@ -98,10 +117,10 @@ function followSystem() {
 
 function applyColours() {
   page.theme = new Theme();
-  for (const pane of page.panes) {
-    if (!pane.graph) continue;
-    pane.setColours(page.mode, page.theme);
-  }
+  const summaries = page.panes.map((pane) => pane.graph.summary);
+  const isThere = MODES.find(({ name }) => name === page.mode)?.isThere;
+  const mode = isThere && summaries.some(isThere) ? page.mode : 'kind';
+  for (const pane of page.panes) pane.setColours(mode, page.theme, summaries);
   const entries = page.panes[0].colours.legend().map(([colour, text]) => {
     const entry = element('li');
     const sample = element('span', 'sample');
@@ -119,9 +138,9 @@ function fillFilter() {
     const made = element('fieldset');
     made.append(element('legend', '', facet.label));
     const chosen = pane.filter.chosen.get(facet.name) ?? new Set();
-    const counts = pane.graph.summary.root[facet.counts].filter(([value]) => pane.graph.summary[facet.list][value] !== '');
-    for (const [value, n] of counts.slice(0, MAX_FILTER_ENTRIES)) {
-      const text = pane.graph.summary[facet.list][value];
+    const counts = [...greatestCounts(facet, page.panes.map((one) => one.graph.summary))];
+    made.hidden = counts.length === 0;
+    for (const [text, n] of counts.slice(0, MAX_FILTER_ENTRIES)) {
       const label = element('label');
       const box = element('input');
       box.type = 'checkbox';
@@ -211,7 +230,7 @@ function attachControls() {
     saveState();
   });
   const views = () => [byId('view').value, byId('compare').value].filter((value) => value !== '').map(Number);
-  for (const id of ['view', 'compare']) byId(id).addEventListener('change', () => showViews(views()).then(saveState));
+  for (const id of ['view', 'compare']) byId(id).addEventListener('change', () => changeViews(views()));
   byId('fit').addEventListener('click', () => page.active.fit());
   byId('close-all').addEventListener('click', () => page.active.closeAll());
   byId('theme').addEventListener('click', () => {

@@ -1,5 +1,5 @@
 /** One graph on the screen: its canvas, camera, selection and marks. */
-import { Colours, MODES } from './colours.js';
+import { Colours } from './colours.js';
 import { Graph } from './data.js';
 import { Painter } from './draw.js';
 import { Filter } from './filter.js';
@@ -47,11 +47,10 @@ export class Pane extends EventTarget {
     this.fit(false);
   }
 
-  setColours(mode, theme) {
-    const { summary } = this.graph;
-    const isThere = MODES.find((one) => one.name === mode)?.isThere(summary);
+  /** Colours the graph by a property. Equal colours are equal values in all the graphs of `summaries`. */
+  setColours(mode, theme, summaries) {
     this.theme = theme;
-    this.colours = new Colours(isThere ? mode : 'kind', summary, theme);
+    this.colours = new Colours(mode, this.graph.summary, theme, summaries);
     this.redraw();
   }
 
@@ -183,8 +182,16 @@ export class Pane extends EventTarget {
     const { camera: { k }, canvas: { clientWidth, clientHeight } } = this;
     if (w * k <= clientWidth && h * k <= clientHeight) this.bringIntoView(at);
     else if (Math.min(clientWidth / w, clientHeight / h) > READABLE_ZOOM) this.fitRectangle({ x, y, w, h });
-    // What is too large to be read as a whole is shown from its upper border.
-    else this.moveTo({ k: READABLE_ZOOM, x: clientWidth / 2 - (x + w / 2) * READABLE_ZOOM, y: MARGIN - y * READABLE_ZOOM });
+    // What is too large to be read as a whole is shown from its upper border, with the middle of its first row.
+    else this.moveTo({ k: READABLE_ZOOM, x: clientWidth / 2 - (x + Pane.middleOfFirstRow(at)) * READABLE_ZOOM, y: MARGIN - y * READABLE_ZOOM });
+  }
+
+  /** The middle of the child in the middle of an open scope's first row, from the left border of the scope. */
+  static middleOfFirstRow({ scope, place }) {
+    const layout = layoutOf(scope.open.get(place));
+    const items = layout.rows.find((row) => row.items.length > 0)?.items ?? [];
+    const item = items[items.length >> 1];
+    return item === undefined ? layout.width / 2 : layout.x[item] + layout.w[item] / 2;
   }
 
   close(at) {

@@ -36,10 +36,18 @@ export class Panel {
       element('h2', '', summary.name),
       summary.about && element('p', 'hint', summary.about),
       list(facts),
-      summary.pass_report.length > 0 && section('Passes', list(summary.pass_report.map(([name, n]) => [name, plural(n, 'change')]))),
-      section('Ops', this.ops(pane, summary.root.ops_of)),
+      summary.num_nodes === 0 && element('p', 'hint', 'The graph has no nodes.'),
+      summary.pass_report.length > 0 && section('Passes', this.passes(summary)),
+      summary.num_nodes > 0 && section('Ops', this.ops(pane, summary.root.ops_of)),
       pane.filter.isActive && section('Filter', button('Clear the filter', () => clearFilter(pane))),
     ];
+  }
+
+  /** The passes that changed something, in their order, with the number of changes. */
+  passes({ pass_report: report }) {
+    const rows = report.filter(([, n]) => n > 0).map(([name, n]) => [name, plural(n, 'change')]);
+    if (rows.length < report.length) rows.push([`${plural(report.length - rows.length, 'other run')} changed nothing`, '']);
+    return list(rows);
   }
 
   ops(pane, counts) {

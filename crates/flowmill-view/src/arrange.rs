@@ -5,9 +5,12 @@ use crate::hubs::{Spot, spots};
 use crate::layout::{self, Boxes, GAP, Item, Layout, Style};
 use crate::meta_edges::{INPUTS, MetaEdge, OUTPUTS};
 use crate::scope_tree::{Child, ScopeId, ScopeTree};
+use crate::totals::Totals;
+use flowmill_graph::Role;
 
 /// The pixels of a letter, of a usual font of the page.
 const LETTER: f32 = 6.6;
+const SMALL_LETTER: f32 = 5.8;
 /// The least and the greatest width of a box.
 const NODE_WIDTHS: (f32, f32) = (64.0, 210.0);
 const SCOPE_WIDTHS: (f32, f32) = (110.0, 260.0);
@@ -39,10 +42,10 @@ pub(crate) struct Arrangement {
 }
 
 /// Arranges a scope.
-pub(crate) fn arrange(flat: &FlatGraph<'_>, tree: &ScopeTree, scope: ScopeId, edges: &[MetaEdge]) -> Arrangement {
+pub(crate) fn arrange(flat: &FlatGraph<'_>, tree: &ScopeTree, totals: &[Totals], scope: ScopeId, edges: &[MetaEdge]) -> Arrangement {
     let children = &tree.scopes[scope as usize].children;
     let spots = spots(flat, children, edges);
-    let mut widths: Vec<f32> = children.iter().map(|child| width(flat, tree, *child)).collect();
+    let mut widths: Vec<f32> = children.iter().map(|child| width(flat, tree, totals, *child)).collect();
     let mut attached = Vec::new();
     for (place, spot) in spots.iter().enumerate() {
         if let Spot::AttachedTo(owner) = *spot {
@@ -121,10 +124,20 @@ impl Arrangement {
 }
 
 /// Returns the width of a closed child.
-fn width(flat: &FlatGraph<'_>, tree: &ScopeTree, child: Child) -> f32 {
+fn width(flat: &FlatGraph<'_>, tree: &ScopeTree, totals: &[Totals], child: Child) -> f32 {
     match child {
-        Child::Node(node) => clamp(tree.label(flat, node).chars().count() as f32 * LETTER + 22.0, NODE_WIDTHS),
-        Child::Scope(scope) => clamp(tree.scopes[scope as usize].name.chars().count() as f32 * (LETTER + 0.6) + 52.0, SCOPE_WIDTHS),
+        Child::Node(node) => {
+            let is_slanted = matches!(flat.node(node).1.role(), Role::Placeholder | Role::PlaceholderWithDefault | Role::Arg | Role::Retval);
+            let margin = if is_slanted { 32.0 } else { 22.0 };
+            clamp(tree.label(flat, node).chars().count() as f32 * LETTER + margin, NODE_WIDTHS)
+        }
+        Child::Scope(scope) => {
+            let name = tree.scopes[scope as usize].name.chars().count() as f32 * (LETTER + 0.6);
+            let Totals { num_nodes, nanoseconds, .. } = totals[scope as usize];
+            // The second line is the number of nodes and, if it was measured, the time, such as ` · 4.06 µs`.
+            let numbers = num_nodes.to_string().len() + " nodes".len() + if nanoseconds > 0 { 11 } else { 0 };
+            clamp(name.max(numbers as f32 * SMALL_LETTER) + 52.0, SCOPE_WIDTHS)
+        }
     }
 }
 

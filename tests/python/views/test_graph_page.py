@@ -223,6 +223,95 @@ def test_a_step_before_and_after_passes_is_side_by_side(open_page):
     expect(panel(page)).to_contain_text("Passes")
 
 
+def test_views_side_by_side_are_whole_and_have_one_legend(open_page):
+    with tf.Graph().as_default(), tf.Session() as session:
+        x = y = tf.placeholder(tf.float32, [None, 8], name="x")
+        for i in range(3):
+            with tf.name_scope(f"layer_{i}"):
+                product = tf.matmul(tf.identity(y), tf.constant(np.ones([8, 8], np.float32)), name="product")
+                y = tf.nn.relu(tf.nn.bias_add(product, tf.constant(np.ones(8, np.float32))), name="relu")
+        page = open_page(tf.view(session, fetches=y, feeds=[x]))
+    page.evaluate("flowmillView.active.goTo('layer_1')")
+    page.get_by_label("View", exact=True).select_option(label="step before passes")
+    page.get_by_label("beside").select_option(label="step after passes")
+    page.wait_for_function("() => flowmillView.panes.length === 2 && flowmillView.panes.every((pane) => pane.selection)")
+    expect(panel(page).get_by_role("heading", level=2)).to_have_text("layer_1")
+    page.evaluate("flowmillView.panes.forEach((pane) => pane.fit())")
+    page.wait_for_function(SETTLED)
+    page.get_by_label("View", exact=True).select_option(label="graph")
+    page.get_by_label("View", exact=True).select_option(label="step before passes")
+    page.wait_for_function("() => flowmillView.panes.length === 2 && flowmillView.panes[1].colours")
+    page.wait_for_function(SETTLED)
+    outside = page.evaluate("""() => flowmillView.panes.flatMap((pane) => {
+      const { root } = pane.graph;
+      const { x: cx, y: cy, k } = pane.camera;
+      return Array.from({ length: root.numChildren }, (_, place) => pane.rectangle({ scope: root, place }))
+        .filter(({ x, y, w, h }) => x * k + cx < 0 || y * k + cy < 0 || (x + w) * k + cx > pane.canvas.clientWidth || (y + h) * k + cy > pane.canvas.clientHeight);
+    })""")
+    assert outside == []
+    page.get_by_label("Colours", exact=True).select_option("pass")
+    legend = dict(page.evaluate("[...document.querySelectorAll('#legend li')].map((entry) => [entry.textContent, entry.firstChild.style.background])"))
+    assert len(legend) >= 2
+    # Every node that a pass changed has the colour of that pass, in both graphs.
+    shown = page.evaluate("""async () => {
+      const found = [];
+      for (const pane of flowmillView.panes) {
+        const visit = async (scope) => {
+          for (let place = 0; place < scope.numChildren; place += 1) {
+            if (scope.isScope(place)) await visit(await pane.graph.open(scope, place));
+            else if (scope.data.passes[place]) found.push([pane.graph.summary.passes[scope.data.passes[place] - 1], pane.colours.node(scope, place), pane.graph.number]);
+          }
+        };
+        await visit(pane.graph.root);
+      }
+      return found;
+    }""")
+    as_rgb = page.evaluate("(colours) => colours.map((colour) => Object.assign(document.createElement('i').style, { background: colour }).background)", [colour for _, colour, _ in shown])
+    assert {number for *_, number in shown} == {1, 2}
+    assert {(name, colour) for (name, *_), colour in zip(shown, as_rgb)} == set(legend.items())
+    page.get_by_text("Filter", exact=True).click()
+    page.get_by_role("group", name="Pass").get_by_role("checkbox", name="fuse_epilogues").check()
+    assert page.evaluate("flowmillView.panes.map((pane) => pane.filter.isActive)") == [True, True]
+    page.get_by_label("View", exact=True).select_option(label="graph")
+    page.wait_for_function("() => flowmillView.panes[0].graph?.number === 0 && flowmillView.panes[0].filter.isActive")
+
+
+def test_an_open_scope_is_not_crossed_and_not_empty(open_page):
+    with tf.Graph().as_default() as graph:
+        x = tf.placeholder(tf.float32, [None, 8], name="x")
+        left = tf.tanh(x, name="left")
+        with tf.name_scope("net"):
+            y = x
+            for i in range(60):
+                y = tf.nn.relu(y, name=f"chain_{i}")
+            for i in range(12):
+                tf.nn.softmax(y, name=f"a_rather_long_name_of_a_result_{'abcdefghijkl'[i]}")
+        tf.add(left, y, name="sum")
+    page = open_page(tf.view(graph))
+    click(page, "net", double=True)
+    page.wait_for_function("() => flowmillView.active.graph.root.open.size === 1")
+    page.wait_for_function(SETTLED)
+    first_box = page.evaluate("""() => {
+      const pane = flowmillView.active;
+      const [net] = pane.graph.root.open.values();
+      const { x, y, w } = pane.rectangle({ scope: net, place: net.data.names.indexOf('chain_0') });
+      const { x: cx, y: cy, k } = pane.camera;
+      return [(x + w / 2) * k + cx, y * k + cy, pane.canvas.clientWidth, pane.canvas.clientHeight];
+    }""")
+    assert 0 < first_box[0] < first_box[2] and 0 < first_box[1] < first_box[3]
+    # Beside the open scope, lines are vertical.
+    slanted = page.evaluate("""() => {
+      const { root } = flowmillView.active.graph;
+      const [[place]] = root.open;
+      const { layout } = root;
+      const [top, bottom] = [layout.y[place], layout.y[place] + layout.h[place]];
+      const routes = layout.routes(root).filter((route) => route.src !== place && route.dst !== place);
+      return [routes.length, routes.flatMap(({ points }) => points.slice(1).map((b, i) => [points[i], b]))
+        .filter(([a, b]) => Math.min(a.y, b.y) < bottom - 1 && Math.max(a.y, b.y) > top + 1 && Math.abs(a.x - b.x) > 0.5)];
+    }""")
+    assert slanted[0] >= 2 and slanted[1] == []
+
+
 def test_loops_branches_and_functions_are_drawn_as_such(open_page):
     page = open_page(tf.view(loop_graph()))
     expect(item(page, "frames")).to_contain_text("loop frames/while_context")
