@@ -179,6 +179,11 @@ impl PySession {
         self.0.max_plans()
     }
 
+    /// Returns the number of prepared steps, and of those that were dropped because there were more than [`PySession::max_plans`].
+    fn plan_counts(&self) -> (usize, u64) {
+        (self.0.num_plans(), self.0.num_evicted_plans())
+    }
+
     /// Ends the preparing of steps.
     fn finalize(&self) {
         self.0.finalize();

@@ -3,7 +3,7 @@
 use crate::facts::{Facts, NodeCost};
 use crate::flat::FlatGraph;
 use crate::scope_tree::{Child, ScopeTree};
-use flowmill_graph::{FxHashMap, Node, Role};
+use flowmill_graph::FxHashMap;
 
 /// The sums of one scope, or the values of one node.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -47,7 +47,7 @@ fn measured(flat: &FlatGraph<'_>, facts: &Facts) -> FxHashMap<u32, NodeCost> {
         let own = numbers.get(name.as_str()).copied();
         let call = || {
             let prefixes = name.rmatch_indices('/').filter_map(|(end, _)| Some((&name[..end], *numbers.get(&name[..end])?)));
-            let mut calls = prefixes.filter(|&(_, number)| calls_functions(flat.node(number).1));
+            let mut calls = prefixes.filter(|&(_, number)| calls_functions(flat, number));
             calls.next().filter(|(call, _)| !facts.costs.contains_key(*call)).map(|(_, number)| number)
         };
         if let Some(number) = own.or_else(call) {
@@ -57,8 +57,9 @@ fn measured(flat: &FlatGraph<'_>, facts: &Facts) -> FxHashMap<u32, NodeCost> {
     measured
 }
 
-fn calls_functions(node: &Node) -> bool {
-    node.role() == Role::Call || node.attrs().values().any(|value| !value.functions().is_empty())
+fn calls_functions(flat: &FlatGraph<'_>, number: u32) -> bool {
+    let (part, node) = flat.node(number);
+    part.graph.library().get(node.op()).is_some() || node.attrs().values().any(|value| !value.functions().is_empty())
 }
 
 /// Returns the values of each node.

@@ -22,6 +22,11 @@ MAX_NOTEBOOK_BYTES = 16 << 20
 _FRAME = '<iframe srcdoc="{}" width="100%" height="{}" style="border:1px solid #8888" sandbox="allow-scripts" title="{}"></iframe>'
 
 
+def frame(page: str, title: str, height: int) -> str:
+    """Returns a page in a frame, for a notebook: its scripts reach nothing outside of the frame."""
+    return _FRAME.format(html.escape(page), height, html.escape(title))
+
+
 class GraphPage:
     """A self-contained HTML page of a graph: what :func:`view` returns.
 
@@ -48,7 +53,7 @@ class GraphPage:
     def _repr_html_(self) -> str:
         if len(self.html) > MAX_NOTEBOOK_BYTES:
             return f"<p>The page of {html.escape(self.title)} has {len(self.html) >> 20} MiB, too many for a notebook: <code>.show()</code> opens it.</p>"
-        return _FRAME.format(html.escape(self.html), self.height, html.escape(self.title))
+        return frame(self.html, self.title, self.height)
 
     def __repr__(self) -> str:
         return f"GraphPage({self.title!r}, {len(self.html)} bytes; .show() opens it, .save(path) writes it)"
@@ -122,11 +127,13 @@ def tensor_html(tensor: Tensor) -> str:
 
 
 def session_html(session: Session) -> str:
-    """Returns the facts about a session for a notebook."""
+    """Returns the facts about a session for a notebook: its graph, its devices, and the steps that it has prepared."""
+    num_prepared, num_dropped = session._core.plan_counts()
     rows = {
         "nodes": len(session.graph._core.node_ids()),
-        "devices": ", ".join(device.name for device in session.list_devices()),
-        "prepared steps": f"at most {session._core.max_plans()}",
+        "devices": "closed" if session._closed else ", ".join(device.name for device in session.list_devices()),
+        "prepared steps": f"{num_prepared} of at most {session._core.max_plans()}",
+        "dropped steps": num_dropped or "",
     }
     return _table("flowmill.Session", rows)
 

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import flowmill as tf
+from flowmill.python.framework.function import Defun
 
 
 def block(page: str, name: str):
@@ -92,6 +93,23 @@ def test_run_metadata_has_times_and_memory(graph):
         tf.view(graph, run_metadata=tf.RunMetadata())
 
 
+def test_an_inlined_call_has_the_time_of_its_nodes():
+    @Defun(tf.float32)
+    def layers(x):
+        return tf.nn.relu(tf.matmul(x, x, name="product"), name="relu")
+
+    metadata = tf.RunMetadata()
+    with tf.Graph().as_default() as graph:
+        x = tf.placeholder(tf.float32, [64, 64], name="x")
+        called = layers(x)
+        with tf.Session() as session:
+            session.run(called, {x: np.ones([64, 64])}, tf.RunOptions(trace_level=tf.RunOptions.FULL_TRACE), metadata)
+    stats = [node for device in metadata.step_stats.dev_stats for node in device.node_stats]
+    inlined = sum(node.op_end_rel_nanos - node.op_start_rel_nanos for node in stats if node.node_name.startswith(f"{called.op.name}/"))
+    root = block(tf.view(graph, run_metadata=metadata).html, "v0c0")[0]
+    assert root["times"][root["names"].index(called.op.name)] == inlined > 0
+
+
 def test_a_summary_is_a_tree_of_scopes(graph):
     lines = graph.summary(max_depth=3).splitlines()
     assert lines[0].split() == ["scope", "nodes", "weights", "work", "ops"]
@@ -108,7 +126,11 @@ def test_notebooks_show_graphs_tensors_and_sessions(graph):
     tensor = graph.get_tensor_by_name("x:0")._repr_html_()
     assert "x:0" in tensor and "float32" in tensor and "(?, 4)" in tensor
     with tf.Session(graph=graph) as session:
-        assert "device:CPU:0" in session._repr_html_()
+        session.run("y:0", {"x:0": np.ones([2, 4])})
+        session.run("net/layer_0/relu:0", {"x:0": np.ones([2, 4])})
+        shown = session._repr_html_()
+        assert "device:CPU:0" in shown and "2 of at most 1024" in shown and "dropped" not in shown
+    assert "closed" in session._repr_html_()
 
 
 def test_a_page_in_a_notebook_is_a_frame(graph, monkeypatch):

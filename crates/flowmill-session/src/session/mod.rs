@@ -254,6 +254,11 @@ impl Session {
         self.env.options.max_plans
     }
 
+    /// Returns the number of signatures that are prepared.
+    pub fn num_plans(&self) -> usize {
+        self.plans.num_ready()
+    }
+
     /// Returns the number of prepared signatures that were dropped because there were more than [`SessionOptions::max_plans`].
     pub fn num_evicted_plans(&self) -> u64 {
         self.plans.num_evicted()

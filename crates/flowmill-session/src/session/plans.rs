@@ -57,6 +57,11 @@ impl Plans {
         }
     }
 
+    /// Returns the number of plans that are ready.
+    pub(super) fn num_ready(&self) -> usize {
+        self.ready.read().len()
+    }
+
     /// Returns the number of plans that were evicted.
     pub(super) fn num_evicted(&self) -> u64 {
         self.num_evicted.load(Ordering::Relaxed)

@@ -7,6 +7,9 @@ from typing import Any, NamedTuple
 
 from flowmill import _core
 
+# The height of a timeline in a notebook, in pixels.
+_NOTEBOOK_HEIGHT = 480
+
 __all__ = ["AllocationMaximum", "StepStatsAnalysis", "Timeline"]
 
 
@@ -75,6 +78,14 @@ class Timeline:
     def generate_html(self, title: str = "Timeline") -> str:
         """Returns the timeline as one HTML page that loads nothing from elsewhere."""
         return self._timeline().page(title)
+
+    def _repr_html_(self) -> str:
+        from flowmill._internal.view import MAX_NOTEBOOK_BYTES, frame  # start-up: few programs show timelines in notebooks
+
+        page = self.generate_html()
+        if len(page) > MAX_NOTEBOOK_BYTES:
+            return f"<p>The page of the timeline has {len(page) >> 20} MiB, too many for a notebook: write <code>.generate_html()</code> to a file.</p>"
+        return frame(page, "Timeline", _NOTEBOOK_HEIGHT)
 
     def critical_path(self) -> tuple[list[str], float, float]:
         """Returns the names of the nodes that decided when the step ended, the first one first, with the microseconds in which they ran and in which the
