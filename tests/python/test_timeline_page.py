@@ -123,6 +123,21 @@ def test_dark_colours_and_narrow_screens(open_page):
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
 
+def test_the_page_works_in_a_notebook(browser):
+    page = browser.new_page()
+    problems = []
+    page.on("pageerror", lambda error: problems.append(str(error)))
+    page.set_content(timeline.Timeline(step_of(40))._repr_html_())
+    frame = page.frame_locator("iframe")
+    frame.locator("canvas").focus()
+    page.keyboard.press("/")
+    page.keyboard.type("node_1_4")
+    page.keyboard.press("Enter")
+    frame.locator("#panel").get_by_text("scope4/node_1_4").first.wait_for()
+    page.close()
+    assert problems == []
+
+
 def test_100_000_events_are_fluid(open_page):
     page = open_page(step_of(100_000))
     page.locator("canvas").focus()
