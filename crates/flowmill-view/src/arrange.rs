@@ -127,7 +127,8 @@ impl Arrangement {
 fn width(flat: &FlatGraph<'_>, tree: &ScopeTree, totals: &[Totals], child: Child) -> f32 {
     match child {
         Child::Node(node) => {
-            let is_slanted = matches!(flat.node(node).1.role(), Role::Placeholder | Role::PlaceholderWithDefault | Role::Arg | Role::Retval);
+            let is_slanted =
+                matches!(flat.node(node).1.role(), Role::Placeholder | Role::PlaceholderWithDefault | Role::Arg | Role::Retval);
             let margin = if is_slanted { 32.0 } else { 22.0 };
             clamp(tree.label(flat, node).chars().count() as f32 * LETTER + margin, NODE_WIDTHS)
         }

@@ -246,7 +246,8 @@ impl<'a> Writer<'a> {
 
     fn scope(&self, scope: ScopeId) -> ScopeData {
         let edges = self.edges.of(scope);
-        let Arrangement { style, widths, rows, centres, hubs, attached, routes } = arrange(&self.flat, &self.tree, &self.totals_of_scopes, scope, edges);
+        let Arrangement { style, widths, rows, centres, hubs, attached, routes } =
+            arrange(&self.flat, &self.tree, &self.totals_of_scopes, scope, edges);
         let nodes = self.nodes(scope);
         let facets = |facet: Facet| nodes.clone().map(|node| self.facets.of_node(node, facet)).collect();
         let totals = |f: fn(&Totals) -> u64| {
