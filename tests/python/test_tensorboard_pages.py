@@ -1,5 +1,12 @@
 """TensorBoard's own pages, in a real browser, on event files of Flowmill. `test_tensorboard.py` reads them with TensorBoard's package alone."""
 
+import contextlib
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+
 import numpy as np
 import pytest
 
@@ -51,8 +58,7 @@ def write_run(directory, rate):
 @pytest.fixture(scope="module")
 def address(tmp_path_factory):
     """The address of a TensorBoard that shows two runs."""
-    program = pytest.importorskip("tensorboard.program")
-    default = pytest.importorskip("tensorboard.default")
+    pytest.importorskip("tensorboard")
     directory = tmp_path_factory.mktemp("logs")
     with tf.summary.FileWriter(directory) as writer:
         infos = [hparams.HParamInfo(name="rate", type=hparams.DATA_TYPE_FLOAT64, domain_interval={"min_value": 0.01, "max_value": 1.0})]
@@ -60,9 +66,24 @@ def address(tmp_path_factory):
     for name, rate in [("slow", 0.125), ("fast", 0.5)]:
         (directory / name).mkdir()
         write_run(directory / name, rate)
-    server = program.TensorBoard(default.get_plugins())
-    server.configure(argv=["tensorboard", f"--logdir={directory}", "--port=0", "--host=127.0.0.1", "--load_fast=false", "--reload_interval=1"])
-    return server.launch()
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    # In a process of its own, because its threads outlive the tests.
+    options = [f"--logdir={directory}", f"--port={port}", "--host=127.0.0.1", "--load_fast=false", "--reload_interval=1"]
+    server = subprocess.Popen([sys.executable, "-m", "tensorboard.main", *options], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    url = f"http://127.0.0.1:{port}/"
+    try:
+        deadline = time.monotonic() + 180
+        while True:
+            assert server.poll() is None and time.monotonic() < deadline, "TensorBoard does not answer"
+            with contextlib.suppress(OSError), urllib.request.urlopen(url):
+                break
+            time.sleep(0.2)
+        yield url
+    finally:
+        server.kill()
+        server.wait()
 
 
 @pytest.fixture
@@ -87,14 +108,14 @@ def test_the_graph_has_compute_times_and_opens(open_tab):
     expect(layer).to_have_count(1, **PATIENCE)
     names = set(page.locator("g.node").evaluate_all("(nodes) => nodes.map((node) => node.dataset.name)"))
     assert {"x", "layer", "mean_error", "gradients"} <= names
+    layer.locator(".nodeshape").first.dblclick(force=True)
+    expect(page.locator("g.node[data-name='layer/product']")).to_have_count(1, **PATIENCE)
     controls = page.locator("tf-graph-controls")
     controls.locator(".tags-row paper-menu-button").click()
     controls.locator("paper-item").get_by_text("the last step", exact=True).click()
     # Without run metadata they are disabled.
     for colouring in ("Compute time", "Memory"):
         expect(controls.get_by_role("radio", name=colouring)).to_be_enabled(**PATIENCE)
-    layer.dblclick(force=True)
-    expect(page.locator("g.node[data-name='layer/product']")).to_have_count(1, **PATIENCE)
 
 
 def test_scalars_have_the_values_of_both_runs(open_tab):
