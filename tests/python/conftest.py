@@ -39,7 +39,7 @@ def browser():
     paths = [path for path in [os.environ.get("FLOWMILL_CHROMIUM"), *map(shutil.which, names)] if path]
     with playwright.sync_playwright() as driver:
         try:
-            launched = driver.chromium.launch(executable_path=paths[0] if paths else None, args=["--no-sandbox", "--use-angle=swiftshader", "--enable-unsafe-swiftshader"])
+            launched = driver.chromium.launch(executable_path=paths[0] if paths else None, args=["--no-sandbox"])
         except playwright.Error as error:
             pytest.skip(f"there is no browser, which `make browser` installs: {error.message.splitlines()[0]}")
         yield launched
