@@ -47,11 +47,11 @@ impl<T> Queue<T> {
             if left.is_zero() {
                 drop(jobs);
                 rest();
-                break;
+                return self.pop();
             }
             jobs = self.changed.wait_for(jobs, left).0;
         }
-        self.pop()
+        jobs.0.pop_front()
     }
 
     pub(crate) fn close(&self) {
