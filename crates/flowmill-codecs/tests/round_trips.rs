@@ -44,9 +44,26 @@ fn a_wav_file_has_its_samples_and_rate() {
 
 #[test]
 fn a_quoted_field_may_hold_delimiters_and_quotes() {
-    let rules = csv::Rules { delimiter: b',', quotes: true, columns: vec![0, 2] };
+    let rules = csv::Rules { delimiter: b',', quotes: true, columns: csv::Columns::Only(vec![0, 2]) };
     assert_eq!(rules.fields(br#""a,""b""",skipped,c"#).unwrap(), [br#"a,"b""#.to_vec(), b"c".to_vec()]);
     assert!(rules.fields(br#""open"#).is_err());
+}
+
+#[test]
+fn records_of_a_csv_file_end_at_line_ends_outside_of_quotes() {
+    let rules = csv::Rules { delimiter: b',', quotes: true, columns: csv::Columns::Except(vec![1]) };
+    let mut file: &[u8] = b"a,x,\"b\r\n\"\"c\"\"\"\rd,x\r\n\ne\"f,x,g\n\"h\"i\",x\nj,x,\"k";
+    let mut next = || rules.read_record(&mut file).unwrap().map(|record| (record.fields, record.error.map(|e| e.to_string())));
+    let fields = |fields: &[&str]| fields.iter().map(|field| field.as_bytes().to_vec()).collect::<Vec<_>>();
+    assert_eq!(next(), Some((fields(&["a", "b\r\n\"c\""]), None)));
+    assert_eq!(next(), Some((fields(&["d"]), None)));
+    assert_eq!(next(), Some((fields(&[""]), None)));
+    for (before, message) in [(&[][..], "quotes inside"), (&[], "escaped by another quote"), (&["j"], "without closing quoted field")] {
+        let (read, error) = next().unwrap();
+        assert_eq!(read, fields(before));
+        assert!(error.unwrap().contains(message));
+    }
+    assert_eq!(next(), None);
 }
 
 #[test]

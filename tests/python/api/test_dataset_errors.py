@@ -93,3 +93,49 @@ def test_one_dataset_is_wrapped(tf1, op):
             wrapped = getattr(tf.raw_ops, op)(input_handle=several)
             with pytest.raises(tf.errors.InvalidArgumentError, match="Dataset tensor must be a scalar"):
                 sess.run(wrapped.op)
+
+
+# Contents of CSV files, of which some records are malformed.
+TABLES = {
+    "line ends": b"a,1\rb,2\r\nc,3\nd,4",
+    "quotes": b'"a\r\n""x""",1\n"b,c",2\n',
+    "empty lines": b"a,1\n\nb,2\n\r\n",
+    "missing": b"a,\n,2\nNA,NA\n",
+    "numbers of fields": b"a\nb,2,3\nc,3\n",
+    "quotes in a field": b'a"b,1\nc,2\n',
+    "quote that is not escaped": b'"a"b",1\nc,2\n',
+    "open quote": b'a,1\n"b,2\n',
+    "no number": b"a,x\nb,2\n",
+    "empty": b"",
+}
+
+
+def message_of(error):
+    """Returns the line of an error before that of its node."""
+    return error.message.split("\n\t [[")[0].split("\n")[-1]
+
+
+@pytest.mark.parametrize("header", [False, True])
+@pytest.mark.parametrize("contents", TABLES.values(), ids=TABLES.keys())
+@pytest.mark.filterwarnings("ignore")
+def test_records_of_a_table(tf1, tmp_path, contents, header):
+    (tmp_path / "table.csv").write_bytes(contents)
+
+    def rows(tf):
+        found = []
+        with tf.Graph().as_default(), tf.Session() as session:
+            defaults = [tf.constant(["none"]), tf.constant([], tf.int32)]
+            made = tf.data.experimental.CsvDataset(str(tmp_path / "table.csv"), defaults, header=header, na_value="NA")
+            following = tf.data.make_one_shot_iterator(made).get_next()
+            while len(found) < 20:
+                try:
+                    found.append(session.run(following))
+                except tf.errors.OutOfRangeError:
+                    return found
+                except tf.errors.OpError as error:
+                    found.append((type(error).__name__, message_of(error)))
+        return found
+
+    found = rows(flowmill)
+    assert found == rows(tf1)
+    assert len(found) < 20

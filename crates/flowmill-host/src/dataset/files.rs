@@ -2,10 +2,12 @@
 
 use super::args::{Call, dataset_kernel};
 use super::element::{Dataset, Elements, Signature, UNKNOWN};
-use crate::data_flow::reader::{Compression, Format, Source};
+use crate::data_flow::reader::{Compression, Format, Source, decompressed};
+use crate::files::file_error;
 use crate::parsing_io::csv::RecordDecoder;
 use flowmill_runtime::KernelRegistry;
 use flowmill_tensor::{Allocator, Bytes, DType, PartialShape, Result, Tensor, bail};
+use std::io::BufRead;
 use std::sync::Arc;
 
 pub(super) fn register(registry: &mut KernelRegistry) {
@@ -106,43 +108,42 @@ fn lines(call: &mut Call<'_, '_>) -> Result<Dataset> {
     Ok(records(names, Vec::new(), Format::Lines { skip: 0, compression }))
 }
 
-/// Makes the dataset of `CSVDataset`, with one element per record. A record continues on the next line if a quote is open.
+/// Makes the dataset of `CSVDataset`, with one element per record.
 fn csv(call: &mut Call<'_, '_>) -> Result<Dataset> {
     let names = call.args.strings(call.ctx, "filenames")?;
     let compression = compression(call)?;
-    call.scalar::<i64>("buffer_size")?;
+    if call.scalar::<i64>("buffer_size")? <= 0 {
+        bail!(InvalidArgument, "buffer_size should be positive");
+    }
     let signature = call.signature()?;
     let delimiter = call.args.string(call.ctx, "field_delim")?;
     let excluded = if call.args.has("exclude_cols") { call.args.vector::<i64>(call.ctx, "exclude_cols")?.to_vec() } else { Vec::new() };
-    let mut selected = call.args.vector::<i64>(call.ctx, "select_cols")?.to_vec();
-    if !excluded.is_empty() {
-        if !selected.is_empty() {
-            bail!(InvalidArgument, "Either select_cols or exclude_cols should be empty");
-        }
-        selected = (0..).filter(|column| !excluded.contains(column)).take(signature.types.len()).collect();
-    }
+    let selected = call.args.vector::<i64>(call.ctx, "select_cols")?.to_vec();
     let (quotes, missing) = (call.scalar::<bool>("use_quote_delim")?, call.args.string(call.ctx, "na_value")?);
-    let decoder = RecordDecoder::new(&signature.types, &delimiter, quotes, missing.as_bytes(), &selected)?;
+    let decoder = RecordDecoder::new(&signature.types, &delimiter, quotes, missing.as_bytes(), &selected, &excluded)?;
     let defaults = call.args.tensors(call.ctx, "record_defaults")?;
-    let shared = Arc::new((decoder, defaults));
-    let lines = records(names, Vec::new(), Format::Lines { skip: i64::from(call.scalar::<bool>("header")?), compression });
-    Ok(Dataset::over(&Arc::new(lines), signature, UNKNOWN, move |mut lines| {
-        let shared = shared.clone();
+    decoder.check_defaults(&defaults)?;
+    let has_header = call.scalar::<bool>("header")?;
+    let shared = Arc::new((names, decoder, defaults));
+    Ok(Dataset::new(signature, UNKNOWN, move |_| {
+        let (shared, mut next) = (shared.clone(), 0);
+        let mut current: Option<(String, Box<dyn BufRead + Send>)> = None;
         Ok(Elements::new(move || {
-            let mut record: Vec<u8> = Vec::new();
-            while let Some(line) = lines.next()? {
-                let [line] = &line[..] else { bail!(Internal, "a line is one component") };
-                line.as_strings()?.iter().for_each(|line| record.extend(line.iter()));
-                let is_open = quotes && record.iter().filter(|&&byte| byte == b'"').count() % 2 == 1;
-                if !is_open {
-                    return shared.0.decode(Allocator::process(), record.into(), &shared.1).map(Some);
+            let (names, decoder, defaults) = &*shared;
+            let read = |name: &str, file: &mut dyn BufRead| decoder.rules().read_record(file).map_err(|e| file_error(name, &e));
+            loop {
+                if let Some((name, file)) = &mut current {
+                    match read(name, file)? {
+                        Some(record) => return decoder.decode(Allocator::process(), record, defaults).map(Some),
+                        None => current = None,
+                    }
                 }
-                record.push(b'\n');
-            }
-            if record.is_empty() {
-                Ok(None)
-            } else {
-                shared.0.decode(Allocator::process(), std::mem::take(&mut record).into(), &shared.1).map(Some)
+                let Some(name) = names.get(next) else { return Ok(None) };
+                next += 1;
+                let (_, file) = current.insert((name.clone(), decompressed(name, compression)?));
+                if has_header && !read(name, file)?.is_some_and(|header| header.error.is_none()) {
+                    bail!(InvalidArgument, "Can't read header of file");
+                }
             }
         }))
     }))

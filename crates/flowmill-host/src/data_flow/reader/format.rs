@@ -124,7 +124,8 @@ fn open(path: &str) -> Result<File> {
     Ok(file)
 }
 
-fn decompressed(path: &str, compression: Compression) -> Result<Box<dyn BufRead + Send>> {
+/// Opens a file whose bytes are decompressed as they are read.
+pub(crate) fn decompressed(path: &str, compression: Compression) -> Result<Box<dyn BufRead + Send>> {
     let file = open(path)?;
     Ok(match compression {
         Compression::None => Box::new(BufReader::new(file)),

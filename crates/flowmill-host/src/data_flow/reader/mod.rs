@@ -4,7 +4,7 @@ mod format;
 mod object;
 mod records;
 
-pub(crate) use format::{Compression, Format, Source, masked_crc};
+pub(crate) use format::{Compression, Format, Source, decompressed, masked_crc};
 pub use records::TfRecords;
 
 use crate::from_fn::from_fn;
