@@ -411,3 +411,21 @@ def test_slices_and_tensors_of_branches_are_not_reconciled(tf1):
 
             with pytest.raises(TypeError, match="Cannot reconcile tf.cond 0-th outputs"):
                 f(tf.constant([10]))
+
+
+@pytest.mark.parametrize("taken", [False, True])
+def test_a_merge_waits_for_dead_nodes_and_is_live(tf1, taken):
+    found = []
+    for tf in (tf1, flowmill):
+        with tf.Graph().as_default() as graph:
+            predicate = tf.placeholder(tf.bool, [], name="p")
+            sides = tf.raw_ops.Switch(data=tf.constant(2.0), pred=predicate)
+            other = tf.raw_ops.Switch(data=tf.constant([3.0]), pred=predicate)
+            values = [sides[0] + 1.0, sides[1] * 5.0]
+            with tf.control_dependencies([tf.negative(other[0]), tf.negative(other[1])]):
+                merged = tf.raw_ops.Merge(inputs=values)
+            with tf.control_dependencies([merged[0]]):
+                after = tf.constant(7.0) + 0.0
+            with tf.Session(graph=graph) as session:
+                found.append(session.run([*merged, after], {predicate: taken}))
+    assert found[0] == found[1]

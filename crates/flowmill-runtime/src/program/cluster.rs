@@ -318,9 +318,8 @@ fn visit(instr: &mut Instr, calls: &mut [super::run::Call], see: &mut dyn FnMut(
             controls.iter_mut().for_each(&mut *see);
             see(dst);
         }
-        Instr::Merge { sources, dst, index, controls, .. } => {
+        Instr::Merge { sources, dst, index, .. } => {
             sources.iter_mut().for_each(|o| see(&mut o.reg));
-            controls.iter_mut().for_each(&mut *see);
             see(dst);
             if let Some(index) = index {
                 see(index);

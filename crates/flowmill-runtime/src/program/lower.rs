@@ -141,7 +141,8 @@ impl<'g> Lowering<'g> {
                 let dst = self.fresh();
                 let index = (node.outputs.len() > 1).then(|| self.fresh());
                 let call = self.push_name(code, node)?;
-                code.instrs.push(Instr::Merge { sources, dst, index, controls, call });
+                // A Merge waits for its control inputs, whose instructions come first, but is live even if they are dead.
+                code.instrs.push(Instr::Merge { sources, dst, index, call });
                 self.bind(out(0), dst);
                 if let Some(index) = index {
                     self.bind(out(1), index);
@@ -253,10 +254,7 @@ pub(super) fn mark_last_uses(code: &mut Code, seen: &mut FxHashSet<Reg>, kept: &
                 seen.extend(controls.iter());
                 take_last([src].into_iter(), seen, kept);
             }
-            Instr::Merge { sources, controls, .. } => {
-                seen.extend(controls.iter());
-                take_last(sources.iter_mut().rev(), seen, kept);
-            }
+            Instr::Merge { sources, .. } => take_last(sources.iter_mut().rev(), seen, kept),
             Instr::Switch { data, pred, controls, .. } => {
                 seen.extend(controls.iter());
                 take_last([pred, data].into_iter(), seen, kept);

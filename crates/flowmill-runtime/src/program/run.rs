@@ -33,7 +33,7 @@ pub(super) enum Instr {
     /// Copies or moves one value; dead when one of `controls` is. `call` names the node, here and below.
     Move { src: Operand, dst: Reg, controls: Box<[Reg]>, call: u32 },
     /// The first live operand.
-    Merge { sources: Box<[Operand]>, dst: Reg, index: Option<Reg>, controls: Box<[Reg]>, call: u32 },
+    Merge { sources: Box<[Operand]>, dst: Reg, index: Option<Reg>, call: u32 },
     /// The operand goes to `dst + pred`; the other of the two is dead.
     Switch { data: Operand, pred: Operand, dst: Reg, controls: Box<[Reg]>, live: Option<Reg>, call: u32 },
 }
@@ -174,8 +174,8 @@ impl Code {
                     let value = if runs { read(regs, *src).map_err(|e| self.blame(*call, e))? } else { None };
                     regs[*dst as usize] = value;
                 }
-                Instr::Merge { sources, dst, index, controls, call } => {
-                    let winner = sources.iter().position(|s| regs[s.reg as usize].is_some()).filter(|_| all_live(regs, controls));
+                Instr::Merge { sources, dst, index, call } => {
+                    let winner = sources.iter().position(|s| regs[s.reg as usize].is_some());
                     let mut found = None;
                     if let Some(i) = winner {
                         found = read(regs, sources[i]).map_err(|e| self.blame(*call, e))?.map(|v| (v, i as i32));
