@@ -1,6 +1,7 @@
 //! Tensors on the wire: `TensorProto` in every encoding that TensorFlow writes.
 
 use crate::{Bytes, Complex, DType, Element, Error, PartialShape, ResourceHandle, Result, Shape, Tensor, bail, bf16, error, f16};
+use flowmill_proto::encode_varint;
 use flowmill_proto::resource_handle_proto::DtypeAndShape;
 use flowmill_proto::wire::take_varint;
 use flowmill_proto::{ResourceHandleProto, TensorProto, TensorShapeProto};
@@ -102,6 +103,16 @@ impl Tensor {
             }
             DType::Variant => bail!(Unimplemented, "Cannot parse tensor from proto: variants have no wire form here"),
         }
+    }
+
+    /// Returns the message for this tensor with all elements in `tensor_content`.
+    ///
+    /// # Errors
+    /// `InvalidArgument` for resource handles and variants, which are not bytes.
+    pub fn to_content_proto(&self) -> Result<TensorProto> {
+        let content = if self.dtype() == DType::String { encode_strings(self.as_strings()?) } else { self.as_bytes()?.to_vec() };
+        let tensor_shape = Some(self.shape().to_proto());
+        Ok(TensorProto { dtype: self.dtype().number(), tensor_shape, tensor_content: content.into(), ..Default::default() })
     }
 
     /// Returns the message for this tensor, as TensorFlow's `make_tensor_proto` writes it: `tensor_content` for more than one element of a
@@ -210,6 +221,14 @@ fn decode_strings(content: &Bytes, n: usize) -> Result<Vec<Bytes>> {
     if at == content.len() { Ok(strings) } else { Err(malformed()) }
 }
 
+/// The inverse of [`decode_strings`].
+fn encode_strings(strings: &[Bytes]) -> Vec<u8> {
+    let mut content = Vec::new();
+    strings.iter().for_each(|string| encode_varint(string.len() as u64, &mut content));
+    strings.iter().for_each(|string| content.extend_from_slice(string));
+    content
+}
+
 fn widen<T: Element + Into<i32>>(tensor: &Tensor, as_type: DType) -> Result<Vec<i32>> {
     let tensor = tensor.clone().bitcast(as_type)?;
     Ok(tensor.as_slice::<T>()?.iter().map(|&v| v.into()).collect())
@@ -300,7 +319,10 @@ mod tests {
         let tensor = Tensor::from_proto(&message).unwrap();
         assert_eq!(tensor.as_bytes().unwrap().as_ptr(), message.tensor_content.as_ptr());
         let packed = TensorProto { tensor_content: Bytes::from_static(&[1, 0, 2, b'a', b'b', b'c']), ..proto(DType::String, &[3]) };
-        assert_eq!(Tensor::from_proto(&packed).unwrap().as_strings().unwrap(), ["a", "", "bc"]);
+        let strings = Tensor::from_proto(&packed).unwrap();
+        assert_eq!(strings.as_strings().unwrap(), ["a", "", "bc"]);
+        assert_eq!(strings.to_content_proto().unwrap(), packed);
+        assert_eq!(tensor.to_content_proto().unwrap(), message);
     }
 
     #[test]

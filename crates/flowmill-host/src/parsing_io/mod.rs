@@ -18,7 +18,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use flowmill_proto::{Message, TensorProto};
 use flowmill_runtime::{Kernel, KernelInit, KernelRegistry};
-use flowmill_tensor::{Bytes, DType, Result, Tensor, bail};
+use flowmill_tensor::{DType, Result, Tensor, bail};
 use std::sync::Arc;
 
 /// The number of bytes of a message that cannot be parsed which its error shows.
@@ -59,21 +59,12 @@ fn make_parse_tensor(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     })
 }
 
+/// Makes the kernel of `SerializeTensor`. Its messages have elements of all types except strings as bytes.
 fn make_serialize_tensor(_: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     from_fn(|ctx| {
-        let serialized = serialized(ctx.input(0)?)?;
-        ctx.set_output(0, ctx.allocator().string(serialized)?);
+        let tensor = ctx.input(0)?;
+        let proto = if tensor.dtype().size().is_some() { tensor.to_content_proto()? } else { tensor.to_proto()? };
+        ctx.set_output(0, ctx.allocator().string(proto.encode_to_vec())?);
         Ok(())
     })
-}
-
-/// Returns a tensor's message as TensorFlow's kernels write it: elements of all types except strings as bytes.
-pub(crate) fn serialized(tensor: &Tensor) -> Result<Vec<u8>> {
-    let mut proto = tensor.to_proto()?;
-    if tensor.dtype().size().is_some() && proto.tensor_content.is_empty() {
-        let tensor_shape = proto.tensor_shape.take();
-        let tensor_content = Bytes::copy_from_slice(tensor.as_bytes()?);
-        proto = TensorProto { dtype: proto.dtype, tensor_shape, tensor_content, ..TensorProto::default() };
-    }
-    Ok(proto.encode_to_vec())
 }

@@ -225,8 +225,8 @@ fn cross_texts(ctx: &mut KernelContext<'_>, layout: Layout, strings: bool, separ
 }
 
 /// Outputs crosses as buckets of combined hashes.
-fn cross_hashes(ctx: &mut KernelContext<'_>, layout: Layout, hash: impl Fn(&[(Feature<'_>, bool)]) -> i64) -> Result<()> {
-    let (columns, batches) = columns(ctx, layout, false)?;
+fn cross_hashes(ctx: &mut KernelContext<'_>, layout: Layout, strings: bool, hash: impl Fn(&[(Feature<'_>, bool)]) -> i64) -> Result<()> {
+    let (columns, batches) = columns(ctx, layout, strings)?;
     let mut hashes = Vec::new();
     let (indices, shape) = cross(ctx.allocator(), &columns, batches, |features| hashes.push(hash(features)))?;
     let hashes = ctx.allocator().vector(&hashes)?;
@@ -254,11 +254,8 @@ fn make_cross(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     if !init.attrs.get::<bool>("hashed_output")? {
         return from_fn(move |ctx| cross_texts(ctx, layout, strings, b"_X_"));
     }
-    if strings {
-        return init.unsupported();
-    }
     let (buckets, key): (i64, i64) = (init.attrs.get("num_buckets")?, init.attrs.get("hash_key")?);
-    from_fn(move |ctx| cross_hashes(ctx, layout, |features| hashed(features, key, buckets)))
+    from_fn(move |ctx| cross_hashes(ctx, layout, strings, |features| hashed(features, key, buckets)))
 }
 
 fn make_cross_v2(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
@@ -294,6 +291,8 @@ fn make_hashed(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
             Feature::Text(text) if strong => strongly(text),
             Feature::Text(text) => fingerprint64(text),
         };
-        cross_hashes(ctx, layout, |features| bucket(features.iter().map(|&feature| number(feature)).reduce(combine).unwrap_or(0), buckets))
+        cross_hashes(ctx, layout, false, |features| {
+            bucket(features.iter().map(|&feature| number(feature)).reduce(combine).unwrap_or(0), buckets)
+        })
     })
 }

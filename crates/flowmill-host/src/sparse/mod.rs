@@ -196,7 +196,7 @@ fn splits(tensor: &Tensor, limit: Option<usize>) -> Result<Vec<usize>> {
     }
     let splits = tensor.to_i64_vec()?;
     let (Some(&first), Some(&last)) = (splits.first(), splits.last()) else {
-        bail!(InvalidArgument, "Ragged splits may not be empty");
+        bail!(InvalidArgument, "ragged splits may not be empty");
     };
     if first < 0 {
         bail!(InvalidArgument, "Ragged splits must be non-negative");

@@ -85,6 +85,7 @@ fn part(alloc: &Allocator, sparse: &Sparse<'_>, ranges: &[Range<i64>]) -> Result
 
 fn slice(ctx: &mut KernelContext<'_>) -> Result<()> {
     let sparse = Sparse::input(ctx, 0)?;
+    sparse.shape()?.checked_num_elements()?;
     let mut arguments = [&[][..]; 2];
     for (i, name) in ["start", "size"].into_iter().enumerate() {
         let tensor = ctx.input(3 + i)?;
@@ -99,6 +100,9 @@ fn slice(ctx: &mut KernelContext<'_>) -> Result<()> {
     let [starts, sizes] = arguments;
     let mut ranges = Vec::with_capacity(sparse.rank());
     for ((&start, &size), &dim) in starts.iter().zip(sizes).zip(sparse.dims) {
+        if size < 0 && start < dim.saturating_sub(size) {
+            bail!(InvalidArgument, "Expected a non-negative size, got {size}");
+        }
         let end = start.saturating_add(size).min(dim);
         ranges.push(start..end.max(start));
     }

@@ -108,6 +108,7 @@ fn softmax<T: Ordered>(ctx: &mut KernelContext<'_>, exp: fn(T::Acc) -> T::Acc) -
     if rank < 2 {
         bail!(InvalidArgument, "Input should have rank >= 2, but got: {rank}");
     }
+    sparse.shape()?.checked_num_elements()?;
     if (1..sparse.len()).any(|i| sparse.row(i)[..rank - 1] < sparse.row(i - 1)[..rank - 1]) {
         bail!(
             InvalidArgument,

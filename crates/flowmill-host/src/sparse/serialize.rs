@@ -58,7 +58,7 @@ fn make_serialize(init: &KernelInit<'_>, many: bool) -> Result<Arc<dyn Kernel>> 
         let out = if as_variants {
             Tensor::from_variants(shape, parts.into_iter().map(|part| Variant::new(Part(part))).collect())?
         } else {
-            let texts = parts.iter().map(|part| Ok(crate::parsing_io::serialized(part)?.into()));
+            let texts = parts.iter().map(|part| Ok(part.to_content_proto()?.encode_to_vec().into()));
             ctx.allocator().from_strings(shape, texts.collect::<Result<_>>()?)?
         };
         ctx.set_output(0, out);
