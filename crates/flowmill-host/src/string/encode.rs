@@ -24,7 +24,7 @@ fn make_encode_base64(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     map_strings(move |s| Ok(engine.encode(s).into()))
 }
 
-/// Makes the kernel of `DecodeBase64`, which accepts strings with and without padding.
+/// Makes the kernel of `DecodeBase64`, which accepts strings with all of their padding or none.
 fn make_decode_base64(_: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let config = GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent).with_decode_allow_trailing_bits(true);
     let engine = GeneralPurpose::new(&URL_SAFE, config);
@@ -32,7 +32,11 @@ fn make_decode_base64(_: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
         if s.len() % 4 == 1 {
             bail!(InvalidArgument, "Base64 string length cannot be 1 modulo 4.");
         }
-        engine.decode(s).map(Bytes::from).map_err(|_| error!(InvalidArgument, "Invalid character found in base64."))
+        let invalid = || error!(InvalidArgument, "Invalid character found in base64.");
+        if s.ends_with(b"=") && s.len() % 4 != 0 {
+            return Err(invalid());
+        }
+        engine.decode(s).map(Bytes::from).map_err(|_| invalid())
     })
 }
 

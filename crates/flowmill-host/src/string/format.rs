@@ -91,6 +91,7 @@ fn conversion(init: &KernelInit<'_>, dtype: DType) -> Result<Conversion> {
 }
 
 impl Conversion {
+    /// Formats a number like C's `printf`, which also shows the sign of NaN.
     fn float(&self, x: f64) -> String {
         let magnitude = x.abs();
         let digits = match self.notation {
@@ -100,7 +101,7 @@ impl Conversion {
             Notation::Scientific => scientific(magnitude, self.precision),
             Notation::Shortest => format_general(magnitude, self.precision),
         };
-        self.field(x.is_sign_negative() && !x.is_nan(), &digits, x.is_finite())
+        self.field(x.is_sign_negative(), &digits, x.is_finite())
     }
 
     /// Returns sign and digits, padded to the field's width. Only numbers are padded with zeros.

@@ -50,7 +50,7 @@ fn make_string_ngrams(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
         let bounds = check_splits(&indices(splits)?, strings.len())?;
         let (mut out, mut out_splits) = (Vec::new(), vec![0i64]);
         for row in bounds.windows(2) {
-            ngrams.extend(&strings[row[0]..row[1]], &mut out);
+            ngrams.extend(&strings[row[0]..row[1]], &mut out)?;
             out_splits.push(out.len() as i64);
         }
         let out_splits = ctx.allocator().index_vector(splits.dtype(), if bounds.is_empty() { &[] } else { &out_splits })?;
@@ -79,7 +79,7 @@ fn check_splits(splits: &[i64], len: usize) -> Result<Vec<usize>> {
 
 impl NGrams {
     /// Appends the n-grams of one row.
-    fn extend(&self, row: &[Bytes], out: &mut Vec<Bytes>) {
+    fn extend(&self, row: &[Bytes], out: &mut Vec<Bytes>) -> Result<()> {
         let before = out.len();
         for &width in &self.widths {
             let pads = self.pad_width.unwrap_or(width - 1).min(width - 1);
@@ -87,9 +87,12 @@ impl NGrams {
             out.extend((0..(length + 1).saturating_sub(width)).map(|start| self.join(row, pads, start, width)));
         }
         if self.preserve_short && out.len() == before && !row.is_empty() {
-            let pads = self.pad_width.unwrap_or(0);
+            let Some(pads) = self.pad_width else {
+                bail!(InvalidArgument, "Pad width should be >= 0 when preserve_short_sequences is True and ngram_widths are not provided");
+            };
             out.push(self.join(row, pads, 0, row.len() + 2 * pads));
         }
+        Ok(())
     }
 
     /// Returns the n-gram at `start` of the row between `pads` pads on each side.

@@ -18,7 +18,7 @@ fn make_string_split(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let skip_empty = init.attrs.get_or("skip_empty", true)?;
     from_fn(move |ctx| {
         let delimiters = ctx.input(1)?;
-        if delimiters.num_elements() != 1 || delimiters.rank() > 1 {
+        if delimiters.rank() != 0 {
             bail!(InvalidArgument, "delimiter must be a scalar, got shape: {}", delimiters.shape());
         }
         let delimiters = delimiters.as_strings()?[0].clone();
