@@ -248,6 +248,14 @@ def test_wrong_dense_tables(tf1, attrs, match):
                 sess.run(tf.raw_ops.LookupTableSizeV2(table_handle=handle))
 
 
+def test_a_default_value_that_is_a_matrix(tf1):
+    for tf in (tf1, flowmill):
+        with tf.Graph().as_default(), tf.Session() as sess:
+            table = tf.lookup.experimental.MutableHashTable(tf.string, tf.int64, [[-1, -1]])
+            with pytest.raises(tf.errors.InvalidArgumentError, match="Default value must be a vector"):
+                sess.run(table.size())
+
+
 def test_a_table_that_is_not_saved():
     with flowmill.Graph().as_default():
         flowmill.lookup.experimental.MutableHashTable(flowmill.int64, flowmill.int64, -1, checkpoint=False)

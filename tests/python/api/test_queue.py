@@ -37,6 +37,16 @@ def chosen(tf):
     return [queues[1].enqueue(5)], [tf.QueueBase.from_list(tf.constant(1), queues).dequeue()]
 
 
+def test_a_shared_queue_has_the_seeds_that_are_requested(tf1):
+    for tf in (tf1, flowmill):
+        with tf.Graph().as_default(), tf.Session() as session:
+            queues = [tf.RandomShuffleQueue(10, 5, tf.float32, seed=seed, shared_name="q") for seed in (12, 21, None)]
+            session.run(queues[0].size())
+            with pytest.raises(tf.errors.InvalidArgumentError, match="random seeds"):
+                session.run(queues[1].size())
+            session.run(queues[2].size())
+
+
 @pytest.mark.parametrize("build", [plain, one_component, with_names, up_to, chosen])
 def test_queues_give_what_was_put_in(tf1, build):
     found = []

@@ -22,7 +22,7 @@ pub(crate) fn register(registry: &mut KernelRegistry) {
         registry.add(op, |init| make_table(init, Kind::Mutable));
     }
     for op in ["MutableHashTableOfTensors", "MutableHashTableOfTensorsV2", "AnonymousMutableHashTableOfTensors"] {
-        registry.add(op, |init| make_table(init, Kind::Mutable));
+        registry.add(op, make_table_of_vectors);
     }
     for op in ["MutableDenseHashTable", "MutableDenseHashTableV2", "AnonymousMutableDenseHashTable"] {
         registry.add(op, make_dense_table);
@@ -120,6 +120,15 @@ fn make_table(init: &KernelInit<'_>, kind: Kind) -> Result<Arc<dyn Kernel>> {
         ctx.set_output(0, handle.clone());
         Ok(())
     })
+}
+
+/// Makes the kernel of `MutableHashTableOfTensorsV2`, a table whose values are vectors.
+fn make_table_of_vectors(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
+    let shape = value_shape(init)?;
+    if shape.rank() != 1 {
+        bail!(InvalidArgument, "Default value must be a vector, got shape {shape}");
+    }
+    make_table(init, Kind::Mutable)
 }
 
 /// Makes the kernel of `MutableDenseHashTableV2`. Inputs: the keys that mark empty and removed buckets, which have the shape of a key.

@@ -248,6 +248,9 @@ impl Table {
         if keys.num_elements() != values.num_elements() {
             bail!(InvalidArgument, "Keys and values must have the same size {} vs {}", keys.num_elements(), values.num_elements());
         }
+        if keys.num_elements() == 0 {
+            bail!(InvalidArgument, "keys and values cannot be empty tensors.");
+        }
         let (keys, values) = self.items_of(keys, values)?;
         let mut entries = self.entries.lock();
         let Entries::Static(contents) = &mut *entries else { bail!(InvalidArgument, "the table is not initializable") };

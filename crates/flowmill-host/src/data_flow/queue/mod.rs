@@ -71,7 +71,8 @@ fn make_queue(init: &KernelInit<'_>, kind: &'static str) -> Result<Arc<dyn Kerne
         "PriorityQueue" => Order::Priority,
         "RandomShuffleQueue" => {
             let min_after_dequeue = usize::try_from(attrs.get_or("min_after_dequeue", 0i64)?).unwrap_or(0);
-            Order::Random { min_after_dequeue, generator: of_seeds(attrs.get_or("seed", 0)?, attrs.get_or("seed2", 0)?) }
+            let seeds = [attrs.get_or("seed", 0)?, attrs.get_or("seed2", 0)?];
+            Order::Random { min_after_dequeue, seeds, generator: of_seeds(seeds[0], seeds[1]) }
         }
         _ => Order::FirstInFirstOut,
     };
@@ -111,10 +112,16 @@ fn check_options(name: &str, queue: &Options, requested: &Options) -> Result<()>
         format!("[{}]", shapes.join(", "))
     };
     check(name, ["component shapes", "were"], shapes, &queue.shapes, &requested.shapes)?;
-    if let (Order::Random { min_after_dequeue: there, .. }, Order::Random { min_after_dequeue: requested, .. }) =
-        (&queue.order, &requested.order)
+    if let (
+        Order::Random { min_after_dequeue: there, seeds, .. },
+        Order::Random { min_after_dequeue: requested, seeds: requested_seeds, .. },
+    ) = (&queue.order, &requested.order)
     {
         check(name, ["min_after_dequeue", "was"], usize::to_string, there, requested)?;
+        // A node without seeds takes any queue.
+        if *requested_seeds != [0, 0] {
+            check(name, ["random seeds", "are"], |[seed, seed2]: &[i64; 2]| format!("({seed}, {seed2})"), seeds, requested_seeds)?;
+        }
     }
     Ok(())
 }

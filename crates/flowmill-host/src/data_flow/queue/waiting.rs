@@ -36,6 +36,8 @@ pub(in crate::data_flow) enum Order {
     Random {
         /// The number of elements that stay.
         min_after_dequeue: usize,
+        /// The seeds that the queue's node has; zeros if it has none.
+        seeds: [i64; 2],
         /// The initial state of the random generator that chooses elements.
         generator: Philox,
     },

@@ -5,7 +5,7 @@ use super::{list_of, shape_of};
 use crate::blocks::concat_blocks;
 use crate::from_fn::from_fn;
 use flowmill_runtime::{Kernel, KernelInit, KernelRegistry};
-use flowmill_tensor::{Allocator, PartialShape, Result, Tensor, bail};
+use flowmill_tensor::{Allocator, PartialShape, Result, Tensor, bail, error};
 use std::sync::Arc;
 
 pub(super) fn register(registry: &mut KernelRegistry) {
@@ -95,12 +95,12 @@ fn make_concat_v2(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
 /// Concatenates the elements along their outermost dimension. Returns the values and each element's size in that dimension.
 fn concat(alloc: &Allocator, list: &TensorList, element_shape: &PartialShape, leading_dims: &[i64]) -> Result<(Tensor, Vec<i64>)> {
     let shape = merge_shapes(element_shape, &list.element_shape)?;
-    let (mut first_dim, mut except_first) = match shape.dims() {
+    let (declared, mut except_first) = match shape.dims() {
         Some([first, rest @ ..]) => (usize::try_from(*first).ok(), PartialShape::new(rest)),
         Some([]) => bail!(InvalidArgument, "Concat requires elements to be at least vectors, found scalars instead."),
         None => (None, PartialShape::unknown()),
     };
-    let declared = first_dim;
+    let mut rows_of_elements = Vec::new();
     for (i, element) in list.elements.iter().enumerate() {
         let Some(element) = element else { continue };
         let [rows, row @ ..] = element.shape().dims() else {
@@ -110,8 +110,11 @@ fn concat(alloc: &Allocator, list: &TensorList, element_shape: &PartialShape, le
         if let Some(declared) = declared.filter(|declared| declared != rows) {
             bail!(InvalidArgument, "Element {i} of the list has {rows} rows where element_shape says {declared}");
         }
-        first_dim = Some(*rows);
+        rows_of_elements.push(*rows);
     }
+    // Elements of one size leave no doubt about those that are unset.
+    rows_of_elements.dedup();
+    let first_dim = declared.or(if let [rows] = rows_of_elements[..] { Some(rows) } else { None });
     let Some(row) = except_first.to_shape() else {
         let what = if list.elements.is_empty() { "an empty tensor list" } else { "lists with uninitialized tensors" };
         bail!(InvalidArgument, "All except the first dimension must be fully defined when concating {what}. element_shape: {shape}");
@@ -141,18 +144,15 @@ fn concat(alloc: &Allocator, list: &TensorList, element_shape: &PartialShape, le
     Ok((values, lengths.into_iter().map(|n| n as i64).collect()))
 }
 
-/// Returns the size of element `i` along its outermost dimension.
+/// Returns the size of element `i` along its outermost dimension: its own, that in `leading_dims`, or else `first_dim`.
 fn length(i: usize, element: Option<&Tensor>, first_dim: Option<usize>, leading_dims: &[i64]) -> Result<usize> {
     if let Some(&rows) = element.and_then(|element| element.shape().first()) {
         return Ok(rows);
     }
-    if let Some(rows) = first_dim {
-        return Ok(rows);
-    }
-    match leading_dims.get(i).map(|&n| usize::try_from(n)) {
-        Some(Ok(rows)) => Ok(rows),
-        Some(Err(_)) => bail!(InvalidArgument, "leading_dims[{i}] is negative"),
-        None => bail!(
+    match (leading_dims.get(i), first_dim) {
+        (Some(&rows), _) => usize::try_from(rows).map_err(|_| error!(InvalidArgument, "leading_dims[{i}] is negative")),
+        (None, Some(rows)) => Ok(rows),
+        (None, None) => bail!(
             InvalidArgument,
             "List contains uninitialized tensor at index {i} but leading_dims has only {} elements.",
             leading_dims.len()
