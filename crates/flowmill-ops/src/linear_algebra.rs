@@ -63,11 +63,11 @@ pub(crate) const OPS: &[Op] = &[
     op("MatrixDiagPartV3", "(input: T, k: int32, padding_value: T) -> (diagonal: T)").gradient(gradient::matrix_diag_part)
         .attrs("T: type; align: {'LEFT_RIGHT', 'RIGHT_LEFT', 'LEFT_LEFT', 'RIGHT_RIGHT'} = 'RIGHT_LEFT'")
         .shape(shape::matrix_diag_part_v2),
-    op("MatrixSetDiag", "(input: T, diagonal: T) -> (output: T)").gradient(gradient::matrix_set_diag).attrs("T: type").shape(shape::unchanged_with_rank_at_least::<2>),
-    op("MatrixSetDiagV2", "(input: T, diagonal: T, k: int32) -> (output: T)").gradient(gradient::matrix_set_diag).attrs("T: type").shape(shape::unchanged_with_rank_at_least::<2>),
+    op("MatrixSetDiag", "(input: T, diagonal: T) -> (output: T)").gradient(gradient::matrix_set_diag).attrs("T: type").shape(shape::matrix_set_diag),
+    op("MatrixSetDiagV2", "(input: T, diagonal: T, k: int32) -> (output: T)").gradient(gradient::matrix_set_diag).attrs("T: type").shape(shape::matrix_set_diag),
     op("MatrixSetDiagV3", "(input: T, diagonal: T, k: int32) -> (output: T)").gradient(gradient::matrix_set_diag)
         .attrs("T: type; align: {'LEFT_RIGHT', 'RIGHT_LEFT', 'LEFT_LEFT', 'RIGHT_RIGHT'} = 'RIGHT_LEFT'")
-        .shape(shape::unchanged_with_rank_at_least::<2>),
+        .shape(shape::matrix_set_diag),
     op("Diag", "(diagonal: T) -> (output: T)").gradient(gradient::diag).attrs("T: {bfloat16, half, float, double, int32, int64, complex64, complex128}").shape(shape::diag),
     op("DiagPart", "(input: T) -> (diagonal: T)").gradient(gradient::diag_part)
         .attrs("T: {bfloat16, half, float, double, int32, int64, complex64, complex128}")

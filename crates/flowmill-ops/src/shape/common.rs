@@ -146,14 +146,19 @@ pub(crate) fn ints(c: &Context<'_>, i: usize) -> Result<Option<Vec<i64>>> {
     c.constant(i).map(|t| t.to_i64_vec()).transpose()
 }
 
+/// The integer in scalar input `i`, unknown if its value is. An integer for which `refusal` returns a message is an error.
+pub(crate) fn int_input(c: &Context<'_>, i: usize, refusal: impl FnOnce(i64) -> Option<String>) -> Result<i64> {
+    expect_scalar(c, i)?;
+    let Some(n) = int(c, i)? else { return Ok(dims::UNKNOWN) };
+    match refusal(n) {
+        Some(message) => bail!(InvalidArgument, "{message}"),
+        None => Ok(n),
+    }
+}
+
 /// The size that scalar input `i` gives, unknown if its value is.
 pub(crate) fn size_input(c: &Context<'_>, i: usize) -> Result<i64> {
-    expect_scalar(c, i)?;
-    match int(c, i)? {
-        None => Ok(dims::UNKNOWN),
-        Some(n) if n < 0 => bail!(InvalidArgument, "Dimension size, given by scalar input {i}, must be non-negative but is {n}"),
-        Some(n) => Ok(n),
-    }
+    int_input(c, i, |n| (n < 0).then(|| format!("Dimension size, given by scalar input {i}, must be non-negative but is {n}")))
 }
 
 /// The shape of the variable that input `i` is a handle to.

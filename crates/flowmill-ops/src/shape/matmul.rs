@@ -117,6 +117,15 @@ pub(crate) fn solve(c: &mut Context<'_>) -> Result<()> {
 /// Systems whose triangular matrices are stored as bands.
 pub(crate) fn banded_triangular_solve(c: &mut Context<'_>) -> Result<()> {
     let (lhs, rhs) = (dims::with_rank_at_least(&c.input(0), 2)?, dims::with_rank_at_least(&c.input(1), 2)?);
+    if let Some(l) = lhs.rank() {
+        let (bands, size) = (dims::size(&lhs, l - 2), dims::size(&lhs, l - 1));
+        if bands == 0 {
+            bail!(InvalidArgument, "Number of bands must be positive, but is 0");
+        }
+        if bands > size && size >= 0 {
+            bail!(InvalidArgument, "Number of bands {bands} cannot exceed the size of the matrix {size}");
+        }
+    }
     let (Some(l), Some(r)) = (lhs.rank(), rhs.rank()) else { return Ok(()) };
     let batch = PartialShape::broadcast(&dims::without_last(&lhs, 2), &dims::without_last(&rhs, 2))?;
     let rows = dims::merge(dims::size(&lhs, l - 1), dims::size(&rhs, r - 2))?;
@@ -294,6 +303,9 @@ pub(crate) fn einsum(c: &mut Context<'_>) -> Result<()> {
     };
     let shape = match output.split_once("...") {
         Some((before, after)) => named(before)?.concat(&broadcast).concat(&named(after)?),
+        None if broadcast.rank().is_some_and(|rank| rank > 0) => {
+            bail!(InvalidArgument, "Einsum output subscripts for equation '{equation}' need an ellipsis for the dimensions {broadcast}")
+        }
         None => named(output)?,
     };
     c.set_output(0, shape);
@@ -351,6 +363,42 @@ pub(crate) fn matrix_diag_part_v2(c: &mut Context<'_>) -> Result<()> {
     }
     sizes.push(length);
     c.set_output(0, dims::without_last(&input, 2).concat(&PartialShape::new(&sizes)));
+    Ok(())
+}
+
+/// Matrices whose diagonals, those that input 2 says or else the main ones, come from input 1.
+pub(crate) fn matrix_set_diag(c: &mut Context<'_>) -> Result<()> {
+    let input = dims::with_rank_at_least(&c.input(0), 2)?;
+    let mut diagonal = dims::with_rank_at_least(&c.input(1), 1)?;
+    let band = if c.num_inputs() > 2 {
+        dims::with_rank_at_most(&c.input(2), 1)?;
+        common::ints(c, 2)?.as_deref().and_then(limits)
+    } else {
+        Some((0, 0))
+    };
+    if band.is_some_and(|(low, high)| low > high) {
+        bail!(InvalidArgument, "lower_diag_index is greater than upper_diag_index");
+    }
+    if let Some(rank) = input.rank() {
+        diagonal = match band {
+            Some((low, high)) => dims::with_rank(&diagonal, if low == high { rank - 1 } else { rank })?,
+            None => dims::with_rank_at_most(&dims::with_rank_at_least(&diagonal, rank - 1)?, rank)?,
+        };
+        let (rows, columns) = (dims::size(&input, rank - 2), dims::size(&input, rank - 1));
+        for (name, index) in band.map_or([("", 0); 2], |(low, high)| [("lower", low), ("upper", high)]) {
+            if rows >= 0 && columns >= 0 && index != 0 && (index <= -rows || index >= columns) {
+                bail!(InvalidArgument, "{name}_diag_index is out of bound.");
+            }
+        }
+    }
+    let output = match (diagonal.rank(), band) {
+        (Some(rank), Some((low, high))) => {
+            let batch = dims::without_last(&diagonal, if low == high { 1 } else { 2.min(rank) });
+            input.merge(&batch.concat(&PartialShape::unknown_of_rank(2)))?
+        }
+        _ => input,
+    };
+    c.set_output(0, output);
     Ok(())
 }
 

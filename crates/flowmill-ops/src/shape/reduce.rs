@@ -118,11 +118,7 @@ pub(crate) fn sparse_bincount(c: &mut Context<'_>) -> Result<()> {
 /// A histogram of as many bins as input 2 says.
 pub(crate) fn histogram_fixed_width(c: &mut Context<'_>) -> Result<()> {
     dims::expect(common::expect_vector(c, 1)?, 2)?;
-    common::expect_scalar(c, 2)?;
-    let bins = match common::int(c, 2)? {
-        Some(bins) if bins <= 0 => bail!(InvalidArgument, "Requires nbins > 0: {bins}"),
-        bins => bins.unwrap_or(dims::UNKNOWN),
-    };
+    let bins = common::int_input(c, 2, |bins| (bins <= 0).then(|| format!("Requires nbins > 0: {bins}")))?;
     c.set_output(0, PartialShape::new(&[bins]));
     Ok(())
 }

@@ -137,13 +137,8 @@ pub(crate) fn sparse_segment(c: &mut Context<'_>) -> Result<()> {
     let data = dims::with_rank_at_least(&c.input(0), 1)?;
     dims::with_rank(&c.input(1), 1)?.merge(&dims::with_rank(&c.input(2), 1)?)?;
     let rows = if c.num_inputs() > 3 {
-        common::expect_scalar(c, 3)?;
-        match common::int(c, 3)? {
-            Some(rows) if rows < 0 => {
-                bail!(InvalidArgument, "Cannot specify a negative value for {}: {rows}", c.op_def().inputs[3].name)
-            }
-            rows => rows.unwrap_or(dims::UNKNOWN),
-        }
+        let name = &c.op_def().inputs[3].name;
+        common::int_input(c, 3, |rows| (rows < 0).then(|| format!("Cannot specify a negative value for {name}: {rows}")))?
     } else {
         dims::UNKNOWN
     };

@@ -18,6 +18,11 @@ if TYPE_CHECKING:
     from flowmill.raw_ops import _FakeQuantWithMinMaxVarsGradient, _FakeQuantWithMinMaxVarsPerChannelGradient, _QuantizedConcat, _QuantizeV2
 
 
+def _with_rank(tensor: Tensor, rank: int) -> Tensor:
+    tensor.set_shape([None] * rank)
+    return tensor
+
+
 def space_to_batch(input, paddings, block_size=None, name: str | None = None, block_shape=None) -> Tensor:  # noqa: A002
     """Blocks of space moved into the batch.
 
@@ -29,7 +34,7 @@ def space_to_batch(input, paddings, block_size=None, name: str | None = None, bl
         block_shape: `block_size` by its other name.
     """
     size = one_of("block_shape", block_shape, "block_size", block_size)
-    return space_to_batch_nd(input, np.array([size, size], dtype=np.int64), paddings, name)
+    return _with_rank(space_to_batch_nd(input, np.array([size, size], dtype=np.int64), paddings, name), 4)
 
 
 def space_to_batch_nd(input, block_shape, paddings, name: str | None = None) -> Tensor:  # noqa: A002
@@ -47,7 +52,7 @@ def space_to_batch_nd(input, block_shape, paddings, name: str | None = None) -> 
 def batch_to_space(input, crops, block_size=None, name: str | None = None, block_shape=None) -> Tensor:  # noqa: A002
     """Undoes :func:`space_to_batch`; `crops` are removed at the end."""
     size = one_of("block_shape", block_shape, "block_size", block_size)
-    return batch_to_space_nd(input, np.array([size, size], dtype=np.int64), crops, name)
+    return _with_rank(batch_to_space_nd(input, np.array([size, size], dtype=np.int64), crops, name), 4)
 
 
 def batch_to_space_nd(input, block_shape, crops, name: str | None = None) -> Tensor:  # noqa: A002

@@ -124,7 +124,8 @@ def _gathered_by_batch(params: Tensor, indices: Tensor, batch_dims: int) -> Tens
     found = gather(reshape(params, concat([[rows], rest], 0)), flat_places)
     result = reshape(found, concat([index_sizes, rest], 0))
     if params.shape.rank is not None:
-        result.set_shape(indices.shape.concatenate(params.shape[batch_dims + 1:]))
+        batch = indices.shape[:batch_dims].merge_with(params.shape[:batch_dims])
+        result.set_shape(batch.concatenate(indices.shape[batch_dims:]).concatenate(params.shape[batch_dims + 1:]))
     return result
 
 
