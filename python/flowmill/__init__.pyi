@@ -161,6 +161,12 @@ from flowmill._internal.clip_ops import clip_by_global_norm as clip_by_global_no
 from flowmill._internal.clip_ops import clip_by_norm as clip_by_norm
 from flowmill._internal.clip_ops import clip_by_value as clip_by_value
 from flowmill._internal.clip_ops import global_norm as global_norm
+from flowmill._internal.composite_specs import IndexedSlicesSpec as IndexedSlicesSpec
+from flowmill._internal.composite_specs import NoneTensorSpec as NoneTensorSpec
+from flowmill._internal.composite_specs import RaggedTensorSpec as RaggedTensorSpec
+from flowmill._internal.composite_specs import SparseTensorSpec as SparseTensorSpec
+from flowmill._internal.composite_specs import TensorArraySpec as TensorArraySpec
+from flowmill._internal.composite_specs import type_spec_from_value as type_spec_from_value
 from flowmill._internal.control_flow import Assert as Assert
 from flowmill._internal.control_flow import cond as cond
 from flowmill._internal.control_flow import group as group
@@ -312,13 +318,7 @@ from flowmill._internal.tensor_util import is_symbolic_tensor as is_symbolic_ten
 from flowmill._internal.tensor_util import is_tensor as is_tensor
 from flowmill._internal.tensor_util import make_ndarray as make_ndarray
 from flowmill._internal.tensor_util import make_tensor_proto as make_tensor_proto
-from flowmill._internal.type_spec import IndexedSlicesSpec as IndexedSlicesSpec
-from flowmill._internal.type_spec import NoneTensorSpec as NoneTensorSpec
-from flowmill._internal.type_spec import RaggedTensorSpec as RaggedTensorSpec
-from flowmill._internal.type_spec import SparseTensorSpec as SparseTensorSpec
-from flowmill._internal.type_spec import TensorArraySpec as TensorArraySpec
 from flowmill._internal.type_spec import TypeSpec as TypeSpec
-from flowmill._internal.type_spec import type_spec_from_value as type_spec_from_value
 from flowmill._internal.variable_scopes import AUTO_REUSE as AUTO_REUSE
 from flowmill._internal.variable_scopes import VariableScope as VariableScope
 from flowmill._internal.variable_scopes import get_local_variable as get_local_variable

@@ -13,7 +13,8 @@ from flowmill._internal.operators import OperatorsOfTensor
 from flowmill._internal.session import Session
 from flowmill._internal.tensor import Operation, Tensor
 from flowmill._internal.tensor_spec import TensorSpec
-from flowmill._internal.type_spec import TypeSpec, type_spec_from_value
+from flowmill._internal.composite_specs import type_spec_from_value
+from flowmill._internal.type_spec import TypeSpec
 from flowmill.dtypes import as_dtype
 
 

@@ -115,7 +115,7 @@ class _Rows:
         """Returns the rows of a tensor."""
         if isinstance(value, Tensor) or not hasattr(value, "_components"):
             return cls(None, value)
-        from flowmill._internal.type_spec import type_spec_from_value  # start-up: few programs map ragged or sparse tensors
+        from flowmill._internal.composite_specs import type_spec_from_value  # start-up: few programs map ragged or sparse tensors
 
         spec = type_spec_from_value(value)
         (whole,) = _encoding_of(spec).encode_batch(spec, value)

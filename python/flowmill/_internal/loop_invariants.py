@@ -36,7 +36,8 @@ def _of_variable(variable, shape) -> list[TensorShape]:
     """Returns the shapes that the components of a variable have by the invariant that is given for it."""
     if isinstance(shape, TensorShape) and isinstance(variable, Tensor):
         return [shape]
-    from flowmill._internal.type_spec import TypeSpec, type_spec_from_value  # start-up: most loops have tensors and no specs
+    from flowmill._internal.composite_specs import type_spec_from_value  # start-up: most loops have tensors and no specs
+    from flowmill._internal.type_spec import TypeSpec  # start-up: most loops have tensors and no specs
 
     if isinstance(shape, TypeSpec):
         if not shape.is_compatible_with(variable):
@@ -58,7 +59,7 @@ def _of_variable(variable, shape) -> list[TensorShape]:
 
 def _sparse(variable: SparseTensor, shape: TensorShape):
     """Returns the spec for an invariant ``[rank]``, which is the shape of the tensor `dense_shape`."""
-    from flowmill._internal.type_spec import SparseTensorSpec  # start-up: as in `_of_variable`
+    from flowmill._internal.composite_specs import SparseTensorSpec  # start-up: as in `_of_variable`
 
     rank = None if shape.rank is None else shape.with_rank(1).as_list()[0]
     return SparseTensorSpec(None if rank is None else [None] * rank, variable.dtype)
@@ -66,7 +67,7 @@ def _sparse(variable: SparseTensor, shape: TensorShape):
 
 def _slices(variable: IndexedSlices, shape: TensorShape):
     """Returns the spec for an invariant that is the shape of the slices."""
-    from flowmill._internal.type_spec import IndexedSlicesSpec  # start-up: as in `_of_variable`
+    from flowmill._internal.composite_specs import IndexedSlicesSpec  # start-up: as in `_of_variable`
 
     whole = TensorShape([None]).concatenate(shape[1:])
     dense_shape = variable.dense_shape

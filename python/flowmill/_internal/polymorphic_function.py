@@ -17,7 +17,8 @@ from flowmill._internal.program_order import note_read_only_inputs
 from flowmill._internal.tensor import Tensor
 from flowmill._internal.tensor_shape import TensorShape
 from flowmill._internal.tensor_spec import TensorSpec
-from flowmill._internal.type_spec import RaggedTensorSpec, TypeSpec
+from flowmill._internal.composite_specs import RaggedTensorSpec
+from flowmill._internal.type_spec import TypeSpec
 from flowmill.ragged._tensor import to_ragged
 
 __all__ = ["ConcreteFunction", "PolymorphicFunction", "function", "wrap_function"]

@@ -11,7 +11,7 @@ from flowmill._internal.tensor import Tensor
 from flowmill._internal.tensor_shape import TensorShape
 from flowmill._internal.tensor_spec import TensorSpec
 from flowmill._internal.tensor_util import constant_value
-from flowmill._internal.type_spec import RaggedTensorSpec, SparseTensorSpec
+from flowmill._internal.composite_specs import RaggedTensorSpec, SparseTensorSpec
 from flowmill.data import _nest, _padding, _structure
 from flowmill.data._base import BOOL, DatasetBase, derived, determinism, int64, warn_without_parallel_calls
 from flowmill.data._specs import DatasetSpec

@@ -15,7 +15,8 @@ from flowmill._internal.tensor_array import TensorArray
 from flowmill._internal.tensor_shape import TensorShape
 from flowmill._internal.tensor_spec import TensorSpec
 from flowmill._internal.tensor_util import constant_value_as_shape
-from flowmill._internal.type_spec import NoneTensorSpec, RaggedTensorSpec, SparseTensorSpec, TensorArraySpec, TypeSpec
+from flowmill._internal.composite_specs import NoneTensorSpec, RaggedTensorSpec, SparseTensorSpec, TensorArraySpec
+from flowmill._internal.type_spec import TypeSpec
 from flowmill.dtypes import as_dtype
 from flowmill.ragged import RaggedTensor
 

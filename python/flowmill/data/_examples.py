@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from flowmill._internal.readers import ReaderBase
 from flowmill._internal.tensor_spec import TensorSpec
-from flowmill._internal.type_spec import RaggedTensorSpec, SparseTensorSpec
+from flowmill._internal.composite_specs import RaggedTensorSpec, SparseTensorSpec
 from flowmill.data import _structure
 from flowmill.data._base import STRING, DatasetBase, derived, determinism
 from flowmill.data._dataset import Dataset

@@ -10,7 +10,7 @@ from flowmill._internal.array import zeros
 from flowmill._internal.convert import convert_to_tensor
 from flowmill._internal.tensor import Operation, Tensor
 from flowmill._internal.tensor_spec import TensorSpec
-from flowmill._internal.type_spec import RaggedTensorSpec, SparseTensorSpec, TensorArraySpec
+from flowmill._internal.composite_specs import RaggedTensorSpec, SparseTensorSpec, TensorArraySpec
 from flowmill.data import _nest, _seeds, _structure
 from flowmill.data._base import BOOL, INT64, STRING, DatasetBase, derived, int64, made, optional
 from flowmill.data._batches import static_size

@@ -2,9 +2,9 @@
 
 from collections.abc import Callable
 from typing import Any
+from flowmill._internal.composite_specs import RaggedTensorSpec, SparseTensorSpec, TensorArraySpec
 from flowmill._internal.tensor import Operation, Tensor
 from flowmill._internal.tensor_spec import TensorSpec
-from flowmill._internal.type_spec import RaggedTensorSpec, SparseTensorSpec, TensorArraySpec
 from flowmill.data._base import DatasetBase
 from flowmill.data._dataset import Dataset
 

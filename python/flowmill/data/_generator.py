@@ -16,7 +16,8 @@ from flowmill._internal.sparse_tensor import SparseTensor
 from flowmill._internal.tensor import Tensor
 from flowmill._internal.tensor_shape import TensorShape
 from flowmill._internal.tensor_spec import TensorSpec
-from flowmill._internal.type_spec import RaggedTensorSpec, SparseTensorSpec, TypeSpec
+from flowmill._internal.composite_specs import RaggedTensorSpec, SparseTensorSpec
+from flowmill._internal.type_spec import TypeSpec
 from flowmill.data import _nest, _structure
 from flowmill.data._base import INT64, made
 from flowmill.data._function import DatasetFunction

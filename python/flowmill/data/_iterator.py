@@ -13,7 +13,7 @@ from flowmill._internal.random_seed import get_seed
 from flowmill._internal.session import Session
 from flowmill._internal.tensor import Operation, Tensor
 from flowmill._internal.tensor_spec import TensorSpec
-from flowmill._internal.type_spec import NoneTensorSpec, RaggedTensorSpec, SparseTensorSpec
+from flowmill._internal.composite_specs import NoneTensorSpec, RaggedTensorSpec, SparseTensorSpec
 from flowmill.data import _nest, _structure
 from flowmill.data._capture import FactoryGraph, copy_by_value
 from flowmill.data._specs import Optional

@@ -13,7 +13,8 @@ from flowmill._internal.tensor import Tensor
 from flowmill._internal.tensor_array import TensorArray
 from flowmill._internal.tensor_shape import TensorShape
 from flowmill._internal.tensor_spec import TensorSpec
-from flowmill._internal.type_spec import NoneTensorSpec, RaggedTensorSpec, SparseTensorSpec, TensorArraySpec, TypeSpec
+from flowmill._internal.composite_specs import NoneTensorSpec, RaggedTensorSpec, SparseTensorSpec, TensorArraySpec
+from flowmill._internal.type_spec import TypeSpec
 from flowmill.data import _nest
 from flowmill.data._encodings import encoding_of
 from flowmill.dtypes import DType, as_dtype

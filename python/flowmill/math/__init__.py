@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from flowmill._internal import lazy as _lazy
 from flowmill._internal.array import invert_permutation
+from flowmill.math._complex import angle, complex, conj, imag, real
 from flowmill.math._counts import bincount
 from flowmill.math._elementwise import (
-    abs, acos, acosh, add, angle, asin, asinh, atan, atan2, atanh, bessel_i0, bessel_i0e, bessel_i1, bessel_i1e, betainc, bitcast, cast, ceil,
-    complex, conj, cos, cosh, digamma, div, div_no_nan, divide, divide_no_nan, equal, erf, erfc, erfcinv, erfinv, exp, expm1, floor, floor_div,
-    floordiv, floormod, greater, greater_equal, igamma, igammac, imag, is_finite, is_inf, is_nan, less, less_equal, lgamma, log, log1p, log_sigmoid,
-    logical_and, logical_not, logical_or, logical_xor, maximum, minimum, mod, multiply, multiply_no_nan, ndtri, negative, nextafter, not_equal,
-    polygamma, pow, real, realdiv, reciprocal, reciprocal_no_nan, rint, round, rsqrt, saturate_cast, scalar_mul, sigmoid, sign, sin, sinh, sqrt,
-    square, squared_difference, subtract, tan, tanh, to_bfloat16, to_complex64, to_complex128, to_double, to_float, to_int32, to_int64, truediv,
-    truncatediv, truncatemod, xdivy, xlog1py, xlogy, zeta,
+    abs, acos, acosh, add, asin, asinh, atan, atan2, atanh, bessel_i0, bessel_i0e, bessel_i1, bessel_i1e, betainc, bitcast, cast, ceil, cos, cosh,
+    digamma, div, div_no_nan, divide, divide_no_nan, equal, erf, erfc, erfcinv, erfinv, exp, expm1, floor, floor_div, floordiv, floormod, greater,
+    greater_equal, igamma, igammac, is_finite, is_inf, is_nan, less, less_equal, lgamma, log, log1p, log_sigmoid, logical_and, logical_not,
+    logical_or, logical_xor, maximum, minimum, mod, multiply, multiply_no_nan, ndtri, negative, nextafter, not_equal, polygamma, pow, realdiv,
+    reciprocal, reciprocal_no_nan, rint, round, rsqrt, saturate_cast, scalar_mul, sigmoid, sign, sin, sinh, sqrt, square, squared_difference,
+    subtract, tan, tanh, to_bfloat16, to_complex64, to_complex128, to_double, to_float, to_int32, to_int64, truediv, truncatediv, truncatemod,
+    xdivy, xlog1py, xlogy, zeta,
 )
 from flowmill.math._linspace import lin_space, linspace
 from flowmill.math._products import accumulate_n, add_n, einsum, matmul, matvec, sparse_matmul, tensordot

@@ -2,12 +2,16 @@
 
 from flowmill._internal.array import invert_permutation as invert_permutation
 from flowmill.math import special as special
+from flowmill.math._complex import angle as angle
+from flowmill.math._complex import complex as complex
+from flowmill.math._complex import conj as conj
+from flowmill.math._complex import imag as imag
+from flowmill.math._complex import real as real
 from flowmill.math._counts import bincount as bincount
 from flowmill.math._elementwise import abs as abs
 from flowmill.math._elementwise import acos as acos
 from flowmill.math._elementwise import acosh as acosh
 from flowmill.math._elementwise import add as add
-from flowmill.math._elementwise import angle as angle
 from flowmill.math._elementwise import asin as asin
 from flowmill.math._elementwise import asinh as asinh
 from flowmill.math._elementwise import atan as atan
@@ -21,8 +25,6 @@ from flowmill.math._elementwise import betainc as betainc
 from flowmill.math._elementwise import bitcast as bitcast
 from flowmill.math._elementwise import cast as cast
 from flowmill.math._elementwise import ceil as ceil
-from flowmill.math._elementwise import complex as complex
-from flowmill.math._elementwise import conj as conj
 from flowmill.math._elementwise import cos as cos
 from flowmill.math._elementwise import cosh as cosh
 from flowmill.math._elementwise import digamma as digamma
@@ -45,7 +47,6 @@ from flowmill.math._elementwise import greater as greater
 from flowmill.math._elementwise import greater_equal as greater_equal
 from flowmill.math._elementwise import igamma as igamma
 from flowmill.math._elementwise import igammac as igammac
-from flowmill.math._elementwise import imag as imag
 from flowmill.math._elementwise import is_finite as is_finite
 from flowmill.math._elementwise import is_inf as is_inf
 from flowmill.math._elementwise import is_nan as is_nan
@@ -70,7 +71,6 @@ from flowmill.math._elementwise import nextafter as nextafter
 from flowmill.math._elementwise import not_equal as not_equal
 from flowmill.math._elementwise import polygamma as polygamma
 from flowmill.math._elementwise import pow as pow
-from flowmill.math._elementwise import real as real
 from flowmill.math._elementwise import realdiv as realdiv
 from flowmill.math._elementwise import reciprocal as reciprocal
 from flowmill.math._elementwise import reciprocal_no_nan as reciprocal_no_nan

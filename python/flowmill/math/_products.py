@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import re
 
 import numpy as np
 
@@ -13,7 +14,8 @@ from flowmill._internal.dispatch import by_rows, is_operator, of_operator
 from flowmill._internal.tensor import Tensor
 from flowmill._internal.tensor_shape import TensorShape
 from flowmill.dtypes import bfloat16, float32, int32
-from flowmill.math._elementwise import cast, conj
+from flowmill.math._complex import conj
+from flowmill.math._elementwise import cast
 from flowmill.math._reductions import range, reduce_prod
 
 
@@ -243,6 +245,10 @@ def _dot_matrix(a: Tensor, axes, flipped: bool):
     return reshape(transpose(a, perm), matrix), free_sizes, static
 
 
+# The inputs and the output of a sum of products.
+_EQUATION = re.compile(r"(?:[a-zA-Z,]|\.{3})*(?:->(?:[a-zA-Z]|\.{3})*)?")
+
+
 def _positive(axes, count: int) -> list[int]:
     return [int(x) if x >= 0 else int(x) + count for x in axes]
 
@@ -312,6 +318,8 @@ def _pairs(equation: str, inputs, optimize: str) -> list[tuple[tuple[int, ...], 
 def _explicit(equation: str, inputs) -> str:
     """Returns an equation with its result, its spaces left out."""
     equation = equation.replace(" ", "")
+    if not _EQUATION.fullmatch(equation):
+        raise ValueError(f"Subscripts have incorrect format: {equation}")
     left, arrow, right = equation.partition("->")
     labels = left.split(",")
     if len(labels) != len(inputs):

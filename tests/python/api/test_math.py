@@ -138,6 +138,8 @@ def test_the_same_nodes_and_values(tf1, case):
 # Functions that cannot be called so, and what their errors say.
 ERRORS = {
     "reduce_sum": (lambda tf, v: tf.reduce_sum(v.x, axis=0, reduction_indices=1), "Cannot specify both"),
+    "einsum letters": (lambda tf, v: tf.einsum("a0->a", v.x), "Subscripts have incorrect format"),
+    "einsum ellipsis": (lambda tf, v: tf.einsum("...ij,...jk->ik", tf.zeros([2, 2, 3]), v.m), None),
     "matmul": (lambda tf, v: tf.matmul(v.x, v.m, transpose_a=True, adjoint_a=True), "Only one of `transpose_a` and `adjoint_a` can be True."),
     "matmul shapes": (lambda tf, v: tf.matmul(v.x, v.x), "Dimensions must be equal, but are 3 and 2"),
     "matmul types": (lambda tf, v: tf.matmul(v.x, v.i), "does not match"),
