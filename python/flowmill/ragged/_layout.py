@@ -103,7 +103,13 @@ def _side_by_side(parts: list[RaggedTensor]) -> RaggedTensor:
 
 
 def stacked(values: list, axis: int = 0) -> Tensor | RaggedTensor:
-    """Tensors side by side along a new dimension; rows where they are vectors of different lengths."""
+    """Tensors side by side along a new dimension; rows where they are vectors of different lengths.
+
+    Raises:
+        ValueError: if there are none, or no rank is known.
+    """
+    if not values:
+        raise ValueError("rt_inputs may not be empty.")
     parts = [to_ragged(v) for v in values]
     rank = next((p.shape.rank for p in parts if p.shape.rank is not None), None)
     if rank is None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import numpy as np
+
 import flowmill as tf
 from flowmill._internal.tensor import Tensor
 from flowmill.ragged import _partition
@@ -58,8 +60,10 @@ def reduced_by(of_tensors: Callable, of_segments: Callable, value: RaggedTensor,
             if axis is None:
                 raise ValueError("axis must be known at graph construction time.")
             axis = axis.tolist()
-        axes = [_axis(a, rank, "axis" if isinstance(axis, int) else f"axis[{i}]", "rank(input_tensor)")
-                for i, a in enumerate([axis] if isinstance(axis, int) else axis)]
+        if isinstance(axis, (list, tuple, np.ndarray)):
+            axes = [_axis(a, rank, f"axis[{i}]", "rank(input_tensor)") for i, a in enumerate(axis)]
+        else:
+            axes = [_axis(axis, rank, "axis", "rank(input_tensor)")]
         for a in sorted(set(axes), reverse=True):
             value = _along(of_tensors, of_segments, value, a, keepdims)
         return value

@@ -22,7 +22,7 @@ def _by_vectors(function: Callable, value) -> list:
         return [value.with_flat_values(made) for made in _by_vectors(function, value.flat_values)]
     rank = value.shape.rank
     if rank is None:
-        raise ValueError("Rank of input must be statically known.")
+        raise ValueError("Rank of `input` must be statically known.")
     if rank == 0:
         return [made.values for made in function(tf.reshape(value, [1]))]
     if rank == 1:

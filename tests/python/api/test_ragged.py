@@ -167,6 +167,11 @@ def test_gradients():
         assert session.run(tf.convert_to_tensor(back)).tolist() == [1.0, 1.0, 1.0]
 
 
+def _of_another_graph(tf):
+    with tf.Graph().as_default():
+        return tf.constant([0, 2], tf.int64)
+
+
 _MISTAKES = {
     "depths": (lambda tf: tf.ragged.constant([[1, 2], 3]), "all scalar values must have the same nesting depth"),
     "inner values": (lambda tf: tf.ragged.constant([[[1, 2]], [[3]]], ragged_rank=1), "inner values have inconsistent shape"),
@@ -184,6 +189,14 @@ _MISTAKES = {
     "a code point": (lambda tf: tf.strings.unicode_encode(97, "UTF-8"), "input_tensor's rank must be at least 1."),
     "no string": (lambda tf: tf.strings.unicode_decode(3, "UTF-8"), "has type int32 that does not match expected type of string."),
     "no rank": (lambda tf: tf.RaggedTensorSpec(None, tf.int32), "Must specify ragged_rank or a shape with a known rank"),
+    "no splits": (lambda tf: tf.RaggedTensor.from_row_splits([], []), "row_splits tensor may not be empty"),
+    "no tensors": (lambda tf: tf.ragged.stack([]), "rt_inputs may not be empty."),
+    "a vector": (lambda tf: tf.RaggedTensor.from_tensor([1, 2]), "The rank of a RaggedTensor must be greater than 1"),
+    "an outer axis": (lambda tf: tf.ragged.constant([[1]]).merge_dims({}, 1), "outer_axis must be an int"),
+    "an inner axis": (lambda tf: tf.ragged.constant([[1]]).merge_dims(0, 3), "inner_axis=3 out of bounds: expected -2<=inner_axis<2"),
+    "a reduced axis": (lambda tf: tf.reduce_sum(tf.ragged.constant([[1]]), axis="x"), "axis must be an int; got str"),
+    "a sparse vector": (lambda tf: tf.RaggedTensor.from_sparse(tf.SparseTensor([[0]], [1], [1])), "rank(st_input) must be 2"),
+    "another graph": (lambda tf: tf.RaggedTensor.from_row_splits(tf.constant([1, 2]), _of_another_graph(tf)), "must be from the same graph as"),
     "other rows": (lambda tf: tf.Session().run(tf.ragged.map_flat_values(tf.add, tf.ragged.constant([[1], [2]]), tf.ragged.constant([[1, 2], []]))),
                    "did not hold element-wise"),
 }
