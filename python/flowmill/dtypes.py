@@ -29,6 +29,8 @@ class DType:
     __slots__ = ("_number", "_name", "_base", "__weakref__")
 
     def __init__(self, number: int, base: DType | None = None):
+        if not 0 < number % _REF_OFFSET <= len(_NAMES):
+            raise TypeError(f"{number} is not the number of a DataType.")
         self._number = number
         self._name = _NAMES[number % _REF_OFFSET - 1] + ("_ref" if base else "")
         # What a reference refers to.
@@ -247,12 +249,14 @@ def as_dtype(type_value) -> DType:
     own = getattr(type_value, "dtype", None)
     if isinstance(own, DType):  # the type of a tensor
         return own
-    try:
-        found = _of_numpy(np.dtype(type_value if own is None or isinstance(type_value, type) else own))
-    except TypeError:
-        found = None
-    if found is not None:
-        return found
+    # NumPy's own names, such as "int", are not among TensorFlow's.
+    if not isinstance(type_value, (str, bytes)):
+        try:
+            found = _of_numpy(np.dtype(type_value if own is None or isinstance(type_value, type) else own))
+        except TypeError:
+            found = None
+        if found is not None:
+            return found
     raise TypeError(f"Cannot convert the argument `type_value`: {type_value!r} to a TensorFlow DType.")
 
 

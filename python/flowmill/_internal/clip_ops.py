@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from flowmill._internal.apply import call, op_scope
 from flowmill._internal.array import identity, ones_like, rank, size, stack, where
 from flowmill._internal.convert import constant, convert_to_tensor, convert_to_tensor_or_indexed_slices
@@ -50,17 +52,20 @@ def clip_by_norm(t, clip_norm, axes=None, name: str | None = None) -> Tensor | I
 
     Args:
         t: the tensor.
-        clip_norm: the bound, positive.
+        clip_norm: the bound; a negative one counts as zero.
         axes: the dimensions that a norm is of; all if it is None.
         name: the name of the operation.
     """
     with op_scope(name, "clip_by_norm", t, clip_norm) as scope:
         values = _values(t)
+        clip_norm = max(clip_norm, 0) if np.isscalar(clip_norm) else cast(maximum(clip_norm, 0), values.dtype)
         squares = reduce_sum(values * values, axes, keepdims=True)
         # The gradient of a root at 0 is infinite: the root of 1 replaces that of 0.
         positive = squares > 0
         norm = where(positive, sqrt(where(positive, squares, ones_like(squares))), squares)
-        clipped = identity(values * clip_norm / maximum(norm, clip_norm), scope)
+        scaled = values * clip_norm
+        values.shape.assert_is_compatible_with(scaled.shape)
+        clipped = identity(scaled / maximum(norm, clip_norm), scope)
         return _like(t, clipped)
 
 

@@ -126,6 +126,8 @@ def _strings(value):
 
 def _dense(value, dtype):
     try:
+        if dtype is not None and np.issubdtype(dtype, np.number):
+            return np.array(value).astype(dtype)  # which wraps integers that the type does not hold, as TensorFlow does
         return np.array(value, dtype=dtype)
     except (ValueError, TypeError, OverflowError) as error:
         if "inhomogeneous" in str(error) or "sequence" in str(error):

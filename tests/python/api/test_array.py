@@ -97,6 +97,9 @@ CASES = {
     "scatter_nd": lambda tf, v: tf.scatter_nd([[0]], [1], [2]),
     "tensor_scatter_nd_update": lambda tf, v: tf.tensor_scatter_nd_update(v.x, [[0]], [[1, 2, 3]]),
     "guarantee_const": lambda tf, v: tf.guarantee_const(v.x),
+    "batch_gather": lambda tf, v: tf.batch_gather(v.x, [[2], [0]]),
+    "clip_by_norm": lambda tf, v: tf.clip_by_norm(v.x, -1.0),
+    "clip_by_norm 2": lambda tf, v: tf.clip_by_norm(v.x, v.x[0, 0]),
 }
 
 
@@ -132,6 +135,13 @@ ERRORS = {
     "broadcast_static_shape": (
         lambda tf, v: tf.broadcast_static_shape(tf.TensorShape([2]), tf.TensorShape([3])), "Incompatible shapes for broadcasting"),
     "matrix_transpose": (lambda tf, v: tf.matrix_transpose(v.i), "(batch) matrix"),
+    "matrix_set_diag": (lambda tf, v: tf.matrix_set_diag([[0]], 0), "must be at least rank 1"),
+    "matrix_set_diag rank": (lambda tf, v: tf.matrix_set_diag(v.x, [1.0], k=(0, 1)), "must be rank 2 but is rank 1"),
+    "matrix_set_diag order": (lambda tf, v: tf.matrix_set_diag(v.x, [[1.0, 2.0]], k=(1, 0)), "lower_diag_index is greater than upper_diag_index"),
+    "matrix_set_diag bounds": (lambda tf, v: tf.matrix_set_diag(v.x, [1.0], k=3), "_diag_index is out of bound."),
+    "as_dtype": (lambda tf, v: tf.cast(v.x, "int"), "Cannot convert the argument `type_value`: 'int' to a TensorFlow DType."),
+    "dtype": (lambda tf, v: tf.DType(0), "0"),
+    "clip_by_norm": (lambda tf, v: tf.clip_by_norm(tf.reshape(v.x, [2, 3, 1]), [1.0, 2.0]), "are incompatible"),
 }
 
 
