@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+
 from flowmill._internal.apply import call, op_scope
 from flowmill._internal.convert import convert_to_tensor
 from flowmill._internal.graph import get_default_graph
@@ -30,6 +32,12 @@ class _Saveable(SaveableObject):
         graph, (keys, values) = get_default_graph(), restored_tensors
         with graph.name_scope(f"{self.name}_table_restore"), graph.colocate_with(self.op.resource_handle):
             return call("LookupTableImportV2", None, self.op.resource_handle, keys, values)
+
+    @functools.cached_property
+    def fed_restore(self) -> tuple[list[Tensor], Operation]:
+        """Placeholders for the tensors of the specs, and the operation that restores them. The first access adds them to the graph."""
+        feeds = [call("Placeholder", None, dtype=spec.tensor.dtype, shape=None) for spec in self.specs]
+        return feeds, self.restore(feeds, None)
 
 
 class MutableHashTable(Table):

@@ -255,9 +255,8 @@ class LoadStatus:
         _load(session, {v: self._reader.get_tensor(key) for v, key in pairs if not is_table(v)})
         with session.graph.as_default():
             for table, key in tables:
-                feeds = {call("Placeholder", None, dtype=tensor.dtype, shape=None): self._reader.get_tensor(key + end)
-                         for end, tensor in table_tensors(table)}
-                session.run(table._saveable().restore(list(feeds), None), feeds)
+                feeds, restored = table._saveable().fed_restore
+                session.run(restored, {feed: self._reader.get_tensor(key + end) for feed, (end, _) in zip(feeds, table_tensors(table))})
 
     def initialize_or_restore(self, session=None) -> None:
         """Restores the values of the variables that are in the checkpoint, and initializes the others."""

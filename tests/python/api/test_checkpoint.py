@@ -197,5 +197,9 @@ def test_tables_are_saved_with_objects(tmp_path, dense):
         assert {"table/.ATTRIBUTES/table-keys", "table/.ATTRIBUTES/table-values"} <= {name for name, _ in flowmill.train.list_variables(path)}
         other = table()
         session.run(other.insert([3], [30]))
-        flowmill.train.Checkpoint(table=other, v=variable).read(path).run_restore_ops()
+        status = flowmill.train.Checkpoint(table=other, v=variable).read(path)
+        status.run_restore_ops()
+        count = len(session.graph.get_operations())
+        status.run_restore_ops()
+        assert len(session.graph.get_operations()) == count
         assert session.run(other.lookup(flowmill.constant([1, 2, 3], flowmill.int64))).tolist() == [10, 20, 0]
