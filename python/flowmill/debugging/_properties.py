@@ -255,6 +255,9 @@ def _symbols(spec, x) -> tuple[list, bool]:
         if i and (symbol is Ellipsis or symbol == "*"):
             raise ValueError(f"Tensor {x.name} specified shape index {i}.  Symbol `...` or `*` for a variable number of unspecified dimensions is "
                              "only allowed as the first entry")
+    # The shape of a scalar means one element to a vector.
+    if not symbols and x.get_shape().rank == 1:
+        symbols = [1]
     open_ended = bool(symbols) and (symbols[0] is Ellipsis or symbols[0] == "*")
     return (symbols[1:] if open_ended else symbols), open_ended
 

@@ -107,6 +107,8 @@ def _transformed(values, kind: int, n, norm: str | None, name: str | None = None
     """Returns a cosine transform, whose arguments have been checked; `n` may be a scalar tensor."""
     with op_scope(name, "dct", values):
         values = convert_to_tensor(values)
+        if kind == 1 and values.shape.rank and values.shape[-1].value in (0, 1):
+            raise ValueError("Type-I DCT requires the dimension to be greater than one.")
         zero = convert_to_tensor(0.0, values.dtype)
         if n is not None:
             values = _cut(values, n)

@@ -74,6 +74,7 @@ ERRORS = {
     "assert_less": (lambda tf, v: tf.assert_less([1, 2], [0, 5], message="mm"), "mm\nCondition x < y did not hold element-wise:"),
     "assert_none_equal": (lambda tf, v: tf.assert_none_equal([1, 2], [3, 2]), "Condition x != y did not hold element-wise:"),
     "assert_positive": (lambda tf, v: tf.assert_positive([-1]), "Condition x > 0 did not hold element-wise:"),
+    "assert_shapes scalar": (lambda tf, v: tf.debugging.assert_shapes([(tf.constant([2, 2]), ())]), "dimension 0 must have size 1.  Received size 2"),
     "assert_near": (lambda tf, v: tf.assert_near(v.i, 1), "not inexact"),
     "assert_rank": (lambda tf, v: tf.assert_rank(v.x, 3, message="mm"), "mm.  Tensor x:0 must have rank 3.  Received rank 2, shape (2, 3)"),
     "assert_rank vector": (lambda tf, v: tf.assert_rank(v.x, [3]), "Rank must be a scalar."),

@@ -126,6 +126,7 @@ ERRORS = {
     "hann_window": (lambda tf, v: tf.signal.hann_window(4, dtype=tf.int32), "dtype must be a floating point type."),
     "dct": (lambda tf, v: tf.signal.dct(v.x, type=5), "DCT are supported"),
     "dct norm": (lambda tf, v: tf.signal.dct(v.x, type=1, norm="ortho"), "Normalization is not supported for the Type-I DCT."),
+    "dct size": (lambda tf, v: tf.signal.dct(v.x[..., :1], type=1), "Type-I DCT requires the dimension to be greater than one."),
     "dct n": (lambda tf, v: tf.signal.dct(v.x, n=0), "n should be a positive integer or None"),
     "overlap_and_add": (lambda tf, v: tf.signal.overlap_and_add(v.x, 1.5), "frame_step must be an integer"),
     "linear_to_mel": (lambda tf, v: tf.signal.linear_to_mel_weight_matrix(0), "num_mel_bins must be positive. Got: 0"),
