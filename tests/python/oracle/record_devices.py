@@ -6,16 +6,13 @@ The format is that of `replay.py`. Each run also has `config`, the fields of the
 partition graphs have them.
 """
 
-import hashlib
-import io
-import json
 import random
 import re
 import sys
-import zipfile
 
 import graphgen
 import numpy as np
+from recording import Recording
 
 NUM_DEVICES = 4
 NUM_RANDOM_PROGRAMS = 10
@@ -152,19 +149,11 @@ def main(out):
     import tensorflow.compat.v1 as tf
 
     tf.disable_v2_behavior()
-    arrays, graphs, runs = {}, {}, []
-
-    def stored(value):
-        value = np.asarray(value)
-        key = hashlib.sha1(value.tobytes() + str((value.dtype, value.shape)).encode()).hexdigest()[:16]
-        arrays[key] = value
-        return {"array": key}
+    recording = Recording()
 
     def record(name, graph, steps, is_soft):
         graph_def = graph.as_graph_def()
-        message = graph_def.SerializeToString()
-        key = hashlib.sha1(message).hexdigest()[:16]
-        graphs[key] = message
+        key = recording.graph(graph_def.SerializeToString())
         names = {node.name for node in graph_def.node}
         fields = {"device_count": {"CPU": NUM_DEVICES}, "allow_soft_placement": is_soft}
         config = tf.ConfigProto(**fields)
@@ -173,16 +162,16 @@ def main(out):
         with tf.Session(graph=graph, config=config) as session:
             for feeds, fetches, targets in steps:
                 run = {"test": name, "session": name, "graph": key, "config": fields, "fetches": fetches, "targets": targets}
-                run["feeds"] = {tensor: stored(value) for tensor, value in feeds.items()}
+                run["feeds"] = {tensor: recording.value(value) for tensor, value in feeds.items()}
                 metadata = tf.RunMetadata()
                 try:
                     values = session.run(fetches + targets, feeds, tf.RunOptions(output_partition_graphs=True, timeout_in_ms=20_000), metadata)
-                    run["results"] = [stored(value) for value in values[: len(fetches)]]
+                    run["results"] = [recording.value(value) for value in values[: len(fetches)]]
                     nodes = [node for part in metadata.partition_graphs for node in part.node if node.name in names]
                     run["devices"] = {node.name: int(re.search(r"CPU:(\d+)$", node.device).group(1)) for node in nodes if node.device}
                 except tf.errors.OpError as error:
                     run["error"] = [type(error).__name__, ""]
-                runs.append(run)
+                recording.runs.append(run)
 
     for build in PROGRAMS:
         with tf.Graph().as_default() as graph:
@@ -193,13 +182,7 @@ def main(out):
         with tf.Graph().as_default() as placed:
             tf.import_graph_def(scattered(graph.as_graph_def(), seed), name="")
         record(f"random_program_{seed}", placed, steps, is_soft=True)
-    packed = io.BytesIO()
-    np.savez(packed, **arrays)
-    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
-        for key, message in graphs.items():
-            archive.writestr(f"graphs/{key}.pb", message)
-        archive.writestr("arrays.npz", packed.getvalue())
-        archive.writestr("runs.jsonl", "".join(json.dumps(run) + "\n" for run in runs))
+    recording.write(out)
 
 
 if __name__ == "__main__":
