@@ -197,6 +197,6 @@ enum Place {
     Start,
     Plain,
     Quoted,
-    /// After a quote in a quoted field, which ends the field or stands for one quote if another one follows.
+    /// After a quote in a quoted field, which ends the field, or means one quote if another one follows.
     AfterQuote,
 }

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class RaggedConstructors:
-    """What makes ragged tensors, for the class that derives from it: of elements, and of where rows begin and end among these."""
+    """The class methods of ragged tensors that make them of elements, and of the places at which rows begin and end among these."""
 
     @classmethod
     def _converted(cls, value, dtype=None, name: str | None = None, preferred_dtype=None) -> Tensor | RaggedTensor:
