@@ -170,14 +170,15 @@ def test_collections():
 
 def test_dtypes():
     assert tf.as_dtype("float32") is tf.as_dtype(np.float32) is tf.as_dtype(1) is tf.as_dtype(float) is tf.float32
-    assert tf.as_dtype(np.dtype("<i8")) is tf.int64 and tf.as_dtype(object) is tf.string and tf.as_dtype("U3") is tf.string
+    assert tf.as_dtype(np.dtype("<i8")) is tf.int64 and tf.as_dtype(object) is tf.string and tf.as_dtype(np.dtype("U3")) is tf.string
     assert tf.float32 == np.float32 and tf.float32 != np.float64 and tf.float32 != "nothing"
     assert tf.float32.as_numpy_dtype is np.float32 and tf.string.as_numpy_dtype is object
     assert tf.complex64.real_dtype is tf.float32 and tf.int8.min == -128 and tf.uint16.max == 65535 and tf.float16.max == 65504
     assert tf.int32.is_integer and not tf.bool.is_integer and tf.bfloat16.is_floating and tf.bfloat16.size == 2
     assert tf.as_dtype(101).base_dtype is tf.float32 and tf.as_dtype(101)._is_ref_dtype
-    with pytest.raises(TypeError, match="Cannot convert"):
-        tf.as_dtype("nothing")
+    for name in ("nothing", "int", "U3"):
+        with pytest.raises(TypeError, match="Cannot convert"):
+            tf.as_dtype(name)
 
 
 def test_dtypes_are_tensorflows(tf1):

@@ -141,7 +141,7 @@ fn csv(call: &mut Call<'_, '_>) -> Result<Dataset> {
                 let Some(name) = names.get(next) else { return Ok(None) };
                 next += 1;
                 let (_, file) = current.insert((name.clone(), decompressed(name, compression)?));
-                if has_header && !read(name, file)?.is_some_and(|header| header.error.is_none()) {
+                if has_header && read(name, file)?.is_none_or(|header| header.error.is_some()) {
                     bail!(InvalidArgument, "Can't read header of file");
                 }
             }
