@@ -20,7 +20,7 @@ EXPECTED = {
     "control_flow_ops_py_test": 256,
     "conv_ops_test": 300,
     "datasets": 1439,
-    "feature_columns": 677,
+    "feature_columns": 669,
     "framework": 153,
     "gradients_test": 64,
     "queues_and_tables": 2901,
