@@ -5,8 +5,7 @@ use crate::model::{Model, device_types};
 use crate::{ModelArgs, print_json};
 use flowmill::files::{self, ModelPath};
 use flowmill::{
-    CostPlacement, Error, Graph, ImportOptions, PlacementPolicy, Result, RunOptions, SessionOptions, import_graph_def, load_graph_with,
-    new_graph, proto,
+    CostPlacement, Error, Graph, ImportOptions, PlacementPolicy, Result, RunOptions, SessionOptions, import_graph_def, new_graph, proto,
 };
 use flowmill_view::{Facts, step_page};
 use serde_json::json;
@@ -104,10 +103,10 @@ fn page_of_step(args: &ViewArgs, title: &str, mut facts: Facts) -> Result<String
     Ok(text)
 }
 
-/// Loads the graph of a model without its variables. A graph in training, which cannot be run alone, is shown, too.
+/// Loads the graph of a model without its variables. A graph in training, which cannot be run alone, is shown, too, and so are ops that nobody defines.
 fn load_graph(args: &ModelArgs) -> Result<Graph> {
     let (def, producer_ops) = match ModelPath::detect(&args.path)? {
-        ModelPath::Graph(path) => return load_graph_with(path, args.file_access()),
+        ModelPath::Graph(path) => (files::load_graph_def_with(path, args.file_access())?.0, Vec::new()),
         ModelPath::SavedModel(path) => {
             let tags: Vec<&str> = args.tags.iter().map(String::as_str).collect();
             parts(files::SavedModel::open_with(path, args.file_access())?.meta_graph(&tags)?.clone())
@@ -118,7 +117,7 @@ fn load_graph(args: &ModelArgs) -> Result<Graph> {
         }
     };
     let mut graph = new_graph()?;
-    import_graph_def(&mut graph, def, &ImportOptions { producer_ops, ..ImportOptions::default() })?;
+    import_graph_def(&mut graph, def, &ImportOptions { producer_ops, stand_ins: true, ..ImportOptions::default() })?;
     Ok(graph)
 }
 

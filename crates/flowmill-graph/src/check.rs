@@ -17,7 +17,7 @@ pub(crate) fn is_valid_internal_name(name: &str) -> bool {
 }
 
 /// Returns TensorFlow's word for the kind of a value.
-fn kind_of(value: &Value) -> &'static str {
+pub(crate) fn kind_of(value: &Value) -> &'static str {
     match value {
         Value::S(_) => "string",
         Value::I(_) => "int",

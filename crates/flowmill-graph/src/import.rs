@@ -8,6 +8,7 @@ mod names;
 mod options;
 mod order;
 mod producer_ops;
+mod stand_ins;
 
 pub use options::{ImportOptions, ImportResults};
 
@@ -79,7 +80,8 @@ pub fn import_graph_def(graph: &mut Graph, mut def: GraphDef, options: &ImportOp
     if def.node.len() >= u32::MAX as usize / 2 {
         bail!(ResourceExhausted, "a graph of {} nodes", def.node.len());
     }
-    let producer_ops = ProducerOps::new(&options.producer_ops);
+    let stand_ins = if options.stand_ins { stand_ins::add(graph, &mut def, &options.producer_ops) } else { Vec::new() };
+    let producer_ops = ProducerOps::new(options.producer_ops.iter().chain(&stand_ins));
     producer_ops.remove_new_defaults(graph.registry(), &mut def);
     let has_library_field = def.library.is_some();
     let library = match def.library.take() {

@@ -43,7 +43,7 @@ impl PyGraph {
 
     /// Adds the nodes of a serialised `GraphDef`, or of the one in a file. Returns a list of `(node, output)` for `return_tensors`, of nodes for
     /// `return_nodes`, and the keys of `input_map` that name nothing.
-    #[pyo3(signature = (source, *, prefix, input_map=Vec::new(), return_tensors=Vec::new(), return_nodes=Vec::new(), control_dependencies=Vec::new(), validate_colocation=true, map_file=false, producer_ops=None))]
+    #[pyo3(signature = (source, *, prefix, input_map=Vec::new(), return_tensors=Vec::new(), return_nodes=Vec::new(), control_dependencies=Vec::new(), validate_colocation=true, map_file=false, producer_ops=None, stand_ins=false))]
     #[allow(clippy::too_many_arguments, reason = "keywords in Python")]
     fn import_graph_def(
         &self,
@@ -57,11 +57,13 @@ impl PyGraph {
         validate_colocation: bool,
         map_file: bool,
         producer_ops: Option<&[u8]>,
+        stand_ins: bool,
     ) -> PyResult<(Vec<(u32, u32)>, Vec<u32>, Vec<String>)> {
         let producer_ops = producer_ops.map(OpList::decode).transpose();
         let producer_ops = producer_ops.map_err(|error| PyValueError::new_err(format!("producer_op_list is not an OpList: {error}")))?;
         let options = ImportOptions {
             producer_ops: producer_ops.unwrap_or_default().op,
+            stand_ins,
             prefix,
             input_map,
             return_tensors,

@@ -63,7 +63,8 @@ def view(graph: Any = None, *, fetches: Any = None, feeds: Any = (), run_metadat
     """Returns a page that shows a graph: name scopes that open and close, search, paths, filters, colours by device, time and memory, shapes on edges.
 
     Args:
-        graph: a `Graph`, a `Session`, a `GraphDef` or its bytes, or the path of a frozen graph; the thread's default graph if it is None.
+        graph: a `Graph`, a `Session`, a `GraphDef` or its bytes, or the path of a frozen graph; the thread's default graph if it is None. Ops of a `GraphDef`
+            that nobody defines are shown, too.
         fetches: as for `Session.run`; if there are any, the page also has the step that computes them, before and after all passes, with what each pass did.
         feeds: the tensors that the step is fed, or their names.
         run_metadata: a `RunMetadata`, or its bytes, with the times and the memory of nodes.
@@ -105,7 +106,7 @@ def _graph_of(graph: Any) -> Graph:
         source = graph.SerializeToString()
     else:
         raise TypeError(f"Argument `graph` must be a Graph, a Session, a GraphDef, its bytes or the path of a file, but got {type(graph).__name__!r}")
-    loaded._core.import_graph_def(source, prefix="")
+    loaded._core.import_graph_def(source, prefix="", stand_ins=True)
     return loaded
 
 

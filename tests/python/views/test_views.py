@@ -120,6 +120,19 @@ def test_a_summary_is_a_tree_of_scopes(graph):
     assert "… 1 more child" in graph.summary(max_depth=3, max_children=1)
 
 
+def test_ops_that_nobody_defines_are_shown(graph, tmp_path):
+    definition = graph.as_graph_def()
+    product = next(node for node in definition.node if node.name == "net/layer_0/product")
+    product.op = "CustomProduct"
+    path = tmp_path / "custom.pb"
+    path.write_bytes(definition.SerializeToString())
+    for source in (definition, path):
+        page = tf.view(source).html
+        assert "CustomProduct" in block(page, "contents")["views"][0]["ops"]
+    with pytest.raises(tf.errors.NotFoundError, match="CustomProduct"):
+        tf.import_graph_def(definition, name="")
+
+
 def test_notebooks_show_graphs_tensors_and_sessions(graph):
     html = graph._repr_html_()
     assert html.count("<details") == html.count("</details>") >= 3 and "layer_0" in html

@@ -10,8 +10,8 @@ use std::sync::Arc;
 pub(super) struct ProducerOps<'a>(HashMap<&'a str, &'a OpDef>);
 
 impl<'a> ProducerOps<'a> {
-    pub(super) fn new(ops: &'a [OpDef]) -> ProducerOps<'a> {
-        ProducerOps(ops.iter().map(|op| (op.name.as_str(), op)).collect())
+    pub(super) fn new(ops: impl Iterator<Item = &'a OpDef>) -> ProducerOps<'a> {
+        ProducerOps(ops.map(|op| (op.name.as_str(), op)).collect())
     }
 
     /// Removes the attributes of nodes, those of functions included, that their op does not have here and whose value is the producer's default: the

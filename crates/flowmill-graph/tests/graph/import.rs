@@ -108,6 +108,33 @@ fn unknown_ops_are_listed_at_once() {
 }
 
 #[test]
+fn ops_without_a_definition_get_one_that_fits_their_nodes() {
+    let stand_ins = ImportOptions { stand_ins: true, ..Default::default() };
+    let nodes = [
+        placeholder("p"),
+        node("a", "Foo", &["p", "b:1", "^p"]).with("size", 3i64),
+        node("b", "Bar", &["p"]).with("kind", dtype(DType::I32)),
+        node("c", "Less", &["a:2", "a:2"]).with("T", dtype(DType::I64)),
+        node("d", "Foo", &["c", "a"]),
+    ];
+    let mut graph = graph();
+    import_into(&mut graph, nodes, &stand_ins).unwrap();
+    graph.validate().unwrap();
+    let outputs = |name: &str| graph.find_node(name).unwrap().output_types().iter().map(|t| t.dtype).collect::<Vec<_>>();
+    let inputs = |name: &str| graph.find_node(name).unwrap().input_types().iter().map(|t| t.dtype).collect::<Vec<_>>();
+    // What `Less` expects is known, and what `Bar` says of itself.
+    assert_eq!((inputs("a"), outputs("a")), (vec![DType::F32, DType::I32], vec![DType::F32, DType::F32, DType::I64]));
+    assert_eq!((inputs("b"), outputs("b")), (vec![DType::F32], vec![DType::I32; 2]));
+    assert_eq!((inputs("d"), outputs("d")), (vec![DType::Bool, DType::F32], vec![DType::F32]));
+    assert_eq!(graph.find_node("d").unwrap().attrs().get::<i64>("size").unwrap(), 3);
+    // Other errors stay, and a message of a few bytes does not make millions of outputs.
+    let error = |nodes: [NodeDef; 2]| import_into(&mut crate::support::graph(), nodes, &stand_ins).unwrap_err();
+    let much = error([node("a", "Foo", &[]), node("b", "Foo", &["a:2000000000"])]);
+    assert_error(much, Code::InvalidArgument, "Connecting to invalid output 2000000000 of source node a");
+    assert_error(error([node("a", "Foo", &[]), node("b", "Neg", &["z"])]), Code::InvalidArgument, "Unknown input node 'z'");
+}
+
+#[test]
 fn behaviour_18_control_inputs_follow_data_inputs() {
     assert_invalid(
         [placeholder("p"), node("n", "Neg", &["^p", "p"])],
