@@ -157,7 +157,7 @@ def measure(tool: str, url: str) -> tuple[float, float | None, int] | str:
     """Returns the seconds to the first picture and to open a scope, and the renderer's bytes; or why there is no picture."""
     before = processes()
     with sync_playwright() as driver:
-        program = os.environ.get("FLOWMILL_CHROMIUM") or shutil.which("chromium")
+        program = os.environ.get("FLOWMILL_CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-headless-shell")
         browser = driver.chromium.launch(executable_path=program, args=["--no-sandbox"])
         try:
             page = browser.new_page(viewport={"width": 1400, "height": 900})

@@ -35,7 +35,7 @@ pub struct ImportOptions {
     /// The definitions of the ops that the message was made with, as a `MetaGraphDef` has them. Attributes that they say to have their default value, and
     /// that are not known here, are left out; ops that are not known here are taken from them.
     pub producer_ops: Vec<OpDef>,
-    /// Gives ops that nobody defines a definition that fits their nodes, so that a graph can be shown that cannot run. The types of their inputs and outputs,
+    /// Makes definitions that fit their nodes for ops that nobody defines, so that a graph can be shown that cannot run. The types of their inputs and outputs,
     /// as far as other nodes tell, are attributes of the nodes.
     pub stand_ins: bool,
     /// Allows names that start with an underscore, as the bodies of functions may have.
