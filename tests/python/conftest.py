@@ -30,16 +30,21 @@ def tf1():
     return tf
 
 
+@pytest.fixture(scope="session")
+def chromium():
+    """The program of a browser that ``FLOWMILL_CHROMIUM`` names, or of the system's (Debian's package ``chromium``); None if there is none."""
+    names = ["chromium", "chromium-headless-shell", "chromium-browser", "google-chrome"]
+    return next((path for path in [os.environ.get("FLOWMILL_CHROMIUM"), *map(shutil.which, names)] if path), None)
+
+
 # Playwright's event loop counts as running in this thread until Playwright stops: tests of other modules could not call `asyncio.run`.
 @pytest.fixture(scope="module")
-def browser():
-    """A browser: the program that ``FLOWMILL_CHROMIUM`` names, that of the system (Debian's package ``chromium``), or Playwright's own Chromium."""
+def browser(chromium):
+    """A browser: that of `chromium`, or Playwright's own."""
     playwright = pytest.importorskip("playwright.sync_api", reason="Playwright is not installed")
-    names = ["chromium", "chromium-headless-shell", "chromium-browser", "google-chrome"]
-    paths = [path for path in [os.environ.get("FLOWMILL_CHROMIUM"), *map(shutil.which, names)] if path]
     with playwright.sync_playwright() as driver:
         try:
-            launched = driver.chromium.launch(executable_path=paths[0] if paths else None, args=["--no-sandbox"])
+            launched = driver.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
         except playwright.Error as error:
             pytest.skip(f"there is no browser, which `make browser` installs: {error.message.splitlines()[0]}")
         yield launched

@@ -1,8 +1,6 @@
 """TensorBoard's own pages, in a real browser, on event files of Flowmill. `test_tensorboard.py` reads them with TensorBoard's package alone."""
 
 import contextlib
-import os
-import shutil
 import socket
 import subprocess
 import sys
@@ -168,12 +166,10 @@ def test_hyperparameters_are_a_table(open_tab):
         expect(table.get_by_text(cell, exact=True).first).to_be_visible(**PATIENCE)
 
 
-def test_embeddings_reach_the_projector(address, browser):
+def test_embeddings_reach_the_projector(address, browser, chromium):
     # WebGL on the host makes other pages slow.
-    names = ["chromium", "chromium-headless-shell", "chromium-browser", "google-chrome"]
-    paths = [path for path in [os.environ.get("FLOWMILL_CHROMIUM"), *map(shutil.which, names)] if path]
     args = ["--no-sandbox", "--use-angle=swiftshader", "--enable-unsafe-swiftshader"]
-    with browser.browser_type.launch(executable_path=paths[0] if paths else None, args=args) as with_webgl:
+    with browser.browser_type.launch(executable_path=chromium, args=args) as with_webgl:
         check_projector(with_webgl.new_page(), address)
 
 

@@ -1,4 +1,4 @@
-"""What the command line and training loops write to terminals, and to what is none."""
+"""Commands and training loops show their progress on terminals, and are quiet elsewhere."""
 
 import os
 import pty
