@@ -7,6 +7,7 @@ minute. ``--write`` replaces the tables of ``benches/SERVING.md``. Client and se
 """
 
 import argparse
+import contextlib
 import json
 import math
 import pathlib
@@ -21,6 +22,8 @@ import tempfile
 import threading
 import time
 import urllib.request
+
+import numpy as np
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent
@@ -71,8 +74,8 @@ class Server:
         self.process.wait()
 
 
-def load(client, server, kind, name, connections, seconds, rate=None):
-    _, tensor, shape = MODELS[name]
+def load(client, server, kind, name, connections, seconds, rate=None, model=None):
+    _, tensor, shape = model or MODELS[name]
     url = f"127.0.0.1:{server.grpc if kind == 'grpc' else server.rest}"
     command = [client, "--url", url, "--kind", kind, "--model", name, "--input", tensor, "--shape", shape]
     command += ["--connections", str(connections), "--seconds", str(seconds)]
@@ -166,33 +169,88 @@ def post(server, path):
     urllib.request.urlopen(request).close()
 
 
+@contextlib.contextmanager
+def reloads(server, name):
+    """Loads and unloads a model without a pause while the block runs; a list of one number counts the loads."""
+    ends, count = threading.Event(), [0]
+
+    def reload():
+        while not ends.is_set():
+            post(server, f"/v2/repository/models/{name}/load")
+            post(server, f"/v2/repository/models/{name}/unload")
+            count[0] += 1
+
+    thread = threading.Thread(target=reload)
+    thread.start()
+    try:
+        yield count
+    finally:
+        ends.set()
+        thread.join()
+
+
+@contextlib.contextmanager
+def idle_priority_loop():
+    """Keeps a core busy with a process that the system runs only when nothing else wants the core."""
+    process = subprocess.Popen(["chrt", "--idle", "0", sys.executable, "-c", "while True: pass"])
+    try:
+        yield [0]
+    finally:
+        process.kill()
+        process.wait()
+
+
 def beside_a_large_model(args, program):
-    """Returns rows of the latencies of the digits at a fixed rate, alone and while a large model is loaded and unloaded."""
+    """Returns rows of the latencies of the digits at a fixed rate: alone, while a large model is loaded and unloaded, while another server does that, and
+    beside a loop of the lowest priority. The last two say what the sharing of cores costs, whoever shares them.
+    """
     rows = ["| 500 requests/s on 16 connections | p50, ms | p99, ms | p99.9, ms | loads |", "|---|---|---|---|---|"]
     with tempfile.TemporaryDirectory() as directory:
         config = pathlib.Path(directory) / "models.config"
         models = {"digits": MODELS["digits"][0], "large": pathlib.Path(args.large).resolve()}
         config.write_text("model_config_list {" + "".join(f"config {{ name: '{n}' base_path: '{p}' }}" for n, p in models.items()) + "}")
         flags = [f"--model_config_file={config}", "--model_control_mode=explicit", "--load_model=digits"]
-        with Server(program, None, *flags) as server:
-            for label, loads in (("alone", False), ("beside", True)):
-                ends, count = threading.Event(), 0
+        with Server(program, None, *flags) as server, Server(program, None, *flags) as other:
+            neighbours = {
+                "alone": lambda: contextlib.nullcontext([0]),
+                "beside loads": lambda: reloads(server, "large"),
+                "beside loads of another process": lambda: reloads(other, "large"),
+                "beside an idle-priority loop": lambda: idle_priority_loop(),
+            }
+            for label, neighbour in neighbours.items():
+                with neighbour() as count:
+                    _, p50, p99, p999, _ = load(args.load, server, "json", "digits", 16, 4 * args.seconds, 500)
+                rows.append(f"| {label} | {p50:.3f} | {p99:.3f} | {p999:.3f} | {count[0]} |")
+                print(rows[-1], flush=True)
+    return rows
 
-                def reload():
-                    nonlocal count
-                    while not ends.is_set():
-                        post(server, "/v2/repository/models/large/load")
-                        post(server, "/v2/repository/models/large/unload")
-                        count += 1
 
-                thread = threading.Thread(target=reload)
-                if loads:
-                    thread.start()
-                _, p50, p99, p999, _ = load(args.load, server, "json", "digits", 16, 4 * args.seconds, 500)
-                ends.set()
-                if loads:
-                    thread.join()
-                rows.append(f"| {label} | {p50:.3f} | {p99:.3f} | {p999:.3f} | {count} |")
+def write_wide_model(path):
+    """Writes a network of three dense layers of 2,048 units: 35 MB of weights that a step reads from memory, in more than 0.1 ms."""
+    import flowmill as tf
+
+    with tf.Graph().as_default() as graph:
+        values = tf.placeholder(tf.float32, [None, 256], name="x")
+        for layer, (inputs, units) in enumerate([(256, 2048), (2048, 2048), (2048, 2048), (2048, 10)]):
+            weights = np.random.default_rng(layer).standard_normal((inputs, units), np.float32) / math.sqrt(inputs)
+            values = tf.nn.relu(tf.matmul(values, weights))
+        tf.nn.softmax(values, name="y")
+        path.write_bytes(graph.as_graph_def().SerializeToString())
+
+
+def batching(args, program):
+    """Returns rows of the requests per second without and with batches."""
+    rows = ["| model | connections | without batches | with batches | ratio |", "|---|---|---|---|---|"]
+    with tempfile.TemporaryDirectory() as directory:
+        wide = pathlib.Path(directory) / "wide.pb"
+        write_wide_model(wide)
+        for name, model in {**MODELS, "wide": (wide, "x", "1,256")}.items():
+            for connections in (16, 64):
+                rates = []
+                for flags in ([], ["--enable_batching"]):
+                    with Server(program, model[0], *flags) as server:
+                        rates.append(load(args.load, server, "binary", name, connections, args.seconds, model=model)[0])
+                rows.append(f"| {name} | {connections} | {rates[0]:,} | {rates[1]:,} | {rates[1] / rates[0]:.2f} |")
                 print(rows[-1], flush=True)
     return rows
 
@@ -224,15 +282,7 @@ def main():
             lines += [rows[kind, connections] for kind in KINDS for connections in CONNECTIONS]
             ready = server.seconds_to_ready
             facts.append(f"| {name} | {ready * 1e3:.0f} | " + " | ".join(f"{megabytes:.0f}" for megabytes in resident) + " |")
-    batches = ["| model | connections | without batches | with batches | ratio |", "|---|---|---|---|---|"]
-    for name, (path, _, _) in MODELS.items():
-        for connections in (16, 64):
-            with Server(program, path) as alone:
-                before = load(args.load, alone, "binary", name, connections, args.seconds)[0]
-            with Server(program, path, "--enable_batching") as batched:
-                after = load(args.load, batched, "binary", name, connections, args.seconds)[0]
-            batches.append(f"| {name} | {connections} | {before:,} | {after:,} | {after / before:.2f} |")
-            print(batches[-1], flush=True)
+    batches = batching(args, program)
     others = ["", *other_clients(args, program)] if shutil.which("wrk") or shutil.which("h2load") else []
     large = ["", *beside_a_large_model(args, program)] if args.large else []
     text = "\n".join([*lines, "", *facts, "", *batches, *others, *large])
