@@ -1,6 +1,7 @@
 """The command ``flowmill``. It is no part of the package ``flowmill``, whose import would take more time and memory than a server that has started."""
 
 import importlib.util
+import os
 import signal
 import sys
 from importlib.machinery import PathFinder
@@ -20,6 +21,8 @@ def _core():
 def main() -> int:
     """Runs the command line and returns its exit status."""
     core = _core()
+    # The interpreter with the engines that `bench --compare` measures.
+    os.environ.setdefault("FLOWMILL_PYTHON", sys.executable)
     # No Python code runs until it ends: Ctrl-C ends the process.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     return core.run_command_line(["flowmill", *sys.argv[1:]])

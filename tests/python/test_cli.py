@@ -42,12 +42,39 @@ def test_run_gives_the_models_outputs(digits, tmp_path):
 
 def test_bench(digits, tmp_path):
     report = json.loads(flowmill("bench", digits / "1", "--batch", "2", "--seconds", "0.2", "--trace", tmp_path / "trace.json", "--json"))
-    assert report["runs"] > 0 and report["by_op"] and report["by_node"]
+    assert report["runs"] > 0 and report["by_op"] and report["compared"] == []
     optimizations = report["optimizations"]
     assert 0 < optimizations["nodes_after"] < optimizations["nodes_before"]
     assert {p["name"]: p["changes"] for p in optimizations["passes"]}["fuse_epilogues"] > 0
     events = json.loads((tmp_path / "trace.json").read_text())["traceEvents"]
     assert {"X", "M", "C"} <= {event["ph"] for event in events}
+
+
+def test_bench_shows_algorithms_and_limits(digits):
+    arguments = ("bench", digits / "1", "--batch", "3", "--seconds", "0.1", "--top", "100")
+    roofline = json.loads(flowmill(*arguments, "--json"))["roofline"]
+    assert roofline["flops_per_second"] > 1e6 and [level["capacity"] for level in roofline["memory"]] == [256 << 10, 4 << 20, 64 << 20]
+    nodes = {node["name"]: node for node in roofline["nodes"]}
+    convolution = nodes["cnn/Relu"]
+    # Two for each of 3 images of 8 x 8 positions, 16 output channels and 3 x 3 taps; one for each bias and activation.
+    assert convolution["operations"] == 3 * 64 * 16 * (2 * 9 + 2)
+    assert convolution["bytes"] == 4 * (3 * 64 + 9 * 16 + 16 + 3 * 64 * 16)
+    assert convolution["algorithm"] == "product of patches" and convolution["limited_by"] in ("arithmetic", "bytes")
+    assert convolution["share_of_limit"] > 0
+    assert nodes["rnn/while/add"]["calls"] == 8 and nodes["rnn/while/add"]["algorithm"].startswith("product")
+    assert "cnn/Relu (_FusedConv2D)" in flowmill(*arguments) and "limits of this machine" in flowmill(*arguments)
+
+
+def test_bench_measures_other_engines_beside(digits):
+    arguments = ("bench", digits / "1", "--seconds", "0.1", "--json")
+    own, other = json.loads(flowmill(*arguments, "--compare", "tensorflow"))["compared"]
+    assert (own["engine"], other["engine"], other["error"]) == ("flowmill", "tensorflow", None)
+    assert other["runs"] >= 8 and other["min_ms"] > 0 and other["difference"] < 1e-5
+    rows = json.loads(flowmill(*arguments, "--compare", "tensorflow", "--python", "/no/python"))["compared"]
+    assert rows[0]["error"] is None and "/no/python" in rows[1]["error"]
+    missing = json.loads(flowmill(*arguments, "--compare", "onnxruntime", "--onnx", "/no/model.onnx"))["compared"][1]
+    assert missing["error"]
+    assert "invalid value 'torch'" in flowmill(*arguments, "--compare", "torch", status=2)
 
 
 def test_run_writes_a_page(digits, tmp_path):

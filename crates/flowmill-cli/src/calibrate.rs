@@ -3,7 +3,7 @@
 use crate::progress;
 use flowmill::graph::text::{ConstantTable, parse_graph};
 use flowmill::{Error, Result, Session, SessionOptions, Shape, Tensor, registry, session};
-use flowmill_cost::{Bandwidth, DeviceModel, KernelClass, KernelRate, Machine};
+use flowmill_cost::{Bandwidth, DeviceModel, KernelClass, KernelRate, Machine, MemoryLevel, Roofline};
 use indicatif::ProgressBar;
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -141,13 +141,13 @@ fn measure(args: &CalibrateArgs, progress: &ProgressBar) -> Result<Machine> {
         return Err(Error::invalid_argument(format!("--devices must be 1 to {}, not {}", flowmill_cost::MAX_DEVICES, args.devices)));
     }
     let time = Duration::try_from_secs_f64(args.seconds).map_err(|_| Error::invalid_argument("--seconds must be a positive number"))?;
-    let runs = Measurement { time, threads: 1, progress };
+    let runs = Measurement { time, threads: 1, intra_op_threads: 1, progress };
     let product = runs.seconds("y = MatMul(x, x)", &[MATRIX, MATRIX], None)?;
     let pass = runs.seconds("y = Neg(x)", &[LARGE], None)?;
     let launch = runs.seconds(&chain(|_| ""), &[SMALL], None)? / CHAIN as f64;
     let kernel_rates = KERNELS.iter().map(|kernel| Ok((kernel.class, runs.rate(kernel, launch)?))).collect::<Result<BTreeMap<_, _>>>()?;
     let across = |i: usize| if i.is_multiple_of(2) { " @/device:CPU:1" } else { " @/device:CPU:0" };
-    let both = Measurement { time, threads: 2, progress };
+    let both = Measurement { time, threads: 2, intra_op_threads: 1, progress };
     let hop = |size: usize| both.seconds(&chain(across), &[size], None);
     let copy = (hop(SMALL)? / CHAIN as f64 - launch).max(0.0);
     // A copy of a large tensor, beside the time that its node takes by itself.
@@ -167,6 +167,26 @@ fn measure(args: &CalibrateArgs, progress: &ProgressBar) -> Result<Machine> {
     Machine::new((0..args.devices).map(device).collect(), Bandwidth { bytes_per_second, latency_seconds: copy }, Vec::new())
 }
 
+/// The bytes that kernels of a roofline's measurement read and write: of data in the cache of a core, in the cache of all cores, and in memory.
+const LEVELS: [u64; 3] = [256 << 10, 4 << 20, 8 * LARGE as u64];
+/// The time of each measurement of a roofline.
+const ROOFLINE_TIME: Duration = Duration::from_millis(100);
+
+/// Measures the limits of this machine with this many threads; 0 is one per core.
+pub(crate) fn roofline(threads: usize) -> Result<Roofline> {
+    let progress = progress::steps("calibrating", LEVELS.len() as u64 + 1);
+    let runs = Measurement { time: ROOFLINE_TIME, threads: 1, intra_op_threads: threads, progress: &progress };
+    let product = runs.seconds("y = MatMul(x, w)", &[MATRIX, MATRIX], Some(&[MATRIX, MATRIX]))?;
+    let level = |&capacity: &u64| {
+        let elements = usize::try_from(capacity / 8).unwrap_or(usize::MAX);
+        let seconds = runs.seconds("y = Neg(x)", &[elements], None)?;
+        Ok(MemoryLevel { capacity, bytes_per_second: capacity as f64 / seconds })
+    };
+    let levels = LEVELS.iter().map(level).collect::<Result<_>>()?;
+    progress.finish_and_clear();
+    Ok(Roofline { flops_per_second: 2.0 * (MATRIX as f64).powi(3) / product, levels })
+}
+
 /// Returns a chain of nodes from `x` to `y`, with the devices that `device` names. Each node computes one operation per element.
 fn chain(device: impl Fn(usize) -> &'static str) -> String {
     let mut text = String::new();
@@ -182,7 +202,10 @@ fn chain(device: impl Fn(usize) -> &'static str) -> String {
 /// The conditions of all measurements.
 struct Measurement<'a> {
     time: Duration,
+    /// The threads that run nodes.
     threads: usize,
+    /// The threads that share a kernel's work.
+    intra_op_threads: usize,
     progress: &'a ProgressBar,
 }
 
@@ -210,7 +233,7 @@ impl Measurement<'_> {
             graph.set_attr(node, "value", value.to_proto()?)?;
         }
         let options = SessionOptions {
-            intra_op_threads: 1,
+            intra_op_threads: self.intra_op_threads,
             inter_op_threads: self.threads,
             device_count: [("CPU".to_owned(), 2)].into(),
             // Each node is to run by itself.

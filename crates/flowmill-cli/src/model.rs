@@ -92,6 +92,16 @@ impl Model {
         self.session.run_with(&feeds, &self.fetches(), &[], options)
     }
 
+    /// Returns the shapes of the values of each feed of [`Model::step_graphs`], by the names of [`Model::run`].
+    pub(crate) fn feed_shapes(&self, values: &BTreeMap<String, Tensor>) -> Result<Vec<Option<PartialShape>>> {
+        let mut shapes: BTreeMap<&str, PartialShape> = BTreeMap::new();
+        for (name, value) in values {
+            let dims: Vec<i64> = value.shape().dims().iter().map(|&d| i64::try_from(d).unwrap_or(i64::MAX)).collect();
+            shapes.insert(self.input_tensor(name)?, PartialShape::new(&dims));
+        }
+        Ok(self.feeds().into_iter().map(|tensor| shapes.get(tensor).cloned()).collect())
+    }
+
     /// Returns what the passes did to the graph that [`Model::run`] runs with these values.
     pub(crate) fn optimizations(&self, values: &BTreeMap<String, Tensor>) -> Result<Arc<OptimizationReport>> {
         let feeds = values.keys().map(|name| self.input_tensor(name)).collect::<Result<BTreeSet<_>>>()?;
@@ -165,7 +175,8 @@ impl Model {
         self.outputs.iter().map(|p| p.tensor.as_str()).collect()
     }
 
-    fn input_tensor(&self, name: &str) -> Result<&str> {
+    /// Returns the tensor of an input, by its name or that of its tensor.
+    pub(crate) fn input_tensor(&self, name: &str) -> Result<&str> {
         match self.inputs.iter().find(|p| p.name == name || p.tensor == name) {
             Some(port) => Ok(&port.tensor),
             None => {

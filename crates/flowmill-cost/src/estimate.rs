@@ -39,9 +39,14 @@ pub struct NodeEstimate {
 pub(crate) struct Estimator<'a> {
     pub(crate) graph: &'a Graph,
     pub(crate) shapes: &'a ShapeAnalysis,
+    /// The shapes of outputs of nodes that a step had, if there was one.
+    pub(crate) observed: Option<&'a StepShapes<'a>>,
     /// The value of sizes that are not known.
     pub(crate) unknown_size: u64,
 }
+
+/// A function that returns the shape that output `i` of a node had in a step, if the node ran in it.
+pub type StepShapes<'a> = dyn Fn(&Node, usize) -> Option<PartialShape> + 'a;
 
 /// The sizes of a tensor, as far as they are known.
 struct Sizes {
@@ -159,13 +164,18 @@ impl Estimator<'_> {
     }
 
     fn input(&self, node: &Node, i: usize) -> (Sizes, u64) {
-        let shape = self.graph.input(node.id(), i).map_or_else(PartialShape::unknown, |tensor| self.shapes.shape(tensor));
+        let shape = self.graph.input(node.id(), i).map_or_else(PartialShape::unknown, |tensor| self.shape(tensor));
         self.sizes(&shape, node.input_types().get(i).map(|t| t.dtype))
     }
 
     fn output(&self, node: &Node, i: usize) -> (Sizes, u64) {
         let tensor = OutputId { node: node.id(), slot: i as u32 };
-        self.sizes(&self.shapes.shape(tensor), node.output_types().get(i).map(|t| t.dtype))
+        self.sizes(&self.shape(tensor), node.output_types().get(i).map(|t| t.dtype))
+    }
+
+    fn shape(&self, tensor: OutputId) -> PartialShape {
+        let observed = self.observed.zip(self.graph.get(tensor.node)).and_then(|(observed, node)| observed(node, tensor.slot as usize));
+        observed.unwrap_or_else(|| self.shapes.shape(tensor))
     }
 
     fn sizes(&self, shape: &PartialShape, dtype: Option<DType>) -> (Sizes, u64) {

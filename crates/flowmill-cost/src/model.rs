@@ -1,7 +1,7 @@
 //! The cost model of a graph: estimates, with measurements in their place where there are any.
 
 use crate::constraints::Constraints;
-use crate::estimate::{Estimator, NodeEstimate};
+use crate::estimate::{Estimator, NodeEstimate, StepShapes};
 use crate::machine::{DeviceModel, KernelWork, Machine};
 use crate::measured::MeasuredCosts;
 use crate::tasks::{Dependency, Task, TaskGraph};
@@ -56,7 +56,16 @@ impl CostModel {
     /// Returns `InvalidArgument` for a cycle that is no loop, and for frames that do not fit together.
     pub fn new(graph: &Graph, assumptions: &Assumptions) -> Result<CostModel> {
         let mut functions = Functions { assumptions, known: FxHashMap::default(), depth: 0 };
-        Ok(CostModel { measured: MeasuredCosts::new(), ..functions.graph(graph)? })
+        functions.graph(graph, None)
+    }
+
+    /// Estimates all nodes of a graph for the shapes that a step had. Those of nodes in functions are estimated from static shapes.
+    ///
+    /// # Errors
+    /// Returns `InvalidArgument` for a cycle that is no loop, and for frames that do not fit together.
+    pub fn of_step(graph: &Graph, assumptions: &Assumptions, shapes: &StepShapes<'_>) -> Result<CostModel> {
+        let mut functions = Functions { assumptions, known: FxHashMap::default(), depth: 0 };
+        functions.graph(graph, Some(shapes))
     }
 
     /// Replaces estimates by these measurements, for the nodes that have any.
@@ -173,9 +182,9 @@ struct Functions<'a> {
 }
 
 impl Functions<'_> {
-    fn graph(&mut self, graph: &Graph) -> Result<CostModel> {
+    fn graph(&mut self, graph: &Graph, observed: Option<&StepShapes<'_>>) -> Result<CostModel> {
         let shapes = ShapeAnalysis::new(graph);
-        let estimator = Estimator { graph, shapes: &shapes, unknown_size: self.assumptions.unknown_size };
+        let estimator = Estimator { graph, shapes: &shapes, observed, unknown_size: self.assumptions.unknown_size };
         let mut estimates = vec![NodeEstimate::default(); graph.num_node_ids()];
         let flow = ControlFlow::new(graph)?;
         let counts = if flow.has_loops() { trip_counts::of_frames(graph, &flow, &shapes) } else { Vec::new() };
@@ -240,7 +249,9 @@ impl Functions<'_> {
         self.depth += 1;
         let mut work = BodyWork::new();
         // A function that cannot be instantiated fails when it is called.
-        if let Some((body, model)) = instantiated(name, graph).and_then(|body| self.graph(&body.graph).ok().map(|model| (body, model))) {
+        if let Some((body, model)) =
+            instantiated(name, graph).and_then(|body| self.graph(&body.graph, None).ok().map(|model| (body, model)))
+        {
             for node in body.graph.op_nodes() {
                 let i = node.id().index();
                 add(&mut work, &model.estimates[i].work, model.executions[i]);

@@ -43,6 +43,11 @@ pub trait Kernel: Send + Sync + 'static {
         false
     }
 
+    /// Returns the name of the way in which the last call computed, for statistics, if the kernel chooses between several.
+    fn algorithm(&self) -> Option<&'static str> {
+        None
+    }
+
     /// Returns the tensor that the kernel sends to another device or receives from one, for statistics.
     fn transfer(&self) -> Option<TransferName> {
         None

@@ -140,6 +140,10 @@ impl Kernel for Conv2d {
     fn batched_inputs(&self) -> u32 {
         if self.fused.residual { 0b1001 } else { 1 }
     }
+
+    fn algorithm(&self) -> Option<&'static str> {
+        Some(self.packed.lock().as_ref()?.forms.last()?.algorithm())
+    }
 }
 
 /// Calls `f(input pixel, output pixel, tap)` for every tap of every window that is inside the input. All three are counted in vectors of channels.

@@ -1,6 +1,6 @@
 //! `MatMul` and `_FusedMatMul`.
 
-use super::product::{Beside, Product, Sizes, StableRhs};
+use super::product::{Beside, PRODUCT_IN_PLACE, Product, Sizes, StableRhs};
 use crate::fused_ops::{FusedOps, Start};
 use crate::gemm::{Epilogue, MatrixRef, gemm};
 use flowmill_runtime::{Cost, Kernel, KernelContext, KernelInit};
@@ -210,6 +210,10 @@ impl Kernel for FusedMatMul {
 
     fn cost(&self) -> Option<Cost> {
         self.cost
+    }
+
+    fn algorithm(&self) -> Option<&'static str> {
+        Some(if self.transposed.a { PRODUCT_IN_PLACE } else { self.rhs.algorithm() })
     }
 }
 

@@ -111,6 +111,9 @@ struct State {
     changes: u32,
 }
 
+/// The name of products whose right-hand side is not kept in packed form.
+pub(super) const PRODUCT_IN_PLACE: &str = "product, in place";
+
 /// The number of consecutive changes after which the right-hand side is assumed to change at every call.
 const MAX_CHANGES: u32 = 4;
 /// The least number of elements of a matrix that is worth packing.
@@ -120,6 +123,11 @@ impl StableRhs {
     /// Returns the state for a right-hand side that is a constant of the graph if `constant`.
     pub(crate) fn new(constant: bool) -> StableRhs {
         StableRhs { constant, state: Mutex::new(State { memory: Memory::Empty, changes: 0 }) }
+    }
+
+    /// Returns the name of the way in which products are computed at present.
+    pub(crate) fn algorithm(&self) -> &'static str {
+        if matches!(self.state.lock().memory, Memory::Packed(_)) { "product, packed" } else { PRODUCT_IN_PLACE }
     }
 
     /// Returns the packed form of `b`, a matrix of `k` rows and `n` columns (or transposed), if packing is worthwhile.

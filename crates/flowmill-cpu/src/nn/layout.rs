@@ -68,4 +68,8 @@ impl Kernel for ChannelsFirst {
     fn batched_inputs(&self) -> u32 {
         self.inner.batched_inputs()
     }
+
+    fn algorithm(&self) -> Option<&'static str> {
+        self.inner.algorithm()
+    }
 }

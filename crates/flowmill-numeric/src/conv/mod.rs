@@ -125,6 +125,18 @@ impl PackedFilter {
         }
     }
 
+    /// Returns the name of the way in which a convolution with this filter is computed.
+    pub fn algorithm(&self) -> &'static str {
+        match self.method() {
+            Method::Direct if self.groups > 1 => "a product per group",
+            Method::Direct if self.height * self.width == 1 => "product of positions",
+            Method::Direct => "product of patches",
+            Method::Tiles(size) => size.algorithm(),
+            Method::Narrow => "dot products of patches",
+            Method::Planes => "depthwise planes",
+        }
+    }
+
     /// Returns the number of output channels of all groups together.
     pub fn out_channels(&self) -> usize {
         self.out_channels

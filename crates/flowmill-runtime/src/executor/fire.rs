@@ -332,6 +332,7 @@ impl Worker<'_> {
             frame: (!iteration.is_empty()).then(|| tables.frames[frame as usize].name.clone()),
             iteration,
             transfer: node.kernel.as_ref().and_then(|kernel| kernel.transfer()),
+            algorithm: node.kernel.as_ref().and_then(|kernel| kernel.algorithm()),
         });
     }
 

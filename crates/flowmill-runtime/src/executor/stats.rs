@@ -41,6 +41,8 @@ pub struct NodeStats {
     pub iteration: IterationPath,
     /// The tensor that it sends or receives, if it does.
     pub transfer: Option<TransferName>,
+    /// The way in which its kernel computed, if the kernel chooses between several.
+    pub algorithm: Option<&'static str>,
 }
 
 /// The producer of an input.
@@ -150,6 +152,7 @@ pub(super) struct Firing<'a> {
     pub frame: Option<Arc<str>>,
     pub iteration: IterationPath,
     pub transfer: Option<TransferName>,
+    pub algorithm: Option<&'static str>,
 }
 
 /// A collector, with the device that runs the nodes.
@@ -167,7 +170,7 @@ impl DeviceStats {
 
     /// Records a firing.
     pub(super) fn record(&self, firing: Firing<'_>) {
-        let Firing { name, op, scheduled, start, end, inputs, outputs, frame, iteration, transfer } = firing;
+        let Firing { name, op, scheduled, start, end, inputs, outputs, frame, iteration, transfer, algorithm } = firing;
         let node = NodeStats {
             name: name.clone(),
             op: op.clone(),
@@ -183,6 +186,7 @@ impl DeviceStats {
             frame,
             iteration,
             transfer,
+            algorithm,
         };
         self.collector.nodes.lock().push(node);
     }

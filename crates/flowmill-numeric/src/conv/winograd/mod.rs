@@ -29,6 +29,14 @@ pub(super) enum TileSize {
 }
 
 impl TileSize {
+    /// Returns the method's name.
+    pub(super) fn algorithm(self) -> &'static str {
+        match self {
+            TileSize::Two => "Winograd F(2x2)",
+            TileSize::Four => "Winograd F(4x4)",
+        }
+    }
+
     /// Returns the outputs of a tile along one dimension.
     fn outputs(self) -> usize {
         match self {

@@ -1,9 +1,13 @@
 //! `flowmill bench`.
 
+mod compare;
+mod roofline;
+
 use crate::model::{Model, Port};
 use crate::{ModelArgs, print_json, progress, trace};
 use flowmill::{DType, OptimizationReport, PassReport, Result, RunOptions, Shape, Tensor, npz};
 use flowmill_timeline::Shares;
+use roofline::NodeTable;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -25,6 +29,15 @@ pub(crate) struct BenchArgs {
     /// Lines of each list of where the time goes.
     #[arg(long, default_value_t = 10)]
     top: usize,
+    /// Measure other engines beside Flowmill, in turns: tensorflow, onnxruntime, openvino, or all that are installed.
+    #[arg(long, value_delimiter = ',', num_args = 0.., default_missing_value = "all", value_parser = compare::NAMES)]
+    compare: Vec<String>,
+    /// The ONNX form of the model, for ONNX Runtime; without, it is made by tf2onnx if that is installed.
+    #[arg(long)]
+    onnx: Option<PathBuf>,
+    /// The Python interpreter that has the other engines.
+    #[arg(long, env = "FLOWMILL_PYTHON", default_value = "python3")]
+    python: PathBuf,
     /// Write the timeline of one run: a page if the name ends in .html, otherwise a trace for Perfetto or Chrome's about:tracing.
     #[arg(long)]
     trace: Option<PathBuf>,
@@ -48,7 +61,9 @@ pub(crate) fn bench(args: &BenchArgs) -> Result<()> {
         trace::write(path, &args.model.path.display().to_string(), &timeline)?;
     }
     let optimizations = model.optimizations(&inputs)?;
-    let (by_op, by_node) = (timeline.by_op(), timeline.by_node());
+    let by_op = timeline.by_op();
+    let nodes = NodeTable::measure(&model, &inputs, args.model.threads, args.seconds)?;
+    let compared = compare::compare(args, &model, &inputs)?;
     let percentiles: Vec<(&str, f64)> = [("min", 0.0), ("p50", 0.5), ("p90", 0.9), ("p99", 0.99), ("max", 1.0)]
         .iter()
         .map(|&(name, q)| (name, percentile(&times, q)))
@@ -64,7 +79,8 @@ pub(crate) fn bench(args: &BenchArgs) -> Result<()> {
             "latency_ms": latency,
             "optimizations": optimizations_json(&optimizations),
             "by_op": shown(&by_op),
-            "by_node": shown(&by_node),
+            "roofline": nodes.to_json(args.top),
+            "compared": compared.iter().map(compare::Compared::to_json).collect::<Vec<_>>(),
         }));
         return Ok(());
     }
@@ -72,7 +88,8 @@ pub(crate) fn bench(args: &BenchArgs) -> Result<()> {
     say!("{}", percentiles.iter().map(|(name, ms)| format!("{name} {ms:.3} ms")).collect::<Vec<_>>().join("   "));
     print_optimizations(&optimizations);
     print_shares("by op", &by_op, args.top);
-    print_shares("by node", &by_node, args.top);
+    nodes.print(args.top);
+    compare::print(&compared);
     Ok(())
 }
 
