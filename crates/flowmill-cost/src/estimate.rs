@@ -130,6 +130,16 @@ impl Estimator<'_> {
                 let channels = operand(filter).map_or(1.0, |sizes| sizes.size_from_last(0) * sizes.size_from_last(1)).max(1.0);
                 (KernelClass::DepthwiseConvolution, 2.0 * elements(image) * elements(filter) / channels)
             }
+            Work::SeparableConvolution => {
+                let count = |name: &str| usize::try_from(node.attrs().get_or(name, 0i64).unwrap_or(0)).unwrap_or(0);
+                let positions = |sizes: Option<&Sizes>| sizes.map_or(1.0, |s| s.elements() / s.size_from_last(0).max(1.0));
+                let filter = |i: usize| input_sizes(i).map_or(0.0, Sizes::elements);
+                let (expansion, projection) = (count("num_expansion"), count("num_projection"));
+                let (before, after) = (positions(input_sizes(0)), positions(outputs.first().map(|(sizes, _)| sizes)));
+                let expanded = if expansion > 0 { before * filter(2) } else { 0.0 };
+                let projected = if projection > 0 { after * filter(inputs.len().saturating_sub(projection)) } else { 0.0 };
+                (KernelClass::PointwiseConvolution, 2.0 * (expanded + after * filter(1) + projected))
+            }
             Work::Window => {
                 let window =
                     node.attrs().list::<i64>("ksize").map_or(USUAL_WINDOW, |sizes| sizes.iter().map(|&size| size as f64).product());

@@ -21,7 +21,7 @@ pub struct Roofline {
     pub levels: Vec<MemoryLevel>,
 }
 
-/// What limits a kernel.
+/// The limit of a kernel.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Limit {
     /// Arithmetic, which takes this many seconds.

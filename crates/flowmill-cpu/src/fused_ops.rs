@@ -33,7 +33,12 @@ impl FusedOps {
     /// # Errors
     /// Returns `Unimplemented` for another list, and for names of other functions.
     pub(crate) fn new(init: &KernelInit<'_>) -> Result<FusedOps> {
-        FusedOps::of(&init.attrs.list("fused_ops")?, init)
+        FusedOps::of_list("fused_ops", init)
+    }
+
+    /// Like [`FusedOps::new`], for the attribute of this name.
+    pub(crate) fn of_list(attr: &str, init: &KernelInit<'_>) -> Result<FusedOps> {
+        FusedOps::of(&init.attrs.list(attr)?, init)
     }
 
     fn of(names: &[&str], init: &KernelInit<'_>) -> Result<FusedOps> {

@@ -48,6 +48,9 @@ pub enum Work {
         /// The filter, or the gradient of the filter.
         filter: Operand,
     },
+    /// A depthwise convolution with the filter in input 1 between convolutions of one position, whose filters are the first of `num_expansion` inputs from
+    /// input 2 on, and the first of the last `num_projection` inputs.
+    SeparableConvolution,
     /// One operation per element of the smallest image and element of a window, whose size is the attribute `ksize`.
     Window,
     /// This many times `rows · columns · min(rows, columns)` of each matrix of input 0, which are its last two dimensions.

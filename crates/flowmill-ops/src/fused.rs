@@ -52,6 +52,21 @@ pub(crate) const OPS: &[Op] = &[
         .work(PRODUCT)
         .attrs("rank: int >= 2; transpose_b: bool = false; T: {bfloat16, half, float, double}")
         .shape(shape::part_matmul),
+    // A depthwise convolution with `filter`, in front of it a convolution of one position with the first tensor of `expansion`, and behind it one with the
+    // first of `projection`. Either list may be empty. The tensors after the filters are what the functions of the three take: biases, and a residual of the
+    // last one.
+    op(
+        "_FusedSeparableConv2D",
+        "(input: T, filter: T, expansion: num_expansion * T, args: num_args * T, projection: num_projection * T) -> (output: T)",
+    )
+    .costly()
+    .work(Work::SeparableConvolution)
+    .attrs(
+        "T: {float}; num_expansion: int >= 0; num_args: int >= 0; num_projection: int >= 0; strides: list(int);
+            padding: {'SAME', 'VALID', 'EXPLICIT'}; explicit_paddings: list(int) = []; dilations: list(int) = [1, 1, 1, 1];
+            expansion_ops: list(string) = []; fused_ops: list(string) = []; projection_ops: list(string) = []; leakyrelu_alpha: float = 0.2",
+    )
+    .shape(shape::separable_conv),
     // Element-wise functions and reductions over the same axes as one node, for normalisations and softmax. Values are numbered as in
     // `_FusedElementwise`; the last one is the result. Each of `axes` is negative and counts from the last dimension.
     op("_FusedReduction", "(args: N * T) -> (result: T)")

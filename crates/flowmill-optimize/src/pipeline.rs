@@ -114,6 +114,8 @@ pub const PIPELINE: &[Pass] = &[
     // Before epilogues are fused: what a loop adds to such a product then becomes an epilogue of another.
     pass!(Pass, hoist_products),
     pass!(Pass, fuse_epilogues),
+    // After epilogues are fused: convolutions have taken what lies between them.
+    pass!(Pass, fuse_separable),
     // Before single element-wise nodes are fused: looks for them.
     pass!(Pass, fuse_layer_norm),
     // After fusion: a tensor with two consumers is not fused into either.

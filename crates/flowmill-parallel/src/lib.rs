@@ -8,6 +8,7 @@
 #![deny(missing_docs, unreachable_pub, unnameable_types)]
 #![forbid(unsafe_code)]
 
+use std::cell::Cell;
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 /// A scheduler, which decides the threads that run the tasks of a computation.
@@ -64,9 +65,26 @@ fn scheduler() -> &'static dyn Scheduler {
     INSTALLED.get().copied().unwrap_or(&CurrentPool)
 }
 
+thread_local! {
+    static IS_ALONE: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Calls `f`, in which nothing forks. It is for a task whose own data should stay in the cache of its thread.
+pub fn alone<R>(f: impl FnOnce() -> R) -> R {
+    /// Restores the state, also when `f` panics.
+    struct Restore(bool);
+    impl Drop for Restore {
+        fn drop(&mut self) {
+            IS_ALONE.set(self.0);
+        }
+    }
+    let _restore = Restore(IS_ALONE.replace(true));
+    f()
+}
+
 /// Returns the number of threads that [`run`] can use: those of the current pool, or one if the work has to stay on the calling thread.
 pub fn threads() -> usize {
-    scheduler().threads()
+    if IS_ALONE.get() { 1 } else { scheduler().threads() }
 }
 
 /// Returns true if work that takes this long on one thread gains from another thread. A waiting helper joins within a microsecond; waking a sleeping
@@ -79,8 +97,26 @@ pub fn is_worth_forking(nanoseconds: usize) -> bool {
 
 /// Runs `f(0) … f(pieces - 1)`, each once, and returns when all are done.
 pub fn run(pieces: usize, f: impl Fn(usize) + Sync) {
+    if IS_ALONE.get() {
+        return (0..pieces).for_each(f);
+    }
     // Behind a pointer, so that the code that forks exists once and not for every kernel.
     scheduler().run(pieces, &f);
+}
+
+/// Calls `f(i, part)` for consecutive parts of `data` with these lengths, on several threads.
+///
+/// # Panics
+/// If the lengths add up to more than `data` has.
+pub fn parts<T: Send>(mut data: &mut [T], lengths: impl Iterator<Item = usize>, f: impl Fn(usize, &mut [T]) + Sync) {
+    // Each lock is taken once, by the thread that the part goes to.
+    let mut parts = Vec::with_capacity(lengths.size_hint().0);
+    for length in lengths {
+        let (part, rest) = data.split_at_mut(length);
+        parts.push(Mutex::new(part));
+        data = rest;
+    }
+    run(parts.len(), |i| f(i, &mut parts[i].lock().unwrap_or_else(PoisonError::into_inner)));
 }
 
 /// Calls `f(i, chunk)` for every chunk of `len` elements of `data` (the last may be shorter), on several threads.
@@ -130,6 +166,31 @@ mod tests {
         });
         assert_eq!(seen.into_inner().unwrap(), [1; 100]);
         assert_eq!(threads(), 1);
+    }
+
+    #[test]
+    fn parts_have_their_lengths() {
+        let mut data = vec![9usize; 10];
+        let lengths = [3, 0, 5];
+        parts(&mut data, lengths.into_iter(), |i, part| {
+            assert_eq!(part.len(), lengths[i]);
+            part.fill(i);
+        });
+        assert_eq!(data, [0, 0, 0, 2, 2, 2, 2, 2, 9, 9]);
+    }
+
+    #[test]
+    fn nothing_forks_in_a_task_that_is_alone() {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(3).build().unwrap();
+        pool.install(|| {
+            let thread = std::thread::current().id();
+            alone(|| {
+                assert_eq!((threads(), is_worth_forking(usize::MAX)), (1, false));
+                run(50, |_| assert_eq!(std::thread::current().id(), thread));
+            });
+            assert!(std::panic::catch_unwind(|| alone(|| panic!("of the test"))).is_err());
+            assert_eq!(threads(), 3);
+        });
     }
 
     #[test]

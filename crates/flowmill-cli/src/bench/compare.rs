@@ -18,7 +18,7 @@ const TURNS: u32 = 8;
 /// The program that runs an engine.
 const PROGRAM: &str = include_str!("peers.py");
 
-/// What was measured of one engine.
+/// The figures of one engine.
 pub(super) struct Compared {
     engine: String,
     version: String,

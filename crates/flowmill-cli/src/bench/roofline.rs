@@ -36,7 +36,7 @@ struct Row {
     limit: Option<Limit>,
 }
 
-/// What steps say of a node.
+/// The facts that steps tell of a node.
 #[derive(Default)]
 struct Observed {
     op: String,

@@ -6,6 +6,7 @@ mod conv3d;
 mod depthwise;
 mod dilation;
 mod padded;
+mod separable;
 
 use flowmill_runtime::KernelRegistry;
 
@@ -17,4 +18,5 @@ pub(crate) fn register(registry: &mut KernelRegistry) {
     depthwise::register(registry);
     dilation::register(registry);
     padded::register(registry);
+    separable::register(registry);
 }

@@ -42,6 +42,7 @@ mod scatter;
 mod sdca;
 mod segment;
 mod send_recv;
+mod separable;
 mod session_handle;
 mod sizes;
 mod sparse;

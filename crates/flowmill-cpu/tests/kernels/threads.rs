@@ -75,6 +75,10 @@ fn calls() -> Vec<Forking> {
     call("conv/padding.rs", "Conv2D", steps(one), vec![f(&[4, 12, 12, 24]), f(&[5, 5, 24, 40])]);
     call("conv/planes.rs", "Conv2D", steps(one), vec![f(&[4, 32, 32, 32]), f(&[3, 3, 4, 64])]);
     call("conv/depthwise.rs", "DepthwiseConv2dNative", steps(one), vec![f(&[4, 64, 64, 32]), f(&[3, 3, 32, 1])]);
+    let counts = ["num_expansion", "num_args", "num_projection"].into_iter().zip([1i64, 0, 1]).map(|(name, count)| (name, count.into()));
+    let functions = ["expansion_ops", "fused_ops", "projection_ops"].map(|name| (name, strings(&[])));
+    let separable = vec![f(&[3, 40, 40, 16]), f(&[3, 3, 96, 1]), f(&[1, 1, 16, 96]), f(&[1, 1, 96, 24])];
+    call("conv/separable.rs", "_FusedSeparableConv2D", steps(one).into_iter().chain(counts).chain(functions).collect(), separable);
     call("elementwise/mod.rs", "Exp", vec![float()], vec![f(&[1 << 17])]);
     call("elementwise/mod.rs", "AddV2", vec![float()], vec![f(&[500, 400]), f(&[400])]);
     let fused = vec![float(), ("pieces", ints(&[0, 1, 0, 1])), ("program", strings(&["Exp 0", "Mul 2 1"])), ("outputs", ints(&[3]))];
@@ -279,7 +283,7 @@ fn every_file_that_forks_has_a_call() {
                 forking(&path, root, found);
             } else if path.extension().is_some_and(|e| e == "rs") {
                 let text = std::fs::read_to_string(&path).unwrap();
-                if ["parallel::chunks(", "parallel::run("].iter().any(|call| text.contains(call)) {
+                if ["parallel::chunks(", "parallel::parts(", "parallel::run("].iter().any(|call| text.contains(call)) {
                     found.insert(path.strip_prefix(root).unwrap().display().to_string());
                 }
             }

@@ -19,6 +19,7 @@ mod patches;
 mod phases;
 mod planes;
 mod runs;
+pub mod separable;
 #[cfg(test)]
 mod tests;
 mod winograd;

@@ -12,7 +12,7 @@ use crate::pool::{avg_pool, avg_pool_grad, max_pool, max_pool_grad};
 use crate::simd::Isa;
 
 /// Returns small integers, whose sums are exact.
-fn values(seed: u64, len: usize) -> Vec<f32> {
+pub(super) fn values(seed: u64, len: usize) -> Vec<f32> {
     let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
     (0..len)
         .map(|_| {
@@ -23,7 +23,7 @@ fn values(seed: u64, len: usize) -> Vec<f32> {
 }
 
 /// Generates windows with any mix of strides, dilations and paddings, including windows wholly in the padding.
-fn windows() -> impl Strategy<Value = Window> {
+pub(super) fn windows() -> impl Strategy<Value = Window> {
     let sizes = (1usize..3, 1usize..10, 1usize..12, 1usize..4, 1usize..4);
     let steps = (1usize..4, 1usize..4, 1usize..3, 1usize..3);
     (sizes, steps, (0usize..3, 0usize..3, 0usize..3, 0usize..3), 1usize..6).prop_map(|(sizes, steps, pads, channels)| {

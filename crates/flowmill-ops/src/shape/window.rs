@@ -164,6 +164,29 @@ pub(crate) fn depthwise_conv(c: &mut Context<'_>) -> Result<()> {
     Ok(())
 }
 
+/// A depthwise convolution between convolutions of one position: the output's channels are those of the last one.
+pub(crate) fn separable_conv(c: &mut Context<'_>) -> Result<()> {
+    let (input, filter) = (dims::with_rank(&c.input(0), 4)?, dims::with_rank(&c.input(1), 4)?);
+    let layout = Layout::of(c, 4)?;
+    let number = |name: &str| -> Result<usize> { Ok(usize::try_from(c.attrs().get::<i64>(name)?).unwrap_or(0)) };
+    let (expansion, projection) = (number("num_expansion")?, number("num_projection")?);
+    let mut channels = dims::size(&input, 3);
+    if expansion > 0 {
+        let pointwise = dims::with_rank(&c.input(2), 4)?;
+        dims::merge(channels, dims::size(&pointwise, 2))?;
+        channels = dims::size(&pointwise, 3);
+    }
+    let mut channels = dims::multiply(dims::merge(channels, dims::size(&filter, 2))?, dims::size(&filter, 3))?;
+    if projection > 0 {
+        let pointwise = dims::with_rank(&c.input(2 + expansion + number("num_args")?), 4)?;
+        dims::merge(channels, dims::size(&pointwise, 2))?;
+        channels = dims::size(&pointwise, 3);
+    }
+    let spatial = window_sizes(c, &layout, &input, |i| dims::size(&filter, i))?;
+    c.set_output(0, layout.assemble(dims::size(&input, 0), channels, &spatial));
+    Ok(())
+}
+
 /// The kind of padding, and how much of it each dimension has if it is explicit.
 fn paddings<'a>(c: &Context<'a>, layout: &Layout) -> Result<(&'a str, Vec<(i64, i64)>)> {
     let padding: &str = c.attrs().get("padding")?;

@@ -22,7 +22,7 @@ use flowmill_proto::{AttrValue, DataType};
 use flowmill_tensor::{DType, Result};
 
 /// The attribute for explicit paddings of the fused depthwise op, for which TensorFlow declares none. The op's `padding` is then `VALID`.
-const OWN_PADDINGS: &str = "_explicit_paddings";
+pub(super) const OWN_PADDINGS: &str = "_explicit_paddings";
 
 pub(crate) fn run(graph: &mut Graph, PassContext { target, shapes, limit }: PassContext<'_>) -> Result<usize> {
     let order = topological_order(graph)?;

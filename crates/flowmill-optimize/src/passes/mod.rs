@@ -16,6 +16,7 @@ pub(crate) mod fuse_elementwise;
 pub(crate) mod fuse_epilogues;
 pub(crate) mod fuse_layer_norm;
 pub(crate) mod fuse_reductions;
+pub(crate) mod fuse_separable;
 pub(crate) mod hoist_common_factor;
 pub(crate) mod hoist_invariants;
 pub(crate) mod hoist_products;
