@@ -25,6 +25,7 @@ mod linear_algebra;
 mod math_binary;
 mod math_unary;
 mod nn;
+mod packed_weights;
 mod pool;
 mod quantized;
 pub mod random;

@@ -39,6 +39,16 @@ pub(crate) const OPS: &[Op] = &[
     op("_FusedElementwise", "(args: N * T) -> (results: num_results * T)")
         .attrs("T: {float}; N: int >= 1; num_results: int >= 1; pieces: list(int); program: list(string); outputs: list(int)")
         .shape(shape::fused_elementwise),
+    // The rows of the result of such a program, along its last dimension, times `matrix`, of which all dimensions before the last two are 1. The tensors of
+    // `epilogue` are what `fused_ops` take: a bias and a residual.
+    op("_FusedElementwiseProduct", "(matrix: T, args: N * T, epilogue: num_epilogue * T) -> (product: T)")
+        .costly()
+        .work(Work::Rows { rows: Operand::Output(0), matrix: Operand::Input(0) })
+        .attrs(
+            "T: {float}; N: int >= 1; num_epilogue: int >= 0; pieces: list(int); program: list(string); outputs: list(int);
+                fused_ops: list(string) = []; leakyrelu_alpha: float = 0.2",
+        )
+        .shape(shape::elementwise_product),
     // All parts of `parts` along `axis` times a matrix, or if each has more than `max_rows` rows the parts themselves, with an axis of size 1 before the
     // last.
     op("_HoistedMatMul", "(parts: T, matrix: T) -> (products: T)")

@@ -1,7 +1,8 @@
 //! Convolutions and matrix products, which passes treat alike: they are linear in the input, with the same weights at all positions.
 
+use crate::Shapes;
 use crate::rewrite::{constant_shape, is_channels_last, is_of_type, text};
-use flowmill_graph::{Graph, Node};
+use flowmill_graph::{ElementwiseFunction, Graph, Node};
 use flowmill_tensor::{DType, Shape, Tensor};
 
 /// An op that is linear in input 0, with weights in input 1 and channels in the last dimension of its output.
@@ -75,6 +76,36 @@ pub(crate) fn per_channel(value: &Tensor, channels: usize, rank: usize) -> Optio
     }
     let values = value.as_slice::<f32>().ok()?;
     Some(if values.len() == channels { values.to_vec() } else { vec![*values.first()?; channels] })
+}
+
+/// Returns the functions of a fused node; none for a node that is not fused. `None` if one of them has an unknown name.
+pub(crate) fn fused_functions(node: &Node) -> Option<Vec<ElementwiseFunction>> {
+    let names: Vec<&str> = node.attrs().list("fused_ops").unwrap_or_default();
+    names.iter().map(|name| name.parse().ok()).collect()
+}
+
+/// Returns the sizes of a convolution's filter, if all are known.
+pub(crate) fn static_filter(graph: &Graph, node: &Node, shapes: &Shapes) -> Option<[i64; 4]> {
+    let shape = shapes.of(graph).shape(graph.input(node.id(), 1)?);
+    let sizes: [i64; 4] = shape.dims()?.try_into().ok()?;
+    sizes.iter().all(|&size| size >= 0).then_some(sizes)
+}
+
+/// The most output channels for which kernels compute a convolution as dot products, which is faster than a product and rounds in another way.
+const MAX_DOT_PRODUCTS: i64 = 8;
+
+/// Returns the numbers of input and output channels of a convolution that is a product of the image's rows: of one position, with strides of one, without
+/// groups and padding, and not of few output channels. `None` for any other node.
+pub(crate) fn pointwise_channels(graph: &Graph, node: &Node, shapes: &Shapes) -> Option<(i64, i64)> {
+    let is_convolution = node.is_op("Conv2D") || node.is_op("_FusedConv2D");
+    let strides: Vec<i64> = node.attrs().list("strides").unwrap_or_default();
+    if !is_convolution || !is_channels_last(node) || text(node, "padding") == "EXPLICIT" || strides.iter().any(|&stride| stride != 1) {
+        return None;
+    }
+    let [1, 1, inputs, outputs] = static_filter(graph, node, shapes)? else { return None };
+    let image = shapes.of(graph).shape(graph.input(node.id(), 0)?);
+    let is_ungrouped = image.dims().is_some_and(|dims| dims.last() == Some(&inputs)) && inputs > 0;
+    (is_ungrouped && outputs > MAX_DOT_PRODUCTS).then_some((inputs, outputs))
 }
 
 /// Returns true if `node` is a `BiasAdd` along the last dimension.

@@ -128,6 +128,8 @@ pub const PIPELINE: &[Pass] = &[
     pass!(Pass, fuse_reductions),
     // After all that looks for single element-wise nodes.
     pass!(Pass, fuse_elementwise),
+    // After element-wise nodes are one.
+    pass!(Pass, fuse_prologues),
     // Last: constants that were folded away are still there.
     pass!(Pass, prune),
 ];

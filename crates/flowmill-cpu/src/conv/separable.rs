@@ -1,12 +1,12 @@
 //! `_FusedSeparableConv2D`.
 
 use crate::fused_ops::FusedOps;
-use crate::gemm::{Epilogue, PackedB};
+use crate::gemm::Epilogue;
+use crate::packed_weights::PackedWeights;
 use crate::window::Geometry;
 use flowmill_numeric::conv::separable::{Pointwise, Separable};
 use flowmill_runtime::{Kernel, KernelContext, KernelDef, KernelInit, KernelRegistry};
-use flowmill_tensor::sync::Mutex;
-use flowmill_tensor::{DType, Result, Shape, Tensor, bail};
+use flowmill_tensor::{DType, Result, Shape, bail};
 use std::sync::Arc;
 
 pub(super) fn register(registry: &mut KernelRegistry) {
@@ -19,7 +19,7 @@ fn make(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
         if count != 0 && count != 1 + usize::from(ops.bias) + usize::from(ops.residual) {
             bail!(InvalidArgument, "a convolution of one position has {count} inputs, which its functions do not take");
         }
-        Ok((count > 0).then(|| Stage { ops, first, packed: Mutex::new(None) }))
+        Ok((count > 0).then(|| Stage { ops, first, weights: PackedWeights::default() }))
     };
     let (num_expansion, num_args, num_projection) = (count("num_expansion")?, count("num_args")?, count("num_projection")?);
     let depthwise = FusedOps::new(init)?;
@@ -40,8 +40,7 @@ fn make(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
 struct Stage {
     ops: FusedOps,
     first: usize,
-    /// The filter of the last call and its packed form.
-    packed: Mutex<Option<(Tensor, Arc<PackedB>)>>,
+    weights: PackedWeights,
 }
 
 struct SeparableConv2d {
@@ -54,24 +53,6 @@ struct SeparableConv2d {
 }
 
 impl Stage {
-    /// Returns the packed filter for this number of input channels.
-    fn filter(&self, ctx: &KernelContext<'_>, channels: usize) -> Result<Arc<PackedB>> {
-        let filter = ctx.input(self.first)?;
-        let &[1, 1, inputs, outputs] = filter.shape().dims() else {
-            bail!(InvalidArgument, "the filter of a convolution of one position has the shape {}", filter.shape());
-        };
-        if inputs != channels {
-            bail!(InvalidArgument, "input and filter must have the same depth: {channels} vs {inputs}");
-        }
-        let mut packed = self.packed.lock();
-        if let Some((_, packed)) = packed.as_ref().filter(|(tensor, _)| tensor.same_data(filter)) {
-            return Ok(packed.clone());
-        }
-        let new = Arc::new(PackedB::pack(filter.as_slice::<f32>()?, inputs, outputs, false));
-        *packed = Some((filter.clone(), new.clone()));
-        Ok(new)
-    }
-
     /// Returns what is applied to results of so many channels. A residual has the shape of the node's output.
     fn epilogue<'a>(&self, ctx: &'a KernelContext<'_>, channels: usize, output: &Shape) -> Result<Epilogue<'a>> {
         let bias = if self.ops.bias { Some(bias(ctx, self.first + 1, channels)?) } else { None };
@@ -106,7 +87,7 @@ impl Kernel for SeparableConv2d {
             let &[rows, columns, channels, multiplier] = filter.shape().dims() else {
                 bail!(InvalidArgument, "filter must be 4-dimensional: {}", filter.shape());
             };
-            let expansion = self.expansion.as_ref().map(|stage| stage.filter(ctx, in_channels)).transpose()?;
+            let expansion = self.expansion.as_ref().map(|stage| stage.weights.get(ctx.input(stage.first)?, in_channels)).transpose()?;
             let between = expansion.as_ref().map_or(in_channels, |filter| filter.n());
             if channels != between {
                 bail!(InvalidArgument, "input and filter must have the same depth: {between} vs {channels}");
@@ -115,7 +96,7 @@ impl Kernel for SeparableConv2d {
                 bail!(InvalidArgument, "a filter of the shape {} has no elements, or too many", filter.shape());
             };
             let window = self.geometry.window(&Shape::from([batch, height, width, channels]), rows, columns)?;
-            let projection = self.projection.as_ref().map(|stage| stage.filter(ctx, depth)).transpose()?;
+            let projection = self.projection.as_ref().map(|stage| stage.weights.get(ctx.input(stage.first)?, depth)).transpose()?;
             let out_channels = projection.as_ref().map_or(depth, |filter| filter.n());
             let shape = Shape::from([batch, window.out_height, window.out_width, out_channels]);
             let mut output = ctx.allocator().uninit(DType::F32, shape.clone())?;

@@ -95,7 +95,7 @@ impl<'a> Blocks<'a> {
         for output in outputs {
             rest.push(output.as_mut_slice()?);
         }
-        let num_blocks = self.len.div_ceil(self.row) * self.blocks_a_row();
+        let num_blocks = self.num_blocks();
         let work = self.len.saturating_mul(cost);
         if work < PARALLEL_MIN || parallel::threads() == 1 {
             self.run_blocks(0..num_blocks, &mut rest);
@@ -119,6 +119,24 @@ impl<'a> Blocks<'a> {
         Ok(())
     }
 
+    /// Computes the elements of a range into the one result. In rows that end blocks, the range consists of whole rows.
+    pub(super) fn fill(&self, elements: Range<usize>, output: &mut [f32]) {
+        debug_assert!(self.row == BLOCK || elements.start.is_multiple_of(self.row), "{elements:?} of rows of {}", self.row);
+        self.with_slots(|slots, gathered| {
+            let mut start = elements.start;
+            while start < elements.end {
+                let end_of_row = if self.row == BLOCK { elements.end } else { (start / self.row + 1) * self.row };
+                let end = (start + BLOCK).min(end_of_row).min(elements.end);
+                self.run_block(start..end, start - elements.start, slots, gathered, &mut [&mut *output]);
+                start = end;
+            }
+        });
+    }
+
+    fn num_blocks(&self) -> usize {
+        self.len.div_ceil(self.row) * self.blocks_a_row()
+    }
+
     fn blocks_a_row(&self) -> usize {
         self.row.div_ceil(BLOCK)
     }
@@ -132,6 +150,16 @@ impl<'a> Blocks<'a> {
     /// Computes these blocks; `outputs` are the corresponding parts of the results.
     fn run_blocks(&self, blocks: Range<usize>, outputs: &mut [&mut [f32]]) {
         let first = self.start(blocks.start);
+        self.with_slots(|slots, gathered| {
+            for block in blocks {
+                let (start, end) = (self.start(block), self.start(block + 1));
+                self.run_block(start..end, start - first, slots, gathered, outputs);
+            }
+        });
+    }
+
+    /// Calls `f` with memory for temporaries and for operands that are not read in place. Those of a single element are filled in.
+    fn with_slots(&self, f: impl FnOnce(&mut [&mut [f32]], &mut [f32])) {
         with_scratch((self.num_slots + self.operands.len()) * BLOCK, |scratch: &mut [f32]| {
             let (slots, gathered) = scratch.split_at_mut(self.num_slots * BLOCK);
             let mut slots: SmallVec<[&mut [f32]; 8]> = slots.chunks_exact_mut(BLOCK).collect();
@@ -140,10 +168,7 @@ impl<'a> Blocks<'a> {
                     buffer.fill(x);
                 }
             }
-            for block in blocks {
-                let (start, end) = (self.start(block), self.start(block + 1));
-                self.run_block(start..end, start - first, &mut slots, gathered, outputs);
-            }
+            f(&mut slots, gathered);
         });
     }
 

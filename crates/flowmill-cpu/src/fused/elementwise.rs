@@ -27,7 +27,7 @@ struct Elementwise {
 }
 
 /// A short list, for the results and shapes of a call.
-type Few<T> = SmallVec<[T; 16]>;
+pub(super) type Few<T> = SmallVec<[T; 16]>;
 
 impl Kernel for Elementwise {
     fn compute(&self, ctx: &mut KernelContext<'_>) -> Result<()> {
@@ -48,9 +48,17 @@ fn trimmed(shape: &Shape) -> &[usize] {
     &dims[dims.iter().take_while(|&&d| d == 1).count()..]
 }
 
-impl Elementwise {
-    fn results(&self, alloc: &Allocator, args: &[&Tensor]) -> Result<SmallVec<[Tensor; 2]>> {
-        let program = &self.program;
+/// The values of a program for one call: those that are smaller than the results are computed, the others are left for blocks.
+pub(super) struct Values {
+    pub(super) shapes: Few<Shape>,
+    pub(super) tensors: Few<Option<Tensor>>,
+    /// The value with the shape of the blocks.
+    pub(super) widest: usize,
+}
+
+impl Values {
+    /// Computes the values that blocks do not.
+    pub(super) fn new(program: &Program, alloc: &Allocator, args: &[&Tensor]) -> Result<Values> {
         let mut shapes: Few<Shape> = Few::new();
         for (arg, piece) in args.iter().zip(&program.pieces) {
             shapes.push(piece_shape(*piece, arg.shape())?);
@@ -68,33 +76,45 @@ impl Elementwise {
         let has_one_order = (num_args..shapes.len()).all(|v| sizes[v] < len || trimmed(&shapes[v]) == trimmed(full));
         let is_blockwise = |v: usize| has_one_order && sizes[v] == len;
 
-        let mut values: Few<Option<Tensor>> = Few::from_elem(None, shapes.len());
+        let mut tensors: Few<Option<Tensor>> = Few::from_elem(None, shapes.len());
         let used_whole =
             |v: usize| program.instrs.iter().enumerate().any(|(i, instr)| !is_blockwise(num_args + i) && instr.operands.contains(&v));
         for (v, (arg, piece)) in args.iter().zip(&program.pieces).enumerate() {
             if piece.is_whole() {
-                values[v] = Some((*arg).clone());
+                tensors[v] = Some((*arg).clone());
             } else if used_whole(v) || trimmed(&shapes[v]) != trimmed(full) {
-                values[v] = Some(part(alloc, arg, *piece, &shapes[v])?);
+                tensors[v] = Some(part(alloc, arg, *piece, &shapes[v])?);
             }
         }
         for (i, instr) in program.instrs.iter().enumerate() {
             if !is_blockwise(num_args + i) {
-                values[num_args + i] = Some(instr.whole(alloc, &values)?);
+                tensors[num_args + i] = Some(instr.whole(alloc, &tensors)?);
             }
         }
-        let wanted = |v: usize| values[v].is_none();
+        Ok(Values { shapes, tensors, widest })
+    }
+
+    /// Returns the part of the program that is left for blocks.
+    pub(super) fn blocks<'a>(&'a self, program: &'a Program, args: &[&'a Tensor]) -> Result<Blocks<'a>> {
+        Blocks::new(program, &self.shapes[self.widest], args, &self.shapes, &self.tensors)
+    }
+}
+
+impl Elementwise {
+    fn results(&self, alloc: &Allocator, args: &[&Tensor]) -> Result<SmallVec<[Tensor; 2]>> {
+        let program = &self.program;
+        let mut values = Values::new(program, alloc, args)?;
         let mut outputs: SmallVec<[Tensor; 2]> = SmallVec::new();
-        for &v in program.outputs.iter().filter(|&&v| wanted(v)) {
-            outputs.push(alloc.uninit(DType::F32, shapes[v].clone())?);
+        for &v in program.outputs.iter().filter(|&&v| values.tensors[v].is_none()) {
+            outputs.push(alloc.uninit(DType::F32, values.shapes[v].clone())?);
         }
-        if !outputs.is_empty() && len > 0 {
-            Blocks::new(program, full, args, &shapes, &values)?.run(&mut outputs, self.cost)?;
+        if !outputs.is_empty() && values.shapes[values.widest].num_elements() > 0 {
+            values.blocks(program, args)?.run(&mut outputs, self.cost)?;
         }
         let mut computed = outputs.into_iter();
         let mut results = SmallVec::new();
         for &v in &program.outputs {
-            match values[v].take().or_else(|| computed.next()) {
+            match values.tensors[v].take().or_else(|| computed.next()) {
                 Some(result) => results.push(result),
                 None => flowmill_tensor::bail!(Internal, "value {v} of a fused node was not computed"),
             }

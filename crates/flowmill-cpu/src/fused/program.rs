@@ -96,7 +96,12 @@ pub(super) struct Program {
 
 impl Program {
     pub(super) fn new(init: &KernelInit<'_>) -> Result<Program> {
-        let program = ElementwiseProgram::from_attrs(init.attrs, init.input_types.len())?;
+        Program::with_args(init, init.input_types.len())
+    }
+
+    /// Like [`Program::new`], for a node of which so many inputs are arguments.
+    pub(super) fn with_args(init: &KernelInit<'_>, num_args: usize) -> Result<Program> {
+        let program = ElementwiseProgram::from_attrs(init.attrs, num_args)?;
         let mut instrs = program.instructions.into_iter().map(Instr::new).collect::<Result<Vec<_>>>()?;
         let num_args = program.pieces.len();
         for (i, &value) in program.outputs.iter().enumerate() {

@@ -12,6 +12,7 @@ mod count;
 mod ctc;
 mod diagonal;
 mod einsum;
+mod elementwise_product;
 mod fractional_pool;
 mod functional;
 mod fused;

@@ -107,7 +107,7 @@ fn inputs_that_do_not_fit_together_are_errors() {
         message(fused(input(), Some(before), middle, after, steps))
     };
     assert!(run(&stage(&[1, 1, 3, 8], &[]), &middle, None, &same).contains("same depth: 4 vs 3"));
-    assert!(run(&stage(&[3, 1, 4, 8], &[]), &middle, None, &same).contains("a convolution of one position"));
+    assert!(run(&stage(&[3, 1, 4, 8], &[]), &middle, None, &same).contains("a filter of one position"));
     assert!(run(&before, &stage(&[3, 3, 9, 1], &[]), None, &same).contains("same depth: 8 vs 9"));
     assert!(run(&before, &stage(&[3, 3, 8, 0], &[]), None, &same).contains("no elements"));
     assert!(run(&before, &stage(&[7, 7, 8, 1], &[]), None, &steps(1, "VALID")).contains("Computed output size would be negative"));

@@ -83,6 +83,10 @@ fn calls() -> Vec<Forking> {
     call("elementwise/mod.rs", "AddV2", vec![float()], vec![f(&[500, 400]), f(&[400])]);
     let fused = vec![float(), ("pieces", ints(&[0, 1, 0, 1])), ("program", strings(&["Exp 0", "Mul 2 1"])), ("outputs", ints(&[3]))];
     call("fused/blocks.rs", "_FusedElementwise", fused, vec![f(&[500, 400]), f(&[400])]);
+    let rows = [("N", 2i64.into()), ("num_epilogue", 0i64.into()), ("fused_ops", strings(&[]))];
+    let rows =
+        rows.into_iter().chain(vec![float(), ("pieces", ints(&[0, 1, 0, 1])), ("program", strings(&["Mul 0 1"])), ("outputs", ints(&[2]))]);
+    call("fused/product.rs", "_FusedElementwiseProduct", rows.collect(), vec![f(&[400, 24]), f(&[3000, 400]), f(&[400])]);
     let program = strings(&["Mean 0", "Sub 0 1", "Square 2", "Mean 3", "Rsqrt 4", "Mul 2 5"]);
     let reduction = |axes: &[i64]| vec![float(), ("axes", ints(axes)), ("program", program.clone())];
     call("fused/reduction/small.rs", "_FusedReduction", reduction(&[-1]), vec![f(&[500, 400])]);

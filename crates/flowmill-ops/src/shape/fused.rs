@@ -7,9 +7,21 @@ use flowmill_tensor::{PartialShape, Result, bail, error};
 /// Infers the results of a program of element-wise functions, whose operands broadcast.
 pub(crate) fn fused_elementwise(c: &mut Context<'_>) -> Result<()> {
     let program = ElementwiseProgram::from_attrs(c.attrs(), c.num_inputs())?;
+    let values = program_values(c, &program, 0)?;
+    for (i, &value) in program.outputs.iter().enumerate() {
+        c.set_output(i, values[value].clone());
+        // Scalars are not fused.
+        c.set_min_rank(i, 1);
+    }
+    Ok(())
+}
+
+/// Returns the shapes of all values of a program, whose arguments are inputs from `first` on.
+fn program_values(c: &Context<'_>, program: &ElementwiseProgram, first: usize) -> Result<Vec<PartialShape>> {
     let mut values = Vec::with_capacity(program.pieces.len() + program.instructions.len());
     for (i, piece) in program.pieces.iter().enumerate() {
-        values.push(if piece.is_whole() { c.input(i) } else { self::piece(c, &c.input(i), piece.count as i64)? });
+        let arg = c.input(first + i);
+        values.push(if piece.is_whole() { arg } else { self::piece(c, &arg, piece.count as i64)? });
     }
     for instruction in &program.instructions {
         let shape = instruction
@@ -18,11 +30,21 @@ pub(crate) fn fused_elementwise(c: &mut Context<'_>) -> Result<()> {
             .try_fold(PartialShape::scalar(), |shape, &value| PartialShape::broadcast(&shape, &values[value]))?;
         values.push(shape);
     }
-    for (i, &value) in program.outputs.iter().enumerate() {
-        c.set_output(i, values[value].clone());
-        // Scalars are not fused.
-        c.set_min_rank(i, 1);
-    }
+    Ok(values)
+}
+
+/// The rows of the result of a program of element-wise functions, times a matrix.
+pub(crate) fn elementwise_product(c: &mut Context<'_>) -> Result<()> {
+    let num_args = usize::try_from(c.attrs().get::<i64>("N")?).unwrap_or(0);
+    let program = ElementwiseProgram::from_attrs(c.attrs(), num_args)?;
+    let [output] = program.outputs[..] else { bail!(InvalidArgument, "a program with {} results, not 1", program.outputs.len()) };
+    let rows = dims::with_rank_at_least(&program_values(c, &program, 1)?[output], 2)?;
+    let matrix = dims::with_rank_at_least(&c.input(0), 2)?;
+    let (Some(sizes), Some(&[.., depth, columns])) = (rows.dims(), matrix.dims()) else { return Ok(()) };
+    let Some((&last, before)) = sizes.split_last() else { return Ok(()) };
+    dims::merge(last, depth)?;
+    let product: Vec<i64> = before.iter().copied().chain([columns]).collect();
+    c.set_output(0, PartialShape::new(&product));
     Ok(())
 }
 

@@ -26,7 +26,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::BinaryHeap;
 
 /// The op that computes all functions at once.
-const FUSED: &str = "_FusedElementwise";
+pub(super) const FUSED: &str = "_FusedElementwise";
 /// Functions in one node.
 const MAX_INSTRS: usize = 64;
 /// Arguments of one node.
@@ -193,7 +193,7 @@ impl Fusion<'_> {
 }
 
 /// Returns the function that a node computes element by element, if it computes one.
-fn function_of(node: &Node) -> Option<ElementwiseFunction> {
+pub(super) fn function_of(node: &Node) -> Option<ElementwiseFunction> {
     node.traits().elementwise.or_else(|| is_bias_add(node).then_some(ElementwiseFunction::BiasAdd))
 }
 

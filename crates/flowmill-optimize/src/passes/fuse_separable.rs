@@ -6,7 +6,8 @@
 //!
 //! Sound because the fused kernel computes the same, only without storing what lies between. Guards:
 //! * `float32`, channels last, functions that the target's kernel of the fused op has;
-//! * filters whose static shapes say that they have one position, that no channels are grouped, and strides of one;
+//! * filters whose static shapes say that they have one position, that no channels are grouped and that outputs are not so few that dot products are faster;
+//!   strides of one;
 //! * only the last convolution adds a residual;
 //! * filters of few elements; without a convolution in front, few output channels of the one behind: the arithmetic of more takes longer than storing what
 //!   lies between;
@@ -17,7 +18,8 @@
 //! `fuse_epilogues` runs earlier: convolutions have taken what follows them.
 
 use super::fuse_epilogues::OWN_PADDINGS;
-use crate::rewrite::{is_channels_last, is_of_type, node_def, replace, sole_consumer, text};
+use crate::linear::{fused_functions, pointwise_channels, static_filter};
+use crate::rewrite::{is_channels_last, is_of_type, node_def, replace, sole_consumer};
 use crate::{PassContext, Shapes, Target};
 use flowmill_graph::traverse::topological_order;
 use flowmill_graph::{ElementwiseFunction, Graph, Node, NodeId, OutputId};
@@ -118,8 +120,7 @@ fn is_depthwise(node: &Node) -> bool {
 
 /// Returns the filter of a convolution and what follows it; `None` if the fused kernel does not compute it.
 fn convolution(graph: &Graph, node: &Node, target: &dyn Target) -> Option<Convolution> {
-    let names: Vec<&str> = node.attrs().list("fused_ops").unwrap_or_default();
-    let functions: Vec<ElementwiseFunction> = names.iter().map(|name| name.parse().ok()).collect::<Option<_>>()?;
+    let functions = fused_functions(node)?;
     // A target without the kernel fuses no function.
     let mut needed = functions.iter().chain(&[ElementwiseFunction::BiasAdd]);
     let is_fusable = is_of_type(node, DType::F32) && is_channels_last(node) && needed.all(|&f| target.fuses(FUSED, f, DType::F32));
@@ -127,24 +128,10 @@ fn convolution(graph: &Graph, node: &Node, target: &dyn Target) -> Option<Convol
     is_fusable.then(|| Convolution { functions, inputs: graph.inputs(node.id()).skip(1).collect(), slope })
 }
 
-/// Returns a convolution of one position with strides of one, without groups and padding.
+/// Returns a convolution of one position whose filter is small.
 fn pointwise(graph: &Graph, node: &Node, shapes: &Shapes, target: &dyn Target) -> Option<Convolution> {
-    let is_convolution = node.is_op("Conv2D") || node.is_op("_FusedConv2D");
-    let strides: Vec<i64> = node.attrs().list("strides").unwrap_or_default();
-    if !is_convolution || text(node, "padding") == "EXPLICIT" || strides.iter().any(|&stride| stride != 1) {
-        return None;
-    }
-    let [1, 1, inputs, outputs] = static_filter(graph, node, shapes)? else { return None };
-    let image = shapes.of(graph).shape(graph.input(node.id(), 0)?);
-    let is_ungrouped = image.dims().is_some_and(|dims| dims.last() == Some(&inputs)) && inputs > 0;
-    convolution(graph, node, target).filter(|_| is_ungrouped && inputs.saturating_mul(outputs) <= MAX_WEIGHTS)
-}
-
-/// Returns the sizes of a convolution's filter, if all are known.
-fn static_filter(graph: &Graph, node: &Node, shapes: &Shapes) -> Option<[i64; 4]> {
-    let shape = shapes.of(graph).shape(graph.input(node.id(), 1)?);
-    let sizes: [i64; 4] = shape.dims()?.try_into().ok()?;
-    sizes.iter().all(|&size| size >= 0).then_some(sizes)
+    let (inputs, outputs) = pointwise_channels(graph, node, shapes)?;
+    convolution(graph, node, target).filter(|_| inputs.saturating_mul(outputs) <= MAX_WEIGHTS)
 }
 
 fn rewrite(graph: &mut Graph, found: &Found) -> Result<NodeId> {

@@ -15,6 +15,7 @@ pub(crate) mod fuse_attention;
 pub(crate) mod fuse_elementwise;
 pub(crate) mod fuse_epilogues;
 pub(crate) mod fuse_layer_norm;
+pub(crate) mod fuse_prologues;
 pub(crate) mod fuse_reductions;
 pub(crate) mod fuse_separable;
 pub(crate) mod hoist_common_factor;
