@@ -5,8 +5,8 @@ mod roofline;
 
 use crate::model::{Model, Port};
 use crate::{ModelArgs, print_json, progress, trace};
-use flowmill::{DType, OptimizationReport, PassReport, Result, RunOptions, Shape, Tensor, npz};
-use flowmill_timeline::Shares;
+use flowmill::{DType, OptimizationReport, PassReport, Result, RunOptions, SessionOptions, Shape, Tensor, npz};
+use flowmill_timeline::{Shares, Timeline};
 use roofline::NodeTable;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -29,6 +29,9 @@ pub(crate) struct BenchArgs {
     /// Lines of each list of where the time goes.
     #[arg(long, default_value_t = 10)]
     top: usize,
+    /// Run a step without the optimiser's passes, too, and compare the most memory that tensors take at once.
+    #[arg(long)]
+    memory: bool,
     /// Measure other engines beside Flowmill, in turns: tensorflow, onnxruntime, openvino, or all that are installed.
     #[arg(long, value_delimiter = ',', num_args = 0.., default_missing_value = "all", value_parser = compare::NAMES)]
     compare: Vec<String>,
@@ -63,6 +66,7 @@ pub(crate) fn bench(args: &BenchArgs) -> Result<()> {
     let optimizations = model.optimizations(&inputs)?;
     let by_op = timeline.by_op();
     let nodes = NodeTable::measure(&model, &inputs, args.model.threads, args.seconds)?;
+    let memory = if args.memory { Some(memory_without_passes(args, &inputs)?) } else { None };
     let compared = compare::compare(args, &model, &inputs)?;
     let percentiles: Vec<(&str, f64)> = [("min", 0.0), ("p50", 0.5), ("p90", 0.9), ("p99", 0.99), ("max", 1.0)]
         .iter()
@@ -79,6 +83,7 @@ pub(crate) fn bench(args: &BenchArgs) -> Result<()> {
             "latency_ms": latency,
             "optimizations": optimizations_json(&optimizations),
             "by_op": shown(&by_op),
+            "memory": {"bytes": peak(&timeline), "bytes_without_passes": memory},
             "roofline": nodes.to_json(args.top),
             "compared": compared.iter().map(compare::Compared::to_json).collect::<Vec<_>>(),
         }));
@@ -89,8 +94,26 @@ pub(crate) fn bench(args: &BenchArgs) -> Result<()> {
     print_optimizations(&optimizations);
     print_shares("by op", &by_op, args.top);
     nodes.print(args.top);
+    let without = memory.map_or_else(String::new, |bytes| format!(", {} without passes", megabytes(bytes)));
+    say!("memory of tensors in a step: at most {}{without}", megabytes(peak(&timeline)));
     compare::print(&compared);
     Ok(())
+}
+
+/// Returns the most bytes that the tensors of a step take at once, on the device that takes the most.
+fn peak(timeline: &Timeline) -> u64 {
+    timeline.memory_peaks().into_values().map(|peak| peak.bytes).max().unwrap_or(0)
+}
+
+/// Returns the most bytes that tensors take at once in a step that no pass has changed.
+fn memory_without_passes(args: &BenchArgs, inputs: &BTreeMap<String, Tensor>) -> Result<u64> {
+    let model = Model::load_with(&args.model, SessionOptions { optimize: false, ..args.model.session_options() })?;
+    let traced = model.run(inputs, &RunOptions { trace: true, ..RunOptions::default() })?;
+    Ok(peak(&trace::timeline(&traced)))
+}
+
+fn megabytes(bytes: u64) -> String {
+    format!("{:.2} MB", bytes as f64 / 1e6)
 }
 
 /// Returns a model's inputs: those in a file, or else random ones.
