@@ -26,8 +26,10 @@ struct Step<'a> {
     a: Source,
     b: Source,
     slot: usize,
-    /// The result that gets a copy.
+    /// The result that gets the value.
     output: Option<usize>,
+    /// True if no later step reads the value, so that it needs no temporary.
+    is_last_use: bool,
 }
 
 /// The part of a program that is computed in blocks, for one call's operands.
@@ -80,11 +82,12 @@ impl<'a> Blocks<'a> {
             }
             let (Some(&a), Some(&b)) = (read.first(), read.last()) else { continue };
             let output = instr.output.and_then(|o| order[o]);
-            steps.push(Step { function: &instr.function, a, b, slot: instr.slot, output });
+            let is_last_use = !program.instrs.iter().skip(i + 1).any(|later| later.operands.contains(&(num_args + i)));
+            steps.push(Step { function: &instr.function, a, b, slot: instr.slot, output, is_last_use });
             sources[num_args + i] = Some(Source::Slot(instr.slot));
         }
         let last = full.last().copied().unwrap_or(1);
-        let is_flat = operands.iter().all(|o| o.is_same() || o.single().is_some());
+        let is_flat = operands.iter().all(|o| o.is_read_in_place() || o.single().is_some());
         let row = if is_flat || last < MIN_ROW { BLOCK } else { last };
         Ok(Blocks { operands, steps, num_slots: program.num_slots, len: full.num_elements(), row })
     }
@@ -179,17 +182,25 @@ impl<'a> Blocks<'a> {
             views.push(read(operand, elements.start, n, buffer));
         }
         for step in &self.steps {
+            if let (Some(output), true) = (step.output, step.is_last_use) {
+                step.function.apply(of(&views, slots, step.a, n), of(&views, slots, step.b, n), &mut outputs[output][at..at + n]);
+                continue;
+            }
             let target = std::mem::take(&mut slots[step.slot]);
-            let of = |source: Source| match source {
-                Source::Operand(i) => views[i],
-                Source::Slot(i) => &slots[i][..n],
-            };
-            step.function.apply(of(step.a), of(step.b), &mut target[..n]);
+            step.function.apply(of(&views, slots, step.a, n), of(&views, slots, step.b, n), &mut target[..n]);
             if let Some(output) = step.output {
                 outputs[output][at..at + n].copy_from_slice(&target[..n]);
             }
             slots[step.slot] = target;
         }
+    }
+}
+
+/// Returns the `n` elements of a block that a step reads.
+fn of<'b>(views: &[&'b [f32]], slots: &'b [&mut [f32]], source: Source, n: usize) -> &'b [f32] {
+    match source {
+        Source::Operand(i) => views[i],
+        Source::Slot(i) => &slots[i][..n],
     }
 }
 

@@ -20,7 +20,7 @@ enum Layout<T> {
 }
 
 /// The most elements that are repeated in a copy. A longer row is read in place, chunk by chunk.
-const MAX_PERIOD: usize = 64;
+const MAX_PERIOD: usize = 512;
 /// The least number of outputs for which a copy pays.
 const MIN_REPEATED: usize = 4 * super::CHUNK;
 
@@ -62,6 +62,11 @@ impl<'a, T: Copy> Operand<'a, T> {
     /// Returns true if [`Operand::read`] never copies.
     pub fn is_same(&self) -> bool {
         matches!(self.layout, Layout::Same)
+    }
+
+    /// Returns true if [`Operand::read`] copies no part of up to [`CHUNK`](super::CHUNK) elements, wherever it starts, a single element excepted.
+    pub fn is_read_in_place(&self) -> bool {
+        matches!(self.layout, Layout::Same | Layout::Repeated { .. })
     }
 
     /// Returns all elements if they are in the order of the output.

@@ -193,7 +193,7 @@ impl Fusion<'_> {
 }
 
 /// Returns the function that a node computes element by element, if it computes one.
-pub(super) fn function_of(node: &Node) -> Option<ElementwiseFunction> {
+fn function_of(node: &Node) -> Option<ElementwiseFunction> {
     node.traits().elementwise.or_else(|| is_bias_add(node).then_some(ElementwiseFunction::BiasAdd))
 }
 
