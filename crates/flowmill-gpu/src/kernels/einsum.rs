@@ -153,7 +153,7 @@ impl Einsum {
         let row: usize = summed.iter().map(|l| sizes[l]).product();
         let rows = arranged.tensor.reshaped(Shape::new(&[shape.num_elements(), row]))?;
         let sums = device.allocate(self.dtype, &shape)?;
-        let plan = Plan::new(rows.shape(), &Tensor::vector(&[1i64])?, false)?;
+        let plan = Plan::new(rows.shape(), &device.host_allocator().vector(&[1i64])?, false)?;
         self.sum.reduce(device, &rows, &plan, &sums)?;
         Ok(View::new(&sums, &kept, sizes))
     }

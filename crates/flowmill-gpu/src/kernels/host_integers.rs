@@ -48,10 +48,12 @@ const SMALL: [Op; 34] = [
 ];
 
 /// Ops on shapes and seeds, which have a kernel in the host's memory for every type.
-const SHAPES: [Op; 8] = [
+const SHAPES: [Op; 10] = [
     ("BroadcastArgs", "", &["s0", "s1", "r0"]),
     ("BroadcastGradientArgs", "", &["s0", "s1", "r0", "r1"]),
     ("ConcatOffset", "", &["concat_dim", "shape", "offset"]),
+    ("DataFormatDimMap", "", &["x", "y"]),
+    ("DataFormatVecPermute", "", &["x", "y"]),
     ("InvertPermutation", "", &["x", "y"]),
     ("LinSpace", "", &["start", "stop", "num", "output"]),
     ("StatelessRandomGetAlg", "", &["alg"]),

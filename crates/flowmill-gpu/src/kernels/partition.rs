@@ -9,7 +9,7 @@ use crate::device::GpuDevice;
 use flowmill_kernels::array::args::product;
 use flowmill_kernels::array::partition::{partition_members, stitched_inner_shape, stitched_rows};
 use flowmill_kernels::from_fn::from_fn;
-use flowmill_runtime::{Kernel, KernelDef, KernelInit, KernelRegistry};
+use flowmill_runtime::{Device, Kernel, KernelDef, KernelInit, KernelRegistry};
 use flowmill_tensor::{DType, Result, Shape, Tensor, bail};
 use std::sync::Arc;
 
@@ -56,7 +56,7 @@ fn make_partition(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
 /// Copies row numbers to the GPU.
 fn upload(device: &GpuDevice, rows: &[usize]) -> Result<Tensor> {
     let rows = rows.iter().map(|&row| word(row).map(|row| row as i32)).collect::<Result<Vec<i32>>>()?;
-    device.upload(&Tensor::vector(&rows)?)
+    device.upload(&device.host_allocator().vector(&rows)?)
 }
 
 /// Makes the kernel of `DynamicStitch`: slice `i` of `data[m]` goes to the position in `indices[m]`. If several slices have the same position, the last

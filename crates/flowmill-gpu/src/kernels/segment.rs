@@ -89,12 +89,13 @@ impl Reducer {
             return Ok(());
         }
         let device = GpuDevice::of(ctx.device())?;
-        let starts = device.upload(&Tensor::vector(&segments.starts)?)?;
-        let rows = segments.rows.as_ref().map(|rows| device.upload(&Tensor::vector(rows)?)).transpose()?;
+        let alloc = ctx.allocator();
+        let starts = device.upload(&alloc.vector(&segments.starts)?)?;
+        let rows = segments.rows.as_ref().map(|rows| device.upload(&alloc.vector(rows)?)).transpose()?;
         let weights = match &segments.weights {
             None => None,
-            Some(weights) if self.dtype == DType::F64 => Some(device.upload(&Tensor::vector(weights)?)?),
-            Some(weights) => Some(device.upload(&Tensor::vector(&weights.iter().map(|&w| w as f32).collect::<Vec<_>>())?)?),
+            Some(weights) if self.dtype == DType::F64 => Some(device.upload(&alloc.vector(weights)?)?),
+            Some(weights) => Some(device.upload(&alloc.vector(&weights.iter().map(|&w| w as f32).collect::<Vec<_>>())?)?),
         };
         let address = |tensor: &Option<Tensor>| match tensor {
             Some(tensor) => device.address(tensor).map(Argument::Address),

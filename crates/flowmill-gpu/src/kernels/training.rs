@@ -15,7 +15,7 @@ use flowmill_runtime::{Device, Kernel, KernelContext, KernelDef, KernelInit, Ker
 use flowmill_tensor::{DType, Result, Shape, SmallVec, Tensor, bail, error};
 use std::sync::Arc;
 
-/// Where a rule's operands are among a node's inputs.
+/// A rule with the places of its operands among a node's inputs.
 struct Signature {
     rule: &'static Rule,
     /// The types of the variable and of everything that is computed with.
