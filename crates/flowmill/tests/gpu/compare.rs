@@ -119,10 +119,10 @@ impl Case {
             for (name, value) in self.attrs.iter().filter(|(name, _)| change.is_none_or(|(attr, _)| attr != *name)) {
                 node = node.attr(name, value.clone());
             }
-            if let Some((attr, dtype)) = change.filter(|(attr, _)| def.attrs.iter().any(|own| own.name == *attr)) {
-                if !is_of_input || self.attrs.iter().any(|(name, _)| *name == attr) {
-                    node = node.attr(attr, dtype);
-                }
+            if let Some((attr, dtype)) = change.filter(|(attr, _)| def.attrs.iter().any(|own| own.name == *attr))
+                && (!is_of_input || self.attrs.iter().any(|(name, _)| *name == attr))
+            {
+                node = node.attr(attr, dtype);
             }
             // The op may not have the type.
             let Ok(id) = node.finish() else { continue };
