@@ -89,9 +89,17 @@ fn make_grad<S: Storage>(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     })
 }
 
+/// Returns the storage of tensors of the type of input `i`.
+fn storage_of<S: Storage>(init: &KernelInit<'_>, i: usize) -> Result<S> {
+    match init.input_types.get(i) {
+        Some(&dtype) => S::new(dtype),
+        None => bail!(InvalidArgument, "{} has no input {i}", init.op_def.name),
+    }
+}
+
 /// Makes the kernel of `TensorArrayWriteV3`. Inputs: handle, index, value, flow.
 fn make_write<S: Storage>(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
-    let storage = S::new(init.dtype("T")?)?;
+    let storage = storage_of::<S>(init, 2)?;
     from_fn(move |ctx| {
         let index = scalar_i32(ctx.input(1)?, "index")?;
         let value = ctx.take(2)?;
@@ -241,8 +249,8 @@ fn check_row_shape(i: usize, value: &Tensor, first: &Tensor, except0: &PartialSh
 /// Makes the kernel of `TensorArrayScatterV3`, which writes each row to the element of its index, as a view. Inputs: handle, indices, value, flow.
 /// `TensorArrayUnpack` has no indices and writes all elements.
 fn make_scatter<S: Storage>(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
-    let storage = S::new(init.dtype("T")?)?;
     let to_all = init.op_def.inputs.len() == 3;
+    let storage = storage_of::<S>(init, if to_all { 1 } else { 2 })?;
     from_fn(move |ctx| {
         let value = ctx.input(if to_all { 1 } else { 2 })?;
         let indices = if to_all { None } else { Some(ctx.input(1)?) };
@@ -271,7 +279,7 @@ fn make_scatter<S: Storage>(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
 
 /// Makes the kernel of `TensorArraySplitV3`, which writes runs of rows, of the given lengths, to elements 0, 1, … Inputs: handle, value, lengths, flow.
 fn make_split<S: Storage>(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
-    let storage = S::new(init.dtype("T")?)?;
+    let storage = storage_of::<S>(init, 1)?;
     from_fn(move |ctx| {
         let (value, lengths) = (ctx.input(1)?, ctx.input(2)?);
         if lengths.rank() != 1 {
