@@ -1,9 +1,8 @@
 //! The resource behind a TensorArray's handle.
 
-use crate::arithmetic::add_to;
 use flowmill_runtime::{KernelContext, ResourceManager};
 use flowmill_tensor::sync::{Mutex, MutexGuard};
-use flowmill_tensor::{Allocator, DType, Error, PartialShape, Resource, Result, Shape, Tensor, bail, check_memory, error};
+use flowmill_tensor::{DType, Error, PartialShape, Resource, Result, Shape, Tensor, bail, check_memory, error};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -203,11 +202,12 @@ impl Elements<'_> {
         Ok(())
     }
 
-    /// Writes element `index`; adds to it in a gradient array that has it already.
+    /// Writes element `index`; adds to it by `add_to` in a gradient array that has it already.
     ///
     /// # Errors
-    /// Returns `InvalidArgument` for an index out of range, an element that was written or read before, and a type or shape that is not the array's.
-    pub fn write(&mut self, index: i64, value: Tensor) -> Result<()> {
+    /// Returns `InvalidArgument` for an index out of range, an element that was written or read before, and a type or shape that is not the array's; any
+    /// error of `add_to`.
+    pub fn write(&mut self, index: i64, value: Tensor, add_to: impl FnOnce(&mut Tensor, &Tensor) -> Result<()>) -> Result<()> {
         let array = self.array;
         let (name, state) = (&array.name, &mut *self.state);
         let Some(i) = usize::try_from(index).ok().filter(|&i| state.dynamic_size || i < state.size) else {
@@ -269,11 +269,12 @@ impl Elements<'_> {
     }
 
     /// Reads element `index`, and removes it if the array's option is to clear after a read. An element that was never written reads as zeros, made by
-    /// `alloc`, if its shape is known.
+    /// `zeros`, if its shape is known.
     ///
     /// # Errors
-    /// Returns `InvalidArgument` for an index out of range, an element that a read took out, and one that was not written and whose shape is not known.
-    pub fn read(&mut self, alloc: &Allocator, index: i64) -> Result<Tensor> {
+    /// Returns `InvalidArgument` for an index out of range, an element that a read took out, and one that was not written and whose shape is not known;
+    /// any error of `zeros`.
+    pub fn read(&mut self, index: i64, zeros: impl FnOnce(Shape) -> Result<Tensor>) -> Result<Tensor> {
         let array = self.array;
         let (name, state) = (&array.name, &mut *self.state);
         let Some(i) = usize::try_from(index).ok().filter(|&i| i < state.size) else {
@@ -308,7 +309,7 @@ impl Elements<'_> {
                 if array.dtype.size().is_none() {
                     bail!(InvalidArgument, "tensor_array::TensorSetZero type not supported: {}", array.dtype.cpp_name());
                 }
-                alloc.zeros(array.dtype, shape)?
+                zeros(shape)?
             }
         };
         slot.read = true;

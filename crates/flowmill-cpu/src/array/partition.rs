@@ -3,8 +3,9 @@
 use super::args::product;
 use super::item::{Item, for_item};
 use crate::from_fn::from_fn;
+use flowmill_kernels::array::partition::{partition_members, stitched_inner_shape, stitched_rows};
 use flowmill_runtime::{Kernel, KernelContext, KernelInit, KernelRegistry};
-use flowmill_tensor::{Result, Shape, Tensor, bail};
+use flowmill_tensor::{Result, Shape, bail};
 use std::sync::Arc;
 
 pub(super) fn register(registry: &mut KernelRegistry) {
@@ -35,23 +36,7 @@ fn dynamic_partition<T: Item>(ctx: &mut KernelContext<'_>, count: usize) -> Resu
     if count > ctx.num_outputs() {
         bail!(Internal, "{count} partitions for {} outputs", ctx.num_outputs());
     }
-    let mut members: Vec<Vec<usize>> = vec![Vec::new(); count];
-    for (i, &partition) in partitions.as_slice::<i32>()?.iter().enumerate() {
-        match usize::try_from(partition).ok().and_then(|p| members.get_mut(p)) {
-            Some(rows) => rows.push(i),
-            None => {
-                let at: Vec<String> = partitions
-                    .shape()
-                    .strides()
-                    .iter()
-                    .zip(partitions.shape().iter())
-                    .map(|(&stride, &dim)| (i / stride % dim).to_string())
-                    .collect();
-                let at = if at.is_empty() { String::new() } else { format!("[{}]", at.join(",")) };
-                bail!(InvalidArgument, "partitions{at} = {partition} is not in [0, {count})");
-            }
-        }
-    }
+    let members = partition_members(partitions, count)?;
     let source = T::items(data)?;
     let run = product(inner);
     let mut outputs = Vec::with_capacity(count);
@@ -79,15 +64,7 @@ fn make_dynamic_stitch(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
 fn dynamic_stitch<T: Item>(ctx: &mut KernelContext<'_>) -> Result<()> {
     let count = ctx.num_inputs() / 2;
     let inner = stitched_inner_shape(ctx, count)?;
-    let mut rows = 0;
-    for m in 0..count {
-        for (i, &index) in ctx.input(m)?.as_slice::<i32>()?.iter().enumerate() {
-            match usize::try_from(index) {
-                Ok(index) => rows = rows.max(index + 1),
-                Err(_) => bail!(InvalidArgument, "indices[{i}] is out of range"),
-            }
-        }
-    }
+    let rows = stitched_rows(ctx, count)?;
     let sizes: Vec<i64> = std::iter::once(rows).chain(inner.iter().copied()).map(|d| d as i64).collect();
     let shape = Shape::from_i64(&sizes)?;
     let run = product(&inner);
@@ -108,32 +85,4 @@ fn dynamic_stitch<T: Item>(ctx: &mut KernelContext<'_>) -> Result<()> {
     })?;
     ctx.set_output(0, output);
     Ok(())
-}
-
-/// Returns the shape of one slice, which must be equal for all inputs.
-fn stitched_inner_shape(ctx: &KernelContext<'_>, count: usize) -> Result<Shape> {
-    let inner = |m: usize| -> Result<&[usize]> {
-        let (index, data) = (ctx.input(m)?.shape(), ctx.input(count + m)?.shape());
-        match data.strip_prefix(index.dims()) {
-            Some(inner) => Ok(inner),
-            None => bail!(InvalidArgument, "data[{m}].shape = {data} does not start with indices[{m}].shape = {index}"),
-        }
-    };
-    let first = inner(0)?;
-    for m in 1..count {
-        if inner(m)? != first {
-            let shape = |i: usize| ctx.input(i).map(Tensor::shape);
-            bail!(
-                InvalidArgument,
-                "Need data[0].shape[{}:] = data[{m}].shape[{}:], got data[0].shape = {}, data[{m}].shape = {}, indices[0].shape = {}, indices[{m}].shape = {}",
-                shape(0)?.rank(),
-                shape(m)?.rank(),
-                shape(count)?,
-                shape(count + m)?,
-                shape(0)?,
-                shape(m)?
-            );
-        }
-    }
-    Ok(Shape::new(first))
 }

@@ -1,13 +1,14 @@
 //! Moving blocks of space to the batch or depth dimension and back: `SpaceToBatch(ND)`, `BatchToSpace(ND)`, `SpaceToDepth`, `DepthToSpace`, and
 //! `ExtractImagePatches`.
 
-use super::args::{indices, product};
+use super::args::indices;
 use super::item::{Item, for_item};
-use super::nd::{Dims, Strides, copy_strided, row_major};
+use super::nd::copy_strided;
 use super::transpose::transposed;
 use crate::from_fn::linear_from_fn;
-use flowmill_runtime::{Kernel, KernelContext, KernelInit, KernelRegistry};
-use flowmill_tensor::{Allocator, Result, Shape, Tensor, bail};
+use flowmill_kernels::array::space::{Blocks, depth_plan};
+use flowmill_runtime::{Kernel, KernelInit, KernelRegistry};
+use flowmill_tensor::{Allocator, Result, Tensor, bail};
 use smallvec::SmallVec;
 use std::sync::Arc;
 
@@ -20,12 +21,6 @@ pub(super) fn register(registry: &mut KernelRegistry) {
     registry.add("SpaceToDepth", |init| make_depth_op(init, true));
 }
 
-/// The spatial dimensions of a block op: the block sizes, and the padding (or cropping) before and after.
-struct Blocks {
-    sizes: Dims,
-    margins: SmallVec<[(i64, i64); 4]>,
-}
-
 /// Makes the kernel of a block op. The `ND` ops take the block sizes as their second input, the others (two spatial dimensions) as an attribute.
 fn make_block_op(init: &KernelInit<'_>, to_batch: bool) -> Result<Arc<dyn Kernel>> {
     let block_size: Option<i64> = if init.attrs.contains("block_size") { Some(init.attrs.get("block_size")?) } else { None };
@@ -36,101 +31,16 @@ fn make_block_op(init: &KernelInit<'_>, to_batch: bool) -> Result<Arc<dyn Kernel
         };
         let margins = ctx.input(if block_size.is_some() { 1 } else { 2 })?;
         let input = ctx.input(0)?;
-        let blocks = check_blocks(input, &sizes, margins, if to_batch { "paddings" } else { "crops" })?;
+        let blocks = Blocks::new(input.rank(), &sizes, margins, if to_batch { "paddings" } else { "crops" })?;
         let output = if to_batch { space_to_batch::<T>(ctx.allocator(), input, &blocks)? } else { batch_to_space::<T>(ctx.allocator(), input, &blocks)? };
         ctx.set_output(0, output);
         Ok(())
     }))
 }
 
-fn check_blocks(input: &Tensor, sizes: &[i64], margins: &Tensor, name: &str) -> Result<Blocks> {
-    let n = sizes.len();
-    if input.rank() < n + 1 {
-        bail!(InvalidArgument, "input rank should be >= {} instead of {}", n + 1, input.rank());
-    }
-    if margins.shape()[..] != [n, 2] {
-        bail!(InvalidArgument, "{name} should have shape [{n}, 2] instead of {}", margins.shape());
-    }
-    let mut blocks = Blocks { sizes: Dims::new(), margins: SmallVec::new() };
-    for (i, &size) in sizes.iter().enumerate() {
-        match usize::try_from(size) {
-            Ok(size) if size > 0 => blocks.sizes.push(size),
-            _ => bail!(InvalidArgument, "All values in block_shape must be positive, got value, {size} at index {i}."),
-        }
-    }
-    for pair in indices(margins)?.chunks_exact(2) {
-        if pair.iter().any(|&margin| margin < 0) {
-            bail!(InvalidArgument, "{}{} must be non-negative", name[..1].to_uppercase(), &name[1..]);
-        }
-        blocks.margins.push((pair[0], pair[1]));
-    }
-    Ok(blocks)
-}
-
-impl Blocks {
-    fn count(&self) -> usize {
-        product(&self.sizes)
-    }
-
-    /// Returns the position along each dimension at which block `k` starts.
-    fn starts(&self, k: usize) -> Dims {
-        let strides = row_major(&self.sizes);
-        self.sizes.iter().zip(&strides).map(|(&size, &stride)| k / stride as usize % size).collect()
-    }
-
-    /// Returns the correspondence, for block `k`, between the batch form (sizes `small`) and the space form (sizes `large`): index `o` of the
-    /// former is index `o * size + start - before` of the latter. Returns the first `o`, and the number of those that are inside `large`.
-    fn overlap(&self, k: usize, small: &[usize], large: &[usize]) -> (Dims, Dims) {
-        let (mut first, mut count) = (Dims::new(), Dims::new());
-        for (i, start) in self.starts(k).into_iter().enumerate() {
-            let (size, shift) = (self.sizes[i] as i64, start as i64 - self.margins[i].0);
-            let low = if shift < 0 { (-shift + size - 1) / size } else { 0 };
-            let high = (large[i] as i64 - shift + size - 1).div_euclid(size).min(small[i] as i64);
-            first.push(low as usize);
-            count.push((high - low).max(0) as usize);
-        }
-        (first, count)
-    }
-
-    /// Calls `copy` for each block with the offset and strides in the batch form, those in the space form, and the sizes to copy.
-    fn for_each(&self, small: &Shape, large: &Shape, mut copy: impl FnMut((isize, &[isize]), (isize, &[isize]), &[usize])) {
-        let n = self.sizes.len();
-        let (small_strides, large_strides) = (row_major(small), row_major(large));
-        let batch = large[0];
-        let stepped: Strides =
-            large_strides.iter().enumerate().map(|(d, &s)| if (1..=n).contains(&d) { s * self.sizes[d - 1] as isize } else { s }).collect();
-        for k in 0..self.count() {
-            let (first, count) = self.overlap(k, &small[1..=n], &large[1..=n]);
-            if count.contains(&0) {
-                continue;
-            }
-            let mut dims = Dims::from_elem(batch, 1);
-            dims.extend(count.iter().copied());
-            dims.extend(small[n + 1..].iter().copied());
-            let mut at_small = (k * batch) as isize * small_strides[0];
-            let mut at_large = 0;
-            for (i, start) in self.starts(k).into_iter().enumerate() {
-                at_small += first[i] as isize * small_strides[i + 1];
-                let index = first[i] as i64 * self.sizes[i] as i64 + start as i64 - self.margins[i].0;
-                at_large += index as isize * large_strides[i + 1];
-            }
-            copy((at_small, &small_strides), (at_large, &stepped), &dims);
-        }
-    }
-}
-
 /// Converts `[batch, spatial…, rest…]` to `[blocks · batch, (padded spatial / block)…, rest…]`.
 fn space_to_batch<T: Item>(alloc: &Allocator, input: &Tensor, blocks: &Blocks) -> Result<Tensor> {
-    let mut sizes: SmallVec<[i64; 8]> = input.shape().iter().map(|&d| d as i64).collect();
-    for (i, (&block, &(before, after))) in blocks.sizes.iter().zip(&blocks.margins).enumerate() {
-        let padded = sizes[i + 1].saturating_add(before).saturating_add(after);
-        if padded % block as i64 != 0 {
-            bail!(InvalidArgument, "padded_shape[{i}]={padded} is not divisible by block_shape[{i}]={block}");
-        }
-        sizes[i + 1] = padded / block as i64;
-    }
-    sizes[0] = sizes[0].saturating_mul(i64::try_from(blocks.count()).unwrap_or(i64::MAX));
-    let shape = Shape::from_i64(&sizes)?;
+    let shape = blocks.batch_shape(input.shape())?;
     let source = T::items(input)?;
     let zero = T::zero()?;
     T::build(alloc, input.dtype(), shape.clone(), source, |out| {
@@ -146,20 +56,7 @@ fn space_to_batch<T: Item>(alloc: &Allocator, input: &Tensor, blocks: &Blocks) -
 
 /// Computes the reverse of [`space_to_batch`]; the margins are cropped.
 fn batch_to_space<T: Item>(alloc: &Allocator, input: &Tensor, blocks: &Blocks) -> Result<Tensor> {
-    let mut sizes: SmallVec<[i64; 8]> = input.shape().iter().map(|&d| d as i64).collect();
-    let count = blocks.count();
-    if count == 0 || !input.shape()[0].is_multiple_of(count) {
-        bail!(InvalidArgument, "Input batch dimension ({}) is not divisible by product of block sizes ({count})", input.shape()[0]);
-    }
-    sizes[0] /= count as i64;
-    for (i, (&block, &(before, after))) in blocks.sizes.iter().zip(&blocks.margins).enumerate() {
-        let cropped = sizes[i + 1].saturating_mul(block as i64).saturating_sub(before).saturating_sub(after);
-        if cropped < 0 {
-            bail!(InvalidArgument, "cropped_shape[{i}]={cropped} must be non-negative");
-        }
-        sizes[i + 1] = cropped;
-    }
-    let shape = Shape::from_i64(&sizes)?;
+    let shape = blocks.space_shape(input.shape())?;
     let source = T::items(input)?;
     T::build(alloc, input.dtype(), shape.clone(), source, |out| {
         if !source.is_empty() && !out.is_empty() {
@@ -169,13 +66,6 @@ fn batch_to_space<T: Item>(alloc: &Allocator, input: &Tensor, blocks: &Blocks) -
         }
         Ok(())
     })
-}
-
-/// The dimensions of a depth op: its input is reshaped to six dimensions, transposed, and reshaped to four.
-struct DepthPlan {
-    six: [usize; 6],
-    permutation: [usize; 6],
-    four: [usize; 4],
 }
 
 fn make_depth_op(init: &KernelInit<'_>, to_depth: bool) -> Result<Arc<dyn Kernel>> {
@@ -189,41 +79,10 @@ fn make_depth_op(init: &KernelInit<'_>, to_depth: bool) -> Result<Arc<dyn Kernel
         other => bail!(InvalidArgument, "Only NHWC and NCHW data_format supported on CPU. Got {other}"),
     };
     for_item!(init.dtype("T")?, T => linear_from_fn(init, move |ctx| {
-        let plan = depth_plan(ctx, block, to_depth, channels_first)?;
+        let plan = depth_plan(ctx.input(0)?.shape(), block, to_depth, channels_first)?;
         let split = ctx.take(0)?.reshaped(plan.six)?;
         let output = transposed::<T>(ctx.allocator(), &split, &plan.permutation)?.reshaped(plan.four)?;
         ctx.set_output(0, output);
         Ok(())
     }))
-}
-
-fn depth_plan(ctx: &KernelContext<'_>, block: usize, to_depth: bool, channels_first: bool) -> Result<DepthPlan> {
-    let input = ctx.input(0)?;
-    let &[n, a, b, c] = input.shape().dims() else { bail!(InvalidArgument, "Input rank should be 4 instead of {}", input.rank()) };
-    let (height, width, depth) = if channels_first { (b, c, a) } else { (a, b, c) };
-    let area = block.saturating_mul(block);
-    if to_depth {
-        if !height.is_multiple_of(block) || !width.is_multiple_of(block) {
-            bail!(InvalidArgument, "Image width {width} and height {height} should be divisible by block_size: {block}");
-        }
-        let (h, w) = (height / block, width / block);
-        let Some(deep) = depth.checked_mul(area) else { bail!(InvalidArgument, "the depth overflows") };
-        return Ok(if channels_first {
-            DepthPlan { six: [n, depth, h, block, w, block], permutation: [0, 3, 5, 1, 2, 4], four: [n, deep, h, w] }
-        } else {
-            DepthPlan { six: [n, h, block, w, block, depth], permutation: [0, 1, 3, 2, 4, 5], four: [n, h, w, deep] }
-        });
-    }
-    if !depth.is_multiple_of(area) {
-        bail!(InvalidArgument, "Input depth dimension {depth} should be divisible by: {area}");
-    }
-    let flat = depth / area;
-    let (Some(h), Some(w)) = (height.checked_mul(block), width.checked_mul(block)) else {
-        bail!(InvalidArgument, "the image's sizes overflow")
-    };
-    Ok(if channels_first {
-        DepthPlan { six: [n, block, block, flat, height, width], permutation: [0, 3, 4, 1, 5, 2], four: [n, flat, h, w] }
-    } else {
-        DepthPlan { six: [n, height, width, block, block, flat], permutation: [0, 1, 3, 2, 4, 5], four: [n, h, w, flat] }
-    })
 }

@@ -10,9 +10,9 @@ use crate::gemm::{MatrixRef, Repeat};
 use crate::number::Number;
 use crate::reduction::row_sum;
 use flowmill_graph::{EinsumEquation, EinsumLabel, EinsumProduct};
+use flowmill_kernels::einsum::{EinsumTerms, LabelSizes};
 use flowmill_runtime::{Kernel, KernelInit};
 use flowmill_tensor::{Allocator, Complex, Result, Shape, Tensor, bail, bf16, f16, for_dtype};
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// Makes the kernel of `Einsum`.
@@ -27,43 +27,9 @@ pub(super) fn make_einsum(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     }), _ => init.unsupported())
 }
 
-/// The sizes of all labels.
-type LabelSizes = BTreeMap<EinsumLabel, usize>;
-
 fn einsum<T: Product + Number>(alloc: &Allocator, equation: &EinsumEquation, inputs: &[&Tensor]) -> Result<Tensor> {
-    if inputs.len() != equation.num_inputs() {
-        bail!(InvalidArgument, "Expecting {} inputs but got {}", equation.num_inputs(), inputs.len());
-    }
-    let mut terms = Vec::new();
-    let mut sizes = LabelSizes::new();
-    for (i, tensor) in inputs.iter().enumerate() {
-        let labels = equation.input_labels(i, tensor.rank())?;
-        for (axis, (label, &size)) in labels.iter().zip(tensor.shape().iter()).enumerate() {
-            let known = sizes.entry(*label).or_insert(size);
-            let broadcasts = matches!(label, EinsumLabel::Ellipsis(_)) && (size == 1 || *known == 1);
-            if broadcasts && *known == 1 {
-                *known = size;
-            } else if *known != size && !broadcasts {
-                bail!(
-                    InvalidArgument,
-                    "Expected dimension {known} at axis {axis} of the input shaped {} but got dimension {size}",
-                    tensor.shape()
-                );
-            }
-        }
-        terms.push(labels);
-    }
-    let ellipsis = sizes.keys().filter(|l| matches!(l, EinsumLabel::Ellipsis(_))).count();
-    let named = equation.output_labels(ellipsis);
-    if named.iter().any(|label| !sizes.contains_key(label)) {
-        bail!(InvalidArgument, "Output subscripts '{}' have a label that no input has", equation.output());
-    }
-    if sizes.keys().any(|label| matches!(label, EinsumLabel::Ellipsis(_)) && !named.contains(label)) {
-        bail!(InvalidArgument, "Output subscripts '{}' need an ellipsis, because an input's ellipsis has dimensions", equation.output());
-    }
-    let shape: Shape = named.iter().map(|l| sizes[l]).collect();
-    shape.checked_num_elements()?;
-    let output: Vec<EinsumLabel> = named.iter().enumerate().filter(|(i, label)| !named[..*i].contains(label)).map(|(_, l)| *l).collect();
+    let shapes: Vec<&Shape> = inputs.iter().map(|tensor| tensor.shape()).collect();
+    let EinsumTerms { operands: terms, sizes, named, output, shape } = EinsumTerms::new(equation, &shapes)?;
     let mut operands: Vec<View> = Vec::new();
     for (i, (tensor, labels)) in inputs.iter().zip(&terms).enumerate() {
         let other = terms.get(1 - i).filter(|_| inputs.len() == 2);

@@ -71,7 +71,7 @@ impl Function {
 
     /// Returns true if no op computes the function alone.
     pub(crate) fn is_of_programs_only(&self) -> bool {
-        self.name.starts_with("Gelu")
+        self.name == "SelectNumber" || PRIVATE_OPS.iter().any(|(_, name)| *name == self.name)
     }
 }
 
@@ -88,6 +88,16 @@ const fn predicate(name: &'static str, arity: usize, types: Types, text: &'stati
 }
 
 use Types::{All, Booleans, Floats, Integers, Numbers};
+
+/// Ops that the optimizer makes, and their functions.
+pub(crate) const PRIVATE_OPS: [(&str, &str); 6] = [
+    ("_GeluApproximate", "GeluApproximate"),
+    ("_GeluExact", "GeluExact"),
+    ("_HardSigmoid", "HardSigmoid"),
+    ("_HardSwish", "HardSwish"),
+    ("_Mish", "Mish"),
+    ("_Silu", "Silu"),
+];
 
 /// All functions.
 pub(crate) const FUNCTIONS: &[Function] = &[
@@ -123,11 +133,14 @@ pub(crate) const FUNCTIONS: &[Function] = &[
     of("GeluExact", 1, Floats, "(C)0.5 * a * (1 + erf(a * (C)0.70710678118654752440))"),
     predicate("Greater", 2, Numbers, "a > b"),
     predicate("GreaterEqual", 2, Numbers, "a >= b"),
+    of("HardSigmoid", 1, Floats, "fmin(fmax(a + 3, (C)0), (C)6) / 6"),
+    of("HardSwish", 1, Floats, "a * (fmin(fmax(a + 3, (C)0), (C)6) / 6)"),
     of("Inv", 1, Floats, "1 / a"),
     of("Invert", 1, Integers, "~a"),
     predicate("IsFinite", 1, Floats, "a - a == 0"),
     predicate("IsInf", 1, Floats, "a == lowest<C>() || a == highest<C>()"),
     predicate("IsNan", 1, Floats, "a != a"),
+    of("LeftShift", 2, Integers, "shifted_left<C>(a, b)"),
     of("LeakyRelu", 1, Floats, "a > 0 ? a : a * p"),
     of("LeakyReluGrad", 2, Floats, "b > 0 ? a : a * p"),
     predicate("Less", 2, Numbers, "a < b"),
@@ -140,6 +153,7 @@ pub(crate) const FUNCTIONS: &[Function] = &[
     predicate("LogicalOr", 2, Booleans, "a || b"),
     of("Maximum", 2, Numbers, "larger<C>(a, b)"),
     of("Minimum", 2, Numbers, "smaller<C>(a, b)"),
+    of("Mish", 1, Floats, "a * tanh(a > 0 ? a + log1p(exp(-a)) : log1p(exp(a)))"),
     number("Mod", 2, "fmod(a, b)", "truncated_remainder<C>(a, b)"),
     of("Mul", 2, Numbers, "a * b"),
     of("MulNoNan", 2, Floats, "b == 0 ? (C)0 : a * b"),
@@ -154,14 +168,18 @@ pub(crate) const FUNCTIONS: &[Function] = &[
     of("Relu6", 1, Numbers, "a < 0 ? (C)0 : a > 6 ? (C)6 : a"),
     of("Relu6Grad", 2, Numbers, "b > 0 && b < 6 ? a : (C)0"),
     of("ReluGrad", 2, Numbers, "b > 0 ? a : (C)0"),
+    of("RightShift", 2, Integers, "shifted_right<C>(a, b)"),
     of("Rint", 1, Floats, "rint(a)"),
     number("Round", 1, "rint(a)", "a"),
     of("Rsqrt", 1, Floats, "rsqrt(a)"),
     of("RsqrtGrad", 2, Floats, "(C)-0.5 * b * a * a * a"),
+    // A select whose condition is a number.
+    of("SelectNumber", 3, Floats, "a != 0 ? b : c"),
     of("Selu", 1, Floats, "a < 0 ? (C)1.7580993408473768599 * expm1(a) : (C)1.0507009873554804934 * a"),
     of("SeluGrad", 2, Floats, "b < 0 ? a * (b + (C)1.7580993408473768599) : a * (C)1.0507009873554804934"),
     of("Sigmoid", 1, Floats, "1 / (1 + exp(-a))"),
     of("SigmoidGrad", 2, Floats, "b * a * (1 - a)"),
+    of("Silu", 1, Floats, "a / (1 + exp(-a))"),
     number("Sign", 1, "a != a ? a : (C)((a > 0) - (a < 0))", "(C)((a > 0) - (a < 0))"),
     of("Sin", 1, Floats, "sin(a)"),
     of("Sinh", 1, Floats, "sinh(a)"),

@@ -72,7 +72,7 @@ impl Layout {
 }
 
 /// Returns the strides of a tensor's elements in a loop over the elements of `output`, to which it is broadcast.
-fn broadcast_strides(shape: &Shape, strides: &[usize], output: &Shape) -> SmallVec<[usize; 4]> {
+pub(crate) fn broadcast_strides(shape: &Shape, strides: &[usize], output: &Shape) -> SmallVec<[usize; 4]> {
     let missing = output.rank() - shape.rank();
     (0..output.rank()).map(|i| if i < missing || shape.dims()[i - missing] == 1 { 0 } else { strides[i - missing] }).collect()
 }

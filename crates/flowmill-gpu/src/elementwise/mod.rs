@@ -5,7 +5,7 @@ mod kernel;
 mod layout;
 mod program;
 
-pub(crate) use functions::{FUNCTIONS, Function, Types};
+pub(crate) use functions::{FUNCTIONS, Function, PRIVATE_OPS, Types};
 pub(crate) use kernel::{ElementwiseKernel, Operand};
-pub(crate) use layout::{Layout, MAX_RANK};
+pub(crate) use layout::{Layout, MAX_RANK, broadcast_strides};
 pub(crate) use program::{Instruction, Operation, Program};

@@ -3,7 +3,6 @@
 use super::functions::Function;
 use crate::text::{compute_name, element_name};
 use flowmill_tensor::{DType, Result, SmallVec, bail, error};
-use std::fmt::Write;
 
 /// A list of instructions on numbered values: value `v` is input `v`, or the result of instruction `v - inputs.len()`.
 #[derive(Clone, Debug)]
@@ -65,37 +64,41 @@ impl Program {
     /// # Errors
     /// Returns `Internal` for a type that GPUs do not have, and for an instruction with too few operands.
     pub(crate) fn statements(&self) -> Result<String> {
-        let mut statements = String::new();
-        for (i, instruction) in self.instructions.iter().enumerate() {
-            let Instruction { operation, operands, dtype } = instruction;
-            let names: Vec<String> = operands.iter().map(|value| format!("v{value}")).collect();
-            let argument = match operands.first() {
-                Some(&value) => self.type_of(value)?,
-                None => bail!(Internal, "an element-wise instruction has no operands"),
-            };
-            let unnamed = |dtype: DType| error!(Internal, "GPU kernels have no elements of type {dtype}");
-            let compute = compute_name(*dtype).ok_or_else(|| unnamed(*dtype))?;
-            let value = match operation {
-                Operation::Apply(function, _) if names.len() != function.arity => {
-                    bail!(InvalidArgument, "{} has {} operands, not {}", function.name, function.arity, names.len())
-                }
-                Operation::Apply(function, parameter) => {
-                    let own = compute_name(argument).ok_or_else(|| unnamed(argument))?;
-                    expand(function.text_for(argument), &names, own, *parameter)
-                }
-                Operation::Sum => names.join(" + "),
-                Operation::Cast => cast(argument, *dtype, &names[0], compute),
-                Operation::Select if names.len() == 3 => format!("{} ? {} : {}", names[0], names[1], names[2]),
-                Operation::Select => bail!(Internal, "a selection needs three operands"),
-            };
-            // A value of a narrow float is rounded as a node of its own would round it.
-            let rounded = match dtype {
-                DType::F16 | DType::BF16 => format!("({compute})({})({value})", element_name(*dtype).unwrap_or("float")),
-                _ => value,
-            };
-            let _ = writeln!(statements, "    {compute} v{} = {rounded};", self.inputs.len() + i);
-        }
-        Ok(statements)
+        (0..self.instructions.len()).map(|i| self.statement(i)).collect()
+    }
+
+    /// Returns the statement of instruction `i`.
+    ///
+    /// # Errors
+    /// Returns the errors of [`Program::statements`].
+    pub(crate) fn statement(&self, i: usize) -> Result<String> {
+        let Instruction { operation, operands, dtype } = &self.instructions[i];
+        let names: Vec<String> = operands.iter().map(|value| format!("v{value}")).collect();
+        let argument = match operands.first() {
+            Some(&value) => self.type_of(value)?,
+            None => bail!(Internal, "an element-wise instruction has no operands"),
+        };
+        let unnamed = |dtype: DType| error!(Internal, "GPU kernels have no elements of type {dtype}");
+        let compute = compute_name(*dtype).ok_or_else(|| unnamed(*dtype))?;
+        let value = match operation {
+            Operation::Apply(function, _) if names.len() != function.arity => {
+                bail!(InvalidArgument, "{} has {} operands, not {}", function.name, function.arity, names.len())
+            }
+            Operation::Apply(function, parameter) => {
+                let own = compute_name(argument).ok_or_else(|| unnamed(argument))?;
+                expand(function.text_for(argument), &names, own, *parameter)
+            }
+            Operation::Sum => names.join(" + "),
+            Operation::Cast => cast(argument, *dtype, &names[0], compute),
+            Operation::Select if names.len() == 3 => format!("{} ? {} : {}", names[0], names[1], names[2]),
+            Operation::Select => bail!(Internal, "a selection needs three operands"),
+        };
+        // A value of a narrow float is rounded as a node of its own would round it.
+        let rounded = match dtype {
+            DType::F16 | DType::BF16 => format!("({compute})({})({value})", element_name(*dtype).unwrap_or("float")),
+            _ => value,
+        };
+        Ok(format!("    {compute} v{} = {rounded};\n", self.inputs.len() + i))
     }
 }
 

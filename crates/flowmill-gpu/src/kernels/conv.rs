@@ -3,6 +3,7 @@
 //! A convolution is a matrix product with a row for the elements under each window ("im2col"), a few images at a time. Convolutions in groups, of which
 //! the depthwise ones are the most usual, are computed directly.
 
+use super::epilogue::{self, Epilogue};
 use super::layout::in_any_layout;
 use super::matmul;
 use super::pool::window_words;
@@ -28,7 +29,8 @@ const MOST_PARTS: usize = 64;
 const TEXT: &str = concat!(include_str!("window.cu"), include_str!("conv.cu"));
 
 pub(super) fn register(registry: &mut KernelRegistry) {
-    let conv = |make| KernelDef::new(make).constrain("T", FLOATS);
+    // Images with channels first are transposed: the optimizer moves the transposes out of chains of such nodes.
+    let conv = |make| KernelDef::new(make).constrain("T", FLOATS).channels_last();
     registry.register("Conv2D", conv(|init| in_any_layout(init, |init| make(init, Kind::Full))));
     registry.register(
         "Conv2DBackpropInput",
@@ -38,6 +40,10 @@ pub(super) fn register(registry: &mut KernelRegistry) {
         "Conv2DBackpropFilter",
         conv(|init| in_any_layout(init, |init| make_filter_gradient(init, Kind::Full))).host_memory("filter_sizes"),
     );
+    let fused = conv(|init| in_any_layout(init, |init| make(init, Kind::Full))).fuses(epilogue::can_be);
+    registry.register("_FusedConv2D", fused);
+    let fused = conv(|init| in_any_layout(init, |init| make(init, Kind::Depthwise))).fuses(epilogue::can_be_without_residual);
+    registry.register("_FusedDepthwiseConv2dNative", fused);
     registry.register("DepthwiseConv2dNative", conv(|init| in_any_layout(init, |init| make(init, Kind::Depthwise))));
     let gradient = conv(|init| in_any_layout(init, |init| make_input_gradient(init, Kind::Depthwise)));
     registry.register("DepthwiseConv2dNativeBackpropInput", gradient.host_memory("input_sizes"));
@@ -321,6 +327,10 @@ impl Convolver {
 fn make(init: &KernelInit<'_>, kind: Kind) -> Result<Arc<dyn Kernel>> {
     let geometry = Geometry::new(init)?;
     let convolver = Convolver::new(init.dtype("T")?)?;
+    if init.attrs.get_or("num_host_args", 0i64)? != 0 {
+        bail!(Unimplemented, "Fusion is not implemented: arguments in the host's memory");
+    }
+    let epilogue = if init.attrs.contains("fused_ops") { Some(Epilogue::new(init, convolver.dtype)?) } else { None };
     from_fn(move |ctx| {
         let (input, filter) = (ctx.input(0)?.clone(), ctx.input(1)?.clone());
         let extent = Extent::new(kind, &geometry, input.shape(), filter.shape())?;
@@ -330,10 +340,11 @@ fn make(init: &KernelInit<'_>, kind: Kind) -> Result<Arc<dyn Kernel>> {
             return Ok(());
         }
         let to = device.address(&output)?;
-        if extent.row() == 0 {
-            return device.gpu().fill(to, 0, output.num_bytes());
+        match extent.row() {
+            0 => device.gpu().fill(to, 0, output.num_bytes())?,
+            _ => convolver.forward(device, &extent, [device.address(&input)?, device.address(&filter)?, to])?,
         }
-        convolver.forward(device, &extent, [device.address(&input)?, device.address(&filter)?, to])
+        epilogue.as_ref().map_or(Ok(()), |epilogue| epilogue.apply(ctx, device, &output))
     })
 }
 

@@ -5,7 +5,7 @@ use crate::backend::{Address, Grid};
 use crate::compiled_kernel::{CompiledKernel, word};
 use crate::device::{Argument, GpuDevice};
 use crate::elementwise::MAX_RANK;
-use flowmill_kernels::array::nd::{Dims, Strides};
+use flowmill_kernels::array::nd::{Dims, Strides, row_major};
 use flowmill_tensor::{DType, Result, bail, error};
 use smallvec::SmallVec;
 
@@ -145,6 +145,17 @@ impl Copier {
             ([n], [1], [1]) => device.gpu().copy(to.0, from.0, n * self.size),
             _ => self.enqueue(device, walk, addresses),
         }
+    }
+
+    /// Enqueues a copy of a tensor with the dimensions `dims`, in which dimension `i` is number `permutation[i]` of the source's.
+    ///
+    /// # Errors
+    /// Returns the errors of [`Copier::copy`].
+    pub(super) fn transpose(&self, device: &GpuDevice, dims: &[usize], permutation: &[usize], to: Address, from: Address) -> Result<()> {
+        let own = row_major(dims);
+        let shape: Dims = permutation.iter().map(|&axis| dims[axis]).collect();
+        let strides: Strides = permutation.iter().map(|&axis| own[axis]).collect();
+        self.copy(device, &shape, (to, &row_major(&shape)), (from, &strides))
     }
 
     fn enqueue(&self, device: &GpuDevice, mut walk: Walk, (to, from): (Address, Address)) -> Result<()> {

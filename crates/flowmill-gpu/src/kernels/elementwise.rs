@@ -1,7 +1,7 @@
 //! Element-wise ops: one kernel for each function of the table, and those with other types or numbers of arguments.
 
 use crate::device::GpuDevice;
-use crate::elementwise::{ElementwiseKernel, FUNCTIONS, Function, Instruction, Operation, Program, Types};
+use crate::elementwise::{ElementwiseKernel, FUNCTIONS, Function, Instruction, Operation, PRIVATE_OPS, Program, Types};
 use flowmill_kernels::from_fn::from_fn;
 use flowmill_runtime::{Kernel, KernelDef, KernelInit, KernelRegistry};
 use flowmill_tensor::{DType, Result, Shape, SmallVec, bail, error};
@@ -13,7 +13,12 @@ pub(super) fn register(registry: &mut KernelRegistry) {
         // Predicates of booleans have no type attribute.
         registry.register(function.name, if function.types == Types::Booleans { def } else { def.constrain("T", function.types.list()) });
     }
+    for (op, _) in PRIVATE_OPS {
+        registry.register(op, KernelDef::new(make_function).constrain("T", Types::Floats.list()));
+    }
     let all = Types::All.list();
+    registry.register("AccumulateNV2", KernelDef::new(|init| kernel(Operation::Sum, init)).constrain("T", Types::Numbers.list()));
+    registry.register("BiasAddV1", KernelDef::new(make_bias_add).constrain("T", Types::Floats.list()));
     registry.register("AddN", KernelDef::new(|init| kernel(Operation::Sum, init)).constrain("T", Types::Numbers.list()));
     registry.register("BiasAdd", KernelDef::new(make_bias_add).constrain("T", Types::Floats.list()));
     registry.register("Cast", KernelDef::new(|init| kernel(Operation::Cast, init)).constrain("SrcT", all).constrain("DstT", all));
@@ -26,13 +31,16 @@ fn kernel(operation: Operation, init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>
     Ok(Arc::new(ElementwiseKernel::new(Program::of(operation, init.input_types, output))))
 }
 
-fn function(name: &str) -> Result<&'static Function> {
+/// Returns the function of this name.
+pub(super) fn function(name: &str) -> Result<&'static Function> {
     Function::of(name).ok_or_else(|| error!(Unimplemented, "GPUs have no function {name}"))
 }
 
 fn make_function(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let parameter = if init.attrs.contains("alpha") { f64::from(init.attrs.get::<f32>("alpha")?) } else { 0.0 };
-    kernel(Operation::Apply(function(&init.op_def.name)?, parameter), init)
+    let op = init.op_def.name.as_str();
+    let name = PRIVATE_OPS.iter().find(|(private, _)| *private == op).map_or(op, |(_, name)| name);
+    kernel(Operation::Apply(function(name)?, parameter), init)
 }
 
 fn make_clip(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
@@ -49,7 +57,7 @@ fn make_clip(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
 fn make_bias_add(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let dtype = init.dtype("T")?;
     let add = ElementwiseKernel::new(Program::of(Operation::Sum, &[dtype; 2], dtype));
-    let channels_first = init.attrs.get::<&str>("data_format")? == "NCHW";
+    let channels_first = init.attrs.get_or("data_format", "NHWC")? == "NCHW";
     from_fn(move |ctx| {
         let (value, bias) = (ctx.input(0)?.clone(), ctx.input(1)?.clone());
         let axis = if channels_first { 1 } else { value.rank().max(1) - 1 };

@@ -15,7 +15,7 @@ pub(super) fn register(registry: &mut KernelRegistry) {
 }
 
 /// Returns the text of a function of programs. Predicates are left out: the values of a program are of one type.
-fn function_of(function: ElementwiseFunction) -> Option<&'static Function> {
+pub(super) fn function_of(function: ElementwiseFunction) -> Option<&'static Function> {
     let name = if function == ElementwiseFunction::BiasAdd { "Add" } else { function.name() };
     // A slope is an attribute, which instructions do not have.
     Function::of(name).filter(|found| !found.is_predicate && found.types.list().contains(&DType::F32) && !name.starts_with("LeakyRelu"))

@@ -40,3 +40,11 @@ extern "C" __global__ void gather_slices(T* out, const T* in, const I* indices, 
         else out[i] = T{};
     }
 }
+
+// Rows of `inner` elements of the source, by number, go to rows of the result, by number.
+extern "C" __global__ void place_rows(T* out, const T* in, const I* targets, const I* sources, u64 n, u32 inner) {
+    for (u64 i = thread_index(); i < n; i += thread_count()) {
+        const u64 row = i / inner, column = i % inner;
+        out[(u64)targets[row] * inner + column] = in[(u64)sources[row] * inner + column];
+    }
+}

@@ -25,13 +25,17 @@ pub(super) fn register(registry: &mut KernelRegistry) {
 }
 
 /// The kernels that gather elements of one size, by the size of the runs that they copy.
-struct Gatherer {
+pub(super) struct Gatherer {
     size: usize,
     programs: [CompiledKernel; 5],
 }
 
 impl Gatherer {
-    fn new(name: &'static str, dtype: DType, indices: DType) -> Result<Gatherer> {
+    /// Returns the kernels `name` for elements of a type, whose indices have the type `indices`.
+    ///
+    /// # Errors
+    /// Returns `Internal` for types that GPUs do not have.
+    pub(super) fn new(name: &'static str, dtype: DType, indices: DType) -> Result<Gatherer> {
         let size = dtype.size().filter(|size| size.is_power_of_two() && *size <= 16);
         let size = size.ok_or_else(|| error!(Internal, "GPU kernels have no elements of type {dtype}"))?;
         let index = element_name(indices).ok_or_else(|| error!(Internal, "GPU kernels have no indices of type {indices}"))?;
@@ -51,6 +55,33 @@ impl Gatherer {
             run *= 2;
         }
         run
+    }
+
+    /// Enqueues a copy of the rows of `data`, which are `rows`, that `index` numbers.
+    ///
+    /// # Errors
+    /// Returns the driver's errors, and `Unimplemented` for tensors that are too large.
+    pub(super) fn gather_rows(&self, device: &GpuDevice, data: &Tensor, rows: usize, index: &Tensor, output: &Tensor) -> Result<()> {
+        let count = index.num_elements();
+        let inner = output.num_elements() / count.max(1);
+        let addresses = [device.address(output)?, device.address(data)?, device.address(index)?];
+        let run = self.run([addresses[0], addresses[1]], inner, &[]);
+        let words = [1, word(rows)?, word(inner / run)?, word(count)?];
+        self.launch(device, run, addresses, output.num_elements(), &words)
+    }
+
+    /// Enqueues a copy of rows of `width` elements of `data` to rows of `output`; `index` has the numbers of the target rows and of the source rows.
+    ///
+    /// # Errors
+    /// Returns the driver's errors, and `Unimplemented` for tensors that are too large.
+    pub(super) fn place_rows(&self, device: &GpuDevice, data: &Tensor, width: usize, index: [&Tensor; 2], output: &Tensor) -> Result<()> {
+        let (to, from) = (device.address(output)?, device.address(data)?);
+        let run = self.run([to, from], width, &[]);
+        let n = index[0].num_elements() * width / run;
+        let [targets, sources] = [device.address(index[0])?, device.address(index[1])?].map(Argument::Address);
+        let arguments =
+            [Argument::Address(to), Argument::Address(from), targets, sources, Argument::U64(n as u64), Argument::U32(word(width / run)?)];
+        self.programs[(run * self.size).ilog2() as usize].launch(device, device.linear_grid(n), &arguments)
     }
 
     fn launch(&self, device: &GpuDevice, run: usize, addresses: [Address; 3], elements: usize, words: &[u32]) -> Result<()> {

@@ -1,26 +1,48 @@
-//! Kernels that compute nothing on the GPU: variables, shapes, and other shapes of the same elements.
+//! Kernels that compute nothing on the GPU: variables, stacks, shapes, and other shapes of the same elements.
 
+use super::types::{MOVABLE, VALUES};
 use flowmill_kernels::array::args;
 use flowmill_kernels::from_fn::from_fn;
 use flowmill_runtime::{Kernel, KernelContext, KernelDef, KernelInit, KernelRegistry};
 use flowmill_tensor::{DType, Result, Shape, Tensor, bail};
 use std::sync::Arc;
 
-/// Ops whose kernels are the host's, with the inputs and outputs that are in its memory.
-const SHARED: [(&str, &[&str]); 5] = [
-    ("VarHandleOp", &["resource"]),
-    ("ReadVariableOp", &["resource"]),
-    ("AssignVariableOp", &["resource"]),
-    ("VarIsInitializedOp", &["resource", "is_initialized"]),
-    ("DestroyResourceOp", &["resource"]),
+/// Ops whose kernels are the host's, with the type attribute that says what they hold, and the inputs and outputs that are in the host's memory.
+const SHARED: [(&str, &str, &[&str]); 21] = [
+    ("Assign", "T", &["ref", "output_ref"]),
+    ("AssignVariableOp", "dtype", &["resource"]),
+    ("DestroyResourceOp", "", &["resource"]),
+    ("DisableCopyOnRead", "", &["resource"]),
+    ("IsVariableInitialized", "dtype", &["ref", "is_initialized"]),
+    ("Placeholder", "dtype", &[]),
+    ("PlaceholderV2", "dtype", &[]),
+    ("ReadVariableOp", "dtype", &["resource"]),
+    ("Stack", "elem_type", &["handle"]),
+    ("StackClose", "", &["handle"]),
+    ("StackCloseV2", "", &["handle"]),
+    ("StackPop", "elem_type", &["handle"]),
+    ("StackPopV2", "elem_type", &["handle"]),
+    ("StackPush", "T", &["handle"]),
+    ("StackPushV2", "T", &["handle"]),
+    ("StackV2", "elem_type", &["max_size", "handle"]),
+    ("VarHandleOp", "dtype", &["resource"]),
+    ("VarIsInitializedOp", "", &["resource", "is_initialized"]),
+    ("Variable", "dtype", &["ref"]),
+    ("VariableShape", "", &["input", "output"]),
+    ("VariableV2", "dtype", &["ref"]),
 ];
 
 pub(super) fn register(registry: &mut KernelRegistry) {
     let mut shared = KernelRegistry::new();
     flowmill_host::register_all(&mut shared);
-    for (op, in_host_memory) in SHARED {
+    flowmill_cpu::register_all(&mut shared);
+    for (op, attr, in_host_memory) in SHARED {
+        // As in TensorFlow, references to `int32` are the host's.
+        let is_reference = matches!(op, "Variable" | "VariableV2");
         for def in shared.defs(op) {
-            registry.register(op, in_host_memory.iter().fold(def.clone(), |def, name| def.host_memory(name)));
+            let def = in_host_memory.iter().fold(def.clone(), |def, name| def.host_memory(name));
+            let types = if is_reference { VALUES } else { MOVABLE };
+            registry.register(op, if attr.is_empty() { def } else { def.constrain(attr, types) });
         }
     }
     registry.register("Reshape", KernelDef::new(|_| from_fn(reshape)).host_memory("shape"));

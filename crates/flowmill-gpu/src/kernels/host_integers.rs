@@ -47,12 +47,18 @@ const SMALL: [Op; 34] = [
     ("ZerosLike", "T", &["x", "y"]),
 ];
 
-/// Ops on shapes, which have a kernel in the host's memory for every type.
-const SHAPES: [Op; 4] = [
+/// Ops on shapes and seeds, which have a kernel in the host's memory for every type.
+const SHAPES: [Op; 10] = [
     ("BroadcastArgs", "", &["s0", "s1", "r0"]),
     ("BroadcastGradientArgs", "", &["s0", "s1", "r0", "r1"]),
     ("ConcatOffset", "", &["concat_dim", "shape", "offset"]),
+    ("DataFormatDimMap", "", &["x", "y"]),
+    ("DataFormatVecPermute", "", &["x", "y"]),
     ("InvertPermutation", "", &["x", "y"]),
+    ("LinSpace", "", &["start", "stop", "num", "output"]),
+    ("StatelessRandomGetAlg", "", &["alg"]),
+    ("StatelessRandomGetKeyCounter", "", &["seed", "key", "counter"]),
+    ("StatelessRandomGetKeyCounterAlg", "", &["seed", "key", "counter", "alg"]),
 ];
 
 pub(super) fn register(registry: &mut KernelRegistry) {

@@ -3,7 +3,6 @@
 use super::copy::Copier;
 use crate::device::GpuDevice;
 use flowmill_graph::image_layout::{ImageLayout, channels_first_rank, channels_last_attrs, to_channels_first, to_channels_last};
-use flowmill_kernels::array::nd::{Strides, row_major};
 use flowmill_runtime::{Device, Kernel, KernelContext, KernelInit};
 use flowmill_tensor::{Result, Shape, Tensor, bail};
 use std::sync::Arc;
@@ -36,11 +35,9 @@ struct ChannelsFirst {
 
 impl ChannelsFirst {
     fn permuted(&self, device: &GpuDevice, input: &Tensor, permutation: &[usize]) -> Result<Tensor> {
-        let own = row_major(input.shape());
         let shape: Shape = permutation.iter().map(|&axis| input.shape()[axis]).collect();
-        let strides: Strides = permutation.iter().map(|&axis| own[axis]).collect();
         let output = device.allocate(input.dtype(), &shape)?;
-        self.copier.copy(device, &shape, (device.address(&output)?, &row_major(&shape)), (device.address(input)?, &strides))?;
+        self.copier.transpose(device, input.shape(), permutation, device.address(&output)?, device.address(input)?)?;
         Ok(output)
     }
 

@@ -88,6 +88,36 @@ extern "C" __global__ void top_k(T* values, I* indices, const T* in, u32 columns
     }
 }
 
+// The columns of each row as a permutation, which is sorted step by step. It has a power of two of places; those without a column come last.
+extern "C" __global__ void number_columns(u32* order, u64 n, u32 places) {
+    for (u64 i = thread_index(); i < n; i += thread_count()) order[i] = (u32)(i & (places - 1));
+}
+
+// A step of a bitonic sort: compares the places at a distance of `distance` in runs of `run` places, which are sorted in alternating directions.
+extern "C" __global__ void sort_columns(u32* order, const T* in, u64 pairs, u32 places, u32 columns, u32 run, u32 distance) {
+    for (u64 pair = thread_index(); pair < pairs; pair += thread_count()) {
+        const u64 row = pair / (places / 2);
+        const u32 own = (u32)(pair % (places / 2)), first = own / distance * distance * 2 + own % distance, second = first + distance;
+        u32* places_of_row = order + row * places;
+        const u32 a = places_of_row[first], b = places_of_row[second];
+        bool is_after = a > b;
+        if (a < columns && b < columns) is_after = follows(Candidate{(C)in[row * columns + a], a}, Candidate{(C)in[row * columns + b], b});
+        if (is_after == ((first & run) == 0)) {
+            places_of_row[first] = b;
+            places_of_row[second] = a;
+        }
+    }
+}
+
+extern "C" __global__ void first_columns(T* values, I* indices, const T* in, const u32* order, u64 n, u32 places, u32 columns, u32 k) {
+    for (u64 i = thread_index(); i < n; i += thread_count()) {
+        const u64 row = i / k;
+        const u32 column = order[row * places + i % k];
+        values[i] = in[row * columns + column];
+        indices[i] = (I)column;
+    }
+}
+
 static __device__ C scanned(C a, C b) { return F::IS_PRODUCT ? (C)(a * b) : (C)(a + b); }
 
 struct Scan {

@@ -6,8 +6,8 @@ use crate::compiled_kernel::{CompiledKernel, element_types, word};
 use crate::device::{Argument, GpuDevice};
 use crate::text::element_name;
 use flowmill_kernels::from_fn::from_fn;
-use flowmill_runtime::{Kernel, KernelDef, KernelInit, KernelRegistry};
-use flowmill_tensor::{DType, Result, Shape, bail, error};
+use flowmill_runtime::{Device, Kernel, KernelDef, KernelInit, KernelRegistry};
+use flowmill_tensor::{DType, Result, Shape, Tensor, bail, error};
 use std::sync::Arc;
 
 /// The number of threads of a block.
@@ -15,6 +15,8 @@ const THREADS: usize = 256;
 /// If there are at least this many lines, or lines are short, each thread computes one of its own.
 const MANY_LINES: usize = 1 << 14;
 const SHORT_LINE: usize = 32;
+/// More elements than this are found by a sort instead of a search for each.
+const MOST_SELECTED: usize = 32;
 
 pub(super) fn register(registry: &mut KernelRegistry) {
     for op in ["ArgMax", "ArgMin"] {
@@ -116,12 +118,43 @@ fn make_scan(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     })
 }
 
+/// The kernels that sort rows.
+struct Sorter {
+    number: CompiledKernel,
+    sort: CompiledKernel,
+    first: CompiledKernel,
+}
+
+impl Sorter {
+    /// Enqueues a sort of all rows of the input, of which the first `k` values and indices are kept.
+    fn sort(&self, device: &GpuDevice, [values, indices, input]: [&Tensor; 3], columns: usize, k: usize) -> Result<()> {
+        let (rows, places) = (input.num_elements() / columns, columns.next_power_of_two());
+        let n = rows.saturating_mul(places);
+        let order = device.allocate(DType::I32, &Shape::new(&[rows, places]))?;
+        let (at, from) = (Argument::Address(device.address(&order)?), Argument::Address(device.address(input)?));
+        let [places_word, columns_word, k_word] = [word(places)?, word(columns)?, word(k)?].map(Argument::U32);
+        self.number.launch(device, device.linear_grid(n), &[at, Argument::U64(n as u64), places_word])?;
+        let pairs = Argument::U64(n as u64 / 2);
+        for run in (1..=places.ilog2()).map(|bits| 1u32 << bits) {
+            for distance in (0..run.ilog2()).rev().map(|bits| 1u32 << bits) {
+                let step = [at, from, pairs, places_word, columns_word, Argument::U32(run), Argument::U32(distance)];
+                self.sort.launch(device, device.linear_grid(n / 2), &step)?;
+            }
+        }
+        let [values, indices] = [device.address(values)?, device.address(indices)?].map(Argument::Address);
+        let kept = Argument::U64((rows * k) as u64);
+        self.first.launch(device, device.linear_grid(rows * k), &[values, indices, from, at, kept, places_word, columns_word, k_word])
+    }
+}
+
 /// Makes the kernel of `TopK`, where `k` is an attribute, and `TopKV2`: values and indices. Equal values are sorted by index.
 fn make_top_k(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let fixed: Option<i64> = if init.attrs.contains("k") { Some(init.attrs.get("k")?) } else { None };
     let dtype = init.dtype("T")?;
     let index_type = init.attrs.get_or("index_type", DType::I32)?;
-    let program = program("top_k", dtype, index_type, "struct Greatest")?;
+    let program = |name| program(name, dtype, index_type, "struct Greatest");
+    let select = program("top_k")?;
+    let sorter = Sorter { number: program("number_columns")?, sort: program("sort_columns")?, first: program("first_columns")? };
     from_fn(move |ctx| {
         let k = match fixed {
             Some(k) => k,
@@ -143,9 +176,12 @@ fn make_top_k(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
             return Ok(());
         }
         let device = GpuDevice::of(ctx.device())?;
+        if k > MOST_SELECTED {
+            return sorter.sort(device, [&values, &indices, &input], columns, k);
+        }
         let addresses = [device.address(&values)?, device.address(&indices)?, device.address(&input)?].map(Argument::Address);
         let [values, indices, from] = addresses;
         let grid = Grid { blocks: [word(input.num_elements() / columns)?, 1, 1], threads: [THREADS as u32, 1, 1] };
-        program.launch(device, grid, &[values, indices, from, Argument::U32(word(columns)?), Argument::U32(word(k)?)])
+        select.launch(device, grid, &[values, indices, from, Argument::U32(word(columns)?), Argument::U32(word(k)?)])
     })
 }

@@ -1,5 +1,6 @@
 //! Matrix products.
 
+use super::epilogue::{self, Epilogue};
 use crate::backend::{Address, Gemm, Grid};
 use crate::device::{Argument, GpuDevice};
 use crate::text::{compute_name, element_name, source};
@@ -15,6 +16,8 @@ const TILE: usize = 64;
 
 pub(super) fn register(registry: &mut KernelRegistry) {
     registry.register("MatMul", KernelDef::new(make_mat_mul).constrain("T", TYPES));
+    let fused = KernelDef::new(make_fused_mat_mul).constrain("T", &[DType::F16, DType::BF16, DType::F32]);
+    registry.register("_FusedMatMul", fused.fuses(epilogue::can_be));
     registry.register("BatchMatMul", KernelDef::new(make_batch_mat_mul).constrain("T", TYPES));
     registry.register("BatchMatMulV2", KernelDef::new(make_batch_mat_mul).constrain("T", TYPES));
 }
@@ -27,7 +30,21 @@ fn make_mat_mul(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
         if a.rank() != 2 || b.rank() != 2 {
             bail!(InvalidArgument, "In[0] and In[1] must be matrices: {} vs. {}", a.shape(), b.shape());
         }
-        product(ctx, dtype, [&a, &b], [transpose_a, transpose_b])
+        product(ctx, dtype, [&a, &b], [transpose_a, transpose_b]).map(drop)
+    })
+}
+
+fn make_fused_mat_mul(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
+    let (transpose_a, transpose_b) = (init.attrs.get_or("transpose_a", false)?, init.attrs.get_or("transpose_b", false)?);
+    let dtype = init.dtype("T")?;
+    let epilogue = Epilogue::new(init, dtype)?;
+    from_fn(move |ctx| {
+        let (a, b) = (ctx.input(0)?.clone(), ctx.input(1)?.clone());
+        if a.rank() != 2 || b.rank() != 2 {
+            bail!(InvalidArgument, "In[0] and In[1] must be matrices: {} vs. {}", a.shape(), b.shape());
+        }
+        let output = product(ctx, dtype, [&a, &b], [transpose_a, transpose_b])?;
+        epilogue.apply(ctx, GpuDevice::of(ctx.device())?, &output)
     })
 }
 
@@ -39,12 +56,12 @@ fn make_batch_mat_mul(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
         if a.rank() < 2 || b.rank() < 2 {
             bail!(InvalidArgument, "In[0] and In[1] must have at least two dimensions: {} vs. {}", a.shape(), b.shape());
         }
-        product(ctx, dtype, [&a, &b], [transpose_a, transpose_b])
+        product(ctx, dtype, [&a, &b], [transpose_a, transpose_b]).map(drop)
     })
 }
 
-/// Sets the output to the product of two tensors of matrices, whose other dimensions are broadcast.
-fn product(ctx: &mut KernelContext<'_>, dtype: DType, operands: [&Tensor; 2], transposed: [bool; 2]) -> Result<()> {
+/// Sets and returns the output: the product of two tensors of matrices, whose other dimensions are broadcast.
+fn product(ctx: &mut KernelContext<'_>, dtype: DType, operands: [&Tensor; 2], transposed: [bool; 2]) -> Result<Tensor> {
     let [a, b] = operands.map(|operand| operand.shape().dims());
     let ((batch_a, matrix_a), (batch_b, matrix_b)) = (a.split_at(a.len() - 2), b.split_at(b.len() - 2));
     let rows_columns = |matrix: &[usize], transposed: bool| if transposed { (matrix[1], matrix[0]) } else { (matrix[0], matrix[1]) };
@@ -68,10 +85,11 @@ fn product(ctx: &mut KernelContext<'_>, dtype: DType, operands: [&Tensor; 2], tr
     let device = GpuDevice::of(ctx.device())?;
     let to = device.address(&output)?;
     if output.num_elements() == 0 {
-        return Ok(());
+        return Ok(output);
     }
     if k == 0 {
-        return device.gpu().fill(to, 0, output.num_bytes());
+        device.gpu().fill(to, 0, output.num_bytes())?;
+        return Ok(output);
     }
     let [from_a, from_b] = [device.address(operands[0])?, device.address(operands[1])?];
     let gemm = |matrices, batch, strides| Gemm {
@@ -89,7 +107,9 @@ fn product(ctx: &mut KernelContext<'_>, dtype: DType, operands: [&Tensor; 2], tr
     let is_one = |shape: &Shape| shape.num_elements() == 1;
     if (batch_a == batch || is_one(&batch_a)) && (batch_b == batch || is_one(&batch_b)) {
         let stride = |shape: &Shape, size: usize| if is_one(shape) { 0 } else { size };
-        return run(device, &gemm([from_a, from_b, to], batch.num_elements(), [stride(&batch_a, m * k), stride(&batch_b, k * n), m * n]));
+        let strides = [stride(&batch_a, m * k), stride(&batch_b, k * n), m * n];
+        run(device, &gemm([from_a, from_b, to], batch.num_elements(), strides))?;
+        return Ok(output);
     }
     // Each product of its own, in the order of the output's matrices.
     let layout_of = |own: &Shape| -> Vec<usize> {
@@ -110,7 +130,7 @@ fn product(ctx: &mut KernelContext<'_>, dtype: DType, operands: [&Tensor; 2], tr
         let matrices = [from_a.offset(at_a * m * k * size), from_b.offset(at_b * k * n * size), to.offset(i * m * n * size)];
         run(device, &gemm(matrices, 1, [0, 0, 0]))?;
     }
-    Ok(())
+    Ok(output)
 }
 
 /// Enqueues products: with a library if there is one, and else with the crate's own kernel.

@@ -23,13 +23,17 @@ pub(super) fn register(registry: &mut KernelRegistry) {
 }
 
 /// The kernels that pad elements of one size, by the size of the words that they copy.
-struct Padder {
+pub(super) struct Padder {
     size: usize,
     programs: [CompiledKernel; WORDS.len()],
 }
 
 impl Padder {
-    fn new(name: &'static str, dtype: DType) -> Result<Padder> {
+    /// Returns the kernels `name` for elements of a type.
+    ///
+    /// # Errors
+    /// Returns `Internal` for a type that GPUs do not have.
+    pub(super) fn new(name: &'static str, dtype: DType) -> Result<Padder> {
         let size = dtype.size().filter(|size| size.is_power_of_two() && *size <= 16);
         let size = size.ok_or_else(|| error!(Internal, "GPU kernels have no elements of type {dtype}"))?;
         Ok(Padder { size, programs: WORDS.map(|word| CompiledKernel::new(include_str!("pad.cu"), name, &[("T", word)])) })
@@ -42,10 +46,16 @@ impl Padder {
 }
 
 /// A dimension of a padded tensor: its size, the number of elements before the source's, and of the source's.
-type PaddedDim = (usize, usize, usize);
+pub(super) type PaddedDim = (usize, usize, usize);
 
 /// Enqueues the padding of a source. Dimensions without padding are merged with the one before them, if no mirror is in the way.
-fn pad(device: &GpuDevice, padder: &Padder, (to, from, value): (Address, Address, Address), dims: &[PaddedDim], mode: u32) -> Result<()> {
+pub(super) fn pad(
+    device: &GpuDevice,
+    padder: &Padder,
+    (to, from, value): (Address, Address, Address),
+    dims: &[PaddedDim],
+    mode: u32,
+) -> Result<()> {
     let mut merged: SmallVec<[PaddedDim; 8]> = SmallVec::new();
     for &(dim, before, size) in dims {
         match merged.last_mut() {
@@ -136,7 +146,7 @@ fn make_mirror_pad(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
 }
 
 /// Enqueues a fill of a tensor with the first element of another one.
-fn fill(device: &GpuDevice, filling: &Padder, value: &Tensor, output: &Tensor) -> Result<()> {
+pub(super) fn fill(device: &GpuDevice, filling: &Padder, value: &Tensor, output: &Tensor) -> Result<()> {
     let n = output.num_elements();
     if n == 0 {
         return Ok(());

@@ -85,3 +85,12 @@ extern "C" __global__ void max_pool_gradient(T* out, const T* in, const T* gradi
 extern "C" __global__ void average_pool_gradient(T* out, const T* in, const T* gradient, u32 n, Window w) {
     pool_gradient<false>(out, in, gradient, n, w);
 }
+
+// The gradients of the input at the greatest elements of the windows.
+extern "C" __global__ void max_pool_gradient_gradient(T* out, const T* in, const T* gradient, u32 n, Window w) {
+    for (u64 element = thread_index(); element < n; element += thread_count()) {
+        const u32 i = (u32)element, channel = i % w.channels;
+        const long long from = greatest(in, w, output_pixel(w, i / w.channels), channel);
+        out[i] = from < 0 ? (T)(C)0 : gradient[(u64)from * w.channels + channel];
+    }
+}

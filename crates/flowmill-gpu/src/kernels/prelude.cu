@@ -117,6 +117,10 @@ template <> __device__ inline double floored_remainder(double a, double b) {
     double remainder = fmod(a, b);
     return remainder != 0 && (remainder < 0) != (b < 0) ? remainder + b : remainder;
 }
+// Shifts by as many bits as there are or more are those by one less.
+template <typename C> __device__ inline C shift_of(C bits) { return bits < 0 ? (C)0 : bits > (C)(sizeof(C) * 8 - 1) ? (C)(sizeof(C) * 8 - 1) : bits; }
+template <typename C> __device__ inline C shifted_left(C a, C b) { return (C)((u64)a << shift_of(b)); }
+template <typename C> __device__ inline C shifted_right(C a, C b) { return (C)(a >> shift_of(b)); }
 template <typename C> __device__ inline C integer_power(C base, C exponent) {
     if (exponent < 0) return base == 1 ? 1 : base == (C)-1 ? (exponent % 2 == 0 ? 1 : (C)-1) : 0;
     C result = 1;
@@ -140,6 +144,9 @@ template <typename V, typename F> __device__ inline V merge_row(V* shared, V val
 }
 template <typename C> struct Larger {
     __device__ C operator()(C a, C b) const { return larger<C>(a, b); }
+};
+template <typename C> struct Smaller {
+    __device__ C operator()(C a, C b) const { return smaller<C>(a, b); }
 };
 template <typename C> struct Plus {
     __device__ C operator()(C a, C b) const { return a + b; }

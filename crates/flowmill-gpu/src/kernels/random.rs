@@ -1,8 +1,8 @@
-//! Random numbers: `RandomUniform`, `RandomStandardNormal`, `TruncatedNormal`, and their stateless forms.
+//! Random numbers: `RandomUniform`, `RandomStandardNormal`, `TruncatedNormal`, `RandomUniformInt`, and their stateless forms.
 //!
 //! The numbers are those of the CPU's kernels: each thread computes its own blocks of the same Philox stream.
 
-use super::types::FLOATS;
+use super::types::{FLOATS, INDICES};
 use crate::compiled_kernel::CompiledKernel;
 use crate::device::{Argument, GpuDevice};
 use flowmill_kernels::array::args::{indices, shape_argument};
@@ -23,34 +23,80 @@ const OPS: [(&str, &str, Source); 9] = [
     ("RandomStandardNormal", "normal", Source::State),
     ("RandomUniform", "uniform", Source::State),
     ("TruncatedNormal", "truncated_normal", Source::State),
-    ("StatelessRandomNormal", "normal", Source::Seed),
-    ("StatelessRandomUniform", "uniform", Source::Seed),
-    ("StatelessTruncatedNormal", "truncated_normal", Source::Seed),
+    ("StatelessRandomNormal", "normal", Source::Seed(1)),
+    ("StatelessRandomUniform", "uniform", Source::Seed(1)),
+    ("StatelessTruncatedNormal", "truncated_normal", Source::Seed(1)),
     ("StatelessRandomNormalV2", "normal", Source::Key),
     ("StatelessRandomUniformV2", "uniform", Source::Key),
     ("StatelessTruncatedNormalV2", "truncated_normal", Source::Key),
 ];
 
+/// Ops that draw integers, the source of their generator, and the number of the input with the lower bound, which the upper one follows. Without
+/// bounds, numbers are from the whole range of their type.
+const INTEGERS: [(&str, Source, Option<usize>); 5] = [
+    ("RandomUniformInt", Source::State, Some(1)),
+    ("StatelessRandomUniformFullInt", Source::Seed(1), None),
+    ("StatelessRandomUniformFullIntV2", Source::Key, None),
+    ("StatelessRandomUniformInt", Source::Seed(1), Some(2)),
+    ("StatelessRandomUniformIntV2", Source::Key, Some(4)),
+];
+
 /// The source of an op's generator.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Source {
+pub(super) enum Source {
     /// The node has a generator, which advances.
     State,
-    /// Two seeds in input 1.
-    Seed,
+    /// Two seeds in this input.
+    Seed(usize),
     /// A key, a counter and an algorithm in the inputs from 1 on.
     Key,
 }
 
+impl Source {
+    /// Returns the registration with the inputs that are in the host's memory.
+    fn in_host_memory(self, def: KernelDef) -> KernelDef {
+        let names: &[&str] = match self {
+            Source::State => &[],
+            Source::Seed(_) => &["seed"],
+            Source::Key => &["key", "counter", "alg"],
+        };
+        names.iter().fold(def.host_memory("shape"), |def, name| def.host_memory(name))
+    }
+
+    /// Returns the generator of a node that has one.
+    pub(super) fn state(self, init: &KernelInit<'_>) -> Result<Option<Mutex<Philox>>> {
+        match self {
+            Source::State => Ok(Some(Mutex::new(of_seeds(init.attrs.get_or("seed", 0)?, init.attrs.get_or("seed2", 0)?)))),
+            _ => Ok(None),
+        }
+    }
+
+    /// Returns the generator of one call, which draws `each` numbers for each of `n` elements.
+    pub(super) fn generator(self, ctx: &KernelContext<'_>, state: Option<&Mutex<Philox>>, each: u64, n: usize) -> Result<Philox> {
+        match (state, self) {
+            (Some(state), _) => Ok(state.lock().reserve((n as u64).saturating_mul(each * RESERVED_PER_ELEMENT))),
+            (None, Source::Key) => keyed(ctx),
+            (None, Source::Seed(input)) => seeded(ctx, input),
+            (None, Source::State) => bail!(Internal, "a random op without a generator"),
+        }
+    }
+}
+
+/// Returns the words of the structure `Generator` of kernels.
+pub(super) fn generator_words(generator: &Philox) -> [u32; 6] {
+    let halves = |word: u64| [word as u32, (word >> 32) as u32];
+    let ([k0, k1], [low, high]) = (halves(generator.key()), generator.counter().map(halves));
+    [k0, k1, low[0], low[1], high[0], high[1]]
+}
+
 pub(super) fn register(registry: &mut KernelRegistry) {
     for (op, _, source) in OPS {
-        let def = KernelDef::new(make).constrain("dtype", FLOATS).host_memory("shape");
-        let def = match source {
-            Source::State => def,
-            Source::Seed => def.host_memory("seed"),
-            Source::Key => def.host_memory("key").host_memory("counter").host_memory("alg"),
-        };
-        registry.register(op, def);
+        registry.register(op, source.in_host_memory(KernelDef::new(make).constrain("dtype", FLOATS)));
+    }
+    for (op, source, bounds) in INTEGERS {
+        let types = if op == "RandomUniformInt" { INDICES } else { &[DType::I32, DType::I64, DType::U32, DType::U64] };
+        let def = source.in_host_memory(KernelDef::new(make_integers)).constrain("dtype", types).constrain("Tout", types);
+        registry.register(op, if bounds.is_some() { def.host_memory("minval").host_memory("maxval") } else { def });
     }
 }
 
@@ -60,31 +106,70 @@ fn make(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
         bail!(Internal, "GPUs draw no numbers for {op}");
     };
     let dtype = init.attrs.get_or("dtype", DType::F32)?;
-    let program = CompiledKernel::of(include_str!("random.cu"), name, dtype)?;
-    let state = match source {
-        Source::State => Some(Mutex::new(of_seeds(init.attrs.get_or("seed", 0)?, init.attrs.get_or("seed2", 0)?))),
-        _ => None,
-    };
+    let program = CompiledKernel::of(concat!(include_str!("philox.cu"), include_str!("random.cu")), name, dtype)?;
+    let state = source.state(init)?;
     from_fn(move |ctx| {
         let shape = shape_input(ctx)?;
         let n = shape.checked_num_elements()?;
-        let generator = match (&state, source) {
-            (Some(state), _) => state.lock().reserve((n as u64).saturating_mul(RESERVED_PER_ELEMENT)),
-            (None, Source::Key) => keyed(ctx)?,
-            (None, _) => seeded(ctx)?,
-        };
+        let generator = source.generator(ctx, state.as_ref(), 1, n)?;
         let output = ctx.allocate_output(0, dtype, &shape)?.clone();
         if n == 0 {
             return Ok(());
         }
         let device = GpuDevice::of(ctx.device())?;
-        let halves = |word: u64| [word as u32, (word >> 32) as u32];
-        let ([k0, k1], [low, high]) = (halves(generator.key()), generator.counter().map(halves));
-        let words = [k0, k1, low[0], low[1], high[0], high[1]];
+        let words = generator_words(&generator);
         let arguments = [Argument::Address(device.address(&output)?), Argument::U64(n as u64), Argument::Words(&words)];
         // Each thread draws two numbers or more.
         program.launch(device, device.linear_grid(n.div_ceil(2)), &arguments)
     })
+}
+
+fn make_integers(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
+    let op = init.op_def.name.as_str();
+    let Some(&(_, source, bounds)) = INTEGERS.iter().find(|(name, ..)| *name == op) else {
+        bail!(Internal, "GPUs draw no numbers for {op}");
+    };
+    let Some(&dtype) = init.output_types.first() else { bail!(Internal, "{op} has no output") };
+    let text = concat!(include_str!("philox.cu"), include_str!("random_integer.cu"));
+    let program = CompiledKernel::of(text, "integers", dtype)?;
+    let state = source.state(init)?;
+    from_fn(move |ctx| {
+        let shape = shape_input(ctx)?;
+        let n = shape.checked_num_elements()?;
+        let generator = if n > 0 || state.is_none() { Some(source.generator(ctx, state.as_ref(), 1, n)?) } else { None };
+        let (low, range) = match bounds.filter(|_| n > 0) {
+            Some(low) => integer_range(ctx, low)?,
+            None => (0, 0),
+        };
+        let output = ctx.allocate_output(0, dtype, &shape)?.clone();
+        let Some(generator) = generator.filter(|_| n > 0) else { return Ok(()) };
+        let device = GpuDevice::of(ctx.device())?;
+        let words = generator_words(&generator);
+        let to = Argument::Address(device.address(&output)?);
+        let arguments = [to, Argument::U64(n as u64), Argument::Words(&words), Argument::U64(low), Argument::U64(range)];
+        program.launch(device, device.linear_grid(n.div_ceil(2)), &arguments)
+    })
+}
+
+/// Returns the lower bound in an input, and the number of integers up to the upper bound in the next one.
+fn integer_range(ctx: &KernelContext<'_>, low: usize) -> Result<(u64, u64)> {
+    let bound = |i: usize, name: &str| -> Result<i128> {
+        let input = ctx.input(i)?;
+        if input.rank() != 0 {
+            bail!(InvalidArgument, "{name} must be 0-D, got shape {}", input.shape());
+        }
+        Ok(match input.dtype() {
+            DType::I32 => input.to_scalar::<i32>()?.into(),
+            DType::U32 => input.to_scalar::<u32>()?.into(),
+            DType::U64 => input.to_scalar::<u64>()?.into(),
+            _ => input.to_scalar::<i64>()?.into(),
+        })
+    };
+    let (low, high) = (bound(low, "minval")?, bound(low + 1, "maxval")?);
+    if low >= high {
+        bail!(InvalidArgument, "Need minval < maxval, got {low} >= {high}");
+    }
+    Ok((low as u64, (high - low) as u64))
 }
 
 /// Returns the shape in input 0, which must not be a scalar.
@@ -98,8 +183,9 @@ fn shape_input(ctx: &KernelContext<'_>) -> Result<Shape> {
     shape_argument(sizes, "shape")
 }
 
-fn seeded(ctx: &KernelContext<'_>) -> Result<Philox> {
-    let seed = ctx.input(1)?;
+/// Returns the generator for the two seeds in an input.
+fn seeded(ctx: &KernelContext<'_>, input: usize) -> Result<Philox> {
+    let seed = ctx.input(input)?;
     if !matches!(seed.dtype(), DType::I32 | DType::I64) {
         bail!(InvalidArgument, "Invalid seed type: {}", seed.dtype());
     }

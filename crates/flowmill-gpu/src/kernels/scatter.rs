@@ -3,43 +3,48 @@
 //! Updates of one slice are made in order, as on the CPU. Updates whose indices are out of range are skipped, as on TensorFlow's GPUs: an error would
 //! have to wait for the GPU.
 
+use super::ordered::Slices;
+use super::training::forward_reference;
 use super::types::{INDICES, NUMBERS};
-use crate::backend::Grid;
-use crate::compiled_kernel::{CompiledKernel, element_types, word};
+use crate::compiled_kernel::{CompiledKernel, element_types};
 use crate::device::{Argument, GpuDevice};
-use crate::elementwise::MAX_RANK;
 use crate::text::element_name;
 use flowmill_kernels::array::args::{product, shape_argument};
 use flowmill_kernels::from_fn::from_fn;
 use flowmill_kernels::variable::Variable;
-use flowmill_runtime::{Device, Kernel, KernelDef, KernelInit, KernelRegistry};
-use flowmill_tensor::{DType, Result, Shape, SmallVec, Tensor, bail, error};
+use flowmill_runtime::{Device, Kernel, KernelContext, KernelDef, KernelInit, KernelRegistry, MakeKernel};
+use flowmill_tensor::{DType, Result, Shape, Tensor, bail, error};
 use std::sync::Arc;
 
 pub(super) fn register(registry: &mut KernelRegistry) {
     let scatter = |make| KernelDef::new(make).constrain("T", NUMBERS).constrain("Tindices", INDICES);
     registry.register("ScatterNd", scatter(make_scatter_nd).host_memory("shape"));
-    for op in ["TensorScatterAdd", "TensorScatterSub", "TensorScatterMax", "TensorScatterMin", "TensorScatterUpdate"] {
+    for op in
+        ["ScatterNdNonAliasingAdd", "TensorScatterAdd", "TensorScatterSub", "TensorScatterMax", "TensorScatterMin", "TensorScatterUpdate"]
+    {
         registry.register(op, scatter(make_tensor_scatter));
     }
-    for (op, _) in RESOURCE_OPS {
-        let def = KernelDef::new(make_resource_scatter).constrain("dtype", NUMBERS).constrain("Tindices", INDICES);
-        registry.register(op, def.host_memory("resource"));
+    for (_, ops) in VARIABLE_OPS {
+        for &op in ops {
+            let make: MakeKernel = if op.contains("Nd") { make_variable_scatter_nd } else { make_variable_scatter };
+            let def = KernelDef::new(make).constrain("T", NUMBERS).constrain("dtype", NUMBERS).constrain("Tindices", INDICES);
+            registry.register(op, ["resource", "ref", "output_ref"].iter().fold(def, |def, name| def.host_memory(name)));
+        }
     }
     for op in ["UnsortedSegmentSum", "UnsortedSegmentProd", "UnsortedSegmentMax", "UnsortedSegmentMin"] {
         registry.register(op, scatter(make_unsorted_segment).host_memory("num_segments"));
     }
 }
 
-/// Ops on variables, with the operation that the kernel's text names.
-const RESOURCE_OPS: [(&str, &str); 7] = [
-    ("ResourceScatterAdd", "struct Add"),
-    ("ResourceScatterDiv", "struct Div"),
-    ("ResourceScatterMax", "struct Max"),
-    ("ResourceScatterMin", "struct Min"),
-    ("ResourceScatterMul", "struct Mul"),
-    ("ResourceScatterSub", "struct Sub"),
-    ("ResourceScatterUpdate", "struct Update"),
+/// The operations that the kernel's text names, each with the ops that apply it to rows or slices of variables.
+const VARIABLE_OPS: [(&str, &[&str]); 7] = [
+    ("struct Add", &["ScatterAdd", "ResourceScatterAdd", "ScatterNdAdd", "ResourceScatterNdAdd"]),
+    ("struct Div", &["ScatterDiv", "ResourceScatterDiv"]),
+    ("struct Max", &["ScatterMax", "ResourceScatterMax", "ScatterNdMax", "ResourceScatterNdMax"]),
+    ("struct Min", &["ScatterMin", "ResourceScatterMin", "ScatterNdMin", "ResourceScatterNdMin"]),
+    ("struct Mul", &["ScatterMul", "ResourceScatterMul"]),
+    ("struct Sub", &["ScatterSub", "ResourceScatterSub", "ScatterNdSub", "ResourceScatterNdSub"]),
+    ("struct Update", &["ScatterUpdate", "ResourceScatterUpdate", "ScatterNdUpdate", "ResourceScatterNdUpdate"]),
 ];
 
 /// The kernels that scatter elements of one type by one operation.
@@ -62,7 +67,7 @@ impl Scatterer {
         let [element, compute] = element_types(dtype)?;
         let index = element_name(indices).ok_or_else(|| error!(Internal, "GPU kernels have no indices of type {indices}"))?;
         let types = [element, compute, ("I", index), ("R", operation)];
-        let text = include_str!("scatter.cu");
+        let text = concat!(include_str!("ordered.cu"), include_str!("scatter.cu"));
         Ok(Scatterer { scatter: CompiledKernel::new(text, "scatter", &types), start: CompiledKernel::new(text, "start", &types) })
     }
 
@@ -82,28 +87,19 @@ impl Scatterer {
 
     /// Enqueues the updates of slices of `output`. The slices are indexed by the first `depth` dimensions.
     fn scatter(&self, device: &GpuDevice, output: &Tensor, depth: usize, index: &Tensor, updates: &Tensor) -> Result<()> {
-        let (dims, inner) = output.shape().split_at(depth);
-        let inner = product(inner);
+        let inner = product(&output.shape()[depth..]);
         let count = match depth {
             0 => updates.num_elements().checked_div(inner).unwrap_or(0),
             depth => index.num_elements() / depth,
         };
-        let is_scalar = u32::from(updates.num_elements() != count.saturating_mul(inner));
+        let is_scalar = updates.num_elements() != count.saturating_mul(inner);
         if count == 0 || inner == 0 || output.num_elements() == 0 {
             return Ok(());
         }
-        if depth > MAX_RANK {
-            bail!(Unimplemented, "GPU kernels index at most {MAX_RANK} dimensions");
-        }
-        let strides = Shape::new(dims).strides();
-        let mut words: SmallVec<[u32; 20]> = SmallVec::from_slice(&[word(count)?, word(depth)?, word(inner)?, is_scalar]);
-        words.extend((0..MAX_RANK).map(|i| dims.get(i).map_or(0, |&dim| dim as u32)));
-        words.extend((0..MAX_RANK).map(|i| strides.get(i).map_or(0, |&stride| stride as u32)));
-        word(product(dims))?;
+        let slices = Slices::new(output.shape(), depth, count, is_scalar)?;
         let addresses = [device.address(output)?, device.address(updates)?, device.address(index)?].map(Argument::Address);
         let [to, from, indices] = addresses;
-        let grid = Grid { blocks: [count as u32, 1, 1], threads: [256, 1, 1] };
-        self.scatter.launch(device, grid, &[to, from, indices, Argument::Words(&words)])
+        self.scatter.launch(device, slices.grid(), &[to, from, indices, Argument::Words(&slices.words)])
     }
 }
 
@@ -151,7 +147,7 @@ fn make_scatter_nd(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
 fn make_tensor_scatter(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let dtype = init.dtype("T")?;
     let operation = match init.op_def.name.as_str() {
-        "TensorScatterAdd" => "struct Add",
+        "ScatterNdNonAliasingAdd" | "TensorScatterAdd" => "struct Add",
         "TensorScatterSub" => "struct Sub",
         "TensorScatterMax" => "struct Max",
         "TensorScatterMin" => "struct Min",
@@ -170,46 +166,70 @@ fn make_tensor_scatter(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     })
 }
 
-/// Makes the kernel of `ResourceScatterAdd` and related ops. The variable gets a new value, because work that reads the old one may be enqueued later.
-fn make_resource_scatter(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
+/// Returns the kernels of an op on a variable.
+fn of_variable(init: &KernelInit<'_>) -> Result<Scatterer> {
     let op = init.op_def.name.as_str();
-    let Some((_, operation)) = RESOURCE_OPS.iter().find(|(name, _)| *name == op) else { bail!(Internal, "GPUs have no scatter {op}") };
-    let scatterer = Scatterer::new(operation, init.dtype("dtype")?, init.dtype("Tindices")?)?;
+    let Some((operation, _)) = VARIABLE_OPS.iter().find(|(_, ops)| ops.contains(&op)) else { bail!(Internal, "GPUs have no scatter {op}") };
+    let dtype = init.dtype(if init.attrs.contains("dtype") { "dtype" } else { "T" })?;
+    Scatterer::new(operation, dtype, init.dtype("Tindices")?)
+}
+
+/// Scatters into the variable in input 0. The variable gets a new value, because work that reads the old one may be enqueued later.
+fn scatter_into_variable(
+    ctx: &mut KernelContext<'_>,
+    scatterer: &Scatterer,
+    depth_of: impl Fn(&Tensor, &Tensor, &Shape) -> Result<usize>,
+) -> Result<()> {
+    let (index, updates) = (ctx.input(1)?, ctx.input(2)?);
+    let device = GpuDevice::of(ctx.device())?;
+    Variable::from_input(ctx, 0)?.update(|value| {
+        if value.dtype() != updates.dtype() {
+            bail!(
+                InvalidArgument,
+                "Trying to update variable with wrong dtype. Expected {} got {}",
+                value.dtype().cpp_name(),
+                updates.dtype().cpp_name()
+            );
+        }
+        let depth = depth_of(index, updates, value.shape())?;
+        if value.num_elements() == 0 {
+            return Ok(());
+        }
+        let updated = device.allocate(value.dtype(), value.shape())?;
+        device.gpu().copy(device.address(&updated)?, device.address(value)?, updated.num_bytes())?;
+        scatterer.scatter(device, &updated, depth, index, updates)?;
+        *value = updated;
+        Ok(())
+    })?;
+    forward_reference(ctx)
+}
+
+/// Makes the kernel of `ScatterAdd`, `ResourceScatterAdd` and related ops, whose indices are numbers of rows.
+fn make_variable_scatter(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
+    let scatterer = of_variable(init)?;
     from_fn(move |ctx| {
-        let (index, updates) = (ctx.input(1)?, ctx.input(2)?);
-        let device = GpuDevice::of(ctx.device())?;
-        Variable::from_input(ctx, 0)?.update(|value| {
-            if value.dtype() != updates.dtype() {
-                bail!(
-                    InvalidArgument,
-                    "Trying to update variable with wrong dtype. Expected {} got {}",
-                    value.dtype().cpp_name(),
-                    updates.dtype().cpp_name()
-                );
-            }
-            let Some((_, row)) = value.shape().split_first() else {
-                bail!(InvalidArgument, "params must be at least 1-D, got shape {}", value.shape());
+        scatter_into_variable(ctx, &scatterer, |index, updates, shape| {
+            let Some((_, row)) = shape.split_first() else {
+                bail!(InvalidArgument, "params must be at least 1-D, got shape {shape}");
             };
             let expected = index.shape().iter().chain(row).copied();
             if updates.rank() != 0 && !expected.eq(updates.shape().iter().copied()) {
                 bail!(
                     InvalidArgument,
-                    "Must have updates.shape = indices.shape + params.shape[1:] or updates.shape = [], got updates.shape {}, indices.shape {}, params.shape {}",
+                    "Must have updates.shape = indices.shape + params.shape[1:] or updates.shape = [], got updates.shape {}, indices.shape {}, params.shape {shape}",
                     updates.shape(),
-                    index.shape(),
-                    value.shape()
+                    index.shape()
                 );
             }
-            if value.num_elements() == 0 {
-                return Ok(());
-            }
-            let updated = device.allocate(value.dtype(), value.shape())?;
-            device.gpu().copy(device.address(&updated)?, device.address(value)?, updated.num_bytes())?;
-            scatterer.scatter(device, &updated, 1, index, updates)?;
-            *value = updated;
-            Ok(())
+            Ok(1)
         })
     })
+}
+
+/// Makes the kernel of `ScatterNdAdd`, `ResourceScatterNdAdd` and related ops.
+fn make_variable_scatter_nd(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
+    let scatterer = of_variable(init)?;
+    from_fn(move |ctx| scatter_into_variable(ctx, &scatterer, checked_depth))
 }
 
 fn make_unsorted_segment(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {

@@ -21,6 +21,24 @@ pub(super) const MOVABLE: &[DType] = &[
     DType::C128,
 ];
 
+/// The types of reference variables on GPUs.
+pub(super) const VALUES: &[DType] = &[
+    DType::F16,
+    DType::BF16,
+    DType::F32,
+    DType::F64,
+    DType::I8,
+    DType::I16,
+    DType::I64,
+    DType::U8,
+    DType::U16,
+    DType::U32,
+    DType::U64,
+    DType::Bool,
+    DType::C64,
+    DType::C128,
+];
+
 /// The types that GPUs compute with.
 pub(super) const NUMBERS: &[DType] = &[
     DType::F16,

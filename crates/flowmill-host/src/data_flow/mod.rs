@@ -11,7 +11,7 @@ mod session_handle;
 mod stack;
 mod staging;
 mod staging_area;
-mod tensor_array;
+pub(crate) mod tensor_array;
 mod tensor_list;
 mod tensor_map;
 pub(crate) mod wait_list;

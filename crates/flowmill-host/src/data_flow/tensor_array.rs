@@ -3,38 +3,43 @@
 //! The handle is a `resource` that holds the array, so an array lives no longer than the step that made it. The handles of the first two versions,
 //! which are declared as strings, hold it as well. The flow is a `float` that only orders the ops.
 
-use crate::blocks::{concat_blocks, rows};
 use crate::from_fn::from_fn;
+use flowmill_kernels::storage::{HostStorage, Storage};
 use flowmill_kernels::tensor_array::{Elements, Options, TensorArray, array, array_of, scalar_i32};
-use flowmill_runtime::{Kernel, KernelInit, KernelRegistry};
-use flowmill_tensor::{Allocator, DType, PartialShape, Result, Shape, Tensor, bail, check_memory};
+use flowmill_runtime::{Kernel, KernelContext, KernelInit, KernelRegistry};
+use flowmill_tensor::{DType, PartialShape, Result, Shape, Tensor, bail, check_memory};
 use std::sync::Arc;
 
 pub(super) fn register(registry: &mut KernelRegistry) {
+    register_in::<HostStorage>(registry);
+}
+
+/// Registers the kernels of TensorArrays whose elements are in memory of this kind. The handles, indices, sizes and lengths are in the host's memory.
+pub fn register_in<S: Storage>(registry: &mut KernelRegistry) {
     for op in ["TensorArray", "TensorArrayV2", "TensorArrayV3"] {
-        registry.add(op, make_tensor_array);
+        registry.add(op, make_tensor_array::<S>);
     }
     for op in ["TensorArrayGrad", "TensorArrayGradV2", "TensorArrayGradV3"] {
-        registry.add(op, make_grad);
+        registry.add(op, make_grad::<S>);
     }
-    registry.add("TensorArrayGradWithShape", make_grad);
+    registry.add("TensorArrayGradWithShape", make_grad::<S>);
     for op in ["TensorArrayWrite", "TensorArrayWriteV2", "TensorArrayWriteV3"] {
-        registry.add(op, make_write);
+        registry.add(op, make_write::<S>);
     }
     for op in ["TensorArrayRead", "TensorArrayReadV2", "TensorArrayReadV3"] {
-        registry.add(op, make_read);
+        registry.add(op, make_read::<S>);
     }
     for op in ["TensorArrayPack", "TensorArrayGather", "TensorArrayGatherV2", "TensorArrayGatherV3"] {
-        registry.add(op, make_gather);
+        registry.add(op, make_gather::<S>);
     }
     for op in ["TensorArrayUnpack", "TensorArrayScatter", "TensorArrayScatterV2", "TensorArrayScatterV3"] {
-        registry.add(op, make_scatter);
+        registry.add(op, make_scatter::<S>);
     }
     for op in ["TensorArrayConcat", "TensorArrayConcatV2", "TensorArrayConcatV3"] {
-        registry.add(op, make_concat);
+        registry.add(op, make_concat::<S>);
     }
     for op in ["TensorArraySplit", "TensorArraySplitV2", "TensorArraySplitV3"] {
-        registry.add(op, make_split);
+        registry.add(op, make_split::<S>);
     }
     for op in ["TensorArraySize", "TensorArraySizeV2", "TensorArraySizeV3"] {
         registry.add(op, make_size);
@@ -44,7 +49,7 @@ pub(super) fn register(registry: &mut KernelRegistry) {
     }
 }
 
-fn make_tensor_array(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
+fn make_tensor_array<S: Storage>(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let attrs = init.attrs;
     let dtype = init.dtype("dtype")?;
     let element_shape: PartialShape = attrs.get_or("element_shape", PartialShape::unknown())?;
@@ -59,43 +64,57 @@ fn make_tensor_array(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
         name => name,
     }
     .to_owned();
+    let flow = S::new(DType::F32)?;
     from_fn(move |ctx| {
         let Ok(size) = usize::try_from(scalar_i32(ctx.input(0)?, "size")?) else { bail!(InvalidArgument, "Size should be >= 0.") };
         let array = Arc::new(TensorArray::new(&name, dtype, size, element_shape.clone(), options));
         ctx.set_output(0, array.to_handle(ctx.resources()));
-        ctx.set_output(1, Tensor::scalar(0f32));
+        let flow = flow.zeros(ctx, Shape::scalar())?;
+        ctx.set_output(1, flow);
         Ok(())
     })
 }
 
 /// Makes the kernel of `TensorArrayGradV3` and of `TensorArrayGradWithShape`, which has the sizes to prepend in input 2.
-fn make_grad(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
+fn make_grad<S: Storage>(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let source = init.attrs.get::<&str>("source")?.to_owned();
+    let flow = S::new(DType::F32)?;
     from_fn(move |ctx| {
         let prepend = if ctx.num_inputs() > 2 { ctx.input(2)?.to_shape()? } else { Shape::scalar() };
         let gradient = array(ctx)?.gradient(&source, &prepend)?;
         ctx.set_output(0, gradient.to_handle(ctx.resources()));
-        ctx.set_output(1, Tensor::scalar(0f32));
+        let flow = flow.zeros(ctx, Shape::scalar())?;
+        ctx.set_output(1, flow);
         Ok(())
     })
 }
 
+/// Returns the storage of tensors of the type of input `i`.
+fn storage_of<S: Storage>(init: &KernelInit<'_>, i: usize) -> Result<S> {
+    match init.input_types.get(i) {
+        Some(&dtype) => S::new(dtype),
+        None => bail!(InvalidArgument, "{} has no input {i}", init.op_def.name),
+    }
+}
+
 /// Makes the kernel of `TensorArrayWriteV3`. Inputs: handle, index, value, flow.
-fn make_write(_: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
-    from_fn(|ctx| {
+fn make_write<S: Storage>(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
+    let storage = storage_of::<S>(init, 2)?;
+    from_fn(move |ctx| {
         let index = scalar_i32(ctx.input(1)?, "index")?;
         let value = ctx.take(2)?;
-        array(ctx)?.lock()?.write(index.into(), value)?;
+        array(ctx)?.lock()?.write(index.into(), value, |sum, value| storage.add_to(ctx, sum, value))?;
         ctx.forward(3, 0)
     })
 }
 
 /// Makes the kernel of `TensorArrayReadV3`. Inputs: handle, index, flow.
-fn make_read(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
+fn make_read<S: Storage>(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let dtype = init.dtype("dtype")?;
+    let storage = S::new(dtype)?;
     from_fn(move |ctx| {
         let index = scalar_i32(ctx.input(1)?, "index")?;
-        let value = array_of(ctx, dtype)?.lock()?.read(ctx.allocator(), index.into())?;
+        let value = array_of(ctx, dtype)?.lock()?.read(index.into(), |shape| storage.zeros(ctx, shape))?;
         ctx.set_output(0, value);
         Ok(())
     })
@@ -103,8 +122,9 @@ fn make_read(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
 
 /// Makes the kernel of `TensorArrayGatherV3`, which stacks the elements of the given indices with a single copy. Inputs: handle, indices, flow.
 /// `TensorArrayPack` has no indices and stacks all elements.
-fn make_gather(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
+fn make_gather<S: Storage>(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let dtype = init.dtype("dtype")?;
+    let storage = S::new(dtype)?;
     let of_all = init.op_def.inputs.len() == 2;
     let element_shape: PartialShape = init.attrs.get_or("element_shape", PartialShape::unknown())?;
     from_fn(move |ctx| {
@@ -117,22 +137,22 @@ fn make_gather(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
             elements.merge_element_shape(&element_shape)?;
             let indices = indices.map_or_else(|| first_indices(elements.size()), Tensor::to_i64_vec)?;
             if indices.is_empty() {
-                let zeros = zero_rows(ctx.allocator(), dtype, elements.element_shape(), "element shape", "packing")?;
+                let zeros = zero_rows(ctx, &storage, elements.element_shape(), "element shape", "packing")?;
                 drop(elements);
                 ctx.set_output(0, zeros);
                 return Ok(());
             }
             check_memory::<Tensor>(indices.len())?;
-            indices.into_iter().map(|index| elements.read(ctx.allocator(), index)).collect::<Result<Vec<_>>>()?
+            indices.into_iter().map(|index| elements.read(index, |shape| storage.zeros(ctx, shape))).collect::<Result<Vec<_>>>()?
         };
-        let stacked = stack(ctx.allocator(), dtype, &values, &element_shape)?;
+        let stacked = stack(ctx, &storage, &values, &element_shape)?;
         ctx.set_output(0, stacked);
         Ok(())
     })
 }
 
 /// Returns a tensor without rows, whose rows would have shape `row`.
-fn zero_rows(alloc: &Allocator, dtype: DType, row: &PartialShape, what: &str, doing: &str) -> Result<Tensor> {
+fn zero_rows<S: Storage>(ctx: &KernelContext<'_>, storage: &S, row: &PartialShape, what: &str, doing: &str) -> Result<Tensor> {
     let Some(mut shape) = row.to_shape() else {
         bail!(
             Unimplemented,
@@ -140,12 +160,12 @@ fn zero_rows(alloc: &Allocator, dtype: DType, row: &PartialShape, what: &str, do
         );
     };
     shape.insert(0, 0);
-    concat_blocks(alloc, dtype, shape, std::iter::empty())
+    storage.concat(ctx, shape, std::iter::empty())
 }
 
 /// Returns the values, which must have the same shape, along a new outermost dimension.
-fn stack(alloc: &Allocator, dtype: DType, values: &[Tensor], element_shape: &PartialShape) -> Result<Tensor> {
-    let Some(first) = values.first() else { return zero_rows(alloc, dtype, element_shape, "element shape", "packing") };
+fn stack<S: Storage>(ctx: &KernelContext<'_>, storage: &S, values: &[Tensor], element_shape: &PartialShape) -> Result<Tensor> {
+    let Some(first) = values.first() else { return zero_rows(ctx, storage, element_shape, "element shape", "packing") };
     if !element_shape.is_compatible_with(first.shape()) {
         bail!(
             InvalidArgument,
@@ -163,7 +183,7 @@ fn stack(alloc: &Allocator, dtype: DType, values: &[Tensor], element_shape: &Par
     }
     let mut shape = first.shape().clone();
     shape.insert(0, values.len());
-    concat_blocks(alloc, dtype, shape, values.iter().map(|value| (value, 0..value.num_elements())))
+    storage.concat(ctx, shape, values.iter())
 }
 
 /// Returns the indices of the first `count` elements.
@@ -176,23 +196,26 @@ fn first_indices(count: usize) -> Result<Vec<i64>> {
 }
 
 /// Makes the kernel of `TensorArrayConcatV3`, which concatenates all elements along their outermost dimension. Outputs: the values and the lengths.
-fn make_concat(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
+fn make_concat<S: Storage>(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let dtype = init.dtype("dtype")?;
+    let storage = S::new(dtype)?;
     let except0: PartialShape = init.attrs.get_or("element_shape_except0", PartialShape::unknown())?;
     from_fn(move |ctx| {
         let values = {
             let mut elements = array_of(ctx, dtype)?.lock()?;
             check_memory::<Tensor>(elements.num_joined())?;
-            (0..elements.num_joined() as i64).map(|index| elements.read(ctx.allocator(), index)).collect::<Result<Vec<_>>>()?
+            (0..elements.num_joined() as i64)
+                .map(|index| elements.read(index, |shape| storage.zeros(ctx, shape)))
+                .collect::<Result<Vec<_>>>()?
         };
         let lengths =
             values.iter().enumerate().map(|(i, value)| check_row_shape(i, value, &values[0], &except0)).collect::<Result<Vec<_>>>()?;
         let joined = match values.first() {
-            None => zero_rows(ctx.allocator(), dtype, &except0, "element_shape_except0", "concatenating")?,
+            None => zero_rows(ctx, &storage, &except0, "element_shape_except0", "concatenating")?,
             Some(first) => {
                 let mut shape = first.shape().clone();
                 shape[0] = lengths.iter().sum::<i64>() as usize;
-                concat_blocks(ctx.allocator(), dtype, shape, values.iter().map(|value| (value, 0..value.num_elements())))?
+                storage.concat(ctx, shape, values.iter())?
             }
         };
         ctx.set_output(0, joined);
@@ -225,8 +248,9 @@ fn check_row_shape(i: usize, value: &Tensor, first: &Tensor, except0: &PartialSh
 
 /// Makes the kernel of `TensorArrayScatterV3`, which writes each row to the element of its index, as a view. Inputs: handle, indices, value, flow.
 /// `TensorArrayUnpack` has no indices and writes all elements.
-fn make_scatter(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
+fn make_scatter<S: Storage>(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let to_all = init.op_def.inputs.len() == 3;
+    let storage = storage_of::<S>(init, if to_all { 1 } else { 2 })?;
     from_fn(move |ctx| {
         let value = ctx.input(if to_all { 1 } else { 2 })?;
         let indices = if to_all { None } else { Some(ctx.input(1)?) };
@@ -246,7 +270,7 @@ fn make_scatter(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
             bail!(InvalidArgument, "Max scatter index must be < array size ({max} vs. {})", elements.size());
         }
         for (i, &index) in indices.iter().enumerate() {
-            elements.write(index, value.row(i)?)?;
+            elements.write(index, storage.row(ctx, value, i)?, |sum, value| storage.add_to(ctx, sum, value))?;
         }
         drop(elements);
         ctx.forward(ctx.num_inputs() - 1, 0)
@@ -254,8 +278,9 @@ fn make_scatter(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
 }
 
 /// Makes the kernel of `TensorArraySplitV3`, which writes runs of rows, of the given lengths, to elements 0, 1, … Inputs: handle, value, lengths, flow.
-fn make_split(_: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
-    from_fn(|ctx| {
+fn make_split<S: Storage>(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
+    let storage = storage_of::<S>(init, 1)?;
+    from_fn(move |ctx| {
         let (value, lengths) = (ctx.input(1)?, ctx.input(2)?);
         if lengths.rank() != 1 {
             bail!(InvalidArgument, "Expected lengths to be a vector, received shape: {}", lengths.shape());
@@ -286,19 +311,25 @@ fn make_split(_: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
                 lengths.len()
             );
         }
-        write_runs(&mut elements, value, lengths)?;
+        write_runs(ctx, &storage, &mut elements, value, lengths)?;
         elements.note_split();
         drop(elements);
         ctx.forward(3, 0)
     })
 }
 
-fn write_runs(elements: &mut Elements<'_>, value: &Tensor, lengths: &[i64]) -> Result<()> {
+fn write_runs<S: Storage>(
+    ctx: &KernelContext<'_>,
+    storage: &S,
+    elements: &mut Elements<'_>,
+    value: &Tensor,
+    lengths: &[i64],
+) -> Result<()> {
     let mut start = 0;
     for (i, &length) in lengths.iter().enumerate() {
         // The length is not negative, and the value has these rows: the caller checked the sum.
         let length = length as usize;
-        elements.write(i as i64, rows(value, start, length)?)?;
+        elements.write(i as i64, storage.rows(ctx, value, start, length)?, |sum, value| storage.add_to(ctx, sum, value))?;
         start += length;
     }
     Ok(())

@@ -3,7 +3,10 @@
 #![forbid(unsafe_code)]
 
 pub mod args;
+pub mod diagonal;
 pub mod item;
 pub mod nd;
+pub mod partition;
 pub mod rearrange;
 pub mod slice_spec;
+pub mod space;

@@ -1,9 +1,13 @@
 //! Runs a node on the CPU and on a GPU, and compares the results.
 
+use crate::recorder::{Recorder, Recording};
 use crate::setup::{GPU, session};
+use flowmill::device::Device;
+use flowmill::graph::ArgType;
 use flowmill::prelude::*;
 use flowmill::proto::AttrValue;
 use flowmill::{PartialShape, Shape, ToAttr, bf16, f16};
+use std::sync::Arc;
 
 /// A node with its inputs. A list input has several tensors.
 pub(crate) struct Case {
@@ -49,6 +53,11 @@ impl Case {
 
     /// Runs the node on both devices.
     pub(crate) fn check(&self) {
+        if let Some(Recording { recorder, device }) = Recorder::recording() {
+            // Texts depend on types, but not on shapes.
+            let is_first = recorder.note(self.op);
+            return self.record(&device, is_first && recorder.has_all_types);
+        }
         let b = GraphBuilder::new().unwrap();
         let mut feeds = Vec::new();
         let mut groups: Vec<(Vec<Output<'_>>, bool)> = Vec::new();
@@ -82,6 +91,51 @@ impl Case {
         }
     }
 
+    /// Makes a device that computes nothing load the kernels of the node, if `all_types` for all types that there are kernels for.
+    fn record(&self, device: &Arc<dyn Device>, all_types: bool) {
+        let def = flowmill::registry().unwrap().get(self.op).unwrap().clone();
+        let constraints =
+            device.kernels().defs(self.op).iter().filter(|_| all_types).flat_map(|kernel| kernel.constraints().iter().copied());
+        let types: Vec<_> = constraints.flat_map(|(attr, types)| types.iter().map(move |&dtype| Some((attr, dtype)))).collect();
+        let b = GraphBuilder::new().unwrap();
+        let mut nodes = Vec::new();
+        for change in std::iter::once(None).chain(types) {
+            let (mut feeds, mut node) = (Vec::new(), b.op(self.op).device(GPU));
+            let mut is_of_input = false;
+            for ((tensors, is_list), input) in self.inputs.iter().zip(&def.inputs) {
+                let to = change.filter(|(attr, _)| input.ty == ArgType::Attr((*attr).to_owned())).map(|(_, dtype)| dtype);
+                is_of_input |= to.is_some();
+                let group: Vec<Output<'_>> = tensors
+                    .iter()
+                    .map(|tensor| {
+                        let value = to.map_or_else(|| tensor.clone(), |dtype| converted(tensor, dtype));
+                        let x = b.op("Placeholder").attr("dtype", value.dtype()).attr("shape", PartialShape::unknown()).output().unwrap();
+                        feeds.push((x, value));
+                        x
+                    })
+                    .collect();
+                node = if *is_list { node.input_list(&group) } else { node.input(group[0]) };
+            }
+            for (name, value) in self.attrs.iter().filter(|(name, _)| change.is_none_or(|(attr, _)| attr != *name)) {
+                node = node.attr(name, value.clone());
+            }
+            if let Some((attr, dtype)) = change.filter(|(attr, _)| def.attrs.iter().any(|own| own.name == *attr))
+                && (!is_of_input || self.attrs.iter().any(|(name, _)| *name == attr))
+            {
+                node = node.attr(attr, dtype);
+            }
+            // The op may not have the type.
+            let Ok(id) = node.finish() else { continue };
+            nodes.push((b.output(id.output(0)), feeds));
+        }
+        let session = session(&b);
+        for (output, feeds) in nodes {
+            let runner = feeds.iter().fold(session.runner(), |runner, (x, value)| runner.feed(*x, value.clone()));
+            // Kernels refuse values that do not fit a type.
+            let _ = runner.fetch(output);
+        }
+    }
+
     fn compare(&self, i: usize, expected: &Tensor, actual: &Tensor) {
         let context = || format!("output {i} of {}", self.describe());
         assert_eq!((actual.dtype(), actual.shape()), (expected.dtype(), expected.shape()), "{}", context());
@@ -98,6 +152,14 @@ impl Case {
         let inputs: Vec<String> =
             self.inputs.iter().flat_map(|(tensors, _)| tensors).map(|tensor| format!("{}{}", tensor.dtype(), tensor.shape())).collect();
         format!("{}({}) {:?}", self.op, inputs.join(", "), self.attrs)
+    }
+}
+
+/// Returns the numbers of a tensor as elements of another type.
+fn converted(tensor: &Tensor, dtype: DType) -> Tensor {
+    match dtype {
+        DType::C128 => Tensor::zeros(dtype, tensor.shape().clone()).unwrap(),
+        _ => tensor_of(dtype, tensor.shape().clone(), &numbers(tensor)),
     }
 }
 

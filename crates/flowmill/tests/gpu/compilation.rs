@@ -1,31 +1,97 @@
-//! The text of element-wise kernels and of matrix products, compiled by NVRTC for the GPUs that there are. No GPU is needed. Kernels of other families
-//! are compiled by the host's compiler only, which the stub calls.
+//! The text of all kernels, for all types that they are registered for, compiled by NVRTC for the GPUs that there are. No GPU is needed.
 
 use crate::cases::{elementwise, matrices};
 use crate::recorder::Recorder;
+use crate::{fused, images, indices, matrices, networks, optimizers, rearrange, reduce, training};
 use flowmill::gpu::cuda::{self, CudaOptions};
 use std::process::Command;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// The architectures from Turing to Blackwell.
 const ARCHITECTURES: [u32; 5] = [75, 80, 90, 100, 120];
 /// Texts that are compiled at once.
-const BATCH: usize = 64;
-/// All texts are compiled for the first architecture, and of those that do not ask for the architecture, one of this many for the others.
-const SAMPLE: usize = 12;
+const BATCH: usize = 32;
+/// One of this many texts is compiled for each later architecture, if it does not depend on the architecture. All texts for all architectures take a
+/// quarter of an hour.
+const SAMPLE: usize = 48;
+
+/// The tests whose cases have the kernels of the other families. A process that records runs them only to load these, for all types.
+const CASES: &[fn()] = &[
+    fused::activations_of_several_nodes_are_one,
+    fused::attention_is_one_kernel,
+    fused::functions_and_reductions_are_one_kernel,
+    fused::products_end_with_functions,
+    images::channels_are_normalized_by_their_neighbours,
+    images::images_are_resized,
+    indices::rows_are_partitioned_and_stitched,
+    indices::rows_are_selected,
+    indices::segments_are_reduced,
+    indices::slices_are_gathered,
+    indices::slices_are_scattered_in_order,
+    indices::targets_are_among_the_best,
+    matrices::einsums_are_those_of_the_host,
+    networks::batch_norms_and_their_gradients,
+    networks::convolutions_and_their_gradients,
+    networks::depthwise_convolutions_and_their_gradients,
+    networks::pools_and_their_gradients,
+    networks::rows_are_normalized,
+    networks::softmax_and_cross_entropies,
+    optimizers::optimizers_update_variables,
+    rearrange::blocks_of_space_are_moved,
+    rearrange::diagonals_are_moved,
+    rearrange::elements_are_repeated_and_reversed,
+    rearrange::parts_are_joined_and_split,
+    rearrange::progressions_have_the_same_numbers,
+    rearrange::sequences_are_reversed_and_rolled,
+    rearrange::slices_and_their_gradients,
+    rearrange::tensors_are_padded_and_filled,
+    rearrange::transposes_move_every_element,
+    reduce::greatest_elements_are_found,
+    reduce::long_reductions_are_shared_by_blocks,
+    reduce::reductions_along_any_axes,
+    training::random_integers_are_those_of_the_cpu,
+    training::random_numbers_are_those_of_the_cpu,
+    training::rows_of_variables_are_updated,
+    training::samples_of_classes_are_those_of_the_cpu,
+];
+
+/// Returns true if a text is compiled for the first architecture. The texts of element-wise functions, three for each function and type, are chosen by
+/// their types and by their number.
+fn is_chosen(number: usize, text: &str) -> bool {
+    !text.contains("void elementwise(") || number.is_multiple_of(4) || text.contains("const float* in0") || text.contains("const half* in0")
+}
+
+/// Returns true if the result for one architecture may differ from that for others. Texts that differ in the types of elements only are represented by
+/// those of `float`.
+fn depends(text: &str) -> bool {
+    let is_usual = !text.contains("typedef") || text.contains("typedef float T;");
+    text.contains("__CUDA_ARCH__") || text.contains("asm") || (is_usual && (text.contains("__shared__") || text.contains("__shfl")))
+}
+
+/// Ops without a case: their kernels are the host's, or add tensors as those with a case do, or are compared in graphs of their own. So are stacks and
+/// TensorArrays.
+#[rustfmt::skip]
+const OTHERS: &[&str] = &[
+    "Assign", "AssignAdd", "AssignAddVariableOp", "AssignSub", "AssignSubVariableOp", "AssignVariableOp", "BroadcastArgs",
+    "BroadcastGradientArgs", "ConcatOffset", "Const", "DataFormatDimMap", "DataFormatVecPermute", "DestroyResourceOp", "DisableCopyOnRead", "ExpandDims", "InvertPermutation",
+    "IsVariableInitialized", "LinSpace", "Placeholder", "PlaceholderV2", "Rank", "ReadVariableOp", "Reshape", "ResourceGather", "Shape",
+    "ShapeN", "Size", "Squeeze", "StatelessRandomGetAlg", "StatelessRandomGetKeyCounter", "StatelessRandomGetKeyCounterAlg", "VarHandleOp",
+    "VarIsInitializedOp", "Variable", "VariableShape", "VariableV2", "_FusedElementwise",
+];
 
 /// The process of the other tests has the stub of NVRTC; this one is another process.
 #[test]
-fn nvrtc_compiles_elementwise_kernels_and_products() {
-    let directories = CudaOptions::from_env().library_paths;
-    let files = directories.iter().flat_map(|path| std::fs::read_dir(path).into_iter().flatten().flatten());
-    if !files.into_iter().any(|file| file.file_name().to_string_lossy().starts_with("libnvrtc.so")) {
-        eprintln!("not tested: no NVRTC in the directories of FLOWMILL_CUDA_PATH");
-        return;
-    }
+fn nvrtc_compiles_all_kernels() {
     let test = std::env::current_exe().unwrap();
     let child = Command::new(test).args(["--exact", "compilation::in_a_process_of_its_own", "--ignored", "--nocapture"]).output().unwrap();
     let said = [child.stdout, child.stderr].concat();
     assert!(child.status.success(), "{}", String::from_utf8_lossy(&said));
+}
+
+/// Returns true if there is NVRTC in the directories of `FLOWMILL_CUDA_PATH`.
+fn has_nvrtc(options: &CudaOptions) -> bool {
+    let files = options.library_paths.iter().flat_map(|path| std::fs::read_dir(path).into_iter().flatten().flatten());
+    files.into_iter().any(|file| file.file_name().to_string_lossy().starts_with("libnvrtc.so"))
 }
 
 /// Returns what all texts begin with, up to the end of a line.
@@ -49,24 +115,46 @@ fn joined(start: &str, texts: &[&str]) -> String {
 }
 
 #[test]
-#[ignore = "run by nvrtc_compiles_elementwise_kernels_and_products"]
+#[ignore = "run by nvrtc_compiles_all_kernels"]
 fn in_a_process_of_its_own() {
     let options = CudaOptions { cache: None, ..CudaOptions::from_env() };
-    let recorder = Recorder::new();
+    let recorder = Recorder::of_all_types();
     let device = recorder.device();
     elementwise(&device).iter().chain(&matrices(&device)).for_each(|suite| suite.load(device.clone()));
+    recorder.record(|| CASES.iter().for_each(|case| case()));
+    let compared = recorder.ops();
+    let suites: Vec<&str> = elementwise(&device).iter().chain(&matrices(&device)).map(|suite| suite.op).collect();
+    let is_missing =
+        |op: &&str| !compared.contains(op) && !suites.contains(op) && !op.starts_with("Stack") && !op.starts_with("TensorArray");
+    let missing: Vec<&str> = device.kernels().ops().into_iter().filter(is_missing).collect();
+    assert_eq!(missing, OTHERS, "ops without a case");
     let texts = recorder.texts();
-    assert!(texts.len() > 500, "{} texts", texts.len());
+    if !has_nvrtc(&options) {
+        eprintln!("not compiled: no NVRTC in the directories of FLOWMILL_CUDA_PATH");
+        return;
+    }
+    assert!(texts.len() > 1000, "{} texts", texts.len());
     let start = common_start(&texts);
     assert!(start.contains("struct half"), "the texts share their prelude");
+    let mut work: Vec<(u32, Vec<&str>)> = Vec::new();
     for (i, architecture) in ARCHITECTURES.into_iter().enumerate() {
-        let depends = |text: &str| text[start.len()..].contains("__CUDA_ARCH__") || text[start.len()..].contains("asm");
-        let chosen = texts.iter().enumerate().filter(|(n, text)| i == 0 || n % SAMPLE == i || depends(text) || text.contains("__shared__"));
-        let chosen: Vec<&str> = chosen.map(|(_, text)| text.as_str()).collect();
-        for batch in chosen.chunks(BATCH) {
-            cuda::compile(&options, &joined(start, batch), architecture).unwrap();
-        }
+        let is_for = |(n, text): &(usize, &str)| match i {
+            0 => is_chosen(*n, text),
+            i => n % SAMPLE == i || depends(&text[start.len()..]),
+        };
+        let chosen: Vec<&str> = texts.iter().map(String::as_str).enumerate().filter(is_for).map(|(_, text)| text).collect();
+        work.extend(chosen.chunks(BATCH).map(|batch| (architecture, batch.to_vec())));
     }
+    let next = AtomicUsize::new(0);
+    let compile = || {
+        while let Some((architecture, batch)) = work.get(next.fetch_add(1, Ordering::Relaxed)) {
+            cuda::compile(&options, &joined(start, batch), *architecture).unwrap();
+        }
+    };
+    std::thread::scope(|scope| {
+        let threads = std::thread::available_parallelism().map_or(1, usize::from);
+        (0..threads).for_each(|_| drop(scope.spawn(compile)));
+    });
     let error = cuda::compile(&options, "extern \"C\" __global__ void broken() { nothing(); }", 75).unwrap_err();
     assert!(error.message().contains("nothing"), "the compiler's log is in the message: {error}");
 }

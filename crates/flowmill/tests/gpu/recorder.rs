@@ -4,13 +4,30 @@ use flowmill::Result;
 use flowmill::device::Device;
 use flowmill::gpu::backend::{Address, Event, Function, Gemm, Gpu, Grid, PinnedMemory, Properties, Stream};
 use flowmill::gpu::{GpuDevice, GpuOptions};
+use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::ffi::c_void;
 use std::sync::{Arc, Mutex};
 
+thread_local! {
+    /// The recorder of a thread that collects the texts of kernels instead of running them.
+    static RECORDING: RefCell<Option<Recording>> = const { RefCell::new(None) };
+}
+
+/// A recorder, and the device that cases run on meanwhile.
+#[derive(Clone)]
+pub(crate) struct Recording {
+    pub(crate) recorder: Arc<Recorder>,
+    pub(crate) device: Arc<dyn Device>,
+}
+
 pub(crate) struct Recorder {
     properties: Properties,
     texts: Mutex<BTreeSet<String>>,
+    /// The ops of the cases that were recorded.
+    ops: Mutex<BTreeSet<&'static str>>,
+    /// True if cases are recorded for all types that their kernels are registered for.
+    pub(crate) has_all_types: bool,
     memory: Mutex<Vec<Pinned>>,
 }
 
@@ -55,13 +72,43 @@ impl Function for Unloaded {}
 
 impl Recorder {
     pub(crate) fn new() -> Arc<Recorder> {
+        Recorder::make(false)
+    }
+
+    /// Makes a recorder of cases for all types that their kernels are registered for.
+    pub(crate) fn of_all_types() -> Arc<Recorder> {
+        Recorder::make(true)
+    }
+
+    fn make(has_all_types: bool) -> Arc<Recorder> {
         let properties =
             Properties { name: "Recorder".to_owned(), architecture: "sm_75".to_owned(), memory: 1 << 30, multiprocessors: 2, bus_id: 1 };
-        Arc::new(Recorder { properties, texts: Mutex::default(), memory: Mutex::default() })
+        Arc::new(Recorder { properties, texts: Mutex::default(), ops: Mutex::default(), has_all_types, memory: Mutex::default() })
+    }
+
+    /// Runs cases of which this recorder only notes the kernels.
+    pub(crate) fn record(self: &Arc<Recorder>, cases: impl FnOnce()) {
+        RECORDING.set(Some(Recording { recorder: self.clone(), device: self.device() }));
+        cases();
+        RECORDING.set(None);
+    }
+
+    /// Returns the recording of this thread if cases do not run.
+    pub(crate) fn recording() -> Option<Recording> {
+        RECORDING.with_borrow(Clone::clone)
     }
 
     pub(crate) fn device(self: &Arc<Recorder>) -> Arc<dyn Device> {
         GpuDevice::new(0, self.clone(), GpuOptions::default()).unwrap()
+    }
+
+    /// Notes that there is a case of an op. Returns true if it is the op's first one.
+    pub(crate) fn note(&self, op: &'static str) -> bool {
+        self.ops.lock().unwrap().insert(op)
+    }
+
+    pub(crate) fn ops(&self) -> BTreeSet<&'static str> {
+        self.ops.lock().unwrap().clone()
     }
 
     pub(crate) fn texts(&self) -> Vec<String> {

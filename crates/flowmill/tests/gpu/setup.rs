@@ -1,5 +1,6 @@
 //! Sessions over the host and the stub's GPUs.
 
+use crate::recorder::Recorder;
 use flowmill::device::{Device, HostDevice};
 use flowmill::gpu::cuda::CudaOptions;
 use flowmill::gpu::{GpuDevice, GpuOptions};
@@ -11,8 +12,24 @@ use stub_cuda::Driver;
 pub(crate) const GPU: &str = "/device:GPU:0";
 pub(crate) const OTHER_GPU: &str = "/device:GPU:1";
 
+/// Runs cases on the stub of the driver, or only records them if the thread does. Their kernels are compiled together, since one compiler for each takes
+/// much longer.
+pub(crate) fn on_stub(cases: impl Fn()) {
+    if Recorder::recording().is_some() {
+        return cases();
+    }
+    let recorder = Recorder::new();
+    recorder.record(&cases);
+    let _driver = stub_cuda::install().unwrap();
+    stub_cuda::precompile(recorder.texts().iter().map(String::as_str)).unwrap();
+    cases();
+}
+
 /// The stub's GPUs as devices.
 pub(crate) fn gpus() -> Vec<Arc<dyn Device>> {
+    if let Some(recording) = Recorder::recording() {
+        return vec![recording.device];
+    }
     flowmill::gpu::cuda_devices(&CudaOptions::default(), GpuOptions::default()).unwrap()
 }
 
