@@ -7,12 +7,15 @@ use flowmill_tensor::{DType, Result, Shape, Tensor, bail};
 use std::sync::Arc;
 
 /// Ops whose kernels are the host's, with the inputs and outputs that are in its memory.
-const SHARED: [(&str, &[&str]); 5] = [
+const SHARED: [(&str, &[&str]); 8] = [
     ("VarHandleOp", &["resource"]),
     ("ReadVariableOp", &["resource"]),
     ("AssignVariableOp", &["resource"]),
     ("VarIsInitializedOp", &["resource", "is_initialized"]),
     ("DestroyResourceOp", &["resource"]),
+    ("BytesInUse", &["out"]),
+    ("BytesLimit", &["out"]),
+    ("MaxBytesInUse", &["out"]),
 ];
 
 pub(super) fn register(registry: &mut KernelRegistry) {
