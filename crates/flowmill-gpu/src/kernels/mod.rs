@@ -6,6 +6,7 @@ mod conv;
 mod copy;
 mod elementwise;
 mod fused;
+mod fused_matmul;
 mod gather;
 mod host;
 mod host_integers;
@@ -36,6 +37,7 @@ pub(crate) fn registry() -> KernelRegistry {
     conv::register(&mut registry);
     elementwise::register(&mut registry);
     fused::register(&mut registry);
+    fused_matmul::register(&mut registry);
     gather::register(&mut registry);
     host::register(&mut registry);
     layer_norm::register(&mut registry);

@@ -9,6 +9,7 @@ mod faults;
 mod functions;
 mod indices;
 mod launches;
+mod libraries;
 mod matrices;
 mod networks;
 mod placement;
