@@ -287,7 +287,7 @@ impl Names {
             let device = requested.and_then(|(_, device)| session.device(device)).filter(|device| !device.is_host());
             Feed { device: device.cloned(), ..describe(graph, name) }
         };
-        let feeds = locks::with(py, Reading(session.graph()), |graph| feeds.iter().map(|name| describe(&graph, name)).collect());
+        let feeds = locks::with(py, Reading(session.graph()), |graph| feeds.iter().map(|name| describe(graph, name)).collect());
         Ok(State { callable, feeds, change_count })
     }
 }

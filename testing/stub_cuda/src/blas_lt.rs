@@ -265,7 +265,7 @@ fn enqueue(product: Product, [alpha, beta]: [f32; 2], matrices: [(u64, Layout); 
                     value = value.max(0.0);
                 }
                 if product.epilogue & GELU != 0 {
-                    value = 0.5 * value * (1.0 + (0.797_884_56 * (value + 0.044_715 * value * value * value)).tanh());
+                    value = 0.5 * value * (1.0 + (0.797_884_6 * (value + 0.044_715 * value * value * value)).tanh());
                 }
                 // SAFETY: as above.
                 unsafe { *at(d, layout_d.at(row, column, false)) = value };

@@ -66,7 +66,10 @@ impl BlasLt {
             Ok(Ok(is_done)) => is_done,
             Ok(Err(CublasError(sys::cublasStatus_t::CUBLAS_STATUS_NOT_SUPPORTED))) => false,
             failed => {
-                let reason = failed.map_or_else(|_| "a function is missing".to_owned(), |e| format!("{e:?}"));
+                let reason = match failed {
+                    Ok(Err(CublasError(status))) => format!("{status:?}"),
+                    _ => "it lacks a function".to_owned(),
+                };
                 eprintln!("flowmill: cuBLASLt is not used any more: {reason}");
                 self.close();
                 false
