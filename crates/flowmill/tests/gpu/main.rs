@@ -11,6 +11,7 @@ mod indices;
 mod launches;
 mod libraries;
 mod matrices;
+mod memory;
 mod networks;
 mod placement;
 mod rearrange;
