@@ -69,6 +69,11 @@ browser: ## installs a browser for the tests of the front page (Debian, as root;
 cxx:
 	@command -v $${CXX:-c++} >/dev/null || { echo "flowmill: a C++ compiler is missing: install g++ or clang++ (Debian: apt install g++)"; exit 1; }
 
+# The stub of the CUDA driver, for tests in Python.
+.PHONY: stub
+stub: | tools cxx
+	cargo build --release --locked --quiet --package stub-cuda
+
 # Where the linker can, it keeps one copy of functions that are equal: most are instances of generic code.
 .PHONY: wheel
 wheel: $(WHEELS)/.built ## builds the release wheel into dist/
@@ -148,7 +153,7 @@ test-loom: | tools ## model checks of the lock-free protocols
 test-fuzz: | tools ## each fuzz target for a bounded time from its seeds
 	FLOWMILL_FUZZ_SECONDS=10 cargo test --workspace --test targets --locked --quiet -- --nocapture
 
-test-python: install $(VENV)/.test-tools $(VENV)/.serving-clients $(if $(BROWSER),$(VENV)/.page-tools) ## pytest, with TensorFlow as the oracle
+test-python: install stub $(VENV)/.test-tools $(VENV)/.serving-clients $(if $(BROWSER),$(VENV)/.page-tools) ## pytest, with TensorFlow as the oracle
 	$(BIN)/python -m pytest -q tests/python
 
 .PHONY: test-develop
@@ -171,6 +176,15 @@ test-long: install $(VENV)/.test-tools ## all random programs at every number of
 	FLOWMILL_LONG=1 cargo test --workspace --locked --quiet --test reload
 	FLOWMILL_LONG=1 $(BIN)/python -m pytest -q tests/python/serving/test_faults.py tests/python/serving/test_soak.py
 	FLOWMILL_LONG=1 $(BIN)/python -m pytest -q tests/python/test_random_programs.py tests/python/api/test_random_graphs.py tests/python/test_long_races.py
+
+# What needs no GPU runs on the stub in `make test`. Without a GPU, all of these are skipped, and say so.
+.PHONY: test-gpu
+test-gpu: install $(VENV)/.test-tools $(VENV)/.cuda-tools ## the tests of GPUs on those of this machine
+	$(BIN)/python -m pytest -q -rs tests/python/gpu
+
+.PHONY: bench-gpu
+bench-gpu: install $(VENV)/.cuda-tools ## measures the first GPU, beside PyTorch and ONNX Runtime if installed; writes benches/GPU.md
+	$(BIN)/python benches/gpu.py --write
 
 .PHONY: bench
 bench: install $(VENV)/.test-tools ## the table of benches/README.md, against TensorFlow and ONNX Runtime

@@ -114,6 +114,26 @@ class Tensor:
     """A value that NumPy has no type for: a resource handle or a variant."""
 
 @final
+class DeviceTensor:
+    """A tensor in the memory of a GPU, which must not be written to. Other libraries share it."""
+
+    shape: tuple[int, ...]
+    dtype: np.dtype[Any]
+    device: str
+    @property
+    def __cuda_array_interface__(self) -> dict[str, Any]: ...
+    def __array__(self, dtype: Any = ..., copy: bool | None = ...) -> np.ndarray[Any, Any]: ...
+    def __dlpack_device__(self) -> tuple[int, int]: ...
+    def __dlpack__(
+        self,
+        *,
+        stream: Any = ...,
+        max_version: tuple[int, int] | None = ...,
+        dl_device: tuple[int, int] | None = ...,
+        copy: bool | None = ...,
+    ) -> Any: ...
+
+@final
 class Graph:
     """A dataflow graph."""
 
@@ -233,6 +253,8 @@ class Session:
         layout: Sequence[int | None] | None,
         connections: Sequence[tuple[str, str]] = ...,
         shapes: Sequence[Sequence[int] | None] = ...,
+        feed_devices: Sequence[tuple[str, str]] = ...,
+        fetch_devices: Sequence[tuple[str, str]] = ...,
     ) -> Callable: ...
     def max_plans(self) -> int: ...
     def plan_counts(self) -> tuple[int, int]: ...

@@ -8,6 +8,8 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
+import flowmill as tf
+
 
 def flowmill(*args, status=0):
     """Runs the command; gives what it printed."""
@@ -28,6 +30,29 @@ def test_inspect(digits, data):
     graphs = json.loads(flowmill("inspect", digits / "1", "--json"))["graphs"]
     assert graphs[0]["signatures"]["serving_default"]["inputs"]["images"]["dtype"] == "float32"
     assert "MatMul" in flowmill("inspect", data / "models" / "mlp.pb")
+
+
+def test_inspect_tells_why_nodes_are_not_on_a_gpu(tmp_path):
+    with tf.Graph().as_default() as graph:
+        x = tf.placeholder(tf.float32, [2, 2], name="x")
+        with tf.device("/cpu:0"):
+            tf.tanh(x, name="requested")
+        tf.tanh(x, name="free")
+        tf.as_string(x, name="text")
+        tf.linalg.det(x, name="determinant")
+        tf.tanh(tf.cast(x, tf.complex64), name="complex")
+    (tmp_path / "graph.pb").write_bytes(graph.as_graph_def().SerializeToString())
+    devices = json.loads(flowmill("inspect", tmp_path / "graph.pb", "--devices", "--json"))["graphs"][0]["devices"]
+    reasons = {node: reason for reason, ops in devices["cpu"].items() for nodes in ops.values() for node in nodes}
+    assert "free" not in reasons and devices["gpu"] >= 1
+    assert reasons["requested"] == "requests /device:CPU:0"
+    assert reasons["text"] == "strings and variants are in the host's memory"
+    assert reasons["determinant"] == "no GPU kernel"
+    assert reasons["complex"].startswith("GPU kernels of Tanh have T in ")
+    text = flowmill("inspect", tmp_path / "graph.pb", "--devices")
+    assert f"with a GPU: {devices['gpu']} nodes on GPU:0, {len(reasons)} on CPU:0" in text
+    assert "CPU:0 MatrixDeterminant: no GPU kernel; 1 nodes: determinant" in text
+    assert "with a GPU" not in flowmill("inspect", tmp_path / "graph.pb")
 
 
 def test_run_gives_the_models_outputs(digits, tmp_path):

@@ -86,6 +86,26 @@ pub struct Grid {
     pub threads: [u32; 3],
 }
 
+/// The function that the results of a product go through.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Activation {
+    /// The result itself.
+    Identity,
+    /// `max(x, 0)`.
+    Relu,
+    /// The Gaussian error linear unit by its approximation with `tanh`.
+    Gelu,
+}
+
+/// The functions that are applied to the results of a product before they are stored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Epilogue {
+    /// A vector with an element for each column, which is added to each row.
+    pub bias: Option<Address>,
+    /// The function that follows.
+    pub activation: Activation,
+}
+
 /// A batch of matrix products `C = op(A) op(B)`. All matrices are row-major and without gaps.
 #[derive(Clone, Copy, Debug)]
 pub struct Gemm {
@@ -182,6 +202,18 @@ pub trait Gpu: Send + Sync + 'static {
     /// Returns the driver's error.
     fn wait_in(&self, stream: Stream, event: &Arc<dyn Event>) -> Result<()>;
 
+    /// Returns the number by which other libraries of the process know a stream, such as a `cudaStream_t`.
+    fn stream_handle(&self, stream: Stream) -> usize;
+
+    /// Waits until a stream of another library has done its work. The numbers 1 and 2 are CUDA's default streams of the process and of the thread.
+    ///
+    /// # Errors
+    /// Returns the driver's error.
+    fn wait_for_foreign(&self, stream: usize) -> Result<()>;
+
+    /// Returns true if the address is in this GPU's memory.
+    fn owns(&self, address: Address) -> bool;
+
     /// Compiles the text of a kernel and loads the function `name`.
     ///
     /// # Errors
@@ -203,4 +235,12 @@ pub trait Gpu: Send + Sync + 'static {
     /// # Errors
     /// Returns the library's error.
     fn gemm(&self, products: &Gemm) -> Result<bool>;
+
+    /// Enqueues a product with an epilogue with a library. Returns false if no library computes it, or if the library fails.
+    ///
+    /// # Errors
+    /// Returns the driver's error.
+    fn gemm_with_epilogue(&self, _product: &Gemm, _epilogue: Epilogue) -> Result<bool> {
+        Ok(false)
+    }
 }

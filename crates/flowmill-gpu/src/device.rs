@@ -2,8 +2,8 @@
 
 use crate::backend::{Address, Event, Function, Gpu, Grid, Stream};
 use crate::kernels;
-use crate::memory::{Allocator, Block, MemoryOptions, Staging};
-use flowmill_runtime::{CopyDone, Device, DeviceAttributes, DeviceLocality, KernelRegistry, SyncDone};
+use crate::memory::{Accounted, Allocator, MemoryOptions, Staging};
+use flowmill_runtime::{CopyDone, Device, DeviceAttributes, DeviceLocality, Kernel, KernelRegistry, SyncDone};
 use flowmill_tensor::{DType, DeviceMemory, Error, MemoryStats, Result, Shape, Tensor, error};
 use smallvec::SmallVec;
 use std::any::Any;
@@ -47,10 +47,48 @@ struct Enqueued {
 }
 
 /// The elements of a tensor in a GPU's memory.
+#[derive(Clone)]
 pub struct GpuMemory {
-    block: Arc<Block>,
+    /// A block of the device's allocator, or memory of another library.
+    _owner: Arc<dyn Any + Send + Sync>,
+    is_foreign: bool,
     start: Address,
     device: Arc<str>,
+}
+
+/// Memory of another library, which is given back when the work that was enqueued until then has ended.
+struct Foreign {
+    owner: Option<Box<dyn Any + Send + Sync>>,
+    gpu: Arc<dyn Gpu>,
+    copies: Sender<Enqueued>,
+}
+
+impl Drop for Foreign {
+    fn drop(&mut self) {
+        let owner = self.owner.take();
+        if let Ok(end) = self.gpu.record(Stream::Compute) {
+            // The thread lives as long as the device.
+            let _ = self.copies.send(Enqueued { end, then: Box::new(move |_| drop(owner)) });
+        }
+    }
+}
+
+impl GpuMemory {
+    /// Returns the memory of a tensor that is in a GPU's.
+    pub fn of(tensor: &Tensor) -> Option<&GpuMemory> {
+        let memory: &dyn Any = &**tensor.device_memory()?;
+        memory.downcast_ref()
+    }
+
+    /// Returns the address of the first element.
+    pub fn address(&self) -> Address {
+        self.start
+    }
+
+    /// Returns true if the memory belongs to another library, which may write to it between steps.
+    pub fn is_foreign(&self) -> bool {
+        self.is_foreign
+    }
 }
 
 impl DeviceMemory for GpuMemory {
@@ -109,9 +147,7 @@ impl GpuDevice {
     }
 
     fn memory<'a>(&self, tensor: &'a Tensor) -> Result<&'a GpuMemory> {
-        let memory: Option<&dyn Any> = tensor.device_memory().map(|memory| -> &dyn Any { &**memory });
-        let memory = memory.and_then(|memory| memory.downcast_ref::<GpuMemory>());
-        match memory {
+        match GpuMemory::of(tensor) {
             Some(memory) if Arc::ptr_eq(&memory.device, self.allocator.device()) => Ok(memory),
             _ => Err(error!(
                 Internal,
@@ -133,7 +169,33 @@ impl GpuDevice {
             return Err(error!(Internal, "a view of shape {shape} from element {first} leaves a tensor of shape {}", tensor.shape()));
         }
         let start = memory.start.offset(first * tensor.dtype().size().unwrap_or(0));
-        Tensor::on_device(tensor.dtype(), shape, Arc::new(GpuMemory { block: memory.block.clone(), start, device: memory.device.clone() }))
+        Tensor::on_device(tensor.dtype(), shape, Arc::new(GpuMemory { start, ..memory.clone() }))
+    }
+
+    /// Returns a tensor of memory on this GPU that belongs to another library. `owner` is dropped when the tensor is gone and the work that uses it has
+    /// ended. Work that is enqueued after this call sees what is in the memory now: the caller has waited for the work that writes to it.
+    ///
+    /// # Errors
+    /// Returns `InvalidArgument` for a type that is not dense.
+    ///
+    /// # Safety
+    /// The memory must have the elements of the shape without gaps, and stay allocated until `owner` is dropped.
+    pub unsafe fn import(&self, start: Address, dtype: DType, shape: Shape, owner: Box<dyn Any + Send + Sync>) -> Result<Tensor> {
+        let foreign = Foreign { owner: Some(owner), gpu: self.gpu.clone(), copies: self.copies.clone() };
+        let memory = GpuMemory { _owner: Arc::new(foreign), is_foreign: true, start, device: self.allocator.device().clone() };
+        Tensor::on_device(dtype, shape, Arc::new(memory))
+    }
+
+    /// Returns a copy of a tensor of this device, in memory of the device's allocator.
+    ///
+    /// # Errors
+    /// Returns `ResourceExhausted` if the memory is full, and the driver's error.
+    pub fn copy_of(&self, tensor: &Tensor) -> Result<Tensor> {
+        let copy = self.allocate(tensor.dtype(), tensor.shape())?;
+        if tensor.num_bytes() > 0 {
+            self.gpu.copy(self.address(&copy)?, self.address(tensor)?, tensor.num_bytes())?;
+        }
+        Ok(copy)
     }
 
     /// Returns a kernel by the text that it is compiled from and its name.
@@ -225,6 +287,12 @@ impl GpuDevice {
     }
 }
 
+/// Returns the kernels of devices of type `GPU`.
+pub(crate) fn kernel_registry() -> &'static KernelRegistry {
+    static KERNELS: LazyLock<KernelRegistry> = LazyLock::new(kernels::registry);
+    &KERNELS
+}
+
 /// An argument of a kernel.
 #[derive(Clone, Copy, Debug)]
 pub enum Argument<'a> {
@@ -258,8 +326,7 @@ impl Device for GpuDevice {
     }
 
     fn kernels(&self) -> &KernelRegistry {
-        static KERNELS: LazyLock<KernelRegistry> = LazyLock::new(kernels::registry);
-        &KERNELS
+        kernel_registry()
     }
 
     fn allocate(&self, dtype: DType, shape: &Shape) -> Result<Tensor> {
@@ -269,8 +336,24 @@ impl Device for GpuDevice {
         };
         let block = self.allocator.allocate(bytes)?;
         let start = block.address();
-        let memory = Arc::new(GpuMemory { block, start, device: self.allocator.device().clone() });
+        let memory = Arc::new(GpuMemory { _owner: block, is_foreign: false, start, device: self.allocator.device().clone() });
         Tensor::on_device(dtype, shape.clone(), memory)
+    }
+
+    fn holds(&self, tensor: &Tensor) -> bool {
+        self.memory(tensor).is_ok()
+    }
+
+    fn owned(&self, tensor: Tensor) -> Result<Tensor> {
+        match GpuMemory::of(&tensor) {
+            Some(memory) if memory.is_foreign() => self.copy_of(&tensor),
+            Some(_) => Ok(tensor),
+            None => self.host_allocator().owned(tensor),
+        }
+    }
+
+    fn adopt(&self, node: &str, kernel: Arc<dyn Kernel>) -> Arc<dyn Kernel> {
+        Arc::new(Accounted::new(node, kernel))
     }
 
     fn memory_stats(&self) -> Option<MemoryStats> {

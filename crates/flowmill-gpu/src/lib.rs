@@ -13,11 +13,12 @@ mod device;
 mod elementwise;
 mod kernels;
 mod memory;
-
+mod planned;
 mod text;
 
 pub use device::{Argument, GpuDevice, GpuMemory, GpuOptions};
 pub use memory::MemoryOptions;
+pub use planned::PlannedGpu;
 
 use flowmill_runtime::Device;
 use flowmill_tensor::{Code, Result};

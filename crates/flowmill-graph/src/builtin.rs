@@ -52,5 +52,8 @@ pub(crate) fn function_ops() -> [OpDef; 2] {
 /// The attribute of a `Const` whose value stays in the host's memory, though its node is on a device with memory of its own.
 pub const HOST_MEMORY: &str = "_host_memory";
 
+/// The attribute of a result (`_Retval`) whose value stays in the memory of the device that computes it, and of the send that passes it on.
+pub const KEEP_MEMORY: &str = "_keep_memory";
+
 /// The attribute of a send and of a receive that partitioning has added: the number of their tensor among all that go from part to part.
 pub const TRANSFER: &str = "_transfer";

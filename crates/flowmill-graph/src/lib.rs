@@ -43,7 +43,7 @@ mod versions;
 mod work;
 
 pub use attrs::{Attr, AttrList, Attrs, OwnAttr};
-pub use builtin::{ARG, HOST_MEMORY, OUTPUT_SHAPES, RETVAL, TRANSFER};
+pub use builtin::{ARG, HOST_MEMORY, KEEP_MEMORY, OUTPUT_SHAPES, RETVAL, TRANSFER};
 pub use call_shapes::{MAX_BODY_NODES, call_of};
 pub use check::{check_attr_value, complete_attrs, is_valid_node_name};
 pub use device_name::DeviceName;

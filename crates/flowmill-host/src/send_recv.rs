@@ -3,7 +3,7 @@
 //! The nodes that partitioning has added meet under the number in their attribute [`TRANSFER`], if the step has several parts. All others meet under a name,
 //! through the host's memory.
 
-use flowmill_graph::{Attrs, DeviceName, TRANSFER};
+use flowmill_graph::{Attrs, DeviceName, KEEP_MEMORY, TRANSFER};
 use flowmill_runtime::{
     AsyncContext, AsyncKernel, CopyDone, Device, Kernel, KernelContext, KernelInit, KernelRegistry, Parcel, Received, Registration,
     RendezvousKey, Step, TransferName, Transfers,
@@ -111,7 +111,9 @@ impl Kernel for Send {
 
 impl Send {
     fn make(init: &KernelInit<'_>, to_host: bool) -> Result<Arc<dyn Kernel>> {
-        Ok(Arc::new(Send { endpoint: Endpoint::new(init)?, to_host: to_host || receiver_is_host(init.attrs)? }))
+        let keeps_memory = init.attrs.get_or(KEEP_MEMORY, false)?;
+        let to_host = !keeps_memory && (to_host || receiver_is_host(init.attrs)?);
+        Ok(Arc::new(Send { endpoint: Endpoint::new(init)?, to_host }))
     }
 
     fn key(&self, ctx: &KernelContext<'_>) -> RendezvousKey {
@@ -226,8 +228,9 @@ fn receive(ctx: AsyncContext, received: Received, to_host: bool) {
     let to: Arc<dyn Device> = ctx.device_step().device.clone();
     let done: CopyDone = Box::new(move |copied| ctx.done(copied.map(|tensor| vec![Some(tensor)])));
     match parcel.device {
+        // A fed tensor may be in the receiver's memory already, though the host sends it.
+        _ if to.holds(&parcel.tensor) => done(Ok(parcel.tensor)),
         None => to.copy_from_host(parcel.tensor, done),
-        Some(from) if Arc::ptr_eq(&from, &to) => done(Ok(parcel.tensor)),
         Some(from) => from.copy_to(parcel.tensor, &to, done),
     }
 }

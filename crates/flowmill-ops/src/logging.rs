@@ -1,4 +1,4 @@
-//! Printing, summaries, and time.
+//! Printing, summaries, time, and the use of memory.
 
 use crate::gradient;
 use crate::op::{Op, op};
@@ -42,4 +42,7 @@ pub(crate) const OPS: &[Op] = &[
         .attrs("T: type")
         .shape(shape::scalars),
     op("Timestamp", "() -> (ts: double)").not_differentiable().stateful().shape(shape::scalars),
+    op("BytesInUse", "() -> (out: int64)").not_differentiable().stateful().shape(shape::scalars),
+    op("BytesLimit", "() -> (out: int64)").not_differentiable().stateful().shape(shape::scalars),
+    op("MaxBytesInUse", "() -> (out: int64)").not_differentiable().stateful().shape(shape::scalars),
 ];

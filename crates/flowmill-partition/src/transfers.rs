@@ -13,7 +13,7 @@
 use crate::control_loops::{ControlLoops, TOKEN_TYPE, attrs_of, token_template, type_attr};
 use crate::memory::OutputMemories;
 use crate::{Assignment, Devices, Memory, Transfer, is_boundary};
-use flowmill_graph::{Edge, FrameId, Graph, NodeId, NodeTemplate, OutputId, OwnAttr, Role, TRANSFER};
+use flowmill_graph::{Edge, FrameId, Graph, KEEP_MEMORY, NodeId, NodeTemplate, OutputId, OwnAttr, Role, TRANSFER};
 use flowmill_tensor::{DType, Result, bail};
 use rustc_hash::FxHashMap;
 use std::collections::hash_map::Entry;
@@ -30,6 +30,8 @@ struct Key {
     to: usize,
     /// True if the tensor is received in the host's memory, although the receiving device has its own.
     in_host_memory: bool,
+    /// True if the receiver takes the tensor in the sender's memory.
+    keeps_memory: bool,
     /// The consumer, for a reference.
     reader: Option<NodeId>,
 }
@@ -70,6 +72,7 @@ struct Route {
     from: usize,
     to: usize,
     in_host_memory: bool,
+    keeps_memory: bool,
     dtype: DType,
 }
 
@@ -81,7 +84,7 @@ struct PairTemplates {
 
 impl PairTemplates {
     fn new(graph: &mut Graph, devices: &dyn Devices, route: Route) -> Result<PairTemplates> {
-        let Route { from, to, in_host_memory, dtype } = route;
+        let Route { from, to, in_host_memory, keeps_memory, dtype } = route;
         let ends = [
             ("send_device", devices.name(from).into()),
             ("recv_device", devices.name(to).into()),
@@ -90,7 +93,8 @@ impl PairTemplates {
         let [send, receive] = if in_host_memory { ["_HostSend", "_HostRecv"] } else { ["_Send", "_Recv"] };
         let example = own_attrs(0, "");
         let mut template = |op, type_name| {
-            let attrs = ends.iter().cloned().chain([(type_name, type_attr(dtype))]);
+            let keep = keeps_memory.then(|| (KEEP_MEMORY, true.into()));
+            let attrs = ends.iter().cloned().chain([(type_name, type_attr(dtype))]).chain(keep);
             graph.template(op, attrs_of(attrs), &example)
         };
         Ok(PairTemplates { send: template(send, "T")?, receive: template(receive, "tensor_type")? })
@@ -185,6 +189,7 @@ impl Transfers<'_> {
             return Ok(());
         }
         let in_host_memory = wanted == Memory::Host;
+        let keeps_memory = consumer.role() == Role::Retval && consumer.attrs().get_or(KEEP_MEMORY, false)?;
         let is_ref = self.graph.output_type(output)?.is_ref;
         if is_ref && from != to && consumer.input_types().get(input).is_some_and(|t| t.is_ref) {
             bail!(
@@ -198,7 +203,7 @@ impl Transfers<'_> {
         }
         let is_merge = consumer.is_merge();
         let reader = is_ref.then_some(edge.dst);
-        let pair = self.pair(Key { src: output.node, slot: Some(output.slot), to, in_host_memory, reader })?;
+        let pair = self.pair(Key { src: output.node, slot: Some(output.slot), to, in_host_memory, keeps_memory, reader })?;
         if is_ref && !is_merge {
             self.read_after(pair.send, from, siblings)?;
         }
@@ -220,7 +225,7 @@ impl Transfers<'_> {
     /// Returns the node on a device that runs after `src`, which is on another device.
     fn control(&mut self, src: NodeId, to: usize) -> Result<NodeId> {
         let in_host_memory = !self.devices.is_host(to);
-        self.pair(Key { src, slot: None, to, in_host_memory, reader: None }).map(|pair| pair.received)
+        self.pair(Key { src, slot: None, to, in_host_memory, keeps_memory: false, reader: None }).map(|pair| pair.received)
     }
 
     /// Returns the nodes of a transfer, which are added if they do not exist.
@@ -233,7 +238,7 @@ impl Transfers<'_> {
         Ok(pair)
     }
 
-    fn add_pair(&mut self, &Key { src, slot, to, in_host_memory, .. }: &Key) -> Result<Pair> {
+    fn add_pair(&mut self, &Key { src, slot, to, in_host_memory, keeps_memory, .. }: &Key) -> Result<Pair> {
         let from = self.assignment.device(src);
         let frame = self.loops.frame_of_outputs(src);
         let name = self.graph.node(src)?.shared_name().clone();
@@ -249,7 +254,7 @@ impl Transfers<'_> {
             Some(slot) => src.output(slot),
             None => self.add_token(src, &name, from)?,
         };
-        let route = Route { from, to, in_host_memory, dtype: self.graph.output_type(source)?.dtype };
+        let route = Route { from, to, in_host_memory, keeps_memory, dtype: self.graph.output_type(source)?.dtype };
         let templates = match self.templates.entry(route) {
             Entry::Occupied(entry) => entry.into_mut(),
             Entry::Vacant(entry) => entry.insert(PairTemplates::new(self.graph, self.devices, route)?),

@@ -10,6 +10,7 @@ mod checkpoint;
 mod control_flow;
 mod convert;
 mod device_name;
+mod device_tensor;
 mod dtypes;
 mod errors;
 mod frames;
@@ -56,6 +57,8 @@ mod _core {
     use crate::convert::{PyTensor, are_plain};
     #[pymodule_export]
     use crate::device_name::{PyDeviceName, merge_devices};
+    #[pymodule_export]
+    use crate::device_tensor::PyDeviceTensor;
     #[pymodule_export]
     use crate::dtypes::{numpy_dtype, op_def};
     #[pymodule_export]

@@ -2,6 +2,7 @@
 
 use crate::attrs::{partial_shape, shape_to_python};
 use crate::convert::{from_python, to_numpy};
+use crate::device_tensor::{self, PyDeviceTensor};
 use crate::errors::invalid_argument;
 use crate::gate::{self, PythonFunction};
 use crate::graph::PyGraph;
@@ -12,9 +13,11 @@ use flowmill::gpu::{self, GpuOptions, MemoryOptions};
 use flowmill_cost::Machine;
 use flowmill_graph::{Graph, TensorName, placeholder_shape};
 use flowmill_proto::Message;
-use flowmill_runtime::DeviceAttributes;
 use flowmill_runtime::program::FuseOptions;
-use flowmill_session::{Callable, CostPlacement, PlacementPolicy, RunOptions, RunOutcome, Session, SessionOptions, ThreadPoolOption};
+use flowmill_runtime::{Device, DeviceAttributes};
+use flowmill_session::{
+    Callable, CallableOptions, CostPlacement, PlacementPolicy, RunOptions, RunOutcome, Session, SessionOptions, ThreadPoolOption,
+};
 use flowmill_tensor::{DType, PartialShape, Result, Tensor, error};
 use flowmill_timeline::step_stats;
 use pyo3::prelude::*;
@@ -125,8 +128,10 @@ impl PySession {
     }
 
     /// Prepares a step. Of each pair of `connections` the first tensor is fed for the second. `layout` has for each value to give its place among `fetches`, or `None` for a `None`; without a layout the one
-    /// fetch is given by itself. `shapes` are what is known of the feeds' shapes beside what placeholders say.
-    #[pyo3(signature = (feeds, fetches, targets, layout, connections=Vec::new(), shapes=Vec::new()))]
+    /// fetch is given by itself. `shapes` are what is known of the feeds' shapes beside what placeholders say. `feed_devices` and `fetch_devices` are pairs
+    /// of tensors and devices: these feeds may be in the memory of the device, and these fetches stay there.
+    #[pyo3(signature = (feeds, fetches, targets, layout, connections=Vec::new(), shapes=Vec::new(), feed_devices=Vec::new(),
+        fetch_devices=Vec::new()))]
     #[allow(clippy::too_many_arguments, reason = "keywords in Python")]
     fn make_callable(
         &self,
@@ -137,12 +142,14 @@ impl PySession {
         layout: Option<Vec<Option<usize>>>,
         connections: Vec<(String, String)>,
         shapes: Vec<Option<Vec<i64>>>,
+        feed_devices: Vec<(String, String)>,
+        fetch_devices: Vec<(String, String)>,
     ) -> PyResult<PyCallable> {
         let layout = match layout {
             None => Layout::Single,
             Some(places) => Layout::List(places),
         };
-        let names = Names { feeds, fetches, targets, connections };
+        let names = Names { feeds, fetches, targets, connections, feed_devices, fetch_devices };
         let state = names.prepare(py, &self.0)?;
         let shapes = shapes.into_iter().map(partial_shape).collect();
         Ok(PyCallable { session: self.0.clone(), names, shapes, layout, state: Locked::new(Arc::new(state)) })
@@ -169,8 +176,7 @@ impl PySession {
         targets: Vec<String>,
         top: usize,
     ) -> PyResult<String> {
-        let names = Names { feeds, fetches, targets, connections: Vec::new() };
-        let [feeds, fetches, targets] = [&names.feeds, &names.fetches, &names.targets].map(|names| Names::all(names));
+        let [feeds, fetches, targets] = [&feeds, &fetches, &targets].map(|names| Names::all(names));
         gate::detached(py, || Ok(self.0.placement_report(&feeds, &fetches, &targets)?.text(top)))
     }
 
@@ -230,6 +236,8 @@ struct Names {
     fetches: Vec<String>,
     targets: Vec<String>,
     connections: Vec<(String, String)>,
+    feed_devices: Vec<(String, String)>,
+    fetch_devices: Vec<(String, String)>,
 }
 
 enum Layout {
@@ -247,6 +255,8 @@ struct State {
 struct Feed {
     dtype: DType,
     shape: PartialShape,
+    /// The device whose memory the value may be in.
+    device: Option<Arc<dyn Device>>,
 }
 
 impl Names {
@@ -254,11 +264,29 @@ impl Names {
         names.iter().map(String::as_str).collect()
     }
 
+    fn pairs(pairs: &[(String, String)]) -> Vec<(&str, &str)> {
+        pairs.iter().map(|(a, b)| (a.as_str(), b.as_str())).collect()
+    }
+
     fn prepare(&self, py: Python<'_>, session: &Arc<Session>) -> PyResult<State> {
         let change_count = locks::with(py, Reading(session.graph()), |graph| graph.change_count());
-        let connections: Vec<(&str, &str)> = self.connections.iter().map(|(from, to)| (from.as_str(), to.as_str())).collect();
+        let [connections, feed_devices, fetch_devices] =
+            [&self.connections, &self.feed_devices, &self.fetch_devices].map(|pairs| Names::pairs(pairs));
         let (feeds, fetches, targets) = (Names::all(&self.feeds), Names::all(&self.fetches), Names::all(&self.targets));
-        let callable = gate::detached(py, || session.make_connected_callable(&feeds, &fetches, &targets, &connections))?;
+        let options = CallableOptions {
+            feeds: &feeds,
+            fetches: &fetches,
+            targets: &targets,
+            connections: &connections,
+            feed_devices: &feed_devices,
+            fetch_devices: &fetch_devices,
+        };
+        let callable = gate::detached(py, || session.make_callable_with(&options))?;
+        let describe = |graph: &Graph, name: &&str| {
+            let requested = feed_devices.iter().find(|(feed, _)| feed == name);
+            let device = requested.and_then(|(_, device)| session.device(device)).filter(|device| !device.is_host());
+            Feed { device: device.cloned(), ..describe(graph, name) }
+        };
         let feeds = locks::with(py, Reading(session.graph()), |graph| feeds.iter().map(|name| describe(graph, name)).collect());
         Ok(State { callable, feeds, change_count })
     }
@@ -266,11 +294,11 @@ impl Names {
 
 /// Returns the facts about a fed tensor that Python needs; its name was checked.
 fn describe(graph: &Graph, name: &str) -> Feed {
-    let unknown = || Feed { dtype: DType::F32, shape: PartialShape::unknown() };
+    let unknown = || Feed { dtype: DType::F32, shape: PartialShape::unknown(), device: None };
     let Some(tensor) = TensorName::parse(name) else { return unknown() };
     let Some(node) = graph.find_node(tensor.node) else { return unknown() };
     let Some(output) = node.output_types().get(tensor.slot as usize) else { return unknown() };
-    Feed { dtype: output.dtype, shape: placeholder_shape(graph, node).unwrap_or_default() }
+    Feed { dtype: output.dtype, shape: placeholder_shape(graph, node).unwrap_or_default(), device: None }
 }
 
 impl PyCallable {
@@ -310,7 +338,11 @@ impl PyCallable {
             let shape = known.and_then(|known| feed.shape.merge(known).ok()).unwrap_or_else(|| feed.shape.clone());
             PyResult::Ok(PyErr::from_value(EXPLAIN.call(py, (name, number, shape_to_python(&shape), value, cause))?))
         };
-        match from_python(value, Some(feed.dtype)) {
+        let on_device = match &feed.device {
+            Some(device) => device_tensor::from_python(value, device, feed.dtype)?,
+            None => None,
+        };
+        match on_device.map_or_else(|| from_python(value, Some(feed.dtype)), Ok) {
             Ok(tensor) if feed.shape.is_compatible_with(tensor.shape()) && known.is_none_or(|s| s.is_compatible_with(tensor.shape())) => {
                 Ok(tensor)
             }
@@ -319,14 +351,23 @@ impl PyCallable {
         }
     }
 
+    /// Returns a fetched value: an array, or a tensor that has stayed in the memory of a device.
+    fn to_python<'py>(&self, py: Python<'py>, value: Tensor) -> PyResult<Bound<'py, PyAny>> {
+        let device = value.device_memory().and_then(|memory| self.session.device(memory.device()));
+        match device {
+            Some(device) => Ok(Bound::new(py, PyDeviceTensor::new(value, device.clone()))?.into_any()),
+            None => to_numpy(py, value),
+        }
+    }
+
     fn lay_out<'py>(&self, py: Python<'py>, values: Vec<Tensor>) -> PyResult<Bound<'py, PyAny>> {
         match &self.layout {
             Layout::Single => match values.into_iter().next() {
-                Some(value) => to_numpy(py, value),
+                Some(value) => self.to_python(py, value),
                 None => Ok(py.None().into_bound(py)),
             },
             Layout::List(places) => {
-                let values = values.into_iter().map(|v| to_numpy(py, v)).collect::<PyResult<Vec<_>>>()?;
+                let values = values.into_iter().map(|v| self.to_python(py, v)).collect::<PyResult<Vec<_>>>()?;
                 let none = py.None().into_bound(py);
                 Ok(PyList::new(py, places.iter().map(|place| place.and_then(|i| values.get(i)).unwrap_or(&none)))?.into_any())
             }

@@ -1,5 +1,6 @@
 //! Devices, which run kernels and have memory of their own.
 
+use crate::kernel::Kernel;
 use crate::registry::KernelRegistry;
 use flowmill_graph::DeviceName;
 use flowmill_tensor::{Allocator, DType, MemoryStats, Result, Shape, Tensor};
@@ -46,6 +47,26 @@ pub trait Device: Any + Send + Sync {
     /// memory is the host's.
     fn memory_stats(&self) -> Option<MemoryStats> {
         if self.is_host() { self.host_allocator().stats() } else { None }
+    }
+
+    /// Returns true if the tensor is in this device's memory.
+    fn holds(&self, tensor: &Tensor) -> bool {
+        tensor.device_memory().map_or(self.is_host(), |memory| self.attributes().name.to_string() == memory.device())
+    }
+
+    /// Returns a tensor of this device whose memory nobody outside of the engine writes to: the same one, or a copy. Kernels that keep a tensor after the
+    /// step call it.
+    ///
+    /// # Errors
+    /// Returns `ResourceExhausted` if the device's memory is full.
+    fn owned(&self, tensor: Tensor) -> Result<Tensor> {
+        self.host_allocator().owned(tensor)
+    }
+
+    /// Returns the kernel that runs in place of one that was made for a node of this device. The default returns `kernel`; a device may wrap it, for
+    /// example to attribute the memory that it allocates to the node.
+    fn adopt(&self, _node: &str, kernel: Arc<dyn Kernel>) -> Arc<dyn Kernel> {
+        kernel
     }
 
     /// Copies a tensor of this device to the host's memory.

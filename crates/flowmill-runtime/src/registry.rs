@@ -234,7 +234,8 @@ impl KernelRegistry {
             None if self.contains(op) => init.unsupported(),
             None => Err(error!(NotFound, "No registered '{op}' OpKernel for {} devices", init.device.attributes().device_type())),
         };
-        made.map_err(|e| e.at_node(init.name, op))
+        let kernel = made.map_err(|e| e.at_node(init.name, op))?;
+        Ok(init.device.adopt(init.name, kernel))
     }
 }
 

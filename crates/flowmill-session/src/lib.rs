@@ -7,6 +7,6 @@ mod session;
 
 pub use compile::SimulatedStep;
 pub use session::{
-    Callable, CostPlacement, Fetches, PlacementPolicy, RunOptions, RunOutcome, Runner, Session, SessionOptions, StepGraphs,
-    ThreadPoolOption, ToNodeName, ToTensorName,
+    Callable, CallableOptions, CostPlacement, Fetches, PlacementPolicy, RunOptions, RunOutcome, Runner, Session, SessionOptions,
+    StepGraphs, ThreadPoolOption, ToNodeName, ToTensorName,
 };

@@ -40,7 +40,12 @@ fn node_exec_stats(node: &NodeStats, start: i64) -> NodeExecStats {
         scheduled_nanos: nanos(node.scheduled),
         thread_id: node.thread,
         output: node.outputs.iter().enumerate().filter_map(of_output).collect(),
-        memory: vec![AllocatorMemoryUsed { allocator_name, total_bytes: node.output_bytes as i64, ..Default::default() }],
+        memory: vec![AllocatorMemoryUsed {
+            allocator_name,
+            total_bytes: node.output_bytes as i64,
+            allocator_bytes_in_use: node.device_bytes.map_or(0, |bytes| bytes as i64),
+            ..Default::default()
+        }],
         ..Default::default()
     }
 }

@@ -97,8 +97,8 @@ pub use flowmill_optimize::{PIPELINE, PassReport, Report as OptimizationReport};
 pub use flowmill_runtime::{CancelToken, Executor, KernelRegistry, NodeStats, TypeCombination};
 pub use flowmill_savedmodel::FileAccess;
 pub use flowmill_session::{
-    Callable, CostPlacement, Fetches, PlacementPolicy, RunOptions, RunOutcome, Runner, Session, SessionOptions, ThreadPoolOption,
-    ToNodeName, ToTensorName,
+    Callable, CallableOptions, CostPlacement, Fetches, PlacementPolicy, RunOptions, RunOutcome, Runner, Session, SessionOptions,
+    ThreadPoolOption, ToNodeName, ToTensorName,
 };
 pub use flowmill_tensor::{Bytes, Code, Complex, DType, Element, Error, PartialShape, Result, Shape, Tensor, bf16, f16};
 pub use flowmill_tensor::{live_bytes, memory_limit, release_unused_memory, set_memory_limit, sync};

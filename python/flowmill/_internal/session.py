@@ -308,12 +308,14 @@ class Session:
 
     def _make_callable_from_options(self, callable_options):
         """Returns a function that takes the values to feed in order and returns a list of the fetched ones, as a `CallableOptions` message
-        says, including tensors whose values are fed for others."""
+        says, including tensors whose values are fed for others. Feeds that have a device in `feed_devices` may be objects in its memory (DLPack or
+        `__cuda_array_interface__`), which are not copied; fetches that have one in `fetch_devices` stay there, and have these interfaces."""
         if self._closed:
             raise RuntimeError("Attempted to use a closed Session.")
         feeds, fetches = list(callable_options.feed), list(callable_options.fetch)
         connections = [(c.from_tensor, c.to_tensor) for c in callable_options.tensor_connection]
-        step = self._core.make_callable(feeds, fetches, list(callable_options.target), list(range(len(fetches))), connections)
+        step = self._core.make_callable(feeds, fetches, list(callable_options.target), list(range(len(fetches))), connections,
+                                        feed_devices=_devices(callable_options, "feed_devices"), fetch_devices=_devices(callable_options, "fetch_devices"))
         options = callable_options.run_options
         return lambda *values, run_metadata=None: _run_with(step, values, options, run_metadata)
 
@@ -367,6 +369,10 @@ class _Nothing:
 
 
 _NOTHING = _Nothing()
+
+
+def _devices(callable_options, field: str) -> list[tuple[str, str]]:
+    return sorted(dict(getattr(callable_options, field, {})).items())
 
 
 def _run_with(step, values, options, run_metadata):

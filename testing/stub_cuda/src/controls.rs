@@ -1,6 +1,6 @@
 //! The state that tests read and set: faults and counters of each device.
 
-use std::sync::atomic::{AtomicI64, AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU32, AtomicU64, Ordering};
 
 /// The number of devices.
 pub const DEVICES: usize = 2;
@@ -13,6 +13,9 @@ pub(crate) const DEFAULT_MEMORY: u64 = 256 << 20;
 pub(crate) struct Controls {
     /// The seed of the asynchronous mode, or 0.
     pub(crate) seed: AtomicU64,
+    pub(crate) has_blas_lt: AtomicBool,
+    pub(crate) fails_products: AtomicBool,
+    pub(crate) products: AtomicU64,
     pub(crate) devices: [DeviceControls; DEVICES],
 }
 
@@ -48,12 +51,21 @@ pub enum Kind {
 
 impl Controls {
     pub(crate) const fn new() -> Controls {
-        Controls { seed: AtomicU64::new(0), devices: [DeviceControls::new(), DeviceControls::new()] }
+        Controls {
+            seed: AtomicU64::new(0),
+            has_blas_lt: AtomicBool::new(false),
+            fails_products: AtomicBool::new(false),
+            products: AtomicU64::new(0),
+            devices: [DeviceControls::new(), DeviceControls::new()],
+        }
     }
 
     /// Takes back all faults, limits and counts but those of live objects.
     pub(crate) fn reset(&self) {
         self.seed.store(0, Ordering::SeqCst);
+        self.has_blas_lt.store(false, Ordering::SeqCst);
+        self.fails_products.store(false, Ordering::SeqCst);
+        self.products.store(0, Ordering::SeqCst);
         for device in &self.devices {
             device.memory_limit.store(DEFAULT_MEMORY, Ordering::SeqCst);
             device.launches_until_refusal.store(-1, Ordering::SeqCst);

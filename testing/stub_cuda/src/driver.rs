@@ -253,6 +253,16 @@ driver! {
         Ok(())
     }
 
+    cuPointerGetAttribute(value: *mut c_int, attribute: c_int, address: u64) {
+        const DEVICE_ORDINAL: c_int = 9;
+        current()?;
+        check(attribute == DEVICE_ORDINAL, INVALID_VALUE)?;
+        let device = (0..DEVICES).find(|&device| objects().is_memory(address, 1, device)).ok_or(INVALID_VALUE)?;
+        // SAFETY: as the function requires: this attribute is an integer.
+        unsafe { put(value, device as c_int) };
+        Ok(())
+    }
+
     cuStreamCreate(stream: *mut Handle, _flags: c_uint) {
         let (device, controls) = current()?;
         let mut objects = objects();
@@ -275,8 +285,9 @@ driver! {
 
     cuStreamSynchronize(stream: Handle) {
         let (device, _) = current()?;
-        let stream = objects().stream(stream, device)?;
-        stream.synchronize();
+        let is_default = stream <= 2;
+        let found = if is_default { None } else { Some(objects().stream(stream, device)?) };
+        found.into_iter().for_each(|stream| stream.synchronize());
         current().map(drop)
     }
 

@@ -1,6 +1,6 @@
-//! A stub of the CUDA driver and of NVRTC, for tests on machines without a GPU. It is never shipped.
+//! A stub of the CUDA driver, of NVRTC and of cuBLASLt, for tests on machines without a GPU. It is never shipped.
 //!
-//! [`install`] loads libraries under the names `libcuda.so` and `libnvrtc.so`, so that the process finds them in place of CUDA's. They have two devices
+//! [`install`] loads libraries under the names `libcuda.so`, `libnvrtc.so` and `libcublasLt.so`, so that the process finds them in place of CUDA's. They have two devices
 //! in the host's memory. The stub of NVRTC compiles the text of kernels with the host's C++ compiler (`CXX`, or `c++`) and keeps what it compiled in
 //! `target/stub_cuda`. A thread of a kernel is a fiber, and barriers and shuffles wait for the other threads.
 //!
@@ -10,10 +10,12 @@
 //! process's end.
 #![deny(missing_docs, unreachable_pub)]
 
+mod blas_lt;
 mod compile;
 mod controls;
 mod driver;
 mod errors;
+mod foreign;
 mod nvrtc;
 mod objects;
 mod streams;
@@ -66,6 +68,7 @@ fn load() -> Result<&'static Controls, String> {
         unsafe { libloading::Library::new(directory.join(name)) }.map_err(|e| e.to_string())
     };
     std::mem::forget(open("libnvrtc.so")?);
+    std::mem::forget(open("libcublasLt.so")?);
     let driver = open("libcuda.so")?;
     // SAFETY: the library exports this function with this type.
     let controls = unsafe { driver.get::<unsafe extern "C" fn() -> *const Controls>(b"stub_cuda_controls") }.map_err(|e| e.to_string())?;
@@ -79,11 +82,26 @@ impl Driver {
     /// Makes the streams that are created from now on do their work later, and in an order of streams that the seed chooses. Only events and the order
     /// within a stream are kept.
     pub fn set_asynchronous(&self, seed: u64) {
-        self.controls.seed.store(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1, Ordering::SeqCst);
+        self.controls.seed.store(streams::spread(seed), Ordering::SeqCst);
     }
 
     fn device(&self, device: usize) -> &'static DeviceControls {
         &self.controls.devices[device]
+    }
+
+    /// Makes the stub of cuBLASLt usable by devices that are opened from now on. Otherwise it refuses to be opened.
+    pub fn provide_blas_lt(&self) {
+        self.controls.has_blas_lt.store(true, Ordering::SeqCst);
+    }
+
+    /// Makes the products of cuBLASLt fail from now on.
+    pub fn fail_products(&self) {
+        self.controls.fails_products.store(true, Ordering::SeqCst);
+    }
+
+    /// Returns the number of products that cuBLASLt has computed since the driver was installed.
+    pub fn products(&self) -> u64 {
+        self.controls.products.load(Ordering::SeqCst)
     }
 
     /// Sets the size of a device's memory in bytes.

@@ -59,6 +59,16 @@ struct Queues {
     random: u64,
 }
 
+/// Returns a seed that is not 0, with bits that depend on all bits of `seed`.
+pub(crate) fn spread(seed: u64) -> u64 {
+    seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1
+}
+
+/// Makes the scheduler choose orders by another seed.
+pub(crate) fn reseed(seed: u64) {
+    scheduler().lock().random = seed;
+}
+
 fn scheduler() -> &'static Scheduler {
     static SCHEDULER: OnceLock<Scheduler> = OnceLock::new();
     SCHEDULER.get_or_init(|| {

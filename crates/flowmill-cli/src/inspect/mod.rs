@@ -1,5 +1,6 @@
 //! `flowmill inspect`.
 
+mod devices;
 mod scopes;
 mod support;
 
@@ -22,6 +23,9 @@ pub(crate) struct InspectArgs {
     /// Levels of name scopes of the tree.
     #[arg(long, default_value_t = 2)]
     depth: usize,
+    /// Tell which nodes a session with one GPU would run on the CPU, and why. No GPU is needed.
+    #[arg(long)]
+    devices: bool,
     /// Print JSON.
     #[arg(long)]
     json: bool,
@@ -38,10 +42,10 @@ pub(crate) fn inspect(args: &InspectArgs) -> Result<()> {
     let (kind, graphs) = match ModelPath::detect(&args.path)? {
         ModelPath::SavedModel(path) => {
             let model = files::SavedModel::open(path)?;
-            ("SavedModel", model.meta_graphs().iter().map(|meta| meta_graph(meta, args.depth)).collect::<Result<Vec<_>>>()?)
+            ("SavedModel", model.meta_graphs().iter().map(|meta| meta_graph(meta, args)).collect::<Result<Vec<_>>>()?)
         }
-        ModelPath::Graph(path) => ("GraphDef", vec![frozen(&files::load_graph_def(path)?.0, args.depth)?]),
-        ModelPath::MetaGraph(path) => ("MetaGraphDef", vec![meta_graph(&files::load_meta_graph(path)?, args.depth)?]),
+        ModelPath::Graph(path) => ("GraphDef", vec![frozen(&files::load_graph_def(path)?.0, args)?]),
+        ModelPath::MetaGraph(path) => ("MetaGraphDef", vec![meta_graph(&files::load_meta_graph(path)?, args)?]),
         ModelPath::Checkpoint(path) => {
             let value = json!({"kind": "checkpoint", "variables": checkpoint(&CheckpointReader::open(path)?)?});
             if args.json {
@@ -71,15 +75,15 @@ fn checkpoint(reader: &CheckpointReader) -> Result<Vec<Value>> {
     Ok(variables)
 }
 
-fn frozen(def: &proto::GraphDef, depth: usize) -> Result<Inspected> {
-    graph(def, &[], &[support::step_of_graph(def)], depth)
+fn frozen(def: &proto::GraphDef, args: &InspectArgs) -> Result<Inspected> {
+    graph(def, &[], &[support::step_of_graph(def)], args)
 }
 
-fn meta_graph(meta: &proto::MetaGraphDef, depth: usize) -> Result<Inspected> {
+fn meta_graph(meta: &proto::MetaGraphDef, args: &InspectArgs) -> Result<Inspected> {
     let empty = proto::GraphDef::default();
     let def = meta.graph_def.as_ref().unwrap_or(&empty);
     let ops = meta.meta_info_def.as_ref().and_then(|info| info.stripped_op_list.as_ref()).map_or(&[][..], |ops| &ops.op);
-    let Inspected { mut value, scopes } = graph(def, ops, &support::steps_of_meta_graph(meta)?, depth)?;
+    let Inspected { mut value, scopes } = graph(def, ops, &support::steps_of_meta_graph(meta)?, args)?;
     let ports = |specs: &BTreeMap<String, TensorSpec>| {
         let port = |s: &TensorSpec| json!({"tensor": s.tensor, "dtype": s.dtype.name(), "shape": s.shape.to_string()});
         specs.iter().map(|(name, spec)| (name.clone(), port(spec))).collect::<serde_json::Map<_, _>>()
@@ -95,7 +99,7 @@ fn meta_graph(meta: &proto::MetaGraphDef, depth: usize) -> Result<Inspected> {
     Ok(Inspected { value, scopes })
 }
 
-fn graph(def: &proto::GraphDef, producer_ops: &[proto::OpDef], steps: &[Step], depth: usize) -> Result<Inspected> {
+fn graph(def: &proto::GraphDef, producer_ops: &[proto::OpDef], steps: &[Step], args: &InspectArgs) -> Result<Inspected> {
     let library = def.library.as_ref();
     let bodies = || library.iter().flat_map(|library| &library.function);
     let functions: Vec<&str> = bodies().filter_map(|f| f.signature.as_ref()).map(|s| s.name.as_str()).collect();
@@ -105,11 +109,11 @@ fn graph(def: &proto::GraphDef, producer_ops: &[proto::OpDef], steps: &[Step], d
     }
     let bytes: usize = def.node.iter().filter_map(|n| n.attr.get("value")).map(proto::Message::encoded_len).sum();
     let Support { unsupported, not_needed, folded, unknown } = Support::of(def, producer_ops, steps)?;
-    let (scopes, load_error) = match scopes::rows(def, producer_ops, depth) {
+    let (scopes, load_error) = match scopes::rows(def, producer_ops, args.depth) {
         Ok(rows) => (rows, None),
         Err(error) => (Vec::new(), Some(error.to_string())),
     };
-    let value = json!({
+    let mut value = json!({
         "nodes": def.node.len(),
         "producer": def.versions.as_ref().map(|v| v.producer),
         "constant_bytes": bytes,
@@ -119,9 +123,12 @@ fn graph(def: &proto::GraphDef, producer_ops: &[proto::OpDef], steps: &[Step], d
         "not_needed": not_needed,
         "folded": folded,
         "unknown": unknown,
-        "load_error": load_error,
+        "load_error": &load_error,
         "scopes": scopes.iter().map(scopes::to_json).collect::<Vec<_>>(),
     });
+    if args.devices && load_error.is_none() {
+        value["devices"] = devices::placement(def, producer_ops)?;
+    }
     Ok(Inspected { value, scopes })
 }
 
@@ -166,6 +173,7 @@ fn print_text(value: &Value, trees: &[Vec<TreeRow>], all: bool) {
             say!("       and {} more kinds (--all lists them)", ops.len() - shown);
         }
         print_support(graph);
+        devices::print(&graph["devices"]);
         if let Some(error) = graph["load_error"].as_str() {
             say!("  does not load: {error}");
         }

@@ -1,8 +1,9 @@
 //! A GPU of the CUDA driver.
 
 use super::blas::Blas;
+use super::blas_lt::BlasLt;
 use super::compiler::Compiler;
-use crate::backend::{Address, Event, Function, Gemm, Gpu, Grid, PinnedMemory, Properties, Stream};
+use crate::backend::{Address, Epilogue, Event, Function, Gemm, Gpu, Grid, PinnedMemory, Properties, Stream};
 use cudarc::driver::result::{self, DriverError};
 use cudarc::driver::sys;
 use flowmill_tensor::sync::Mutex;
@@ -26,6 +27,7 @@ pub(super) struct CudaGpu {
     /// The modules by the hash of their text, so that kernels with one text share one.
     modules: Mutex<FxHashMap<Box<str>, Module>>,
     blas: Mutex<Blas>,
+    blas_lt: Mutex<BlasLt>,
 }
 
 /// A device's primary context, which is released when the GPU and all its events and pinned memory are gone.
@@ -95,7 +97,8 @@ impl CudaGpu {
         let stream = || result::stream::create(result::stream::StreamKind::NonBlocking).map_err(&open);
         let streams = [stream()?, stream()?, stream()?];
         let blas = Mutex::new(Blas::new(streams[Stream::Compute as usize]));
-        Ok(CudaGpu { properties, architecture, context, streams, compiler, modules: Mutex::default(), blas })
+        let blas_lt = Mutex::new(BlasLt::new(streams[Stream::Compute as usize]));
+        Ok(CudaGpu { properties, architecture, context, streams, compiler, modules: Mutex::default(), blas, blas_lt })
     }
 
     /// Makes the GPU's context the current one of the thread.
@@ -135,6 +138,7 @@ impl Drop for CudaGpu {
     fn drop(&mut self) {
         if self.bind().is_ok() {
             self.blas.get_mut().close();
+            self.blas_lt.get_mut().close();
             for stream in self.streams {
                 // SAFETY: the stream was created with the GPU, and nobody uses it any more.
                 let _ = unsafe { result::stream::synchronize(stream) };
@@ -325,6 +329,25 @@ impl Gpu for CudaGpu {
         unsafe { result::stream::wait_event(self.stream(stream), event.event, flags) }.map_err(failed("wait for an event"))
     }
 
+    fn stream_handle(&self, stream: Stream) -> usize {
+        self.stream(stream) as usize
+    }
+
+    fn wait_for_foreign(&self, stream: usize) -> Result<()> {
+        self.bind()?;
+        // SAFETY: the driver refuses what is no stream of the context; 1 and 2 are its default streams.
+        unsafe { result::stream::synchronize(stream as sys::CUstream) }.map_err(failed("wait for a stream of another library"))
+    }
+
+    fn owns(&self, address: Address) -> bool {
+        let mut ordinal = -1i32;
+        let attribute = sys::CUpointer_attribute::CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL;
+        // SAFETY: the attribute is an integer, which lives through the call.
+        let found =
+            self.bind().is_ok() && unsafe { sys::cuPointerGetAttribute((&raw mut ordinal).cast(), attribute, address.0) }.result().is_ok();
+        found && ordinal == self.context.device
+    }
+
     fn load(&self, source: &str, name: &str) -> Result<Arc<dyn Function>> {
         self.bind()?;
         let module = self.module(source)?;
@@ -350,5 +373,10 @@ impl Gpu for CudaGpu {
     fn gemm(&self, products: &Gemm) -> Result<bool> {
         self.bind()?;
         self.blas.lock().gemm(products)
+    }
+
+    fn gemm_with_epilogue(&self, product: &Gemm, epilogue: Epilogue) -> Result<bool> {
+        self.bind()?;
+        Ok(self.blas_lt.lock().gemm(product, epilogue))
     }
 }

@@ -3,13 +3,15 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The libraries in the order in which they need each other.
-const LIBRARIES: [&str; 4] = ["libnvrtc-builtins.so", "libnvrtc.so", "libcublasLt.so", "libcublas.so"];
+/// The driver.
+pub(super) const DRIVER: &[&str] = &["libcuda.so"];
+/// The other libraries in the order in which they need each other.
+pub(super) const LIBRARIES: &[&str] = &["libnvrtc-builtins.so", "libnvrtc.so", "libcublasLt.so", "libcublas.so"];
 
-/// Loads each of CUDA's libraries from the first directory that has it. Later requests for the library's bare name get this one. Libraries that are not
-/// found are left to the dynamic linker.
-pub(super) fn preload(directories: &[PathBuf]) {
-    for prefix in LIBRARIES {
+/// Loads each library from the first directory that has it. Later requests for the library's bare name get this one. Libraries that are not found are
+/// left to the dynamic linker.
+pub(super) fn preload(libraries: &[&str], directories: &[PathBuf]) {
+    for prefix in libraries {
         let loaded = directories.iter().flat_map(|directory| versions(directory, prefix)).find_map(|path| {
             // SAFETY: loading a library runs its initialisers; the user named the directory as one of CUDA's.
             unsafe { libloading::Library::new(path) }.ok()

@@ -4,6 +4,7 @@
 //! is missing; this module asks for the libraries first and turns such a panic into an error.
 
 mod blas;
+mod blas_lt;
 mod compiler;
 mod driver;
 mod libraries;
@@ -17,7 +18,7 @@ use std::sync::Arc;
 /// The way to CUDA's libraries.
 #[derive(Clone, Debug, Default)]
 pub struct CudaOptions {
-    /// Directories with CUDA's libraries (NVRTC, cuBLAS), which are searched before the system's.
+    /// Directories with CUDA's libraries (the driver, NVRTC, cuBLAS), which are searched before the system's.
     pub library_paths: Vec<PathBuf>,
     /// The directory in which compiled kernels are kept. `None` keeps them in memory only.
     pub cache: Option<PathBuf>,
@@ -55,18 +56,19 @@ pub fn gpus(options: &CudaOptions) -> Result<Vec<Arc<dyn Gpu>>> {
 /// # Errors
 /// Returns `NotFound` if NVRTC is not installed, and `Internal` with the compiler's log for a text that does not compile.
 pub fn compile(options: &CudaOptions, source: &str, architecture: u32) -> Result<Vec<u8>> {
-    libraries::preload(&options.library_paths);
+    libraries::preload(libraries::LIBRARIES, &options.library_paths);
     compiler::Compiler::new(options.cache.clone()).compile(source, architecture)
 }
 
 fn open_all(options: &CudaOptions) -> Result<Vec<Arc<dyn Gpu>>> {
+    libraries::preload(libraries::DRIVER, &options.library_paths);
     // SAFETY: loading the driver's library runs its initialisers, which have no further conditions.
     if !unsafe { sys::is_culib_present() } {
         bail!(NotFound, "There is no CUDA driver (libcuda.so.1) on this machine: devices of type GPU are not available");
     }
     result::init().map_err(|e| error!(NotFound, "The CUDA driver finds no GPU: {e}"))?;
     let count = result::device::get_count().map_err(|e| error!(NotFound, "The CUDA driver finds no GPU: {e}"))?;
-    libraries::preload(&options.library_paths);
+    libraries::preload(libraries::LIBRARIES, &options.library_paths);
     let compiler = Arc::new(compiler::Compiler::new(options.cache.clone()));
     (0..count).map(|ordinal| Ok(Arc::new(driver::CudaGpu::open(ordinal, compiler.clone())?) as Arc<dyn Gpu>)).collect()
 }

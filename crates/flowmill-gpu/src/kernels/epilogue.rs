@@ -1,6 +1,7 @@
 //! The functions that a product or a convolution applies to its results: bias, residual and activation, in one pass over them.
 
 use super::fused::function_of;
+use crate::backend::{self, Activation};
 use crate::device::GpuDevice;
 use crate::elementwise::{ElementwiseKernel, Instruction, Operation, Program};
 use flowmill_graph::ElementwiseFunction;
@@ -13,6 +14,8 @@ pub(super) struct Epilogue {
     args: SmallVec<[bool; 2]>,
     /// Applies the functions to the results and the arguments, if there are any functions.
     kernel: Option<ElementwiseKernel>,
+    /// The activation behind a bias or nothing, if a library of products has it.
+    library: Option<Activation>,
 }
 
 /// Returns true if `fused_ops` may have the function.
@@ -60,11 +63,28 @@ impl Epilogue {
             instructions.push(Instruction { operation, operands, dtype });
         }
         if instructions.is_empty() {
-            return Ok(Epilogue { args, kernel: None });
+            return Ok(Epilogue { args, kernel: None, library: None });
         }
         let inputs = SmallVec::from_elem(dtype, 1 + count);
         let outputs = SmallVec::from_elem(count + instructions.len(), 1);
-        Ok(Epilogue { args, kernel: Some(ElementwiseKernel::new(Program { inputs, instructions, outputs })) })
+        let kernel = Some(ElementwiseKernel::new(Program { inputs, instructions, outputs }));
+        Ok(Epilogue { args, kernel, library: activation_of_library(&functions) })
+    }
+
+    /// Returns the functions as a library of products takes them, for a product of `n` columns; `None` if it does not have them. The bias is input 2.
+    ///
+    /// # Errors
+    /// Returns `InvalidArgument` for a bias of another shape.
+    pub(super) fn for_library(&self, ctx: &KernelContext<'_>, device: &GpuDevice, n: usize) -> Result<Option<backend::Epilogue>> {
+        let Some(activation) = self.library else { return Ok(None) };
+        let bias = if self.args.is_empty() {
+            None
+        } else {
+            let bias = ctx.input(2)?;
+            check_bias(bias, n)?;
+            Some(device.address(bias)?)
+        };
+        Ok(Some(backend::Epilogue { bias, activation }))
     }
 
     /// Enqueues the functions of `results`, whose arguments are the inputs from 2 on. The results change in place.
@@ -79,16 +99,30 @@ impl Epilogue {
             if !is_bias && arg.shape() != results.shape() {
                 bail!(InvalidArgument, "Incompatible shapes: {} vs. {}", results.shape(), arg.shape());
             }
-            if is_bias && (arg.rank() == 0 || Some(&arg.num_elements()) != results.shape().last()) {
-                bail!(
-                    InvalidArgument,
-                    "Must provide as many biases as the last dimension of the input tensor: {} vs. {}",
-                    arg.shape(),
-                    results.shape()
-                );
+            if is_bias {
+                check_bias(arg, results.shape().last().copied().unwrap_or(0))?;
             }
             operands.push(if is_bias { arg.clone().reshaped(Shape::new(&[arg.num_elements()]))? } else { arg.clone() });
         }
         kernel.apply(device, &operands.iter().collect::<SmallVec<[&Tensor; 4]>>(), results)
+    }
+}
+
+fn check_bias(bias: &Tensor, n: usize) -> Result<()> {
+    if bias.rank() == 0 || bias.num_elements() != n {
+        bail!(InvalidArgument, "Must provide as many biases as the last dimension of the input tensor: {} vs. {n}", bias.shape());
+    }
+    Ok(())
+}
+
+/// Returns the activation that a library applies behind a bias, or behind the product, for these functions.
+fn activation_of_library(functions: &[ElementwiseFunction]) -> Option<Activation> {
+    match functions {
+        [ElementwiseFunction::BiasAdd] => Some(Activation::Identity),
+        [ElementwiseFunction::BiasAdd, ElementwiseFunction::Relu] | [ElementwiseFunction::Relu] => Some(Activation::Relu),
+        [ElementwiseFunction::BiasAdd, ElementwiseFunction::GeluApproximate] | [ElementwiseFunction::GeluApproximate] => {
+            Some(Activation::Gelu)
+        }
+        _ => None,
     }
 }

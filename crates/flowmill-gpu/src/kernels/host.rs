@@ -8,12 +8,15 @@ use flowmill_tensor::{DType, Result, Shape, Tensor, bail};
 use std::sync::Arc;
 
 /// Ops whose kernels are the host's, with the type attribute that says what they hold, and the inputs and outputs that are in the host's memory.
-const SHARED: [(&str, &str, &[&str]); 21] = [
+const SHARED: [(&str, &str, &[&str]); 24] = [
     ("Assign", "T", &["ref", "output_ref"]),
     ("AssignVariableOp", "dtype", &["resource"]),
+    ("BytesInUse", "", &["out"]),
+    ("BytesLimit", "", &["out"]),
     ("DestroyResourceOp", "", &["resource"]),
     ("DisableCopyOnRead", "", &["resource"]),
     ("IsVariableInitialized", "dtype", &["ref", "is_initialized"]),
+    ("MaxBytesInUse", "", &["out"]),
     ("Placeholder", "dtype", &[]),
     ("PlaceholderV2", "dtype", &[]),
     ("ReadVariableOp", "dtype", &["resource"]),

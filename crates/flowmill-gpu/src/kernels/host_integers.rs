@@ -1,8 +1,9 @@
-//! Integer arithmetic on shapes, which stays in the host's memory.
+//! Integer arithmetic on shapes, which stays in the host's memory, and placeholders.
 //!
 //! TensorFlow computes on `int32` tensors of these ops in the host's memory, whatever the device: they are mostly shapes and indices, which other
 //! kernels need there. The kernels are those of the CPU. Constants are among the ops, so that a permutation or a shape that a pass adds is there, too.
 
+use super::types::MOVABLE;
 use flowmill_runtime::{KernelDef, KernelRegistry};
 use flowmill_tensor::DType;
 
@@ -71,5 +72,9 @@ pub(super) fn register(registry: &mut KernelRegistry) {
             // The kernels of other types may compute on the device in `int32`, too.
             registry.register(op, in_host_memory(def).priority(1));
         }
+    }
+    // A placeholder may request a GPU. It is fed, or its kernel says that it is not.
+    for op in ["Placeholder", "PlaceholderV2"] {
+        host.defs(op).iter().for_each(|def| registry.register(op, def.clone().constrain("dtype", MOVABLE)));
     }
 }

@@ -1,7 +1,7 @@
 //! Matrix products.
 
-use super::epilogue::{self, Epilogue};
-use crate::backend::{Address, Gemm, Grid};
+use super::epilogue;
+use crate::backend::{Address, Epilogue, Gemm, Grid};
 use crate::device::{Argument, GpuDevice};
 use crate::text::{compute_name, element_name, source};
 use flowmill_kernels::from_fn::from_fn;
@@ -30,21 +30,24 @@ fn make_mat_mul(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
         if a.rank() != 2 || b.rank() != 2 {
             bail!(InvalidArgument, "In[0] and In[1] must be matrices: {} vs. {}", a.shape(), b.shape());
         }
-        product(ctx, dtype, [&a, &b], [transpose_a, transpose_b]).map(drop)
+        product(ctx, dtype, [&a, &b], [transpose_a, transpose_b], None).map(drop)
     })
 }
 
 fn make_fused_mat_mul(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let (transpose_a, transpose_b) = (init.attrs.get_or("transpose_a", false)?, init.attrs.get_or("transpose_b", false)?);
     let dtype = init.dtype("T")?;
-    let epilogue = Epilogue::new(init, dtype)?;
+    let epilogue = epilogue::Epilogue::new(init, dtype)?;
     from_fn(move |ctx| {
         let (a, b) = (ctx.input(0)?.clone(), ctx.input(1)?.clone());
         if a.rank() != 2 || b.rank() != 2 {
             bail!(InvalidArgument, "In[0] and In[1] must be matrices: {} vs. {}", a.shape(), b.shape());
         }
-        let output = product(ctx, dtype, [&a, &b], [transpose_a, transpose_b])?;
-        epilogue.apply(ctx, GpuDevice::of(ctx.device())?, &output)
+        let device = GpuDevice::of(ctx.device())?;
+        let columns = b.shape().dims()[usize::from(!transpose_b)];
+        let of_library = epilogue.for_library(ctx, device, columns)?;
+        let (output, is_done) = product(ctx, dtype, [&a, &b], [transpose_a, transpose_b], of_library)?;
+        if is_done { Ok(()) } else { epilogue.apply(ctx, device, &output) }
     })
 }
 
@@ -56,12 +59,18 @@ fn make_batch_mat_mul(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
         if a.rank() < 2 || b.rank() < 2 {
             bail!(InvalidArgument, "In[0] and In[1] must have at least two dimensions: {} vs. {}", a.shape(), b.shape());
         }
-        product(ctx, dtype, [&a, &b], [transpose_a, transpose_b]).map(drop)
+        product(ctx, dtype, [&a, &b], [transpose_a, transpose_b], None).map(drop)
     })
 }
 
-/// Sets and returns the output: the product of two tensors of matrices, whose other dimensions are broadcast.
-fn product(ctx: &mut KernelContext<'_>, dtype: DType, operands: [&Tensor; 2], transposed: [bool; 2]) -> Result<Tensor> {
+/// Sets and returns the output: the product of two tensors of matrices, whose other dimensions are broadcast. Returns true if a library applied `epilogue`.
+fn product(
+    ctx: &mut KernelContext<'_>,
+    dtype: DType,
+    operands: [&Tensor; 2],
+    transposed: [bool; 2],
+    epilogue: Option<Epilogue>,
+) -> Result<(Tensor, bool)> {
     let [a, b] = operands.map(|operand| operand.shape().dims());
     let ((batch_a, matrix_a), (batch_b, matrix_b)) = (a.split_at(a.len() - 2), b.split_at(b.len() - 2));
     let rows_columns = |matrix: &[usize], transposed: bool| if transposed { (matrix[1], matrix[0]) } else { (matrix[0], matrix[1]) };
@@ -85,11 +94,11 @@ fn product(ctx: &mut KernelContext<'_>, dtype: DType, operands: [&Tensor; 2], tr
     let device = GpuDevice::of(ctx.device())?;
     let to = device.address(&output)?;
     if output.num_elements() == 0 {
-        return Ok(output);
+        return Ok((output, false));
     }
     if k == 0 {
         device.gpu().fill(to, 0, output.num_bytes())?;
-        return Ok(output);
+        return Ok((output, false));
     }
     let [from_a, from_b] = [device.address(operands[0])?, device.address(operands[1])?];
     let gemm = |matrices, batch, strides| Gemm {
@@ -108,8 +117,14 @@ fn product(ctx: &mut KernelContext<'_>, dtype: DType, operands: [&Tensor; 2], tr
     if (batch_a == batch || is_one(&batch_a)) && (batch_b == batch || is_one(&batch_b)) {
         let stride = |shape: &Shape, size: usize| if is_one(shape) { 0 } else { size };
         let strides = [stride(&batch_a, m * k), stride(&batch_b, k * n), m * n];
-        run(device, &gemm([from_a, from_b, to], batch.num_elements(), strides))?;
-        return Ok(output);
+        let products = gemm([from_a, from_b, to], batch.num_elements(), strides);
+        if let Some(epilogue) = epilogue
+            && device.gpu().gemm_with_epilogue(&products, epilogue)?
+        {
+            return Ok((output, true));
+        }
+        run(device, &products)?;
+        return Ok((output, false));
     }
     // Each product of its own, in the order of the output's matrices.
     let layout_of = |own: &Shape| -> Vec<usize> {
@@ -130,7 +145,7 @@ fn product(ctx: &mut KernelContext<'_>, dtype: DType, operands: [&Tensor; 2], tr
         let matrices = [from_a.offset(at_a * m * k * size), from_b.offset(at_b * k * n * size), to.offset(i * m * n * size)];
         run(device, &gemm(matrices, 1, [0, 0, 0]))?;
     }
-    Ok(output)
+    Ok((output, false))
 }
 
 /// Enqueues products: with a library if there is one, and else with the crate's own kernel.

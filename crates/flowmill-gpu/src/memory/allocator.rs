@@ -1,13 +1,17 @@
 //! The allocator of a GPU's memory: it asks the driver for few large regions and keeps them.
 
 use super::blocks::{ALIGNMENT, Blocks};
+use super::holder;
 use crate::backend::{Address, Gpu};
 use flowmill_tensor::sync::Mutex;
-use flowmill_tensor::{MemoryStats, Result, bail};
+use flowmill_tensor::{Error, MemoryStats, Result, bail, error};
 use std::sync::Arc;
 
 /// The size of the first region that is allocated on demand; each further one is twice as large.
 const FIRST_REGION: usize = 1 << 21;
+
+/// The number of holders that an error for a full memory names.
+const NUM_HOLDERS: usize = 5;
 
 /// The limits of the memory that is used of a GPU. The fields are those of TensorFlow's `GPUOptions`.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -96,12 +100,13 @@ impl Allocator {
     pub(crate) fn allocate(self: &Arc<Allocator>, bytes: usize) -> Result<Arc<Block>> {
         let Some(bytes) = bytes.max(1).checked_next_multiple_of(ALIGNMENT) else { bail!(ResourceExhausted, "{bytes} bytes are too many") };
         let mut state = self.state.lock();
-        let mut found = state.blocks.take(bytes);
+        let holder = holder::current();
+        let mut found = state.blocks.take(bytes, holder.as_ref());
         if found.is_none() {
             let wanted = bytes.max(state.next_region);
             if self.add_region(&mut state, wanted, bytes)? {
                 state.next_region = state.next_region.saturating_mul(2);
-                found = state.blocks.take(bytes);
+                found = state.blocks.take(bytes, holder.as_ref());
             }
         }
         let Some(address) = found else { return Err(self.exhausted(&state, bytes)) };
@@ -144,17 +149,24 @@ impl Allocator {
         Ok(false)
     }
 
-    fn exhausted(&self, state: &State, bytes: usize) -> flowmill_tensor::Error {
+    /// Returns the error for a full memory. It names the nodes that hold most of it, and says how the rest is split.
+    fn exhausted(&self, state: &State, bytes: usize) -> Error {
         let stats = &state.stats;
         let free = stats.bytes_reserved - stats.bytes_in_use;
-        let holders: Vec<String> = state.blocks.largest_in_use(3).iter().map(|bytes| bytes.to_string()).collect();
-        flowmill_tensor::error!(
+        let describe = |(holder, bytes, count): (Option<Arc<str>>, usize, usize)| {
+            let holder = holder.map_or_else(|| "copies and constants".to_owned(), |node| format!("{{{{node {node}}}}}"));
+            format!("{holder} {bytes} in {count} block{}", if count == 1 { "" } else { "s" })
+        };
+        let holders: Vec<String> = state.blocks.largest_holders(NUM_HOLDERS).into_iter().map(describe).collect();
+        error!(
             ResourceExhausted,
-            "OOM when allocating {bytes} bytes on {}: {} of {} bytes are in use (the largest blocks have {}); {free} bytes are free, of which {} in one block",
+            "OOM when allocating {bytes} bytes on {}: {} of {} bytes are in use, by {}. {free} bytes of the memory that was taken from the driver are free, \
+             in {} blocks of which the largest has {}",
             self.device,
             stats.bytes_in_use,
             stats.bytes_limit,
-            if holders.is_empty() { "none".to_owned() } else { holders.join(", ") },
+            if holders.is_empty() { "nobody".to_owned() } else { holders.join(", ") },
+            state.blocks.num_free(),
             state.blocks.largest_free(),
         )
     }

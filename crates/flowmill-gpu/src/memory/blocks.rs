@@ -2,14 +2,17 @@
 
 use crate::backend::Address;
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 /// The alignment of all blocks in bytes, which CUDA's own allocator has too.
 pub(super) const ALIGNMENT: usize = 256;
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 struct BlockState {
     bytes: usize,
     is_free: bool,
+    /// The name of the graph node that allocated the block, if it is known.
+    holder: Option<Arc<str>>,
     /// True for the first block of a region, which is never merged with the block before it.
     starts_region: bool,
 }
@@ -26,19 +29,19 @@ pub(super) struct Blocks {
 impl Blocks {
     /// Adds a region as one free block. Its size is a multiple of [`ALIGNMENT`].
     pub(super) fn add_region(&mut self, start: Address, bytes: usize) {
-        self.by_address.insert(start, BlockState { bytes, is_free: true, starts_region: true });
+        self.by_address.insert(start, BlockState { bytes, is_free: true, holder: None, starts_region: true });
         self.free.insert((bytes, start));
     }
 
     /// Takes the smallest free block with room for `bytes`, which is a multiple of [`ALIGNMENT`], and frees the rest of it.
-    pub(super) fn take(&mut self, bytes: usize) -> Option<Address> {
+    pub(super) fn take(&mut self, bytes: usize, holder: Option<&Arc<str>>) -> Option<Address> {
         let &(found, start) = self.free.range((bytes, Address(0))..).next()?;
         self.free.remove(&(found, start));
         let block = self.by_address.get_mut(&start)?;
-        (block.bytes, block.is_free) = (bytes, false);
+        (block.bytes, block.is_free, block.holder) = (bytes, false, holder.cloned());
         if found > bytes {
             let rest = start.offset(bytes);
-            self.by_address.insert(rest, BlockState { bytes: found - bytes, is_free: true, starts_region: false });
+            self.by_address.insert(rest, BlockState { bytes: found - bytes, is_free: true, holder: None, starts_region: false });
             self.free.insert((found - bytes, rest));
         }
         Some(start)
@@ -46,25 +49,26 @@ impl Blocks {
 
     /// Frees a block that [`Blocks::take`] returned, and merges it with free neighbours. Returns its size.
     pub(super) fn give_back(&mut self, start: Address) -> usize {
-        let Some(mut block) = self.by_address.get(&start).copied().filter(|block| !block.is_free) else { return 0 };
+        let Some(mut block) = self.by_address.get(&start).filter(|block| !block.is_free).cloned() else { return 0 };
         let (freed, mut start) = (block.bytes, start);
         let next = start.offset(block.bytes);
-        if let Some(after) = self.by_address.get(&next).copied().filter(|after| after.is_free && !after.starts_region) {
+        if let Some(after) = self.by_address.get(&next).filter(|after| after.is_free && !after.starts_region).map(|after| after.bytes) {
             self.by_address.remove(&next);
-            self.free.remove(&(after.bytes, next));
-            block.bytes += after.bytes;
+            self.free.remove(&(after, next));
+            block.bytes += after;
         }
         if !block.starts_region
-            && let Some((&previous, &before)) = self.by_address.range(..start).next_back()
+            && let Some((&previous, before)) = self.by_address.range(..start).next_back()
             && before.is_free
         {
+            let before = before.clone();
             self.by_address.remove(&start);
             self.free.remove(&(before.bytes, previous));
             block = BlockState { bytes: before.bytes + block.bytes, ..before };
             start = previous;
         }
-        self.by_address.insert(start, BlockState { is_free: true, ..block });
         self.free.insert((block.bytes, start));
+        self.by_address.insert(start, BlockState { is_free: true, holder: None, ..block });
         freed
     }
 
@@ -73,12 +77,23 @@ impl Blocks {
         self.free.last().map_or(0, |&(bytes, _)| bytes)
     }
 
-    /// Returns the sizes of the `n` largest blocks in use.
-    pub(super) fn largest_in_use(&self, n: usize) -> Vec<usize> {
-        let mut sizes: Vec<usize> = self.by_address.values().filter(|block| !block.is_free).map(|block| block.bytes).collect();
-        sizes.sort_unstable_by(|a, b| b.cmp(a));
-        sizes.truncate(n);
-        sizes
+    /// Returns the number of free blocks.
+    pub(super) fn num_free(&self) -> usize {
+        self.free.len()
+    }
+
+    /// Returns the bytes in use and the number of blocks of each holder, the `n` largest first. Blocks without a known holder are one entry, which is
+    /// `None`.
+    pub(super) fn largest_holders(&self, n: usize) -> Vec<(Option<Arc<str>>, usize, usize)> {
+        let mut holders: BTreeMap<&Option<Arc<str>>, (usize, usize)> = BTreeMap::new();
+        for block in self.by_address.values().filter(|block| !block.is_free) {
+            let (bytes, count) = holders.entry(&block.holder).or_default();
+            (*bytes, *count) = (*bytes + block.bytes, *count + 1);
+        }
+        let mut all: Vec<_> = holders.into_iter().map(|(holder, (bytes, count))| (holder.clone(), bytes, count)).collect();
+        all.sort_by_key(|(_, bytes, _)| std::cmp::Reverse(*bytes));
+        all.truncate(n);
+        all
     }
 }
 
@@ -91,7 +106,7 @@ mod tests {
         for &(start, bytes) in regions {
             let (mut at, mut was_free) = (start, false);
             while at < start.offset(bytes) {
-                let block = blocks.by_address[&at];
+                let block = &blocks.by_address[&at];
                 assert!(!(block.is_free && was_free), "two free neighbours");
                 assert_eq!(blocks.free.contains(&(block.bytes, at)), block.is_free);
                 assert_eq!(block.starts_region, at == start);
@@ -117,7 +132,7 @@ mod tests {
                 if let Some(&start) = taken.keys().min_by_key(|start| (start.0 ^ random) % 1009) {
                     assert_eq!(blocks.give_back(start), taken.remove(&start).unwrap_or(0));
                 }
-            } else if let Some(start) = blocks.take(ALIGNMENT * (1 + value % 17)) {
+            } else if let Some(start) = blocks.take(ALIGNMENT * (1 + value % 17), None) {
                 let bytes = ALIGNMENT * (1 + value % 17);
                 assert!(taken.iter().all(|(&other, &size)| start.offset(bytes) <= other || other.offset(size) <= start), "blocks overlap");
                 taken.insert(start, bytes);
@@ -140,11 +155,15 @@ mod tests {
     fn the_smallest_block_that_fits_is_taken() {
         let mut blocks = Blocks::default();
         blocks.add_region(Address(0), 16 * ALIGNMENT);
-        let taken: Vec<Address> = [3, 1, 2, 1, 4].iter().filter_map(|n| blocks.take(n * ALIGNMENT)).collect();
+        let (a, b): (Arc<str>, Arc<str>) = ("a".into(), "b".into());
+        let sizes = [(3, &a), (1, &b), (2, &a), (1, &b), (4, &a)];
+        let taken: Vec<Address> = sizes.iter().filter_map(|(n, holder)| blocks.take(n * ALIGNMENT, Some(holder))).collect();
         blocks.give_back(taken[0]);
         blocks.give_back(taken[2]);
-        assert_eq!(blocks.take(2 * ALIGNMENT), Some(taken[2]), "two of two rather than two of three");
-        assert_eq!(blocks.largest_free(), 5 * ALIGNMENT);
-        assert_eq!(blocks.largest_in_use(2), [4 * ALIGNMENT, 2 * ALIGNMENT]);
+        assert_eq!(blocks.take(2 * ALIGNMENT, None), Some(taken[2]), "two of two rather than two of three");
+        assert_eq!((blocks.largest_free(), blocks.num_free()), (5 * ALIGNMENT, 2));
+        let holders = [(Some(a), 4 * ALIGNMENT, 1), (None, 2 * ALIGNMENT, 1), (Some(b), 2 * ALIGNMENT, 2)];
+        assert_eq!(blocks.largest_holders(3), holders);
+        assert_eq!(blocks.largest_holders(1), holders[..1]);
     }
 }

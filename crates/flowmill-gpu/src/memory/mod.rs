@@ -2,8 +2,10 @@
 
 mod allocator;
 mod blocks;
+mod holder;
 mod staging;
 
+pub(crate) use allocator::Allocator;
 pub use allocator::MemoryOptions;
-pub(crate) use allocator::{Allocator, Block};
+pub(crate) use holder::Accounted;
 pub(crate) use staging::Staging;

@@ -1,11 +1,11 @@
-//! `Print`, `PrintV2`, `Timestamp` and summaries.
+//! `Print`, `PrintV2`, `Timestamp`, summaries, and the use of memory.
 
 mod summary;
 
 use crate::from_fn::from_fn;
 use crate::summarize::summarize;
-use flowmill_runtime::{Kernel, KernelInit, KernelRegistry};
-use flowmill_tensor::{Result, Tensor, bail};
+use flowmill_runtime::{Kernel, KernelContext, KernelInit, KernelRegistry};
+use flowmill_tensor::{MemoryStats, Result, Tensor, bail};
 use std::fs::OpenOptions;
 use std::io::Write;
 use std::sync::Arc;
@@ -17,7 +17,20 @@ pub(crate) fn register(registry: &mut KernelRegistry) {
     registry.add("Print", make_print);
     registry.add("PrintV2", make_print_v2);
     registry.add("Timestamp", make_timestamp);
+    registry.add("BytesInUse", |_| from_fn(|ctx| memory(ctx, |stats| stats.bytes_in_use)));
+    registry.add("BytesLimit", |_| from_fn(|ctx| memory(ctx, |stats| stats.bytes_limit)));
+    registry.add("MaxBytesInUse", |_| from_fn(|ctx| memory(ctx, |stats| stats.peak_bytes_in_use)));
     summary::register(registry);
+}
+
+/// Sets the output to a count of the use of the device's memory.
+fn memory(ctx: &mut KernelContext<'_>, count: fn(&MemoryStats) -> usize) -> Result<()> {
+    let device = ctx.device();
+    let Some(stats) = device.memory_stats() else {
+        bail!(FailedPrecondition, "{} does not count the use of its memory", device.attributes().name)
+    };
+    ctx.set_output(0, Tensor::scalar(count(&stats) as i64));
+    Ok(())
 }
 
 /// Makes the kernel of `Print`, which writes the message and the data to standard error at the first `first_n` calls, and forwards its first input.

@@ -117,7 +117,8 @@ fn make_assign(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let validate_shape = init.attrs.get_or("validate_shape", false)?;
     from_fn(move |ctx| {
         // Copy the value if it is an array of the caller, which may change after the step.
-        let value = ctx.allocator().owned(ctx.take(1)?)?;
+        let value = ctx.take(1)?;
+        let value = ctx.device().owned(value)?;
         let variable = Variable::from_input(ctx, 0)?;
         if value.dtype() != dtype || variable.dtype() != dtype {
             bail!(

@@ -89,7 +89,7 @@ impl Run {
             device_step: step.clone(),
             crew: crew.clone(),
             depth,
-            stats: stats.map(|stats| stats.on(&step.device.attributes().name, is_in_function)),
+            stats: stats.map(|stats| stats.on(&step.device, is_in_function)),
             results: (0..plan.tables().num_results).map(|_| UnsafeCell::new(None)).collect(),
             live: Live::new(),
             root: AtomicPtr::new(null_mut()),

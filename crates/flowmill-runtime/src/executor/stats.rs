@@ -1,7 +1,7 @@
 //! Execution statistics: which nodes a step ran, when, and on which thread.
 
+use crate::device::Device;
 use crate::kernel::{IterationPath, TransferName};
-use flowmill_graph::DeviceName;
 use flowmill_tensor::sync::Mutex;
 use flowmill_tensor::{DType, Shape, Tensor};
 use std::cell::Cell;
@@ -30,6 +30,8 @@ pub struct NodeStats {
     pub end: u64,
     /// The number of bytes of its live outputs.
     pub output_bytes: u64,
+    /// The number of bytes of the device's memory that were in use after its kernel ended, if the device counts them.
+    pub device_bytes: Option<u64>,
     /// The producers of its inputs, those of control inputs last. Constants and loop invariants are among them. Empty if the plan was not made by
     /// [`Plan::traced`](super::Plan::traced).
     pub inputs: Box<[InputStats]>,
@@ -134,9 +136,9 @@ impl StatsCollector {
         u64::try_from(self.origin.elapsed().as_nanos()).unwrap_or(u64::MAX)
     }
 
-    /// Returns the collector with the name of a device, for the nodes that run there.
-    pub(super) fn on(self: &Arc<StatsCollector>, device: &DeviceName, is_in_function: bool) -> DeviceStats {
-        DeviceStats { collector: self.clone(), device: device.to_string().into(), is_in_function }
+    /// Returns the collector with a device, for the nodes that run there.
+    pub(super) fn on(self: &Arc<StatsCollector>, device: &Arc<dyn Device>, is_in_function: bool) -> DeviceStats {
+        DeviceStats { collector: self.clone(), name: device.attributes().name.to_string().into(), device: device.clone(), is_in_function }
     }
 }
 
@@ -158,7 +160,8 @@ pub(super) struct Firing<'a> {
 /// A collector, with the device that runs the nodes.
 pub(super) struct DeviceStats {
     collector: Arc<StatsCollector>,
-    device: Arc<str>,
+    device: Arc<dyn Device>,
+    name: Arc<str>,
     is_in_function: bool,
 }
 
@@ -175,7 +178,8 @@ impl DeviceStats {
             name: name.clone(),
             op: op.clone(),
             is_in_function: self.is_in_function,
-            device: self.device.clone(),
+            device: self.name.clone(),
+            device_bytes: self.device.memory_stats().map(|stats| stats.bytes_in_use as u64),
             thread: thread_number(),
             scheduled: scheduled.min(start),
             start,

@@ -18,6 +18,7 @@
 //! onto the devices of their consumers. A graph that is placed by cost is optimised before that if the rules have put all nodes on one device: costs are
 //! then those of the nodes that run.
 
+mod boundary;
 mod dump;
 mod partition;
 mod place;

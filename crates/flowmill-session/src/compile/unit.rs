@@ -1,5 +1,6 @@
 //! The unit of compilation: the part of a graph that a step or a function needs.
 
+use super::boundary;
 use super::place::Placed;
 use super::reference_reads::read_after_updates;
 use crate::session::Signature;
@@ -87,6 +88,7 @@ impl<'a> Unit<'a> {
             // What _SINK waits for is kept by all passes.
             graph.add_control_edge(target, NodeId::SINK)?;
         }
+        boundary::put_on_devices(&mut graph, signature, &execution.args, &execution.retvals)?;
         read_after_updates(&mut graph)?;
         let name = fetches.iter().chain(&targets).next().copied().unwrap_or_default().to_owned();
         Ok(Unit {

@@ -1,7 +1,7 @@
 //! The parts of a session that measure and provide the costs of nodes.
 
 use super::executable::{Executable, Snapshot};
-use super::{Callable, CostPlacement, PlacementPolicy, Session, SessionOptions, Signature};
+use super::{Callable, CallableOptions, CostPlacement, PlacementPolicy, Session, SessionOptions, Signature};
 use crate::compile::{CostFacts, SimulatedStep, Unit, lower};
 use flowmill_cost::{MeasuredCosts, OutputSample, Report, Sample, add_to_cost_graph};
 use flowmill_graph::Graph;
@@ -58,7 +58,7 @@ impl Session {
     /// # Errors
     /// Returns `InvalidArgument` or `NotFound` for feeds, fetches and targets that the graph does not have or that contradict each other.
     pub fn graph_before_placement(&self, feeds: &[&str], fetches: &[&str], targets: &[&str]) -> Result<Graph> {
-        let signature = Signature::new(feeds, fetches, targets, &[]);
+        let signature = Signature::new(&CallableOptions { feeds, fetches, targets, ..CallableOptions::default() });
         let graph = self.graph.read();
         let Snapshot { step, functions, .. } = Snapshot::new(&graph, &signature, self.functions_of(&graph), None)?;
         drop(graph);

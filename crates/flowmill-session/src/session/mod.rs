@@ -20,7 +20,7 @@ pub(crate) use signature::Signature;
 use crate::compile::{self, CostFacts, Environment, GraphPlacement, PlacementLog, Unit};
 use crate::devices::Devices;
 use executable::{Executable, Snapshot};
-use flowmill_graph::{Graph, OpDef};
+use flowmill_graph::{DeviceName, Graph, OpDef};
 use flowmill_optimize::Report;
 use flowmill_proto::{CostGraphDef, GraphDef};
 use flowmill_runtime::CancelToken;
@@ -63,6 +63,23 @@ pub struct RunOutcome {
     pub partition_graphs: Vec<GraphDef>,
     /// The costs of the step's nodes, measured so far, if the step updated them: see [`SessionOptions::build_cost_model`].
     pub cost_graph: Option<CostGraphDef>,
+}
+
+/// The names of a prepared run.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct CallableOptions<'a> {
+    /// The fed tensors.
+    pub feeds: &'a [&'a str],
+    /// The fetched tensors.
+    pub fetches: &'a [&'a str],
+    /// The nodes that run and are not fetched.
+    pub targets: &'a [&'a str],
+    /// Tensors that replace others within the step: of each pair, the first is fed for the second.
+    pub connections: &'a [(&'a str, &'a str)],
+    /// The feeds whose values may be in the memory of a device, with that device. Values that are there are not copied.
+    pub feed_devices: &'a [(&'a str, &'a str)],
+    /// The fetches whose values stay in the memory of a device, with that device. Tensors that a device's kernels leave in the host's memory stay there.
+    pub fetch_devices: &'a [(&'a str, &'a str)],
 }
 
 /// A prepared run: its feeds, fetches and targets were looked up once.
@@ -176,7 +193,7 @@ impl Session {
     /// Returns `InvalidArgument` for malformed names, and `NotFound` for names that are not in the graph.
     pub fn ops_without_kernels(&self, feeds: &[&str], fetches: &[&str], targets: &[&str]) -> Result<BTreeMap<String, Vec<String>>> {
         self.check_open()?;
-        let signature = Signature::new(feeds, fetches, targets, &[]);
+        let signature = Signature::new(&CallableOptions { feeds, fetches, targets, ..CallableOptions::default() });
         let Snapshot { step, functions, .. } = self.snapshot(&signature)?;
         let unit = Unit::of_step(step, &signature, functions.runtime())?;
         let dump = compile::Dump::of(&unit);
@@ -206,21 +223,20 @@ impl Session {
         Ok(missing)
     }
 
-    /// Like [`Session::make_callable`], with tensors that replace others within the step: of each pair of `connections`, the first is fed for the
-    /// second.
+    /// Like [`Session::make_callable`], with connections, and with feeds and fetches in the memory of devices.
     ///
     /// # Errors
-    /// Returns `InvalidArgument` for a connection that begins at an unknown tensor, feeds what is fed already or makes a cycle, and the errors of
-    /// [`Session::make_callable`].
-    pub fn make_connected_callable(
-        self: &Arc<Session>,
-        feeds: &[&str],
-        fetches: &[&str],
-        targets: &[&str],
-        connections: &[(&str, &str)],
-    ) -> Result<Callable> {
+    /// Returns `InvalidArgument` for a connection that begins at an unknown tensor, feeds what is fed already or makes a cycle, and for a device of a
+    /// tensor that is not among the feeds or fetches, and the errors of [`Session::make_callable`].
+    pub fn make_callable_with(self: &Arc<Session>, options: &CallableOptions<'_>) -> Result<Callable> {
         self.check_open()?;
-        Ok(Callable { session: self.clone(), executable: self.prepared(feeds, fetches, targets, connections)? })
+        Ok(Callable { session: self.clone(), executable: self.prepared(options)? })
+    }
+
+    /// Returns the session's device of this name, which may be a partial one, such as `/gpu:0`.
+    pub fn device(&self, name: &str) -> Option<&Arc<dyn Device>> {
+        let wanted = DeviceName::parse_requested(name).ok()?;
+        self.env.devices.iter().map(|device| &device.device).find(|device| wanted.matches(&device.attributes().name))
     }
 
     /// Returns the full name of the device of each node of the graph, by the node's name.
@@ -294,11 +310,12 @@ impl Session {
     }
 
     fn executable(&self, feeds: &[&str], fetches: &[&str], targets: &[&str]) -> Result<Arc<Executable>> {
-        self.prepared(feeds, fetches, targets, &[])
+        self.prepared(&CallableOptions { feeds, fetches, targets, ..CallableOptions::default() })
     }
 
-    fn prepared(&self, feeds: &[&str], fetches: &[&str], targets: &[&str], connections: &[(&str, &str)]) -> Result<Arc<Executable>> {
-        let signature = Signature::new(feeds, fetches, targets, connections);
+    fn prepared(&self, options: &CallableOptions<'_>) -> Result<Arc<Executable>> {
+        let CallableOptions { feeds, fetches, targets, connections, feed_devices, fetch_devices } = *options;
+        let signature = Signature::new(options);
         loop {
             let graph = self.graph.read();
             let has_ends = |e: &Executable| e.has(feeds.len(), fetches.len());
@@ -308,7 +325,7 @@ impl Session {
             if self.finalized.load(Ordering::Acquire) {
                 bail!(FailedPrecondition, "Session has been finalized.");
             }
-            let ends = connections.iter().flat_map(|(from, to)| [from, to]);
+            let ends = connections.iter().chain(feed_devices).chain(fetch_devices).flat_map(|(from, to)| [from, to]);
             if let Some(name) = feeds.iter().chain(fetches).chain(targets).chain(ends).find(|n| n.contains(['\n', '\u{c}'])) {
                 bail!(NotFound, "{name:?} is not the name of a node or tensor");
             }

@@ -1,7 +1,7 @@
 //! The graphs of the parts of a step, as [`RunOptions::output_partition_graphs`](super::RunOptions::output_partition_graphs) returns them.
 
 use super::executable::Executable;
-use super::{Session, Signature};
+use super::{CallableOptions, Session, Signature};
 use crate::compile::{self, CostFacts, Dump, Rewritten, Unit};
 use flowmill_graph::{Graph, retain_colocations};
 use flowmill_optimize::Report;
@@ -25,7 +25,7 @@ impl Session {
     /// Returns `InvalidArgument` for malformed names, `NotFound` for names that are not in the graph, and `InvalidArgument` for devices that do not exist.
     pub fn step_graphs(&self, feeds: &[&str], fetches: &[&str], targets: &[&str]) -> Result<StepGraphs> {
         self.check_open()?;
-        let signature = Signature::new(feeds, fetches, targets, &[]);
+        let signature = Signature::new(&CallableOptions { feeds, fetches, targets, ..CallableOptions::default() });
         let snapshot = self.snapshot(&signature)?;
         let unit = Unit { records_nodes: true, ..Unit::of_step(snapshot.step, &signature, snapshot.functions.runtime())? };
         let (before, dump) = (unit.graph.clone(), Dump::of(&unit));

@@ -757,6 +757,16 @@ pub trait Ops<'b>: Sized {
         self.op_node("Bucketize").input(input).attr("boundaries", boundaries).output()
     }
 
+    /// Adds a `BytesInUse` node with output `out: int64`.
+    fn bytes_in_use(self) -> Result<Output<'b>> {
+        self.op_node("BytesInUse").output()
+    }
+
+    /// Adds a `BytesLimit` node with output `out: int64`.
+    fn bytes_limit(self) -> Result<Output<'b>> {
+        self.op_node("BytesLimit").output()
+    }
+
     /// Adds a `BytesProducedStatsDataset` node with inputs `input_dataset: variant`, `tag: string`; attributes `output_types: list(type)`, `output_shapes: list(shape)`; output `handle: variant`.
     fn bytes_produced_stats_dataset(self, input_dataset: impl Into<Input<'b>>, tag: impl Into<Input<'b>>, output_types: &[DType], output_shapes: &[PartialShape]) -> Result<Output<'b>> {
         self.op_node("BytesProducedStatsDataset").input(input_dataset).input(tag).attr("output_types", output_types).attr("output_shapes", output_shapes).output()
@@ -2605,6 +2615,11 @@ pub trait Ops<'b>: Sized {
     /// Adds a `Max` node with inputs `input: T`, `reduction_indices: Tidx`; output `output: T`. Optional: `keep_dims: bool = false`.
     fn max(self, input: impl Into<Input<'b>>, reduction_indices: impl Into<Input<'b>>) -> Result<Output<'b>> {
         self.op_node("Max").input(input).input(reduction_indices).output()
+    }
+
+    /// Adds a `MaxBytesInUse` node with output `out: int64`.
+    fn max_bytes_in_use(self) -> Result<Output<'b>> {
+        self.op_node("MaxBytesInUse").output()
     }
 
     /// Adds a `MaxIntraOpParallelismDataset` node with inputs `input_dataset: variant`, `max_intra_op_parallelism: int64`; attributes `output_types: list(type)`, `output_shapes: list(shape)`; output `handle: variant`.

@@ -127,3 +127,33 @@ fn memory_that_another_process_holds_is_not_taken() {
     assert_eq!(error.code(), Code::ResourceExhausted, "{error}");
     assert_eq!(values(&fetch(&session, "y:0", 1 << 20).unwrap()).len(), 1 << 20);
 }
+
+#[test]
+fn an_error_for_a_full_memory_names_the_holders_and_the_free_blocks() {
+    let driver = stub_cuda::install().unwrap();
+    driver.set_memory_limit(0, 64 << 20);
+    let devices = gpus();
+    let b = GraphBuilder::new().unwrap();
+    let x = b.placeholder(DType::F32, [-1]).unwrap();
+    let total = b
+        .with_device(GPU, || {
+            let small = b.op("Neg").name("small").input(x).output()?;
+            let big = b.op("ConcatV2").name("big").input_list(&[small; 8]).input(b.constant(0i32)?).output()?;
+            let bigger = b.op("ConcatV2").name("bigger").input_list(&[big; 8]).input(b.constant(0i32)?).output()?;
+            Ok(b.op("Sum").input(bigger).input(b.constant([0i32])?).output()?
+                + b.op("Sum").input(big).input(b.constant([0i32])?).output()?)
+        })
+        .unwrap();
+    // Without fusion, each node has its own kernel.
+    let session = session_of(&b, devices, SessionOptions { optimize: false, ..SessionOptions::default() });
+    let run = |n: usize| -> Result<Tensor, Error> { session.runner().feed(x, Tensor::vector(&vec![1f32; n]).unwrap()).fetch(total) };
+    run(1000).unwrap();
+    let error = run(1 << 18).unwrap_err();
+    assert_eq!((error.code(), error.node()), (Code::ResourceExhausted, Some("bigger")), "{error}");
+    for part in [&format!("{{{{node big}}}} {} in 1 block", 8 << 20), "blocks of which the largest has"] {
+        assert!(error.message().contains(part), "{part}: {error}");
+    }
+    run(1000).unwrap();
+    drop(session);
+    assert_no_leaks(&driver);
+}

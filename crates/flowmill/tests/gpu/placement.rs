@@ -49,6 +49,18 @@ fn a_tensor_stays_on_its_gpu_between_nodes() {
 }
 
 #[test]
+fn a_placeholder_may_request_a_gpu() {
+    let _driver = stub_cuda::install().unwrap();
+    let b = GraphBuilder::new().unwrap();
+    let y = b.with_device(GPU, || Ok(b.node().name("x").placeholder(DType::F32, [-1])? * 2.0)).unwrap();
+    let session = session(&b);
+    assert_eq!(values(&session.runner().feed("x", Tensor::vector(&[1f32, 2.0]).unwrap()).fetch(y).unwrap()), [2.0, 4.0]);
+    let unfed: Result<Tensor, flowmill::Error> = session.runner().fetch(y);
+    let error = unfed.unwrap_err();
+    assert!(error.message().contains("You must feed a value for placeholder tensor 'x'"), "{error}");
+}
+
+#[test]
 fn a_branch_on_another_device_is_dead_or_taken() {
     let _driver = stub_cuda::install().unwrap();
     let b = GraphBuilder::new().unwrap();
