@@ -73,8 +73,8 @@ fn depends(text: &str) -> bool {
 #[rustfmt::skip]
 const OTHERS: &[&str] = &[
     "Assign", "AssignAdd", "AssignAddVariableOp", "AssignSub", "AssignSubVariableOp", "AssignVariableOp", "BroadcastArgs",
-    "BroadcastGradientArgs", "ConcatOffset", "Const", "DataFormatDimMap", "DataFormatVecPermute", "DestroyResourceOp", "DisableCopyOnRead", "ExpandDims", "InvertPermutation",
-    "IsVariableInitialized", "LinSpace", "Placeholder", "PlaceholderV2", "Rank", "ReadVariableOp", "Reshape", "ResourceGather", "Shape",
+    "BroadcastGradientArgs", "BytesInUse", "BytesLimit", "ConcatOffset", "Const", "DataFormatDimMap", "DataFormatVecPermute", "DestroyResourceOp", "DisableCopyOnRead", "ExpandDims", "InvertPermutation",
+    "IsVariableInitialized", "LinSpace", "MaxBytesInUse", "Placeholder", "PlaceholderV2", "Rank", "ReadVariableOp", "Reshape", "ResourceGather", "Shape",
     "ShapeN", "Size", "Squeeze", "StatelessRandomGetAlg", "StatelessRandomGetKeyCounter", "StatelessRandomGetKeyCounterAlg", "VarHandleOp",
     "VarIsInitializedOp", "Variable", "VariableShape", "VariableV2", "_FusedElementwise",
 ];

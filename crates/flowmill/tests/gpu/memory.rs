@@ -66,7 +66,7 @@ fn page_locked_buffers_are_used_again() {
     run(100_000);
     run(100_000);
     let pinned = driver.live(0, Kind::Pinned);
-    assert!(pinned >= 2 * 512 << 10, "a buffer each way: {pinned}");
+    assert!(pinned >= 2 * (512 << 10), "a buffer each way: {pinned}");
     for n in [100_000, 90_000, 70_000, 100_000] {
         assert_eq!(values(&run(n)), vec![-1.0; n]);
     }
