@@ -139,6 +139,7 @@ stubs: develop ## writes the package's stubs, for type checkers and editors
 .PHONY: generated
 generated: | tools ## writes what follows from ops, kernels and public names: methods, tables, stubs, pages
 	BLESS=1 cargo test --workspace --locked --quiet --test definitions --test generated_ops --test kernel_types
+	BLESS=1 cargo test --workspace --locked --quiet --test gpu listing
 	@$(MAKE) --no-print-directory stubs
 	$(BIN)/python docs/make_api_page.py
 
