@@ -54,15 +54,15 @@ impl ElementwiseProduct {
             bail!(InvalidArgument, "rows of a product must be at least of rank 2: {rows}");
         };
         let matrix = self.weights.get(ctx.input(0)?, depth)?;
-        let shape: Shape = before.iter().copied().chain([matrix.n()]).collect::<Vec<_>>().into();
+        let n = matrix.n();
+        let shape: Shape = before.iter().copied().chain([n]).collect::<Vec<_>>().into();
         let m = Shape::new(before).checked_num_elements()?;
         let mut out = ctx.allocator().uninit(DType::F32, shape.clone())?;
-        let epilogue = self.epilogue(epilogue, &shape, matrix.n())?;
+        let epilogue = self.epilogue(epilogue, &shape, n)?;
         if out.num_elements() == 0 {
             return Ok(out);
         }
         let target = out.as_mut_slice::<f32>()?;
-        let (depth, n) = (depth, matrix.n());
         if let Some(rows) = &values.tensors[self.output] {
             gemm_packed(rows.as_slice()?, depth, m, &matrix, target, n, &epilogue);
             return Ok(out);

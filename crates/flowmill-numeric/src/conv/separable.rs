@@ -40,7 +40,7 @@ pub struct Separable<'a> {
     pub projection: Option<Pointwise<'a>>,
 }
 
-/// Some rows of the outputs of one image, or of all rows of several images.
+/// Some rows of the output of one image, or all rows of several images.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Part {
     images: Range<usize>,
