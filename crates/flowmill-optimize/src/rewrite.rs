@@ -5,7 +5,7 @@ use flowmill_graph::{Edge, ElementwiseFunction, Graph, Node, NodeId, OutputId, R
 use flowmill_proto::attr_value::Value;
 use flowmill_proto::node_def::ExperimentalDebugInfo;
 use flowmill_proto::{AttrValue, NodeDef, TensorProto};
-use flowmill_tensor::{DType, Result, Shape, Tensor};
+use flowmill_tensor::{DType, Result, Shape, Tensor, bail};
 
 /// The largest number of `Identity` nodes that are followed from a tensor to its constant.
 const MAX_STEPS: usize = 16;
@@ -180,6 +180,19 @@ pub(crate) fn replace(graph: &mut Graph, old: NodeId, mut def: NodeDef, inputs: 
         }
     }
     graph.remove_node(old)?;
+    Ok(new)
+}
+
+/// Replaces nodes that lead to the last of them by a new node, which takes over the last one's name and the control inputs of all.
+pub(crate) fn replace_chain(graph: &mut Graph, nodes: &[NodeId], def: NodeDef, inputs: &[OutputId]) -> Result<NodeId> {
+    let Some((&last, others)) = nodes.split_last() else { bail!(Internal, "a fusion without nodes") };
+    let mut controls: Vec<NodeId> = nodes.iter().flat_map(|&node| graph.control_inputs(node)).collect();
+    controls.sort_unstable();
+    controls.dedup();
+    let new = replace(graph, last, def, inputs, &controls)?;
+    for &node in others {
+        graph.remove_node(node)?;
+    }
     Ok(new)
 }
 

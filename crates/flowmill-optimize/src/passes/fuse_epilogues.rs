@@ -14,7 +14,7 @@
 //! `fold_batch_norm` runs earlier, because it turns a batch norm into a bias. `fold_padding` runs earlier, because it matches `Conv2D`.
 
 use crate::linear::{Linear, is_bias_add};
-use crate::rewrite::{is_of_type, node_def, replace, sole_consumer, text};
+use crate::rewrite::{is_of_type, node_def, replace_chain, sole_consumer, text};
 use crate::{PassContext, Shapes, Target};
 use flowmill_graph::traverse::topological_order;
 use flowmill_graph::{Edge, ElementwiseFunction, Graph, Node, NodeId, OutputId};
@@ -141,10 +141,7 @@ fn residual(graph: &Graph, found: &Found, shapes: &Shapes) -> Option<(Edge, Outp
 }
 
 fn rewrite(graph: &mut Graph, found: &Found) -> Result<NodeId> {
-    let (&first, &last) = match &found.nodes[..] {
-        [first, .., last] => (first, last),
-        _ => flowmill_tensor::bail!(Internal, "a fusion of fewer than two nodes"),
-    };
+    let Some(&first) = found.nodes.first() else { flowmill_tensor::bail!(Internal, "a fusion without nodes") };
     let mut def = node_def(graph, fused_op(found.op), String::new(), &found.nodes);
     let mut set = |name: &str, value: AttrValue| def.attr.insert(name.to_owned(), value);
     let node = graph.node(first)?;
@@ -166,14 +163,7 @@ fn rewrite(graph: &mut Graph, found: &Found) -> Result<NodeId> {
         set("leakyrelu_alpha", alpha.into());
     }
     let inputs: Vec<OutputId> = graph.inputs(first).take(2).chain(found.args.iter().copied()).collect();
-    let mut controls: Vec<NodeId> = found.nodes.iter().flat_map(|&n| graph.control_inputs(n)).collect();
-    controls.sort_unstable();
-    controls.dedup();
-    let fused = replace(graph, last, def, &inputs, &controls)?;
-    for &node in found.nodes.iter().filter(|&&n| n != last) {
-        graph.remove_node(node)?;
-    }
-    Ok(fused)
+    replace_chain(graph, &found.nodes, def, &inputs)
 }
 
 /// Returns the op that computes a linear op with an epilogue.

@@ -14,7 +14,7 @@
 
 use super::fuse_elementwise::FUSED as ELEMENTWISE;
 use crate::linear::{fused_functions, pointwise_channels};
-use crate::rewrite::{constant_shape, is_of_type, node_def, replace, sole_consumer};
+use crate::rewrite::{constant_shape, is_of_type, node_def, replace_chain, sole_consumer};
 use crate::{PassContext, Shapes, Target};
 use flowmill_graph::traverse::topological_order;
 use flowmill_graph::{ElementwiseFunction, ElementwiseProgram, Graph, Node, NodeId, OutputId};
@@ -103,10 +103,5 @@ fn rewrite(graph: &mut Graph, found: &Found) -> Result<NodeId> {
         def.attr.insert("leakyrelu_alpha".to_owned(), slope.clone());
     }
     let inputs: Vec<OutputId> = matrix.into_iter().chain(found.args.iter().copied()).chain(epilogue).collect();
-    let mut controls: Vec<NodeId> = nodes.iter().flat_map(|&node| graph.control_inputs(node)).collect();
-    controls.sort_unstable();
-    controls.dedup();
-    let fused = replace(graph, found.product, def, &inputs, &controls)?;
-    graph.remove_node(found.rows)?;
-    Ok(fused)
+    replace_chain(graph, &nodes, def, &inputs)
 }

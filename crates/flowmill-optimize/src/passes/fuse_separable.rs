@@ -19,7 +19,7 @@
 
 use super::fuse_epilogues::OWN_PADDINGS;
 use crate::linear::{fused_functions, pointwise_channels, static_filter};
-use crate::rewrite::{is_channels_last, is_of_type, node_def, replace, sole_consumer};
+use crate::rewrite::{is_channels_last, is_of_type, node_def, replace_chain, sole_consumer};
 use crate::{PassContext, Shapes, Target};
 use flowmill_graph::traverse::topological_order;
 use flowmill_graph::{ElementwiseFunction, Graph, Node, NodeId, OutputId};
@@ -135,8 +135,8 @@ fn pointwise(graph: &Graph, node: &Node, shapes: &Shapes, target: &dyn Target) -
 }
 
 fn rewrite(graph: &mut Graph, found: &Found) -> Result<NodeId> {
-    let (Some(&last), Some(depthwise)) = (found.nodes.last(), found.nodes.get(usize::from(found.expansion.is_some()))) else {
-        flowmill_tensor::bail!(Internal, "a fusion without nodes");
+    let Some(depthwise) = found.nodes.get(usize::from(found.expansion.is_some())) else {
+        flowmill_tensor::bail!(Internal, "a fusion without a depthwise convolution");
     };
     let mut def = node_def(graph, FUSED, String::new(), &found.nodes);
     let node = graph.node(*depthwise)?;
@@ -169,12 +169,5 @@ fn rewrite(graph: &mut Graph, found: &Found) -> Result<NodeId> {
         def.attr.insert("leakyrelu_alpha".to_owned(), slope.into());
     }
     let inputs: Vec<OutputId> = [found.image, *filter].into_iter().chain(expansion).chain(args.iter().copied()).chain(projection).collect();
-    let mut controls: Vec<NodeId> = found.nodes.iter().flat_map(|&n| graph.control_inputs(n)).collect();
-    controls.sort_unstable();
-    controls.dedup();
-    let fused = replace(graph, last, def, &inputs, &controls)?;
-    for &node in found.nodes.iter().filter(|&&n| n != last) {
-        graph.remove_node(node)?;
-    }
-    Ok(fused)
+    replace_chain(graph, &found.nodes, def, &inputs)
 }
