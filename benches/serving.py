@@ -10,6 +10,7 @@ import argparse
 import contextlib
 import json
 import math
+import os
 import pathlib
 import re
 import shlex
@@ -74,10 +75,10 @@ class Server:
         self.process.wait()
 
 
-def load(client, server, kind, name, connections, seconds, rate=None, model=None):
+def load(client, server, kind, name, connections, seconds, rate=None, model=None, prefix=()):
     _, tensor, shape = model or MODELS[name]
     url = f"127.0.0.1:{server.grpc if kind == 'grpc' else server.rest}"
-    command = [client, "--url", url, "--kind", kind, "--model", name, "--input", tensor, "--shape", shape]
+    command = [*prefix, client, "--url", url, "--kind", kind, "--model", name, "--input", tensor, "--shape", shape]
     command += ["--connections", str(connections), "--seconds", str(seconds)]
     if rate is not None:
         command += ["--rate", str(rate)]
@@ -170,8 +171,8 @@ def post(server, path):
 
 
 @contextlib.contextmanager
-def reloads(server, name):
-    """Loads and unloads a model without a pause while the block runs; a list of one number counts the loads."""
+def reloads(server, name, pause=0):
+    """Loads and unloads a model while the block runs, with so many seconds between; a list of one number counts the loads."""
     ends, count = threading.Event(), [0]
 
     def reload():
@@ -179,6 +180,7 @@ def reloads(server, name):
             post(server, f"/v2/repository/models/{name}/load")
             post(server, f"/v2/repository/models/{name}/unload")
             count[0] += 1
+            ends.wait(pause)
 
     thread = threading.Thread(target=reload)
     thread.start()
@@ -222,6 +224,29 @@ def beside_a_large_model(args, program):
                     _, p50, p99, p999, _ = load(args.load, server, "json", "digits", 16, 4 * args.seconds, 500)
                 rows.append(f"| {label} | {p50:.3f} | {p99:.3f} | {p999:.3f} | {count[0]} |")
                 print(rows[-1], flush=True)
+            if hasattr(os, "sched_setaffinity") and shutil.which("taskset"):
+                rows += ["", *on_cores_apart(args, server)]
+    return rows
+
+
+def on_cores_apart(args, server):
+    """Returns rows of the same requests when threads that load, and what asks for loads, have a core of their own: the medians of several turns."""
+    rows = ["| loads on a core of their own | p50, ms | p99, ms | p99.9, ms |", "|---|---|---|---|"]
+    for thread in pathlib.Path(f"/proc/{server.process.pid}/task").iterdir():
+        is_loading = (thread / "comm").read_text().startswith(("model-load", "model-unload"))
+        os.sched_setaffinity(int(thread.name), {int(is_loading)})
+    os.sched_setaffinity(0, {1})
+    found = {"no loads": [], "a load each second": [], "loads without a pause": []}
+    for _ in range(5):
+        for label, turns in found.items():
+            neighbour = contextlib.nullcontext() if label == "no loads" else reloads(server, "large", 1 if "second" in label else 0)
+            with neighbour:
+                turns.append(load(args.load, server, "json", "digits", 16, 4 * args.seconds, 500, prefix=["taskset", "--cpu-list", "0"])[1:4])
+    os.sched_setaffinity(0, range(os.cpu_count()))
+    for label, turns in found.items():
+        medians = [sorted(column)[len(column) // 2] for column in zip(*turns)]
+        rows.append(f"| {label} | " + " | ".join(f"{median:.3f}" for median in medians) + " |")
+        print(rows[-1], flush=True)
     return rows
 
 
