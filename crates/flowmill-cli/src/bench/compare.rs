@@ -94,12 +94,13 @@ pub(super) fn print(rows: &[Compared]) {
 impl Compared {
     /// Returns the row as JSON.
     pub(super) fn to_json(&self) -> Value {
+        let percentile = |q| (!self.times.is_empty()).then(|| percentile(&self.times, q));
         json!({
             "engine": self.engine,
             "version": self.version,
             "runs": self.times.len(),
-            "min_ms": percentile(&self.times, 0.0),
-            "p50_ms": percentile(&self.times, 0.5),
+            "min_ms": percentile(0.0),
+            "p50_ms": percentile(0.5),
             "difference": self.difference,
             "error": self.error,
         })

@@ -165,9 +165,9 @@ fn milliseconds(d: Duration) -> f64 {
     d.as_secs_f64() * 1e3
 }
 
-/// In milliseconds; `sorted` is not empty.
+/// Returns a percentile of ascending times, in milliseconds; 0 if there are none.
 fn percentile(sorted: &[Duration], q: f64) -> f64 {
-    let at = ((sorted.len() - 1) as f64 * q).round() as usize;
+    let at = (sorted.len().saturating_sub(1) as f64 * q).round() as usize;
     sorted.get(at).copied().map_or(0.0, milliseconds)
 }
 
