@@ -1,7 +1,8 @@
 //! The labels of an einsum's operands and of its result, and their sizes.
 
+use crate::array::nd::row_major;
 use flowmill_graph::{EinsumEquation, EinsumLabel};
-use flowmill_tensor::{Result, Shape, bail};
+use flowmill_tensor::{Result, Shape, Tensor, bail};
 use std::collections::BTreeMap;
 
 /// The sizes of all labels.
@@ -64,5 +65,48 @@ impl EinsumTerms {
         shape.checked_num_elements()?;
         let output = named.iter().enumerate().filter(|(i, label)| !named[..*i].contains(label)).map(|(_, l)| *l).collect();
         Ok(EinsumTerms { operands, sizes, named, output, shape })
+    }
+}
+
+/// An operand with distinct labels. Its element at index (0, …) is the first of the tensor.
+#[derive(Clone)]
+pub struct View {
+    /// The tensor.
+    pub tensor: Tensor,
+    /// The labels.
+    pub labels: Vec<EinsumLabel>,
+    /// The distance of two elements for each label.
+    pub strides: Vec<usize>,
+}
+
+impl View {
+    /// Returns the view of a tensor whose dimensions have these labels. A repeated label selects a diagonal, and a dimension of one element is
+    /// repeated to the size of its label.
+    pub fn new(tensor: &Tensor, labels: &[EinsumLabel], sizes: &LabelSizes) -> View {
+        let mut view = View { tensor: tensor.clone(), labels: Vec::new(), strides: Vec::new() };
+        for ((label, &stride), &size) in labels.iter().zip(&tensor.shape().strides()).zip(tensor.shape().iter()) {
+            let stride = if size == 1 && sizes.get(label) != Some(&1) { 0 } else { stride };
+            match view.labels.iter().position(|l| l == label) {
+                Some(i) => view.strides[i] += stride,
+                None => {
+                    view.labels.push(*label);
+                    view.strides.push(stride);
+                }
+            }
+        }
+        view
+    }
+
+    /// Returns the stride of a label; 0 for a label that the operand lacks.
+    pub fn stride(&self, label: &EinsumLabel) -> usize {
+        self.labels.iter().position(|l| l == label).map_or(0, |i| self.strides[i])
+    }
+
+    /// Returns true if the elements lie in the order of these labels, without gaps.
+    pub fn is_in_order(&self, labels: &[EinsumLabel], sizes: &LabelSizes) -> bool {
+        let shape: Vec<usize> = labels.iter().map(|l| sizes[l]).collect();
+        let adjacent = row_major(&shape);
+        shape.iter().product::<usize>() == self.tensor.num_elements()
+            && labels.iter().zip(&shape).zip(&adjacent).all(|((l, &size), &stride)| size == 1 || self.stride(l) as isize == stride)
     }
 }

@@ -16,6 +16,7 @@
 
 pub mod arithmetic;
 pub mod array;
+pub mod attention;
 pub mod axes;
 pub mod blocks;
 pub mod einsum;
@@ -24,6 +25,7 @@ pub mod files;
 pub mod from_fn;
 pub mod number;
 pub mod philox;
+pub mod segments;
 pub mod storage;
 pub mod tensor_array;
 pub mod update;

@@ -3,7 +3,7 @@
 use super::args::product;
 use super::item::{Item, for_item};
 use crate::from_fn::from_fn;
-use flowmill_kernels::array::partition::{partition_members, stitched_inner_shape, stitched_rows};
+use flowmill_kernels::array::partition::{num_partitions, partition_members, partitioned_slice, stitched_inner_shape, stitched_rows};
 use flowmill_runtime::{Kernel, KernelContext, KernelInit, KernelRegistry};
 use flowmill_tensor::{Result, Shape, bail};
 use std::sync::Arc;
@@ -15,24 +15,14 @@ pub(super) fn register(registry: &mut KernelRegistry) {
 }
 
 fn make_dynamic_partition(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
-    let count: i64 = init.attrs.get("num_partitions")?;
-    let Some(count) = usize::try_from(count).ok().filter(|&n| n > 0) else {
-        bail!(InvalidArgument, "num_partitions must be at least 1, got {count}")
-    };
+    let count = num_partitions(init)?;
     for_item!(init.dtype("T")?, T => from_fn(move |ctx| dynamic_partition::<T>(ctx, count)))
 }
 
 /// Computes `DynamicPartition`: output `p` has the slices whose entry in `partitions` is `p`, in their order.
 fn dynamic_partition<T: Item>(ctx: &mut KernelContext<'_>, count: usize) -> Result<()> {
     let (data, partitions) = (ctx.input(0)?, ctx.input(1)?);
-    let Some(inner) = data.shape().strip_prefix(partitions.shape().dims()) else {
-        bail!(
-            InvalidArgument,
-            "data.shape must start with partitions.shape, got data.shape = {}, partitions.shape = {}",
-            data.shape(),
-            partitions.shape()
-        );
-    };
+    let inner = partitioned_slice(data.shape(), partitions.shape())?;
     if count > ctx.num_outputs() {
         bail!(Internal, "{count} partitions for {} outputs", ctx.num_outputs());
     }

@@ -5,6 +5,7 @@ use super::item::{Item, for_item};
 use super::nd::{Dims, Strides, copy_strided, read_mapped, read_strided, row_major};
 use super::rearrange::{Flags, reversed_axes, reversed_strides};
 use crate::from_fn::linear_from_fn;
+use flowmill_kernels::array::rearrange::sequence_axes;
 use flowmill_runtime::{Kernel, KernelContext, KernelInit, KernelRegistry};
 use flowmill_tensor::{Allocator, Result, Tensor, bail};
 use smallvec::SmallVec;
@@ -72,23 +73,8 @@ fn make_reverse_sequence(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
 
 /// Reverses the first `lengths[b]` slices along `seq_dim` of each batch entry `b`; the other slices are unchanged.
 fn reverse_sequence<T: Item>(alloc: &Allocator, input: &Tensor, lengths: &Tensor, seq_dim: i64, batch_dim: i64) -> Result<Tensor> {
-    let rank = input.rank();
-    if lengths.rank() != 1 {
-        bail!(InvalidArgument, "seq_lengths must be 1-dim, not {}", lengths.rank());
-    }
-    if batch_dim == seq_dim {
-        bail!(InvalidArgument, "batch_dim == seq_dim == {seq_dim}");
-    }
-    let Some(seq) = usize::try_from(seq_dim).ok().filter(|&d| d < rank) else {
-        bail!(InvalidArgument, "seq_dim must be < input rank ( {seq_dim} vs. {rank})")
-    };
-    let Some(batch) = usize::try_from(batch_dim).ok().filter(|&d| d < rank) else {
-        bail!(InvalidArgument, "batch_dim must be < input rank ( {batch_dim} vs. {rank})")
-    };
     let shape = input.shape();
-    if lengths.num_elements() != shape[batch] {
-        bail!(InvalidArgument, "Length of seq_lengths != input.dims({batch}), ({} vs. {})", lengths.num_elements(), shape[batch]);
-    }
+    let (seq, batch) = sequence_axes(shape, lengths.shape(), seq_dim, batch_dim)?;
     let lengths = indices(lengths)?;
     for (i, &length) in lengths.iter().enumerate() {
         if length < 0 {

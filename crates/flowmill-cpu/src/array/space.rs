@@ -6,7 +6,7 @@ use super::item::{Item, for_item};
 use super::nd::copy_strided;
 use super::transpose::transposed;
 use crate::from_fn::linear_from_fn;
-use flowmill_kernels::array::space::{Blocks, depth_plan};
+use flowmill_kernels::array::space::{Blocks, block_size, depth_plan};
 use flowmill_runtime::{Kernel, KernelInit, KernelRegistry};
 use flowmill_tensor::{Allocator, Result, Tensor, bail};
 use smallvec::SmallVec;
@@ -69,10 +69,7 @@ fn batch_to_space<T: Item>(alloc: &Allocator, input: &Tensor, blocks: &Blocks) -
 }
 
 fn make_depth_op(init: &KernelInit<'_>, to_depth: bool) -> Result<Arc<dyn Kernel>> {
-    let block: i64 = init.attrs.get("block_size")?;
-    let Some(block) = usize::try_from(block).ok().filter(|&b| b > 1) else {
-        bail!(InvalidArgument, "Block size should be > 1, but was: {block}")
-    };
+    let block = block_size(init)?;
     let channels_first = match init.attrs.get_or("data_format", "NHWC")? {
         "NHWC" => false,
         "NCHW" => true,

@@ -8,6 +8,7 @@ use crate::gemm::{Epilogue, PackedB, gemm_packed};
 use crate::parallel;
 use crate::simd::rows::softmax_in_place;
 use flowmill_graph::{ElementwiseFunction, ElementwiseInstruction};
+use flowmill_kernels::attention::{AttentionShapes, Matrices};
 use flowmill_runtime::{Kernel, KernelContext, KernelInit};
 use flowmill_tensor::sync::Mutex;
 use flowmill_tensor::{Allocator, DType, Result, Shape, Tensor, bail};
@@ -83,47 +84,6 @@ pub(super) fn make(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     Ok(Arc::new(Attention { layouts, program, num_args }))
 }
 
-/// A tensor of matrices, one for each index of the leading dimensions.
-#[derive(Clone)]
-struct Matrices {
-    leading: SmallVec<[usize; 4]>,
-    /// The distances of two matrices in each leading dimension.
-    strides: SmallVec<[usize; 4]>,
-    rows: usize,
-    columns: usize,
-    /// The distance of two rows.
-    ld: usize,
-}
-
-impl Matrices {
-    fn new(shape: &Shape, interleaved: bool) -> Result<Matrices> {
-        let rank = shape.rank();
-        if rank < if interleaved { 3 } else { 2 } {
-            bail!(InvalidArgument, "attention needs matrices, and not the shape {shape}");
-        }
-        let rows_at = if interleaved { rank - 3 } else { rank - 2 };
-        let strides = shape.strides();
-        let leading = || (0..rank - 1).filter(move |&axis| axis != rows_at);
-        Ok(Matrices {
-            leading: leading().map(|axis| shape[axis]).collect(),
-            strides: leading().map(|axis| strides[axis]).collect(),
-            rows: shape[rows_at],
-            columns: shape[rank - 1],
-            ld: strides[rows_at].max(shape[rank - 1]),
-        })
-    }
-
-    /// Returns the offset of matrix `index`.
-    fn offset(&self, mut index: usize) -> usize {
-        let mut offset = 0;
-        for (&size, &stride) in self.leading.iter().zip(&self.strides).rev() {
-            offset += index % size * stride;
-            index /= size;
-        }
-        offset
-    }
-}
-
 impl Kernel for Attention {
     fn compute(&self, ctx: &mut KernelContext<'_>) -> Result<()> {
         let context = {
@@ -137,37 +97,24 @@ impl Kernel for Attention {
 
 impl Attention {
     fn context(&self, alloc: &Allocator, query: &Tensor, key: &Tensor, value: &Tensor, args: &[&Tensor]) -> Result<Tensor> {
-        let [query_is, key_is, value_is, result_is] = self.layouts.interleaved;
-        let (q, k, v) =
-            (Matrices::new(query.shape(), query_is)?, Matrices::new(key.shape(), key_is)?, Matrices::new(value.shape(), value_is)?);
-        let (num_keys, size) = if self.layouts.key_is_transposed { (k.columns, k.rows) } else { (k.rows, k.columns) };
-        if q.leading != k.leading || q.leading != v.leading || q.columns != size || v.rows != num_keys || args.len() != self.num_args {
-            bail!(InvalidArgument, "Incompatible shapes of an attention: {}, {} and {}", query.shape(), key.shape(), value.shape());
+        if args.len() != self.num_args {
+            bail!(InvalidArgument, "an attention with {} arguments, not {}", args.len(), self.num_args);
         }
-        let mut shape: Shape = q.leading.iter().copied().chain([q.rows, v.columns]).collect();
-        let scores: Shape = q.leading.iter().copied().chain([q.rows, num_keys]).collect();
-        scores.checked_num_elements()?;
+        let Layouts { interleaved, key_is_transposed } = self.layouts;
+        let AttentionShapes { operands: [q, k, v], num_keys, scores, result: shape } =
+            AttentionShapes::new([query, key, value], args, interleaved, key_is_transposed)?;
         let mut shapes: Vec<Shape> = [scores.clone()].into_iter().chain(args.iter().map(|arg| arg.shape().clone())).collect();
         for step in &self.program {
             shapes.push(step.shape(&shapes)?);
         }
-        // All functions are of scores, and no argument makes them more.
-        let widens = |arg: &&Tensor| Shape::broadcast(arg.shape(), &scores).is_none_or(|shape| shape != scores);
-        if args.iter().any(widens) || shapes[1 + args.len()..].iter().any(|shape| *shape != scores) {
+        // All functions are of scores.
+        if shapes[1 + args.len()..].iter().any(|shape| *shape != scores) {
             bail!(InvalidArgument, "Incompatible shapes: {} vs. {scores}", shapes[shapes.len() - 1]);
         }
-        let rank = shape.rank();
-        if result_is {
-            if rank < 3 {
-                bail!(InvalidArgument, "attention needs a dimension of heads, and not the shape {}", query.shape());
-            }
-            shape.swap(rank - 2, rank - 3);
-        }
-        shape.checked_num_elements()?;
         if num_keys == 0 {
             return alloc.zeros(DType::F32, shape);
         }
-        let out = Matrices::new(&shape, result_is)?;
+        let out = Matrices::new(&shape, interleaved[3])?;
         let mut result = alloc.uninit(DType::F32, shape)?;
         if result.num_elements() == 0 {
             return Ok(result);

@@ -2,7 +2,7 @@
 
 use crate::elementwise::Word;
 use crate::from_fn::from_fn;
-use flowmill_kernels::array::diagonal::{Alignment, band_of, diag_band};
+use flowmill_kernels::array::diagonal::{Alignment, band_of, diag_band, kept_diagonals};
 use flowmill_runtime::{Kernel, KernelContext, KernelInit};
 use flowmill_tensor::{Complex, Element, Result, bail, bf16, f16, for_dtype};
 use std::sync::Arc;
@@ -83,16 +83,8 @@ pub(super) fn make_diag(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
 pub(super) fn make_band_part(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     by_type!(init, T => from_fn(|ctx| {
         let mut input = ctx.take_writable(0)?;
-        let &[.., rows, columns] = input.shape().dims() else {
-            bail!(InvalidArgument, "input must be at least 2-dim, received shape: {}", input.shape());
-        };
-        let (lower, upper) = (ctx.input(1)?.to_i64()?, ctx.input(2)?.to_i64()?);
-        if lower > rows as i64 {
-            bail!(InvalidArgument, "num_lower must be negative or less or equal to number of rows ({rows}) got: {lower}");
-        }
-        if upper > columns as i64 {
-            bail!(InvalidArgument, "num_upper must be negative or less or equal to number of columns ({columns}) got: {upper}");
-        }
+        let (lower, upper) = kept_diagonals(ctx, input.shape())?;
+        let &[.., rows, columns] = input.shape().dims() else { bail!(Internal, "a matrix of shape {}", input.shape()) };
         for matrix in input.as_mut_slice::<T>()?.chunks_exact_mut((rows * columns).max(1)) {
             for (i, row) in matrix.chunks_exact_mut(columns).enumerate() {
                 let from = if lower < 0 { 0 } else { i.saturating_sub(lower as usize).min(columns) };

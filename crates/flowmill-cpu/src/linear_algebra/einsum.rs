@@ -10,7 +10,7 @@ use crate::gemm::{MatrixRef, Repeat};
 use crate::number::Number;
 use crate::reduction::row_sum;
 use flowmill_graph::{EinsumEquation, EinsumLabel, EinsumProduct};
-use flowmill_kernels::einsum::{EinsumTerms, LabelSizes};
+use flowmill_kernels::einsum::{EinsumTerms, LabelSizes, View};
 use flowmill_runtime::{Kernel, KernelInit};
 use flowmill_tensor::{Allocator, Complex, Result, Shape, Tensor, bail, bf16, f16, for_dtype};
 use std::sync::Arc;
@@ -34,10 +34,10 @@ fn einsum<T: Product + Number>(alloc: &Allocator, equation: &EinsumEquation, inp
     for (i, (tensor, labels)) in inputs.iter().zip(&terms).enumerate() {
         let other = terms.get(1 - i).filter(|_| inputs.len() == 2);
         let is_kept = |l: &EinsumLabel| output.contains(l) || other.is_some_and(|o| o.contains(l));
-        operands.push(View::new(tensor, labels, &sizes).summed::<T>(alloc, &sizes, is_kept)?);
+        operands.push(summed::<T>(View::new(tensor, labels, &sizes), alloc, &sizes, is_kept)?);
     }
     let result = match &operands[..] {
-        [one] => one.arranged(alloc, &output, &sizes)?.tensor,
+        [one] => arranged(one, alloc, &output, &sizes)?.tensor,
         [a, b] => contract::<T>(alloc, a, b, &output, &sizes)?,
         _ => bail!(Internal, "einsum of {} operands", operands.len()),
     };
@@ -57,72 +57,40 @@ fn diagonal<T: Number>(alloc: &Allocator, result: &Tensor, labels: &[EinsumLabel
     Ok(out)
 }
 
-/// An operand with distinct labels. Its element at index (0, …) is the first of the tensor.
-struct View {
-    tensor: Tensor,
-    labels: Vec<EinsumLabel>,
-    strides: Vec<usize>,
+/// Returns a view as a tensor with its dimensions in this order, which is copied unless it is that already.
+fn arranged(view: &View, alloc: &Allocator, labels: &[EinsumLabel], sizes: &LabelSizes) -> Result<View> {
+    let shape: Shape = labels.iter().map(|l| sizes[l]).collect();
+    shape.checked_num_elements()?;
+    let tensor = if view.is_in_order(labels, sizes) {
+        view.tensor.clone()
+    } else {
+        let strides: Strides = labels.iter().map(|l| view.stride(l) as isize).collect();
+        for_item!(view.tensor.dtype(), I => {
+            let source = I::items(&view.tensor)?;
+            I::build(alloc, view.tensor.dtype(), shape.clone(), source, |out| {
+                read_strided(out, source, 0, &shape, &strides);
+                Ok(())
+            })?
+        })
+    };
+    Ok(View { tensor, labels: labels.to_vec(), strides: row_major(&shape).iter().map(|&s| s as usize).collect() })
 }
 
-impl View {
-    /// Returns the view of a tensor whose dimensions have these labels. A repeated label selects a diagonal, and a dimension of one element is
-    /// repeated to the size of its label.
-    fn new(tensor: &Tensor, labels: &[EinsumLabel], sizes: &LabelSizes) -> View {
-        let mut view = View { tensor: tensor.clone(), labels: Vec::new(), strides: Vec::new() };
-        for ((label, &stride), &size) in labels.iter().zip(&tensor.shape().strides()).zip(tensor.shape().iter()) {
-            let stride = if size == 1 && sizes.get(label) != Some(&1) { 0 } else { stride };
-            match view.labels.iter().position(|l| l == label) {
-                Some(i) => view.strides[i] += stride,
-                None => {
-                    view.labels.push(*label);
-                    view.strides.push(stride);
-                }
-            }
-        }
-        view
+/// Returns the sums of a view over the labels for which `is_kept` is false.
+fn summed<T: Number>(view: View, alloc: &Allocator, sizes: &LabelSizes, is_kept: impl Fn(&EinsumLabel) -> bool) -> Result<View> {
+    let (kept, summed): (Vec<EinsumLabel>, Vec<EinsumLabel>) = view.labels.iter().partition(|l| is_kept(l));
+    if summed.is_empty() {
+        return Ok(view);
     }
-
-    /// Returns the stride of a label; 0 for a label that the operand lacks.
-    fn stride(&self, label: &EinsumLabel) -> usize {
-        self.labels.iter().position(|l| l == label).map_or(0, |i| self.strides[i])
+    let arranged = arranged(&view, alloc, &[&kept[..], &summed].concat(), sizes)?;
+    let shape: Shape = kept.iter().map(|l| sizes[l]).collect();
+    let row: usize = summed.iter().map(|l| sizes[l]).product();
+    let mut sums = alloc.zeros(T::DTYPE, shape)?;
+    if row > 0 {
+        let rows = arranged.tensor.as_slice::<T>()?.chunks_exact(row);
+        sums.as_mut_slice::<T>()?.iter_mut().zip(rows).for_each(|(sum, row)| *sum = T::narrow(row_sum(row)));
     }
-
-    /// Returns the view as a tensor with its dimensions in this order, which is copied unless it is that already.
-    fn arranged(&self, alloc: &Allocator, labels: &[EinsumLabel], sizes: &LabelSizes) -> Result<View> {
-        let shape: Shape = labels.iter().map(|l| sizes[l]).collect();
-        let strides: Strides = labels.iter().map(|l| self.stride(l) as isize).collect();
-        let adjacent = row_major(&shape);
-        let is_in_order = shape.iter().zip(&strides).zip(&adjacent).all(|((&size, stride), adjacent)| size == 1 || stride == adjacent);
-        let tensor = if is_in_order && shape.checked_num_elements()? == self.tensor.num_elements() {
-            self.tensor.clone()
-        } else {
-            for_item!(self.tensor.dtype(), I => {
-                let source = I::items(&self.tensor)?;
-                I::build(alloc, self.tensor.dtype(), shape.clone(), source, |out| {
-                    read_strided(out, source, 0, &shape, &strides);
-                    Ok(())
-                })?
-            })
-        };
-        Ok(View { tensor, labels: labels.to_vec(), strides: adjacent.iter().map(|&s| s as usize).collect() })
-    }
-
-    /// Sums over the labels for which `is_kept` is false.
-    fn summed<T: Number>(self, alloc: &Allocator, sizes: &LabelSizes, is_kept: impl Fn(&EinsumLabel) -> bool) -> Result<View> {
-        let (kept, summed): (Vec<EinsumLabel>, Vec<EinsumLabel>) = self.labels.iter().partition(|l| is_kept(l));
-        if summed.is_empty() {
-            return Ok(self);
-        }
-        let arranged = self.arranged(alloc, &[&kept[..], &summed].concat(), sizes)?;
-        let shape: Shape = kept.iter().map(|l| sizes[l]).collect();
-        let row: usize = summed.iter().map(|l| sizes[l]).product();
-        let mut sums = alloc.zeros(T::DTYPE, shape)?;
-        if row > 0 {
-            let rows = arranged.tensor.as_slice::<T>()?.chunks_exact(row);
-            sums.as_mut_slice::<T>()?.iter_mut().zip(rows).for_each(|(sum, row)| *sum = T::narrow(row_sum(row)));
-        }
-        Ok(View::new(&sums, &kept, sizes))
-    }
+    Ok(View::new(&sums, &kept, sizes))
 }
 
 /// Dimensions that one stride covers in each of two operands.
@@ -184,19 +152,19 @@ fn contract<T: Product + Number>(alloc: &Allocator, a: &View, b: &View, output: 
     // One stride has to cover all labels that are summed over.
     let (left_order, right_order) =
         ([&product.batch[..], &product.rows, &product.inner].concat(), [&product.batch[..], &product.inner, &product.columns].concat());
-    let (mut left, mut right) = (a.same(), b.same());
+    let (mut left, mut right) = (a.clone(), b.clone());
     if runs(&product.inner, sizes, |l| (left.stride(l), 0)).len() > 1 {
-        left = a.arranged(alloc, &left_order, sizes)?;
+        left = arranged(a, alloc, &left_order, sizes)?;
     }
     if runs(&product.inner, sizes, |l| (right.stride(l), 0)).len() > 1 {
-        right = b.arranged(alloc, &right_order, sizes)?;
+        right = arranged(b, alloc, &right_order, sizes)?;
     }
     let plan = Plan::new(&product, &left, &right, sizes, stride_of_c);
     if plan.a.stored().is_none() {
-        left = a.arranged(alloc, &left_order, sizes)?;
+        left = arranged(a, alloc, &left_order, sizes)?;
     }
     if plan.b.stored().is_none() {
-        right = b.arranged(alloc, &right_order, sizes)?;
+        right = arranged(b, alloc, &right_order, sizes)?;
     }
     let plan = Plan::new(&product, &left, &right, sizes, stride_of_c);
     let (x, y) = (left.tensor.as_slice::<T>()?, right.tensor.as_slice::<T>()?);
@@ -212,13 +180,7 @@ fn contract<T: Product + Number>(alloc: &Allocator, a: &View, b: &View, output: 
     let plan = Plan::new(&product, &left, &right, sizes, |label| order.iter().position(|l| l == label).map_or(0, |i| strides[i] as usize));
     let mut out = alloc.uninit(T::DTYPE, whole)?;
     plan.multiply::<T>(x, y, out.as_mut_slice()?, plan.c.columns, false);
-    View::new(&out, &order, sizes).arranged(alloc, output, sizes).map(|view| view.tensor)
-}
-
-impl View {
-    fn same(&self) -> View {
-        View { tensor: self.tensor.clone(), labels: self.labels.clone(), strides: self.strides.clone() }
-    }
+    arranged(&View::new(&out, &order, sizes), alloc, output, sizes).map(|view| view.tensor)
 }
 
 /// The matrices of a contraction, and the dimensions over which they are repeated.

@@ -3,6 +3,7 @@
 use crate::from_fn::linear_from_fn;
 use crate::number::Number;
 use crate::parallel;
+use flowmill_kernels::segments::rows_and_segments;
 use flowmill_runtime::{Kernel, KernelContext, KernelInit, KernelRegistry};
 use flowmill_tensor::{DType, Result, bail, bf16, f16, for_dtype};
 use std::ops::Range;
@@ -67,21 +68,6 @@ macro_rules! from64 {
     ($($t:ty => $acc:ty),*) => { $(impl From64 for $t { fn acc(x: f64) -> $acc { x as $acc } })* };
 }
 from64!(f16 => f32, bf16 => f32, f32 => f32, f64 => f64);
-
-/// Returns the vectors of row indices and of segment ids, which must have one length.
-fn rows_and_segments(ctx: &KernelContext<'_>) -> Result<(Vec<i64>, Vec<i64>)> {
-    let (indices, ids) = (ctx.input(1)?, ctx.input(2)?);
-    if indices.rank() != 1 {
-        bail!(InvalidArgument, "indices should be a vector.");
-    }
-    if ids.rank() != 1 {
-        bail!(InvalidArgument, "segment_ids should be a vector.");
-    }
-    if indices.num_elements() != ids.num_elements() {
-        bail!(InvalidArgument, "segment_ids and indices should have same size.");
-    }
-    Ok((indices.to_i64_vec()?, ids.to_i64_vec()?))
-}
 
 fn segments<T: Number>(ctx: &mut KernelContext<'_>, divisor: impl Fn(usize) -> Option<T::Acc> + Sync) -> Result<()> {
     let (indices, ids) = rows_and_segments(ctx)?;

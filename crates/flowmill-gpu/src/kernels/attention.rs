@@ -7,8 +7,9 @@ use crate::device::{Argument, GpuDevice};
 use crate::elementwise::{Instruction, MAX_RANK, Operation, Program, broadcast_strides};
 use crate::text::source;
 use flowmill_graph::{ElementwiseFunction, ElementwiseInstruction};
+use flowmill_kernels::attention::{AttentionShapes, Matrices};
 use flowmill_runtime::{Kernel, KernelContext, KernelDef, KernelInit, KernelRegistry};
-use flowmill_tensor::{DType, Result, Shape, SmallVec, Tensor, bail};
+use flowmill_tensor::{DType, Result, SmallVec, Tensor, bail};
 use std::fmt::Write;
 use std::sync::{Arc, OnceLock};
 
@@ -63,36 +64,6 @@ fn make(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     Ok(Arc::new(Attention { interleaved, key_is_transposed, program, function: OnceLock::new() }))
 }
 
-/// A tensor of matrices, one for each index of the leading dimensions.
-struct Matrices {
-    leading: SmallVec<[usize; 4]>,
-    /// The distances of two matrices in each leading dimension.
-    strides: SmallVec<[usize; 4]>,
-    rows: usize,
-    columns: usize,
-    /// The distance of two rows.
-    ld: usize,
-}
-
-impl Matrices {
-    fn new(shape: &Shape, interleaved: bool) -> Result<Matrices> {
-        let rank = shape.rank();
-        if rank < if interleaved { 3 } else { 2 } {
-            bail!(InvalidArgument, "attention needs matrices, and not the shape {shape}");
-        }
-        let rows_at = if interleaved { rank - 3 } else { rank - 2 };
-        let strides = shape.strides();
-        let leading = || (0..rank - 1).filter(move |&axis| axis != rows_at);
-        Ok(Matrices {
-            leading: leading().map(|axis| shape[axis]).collect(),
-            strides: leading().map(|axis| strides[axis]).collect(),
-            rows: shape[rows_at],
-            columns: shape[rank - 1],
-            ld: strides[rows_at],
-        })
-    }
-}
-
 impl Attention {
     fn text(&self) -> Result<String> {
         let mut text = include_str!("attention.cu").to_owned();
@@ -122,46 +93,14 @@ impl Attention {
         let loaded = device.function(&self.text()?, "attention")?;
         Ok(self.function.get_or_init(|| loaded))
     }
-
-    /// Returns the shape of the scores and of the result, after checks.
-    fn shapes(&self, [q, k, v]: [&Matrices; 3], inputs: &[&Tensor]) -> Result<(Shape, Shape)> {
-        let (num_keys, size) = if self.key_is_transposed { (k.columns, k.rows) } else { (k.rows, k.columns) };
-        if q.leading != k.leading || q.leading != v.leading || q.columns != size || v.rows != num_keys {
-            bail!(
-                InvalidArgument,
-                "Incompatible shapes of an attention: {}, {} and {}",
-                inputs[0].shape(),
-                inputs[1].shape(),
-                inputs[2].shape()
-            );
-        }
-        let scores: Shape = q.leading.iter().copied().chain([q.rows, num_keys]).collect();
-        let mut shape: Shape = q.leading.iter().copied().chain([q.rows, v.columns]).collect();
-        scores.checked_num_elements()?;
-        for arg in &inputs[3..] {
-            if Shape::broadcast(arg.shape(), &scores).is_none_or(|both| both != scores) {
-                bail!(InvalidArgument, "Incompatible shapes: {} vs. {scores}", arg.shape());
-            }
-        }
-        let rank = shape.rank();
-        if self.interleaved[3] {
-            if rank < 3 {
-                bail!(InvalidArgument, "attention needs a dimension of heads, and not the shape {}", inputs[0].shape());
-            }
-            shape.swap(rank - 2, rank - 3);
-        }
-        shape.checked_num_elements()?;
-        Ok((scores, shape))
-    }
 }
 
 impl Kernel for Attention {
     fn compute(&self, ctx: &mut KernelContext<'_>) -> Result<()> {
         let inputs = (0..ctx.num_inputs()).map(|i| ctx.input(i).cloned()).collect::<Result<SmallVec<[Tensor; 6]>>>()?;
         let inputs: SmallVec<[&Tensor; 6]> = inputs.iter().collect();
-        let of = |i: usize| Matrices::new(inputs[i].shape(), self.interleaved[i]);
-        let (q, k, v) = (of(0)?, of(1)?, of(2)?);
-        let (scores, shape) = self.shapes([&q, &k, &v], &inputs)?;
+        let AttentionShapes { operands: [q, k, v], scores, result: shape, .. } =
+            AttentionShapes::new([inputs[0], inputs[1], inputs[2]], &inputs[3..], self.interleaved, self.key_is_transposed)?;
         let output = ctx.allocate_output(0, DType::F32, &shape)?.clone();
         let device = GpuDevice::of(ctx.device())?;
         if output.num_elements() == 0 {

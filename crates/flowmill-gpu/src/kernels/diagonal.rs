@@ -2,13 +2,13 @@
 
 use super::copy::Copier;
 use super::pad::{Padder, fill};
-use super::types::{MOVABLE, WORDS};
+use super::types::{MOVABLE, word_of};
 use crate::compiled_kernel::{CompiledKernel, word};
 use crate::device::{Argument, GpuDevice};
-use flowmill_kernels::array::diagonal::{Alignment, Band, band_of, diag_band};
+use flowmill_kernels::array::diagonal::{Alignment, Band, band_of, diag_band, kept_diagonals};
 use flowmill_kernels::from_fn::from_fn;
 use flowmill_runtime::{Kernel, KernelContext, KernelDef, KernelInit, KernelRegistry};
-use flowmill_tensor::{DType, Result, Shape, Tensor, bail, error};
+use flowmill_tensor::{DType, Result, Shape, Tensor, bail};
 use std::sync::Arc;
 
 pub(super) fn register(registry: &mut KernelRegistry) {
@@ -137,22 +137,11 @@ fn make_set_diag(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
 /// Makes the kernel of `MatrixBandPart`: everything outside of the band becomes zero; a negative number keeps the whole triangle on its side.
 fn make_band_part(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let dtype = init.dtype("T")?;
-    let unnamed = || error!(Internal, "GPU kernels have no elements of type {dtype}");
-    let size = dtype.size().filter(|size| size.is_power_of_two()).ok_or_else(unnamed)?;
-    let element = WORDS.get(size.ilog2() as usize).copied().ok_or_else(unnamed)?;
-    let program = CompiledKernel::new(include_str!("band.cu"), "band_part", &[("T", element)]);
+    let program = CompiledKernel::new(include_str!("band.cu"), "band_part", &[("T", word_of(dtype)?)]);
     from_fn(move |ctx| {
         let input = ctx.input(0)?.clone();
-        let &[.., rows, columns] = input.shape().dims() else {
-            bail!(InvalidArgument, "input must be at least 2-dim, received shape: {}", input.shape());
-        };
-        let (lower, upper) = (ctx.input(1)?.to_i64()?, ctx.input(2)?.to_i64()?);
-        if lower > rows as i64 {
-            bail!(InvalidArgument, "num_lower must be negative or less or equal to number of rows ({rows}) got: {lower}");
-        }
-        if upper > columns as i64 {
-            bail!(InvalidArgument, "num_upper must be negative or less or equal to number of columns ({columns}) got: {upper}");
-        }
+        let (lower, upper) = kept_diagonals(ctx, input.shape())?;
+        let &[.., rows, columns] = input.shape().dims() else { bail!(Internal, "a matrix of shape {}", input.shape()) };
         let output = ctx.allocate_output(0, dtype, input.shape())?.clone();
         let n = output.num_elements();
         if n == 0 {

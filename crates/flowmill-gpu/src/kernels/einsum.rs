@@ -10,7 +10,7 @@ use crate::device::GpuDevice;
 use flowmill_graph::{EinsumEquation, EinsumLabel, EinsumProduct};
 use flowmill_kernels::array::nd::{Strides, row_major};
 use flowmill_kernels::axes::Plan;
-use flowmill_kernels::einsum::{EinsumTerms, LabelSizes};
+use flowmill_kernels::einsum::{EinsumTerms, LabelSizes, View};
 use flowmill_kernels::from_fn::from_fn;
 use flowmill_runtime::{Device, Kernel, KernelContext, KernelDef, KernelInit, KernelRegistry};
 use flowmill_tensor::{DType, Result, Shape, Tensor, bail};
@@ -39,46 +39,6 @@ fn make(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
         ctx.set_output(0, result);
         Ok(())
     })
-}
-
-/// An operand with distinct labels. Its element at index (0, …) is the first of the tensor.
-#[derive(Clone)]
-struct View {
-    tensor: Tensor,
-    labels: Vec<EinsumLabel>,
-    strides: Vec<usize>,
-}
-
-impl View {
-    /// Returns the view of a tensor whose dimensions have these labels. A repeated label selects a diagonal, and a dimension of one element is
-    /// repeated to the size of its label.
-    fn new(tensor: &Tensor, labels: &[EinsumLabel], sizes: &LabelSizes) -> View {
-        let mut view = View { tensor: tensor.clone(), labels: Vec::new(), strides: Vec::new() };
-        for ((label, &stride), &size) in labels.iter().zip(&tensor.shape().strides()).zip(tensor.shape().iter()) {
-            let stride = if size == 1 && sizes.get(label) != Some(&1) { 0 } else { stride };
-            match view.labels.iter().position(|l| l == label) {
-                Some(i) => view.strides[i] += stride,
-                None => {
-                    view.labels.push(*label);
-                    view.strides.push(stride);
-                }
-            }
-        }
-        view
-    }
-
-    /// Returns the stride of a label; 0 for a label that the operand lacks.
-    fn stride(&self, label: &EinsumLabel) -> usize {
-        self.labels.iter().position(|l| l == label).map_or(0, |i| self.strides[i])
-    }
-
-    /// Returns true if the elements lie in the order of these labels, without gaps.
-    fn is_in_order(&self, labels: &[EinsumLabel], sizes: &LabelSizes) -> bool {
-        let shape: Vec<usize> = labels.iter().map(|l| sizes[l]).collect();
-        let adjacent = row_major(&shape);
-        shape.iter().product::<usize>() == self.tensor.num_elements()
-            && labels.iter().zip(&shape).zip(&adjacent).all(|((l, &size), &stride)| size == 1 || self.stride(l) as isize == stride)
-    }
 }
 
 impl Einsum {

@@ -1,11 +1,11 @@
 //! Resizing of images and its gradients, and local response normalization.
 
-use super::types::{FLOATS, WORDS};
+use super::types::{FLOATS, word_of};
 use crate::compiled_kernel::{CompiledKernel, element_types, word};
 use crate::device::{Argument, GpuDevice};
 use flowmill_kernels::from_fn::from_fn;
 use flowmill_runtime::{Device, Kernel, KernelContext, KernelDef, KernelInit, KernelRegistry};
-use flowmill_tensor::{DType, Result, Shape, Tensor, bail, error};
+use flowmill_tensor::{DType, Result, Shape, Tensor, bail};
 use std::sync::Arc;
 
 /// The types of pixels that can be resized.
@@ -103,9 +103,7 @@ fn make_bilinear(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
 fn make_nearest(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let (mapping, dtype) = (Mapping::new(init)?, init.dtype("T")?);
     // The elements are copied: only their size matters.
-    let unnamed = || error!(Internal, "GPU kernels have no elements of type {dtype}");
-    let element = dtype.size().and_then(|size| WORDS.get(size.ilog2() as usize)).ok_or_else(unnamed)?;
-    let program = CompiledKernel::new(TEXT, "resize_nearest", &[("T", element), ("C", "float")]);
+    let program = CompiledKernel::new(TEXT, "resize_nearest", &[("T", word_of(dtype)?), ("C", "float")]);
     from_fn(move |ctx| resize(ctx, mapping, &program, dtype))
 }
 

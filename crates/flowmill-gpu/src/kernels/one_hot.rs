@@ -1,6 +1,6 @@
 //! `OneHot`, and `Select` with a condition of rows.
 
-use super::types::{INDICES, MOVABLE, WORDS};
+use super::types::{INDICES, MOVABLE, word_of};
 use crate::compiled_kernel::CompiledKernel;
 use crate::compiled_kernel::word;
 use crate::device::{Argument, GpuDevice};
@@ -20,11 +20,8 @@ pub(super) fn register(registry: &mut KernelRegistry) {
 fn make_one_hot(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let axis: i64 = init.attrs.get_or("axis", -1)?;
     let (dtype, indices) = (init.dtype("T")?, init.dtype("TI")?);
-    let unnamed = |dtype: DType| error!(Internal, "GPU kernels have no elements of type {dtype}");
-    let size = dtype.size().filter(|size| size.is_power_of_two()).ok_or_else(|| unnamed(dtype))?;
-    let element = WORDS.get(size.ilog2() as usize).copied().ok_or_else(|| unnamed(dtype))?;
-    let index = element_name(indices).ok_or_else(|| unnamed(indices))?;
-    let program = CompiledKernel::new(include_str!("one_hot.cu"), "one_hot", &[("T", element), ("I", index)]);
+    let index = element_name(indices).ok_or_else(|| error!(Internal, "GPU kernels have no elements of type {indices}"))?;
+    let program = CompiledKernel::new(include_str!("one_hot.cu"), "one_hot", &[("T", word_of(dtype)?), ("I", index)]);
     from_fn(move |ctx| {
         let (index, depth, on, off) = (ctx.input(0)?.clone(), ctx.input(1)?, ctx.input(2)?.clone(), ctx.input(3)?.clone());
         let rank = index.rank();

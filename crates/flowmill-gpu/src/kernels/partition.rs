@@ -7,10 +7,10 @@ use super::types::MOVABLE;
 use crate::compiled_kernel::word;
 use crate::device::GpuDevice;
 use flowmill_kernels::array::args::product;
-use flowmill_kernels::array::partition::{partition_members, stitched_inner_shape, stitched_rows};
+use flowmill_kernels::array::partition::{num_partitions, partition_members, partitioned_slice, stitched_inner_shape, stitched_rows};
 use flowmill_kernels::from_fn::from_fn;
 use flowmill_runtime::{Device, Kernel, KernelDef, KernelInit, KernelRegistry};
-use flowmill_tensor::{DType, Result, Shape, Tensor, bail};
+use flowmill_tensor::{DType, Result, Shape, Tensor};
 use std::sync::Arc;
 
 pub(super) fn register(registry: &mut KernelRegistry) {
@@ -22,22 +22,12 @@ pub(super) fn register(registry: &mut KernelRegistry) {
 
 /// Makes the kernel of `DynamicPartition`: output `p` has the slices whose entry in `partitions` is `p`, in their order.
 fn make_partition(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
-    let count: i64 = init.attrs.get("num_partitions")?;
-    let Some(count) = usize::try_from(count).ok().filter(|&n| n > 0) else {
-        bail!(InvalidArgument, "num_partitions must be at least 1, got {count}")
-    };
+    let count = num_partitions(init)?;
     let dtype = init.dtype("T")?;
     let gatherer = Gatherer::new("gather", dtype, DType::I32)?;
     from_fn(move |ctx| {
         let (data, partitions) = (ctx.input(0)?.clone(), ctx.input(1)?);
-        let Some(inner) = data.shape().strip_prefix(partitions.shape().dims()) else {
-            bail!(
-                InvalidArgument,
-                "data.shape must start with partitions.shape, got data.shape = {}, partitions.shape = {}",
-                data.shape(),
-                partitions.shape()
-            );
-        };
+        let inner = partitioned_slice(data.shape(), partitions.shape())?;
         let members = partition_members(partitions, count)?;
         let rows = partitions.num_elements();
         for (i, members) in members.iter().enumerate() {

@@ -6,6 +6,7 @@ use super::types::{FLOATS, INDICES, NUMBERS};
 use crate::compiled_kernel::{CompiledKernel, element_types, word};
 use crate::device::{Argument, GpuDevice};
 use flowmill_kernels::from_fn::from_fn;
+use flowmill_kernels::segments::rows_and_segments;
 use flowmill_runtime::{Kernel, KernelContext, KernelDef, KernelInit, KernelRegistry};
 use flowmill_tensor::{DType, Result, Shape, Tensor, bail, error};
 use std::sync::Arc;
@@ -166,21 +167,6 @@ fn make_sorted(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
         let starts = starts(&ids, num_segments(&ids)?)?;
         reducer.reduce(ctx, &data, &Segments { starts, rows: None, weights: None })
     })
-}
-
-/// Returns the vectors of row indices and of segment ids, which must have one length.
-fn rows_and_segments(ctx: &KernelContext<'_>) -> Result<(Vec<i64>, Vec<i64>)> {
-    let (indices, ids) = (ctx.input(1)?, ctx.input(2)?);
-    if indices.rank() != 1 {
-        bail!(InvalidArgument, "indices should be a vector.");
-    }
-    if ids.rank() != 1 {
-        bail!(InvalidArgument, "segment_ids should be a vector.");
-    }
-    if indices.num_elements() != ids.num_elements() {
-        bail!(InvalidArgument, "segment_ids and indices should have same size.");
-    }
-    Ok((indices.to_i64_vec()?, ids.to_i64_vec()?))
 }
 
 /// Returns an index below `limit`; `at` is its place among the indices.

@@ -1,13 +1,14 @@
 //! `ReverseSequence`, `Roll`, and `InTopK`.
 
 use super::copy::Copier;
-use super::types::{INDICES, MOVABLE, WORDS};
+use super::types::{INDICES, MOVABLE, word_of};
 use crate::backend::Grid;
 use crate::compiled_kernel::{CompiledKernel, word};
 use crate::device::{Argument, GpuDevice};
 use crate::text::element_name;
 use flowmill_kernels::array::args::{indices, product};
 use flowmill_kernels::array::nd::row_major;
+use flowmill_kernels::array::rearrange::sequence_axes;
 use flowmill_kernels::from_fn::from_fn;
 use flowmill_runtime::{Kernel, KernelDef, KernelInit, KernelRegistry};
 use flowmill_tensor::{DType, Result, Shape, bail, error};
@@ -26,29 +27,13 @@ fn make_reverse_sequence(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let seq_dim: i64 = init.attrs.get("seq_dim")?;
     let batch_dim: i64 = init.attrs.get_or("batch_dim", 0)?;
     let (dtype, index) = (init.dtype("T")?, init.attrs.get_or("Tlen", DType::I64)?);
-    let unnamed = |dtype: DType| error!(Internal, "GPU kernels have no elements of type {dtype}");
-    let element = dtype.size().filter(|size| size.is_power_of_two()).and_then(|size| WORDS.get(size.ilog2() as usize));
-    let types = [("T", *element.ok_or_else(|| unnamed(dtype))?), ("I", element_name(index).ok_or_else(|| unnamed(index))?)];
+    let index = element_name(index).ok_or_else(|| error!(Internal, "GPU kernels have no elements of type {index}"))?;
+    let types = [("T", word_of(dtype)?), ("I", index)];
     let program = CompiledKernel::new(include_str!("reverse_sequence.cu"), "reverse_sequence", &types);
     from_fn(move |ctx| {
         let (input, lengths) = (ctx.input(0)?.clone(), ctx.input(1)?.clone());
-        let rank = input.rank();
-        if lengths.rank() != 1 {
-            bail!(InvalidArgument, "seq_lengths must be 1-dim, not {}", lengths.rank());
-        }
-        if batch_dim == seq_dim {
-            bail!(InvalidArgument, "batch_dim == seq_dim == {seq_dim}");
-        }
-        let Some(seq) = usize::try_from(seq_dim).ok().filter(|&d| d < rank) else {
-            bail!(InvalidArgument, "seq_dim must be < input rank ( {seq_dim} vs. {rank})")
-        };
-        let Some(batch) = usize::try_from(batch_dim).ok().filter(|&d| d < rank) else {
-            bail!(InvalidArgument, "batch_dim must be < input rank ( {batch_dim} vs. {rank})")
-        };
         let shape = input.shape();
-        if lengths.num_elements() != shape[batch] {
-            bail!(InvalidArgument, "Length of seq_lengths != input.dims({batch}), ({} vs. {})", lengths.num_elements(), shape[batch]);
-        }
+        let (seq, batch) = sequence_axes(shape, lengths.shape(), seq_dim, batch_dim)?;
         let output = ctx.allocate_output(0, dtype, shape)?.clone();
         let n = output.num_elements();
         if n == 0 {

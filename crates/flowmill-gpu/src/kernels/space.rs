@@ -7,7 +7,7 @@ use crate::backend::Address;
 use crate::device::GpuDevice;
 use flowmill_kernels::array::args::indices;
 use flowmill_kernels::array::nd::row_major;
-use flowmill_kernels::array::space::{Blocks, depth_plan};
+use flowmill_kernels::array::space::{Blocks, block_size, depth_plan};
 use flowmill_kernels::from_fn::from_fn;
 use flowmill_runtime::{Device, Kernel, KernelContext, KernelDef, KernelInit, KernelRegistry};
 use flowmill_tensor::{DType, Result, Shape, SmallVec, Tensor, bail};
@@ -121,10 +121,7 @@ impl Mover {
 }
 
 fn make_depth_op(init: &KernelInit<'_>, to_depth: bool) -> Result<Arc<dyn Kernel>> {
-    let block: i64 = init.attrs.get("block_size")?;
-    let Some(block) = usize::try_from(block).ok().filter(|&b| b > 1) else {
-        bail!(InvalidArgument, "Block size should be > 1, but was: {block}")
-    };
+    let block = block_size(init)?;
     let channels_first = match init.attrs.get_or("data_format", "NHWC")? {
         "NHWC" => false,
         "NCHW" => true,

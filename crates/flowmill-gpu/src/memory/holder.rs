@@ -58,6 +58,10 @@ impl Kernel for Accounted {
         self.kernel.depends_on_iteration()
     }
 
+    fn algorithm(&self) -> Option<&'static str> {
+        self.kernel.algorithm()
+    }
+
     fn transfer(&self) -> Option<TransferName> {
         self.kernel.transfer()
     }

@@ -176,3 +176,21 @@ pub fn diag_band(ctx: &KernelContext<'_>, alignment: Alignment) -> Result<(Band,
     let band = Band { rows: rows as usize, columns: columns as usize, lower, upper, alignment };
     Ok((band, Shape::from_i64(&shape)?))
 }
+
+/// Returns the numbers of lower and upper diagonals that `MatrixBandPart` keeps of matrices of this shape, inputs 1 and 2; a negative number keeps all.
+///
+/// # Errors
+/// Returns `InvalidArgument` for a vector or a scalar, and for more diagonals than there are.
+pub fn kept_diagonals(ctx: &KernelContext<'_>, input: &Shape) -> Result<(i64, i64)> {
+    let &[.., rows, columns] = input.dims() else {
+        bail!(InvalidArgument, "input must be at least 2-dim, received shape: {input}");
+    };
+    let (lower, upper) = (ctx.input(1)?.to_i64()?, ctx.input(2)?.to_i64()?);
+    if lower > rows as i64 {
+        bail!(InvalidArgument, "num_lower must be negative or less or equal to number of rows ({rows}) got: {lower}");
+    }
+    if upper > columns as i64 {
+        bail!(InvalidArgument, "num_upper must be negative or less or equal to number of columns ({columns}) got: {upper}");
+    }
+    Ok((lower, upper))
+}

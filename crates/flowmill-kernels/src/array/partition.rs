@@ -1,7 +1,32 @@
 //! The rows of `DynamicPartition` and `DynamicStitch`.
 
-use flowmill_runtime::KernelContext;
+use flowmill_runtime::{KernelContext, KernelInit};
 use flowmill_tensor::{Result, Shape, Tensor, bail};
+
+/// Returns the attribute `num_partitions`.
+///
+/// # Errors
+/// Returns `InvalidArgument` for no partitions.
+pub fn num_partitions(init: &KernelInit<'_>) -> Result<usize> {
+    let count: i64 = init.attrs.get("num_partitions")?;
+    match usize::try_from(count).ok().filter(|&n| n > 0) {
+        Some(count) => Ok(count),
+        None => bail!(InvalidArgument, "num_partitions must be at least 1, got {count}"),
+    }
+}
+
+/// Returns the dimensions of the slices that partitions of this shape number.
+///
+/// # Errors
+/// Returns `InvalidArgument` for data whose shape does not begin with that of the partitions.
+pub fn partitioned_slice<'a>(data: &'a Shape, partitions: &Shape) -> Result<&'a [usize]> {
+    match data.strip_prefix(partitions.dims()) {
+        Some(inner) => Ok(inner),
+        None => {
+            bail!(InvalidArgument, "data.shape must start with partitions.shape, got data.shape = {data}, partitions.shape = {partitions}")
+        }
+    }
+}
 
 /// Returns the numbers of the rows of each of `count` partitions.
 ///

@@ -400,3 +400,27 @@ pub fn broadcast_target(from: &Shape, shape: &Tensor) -> Result<(Shape, Strides)
         None => bail!(InvalidArgument, "Incompatible shapes: {from} vs. {shape}"),
     }
 }
+
+/// Returns the dimensions of the sequences and of the batch that `ReverseSequence` reverses.
+///
+/// # Errors
+/// Returns `InvalidArgument` for dimensions that the input does not have or that are equal, and for lengths that are not those of the batch.
+pub fn sequence_axes(input: &Shape, lengths: &Shape, seq_dim: i64, batch_dim: i64) -> Result<(usize, usize)> {
+    let rank = input.rank();
+    if lengths.rank() != 1 {
+        bail!(InvalidArgument, "seq_lengths must be 1-dim, not {}", lengths.rank());
+    }
+    if batch_dim == seq_dim {
+        bail!(InvalidArgument, "batch_dim == seq_dim == {seq_dim}");
+    }
+    let Some(seq) = usize::try_from(seq_dim).ok().filter(|&d| d < rank) else {
+        bail!(InvalidArgument, "seq_dim must be < input rank ( {seq_dim} vs. {rank})")
+    };
+    let Some(batch) = usize::try_from(batch_dim).ok().filter(|&d| d < rank) else {
+        bail!(InvalidArgument, "batch_dim must be < input rank ( {batch_dim} vs. {rank})")
+    };
+    if lengths.num_elements() != input[batch] {
+        bail!(InvalidArgument, "Length of seq_lengths != input.dims({batch}), ({} vs. {})", lengths.num_elements(), input[batch]);
+    }
+    Ok((seq, batch))
+}

@@ -2,6 +2,7 @@
 
 use super::args::{indices, product};
 use super::nd::{Dims, Strides, row_major};
+use flowmill_runtime::KernelInit;
 use flowmill_tensor::{Result, Shape, SmallVec, Tensor, bail};
 
 /// The spatial dimensions of a block op.
@@ -173,4 +174,16 @@ pub fn depth_plan(input: &Shape, block: usize, to_depth: bool, channels_first: b
     } else {
         DepthPlan { six: [n, height, width, block, block, flat], permutation: [0, 1, 3, 2, 4, 5], four: [n, h, w, flat] }
     })
+}
+
+/// Returns the attribute `block_size` of `DepthToSpace` and `SpaceToDepth`.
+///
+/// # Errors
+/// Returns `InvalidArgument` for a size below 2.
+pub fn block_size(init: &KernelInit<'_>) -> Result<usize> {
+    let block: i64 = init.attrs.get("block_size")?;
+    match usize::try_from(block).ok().filter(|&block| block > 1) {
+        Some(block) => Ok(block),
+        None => bail!(InvalidArgument, "Block size should be > 1, but was: {block}"),
+    }
 }
