@@ -96,8 +96,7 @@ impl Model {
     pub(crate) fn feed_shapes(&self, values: &BTreeMap<String, Tensor>) -> Result<Vec<Option<PartialShape>>> {
         let mut shapes: BTreeMap<&str, PartialShape> = BTreeMap::new();
         for (name, value) in values {
-            let dims: Vec<i64> = value.shape().dims().iter().map(|&d| i64::try_from(d).unwrap_or(i64::MAX)).collect();
-            shapes.insert(self.input_tensor(name)?, PartialShape::new(&dims));
+            shapes.insert(self.input_tensor(name)?, value.shape().into());
         }
         Ok(self.feeds().into_iter().map(|tensor| shapes.get(tensor).cloned()).collect())
     }

@@ -31,6 +31,15 @@ pub enum Limit {
 }
 
 impl Limit {
+    /// Returns the limit of so many executions.
+    #[must_use]
+    pub fn times(self, count: f64) -> Limit {
+        match self {
+            Limit::Arithmetic(seconds) => Limit::Arithmetic(seconds * count),
+            Limit::Bytes(seconds) => Limit::Bytes(seconds * count),
+        }
+    }
+
     /// Returns the seconds.
     pub fn seconds(self) -> f64 {
         match self {

@@ -5,6 +5,7 @@ use crate::model::Model;
 use flowmill::graph::{Node, Role};
 use flowmill::{PartialShape, Result, RunOptions, Tensor};
 use flowmill_cost::{Assumptions, CostModel, Limit, NodeEstimate, Roofline};
+use flowmill_runtime::executor::NodeStats;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, HashMap};
 use std::time::{Duration, Instant};
@@ -57,8 +58,6 @@ impl NodeTable {
             let times = node.calls as f64;
             let of_estimate = |f: fn(&NodeEstimate) -> f64| estimate.map_or(0.0, f) * times;
             let bytes_of = |estimate: &NodeEstimate| estimate.bytes_read as f64 + estimate.bytes_written as f64;
-            // Tensors of one execution decide which cache they fit in.
-            let once = estimate.map(|estimate| roofline.limit(estimate.operations, bytes_of(estimate)));
             Row {
                 name,
                 op: node.op,
@@ -66,11 +65,9 @@ impl NodeTable {
                 calls: node.calls,
                 seconds: node.nanoseconds as f64 / 1e9,
                 operations: of_estimate(|estimate| estimate.operations),
-                bytes: of_estimate(|estimate| estimate.bytes_read as f64 + estimate.bytes_written as f64),
-                limit: once.map(|limit| match limit {
-                    Limit::Arithmetic(seconds) => Limit::Arithmetic(seconds * times),
-                    Limit::Bytes(seconds) => Limit::Bytes(seconds * times),
-                }),
+                bytes: of_estimate(bytes_of),
+                // Tensors of one execution decide which cache they fit in.
+                limit: estimate.map(|estimate| roofline.limit(estimate.operations, bytes_of(estimate)).times(times)),
             }
         };
         let mut rows: Vec<Row> = observed.into_iter().map(row).collect();
@@ -162,13 +159,15 @@ fn observe(model: &Model, inputs: &BTreeMap<String, Tensor>, seconds: f64) -> Re
     for step in 1..=*STEPS.end() {
         let outcome = model.run(inputs, &options)?;
         let mut of_step: BTreeMap<String, Observed> = BTreeMap::new();
-        for node in outcome.stats.iter().flat_map(|stats| stats.take()).filter(|node| node.transfer.is_none()) {
+        // Nodes of functions count as part of the node that calls the function; their names are those of no other.
+        let own = |node: &NodeStats| node.transfer.is_none() && !node.is_in_function;
+        for node in outcome.stats.iter().flat_map(|stats| stats.take()).filter(own) {
             let observed = of_step.entry(node.name.to_string()).or_default();
             observed.op = node.op.to_string();
             observed.algorithm = node.algorithm;
             observed.calls += 1;
             observed.nanoseconds += node.end.saturating_sub(node.start);
-            observed.shapes = node.outputs.iter().map(|output| output.as_ref().map(|output| partial(output.shape.dims()))).collect();
+            observed.shapes = node.outputs.iter().map(|output| output.as_ref().map(|output| PartialShape::from(&output.shape))).collect();
         }
         for (name, mut observed) in of_step {
             if let Some(before) = nodes.get(&name) {
@@ -204,9 +203,4 @@ fn estimates(
         estimates.extend(graph.op_nodes().filter_map(of_node));
     }
     Ok(estimates)
-}
-
-/// Returns a shape as shape functions have it.
-pub(crate) fn partial(dims: &[usize]) -> PartialShape {
-    PartialShape::new(&dims.iter().map(|&d| i64::try_from(d).unwrap_or(i64::MAX)).collect::<Vec<_>>())
 }

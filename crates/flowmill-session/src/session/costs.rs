@@ -8,7 +8,7 @@ use flowmill_graph::Graph;
 use flowmill_proto::CostGraphDef;
 use flowmill_runtime::executor::{NodeStats, StatsCollector};
 use flowmill_tensor::sync::Mutex;
-use flowmill_tensor::{PartialShape, Result};
+use flowmill_tensor::Result;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -38,9 +38,10 @@ impl StepCosts {
 
 /// Returns an execution of a node as the cost model takes it.
 fn sample(node: &NodeStats) -> Sample<'_> {
-    let output = |output: &flowmill_runtime::executor::OutputStats| {
-        let dims: Vec<i64> = output.shape.dims().iter().map(|&d| i64::try_from(d).unwrap_or(i64::MAX)).collect();
-        OutputSample { dtype: output.dtype, shape: PartialShape::new(&dims), bytes: output.bytes }
+    let output = |output: &flowmill_runtime::executor::OutputStats| OutputSample {
+        dtype: output.dtype,
+        shape: (&output.shape).into(),
+        bytes: output.bytes,
     };
     Sample {
         name: &node.name,
