@@ -7,8 +7,8 @@ use flowmill_cost::{MeasuredCosts, OutputSample, Report, Sample, add_to_cost_gra
 use flowmill_graph::Graph;
 use flowmill_proto::CostGraphDef;
 use flowmill_runtime::executor::{NodeStats, StatsCollector};
-use flowmill_tensor::sync::Mutex;
 use flowmill_tensor::Result;
+use flowmill_tensor::sync::Mutex;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
