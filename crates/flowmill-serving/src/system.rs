@@ -1,4 +1,4 @@
-//! System calls that the standard library does not have: scheduling of threads, and the memory of code.
+//! System calls that the standard library does not have: scheduling of threads, and the memory of code and constants.
 //!
 //! Linux alone does all of this; elsewhere the functions do nothing.
 
@@ -17,8 +17,9 @@ pub(crate) fn run_in_background() {
     linux::run_in_background();
 }
 
-/// Returns the resident pages of this module's code to the system, which keeps them as long as it has memory; code that runs again is mapped again, in groups of
-/// pages. For after a model was loaded: half of the code that is resident then does nothing but load models.
+/// Returns the resident pages of this module's code and constants to the system, which keeps them as long as it has memory; what is used again is mapped again, in
+/// groups of pages. For after a model was loaded: half of the code that is resident then does nothing but load models, and a third of the constants are relocations
+/// that were read once, at the start.
 pub(crate) fn release_code() {
     #[cfg(target_os = "linux")]
     linux::release_code();
@@ -101,9 +102,9 @@ mod linux {
     }
 
     pub(super) fn release_code() {
-        let Ok(maps) = std::fs::read_to_string("/proc/self/maps") else { return };
-        for (start, length) in code_of(&maps, release_code as *const () as usize) {
-            // SAFETY: the pages are a private mapping of a file that can be read and executed, but not written: they hold what the file holds, and are read from it again.
+        for (start, length) in unwritten_segments(release_code as *const () as usize) {
+            // SAFETY: the pages are a private mapping of a file which nothing may write, and the dynamic linker has not written either: they hold what the file
+            // holds, and are read from it again.
             let released = unsafe { madvise(start as *mut c_void, length, Advice::LinuxDontNeed) };
             if let Err(error) = released {
                 tracing::debug!(%error, "pages of code cannot be released");
@@ -111,44 +112,57 @@ mod linux {
         }
     }
 
-    /// Returns the addresses and lengths of mapped code of the file that holds the code at `address`, of the text of `/proc/self/maps`.
-    fn code_of(maps: &str, address: usize) -> Vec<(usize, usize)> {
-        let mappings: Vec<_> = maps.lines().filter_map(Mapping::parse).filter(|mapping| mapping.is_code).collect();
-        let file = mappings.iter().find(|mapping| (mapping.start..mapping.end).contains(&address)).map(|mapping| mapping.file);
-        let of_file = |mapping: &Mapping<'_>| (Some(mapping.file) == file).then(|| (mapping.start, mapping.end - mapping.start));
-        mappings.iter().filter_map(of_file).collect()
-    }
-
-    struct Mapping<'a> {
-        start: usize,
-        end: usize,
-        /// True if it is a private mapping of a file that can be read and executed, and not written.
-        is_code: bool,
-        /// The device and the inode.
-        file: (&'a str, &'a str),
-    }
-
-    impl Mapping<'_> {
-        /// Reads a line such as `7f01a000-7f02b000 r-xp 00003000 fe:00 1042 /usr/lib/libc.so.6`.
-        fn parse(line: &str) -> Option<Mapping<'_>> {
-            let mut words = line.split_ascii_whitespace();
-            let (range, permissions, _, device, inode) = (words.next()?, words.next()?, words.next()?, words.next()?, words.next()?);
-            let (start, end) = range.split_once('-')?;
-            let address = |text| usize::from_str_radix(text, 16).ok();
-            Some(Mapping {
-                start: address(start)?,
-                end: address(end)?,
-                is_code: permissions == "r-xp" && inode != "0",
-                file: (device, inode),
-            })
+    /// Returns the addresses and lengths of the segments of the program or library that holds the code at `address`, without those that are written. A segment whose
+    /// relocations the dynamic linker has written counts as written, although its pages cannot be written afterwards.
+    fn unwritten_segments(address: usize) -> Vec<(usize, usize)> {
+        struct Search {
+            address: usize,
+            found: Vec<(usize, usize)>,
         }
+
+        /// Adds the segments of one module to the `Search` at `data` if it holds the address.
+        unsafe extern "C" fn visit(info: *mut libc::dl_phdr_info, _: libc::size_t, data: *mut c_void) -> libc::c_int {
+            // SAFETY: the dynamic linker passes a valid module with `dlpi_phnum` headers, and the `Search` given to `dl_iterate_phdr`.
+            let (info, search) = unsafe { (&*info, &mut *data.cast::<Search>()) };
+            // SAFETY: as above.
+            let headers = unsafe { std::slice::from_raw_parts(info.dlpi_phdr, usize::from(info.dlpi_phnum)) };
+            let base = info.dlpi_addr as usize;
+            let segments = || headers.iter().filter(|header| header.p_type == libc::PT_LOAD);
+            let range = |header: &Header| {
+                let start = base.wrapping_add(header.p_vaddr as usize);
+                start..start.wrapping_add(header.p_memsz as usize)
+            };
+            if !segments().any(|header| range(header).contains(&search.address)) {
+                return 0;
+            }
+            let page = rustix::param::page_size();
+            search.found = segments()
+                .filter(|header| header.p_flags & libc::PF_W == 0)
+                .map(|header| {
+                    let start = range(header).start / page * page;
+                    (start, range(header).end.next_multiple_of(page) - start)
+                })
+                .collect();
+            1
+        }
+
+        let mut search = Search { address, found: Vec::new() };
+        // SAFETY: `visit` fits the declared type, and `search` lives until the call returns.
+        unsafe { libc::dl_iterate_phdr(Some(visit), (&raw mut search).cast()) };
+        search.found
     }
+
+    #[cfg(target_pointer_width = "64")]
+    type Header = libc::Elf64_Phdr;
+    #[cfg(target_pointer_width = "32")]
+    type Header = libc::Elf32_Phdr;
 
     #[cfg(test)]
     mod tests {
         #![allow(clippy::unwrap_used)]
 
         use super::*;
+        use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
         #[test]
         fn time_slices_and_priorities_are_those_of_the_thread() {
@@ -174,29 +188,38 @@ mod linux {
             assert_eq!((after.nice, after.policy), (before.nice, before.policy));
         }
 
+        /// Counts in memory that a test writes.
+        static COUNT: AtomicUsize = AtomicUsize::new(7);
+        /// A constant with a relocation: the dynamic linker writes its address, and makes the page read-only.
+        static WORDS: [&str; 2] = ["first", "second"];
+
         #[test]
-        fn code_is_that_of_the_file_alone() {
-            let maps = "1000-2000 r--p 00000000 fe:00 7 /bin/a\n2000-5000 r-xp 00001000 fe:00 7 /bin/a\n5000-6000 rw-p 00004000 fe:00 7 /bin/a\n\
-                        7000-8000 r-xp 00000000 fe:00 8 /lib/b\n8000-9000 r-xp 00005000 fe:00 7 /bin/a\n9000-a000 rwxp 00000000 00:00 0\n";
-            assert_eq!(code_of(maps, 0x2004), [(0x2000, 0x3000), (0x8000, 0x1000)]);
-            assert_eq!(code_of(maps, 0x7fff), [(0x7000, 0x1000)]);
-            assert_eq!(code_of(maps, 0x9000), []);
-            assert_eq!(code_of(maps, 0xb000), []);
+        fn segments_hold_code_and_constants_and_nothing_written() {
+            let segments = unwritten_segments(release_code as *const () as usize);
+            let holds = |address: usize| segments.iter().any(|&(start, length)| (start..start + length).contains(&address));
+            assert!(holds(release_code as *const () as usize));
+            assert!(holds(WORDS[0].as_ptr() as usize));
+            assert!(!holds((&raw const COUNT) as usize));
+            assert!(!holds((&raw const WORDS) as usize));
+            assert!(!holds(libc::getpid as *const () as usize), "another module");
+            assert!(unwritten_segments(0).is_empty());
+            assert_eq!(COUNT.fetch_add(1, Relaxed), 7);
         }
 
-        /// Returns the resident bytes of the code of this program.
+        /// Returns the resident kilobytes of the code and the constants of this program.
         fn resident_code() -> usize {
+            let segments = unwritten_segments(resident_code as *const () as usize);
             let mut is_code = false;
             let mut kilobytes = 0;
-            let code = code_of(&std::fs::read_to_string("/proc/self/maps").unwrap(), resident_code as *const () as usize);
             for line in std::fs::read_to_string("/proc/self/smaps").unwrap().lines() {
-                if let Some(mapping) = Mapping::parse(line).filter(|_| line.contains('-')) {
-                    is_code = code.contains(&(mapping.start, mapping.end - mapping.start));
+                let start = line.split_once('-').and_then(|(start, _)| usize::from_str_radix(start, 16).ok());
+                if let Some(start) = start {
+                    is_code = segments.iter().any(|segment| segment.0 == start);
                 } else if let Some(size) = line.strip_prefix("Rss:").filter(|_| is_code) {
                     kilobytes += size.trim().trim_end_matches(" kB").parse::<usize>().unwrap();
                 }
             }
-            kilobytes << 10
+            kilobytes
         }
 
         #[test]
@@ -207,7 +230,7 @@ mod linux {
             let before = resident_code();
             release_code();
             let after = resident_code();
-            assert!(after < before, "{after} of {before} bytes");
+            assert!(after < before, "{after} of {before} KiB");
             words.sort_by_key(|word| std::cmp::Reverse(word.clone()));
             assert_eq!(words.first().map(String::as_str), Some("ff"));
         }
