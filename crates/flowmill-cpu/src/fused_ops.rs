@@ -1,9 +1,9 @@
 //! The attribute `fused_ops` of products and convolutions: the functions that the kernel applies before it stores its result.
 
-use crate::gemm::Activation;
+use crate::gemm::{Activation, Epilogue};
 use flowmill_graph::ElementwiseFunction;
-use flowmill_runtime::KernelInit;
-use flowmill_tensor::{Result, bail};
+use flowmill_runtime::{KernelContext, KernelInit};
+use flowmill_tensor::{Result, Shape, Tensor, bail};
 
 /// The start of each sum of products.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
@@ -69,6 +69,31 @@ impl FusedOps {
         Ok(FusedOps { start, ..FusedOps::of(names, init)? })
     }
 
+    /// Takes the bias and the residual of a convolution whose result has this shape; they follow the image and the filter.
+    ///
+    /// # Errors
+    /// Returns `InvalidArgument` for another number of biases than channels, and for a residual of another shape.
+    pub(crate) fn args(&self, ctx: &mut KernelContext<'_>, shape: &Shape) -> Result<EpilogueArgs> {
+        let bias = if self.bias { Some(ctx.take(2)?) } else { None };
+        let residual = if self.residual { Some(ctx.take(self.residual_input())?) } else { None };
+        if let Some(bias) = bias.as_ref().filter(|bias| Some(&bias.num_elements()) != shape.last()) {
+            bail!(InvalidArgument, "Must provide as many biases as the last dimension of the input tensor: {} vs. {shape}", bias.shape());
+        }
+        if let Some(residual) = residual.as_ref().filter(|residual| residual.shape() != shape) {
+            bail!(InvalidArgument, "Incompatible shapes: {shape} vs. {}", residual.shape());
+        }
+        Ok(EpilogueArgs { bias, residual, activation: self.activation })
+    }
+
+    fn residual_input(&self) -> usize {
+        2 + usize::from(self.bias)
+    }
+
+    /// Returns the inputs of a convolution that have a batch dimension, one bit each: the image and the residual.
+    pub(crate) fn batched_inputs(&self) -> u32 {
+        if self.residual { 1 | 1 << self.residual_input() } else { 1 }
+    }
+
     /// Returns true if `function` can be an element of `fused_ops` of a product.
     pub(crate) fn can_be_of_product(function: ElementwiseFunction) -> bool {
         matches!(function, ElementwiseFunction::Accumulate | ElementwiseFunction::AccumulatePart) || Self::can_be(function)
@@ -82,6 +107,25 @@ impl FusedOps {
     /// Returns true if `function` can be an element of `fused_ops` of an op that takes no residual.
     pub(crate) fn can_be_without_residual(function: ElementwiseFunction) -> bool {
         function == ElementwiseFunction::BiasAdd || activation(function).is_some()
+    }
+}
+
+/// The operands of the functions that a convolution applies to its sums.
+pub(crate) struct EpilogueArgs {
+    bias: Option<Tensor>,
+    residual: Option<Tensor>,
+    activation: Activation,
+}
+
+impl EpilogueArgs {
+    /// Returns the epilogue for rows of `channels` elements.
+    pub(crate) fn epilogue(&self, channels: usize) -> Result<Epilogue<'_>> {
+        Ok(Epilogue {
+            bias: self.bias.as_ref().map(|bias| bias.as_slice()).transpose()?,
+            residual: self.residual.as_ref().map(|residual| Ok((residual.as_slice()?, channels))).transpose()?,
+            activation: self.activation,
+            accumulate: false,
+        })
     }
 }
 

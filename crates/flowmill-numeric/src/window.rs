@@ -172,6 +172,47 @@ impl Window {
     }
 }
 
+/// A window that slides over a batch of NDHWC volumes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Volume {
+    /// The number of volumes.
+    pub batch: usize,
+    /// The window's positions along the planes, rows and columns.
+    pub axes: [Axis; 3],
+    /// Input channels.
+    pub channels: usize,
+}
+
+impl Volume {
+    /// Returns the number of output positions in all volumes.
+    pub fn positions(&self) -> usize {
+        self.axes.iter().fold(self.batch, |n, axis| n.saturating_mul(axis.output))
+    }
+
+    /// Returns the number of elements of the window.
+    pub fn taps(&self) -> usize {
+        self.axes.iter().map(|axis| axis.window).product()
+    }
+
+    /// Calls `f(tap, pixel)` for the elements of the window at `position` that are inside the volume, in row-major order, with the index of the
+    /// window's element and the index of the input's pixel in the whole batch.
+    pub fn for_each_tap(&self, position: usize, mut f: impl FnMut(usize, usize)) {
+        let [planes, rows, columns] = &self.axes;
+        let (rest, x) = (position / columns.output, position % columns.output);
+        let (rest, y) = (rest / rows.output, rest % rows.output);
+        let (batch, z) = (rest / planes.output, rest % planes.output);
+        for k in planes.inside(z) {
+            let plane = batch * planes.input + planes.place(z, k);
+            for i in rows.inside(y) {
+                let row = plane * rows.input + rows.place(y, i);
+                for j in columns.inside(x) {
+                    f((k * rows.window + i) * columns.window + j, row * columns.input + columns.place(x, j));
+                }
+            }
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::Axis;

@@ -30,6 +30,20 @@ fn operands_broadcast_as_in_numpy() {
 }
 
 #[test]
+fn short_rows_are_repeated_from_any_position_on() {
+    for period in [2, 3, 256, 511, 512, 513] {
+        let row = numbers(period);
+        let shape = [4096usize.div_ceil(period), period];
+        let operand = Operand::new(&row, &[period], &shape);
+        let mut buffer = vec![0.0; 3000];
+        for (start, len) in [(0, 512), (1, 512), (period - 1, 3000), (2 * period, 2048), (777, 5)] {
+            let elements = operand.read(start, len, &mut buffer);
+            assert!(elements.iter().enumerate().all(|(i, &x)| x == row[(start + i) % period]), "{len} of {period} from {start}");
+        }
+    }
+}
+
+#[test]
 fn results_in_place_are_equal_to_others() {
     for n in [2, 7, 1000, 200_000] {
         let (a, b) = (numbers(n), numbers(n + 1)[1..].to_vec());

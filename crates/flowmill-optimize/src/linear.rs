@@ -9,6 +9,7 @@ use flowmill_tensor::{DType, Shape, Tensor};
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Linear {
     Conv2D,
+    Conv3D,
     DepthwiseConv2d,
     MatMul,
 }
@@ -19,6 +20,7 @@ impl Linear {
     pub(crate) fn of(node: &Node) -> Option<Linear> {
         let op = match node.op() {
             "Conv2D" => Linear::Conv2D,
+            "Conv3D" => Linear::Conv3D,
             "DepthwiseConv2dNative" => Linear::DepthwiseConv2d,
             "MatMul" => Linear::MatMul,
             _ => return None,
@@ -28,7 +30,11 @@ impl Linear {
 
     /// Returns the rank of the output.
     pub(crate) fn rank(self) -> usize {
-        if self == Linear::MatMul { 2 } else { 4 }
+        match self {
+            Linear::MatMul => 2,
+            Linear::Conv2D | Linear::DepthwiseConv2d => 4,
+            Linear::Conv3D => 5,
+        }
     }
 
     /// Returns the number of output channels, if the node's weights are constant and of the right rank.
@@ -39,7 +45,7 @@ impl Linear {
     /// Returns the number of output channels for weights of this shape.
     fn channels(self, node: &Node, weights: &Shape) -> Option<usize> {
         match (self, weights.dims()) {
-            (Linear::Conv2D, &[_, _, _, out]) => Some(out),
+            (Linear::Conv2D, &[_, _, _, out]) | (Linear::Conv3D, &[_, _, _, _, out]) => Some(out),
             (Linear::DepthwiseConv2d, &[_, _, channels, multiplier]) => channels.checked_mul(multiplier),
             (Linear::MatMul, &[rows, columns]) => Some(if is_transposed(node) { rows } else { columns }),
             _ => None,

@@ -135,7 +135,7 @@ pub(crate) fn is_of_type(node: &Node, dtype: DType) -> bool {
 
 /// Returns true if a node's channels, if it has any, are its last dimension.
 pub(crate) fn is_channels_last(node: &Node) -> bool {
-    !node.attrs().contains("data_format") || text(node, "data_format") == "NHWC"
+    !node.attrs().contains("data_format") || matches!(text(node, "data_format"), "NHWC" | "NDHWC")
 }
 
 /// Returns the definition of a node that replaces `originals`, on the device of the last of them.

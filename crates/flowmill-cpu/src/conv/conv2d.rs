@@ -1,8 +1,8 @@
 //! `Conv2D`, `_FusedConv2D` and the gradients of `Conv2D`.
 
+use super::packed::PackedForms;
 use crate::from_fn::from_fn;
 use crate::fused_ops::FusedOps;
-use crate::gemm::Epilogue;
 use crate::nn::layout::in_any_layout;
 use crate::number::Number;
 use crate::window::Geometry;
@@ -11,7 +11,6 @@ use flowmill_numeric::window::Window;
 use flowmill_runtime::{Kernel, KernelContext, KernelDef, KernelInit, KernelRegistry};
 use flowmill_tensor::sync::Mutex;
 use flowmill_tensor::{Allocator, DType, Result, Shape, Tensor, bail, bf16, f16, for_dtype};
-use smallvec::SmallVec;
 use std::sync::Arc;
 
 pub(super) fn register(registry: &mut KernelRegistry) {
@@ -41,7 +40,7 @@ pub(super) fn register(registry: &mut KernelRegistry) {
 pub(super) fn make(init: &KernelInit<'_>, fused: FusedOps) -> Result<Arc<dyn Kernel>> {
     let geometry = Geometry::new(init)?;
     match init.dtype("T")? {
-        DType::F32 => Ok(Arc::new(Conv2d { geometry, fused, packed: Mutex::new(None) })),
+        DType::F32 => Ok(Arc::new(Conv2d { geometry, fused, packed: PackedForms::default() })),
         _ if fused.bias => init.unsupported(),
         dtype => {
             for_dtype!(dtype, [f64, f16, bf16, i32], T => from_fn(move |ctx| direct::<T>(ctx, &geometry)), _ => init.unsupported())
@@ -73,34 +72,11 @@ fn output_shape(window: &Window, out_channels: usize) -> Shape {
     Shape::from([window.batch, window.out_height, window.out_width, out_channels])
 }
 
-/// The kernel for `float32`. The filter is packed once as long as it is the same tensor, which is so for constants and for variables between two
-/// assignments.
+/// The kernel for `float32`.
 struct Conv2d {
     geometry: Geometry,
     fused: FusedOps,
-    packed: Mutex<Option<Packed>>,
-}
-
-/// A filter, and the forms in which it has been packed: images of several sizes may need several.
-struct Packed {
-    filter: Tensor,
-    forms: SmallVec<[Arc<PackedFilter>; 1]>,
-}
-
-impl Conv2d {
-    fn packed(&self, window: &Window, filter: &Tensor, out_channels: usize, groups: usize) -> Result<Arc<PackedFilter>> {
-        let mut packed = self.packed.lock();
-        let packed = match &mut *packed {
-            Some(packed) if packed.filter.same_data(filter) => packed,
-            packed => packed.insert(Packed { filter: filter.clone(), forms: SmallVec::new() }),
-        };
-        if let Some(form) = packed.forms.iter().find(|form| form.is_for(window)) {
-            return Ok(form.clone());
-        }
-        let form = Arc::new(PackedFilter::pack(window, filter.as_slice()?, out_channels, groups));
-        packed.forms.push(form.clone());
-        Ok(form)
-    }
+    packed: PackedForms<PackedFilter>,
 }
 
 impl Kernel for Conv2d {
@@ -108,29 +84,11 @@ impl Kernel for Conv2d {
         let (input, filter) = (ctx.take(0)?, ctx.take(1)?);
         let (window, groups, out_channels) = checked_window(&self.geometry, input.shape(), filter.shape())?;
         let mut out = ctx.allocator().uninit(DType::F32, output_shape(&window, out_channels))?;
-        let bias = if self.fused.bias { Some(ctx.take(2)?) } else { None };
-        let residual = if self.fused.residual { Some(ctx.take(3)?) } else { None };
-        if let Some(bias) = bias.as_ref().filter(|b| b.num_elements() != out_channels) {
-            bail!(
-                InvalidArgument,
-                "Must provide as many biases as the last dimension of the input tensor: {} vs. {}",
-                bias.shape(),
-                out.shape()
-            );
-        }
-        if let Some(residual) = residual.as_ref().filter(|r| r.shape() != out.shape()) {
-            bail!(InvalidArgument, "Incompatible shapes: {} vs. {}", out.shape(), residual.shape());
-        }
+        let args = self.fused.args(ctx, out.shape())?;
         if out.num_elements() > 0 {
-            let residual = residual.as_ref().map(|r| r.as_slice::<f32>()).transpose()?;
-            let epilogue = Epilogue {
-                bias: bias.as_ref().map(|b| b.as_slice()).transpose()?,
-                residual: residual.map(|r| (r, out_channels)),
-                activation: self.fused.activation,
-                accumulate: false,
-            };
-            let filter = self.packed(&window, &filter, out_channels, groups)?;
-            conv2d(&window, input.as_slice()?, &filter, out.as_mut_slice()?, &epilogue);
+            let pack = || Ok(PackedFilter::pack(&window, filter.as_slice()?, out_channels, groups));
+            let packed = self.packed.get(&filter, |form| form.is_for(&window), pack)?;
+            conv2d(&window, input.as_slice()?, &packed, out.as_mut_slice()?, &args.epilogue(out_channels)?);
         }
         ctx.set_output(0, out);
         Ok(())
@@ -138,11 +96,11 @@ impl Kernel for Conv2d {
 
     /// Returns the images and the residual.
     fn batched_inputs(&self) -> u32 {
-        if self.fused.residual { 0b1001 } else { 1 }
+        self.fused.batched_inputs()
     }
 
     fn algorithm(&self) -> Option<&'static str> {
-        Some(self.packed.lock().as_ref()?.forms.last()?.algorithm())
+        Some(self.packed.last()?.algorithm())
     }
 }
 

@@ -1,13 +1,18 @@
-//! `Conv3D` and its gradients, computed by matrix products with patches of the input as rows, a few at a time.
+//! `Conv3D`, `_FusedConv3D` and the gradients of `Conv3D`: for `float32` by convolutions of planes, for other types by matrix products with patches of the input
+//! as rows, a few at a time.
 
+use super::packed::PackedForms;
 use crate::from_fn::from_fn;
+use crate::fused_ops::FusedOps;
 use crate::gemm::{self, MatrixRef, gemm};
 use crate::nn::layout::in_any_layout;
 use crate::number::Number;
 use crate::parallel;
-use crate::window::volume::{Steps, Volume};
+use crate::window::volume::{Steps, output_shape};
+use flowmill_numeric::conv::volume::{PackedVolumeFilter, conv3d, conv3d_backprop_filter, conv3d_backprop_input};
+use flowmill_numeric::window::Volume;
 use flowmill_runtime::{Kernel, KernelContext, KernelDef, KernelInit, KernelRegistry};
-use flowmill_tensor::{Allocator, Element, Result, Shape, Tensor, bail, bf16, f16, for_dtype};
+use flowmill_tensor::{Allocator, DType, Element, Result, Shape, Tensor, bail, bf16, f16, for_dtype};
 use std::sync::Arc;
 
 /// The number of elements of patches that are copied at a time.
@@ -16,7 +21,11 @@ const PATCH_ELEMENTS: usize = 1 << 20;
 const CHUNK: usize = 1 << 14;
 
 pub(super) fn register(registry: &mut KernelRegistry) {
-    registry.register("Conv3D", KernelDef::new(|init| in_any_layout(init, make)).channels_last());
+    registry.register("Conv3D", KernelDef::new(|init| in_any_layout(init, |init| make(init, FusedOps::default()))).channels_last());
+    registry.register(
+        "_FusedConv3D",
+        KernelDef::new(|init| in_any_layout(init, |init| make(init, FusedOps::new(init)?))).channels_last().fuses(FusedOps::can_be),
+    );
     registry.add("Conv3DBackpropFilter", |init| make_filter_grad(init, |filter| Ok(filter.shape().clone())));
     registry.register(
         "Conv3DBackpropFilterV2",
@@ -32,7 +41,7 @@ pub(super) fn register(registry: &mut KernelRegistry) {
 macro_rules! kernel {
     ($init:expr, $run:ident $(, $shape:ident)?) => {{
         let steps = Steps::new($init)?;
-        for_dtype!($init.dtype("T")?, [f16, bf16, f32, f64], T => from_fn(move |ctx| $run::<T>(ctx, steps $(, $shape)?)), _ => $init.unsupported())
+        for_dtype!($init.dtype("T")?, [f16, bf16, f64], T => from_fn(move |ctx| $run::<T>(ctx, steps $(, $shape)?)), _ => $init.unsupported())
     }};
 }
 
@@ -40,15 +49,27 @@ macro_rules! kernel {
 /// itself, from its shape.
 type ShapeOf = fn(&Tensor) -> Result<Shape>;
 
-pub(super) fn make(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
-    kernel!(init, convolve)
+pub(super) fn make(init: &KernelInit<'_>, fused: FusedOps) -> Result<Arc<dyn Kernel>> {
+    match init.dtype("T")? {
+        DType::F32 => Ok(Arc::new(Conv3d { steps: Steps::new(init)?, fused, packed: PackedForms::default() })),
+        _ if fused.bias => init.unsupported(),
+        _ => kernel!(init, convolve),
+    }
 }
 
 fn make_input_grad(init: &KernelInit<'_>, shape_of: ShapeOf) -> Result<Arc<dyn Kernel>> {
+    if init.dtype("T")? == DType::F32 {
+        let steps = Steps::new(init)?;
+        return from_fn(move |ctx| input_grad_by_planes(ctx, steps, shape_of));
+    }
     kernel!(init, input_grad, shape_of)
 }
 
 fn make_filter_grad(init: &KernelInit<'_>, shape_of: ShapeOf) -> Result<Arc<dyn Kernel>> {
+    if init.dtype("T")? == DType::F32 {
+        let steps = Steps::new(init)?;
+        return from_fn(move |ctx| filter_grad_by_planes(ctx, steps, shape_of));
+    }
     kernel!(init, filter_grad, shape_of)
 }
 
@@ -65,10 +86,68 @@ fn window(steps: Steps, input: &Shape, filter: &Shape) -> Result<(Volume, usize)
 }
 
 fn check_gradient(volume: &Volume, channels: usize, gradient: &Tensor) -> Result<()> {
-    let expected = volume.output_shape(channels);
+    let expected = output_shape(volume, channels);
     if *gradient.shape() != expected {
         bail!(InvalidArgument, "Dimension mismatch: expected out_backprop of shape {expected}, got {}", gradient.shape());
     }
+    Ok(())
+}
+
+/// The kernel for `float32`.
+struct Conv3d {
+    steps: Steps,
+    fused: FusedOps,
+    packed: PackedForms<PackedVolumeFilter>,
+}
+
+impl Kernel for Conv3d {
+    fn compute(&self, ctx: &mut KernelContext<'_>) -> Result<()> {
+        let (input, filter) = (ctx.take(0)?, ctx.take(1)?);
+        let (volume, n) = window(self.steps, input.shape(), filter.shape())?;
+        let mut out = ctx.allocator().uninit(DType::F32, output_shape(&volume, n))?;
+        let args = self.fused.args(ctx, out.shape())?;
+        if out.num_elements() > 0 {
+            let pack = || Ok(PackedVolumeFilter::pack(&volume, filter.as_slice()?, n));
+            let packed = self.packed.get(&filter, |form| form.is_for(&volume), pack)?;
+            conv3d(&volume, input.as_slice()?, &packed, out.as_mut_slice()?, &args.epilogue(n)?);
+        }
+        ctx.set_output(0, out);
+        Ok(())
+    }
+
+    /// Returns the volumes and the residual.
+    fn batched_inputs(&self) -> u32 {
+        self.fused.batched_inputs()
+    }
+
+    fn algorithm(&self) -> Option<&'static str> {
+        self.packed.last()?.algorithm()
+    }
+}
+
+fn input_grad_by_planes(ctx: &mut KernelContext<'_>, steps: Steps, shape_of: ShapeOf) -> Result<()> {
+    let (filter, gradient) = (ctx.take(1)?, ctx.take(2)?);
+    let shape = shape_of(ctx.input(0)?)?;
+    let (volume, n) = window(steps, &shape, filter.shape())?;
+    check_gradient(&volume, n, &gradient)?;
+    let mut out = ctx.allocator().uninit(DType::F32, shape)?;
+    if out.num_elements() > 0 {
+        conv3d_backprop_input(&volume, filter.as_slice()?, n, gradient.as_slice()?, out.as_mut_slice()?);
+    }
+    ctx.set_output(0, out);
+    Ok(())
+}
+
+fn filter_grad_by_planes(ctx: &mut KernelContext<'_>, steps: Steps, shape_of: ShapeOf) -> Result<()> {
+    let (input, gradient) = (ctx.take(0)?, ctx.take(2)?);
+    let shape = shape_of(ctx.input(1)?)?;
+    let (volume, n) = window(steps, input.shape(), &shape)?;
+    check_gradient(&volume, n, &gradient)?;
+    let mut out = ctx.allocator().uninit(DType::F32, shape)?;
+    if out.num_elements() > 0 {
+        conv3d_backprop_filter(&volume, input.as_slice()?, n, gradient.as_slice()?, out.as_mut_slice()?);
+    }
+    ctx.set_output(0, out);
     Ok(())
 }
 
@@ -108,7 +187,7 @@ fn for_patches<A: Element>(volume: &Volume, input: &[A], mut f: impl FnMut(usize
 fn convolve<T: Number<Acc: gemm::Element>>(ctx: &mut KernelContext<'_>, steps: Steps) -> Result<()> {
     let (input, filter) = (ctx.input(0)?, ctx.input(1)?);
     let (volume, n) = window(steps, input.shape(), filter.shape())?;
-    let shape = volume.output_shape(n);
+    let shape = output_shape(&volume, n);
     // The sums have the output's shape, so that a shape that is too large is an error before anything is computed.
     let mut sums = ctx.allocator().zeros(<T::Acc as Element>::DTYPE, shape.clone())?;
     let width = volume.taps() * volume.channels;

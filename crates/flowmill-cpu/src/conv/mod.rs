@@ -5,6 +5,7 @@ mod conv2d;
 mod conv3d;
 mod depthwise;
 mod dilation;
+mod packed;
 mod padded;
 mod separable;
 

@@ -4,7 +4,8 @@ use crate::from_fn::from_fn;
 use crate::nn::layout::in_any_layout;
 use crate::number::{Number, Ordered};
 use crate::parallel;
-use crate::window::volume::{Steps, Volume, sizes};
+use crate::window::volume::{Steps, output_shape, sizes};
+use flowmill_numeric::window::Volume;
 use flowmill_runtime::{Kernel, KernelContext, KernelDef, KernelInit, KernelRegistry};
 use flowmill_tensor::{Allocator, Result, Shape, Tensor, bail, bf16, f16, for_dtype};
 use std::sync::Arc;
@@ -70,7 +71,7 @@ fn make_avg_grad(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
 /// Fills the channels of each position, by calls of `f(position, channels)`.
 fn for_positions<T: Number>(alloc: &Allocator, volume: &Volume, f: impl Fn(usize, &mut [T]) + Sync) -> Result<Tensor> {
     let channels = volume.channels;
-    let mut out = alloc.uninit(T::DTYPE, volume.output_shape(channels))?;
+    let mut out = alloc.uninit(T::DTYPE, output_shape(volume, channels))?;
     if out.num_elements() > 0 {
         let each = (GRAIN / volume.taps().saturating_mul(channels).max(1)).max(1);
         parallel::chunks(out.as_mut_slice::<T>()?, each * channels, |i, chunk| {
@@ -115,7 +116,7 @@ fn avg_pool<T: Number>(ctx: &mut KernelContext<'_>, pool: Pool) -> Result<()> {
 
 /// Checks the shapes of the pool's output and of its gradient.
 fn check(volume: &Volume, tensors: &[(&str, &Tensor)]) -> Result<()> {
-    let expected = volume.output_shape(volume.channels);
+    let expected = output_shape(volume, volume.channels);
     match tensors.iter().find(|(_, tensor)| *tensor.shape() != expected) {
         Some((name, tensor)) => bail!(InvalidArgument, "Expected {name} shape to be {expected}, but got {}", tensor.shape()),
         None => Ok(()),

@@ -1,7 +1,7 @@
 //! Windows that slide over NDHWC volumes.
 
 use super::extent;
-use flowmill_numeric::window::Axis;
+use flowmill_numeric::window::{Axis, Volume};
 use flowmill_runtime::KernelInit;
 use flowmill_tensor::{Result, Shape, bail};
 
@@ -67,46 +67,8 @@ pub(crate) fn sizes(op: &str, name: &str, values: &[i64]) -> Result<[usize; 3]> 
     Ok(sizes)
 }
 
-/// A window that slides over the volumes of a batch.
-#[derive(Clone, Copy)]
-pub(crate) struct Volume {
-    pub(crate) batch: usize,
-    pub(crate) axes: [Axis; 3],
-    pub(crate) channels: usize,
-}
-
-impl Volume {
-    /// Returns the number of output positions in all volumes.
-    pub(crate) fn positions(&self) -> usize {
-        self.axes.iter().fold(self.batch, |n, axis| n.saturating_mul(axis.output))
-    }
-
-    /// Returns the number of elements of the window.
-    pub(crate) fn taps(&self) -> usize {
-        self.axes.iter().map(|axis| axis.window).product()
-    }
-
-    /// Returns the output's shape, with this many channels.
-    pub(crate) fn output_shape(&self, channels: usize) -> Shape {
-        let [a, b, c] = self.axes;
-        Shape::from([self.batch, a.output, b.output, c.output, channels])
-    }
-
-    /// Calls `f(tap, pixel)` for the elements of the window at `position` that are inside the volume, in row-major order, with the index of the
-    /// window's element and the index of the input's pixel in the whole batch.
-    pub(crate) fn for_each_tap(&self, position: usize, mut f: impl FnMut(usize, usize)) {
-        let [planes, rows, columns] = &self.axes;
-        let (rest, x) = (position / columns.output, position % columns.output);
-        let (rest, y) = (rest / rows.output, rest % rows.output);
-        let (batch, z) = (rest / planes.output, rest % planes.output);
-        for k in planes.inside(z) {
-            let plane = batch * planes.input + planes.place(z, k);
-            for i in rows.inside(y) {
-                let row = plane * rows.input + rows.place(y, i);
-                for j in columns.inside(x) {
-                    f((k * rows.window + i) * columns.window + j, row * columns.input + columns.place(x, j));
-                }
-            }
-        }
-    }
+/// Returns the output's shape, with this many channels.
+pub(crate) fn output_shape(volume: &Volume, channels: usize) -> Shape {
+    let [a, b, c] = volume.axes;
+    Shape::from([volume.batch, a.output, b.output, c.output, channels])
 }

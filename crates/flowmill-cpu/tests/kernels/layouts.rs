@@ -116,7 +116,12 @@ fn convolutions_of_volumes() {
     let lists: &[(&str, &[i64])] = &[("strides", &[1, 2, 1, 2, 1]), ("dilations", &[1, 1, 1, 1, 1])];
     let (x, w, dy) = (ramp(&[2, 3, 4, 5, 2], 0.1), ramp(&[2, 2, 3, 2, 3], 0.1), ramp(&[2, 2, 4, 3, 3], 0.1));
     check("Conv3D", 5, &same, lists, &[Image(x.clone()), Other(w.clone())], true);
+    let w0 = w.clone();
     check("Conv3DBackpropInputV2", 5, &same, lists, &[Sizes(vec![2, 3, 4, 5, 2]), Other(w), Image(dy.clone())], true);
+    let mut fused = with("padding", "SAME");
+    fused.push(("fused_ops", crate::testing::strings(&["BiasAdd", "Add", "Relu"])));
+    let inputs = [Image(x.clone()), Other(w0), Other(ramp(&[3], 1.0)), Image(ramp(&[2, 2, 4, 3, 3], 0.5))];
+    check("_FusedConv3D", 5, &fused, lists, &inputs, true);
     let sizes = Other(Tensor::vector(&[2, 2, 3, 2, 3]).unwrap());
     check("Conv3DBackpropFilterV2", 5, &same, lists, &[Image(x), sizes, Image(dy)], false);
 }

@@ -146,15 +146,17 @@ fn calls() -> Vec<Forking> {
     call("batch_norm.rs", "FusedBatchNormV3", moments.clone(), vec![f(&[8, 32, 32, 32]), f(&[32]), f(&[32]), f(&[0]), f(&[0])]);
     let gradients = vec![f(&[8, 32, 32, 30]), f(&[8, 32, 32, 30]), f(&[30]), f(&[30]), f(&[30]), f(&[0])];
     call("batch_norm.rs", "FusedBatchNormGradV3", moments, gradients);
-    call("conv/conv3d.rs", "Conv3D", steps(&[1; 5]), vec![f(&[2, 12, 12, 12, 8]), f(&[3, 3, 3, 8, 8])]);
+    let wide = vec![("T", ty(DType::F64)), ("strides", ints(&[1; 5])), ("padding", "SAME".into())];
+    call("conv/conv3d.rs", "Conv3D", wide, vec![d(&[2, 12, 12, 12, 8]), d(&[3, 3, 3, 8, 8])]);
+    call("conv/volume.rs", "Conv3D", steps(&[1; 5]), vec![f(&[2, 12, 12, 12, 8]), f(&[3, 3, 3, 8, 8])]);
     call(
-        "conv/conv3d.rs",
+        "conv/volume.rs",
         "Conv3DBackpropFilterV2",
         steps(&[1; 5]),
         vec![f(&[2, 12, 12, 12, 8]), i(&[3, 3, 3, 8, 8]), f(&[2, 12, 12, 12, 8])],
     );
     call(
-        "gemm/driver.rs",
+        "conv/volume.rs",
         "Conv3DBackpropInputV2",
         steps(&[1; 5]),
         vec![i(&[2, 12, 12, 12, 8]), f(&[3, 3, 3, 8, 8]), f(&[2, 12, 12, 12, 8])],

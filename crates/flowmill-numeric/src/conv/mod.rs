@@ -22,6 +22,7 @@ mod runs;
 pub mod separable;
 #[cfg(test)]
 mod tests;
+pub mod volume;
 mod winograd;
 
 pub use backprop::conv2d_backprop_input;

@@ -87,8 +87,11 @@ impl<'a, T: Copy> Operand<'a, T> {
                 if let Some(elements) = copy.get(first..first + len) {
                     return elements;
                 }
-                let repeated = self.data.iter().cycle().skip(first);
-                buffer[..len].iter_mut().zip(repeated).for_each(|(to, x)| *to = *x);
+                let (head, rest) = buffer[..len].split_at_mut(len.min(period - first));
+                head.copy_from_slice(&self.data[first..first + head.len()]);
+                for part in rest.chunks_mut(*period) {
+                    part.copy_from_slice(&self.data[..part.len()]);
+                }
                 &buffer[..len]
             }
             Layout::Strided(dims) => {

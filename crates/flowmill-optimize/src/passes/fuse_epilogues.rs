@@ -1,12 +1,12 @@
 //! Fuses a convolution or matrix product with its epilogue: bias, residual and activation.
 //!
 //! Before: `Relu(AddV2(BiasAdd(Conv2D(x, w), b), r))`. After: `_FusedConv2D(x, w, b, r) {fused_ops=["BiasAdd","Add","Relu"]}`. In the same way
-//! `MatMul` becomes `_FusedMatMul` and `DepthwiseConv2dNative` becomes `_FusedDepthwiseConv2dNative`. A `_FusedMatMul` that only accumulates gets an
+//! `MatMul` becomes `_FusedMatMul`, `DepthwiseConv2dNative` becomes `_FusedDepthwiseConv2dNative` and `Conv3D` becomes `_FusedConv3D`. A `_FusedMatMul` that only accumulates gets an
 //! epilogue, too.
 //!
 //! Sound because the fused kernels compute the same, only without storing what lies between. Guards:
 //! * `float32`, channels last, functions that the target's kernel of the fused op has;
-//! * the bias is that of a `BiasAdd`, or a vector in a sum that is sure to have as many values as there are channels. Without a bias, only products and depthwise convolutions get an activation: `_FusedConv2D` has at least one argument;
+//! * the bias is that of a `BiasAdd`, or a vector in a sum that is sure to have as many values as there are channels. Without a bias, `Conv2D` gets no activation: `_FusedConv2D` has at least one argument;
 //! * a residual follows a bias, and is sure to have the shape of what it is added to: a sum that widens either is left alone;
 //! * intermediate tensors have no other consumers, and no control edge leads out of the nodes between; the fused node takes over all control inputs;
 //! * all on one device.
@@ -170,6 +170,7 @@ fn rewrite(graph: &mut Graph, found: &Found) -> Result<NodeId> {
 fn fused_op(op: Linear) -> &'static str {
     match op {
         Linear::Conv2D => "_FusedConv2D",
+        Linear::Conv3D => "_FusedConv3D",
         Linear::DepthwiseConv2d => "_FusedDepthwiseConv2dNative",
         Linear::MatMul => "_FusedMatMul",
     }
@@ -179,7 +180,7 @@ fn fused_op(op: Linear) -> &'static str {
 fn attrs_kept(op: Linear) -> &'static [&'static str] {
     match op {
         Linear::Conv2D => &["T", "strides", "padding", "explicit_paddings", "data_format", "dilations", "use_cudnn_on_gpu"],
-        Linear::DepthwiseConv2d => &["T", "strides", "padding", "data_format", "dilations"],
+        Linear::DepthwiseConv2d | Linear::Conv3D => &["T", "strides", "padding", "data_format", "dilations"],
         Linear::MatMul => &["T", "transpose_a", "transpose_b"],
     }
 }

@@ -68,7 +68,9 @@ impl Target for Arithmetic {
             "_FusedAttention" if function == SelectV2 => &[SelectV2],
             "_FusedAttention" | "_FusedElementwise" | "_FusedReduction" => &[&activations[..], &elementwise].concat(),
             "_FusedDepthwiseConv2dNative" => &[&activations[..], &[BiasAdd]].concat(),
-            "_FusedConv2D" | "_FusedElementwiseProduct" | "_FusedSeparableConv2D" => &[&activations[..], &[BiasAdd, Add]].concat(),
+            "_FusedConv2D" | "_FusedConv3D" | "_FusedElementwiseProduct" | "_FusedSeparableConv2D" => {
+                &[&activations[..], &[BiasAdd, Add]].concat()
+            }
             "_FusedMatMul" => &[&activations[..], &[Accumulate, AccumulatePart, BiasAdd, Add]].concat(),
             _ => &[],
         };

@@ -1,8 +1,8 @@
 //! Large slices, in as many passes as there are reductions that depend on each other, and one for the result. A pass reads a slice block by block and
 //! computes element-wise values again instead of storing them.
 
-use super::plan::{Block, Code, Place, Plan};
-use crate::elementwise::{Operand, PARALLEL_MIN};
+use super::plan::{Code, Place, Plan, PlannedStep, Source, read};
+use crate::elementwise::{Function, Operand, PARALLEL_MIN};
 use crate::parallel;
 use flowmill_graph::ReductionFunction;
 use flowmill_numeric::reduce::Segment;
@@ -11,8 +11,8 @@ use flowmill_tensor::sync::Mutex;
 use smallvec::SmallVec;
 use std::ops::Range;
 
-/// The number of elements of a block, unless a single row has more.
-const BLOCK: usize = 2048;
+/// The number of elements of a block, unless a single row has more: a handful of temporaries and operands of this size stay in the L1 cache.
+const BLOCK: usize = 512;
 /// The greatest number of parts of a slice whose partial reductions are merged.
 const MAX_PARTS: usize = 32;
 /// The least number of elements of a part.
@@ -62,6 +62,31 @@ struct Slices<'a> {
     num_rows: usize,
     rows_per_part: usize,
     rows_per_block: usize,
+}
+
+/// An element-wise step that is computed for one block after the other.
+struct BlockStep<'a> {
+    function: &'a Function,
+    /// The operands, of which a function of one operand has the same twice.
+    operands: [BlockOperand<'a>; 2],
+    place: Place,
+}
+
+struct BlockOperand<'a> {
+    source: Source<'a>,
+    /// The elements of an operand that cannot be read in place. A single element is repeated here before the first block.
+    buffer: Vec<f32>,
+}
+
+impl BlockOperand<'_> {
+    /// Returns the elements of a block that begins at `start` in the result, and at `offset` in its slice.
+    fn read<'b>(&'b mut self, slots: &'b [Vec<f32>], start: usize, offset: usize, len: usize) -> Result<&'b [f32]> {
+        if self.source.single().is_some() {
+            Ok(&self.buffer[..len])
+        } else {
+            read(&self.source, slots, start, offset, len, &mut self.buffer)
+        }
+    }
 }
 
 /// The reduction of a part of a slice.
@@ -156,6 +181,17 @@ impl Slices<'_> {
         Ok(())
     }
 
+    /// Returns a step with operands for blocks of at most `size` elements, unless it is a reduction; `values` holds the values of the slice.
+    fn block_step<'b>(&'b self, step: &'b PlannedStep<'_>, values: &'b [Vec<f32>], size: usize) -> Result<Option<BlockStep<'b>>> {
+        let (Code::Function(function), [a, .., b] | [a @ b]) = (&step.code, &step.operands[..]) else { return Ok(None) };
+        let operand = |place: Place| {
+            let source = self.plan.source(self.operands, place, values, 1)?;
+            let buffer = vec![source.single().unwrap_or(0.0); if matches!(source, Source::Slot(_)) { 0 } else { size }];
+            Ok(BlockOperand { source, buffer })
+        };
+        Ok(Some(BlockStep { function, operands: [operand(*a)?, operand(*b)?], place: step.place }))
+    }
+
     /// Computes steps for some rows of a slice, block by block; `values` holds the values per slice. The result goes to `out`, and blocks are reduced to `partials`.
     fn compute_rows(
         &self,
@@ -169,20 +205,26 @@ impl Slices<'_> {
         let plan = self.plan;
         let size = self.rows_per_block.min(rows.len()) * self.row;
         let mut slots = vec![vec![0.0f32; size]; plan.num_blocks];
-        let mut buffers = [vec![0.0f32; size], vec![0.0f32; size]];
-        let mut unused = vec![0.0f32; if out.is_some() { 0 } else { size }];
+        let mut block_steps = Vec::with_capacity(steps.len());
+        for &step in steps {
+            block_steps.extend(self.block_step(&plan.steps[step], values, size)?);
+        }
         let mut reduced: Vec<f32> = Vec::new();
         for first in rows.clone().step_by(self.rows_per_block) {
             let num_rows = self.rows_per_block.min(rows.end - first);
             let len = num_rows * self.row;
-            let start = slice * plan.slice + first * self.row;
-            let target = match &mut out {
-                Some(out) => &mut out[(first - rows.start) * self.row..][..len],
-                None => &mut unused[..len],
-            };
-            let block = Block { plan, operands: self.operands, start, slices: (slice, 1) };
-            for &step in steps {
-                block.step(&plan.steps[step], &mut slots, values, &mut buffers, target)?;
+            let (offset, start) = (first * self.row, slice * plan.slice + first * self.row);
+            for step in &mut block_steps {
+                let mut taken = if let Place::Block(slot) = step.place { std::mem::take(&mut slots[slot]) } else { Vec::new() };
+                let target = match (step.place, &mut out) {
+                    (Place::Output, Some(out)) => &mut out[(first - rows.start) * self.row..][..len],
+                    _ => &mut taken[..len],
+                };
+                let [a, b] = &mut step.operands;
+                step.function.apply(a.read(&slots, start, offset, len)?, b.read(&slots, start, offset, len)?, target);
+                if let Place::Block(slot) = step.place {
+                    slots[slot] = taken;
+                }
             }
             let mut segments: SmallVec<[Segment; 4]> = SmallVec::from_slice(&plan.segments);
             match segments.first_mut() {

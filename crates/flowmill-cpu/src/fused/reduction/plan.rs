@@ -204,6 +204,29 @@ impl<'a> Plan<'a> {
             .collect()
     }
 
+    /// Returns the operand at a place, for a block of `count` slices whose values are `values`.
+    pub(super) fn source<'b>(
+        &'b self,
+        operands: &'b [Option<Operand<'b, f32>>],
+        place: Place,
+        values: &'b [Vec<f32>],
+        count: usize,
+    ) -> Result<Source<'b>> {
+        Ok(match place {
+            Place::Block(slot) => Source::Slot(slot),
+            Place::Tensor(i) => match operands.get(i) {
+                Some(Some(operand)) => Source::Tensor(operand),
+                _ => bail!(Internal, "a tensor of a fused reduction does not broadcast to the result"),
+            },
+            Place::PerSlice(i) => {
+                let value = &self.per_slice[i];
+                let full = Self::slices(count, &self.full[self.outer_rank..]);
+                Source::PerSlice(Operand::new(&values[i][..count * value.len], &Self::slices(count, &value.shape), &full))
+            }
+            Place::Output => bail!(Internal, "the result of a fused reduction is no operand"),
+        })
+    }
+
     /// Returns the shape of `count` slices of values of this shape.
     pub(super) fn slices(count: usize, shape: &[usize]) -> SmallVec<[usize; 8]> {
         [count].into_iter().chain(shape.iter().copied()).collect()
@@ -325,30 +348,30 @@ impl Block<'_> {
     }
 
     fn operand<'b>(&'b self, place: Place, values: &'b [Vec<f32>]) -> Result<Source<'b>> {
-        Ok(match place {
-            Place::Block(slot) => Source::Slot(slot),
-            Place::Tensor(i) => match self.operands.get(i) {
-                Some(Some(operand)) => Source::Tensor(operand),
-                _ => bail!(Internal, "a tensor of a fused reduction does not broadcast to the result"),
-            },
-            Place::PerSlice(i) => {
-                let (value, count) = (&self.plan.per_slice[i], self.slices.1);
-                let full = Plan::slices(count, &self.plan.full[self.plan.outer_rank..]);
-                Source::PerSlice(Operand::new(&values[i][..count * value.len], &Plan::slices(count, &value.shape), &full))
-            }
-            Place::Output => bail!(Internal, "the result of a fused reduction is no operand"),
-        })
+        self.plan.source(self.operands, place, values, self.slices.1)
     }
 }
 
-enum Source<'b> {
+/// An operand of a step that is computed in blocks.
+pub(super) enum Source<'b> {
     Slot(usize),
     Tensor(&'b Operand<'b, f32>),
     PerSlice(Operand<'b, f32>),
 }
 
+impl Source<'_> {
+    /// Returns the only element, if there is a single one for all elements of a block.
+    pub(super) fn single(&self) -> Option<f32> {
+        match self {
+            Source::Slot(_) => None,
+            Source::Tensor(operand) => operand.single(),
+            Source::PerSlice(operand) => operand.single(),
+        }
+    }
+}
+
 /// Returns the elements of a block's operand; `offset` is the distance from the first element of the block's slices.
-fn read<'b>(
+pub(super) fn read<'b>(
     source: &'b Source<'b>,
     slots: &'b [Vec<f32>],
     start: usize,
