@@ -59,6 +59,27 @@ fn batch(count: usize, m: usize, k: usize, n: usize, transposed: bool, threads: 
     );
 }
 
+/// Measures products with weights that no cache holds, as those of a wide layer that is trained: each call has another B.
+fn cold(m: usize, k: usize, n: usize, transposed: bool, threads: usize) {
+    let a = vec![0.5f32; m * k];
+    let weights: Vec<Vec<f32>> = (0..8).map(|_| vec![0.25f32; k * n]).collect();
+    let mut c = vec![0.0f32; m * n];
+    let mut next = weights.iter().cycle();
+    let a = MatrixRef { data: &a, ld: k, transposed: false };
+    let time = least(|| {
+        let Some(data) = next.next() else { return };
+        gemm(m, k, n, a, MatrixRef { data, ld: if transposed { k } else { n }, transposed }, &mut c, n, false);
+    });
+    let nanoseconds = time.as_nanos() as f64;
+    let transposed = if transposed { " B transposed" } else { "" };
+    println!(
+        "| {threads} | cold {m}x{k}x{n}{transposed} | {:.1} us | {:.1} | {:.1} GB/s | |",
+        nanoseconds / 1e3,
+        2.0 * (m * k * n) as f64 / nanoseconds,
+        (4 * k * n) as f64 / nanoseconds
+    );
+}
+
 fn main() {
     let filter = std::env::args().nth(1).filter(|f| !f.starts_with('-')).unwrap_or_default();
     println!("| threads | m x k x n | prepacked | GFLOP/s | with bias and tanh | plain B |");
@@ -78,6 +99,9 @@ fn main() {
             (32, 320, 1024),
             (1, 784, 512),
             (32, 784, 512),
+            (8, 3136, 1024),
+            (32, 3136, 1024),
+            (16, 4096, 1000),
             (8, 512, 512),
             (1, 512, 10),
             (32, 512, 10),
@@ -110,6 +134,12 @@ fn main() {
             pool.install(|| batch(4, 128, 128, 64, false, threads));
             pool.install(|| batch(128, 128, 64, 128, true, threads));
             pool.install(|| batch(64, 1, 64, 128, true, threads));
+        }
+        if "cold".contains(&filter) {
+            for (m, k, n) in [(1, 3136, 1024), (8, 3136, 1024), (32, 3136, 1024), (16, 4096, 1000), (64, 2048, 2048)] {
+                pool.install(|| cold(m, k, n, false, threads));
+                pool.install(|| cold(m, n, k, true, threads));
+            }
         }
     }
 }

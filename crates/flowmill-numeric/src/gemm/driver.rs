@@ -21,6 +21,11 @@ pub trait Rows<T>: Sync {
         None
     }
 
+    /// Returns true if neighbouring rows compete for the same lines of the cache, so that only tiles of a few rows are read in place.
+    fn crowd_cache(&self) -> bool {
+        false
+    }
+
     /// Adds the element of that memory at which each of these rows begins, or [`NOWHERE`] if a row is not there as a whole.
     fn add_places(&self, _rows: Range<usize>, _places: &mut Places) {}
 }
@@ -82,6 +87,15 @@ const A_BLOCK_BYTES: usize = 512 << 10;
 const NEAR_BYTES: usize = 24 << 10;
 /// The most bytes of B that stay in a core's L2 cache beside all else. A larger result is not in the cache when it is written.
 const L2_SHARE: usize = 384 << 10;
+/// The most rows of A which compete for the same lines of the L1 cache, and stay there: the ways of the cache.
+const CROWDED_ROWS: usize = 8;
+/// The least bytes of an unpacked B that is read in the order of memory. In the caches, reading it panel by panel takes up to a third of the time; from memory,
+/// up to twice the time.
+const FAR_BYTES: usize = 4 << 20;
+/// The rows of such a B that are multiplied at a time. With 32, products of 32 and 64 rows take 1.2 times as long.
+const FAR_ROWS: usize = 64;
+/// The rows of A of which all elements are packed before those of others.
+const PACKED_TOGETHER: usize = 8;
 /// The longest range of `k` for which rows of A are packed at once.
 const K_BLOCK: usize = 9 * KC;
 
@@ -106,6 +120,11 @@ impl<T: Element, A: Rows<T>> Job<'_, T, A> {
     fn takes_panels_in_turn(&self) -> bool {
         let bytes = |rows: usize| rows.saturating_mul(self.n).saturating_mul(size_of::<T>());
         bytes(self.k) <= NEAR_BYTES || (bytes(self.k) <= L2_SHARE && bytes(self.m) > L2_SHARE)
+    }
+
+    /// Returns true if B is not packed and most likely lies in memory, where a panel's rows are far from each other.
+    fn is_far(&self) -> bool {
+        self.b.ldb != self.kernels.panel_width() && self.k.saturating_mul(self.n).saturating_mul(size_of::<T>()) >= FAR_BYTES
     }
 
     fn full_panels(&self) -> usize {
@@ -167,14 +186,20 @@ impl<T: Element, A: Rows<T>> Job<'_, T, A> {
     /// The requirements of [`Job::block`] hold.
     unsafe fn packed_block(&self, rows: Range<usize>, ks: Range<usize>, panels: Range<usize>) {
         let chunks = ks.len().div_ceil(KC).max(1);
-        let tiles = rows.len().div_ceil(self.kernels.max_rows()).max(1);
+        let is_crowded = self.a.crowd_cache();
+        // Packing pays if the rows are multiplied with many panels.
+        let reads_crowded = is_crowded && self.n <= 2 * self.kernels.panel_width();
+        let most_rows = if reads_crowded { CROWDED_ROWS } else { usize::MAX }.min(self.kernels.max_rows());
+        let tiles = rows.len().div_ceil(most_rows).max(1);
         // If the tiles do not divide the rows evenly, the first tiles have one row more.
         let tallest = rows.len().div_ceil(tiles);
         let full = self.full_panels();
         let widest = |panel: usize| if panel < full { self.kernels.widest(tallest, panels.end.min(full) - panel) } else { 1 };
         let (data, segments) = match self.a.in_place() {
             // Tiles of few rows take several panels at a time, for which there are packed forms only.
-            Some((data, segments)) if self.kernels.widest(tallest, 2) == 1 => (data, part(&segments, ks.start, ks.len())),
+            Some((data, segments)) if (!is_crowded || reads_crowded) && self.kernels.widest(tallest, 2) == 1 => {
+                (data, part(&segments, ks.start, ks.len()))
+            }
             _ => (&[][..], Segments::new()),
         };
         let mut places = Places::new();
@@ -195,12 +220,15 @@ impl<T: Element, A: Rows<T>> Job<'_, T, A> {
         }
         let is_packed = parts.iter().any(|part| !part.in_place);
         with_scratch(if is_packed { chunks * rows.len() * LDA } else { 0 }, |packed: &mut [T]| {
-            for chunk in 0..if is_packed { chunks } else { 0 } {
-                let steps = parallel::piece(ks.len(), chunks, chunk);
-                for run in parts.chunk_by(|a, b| a.in_place == b.in_place).filter(|run| !run[0].in_place) {
-                    let (first, count) = (run[0].row, run.iter().map(|part| part.height).sum::<usize>());
-                    let to = &mut packed[(chunk * rows.len() + first - rows.start) * LDA..][..count * LDA];
-                    self.a.pack(first, count, ks.start + steps.start, steps.len(), to);
+            for run in parts.chunk_by(|a, b| a.in_place == b.in_place).filter(|run| !run[0].in_place) {
+                let end = run[0].row + run.iter().map(|part| part.height).sum::<usize>();
+                for first in (run[0].row..end).step_by(PACKED_TOGETHER) {
+                    let count = PACKED_TOGETHER.min(end - first);
+                    for chunk in 0..chunks {
+                        let steps = parallel::piece(ks.len(), chunks, chunk);
+                        let to = &mut packed[(chunk * rows.len() + first - rows.start) * LDA..][..count * LDA];
+                        self.a.pack(first, count, ks.start + steps.start, steps.len(), to);
+                    }
                 }
             }
             let mut groups: SmallVec<[(usize, usize); 64]> = SmallVec::new();
@@ -214,8 +242,8 @@ impl<T: Element, A: Rows<T>> Job<'_, T, A> {
             }
             // Whatever panel comes first finds the rows of A in memory, the others find them in the cache.
             let first_panel = groups.first().map_or(0, |&(panel, _)| panel);
-            let multiply = |part: &TileRows, tile: usize, panel: usize, group: usize, chunk: usize| {
-                let steps = parallel::piece(ks.len(), chunks, chunk);
+            // `steps` is a part of the chunk, or, for rows in place, of all chunks.
+            let multiply_steps = |part: &TileRows, tile: usize, panel: usize, group: usize, chunk: usize, steps: Range<usize>| {
                 let k0 = ks.start + steps.start;
                 let first = part.row - rows.start;
                 if !part.in_place && group == 1 {
@@ -224,16 +252,44 @@ impl<T: Element, A: Rows<T>> Job<'_, T, A> {
                 // SAFETY: the tile lies inside `rows` and `panels`; its rows are in place, or were packed above for these steps.
                 unsafe {
                     if !part.in_place {
-                        let a = packed[(chunk * rows.len() + first) * LDA..].as_ptr();
+                        let skipped = steps.start - parallel::piece(ks.len(), chunks, chunk).start;
+                        let a = packed[(chunk * rows.len() + first) * LDA + skipped..].as_ptr();
                         self.tile(part.row, part.height, panel, group, k0, steps.len(), a);
-                    } else if chunk == 0 {
+                    } else {
                         let places = &places[first..first + part.height];
                         let ahead = if panel == first_panel { following(data, places, &segments) } else { std::ptr::null() };
-                        self.direct_tile(part.row, data, places, &segments, panel, &ks, ahead);
+                        let of_steps: Segments;
+                        let segments = if steps.len() == ks.len() {
+                            &segments
+                        } else {
+                            of_steps = self::part(&segments, k0, steps.len());
+                            &of_steps
+                        };
+                        self.direct_tile(part.row, data, places, segments, panel, &(k0..k0 + steps.len()), ahead);
                     }
                 }
             };
-            if self.takes_panels_in_turn() {
+            let multiply = |part: &TileRows, tile: usize, panel: usize, group: usize, chunk: usize| match (part.in_place, chunk) {
+                (false, _) => multiply_steps(part, tile, panel, group, chunk, parallel::piece(ks.len(), chunks, chunk)),
+                (true, 0) => multiply_steps(part, tile, panel, group, chunk, 0..ks.len()),
+                (true, _) => {}
+            };
+            if self.is_far() {
+                for chunk in 0..chunks {
+                    let of_chunk = parallel::piece(ks.len(), chunks, chunk);
+                    let pieces = of_chunk.len().div_ceil(FAR_ROWS);
+                    for piece in 0..pieces {
+                        let steps = parallel::piece(of_chunk.len(), pieces, piece);
+                        let steps = of_chunk.start + steps.start..of_chunk.start + steps.end;
+                        for &(panel, group) in &groups {
+                            self.prefetch_rows(ks.start + steps.end, steps.len(), &panels, panel..panel + group);
+                            for (tile, part) in parts.iter().enumerate() {
+                                multiply_steps(part, tile, panel, group, chunk, steps.clone());
+                            }
+                        }
+                    }
+                }
+            } else if self.takes_panels_in_turn() {
                 for (tile, part) in parts.iter().enumerate() {
                     for (i, &(panel, group)) in groups.iter().enumerate() {
                         self.prefetch_result(part.row + part.height, part.height, i, groups.len());
@@ -314,6 +370,19 @@ impl<T: Element, A: Rows<T>> Job<'_, T, A> {
         let next = self.c.wrapping_add(row * self.ldc).cast::<u8>();
         for line in parallel::piece(rows * self.ldc * size_of::<T>() / LINE, shares, share) {
             prefetch::for_write(next.wrapping_add(line * LINE));
+        }
+    }
+
+    /// Prefetches a share of `count` rows of an unpacked B from row `first` on; the parts of all `panels` together, in the order of memory, are these panels'
+    /// columns of the rows.
+    #[inline]
+    fn prefetch_rows(&self, first: usize, count: usize, panels: &Range<usize>, part: Range<usize>) {
+        let lines = self.kernels.panel_width() * size_of::<T>() / LINE;
+        let lines_a_row = panels.len() * lines;
+        let rows = self.b.data.wrapping_add(panels.start * self.b.panel_stride + first * self.b.ldb);
+        for line in (part.start - panels.start) * lines * count..(part.end - panels.start) * lines * count {
+            let (row, line) = (line / lines_a_row, line % lines_a_row);
+            prefetch::for_later(rows.wrapping_add(row * self.b.ldb).cast::<u8>().wrapping_add(line * LINE));
         }
     }
 

@@ -253,8 +253,11 @@ impl<T: Element> Rows<T> for Matrix<'_, T> {
     }
 
     fn in_place(&self) -> Option<(&[T], Segments)> {
-        let is_readable = !self.transposed && !crowds_cache::<T>(self.ld);
-        is_readable.then(|| (self.data, smallvec![Segment { a: 0, b: 0, len: self.columns }]))
+        (!self.transposed).then(|| (self.data, smallvec![Segment { a: 0, b: 0, len: self.columns }]))
+    }
+
+    fn crowd_cache(&self) -> bool {
+        crowds_cache::<T>(self.ld)
     }
 
     fn add_places(&self, rows: Range<usize>, places: &mut Places) {
