@@ -97,6 +97,13 @@ impl ShapeAnalysis {
         self.shapes.value(tensor)?.constant.as_ref()
     }
 
+    /// Returns the shape that the value of a tensor describes, as far as it is known: that of `x` for `Shape(x)`.
+    pub fn described(&self, tensor: OutputId) -> PartialShape {
+        let Some(value) = self.shapes.value(tensor) else { return PartialShape::default() };
+        let of_constant = || Some(PartialShape::new(&value.constant.as_ref()?.to_i64_vec().ok()?));
+        value.as_shape.clone().or_else(of_constant).unwrap_or_default()
+    }
+
     /// Returns true if the tensor is sure to have at least one dimension.
     pub fn has_dimensions(&self, tensor: OutputId) -> bool {
         self.shape(tensor).min_rank() > 0

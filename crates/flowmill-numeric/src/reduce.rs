@@ -13,6 +13,8 @@ pub trait Reducer<T: Word>: 'static {
     type Acc: Copy + Send + Sync + 'static;
     /// The reduction of no element.
     const EMPTY: Self::Acc;
+    /// True if the reduction of a single element is that element.
+    const KEEPS_SINGLE: bool = false;
     /// Returns the accumulator of one element.
     fn load(x: T) -> Self::Acc;
     /// Returns the combination of two accumulators.

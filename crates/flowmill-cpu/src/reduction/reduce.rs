@@ -29,6 +29,9 @@ pub(super) fn reduction<T: Word, R: Reducer<T>>(init: &KernelInit<'_>) -> Result
 /// Returns `InvalidArgument` for axes that are out of range or given twice.
 pub(crate) fn reduce<T: Word, R: Reducer<T>>(alloc: &Allocator, input: &Tensor, axes: &Tensor, keep_dims: bool) -> Result<Tensor> {
     let plan = Plan::new(input.shape(), axes, keep_dims)?;
+    if R::KEEPS_SINGLE && plan.count == 1 {
+        return input.clone().reshaped(plan.shape);
+    }
     let mut out = alloc.uninit(T::DTYPE, plan.shape.clone())?;
     numeric::reduce::<T, R>(input.as_slice::<T>()?, &plan.segments, plan.count, out.as_mut_slice::<T>()?);
     Ok(out)

@@ -24,6 +24,7 @@ pub(super) struct Any;
 impl<T: Number> Reducer<T> for Sum {
     type Acc = T::Acc;
     const EMPTY: T::Acc = T::Acc::ZERO;
+    const KEEPS_SINGLE: bool = true;
     #[inline(always)]
     fn load(x: T) -> T::Acc {
         x.widen()
@@ -40,6 +41,7 @@ impl<T: Number> Reducer<T> for Sum {
 impl<T: Number> Reducer<T> for Prod {
     type Acc = T::Acc;
     const EMPTY: T::Acc = T::Acc::ONE;
+    const KEEPS_SINGLE: bool = true;
     #[inline(always)]
     fn load(x: T) -> T::Acc {
         x.widen()
@@ -56,6 +58,7 @@ impl<T: Number> Reducer<T> for Prod {
 impl<T: Ordered> Reducer<T> for Max {
     type Acc = T;
     const EMPTY: T = T::LOWEST;
+    const KEEPS_SINGLE: bool = true;
     #[inline(always)]
     fn load(x: T) -> T {
         x
@@ -72,6 +75,7 @@ impl<T: Ordered> Reducer<T> for Max {
 impl<T: Ordered> Reducer<T> for Min {
     type Acc = T;
     const EMPTY: T = T::HIGHEST;
+    const KEEPS_SINGLE: bool = true;
     #[inline(always)]
     fn load(x: T) -> T {
         x

@@ -3,6 +3,9 @@
 //! Before: `y = Reshape(x, s)` with the shape of `x`, `Transpose(Transpose(x, [1, 0]), [1, 0])`, `Mul(x, 1)`, `Neg(Neg(x))`, `Cast(Cast(x, f64), f32)` of a
 //! `float32`, `StridedSlice` of everything, `Pad` by nothing, `Tile` by ones, `Sum` over no axes, `Maximum(x, x)`, `SelectV2(true, x, z)`. After: `x`.
 //!
+//! Before: `Reshape(Sum(g, r0), Shape(x))` with `r0, r1 = BroadcastGradientArgs(Shape(x), Shape(y))` and `g` of the shape of `x`: the other operand is broadcast, or none is.
+//! After: `g`.
+//!
 //! Before: `Reshape(Reshape(x, s), t)`, `Transpose(Transpose(x, p), q)`, `Cast(Cast(x))`. After: one of them.
 //!
 //! Sound because the elements are the same, to the last bit: a zero keeps its sign, so `x + 0` of floats stays, and `x + -0` and `x - 0` go. Consumers wait
@@ -23,7 +26,7 @@ use crate::{PassContext, Shapes};
 use flowmill_graph::traverse::topological_order;
 use flowmill_graph::{ElementwiseFunction, Graph, Moves, Node, NodeId, OutputId, is_pure};
 use flowmill_proto::attr_value::Value;
-use flowmill_tensor::{DType, Result, Tensor};
+use flowmill_tensor::{DType, PartialShape, Result, Tensor};
 
 /// The largest number of reshapes that are followed to a tensor of the same shape.
 const MAX_STEPS: usize = 16;
@@ -94,6 +97,7 @@ fn equal_tensor(graph: &Graph, node: &Node, shapes: &Shapes) -> Option<Substitut
             let sizes = shapes.of(graph).shape(node.id().output(0));
             axes(graph, node).is_some_and(|axes| axes.iter().all(|&axis| sizes.dim_from(axis) == Some(1)))
         }
+        "Sum" if keeps_dims(node) && sums_single_elements(graph, node, shapes) => true,
         _ => node.traits().reduces && axes(graph, node).is_some_and(|axes| axes.is_empty()),
     };
     is_equal.then(|| same_as(graph, node, 0)).flatten()
@@ -141,8 +145,40 @@ fn transposed_back(graph: &Graph, node: &Node, shapes: &Shapes) -> Option<Substi
     Some(trace.to(graph.input(inner.id(), 0)?))
 }
 
+fn keeps_dims(node: &Node) -> bool {
+    node.attrs().get_or("keep_dims", false).unwrap_or(false)
+}
+
+/// Returns true for a sum over the axes along which a broadcast repeated an operand, of a gradient that has the operand's shape: the axes, which are those
+/// where the operand has one element, are known to the step alone, but each sum is of one element.
+fn sums_single_elements(graph: &Graph, node: &Node, shapes: &Shapes) -> bool {
+    let (Some(gradient), Some(axes)) = (graph.input(node.id(), 0), graph.input(node.id(), 1)) else { return false };
+    let Some(args) = graph.get(axes.node).filter(|n| node.is_op("Sum") && n.is_op("BroadcastGradientArgs")) else { return false };
+    let (Some(own), Some(other)) = (graph.input(args.id(), axes.slot as usize), graph.input(args.id(), 1 - axes.slot as usize)) else {
+        return false;
+    };
+    let analysis = shapes.of(graph);
+    if measured(graph, own).is_some_and(|operand| analysis.are_equal(operand, gradient)) {
+        return true;
+    }
+    // The shapes may be those of batches of matrices, which are the first dimensions.
+    let (gradient, own, other) = (analysis.shape(gradient), analysis.described(own), analysis.described(other));
+    let (Some(sizes), Some(rank)) = (gradient.dims(), own.rank()) else { return false };
+    let has_first_axes = sizes.len() == rank || other.rank().is_some_and(|other| other <= rank);
+    has_first_axes && sizes.get(..rank).is_some_and(|sizes| PartialShape::from(sizes).is_same(&own))
+}
+
+/// Returns the tensor whose shape this is.
+fn measured(graph: &Graph, shape: OutputId) -> Option<OutputId> {
+    let node = graph.get(shape.node).filter(|n| n.is_op("Shape") || n.is_op("ShapeN"))?;
+    graph.input(node.id(), shape.slot as usize)
+}
+
 /// Returns true for a node whose output has the elements of input 0 in order, and that cannot fail.
 fn reshapes(graph: &Graph, node: &Node, shapes: &Shapes) -> bool {
+    if sums_single_elements(graph, node, shapes) {
+        return true;
+    }
     let Some(input) = graph.input(node.id(), 0) else { return false };
     node.traits().moves == Moves::InOrder && is_pure(graph, node) && shapes.of(graph).are_equal_in_number(input, node.id().output(0))
 }
