@@ -2,9 +2,10 @@
 
 use crate::from_fn::from_fn;
 use crate::fused_ops::FusedOps;
-use crate::gemm::Epilogue;
+use crate::gemm::{Epilogue, Precision, round_to_bf16};
 use crate::nn::layout::in_any_layout;
 use crate::number::Number;
+use crate::packed_weights::precision_of;
 use crate::window::Geometry;
 use flowmill_numeric::conv::{PackedFilter, PackedTransposed, conv2d, conv2d_backprop_filter, conv2d_backprop_input};
 use flowmill_numeric::window::Window;
@@ -41,10 +42,11 @@ pub(super) fn register(registry: &mut KernelRegistry) {
 pub(super) fn make(init: &KernelInit<'_>, fused: FusedOps) -> Result<Arc<dyn Kernel>> {
     let geometry = Geometry::new(init)?;
     match init.dtype("T")? {
-        DType::F32 => Ok(Arc::new(Conv2d { geometry, fused, packed: Mutex::new(None) })),
+        DType::F32 => Ok(Arc::new(Conv2d { geometry, fused, precision: precision_of(init, 1), packed: Mutex::new(None) })),
         _ if fused.bias => init.unsupported(),
+        DType::BF16 => Ok(Arc::new(Conv2dBf16(Conv2d { geometry, fused, precision: Precision::Bf16, packed: Mutex::new(None) }))),
         dtype => {
-            for_dtype!(dtype, [f64, f16, bf16, i32], T => from_fn(move |ctx| direct::<T>(ctx, &geometry)), _ => init.unsupported())
+            for_dtype!(dtype, [f64, f16, i32], T => from_fn(move |ctx| direct::<T>(ctx, &geometry)), _ => init.unsupported())
         }
     }
 }
@@ -78,6 +80,8 @@ fn output_shape(window: &Window, out_channels: usize) -> Shape {
 struct Conv2d {
     geometry: Geometry,
     fused: FusedOps,
+    /// The least precision in which to compute.
+    precision: Precision,
     packed: Mutex<Option<Packed>>,
 }
 
@@ -97,7 +101,9 @@ impl Conv2d {
         if let Some(form) = packed.forms.iter().find(|form| form.is_for(window)) {
             return Ok(form.clone());
         }
-        let form = Arc::new(PackedFilter::pack(window, filter.as_slice()?, out_channels, groups));
+        let widened = if filter.dtype() == DType::BF16 { widened::<bf16>(filter)? } else { Vec::new() };
+        let weights = if filter.dtype() == DType::BF16 { &widened } else { filter.as_slice()? };
+        let form = Arc::new(PackedFilter::pack(self.precision, window, weights, out_channels, groups));
         packed.forms.push(form.clone());
         Ok(form)
     }
@@ -143,6 +149,32 @@ impl Kernel for Conv2d {
 
     fn algorithm(&self) -> Option<&'static str> {
         Some(self.packed.lock().as_ref()?.forms.last()?.algorithm())
+    }
+}
+
+/// The kernel for `bfloat16`: sums are `float32`, and rounded once.
+struct Conv2dBf16(Conv2d);
+
+impl Kernel for Conv2dBf16 {
+    fn compute(&self, ctx: &mut KernelContext<'_>) -> Result<()> {
+        let (input, filter) = (ctx.take(0)?, ctx.take(1)?);
+        let (window, groups, out_channels) = checked_window(&self.0.geometry, input.shape(), filter.shape())?;
+        let mut out = ctx.allocator().uninit(DType::BF16, output_shape(&window, out_channels))?;
+        if out.num_elements() > 0 {
+            let filter = self.0.packed(&window, &filter, out_channels, groups)?;
+            let (mut wide, mut sums) =
+                (ctx.allocator().uninit(DType::F32, input.shape().clone())?, ctx.allocator().uninit(DType::F32, out.shape().clone())?);
+            let wide = wide.as_mut_slice::<f32>()?;
+            wide.iter_mut().zip(input.as_slice::<bf16>()?).for_each(|(w, x)| *w = x.to_f32());
+            conv2d(&window, wide, &filter, sums.as_mut_slice()?, &Epilogue::default());
+            round_to_bf16(out.as_mut_slice()?, sums.as_slice()?);
+        }
+        ctx.set_output(0, out);
+        Ok(())
+    }
+
+    fn algorithm(&self) -> Option<&'static str> {
+        self.0.algorithm()
     }
 }
 
