@@ -24,7 +24,7 @@ mod trace;
 mod view;
 
 use clap::{Args, Parser, Subcommand};
-use flowmill::{FileAccess, Result, SessionOptions};
+use flowmill::{FileAccess, InferencePrecision, Result, SessionOptions};
 use std::ffi::OsString;
 use std::path::PathBuf;
 
@@ -113,6 +113,9 @@ struct ModelArgs {
     /// Threads; 0 is one per core.
     #[arg(long, default_value_t = 0)]
     threads: usize,
+    /// The least precision in which float32 is multiplied by constant weights: `f32`, or `bf16`, which is faster and less accurate.
+    #[arg(long = "inference-precision", alias = "inference_precision", default_value = "f32")]
+    inference_precision: InferencePrecision,
     /// Leave out a pass of the optimiser, by name; may be given several times. `all` leaves out every one.
     #[arg(long = "disable-pass")]
     disabled_passes: Vec<String>,
@@ -138,6 +141,7 @@ impl ModelArgs {
             allow_soft_placement: true,
             optimize: !self.disabled_passes.iter().any(|p| p == "all"),
             disabled_passes: self.disabled_passes.clone(),
+            inference_precision: self.inference_precision,
             ..SessionOptions::default()
         }
     }

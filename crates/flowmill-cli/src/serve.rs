@@ -2,6 +2,7 @@
 
 use crate::log::{self, LogWriter};
 use clap::{Args, ValueEnum};
+use flowmill::InferencePrecision;
 use flowmill::{Error, Result};
 use flowmill_serving::batching::BatchingOptions;
 use flowmill_serving::model::ModelOptions;
@@ -61,6 +62,15 @@ pub(crate) struct ServeArgs {
     /// Threads that read requests and write answers; 0 is one per core.
     #[arg(long = "rest_api_num_threads", alias = "rest-api-num-threads", default_value_t = 0)]
     rest_api_num_threads: usize,
+    /// The least precision in which float32 is multiplied by constant weights: `float32`, or `bfloat16`, which is faster and less accurate.
+    #[arg(
+        long = "mixed_precision",
+        alias = "mixed-precision",
+        alias = "inference_precision",
+        alias = "inference-precision",
+        default_value = "float32"
+    )]
+    inference_precision: InferencePrecision,
     /// Answer browsers' requests of other origins.
     #[arg(long = "rest_api_enable_cors_support", alias = "rest-api-enable-cors-support", num_args = 0..=1, require_equals = true, default_value_t = false, default_missing_value = "true", value_parser = switch!())]
     rest_api_enable_cors_support: bool,
@@ -149,7 +159,7 @@ pub(crate) struct ServeArgs {
         hide = true,
         aliases = ["flush_filesystem_caches", "enable_grpc_healthcheck_service", "enable_serialization_as_tensor_content", "grpc_max_threads",
             "prefer_tflite_model", "xla_cpu_compilation_enabled", "num_request_iterations_for_warmup", "num_warmup_threads", "enable_profiler",
-            "skip_initialize_tpu", "grpc_channel_arguments", "tensorflow_session_config_file", "per_process_gpu_memory_fraction", "mixed_precision",
+            "skip_initialize_tpu", "grpc_channel_arguments", "tensorflow_session_config_file", "per_process_gpu_memory_fraction",
             "num_tflite_interpreters_per_pool", "num_tflite_pools", "xla_gpu_compilation_enabled"],
         num_args = 0..=1,
         require_equals = true,
@@ -241,6 +251,7 @@ impl ServeArgs {
             models: ModelOptions {
                 tags: self.saved_model_tags.clone(),
                 num_threads: threads.into_iter().max().unwrap_or(0),
+                inference_precision: self.inference_precision,
                 batching,
                 per_model_batching: self.enable_per_model_batching_parameters,
                 warm_up_signatures: true,

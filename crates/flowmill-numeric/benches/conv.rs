@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use flowmill_numeric::conv::depthwise::{depthwise_backprop_filter, depthwise_backprop_input, depthwise_conv2d};
 use flowmill_numeric::conv::{PackedFilter, conv2d, conv2d_backprop_filter, conv2d_backprop_input};
-use flowmill_numeric::gemm::{Activation, Epilogue};
+use flowmill_numeric::gemm::{Activation, Epilogue, Precision};
 use flowmill_numeric::pool::max_pool;
 use flowmill_numeric::window::Window;
 
@@ -88,10 +88,13 @@ fn layer(batch: usize, size: usize, channels: usize, window: usize, stride: usiz
     let aligned = output.as_ptr().align_offset(64);
     let output = &mut output[aligned..][..output_len];
     let epilogue = Epilogue::bias_activation(Some(&bias), Activation::Relu6);
+    let mut in_bf16 = String::new();
     let time = match kind {
         Kind::Dense(n) => {
-            let packed = PackedFilter::pack(&w, &weights, n, 1);
-            least(|| conv2d(&w, input, &packed, output, &epilogue))
+            let packed = [Precision::F32, Precision::Bf16].map(|precision| PackedFilter::pack(precision, &w, &weights, n, 1));
+            let [wide, narrow] = packed.map(|packed| least(|| conv2d(&w, input, &packed, output, &epilogue)));
+            in_bf16 = format!("{:.1} us", narrow.as_nanos() as f64 / 1e3);
+            wide
         }
         Kind::Depthwise => least(|| depthwise_conv2d(&w, 1, input, &weights, output, &epilogue)),
         Kind::DepthwiseInputGradient => {
@@ -113,13 +116,14 @@ fn layer(batch: usize, size: usize, channels: usize, window: usize, stride: usiz
         Kind::MaxPool => least(|| max_pool(&w, input, output)),
     };
     let flops = 2.0 * (output.len() * if kind == Kind::MaxPool { window * window } else { taps }) as f64;
-    println!("| {threads} | {name} | {:.1} us | {:.1} |", time.as_nanos() as f64 / 1e3, flops / time.as_nanos() as f64);
+    let (us, gflops) = (time.as_nanos() as f64 / 1e3, flops / time.as_nanos() as f64);
+    println!("| {threads} | {name} | {us:.1} us | {gflops:.1} | {in_bf16} |");
 }
 
 fn main() {
     let filter = std::env::args().nth(1).filter(|f| !f.starts_with('-')).unwrap_or_default();
-    println!("| threads | layer | time | GFLOP/s |");
-    println!("|---|---|---|---|");
+    println!("| threads | layer | time | GFLOP/s | in bfloat16 |");
+    println!("|---|---|---|---|---|");
     for threads in [1, 2] {
         let Ok(pool) = flowmill_runtime::intra_op::pool(threads) else {
             return;

@@ -1,10 +1,13 @@
 //! GFLOP/s of matrix products at the shapes of common models, at one and two threads.
 //!
-//! `cargo bench -p flowmill-numeric --bench gemm [-- FILTER]`; the reported time of a shape is the least of many runs.
+//! `cargo bench -p flowmill-numeric --bench gemm [-- FILTER]`; the reported time of a shape is the least of many runs. The filter `narrow` prints products
+//! of `bfloat16` and of bytes beside those of `f32`.
 
 use std::time::{Duration, Instant};
 
-use flowmill_numeric::gemm::{Activation, Epilogue, MatrixRef, PackedB, gemm, gemm_batch, gemm_packed};
+use flowmill_numeric::gemm::{
+    Activation, Epilogue, MatrixRef, PackedBytes, PackedRhs, Precision, gemm, gemm_batch, gemm_bytes, gemm_packed,
+};
 
 /// Returns the least time of one call, out of as many as fit in a quarter of a second.
 fn least(mut f: impl FnMut()) -> Duration {
@@ -26,7 +29,7 @@ fn shape(m: usize, k: usize, n: usize, threads: usize) {
     let mut c = vec![0.0f32; m * n + 16];
     let aligned = c.as_ptr().align_offset(64);
     let c = &mut c[aligned..][..m * n];
-    let packed = PackedB::pack(&b, k, n, false);
+    let packed = PackedRhs::pack(Precision::F32, &b, k, n, false);
     let gflops = |t: Duration| 2.0 * (m * k * n) as f64 / t.as_nanos() as f64;
     let plain = |data, ld| MatrixRef { data, ld, transposed: false };
 
@@ -40,6 +43,33 @@ fn shape(m: usize, k: usize, n: usize, threads: usize) {
         gflops(prepacked),
         gflops(with_tanh),
         gflops(unpacked),
+    );
+}
+
+/// Measures a product with packed B of `f32`, of `f32` rounded to `bfloat16`, and of bytes, in turns.
+fn narrow(m: usize, k: usize, n: usize, threads: usize) {
+    let a: Vec<f32> = (0..m * k).map(|i| (i % 13) as f32 * 0.1).collect();
+    let b: Vec<f32> = (0..k * n).map(|i| (i % 11) as f32 * 0.1).collect();
+    let (bytes_of_a, bytes_of_b) = (vec![3u8; m * k], vec![5i8; k * n]);
+    let packed = [Precision::F32, Precision::Bf16].map(|precision| PackedRhs::pack(precision, &b, k, n, false));
+    let packed_bytes = PackedBytes::pack_signed(MatrixRef { data: &bytes_of_b, ld: n, transposed: false }, k, n, 0);
+    let (mut c, mut sums) = (vec![0.0f32; m * n], vec![0i32; m * n]);
+    let mut times = [Duration::MAX; 3];
+    for _ in 0..4 {
+        for (time, b) in times.iter_mut().zip(&packed) {
+            *time = least(|| gemm_packed(&a, k, m, b, &mut c, n, &Epilogue::default())).min(*time);
+        }
+        let a = MatrixRef { data: &bytes_of_a[..], ld: k, transposed: false };
+        times[2] = least(|| gemm_bytes(m, a, 7, &packed_bytes, &mut sums)).min(times[2]);
+    }
+    let us = times.map(|time| time.as_nanos() as f64 / 1e3);
+    println!(
+        "| {threads} | {m}x{k}x{n} | {:.1} us | {:.1} us | {:.2} | {:.1} us | {:.2} |",
+        us[0],
+        us[1],
+        us[0] / us[1],
+        us[2],
+        us[0] / us[2]
     );
 }
 
@@ -82,6 +112,30 @@ fn cold(m: usize, k: usize, n: usize, transposed: bool, threads: usize) {
 
 fn main() {
     let filter = std::env::args().nth(1).filter(|f| !f.starts_with('-')).unwrap_or_default();
+    if filter == "narrow" {
+        println!("| threads | m x k x n | f32 | bf16 | f32 / bf16 | bytes | f32 / bytes |\n|---|---|---|---|---|---|---|");
+        for threads in [1, 2] {
+            let Ok(pool) = rayon::ThreadPoolBuilder::new().num_threads(threads).build() else { return };
+            for (m, k, n) in [
+                (512, 512, 512),
+                (1024, 1024, 1024),
+                (1, 784, 512),
+                (32, 784, 512),
+                (1, 1024, 1024),
+                (128, 256, 1024),
+                (128, 1024, 256),
+                (3136, 64, 64),
+                (3136, 576, 64),
+                (196, 1024, 256),
+                (49, 4608, 512),
+                (12544, 24, 144),
+                (12544, 144, 24),
+            ] {
+                pool.install(|| narrow(m, k, n, threads));
+            }
+        }
+        return;
+    }
     println!("| threads | m x k x n | prepacked | GFLOP/s | with bias and tanh | plain B |");
     println!("|---|---|---|---|---|---|");
     for threads in [1, 2] {

@@ -4,7 +4,7 @@
 
 use flowmill_numeric::conv::depthwise::depthwise_conv2d;
 use flowmill_numeric::conv::separable::{Pointwise, Separable};
-use flowmill_numeric::gemm::{Activation, Epilogue, PackedB, gemm_packed};
+use flowmill_numeric::gemm::{Activation, Epilogue, PackedRhs, Precision, gemm_packed};
 use flowmill_numeric::window::Window;
 use std::time::{Duration, Instant};
 
@@ -54,8 +54,8 @@ fn measure(batch: usize, threads: usize, (size, inputs, channels, window, stride
     let input = values(positions * inputs);
     let (weights, taps, last) = (values(inputs * channels), values(window * window * channels), values(channels * columns));
     let bias = values(channels.max(columns));
-    let expansion = PackedB::pack(&weights, inputs, channels, false);
-    let projection = PackedB::pack(&last, channels, columns, false);
+    let expansion = PackedRhs::pack(Precision::F32, &weights, inputs, channels, false);
+    let projection = PackedRhs::pack(Precision::F32, &last, channels, columns, false);
     let clamped = Epilogue::bias_activation(Some(&bias), Activation::Relu6);
     let linear = Epilogue::bias_activation(Some(&bias), Activation::None);
     let separable = Separable {

@@ -31,7 +31,7 @@ pub struct PyPredictor {
 impl PyPredictor {
     /// Loads a model. `batching` is a `BatchingParameters` in protobuf's text format.
     #[new]
-    #[pyo3(signature = (path, signature, *, tags=vec!["serve".to_owned()], batching=None, threads=0))]
+    #[pyo3(signature = (path, signature, *, tags=vec!["serve".to_owned()], batching=None, threads=0, inference_precision="f32"))]
     fn new(
         py: Python<'_>,
         path: PathBuf,
@@ -39,10 +39,12 @@ impl PyPredictor {
         tags: Vec<String>,
         batching: Option<String>,
         threads: usize,
+        inference_precision: &str,
     ) -> PyResult<PyPredictor> {
         gate::detached(py, || {
             let batching = batching.as_deref().map(BatchingOptions::from_text).transpose()?;
-            let model = ModelOptions { tags, num_threads: threads, batching, ..ModelOptions::default() };
+            let inference_precision = inference_precision.parse()?;
+            let model = ModelOptions { tags, num_threads: threads, inference_precision, batching, ..ModelOptions::default() };
             Predictor::load(path, &PredictorOptions { signature, model })
         })
         .map(PyPredictor::of)

@@ -38,7 +38,7 @@ impl PyServer {
     #[new]
     #[pyo3(signature = (models, directories, config_file, *, host, rest_port, grpc_port, management_port, control, startup_models, poll_seconds, warm_up,
         batching, per_model_batching, tags, threads, io_threads, tls, tokens, request_timeout, drain_timeout, max_request_bytes, max_requests_in_flight,
-        max_bytes_in_flight, max_connections, metrics_path, cors, otlp_endpoint))]
+        max_bytes_in_flight, max_connections, metrics_path, cors, otlp_endpoint, inference_precision))]
     #[allow(clippy::too_many_arguments, reason = "keywords in Python")]
     fn new(
         py: Python<'_>,
@@ -69,6 +69,7 @@ impl PyServer {
         metrics_path: Option<String>,
         cors: bool,
         otlp_endpoint: Option<String>,
+        inference_precision: &str,
     ) -> PyResult<PyServer> {
         let (request_timeout, drain_timeout) = (seconds(py, request_timeout)?, seconds(py, drain_timeout)?);
         let poll = seconds(py, poll_seconds)?;
@@ -111,6 +112,7 @@ impl PyServer {
                 models: ModelOptions {
                     tags,
                     num_threads: threads,
+                    inference_precision: inference_precision.parse()?,
                     batching: batching.as_deref().map(BatchingOptions::from_text).transpose()?,
                     per_model_batching,
                     ..ModelOptions::default()

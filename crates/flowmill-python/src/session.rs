@@ -59,7 +59,7 @@ impl PySession {
         lower=true, disabled_passes=Vec::new(), strands=true, loops=true, parallel_iterations=None, timeout=None, place_pruned_graph=false,
         thread_pools=Vec::new(), gpu_fraction=None, gpu_growth=true, cuda_paths=Vec::new(), log_device_placement=false,
         placement="simple", machine=None, build_cost_model=0, build_cost_model_after=0, enable_recv_scheduling=false,
-         placement_measured_steps=None, placement_min_gain=None))]
+         placement_measured_steps=None, placement_min_gain=None, inference_precision="f32"))]
     #[allow(clippy::too_many_arguments, reason = "keywords in Python")]
     fn new(
         graph: &Bound<'_, PyGraph>,
@@ -87,6 +87,7 @@ impl PySession {
         enable_recv_scheduling: bool,
         placement_measured_steps: Option<u64>,
         placement_min_gain: Option<f64>,
+        inference_precision: &str,
     ) -> PyResult<PySession> {
         let num_gpus = device_count.get("GPU").copied().unwrap_or(0);
         let options = SessionOptions {
@@ -107,6 +108,7 @@ impl PySession {
             optimize,
             lower,
             disabled_passes,
+            inference_precision: gate::detached(graph.py(), || inference_precision.parse())?,
             fuse: FuseOptions { strands, loops, ..FuseOptions::ALL },
             parallel_iterations,
             timeout: timeout.map(|t| seconds(graph.py(), t)).transpose()?,

@@ -3,6 +3,7 @@
 use crate::device::Device;
 use crate::function::FunctionLibraryRuntime;
 use crate::invoke::Callee;
+use crate::registry::InferencePrecision;
 use crate::registry::{KernelHome, KnownInputs};
 use crate::resource::ResourceManager;
 use crate::step::{DeviceStep, Step};
@@ -29,7 +30,7 @@ pub fn evaluate(
     }
     let callee = Callee::new(node);
     let known = KnownInputs { shapes: inputs.iter().map(|t| t.shape().into()).collect(), ..KnownInputs::default() };
-    let kernel = kernels.make_for(node, &known, &KernelHome { device, resources, functions })?;
+    let kernel = kernels.make_for(node, &known, &KernelHome { device, resources, functions, precision: InferencePrecision::F32 })?;
     if kernel.as_async().is_some() {
         return Ok(None);
     }

@@ -26,7 +26,7 @@ pub use evaluate::evaluate;
 pub use executor::{Alarm, Executor, InputStats, NodeStats, OutputStats, Plan, StatsCollector, call_at};
 pub use function::{CallableFunction, Caller, FunctionDone, FunctionHandle, FunctionLibraryRuntime};
 pub use kernel::{AsyncContext, AsyncKernel, Cost, IterationPath, Kernel, KernelContext, ScalarOp, TransferName};
-pub use registry::{KernelDef, KernelInit, KernelRegistry, MakeKernel, TypeCombination};
+pub use registry::{InferencePrecision, KernelDef, KernelInit, KernelRegistry, MakeKernel, TypeCombination};
 pub use rendezvous::{Parcel, Received, Rendezvous, RendezvousKey, Transfers};
 pub use resource::{RefVariable, ResourceManager, VariableCell, container_name};
 pub use step::{DeviceStep, Pace, Poll, Step};

@@ -5,7 +5,7 @@ use crate::function::FunctionLibraryRuntime;
 use crate::kernel::Kernel;
 use crate::resource::ResourceManager;
 use flowmill_graph::{Attrs, ElementwiseFunction, Node, OpDef};
-use flowmill_tensor::{DType, PartialShape, Result, Tensor, bail, error};
+use flowmill_tensor::{DType, Error, PartialShape, Result, Tensor, bail, error};
 use rustc_hash::FxHashMap;
 use smallvec::{SmallVec, smallvec};
 use std::sync::{Arc, OnceLock};
@@ -28,6 +28,29 @@ type TypeTable = FxHashMap<&'static str, Vec<TypeCombination>>;
 /// One combination of types: for each listed type attribute of a node, the types that it may have. Other type attributes may have any type that the
 /// op allows.
 pub type TypeCombination = Vec<(&'static str, Vec<DType>)>;
+
+/// The least precision in which kernels may multiply `float32` by constant weights. Results and all else stay `float32`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum InferencePrecision {
+    /// `float32`.
+    #[default]
+    F32,
+    /// `bfloat16`: both factors are rounded to 8 significant bits, and the products are summed in `float32`.
+    Bf16,
+}
+
+impl std::str::FromStr for InferencePrecision {
+    type Err = Error;
+
+    /// Parses `f32` or `bf16`, or the names of the types.
+    fn from_str(name: &str) -> Result<InferencePrecision> {
+        match name {
+            "f32" | "float32" => Ok(InferencePrecision::F32),
+            "bf16" | "bfloat16" => Ok(InferencePrecision::Bf16),
+            _ => bail!(InvalidArgument, "inference_precision must be 'f32' or 'bf16', not '{name}'"),
+        }
+    }
+}
 
 /// The registration of a kernel: the function that makes it, and constraints on the nodes that it computes.
 #[derive(Clone, Debug)]
@@ -220,6 +243,7 @@ impl KernelRegistry {
             device: home.device,
             resources: home.resources,
             functions: home.functions,
+            precision: home.precision,
         })
     }
 
@@ -251,6 +275,7 @@ pub(crate) struct KernelHome<'a> {
     pub(crate) device: &'a Arc<dyn Device>,
     pub(crate) resources: &'a Arc<ResourceManager>,
     pub(crate) functions: &'a Arc<FunctionLibraryRuntime>,
+    pub(crate) precision: InferencePrecision,
 }
 
 /// The information that is available to the maker of a kernel: its node, and the plan's static knowledge of the inputs.
@@ -275,6 +300,8 @@ pub struct KernelInit<'a> {
     pub resources: &'a Arc<ResourceManager>,
     /// The functions of the graph.
     pub functions: &'a Arc<FunctionLibraryRuntime>,
+    /// The least precision in which the kernel may multiply by constant weights.
+    pub precision: InferencePrecision,
 }
 
 impl KernelInit<'_> {

@@ -94,7 +94,7 @@ pub use flowmill_graph::{
 };
 pub use flowmill_host::TfRecords;
 pub use flowmill_optimize::{PIPELINE, PassReport, Report as OptimizationReport};
-pub use flowmill_runtime::{CancelToken, Executor, KernelRegistry, NodeStats, TypeCombination};
+pub use flowmill_runtime::{CancelToken, Executor, InferencePrecision, KernelRegistry, NodeStats, TypeCombination};
 pub use flowmill_savedmodel::FileAccess;
 pub use flowmill_session::{
     Callable, CallableOptions, CostPlacement, Fetches, PlacementPolicy, RunOptions, RunOutcome, Runner, Session, SessionOptions,

@@ -6,7 +6,7 @@ use flowmill::device::HostDevice;
 use flowmill::graph::{AttrDef, AttrType, Attrs, Node, OpDef};
 use flowmill::proto::attr_value::{ListValue, Value};
 use flowmill::proto::{AttrValue, NameAttrList, NodeDef, TensorShapeProto};
-use flowmill::runtime::{FunctionLibraryRuntime, KernelInit, ResourceManager};
+use flowmill::runtime::{FunctionLibraryRuntime, InferencePrecision, KernelInit, ResourceManager};
 use flowmill::{Code, DType, Graph, KernelRegistry};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -73,6 +73,7 @@ fn is_accepted(kernels: &KernelRegistry, node: &Node) -> bool {
         device: &HostDevice::cpu(0, Arc::default()),
         resources: &Arc::new(ResourceManager::new()),
         functions: &Arc::new(FunctionLibraryRuntime::new(|name, _| Err(flowmill::Error::new(Code::NotFound, name)))),
+        precision: InferencePrecision::F32,
     });
     !matches!(made, Err(e) if e.code() == Code::NotFound && e.message().starts_with("No registered"))
 }

@@ -89,6 +89,10 @@ def _of_config(config) -> dict[str, Any]:
                 options["placement_measured_steps"] = max(optimizer.parameter_map["measured_steps"].i, 0)
             if "min_gain" in optimizer.parameter_map:
                 options["placement_min_gain"] = optimizer.parameter_map["min_gain"].f
+    # Two names of one pass: older TensorFlows have the first alone. 1 and 3 are RewriterConfig.ON and AGGRESSIVE.
+    rewrites = [getattr(graph_options.rewrite_options, f"auto_mixed_precision_{name}", 0) for name in ("mkl", "onednn_bfloat16")]
+    if any(toggle in (1, 3) for toggle in rewrites):
+        options["inference_precision"] = "bf16"
     options["thread_pools"] = [(max(p.num_threads, 0), p.global_name) for p in config.session_inter_op_thread_pool]
     # -1 is OptimizerOptions.L0.
     if graph_options.optimizer_options.opt_level == -1 or graph_options.rewrite_options.disable_meta_optimizer:

@@ -6,7 +6,7 @@ import asyncio
 import os
 import threading
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -40,6 +40,7 @@ class Predictor:
         batching: Batching | bool | None = None,
         tags: Sequence[str] = ("serve",),
         threads: int = 0,
+        inference_precision: Literal["f32", "bf16"] = "f32",
     ) -> None:
         """Loads a model.
 
@@ -50,15 +51,19 @@ class Predictor:
             batching: runs calls that arrive close together as one step; True takes the defaults of `Batching`.
             tags: the tags of a SavedModel's graph.
             threads: the threads of the model; 0 is one per core.
+            inference_precision: the least precision in which ``float32`` is multiplied by constant weights. With ``"bf16"`` both factors of such products
+                and convolutions are rounded to ``bfloat16``, whose relative error is up to 0.4 %; sums and all else stay ``float32``. It is faster on
+                CPUs with AVX512-BF16. The session of a model that is loaded already keeps its own.
 
         Raises:
             errors.NotFoundError: if there is no model at the path.
             errors.FailedPreconditionError: if the model has no such signature.
+            errors.InvalidArgumentError: for another precision.
         """
         self.signature = signature
         self._model = path_or_model if isinstance(path_or_model, Model) else None
         self._path = None if isinstance(path_or_model, Model) else os.fspath(path_or_model)
-        self._options: dict[str, Any] = {"batching": batching, "tags": tuple(tags), "threads": threads}
+        self._options: dict[str, Any] = {"batching": batching, "tags": tuple(tags), "threads": threads, "inference_precision": inference_precision}
         self._lock = threading.Lock()
         self._loaded = self._load()
 
@@ -67,7 +72,10 @@ class Predictor:
         if self._model is not None:
             core = _core.Predictor.of_model(self._model._core, self._model.session._core, self.signature, batching=batching)
         else:
-            core = _core.Predictor(self._path, self.signature, tags=[*self._options["tags"]], batching=batching, threads=self._options["threads"])
+            core = _core.Predictor(
+                self._path, self.signature, tags=[*self._options["tags"]], batching=batching, threads=self._options["threads"],
+                inference_precision=self._options["inference_precision"],
+            )
         return os.getpid(), core
 
     def _here(self) -> _core.Predictor:

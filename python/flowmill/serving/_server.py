@@ -66,6 +66,7 @@ class Server:
         metrics_path: str | None = None,
         cors: bool = False,
         otlp_endpoint: str | None = None,
+        inference_precision: Literal["f32", "bf16"] = "f32",
     ) -> None:
         """Starts a server.
 
@@ -99,6 +100,7 @@ class Server:
             cors: answers browsers' requests of other origins.
             otlp_endpoint: the URL of a collector of OpenTelemetry, such as ``http://localhost:4318``, to which spans of requests are sent by OTLP over HTTP.
                 OpenTelemetry's environment variables set the rest, such as ``OTEL_TRACES_SAMPLER``. None sends none.
+            inference_precision: the least precision in which ``float32`` is multiplied by constant weights; see `Predictor`.
 
         Raises:
             errors.InvalidArgumentError: if options contradict each other.
@@ -119,7 +121,7 @@ class Server:
             tags=[*tags], threads=threads, io_threads=io_threads, tls=tls_texts(tls), tokens=[(token, [*groups]) for token, groups in (tokens or {}).items()],
             request_timeout=request_timeout, drain_timeout=drain_timeout, max_request_bytes=max_request_bytes,
             max_requests_in_flight=max_requests_in_flight, max_bytes_in_flight=max_bytes_in_flight, max_connections=max_connections,
-            metrics_path=metrics_path, cors=cors, otlp_endpoint=otlp_endpoint,
+            metrics_path=metrics_path, cors=cors, otlp_endpoint=otlp_endpoint, inference_precision=inference_precision,
         )
 
     @property

@@ -3,8 +3,10 @@
 use super::packed::PackedForms;
 use crate::from_fn::from_fn;
 use crate::fused_ops::FusedOps;
+use crate::gemm::{Epilogue, Precision, round_to_bf16};
 use crate::nn::layout::in_any_layout;
 use crate::number::Number;
+use crate::packed_weights::precision_of;
 use crate::window::Geometry;
 use flowmill_numeric::conv::{PackedFilter, PackedTransposed, conv2d, conv2d_backprop_filter, conv2d_backprop_input};
 use flowmill_numeric::window::Window;
@@ -40,10 +42,11 @@ pub(super) fn register(registry: &mut KernelRegistry) {
 pub(super) fn make(init: &KernelInit<'_>, fused: FusedOps) -> Result<Arc<dyn Kernel>> {
     let geometry = Geometry::new(init)?;
     match init.dtype("T")? {
-        DType::F32 => Ok(Arc::new(Conv2d { geometry, fused, packed: PackedForms::default() })),
+        DType::F32 => Ok(Arc::new(Conv2d { geometry, fused, precision: precision_of(init, 1), packed: PackedForms::default() })),
         _ if fused.bias => init.unsupported(),
+        DType::BF16 => Ok(Arc::new(Conv2dBf16(Conv2d { geometry, fused, precision: Precision::Bf16, packed: PackedForms::default() }))),
         dtype => {
-            for_dtype!(dtype, [f64, f16, bf16, i32], T => from_fn(move |ctx| direct::<T>(ctx, &geometry)), _ => init.unsupported())
+            for_dtype!(dtype, [f64, f16, i32], T => from_fn(move |ctx| direct::<T>(ctx, &geometry)), _ => init.unsupported())
         }
     }
 }
@@ -76,7 +79,20 @@ fn output_shape(window: &Window, out_channels: usize) -> Shape {
 struct Conv2d {
     geometry: Geometry,
     fused: FusedOps,
+    /// The least precision in which to compute.
+    precision: Precision,
     packed: PackedForms<PackedFilter>,
+}
+
+impl Conv2d {
+    fn packed(&self, window: &Window, filter: &Tensor, out_channels: usize, groups: usize) -> Result<Arc<PackedFilter>> {
+        let pack = || {
+            let widened = if filter.dtype() == DType::BF16 { widened::<bf16>(filter)? } else { Vec::new() };
+            let weights = if filter.dtype() == DType::BF16 { &widened } else { filter.as_slice()? };
+            Ok(PackedFilter::pack(self.precision, window, weights, out_channels, groups))
+        };
+        self.packed.get(filter, |form| form.is_for(window), pack)
+    }
 }
 
 impl Kernel for Conv2d {
@@ -86,8 +102,7 @@ impl Kernel for Conv2d {
         let mut out = ctx.allocator().uninit(DType::F32, output_shape(&window, out_channels))?;
         let args = self.fused.args(ctx, out.shape())?;
         if out.num_elements() > 0 {
-            let pack = || Ok(PackedFilter::pack(&window, filter.as_slice()?, out_channels, groups));
-            let packed = self.packed.get(&filter, |form| form.is_for(&window), pack)?;
+            let packed = self.packed(&window, &filter, out_channels, groups)?;
             conv2d(&window, input.as_slice()?, &packed, out.as_mut_slice()?, &args.epilogue(out_channels)?);
         }
         ctx.set_output(0, out);
@@ -101,6 +116,32 @@ impl Kernel for Conv2d {
 
     fn algorithm(&self) -> Option<&'static str> {
         Some(self.packed.last()?.algorithm())
+    }
+}
+
+/// The kernel for `bfloat16`: sums are `float32`, and rounded once.
+struct Conv2dBf16(Conv2d);
+
+impl Kernel for Conv2dBf16 {
+    fn compute(&self, ctx: &mut KernelContext<'_>) -> Result<()> {
+        let (input, filter) = (ctx.take(0)?, ctx.take(1)?);
+        let (window, groups, out_channels) = checked_window(&self.0.geometry, input.shape(), filter.shape())?;
+        let mut out = ctx.allocator().uninit(DType::BF16, output_shape(&window, out_channels))?;
+        if out.num_elements() > 0 {
+            let filter = self.0.packed(&window, &filter, out_channels, groups)?;
+            let (mut wide, mut sums) =
+                (ctx.allocator().uninit(DType::F32, input.shape().clone())?, ctx.allocator().uninit(DType::F32, out.shape().clone())?);
+            let wide = wide.as_mut_slice::<f32>()?;
+            wide.iter_mut().zip(input.as_slice::<bf16>()?).for_each(|(w, x)| *w = x.to_f32());
+            conv2d(&window, wide, &filter, sums.as_mut_slice()?, &Epilogue::default());
+            round_to_bf16(out.as_mut_slice()?, sums.as_slice()?);
+        }
+        ctx.set_output(0, out);
+        Ok(())
+    }
+
+    fn algorithm(&self) -> Option<&'static str> {
+        self.0.algorithm()
     }
 }
 

@@ -4,9 +4,10 @@
 use super::packed::PackedForms;
 use crate::from_fn::from_fn;
 use crate::fused_ops::FusedOps;
-use crate::gemm::{self, MatrixRef, gemm};
+use crate::gemm::{self, MatrixRef, Precision, gemm};
 use crate::nn::layout::in_any_layout;
 use crate::number::Number;
+use crate::packed_weights::precision_of;
 use crate::parallel;
 use crate::window::volume::{Steps, output_shape};
 use flowmill_numeric::conv::volume::{PackedVolumeFilter, conv3d, conv3d_backprop_filter, conv3d_backprop_input};
@@ -51,7 +52,9 @@ type ShapeOf = fn(&Tensor) -> Result<Shape>;
 
 pub(super) fn make(init: &KernelInit<'_>, fused: FusedOps) -> Result<Arc<dyn Kernel>> {
     match init.dtype("T")? {
-        DType::F32 => Ok(Arc::new(Conv3d { steps: Steps::new(init)?, fused, packed: PackedForms::default() })),
+        DType::F32 => {
+            Ok(Arc::new(Conv3d { steps: Steps::new(init)?, fused, precision: precision_of(init, 1), packed: PackedForms::default() }))
+        }
         _ if fused.bias => init.unsupported(),
         _ => kernel!(init, convolve),
     }
@@ -97,6 +100,8 @@ fn check_gradient(volume: &Volume, channels: usize, gradient: &Tensor) -> Result
 struct Conv3d {
     steps: Steps,
     fused: FusedOps,
+    /// The least precision in which to compute.
+    precision: Precision,
     packed: PackedForms<PackedVolumeFilter>,
 }
 
@@ -107,7 +112,7 @@ impl Kernel for Conv3d {
         let mut out = ctx.allocator().uninit(DType::F32, output_shape(&volume, n))?;
         let args = self.fused.args(ctx, out.shape())?;
         if out.num_elements() > 0 {
-            let pack = || Ok(PackedVolumeFilter::pack(&volume, filter.as_slice()?, n));
+            let pack = || Ok(PackedVolumeFilter::pack(self.precision, &volume, filter.as_slice()?, n));
             let packed = self.packed.get(&filter, |form| form.is_for(&volume), pack)?;
             conv3d(&volume, input.as_slice()?, &packed, out.as_mut_slice()?, &args.epilogue(n)?);
         }

@@ -2,7 +2,7 @@
 
 use crate::fused_ops::FusedOps;
 use crate::gemm::Epilogue;
-use crate::packed_weights::PackedWeights;
+use crate::packed_weights::{PackedWeights, precision_of};
 use crate::window::Geometry;
 use flowmill_numeric::conv::separable::{Pointwise, Separable};
 use flowmill_runtime::{Kernel, KernelContext, KernelDef, KernelInit, KernelRegistry};
@@ -19,7 +19,7 @@ fn make(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
         if count != 0 && count != 1 + usize::from(ops.bias) + usize::from(ops.residual) {
             bail!(InvalidArgument, "a convolution of one position has {count} inputs, which its functions do not take");
         }
-        Ok((count > 0).then(|| Stage { ops, first, weights: PackedWeights::default() }))
+        Ok((count > 0).then(|| Stage { ops, first, weights: PackedWeights::new(precision_of(init, first)) }))
     };
     let (num_expansion, num_args, num_projection) = (count("num_expansion")?, count("num_args")?, count("num_projection")?);
     let depthwise = FusedOps::new(init)?;

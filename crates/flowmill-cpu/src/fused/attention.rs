@@ -4,7 +4,7 @@
 
 use super::program::{Instr, code_of};
 use crate::elementwise::{Operand, broadcast_shape};
-use crate::gemm::{Epilogue, PackedB, gemm_packed};
+use crate::gemm::{Epilogue, PackedRhs, Precision, gemm_packed};
 use crate::parallel;
 use crate::simd::rows::softmax_in_place;
 use flowmill_graph::{ElementwiseFunction, ElementwiseInstruction};
@@ -177,8 +177,9 @@ impl Heads<'_> {
     fn head(&self, head: usize, rows: Range<usize>, rows_at_once: usize, context: &mut [f32]) {
         let [query, key, value] = self.data;
         let (size, columns, num_keys) = (self.q.columns, self.v.columns, self.num_keys);
-        let keys = PackedB::pack_strided(&key[self.k.offset(head)..], self.k.ld, size, num_keys, !self.attention.layouts.key_is_transposed);
-        let values = PackedB::pack_strided(&value[self.v.offset(head)..], self.v.ld, num_keys, columns, false);
+        let (key, value) = (&key[self.k.offset(head)..], &value[self.v.offset(head)..]);
+        let keys = PackedRhs::pack_strided(Precision::F32, key, self.k.ld, size, num_keys, !self.attention.layouts.key_is_transposed);
+        let values = PackedRhs::pack_strided(Precision::F32, value, self.v.ld, num_keys, columns, false);
         let queries = &query[self.q.offset(head)..];
         let mut scores = vec![0.0f32; rows_at_once.min(rows.len()) * num_keys];
         let mut temporaries = Temporaries::new(self.attention, scores.len());

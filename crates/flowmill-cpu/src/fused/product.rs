@@ -5,8 +5,8 @@
 use super::elementwise::Values;
 use super::program::Program;
 use crate::fused_ops::{FusedOps, Start};
-use crate::gemm::{Epilogue, PackedB, gemm_packed, with_scratch};
-use crate::packed_weights::PackedWeights;
+use crate::gemm::{Epilogue, PackedRhs, gemm_packed, with_scratch};
+use crate::packed_weights::{PackedWeights, precision_of};
 use crate::parallel;
 use flowmill_runtime::{Kernel, KernelContext, KernelInit};
 use flowmill_tensor::{DType, Result, Shape, Tensor, bail};
@@ -29,7 +29,7 @@ pub(super) fn make(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
         bail!(InvalidArgument, "a product has {num_epilogue} inputs behind its rows, which its functions do not take");
     }
     let &[output] = &program.outputs[..] else { bail!(InvalidArgument, "a program with {} results, not 1", program.outputs.len()) };
-    Ok(Arc::new(ElementwiseProduct { cost: program.cost(), program, output, ops, weights: PackedWeights::default() }))
+    Ok(Arc::new(ElementwiseProduct { cost: program.cost(), program, output, ops, weights: PackedWeights::new(precision_of(init, 0)) }))
 }
 
 struct ElementwiseProduct {
@@ -113,7 +113,7 @@ impl ElementwiseProduct {
 }
 
 /// Multiplies rows, of which the first is row `first` of the product.
-fn multiply(rows: &[f32], first: usize, depth: usize, matrix: &PackedB, target: &mut [f32], epilogue: &Epilogue<'_>) {
+fn multiply(rows: &[f32], first: usize, depth: usize, matrix: &PackedRhs, target: &mut [f32], epilogue: &Epilogue<'_>) {
     let n = matrix.n();
     let epilogue = Epilogue { residual: epilogue.residual.map(|(residual, ld)| (&residual[first * ld..], ld)), ..*epilogue };
     gemm_packed(rows, depth, target.len() / n, matrix, target, n, &epilogue);

@@ -21,12 +21,14 @@ struct Options {
 /// Makes the kernel of `BatchMatMul` (`broadcast` false) and `BatchMatMulV2`.
 fn make(init: &KernelInit<'_>, dtype: DType, broadcast: bool) -> Result<Arc<dyn Kernel>> {
     let options = Options { adj_x: init.attrs.get_or("adj_x", false)?, adj_y: init.attrs.get_or("adj_y", false)?, broadcast };
-    if dtype == DType::F32 {
-        let rhs = StableRhs::new(init.constant(1).is_some());
+    if matches!(dtype, DType::F32 | DType::BF16) {
+        let rhs = StableRhs::new(init, 1);
         let compute = move |ctx: &mut KernelContext<'_>| {
             let (x, y) = (ctx.input(0)?, ctx.input(1)?);
             let out = if y.rank() == 2 && x.rank() > 2 && !options.adj_x && broadcast {
                 multiply_rows(ctx.allocator(), x, y, options, &rhs)?
+            } else if dtype == DType::BF16 {
+                multiply::<bf16>(ctx.allocator(), x, y, options)?
             } else {
                 multiply::<f32>(ctx.allocator(), x, y, options)?
             };
@@ -37,7 +39,7 @@ fn make(init: &KernelInit<'_>, dtype: DType, broadcast: bool) -> Result<Arc<dyn 
         let weights = init.input_shape(1);
         return batched_from_fn((weights.rank() == Some(2)).then(|| product_cost(&weights)), 0, compute);
     }
-    for_dtype!(dtype, [f16, bf16, f64, i8, i16, i32, i64, u8, u16, u32, u64, Complex<f32>, Complex<f64>], T => from_fn(move |ctx| {
+    for_dtype!(dtype, [f16, f64, i8, i16, i32, i64, u8, u16, u32, u64, Complex<f32>, Complex<f64>], T => from_fn(move |ctx| {
         let out = multiply::<T>(ctx.allocator(), ctx.input(0)?, ctx.input(1)?, options)?;
         ctx.set_output(0, out);
         Ok(())
@@ -128,16 +130,21 @@ fn out_shape(batch: &Shape, size: Sizes) -> Result<Shape> {
 /// Multiplies with a right operand that is one matrix for the whole batch, as a single product over all rows.
 fn multiply_rows(alloc: &Allocator, x: &Tensor, y: &Tensor, options: Options, rhs: &StableRhs) -> Result<Tensor> {
     let (size, batch, ..) = check(x, y, options)?;
-    let mut out = alloc.uninit(DType::F32, out_shape(&batch, size)?)?;
+    let mut out = alloc.uninit(x.dtype(), out_shape(&batch, size)?)?;
     let rows = Sizes { m: size.m * batch.num_elements(), ..size };
-    rhs.multiply(rows, x.as_slice()?, y, options.adj_y, out.as_mut_slice()?, &Epilogue::default())?;
+    if x.dtype() == DType::BF16 {
+        let a = MatrixRef { data: x.as_slice()?, ld: size.k, transposed: false };
+        rhs.multiply_bf16(rows, a, y, options.adj_y, out.as_mut_slice()?, &Epilogue::default())?;
+    } else {
+        rhs.multiply(rows, x.as_slice()?, y, options.adj_y, out.as_mut_slice()?, &Epilogue::default())?;
+    }
     Ok(out)
 }
 
-/// Multiplies the rows of `x` with a matrix, or with its transpose. `rhs` remembers matrices of `float32`.
+/// Multiplies the rows of `x` with a matrix, or with its transpose. `rhs` remembers matrices of `float32` and `bfloat16`.
 pub(super) fn multiply_by_matrix(alloc: &Allocator, x: &Tensor, matrix: &Tensor, transposed: bool, rhs: &StableRhs) -> Result<Tensor> {
     let options = Options { adj_x: false, adj_y: transposed, broadcast: true };
-    for_dtype!(x.dtype(), [f16, bf16, f64], T => multiply::<T>(alloc, x, matrix, options), _ => multiply_rows(alloc, x, matrix, options, rhs))
+    for_dtype!(x.dtype(), [f16, f64], T => multiply::<T>(alloc, x, matrix, options), _ => multiply_rows(alloc, x, matrix, options, rhs))
 }
 
 fn multiply<T: Product + Number>(alloc: &Allocator, x: &Tensor, y: &Tensor, options: Options) -> Result<Tensor> {

@@ -5,6 +5,7 @@ use crate::fused_ops::{FusedOps, Start};
 use crate::gemm::{Epilogue, MatrixRef, gemm};
 use flowmill_runtime::{Cost, Kernel, KernelContext, KernelInit};
 use flowmill_tensor::{Allocator, Complex, DType, PartialShape, Result, Shape, Tensor, bail, bf16, f16, for_dtype};
+use smallvec::SmallVec;
 use std::marker::PhantomData;
 use std::sync::Arc;
 
@@ -94,10 +95,11 @@ pub(super) fn make_matmul(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let transposed = Transposed::new(init)?;
     let cost = transposed.cost(init);
     match init.dtype("T")? {
-        DType::F32 => {
-            Ok(Arc::new(FusedMatMul { transposed, cost, rhs: StableRhs::new(init.constant(1).is_some()), fusion: FusedOps::default() }))
+        DType::F32 => Ok(Arc::new(FusedMatMul { transposed, cost, rhs: StableRhs::new(init, 1), fusion: FusedOps::default() })),
+        DType::BF16 => {
+            Ok(Arc::new(FusedMatMulBf16(FusedMatMul { transposed, cost, rhs: StableRhs::new(init, 1), fusion: FusedOps::default() })))
         }
-        t => for_dtype!(t, [f16, bf16, f64, i8, i16, i32, i64, u8, u16, u32, u64, Complex<f32>, Complex<f64>],
+        t => for_dtype!(t, [f16, f64, i8, i16, i32, i64, u8, u16, u32, u64, Complex<f32>, Complex<f64>],
             T => Ok(Arc::new(MatMul::<T> { transposed, cost, marker: PhantomData })), _ => init.unsupported()),
     }
 }
@@ -197,6 +199,45 @@ fn sums(alloc: &Allocator, start: Tensor, size: Sizes) -> Result<Tensor> {
     alloc.writable(start)
 }
 
+/// The kernel of a product of `bfloat16` matrices with its epilogue: sums and epilogue are `float32`, and rounded once.
+struct FusedMatMulBf16(FusedMatMul);
+
+impl Kernel for FusedMatMulBf16 {
+    fn compute(&self, ctx: &mut KernelContext<'_>) -> Result<()> {
+        let FusedMatMul { transposed, rhs, fusion, .. } = &self.0;
+        let start = if fusion.start == Start::Zero { None } else { ctx.take(2).ok() };
+        let c = {
+            let (a, b, alloc) = (ctx.input(0)?, ctx.input(1)?, ctx.allocator());
+            let size = transposed.sizes(a.shape(), b.shape())?;
+            let args = ctx.inputs_from(2).map(|arg| widened::<bf16>(alloc, arg)).collect::<Result<SmallVec<[Tensor; 2]>>>()?;
+            let epilogue = fusion.epilogue(&args.iter().collect::<SmallVec<[&Tensor; 2]>>(), size)?;
+            let mut c = match start {
+                Some(start) => sums(alloc, start, size)?,
+                None if fusion.start == Start::Zero => alloc.uninit(DType::BF16, [size.m, size.n])?,
+                None => bail!(InvalidArgument, "Fused MatMul needs a tensor of shape [{},{}] to add to", size.m, size.n),
+            };
+            let rows = operand(a.as_slice()?, size.m, size.k, transposed.a);
+            rhs.multiply_bf16(size, rows, b, transposed.b, c.as_mut_slice()?, &epilogue)?;
+            c
+        };
+        ctx.set_output(0, c);
+        Ok(())
+    }
+
+    fn cost(&self) -> Option<Cost> {
+        self.0.cost
+    }
+
+    fn algorithm(&self) -> Option<&'static str> {
+        Some(self.0.rhs.algorithm())
+    }
+}
+
+/// Returns a tensor of 16-bit floats as `float32`.
+fn widened<T: crate::number::Number<Acc = f32>>(alloc: &Allocator, tensor: &Tensor) -> Result<Tensor> {
+    alloc.from_slice(tensor.shape().clone(), &tensor.as_slice::<T>()?.iter().map(|x| x.widen()).collect::<Vec<f32>>())
+}
+
 impl Kernel for FusedMatMul {
     fn compute(&self, ctx: &mut KernelContext<'_>) -> Result<()> {
         let start = if self.fusion.start == Start::Zero { None } else { ctx.take(2).ok() };
@@ -225,9 +266,7 @@ struct Widened<T> {
 
 impl<T: crate::number::Number<Acc = f32>> Kernel for Widened<T> {
     fn compute(&self, ctx: &mut KernelContext<'_>) -> Result<()> {
-        let wide =
-            |t: &Tensor| ctx.allocator().from_slice(t.shape().clone(), &t.as_slice::<T>()?.iter().map(|x| x.widen()).collect::<Vec<f32>>());
-        let mut inputs = ctx.inputs_from(0).map(wide).collect::<Result<Vec<_>>>()?;
+        let mut inputs = ctx.inputs_from(0).map(|t| widened::<T>(ctx.allocator(), t)).collect::<Result<Vec<_>>>()?;
         let start = (self.inner.fusion.start != Start::Zero && inputs.len() > 2).then(|| inputs.remove(2));
         let [a, b, args @ ..] = &inputs[..] else { bail!(Internal, "a product needs two inputs") };
         let c = self.inner.multiply(ctx.allocator(), a, b, start, &args.iter().collect::<Vec<_>>())?;
@@ -247,12 +286,15 @@ pub(super) fn make_fused_matmul(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>
     let transposed = Transposed::new(init)?;
     let cost = transposed.cost(init);
     let dtype = init.dtype("T")?;
-    let rhs = StableRhs::new(dtype == DType::F32 && init.constant(1).is_some());
-    let inner = FusedMatMul { transposed, cost, rhs, fusion: FusedOps::of_product(init)? };
+    let fusion = FusedOps::of_product(init)?;
+    let is_widened = dtype == DType::F16 || (dtype == DType::BF16 && fusion.start == Start::Part);
+    let rhs = if is_widened { StableRhs::changing() } else { StableRhs::new(init, 1) };
+    let inner = FusedMatMul { transposed, cost, rhs, fusion };
     match dtype {
         DType::F32 => Ok(Arc::new(inner)),
         DType::F16 => Ok(Arc::new(Widened::<f16> { inner, marker: PhantomData })),
-        DType::BF16 => Ok(Arc::new(Widened::<bf16> { inner, marker: PhantomData })),
+        DType::BF16 if is_widened => Ok(Arc::new(Widened::<bf16> { inner, marker: PhantomData })),
+        DType::BF16 => Ok(Arc::new(FusedMatMulBf16(inner))),
         _ => init.unsupported(),
     }
 }

@@ -63,7 +63,7 @@ fn with_products(
         return init.unsupported();
     }
     let transposed = init.attrs.get_or("transpose_b", false)?;
-    let rhs = StableRhs::new(init.constant(1).is_some());
+    let rhs = StableRhs::new(init, 1);
     from_fn(move |ctx| {
         compute(ctx, &|ctx| {
             let (rows, matrix) = (ctx.input(0)?, ctx.input(1)?);

@@ -2,10 +2,13 @@
 
 use crate::elementwise::Word;
 use crate::gemm::{
-    Epilogue, MatrixRef, PackedB, Repeat, gemm, gemm_batch, gemm_beside, gemm_packed, gemm_strided, matmul_converted, matmul_generic,
+    Epilogue, MatrixRef, PackedB, PackedRhs, Precision, Repeat, gemm, gemm_batch, gemm_beside, gemm_bf16, gemm_bf16_packed, gemm_packed,
+    gemm_strided, matmul_converted, matmul_generic,
 };
+use crate::packed_weights::precision_of;
+use flowmill_runtime::KernelInit;
 use flowmill_tensor::sync::Mutex;
-use flowmill_tensor::{Complex, Result, Tensor, bf16, f16};
+use flowmill_tensor::{Complex, DType, Result, Tensor, bf16, f16};
 use std::sync::Arc;
 
 /// The sizes of a product: A is `[m, k]`, B `[k, n]`.
@@ -79,12 +82,18 @@ macro_rules! products {
 }
 products!(fast f32, f64);
 products!(generic i8, i16, i32, i64, u8, u16, u32, u64, Complex<f32>, Complex<f64>);
-products!(converted f16, bf16);
+products!(converted f16);
+
+impl Product for bf16 {
+    fn product(s: Sizes, a: MatrixRef<'_, bf16>, b: MatrixRef<'_, bf16>, c: &mut [bf16]) {
+        gemm_bf16(s.m, s.k, s.n, a, b, c);
+    }
+}
 
 /// A packed right-hand side, and the tensor that it was packed from, which is held so that nothing writes to it.
 struct Packed {
     tensor: Tensor,
-    matrix: PackedB<f32>,
+    matrix: PackedRhs,
 }
 
 /// The state of the right-hand side that a kernel remembers.
@@ -97,11 +106,12 @@ enum Memory {
     Packed(Arc<Packed>),
 }
 
-/// The right-hand side of a product of `float32`, which is packed once as long as it stays the same: a constant at its first use, any other tensor
-/// at its second. A right-hand side that keeps changing is no longer remembered after some calls, because holding it would keep an optimiser from
+/// The right-hand side of a product of `float32` or `bfloat16`, which is packed once as long as it stays the same: a constant at its first use, any other
+/// tensor at its second. A constant of `float32` is rounded to `bfloat16` if the session says so. A right-hand side that keeps changing is no longer remembered after some calls, because holding it would keep an optimiser from
 /// updating a variable in place.
 pub(crate) struct StableRhs {
     constant: bool,
+    precision: Precision,
     state: Mutex<State>,
 }
 
@@ -120,14 +130,27 @@ const MAX_CHANGES: u32 = 4;
 const MIN_PACKED: usize = 256;
 
 impl StableRhs {
-    /// Returns the state for a right-hand side that is a constant of the graph if `constant`.
-    pub(crate) fn new(constant: bool) -> StableRhs {
-        StableRhs { constant, state: Mutex::new(State { memory: Memory::Empty, changes: 0 }) }
+    /// Returns the state for a right-hand side that is input `i` of a node.
+    pub(crate) fn new(init: &KernelInit<'_>, i: usize) -> StableRhs {
+        let (constant, precision) = (init.constant(i).is_some(), precision_of(init, i));
+        StableRhs { constant, precision, state: Mutex::new(State { memory: Memory::Empty, changes: 0 }) }
+    }
+
+    /// Returns the state for a right-hand side that is another tensor at every call.
+    pub(crate) fn changing() -> StableRhs {
+        let state = State { memory: Memory::Empty, changes: MAX_CHANGES };
+        StableRhs { constant: false, precision: Precision::F32, state: Mutex::new(state) }
     }
 
     /// Returns the name of the way in which products are computed at present.
     pub(crate) fn algorithm(&self) -> &'static str {
-        if matches!(self.state.lock().memory, Memory::Packed(_)) { "product, packed" } else { PRODUCT_IN_PLACE }
+        match &self.state.lock().memory {
+            Memory::Packed(packed) => match packed.matrix.precision() {
+                Precision::F32 => "product, packed",
+                Precision::Bf16 => "product, packed bfloat16",
+            },
+            _ => PRODUCT_IN_PLACE,
+        }
     }
 
     /// Returns the packed form of `b`, a matrix of `k` rows and `n` columns (or transposed), if packing is worthwhile.
@@ -147,7 +170,11 @@ impl StableRhs {
             return Ok(None);
         }
         state.changes = 0;
-        let packed = Arc::new(Packed { tensor: b.clone(), matrix: PackedB::pack(b.as_slice::<f32>()?, size.k, size.n, transposed) });
+        let matrix = match b.dtype() {
+            DType::BF16 => PackedRhs::Bf16(pack_bf16(b, size, transposed)?),
+            _ => PackedRhs::pack(self.precision, b.as_slice::<f32>()?, size.k, size.n, transposed),
+        };
+        let packed = Arc::new(Packed { tensor: b.clone(), matrix });
         state.memory = Memory::Packed(packed.clone());
         Ok(Some(packed))
     }
@@ -170,6 +197,31 @@ impl StableRhs {
                 gemm(size.m, size.k, size.n, a, b, c, size.n, epilogue.accumulate);
                 epilogue.apply(0, size.n, c);
             }
+        }
+        Ok(())
+    }
+}
+
+/// Packs a matrix of `bfloat16`.
+fn pack_bf16(b: &Tensor, size: Sizes, transposed: bool) -> Result<PackedB<bf16>> {
+    let b = MatrixRef { data: b.as_slice::<bf16>()?, ld: if transposed { size.k } else { size.n }, transposed };
+    Ok(PackedB::pack_converted(b, size.k, 0..size.n, |x| x))
+}
+
+impl StableRhs {
+    /// Computes `C = epilogue(A B)` of `bfloat16`. The epilogue is computed in `float32`, and rounded once.
+    pub(crate) fn multiply_bf16(
+        &self,
+        size: Sizes,
+        a: MatrixRef<'_, bf16>,
+        b: &Tensor,
+        transposed: bool,
+        c: &mut [bf16],
+        epilogue: &Epilogue<'_>,
+    ) -> Result<()> {
+        match self.packed(b, size, transposed)?.as_deref() {
+            Some(Packed { matrix: PackedRhs::Bf16(matrix), .. }) => gemm_bf16_packed(size.m, a, matrix, c, epilogue),
+            _ => gemm_bf16_packed(size.m, a, &pack_bf16(b, size, transposed)?, c, epilogue),
         }
         Ok(())
     }

@@ -2,9 +2,11 @@
 
 use super::range::{Quantized, Range, integers, quantized};
 use crate::from_fn::from_fn;
-use crate::gemm::{MatrixRef, matmul_generic};
+use crate::gemm::{MatrixRef, PackedBytes, gemm_bytes, matmul_generic};
+use crate::parallel;
 use crate::window::extent;
 use flowmill_runtime::{Kernel, KernelContext, KernelInit, KernelRegistry};
+use flowmill_tensor::sync::Mutex;
 use flowmill_tensor::{Allocator, DType, Result, Tensor, bail};
 use std::sync::Arc;
 
@@ -15,6 +17,43 @@ pub(super) fn register(registry: &mut KernelRegistry) {
 
 /// The number of elements of the patch matrix that are computed at a time.
 const PATCHES: usize = 1 << 20;
+/// The least number of elements of the patch matrix that a thread copies.
+const PATCH_GRAIN: usize = 1 << 14;
+
+/// The filter or the right-hand side of the last call, packed for the zero point. The tensor is held, so that nothing writes to it.
+#[derive(Default)]
+struct Weights(Mutex<Option<(Tensor, i32, Arc<PackedBytes>)>>);
+
+impl Weights {
+    /// Returns the packed form of a tensor, which `pack` makes if this is not the tensor of the last call.
+    fn get(&self, tensor: &Tensor, zero: i32, pack: impl FnOnce() -> Result<PackedBytes>) -> Result<Arc<PackedBytes>> {
+        let mut last = self.0.lock();
+        if let Some((_, _, packed)) = last.as_ref().filter(|(of, at, _)| of.same_data(tensor) && *at == zero) {
+            return Ok(packed.clone());
+        }
+        let packed = Arc::new(pack()?);
+        *last = Some((tensor.clone(), zero, packed.clone()));
+        Ok(packed)
+    }
+}
+
+/// A type of the integers of a filter.
+trait Weight: Quantized {
+    /// Packs a matrix `[k, n]`.
+    fn pack(matrix: MatrixRef<'_, Self>, k: usize, n: usize, zero: i32) -> PackedBytes;
+}
+
+impl Weight for u8 {
+    fn pack(matrix: MatrixRef<'_, u8>, k: usize, n: usize, zero: i32) -> PackedBytes {
+        PackedBytes::pack_unsigned(matrix, k, n, zero)
+    }
+}
+
+impl Weight for i8 {
+    fn pack(matrix: MatrixRef<'_, i8>, k: usize, n: usize, zero: i32) -> PackedBytes {
+        PackedBytes::pack_signed(matrix, k, n, zero)
+    }
+}
 
 /// Returns a tensor's integers minus the zero point.
 fn centred<T: Quantized>(alloc: &Allocator, tensor: &Tensor, zero: i32) -> Result<Vec<i32>> {
@@ -26,12 +65,15 @@ fn centred<T: Quantized>(alloc: &Allocator, tensor: &Tensor, zero: i32) -> Resul
 fn make_matmul(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let transposed = [init.attrs.get_or("transpose_a", false)?, init.attrs.get_or("transpose_b", false)?];
     match (init.dtype("T1")?, init.dtype("T2")?, init.attrs.get_or("Toutput", DType::QI32)?) {
-        (DType::QU8, DType::QU8, DType::QI32) => from_fn(move |ctx| matmul(ctx, transposed)),
+        (DType::QU8, DType::QU8, DType::QI32) => {
+            let weights = Weights::default();
+            from_fn(move |ctx| matmul(ctx, transposed, &weights))
+        }
         _ => init.unsupported(),
     }
 }
 
-fn matmul(ctx: &mut KernelContext<'_>, transposed: [bool; 2]) -> Result<()> {
+fn matmul(ctx: &mut KernelContext<'_>, transposed: [bool; 2], weights: &Weights) -> Result<()> {
     let (of_a, of_b) = (Range::of(ctx, 2, ["min_a", "max_a"])?, Range::of(ctx, 4, ["min_b", "max_b"])?);
     for (range, name) in [(of_a, "a"), (of_b, "b")] {
         if !(range.max > range.min) {
@@ -48,12 +90,12 @@ fn matmul(ctx: &mut KernelContext<'_>, transposed: [bool; 2]) -> Result<()> {
     if k != inner {
         bail!(InvalidArgument, "Matrix size-incompatible: In[0]: {}, In[1]: {}", operands[0].shape(), operands[1].shape());
     }
-    let (a, b) = (
-        centred::<u8>(ctx.allocator(), &operands[0], of_a.zero::<u8>())?,
-        centred::<u8>(ctx.allocator(), &operands[1], of_b.zero::<u8>())?,
-    );
-    let matrix = |data, i: usize| MatrixRef { data, ld: operands[i].shape()[1], transposed: transposed[i] };
-    let out = quantized::<i32>(ctx.allocator(), [m, n].into(), |out| matmul_generic(m, k, n, matrix(&a, 0), matrix(&b, 1), out))?;
+    let matrix = |i: usize| -> Result<MatrixRef<'_, u8>> {
+        Ok(MatrixRef { data: operands[i].as_slice()?, ld: operands[i].shape()[1], transposed: transposed[i] })
+    };
+    let (a, b, zero) = (matrix(0)?, matrix(1)?, of_b.zero::<u8>());
+    let b = weights.get(&operands[1], zero, || Ok(PackedBytes::pack_unsigned(b, k, n, zero)))?;
+    let out = quantized::<i32>(ctx.allocator(), [m, n].into(), |out| gemm_bytes(m, a, of_a.zero::<u8>(), &b, out))?;
     ctx.set_output(0, out);
     Range::product::<u8, u8>(of_a, of_b).set(ctx, 1);
     Ok(())
@@ -85,9 +127,10 @@ fn make_conv(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
         }
     }
     let same = init.attrs.get::<&str>("padding")? == "SAME";
+    let weights = Weights::default();
     match (init.dtype("Tinput")?, init.dtype("Tfilter")?, init.attrs.get_or("out_type", DType::QI32)?) {
-        (DType::QU8, DType::QU8, DType::QI32) => from_fn(move |ctx| conv::<u8>(ctx, stride, same)),
-        (DType::QU8, DType::QI8, DType::QI32) => from_fn(move |ctx| conv::<i8>(ctx, stride, same)),
+        (DType::QU8, DType::QU8, DType::QI32) => from_fn(move |ctx| conv::<u8>(ctx, stride, same, &weights)),
+        (DType::QU8, DType::QI8, DType::QI32) => from_fn(move |ctx| conv::<i8>(ctx, stride, same, &weights)),
         _ => init.unsupported(),
     }
 }
@@ -117,7 +160,7 @@ impl Extent {
     }
 }
 
-fn conv<F: Quantized>(ctx: &mut KernelContext<'_>, stride: usize, same: bool) -> Result<()> {
+fn conv<F: Weight>(ctx: &mut KernelContext<'_>, stride: usize, same: bool, weights: &Weights) -> Result<()> {
     let (input, filter) = (integers::<u8>(ctx, 0)?, integers::<F>(ctx, 1)?);
     let &[batch, height, width, depth] = input.shape().dims() else {
         bail!(InvalidArgument, "input must be rank 4 but is rank {}", input.rank())
@@ -130,11 +173,7 @@ fn conv<F: Quantized>(ctx: &mut KernelContext<'_>, stride: usize, same: bool) ->
         bail!(InvalidArgument, "input and filter must have the same depth: {depth} vs {filter_depth}");
     }
     let (y, x) = (Extent::new(height, rows, stride, same)?, Extent::new(width, columns, stride, same)?);
-    let zero = of_input.zero::<u8>();
-    // The padding around the image is the zero point as a byte. If the range is above zero, the byte represents another number.
-    let border = if zero < 0 { 0 } else { i32::from(zero as u8).wrapping_sub(zero) };
-    let (pixels, filter) = (centred::<u8>(ctx.allocator(), &input, zero)?, centred::<F>(ctx.allocator(), &filter, of_filter.zero::<F>())?);
-    let image = Image { pixels: &pixels, height, width, depth, border };
+    let (zero, filter_zero) = (of_input.zero::<u8>(), of_filter.zero::<F>());
     let patch = rows * columns * depth;
     if batch == 0 || y.output == 0 || x.output == 0 || count == 0 {
         bail!(InvalidArgument, "Invalid input: Shapes dimension cannot be 0.");
@@ -142,46 +181,70 @@ fn conv<F: Quantized>(ctx: &mut KernelContext<'_>, stride: usize, same: bool) ->
     if patch == 0 {
         bail!(InvalidArgument, "filter patch must contain at least one element");
     }
-    let _reserved = ctx.allocator().reserve::<i32>(patch)?;
-    let out = quantized::<i32>(ctx.allocator(), [batch, y.output, x.output, count].into(), |out| {
-        let some = (PATCHES / patch).clamp(1, out.len() / count);
-        let mut patches = Vec::with_capacity(some * patch);
-        for (i, out) in out.chunks_mut(some * count).enumerate() {
-            let m = out.len() / count;
-            patches.clear();
-            (i * some..i * some + m).for_each(|at| image.add_patch(at, y, x, &mut patches));
-            let a = MatrixRef { data: &patches, ld: patch, transposed: false };
-            let b = MatrixRef { data: &filter, ld: count, transposed: false };
-            matmul_generic(m, patch, count, a, b, out);
-        }
-    })?;
+    let shape = [batch, y.output, x.output, count].into();
+    let matrix = MatrixRef { data: filter.as_slice::<F>()?, ld: count, transposed: false };
+    let out = if zero < 0 {
+        // The padding around the image is the number 0, which no byte represents: the range is above zero.
+        let pixels = centred::<u8>(ctx.allocator(), &input, zero)?;
+        let filter = centred::<F>(ctx.allocator(), &filter, filter_zero)?;
+        let image = Image { pixels: &pixels, height, width, depth, border: 0 };
+        let matrix = MatrixRef { data: &filter[..], ld: count, transposed: false };
+        quantized::<i32>(ctx.allocator(), shape, |out| {
+            image.for_patches(y, x, count, out, |patches, out| matmul_generic(out.len() / count, patch, count, patches, matrix, out));
+        })?
+    } else {
+        // The padding is the zero point as a byte. If the range is below zero, the byte represents another number.
+        let image = Image { pixels: input.as_slice::<u8>()?, height, width, depth, border: zero as u8 };
+        let weights = weights.get(&filter, filter_zero, || Ok(F::pack(matrix, patch, count, filter_zero)))?;
+        quantized::<i32>(ctx.allocator(), shape, |out| {
+            image.for_patches(y, x, count, out, |patches, out| gemm_bytes(out.len() / count, patches, zero, &weights, out));
+        })?
+    };
     ctx.set_output(0, out);
     Range::product::<u8, F>(of_input, of_filter).set(ctx, 1);
     Ok(())
 }
 
-struct Image<'a> {
-    pixels: &'a [i32],
+/// Images, of bytes or of the numbers that they represent.
+struct Image<'a, T> {
+    pixels: &'a [T],
     height: usize,
     width: usize,
     depth: usize,
     /// The value of the padding around the image.
-    border: i32,
+    border: T,
 }
 
-impl Image<'_> {
-    /// Appends the patch for position `at` of the output.
-    fn add_patch(&self, at: usize, y: Extent, x: Extent, patches: &mut Vec<i32>) {
+impl<T: Quantized> Image<'_, T> {
+    /// Calls `multiply` with the patches of some positions of the output, and the output there, until all of it is computed.
+    fn for_patches(&self, y: Extent, x: Extent, count: usize, out: &mut [i32], multiply: impl Fn(MatrixRef<'_, T>, &mut [i32])) {
+        let patch = y.window * x.window * self.depth;
+        if patch == self.depth && (y.stride, x.stride) == (1, 1) {
+            return multiply(MatrixRef { data: self.pixels, ld: patch, transposed: false }, out);
+        }
+        let some = (PATCHES / patch).clamp(1, out.len() / count);
+        let mut patches = vec![T::default(); some * patch];
+        for (i, out) in out.chunks_mut(some * count).enumerate() {
+            let patches = &mut patches[..out.len() / count * patch];
+            let at_once = PATCH_GRAIN.div_ceil(patch);
+            parallel::chunks(patches, at_once * patch, |part, patches| {
+                let first = i * some + part * at_once;
+                patches.chunks_exact_mut(patch).enumerate().for_each(|(at, patch)| self.copy_patch(first + at, y, x, patch));
+            });
+            multiply(MatrixRef { data: patches, ld: patch, transposed: false }, out);
+        }
+    }
+
+    /// Copies the patch for position `at` of the output.
+    fn copy_patch(&self, at: usize, y: Extent, x: Extent, patch: &mut [T]) {
         let (image, row, column) = (at / x.output / y.output, at / x.output % y.output, at % x.output);
-        for i in 0..y.window {
-            for j in 0..x.window {
-                match (y.input(row, i), x.input(column, j)) {
-                    (Some(row), Some(column)) => {
-                        let pixel = (image * self.height + row) * self.width + column;
-                        patches.extend_from_slice(&self.pixels[pixel * self.depth..][..self.depth]);
-                    }
-                    _ => patches.extend(std::iter::repeat_n(self.border, self.depth)),
+        for (tap, to) in patch.chunks_exact_mut(self.depth).enumerate() {
+            match (y.input(row, tap / x.window), x.input(column, tap % x.window)) {
+                (Some(row), Some(column)) => {
+                    let pixel = (image * self.height + row) * self.width + column;
+                    to.copy_from_slice(&self.pixels[pixel * self.depth..][..self.depth]);
                 }
+                _ => to.fill(self.border),
             }
         }
     }

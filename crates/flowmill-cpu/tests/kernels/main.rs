@@ -30,6 +30,7 @@ mod matmul;
 mod mutex;
 mod nn;
 mod optional;
+mod precision;
 mod quantized;
 mod queue;
 mod random;

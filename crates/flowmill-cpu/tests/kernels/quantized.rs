@@ -94,6 +94,56 @@ fn convolutions_pad_with_the_integer_for_zero() {
     assert_eq!(message(none.map(|_| Tensor::scalar(0f32))), "Invalid input: Shapes dimension cannot be 0.");
 }
 
+/// Returns a convolution with `SAME` padding, by its definition. The range of the input ends at integers, which have these bytes.
+fn defined_conv(image: [usize; 3], filter: [usize; 4], stride: usize, x: &[u8], zero: i32, f: impl Fn(usize) -> i32) -> Vec<i32> {
+    let ([height, width, depth], [rows, columns, _, count]) = (image, filter);
+    let out = |size: usize| size.div_ceil(stride);
+    let before = |size: usize, window: usize| (((out(size) - 1) * stride + window) as i64 - size as i64) / 2;
+    // No byte represents the padding of a range above zero.
+    let border = if zero < 0 { 0 } else { i32::from(zero as u8) - zero };
+    let mut sums = Vec::new();
+    for i in 0..out(height) * out(width) * count {
+        let (y, x0, o) = (i / count / out(width) * stride, i / count % out(width) * stride, i % count);
+        sums.push((0..rows * columns * depth).fold(0, |sum: i32, p| {
+            let (dy, dx, c) = (p / depth / columns, p / depth % columns, p % depth);
+            let (row, column) = ((y + dy) as i64 - before(height, rows), (x0 + dx) as i64 - before(width, columns));
+            let is_inside = (0..height as i64).contains(&row) && (0..width as i64).contains(&column);
+            let pixel = if is_inside { i32::from(x[(row as usize * width + column as usize) * depth + c]) - zero } else { border };
+            sum.wrapping_add(pixel.wrapping_mul(f(p * count + o)))
+        }));
+    }
+    sums
+}
+
+#[test]
+fn convolutions_equal_their_definition() {
+    let noise = |len: usize, seed: usize| (0..len).map(|i| ((i * 7919 + seed * 31) % 2003 % 256) as u8).collect::<Vec<u8>>();
+    for (image, filter, stride) in
+        [([7, 9, 5], [3, 3, 5, 18], 1), ([8, 8, 4], [3, 2, 4, 33], 2), ([6, 5, 19], [1, 1, 19, 7], 1), ([30, 31, 16], [5, 5, 16, 20], 1)]
+    {
+        let (x, f) = (noise(image.iter().product(), 1), noise(filter.iter().product(), 2));
+        let pixels = bytes(&[&[1], &image[..]].concat(), &x);
+        for (range_of_input, zero) in [((-1.0, 1.0), 128), ((0.0, 1.0), 0), ((1.0, 2.0), -255), ((-2.0, -1.0), 510)] {
+            let strides = super::testing::ints(&[1, stride as i64, stride as i64, 1]);
+            let run = |weights: Tensor, dtype: DType, of_filter: (f32, f32)| {
+                let inputs = [pixels.clone(), weights]
+                    .into_iter()
+                    .chain(range(range_of_input.0, range_of_input.1))
+                    .chain(range(of_filter.0, of_filter.1));
+                let attrs = [("Tinput", ty(DType::QU8)), ("Tfilter", ty(dtype))];
+                let out =
+                    call("QuantizedConv2D", inputs).attrs(&attrs).attr("strides", strides.clone()).attr("padding", "SAME").run().unwrap();
+                integers::<i32>(&out, DType::I32)
+            };
+            let unsigned = run(bytes(&filter, &f), DType::QU8, (-3.0, 0.4));
+            assert_eq!(unsigned, defined_conv(image, filter, stride, &x, zero, |i| i32::from(f[i]) - 225), "{image:?} {filter:?} {zero}");
+            let with_signs: Vec<i8> = f.iter().map(|&x| x as i8).collect();
+            let signed = run(quantized(DType::QI8, &filter, &with_signs), DType::QI8, (-1.0, 1.0));
+            assert_eq!(signed, defined_conv(image, filter, stride, &x, zero, |i| i32::from(with_signs[i])), "{image:?} {filter:?} {zero}");
+        }
+    }
+}
+
 #[test]
 fn averages_are_cut_off() {
     let pool = |op: &str, input: Tensor, dtype: DType| {

@@ -4,8 +4,8 @@ use flowmill_graph::{Attrs, OpDef, OpRegistry};
 use flowmill_proto::attr_value::{ListValue, Value};
 use flowmill_proto::{AttrValue, DataType, TensorShapeProto};
 use flowmill_runtime::{
-    AsyncContext, Cost, DeviceStep, FunctionLibraryRuntime, HostDevice, Kernel, KernelContext, KernelInit, KernelRegistry, RefVariable,
-    ResourceManager, ScalarOp,
+    AsyncContext, Cost, DeviceStep, FunctionLibraryRuntime, HostDevice, InferencePrecision, Kernel, KernelContext, KernelInit,
+    KernelRegistry, RefVariable, ResourceManager, ScalarOp,
 };
 use flowmill_tensor::{Code, DType, PartialShape, Result, Tensor, bail};
 use std::sync::{Arc, LazyLock, mpsc};
@@ -73,6 +73,7 @@ pub struct Call {
     attrs: Attrs,
     inputs: Vec<Tensor>,
     constants: Vec<Option<Tensor>>,
+    precision: InferencePrecision,
     input_shapes: Vec<PartialShape>,
     output_types: Vec<DType>,
     num_outputs: usize,
@@ -92,6 +93,7 @@ impl Call {
             attrs: Attrs::default(),
             inputs: Vec::new(),
             constants: Vec::new(),
+            precision: InferencePrecision::F32,
             input_shapes: Vec::new(),
             output_types: Vec::new(),
             num_outputs: DEFAULT_OUTPUTS,
@@ -121,6 +123,12 @@ impl Call {
     /// Adds inputs.
     pub fn inputs(mut self, tensors: Vec<Tensor>) -> Call {
         self.inputs.extend(tensors);
+        self
+    }
+
+    /// Declares the inputs so far to be constants of the graph, in a session of this precision.
+    pub fn constant(mut self, precision: InferencePrecision) -> Call {
+        (self.constants, self.precision) = (self.inputs.iter().cloned().map(Some).collect(), precision);
         self
     }
 
@@ -171,6 +179,7 @@ impl Call {
             device: &HostDevice::cpu(0, Arc::default()),
             resources: &self.resources,
             functions: &self.functions,
+            precision: self.precision,
         })
     }
 

@@ -2,7 +2,7 @@
 use crate::testing::{Call, bools, ints, strings, ty, types};
 use flowmill_proto::{AttrValue, Example, Feature, Features, FloatList, Message, feature};
 use flowmill_runtime::intra_op;
-use flowmill_tensor::{DType, Shape, Tensor};
+use flowmill_tensor::{DType, Shape, Tensor, bf16};
 use std::collections::BTreeSet;
 use std::path::Path;
 
@@ -71,6 +71,19 @@ fn calls() -> Vec<Forking> {
     call("conv/filter_gradient.rs", "Conv2DBackpropFilter", steps(one), vec![f(&[4, 32, 32, 8]), i(&[3, 3, 8, 16]), f(&[4, 32, 32, 16])]);
     // Few tiles of much work: groups of images are summed apart.
     call("conv/filter_gradient.rs", "Conv2DBackpropFilter", steps(one), vec![f(&[8, 64, 64, 4]), i(&[3, 3, 4, 16]), f(&[8, 64, 64, 16])]);
+    let narrow = |dims: &[usize]| {
+        let values: Vec<bf16> = f(dims).as_slice::<f32>().unwrap().iter().map(|x| bf16::from_f32(*x)).collect();
+        Tensor::from_slice(Shape::new(dims), &values).unwrap()
+    };
+    call("gemm/narrow.rs", "MatMul", vec![("T", ty(DType::BF16))], vec![narrow(&[300, 64]), narrow(&[64, 400])]);
+    let bytes = |dims: &[usize]| {
+        let values: Vec<u8> = numbers(dims.iter().product(), 256).into_iter().map(|x| x as u8).collect();
+        Tensor::from_slice(Shape::new(dims), &values).unwrap().bitcast(DType::QU8).unwrap()
+    };
+    let quantized = vec![("Tinput", ty(DType::QU8)), ("Tfilter", ty(DType::QU8)), ("strides", ints(one)), ("padding", "SAME".into())];
+    let ranges = [-1.0f32, 1.0, -1.0, 1.0].map(Tensor::scalar);
+    let operands = [bytes(&[1, 64, 64, 8]), bytes(&[3, 3, 8, 16])];
+    call("quantized/conv.rs", "QuantizedConv2D", quantized, operands.into_iter().chain(ranges).collect());
     call("conv/narrow.rs", "Conv2D", steps(one), vec![f(&[4, 32, 32, 16]), f(&[5, 5, 16, 2])]);
     call("conv/padding.rs", "Conv2D", steps(one), vec![f(&[4, 12, 12, 24]), f(&[5, 5, 24, 40])]);
     call("conv/planes.rs", "Conv2D", steps(one), vec![f(&[4, 32, 32, 32]), f(&[3, 3, 4, 64])]);

@@ -5,7 +5,7 @@
 
 use super::backprop::check;
 use super::padding::{copy_rows, is_inside, padded};
-use crate::gemm::{DirectTile, Element, Segment, Segments, with_scratch};
+use crate::gemm::{DirectTile, Operand, Segment, Segments, with_scratch};
 use crate::parallel;
 use crate::simd::isa;
 use crate::window::Window;

@@ -29,7 +29,7 @@ pub use backprop::conv2d_backprop_input;
 pub use filter_gradient::conv2d_backprop_filter;
 pub use phases::PackedTransposed;
 
-use crate::gemm::{Epilogue, PackedB, gemm_packed, gemm_rows};
+use crate::gemm::{Epilogue, PackedRhs, Precision, gemm_packed, gemm_rows};
 use crate::simd::isa;
 use crate::window::Window;
 use patches::Patches;
@@ -39,6 +39,8 @@ use winograd::Lifetime;
 #[derive(Clone, Debug)]
 pub struct PackedFilter {
     form: Form,
+    /// The precision that was asked for.
+    precision: Precision,
     height: usize,
     width: usize,
     /// Input channels of one group.
@@ -50,7 +52,7 @@ pub struct PackedFilter {
 #[derive(Clone, Debug)]
 enum Form {
     /// For each group, one matrix `[height * width * in_channels / groups, out_channels / groups]`.
-    Direct(Vec<PackedB>),
+    Direct(Vec<PackedRhs>),
     Tiles(winograd::Filter),
     Narrow(narrow::Filter),
     /// The filter as it is.
@@ -70,28 +72,30 @@ enum Method {
     Planes,
 }
 
-/// Returns the fastest way to compute a convolution.
-fn method_for(window: &Window, out_channels: usize, groups: usize, lifetime: Lifetime) -> Method {
+/// Returns the fastest way to compute a convolution. Only products are faster in less precision; the other ways compute in `f32`.
+fn method_for(precision: Precision, window: &Window, out_channels: usize, groups: usize, lifetime: Lifetime) -> Method {
     if narrow::is_faster(window, out_channels, groups) {
         Method::Narrow
     } else if planes::is_faster(window, out_channels, groups) {
         Method::Planes
     } else {
-        winograd::choose(window, out_channels, groups, lifetime).map_or(Method::Direct, Method::Tiles)
+        winograd::choose(precision, window, out_channels, groups, lifetime).map_or(Method::Direct, Method::Tiles)
     }
 }
 
 impl PackedFilter {
-    /// Packs an HWIO filter for convolutions over `window`; `out_channels` is the number of all `groups` together.
+    /// Packs an HWIO filter for convolutions over `window`; `out_channels` is the number of all `groups` together. The precision is the least one in
+    /// which the convolution may be computed.
     ///
     /// # Panics
     /// If `filter` is too short, or `groups` does not divide the channels.
-    pub fn pack(window: &Window, filter: &[f32], out_channels: usize, groups: usize) -> Self {
-        Self::pack_for(method_for(window, out_channels, groups, Lifetime::Kept), window, filter, out_channels, groups)
+    pub fn pack(precision: Precision, window: &Window, filter: &[f32], out_channels: usize, groups: usize) -> Self {
+        let method = method_for(precision, window, out_channels, groups, Lifetime::Kept);
+        Self::pack_for(method, precision, window, filter, out_channels, groups)
     }
 
     /// Packs a filter for one way to compute the convolution.
-    fn pack_for(method: Method, window: &Window, filter: &[f32], out_channels: usize, groups: usize) -> Self {
+    fn pack_for(method: Method, precision: Precision, window: &Window, filter: &[f32], out_channels: usize, groups: usize) -> Self {
         let &Window { height, width, channels, .. } = window;
         assert!(
             groups > 0 && channels.is_multiple_of(groups) && out_channels.is_multiple_of(groups),
@@ -107,15 +111,15 @@ impl PackedFilter {
             Method::Direct => {
                 let n = out_channels / groups;
                 let columns = |group: usize| group * n..(group + 1) * n;
-                Form::Direct((0..groups).map(|group| PackedB::pack_columns(filter, k, out_channels, columns(group))).collect())
+                Form::Direct((0..groups).map(|group| PackedRhs::pack_columns(precision, filter, k, out_channels, columns(group))).collect())
             }
         };
-        Self { form, height, width, in_channels, out_channels, groups }
+        Self { form, precision, height, width, in_channels, out_channels, groups }
     }
 
     /// Returns true if the filter is packed in the form that is the fastest for `window`. Another form gives other roundings.
     pub fn is_for(&self, window: &Window) -> bool {
-        self.method() == method_for(window, self.out_channels, self.groups, Lifetime::Kept)
+        self.method() == method_for(self.precision, window, self.out_channels, self.groups, Lifetime::Kept)
     }
 
     fn method(&self) -> Method {
@@ -147,7 +151,7 @@ impl PackedFilter {
     /// Returns the size of the packed filter in bytes.
     pub fn bytes(&self) -> usize {
         match &self.form {
-            Form::Direct(matrices) => matrices.iter().map(PackedB::bytes).sum(),
+            Form::Direct(matrices) => matrices.iter().map(PackedRhs::bytes).sum(),
             Form::Tiles(filter) => filter.bytes(),
             Form::Narrow(filter) => filter.bytes(),
             Form::Planes(filter) => size_of_val(&filter[..]),

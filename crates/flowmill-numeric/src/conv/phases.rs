@@ -8,7 +8,7 @@ use super::depthwise::for_each_row;
 use super::patches::Patches;
 use super::winograd::Lifetime;
 use super::{Method, PackedFilter, conv2d, method_for, narrow, padding};
-use crate::gemm::{Epilogue, MatrixRef, multiply_rows, with_scratch};
+use crate::gemm::{Epilogue, MatrixRef, Precision, multiply_rows, with_scratch};
 use crate::simd::transpose::transpose;
 use crate::window::{Axis, Window};
 
@@ -100,7 +100,7 @@ impl PackedTransposed {
                 filters.push((len > 0).then(|| {
                     let mut turned = vec![0.0; len];
                     phases.turn_filter(row, column, filter, out_channels, &mut turned);
-                    PackedFilter::pack(&phases.window_of(row, column, out_channels), &turned, window.channels, groups)
+                    PackedFilter::pack(Precision::F32, &phases.window_of(row, column, out_channels), &turned, window.channels, groups)
                 }));
             }
         }
@@ -193,9 +193,9 @@ impl<'a> Phases<'a> {
         let (k, n) = (row.taps * column.taps * (out_channels / self.groups), self.window.channels);
         with_scratch(k * n, |turned: &mut [f32]| {
             self.turn_filter(row, column, filter, out_channels, turned);
-            let method = method_for(&window, n, self.groups, Lifetime::Once);
+            let method = method_for(Precision::F32, &window, n, self.groups, Lifetime::Once);
             if method != Method::Direct {
-                let packed = PackedFilter::pack_for(method, &window, turned, n, self.groups);
+                let packed = PackedFilter::pack_for(method, Precision::F32, &window, turned, n, self.groups);
                 return conv2d(&window, out_backprop, &packed, pixels, &Epilogue::default());
             }
             let (depth, per_group) = (n / self.groups, out_channels / self.groups);

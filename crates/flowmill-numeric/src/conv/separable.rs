@@ -4,7 +4,7 @@
 //! need are computed into the cache, used and overwritten. Every element is computed as by the convolutions one after the other, to the bit.
 
 use super::depthwise::depthwise_conv2d;
-use crate::gemm::{Epilogue, PackedB, gemm_packed, with_scratch};
+use crate::gemm::{Epilogue, PackedRhs, gemm_packed, with_scratch};
 use crate::parallel;
 use crate::window::Window;
 use std::ops::Range;
@@ -18,7 +18,7 @@ const LEAST_ROWS: usize = 4;
 #[derive(Clone, Copy, Debug)]
 pub struct Pointwise<'a> {
     /// The filter, `[input channels, output channels]`.
-    pub filter: &'a PackedB,
+    pub filter: &'a PackedRhs,
     /// The functions of its results.
     pub epilogue: Epilogue<'a>,
 }
@@ -235,7 +235,7 @@ mod tests {
 
     use super::super::tests::{values, windows};
     use super::*;
-    use crate::gemm::Activation;
+    use crate::gemm::{Activation, Precision};
     use proptest::prelude::*;
 
     proptest! {
@@ -249,6 +249,7 @@ mod tests {
             (inputs, outputs) in (1usize..7, 1usize..40),
             block in prop_oneof![Just(0usize), Just(600), Just(3000), Just(usize::MAX)],
             threads in 1usize..4,
+            precision in prop_oneof![Just(Precision::F32), Just(Precision::Bf16)],
             seed in any::<u64>(),
         ) {
             let inputs = if expands { inputs } else { w.channels };
@@ -257,9 +258,9 @@ mod tests {
             let input = values(seed, w.batch * w.in_height * w.in_width * inputs);
             let residual = values(seed + 1, w.positions() * outputs);
             let biases = values(seed + 2, 100);
-            let expansion = PackedB::pack(&values(seed + 3, inputs * w.channels), inputs, w.channels, false);
+            let expansion = PackedRhs::pack(precision, &values(seed + 3, inputs * w.channels), inputs, w.channels, false);
             let filter = values(seed + 4, w.height * w.width * between);
-            let projection = PackedB::pack(&values(seed + 5, between * outputs), between, outputs, false);
+            let projection = PackedRhs::pack(precision, &values(seed + 5, between * outputs), between, outputs, false);
             let relu = Epilogue::bias_activation(Some(&biases), Activation::Relu);
             let added = Epilogue { residual: Some((&residual, outputs)), ..relu };
             let separable = Separable {

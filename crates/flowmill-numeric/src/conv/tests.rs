@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use super::depthwise::{depthwise_backprop_filter, depthwise_backprop_input, depthwise_conv2d, depthwise_for};
 use super::winograd::TileSize;
 use super::*;
-use crate::gemm::Activation;
+use crate::gemm::{Activation, Precision};
 use crate::pool::{avg_pool, avg_pool_grad, max_pool, max_pool_grad};
 use crate::simd::Isa;
 
@@ -93,15 +93,17 @@ fn check_conv(w: &Window, out: usize, groups: usize) {
     let bias = values(4, out);
     let is_narrow = groups == 1 && out <= narrow::MAX_OUTPUTS && (w.dilation_width == 1 || w.width == 1);
     let methods = [Method::Direct, Method::Planes].into_iter().chain(is_narrow.then_some(Method::Narrow));
-    for (method, has_residual) in methods.flat_map(|method| [(method, true), (method, false)]) {
-        let packed = PackedFilter::pack_for(method, w, &filter, out, groups);
+    // Small integers are numbers of `bfloat16`, too.
+    let forms = methods.map(|method| (method, Precision::F32)).chain([(Method::Direct, Precision::Bf16)]);
+    for ((method, precision), has_residual) in forms.flat_map(|form| [(form, true), (form, false)]) {
+        let packed = PackedFilter::pack_for(method, precision, w, &filter, out, groups);
         let residual = has_residual.then_some((&gradient[..], out));
         let epilogue = Epilogue { bias: Some(&bias), residual, activation: Activation::Relu, accumulate: false };
         let mut output = vec![f32::NAN; want.len()];
         conv2d(w, &input, &packed, &mut output, &epilogue);
         for (i, got) in output.iter().enumerate() {
             let residual = residual.map_or(0.0, |(r, _)| r[i]);
-            assert_eq!(*got, (want[i] + bias[i % out] + residual).max(0.0), "output {i} of {w:?} by {method:?}");
+            assert_eq!(*got, (want[i] + bias[i % out] + residual).max(0.0), "output {i} of {w:?} by {method:?} in {precision:?}");
         }
     }
     let mut got = vec![f32::NAN; input.len()];
@@ -285,14 +287,14 @@ fn depthwise_blocks_of_columns_equal_plain_loops() {
 fn few_channels_and_groups_equal_plain_loops() {
     let with_width = |w: Window, width: usize| Window { width, pad_left: width / 2, out_width: (w.in_width - 1) / w.stride_width + 1, ..w };
     for (w, out) in [(square(2, 24, 8, 5, 1, 2), 1), (square(1, 20, 64, 1, 1, 0), 2), (square(1, 30, 12, 9, 1, 4), 3)] {
-        assert_eq!(method_for(&w, out, 1, Lifetime::Kept), Method::Narrow, "{w:?}");
+        assert_eq!(method_for(Precision::F32, &w, out, 1, Lifetime::Kept), Method::Narrow, "{w:?}");
         check_conv(&w, out, 1);
         check_conv(&Window { batch: 3, ..with_width(w, 7) }, out, 1);
     }
     for (w, out, groups) in
         [(square(1, 14, 64, 3, 1, 1), 64, 16), (square(2, 15, 96, 3, 2, 1), 96, 12), (square(1, 9, 32, 5, 1, 2), 64, 32)]
     {
-        assert_eq!(method_for(&w, out, groups, Lifetime::Kept), Method::Planes, "{w:?}");
+        assert_eq!(method_for(Precision::F32, &w, out, groups, Lifetime::Kept), Method::Planes, "{w:?}");
         check_conv(&w, out, groups);
         check_conv(&with_width(w, 5), out, groups);
     }
@@ -319,7 +321,7 @@ fn convolved(w: &Window, out: usize) -> Vec<f32> {
     let filter: Vec<f32> = values(2, 9 * w.channels * out).iter().map(|x| (x / 7.0).exp()).collect();
     let input: Vec<f32> = values(1, w.input_len()).iter().map(|x| (x / 7.0).exp()).collect();
     let mut output = vec![f32::NAN; w.positions() * out];
-    let packed = PackedFilter::pack(w, &filter, out, 1);
+    let packed = PackedFilter::pack(Precision::F32, w, &filter, out, 1);
     assert!(packed.is_for(w));
     conv2d(w, &input, &packed, &mut output, &Epilogue::default());
     output
@@ -336,24 +338,29 @@ fn an_image_convolves_to_the_same_bits_beside_others() {
 
 #[test]
 fn tiles_are_chosen_where_they_save_work() {
-    let tiles =
-        |size, channels, window, stride, out| winograd::choose(&square(1, size, channels, window, stride, 1), out, 1, Lifetime::Kept);
+    let tiles = |size, channels, window, stride, out| {
+        winograd::choose(Precision::F32, &square(1, size, channels, window, stride, 1), out, 1, Lifetime::Kept)
+    };
     assert_eq!(tiles(56, 64, 3, 1, 64), Some(TileSize::Four));
     assert_eq!(tiles(224, 64, 3, 1, 64), Some(TileSize::Four));
     assert_eq!(
         (tiles(56, 64, 3, 2, 64), tiles(56, 64, 1, 1, 64), tiles(56, 3, 3, 1, 64), tiles(2, 512, 3, 1, 512)),
         (None, None, None, None)
     );
-    let once = |batch| winograd::choose(&square(batch, 14, 256, 3, 1, 1), 256, 1, Lifetime::Once);
+    let once = |batch| winograd::choose(Precision::F32, &square(batch, 14, 256, 3, 1, 1), 256, 1, Lifetime::Once);
     assert!(once(1).is_none() && once(32).is_some());
-    assert_eq!(winograd::choose(&square(1, 56, 64, 3, 1, 1), 64, 2, Lifetime::Kept), None);
+    assert_eq!(winograd::choose(Precision::F32, &square(1, 56, 64, 3, 1, 1), 64, 2, Lifetime::Kept), None);
+    // Products in `bfloat16` are faster, so that fewer tiles are worth while.
+    let is_tiled = |precision, size| winograd::choose(precision, &square(1, size, 64, 3, 1, 1), 64, 1, Lifetime::Kept).is_some();
+    let tiled = |precision| (4..60).filter(|&size| is_tiled(precision, size)).count();
+    assert!(tiled(Precision::Bf16) < tiled(Precision::F32));
 }
 
 #[test]
 #[should_panic(expected = "for a filter packed in tiles")]
 fn tiles_refuse_strides() {
     let w = square(1, 56, 64, 3, 1, 1);
-    let packed = PackedFilter::pack(&w, &vec![0.0; 9 * 64 * 64], 64, 1);
+    let packed = PackedFilter::pack(Precision::F32, &w, &vec![0.0; 9 * 64 * 64], 64, 1);
     let strided = square(1, 56, 64, 3, 2, 1);
     conv2d(&strided, &vec![0.0; w.input_len()], &packed, &mut vec![0.0; w.positions() * 64], &Epilogue::default());
 }
@@ -365,7 +372,7 @@ fn bits_do_not_depend_on_threads() {
     let input = rough(1, w.input_len());
     let filter = rough(2, 9 * 40 * 50);
     let gradient = rough(3, w.positions() * 50);
-    let packed = PackedFilter::pack(&w, &filter, 50, 1);
+    let packed = PackedFilter::pack(Precision::F32, &w, &filter, 50, 1);
     let run = |threads: usize| {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
         pool.install(|| {

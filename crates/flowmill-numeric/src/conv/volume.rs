@@ -7,7 +7,7 @@
 //! The gradients are those of the same convolutions: that of the filter is computed from stacked inputs, that of the input from stacked gradients.
 
 use super::{PackedFilter, conv2d, conv2d_backprop_filter, conv2d_backprop_input};
-use crate::gemm::{Epilogue, with_scratch};
+use crate::gemm::{Epilogue, Precision, with_scratch};
 use crate::parallel;
 use crate::window::{Volume, Window};
 use smallvec::SmallVec;
@@ -152,11 +152,11 @@ pub struct PackedVolumeFilter {
 }
 
 impl PackedVolumeFilter {
-    /// Packs a filter for convolutions over `volume`.
+    /// Packs a filter for convolutions over `volume`, with the least precision in which to compute.
     ///
     /// # Panics
     /// If `filter` is too short.
-    pub fn pack(volume: &Volume, filter: &[f32], out_channels: usize) -> Self {
+    pub fn pack(precision: Precision, volume: &Volume, filter: &[f32], out_channels: usize) -> Self {
         let weights = volume.channels * out_channels;
         assert!(filter.len() >= volume.taps() * weights, "{} elements of filter for {volume:?}", filter.len());
         let filters = volume.stacks_of_input().into_iter().filter(|stack| !stack.taps.is_empty()).map(|stack| {
@@ -166,7 +166,7 @@ impl PackedVolumeFilter {
             for (position, at, from) in stack.places(volume) {
                 stacked[(position * depth + at) * weights..][..weights].copy_from_slice(&filter[from * weights..][..weights]);
             }
-            let packed = PackedFilter::pack(&window, &stacked, out_channels, 1);
+            let packed = PackedFilter::pack(precision, &window, &stacked, out_channels, 1);
             (stack.taps, packed)
         });
         Self { channels: volume.channels, out_channels, filters: filters.collect() }
@@ -376,7 +376,7 @@ mod tests {
             });
             expected.iter_mut().for_each(|x| *x = x.max(0.0));
 
-            let packed = PackedVolumeFilter::pack(&volume, &filter, n);
+            let packed = PackedVolumeFilter::pack(Precision::F32, &volume, &filter, n);
             prop_assert!(packed.is_for(&volume));
             let epilogue = Epilogue { bias: Some(&bias), residual: Some((&gradient, n)), activation: Activation::Relu, accumulate: false };
             let mut output = vec![f32::NAN; expected.len()];
@@ -395,7 +395,7 @@ mod tests {
     fn a_filter_fits_volumes_of_other_sizes_with_the_same_planes() {
         let axis = |input| Axis { input, window: 3, stride: 1, dilation: 1, pad: 1, output: input };
         let volume = |planes, batch| Volume { batch, axes: [axis(planes), axis(5), axis(6)], channels: 2 };
-        let packed = PackedVolumeFilter::pack(&volume(4, 1), &values(1, 27 * 2 * 3), 3);
+        let packed = PackedVolumeFilter::pack(Precision::F32, &volume(4, 1), &values(1, 27 * 2 * 3), 3);
         assert!(packed.is_for(&volume(9, 3)));
         assert!(!packed.is_for(&volume(1, 1)), "the window has its second plane only");
         assert!(!packed.is_for(&Volume { channels: 1, ..volume(4, 1) }));
@@ -410,7 +410,7 @@ mod tests {
         let mut expected = vec![0.0; volume.positions() * n];
         for_each_product(&volume, n, |i, w, o| expected[o] += input[i] * filter[w]);
         let mut output = vec![f32::NAN; expected.len()];
-        conv3d(&volume, &input, &PackedVolumeFilter::pack(&volume, &filter, n), &mut output, &Epilogue::default());
+        conv3d(&volume, &input, &PackedVolumeFilter::pack(Precision::F32, &volume, &filter, n), &mut output, &Epilogue::default());
         // Winograd's method rounds.
         let largest = expected.iter().fold(0.0f32, |largest, x| largest.max(x.abs()));
         assert!(output.iter().zip(&expected).all(|(x, y)| (x - y).abs() <= 1e-4 * largest));

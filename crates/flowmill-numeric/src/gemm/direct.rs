@@ -3,9 +3,10 @@
 //! A row is a list of segments of memory: a row of a matrix is one, a patch of an image one for each row of the window. Each element of C is the same
 //! chain of multiply-adds as in the packed form, so that both forms return the same bits.
 
-use super::tile::Finish;
+use super::dot::Dot;
+use super::tile::{Finish, SumOf};
 use crate::simd::prefetch::{self, LINE};
-use crate::simd::vector::Vector;
+use crate::simd::vector::Lanes;
 use smallvec::SmallVec;
 
 /// A part of the chain of multiply-adds: some steps, whose elements of A are equally far apart.
@@ -32,46 +33,46 @@ pub(crate) fn part(segments: &[Segment], k0: usize, len: usize) -> Segments {
 }
 
 /// The operands of one tile call.
-pub(crate) struct DirectTile<'a, T> {
+pub(crate) struct DirectTile<'a, S, C> {
     pub segments: &'a [Segment],
-    pub a: *const T,
+    pub a: *const S,
     /// The elements after `a` at which the rows of A begin.
     pub rows: &'a [usize],
     /// The distance between two elements of a segment.
     pub step: usize,
     /// The panel of B; row `p` is at `b + p * ldb`.
-    pub b: *const T,
+    pub b: *const S,
     pub ldb: usize,
-    pub c: *mut T,
+    pub c: *mut C,
     pub ldc: usize,
     /// Columns of C that exist, at most as many as the panel holds.
     pub cols: usize,
     /// If true, the sums start from the values in C instead of zero.
     pub load: bool,
-    pub finish: Option<Finish<T>>,
+    pub finish: Option<Finish<C>>,
     /// Memory to bring into the cache, a line in each step, or null. A line in each step is as much as 16 rows of `f32`.
-    pub ahead: *const T,
+    pub ahead: *const S,
 }
 
 /// A kernel for tiles of one shape.
-pub(crate) type DirectFn<T> = unsafe fn(&DirectTile<'_, T>);
+pub(crate) type DirectFn<S, C> = unsafe fn(&DirectTile<'_, S, C>);
 
 /// # Safety
-/// The CPU has V's instruction set; `t.rows` has `R` places, from which all elements of the segments can be read; the other pointers are good for `R`
+/// The CPU has D's instruction set; `t.rows` has `R` places, from which all elements of the segments can be read; the other pointers are good for `R`
 /// rows and `t.cols` columns (of B: `W` vectors); `t.cols` reaches into the last vector.
 #[inline(always)]
 #[allow(clippy::needless_range_loop)]
-pub(crate) unsafe fn direct_tile<V: Vector, const R: usize, const W: usize>(t: &DirectTile<'_, V::Elem>) {
+pub(crate) unsafe fn direct_tile<D: Dot, const R: usize, const W: usize>(t: &DirectTile<'_, D::Step, SumOf<D>>) {
     // SAFETY: everything below stays inside the memory that the caller guarantees.
     unsafe {
-        let columns = |w: usize| t.cols.saturating_sub(w * V::LANES).min(V::LANES);
-        let whole = t.cols == W * V::LANES;
-        let load = |p: *const V::Elem, w: usize| if whole { V::load(p) } else { V::load_part(p, columns(w)) };
-        let mut start = [[V::zero(); W]; R];
+        let columns = |w: usize| t.cols.saturating_sub(w * D::Sums::LANES).min(D::Sums::LANES);
+        let whole = t.cols == W * D::Sums::LANES;
+        let load = |p: *const SumOf<D>, w: usize| if whole { D::Sums::load(p) } else { D::Sums::load_part(p, columns(w)) };
+        let mut start = [[D::Sums::zero(); W]; R];
         if t.load {
             for (i, row) in start.iter_mut().enumerate() {
                 for (w, v) in row.iter_mut().enumerate() {
-                    *v = load(t.c.add(i * t.ldc + w * V::LANES), w);
+                    *v = load(t.c.add(i * t.ldc + w * D::Sums::LANES), w);
                 }
             }
         }
@@ -87,14 +88,14 @@ pub(crate) unsafe fn direct_tile<V: Vector, const R: usize, const W: usize>(t: &
             let mut at = segment.a;
             let mut b = t.b.add(segment.b * t.ldb);
             for _ in 0..segment.len {
-                let mut bs = [V::zero(); W];
+                let mut bs = [D::zero(); W];
                 for w in 0..W {
-                    bs[w] = V::load(b.add(w * V::LANES));
+                    bs[w] = D::load(b.add(w * D::Sums::LANES));
                 }
                 for i in 0..R {
-                    let x = V::splat(*rows[i].add(at));
+                    let x = D::splat(*rows[i].add(at));
                     for w in 0..W {
-                        acc[i][w] = x.mul_add(bs[w], acc[i][w]);
+                        acc[i][w] = D::add_products(x, bs[w], acc[i][w]);
                     }
                 }
                 prefetch::for_read(ahead);
@@ -106,7 +107,7 @@ pub(crate) unsafe fn direct_tile<V: Vector, const R: usize, const W: usize>(t: &
         let mut done = acc;
         if let Some(f) = &t.finish {
             for w in 0..W {
-                let column = w * V::LANES;
+                let column = w * D::Sums::LANES;
                 if !f.bias.is_null() {
                     let bias = load(f.bias.add(column), w);
                     for i in 0..R {
@@ -120,19 +121,19 @@ pub(crate) unsafe fn direct_tile<V: Vector, const R: usize, const W: usize>(t: &
                 }
                 if let Some(low) = f.low {
                     for i in 0..R {
-                        done[i][w] = V::splat(low).max(done[i][w]);
+                        done[i][w] = D::Sums::splat(low).max(done[i][w]);
                     }
                 }
                 if let Some(high) = f.high {
                     for i in 0..R {
-                        done[i][w] = V::splat(high).min(done[i][w]);
+                        done[i][w] = D::Sums::splat(high).min(done[i][w]);
                     }
                 }
             }
         }
         for (i, row) in done.iter().enumerate() {
             for (w, v) in row.iter().enumerate() {
-                let c = t.c.add(i * t.ldc + w * V::LANES);
+                let c = t.c.add(i * t.ldc + w * D::Sums::LANES);
                 if whole { v.store(c) } else { v.store_part(c, columns(w)) }
             }
         }

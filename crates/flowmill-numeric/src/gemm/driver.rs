@@ -6,11 +6,11 @@ use smallvec::SmallVec;
 
 use super::buffer::with_scratch;
 use super::direct::{DirectTile, Segment, Segments, part};
-use super::tile::{Element, Finish, KC, Kernels, LDA, Tile};
+use super::tile::{Finish, KC, Kernels, LDA, Operand, Tile};
 use crate::parallel;
 use crate::simd::prefetch::{self, LINE};
 
-/// The source of the rows of A: a matrix, or the patches of an image that a convolution multiplies.
+/// The source of the rows of A: a matrix, or the patches of an image that a convolution multiplies. Its elements are the steps of the product.
 pub trait Rows<T>: Sync {
     /// Writes element `(row0 + i, k0 + p)` to `dst[i * LDA + p]` for `i < rows`, `p < kc`.
     fn pack(&self, row0: usize, rows: usize, k0: usize, kc: usize, dst: &mut [T]);
@@ -60,26 +60,27 @@ pub(crate) struct Panels<T> {
 pub(crate) type RowFunction<'a, T> = dyn Fn(&mut [T]) + Sync + 'a;
 
 /// A product to compute: `C = finish(C * load + A B)`.
-pub(crate) struct Job<'a, T: 'static, A> {
-    pub kernels: &'static Kernels<T>,
+pub(crate) struct Job<'a, T: Operand, A> {
+    pub kernels: &'static Kernels<T::Step, T::Sum>,
     pub a: &'a A,
     pub m: usize,
+    /// The number of steps.
     pub k: usize,
     pub n: usize,
-    pub b: Panels<T>,
-    pub c: *mut T,
+    pub b: Panels<T::Step>,
+    pub c: *mut T::Sum,
     pub ldc: usize,
     pub load: bool,
-    pub finish: Option<Finish<T>>,
+    pub finish: Option<Finish<T::Sum>>,
     /// The function that is applied to each finished part of a row of C.
-    pub then: Option<&'a RowFunction<'a, T>>,
+    pub then: Option<&'a RowFunction<'a, T::Sum>>,
     /// If true, panels are processed from the last to the first.
     pub backwards: bool,
 }
 
 // SAFETY: the pointers are to memory that the caller of `run` borrows for the whole run (`b`, `finish` shared, `c` exclusively), and the tasks of a
 // run write disjoint parts of C.
-unsafe impl<T: Sync + Send, A: Sync> Sync for Job<'_, T, A> {}
+unsafe impl<T: Operand, A: Sync> Sync for Job<'_, T, A> {}
 
 /// The limit in bytes on the packed rows of A of one block, so that they stay in L2 beside the panel that they are multiplied with.
 const A_BLOCK_BYTES: usize = 512 << 10;
@@ -99,7 +100,7 @@ const PACKED_TOGETHER: usize = 8;
 /// The longest range of `k` for which rows of A are packed at once.
 const K_BLOCK: usize = 9 * KC;
 
-impl<T: Element, A: Rows<T>> Job<'_, T, A> {
+impl<T: Operand, A: Rows<T::Step>> Job<'_, T, A> {
     /// Computes the product, on several threads if it is large enough.
     ///
     /// # Safety
@@ -118,13 +119,13 @@ impl<T: Element, A: Rows<T>> Job<'_, T, A> {
 
     /// Returns true if each tile's rows are best multiplied with all panels in turn, so that C is written in order.
     fn takes_panels_in_turn(&self) -> bool {
-        let bytes = |rows: usize| rows.saturating_mul(self.n).saturating_mul(size_of::<T>());
+        let bytes = |rows: usize| rows.saturating_mul(self.n).saturating_mul(size_of::<T::Step>());
         bytes(self.k) <= NEAR_BYTES || (bytes(self.k) <= L2_SHARE && bytes(self.m) > L2_SHARE)
     }
 
     /// Returns true if B is not packed and most likely lies in memory, where a panel's rows are far from each other.
     fn is_far(&self) -> bool {
-        self.b.ldb != self.kernels.panel_width() && self.k.saturating_mul(self.n).saturating_mul(size_of::<T>()) >= FAR_BYTES
+        self.b.ldb != self.kernels.panel_width() && self.k.saturating_mul(self.n).saturating_mul(size_of::<T::Step>()) >= FAR_BYTES
     }
 
     fn full_panels(&self) -> usize {
@@ -139,7 +140,7 @@ impl<T: Element, A: Rows<T>> Job<'_, T, A> {
     fn split(&self, threads: usize) -> (usize, usize) {
         let (m, k, n) = (self.m, self.k, self.n);
         // A core does about 50 multiply-adds per nanosecond and reads about 30 bytes per nanosecond from its cache.
-        let nanoseconds = (m.saturating_mul(k).saturating_mul(n) / 50).max(k.saturating_mul(n).saturating_mul(size_of::<T>()) / 30);
+        let nanoseconds = (m.saturating_mul(k).saturating_mul(n) / 50).max(k.saturating_mul(n).saturating_mul(size_of::<T::Step>()) / 30);
         if threads <= 1 || !parallel::is_worth_forking(nanoseconds) {
             return (1, 1);
         }
@@ -169,7 +170,7 @@ impl<T: Element, A: Rows<T>> Job<'_, T, A> {
         let k_blocks = self.k.div_ceil(K_BLOCK).max(1);
         for k_block in 0..k_blocks {
             let ks = parallel::piece(self.k, k_blocks, k_block);
-            let room = A_BLOCK_BYTES / (size_of::<T>() * ks.len().next_multiple_of(KC).max(KC));
+            let room = A_BLOCK_BYTES / (size_of::<T::Step>() * ks.len().next_multiple_of(KC).max(KC));
             let row_blocks = rows.len().div_ceil(room.max(self.kernels.max_rows()));
             for row_block in 0..row_blocks {
                 let part = parallel::piece(rows.len(), row_blocks, row_block);
@@ -219,7 +220,7 @@ impl<T: Element, A: Rows<T>> Job<'_, T, A> {
             row += height;
         }
         let is_packed = parts.iter().any(|part| !part.in_place);
-        with_scratch(if is_packed { chunks * rows.len() * LDA } else { 0 }, |packed: &mut [T]| {
+        with_scratch(if is_packed { chunks * rows.len() * LDA } else { 0 }, |packed: &mut [T::Step]| {
             for run in parts.chunk_by(|a, b| a.in_place == b.in_place).filter(|run| !run[0].in_place) {
                 let end = run[0].row + run.iter().map(|part| part.height).sum::<usize>();
                 for first in (run[0].row..end).step_by(PACKED_TOGETHER) {
@@ -314,12 +315,12 @@ impl<T: Element, A: Rows<T>> Job<'_, T, A> {
     unsafe fn direct_tile(
         &self,
         row: usize,
-        data: &[T],
+        data: &[T::Step],
         places: &[usize],
         segments: &Segments,
         panel: usize,
         ks: &Range<usize>,
-        ahead: *const T,
+        ahead: *const T::Step,
     ) {
         let column = panel * self.kernels.panel_width();
         let cols = (self.n - column).min(self.kernels.panel_width());
@@ -355,7 +356,7 @@ impl<T: Element, A: Rows<T>> Job<'_, T, A> {
     ///
     /// # Safety
     /// `c` is writable for these rows and columns.
-    unsafe fn apply_then(&self, c: *mut T, rows: usize, cols: usize) {
+    unsafe fn apply_then(&self, c: *mut T::Sum, rows: usize, cols: usize) {
         if let Some(then) = self.then {
             for i in 0..rows {
                 // SAFETY: the caller guarantees it.
@@ -368,7 +369,7 @@ impl<T: Element, A: Rows<T>> Job<'_, T, A> {
     /// the caches are written up to 1.7 times as fast. Stores past the caches were not faster.
     fn prefetch_result(&self, row: usize, rows: usize, share: usize, shares: usize) {
         let next = self.c.wrapping_add(row * self.ldc).cast::<u8>();
-        for line in parallel::piece(rows * self.ldc * size_of::<T>() / LINE, shares, share) {
+        for line in parallel::piece(rows * self.ldc * size_of::<T::Sum>() / LINE, shares, share) {
             prefetch::for_write(next.wrapping_add(line * LINE));
         }
     }
@@ -377,7 +378,7 @@ impl<T: Element, A: Rows<T>> Job<'_, T, A> {
     /// columns of the rows.
     #[inline]
     fn prefetch_rows(&self, first: usize, count: usize, panels: &Range<usize>, part: Range<usize>) {
-        let lines = self.kernels.panel_width() * size_of::<T>() / LINE;
+        let lines = self.kernels.panel_width() * size_of::<T::Step>() / LINE;
         let lines_a_row = panels.len() * lines;
         let rows = self.b.data.wrapping_add(panels.start * self.b.panel_stride + first * self.b.ldb);
         for line in (part.start - panels.start) * lines * count..(part.end - panels.start) * lines * count {
@@ -392,7 +393,7 @@ impl<T: Element, A: Rows<T>> Job<'_, T, A> {
     #[inline]
     fn prefetch(&self, panel: usize, k0: usize, steps: usize, tile: usize, tiles: usize) {
         if self.b.ldb == self.kernels.panel_width() && panel < self.full_panels() {
-            let lines = steps * self.b.ldb * size_of::<T>() / LINE;
+            let lines = steps * self.b.ldb * size_of::<T::Step>() / LINE;
             let share = lines.div_ceil(tiles);
             let next = self.b.data.wrapping_add(panel * self.b.panel_stride + (k0 + steps) * self.b.ldb).cast::<u8>();
             for line in tile * share..lines.min((tile + 1) * share) {
@@ -407,7 +408,7 @@ impl<T: Element, A: Rows<T>> Job<'_, T, A> {
     /// The requirements of [`Job::block`] hold; `a` is the packed block of those rows and steps.
     #[allow(clippy::too_many_arguments)]
     #[inline]
-    unsafe fn tile(&self, row: usize, rows: usize, panel: usize, group: usize, k0: usize, steps: usize, a: *const T) {
+    unsafe fn tile(&self, row: usize, rows: usize, panel: usize, group: usize, k0: usize, steps: usize, a: *const T::Step) {
         let width = self.kernels.panel_width();
         let column = panel * width;
         let cols = (self.n - column).min(group * width);

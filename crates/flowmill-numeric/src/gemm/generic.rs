@@ -96,7 +96,7 @@ pub fn matmul_generic<T: Ring + bytemuck::Pod>(m: usize, k: usize, n: usize, a: 
     }
 }
 
-/// Computes `C[m, n] = A[m, k] B[k, n]` with dense C for types that compute in `f32` (half, bfloat16): operands are converted, multiplied and
+/// Computes `C[m, n] = A[m, k] B[k, n]` with dense C for types that compute in `f32` (half): operands are converted, multiplied and
 /// accumulated in `f32`, and each sum is rounded once.
 ///
 /// # Panics

@@ -1,18 +1,26 @@
 //! Matrix products.
 //!
-//! [`gemm_packed`] multiplies with a B that was packed once (weights); [`gemm`] and [`gemm_batch`] take plain row-major
-//! operands of `f32` or `f64`; [`matmul_generic`] and its relatives serve all other types.
+//! [`gemm_packed`] multiplies with a B that was packed once (weights), as `f32` or rounded to `bfloat16` ([`PackedRhs`]); [`gemm`] and [`gemm_batch`]
+//! take plain row-major operands of `f32` or `f64`, [`gemm_bf16`] of `bfloat16`; [`gemm_bytes`] multiplies quantised bytes; [`matmul_generic`] and its
+//! relatives serve all other types. One driver computes all but the last: it is generic over the [`Operand`], whose tile kernels differ in how they
+//! multiply (`dot`) alone.
 //!
 //! **Determinism.** Every element of an `f32` or `f64` product is one chain of multiply-adds in the order of `k`, fused if the CPU can fuse them.
 //! So a result depends neither on the number of threads, nor on which other rows or columns are computed with it, nor on whether B was packed; AVX2
-//! and AVX-512 agree too. Bias, residual and activation follow in this order, each rounded.
+//! and AVX-512 agree too. Bias, residual and activation follow in this order, each rounded. In products of `bfloat16`, whose sums are `f32`, the chain takes
+//! the elements of each pair in reverse order (1, 0, 3, 2, …), as the instructions of AVX512-BF16 do; all instruction sets agree, unless numbers are
+//! denormal. Products of bytes are exact.
 
 mod buffer;
 mod direct;
+mod dot;
 mod driver;
 mod epilogue;
 mod generic;
+mod narrow;
 mod pack;
+mod quantized;
+mod rhs;
 mod strided;
 #[cfg(test)]
 mod tests;
@@ -20,9 +28,12 @@ mod tile;
 
 pub use epilogue::{Activation, Epilogue};
 pub use generic::{Ring, matmul_converted, matmul_generic};
+pub use narrow::{gemm_bf16, gemm_bf16_packed, round_to_bf16};
 pub use pack::PackedB;
+pub use quantized::{PackedBytes, gemm_bytes};
+pub use rhs::{PackedRhs, Precision};
 pub use strided::{Repeat, gemm_strided};
-pub use tile::Element;
+pub use tile::{Element, Operand};
 
 pub use buffer::with_scratch;
 pub(crate) use direct::DirectTile;
@@ -34,6 +45,7 @@ pub use tile::LDA;
 
 use crate::simd::transpose::transpose;
 use driver::{Job, Panels};
+use narrow::Rounded;
 use pack::{Beside, Matrix};
 
 use crate::parallel;
@@ -51,21 +63,24 @@ fn check_matrix(name: &str, len: usize, rows: usize, cols: usize, ld: usize) {
     );
 }
 
-/// Computes `C[m, n] = epilogue(A[m, k] B[k, n])` with packed B; rows of A are `lda` apart, rows of C `ldc`.
+/// Computes `C[m, n] = epilogue(A[m, k] B[k, n])` with packed B; rows of A are `lda` apart, rows of C `ldc`. A is rounded as B was.
 ///
 /// The function forks on the current rayon pool if the product takes longer than about 10 µs.
 ///
 /// # Panics
 /// If a slice is too short for its shape.
-pub fn gemm_packed(a: &[f32], lda: usize, m: usize, b: &PackedB, c: &mut [f32], ldc: usize, epilogue: &Epilogue<'_>) {
+pub fn gemm_packed(a: &[f32], lda: usize, m: usize, b: &PackedRhs, c: &mut [f32], ldc: usize, epilogue: &Epilogue<'_>) {
     check_matrix("A", a.len(), m, b.k(), lda);
     let a = Matrix { data: a, ld: lda, transposed: false, columns: b.k() };
     gemm_rows(&a, m, b, c, ldc, epilogue);
 }
 
 /// Like [`gemm_packed`], with rows of A from any source.
-pub fn gemm_rows<A: Rows<f32>>(a: &A, m: usize, b: &PackedB, c: &mut [f32], ldc: usize, epilogue: &Epilogue<'_>) {
-    gemm_rows_from(0, a, m, b, c, ldc, epilogue);
+pub fn gemm_rows<A: Rows<f32>>(a: &A, m: usize, b: &PackedRhs, c: &mut [f32], ldc: usize, epilogue: &Epilogue<'_>) {
+    match b {
+        PackedRhs::F32(b) => multiply_packed(0, a, m, b, c, ldc, epilogue),
+        PackedRhs::Bf16(b) => multiply_packed(0, &Rounded { rows: a, columns: b.k() }, m, b, c, ldc, epilogue),
+    }
 }
 
 /// Computes `C[m, n] = epilogue([A1, A2] B[k, n])`, where the rows of A1 and A2 are adjacent and lie side by side. A1 has `k1` columns and A2 the
@@ -73,32 +88,50 @@ pub fn gemm_rows<A: Rows<f32>>(a: &A, m: usize, b: &PackedB, c: &mut [f32], ldc:
 ///
 /// # Panics
 /// If a slice is too short for its shape, or if B has fewer than `k1` rows.
-pub fn gemm_beside(a1: Option<&[f32]>, k1: usize, a2: &[f32], m: usize, b: &PackedB, c: &mut [f32], epilogue: &Epilogue<'_>) {
+pub fn gemm_beside(a1: Option<&[f32]>, k1: usize, a2: &[f32], m: usize, b: &PackedRhs, c: &mut [f32], epilogue: &Epilogue<'_>) {
     assert!(k1 <= b.k(), "{k1} of {} rows", b.k());
     let k2 = b.k() - k1;
     check_matrix("A2", a2.len(), m, k2, k2);
-    match a1 {
-        Some(a1) => {
-            check_matrix("A1", a1.len(), m, k1, k1);
-            gemm_rows(&Beside { left: a1, left_columns: k1, right: a2, right_columns: k2 }, m, b, c, b.n(), epilogue);
+    if let Some(a1) = a1 {
+        check_matrix("A1", a1.len(), m, k1, k1);
+        return gemm_rows(&Beside { left: a1, left_columns: k1, right: a2, right_columns: k2 }, m, b, c, b.n(), epilogue);
+    }
+    let right = Matrix { data: a2, ld: k2, transposed: false, columns: k2 };
+    match b {
+        PackedRhs::F32(b) => multiply_packed(k1, &right, m, b, c, b.n(), epilogue),
+        PackedRhs::Bf16(b) if k1.is_multiple_of(2) => {
+            multiply_packed(k1 / 2, &Rounded { rows: &right, columns: k2 }, m, b, c, b.n(), epilogue);
         }
-        None => gemm_rows_from(k1, &Matrix { data: a2, ld: k2, transposed: false, columns: k2 }, m, b, c, b.n(), epilogue),
+        PackedRhs::Bf16(b) => {
+            // The first step has a row of B that belongs to A1.
+            let zeros = vec![0.0; m];
+            let rows = Beside { left: &zeros, left_columns: 1, right: a2, right_columns: k2 };
+            multiply_packed(k1 / 2, &Rounded { rows: &rows, columns: k2 + 1 }, m, b, c, b.n(), epilogue);
+        }
     }
 }
 
-/// Computes the product with B from row `first` on.
-fn gemm_rows_from<A: Rows<f32>>(first: usize, a: &A, m: usize, b: &PackedB, c: &mut [f32], ldc: usize, epilogue: &Epilogue<'_>) {
+/// Computes the product of rows of steps with B from its step `first` on.
+fn multiply_packed<T: Operand<Sum = f32>, A: Rows<T::Step>>(
+    first: usize,
+    a: &A,
+    m: usize,
+    b: &PackedB<T>,
+    c: &mut [f32],
+    ldc: usize,
+    epilogue: &Epilogue<'_>,
+) {
     check_matrix("C", c.len(), m, b.n(), ldc);
     let finish = epilogue.finish(m, b.n());
     if m == 0 || b.n() == 0 {
         return;
     }
     let activation = |x: &mut [f32]| epilogue.activation.apply(x);
-    let job = Job {
+    let job = Job::<T, A> {
         kernels: b.kernels(),
         a,
         m,
-        k: b.k() - first,
+        k: b.steps() - first,
         n: b.n(),
         b: b.panels_from(first),
         c: c.as_mut_ptr(),
@@ -250,7 +283,7 @@ unsafe fn product_rows<T: Element, A: Rows<T>>(
     let kernels = &T::kernels(isa).0;
     let width = kernels.panel_width();
     let product = |columns: std::ops::Range<usize>, panels: Panels<T>| {
-        let job = Job {
+        let job = Job::<T, A> {
             kernels,
             a,
             m,

@@ -5,24 +5,26 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use smallvec::{SmallVec, smallvec};
 
+use super::MatrixRef;
 use super::buffer::Buffer;
 use super::direct::{Segment, Segments};
 use super::driver::{Panels, Places, Rows};
-use super::tile::{Element, Kernels, LDA};
+use super::tile::{Element, Kernels, LDA, Operand, per_step};
 use crate::parallel;
 use crate::simd::transpose::transpose;
 use crate::simd::{Isa, isa};
 
 /// A matrix B `[k, n]` that is rearranged once so that products read it from memory in order.
 ///
-/// Columns are grouped into panels of two vectors; a panel stores its columns row after row. Packing costs about as much
+/// Columns are grouped into panels of two vectors; a panel stores its columns row after row. For narrow types a row is one of steps: the elements of a
+/// column that a tile multiplies at a time are adjacent. Packing costs about as much
 /// as one product with a single row, so it pays for constants (weights) and for A of more than a few rows.
 #[derive(Clone)]
-pub struct PackedB<T: Element = f32> {
-    data: Buffer<T>,
+pub struct PackedB<T: Operand = f32> {
+    data: Buffer<T::Step>,
     k: usize,
     n: usize,
-    isa: Isa,
+    kernels: &'static Kernels<T::Step, T::Sum>,
     direction: Direction,
 }
 
@@ -54,11 +56,10 @@ impl<T: Element> PackedB<T> {
     /// If `b` is too short.
     pub fn pack_columns(b: &[T], k: usize, ldb: usize, columns: Range<usize>) -> Self {
         super::check_matrix("B", b.len(), k, columns.end, ldb);
-        let (isa, n) = (isa(), columns.len());
-        let kernels = &T::kernels(isa).0;
+        let (kernels, n) = (&T::kernels(isa()).0, columns.len());
         let mut data = Buffer::zeroed(packed_len(kernels, k, n));
         pack_panels(kernels, b, ldb, false, k, columns, data.as_mut_slice());
-        Self { data, k, n, isa, direction: Direction::default() }
+        Self { data, k, n, kernels, direction: Direction::default() }
     }
 
     /// Packs B whose stored rows are `ldb` apart: rows of B, or columns if `transposed`.
@@ -68,11 +69,10 @@ impl<T: Element> PackedB<T> {
     pub fn pack_strided(b: &[T], ldb: usize, k: usize, n: usize, transposed: bool) -> Self {
         let (rows, columns) = if transposed { (n, k) } else { (k, n) };
         super::check_matrix("B", b.len(), rows, columns, ldb);
-        let isa = isa();
-        let kernels = &T::kernels(isa).0;
+        let kernels = &T::kernels(isa()).0;
         let mut data = Buffer::zeroed(packed_len(kernels, k, n));
         pack_panels(kernels, b, ldb, transposed, k, 0..n, data.as_mut_slice());
-        Self { data, k, n, isa, direction: Direction::default() }
+        Self { data, k, n, kernels, direction: Direction::default() }
     }
 
     pub(crate) fn pack_for(isa: Isa, b: &[T], k: usize, n: usize, transposed: bool) -> Self {
@@ -81,7 +81,7 @@ impl<T: Element> PackedB<T> {
         let kernels = &T::kernels(isa).0;
         let mut data = Buffer::zeroed(packed_len(kernels, k, n));
         pack_panels(kernels, b, ldb, transposed, k, 0..n, data.as_mut_slice());
-        Self { data, k, n, isa, direction: Direction::default() }
+        Self { data, k, n, kernels, direction: Direction::default() }
     }
 
     /// Packs `count` matrices of `k` rows and `n` columns at once. `fill(row, columns, parts)` sets `parts[i]` to these columns of a row of matrix `i`;
@@ -105,12 +105,51 @@ impl<T: Element> PackedB<T> {
                 fill(row, columns.clone(), &mut parts);
             }
         }
-        buffers.into_iter().map(|data| Self { data, k, n, isa, direction: Direction::default() }).collect()
+        buffers.into_iter().map(|data| Self { data, k, n, kernels, direction: Direction::default() }).collect()
+    }
+}
+
+impl<T: Operand> PackedB<T> {
+    /// Packs the columns `columns` of B `[k, ..]`, each element converted.
+    ///
+    /// # Panics
+    /// If `b` is too short.
+    pub fn pack_converted<S: Copy + Sync>(b: MatrixRef<'_, S>, k: usize, columns: Range<usize>, convert: impl Fn(S) -> T + Sync) -> Self {
+        Self::pack_converted_for(&T::kernels(isa()).0, b, k, columns, convert)
+    }
+
+    /// Like [`PackedB::pack_converted`], for these kernels.
+    pub(crate) fn pack_converted_for<S: Copy + Sync>(
+        kernels: &'static Kernels<T::Step, T::Sum>,
+        b: MatrixRef<'_, S>,
+        k: usize,
+        columns: Range<usize>,
+        convert: impl Fn(S) -> T + Sync,
+    ) -> Self {
+        b.check("B", k, columns.end);
+        let (steps, n, width) = (k.div_ceil(per_step::<T>()), columns.len(), kernels.panel_width());
+        let mut data = Buffer::zeroed(packed_len(kernels, steps, n));
+        if k > 0 && n > 0 {
+            let at_once = PACK_GRAIN.div_ceil(width * k);
+            parallel::chunks(data.as_mut_slice(), at_once * width * steps, |i, dst| {
+                for (panel, dst) in dst.chunks_mut(width * steps).enumerate() {
+                    let first = (i * at_once + panel) * width;
+                    let columns = columns.start + first..columns.end.min(columns.start + first + width);
+                    pack_steps(b, k, columns, dst.len() / steps, bytemuck::cast_slice_mut(dst), per_step::<T>(), &convert);
+                }
+            });
+        }
+        Self { data, k, n, kernels, direction: Direction::default() }
     }
 
     /// Returns the number of rows of B.
     pub fn k(&self) -> usize {
         self.k
+    }
+
+    /// Returns the number of steps that a column consists of.
+    pub(crate) fn steps(&self) -> usize {
+        self.k.div_ceil(per_step::<T>())
     }
 
     /// Returns the number of columns of B.
@@ -130,30 +169,30 @@ impl<T: Element> PackedB<T> {
         m <= self.kernels().max_rows() && self.bytes() >= WIDE_BYTES && self.direction.0.fetch_xor(true, Ordering::Relaxed)
     }
 
-    pub(crate) fn kernels(&self) -> &'static Kernels<T> {
-        &T::kernels(self.isa).0
+    pub(crate) fn kernels(&self) -> &'static Kernels<T::Step, T::Sum> {
+        self.kernels
     }
 
-    pub(crate) fn panels(&self) -> Panels<T> {
-        packed_panels(self.kernels(), self.data.as_slice(), self.k, self.n)
+    pub(crate) fn panels(&self) -> Panels<T::Step> {
+        packed_panels(self.kernels, self.data.as_slice(), self.steps(), self.n)
     }
 
-    /// Returns the panels without the first rows of B. `first` is at most the number of rows.
-    pub(crate) fn panels_from(&self, first: usize) -> Panels<T> {
+    /// Returns the panels without the first steps of B. `first` is at most the number of steps.
+    pub(crate) fn panels_from(&self, first: usize) -> Panels<T::Step> {
         let all = self.panels();
         // Both stay within the buffer, or one past its end, and are not read if no row is left.
         Panels { data: all.data.wrapping_add(first * all.ldb), tail: all.tail.wrapping_add(first * all.tail_width), ..all }
     }
 }
 
-impl<T: Element> std::fmt::Debug for PackedB<T> {
+impl<T: Operand> std::fmt::Debug for PackedB<T> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "PackedB[{}, {}] for {:?}", self.k, self.n, self.isa)
+        write!(f, "PackedB<{}>[{}, {}]", std::any::type_name::<T>(), self.k, self.n)
     }
 }
 
 /// Returns the width of the last panel if it is not a full one: one or two vectors.
-pub(crate) fn tail_width<T>(kernels: &Kernels<T>, n: usize) -> usize {
+pub(crate) fn tail_width<S, C>(kernels: &Kernels<S, C>, n: usize) -> usize {
     match n % kernels.panel_width() {
         0 => 0,
         rest if rest <= kernels.lanes => kernels.lanes,
@@ -161,13 +200,13 @@ pub(crate) fn tail_width<T>(kernels: &Kernels<T>, n: usize) -> usize {
     }
 }
 
-/// Returns the number of elements of packed B `[k, n]`.
-pub(crate) fn packed_len<T>(kernels: &Kernels<T>, k: usize, n: usize) -> usize {
+/// Returns the number of elements of packed B of `k` steps and `n` columns.
+pub(crate) fn packed_len<S, C>(kernels: &Kernels<S, C>, k: usize, n: usize) -> usize {
     k * (n / kernels.panel_width() * kernels.panel_width() + tail_width(kernels, n))
 }
 
-/// Returns the panels of packed B `[k, n]`.
-pub(crate) fn packed_panels<T>(kernels: &Kernels<T>, data: &[T], k: usize, n: usize) -> Panels<T> {
+/// Returns the panels of packed B of `k` steps and `n` columns.
+pub(crate) fn packed_panels<S, C>(kernels: &Kernels<S, C>, data: &[S], k: usize, n: usize) -> Panels<S> {
     let width = kernels.panel_width();
     Panels {
         data: data.as_ptr(),
@@ -183,7 +222,7 @@ const PACK_GRAIN: usize = 1 << 16;
 
 /// Packs the columns `columns` of B into `dst`, on several threads if there is much to pack.
 pub(crate) fn pack_panels<T: Element>(
-    kernels: &Kernels<T>,
+    kernels: &Kernels<T, T>,
     b: &[T],
     ldb: usize,
     transposed: bool,
@@ -226,6 +265,32 @@ fn pack_panel<T: Element>(b: &[T], ldb: usize, transposed: bool, first: usize, c
         for (p, row) in dst.chunks_exact_mut(width).enumerate() {
             row[..cols].copy_from_slice(&b[p * ldb + first..][..cols]);
             row[cols..].fill(T::zero());
+        }
+    }
+}
+
+/// Packs `columns` into a panel of `width` zeros, converted; `per` elements of a column are adjacent.
+fn pack_steps<S: Copy, T: Copy>(
+    b: MatrixRef<'_, S>,
+    k: usize,
+    columns: Range<usize>,
+    width: usize,
+    dst: &mut [T],
+    per: usize,
+    convert: impl Fn(S) -> T,
+) {
+    let place = |row: usize, column: usize| (row / per * width + column) * per + row % per;
+    if b.transposed {
+        for (j, column) in columns.enumerate() {
+            for (p, &x) in b.data[column * b.ld..][..k].iter().enumerate() {
+                dst[place(p, j)] = convert(x);
+            }
+        }
+    } else {
+        for p in 0..k {
+            for (j, &x) in b.data[p * b.ld..][columns.clone()].iter().enumerate() {
+                dst[place(p, j)] = convert(x);
+            }
         }
     }
 }

@@ -45,7 +45,7 @@ fn check_shape(m: usize, k: usize, n: usize, seed: u64) {
     let residual = small_values(seed + 3, m * n);
     for isa in Isa::available() {
         for transposed in [false, true] {
-            let packed = PackedB::pack_for(isa, if transposed { &bt } else { &b }, k, n, transposed);
+            let packed = PackedRhs::F32(PackedB::pack_for(isa, if transposed { &bt } else { &b }, k, n, transposed));
             let mut c = vec![f32::NAN; m * n];
             gemm_packed(&a, k, m, &packed, &mut c, n, &Epilogue::default());
             assert_eq!(c, want, "packed {isa:?} {m} {k} {n} {transposed}");
@@ -91,13 +91,13 @@ fn long_sums_and_wide_rows_equal_plain_loops() {
 }
 
 /// Returns values whose sums depend on the order of addition.
-fn rough_values(seed: u64, len: usize) -> Vec<f32> {
+pub(super) fn rough_values(seed: u64, len: usize) -> Vec<f32> {
     let fine = small_values(seed, len);
     let coarse = small_values(seed + 100, len);
     fine.iter().zip(coarse).map(|(f, c)| (f / 7.0 + 0.1) * (c / 3.0).exp2()).collect()
 }
 
-fn with_threads<R: Send>(threads: usize, f: impl FnOnce() -> R + Send) -> R {
+pub(super) fn with_threads<R: Send>(threads: usize, f: impl FnOnce() -> R + Send) -> R {
     rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap().install(f)
 }
 
@@ -107,7 +107,7 @@ fn bits_do_not_depend_on_threads_rows_or_packing() {
         let (a, b) = (rough_values(1, m * k), rough_values(2, k * n));
         let transposed_b = transpose(&b, k, n);
         let bias = rough_values(3, n);
-        let packed = PackedB::pack(&b, k, n, false);
+        let packed = PackedRhs::pack(Precision::F32, &b, k, n, false);
         let epilogue = Epilogue::bias_activation(Some(&bias), Activation::GeluExact);
         let run = |threads| {
             with_threads(threads, || {
@@ -144,7 +144,7 @@ fn wide_instruction_sets_agree() {
         .filter(|isa| *isa != Isa::Portable)
         .map(|isa| {
             let mut c = vec![0.0; m * n];
-            let packed = PackedB::pack_for(isa, &b, k, n, false);
+            let packed = PackedRhs::F32(PackedB::pack_for(isa, &b, k, n, false));
             gemm_packed(&a, k, m, &packed, &mut c, n, &Epilogue::default());
             c
         })
@@ -156,7 +156,7 @@ fn wide_instruction_sets_agree() {
 fn strides_leave_gaps_alone() {
     let (m, k, n) = (5, 7, 40);
     let (a, b) = (small_values(1, m * 10), small_values(2, k * n));
-    let packed = PackedB::pack(&b, k, n, false);
+    let packed = PackedRhs::pack(Precision::F32, &b, k, n, false);
     let mut c = vec![-1.0; m * 50];
     gemm_packed(&a, 10, m, &packed, &mut c, 50, &Epilogue::default());
     let dense: Vec<f32> = (0..m * k).map(|i| a[i / k * 10 + i % k]).collect();
@@ -195,7 +195,7 @@ fn infinities_and_nans_reach_only_their_row_and_column() {
             _ => assert!(row.iter().all(|x| x.is_finite())),
         }
     }
-    let packed = PackedB::pack(&b, k, n, false);
+    let packed = PackedRhs::pack(Precision::F32, &b, k, n, false);
     gemm_packed(&a, k, m, &packed, &mut c, n, &Epilogue::bias_activation(None, Activation::Relu));
     assert!(c[3 * n..][..n].iter().all(|x| x.is_nan()), "Relu keeps NaN");
 }
@@ -221,16 +221,16 @@ fn other_types_multiply() {
     matmul_generic(m, k, n, plain(&turned(&a), k), b_transposed, &mut c);
     assert!(c.iter().zip(&want).all(|(c, w)| *c == Complex::new(-w, 0.0)));
 
-    let halves = |x: &[f32]| x.iter().map(|x| half::bf16::from_f32(*x)).collect::<Vec<_>>();
-    let mut c = vec![half::bf16::ZERO; m * n];
-    matmul_converted(m, k, n, plain(&halves(&a), k), plain(&halves(&b), n), &mut c, half::bf16::to_f32, half::bf16::from_f32);
+    let halves = |x: &[f32]| x.iter().map(|x| half::f16::from_f32(*x)).collect::<Vec<_>>();
+    let mut c = vec![half::f16::ZERO; m * n];
+    matmul_converted(m, k, n, plain(&halves(&a), k), plain(&halves(&b), n), &mut c, half::f16::to_f32, half::f16::from_f32);
     assert_eq!(c, halves(&want));
 }
 
 #[test]
 #[should_panic(expected = "A: 5 elements")]
 fn short_operands_are_refused() {
-    let packed = PackedB::pack(&[0.0; 12], 3, 4, false);
+    let packed = PackedRhs::pack(Precision::F32, &[0.0; 12], 3, 4, false);
     gemm_packed(&[0.0; 5], 3, 2, &packed, &mut [0.0; 8], 4, &Epilogue::default());
 }
 
@@ -240,7 +240,7 @@ fn matrices_beside_each_other_are_multiplied_like_one() {
         let (a1, a2, b) = (rough_values(1, m * k1), rough_values(2, m * k2), rough_values(3, (k1 + k2) * n));
         let bias = rough_values(4, n);
         let joined: Vec<f32> = (0..m).flat_map(|i| [&a1[i * k1..][..k1], &a2[i * k2..][..k2]].concat()).collect();
-        let packed = PackedB::pack(&b, k1 + k2, n, false);
+        let packed = PackedRhs::pack(Precision::F32, &b, k1 + k2, n, false);
         let epilogue = Epilogue::bias_activation(Some(&bias), Activation::Tanh);
         let mut want = vec![0.0; m * n];
         gemm_packed(&joined, k1 + k2, m, &packed, &mut want, n, &epilogue);

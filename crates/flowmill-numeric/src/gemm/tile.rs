@@ -1,11 +1,14 @@
 //! The register-tile kernels: a few rows of A times a few panels of B.
 //!
-//! Each element of C is one chain of multiply-adds in the order of `k`, started from zero or from the old value of C.
+//! Each element of C is one chain of multiply-adds in the order of `k`, started from zero or from the old value of C. What one step of the chain is
+//! depends on the operands ([`Dot`]).
 //! The choice of tile, panel, block or thread does not change that chain, so it does not change a bit of the result.
 
 use super::direct::{DirectFn, DirectTile, direct_tile};
+use super::dot::{Dot, Pair, PortableQuads, Quad, WidenedPairs};
 use crate::simd::Isa;
-use crate::simd::vector::{Portable, Vector};
+use crate::simd::vector::{Lanes, Portable};
+use half::bf16;
 
 /// The longest range of `k` per tile call: a block of A (`MR x KC`) and of B (`KC x NR`) stay in L1/L2.
 pub(crate) const KC: usize = 256;
@@ -16,22 +19,23 @@ pub const LDA: usize = KC + 16;
 
 /// The operands of one tile call.
 #[derive(Clone, Copy)]
-pub(crate) struct Tile<T> {
+pub(crate) struct Tile<S, C> {
+    /// The number of steps.
     pub k: usize,
     /// The packed block of A; row `i` is at `a + i * LDA`.
-    pub a: *const T,
+    pub a: *const S,
     /// The first panel of B; row `p` is at `b + p * ldb`.
-    pub b: *const T,
+    pub b: *const S,
     pub ldb: usize,
     pub panel_stride: usize,
-    pub c: *mut T,
+    pub c: *mut C,
     pub ldc: usize,
     /// Columns of C that exist, at most as many as the panels hold.
     pub cols: usize,
     /// If true, the sums start from the values in C instead of zero.
     pub load: bool,
     /// The epilogue, applied after the last range of `k`.
-    pub finish: Option<Finish<T>>,
+    pub finish: Option<Finish<C>>,
 }
 
 /// The part of an epilogue that is applied in registers: `clamp(acc + bias + residual)`.
@@ -46,25 +50,28 @@ pub(crate) struct Finish<T> {
     pub high: Option<T>,
 }
 
+/// The type of the sums of a tile.
+pub(crate) type SumOf<D> = <<D as Dot>::Sums as Lanes>::Elem;
+
 /// # Safety
-/// The CPU has V's instruction set; the pointers of `t` are good for `R` rows, `t.cols` columns (of B: whole
+/// The CPU has D's instruction set; the pointers of `t` are good for `R` rows, `t.cols` columns (of B: whole
 /// panels) and `t.k` steps; `t.k <= KC`; `t.cols` reaches into the last of the `P` panels of `W` vectors.
 #[inline(always)]
 #[allow(clippy::needless_range_loop)]
-unsafe fn tile<V: Vector, const R: usize, const P: usize, const W: usize>(t: &Tile<V::Elem>) {
+unsafe fn tile<D: Dot, const R: usize, const P: usize, const W: usize>(t: &Tile<D::Step, SumOf<D>>) {
     // SAFETY: everything below stays inside the memory that the caller guarantees.
     unsafe {
-        let whole = t.cols == P * W * V::LANES;
+        let whole = t.cols == P * W * D::Sums::LANES;
         // The number of existing columns in vector `w` of panel `q`.
-        let columns = |q: usize, w: usize| t.cols.saturating_sub((q * W + w) * V::LANES).min(V::LANES);
+        let columns = |q: usize, w: usize| t.cols.saturating_sub((q * W + w) * D::Sums::LANES).min(D::Sums::LANES);
 
-        let mut start = [[[V::zero(); W]; P]; R];
+        let mut start = [[[D::Sums::zero(); W]; P]; R];
         if t.load {
             for (i, row) in start.iter_mut().enumerate() {
                 for (q, panel) in row.iter_mut().enumerate() {
                     for (w, v) in panel.iter_mut().enumerate() {
-                        let c = t.c.add(i * t.ldc + (q * W + w) * V::LANES);
-                        *v = if whole { V::load(c) } else { V::load_part(c, columns(q, w)) };
+                        let c = t.c.add(i * t.ldc + (q * W + w) * D::Sums::LANES);
+                        *v = if whole { D::Sums::load(c) } else { D::Sums::load_part(c, columns(q, w)) };
                     }
                 }
             }
@@ -74,17 +81,17 @@ unsafe fn tile<V: Vector, const R: usize, const P: usize, const W: usize>(t: &Ti
 
         let (mut a, mut b) = (t.a, t.b);
         for _ in 0..t.k {
-            let mut bs = [[V::zero(); W]; P];
+            let mut bs = [[D::zero(); W]; P];
             for q in 0..P {
                 for w in 0..W {
-                    bs[q][w] = V::load(b.add(q * t.panel_stride + w * V::LANES));
+                    bs[q][w] = D::load(b.add(q * t.panel_stride + w * D::Sums::LANES));
                 }
             }
             for i in 0..R {
-                let x = V::splat(*a.add(i * LDA));
+                let x = D::splat(*a.add(i * LDA));
                 for q in 0..P {
                     for w in 0..W {
-                        acc[i][q][w] = x.mul_add(bs[q][w], acc[i][q][w]);
+                        acc[i][q][w] = D::add_products(x, bs[q][w], acc[i][q][w]);
                     }
                 }
             }
@@ -97,8 +104,8 @@ unsafe fn tile<V: Vector, const R: usize, const P: usize, const W: usize>(t: &Ti
             if !f.bias.is_null() {
                 for q in 0..P {
                     for w in 0..W {
-                        let p = f.bias.add((q * W + w) * V::LANES);
-                        let bias = if whole { V::load(p) } else { V::load_part(p, columns(q, w)) };
+                        let p = f.bias.add((q * W + w) * D::Sums::LANES);
+                        let bias = if whole { D::Sums::load(p) } else { D::Sums::load_part(p, columns(q, w)) };
                         for i in 0..R {
                             done[i][q][w] = done[i][q][w].add(bias);
                         }
@@ -109,15 +116,15 @@ unsafe fn tile<V: Vector, const R: usize, const P: usize, const W: usize>(t: &Ti
                 for i in 0..R {
                     for q in 0..P {
                         for w in 0..W {
-                            let p = f.residual.add(i * f.ld_residual + (q * W + w) * V::LANES);
-                            let old = if whole { V::load(p) } else { V::load_part(p, columns(q, w)) };
+                            let p = f.residual.add(i * f.ld_residual + (q * W + w) * D::Sums::LANES);
+                            let old = if whole { D::Sums::load(p) } else { D::Sums::load_part(p, columns(q, w)) };
                             done[i][q][w] = done[i][q][w].add(old);
                         }
                     }
                 }
             }
             if let Some(low) = f.low {
-                let low = V::splat(low);
+                let low = D::Sums::splat(low);
                 for i in 0..R {
                     for q in 0..P {
                         for w in 0..W {
@@ -127,7 +134,7 @@ unsafe fn tile<V: Vector, const R: usize, const P: usize, const W: usize>(t: &Ti
                 }
             }
             if let Some(high) = f.high {
-                let high = V::splat(high);
+                let high = D::Sums::splat(high);
                 for i in 0..R {
                     for q in 0..P {
                         for w in 0..W {
@@ -140,7 +147,7 @@ unsafe fn tile<V: Vector, const R: usize, const P: usize, const W: usize>(t: &Ti
         for (i, row) in done.iter().enumerate() {
             for (q, panel) in row.iter().enumerate() {
                 for (w, v) in panel.iter().enumerate() {
-                    let c = t.c.add(i * t.ldc + (q * W + w) * V::LANES);
+                    let c = t.c.add(i * t.ldc + (q * W + w) * D::Sums::LANES);
                     if whole { v.store(c) } else { v.store_part(c, columns(q, w)) }
                 }
             }
@@ -149,20 +156,20 @@ unsafe fn tile<V: Vector, const R: usize, const P: usize, const W: usize>(t: &Ti
 }
 
 /// A kernel for tiles of one shape.
-pub(crate) type TileFn<T> = unsafe fn(&Tile<T>);
+pub(crate) type TileFn<S, C> = unsafe fn(&Tile<S, C>);
 
-/// The tile kernels of one instruction set.
-pub(crate) struct Kernels<T: 'static> {
-    /// Elements per vector.
+/// The tile kernels of one instruction set, for steps `S` and sums `C`.
+pub(crate) struct Kernels<S: 'static, C: 'static> {
+    /// Steps, and sums, per vector.
     pub lanes: usize,
     /// `by_panels[0]` is for half a panel (one vector), `[1]` for one panel (two vectors), `[2]` for two panels, `[3]` for four;
     /// entry `r - 1` is for `r` rows.
-    by_panels: [&'static [TileFn<T>]; 4],
+    by_panels: [&'static [TileFn<S, C>]; 4],
     /// The kernels that read A in place: for half a panel, and for one panel; entry `r - 1` is for `r` rows.
-    direct: [&'static [DirectFn<T>]; 2],
+    direct: [&'static [DirectFn<S, C>]; 2],
 }
 
-impl<T> Kernels<T> {
+impl<S, C> Kernels<S, C> {
     /// Returns the number of columns of a panel of packed B.
     pub(crate) fn panel_width(&self) -> usize {
         2 * self.lanes
@@ -180,66 +187,73 @@ impl<T> Kernels<T> {
     }
 
     /// Returns the tile for `rows` rows and a group of panels that [`Kernels::widest`] chose for at least as many rows.
-    pub(crate) fn exactly(&self, rows: usize, panels: usize) -> TileFn<T> {
+    pub(crate) fn exactly(&self, rows: usize, panels: usize) -> TileFn<S, C> {
         self.by_panels[1 + panels.ilog2() as usize][rows - 1]
     }
 
     /// Returns the tile that reads `rows` rows of A in place, for a panel of one or two vectors.
-    pub(crate) fn direct(&self, rows: usize, vectors: usize) -> DirectFn<T> {
+    pub(crate) fn direct(&self, rows: usize, vectors: usize) -> DirectFn<S, C> {
         self.direct[vectors - 1][rows - 1]
     }
 
     /// Returns the tile for a last panel of at most one vector.
-    pub(crate) fn narrow(&self, rows: usize) -> TileFn<T> {
+    pub(crate) fn narrow(&self, rows: usize) -> TileFn<S, C> {
         self.by_panels[0][rows - 1]
     }
 }
 
-/// An element type with tile kernels.
-pub trait Element: bytemuck::Pod + Send + Sync + num_traits::Float + sealed::Sealed {
+/// A type of the elements of B in a product that has tile kernels.
+pub trait Operand: bytemuck::Pod + Send + Sync + sealed::Sealed {
+    /// The numbers that one lane multiplies at a time: one, or a few of consecutive `k`.
+    type Step: bytemuck::Pod + Send + Sync;
+    /// The type of the product's elements.
+    type Sum: bytemuck::Pod + Send + Sync;
+
+    /// Returns the kernels that need no more than the instruction set.
     #[doc(hidden)]
-    fn kernels(isa: Isa) -> &'static sealed::KernelsOf<Self>;
+    fn plain_kernels(isa: Isa) -> &'static sealed::KernelsOf<Self::Step, Self::Sum>;
+
+    /// Returns the fastest kernels of this CPU, which may need more than the instruction set.
+    #[doc(hidden)]
+    fn kernels(isa: Isa) -> &'static sealed::KernelsOf<Self::Step, Self::Sum> {
+        Self::plain_kernels(isa)
+    }
 }
 
-// The trait is sealed: other crates cannot implement it.
+/// The number of elements of a step.
+pub(crate) const fn per_step<T: Operand>() -> usize {
+    size_of::<T::Step>() / size_of::<T>()
+}
+
+/// A type of floats whose products are of the same type.
+pub trait Element: Operand<Step = Self, Sum = Self> + num_traits::Float {}
+
+// The traits are sealed: other crates cannot implement them.
 #[allow(unnameable_types)]
 pub(crate) mod sealed {
     pub trait Sealed {}
-    pub struct KernelsOf<T: 'static>(pub(crate) super::Kernels<T>);
+    pub struct KernelsOf<S: 'static, C: 'static>(pub(crate) super::Kernels<S, C>);
 }
 
 macro_rules! kernel_table {
-    ($table:ident, $t:ty, $v:ty, $features:literal, $one:tt $two:tt $four:tt $eight:tt) => {
-        pub(super) static $table: sealed::KernelsOf<$t> = {
-            #[target_feature(enable = $features)]
-            unsafe fn kernel<const R: usize, const P: usize, const W: usize>(t: &Tile<$t>) {
-                // SAFETY: the features are enabled here; the rest is the caller's duty.
-                unsafe { tile::<$v, R, P, W>(t) }
+    ($table:ident, $dot:ty, [$($features:literal)?] $one:tt $two:tt $four:tt $eight:tt) => {
+        pub(super) static $table: sealed::KernelsOf<<$dot as Dot>::Step, SumOf<$dot>> = {
+            $(#[target_feature(enable = $features)])?
+            unsafe fn kernel<const R: usize, const P: usize, const W: usize>(t: &Tile<<$dot as Dot>::Step, SumOf<$dot>>) {
+                // SAFETY: the features are enabled here, or the baseline's; the rest is the caller's duty.
+                unsafe { tile::<$dot, R, P, W>(t) }
             }
-            #[target_feature(enable = $features)]
-            unsafe fn direct<const R: usize, const W: usize>(t: &DirectTile<'_, $t>) {
+            $(#[target_feature(enable = $features)])?
+            unsafe fn direct<const R: usize, const W: usize>(t: &DirectTile<'_, <$dot as Dot>::Step, SumOf<$dot>>) {
                 // SAFETY: as above.
-                unsafe { direct_tile::<$v, R, W>(t) }
+                unsafe { direct_tile::<$dot, R, W>(t) }
             }
-            kernel_table!(@table $t, $v, $one $two $four $eight)
+            kernel_table!(@table $dot, $one $two $four $eight)
         };
     };
-    ($table:ident, $t:ty, $v:ty, $one:tt $two:tt $four:tt $eight:tt) => {
-        pub(super) static $table: sealed::KernelsOf<$t> = {
-            unsafe fn kernel<const R: usize, const P: usize, const W: usize>(t: &Tile<$t>) {
-                // SAFETY: the vector type is the baseline's; the rest is the caller's duty.
-                unsafe { tile::<$v, R, P, W>(t) }
-            }
-            unsafe fn direct<const R: usize, const W: usize>(t: &DirectTile<'_, $t>) {
-                // SAFETY: as above.
-                unsafe { direct_tile::<$v, R, W>(t) }
-            }
-            kernel_table!(@table $t, $v, $one $two $four $eight)
-        };
-    };
-    (@table $t:ty, $v:ty, [$($one:literal)*] [$($two:literal)*] [$($four:literal)*] [$($eight:literal)*]) => {
+    (@table $dot:ty, [$($one:literal)*] [$($two:literal)*] [$($four:literal)*] [$($eight:literal)*]) => {
         sealed::KernelsOf(Kernels {
-            lanes: <$v as Vector>::LANES,
+            lanes: <<$dot as Dot>::Sums as Lanes>::LANES,
             by_panels: [
                 &[$(kernel::<$one, 1, 1>),*],
                 &[$(kernel::<$two, 1, 2>),*],
@@ -253,31 +267,52 @@ macro_rules! kernel_table {
 
 #[cfg(target_arch = "x86_64")]
 mod tables_x86 {
+    use super::super::dot::x86::{Bf16x32, Bytes64, WidenedBytes32, WidenedBytes64};
     use super::*;
     use crate::simd::x86::{F32x8, F32x16, F64x4, F64x8};
 
     // 32 registers: 14 rows x 2 vectors of C, 2 of B, 1 of A.
-    kernel_table!(F32_AVX512, f32, F32x16, "avx512f,avx512bw,avx512cd,avx512dq,avx512vl",
+    kernel_table!(F32_AVX512, F32x16, ["avx512f,avx512bw,avx512cd,avx512dq,avx512vl"]
         [1 2 3 4 5 6 7 8 9 10 11 12 13 14] [1 2 3 4 5 6 7 8 9 10 11 12 13 14] [1 2 3 4 5 6] [1 2]);
-    kernel_table!(F64_AVX512, f64, F64x8, "avx512f,avx512bw,avx512cd,avx512dq,avx512vl",
+    kernel_table!(F64_AVX512, F64x8, ["avx512f,avx512bw,avx512cd,avx512dq,avx512vl"]
         [1 2 3 4 5 6 7 8 9 10 11 12 13 14] [1 2 3 4 5 6 7 8 9 10 11 12 13 14] [1 2 3 4 5 6] [1 2]);
+    kernel_table!(BF16_AVX512_BF16, Bf16x32, ["avx512f,avx512bw,avx512cd,avx512dq,avx512vl,avx512bf16"]
+        [1 2 3 4 5 6 7 8 9 10 11 12 13 14] [1 2 3 4 5 6 7 8 9 10 11 12 13 14] [1 2 3 4 5 6] [1 2]);
+    kernel_table!(I8_AVX512_VNNI, Bytes64, ["avx512f,avx512bw,avx512cd,avx512dq,avx512vl,avx512vnni"]
+        [1 2 3 4 5 6 7 8 9 10 11 12 13 14] [1 2 3 4 5 6 7 8 9 10 11 12 13 14] [1 2 3 4 5 6] [1 2]);
+    // Widened operands take two registers each.
+    kernel_table!(BF16_AVX512, WidenedPairs<F32x16>, ["avx512f,avx512bw,avx512cd,avx512dq,avx512vl"]
+        [1 2 3 4 5 6 7 8 9 10 11 12] [1 2 3 4 5 6 7 8 9 10 11 12] [1 2 3 4] [1]);
+    kernel_table!(I8_AVX512, WidenedBytes64, ["avx512f,avx512bw,avx512cd,avx512dq,avx512vl"]
+        [1 2 3 4 5 6 7 8 9 10 11 12] [1 2 3 4 5 6 7 8 9 10 11 12] [1 2 3 4] [1]);
     // 16 registers: 6 rows x 2 vectors of C, 2 of B, 1 of A.
-    kernel_table!(F32_AVX2, f32, F32x8, "avx2,fma,f16c,bmi1,bmi2,lzcnt,popcnt",
+    kernel_table!(F32_AVX2, F32x8, ["avx2,fma,f16c,bmi1,bmi2,lzcnt,popcnt"]
         [1 2 3 4 5 6] [1 2 3 4 5 6] [1 2] [1]);
-    kernel_table!(F64_AVX2, f64, F64x4, "avx2,fma,f16c,bmi1,bmi2,lzcnt,popcnt",
+    kernel_table!(F64_AVX2, F64x4, ["avx2,fma,f16c,bmi1,bmi2,lzcnt,popcnt"]
         [1 2 3 4 5 6] [1 2 3 4 5 6] [1 2] [1]);
+    kernel_table!(BF16_AVX2, WidenedPairs<F32x8>, ["avx2,fma,f16c,bmi1,bmi2,lzcnt,popcnt"]
+        [1 2 3 4] [1 2 3 4] [1] []);
+    kernel_table!(I8_AVX2, WidenedBytes32, ["avx2,fma,f16c,bmi1,bmi2,lzcnt,popcnt"]
+        [1 2 3 4] [1 2 3 4] [1] []);
 }
 #[cfg(target_arch = "x86_64")]
-use tables_x86::{F32_AVX2, F32_AVX512, F64_AVX2, F64_AVX512};
+use tables_x86::{
+    BF16_AVX2, BF16_AVX512, BF16_AVX512_BF16, F32_AVX2, F32_AVX512, F64_AVX2, F64_AVX512, I8_AVX2, I8_AVX512, I8_AVX512_VNNI,
+};
 
-kernel_table!(F32_PORTABLE, f32, Portable<f32, 4>, [1 2 3 4] [1 2 3 4] [1] []);
-kernel_table!(F64_PORTABLE, f64, Portable<f64, 2>, [1 2 3 4] [1 2 3 4] [1] []);
+kernel_table!(F32_PORTABLE, Portable<f32, 4>, [] [1 2 3 4] [1 2 3 4] [1] []);
+kernel_table!(F64_PORTABLE, Portable<f64, 2>, [] [1 2 3 4] [1 2 3 4] [1] []);
+kernel_table!(BF16_PORTABLE, WidenedPairs<Portable<f32, 4>>, [] [1 2 3 4] [1 2 3 4] [1] []);
+kernel_table!(I8_PORTABLE, PortableQuads, [] [1 2 3 4] [1 2 3 4] [1] []);
 
-macro_rules! element {
-    ($t:ty, $avx512:ident $avx2:ident $portable:ident) => {
+macro_rules! operand {
+    ($t:ty, $step:ty, $sum:ty, $avx512:ident $avx2:ident $portable:ident $(, $feature:tt $extended:ident)?) => {
         impl sealed::Sealed for $t {}
-        impl Element for $t {
-            fn kernels(isa: Isa) -> &'static sealed::KernelsOf<$t> {
+        impl Operand for $t {
+            type Step = $step;
+            type Sum = $sum;
+
+            fn plain_kernels(isa: Isa) -> &'static sealed::KernelsOf<$step, $sum> {
                 match isa {
                     #[cfg(target_arch = "x86_64")]
                     Isa::Avx512 => &$avx512,
@@ -286,8 +321,18 @@ macro_rules! element {
                     _ => &$portable,
                 }
             }
+            $(
+                #[cfg(target_arch = "x86_64")]
+                fn kernels(isa: Isa) -> &'static sealed::KernelsOf<$step, $sum> {
+                    if isa == Isa::Avx512 && std::arch::is_x86_feature_detected!($feature) { &$extended } else { Self::plain_kernels(isa) }
+                }
+            )?
         }
     };
 }
-element!(f32, F32_AVX512 F32_AVX2 F32_PORTABLE);
-element!(f64, F64_AVX512 F64_AVX2 F64_PORTABLE);
+operand!(f32, f32, f32, F32_AVX512 F32_AVX2 F32_PORTABLE);
+operand!(f64, f64, f64, F64_AVX512 F64_AVX2 F64_PORTABLE);
+operand!(bf16, Pair, f32, BF16_AVX512 BF16_AVX2 BF16_PORTABLE, "avx512bf16" BF16_AVX512_BF16);
+operand!(i8, Quad, i32, I8_AVX512 I8_AVX2 I8_PORTABLE, "avx512vnni" I8_AVX512_VNNI);
+impl Element for f32 {}
+impl Element for f64 {}

@@ -5,12 +5,12 @@
 //!
 //! Every operation is lane-wise, so a partial vector produces the same bits as a full one.
 
-/// A vector of `LANES` floats of one instruction set.
+/// A vector of `LANES` numbers of one instruction set, as sums of products need it.
 ///
 /// # Safety
 /// Each method may be called only on a CPU that has the instruction set of the implementing type. Methods with
 /// pointers need `LANES` (or `n`) elements readable or writable there; no alignment is needed.
-pub(crate) unsafe trait Vector: Copy + Send + Sync {
+pub(crate) unsafe trait Lanes: Copy + Send + Sync {
     type Elem: Copy + Send + Sync + PartialOrd + std::fmt::Debug;
     const LANES: usize;
 
@@ -22,16 +22,24 @@ pub(crate) unsafe trait Vector: Copy + Send + Sync {
     unsafe fn load_part(p: *const Self::Elem, n: usize) -> Self;
     /// Stores the first `n <= LANES` lanes.
     unsafe fn store_part(self, p: *mut Self::Elem, n: usize);
+    /// Returns the sums of the lanes. Integers wrap around.
     unsafe fn add(self, b: Self) -> Self;
+    /// Returns `self > b ? self : b` lane by lane: `b` when either is NaN, so `splat(0).max(x)` keeps NaNs.
+    unsafe fn max(self, b: Self) -> Self;
+    /// Returns `self < b ? self : b` lane by lane: `b` when either is NaN.
+    unsafe fn min(self, b: Self) -> Self;
+}
+
+/// A vector of floats.
+///
+/// # Safety
+/// The requirements of [`Lanes`] hold.
+pub(crate) unsafe trait Vector: Lanes {
     unsafe fn sub(self, b: Self) -> Self;
     unsafe fn mul(self, b: Self) -> Self;
     unsafe fn div(self, b: Self) -> Self;
     /// Returns `self * b + c`, rounded once if the instruction set can fuse the two operations.
     unsafe fn mul_add(self, b: Self, c: Self) -> Self;
-    /// Returns `self > b ? self : b` lane by lane: `b` when either is NaN, so `splat(0).max(x)` keeps NaNs.
-    unsafe fn max(self, b: Self) -> Self;
-    /// Returns `self < b ? self : b` lane by lane: `b` when either is NaN.
-    unsafe fn min(self, b: Self) -> Self;
     /// Returns the sum of the lanes, which are added in halves.
     unsafe fn sum(self) -> Self::Elem;
 }
@@ -87,10 +95,10 @@ macro_rules! multiply_add {
     };
 }
 
-macro_rules! portable_vector {
-    ($t:ty, $n:expr) => {
+macro_rules! portable_lanes {
+    ($t:ty, $n:expr, $add:expr) => {
         // SAFETY: plain Rust; only the pointer methods have requirements, stated by the trait.
-        unsafe impl Vector for Portable<$t, $n> {
+        unsafe impl Lanes for Portable<$t, $n> {
             type Elem = $t;
             const LANES: usize = $n;
 
@@ -100,7 +108,7 @@ macro_rules! portable_vector {
             }
             #[inline(always)]
             unsafe fn zero() -> Self {
-                Self([0.0; $n])
+                Self([<$t>::default(); $n])
             }
             #[inline(always)]
             unsafe fn load(p: *const $t) -> Self {
@@ -114,7 +122,7 @@ macro_rules! portable_vector {
             }
             #[inline(always)]
             unsafe fn load_part(p: *const $t, n: usize) -> Self {
-                let mut lanes = [0.0; $n];
+                let mut lanes = [<$t>::default(); $n];
                 for (i, lane) in lanes.iter_mut().enumerate().take(n) {
                     // SAFETY: the caller guarantees `n` readable elements.
                     *lane = unsafe { *p.add(i) };
@@ -130,8 +138,28 @@ macro_rules! portable_vector {
             }
             #[inline(always)]
             unsafe fn add(self, b: Self) -> Self {
-                Self(std::array::from_fn(|i| self.0[i] + b.0[i]))
+                Self(std::array::from_fn(|i| $add(self.0[i], b.0[i])))
             }
+            #[inline(always)]
+            unsafe fn max(self, b: Self) -> Self {
+                Self(std::array::from_fn(|i| if self.0[i] > b.0[i] { self.0[i] } else { b.0[i] }))
+            }
+            #[inline(always)]
+            unsafe fn min(self, b: Self) -> Self {
+                Self(std::array::from_fn(|i| if self.0[i] < b.0[i] { self.0[i] } else { b.0[i] }))
+            }
+        }
+    };
+}
+
+portable_lanes!(f32, 4, |a, b| a + b);
+portable_lanes!(f64, 2, |a, b| a + b);
+portable_lanes!(i32, 4, i32::wrapping_add);
+
+macro_rules! portable_vector {
+    ($t:ty, $n:expr) => {
+        // SAFETY: plain Rust without requirements of its own.
+        unsafe impl Vector for Portable<$t, $n> {
             #[inline(always)]
             unsafe fn sub(self, b: Self) -> Self {
                 Self(std::array::from_fn(|i| self.0[i] - b.0[i]))
@@ -147,14 +175,6 @@ macro_rules! portable_vector {
             #[inline(always)]
             unsafe fn mul_add(self, b: Self, c: Self) -> Self {
                 Self(std::array::from_fn(|i| multiply_add!(self.0[i], b.0[i], c.0[i])))
-            }
-            #[inline(always)]
-            unsafe fn max(self, b: Self) -> Self {
-                Self(std::array::from_fn(|i| if self.0[i] > b.0[i] { self.0[i] } else { b.0[i] }))
-            }
-            #[inline(always)]
-            unsafe fn min(self, b: Self) -> Self {
-                Self(std::array::from_fn(|i| if self.0[i] < b.0[i] { self.0[i] } else { b.0[i] }))
             }
             #[inline(always)]
             unsafe fn sum(self) -> $t {

@@ -5,11 +5,11 @@
 
 use core::arch::x86_64::*;
 
-use super::vector::{MathVector, Vector};
+use super::vector::{Lanes, MathVector, Vector};
 
 #[derive(Clone, Copy)]
 #[repr(transparent)]
-pub(crate) struct F32x16(__m512);
+pub(crate) struct F32x16(pub(crate) __m512);
 #[derive(Clone, Copy)]
 #[repr(transparent)]
 pub(crate) struct F32x8(__m256);
@@ -19,6 +19,12 @@ pub(crate) struct F64x8(__m512d);
 #[derive(Clone, Copy)]
 #[repr(transparent)]
 pub(crate) struct F64x4(__m256d);
+#[derive(Clone, Copy)]
+#[repr(transparent)]
+pub(crate) struct I32x16(pub(crate) __m512i);
+#[derive(Clone, Copy)]
+#[repr(transparent)]
+pub(crate) struct I32x8(pub(crate) __m256i);
 
 /// Returns the mask whose first `n` lanes are set.
 #[inline(always)]
@@ -59,7 +65,7 @@ macro_rules! methods {
 }
 
 // SAFETY: lane-wise intrinsics, correct on any CPU that has the instruction set.
-unsafe impl Vector for F32x16 {
+unsafe impl Lanes for F32x16 {
     type Elem = f32;
     const LANES: usize = 16;
 
@@ -71,12 +77,18 @@ unsafe impl Vector for F32x16 {
         fn load_part(p: *const f32, n: usize) -> Self = Self(_mm512_maskz_loadu_ps(first16(n), p));
         fn store_part(self: Self, p: *mut f32, n: usize) = _mm512_mask_storeu_ps(p, first16(n), self.0);
         fn add(self: Self, b: Self) -> Self = Self(_mm512_add_ps(self.0, b.0));
+        fn max(self: Self, b: Self) -> Self = Self(_mm512_max_ps(self.0, b.0));
+        fn min(self: Self, b: Self) -> Self = Self(_mm512_min_ps(self.0, b.0));
+    }
+}
+
+// SAFETY: as above.
+unsafe impl Vector for F32x16 {
+    methods! {
         fn sub(self: Self, b: Self) -> Self = Self(_mm512_sub_ps(self.0, b.0));
         fn mul(self: Self, b: Self) -> Self = Self(_mm512_mul_ps(self.0, b.0));
         fn div(self: Self, b: Self) -> Self = Self(_mm512_div_ps(self.0, b.0));
         fn mul_add(self: Self, b: Self, c: Self) -> Self = Self(_mm512_fmadd_ps(self.0, b.0, c.0));
-        fn max(self: Self, b: Self) -> Self = Self(_mm512_max_ps(self.0, b.0));
-        fn min(self: Self, b: Self) -> Self = Self(_mm512_min_ps(self.0, b.0));
         fn sum(self: Self) -> f32 = F32x8(_mm256_add_ps(_mm512_castps512_ps256(self.0), _mm512_extractf32x8_ps::<1>(self.0))).sum();
     }
 }
@@ -84,7 +96,7 @@ unsafe impl Vector for F32x16 {
 // AVX2's masked stores are microcode on some CPUs (AMD's), ten times as slow as plain ones. So a part that is a whole vector is stored plainly:
 // loops over parts have a whole vector in every iteration except the last.
 // SAFETY: lane-wise intrinsics, correct on any CPU that has the instruction set.
-unsafe impl Vector for F32x8 {
+unsafe impl Lanes for F32x8 {
     type Elem = f32;
     const LANES: usize = 8;
 
@@ -96,12 +108,18 @@ unsafe impl Vector for F32x8 {
         fn load_part(p: *const f32, n: usize) -> Self = if n >= 8 { Self::load(p) } else { Self(_mm256_maskload_ps(p, first_words(n))) };
         fn store_part(self: Self, p: *mut f32, n: usize) = if n >= 8 { self.store(p) } else { _mm256_maskstore_ps(p, first_words(n), self.0) };
         fn add(self: Self, b: Self) -> Self = Self(_mm256_add_ps(self.0, b.0));
+        fn max(self: Self, b: Self) -> Self = Self(_mm256_max_ps(self.0, b.0));
+        fn min(self: Self, b: Self) -> Self = Self(_mm256_min_ps(self.0, b.0));
+    }
+}
+
+// SAFETY: as above.
+unsafe impl Vector for F32x8 {
+    methods! {
         fn sub(self: Self, b: Self) -> Self = Self(_mm256_sub_ps(self.0, b.0));
         fn mul(self: Self, b: Self) -> Self = Self(_mm256_mul_ps(self.0, b.0));
         fn div(self: Self, b: Self) -> Self = Self(_mm256_div_ps(self.0, b.0));
         fn mul_add(self: Self, b: Self, c: Self) -> Self = Self(_mm256_fmadd_ps(self.0, b.0, c.0));
-        fn max(self: Self, b: Self) -> Self = Self(_mm256_max_ps(self.0, b.0));
-        fn min(self: Self, b: Self) -> Self = Self(_mm256_min_ps(self.0, b.0));
         fn sum(self: Self) -> f32 = {
             let four = _mm_add_ps(_mm256_castps256_ps128(self.0), _mm256_extractf128_ps::<1>(self.0));
             let two = _mm_add_ps(four, _mm_movehl_ps(four, four));
@@ -111,7 +129,7 @@ unsafe impl Vector for F32x8 {
 }
 
 // SAFETY: lane-wise intrinsics, correct on any CPU that has the instruction set.
-unsafe impl Vector for F64x8 {
+unsafe impl Lanes for F64x8 {
     type Elem = f64;
     const LANES: usize = 8;
 
@@ -123,18 +141,24 @@ unsafe impl Vector for F64x8 {
         fn load_part(p: *const f64, n: usize) -> Self = Self(_mm512_maskz_loadu_pd(first8(n), p));
         fn store_part(self: Self, p: *mut f64, n: usize) = _mm512_mask_storeu_pd(p, first8(n), self.0);
         fn add(self: Self, b: Self) -> Self = Self(_mm512_add_pd(self.0, b.0));
+        fn max(self: Self, b: Self) -> Self = Self(_mm512_max_pd(self.0, b.0));
+        fn min(self: Self, b: Self) -> Self = Self(_mm512_min_pd(self.0, b.0));
+    }
+}
+
+// SAFETY: as above.
+unsafe impl Vector for F64x8 {
+    methods! {
         fn sub(self: Self, b: Self) -> Self = Self(_mm512_sub_pd(self.0, b.0));
         fn mul(self: Self, b: Self) -> Self = Self(_mm512_mul_pd(self.0, b.0));
         fn div(self: Self, b: Self) -> Self = Self(_mm512_div_pd(self.0, b.0));
         fn mul_add(self: Self, b: Self, c: Self) -> Self = Self(_mm512_fmadd_pd(self.0, b.0, c.0));
-        fn max(self: Self, b: Self) -> Self = Self(_mm512_max_pd(self.0, b.0));
-        fn min(self: Self, b: Self) -> Self = Self(_mm512_min_pd(self.0, b.0));
         fn sum(self: Self) -> f64 = F64x4(_mm256_add_pd(_mm512_castpd512_pd256(self.0), _mm512_extractf64x4_pd::<1>(self.0))).sum();
     }
 }
 
 // SAFETY: lane-wise intrinsics, correct on any CPU that has the instruction set.
-unsafe impl Vector for F64x4 {
+unsafe impl Lanes for F64x4 {
     type Elem = f64;
     const LANES: usize = 4;
 
@@ -146,16 +170,58 @@ unsafe impl Vector for F64x4 {
         fn load_part(p: *const f64, n: usize) -> Self = if n >= 4 { Self::load(p) } else { Self(_mm256_maskload_pd(p, first_double_words(n))) };
         fn store_part(self: Self, p: *mut f64, n: usize) = if n >= 4 { self.store(p) } else { _mm256_maskstore_pd(p, first_double_words(n), self.0) };
         fn add(self: Self, b: Self) -> Self = Self(_mm256_add_pd(self.0, b.0));
+        fn max(self: Self, b: Self) -> Self = Self(_mm256_max_pd(self.0, b.0));
+        fn min(self: Self, b: Self) -> Self = Self(_mm256_min_pd(self.0, b.0));
+    }
+}
+
+// SAFETY: as above.
+unsafe impl Vector for F64x4 {
+    methods! {
         fn sub(self: Self, b: Self) -> Self = Self(_mm256_sub_pd(self.0, b.0));
         fn mul(self: Self, b: Self) -> Self = Self(_mm256_mul_pd(self.0, b.0));
         fn div(self: Self, b: Self) -> Self = Self(_mm256_div_pd(self.0, b.0));
         fn mul_add(self: Self, b: Self, c: Self) -> Self = Self(_mm256_fmadd_pd(self.0, b.0, c.0));
-        fn max(self: Self, b: Self) -> Self = Self(_mm256_max_pd(self.0, b.0));
-        fn min(self: Self, b: Self) -> Self = Self(_mm256_min_pd(self.0, b.0));
         fn sum(self: Self) -> f64 = {
             let two = _mm_add_pd(_mm256_castpd256_pd128(self.0), _mm256_extractf128_pd::<1>(self.0));
             _mm_cvtsd_f64(_mm_add_sd(two, _mm_unpackhi_pd(two, two)))
         };
+    }
+}
+
+// SAFETY: lane-wise intrinsics, correct on any CPU that has the instruction set.
+unsafe impl Lanes for I32x16 {
+    type Elem = i32;
+    const LANES: usize = 16;
+
+    methods! {
+        fn splat(x: i32) -> Self = Self(_mm512_set1_epi32(x));
+        fn zero() -> Self = Self(_mm512_setzero_si512());
+        fn load(p: *const i32) -> Self = Self(_mm512_loadu_si512(p.cast()));
+        fn store(self: Self, p: *mut i32) = _mm512_storeu_si512(p.cast(), self.0);
+        fn load_part(p: *const i32, n: usize) -> Self = Self(_mm512_maskz_loadu_epi32(first16(n), p));
+        fn store_part(self: Self, p: *mut i32, n: usize) = _mm512_mask_storeu_epi32(p, first16(n), self.0);
+        fn add(self: Self, b: Self) -> Self = Self(_mm512_add_epi32(self.0, b.0));
+        fn max(self: Self, b: Self) -> Self = Self(_mm512_max_epi32(self.0, b.0));
+        fn min(self: Self, b: Self) -> Self = Self(_mm512_min_epi32(self.0, b.0));
+    }
+}
+
+// SAFETY: lane-wise intrinsics, correct on any CPU that has the instruction set.
+unsafe impl Lanes for I32x8 {
+    type Elem = i32;
+    const LANES: usize = 8;
+
+    methods! {
+        fn splat(x: i32) -> Self = Self(_mm256_set1_epi32(x));
+        fn zero() -> Self = Self(_mm256_setzero_si256());
+        fn load(p: *const i32) -> Self = Self(_mm256_loadu_si256(p.cast()));
+        fn store(self: Self, p: *mut i32) = _mm256_storeu_si256(p.cast(), self.0);
+        fn load_part(p: *const i32, n: usize) -> Self = if n >= 8 { Self::load(p) } else { Self(_mm256_maskload_epi32(p, first_words(n))) };
+        fn store_part(self: Self, p: *mut i32, n: usize) = if n >= 8 { self.store(p) } else { _mm256_maskstore_epi32(p, first_words(n), self.0) };
+        fn add(self: Self, b: Self) -> Self = Self(_mm256_add_epi32(self.0, b.0));
+        fn max(self: Self, b: Self) -> Self = Self(_mm256_max_epi32(self.0, b.0));
+        fn min(self: Self, b: Self) -> Self = Self(_mm256_min_epi32(self.0, b.0));
     }
 }
 

@@ -5,7 +5,7 @@ use crate::call::FunctionCall;
 use crate::device::Device;
 use crate::function::FunctionLibraryRuntime;
 use crate::kernel::{Cost, Kernel, KernelContext};
-use crate::registry::{KernelDef, KernelHome, KernelRegistry, KnownInputs};
+use crate::registry::{InferencePrecision, KernelDef, KernelHome, KernelRegistry, KnownInputs};
 use crate::resource::ResourceManager;
 use flowmill_graph::{ControlFlow, FunctionLibrary, Graph, HOST_MEMORY, Node, NodeId, OpDef, OpTraits, OutputId, Role, ShapeAnalysis};
 use flowmill_proto::TensorProto;
@@ -44,6 +44,8 @@ pub struct PlanEnv<'a> {
     pub parallel_iterations: Option<u32>,
     /// The shapes of the graph's tensors. If they are missing, the graph is analysed.
     pub shapes: Option<&'a ShapeAnalysis>,
+    /// The least precision in which kernels may multiply by constant weights.
+    pub precision: InferencePrecision,
 }
 
 /// Builds the plan's graph. `args` are the types of all arguments of the step, and `num_results` is the number of its results.
@@ -332,8 +334,8 @@ impl Builder<'_> {
             shapes: self.graph.inputs(node.id()).map(|o| self.shapes.shape(o).without_symbols()).collect(),
             constants: self.graph.inputs(node.id()).map(|o| self.constant_behind(o.node)).collect(),
         };
-        let PlanEnv { device, host, resources, functions, .. } = *self.env;
-        kernels_for(node.op_def(), device, host).make_for(node, &inputs, &KernelHome { device, resources, functions })
+        let PlanEnv { device, host, resources, functions, precision, .. } = *self.env;
+        kernels_for(node.op_def(), device, host).make_for(node, &inputs, &KernelHome { device, resources, functions, precision })
     }
 
     /// The constant that a node is, or passes on: through `Identity` and the `Enter` of a loop invariant.

@@ -8,7 +8,9 @@ use crate::system;
 use crate::warmup;
 use flowmill::files::ModelPath;
 use flowmill::proto::{SignatureDef, TensorInfo, tensor_info::Encoding};
-use flowmill::{Error, Executor, FileAccess, OpSet, Result, SavedModel, SessionOptions, Signature, TensorSpec, graph_signature};
+use flowmill::{
+    Error, Executor, FileAccess, InferencePrecision, OpSet, Result, SavedModel, SessionOptions, Signature, TensorSpec, graph_signature,
+};
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
@@ -21,6 +23,8 @@ pub struct ModelOptions {
     pub tags: Vec<String>,
     /// Threads that kernels and nodes of all models share; 0 means one per core.
     pub num_threads: usize,
+    /// The least precision in which kernels may multiply by constant weights.
+    pub inference_precision: InferencePrecision,
     /// Batch requests with these options; a version's own `batching_params.pbtxt` overrides them. `None` runs each request alone.
     pub batching: Option<BatchingOptions>,
     /// Read a version's own `batching_params.pbtxt`, which turns batching on for it.
@@ -38,6 +42,7 @@ impl Default for ModelOptions {
         ModelOptions {
             tags: vec!["serve".to_owned()],
             num_threads: 0,
+            inference_precision: InferencePrecision::F32,
             batching: None,
             per_model_batching: false,
             warm_up_signatures: false,
@@ -73,7 +78,12 @@ impl ModelLoader {
     }
 
     fn session_options(&self) -> SessionOptions {
-        SessionOptions { executor: Some(self.executor.clone()), allow_soft_placement: true, ..SessionOptions::default() }
+        SessionOptions {
+            executor: Some(self.executor.clone()),
+            allow_soft_placement: true,
+            inference_precision: self.options.inference_precision,
+            ..SessionOptions::default()
+        }
     }
 
     fn batching(&self, request: &LoadRequest<'_>) -> Result<Option<Arc<BatchingOptions>>> {

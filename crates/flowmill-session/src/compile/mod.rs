@@ -345,6 +345,7 @@ pub(crate) fn plan(part: &Part<'_>, env: &Environment) -> Result<PlanGraph> {
         cache: part.unit.is_step().then_some(&device.cache),
         parallel_iterations: env.options.parallel_iterations,
         shapes: part.unit.shapes.as_ref(),
+        precision: env.options.inference_precision,
     };
     build(&part.unit.graph, part.unit.arg_types.clone(), part.unit.num_results, &plan_env)
 }

@@ -2,7 +2,7 @@
 
 use flowmill_cost::{Assumptions, Machine, SearchOptions};
 use flowmill_runtime::program::FuseOptions;
-use flowmill_runtime::{Device, Executor, HostDevice, KernelRegistry};
+use flowmill_runtime::{Device, Executor, HostDevice, InferencePrecision, KernelRegistry};
 use flowmill_tensor::{Result, bail, memory_limit};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -48,6 +48,8 @@ pub struct SessionOptions {
     pub lower: bool,
     /// The names of passes to skip.
     pub disabled_passes: Vec<String>,
+    /// The least precision in which kernels may multiply by constant weights. Without passes that fold constants (`optimize`), fewer weights are constant.
+    pub inference_precision: InferencePrecision,
     /// The kinds of programs that the nodes of a plan are fused into.
     pub fuse: FuseOptions,
     /// Overrides the number of parallel iterations of every loop whose own number is greater than 1.
@@ -77,6 +79,7 @@ impl Default for SessionOptions {
             optimize: true,
             lower: true,
             disabled_passes: Vec::new(),
+            inference_precision: InferencePrecision::F32,
             fuse: FuseOptions::ALL,
             parallel_iterations: None,
             max_plans: 1024,

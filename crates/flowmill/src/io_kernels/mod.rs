@@ -45,7 +45,8 @@ mod tests {
     use super::register;
     use flowmill_graph::{Attrs, OpDef};
     use flowmill_proto::attr_value::{ListValue, Value};
-    use flowmill_runtime::{DeviceStep, FunctionLibraryRuntime, HostDevice, KernelContext, KernelInit, KernelRegistry, ResourceManager};
+    use flowmill_runtime::ResourceManager;
+    use flowmill_runtime::{DeviceStep, FunctionLibraryRuntime, HostDevice, InferencePrecision, KernelContext, KernelInit, KernelRegistry};
     use flowmill_tensor::{Bytes, Code, DType, Result, Shape, Tensor, bail};
     use std::path::{Path, PathBuf};
     use std::sync::Arc;
@@ -88,6 +89,7 @@ mod tests {
             device: &HostDevice::cpu(0, Arc::default()),
             resources: &resources,
             functions: &functions,
+            precision: InferencePrecision::F32,
         })?;
         let step = Arc::new(DeviceStep::on_host(resources, functions));
         let mut inputs: Vec<_> = inputs.into_iter().map(Some).collect();

@@ -11,7 +11,7 @@
 mod tiling;
 mod transforms;
 
-use crate::gemm::{Epilogue, Finish, PackedB, gemm_packed, with_scratch};
+use crate::gemm::{Epilogue, Finish, PackedB, PackedRhs, Precision, gemm_packed, with_scratch};
 use crate::parallel;
 use crate::simd::Isa;
 use crate::window::Window;
@@ -68,7 +68,7 @@ pub(super) enum Lifetime {
 /// Returns the tiles with which a convolution should be computed; `None` if the direct form is faster.
 ///
 /// For a filter that is kept, the choice does not depend on the number of images, so that the result for an image does not depend on those beside it.
-pub(super) fn choose(window: &Window, out_channels: usize, groups: usize, lifetime: Lifetime) -> Option<TileSize> {
+pub(super) fn choose(precision: Precision, window: &Window, out_channels: usize, groups: usize, lifetime: Lifetime) -> Option<TileSize> {
     if !is_plain(window) || groups != 1 || window.channels < 16 || out_channels < 16 || !is_allowed() {
         return None;
     }
@@ -76,7 +76,11 @@ pub(super) fn choose(window: &Window, out_channels: usize, groups: usize, lifeti
         Lifetime::Kept => (1, 0.0),
         Lifetime::Once => (window.batch, PACKING_NANOSECONDS * (window.channels * out_channels) as f64),
     };
-    let direct = cost(images * 9 * window.out_height * window.out_width, 0, 9, window.channels, out_channels);
+    let products_per_time = match precision {
+        Precision::F32 => 1.0,
+        Precision::Bf16 => BF16_SPEED,
+    };
+    let direct = cost(images * 9 * window.out_height * window.out_width, 0, 9, window.channels, out_channels) / products_per_time;
     let tiled = |size: TileSize| {
         let (rows, columns) = size.grid(window);
         let elements = images * rows * columns * size.elements();
@@ -86,6 +90,9 @@ pub(super) fn choose(window: &Window, out_channels: usize, groups: usize, lifeti
     let faster = [tiled(TileSize::Two), tiled(TileSize::Four)].into_iter().filter(|(cost, _)| *cost < 0.85 * direct);
     faster.min_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, size)| size)
 }
+
+/// The speed of products of patches in `bfloat16`, relative to `f32`. Winograd's method computes in `f32` in any case: rounded transforms would be too inaccurate.
+const BF16_SPEED: f64 = 1.6;
 
 /// Returns true for windows of 3 × 3 that move by one pixel and have no dilation.
 pub(super) fn is_plain(window: &Window) -> bool {
@@ -120,7 +127,7 @@ pub(super) struct Filter {
     pub(super) size: TileSize,
     isa: Isa,
     /// One matrix `[in_channels, out_channels]` for each transformed element.
-    matrices: Vec<PackedB>,
+    matrices: Vec<PackedRhs>,
 }
 
 impl Filter {
@@ -134,11 +141,11 @@ impl Filter {
             let tap = |i: usize| &filter[(i * in_channels + row) * out_channels..][columns.clone()];
             transform_taps(&std::array::from_fn(tap), rows, to);
         });
-        Filter { size, isa, matrices }
+        Filter { size, isa, matrices: matrices.into_iter().map(PackedRhs::F32).collect() }
     }
 
     pub(super) fn bytes(&self) -> usize {
-        self.matrices.iter().map(PackedB::bytes).sum()
+        self.matrices.iter().map(PackedRhs::bytes).sum()
     }
 }
 
