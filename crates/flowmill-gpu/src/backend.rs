@@ -3,7 +3,7 @@
 //! A [`Gpu`] knows nothing of tensors. Kernels of graph nodes call it through [`GpuDevice`](crate::GpuDevice) alone, so that another driver is
 //! another implementation of this trait.
 
-use flowmill_tensor::{DType, Result};
+use flowmill_tensor::{DType, Result, error};
 use std::any::Any;
 use std::ffi::c_void;
 use std::sync::Arc;
@@ -62,6 +62,9 @@ pub trait Event: Any + Send + Sync {
 
 /// A kernel that was loaded onto a GPU.
 pub trait Function: Any + Send + Sync {}
+
+/// Work that was captured instead of being done, and can be done many times.
+pub trait CapturedWork: Any + Send + Sync {}
 
 /// A block of the host's memory that a GPU reads and writes directly (page-locked memory).
 pub trait PinnedMemory: Send + Sync {
@@ -242,5 +245,28 @@ pub trait Gpu: Send + Sync + 'static {
     /// Returns the driver's error.
     fn gemm_with_epilogue(&self, _product: &Gemm, _epilogue: Epilogue) -> Result<bool> {
         Ok(false)
+    }
+
+    /// Returns true if [`Gpu::capture`] is implemented.
+    fn can_capture(&self) -> bool {
+        false
+    }
+
+    /// Captures the work that `enqueue` enqueues on the compute stream from this thread, instead of doing it. `enqueue` must not allocate memory, load
+    /// kernels, copy from or to the host, record events or wait. The work of other threads is not captured.
+    ///
+    /// # Errors
+    /// Returns the error of `enqueue`, the driver's error, and by default `Unimplemented`.
+    fn capture(&self, _enqueue: &mut dyn FnMut() -> Result<()>) -> Result<Arc<dyn CapturedWork>> {
+        Err(error!(Unimplemented, "the driver captures no work"))
+    }
+
+    /// Enqueues captured work on the compute stream. The memory that it uses must be allocated. The work must be kept until an event that is recorded
+    /// after this call has been reached.
+    ///
+    /// # Errors
+    /// Returns the driver's error. The work is then not done, or not to its end.
+    fn replay(&self, _work: &Arc<dyn CapturedWork>) -> Result<()> {
+        Err(error!(Unimplemented, "the driver captures no work"))
     }
 }

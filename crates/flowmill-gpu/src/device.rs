@@ -3,11 +3,13 @@
 use crate::backend::{Address, Event, Function, Gpu, Grid, Stream};
 use crate::kernels;
 use crate::memory::{Accounted, Allocator, MemoryOptions, Staging};
+use crate::replay::ReplayedStrand;
 use flowmill_runtime::{CopyDone, Device, DeviceAttributes, DeviceLocality, Kernel, KernelRegistry, SyncDone};
 use flowmill_tensor::{DType, DeviceMemory, Error, MemoryStats, Result, Shape, Tensor, error};
 use smallvec::SmallVec;
 use std::any::Any;
 use std::ffi::c_void;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, LazyLock};
 
@@ -21,11 +23,20 @@ pub struct GpuOptions {
     pub memory: MemoryOptions,
     /// True if products of `f32` matrices may round their operands to TensorFloat-32, as TensorFlow's do unless they are told otherwise.
     pub allow_tf32: bool,
+    /// True if the work of strands of nodes is recorded and replayed, as CUDA graphs, if the driver can do so.
+    pub replay: bool,
 }
 
 impl Default for GpuOptions {
     fn default() -> GpuOptions {
-        GpuOptions { memory: MemoryOptions::default(), allow_tf32: true }
+        GpuOptions { memory: MemoryOptions::default(), allow_tf32: true, replay: true }
+    }
+}
+
+impl GpuOptions {
+    /// Returns the default options, without replays if `FLOWMILL_CUDA_GRAPHS=0` is set in the environment.
+    pub fn from_env() -> GpuOptions {
+        GpuOptions { replay: std::env::var_os("FLOWMILL_CUDA_GRAPHS").is_none_or(|value| value != "0"), ..GpuOptions::default() }
     }
 }
 
@@ -38,6 +49,8 @@ pub struct GpuDevice {
     staging: Arc<Staging>,
     /// The copies to and from the host whose end a thread waits for.
     copies: Sender<Enqueued>,
+    /// True until recording of work has failed.
+    can_record: AtomicBool,
 }
 
 /// Work in a stream, and what happens when it has ended.
@@ -49,8 +62,8 @@ struct Enqueued {
 /// The elements of a tensor in a GPU's memory.
 #[derive(Clone)]
 pub struct GpuMemory {
-    /// A block of the device's allocator, or memory of another library.
-    _owner: Arc<dyn Any + Send + Sync>,
+    /// A block of the device's allocator, a lease of recorded work, or memory of another library.
+    owner: Arc<dyn Any + Send + Sync>,
     is_foreign: bool,
     start: Address,
     device: Arc<str>,
@@ -85,6 +98,16 @@ impl GpuMemory {
         self.start
     }
 
+    /// Returns the object that keeps the memory allocated.
+    pub(crate) fn owner(&self) -> &Arc<dyn Any + Send + Sync> {
+        &self.owner
+    }
+
+    /// Returns the memory `bytes` bytes behind this one, in the same block.
+    pub(crate) fn offset(&self, bytes: usize) -> GpuMemory {
+        GpuMemory { start: self.start.offset(bytes), ..self.clone() }
+    }
+
     /// Returns true if the memory belongs to another library, which may write to it between steps.
     pub fn is_foreign(&self) -> bool {
         self.is_foreign
@@ -115,7 +138,8 @@ impl GpuDevice {
         let spawned = thread.spawn(move || queue.into_iter().for_each(|work| (work.then)(work.end.wait())));
         spawned.map_err(|e| error!(ResourceExhausted, "No thread for {name}: {e}"))?;
         let staging = Staging::new(gpu.clone());
-        Ok(Arc::new(GpuDevice { attributes, gpu, options, allocator, staging, copies }))
+        let can_record = AtomicBool::new(options.replay && gpu.can_capture());
+        Ok(Arc::new(GpuDevice { attributes, gpu, options, allocator, staging, copies, can_record }))
     }
 
     /// Returns the GPU.
@@ -146,7 +170,7 @@ impl GpuDevice {
         Ok(memory.start)
     }
 
-    fn memory<'a>(&self, tensor: &'a Tensor) -> Result<&'a GpuMemory> {
+    pub(crate) fn memory<'a>(&self, tensor: &'a Tensor) -> Result<&'a GpuMemory> {
         match GpuMemory::of(tensor) {
             Some(memory) if Arc::ptr_eq(&memory.device, self.allocator.device()) => Ok(memory),
             _ => Err(error!(
@@ -168,8 +192,8 @@ impl GpuDevice {
         if first.saturating_add(shape.checked_num_elements()?) > tensor.num_elements() {
             return Err(error!(Internal, "a view of shape {shape} from element {first} leaves a tensor of shape {}", tensor.shape()));
         }
-        let start = memory.start.offset(first * tensor.dtype().size().unwrap_or(0));
-        Tensor::on_device(tensor.dtype(), shape, Arc::new(GpuMemory { start, ..memory.clone() }))
+        let bytes = first * tensor.dtype().size().unwrap_or(0);
+        Tensor::on_device(tensor.dtype(), shape, Arc::new(memory.offset(bytes)))
     }
 
     /// Returns a tensor of memory on this GPU that belongs to another library. `owner` is dropped when the tensor is gone and the work that uses it has
@@ -182,7 +206,7 @@ impl GpuDevice {
     /// The memory must have the elements of the shape without gaps, and stay allocated until `owner` is dropped.
     pub unsafe fn import(&self, start: Address, dtype: DType, shape: Shape, owner: Box<dyn Any + Send + Sync>) -> Result<Tensor> {
         let foreign = Foreign { owner: Some(owner), gpu: self.gpu.clone(), copies: self.copies.clone() };
-        let memory = GpuMemory { _owner: Arc::new(foreign), is_foreign: true, start, device: self.allocator.device().clone() };
+        let memory = GpuMemory { owner: Arc::new(foreign), is_foreign: true, start, device: self.allocator.device().clone() };
         Tensor::on_device(dtype, shape, Arc::new(memory))
     }
 
@@ -196,6 +220,24 @@ impl GpuDevice {
             self.gpu.copy(self.address(&copy)?, self.address(tensor)?, tensor.num_bytes())?;
         }
         Ok(copy)
+    }
+
+    /// Returns the memory that an update of a value writes to: the value's own if nobody else holds it, and new memory otherwise. Work that is enqueued
+    /// already, and that reads the value, is done before the update.
+    ///
+    /// # Errors
+    /// Returns `Internal` if the tensor is not in this device's memory, and `ResourceExhausted` if the memory is full.
+    pub(crate) fn memory_of_update(&self, value: &mut Tensor) -> Result<Tensor> {
+        // A tensor that shares its description with others has one of its own after a change of the shape, and both hold the memory.
+        let shape = value.shape().clone();
+        let mut longer = shape.clone();
+        longer.insert(0, 1);
+        *value = std::mem::replace(value, Tensor::scalar(0f32)).reshaped(longer)?;
+        *value = std::mem::replace(value, Tensor::scalar(0f32)).reshaped(shape)?;
+        let memory = self.memory(value)?;
+        let is_held_once =
+            Arc::strong_count(&memory.owner) == 1 && value.device_memory().is_some_and(|memory| Arc::strong_count(memory) == 1);
+        if is_held_once && !memory.is_foreign() { Ok(value.clone()) } else { self.allocate(value.dtype(), value.shape()) }
     }
 
     /// Returns a kernel by the text that it is compiled from and its name.
@@ -223,6 +265,40 @@ impl GpuDevice {
         const BLOCKS_PER_MULTIPROCESSOR: usize = 16;
         let most = self.gpu.properties().multiprocessors as usize * BLOCKS_PER_MULTIPROCESSOR;
         Grid { blocks: [n.div_ceil(THREADS).clamp(1, most.max(1)) as u32, 1, 1], threads: [THREADS as u32, 1, 1] }
+    }
+
+    /// Returns the allocator of the device's memory.
+    pub(crate) fn allocator(&self) -> &Arc<Allocator> {
+        &self.allocator
+    }
+
+    /// Returns a tensor of memory that `owner` keeps allocated.
+    pub(crate) fn tensor_of(&self, dtype: DType, shape: &Shape, start: Address, owner: Arc<dyn Any + Send + Sync>) -> Result<Tensor> {
+        let memory = GpuMemory { owner, is_foreign: false, start, device: self.allocator.device().clone() };
+        Tensor::on_device(dtype, shape.clone(), Arc::new(memory))
+    }
+
+    /// Returns true if the work of strands is recorded.
+    pub(crate) fn can_record(&self) -> bool {
+        self.can_record.load(Ordering::Relaxed)
+    }
+
+    /// Records no work any more, because it failed with `error`, and says so on standard error.
+    pub(crate) fn stop_recording(&self, error: &Error) {
+        if self.can_record.swap(false, Ordering::Relaxed) {
+            eprintln!("flowmill: {} uses no CUDA graphs any more: {error}", self.attributes.name);
+        }
+    }
+
+    /// Returns a function that drops an object when the work that is enqueued before its call has ended.
+    pub(crate) fn deferred_drop<T: Send + 'static>(&self) -> impl Fn(T) + Send + Sync + use<T> {
+        let (gpu, copies) = (self.gpu.clone(), self.copies.clone());
+        move |object| {
+            if let Ok(end) = gpu.record(Stream::Compute) {
+                // The thread lives as long as the device.
+                let _ = copies.send(Enqueued { end, then: Box::new(move |_| drop(object)) });
+            }
+        }
     }
 
     fn when_reached(&self, end: Arc<dyn Event>, then: impl FnOnce(Result<()>) + Send + 'static) {
@@ -335,9 +411,7 @@ impl Device for GpuDevice {
             return Err(Error::invalid_argument(format!("A tensor of type {dtype} and shape {shape} cannot be in a GPU's memory")));
         };
         let block = self.allocator.allocate(bytes)?;
-        let start = block.address();
-        let memory = Arc::new(GpuMemory { _owner: block, is_foreign: false, start, device: self.allocator.device().clone() });
-        Tensor::on_device(dtype, shape.clone(), memory)
+        self.tensor_of(dtype, shape, block.address(), block)
     }
 
     fn holds(&self, tensor: &Tensor) -> bool {
@@ -354,6 +428,17 @@ impl Device for GpuDevice {
 
     fn adopt(&self, node: &str, kernel: Arc<dyn Kernel>) -> Arc<dyn Kernel> {
         Arc::new(Accounted::new(node, kernel))
+    }
+
+    fn replays_strands(&self) -> bool {
+        self.can_record()
+    }
+
+    fn adopt_strand(&self, name: &str, strand: Arc<dyn Kernel>, reads_input: &[bool]) -> Arc<dyn Kernel> {
+        let strand = ReplayedStrand::new(strand, reads_input);
+        let weak = Arc::downgrade(&strand);
+        self.allocator.reclaim_from(weak);
+        Arc::new(Accounted::new(name, strand))
     }
 
     fn memory_stats(&self) -> Option<MemoryStats> {

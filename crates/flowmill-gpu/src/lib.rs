@@ -14,6 +14,7 @@ mod elementwise;
 mod kernels;
 mod memory;
 mod planned;
+mod replay;
 mod text;
 
 pub use device::{Argument, GpuDevice, GpuMemory, GpuOptions};

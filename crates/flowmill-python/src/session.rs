@@ -116,7 +116,7 @@ impl PySession {
         };
         let shared = graph.get().shared().clone();
         let gpu_options =
-            GpuOptions { memory: MemoryOptions { fraction: gpu_fraction, allow_growth: gpu_growth }, ..GpuOptions::default() };
+            GpuOptions { memory: MemoryOptions { fraction: gpu_fraction, allow_growth: gpu_growth }, ..GpuOptions::from_env() };
         let session = gate::detached(graph.py(), || {
             let mut devices = options.cpus(&py_func::kernels())?;
             if num_gpus > 0 {

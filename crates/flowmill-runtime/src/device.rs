@@ -69,6 +69,17 @@ pub trait Device: Any + Send + Sync {
         kernel
     }
 
+    /// Returns true if the device can record the work of strands of replayable kernels: see [`Device::adopt_strand`].
+    fn replays_strands(&self) -> bool {
+        false
+    }
+
+    /// Returns the kernel that runs in place of `strand`, which runs nodes of this device one after the other. The default returns `strand`. A device may
+    /// record the work that the nodes enqueue and do it again in later steps. `reads_input` is false for inputs that the nodes only wait for.
+    fn adopt_strand(&self, _name: &str, strand: Arc<dyn Kernel>, _reads_input: &[bool]) -> Arc<dyn Kernel> {
+        strand
+    }
+
     /// Copies a tensor of this device to the host's memory.
     fn copy_to_host(&self, tensor: Tensor, done: CopyDone);
 

@@ -62,12 +62,21 @@ pub struct KernelDef {
     priority: i32,
     functions: fn(ElementwiseFunction) -> bool,
     channels_last: bool,
+    replayable: bool,
 }
 
 impl KernelDef {
     /// Makes a registration for all types, with all tensors in the device's memory and priority 0.
     pub fn new(make: MakeKernel) -> KernelDef {
-        KernelDef { make, constraints: Vec::new(), host_memory: Vec::new(), priority: 0, functions: |_| false, channels_last: false }
+        KernelDef {
+            make,
+            constraints: Vec::new(),
+            host_memory: Vec::new(),
+            priority: 0,
+            functions: |_| false,
+            channels_last: false,
+            replayable: false,
+        }
     }
 
     /// Restricts the kernel to nodes whose type attribute `name` is one of `types`. All elements of an attribute that is a list must be among
@@ -104,6 +113,12 @@ impl KernelDef {
     pub fn channels_last(mut self) -> KernelDef {
         self.channels_last = true;
         self
+    }
+
+    /// Returns true if a device may record the work that the kernel enqueues and do it again in later calls: see
+    /// [`KernelRegistry::set_replayable`].
+    pub fn is_replayable(&self) -> bool {
+        self.replayable
     }
 
     /// Returns the constraints on type attributes, in the order of the calls of [`KernelDef::constrain`].
@@ -160,6 +175,15 @@ impl KernelRegistry {
     /// Registers one more kernel of `op`. If several registrations of the same priority fit a node, the last one is used.
     pub fn register(&mut self, op: &'static str, def: KernelDef) {
         self.by_op.entry(op).or_default().push(def);
+    }
+
+    /// Declares which of the ops that are registered now have replayable kernels. The work that such a kernel enqueues on its device, and the outputs
+    /// that it leaves in the host's memory, depend only on the shapes of its inputs and on the values of those in the host's memory. It enqueues no copy
+    /// from or to the host, and waits for nothing.
+    pub fn set_replayable(&mut self, is_replayable: impl Fn(&str) -> bool) {
+        for (op, defs) in &mut self.by_op {
+            defs.iter_mut().for_each(|def| def.replayable = is_replayable(op));
+        }
     }
 
     /// Returns the registration that is used for a node of `op` with these attributes, without making the kernel.

@@ -249,7 +249,7 @@ fn enqueue(product: Product, [alpha, beta]: [f32; 2], matrices: [(u64, Layout); 
     check(beta == 0.0 && (!has_bias || objects.is_memory(product.bias, 4 * layout_d.rows as usize, device)), INVALID_VALUE)?;
     drop(objects);
     CONTROLS.products.fetch_add(1, Ordering::SeqCst);
-    stream.enqueue(run(controls, move || {
+    let computed = run(controls, move || {
         // SAFETY: the ranges were checked, and stay allocated until the work is done.
         let at = |start: u64, i: usize| unsafe { (start as *mut f32).add(i) };
         for column in 0..layout_d.columns {
@@ -272,6 +272,6 @@ fn enqueue(product: Product, [alpha, beta]: [f32; 2], matrices: [(u64, Layout); 
             }
         }
         Ok(())
-    }));
-    Ok(())
+    });
+    stream.enqueue(computed)
 }

@@ -29,7 +29,11 @@ pub(crate) struct DeviceControls {
     /// The error that all calls return, or 0.
     pub(crate) error: AtomicU32,
     /// Live objects by [`Kind`].
-    pub(crate) live: [AtomicI64; 5],
+    pub(crate) live: [AtomicI64; 6],
+    /// The number of captures that were begun.
+    pub(crate) captures: AtomicU64,
+    pub(crate) graph_launches: AtomicU64,
+    pub(crate) fails_captures: AtomicBool,
     pub(crate) launches: AtomicU64,
     pub(crate) copied_bytes: AtomicU64,
 }
@@ -47,6 +51,8 @@ pub enum Kind {
     Events,
     /// Modules.
     Modules,
+    /// Captured graphs, and graphs that can be launched.
+    Graphs,
 }
 
 impl Controls {
@@ -71,6 +77,9 @@ impl Controls {
             device.launches_until_refusal.store(-1, Ordering::SeqCst);
             device.launches_until_fault.store(-1, Ordering::SeqCst);
             device.error.store(0, Ordering::SeqCst);
+            device.captures.store(0, Ordering::SeqCst);
+            device.graph_launches.store(0, Ordering::SeqCst);
+            device.fails_captures.store(false, Ordering::SeqCst);
             device.launches.store(0, Ordering::SeqCst);
             device.copied_bytes.store(0, Ordering::SeqCst);
         }
@@ -84,7 +93,10 @@ impl DeviceControls {
             launches_until_refusal: AtomicI64::new(-1),
             launches_until_fault: AtomicI64::new(-1),
             error: AtomicU32::new(0),
-            live: [const { AtomicI64::new(0) }; 5],
+            live: [const { AtomicI64::new(0) }; 6],
+            captures: AtomicU64::new(0),
+            graph_launches: AtomicU64::new(0),
+            fails_captures: AtomicBool::new(false),
             launches: AtomicU64::new(0),
             copied_bytes: AtomicU64::new(0),
         }

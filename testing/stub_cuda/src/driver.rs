@@ -4,8 +4,8 @@
 
 use crate::controls::{DEVICES, DeviceControls, Kind};
 use crate::errors::*;
-use crate::objects::{CONTROLS, CURRENT, Handle, block, current, device_of, find, objects, run};
-use crate::streams::{Marker, Stream, Work};
+use crate::objects::{CONTROLS, CURRENT, Handle, block, current, device_of, find, objects, run, task};
+use crate::streams::{Marker, Stream, Task, Work, forbid_in_capture};
 use libloading::Library;
 use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
 use std::ptr;
@@ -14,12 +14,13 @@ use std::sync::atomic::{AtomicI64, Ordering};
 
 /// # Safety
 /// `to` must be valid for a write, as for all functions that return a value by a pointer.
-unsafe fn put<T>(to: *mut T, value: T) -> Code {
+pub(crate) unsafe fn put<T>(to: *mut T, value: T) -> Code {
     // SAFETY: as the function requires.
     unsafe { to.write(value) };
     SUCCESS
 }
 
+/// Defines functions of the driver.
 macro_rules! driver {
     ($($name:ident($($argument:ident: $type:ty),*) $body:block)*) => {$(
         /// # Safety
@@ -31,6 +32,7 @@ macro_rules! driver {
         }
     )*};
 }
+pub(crate) use driver;
 
 driver! {
     cuInit(_flags: c_uint) { Ok(()) }
@@ -120,6 +122,7 @@ driver! {
     }
 
     cuCtxSynchronize() {
+        forbid_in_capture()?;
         let (device, _) = current()?;
         let streams: Vec<_> = objects().streams.values().filter(|stream| stream.device == device).cloned().collect();
         streams.iter().for_each(|stream| stream.synchronize());
@@ -135,6 +138,7 @@ driver! {
     }
 
     cuMemAlloc_v2(address: *mut u64, bytes: usize) {
+        forbid_in_capture()?;
         let (device, controls) = current()?;
         check(bytes > 0, INVALID_VALUE)?;
         let mut objects = objects();
@@ -147,6 +151,7 @@ driver! {
     }
 
     cuMemFree_v2(address: u64) {
+        forbid_in_capture()?;
         let (device, controls) = current()?;
         let (_memory, bytes, owner) = objects().memory.remove(&address).ok_or(INVALID_VALUE)?;
         controls.count(Kind::Memory, -(bytes as i64));
@@ -154,6 +159,7 @@ driver! {
     }
 
     cuMemHostAlloc(address: *mut u64, bytes: usize, _flags: c_uint) {
+        forbid_in_capture()?;
         let (device, controls) = current()?;
         controls.count(Kind::Pinned, bytes as i64);
         let start = block(&mut objects().pinned, bytes, device);
@@ -163,6 +169,7 @@ driver! {
     }
 
     cuMemFreeHost(address: u64) {
+        forbid_in_capture()?;
         current()?;
         let (_memory, bytes, owner) = objects().pinned.remove(&address).ok_or(INVALID_VALUE)?;
         CONTROLS.devices[owner].count(Kind::Pinned, -(bytes as i64));
@@ -170,6 +177,7 @@ driver! {
     }
 
     cuMemcpyHtoDAsync_v2(to: u64, from: u64, bytes: usize, stream: Handle) {
+        forbid_in_capture()?;
         let (device, controls) = current()?;
         let objects = objects();
         let stream = objects.stream(stream, device)?;
@@ -180,16 +188,17 @@ driver! {
         // Other memory than pinned is read before the call returns.
         // SAFETY: as the function requires.
         let staged = (!is_pinned).then(|| unsafe { std::slice::from_raw_parts(from as *const u8, bytes) }.to_vec());
-        stream.enqueue(run(controls, move || {
+        let copied = run(controls, move || {
             let from = staged.as_ref().map_or(from as *const u8, Vec::as_ptr);
             // SAFETY: the range was checked, and the caller keeps both until an event.
             unsafe { ptr::copy(from, to as *mut u8, bytes) };
             Ok(())
-        }));
-        Ok(())
+        });
+        stream.enqueue(copied)
     }
 
     cuMemcpyDtoHAsync_v2(to: u64, from: u64, bytes: usize, stream: Handle) {
+        forbid_in_capture()?;
         let (device, controls) = current()?;
         let objects = objects();
         let stream = objects.stream(stream, device)?;
@@ -197,7 +206,7 @@ driver! {
         let is_pinned = objects.is_pinned(to, bytes);
         drop(objects);
         controls.copied_bytes.fetch_add(bytes as u64, Ordering::SeqCst);
-        copy(&stream, controls, to, from, bytes);
+        copy(&stream, controls, to, from, bytes)?;
         if !is_pinned {
             stream.synchronize();
         }
@@ -210,8 +219,7 @@ driver! {
         let stream = objects.stream(stream, device)?;
         check(objects.is_memory(from, bytes, device) && objects.is_memory(to, bytes, device), INVALID_VALUE)?;
         drop(objects);
-        copy(&stream, controls, to, from, bytes);
-        Ok(())
+        copy(&stream, controls, to, from, bytes)
     }
 
     cuMemcpyPeerAsync(to: u64, to_context: Handle, from: u64, from_context: Handle, bytes: usize, stream: Handle) {
@@ -221,8 +229,7 @@ driver! {
         let (to_device, from_device) = (to_context.wrapping_sub(1), from_context.wrapping_sub(1));
         check(objects.is_memory(from, bytes, from_device) && objects.is_memory(to, bytes, to_device), INVALID_VALUE)?;
         drop(objects);
-        copy(&stream, controls, to, from, bytes);
-        Ok(())
+        copy(&stream, controls, to, from, bytes)
     }
 
     cuMemsetD8Async(to: u64, value: u8, bytes: usize, stream: Handle) {
@@ -235,8 +242,7 @@ driver! {
             // SAFETY: the range was checked.
             unsafe { ptr::write_bytes(to as *mut u8, value, bytes) };
             Ok(())
-        }));
-        Ok(())
+        }))
     }
 
     cuMemsetD32Async(to: u64, value: u32, count: usize, stream: Handle) {
@@ -249,8 +255,7 @@ driver! {
             // SAFETY: the range was checked.
             unsafe { std::slice::from_raw_parts_mut(to as *mut u32, count) }.fill(value);
             Ok(())
-        }));
-        Ok(())
+        }))
     }
 
     cuPointerGetAttribute(value: *mut c_int, attribute: c_int, address: u64) {
@@ -275,6 +280,7 @@ driver! {
     }
 
     cuStreamDestroy_v2(stream: Handle) {
+        forbid_in_capture()?;
         let (device, controls) = current()?;
         let found = objects().stream(stream, device)?;
         found.close();
@@ -284,6 +290,7 @@ driver! {
     }
 
     cuStreamSynchronize(stream: Handle) {
+        forbid_in_capture()?;
         let (device, _) = current()?;
         let is_default = stream <= 2;
         let found = if is_default { None } else { Some(objects().stream(stream, device)?) };
@@ -297,10 +304,7 @@ driver! {
         let stream = objects.stream(stream, device)?;
         let marker = objects.events.get(&event).ok_or(INVALID_HANDLE)?.1.clone();
         drop(objects);
-        if let Some(marker) = marker {
-            stream.enqueue(Work::Wait(marker));
-        }
-        Ok(())
+        marker.map_or(Ok(()), |marker| stream.enqueue(Work::Wait(marker)))
     }
 
     cuEventCreate(event: *mut Handle, _flags: c_uint) {
@@ -322,11 +326,11 @@ driver! {
         check(*owner == device, INVALID_HANDLE)?;
         let recorded = marker.insert(Marker::default()).clone();
         drop(objects);
-        stream.enqueue(Work::Reach(recorded));
-        Ok(())
+        stream.enqueue(Work::Reach(recorded))
     }
 
     cuEventQuery(event: Handle) {
+        forbid_in_capture()?;
         current()?;
         let marker = objects().events.get(&event).ok_or(INVALID_HANDLE)?.1.clone();
         check(marker.is_none_or(|marker| marker.is_reached()), NOT_READY)?;
@@ -334,6 +338,7 @@ driver! {
     }
 
     cuEventSynchronize(event: Handle) {
+        forbid_in_capture()?;
         current()?;
         let marker = objects().events.get(&event).ok_or(INVALID_HANDLE)?.1.clone();
         if let Some(marker) = marker {
@@ -352,6 +357,7 @@ driver! {
     }
 
     cuModuleLoadData(module: *mut Handle, image: *const c_char) {
+        forbid_in_capture()?;
         let (device, controls) = current()?;
         // SAFETY: as the function requires: the stub's images are strings.
         let image = unsafe { CStr::from_ptr(image) }.to_str().map_err(|_| INVALID_IMAGE)?;
@@ -368,6 +374,7 @@ driver! {
     }
 
     cuModuleUnload(module: Handle) {
+        forbid_in_capture()?;
         let (_, controls) = current()?;
         objects().modules.remove(&module).ok_or(INVALID_HANDLE)?;
         controls.count(Kind::Modules, -1);
@@ -405,19 +412,18 @@ driver! {
         let within = |sizes: [c_uint; 3], most: [c_uint; 3]| sizes.iter().zip(most).all(|(&n, most)| (1..=most).contains(&n));
         check(within(blocks, [i32::MAX as c_uint, 65_535, 65_535]) && within(threads, [1024, 1024, 64]), INVALID_VALUE)?;
         check(threads.iter().map(|&n| u64::from(n)).product::<u64>() <= 1024 && shared == 0, INVALID_VALUE)?;
-        controls.launches.fetch_add(1, Ordering::SeqCst);
-        check(!is_due(&controls.launches_until_refusal), LAUNCH_OUT_OF_RESOURCES)?;
-        let faults = is_due(&controls.launches_until_fault);
         // SAFETY: as the function requires: each argument points to a value of its parameter's size.
         let values: Vec<Vec<u64>> = unsafe { (0..function.sizes.len()).map(|i| value(*arguments.add(i), function.sizes[i])).collect() };
-        stream.enqueue(run(controls, move || {
-            check(!faults, ILLEGAL_ADDRESS)?;
-            let mut values = values;
+        let launched = task(controls, move || {
+            let mut values = values.clone();
             let mut pointers: Vec<*mut c_void> = values.iter_mut().map(|value| value.as_mut_ptr().cast()).collect();
             // SAFETY: the values have the sizes of the parameters, and the library is loaded as long as the function lives.
             check(unsafe { (function.call)(pointers.as_mut_ptr(), &blocks, &threads) } == 0, LAUNCH_FAILED)
-        }));
-        Ok(())
+        });
+        if stream.record(&launched, true) {
+            return Ok(());
+        }
+        enqueue_launch(&stream, controls, launched)
     }
 
     cuGetErrorName(error: Code, name: *mut *const c_char) {
@@ -433,12 +439,22 @@ driver! {
     }
 }
 
-fn copy(stream: &Stream, controls: &'static DeviceControls, to: u64, from: u64, bytes: usize) {
+fn copy(stream: &Stream, controls: &'static DeviceControls, to: u64, from: u64, bytes: usize) -> Result<(), Code> {
     stream.enqueue(run(controls, move || {
         // SAFETY: the caller's ranges were checked, and stay allocated until the copy is done.
         unsafe { ptr::copy(from as *const u8, to as *mut u8, bytes) };
         Ok(())
-    }));
+    }))
+}
+
+/// Enqueues a launch, unless a test has ordered that it is refused or faults.
+pub(crate) fn enqueue_launch(stream: &Stream, controls: &'static DeviceControls, launched: Task) -> Result<(), Code> {
+    controls.launches.fetch_add(1, Ordering::SeqCst);
+    check(!is_due(&controls.launches_until_refusal), LAUNCH_OUT_OF_RESOURCES)?;
+    if is_due(&controls.launches_until_fault) {
+        return stream.enqueue(run(controls, || Err(ILLEGAL_ADDRESS)));
+    }
+    stream.enqueue(Work::Run(launched))
 }
 
 /// Counts down to an event. Returns true when it is due.

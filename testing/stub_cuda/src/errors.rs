@@ -11,11 +11,14 @@ pub(crate) const INVALID_DEVICE: Code = 101;
 pub(crate) const INVALID_IMAGE: Code = 200;
 pub(crate) const INVALID_CONTEXT: Code = 201;
 pub(crate) const INVALID_HANDLE: Code = 400;
+pub(crate) const ILLEGAL_STATE: Code = 401;
 pub(crate) const NOT_FOUND: Code = 500;
 pub(crate) const NOT_READY: Code = 600;
 pub(crate) const ILLEGAL_ADDRESS: Code = 700;
 pub(crate) const LAUNCH_OUT_OF_RESOURCES: Code = 701;
 pub(crate) const LAUNCH_FAILED: Code = 719;
+pub(crate) const STREAM_CAPTURE_UNSUPPORTED: Code = 900;
+pub(crate) const STREAM_CAPTURE_INVALIDATED: Code = 901;
 
 /// Returns the name of an error.
 pub(crate) fn describe(error: Code) -> &'static CStr {
@@ -28,11 +31,14 @@ pub(crate) fn describe(error: Code) -> &'static CStr {
         INVALID_IMAGE => c"CUDA_ERROR_INVALID_IMAGE",
         INVALID_CONTEXT => c"CUDA_ERROR_INVALID_CONTEXT",
         INVALID_HANDLE => c"CUDA_ERROR_INVALID_HANDLE",
+        ILLEGAL_STATE => c"CUDA_ERROR_ILLEGAL_STATE",
         NOT_FOUND => c"CUDA_ERROR_NOT_FOUND",
         NOT_READY => c"CUDA_ERROR_NOT_READY",
         ILLEGAL_ADDRESS => c"CUDA_ERROR_ILLEGAL_ADDRESS",
         LAUNCH_OUT_OF_RESOURCES => c"CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES",
         LAUNCH_FAILED => c"CUDA_ERROR_LAUNCH_FAILED",
+        STREAM_CAPTURE_UNSUPPORTED => c"CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED",
+        STREAM_CAPTURE_INVALIDATED => c"CUDA_ERROR_STREAM_CAPTURE_INVALIDATED",
         _ => c"CUDA_ERROR_UNKNOWN",
     }
 }

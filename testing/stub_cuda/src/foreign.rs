@@ -36,6 +36,12 @@ extern "C" fn stub_cuda_launches(number: c_uint) -> u64 {
     device(number).launches.load(Ordering::SeqCst)
 }
 
+/// Returns the number of graphs that were launched on a device.
+#[unsafe(no_mangle)]
+extern "C" fn stub_cuda_graph_launches(number: c_uint) -> u64 {
+    device(number).graph_launches.load(Ordering::SeqCst)
+}
+
 /// Returns the number of bytes that were copied between a device and the host.
 #[unsafe(no_mangle)]
 extern "C" fn stub_cuda_copied_bytes(number: c_uint) -> u64 {

@@ -16,6 +16,7 @@ mod controls;
 mod driver;
 mod errors;
 mod foreign;
+mod graphs;
 mod nvrtc;
 mod objects;
 mod streams;
@@ -131,7 +132,7 @@ impl Driver {
 
     /// Returns everything that the devices have in use, as text. An empty text means that nothing leaked.
     pub fn leaks(&self) -> String {
-        let kinds = [Kind::Memory, Kind::Pinned, Kind::Streams, Kind::Events, Kind::Modules];
+        let kinds = [Kind::Memory, Kind::Pinned, Kind::Streams, Kind::Events, Kind::Modules, Kind::Graphs];
         let all = (0..DEVICES).flat_map(|device| kinds.map(|kind| (device, kind, self.live(device, kind))));
         all.filter(|&(_, _, n)| n != 0).map(|(device, kind, n)| format!("{kind:?} of device {device}: {n}\n")).collect()
     }
@@ -139,6 +140,21 @@ impl Driver {
     /// Returns the number of kernels that were launched on a device since the driver was installed.
     pub fn launches(&self, device: usize) -> u64 {
         self.device(device).launches.load(Ordering::SeqCst)
+    }
+
+    /// Returns the number of captures of a device's work that were begun since the driver was installed.
+    pub fn captures(&self, device: usize) -> u64 {
+        self.device(device).captures.load(Ordering::SeqCst)
+    }
+
+    /// Returns the number of graphs that were launched on a device since the driver was installed.
+    pub fn graph_launches(&self, device: usize) -> u64 {
+        self.device(device).graph_launches.load(Ordering::SeqCst)
+    }
+
+    /// Makes the captures of a device's work end with an error from now on.
+    pub fn fail_captures(&self, device: usize) {
+        self.device(device).fails_captures.store(true, Ordering::SeqCst);
     }
 
     /// Returns the number of bytes that were copied between a device and the host since the driver was installed.

@@ -2,7 +2,7 @@
 
 use crate::controls::{Controls, DEVICES, DeviceControls};
 use crate::errors::{Code, INVALID_CONTEXT, INVALID_DEVICE, INVALID_HANDLE, check};
-use crate::streams::{Marker, Stream, Work};
+use crate::streams::{Marker, Recorded, Stream, Task, Work};
 use libloading::Library;
 use std::cell::Cell;
 use std::collections::{BTreeMap, HashMap};
@@ -40,6 +40,9 @@ pub(crate) struct Objects {
     pub(crate) events: HashMap<Handle, (usize, Option<Marker>)>,
     pub(crate) modules: HashMap<Handle, (usize, Arc<Library>, String)>,
     pub(crate) functions: HashMap<Handle, (usize, Function)>,
+    /// Captured graphs, and graphs that can be launched.
+    pub(crate) graphs: HashMap<Handle, (usize, Arc<[Recorded]>)>,
+    pub(crate) executables: HashMap<Handle, (usize, Arc<[Recorded]>)>,
 }
 
 pub(crate) type Call = unsafe extern "C" fn(*mut *mut c_void, *const [c_uint; 3], *const [c_uint; 3]) -> c_int;
@@ -86,6 +89,8 @@ impl Objects {
         self.events.retain(|_, &mut (owner, _)| owner != device);
         self.modules.retain(|_, &mut (owner, _, _)| owner != device);
         self.functions.retain(|_, &mut (owner, _)| owner != device);
+        self.graphs.retain(|_, &mut (owner, _)| owner != device);
+        self.executables.retain(|_, &mut (owner, _)| owner != device);
         CONTROLS.devices[device].live.iter().for_each(|count| count.store(0, Ordering::SeqCst));
     }
 }
@@ -105,15 +110,20 @@ pub(crate) fn device_of(ordinal: c_int) -> Result<usize, Code> {
     usize::try_from(ordinal).ok().filter(|&device| device < DEVICES).ok_or(INVALID_DEVICE)
 }
 
-/// Returns work that is left out if the device has failed by then.
-pub(crate) fn run(controls: &'static DeviceControls, work: impl FnOnce() -> Result<(), Code> + Send + 'static) -> Work {
-    Work::Run(Box::new(move || {
+/// Returns a task that is left out if the device has failed by then.
+pub(crate) fn task(controls: &'static DeviceControls, work: impl Fn() -> Result<(), Code> + Send + Sync + 'static) -> Task {
+    Arc::new(move || {
         if controls.error.load(Ordering::SeqCst) == 0
             && let Err(error) = work()
         {
             controls.error.store(error, Ordering::SeqCst);
         }
-    }))
+    })
+}
+
+/// Returns work that is left out if the device has failed by then.
+pub(crate) fn run(controls: &'static DeviceControls, work: impl Fn() -> Result<(), Code> + Send + Sync + 'static) -> Work {
+    Work::Run(task(controls, work))
 }
 
 /// Allocates bytes that nobody has written, at an address that is aligned as CUDA's.

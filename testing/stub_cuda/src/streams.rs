@@ -1,5 +1,7 @@
-//! Streams and events: work that is done at once, or by a thread that chooses the order of streams at random.
+//! Streams and events: work that is done at once, or by a thread that chooses the order of streams at random. A stream that captures records its work.
 
+use crate::errors::{Code, ILLEGAL_STATE, STREAM_CAPTURE_INVALIDATED, STREAM_CAPTURE_UNSUPPORTED, check};
+use std::cell::RefCell;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -30,19 +32,53 @@ impl Marker {
     }
 }
 
+/// Work that a graph may do many times.
+pub(crate) type Task = Arc<dyn Fn() + Send + Sync>;
+
+/// A node of a captured graph.
+#[derive(Clone)]
+pub(crate) struct Recorded {
+    pub(crate) task: Task,
+    pub(crate) is_launch: bool,
+}
+
+/// The work that a capture has recorded so far.
+#[derive(Default)]
+struct Capture {
+    recorded: Vec<Recorded>,
+    is_invalid: bool,
+}
+
+thread_local! {
+    /// The stream whose work this thread captures.
+    static CAPTURING: RefCell<Option<Arc<Stream>>> = const { RefCell::new(None) };
+}
+
+/// Ends the capture of this thread, if it has one, as an invalid one: the caller does something that a capture forbids.
+pub(crate) fn forbid_in_capture() -> Result<(), Code> {
+    CAPTURING.with_borrow(|stream| match stream {
+        Some(stream) => {
+            stream.capture.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert_default().is_invalid = true;
+            Err(STREAM_CAPTURE_UNSUPPORTED)
+        }
+        None => Ok(()),
+    })
+}
+
 pub(crate) enum Work {
-    Run(Box<dyn FnOnce() + Send>),
+    Run(Task),
     Reach(Marker),
     Wait(Marker),
 }
 
 /// The queue of a stream. Work of a synchronous stream is done by the thread that enqueues it.
-#[derive(Debug)]
 pub(crate) struct Stream {
     pub(crate) device: usize,
     number: u64,
     asynchronous: bool,
     alone: Mutex<()>,
+    /// `Some` between the begin and the end of a capture.
+    capture: Mutex<Option<Capture>>,
 }
 
 struct Scheduler {
@@ -91,10 +127,58 @@ impl Stream {
             queues.random = seed;
             queues.work.insert(number, VecDeque::new());
         }
-        Stream { device, number, asynchronous: seed != 0, alone: Mutex::new(()) }
+        Stream { device, number, asynchronous: seed != 0, alone: Mutex::new(()), capture: Mutex::default() }
     }
 
-    pub(crate) fn enqueue(&self, work: Work) {
+    fn capture(&self) -> MutexGuard<'_, Option<Capture>> {
+        self.capture.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Returns true if work is recorded and not done.
+    pub(crate) fn is_capturing(&self) -> bool {
+        self.capture().is_some()
+    }
+
+    /// Records the work that is enqueued from now on. The calls of this thread that a capture forbids make it invalid.
+    pub(crate) fn begin_capture(self: &Arc<Stream>) -> Result<(), Code> {
+        let mut capture = self.capture();
+        check(capture.is_none() && CAPTURING.with_borrow(Option::is_none), ILLEGAL_STATE)?;
+        *capture = Some(Capture::default());
+        CAPTURING.set(Some(self.clone()));
+        Ok(())
+    }
+
+    /// Returns what was recorded.
+    pub(crate) fn end_capture(&self) -> Result<Vec<Recorded>, Code> {
+        check(CAPTURING.with_borrow(|stream| stream.as_ref().is_some_and(|stream| stream.number == self.number)), ILLEGAL_STATE)?;
+        CAPTURING.set(None);
+        let capture = self.capture().take().ok_or(ILLEGAL_STATE)?;
+        check(!capture.is_invalid, STREAM_CAPTURE_INVALIDATED)?;
+        Ok(capture.recorded)
+    }
+
+    /// Records a task if the stream captures. Returns false if it does not.
+    pub(crate) fn record(&self, task: &Task, is_launch: bool) -> bool {
+        let mut capture = self.capture();
+        if let Some(capture) = &mut *capture {
+            capture.recorded.push(Recorded { task: task.clone(), is_launch });
+        }
+        capture.is_some()
+    }
+
+    /// Enqueues work. A stream that captures records tasks, and has no events.
+    pub(crate) fn enqueue(&self, work: Work) -> Result<(), Code> {
+        if self.is_capturing() {
+            return match work {
+                Work::Run(task) => check(self.record(&task, false), ILLEGAL_STATE),
+                Work::Reach(_) | Work::Wait(_) => forbid_in_capture().and(Err(STREAM_CAPTURE_UNSUPPORTED)),
+            };
+        }
+        self.enqueue_now(work);
+        Ok(())
+    }
+
+    fn enqueue_now(&self, work: Work) {
         if self.asynchronous {
             let scheduler = scheduler();
             if let Some(queue) = scheduler.lock().work.get_mut(&self.number) {
@@ -114,7 +198,7 @@ impl Stream {
     /// Waits until all work of the stream is done.
     pub(crate) fn synchronize(&self) {
         let marker = Marker::default();
-        self.enqueue(Work::Reach(marker.clone()));
+        self.enqueue_now(Work::Reach(marker.clone()));
         marker.wait();
     }
 

@@ -7,16 +7,16 @@ use cudarc::driver::sys::CUstream;
 use flowmill_tensor::{DType, Error, Result, bail, error};
 use std::ffi::c_void;
 
-/// cuBLAS on one stream, which is opened by the first product.
+/// cuBLAS, which is opened by the first product.
 pub(super) struct Blas {
-    stream: CUstream,
     library: Library,
 }
 
 enum Library {
     NotOpened,
     Missing,
-    Open(sys::cublasHandle_t),
+    /// The handle, and the stream that it enqueues on.
+    Open(sys::cublasHandle_t, CUstream),
 }
 
 fn failed(e: result::CublasError) -> Error {
@@ -24,38 +24,38 @@ fn failed(e: result::CublasError) -> Error {
 }
 
 impl Blas {
-    pub(super) fn new(stream: CUstream) -> Blas {
-        Blas { stream, library: Library::NotOpened }
+    pub(super) fn new() -> Blas {
+        Blas { library: Library::NotOpened }
     }
 
-    /// Opens the library. Returns `None` if it is not installed.
-    fn handle(&mut self) -> Result<Option<sys::cublasHandle_t>> {
+    /// Opens the library for products on `stream`. Returns `None` if it is not installed.
+    fn handle(&mut self, stream: CUstream) -> Result<Option<sys::cublasHandle_t>> {
         if let Library::NotOpened = self.library {
             // SAFETY: loading the library runs its initialisers, which have no further conditions.
             self.library = if unsafe { sys::is_culib_present() } {
-                let handle = result::create_handle().map_err(failed)?;
-                // SAFETY: the handle was just made, and the stream lives as long as the GPU.
-                unsafe { result::set_stream(handle, self.stream.cast()) }.map_err(failed)?;
-                Library::Open(handle)
+                Library::Open(result::create_handle().map_err(failed)?, std::ptr::null_mut())
             } else {
                 Library::Missing
             };
         }
-        Ok(match self.library {
-            Library::Open(handle) => Some(handle),
-            _ => None,
-        })
+        let Library::Open(handle, current) = &mut self.library else { return Ok(None) };
+        if *current != stream {
+            // SAFETY: the handle is open, and the stream lives as long as the GPU.
+            unsafe { result::set_stream(*handle, stream.cast()) }.map_err(failed)?;
+            *current = stream;
+        }
+        Ok(Some(*handle))
     }
 
     pub(super) fn close(&mut self) {
-        if let Library::Open(handle) = std::mem::replace(&mut self.library, Library::Missing) {
+        if let Library::Open(handle, _) = std::mem::replace(&mut self.library, Library::Missing) {
             // SAFETY: the handle was made once and is destroyed once.
             let _ = unsafe { result::destroy_handle(handle) };
         }
     }
 
-    /// Enqueues products. Returns false if the library is missing or has no products of this type.
-    pub(super) fn gemm(&mut self, products: &Gemm) -> Result<bool> {
+    /// Enqueues products on `stream`. Returns false if the library is missing or has no products of this type.
+    pub(super) fn gemm(&mut self, products: &Gemm, stream: CUstream) -> Result<bool> {
         use cublasComputeType_t as Compute;
         let (element, compute) = match products.dtype {
             DType::F32 if products.allow_tf32 => (sys::cudaDataType::CUDA_R_32F, Compute::CUBLAS_COMPUTE_32F_FAST_TF32),
@@ -65,7 +65,7 @@ impl Blas {
             DType::BF16 => (sys::cudaDataType::CUDA_R_16BF, Compute::CUBLAS_COMPUTE_32F),
             _ => return Ok(false),
         };
-        let Some(handle) = self.handle()? else { return Ok(false) };
+        let Some(handle) = self.handle(stream)? else { return Ok(false) };
         let int = |n: usize| i32::try_from(n).map_err(|_| error!(InvalidArgument, "a matrix product of size {n} is too large"));
         let long = |n: usize| i64::try_from(n).map_err(|_| error!(InvalidArgument, "a matrix of {n} elements is too large"));
         let transposed = |yes| if yes { cublasOperation_t::CUBLAS_OP_T } else { cublasOperation_t::CUBLAS_OP_N };

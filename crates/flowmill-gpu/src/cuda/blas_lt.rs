@@ -15,21 +15,18 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 /// The size of the workspace in bytes, which NVIDIA recommends for Hopper.
 const WORKSPACE: usize = 32 << 20;
 
-/// cuBLASLt on one stream, which is opened by the first product.
+/// cuBLASLt, which is opened by the first product. All products use one workspace, so that they must run in the order in which they are enqueued.
 pub(super) struct BlasLt {
-    stream: CUstream,
     library: Library,
+    /// The address of the workspace and its size, which may be 0. It is kept when the library has failed, because captured products use it.
+    workspace: (u64, usize),
 }
 
 enum Library {
     NotOpened,
     /// Not installed, or it has failed.
     Absent,
-    Open {
-        handle: sys::cublasLtHandle_t,
-        /// The address of the workspace and its size, which may be 0.
-        workspace: (u64, usize),
-    },
+    Open(sys::cublasLtHandle_t),
 }
 
 /// A description that is destroyed when it is dropped.
@@ -43,26 +40,32 @@ impl<T: Copy> Drop for Described<T> {
 }
 
 impl BlasLt {
-    pub(super) fn new(stream: CUstream) -> BlasLt {
-        BlasLt { stream, library: Library::NotOpened }
+    pub(super) fn new() -> BlasLt {
+        BlasLt { library: Library::NotOpened, workspace: (0, 0) }
     }
 
-    /// Frees what the library uses, and does not open it again.
+    /// Closes the library, does not open it again, and frees the workspace.
     pub(super) fn close(&mut self) {
-        if let Library::Open { handle, workspace: (start, bytes) } = std::mem::replace(&mut self.library, Library::Absent) {
-            // SAFETY: the handle was made once and is destroyed once.
-            let _ = unsafe { result::destroy_handle(handle) };
-            if bytes > 0 {
-                // SAFETY: the workspace was allocated once, and no product uses it any more.
-                let _ = unsafe { free_sync(start) };
-            }
+        self.stop();
+        let (start, bytes) = std::mem::take(&mut self.workspace);
+        if bytes > 0 {
+            // SAFETY: the workspace was allocated once, and no product uses it any more.
+            let _ = unsafe { free_sync(start) };
         }
     }
 
-    /// Enqueues a product. Returns false if the library is missing, does not compute such products, or fails.
-    pub(super) fn gemm(&mut self, product: &Gemm, epilogue: Epilogue) -> bool {
+    /// Closes the library and does not open it again.
+    fn stop(&mut self) {
+        if let Library::Open(handle) = std::mem::replace(&mut self.library, Library::Absent) {
+            // SAFETY: the handle was made once and is destroyed once.
+            let _ = unsafe { result::destroy_handle(handle) };
+        }
+    }
+
+    /// Enqueues a product on `stream`. Returns false if the library is missing, does not compute such products, or fails.
+    pub(super) fn gemm(&mut self, product: &Gemm, epilogue: Epilogue, stream: CUstream) -> bool {
         // A function that the library lacks ends in a panic.
-        match catch_unwind(AssertUnwindSafe(|| self.enqueue(product, epilogue))) {
+        match catch_unwind(AssertUnwindSafe(|| self.enqueue(product, epilogue, stream))) {
             Ok(Ok(is_done)) => is_done,
             Ok(Err(CublasError(sys::cublasStatus_t::CUBLAS_STATUS_NOT_SUPPORTED))) => false,
             failed => {
@@ -71,7 +74,7 @@ impl BlasLt {
                     _ => "it lacks a function".to_owned(),
                 };
                 eprintln!("flowmill: cuBLASLt is not used any more: {reason}");
-                self.close();
+                self.stop();
                 false
             }
         }
@@ -84,19 +87,19 @@ impl BlasLt {
             self.library = if unsafe { sys::is_culib_present() } {
                 let handle = result::create_handle()?;
                 // SAFETY: nobody reads the workspace before the library has written to it. Without one, fewer algorithms can be chosen.
-                let workspace = unsafe { malloc_sync(WORKSPACE) }.map_or((0, 0), |start| (start, WORKSPACE));
-                Library::Open { handle, workspace }
+                self.workspace = unsafe { malloc_sync(WORKSPACE) }.map_or((0, 0), |start| (start, WORKSPACE));
+                Library::Open(handle)
             } else {
                 Library::Absent
             };
         }
         Ok(match self.library {
-            Library::Open { handle, workspace } => Some((handle, workspace)),
+            Library::Open(handle) => Some((handle, self.workspace)),
             _ => None,
         })
     }
 
-    fn enqueue(&mut self, product: &Gemm, epilogue: Epilogue) -> Result<bool, CublasError> {
+    fn enqueue(&mut self, product: &Gemm, epilogue: Epilogue, stream: CUstream) -> Result<bool, CublasError> {
         use sys::cublasComputeType_t as Compute;
         use sys::cublasLtMatmulDescAttributes_t as Attribute;
         let (element, compute) = match product.dtype {
@@ -161,7 +164,7 @@ impl BlasLt {
                 &raw const found.algo,
                 workspace as *mut c_void,
                 workspace_size,
-                self.stream.cast(),
+                stream.cast(),
             )
         }?;
         Ok(true)

@@ -3,7 +3,8 @@
 use super::blas::Blas;
 use super::blas_lt::BlasLt;
 use super::compiler::Compiler;
-use crate::backend::{Address, Epilogue, Event, Function, Gemm, Gpu, Grid, PinnedMemory, Properties, Stream};
+use super::graph::{CaptureStream, CudaGraph};
+use crate::backend::{Address, CapturedWork, Epilogue, Event, Function, Gemm, Gpu, Grid, PinnedMemory, Properties, Stream};
 use cudarc::driver::result::{self, DriverError};
 use cudarc::driver::sys;
 use flowmill_tensor::sync::Mutex;
@@ -23,6 +24,7 @@ pub(super) struct CudaGpu {
     architecture: u32,
     context: Arc<Context>,
     streams: [sys::CUstream; 3],
+    capture: CaptureStream,
     compiler: Arc<Compiler>,
     /// The modules by the hash of their text, so that kernels with one text share one.
     modules: Mutex<FxHashMap<Box<str>, Module>>,
@@ -31,7 +33,7 @@ pub(super) struct CudaGpu {
 }
 
 /// A device's primary context, which is released when the GPU and all its events and pinned memory are gone.
-struct Context {
+pub(super) struct Context {
     handle: sys::CUcontext,
     device: sys::CUdevice,
 }
@@ -48,7 +50,7 @@ impl Context {
     }
 
     /// Makes the context the current one of the thread, as the driver's functions need.
-    fn bind(&self) -> std::result::Result<(), DriverError> {
+    pub(super) fn bind(&self) -> std::result::Result<(), DriverError> {
         // SAFETY: the context is retained as long as `self` lives.
         unsafe { result::ctx::set_current(self.handle) }
     }
@@ -69,7 +71,7 @@ unsafe impl Send for CudaGpu {}
 // SAFETY: as above; what the driver does not lock is behind a mutex.
 unsafe impl Sync for CudaGpu {}
 
-fn failed(what: &str) -> impl Fn(DriverError) -> Error + '_ {
+pub(super) fn failed(what: &str) -> impl Fn(DriverError) -> Error + '_ {
     move |e| error!(Internal, "CUDA failed to {what}: {e}")
 }
 
@@ -96,9 +98,9 @@ impl CudaGpu {
         context.bind().map_err(&open)?;
         let stream = || result::stream::create(result::stream::StreamKind::NonBlocking).map_err(&open);
         let streams = [stream()?, stream()?, stream()?];
-        let blas = Mutex::new(Blas::new(streams[Stream::Compute as usize]));
-        let blas_lt = Mutex::new(BlasLt::new(streams[Stream::Compute as usize]));
-        Ok(CudaGpu { properties, architecture, context, streams, compiler, modules: Mutex::default(), blas, blas_lt })
+        let capture = CaptureStream::new(device, stream()?);
+        let (blas, blas_lt) = (Mutex::new(Blas::new()), Mutex::new(BlasLt::new()));
+        Ok(CudaGpu { properties, architecture, context, streams, capture, compiler, modules: Mutex::default(), blas, blas_lt })
     }
 
     /// Makes the GPU's context the current one of the thread.
@@ -106,8 +108,20 @@ impl CudaGpu {
         self.context.bind().map_err(failed("select a GPU"))
     }
 
+    /// Returns the stream that this thread enqueues on.
     fn stream(&self, stream: Stream) -> sys::CUstream {
-        self.streams[stream as usize]
+        match self.capture.of_this_thread() {
+            Some(capture) if stream == Stream::Compute => capture,
+            _ => self.streams[stream as usize],
+        }
+    }
+
+    /// Returns an error if this thread captures work, of which `what` cannot be a part.
+    fn forbid_in_capture(&self, what: &str) -> Result<()> {
+        match self.capture.of_this_thread() {
+            Some(_) => Err(error!(FailedPrecondition, "a kernel's work that is captured cannot {what}")),
+            None => Ok(()),
+        }
     }
 
     fn module(&self, source: &str) -> Result<Module> {
@@ -118,6 +132,7 @@ impl CudaGpu {
             // SAFETY: the image is a cubin with its size in its header, or text that ends in a zero.
             unsafe { result::module::load_data(image.as_ptr().cast()) }
         };
+        self.forbid_in_capture("load a kernel")?;
         let image = self.compiler.compile(source, self.architecture)?;
         let loaded = match load(&image) {
             Err(_) if self.compiler.forget(source, self.architecture) => load(&self.compiler.compile(source, self.architecture)?),
@@ -139,7 +154,7 @@ impl Drop for CudaGpu {
         if self.bind().is_ok() {
             self.blas.get_mut().close();
             self.blas_lt.get_mut().close();
-            for stream in self.streams {
+            for stream in self.streams.into_iter().chain([self.capture.stream]) {
                 // SAFETY: the stream was created with the GPU, and nobody uses it any more.
                 let _ = unsafe { result::stream::synchronize(stream) };
                 // SAFETY: as above.
@@ -254,6 +269,7 @@ impl Gpu for CudaGpu {
     }
 
     fn allocate(&self, bytes: usize) -> Result<Option<Address>> {
+        self.forbid_in_capture("allocate memory")?;
         self.bind()?;
         // SAFETY: the memory's contents are unspecified, which is what this method promises.
         match unsafe { result::malloc_sync(bytes) } {
@@ -271,6 +287,7 @@ impl Gpu for CudaGpu {
     }
 
     fn allocate_pinned(&self, bytes: usize) -> Result<Arc<dyn PinnedMemory>> {
+        self.forbid_in_capture("allocate memory")?;
         self.bind()?;
         // SAFETY: the contents are unspecified until they are written.
         match unsafe { result::malloc_host(bytes, 0) } {
@@ -283,6 +300,7 @@ impl Gpu for CudaGpu {
     }
 
     unsafe fn upload(&self, to: Address, from: *const u8, bytes: usize, stream: Stream) -> Result<()> {
+        self.forbid_in_capture("copy from the host")?;
         self.bind()?;
         // SAFETY: the caller vouches for both regions.
         let enqueued = unsafe { sys::cuMemcpyHtoDAsync_v2(to.0, from.cast(), bytes, self.stream(stream)) };
@@ -290,6 +308,7 @@ impl Gpu for CudaGpu {
     }
 
     unsafe fn download(&self, to: *mut u8, from: Address, bytes: usize, stream: Stream) -> Result<()> {
+        self.forbid_in_capture("copy to the host")?;
         self.bind()?;
         // SAFETY: the caller vouches for both regions.
         let enqueued = unsafe { sys::cuMemcpyDtoHAsync_v2(to.cast(), from.0, bytes, self.stream(stream)) };
@@ -309,6 +328,7 @@ impl Gpu for CudaGpu {
     }
 
     fn record(&self, stream: Stream) -> Result<Arc<dyn Event>> {
+        self.forbid_in_capture("record an event")?;
         self.bind()?;
         let flags = sys::CUevent_flags::CU_EVENT_DISABLE_TIMING as u32 | sys::CUevent_flags::CU_EVENT_BLOCKING_SYNC as u32;
         let mut event = std::ptr::null_mut();
@@ -372,11 +392,28 @@ impl Gpu for CudaGpu {
 
     fn gemm(&self, products: &Gemm) -> Result<bool> {
         self.bind()?;
-        self.blas.lock().gemm(products)
+        self.blas.lock().gemm(products, self.stream(Stream::Compute))
     }
 
     fn gemm_with_epilogue(&self, product: &Gemm, epilogue: Epilogue) -> Result<bool> {
         self.bind()?;
-        Ok(self.blas_lt.lock().gemm(product, epilogue))
+        Ok(self.blas_lt.lock().gemm(product, epilogue, self.stream(Stream::Compute)))
+    }
+
+    fn can_capture(&self) -> bool {
+        true
+    }
+
+    fn capture(&self, enqueue: &mut dyn FnMut() -> Result<()>) -> Result<Arc<dyn CapturedWork>> {
+        self.bind()?;
+        Ok(Arc::new(self.capture.capture(self.context.clone(), enqueue)?))
+    }
+
+    fn replay(&self, work: &Arc<dyn CapturedWork>) -> Result<()> {
+        let any: &dyn Any = &**work;
+        let Some(graph) = any.downcast_ref::<CudaGraph>() else { return Err(error!(Internal, "the work was captured by another driver")) };
+        self.forbid_in_capture("be captured before")?;
+        self.bind()?;
+        graph.launch(self.stream(Stream::Compute))
     }
 }

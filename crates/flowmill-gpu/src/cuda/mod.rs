@@ -7,6 +7,7 @@ mod blas;
 mod blas_lt;
 mod compiler;
 mod driver;
+mod graph;
 mod libraries;
 
 use crate::backend::Gpu;

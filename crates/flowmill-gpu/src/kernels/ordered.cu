@@ -22,12 +22,18 @@ static __device__ u32 target(const Slices& s, const I* indices, u32 update) {
     return to;
 }
 
-// Each block calls `update(slice, number)` for all updates of one slice, in their order, unless the block of an earlier update of that slice does. The
-// threads call it together.
-template <typename F> static __device__ void for_each_update(const Slices& s, const I* indices, F update) {
+// Each block calls `update(slice, number)` for all updates of one slice, in their order, unless another block does. The threads call it together.
+// `sorted` has the sorted keys of the updates (sort.cu). If it is null, the block of the first update of a slice finds the others.
+template <typename F> static __device__ void for_each_update(const Slices& s, const I* indices, const u64* sorted, F update) {
     __shared__ u32 targets[BLOCK];
     __shared__ u32 found;
     const u32 number = blockIdx.x, thread = threadIdx.x;
+    if (sorted) {
+        const u32 slice = (u32)(sorted[number] >> 32);
+        if (slice == NOWHERE || (number > 0 && (u32)(sorted[number - 1] >> 32) == slice)) return;
+        for (u32 i = number; i < s.updates && (u32)(sorted[i] >> 32) == slice; i++) update(slice, (u32)sorted[i]);
+        return;
+    }
     const u32 own = target(s, indices, number);
     if (own == NOWHERE) return;
     for (u32 first = 0; first < number; first += BLOCK) {

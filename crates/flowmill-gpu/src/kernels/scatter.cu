@@ -31,8 +31,8 @@ struct Update {
     static __device__ C merge(C, C b) { return b; }
 };
 
-extern "C" __global__ void scatter(T* out, const T* values, const I* indices, Slices s) {
-    for_each_update(s, indices, [&](u32 slice, u32 number) {
+extern "C" __global__ void scatter(T* out, const T* values, const I* indices, const u64* sorted, Slices s) {
+    for_each_update(s, indices, sorted, [&](u32 slice, u32 number) {
         T* to = out + (u64)slice * s.inner;
         const T* from = s.is_scalar ? values : values + (u64)number * s.inner;
         for (u32 column = threadIdx.x; column < s.inner; column += BLOCK) to[column] = (T)R::merge((C)to[column], (C)from[s.is_scalar ? 0 : column]);

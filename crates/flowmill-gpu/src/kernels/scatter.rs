@@ -3,7 +3,7 @@
 //! Updates of one slice are made in order, as on the CPU. Updates whose indices are out of range are skipped, as on TensorFlow's GPUs: an error would
 //! have to wait for the GPU.
 
-use super::ordered::Slices;
+use super::ordered::{Slices, Sorter, sorted_argument};
 use super::training::forward_reference;
 use super::types::{INDICES, NUMBERS};
 use crate::compiled_kernel::{CompiledKernel, element_types};
@@ -12,7 +12,7 @@ use crate::text::element_name;
 use flowmill_kernels::array::args::{product, shape_argument};
 use flowmill_kernels::from_fn::from_fn;
 use flowmill_kernels::variable::Variable;
-use flowmill_runtime::{Device, Kernel, KernelContext, KernelDef, KernelInit, KernelRegistry, MakeKernel};
+use flowmill_runtime::{Kernel, KernelContext, KernelDef, KernelInit, KernelRegistry, MakeKernel};
 use flowmill_tensor::{DType, Result, Shape, Tensor, bail, error};
 use std::sync::Arc;
 
@@ -51,6 +51,7 @@ const VARIABLE_OPS: [(&str, &[&str]); 7] = [
 struct Scatterer {
     scatter: CompiledKernel,
     start: CompiledKernel,
+    sorter: Sorter,
 }
 
 /// The value of slices without updates.
@@ -68,7 +69,8 @@ impl Scatterer {
         let index = element_name(indices).ok_or_else(|| error!(Internal, "GPU kernels have no indices of type {indices}"))?;
         let types = [element, compute, ("I", index), ("R", operation)];
         let text = concat!(include_str!("ordered.cu"), include_str!("scatter.cu"));
-        Ok(Scatterer { scatter: CompiledKernel::new(text, "scatter", &types), start: CompiledKernel::new(text, "start", &types) })
+        let [scatter, start] = ["scatter", "start"].map(|name| CompiledKernel::new(text, name, &types));
+        Ok(Scatterer { scatter, start, sorter: Sorter::new(indices)? })
     }
 
     /// Enqueues the first values of the slices of `output`.
@@ -97,9 +99,11 @@ impl Scatterer {
             return Ok(());
         }
         let slices = Slices::new(output.shape(), depth, count, is_scalar)?;
+        let keys = self.sorter.sort(device, &slices, index)?;
+        let sorted = sorted_argument(device, keys.as_ref())?;
         let addresses = [device.address(output)?, device.address(updates)?, device.address(index)?].map(Argument::Address);
         let [to, from, indices] = addresses;
-        self.scatter.launch(device, slices.grid(), &[to, from, indices, Argument::Words(&slices.words)])
+        self.scatter.launch(device, slices.grid(), &[to, from, indices, sorted, Argument::Words(&slices.words)])
     }
 }
 
@@ -174,7 +178,8 @@ fn of_variable(init: &KernelInit<'_>) -> Result<Scatterer> {
     Scatterer::new(operation, dtype, init.dtype("Tindices")?)
 }
 
-/// Scatters into the variable in input 0. The variable gets a new value, because work that reads the old one may be enqueued later.
+/// Scatters into the variable in input 0. If somebody else holds its value, the variable gets a new one, because work that reads the old one may be
+/// enqueued later.
 fn scatter_into_variable(
     ctx: &mut KernelContext<'_>,
     scatterer: &Scatterer,
@@ -195,8 +200,11 @@ fn scatter_into_variable(
         if value.num_elements() == 0 {
             return Ok(());
         }
-        let updated = device.allocate(value.dtype(), value.shape())?;
-        device.gpu().copy(device.address(&updated)?, device.address(value)?, updated.num_bytes())?;
+        let updated = device.memory_of_update(value)?;
+        let [to, from] = [device.address(&updated)?, device.address(value)?];
+        if to != from {
+            device.gpu().copy(to, from, updated.num_bytes())?;
+        }
         scatterer.scatter(device, &updated, depth, index, updates)?;
         *value = updated;
         Ok(())

@@ -210,9 +210,9 @@ extern "C" __global__ void update(Operands o, u64 n, u32 flag) {
 }
 
 // The rows are those of the values after the update, which begin as copies of those before.
-extern "C" __global__ void update_rows(Operands o, const I* indices, Slices s, u32 flag) {
+extern "C" __global__ void update_rows(Operands o, const I* indices, const u64* sorted, Slices s, u32 flag) {
     const R rule = rule_of(o, flag);
-    for_each_update(s, indices, [&](u32 slice, u32 number) {
+    for_each_update(s, indices, sorted, [&](u32 slice, u32 number) {
         for (u32 column = threadIdx.x; column < s.inner; column += BLOCK) {
             const u64 at = (u64)slice * s.inner + column;
             C values[4];

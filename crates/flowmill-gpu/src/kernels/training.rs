@@ -1,8 +1,9 @@
 //! Updates of variables: the optimizers' ops, `AssignAdd`, `AssignSub`, and those on resources.
 //!
-//! A new value gets memory of its own: work that is enqueued after the update may still read the old value.
+//! A new value is written to the memory of the old one if nobody else holds that. Otherwise it gets memory of its own, because work that is enqueued
+//! after the update may still read the old value.
 
-use super::ordered::Slices;
+use super::ordered::{Slices, Sorter, sorted_argument};
 use super::rules::{RULES, Rule};
 use super::types::{FLOATS, INDICES, NUMBERS};
 use crate::compiled_kernel::{CompiledKernel, element_types};
@@ -11,8 +12,8 @@ use crate::elementwise::{self, ElementwiseKernel, Function, Operation};
 use crate::text::element_name;
 use flowmill_kernels::from_fn::from_fn;
 use flowmill_kernels::variable::Variable;
-use flowmill_runtime::{Device, Kernel, KernelContext, KernelDef, KernelInit, KernelRegistry};
-use flowmill_tensor::{DType, Result, Shape, SmallVec, Tensor, bail, error};
+use flowmill_runtime::{Kernel, KernelContext, KernelDef, KernelInit, KernelRegistry};
+use flowmill_tensor::{DType, Error, Result, Shape, SmallVec, Tensor, bail, error};
 use std::sync::Arc;
 
 /// A rule with the places of its operands among a node's inputs.
@@ -23,7 +24,7 @@ struct Signature {
     scalars: SmallVec<[usize; 6]>,
     gradient: usize,
     /// The indices of the rows that change, if not all do.
-    indices: Option<usize>,
+    indices: Option<(usize, Sorter)>,
     flag: bool,
 }
 
@@ -46,7 +47,7 @@ fn make_optimizer(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let signature = Signature::new(init)?;
     let [element, compute] = element_types(signature.dtype)?;
     let text = concat!(include_str!("ordered.cu"), include_str!("training.cu"));
-    let index = match signature.indices {
+    let index = match &signature.indices {
         Some(_) => init.dtype("Tindices")?,
         None => DType::I32,
     };
@@ -79,7 +80,7 @@ impl Signature {
             dtype: init.dtype("T")?,
             scalars: rule.scalars.iter().map(|name| input(name)).collect::<Result<_>>()?,
             gradient: find("delta").map_or_else(|| input("grad"), Ok)?,
-            indices: find("indices"),
+            indices: find("indices").map(|i| Ok::<_, Error>((i, Sorter::new(init.dtype("Tindices")?)?))).transpose()?,
             flag,
         })
     }
@@ -106,8 +107,8 @@ impl Signature {
             before.push(value.clone());
         }
         let shape = self.checked_shape(&before)?;
-        let rows = match self.indices {
-            Some(i) => Some((ctx.input(i)?, self.checked_rows(&shape, gradient, ctx.input(i)?)?)),
+        let rows = match &self.indices {
+            Some((i, sorter)) => Some((ctx.input(*i)?, self.checked_rows(&shape, gradient, ctx.input(*i)?)?, sorter)),
             None if *gradient.shape() != shape => bail!(
                 InvalidArgument,
                 "{} and {} do not have the same shape{shape} {}",
@@ -121,16 +122,27 @@ impl Signature {
         if n == 0 {
             return Ok(());
         }
-        let after = before.iter().map(|_| device.allocate(self.dtype, &shape)).collect::<Result<SmallVec<[Tensor; 4]>>>()?;
+        // The clones would be further holders of the memory.
+        drop(before);
+        let mut after: SmallVec<[Tensor; 4]> = SmallVec::new();
+        for value in guards.iter_mut().filter_map(|guard| guard.as_mut()) {
+            after.push(device.memory_of_update(value)?);
+        }
+        let before: SmallVec<[Tensor; 4]> = guards.iter().filter_map(|guard| (**guard).clone()).collect();
         let operands = operands(device, [&after, &before], &scalars, gradient)?;
         let (operands, flag) = (Argument::Words(&operands), Argument::U32(self.flag.into()));
         match rows {
             None => program.launch(device, device.linear_grid(n), &[operands, Argument::U64(n as u64), flag])?,
-            Some((indices, slices)) => {
+            Some((indices, slices, sorter)) => {
                 for (after, before) in after.iter().zip(&before) {
-                    device.gpu().copy(device.address(after)?, device.address(before)?, after.num_bytes())?;
+                    let [to, from] = [device.address(after)?, device.address(before)?];
+                    if to != from {
+                        device.gpu().copy(to, from, after.num_bytes())?;
+                    }
                 }
-                let arguments = [operands, Argument::Address(device.address(indices)?), Argument::Words(&slices.words), flag];
+                let keys = sorter.sort(device, &slices, indices)?;
+                let (indices, sorted) = (Argument::Address(device.address(indices)?), sorted_argument(device, keys.as_ref())?);
+                let arguments = [operands, indices, sorted, Argument::Words(&slices.words), flag];
                 program.launch(device, slices.grid(), &arguments)?;
             }
         }
@@ -216,7 +228,7 @@ fn make_assign(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
                     value.shape()
                 );
             }
-            let updated = device.allocate(dtype, current.shape())?;
+            let updated = device.memory_of_update(current)?;
             kernel.apply(device, &[current, value], &updated)?;
             *current = updated;
             Ok(())

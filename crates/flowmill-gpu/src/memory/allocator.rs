@@ -2,10 +2,11 @@
 
 use super::blocks::{ALIGNMENT, Blocks};
 use super::holder;
+use super::pool::{self, Pool};
 use crate::backend::{Address, Gpu};
 use flowmill_tensor::sync::Mutex;
-use flowmill_tensor::{Error, MemoryStats, Result, bail, error};
-use std::sync::Arc;
+use flowmill_tensor::{Code, Error, MemoryStats, Result, bail, error};
+use std::sync::{Arc, Weak};
 
 /// The size of the first region that is allocated on demand; each further one is twice as large.
 const FIRST_REGION: usize = 1 << 21;
@@ -36,6 +37,14 @@ pub(crate) struct Allocator {
     gpu: Arc<dyn Gpu>,
     device: Arc<str>,
     state: Mutex<State>,
+    /// The holders of memory that can give it back when the rest is full.
+    reclaimed: Mutex<Vec<Weak<dyn Reclaim>>>,
+}
+
+/// A holder of memory that is not needed.
+pub(crate) trait Reclaim: Send + Sync {
+    /// Frees the memory that is not in use.
+    fn reclaim(&self);
 }
 
 struct State {
@@ -47,8 +56,13 @@ struct State {
 
 /// A block of a GPU's memory, which is freed when it is dropped.
 pub(crate) struct Block {
-    allocator: Arc<Allocator>,
+    source: Source,
     address: Address,
+}
+
+enum Source {
+    Allocator(Arc<Allocator>),
+    Pool(Arc<Pool>),
 }
 
 impl Block {
@@ -59,9 +73,15 @@ impl Block {
 
 impl Drop for Block {
     fn drop(&mut self) {
-        let mut state = self.allocator.state.lock();
-        let freed = state.blocks.give_back(self.address);
-        state.stats.bytes_in_use -= freed;
+        match &self.source {
+            Source::Pool(pool) => pool.give_back(self.address),
+            Source::Allocator(allocator) => {
+                pool::note_free(allocator, self.address);
+                let mut state = allocator.state.lock();
+                let freed = state.blocks.give_back(self.address);
+                state.stats.bytes_in_use -= freed;
+            }
+        }
     }
 }
 
@@ -84,7 +104,7 @@ impl Allocator {
             next_region: FIRST_REGION,
             stats: MemoryStats { bytes_limit: limit & !(ALIGNMENT - 1), ..MemoryStats::default() },
         };
-        let allocator = Arc::new(Allocator { gpu, device: device.into(), state: Mutex::new(state) });
+        let allocator = Arc::new(Allocator { gpu, device: device.into(), state: Mutex::new(state), reclaimed: Mutex::default() });
         if !options.allow_growth {
             let mut state = allocator.state.lock();
             let all = state.stats.bytes_limit;
@@ -99,6 +119,19 @@ impl Allocator {
     /// Returns `ResourceExhausted` if no region has room and no region can be added.
     pub(crate) fn allocate(self: &Arc<Allocator>, bytes: usize) -> Result<Arc<Block>> {
         let Some(bytes) = bytes.max(1).checked_next_multiple_of(ALIGNMENT) else { bail!(ResourceExhausted, "{bytes} bytes are too many") };
+        if let Some(pool) = pool::current(self) {
+            let address = pool.take(bytes)?;
+            return Ok(Arc::new(Block { source: Source::Pool(pool), address }));
+        }
+        let address = match self.take(bytes) {
+            Err(e) if e.code() == Code::ResourceExhausted && self.reclaim() => self.take(bytes)?,
+            taken => taken?,
+        };
+        pool::note_allocation(self, address, bytes);
+        Ok(Arc::new(Block { source: Source::Allocator(self.clone()), address }))
+    }
+
+    fn take(&self, bytes: usize) -> Result<Address> {
         let mut state = self.state.lock();
         let holder = holder::current();
         let mut found = state.blocks.take(bytes, holder.as_ref());
@@ -115,7 +148,40 @@ impl Allocator {
         stats.peak_bytes_in_use = stats.peak_bytes_in_use.max(stats.bytes_in_use);
         stats.largest_allocation = stats.largest_allocation.max(bytes);
         stats.num_allocations += 1;
-        Ok(Arc::new(Block { allocator: self.clone(), address }))
+        Ok(address)
+    }
+
+    /// Registers a holder of memory that gives it back when the rest is full.
+    pub(crate) fn reclaim_from(&self, holder: Weak<dyn Reclaim>) {
+        let mut holders = self.reclaimed.lock();
+        holders.retain(|holder| holder.strong_count() > 0);
+        holders.push(holder);
+    }
+
+    /// Takes back memory that is not needed. Returns true if there was some.
+    fn reclaim(&self) -> bool {
+        let before = self.stats().bytes_in_use;
+        let holders: Vec<Arc<dyn Reclaim>> = self.reclaimed.lock().iter().filter_map(Weak::upgrade).collect();
+        holders.iter().for_each(|holder| holder.reclaim());
+        self.stats().bytes_in_use < before
+    }
+
+    /// Calls `f`, and returns with its result the bytes that a pool needs for the allocations in the call.
+    pub(crate) fn measure<R>(self: &Arc<Allocator>, f: impl FnOnce() -> R) -> (R, usize) {
+        pool::measure(self, f)
+    }
+
+    /// Makes a pool of `bytes` bytes.
+    ///
+    /// # Errors
+    /// Returns `ResourceExhausted` if the memory is full.
+    pub(crate) fn pool(self: &Arc<Allocator>, bytes: usize) -> Result<Arc<Pool>> {
+        Ok(Pool::new(self.allocate(bytes)?, bytes))
+    }
+
+    /// Calls `f`. The allocations of this thread come from `pool` meanwhile.
+    pub(crate) fn within<R>(self: &Arc<Allocator>, pool: &Arc<Pool>, f: impl FnOnce() -> R) -> R {
+        pool.within(self, f)
     }
 
     /// Returns the device's name.

@@ -9,7 +9,7 @@
 use super::lower::{Lowering, mark_last_uses};
 use super::rewrite::{Rewriter, cost_of};
 use super::run::{Code, Instr, Operand, Reg, RegisterPool, Strand};
-use crate::kernel::Cost;
+use crate::kernel::{Cost, Kernel};
 use crate::plan::{FrameId, NodeKind, OutputType, PlanEdge, PlanNode, PlanNodeId};
 use flowmill_graph::OpTraits;
 use flowmill_tensor::{DType, Result};
@@ -150,8 +150,27 @@ fn drop_lone_constants(graph: &Rewriter, members: &mut FxHashSet<PlanNodeId>) {
 }
 
 fn fuse(graph: &mut Rewriter, members: &FxHashSet<PlanNodeId>) -> Result<()> {
+    fuse_members(graph, members, &FxHashSet::default(), |_, strand, _| strand)
+}
+
+/// Replaces a convex set of nodes of one frame by a strand. The strand holds the values of `constants`, which are constants without control inputs
+/// outside of the set, instead of taking them as inputs. `adopt` returns the kernel that runs in place of the strand of this name; it is told which inputs
+/// are read, and not only waited for.
+///
+/// # Errors
+/// Returns `Internal` if the edges of the graph are inconsistent.
+pub(super) fn fuse_members(
+    graph: &mut Rewriter,
+    members: &FxHashSet<PlanNodeId>,
+    constants: &FxHashSet<PlanNodeId>,
+    adopt: impl FnOnce(&str, Arc<dyn Kernel>, &[bool]) -> Arc<dyn Kernel>,
+) -> Result<()> {
     let Some(order) = graph.topological(members, |_, _| false) else { return Ok(()) };
-    let mut lowering = Lowering::new(graph, members);
+    let Some(frame) = order.first().and_then(|&id| graph.get(id)).map(|node| node.frame) else { return Ok(()) };
+    let mut lowering = Lowering::new(graph, &members.union(constants).copied().collect());
+    for &constant in constants {
+        lowering.assume_live(PlanEdge { node: constant, slot: 0 });
+    }
     let mut inputs: Vec<PlanEdge> = Vec::new();
     for &id in &order {
         let Some(node) = graph.get(id) else { continue };
@@ -198,14 +217,17 @@ fn fuse(graph: &mut Rewriter, members: &FxHashSet<PlanNodeId>) -> Result<()> {
     let num_regs = reuse_registers(&mut strand, constants.len(), num_regs);
     strand.pool = RegisterPool::new(constants, num_regs);
     let takes_ref = vec![true; inputs.len()];
+    let read: FxHashSet<PlanEdge> = order.iter().filter_map(|&id| graph.get(id)).flat_map(|node| node.inputs.iter().copied()).collect();
+    let reads_input: Vec<bool> = inputs.iter().map(|edge| read.contains(edge)).collect();
+    let kernel = adopt(&name, Arc::new(strand), &reads_input);
     let program = PlanNode {
         name: name.into(),
         op: "_Strand".into(),
         traits: OpTraits::default(),
         kind: NodeKind::Program,
-        kernel: Some(Arc::new(strand)),
+        kernel: Some(kernel),
         cost,
-        frame: FrameId::ROOT,
+        frame,
         inputs,
         takes_ref,
         controls: Vec::new(),

@@ -10,7 +10,10 @@
 //! * a **batch program** (`batch`, `tiles`) is a set of nodes that work image by image: a batch is run through them a few images at a
 //!   time, so that what lies between them stays in the cache.
 //!
-//! All three consist of the same instructions (`run`), to which nodes are lowered in one way (`lower`). They differ in what repeats: a strand runs its
+//! A device with memory of its own has no programs of these kinds, which read scalars. [`fuse_device_strands`] makes strands of its nodes, which the
+//! device may record and replay ([`Device::adopt_strand`]).
+//!
+//! All of them consist of the same instructions (`run`), to which nodes are lowered in one way (`lower`). They differ in what repeats: a strand runs its
 //! instructions once, a loop until its condition is false, and a batch program once per tile.
 //!
 //! The programs of fused element-wise nodes ([`ElementwiseProgram`](flowmill_graph::ElementwiseProgram)) are another instruction set. Their registers
@@ -23,6 +26,7 @@
 
 mod batch;
 mod cluster;
+mod device_strands;
 mod loops;
 mod lower;
 mod rewrite;
@@ -30,7 +34,10 @@ mod run;
 mod tiles;
 
 pub use crate::invoke::dereference;
+pub use device_strands::fuse_device_strands;
 
+#[cfg(doc)]
+use crate::device::Device;
 use crate::plan::PlanGraph;
 use flowmill_tensor::Result;
 
@@ -45,13 +52,15 @@ pub struct FuseOptions {
     pub batches: bool,
     /// The step has one thread, so that no two nodes run in parallel.
     pub single_thread: bool,
+    /// Make strands of at least this many kernels on devices that can record and replay them. `None` makes no such strands.
+    pub min_replayed: Option<usize>,
 }
 
 impl FuseOptions {
     /// All kinds of programs.
-    pub const ALL: FuseOptions = FuseOptions { strands: true, loops: true, batches: true, single_thread: false };
+    pub const ALL: FuseOptions = FuseOptions { strands: true, loops: true, batches: true, single_thread: false, min_replayed: Some(4) };
     /// No programs: the token machine runs every node.
-    pub const NONE: FuseOptions = FuseOptions { strands: false, loops: false, batches: false, single_thread: false };
+    pub const NONE: FuseOptions = FuseOptions { strands: false, loops: false, batches: false, single_thread: false, min_replayed: None };
 }
 
 /// Replaces loops and clusters of cheap nodes by programs.

@@ -19,6 +19,7 @@
 //! then those of the nodes that run.
 
 mod boundary;
+mod device_strands;
 mod dump;
 mod partition;
 mod place;
@@ -38,7 +39,7 @@ pub(crate) use dump::Dump;
 use flowmill_graph::{ElementwiseFunction, Evaluator, Graph, Node, NodeId, Target};
 use flowmill_optimize::{Options, Report};
 use flowmill_runtime::executor::{Plan, Results, RunOptions};
-use flowmill_runtime::plan::{DirectPlan, NodeKind, PlanEdge, PlanEnv, PlanGraph, PlanNode, build};
+use flowmill_runtime::plan::{DirectPlan, NodeKind, PlanEdge, PlanEnv, PlanGraph, PlanNode, PlanNodeId, build};
 use flowmill_runtime::program::{self, FuseOptions};
 use flowmill_runtime::{Cost, DeviceStep, FunctionLibraryRuntime, KernelRegistry};
 use flowmill_tensor::{DType, Result, Tensor, bail, error};
@@ -114,20 +115,23 @@ pub(crate) struct Compiled {
 pub(crate) fn compile(unit: Unit<'_>, env: &Environment) -> Result<Compiled> {
     let dump = Dump::of(&unit);
     let Rewritten { parts, transfers, report, placed_by_cost } = rewrite(unit, env, &dump)?;
-    let mut parts = parts.into_iter();
-    let Some(part) = parts.next() else { bail!(Internal, "a graph without a part for the caller") };
-    let mut unfused = plan(&part, env)?;
-    dump.plan(&unfused, "planned");
-    let references = if part.unit.is_step() { keep_references(&mut unfused) } else { Vec::new() };
-    let fused = fuse_part(&unfused, part.device, env)?;
+    let mut plans = parts.iter().map(|part| plan(part, env)).collect::<Result<Vec<_>>>()?;
+    plans.iter().for_each(|unfused| dump.plan(unfused, "planned"));
+    let Some(unfused) = plans.first_mut() else { bail!(Internal, "a graph without a part for the caller") };
+    let references = if parts[0].unit.is_step() { keep_references(unfused) } else { Vec::new() };
+    let mut sets = device_strands::sets(&parts, &plans, env)?.into_iter();
+    let mut parts = parts.into_iter().zip(plans);
+    let Some((part, unfused)) = parts.next() else { bail!(Internal, "a graph without a part for the caller") };
+    let fused = fuse_part(&unfused, part.device, &sets.next().unwrap_or_default(), env)?;
     dump.plan(&fused, "fused");
     let may_wait = unfused.nodes.iter().any(PlanNode::may_wait) || may_loop_until_others_act(&part.unit.graph);
     let has_costly_nodes = |graph: &PlanGraph| graph.nodes.iter().any(|n| n.cost >= Cost::Expensive);
     let (has_costly_kernels, has_costly_programs) = (has_costly_nodes(&unfused), has_costly_nodes(&fused));
     let mut graphs = vec![(part.device, part.unit.graph)];
     let others = parts
-        .map(|part| {
-            let planned = DevicePlan::new(&part, env, &dump)?;
+        .zip(sets)
+        .map(|((part, unfused), sets)| {
+            let planned = DevicePlan::new(part.device, unfused, &sets, env, &dump)?;
             graphs.push((part.device, part.unit.graph));
             Ok(planned)
         })
@@ -350,10 +354,11 @@ pub(crate) fn plan(part: &Part<'_>, env: &Environment) -> Result<PlanGraph> {
     build(&part.unit.graph, part.unit.arg_types.clone(), part.unit.num_results, &plan_env)
 }
 
-/// Turns the strands and loops of a device's plan into programs. Programs read and write memory of the host, so that other devices have none.
-fn fuse_part(unfused: &PlanGraph, device: usize, env: &Environment) -> Result<PlanGraph> {
-    let is_host = session_device(env, device)?.device.is_host();
-    if is_host { fuse(unfused.clone(), &env.options) } else { Ok(unfused.clone()) }
+/// Turns the strands and loops of a device's plan into programs. Programs read and write memory of the host. Other devices have strands of the nodes in
+/// each of `sets`.
+fn fuse_part(unfused: &PlanGraph, device: usize, sets: &[Vec<PlanNodeId>], env: &Environment) -> Result<PlanGraph> {
+    let device = &session_device(env, device)?.device;
+    if device.is_host() { fuse(unfused.clone(), &env.options) } else { program::fuse_device_strands(unfused.clone(), sets, device) }
 }
 
 /// Turns strands and loops into programs.
@@ -411,12 +416,10 @@ pub(crate) struct DevicePlan {
 }
 
 impl DevicePlan {
-    fn new(part: &Part<'_>, env: &Environment, dump: &Dump) -> Result<DevicePlan> {
-        let unfused = plan(part, env)?;
-        dump.plan(&unfused, "planned");
-        let fused = fuse_part(&unfused, part.device, env)?;
+    fn new(device: usize, unfused: PlanGraph, sets: &[Vec<PlanNodeId>], env: &Environment, dump: &Dump) -> Result<DevicePlan> {
+        let fused = fuse_part(&unfused, device, sets, env)?;
         dump.plan(&fused, "fused");
-        Ok(DevicePlan { device: part.device, plan: Arc::new(Plan::new(fused)?), traced: TracedPlan::new(unfused) })
+        Ok(DevicePlan { device, plan: Arc::new(Plan::new(fused)?), traced: TracedPlan::new(unfused) })
     }
 }
 

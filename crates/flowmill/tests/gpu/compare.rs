@@ -1,13 +1,15 @@
 //! Runs a node on the CPU and on a GPU, and compares the results.
 
 use crate::recorder::{Recorder, Recording};
-use crate::setup::{GPU, session};
+use crate::setup::{GPU, gpus, session, session_of};
 use flowmill::device::Device;
 use flowmill::graph::ArgType;
 use flowmill::prelude::*;
 use flowmill::proto::AttrValue;
+use flowmill::runtime::program::FuseOptions;
 use flowmill::{PartialShape, Shape, ToAttr, bf16, f16};
-use std::sync::Arc;
+use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// A node with its inputs. A list input has several tensors.
 pub(crate) struct Case {
@@ -86,8 +88,54 @@ impl Case {
             let runner = feeds.iter().fold(session.runner(), |runner, (x, value)| runner.feed(*x, value.clone()));
             runner.fetch(fetches).unwrap_or_else(|e| panic!("{}: {e}", self.describe()))
         };
-        for (i, (expected, actual)) in run(&on_host).iter().zip(run(&on_gpu)).enumerate() {
+        let expected = run(&on_host);
+        for (i, (expected, actual)) in expected.iter().zip(run(&on_gpu)).enumerate() {
             self.compare(i, expected, &actual);
+        }
+        self.check_replayed(&expected);
+    }
+
+    /// Runs the node on a GPU in several steps, of which the last ones replay recorded work unless the op cannot be recorded. Inputs in the host's
+    /// memory are constants. This is done once for an op and types of inputs.
+    fn check_replayed(&self, expected: &[Tensor]) {
+        static CHECKED: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
+        let types: Vec<DType> = self.inputs.iter().flat_map(|(tensors, _)| tensors).map(Tensor::dtype).collect();
+        if !CHECKED.lock().unwrap_or_else(PoisonError::into_inner).insert(format!("{} {types:?}", self.op)) {
+            return;
+        }
+        let def = flowmill::registry().unwrap().get(self.op).unwrap().clone();
+        let devices = gpus();
+        let defs = devices[0].kernels().defs(self.op);
+        let of_device = defs.iter().filter(|kernel| def.inputs.iter().any(|input| !kernel.is_in_host_memory(&input.name)));
+        let in_host_memory = |name: &str| of_device.clone().any(|kernel| kernel.is_in_host_memory(name));
+        let b = GraphBuilder::new().unwrap();
+        let mut feeds = Vec::new();
+        let mut node = b.op(self.op).name("node").device(GPU);
+        for ((tensors, is_list), input) in self.inputs.iter().zip(&def.inputs) {
+            let is_constant = in_host_memory(&input.name);
+            let group = tensors.iter().map(|tensor| {
+                if is_constant {
+                    return b.op("Const").attr("dtype", tensor.dtype()).attr("value", tensor).output().unwrap();
+                }
+                let x = b.op("Placeholder").attr("dtype", tensor.dtype()).attr("shape", PartialShape::unknown()).output().unwrap();
+                feeds.push((x, tensor.clone()));
+                x
+            });
+            let group: Vec<Output<'_>> = group.collect();
+            node = if *is_list { node.input_list(&group) } else { node.input(group[0]) };
+        }
+        if feeds.is_empty() || def.is_stateful() {
+            return;
+        }
+        let node = self.attrs.iter().fold(node, |node, (name, value)| node.attr(name, value.clone()));
+        let id = node.finish().unwrap();
+        let outputs: Vec<Output<'_>> = (0..self.outputs as u32).map(|i| b.output(id.output(i))).collect();
+        let usual = SessionOptions::default();
+        let session = session_of(&b, devices, SessionOptions { fuse: FuseOptions { min_replayed: Some(1), ..usual.fuse }, ..usual });
+        for _ in 0..4 {
+            let runner = feeds.iter().fold(session.runner(), |runner, (x, value)| runner.feed(*x, value.clone()));
+            let found: Vec<Tensor> = runner.fetch(&outputs[..]).unwrap_or_else(|e| panic!("{}: {e}", self.describe()));
+            found.iter().enumerate().for_each(|(i, actual)| self.compare(i, &expected[i], actual));
         }
     }
 

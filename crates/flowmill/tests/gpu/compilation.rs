@@ -36,6 +36,7 @@ const CASES: &[fn()] = &[
     networks::pools_and_their_gradients,
     networks::rows_are_normalized,
     networks::softmax_and_cross_entropies,
+    optimizers::many_rows_are_updated_in_order,
     optimizers::optimizers_update_variables,
     rearrange::blocks_of_space_are_moved,
     rearrange::diagonals_are_moved,

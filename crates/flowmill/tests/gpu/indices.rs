@@ -53,6 +53,15 @@ pub(crate) fn slices_are_scattered_in_order() {
                     Case::new(op).input(updates.clone()).input(ids).input(Tensor::scalar(9i32)).check();
                 }
             }
+            // So many that they are sorted first.
+            for rows in if dtype == DType::F32 { &[2048, 5000][..] } else { &[] } {
+                let index = random.indices(DType::I32, &[*rows, 1], 300);
+                let updates = random.unit(dtype, &[*rows, 2]);
+                Case::new("TensorScatterSub").input(random.unit(dtype, &[300, 2])).input(index.clone()).input(updates.clone()).check();
+                Case::new("TensorScatterUpdate").input(random.unit(dtype, &[300, 2])).input(index).input(updates.clone()).check();
+                let ids = random.indices(DType::I64, &[*rows], 400);
+                Case::new("UnsortedSegmentSum").input(updates).input(ids).input(Tensor::scalar(400i32)).check();
+            }
             let index = random.indices(DType::I64, &[2, 4, 2], 4);
             let updates = random.tensor(dtype, &[2, 4, 5]);
             Case::new("ScatterNd").input(index).input(updates).input(Tensor::vector(&[4i64, 4, 5]).unwrap()).check();

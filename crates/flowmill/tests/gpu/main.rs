@@ -22,6 +22,7 @@ mod placement;
 mod rearrange;
 mod recorder;
 mod reduce;
+mod replays;
 mod setup;
 mod streams;
 mod training;

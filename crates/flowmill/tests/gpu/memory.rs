@@ -1,6 +1,6 @@
 //! The options of a GPU's memory, its statistics, and the pool of page-locked buffers.
 
-use crate::setup::{GPU, assert_no_leaks, session, session_of, values};
+use crate::setup::{GPU, assert_no_leaks, gpus, session, session_of, values};
 use flowmill::Code;
 use flowmill::device::Device;
 use flowmill::gpu::cuda::CudaOptions;
@@ -71,4 +71,46 @@ fn page_locked_buffers_are_used_again() {
     }
     drop(session);
     assert_no_leaks(&driver);
+}
+
+#[test]
+fn updates_write_to_the_memory_of_a_variable_that_nobody_else_holds() {
+    let driver = stub_cuda::install().unwrap();
+    for (op, index) in [("ResourceScatterAdd", Some(1i32)), ("AssignAddVariableOp", None)] {
+        let devices = gpus();
+        let gpu = devices[0].clone();
+        let b = GraphBuilder::new().unwrap();
+        let (variable, update, held) = b
+            .with_device(GPU, || {
+                let fill = |rows: i32| b.op("Fill").input(b.constant([rows, 1 << 18])?).input(b.constant(1f32)?).output();
+                let variable = b.variable("v", fill(8)?)?;
+                let update = b.op(op).input(variable.handle());
+                let update = match index {
+                    Some(index) => update.input(b.constant([index])?).input(fill(1)?),
+                    None => update.input(fill(8)?),
+                };
+                let update = update.finish()?;
+                let before = variable.read()?;
+                let again = b.after(&[before.node()], || variable.assign_add(before))?;
+                Ok((variable, update, b.after(&[again], || b.op("Neg").input(before).output())?))
+            })
+            .unwrap();
+        // Without fusion of constants, each step fills anew.
+        let session = session_of(&b, devices, SessionOptions { optimize: false, ..SessionOptions::default() });
+        session.runner().target(variable.initializer()).run().unwrap();
+        for _ in 0..3 {
+            session.runner().target(update).run().unwrap();
+        }
+        // The variable and the update.
+        let most = if index.is_some() { 9 * MEGABYTE + MEGABYTE / 2 } else { 16 * MEGABYTE + MEGABYTE / 2 };
+        let stats = gpu.memory_stats().unwrap();
+        assert!(stats.peak_bytes_in_use <= most, "{op}: {stats:?}");
+        let value = |row: usize| if index.is_none_or(|index| index as usize == row) { 4f32 } else { 1.0 };
+        let read: Tensor = session.runner().fetch(variable.value()).unwrap();
+        assert!((0..8).all(|row| values(&read)[row << 18] == value(row)), "{op}");
+        let old: Tensor = session.runner().fetch(held).unwrap();
+        assert!((0..8).all(|row| values(&old)[row << 18] == -value(row)), "{op}: what was read before does not change");
+        drop((session, gpu));
+        assert_no_leaks(&driver);
+    }
 }

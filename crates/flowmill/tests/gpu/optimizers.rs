@@ -22,8 +22,9 @@ fn hyperparameter(name: &str) -> f64 {
     }
 }
 
-/// Makes a variable of each of an op's first inputs, runs the op three times, and returns the values of the variables.
-fn updated(device: &str, op: &'static str, dtype: DType, flag: Option<(&'static str, bool)>) -> Vec<Vec<f64>> {
+/// Makes a variable of each of an op's first inputs, runs the op three times, and returns the values of the variables. A sparse op has five updates of
+/// rows, this many times.
+fn updated(device: &str, op: &'static str, dtype: DType, flag: Option<(&'static str, bool)>, times: usize) -> Vec<Vec<f64>> {
     let b = GraphBuilder::new().unwrap();
     let mut random = Random::new(41);
     let def = flowmill::registry().unwrap().get(op).unwrap().clone();
@@ -51,9 +52,9 @@ fn updated(device: &str, op: &'static str, dtype: DType, flag: Option<(&'static 
                     continue;
                 }
                 let value = match name {
-                    "grad" | "delta" if is_sparse => random.tensor(dtype, &[5, DIMS[1]]),
+                    "grad" | "delta" if is_sparse => random.tensor(dtype, &[5 * times, DIMS[1]]),
                     "grad" | "delta" => random.tensor(dtype, &DIMS),
-                    "indices" => Tensor::vector(&[3i64, 0, 3, 6, 3])?,
+                    "indices" => Tensor::vector(&[3i64, 0, 3, 6, 3].repeat(times))?,
                     "global_step" => Tensor::scalar(3i64),
                     name => tensor_of(dtype, Shape::scalar(), &[hyperparameter(name)]),
                 };
@@ -99,18 +100,32 @@ pub(crate) fn optimizers_update_variables() {
                 &[DType::F32]
             };
             for (flag, &dtype) in variants.into_iter().flat_map(|flag| types.iter().map(move |dtype| (flag, dtype))) {
-                let actual = updated(GPU, op, dtype, flag);
+                let actual = updated(GPU, op, dtype, flag, 1);
                 if let Some(recording) = Recorder::recording() {
                     let _ = recording.recorder.note(op);
                     continue;
                 }
-                let expected = updated("/device:CPU:0", op, dtype, flag);
+                let expected = updated("/device:CPU:0", op, dtype, flag, 1);
                 for (expected, actual) in expected.iter().flatten().zip(actual.iter().flatten()) {
                     assert!(
                         (expected - actual).abs() <= 1e-5 * (1.0 + expected.abs()) || (expected.is_nan() && actual.is_nan()),
                         "{op} of {dtype} {flag:?}: {actual} instead of {expected}"
                     );
                 }
+            }
+        }
+    });
+}
+
+#[test]
+pub(crate) fn many_rows_are_updated_in_order() {
+    on_stub(|| {
+        let op = "ResourceSparseApplyAdagrad";
+        let actual = updated(GPU, op, DType::F64, None, 500);
+        if Recorder::recording().is_none() {
+            let expected = updated("/device:CPU:0", op, DType::F64, None, 500);
+            for (expected, actual) in expected.iter().flatten().zip(actual.iter().flatten()) {
+                assert!((expected - actual).abs() <= 1e-9 * (1.0 + expected.abs()), "{actual} instead of {expected}");
             }
         }
     });
