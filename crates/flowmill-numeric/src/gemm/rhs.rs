@@ -8,7 +8,7 @@ use super::{MatrixRef, PackedB};
 /// The precision in which factors of `f32` are multiplied. Sums are `f32` in both.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Precision {
-    /// As they are.
+    /// The factors keep their precision.
     #[default]
     F32,
     /// Both factors are rounded to `bfloat16`, which has 8 significant bits.

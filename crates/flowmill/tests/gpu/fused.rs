@@ -232,10 +232,10 @@ fn the_optimizer_fuses_nodes_of_gpus() {
 fn what_gpus_cannot_fuse_is_not_fused() {
     let gpu = Recorder::new().device();
     let ops = flowmill::registry().unwrap();
-    // The passes ask for these functions before they make a node of an op that GPUs do not have: blocks of rows in a core's cache, and products that leave
-    // loops.
-    let on_hosts = ["_FusedElementwiseProduct", "_FusedSeparableConv2D", "_HoistedMatMul", "_PartMatMul"];
-    for op in ["_FusedElementwiseProduct", "_FusedSeparableConv2D"] {
+    // The passes ask for these functions before they make a node of an op that GPUs do not have: convolutions of volumes, blocks of rows in a core's cache, and
+    // products that leave loops.
+    let on_hosts = ["_FusedConv3D", "_FusedElementwiseProduct", "_FusedSeparableConv2D", "_HoistedMatMul", "_PartMatMul"];
+    for op in ["_FusedConv3D", "_FusedElementwiseProduct", "_FusedSeparableConv2D"] {
         assert!(!gpu.kernels().fuses(op, ElementwiseFunction::BiasAdd, F));
     }
     for function in [ElementwiseFunction::Accumulate, ElementwiseFunction::AccumulatePart] {
