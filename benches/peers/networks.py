@@ -30,14 +30,16 @@ PEERS = {"tensorflow": "TensorFlow", "onnxruntime": "ONNX Runtime", "openvino": 
 def make(names: list[str]) -> None:
     """Writes NAME.pb, NAME.onnx where tf2onnx can, and NAME.json with the names and shapes."""
     from make_models import to_onnx
+    from public_zoo import PUBLIC_NETWORKS
     from training_zoo import TRAININGS
     from zoo import NETWORKS
 
+    networks = {**NETWORKS, **PUBLIC_NETWORKS}
     DIRECTORY.mkdir(parents=True, exist_ok=True)
     for name in names:
-        made = {**NETWORKS, **TRAININGS}[name]()
+        made = {**networks, **TRAININGS}[name]()
         (DIRECTORY / f"{name}.pb").write_bytes(made.graph_def.SerializeToString(deterministic=True))
-        if name in NETWORKS:
+        if name in networks:
             try:
                 (DIRECTORY / f"{name}.onnx").write_bytes(to_onnx(made.graph_def, list(made.inputs), made.output))
             except Exception as error:  # tf2onnx refuses graphs with exceptions of many kinds
@@ -171,7 +173,7 @@ def main() -> None:
     if args.make:
         return make(args.names)
     # TensorFlow is imported in another process, so that this one measures nothing beside itself.
-    listing = "from training_zoo import TRAININGS; from zoo import NETWORKS; print(*NETWORKS); print(*TRAININGS)"
+    listing = "from public_zoo import PUBLIC_NETWORKS; from training_zoo import TRAININGS; from zoo import NETWORKS; print(*NETWORKS, *PUBLIC_NETWORKS); print(*TRAININGS)"
     answer = subprocess.run([sys.executable, "-c", listing], cwd=HERE, check=True, capture_output=True, text=True).stdout.splitlines()
     networks, trainings = (line.split() for line in answer[-2:])
     unknown = set(args.names) - {*networks, *trainings}
