@@ -107,8 +107,8 @@ enum Memory {
 }
 
 /// The right-hand side of a product of `float32` or `bfloat16`, which is packed once as long as it stays the same: a constant at its first use, any other
-/// tensor at its second. A constant of `float32` is rounded to `bfloat16` if the session says so. A right-hand side that keeps changing is no longer remembered after some calls, because holding it would keep an optimiser from
-/// updating a variable in place.
+/// tensor at its second. A constant of `float32` is rounded to `bfloat16` if the session says so. A right-hand side that keeps changing is no longer remembered
+/// after some calls, because holding it would keep an optimiser from updating a variable in place.
 pub(crate) struct StableRhs {
     constant: bool,
     precision: Precision,
