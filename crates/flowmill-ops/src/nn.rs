@@ -404,7 +404,7 @@ pub(crate) const OPS: &[Op] = &[
         .shape(shape::conv::<4>),
     op("_FusedConv3D", "(input: T, filter: T, args: num_args * T) -> (output: T)").costly().work(work::CONVOLUTION).image_layout(&ImageLayout::new(&[0, 3], &[], true))
         .attrs(
-            "T: {half, bfloat16, float}; num_args: int >= 0; strides: list(int) >= 5; padding: {'SAME', 'VALID'};
+            "T: {bfloat16, float, half}; num_args: int >= 0; strides: list(int) >= 5; padding: {'SAME', 'VALID'};
                 data_format: {'NDHWC', 'NCDHW'} = 'NDHWC'; dilations: list(int) = [1, 1, 1, 1, 1]; padding_list: list(int) = [];
                 fused_ops: list(string) = []; epsilon: float = 0.0001; leakyrelu_alpha: float = 0.2",
         )
