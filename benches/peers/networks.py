@@ -173,7 +173,8 @@ def main() -> None:
     if args.make:
         return make(args.names)
     # TensorFlow is imported in another process, so that this one measures nothing beside itself.
-    listing = "from public_zoo import PUBLIC_NETWORKS; from training_zoo import TRAININGS; from zoo import NETWORKS; print(*NETWORKS, *PUBLIC_NETWORKS); print(*TRAININGS)"
+    listing = "from public_zoo import PUBLIC_NETWORKS; from training_zoo import TRAININGS; from zoo import NETWORKS;"
+    listing += "print(*NETWORKS, *PUBLIC_NETWORKS); print(*TRAININGS)"
     answer = subprocess.run([sys.executable, "-c", listing], cwd=HERE, check=True, capture_output=True, text=True).stdout.splitlines()
     networks, trainings = (line.split() for line in answer[-2:])
     unknown = set(args.names) - {*networks, *trainings}

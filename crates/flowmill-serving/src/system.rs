@@ -20,9 +20,9 @@ pub(crate) fn run_in_background() {
 /// Returns the resident pages of this module's code and constants to the system, which keeps them as long as it has memory; what is used again is mapped again, in
 /// groups of pages. For after a model was loaded: half of the code that is resident then does nothing but load models, and a third of the constants are relocations
 /// that were read once, at the start.
-pub(crate) fn release_code() {
+pub(crate) fn release_code_and_constants() {
     #[cfg(target_os = "linux")]
-    linux::release_code();
+    linux::release_code_and_constants();
 }
 
 #[cfg(target_os = "linux")]
@@ -101,8 +101,8 @@ mod linux {
         }
     }
 
-    pub(super) fn release_code() {
-        for (start, length) in unwritten_segments(release_code as *const () as usize) {
+    pub(super) fn release_code_and_constants() {
+        for (start, length) in unwritten_segments(release_code_and_constants as *const () as usize) {
             // SAFETY: the pages are a private mapping of a file which nothing may write, and the dynamic linker has not written either: they hold what the file
             // holds, and are read from it again.
             let released = unsafe { madvise(start as *mut c_void, length, Advice::LinuxDontNeed) };
@@ -112,8 +112,8 @@ mod linux {
         }
     }
 
-    /// Returns the addresses and lengths of the segments of the program or library that holds the code at `address`, without those that are written. A segment whose
-    /// relocations the dynamic linker has written counts as written, although its pages cannot be written afterwards.
+    /// Returns the addresses and lengths of the segments of the program or library that holds the code at `address`, without those that are written. A
+    /// segment whose relocations the dynamic linker has written counts as written, although its pages cannot be written afterwards.
     fn unwritten_segments(address: usize) -> Vec<(usize, usize)> {
         struct Search {
             address: usize,
@@ -195,9 +195,9 @@ mod linux {
 
         #[test]
         fn segments_hold_code_and_constants_and_nothing_written() {
-            let segments = unwritten_segments(release_code as *const () as usize);
+            let segments = unwritten_segments(release_code_and_constants as *const () as usize);
             let holds = |address: usize| segments.iter().any(|&(start, length)| (start..start + length).contains(&address));
-            assert!(holds(release_code as *const () as usize));
+            assert!(holds(release_code_and_constants as *const () as usize));
             assert!(holds(WORDS[0].as_ptr() as usize));
             assert!(!holds((&raw const COUNT) as usize));
             assert!(!holds((&raw const WORDS) as usize));
@@ -228,7 +228,7 @@ mod linux {
             let mut words: Vec<String> = (0..1000).map(|i| format!("{:x}", i * 7919 % 1000)).collect();
             words.sort();
             let before = resident_code();
-            release_code();
+            release_code_and_constants();
             let after = resident_code();
             assert!(after < before, "{after} of {before} KiB");
             words.sort_by_key(|word| std::cmp::Reverse(word.clone()));

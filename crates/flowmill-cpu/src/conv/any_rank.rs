@@ -54,11 +54,8 @@ fn make(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     attrs.set("dilations", ints(if dilations.is_empty() { vec![1; spatial + 2] } else { dilations }));
     attrs.set("data_format", format);
     let init = KernelInit { attrs: &attrs, ..*init };
-    let inner =
-        in_any_layout(
-            &init,
-            |init| if spatial == 2 { make_conv2d(init, FusedOps::default()) } else { make_conv3d(init, FusedOps::default()) },
-        )?;
+    let make_inner: fn(&KernelInit<'_>, FusedOps) -> Result<Arc<dyn Kernel>> = if spatial == 2 { make_conv2d } else { make_conv3d };
+    let inner = in_any_layout(&init, |init| make_inner(init, FusedOps::default()))?;
     let channel_axis = if format.starts_with("NC") { 0 } else { spatial };
     Ok(Arc::new(Conv { inner, spatial, channel_axis, batch_dims: positive("batch_dims")?, groups: positive("groups")? }))
 }

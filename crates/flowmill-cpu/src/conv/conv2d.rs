@@ -1,12 +1,11 @@
 //! `Conv2D`, `_FusedConv2D` and the gradients of `Conv2D`.
 
-use super::packed::PackedForms;
 use crate::from_fn::from_fn;
 use crate::fused_ops::FusedOps;
 use crate::gemm::{Epilogue, Precision, round_to_bf16};
 use crate::nn::layout::in_any_layout;
 use crate::number::Number;
-use crate::packed_weights::precision_of;
+use crate::packed_weights::{PackedForms, precision_of};
 use crate::window::Geometry;
 use flowmill_numeric::conv::{PackedFilter, PackedTransposed, conv2d, conv2d_backprop_filter, conv2d_backprop_input};
 use flowmill_numeric::window::Window;

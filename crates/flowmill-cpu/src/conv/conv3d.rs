@@ -1,13 +1,12 @@
 //! `Conv3D`, `_FusedConv3D` and the gradients of `Conv3D`: for `float32` by convolutions of planes, for other types by matrix products with patches of the input
 //! as rows, a few at a time.
 
-use super::packed::PackedForms;
 use crate::from_fn::from_fn;
 use crate::fused_ops::FusedOps;
 use crate::gemm::{self, MatrixRef, Precision, gemm};
 use crate::nn::layout::in_any_layout;
 use crate::number::Number;
-use crate::packed_weights::precision_of;
+use crate::packed_weights::{PackedForms, precision_of};
 use crate::parallel;
 use crate::window::volume::{Steps, output_shape};
 use flowmill_numeric::conv::volume::{PackedVolumeFilter, conv3d, conv3d_backprop_filter, conv3d_backprop_input};

@@ -3,7 +3,6 @@
 use super::conv2d::{narrowed, widened};
 use crate::from_fn::{batched_from_fn, from_fn};
 use crate::fused_ops::FusedOps;
-use crate::gemm::Epilogue;
 use crate::nn::layout::in_any_layout;
 use crate::number::Number;
 use crate::window::Geometry;
@@ -85,18 +84,9 @@ fn make(init: &KernelInit<'_>, fused: FusedOps) -> Result<Arc<dyn Kernel>> {
         let (input, filter) = (ctx.take(0)?, ctx.take(1)?);
         let (window, multiplier, shape) = checked_window(&geometry, input.shape(), filter.shape())?;
         let mut out = ctx.allocator().uninit(DType::F32, shape)?;
-        let bias = if fused.bias { Some(ctx.take(2)?) } else { None };
-        if let Some(bias) = bias.as_ref().filter(|b| b.num_elements() != out.shape()[3]) {
-            bail!(
-                InvalidArgument,
-                "Must provide as many biases as the last dimension of the input tensor: {} vs. {}",
-                bias.shape(),
-                out.shape()
-            );
-        }
+        let args = fused.args(ctx, out.shape())?;
         if out.num_elements() > 0 {
-            let bias = bias.as_ref().map(|b| b.as_slice()).transpose()?;
-            let epilogue = Epilogue::bias_activation(bias, fused.activation);
+            let epilogue = args.epilogue(out.shape()[3])?;
             depthwise_conv2d(&window, multiplier, input.as_slice()?, filter.as_slice()?, out.as_mut_slice()?, &epilogue);
         }
         ctx.set_output(0, out);

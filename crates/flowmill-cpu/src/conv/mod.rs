@@ -5,7 +5,6 @@ mod conv2d;
 mod conv3d;
 mod depthwise;
 mod dilation;
-mod packed;
 mod padded;
 mod separable;
 

@@ -3,10 +3,10 @@
 use super::range::{Quantized, Range, integers, quantized};
 use crate::from_fn::from_fn;
 use crate::gemm::{MatrixRef, PackedBytes, gemm_bytes, matmul_generic};
+use crate::packed_weights::PackedForms;
 use crate::parallel;
 use crate::window::extent;
 use flowmill_runtime::{Kernel, KernelContext, KernelInit, KernelRegistry};
-use flowmill_tensor::sync::Mutex;
 use flowmill_tensor::{Allocator, DType, Result, Tensor, bail};
 use std::sync::Arc;
 
@@ -20,22 +20,8 @@ const PATCHES: usize = 1 << 20;
 /// The least number of elements of the patch matrix that a thread copies.
 const PATCH_GRAIN: usize = 1 << 14;
 
-/// The filter or the right-hand side of the last call, packed for the zero point. The tensor is held, so that nothing writes to it.
-#[derive(Default)]
-struct Weights(Mutex<Option<(Tensor, i32, Arc<PackedBytes>)>>);
-
-impl Weights {
-    /// Returns the packed form of a tensor, which `pack` makes if this is not the tensor of the last call.
-    fn get(&self, tensor: &Tensor, zero: i32, pack: impl FnOnce() -> Result<PackedBytes>) -> Result<Arc<PackedBytes>> {
-        let mut last = self.0.lock();
-        if let Some((_, _, packed)) = last.as_ref().filter(|(of, at, _)| of.same_data(tensor) && *at == zero) {
-            return Ok(packed.clone());
-        }
-        let packed = Arc::new(pack()?);
-        *last = Some((tensor.clone(), zero, packed.clone()));
-        Ok(packed)
-    }
-}
+/// The filter or the right-hand side, packed for zero points.
+type Weights = PackedForms<PackedBytes>;
 
 /// A type of the integers of a filter.
 trait Weight: Quantized {
@@ -94,7 +80,7 @@ fn matmul(ctx: &mut KernelContext<'_>, transposed: [bool; 2], weights: &Weights)
         Ok(MatrixRef { data: operands[i].as_slice()?, ld: operands[i].shape()[1], transposed: transposed[i] })
     };
     let (a, b, zero) = (matrix(0)?, matrix(1)?, of_b.zero::<u8>());
-    let b = weights.get(&operands[1], zero, || Ok(PackedBytes::pack_unsigned(b, k, n, zero)))?;
+    let b = weights.get(&operands[1], |packed| packed.is_for(zero), || Ok(PackedBytes::pack_unsigned(b, k, n, zero)))?;
     let out = quantized::<i32>(ctx.allocator(), [m, n].into(), |out| gemm_bytes(m, a, of_a.zero::<u8>(), &b, out))?;
     ctx.set_output(0, out);
     Range::product::<u8, u8>(of_a, of_b).set(ctx, 1);
@@ -195,7 +181,7 @@ fn conv<F: Weight>(ctx: &mut KernelContext<'_>, stride: usize, same: bool, weigh
     } else {
         // The padding is the zero point as a byte. If the range is below zero, the byte represents another number.
         let image = Image { pixels: input.as_slice::<u8>()?, height, width, depth, border: zero as u8 };
-        let weights = weights.get(&filter, filter_zero, || Ok(F::pack(matrix, patch, count, filter_zero)))?;
+        let weights = weights.get(&filter, |packed| packed.is_for(filter_zero), || Ok(F::pack(matrix, patch, count, filter_zero)))?;
         quantized::<i32>(ctx.allocator(), shape, |out| {
             image.for_patches(y, x, count, out, |patches, out| gemm_bytes(out.len() / count, patches, zero, &weights, out));
         })?

@@ -138,13 +138,14 @@ impl Rows<f32> for Patches<'_> {
 
     fn in_place(&self) -> Option<(&[f32], Segments)> {
         let w = self.window;
-        if crowds_cache::<f32>(w.stride_width * w.channels) {
-            return None;
-        }
         let len = self.segment_len();
         let firsts = (0..w.height).flat_map(|i| (0..w.width).step_by(self.taps).map(move |j| (i, j)));
         let place = |(i, j): (usize, usize)| (i * w.dilation_height * w.in_width + j * w.dilation_width) * w.channels;
         Some((self.input, firsts.enumerate().map(|(at, tap)| Segment { a: place(tap), b: at * len, len }).collect()))
+    }
+
+    fn crowds_cache(&self) -> bool {
+        crowds_cache::<f32>(self.window.stride_width * self.window.channels)
     }
 
     fn add_places(&self, rows: Range<usize>, places: &mut Places) {

@@ -97,14 +97,20 @@ impl Volume {
         stacks
     }
 
-    fn check(&self, out_channels: usize, input: usize, filter: usize, output: usize) {
+    /// Asserts that no stride or dilation is zero, and that so many elements of the input and the output are enough.
+    fn check(&self, out_channels: usize, input: usize, output: usize) {
         let steps = self.axes.map(|axis| axis.stride.min(axis.dilation));
         assert!(!steps.contains(&0), "strides and dilations are positive: {self:?}");
         assert!(input >= self.input_len(), "{input} elements of input for {self:?}");
-        let (weights, outputs) = (self.taps() * self.channels * out_channels, self.positions() * out_channels);
-        assert!(filter >= weights, "{filter} elements of filter for {weights}");
+        let outputs = self.positions() * out_channels;
         assert!(output >= outputs, "{output} elements of output for {outputs}");
     }
+}
+
+/// Asserts that so many elements of a filter are enough.
+fn check_filter(volume: &Volume, out_channels: usize, filter: usize) {
+    let weights = volume.taps() * volume.channels * out_channels;
+    assert!(filter >= weights, "{filter} elements of filter for {weights}");
 }
 
 impl Stack {
@@ -141,7 +147,7 @@ impl Stack {
     }
 }
 
-/// A filter `[planes, rows, columns, in_channels, out_channels]`, packed for [`conv3d`] over one volume.
+/// A filter `[planes, rows, columns, in_channels, out_channels]`, packed for [`conv3d`].
 #[derive(Clone, Debug)]
 pub struct PackedVolumeFilter {
     /// Input channels.
@@ -158,7 +164,7 @@ impl PackedVolumeFilter {
     /// If `filter` is too short.
     pub fn pack(precision: Precision, volume: &Volume, filter: &[f32], out_channels: usize) -> Self {
         let weights = volume.channels * out_channels;
-        assert!(filter.len() >= volume.taps() * weights, "{} elements of filter for {volume:?}", filter.len());
+        check_filter(volume, out_channels, filter.len());
         let filters = volume.stacks_of_input().into_iter().filter(|stack| !stack.taps.is_empty()).map(|stack| {
             let depth = stack.taps.len();
             let window = volume.window(stack.planes.len(), depth * volume.channels);
@@ -202,7 +208,7 @@ impl PackedVolumeFilter {
 pub fn conv3d(volume: &Volume, input: &[f32], filter: &PackedVolumeFilter, output: &mut [f32], epilogue: &Epilogue<'_>) {
     assert!(filter.channels == volume.channels, "{filter:?} for {volume:?}");
     let n = filter.out_channels;
-    volume.check(n, input.len(), usize::MAX, output.len());
+    volume.check(n, input.len(), output.len());
     let (positions, out_plane) = (volume.axes[1].input * volume.axes[2].input, volume.plane_positions() * n);
     if out_plane == 0 {
         return;
@@ -212,7 +218,9 @@ pub fn conv3d(volume: &Volume, input: &[f32], filter: &PackedVolumeFilter, outpu
             assert!(stack.taps.is_empty(), "{filter:?} for {volume:?}");
             for &plane in &stack.planes {
                 let output = &mut output[plane * out_plane..][..out_plane];
-                output.fill(0.0);
+                if !epilogue.accumulate {
+                    output.fill(0.0);
+                }
                 epilogue.apply(plane * volume.plane_positions(), n, output);
             }
             continue;
@@ -253,7 +261,8 @@ fn adjacent(planes: &[usize], group: Range<usize>) -> Vec<Range<usize>> {
 /// # Panics
 /// If a slice is too short.
 pub fn conv3d_backprop_input(volume: &Volume, filter: &[f32], out_channels: usize, out_backprop: &[f32], input_backprop: &mut [f32]) {
-    volume.check(out_channels, input_backprop.len(), filter.len(), out_backprop.len());
+    volume.check(out_channels, input_backprop.len(), out_backprop.len());
+    check_filter(volume, out_channels, filter.len());
     let (in_plane, out_plane) = (volume.input_plane(), volume.plane_positions() * out_channels);
     if in_plane == 0 {
         return;
@@ -276,11 +285,11 @@ pub fn conv3d_backprop_input(volume: &Volume, filter: &[f32], out_channels: usiz
         }
         for group in stack.groups(out_plane, STACKED_ELEMENTS) {
             let window = volume.window(group.len(), volume.channels);
-            let sizes = group.len() * depth * out_plane;
-            with_scratch(sizes + group.len() * in_plane, |scratch: &mut [f32]| {
+            let (sizes, is_adjacent) = (group.len() * depth * out_plane, stack.is_adjacent(&group));
+            with_scratch(sizes + if is_adjacent { 0 } else { group.len() * in_plane }, |scratch: &mut [f32]| {
                 let (gradients, result) = scratch.split_at_mut(sizes);
                 stack.gather(group.clone(), volume.plane_positions(), out_channels, out_backprop, gradients);
-                if stack.is_adjacent(&group) {
+                if is_adjacent {
                     let result = &mut input_backprop[stack.planes[group.start] * in_plane..][..group.len() * in_plane];
                     return conv2d_backprop_input(&window, &stacked, depth * out_channels, 1, gradients, result);
                 }
@@ -298,7 +307,8 @@ pub fn conv3d_backprop_input(volume: &Volume, filter: &[f32], out_channels: usiz
 /// # Panics
 /// If a slice is too short.
 pub fn conv3d_backprop_filter(volume: &Volume, input: &[f32], out_channels: usize, out_backprop: &[f32], filter_backprop: &mut [f32]) {
-    volume.check(out_channels, input.len(), filter_backprop.len(), out_backprop.len());
+    volume.check(out_channels, input.len(), out_backprop.len());
+    check_filter(volume, out_channels, filter_backprop.len());
     let weights = volume.channels * out_channels;
     filter_backprop[..volume.taps() * weights].fill(0.0);
     let (positions, out_plane) = (volume.axes[1].input * volume.axes[2].input, volume.plane_positions() * out_channels);

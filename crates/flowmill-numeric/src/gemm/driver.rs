@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use smallvec::SmallVec;
 
+use super::block::{BlockRows, Group, TileRows};
 use super::buffer::with_scratch;
 use super::direct::{DirectTile, Segment, Segments, part};
 use super::tile::{Finish, KC, Kernels, LDA, Operand, Tile};
@@ -21,8 +22,8 @@ pub trait Rows<T>: Sync {
         None
     }
 
-    /// Returns true if neighbouring rows compete for the same lines of the cache, so that only tiles of a few rows are read in place.
-    fn crowd_cache(&self) -> bool {
+    /// Returns true if neighbouring rows compete for the same lines of the cache, so that tiles of a few rows alone are read in place.
+    fn crowds_cache(&self) -> bool {
         false
     }
 
@@ -35,13 +36,6 @@ pub type Places = SmallVec<[usize; 64]>;
 
 /// The place of a row that cannot be read in place.
 pub const NOWHERE: usize = usize::MAX;
-
-/// A tile of a block: some rows of A.
-struct TileRows {
-    row: usize,
-    height: usize,
-    in_place: bool,
-}
 
 /// Matrix B in panels of columns; every panel except the last has the full width of the kernels.
 #[derive(Clone, Copy)]
@@ -90,11 +84,9 @@ const NEAR_BYTES: usize = 24 << 10;
 const L2_SHARE: usize = 384 << 10;
 /// The most rows of A which compete for the same lines of the L1 cache, and stay there: the ways of the cache.
 const CROWDED_ROWS: usize = 8;
-/// The least bytes of an unpacked B that is read in the order of memory. In the caches, reading it panel by panel takes up to a third of the time; from memory,
-/// up to twice the time.
+/// The least bytes of an unpacked B that is read in the order of memory. In the caches, reading it panel by panel takes a third of the time and more; from
+/// memory, 1.4 to 2.4 times the time.
 const FAR_BYTES: usize = 4 << 20;
-/// The rows of such a B that are multiplied at a time. With 32, products of 32 and 64 rows take 1.2 times as long.
-const FAR_ROWS: usize = 64;
 /// The rows of A of which all elements are packed before those of others.
 const PACKED_TOGETHER: usize = 8;
 /// The longest range of `k` for which rows of A are packed at once.
@@ -186,16 +178,58 @@ impl<T: Operand, A: Rows<T::Step>> Job<'_, T, A> {
     /// # Safety
     /// The requirements of [`Job::block`] hold.
     unsafe fn packed_block(&self, rows: Range<usize>, ks: Range<usize>, panels: Range<usize>) {
-        let chunks = ks.len().div_ceil(KC).max(1);
-        let is_crowded = self.a.crowd_cache();
+        let block = self.rows_of_block(rows, ks);
+        let groups = self.groups(&block, &panels);
+        let is_packed = block.parts.iter().any(|part| !part.in_place);
+        with_scratch(if is_packed { block.chunks * block.rows.len() * LDA } else { 0 }, |packed: &mut [T::Step]| {
+            self.pack_rows(&block, packed);
+            // Whatever panel comes first finds the rows of A in memory, the others find them in the cache.
+            let first_panel = groups.first().map_or(0, |group| group.panel);
+            let multiply = |tile: usize, group: Group, chunk: usize, steps: Range<usize>| {
+                // SAFETY: the caller guarantees it; the rows that are not in place were packed above.
+                unsafe { self.multiply(&block, packed, tile, group, chunk, steps, group.panel == first_panel) };
+            };
+            // Rows in place are multiplied for all chunks at once.
+            let multiply_chunk = |tile: usize, group: Group, chunk: usize| match (block.parts[tile].in_place, chunk) {
+                (false, _) => multiply(tile, group, chunk, block.chunk(chunk)),
+                (true, 0) => multiply(tile, group, chunk, 0..block.ks.len()),
+                (true, _) => {}
+            };
+            let tiles = 0..block.parts.len();
+            if self.is_far() {
+                for (chunk, steps) in block.short_steps() {
+                    for &group in &groups {
+                        self.prefetch_rows(block.ks.start + steps.end, steps.len(), &panels, group);
+                        tiles.clone().for_each(|tile| multiply(tile, group, chunk, steps.clone()));
+                    }
+                }
+            } else if self.takes_panels_in_turn() {
+                for tile in tiles {
+                    let part = &block.parts[tile];
+                    for (i, &group) in groups.iter().enumerate() {
+                        self.prefetch_result(part.row + part.height, part.height, i, groups.len());
+                        (0..block.chunks).for_each(|chunk| multiply_chunk(tile, group, chunk));
+                    }
+                }
+            } else {
+                for &group in &groups {
+                    for chunk in 0..block.chunks {
+                        tiles.clone().for_each(|tile| multiply_chunk(tile, group, chunk));
+                    }
+                }
+            }
+        });
+    }
+
+    /// Divides rows into tiles, and finds those that can be read in place.
+    fn rows_of_block(&self, rows: Range<usize>, ks: Range<usize>) -> BlockRows<'_, T::Step> {
+        let is_crowded = self.a.crowds_cache();
         // Packing pays if the rows are multiplied with many panels.
         let reads_crowded = is_crowded && self.n <= 2 * self.kernels.panel_width();
-        let most_rows = if reads_crowded { CROWDED_ROWS } else { usize::MAX }.min(self.kernels.max_rows());
+        let most_rows = if reads_crowded { CROWDED_ROWS.min(self.kernels.max_rows()) } else { self.kernels.max_rows() };
         let tiles = rows.len().div_ceil(most_rows).max(1);
         // If the tiles do not divide the rows evenly, the first tiles have one row more.
         let tallest = rows.len().div_ceil(tiles);
-        let full = self.full_panels();
-        let widest = |panel: usize| if panel < full { self.kernels.widest(tallest, panels.end.min(full) - panel) } else { 1 };
         let (data, segments) = match self.a.in_place() {
             // Tiles of few rows take several panels at a time, for which there are packed forms only.
             Some((data, segments)) if (!is_crowded || reads_crowded) && self.kernels.widest(tallest, 2) == 1 => {
@@ -219,92 +253,78 @@ impl<T: Operand, A: Rows<T::Step>> Job<'_, T, A> {
             parts.push(TileRows { row, height, in_place });
             row += height;
         }
-        let is_packed = parts.iter().any(|part| !part.in_place);
-        with_scratch(if is_packed { chunks * rows.len() * LDA } else { 0 }, |packed: &mut [T::Step]| {
-            for run in parts.chunk_by(|a, b| a.in_place == b.in_place).filter(|run| !run[0].in_place) {
-                let end = run[0].row + run.iter().map(|part| part.height).sum::<usize>();
-                for first in (run[0].row..end).step_by(PACKED_TOGETHER) {
-                    let count = PACKED_TOGETHER.min(end - first);
-                    for chunk in 0..chunks {
-                        let steps = parallel::piece(ks.len(), chunks, chunk);
-                        let to = &mut packed[(chunk * rows.len() + first - rows.start) * LDA..][..count * LDA];
-                        self.a.pack(first, count, ks.start + steps.start, steps.len(), to);
-                    }
+        BlockRows { chunks: ks.len().div_ceil(KC).max(1), rows, ks, data, segments, places, parts }
+    }
+
+    /// Returns the panels that are multiplied at a time, in order.
+    fn groups(&self, block: &BlockRows<'_, T::Step>, panels: &Range<usize>) -> SmallVec<[Group; 64]> {
+        let tallest = block.parts.first().map_or(0, |part| part.height);
+        let full = self.full_panels();
+        let mut groups: SmallVec<[Group; 64]> = SmallVec::new();
+        let mut panel = panels.start;
+        while panel < panels.end {
+            let count = if panel < full { self.kernels.widest(tallest, panels.end.min(full) - panel) } else { 1 };
+            groups.push(Group { panel, count });
+            panel += count;
+        }
+        if self.backwards {
+            groups.reverse();
+        }
+        groups
+    }
+
+    /// Packs the rows of a block that cannot be read in place. Rows are packed as a whole, so that they are read in the order of memory.
+    fn pack_rows(&self, block: &BlockRows<'_, T::Step>, packed: &mut [T::Step]) {
+        for run in block.parts.chunk_by(|a, b| a.in_place == b.in_place).filter(|run| !run[0].in_place) {
+            let end = run[0].row + run.iter().map(|part| part.height).sum::<usize>();
+            for first in (run[0].row..end).step_by(PACKED_TOGETHER) {
+                let count = PACKED_TOGETHER.min(end - first);
+                for chunk in 0..block.chunks {
+                    let steps = block.chunk(chunk);
+                    let to = &mut packed[block.place_of(chunk, first)..][..count * LDA];
+                    self.a.pack(first, count, block.ks.start + steps.start, steps.len(), to);
                 }
             }
-            let mut groups: SmallVec<[(usize, usize); 64]> = SmallVec::new();
-            let mut panel = panels.start;
-            while panel < panels.end {
-                groups.push((panel, widest(panel)));
-                panel += widest(panel);
+        }
+    }
+
+    /// Multiplies a tile of a block with some panels, for `steps` of the block: a part of the chunk, or, for rows in place, of all chunks.
+    ///
+    /// # Safety
+    /// The requirements of [`Job::block`] hold, and `packed` holds what [`Job::pack_rows`] has packed.
+    #[allow(clippy::too_many_arguments)]
+    #[inline]
+    unsafe fn multiply(
+        &self,
+        block: &BlockRows<'_, T::Step>,
+        packed: &[T::Step],
+        tile: usize,
+        group: Group,
+        chunk: usize,
+        steps: Range<usize>,
+        is_first_panel: bool,
+    ) {
+        let part = &block.parts[tile];
+        let ks = block.ks.start + steps.start..block.ks.start + steps.end;
+        // SAFETY: the tile lies inside the block and the panels; its rows are in place, or were packed for these steps.
+        unsafe {
+            if !part.in_place {
+                if group.count == 1 {
+                    self.prefetch(group.panel, ks.start, ks.len(), tile, block.parts.len());
+                }
+                let a = packed[block.place_of(chunk, part.row) + steps.start - block.chunk(chunk).start..].as_ptr();
+                self.tile(part.row, part.height, group.panel, group.count, ks.start, ks.len(), a);
+                return;
             }
-            if self.backwards {
-                groups.reverse();
-            }
-            // Whatever panel comes first finds the rows of A in memory, the others find them in the cache.
-            let first_panel = groups.first().map_or(0, |&(panel, _)| panel);
-            // `steps` is a part of the chunk, or, for rows in place, of all chunks.
-            let multiply_steps = |part: &TileRows, tile: usize, panel: usize, group: usize, chunk: usize, steps: Range<usize>| {
-                let k0 = ks.start + steps.start;
-                let first = part.row - rows.start;
-                if !part.in_place && group == 1 {
-                    self.prefetch(panel, k0, steps.len(), tile, tiles);
-                }
-                // SAFETY: the tile lies inside `rows` and `panels`; its rows are in place, or were packed above for these steps.
-                unsafe {
-                    if !part.in_place {
-                        let skipped = steps.start - parallel::piece(ks.len(), chunks, chunk).start;
-                        let a = packed[(chunk * rows.len() + first) * LDA + skipped..].as_ptr();
-                        self.tile(part.row, part.height, panel, group, k0, steps.len(), a);
-                    } else {
-                        let places = &places[first..first + part.height];
-                        let ahead = if panel == first_panel { following(data, places, &segments) } else { std::ptr::null() };
-                        let of_steps: Segments;
-                        let segments = if steps.len() == ks.len() {
-                            &segments
-                        } else {
-                            of_steps = self::part(&segments, k0, steps.len());
-                            &of_steps
-                        };
-                        self.direct_tile(part.row, data, places, segments, panel, &(k0..k0 + steps.len()), ahead);
-                    }
-                }
-            };
-            let multiply = |part: &TileRows, tile: usize, panel: usize, group: usize, chunk: usize| match (part.in_place, chunk) {
-                (false, _) => multiply_steps(part, tile, panel, group, chunk, parallel::piece(ks.len(), chunks, chunk)),
-                (true, 0) => multiply_steps(part, tile, panel, group, chunk, 0..ks.len()),
-                (true, _) => {}
-            };
-            if self.is_far() {
-                for chunk in 0..chunks {
-                    let of_chunk = parallel::piece(ks.len(), chunks, chunk);
-                    let pieces = of_chunk.len().div_ceil(FAR_ROWS);
-                    for piece in 0..pieces {
-                        let steps = parallel::piece(of_chunk.len(), pieces, piece);
-                        let steps = of_chunk.start + steps.start..of_chunk.start + steps.end;
-                        for &(panel, group) in &groups {
-                            self.prefetch_rows(ks.start + steps.end, steps.len(), &panels, panel..panel + group);
-                            for (tile, part) in parts.iter().enumerate() {
-                                multiply_steps(part, tile, panel, group, chunk, steps.clone());
-                            }
-                        }
-                    }
-                }
-            } else if self.takes_panels_in_turn() {
-                for (tile, part) in parts.iter().enumerate() {
-                    for (i, &(panel, group)) in groups.iter().enumerate() {
-                        self.prefetch_result(part.row + part.height, part.height, i, groups.len());
-                        (0..chunks).for_each(|chunk| multiply(part, tile, panel, group, chunk));
-                    }
-                }
+            let places = &block.places[part.row - block.rows.start..][..part.height];
+            let ahead = if is_first_panel { following(block.data, places, &block.segments) } else { std::ptr::null() };
+            if ks.len() == block.ks.len() {
+                self.direct_tile(part.row, block.data, places, &block.segments, group.panel, &ks, ahead);
             } else {
-                for &(panel, group) in &groups {
-                    for chunk in 0..chunks {
-                        parts.iter().enumerate().for_each(|(tile, part)| multiply(part, tile, panel, group, chunk));
-                    }
-                }
+                let segments = self::part(&block.segments, ks.start, ks.len());
+                self.direct_tile(part.row, block.data, places, &segments, group.panel, &ks, ahead);
             }
-        });
+        }
     }
 
     /// Computes one tile whose rows of A begin at `places` of `data`, with one panel, for the steps `ks`, and prefetches what is `ahead`.
@@ -374,14 +394,15 @@ impl<T: Operand, A: Rows<T::Step>> Job<'_, T, A> {
         }
     }
 
-    /// Prefetches a share of `count` rows of an unpacked B from row `first` on; the parts of all `panels` together, in the order of memory, are these panels'
-    /// columns of the rows.
+    /// Prefetches a share of `count` rows of an unpacked B from row `first` on; the shares of all groups together, in the order of memory, are the
+    /// columns of `panels` in these rows.
     #[inline]
-    fn prefetch_rows(&self, first: usize, count: usize, panels: &Range<usize>, part: Range<usize>) {
+    fn prefetch_rows(&self, first: usize, count: usize, panels: &Range<usize>, group: Group) {
         let lines = self.kernels.panel_width() * size_of::<T::Step>() / LINE;
         let lines_a_row = panels.len() * lines;
         let rows = self.b.data.wrapping_add(panels.start * self.b.panel_stride + first * self.b.ldb);
-        for line in (part.start - panels.start) * lines * count..(part.end - panels.start) * lines * count {
+        let first = (group.panel - panels.start) * lines * count;
+        for line in first..first + group.count * lines * count {
             let (row, line) = (line / lines_a_row, line % lines_a_row);
             prefetch::for_later(rows.wrapping_add(row * self.b.ldb).cast::<u8>().wrapping_add(line * LINE));
         }

@@ -88,11 +88,15 @@ impl<T: Pod + Sync, S: Pod + Sync> Rows<S> for StepMatrix<'_, T, S> {
     fn in_place(&self) -> Option<(&[S], Segments)> {
         let MatrixRef { data, ld, transposed } = self.matrix;
         let is_whole = ld.is_multiple_of(Self::PER_STEP) && self.columns.is_multiple_of(Self::PER_STEP);
-        if transposed || !is_whole || crowds_cache::<T>(ld) {
+        if transposed || !is_whole {
             return None;
         }
         let steps = bytemuck::try_cast_slice(&data[..data.len() / Self::PER_STEP * Self::PER_STEP]).ok()?;
         Some((steps, smallvec![Segment { a: 0, b: 0, len: self.columns / Self::PER_STEP }]))
+    }
+
+    fn crowds_cache(&self) -> bool {
+        crowds_cache::<T>(self.matrix.ld)
     }
 
     fn add_places(&self, rows: Range<usize>, places: &mut Places) {

@@ -321,7 +321,7 @@ impl<T: Element> Rows<T> for Matrix<'_, T> {
         (!self.transposed).then(|| (self.data, smallvec![Segment { a: 0, b: 0, len: self.columns }]))
     }
 
-    fn crowd_cache(&self) -> bool {
+    fn crowds_cache(&self) -> bool {
         crowds_cache::<T>(self.ld)
     }
 

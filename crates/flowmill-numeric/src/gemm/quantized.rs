@@ -11,7 +11,8 @@ use crate::simd::isa;
 #[derive(Clone, Debug)]
 pub struct PackedBytes {
     matrix: PackedB<i8>,
-    /// The number that is subtracted from each element of the packed matrix.
+    /// The number that products subtract from each element of B, and the one that they subtract from each packed element.
+    zero_of_b: i32,
     zero: i32,
     /// The sum of each packed column.
     sums: Vec<i32>,
@@ -23,7 +24,7 @@ impl PackedBytes {
     /// # Panics
     /// If `b` is too short.
     pub fn pack_signed(b: MatrixRef<'_, i8>, k: usize, n: usize, zero: i32) -> Self {
-        Self::new(&i8::kernels(isa()).0, b, k, n, zero, |x| x)
+        Self::new(&i8::kernels(isa()).0, b, k, n, (zero, zero), |x| x)
     }
 
     /// Packs unsigned bytes. Products subtract `zero` from each.
@@ -33,7 +34,7 @@ impl PackedBytes {
     pub fn pack_unsigned(b: MatrixRef<'_, u8>, k: usize, n: usize, zero: i32) -> Self {
         // CPUs multiply unsigned bytes by bytes with signs.
         let signed = |x: u8| (x ^ 0x80) as i8;
-        Self::new(&i8::kernels(isa()).0, b, k, n, zero.wrapping_sub(0x80), signed)
+        Self::new(&i8::kernels(isa()).0, b, k, n, (zero, zero.wrapping_sub(0x80)), signed)
     }
 
     fn new<S: Copy + Sync>(
@@ -41,7 +42,7 @@ impl PackedBytes {
         b: MatrixRef<'_, S>,
         k: usize,
         n: usize,
-        zero: i32,
+        (zero_of_b, zero): (i32, i32),
         signed: impl Fn(S) -> i8 + Sync,
     ) -> Self {
         let matrix = PackedB::pack_converted_for(kernels, b, k, 0..n, &signed);
@@ -57,7 +58,12 @@ impl PackedBytes {
                 }
             }
         }
-        Self { matrix, zero, sums }
+        Self { matrix, zero_of_b, zero, sums }
+    }
+
+    /// Returns true if products subtract `zero` from each element of B.
+    pub fn is_for(&self, zero: i32) -> bool {
+        self.zero_of_b == zero
     }
 
     /// Returns the number of rows of B.
@@ -164,13 +170,25 @@ mod tests {
             for (want, packed) in [
                 (
                     &unsigned,
-                    PackedBytes::new(kernels, MatrixRef { data: &b[..], ld, transposed }, k, n, zeros[1].wrapping_sub(0x80), |x| {
-                        (x ^ 0x80) as i8
-                    }),
+                    PackedBytes::new(
+                        kernels,
+                        MatrixRef { data: &b[..], ld, transposed },
+                        k,
+                        n,
+                        (zeros[1], zeros[1].wrapping_sub(0x80)),
+                        |x| (x ^ 0x80) as i8,
+                    ),
                 ),
                 (
                     &signed,
-                    PackedBytes::new(kernels, MatrixRef { data: bytemuck::cast_slice(&b), ld, transposed }, k, n, zeros[1], |x: i8| x),
+                    PackedBytes::new(
+                        kernels,
+                        MatrixRef { data: bytemuck::cast_slice(&b), ld, transposed },
+                        k,
+                        n,
+                        (zeros[1], zeros[1]),
+                        |x: i8| x,
+                    ),
                 ),
             ] {
                 for threads in [1, 3] {

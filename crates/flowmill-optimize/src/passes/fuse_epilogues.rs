@@ -1,12 +1,13 @@
 //! Fuses a convolution or matrix product with its epilogue: bias, residual and activation.
 //!
 //! Before: `Relu(AddV2(BiasAdd(Conv2D(x, w), b), r))`. After: `_FusedConv2D(x, w, b, r) {fused_ops=["BiasAdd","Add","Relu"]}`. In the same way
-//! `MatMul` becomes `_FusedMatMul`, `DepthwiseConv2dNative` becomes `_FusedDepthwiseConv2dNative` and `Conv3D` becomes `_FusedConv3D`. A `_FusedMatMul` that only accumulates gets an
-//! epilogue, too.
+//! `MatMul` becomes `_FusedMatMul`, `DepthwiseConv2dNative` becomes `_FusedDepthwiseConv2dNative` and `Conv3D` becomes `_FusedConv3D`. A `_FusedMatMul`
+//! that only accumulates gets an epilogue, too.
 //!
 //! Sound because the fused kernels compute the same, only without storing what lies between. Guards:
 //! * `float32`, channels last, functions that the target's kernel of the fused op has;
-//! * the bias is that of a `BiasAdd`, or a vector in a sum that is sure to have as many values as there are channels. Without a bias, `Conv2D` gets no activation: `_FusedConv2D` has at least one argument;
+//! * the bias is that of a `BiasAdd`, or a vector in a sum that is sure to have as many values as there are channels. Without a bias, `Conv2D` gets no
+//!   activation: `_FusedConv2D` has at least one argument;
 //! * a residual follows a bias, and is sure to have the shape of what it is added to: a sum that widens either is left alone;
 //! * intermediate tensors have no other consumers, and no control edge leads out of the nodes between; the fused node takes over all control inputs;
 //! * all on one device.

@@ -3,8 +3,8 @@
 //! Before: `y = Reshape(x, s)` with the shape of `x`, `Transpose(Transpose(x, [1, 0]), [1, 0])`, `Mul(x, 1)`, `Neg(Neg(x))`, `Cast(Cast(x, f64), f32)` of a
 //! `float32`, `StridedSlice` of everything, `Pad` by nothing, `Tile` by ones, `Sum` over no axes, `Maximum(x, x)`, `SelectV2(true, x, z)`. After: `x`.
 //!
-//! Before: `Reshape(Sum(g, r0), Shape(x))` with `r0, r1 = BroadcastGradientArgs(Shape(x), Shape(y))` and `g` of the shape of `x`: the other operand is broadcast, or none is.
-//! After: `g`.
+//! Before: `Reshape(Sum(g, r0), Shape(x))` with `r0, r1 = BroadcastGradientArgs(Shape(x), Shape(y))` and `g` of the shape of `x`: the other operand is
+//! broadcast, or none is. After: `g`.
 //!
 //! Before: `Reshape(Reshape(x, s), t)`, `Transpose(Transpose(x, p), q)`, `Cast(Cast(x))`. After: one of them.
 //!

@@ -70,7 +70,7 @@ fn load_all<L: Loader>(shared: &Shared<L>) {
     let mut has_loaded = false;
     let release = || {
         flowmill::release_unused_memory();
-        system::release_code();
+        system::release_code_and_constants();
     };
     while let Some(job) = if has_loaded { shared.loads.pop_or_rest(QUIET_TIME, release) } else { shared.loads.pop() } {
         has_loaded = true;

@@ -333,7 +333,8 @@ impl Block<'_> {
         };
         let [x, y] = buffers;
         let (Some(&a), Some(&b)) = (step.operands.first(), step.operands.last()) else { return Ok(()) };
-        let (a, b) = (self.operand(a, values)?, self.operand(b, values)?);
+        let operand = |place: Place| self.plan.source(self.operands, place, values, self.slices.1);
+        let (a, b) = (operand(a)?, operand(b)?);
         let offset = self.start - self.slices.0 * self.plan.slice;
         let (a, b) = (read(&a, slots, self.start, offset, n, x)?, read(&b, slots, self.start, offset, n, y)?);
         if step.place == Place::Output {
@@ -345,10 +346,6 @@ impl Block<'_> {
             slots[slot] = taken;
         }
         Ok(())
-    }
-
-    fn operand<'b>(&'b self, place: Place, values: &'b [Vec<f32>]) -> Result<Source<'b>> {
-        self.plan.source(self.operands, place, values, self.slices.1)
     }
 }
 

@@ -1,0 +1,63 @@
+//! The rows of A and the panels of B that a thread multiplies at a time.
+
+use super::direct::Segments;
+use super::driver::Places;
+use super::tile::LDA;
+use crate::parallel;
+use smallvec::SmallVec;
+use std::ops::Range;
+
+/// The rows of a B in memory that are multiplied at a time. With 32, products of 32 and 64 rows take 1.2 times as long.
+const FAR_ROWS: usize = 64;
+
+/// A tile of a block: some rows of A.
+pub(super) struct TileRows {
+    pub(super) row: usize,
+    pub(super) height: usize,
+    pub(super) in_place: bool,
+}
+
+/// The rows of A of a block, and how its tiles read them.
+pub(super) struct BlockRows<'a, S> {
+    pub(super) rows: Range<usize>,
+    pub(super) ks: Range<usize>,
+    /// The memory in which some tiles read their rows in place, and the segments of a row there.
+    pub(super) data: &'a [S],
+    pub(super) segments: Segments,
+    /// The beginnings of all rows, if there are segments.
+    pub(super) places: Places,
+    pub(super) parts: SmallVec<[TileRows; 32]>,
+    /// The number of parts into which `ks` are divided for packing.
+    pub(super) chunks: usize,
+}
+
+impl<S> BlockRows<'_, S> {
+    /// Returns the steps of a chunk, from the block's first one.
+    pub(super) fn chunk(&self, chunk: usize) -> Range<usize> {
+        parallel::piece(self.ks.len(), self.chunks, chunk)
+    }
+
+    /// Returns the chunks, each divided into parts of at most [`FAR_ROWS`] steps.
+    pub(super) fn short_steps(&self) -> impl Iterator<Item = (usize, Range<usize>)> {
+        (0..self.chunks).flat_map(|chunk| {
+            let Range { start, end } = self.chunk(chunk);
+            let count = (end - start).div_ceil(FAR_ROWS);
+            (0..count).map(move |i| {
+                let part = parallel::piece(end - start, count, i);
+                (chunk, start + part.start..start + part.end)
+            })
+        })
+    }
+
+    /// Returns the first element of a row in the packed rows of a chunk.
+    pub(super) fn place_of(&self, chunk: usize, row: usize) -> usize {
+        (chunk * self.rows.len() + row - self.rows.start) * LDA
+    }
+}
+
+/// Adjacent panels of B that are multiplied at a time.
+#[derive(Clone, Copy)]
+pub(super) struct Group {
+    pub(super) panel: usize,
+    pub(super) count: usize,
+}
