@@ -62,7 +62,7 @@ pub struct KernelDef {
     priority: i32,
     functions: fn(ElementwiseFunction) -> bool,
     channels_last: bool,
-    replayable: bool,
+    copies_from_host: bool,
 }
 
 impl KernelDef {
@@ -75,7 +75,7 @@ impl KernelDef {
             priority: 0,
             functions: |_| false,
             channels_last: false,
-            replayable: false,
+            copies_from_host: false,
         }
     }
 
@@ -115,10 +115,18 @@ impl KernelDef {
         self
     }
 
-    /// Returns true if a device may record the work that the kernel enqueues and do it again in later calls: see
-    /// [`KernelRegistry::set_replayable`].
+    /// Declares that the kernel copies from or to the host's memory itself, or waits for its device, so that a device cannot record its work.
+    #[must_use]
+    pub fn copies_from_host(mut self) -> KernelDef {
+        self.copies_from_host = true;
+        self
+    }
+
+    /// Returns true if a device that records work ([`Device::adopt_strand`](crate::Device::adopt_strand)) may record what the kernel enqueues and do it again
+    /// in later calls, unless the op is stateful: the work, and the outputs that the kernel leaves in the host's memory, depend only on the shapes of its
+    /// inputs and on the values of those in the host's memory.
     pub fn is_replayable(&self) -> bool {
-        self.replayable
+        !self.copies_from_host
     }
 
     /// Returns the constraints on type attributes, in the order of the calls of [`KernelDef::constrain`].
@@ -175,15 +183,6 @@ impl KernelRegistry {
     /// Registers one more kernel of `op`. If several registrations of the same priority fit a node, the last one is used.
     pub fn register(&mut self, op: &'static str, def: KernelDef) {
         self.by_op.entry(op).or_default().push(def);
-    }
-
-    /// Declares which of the ops that are registered now have replayable kernels. The work that such a kernel enqueues on its device, and the outputs
-    /// that it leaves in the host's memory, depend only on the shapes of its inputs and on the values of those in the host's memory. It enqueues no copy
-    /// from or to the host, and waits for nothing.
-    pub fn set_replayable(&mut self, is_replayable: impl Fn(&str) -> bool) {
-        for (op, defs) in &mut self.by_op {
-            defs.iter_mut().for_each(|def| def.replayable = is_replayable(op));
-        }
     }
 
     /// Returns the registration that is used for a node of `op` with these attributes, without making the kernel.

@@ -42,27 +42,6 @@ mod types;
 
 use flowmill_runtime::KernelRegistry;
 
-/// Ops whose kernels copy tables from the host's memory, which a replay would read again. Stateful ops are never replayed.
-const COPIES_FROM_HOST: [&str; 17] = [
-    "DynamicPartition",
-    "DynamicStitch",
-    "ParallelDynamicStitch",
-    "SegmentMax",
-    "SegmentMean",
-    "SegmentMin",
-    "SegmentProd",
-    "SegmentSum",
-    "SparseSegmentMean",
-    "SparseSegmentMeanGrad",
-    "SparseSegmentMeanWithNumSegments",
-    "SparseSegmentSqrtN",
-    "SparseSegmentSqrtNGrad",
-    "SparseSegmentSqrtNWithNumSegments",
-    "SparseSegmentSum",
-    "SparseSegmentSumGrad",
-    "SparseSegmentSumWithNumSegments",
-];
-
 /// Returns the kernels of devices of type `GPU`.
 pub(crate) fn registry() -> KernelRegistry {
     let mut registry = KernelRegistry::new();
@@ -99,6 +78,5 @@ pub(crate) fn registry() -> KernelRegistry {
     tensor_array::register(&mut registry);
     training::register(&mut registry);
     host_integers::register(&mut registry);
-    registry.set_replayable(|op| !COPIES_FROM_HOST.contains(&op));
     registry
 }

@@ -14,9 +14,10 @@ use flowmill_tensor::{DType, Result, Shape, Tensor};
 use std::sync::Arc;
 
 pub(super) fn register(registry: &mut KernelRegistry) {
-    registry.register("DynamicPartition", KernelDef::new(make_partition).constrain("T", MOVABLE).host_memory("partitions"));
+    registry
+        .register("DynamicPartition", KernelDef::new(make_partition).constrain("T", MOVABLE).host_memory("partitions").copies_from_host());
     for op in ["DynamicStitch", "ParallelDynamicStitch"] {
-        registry.register(op, KernelDef::new(make_stitch).constrain("T", MOVABLE).host_memory("indices"));
+        registry.register(op, KernelDef::new(make_stitch).constrain("T", MOVABLE).host_memory("indices").copies_from_host());
     }
 }
 

@@ -41,7 +41,7 @@ pub(super) fn register(registry: &mut KernelRegistry) {
     let def = |make, types| {
         let host = ["indices", "num_segments", "output_dim0", "segment_ids"];
         let def = KernelDef::new(make).constrain("T", types).constrain("Tidx", INDICES).constrain("Tindices", INDICES);
-        host.iter().fold(def, |def, name| def.host_memory(name))
+        host.iter().fold(def, |def, name| def.host_memory(name)).copies_from_host()
     };
     for (op, _, _) in SORTED {
         registry.register(op, def(make_sorted, NUMBERS));

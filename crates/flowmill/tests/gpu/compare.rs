@@ -105,7 +105,8 @@ impl Case {
         }
         let def = flowmill::registry().unwrap().get(self.op).unwrap().clone();
         let devices = gpus();
-        let defs = devices[0].kernels().defs(self.op);
+        let gpu = devices[0].clone();
+        let defs = gpu.kernels().defs(self.op);
         let of_device = defs.iter().filter(|kernel| def.inputs.iter().any(|input| !kernel.is_in_host_memory(&input.name)));
         let in_host_memory = |name: &str| of_device.clone().any(|kernel| kernel.is_in_host_memory(name));
         let b = GraphBuilder::new().unwrap();
@@ -137,6 +138,7 @@ impl Case {
             let found: Vec<Tensor> = runner.fetch(&outputs[..]).unwrap_or_else(|e| panic!("{}: {e}", self.describe()));
             found.iter().enumerate().for_each(|(i, actual)| self.compare(i, &expected[i], actual));
         }
+        assert!(gpu.replays_strands(), "the work of {} cannot be recorded: its kernel must declare it", self.describe());
     }
 
     /// Makes a device that computes nothing load the kernels of the node, if `all_types` for all types that there are kernels for.
