@@ -153,6 +153,8 @@ fn main() {
             (14, 672, 5, 2, Kind::Depthwise),
             (14, 384, 7, 1, Kind::Depthwise),
             (7, 768, 7, 1, Kind::Depthwise),
+            (32, 256, 9, 1, Kind::Depthwise),
+            (14, 384, 15, 1, Kind::Depthwise),
             (112, 96, 3, 2, Kind::DepthwiseInputGradient),
             (112, 96, 3, 2, Kind::DepthwiseFilterGradient),
             (56, 144, 3, 1, Kind::DepthwiseInputGradient),
@@ -187,6 +189,8 @@ fn main() {
         for (size, channels, window, stride, kind) in [
             (112, 96, 3, 2, Kind::Depthwise),
             (112, 32, 3, 1, Kind::Depthwise),
+            (112, 24, 3, 1, Kind::Depthwise),
+            (112, 8, 3, 1, Kind::Depthwise),
             (56, 144, 3, 1, Kind::Depthwise),
             (56, 144, 5, 2, Kind::Depthwise),
             (28, 240, 5, 1, Kind::Depthwise),

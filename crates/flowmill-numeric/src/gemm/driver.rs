@@ -9,7 +9,6 @@ use super::buffer::with_scratch;
 use super::direct::{DirectTile, Segment, Segments, part};
 use super::tile::{Finish, KC, Kernels, LDA, Operand, Tile};
 use crate::parallel;
-use crate::simd::prefetch::{self, LINE};
 
 /// The source of the rows of A: a matrix, or the patches of an image that a convolution multiplies. Its elements are the steps of the product.
 pub trait Rows<T>: Sync {
@@ -81,7 +80,9 @@ const A_BLOCK_BYTES: usize = 512 << 10;
 /// The most bytes of B that stay in the L1 cache beside a tile's rows.
 const NEAR_BYTES: usize = 24 << 10;
 /// The most bytes of B that stay in a core's L2 cache beside all else. A larger result is not in the cache when it is written.
-const L2_SHARE: usize = 384 << 10;
+const L2_SHARE: usize = 640 << 10;
+/// The bytes of the panels that each tile's rows are multiplied with in turn, if not all panels stay in L2 beside the rows of a block.
+const PANELS_BYTES: usize = 256 << 10;
 /// The most rows of A which compete for the same lines of the L1 cache, and stay there: the ways of the cache.
 const CROWDED_ROWS: usize = 8;
 /// The least bytes of an unpacked B that is read in the order of memory. In the caches, reading it panel by panel takes a third of the time and more; from
@@ -109,10 +110,16 @@ impl<T: Operand, A: Rows<T::Step>> Job<'_, T, A> {
         });
     }
 
-    /// Returns true if each tile's rows are best multiplied with all panels in turn, so that C is written in order.
-    fn takes_panels_in_turn(&self) -> bool {
-        let bytes = |rows: usize| rows.saturating_mul(self.n).saturating_mul(size_of::<T::Step>());
-        bytes(self.k) <= NEAR_BYTES || (bytes(self.k) <= L2_SHARE && bytes(self.m) > L2_SHARE)
+    /// Returns how many panels each tile's rows are best multiplied with in turn, so that C is written in order. `None` if one panel is best multiplied with all
+    /// rows first.
+    fn panels_in_turn(&self) -> Option<usize> {
+        let bytes = |rows: usize, columns: usize| rows.saturating_mul(columns).saturating_mul(size_of::<T::Step>());
+        let (matrix, result) = (bytes(self.k, self.n), bytes(self.m, self.n));
+        if matrix <= NEAR_BYTES || (matrix <= L2_SHARE && result > L2_SHARE) {
+            return Some(self.panel_count());
+        }
+        let panels = PANELS_BYTES / bytes(self.k, self.kernels.panel_width()).max(1);
+        (result > L2_SHARE && panels > 1).then_some(panels)
     }
 
     /// Returns true if B is not packed and most likely lies in memory, where a panel's rows are far from each other.
@@ -120,7 +127,7 @@ impl<T: Operand, A: Rows<T::Step>> Job<'_, T, A> {
         self.b.ldb != self.kernels.panel_width() && self.k.saturating_mul(self.n).saturating_mul(size_of::<T::Step>()) >= FAR_BYTES
     }
 
-    fn full_panels(&self) -> usize {
+    pub(super) fn full_panels(&self) -> usize {
         self.panel_count() - usize::from(self.b.tail_width > 0)
     }
 
@@ -203,12 +210,15 @@ impl<T: Operand, A: Rows<T::Step>> Job<'_, T, A> {
                         tiles.clone().for_each(|tile| multiply(tile, group, chunk, steps.clone()));
                     }
                 }
-            } else if self.takes_panels_in_turn() {
-                for tile in tiles {
-                    let part = &block.parts[tile];
-                    for (i, &group) in groups.iter().enumerate() {
-                        self.prefetch_result(part.row + part.height, part.height, i, groups.len());
-                        (0..block.chunks).for_each(|chunk| multiply_chunk(tile, group, chunk));
+            } else if let Some(in_turn) = self.panels_in_turn() {
+                for groups in groups.chunks(in_turn.max(1)) {
+                    let columns = self.columns(groups);
+                    for tile in tiles.clone() {
+                        let part = &block.parts[tile];
+                        for (i, &group) in groups.iter().enumerate() {
+                            self.prefetch_result(part.row + part.height, part.height, &columns, i, groups.len());
+                            (0..block.chunks).for_each(|chunk| multiply_chunk(tile, group, chunk));
+                        }
                     }
                 }
             } else {
@@ -381,44 +391,6 @@ impl<T: Operand, A: Rows<T::Step>> Job<'_, T, A> {
             for i in 0..rows {
                 // SAFETY: the caller guarantees it.
                 then(unsafe { std::slice::from_raw_parts_mut(c.add(i * self.ldc), cols) });
-            }
-        }
-    }
-
-    /// Prefetches part `share` of `shares` of some rows of C. Lines in order make the processor fetch more of them by itself: results that are larger than
-    /// the caches are written up to 1.7 times as fast. Stores past the caches were not faster.
-    fn prefetch_result(&self, row: usize, rows: usize, share: usize, shares: usize) {
-        let next = self.c.wrapping_add(row * self.ldc).cast::<u8>();
-        for line in parallel::piece(rows * self.ldc * size_of::<T::Sum>() / LINE, shares, share) {
-            prefetch::for_write(next.wrapping_add(line * LINE));
-        }
-    }
-
-    /// Prefetches a share of `count` rows of an unpacked B from row `first` on; the shares of all groups together, in the order of memory, are the
-    /// columns of `panels` in these rows.
-    #[inline]
-    fn prefetch_rows(&self, first: usize, count: usize, panels: &Range<usize>, group: Group) {
-        let lines = self.kernels.panel_width() * size_of::<T::Step>() / LINE;
-        let lines_a_row = panels.len() * lines;
-        let rows = self.b.data.wrapping_add(panels.start * self.b.panel_stride + first * self.b.ldb);
-        let first = (group.panel - panels.start) * lines * count;
-        for line in first..first + group.count * lines * count {
-            let (row, line) = (line / lines_a_row, line % lines_a_row);
-            prefetch::for_later(rows.wrapping_add(row * self.b.ldb).cast::<u8>().wrapping_add(line * LINE));
-        }
-    }
-
-    /// Prefetches a share of the part of B that follows the one of `steps` steps from `k0`; all tiles of a block together prefetch all of it. Only
-    /// tiles of one panel prefetch. Wider tiles are used for products of a few rows, whose time is mostly spent reading B, and which do not read
-    /// that part next: there, prefetching costs 7 %.
-    #[inline]
-    fn prefetch(&self, panel: usize, k0: usize, steps: usize, tile: usize, tiles: usize) {
-        if self.b.ldb == self.kernels.panel_width() && panel < self.full_panels() {
-            let lines = steps * self.b.ldb * size_of::<T::Step>() / LINE;
-            let share = lines.div_ceil(tiles);
-            let next = self.b.data.wrapping_add(panel * self.b.panel_stride + (k0 + steps) * self.b.ldb).cast::<u8>();
-            for line in tile * share..lines.min((tile + 1) * share) {
-                prefetch::for_later(next.wrapping_add(line * LINE));
             }
         }
     }

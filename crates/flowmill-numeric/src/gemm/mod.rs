@@ -11,6 +11,7 @@
 //! the elements of each pair in reverse order (1, 0, 3, 2, …), as the instructions of AVX512-BF16 do; all instruction sets agree, unless numbers are
 //! denormal. Products of bytes are exact.
 
+mod ahead;
 mod block;
 mod buffer;
 mod direct;
