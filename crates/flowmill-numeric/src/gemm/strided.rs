@@ -1,8 +1,9 @@
 //! Many products of one shape, whose matrices lie anywhere in their operands.
 
+use super::direct::{DirectTile, Segment};
 use super::pack::Matrix;
-use super::tile::Element;
-use super::{MatrixRef, product_rows};
+use super::tile::{Element, Kernels};
+use super::{MatrixRef, Places, product_rows};
 use crate::parallel;
 use crate::simd::isa;
 use smallvec::SmallVec;
@@ -22,6 +23,9 @@ pub struct Repeat {
 
 /// The number of multiply-adds from which products are split over the threads.
 const PARALLEL_WORK: usize = 500_000;
+
+/// The most multiply-adds of a product whose tiles read both operands in place. Larger ones are worth the plan that finds out what to pack.
+const SMALL: usize = 1 << 13;
 
 /// A pointer to C that tasks share. They write disjoint elements.
 struct Target<T>(*mut T);
@@ -61,6 +65,9 @@ pub fn gemm_strided<T: Element>(
 
     let isa = isa();
     let target = Target(c.as_mut_ptr());
+    let kernels = &T::kernels(isa).0;
+    // A kernel reads whole vectors of B.
+    let is_small = !b.transposed && n.is_multiple_of(kernels.lanes) && m.saturating_mul(n).saturating_mul(k) <= SMALL;
     let one = |index: usize| {
         let (mut rest, mut at) = (index, (0, 0, 0));
         for repeat in repeats.iter().rev() {
@@ -69,6 +76,10 @@ pub fn gemm_strided<T: Element>(
             at = (at.0 + i * repeat.a, at.1 + i * repeat.b, at.2 + i * repeat.c);
         }
         let a = a.from(at.0);
+        if is_small {
+            // SAFETY: as below; the columns of B are whole vectors.
+            return unsafe { small_product(kernels, (m, k, n), a, b.from(at.1), target.at(at.2), ldc) };
+        }
         let rows = Matrix { data: a.data, ld: a.ld, transposed: a.transposed, columns: k };
         // SAFETY: the last matrix of each operand was checked, and this one starts no later. No other product writes these elements of C.
         unsafe { product_rows(isa, &rows, m, k, n, b.from(at.1), target.at(at.2), ldc, false) };
@@ -80,6 +91,47 @@ pub fn gemm_strided<T: Element>(
     } else {
         let pieces = count.min(4 * threads);
         parallel::run(pieces, |piece| parallel::piece(count, pieces, piece).for_each(one));
+    }
+}
+
+/// Computes one product, tile by tile, without packing.
+///
+/// # Safety
+/// The CPU has the kernels' instruction set. A and B hold matrices of these sizes, of which B is not transposed and `n` is a multiple of the kernels' lanes;
+/// C is writable for `m` rows of `n` columns `ldc` apart.
+unsafe fn small_product<T: Element>(
+    kernels: &Kernels<T, T>,
+    (m, k, n): (usize, usize, usize),
+    a: MatrixRef<'_, T>,
+    b: MatrixRef<'_, T>,
+    c: *mut T,
+    ldc: usize,
+) {
+    let (row, step) = if a.transposed { (1, a.ld) } else { (a.ld, 1) };
+    for first in (0..m).step_by(kernels.max_rows()) {
+        let height = kernels.max_rows().min(m - first);
+        let places: Places = (first..first + height).map(|i| i * row).collect();
+        for column in (0..n).step_by(kernels.panel_width()) {
+            let cols = kernels.panel_width().min(n - column);
+            let tile = DirectTile {
+                segments: &[Segment { a: 0, b: 0, len: k }],
+                a: a.data.as_ptr(),
+                rows: &places,
+                step,
+                // SAFETY: the caller guarantees both.
+                b: unsafe { b.data.as_ptr().add(column) },
+                ldb: b.ld,
+                // SAFETY: as above.
+                c: unsafe { c.add(first * ldc + column) },
+                ldc,
+                cols,
+                load: false,
+                finish: None,
+                ahead: std::ptr::null(),
+            };
+            // SAFETY: the caller guarantees the memory of the tile.
+            unsafe { kernels.direct(height, cols / kernels.lanes)(&tile) };
+        }
     }
 }
 
@@ -125,6 +177,26 @@ mod tests {
                     let want: f32 = (0..size).map(|p| at(&x, image, line, head, p) * at(&y, image, column, head, p)).sum();
                     assert_eq!(c, want, "element {i} of {batch} x {heads} x {length} x {size}");
                 }
+            }
+        }
+    }
+
+    /// Small products of both forms of A, whose results lie far from each other, as in a sum over the dimensions of capsules.
+    #[test]
+    fn small_products() {
+        for (count, m, k, n, transposed) in
+            [(3, 1, 8, 16, false), (5, 8, 8, 16, false), (4, 17, 3, 32, true), (2, 5, 0, 48, false), (3, 30, 2, 80, true)]
+        {
+            let (x, y) = (values(count * m * k, 1), values(count * k * n, 2));
+            let repeats = [Repeat { size: count, a: m * k, b: k * n, c: n }];
+            let a = MatrixRef { data: &x, ld: if transposed { m } else { k }, transposed };
+            let mut c = vec![f32::NAN; m * count * n];
+            gemm_strided(&repeats, (m, k, n), a, MatrixRef { data: &y, ld: n, transposed: false }, &mut c, count * n);
+            for (i, &c) in c.iter().enumerate() {
+                let (row, product, column) = (i / n / count, i / n % count, i % n);
+                let at = |p: usize| x[product * m * k + if transposed { p * m + row } else { row * k + p }];
+                let want: f32 = (0..k).map(|p| at(p) * y[product * k * n + p * n + column]).sum();
+                assert_eq!(c, want, "element {i} of {count} x {m} x {k} x {n}");
             }
         }
     }
