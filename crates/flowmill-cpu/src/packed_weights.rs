@@ -5,7 +5,9 @@ use flowmill_runtime::{InferencePrecision, KernelInit};
 use flowmill_tensor::sync::Mutex;
 use flowmill_tensor::{Result, Tensor, bail};
 use smallvec::SmallVec;
-use std::sync::Arc;
+use std::any::{Any, TypeId};
+use std::collections::BTreeMap;
+use std::sync::{Arc, Weak};
 
 /// Returns the precision in which a kernel multiplies by its input `i`: that of the session for a constant, otherwise `float32`, because a variable may be
 /// trained.
@@ -16,18 +18,82 @@ pub(crate) fn precision_of(init: &KernelInit<'_>, i: usize) -> Precision {
     }
 }
 
-/// The forms in which the weights of the last call have been packed. Weights are packed once as long as they are the same tensor, which is so for constants and
-/// for variables between two assignments; images of several sizes may need several forms. The tensor is held, so that nothing writes to it.
-pub(crate) struct PackedForms<F>(Mutex<Option<Packed<F>>>);
-
-struct Packed<F> {
+/// The forms in which a tensor has been packed, which all kernels that multiply by it share: the steps of an unrolled recurrent network, heads that several
+/// layers have in common, and sessions over one graph. The tensor is held, so that nothing writes to it.
+pub(crate) struct FormsOf<F> {
+    key: Key,
     weights: Tensor,
     /// The form that was packed last is the last one.
-    forms: SmallVec<[Arc<F>; 1]>,
+    forms: Mutex<SmallVec<[Arc<F>; 1]>>,
 }
 
 /// The most forms of one tensor that are kept. If more are needed, the oldest is dropped and packed again when it is needed again.
-const MAX_FORMS: usize = 8;
+const MAX_FORMS: usize = 16;
+
+/// The type of the forms, and the address of the tensor, which is that of no other memory for as long as the forms hold the tensor.
+type Key = (TypeId, usize);
+
+/// The forms that kernels hold.
+static HELD: Mutex<BTreeMap<Key, Weak<dyn Any + Send + Sync>>> = Mutex::new(BTreeMap::new());
+
+impl<F: Send + Sync + 'static> FormsOf<F> {
+    /// Returns the forms of a tensor, which may have been packed by another kernel.
+    pub(crate) fn of(weights: &Tensor) -> Arc<FormsOf<F>> {
+        let key = (TypeId::of::<F>(), weights.address());
+        let mut held = HELD.lock();
+        let old = held.get(&key).and_then(Weak::upgrade).and_then(|forms| forms.downcast::<FormsOf<F>>().ok());
+        // The same memory may be a tensor of another shape.
+        if let Some(forms) = old.as_ref().filter(|forms| forms.weights.same_data(weights)) {
+            return forms.clone();
+        }
+        let forms = Arc::new(FormsOf { key, weights: weights.clone(), forms: Mutex::default() });
+        let weak: Weak<FormsOf<F>> = Arc::downgrade(&forms);
+        held.insert(key, weak);
+        // The old forms are dropped without the lock, which dropping them takes.
+        drop(held);
+        forms
+    }
+
+    pub(crate) fn weights(&self) -> &Tensor {
+        &self.weights
+    }
+
+    /// Returns the form for which `fits` is true; `pack` makes it if there is none.
+    ///
+    /// # Errors
+    /// Returns the errors of `pack`.
+    pub(crate) fn get(&self, fits: impl Fn(&F) -> bool, pack: impl FnOnce() -> Result<F>) -> Result<Arc<F>> {
+        let mut forms = self.forms.lock();
+        if let Some(form) = forms.iter().find(|form| fits(form)) {
+            return Ok(form.clone());
+        }
+        let form = Arc::new(pack()?);
+        if forms.len() == MAX_FORMS {
+            forms.remove(0);
+        }
+        forms.push(form.clone());
+        Ok(form)
+    }
+}
+
+impl<F> Drop for FormsOf<F> {
+    fn drop(&mut self) {
+        let mut held = HELD.lock();
+        // Other forms may have taken the place of these.
+        if held.get(&self.key).is_some_and(|forms| forms.strong_count() == 0) {
+            held.remove(&self.key);
+        }
+    }
+}
+
+/// The form of weights that a kernel used last. Weights are packed once as long as they are the same tensor, which is so for constants and for variables between
+/// two assignments; images of several sizes may need several forms.
+pub(crate) struct PackedForms<F>(Mutex<Option<Packed<F>>>);
+
+struct Packed<F> {
+    all: Arc<FormsOf<F>>,
+    last: Arc<F>,
+}
 
 impl<F> Default for PackedForms<F> {
     fn default() -> Self {
@@ -35,38 +101,60 @@ impl<F> Default for PackedForms<F> {
     }
 }
 
-impl<F> PackedForms<F> {
-    /// Returns the form of `weights` for which `fits` is true; `pack` makes it if there is none.
+impl<F: Send + Sync + 'static> PackedForms<F> {
+    /// Returns the form of `weights` for which `fits` is true; `pack` makes it if no kernel has.
     ///
     /// # Errors
     /// Returns the errors of `pack`.
     pub(crate) fn get(&self, weights: &Tensor, fits: impl Fn(&F) -> bool, pack: impl FnOnce() -> Result<F>) -> Result<Arc<F>> {
         let mut packed = self.0.lock();
-        let packed = match &mut *packed {
-            Some(packed) if packed.weights.same_data(weights) => packed,
-            packed => packed.insert(Packed { weights: weights.clone(), forms: SmallVec::new() }),
+        let all = match &*packed {
+            Some(Packed { all, last }) if all.weights().same_data(weights) => {
+                if fits(last) {
+                    return Ok(last.clone());
+                }
+                all.clone()
+            }
+            _ => FormsOf::of(weights),
         };
-        if let Some(form) = packed.forms.iter().find(|form| fits(form)) {
-            return Ok(form.clone());
-        }
-        let form = Arc::new(pack()?);
-        if packed.forms.len() == MAX_FORMS {
-            packed.forms.remove(0);
-        }
-        packed.forms.push(form.clone());
-        Ok(form)
+        let last = all.get(fits, pack)?;
+        *packed = Some(Packed { all, last: last.clone() });
+        Ok(last)
     }
 
-    /// Returns the form that was packed last.
+    /// Returns the form that was used last.
     pub(crate) fn last(&self) -> Option<Arc<F>> {
-        self.0.lock().as_ref()?.forms.last().cloned()
+        self.0.lock().as_ref().map(|packed| packed.last.clone())
+    }
+}
+
+/// A packed matrix, which may be the transpose of the tensor that it is packed from.
+pub(crate) struct MatrixForm {
+    transposed: bool,
+    pub(crate) matrix: PackedRhs,
+}
+
+impl MatrixForm {
+    /// Makes the form of a matrix of `k` rows and `n` columns, whose elements are those of a tensor or, if `transposed`, of its transpose.
+    pub(crate) fn get(
+        forms: &FormsOf<MatrixForm>,
+        precision: Precision,
+        (k, n): (usize, usize),
+        transposed: bool,
+        pack: impl FnOnce() -> Result<PackedRhs>,
+    ) -> Result<Arc<MatrixForm>> {
+        forms.get(|form| form.is_for(precision, (k, n), transposed), || Ok(MatrixForm { transposed, matrix: pack()? }))
+    }
+
+    fn is_for(&self, precision: Precision, (k, n): (usize, usize), transposed: bool) -> bool {
+        (self.transposed, self.matrix.precision(), self.matrix.k(), self.matrix.n()) == (transposed, precision, k, n)
     }
 }
 
 /// The packed form of a matrix that a kernel multiplies with in call after call.
 pub(crate) struct PackedWeights {
     precision: Precision,
-    packed: PackedForms<PackedRhs>,
+    packed: PackedForms<MatrixForm>,
 }
 
 impl PackedWeights {
@@ -79,7 +167,7 @@ impl PackedWeights {
     ///
     /// # Errors
     /// Returns `InvalidArgument` for a tensor of another shape.
-    pub(crate) fn get(&self, matrix: &Tensor, rows: usize) -> Result<Arc<PackedRhs>> {
+    pub(crate) fn get(&self, matrix: &Tensor, rows: usize) -> Result<Arc<MatrixForm>> {
         let (before, depth, columns) = match matrix.shape().dims() {
             [before @ .., depth, columns] => (before, *depth, *columns),
             _ => bail!(InvalidArgument, "weights must be a matrix: {}", matrix.shape()),
@@ -90,7 +178,59 @@ impl PackedWeights {
         if depth != rows {
             bail!(InvalidArgument, "input and filter must have the same depth: {rows} vs {depth}");
         }
-        let pack = || Ok(PackedRhs::pack(self.precision, matrix.as_slice()?, depth, columns, false));
-        self.packed.get(matrix, |_| true, pack)
+        let pack = || {
+            let matrix = PackedRhs::pack(self.precision, matrix.as_slice()?, depth, columns, false);
+            Ok(MatrixForm { transposed: false, matrix })
+        };
+        self.packed.get(matrix, |form| form.is_for(self.precision, (depth, columns), false), pack)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use flowmill_tensor::Shape;
+
+    fn weights() -> Tensor {
+        Tensor::from_slice(Shape::from([3, 4]), &[0.5f32; 12]).unwrap()
+    }
+
+    fn number_held(weights: &Tensor) -> usize {
+        HELD.lock().keys().filter(|key| key.1 == weights.address()).count()
+    }
+
+    #[test]
+    fn kernels_share_the_forms_of_one_tensor() {
+        let weights = weights();
+        let kernels = [PackedWeights::new(Precision::F32), PackedWeights::new(Precision::F32), PackedWeights::new(Precision::Bf16)];
+        let forms: Vec<_> = kernels.iter().map(|kernel| kernel.get(&weights, 3).unwrap()).collect();
+        assert!(Arc::ptr_eq(&forms[0], &forms[1]));
+        assert_eq!(forms[2].matrix.precision(), Precision::Bf16);
+        let transposed = MatrixForm::get(&FormsOf::of(&weights), Precision::F32, (4, 3), true, || {
+            Ok(PackedRhs::pack(Precision::F32, weights.as_slice()?, 4, 3, true))
+        });
+        assert_eq!(transposed.unwrap().matrix.n(), 3);
+        assert!(Arc::ptr_eq(&forms[0], &kernels[1].get(&weights, 3).unwrap()));
+        drop(kernels);
+        assert_eq!(number_held(&weights), 0);
+    }
+
+    #[test]
+    fn the_same_memory_in_another_shape_has_forms_of_its_own() {
+        let (matrix, kernel) = (weights(), PackedWeights::new(Precision::F32));
+        let row = matrix.reshaped(Shape::from([1, 12])).unwrap();
+        let old = FormsOf::<MatrixForm>::of(&matrix);
+        assert_eq!(kernel.get(&row, 1).unwrap().matrix.n(), 12);
+        assert_eq!(kernel.get(&matrix, 3).unwrap().matrix.n(), 4);
+        drop((old, kernel));
+        assert_eq!(number_held(&matrix), 0);
+    }
+
+    #[test]
+    fn forms_beyond_the_limit_are_packed_again() {
+        let (weights, forms) = (weights(), PackedForms::<usize>::default());
+        let get = |wanted: usize| *forms.get(&weights, |form| *form == wanted, || Ok(wanted)).unwrap();
+        assert!((0..3 * MAX_FORMS).all(|i| get(i) == i) && get(0) == 0);
+        assert_eq!(FormsOf::<usize>::of(&weights).forms.lock().len(), MAX_FORMS);
     }
 }

@@ -90,7 +90,7 @@ impl Conv2d {
             let weights = if filter.dtype() == DType::BF16 { &widened } else { filter.as_slice()? };
             Ok(PackedFilter::pack(self.precision, window, weights, out_channels, groups))
         };
-        self.packed.get(filter, |form| form.is_for(window), pack)
+        self.packed.get(filter, |form| form.is_for(self.precision, window, out_channels, groups), pack)
     }
 }
 

@@ -112,7 +112,7 @@ impl Kernel for Conv3d {
         let args = self.fused.args(ctx, out.shape())?;
         if out.num_elements() > 0 {
             let pack = || Ok(PackedVolumeFilter::pack(self.precision, &volume, filter.as_slice()?, n));
-            let packed = self.packed.get(&filter, |form| form.is_for(&volume), pack)?;
+            let packed = self.packed.get(&filter, |form| form.is_for(self.precision, &volume, n), pack)?;
             conv3d(&volume, input.as_slice()?, &packed, out.as_mut_slice()?, &args.epilogue(n)?);
         }
         ctx.set_output(0, out);

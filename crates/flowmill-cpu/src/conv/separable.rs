@@ -88,7 +88,7 @@ impl Kernel for SeparableConv2d {
                 bail!(InvalidArgument, "filter must be 4-dimensional: {}", filter.shape());
             };
             let expansion = self.expansion.as_ref().map(|stage| stage.weights.get(ctx.input(stage.first)?, in_channels)).transpose()?;
-            let between = expansion.as_ref().map_or(in_channels, |filter| filter.n());
+            let between = expansion.as_ref().map_or(in_channels, |filter| filter.matrix.n());
             if channels != between {
                 bail!(InvalidArgument, "input and filter must have the same depth: {between} vs {channels}");
             }
@@ -97,7 +97,7 @@ impl Kernel for SeparableConv2d {
             };
             let window = self.geometry.window(&Shape::from([batch, height, width, channels]), rows, columns)?;
             let projection = self.projection.as_ref().map(|stage| stage.weights.get(ctx.input(stage.first)?, depth)).transpose()?;
-            let out_channels = projection.as_ref().map_or(depth, |filter| filter.n());
+            let out_channels = projection.as_ref().map_or(depth, |filter| filter.matrix.n());
             let shape = Shape::from([batch, window.out_height, window.out_width, out_channels]);
             let mut output = ctx.allocator().uninit(DType::F32, shape.clone())?;
             let before = self.expansion.as_ref().map(|stage| stage.epilogue(ctx, between, &shape)).transpose()?;
@@ -105,10 +105,10 @@ impl Kernel for SeparableConv2d {
             let separable = Separable {
                 window,
                 multiplier,
-                expansion: expansion.as_deref().zip(before).map(|(filter, epilogue)| Pointwise { filter, epilogue }),
+                expansion: expansion.as_deref().zip(before).map(|(form, epilogue)| Pointwise { filter: &form.matrix, epilogue }),
                 filter: filter.as_slice()?,
                 epilogue: Epilogue::bias_activation(self.bias.map(|i| bias(ctx, i, depth)).transpose()?, self.depthwise.activation),
-                projection: projection.as_deref().zip(after).map(|(filter, epilogue)| Pointwise { filter, epilogue }),
+                projection: projection.as_deref().zip(after).map(|(form, epilogue)| Pointwise { filter: &form.matrix, epilogue }),
             };
             if output.num_elements() > 0 {
                 separable.compute(input.as_slice()?, output.as_mut_slice()?);

@@ -53,7 +53,8 @@ impl ElementwiseProduct {
         let Some((&depth, before)) = rows.dims().split_last().filter(|(_, before)| !before.is_empty()) else {
             bail!(InvalidArgument, "rows of a product must be at least of rank 2: {rows}");
         };
-        let matrix = self.weights.get(ctx.input(0)?, depth)?;
+        let weights = self.weights.get(ctx.input(0)?, depth)?;
+        let matrix = &weights.matrix;
         let n = matrix.n();
         let shape: Shape = before.iter().copied().chain([n]).collect::<Vec<_>>().into();
         let m = Shape::new(before).checked_num_elements()?;
@@ -64,7 +65,7 @@ impl ElementwiseProduct {
         }
         let target = out.as_mut_slice::<f32>()?;
         if let Some(rows) = &values.tensors[self.output] {
-            gemm_packed(rows.as_slice()?, depth, m, &matrix, target, n, &epilogue);
+            gemm_packed(rows.as_slice()?, depth, m, matrix, target, n, &epilogue);
             return Ok(out);
         }
         let at_once = (BLOCK_BYTES / size_of::<f32>() / depth.max(1)).max(LEAST_ROWS);
@@ -73,7 +74,7 @@ impl ElementwiseProduct {
             if depth > 0 {
                 values.blocks(&self.program, args)?.run(std::slice::from_mut(&mut rows), self.cost)?;
             }
-            gemm_packed(rows.as_slice()?, depth, m, &matrix, target, n, &epilogue);
+            gemm_packed(rows.as_slice()?, depth, m, matrix, target, n, &epilogue);
             return Ok(out);
         }
         let blocks = values.blocks(&self.program, args)?;
@@ -85,7 +86,7 @@ impl ElementwiseProduct {
             parallel::alone(|| {
                 with_scratch(rows.len() * depth, |scratch: &mut [f32]| {
                     blocks.fill(rows.start * depth..rows.end * depth, scratch);
-                    multiply(scratch, rows.start, depth, &matrix, target, &epilogue);
+                    multiply(scratch, rows.start, depth, matrix, target, &epilogue);
                 });
             });
         });

@@ -5,7 +5,7 @@ use crate::gemm::{
     Epilogue, MatrixRef, PackedB, PackedRhs, Precision, Repeat, gemm, gemm_batch, gemm_beside, gemm_bf16, gemm_bf16_packed, gemm_packed,
     gemm_strided, matmul_converted, matmul_generic,
 };
-use crate::packed_weights::precision_of;
+use crate::packed_weights::{FormsOf, MatrixForm, precision_of};
 use flowmill_runtime::KernelInit;
 use flowmill_tensor::sync::Mutex;
 use flowmill_tensor::{Complex, DType, Result, Tensor, bf16, f16};
@@ -90,12 +90,6 @@ impl Product for bf16 {
     }
 }
 
-/// A packed right-hand side, and the tensor that it was packed from, which is held so that nothing writes to it.
-struct Packed {
-    tensor: Tensor,
-    matrix: PackedRhs,
-}
-
 /// The state of the right-hand side that a kernel remembers.
 enum Memory {
     /// There was no call yet.
@@ -103,7 +97,7 @@ enum Memory {
     /// The tensor of the last call, which is packed if the next call has it, too.
     Seen(Tensor),
     /// The tensor was the same in two calls, or is a constant, and was packed.
-    Packed(Arc<Packed>),
+    Packed(Arc<FormsOf<MatrixForm>>, Arc<MatrixForm>),
 }
 
 /// The right-hand side of a product of `float32` or `bfloat16`, which is packed once as long as it stays the same: a constant at its first use, any other
@@ -145,7 +139,7 @@ impl StableRhs {
     /// Returns the name of the way in which products are computed at present.
     pub(crate) fn algorithm(&self) -> &'static str {
         match &self.state.lock().memory {
-            Memory::Packed(packed) => match packed.matrix.precision() {
+            Memory::Packed(_, packed) => match packed.matrix.precision() {
                 Precision::F32 => "product, packed",
                 Precision::Bf16 => "product, packed bfloat16",
             },
@@ -154,13 +148,13 @@ impl StableRhs {
     }
 
     /// Returns the packed form of `b`, a matrix of `k` rows and `n` columns (or transposed), if packing is worthwhile.
-    fn packed(&self, b: &Tensor, size: Sizes, transposed: bool) -> Result<Option<Arc<Packed>>> {
+    fn packed(&self, b: &Tensor, size: Sizes, transposed: bool) -> Result<Option<Arc<MatrixForm>>> {
         if size.k.saturating_mul(size.n) < MIN_PACKED {
             return Ok(None);
         }
         let mut state = self.state.lock();
         let again = match &state.memory {
-            Memory::Packed(packed) if packed.tensor.same_data(b) => return Ok(Some(packed.clone())),
+            Memory::Packed(forms, packed) if forms.weights().same_data(b) => return Ok(Some(packed.clone())),
             Memory::Seen(tensor) => tensor.same_data(b),
             _ => false,
         };
@@ -170,12 +164,18 @@ impl StableRhs {
             return Ok(None);
         }
         state.changes = 0;
-        let matrix = match b.dtype() {
-            DType::BF16 => PackedRhs::Bf16(pack_bf16(b, size, transposed)?),
-            _ => PackedRhs::pack(self.precision, b.as_slice::<f32>()?, size.k, size.n, transposed),
+        let is_bf16 = b.dtype() == DType::BF16;
+        let pack = || {
+            Ok(if is_bf16 {
+                PackedRhs::Bf16(pack_bf16(b, size, transposed)?)
+            } else {
+                PackedRhs::pack(self.precision, b.as_slice::<f32>()?, size.k, size.n, transposed)
+            })
         };
-        let packed = Arc::new(Packed { tensor: b.clone(), matrix });
-        state.memory = Memory::Packed(packed.clone());
+        let precision = if is_bf16 { Precision::Bf16 } else { self.precision };
+        let forms = FormsOf::of(b);
+        let packed = MatrixForm::get(&forms, precision, (size.k, size.n), transposed, pack)?;
+        state.memory = Memory::Packed(forms, packed.clone());
         Ok(Some(packed))
     }
 
@@ -220,7 +220,7 @@ impl StableRhs {
         epilogue: &Epilogue<'_>,
     ) -> Result<()> {
         match self.packed(b, size, transposed)?.as_deref() {
-            Some(Packed { matrix: PackedRhs::Bf16(matrix), .. }) => gemm_bf16_packed(size.m, a, matrix, c, epilogue),
+            Some(MatrixForm { matrix: PackedRhs::Bf16(matrix), .. }) => gemm_bf16_packed(size.m, a, matrix, c, epilogue),
             _ => gemm_bf16_packed(size.m, a, &pack_bf16(b, size, transposed)?, c, epilogue),
         }
         Ok(())

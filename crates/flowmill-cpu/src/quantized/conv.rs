@@ -21,7 +21,19 @@ const PATCHES: usize = 1 << 20;
 const PATCH_GRAIN: usize = 1 << 14;
 
 /// The filter or the right-hand side, packed for zero points.
-type Weights = PackedForms<PackedBytes>;
+type Weights = PackedForms<PackedMatrix>;
+
+/// A packed matrix, which may be the transpose of the tensor that it is packed from.
+struct PackedMatrix {
+    transposed: bool,
+    bytes: PackedBytes,
+}
+
+impl PackedMatrix {
+    fn is_for(&self, (k, n): (usize, usize), transposed: bool, zero: i32) -> bool {
+        self.transposed == transposed && (self.bytes.k(), self.bytes.n()) == (k, n) && self.bytes.is_for(zero)
+    }
+}
 
 /// A type of the integers of a filter.
 trait Weight: Quantized {
@@ -80,8 +92,9 @@ fn matmul(ctx: &mut KernelContext<'_>, transposed: [bool; 2], weights: &Weights)
         Ok(MatrixRef { data: operands[i].as_slice()?, ld: operands[i].shape()[1], transposed: transposed[i] })
     };
     let (a, b, zero) = (matrix(0)?, matrix(1)?, of_b.zero::<u8>());
-    let b = weights.get(&operands[1], |packed| packed.is_for(zero), || Ok(PackedBytes::pack_unsigned(b, k, n, zero)))?;
-    let out = quantized::<i32>(ctx.allocator(), [m, n].into(), |out| gemm_bytes(m, a, of_a.zero::<u8>(), &b, out))?;
+    let pack = || Ok(PackedMatrix { transposed: transposed[1], bytes: PackedBytes::pack_unsigned(b, k, n, zero) });
+    let b = weights.get(&operands[1], |packed| packed.is_for((k, n), transposed[1], zero), pack)?;
+    let out = quantized::<i32>(ctx.allocator(), [m, n].into(), |out| gemm_bytes(m, a, of_a.zero::<u8>(), &b.bytes, out))?;
     ctx.set_output(0, out);
     Range::product::<u8, u8>(of_a, of_b).set(ctx, 1);
     Ok(())
@@ -181,9 +194,10 @@ fn conv<F: Weight>(ctx: &mut KernelContext<'_>, stride: usize, same: bool, weigh
     } else {
         // The padding is the zero point as a byte. If the range is below zero, the byte represents another number.
         let image = Image { pixels: input.as_slice::<u8>()?, height, width, depth, border: zero as u8 };
-        let weights = weights.get(&filter, |packed| packed.is_for(filter_zero), || Ok(F::pack(matrix, patch, count, filter_zero)))?;
+        let pack = || Ok(PackedMatrix { transposed: false, bytes: F::pack(matrix, patch, count, filter_zero) });
+        let weights = weights.get(&filter, |packed| packed.is_for((patch, count), false, filter_zero), pack)?;
         quantized::<i32>(ctx.allocator(), shape, |out| {
-            image.for_patches(y, x, count, out, |patches, out| gemm_bytes(out.len() / count, patches, zero, &weights, out));
+            image.for_patches(y, x, count, out, |patches, out| gemm_bytes(out.len() / count, patches, zero, &weights.bytes, out));
         })?
     };
     ctx.set_output(0, out);

@@ -117,9 +117,11 @@ impl PackedFilter {
         Self { form, precision, height, width, in_channels, out_channels, groups }
     }
 
-    /// Returns true if the filter is packed in the form that is the fastest for `window`. Another form gives other roundings.
-    pub fn is_for(&self, window: &Window) -> bool {
-        self.method() == method_for(self.precision, window, self.out_channels, self.groups, Lifetime::Kept)
+    /// Returns true if the filter is what [`PackedFilter::pack`] makes of the same weights for these arguments. Another form gives other roundings.
+    pub fn is_for(&self, precision: Precision, window: &Window, out_channels: usize, groups: usize) -> bool {
+        (self.precision, self.out_channels, self.groups) == (precision, out_channels, groups)
+            && (self.height, self.width, self.in_channels * groups) == (window.height, window.width, window.channels)
+            && self.method() == method_for(precision, window, out_channels, groups, Lifetime::Kept)
     }
 
     fn method(&self) -> Method {

@@ -322,7 +322,7 @@ fn convolved(w: &Window, out: usize) -> Vec<f32> {
     let input: Vec<f32> = values(1, w.input_len()).iter().map(|x| (x / 7.0).exp()).collect();
     let mut output = vec![f32::NAN; w.positions() * out];
     let packed = PackedFilter::pack(Precision::F32, w, &filter, out, 1);
-    assert!(packed.is_for(w));
+    assert!(packed.is_for(Precision::F32, w, out, 1));
     conv2d(w, &input, &packed, &mut output, &Epilogue::default());
     output
 }

@@ -183,14 +183,14 @@ impl PackedVolumeFilter {
         self.filters.iter().find(|(taps, _)| *taps == stack.taps).map(|(_, filter)| filter)
     }
 
-    /// Returns true if the filter is packed for the planes that the windows of `volume` have in it, in the forms that are the fastest. Another form gives
-    /// other roundings.
-    pub fn is_for(&self, volume: &Volume) -> bool {
+    /// Returns true if the filter is packed for these arguments: for the planes that the windows of `volume` have in it, in the forms that are the fastest.
+    /// Another form gives other roundings.
+    pub fn is_for(&self, precision: Precision, volume: &Volume, out_channels: usize) -> bool {
         let is_packed = |stack: &Stack| {
             let window = volume.window(stack.planes.len(), stack.taps.len() * volume.channels);
-            stack.taps.is_empty() || self.of(stack).is_some_and(|filter| filter.is_for(&window))
+            stack.taps.is_empty() || self.of(stack).is_some_and(|filter| filter.is_for(precision, &window, out_channels, 1))
         };
-        volume.channels == self.channels && volume.stacks_of_input().iter().all(is_packed)
+        (volume.channels, out_channels) == (self.channels, self.out_channels) && volume.stacks_of_input().iter().all(is_packed)
     }
 
     /// Returns the name of the way in which most planes are computed.
@@ -387,7 +387,7 @@ mod tests {
             expected.iter_mut().for_each(|x| *x = x.max(0.0));
 
             let packed = PackedVolumeFilter::pack(Precision::F32, &volume, &filter, n);
-            prop_assert!(packed.is_for(&volume));
+            prop_assert!(packed.is_for(Precision::F32, &volume, n));
             let epilogue = Epilogue { bias: Some(&bias), residual: Some((&gradient, n)), activation: Activation::Relu, accumulate: false };
             let mut output = vec![f32::NAN; expected.len()];
             conv3d(&volume, &input, &packed, &mut output, &epilogue);
@@ -406,9 +406,11 @@ mod tests {
         let axis = |input| Axis { input, window: 3, stride: 1, dilation: 1, pad: 1, output: input };
         let volume = |planes, batch| Volume { batch, axes: [axis(planes), axis(5), axis(6)], channels: 2 };
         let packed = PackedVolumeFilter::pack(Precision::F32, &volume(4, 1), &values(1, 27 * 2 * 3), 3);
-        assert!(packed.is_for(&volume(9, 3)));
-        assert!(!packed.is_for(&volume(1, 1)), "the window has its second plane only");
-        assert!(!packed.is_for(&Volume { channels: 1, ..volume(4, 1) }));
+        let is_for = |volume: &Volume| packed.is_for(Precision::F32, volume, 3);
+        assert!(is_for(&volume(9, 3)));
+        assert!(!is_for(&volume(1, 1)), "the window has its second plane only");
+        assert!(!is_for(&Volume { channels: 1, ..volume(4, 1) }));
+        assert!(!packed.is_for(Precision::Bf16, &volume(9, 3), 3));
     }
 
     #[test]
