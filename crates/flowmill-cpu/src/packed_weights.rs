@@ -218,7 +218,7 @@ mod tests {
     #[test]
     fn the_same_memory_in_another_shape_has_forms_of_its_own() {
         let (matrix, kernel) = (weights(), PackedWeights::new(Precision::F32));
-        let row = matrix.reshaped(Shape::from([1, 12])).unwrap();
+        let row = matrix.clone().reshaped(Shape::from([1, 12])).unwrap();
         let old = FormsOf::<MatrixForm>::of(&matrix);
         assert_eq!(kernel.get(&row, 1).unwrap().matrix.n(), 12);
         assert_eq!(kernel.get(&matrix, 3).unwrap().matrix.n(), 4);

@@ -197,6 +197,8 @@ fn main() {
             (28, 384, 7, 1, Kind::Depthwise),
             (14, 672, 5, 1, Kind::Depthwise),
             (224, 3, 3, 2, Kind::Dense(16)),
+            (128, 3, 5, 2, Kind::Dense(24)),
+            (128, 3, 5, 2, Kind::Dense(32)),
             (48, 16, 1, 1, Kind::Dense(8)),
             (96, 3, 3, 2, Kind::Dense(16)),
             (224, 3, 3, 2, Kind::Dense(32)),

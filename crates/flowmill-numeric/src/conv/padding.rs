@@ -8,7 +8,9 @@ use std::ops::Range;
 /// Elements of padded images that are computed at a time.
 const COPIED_ELEMENTS: usize = 1 << 20;
 /// The least number of multiply-adds for each element of an image from which a copy of it does not count.
-const MIN_WORK: usize = 256;
+const MIN_WORK: usize = 128;
+/// Images of which one window in so many reaches into the padding are copied. Such a window costs a copy of the patches of its whole tile.
+const OUTSIDE_SHARE: usize = 64;
 
 /// Returns the windows over images that are cut or padded to what the windows reach.
 pub(super) fn padded(w: &Window) -> Window {
@@ -50,7 +52,7 @@ pub(super) fn copy_rows(w: &Window, padded: &Window, image: usize, first: usize,
 pub(super) fn for_images(w: &Window, columns: usize, input: &[f32], mut f: impl FnMut(Range<usize>, &Window, &[f32])) {
     let inside = w.rows_wholly_inside().len() * w.columns_wholly_inside().len();
     let outside = w.out_height * w.out_width - inside.min(w.out_height * w.out_width);
-    if 8 * outside <= w.out_height * w.out_width || w.height * w.width * columns < MIN_WORK {
+    if OUTSIDE_SHARE * outside <= w.out_height * w.out_width || w.height * w.width * columns < MIN_WORK {
         return f(0..w.batch, w, input);
     }
     let padded = padded(w);
