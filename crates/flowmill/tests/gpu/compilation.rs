@@ -2,7 +2,7 @@
 
 use crate::cases::{elementwise, matrices};
 use crate::recorder::Recorder;
-use crate::{fused, images, indices, matrices, networks, optimizers, rearrange, reduce, training};
+use crate::{fused, images, indices, matrices, networks, optimizers, rearrange, reduce, training, volumes};
 use flowmill::gpu::cuda::{self, CudaOptions};
 use std::process::Command;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -54,6 +54,8 @@ const CASES: &[fn()] = &[
     training::random_numbers_are_those_of_the_cpu,
     training::rows_of_variables_are_updated,
     training::samples_of_classes_are_those_of_the_cpu,
+    volumes::convolutions_of_volumes_and_their_gradients,
+    volumes::pools_of_volumes_and_their_gradients,
 ];
 
 /// Returns true if a text is compiled for the first architecture. The texts of element-wise functions, three for each function and type, are chosen by

@@ -26,3 +26,4 @@ mod replays;
 mod setup;
 mod streams;
 mod training;
+mod volumes;
