@@ -44,3 +44,27 @@ pub(crate) fn einsums_are_those_of_the_host() {
         }
     });
 }
+
+#[test]
+pub(crate) fn sparse_matrices_are_multiplied() {
+    on_stub(|| {
+        let mut random = Random::new(82);
+        // Few elements, none, and so many that they are sorted.
+        for ([rows, columns, others], count) in
+            [([5usize, 7, 3], 12usize), ([4, 6, 300], 9), ([3, 4, 2], 0), ([60, 90, 5], 2500), ([0, 3, 2], 0)]
+        {
+            let pairs: Vec<i64> = (0..count).flat_map(|_| [random.below(rows) as i64, random.below(columns) as i64]).collect();
+            for (adjoint_a, adjoint_b) in [(false, false), (true, false), (false, true), (true, true)] {
+                for dtype in [DType::F32, DType::F64, DType::F16, DType::BF16] {
+                    let inner = if adjoint_a { rows } else { columns };
+                    let dense = if adjoint_b { [others, inner] } else { [inner, others] };
+                    let (values, b) = (random.unit(dtype, &[count]), random.unit(dtype, &dense));
+                    let indices = Tensor::from_slice([count, 2], &pairs).unwrap();
+                    let case = Case::new("SparseTensorDenseMatMul").input(indices).input(values);
+                    let case = case.input(Tensor::vector(&[rows as i64, columns as i64]).unwrap()).input(b);
+                    case.attr("adjoint_a", adjoint_a).attr("adjoint_b", adjoint_b).within(64.0).check();
+                }
+            }
+        }
+    });
+}
