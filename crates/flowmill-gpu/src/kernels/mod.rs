@@ -15,6 +15,7 @@ mod einsum;
 mod elementwise;
 mod epilogue;
 mod fake_quant;
+mod fourier;
 mod fused;
 mod fused_reduction;
 mod gather;
@@ -68,6 +69,7 @@ pub(crate) fn registry() -> KernelRegistry {
     einsum::register(&mut registry);
     elementwise::register(&mut registry);
     fake_quant::register(&mut registry);
+    fourier::register(&mut registry);
     fused::register(&mut registry);
     fused_reduction::register(&mut registry);
     gather::register(&mut registry);

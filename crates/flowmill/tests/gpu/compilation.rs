@@ -2,7 +2,7 @@
 
 use crate::cases::{elementwise, matrices};
 use crate::recorder::Recorder;
-use crate::{fused, images, indices, matrices, networks, optimizers, rearrange, reduce, training, volumes};
+use crate::{fused, images, indices, matrices, networks, optimizers, rearrange, reduce, spectra, training, volumes};
 use flowmill::gpu::cuda::{self, CudaOptions};
 use std::process::Command;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -57,6 +57,8 @@ const CASES: &[fn()] = &[
     reduce::greatest_elements_are_found,
     reduce::long_reductions_are_shared_by_blocks,
     reduce::reductions_along_any_axes,
+    spectra::transforms_of_complex_numbers,
+    spectra::transforms_of_real_numbers,
     training::random_integers_are_those_of_the_cpu,
     training::random_numbers_are_those_of_the_cpu,
     training::rows_of_variables_are_updated,

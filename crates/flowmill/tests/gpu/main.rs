@@ -24,6 +24,7 @@ mod recorder;
 mod reduce;
 mod replays;
 mod setup;
+mod spectra;
 mod streams;
 mod training;
 mod volumes;
