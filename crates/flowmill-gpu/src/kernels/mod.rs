@@ -26,6 +26,7 @@ mod image;
 mod layer_norm;
 mod layout;
 mod lines;
+mod lstm;
 mod matmul;
 mod one_hot;
 mod ordered;
@@ -77,6 +78,7 @@ pub(crate) fn registry() -> KernelRegistry {
     image::register(&mut registry);
     layer_norm::register(&mut registry);
     lines::register(&mut registry);
+    lstm::register(&mut registry);
     matmul::register(&mut registry);
     one_hot::register(&mut registry);
     pad::register(&mut registry);

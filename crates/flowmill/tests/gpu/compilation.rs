@@ -2,7 +2,7 @@
 
 use crate::cases::{elementwise, matrices};
 use crate::recorder::Recorder;
-use crate::{fused, images, indices, matrices, networks, optimizers, rearrange, reduce, spectra, training, volumes};
+use crate::{fused, images, indices, matrices, networks, optimizers, rearrange, recurrent, reduce, spectra, training, volumes};
 use flowmill::gpu::cuda::{self, CudaOptions};
 use std::process::Command;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -54,6 +54,8 @@ const CASES: &[fn()] = &[
     rearrange::slices_and_their_gradients,
     rearrange::tensors_are_padded_and_filled,
     rearrange::transposes_move_every_element,
+    recurrent::cells_and_their_gradients,
+    recurrent::sequences_of_cells_and_their_gradients,
     reduce::greatest_elements_are_found,
     reduce::long_reductions_are_shared_by_blocks,
     reduce::reductions_along_any_axes,

@@ -21,6 +21,7 @@ mod optimizers;
 mod placement;
 mod rearrange;
 mod recorder;
+mod recurrent;
 mod reduce;
 mod replays;
 mod setup;
