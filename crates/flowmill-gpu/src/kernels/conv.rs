@@ -5,9 +5,10 @@
 use super::epilogue::{self, Epilogue};
 use super::im2col::{Im2Col, Windows};
 use super::layout::in_any_layout;
+use super::library_conv::LibraryConvolver;
 use super::pool::window_words;
 use super::types::FLOATS;
-use crate::backend::{Address, Grid};
+use crate::backend::{self, Activation, Address, ConvolutionResult, Grid};
 use crate::compiled_kernel::{CompiledKernel, word};
 use crate::device::{Argument, GpuDevice};
 use flowmill_kernels::from_fn::from_fn;
@@ -148,6 +149,8 @@ impl Windows for Window {
 /// The kernels of convolutions of one type.
 struct Convolver {
     dtype: DType,
+    /// The convolutions by a library, unless they are depthwise.
+    library: Option<LibraryConvolver>,
     im2col: Im2Col,
     grouped: CompiledKernel,
     input_gradient: CompiledKernel,
@@ -156,10 +159,16 @@ struct Convolver {
 }
 
 impl Convolver {
-    fn new(dtype: DType) -> Result<Convolver> {
+    fn new(init: &KernelInit<'_>, kind: Kind) -> Result<Convolver> {
+        let dtype = init.dtype("T")?;
+        let library = match kind {
+            Kind::Full => Some(LibraryConvolver::new(dtype, init.constant(1).is_some())?),
+            Kind::Depthwise => None,
+        };
         let program = |name| CompiledKernel::of(TEXT, name, dtype);
         Ok(Convolver {
             dtype,
+            library,
             im2col: Im2Col::new(dtype, include_str!("window.cu"), TEXT)?,
             grouped: program("grouped")?,
             input_gradient: program("grouped_input_gradient")?,
@@ -175,7 +184,23 @@ impl Convolver {
         program.launch(device, device.linear_grid(n), &[to, a, b, Argument::U32(word(n)?), Argument::Words(&words)])
     }
 
+    /// Enqueues a convolution or a gradient with a library. Returns false if no library computes it.
+    fn by_library(
+        &self,
+        device: &GpuDevice,
+        extent: &Extent,
+        result: ConvolutionResult,
+        addresses: [Address; 3],
+        epilogue: Option<(Address, Activation)>,
+    ) -> Result<bool> {
+        let Some(library) = &self.library else { return Ok(false) };
+        library.convolve(device, &extent.window, [extent.depth, extent.out_channels], result, addresses, epilogue)
+    }
+
     fn forward(&self, device: &GpuDevice, extent: &Extent, addresses: [Address; 3]) -> Result<()> {
+        if self.by_library(device, extent, ConvolutionResult::Output, addresses, None)? {
+            return Ok(());
+        }
         if extent.is_grouped() {
             let [input, filter, output] = addresses;
             return self.each(device, &self.grouped, extent, extent.output().num_elements(), [output, input, filter]);
@@ -185,6 +210,9 @@ impl Convolver {
 
     fn backward_input(&self, device: &GpuDevice, extent: &Extent, addresses: [Address; 3]) -> Result<()> {
         let [filter, gradient, output] = addresses;
+        if self.by_library(device, extent, ConvolutionResult::InputGradient, [output, filter, gradient], None)? {
+            return Ok(());
+        }
         if extent.is_grouped() {
             return self.each(device, &self.input_gradient, extent, extent.window.input_len(), [output, filter, gradient]);
         }
@@ -192,6 +220,10 @@ impl Convolver {
     }
 
     fn backward_filter(&self, device: &GpuDevice, extent: &Extent, addresses: [Address; 3]) -> Result<()> {
+        let [input, gradient, output] = addresses;
+        if self.by_library(device, extent, ConvolutionResult::FilterGradient, [input, output, gradient], None)? {
+            return Ok(());
+        }
         if extent.is_grouped() {
             return self.grouped_filter_gradient(device, extent, addresses);
         }
@@ -219,7 +251,7 @@ impl Convolver {
 
 fn make(init: &KernelInit<'_>, kind: Kind) -> Result<Arc<dyn Kernel>> {
     let geometry = Geometry::new(init)?;
-    let convolver = Convolver::new(init.dtype("T")?)?;
+    let convolver = Convolver::new(init, kind)?;
     if init.attrs.get_or("num_host_args", 0i64)? != 0 {
         bail!(Unimplemented, "Fusion is not implemented: arguments in the host's memory");
     }
@@ -233,9 +265,22 @@ fn make(init: &KernelInit<'_>, kind: Kind) -> Result<Arc<dyn Kernel>> {
             return Ok(());
         }
         let to = device.address(&output)?;
-        match extent.window.row() {
-            0 => device.gpu().fill(to, 0, output.num_bytes())?,
-            _ => convolver.forward(device, &extent, [device.address(&input)?, device.address(&filter)?, to])?,
+        if extent.window.row() == 0 {
+            device.gpu().fill(to, 0, output.num_bytes())?;
+        } else {
+            let addresses = [device.address(&input)?, device.address(&filter)?, to];
+            let of_library = match &epilogue {
+                Some(epilogue) => epilogue.for_library(ctx, device, extent.out_channels)?,
+                None => None,
+            };
+            // The library has a bias alone, or one and a ReLU.
+            if let Some(backend::Epilogue { bias: Some(bias), activation }) = of_library
+                && matches!(activation, Activation::Identity | Activation::Relu)
+                && convolver.by_library(device, &extent, ConvolutionResult::Output, addresses, Some((bias, activation)))?
+            {
+                return Ok(());
+            }
+            convolver.forward(device, &extent, addresses)?;
         }
         epilogue.as_ref().map_or(Ok(()), |epilogue| epilogue.apply(ctx, device, &output))
     })
@@ -253,7 +298,7 @@ fn input_shape(sizes: &Tensor, filter: &Shape, gradient: &Shape) -> Result<Shape
 
 fn make_input_gradient(init: &KernelInit<'_>, kind: Kind) -> Result<Arc<dyn Kernel>> {
     let geometry = Geometry::new(init)?;
-    let convolver = Convolver::new(init.dtype("T")?)?;
+    let convolver = Convolver::new(init, kind)?;
     from_fn(move |ctx| {
         let (filter, gradient) = (ctx.input(1)?.clone(), ctx.input(2)?.clone());
         let shape = input_shape(ctx.input(0)?, filter.shape(), gradient.shape())?;
@@ -274,7 +319,7 @@ fn make_input_gradient(init: &KernelInit<'_>, kind: Kind) -> Result<Arc<dyn Kern
 
 fn make_filter_gradient(init: &KernelInit<'_>, kind: Kind) -> Result<Arc<dyn Kernel>> {
     let geometry = Geometry::new(init)?;
-    let convolver = Convolver::new(init.dtype("T")?)?;
+    let convolver = Convolver::new(init, kind)?;
     from_fn(move |ctx| {
         let (input, sizes, gradient) = (ctx.input(0)?.clone(), ctx.input(1)?, ctx.input(2)?.clone());
         if sizes.rank() != 1 {

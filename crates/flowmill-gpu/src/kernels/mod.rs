@@ -25,6 +25,7 @@ mod im2col;
 mod image;
 mod layer_norm;
 mod layout;
+mod library_conv;
 mod lines;
 mod lstm;
 mod matmul;
