@@ -13,6 +13,7 @@
 mod blas_lt;
 mod compile;
 mod controls;
+mod convolutions;
 mod dnn;
 mod driver;
 mod errors;
