@@ -51,6 +51,7 @@ mod space;
 mod sparse_product;
 mod tensor_array;
 mod training;
+mod triangular;
 mod types;
 
 use flowmill_runtime::KernelRegistry;
@@ -101,6 +102,7 @@ pub(crate) fn registry() -> KernelRegistry {
     sparse_product::register(&mut registry);
     tensor_array::register(&mut registry);
     training::register(&mut registry);
+    triangular::register(&mut registry);
     host_integers::register(&mut registry);
     registry
 }
