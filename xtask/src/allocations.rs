@@ -25,7 +25,6 @@ const ALLOCATING: [&str; 9] =
 
 /// Files that may allocate without a context, and why.
 const EXCEPTIONS: &[(&str, &str)] = &[
-    ("flowmill-gpu/src/kernels/conv.rs", "an axis in the host's memory"),
     ("flowmill-gpu/src/kernels/layout.rs", "sizes of dimensions in the host's memory"),
     ("flowmill-gpu/src/kernels/pad.rs", "a scalar"),
     ("flowmill-gpu/src/kernels/reduce.rs", "axes in the host's memory"),

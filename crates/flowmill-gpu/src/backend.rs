@@ -90,7 +90,7 @@ pub struct Grid {
 }
 
 /// The function that the results of a product go through.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Activation {
     /// The result itself.
     Identity,
@@ -132,6 +132,45 @@ pub struct Gemm {
     pub strides: [usize; 3],
     /// True if `f32` products may round their operands to TensorFloat-32.
     pub allow_tf32: bool,
+}
+
+/// The result of a convolution.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ConvolutionResult {
+    /// The convolution itself.
+    Output,
+    /// The gradient of the input, of the filter and the output's gradient.
+    InputGradient,
+    /// The gradient of the filter, of the input and the output's gradient.
+    FilterGradient,
+}
+
+/// A convolution of images with channels last, or a gradient of one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Convolution {
+    /// The result that is computed.
+    pub result: ConvolutionResult,
+    /// The element type of all tensors.
+    pub dtype: DType,
+    /// The numbers of images, rows, columns and channels of the input.
+    pub input: [usize; 4],
+    /// The output channels, rows, columns and input channels of the filter, in the order in which it is stored. The channels of the input are a multiple
+    /// of the filter's; the quotient is the number of groups.
+    pub filter: [usize; 4],
+    /// The numbers of images, rows, columns and channels of the output.
+    pub output: [usize; 4],
+    /// The input positions between windows, down and across.
+    pub strides: [usize; 2],
+    /// The input positions between elements of a window, down and across.
+    pub dilations: [usize; 2],
+    /// The rows of padding both above and below the input, and the columns both left and right of it.
+    pub padding: [usize; 2],
+    /// The function that follows a bias, if the output has a bias.
+    pub epilogue: Option<Activation>,
+    /// True if products of `f32` may round their operands to TensorFloat-32.
+    pub allow_tf32: bool,
+    /// True if the result must have the same bits in every run.
+    pub is_deterministic: bool,
 }
 
 /// One GPU.
@@ -244,6 +283,30 @@ pub trait Gpu: Send + Sync + 'static {
     /// # Errors
     /// Returns the driver's error.
     fn gemm_with_epilogue(&self, _product: &Gemm, _epilogue: Epilogue) -> Result<bool> {
+        Ok(false)
+    }
+
+    /// Returns the size in bytes of the workspace with which a library computes a convolution, which is at most `limit`. Returns `None` if no library
+    /// computes it.
+    ///
+    /// # Errors
+    /// Returns the driver's error.
+    fn convolution_workspace(&self, _convolution: &Convolution, _limit: usize) -> Result<Option<usize>> {
+        Ok(None)
+    }
+
+    /// Enqueues a convolution that has a workspace, with the addresses of the input, the filter and the output, of which the one with the result is
+    /// written. Returns false if the library fails.
+    ///
+    /// # Errors
+    /// Returns the driver's error.
+    fn convolve(
+        &self,
+        _convolution: &Convolution,
+        _addresses: [Address; 3],
+        _bias: Option<Address>,
+        _workspace: (Address, usize),
+    ) -> Result<bool> {
         Ok(false)
     }
 

@@ -23,20 +23,28 @@ pub struct GpuOptions {
     pub memory: MemoryOptions,
     /// True if products of `f32` matrices may round their operands to TensorFloat-32, as TensorFlow's do unless they are told otherwise.
     pub allow_tf32: bool,
+    /// True if results must have the same bits in every run, also where a library is faster otherwise.
+    pub is_deterministic: bool,
     /// True if the work of strands of nodes is recorded and replayed, as CUDA graphs, if the driver can do so.
     pub replay: bool,
 }
 
 impl Default for GpuOptions {
     fn default() -> GpuOptions {
-        GpuOptions { memory: MemoryOptions::default(), allow_tf32: true, replay: true }
+        GpuOptions { memory: MemoryOptions::default(), allow_tf32: true, is_deterministic: false, replay: true }
     }
 }
 
 impl GpuOptions {
-    /// Returns the default options, without replays if `FLOWMILL_CUDA_GRAPHS=0` is set in the environment.
+    /// Returns the default options, changed by the environment: no replays with `FLOWMILL_CUDA_GRAPHS=0`, and deterministic results with TensorFlow's
+    /// `TF_DETERMINISTIC_OPS` or `TF_CUDNN_DETERMINISTIC`.
     pub fn from_env() -> GpuOptions {
-        GpuOptions { replay: std::env::var_os("FLOWMILL_CUDA_GRAPHS").is_none_or(|value| value != "0"), ..GpuOptions::default() }
+        let is_set = |name| std::env::var(name).is_ok_and(|value| matches!(value.to_ascii_lowercase().as_str(), "1" | "true"));
+        GpuOptions {
+            replay: std::env::var_os("FLOWMILL_CUDA_GRAPHS").is_none_or(|value| value != "0"),
+            is_deterministic: is_set("TF_DETERMINISTIC_OPS") || is_set("TF_CUDNN_DETERMINISTIC"),
+            ..GpuOptions::default()
+        }
     }
 }
 

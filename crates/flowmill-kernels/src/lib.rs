@@ -6,7 +6,7 @@
 //! * [`axes`] resolves the axes of reductions.
 //! * [`update`] and [`arithmetic`] change and add tensors of any numeric type.
 //! * [`variable`] and [`tensor_array`] are objects that kernels of several crates share.
-//! * [`window`] resolves the windows of convolutions and pools.
+//! * [`window`] and [`volume`] resolve the windows of convolutions and pools, over images and over volumes.
 //! * [`philox`] is the generator of random bits, [`farmhash`] has fingerprints of strings, [`files`] reads files.
 //!
 //! The crate has no kernel of its own.
@@ -30,6 +30,7 @@ pub mod storage;
 pub mod tensor_array;
 pub mod update;
 pub mod variable;
+pub mod volume;
 pub mod window;
 pub mod word;
 

@@ -72,13 +72,13 @@ fn run_compiler(arguments: &[&str], libraries: &[&str], input: &str, output: &Pa
     fs::rename(&unfinished, output).map_err(|e| e.to_string())
 }
 
-/// Makes `libcuda.so`, `libnvrtc.so` and `libcublasLt.so`, which need `stub` and have nothing of their own, and returns their directory.
+/// Makes `libcuda.so`, `libnvrtc.so`, `libcublasLt.so` and `libcudnn.so.9`, which need `stub` and have nothing of their own, and returns their directory.
 ///
 /// The dynamic linker knows a loaded library by the name that is in it, and the stub can have one such name only.
 pub(crate) fn driver_libraries(stub: &Path) -> Result<PathBuf, String> {
     let path = stub.to_str().filter(|_| stub.exists()).ok_or_else(|| format!("{} does not exist", stub.display()))?;
     let directory = cache().join(hash(&[path]));
-    for name in ["libcuda.so", "libnvrtc.so", "libcublasLt.so"] {
+    for name in ["libcuda.so", "libnvrtc.so", "libcublasLt.so", "libcudnn.so.9"] {
         let library = directory.join(name);
         if !library.exists() {
             run_compiler(&["-Wl,--no-as-needed", &format!("-Wl,-soname,{name}")], &[path], "", &library)?;

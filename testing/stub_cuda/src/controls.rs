@@ -16,6 +16,10 @@ pub(crate) struct Controls {
     pub(crate) has_blas_lt: AtomicBool,
     pub(crate) fails_products: AtomicBool,
     pub(crate) products: AtomicU64,
+    pub(crate) has_dnn: AtomicBool,
+    pub(crate) fails_convolutions: AtomicBool,
+    pub(crate) convolutions: AtomicU64,
+    pub(crate) unordered_convolutions: AtomicU64,
     pub(crate) devices: [DeviceControls; DEVICES],
 }
 
@@ -62,6 +66,10 @@ impl Controls {
             has_blas_lt: AtomicBool::new(false),
             fails_products: AtomicBool::new(false),
             products: AtomicU64::new(0),
+            has_dnn: AtomicBool::new(false),
+            fails_convolutions: AtomicBool::new(false),
+            convolutions: AtomicU64::new(0),
+            unordered_convolutions: AtomicU64::new(0),
             devices: [DeviceControls::new(), DeviceControls::new()],
         }
     }
@@ -72,6 +80,10 @@ impl Controls {
         self.has_blas_lt.store(false, Ordering::SeqCst);
         self.fails_products.store(false, Ordering::SeqCst);
         self.products.store(0, Ordering::SeqCst);
+        self.has_dnn.store(false, Ordering::SeqCst);
+        self.fails_convolutions.store(false, Ordering::SeqCst);
+        self.convolutions.store(0, Ordering::SeqCst);
+        self.unordered_convolutions.store(0, Ordering::SeqCst);
         for device in &self.devices {
             device.memory_limit.store(DEFAULT_MEMORY, Ordering::SeqCst);
             device.launches_until_refusal.store(-1, Ordering::SeqCst);

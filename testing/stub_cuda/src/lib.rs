@@ -1,6 +1,6 @@
-//! A stub of the CUDA driver, of NVRTC and of cuBLASLt, for tests on machines without a GPU. It is never shipped.
+//! A stub of the CUDA driver, of NVRTC, of cuBLASLt and of cuDNN, for tests on machines without a GPU. It is never shipped.
 //!
-//! [`install`] loads libraries under the names `libcuda.so`, `libnvrtc.so` and `libcublasLt.so`, so that the process finds them in place of CUDA's. They have two devices
+//! [`install`] loads libraries under the names `libcuda.so`, `libnvrtc.so`, `libcublasLt.so` and `libcudnn.so.9`, so that the process finds them in place of CUDA's. They have two devices
 //! in the host's memory. The stub of NVRTC compiles the text of kernels with the host's C++ compiler (`CXX`, or `c++`) and keeps what it compiled in
 //! `target/stub_cuda`. A thread of a kernel is a fiber, and barriers and shuffles wait for the other threads.
 //!
@@ -13,10 +13,13 @@
 mod blas_lt;
 mod compile;
 mod controls;
+mod convolutions;
+mod dnn;
 mod driver;
 mod errors;
 mod foreign;
 mod graphs;
+mod numbers;
 mod nvrtc;
 mod objects;
 mod streams;
@@ -70,6 +73,7 @@ fn load() -> Result<&'static Controls, String> {
     };
     std::mem::forget(open("libnvrtc.so")?);
     std::mem::forget(open("libcublasLt.so")?);
+    std::mem::forget(open("libcudnn.so.9")?);
     let driver = open("libcuda.so")?;
     // SAFETY: the library exports this function with this type.
     let controls = unsafe { driver.get::<unsafe extern "C" fn() -> *const Controls>(b"stub_cuda_controls") }.map_err(|e| e.to_string())?;
@@ -103,6 +107,22 @@ impl Driver {
     /// Returns the number of products that cuBLASLt has computed since the driver was installed.
     pub fn products(&self) -> u64 {
         self.controls.products.load(Ordering::SeqCst)
+    }
+
+    /// Makes the stub of cuDNN usable by devices that are opened from now on. Otherwise it refuses to be opened.
+    pub fn provide_dnn(&self) {
+        self.controls.has_dnn.store(true, Ordering::SeqCst);
+    }
+
+    /// Makes the convolutions of cuDNN fail from now on.
+    pub fn fail_convolutions(&self) {
+        self.controls.fails_convolutions.store(true, Ordering::SeqCst);
+    }
+
+    /// Returns the number of convolutions and gradients that cuDNN has computed since the driver was installed, and the number of those whose algorithm
+    /// is not deterministic.
+    pub fn convolutions(&self) -> (u64, u64) {
+        (self.controls.convolutions.load(Ordering::SeqCst), self.controls.unordered_convolutions.load(Ordering::SeqCst))
     }
 
     /// Sets the size of a device's memory in bytes.

@@ -8,11 +8,11 @@ use crate::nn::layout::in_any_layout;
 use crate::number::Number;
 use crate::packed_weights::{PackedForms, precision_of};
 use crate::parallel;
-use crate::window::volume::{Steps, output_shape};
+use crate::window::volume::{Steps, check_gradient, convolution, output_shape};
 use flowmill_numeric::conv::volume::{PackedVolumeFilter, conv3d, conv3d_backprop_filter, conv3d_backprop_input};
 use flowmill_numeric::window::Volume;
 use flowmill_runtime::{Kernel, KernelContext, KernelDef, KernelInit, KernelRegistry};
-use flowmill_tensor::{Allocator, DType, Element, Result, Shape, Tensor, bail, bf16, f16, for_dtype};
+use flowmill_tensor::{Allocator, DType, Element, Result, Shape, Tensor, bf16, f16, for_dtype};
 use std::sync::Arc;
 
 /// The number of elements of patches that are copied at a time.
@@ -75,26 +75,6 @@ fn make_filter_grad(init: &KernelInit<'_>, shape_of: ShapeOf) -> Result<Arc<dyn 
     kernel!(init, filter_grad, shape_of)
 }
 
-/// Returns the window that a filter describes, and the filter's number of output channels.
-fn window(steps: Steps, input: &Shape, filter: &Shape) -> Result<(Volume, usize)> {
-    if input.rank() != 5 {
-        bail!(InvalidArgument, "input must be 5-dimensional");
-    }
-    let &[planes, rows, columns, depth, channels] = filter.dims() else { bail!(InvalidArgument, "filter must be 5-dimensional") };
-    if depth != input[4] {
-        bail!(InvalidArgument, "input depth must be evenly divisible by filter depth: {} vs {depth}", input[4]);
-    }
-    Ok((steps.volume(input, [planes, rows, columns])?, channels))
-}
-
-fn check_gradient(volume: &Volume, channels: usize, gradient: &Tensor) -> Result<()> {
-    let expected = output_shape(volume, channels);
-    if *gradient.shape() != expected {
-        bail!(InvalidArgument, "Dimension mismatch: expected out_backprop of shape {expected}, got {}", gradient.shape());
-    }
-    Ok(())
-}
-
 /// The kernel for `float32`.
 struct Conv3d {
     steps: Steps,
@@ -107,7 +87,7 @@ struct Conv3d {
 impl Kernel for Conv3d {
     fn compute(&self, ctx: &mut KernelContext<'_>) -> Result<()> {
         let (input, filter) = (ctx.take(0)?, ctx.take(1)?);
-        let (volume, n) = window(self.steps, input.shape(), filter.shape())?;
+        let (volume, n) = convolution(self.steps, input.shape(), filter.shape())?;
         let mut out = ctx.allocator().uninit(DType::F32, output_shape(&volume, n))?;
         let args = self.fused.args(ctx, out.shape())?;
         if out.num_elements() > 0 {
@@ -132,8 +112,8 @@ impl Kernel for Conv3d {
 fn input_grad_by_planes(ctx: &mut KernelContext<'_>, steps: Steps, shape_of: ShapeOf) -> Result<()> {
     let (filter, gradient) = (ctx.take(1)?, ctx.take(2)?);
     let shape = shape_of(ctx.input(0)?)?;
-    let (volume, n) = window(steps, &shape, filter.shape())?;
-    check_gradient(&volume, n, &gradient)?;
+    let (volume, n) = convolution(steps, &shape, filter.shape())?;
+    check_gradient(&volume, n, gradient.shape())?;
     let mut out = ctx.allocator().uninit(DType::F32, shape)?;
     if out.num_elements() > 0 {
         conv3d_backprop_input(&volume, filter.as_slice()?, n, gradient.as_slice()?, out.as_mut_slice()?);
@@ -145,8 +125,8 @@ fn input_grad_by_planes(ctx: &mut KernelContext<'_>, steps: Steps, shape_of: Sha
 fn filter_grad_by_planes(ctx: &mut KernelContext<'_>, steps: Steps, shape_of: ShapeOf) -> Result<()> {
     let (input, gradient) = (ctx.take(0)?, ctx.take(2)?);
     let shape = shape_of(ctx.input(1)?)?;
-    let (volume, n) = window(steps, input.shape(), &shape)?;
-    check_gradient(&volume, n, &gradient)?;
+    let (volume, n) = convolution(steps, input.shape(), &shape)?;
+    check_gradient(&volume, n, gradient.shape())?;
     let mut out = ctx.allocator().uninit(DType::F32, shape)?;
     if out.num_elements() > 0 {
         conv3d_backprop_filter(&volume, input.as_slice()?, n, gradient.as_slice()?, out.as_mut_slice()?);
@@ -190,7 +170,7 @@ fn for_patches<A: Element>(volume: &Volume, input: &[A], mut f: impl FnMut(usize
 
 fn convolve<T: Number<Acc: gemm::Element>>(ctx: &mut KernelContext<'_>, steps: Steps) -> Result<()> {
     let (input, filter) = (ctx.input(0)?, ctx.input(1)?);
-    let (volume, n) = window(steps, input.shape(), filter.shape())?;
+    let (volume, n) = convolution(steps, input.shape(), filter.shape())?;
     let shape = output_shape(&volume, n);
     // The sums have the output's shape, so that a shape that is too large is an error before anything is computed.
     let mut sums = ctx.allocator().zeros(<T::Acc as Element>::DTYPE, shape.clone())?;
@@ -212,8 +192,8 @@ fn convolve<T: Number<Acc: gemm::Element>>(ctx: &mut KernelContext<'_>, steps: S
 fn filter_grad<T: Number<Acc: gemm::Element>>(ctx: &mut KernelContext<'_>, steps: Steps, shape_of: ShapeOf) -> Result<()> {
     let (input, gradient) = (ctx.input(0)?, ctx.input(2)?);
     let filter = shape_of(ctx.input(1)?)?;
-    let (volume, n) = window(steps, input.shape(), &filter)?;
-    check_gradient(&volume, n, gradient)?;
+    let (volume, n) = convolution(steps, input.shape(), &filter)?;
+    check_gradient(&volume, n, gradient.shape())?;
     let mut sums = ctx.allocator().zeros(<T::Acc as Element>::DTYPE, filter.clone())?;
     let width = volume.taps() * volume.channels;
     if sums.num_elements() > 0 {
@@ -233,8 +213,8 @@ fn filter_grad<T: Number<Acc: gemm::Element>>(ctx: &mut KernelContext<'_>, steps
 fn input_grad<T: Number<Acc: gemm::Element>>(ctx: &mut KernelContext<'_>, steps: Steps, shape_of: ShapeOf) -> Result<()> {
     let (filter, gradient) = (ctx.input(1)?, ctx.input(2)?);
     let shape = shape_of(ctx.input(0)?)?;
-    let (volume, n) = window(steps, &shape, filter.shape())?;
-    check_gradient(&volume, n, gradient)?;
+    let (volume, n) = convolution(steps, &shape, filter.shape())?;
+    check_gradient(&volume, n, gradient.shape())?;
     let mut sums = ctx.allocator().zeros(<T::Acc as Element>::DTYPE, shape.clone())?;
     let channels = volume.channels;
     let width = volume.taps() * channels;

@@ -4,10 +4,10 @@ use crate::from_fn::from_fn;
 use crate::nn::layout::in_any_layout;
 use crate::number::{Number, Ordered};
 use crate::parallel;
-use crate::window::volume::{Steps, output_shape, sizes};
+use crate::window::volume::{Pool, check_outputs, input_shape, output_shape};
 use flowmill_numeric::window::Volume;
 use flowmill_runtime::{Kernel, KernelContext, KernelDef, KernelInit, KernelRegistry};
-use flowmill_tensor::{Allocator, Result, Shape, Tensor, bail, bf16, f16, for_dtype};
+use flowmill_tensor::{Allocator, Result, Tensor, bail, bf16, f16, for_dtype};
 use std::sync::Arc;
 
 /// The number of multiply-adds per task.
@@ -19,26 +19,6 @@ pub(super) fn register(registry: &mut KernelRegistry) {
     registry.register("MaxPool3D", KernelDef::new(|init| in_any_layout(init, make_max)).channels_last());
     registry.register("MaxPool3DGrad", KernelDef::new(|init| in_any_layout(init, make_max_grad)).channels_last());
     registry.register("MaxPool3DGradGrad", KernelDef::new(|init| in_any_layout(init, make_max_grad_grad)).channels_last());
-}
-
-/// The window of the attribute `ksize`.
-#[derive(Clone, Copy)]
-struct Pool {
-    steps: Steps,
-    window: [usize; 3],
-}
-
-impl Pool {
-    fn new(init: &KernelInit<'_>) -> Result<Pool> {
-        Ok(Pool { steps: Steps::new(init)?, window: sizes(&init.op_def.name, "ksize", &init.attrs.list("ksize")?)? })
-    }
-
-    fn volume(&self, input: &Shape) -> Result<Volume> {
-        if input.rank() != 5 {
-            bail!(InvalidArgument, "tensor_in must be 5-dimensional");
-        }
-        self.steps.volume(input, self.window)
-    }
 }
 
 macro_rules! kernel {
@@ -114,15 +94,6 @@ fn avg_pool<T: Number>(ctx: &mut KernelContext<'_>, pool: Pool) -> Result<()> {
     Ok(())
 }
 
-/// Checks the shapes of the pool's output and of its gradient.
-fn check(volume: &Volume, tensors: &[(&str, &Tensor)]) -> Result<()> {
-    let expected = output_shape(volume, volume.channels);
-    match tensors.iter().find(|(_, tensor)| *tensor.shape() != expected) {
-        Some((name, tensor)) => bail!(InvalidArgument, "Expected {name} shape to be {expected}, but got {}", tensor.shape()),
-        None => Ok(()),
-    }
-}
-
 /// Returns, for each channel's window, the first pixel that equals the greatest element, or `None` if there is none.
 fn first_maxima<T: Ordered>(volume: &Volume, x: &[T], position: usize) -> Vec<Option<usize>> {
     let mut best: Vec<(T, Option<usize>)> = vec![(T::LOWEST_FINITE, None); volume.channels];
@@ -140,7 +111,7 @@ fn first_maxima<T: Ordered>(volume: &Volume, x: &[T], position: usize) -> Vec<Op
 fn max_pool_grad<T: Ordered>(ctx: &mut KernelContext<'_>, pool: Pool) -> Result<()> {
     let (input, output, gradient) = (ctx.input(0)?, ctx.input(1)?, ctx.input(2)?);
     let volume = pool.volume(input.shape())?;
-    check(&volume, &[("orig_output", output), ("grad", gradient)])?;
+    check_outputs(&volume, &[("orig_output", output.shape()), ("grad", gradient.shape())])?;
     let (x, y, g) = (input.as_slice::<T>()?, output.as_slice::<T>()?, gradient.as_slice::<T>()?);
     let mut out = ctx.allocator().zeros(T::DTYPE, input.shape().clone())?;
     let (channels, batch) = (volume.channels, volume.batch.max(1));
@@ -167,7 +138,7 @@ fn max_pool_grad<T: Ordered>(ctx: &mut KernelContext<'_>, pool: Pool) -> Result<
 fn max_pool_grad_grad<T: Ordered>(ctx: &mut KernelContext<'_>, pool: Pool) -> Result<()> {
     let (input, output, gradient) = (ctx.input(0)?, ctx.input(1)?, ctx.input(2)?);
     let volume = pool.volume(input.shape())?;
-    check(&volume, &[("orig_output", output)])?;
+    check_outputs(&volume, &[("orig_output", output.shape())])?;
     if gradient.shape() != input.shape() {
         bail!(InvalidArgument, "Expected grad shape to be {}, but got {}", input.shape(), gradient.shape());
     }
@@ -184,13 +155,9 @@ fn max_pool_grad_grad<T: Ordered>(ctx: &mut KernelContext<'_>, pool: Pool) -> Re
 /// Spreads the gradient of each window evenly over its elements inside the volume.
 fn avg_pool_grad<T: Number>(ctx: &mut KernelContext<'_>, pool: Pool) -> Result<()> {
     let gradient = ctx.input(1)?;
-    let sizes = ctx.input(0)?;
-    if sizes.rank() != 1 || sizes.num_elements() != 5 {
-        bail!(InvalidArgument, "orig_input_shape must be 1-dimensional and 5 elements");
-    }
-    let shape = sizes.to_shape()?;
+    let shape = input_shape(ctx.input(0)?)?;
     let volume = pool.volume(&shape)?;
-    check(&volume, &[("grad", gradient)])?;
+    check_outputs(&volume, &[("grad", gradient.shape())])?;
     let g = gradient.as_slice::<T>()?;
     let mut out = ctx.allocator().zeros(T::DTYPE, shape)?;
     let (channels, batch) = (volume.channels, volume.batch.max(1));

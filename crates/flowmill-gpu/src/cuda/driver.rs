@@ -3,8 +3,9 @@
 use super::blas::Blas;
 use super::blas_lt::BlasLt;
 use super::compiler::Compiler;
+use super::dnn::Dnn;
 use super::graph::{CaptureStream, CudaGraph};
-use crate::backend::{Address, CapturedWork, Epilogue, Event, Function, Gemm, Gpu, Grid, PinnedMemory, Properties, Stream};
+use crate::backend::{Address, CapturedWork, Convolution, Epilogue, Event, Function, Gemm, Gpu, Grid, PinnedMemory, Properties, Stream};
 use cudarc::driver::result::{self, DriverError};
 use cudarc::driver::sys;
 use flowmill_tensor::sync::Mutex;
@@ -30,6 +31,7 @@ pub(super) struct CudaGpu {
     modules: Mutex<FxHashMap<Box<str>, Module>>,
     blas: Mutex<Blas>,
     blas_lt: Mutex<BlasLt>,
+    dnn: Mutex<Dnn>,
 }
 
 /// A device's primary context, which is released when the GPU and all its events and pinned memory are gone.
@@ -99,8 +101,8 @@ impl CudaGpu {
         let stream = || result::stream::create(result::stream::StreamKind::NonBlocking).map_err(&open);
         let streams = [stream()?, stream()?, stream()?];
         let capture = CaptureStream::new(device, stream()?);
-        let (blas, blas_lt) = (Mutex::new(Blas::new()), Mutex::new(BlasLt::new()));
-        Ok(CudaGpu { properties, architecture, context, streams, capture, compiler, modules: Mutex::default(), blas, blas_lt })
+        let (blas, blas_lt, dnn) = (Mutex::new(Blas::new()), Mutex::new(BlasLt::new()), Mutex::new(Dnn::new()));
+        Ok(CudaGpu { properties, architecture, context, streams, capture, compiler, modules: Mutex::default(), blas, blas_lt, dnn })
     }
 
     /// Makes the GPU's context the current one of the thread.
@@ -154,6 +156,7 @@ impl Drop for CudaGpu {
         if self.bind().is_ok() {
             self.blas.get_mut().close();
             self.blas_lt.get_mut().close();
+            self.dnn.get_mut().close();
             for stream in self.streams.into_iter().chain([self.capture.stream]) {
                 // SAFETY: the stream was created with the GPU, and nobody uses it any more.
                 let _ = unsafe { result::stream::synchronize(stream) };
@@ -398,6 +401,22 @@ impl Gpu for CudaGpu {
     fn gemm_with_epilogue(&self, product: &Gemm, epilogue: Epilogue) -> Result<bool> {
         self.bind()?;
         Ok(self.blas_lt.lock().gemm(product, epilogue, self.stream(Stream::Compute)))
+    }
+
+    fn convolution_workspace(&self, convolution: &Convolution, limit: usize) -> Result<Option<usize>> {
+        self.bind()?;
+        Ok(self.dnn.lock().workspace(convolution, limit))
+    }
+
+    fn convolve(
+        &self,
+        convolution: &Convolution,
+        addresses: [Address; 3],
+        bias: Option<Address>,
+        workspace: (Address, usize),
+    ) -> Result<bool> {
+        self.bind()?;
+        Ok(self.dnn.lock().convolve(convolution, addresses, bias, workspace, self.stream(Stream::Compute)))
     }
 
     fn can_capture(&self) -> bool {

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 /// The driver.
 pub(super) const DRIVER: &[&str] = &["libcuda.so"];
 /// The other libraries in the order in which they need each other.
-pub(super) const LIBRARIES: &[&str] = &["libnvrtc-builtins.so", "libnvrtc.so", "libcublasLt.so", "libcublas.so"];
+pub(super) const LIBRARIES: &[&str] = &["libnvrtc-builtins.so", "libnvrtc.so", "libcublasLt.so", "libcublas.so", "libcudnn.so"];
 
 /// Loads each library from the first directory that has it. Later requests for the library's bare name get this one. Libraries that are not found are
 /// left to the dynamic linker.

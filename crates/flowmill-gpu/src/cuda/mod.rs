@@ -6,6 +6,8 @@
 mod blas;
 mod blas_lt;
 mod compiler;
+mod dnn;
+mod dnn_functions;
 mod driver;
 mod graph;
 mod libraries;
@@ -19,7 +21,7 @@ use std::sync::Arc;
 /// The way to CUDA's libraries.
 #[derive(Clone, Debug, Default)]
 pub struct CudaOptions {
-    /// Directories with CUDA's libraries (the driver, NVRTC, cuBLAS), which are searched before the system's.
+    /// Directories with CUDA's libraries (the driver, NVRTC, cuBLAS, cuDNN), which are searched before the system's.
     pub library_paths: Vec<PathBuf>,
     /// The directory in which compiled kernels are kept. `None` keeps them in memory only.
     pub cache: Option<PathBuf>,

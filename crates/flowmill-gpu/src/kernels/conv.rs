@@ -1,26 +1,22 @@
 //! `Conv2D`, `DepthwiseConv2dNative`, and their gradients.
 //!
-//! A convolution is a matrix product with a row for the elements under each window ("im2col"), a few images at a time. Convolutions in groups, of which
-//! the depthwise ones are the most usual, are computed directly.
+//! A convolution is a matrix product with rows of patches. Convolutions in groups, of which the depthwise ones are the most usual, are computed directly.
 
 use super::epilogue::{self, Epilogue};
+use super::im2col::{Im2Col, Windows};
 use super::layout::in_any_layout;
-use super::matmul;
+use super::library_conv::LibraryConvolver;
 use super::pool::window_words;
-use super::types::{FLOATS, WORDS};
-use crate::backend::{Address, Gemm, Grid};
+use super::types::FLOATS;
+use crate::backend::{self, Activation, Address, ConvolutionResult, Grid};
 use crate::compiled_kernel::{CompiledKernel, word};
 use crate::device::{Argument, GpuDevice};
 use flowmill_kernels::from_fn::from_fn;
 use flowmill_kernels::window::{Geometry, Window};
 use flowmill_runtime::{Device, Kernel, KernelDef, KernelInit, KernelRegistry};
-use flowmill_tensor::{DType, Result, Shape, Tensor, bail, error};
+use flowmill_tensor::{DType, Result, Shape, SmallVec, Tensor, bail};
 use std::sync::Arc;
 
-/// The rows of a product may take this many bytes, unless one image takes more.
-const ROW_BYTES: usize = 256 << 20;
-/// A product has at most this many rows.
-const MOST_ROWS: usize = 4 << 20;
 /// The least number of positions of which a block sums an element of a filter's gradient.
 const LEAST_PART: usize = 512;
 /// The most parts of a filter's gradient.
@@ -112,125 +108,73 @@ impl Extent {
     fn is_grouped(&self) -> bool {
         self.depth != self.window.channels
     }
+}
 
-    /// Returns true if the input itself has the rows of the product.
+impl Windows for Window {
+    fn batch(&self) -> usize {
+        self.batch
+    }
+
+    fn over(&self, batch: usize, channels: usize) -> Window {
+        Window { batch, channels, ..*self }
+    }
+
+    fn channels(&self) -> usize {
+        self.channels
+    }
+
+    fn num_pixels(&self) -> usize {
+        self.in_height * self.in_width
+    }
+
+    fn num_windows(&self) -> usize {
+        self.out_height * self.out_width
+    }
+
+    fn taps(&self) -> usize {
+        self.height * self.width
+    }
+
     fn is_pointwise(&self) -> bool {
-        let w = &self.window;
-        [w.height, w.width, w.stride_height, w.stride_width] == [1; 4]
-            && [w.pad_top, w.pad_left] == [0; 2]
-            && [w.out_height, w.out_width] == [w.in_height, w.in_width]
+        [self.height, self.width, self.stride_height, self.stride_width] == [1; 4]
+            && [self.pad_top, self.pad_left] == [0; 2]
+            && [self.out_height, self.out_width] == [self.in_height, self.in_width]
     }
 
-    /// The number of elements under a window.
-    fn row(&self) -> usize {
-        self.window.height * self.window.width * self.window.channels
-    }
-
-    fn positions_per_image(&self) -> usize {
-        self.window.out_height * self.window.out_width
-    }
-
-    /// Returns the number of images whose rows are computed at once.
-    fn images_at_once(&self, element_size: usize) -> usize {
-        let rows = self.positions_per_image().max(1);
-        let bytes = if self.is_pointwise() { 1 } else { (rows * self.row() * element_size).max(1) };
-        (ROW_BYTES / bytes).min(MOST_ROWS / rows).clamp(1, self.window.batch.max(1))
+    fn words(&self) -> Result<SmallVec<[u32; 20]>> {
+        Ok(SmallVec::from_slice(&window_words(self, 0, 0)?))
     }
 }
 
 /// The kernels of convolutions of one type.
 struct Convolver {
     dtype: DType,
-    size: usize,
-    /// The copies of words of each size in `WORDS`.
-    to_rows: [CompiledKernel; WORDS.len()],
-    from_rows: CompiledKernel,
+    /// The convolutions by a library, unless they are depthwise.
+    library: Option<LibraryConvolver>,
+    im2col: Im2Col,
     grouped: CompiledKernel,
     input_gradient: CompiledKernel,
     filter_gradient: CompiledKernel,
     sum_parts: CompiledKernel,
 }
 
-/// Some of the images of a convolution: the first one's number, and the window over them.
-struct Images {
-    first: usize,
-    extent: Extent,
-}
-
 impl Convolver {
-    fn new(dtype: DType) -> Result<Convolver> {
+    fn new(init: &KernelInit<'_>, kind: Kind) -> Result<Convolver> {
+        let dtype = init.dtype("T")?;
+        let library = match kind {
+            Kind::Full => Some(LibraryConvolver::new(dtype, init.constant(1).is_some())?),
+            Kind::Depthwise => None,
+        };
         let program = |name| CompiledKernel::of(TEXT, name, dtype);
-        let size = dtype.size().ok_or_else(|| error!(Internal, "GPU kernels have no elements of type {dtype}"))?;
         Ok(Convolver {
             dtype,
-            size,
-            to_rows: WORDS.map(|element| CompiledKernel::new(include_str!("window.cu"), "windows_to_rows", &[("T", element)])),
-            from_rows: program("rows_to_windows")?,
+            library,
+            im2col: Im2Col::new(dtype, include_str!("window.cu"), TEXT)?,
             grouped: program("grouped")?,
             input_gradient: program("grouped_input_gradient")?,
             filter_gradient: program("grouped_filter_gradient")?,
             sum_parts: program("sum_parts")?,
         })
-    }
-
-    /// Returns the parts of a convolution whose rows are computed at once.
-    fn parts<'a>(&self, extent: &'a Extent) -> impl Iterator<Item = Images> + 'a {
-        let at_once = extent.images_at_once(self.size);
-        (0..extent.window.batch).step_by(at_once).map(move |first| {
-            let window = Window { batch: at_once.min(extent.window.batch - first), ..extent.window };
-            Images { first, extent: Extent { window, depth: extent.depth, out_channels: extent.out_channels } }
-        })
-    }
-
-    /// Allocates the rows of some images.
-    fn rows(&self, device: &GpuDevice, images: &Images) -> Result<Tensor> {
-        device.allocate(self.dtype, &Shape::new(&[images.extent.window.positions(), images.extent.row()]))
-    }
-
-    /// Returns the address of the first of some images.
-    fn image(&self, images: &Images, base: Address) -> Address {
-        let w = &images.extent.window;
-        base.offset(images.first * w.in_height * w.in_width * w.channels * self.size)
-    }
-
-    /// Returns the address of the outputs of the first of some images.
-    fn result(&self, images: &Images, base: Address) -> Address {
-        base.offset(images.first * images.extent.positions_per_image() * images.extent.out_channels * self.size)
-    }
-
-    /// Returns the address of the product's rows of some images, which are the input's own pixels, or copied to a scratch tensor.
-    fn load_rows(&self, device: &GpuDevice, images: &Images, input: Address) -> Result<(Address, Option<Tensor>)> {
-        let from = self.image(images, input);
-        if images.extent.is_pointwise() {
-            return Ok((from, None));
-        }
-        let rows = self.rows(device, images)?;
-        let (to, n) = (device.address(&rows)?, rows.num_elements());
-        // Channels are copied in words of up to 16 bytes.
-        let channels = images.extent.window.channels;
-        let fits = |run: &usize| channels.is_multiple_of(*run) && from.0.is_multiple_of((run * self.size) as u64);
-        let run = [8, 4, 2].into_iter().filter(|run| run * self.size <= 16).find(fits).unwrap_or(1);
-        let window = Window { channels: channels / run, ..images.extent.window };
-        let (words, n) = (window_words(&window, 0, 0)?, n / run);
-        let arguments = [Argument::Address(to), Argument::Address(from), Argument::U32(word(n)?), Argument::Words(&words)];
-        self.to_rows[(run * self.size).ilog2() as usize].launch(device, device.linear_grid(n), &arguments)?;
-        Ok((to, Some(rows)))
-    }
-
-    fn gemm(&self, device: &GpuDevice, (m, n, k): (usize, usize, usize), transposed: [bool; 2], matrices: [Address; 3]) -> Result<()> {
-        let gemm = Gemm {
-            dtype: self.dtype,
-            m,
-            n,
-            k,
-            transpose_a: transposed[0],
-            transpose_b: transposed[1],
-            matrices,
-            batch: 1,
-            strides: [0; 3],
-            allow_tf32: device.options().allow_tf32,
-        };
-        matmul::run(device, &gemm)
     }
 
     /// Enqueues a kernel with a thread for each element of a result.
@@ -240,73 +184,54 @@ impl Convolver {
         program.launch(device, device.linear_grid(n), &[to, a, b, Argument::U32(word(n)?), Argument::Words(&words)])
     }
 
-    fn forward(&self, device: &GpuDevice, extent: &Extent, [input, filter, output]: [Address; 3]) -> Result<()> {
-        if extent.is_grouped() {
-            return self.each(device, &self.grouped, extent, extent.output().num_elements(), [output, input, filter]);
-        }
-        for images in self.parts(extent) {
-            let (rows, _scratch) = self.load_rows(device, &images, input)?;
-            let sizes = (images.extent.window.positions(), extent.out_channels, extent.row());
-            self.gemm(device, sizes, [false, false], [rows, filter, self.result(&images, output)])?;
-        }
-        Ok(())
-    }
-
-    fn backward_input(&self, device: &GpuDevice, extent: &Extent, [filter, gradient, output]: [Address; 3]) -> Result<()> {
-        if extent.is_grouped() {
-            return self.each(device, &self.input_gradient, extent, extent.window.input_len(), [output, filter, gradient]);
-        }
-        for images in self.parts(extent) {
-            let sizes = (images.extent.window.positions(), extent.row(), extent.out_channels);
-            let (from, to) = (self.result(&images, gradient), self.image(&images, output));
-            if extent.is_pointwise() {
-                self.gemm(device, sizes, [false, true], [from, filter, to])?;
-                continue;
-            }
-            let rows = self.rows(device, &images)?;
-            let at = device.address(&rows)?;
-            self.gemm(device, sizes, [false, true], [from, filter, at])?;
-            let (n, words) = (images.extent.window.input_len(), images.extent.words()?);
-            let arguments = [Argument::Address(to), Argument::Address(at), Argument::U32(word(n)?), Argument::Words(&words)];
-            self.from_rows.launch(device, device.linear_grid(n), &arguments)?;
-        }
-        Ok(())
-    }
-
-    fn backward_filter(&self, device: &GpuDevice, extent: &Extent, [input, gradient, output]: [Address; 3]) -> Result<()> {
-        let n = extent.window.height * extent.window.width * extent.depth * extent.out_channels;
-        if extent.is_grouped() {
-            return self.grouped_filter_gradient(device, extent, n, [input, gradient, output]);
-        }
-        let images: Vec<Images> = self.parts(extent).collect();
-        // Products of several parts are summed in the type of sums.
-        let parts = match images.len() {
-            1 => None,
-            count => Some(device.allocate(self.dtype, &Shape::new(&[count, n]))?),
-        };
-        let base = parts.as_ref().map_or(Ok(output), |parts| device.address(parts))?;
-        for (i, images) in images.iter().enumerate() {
-            let (rows, _scratch) = self.load_rows(device, images, input)?;
-            let sizes = (extent.row(), extent.out_channels, images.extent.window.positions());
-            self.gemm(device, sizes, [true, false], [rows, self.result(images, gradient), base.offset(i * n * self.size)])?;
-        }
-        match parts {
-            None => Ok(()),
-            Some(parts) => {
-                let plan = flowmill_kernels::axes::Plan::new(parts.shape(), &Tensor::vector(&[0i64])?, false)?;
-                let sum = super::reduce::Reducer::new("Sum", self.dtype)?;
-                sum.reduce_to(device, &parts, &plan, output)
-            }
-        }
-    }
-
-    fn grouped_filter_gradient(
+    /// Enqueues a convolution or a gradient with a library. Returns false if no library computes it.
+    fn by_library(
         &self,
         device: &GpuDevice,
         extent: &Extent,
-        n: usize,
-        [input, gradient, output]: [Address; 3],
-    ) -> Result<()> {
+        result: ConvolutionResult,
+        addresses: [Address; 3],
+        epilogue: Option<(Address, Activation)>,
+    ) -> Result<bool> {
+        let Some(library) = &self.library else { return Ok(false) };
+        library.convolve(device, &extent.window, [extent.depth, extent.out_channels], result, addresses, epilogue)
+    }
+
+    fn forward(&self, device: &GpuDevice, extent: &Extent, addresses: [Address; 3]) -> Result<()> {
+        if self.by_library(device, extent, ConvolutionResult::Output, addresses, None)? {
+            return Ok(());
+        }
+        if extent.is_grouped() {
+            let [input, filter, output] = addresses;
+            return self.each(device, &self.grouped, extent, extent.output().num_elements(), [output, input, filter]);
+        }
+        self.im2col.forward(device, &extent.window, extent.out_channels, addresses)
+    }
+
+    fn backward_input(&self, device: &GpuDevice, extent: &Extent, addresses: [Address; 3]) -> Result<()> {
+        let [filter, gradient, output] = addresses;
+        if self.by_library(device, extent, ConvolutionResult::InputGradient, [output, filter, gradient], None)? {
+            return Ok(());
+        }
+        if extent.is_grouped() {
+            return self.each(device, &self.input_gradient, extent, extent.window.input_len(), [output, filter, gradient]);
+        }
+        self.im2col.backward_input(device, &extent.window, extent.out_channels, addresses)
+    }
+
+    fn backward_filter(&self, device: &GpuDevice, extent: &Extent, addresses: [Address; 3]) -> Result<()> {
+        let [input, gradient, output] = addresses;
+        if self.by_library(device, extent, ConvolutionResult::FilterGradient, [input, output, gradient], None)? {
+            return Ok(());
+        }
+        if extent.is_grouped() {
+            return self.grouped_filter_gradient(device, extent, addresses);
+        }
+        self.im2col.backward_filter(device, &extent.window, extent.out_channels, addresses)
+    }
+
+    fn grouped_filter_gradient(&self, device: &GpuDevice, extent: &Extent, [input, gradient, output]: [Address; 3]) -> Result<()> {
+        let n = extent.window.height * extent.window.width * extent.depth * extent.out_channels;
         let positions = extent.window.positions();
         let blocks = n.div_ceil(32);
         let wanted = (device.gpu().properties().multiprocessors as usize * 8).div_ceil(blocks);
@@ -326,7 +251,7 @@ impl Convolver {
 
 fn make(init: &KernelInit<'_>, kind: Kind) -> Result<Arc<dyn Kernel>> {
     let geometry = Geometry::new(init)?;
-    let convolver = Convolver::new(init.dtype("T")?)?;
+    let convolver = Convolver::new(init, kind)?;
     if init.attrs.get_or("num_host_args", 0i64)? != 0 {
         bail!(Unimplemented, "Fusion is not implemented: arguments in the host's memory");
     }
@@ -340,9 +265,22 @@ fn make(init: &KernelInit<'_>, kind: Kind) -> Result<Arc<dyn Kernel>> {
             return Ok(());
         }
         let to = device.address(&output)?;
-        match extent.row() {
-            0 => device.gpu().fill(to, 0, output.num_bytes())?,
-            _ => convolver.forward(device, &extent, [device.address(&input)?, device.address(&filter)?, to])?,
+        if extent.window.row() == 0 {
+            device.gpu().fill(to, 0, output.num_bytes())?;
+        } else {
+            let addresses = [device.address(&input)?, device.address(&filter)?, to];
+            let of_library = match &epilogue {
+                Some(epilogue) => epilogue.for_library(ctx, device, extent.out_channels)?,
+                None => None,
+            };
+            // The library has a bias alone, or one and a ReLU.
+            if let Some(backend::Epilogue { bias: Some(bias), activation }) = of_library
+                && matches!(activation, Activation::Identity | Activation::Relu)
+                && convolver.by_library(device, &extent, ConvolutionResult::Output, addresses, Some((bias, activation)))?
+            {
+                return Ok(());
+            }
+            convolver.forward(device, &extent, addresses)?;
         }
         epilogue.as_ref().map_or(Ok(()), |epilogue| epilogue.apply(ctx, device, &output))
     })
@@ -360,7 +298,7 @@ fn input_shape(sizes: &Tensor, filter: &Shape, gradient: &Shape) -> Result<Shape
 
 fn make_input_gradient(init: &KernelInit<'_>, kind: Kind) -> Result<Arc<dyn Kernel>> {
     let geometry = Geometry::new(init)?;
-    let convolver = Convolver::new(init.dtype("T")?)?;
+    let convolver = Convolver::new(init, kind)?;
     from_fn(move |ctx| {
         let (filter, gradient) = (ctx.input(1)?.clone(), ctx.input(2)?.clone());
         let shape = input_shape(ctx.input(0)?, filter.shape(), gradient.shape())?;
@@ -381,7 +319,7 @@ fn make_input_gradient(init: &KernelInit<'_>, kind: Kind) -> Result<Arc<dyn Kern
 
 fn make_filter_gradient(init: &KernelInit<'_>, kind: Kind) -> Result<Arc<dyn Kernel>> {
     let geometry = Geometry::new(init)?;
-    let convolver = Convolver::new(init.dtype("T")?)?;
+    let convolver = Convolver::new(init, kind)?;
     from_fn(move |ctx| {
         let (input, sizes, gradient) = (ctx.input(0)?.clone(), ctx.input(1)?, ctx.input(2)?.clone());
         if sizes.rank() != 1 {

@@ -1,6 +1,6 @@
 //! Resizing of images and its gradients, and local response normalization.
 
-use super::types::{FLOATS, word_of};
+use super::types::{FLOATS, NARROW_FLOATS, word_of};
 use crate::compiled_kernel::{CompiledKernel, element_types, word};
 use crate::device::{Argument, GpuDevice};
 use flowmill_kernels::from_fn::from_fn;
@@ -11,7 +11,6 @@ use std::sync::Arc;
 /// The types of pixels that can be resized.
 const PIXELS: &[DType] =
     &[DType::F16, DType::BF16, DType::F32, DType::F64, DType::I8, DType::U8, DType::I16, DType::U16, DType::I32, DType::I64];
-const NARROW_FLOATS: &[DType] = &[DType::F16, DType::BF16, DType::F32];
 
 pub(super) fn register(registry: &mut KernelRegistry) {
     registry.register("ResizeBilinear", KernelDef::new(make_bilinear).constrain("T", PIXELS).host_memory("size"));
@@ -64,20 +63,20 @@ impl Mapping {
     }
 }
 
-fn image_dims(images: &Shape) -> Result<[usize; 4]> {
+pub(super) fn image_dims(images: &Shape) -> Result<[usize; 4]> {
     match images.dims() {
         &[batch, height, width, channels] => Ok([batch, height, width, channels]),
         _ => bail!(InvalidArgument, "input must be 4-dimensional {images}"),
     }
 }
 
-fn size_of(tensor: &Tensor) -> Result<(usize, usize)> {
+pub(super) fn size_of(tensor: &Tensor, name: &str) -> Result<(usize, usize)> {
     if tensor.rank() != 1 || tensor.num_elements() != 2 {
-        bail!(InvalidArgument, "shape_t must have two elements: {}", tensor.shape());
+        bail!(InvalidArgument, "{name} must have two elements: {}", tensor.shape());
     }
     match tensor.as_slice::<i32>()? {
         &[height, width] if height > 0 && width > 0 => Ok((height as usize, width as usize)),
-        sizes => bail!(InvalidArgument, "shape_t must be positive, not {sizes:?}"),
+        sizes => bail!(InvalidArgument, "{name} must be positive, not {sizes:?}"),
     }
 }
 
@@ -110,7 +109,7 @@ fn make_nearest(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
 fn resize(ctx: &mut KernelContext<'_>, mapping: Mapping, program: &CompiledKernel, to: DType) -> Result<()> {
     let images = ctx.input(0)?.clone();
     let dims = image_dims(images.shape())?;
-    let size = size_of(ctx.input(1)?)?;
+    let size = size_of(ctx.input(1)?, "shape_t")?;
     if dims[1..].contains(&0) {
         bail!(InvalidArgument, "input image must be of non-zero size");
     }
@@ -141,7 +140,7 @@ fn make_nearest_gradient(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     from_fn(move |ctx| {
         let gradients = ctx.input(0)?.clone();
         let from = image_dims(gradients.shape())?;
-        let (height, width) = size_of(ctx.input(1)?)?;
+        let (height, width) = size_of(ctx.input(1)?, "shape_t")?;
         if from[1..].contains(&0) {
             bail!(InvalidArgument, "grads must be of non-zero size, got {}", gradients.shape());
         }

@@ -20,8 +20,10 @@ pub(super) fn in_any_layout(
     let Some(layout) = init.op_def.traits.image_layout else { bail!(Internal, "{op} has a data format but no layout") };
     let attrs = channels_last_attrs(init.attrs, rank)?;
     let copier = Copier::new(init.dtype("T")?)?;
-    // The inner kernel must not get the shapes, because their dimensions are in another order.
-    let inner = make(&KernelInit { attrs: &attrs, input_shapes: &[], constants: &[], ..*init })?;
+    // The inner kernel must not get the shapes, because their dimensions are in another order. Filters have the same layout in all formats.
+    let has_format = |i: &usize| layout.images.contains(i) || layout.sizes.contains(i);
+    let constants: Vec<_> = init.constants.iter().enumerate().map(|(i, value)| value.clone().filter(|_| !has_format(&i))).collect();
+    let inner = make(&KernelInit { attrs: &attrs, input_shapes: &[], constants: &constants, ..*init })?;
     Ok(Arc::new(ChannelsFirst { inner, layout, rank, copier }))
 }
 

@@ -148,6 +148,32 @@ fn product(
     Ok((output, false))
 }
 
+/// Enqueues one product of matrices of `m` × `n` elements, whose sums have `k` terms.
+///
+/// # Errors
+/// Returns the errors of the device.
+pub(super) fn multiply(
+    device: &GpuDevice,
+    dtype: DType,
+    (m, n, k): (usize, usize, usize),
+    transposed: [bool; 2],
+    matrices: [Address; 3],
+) -> Result<()> {
+    let product = Gemm {
+        dtype,
+        m,
+        n,
+        k,
+        transpose_a: transposed[0],
+        transpose_b: transposed[1],
+        matrices,
+        batch: 1,
+        strides: [0; 3],
+        allow_tf32: device.options().allow_tf32,
+    };
+    run(device, &product)
+}
+
 /// Enqueues products: with a library if there is one, and else with the crate's own kernel.
 pub(super) fn run(device: &GpuDevice, products: &Gemm) -> Result<()> {
     if device.gpu().gemm(products)? {

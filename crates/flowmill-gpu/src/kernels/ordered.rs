@@ -97,6 +97,20 @@ impl Slices {
         Ok(Slices { words, updates: updates as u32 })
     }
 
+    /// Describes `updates` updates of slices of `inner` elements, which two indices select: a slice's number is the sum of the indices, each times the
+    /// second number of its dimension, whose first number is its size.
+    ///
+    /// # Errors
+    /// Returns `Unimplemented` for more elements than kernels count.
+    pub(super) fn with_strides(dims: [(usize, usize); 2], inner: usize, updates: usize) -> Result<Slices> {
+        let mut words: SmallVec<[u32; 20]> = SmallVec::from_slice(&[word(updates)?, 2, word(inner)?, 0]);
+        for at in 0..MAX_RANK {
+            words.push(word(dims.get(at).map_or(0, |dim| dim.0))?);
+        }
+        words.extend((0..MAX_RANK).map(|at| dims.get(at).map_or(0, |dim| dim.1 as u32)));
+        Ok(Slices { words, updates: updates as u32 })
+    }
+
     /// Returns the grid: a block for each update.
     pub(super) fn grid(&self) -> Grid {
         Grid { blocks: [self.updates, 1, 1], threads: [256, 1, 1] }

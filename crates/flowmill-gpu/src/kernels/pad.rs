@@ -1,6 +1,6 @@
-//! Padding and filling: `Pad`, `PadV2`, `MirrorPad`, `Fill`, `ZerosLike`, `OnesLike`.
+//! Padding and filling: `Pad`, `PadV2`, `MirrorPad`, `MirrorPadGrad`, `Fill`, `ZerosLike`, `OnesLike`.
 
-use super::types::{MOVABLE, NUMBERS, WORDS};
+use super::types::{FLOATS, MOVABLE, NUMBERS, WORDS};
 use crate::backend::Address;
 use crate::compiled_kernel::{CompiledKernel, word};
 use crate::device::{Argument, GpuDevice};
@@ -8,7 +8,7 @@ use crate::elementwise::MAX_RANK;
 use flowmill_kernels::array::args::indices;
 use flowmill_kernels::array::rearrange::{Mirror, padded, paddings};
 use flowmill_kernels::from_fn::from_fn;
-use flowmill_runtime::{Kernel, KernelContext, KernelDef, KernelInit, KernelRegistry};
+use flowmill_runtime::{Device, Kernel, KernelContext, KernelDef, KernelInit, KernelRegistry};
 use flowmill_tensor::{DType, Result, Shape, SmallVec, Tensor, bail, error};
 use std::sync::{Arc, OnceLock};
 
@@ -17,6 +17,7 @@ pub(super) fn register(registry: &mut KernelRegistry) {
     registry.register("Pad", padding(make_pad));
     registry.register("PadV2", padding(make_pad));
     registry.register("MirrorPad", padding(make_mirror_pad));
+    registry.register("MirrorPadGrad", KernelDef::new(make_mirror_pad_gradient).constrain("T", FLOATS).host_memory("paddings"));
     registry.register("Fill", KernelDef::new(make_fill).constrain("T", MOVABLE).host_memory("dims"));
     registry.register("ZerosLike", KernelDef::new(make_zeros_like).constrain("T", MOVABLE));
     registry.register("OnesLike", KernelDef::new(make_ones_like).constrain("T", NUMBERS));
@@ -142,6 +143,48 @@ fn make_mirror_pad(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
         let dims: SmallVec<[PaddedDim; 8]> = dims.map(|((&dim, &(before, _)), &size)| (dim, before, size)).collect();
         let addresses = (device.address(&output)?, device.address(&input)?, Address(0));
         pad(device, &padder, addresses, &dims, if mirror.offset == 1 { 1 } else { 2 })
+    })
+}
+
+/// Makes the kernel that adds each border to the elements that it mirrors, one dimension after the other.
+fn make_mirror_pad_gradient(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
+    let mirror = Mirror::from_attrs(init.attrs)?;
+    let dtype = init.dtype("T")?;
+    let program = CompiledKernel::of(include_str!("mirror_pad_gradient.cu"), "fold", dtype)?;
+    from_fn(move |ctx| {
+        let input = ctx.input(0)?.clone();
+        let paddings = paddings(ctx.input(1)?, input.shape())?;
+        let mut sizes = Shape::scalar();
+        for (&(before, after), &dim) in paddings.iter().zip(input.shape().iter()) {
+            let total = before.saturating_add(after);
+            let Some(size) = dim.checked_sub(total).filter(|&size| size > 0 || total == 0) else {
+                bail!(InvalidArgument, "Total paddings must be less than the input dimension size: {total} was not less than {dim}");
+            };
+            mirror.check((before, after), size, "output ")?;
+            sizes.push(size);
+        }
+        if sizes == *input.shape() {
+            return ctx.forward(0, 0);
+        }
+        let output = ctx.allocate_output(0, dtype, &sizes)?.clone();
+        if output.num_elements() == 0 {
+            return Ok(());
+        }
+        let device = GpuDevice::of(ctx.device())?;
+        let padded: SmallVec<[usize; 8]> = (0..sizes.len()).filter(|&axis| paddings[axis] != (0, 0)).collect();
+        let mut from = input;
+        for &axis in &padded {
+            let mut shape = from.shape().clone();
+            shape[axis] = sizes[axis];
+            let to = if Some(&axis) == padded.last() { output.clone() } else { device.allocate(dtype, &shape)? };
+            let (n, inner) = (to.num_elements(), shape[axis + 1..].iter().product::<usize>());
+            let (before, after) = paddings[axis];
+            let words = [word(sizes[axis])?, word(before)?, word(after)?, word(inner)?, u32::from(mirror.offset == 1)];
+            let [target, source] = [device.address(&to)?, device.address(&from)?].map(Argument::Address);
+            program.launch(device, device.linear_grid(n), &[target, source, Argument::U64(n as u64), Argument::Words(&words)])?;
+            from = to;
+        }
+        Ok(())
     })
 }
 

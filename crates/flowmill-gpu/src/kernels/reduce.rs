@@ -79,6 +79,15 @@ impl Reducer {
         self.reduce_to(device, input, plan, device.address(output)?)
     }
 
+    /// Enqueues the reduction of the rows of a matrix to one row.
+    ///
+    /// # Errors
+    /// Returns the errors of [`Reducer::reduce`].
+    pub(super) fn reduce_rows(&self, device: &GpuDevice, matrix: &Tensor, to: Address) -> Result<()> {
+        let plan = Plan::new(matrix.shape(), &Tensor::vector(&[0i64])?, false)?;
+        self.reduce_to(device, matrix, &plan, to)
+    }
+
     /// Like [`Reducer::reduce`], with the address of the results.
     pub(super) fn reduce_to(&self, device: &GpuDevice, input: &Tensor, plan: &Plan, to: Address) -> Result<()> {
         let outputs = plan.shape.num_elements();

@@ -46,6 +46,9 @@ pub(super) const NUMBERS: &[DType] = &[
 /// The types of real numbers.
 pub(super) const FLOATS: &[DType] = &[DType::F16, DType::BF16, DType::F32, DType::F64];
 
+/// The types of real numbers of at most 32 bits.
+pub(super) const NARROW_FLOATS: &[DType] = &[DType::F16, DType::BF16, DType::F32];
+
 /// The types of indices.
 pub(super) const INDICES: &[DType] = &[DType::I32, DType::I64];
 

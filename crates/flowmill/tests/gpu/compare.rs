@@ -207,18 +207,15 @@ impl Case {
 
 /// Returns the numbers of a tensor as elements of another type.
 fn converted(tensor: &Tensor, dtype: DType) -> Tensor {
-    match dtype {
-        DType::C128 => Tensor::zeros(dtype, tensor.shape().clone()).unwrap(),
-        _ => tensor_of(dtype, tensor.shape().clone(), &numbers(tensor)),
-    }
+    tensor_of(dtype, tensor.shape().clone(), &numbers(tensor))
 }
 
 fn resolution(dtype: DType) -> f64 {
     match dtype {
         DType::F16 => 1.0 / 1024.0,
         DType::BF16 => 1.0 / 128.0,
-        DType::F32 => f64::from(f32::EPSILON),
-        DType::F64 => f64::EPSILON,
+        DType::F32 | DType::C64 => f64::from(f32::EPSILON),
+        DType::F64 | DType::C128 => f64::EPSILON,
         _ => 0.0,
     }
 }
@@ -245,6 +242,7 @@ pub(crate) fn numbers(tensor: &Tensor) -> Vec<f64> {
         DType::U64 => of!(u64, |x| x as f64),
         DType::Bool => of!(bool, |x| f64::from(u8::from(x))),
         DType::C64 => of!(flowmill::Complex<f32>, |x| f64::from(x.re) + 1e3 * f64::from(x.im)),
+        DType::C128 => of!(flowmill::Complex<f64>, |x| x.re + 1e3 * x.im),
         dtype => panic!("no numbers of type {dtype}"),
     }
 }
@@ -308,6 +306,7 @@ pub(crate) fn tensor_of(dtype: DType, shape: Shape, values: &[f64]) -> Tensor {
         DType::U64 => of!(|x| x.abs() as u64),
         DType::Bool => of!(|x| x > 0.0),
         DType::C64 => of!(|x| flowmill::Complex::new(x as f32, -x as f32)),
+        DType::C128 => of!(|x| flowmill::Complex::new(x, -x)),
         dtype => panic!("no tensors of type {dtype}"),
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::cases::{elementwise, matrices};
 use crate::recorder::Recorder;
-use crate::{fused, images, indices, matrices, networks, optimizers, rearrange, reduce, training};
+use crate::{fused, images, indices, matrices, networks, optimizers, rearrange, recurrent, reduce, spectra, training, volumes};
 use flowmill::gpu::cuda::{self, CudaOptions};
 use std::process::Command;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -21,18 +21,27 @@ const CASES: &[fn()] = &[
     fused::attention_is_one_kernel,
     fused::functions_and_reductions_are_one_kernel,
     fused::products_end_with_functions,
+    images::boxes_are_cropped,
     images::channels_are_normalized_by_their_neighbours,
+    images::colours_are_converted_and_adjusted,
+    images::images_are_dilated,
+    images::images_are_projected,
     images::images_are_resized,
+    images::windows_are_extracted,
     indices::rows_are_partitioned_and_stitched,
     indices::rows_are_selected,
     indices::segments_are_reduced,
     indices::slices_are_gathered,
     indices::slices_are_scattered_in_order,
     indices::targets_are_among_the_best,
+    matrices::definite_matrices_have_factors,
     matrices::einsums_are_those_of_the_host,
+    matrices::sparse_matrices_are_multiplied,
+    matrices::triangular_systems_are_solved,
     networks::batch_norms_and_their_gradients,
     networks::convolutions_and_their_gradients,
     networks::depthwise_convolutions_and_their_gradients,
+    networks::floats_are_rounded_to_quantized_values,
     networks::pools_and_their_gradients,
     networks::rows_are_normalized,
     networks::softmax_and_cross_entropies,
@@ -47,13 +56,19 @@ const CASES: &[fn()] = &[
     rearrange::slices_and_their_gradients,
     rearrange::tensors_are_padded_and_filled,
     rearrange::transposes_move_every_element,
+    recurrent::cells_and_their_gradients,
+    recurrent::sequences_of_cells_and_their_gradients,
     reduce::greatest_elements_are_found,
     reduce::long_reductions_are_shared_by_blocks,
     reduce::reductions_along_any_axes,
+    spectra::transforms_of_complex_numbers,
+    spectra::transforms_of_real_numbers,
     training::random_integers_are_those_of_the_cpu,
     training::random_numbers_are_those_of_the_cpu,
     training::rows_of_variables_are_updated,
     training::samples_of_classes_are_those_of_the_cpu,
+    volumes::convolutions_of_volumes_and_their_gradients,
+    volumes::pools_of_volumes_and_their_gradients,
 ];
 
 /// Returns true if a text is compiled for the first architecture. The texts of element-wise functions, three for each function and type, are chosen by

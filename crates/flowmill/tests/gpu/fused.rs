@@ -54,6 +54,9 @@ pub(crate) fn products_end_with_functions() {
                 let case = with(case, [random.tensor(F, &[4]), random.tensor(F, &[2, 6, 5, 4])]).attr("TArgs", &vec![F; args as usize][..]);
                 case.list(Vec::new()).check();
             }
+            let (volume, filter) = (random.unit(F, &[2, 3, 4, 5, 2]), random.unit(F, &[2, 3, 2, 2, 4]));
+            let case = Case::new("_FusedConv3D").input(volume).input(filter).attr("strides", &[1i64; 5]).attr("padding", "SAME");
+            with(case, [random.tensor(F, &[4]), random.tensor(F, &[2, 3, 4, 5, 4])]).check();
             if !residual {
                 let case = Case::new("_FusedDepthwiseConv2dNative").input(x).input(random.unit(F, &[3, 3, 3, 2]));
                 let case = with(case, [random.tensor(F, &[6]), random.tensor(F, &[6])]);
@@ -232,10 +235,10 @@ fn the_optimizer_fuses_nodes_of_gpus() {
 fn what_gpus_cannot_fuse_is_not_fused() {
     let gpu = Recorder::new().device();
     let ops = flowmill::registry().unwrap();
-    // The passes ask for these functions before they make a node of an op that GPUs do not have: convolutions of volumes, blocks of rows in a core's cache, and
-    // products that leave loops.
-    let on_hosts = ["_FusedConv3D", "_FusedElementwiseProduct", "_FusedSeparableConv2D", "_HoistedMatMul", "_PartMatMul"];
-    for op in ["_FusedConv3D", "_FusedElementwiseProduct", "_FusedSeparableConv2D"] {
+    // The passes ask for these functions before they make a node of an op that GPUs do not have: blocks of rows in a core's cache, and products that leave
+    // loops.
+    let on_hosts = ["_FusedElementwiseProduct", "_FusedSeparableConv2D", "_HoistedMatMul", "_PartMatMul"];
+    for op in ["_FusedElementwiseProduct", "_FusedSeparableConv2D"] {
         assert!(!gpu.kernels().fuses(op, ElementwiseFunction::BiasAdd, F));
     }
     for function in [ElementwiseFunction::Accumulate, ElementwiseFunction::AccumulatePart] {

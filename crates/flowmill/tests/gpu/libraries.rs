@@ -1,7 +1,11 @@
-//! Products by cuBLASLt, of which the stub has one function, and by the crate's own kernels where it is missing or fails.
+//! Products by cuBLASLt and convolutions by cuDNN, of which the stub has some functions, and by the crate's own kernels where they are missing or fail.
 
-use crate::compare::{Random, numbers};
-use crate::setup::{GPU, assert_no_leaks, session};
+use crate::compare::{Case, Random, ints, numbers};
+use crate::networks::check_convolutions;
+use crate::setup::{GPU, assert_no_leaks, session, session_of};
+use flowmill::gpu::GpuOptions;
+use flowmill::gpu::cuda::CudaOptions;
+use flowmill::graph::ElementwiseFunction;
 use flowmill::prelude::*;
 use stub_cuda::Driver;
 
@@ -77,4 +81,109 @@ fn a_library_that_fails_is_not_used_any_more() {
     driver.fail_products();
     assert_eq!(compare_all(&driver), 0);
     assert_no_leaks(&driver);
+}
+
+#[test]
+fn convolutions_by_a_library_are_those_of_the_host() {
+    let driver = stub_cuda::install().unwrap();
+    driver.provide_dnn();
+    for seed in [0, 5] {
+        if seed != 0 {
+            driver.set_asynchronous(seed);
+        }
+        let before = driver.convolutions().0;
+        let checked = check_convolutions();
+        assert!(driver.convolutions().0 - before >= checked, "the library computes all convolutions");
+    }
+    assert_no_leaks(&driver);
+}
+
+#[test]
+fn a_library_of_convolutions_that_fails_is_not_used_any_more() {
+    let driver = stub_cuda::install().unwrap();
+    driver.provide_dnn();
+    driver.fail_convolutions();
+    check_convolutions();
+    assert_eq!(driver.convolutions().0, 0);
+    assert_no_leaks(&driver);
+}
+
+#[test]
+fn convolutions_by_a_library_end_with_functions() {
+    use ElementwiseFunction::{Add, BiasAdd, Relu, Tanh};
+    let driver = stub_cuda::install().unwrap();
+    driver.provide_dnn();
+    let mut random = Random::new(33);
+    let lists = [(&[BiasAdd][..], 1usize), (&[BiasAdd, Relu], 1), (&[BiasAdd, Relu], 2), (&[BiasAdd, Tanh], 1), (&[BiasAdd, Add, Relu], 1)];
+    for (functions, stride) in lists {
+        let mut args = vec![random.tensor(DType::F32, &[4])];
+        if functions.contains(&Add) {
+            args.push(random.tensor(DType::F32, &[2, 6 / stride, 6 / stride, 4]));
+        }
+        let before = driver.convolutions().0;
+        let case = Case::new("_FusedConv2D").input(random.unit(DType::F32, &[2, 6, 6, 3])).input(random.unit(DType::F32, &[3, 3, 3, 4]));
+        let case = case.attr("num_args", args.len() as i64).attr("fused_ops", ElementwiseFunction::attr_of(functions));
+        let case = case.attr("strides", &[1, stride as i64, stride as i64, 1]).attr("padding", "SAME");
+        case.attr("TArgs", &vec![DType::F32; args.len()][..]).list(args).list(Vec::new()).within(64.0).check();
+        assert!(driver.convolutions().0 > before, "{functions:?}");
+    }
+    assert_no_leaks(&driver);
+}
+
+/// Runs a filter's gradient on a GPU with these options. Returns the number of convolutions whose algorithm is not deterministic.
+fn unordered_convolutions(driver: &Driver, options: GpuOptions) -> u64 {
+    let b = GraphBuilder::new().unwrap();
+    let mut random = Random::new(34);
+    let x = b.placeholder(DType::F32, [1i64, 5, 5, 2]).unwrap();
+    let dy = b.placeholder(DType::F32, [1i64, 5, 5, 3]).unwrap();
+    let sizes = b.op("Const").attr("dtype", DType::I32).attr("value", &ints(&[3, 3, 2, 3])).output().unwrap();
+    let node = b.op("Conv2DBackpropFilter").device(GPU).input(x).input(sizes).input(dy);
+    let output = node.attr("strides", &[1i64; 4]).attr("padding", "SAME").output().unwrap();
+    let devices = flowmill::gpu::cuda_devices(&CudaOptions::default(), options).unwrap();
+    let session = session_of(&b, devices, SessionOptions::default());
+    let before = driver.convolutions();
+    let feeds = (random.unit(DType::F32, &[1, 5, 5, 2]), random.unit(DType::F32, &[1, 5, 5, 3]));
+    let _: Tensor = session.runner().feed(x, feeds.0).feed(dy, feeds.1).fetch(output).unwrap();
+    let after = driver.convolutions();
+    assert_eq!(after.0 - before.0, 1, "the library computes the gradient");
+    after.1 - before.1
+}
+
+#[test]
+fn deterministic_algorithms_are_chosen_on_request() {
+    let driver = stub_cuda::install().unwrap();
+    driver.provide_dnn();
+    assert_eq!(unordered_convolutions(&driver, GpuOptions::default()), 1);
+    assert_eq!(unordered_convolutions(&driver, GpuOptions { is_deterministic: true, ..GpuOptions::default() }), 0);
+}
+
+/// Runs a convolution three times. Returns the number of kernels that the last run launched beside the library's.
+fn launches_of_a_later_step(driver: &Driver, is_constant: bool) -> u64 {
+    let b = GraphBuilder::new().unwrap();
+    let mut random = Random::new(35);
+    let x = b.placeholder(DType::F32, [1i64, 5, 5, 2]).unwrap();
+    let filter = random.unit(DType::F32, &[3, 3, 2, 4]);
+    let w = match is_constant {
+        true => b.op("Const").attr("dtype", DType::F32).attr("value", &filter).output().unwrap(),
+        false => b.placeholder(DType::F32, [3i64, 3, 2, 4]).unwrap(),
+    };
+    let output = b.op("Conv2D").device(GPU).input(x).input(w).attr("strides", &[1i64; 4]).attr("padding", "SAME").output().unwrap();
+    let session = session(&b);
+    let mut launches = 0;
+    for _ in 0..3 {
+        let runner = session.runner().feed(x, random.unit(DType::F32, &[1, 5, 5, 2]));
+        let runner = if is_constant { runner } else { runner.feed(w, filter.clone()) };
+        let before = driver.launches(0);
+        let _: Tensor = runner.fetch(output).unwrap();
+        launches = driver.launches(0) - before;
+    }
+    launches
+}
+
+#[test]
+fn constant_filters_are_transposed_once() {
+    let driver = stub_cuda::install().unwrap();
+    driver.provide_dnn();
+    assert_eq!(launches_of_a_later_step(&driver, false), 1, "a filter that is fed is transposed in each step");
+    assert_eq!(launches_of_a_later_step(&driver, true), 0);
 }

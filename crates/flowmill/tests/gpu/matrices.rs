@@ -1,10 +1,11 @@
 //! Matrix products against the host's.
 
 use crate::cases::matrices;
-use crate::compare::{Case, Random};
+use crate::compare::{Case, Random, tensor_of};
 use crate::elementwise::compare;
 use crate::recorder::Recorder;
 use crate::setup::on_stub;
+use flowmill::Shape;
 use flowmill::prelude::*;
 
 #[test]
@@ -40,6 +41,77 @@ pub(crate) fn einsums_are_those_of_the_host() {
             for dtype in [DType::F32, DType::F64, DType::F16, DType::I64] {
                 let inputs: Vec<Tensor> = shapes.iter().map(|dims| random.tensor(dtype, dims)).collect();
                 Case::new("Einsum").list(inputs).attr("equation", equation).within(32.0).check();
+            }
+        }
+    });
+}
+
+#[test]
+pub(crate) fn sparse_matrices_are_multiplied() {
+    on_stub(|| {
+        let mut random = Random::new(82);
+        // Few elements, none, and so many that they are sorted.
+        for ([rows, columns, others], count) in
+            [([5usize, 7, 3], 12usize), ([4, 6, 300], 9), ([3, 4, 2], 0), ([60, 90, 5], 2500), ([0, 3, 2], 0)]
+        {
+            let pairs: Vec<i64> = (0..count).flat_map(|_| [random.below(rows) as i64, random.below(columns) as i64]).collect();
+            for (adjoint_a, adjoint_b) in [(false, false), (true, false), (false, true), (true, true)] {
+                for dtype in [DType::F32, DType::F64, DType::F16, DType::BF16] {
+                    let inner = if adjoint_a { rows } else { columns };
+                    let dense = if adjoint_b { [others, inner] } else { [inner, others] };
+                    let (values, b) = (random.unit(dtype, &[count]), random.unit(dtype, &dense));
+                    let indices = Tensor::from_slice([count, 2], &pairs).unwrap();
+                    let case = Case::new("SparseTensorDenseMatMul").input(indices).input(values);
+                    let case = case.input(Tensor::vector(&[rows as i64, columns as i64]).unwrap()).input(b);
+                    case.attr("adjoint_a", adjoint_a).attr("adjoint_b", adjoint_b).within(64.0).check();
+                }
+            }
+        }
+    });
+}
+
+#[test]
+pub(crate) fn triangular_systems_are_solved() {
+    on_stub(|| {
+        let mut random = Random::new(83);
+        // Outer dimensions that are equal, of one matrix, and broadcast; and the sizes of the matrices and of the right-hand sides.
+        let cases: [(&[usize], &[usize], usize, usize); 6] =
+            [(&[], &[], 5, 3), (&[2], &[2], 4, 1), (&[], &[3], 3, 2), (&[2, 1], &[1, 3], 3, 2), (&[0], &[0], 2, 2), (&[], &[], 40, 300)];
+        for (outer_a, outer_b, n, width) in cases {
+            for dtype in [DType::F32, DType::F64] {
+                // A dominant diagonal keeps solutions small.
+                let count = outer_a.iter().product::<usize>();
+                let values: Vec<f64> = (0..count * n * n)
+                    .map(|i| if i / n % n == i % n { 2.0 + random.below(4) as f64 } else { random.below(8) as f64 / (8 * n) as f64 })
+                    .collect();
+                let a = tensor_of(dtype, Shape::new(&[outer_a, &[n, n]].concat()), &values);
+                let b = random.unit(dtype, &[outer_b, &[n, width]].concat());
+                for (lower, adjoint) in [(true, false), (false, false), (true, true), (false, true)] {
+                    let case = Case::new("MatrixTriangularSolve").input(a.clone()).input(b.clone());
+                    case.attr("lower", lower).attr("adjoint", adjoint).within(64.0).check();
+                }
+            }
+        }
+    });
+}
+
+#[test]
+pub(crate) fn definite_matrices_have_factors() {
+    on_stub(|| {
+        let mut random = Random::new(84);
+        for (outer, n) in [(&[][..], 5usize), (&[3], 4), (&[2, 2], 1), (&[0], 3), (&[2], 33)] {
+            for dtype in [DType::F32, DType::F64] {
+                let count = outer.iter().product::<usize>();
+                let mut values: Vec<f64> = (0..count * n * n).map(|_| random.below(8) as f64 / 8.0).collect();
+                for i in (0..values.len()).filter(|i| i / n % n == i % n) {
+                    values[i] += n as f64;
+                }
+                let dims = [outer, &[n, n]].concat();
+                Case::new("Cholesky").input(tensor_of(dtype, Shape::new(&dims), &values)).within(64.0).check();
+                // Negative numbers on a diagonal have no root.
+                let last = values.len().saturating_sub(1);
+                values.iter_mut().skip(last).for_each(|value| *value = -1.0);
+                Case::new("Cholesky").input(tensor_of(dtype, Shape::new(&dims), &values)).within(64.0).check();
             }
         }
     });

@@ -94,24 +94,30 @@ fn check_convolution(shape: Convolution, names: [&'static str; 3], multiplies: b
     convolution(names[2], shape, format).input(x).input(sizes(filter)).input(dy).check();
 }
 
+/// Compares convolutions of all kinds, and their gradients. Returns their number.
+pub(crate) fn check_convolutions() -> u64 {
+    let names = ["Conv2D", "Conv2DBackpropInput", "Conv2DBackpropFilter"];
+    let cases: [Convolution; 6] = [
+        ([2, 6, 7, 3], [3, 3, 3, 5], [1, 1], [1, 1], "SAME"),
+        ([2, 7, 6, 4], [1, 1, 4, 6], [1, 1], [1, 1], "VALID"),
+        ([1, 8, 9, 2], [3, 2, 2, 4], [2, 2], [1, 1], "SAME"),
+        ([1, 9, 8, 2], [2, 3, 2, 4], [1, 1], [2, 2], "VALID"),
+        ([2, 5, 5, 6], [3, 3, 2, 9], [2, 1], [1, 1], "SAME"),
+        ([1, 6, 6, 3], [1, 1, 3, 4], [2, 2], [1, 1], "VALID"),
+    ];
+    let kinds = [(DType::F32, "NHWC"), (DType::F16, "NHWC"), (DType::BF16, "NHWC"), (DType::F32, "NCHW")];
+    for shape in cases {
+        for (dtype, format) in kinds {
+            check_convolution(shape, names, false, dtype, format);
+        }
+    }
+    (cases.len() * kinds.len() * names.len()) as u64
+}
+
 #[test]
 pub(crate) fn convolutions_and_their_gradients() {
     on_stub(|| {
-        let names = ["Conv2D", "Conv2DBackpropInput", "Conv2DBackpropFilter"];
-        let cases: [Convolution; 6] = [
-            ([2, 6, 7, 3], [3, 3, 3, 5], [1, 1], [1, 1], "SAME"),
-            ([2, 7, 6, 4], [1, 1, 4, 6], [1, 1], [1, 1], "VALID"),
-            ([1, 8, 9, 2], [3, 2, 2, 4], [2, 2], [1, 1], "SAME"),
-            ([1, 9, 8, 2], [2, 3, 2, 4], [1, 1], [2, 2], "VALID"),
-            ([2, 5, 5, 6], [3, 3, 2, 9], [2, 1], [1, 1], "SAME"),
-            ([1, 6, 6, 3], [1, 1, 3, 4], [2, 2], [1, 1], "VALID"),
-        ];
-        for shape in cases {
-            for dtype in [DType::F32, DType::F16] {
-                check_convolution(shape, names, false, dtype, "NHWC");
-            }
-            check_convolution(shape, names, false, DType::F32, "NCHW");
-        }
+        check_convolutions();
     });
 }
 
@@ -202,6 +208,41 @@ pub(crate) fn rows_are_normalized() {
             let (gamma, beta) = (random.unit(DType::F32, &[factors]), random.unit(DType::F32, &[factors]));
             let case = Case::new("_FusedLayerNorm").input(random.tensor(DType::F32, dims)).input(gamma).input(beta);
             case.attr("epsilon", 1e-3f32).within(16.0).check();
+        }
+    });
+}
+
+#[test]
+pub(crate) fn floats_are_rounded_to_quantized_values() {
+    on_stub(|| {
+        let mut random = Random::new(26);
+        for (dims, bits, narrow) in
+            [(vec![5usize, 3], 8i64, false), (vec![4, 2, 3], 3, true), (vec![0, 3], 8, false), (vec![9000, 2], 4, false)]
+        {
+            let (x, dy) = (random.tensor(DType::F32, &dims), random.unit(DType::F32, &dims));
+            let channels = dims[dims.len() - 1];
+            let case = |op| Case::new(op).attr("num_bits", bits).attr("narrow_range", narrow).within(64.0);
+            let with_limits = |case: Case| case.attr("min", -2.25f32).attr("max", 4.5f32);
+            with_limits(case("FakeQuantWithMinMaxArgs").input(x.clone())).check();
+            with_limits(case("FakeQuantWithMinMaxArgsGradient").input(dy.clone()).input(x.clone())).check();
+            for (min, max) in [(-2.25f32, 4.5f32), (1.0, 3.0), (0.0, 0.0)] {
+                let limits = |case: Case, is_vector: bool| {
+                    let tensor = |value: f32| match is_vector {
+                        // The first channel has other limits.
+                        true => Tensor::from_slice(
+                            [channels],
+                            &(0..channels).map(|i| if i == 0 { 2.0 * value } else { value }).collect::<Vec<_>>(),
+                        ),
+                        false => Ok(Tensor::scalar(value)),
+                    };
+                    case.input(tensor(min).unwrap()).input(tensor(max).unwrap())
+                };
+                limits(case("FakeQuantWithMinMaxVars").input(x.clone()), false).check();
+                limits(case("FakeQuantWithMinMaxVarsPerChannel").input(x.clone()), true).check();
+                let gradient = |op| case(op).input(dy.clone()).input(x.clone()).outputs(3);
+                limits(gradient("FakeQuantWithMinMaxVarsGradient"), false).check();
+                limits(gradient("FakeQuantWithMinMaxVarsPerChannelGradient"), true).check();
+            }
         }
     });
 }

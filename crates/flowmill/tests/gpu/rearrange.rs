@@ -126,6 +126,15 @@ pub(crate) fn tensors_are_padded_and_filled() {
                 .attr("axis", 1)
                 .check();
         }
+        for dtype in [DType::F32, DType::F16, DType::BF16, DType::F64] {
+            for mode in ["REFLECT", "SYMMETRIC"] {
+                for borders in [[1, 2, 0, 0, 0, 1], [2, 0, 0, 2, 1, 1], [0; 6]] {
+                    let borders = Tensor::from_slice([3, 2], &borders).unwrap();
+                    let case = Case::new("MirrorPadGrad").input(random.tensor(dtype, &[6, 5, 7])).input(borders);
+                    case.attr("mode", mode).within(4.0).check();
+                }
+            }
+        }
         for dtype in [DType::F32, DType::F16, DType::BF16, DType::I64, DType::U8] {
             Case::new("OnesLike").input(random.tensor(dtype, &[3, 5])).check();
         }
