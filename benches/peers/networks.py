@@ -29,12 +29,14 @@ PEERS = {"tensorflow": "TensorFlow", "onnxruntime": "ONNX Runtime", "openvino": 
 
 def make(names: list[str]) -> None:
     """Writes NAME.pb, NAME.onnx where tf2onnx can, and NAME.json with the names and shapes."""
+    from layer_zoo import LAYER_NETWORKS
     from make_models import to_onnx
     from public_zoo import PUBLIC_NETWORKS
+    from script_zoo import SCRIPT_NETWORKS
     from training_zoo import TRAININGS
     from zoo import NETWORKS
 
-    networks = {**NETWORKS, **PUBLIC_NETWORKS}
+    networks = {**NETWORKS, **PUBLIC_NETWORKS, **SCRIPT_NETWORKS, **LAYER_NETWORKS}
     DIRECTORY.mkdir(parents=True, exist_ok=True)
     for name in names:
         made = {**networks, **TRAININGS}[name]()
@@ -173,8 +175,9 @@ def main() -> None:
     if args.make:
         return make(args.names)
     # TensorFlow is imported in another process, so that this one measures nothing beside itself.
-    listing = "from public_zoo import PUBLIC_NETWORKS; from training_zoo import TRAININGS; from zoo import NETWORKS;"
-    listing += "print(*NETWORKS, *PUBLIC_NETWORKS); print(*TRAININGS)"
+    listing = "from layer_zoo import LAYER_NETWORKS; from public_zoo import PUBLIC_NETWORKS; from script_zoo import SCRIPT_NETWORKS;"
+    listing += "from training_zoo import TRAININGS; from zoo import NETWORKS;"
+    listing += "print(*NETWORKS, *PUBLIC_NETWORKS, *SCRIPT_NETWORKS, *LAYER_NETWORKS); print(*TRAININGS)"
     answer = subprocess.run([sys.executable, "-c", listing], cwd=HERE, check=True, capture_output=True, text=True).stdout.splitlines()
     networks, trainings = (line.split() for line in answer[-2:])
     unknown = set(args.names) - {*networks, *trainings}

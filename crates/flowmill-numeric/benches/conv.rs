@@ -193,6 +193,8 @@ fn main() {
             (112, 8, 3, 1, Kind::Depthwise),
             (56, 144, 3, 1, Kind::Depthwise),
             (56, 144, 5, 2, Kind::Depthwise),
+            (64, 24, 5, 1, Kind::Depthwise),
+            (64, 32, 5, 1, Kind::Depthwise),
             (28, 240, 5, 1, Kind::Depthwise),
             (28, 384, 7, 1, Kind::Depthwise),
             (14, 672, 5, 1, Kind::Depthwise),
