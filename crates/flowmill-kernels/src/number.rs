@@ -2,7 +2,7 @@
 //! rounded once.
 
 use crate::word::Word;
-use flowmill_tensor::{Complex, bf16, f16};
+use flowmill_tensor::{Complex, DType, bf16, f16, for_dtype};
 use num_traits::Float;
 
 /// A numeric element type.
@@ -35,6 +35,11 @@ pub trait Number: Word {
     fn conj(self) -> Self {
         self
     }
+}
+
+/// Returns true if the elements of a type are [`Number`]s.
+pub fn is_number(dtype: DType) -> bool {
+    for_dtype!(dtype, [f32, f64, f16, bf16, i8, i16, i32, i64, u8, u16, u32, u64, Complex<f32>, Complex<f64>], _T => true, _ => false)
 }
 
 /// A numeric type whose values are ordered.

@@ -1,7 +1,7 @@
 //! Arithmetic updates of a variable in place.
 
 use crate::blocks::overwrite_blocks;
-use crate::number::Number;
+use crate::number::{Number, is_number};
 use flowmill_runtime::KernelInit;
 use flowmill_tensor::{Allocator, Complex, DType, Element, Result, Tensor, bail, bf16, error, f16, for_dtype};
 
@@ -42,10 +42,6 @@ impl Update {
         let dtype = init.dtype(name)?;
         if self.supports(dtype) { Ok(dtype) } else { init.unsupported() }
     }
-}
-
-fn is_number(dtype: DType) -> bool {
-    for_dtype!(dtype, [f32, f64, f16, bf16, i8, i16, i32, i64, u8, u16, u32, u64, Complex<f32>, Complex<f64>], _T => true, _ => false)
 }
 
 /// Updates the runs of `block` elements of `target` that begin at `starts` with the elements of `source`, one run after the other;

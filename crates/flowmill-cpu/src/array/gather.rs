@@ -41,23 +41,32 @@ index!(i16, i32, i64);
 /// Makes the kernel of `Gather`, which is `GatherV2` along axis 0.
 fn make_gather(init: &KernelInit<'_>, batch_dims: i64) -> Result<Arc<dyn Kernel>> {
     let Some(&index_type) = init.input_types.get(1) else { return init.unsupported() };
-    for_item!(init.dtype("Tparams")?, T => for_dtype!(index_type, [i16, i32, i64], I => from_fn(move |ctx| {
+    let gather_items = for_item!(
+        init.dtype("Tparams")?,
+        T => for_dtype!(index_type, [i16, i32, i64], I => gather_items::<T, I> as GatherItems, _ => return init.unsupported())
+    );
+    from_fn(move |ctx| {
         let axis = if ctx.num_inputs() > 2 { scalar_index(ctx.input(2)?, "axis")? } else { 0 };
-        let output = gather::<T, I>(ctx.allocator(), ctx.input(0)?, ctx.input(1)?, axis, batch_dims)?;
+        let output = gather(ctx.allocator(), ctx.input(0)?, ctx.input(1)?, axis, batch_dims, gather_items)?;
         ctx.set_output(0, output);
         Ok(())
-    }), _ => init.unsupported()))
+    })
 }
 
+/// A function that returns a tensor of `shape` with the rows of `params` at the positions in `index`.
+type GatherItems = fn(alloc: &Allocator, params: &Tensor, index: &Tensor, extent: Extent, shape: Shape) -> Result<Tensor>;
+
 /// The sizes of a gather: parameters are `batches × outer × rows × inner`, indices are `batches × count`.
+#[derive(Clone, Copy)]
 struct Extent {
+    batches: usize,
     outer: usize,
     rows: usize,
     inner: usize,
     count: usize,
 }
 
-fn gather<T: Item, I: Index>(alloc: &Allocator, params: &Tensor, index: &Tensor, axis: i64, batch_dims: i64) -> Result<Tensor> {
+fn gather(alloc: &Allocator, params: &Tensor, index: &Tensor, axis: i64, batch_dims: i64, gather_items: GatherItems) -> Result<Tensor> {
     let rank = params.rank() as i64;
     if rank == 0 {
         bail!(InvalidArgument, "params must be at least 1 dimensional");
@@ -67,15 +76,23 @@ fn gather<T: Item, I: Index>(alloc: &Allocator, params: &Tensor, index: &Tensor,
     };
     let batch_dims = check_batch_dims(params.shape(), index.shape(), axis, batch_dims)?;
     let (before, after) = (&params.shape()[..axis], &params.shape()[axis + 1..]);
-    let positions = index.as_slice::<I>()?;
-    let rows = params.shape()[axis];
-    if let Some(bad) = positions.iter().position(|i| i.at() >= rows) {
-        return Err(out_of_range(index.shape(), bad, positions[bad].as_i64(), rows));
-    }
     let shape: Shape = before.iter().chain(&index.shape()[batch_dims..]).chain(after).copied().collect();
-    let extent =
-        Extent { outer: product(&before[batch_dims..]), rows, inner: product(after), count: product(&index.shape()[batch_dims..]) };
-    if let ([position], 1) = (positions, product(before)) {
+    let extent = Extent {
+        batches: product(&before[..batch_dims]),
+        outer: product(&before[batch_dims..]),
+        rows: params.shape()[axis],
+        inner: product(after),
+        count: product(&index.shape()[batch_dims..]),
+    };
+    gather_items(alloc, params, index, extent, shape)
+}
+
+fn gather_items<T: Item, I: Index>(alloc: &Allocator, params: &Tensor, index: &Tensor, extent: Extent, shape: Shape) -> Result<Tensor> {
+    let positions = index.as_slice::<I>()?;
+    if let Some(bad) = positions.iter().position(|i| i.at() >= extent.rows) {
+        return Err(out_of_range(index.shape(), bad, positions[bad].as_i64(), extent.rows));
+    }
+    if let ([position], 1, 1) = (positions, extent.batches, extent.outer) {
         return contiguous::<T>(alloc, params, position.at() * extent.inner, shape);
     }
     shape.checked_num_elements()?;
@@ -113,7 +130,7 @@ fn check_batch_dims(params: &Shape, index: &Shape, axis: usize, batch_dims: i64)
 
 /// Fills rows of the result from row `first` on. Rows are ordered by batch entry, outer index and position.
 fn gather_rows<T: Item, I: Index>(out: &mut [T], source: &[T], positions: &[I], extent: &Extent, first: usize) {
-    let Extent { outer, rows, inner, count } = *extent;
+    let Extent { outer, rows, inner, count, .. } = *extent;
     if out.is_empty() {
         return;
     }

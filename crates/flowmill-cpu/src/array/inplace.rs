@@ -27,22 +27,27 @@ fn make_update(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
 }
 
 fn make_sum(init: &KernelInit<'_>, minus: bool) -> Result<Arc<dyn Kernel>> {
-    for_dtype!(init.dtype("T")?, [f16, bf16, f32, f64, i8, i16, i32, i64, u8, u16, u32, u64, Complex<f32>, Complex<f64>], T => {
-        linear_in_from_fn(init, UPDATES, move |ctx| {
-            let (mut x, rows, v) = checked(ctx)?;
-            let width = v.num_elements().checked_div(rows.len()).unwrap_or(0);
-            if width > 0 && x.num_elements() > 0 {
-                let target = x.as_mut_slice::<T>()?;
-                for (&row, from) in rows.iter().zip(v.as_slice::<T>()?.chunks_exact(width)) {
-                    for (to, &from) in target[row * width..][..width].iter_mut().zip(from) {
-                        *to = if minus { to.minus(from) } else { to.plus(from) };
-                    }
-                }
-            }
-            ctx.set_output(0, x);
-            Ok(())
-        })
-    }, _ => init.unsupported())
+    let sum = for_dtype!(init.dtype("T")?, [f16, bf16, f32, f64, i8, i16, i32, i64, u8, u16, u32, u64, Complex<f32>, Complex<f64>], T => sum_rows::<T>, _ => return init.unsupported());
+    linear_in_from_fn(init, UPDATES, move |ctx| {
+        let (mut x, rows, v) = checked(ctx)?;
+        let width = v.num_elements().checked_div(rows.len()).unwrap_or(0);
+        if width > 0 && x.num_elements() > 0 {
+            sum(&mut x, &rows, width, &v, minus)?;
+        }
+        ctx.set_output(0, x);
+        Ok(())
+    })
+}
+
+/// Adds each row of `v` to a row of `x`, or subtracts it if `minus`.
+fn sum_rows<T: Number>(x: &mut Tensor, rows: &[usize], width: usize, v: &Tensor, minus: bool) -> Result<()> {
+    let target = x.as_mut_slice::<T>()?;
+    for (&row, from) in rows.iter().zip(v.as_slice::<T>()?.chunks_exact(width)) {
+        for (to, &from) in target[row * width..][..width].iter_mut().zip(from) {
+            *to = if minus { to.minus(from) } else { to.plus(from) };
+        }
+    }
+    Ok(())
 }
 
 /// Checks the inputs. Returns the tensor to change, the indices of its rows, and the updates.

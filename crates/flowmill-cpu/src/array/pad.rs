@@ -6,7 +6,7 @@ use super::nd::{read_mapped, row_major, write_strided};
 use super::rearrange::{Mirror, padded, paddings};
 use crate::from_fn::{batched_from_fn, linear_cost, linear_from_fn};
 use flowmill_runtime::{Kernel, KernelContext, KernelInit, KernelRegistry};
-use flowmill_tensor::{Complex, Element, Result, bail, bf16, f16, for_dtype};
+use flowmill_tensor::{Allocator, Complex, Element, Result, Shape, Tensor, bail, bf16, f16, for_dtype};
 use std::ops::AddAssign;
 use std::sync::Arc;
 
@@ -85,16 +85,27 @@ pub(crate) fn make_mirror_pad(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> 
 
 fn make_mirror_pad_grad(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let mirror = Mirror::from_attrs(init.attrs)?;
-    for_dtype!(init.dtype("T")?, [f16, bf16, f32, f64, i8, i16, i32, i64, u8, u16, u32, u64, Complex<f32>, Complex<f64>], T => {
-        linear_from_fn(init, move |ctx| mirror_pad_grad::<T>(ctx, mirror))
-    }, _ => init.unsupported())
+    let fold = for_dtype!(init.dtype("T")?, [f16, bf16, f32, f64, i8, i16, i32, i64, u8, u16, u32, u64, Complex<f32>, Complex<f64>], T => fold::<T>, _ => return init.unsupported());
+    linear_from_fn(init, move |ctx| mirror_pad_grad(ctx, mirror, fold))
+}
+
+/// The borders of an axis of `size` elements: position `i` of the padded axis mirrors position `map[i]`.
+struct Fold {
+    map: Vec<usize>,
+    size: usize,
+    outer: usize,
+    inner: usize,
 }
 
 /// Adds each border to the elements that it mirrors, one dimension after the other, outermost first.
-fn mirror_pad_grad<T: Element + AddAssign>(ctx: &mut KernelContext<'_>, mirror: Mirror) -> Result<()> {
+fn mirror_pad_grad(
+    ctx: &mut KernelContext<'_>,
+    mirror: Mirror,
+    fold: fn(&Allocator, &Tensor, &[Fold], Shape) -> Result<Tensor>,
+) -> Result<()> {
     let input = ctx.input(0)?;
     let paddings = paddings(ctx.input(1)?, input.shape())?;
-    let mut folded = input.as_slice::<T>()?.to_vec();
+    let mut folds = Vec::new();
     let mut shape = input.shape().clone();
     for (axis, &(before, after)) in paddings.iter().enumerate() {
         let total = before.saturating_add(after);
@@ -105,20 +116,27 @@ fn mirror_pad_grad<T: Element + AddAssign>(ctx: &mut KernelContext<'_>, mirror: 
         if total == 0 {
             continue;
         }
-        let (outer, inner) = (product(&shape[..axis]), product(&shape[axis + 1..]));
-        let mut next = vec![T::default(); if folded.is_empty() { 0 } else { outer * size * inner }];
-        if !folded.is_empty() {
-            let map = mirror.map((before, after), size);
-            for (to, from) in next.chunks_exact_mut(size * inner).zip(folded.chunks_exact(map.len() * inner)) {
-                for (row, &target) in from.chunks_exact(inner).zip(&map) {
-                    to[target * inner..][..inner].iter_mut().zip(row).for_each(|(a, b)| *a += *b);
-                }
+        if input.num_elements() > 0 {
+            let (outer, inner) = (product(&shape[..axis]), product(&shape[axis + 1..]));
+            folds.push(Fold { map: mirror.map((before, after), size), size, outer, inner });
+        }
+        shape[axis] = size;
+    }
+    let output = fold(ctx.allocator(), input, &folds, shape)?;
+    ctx.set_output(0, output);
+    Ok(())
+}
+
+fn fold<T: Element + AddAssign>(alloc: &Allocator, input: &Tensor, folds: &[Fold], shape: Shape) -> Result<Tensor> {
+    let mut folded = input.as_slice::<T>()?.to_vec();
+    for Fold { map, size, outer, inner } in folds {
+        let mut next = vec![T::default(); outer * size * inner];
+        for (to, from) in next.chunks_exact_mut(size * inner).zip(folded.chunks_exact(map.len() * inner)) {
+            for (row, &target) in from.chunks_exact(*inner).zip(map) {
+                to[target * inner..][..*inner].iter_mut().zip(row).for_each(|(a, b)| *a += *b);
             }
         }
         folded = next;
-        shape[axis] = size;
     }
-    let output = ctx.allocator().from_slice(shape, &folded)?;
-    ctx.set_output(0, output);
-    Ok(())
+    alloc.from_slice(shape, &folded)
 }

@@ -11,7 +11,9 @@ use std::sync::Arc;
 pub(super) fn register(registry: &mut KernelRegistry) {
     registry.add("ScatterNd", make_scatter_nd);
     registry.add("ScatterNdNonAliasingAdd", |init| match init.dtype("T")? {
-        DType::Bool => tensor_scatter::<bool>(ignores_bad_indices(init)?, |a, &b| *a |= b),
+        DType::Bool => {
+            tensor_scatter(ignores_bad_indices(init)?, |targets, out, updates| targets.combine::<bool>(out, updates, |a, &b| *a |= b))
+        }
         _ => make_tensor_scatter(init, Update::Add),
     });
     registry.add("TensorScatterAdd", |init| make_tensor_scatter(init, Update::Add));
@@ -104,7 +106,16 @@ fn targets(alloc: &Allocator, index: &Tensor, updates: &Tensor, shape: &Shape, i
     Ok(Targets { offsets, run: product(inner) })
 }
 
+/// A function that combines each slice of a tensor of updates with the slice at its position.
+type Combine = fn(&Targets, out: &mut Tensor, updates: &Tensor) -> Result<()>;
+
 impl Targets {
+    /// Like [`Targets::apply`], for tensors.
+    fn combine<T: Element>(&self, out: &mut Tensor, updates: &Tensor, combine: impl Fn(&mut T, &T)) -> Result<()> {
+        self.apply(out.as_mut_slice::<T>()?, updates.as_slice::<T>()?, combine);
+        Ok(())
+    }
+
     /// Combines each slice of `updates` with the slice at its position in `out`, in order.
     fn apply<T>(&self, out: &mut [T], updates: &[T], combine: impl Fn(&mut T, &T)) {
         if self.run == 0 {
@@ -122,16 +133,22 @@ impl Targets {
 fn make_scatter_nd(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let ignore = ignores_bad_indices(init)?;
     let dtype = init.dtype("T")?;
-    for_dtype!(dtype, [f16, bf16, f32, f64, i8, i16, i32, i64, u8, u16, u32, u64, Complex<f32>, Complex<f64>], T => from_fn(move |ctx| {
+    let add: Combine = for_dtype!(
+        dtype,
+        [f16, bf16, f32, f64, i8, i16, i32, i64, u8, u16, u32, u64, Complex<f32>, Complex<f64>],
+        T => |targets, out, updates| targets.combine::<T>(out, updates, |a, &b| *a = a.plus(b)),
+        _ => return match dtype {
+            DType::Bool => scatter_nd_items::<bool>(dtype, ignore, |a, &b| *a |= b),
+            DType::String => scatter_nd_items::<Bytes>(dtype, ignore, |a, b| *a = if a.is_empty() { b.clone() } else { [&a[..], b].concat().into() }),
+            _ => init.unsupported(),
+        }
+    );
+    from_fn(move |ctx| {
         let (targets, shape) = scatter_nd_targets(ctx, ignore)?;
         let mut output = ctx.allocator().zeros(dtype, shape)?;
-        targets.apply(output.as_mut_slice::<T>()?, ctx.input(1)?.as_slice::<T>()?, |a, &b| *a = a.plus(b));
+        add(&targets, &mut output, ctx.input(1)?)?;
         ctx.set_output(0, output);
         Ok(())
-    }), _ => match dtype {
-        DType::Bool => scatter_nd_items::<bool>(dtype, ignore, |a, &b| *a |= b),
-        DType::String => scatter_nd_items::<Bytes>(dtype, ignore, |a, b| *a = if a.is_empty() { b.clone() } else { [&a[..], b].concat().into() }),
-        _ => init.unsupported(),
     })
 }
 
@@ -173,25 +190,26 @@ fn make_tensor_scatter_update(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> 
 fn make_tensor_scatter(init: &KernelInit<'_>, update: Update) -> Result<Arc<dyn Kernel>> {
     let ignore = ignores_bad_indices(init)?;
     let dtype = init.dtype("T")?;
-    match update {
+    let combine: Combine = match update {
         Update::Add | Update::Sub => {
             for_dtype!(dtype, [f16, bf16, f32, f64, i8, i16, i32, i64, u8, u16, u32, u64, Complex<f32>, Complex<f64>], T => match update {
-                Update::Add => tensor_scatter::<T>(ignore, |a, &b| *a = a.plus(b)),
-                _ => tensor_scatter::<T>(ignore, |a, &b| *a = a.minus(b)),
-            }, _ => init.unsupported())
+            Update::Add => |targets, out, updates| targets.combine::<T>(out, updates, |a, &b| *a = a.plus(b)),
+            _ => |targets, out, updates| targets.combine::<T>(out, updates, |a, &b| *a = a.minus(b)),
+        }, _ => return init.unsupported())
         }
         Update::Max | Update::Min => for_dtype!(dtype, [f16, bf16, f32, f64, i8, i16, i32, i64, u8, u16, u32, u64], T => match update {
-            Update::Max => tensor_scatter::<T>(ignore, |a, &b| if b.above(*a) { *a = b }),
-            _ => tensor_scatter::<T>(ignore, |a, &b| if a.above(b) { *a = b }),
-        }, _ => init.unsupported()),
-    }
+            Update::Max => |targets, out, updates| targets.combine::<T>(out, updates, |a, &b| if b.above(*a) { *a = b }),
+            _ => |targets, out, updates| targets.combine::<T>(out, updates, |a, &b| if a.above(b) { *a = b }),
+        }, _ => return init.unsupported()),
+    };
+    tensor_scatter(ignore, combine)
 }
 
-fn tensor_scatter<T: Element>(ignore: bool, combine: fn(&mut T, &T)) -> Result<Arc<dyn Kernel>> {
+fn tensor_scatter(ignore: bool, combine: Combine) -> Result<Arc<dyn Kernel>> {
     from_fn(move |ctx| {
         let targets = targets(ctx.allocator(), ctx.input(1)?, ctx.input(2)?, ctx.input(0)?.shape(), ignore)?;
         let mut output = ctx.take_writable(0)?;
-        targets.apply(output.as_mut_slice::<T>()?, ctx.input(2)?.as_slice::<T>()?, combine);
+        combine(&targets, &mut output, ctx.input(2)?)?;
         ctx.set_output(0, output);
         Ok(())
     })

@@ -17,18 +17,21 @@ pub(super) fn register(registry: &mut KernelRegistry) {
 
 fn make_where(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let dtype = init.attrs.get_or("T", DType::Bool)?;
-    for_dtype!(dtype, [bool, f16, bf16, f32, f64, i8, i16, i32, i64, u8, u16, u32, u64, Complex<f32>, Complex<f64>], T => {
-        linear_from_fn(init, |ctx| {
-            let input = ctx.input(0)?;
-            if input.rank() == 0 {
-                bail!(InvalidArgument, "WhereOp : Unhandled input dimensions: 0");
-            }
-            // The zero of every type equals its default, negative zeros included.
-            let output = coordinates(ctx.allocator(), input.shape(), input.as_slice::<T>()?, |x| *x != T::default())?;
-            ctx.set_output(0, output);
-            Ok(())
-        })
-    }, _ => init.unsupported())
+    let coordinates = for_dtype!(
+        dtype,
+        [bool, f16, bf16, f32, f64, i8, i16, i32, i64, u8, u16, u32, u64, Complex<f32>, Complex<f64>],
+        T => coordinates::<T>,
+        _ => return init.unsupported()
+    );
+    linear_from_fn(init, move |ctx| {
+        let input = ctx.input(0)?;
+        if input.rank() == 0 {
+            bail!(InvalidArgument, "WhereOp : Unhandled input dimensions: 0");
+        }
+        let output = coordinates(ctx.allocator(), input)?;
+        ctx.set_output(0, output);
+        Ok(())
+    })
 }
 
 /// Outputs, for each value of a feature, the index of the first boundary that is not less than it, or of the last boundary if all are less.
@@ -55,8 +58,11 @@ fn boosted_trees_bucketize(ctx: &mut KernelContext<'_>) -> Result<()> {
 /// The number of elements among which [`coordinates`] searches at a time.
 const BLOCK: usize = 64;
 
-/// Returns the indices of the elements for which `chosen` returns true, one per row, in row-major order.
-fn coordinates<T>(alloc: &Allocator, shape: &Shape, items: &[T], chosen: impl Fn(&T) -> bool) -> Result<Tensor> {
+/// Returns the indices of the elements that are not zero, one per row, in row-major order.
+fn coordinates<T: Element>(alloc: &Allocator, input: &Tensor) -> Result<Tensor> {
+    // The zero of every type equals its default, negative zeros included.
+    let chosen = |x: &T| *x != T::default();
+    let (shape, items) = (input.shape(), input.as_slice::<T>()?);
     let rank = shape.rank();
     let count = items.iter().filter(|item| chosen(item)).count();
     let mut output = alloc.uninit(DType::I64, [count, rank])?;
@@ -92,13 +98,40 @@ fn coordinates<T>(alloc: &Allocator, shape: &Shape, items: &[T], chosen: impl Fn
 
 fn make_bound(init: &KernelInit<'_>, upper: bool) -> Result<Arc<dyn Kernel>> {
     let out_type = init.attrs.get_or("out_type", DType::I32)?;
-    for_dtype!(init.dtype("T")?, [f16, bf16, f32, f64, i8, i16, i32, i64, u8, u16, u32, u64], T => {
-        from_fn(move |ctx| bound::<T>(ctx, out_type, upper))
-    }, _ => init.unsupported())
+    let search = for_dtype!(
+        init.dtype("T")?,
+        [f16, bf16, f32, f64, i8, i16, i32, i64, u8, u16, u32, u64],
+        T => if upper { upper_bounds::<T> } else { lower_bounds::<T> },
+        _ => return init.unsupported()
+    );
+    from_fn(move |ctx| bound(ctx, out_type, search))
 }
 
-/// Outputs the position at which each value would be inserted into its row of sorted numbers: before equal numbers, or after them if `upper`.
-fn bound<T: Element + PartialOrd>(ctx: &mut KernelContext<'_>, out_type: DType, upper: bool) -> Result<()> {
+/// A function that returns the position in its row of sorted numbers at which each of `count` values per row of `length` numbers would be inserted.
+type Bounds = fn(sorted: &Tensor, length: usize, values: &Tensor, count: usize) -> Result<Vec<i64>>;
+
+fn lower_bounds<T: Element + PartialOrd>(sorted: &Tensor, length: usize, values: &Tensor, count: usize) -> Result<Vec<i64>> {
+    bounds::<T>(sorted, length, values, count, |x, value| x < value)
+}
+
+fn upper_bounds<T: Element + PartialOrd>(sorted: &Tensor, length: usize, values: &Tensor, count: usize) -> Result<Vec<i64>> {
+    bounds::<T>(sorted, length, values, count, |x, value| !matches!(value.partial_cmp(x), Some(std::cmp::Ordering::Less)))
+}
+
+fn bounds<T: Element>(
+    sorted: &Tensor,
+    length: usize,
+    values: &Tensor,
+    count: usize,
+    is_before: impl Fn(&T, &T) -> bool,
+) -> Result<Vec<i64>> {
+    let (rows, values) = (sorted.as_slice::<T>()?, values.as_slice::<T>()?);
+    let position = |(i, value)| rows[i / count * length..][..length].partition_point(|x| is_before(x, value)) as i64;
+    Ok(values.iter().enumerate().map(position).collect())
+}
+
+/// Outputs the position at which each value would be inserted into its row of sorted numbers.
+fn bound(ctx: &mut KernelContext<'_>, out_type: DType, bounds: Bounds) -> Result<()> {
     let (sorted, values) = (ctx.input(0)?, ctx.input(1)?);
     for (name, tensor) in [("sorted_inputs", sorted), ("values", values)] {
         if tensor.rank() != 2 {
@@ -112,17 +145,7 @@ fn bound<T: Element + PartialOrd>(ctx: &mut KernelContext<'_>, out_type: DType, 
     if out_type == DType::I32 && length > i32::MAX as usize {
         bail!(InvalidArgument, "trailing dim_size must less than INT_MAX for int32 output type, was {length}");
     }
-    let (rows, values_slice) = (sorted.as_slice::<T>()?, values.as_slice::<T>()?);
-    let mut positions = Vec::with_capacity(values_slice.len());
-    for (i, value) in values_slice.iter().enumerate() {
-        let row = &rows[i / count * length..][..length];
-        let position = if upper {
-            row.partition_point(|x| !matches!(value.partial_cmp(x), Some(std::cmp::Ordering::Less)))
-        } else {
-            row.partition_point(|x| x < value)
-        };
-        positions.push(position as i64);
-    }
+    let positions = bounds(sorted, length, values, count)?;
     let output = ctx.allocator().index_vector(out_type, &positions)?.reshaped(values.shape().clone())?;
     ctx.set_output(0, output);
     Ok(())

@@ -18,42 +18,90 @@ use std::sync::Arc;
 /// Makes the kernel of `Einsum`.
 pub(super) fn make_einsum(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let equation = EinsumEquation::parse(init.attrs.get("equation")?)?;
-    for_dtype!(init.dtype("T")?, [f16, bf16, f32, f64, i32, i64, Complex<f32>, Complex<f64>], T => from_fn(move |ctx| {
+    let steps = for_dtype!(
+        init.dtype("T")?,
+        [f16, bf16, f32, f64, i32, i64, Complex<f32>, Complex<f64>],
+        T => TypedSteps::of::<T>(),
+        _ => return init.unsupported()
+    );
+    from_fn(move |ctx| {
         let inputs: Vec<&Tensor> = ctx.inputs_from(0).collect();
-        let out = einsum::<T>(ctx.allocator(), &equation, &inputs)?;
+        let out = einsum(steps, ctx.allocator(), &equation, &inputs)?;
         drop(inputs);
         ctx.set_output(0, out);
         Ok(())
-    }), _ => init.unsupported())
+    })
 }
 
-fn einsum<T: Product + Number>(alloc: &Allocator, equation: &EinsumEquation, inputs: &[&Tensor]) -> Result<Tensor> {
+/// The steps of an einsum that depend on the element type. All others are compiled once.
+#[derive(Clone, Copy)]
+struct TypedSteps {
+    /// Writes the sums of rows of this many elements.
+    sum_rows: fn(rows: &Tensor, row: usize, sums: &mut Tensor) -> Result<()>,
+    /// Computes the products of a plan, like [`Plan::multiply`].
+    multiply: fn(&Plan, a: &Tensor, b: &Tensor, c: &mut Tensor, ldc: usize, transposed: bool) -> Result<()>,
+    /// Writes the elements of a dense tensor of these sizes to the positions that have these strides in another.
+    spread: fn(source: &Tensor, sizes: &[usize], strides: &[isize], target: &mut Tensor) -> Result<()>,
+}
+
+impl TypedSteps {
+    fn of<T: Product + Number>() -> TypedSteps {
+        TypedSteps { sum_rows: sum_rows::<T>, multiply: multiply::<T>, spread: spread::<T> }
+    }
+}
+
+fn sum_rows<T: Number>(rows: &Tensor, row: usize, sums: &mut Tensor) -> Result<()> {
+    let rows = rows.as_slice::<T>()?.chunks_exact(row);
+    sums.as_mut_slice::<T>()?.iter_mut().zip(rows).for_each(|(sum, row)| *sum = T::narrow(row_sum(row)));
+    Ok(())
+}
+
+fn multiply<T: Product>(plan: &Plan, a: &Tensor, b: &Tensor, c: &mut Tensor, ldc: usize, transposed: bool) -> Result<()> {
+    let (Some(a), Some(b)) = (plan.a.matrix(a.as_slice::<T>()?), plan.b.matrix(b.as_slice::<T>()?)) else {
+        bail!(Internal, "an arranged operand without adjacent elements");
+    };
+    plan.multiply(a, b, c.as_mut_slice()?, ldc, transposed);
+    Ok(())
+}
+
+fn spread<T: Number>(source: &Tensor, sizes: &[usize], strides: &[isize], target: &mut Tensor) -> Result<()> {
+    let (source, target) = (source.as_slice::<T>()?, target.as_mut_slice::<T>()?);
+    for_each_index(sizes, (0, strides), (0, &row_major(sizes)), |to, from| target[to] = source[from]);
+    Ok(())
+}
+
+fn einsum(steps: TypedSteps, alloc: &Allocator, equation: &EinsumEquation, inputs: &[&Tensor]) -> Result<Tensor> {
     let shapes: Vec<&Shape> = inputs.iter().map(|tensor| tensor.shape()).collect();
     let EinsumTerms { operands: terms, sizes, named, output, shape } = EinsumTerms::new(equation, &shapes)?;
     let mut operands: Vec<View> = Vec::new();
     for (i, (tensor, labels)) in inputs.iter().zip(&terms).enumerate() {
         let other = terms.get(1 - i).filter(|_| inputs.len() == 2);
         let is_kept = |l: &EinsumLabel| output.contains(l) || other.is_some_and(|o| o.contains(l));
-        operands.push(summed::<T>(View::new(tensor, labels, &sizes), alloc, &sizes, is_kept)?);
+        operands.push(summed(steps, View::new(tensor, labels, &sizes), alloc, &sizes, is_kept)?);
     }
     let result = match &operands[..] {
         [one] => arranged(one, alloc, &output, &sizes)?.tensor,
-        [a, b] => contract::<T>(alloc, a, b, &output, &sizes)?,
+        [a, b] => contract(steps, alloc, a, b, &output, &sizes)?,
         _ => bail!(Internal, "einsum of {} operands", operands.len()),
     };
-    if output.len() == named.len() { result.reshaped(shape) } else { diagonal::<T>(alloc, &result, &output, &named, shape) }
+    if output.len() == named.len() { result.reshaped(shape) } else { diagonal(steps, alloc, &result, &output, &named, shape) }
 }
 
 /// Returns a tensor with the dimensions `named`, some of which have the same label: `result`, whose dimensions are the labels, on the diagonals, and zeros.
-fn diagonal<T: Number>(alloc: &Allocator, result: &Tensor, labels: &[EinsumLabel], named: &[EinsumLabel], shape: Shape) -> Result<Tensor> {
+fn diagonal(
+    steps: TypedSteps,
+    alloc: &Allocator,
+    result: &Tensor,
+    labels: &[EinsumLabel],
+    named: &[EinsumLabel],
+    shape: Shape,
+) -> Result<Tensor> {
     let strides = row_major(&shape);
     let on_diagonal = |label: &EinsumLabel| named.iter().zip(&strides).filter(|(l, _)| *l == label).map(|(_, stride)| stride).sum();
     let strides: Strides = labels.iter().map(on_diagonal).collect();
     let sizes: Vec<usize> = labels.iter().filter_map(|label| named.iter().position(|l| l == label).map(|i| shape[i])).collect();
-    let mut out = alloc.zeros(T::DTYPE, shape)?;
-    let (target, source) = (out.as_mut_slice::<T>()?, result.as_slice::<T>()?);
-    let from = row_major(&sizes);
-    for_each_index(&sizes, (0, &strides), (0, &from), |to, from| target[to] = source[from]);
+    let mut out = alloc.zeros(result.dtype(), shape)?;
+    (steps.spread)(result, &sizes, &strides, &mut out)?;
     Ok(out)
 }
 
@@ -77,7 +125,7 @@ fn arranged(view: &View, alloc: &Allocator, labels: &[EinsumLabel], sizes: &Labe
 }
 
 /// Returns the sums of a view over the labels for which `is_kept` is false.
-fn summed<T: Number>(view: View, alloc: &Allocator, sizes: &LabelSizes, is_kept: impl Fn(&EinsumLabel) -> bool) -> Result<View> {
+fn summed(steps: TypedSteps, view: View, alloc: &Allocator, sizes: &LabelSizes, is_kept: impl Fn(&EinsumLabel) -> bool) -> Result<View> {
     let (kept, summed): (Vec<EinsumLabel>, Vec<EinsumLabel>) = view.labels.iter().partition(|l| is_kept(l));
     if summed.is_empty() {
         return Ok(view);
@@ -85,10 +133,9 @@ fn summed<T: Number>(view: View, alloc: &Allocator, sizes: &LabelSizes, is_kept:
     let arranged = arranged(&view, alloc, &[&kept[..], &summed].concat(), sizes)?;
     let shape: Shape = kept.iter().map(|l| sizes[l]).collect();
     let row: usize = summed.iter().map(|l| sizes[l]).product();
-    let mut sums = alloc.zeros(T::DTYPE, shape)?;
+    let mut sums = alloc.zeros(arranged.tensor.dtype(), shape)?;
     if row > 0 {
-        let rows = arranged.tensor.as_slice::<T>()?.chunks_exact(row);
-        sums.as_mut_slice::<T>()?.iter_mut().zip(rows).for_each(|(sum, row)| *sum = T::narrow(row_sum(row)));
+        (steps.sum_rows)(&arranged.tensor, row, &mut sums)?;
     }
     Ok(View::new(&sums, &kept, sizes))
 }
@@ -137,14 +184,14 @@ impl Layout {
 }
 
 /// Returns the product of two operands, summed over the labels that both have and the output lacks, with its dimensions in the order of `output`.
-fn contract<T: Product + Number>(alloc: &Allocator, a: &View, b: &View, output: &[EinsumLabel], sizes: &LabelSizes) -> Result<Tensor> {
+fn contract(steps: TypedSteps, alloc: &Allocator, a: &View, b: &View, output: &[EinsumLabel], sizes: &LabelSizes) -> Result<Tensor> {
     let Some(product) = EinsumProduct::of(&a.labels, &b.labels, output) else {
         bail!(Internal, "labels of an einsum without a role: {:?} and {:?}", a.labels, b.labels);
     };
     let shape: Shape = output.iter().map(|l| sizes[l]).collect();
     let count = |labels: &[EinsumLabel]| labels.iter().map(|l| sizes[l]).product::<usize>();
     if shape.checked_num_elements()? == 0 || count(&product.inner) == 0 {
-        return alloc.zeros(T::DTYPE, shape);
+        return alloc.zeros(a.tensor.dtype(), shape);
     }
     let c = row_major(&shape);
     let stride_of_c = |label: &EinsumLabel| output.iter().position(|l| l == label).map_or(0, |i| c[i] as usize);
@@ -167,19 +214,18 @@ fn contract<T: Product + Number>(alloc: &Allocator, a: &View, b: &View, output: 
         right = arranged(b, alloc, &right_order, sizes)?;
     }
     let plan = Plan::new(&product, &left, &right, sizes, stride_of_c);
-    let (x, y) = (left.tensor.as_slice::<T>()?, right.tensor.as_slice::<T>()?);
-    let (Some(x), Some(y)) = (plan.a.matrix(x), plan.b.matrix(y)) else { bail!(Internal, "an arranged operand without adjacent elements") };
+    let dtype = a.tensor.dtype();
     if let Some((ldc, transposed)) = plan.c.stored() {
-        let mut out = alloc.uninit(T::DTYPE, shape)?;
-        plan.multiply::<T>(x, y, out.as_mut_slice()?, ldc, transposed);
+        let mut out = alloc.uninit(dtype, shape)?;
+        (steps.multiply)(&plan, &left.tensor, &right.tensor, &mut out, ldc, transposed)?;
         return Ok(out);
     }
     let order = [&product.batch[..], &product.rows, &product.columns].concat();
     let whole: Shape = order.iter().map(|l| sizes[l]).collect();
     let strides = row_major(&whole);
     let plan = Plan::new(&product, &left, &right, sizes, |label| order.iter().position(|l| l == label).map_or(0, |i| strides[i] as usize));
-    let mut out = alloc.uninit(T::DTYPE, whole)?;
-    plan.multiply::<T>(x, y, out.as_mut_slice()?, plan.c.columns, false);
+    let mut out = alloc.uninit(dtype, whole)?;
+    (steps.multiply)(&plan, &left.tensor, &right.tensor, &mut out, plan.c.columns, false)?;
     arranged(&View::new(&out, &order, sizes), alloc, output, sizes).map(|view| view.tensor)
 }
 

@@ -3,13 +3,13 @@
 use super::pool2d::{Pool, max_gradient};
 use crate::from_fn::from_fn;
 use crate::nn::layout::in_any_layout;
-use crate::number::Ordered;
+use crate::number::{Number, Ordered};
 use crate::parallel;
 use crate::window::Geometry;
 use flowmill_numeric::pool::{Pooled, max_pool};
 use flowmill_numeric::window::Window;
 use flowmill_runtime::{Kernel, KernelContext, KernelDef, KernelInit, KernelRegistry};
-use flowmill_tensor::{Element, Result, bail, bf16, f16, for_dtype};
+use flowmill_tensor::{Element, Result, Shape, Tensor, bail, bf16, f16, for_dtype};
 use std::sync::Arc;
 
 pub(super) fn register(registry: &mut KernelRegistry) {
@@ -84,36 +84,43 @@ fn maxima<T: Ordered>(w: &Window, x: &[T], row: usize, column: usize, out: &mut 
 fn make_with_argmax(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let pool = Pool::new(init)?;
     let (with_batch, index) = (init.attrs.get_or("include_batch_in_index", false)?, init.dtype("Targmax")?);
-    for_dtype!(init.dtype("T")?, [f16, bf16, f32, f64, i8, i16, i32, i64, u8, u16, u32, u64], T => from_fn(move |ctx| {
+    let find = for_dtype!(init.dtype("T")?, [f16, bf16, f32, f64, i8, i16, i32, i64, u8, u16, u32, u64], T => maxima_with_argmax::<T>, _ => return init.unsupported());
+    from_fn(move |ctx| {
         let input = ctx.input(0)?;
         let (w, shape) = pool.window(input.shape())?;
-        let x = input.as_slice::<T>()?;
-        let mut out = ctx.allocator().uninit(T::DTYPE, shape.clone())?;
+        let mut out = ctx.allocator().uninit(input.dtype(), shape.clone())?;
         let mut at = vec![0i64; shape.num_elements()];
-        let (values, width) = (out.as_mut_slice::<T>()?, w.out_width * w.channels);
-        let image_len = w.in_height * w.in_width * w.channels;
-        if !values.is_empty() {
-            let mut best = vec![(T::LOWEST_FINITE, None); w.channels];
-            for (row, (values, at)) in values.chunks_exact_mut(width).zip(at.chunks_exact_mut(width)).enumerate() {
-                let first = if with_batch { row / w.out_height * image_len } else { 0 };
-                for (column, (values, at)) in values.chunks_exact_mut(w.channels).zip(at.chunks_exact_mut(w.channels)).enumerate() {
-                    maxima(&w, x, row, column, &mut best);
-                    for ((value, at), best) in values.iter_mut().zip(at).zip(&best) {
-                        (*value, *at) = (best.0, (best.1.unwrap_or(0) + first) as i64);
-                    }
-                }
-            }
+        if !at.is_empty() {
+            find(&w, with_batch, input, &mut out, &mut at)?;
         }
         ctx.set_output(0, out);
         ctx.set_output(1, ctx.allocator().index_vector(index, &at)?.reshaped(shape)?);
         Ok(())
-    }), _ => init.unsupported())
+    })
+}
+
+/// Writes the first greatest element of each window and channel and its index, in its image or, if `with_batch`, in the batch.
+fn maxima_with_argmax<T: Ordered>(w: &Window, with_batch: bool, x: &Tensor, values: &mut Tensor, at: &mut [i64]) -> Result<()> {
+    let (x, values, width) = (x.as_slice::<T>()?, values.as_mut_slice::<T>()?, w.out_width * w.channels);
+    let image_len = w.in_height * w.in_width * w.channels;
+    let mut best = vec![(T::LOWEST_FINITE, None); w.channels];
+    for (row, (values, at)) in values.chunks_exact_mut(width).zip(at.chunks_exact_mut(width)).enumerate() {
+        let first = if with_batch { row / w.out_height * image_len } else { 0 };
+        for (column, (values, at)) in values.chunks_exact_mut(w.channels).zip(at.chunks_exact_mut(w.channels)).enumerate() {
+            maxima(w, x, row, column, &mut best);
+            for ((value, at), best) in values.iter_mut().zip(at).zip(&best) {
+                (*value, *at) = (best.0, (best.1.unwrap_or(0) + first) as i64);
+            }
+        }
+    }
+    Ok(())
 }
 
 fn make_grad_with_argmax(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let pool = Pool::new(init)?;
     let with_batch = init.attrs.get_or("include_batch_in_index", false)?;
-    for_dtype!(init.dtype("T")?, [f16, bf16, f32, f64, i8, i16, i32, i64, u8, u16, u32, u64], T => from_fn(move |ctx| {
+    let add = for_dtype!(init.dtype("T")?, [f16, bf16, f32, f64, i8, i16, i32, i64, u8, u16, u32, u64], T => add_at::<T>, _ => return init.unsupported());
+    from_fn(move |ctx| {
         let (input, gradient, at) = (ctx.input(0)?, ctx.input(1)?, ctx.input(2)?);
         let (_, shape) = pool.window(input.shape())?;
         if *gradient.shape() != shape {
@@ -122,25 +129,59 @@ fn make_grad_with_argmax(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
         if *at.shape() != shape {
             bail!(InvalidArgument, "Expected argmax shape to be {shape}, but got {}", at.shape());
         }
-        let (images, per_image) = (shape[0].max(1), shape.num_elements() / shape[0].max(1));
-        let image_len = input.num_elements() / images;
-        let mut out = ctx.allocator().zeros(T::DTYPE, input.shape().clone())?;
-        let target = out.as_mut_slice::<T>()?;
-        for (i, (&at, &g)) in at.to_i64_vec()?.iter().zip(gradient.as_slice::<T>()?).enumerate() {
-            let first = if with_batch { 0 } else { i / per_image * image_len };
-            let to = usize::try_from(at).ok().and_then(|at| at.checked_add(first)).and_then(|at| target.get_mut(at));
-            match to {
-                Some(to) => *to = crate::number::Number::plus(*to, g),
-                None => bail!(InvalidArgument, "Invalid argmax index {at} for input of shape {}", input.shape()),
-            }
-        }
+        let positions = positions(at, &shape, input.shape(), with_batch)?;
+        let mut out = ctx.allocator().zeros(input.dtype(), input.shape().clone())?;
+        add(gradient, &positions, &mut out)?;
         ctx.set_output(0, out);
         Ok(())
-    }), _ => init.unsupported())
+    })
+}
+
+/// Returns the positions in a batch of shape `input` of the indices `at` of a pooled batch of shape `pooled`. They count from the first element of their image
+/// unless `with_batch`.
+fn positions(at: &Tensor, pooled: &Shape, input: &Shape, with_batch: bool) -> Result<Vec<usize>> {
+    let images = pooled[0].max(1);
+    let (per_image, image_len) = (pooled.num_elements() / images, input.num_elements() / images);
+    let mut positions = Vec::with_capacity(pooled.num_elements());
+    for (i, at) in at.to_i64_vec()?.into_iter().enumerate() {
+        let first = if with_batch { 0 } else { i / per_image * image_len };
+        match usize::try_from(at).ok().and_then(|at| at.checked_add(first)).filter(|&at| at < input.num_elements()) {
+            Some(position) => positions.push(position),
+            None => bail!(InvalidArgument, "Invalid argmax index {at} for input of shape {input}"),
+        }
+    }
+    Ok(positions)
+}
+
+/// Adds the elements of `values` to those of `target` at `positions`.
+fn add_at<T: Number>(values: &Tensor, positions: &[usize], target: &mut Tensor) -> Result<()> {
+    let target = target.as_mut_slice::<T>()?;
+    for (&at, &value) in positions.iter().zip(values.as_slice::<T>()?) {
+        target[at] = target[at].plus(value);
+    }
+    Ok(())
+}
+
+/// A function that writes the elements of `g` at the maxima of the windows of `x`.
+type AtMaxima = fn(w: &Window, x: &Tensor, g: &Tensor, out: &mut Tensor) -> Result<()>;
+
+fn at_maxima<T: Ordered>(w: &Window, x: &Tensor, g: &Tensor, out: &mut Tensor) -> Result<()> {
+    let (x, g) = (x.as_slice::<T>()?, g.as_slice::<T>()?);
+    let image_len = w.in_height * w.in_width * w.channels;
+    parallel::chunks(out.as_mut_slice::<T>()?, w.out_width * w.channels, |row, out| {
+        let mut best = vec![(T::LOWEST_FINITE, None); w.channels];
+        for (column, out) in out.chunks_exact_mut(w.channels).enumerate() {
+            maxima(w, x, row, column, &mut best);
+            for (out, best) in out.iter_mut().zip(&best) {
+                *out = best.1.map_or(T::ZERO, |at| g[row / w.out_height * image_len + at]);
+            }
+        }
+    });
+    Ok(())
 }
 
 /// Outputs the input gradients at the maxima of the windows.
-fn grad_grad<T: Ordered>(ctx: &mut KernelContext<'_>, pool: &Pool) -> Result<()> {
+fn grad_grad(ctx: &mut KernelContext<'_>, pool: &Pool, at_maxima: AtMaxima) -> Result<()> {
     let (input, output, gradient) = (ctx.input(0)?, ctx.input(1)?, ctx.input(2)?);
     let (w, shape) = pool.window(input.shape())?;
     if *output.shape() != shape {
@@ -149,19 +190,9 @@ fn grad_grad<T: Ordered>(ctx: &mut KernelContext<'_>, pool: &Pool) -> Result<()>
     if gradient.shape() != input.shape() {
         bail!(InvalidArgument, "Expected grad shape to be {}, but got {}", input.shape(), gradient.shape());
     }
-    let (x, g) = (input.as_slice::<T>()?, gradient.as_slice::<T>()?);
-    let mut out = ctx.allocator().uninit(T::DTYPE, shape)?;
-    let image_len = w.in_height * w.in_width * w.channels;
+    let mut out = ctx.allocator().uninit(input.dtype(), shape)?;
     if out.num_elements() > 0 {
-        parallel::chunks(out.as_mut_slice::<T>()?, w.out_width * w.channels, |row, out| {
-            let mut best = vec![(T::LOWEST_FINITE, None); w.channels];
-            for (column, out) in out.chunks_exact_mut(w.channels).enumerate() {
-                maxima(&w, x, row, column, &mut best);
-                for (out, best) in out.iter_mut().zip(&best) {
-                    *out = best.1.map_or(T::ZERO, |at| g[row / w.out_height * image_len + at]);
-                }
-            }
-        });
+        at_maxima(&w, input, gradient, &mut out)?;
     }
     ctx.set_output(0, out);
     Ok(())
@@ -169,19 +200,22 @@ fn grad_grad<T: Ordered>(ctx: &mut KernelContext<'_>, pool: &Pool) -> Result<()>
 
 fn make_grad_grad(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let pool = Pool::of_any_dimension(init)?;
-    for_dtype!(init.dtype("T")?, [f16, bf16, f32, f64, i8, i16, i32, i64, u8, u16, u32, u64], T => {
-        from_fn(move |ctx| grad_grad::<T>(ctx, &pool))
-    }, _ => init.unsupported())
+    let at_maxima = at_maxima_of(init)?;
+    from_fn(move |ctx| grad_grad(ctx, &pool, at_maxima))
 }
 
 fn make_grad_grad_v2(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let (op, geometry) = (init.op_def.name.clone(), Geometry::new(init)?);
-    for_dtype!(init.dtype("T")?, [f16, bf16, f32, f64, i8, i16, i32, i64, u8, u16, u32, u64], T => {
-        from_fn(move |ctx| {
-            let pool = pool_of(ctx, 3, &op, &geometry)?;
-            grad_grad::<T>(ctx, &pool)
-        })
-    }, _ => init.unsupported())
+    let at_maxima = at_maxima_of(init)?;
+    from_fn(move |ctx| {
+        let pool = pool_of(ctx, 3, &op, &geometry)?;
+        grad_grad(ctx, &pool, at_maxima)
+    })
+}
+
+/// Returns the function for the element type of a node.
+fn at_maxima_of(init: &KernelInit<'_>) -> Result<AtMaxima> {
+    for_dtype!(init.dtype("T")?, [f16, bf16, f32, f64, i8, i16, i32, i64, u8, u16, u32, u64], T => Ok(at_maxima::<T>), _ => init.unsupported())
 }
 
 /// Makes the kernel of `MaxPoolGradGradWithArgmax`, which outputs the input gradients at the given positions. Inputs: the pooled tensor, the
@@ -189,7 +223,8 @@ fn make_grad_grad_v2(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
 fn make_grad_grad_with_argmax(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let pool = Pool::new(init)?;
     let with_batch = init.attrs.get_or("include_batch_in_index", false)?;
-    for_dtype!(init.dtype("T")?, [f16, bf16, f32, f64, i8, i16, i32, i64, u8, u16, u32, u64], T => from_fn(move |ctx| {
+    let pick = for_dtype!(init.dtype("T")?, [f16, bf16, f32, f64, i8, i16, i32, i64, u8, u16, u32, u64], T => pick::<T>, _ => return init.unsupported());
+    from_fn(move |ctx| {
         let (input, gradient, at) = (ctx.input(0)?, ctx.input(1)?, ctx.input(2)?);
         let (_, shape) = pool.window(input.shape())?;
         if gradient.shape() != input.shape() {
@@ -198,18 +233,17 @@ fn make_grad_grad_with_argmax(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> 
         if *at.shape() != shape {
             bail!(InvalidArgument, "Expected argmax shape to be {shape}, but got {}", at.shape());
         }
-        let images = shape[0].max(1);
-        let (per_image, image_len) = (shape.num_elements() / images, input.num_elements() / images);
-        let g = gradient.as_slice::<T>()?;
-        let mut out = ctx.allocator().uninit(T::DTYPE, shape)?;
-        for (i, (out, at)) in out.as_mut_slice::<T>()?.iter_mut().zip(at.to_i64_vec()?).enumerate() {
-            let first = if with_batch { 0 } else { i / per_image * image_len };
-            match usize::try_from(at).ok().and_then(|at| g.get(at.checked_add(first)?)) {
-                Some(&g) => *out = g,
-                None => bail!(InvalidArgument, "Invalid argmax index {at} for input of shape {}", input.shape()),
-            }
-        }
+        let positions = positions(at, &shape, input.shape(), with_batch)?;
+        let mut out = ctx.allocator().uninit(input.dtype(), shape)?;
+        pick(gradient, &positions, &mut out)?;
         ctx.set_output(0, out);
         Ok(())
-    }), _ => init.unsupported())
+    })
+}
+
+/// Writes the elements of `values` at `positions`.
+fn pick<T: Number>(values: &Tensor, positions: &[usize], out: &mut Tensor) -> Result<()> {
+    let values = values.as_slice::<T>()?;
+    out.as_mut_slice::<T>()?.iter_mut().zip(positions).for_each(|(out, &at)| *out = values[at]);
+    Ok(())
 }

@@ -9,6 +9,7 @@ use crate::from_fn::from_fn;
 use flowmill_runtime::{Kernel, KernelContext, KernelInit, KernelRegistry};
 use flowmill_tensor::{DType, Element, Result, Tensor, bail, bf16, f16, for_dtype};
 use num_traits::ToPrimitive;
+use std::ops::Range;
 use std::sync::Arc;
 
 /// The number of blocks that a call reserves per sample, which takes two numbers.
@@ -22,26 +23,41 @@ pub(super) fn register(registry: &mut KernelRegistry) {
 fn make_multinomial(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let shared = SharedGenerator::from_attrs(init)?;
     let output_type = init.attrs.get_or("output_dtype", DType::I64)?;
-    for_dtype!(init.dtype("T")?, [f16, bf16, f32, f64, i8, i16, i32, i64, u8, u16, u32, u64], T => from_fn(move |ctx| {
-        let output = multinomial::<T>(ctx, output_type, |elements| Ok(shared.reserve_blocks(elements.saturating_mul(RESERVED_PER_SAMPLE))))?;
+    let to_f64 = conversion(init)?;
+    from_fn(move |ctx| {
+        let generator = |elements: u64| Ok(shared.reserve_blocks(elements.saturating_mul(RESERVED_PER_SAMPLE)));
+        let output = multinomial(ctx, output_type, to_f64, generator)?;
         ctx.set_output(0, output);
         Ok(())
-    }), _ => init.unsupported())
+    })
 }
 
 fn make_stateless_multinomial(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let output_type = init.attrs.get_or("output_dtype", DType::I64)?;
-    for_dtype!(init.dtype("T")?, [f16, bf16, f32, f64, i8, i16, i32, i64, u8, u16, u32, u64], T => from_fn(move |ctx| {
-        let output = multinomial::<T>(ctx, output_type, |_| from_seed(ctx.input(2)?))?;
+    let to_f64 = conversion(init)?;
+    from_fn(move |ctx| {
+        let output = multinomial(ctx, output_type, to_f64, |_| from_seed(ctx.input(2)?))?;
         ctx.set_output(0, output);
         Ok(())
-    }), _ => init.unsupported())
+    })
+}
+
+/// A function that returns a row of logits, given by the positions of its elements, as `f64`.
+type Conversion = fn(logits: &Tensor, row: Range<usize>) -> Result<Vec<f64>>;
+
+/// Returns the conversion for the element type of a node.
+fn conversion(init: &KernelInit<'_>) -> Result<Conversion> {
+    fn to_f64<T: Element + ToPrimitive>(logits: &Tensor, row: Range<usize>) -> Result<Vec<f64>> {
+        Ok(logits.as_slice::<T>()?[row].iter().map(|x| x.to_f64().unwrap_or(f64::NAN)).collect())
+    }
+    for_dtype!(init.dtype("T")?, [f16, bf16, f32, f64, i8, i16, i32, i64, u8, u16, u32, u64], T => Ok(to_f64::<T>), _ => init.unsupported())
 }
 
 /// Returns `num_samples` classes for each row of logits. `generator` gets the number of elements to reserve random numbers for.
-fn multinomial<T: Element + ToPrimitive>(
+fn multinomial(
     ctx: &KernelContext<'_>,
     output_type: DType,
+    to_f64: Conversion,
     generator: impl FnOnce(u64) -> Result<Philox>,
 ) -> Result<Tensor> {
     let (logits, samples) = (ctx.input(0)?, ctx.input(1)?);
@@ -62,9 +78,10 @@ fn multinomial<T: Element + ToPrimitive>(
     let mut drawn = ctx.allocator().uninit(DType::I64, [batch, samples])?;
     let generator = generator((batch as u64).saturating_mul(samples.div_ceil(4) as u64 * 4))?;
     if count > 0 {
-        let rows = logits.as_slice::<T>()?.chunks_exact(classes).zip(drawn.as_mut_slice::<i64>()?.chunks_exact_mut(samples));
         let mut numbers = Numbers::new(generator);
-        rows.for_each(|(row, out)| draw_row(row, &mut numbers, out));
+        for (i, out) in drawn.as_mut_slice::<i64>()?.chunks_exact_mut(samples).enumerate() {
+            draw_row(&to_f64(logits, i * classes..(i + 1) * classes)?, &mut numbers, out);
+        }
     }
     if output_type == DType::I64 {
         Ok(drawn)
@@ -74,8 +91,7 @@ fn multinomial<T: Element + ToPrimitive>(
 }
 
 /// Draws samples by inverting the cumulative sums of the exponentials. Logits that are not finite have probability zero.
-fn draw_row<T: ToPrimitive>(logits: &[T], numbers: &mut Numbers, out: &mut [i64]) {
-    let logits: Vec<f64> = logits.iter().map(|x| x.to_f64().unwrap_or(f64::NAN)).collect();
+fn draw_row(logits: &[f64], numbers: &mut Numbers, out: &mut [i64]) {
     let largest = logits.iter().copied().filter(|x| x.is_finite()).fold(f64::NEG_INFINITY, f64::max);
     let mut total = 0.0;
     let sums: Vec<f64> = logits

@@ -22,13 +22,18 @@ fn make<const MAX: bool>(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     if !matches!(out, DType::I16 | DType::U16 | DType::I32 | DType::I64) {
         return init.unsupported();
     }
-    for_dtype!(init.dtype("T")?, [f16, bf16, f32, f64, i8, i16, i32, i64, u8, u16, u32, u64, bool], T => from_fn(move |ctx| {
-        let indices = indices::<T, MAX>(ctx)?;
-        let (shape, indices) = indices;
+    let search = for_dtype!(
+        init.dtype("T")?,
+        [f16, bf16, f32, f64, i8, i16, i32, i64, u8, u16, u32, u64, bool],
+        T => search::<T, MAX>,
+        _ => return init.unsupported()
+    );
+    from_fn(move |ctx| {
+        let (shape, indices) = indices(ctx, search)?;
         let tensor = for_dtype!(out, [i16, u16, i32, i64], I => narrow::<I>(ctx.allocator(), shape, &indices, |i| i as I)?, _ => bail!(Internal, "no index type {out}"));
         ctx.set_output(0, tensor);
         Ok(())
-    }), _ => init.unsupported())
+    })
 }
 
 fn narrow<I: Element>(alloc: &Allocator, shape: Shape, indices: &[usize], cast: impl Fn(usize) -> I) -> Result<Tensor> {
@@ -39,7 +44,10 @@ fn narrow<I: Element>(alloc: &Allocator, shape: Shape, indices: &[usize], cast: 
     Ok(out)
 }
 
-fn indices<T: Word + PartialOrd, const MAX: bool>(ctx: &KernelContext<'_>) -> Result<(Shape, Vec<usize>)> {
+/// A function that writes the index of the first greatest, or least, of each `size` elements of `x` that are `inner` elements apart.
+type Search = fn(x: &Tensor, size: usize, inner: usize, out: &mut [usize]) -> Result<()>;
+
+fn indices(ctx: &KernelContext<'_>, search: Search) -> Result<(Shape, Vec<usize>)> {
     let (input, dimension) = (ctx.input(0)?, ctx.input(1)?);
     if dimension.rank() != 0 {
         bail!(InvalidArgument, "dim must be a scalar, but received tensor of shape: {}", dimension.shape());
@@ -55,10 +63,15 @@ fn indices<T: Word + PartialOrd, const MAX: bool>(ctx: &KernelContext<'_>) -> Re
     }
     let (_, inner) = outer_inner(input.shape(), axis);
     let mut out = vec![0; shape.checked_num_elements()?];
+    search(input, size, inner, &mut out)?;
+    Ok((shape, out))
+}
+
+fn search<T: Word + PartialOrd, const MAX: bool>(x: &Tensor, size: usize, inner: usize, out: &mut [usize]) -> Result<()> {
     let better = |x: T, best: T| if MAX { x > best } else { x < best };
     #[allow(clippy::eq_op)]
     let is_nan = |x: T| x != x;
-    let x = input.as_slice::<T>()?;
+    let x = x.as_slice::<T>()?;
     for (block, out) in x.chunks_exact((size * inner).max(1)).zip(out.chunks_exact_mut(inner.max(1))) {
         if inner == 1 {
             let mut best = block[0];
@@ -78,5 +91,5 @@ fn indices<T: Word + PartialOrd, const MAX: bool>(ctx: &KernelContext<'_>) -> Re
             }
         }
     }
-    Ok((shape, out))
+    Ok(())
 }

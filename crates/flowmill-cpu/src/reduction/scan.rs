@@ -4,7 +4,7 @@ use super::outer_inner;
 use crate::from_fn::from_fn;
 use crate::number::Number;
 use flowmill_runtime::{Kernel, KernelContext, KernelInit};
-use flowmill_tensor::{Complex, Result, bail, bf16, f16, for_dtype};
+use flowmill_tensor::{Complex, Result, Tensor, bail, bf16, f16, for_dtype};
 use num_traits::Float;
 use std::sync::Arc;
 
@@ -25,22 +25,22 @@ fn direction(init: &KernelInit<'_>) -> Result<Direction> {
 pub(super) fn make_cumsum(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let direction = direction(init)?;
     for_dtype!(init.dtype("T")?, [f16, bf16, f32, f64, i8, i16, i32, i64, u8, u16, u32, u64, Complex<f32>, Complex<f64>],
-        T => from_fn(move |ctx| scan::<T, _>(ctx, direction, T::ZERO, T::plus)), _ => init.unsupported())
+        T => make(direction, |x, lanes, direction| scan::<T>(x, lanes, direction, T::ZERO, T::plus)), _ => init.unsupported())
 }
 
 /// Makes the kernel of `Cumprod`.
 pub(super) fn make_cumprod(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let direction = direction(init)?;
     for_dtype!(init.dtype("T")?, [f16, bf16, f32, f64, i8, i16, i32, i64, u8, u16, u32, u64, Complex<f32>, Complex<f64>],
-        T => from_fn(move |ctx| scan::<T, _>(ctx, direction, T::ONE, T::times)), _ => init.unsupported())
+        T => make(direction, |x, lanes, direction| scan::<T>(x, lanes, direction, T::ONE, T::times)), _ => init.unsupported())
 }
 
 /// Makes the kernel of `CumulativeLogsumexp`.
 pub(super) fn make_cumulative_logsumexp(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let direction = direction(init)?;
-    for_dtype!(init.dtype("T")?, [f32, f64], T => from_fn(move |ctx| scan::<T, _>(ctx, direction, T::NEG_INFINITY, log_add_exp)),
-        _ => for_dtype!(init.dtype("T")?, [f16, bf16], T => from_fn(move |ctx| {
-            scan::<T, _>(ctx, direction, T::NEG_INFINITY, |a, b| T::narrow(log_add_exp(a.widen(), b.widen())))
+    for_dtype!(init.dtype("T")?, [f32, f64], T => make(direction, |x, lanes, direction| scan::<T>(x, lanes, direction, T::NEG_INFINITY, log_add_exp)),
+        _ => for_dtype!(init.dtype("T")?, [f16, bf16], T => make(direction, |x, lanes, direction| {
+            scan::<T>(x, lanes, direction, T::NEG_INFINITY, |a, b| T::narrow(log_add_exp(a.widen(), b.widen())))
         }), _ => init.unsupported()))
 }
 
@@ -50,7 +50,19 @@ fn log_add_exp<F: Float>(a: F, b: F) -> F {
     if high == F::neg_infinity() { high } else { high + (low - high).exp().ln_1p() }
 }
 
-fn scan<T: Number, F: Fn(T, T) -> T>(ctx: &mut KernelContext<'_>, direction: Direction, start: T, f: F) -> Result<()> {
+/// The dimensions of a scan: blocks of `size` rows of `inner` elements.
+#[derive(Clone, Copy)]
+struct Lanes {
+    size: usize,
+    inner: usize,
+}
+
+/// Makes a kernel that replaces its input by the results of `scan`.
+fn make(direction: Direction, scan: fn(&mut Tensor, Lanes, Direction) -> Result<()>) -> Result<Arc<dyn Kernel>> {
+    from_fn(move |ctx| compute(ctx, direction, scan))
+}
+
+fn compute(ctx: &mut KernelContext<'_>, direction: Direction, scan: fn(&mut Tensor, Lanes, Direction) -> Result<()>) -> Result<()> {
     let mut x = ctx.take_writable(0)?;
     let axis = ctx.input(1)?;
     if axis.rank() != 0 {
@@ -62,19 +74,24 @@ fn scan<T: Number, F: Fn(T, T) -> T>(ctx: &mut KernelContext<'_>, direction: Dir
     };
     let (size, (_, inner)) = (x.shape()[axis], outer_inner(x.shape(), axis));
     if x.num_elements() > 0 {
-        let mut acc = vec![start; inner];
-        for block in x.as_mut_slice::<T>()?.chunks_exact_mut(size * inner) {
-            acc.fill(start);
-            for i in 0..size {
-                let i = if direction.reverse { size - 1 - i } else { i };
-                for (acc, x) in acc.iter_mut().zip(&mut block[i * inner..(i + 1) * inner]) {
-                    let next = f(*acc, *x);
-                    *x = if direction.exclusive { *acc } else { next };
-                    *acc = next;
-                }
+        scan(&mut x, Lanes { size, inner }, direction)?;
+    }
+    ctx.set_output(0, x);
+    Ok(())
+}
+
+fn scan<T: Number>(x: &mut Tensor, Lanes { size, inner }: Lanes, direction: Direction, start: T, f: impl Fn(T, T) -> T) -> Result<()> {
+    let mut acc = vec![start; inner];
+    for block in x.as_mut_slice::<T>()?.chunks_exact_mut(size * inner) {
+        acc.fill(start);
+        for i in 0..size {
+            let i = if direction.reverse { size - 1 - i } else { i };
+            for (acc, x) in acc.iter_mut().zip(&mut block[i * inner..(i + 1) * inner]) {
+                let next = f(*acc, *x);
+                *x = if direction.exclusive { *acc } else { next };
+                *acc = next;
             }
         }
     }
-    ctx.set_output(0, x);
     Ok(())
 }

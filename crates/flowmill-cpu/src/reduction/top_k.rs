@@ -15,14 +15,18 @@ pub(super) fn make_top_k(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     if !matches!(index_type, DType::I16 | DType::I32 | DType::I64) {
         return init.unsupported();
     }
-    for_dtype!(init.dtype("T")?, [f16, bf16, f32, f64, i8, i16, i32, i64, u8, u16, u32, u64], T => from_fn(move |ctx| {
+    let greatest = for_dtype!(init.dtype("T")?, [f16, bf16, f32, f64, i8, i16, i32, i64, u8, u16, u32, u64], T => greatest_of_rows::<T>, _ => return init.unsupported());
+    from_fn(move |ctx| {
         let k = match fixed {
             Some(k) => k,
             None => scalar_k(ctx.input(1)?)?,
         };
-        top_k::<T>(ctx, k, index_type)
-    }), _ => init.unsupported())
+        top_k(ctx, k, index_type, greatest)
+    })
 }
+
+/// A function that writes the greatest values of each row of `columns` numbers, and appends their indices, or the least values if all bits of `flip` are set.
+type GreatestOfRows = fn(input: &Tensor, columns: usize, k: usize, flip: u64, values: &mut Tensor, indices: &mut Vec<i64>) -> Result<()>;
 
 fn scalar_k(k: &Tensor) -> Result<i64> {
     if k.rank() != 0 {
@@ -31,8 +35,8 @@ fn scalar_k(k: &Tensor) -> Result<i64> {
     k.to_i64()
 }
 
-fn top_k<T: Ordered>(ctx: &mut KernelContext<'_>, k: i64, index_type: DType) -> Result<()> {
-    let (values, indices) = best_of::<T>(ctx.allocator(), ctx.input(0)?, k, 0)?;
+fn top_k(ctx: &mut KernelContext<'_>, k: i64, index_type: DType, greatest: GreatestOfRows) -> Result<()> {
+    let (values, indices) = best_of(ctx.allocator(), ctx.input(0)?, k, 0, greatest)?;
     let indices = match index_type {
         DType::I16 => ctx.allocator().vector(&indices.iter().map(|&i| i as i16).collect::<Vec<_>>())?,
         t => ctx.allocator().index_vector(t, &indices)?,
@@ -44,23 +48,35 @@ fn top_k<T: Ordered>(ctx: &mut KernelContext<'_>, k: i64, index_type: DType) -> 
 }
 
 /// Returns the `k` greatest values of each row of `input` and their indices, or the least values if all bits of `flip` are set.
-fn best_of<T: Ordered>(alloc: &Allocator, input: &Tensor, k: i64, flip: u64) -> Result<(Tensor, Vec<i64>)> {
+fn best_of(alloc: &Allocator, input: &Tensor, k: i64, flip: u64, greatest: GreatestOfRows) -> Result<(Tensor, Vec<i64>)> {
     let (k, columns, shape) = top_k_shape(input, k)?;
-    let mut values = alloc.uninit(T::DTYPE, shape)?;
+    let mut values = alloc.uninit(input.dtype(), shape)?;
     let mut indices: Vec<i64> = Vec::with_capacity(values.num_elements());
     // Rows may be empty, and then there may be any number of them.
     if values.num_elements() > 0 {
-        let rows = input.as_slice::<T>()?.chunks_exact(columns);
-        let mut ranks = vec![0; columns];
-        for (row, best) in rows.zip(values.as_mut_slice::<T>()?.chunks_exact_mut(k)) {
-            ranks.iter_mut().zip(row).for_each(|(rank, x)| *rank = x.rank() ^ flip);
-            for (best, i) in best.iter_mut().zip(greatest(&ranks, k)) {
-                *best = row[i];
-                indices.push(i as i64);
-            }
-        }
+        greatest(input, columns, k, flip, &mut values, &mut indices)?;
     }
     Ok((values, indices))
+}
+
+fn greatest_of_rows<T: Ordered>(
+    input: &Tensor,
+    columns: usize,
+    k: usize,
+    flip: u64,
+    values: &mut Tensor,
+    indices: &mut Vec<i64>,
+) -> Result<()> {
+    let rows = input.as_slice::<T>()?.chunks_exact(columns);
+    let mut ranks = vec![0; columns];
+    for (row, best) in rows.zip(values.as_mut_slice::<T>()?.chunks_exact_mut(k)) {
+        ranks.iter_mut().zip(row).for_each(|(rank, x)| *rank = x.rank() ^ flip);
+        for (best, i) in best.iter_mut().zip(greatest(&ranks, k)) {
+            *best = row[i];
+            indices.push(i as i64);
+        }
+    }
+    Ok(())
 }
 
 /// Makes the kernel of `ApproxTopK`. The search is exact; without aggregation, it outputs as many candidates as an approximate search would.
@@ -72,7 +88,8 @@ pub(super) fn make_approx_top_k(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>
     if !(recall > 0.0 && recall <= 1.0) {
         bail!(InvalidArgument, "Invalid recall target: {recall}. Valid value range in : [0, 1.0].");
     }
-    for_dtype!(init.dtype("T")?, [f16, bf16, f32], T => from_fn(move |ctx| {
+    let greatest = for_dtype!(init.dtype("T")?, [f16, bf16, f32], T => greatest_of_rows::<T>, _ => return init.unsupported());
+    from_fn(move |ctx| {
         let input = ctx.input(0)?;
         let rank = input.rank();
         if rank == 0 {
@@ -87,7 +104,7 @@ pub(super) fn make_approx_top_k(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>
         order.swap(axis, rank - 1);
         let is_last = axis + 1 == rank;
         let rows = if is_last { input.clone() } else { permuted(ctx.allocator(), input, &order)? };
-        let (mut values, indices) = best_of::<T>(ctx.allocator(), &rows, found, flip)?;
+        let (mut values, indices) = best_of(ctx.allocator(), &rows, found, flip, greatest)?;
         let mut indices = ctx.allocator().index_vector(DType::I32, &indices)?.reshaped(values.shape().clone())?;
         if !is_last {
             (values, indices) = (permuted(ctx.allocator(), &values, &order)?, permuted(ctx.allocator(), &indices, &order)?);
@@ -95,7 +112,7 @@ pub(super) fn make_approx_top_k(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>
         ctx.set_output(0, values);
         ctx.set_output(1, indices);
         Ok(())
-    }), _ => init.unsupported())
+    })
 }
 
 /// Returns the number of `size` elements that remain of a search that divides them into tiles and merges `2ⁿ` tiles each, like the op's shape function.
@@ -172,24 +189,32 @@ pub(super) fn make_in_top_k(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
 /// Makes the kernel of `NthElement`: the `n`-th least element of each row, or the `n`-th greatest with `reverse`.
 pub(super) fn make_nth_element(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let reverse = init.attrs.get_or("reverse", false)?;
-    for_dtype!(init.dtype("T")?, [f16, bf16, f32, f64, i8, i16, i32, i64, u8, u16, u32, u64], T => from_fn(move |ctx| {
+    let find = for_dtype!(init.dtype("T")?, [f16, bf16, f32, f64, i8, i16, i32, i64, u8, u16, u32, u64], T => nth_of_rows::<T>, _ => return init.unsupported());
+    from_fn(move |ctx| {
         let (input, n) = (ctx.input(0)?, ctx.input(1)?);
         if n.rank() != 0 {
             bail!(InvalidArgument, "N must be scalar but has rank {}", n.rank());
         }
         let n = n.to_i64()?;
         let Ok(n) = usize::try_from(n) else { bail!(InvalidArgument, "n must be non-negative but is {n}") };
-        let Some((&columns, outer)) = input.shape().split_last() else { bail!(InvalidArgument, "Input must be at least rank 1 but is rank 0") };
+        let Some((&columns, outer)) = input.shape().split_last() else {
+            bail!(InvalidArgument, "Input must be at least rank 1 but is rank 0")
+        };
         if n >= columns {
             bail!(InvalidArgument, "Input must have last dimension > n = {n}");
         }
         let at = if reverse { columns - 1 - n } else { n };
-        let rows = input.as_slice::<T>()?.chunks_exact(columns);
-        let found: Vec<T> = rows.map(|row| row[nth(row.iter().map(|x| x.rank()).collect(), at)]).collect();
-        let out = ctx.allocator().from_slice(outer, &found)?;
+        let out = find(ctx.allocator(), input, columns, at, Shape::new(outer))?;
         ctx.set_output(0, out);
         Ok(())
-    }), _ => init.unsupported())
+    })
+}
+
+/// Returns a tensor of `shape` with the element of each row of `columns` numbers that is at position `at` in ascending order.
+fn nth_of_rows<T: Ordered>(alloc: &Allocator, input: &Tensor, columns: usize, at: usize, shape: Shape) -> Result<Tensor> {
+    let rows = input.as_slice::<T>()?.chunks_exact(columns);
+    let found: Vec<T> = rows.map(|row| row[nth(row.iter().map(|x| x.rank()).collect(), at)]).collect();
+    alloc.from_slice(shape, &found)
 }
 
 /// Returns the index of the element at position `at` in ascending order.

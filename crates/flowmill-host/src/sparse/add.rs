@@ -1,10 +1,10 @@
 //! Ops on two sparse tensors: `SparseAdd` and its gradient, `SparseSparseMaximum`, `SparseSparseMinimum`.
 
-use super::{Sparse, index_matrix, matrix};
+use super::{Sparse, index_matrix, matrix, pick_or_zero};
 use crate::from_fn::from_fn;
-use crate::number::{Number, Ordered};
+use crate::number::{Number, Ordered, is_number};
 use flowmill_runtime::{Kernel, KernelContext, KernelInit, KernelRegistry};
-use flowmill_tensor::{Complex, Result, bail, bf16, f16, for_dtype};
+use flowmill_tensor::{Allocator, Complex, Result, Tensor, bail, bf16, f16, for_dtype};
 use std::cmp::Ordering;
 use std::sync::Arc;
 
@@ -55,23 +55,37 @@ impl Magnitude for Complex<f64> {
     }
 }
 
-/// Merges the indices of two sparse tensors in ascending order. Calls `f(index, a, b)` with the positions of the values that the tensors have there.
-fn merge<'a>(a: &Sparse<'a>, b: &Sparse<'a>, mut f: impl FnMut(&'a [i64], Option<usize>, Option<usize>)) {
+/// The positions of the values that two sparse tensors have at one index. At least one of them is `Some`.
+type Pair = (Option<usize>, Option<usize>);
+
+/// Merges the indices of two sparse tensors in ascending order, and returns the positions of the values at each index.
+fn merge(a: &Sparse<'_>, b: &Sparse<'_>) -> Vec<Pair> {
     let (mut i, mut j) = (0, 0);
+    let mut pairs = Vec::with_capacity(a.len().max(b.len()));
     while i < a.len() || j < b.len() {
         let order = match (i < a.len(), j < b.len()) {
             (true, true) => a.row(i).cmp(b.row(j)),
             (true, false) => Ordering::Less,
             _ => Ordering::Greater,
         };
-        match order {
-            Ordering::Less => f(a.row(i), Some(i), None),
-            Ordering::Equal => f(a.row(i), Some(i), Some(j)),
-            Ordering::Greater => f(b.row(j), None, Some(j)),
-        }
+        pairs.push(((order != Ordering::Greater).then_some(i), (order != Ordering::Less).then_some(j)));
         i += usize::from(order != Ordering::Greater);
         j += usize::from(order != Ordering::Less);
     }
+    pairs
+}
+
+/// Returns the indices that the values of `pairs` have.
+fn indices_of(alloc: &Allocator, a: &Sparse<'_>, b: &Sparse<'_>, pairs: &[Pair]) -> Result<Tensor> {
+    let mut indices = Vec::with_capacity(pairs.len() * a.rank());
+    for pair in pairs {
+        match *pair {
+            (Some(i), _) => indices.extend_from_slice(a.row(i)),
+            (None, Some(j)) => indices.extend_from_slice(b.row(j)),
+            (None, None) => {}
+        }
+    }
+    index_matrix(alloc, &indices, a.rank(), pairs.len())
 }
 
 /// Returns the operands of a binary op, which must have one shape.
@@ -87,49 +101,61 @@ fn operands<'a>(ctx: &'a KernelContext<'_>) -> Result<(Sparse<'a>, Sparse<'a>)> 
 }
 
 fn make_add(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
-    for_dtype!(init.dtype("T")?, [f16, bf16, f32, f64, i8, i16, i32, i64, Complex<f32>, Complex<f64>], T => {
-        from_fn(add::<T>)
-    }, _ => init.unsupported())
+    let sums = for_dtype!(
+        init.dtype("T")?,
+        [f16, bf16, f32, f64, i8, i16, i32, i64, Complex<f32>, Complex<f64>],
+        T => sums::<T>,
+        _ => return init.unsupported()
+    );
+    from_fn(move |ctx| add(ctx, sums))
 }
 
+/// A function that returns the sums of `x` and `y` at `pairs`, from which it removes the sums of two elements that are smaller than a threshold.
+type Sums = fn(alloc: &Allocator, pairs: &mut Vec<Pair>, x: &Tensor, y: &Tensor, threshold: &Tensor) -> Result<Tensor>;
+
 /// Outputs the sum. A sum of two elements is dropped if it is smaller than a threshold; an element that only one operand has is kept, as in TensorFlow.
-fn add<T: Magnitude>(ctx: &mut KernelContext<'_>) -> Result<()> {
+fn add(ctx: &mut KernelContext<'_>, sums: Sums) -> Result<()> {
     let (a, b) = operands(ctx)?;
     let threshold = ctx.input(6)?;
     if threshold.rank() != 0 {
         bail!(InvalidArgument, "The magnitude threshold must be a scalar: got shape {}", threshold.shape());
     }
-    let threshold = threshold.to_scalar::<T::Real>()?;
-    let (x, y) = (a.values.as_slice::<T>()?, b.values.as_slice::<T>()?);
-    let (mut indices, mut values) = (Vec::new(), Vec::new());
-    merge(&a, &b, |place, i, j| {
-        let sum = match (i, j) {
-            (Some(i), Some(j)) => x[i].plus(y[j]),
-            (Some(i), None) => x[i],
-            (None, Some(j)) => y[j],
-            (None, None) => return,
-        };
-        if i.is_none() || j.is_none() || sum.magnitude() >= threshold {
-            indices.extend_from_slice(place);
-            values.push(sum);
-        }
-    });
-    let indices = index_matrix(ctx.allocator(), &indices, a.rank(), values.len())?;
+    let mut pairs = merge(&a, &b);
+    let values = sums(ctx.allocator(), &mut pairs, a.values, b.values, threshold)?;
+    let indices = indices_of(ctx.allocator(), &a, &b, &pairs)?;
     let shape = ctx.input(2)?.clone();
     ctx.set_output(0, indices);
-    ctx.set_output(1, ctx.allocator().vector(&values)?);
+    ctx.set_output(1, values);
     ctx.set_output(2, shape);
     Ok(())
 }
 
+fn sums<T: Magnitude>(alloc: &Allocator, pairs: &mut Vec<Pair>, x: &Tensor, y: &Tensor, threshold: &Tensor) -> Result<Tensor> {
+    let threshold = threshold.to_scalar::<T::Real>()?;
+    let (x, y) = (x.as_slice::<T>()?, y.as_slice::<T>()?);
+    let mut values = Vec::with_capacity(pairs.len());
+    pairs.retain(|pair| {
+        let (sum, is_kept) = match *pair {
+            (Some(i), Some(j)) => (x[i].plus(y[j]), false),
+            (Some(i), None) => (x[i], true),
+            (None, Some(j)) => (y[j], true),
+            (None, None) => return false,
+        };
+        let is_kept = is_kept || sum.magnitude() >= threshold;
+        if is_kept {
+            values.push(sum);
+        }
+        is_kept
+    });
+    alloc.vector(&values)
+}
+
 fn make_add_grad(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
-    for_dtype!(init.dtype("T")?, [f16, bf16, f32, f64, i8, i16, i32, i64, u8, u16, u32, u64, Complex<f32>, Complex<f64>], T => {
-        from_fn(add_grad::<T>)
-    }, _ => init.unsupported())
+    if is_number(init.dtype("T")?) { from_fn(add_grad) } else { init.unsupported() }
 }
 
 /// Outputs, for each element of an operand, the gradient of the sum at its index, or zero if the sum has no element there.
-fn add_grad<T: Number>(ctx: &mut KernelContext<'_>) -> Result<()> {
+fn add_grad(ctx: &mut KernelContext<'_>) -> Result<()> {
     let gradient = ctx.input(0)?;
     if gradient.rank() != 1 {
         bail!(InvalidArgument, "Input backprop_val_grad should be a vector but received shape: {}", gradient.shape());
@@ -142,7 +168,7 @@ fn add_grad<T: Number>(ctx: &mut KernelContext<'_>) -> Result<()> {
             gradient.num_elements()
         );
     }
-    let (g, sum) = (gradient.as_slice::<T>()?, ctx.input(3)?.as_slice::<i64>()?);
+    let sum = ctx.input(3)?.as_slice::<i64>()?;
     let mut outputs = Vec::new();
     for (input, name) in [(1, "Input a_indices"), (2, "Input b_indices")] {
         let (count, width) = matrix(ctx.input(input)?, name)?;
@@ -150,41 +176,47 @@ fn add_grad<T: Number>(ctx: &mut KernelContext<'_>) -> Result<()> {
             bail!(InvalidArgument, "The densified operands should have the same ndims; for {name}: {width}, sum: {rank}");
         }
         let indices = ctx.input(input)?.as_slice::<i64>()?;
-        let mut out = vec![T::ZERO; count];
+        let mut positions = vec![None; count];
         let mut k = 0;
-        for (i, out) in out.iter_mut().enumerate() {
+        for (i, position) in positions.iter_mut().enumerate() {
             let row = &indices[i * rank..][..rank];
             while k < sums && &sum[k * rank..][..rank] < row {
                 k += 1;
             }
             if k < sums && &sum[k * rank..][..rank] == row {
-                *out = g[k];
+                *position = Some(k);
             }
         }
-        outputs.push(ctx.allocator().vector(&out)?);
+        outputs.push(pick_or_zero(ctx.allocator(), gradient, &positions)?);
     }
     outputs.into_iter().enumerate().for_each(|(i, out)| ctx.set_output(i, out));
     Ok(())
 }
 
 fn make_extreme(init: &KernelInit<'_>, maximum: bool) -> Result<Arc<dyn Kernel>> {
-    for_dtype!(init.dtype("T")?, [f16, bf16, f32, f64, i8, i16, i32, i64, u8, u16, u32, u64], T => {
-        from_fn(move |ctx| extreme::<T>(ctx, maximum))
-    }, _ => init.unsupported())
+    let extremes = for_dtype!(
+        init.dtype("T")?,
+        [f16, bf16, f32, f64, i8, i16, i32, i64, u8, u16, u32, u64],
+        T => extremes::<T>,
+        _ => return init.unsupported()
+    );
+    from_fn(move |ctx| {
+        let (a, b) = operands(ctx)?;
+        let pairs = merge(&a, &b);
+        let values = extremes(ctx.allocator(), &pairs, a.values, b.values, maximum)?;
+        let indices = indices_of(ctx.allocator(), &a, &b, &pairs)?;
+        ctx.set_output(0, indices);
+        ctx.set_output(1, values);
+        Ok(())
+    })
 }
 
-/// Outputs the greater or the smaller elements. Elements that an operand does not have are zero.
-fn extreme<T: Ordered>(ctx: &mut KernelContext<'_>, maximum: bool) -> Result<()> {
-    let (a, b) = operands(ctx)?;
-    let (x, y) = (a.values.as_slice::<T>()?, b.values.as_slice::<T>()?);
-    let (mut indices, mut values) = (Vec::new(), Vec::new());
-    merge(&a, &b, |place, i, j| {
+/// Returns the greater or the smaller element of each pair. Elements that an operand does not have are zero.
+fn extremes<T: Ordered>(alloc: &Allocator, pairs: &[Pair], x: &Tensor, y: &Tensor, maximum: bool) -> Result<Tensor> {
+    let (x, y) = (x.as_slice::<T>()?, y.as_slice::<T>()?);
+    let extreme = |&(i, j): &Pair| {
         let (x, y) = (i.map_or(T::ZERO, |i| x[i]), j.map_or(T::ZERO, |j| y[j]));
-        indices.extend_from_slice(place);
-        values.push(if maximum { x.larger(y) } else { x.smaller(y) });
-    });
-    let indices = index_matrix(ctx.allocator(), &indices, a.rank(), values.len())?;
-    ctx.set_output(0, indices);
-    ctx.set_output(1, ctx.allocator().vector(&values)?);
-    Ok(())
+        if maximum { x.larger(y) } else { x.smaller(y) }
+    };
+    alloc.vector(&pairs.iter().map(extreme).collect::<Vec<T>>())
 }

@@ -1,7 +1,6 @@
 //! `SparseToDense`, `SparseReorder` and `SparseReshape`.
 
-use super::{Sparse, describe, index_matrix, matrix, pick, pick_indices, position};
-use crate::array::item::{Item, for_item};
+use super::{Sparse, describe, index_matrix, matrix, pick, pick_indices, position, scattered};
 use crate::from_fn::from_fn;
 use flowmill_runtime::{Kernel, KernelContext, KernelInit, KernelRegistry};
 use flowmill_tensor::{Result, Shape, bail, check_memory};
@@ -15,12 +14,12 @@ pub(super) fn register(registry: &mut KernelRegistry) {
 
 fn make_to_dense(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let validate = init.attrs.get_or("validate_indices", true)?;
-    for_item!(init.dtype("T")?, T => from_fn(move |ctx| to_dense::<T>(ctx, validate)))
+    from_fn(move |ctx| to_dense(ctx, validate))
 }
 
 /// Outputs a dense tensor that has the values at their indices, and the default value elsewhere. Indices may be one number, one number per value,
 /// or one row per value.
-fn to_dense<T: Item>(ctx: &mut KernelContext<'_>, validate: bool) -> Result<()> {
+fn to_dense(ctx: &mut KernelContext<'_>, validate: bool) -> Result<()> {
     let (indices, shape, values, default) = (ctx.input(0)?, ctx.input(1)?, ctx.input(2)?, ctx.input(3)?);
     let (count, width) = match *indices.shape().dims() {
         [] => (1, 1),
@@ -62,16 +61,7 @@ fn to_dense<T: Item>(ctx: &mut KernelContext<'_>, validate: bool) -> Result<()> 
         }
         positions.push(position);
     }
-    let (default, items) = (T::items(default)?, T::items(values)?);
-    let dense = T::build(ctx.allocator(), values.dtype(), shape, default, |out| {
-        if let [value] = default {
-            out.fill(value.clone());
-        }
-        for (i, &position) in positions.iter().enumerate() {
-            out[position] = items[if items.len() == 1 { 0 } else { i }].clone();
-        }
-        Ok(())
-    })?;
+    let dense = scattered(ctx.allocator(), values, &positions, shape, default)?;
     ctx.set_output(0, dense);
     Ok(())
 }

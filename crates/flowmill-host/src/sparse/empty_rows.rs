@@ -1,7 +1,6 @@
 //! `SparseFillEmptyRows`, `RaggedFillEmptyRows` and their gradients.
 
-use super::{Sparse, index_matrix};
-use crate::array::item::{Item, for_item};
+use super::{Sparse, index_matrix, pick, scattered};
 use crate::from_fn::from_fn;
 use crate::number::Number;
 use flowmill_runtime::{Kernel, KernelContext, KernelInit, KernelRegistry};
@@ -9,9 +8,9 @@ use flowmill_tensor::{Complex, Result, Shape, Tensor, bail, bf16, check_memory, 
 use std::sync::Arc;
 
 pub(super) fn register(registry: &mut KernelRegistry) {
-    registry.add("RaggedFillEmptyRows", |init| for_item!(init.dtype("T")?, T => from_fn(fill_ragged::<T>)));
+    registry.add("RaggedFillEmptyRows", |_| from_fn(fill_ragged));
     registry.add("RaggedFillEmptyRowsGrad", make_grad);
-    registry.add("SparseFillEmptyRows", |init| for_item!(init.dtype("T")?, T => from_fn(fill_sparse::<T>)));
+    registry.add("SparseFillEmptyRows", |_| from_fn(fill_sparse));
     registry.add("SparseFillEmptyRowsGrad", make_grad);
 }
 
@@ -66,18 +65,9 @@ impl Places {
     }
 
     /// Sets the outputs: the indices, the values with defaults added, flags for rows that were empty, and the new position of each value.
-    fn set_outputs<T: Item>(self, ctx: &mut KernelContext<'_>, indices: Tensor) -> Result<()> {
-        let values = ctx.input(1)?;
-        let (items, default) = (T::items(values)?, T::items(ctx.input(3)?)?);
-        let values = T::build(ctx.allocator(), values.dtype(), Shape::from([self.total]), default, |out| {
-            if let [default] = default {
-                out.fill(default.clone());
-            }
-            for (item, &at) in items.iter().zip(&self.reverse) {
-                out[at as usize] = item.clone();
-            }
-            Ok(())
-        })?;
+    fn set_outputs(self, ctx: &mut KernelContext<'_>, indices: Tensor) -> Result<()> {
+        let positions: Vec<usize> = self.reverse.iter().map(|&at| at as usize).collect();
+        let values = scattered(ctx.allocator(), ctx.input(1)?, &positions, Shape::from([self.total]), ctx.input(3)?)?;
         ctx.set_output(0, indices);
         ctx.set_output(1, values);
         ctx.set_output(2, ctx.allocator().vector(&self.empty)?);
@@ -94,7 +84,7 @@ fn check_default(default: &Tensor) -> Result<()> {
 }
 
 /// Adds a default value to each empty row, at its first position.
-fn fill_sparse<T: Item>(ctx: &mut KernelContext<'_>) -> Result<()> {
+fn fill_sparse(ctx: &mut KernelContext<'_>) -> Result<()> {
     let sparse = Sparse::input(ctx, 0)?;
     check_default(ctx.input(3)?)?;
     let Some(&rows) = sparse.dims.first() else { bail!(InvalidArgument, "Dense shape cannot be empty.") };
@@ -109,11 +99,11 @@ fn fill_sparse<T: Item>(ctx: &mut KernelContext<'_>) -> Result<()> {
         indices[at as usize * rank..][..rank].copy_from_slice(sparse.row(i));
     }
     let indices = index_matrix(ctx.allocator(), &indices, rank, places.total)?;
-    places.set_outputs::<T>(ctx, indices)
+    places.set_outputs(ctx, indices)
 }
 
 /// Adds a default value to each empty row of a ragged tensor.
-fn fill_ragged<T: Item>(ctx: &mut KernelContext<'_>) -> Result<()> {
+fn fill_ragged(ctx: &mut KernelContext<'_>) -> Result<()> {
     let (row_ids, values, rows) = (ctx.input(0)?, ctx.input(1)?, ctx.input(2)?);
     if row_ids.rank() != 1 {
         bail!(InvalidArgument, "value_rowids must be a vector, saw: {}", row_ids.shape());
@@ -143,17 +133,27 @@ fn fill_ragged<T: Item>(ctx: &mut KernelContext<'_>) -> Result<()> {
         filled[at as usize] = row;
     }
     let filled = ctx.allocator().vector(&filled)?;
-    places.set_outputs::<T>(ctx, filled)
+    places.set_outputs(ctx, filled)
 }
 
 fn make_grad(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
-    for_dtype!(init.dtype("T")?, [f16, bf16, f32, f64, i8, i16, i32, i64, u8, u16, u32, u64, Complex<f32>, Complex<f64>], T => {
-        from_fn(grad::<T>)
-    }, _ => init.unsupported())
+    let sum = for_dtype!(
+        init.dtype("T")?,
+        [f16, bf16, f32, f64, i8, i16, i32, i64, u8, u16, u32, u64, Complex<f32>, Complex<f64>],
+        T => sum_of_others::<T>,
+        _ => return init.unsupported()
+    );
+    from_fn(move |ctx| grad(ctx, sum))
+}
+
+/// Returns the sum of the elements of `gradient` that are not `visited`.
+fn sum_of_others<T: Number>(gradient: &Tensor, visited: &[bool]) -> Result<Tensor> {
+    let rest = gradient.as_slice::<T>()?.iter().zip(visited).filter(|&(_, &visited)| !visited);
+    Ok(Tensor::scalar(T::narrow(rest.fold(T::ZERO.widen(), |sum, (&x, _)| sum.plus(x.widen())))))
 }
 
 /// Outputs the gradients of the values, and the sum of the other gradients, which is the default's gradient.
-fn grad<T: Number>(ctx: &mut KernelContext<'_>) -> Result<()> {
+fn grad(ctx: &mut KernelContext<'_>, sum: fn(&Tensor, &[bool]) -> Result<Tensor>) -> Result<()> {
     let (map, gradient) = (ctx.input(0)?, ctx.input(1)?);
     if map.rank() != 1 {
         bail!(InvalidArgument, "reverse_index_map must be a vector, saw: {}", map.shape());
@@ -161,22 +161,20 @@ fn grad<T: Number>(ctx: &mut KernelContext<'_>) -> Result<()> {
     if gradient.rank() != 1 {
         bail!(InvalidArgument, "grad_values must be a vector, saw: {}", gradient.shape());
     }
-    let gradient = gradient.as_slice::<T>()?;
-    let mut visited = vec![false; gradient.len()];
-    let mut values = Vec::with_capacity(map.num_elements());
+    let count = gradient.num_elements();
+    let mut visited = vec![false; count];
+    let mut positions = Vec::with_capacity(map.num_elements());
     for &at in map.as_slice::<i64>()? {
-        match usize::try_from(at).ok().filter(|&at| at < gradient.len()) {
+        match usize::try_from(at).ok().filter(|&at| at < count) {
             Some(at) => {
                 visited[at] = true;
-                values.push(gradient[at]);
+                positions.push(at);
             }
-            None => bail!(InvalidArgument, "Elements in reverse index must be in [0, {}) but got {at}", gradient.len()),
+            None => bail!(InvalidArgument, "Elements in reverse index must be in [0, {count}) but got {at}"),
         }
     }
-    let rest = gradient.iter().zip(&visited).filter(|&(_, &visited)| !visited);
-    let sum = rest.fold(T::ZERO.widen(), |sum, (&x, _)| sum.plus(x.widen()));
-    let values = ctx.allocator().vector(&values)?;
+    let (values, sum) = (pick(ctx.allocator(), gradient, &positions)?, sum(gradient, &visited)?);
     ctx.set_output(0, values);
-    ctx.set_output(1, Tensor::scalar(T::narrow(sum)));
+    ctx.set_output(1, sum);
     Ok(())
 }

@@ -174,6 +174,38 @@ fn pick_rows(alloc: &Allocator, values: &Tensor, positions: &[usize], shape: Sha
     for_item!(values.dtype(), T => picked::<T>(alloc, values, positions, shape, width))
 }
 
+/// Returns a vector of the elements of `values` at `positions`, which must all be within bounds, and zero for each `None`.
+fn pick_or_zero(alloc: &Allocator, values: &Tensor, positions: &[Option<usize>]) -> Result<Tensor> {
+    fn picked<T: Item>(alloc: &Allocator, values: &Tensor, positions: &[Option<usize>]) -> Result<Tensor> {
+        let (items, zero) = (T::items(values)?, T::zero()?);
+        T::build(alloc, values.dtype(), Shape::from([positions.len()]), items, |out| {
+            for (to, position) in out.iter_mut().zip(positions) {
+                *to = position.map_or(&zero, |position| &items[position]).clone();
+            }
+            Ok(())
+        })
+    }
+    for_item!(values.dtype(), T => picked::<T>(alloc, values, positions))
+}
+
+/// Returns a tensor of `shape` with the elements of `values` at `positions`, which must all be within bounds, and the scalar `default` elsewhere. A single
+/// value is written to every position.
+fn scattered(alloc: &Allocator, values: &Tensor, positions: &[usize], shape: Shape, default: &Tensor) -> Result<Tensor> {
+    fn scattered<T: Item>(alloc: &Allocator, values: &Tensor, positions: &[usize], shape: Shape, default: &Tensor) -> Result<Tensor> {
+        let (default, items) = (T::items(default)?, T::items(values)?);
+        T::build(alloc, values.dtype(), shape, default, |out| {
+            if let [value] = default {
+                out.fill(value.clone());
+            }
+            for (i, &position) in positions.iter().enumerate() {
+                out[position] = items[if items.len() == 1 { 0 } else { i }].clone();
+            }
+            Ok(())
+        })
+    }
+    for_item!(values.dtype(), T => scattered::<T>(alloc, values, positions, shape, default))
+}
+
 /// Returns a matrix of indices.
 fn index_matrix(alloc: &Allocator, indices: &[i64], rank: usize, rows: usize) -> Result<Tensor> {
     alloc.from_slice([rows, rank], indices)

@@ -1,11 +1,11 @@
 //! Concatenation and slicing: `SparseConcat`, `SparseSlice`, `SparseSliceGrad`, `SparseSplit`.
 
-use super::{Sparse, describe, index_matrix, matrix, position};
+use super::{Sparse, describe, index_matrix, matrix, pick_or_zero, position};
 use crate::blocks::concat_blocks;
 use crate::from_fn::from_fn;
-use crate::number::Number;
+use crate::number::is_number;
 use flowmill_runtime::{Kernel, KernelContext, KernelInit, KernelRegistry};
-use flowmill_tensor::{Allocator, Complex, Result, Shape, Tensor, bail, bf16, f16, for_dtype};
+use flowmill_tensor::{Allocator, Result, Shape, Tensor, bail};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -115,13 +115,11 @@ fn slice(ctx: &mut KernelContext<'_>) -> Result<()> {
 }
 
 fn make_slice_grad(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
-    for_dtype!(init.dtype("T")?, [f16, bf16, f32, f64, i8, i16, i32, i64, u8, u16, u32, u64, Complex<f32>, Complex<f64>], T => {
-        from_fn(slice_grad::<T>)
-    }, _ => init.unsupported())
+    if is_number(init.dtype("T")?) { from_fn(slice_grad) } else { init.unsupported() }
 }
 
 /// Outputs the gradients of the values that a slice kept, and zero for the others. The kept values are in the order of the input's.
-fn slice_grad<T: Number>(ctx: &mut KernelContext<'_>) -> Result<()> {
+fn slice_grad(ctx: &mut KernelContext<'_>) -> Result<()> {
     let (gradient, input, start, output) = (ctx.input(0)?, ctx.input(1)?, ctx.input(2)?, ctx.input(3)?);
     let (count, rank) = matrix(input, "Input indices")?;
     let (kept, kept_rank) = matrix(output, "Output indices")?;
@@ -139,23 +137,22 @@ fn slice_grad<T: Number>(ctx: &mut KernelContext<'_>) -> Result<()> {
         );
     }
     let (input, output, start) = (input.as_slice::<i64>()?, output.as_slice::<i64>()?, start.as_slice::<i64>()?);
-    let gradient = gradient.as_slice::<T>()?;
-    let mut out = vec![T::ZERO; count];
+    let mut positions = vec![None; count];
     let mut next = 0;
-    for (i, out) in out.iter_mut().enumerate() {
+    for (i, position) in positions.iter_mut().enumerate() {
         if next == kept {
             break;
         }
         let (row, other) = (&input[i * rank..][..rank], &output[next * rank..][..rank]);
         if row.iter().zip(other).zip(start).all(|((a, b), s)| *a == b.wrapping_add(*s)) {
-            *out = gradient[next];
+            *position = Some(next);
             next += 1;
         }
     }
     if next < kept {
         bail!(Internal, "Elements of backprop_val_grad aren't all propagated. Num elements:{kept}, used: {next}");
     }
-    let out = ctx.allocator().vector(&out)?;
+    let out = pick_or_zero(ctx.allocator(), gradient, &positions)?;
     ctx.set_output(0, out);
     Ok(())
 }
