@@ -414,14 +414,14 @@ impl Device for GpuDevice {
         self.tensor_of(dtype, shape, block.address(), block)
     }
 
-    fn holds(&self, tensor: &Tensor) -> bool {
+    fn holds_dense(&self, tensor: &Tensor) -> bool {
         self.memory(tensor).is_ok()
     }
 
-    fn owned(&self, tensor: Tensor) -> Result<Tensor> {
-        match GpuMemory::of(&tensor) {
-            Some(memory) if memory.is_foreign() => self.copy_of(&tensor),
-            Some(_) => Ok(tensor),
+    fn copy_of_foreign(&self, tensor: &Tensor) -> Result<Option<Tensor>> {
+        match GpuMemory::of(tensor) {
+            Some(memory) if memory.is_foreign() => self.copy_of(tensor).map(Some),
+            Some(_) => Ok(None),
             None => self.host_allocator().owned(tensor),
         }
     }
@@ -445,11 +445,11 @@ impl Device for GpuDevice {
         Some(self.allocator.stats())
     }
 
-    fn copy_to_host(&self, tensor: Tensor, done: CopyDone) {
+    fn copy_dense_to_host(&self, tensor: Tensor, done: CopyDone) {
         self.download(tensor, done);
     }
 
-    fn copy_from_host(&self, tensor: Tensor, done: CopyDone) {
+    fn copy_dense_from_host(&self, tensor: Tensor, done: CopyDone) {
         // Later work of the compute stream sees the elements: nobody has to wait for them.
         done(self.upload(&tensor));
     }

@@ -36,7 +36,9 @@ mod sequence;
 mod slice;
 mod softmax;
 mod space;
+mod storage;
 mod tensor_array;
+mod tensor_list;
 mod training;
 mod types;
 
@@ -76,6 +78,7 @@ pub(crate) fn registry() -> KernelRegistry {
     softmax::register(&mut registry);
     space::register(&mut registry);
     tensor_array::register(&mut registry);
+    tensor_list::register(&mut registry);
     training::register(&mut registry);
     host_integers::register(&mut registry);
     registry

@@ -3,6 +3,7 @@
 mod access;
 mod format;
 mod make;
+mod parts;
 #[cfg(test)]
 mod tests;
 mod view;
