@@ -228,16 +228,12 @@ impl GpuDevice {
     /// # Errors
     /// Returns `Internal` if the tensor is not in this device's memory, and `ResourceExhausted` if the memory is full.
     pub(crate) fn memory_of_update(&self, value: &mut Tensor) -> Result<Tensor> {
-        // A tensor that shares its description with others has one of its own after a change of the shape, and both hold the memory.
-        let shape = value.shape().clone();
-        let mut longer = shape.clone();
-        longer.insert(0, 1);
-        *value = std::mem::replace(value, Tensor::scalar(0f32)).reshaped(longer)?;
-        *value = std::mem::replace(value, Tensor::scalar(0f32)).reshaped(shape)?;
-        let memory = self.memory(value)?;
-        let is_held_once =
-            Arc::strong_count(&memory.owner) == 1 && value.device_memory().is_some_and(|memory| Arc::strong_count(memory) == 1);
-        if is_held_once && !memory.is_foreign() { Ok(value.clone()) } else { self.allocate(value.dtype(), value.shape()) }
+        self.memory(value)?;
+        let is_own = value.unshared_device_memory().is_some_and(|memory| {
+            let any: &dyn Any = memory;
+            any.downcast_ref::<GpuMemory>().is_some_and(|memory| !memory.is_foreign() && Arc::strong_count(&memory.owner) == 1)
+        });
+        if is_own { Ok(value.clone()) } else { self.allocate(value.dtype(), value.shape()) }
     }
 
     /// Returns a kernel by the text that it is compiled from and its name.

@@ -108,6 +108,14 @@ impl Tensor {
         }
     }
 
+    /// Returns the device's memory that holds the elements, if no other tensor holds this object.
+    pub fn unshared_device_memory(&mut self) -> Option<&mut dyn DeviceMemory> {
+        match self.heap_mut().map(|h| &mut h.storage) {
+            Some(Storage::Device(memory)) => Arc::get_mut(memory),
+            _ => None,
+        }
+    }
+
     /// Returns true if the elements are in the host's memory.
     #[inline]
     pub fn is_on_host(&self) -> bool {
