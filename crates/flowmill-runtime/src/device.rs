@@ -89,6 +89,11 @@ pub trait Device: Any + Send + Sync {
     /// Copies a dense tensor of this device to another device. The default copies through the host's memory; a device may override it with a direct copy.
     /// [`copy_to`](#method.copy_to) is for tensors of any type.
     fn copy_dense_to(&self, tensor: Tensor, other: &Arc<dyn Device>, done: CopyDone) {
+        self.copy_through_host(tensor, other, done);
+    }
+
+    /// Copies a dense tensor of this device to the host's memory and from there to another device.
+    fn copy_through_host(&self, tensor: Tensor, other: &Arc<dyn Device>, done: CopyDone) {
         let other = other.clone();
         self.copy_dense_to_host(
             tensor,

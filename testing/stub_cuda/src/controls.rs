@@ -16,6 +16,10 @@ pub(crate) struct Controls {
     pub(crate) has_blas_lt: AtomicBool,
     pub(crate) fails_products: AtomicBool,
     pub(crate) products: AtomicU64,
+    /// True if the devices have no link to each other.
+    pub(crate) has_no_peers: AtomicBool,
+    /// The number of bytes that were copied from one device to another.
+    pub(crate) peer_bytes: AtomicU64,
     pub(crate) devices: [DeviceControls; DEVICES],
 }
 
@@ -62,6 +66,8 @@ impl Controls {
             has_blas_lt: AtomicBool::new(false),
             fails_products: AtomicBool::new(false),
             products: AtomicU64::new(0),
+            has_no_peers: AtomicBool::new(false),
+            peer_bytes: AtomicU64::new(0),
             devices: [DeviceControls::new(), DeviceControls::new()],
         }
     }
@@ -72,6 +78,8 @@ impl Controls {
         self.has_blas_lt.store(false, Ordering::SeqCst);
         self.fails_products.store(false, Ordering::SeqCst);
         self.products.store(0, Ordering::SeqCst);
+        self.has_no_peers.store(false, Ordering::SeqCst);
+        self.peer_bytes.store(0, Ordering::SeqCst);
         for device in &self.devices {
             device.memory_limit.store(DEFAULT_MEMORY, Ordering::SeqCst);
             device.launches_until_refusal.store(-1, Ordering::SeqCst);
