@@ -46,7 +46,7 @@ def test_inspect_tells_why_nodes_are_not_on_a_gpu(tmp_path):
     reasons = {node: reason for reason, ops in devices["cpu"].items() for nodes in ops.values() for node in nodes}
     assert "free" not in reasons and devices["gpu"] >= 1
     assert reasons["requested"] == "requests /device:CPU:0"
-    assert reasons["text"] == "strings and variants are in the host's memory"
+    assert reasons["text"] == "strings are in the host's memory"
     assert reasons["determinant"] == "no GPU kernel"
     assert reasons["complex"].startswith("GPU kernels of Tanh have T in ")
     text = flowmill("inspect", tmp_path / "graph.pb", "--devices")

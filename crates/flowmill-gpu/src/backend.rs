@@ -43,6 +43,8 @@ pub enum Stream {
     Upload,
     /// Copies to the host.
     Download,
+    /// Copies to other GPUs.
+    Peer,
 }
 
 /// A point in a stream.
@@ -176,7 +178,7 @@ pub struct Convolution {
 /// One GPU.
 ///
 /// All work is asynchronous: a method that takes a [`Stream`] enqueues work and returns. Errors of that work are returned by later calls.
-pub trait Gpu: Send + Sync + 'static {
+pub trait Gpu: Any + Send + Sync {
     /// Returns the GPU's properties.
     fn properties(&self) -> &Properties;
 
@@ -226,6 +228,20 @@ pub trait Gpu: Send + Sync + 'static {
     /// Returns the driver's error.
     fn copy(&self, to: Address, from: Address, bytes: usize) -> Result<()>;
 
+    /// Returns true if [`Gpu::copy_to_peer`] copies to `peer`, over a link between the two that the host has no part in.
+    fn can_copy_to(&self, _peer: &Arc<dyn Gpu>) -> bool {
+        false
+    }
+
+    /// Copies bytes to another GPU, on the stream for such copies. The regions must stay allocated until an event that is recorded after this call has been
+    /// reached.
+    ///
+    /// # Errors
+    /// Returns the driver's error, and by default `Unimplemented`.
+    fn copy_to_peer(&self, _peer: &Arc<dyn Gpu>, _to: Address, _from: Address, _bytes: usize) -> Result<()> {
+        Err(error!(Unimplemented, "the driver copies nothing from one GPU to another"))
+    }
+
     /// Sets bytes to `value`, on the compute stream.
     ///
     /// # Errors
@@ -238,7 +254,7 @@ pub trait Gpu: Send + Sync + 'static {
     /// Returns the driver's error.
     fn record(&self, stream: Stream) -> Result<Arc<dyn Event>>;
 
-    /// Makes later work of a stream wait for an event.
+    /// Makes later work of a stream wait for an event, which may be one of another GPU.
     ///
     /// # Errors
     /// Returns the driver's error.

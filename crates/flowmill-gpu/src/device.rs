@@ -1,5 +1,7 @@
 //! The device type `GPU`.
 
+mod copies;
+
 use crate::backend::{Address, Event, Function, Gpu, Grid, Stream};
 use crate::kernels;
 use crate::memory::{Accounted, Allocator, MemoryOptions, Staging};
@@ -13,9 +15,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, LazyLock};
 
-/// Copies of at most this many bytes are made on the compute stream, without events between streams.
-const SMALL_COPY: usize = 64 << 10;
-
 /// The options of a GPU device.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct GpuOptions {
@@ -27,21 +26,25 @@ pub struct GpuOptions {
     pub is_deterministic: bool,
     /// True if the work of strands of nodes is recorded and replayed, as CUDA graphs, if the driver can do so.
     pub replay: bool,
+    /// True if tensors are copied from this GPU to others over a link between them, if there is one. Otherwise they go through the host's memory.
+    pub peer_copies: bool,
 }
 
 impl Default for GpuOptions {
     fn default() -> GpuOptions {
-        GpuOptions { memory: MemoryOptions::default(), allow_tf32: true, is_deterministic: false, replay: true }
+        GpuOptions { memory: MemoryOptions::default(), allow_tf32: true, is_deterministic: false, replay: true, peer_copies: true }
     }
 }
 
 impl GpuOptions {
-    /// Returns the default options, changed by the environment: no replays with `FLOWMILL_CUDA_GRAPHS=0`, and deterministic results with TensorFlow's
-    /// `TF_DETERMINISTIC_OPS` or `TF_CUDNN_DETERMINISTIC`.
+    /// Returns the default options, changed by the environment: no replays with `FLOWMILL_CUDA_GRAPHS=0`, no copies over a link between GPUs with
+    /// `FLOWMILL_PEER_COPIES=0`, and deterministic results with TensorFlow's `TF_DETERMINISTIC_OPS` or `TF_CUDNN_DETERMINISTIC`.
     pub fn from_env() -> GpuOptions {
+        let is_on = |name: &str| std::env::var_os(name).is_none_or(|value| value != "0");
         let is_set = |name| std::env::var(name).is_ok_and(|value| matches!(value.to_ascii_lowercase().as_str(), "1" | "true"));
         GpuOptions {
-            replay: std::env::var_os("FLOWMILL_CUDA_GRAPHS").is_none_or(|value| value != "0"),
+            replay: is_on("FLOWMILL_CUDA_GRAPHS"),
+            peer_copies: is_on("FLOWMILL_PEER_COPIES"),
             is_deterministic: is_set("TF_DETERMINISTIC_OPS") || is_set("TF_CUDNN_DETERMINISTIC"),
             ..GpuOptions::default()
         }
@@ -236,16 +239,12 @@ impl GpuDevice {
     /// # Errors
     /// Returns `Internal` if the tensor is not in this device's memory, and `ResourceExhausted` if the memory is full.
     pub(crate) fn memory_of_update(&self, value: &mut Tensor) -> Result<Tensor> {
-        // A tensor that shares its description with others has one of its own after a change of the shape, and both hold the memory.
-        let shape = value.shape().clone();
-        let mut longer = shape.clone();
-        longer.insert(0, 1);
-        *value = std::mem::replace(value, Tensor::scalar(0f32)).reshaped(longer)?;
-        *value = std::mem::replace(value, Tensor::scalar(0f32)).reshaped(shape)?;
-        let memory = self.memory(value)?;
-        let is_held_once =
-            Arc::strong_count(&memory.owner) == 1 && value.device_memory().is_some_and(|memory| Arc::strong_count(memory) == 1);
-        if is_held_once && !memory.is_foreign() { Ok(value.clone()) } else { self.allocate(value.dtype(), value.shape()) }
+        self.memory(value)?;
+        let is_own = value.unshared_device_memory().is_some_and(|memory| {
+            let any: &dyn Any = memory;
+            any.downcast_ref::<GpuMemory>().is_some_and(|memory| !memory.is_foreign() && Arc::strong_count(&memory.owner) == 1)
+        });
+        if is_own { Ok(value.clone()) } else { self.allocate(value.dtype(), value.shape()) }
     }
 
     /// Returns a kernel by the text that it is compiled from and its name.
@@ -313,62 +312,6 @@ impl GpuDevice {
         // The thread lives as long as the device.
         let _ = self.copies.send(Enqueued { end, then: Box::new(then) });
     }
-
-    /// Copies a tensor of the host to the GPU.
-    pub(crate) fn upload(&self, tensor: &Tensor) -> Result<Tensor> {
-        let on_device = self.allocate(tensor.dtype(), tensor.shape())?;
-        let bytes = tensor.as_bytes()?;
-        if bytes.is_empty() {
-            return Ok(on_device);
-        }
-        let (buffer, to) = (self.staging.take(bytes.len())?, self.address(&on_device)?);
-        // SAFETY: the buffer has room for the bytes, and nobody else uses it.
-        unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), buffer.as_ptr(), bytes.len()) };
-        let stream = if bytes.len() <= SMALL_COPY { Stream::Compute } else { Stream::Upload };
-        if stream != Stream::Compute {
-            // The memory may have had another owner, whose work is still in the compute stream.
-            self.gpu.wait_in(stream, &self.gpu.record(Stream::Compute)?)?;
-        }
-        // SAFETY: the buffer and the tensor are kept until the event.
-        unsafe { self.gpu.upload(to, buffer.as_ptr(), bytes.len(), stream)? };
-        let end = self.gpu.record(stream)?;
-        if stream != Stream::Compute {
-            self.gpu.wait_in(Stream::Compute, &end)?;
-        }
-        let target = on_device.clone();
-        self.when_reached(end, move |_| drop((buffer, target)));
-        Ok(on_device)
-    }
-
-    fn download(&self, tensor: Tensor, done: CopyDone) {
-        let (dtype, shape) = (tensor.dtype(), tensor.shape().clone());
-        let bytes = tensor.num_bytes();
-        if bytes == 0 {
-            return done(Tensor::zeros(dtype, shape));
-        }
-        let enqueue = || -> Result<_> {
-            let (buffer, from) = (self.staging.take(bytes)?, self.address(&tensor)?);
-            let stream = if bytes <= SMALL_COPY { Stream::Compute } else { Stream::Download };
-            if stream != Stream::Compute {
-                self.gpu.wait_in(stream, &self.gpu.record(Stream::Compute)?)?;
-            }
-            // SAFETY: the buffer and the tensor are kept until the event, and nobody reads the buffer before.
-            unsafe { self.gpu.download(buffer.as_ptr(), from, bytes, stream)? };
-            Ok((self.gpu.record(stream)?, buffer))
-        };
-        match enqueue() {
-            Ok((end, buffer)) => self.when_reached(end, move |ended| {
-                let copied = ended.and_then(|()| {
-                    // SAFETY: the copy has ended, and wrote this many bytes.
-                    let bytes = unsafe { std::slice::from_raw_parts(buffer.as_ptr(), bytes) };
-                    Tensor::copy_from_bytes(dtype, shape, bytes)
-                });
-                drop((buffer, tensor));
-                done(copied);
-            }),
-            Err(e) => done(Err(e)),
-        }
-    }
 }
 
 /// Returns the kernels of devices of type `GPU`.
@@ -422,14 +365,14 @@ impl Device for GpuDevice {
         self.tensor_of(dtype, shape, block.address(), block)
     }
 
-    fn holds(&self, tensor: &Tensor) -> bool {
+    fn holds_dense(&self, tensor: &Tensor) -> bool {
         self.memory(tensor).is_ok()
     }
 
-    fn owned(&self, tensor: Tensor) -> Result<Tensor> {
-        match GpuMemory::of(&tensor) {
-            Some(memory) if memory.is_foreign() => self.copy_of(&tensor),
-            Some(_) => Ok(tensor),
+    fn copy_of_foreign(&self, tensor: &Tensor) -> Result<Option<Tensor>> {
+        match GpuMemory::of(tensor) {
+            Some(memory) if memory.is_foreign() => self.copy_of(tensor).map(Some),
+            Some(_) => Ok(None),
             None => self.host_allocator().owned(tensor),
         }
     }
@@ -453,13 +396,20 @@ impl Device for GpuDevice {
         Some(self.allocator.stats())
     }
 
-    fn copy_to_host(&self, tensor: Tensor, done: CopyDone) {
+    fn copy_dense_to_host(&self, tensor: Tensor, done: CopyDone) {
         self.download(tensor, done);
     }
 
-    fn copy_from_host(&self, tensor: Tensor, done: CopyDone) {
+    fn copy_dense_from_host(&self, tensor: Tensor, done: CopyDone) {
         // Later work of the compute stream sees the elements: nobody has to wait for them.
         done(self.upload(&tensor));
+    }
+
+    fn copy_dense_to(&self, tensor: Tensor, other: &Arc<dyn Device>, done: CopyDone) {
+        match GpuDevice::of(other) {
+            Ok(other) => done(self.send(&tensor, other)),
+            Err(_) => self.copy_through_host(tensor, other, done),
+        }
     }
 
     fn sync(&self, done: SyncDone) {

@@ -27,11 +27,11 @@ impl Device for PlannedGpu {
         bail!(FailedPrecondition, "{} is for placement only", self.0.name)
     }
 
-    fn copy_to_host(&self, _: Tensor, done: CopyDone) {
+    fn copy_dense_to_host(&self, _: Tensor, done: CopyDone) {
         done(Err(error!(FailedPrecondition, "{} is for placement only", self.0.name)));
     }
 
-    fn copy_from_host(&self, _: Tensor, done: CopyDone) {
+    fn copy_dense_from_host(&self, _: Tensor, done: CopyDone) {
         done(Err(error!(FailedPrecondition, "{} is for placement only", self.0.name)));
     }
 }

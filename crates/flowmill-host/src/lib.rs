@@ -24,6 +24,7 @@ mod summarize;
 
 pub use data_flow::reader::TfRecords;
 pub use data_flow::tensor_array::register_in as register_tensor_arrays_in;
+pub use data_flow::tensor_list::register_in as register_tensor_lists_in;
 
 // The families refer to these as modules of this crate.
 use flowmill_kernels::{array, blocks, files, from_fn, number};

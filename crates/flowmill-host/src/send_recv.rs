@@ -79,7 +79,7 @@ impl Kernel for Send {
         let is_live = (0..ctx.num_inputs()).all(|i| ctx.input(i).is_ok());
         let value: Option<Tensor> = if is_live { Some(ctx.take(0)?) } else { None };
         match (value, self.endpoint.transfer(ctx.step())) {
-            (Some(tensor), Some((_, number))) if !tensor.is_on_host() && self.to_host => {
+            (Some(tensor), Some((_, number))) if self.to_host && !tensor.has_parts_on_host() => {
                 let (step, iteration) = (ctx.device_step().step.clone(), ctx.iteration());
                 let send = move |tensor| match step.rendezvous.transfers() {
                     Some(transfers) => transfers.send(number, &iteration, Some(Parcel { tensor, device: None })),
@@ -89,10 +89,10 @@ impl Kernel for Send {
             }
             (value, Some((transfers, number))) => {
                 let device = || ctx.device().clone();
-                let parcel = |tensor: Tensor| Parcel { device: (!tensor.is_on_host()).then(device), tensor };
+                let parcel = |tensor: Tensor| Parcel { device: (!tensor.has_parts_on_host()).then(device), tensor };
                 transfers.send(number, &ctx.iteration(), value.map(parcel))
             }
-            (Some(tensor), None) if !tensor.is_on_host() => {
+            (Some(tensor), None) if !tensor.has_parts_on_host() => {
                 let (step, key) = (ctx.device_step().step.clone(), self.key(ctx));
                 self.copy_to_host(ctx, tensor, move |tensor| step.rendezvous.send(&key, Some(tensor)))
             }

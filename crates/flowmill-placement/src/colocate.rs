@@ -46,7 +46,7 @@ impl<'a> Colocation<'a> {
         this.colocate_edges()?;
         this.colocate_returned()?;
         this.colocate_classes()?;
-        this.keep_host_lists_on_the_host();
+        this.keep_host_variants_on_the_host();
         Ok(this)
     }
 
@@ -252,18 +252,41 @@ impl<'a> Colocation<'a> {
         }
     }
 
-    /// Restricts the nodes that take lists of strings, resources or other values of the host to the host's types.
-    fn keep_host_lists_on_the_host(&mut self) {
+    /// Restricts nodes that take variants to the host's types, if the tensors in the variants are the host's: those that take lists of strings or resources,
+    /// and those that request no device and take variants that only the host makes. Their tensors would be copied to a device and back.
+    fn keep_host_variants_on_the_host(&mut self) {
         let is_host: Vec<bool> = self.types.names().iter().map(|name| self.kernels.is_host(name)).collect();
         if is_host.iter().all(|&is| is) {
             return;
         }
+        let is_on_host = |&(t, _): &(u16, i32)| is_host[usize::from(t)];
+        let makes_variants = |node: &Node| node.output_types().iter().any(|t| t.dtype == DType::Variant);
+        let of_host: Vec<NodeId> = self.nodes().filter(|node| element_type(node).is_some_and(is_always_on_host)).map(Node::id).collect();
+        let mut found = self.takers_of_variants(of_host);
+        let only_host: Vec<NodeId> = self.nodes().filter(|node| makes_variants(node)).map(Node::id).collect();
+        let only_host = only_host.into_iter().filter(|&id| {
+            let root = self.groups.root(id);
+            self.groups.types(root).iter().all(is_on_host)
+        });
+        let only_host = only_host.collect();
+        let requests_none = |id: &NodeId| self.graph.get(*id).is_some_and(|node| node.device().is_empty());
+        found.extend(self.takers_of_variants(only_host).into_iter().filter(requests_none));
+        for id in found {
+            let root = self.groups.root(id);
+            let on_host: crate::types::TypeList = self.groups.types(root).iter().copied().filter(is_on_host).collect();
+            if !on_host.is_empty() {
+                self.groups.set_types(root, on_host);
+            }
+        }
+    }
+
+    /// Returns the nodes of `producers` that take variants, and those that take the variants of `producers`, directly or through others. A list node
+    /// says what its elements are; other nodes that take variants take those of their producers.
+    fn takers_of_variants(&self, producers: Vec<NodeId>) -> Vec<NodeId> {
         let takes_variant = |node: &Node| node.input_types().iter().any(|t| t.dtype == DType::Variant);
-        // A list node says what its elements are; other nodes that take variants take the elements of their producers.
-        let mut stack: Vec<NodeId> = self.nodes().filter(|node| element_type(node).is_some_and(is_on_host)).map(Node::id).collect();
         let mut is_found = vec![false; self.graph.num_node_ids()];
-        stack.iter().for_each(|id| is_found[id.index()] = true);
-        let mut found = Vec::new();
+        producers.iter().for_each(|id| is_found[id.index()] = true);
+        let (mut stack, mut found) = (producers, Vec::new());
         while let Some(id) = stack.pop() {
             let Some(node) = self.graph.get(id) else { continue };
             if takes_variant(node) && !self.options.is_fixed(node) {
@@ -279,14 +302,7 @@ impl<'a> Colocation<'a> {
                 }
             }
         }
-        for id in found {
-            let root = self.groups.root(id);
-            let on_host: crate::types::TypeList =
-                self.groups.types(root).iter().copied().filter(|&(t, _)| is_host[usize::from(t)]).collect();
-            if !on_host.is_empty() {
-                self.groups.set_types(root, on_host);
-            }
-        }
+        found
     }
 }
 
@@ -337,6 +353,6 @@ fn element_type(node: &Node) -> Option<DType> {
 }
 
 /// Returns true for types whose tensors are in the host's memory on every device.
-fn is_on_host(dtype: DType) -> bool {
+fn is_always_on_host(dtype: DType) -> bool {
     matches!(dtype, DType::String | DType::Resource)
 }

@@ -1,5 +1,6 @@
 //! Devices, which run kernels and have memory of their own.
 
+use crate::copies::copy_parts;
 use crate::kernel::Kernel;
 use crate::registry::KernelRegistry;
 use flowmill_graph::DeviceName;
@@ -49,17 +50,16 @@ pub trait Device: Any + Send + Sync {
         if self.is_host() { self.host_allocator().stats() } else { None }
     }
 
-    /// Returns true if the tensor is in this device's memory.
-    fn holds(&self, tensor: &Tensor) -> bool {
+    /// Returns true if a dense tensor is in this device's memory. [`holds`](#method.holds) is for tensors of any type.
+    fn holds_dense(&self, tensor: &Tensor) -> bool {
         tensor.device_memory().map_or(self.is_host(), |memory| self.attributes().name.to_string() == memory.device())
     }
 
-    /// Returns a tensor of this device whose memory nobody outside of the engine writes to: the same one, or a copy. Kernels that keep a tensor after the
-    /// step call it.
+    /// Returns a copy of a dense tensor of this device if somebody outside of the engine may write to its memory, and otherwise `None`.
     ///
     /// # Errors
     /// Returns `ResourceExhausted` if the device's memory is full.
-    fn owned(&self, tensor: Tensor) -> Result<Tensor> {
+    fn copy_of_foreign(&self, tensor: &Tensor) -> Result<Option<Tensor>> {
         self.host_allocator().owned(tensor)
     }
 
@@ -80,19 +80,25 @@ pub trait Device: Any + Send + Sync {
         strand
     }
 
-    /// Copies a tensor of this device to the host's memory.
-    fn copy_to_host(&self, tensor: Tensor, done: CopyDone);
+    /// Copies a dense tensor of this device to the host's memory. [`copy_to_host`](#method.copy_to_host) is for tensors of any type.
+    fn copy_dense_to_host(&self, tensor: Tensor, done: CopyDone);
 
-    /// Copies a tensor in the host's memory to this device.
-    fn copy_from_host(&self, tensor: Tensor, done: CopyDone);
+    /// Copies a dense tensor in the host's memory to this device. [`copy_from_host`](#method.copy_from_host) is for tensors of any type.
+    fn copy_dense_from_host(&self, tensor: Tensor, done: CopyDone);
 
-    /// Copies a tensor of this device to another device. The default copies through the host's memory; a device may override it with a direct copy.
-    fn copy_to(&self, tensor: Tensor, other: &Arc<dyn Device>, done: CopyDone) {
+    /// Copies a dense tensor of this device to another device. The default copies through the host's memory; a device may override it with a direct copy.
+    /// [`copy_to`](#method.copy_to) is for tensors of any type.
+    fn copy_dense_to(&self, tensor: Tensor, other: &Arc<dyn Device>, done: CopyDone) {
+        self.copy_through_host(tensor, other, done);
+    }
+
+    /// Copies a dense tensor of this device to the host's memory and from there to another device.
+    fn copy_through_host(&self, tensor: Tensor, other: &Arc<dyn Device>, done: CopyDone) {
         let other = other.clone();
-        self.copy_to_host(
+        self.copy_dense_to_host(
             tensor,
             Box::new(move |copied| match copied {
-                Ok(tensor) => other.copy_from_host(tensor, done),
+                Ok(tensor) => other.copy_dense_from_host(tensor, done),
                 Err(e) => done(Err(e)),
             }),
         );
@@ -102,6 +108,41 @@ pub trait Device: Any + Send + Sync {
     /// of its devices.
     fn sync(&self, done: SyncDone) {
         done(Ok(()));
+    }
+}
+
+/// Operations on tensors of any type. The tensors inside of variants are in the device's memory, but strings and handles are in the host's on every device.
+impl dyn Device {
+    /// Returns true if the tensor is in this device's memory.
+    pub fn holds(&self, tensor: &Tensor) -> bool {
+        match tensor.dtype() {
+            DType::Variant => tensor.first_dense_part().is_none_or(|part| self.holds_dense(part)),
+            _ => self.holds_dense(tensor),
+        }
+    }
+
+    /// Returns a tensor of this device whose memory nobody outside of the engine writes to: the same one, or a copy. Kernels that keep a tensor after the
+    /// step call it.
+    ///
+    /// # Errors
+    /// Returns `ResourceExhausted` if the device's memory is full.
+    pub fn owned(&self, tensor: Tensor) -> Result<Tensor> {
+        Ok(tensor.map_dense_parts(&mut |part| self.copy_of_foreign(part))?.unwrap_or(tensor))
+    }
+
+    /// Copies a tensor of this device to the host's memory.
+    pub fn copy_to_host(&self, tensor: Tensor, done: CopyDone) {
+        copy_parts(tensor, |part, done| self.copy_dense_to_host(part, done), done);
+    }
+
+    /// Copies a tensor in the host's memory to this device.
+    pub fn copy_from_host(&self, tensor: Tensor, done: CopyDone) {
+        copy_parts(tensor, |part, done| self.copy_dense_from_host(part, done), done);
+    }
+
+    /// Copies a tensor of this device to another device.
+    pub fn copy_to(&self, tensor: Tensor, other: &Arc<dyn Device>, done: CopyDone) {
+        copy_parts(tensor, |part, done| self.copy_dense_to(part, other, done), done);
     }
 }
 
@@ -190,11 +231,11 @@ impl Device for HostDevice {
         &self.allocator
     }
 
-    fn copy_to_host(&self, tensor: Tensor, done: CopyDone) {
+    fn copy_dense_to_host(&self, tensor: Tensor, done: CopyDone) {
         done(Ok(tensor));
     }
 
-    fn copy_from_host(&self, tensor: Tensor, done: CopyDone) {
+    fn copy_dense_from_host(&self, tensor: Tensor, done: CopyDone) {
         done(Ok(tensor));
     }
 }

@@ -3,6 +3,7 @@
 
 mod call;
 mod cancel;
+mod copies;
 pub mod denormals;
 mod device;
 mod evaluate;

@@ -59,6 +59,7 @@ pub struct KernelDef {
     /// The type attributes that are constrained, each with the types that it, or each element of a list, may have.
     constraints: Vec<(&'static str, &'static [DType])>,
     host_memory: Vec<&'static str>,
+    any_memory: Vec<&'static str>,
     priority: i32,
     functions: fn(ElementwiseFunction) -> bool,
     channels_last: bool,
@@ -72,6 +73,7 @@ impl KernelDef {
             make,
             constraints: Vec::new(),
             host_memory: Vec::new(),
+            any_memory: Vec::new(),
             priority: 0,
             functions: |_| false,
             channels_last: false,
@@ -91,6 +93,13 @@ impl KernelDef {
     #[must_use]
     pub fn host_memory(mut self, name: &'static str) -> KernelDef {
         self.host_memory.push(name);
+        self
+    }
+
+    /// Declares that the kernel takes the input of this name, or leaves the output, in any memory: it reads no elements and passes them on where they are.
+    #[must_use]
+    pub fn any_memory(mut self, name: &'static str) -> KernelDef {
+        self.any_memory.push(name);
         self
     }
 
@@ -137,6 +146,11 @@ impl KernelDef {
     /// Returns true if the input or output of this name is in the host's memory.
     pub fn is_in_host_memory(&self, name: &str) -> bool {
         self.host_memory.contains(&name)
+    }
+
+    /// Returns true if the input or output of this name is in any memory.
+    pub fn is_in_any_memory(&self, name: &str) -> bool {
+        self.any_memory.contains(&name)
     }
 
     /// Returns true if `may_have` returns true for the types of each constraint.

@@ -75,7 +75,7 @@ impl Devices {
     /// Returns true if the engine can run a node of `graph` on `device`, which is one of these or of their types.
     pub(crate) fn can_run(&self, device: &Arc<dyn Device>, graph: &Graph, node: &Node) -> bool {
         // Nodes without a kernel run everywhere, but not every tensor can be there. Calls pass such tensors on in the host's memory.
-        let is_of_host = |t: &TensorType| matches!(t.dtype, DType::String | DType::Variant);
+        let is_of_host = |t: &TensorType| t.dtype == DType::String;
         let needs_host = || {
             !device.kernels().contains(node.op())
                 && !graph.calls_functions(node)

@@ -233,13 +233,12 @@ impl Allocator {
         Ok(copy)
     }
 
-    /// Returns an equal tensor whose memory belongs to tensors, as [`Tensor::into_owned`] does; a copy of the tensor itself is charged to this
-    /// allocator.
+    /// Like [`Tensor::owned`]; a copy of the tensor itself is charged to this allocator.
     ///
     /// # Errors
     /// Returns `ResourceExhausted` past a memory limit.
-    pub fn owned(&self, tensor: Tensor) -> Result<Tensor> {
-        if tensor.is_foreign() { self.copy(&tensor) } else { tensor.into_owned() }
+    pub fn owned(&self, tensor: &Tensor) -> Result<Option<Tensor>> {
+        if tensor.is_foreign() { self.copy(tensor).map(Some) } else { tensor.owned() }
     }
 
     fn allocate(&self, dtype: DType, shape: Shape, zeroed: bool) -> Result<Tensor> {

@@ -21,18 +21,20 @@ mod shape;
 mod symbol;
 pub mod sync;
 mod tensor;
+mod variant;
 
 pub use alloc::{check_memory, live_bytes, memory_limit, release_unused_memory, set_memory_limit};
 pub use allocator::{Allocator, MemoryStats, Reservation};
 pub use dtype::DType;
 pub use element::Element;
 pub use error::{Code, Error, Result};
-pub use handle::{EncodedVariant, Resource, ResourceHandle, Variant, VariantValue};
+pub use handle::{Resource, ResourceHandle};
 pub use heap::DeviceMemory;
 pub use partial_shape::PartialShape;
 pub use shape::Shape;
 pub use symbol::Symbol;
 pub use tensor::Tensor;
+pub use variant::{EncodedVariant, TensorArithmetic, Variant, VariantValue};
 
 pub use bytes::Bytes;
 pub use half::{bf16, f16};

@@ -99,7 +99,7 @@ impl Device for TestDevice {
         Tensor::on_device(dtype, shape.clone(), Arc::new(memory))
     }
 
-    fn copy_to_host(&self, tensor: Tensor, done: CopyDone) {
+    fn copy_dense_to_host(&self, tensor: Tensor, done: CopyDone) {
         self.enqueue(move || {
             let copied = numbers_of(&tensor).and_then(|numbers| {
                 let floats: Vec<f32> = numbers.iter().map(|&bits| f32::from_bits(!bits)).collect();
@@ -109,7 +109,7 @@ impl Device for TestDevice {
         });
     }
 
-    fn copy_from_host(&self, tensor: Tensor, done: CopyDone) {
+    fn copy_dense_from_host(&self, tensor: Tensor, done: CopyDone) {
         let to = self.allocate(tensor.dtype(), tensor.shape());
         self.enqueue(move || {
             let copied = to.and_then(|to| {

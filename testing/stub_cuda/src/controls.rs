@@ -20,6 +20,10 @@ pub(crate) struct Controls {
     pub(crate) fails_convolutions: AtomicBool,
     pub(crate) convolutions: AtomicU64,
     pub(crate) unordered_convolutions: AtomicU64,
+    /// True if the devices have no link to each other.
+    pub(crate) has_no_peers: AtomicBool,
+    /// The number of bytes that were copied from one device to another.
+    pub(crate) peer_bytes: AtomicU64,
     pub(crate) devices: [DeviceControls; DEVICES],
 }
 
@@ -70,6 +74,8 @@ impl Controls {
             fails_convolutions: AtomicBool::new(false),
             convolutions: AtomicU64::new(0),
             unordered_convolutions: AtomicU64::new(0),
+            has_no_peers: AtomicBool::new(false),
+            peer_bytes: AtomicU64::new(0),
             devices: [DeviceControls::new(), DeviceControls::new()],
         }
     }
@@ -84,6 +90,8 @@ impl Controls {
         self.fails_convolutions.store(false, Ordering::SeqCst);
         self.convolutions.store(0, Ordering::SeqCst);
         self.unordered_convolutions.store(0, Ordering::SeqCst);
+        self.has_no_peers.store(false, Ordering::SeqCst);
+        self.peer_bytes.store(0, Ordering::SeqCst);
         for device in &self.devices {
             device.memory_limit.store(DEFAULT_MEMORY, Ordering::SeqCst);
             device.launches_until_refusal.store(-1, Ordering::SeqCst);

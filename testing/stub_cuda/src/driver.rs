@@ -81,6 +81,19 @@ driver! {
         Ok(())
     }
 
+    cuDeviceCanAccessPeer(can: *mut c_int, device: c_int, peer: c_int) {
+        let can_access = device_of(device)? != device_of(peer)? && !CONTROLS.has_no_peers.load(Ordering::SeqCst);
+        // SAFETY: as the function requires.
+        unsafe { put(can, can_access.into()) };
+        Ok(())
+    }
+
+    cuCtxEnablePeerAccess(peer: Handle, _flags: c_uint) {
+        let (device, _) = current()?;
+        check(peer != device + 1 && (1..=DEVICES).contains(&peer), INVALID_CONTEXT)?;
+        check(!CONTROLS.has_no_peers.load(Ordering::SeqCst), PEER_ACCESS_UNSUPPORTED)
+    }
+
     cuDeviceTotalMem_v2(bytes: *mut usize, device: c_int) {
         let limit = CONTROLS.devices[device_of(device)?].memory_limit.load(Ordering::SeqCst);
         // SAFETY: as the function requires.
@@ -228,7 +241,9 @@ driver! {
         let stream = objects.stream(stream, device)?;
         let (to_device, from_device) = (to_context.wrapping_sub(1), from_context.wrapping_sub(1));
         check(objects.is_memory(from, bytes, from_device) && objects.is_memory(to, bytes, to_device), INVALID_VALUE)?;
+        check(objects.contexts[from_device] > 0 && objects.contexts[to_device] > 0, INVALID_CONTEXT)?;
         drop(objects);
+        CONTROLS.peer_bytes.fetch_add(bytes as u64, Ordering::SeqCst);
         copy(&stream, controls, to, from, bytes)
     }
 

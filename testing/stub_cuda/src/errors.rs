@@ -10,6 +10,7 @@ pub(crate) const OUT_OF_MEMORY: Code = 2;
 pub(crate) const INVALID_DEVICE: Code = 101;
 pub(crate) const INVALID_IMAGE: Code = 200;
 pub(crate) const INVALID_CONTEXT: Code = 201;
+pub(crate) const PEER_ACCESS_UNSUPPORTED: Code = 217;
 pub(crate) const INVALID_HANDLE: Code = 400;
 pub(crate) const ILLEGAL_STATE: Code = 401;
 pub(crate) const NOT_FOUND: Code = 500;
@@ -30,6 +31,7 @@ pub(crate) fn describe(error: Code) -> &'static CStr {
         INVALID_DEVICE => c"CUDA_ERROR_INVALID_DEVICE",
         INVALID_IMAGE => c"CUDA_ERROR_INVALID_IMAGE",
         INVALID_CONTEXT => c"CUDA_ERROR_INVALID_CONTEXT",
+        PEER_ACCESS_UNSUPPORTED => c"CUDA_ERROR_PEER_ACCESS_UNSUPPORTED",
         INVALID_HANDLE => c"CUDA_ERROR_INVALID_HANDLE",
         ILLEGAL_STATE => c"CUDA_ERROR_ILLEGAL_STATE",
         NOT_FOUND => c"CUDA_ERROR_NOT_FOUND",

@@ -125,6 +125,16 @@ impl Driver {
         (self.controls.convolutions.load(Ordering::SeqCst), self.controls.unordered_convolutions.load(Ordering::SeqCst))
     }
 
+    /// Makes the driver say from now on that no device accesses the memory of another.
+    pub fn remove_peers(&self) {
+        self.controls.has_no_peers.store(true, Ordering::SeqCst);
+    }
+
+    /// Returns the number of bytes that were copied from one device to another since the driver was installed.
+    pub fn peer_bytes(&self) -> u64 {
+        self.controls.peer_bytes.load(Ordering::SeqCst)
+    }
+
     /// Sets the size of a device's memory in bytes.
     pub fn set_memory_limit(&self, device: usize, bytes: u64) {
         self.device(device).memory_limit.store(bytes, Ordering::SeqCst);

@@ -23,7 +23,7 @@ def _scatter(graph_def, devices, seed):
     nodes = [*graph_def.node, *(node for function in graph_def.library.function for node in function.node_def)]
     for node in nodes:
         node.attr.pop("_class", None)
-        shares_resource = any(kind in node.op for kind in ("TensorArray", "Stack", "Variable"))
+        shares_resource = not node.op.startswith("TensorList") and any(kind in node.op for kind in ("TensorArray", "Stack", "Variable"))
         node.device = "" if shares_resource else chosen.choice(devices)
 
 

@@ -51,10 +51,10 @@ fn reason(node: &Node, gpu: &Arc<dyn Device>) -> String {
         });
         return format!("GPU kernels of {} have {}", node.op(), types.collect::<Vec<_>>().join(", or "));
     }
-    let has_strings = node.input_types().iter().chain(node.output_types()).any(|t| matches!(t.dtype, DType::String | DType::Variant));
+    let has_strings = node.input_types().iter().chain(node.output_types()).any(|t| t.dtype == DType::String);
     match kernels.contains(node.op()) {
         true => "is placed with the nodes that it is colocated with or serves".to_owned(),
-        false if has_strings => "strings and variants are in the host's memory".to_owned(),
+        false if has_strings => "strings are in the host's memory".to_owned(),
         false if node.op() == "Placeholder" || node.op() == "Const" || node.op() == "NoOp" => {
             "is placed with the nodes that use it".to_owned()
         }

@@ -3,9 +3,10 @@
 use super::args::{Indices, indices, product, scalar_index, shape_argument};
 use super::item::{Item, for_item};
 use crate::from_fn::from_fn;
+use flowmill_kernels::arithmetic::zeros_like;
 use flowmill_proto::TensorProto;
 use flowmill_runtime::{Kernel, KernelContext, KernelInit, KernelRegistry};
-use flowmill_tensor::{Complex, DType, Element, Result, Shape, Tensor, Variant, bail, bf16, error, f16, for_dtype};
+use flowmill_tensor::{Complex, DType, Element, Result, Shape, Tensor, bail, bf16, error, f16, for_dtype};
 use std::sync::Arc;
 
 pub(super) fn register(registry: &mut KernelRegistry) {
@@ -67,10 +68,8 @@ fn make_zeros_like(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let dtype = init.dtype("T")?;
     if dtype == DType::Variant {
         return from_fn(|ctx| {
-            let input = ctx.input(0)?;
-            let zeros = input.as_variants()?.iter().map(|v| v.value().zeros_like()).collect::<Result<Vec<Variant>>>()?;
-            let output = Tensor::from_variants(input.shape().clone(), zeros)?;
-            ctx.set_output(0, output);
+            let zeros = zeros_like(ctx.input(0)?)?;
+            ctx.set_output(0, zeros);
             Ok(())
         });
     }

@@ -4,6 +4,7 @@ use super::arithmetic::Add;
 use crate::elementwise::{CHUNK, for_blocks};
 use crate::from_fn::from_fn;
 use crate::number::Number;
+use flowmill_kernels::arithmetic::add_to;
 use flowmill_numeric::segment::merge_rows;
 use flowmill_runtime::{Kernel, KernelContext, KernelInit};
 use flowmill_tensor::{Allocator, Complex, DType, PartialShape, Result, Tensor, bail, bf16, f16, for_dtype};
@@ -89,9 +90,7 @@ fn add_variants(_: &Allocator, inputs: Vec<Tensor>) -> Result<Tensor> {
     let mut inputs = inputs.into_iter();
     let Some(mut sum) = inputs.next() else { bail!(InvalidArgument, "a sum needs at least one input") };
     for input in inputs {
-        let pairs = sum.as_variants()?.iter().zip(input.as_variants()?);
-        let sums = pairs.map(|(x, y)| x.value().add(y)).collect::<Result<Vec<_>>>()?;
-        sum = Tensor::from_variants(sum.shape().clone(), sums)?;
+        add_to(&mut sum, &input)?;
     }
     Ok(sum)
 }

@@ -1,6 +1,6 @@
 use crate::testing::{Call, run1, ty};
 use flowmill_runtime::ScalarOp;
-use flowmill_tensor::{Code, Complex, DType, Element, Result, Tensor, Variant, VariantValue, bf16, f16};
+use flowmill_tensor::{Code, Complex, DType, Element, Result, Tensor, TensorArithmetic, Variant, VariantValue, bf16, f16};
 
 const INF: f32 = f32::INFINITY;
 const NAN: f32 = f32::NAN;
@@ -236,14 +236,11 @@ impl VariantValue for Count {
     fn type_name(&self) -> &'static str {
         "Count"
     }
-    fn zeros_like(&self) -> Result<Variant> {
+    fn zeros_like(&self, _: &dyn TensorArithmetic) -> Result<Variant> {
         Ok(Variant::new(Count(0)))
     }
-    fn add(&self, other: &Variant) -> Result<Variant> {
+    fn add(&self, other: &Variant, _: &dyn TensorArithmetic) -> Result<Variant> {
         Ok(Variant::new(Count(self.0 + other.get::<Count>().map_or(0, |c| c.0))))
-    }
-    fn owned(&self) -> Result<Option<Variant>> {
-        Ok(None)
     }
 }
 

@@ -1,4 +1,5 @@
 use crate::testing::{Call, run1, types};
+use flowmill_kernels::arithmetic::HostArithmetic;
 use flowmill_proto::attr_value::{ListValue, Value};
 use flowmill_proto::{AttrValue, TensorShapeProto};
 use flowmill_tensor::{DType, Result, Tensor};
@@ -44,10 +45,10 @@ fn types_and_shapes_are_checked() {
 #[test]
 fn optionals_add_up() {
     let value = |x: f32| some(vec![Tensor::scalar(x)]);
-    let sum = value(1.0).as_variants().unwrap()[0].value().add(&value(2.0).as_variants().unwrap()[0]).unwrap();
+    let sum = value(1.0).as_variants().unwrap()[0].value().add(&value(2.0).as_variants().unwrap()[0], &HostArithmetic).unwrap();
     let out = get(Tensor::variant(sum), &[DType::F32], &[&[]]).unwrap();
     assert_eq!(out[0].as_ref().unwrap().to_scalar::<f32>().unwrap(), 3.0);
     let none = run1("OptionalNone", &[], vec![]).unwrap();
-    let e = value(1.0).as_variants().unwrap()[0].value().add(&none.as_variants().unwrap()[0]).unwrap_err();
+    let e = value(1.0).as_variants().unwrap()[0].value().add(&none.as_variants().unwrap()[0], &HostArithmetic).unwrap_err();
     assert_eq!(e.message(), "Cannot add optionals because one has a value and the other doesn't.");
 }

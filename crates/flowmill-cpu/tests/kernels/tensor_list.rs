@@ -1,5 +1,6 @@
 //! Tensor lists. Each expected value was compared with TensorFlow 2.21.
 use crate::testing::{run, run1, ty};
+use flowmill_kernels::arithmetic::HostArithmetic;
 use flowmill_tensor::{Code, DType, Result, Shape, Tensor};
 
 /// Returns a shape input; `None` is an unknown shape.
@@ -250,7 +251,9 @@ fn lists_are_joined_and_pushed_to_in_batches() {
 
 #[test]
 fn lists_add_up_and_have_zeros() {
-    let add = |a: &Tensor, b: &Tensor| a.as_variants().unwrap()[0].value().add(&b.as_variants().unwrap()[0]).map(Tensor::variant);
+    let add = |a: &Tensor, b: &Tensor| {
+        a.as_variants().unwrap()[0].value().add(&b.as_variants().unwrap()[0], &HostArithmetic).map(Tensor::variant)
+    };
     let list = |values: &[f32]| pushed(&[vector(values)]);
     assert_eq!(floats(&stack(add(&list(&[1.0]), &list(&[2.0])).unwrap(), None).unwrap()), [3.0]);
     let a = set(reserve(2, None), 0, vector(&[1.0])).unwrap();
@@ -264,7 +267,7 @@ fn lists_add_up_and_have_zeros() {
         message(add(&list(&[1.0]), &a).map(drop)),
         "Trying to add two lists of tensors with different lengths. One is 1 and the other is 2"
     );
-    let zeros = list(&[1.0, 2.0]).as_variants().unwrap()[0].value().zeros_like().unwrap();
+    let zeros = list(&[1.0, 2.0]).as_variants().unwrap()[0].value().zeros_like(&HostArithmetic).unwrap();
     assert_eq!(floats(&stack(Tensor::variant(zeros), None).unwrap()), [0.0, 0.0]);
 }
 

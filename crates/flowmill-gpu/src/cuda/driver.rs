@@ -24,11 +24,13 @@ pub(super) struct CudaGpu {
     properties: Properties,
     architecture: u32,
     context: Arc<Context>,
-    streams: [sys::CUstream; 3],
+    streams: [sys::CUstream; 4],
     capture: CaptureStream,
     compiler: Arc<Compiler>,
     /// The modules by the hash of their text, so that kernels with one text share one.
     modules: Mutex<FxHashMap<Box<str>, Module>>,
+    /// For each other GPU that was asked for, true if this one accesses its memory directly.
+    peers: Mutex<FxHashMap<sys::CUdevice, bool>>,
     blas: Mutex<Blas>,
     blas_lt: Mutex<BlasLt>,
     dnn: Mutex<Dnn>,
@@ -55,6 +57,21 @@ impl Context {
     pub(super) fn bind(&self) -> std::result::Result<(), DriverError> {
         // SAFETY: the context is retained as long as `self` lives.
         unsafe { result::ctx::set_current(self.handle) }
+    }
+}
+
+impl Context {
+    /// Makes work of this context, which is the current one of the thread, access the memory of another GPU directly. Returns false if it cannot.
+    fn enable_access_to(&self, peer: &Context) -> bool {
+        let mut can = 0i32;
+        // SAFETY: the pointer is to an integer that lives through the call.
+        let asked = unsafe { sys::cuDeviceCanAccessPeer(&mut can, self.device, peer.device) };
+        if asked.result().is_err() || can == 0 {
+            return false;
+        }
+        // SAFETY: both contexts are retained.
+        let enabled = unsafe { sys::cuCtxEnablePeerAccess(peer.handle, 0) };
+        matches!(enabled, sys::CUresult::CUDA_SUCCESS | sys::CUresult::CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED)
     }
 }
 
@@ -99,10 +116,17 @@ impl CudaGpu {
         let context = Arc::new(Context::retain(device).map_err(&open)?);
         context.bind().map_err(&open)?;
         let stream = || result::stream::create(result::stream::StreamKind::NonBlocking).map_err(&open);
-        let streams = [stream()?, stream()?, stream()?];
+        let streams = [stream()?, stream()?, stream()?, stream()?];
         let capture = CaptureStream::new(device, stream()?);
         let (blas, blas_lt, dnn) = (Mutex::new(Blas::new()), Mutex::new(BlasLt::new()), Mutex::new(Dnn::new()));
-        Ok(CudaGpu { properties, architecture, context, streams, capture, compiler, modules: Mutex::default(), blas, blas_lt, dnn })
+        let (modules, peers) = (Mutex::default(), Mutex::default());
+        Ok(CudaGpu { properties, architecture, context, streams, capture, compiler, modules, peers, blas, blas_lt, dnn })
+    }
+
+    /// Returns the GPU behind the trait, if it is one of this driver.
+    fn of(gpu: &Arc<dyn Gpu>) -> Option<&CudaGpu> {
+        let any: &dyn Any = &**gpu;
+        any.downcast_ref()
     }
 
     /// Makes the GPU's context the current one of the thread.
@@ -322,6 +346,21 @@ impl Gpu for CudaGpu {
         self.bind()?;
         // SAFETY: a wrong address is an error of the GPU, which the driver reports.
         unsafe { result::memcpy_dtod_async(to.0, from.0, bytes, self.stream(Stream::Compute)) }.map_err(failed("copy within the GPU"))
+    }
+
+    fn can_copy_to(&self, peer: &Arc<dyn Gpu>) -> bool {
+        let Some(peer) = CudaGpu::of(peer).filter(|peer| peer.context.device != self.context.device) else { return false };
+        *self.peers.lock().entry(peer.context.device).or_insert_with(|| self.bind().is_ok() && self.context.enable_access_to(&peer.context))
+    }
+
+    fn copy_to_peer(&self, peer: &Arc<dyn Gpu>, to: Address, from: Address, bytes: usize) -> Result<()> {
+        let Some(peer) = CudaGpu::of(peer) else { return Err(error!(Internal, "the other GPU is one of another driver")) };
+        self.forbid_in_capture("copy to another GPU")?;
+        self.bind()?;
+        let (there, here) = (peer.context.handle, self.context.handle);
+        // SAFETY: a wrong address is an error of the GPU, which the driver reports.
+        let enqueued = unsafe { sys::cuMemcpyPeerAsync(to.0, there, from.0, here, bytes, self.stream(Stream::Peer)) };
+        enqueued.result().map_err(failed("copy to another GPU"))
     }
 
     fn fill(&self, to: Address, value: u8, bytes: usize) -> Result<()> {

@@ -45,6 +45,9 @@ pub(super) fn register(registry: &mut KernelRegistry) {
         for def in shared.defs(op) {
             let def = in_host_memory.iter().fold(def.clone(), |def, name| def.host_memory(name));
             let types = if is_reference { VALUES } else { MOVABLE };
+            if op.starts_with("Stack") && !attr.is_empty() {
+                registry.register(op, def.clone().constrain(attr, &[DType::Variant]));
+            }
             registry.register(op, if attr.is_empty() { def } else { def.constrain(attr, types) });
         }
     }

@@ -49,7 +49,9 @@ mod slice;
 mod softmax;
 mod space;
 mod sparse_product;
+mod storage;
 mod tensor_array;
+mod tensor_list;
 mod training;
 mod triangular;
 mod types;
@@ -101,6 +103,7 @@ pub(crate) fn registry() -> KernelRegistry {
     space::register(&mut registry);
     sparse_product::register(&mut registry);
     tensor_array::register(&mut registry);
+    tensor_list::register(&mut registry);
     training::register(&mut registry);
     triangular::register(&mut registry);
     host_integers::register(&mut registry);

@@ -12,11 +12,9 @@ mod stack;
 mod staging;
 mod staging_area;
 pub(crate) mod tensor_array;
-mod tensor_list;
+pub(crate) mod tensor_list;
 mod tensor_map;
 pub(crate) mod wait_list;
-
-pub(crate) use flowmill_kernels::arithmetic;
 
 use flowmill_runtime::{KernelRegistry, ResourceManager};
 use flowmill_tensor::{Resource, Result, Tensor, error};

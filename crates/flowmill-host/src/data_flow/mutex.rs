@@ -7,7 +7,7 @@ use super::wait_list::{Calls, Ended, Serve, WaitList};
 use crate::from_fn::from_fn;
 use crate::state::resource_name;
 use flowmill_runtime::{AsyncContext, AsyncKernel, Kernel, KernelContext, KernelInit, KernelRegistry};
-use flowmill_tensor::{Resource, Result, Tensor, Variant, VariantValue, bail};
+use flowmill_tensor::{Resource, Result, Tensor, TensorArithmetic, Variant, VariantValue, bail};
 use std::sync::Arc;
 
 pub(super) fn register(registry: &mut KernelRegistry) {
@@ -67,16 +67,12 @@ impl VariantValue for Lock {
         "tensorflow::Mutex::SharedLockReleaser"
     }
 
-    fn zeros_like(&self) -> Result<Variant> {
+    fn zeros_like(&self, _: &dyn TensorArithmetic) -> Result<Variant> {
         bail!(InvalidArgument, "No unary variant unary_op function found for op ZEROS_LIKE Variant type_name: {}", self.type_name())
     }
 
-    fn add(&self, _: &Variant) -> Result<Variant> {
+    fn add(&self, _: &Variant, _: &dyn TensorArithmetic) -> Result<Variant> {
         bail!(InvalidArgument, "No binary variant binary_op function found for op ADD Variant type_name: {}", self.type_name())
-    }
-
-    fn owned(&self) -> Result<Option<Variant>> {
-        Ok(None)
     }
 }
 

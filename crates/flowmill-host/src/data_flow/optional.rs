@@ -1,9 +1,8 @@
 //! `OptionalFromValue` and related ops: a variant that holds tensors or nothing.
 
-use super::arithmetic::{add_to, zeros_like};
 use crate::from_fn::from_fn;
 use flowmill_runtime::{Kernel, KernelContext, KernelInit, KernelRegistry};
-use flowmill_tensor::{DType, PartialShape, Result, Tensor, Variant, VariantValue, bail};
+use flowmill_tensor::{DType, PartialShape, Result, Tensor, TensorArithmetic, Variant, VariantValue, bail};
 use std::sync::Arc;
 
 pub(super) fn register(registry: &mut KernelRegistry) {
@@ -42,12 +41,20 @@ impl VariantValue for Optional {
         "tensorflow::data::Optional"
     }
 
-    fn zeros_like(&self) -> Result<Variant> {
-        let components = self.0.as_ref().map(|c| c.iter().map(zeros_like).collect()).transpose()?;
+    fn tensors(&self) -> Box<dyn Iterator<Item = &Tensor> + '_> {
+        Box::new(self.0.iter().flatten())
+    }
+
+    fn with_tensors(&self, tensors: Vec<Tensor>) -> Result<Variant> {
+        Ok(Variant::new(Optional(self.0.is_some().then_some(tensors))))
+    }
+
+    fn zeros_like(&self, arithmetic: &dyn TensorArithmetic) -> Result<Variant> {
+        let components = self.0.as_ref().map(|c| c.iter().map(|c| arithmetic.zeros_like(c)).collect()).transpose()?;
         Ok(Variant::new(Optional(components)))
     }
 
-    fn add(&self, other: &Variant) -> Result<Variant> {
+    fn add(&self, other: &Variant, arithmetic: &dyn TensorArithmetic) -> Result<Variant> {
         let Some(other) = other.get::<Optional>() else {
             bail!(Internal, "Trying to add an optional and a {}", other.value().type_name());
         };
@@ -69,14 +76,9 @@ impl VariantValue for Optional {
                     value.shape()
                 );
             }
-            add_to(sum, value)?;
+            arithmetic.add_to(sum, value)?;
         }
         Ok(Variant::new(Optional(Some(sums))))
-    }
-
-    fn owned(&self) -> Result<Option<Variant>> {
-        let components = self.0.as_deref().map_or(Ok(None), Tensor::all_owned)?;
-        Ok(components.map(|components| Variant::new(Optional(Some(components)))))
     }
 }
 

@@ -33,7 +33,7 @@ fn make_get_handle(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
         let device = &ctx.device().attributes().name;
         let name = format!("{node};{};{device}", NEXT.fetch_add(1, Ordering::Relaxed));
         // Copy the value if it is an array of the caller, which may change after the step.
-        let value = ctx.allocator().owned(ctx.take(0)?)?;
+        let value = ctx.device().owned(ctx.take(0)?)?;
         ctx.resources().lookup_or_create(CONTAINER, &name, || Ok(SessionTensor(value)))?;
         let handle = if as_resource { ctx.resources().handle(CONTAINER, &name, None, Vec::new()) } else { ctx.allocator().string(name)? };
         ctx.set_output(0, handle);

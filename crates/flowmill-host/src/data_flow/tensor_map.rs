@@ -1,11 +1,10 @@
 //! Tensor maps, which are immutable maps from tensors to tensors: `EmptyTensorMap` and related ops.
 
-use super::arithmetic::{add_to, zeros_like};
 use crate::blocks::concat_blocks;
 use crate::from_fn::from_fn;
 use crate::summarize::summarize;
 use flowmill_runtime::{KernelContext, KernelRegistry};
-use flowmill_tensor::{DType, Error, Result, Tensor, Variant, VariantValue, bail, error};
+use flowmill_tensor::{DType, Error, Result, Tensor, TensorArithmetic, Variant, VariantValue, bail, error};
 use std::collections::BTreeMap;
 
 pub(super) fn register(registry: &mut KernelRegistry) {
@@ -41,7 +40,7 @@ pub(super) fn register(registry: &mut KernelRegistry) {
 /// A map with value semantics: a change does not affect other holders of the old map, and is made in place if there are none.
 #[derive(Clone, Default)]
 struct TensorMap {
-    /// The keys and values, by the keys' bytes.
+    /// The keys and values, by the keys' bytes. The keys are in the host's memory, and their memory belongs to tensors.
     entries: BTreeMap<Vec<u8>, (Tensor, Tensor)>,
 }
 
@@ -50,12 +49,25 @@ impl VariantValue for TensorMap {
         "tensorflow::TensorMap"
     }
 
-    fn zeros_like(&self) -> Result<Variant> {
-        let zeros = |(at, (key, value)): (&Vec<u8>, &(Tensor, Tensor))| Ok((at.clone(), (key.clone(), zeros_like(value)?)));
+    fn tensors(&self) -> Box<dyn Iterator<Item = &Tensor> + '_> {
+        Box::new(self.entries.values().map(|(_, value)| value))
+    }
+
+    fn with_tensors(&self, tensors: Vec<Tensor>) -> Result<Variant> {
+        let mut entries = self.entries.clone();
+        if entries.len() != tensors.len() {
+            bail!(Internal, "a map of {} entries is made of {} tensors", entries.len(), tensors.len());
+        }
+        entries.values_mut().zip(tensors).for_each(|((_, value), tensor)| *value = tensor);
+        Ok(Variant::new(TensorMap { entries }))
+    }
+
+    fn zeros_like(&self, arithmetic: &dyn TensorArithmetic) -> Result<Variant> {
+        let zeros = |(at, (key, value)): (&Vec<u8>, &(Tensor, Tensor))| Ok((at.clone(), (key.clone(), arithmetic.zeros_like(value)?)));
         Ok(Variant::new(TensorMap { entries: self.entries.iter().map(zeros).collect::<Result<_>>()? }))
     }
 
-    fn add(&self, other: &Variant) -> Result<Variant> {
+    fn add(&self, other: &Variant, arithmetic: &dyn TensorArithmetic) -> Result<Variant> {
         let Some(other) = other.get::<TensorMap>() else {
             bail!(Internal, "Trying to add a tensor map and a {}", other.value().type_name());
         };
@@ -70,22 +82,11 @@ impl VariantValue for TensorMap {
                         value.shape()
                     )
                 }
-                Some((_, sum)) => add_to(sum, value)?,
+                Some((_, sum)) => arithmetic.add_to(sum, value)?,
                 None => drop(entries.insert(at.clone(), (key.clone(), value.clone()))),
             }
         }
         Ok(Variant::new(TensorMap { entries }))
-    }
-
-    fn owned(&self) -> Result<Option<Variant>> {
-        let mut copy = self.clone();
-        let mut is_owned = true;
-        for part in copy.entries.values_mut().flat_map(|(key, value)| [key, value]) {
-            if let Some(owned) = part.owned()? {
-                (*part, is_owned) = (owned, false);
-            }
-        }
-        Ok((!is_owned).then(|| Variant::new(copy)))
     }
 }
 
@@ -159,7 +160,7 @@ fn lookup(ctx: &mut KernelContext<'_>) -> Result<()> {
 }
 
 fn insert(ctx: &mut KernelContext<'_>) -> Result<()> {
-    let (key, value) = (ctx.input(1)?.clone(), ctx.input(2)?.clone());
+    let (key, value) = (ctx.input(1)?.clone().into_owned()?, ctx.input(2)?.clone());
     let at = encoded(&key)?;
     changed(ctx, |map| drop(map.entries.insert(at, (key, value))))
 }

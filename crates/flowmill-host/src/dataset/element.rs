@@ -1,7 +1,7 @@
 //! Elements, datasets, the signatures of their elements, and iterators.
 
 use flowmill_graph::Attrs;
-use flowmill_tensor::{DType, PartialShape, Result, Tensor, Variant, VariantValue, bail, check_memory};
+use flowmill_tensor::{DType, PartialShape, Result, Tensor, TensorArithmetic, Variant, VariantValue, bail, check_memory};
 use std::sync::Arc;
 
 use super::context::IteratorContext;
@@ -212,16 +212,12 @@ impl VariantValue for DatasetVariant {
         "tensorflow::DatasetVariantWrapper"
     }
 
-    fn zeros_like(&self) -> Result<Variant> {
+    fn zeros_like(&self, _: &dyn TensorArithmetic) -> Result<Variant> {
         bail!(Unimplemented, "a dataset has no zeros")
     }
 
-    fn add(&self, _: &Variant) -> Result<Variant> {
+    fn add(&self, _: &Variant, _: &dyn TensorArithmetic) -> Result<Variant> {
         bail!(Unimplemented, "datasets cannot be added")
-    }
-
-    fn owned(&self) -> Result<Option<Variant>> {
-        Ok(None)
     }
 }
 

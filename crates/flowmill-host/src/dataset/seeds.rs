@@ -5,7 +5,7 @@ use crate::from_fn::from_fn;
 use flowmill_kernels::philox::{Numbers, Philox, entropy};
 use flowmill_runtime::{Kernel, KernelContext, KernelInit, KernelRegistry};
 use flowmill_tensor::sync::Mutex;
-use flowmill_tensor::{Resource, ResourceHandle, Result, Tensor, Variant, VariantValue, bail};
+use flowmill_tensor::{Resource, ResourceHandle, Result, Tensor, TensorArithmetic, Variant, VariantValue, bail};
 use std::sync::Arc;
 
 pub(super) fn register(registry: &mut KernelRegistry) {
@@ -171,16 +171,12 @@ impl VariantValue for Deleter {
         "tensorflow::ResourceDeleter"
     }
 
-    fn zeros_like(&self) -> Result<Variant> {
+    fn zeros_like(&self, _: &dyn TensorArithmetic) -> Result<Variant> {
         Ok(Variant::new(Deleter))
     }
 
-    fn add(&self, _: &Variant) -> Result<Variant> {
+    fn add(&self, _: &Variant, _: &dyn TensorArithmetic) -> Result<Variant> {
         bail!(Unimplemented, "deleters cannot be added")
-    }
-
-    fn owned(&self) -> Result<Option<Variant>> {
-        Ok(None)
     }
 }
 

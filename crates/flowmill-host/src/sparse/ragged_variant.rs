@@ -2,10 +2,9 @@
 
 use super::{splits, splits_tensor};
 use crate::blocks::{concat_blocks, rows};
-use crate::data_flow::arithmetic::add_to;
 use crate::from_fn::from_fn;
 use flowmill_runtime::{Kernel, KernelContext, KernelInit, KernelRegistry};
-use flowmill_tensor::{Allocator, DType, Result, Shape, Tensor, Variant, VariantValue, bail, check_memory};
+use flowmill_tensor::{Allocator, DType, Result, Shape, Tensor, TensorArithmetic, Variant, VariantValue, bail, check_memory};
 use std::sync::Arc;
 
 pub(super) fn register(registry: &mut KernelRegistry) {
@@ -26,28 +25,28 @@ impl VariantValue for Ragged {
         "RaggedTensorVariant"
     }
 
-    fn zeros_like(&self) -> Result<Variant> {
-        let values = self.values.allocator().zeros(self.values.dtype(), self.values.shape().clone())?;
+    fn tensors(&self) -> Box<dyn Iterator<Item = &Tensor> + '_> {
+        Box::new(self.splits.iter().chain(std::iter::once(&self.values)))
+    }
+
+    fn with_tensors(&self, mut tensors: Vec<Tensor>) -> Result<Variant> {
+        let Some(values) = tensors.pop() else { bail!(Internal, "a ragged tensor without values") };
+        Ok(Variant::new(Ragged { splits: tensors, values }))
+    }
+
+    fn zeros_like(&self, arithmetic: &dyn TensorArithmetic) -> Result<Variant> {
+        let values = arithmetic.zeros_like(&self.values)?;
         Ok(Variant::new(Ragged { splits: self.splits.clone(), values }))
     }
 
-    fn add(&self, other: &Variant) -> Result<Variant> {
+    fn add(&self, other: &Variant, arithmetic: &dyn TensorArithmetic) -> Result<Variant> {
         let Some(other) = other.get::<Ragged>() else { bail!(InvalidArgument, "only ragged tensors can be added to a ragged tensor") };
         if self.splits != other.splits {
             bail!(InvalidArgument, "ragged tensors of different row splits cannot be added");
         }
         let mut values = self.values.clone();
-        add_to(&mut values, &other.values)?;
+        arithmetic.add_to(&mut values, &other.values)?;
         Ok(Variant::new(Ragged { splits: self.splits.clone(), values }))
-    }
-
-    fn owned(&self) -> Result<Option<Variant>> {
-        let (splits, values) = (Tensor::all_owned(&self.splits)?, self.values.owned()?);
-        if splits.is_none() && values.is_none() {
-            return Ok(None);
-        }
-        let (splits, values) = (splits.unwrap_or_else(|| self.splits.clone()), values.unwrap_or_else(|| self.values.clone()));
-        Ok(Some(Variant::new(Ragged { splits, values })))
     }
 }
 

@@ -6,7 +6,7 @@ use crate::blocks::concat_blocks;
 use crate::from_fn::from_fn;
 use flowmill_proto::{Message, TensorProto};
 use flowmill_runtime::{Kernel, KernelContext, KernelInit, KernelRegistry};
-use flowmill_tensor::{Allocator, DType, Result, Shape, Tensor, Variant, VariantValue, bail};
+use flowmill_tensor::{Allocator, DType, Result, Shape, Tensor, TensorArithmetic, Variant, VariantValue, bail, error};
 use std::sync::Arc;
 
 pub(super) fn register(registry: &mut KernelRegistry) {
@@ -24,16 +24,21 @@ impl VariantValue for Part {
         "tensorflow::Tensor"
     }
 
-    fn zeros_like(&self) -> Result<Variant> {
+    fn tensors(&self) -> Box<dyn Iterator<Item = &Tensor> + '_> {
+        Box::new(std::iter::once(&self.0))
+    }
+
+    fn with_tensors(&self, tensors: Vec<Tensor>) -> Result<Variant> {
+        let [tensor] = <[Tensor; 1]>::try_from(tensors).map_err(|all| error!(Internal, "one tensor is made of {}", all.len()))?;
+        Ok(Variant::new(Part(tensor)))
+    }
+
+    fn zeros_like(&self, _: &dyn TensorArithmetic) -> Result<Variant> {
         bail!(Unimplemented, "a serialised sparse tensor has no zeros")
     }
 
-    fn add(&self, _: &Variant) -> Result<Variant> {
+    fn add(&self, _: &Variant, _: &dyn TensorArithmetic) -> Result<Variant> {
         bail!(Unimplemented, "serialised sparse tensors have no sum")
-    }
-
-    fn owned(&self) -> Result<Option<Variant>> {
-        Ok(self.0.owned()?.map(|tensor| Variant::new(Part(tensor))))
     }
 }
 

@@ -95,7 +95,7 @@ fn make_assign(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let validate_shape = init.attrs.get_or("validate_shape", true)?;
     from_fn(move |ctx| {
         // Copy the value if it is an array of the caller, which may change after the step.
-        let value = ctx.allocator().owned(ctx.take(1)?)?;
+        let value = ctx.device().owned(ctx.take(1)?)?;
         let variable = ctx.ref_input(0)?;
         if variable.dtype() != value.dtype() {
             bail!(

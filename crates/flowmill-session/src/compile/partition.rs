@@ -6,7 +6,7 @@ use crate::devices::Devices;
 use flowmill_graph::{ArgDef, Node, TensorType, arg_ranges};
 use flowmill_partition::{Memory, PartitionOptions, Transfer};
 use flowmill_runtime::plan::kernel_def;
-use flowmill_tensor::Result;
+use flowmill_tensor::{DType, Result};
 use std::sync::Arc;
 
 /// The parts of a unit.
@@ -86,20 +86,22 @@ impl flowmill_partition::Devices for Devices {
 impl Devices {
     /// Returns the memory of tensor `i` of a node's inputs or outputs, by its type and the registration of the kernel.
     fn memory(&self, device: usize, node: &Node, (types, args): (&[TensorType], &[ArgDef]), i: usize) -> Memory {
-        // Strings, resources and variants have no form in the memory of a device.
-        if types.get(i).is_some_and(|t| t.dtype.size().is_none()) {
+        // Strings and resources have no form in the memory of a device. The tensors inside of variants do.
+        if types.get(i).is_some_and(|t| matches!(t.dtype, DType::String | DType::Resource)) {
             return Memory::Host;
         }
         let Some(found) = self.get(device).and_then(|own| kernel_def(node, &own.device, &self.host().device)) else {
             return Memory::Either;
         };
-        let is_on_host = |arg: &ArgDef| found.0.is_in_host_memory(&arg.name);
-        let has_host_arg = args.iter().any(is_on_host);
-        let ranges = if has_host_arg { arg_ranges(args, node.attrs()).unwrap_or_default() } else { Vec::new() };
-        match found {
-            _ if args.iter().zip(ranges).any(|(arg, range)| range.contains(&i) && is_on_host(arg)) => Memory::Host,
-            (_, true) => Memory::Device,
-            (_, false) => Memory::Either,
-        }
+        let (def, is_own) = found;
+        let declared = |arg: &ArgDef| match &arg.name {
+            name if def.is_in_host_memory(name) => Some(Memory::Host),
+            name if def.is_in_any_memory(name) => Some(Memory::Either),
+            _ => None,
+        };
+        let is_any_declared = args.iter().any(|arg| declared(arg).is_some());
+        let ranges = if is_any_declared { arg_ranges(args, node.attrs()).unwrap_or_default() } else { Vec::new() };
+        let of_tensor = args.iter().zip(ranges).find(|(_, range)| range.contains(&i)).and_then(|(arg, _)| declared(arg));
+        of_tensor.unwrap_or(if is_own { Memory::Device } else { Memory::Either })
     }
 }

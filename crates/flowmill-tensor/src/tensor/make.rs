@@ -141,28 +141,9 @@ impl Tensor {
     pub fn owned(&self) -> Result<Option<Tensor>> {
         match self.heap().map(|h| &h.storage) {
             Some(Storage::Foreign { .. }) => self.allocator().copy(self).map(Some),
-            Some(Storage::Variants(values)) => {
-                let owned = values.iter().map(|value| value.value().owned()).collect::<Result<Vec<_>>>()?;
-                if owned.iter().all(Option::is_none) {
-                    return Ok(None);
-                }
-                let values = owned.into_iter().zip(values).map(|(owned, value)| owned.unwrap_or_else(|| value.clone())).collect();
-                Tensor::from_variants(self.shape().clone(), values).map(Some)
-            }
+            Some(Storage::Variants(_)) => self.map_dense_parts(&mut Tensor::owned),
             _ => Ok(None),
         }
-    }
-
-    /// Several tensors as [`Tensor::owned`] makes them; `None` if nothing had to be copied.
-    ///
-    /// # Errors
-    /// `ResourceExhausted` past the memory limit.
-    pub fn all_owned(tensors: &[Tensor]) -> Result<Option<Vec<Tensor>>> {
-        let owned = tensors.iter().map(Tensor::owned).collect::<Result<Vec<_>>>()?;
-        if owned.iter().all(Option::is_none) {
-            return Ok(None);
-        }
-        Ok(Some(owned.into_iter().zip(tensors).map(|(owned, tensor)| owned.unwrap_or_else(|| tensor.clone())).collect()))
     }
 
     /// Returns a tensor over memory that `owner` keeps alive, without a copy; it is never written through this tensor.

@@ -3,6 +3,7 @@
 mod access;
 mod format;
 mod make;
+mod parts;
 #[cfg(test)]
 mod tests;
 mod view;
@@ -103,6 +104,14 @@ impl Tensor {
     pub fn device_memory(&self) -> Option<&Arc<dyn DeviceMemory>> {
         match self.heap().map(|h| &h.storage) {
             Some(Storage::Device(memory)) => Some(memory),
+            _ => None,
+        }
+    }
+
+    /// Returns the device's memory that holds the elements, if no other tensor holds this object.
+    pub fn unshared_device_memory(&mut self) -> Option<&mut dyn DeviceMemory> {
+        match self.heap_mut().map(|h| &mut h.storage) {
+            Some(Storage::Device(memory)) => Arc::get_mut(memory),
             _ => None,
         }
     }

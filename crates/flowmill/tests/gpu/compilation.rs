@@ -84,8 +84,8 @@ fn depends(text: &str) -> bool {
     text.contains("__CUDA_ARCH__") || text.contains("asm") || (is_usual && (text.contains("__shared__") || text.contains("__shfl")))
 }
 
-/// Ops without a case: their kernels are the host's, or add tensors as those with a case do, or are compared in graphs of their own. So are stacks and
-/// TensorArrays.
+/// Ops without a case: their kernels are the host's, or add tensors as those with a case do, or are compared in graphs of their own. So are stacks,
+/// TensorArrays and tensor lists.
 #[rustfmt::skip]
 const OTHERS: &[&str] = &[
     "Assign", "AssignAdd", "AssignAddVariableOp", "AssignSub", "AssignSubVariableOp", "AssignVariableOp", "BroadcastArgs",
@@ -140,8 +140,8 @@ fn in_a_process_of_its_own() {
     recorder.record(|| CASES.iter().for_each(|case| case()));
     let compared = recorder.ops();
     let suites: Vec<&str> = elementwise(&device).iter().chain(&matrices(&device)).map(|suite| suite.op).collect();
-    let is_missing =
-        |op: &&str| !compared.contains(op) && !suites.contains(op) && !op.starts_with("Stack") && !op.starts_with("TensorArray");
+    let is_container = |op: &str| ["Stack", "TensorArray", "TensorList", "EmptyTensorList"].iter().any(|name| op.starts_with(name));
+    let is_missing = |op: &&str| !compared.contains(op) && !suites.contains(op) && !is_container(op);
     let missing: Vec<&str> = device.kernels().ops().into_iter().filter(is_missing).collect();
     assert_eq!(missing, OTHERS, "ops without a case");
     let texts = recorder.texts();

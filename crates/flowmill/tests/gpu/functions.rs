@@ -11,15 +11,15 @@ const F32: DType = DType::F32;
 const I32: DType = DType::I32;
 
 /// Builds a program of a tensor of three floats and a truth value, for a device that calls are on.
-type Program = for<'b> fn(&'b GraphBuilder, Output<'b>, Output<'b>, &str) -> flowmill::Result<Vec<Output<'b>>>;
+pub(crate) type Program = for<'b> fn(&'b GraphBuilder, Output<'b>, Output<'b>, &str) -> flowmill::Result<Vec<Output<'b>>>;
 
 /// Functions are called by nodes, so that none is inlined.
-fn options(inter_op_threads: usize) -> SessionOptions {
+pub(crate) fn options(inter_op_threads: usize) -> SessionOptions {
     SessionOptions { lower: false, inter_op_threads, ..SessionOptions::default() }
 }
 
 /// Builds a program on `device` and runs it several times.
-fn run(program: Program, device: &str, options: SessionOptions) -> Vec<Vec<f64>> {
+pub(crate) fn run(program: Program, device: &str, options: SessionOptions) -> Vec<Vec<f64>> {
     let b = GraphBuilder::new().unwrap();
     // Shapes that are not known are computed in each step.
     let (x, p) = (b.placeholder(F32, [-1]).unwrap(), b.placeholder(DType::Bool, []).unwrap());
@@ -34,7 +34,7 @@ fn run(program: Program, device: &str, options: SessionOptions) -> Vec<Vec<f64>>
 }
 
 /// Checks that a program has the CPU's values on a GPU, and that nodes of its functions run there.
-fn check(program: Program) {
+pub(crate) fn check(program: Program) {
     let driver = stub_cuda::install().unwrap();
     let expected = run(program, CPU, options(1));
     for inter_op_threads in [1, 0] {
@@ -64,7 +64,7 @@ fn negate(b: &GraphBuilder) -> flowmill::Result<Function<'_, 1, 1>> {
 }
 
 /// Adds a node of `op`, which calls functions, with one result for each of `results`.
-fn call<'b>(
+pub(crate) fn call<'b>(
     b: &'b GraphBuilder,
     op: &'static str,
     own: &[Output<'b>],

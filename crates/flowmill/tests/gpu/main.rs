@@ -14,6 +14,7 @@ mod indices;
 mod launches;
 mod libraries;
 mod listing;
+mod lists;
 mod matrices;
 mod memory;
 mod networks;

@@ -24,6 +24,8 @@ fn negated(b: &GraphBuilder) -> (Output<'_>, Output<'_>) {
 #[test]
 fn a_fraction_limits_the_memory_and_growth_takes_it_when_it_is_needed() {
     let driver = stub_cuda::install().unwrap();
+    // A device of the test before may still give its memory back.
+    assert_no_leaks(&driver);
     driver.set_memory_limit(0, 128 << 20);
     for (allow_growth, reserved) in [(true, 0), (false, 32 * MEGABYTE)] {
         let devices = open(MemoryOptions { fraction: Some(0.25), allow_growth }).unwrap();

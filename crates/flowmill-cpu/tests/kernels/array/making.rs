@@ -1,7 +1,7 @@
 use super::*;
 use crate::testing::run1;
 use flowmill_proto::AttrValue;
-use flowmill_tensor::{Complex, Shape, Variant, VariantValue, bf16, f16};
+use flowmill_tensor::{Complex, Shape, TensorArithmetic, Variant, VariantValue, bf16, f16};
 
 #[test]
 fn const_and_fill() {
@@ -28,14 +28,11 @@ impl VariantValue for Counter {
     fn type_name(&self) -> &'static str {
         "Counter"
     }
-    fn zeros_like(&self) -> Result<Variant> {
+    fn zeros_like(&self, _: &dyn TensorArithmetic) -> Result<Variant> {
         Ok(Variant::new(Counter(0)))
     }
-    fn add(&self, _: &Variant) -> Result<Variant> {
+    fn add(&self, _: &Variant, _: &dyn TensorArithmetic) -> Result<Variant> {
         Ok(Variant::new(self.clone()))
-    }
-    fn owned(&self) -> Result<Option<Variant>> {
-        Ok(None)
     }
 }
 

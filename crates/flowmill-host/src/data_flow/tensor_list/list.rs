@@ -1,8 +1,8 @@
 //! The value of a tensor list's variant.
 
-use crate::blocks::concat_blocks;
-use crate::data_flow::arithmetic::{add_to, zeros_like};
-use flowmill_tensor::{Allocator, DType, PartialShape, Result, Shape, Tensor, Variant, VariantValue, bail};
+use flowmill_kernels::storage::Storage;
+use flowmill_runtime::KernelContext;
+use flowmill_tensor::{DType, PartialShape, Result, Shape, Tensor, TensorArithmetic, Variant, VariantValue, bail};
 
 /// A list of tensors of one type, with value semantics: a change does not affect other holders of the old list, and is made in place if there are none.
 #[derive(Clone)]
@@ -22,12 +22,25 @@ impl VariantValue for TensorList {
         "tensorflow::TensorList"
     }
 
-    fn zeros_like(&self) -> Result<Variant> {
-        let elements = self.elements.iter().map(|e| e.as_ref().map(zeros_like).transpose()).collect::<Result<_>>()?;
-        Ok(Variant::new(TensorList { elements, ..self.clone() }))
+    fn tensors(&self) -> Box<dyn Iterator<Item = &Tensor> + '_> {
+        Box::new(self.elements.iter().flatten())
     }
 
-    fn add(&self, other: &Variant) -> Result<Variant> {
+    fn with_tensors(&self, tensors: Vec<Tensor>) -> Result<Variant> {
+        let mut tensors = tensors.into_iter();
+        let elements: Vec<_> = self.elements.iter().map(|element| element.as_ref().and_then(|_| tensors.next())).collect();
+        if elements.iter().flatten().count() != self.elements.iter().flatten().count() || tensors.next().is_some() {
+            bail!(Internal, "a tensor list is made of another number of tensors");
+        }
+        Ok(Variant::new(TensorList { elements, ..self.without_elements() }))
+    }
+
+    fn zeros_like(&self, arithmetic: &dyn TensorArithmetic) -> Result<Variant> {
+        let elements = self.elements.iter().map(|e| e.as_ref().map(|e| arithmetic.zeros_like(e)).transpose()).collect::<Result<_>>()?;
+        Ok(Variant::new(TensorList { elements, ..self.without_elements() }))
+    }
+
+    fn add(&self, other: &Variant, arithmetic: &dyn TensorArithmetic) -> Result<Variant> {
         let Some(other) = other.get::<TensorList>() else {
             bail!(Internal, "Trying to add a tensor list and a {}", other.value().type_name());
         };
@@ -56,21 +69,12 @@ impl VariantValue for TensorList {
             );
         };
         let pairs = self.elements.iter().zip(&other.elements);
-        let elements = pairs.map(|(a, b)| add_elements(a.as_ref(), b.as_ref())).collect::<Result<_>>()?;
+        let elements = pairs.map(|(a, b)| add_elements(a.as_ref(), b.as_ref(), arithmetic)).collect::<Result<_>>()?;
         Ok(Variant::new(TensorList { element_shape, elements, dtype: self.dtype, max_num_elements: self.max_num_elements }))
-    }
-
-    fn owned(&self) -> Result<Option<Variant>> {
-        let owned = self.elements.iter().map(|e| e.as_ref().map_or(Ok(None), Tensor::owned)).collect::<Result<Vec<_>>>()?;
-        if owned.iter().all(Option::is_none) {
-            return Ok(None);
-        }
-        let elements = owned.into_iter().zip(&self.elements).map(|(owned, element)| owned.or_else(|| element.clone())).collect();
-        Ok(Some(Variant::new(TensorList { elements, ..self.clone() })))
     }
 }
 
-fn add_elements(a: Option<&Tensor>, b: Option<&Tensor>) -> Result<Option<Tensor>> {
+fn add_elements(a: Option<&Tensor>, b: Option<&Tensor>, arithmetic: &dyn TensorArithmetic) -> Result<Option<Tensor>> {
     let (Some(a), Some(b)) = (a, b) else { return Ok(a.or(b).cloned()) };
     if a.shape() != b.shape() {
         bail!(
@@ -81,11 +85,16 @@ fn add_elements(a: Option<&Tensor>, b: Option<&Tensor>) -> Result<Option<Tensor>
         );
     }
     let mut sum = a.clone();
-    add_to(&mut sum, b)?;
+    arithmetic.add_to(&mut sum, b)?;
     Ok(Some(sum))
 }
 
 impl TensorList {
+    /// Returns an empty list with the other properties of this one.
+    fn without_elements(&self) -> TensorList {
+        TensorList { elements: Vec::new(), element_shape: self.element_shape.clone(), ..*self }
+    }
+
     /// Returns a list of `len` elements that were never set.
     ///
     /// # Errors
@@ -191,7 +200,8 @@ impl TensorList {
     /// Returns `Internal` if an element has another shape; `ResourceExhausted` past the memory limit.
     pub(super) fn stack<'a>(
         &self,
-        alloc: &Allocator,
+        ctx: &KernelContext<'_>,
+        storage: &impl Storage,
         count: usize,
         shape: &Shape,
         elements: impl Iterator<Item = &'a Option<Tensor>>,
@@ -199,9 +209,9 @@ impl TensorList {
         let mut stacked = shape.clone();
         stacked.insert(0, count);
         let elements: Vec<&Option<Tensor>> = elements.collect();
-        let zeros = if elements.iter().any(|e| e.is_none()) { Some(alloc.zeros(self.dtype, shape.clone())?) } else { None };
+        let zeros = if elements.iter().any(|e| e.is_none()) { Some(storage.zeros(ctx, shape.clone())?) } else { None };
         let blocks = elements.iter().filter_map(|element| element.as_ref().or(zeros.as_ref()));
-        concat_blocks(alloc, self.dtype, stacked, blocks.map(|block| (block, 0..block.num_elements())))
+        storage.concat(ctx, stacked, blocks)
     }
 }
 

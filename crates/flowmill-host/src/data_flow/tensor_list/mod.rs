@@ -3,31 +3,36 @@
 mod list;
 mod stacking;
 
-use crate::blocks::rows;
 use crate::from_fn::from_fn;
+use flowmill_kernels::storage::{HostStorage, Storage};
 use flowmill_runtime::{Kernel, KernelContext, KernelInit, KernelRegistry};
-use flowmill_tensor::{DType, PartialShape, Result, Tensor, Variant, bail, check_memory};
+use flowmill_tensor::{DType, PartialShape, Result, Shape, Tensor, Variant, bail, check_memory};
 use list::TensorList;
 use std::sync::Arc;
 
 pub(super) fn register(registry: &mut KernelRegistry) {
+    register_in::<HostStorage>(registry);
+}
+
+/// Registers the kernels of lists whose elements are in memory of this kind. Shapes, indices, sizes and lengths are in the host's memory.
+pub fn register_in<S: Storage>(registry: &mut KernelRegistry) {
     registry.add("EmptyTensorList", make_empty);
     registry.add("TensorListReserve", make_reserve);
     registry.add("TensorListPushBack", make_push_back);
-    registry.add("TensorListPushBackBatch", make_push_back_batch);
-    registry.add("TensorListPopBack", make_pop_back);
+    registry.add("TensorListPushBackBatch", make_push_back_batch::<S>);
+    registry.add("TensorListPopBack", make_pop_back::<S>);
     registry.add("TensorListLength", make_length);
     registry.add("TensorListElementShape", make_element_shape);
-    registry.add("TensorListGetItem", make_get_item);
+    registry.add("TensorListGetItem", make_get_item::<S>);
     registry.add("TensorListSetItem", make_set_item);
     registry.add("TensorListResize", make_resize);
-    registry.add("TensorListFromTensor", make_from_tensor);
-    registry.add("TensorListScatter", make_scatter);
-    registry.add("TensorListScatterV2", make_scatter);
-    registry.add("TensorListScatterIntoExistingList", make_scatter_into_existing);
-    registry.add("TensorListSplit", make_split);
+    registry.add("TensorListFromTensor", make_from_tensor::<S>);
+    registry.add("TensorListScatter", make_scatter::<S>);
+    registry.add("TensorListScatterV2", make_scatter::<S>);
+    registry.add("TensorListScatterIntoExistingList", make_scatter_into_existing::<S>);
+    registry.add("TensorListSplit", make_split::<S>);
     registry.add("TensorListConcatLists", make_concat_lists);
-    stacking::register(registry);
+    stacking::register_in::<S>(registry);
 }
 
 fn as_list(variant: &Variant) -> Result<&TensorList> {
@@ -135,8 +140,9 @@ fn make_push_back(_: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
 }
 
 /// Makes the kernel of `TensorListPushBackBatch`, which pushes row `i` of the tensor to list `i` of a tensor of lists.
-fn make_push_back_batch(_: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
-    from_fn(|ctx| {
+fn make_push_back_batch<S: Storage>(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
+    let storage = S::new(init.dtype("element_dtype")?)?;
+    from_fn(move |ctx| {
         let item = ctx.take(1)?;
         let mut lists = ctx.take(0)?;
         let count = lists.num_elements();
@@ -145,35 +151,45 @@ fn make_push_back_batch(_: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
             Some(rows) => bail!(InvalidArgument, "Expected tensor.shape[0] == input_handles.size, but saw {rows} vs. {count}"),
             None => bail!(InvalidArgument, "Expected tensor to be at least a vector, but saw shape: []"),
         }
-        for (i, variant) in lists.as_mut_variants()?.iter_mut().enumerate() {
-            change_variant(variant, |list| list.push(item.row(i)?))?;
+        let rows = rows_of(ctx, &storage, &item, count)?;
+        for (variant, row) in lists.as_mut_variants()?.iter_mut().zip(rows) {
+            change_variant(variant, |list| list.push(row))?;
         }
         ctx.set_output(0, lists);
         Ok(())
     })
 }
 
+/// The last element of a list: a tensor, or the shape of zeros.
+enum Popped {
+    Set(Tensor),
+    Unset(Shape),
+}
+
 /// Makes the kernel of `TensorListPopBack`. Inputs: list, element shape. Outputs: the shorter list, its last element.
-fn make_pop_back(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
+fn make_pop_back<S: Storage>(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let dtype = init.dtype("element_dtype")?;
+    let storage = S::new(dtype)?;
     from_fn(move |ctx| {
         let shape = shape_of(ctx.input(1)?)?;
-        let alloc = ctx.allocator();
         let (list, element) = change_list(ctx, |list| {
             list.check_dtype(dtype)?;
             match list.elements.pop() {
-                Some(Some(element)) => fitting(element, &shape),
-                Some(None) => match list.merged_shape(&shape, std::iter::empty())? {
-                    shape if shape.is_fully_defined() => {
-                        list.stack(alloc, 1, &shape.to_shape().unwrap_or_default(), std::iter::once(&None))?.row(0)
-                    }
-                    shape => {
+                Some(Some(element)) => Ok(Popped::Set(fitting(element, &shape)?)),
+                Some(None) => {
+                    let shape = list.merged_shape(&shape, std::iter::empty())?;
+                    let Some(shape) = shape.to_shape() else {
                         bail!(InvalidArgument, "Trying to read an uninitialized tensor but element_shape is not fully defined.{shape}")
-                    }
-                },
+                    };
+                    Ok(Popped::Unset(shape))
+                }
                 None => bail!(InvalidArgument, "Trying to pop from an empty list."),
             }
         })?;
+        let element = match element {
+            Popped::Set(element) => element,
+            Popped::Unset(shape) => storage.zeros(ctx, shape)?,
+        };
         ctx.set_output(0, list);
         ctx.set_output(1, element);
         Ok(())
@@ -211,8 +227,9 @@ fn make_element_shape(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
 }
 
 /// Makes the kernel of `TensorListGetItem`. Inputs: list, index, element shape.
-fn make_get_item(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
+fn make_get_item<S: Storage>(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let dtype = init.dtype("element_dtype")?;
+    let storage = S::new(dtype)?;
     from_fn(move |ctx| {
         let list = list_of(ctx, 0, dtype)?;
         let index = scalar_i32(ctx, 1, "index")?;
@@ -229,7 +246,7 @@ fn make_get_item(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
                         "Trying to read an uninitialized tensor but element_shape is not fully defined: {shape} and no list element is set."
                     );
                 };
-                ctx.allocator().zeros(dtype, shape)?
+                storage.zeros(ctx, shape)?
             }
         };
         ctx.set_output(0, item);
@@ -273,31 +290,37 @@ fn check_rows(tensor: &Tensor, element_shape: &PartialShape) -> Result<usize> {
     Ok(*rows)
 }
 
+/// Returns the first `count` rows of a tensor, as views.
+fn rows_of<S: Storage>(ctx: &KernelContext<'_>, storage: &S, tensor: &Tensor, count: usize) -> Result<Vec<Tensor>> {
+    check_memory::<Tensor>(count)?;
+    (0..count).map(|i| storage.row(ctx, tensor, i)).collect()
+}
+
 /// Makes the kernel of `TensorListFromTensor`, whose list has the tensor's rows, as views.
-fn make_from_tensor(_: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
-    from_fn(|ctx| {
+fn make_from_tensor<S: Storage>(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
+    let storage = S::new(init.dtype("element_dtype")?)?;
+    from_fn(move |ctx| {
         let tensor = ctx.input(0)?;
         let element_shape = shape_of(ctx.input(1)?)?;
         let rows = check_rows(tensor, &element_shape)?;
-        check_memory::<Option<Tensor>>(rows)?;
-        let elements = (0..rows).map(|i| tensor.row(i).map(Some)).collect::<Result<_>>()?;
+        let elements = rows_of(ctx, &storage, tensor, rows)?.into_iter().map(Some).collect();
         let list = TensorList { dtype: tensor.dtype(), element_shape, max_num_elements: None, elements };
         ctx.set_output(0, to_output(list));
         Ok(())
     })
 }
 
-/// Sets element `indices[i]` to row `i` of `tensor`, and extends the list if necessary.
-fn scatter(list: &mut TensorList, tensor: &Tensor, indices: &[i32]) -> Result<()> {
+/// Sets element `indices[i]` to row `i`, and extends the list if necessary.
+fn scatter(list: &mut TensorList, rows: Vec<Tensor>, indices: &[i32]) -> Result<()> {
     if let Some(&max) = indices.iter().max()
         && max as usize >= list.elements.len()
     {
         // The index is not negative: the callers checked all indices.
         list.resize(max as usize + 1)?;
     }
-    for (i, &index) in indices.iter().enumerate() {
+    for (row, &index) in rows.into_iter().zip(indices) {
         if let Some(element) = usize::try_from(index).ok().and_then(|index| list.elements.get_mut(index)) {
-            *element = Some(tensor.row(i)?);
+            *element = Some(row);
         }
     }
     Ok(())
@@ -312,8 +335,9 @@ fn check_indices(indices: &[i32]) -> Result<()> {
 
 /// Makes the kernel of `TensorListScatter` and `TensorListScatterV2`. Inputs: tensor, indices, element shape, and for V2 the number of elements (-1
 /// for as many as necessary).
-fn make_scatter(_: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
-    from_fn(|ctx| {
+fn make_scatter<S: Storage>(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
+    let storage = S::new(init.dtype("element_dtype")?)?;
+    from_fn(move |ctx| {
         let (tensor, indices) = (ctx.input(0)?, ctx.input(1)?.as_slice::<i32>()?);
         let element_shape = shape_of(ctx.input(2)?)?;
         let rows = check_rows(tensor, &element_shape)?;
@@ -329,15 +353,16 @@ fn make_scatter(_: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
             bail!(InvalidArgument, "TensorListScatter: Trying to scatter at index {index} in list with size {len}");
         }
         let mut list = TensorList::reserved(tensor.dtype(), element_shape, usize::try_from(len).unwrap_or(0))?;
-        scatter(&mut list, tensor, indices)?;
+        scatter(&mut list, rows_of(ctx, &storage, tensor, rows)?, indices)?;
         ctx.set_output(0, to_output(list));
         Ok(())
     })
 }
 
 /// Makes the kernel of `TensorListScatterIntoExistingList`. Inputs: list, tensor, indices.
-fn make_scatter_into_existing(_: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
-    from_fn(|ctx| {
+fn make_scatter_into_existing<S: Storage>(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
+    let storage = S::new(init.dtype("element_dtype")?)?;
+    from_fn(move |ctx| {
         let (tensor, indices) = (ctx.take(1)?, ctx.take(2)?);
         let indices = indices.as_slice::<i32>()?;
         check_indices(indices)?;
@@ -346,9 +371,10 @@ fn make_scatter_into_existing(_: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
             Some(rows) => bail!(InvalidArgument, "Expected len(indices) == tensor.shape[0], but saw: {} vs. {rows}", indices.len()),
             None => bail!(InvalidArgument, "Tensor must be at least a vector, but saw shape: []"),
         }
+        let rows = rows_of(ctx, &storage, &tensor, indices.len())?;
         let (list, ()) = change_list(ctx, |list| {
             list.check_dtype(tensor.dtype())?;
-            scatter(list, &tensor, indices)
+            scatter(list, rows, indices)
         })?;
         ctx.set_output(0, list);
         Ok(())
@@ -356,8 +382,9 @@ fn make_scatter_into_existing(_: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
 }
 
 /// Makes the kernel of `TensorListSplit`, whose list has runs of the tensor's rows, of the given lengths. Inputs: tensor, element shape, lengths.
-fn make_split(_: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
-    from_fn(|ctx| {
+fn make_split<S: Storage>(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
+    let storage = S::new(init.dtype("element_dtype")?)?;
+    from_fn(move |ctx| {
         let (tensor, lengths) = (ctx.input(0)?, ctx.input(2)?);
         let element_shape = shape_of(ctx.input(1)?)?;
         if lengths.rank() != 1 {
@@ -377,7 +404,7 @@ fn make_split(_: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
             if length > total - start {
                 bail!(InvalidArgument, "Attempting to slice [{start}, {}] from tensor with length {total}", start.saturating_add(length));
             }
-            elements.push(Some(rows(tensor, start, length)?));
+            elements.push(Some(storage.rows(ctx, tensor, start, length)?));
             start += length;
         }
         if start != total {

@@ -2,22 +2,23 @@
 
 use super::list::{TensorList, merge_shapes};
 use super::{list_of, shape_of};
-use crate::blocks::concat_blocks;
 use crate::from_fn::from_fn;
-use flowmill_runtime::{Kernel, KernelInit, KernelRegistry};
-use flowmill_tensor::{Allocator, PartialShape, Result, Tensor, bail, error};
+use flowmill_kernels::storage::Storage;
+use flowmill_runtime::{Kernel, KernelContext, KernelInit, KernelRegistry};
+use flowmill_tensor::{PartialShape, Result, Tensor, bail, error};
 use std::sync::Arc;
 
-pub(super) fn register(registry: &mut KernelRegistry) {
-    registry.add("TensorListStack", make_stack);
-    registry.add("TensorListGather", make_gather);
-    registry.add("TensorListConcat", make_concat);
-    registry.add("TensorListConcatV2", make_concat_v2);
+pub(super) fn register_in<S: Storage>(registry: &mut KernelRegistry) {
+    registry.add("TensorListStack", make_stack::<S>);
+    registry.add("TensorListGather", make_gather::<S>);
+    registry.add("TensorListConcat", make_concat::<S>);
+    registry.add("TensorListConcatV2", make_concat_v2::<S>);
 }
 
 /// Makes the kernel of `TensorListStack`. Inputs: list, element shape.
-fn make_stack(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
+fn make_stack<S: Storage>(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let dtype = init.dtype("element_dtype")?;
+    let storage = S::new(dtype)?;
     let expected = init.attrs.get_or("num_elements", -1i64)?;
     from_fn(move |ctx| {
         let list = list_of(ctx, 0, dtype)?;
@@ -35,15 +36,16 @@ fn make_stack(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
                 ),
             }
         };
-        let stacked = list.stack(ctx.allocator(), len, &shape, list.elements.iter())?;
+        let stacked = list.stack(ctx, &storage, len, &shape, list.elements.iter())?;
         ctx.set_output(0, stacked);
         Ok(())
     })
 }
 
 /// Makes the kernel of `TensorListGather`. Inputs: list, indices, element shape.
-fn make_gather(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
+fn make_gather<S: Storage>(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let dtype = init.dtype("element_dtype")?;
+    let storage = S::new(dtype)?;
     from_fn(move |ctx| {
         let list = list_of(ctx, 0, dtype)?;
         let len = list.elements.len();
@@ -62,18 +64,19 @@ fn make_gather(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
                 ),
             }
         };
-        let stacked = list.stack(ctx.allocator(), elements.len(), &shape, elements.into_iter())?;
+        let stacked = list.stack(ctx, &storage, elements.len(), &shape, elements.into_iter())?;
         ctx.set_output(0, stacked);
         Ok(())
     })
 }
 
 /// Makes the kernel of `TensorListConcat`: the element shape is an attribute, and there is no input with leading sizes.
-fn make_concat(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
+fn make_concat<S: Storage>(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let dtype = init.dtype("element_dtype")?;
+    let storage = S::new(dtype)?;
     let element_shape: PartialShape = init.attrs.get_or("element_shape", PartialShape::unknown())?;
     from_fn(move |ctx| {
-        let (values, lengths) = concat(ctx.allocator(), list_of(ctx, 0, dtype)?, &element_shape, &[])?;
+        let (values, lengths) = concat(ctx, &storage, list_of(ctx, 0, dtype)?, &element_shape, &[])?;
         ctx.set_output(0, values);
         ctx.set_output(1, ctx.allocator().vector(&lengths)?);
         Ok(())
@@ -81,11 +84,12 @@ fn make_concat(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
 }
 
 /// Makes the kernel of `TensorListConcatV2`. Inputs: list, element shape, and the sizes along the outermost dimension that unset elements have.
-fn make_concat_v2(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
+fn make_concat_v2<S: Storage>(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let dtype = init.dtype("element_dtype")?;
+    let storage = S::new(dtype)?;
     from_fn(move |ctx| {
         let element_shape = shape_of(ctx.input(1)?)?;
-        let (values, lengths) = concat(ctx.allocator(), list_of(ctx, 0, dtype)?, &element_shape, ctx.input(2)?.as_slice::<i64>()?)?;
+        let (values, lengths) = concat(ctx, &storage, list_of(ctx, 0, dtype)?, &element_shape, ctx.input(2)?.as_slice::<i64>()?)?;
         ctx.set_output(0, values);
         ctx.set_output(1, ctx.allocator().vector(&lengths)?);
         Ok(())
@@ -93,7 +97,13 @@ fn make_concat_v2(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
 }
 
 /// Concatenates the elements along their outermost dimension. Returns the values and each element's size in that dimension.
-fn concat(alloc: &Allocator, list: &TensorList, element_shape: &PartialShape, leading_dims: &[i64]) -> Result<(Tensor, Vec<i64>)> {
+fn concat<S: Storage>(
+    ctx: &KernelContext<'_>,
+    storage: &S,
+    list: &TensorList,
+    element_shape: &PartialShape,
+    leading_dims: &[i64],
+) -> Result<(Tensor, Vec<i64>)> {
     let shape = merge_shapes(element_shape, &list.element_shape)?;
     let (declared, mut except_first) = match shape.dims() {
         Some([first, rest @ ..]) => (usize::try_from(*first).ok(), PartialShape::new(rest)),
@@ -136,11 +146,11 @@ fn concat(alloc: &Allocator, list: &TensorList, element_shape: &PartialShape, le
         None => {
             let mut shape = row.clone();
             shape.insert(0, rows);
-            alloc.zeros(list.dtype, shape)
+            storage.zeros(ctx, shape)
         }
     });
     let blocks = blocks.collect::<Result<Vec<_>>>()?;
-    let values = concat_blocks(alloc, list.dtype, joined, blocks.iter().map(|block| (block, 0..block.num_elements())))?;
+    let values = storage.concat(ctx, joined, blocks.iter())?;
     Ok((values, lengths.into_iter().map(|n| n as i64).collect()))
 }
 
