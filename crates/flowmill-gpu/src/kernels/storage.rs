@@ -57,7 +57,7 @@ impl TensorArithmetic for GpuArithmetic<'_> {
 
 /// The memory of a GPU, for tensors of one type. Tensors of variants are objects of the host, whose tensors are in the GPU's memory.
 pub(super) enum GpuStorage {
-    Dense { dtype: DType, sums: Sums },
+    Dense { dtype: DType, sums: Box<Sums> },
     Variants(HostStorage),
 }
 
@@ -65,7 +65,7 @@ impl Storage for GpuStorage {
     fn new(dtype: DType) -> Result<GpuStorage> {
         match dtype {
             DType::Variant => Ok(GpuStorage::Variants(HostStorage::new(dtype)?)),
-            _ => Ok(GpuStorage::Dense { dtype, sums: Sums::default() }),
+            _ => Ok(GpuStorage::Dense { dtype, sums: Box::default() }),
         }
     }
 

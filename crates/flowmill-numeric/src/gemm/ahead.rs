@@ -1,4 +1,4 @@
-//! What a product brings into the caches before it needs it.
+//! Prefetches of the operands and of the result of a product.
 
 use super::block::Group;
 use super::driver::{Job, Rows};

@@ -4,6 +4,7 @@ use crate::compare::{Random, numbers};
 use crate::functions::{Program, call, check, run};
 use crate::setup::{GPU, OTHER_GPU, assert_no_leaks, gpus, session, session_of};
 use flowmill::prelude::*;
+use flowmill::runtime::program::FuseOptions;
 use flowmill::{NodeId, PartialShape};
 use stub_cuda::Driver;
 
@@ -248,6 +249,19 @@ fn loops_and_their_gradients_keep_elements_on_the_gpu() {
             driver.set_asynchronous(seed);
         }
         check_loops(&driver, lower, &format!("seed {seed}, lower {lower}"));
+    }
+    assert_no_leaks(&driver);
+}
+
+/// Lists are made and read beside work of single kernels that is recorded and replayed, in loops and outside.
+#[test]
+fn lists_beside_recorded_work() {
+    let driver = stub_cuda::install().unwrap();
+    let usual = SessionOptions::default();
+    for lower in [false, true] {
+        let fuse = FuseOptions { min_replayed: Some(1), ..usual.fuse };
+        let options = || SessionOptions { fuse, lower, allow_soft_placement: true, ..SessionOptions::default() };
+        assert_close(&run(looped, GPU, options()), &run(looped, CPU, options()), &format!("lower {lower}"));
     }
     assert_no_leaks(&driver);
 }
