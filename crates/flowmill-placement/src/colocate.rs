@@ -253,7 +253,8 @@ impl<'a> Colocation<'a> {
     }
 
     /// Restricts nodes that take variants to the host's types, if the tensors in the variants are the host's: those that take lists of strings or resources,
-    /// and those that request no device and take variants that only the host makes. Their tensors would be copied to a device and back.
+    /// and those that request no device, as does nothing that they are colocated with, and take variants that only the host makes. Their tensors would be
+    /// copied to a device and back. Calls of functions go where their bodies are best.
     fn keep_host_variants_on_the_host(&mut self) {
         let is_host: Vec<bool> = self.types.names().iter().map(|name| self.kernels.is_host(name)).collect();
         if is_host.iter().all(|&is| is) {
@@ -269,8 +270,13 @@ impl<'a> Colocation<'a> {
             self.groups.types(root).iter().all(is_on_host)
         });
         let only_host = only_host.collect();
-        let requests_none = |id: &NodeId| self.graph.get(*id).is_some_and(|node| node.device().is_empty());
-        found.extend(self.takers_of_variants(only_host).into_iter().filter(requests_none));
+        for id in self.takers_of_variants(only_host) {
+            let root = self.groups.root(id);
+            let (requests, _) = self.groups.key(root);
+            if requests == 0 && self.graph.get(id).is_some_and(|node| !self.graph.calls_functions(node)) {
+                found.push(id);
+            }
+        }
         for id in found {
             let root = self.groups.root(id);
             let on_host: crate::types::TypeList = self.groups.types(root).iter().copied().filter(is_on_host).collect();

@@ -25,7 +25,7 @@ pub trait VariantValue: Any + Send + Sync {
     /// Returns the value with other tensors in place of [`VariantValue::tensors`], in the same order and with the same elements.
     ///
     /// # Errors
-    /// Returns `Internal` for another number of tensors.
+    /// Returns `Internal` for fewer tensors.
     fn with_tensors(&self, tensors: Vec<Tensor>) -> Result<Variant> {
         bail!(Internal, "a variant of type {} has no tensors, but is made of {}", self.type_name(), tensors.len())
     }

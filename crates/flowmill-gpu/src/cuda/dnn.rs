@@ -12,6 +12,8 @@ use std::ffi::{c_int, c_void};
 
 /// The file that has the functions.
 const LIBRARY: &str = "libcudnn.so.9";
+/// The most convolutions whose algorithm is remembered.
+const MAX_CHOICES: usize = 4096;
 /// The number of algorithms that the library is asked for.
 const MOST_ALGORITHMS: usize = 8;
 /// `cudnnTensorFormat_t` of images with channels last.
@@ -63,6 +65,14 @@ impl Dnn {
         self.choices.clear();
     }
 
+    /// Stops calling the library, which stays loaded: recorded work may launch its kernels.
+    fn stop(&mut self) {
+        if let Library::Open(functions, _) = std::mem::replace(&mut self.library, Library::Absent) {
+            Box::leak(functions);
+        }
+        self.choices.clear();
+    }
+
     /// Returns the size of the workspace for a convolution, at most `limit`, or `None` if the library does not compute it.
     pub(super) fn workspace(&mut self, convolution: &Convolution, limit: usize) -> Option<usize> {
         if let Some(known) = self.choices.get(convolution) {
@@ -71,6 +81,9 @@ impl Dnn {
         let (functions, handle) = self.open()?;
         let chosen = choose(functions, handle, convolution, limit);
         let chosen = self.checked(chosen)?;
+        if self.choices.len() == MAX_CHOICES {
+            self.choices.clear();
+        }
         self.choices.insert(*convolution, chosen);
         chosen.map(|choice| choice.workspace)
     }
@@ -120,14 +133,14 @@ impl Dnn {
         }
     }
 
-    /// Returns the result of a call, and `Some(None)` if the library does not support what was asked. After another error, the library is closed.
+    /// Returns the result of a call, and `Some(None)` if the library does not support what was asked. After another error, it is not called any more.
     fn checked<T>(&mut self, result: Result<Option<T>, Status>) -> Option<Option<T>> {
         match result {
             Ok(value) => Some(value),
             Err(status) if status.is_not_supported() => Some(None),
             Err(status) => {
                 report(&format!("status {}", status.0));
-                self.close();
+                self.stop();
                 None
             }
         }

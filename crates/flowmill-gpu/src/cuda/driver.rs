@@ -364,6 +364,9 @@ impl Gpu for CudaGpu {
     }
 
     fn fill(&self, to: Address, value: u8, bytes: usize) -> Result<()> {
+        if bytes == 0 {
+            return Ok(());
+        }
         self.bind()?;
         // SAFETY: as above.
         unsafe { result::memset_d8_async(to.0, value, bytes, self.stream(Stream::Compute)) }.map_err(failed("fill memory"))

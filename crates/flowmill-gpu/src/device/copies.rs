@@ -101,7 +101,8 @@ impl GpuDevice {
         };
         other.gpu.wait_in(Stream::Compute, &end)?;
         let kept = (tensor.clone(), copy.clone(), buffer);
-        self.when_reached(end, move |_| drop(kept));
+        // The other GPU's work waits for the copy anyway, and callbacks of this GPU do not.
+        other.when_reached(end, move |_| drop(kept));
         Ok(copy)
     }
 }

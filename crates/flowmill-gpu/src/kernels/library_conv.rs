@@ -6,7 +6,7 @@ use crate::backend::{Activation, Address, Convolution, ConvolutionResult};
 use crate::device::GpuDevice;
 use flowmill_kernels::window::Window;
 use flowmill_runtime::Device;
-use flowmill_tensor::{DType, Result, Shape, Tensor};
+use flowmill_tensor::{Code, DType, Result, Shape, Tensor};
 use std::sync::OnceLock;
 
 /// The most bytes of a workspace.
@@ -81,7 +81,8 @@ impl LibraryConvolver {
         [input, filter, output]: [Address; 3],
         epilogue: Option<(Address, Activation)>,
     ) -> Result<bool> {
-        if !matches!(self.dtype, DType::F32 | DType::F16 | DType::BF16) {
+        // The library refuses images without elements, of which padding may make windows.
+        if !matches!(self.dtype, DType::F32 | DType::F16 | DType::BF16) || window.input_len() == 0 {
             return Ok(false);
         }
         let Some(padded) = self.padded(device, window, channels, result, epilogue.map(|(_, activation)| activation)) else {
@@ -89,10 +90,13 @@ impl LibraryConvolver {
         };
         let convolution = &padded.convolution;
         let Some(bytes) = device.gpu().convolution_workspace(convolution, WORKSPACE_LIMIT)? else { return Ok(false) };
-        let workspace = device.allocate(DType::U8, &Shape::new(&[bytes.max(1)]))?;
+        let Some(workspace) = if_there_is_room(device.allocate(DType::U8, &Shape::new(&[bytes.max(1)])))? else { return Ok(false) };
         let of_input = match padded.extra {
             [0, 0] => None,
-            _ => Some(device.allocate(self.dtype, &Shape::new(&convolution.input))?),
+            _ => match if_there_is_room(device.allocate(self.dtype, &Shape::new(&convolution.input)))? {
+                None => return Ok(false),
+                room => room,
+            },
         };
         let [n, height, width, depth] = convolution.filter;
         let own_filter = match result {
@@ -169,5 +173,13 @@ impl Padded {
             ..*w
         };
         copies.enqueue(device, &pixels, from, to, pixels.positions() * pixels.channels)
+    }
+}
+
+/// Returns `None` instead of the error for a full memory: other kernels need less of it.
+fn if_there_is_room(allocated: Result<Tensor>) -> Result<Option<Tensor>> {
+    match allocated {
+        Err(e) if e.code() == Code::ResourceExhausted => Ok(None),
+        allocated => allocated.map(Some),
     }
 }

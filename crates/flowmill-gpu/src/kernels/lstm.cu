@@ -24,7 +24,8 @@ extern "C" __global__ void lstm_step(T* i_out, T* cs_out, T* f_out, T* o_out, T*
         const C i = sigmoid(gates[0] + (c.has_peepholes ? (C)wci[cell] * before : 0)), ci = tanh(gates[1]);
         const C f = sigmoid(gates[2] + c.forget_bias + (c.has_peepholes ? (C)wcf[cell] * before : 0));
         C cs = ci * i + before * f;
-        if (c.clip > 0) cs = fmin(fmax(cs, -c.clip), c.clip);
+        // NaN stays NaN.
+        if (c.clip > 0) cs = cs < -c.clip ? -c.clip : cs > c.clip ? c.clip : cs;
         const C o = sigmoid(gates[3] + (c.has_peepholes ? (C)wco[cell] * cs : 0)), co = tanh(cs);
         i_out[at] = (T)i;
         cs_out[at] = (T)cs;

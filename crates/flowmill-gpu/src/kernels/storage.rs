@@ -78,7 +78,8 @@ impl Storage for GpuStorage {
 
     fn add_to(&self, ctx: &KernelContext<'_>, sum: &mut Tensor, value: &Tensor) -> Result<()> {
         match self {
-            GpuStorage::Variants(storage) => storage.add_to(ctx, sum, value),
+            // TensorArrays add, and none of them holds variants on a GPU.
+            GpuStorage::Variants(_) => bail!(Unimplemented, "sums of variants in arrays on a GPU"),
             GpuStorage::Dense { sums, .. } => sums.add_to(GpuDevice::of(ctx.device())?, sum, value),
         }
     }

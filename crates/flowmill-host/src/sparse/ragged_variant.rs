@@ -26,12 +26,13 @@ impl VariantValue for Ragged {
     }
 
     fn tensors(&self) -> Box<dyn Iterator<Item = &Tensor> + '_> {
-        Box::new(self.splits.iter().chain(std::iter::once(&self.values)))
+        // The splits stay in the host's memory, where sums compare them.
+        Box::new(std::iter::once(&self.values))
     }
 
     fn with_tensors(&self, mut tensors: Vec<Tensor>) -> Result<Variant> {
         let Some(values) = tensors.pop() else { bail!(Internal, "a ragged tensor without values") };
-        Ok(Variant::new(Ragged { splits: tensors, values }))
+        Ok(Variant::new(Ragged { splits: self.splits.clone(), values }))
     }
 
     fn zeros_like(&self, arithmetic: &dyn TensorArithmetic) -> Result<Variant> {
