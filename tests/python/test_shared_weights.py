@@ -11,17 +11,17 @@ def values(*shape):
 @pytest.mark.parametrize("is_shared", [True, False])
 def test_products_of_one_matrix(is_shared):
     matrix, x = values(32, 32), values(3, 32)
-    constant = tf.constant(matrix)
+    constant, fed = tf.constant(matrix), tf.placeholder(tf.float32, [3, 32])
     one = lambda: constant if is_shared else tf.constant(matrix)  # noqa: E731
     products = [
-        tf.matmul(x, one()), tf.matmul(x, one(), transpose_b=True), tf.matmul(tf.nn.relu(tf.constant(x)), one()) + 1.0,
-        tf.nn.conv2d(tf.constant(x[None, None]), tf.reshape(one(), [1, 1, 32, 32]), [1, 1, 1, 1], "SAME"),
-        tf.matmul(x.reshape(6, 16), tf.reshape(one(), [16, 64])),
+        tf.matmul(fed, one()), tf.matmul(fed, one(), transpose_b=True), tf.matmul(tf.nn.relu(fed), one()) + 1.0,
+        tf.nn.conv2d(fed[None, None], tf.reshape(one(), [1, 1, 32, 32]), [1, 1, 1, 1], "SAME"),
+        tf.matmul(tf.reshape(fed, [6, 16]), tf.reshape(one(), [16, 64])),
     ]
     expected = [x @ matrix, x @ matrix.T, np.maximum(x, 0) @ matrix + 1, (x @ matrix)[None, None], x.reshape(6, 16) @ matrix.reshape(16, 64)]
     with tf.Session() as session:
         for _ in range(3):
-            for found, wanted in zip(session.run(products), expected):
+            for found, wanted in zip(session.run(products, {fed: x}), expected):
                 np.testing.assert_array_equal(found, wanted)
 
 

@@ -2,7 +2,7 @@
 
 use crate::gemm::{PackedRhs, Precision};
 use flowmill_runtime::{InferencePrecision, KernelInit};
-use flowmill_tensor::sync::Mutex;
+use flowmill_tensor::sync::{Mutex, MutexGuard};
 use flowmill_tensor::{Result, Tensor, bail};
 use smallvec::SmallVec;
 use std::any::{Any, TypeId};
@@ -19,7 +19,7 @@ pub(crate) fn precision_of(init: &KernelInit<'_>, i: usize) -> Precision {
 }
 
 /// The forms in which a tensor has been packed, which all kernels that multiply by it share: the steps of an unrolled recurrent network, heads that several
-/// layers have in common, and sessions over one graph. The tensor is held, so that nothing writes to it.
+/// layers have in common, and sessions over one graph. The tensor is held, so that nothing writes to it. Another view of its memory has forms of its own.
 pub(crate) struct FormsOf<F> {
     key: Key,
     weights: Tensor,
@@ -36,11 +36,24 @@ type Key = (TypeId, usize);
 /// The forms that kernels hold.
 static HELD: Mutex<BTreeMap<Key, Weak<dyn Any + Send + Sync>>> = Mutex::new(BTreeMap::new());
 
+/// Locks [`HELD`]. A process that was forked while another thread had the lock waits for it in vain, and goes on without sharing.
+fn held() -> Option<MutexGuard<'static, BTreeMap<Key, Weak<dyn Any + Send + Sync>>>> {
+    (0..MAX_YIELDS).find_map(|_| {
+        HELD.try_lock().or_else(|| {
+            std::thread::yield_now();
+            None
+        })
+    })
+}
+
+/// The times that a thread lets others run while it waits for [`HELD`], which nobody has for longer than a look-up.
+const MAX_YIELDS: usize = 1000;
+
 impl<F: Send + Sync + 'static> FormsOf<F> {
     /// Returns the forms of a tensor, which may have been packed by another kernel.
     pub(crate) fn of(weights: &Tensor) -> Arc<FormsOf<F>> {
         let key = (TypeId::of::<F>(), weights.address());
-        let mut held = HELD.lock();
+        let Some(mut held) = held() else { return Arc::new(FormsOf { key, weights: weights.clone(), forms: Mutex::default() }) };
         let old = held.get(&key).and_then(Weak::upgrade).and_then(|forms| forms.downcast::<FormsOf<F>>().ok());
         // The same memory may be a tensor of another shape.
         if let Some(forms) = old.as_ref().filter(|forms| forms.weights.same_data(weights)) {
@@ -78,7 +91,7 @@ impl<F: Send + Sync + 'static> FormsOf<F> {
 
 impl<F> Drop for FormsOf<F> {
     fn drop(&mut self) {
-        let mut held = HELD.lock();
+        let Some(mut held) = held() else { return };
         // Other forms may have taken the place of these.
         if held.get(&self.key).is_some_and(|forms| forms.strong_count() == 0) {
             held.remove(&self.key);
@@ -88,20 +101,20 @@ impl<F> Drop for FormsOf<F> {
 
 /// The form of weights that a kernel used last. Weights are packed once as long as they are the same tensor, which is so for constants and for variables between
 /// two assignments; images of several sizes may need several forms.
-pub(crate) struct PackedForms<F>(Mutex<Option<Packed<F>>>);
+pub(crate) struct LastForm<F>(Mutex<Option<Packed<F>>>);
 
 struct Packed<F> {
     all: Arc<FormsOf<F>>,
     last: Arc<F>,
 }
 
-impl<F> Default for PackedForms<F> {
+impl<F> Default for LastForm<F> {
     fn default() -> Self {
-        PackedForms(Mutex::new(None))
+        LastForm(Mutex::new(None))
     }
 }
 
-impl<F: Send + Sync + 'static> PackedForms<F> {
+impl<F: Send + Sync + 'static> LastForm<F> {
     /// Returns the form of `weights` for which `fits` is true; `pack` makes it if no kernel has.
     ///
     /// # Errors
@@ -154,13 +167,13 @@ impl MatrixForm {
 /// The packed form of a matrix that a kernel multiplies with in call after call.
 pub(crate) struct PackedWeights {
     precision: Precision,
-    packed: PackedForms<MatrixForm>,
+    packed: LastForm<MatrixForm>,
 }
 
 impl PackedWeights {
     /// Makes the memory of a matrix that is packed for products in this precision.
     pub(crate) fn new(precision: Precision) -> PackedWeights {
-        PackedWeights { precision, packed: PackedForms::default() }
+        PackedWeights { precision, packed: LastForm::default() }
     }
 
     /// Returns the packed form of a matrix with `rows` rows, of which all dimensions before the last two are 1.
@@ -192,7 +205,7 @@ mod tests {
     use flowmill_tensor::Shape;
 
     fn weights() -> Tensor {
-        Tensor::from_slice(Shape::from([3, 4]), &[0.5f32; 12]).unwrap()
+        Tensor::from_slice(Shape::from([4, 4]), &[0.5f32; 16]).unwrap()
     }
 
     fn number_held(weights: &Tensor) -> usize {
@@ -203,14 +216,14 @@ mod tests {
     fn kernels_share_the_forms_of_one_tensor() {
         let weights = weights();
         let kernels = [PackedWeights::new(Precision::F32), PackedWeights::new(Precision::F32), PackedWeights::new(Precision::Bf16)];
-        let forms: Vec<_> = kernels.iter().map(|kernel| kernel.get(&weights, 3).unwrap()).collect();
+        let forms: Vec<_> = kernels.iter().map(|kernel| kernel.get(&weights, 4).unwrap()).collect();
         assert!(Arc::ptr_eq(&forms[0], &forms[1]));
         assert_eq!(forms[2].matrix.precision(), Precision::Bf16);
-        let transposed = MatrixForm::get(&FormsOf::of(&weights), Precision::F32, (4, 3), true, || {
-            Ok(PackedRhs::pack(Precision::F32, weights.as_slice()?, 4, 3, true))
+        let transposed = MatrixForm::get(&FormsOf::of(&weights), Precision::F32, (4, 4), true, || {
+            Ok(PackedRhs::pack(Precision::F32, weights.as_slice()?, 4, 4, true))
         });
-        assert_eq!(transposed.unwrap().matrix.n(), 3);
-        assert!(Arc::ptr_eq(&forms[0], &kernels[1].get(&weights, 3).unwrap()));
+        assert!(transposed.unwrap().transposed && !forms[0].transposed);
+        assert!(Arc::ptr_eq(&forms[0], &kernels[1].get(&weights, 4).unwrap()));
         drop(kernels);
         assert_eq!(number_held(&weights), 0);
     }
@@ -218,17 +231,17 @@ mod tests {
     #[test]
     fn the_same_memory_in_another_shape_has_forms_of_its_own() {
         let (matrix, kernel) = (weights(), PackedWeights::new(Precision::F32));
-        let row = matrix.clone().reshaped(Shape::from([1, 12])).unwrap();
+        let row = matrix.clone().reshaped(Shape::from([1, 16])).unwrap();
         let old = FormsOf::<MatrixForm>::of(&matrix);
-        assert_eq!(kernel.get(&row, 1).unwrap().matrix.n(), 12);
-        assert_eq!(kernel.get(&matrix, 3).unwrap().matrix.n(), 4);
+        assert_eq!(kernel.get(&row, 1).unwrap().matrix.n(), 16);
+        assert_eq!(kernel.get(&matrix, 4).unwrap().matrix.n(), 4);
         drop((old, kernel));
         assert_eq!(number_held(&matrix), 0);
     }
 
     #[test]
     fn forms_beyond_the_limit_are_packed_again() {
-        let (weights, forms) = (weights(), PackedForms::<usize>::default());
+        let (weights, forms) = (weights(), LastForm::<usize>::default());
         let get = |wanted: usize| *forms.get(&weights, |form| *form == wanted, || Ok(wanted)).unwrap();
         assert!((0..3 * MAX_FORMS).all(|i| get(i) == i) && get(0) == 0);
         assert_eq!(FormsOf::<usize>::of(&weights).forms.lock().len(), MAX_FORMS);

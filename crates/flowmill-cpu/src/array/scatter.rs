@@ -193,9 +193,9 @@ fn make_tensor_scatter(init: &KernelInit<'_>, update: Update) -> Result<Arc<dyn 
     let combine: Combine = match update {
         Update::Add | Update::Sub => {
             for_dtype!(dtype, [f16, bf16, f32, f64, i8, i16, i32, i64, u8, u16, u32, u64, Complex<f32>, Complex<f64>], T => match update {
-            Update::Add => |targets, out, updates| targets.combine::<T>(out, updates, |a, &b| *a = a.plus(b)),
-            _ => |targets, out, updates| targets.combine::<T>(out, updates, |a, &b| *a = a.minus(b)),
-        }, _ => return init.unsupported())
+                Update::Add => |targets, out, updates| targets.combine::<T>(out, updates, |a, &b| *a = a.plus(b)),
+                _ => |targets, out, updates| targets.combine::<T>(out, updates, |a, &b| *a = a.minus(b)),
+            }, _ => return init.unsupported())
         }
         Update::Max | Update::Min => for_dtype!(dtype, [f16, bf16, f32, f64, i8, i16, i32, i64, u8, u16, u32, u64], T => match update {
             Update::Max => |targets, out, updates| targets.combine::<T>(out, updates, |a, &b| if b.above(*a) { *a = b }),

@@ -5,7 +5,7 @@ use crate::fused_ops::FusedOps;
 use crate::gemm::{Epilogue, Precision, round_to_bf16};
 use crate::nn::layout::in_any_layout;
 use crate::number::Number;
-use crate::packed_weights::{PackedForms, precision_of};
+use crate::packed_weights::{LastForm, precision_of};
 use crate::window::Geometry;
 use flowmill_numeric::conv::{PackedFilter, PackedTransposed, conv2d, conv2d_backprop_filter, conv2d_backprop_input};
 use flowmill_numeric::window::Window;
@@ -41,9 +41,9 @@ pub(super) fn register(registry: &mut KernelRegistry) {
 pub(super) fn make(init: &KernelInit<'_>, fused: FusedOps) -> Result<Arc<dyn Kernel>> {
     let geometry = Geometry::new(init)?;
     match init.dtype("T")? {
-        DType::F32 => Ok(Arc::new(Conv2d { geometry, fused, precision: precision_of(init, 1), packed: PackedForms::default() })),
+        DType::F32 => Ok(Arc::new(Conv2d { geometry, fused, precision: precision_of(init, 1), packed: LastForm::default() })),
         _ if fused.bias => init.unsupported(),
-        DType::BF16 => Ok(Arc::new(Conv2dBf16(Conv2d { geometry, fused, precision: Precision::Bf16, packed: PackedForms::default() }))),
+        DType::BF16 => Ok(Arc::new(Conv2dBf16(Conv2d { geometry, fused, precision: Precision::Bf16, packed: LastForm::default() }))),
         dtype => {
             for_dtype!(dtype, [f64, f16, i32], T => from_fn(move |ctx| direct::<T>(ctx, &geometry)), _ => init.unsupported())
         }
@@ -80,7 +80,7 @@ struct Conv2d {
     fused: FusedOps,
     /// The least precision in which to compute.
     precision: Precision,
-    packed: PackedForms<PackedFilter>,
+    packed: LastForm<PackedFilter>,
 }
 
 impl Conv2d {

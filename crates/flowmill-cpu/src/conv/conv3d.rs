@@ -6,7 +6,7 @@ use crate::fused_ops::FusedOps;
 use crate::gemm::{self, MatrixRef, Precision, gemm};
 use crate::nn::layout::in_any_layout;
 use crate::number::Number;
-use crate::packed_weights::{PackedForms, precision_of};
+use crate::packed_weights::{LastForm, precision_of};
 use crate::parallel;
 use crate::window::volume::{Steps, check_gradient, convolution, output_shape};
 use flowmill_numeric::conv::volume::{PackedVolumeFilter, conv3d, conv3d_backprop_filter, conv3d_backprop_input};
@@ -52,7 +52,7 @@ type ShapeOf = fn(&Tensor) -> Result<Shape>;
 pub(super) fn make(init: &KernelInit<'_>, fused: FusedOps) -> Result<Arc<dyn Kernel>> {
     match init.dtype("T")? {
         DType::F32 => {
-            Ok(Arc::new(Conv3d { steps: Steps::new(init)?, fused, precision: precision_of(init, 1), packed: PackedForms::default() }))
+            Ok(Arc::new(Conv3d { steps: Steps::new(init)?, fused, precision: precision_of(init, 1), packed: LastForm::default() }))
         }
         _ if fused.bias => init.unsupported(),
         _ => kernel!(init, convolve),
@@ -81,7 +81,7 @@ struct Conv3d {
     fused: FusedOps,
     /// The least precision in which to compute.
     precision: Precision,
-    packed: PackedForms<PackedVolumeFilter>,
+    packed: LastForm<PackedVolumeFilter>,
 }
 
 impl Kernel for Conv3d {

@@ -19,8 +19,11 @@ macro_rules! by_type {
     };
 }
 
+/// Sets all elements of a tensor to the padding, or to zero.
 type Fill = fn(target: &mut Tensor, padding: Option<&Tensor>) -> Result<()>;
+/// Writes the diagonals of matrices in packed form.
 type Pack = fn(band: &Band, matrices: &Tensor, packed: &mut Tensor) -> Result<()>;
+/// Writes packed diagonals to matrices.
 type Unpack = fn(band: &Band, longest: usize, packed: &Tensor, matrices: &mut Tensor) -> Result<()>;
 
 /// Sets all elements to the padding value in an input, or to zero if there is no such input.

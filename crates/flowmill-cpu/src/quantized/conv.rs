@@ -3,7 +3,7 @@
 use super::range::{Quantized, Range, integers, quantized};
 use crate::from_fn::from_fn;
 use crate::gemm::{MatrixRef, PackedBytes, gemm_bytes, matmul_generic};
-use crate::packed_weights::PackedForms;
+use crate::packed_weights::LastForm;
 use crate::parallel;
 use crate::window::extent;
 use flowmill_runtime::{Kernel, KernelContext, KernelInit, KernelRegistry};
@@ -21,7 +21,7 @@ const PATCHES: usize = 1 << 20;
 const PATCH_GRAIN: usize = 1 << 14;
 
 /// The filter or the right-hand side, packed for zero points.
-type Weights = PackedForms<PackedMatrix>;
+type Weights = LastForm<PackedMatrix>;
 
 /// A packed matrix, which may be the transpose of the tensor that it is packed from.
 struct PackedMatrix {

@@ -4,7 +4,7 @@ use super::{Sparse, index_matrix, matrix, pick_or_zero};
 use crate::from_fn::from_fn;
 use crate::number::{Number, Ordered, is_number};
 use flowmill_runtime::{Kernel, KernelContext, KernelInit, KernelRegistry};
-use flowmill_tensor::{Allocator, Complex, Result, Tensor, bail, bf16, f16, for_dtype};
+use flowmill_tensor::{Allocator, Complex, Result, Tensor, bail, bf16, check_memory, f16, for_dtype};
 use std::cmp::Ordering;
 use std::sync::Arc;
 
@@ -176,6 +176,7 @@ fn add_grad(ctx: &mut KernelContext<'_>) -> Result<()> {
             bail!(InvalidArgument, "The densified operands should have the same ndims; for {name}: {width}, sum: {rank}");
         }
         let indices = ctx.input(input)?.as_slice::<i64>()?;
+        check_memory::<Option<usize>>(count)?;
         let mut positions = vec![None; count];
         let mut k = 0;
         for (i, position) in positions.iter_mut().enumerate() {

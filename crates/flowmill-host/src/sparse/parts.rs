@@ -5,7 +5,7 @@ use crate::blocks::concat_blocks;
 use crate::from_fn::from_fn;
 use crate::number::is_number;
 use flowmill_runtime::{Kernel, KernelContext, KernelInit, KernelRegistry};
-use flowmill_tensor::{Allocator, Result, Shape, Tensor, bail};
+use flowmill_tensor::{Allocator, Result, Shape, Tensor, bail, check_memory};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -137,6 +137,7 @@ fn slice_grad(ctx: &mut KernelContext<'_>) -> Result<()> {
         );
     }
     let (input, output, start) = (input.as_slice::<i64>()?, output.as_slice::<i64>()?, start.as_slice::<i64>()?);
+    check_memory::<Option<usize>>(count)?;
     let mut positions = vec![None; count];
     let mut next = 0;
     for (i, position) in positions.iter_mut().enumerate() {

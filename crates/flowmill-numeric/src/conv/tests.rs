@@ -269,9 +269,9 @@ fn layers_of_common_networks_equal_plain_loops() {
 
 #[test]
 fn depthwise_blocks_of_columns_equal_plain_loops() {
-    for ((width, stride), columns) in
-        [(3usize, 1usize), (3, 2), (5, 1), (5, 2), (7, 1)].into_iter().flat_map(|k| (7usize..16).map(move |n| (k, n)))
-    {
+    let of_a_kernel = [(3usize, 1usize), (3, 2), (5, 1), (5, 2), (7, 1)];
+    let others = [(2, 1), (4, 1), (6, 1), (8, 1), (9, 1), (11, 1), (15, 1)];
+    for ((width, stride), columns) in of_a_kernel.into_iter().chain(others).flat_map(|k| (7usize..16).map(move |n| (k, n))) {
         for pad in [0, 1, width - 1] {
             // The last window ends inside the image, at its end, or after it.
             for beyond in [0, 1, width / 2] {

@@ -211,6 +211,7 @@ impl<T: Operand, A: Rows<T::Step>> Job<'_, T, A> {
                     }
                 }
             } else if let Some(in_turn) = self.panels_in_turn() {
+                // Several panels are one group only for blocks of a few rows, which have one tile.
                 for groups in groups.chunks(in_turn.max(1)) {
                     let columns = self.columns(groups);
                     for tile in tiles.clone() {

@@ -67,7 +67,7 @@ pub fn gemm_strided<T: Element>(
     let target = Target(c.as_mut_ptr());
     let kernels = &T::kernels(isa).0;
     // A kernel reads whole vectors of B.
-    let is_small = !b.transposed && n.is_multiple_of(kernels.lanes) && m.saturating_mul(n).saturating_mul(k) <= SMALL;
+    let is_small = k > 0 && !b.transposed && n.is_multiple_of(kernels.lanes) && m.saturating_mul(n).saturating_mul(k) <= SMALL;
     let one = |index: usize| {
         let (mut rest, mut at) = (index, (0, 0, 0));
         for repeat in repeats.iter().rev() {

@@ -106,7 +106,9 @@ fn bits_do_not_depend_on_threads_rows_or_packing() {
     let shapes = [(1, 1000, 2000), (33, 700, 500), (200, 300, 90), (61, 3000, 100), (8, 90, 2100), (64, 300, 128), (65, 60, 140)];
     // Weights that are read in the order of memory, and rows that compete for lines of the cache.
     let large = [(9, 1500, 1000), (40, 1100, 1000), (8, 1024, 150), (33, 1024, 200), (50, 2048, 130)];
-    for (m, k, n) in shapes.into_iter().chain(large) {
+    // Results larger than a share of the L2 cache, of which all panels are computed in turn, and some.
+    let in_turn = [(400, 90, 500), (200, 300, 1000), (180, 600, 1100)];
+    for (m, k, n) in shapes.into_iter().chain(large).chain(in_turn) {
         let (a, b) = (rough_values(1, m * k), rough_values(2, k * n));
         let transposed_b = transpose(&b, k, n);
         let bias = rough_values(3, n);
