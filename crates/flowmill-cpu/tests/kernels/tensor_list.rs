@@ -185,17 +185,22 @@ fn concatenation_gives_values_and_lengths() {
 #[test]
 fn tensors_become_lists_of_rows() {
     let rows = Tensor::from_slice([2, 2], &[1f32, 2.0, 3.0, 4.0]).unwrap();
-    let list = run1("TensorListFromTensor", &[], vec![rows.clone(), dims(None)]).unwrap();
+    let list = run1("TensorListFromTensor", &[("element_dtype", ty(DType::F32))], vec![rows.clone(), dims(None)]).unwrap();
     assert_eq!(floats(&get(&list, 1, None).unwrap()), [3.0, 4.0]);
-    let from = |tensor, shape| run1("TensorListFromTensor", &[], vec![tensor, dims(shape)]);
+    let from = |tensor, shape| run1("TensorListFromTensor", &[("element_dtype", ty(DType::F32))], vec![tensor, dims(shape)]);
     assert_eq!(message(from(Tensor::scalar(1f32), None)), "Tensor must be at least a vector, but saw shape: []");
     assert_eq!(message(from(rows, Some(&[3]))), "Specified a list with shape [3] from a tensor with shape [2]");
 }
 
 #[test]
 fn splitting_uses_every_row() {
-    let split =
-        |lengths: &[i64]| run1("TensorListSplit", &[], vec![vector(&[1.0, 2.0, 3.0]), dims(None), Tensor::vector(lengths).unwrap()]);
+    let split = |lengths: &[i64]| {
+        run1(
+            "TensorListSplit",
+            &[("element_dtype", ty(DType::F32))],
+            vec![vector(&[1.0, 2.0, 3.0]), dims(None), Tensor::vector(lengths).unwrap()],
+        )
+    };
     assert_eq!(floats(&get(&split(&[1, 2]).unwrap(), 1, None).unwrap()), [2.0, 3.0]);
     assert_eq!(message(split(&[1, 1])), "Unused values in tensor. Length of tensor: 3 Values used: 2");
     assert_eq!(message(split(&[1, 3])), "Attempting to slice [1, 4] from tensor with length 3");
@@ -207,7 +212,7 @@ fn splitting_uses_every_row() {
 fn scattering_grows_the_list_as_far_as_told() {
     let scatter = |indices: &[i32], len: i32| {
         let inputs = vec![vector(&[1.0, 2.0]), Tensor::vector(indices).unwrap(), dims(None), Tensor::scalar(len)];
-        run1("TensorListScatterV2", &[], inputs)
+        run1("TensorListScatterV2", &[("element_dtype", ty(DType::F32))], inputs)
     };
     assert_eq!(floats(&stack(scatter(&[3, 1], -1).unwrap(), None).unwrap()), [0.0, 2.0, 0.0, 1.0]);
     assert_eq!(length(&scatter(&[3, 1], 8).unwrap()), 8);
@@ -215,7 +220,7 @@ fn scattering_grows_the_list_as_far_as_told() {
     assert_eq!(message(scatter(&[-3, 1], -1)), "Indices in TensorListScatter must all be non-negative.");
     assert_eq!(message(scatter(&[3], -1)), "Invalid number of rows in input tensor. Expected: 1 Actual: 2");
     let inputs = vec![reserve(2, None), vector(&[1.0, 2.0]), Tensor::vector(&[3i32, 1]).unwrap()];
-    let existing = run1("TensorListScatterIntoExistingList", &[], inputs).unwrap();
+    let existing = run1("TensorListScatterIntoExistingList", &[("element_dtype", ty(DType::F32))], inputs).unwrap();
     assert_eq!(floats(&stack(existing, None).unwrap()), [0.0, 2.0, 0.0, 1.0]);
 }
 
@@ -243,7 +248,7 @@ fn lists_are_joined_and_pushed_to_in_batches() {
     );
     let lists = [scalar(1.0), scalar(2.0)].map(|l| l.as_variants().unwrap()[0].clone());
     let lists = Tensor::from_variants([2], lists.to_vec()).unwrap();
-    let batch = |item: Tensor| run1("TensorListPushBackBatch", &[], vec![lists.clone(), item]);
+    let batch = |item: Tensor| run1("TensorListPushBackBatch", &[("element_dtype", ty(DType::F32))], vec![lists.clone(), item]);
     let out = batch(vector(&[3.0, 4.0])).unwrap();
     assert_eq!(floats(&stack(out.element(1).unwrap(), None).unwrap()), [2.0, 4.0]);
     assert_eq!(message(batch(vector(&[3.0]))), "Expected tensor.shape[0] == input_handles.size, but saw 1 vs. 2");
