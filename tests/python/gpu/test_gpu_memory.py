@@ -20,7 +20,8 @@ def test_ops_and_statistics_count_the_bytes_in_use(num_gpus):
         before = session.run(in_use, {x: [1.0]})
         session.run(held.initializer)
         after = session.run(in_use, {x: [1.0]})
-        assert MEGABYTES <= after - before < 2 * MEGABYTES
+        # A block of the feed or of y, of 256 bytes each, may be there still.
+        assert MEGABYTES - 512 <= after - before < 2 * MEGABYTES
         metadata = tf.RunMetadata()
         used, most, allowed, _ = session.run([in_use, peak, limit, y], {x: [0.5] * MEGABYTES}, tf.RunOptions(trace_level=tf.RunOptions.FULL_TRACE), metadata)
         # The elements of y are there while it is copied to the host, and at the latest then they are free.

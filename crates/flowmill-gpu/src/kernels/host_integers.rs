@@ -48,8 +48,8 @@ const SMALL: [Op; 34] = [
     ("ZerosLike", "T", &["x", "y"]),
 ];
 
-/// Ops on shapes and seeds, which have a kernel in the host's memory for every type.
-const SHAPES: [Op; 10] = [
+/// Ops on shapes, seeds and predicates, which have a kernel in the host's memory for every type.
+const SHAPES: [Op; 11] = [
     ("BroadcastArgs", "", &["s0", "s1", "r0"]),
     ("BroadcastGradientArgs", "", &["s0", "s1", "r0", "r1"]),
     ("ConcatOffset", "", &["concat_dim", "shape", "offset"]),
@@ -60,6 +60,7 @@ const SHAPES: [Op; 10] = [
     ("StatelessRandomGetAlg", "", &["alg"]),
     ("StatelessRandomGetKeyCounter", "", &["seed", "key", "counter"]),
     ("StatelessRandomGetKeyCounterAlg", "", &["seed", "key", "counter", "alg"]),
+    ("ToBool", "", &["input", "output"]),
 ];
 
 pub(super) fn register(registry: &mut KernelRegistry) {
