@@ -1,4 +1,4 @@
-//! Kernels that compute nothing on the GPU: variables, stacks, shapes, and other shapes of the same elements.
+//! Kernels that compute nothing on the GPU: variables, stacks, predicates, shapes, and other shapes of the same elements.
 
 use super::types::{MOVABLE, VALUES};
 use flowmill_kernels::array::args;
@@ -8,7 +8,7 @@ use flowmill_tensor::{DType, Result, Shape, Tensor, bail};
 use std::sync::Arc;
 
 /// Ops whose kernels are the host's, with the type attribute that says what they hold, and the inputs and outputs that are in the host's memory.
-const SHARED: [(&str, &str, &[&str]); 24] = [
+const SHARED: [(&str, &str, &[&str]); 25] = [
     ("Assign", "T", &["ref", "output_ref"]),
     ("AssignVariableOp", "dtype", &["resource"]),
     ("BytesInUse", "", &["out"]),
@@ -28,6 +28,7 @@ const SHARED: [(&str, &str, &[&str]); 24] = [
     ("StackPush", "T", &["handle"]),
     ("StackPushV2", "T", &["handle"]),
     ("StackV2", "elem_type", &["max_size", "handle"]),
+    ("ToBool", "", &["input", "output"]),
     ("VarHandleOp", "dtype", &["resource"]),
     ("VarIsInitializedOp", "", &["resource", "is_initialized"]),
     ("Variable", "dtype", &["ref"]),
@@ -149,4 +150,17 @@ fn rank(ctx: &mut KernelContext<'_>) -> Result<()> {
     let rank = integer(DType::I32, ctx.input(0)?.rank());
     ctx.set_output(0, rank);
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_op_has_a_kernel() {
+        let mut registry = KernelRegistry::new();
+        register(&mut registry);
+        let missing: Vec<&str> = SHARED.into_iter().map(|(op, _, _)| op).filter(|op| registry.defs(op).is_empty()).collect();
+        assert!(missing.is_empty(), "{missing:?}");
+    }
 }

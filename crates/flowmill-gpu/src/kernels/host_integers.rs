@@ -48,8 +48,8 @@ const SMALL: [Op; 34] = [
     ("ZerosLike", "T", &["x", "y"]),
 ];
 
-/// Ops on shapes, seeds and predicates, which have a kernel in the host's memory for every type.
-const SHAPES: [Op; 11] = [
+/// Ops on shapes and seeds, which have a kernel in the host's memory for every type.
+const SHAPES: [Op; 10] = [
     ("BroadcastArgs", "", &["s0", "s1", "r0"]),
     ("BroadcastGradientArgs", "", &["s0", "s1", "r0", "r1"]),
     ("ConcatOffset", "", &["concat_dim", "shape", "offset"]),
@@ -60,7 +60,6 @@ const SHAPES: [Op; 11] = [
     ("StatelessRandomGetAlg", "", &["alg"]),
     ("StatelessRandomGetKeyCounter", "", &["seed", "key", "counter"]),
     ("StatelessRandomGetKeyCounterAlg", "", &["seed", "key", "counter", "alg"]),
-    ("ToBool", "", &["input", "output"]),
 ];
 
 pub(super) fn register(registry: &mut KernelRegistry) {
@@ -77,5 +76,18 @@ pub(super) fn register(registry: &mut KernelRegistry) {
     // A placeholder may request a GPU. It is fed, or its kernel says that it is not.
     for op in ["Placeholder", "PlaceholderV2"] {
         host.defs(op).iter().for_each(|def| registry.register(op, def.clone().constrain("dtype", MOVABLE)));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_op_has_a_kernel() {
+        let mut registry = KernelRegistry::new();
+        register(&mut registry);
+        let missing: Vec<&str> = SMALL.into_iter().chain(SHAPES).map(|(op, _, _)| op).filter(|op| registry.defs(op).is_empty()).collect();
+        assert!(missing.is_empty(), "{missing:?}");
     }
 }
