@@ -4,6 +4,7 @@ use crate::from_fn::from_fn;
 use crate::number::Ordered;
 use crate::parallel;
 use crate::window::Geometry;
+use flowmill_kernels::dilation::{geometry, window};
 use flowmill_numeric::window::Window;
 use flowmill_runtime::{Kernel, KernelContext, KernelInit, KernelRegistry};
 use flowmill_tensor::{Result, Shape, bail, bf16, f16, for_dtype};
@@ -24,35 +25,11 @@ enum Part {
 }
 
 fn make(init: &KernelInit<'_>, part: Part) -> Result<Arc<dyn Kernel>> {
-    let pair = |name: &str| -> Result<[usize; 2]> {
-        let values: Vec<i64> = init.attrs.list(name)?;
-        let &[1, height, width, 1] = &values[..] else {
-            bail!(Unimplemented, "Stride and rates are only supported across spatial dimensions: {name} is {values:?}");
-        };
-        match (usize::try_from(height), usize::try_from(width)) {
-            (Ok(h), Ok(w)) if h > 0 && w > 0 && h < 1 << 31 && w < 1 << 31 => Ok([h, w]),
-            _ => bail!(InvalidArgument, "{name} should be positive: {values:?}"),
-        }
-    };
-    let same = match init.attrs.get("padding")? {
-        "SAME" => true,
-        "VALID" => false,
-        other => bail!(InvalidArgument, "Unknown padding type {other}"),
-    };
-    let geometry = Geometry::of(pair("strides")?, pair("rates")?, same);
+    let geometry = geometry(init)?;
     for_dtype!(init.dtype("T")?, [f16, bf16, f32, f64, i8, i16, i32, i64, u8, u16, u32, u64], T => {
         let geometry = geometry.clone();
         from_fn(move |ctx| dilate::<T>(ctx, &geometry, part))
     }, _ => init.unsupported())
-}
-
-fn window(geometry: &Geometry, input: &Shape, filter: &Shape) -> Result<Window> {
-    let &[height, width, depth] = filter.dims() else { bail!(InvalidArgument, "filter must be 3-dimensional: {filter}") };
-    let w = geometry.window(input, height, width)?;
-    if depth != w.channels {
-        bail!(InvalidArgument, "input and filter must have the same depth: {} vs {depth}", w.channels);
-    }
-    Ok(w)
 }
 
 /// Computes, for each channel at an output position, the greatest sum, and the positions of its summands in the filter and in the image.

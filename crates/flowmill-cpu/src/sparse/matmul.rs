@@ -4,6 +4,7 @@ use crate::from_fn::from_fn;
 use crate::gemm::{MatrixRef, gemm};
 use crate::number::Number;
 use crate::parallel;
+use flowmill_kernels::sparse_product::SparseProduct;
 use flowmill_runtime::{Kernel, KernelContext, KernelInit, KernelRegistry};
 use flowmill_tensor::{Complex, DType, Result, Tensor, bail, bf16, f16, for_dtype};
 use std::borrow::Cow;
@@ -25,35 +26,8 @@ fn make_tensor_dense(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
 }
 
 fn tensor_dense<T: Number>(ctx: &mut KernelContext<'_>, adjoint_a: bool, adjoint_b: bool) -> Result<()> {
-    let (indices, values, shape, b) = (ctx.input(0)?, ctx.input(1)?, ctx.input(2)?, ctx.input(3)?);
-    let &[b_rows, b_columns] = b.shape().dims() else { bail!(InvalidArgument, "Tensor 'b' is not a matrix") };
-    if shape.rank() != 1 {
-        bail!(InvalidArgument, "Tensor 'a_shape' is not a vector");
-    }
-    let sizes = shape.to_i64_vec()?;
-    let &[rows, columns] = &sizes[..] else { bail!(InvalidArgument, "Tensor 'a_shape' must have 2 elements") };
-    if values.rank() != 1 {
-        bail!(InvalidArgument, "Tensor 'a_values' is not a vector");
-    }
-    let &[count, width] = indices.shape().dims() else { bail!(InvalidArgument, "Tensor 'a_indices' is not a matrix") };
-    if count != values.num_elements() {
-        bail!(InvalidArgument, "Number of rows of a_indices does not match number of entries in a_values");
-    }
-    if width != 2 {
-        bail!(InvalidArgument, "Number of columns of a_indices does not match number of entries in a_shape");
-    }
-    let (Ok(rows), Ok(columns)) = (usize::try_from(rows), usize::try_from(columns)) else {
-        bail!(InvalidArgument, "Expected non-negative sizes in a_shape, got {sizes:?}");
-    };
-    let (outer, inner) = if adjoint_a { (columns, rows) } else { (rows, columns) };
-    let (b_inner, b_outer) = if adjoint_b { (b_columns, b_rows) } else { (b_rows, b_columns) };
-    if inner != b_inner {
-        bail!(
-            InvalidArgument,
-            "Cannot multiply A and B because inner dimension does not match: {inner} vs. {b_inner}.  Did you forget a transpose?  Dimensions of A: [{outer}, {inner}).  Dimensions of B: {}",
-            b.shape()
-        );
-    }
+    let (indices, values, b) = (ctx.input(0)?, ctx.input(1)?, ctx.input(3)?);
+    let SparseProduct { count, b_rows, b_columns, outer, inner, b_outer, .. } = SparseProduct::new(ctx, adjoint_a, adjoint_b)?;
     let mut out = ctx.allocator().zeros(T::DTYPE, [outer, b_outer])?;
     // Indices are not checked if the result is empty, as in TensorFlow.
     if b_outer > 0 && outer > 0 {

@@ -5,8 +5,8 @@ use super::types::FLOATS;
 use crate::backend::Grid;
 use crate::compiled_kernel::{CompiledKernel, word};
 use crate::device::{Argument, GpuDevice};
+use flowmill_kernels::dilation::{geometry, window};
 use flowmill_kernels::from_fn::from_fn;
-use flowmill_kernels::window::Geometry;
 use flowmill_runtime::{Kernel, KernelDef, KernelInit, KernelRegistry};
 use flowmill_tensor::{Result, Shape, SmallVec, bail};
 use std::sync::Arc;
@@ -30,25 +30,6 @@ enum Part {
     FilterGradient,
 }
 
-fn geometry(init: &KernelInit<'_>) -> Result<Geometry> {
-    let pair = |name: &str| -> Result<[usize; 2]> {
-        let values: Vec<i64> = init.attrs.list(name)?;
-        let &[1, height, width, 1] = &values[..] else {
-            bail!(Unimplemented, "Stride and rates are only supported across spatial dimensions: {name} is {values:?}");
-        };
-        match (usize::try_from(height), usize::try_from(width)) {
-            (Ok(h), Ok(w)) if h > 0 && w > 0 && h < 1 << 31 && w < 1 << 31 => Ok([h, w]),
-            _ => bail!(InvalidArgument, "{name} should be positive: {values:?}"),
-        }
-    };
-    let same = match init.attrs.get("padding")? {
-        "SAME" => true,
-        "VALID" => false,
-        other => bail!(InvalidArgument, "Unknown padding type {other}"),
-    };
-    Ok(Geometry::of(pair("strides")?, pair("rates")?, same))
-}
-
 fn make(init: &KernelInit<'_>, part: Part) -> Result<Arc<dyn Kernel>> {
     let (geometry, dtype) = (geometry(init)?, init.dtype("T")?);
     let name = match part {
@@ -59,13 +40,7 @@ fn make(init: &KernelInit<'_>, part: Part) -> Result<Arc<dyn Kernel>> {
     let program = CompiledKernel::of(TEXT, name, dtype)?;
     from_fn(move |ctx| {
         let (input, filter) = (ctx.input(0)?.clone(), ctx.input(1)?.clone());
-        let &[height, width, depth] = filter.shape().dims() else {
-            bail!(InvalidArgument, "filter must be 3-dimensional: {}", filter.shape());
-        };
-        let w = geometry.window(input.shape(), height, width)?;
-        if depth != w.channels {
-            bail!(InvalidArgument, "input and filter must have the same depth: {} vs {depth}", w.channels);
-        }
+        let w = window(&geometry, input.shape(), filter.shape())?;
         let shape = Shape::from([w.batch, w.out_height, w.out_width, w.channels]);
         let gradient = match part {
             Part::Output => None,

@@ -3,10 +3,10 @@
 use crate::backend::Grid;
 use crate::compiled_kernel::{CompiledKernel, word};
 use crate::device::{Argument, GpuDevice};
+use flowmill_kernels::fake_quant::{Levels, Range, check_same_size, num_limits};
 use flowmill_kernels::from_fn::from_fn;
-use flowmill_runtime::{Device, Kernel, KernelContext, KernelInit, KernelRegistry};
-use flowmill_tensor::{DType, Result, Shape, Tensor, bail};
-use std::cmp::Ordering;
+use flowmill_runtime::{Device, Kernel, KernelInit, KernelRegistry};
+use flowmill_tensor::{DType, Result, Shape};
 use std::sync::Arc;
 
 /// The number of threads of a block that sums gradients.
@@ -25,36 +25,9 @@ pub(super) fn register(registry: &mut KernelRegistry) {
     registry.add("FakeQuantWithMinMaxVarsPerChannelGradient", |init| make_gradient(init, true));
 }
 
-/// The least and the greatest of the integers that values are rounded to.
-#[derive(Clone, Copy)]
-struct Levels([f32; 2]);
-
-impl Levels {
-    fn new(init: &KernelInit<'_>) -> Result<Levels> {
-        let bits: i64 = init.attrs.get_or("num_bits", 8)?;
-        if !(2..=16).contains(&bits) {
-            bail!(InvalidArgument, "num_bits must be between 2 and 16, inclusive");
-        }
-        let least = if init.attrs.get_or("narrow_range", false)? { 1.0 } else { 0.0 };
-        Ok(Levels([least, ((1i64 << bits) - 1) as f32]))
-    }
-
-    /// Returns the least and the greatest value and their distance for the limits in the attributes, shifted so that zero is a value.
-    fn of_attributes(self, init: &KernelInit<'_>) -> Result<[f32; 3]> {
-        let (min, max): (f32, f32) = (init.attrs.get_or("min", -6.0)?, init.attrs.get_or("max", 6.0)?);
-        if min.partial_cmp(&max) != Some(Ordering::Less) {
-            bail!(InvalidArgument, "min has to be smaller than max, was: {min} >= {max}");
-        }
-        let [least, greatest] = self.0;
-        let scale = (max - min) / (greatest - least);
-        let zero = (least - min / scale).round().clamp(least, greatest);
-        Ok([(least - zero) * scale, (greatest - zero) * scale, scale])
-    }
-
-    /// Returns the words of the structure `Levels` of kernels.
-    fn words(self) -> [u32; 2] {
-        self.0.map(f32::to_bits)
-    }
+/// Returns the words of the structure `Levels` of kernels.
+fn words(levels: Levels) -> [u32; 2] {
+    [levels.least, levels.greatest].map(f32::to_bits)
 }
 
 fn program(name: &'static str) -> CompiledKernel {
@@ -62,7 +35,7 @@ fn program(name: &'static str) -> CompiledKernel {
 }
 
 fn make_of_attributes(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
-    let values = Levels::new(init)?.of_attributes(init)?.map(Argument::F32);
+    let Range { min, max, scale } = Range::of_attributes(init)?;
     let program = program("round_to_values");
     from_fn(move |ctx| {
         let input = ctx.input(0)?.clone();
@@ -72,50 +45,28 @@ fn make_of_attributes(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
             return Ok(());
         }
         let [to, from] = [device.address(&output)?, device.address(&input)?].map(Argument::Address);
-        program.launch(device, device.linear_grid(n), &[to, from, Argument::U64(n as u64), values[0], values[1], values[2]])
+        program.launch(
+            device,
+            device.linear_grid(n),
+            &[to, from, Argument::U64(n as u64), Argument::F32(min), Argument::F32(max), Argument::F32(scale)],
+        )
     })
 }
 
 fn make_gradient_of_attributes(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
-    let values = Levels::new(init)?.of_attributes(init)?.map(Argument::F32);
+    let Range { min, max, .. } = Range::of_attributes(init)?;
     let program = program("gradient_within");
     from_fn(move |ctx| {
         let (gradient, input) = (ctx.input(0)?.clone(), ctx.input(1)?.clone());
-        check_sizes(&gradient, &input)?;
+        check_same_size(&gradient, &input)?;
         let output = ctx.allocate_output(0, DType::F32, input.shape())?.clone();
         let (device, n) = (GpuDevice::of(ctx.device())?, output.num_elements());
         if n == 0 {
             return Ok(());
         }
         let [to, g, x] = [device.address(&output)?, device.address(&gradient)?, device.address(&input)?].map(Argument::Address);
-        program.launch(device, device.linear_grid(n), &[to, g, x, Argument::U64(n as u64), values[0], values[1]])
+        program.launch(device, device.linear_grid(n), &[to, g, x, Argument::U64(n as u64), Argument::F32(min), Argument::F32(max)])
     })
-}
-
-fn check_sizes(gradient: &Tensor, input: &Tensor) -> Result<()> {
-    if gradient.shape() != input.shape() {
-        bail!(InvalidArgument, "gradient and input must be the same size");
-    }
-    Ok(())
-}
-
-/// Returns the number of limits, which are the inputs from `at` on: one, or one for each index of the input's last dimension.
-fn num_limits(ctx: &KernelContext<'_>, at: usize, input: &Shape, per_channel: bool) -> Result<usize> {
-    let depth = match (per_channel, input.last()) {
-        (true, Some(&depth)) => depth,
-        (true, None) => bail!(InvalidArgument, "inputs must be at least rank 1"),
-        (false, _) => 1,
-    };
-    for (i, name) in [(at, "min"), (at + 1, "max")] {
-        let tensor = ctx.input(i)?;
-        if tensor.rank() != usize::from(per_channel) {
-            bail!(InvalidArgument, "`{name}` must be rank {} but is rank {}", usize::from(per_channel), tensor.rank());
-        }
-        if tensor.num_elements() != depth {
-            bail!(InvalidArgument, "{name} has incorrect size, expected {depth} was {}", tensor.num_elements());
-        }
-    }
-    Ok(depth)
 }
 
 fn make(init: &KernelInit<'_>, per_channel: bool) -> Result<Arc<dyn Kernel>> {
@@ -131,7 +82,7 @@ fn make(init: &KernelInit<'_>, per_channel: bool) -> Result<Arc<dyn Kernel>> {
         }
         let addresses = [device.address(&output)?, device.address(&input)?, device.address(&min)?, device.address(&max)?];
         let [to, from, min, max] = addresses.map(Argument::Address);
-        let words = levels.words();
+        let words = words(levels);
         let sizes = [Argument::U64(n as u64), Argument::U32(word(channels)?), Argument::Words(&words)];
         program.launch(device, device.linear_grid(n), &[to, from, min, max, sizes[0], sizes[1], sizes[2]])
     })
@@ -143,7 +94,7 @@ fn make_gradient(init: &KernelInit<'_>, per_channel: bool) -> Result<Arc<dyn Ker
     from_fn(move |ctx| {
         let (gradient, input) = (ctx.input(0)?.clone(), ctx.input(1)?.clone());
         let (min, max) = (ctx.input(2)?.clone(), ctx.input(3)?.clone());
-        check_sizes(&gradient, &input)?;
+        check_same_size(&gradient, &input)?;
         let channels = num_limits(ctx, 2, input.shape(), per_channel)?;
         let output = ctx.allocate_output(0, DType::F32, input.shape())?.clone();
         let shape = if per_channel { Shape::from([channels]) } else { Shape::scalar() };
@@ -157,7 +108,7 @@ fn make_gradient(init: &KernelInit<'_>, per_channel: bool) -> Result<Arc<dyn Ker
             device.gpu().fill(device.address(&below)?, 0, below.num_bytes())?;
             return device.gpu().fill(device.address(&above)?, 0, above.num_bytes());
         }
-        let words = levels.words();
+        let words = words(levels);
         let (levels, count) = (Argument::Words(&words), Argument::U32(word(channels)?));
         let addresses = [device.address(&gradient)?, device.address(&input)?, device.address(&min)?, device.address(&max)?];
         let [g, x, min, max] = addresses.map(Argument::Address);

@@ -6,8 +6,9 @@ use crate::compiled_kernel::{CompiledKernel, element_types, word};
 use crate::device::{Argument, GpuDevice};
 use crate::text::element_name;
 use flowmill_kernels::from_fn::from_fn;
+use flowmill_kernels::sparse_product::SparseProduct;
 use flowmill_runtime::{Kernel, KernelDef, KernelInit, KernelRegistry};
-use flowmill_tensor::{Result, Shape, bail, error};
+use flowmill_tensor::{Result, Shape, error};
 use std::sync::Arc;
 
 pub(super) fn register(registry: &mut KernelRegistry) {
@@ -25,35 +26,7 @@ fn make(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let sorter = Sorter::new(index)?;
     from_fn(move |ctx| {
         let (indices, values, b) = (ctx.input(0)?.clone(), ctx.input(1)?.clone(), ctx.input(3)?.clone());
-        let &[b_rows, b_columns] = b.shape().dims() else { bail!(InvalidArgument, "Tensor 'b' is not a matrix") };
-        let shape = ctx.input(2)?;
-        if shape.rank() != 1 {
-            bail!(InvalidArgument, "Tensor 'a_shape' is not a vector");
-        }
-        let sizes = shape.to_i64_vec()?;
-        let &[rows, columns] = &sizes[..] else { bail!(InvalidArgument, "Tensor 'a_shape' must have 2 elements") };
-        if values.rank() != 1 {
-            bail!(InvalidArgument, "Tensor 'a_values' is not a vector");
-        }
-        let &[count, width] = indices.shape().dims() else { bail!(InvalidArgument, "Tensor 'a_indices' is not a matrix") };
-        if count != values.num_elements() {
-            bail!(InvalidArgument, "Number of rows of a_indices does not match number of entries in a_values");
-        }
-        if width != 2 {
-            bail!(InvalidArgument, "Number of columns of a_indices does not match number of entries in a_shape");
-        }
-        let (Ok(rows), Ok(columns)) = (usize::try_from(rows), usize::try_from(columns)) else {
-            bail!(InvalidArgument, "Expected non-negative sizes in a_shape, got {sizes:?}");
-        };
-        let (outer, inner) = if adjoint_a { (columns, rows) } else { (rows, columns) };
-        let (b_inner, b_outer) = if adjoint_b { (b_columns, b_rows) } else { (b_rows, b_columns) };
-        if inner != b_inner {
-            bail!(
-                InvalidArgument,
-                "Cannot multiply A and B because inner dimension does not match: {inner} vs. {b_inner}.  Did you forget a transpose?  Dimensions of A: [{outer}, {inner}).  Dimensions of B: {}",
-                b.shape()
-            );
-        }
+        let SparseProduct { rows, columns, count, b_columns, outer, b_outer, .. } = SparseProduct::new(ctx, adjoint_a, adjoint_b)?;
         let output = ctx.allocate_output(0, dtype, &Shape::from([outer, b_outer]))?.clone();
         if output.num_elements() == 0 {
             return Ok(());

@@ -1,0 +1,110 @@
+//! Ranges of fake quantisation, which rounds floats to the values of a quantised type, and checks of its inputs.
+
+use flowmill_runtime::{KernelContext, KernelInit};
+use flowmill_tensor::{Result, Shape, Tensor, bail};
+use std::cmp::Ordering;
+
+/// The integers that values are rounded to.
+#[derive(Clone, Copy, Debug)]
+pub struct Levels {
+    /// The least integer.
+    pub least: f32,
+    /// The greatest integer.
+    pub greatest: f32,
+}
+
+impl Levels {
+    /// Reads `num_bits` and `narrow_range`.
+    ///
+    /// # Errors
+    /// Returns `InvalidArgument` for less than 2 or more than 16 bits.
+    pub fn new(init: &KernelInit<'_>) -> Result<Levels> {
+        let bits: i64 = init.attrs.get_or("num_bits", 8)?;
+        if !(2..=16).contains(&bits) {
+            bail!(InvalidArgument, "num_bits must be between 2 and 16, inclusive");
+        }
+        let least = if init.attrs.get_or("narrow_range", false)? { 1.0 } else { 0.0 };
+        Ok(Levels { least, greatest: ((1i64 << bits) - 1) as f32 })
+    }
+
+    /// Returns the range between two limits, shifted so that zero is one of its values.
+    pub fn nudged(self, min: f32, max: f32) -> Range {
+        let scale = (max - min) / (self.greatest - self.least);
+        let zero_point = self.least - min / scale;
+        let zero_point = match zero_point {
+            z if z < self.least => self.least,
+            z if z > self.greatest => self.greatest,
+            z => z.round(),
+        };
+        Range { min: (self.least - zero_point) * scale, max: (self.greatest - zero_point) * scale, scale }
+    }
+}
+
+/// The values between `min` and `max`, `scale` apart.
+#[derive(Clone, Copy, Debug)]
+pub struct Range {
+    /// The least value.
+    pub min: f32,
+    /// The greatest value.
+    pub max: f32,
+    /// The distance of two neighbouring values.
+    pub scale: f32,
+}
+
+impl Range {
+    /// Reads the range in the attributes.
+    ///
+    /// # Errors
+    /// Returns `InvalidArgument` if `min` is not below `max`, and the errors of [`Levels::new`].
+    pub fn of_attributes(init: &KernelInit<'_>) -> Result<Range> {
+        let (min, max): (f32, f32) = (init.attrs.get_or("min", -6.0)?, init.attrs.get_or("max", 6.0)?);
+        if min.partial_cmp(&max) != Some(Ordering::Less) {
+            bail!(InvalidArgument, "min has to be smaller than max, was: {min} >= {max}");
+        }
+        Ok(Levels::new(init)?.nudged(min, max))
+    }
+
+    /// Returns the value that `x` is rounded to.
+    pub fn round(&self, x: f32) -> f32 {
+        let shifted = x.max(self.min).min(self.max) - self.min;
+        (shifted * (1.0 / self.scale) + 0.5).floor() * self.scale + self.min
+    }
+
+    /// Returns true if `x` lies between the least and the greatest value.
+    pub fn contains(&self, x: f32) -> bool {
+        x >= self.min && x <= self.max
+    }
+}
+
+/// Checks that a gradient has the shape of the input.
+///
+/// # Errors
+/// Returns `InvalidArgument` for another shape.
+pub fn check_same_size(gradient: &Tensor, input: &Tensor) -> Result<()> {
+    if gradient.shape() != input.shape() {
+        bail!(InvalidArgument, "gradient and input must be the same size");
+    }
+    Ok(())
+}
+
+/// Returns the number of limits, which are the inputs from `at` on: one, or one for each index of the input's last dimension.
+///
+/// # Errors
+/// Returns `InvalidArgument` for limits of another rank or number, and for a scalar whose channels have limits of their own.
+pub fn num_limits(ctx: &KernelContext<'_>, at: usize, input: &Shape, per_channel: bool) -> Result<usize> {
+    let depth = match (per_channel, input.last()) {
+        (true, Some(&depth)) => depth,
+        (true, None) => bail!(InvalidArgument, "inputs must be at least rank 1"),
+        (false, _) => 1,
+    };
+    for (i, name) in [(at, "min"), (at + 1, "max")] {
+        let tensor = ctx.input(i)?;
+        if tensor.rank() != usize::from(per_channel) {
+            bail!(InvalidArgument, "`{name}` must be rank {} but is rank {}", usize::from(per_channel), tensor.rank());
+        }
+        if tensor.num_elements() != depth {
+            bail!(InvalidArgument, "{name} has incorrect size, expected {depth} was {}", tensor.num_elements());
+        }
+    }
+    Ok(depth)
+}
