@@ -177,3 +177,20 @@ def test_a_dataset_keeps_the_values_it_was_made_of():
         assert [e[0] for e in elements] == [0, N]
         elements[0][:] = 7
         assert session.run(tf.data.make_one_shot_iterator(dataset).get_next())[0] == 0
+
+
+def test_the_rows_of_a_ragged_tensor_may_change_after_the_step():
+    with tf.Graph().as_default(), tf.Session() as session:
+        splits, values = tf.placeholder(tf.int64, [N // 2]), tf.placeholder(tf.float32, [N])
+        handle = tf.raw_ops.VarHandleOp(dtype=tf.variant, shape=[], shared_name="ragged")
+        encoded = tf.raw_ops.RaggedTensorToVariant(rt_nested_splits=[splits], rt_dense_values=values, batched_input=False)
+        put = tf.raw_ops.AssignVariableOp(resource=handle, value=encoded)
+        read = tf.raw_ops.ReadVariableOp(resource=handle, dtype=tf.variant)
+        decoded = tf.raw_ops.RaggedTensorFromVariant(
+            encoded_ragged=read, input_ragged_rank=1, output_ragged_rank=1, Tvalues=tf.float32, Tsplits=tf.int64)
+        fed_splits, fed_values = aligned().view(np.int64), aligned()
+        fed_splits[-1] = N
+        session.run(put, {splits: fed_splits, values: fed_values})
+        fed_splits[:], fed_values[:] = 7, 7
+        rows, kept = session.run([decoded.output_nested_splits[0], decoded.output_dense_values])
+        assert rows[-1] == N and not rows[:-1].any() and not kept.any()

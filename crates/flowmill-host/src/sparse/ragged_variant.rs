@@ -66,7 +66,9 @@ fn to_variant(ctx: &mut KernelContext<'_>, batched: bool) -> Result<()> {
     let Some(ragged_rank) = ctx.num_inputs().checked_sub(1) else { bail!(InvalidArgument, "values are missing") };
     let values = ctx.input(ragged_rank)?;
     if !batched {
-        let splits = (0..ragged_rank).map(|i| ctx.input(i).cloned()).collect::<Result<Vec<_>>>()?;
+        // Splits in the caller's memory would change with it: only the values are made own later.
+        let own = |splits: &Tensor| Ok(splits.owned()?.unwrap_or_else(|| splits.clone()));
+        let splits = (0..ragged_rank).map(|i| ctx.input(i).and_then(own)).collect::<Result<Vec<_>>>()?;
         let variant = as_variant(splits, values.clone());
         ctx.set_output(0, variant);
         return Ok(());

@@ -91,7 +91,7 @@ const OTHERS: &[&str] = &[
     "Assign", "AssignAdd", "AssignAddVariableOp", "AssignSub", "AssignSubVariableOp", "AssignVariableOp", "BroadcastArgs",
     "BroadcastGradientArgs", "BytesInUse", "BytesLimit", "ConcatOffset", "Const", "DataFormatDimMap", "DataFormatVecPermute", "DestroyResourceOp", "DisableCopyOnRead", "ExpandDims", "InvertPermutation",
     "IsVariableInitialized", "LinSpace", "MaxBytesInUse", "Placeholder", "PlaceholderV2", "Rank", "ReadVariableOp", "Reshape", "ResourceGather", "Shape",
-    "ShapeN", "Size", "Squeeze", "StatelessRandomGetAlg", "StatelessRandomGetKeyCounter", "StatelessRandomGetKeyCounterAlg", "VarHandleOp",
+    "ShapeN", "Size", "Squeeze", "StatelessRandomGetAlg", "StatelessRandomGetKeyCounter", "StatelessRandomGetKeyCounterAlg", "ToBool", "VarHandleOp",
     "VarIsInitializedOp", "Variable", "VariableShape", "VariableV2", "_FusedElementwise",
 ];
 
