@@ -1,5 +1,6 @@
-//! Ranges of fake quantisation, which rounds floats to the values of a quantised type, and checks of its inputs.
+//! Values of fake quantisation, which rounds floats to those of a quantised type, and checks of its inputs.
 
+use flowmill_numeric::fake_quant::QuantizedValues;
 use flowmill_runtime::{KernelContext, KernelInit};
 use flowmill_tensor::{Result, Shape, Tensor, bail};
 use std::cmp::Ordering;
@@ -27,53 +28,31 @@ impl Levels {
         Ok(Levels { least, greatest: ((1i64 << bits) - 1) as f32 })
     }
 
-    /// Returns the range between two limits, shifted so that zero is one of its values.
-    pub fn nudged(self, min: f32, max: f32) -> Range {
+    /// Returns the values between two limits, shifted so that zero is one of them.
+    pub fn nudged(self, min: f32, max: f32) -> QuantizedValues {
         let scale = (max - min) / (self.greatest - self.least);
-        let zero_point = self.least - min / scale;
-        let zero_point = match zero_point {
+        // Not the reciprocal of `scale`, which is rounded twice.
+        let inverse = (self.greatest - self.least) / (max - min);
+        let zero_point = match self.least - min / scale {
             z if z < self.least => self.least,
             z if z > self.greatest => self.greatest,
             z => z.round(),
         };
-        Range { min: (self.least - zero_point) * scale, max: (self.greatest - zero_point) * scale, scale }
+        let least = (self.least - zero_point) * scale;
+        QuantizedValues { min: least, max: (self.greatest - zero_point) * scale, scale, inverse, zero: (-least * inverse + 0.5).floor() }
     }
 }
 
-/// The values between `min` and `max`, `scale` apart.
-#[derive(Clone, Copy, Debug)]
-pub struct Range {
-    /// The least value.
-    pub min: f32,
-    /// The greatest value.
-    pub max: f32,
-    /// The distance of two neighbouring values.
-    pub scale: f32,
-}
-
-impl Range {
-    /// Reads the range in the attributes.
-    ///
-    /// # Errors
-    /// Returns `InvalidArgument` if `min` is not below `max`, and the errors of [`Levels::new`].
-    pub fn of_attributes(init: &KernelInit<'_>) -> Result<Range> {
-        let (min, max): (f32, f32) = (init.attrs.get_or("min", -6.0)?, init.attrs.get_or("max", 6.0)?);
-        if min.partial_cmp(&max) != Some(Ordering::Less) {
-            bail!(InvalidArgument, "min has to be smaller than max, was: {min} >= {max}");
-        }
-        Ok(Levels::new(init)?.nudged(min, max))
+/// Reads the limits in the attributes, and returns the values between them.
+///
+/// # Errors
+/// Returns `InvalidArgument` if `min` is not below `max`, and the errors of [`Levels::new`].
+pub fn values_of_attributes(init: &KernelInit<'_>) -> Result<QuantizedValues> {
+    let (min, max): (f32, f32) = (init.attrs.get_or("min", -6.0)?, init.attrs.get_or("max", 6.0)?);
+    if min.partial_cmp(&max) != Some(Ordering::Less) {
+        bail!(InvalidArgument, "min has to be smaller than max, was: {min} >= {max}");
     }
-
-    /// Returns the value that `x` is rounded to.
-    pub fn round(&self, x: f32) -> f32 {
-        let shifted = x.max(self.min).min(self.max) - self.min;
-        (shifted * (1.0 / self.scale) + 0.5).floor() * self.scale + self.min
-    }
-
-    /// Returns true if `x` lies between the least and the greatest value.
-    pub fn contains(&self, x: f32) -> bool {
-        x >= self.min && x <= self.max
-    }
+    Ok(Levels::new(init)?.nudged(min, max))
 }
 
 /// Checks that a gradient has the shape of the input.

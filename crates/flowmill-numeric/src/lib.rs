@@ -10,6 +10,7 @@
 pub mod batch_norm;
 pub mod conv;
 pub mod elementwise;
+pub mod fake_quant;
 pub mod gemm;
 pub mod interpolate;
 pub mod lrn;

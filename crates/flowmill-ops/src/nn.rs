@@ -344,7 +344,7 @@ pub(crate) const OPS: &[Op] = &[
         .attrs("num_bits: int = 8; narrow_range: bool = false")
         .shape(shape::fake_quant_vars),
     op("FakeQuantWithMinMaxVarsPerChannel", "(inputs: float, min: float, max: float) -> (outputs: float)")
-        .gradient(gradient::fake_quant_vars)
+        .gradient(gradient::fake_quant_per_channel)
         .attrs("num_bits: int = 8; narrow_range: bool = false")
         .shape(shape::fake_quant_per_channel),
     op("QuantizeAndDequantize", "(input: T) -> (output: T)")

@@ -2,7 +2,9 @@
 //! of a quantised type.
 
 use crate::from_fn::linear_from_fn;
-use flowmill_kernels::fake_quant::{Levels, Range, check_same_size, num_limits};
+use flowmill_kernels::fake_quant::{Levels, check_same_size, num_limits, values_of_attributes};
+use flowmill_numeric::elementwise::for_blocks;
+use flowmill_numeric::fake_quant::{QuantizedValues, round_row_to_values, round_to_values, round_to_values_by_division};
 use flowmill_runtime::{Kernel, KernelContext, KernelInit, KernelRegistry};
 use flowmill_tensor::{Allocator, DType, Result, Shape, Tensor};
 use std::sync::Arc;
@@ -16,37 +18,57 @@ pub(super) fn register(registry: &mut KernelRegistry) {
     registry.add("FakeQuantWithMinMaxVarsPerChannelGradient", |init| make_vars_grad(init, true));
 }
 
-/// Returns a tensor of the shape of `x` whose elements `f` computes.
-fn map(alloc: &Allocator, x: &Tensor, f: impl Fn(usize, f32) -> f32) -> Result<Tensor> {
-    let mut out = alloc.uninit(DType::F32, x.shape().clone())?;
-    let target = out.as_mut_slice::<f32>()?;
-    target.iter_mut().zip(x.as_slice::<f32>()?).enumerate().for_each(|(i, (out, &x))| *out = f(i, x));
+/// The cost of an element, in simple operations.
+const COST: usize = 6;
+
+/// Returns the result of `f` in place of the elements of `x`, in blocks of whole rows. The tensor's memory is reused if nothing else refers to it.
+fn rounded(alloc: &Allocator, mut x: Tensor, row: usize, f: impl Fn(&mut [f32]) + Sync) -> Result<Tensor> {
+    if !x.is_unique() {
+        let mut copy = alloc.uninit(DType::F32, x.shape().clone())?;
+        copy.as_mut_slice::<f32>()?.copy_from_slice(x.as_slice()?);
+        x = copy;
+    }
+    let mut rows: Vec<&mut [f32]> = x.as_mut_slice::<f32>()?.chunks_mut(row.max(1)).collect();
+    for_blocks(&mut rows, COST.saturating_mul(row), &|_, rows| rows.iter_mut().for_each(|row| f(row)));
+    drop(rows);
+    Ok(x)
+}
+
+/// The elements of a row if all have the same values.
+const ROW: usize = 4096;
+
+fn make_args(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
+    let values = values_of_attributes(init)?;
+    linear_from_fn(init, move |ctx| {
+        let input = ctx.take(0)?;
+        let out = rounded(ctx.allocator(), input, ROW, |row| round_to_values(row, values))?;
+        ctx.set_output(0, out);
+        Ok(())
+    })
+}
+
+/// Returns a tensor of the shape of `gradient`, with the gradients of the elements of `x` that `f` keeps, and zeros.
+fn kept(alloc: &Allocator, gradient: &Tensor, x: &[f32], f: impl Fn(usize, f32) -> bool) -> Result<Tensor> {
+    let mut out = alloc.uninit(DType::F32, gradient.shape().clone())?;
+    let elements = gradient.as_slice::<f32>()?.iter().zip(x).enumerate();
+    out.as_mut_slice::<f32>()?.iter_mut().zip(elements).for_each(|(out, (i, (&g, &x)))| *out = if f(i, x) { g } else { 0.0 });
     Ok(out)
 }
 
-fn make_args(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
-    let range = Range::of_attributes(init)?;
-    linear_from_fn(init, move |ctx| {
-        let out = map(ctx.allocator(), ctx.input(0)?, |_, x| range.round(x))?;
-        ctx.set_output(0, out);
-        Ok(())
-    })
-}
-
 fn make_args_grad(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
-    let range = Range::of_attributes(init)?;
+    let values = values_of_attributes(init)?;
     linear_from_fn(init, move |ctx| {
         let (gradient, input) = (ctx.input(0)?, ctx.input(1)?);
         check_same_size(gradient, input)?;
-        let x = input.as_slice::<f32>()?;
-        let out = map(ctx.allocator(), gradient, |i, g| if range.contains(x[i]) { g } else { 0.0 })?;
+        let out = kept(ctx.allocator(), gradient, input.as_slice()?, |_, x| values.contain(x))?;
         ctx.set_output(0, out);
         Ok(())
     })
 }
 
-/// Returns the ranges in two inputs from `at` on: one, or one for each index of the input's last dimension. If both limits are zero, there is no range.
-fn ranges(ctx: &KernelContext<'_>, at: usize, levels: Levels, input: &Shape, per_channel: bool) -> Result<Vec<Option<Range>>> {
+/// Returns the values between the limits in two inputs from `at` on: one, or one for each index of the input's last dimension. Limits that are both zero
+/// have none.
+fn values(ctx: &KernelContext<'_>, at: usize, levels: Levels, input: &Shape, per_channel: bool) -> Result<Vec<Option<QuantizedValues>>> {
     num_limits(ctx, at, input, per_channel)?;
     let (min, max) = (ctx.input(at)?, ctx.input(at + 1)?);
     let ends = min.as_slice::<f32>()?.iter().zip(max.as_slice::<f32>()?);
@@ -56,9 +78,14 @@ fn ranges(ctx: &KernelContext<'_>, at: usize, levels: Levels, input: &Shape, per
 fn make_vars(init: &KernelInit<'_>, per_channel: bool) -> Result<Arc<dyn Kernel>> {
     let levels = Levels::new(init)?;
     linear_from_fn(init, move |ctx| {
-        let input = ctx.input(0)?;
-        let ranges = ranges(ctx, 1, levels, input.shape(), per_channel)?;
-        let out = map(ctx.allocator(), input, |i, x| ranges[i % ranges.len()].as_ref().map_or(0.0, |range| range.round(x)))?;
+        let values = values(ctx, 1, levels, ctx.input(0)?.shape(), per_channel)?;
+        let input = ctx.take(0)?;
+        let alloc = ctx.allocator();
+        let out = match values[..] {
+            [None] => alloc.zeros(DType::F32, input.shape().clone())?,
+            [Some(values)] if !per_channel => rounded(alloc, input, ROW, |row| round_to_values_by_division(row, values))?,
+            _ => rounded(alloc, input, values.len(), |row| round_row_to_values(row, &values))?,
+        };
         ctx.set_output(0, out);
         Ok(())
     })
@@ -69,21 +96,24 @@ fn make_vars_grad(init: &KernelInit<'_>, per_channel: bool) -> Result<Arc<dyn Ke
     linear_from_fn(init, move |ctx| {
         let (gradient, input) = (ctx.input(0)?, ctx.input(1)?);
         check_same_size(gradient, input)?;
-        let ranges = ranges(ctx, 2, levels, input.shape(), per_channel)?;
-        let x = input.as_slice::<f32>()?;
-        let out = map(ctx.allocator(), gradient, |i, g| match &ranges[i % ranges.len()] {
-            Some(range) if !range.contains(x[i]) => 0.0,
-            _ => g,
-        })?;
-        let (mut below, mut above) = (vec![0f32; ranges.len()], vec![0f32; ranges.len()]);
-        for (i, (&g, &x)) in gradient.as_slice::<f32>()?.iter().zip(x).enumerate() {
-            let channel = i % ranges.len();
-            if let Some(range) = &ranges[channel] {
-                below[channel] += if x < range.min { g } else { 0.0 };
-                above[channel] += if x > range.max { g } else { 0.0 };
+        let values = values(ctx, 2, levels, input.shape(), per_channel)?;
+        let (g, x) = (gradient.as_slice::<f32>()?, input.as_slice::<f32>()?);
+        let alloc = ctx.allocator();
+        let out = match values[..] {
+            [None] => gradient.clone(),
+            [Some(values)] => kept(alloc, gradient, x, |_, x| values.contain(x))?,
+            _ => kept(alloc, gradient, x, |i, x| values[i % values.len()].is_none_or(|values| values.contain(x)))?,
+        };
+        let (mut below, mut above) = (vec![0f32; values.len()], vec![0f32; values.len()]);
+        for (g, x) in g.chunks_exact(values.len().max(1)).zip(x.chunks_exact(values.len().max(1))) {
+            for (i, values) in values.iter().enumerate() {
+                if let Some(values) = values {
+                    below[i] += if x[i] < values.min { g[i] } else { 0.0 };
+                    above[i] += if x[i] > values.max { g[i] } else { 0.0 };
+                }
             }
         }
-        let shape = if per_channel { Shape::from([ranges.len()]) } else { Shape::scalar() };
+        let shape = if per_channel { Shape::from([values.len()]) } else { Shape::scalar() };
         ctx.set_output(0, out);
         ctx.set_output(1, ctx.allocator().from_slice(shape.clone(), &below)?);
         ctx.set_output(2, ctx.allocator().from_slice(shape, &above)?);

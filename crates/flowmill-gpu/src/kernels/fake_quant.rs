@@ -3,7 +3,7 @@
 use crate::backend::Grid;
 use crate::compiled_kernel::{CompiledKernel, word};
 use crate::device::{Argument, GpuDevice};
-use flowmill_kernels::fake_quant::{Levels, Range, check_same_size, num_limits};
+use flowmill_kernels::fake_quant::{Levels, check_same_size, num_limits, values_of_attributes};
 use flowmill_kernels::from_fn::from_fn;
 use flowmill_runtime::{Device, Kernel, KernelInit, KernelRegistry};
 use flowmill_tensor::{DType, Result, Shape};
@@ -35,7 +35,8 @@ fn program(name: &'static str) -> CompiledKernel {
 }
 
 fn make_of_attributes(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
-    let Range { min, max, scale } = Range::of_attributes(init)?;
+    let values = values_of_attributes(init)?;
+    let words = [values.min, values.max, values.scale, values.inverse, values.zero].map(f32::to_bits);
     let program = program("round_to_values");
     from_fn(move |ctx| {
         let input = ctx.input(0)?.clone();
@@ -45,16 +46,12 @@ fn make_of_attributes(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
             return Ok(());
         }
         let [to, from] = [device.address(&output)?, device.address(&input)?].map(Argument::Address);
-        program.launch(
-            device,
-            device.linear_grid(n),
-            &[to, from, Argument::U64(n as u64), Argument::F32(min), Argument::F32(max), Argument::F32(scale)],
-        )
+        program.launch(device, device.linear_grid(n), &[to, from, Argument::U64(n as u64), Argument::Words(&words)])
     })
 }
 
 fn make_gradient_of_attributes(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
-    let Range { min, max, .. } = Range::of_attributes(init)?;
+    let values = values_of_attributes(init)?;
     let program = program("gradient_within");
     from_fn(move |ctx| {
         let (gradient, input) = (ctx.input(0)?.clone(), ctx.input(1)?.clone());
@@ -65,13 +62,17 @@ fn make_gradient_of_attributes(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>>
             return Ok(());
         }
         let [to, g, x] = [device.address(&output)?, device.address(&gradient)?, device.address(&input)?].map(Argument::Address);
-        program.launch(device, device.linear_grid(n), &[to, g, x, Argument::U64(n as u64), Argument::F32(min), Argument::F32(max)])
+        program.launch(
+            device,
+            device.linear_grid(n),
+            &[to, g, x, Argument::U64(n as u64), Argument::F32(values.min), Argument::F32(values.max)],
+        )
     })
 }
 
 fn make(init: &KernelInit<'_>, per_channel: bool) -> Result<Arc<dyn Kernel>> {
     let levels = Levels::new(init)?;
-    let program = program("round_to_levels");
+    let program = program(if per_channel { "round_to_levels" } else { "round_to_levels_by_division" });
     from_fn(move |ctx| {
         let (input, min, max) = (ctx.input(0)?.clone(), ctx.input(1)?.clone(), ctx.input(2)?.clone());
         let channels = num_limits(ctx, 1, input.shape(), per_channel)?;

@@ -1,6 +1,5 @@
 //! Gradients of simulated quantization: what lies in the range passes, what lies beyond goes to the range's ends.
 
-use super::formula::Formula;
 use super::{Grads, all, first};
 use flowmill_graph::builder::ScopedBuilder;
 use flowmill_graph::builder::gradients::Backward;
@@ -9,54 +8,39 @@ use flowmill_tensor::Result;
 
 type B<'a> = ScopedBuilder<'a>;
 
-/// The range in which zero is a level: TensorFlow's nudged minimum and maximum, of `min` and `max`.
-fn nudged(b: &mut B<'_>, op: &Backward, min: OutputId, max: OutputId) -> Result<[OutputId; 2]> {
+/// Adds the op that computes the gradients of simulated quantisation, with the attributes of the node that is differentiated.
+fn fake_quant_gradient(b: &mut B<'_>, op: &Backward, gradient: &str, inputs: &[OutputId], limits: &[&str]) -> Result<NodeId> {
     let attrs = b.graph().node(op.node)?.attrs();
-    let bits: i64 = attrs.get_or("num_bits", 8)?;
-    let lowest = if attrs.get_or("narrow_range", false)? { 1.0 } else { 0.0 };
-    let highest = (1u64 << bits.clamp(2, 16)) as f64 - 1.0;
-    let (low, high) = (b.number(min, lowest)?, b.number(min, highest)?);
-    let (width, levels) = (b.sub(max, min)?, b.sub(high, low)?);
-    let scale = b.div(width, levels)?;
-    let steps = b.div(min, scale)?;
-    let zero = b.sub(low, steps)?;
-    // Halves are rounded up, as std::round does with what is positive.
-    let half = b.number(zero, 0.5)?;
-    let zero = b.add(zero, half)?;
-    let zero = b.call("Floor", &[zero])?;
-    let zero = b.call("Maximum", &[zero, low])?;
-    let zero = b.call("Minimum", &[zero, high])?;
-    let (below, above) = (b.sub(low, zero)?, b.sub(high, zero)?);
-    Ok([b.mul(below, scale)?, b.mul(above, scale)?])
-}
-
-/// The parts of a gradient that are for the input, for the minimum and for the maximum, all in the input's shape.
-fn parts(b: &mut B<'_>, dy: OutputId, x: OutputId, low: OutputId, high: OutputId) -> Result<[OutputId; 3]> {
-    let zero = b.number(dy, 0.0)?;
-    let (is_low, is_high) = (b.call("Less", &[x, low])?, b.call("Greater", &[x, high])?);
-    let is_beyond = b.call("LogicalOr", &[is_low, is_high])?;
-    Ok([b.select(is_beyond, zero, dy)?, b.select(is_low, dy, zero)?, b.select(is_high, dy, zero)?])
+    let (num_bits, narrow_range): (i64, bool) = (attrs.get_or("num_bits", 8)?, attrs.get_or("narrow_range", false)?);
+    let limits = limits.iter().map(|&name| Ok((name, attrs.get::<f32>(name)?))).collect::<Result<Vec<_>>>()?;
+    let mut node = b.op(gradient).inputs(inputs).attr("num_bits", num_bits).attr("narrow_range", narrow_range);
+    for (name, limit) in limits {
+        node = node.attr(name, limit);
+    }
+    node.finish()
 }
 
 /// The range is in the attributes `min` and `max`.
 pub(crate) fn fake_quant_args(b: &mut B<'_>, op: &Backward) -> Grads {
     let dy = op.dy(b, 0)?;
-    let attrs = b.graph().node(op.node)?.attrs();
-    let (min, max) = (f64::from(attrs.get_or("min", -6.0f32)?), f64::from(attrs.get_or("max", 6.0f32)?));
-    let (min, max) = (b.number(dy, min)?, b.number(dy, max)?);
-    let [low, high] = nudged(b, op, min, max)?;
-    first(parts(b, dy, op.inputs[0], low, high)?[0], 0)
+    let node = fake_quant_gradient(b, op, "FakeQuantWithMinMaxArgsGradient", &[dy, op.inputs[0]], &["min", "max"])?;
+    first(node.output(0), 0)
 }
 
-/// (inputs, min, max): scalars, or one of each for each channel of the last dimension.
+/// (inputs, min, max): a scalar range.
 pub(crate) fn fake_quant_vars(b: &mut B<'_>, op: &Backward) -> Grads {
+    of_vars(b, op, "FakeQuantWithMinMaxVarsGradient")
+}
+
+/// (inputs, min, max): a range for each channel of the last dimension.
+pub(crate) fn fake_quant_per_channel(b: &mut B<'_>, op: &Backward) -> Grads {
+    of_vars(b, op, "FakeQuantWithMinMaxVarsPerChannelGradient")
+}
+
+fn of_vars(b: &mut B<'_>, op: &Backward, gradient: &str) -> Grads {
     let dy = op.dy(b, 0)?;
-    let (x, min, max) = (op.inputs[0], op.inputs[1], op.inputs[2]);
-    let [low, high] = nudged(b, op, min, max)?;
-    let [dx, to_min, to_max] = parts(b, dy, x, low, high)?;
-    let [_, dmin] = b.unbroadcast(x, min, dx, to_min)?;
-    let [_, dmax] = b.unbroadcast(x, max, dx, to_max)?;
-    all([dx, dmin, dmax])
+    let node = fake_quant_gradient(b, op, gradient, &[dy, op.inputs[0], op.inputs[1], op.inputs[2]], &[])?;
+    all([node.output(0), node.output(1), node.output(2)])
 }
 
 /// Gradients pass within the range of quantisation; the ends of the range get none.
