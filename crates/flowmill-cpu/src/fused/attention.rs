@@ -154,27 +154,26 @@ impl Heads<'_> {
             let blocks = parallel::piece(num_blocks, parts, part);
             blocks.start * rows_at_once..(blocks.end * rows_at_once).min(self.q.rows)
         };
+        if !is_parallel {
+            (0..num_heads).for_each(|head| self.head(head, 0..self.q.rows, rows_at_once, &mut result[out.offset(head)..], out.ld));
+            return;
+        }
         // Results of heads may lie between each other, so each task computes into memory of its own, which is copied under a lock.
         let result = Mutex::new(result);
-        let task = |index: usize| {
+        parallel::run(num_heads * parts, |index| {
             let (head, rows) = (index / parts, rows_of(index % parts));
             let mut context = vec![0.0f32; rows.len() * columns];
-            self.head(head, rows.clone(), rows_at_once, &mut context);
+            self.head(head, rows.clone(), rows_at_once, &mut context, columns);
             let mut result = result.lock();
             let first = out.offset(head) + rows.start * out.ld;
             for (i, row) in context.chunks_exact(columns).enumerate() {
                 result[first + i * out.ld..][..columns].copy_from_slice(row);
             }
-        };
-        if is_parallel {
-            parallel::run(num_heads * parts, task);
-        } else {
-            (0..num_heads).for_each(task);
-        }
+        });
     }
 
-    /// Computes some rows of a head; rows of `context` are adjacent.
-    fn head(&self, head: usize, rows: Range<usize>, rows_at_once: usize, context: &mut [f32]) {
+    /// Computes some rows of a head; rows of `context` are `ld` elements apart.
+    fn head(&self, head: usize, rows: Range<usize>, rows_at_once: usize, context: &mut [f32], ld: usize) {
         let [query, key, value] = self.data;
         let (size, columns, num_keys) = (self.q.columns, self.v.columns, self.num_keys);
         let (key, value) = (&key[self.k.offset(head)..], &value[self.v.offset(head)..]);
@@ -189,8 +188,7 @@ impl Heads<'_> {
             gemm_packed(&queries[first * self.q.ld..], self.q.ld, count, &keys, block, num_keys, &Epilogue::default());
             self.apply(block, (head * self.q.rows + first) * num_keys, &mut temporaries);
             softmax_in_place(block, num_keys);
-            let target = &mut context[(first - rows.start) * columns..][..count * columns];
-            gemm_packed(block, num_keys, count, &values, target, columns, &Epilogue::default());
+            gemm_packed(block, num_keys, count, &values, &mut context[(first - rows.start) * ld..], ld, &Epilogue::default());
         }
     }
 

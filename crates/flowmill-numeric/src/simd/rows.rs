@@ -224,36 +224,89 @@ unsafe fn fold_lanes<V: MathVector>(v: V, f: impl Fn(f32, f32) -> f32) -> f32 {
 #[inline(always)]
 unsafe fn softmax_kernel<V: MathVector>(dst: *mut f32, src: *const f32, rows: usize, cols: usize, logarithm: bool) {
     for row in 0..rows {
-        // SAFETY: the row lies inside both; stores take as many lanes as the row has left.
+        // SAFETY: the row lies inside both.
         unsafe {
             let (src, dst) = (src.add(row * cols), dst.add(row * cols));
-            let mut max = V::splat(f32::NEG_INFINITY);
-            for_each_vector!(V, src, cols, f32::NEG_INFINITY, |x, i, _lanes| {
-                max = max.max(x);
-            });
-            let max = V::splat(fold_lanes(max, |a, b| if b > a || b.is_nan() { b } else { a }));
-            let mut sum = V::zero();
-            for_each_vector!(V, src, cols, f32::NEG_INFINITY, |x, i, lanes| {
-                let e = exp(x.sub(max));
-                sum = sum.add(e);
-                if !logarithm {
-                    e.store_part(dst.add(i), lanes);
-                }
-            });
-            let sum = V::splat(sum.sum());
-            if logarithm {
-                let log_sum = log(sum);
-                for_each_vector!(V, src, cols, 0.0, |x, i, lanes| {
-                    x.sub(max).sub(log_sum).store_part(dst.add(i), lanes);
-                });
+            if cols < V::LANES {
+                softmax_of_part::<V>(dst, src, cols, logarithm);
             } else {
-                let inverse = V::splat(1.0).div(sum);
-                for_each_vector!(V, dst, cols, 0.0, |e, i, lanes| {
-                    e.mul(inverse).store_part(dst.add(i), lanes);
-                });
+                softmax_of_row::<V>(dst, src, cols, logarithm);
             }
         }
     }
+}
+
+/// Computes a row of less than a vector.
+///
+/// # Safety
+/// The CPU has V's instruction set; `dst` and `src` hold `cols` elements, from 1 to the lanes of a vector, and are equal or disjoint.
+#[inline(always)]
+unsafe fn softmax_of_part<V: MathVector>(dst: *mut f32, src: *const f32, cols: usize, logarithm: bool) {
+    // SAFETY: the caller guarantees it.
+    unsafe {
+        let x = V::load_part_or(src, cols, f32::NEG_INFINITY);
+        let max = V::splat(fold_lanes(x, greater_or_nan));
+        let e = exp(x.sub(max));
+        let sum = V::splat(e.sum());
+        let y = if logarithm { x.sub(max).sub(log(sum)) } else { e.mul(V::splat(1.0).div(sum)) };
+        y.store_part(dst, cols);
+    }
+}
+
+/// Computes a row of at least one vector. The last vector overlaps the one before instead of holding less: a load whose bytes overlap those of a
+/// masked store, if only behind its mask, waits until the store has left the core, and the next row begins there.
+///
+/// # Safety
+/// The CPU has V's instruction set; `dst` and `src` hold `cols` elements, at least as many as a vector, and are equal or disjoint.
+#[inline(always)]
+unsafe fn softmax_of_row<V: MathVector>(dst: *mut f32, src: *const f32, cols: usize, logarithm: bool) {
+    // SAFETY: all vectors lie inside the row.
+    unsafe {
+        let whole = cols / V::LANES * V::LANES;
+        let last = cols - V::LANES;
+        // Read before anything is written, because the row may be computed in place.
+        let tail = V::load(src.add(last));
+        let mut max = tail;
+        for i in (0..whole).step_by(V::LANES) {
+            max = max.max(V::load(src.add(i)));
+        }
+        let max = V::splat(fold_lanes(max, greater_or_nan));
+        let mut sum = V::zero();
+        for i in (0..whole).step_by(V::LANES) {
+            let e = exp(V::load(src.add(i)).sub(max));
+            sum = sum.add(e);
+            if !logarithm {
+                e.store(dst.add(i));
+            }
+        }
+        let mut tail = tail.sub(max);
+        if whole < cols {
+            let e = exp(tail);
+            if !logarithm {
+                tail = e;
+            }
+            // The elements before `whole` are in the sum already.
+            let is_counted = V::load(LANE_NUMBERS.as_ptr()).lt(V::splat((whole - last) as f32));
+            sum = sum.add(V::select(is_counted, V::zero(), e));
+        }
+        let sum = V::splat(sum.sum());
+        let finish = if logarithm { log(sum) } else { V::splat(1.0).div(sum) };
+        for i in (0..whole).step_by(V::LANES) {
+            let y = if logarithm { V::load(src.add(i)).sub(max).sub(finish) } else { V::load(dst.cast_const().add(i)).mul(finish) };
+            y.store(dst.add(i));
+        }
+        if whole < cols {
+            let y = if logarithm { tail.sub(finish) } else { tail.mul(finish) };
+            y.store(dst.add(last));
+        }
+    }
+}
+
+/// The numbers of the lanes of a vector.
+const LANE_NUMBERS: [f32; 16] = [0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0, 10.0, 11.0, 12.0, 13.0, 14.0, 15.0];
+
+fn greater_or_nan(a: f32, b: f32) -> f32 {
+    if b > a || b.is_nan() { b } else { a }
 }
 
 /// # Safety
@@ -329,7 +382,7 @@ mod tests {
 
     #[test]
     fn softmax_of_rows_of_any_length() {
-        for cols in [1, 2, 7, 10, 16, 17, 33, 128, 1001] {
+        for cols in [1, 2, 7, 10, 16, 17, 31, 33, 49, 128, 1001] {
             let src = values(5 * cols);
             let mut want = vec![];
             let mut want_log = vec![];
