@@ -1,12 +1,15 @@
-//! `Einsum` of one or two operands: sums over labels of one operand first, then products of matrices that are read and written where they lie.
+//! `Einsum` of one or two operands: sums over labels of one operand first, then products of matrices that are read and written where they lie. If there
+//! is nothing more to sum over, elements are multiplied.
 //!
 //! Operands are strided views. One is copied only if its labels cannot be read as rows and columns of a matrix with adjacent elements.
 
 use super::product::{Product, Sizes};
 use crate::array::item::{Item, for_item};
 use crate::array::nd::{Strides, for_each_index, read_strided, row_major};
+use crate::elementwise::Binary;
 use crate::from_fn::from_fn;
 use crate::gemm::{MatrixRef, Repeat};
+use crate::math_binary::Mul;
 use crate::number::Number;
 use crate::reduction::row_sum;
 use flowmill_graph::{EinsumEquation, EinsumLabel, EinsumProduct};
@@ -40,13 +43,15 @@ struct TypedSteps {
     sum_rows: fn(rows: &Tensor, row: usize, sums: &mut Tensor) -> Result<()>,
     /// Computes the products of a plan, like [`Plan::multiply`].
     multiply: fn(&Plan, a: &Tensor, b: &Tensor, c: &mut Tensor, ldc: usize, transposed: bool) -> Result<()>,
+    /// Returns the products of elements of tensors whose shapes broadcast.
+    broadcast: fn(alloc: &Allocator, a: Tensor, b: Tensor) -> Result<Tensor>,
     /// Writes the elements of a dense tensor of these sizes to the positions that have these strides in another.
     spread: fn(source: &Tensor, sizes: &[usize], strides: &[isize], target: &mut Tensor) -> Result<()>,
 }
 
 impl TypedSteps {
     fn of<T: Product + Number>() -> TypedSteps {
-        TypedSteps { sum_rows: sum_rows::<T>, multiply: multiply::<T>, spread: spread::<T> }
+        TypedSteps { sum_rows: sum_rows::<T>, multiply: multiply::<T>, broadcast: broadcast::<T>, spread: spread::<T> }
     }
 }
 
@@ -62,6 +67,10 @@ fn multiply<T: Product>(plan: &Plan, a: &Tensor, b: &Tensor, c: &mut Tensor, ldc
     };
     plan.multiply(a, b, c.as_mut_slice()?, ldc, transposed);
     Ok(())
+}
+
+fn broadcast<T: Number>(alloc: &Allocator, a: Tensor, b: Tensor) -> Result<Tensor> {
+    Binary::<T, T>::of::<Mul>().combine(alloc, a, b)
 }
 
 fn spread<T: Number>(source: &Tensor, sizes: &[usize], strides: &[isize], target: &mut Tensor) -> Result<()> {
@@ -183,11 +192,22 @@ impl Layout {
     }
 }
 
+/// Returns a view as a tensor with the dimensions `labels`, of which those that the view lacks have size 1.
+fn broadcastable(view: &View, alloc: &Allocator, labels: &[EinsumLabel], sizes: &LabelSizes) -> Result<Tensor> {
+    let own: Vec<EinsumLabel> = labels.iter().copied().filter(|l| view.labels.contains(l)).collect();
+    let shape: Shape = labels.iter().map(|l| if view.labels.contains(l) { sizes[l] } else { 1 }).collect();
+    arranged(view, alloc, &own, sizes)?.tensor.reshaped(shape)
+}
+
 /// Returns the product of two operands, summed over the labels that both have and the output lacks, with its dimensions in the order of `output`.
 fn contract(steps: TypedSteps, alloc: &Allocator, a: &View, b: &View, output: &[EinsumLabel], sizes: &LabelSizes) -> Result<Tensor> {
     let Some(product) = EinsumProduct::of(&a.labels, &b.labels, output) else {
         bail!(Internal, "labels of an einsum without a role: {:?} and {:?}", a.labels, b.labels);
     };
+    if product.inner.is_empty() {
+        let (a, b) = (broadcastable(a, alloc, output, sizes)?, broadcastable(b, alloc, output, sizes)?);
+        return (steps.broadcast)(alloc, a, b);
+    }
     let shape: Shape = output.iter().map(|l| sizes[l]).collect();
     let count = |labels: &[EinsumLabel]| labels.iter().map(|l| sizes[l]).product::<usize>();
     if shape.checked_num_elements()? == 0 || count(&product.inner) == 0 {

@@ -9,7 +9,7 @@ pub(crate) struct Add;
 /// `a - b`.
 pub(super) struct Sub;
 /// `a b`.
-pub(super) struct Mul;
+pub(crate) struct Mul;
 /// `a / b`, rounded towards zero for integers.
 pub(super) struct Div;
 /// `a / b` of floating-point and complex numbers.

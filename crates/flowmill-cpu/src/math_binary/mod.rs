@@ -6,11 +6,11 @@ mod select;
 mod special;
 mod sum;
 
-pub(crate) use arithmetic::Add;
+pub(crate) use arithmetic::{Add, Mul};
 
 use crate::elementwise::{Function, binary, binary_kernel};
 use arithmetic::{
-    Div, DivNoNan, FloorDiv, FloorMod, Maximum, Minimum, Mul, MulNoNan, Pow, RealDiv, SquaredDifference, Sub, TruncateDiv, TruncateMod,
+    Div, DivNoNan, FloorDiv, FloorMod, Maximum, Minimum, MulNoNan, Pow, RealDiv, SquaredDifference, Sub, TruncateDiv, TruncateMod,
 };
 use comparison::{BitwiseAnd, BitwiseOr, BitwiseXor, Greater, GreaterEqual, LeftShift, Less, LessEqual, LogicalAnd, LogicalOr, RightShift};
 use flowmill_graph::ElementwiseFunction;

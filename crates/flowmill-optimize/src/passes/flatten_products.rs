@@ -2,10 +2,11 @@
 //!
 //! Before: `y = Einsum(x, w) {equation="abc,cde->abde"}`, or a `BatchMatMulV2` of a tensor and a matrix. After: `y = Reshape(MatMul(Reshape(x, [-1,c]), Reshape(w,
 //! [c,d·e])), [a,b,d,e])`. An equation with labels that all three terms share, such as `bhqd,bhkd->bhqk`, becomes `BatchMatMulV2` with `adj_x` or `adj_y`.
+//! An equation that sums over no label, such as `bhne,bhn->bhne`, becomes `Mul(x, ExpandDims(y, 3))`.
 //!
 //! Sound because both compute the same sums; their order differs. A product of two dimensions has packed weights, a bias and an activation, which an
 //! `Einsum` does not have. Guards:
-//! * floats, two operands, each label once per term and in two terms at least, and some label that is summed over;
+//! * floats, two operands, each label once per term and in two terms at least;
 //! * labels are in groups in each term, so that no element moves. A constant operand may have them in any order: its transposition is folded. The
 //!   `Einsum` kernel reads and writes all other orders in place, which is cheaper than transposing them;
 //! * shared dimensions are sure to be equal: the op fails if they are not, and an ellipsis broadcasts;
@@ -38,8 +39,12 @@ pub(crate) fn run(graph: &mut Graph, PassContext { target, shapes, limit }: Pass
         }
         let Some(found) = graph.get(id).and_then(|node| find(graph, node, shapes, target)) else { continue };
         // A constant in a loop starts anew in each iteration, when this operand is there.
-        let starts: Vec<NodeId> = if is_in_loop { vec![found.left.tensor.node] } else { Vec::new() };
-        let product = Rewrite { graph, original: id, dtype: found.dtype, starts }.rewrite(&found)?;
+        let starts: Vec<NodeId> = graph.input_node(id, 0).filter(|_| is_in_loop).into_iter().collect();
+        let mut rewrite = Rewrite { graph, original: id, dtype: found.dtype, starts };
+        let product = match &found.form {
+            Form::Product { left, right, result } => rewrite.product(left, right, result)?,
+            Form::Broadcast(factors) => rewrite.broadcast(factors)?,
+        };
         shapes.set_same(product, id.output(0));
         count += 1;
     }
@@ -67,10 +72,38 @@ struct Operand {
 
 struct Found {
     dtype: DType,
-    left: Operand,
-    right: Operand,
-    /// The dimensions of the result, in its order.
-    result: Vec<Dimension>,
+    form: Form,
+}
+
+enum Form {
+    Product {
+        left: Operand,
+        right: Operand,
+        /// The dimensions of the result, in its order.
+        result: Vec<Dimension>,
+    },
+    /// Elements are multiplied without sums.
+    Broadcast([Factor; 2]),
+}
+
+/// An operand of a multiplication that broadcasts.
+struct Factor {
+    tensor: OutputId,
+    /// The transposition to the order of the result; `None` if no element moves.
+    permutation: Option<Vec<i32>>,
+    /// The axes of size 1 that are inserted, in ascending order.
+    inserted: Vec<i32>,
+}
+
+impl Factor {
+    fn new((tensor, labels, _): &Term, output: &[EinsumLabel]) -> Factor {
+        let order: Vec<usize> = output.iter().filter_map(|label| labels.iter().position(|own| own == label)).collect();
+        let permutation = (!order.is_sorted()).then(|| order.iter().map(|&axis| axis as i32).collect());
+        // Broadcasting adds axes in front.
+        let missing = output.iter().skip_while(|label| !labels.contains(label)).collect::<Vec<_>>();
+        let inserted = missing.iter().enumerate().filter(|(_, label)| !labels.contains(label)).map(|(axis, _)| axis as i32).collect();
+        Factor { tensor: *tensor, permutation, inserted }
+    }
 }
 
 /// An operand: the tensor, the labels of its dimensions, and their sizes.
@@ -131,8 +164,12 @@ fn find(graph: &Graph, node: &Node, shapes: &Shapes, target: &dyn Target) -> Opt
     if !a.1.iter().all(is_equal) || a.2.iter().chain(&b.2).any(|&size| size == 0) {
         return None;
     }
-    // The side whose labels come first in the result is the left one.
     let direct = EinsumProduct::of(&a.1, &b.1, &output)?;
+    if direct.inner.is_empty() && node.is_op("Einsum") {
+        let form = Form::Broadcast([Factor::new(&a, &output), Factor::new(&b, &output)]);
+        return target.supports("Mul", dtype).then_some(Found { dtype, form });
+    }
+    // The side whose labels come first in the result is the left one.
     let is_direct = output == [&direct.batch[..], &direct.rows, &direct.columns].concat();
     let (product, left, right) = if is_direct { (direct, &a, &b) } else { (EinsumProduct::of(&b.1, &a.1, &output)?, &b, &a) };
     if output != [&product.batch[..], &product.rows, &product.columns].concat() || product.inner.is_empty() {
@@ -172,7 +209,7 @@ fn find(graph: &Graph, node: &Node, shapes: &Shapes, target: &dyn Target) -> Opt
     // A reshape infers one size; the others must be known.
     let num_unknown = |operand: &Operand| operand.merged().iter().filter(|&&size| size < 0).count();
     let can_reshape = |operand: &Operand| !operand.is_merged() || num_unknown(operand) <= 1;
-    (can_reshape(&left) && can_reshape(&right)).then_some(Found { dtype, left, right, result })
+    (can_reshape(&left) && can_reshape(&right)).then_some(Found { dtype, form: Form::Product { left, right, result } })
 }
 
 impl Operand {
@@ -203,19 +240,37 @@ struct Rewrite<'a> {
 }
 
 impl Rewrite<'_> {
-    /// Replaces the node, and returns the tensor that takes the place of its output.
-    fn rewrite(mut self, found: &Found) -> Result<OutputId> {
-        let (left, right) = (self.operand(&found.left, true)?, self.operand(&found.right, false)?);
-        let is_batched = !found.left.groups[0].is_empty();
+    /// Replaces the node by a multiplication, and returns the tensor that takes the place of its output.
+    fn broadcast(&mut self, factors: &[Factor; 2]) -> Result<OutputId> {
+        let mut operands = Vec::new();
+        for factor in factors {
+            let mut tensor = self.transposed(factor.tensor, factor.permutation.as_deref())?;
+            for &axis in &factor.inserted {
+                let axis = self.constant(&Tensor::scalar(axis))?;
+                tensor = self.add("ExpandDims", &[tensor, axis], &[], vec![("Tdim", DataType::DtInt32.into())])?;
+            }
+            operands.push(tensor);
+        }
+        let controls: Vec<NodeId> = self.graph.control_inputs(self.original).collect();
+        let mut def = node_def(self.graph, "Mul", String::new(), &[self.original]);
+        def.attr.insert("T".to_owned(), Value::Type(self.dtype.number()).into());
+        Ok(replace(self.graph, self.original, def, &operands, &controls)?.output(0))
+    }
+
+    /// Replaces the node by a product, and returns the tensor that takes the place of its output.
+    fn product(&mut self, left: &Operand, right: &Operand, result: &[Dimension]) -> Result<OutputId> {
+        let is_batched = !left.groups[0].is_empty();
+        let is_whole = left.groups[1].len() == 1 && right.groups[1].len() == 1;
+        let adjoint = [left.adjoint, right.adjoint];
+        let (left, right) = (self.operand(left, true)?, self.operand(right, false)?);
         let (op, [flag_of_left, flag_of_right]) =
             if is_batched { ("BatchMatMulV2", ["adj_x", "adj_y"]) } else { ("MatMul", ["transpose_a", "transpose_b"]) };
-        let flags: Vec<(&str, AttrValue)> = [(flag_of_left, found.left.adjoint), (flag_of_right, found.right.adjoint)]
+        let flags: Vec<(&str, AttrValue)> = [(flag_of_left, adjoint[0]), (flag_of_right, adjoint[1])]
             .into_iter()
             .filter(|flag| flag.1)
             .map(|(name, value)| (name, value.into()))
             .collect();
         let controls: Vec<NodeId> = self.graph.control_inputs(self.original).collect();
-        let is_whole = found.left.groups[1].len() == 1 && found.right.groups[1].len() == 1;
         if is_whole {
             let mut def = node_def(self.graph, op, String::new(), &[self.original]);
             def.attr.insert("T".to_owned(), Value::Type(self.dtype.number()).into());
@@ -223,19 +278,21 @@ impl Rewrite<'_> {
             return Ok(replace(self.graph, self.original, def, &[left, right], &controls)?.output(0));
         }
         let product = self.add(op, &[left, right], &controls, flags)?;
-        let shape = self.shape(&found.result)?;
+        let shape = self.shape(result)?;
         let mut def = node_def(self.graph, "Reshape", String::new(), &[self.original]);
         def.attr.insert("T".to_owned(), Value::Type(self.dtype.number()).into());
         def.attr.insert("Tshape".to_owned(), DataType::DtInt32.into());
         Ok(replace(self.graph, self.original, def, &[product, shape], &[])?.output(0))
     }
 
+    fn transposed(&mut self, tensor: OutputId, permutation: Option<&[i32]>) -> Result<OutputId> {
+        let Some(permutation) = permutation else { return Ok(tensor) };
+        let permutation = self.constant(&Tensor::vector(permutation)?)?;
+        self.add("Transpose", &[tensor, permutation], &[], vec![("Tperm", DataType::DtInt32.into())])
+    }
+
     fn operand(&mut self, operand: &Operand, is_left: bool) -> Result<OutputId> {
-        let mut tensor = operand.tensor;
-        if let Some(permutation) = &operand.permutation {
-            let permutation = self.constant(&Tensor::vector(permutation)?)?;
-            tensor = self.add("Transpose", &[tensor, permutation], &[], vec![("Tperm", DataType::DtInt32.into())])?;
-        }
+        let mut tensor = self.transposed(operand.tensor, operand.permutation.as_deref())?;
         if operand.is_merged() {
             let mut shape = operand.merged();
             // The inner dimension is the last one of the left operand, and the last but one of the right.
