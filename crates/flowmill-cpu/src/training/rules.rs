@@ -31,7 +31,7 @@ fn step<const ROWS: bool, A: Real, R, const V: usize, const S: usize>(
     prepare: impl Fn([A; S]) -> R + Send + Sync + 'static,
 ) -> Result<Arc<dyn Kernel>>
 where
-    R: Fn([A; V], A) -> [A; V],
+    R: Fn([A; V], A) -> [A; V] + Sync,
 {
     if ROWS { sparse(init, signature, prepare) } else { dense(init, signature, prepare) }
 }

@@ -2,10 +2,13 @@
 
 use crate::from_fn::from_fn;
 use crate::number::Number;
+use crate::parallel;
 use flowmill_kernels::variable::Variable;
 use flowmill_runtime::{Kernel, KernelContext, KernelInit};
+use flowmill_tensor::sync::Mutex;
 use flowmill_tensor::{DType, Element, Result, Shape, Tensor, bail, bf16, f16};
 use num_traits::Float;
+use smallvec::SmallVec;
 use std::sync::Arc;
 
 /// The inputs of an optimiser's kernel. The variable and its slots come first, then hyperparameters and the gradient.
@@ -110,6 +113,37 @@ fn with_variables(
     }
 }
 
+flowmill_numeric::dispatch! {
+    /// Calls `f` with the number of each element of a block.
+    fn for_block<F>(f: &mut F) where [F: FnMut(usize)] {
+        for i in 0..BLOCK {
+            f(i);
+        }
+    }
+}
+
+/// The elements of the variables and of the gradient that a rule is applied to at a time.
+struct Block<A, const V: usize> {
+    values: [[A; BLOCK]; V],
+    gradients: [A; BLOCK],
+}
+
+impl<A: Real, const V: usize> Block<A, V> {
+    fn new() -> Self {
+        Block { values: [[A::ZERO; BLOCK]; V], gradients: [A::ZERO; BLOCK] }
+    }
+
+    /// Applies the rule to the first `n` elements.
+    fn update(&mut self, n: usize, rule: &impl Fn([A; V], A) -> [A; V]) {
+        let Block { values, gradients } = self;
+        let mut element = |i: usize| {
+            let new = rule(std::array::from_fn(|v| values[v][i]), gradients[i]);
+            values.iter_mut().zip(new).for_each(|(values, new)| values[i] = new);
+        };
+        if n == BLOCK { for_block(&mut element) } else { (0..n).for_each(element) }
+    }
+}
+
 /// Updates `len` elements of each variable from `start` on, with as many elements of the gradient from `at` on.
 fn update_run<A: Real, const V: usize>(
     variables: &mut [&mut Tensor],
@@ -118,21 +152,62 @@ fn update_run<A: Real, const V: usize>(
     len: usize,
     rule: &impl Fn([A; V], A) -> [A; V],
 ) -> Result<()> {
-    let (mut values, mut gradients) = ([[A::ZERO; BLOCK]; V], [A::ZERO; BLOCK]);
+    let mut block = Block::<A, V>::new();
     for done in (0..len).step_by(BLOCK) {
         let n = BLOCK.min(len - done);
-        load(gradient, at + done, &mut gradients[..n])?;
-        for (values, variable) in values.iter_mut().zip(variables.iter()) {
+        load(gradient, at + done, &mut block.gradients[..n])?;
+        for (values, variable) in block.values.iter_mut().zip(variables.iter()) {
             load(variable, start + done, &mut values[..n])?;
         }
-        for (i, &g) in gradients[..n].iter().enumerate() {
-            let new = rule(std::array::from_fn(|v| values[v][i]), g);
-            values.iter_mut().zip(new).for_each(|(values, new)| values[i] = new);
-        }
-        for (values, variable) in values.iter().zip(variables.iter_mut()) {
+        block.update(n, rule);
+        for (values, variable) in block.values.iter().zip(variables.iter_mut()) {
             store(variable, start + done, &values[..n])?;
         }
     }
+    Ok(())
+}
+
+/// Like [`update_run`] for all elements, if these are of the type in which the rule is computed: on several threads if there are many.
+fn update_all<A: Real, const V: usize>(
+    variables: &mut [&mut Tensor],
+    gradient: &Tensor,
+    rule: &(impl Fn([A; V], A) -> [A; V] + Sync),
+) -> Result<()> {
+    let gradient = gradient.as_slice::<A>()?;
+    let mut rest = variables.iter_mut().map(|variable| variable.as_mut_slice::<A>()).collect::<Result<SmallVec<[&mut [A]; V]>>>()?;
+    let blocks = gradient.len().div_ceil(BLOCK);
+    // A core updates about 16 bytes per nanosecond.
+    let nanoseconds = gradient.len().saturating_mul((V + 1) * size_of::<A>()) / 16;
+    let num_pieces = if parallel::is_worth_forking(nanoseconds) { (4 * parallel::threads()).min(blocks) } else { 1 };
+    // Each lock is taken once, by the thread that updates the part.
+    let mut pieces = Vec::with_capacity(num_pieces);
+    for i in 0..num_pieces {
+        let elements = |block: usize| (block * BLOCK).min(gradient.len());
+        let piece = parallel::piece(blocks, num_pieces, i);
+        let range = elements(piece.start)..elements(piece.end);
+        let mut parts = SmallVec::<[&mut [A]; V]>::new();
+        for variable in &mut rest {
+            let (now, later) = std::mem::take(variable).split_at_mut(range.len());
+            parts.push(now);
+            *variable = later;
+        }
+        pieces.push(Mutex::new((parts, &gradient[range])));
+    }
+    parallel::run(num_pieces, |i| {
+        let (variables, gradient) = &mut *pieces[i].lock();
+        let mut block = Block::<A, V>::new();
+        for (at, gradient) in gradient.chunks(BLOCK).enumerate() {
+            let (n, range) = (gradient.len(), at * BLOCK..at * BLOCK + gradient.len());
+            block.gradients[..n].copy_from_slice(gradient);
+            for (values, variable) in block.values.iter_mut().zip(variables.iter()) {
+                values[..n].copy_from_slice(&variable[range.clone()]);
+            }
+            block.update(n, rule);
+            for (values, variable) in block.values.iter().zip(variables.iter_mut()) {
+                variable[range.clone()].copy_from_slice(&values[..n]);
+            }
+        }
+    });
     Ok(())
 }
 
@@ -148,7 +223,7 @@ pub(super) fn dense<A: Real, R, const V: usize, const S: usize>(
     prepare: impl Fn([A; S]) -> R + Send + Sync + 'static,
 ) -> Result<Arc<dyn Kernel>>
 where
-    R: Fn([A; V], A) -> [A; V],
+    R: Fn([A; V], A) -> [A; V] + Sync,
 {
     let dtype = init.dtype("T")?;
     from_fn(move |ctx| {
@@ -158,6 +233,9 @@ where
         with_variables(ctx, dtype, &signature.variables, &mut |shape, variables| {
             if gradient.shape() != shape {
                 bail!(InvalidArgument, "{} and {name} do not have the same shape{shape} {}", signature.variables[0], gradient.shape());
+            }
+            if gradient.dtype() == A::DTYPE && variables.iter().all(|variable| variable.dtype() == A::DTYPE) {
+                return update_all(variables, gradient, &rule);
             }
             update_run(variables, 0, (gradient, 0), shape.num_elements(), &rule)
         })?;

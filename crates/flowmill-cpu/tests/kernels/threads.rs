@@ -1,10 +1,12 @@
 //! The results of every kernel that forks have the same bits for any number of threads.
 use crate::testing::{Call, bools, ints, strings, ty, types};
+use flowmill_kernels::variable::ResourceVariable;
 use flowmill_proto::{AttrValue, Example, Feature, Features, FloatList, Message, feature};
 use flowmill_runtime::intra_op;
-use flowmill_tensor::{DType, Shape, Tensor, bf16};
+use flowmill_tensor::{DType, ResourceHandle, Shape, Tensor, bf16};
 use std::collections::BTreeSet;
 use std::path::Path;
+use std::sync::Arc;
 
 /// Returns numbers whose sums depend on the order of addition.
 fn f(dims: &[usize]) -> Tensor {
@@ -14,6 +16,11 @@ fn f(dims: &[usize]) -> Tensor {
         (state >> 8) as f32 / (1 << 22) as f32 - 2.0
     };
     let values: Vec<f32> = (0..dims.iter().product()).map(|_| next()).collect();
+    Tensor::from_slice(Shape::new(dims), &values).unwrap()
+}
+
+fn positive(dims: &[usize]) -> Tensor {
+    let values: Vec<f32> = f(dims).as_slice::<f32>().unwrap().iter().map(|x| x.abs()).collect();
     Tensor::from_slice(Shape::new(dims), &values).unwrap()
 }
 
@@ -41,6 +48,8 @@ struct Forking {
     op: &'static str,
     attrs: Vec<(&'static str, AttrValue)>,
     inputs: Vec<Tensor>,
+    /// The number of inputs, the first ones, that are the values of variables.
+    num_variables: usize,
 }
 
 fn calls() -> Vec<Forking> {
@@ -53,7 +62,7 @@ fn calls() -> Vec<Forking> {
     let boxes = Tensor::from_slice([12, 4], &[0.1f32, 0.2, 0.8, 0.9].repeat(12)).unwrap();
     let index = i(&[0, 1, 2, 3].repeat(3));
     let mut all = Vec::new();
-    let mut call = |file, op, attrs, inputs| all.push(Forking { file, op, attrs, inputs });
+    let mut call = |file, op, attrs, inputs| all.push(Forking { file, op, attrs, inputs, num_variables: 0 });
 
     call(
         "array/concat.rs",
@@ -234,6 +243,10 @@ fn calls() -> Vec<Forking> {
     for op in ["SparseSegmentSum", "SparseSegmentMean"] {
         call("sparse/segment.rs", op, vec![float()], vec![f(&[1000, 50]), l(&numbers(5000, 1000)), l(&segments)]);
     }
+    let scalars = [0.1f32, 0.9, 0.5, 1e-3].map(Tensor::scalar);
+    let values = [f(&[700, 301]), f(&[301, 700]).reshaped([700, 301]).unwrap()];
+    let inputs = [&[values[0].clone(), positive(&[700, 301]), values[1].clone()], &scalars[..], &[values[1].clone()]].concat();
+    all.push(Forking { file: "training/step.rs", op: "ResourceApplyRMSProp", attrs: vec![float()], inputs, num_variables: 3 });
     all
 }
 
@@ -264,14 +277,26 @@ fn examples() -> Vec<Tensor> {
     vec![strings(messages), strings(Vec::new()), Tensor::string("a"), Tensor::string("b"), f(&[0])]
 }
 
-/// Returns the outputs of a call, and the number of times that it forked.
+/// Returns a new variable with the value of an input, which becomes a handle of the variable.
+fn variable(input: &mut Tensor) -> Arc<ResourceVariable> {
+    let variable = Arc::new(ResourceVariable::new(input.dtype(), input.shape().into()));
+    let handle = Tensor::resource(ResourceHandle::new("", "v", Some(variable.clone()), vec![]));
+    *variable.lock() = Some(std::mem::replace(input, handle));
+    variable
+}
+
+/// Returns the outputs of a call and the variables after it, and the number of times that it forked.
 fn run(case: &Forking, threads: usize) -> (Vec<Tensor>, u64) {
     let pool = intra_op::pool(threads).unwrap();
     pool.install(|| {
         let before = intra_op::forks();
-        let outputs = Call::new(case.op).attrs(&case.attrs).inputs(case.inputs.clone()).run();
-        let outputs = outputs.unwrap_or_else(|e| unreachable!("{}: {e}", case.op));
-        (outputs.into_iter().flatten().collect(), intra_op::forks() - before)
+        let mut inputs = case.inputs.clone();
+        let variables: Vec<Arc<ResourceVariable>> = inputs[..case.num_variables].iter_mut().map(variable).collect();
+        let call = Call::new(case.op).attrs(&case.attrs).inputs(inputs);
+        let call = if variables.is_empty() { call } else { call.outputs(0) };
+        let outputs = call.run().unwrap_or_else(|e| unreachable!("{}: {e}", case.op));
+        let updated = variables.iter().map(|variable| variable.get().unwrap());
+        (outputs.into_iter().flatten().chain(updated).collect(), intra_op::forks() - before)
     })
 }
 
