@@ -26,6 +26,7 @@ pub mod fake_quant;
 pub mod farmhash;
 pub mod files;
 pub mod from_fn;
+mod half_bits;
 pub mod number;
 pub mod philox;
 pub mod segments;

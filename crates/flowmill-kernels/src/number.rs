@@ -1,6 +1,7 @@
 //! Arithmetic with uniform rules for every numeric element type: integers wrap around, `float16` and `bfloat16` are computed in `float32` and
 //! rounded once.
 
+use crate::half_bits;
 use crate::word::Word;
 use flowmill_tensor::{Complex, DType, bf16, f16, for_dtype};
 use num_traits::Float;
@@ -225,7 +226,7 @@ fn quotient_of_extremes<F: Float>(a: Complex<F>, b: Complex<F>) -> Complex<F> {
 }
 
 macro_rules! small_floats {
-    ($($t:ty),*) => {
+    ($($t:ty, $widen:expr, $narrow:expr;)*) => {
         $(impl Number for $t {
             type Acc = f32;
             const ZERO: $t = <$t>::ZERO;
@@ -240,14 +241,17 @@ macro_rules! small_floats {
             fn over(self, other: $t) -> $t { Self::narrow(self.widen() / other.widen()) }
             fn from_count(n: usize) -> $t { <$t>::from_f32(n as f32) }
             #[inline(always)]
-            fn widen(self) -> f32 { self.to_f32() }
+            fn widen(self) -> f32 { $widen(self) }
             #[inline(always)]
-            fn narrow(acc: f32) -> $t { <$t>::from_f32(acc) }
+            fn narrow(acc: f32) -> $t { $narrow(acc) }
         }
         impl Ordered for $t { ordered_float!($t); })*
     };
 }
-small_floats!(f16, bf16);
+small_floats! {
+    f16, |x: f16| half_bits::widened(x.to_bits()), |x| f16::from_bits(half_bits::narrowed(x));
+    bf16, bf16::to_f32, bf16::from_f32;
+}
 
 #[cfg(test)]
 mod tests {

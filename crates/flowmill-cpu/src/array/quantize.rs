@@ -1,6 +1,7 @@
 //! `QuantizeAndDequantize`, its versions 2 to 4, and the gradient of the last: floats are rounded to values that a quantised type can represent.
 
 use super::args::Slices;
+use crate::elementwise::Word;
 use crate::from_fn::linear_from_fn;
 use flowmill_runtime::{Kernel, KernelContext, KernelInit, KernelRegistry};
 use flowmill_tensor::{Allocator, Element, Result, Shape, Tensor, bail, bf16, f16, for_dtype};
@@ -69,7 +70,7 @@ fn make_quantize_and_dequantize_v1(init: &KernelInit<'_>) -> Result<Arc<dyn Kern
     if q.range_given && !(min <= max) {
         bail!(InvalidArgument, "Invalid range: input_min {min} > input_max {max}");
     }
-    fn kernel<T: Element + Float>(init: &KernelInit<'_>, q: Quantization, range: [f32; 2]) -> Result<Arc<dyn Kernel>> {
+    fn kernel<T: Element + Rounding>(init: &KernelInit<'_>, q: Quantization, range: [f32; 2]) -> Result<Arc<dyn Kernel>> {
         let [min, max] = range.map(|end| <T as num_traits::NumCast>::from(end).unwrap_or_else(T::zero));
         linear_from_fn(init, move |ctx| {
             let given = ([min], [max]);
@@ -87,7 +88,7 @@ fn make_gradient(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
 }
 
 /// Outputs the gradient, which is zero for elements outside of the range. The gradients of the range's limits are zero.
-fn gradient<T: Element + Float>(ctx: &mut KernelContext<'_>, axis: i64) -> Result<()> {
+fn gradient<T: Element + Rounding>(ctx: &mut KernelContext<'_>, axis: i64) -> Result<()> {
     let (gradient, input) = (ctx.input(0)?, ctx.input(1)?);
     if gradient.shape() != input.shape() {
         bail!(InvalidArgument, "gradients and input must be the same size");
@@ -155,7 +156,7 @@ fn slices(shape: &Shape, axis: i64) -> Result<Slices> {
 }
 
 /// Quantises with one range for the whole tensor, or one for each index along `axis`.
-fn quantize<T: Element + Float>(ctx: &KernelContext<'_>, q: Quantization) -> Result<Tensor> {
+fn quantize<T: Element + Rounding>(ctx: &KernelContext<'_>, q: Quantization) -> Result<Tensor> {
     let input = ctx.input(0)?;
     let channels = slices(input.shape(), q.axis)?.count;
     let given = if q.range_given && input.num_elements() > 0 {
@@ -167,7 +168,12 @@ fn quantize<T: Element + Float>(ctx: &KernelContext<'_>, q: Quantization) -> Res
 }
 
 /// Like [`quantize`], with the given limits of ranges instead of those of the input, if any.
-fn quantize_within<T: Element + Float>(alloc: &Allocator, input: &Tensor, q: Quantization, given: Option<(&[T], &[T])>) -> Result<Tensor> {
+fn quantize_within<T: Element + Rounding>(
+    alloc: &Allocator,
+    input: &Tensor,
+    q: Quantization,
+    given: Option<(&[T], &[T])>,
+) -> Result<Tensor> {
     let slices = slices(input.shape(), q.axis)?;
     let source = input.as_slice::<T>()?;
     let mut output = alloc.uninit(T::DTYPE, input.shape().clone())?;
@@ -193,7 +199,7 @@ fn quantize_within<T: Element + Float>(alloc: &Allocator, input: &Tensor, q: Qua
         }
         let scale = Scale::new(low, high, q);
         for run in slices.runs(channel) {
-            out[run.clone()].iter_mut().zip(&source[run]).for_each(|(to, &x)| *to = scale.round(x, q));
+            T::map(&source[run.clone()], &mut out[run], |x| scale.round(x, q));
         }
     }
     Ok(output)
@@ -219,7 +225,7 @@ struct Scale<T> {
     inverse: T,
 }
 
-impl<T: Float> Scale<T> {
+impl<T: Rounding> Scale<T> {
     fn new(low: T, high: T, q: Quantization) -> Scale<T> {
         let number = |x: i64| T::from(x).unwrap_or_else(T::zero);
         let least = number(match (q.signed, q.narrow) {
@@ -239,24 +245,36 @@ impl<T: Float> Scale<T> {
         }
     }
 
+    #[inline(always)]
     fn round(&self, x: T, q: Quantization) -> T {
         let x = if q.range_given { x.min(self.high).max(self.low) } else { x };
         let scaled = x * self.scale;
-        let rounded = if q.half_up { (scaled + T::from(0.5).unwrap_or_else(T::zero)).floor() } else { half_to_even(scaled) };
+        let rounded = if q.half_up { (scaled + T::from(0.5).unwrap_or_else(T::zero)).floor() } else { scaled.half_to_even() };
         rounded * self.inverse
     }
 }
 
-/// Rounds to the nearest integer, ties to even. A value that is rounded to zero keeps its sign.
-fn half_to_even<T: Float>(x: T) -> T {
-    let floor = x.floor();
-    let half = T::from(0.5).unwrap_or_else(T::zero);
-    let two = T::one() + T::one();
-    let rounded = match (x - floor).partial_cmp(&half) {
-        Some(std::cmp::Ordering::Less) => floor,
-        Some(std::cmp::Ordering::Greater) => floor + T::one(),
-        _ if (floor / two).floor() * two == floor => floor,
-        _ => floor + T::one(),
+/// A floating-point type whose values can be rounded to integers.
+trait Rounding: Float + Word {
+    /// Returns the nearest integer, ties to even. A value that is rounded to zero keeps its sign.
+    fn half_to_even(self) -> Self;
+}
+
+macro_rules! rounding {
+    ($($t:ty, |$x:ident| $rounded:expr;)*) => {
+        $(impl Rounding for $t {
+            #[inline(always)]
+            fn half_to_even(self) -> $t {
+                let $x = self;
+                $rounded
+            }
+        })*
     };
-    rounded.copysign(x)
+}
+
+rounding! {
+    f32, |x| x.round_ties_even();
+    f64, |x| x.round_ties_even();
+    f16, |x| f16::from_f32(x.to_f32().round_ties_even());
+    bf16, |x| bf16::from_f32(x.to_f32().round_ties_even());
 }
