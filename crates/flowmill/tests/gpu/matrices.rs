@@ -75,8 +75,18 @@ pub(crate) fn triangular_systems_are_solved() {
     on_stub(|| {
         let mut random = Random::new(83);
         // Outer dimensions that are equal, of one matrix, and broadcast; and the sizes of the matrices and of the right-hand sides.
-        let cases: [(&[usize], &[usize], usize, usize); 6] =
-            [(&[], &[], 5, 3), (&[2], &[2], 4, 1), (&[], &[3], 3, 2), (&[2, 1], &[1, 3], 3, 2), (&[0], &[0], 2, 2), (&[], &[], 40, 300)];
+        let cases: [(&[usize], &[usize], usize, usize); 9] = [
+            (&[], &[], 5, 3),
+            (&[2], &[2], 4, 1),
+            (&[], &[3], 3, 2),
+            (&[3], &[], 3, 2),
+            (&[2, 1], &[1, 3], 3, 2),
+            (&[0], &[0], 2, 2),
+            (&[], &[], 40, 300),
+            // Several panels of rows.
+            (&[2], &[1], 130, 3),
+            (&[], &[], 128, 1),
+        ];
         for (outer_a, outer_b, n, width) in cases {
             for dtype in [DType::F32, DType::F64] {
                 // A dominant diagonal keeps solutions small.
@@ -99,7 +109,7 @@ pub(crate) fn triangular_systems_are_solved() {
 pub(crate) fn definite_matrices_have_factors() {
     on_stub(|| {
         let mut random = Random::new(84);
-        for (outer, n) in [(&[][..], 5usize), (&[3], 4), (&[2, 2], 1), (&[0], 3), (&[2], 33)] {
+        for (outer, n) in [(&[][..], 5usize), (&[3], 4), (&[2, 2], 1), (&[0], 3), (&[2], 33), (&[2], 64), (&[2], 150)] {
             for dtype in [DType::F32, DType::F64] {
                 let count = outer.iter().product::<usize>();
                 let mut values: Vec<f64> = (0..count * n * n).map(|_| random.below(8) as f64 / 8.0).collect();
@@ -108,10 +118,12 @@ pub(crate) fn definite_matrices_have_factors() {
                 }
                 let dims = [outer, &[n, n]].concat();
                 Case::new("Cholesky").input(tensor_of(dtype, Shape::new(&dims), &values)).within(64.0).check();
-                // Negative numbers on a diagonal have no root.
-                let last = values.len().saturating_sub(1);
-                values.iter_mut().skip(last).for_each(|value| *value = -1.0);
-                Case::new("Cholesky").input(tensor_of(dtype, Shape::new(&dims), &values)).within(64.0).check();
+                // Negative numbers on a diagonal have no root, neither the first nor the last one.
+                for i in [0, n - 1] {
+                    let first_of_last = values.len().saturating_sub(n * n);
+                    values.iter_mut().skip(first_of_last + i * (n + 1)).take(1).for_each(|value| *value = -1.0);
+                    Case::new("Cholesky").input(tensor_of(dtype, Shape::new(&dims), &values)).within(64.0).check();
+                }
             }
         }
     });
