@@ -2,7 +2,7 @@
 
 use crate::cases::{elementwise, matrices};
 use crate::recorder::Recorder;
-use crate::{fused, images, indices, matrices, networks, optimizers, rearrange, recurrent, reduce, spectra, training, volumes};
+use crate::{fused, images, indices, matrices, networks, optimizers, rearrange, recurrent, reduce, selections, spectra, training, volumes};
 use flowmill::gpu::cuda::{self, CudaOptions};
 use std::process::Command;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -61,6 +61,10 @@ const CASES: &[fn()] = &[
     reduce::greatest_elements_are_found,
     reduce::long_reductions_are_shared_by_blocks,
     reduce::reductions_along_any_axes,
+    selections::boxes_that_overlap_are_suppressed,
+    selections::distinct_elements_are_numbered,
+    selections::elements_are_found,
+    selections::values_are_counted,
     spectra::transforms_of_complex_numbers,
     spectra::transforms_of_real_numbers,
     training::random_integers_are_those_of_the_cpu,
