@@ -62,7 +62,8 @@ extern "C" __global__ void finish_factors(T* matrices, u64 elements, u32 n) {
 
 // A block of rows of systems whose solutions replace the right-hand sides.
 struct System {
-    u32 n, columns, is_lower, is_adjoint;
+    // The distance between rows of the matrices, and the columns of the right-hand sides.
+    u32 leading, columns, is_lower, is_adjoint;
     // True if the diagonals of the matrices are ones that are not stored.
     u32 is_unit;
     // The distances between matrices, of 0 if there is one, between right-hand sides, and between rows of the latter.
@@ -74,12 +75,12 @@ struct System {
 extern "C" __global__ void solve_block(T* out, const T* matrices, System s) {
     __shared__ T tile[PANEL * PANEL];
     __shared__ T known[PANEL][32];
-    const T* a = matrices + (u64)blockIdx.y * s.matrix_stride + (u64)s.first * s.n + s.first;
+    const T* a = matrices + (u64)blockIdx.y * s.matrix_stride + (u64)s.first * s.leading + s.first;
     T* x = out + (u64)blockIdx.y * s.rhs_stride + (u64)s.first * s.rhs_leading;
     const u32 own = threadIdx.y * blockDim.x + threadIdx.x, column = blockIdx.x * blockDim.x + threadIdx.x;
     for (u32 at = own; at < s.count * s.count; at += blockDim.x * blockDim.y) {
         const u32 i = at / s.count, j = at % s.count;
-        tile[s.is_adjoint ? j * s.count + i : at] = a[(u64)i * s.n + j];
+        tile[s.is_adjoint ? j * s.count + i : at] = a[(u64)i * s.leading + j];
     }
     for (u32 i = threadIdx.y; i < s.count; i += blockDim.y) known[i][threadIdx.x] = column < s.columns ? x[(u64)i * s.rhs_leading + column] : (T)0;
     const bool descends = (s.is_lower != 0) == (s.is_adjoint != 0);

@@ -5,8 +5,8 @@ use crate::backend::{Address, Gemm, Grid, Update};
 use crate::compiled_kernel::{CompiledKernel, word};
 use crate::device::{Argument, GpuDevice};
 use flowmill_kernels::from_fn::from_fn;
-use flowmill_runtime::{Kernel, KernelContext, KernelDef, KernelInit, KernelRegistry};
-use flowmill_tensor::{DType, Result, Shape, bail};
+use flowmill_runtime::{Kernel, KernelDef, KernelInit, KernelRegistry};
+use flowmill_tensor::{DType, Result, Shape, Tensor, bail};
 use std::sync::Arc;
 
 /// The types of factors and solutions.
@@ -31,12 +31,12 @@ pub(super) fn panels(n: usize) -> impl DoubleEndedIterator<Item = (usize, usize)
     (0..n.div_ceil(PANEL)).map(move |i| (i * PANEL, PANEL.min(n - i * PANEL)))
 }
 
-/// Returns the dimensions of an input of square matrices but the last two, and the number of rows.
+/// Returns the dimensions of a tensor of square matrices but the last two, and the number of rows.
 ///
 /// # Errors
-/// Returns `InvalidArgument` for an input of other shapes.
-pub(super) fn square(ctx: &KernelContext<'_>) -> Result<(Shape, usize)> {
-    let input = ctx.input(0)?.shape();
+/// Returns `InvalidArgument` for a tensor of other shapes.
+pub(super) fn square(input: &Tensor) -> Result<(Shape, usize)> {
+    let input = input.shape();
     let &[ref outer @ .., rows, columns] = input.dims() else {
         bail!(InvalidArgument, "Input tensor must have rank >= 2, got {}", input.rank());
     };
@@ -69,7 +69,8 @@ fn make_cholesky(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let program = |name| CompiledKernel::of(TEXT, name, dtype);
     let (factor, solve, finish) = (program("factor_diagonal")?, program("solve_rows")?, program("finish_factors")?);
     from_fn(move |ctx| {
-        let ((outer, n), input) = (square(ctx)?, ctx.input(0)?.clone());
+        let input = ctx.input(0)?.clone();
+        let (outer, n) = square(&input)?;
         let output = ctx.allocate_output(0, dtype, input.shape())?.clone();
         if output.num_elements() == 0 {
             return Ok(());
@@ -105,6 +106,8 @@ fn make_cholesky(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
 #[derive(Clone, Copy)]
 pub(super) struct Systems {
     pub(super) n: usize,
+    /// The distance between rows of the matrices.
+    pub(super) matrix_leading: usize,
     /// The number of systems, which is at most `MOST_BLOCKS`.
     pub(super) batch: usize,
     pub(super) is_lower: bool,
@@ -148,17 +151,17 @@ impl TriangularSolver {
         }
         for (first, count) in blocks {
             let flags = [s.is_lower, s.is_adjoint, s.is_unit].map(u32::from);
-            let [n, columns, matrix_stride, rhs_stride, rhs_leading] =
-                [s.n, s.columns, s.matrix_stride, s.rhs_stride, s.rhs_leading].map(word);
+            let [leading, columns, matrix_stride, rhs_stride, rhs_leading] =
+                [s.matrix_leading, s.columns, s.matrix_stride, s.rhs_stride, s.rhs_leading].map(word);
             let places = [matrix_stride?, rhs_stride?, rhs_leading?, word(first)?, word(count)?];
-            let words = [&[n?, columns?][..], &flags, &places].concat();
+            let words = [&[leading?, columns?][..], &flags, &places].concat();
             let grid = Grid { blocks: [word(s.columns.div_ceil(COLUMNS))?, word(s.batch)?, 1], threads: [COLUMNS as u32, 8, 1] };
             self.solve_block.launch(device, grid, &[Argument::Address(x), Argument::Address(matrices), Argument::Words(&words)])?;
             let (start, rest) = if descends { (0, first) } else { (first + count, s.n - first - count) };
-            let beside = if s.is_adjoint { first * s.n + start } else { start * s.n + first };
+            let beside = if s.is_adjoint { first * s.matrix_leading + start } else { start * s.matrix_leading + first };
             let of_rows = |row: usize| x.offset(row * s.rhs_leading * self.size);
             let addresses = [matrices.offset(beside * self.size), of_rows(first), of_rows(start)];
-            let (strides, leading) = ([s.matrix_stride, s.rhs_stride, s.rhs_stride], [s.n, s.rhs_leading, s.rhs_leading]);
+            let (strides, leading) = ([s.matrix_stride, s.rhs_stride, s.rhs_stride], [s.matrix_leading, s.rhs_leading, s.rhs_leading]);
             subtract_products(device, self.dtype, (rest, s.columns, count), [s.is_adjoint, false], addresses, (s.batch, strides, leading))?;
         }
         Ok(())
@@ -212,8 +215,18 @@ fn make_solve(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
             let of_a = if is_regular { first * matrix_stride } else { place(&of_matrix, &batch, first) * n * n };
             let batch = at_once.min(count - first);
             let (columns, rhs_stride) = (width, panel);
-            let systems =
-                Systems { n, batch, is_lower, is_adjoint, is_unit: false, matrix_stride, columns, rhs_stride, rhs_leading: width };
+            let systems = Systems {
+                n,
+                matrix_leading: n,
+                batch,
+                is_lower,
+                is_adjoint,
+                is_unit: false,
+                matrix_stride,
+                columns,
+                rhs_stride,
+                rhs_leading: width,
+            };
             solver.solve(device, systems, a.offset(of_a * size), to.offset(first * panel * size))?;
         }
         Ok(())
