@@ -134,6 +134,15 @@ pub struct Gemm {
     pub strides: [usize; 3],
     /// True if `f32` products may round their operands to TensorFloat-32.
     pub allow_tf32: bool,
+    /// Set if the matrices are parts of larger ones, from which the products are subtracted.
+    pub update: Option<Update>,
+}
+
+/// The subtraction of products from parts of larger matrices.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Update {
+    /// The distance in elements from one row to the next for each stored operand and the result.
+    pub leading: [usize; 3],
 }
 
 /// The result of a convolution.

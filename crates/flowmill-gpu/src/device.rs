@@ -28,11 +28,24 @@ pub struct GpuOptions {
     pub replay: bool,
     /// True if tensors are copied from this GPU to others over a link between them, if there is one. Otherwise they go through the host's memory.
     pub peer_copies: bool,
+    /// The bytes that copies of the elements under a convolution's windows may take. Convolutions that no library computes, and that need more, are computed
+    /// in parts.
+    pub patch_bytes: usize,
 }
+
+/// The bytes that copies of the elements under a convolution's windows take by default.
+const PATCH_BYTES: usize = 256 << 20;
 
 impl Default for GpuOptions {
     fn default() -> GpuOptions {
-        GpuOptions { memory: MemoryOptions::default(), allow_tf32: true, is_deterministic: false, replay: true, peer_copies: true }
+        GpuOptions {
+            memory: MemoryOptions::default(),
+            allow_tf32: true,
+            is_deterministic: false,
+            replay: true,
+            peer_copies: true,
+            patch_bytes: PATCH_BYTES,
+        }
     }
 }
 

@@ -33,8 +33,12 @@ pub(crate) fn compute_name(dtype: DType) -> Option<&'static str> {
     }
 }
 
-/// Returns a kernel's whole text: the prelude, type definitions, and the kernel.
+/// Definitions of special functions, whose names begin with `special_`.
+const SPECIAL: &str = include_str!("kernels/special.cu");
+
+/// Returns a kernel's whole text: the prelude, the special functions if the kernel names one, type definitions, and the kernel.
 pub(crate) fn source(types: &[(&str, &str)], kernel: &str) -> String {
     let definitions: String = types.iter().map(|(name, definition)| format!("typedef {definition} {name};\n")).collect();
-    format!("{PRELUDE}\n{definitions}\n{kernel}")
+    let special = if kernel.contains("special_") { SPECIAL } else { "" };
+    format!("{PRELUDE}\n{special}{definitions}\n{kernel}")
 }

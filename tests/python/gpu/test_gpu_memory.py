@@ -25,7 +25,8 @@ def test_ops_and_statistics_count_the_bytes_in_use(num_gpus):
         metadata = tf.RunMetadata()
         used, most, allowed, _ = session.run([in_use, peak, limit, y], {x: [0.5] * MEGABYTES}, tf.RunOptions(trace_level=tf.RunOptions.FULL_TRACE), metadata)
         # The elements of y are there while it is copied to the host, and at the latest then they are free.
-        assert after <= used <= most <= allowed and after + 4 * MEGABYTES <= most
+        # `after` may count such a block, too.
+        assert after - 512 <= used <= most <= allowed and after - 512 + 4 * MEGABYTES <= most
         assert most >= 9 * MEGABYTES, "the variable, the feed and the result are alive at once"
         assert session.list_devices()[1].memory_limit_bytes == allowed
         nodes = {node.node_name: node for device in metadata.step_stats.dev_stats if "GPU" in device.device for node in device.node_stats}

@@ -1,6 +1,6 @@
 //! Matrix products by cuBLAS.
 
-use crate::backend::Gemm;
+use crate::backend::{Gemm, Update};
 use cudarc::cublas::sys::{cublasComputeType_t, cublasGemmAlgo_t, cublasOperation_t};
 use cudarc::cublas::{result, sys};
 use cudarc::driver::sys::CUstream;
@@ -72,17 +72,21 @@ impl Blas {
         let (m, n, k) = (int(products.m)?, int(products.n)?, int(products.k)?);
         let [a, b, c] = products.matrices.map(|address| address.0 as *mut c_void);
         let [stride_a, stride_b, stride_c] = [long(products.strides[0])?, long(products.strides[1])?, long(products.strides[2])?];
-        let (lda, ldb) = (if products.transpose_a { m } else { k }, if products.transpose_b { k } else { n });
-        let (one, zero, one_f64, zero_f64) = (1f32, 0f32, 1f64, 0f64);
-        let [alpha, beta] = match products.dtype {
-            DType::F64 => [(&raw const one_f64).cast::<c_void>(), (&raw const zero_f64).cast()],
-            _ => [(&raw const one).cast::<c_void>(), (&raw const zero).cast()],
+        let [lda, ldb, ldc] = match products.update {
+            Some(Update { leading: [a, b, c] }) => [int(a)?, int(b)?, int(c)?],
+            None => [if products.transpose_a { m } else { k }, if products.transpose_b { k } else { n }, n],
         };
+        let scales = if products.update.is_some() { [-1f32, 1f32] } else { [1f32, 0f32] };
+        let wide_scales = scales.map(f64::from);
+        let [alpha, beta] = [0, 1].map(|i| match products.dtype {
+            DType::F64 => (&raw const wide_scales[i]).cast::<c_void>(),
+            _ => (&raw const scales[i]).cast::<c_void>(),
+        });
         if products.batch == 0 {
             bail!(Internal, "a batch without matrix products");
         }
         // cuBLAS is column-major: it computes the transpose of C from the transposes of B and A, which are B and A read by columns.
-        // SAFETY: the matrices are allocated with the sizes that the dimensions say; alpha and beta live through the call.
+        // SAFETY: the matrices are allocated with the sizes that the dimensions say; the scales live through the call.
         unsafe {
             result::gemm_strided_batched_ex(
                 handle,
@@ -103,7 +107,7 @@ impl Blas {
                 beta,
                 c,
                 element,
-                n.max(1),
+                ldc.max(1),
                 stride_c,
                 int(products.batch)?,
                 compute,

@@ -22,6 +22,8 @@ pub(crate) struct Function {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Types {
     Floats,
+    /// Floats of at least 32 bits.
+    WideFloats,
     Numbers,
     Integers,
     Booleans,
@@ -47,6 +49,7 @@ impl Types {
     pub(crate) fn list(self) -> &'static [DType] {
         match self {
             Types::Floats => &FLOATS,
+            Types::WideFloats => &[DType::F32, DType::F64],
             Types::Numbers => &NUMBERS,
             Types::Integers => &INTEGERS,
             Types::Booleans => &[DType::Bool],
@@ -69,9 +72,9 @@ impl Function {
         FUNCTIONS.iter().find(|function| function.name == name)
     }
 
-    /// Returns true if no op computes the function alone.
+    /// Returns true if no op computes the function alone for all shapes that can be broadcast to each other.
     pub(crate) fn is_of_programs_only(&self) -> bool {
-        self.name == "SelectNumber" || PRIVATE_OPS.iter().any(|(_, name)| *name == self.name)
+        matches!(self.name, "Betainc" | "SelectNumber") || PRIVATE_OPS.iter().any(|(_, name)| *name == self.name)
     }
 }
 
@@ -87,7 +90,7 @@ const fn predicate(name: &'static str, arity: usize, types: Types, text: &'stati
     Function { name, arity, types, text, integer_text: None, is_predicate: true }
 }
 
-use Types::{All, Booleans, Floats, Integers, Numbers};
+use Types::{All, Booleans, Floats, Integers, Numbers, WideFloats};
 
 /// Ops that the optimizer makes, and their functions.
 pub(crate) const PRIVATE_OPS: [(&str, &str); 6] = [
@@ -111,12 +114,27 @@ pub(crate) const FUNCTIONS: &[Function] = &[
     of("Atan", 1, Floats, "atan(a)"),
     of("Atan2", 2, Floats, "atan2(a, b)"),
     of("Atanh", 1, Floats, "atanh(a)"),
+    of("BesselI0", 1, Floats, "(C)special_bessel_i0(a)"),
+    of("BesselI0e", 1, Floats, "(C)special_bessel_i0e(a)"),
+    of("BesselI1", 1, Floats, "(C)special_bessel_i1(a)"),
+    of("BesselI1e", 1, Floats, "(C)special_bessel_i1e(a)"),
+    of("BesselJ0", 1, Floats, "(C)special_bessel_j0(a)"),
+    of("BesselJ1", 1, Floats, "(C)special_bessel_j1(a)"),
+    of("BesselK0", 1, Floats, "(C)special_bessel_k0(a)"),
+    of("BesselK0e", 1, Floats, "(C)special_bessel_k0e(a)"),
+    of("BesselK1", 1, Floats, "(C)special_bessel_k1(a)"),
+    of("BesselK1e", 1, Floats, "(C)special_bessel_k1e(a)"),
+    of("BesselY0", 1, Floats, "(C)special_bessel_y0(a)"),
+    of("BesselY1", 1, Floats, "(C)special_bessel_y1(a)"),
+    of("Betainc", 3, WideFloats, "(C)special_betainc(a, b, c)"),
     of("BitwiseAnd", 2, Integers, "a & b"),
     of("BitwiseOr", 2, Integers, "a | b"),
     of("BitwiseXor", 2, Integers, "a ^ b"),
     of("Ceil", 1, Floats, "ceil(a)"),
     of("Cos", 1, Floats, "cos(a)"),
     of("Cosh", 1, Floats, "cosh(a)"),
+    of("Dawsn", 1, Floats, "(C)special_dawsn(a)"),
+    of("Digamma", 1, Floats, "(C)special_digamma(a)"),
     number("Div", 2, "a / b", "truncated_quotient<C>(a, b)"),
     of("DivNoNan", 2, Floats, "b == 0 ? (C)0 : a / b"),
     of("Elu", 1, Floats, "a < 0 ? expm1(a) : a"),
@@ -124,17 +142,24 @@ pub(crate) const FUNCTIONS: &[Function] = &[
     predicate("Equal", 2, All, "a == b"),
     of("Erf", 1, Floats, "erf(a)"),
     of("Erfc", 1, Floats, "erfc(a)"),
+    of("Erfinv", 1, Floats, "(C)special_erfinv(a)"),
     of("Exp", 1, Floats, "exp(a)"),
+    of("Expint", 1, Floats, "(C)special_expint(a)"),
     of("Expm1", 1, Floats, "expm1(a)"),
     of("Floor", 1, Floats, "floor(a)"),
     of("FloorDiv", 2, Numbers, "floored_quotient<C>(a, b)"),
     of("FloorMod", 2, Numbers, "floored_remainder<C>(a, b)"),
+    of("FresnelCos", 1, Floats, "(C)special_fresnel_cos(a)"),
+    of("FresnelSin", 1, Floats, "(C)special_fresnel_sin(a)"),
     of("GeluApproximate", 1, Floats, "(C)0.5 * a * (1 + tanh((C)0.7978845608028653559 * (a + (C)0.044715 * a * a * a)))"),
     of("GeluExact", 1, Floats, "(C)0.5 * a * (1 + erf(a * (C)0.70710678118654752440))"),
     predicate("Greater", 2, Numbers, "a > b"),
     predicate("GreaterEqual", 2, Numbers, "a >= b"),
     of("HardSigmoid", 1, Floats, "fmin(fmax(a + 3, (C)0), (C)6) / 6"),
     of("HardSwish", 1, Floats, "a * (fmin(fmax(a + 3, (C)0), (C)6) / 6)"),
+    of("Igamma", 2, WideFloats, "(C)special_igamma(a, b)"),
+    of("IgammaGradA", 2, WideFloats, "(C)special_igamma_grad_a(a, b)"),
+    of("Igammac", 2, WideFloats, "(C)special_igammac(a, b)"),
     of("Inv", 1, Floats, "1 / a"),
     of("Invert", 1, Integers, "~a"),
     predicate("IsFinite", 1, Floats, "a - a == 0"),
@@ -164,6 +189,10 @@ pub(crate) const FUNCTIONS: &[Function] = &[
     of("Reciprocal", 1, Floats, "1 / a"),
     of("ReciprocalGrad", 2, Floats, "-b * a * a"),
     of("InvGrad", 2, Floats, "-b * a * a"),
+    of("Ndtri", 1, Floats, "(C)special_ndtri(a)"),
+    of("NextAfter", 2, WideFloats, "nextafter(a, b)"),
+    of("Polygamma", 2, WideFloats, "(C)special_polygamma(a, b)"),
+    of("RandomGammaGrad", 2, WideFloats, "(C)special_gamma_sample_slope(a, b)"),
     of("Relu", 1, Numbers, "a < 0 ? (C)0 : a"),
     of("Relu6", 1, Numbers, "a < 0 ? (C)0 : a > 6 ? (C)6 : a"),
     of("Relu6Grad", 2, Numbers, "b > 0 && b < 6 ? a : (C)0"),
@@ -187,6 +216,7 @@ pub(crate) const FUNCTIONS: &[Function] = &[
     of("SoftplusGrad", 2, Floats, "a / (1 + exp(-b))"),
     of("Softsign", 1, Floats, "a / (1 + fabs(a))"),
     of("SoftsignGrad", 2, Floats, "a / ((1 + fabs(b)) * (1 + fabs(b)))"),
+    of("Spence", 1, Floats, "(C)special_spence(a)"),
     of("Sqrt", 1, Floats, "sqrt(a)"),
     of("SqrtGrad", 2, Floats, "(C)0.5 * b / a"),
     of("Square", 1, Numbers, "a * a"),
@@ -200,4 +230,5 @@ pub(crate) const FUNCTIONS: &[Function] = &[
     of("Xdivy", 2, Floats, "a == 0 ? (C)0 : a / b"),
     of("Xlog1py", 2, Floats, "a == 0 ? (C)0 : a * log1p(b)"),
     of("Xlogy", 2, Floats, "a == 0 ? (C)0 : a * log(b)"),
+    of("Zeta", 2, WideFloats, "(C)special_zeta(a, b)"),
 ];

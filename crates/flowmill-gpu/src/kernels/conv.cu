@@ -1,27 +1,3 @@
-#define PER_INPUT(i) \
-    const u32 channel = i % w.channels, own = i / w.channels, line = own / w.in_width; \
-    const u32 column = own % w.in_width, row = line % w.in_height, image = line / w.in_height
-
-// The sum of the rows' elements for each element of the input.
-extern "C" __global__ void rows_to_windows(T* out, const T* rows, u32 n, Window w) {
-    for (u64 at = thread_index(); at < n; at += thread_count()) {
-        const u32 i = (u32)at;
-        PER_INPUT(i);
-        C sum = 0;
-        for (u32 a = 0; a < w.height; a++) {
-            const int y = window_over(row, a, w.stride_height, w.dilation_height, w.pad_top, w.out_height);
-            if (y < 0) continue;
-            for (u32 b = 0; b < w.width; b++) {
-                const int x = window_over(column, b, w.stride_width, w.dilation_width, w.pad_left, w.out_width);
-                if (x < 0) continue;
-                const u64 position = ((u64)image * w.out_height + (u32)y) * w.out_width + (u32)x;
-                sum += (C)rows[(position * w.height * w.width + a * w.width + b) * w.channels + channel];
-            }
-        }
-        out[i] = (T)sum;
-    }
-}
-
 // Convolutions in groups of channels, each thread an element of the result.
 extern "C" __global__ void grouped(T* out, const T* in, const T* filter, u32 n, Window w) {
     const u32 groups = w.channels / w.depth, per_group = w.out_channels / groups;
@@ -29,15 +5,11 @@ extern "C" __global__ void grouped(T* out, const T* in, const T* filter, u32 n, 
         const u32 i = (u32)element, channel = i % w.out_channels, first = channel / per_group * w.depth;
         const OutputPixel at = output_pixel(w, i / w.out_channels);
         C sum = 0;
-        for (u32 a = 0; a < w.height; a++) {
-            for (u32 b = 0; b < w.width; b++) {
-                const long long from = pixel(w, at, a, b);
-                if (from < 0) continue;
-                const T* x = in + (u64)from * w.channels + first;
-                const T* f = filter + (u64)(a * w.width + b) * w.depth * w.out_channels + channel;
-                for (u32 d = 0; d < w.depth; d++) sum += (C)x[d] * (C)f[(u64)d * w.out_channels];
-            }
-        }
+        each_pixel(w, at, [&](u64 from, u32 tap) {
+            const T* x = in + from * w.channels + first;
+            const T* f = filter + (u64)tap * w.depth * w.out_channels + channel;
+            for (u32 d = 0; d < w.depth; d++) sum += (C)x[d] * (C)f[(u64)d * w.out_channels];
+        });
         out[i] = (T)sum;
     }
 }
@@ -45,22 +17,13 @@ extern "C" __global__ void grouped(T* out, const T* in, const T* filter, u32 n, 
 extern "C" __global__ void grouped_input_gradient(T* out, const T* filter, const T* gradient, u32 n, Window w) {
     const u32 groups = w.channels / w.depth, per_group = w.out_channels / groups;
     for (u64 at = thread_index(); at < n; at += thread_count()) {
-        const u32 i = (u32)at;
-        PER_INPUT(i);
-        const u32 group = channel / w.depth;
+        const u32 i = (u32)at, channel = i % w.channels, group = channel / w.depth;
         C sum = 0;
-        for (u32 a = 0; a < w.height; a++) {
-            const int y = window_over(row, a, w.stride_height, w.dilation_height, w.pad_top, w.out_height);
-            if (y < 0) continue;
-            for (u32 b = 0; b < w.width; b++) {
-                const int x = window_over(column, b, w.stride_width, w.dilation_width, w.pad_left, w.out_width);
-                if (x < 0) continue;
-                const u64 position = ((u64)image * w.out_height + (u32)y) * w.out_width + (u32)x;
-                const T* g = gradient + position * w.out_channels + group * per_group;
-                const T* f = filter + ((u64)(a * w.width + b) * w.depth + channel % w.depth) * w.out_channels + group * per_group;
-                for (u32 o = 0; o < per_group; o++) sum += (C)g[o] * (C)f[o];
-            }
-        }
+        each_window(w, i / w.channels, [&](u64 position, u32 tap) {
+            const T* g = gradient + position * w.out_channels + group * per_group;
+            const T* f = filter + ((u64)tap * w.depth + channel % w.depth) * w.out_channels + group * per_group;
+            for (u32 o = 0; o < per_group; o++) sum += (C)g[o] * (C)f[o];
+        });
         out[i] = (T)sum;
     }
 }

@@ -12,6 +12,7 @@ use crate::backend::{self, Activation, Address, ConvolutionResult, Grid};
 use crate::compiled_kernel::{CompiledKernel, word};
 use crate::device::{Argument, GpuDevice};
 use flowmill_kernels::from_fn::from_fn;
+use flowmill_kernels::volume::Axis;
 use flowmill_kernels::window::{Geometry, Window};
 use flowmill_runtime::{Device, Kernel, KernelDef, KernelInit, KernelRegistry};
 use flowmill_tensor::{DType, Result, Shape, SmallVec, Tensor, bail};
@@ -111,12 +112,15 @@ impl Extent {
 }
 
 impl Windows for Window {
+    const TO_ROWS: &'static str = concat!(include_str!("window.cu"), include_str!("windows_to_rows.cu"));
+    const FROM_ROWS: &'static str = concat!(include_str!("window.cu"), include_str!("rows_to_windows.cu"));
+
     fn batch(&self) -> usize {
         self.batch
     }
 
-    fn over(&self, batch: usize, channels: usize) -> Window {
-        Window { batch, channels, ..*self }
+    fn with_channels(&self, channels: usize) -> Window {
+        Window { channels, ..*self }
     }
 
     fn channels(&self) -> usize {
@@ -129,6 +133,18 @@ impl Windows for Window {
 
     fn num_windows(&self) -> usize {
         self.out_height * self.out_width
+    }
+
+    fn outermost(&self) -> Axis {
+        let w = self;
+        Axis {
+            input: w.in_height,
+            window: w.height,
+            stride: w.stride_height,
+            dilation: w.dilation_height,
+            pad: w.pad_top,
+            output: w.out_height,
+        }
     }
 
     fn taps(&self) -> usize {
@@ -169,7 +185,7 @@ impl Convolver {
         Ok(Convolver {
             dtype,
             library,
-            im2col: Im2Col::new(dtype, include_str!("window.cu"), TEXT)?,
+            im2col: Im2Col::new::<Window>(dtype)?,
             grouped: program("grouped")?,
             input_gradient: program("grouped_input_gradient")?,
             filter_gradient: program("grouped_filter_gradient")?,

@@ -9,22 +9,20 @@ use crate::device::GpuDevice;
 use flowmill_kernels::from_fn::from_fn;
 use flowmill_kernels::volume::{Axis, Steps, Volume, check_gradient, convolution, output_shape};
 use flowmill_runtime::{Kernel, KernelDef, KernelInit, KernelRegistry};
-use flowmill_tensor::{DType, Result, Shape, SmallVec, Tensor};
+use flowmill_tensor::{Result, Shape, SmallVec, Tensor};
 use std::sync::Arc;
-
-const TEXT: &str = concat!(include_str!("volume.cu"), include_str!("conv3d.cu"));
 
 pub(super) fn register(registry: &mut KernelRegistry) {
     let conv = |make| KernelDef::new(make).constrain("T", FLOATS).channels_last();
     registry.register("Conv3D", conv(|init| in_any_layout(init, make)));
     registry.register("_FusedConv3D", conv(|init| in_any_layout(init, make)).fuses(epilogue::can_be));
-    let gradient = conv(|init| in_any_layout(init, |init| make_input_gradient(init, Tensor::to_shape)));
+    let gradient = conv(|init| in_any_layout(init, |init| make_gradient(init, Of::Input, Tensor::to_shape)));
     registry.register("Conv3DBackpropInputV2", gradient.host_memory("input_sizes"));
-    let gradient = conv(|init| in_any_layout(init, |init| make_filter_gradient(init, Tensor::to_shape)));
+    let gradient = conv(|init| in_any_layout(init, |init| make_gradient(init, Of::Filter, Tensor::to_shape)));
     registry.register("Conv3DBackpropFilterV2", gradient.host_memory("filter_sizes"));
-    let gradient = KernelDef::new(|init| make_input_gradient(init, |input| Ok(input.shape().clone())));
+    let gradient = KernelDef::new(|init| make_gradient(init, Of::Input, |input| Ok(input.shape().clone())));
     registry.register("Conv3DBackpropInput", gradient.constrain("T", FLOATS));
-    let gradient = KernelDef::new(|init| make_filter_gradient(init, |filter| Ok(filter.shape().clone())));
+    let gradient = KernelDef::new(|init| make_gradient(init, Of::Filter, |filter| Ok(filter.shape().clone())));
     registry.register("Conv3DBackpropFilter", gradient.constrain("T", FLOATS));
 }
 
@@ -33,12 +31,15 @@ pub(super) fn register(registry: &mut KernelRegistry) {
 type ShapeOf = fn(&Tensor) -> Result<Shape>;
 
 impl Windows for Volume {
+    const TO_ROWS: &'static str = concat!(include_str!("volume.cu"), include_str!("windows_to_rows.cu"));
+    const FROM_ROWS: &'static str = concat!(include_str!("volume.cu"), include_str!("rows_to_windows.cu"));
+
     fn batch(&self) -> usize {
         self.batch
     }
 
-    fn over(&self, batch: usize, channels: usize) -> Volume {
-        Volume { batch, channels, ..*self }
+    fn with_channels(&self, channels: usize) -> Volume {
+        Volume { channels, ..*self }
     }
 
     fn channels(&self) -> usize {
@@ -51,6 +52,10 @@ impl Windows for Volume {
 
     fn num_windows(&self) -> usize {
         self.axes.iter().map(|axis| axis.output).product()
+    }
+
+    fn outermost(&self) -> Axis {
+        self.axes[0]
     }
 
     fn taps(&self) -> usize {
@@ -69,13 +74,9 @@ impl Windows for Volume {
     }
 }
 
-fn im2col(dtype: DType) -> Result<Im2Col> {
-    Im2Col::new(dtype, include_str!("volume.cu"), TEXT)
-}
-
 fn make(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let (steps, dtype) = (Steps::new(init)?, init.dtype("T")?);
-    let im2col = im2col(dtype)?;
+    let im2col = Im2Col::new::<Volume>(dtype)?;
     let epilogue = if init.attrs.contains("fused_ops") { Some(Epilogue::new(init, dtype)?) } else { None };
     from_fn(move |ctx| {
         let (input, filter) = (ctx.input(0)?.clone(), ctx.input(1)?.clone());
@@ -94,34 +95,27 @@ fn make(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     })
 }
 
-fn make_input_gradient(init: &KernelInit<'_>, shape_of: ShapeOf) -> Result<Arc<dyn Kernel>> {
-    let (steps, dtype) = (Steps::new(init)?, init.dtype("T")?);
-    let im2col = im2col(dtype)?;
-    from_fn(move |ctx| {
-        let (shape, filter, gradient) = (shape_of(ctx.input(0)?)?, ctx.input(1)?.clone(), ctx.input(2)?.clone());
-        let (volume, n) = convolution(steps, &shape, filter.shape())?;
-        check_gradient(&volume, n, gradient.shape())?;
-        let output = ctx.allocate_output(0, dtype, &shape)?.clone();
-        let device = GpuDevice::of(ctx.device())?;
-        if output.num_elements() == 0 {
-            return Ok(());
-        }
-        let to = device.address(&output)?;
-        if gradient.num_elements() == 0 {
-            return device.gpu().fill(to, 0, output.num_bytes());
-        }
-        im2col.backward_input(device, &volume, n, [device.address(&filter)?, device.address(&gradient)?, to])
-    })
+/// The tensor that a gradient is of.
+#[derive(Clone, Copy, PartialEq)]
+enum Of {
+    Input,
+    Filter,
 }
 
-fn make_filter_gradient(init: &KernelInit<'_>, shape_of: ShapeOf) -> Result<Arc<dyn Kernel>> {
+/// Makes the kernel of a gradient. `shape_of` reads the shape of the gradient from the input of the op that is in its place.
+fn make_gradient(init: &KernelInit<'_>, of: Of, shape_of: ShapeOf) -> Result<Arc<dyn Kernel>> {
     let (steps, dtype) = (Steps::new(init)?, init.dtype("T")?);
-    let im2col = im2col(dtype)?;
+    let im2col = Im2Col::new::<Volume>(dtype)?;
     from_fn(move |ctx| {
-        let (input, shape, gradient) = (ctx.input(0)?.clone(), shape_of(ctx.input(1)?)?, ctx.input(2)?.clone());
-        let (volume, n) = convolution(steps, input.shape(), &shape)?;
+        let (input, filter, gradient) = (ctx.input(0)?, ctx.input(1)?, ctx.input(2)?.clone());
+        let (input_shape, filter_shape, other) = match of {
+            Of::Input => (shape_of(input)?, filter.shape().clone(), filter.clone()),
+            Of::Filter => (input.shape().clone(), shape_of(filter)?, input.clone()),
+        };
+        let (volume, n) = convolution(steps, &input_shape, &filter_shape)?;
         check_gradient(&volume, n, gradient.shape())?;
-        let output = ctx.allocate_output(0, dtype, &shape)?.clone();
+        let shape = if of == Of::Input { &input_shape } else { &filter_shape };
+        let output = ctx.allocate_output(0, dtype, shape)?.clone();
         let device = GpuDevice::of(ctx.device())?;
         if output.num_elements() == 0 {
             return Ok(());
@@ -130,6 +124,10 @@ fn make_filter_gradient(init: &KernelInit<'_>, shape_of: ShapeOf) -> Result<Arc<
         if gradient.num_elements() == 0 {
             return device.gpu().fill(to, 0, output.num_bytes());
         }
-        im2col.backward_filter(device, &volume, n, [device.address(&input)?, device.address(&gradient)?, to])
+        let addresses = [device.address(&other)?, device.address(&gradient)?, to];
+        match of {
+            Of::Input => im2col.backward_input(device, &volume, n, addresses),
+            Of::Filter => im2col.backward_filter(device, &volume, n, addresses),
+        }
     })
 }

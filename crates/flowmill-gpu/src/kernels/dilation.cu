@@ -6,15 +6,10 @@ struct Greatest {
 };
 static __device__ Greatest greatest(const T* in, const T* filter, const Window& w, const OutputPixel& at, u32 channel) {
     Greatest best = {Finite<T, C>::least(), -1, -1};
-    for (u32 a = 0; a < w.height; a++) {
-        for (u32 b = 0; b < w.width; b++) {
-            const long long from = pixel(w, at, a, b);
-            if (from < 0) continue;
-            const u32 tap = a * w.width + b;
-            const C sum = (C)(T)((C)in[(u64)from * w.channels + channel] + (C)filter[(u64)tap * w.channels + channel]);
-            if (best.pixel < 0 || sum > best.value) best = {sum, from, tap};
-        }
-    }
+    each_pixel(w, at, [&](u64 from, u32 tap) {
+        const C sum = (C)(T)((C)in[from * w.channels + channel] + (C)filter[(u64)tap * w.channels + channel]);
+        if (best.pixel < 0 || sum > best.value) best = {sum, (long long)from, tap};
+    });
     return best;
 }
 
@@ -26,21 +21,12 @@ extern "C" __global__ void dilate(T* out, const T* in, const T* filter, u32 n, W
 
 extern "C" __global__ void input_gradient(T* out, const T* in, const T* filter, const T* gradient, u32 n, Window w) {
     for (u64 i = thread_index(); i < n; i += thread_count()) {
-        const u32 channel = (u32)i % w.channels, own = (u32)i / w.channels, line = own / w.in_width;
-        const u32 column = own % w.in_width, row = line % w.in_height, image = line / w.in_height;
+        const u32 channel = (u32)i % w.channels, own = (u32)i / w.channels;
         C sum = 0;
-        // The last element of the window is over the first window.
-        for (int a = (int)w.height - 1; a >= 0; a--) {
-            const int y = window_over(row, (u32)a, w.stride_height, w.dilation_height, w.pad_top, w.out_height);
-            if (y < 0) continue;
-            for (int b = (int)w.width - 1; b >= 0; b--) {
-                const int x = window_over(column, (u32)b, w.stride_width, w.dilation_width, w.pad_left, w.out_width);
-                if (x < 0) continue;
-                const OutputPixel at = {image, (u32)y, (u32)x};
-                const u64 position = ((u64)image * w.out_height + (u32)y) * w.out_width + (u32)x;
-                if (greatest(in, filter, w, at, channel).pixel == (long long)own) sum += (C)gradient[position * w.channels + channel];
-            }
-        }
+        each_window(w, own, [&](u64 position, u32) {
+            const Greatest best = greatest(in, filter, w, output_pixel(w, (u32)position), channel);
+            if (best.pixel == (long long)own) sum += (C)gradient[position * w.channels + channel];
+        });
         out[i] = (T)sum;
     }
 }

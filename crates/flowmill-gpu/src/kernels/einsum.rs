@@ -156,6 +156,7 @@ impl Einsum {
             batch: products,
             strides: [m * k, k * n, m * n],
             allow_tf32: device.options().allow_tf32,
+            update: None,
         };
         matmul::run(device, &gemm)?;
         Ok(self.arranged(device, &View::new(&product, &order, sizes), output, sizes)?.tensor)

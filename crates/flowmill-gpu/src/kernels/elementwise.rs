@@ -4,7 +4,7 @@ use crate::device::GpuDevice;
 use crate::elementwise::{ElementwiseKernel, FUNCTIONS, Function, Instruction, Operation, PRIVATE_OPS, Program, Types};
 use flowmill_kernels::from_fn::from_fn;
 use flowmill_runtime::{Kernel, KernelDef, KernelInit, KernelRegistry};
-use flowmill_tensor::{DType, Result, Shape, SmallVec, bail, error};
+use flowmill_tensor::{DType, Result, Shape, SmallVec, Tensor, bail, error};
 use std::sync::Arc;
 
 pub(super) fn register(registry: &mut KernelRegistry) {
@@ -16,6 +16,8 @@ pub(super) fn register(registry: &mut KernelRegistry) {
     for (op, _) in PRIVATE_OPS {
         registry.register(op, KernelDef::new(make_function).constrain("T", Types::Floats.list()));
     }
+    let wide = Types::WideFloats.list();
+    registry.register("Betainc", KernelDef::new(make_betainc).constrain("T", wide));
     let all = Types::All.list();
     registry.register("AccumulateNV2", KernelDef::new(|init| kernel(Operation::Sum, init)).constrain("T", Types::Numbers.list()));
     registry.register("BiasAddV1", KernelDef::new(make_bias_add).constrain("T", Types::Floats.list()));
@@ -52,6 +54,21 @@ fn make_clip(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let instructions = [apply("Minimum", [0, 2]), apply("Maximum", [3, 1])].into_iter().collect::<Result<Vec<_>>>()?;
     let program = Program { inputs: SmallVec::from_slice(&[dtype; 3]), instructions, outputs: SmallVec::from_elem(4, 1) };
     Ok(Arc::new(ElementwiseKernel::new(program)))
+}
+
+/// Makes the kernel of `Betainc`: three tensors of one shape, each of which may also be a scalar.
+fn make_betainc(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
+    let dtype = init.dtype("T")?;
+    let kernel = ElementwiseKernel::new(Program::of(Operation::Apply(function("Betainc")?, 0.0), &[dtype; 3], dtype));
+    from_fn(move |ctx| {
+        let inputs = [ctx.input(0)?.clone(), ctx.input(1)?.clone(), ctx.input(2)?.clone()];
+        let shape = inputs.iter().map(Tensor::shape).find(|shape| shape.rank() > 0).cloned().unwrap_or_else(Shape::scalar);
+        if let Some(other) = inputs.iter().map(Tensor::shape).find(|other| other.rank() > 0 && **other != shape) {
+            bail!(InvalidArgument, "Shapes of a, b and x are inconsistent: {shape} vs. {other}");
+        }
+        let output = ctx.allocate_output(0, dtype, &shape)?.clone();
+        kernel.apply(GpuDevice::of(ctx.device())?, &inputs.each_ref(), &output)
+    })
 }
 
 fn make_bias_add(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {

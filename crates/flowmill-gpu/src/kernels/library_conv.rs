@@ -38,7 +38,7 @@ impl LibraryConvolver {
     /// # Errors
     /// Returns `Internal` for a type that GPUs do not have.
     pub(super) fn new(dtype: DType, filter_is_constant: bool) -> Result<LibraryConvolver> {
-        let borders = RowCopies::new(dtype, include_str!("window.cu"))?;
+        let borders = RowCopies::new::<Window>(dtype)?;
         Ok(LibraryConvolver { dtype, copier: Copier::new(dtype)?, borders, filter_is_constant, kept: OnceLock::new() })
     }
 
@@ -172,7 +172,7 @@ impl Padded {
             out_width,
             ..*w
         };
-        copies.enqueue(device, &pixels, from, to, pixels.positions() * pixels.channels)
+        copies.enqueue(device, &pixels, 0..pixels.positions(), from, to)
     }
 }
 

@@ -57,18 +57,44 @@ impl Sizes {
     }
 }
 
-fn matrix(tensor: &Tensor, name: &str) -> Result<[usize; 2]> {
+/// Returns the rows and columns of an input.
+///
+/// # Errors
+/// Returns `InvalidArgument` for a tensor of another rank.
+pub(super) fn matrix(tensor: &Tensor, name: &str) -> Result<[usize; 2]> {
     match *tensor.shape().dims() {
         [rows, columns] => Ok([rows, columns]),
         _ => bail!(InvalidArgument, "{name} must be rank 2 but is rank {}", tensor.rank()),
     }
 }
 
-fn expect(tensor: &Tensor, name: &str, shape: &[usize]) -> Result<()> {
+/// Checks the shape of an input.
+///
+/// # Errors
+/// Returns `InvalidArgument` for another shape.
+pub(super) fn expect(tensor: &Tensor, name: &str, shape: &[usize]) -> Result<()> {
     if tensor.shape().dims() != shape {
         bail!(InvalidArgument, "{name} must have shape {}, but has {}", Shape::new(shape), tensor.shape());
     }
     Ok(())
+}
+
+/// Enqueues a product of matrices that may be empty.
+///
+/// # Errors
+/// Returns the errors of the device.
+pub(super) fn multiply_any(
+    device: &GpuDevice,
+    dtype: DType,
+    sizes: (usize, usize, usize),
+    transposed: [bool; 2],
+    matrices: [Address; 3],
+) -> Result<()> {
+    match sizes {
+        (0, ..) | (_, 0, _) => Ok(()),
+        (m, n, 0) => device.gpu().fill(matrices[2], 0, m * n * dtype.size().unwrap_or(4)),
+        _ => multiply(device, dtype, sizes, transposed, matrices),
+    }
 }
 
 impl Lstm {
@@ -113,11 +139,7 @@ impl Lstm {
     }
 
     fn multiply(&self, device: &GpuDevice, sizes: (usize, usize, usize), transposed: [bool; 2], matrices: [Address; 3]) -> Result<()> {
-        match sizes {
-            (m, n, 0) => device.gpu().fill(matrices[2], 0, m * n * self.size),
-            (0, ..) | (_, 0, _) => Ok(()),
-            _ => multiply(device, self.dtype, sizes, transposed, matrices),
-        }
+        multiply_any(device, self.dtype, sizes, transposed, matrices)
     }
 
     /// Enqueues all steps, whose results are `outputs`: the input gate, the state, the forget gate, the output gate, the new values, the squashed state and

@@ -5,6 +5,8 @@
 struct Product {
     u32 m, n, k, transpose_a, transpose_b;
     u32 stride_a, stride_b, stride_c;
+    // The distances between rows of the stored matrices. If `subtract` is set, the products are subtracted from C.
+    u32 leading_a, leading_b, leading_c, subtract;
 };
 
 extern "C" __global__ void matmul(T* c, const T* a, const T* b, Product p) {
@@ -23,13 +25,13 @@ extern "C" __global__ void matmul(T* c, const T* a, const T* b, Product p) {
             // Neighbouring threads read neighbouring elements.
             u32 row = p.transpose_a ? i % TILE : i / DEPTH, depth = p.transpose_a ? i / TILE : i % DEPTH;
             bool inside = row0 + row < p.m && k0 + depth < p.k;
-            u64 at = p.transpose_a ? (u64)(k0 + depth) * p.m + row0 + row : (u64)(row0 + row) * p.k + k0 + depth;
+            u64 at = p.transpose_a ? (u64)(k0 + depth) * p.leading_a + row0 + row : (u64)(row0 + row) * p.leading_a + k0 + depth;
             tile_a[depth][row] = inside ? (C)a[at] : (C)0;
         }
         for (u32 i = thread; i < TILE * DEPTH; i += 256) {
             u32 column = p.transpose_b ? i / DEPTH : i % TILE, depth = p.transpose_b ? i % DEPTH : i / TILE;
             bool inside = column0 + column < p.n && k0 + depth < p.k;
-            u64 at = p.transpose_b ? (u64)(column0 + column) * p.k + k0 + depth : (u64)(k0 + depth) * p.n + column0 + column;
+            u64 at = p.transpose_b ? (u64)(column0 + column) * p.leading_b + k0 + depth : (u64)(k0 + depth) * p.leading_b + column0 + column;
             tile_b[depth][column] = inside ? (C)b[at] : (C)0;
         }
         __syncthreads();
@@ -43,7 +45,9 @@ extern "C" __global__ void matmul(T* c, const T* a, const T* b, Product p) {
     for (u32 i = 0; i < 4; i++) {
         for (u32 j = 0; j < 4; j++) {
             u32 row = row0 + tile_row + i, column = column0 + tile_column + j;
-            if (row < p.m && column < p.n) c[(u64)row * p.n + column] = (T)sums[i][j];
+            if (row >= p.m || column >= p.n) continue;
+            T* const to = c + (u64)row * p.leading_c + column;
+            *to = (T)(p.subtract ? (C)*to - sums[i][j] : sums[i][j]);
         }
     }
 }

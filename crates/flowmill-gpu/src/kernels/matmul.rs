@@ -1,7 +1,7 @@
 //! Matrix products.
 
 use super::epilogue;
-use crate::backend::{Address, Epilogue, Gemm, Grid};
+use crate::backend::{Address, Epilogue, Gemm, Grid, Update};
 use crate::device::{Argument, GpuDevice};
 use crate::text::{compute_name, element_name, source};
 use flowmill_kernels::from_fn::from_fn;
@@ -112,6 +112,7 @@ fn product(
         batch,
         strides,
         allow_tf32: device.options().allow_tf32,
+        update: None,
     };
     let is_one = |shape: &Shape| shape.num_elements() == 1;
     if (batch_a == batch || is_one(&batch_a)) && (batch_b == batch || is_one(&batch_b)) {
@@ -170,6 +171,7 @@ pub(super) fn multiply(
         batch: 1,
         strides: [0; 3],
         allow_tf32: device.options().allow_tf32,
+        update: None,
     };
     run(device, &product)
 }
@@ -187,7 +189,12 @@ pub(super) fn run(device: &GpuDevice, products: &Gemm) -> Result<()> {
     let (m, n, k) = (word(products.m)?, word(products.n)?, word(products.k)?);
     let strides = products.strides.map(word);
     let [stride_a, stride_b, stride_c] = strides;
-    let dims = [m, n, k, products.transpose_a.into(), products.transpose_b.into(), stride_a?, stride_b?, stride_c?];
+    let [leading_a, leading_b, leading_c] = match products.update {
+        Some(Update { leading: [a, b, c] }) => [word(a)?, word(b)?, word(c)?],
+        None => [if products.transpose_a { m } else { k }, if products.transpose_b { k } else { n }, n],
+    };
+    let [transpose_a, transpose_b, subtract] = [products.transpose_a, products.transpose_b, products.update.is_some()].map(u32::from);
+    let dims = [m, n, k, transpose_a, transpose_b, stride_a?, stride_b?, stride_c?, leading_a, leading_b, leading_c, subtract];
     // The number of blocks in y and z is limited.
     const MOST_BLOCKS: usize = 65_535;
     let rows = products.m.div_ceil(TILE);

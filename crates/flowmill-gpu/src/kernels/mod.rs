@@ -2,6 +2,7 @@
 
 mod attention;
 mod batch_norm;
+mod bincount;
 mod categorical;
 mod color;
 mod concat;
@@ -19,6 +20,7 @@ mod fourier;
 mod fused;
 mod fused_reduction;
 mod gather;
+mod gru;
 mod host;
 mod host_integers;
 mod im2col;
@@ -28,7 +30,9 @@ mod layout;
 mod library_conv;
 mod lines;
 mod lstm;
+mod lu;
 mod matmul;
+mod non_max_suppression;
 mod one_hot;
 mod ordered;
 mod pad;
@@ -44,7 +48,9 @@ mod reduce;
 mod rules;
 mod scatter;
 mod segment;
+mod select;
 mod sequence;
+mod sized;
 mod slice;
 mod softmax;
 mod space;
@@ -55,6 +61,7 @@ mod tensor_list;
 mod training;
 mod triangular;
 mod types;
+mod unique;
 
 use flowmill_runtime::KernelRegistry;
 
@@ -63,6 +70,7 @@ pub(crate) fn registry() -> KernelRegistry {
     let mut registry = KernelRegistry::new();
     attention::register(&mut registry);
     batch_norm::register(&mut registry);
+    bincount::register(&mut registry);
     categorical::register(&mut registry);
     color::register(&mut registry);
     concat::register(&mut registry);
@@ -82,8 +90,11 @@ pub(crate) fn registry() -> KernelRegistry {
     image::register(&mut registry);
     layer_norm::register(&mut registry);
     lines::register(&mut registry);
+    gru::register(&mut registry);
     lstm::register(&mut registry);
+    lu::register(&mut registry);
     matmul::register(&mut registry);
+    non_max_suppression::register(&mut registry);
     one_hot::register(&mut registry);
     pad::register(&mut registry);
     partition::register(&mut registry);
@@ -97,6 +108,7 @@ pub(crate) fn registry() -> KernelRegistry {
     reduce::register(&mut registry);
     scatter::register(&mut registry);
     segment::register(&mut registry);
+    select::register(&mut registry);
     slice::register(&mut registry);
     sequence::register(&mut registry);
     softmax::register(&mut registry);
@@ -106,6 +118,7 @@ pub(crate) fn registry() -> KernelRegistry {
     tensor_list::register(&mut registry);
     training::register(&mut registry);
     triangular::register(&mut registry);
+    unique::register(&mut registry);
     host_integers::register(&mut registry);
     registry
 }

@@ -4,8 +4,8 @@ use super::im2col::{RowCopies, Windows};
 use super::types::{MOVABLE, NUMBERS};
 use crate::device::GpuDevice;
 use flowmill_kernels::from_fn::from_fn;
-use flowmill_kernels::volume::Steps;
-use flowmill_kernels::window::Geometry;
+use flowmill_kernels::volume::{Steps, Volume};
+use flowmill_kernels::window::{Geometry, Window};
 use flowmill_runtime::{Kernel, KernelContext, KernelDef, KernelInit, KernelRegistry};
 use flowmill_tensor::{DType, Result, Shape, bail};
 use std::sync::Arc;
@@ -46,7 +46,7 @@ fn make_image_patches(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let [height, width] = over_space(init, "ksizes")?;
     let geometry = Geometry::of(over_space(init, "strides")?, over_space(init, "rates")?, is_same(init)?);
     let dtype = init.dtype("T")?;
-    let copies = RowCopies::new(dtype, include_str!("window.cu"))?;
+    let copies = RowCopies::new::<Window>(dtype)?;
     from_fn(move |ctx| {
         let images = ctx.input(0)?.shape();
         if images.rank() != 4 {
@@ -61,7 +61,7 @@ fn make_volume_patches(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let sizes = over_space(init, "ksizes")?;
     let steps = Steps::of(over_space(init, "strides")?, [1; 3], is_same(init)?);
     let dtype = init.dtype("T")?;
-    let copies = RowCopies::new(dtype, include_str!("volume.cu"))?;
+    let copies = RowCopies::new::<Volume>(dtype)?;
     from_fn(move |ctx| {
         let volumes = ctx.input(0)?.shape();
         if volumes.rank() != 5 {
@@ -84,5 +84,6 @@ fn extract<W: Windows>(ctx: &mut KernelContext<'_>, dtype: DType, copies: &RowCo
         return Ok(());
     }
     let device = GpuDevice::of(ctx.device())?;
-    copies.enqueue(device, windows, device.address(&input)?, device.address(&output)?, output.num_elements())
+    let range = 0..windows.batch() * windows.num_windows();
+    copies.enqueue(device, windows, range, device.address(&input)?, device.address(&output)?)
 }

@@ -1,9 +1,7 @@
 // Pools: each thread an element of the result.
 static __device__ u32 inside(const Window& w, const OutputPixel& at) {
     u32 count = 0;
-    for (u32 a = 0; a < w.height; a++) {
-        for (u32 b = 0; b < w.width; b++) count += pixel(w, at, a, b) >= 0;
-    }
+    each_pixel(w, at, [&](u64, u32) { count++; });
     return count;
 }
 
@@ -11,17 +9,13 @@ static __device__ u32 inside(const Window& w, const OutputPixel& at) {
 static __device__ long long greatest(const T* in, const Window& w, const OutputPixel& at, u32 channel) {
     long long found = -1;
     C best = 0;
-    for (u32 a = 0; a < w.height; a++) {
-        for (u32 b = 0; b < w.width; b++) {
-            const long long from = pixel(w, at, a, b);
-            if (from < 0) continue;
-            const C value = (C)in[(u64)from * w.channels + channel];
-            if (found < 0 || value > best || (value != value && best == best)) {
-                found = from;
-                best = value;
-            }
+    each_pixel(w, at, [&](u64 from, u32) {
+        const C value = (C)in[from * w.channels + channel];
+        if (found < 0 || value > best || (value != value && best == best)) {
+            found = (long long)from;
+            best = value;
         }
-    }
+    });
     return found;
 }
 
@@ -39,14 +33,10 @@ extern "C" __global__ void average_pool(T* out, const T* in, u32 n, Window w) {
         const OutputPixel at = output_pixel(w, i / w.channels);
         C sum = 0;
         u32 count = 0;
-        for (u32 a = 0; a < w.height; a++) {
-            for (u32 b = 0; b < w.width; b++) {
-                const long long from = pixel(w, at, a, b);
-                if (from < 0) continue;
-                sum += (C)in[(u64)from * w.channels + channel];
-                count++;
-            }
-        }
+        each_pixel(w, at, [&](u64 from, u32) {
+            sum += (C)in[from * w.channels + channel];
+            count++;
+        });
         out[i] = (T)(sum / (C)count);
     }
 }
@@ -55,26 +45,13 @@ extern "C" __global__ void average_pool(T* out, const T* in, u32 n, Window w) {
 template <bool IS_MAX> static __device__ void pool_gradient(T* out, const T* in, const T* gradient, u32 n, const Window& w) {
     for (u64 element = thread_index(); element < n; element += thread_count()) {
         const u32 i = (u32)element, channel = i % w.channels;
-        const u32 own = i / w.channels, line = own / w.in_width;
-        const u32 column = own % w.in_width, row = line % w.in_height, image = line / w.in_height;
         C sum = 0;
-        // The last element of the window is over the first window.
-        for (int a = (int)w.height - 1; a >= 0; a--) {
-            const int y = window_over(row, (u32)a, w.stride_height, w.dilation_height, w.pad_top, w.out_height);
-            if (y < 0) continue;
-            for (int b = (int)w.width - 1; b >= 0; b--) {
-                const int x = window_over(column, (u32)b, w.stride_width, w.dilation_width, w.pad_left, w.out_width);
-                if (x < 0) continue;
-                const OutputPixel at = {image, (u32)y, (u32)x};
-                const u64 position = ((u64)image * w.out_height + (u32)y) * w.out_width + (u32)x;
-                const C value = (C)gradient[position * w.channels + channel];
-                if (IS_MAX) {
-                    if (greatest(in, w, at, channel) == (long long)own) sum += value;
-                } else {
-                    sum += value / (C)inside(w, at);
-                }
-            }
-        }
+        each_window(w, i / w.channels, [&](u64 position, u32) {
+            const OutputPixel at = output_pixel(w, (u32)position);
+            const C value = (C)gradient[position * w.channels + channel];
+            if (!IS_MAX) sum += value / (C)inside(w, at);
+            else if (greatest(in, w, at, channel) == (long long)(i / w.channels)) sum += value;
+        });
         out[i] = (T)sum;
     }
 }

@@ -48,7 +48,7 @@ const VARIABLE_OPS: [(&str, &[&str]); 7] = [
 ];
 
 /// The kernels that scatter elements of one type by one operation.
-struct Scatterer {
+pub(super) struct Scatterer {
     scatter: CompiledKernel,
     start: CompiledKernel,
     sorter: Sorter,
@@ -64,7 +64,11 @@ enum Start {
 }
 
 impl Scatterer {
-    fn new(operation: &'static str, dtype: DType, indices: DType) -> Result<Scatterer> {
+    /// Makes the kernels of an operation that the text names, such as `struct Add`.
+    ///
+    /// # Errors
+    /// Returns `Internal` for a type that GPUs do not have.
+    pub(super) fn new(operation: &'static str, dtype: DType, indices: DType) -> Result<Scatterer> {
         let [element, compute] = element_types(dtype)?;
         let index = element_name(indices).ok_or_else(|| error!(Internal, "GPU kernels have no indices of type {indices}"))?;
         let types = [element, compute, ("I", index), ("R", operation)];
@@ -88,7 +92,10 @@ impl Scatterer {
     }
 
     /// Enqueues the updates of slices of `output`. The slices are indexed by the first `depth` dimensions.
-    fn scatter(&self, device: &GpuDevice, output: &Tensor, depth: usize, index: &Tensor, updates: &Tensor) -> Result<()> {
+    ///
+    /// # Errors
+    /// Returns the errors of the device, and `Unimplemented` for more dimensions or slices than kernels count.
+    pub(super) fn scatter(&self, device: &GpuDevice, output: &Tensor, depth: usize, index: &Tensor, updates: &Tensor) -> Result<()> {
         let inner = product(&output.shape()[depth..]);
         let count = match depth {
             0 => updates.num_elements().checked_div(inner).unwrap_or(0),

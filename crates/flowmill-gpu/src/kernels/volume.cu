@@ -61,21 +61,16 @@ template <typename F> static __device__ void each_window(const Volume& v, u32 pi
     }
 }
 
-// A row for each window, with the elements under it.
-extern "C" __global__ void windows_to_rows(T* rows, const T* in, u32 n, Volume v) {
-    for (u64 at = thread_index(); at < n; at += thread_count()) {
-        const u32 i = (u32)at, taps = i / v.channels, channel = i % v.channels;
-        const u32 size = v.rows.window * v.columns.window, count = v.planes.window * size;
-        const u32 position = taps / count, tap = taps % count;
-        const u32 line = position / v.columns.output, batch = line / v.rows.output / v.planes.output;
-        const int z = place(v.planes, line / v.rows.output % v.planes.output, tap / size);
-        const int y = place(v.rows, line % v.rows.output, tap / v.columns.window % v.rows.window);
-        const int x = place(v.columns, position % v.columns.output, tap % v.columns.window);
-        if (z < 0 || y < 0 || x < 0) {
-            rows[i] = T{};
-            continue;
-        }
-        const u64 pixel = (((u64)batch * v.planes.input + (u32)z) * v.rows.input + (u32)y) * v.columns.input + (u32)x;
-        rows[i] = in[pixel * v.channels + channel];
-    }
+// The number of elements of a window.
+[[maybe_unused]] static __device__ u32 num_taps(const Volume& v) { return v.planes.window * v.rows.window * v.columns.window; }
+
+// The number of the pixel under an element of window number `position`, or -1 outside of the volume.
+[[maybe_unused]] static __device__ long long pixel_under(const Volume& v, u32 position, u32 tap) {
+    const u32 line = position / v.columns.output, batch = line / v.rows.output / v.planes.output, row = tap / v.columns.window;
+    const int z = place(v.planes, line / v.rows.output % v.planes.output, row / v.rows.window);
+    const int y = place(v.rows, line % v.rows.output, row % v.rows.window);
+    const int x = place(v.columns, position % v.columns.output, tap % v.columns.window);
+    if (z < 0 || y < 0 || x < 0) return -1;
+    return (((long long)batch * v.planes.input + z) * v.rows.input + y) * v.columns.input + x;
 }
+typedef Volume Windows;

@@ -32,13 +32,35 @@ static __device__ long long pixel(const Window& w, const OutputPixel& at, u32 i,
     return window < (int)count ? window : -1;
 }
 
-// A row for each position of the output, with the elements under the window.
-extern "C" __global__ void windows_to_rows(T* rows, const T* in, u32 n, Window w) {
-    for (u64 at = thread_index(); at < n; at += thread_count()) {
-        const u32 i = (u32)at, taps = i / w.channels, channel = i % w.channels;
-        const u32 position = taps / (w.height * w.width), tap = taps % (w.height * w.width);
-        const long long from = pixel(w, output_pixel(w, position), tap / w.width, tap % w.width);
-        if (from < 0) rows[i] = T{};
-        else rows[i] = in[(u64)from * w.channels + channel];
+// Calls `visit(pixel, tap)` for the pixels under the window at a place and its elements that are over them, in order.
+template <typename F> static __device__ void each_pixel(const Window& w, const OutputPixel& at, F visit) {
+    for (u32 a = 0; a < w.height; a++) {
+        for (u32 b = 0; b < w.width; b++) {
+            const long long from = pixel(w, at, a, b);
+            if (from >= 0) visit((u64)from, a * w.width + b);
+        }
     }
 }
+
+// Calls `visit(position, tap)` for the windows over pixel number `own` and their elements that are over it, with the windows in order.
+template <typename F> static __device__ void each_window(const Window& w, u32 own, F visit) {
+    const u32 column = own % w.in_width, line = own / w.in_width, row = line % w.in_height, image = line / w.in_height;
+    // The last element of the window is over the first window.
+    for (int a = (int)w.height - 1; a >= 0; a--) {
+        const int y = window_over(row, (u32)a, w.stride_height, w.dilation_height, w.pad_top, w.out_height);
+        if (y < 0) continue;
+        for (int b = (int)w.width - 1; b >= 0; b--) {
+            const int x = window_over(column, (u32)b, w.stride_width, w.dilation_width, w.pad_left, w.out_width);
+            if (x >= 0) visit(((u64)image * w.out_height + (u32)y) * w.out_width + (u32)x, (u32)a * w.width + (u32)b);
+        }
+    }
+}
+
+// The number of elements of a window.
+[[maybe_unused]] static __device__ u32 num_taps(const Window& w) { return w.height * w.width; }
+
+// The number of the pixel under an element of window number `position`, or -1 outside of the image.
+[[maybe_unused]] static __device__ long long pixel_under(const Window& w, u32 position, u32 tap) {
+    return pixel(w, output_pixel(w, position), tap / w.width, tap % w.width);
+}
+typedef Window Windows;

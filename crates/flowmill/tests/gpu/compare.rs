@@ -1,8 +1,9 @@
 //! Runs a node on the CPU and on a GPU, and compares the results.
 
 use crate::recorder::{Recorder, Recording};
-use crate::setup::{GPU, gpus, session, session_of};
+use crate::setup::{GPU, gpus, gpus_with, session, session_of};
 use flowmill::device::Device;
+use flowmill::gpu::GpuOptions;
 use flowmill::graph::ArgType;
 use flowmill::prelude::*;
 use flowmill::proto::AttrValue;
@@ -18,12 +19,13 @@ pub(crate) struct Case {
     attrs: Vec<(&'static str, AttrValue)>,
     outputs: usize,
     tolerance: f64,
+    options: GpuOptions,
 }
 
 impl Case {
     /// Makes a case with one output, whose elements must be equal.
     pub(crate) fn new(op: &'static str) -> Case {
-        Case { op, inputs: Vec::new(), attrs: Vec::new(), outputs: 1, tolerance: 0.0 }
+        Case { op, inputs: Vec::new(), attrs: Vec::new(), outputs: 1, tolerance: 0.0, options: GpuOptions::default() }
     }
 
     pub(crate) fn input(mut self, tensor: Tensor) -> Case {
@@ -50,6 +52,12 @@ impl Case {
     /// Allows differences that are `ulps` times what the element type resolves, relative to the greatest element.
     pub(crate) fn within(mut self, ulps: f64) -> Case {
         self.tolerance = ulps;
+        self
+    }
+
+    /// Opens the GPUs with other options.
+    pub(crate) fn with_options(mut self, options: GpuOptions) -> Case {
+        self.options = options;
         self
     }
 
@@ -83,7 +91,7 @@ impl Case {
             (0..self.outputs as u32).map(|i| b.output(id.output(i))).collect()
         };
         let (on_host, on_gpu) = (node("/device:CPU:0"), node(GPU));
-        let session = session(&b);
+        let session = session_of(&b, gpus_with(self.options), SessionOptions::default());
         let run = |fetches: &[Output<'_>]| -> Vec<Tensor> {
             let runner = feeds.iter().fold(session.runner(), |runner, (x, value)| runner.feed(*x, value.clone()));
             runner.fetch(fetches).unwrap_or_else(|e| panic!("{}: {e}", self.describe()))

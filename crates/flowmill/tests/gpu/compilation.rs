@@ -2,7 +2,7 @@
 
 use crate::cases::{elementwise, matrices};
 use crate::recorder::Recorder;
-use crate::{fused, images, indices, matrices, networks, optimizers, rearrange, recurrent, reduce, spectra, training, volumes};
+use crate::{fused, images, indices, matrices, networks, optimizers, rearrange, recurrent, reduce, selections, spectra, training, volumes};
 use flowmill::gpu::cuda::{self, CudaOptions};
 use std::process::Command;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -37,6 +37,7 @@ const CASES: &[fn()] = &[
     matrices::definite_matrices_have_factors,
     matrices::einsums_are_those_of_the_host,
     matrices::sparse_matrices_are_multiplied,
+    matrices::systems_are_solved,
     matrices::triangular_systems_are_solved,
     networks::batch_norms_and_their_gradients,
     networks::convolutions_and_their_gradients,
@@ -57,10 +58,15 @@ const CASES: &[fn()] = &[
     rearrange::tensors_are_padded_and_filled,
     rearrange::transposes_move_every_element,
     recurrent::cells_and_their_gradients,
+    recurrent::gated_units_and_their_gradients,
     recurrent::sequences_of_cells_and_their_gradients,
     reduce::greatest_elements_are_found,
     reduce::long_reductions_are_shared_by_blocks,
     reduce::reductions_along_any_axes,
+    selections::boxes_that_overlap_are_suppressed,
+    selections::distinct_elements_are_numbered,
+    selections::elements_are_found,
+    selections::values_are_counted,
     spectra::transforms_of_complex_numbers,
     spectra::transforms_of_real_numbers,
     training::random_integers_are_those_of_the_cpu,

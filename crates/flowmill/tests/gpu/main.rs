@@ -25,6 +25,7 @@ mod recorder;
 mod recurrent;
 mod reduce;
 mod replays;
+mod selections;
 mod setup;
 mod spectra;
 mod streams;

@@ -4,9 +4,9 @@ use crate::cases::matrices;
 use crate::compare::{Case, Random, tensor_of};
 use crate::elementwise::compare;
 use crate::recorder::Recorder;
-use crate::setup::on_stub;
-use flowmill::Shape;
+use crate::setup::{GPU, on_stub, session};
 use flowmill::prelude::*;
+use flowmill::{Code, PartialShape, Shape};
 
 #[test]
 fn matrix_products_are_those_of_the_host() {
@@ -75,8 +75,18 @@ pub(crate) fn triangular_systems_are_solved() {
     on_stub(|| {
         let mut random = Random::new(83);
         // Outer dimensions that are equal, of one matrix, and broadcast; and the sizes of the matrices and of the right-hand sides.
-        let cases: [(&[usize], &[usize], usize, usize); 6] =
-            [(&[], &[], 5, 3), (&[2], &[2], 4, 1), (&[], &[3], 3, 2), (&[2, 1], &[1, 3], 3, 2), (&[0], &[0], 2, 2), (&[], &[], 40, 300)];
+        let cases: [(&[usize], &[usize], usize, usize); 9] = [
+            (&[], &[], 5, 3),
+            (&[2], &[2], 4, 1),
+            (&[], &[3], 3, 2),
+            (&[3], &[], 3, 2),
+            (&[2, 1], &[1, 3], 3, 2),
+            (&[0], &[0], 2, 2),
+            (&[], &[], 40, 300),
+            // Several panels of rows.
+            (&[2], &[1], 130, 3),
+            (&[], &[], 128, 1),
+        ];
         for (outer_a, outer_b, n, width) in cases {
             for dtype in [DType::F32, DType::F64] {
                 // A dominant diagonal keeps solutions small.
@@ -99,7 +109,7 @@ pub(crate) fn triangular_systems_are_solved() {
 pub(crate) fn definite_matrices_have_factors() {
     on_stub(|| {
         let mut random = Random::new(84);
-        for (outer, n) in [(&[][..], 5usize), (&[3], 4), (&[2, 2], 1), (&[0], 3), (&[2], 33)] {
+        for (outer, n) in [(&[][..], 5usize), (&[3], 4), (&[2, 2], 1), (&[0], 3), (&[2], 33), (&[2], 64), (&[2], 150)] {
             for dtype in [DType::F32, DType::F64] {
                 let count = outer.iter().product::<usize>();
                 let mut values: Vec<f64> = (0..count * n * n).map(|_| random.below(8) as f64 / 8.0).collect();
@@ -108,11 +118,68 @@ pub(crate) fn definite_matrices_have_factors() {
                 }
                 let dims = [outer, &[n, n]].concat();
                 Case::new("Cholesky").input(tensor_of(dtype, Shape::new(&dims), &values)).within(64.0).check();
-                // Negative numbers on a diagonal have no root.
-                let last = values.len().saturating_sub(1);
-                values.iter_mut().skip(last).for_each(|value| *value = -1.0);
-                Case::new("Cholesky").input(tensor_of(dtype, Shape::new(&dims), &values)).within(64.0).check();
+                // Negative numbers on a diagonal have no root, neither the first nor the last one.
+                for i in [0, n - 1] {
+                    let first_of_last = values.len().saturating_sub(n * n);
+                    values.iter_mut().skip(first_of_last + i * (n + 1)).take(1).for_each(|value| *value = -1.0);
+                    Case::new("Cholesky").input(tensor_of(dtype, Shape::new(&dims), &values)).within(64.0).check();
+                }
             }
         }
     });
+}
+
+#[test]
+pub(crate) fn systems_are_solved() {
+    on_stub(|| {
+        let mut random = Random::new(85);
+        for (outer, n, width) in
+            [(&[][..], 5usize, 3usize), (&[3], 4, 1), (&[2, 2], 1, 2), (&[0], 3, 2), (&[2], 0, 2), (&[2], 70, 2), (&[], 130, 3)]
+        {
+            for dtype in [DType::F32, DType::F64] {
+                let count = outer.iter().product::<usize>();
+                // The greatest element of a column is not on the diagonal.
+                let values: Vec<f64> = (0..count * n * n)
+                    .map(|i| if (i / n + 1) % n == i % n { n as f64 } else { random.below(16) as f64 / 8.0 - 1.0 })
+                    .collect();
+                let a = tensor_of(dtype, Shape::new(&[outer, &[n, n]].concat()), &values);
+                let b = random.unit(dtype, &[outer, &[n, width]].concat());
+                for adjoint in [false, true] {
+                    Case::new("MatrixSolve").input(a.clone()).input(b.clone()).attr("adjoint", adjoint).within(1024.0).check();
+                    Case::new("MatrixInverse").input(a.clone()).attr("adjoint", adjoint).within(1024.0).check();
+                }
+                Case::new("LogMatrixDeterminant").input(a.clone()).outputs(2).within(1024.0).check();
+                if n < 70 {
+                    Case::new("MatrixDeterminant").input(a).within(1024.0).check();
+                }
+                // All rows of the last matrix are equal.
+                if n > 1 && count > 0 {
+                    let start = (count - 1) * n * n;
+                    let singular: Vec<f64> = (0..values.len()).map(|i| if i < start { values[i] } else { values[start + i % n] }).collect();
+                    let singular = tensor_of(dtype, Shape::new(&[outer, &[n, n]].concat()), &singular);
+                    Case::new("MatrixDeterminant").input(singular.clone()).within(1024.0).check();
+                    Case::new("LogMatrixDeterminant").input(singular).outputs(2).within(1024.0).check();
+                }
+            }
+        }
+    });
+}
+
+#[test]
+fn singular_matrices_are_errors() {
+    let _driver = stub_cuda::install().unwrap();
+    for (op, message) in [("MatrixInverse", "Input is not invertible."), ("MatrixSolve", "Input matrix is not invertible.")] {
+        let b = GraphBuilder::new().unwrap();
+        let a = b.op("Placeholder").attr("dtype", DType::F64).attr("shape", PartialShape::unknown()).output().unwrap();
+        let node = b.op(op).input(a).device(GPU);
+        let x = if op == "MatrixSolve" { node.input(a) } else { node }.output().unwrap();
+        let session = session(&b);
+        let run = |values: &[f64]| session.runner().feed(a, tensor_of(DType::F64, Shape::from([2, 2]), values)).fetch(x);
+        run(&[1.0, 2.0, 2.0, 1.0]).unwrap();
+        for values in [[1.0, 2.0, 2.0, 4.0], [0.0; 4], [f64::NAN, 1.0, 1.0, 1.0]] {
+            let error = run(&values).unwrap_err();
+            assert_eq!(error.code(), Code::InvalidArgument);
+            assert!(error.message().contains(message), "{error}");
+        }
+    }
 }

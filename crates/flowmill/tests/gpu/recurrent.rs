@@ -53,3 +53,19 @@ pub(crate) fn sequences_of_cells_and_their_gradients() {
         }
     });
 }
+
+#[test]
+pub(crate) fn gated_units_and_their_gradients() {
+    on_stub(|| {
+        let mut random = Random::new(97);
+        for (batch, inputs, cells) in [(3usize, 4usize, 5usize), (2, 1, 70), (0, 2, 3), (2, 0, 3)] {
+            let mut unit = |dims: &[usize]| random.unit(DType::F32, dims);
+            let (x, h) = (unit(&[batch, inputs]), unit(&[batch, cells]));
+            let weights = [unit(&[inputs + cells, 2 * cells]), unit(&[inputs + cells, cells]), unit(&[2 * cells]), unit(&[cells])];
+            let results: Vec<Tensor> = (0..4).map(|_| unit(&[batch, cells])).collect();
+            let case = |op| weights.iter().fold(Case::new(op).input(x.clone()).input(h.clone()), |case, w| case.input(w.clone()));
+            case("GRUBlockCell").outputs(4).within(64.0).check();
+            results.into_iter().fold(case("GRUBlockCellGrad"), Case::input).outputs(4).within(64.0).check();
+        }
+    });
+}

@@ -27,10 +27,14 @@ pub(crate) fn on_stub(cases: impl Fn()) {
 
 /// The stub's GPUs as devices.
 pub(crate) fn gpus() -> Vec<Arc<dyn Device>> {
+    gpus_with(GpuOptions::default())
+}
+
+pub(crate) fn gpus_with(options: GpuOptions) -> Vec<Arc<dyn Device>> {
     if let Some(recording) = Recorder::recording() {
         return vec![recording.device];
     }
-    flowmill::gpu::cuda_devices(&CudaOptions::default(), GpuOptions::default()).unwrap()
+    flowmill::gpu::cuda_devices(&CudaOptions::default(), options).unwrap()
 }
 
 pub(crate) fn session_of(b: &GraphBuilder, devices: Vec<Arc<dyn Device>>, options: SessionOptions) -> Session {

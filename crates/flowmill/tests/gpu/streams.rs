@@ -34,6 +34,29 @@ fn copies_and_kernels_are_ordered_whatever_the_order_of_streams() {
     assert_no_leaks(&driver);
 }
 
+#[test]
+fn sizes_are_read_when_the_work_before_them_has_ended() {
+    let driver = stub_cuda::install().unwrap();
+    for seed in 1..10 {
+        driver.set_asynchronous(seed);
+        let b = GraphBuilder::new().unwrap();
+        let x = b.placeholder(DType::F32, [-1]).unwrap();
+        let positive = b.with_device(GPU, || b.op("Relu").input(x).output()).unwrap();
+        let places = b.op("Where").attr("T", DType::F32).input(positive).device(GPU).output().unwrap();
+        let other = b.op("Cast").attr("DstT", DType::F32).input(places).device(OTHER_GPU).output().unwrap();
+        let session = session(&b);
+        for step in 0..4 {
+            // Blocks of memory change owners between steps.
+            let n = if step % 2 == 0 { LONG } else { 5 } + step;
+            let feed: Vec<f32> = (0..n).map(|i| ((i + step) % 7) as f32 - 3.0).collect();
+            let other = session.runner().feed(x, Tensor::vector(&feed).unwrap()).fetch(other).unwrap();
+            let expected: Vec<f32> = (0..n).filter(|&i| feed[i] > 0.0).map(|i| i as f32).collect();
+            assert_eq!(values(&other), expected, "seed {seed}");
+        }
+    }
+    assert_no_leaks(&driver);
+}
+
 /// Runs steps that send tensors of several sizes from one GPU to the other and back, and returns the bytes that the host gets and gives.
 fn ping_pong(driver: &Driver, options: GpuOptions, steps: usize) -> u64 {
     let b = GraphBuilder::new().unwrap();
