@@ -57,6 +57,42 @@ def test_activations_of_extreme_values(tf1, activation):
     assert assert_same(tf1, build, {"x:0": np.stack([x, x])}, rtol=1e-4, atol=1e-5) is None
 
 
+# What follows a convolution or product `x` of 9 channels beside its bias and activation; `skip` has the same shape.
+EPILOGUES = {
+    "prelu_difference": lambda m, x, skip: m.nn.relu(x) - values(10, 9) * m.nn.relu(-x),
+    "prelu_abs": lambda m, x, skip: m.nn.relu(x) + values(10, 9) * (x - m.abs(x)) * 0.5,
+    "prelu_choice": lambda m, x, skip: m.where(x > 0, x, values(10, 9) * x),
+    "norm_behind_activation": lambda m, x, skip: m.nn.batch_normalization(m.nn.relu(x), values(11, 9), values(12, 9) ** 2, None, values(13, 9), 1e-3),
+    "scale_behind_activation": lambda m, x, skip: values(14, 9) + m.nn.relu(x) * values(13, 9),
+    "residual_behind_activation": lambda m, x, skip: m.nn.relu(x) + skip,
+    "residual_before_activation": lambda m, x, skip: skip + m.tanh(x),
+    "layer_scale": lambda m, x, skip: skip + values(15, 9) * x,
+    "layer_scale_product": lambda m, x, skip: m.add(m.multiply(x, values(15, 9)), skip),
+    "gate_sigmoid": lambda m, x, skip: m.sigmoid(x) * skip,
+    "gate_quotient": lambda m, x, skip: skip / (1.0 + m.exp(-x)),
+    "excitation": lambda m, x, skip: x * m.sigmoid(m.reduce_mean(skip, list(range(1, len(skip.shape) - 1)), keepdims=True)),
+    "clip": lambda m, x, skip: m.clip_by_value(m.nn.elu(x), -0.5, 0.7),
+    "two_uses": lambda m, x, skip: m.exp(-x * x) + x,
+    "wider": lambda m, x, skip: m.tanh(x)[None] * m.stack([skip, -skip]),
+}
+
+
+@pytest.mark.parametrize("epilogue", EPILOGUES)
+@pytest.mark.parametrize("sizes", [(1, 5, 7), (8, 12, 10), (3, 90, 80)])
+def test_functions_behind_convolutions_and_products(tf1, epilogue, sizes):
+    f = EPILOGUES[epilogue]
+
+    def build(m):
+        x = m.placeholder("float32", [None, *sizes[1:], 3], name="x")
+        skip = m.nn.conv2d(x, values(9, 1, 1, 3, 9), [1, 1, 1, 1], "SAME")
+        conv = f(m, m.nn.bias_add(m.nn.conv2d(x, values(1, 3, 3, 3, 9), [1, 1, 1, 1], "SAME"), values(2, 9)), skip)
+        plain = f(m, m.nn.conv2d(x, values(1, 5, 3, 3, 9), [1, 1, 1, 1], "SAME"), skip)
+        depthwise = f(m, m.nn.depthwise_conv2d(x, values(3, 3, 3, 3, 3), [1, 1, 1, 1], "SAME"), skip)
+        dense = f(m, m.matmul(m.reshape(x, [-1, 3]), values(5, 3, 9)) + values(6, 9), m.reshape(skip, [-1, 9]))
+        return [conv, plain, depthwise, dense]
+    assert assert_same(tf1, build, {"x:0": values(4, *sizes, 3)}, rtol=1e-4, atol=1e-5) is None
+
+
 def layer_norms(m, x, gamma, beta):
     mean = m.reduce_mean(x, -1, keepdims=True)
     centred = x - mean

@@ -165,7 +165,9 @@ impl Estimator<'_> {
         estimate.bytes_written = if written == 0 && traits.effects == Effects::State { read } else { written };
         let bytes = estimate.bytes_read as f64 + estimate.bytes_written as f64;
         estimate.work.push(KernelWork { class, calls: 1.0, operations, bytes });
-        let epilogue = epilogue_operations(node.attrs()) * outputs.first().map_or(0.0, |(sizes, _)| sizes.elements());
+        let is_linear = matches!(traits.work, Work::Product(_) | Work::Convolution { .. } | Work::DepthwiseConvolution { .. });
+        let program = program_operations(node.attrs()).filter(|_| is_linear).unwrap_or(0.0);
+        let epilogue = (epilogue_operations(node.attrs()) + program) * outputs.first().map_or(0.0, |(sizes, _)| sizes.elements());
         if epilogue > 0.0 {
             estimate.operations += epilogue;
             estimate.work.push(KernelWork { class: KernelClass::Elementwise, operations: epilogue, ..KernelWork::default() });

@@ -59,6 +59,9 @@ fn a_convolution_and_its_gradients_have_equal_work() {
         "_FusedSeparableConv2D(p0, p1, p2, p3) {T=f32, num_expansion=1, num_args=0, num_projection=1, strides=[1,2,2,1], padding=\"SAME\"}";
     let expected = 2.0 * (2.0 * 64.0 * 4.0 * 8.0 + 2.0 * 16.0 * (8.0 * 9.0 + 8.0 * 5.0));
     assert_operations(&["[2,8,8,4]", "[3,3,8,1]", "[1,1,4,8]", "[1,1,8,5]"], block, expected);
+    // The sum and the product behind the convolution.
+    let program = "_FusedConv2DElementwise(p0, p1, p2) {T=f32, num_epilogue=0, N=1, pieces=list(int)[0,1,0,1], program=list(string)[\"Add 0 1\",\"Mul 2 1\"], outputs=list(int)[3], strides=[1,1,1,1], padding=\"SAME\"}";
+    assert_operations(&["[2,8,8,4]", "[3,3,4,6]", "[6]"], program, 2.0 * 64.0 * 6.0 * (2.0 * 9.0 * 4.0 + 2.0));
     let pool = "MaxPool(p0) {ksize=[1,2,2,1], strides=[1,2,2,1], padding=\"VALID\"}";
     assert_operations(&["[2,8,8,4]"], pool, (2.0 * 4.0 * 4.0 * 4.0) * 4.0);
 }

@@ -21,6 +21,7 @@ mod elementwise;
 mod fused;
 mod fused_ops;
 pub mod image;
+mod linear;
 mod linear_algebra;
 mod math_binary;
 mod math_unary;

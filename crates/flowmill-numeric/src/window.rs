@@ -159,6 +159,27 @@ impl Window {
         self.across().place(x, j)
     }
 
+    /// Returns the window of some rows of the output over the input rows that they need, and the elements of the input that these rows are. Rows are counted
+    /// through all images; a range is part of one image, or consists of whole images.
+    pub fn of_rows(&self, rows: Range<usize>) -> (Window, Range<usize>) {
+        let height = self.out_height.max(1);
+        let (image, y) = (rows.start / height, rows.start % height);
+        let line = self.in_width * self.channels;
+        if y == 0 && rows.len().is_multiple_of(height) {
+            let batch = rows.len() / height;
+            return (Window { batch, ..*self }, image * self.in_height * line..(image + batch) * self.in_height * line);
+        }
+        debug_assert!(y + rows.len() <= height, "{rows:?} of images of {height} rows");
+        let above = y * self.stride_height;
+        let reach = rows.len().saturating_sub(1) * self.stride_height + (self.height - 1) * self.dilation_height + 1;
+        let first = above.saturating_sub(self.pad_top).min(self.in_height);
+        let end = (above + reach).saturating_sub(self.pad_top).clamp(first, self.in_height);
+        let pad_top = self.pad_top.saturating_sub(above);
+        let window = Window { batch: 1, in_height: end - first, pad_top, out_height: rows.len(), ..*self };
+        let start = image * self.in_height + first;
+        (window, start * line..(start + window.in_height) * line)
+    }
+
     /// Returns the number of multiply-adds of a convolution that needs `per_tap` of them for each window element and output position.
     pub(crate) fn work(&self, per_tap: usize) -> usize {
         self.positions().saturating_mul(self.height * self.width).saturating_mul(per_tap)

@@ -49,6 +49,34 @@ pub(crate) const OPS: &[Op] = &[
                 fused_ops: list(string) = []; leakyrelu_alpha: float = 0.2",
         )
         .shape(shape::elementwise_product),
+    // A convolution or product, and behind it such a program, of which value 0 is the result of the convolution or product and the others are `args`. The
+    // program keeps the shape of value 0. The tensors of `epilogue` are what `fused_ops` take, which come before the program: a bias and a residual.
+    op("_FusedConv2DElementwise", "(input: T, filter: T, epilogue: num_epilogue * T, args: N * T) -> (output: T)")
+        .costly()
+        .work(Work::Convolution { image: Operand::Output(0), filter: Operand::Input(1) })
+        .attrs(
+            "T: {float}; num_epilogue: int >= 0; N: int >= 0; pieces: list(int); program: list(string); outputs: list(int); strides: list(int);
+                padding: {'SAME', 'VALID', 'EXPLICIT'}; explicit_paddings: list(int) = []; dilations: list(int) = [1, 1, 1, 1];
+                fused_ops: list(string) = []; leakyrelu_alpha: float = 0.2",
+        )
+        .shape(shape::conv::<4>),
+    op("_FusedDepthwiseConv2dElementwise", "(input: T, filter: T, epilogue: num_epilogue * T, args: N * T) -> (output: T)")
+        .costly()
+        .work(Work::DepthwiseConvolution { image: Operand::Output(0), filter: Operand::Input(1) })
+        .attrs(
+            "T: {float}; num_epilogue: int >= 0; N: int >= 0; pieces: list(int); program: list(string); outputs: list(int); strides: list(int);
+                padding: {'SAME', 'VALID', 'EXPLICIT'}; explicit_paddings: list(int) = []; dilations: list(int) = [1, 1, 1, 1];
+                fused_ops: list(string) = []; leakyrelu_alpha: float = 0.2",
+        )
+        .shape(shape::depthwise_conv),
+    op("_FusedMatMulElementwise", "(a: T, b: T, epilogue: num_epilogue * T, args: N * T) -> (product: T)")
+        .costly()
+        .work(Work::Product("transpose_a"))
+        .attrs(
+            "T: {float}; num_epilogue: int >= 0; N: int >= 0; pieces: list(int); program: list(string); outputs: list(int);
+                transpose_a: bool = false; transpose_b: bool = false; fused_ops: list(string) = []; leakyrelu_alpha: float = 0.2",
+        )
+        .shape(shape::matmul),
     // All parts of `parts` along `axis` times a matrix, or if each has more than `max_rows` rows the parts themselves, with an axis of size 1 before the
     // last.
     op("_HoistedMatMul", "(parts: T, matrix: T) -> (products: T)")

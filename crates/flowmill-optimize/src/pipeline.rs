@@ -130,6 +130,8 @@ pub const PIPELINE: &[Pass] = &[
     pass!(Pass, fuse_elementwise),
     // After element-wise nodes are one.
     pass!(Pass, fuse_prologues),
+    // After prologues are fused, which takes less time than what lies behind.
+    pass!(Pass, fuse_epilogue_programs),
     // Last: constants that were folded away are still there.
     pass!(Pass, prune),
 ];

@@ -1,17 +1,19 @@
 //! `Conv2D`, `_FusedConv2D` and the gradients of `Conv2D`.
 
 use crate::from_fn::from_fn;
-use crate::fused_ops::FusedOps;
+use crate::fused_ops::{EpilogueArgs, FusedOps};
 use crate::gemm::{Epilogue, Precision, round_to_bf16};
+use crate::linear::{Linear, LinearCall, RowGrid, WholeResult};
 use crate::nn::layout::in_any_layout;
 use crate::number::Number;
 use crate::packed_weights::{LastForm, precision_of};
 use crate::window::Geometry;
-use flowmill_numeric::conv::{PackedFilter, PackedTransposed, conv2d, conv2d_backprop_filter, conv2d_backprop_input};
+use flowmill_numeric::conv::{PackedFilter, PackedTransposed, conv2d, conv2d_backprop_filter, conv2d_backprop_input, conv2d_rows};
 use flowmill_numeric::window::Window;
 use flowmill_runtime::{Kernel, KernelContext, KernelDef, KernelInit, KernelRegistry};
 use flowmill_tensor::sync::Mutex;
 use flowmill_tensor::{Allocator, DType, Result, Shape, Tensor, bail, bf16, f16, for_dtype};
+use std::ops::Range;
 use std::sync::Arc;
 
 pub(super) fn register(registry: &mut KernelRegistry) {
@@ -41,7 +43,7 @@ pub(super) fn register(registry: &mut KernelRegistry) {
 pub(super) fn make(init: &KernelInit<'_>, fused: FusedOps) -> Result<Arc<dyn Kernel>> {
     let geometry = Geometry::new(init)?;
     match init.dtype("T")? {
-        DType::F32 => Ok(Arc::new(Conv2d { geometry, fused, precision: precision_of(init, 1), packed: LastForm::default() })),
+        DType::F32 => Ok(Arc::new(WholeResult(Conv2d::new(init, fused)?))),
         _ if fused.bias => init.unsupported(),
         DType::BF16 => Ok(Arc::new(Conv2dBf16(Conv2d { geometry, fused, precision: Precision::Bf16, packed: LastForm::default() }))),
         dtype => {
@@ -74,8 +76,8 @@ fn output_shape(window: &Window, out_channels: usize) -> Shape {
     Shape::from([window.batch, window.out_height, window.out_width, out_channels])
 }
 
-/// The kernel for `float32`.
-struct Conv2d {
+/// The convolution of `float32`.
+pub(crate) struct Conv2d {
     geometry: Geometry,
     fused: FusedOps,
     /// The least precision in which to compute.
@@ -84,6 +86,10 @@ struct Conv2d {
 }
 
 impl Conv2d {
+    pub(crate) fn new(init: &KernelInit<'_>, fused: FusedOps) -> Result<Conv2d> {
+        Ok(Conv2d { geometry: Geometry::new(init)?, fused, precision: precision_of(init, 1), packed: LastForm::default() })
+    }
+
     fn packed(&self, window: &Window, filter: &Tensor, out_channels: usize, groups: usize) -> Result<Arc<PackedFilter>> {
         let pack = || {
             let widened = if filter.dtype() == DType::BF16 { widened::<bf16>(filter)? } else { Vec::new() };
@@ -94,18 +100,27 @@ impl Conv2d {
     }
 }
 
-impl Kernel for Conv2d {
-    fn compute(&self, ctx: &mut KernelContext<'_>) -> Result<()> {
+/// The inputs of a convolution.
+pub(crate) struct Conv2dCall {
+    window: Window,
+    input: Tensor,
+    /// The packed filter; `None` if the result has no elements.
+    filter: Option<Arc<PackedFilter>>,
+    epilogue: EpilogueArgs,
+    shape: Shape,
+}
+
+impl Linear for Conv2d {
+    type Call = Conv2dCall;
+
+    fn call(&self, ctx: &mut KernelContext<'_>) -> Result<Conv2dCall> {
         let (input, filter) = (ctx.take(0)?, ctx.take(1)?);
         let (window, groups, out_channels) = checked_window(&self.geometry, input.shape(), filter.shape())?;
-        let mut out = ctx.allocator().uninit(DType::F32, output_shape(&window, out_channels))?;
-        let args = self.fused.args(ctx, out.shape())?;
-        if out.num_elements() > 0 {
-            let packed = self.packed(&window, &filter, out_channels, groups)?;
-            conv2d(&window, input.as_slice()?, &packed, out.as_mut_slice()?, &args.epilogue(out_channels)?);
-        }
-        ctx.set_output(0, out);
-        Ok(())
+        let shape = output_shape(&window, out_channels);
+        let epilogue = self.fused.args(ctx, &shape)?;
+        let is_empty = shape.checked_num_elements()? == 0;
+        let filter = if is_empty { None } else { Some(self.packed(&window, &filter, out_channels, groups)?) };
+        Ok(Conv2dCall { window, input, filter, epilogue, shape })
     }
 
     /// Returns the images and the residual.
@@ -115,6 +130,25 @@ impl Kernel for Conv2d {
 
     fn algorithm(&self) -> Option<&'static str> {
         Some(self.packed.last()?.algorithm())
+    }
+}
+
+impl LinearCall for Conv2dCall {
+    fn shape(&self) -> &Shape {
+        &self.shape
+    }
+
+    fn grid(&self) -> RowGrid {
+        let (step, weights) = self.filter.as_ref().map_or((1, 0), |filter| (filter.rows_together(), filter.bytes()));
+        RowGrid { images: self.window.batch, height: self.window.out_height, step, weights }
+    }
+
+    fn compute(&self, rows: Range<usize>, output: &mut [f32]) -> Result<()> {
+        if let Some(filter) = &self.filter {
+            let epilogue = self.epilogue.epilogue(filter.out_channels())?;
+            conv2d_rows(&self.window, rows, self.input.as_slice()?, filter, output, &epilogue);
+        }
+        Ok(())
     }
 }
 
@@ -140,7 +174,7 @@ impl Kernel for Conv2dBf16 {
     }
 
     fn algorithm(&self) -> Option<&'static str> {
-        self.0.algorithm()
+        Linear::algorithm(&self.0)
     }
 }
 

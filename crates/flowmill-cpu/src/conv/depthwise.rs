@@ -1,15 +1,17 @@
 //! `DepthwiseConv2dNative` and its gradients.
 
 use super::conv2d::{narrowed, widened};
-use crate::from_fn::{batched_from_fn, from_fn};
-use crate::fused_ops::FusedOps;
+use crate::from_fn::from_fn;
+use crate::fused_ops::{EpilogueArgs, FusedOps};
+use crate::linear::{Linear, LinearCall, RowGrid, WholeResult};
 use crate::nn::layout::in_any_layout;
 use crate::number::Number;
 use crate::window::Geometry;
-use flowmill_numeric::conv::depthwise::{depthwise_backprop_filter, depthwise_backprop_input, depthwise_conv2d};
+use flowmill_numeric::conv::depthwise::{depthwise_backprop_filter, depthwise_backprop_input, depthwise_conv2d_rows};
 use flowmill_numeric::window::Window;
-use flowmill_runtime::{Kernel, KernelDef, KernelInit, KernelRegistry};
+use flowmill_runtime::{Kernel, KernelContext, KernelDef, KernelInit, KernelRegistry};
 use flowmill_tensor::{DType, Result, Shape, Tensor, bail, bf16, f16, for_dtype};
+use std::ops::Range;
 use std::sync::Arc;
 
 pub(super) fn register(registry: &mut KernelRegistry) {
@@ -62,10 +64,7 @@ fn for_each_product(w: &Window, multiplier: usize, mut f: impl FnMut(usize, usiz
 }
 
 fn make(init: &KernelInit<'_>, fused: FusedOps) -> Result<Arc<dyn Kernel>> {
-    let geometry = Geometry::new(init)?;
-    if fused.residual {
-        bail!(Unimplemented, "Fusion is not implemented: Add");
-    }
+    let Depthwise { geometry, fused } = Depthwise::new(init, fused)?;
     if init.dtype("T")? != DType::F32 {
         if fused.bias {
             return init.unsupported();
@@ -80,18 +79,70 @@ fn make(init: &KernelInit<'_>, fused: FusedOps) -> Result<Arc<dyn Kernel>> {
             Ok(())
         }), _ => init.unsupported());
     }
-    batched_from_fn(None, 1, move |ctx| {
-        let (input, filter) = (ctx.take(0)?, ctx.take(1)?);
-        let (window, multiplier, shape) = checked_window(&geometry, input.shape(), filter.shape())?;
-        let mut out = ctx.allocator().uninit(DType::F32, shape)?;
-        let args = fused.args(ctx, out.shape())?;
-        if out.num_elements() > 0 {
-            let epilogue = args.epilogue(out.shape()[3])?;
-            depthwise_conv2d(&window, multiplier, input.as_slice()?, filter.as_slice()?, out.as_mut_slice()?, &epilogue);
+    Ok(Arc::new(WholeResult(Depthwise { geometry, fused })))
+}
+
+/// The convolution of `float32`.
+pub(crate) struct Depthwise {
+    geometry: Geometry,
+    fused: FusedOps,
+}
+
+impl Depthwise {
+    /// Makes the convolution of a node of `float32`.
+    ///
+    /// # Errors
+    /// Returns `Unimplemented` for functions that it does not have.
+    pub(crate) fn new(init: &KernelInit<'_>, fused: FusedOps) -> Result<Depthwise> {
+        if fused.residual {
+            bail!(Unimplemented, "Fusion is not implemented: Add");
         }
-        ctx.set_output(0, out);
+        Ok(Depthwise { geometry: Geometry::new(init)?, fused })
+    }
+}
+
+/// The inputs of a depthwise convolution.
+pub(crate) struct DepthwiseCall {
+    window: Window,
+    multiplier: usize,
+    input: Tensor,
+    filter: Tensor,
+    epilogue: EpilogueArgs,
+    shape: Shape,
+}
+
+impl Linear for Depthwise {
+    type Call = DepthwiseCall;
+
+    fn call(&self, ctx: &mut KernelContext<'_>) -> Result<DepthwiseCall> {
+        let (input, filter) = (ctx.take(0)?, ctx.take(1)?);
+        let (window, multiplier, shape) = checked_window(&self.geometry, input.shape(), filter.shape())?;
+        let epilogue = self.fused.args(ctx, &shape)?;
+        Ok(DepthwiseCall { window, multiplier, input, filter, epilogue, shape })
+    }
+
+    /// Returns the images.
+    fn batched_inputs(&self) -> u32 {
+        1
+    }
+}
+
+impl LinearCall for DepthwiseCall {
+    fn shape(&self) -> &Shape {
+        &self.shape
+    }
+
+    fn grid(&self) -> RowGrid {
+        let weights = self.filter.num_elements() * size_of::<f32>();
+        RowGrid { images: self.window.batch, height: self.window.out_height, step: 1, weights }
+    }
+
+    fn compute(&self, rows: Range<usize>, output: &mut [f32]) -> Result<()> {
+        let epilogue = self.epilogue.epilogue(self.shape[3])?;
+        let (input, filter) = (self.input.as_slice()?, self.filter.as_slice()?);
+        depthwise_conv2d_rows(&self.window, self.multiplier, rows, input, filter, output, &epilogue);
         Ok(())
-    })
+    }
 }
 
 fn check_gradient(expected: &Shape, gradient: &Tensor) -> Result<()> {

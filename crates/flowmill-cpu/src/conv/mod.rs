@@ -8,6 +8,8 @@ mod dilation;
 mod padded;
 mod separable;
 
+pub(crate) use conv2d::Conv2d;
+pub(crate) use depthwise::Depthwise;
 use flowmill_runtime::KernelRegistry;
 
 /// Registers the kernels of this family.

@@ -1,12 +1,12 @@
 //! Execution of a program over blocks of elements.
 
-use super::program::Program;
+use super::program::{Arg, Program};
 use crate::elementwise::{Function, Operand, PARALLEL_MIN};
 use crate::gemm::with_scratch;
 use crate::parallel;
 use flowmill_graph::ElementwisePiece;
 use flowmill_tensor::sync::Mutex;
-use flowmill_tensor::{Result, Shape, Tensor};
+use flowmill_tensor::{Result, Shape, Tensor, bail};
 use smallvec::SmallVec;
 use std::ops::Range;
 
@@ -19,6 +19,8 @@ const MIN_ROW: usize = 64;
 enum Source {
     Operand(usize),
     Slot(usize),
+    /// The elements that the result holds before.
+    Target,
 }
 
 struct Step<'a> {
@@ -37,6 +39,8 @@ pub(super) struct Blocks<'a> {
     operands: SmallVec<[Operand<'a, f32>; 8]>,
     steps: SmallVec<[Step<'a>; 16]>,
     num_slots: usize,
+    /// The temporary for the elements that the result holds before, if the step that overwrites them, or a later one, reads them.
+    target_slot: Option<usize>,
     len: usize,
     /// The number of elements after which a block ends at the latest.
     row: usize,
@@ -47,14 +51,17 @@ impl<'a> Blocks<'a> {
     pub(super) fn new(
         program: &'a Program,
         full: &Shape,
-        args: &[&'a Tensor],
+        args: &[Arg<'a>],
         shapes: &[Shape],
         values: &'a [Option<Tensor>],
     ) -> Result<Blocks<'a>> {
         let num_args = program.num_args();
         let mut operands: SmallVec<[Operand<'a, f32>; 8]> = SmallVec::new();
         let mut sources: SmallVec<[Option<Source>; 16]> = SmallVec::from_elem(None, values.len());
-        let mut steps = SmallVec::new();
+        let mut steps: SmallVec<[Step<'_>; 16]> = SmallVec::new();
+        if let Some(v) = args.iter().position(|arg| matches!(arg, Arg::Target(_))) {
+            sources[v] = Some(Source::Target);
+        }
         let mut outputs = 0..;
         let mut order: SmallVec<[Option<usize>; 2]> = SmallVec::new();
         for &v in &program.outputs {
@@ -69,10 +76,13 @@ impl<'a> Blocks<'a> {
                 let source = match (sources[v], &values[v]) {
                     (Some(source), _) => source,
                     (None, value) => {
-                        let whole = value.as_ref().filter(|_| v >= num_args || program.pieces[v].is_whole());
-                        operands.push(match whole {
-                            Some(tensor) => Operand::new(tensor.as_slice()?, tensor.shape(), full),
-                            None => of_part(program.pieces[v], args[v], &shapes[v], full, value)?,
+                        operands.push(match (value, args.get(v)) {
+                            (Some(tensor), _) => Operand::new(tensor.as_slice()?, &shapes[v], full),
+                            (None, Some(Arg::Tensor(arg))) => {
+                                let ElementwisePiece { index, count } = program.pieces[v];
+                                Operand::columns(arg.as_slice()?, arg.shape(), index, count)
+                            }
+                            (None, _) => bail!(Internal, "value {v} of a program was not computed"),
                         });
                         Source::Operand(operands.len() - 1)
                     }
@@ -89,10 +99,14 @@ impl<'a> Blocks<'a> {
         let last = full.last().copied().unwrap_or(1);
         let is_flat = operands.iter().all(|o| o.is_read_in_place() || o.single().is_some());
         let row = if is_flat || last < MIN_ROW { BLOCK } else { last };
-        Ok(Blocks { operands, steps, num_slots: program.num_slots, len: full.num_elements(), row })
+        let overwrites = steps.iter().position(|step| step.output.is_some()).unwrap_or(steps.len());
+        let reads_target = |step: &Step<'_>| matches!(step.a, Source::Target) || matches!(step.b, Source::Target);
+        let target_slot = steps.iter().skip(overwrites).any(reads_target).then_some(program.num_slots);
+        let num_slots = program.num_slots + usize::from(target_slot.is_some());
+        Ok(Blocks { operands, steps, num_slots, target_slot, len: full.num_elements(), row })
     }
 
-    /// Fills the results, which nothing else refers to; `cost` is the cost per element, in simple operations.
+    /// Fills the results, which nothing else refers to, or computes in place if they are an argument; `cost` is the cost per element, in simple operations.
     pub(super) fn run(&self, outputs: &mut [Tensor], cost: usize) -> Result<()> {
         let mut rest: SmallVec<[&mut [f32]; 2]> = SmallVec::new();
         for output in outputs {
@@ -122,7 +136,7 @@ impl<'a> Blocks<'a> {
         Ok(())
     }
 
-    /// Computes the elements of a range into the one result. In rows that end blocks, the range consists of whole rows.
+    /// Computes the elements of a range into the one result, in place if it is an argument. In rows that end blocks, the range consists of whole rows.
     pub(super) fn fill(&self, elements: Range<usize>, output: &mut [f32]) {
         debug_assert!(self.row == BLOCK || elements.start.is_multiple_of(self.row), "{elements:?} of rows of {}", self.row);
         self.with_slots(|slots, gathered| {
@@ -181,24 +195,31 @@ impl<'a> Blocks<'a> {
         for (operand, buffer) in self.operands.iter().zip(gathered.chunks_exact_mut(BLOCK)) {
             views.push(read(operand, elements.start, n, buffer));
         }
+        if let Some(slot) = self.target_slot {
+            slots[slot][..n].copy_from_slice(&outputs[0][at..at + n]);
+        }
         for step in &self.steps {
             if let (Some(output), true) = (step.output, step.is_last_use) {
-                step.function.apply(of(&views, slots, step.a, n), of(&views, slots, step.b, n), &mut outputs[output][at..at + n]);
+                let target = self.target_slot.map_or(&[][..], |slot| &slots[slot][..n]);
+                let (a, b) = (of(&views, slots, target, step.a, n), of(&views, slots, target, step.b, n));
+                step.function.apply(a, b, &mut outputs[output][at..at + n]);
                 continue;
             }
-            let target = std::mem::take(&mut slots[step.slot]);
-            step.function.apply(of(&views, slots, step.a, n), of(&views, slots, step.b, n), &mut target[..n]);
+            let result = std::mem::take(&mut slots[step.slot]);
+            let target = self.target_slot.map_or_else(|| &outputs[0][at..at + n], |slot| &slots[slot][..n]);
+            step.function.apply(of(&views, slots, target, step.a, n), of(&views, slots, target, step.b, n), &mut result[..n]);
             if let Some(output) = step.output {
-                outputs[output][at..at + n].copy_from_slice(&target[..n]);
+                outputs[output][at..at + n].copy_from_slice(&result[..n]);
             }
-            slots[step.slot] = target;
+            slots[step.slot] = result;
         }
     }
 }
 
 /// Returns the `n` elements of a block that a step reads.
-fn of<'b>(views: &[&'b [f32]], slots: &'b [&mut [f32]], source: Source, n: usize) -> &'b [f32] {
+fn of<'b>(views: &[&'b [f32]], slots: &'b [&mut [f32]], target: &'b [f32], source: Source, n: usize) -> &'b [f32] {
     match source {
+        Source::Target => target,
         Source::Operand(i) => views[i],
         Source::Slot(i) => &slots[i][..n],
     }
@@ -207,19 +228,4 @@ fn of<'b>(views: &[&'b [f32]], slots: &'b [&mut [f32]], source: Source, n: usize
 /// Returns an operand's elements for one block. An operand of a single element is in `buffer` already.
 fn read<'b>(operand: &'b Operand<'_, f32>, start: usize, n: usize, buffer: &'b mut [f32]) -> &'b [f32] {
     if operand.single().is_some() { &buffer[..n] } else { operand.read(start, n, buffer) }
-}
-
-/// Returns the operand for a part of an argument's last dimension: its copy, or the part in place if there is no copy because the argument has the
-/// blocks' shape.
-fn of_part<'a>(
-    piece: ElementwisePiece,
-    arg: &'a Tensor,
-    shape: &Shape,
-    full: &Shape,
-    copy: &'a Option<Tensor>,
-) -> Result<Operand<'a, f32>> {
-    match copy {
-        Some(copy) => Ok(Operand::new(copy.as_slice()?, shape, full)),
-        None => Ok(Operand::columns(arg.as_slice()?, arg.shape(), piece.index, piece.count)),
-    }
 }

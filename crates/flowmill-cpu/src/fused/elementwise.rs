@@ -5,10 +5,10 @@
 //! element independently, so the results are bit for bit those of the unfused nodes.
 
 use super::blocks::Blocks;
-use super::program::{Program, piece_shape};
+use super::program::{Arg, Program, piece_shape};
 use flowmill_graph::ElementwisePiece;
 use flowmill_runtime::{Kernel, KernelContext, KernelInit};
-use flowmill_tensor::{Allocator, DType, Result, Shape, Tensor};
+use flowmill_tensor::{Allocator, DType, Result, Shape, Tensor, bail};
 use smallvec::SmallVec;
 use std::sync::Arc;
 
@@ -32,7 +32,7 @@ pub(super) type Few<T> = SmallVec<[T; 16]>;
 impl Kernel for Elementwise {
     fn compute(&self, ctx: &mut KernelContext<'_>) -> Result<()> {
         let results = {
-            let args: SmallVec<[&Tensor; 8]> = ctx.inputs_from(0).collect();
+            let args: SmallVec<[Arg<'_>; 8]> = ctx.inputs_from(0).map(Arg::Tensor).collect();
             self.results(ctx.allocator(), &args)?
         };
         for (i, result) in results.into_iter().enumerate() {
@@ -58,7 +58,10 @@ pub(super) struct Values {
 
 impl Values {
     /// Computes the values that blocks do not.
-    pub(super) fn new(program: &Program, alloc: &Allocator, args: &[&Tensor]) -> Result<Values> {
+    ///
+    /// # Errors
+    /// Returns `InvalidArgument` if arguments do not fit together, and if a program does not keep the shape of a target.
+    pub(super) fn new(program: &Program, alloc: &Allocator, args: &[Arg<'_>]) -> Result<Values> {
         let mut shapes: Few<Shape> = Few::new();
         for (arg, piece) in args.iter().zip(&program.pieces) {
             shapes.push(piece_shape(*piece, arg.shape())?);
@@ -80,8 +83,14 @@ impl Values {
         let used_whole =
             |v: usize| program.instrs.iter().enumerate().any(|(i, instr)| !is_blockwise(num_args + i) && instr.operands.contains(&v));
         for (v, (arg, piece)) in args.iter().zip(&program.pieces).enumerate() {
+            let &Arg::Tensor(arg) = arg else {
+                if !piece.is_whole() || used_whole(v) || shapes[v] != *full || program.outputs != [widest] {
+                    bail!(InvalidArgument, "a program does not keep the shape {}: its result has shape {full}", shapes[v]);
+                }
+                continue;
+            };
             if piece.is_whole() {
-                tensors[v] = Some((*arg).clone());
+                tensors[v] = Some(arg.clone());
             } else if used_whole(v) || trimmed(&shapes[v]) != trimmed(full) {
                 tensors[v] = Some(part(alloc, arg, *piece, &shapes[v])?);
             }
@@ -95,13 +104,13 @@ impl Values {
     }
 
     /// Returns the part of the program that is left for blocks.
-    pub(super) fn blocks<'a>(&'a self, program: &'a Program, args: &[&'a Tensor]) -> Result<Blocks<'a>> {
+    pub(super) fn blocks<'a>(&'a self, program: &'a Program, args: &[Arg<'a>]) -> Result<Blocks<'a>> {
         Blocks::new(program, &self.shapes[self.widest], args, &self.shapes, &self.tensors)
     }
 }
 
 impl Elementwise {
-    fn results(&self, alloc: &Allocator, args: &[&Tensor]) -> Result<SmallVec<[Tensor; 2]>> {
+    fn results(&self, alloc: &Allocator, args: &[Arg<'_>]) -> Result<SmallVec<[Tensor; 2]>> {
         let program = &self.program;
         let mut values = Values::new(program, alloc, args)?;
         let mut outputs: SmallVec<[Tensor; 2]> = SmallVec::new();
@@ -116,7 +125,7 @@ impl Elementwise {
         for &v in &program.outputs {
             match values.tensors[v].take().or_else(|| computed.next()) {
                 Some(result) => results.push(result),
-                None => flowmill_tensor::bail!(Internal, "value {v} of a fused node was not computed"),
+                None => bail!(Internal, "value {v} of a fused node was not computed"),
             }
         }
         Ok(results)

@@ -4,6 +4,7 @@ mod attention;
 mod blocks;
 mod elementwise;
 mod layer_norm;
+mod linear;
 mod product;
 mod program;
 mod reduction;
@@ -17,5 +18,6 @@ pub(crate) fn register(registry: &mut KernelRegistry) {
     registry.register("_FusedElementwise", KernelDef::new(elementwise::make).fuses(|function| program::code_of(function).is_some()));
     registry.register("_FusedElementwiseProduct", KernelDef::new(product::make).fuses(FusedOps::can_be));
     registry.add("_FusedLayerNorm", layer_norm::make);
+    linear::register(registry);
     registry.register("_FusedReduction", KernelDef::new(reduction::make).fuses(reduction::can_be));
 }

@@ -3,7 +3,7 @@
 //! The rows are computed into the cache, some at a time, and multiplied there. They are never stored as a whole, unless that is small.
 
 use super::elementwise::Values;
-use super::program::Program;
+use super::program::{Arg, Program};
 use crate::fused_ops::{FusedOps, Start};
 use crate::gemm::{Epilogue, PackedRhs, gemm_packed, with_scratch};
 use crate::packed_weights::{PackedWeights, precision_of};
@@ -48,7 +48,8 @@ impl ElementwiseProduct {
         let Some((args, epilogue)) = inputs.split_at_checked(self.program.num_args()) else {
             bail!(InvalidArgument, "{} inputs of a program with {} arguments", inputs.len(), self.program.num_args());
         };
-        let values = Values::new(&self.program, ctx.allocator(), args)?;
+        let args: SmallVec<[Arg<'_>; 8]> = args.iter().copied().map(Arg::Tensor).collect();
+        let values = Values::new(&self.program, ctx.allocator(), &args)?;
         let rows = &values.shapes[self.output];
         let Some((&depth, before)) = rows.dims().split_last().filter(|(_, before)| !before.is_empty()) else {
             bail!(InvalidArgument, "rows of a product must be at least of rank 2: {rows}");
@@ -72,12 +73,12 @@ impl ElementwiseProduct {
         if depth == 0 || m <= at_once {
             let mut rows = ctx.allocator().uninit(DType::F32, rows.clone())?;
             if depth > 0 {
-                values.blocks(&self.program, args)?.run(std::slice::from_mut(&mut rows), self.cost)?;
+                values.blocks(&self.program, &args)?.run(std::slice::from_mut(&mut rows), self.cost)?;
             }
             gemm_packed(rows.as_slice()?, depth, m, matrix, target, n, &epilogue);
             return Ok(out);
         }
-        let blocks = values.blocks(&self.program, args)?;
+        let blocks = values.blocks(&self.program, &args)?;
         // Threads get as many blocks each, of nearly the same size.
         let threads = parallel::threads();
         let pieces = m.div_ceil(at_once).next_multiple_of(threads).min(m.div_ceil(LEAST_ROWS)).max(1);
@@ -116,8 +117,7 @@ impl ElementwiseProduct {
 /// Multiplies rows, of which the first is row `first` of the product.
 fn multiply(rows: &[f32], first: usize, depth: usize, matrix: &PackedRhs, target: &mut [f32], epilogue: &Epilogue<'_>) {
     let n = matrix.n();
-    let epilogue = Epilogue { residual: epilogue.residual.map(|(residual, ld)| (&residual[first * ld..], ld)), ..*epilogue };
-    gemm_packed(rows, depth, target.len() / n, matrix, target, n, &epilogue);
+    gemm_packed(rows, depth, target.len() / n, matrix, target, n, &epilogue.from_row(first));
 }
 
 impl Kernel for ElementwiseProduct {

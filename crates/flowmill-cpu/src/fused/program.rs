@@ -7,6 +7,23 @@ use flowmill_runtime::KernelInit;
 use flowmill_tensor::{Allocator, Result, Shape, Tensor, bail};
 use smallvec::SmallVec;
 
+/// An argument of a program for one call.
+#[derive(Clone, Copy)]
+pub(super) enum Arg<'a> {
+    Tensor(&'a Tensor),
+    /// The elements that the only result, of this shape, holds before the program computes it in their place.
+    Target(&'a Shape),
+}
+
+impl Arg<'_> {
+    pub(super) fn shape(&self) -> &Shape {
+        match self {
+            Arg::Tensor(tensor) => tensor.shape(),
+            Arg::Target(shape) => shape,
+        }
+    }
+}
+
 /// Returns the shape of a part of an argument.
 ///
 /// # Errors

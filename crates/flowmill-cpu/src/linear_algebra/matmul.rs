@@ -1,12 +1,15 @@
 //! `MatMul` and `_FusedMatMul`.
 
-use super::product::{Beside, PRODUCT_IN_PLACE, Product, Sizes, StableRhs};
+use super::product::{Beside, PRODUCT_IN_PLACE, Product, Sizes, StableRhs, multiply_in_place};
 use crate::fused_ops::{FusedOps, Start};
-use crate::gemm::{Epilogue, MatrixRef, gemm};
+use crate::gemm::{Epilogue, MatrixRef, gemm_packed};
+use crate::linear::{Linear, LinearCall, RowGrid};
+use crate::packed_weights::MatrixForm;
 use flowmill_runtime::{Cost, Kernel, KernelContext, KernelInit};
 use flowmill_tensor::{Allocator, Complex, DType, PartialShape, Result, Shape, Tensor, bail, bf16, f16, for_dtype};
 use smallvec::SmallVec;
 use std::marker::PhantomData;
+use std::ops::Range;
 use std::sync::Arc;
 
 /// The number of multiply-adds from which a product is worth another thread.
@@ -95,7 +98,7 @@ pub(super) fn make_matmul(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let transposed = Transposed::new(init)?;
     let cost = transposed.cost(init);
     match init.dtype("T")? {
-        DType::F32 => Ok(Arc::new(FusedMatMul { transposed, cost, rhs: StableRhs::new(init, 1), fusion: FusedOps::default() })),
+        DType::F32 => Ok(Arc::new(FusedMatMul::from_zero(init, FusedOps::default())?)),
         DType::BF16 => {
             Ok(Arc::new(FusedMatMulBf16(FusedMatMul { transposed, cost, rhs: StableRhs::new(init, 1), fusion: FusedOps::default() })))
         }
@@ -129,11 +132,84 @@ impl FusedOps {
 }
 
 /// The kernel of a product of `float32` matrices with its epilogue.
-struct FusedMatMul {
+pub(crate) struct FusedMatMul {
     transposed: Transposed,
     cost: Option<Cost>,
     rhs: StableRhs,
     fusion: FusedOps,
+}
+
+/// The inputs of a product whose sums start with zero.
+pub(crate) struct ProductCall {
+    size: Sizes,
+    a: Tensor,
+    b: Tensor,
+    transposed: Transposed,
+    /// The packed form of B, with which rows can be multiplied that are not stored as columns.
+    packed: Option<Arc<MatrixForm>>,
+    fusion: FusedOps,
+    args: SmallVec<[Tensor; 2]>,
+    shape: Shape,
+}
+
+impl FusedMatMul {
+    /// Makes the product of a node of `float32` whose sums start with zero.
+    ///
+    /// # Errors
+    /// Returns `Unimplemented` for sums that start with something else.
+    pub(crate) fn from_zero(init: &KernelInit<'_>, fusion: FusedOps) -> Result<FusedMatMul> {
+        if fusion.start != Start::Zero {
+            bail!(Unimplemented, "Fusion is not implemented: sums of products that start with a tensor");
+        }
+        let transposed = Transposed::new(init)?;
+        Ok(FusedMatMul { transposed, cost: transposed.cost(init), rhs: StableRhs::new(init, 1), fusion })
+    }
+}
+
+impl Linear for FusedMatMul {
+    type Call = ProductCall;
+
+    fn call(&self, ctx: &mut KernelContext<'_>) -> Result<ProductCall> {
+        let (a, b) = (ctx.take(0)?, ctx.take(1)?);
+        let size = self.transposed.sizes(a.shape(), b.shape())?;
+        let num_args = usize::from(self.fusion.bias) + usize::from(self.fusion.residual);
+        let args = (2..2 + num_args).map(|i| ctx.take(i)).collect::<Result<SmallVec<[Tensor; 2]>>>()?;
+        self.fusion.epilogue(&args.iter().collect::<SmallVec<[&Tensor; 2]>>(), size)?;
+        let packed = if self.transposed.a { None } else { self.rhs.packed(&b, size, self.transposed.b)? };
+        let shape = Shape::from([size.m, size.n]);
+        Ok(ProductCall { size, a, b, transposed: self.transposed, packed, fusion: self.fusion, args, shape })
+    }
+
+    fn cost(&self) -> Option<Cost> {
+        self.cost
+    }
+
+    fn algorithm(&self) -> Option<&'static str> {
+        Some(if self.transposed.a { PRODUCT_IN_PLACE } else { self.rhs.algorithm() })
+    }
+}
+
+impl LinearCall for ProductCall {
+    fn shape(&self) -> &Shape {
+        &self.shape
+    }
+
+    fn grid(&self) -> RowGrid {
+        let (step, weights) = self.packed.as_ref().map_or((self.size.m.max(1), 0), |packed| (1, packed.matrix.bytes()));
+        RowGrid { images: 1, height: self.size.m, step, weights }
+    }
+
+    fn compute(&self, rows: Range<usize>, output: &mut [f32]) -> Result<()> {
+        let Sizes { k, n, .. } = self.size;
+        let epilogue = self.fusion.epilogue(&self.args.iter().collect::<SmallVec<[&Tensor; 2]>>(), self.size)?;
+        let a = self.a.as_slice::<f32>()?;
+        match &self.packed {
+            Some(packed) => gemm_packed(&a[rows.start * k..], k, rows.len(), &packed.matrix, output, n, &epilogue.from_row(rows.start)),
+            // All rows are computed together.
+            None => multiply_in_place(self.size, (a, self.transposed.a), (self.b.as_slice()?, self.transposed.b), output, &epilogue),
+        }
+        Ok(())
+    }
 }
 
 impl FusedMatMul {
@@ -152,9 +228,7 @@ impl FusedMatMul {
         let target = c.as_mut_slice::<f32>()?;
         let rows = a.as_slice::<f32>()?;
         if self.transposed.a {
-            let (a, b) = (operand(rows, size.m, size.k, true), operand(b.as_slice()?, size.k, size.n, self.transposed.b));
-            gemm(size.m, size.k, size.n, a, b, target, size.n, epilogue.accumulate);
-            epilogue.apply(0, size.n, target);
+            multiply_in_place(size, (rows, true), (b.as_slice()?, self.transposed.b), target, &epilogue);
         } else {
             self.rhs.multiply(size, rows, b, self.transposed.b, target, &epilogue)?;
         }
@@ -254,7 +328,7 @@ impl Kernel for FusedMatMul {
     }
 
     fn algorithm(&self) -> Option<&'static str> {
-        Some(if self.transposed.a { PRODUCT_IN_PLACE } else { self.rhs.algorithm() })
+        Linear::algorithm(self)
     }
 }
 

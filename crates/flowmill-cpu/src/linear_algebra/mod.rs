@@ -19,6 +19,7 @@ mod tridiagonal;
 
 use crate::fused_ops::FusedOps;
 use flowmill_runtime::{KernelDef, KernelRegistry};
+pub(crate) use matmul::FusedMatMul;
 
 /// Registers the kernels of this family.
 pub(crate) fn register(registry: &mut KernelRegistry) {

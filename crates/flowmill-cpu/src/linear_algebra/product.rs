@@ -148,7 +148,7 @@ impl StableRhs {
     }
 
     /// Returns the packed form of `b`, a matrix of `k` rows and `n` columns (or transposed), if packing is worthwhile.
-    fn packed(&self, b: &Tensor, size: Sizes, transposed: bool) -> Result<Option<Arc<MatrixForm>>> {
+    pub(crate) fn packed(&self, b: &Tensor, size: Sizes, transposed: bool) -> Result<Option<Arc<MatrixForm>>> {
         if size.k.saturating_mul(size.n) < MIN_PACKED {
             return Ok(None);
         }
@@ -191,15 +191,19 @@ impl StableRhs {
     ) -> Result<()> {
         match self.packed(b, size, transposed)? {
             Some(packed) => gemm_packed(a, size.k, size.m, &packed.matrix, c, size.n, epilogue),
-            None => {
-                let a = MatrixRef { data: a, ld: size.k, transposed: false };
-                let b = MatrixRef { data: b.as_slice::<f32>()?, ld: if transposed { size.k } else { size.n }, transposed };
-                gemm(size.m, size.k, size.n, a, b, c, size.n, epilogue.accumulate);
-                epilogue.apply(0, size.n, c);
-            }
+            None => multiply_in_place(size, (a, false), (b.as_slice()?, transposed), c, epilogue),
         }
         Ok(())
     }
+}
+
+/// Computes `C = epilogue(A B)` without a packed form. Each operand comes with true if it is stored as its transpose.
+pub(super) fn multiply_in_place(size: Sizes, a: (&[f32], bool), b: (&[f32], bool), c: &mut [f32], epilogue: &Epilogue<'_>) {
+    let Sizes { m, k, n } = size;
+    let a = MatrixRef { data: a.0, ld: if a.1 { m } else { k }, transposed: a.1 };
+    let b = MatrixRef { data: b.0, ld: if b.1 { k } else { n }, transposed: b.1 };
+    gemm(m, k, n, a, b, c, n, epilogue.accumulate);
+    epilogue.apply(0, n, c);
 }
 
 /// Packs a matrix of `bfloat16`.

@@ -22,6 +22,7 @@ mod json_example;
 mod layer_norm;
 mod layouts;
 mod least_squares;
+mod linear_elementwise;
 mod logging;
 mod lookup;
 mod math_binary;

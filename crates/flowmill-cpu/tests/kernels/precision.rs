@@ -140,6 +140,13 @@ fn fused_convolutions_round_what_they_multiply() {
         precision.into_iter().fold(call, Call::constant).run1()
     };
     check_rounding("_FusedElementwiseProduct", run, true);
+    let run = |scale, precision: Option<InferencePrecision>| {
+        let inputs = vec![tensor(image, 1, scale), tensor(&[1, 1, 8, 17], 2, scale)];
+        let call = Call::new("_FusedConv2DElementwise").attr("T", ty(DType::F32)).attr("pieces", ints(&[0, 1])).attrs(&steps);
+        let call = call.attr("program", strings(&["Neg 0"])).attr("outputs", ints(&[1])).attr("N", 0i64).attr("num_epilogue", 0i64);
+        precision.into_iter().fold(call.attr("fused_ops", strings(&[])).inputs(inputs), Call::constant).run1()
+    };
+    check_rounding("_FusedConv2DElementwise", run, true);
 }
 
 #[test]

@@ -109,6 +109,9 @@ fn calls() -> Vec<Forking> {
     let rows =
         rows.into_iter().chain(vec![float(), ("pieces", ints(&[0, 1, 0, 1])), ("program", strings(&["Mul 0 1"])), ("outputs", ints(&[2]))]);
     call("fused/product.rs", "_FusedElementwiseProduct", rows.collect(), vec![f(&[400, 24]), f(&[3000, 400]), f(&[400])]);
+    let scaled = vec![("N", 1i64.into()), ("num_epilogue", 0i64.into()), ("fused_ops", strings(&[])), ("pieces", ints(&[0, 1, 0, 1]))];
+    let scaled = scaled.into_iter().chain([("program", strings(&["Mul 0 1"])), ("outputs", ints(&[2]))]).chain(steps(one)).collect();
+    call("fused/linear.rs", "_FusedConv2DElementwise", scaled, vec![f(&[2, 170, 170, 8]), f(&[1, 1, 8, 40]), f(&[40])]);
     let program = strings(&["Mean 0", "Sub 0 1", "Square 2", "Mean 3", "Rsqrt 4", "Mul 2 5"]);
     let reduction = |axes: &[i64]| vec![float(), ("axes", ints(axes)), ("program", program.clone())];
     call("fused/reduction/small.rs", "_FusedReduction", reduction(&[-1]), vec![f(&[500, 400])]);

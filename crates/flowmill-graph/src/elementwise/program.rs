@@ -100,6 +100,23 @@ impl ElementwiseProgram {
         Ok(ElementwiseProgram { pieces, instructions, outputs })
     }
 
+    /// Returns the program whose first argument is argument `arg` of this one, before the others in their order.
+    #[must_use]
+    pub fn with_first_arg(mut self, arg: usize) -> ElementwiseProgram {
+        let piece = self.pieces.remove(arg);
+        self.pieces.insert(0, piece);
+        for instruction in &mut self.instructions {
+            for value in &mut instruction.operands {
+                *value = match *value {
+                    v if v == arg => 0,
+                    v if v < arg => v + 1,
+                    v => v,
+                };
+            }
+        }
+        self
+    }
+
     /// Returns the attributes that describe the program, among them the numbers of inputs and outputs of its node.
     pub fn to_attrs(&self) -> [(String, AttrValue); 5] {
         let pieces = self.pieces.iter().flat_map(|piece| [piece.index as i64, piece.count as i64]);

@@ -5,6 +5,7 @@ use crate::gemm::Epilogue;
 use crate::parallel;
 use crate::simd::{Isa, isa};
 use crate::window::Window;
+use std::ops::Range;
 
 /// The approximate number of multiply-adds of one core per nanosecond.
 const SPEED: usize = 20;
@@ -19,6 +20,24 @@ pub use super::depthwise_gradients::{depthwise_backprop_filter, depthwise_backpr
 /// If a slice is too short, or `epilogue` has a residual or accumulates.
 pub fn depthwise_conv2d(window: &Window, multiplier: usize, input: &[f32], filter: &[f32], output: &mut [f32], epilogue: &Epilogue<'_>) {
     depthwise_for(isa(), window, multiplier, input, filter, output, epilogue);
+}
+
+/// Computes some rows of the result of [`depthwise_conv2d`], counted through all images: part of one image, or whole images.
+///
+/// # Panics
+/// As [`depthwise_conv2d`]; `output` holds these rows.
+#[allow(clippy::too_many_arguments)]
+pub fn depthwise_conv2d_rows(
+    window: &Window,
+    multiplier: usize,
+    rows: Range<usize>,
+    input: &[f32],
+    filter: &[f32],
+    output: &mut [f32],
+    epilogue: &Epilogue<'_>,
+) {
+    let (part, elements) = window.of_rows(rows);
+    depthwise_conv2d(&part, multiplier, &input[elements], filter, output, epilogue);
 }
 
 pub(super) fn depthwise_for(

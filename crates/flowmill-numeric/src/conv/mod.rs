@@ -33,6 +33,7 @@ use crate::gemm::{Epilogue, PackedRhs, Precision, gemm_packed, gemm_rows};
 use crate::simd::isa;
 use crate::window::Window;
 use patches::Patches;
+use std::ops::Range;
 use winograd::Lifetime;
 
 /// A filter `[height, width, in_channels / groups, out_channels]`, packed for [`conv2d`].
@@ -145,6 +146,15 @@ impl PackedFilter {
         }
     }
 
+    /// Returns the number of rows of an image's output that are computed together. A convolution of other rows than a multiple of it, from row 0 on, may
+    /// round in another way.
+    pub fn rows_together(&self) -> usize {
+        match self.method() {
+            Method::Tiles(size) => size.outputs(),
+            _ => 1,
+        }
+    }
+
     /// Returns the number of output channels of all groups together.
     pub fn out_channels(&self) -> usize {
         self.out_channels
@@ -159,6 +169,16 @@ impl PackedFilter {
             Form::Planes(filter) => size_of_val(&filter[..]),
         }
     }
+}
+
+/// Computes some rows of the result of [`conv2d`], counted through all images, to the bits of the whole result. A range is part of one image, from a multiple of
+/// [`PackedFilter::rows_together`] on and up to one or to the image's end, or consists of whole images.
+///
+/// # Panics
+/// As [`conv2d`]; `output` holds these rows.
+pub fn conv2d_rows(window: &Window, rows: Range<usize>, input: &[f32], filter: &PackedFilter, output: &mut [f32], epilogue: &Epilogue<'_>) {
+    let (part, elements) = window.of_rows(rows.clone());
+    conv2d(&part, &input[elements], filter, output, &epilogue.from_row(rows.start * window.out_width));
 }
 
 /// Computes `output[n, y, x, :] = epilogue(sum over the window of input * filter)` for NHWC images.

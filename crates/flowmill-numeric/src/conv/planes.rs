@@ -69,13 +69,8 @@ impl Band<'_> {
     /// Computes some rows of an image.
     fn compute(&self, image: usize, ys: Range<usize>, input: &[f32], filter: &[f32], output: &mut [f32]) {
         let w = self.w;
-        // The rows of the input under these windows.
-        let above = ys.start * w.stride_height;
-        let first = above.saturating_sub(w.pad_top).min(w.in_height);
-        let end = (above + (ys.len() - 1) * w.stride_height + (w.height - 1) * w.dilation_height + 1).saturating_sub(w.pad_top);
-        let end = end.clamp(first, w.in_height);
-        let window = Window { batch: 1, in_height: end - first, pad_top: w.pad_top.saturating_sub(above), out_height: ys.len(), ..*w };
-        let pixels = &input[(image * w.in_height + first) * w.in_width * w.channels..][..window.in_height * w.in_width * w.channels];
+        let (window, elements) = w.of_rows(image * w.out_height + ys.start..image * w.out_height + ys.end);
+        let pixels = &input[elements];
         for group in (0..self.groups).step_by(self.block_groups) {
             self.compute_groups(group..self.groups.min(group + self.block_groups), &window, pixels, filter, output);
         }

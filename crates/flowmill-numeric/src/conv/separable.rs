@@ -209,7 +209,7 @@ impl Separable<'_> {
             return depthwise_conv2d(window, self.multiplier, source, self.filter, output, &self.epilogue);
         };
         depthwise_conv2d(window, self.multiplier, source, self.filter, between, &self.epilogue);
-        let epilogue = Epilogue { residual: projection.epilogue.residual.map(|(r, ld)| (&r[first * ld..], ld)), ..projection.epilogue };
+        let epilogue = projection.epilogue.from_row(first);
         let (k, n) = (projection.filter.k(), projection.filter.n());
         gemm_packed(between, k, window.positions(), projection.filter, output, n, &epilogue);
     }

@@ -4,7 +4,7 @@
 
 use proptest::prelude::*;
 
-use super::depthwise::{depthwise_backprop_filter, depthwise_backprop_input, depthwise_conv2d, depthwise_for};
+use super::depthwise::{depthwise_backprop_filter, depthwise_backprop_input, depthwise_conv2d, depthwise_conv2d_rows, depthwise_for};
 use super::winograd::TileSize;
 use super::*;
 use crate::gemm::{Activation, Precision};
@@ -105,6 +105,7 @@ fn check_conv(w: &Window, out: usize, groups: usize) {
             let residual = residual.map_or(0.0, |(r, _)| r[i]);
             assert_eq!(*got, (want[i] + bias[i % out] + residual).max(0.0), "output {i} of {w:?} by {method:?} in {precision:?}");
         }
+        check_rows(w, &input, &packed, &output, &epilogue);
     }
     let mut got = vec![f32::NAN; input.len()];
     conv2d_backprop_input(w, &filter, out, groups, &gradient, &mut got);
@@ -117,6 +118,21 @@ fn check_conv(w: &Window, out: usize, groups: usize) {
     let mut got = vec![f32::NAN; filter.len()];
     conv2d_backprop_filter(w, &input, out, groups, &gradient, &mut got);
     assert_eq!(got, want_filter, "filter gradient of {w:?}");
+}
+
+/// Compares bands of rows with the whole output.
+fn check_rows(w: &Window, input: &[f32], packed: &PackedFilter, whole: &[f32], epilogue: &Epilogue<'_>) {
+    let (step, line) = (packed.rows_together(), w.out_width * packed.out_channels());
+    for rows in [step, 2 * step, w.out_height].into_iter().filter(|rows| *rows > 0) {
+        let firsts = (0..w.batch).flat_map(|image| (0..w.out_height).step_by(rows).map(move |y| (image, y)));
+        for (image, y) in firsts {
+            let first = image * w.out_height + y;
+            let band = first..first + rows.min(w.out_height - y);
+            let mut output = vec![f32::NAN; band.len() * line];
+            conv2d_rows(w, band.clone(), input, packed, &mut output, epilogue);
+            assert!(output == whole[band.start * line..band.end * line], "rows {band:?} of {w:?} by {}", packed.algorithm());
+        }
+    }
 }
 
 /// Compares tiles of both sizes with the definition, on every instruction set. Sums of small integers are exact with tiles of 2.
@@ -150,6 +166,12 @@ fn check_depthwise(w: &Window, multiplier: usize) {
         depthwise_for(isa, w, multiplier, &input, &filter, &mut output, &epilogue);
         for (i, got) in output.iter().enumerate() {
             assert_eq!(*got, (want[i] + bias[i % bias.len()]).clamp(0.0, 6.0), "output {i} of {w:?} on {isa:?}");
+        }
+        for rows in (0..w.batch * w.out_height).map(|row| row..row + 1) {
+            let line = w.out_width * bias.len();
+            let mut band = vec![f32::NAN; line];
+            depthwise_conv2d_rows(w, multiplier, rows.clone(), &input, &filter, &mut band, &epilogue);
+            assert_eq!(band, output[rows.start * line..rows.end * line], "rows {rows:?} of {w:?}");
         }
     }
     let mut got = vec![f32::NAN; input.len()];
@@ -333,6 +355,27 @@ fn an_image_convolves_to_the_same_bits_beside_others() {
         let one = convolved(&square(1, size, channels, 3, 1, 1), 48);
         let three = convolved(&square(3, size, channels, 3, 1, 1), 48);
         assert!(one == three[..one.len()], "{size} and {channels}");
+    }
+}
+
+#[test]
+fn bands_of_rows_convolve_to_the_bits_of_the_whole() {
+    let rough = |seed, len| -> Vec<f32> { values(seed, len).iter().map(|x| (x / 7.0).exp()).collect() };
+    for (w, out, groups) in [
+        (square(2, 30, 32, 3, 1, 1), 40, 1),
+        (square(1, 57, 16, 3, 1, 1), 16, 1),
+        (square(2, 23, 24, 5, 2, 2), 20, 1),
+        (square(2, 24, 8, 5, 1, 2), 1, 1),
+        (square(2, 14, 64, 3, 1, 1), 64, 16),
+        (square(1, 9, 48, 1, 1, 0), 33, 1),
+    ] {
+        let (input, filter) = (rough(1, w.input_len()), rough(2, w.height * w.width * w.channels / groups * out));
+        let (bias, residual) = (rough(3, out), rough(4, w.positions() * out));
+        let epilogue = Epilogue { bias: Some(&bias), residual: Some((&residual, out)), activation: Activation::Sigmoid, accumulate: false };
+        let packed = PackedFilter::pack(Precision::F32, &w, &filter, out, groups);
+        let mut whole = vec![f32::NAN; w.positions() * out];
+        conv2d(&w, &input, &packed, &mut whole, &epilogue);
+        check_rows(&w, &input, &packed, &whole, &epilogue);
     }
 }
 

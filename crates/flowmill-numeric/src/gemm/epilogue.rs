@@ -95,6 +95,12 @@ impl<'a> Epilogue<'a> {
         Self { bias, activation, ..Self::default() }
     }
 
+    /// Returns the epilogue of the rows of C from this one on.
+    #[must_use]
+    pub fn from_row(&self, first: usize) -> Self {
+        Self { residual: self.residual.map(|(residual, ld)| (&residual[first * ld..], ld)), ..*self }
+    }
+
     /// Applies the epilogue to sums that were computed without it: rows of `n` columns, from row `first` of the result on.
     ///
     /// # Panics

@@ -168,7 +168,7 @@ fn rewrite(graph: &mut Graph, found: &Found) -> Result<NodeId> {
 }
 
 /// Returns the op that computes a linear op with an epilogue.
-fn fused_op(op: Linear) -> &'static str {
+pub(super) fn fused_op(op: Linear) -> &'static str {
     match op {
         Linear::Conv2D => "_FusedConv2D",
         Linear::Conv3D => "_FusedConv3D",

@@ -13,6 +13,7 @@ pub(crate) mod fold_padding;
 pub(crate) mod fuse_activations;
 pub(crate) mod fuse_attention;
 pub(crate) mod fuse_elementwise;
+pub(crate) mod fuse_epilogue_programs;
 pub(crate) mod fuse_epilogues;
 pub(crate) mod fuse_layer_norm;
 pub(crate) mod fuse_prologues;

@@ -67,6 +67,9 @@ impl Target for Arithmetic {
         let functions: &[ElementwiseFunction] = match fused {
             "_FusedAttention" if function == SelectV2 => &[SelectV2],
             "_FusedAttention" | "_FusedElementwise" | "_FusedReduction" => &[&activations[..], &elementwise].concat(),
+            "_FusedConv2DElementwise" | "_FusedDepthwiseConv2dElementwise" | "_FusedMatMulElementwise" => {
+                &[&activations[..], &elementwise, &[BiasAdd]].concat()
+            }
             "_FusedDepthwiseConv2dNative" => &[&activations[..], &[BiasAdd]].concat(),
             "_FusedConv2D" | "_FusedConv3D" | "_FusedElementwiseProduct" | "_FusedSeparableConv2D" => {
                 &[&activations[..], &[BiasAdd, Add]].concat()

@@ -237,8 +237,15 @@ fn what_gpus_cannot_fuse_is_not_fused() {
     let ops = flowmill::registry().unwrap();
     // The passes ask for these functions before they make a node of an op that GPUs do not have: blocks of rows in a core's cache, and products that leave
     // loops.
-    let on_hosts = ["_FusedElementwiseProduct", "_FusedSeparableConv2D", "_HoistedMatMul", "_PartMatMul"];
-    for op in ["_FusedElementwiseProduct", "_FusedSeparableConv2D"] {
+    let in_cache = [
+        "_FusedConv2DElementwise",
+        "_FusedDepthwiseConv2dElementwise",
+        "_FusedElementwiseProduct",
+        "_FusedMatMulElementwise",
+        "_FusedSeparableConv2D",
+    ];
+    let on_hosts = [&in_cache[..], &["_HoistedMatMul", "_PartMatMul"]].concat();
+    for op in in_cache {
         assert!(!gpu.kernels().fuses(op, ElementwiseFunction::BiasAdd, F));
     }
     for function in [ElementwiseFunction::Accumulate, ElementwiseFunction::AccumulatePart] {

@@ -38,7 +38,7 @@ impl TileSize {
     }
 
     /// Returns the outputs of a tile along one dimension.
-    fn outputs(self) -> usize {
+    pub(super) fn outputs(self) -> usize {
         match self {
             TileSize::Two => F2::OUT,
             TileSize::Four => F4::OUT,
