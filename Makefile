@@ -79,7 +79,8 @@ wheel: $(WHEELS)/.built ## builds the release wheel into dist/
 
 $(WHEELS)/.built: $(SOURCES) $(VENV)/.build-tools
 	@rm -rf $(WHEELS) && mkdir -p $(WHEELS)
-	$(BIN)/maturin build --release --locked --quiet --compression-level 9 --out $(WHEELS)
+	$(BIN)/maturin build --release --locked --quiet --out $(WHEELS)
+	$(BIN)/python python/compress_wheel.py $(WHEELS)/*.whl
 	@touch $@
 
 .PHONY: install
