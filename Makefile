@@ -74,14 +74,13 @@ cxx:
 stub: | tools cxx
 	cargo build --release --locked --quiet --package stub-cuda
 
-# Where the linker can, it keeps one copy of functions that are equal: most are instances of generic code.
 .PHONY: wheel
 wheel: $(WHEELS)/.built ## builds the release wheel into dist/
 
 $(WHEELS)/.built: $(SOURCES) $(VENV)/.build-tools
-	@rm -rf $(WHEELS) && mkdir -p $(WHEELS) target
-	icf="-C link-arg=-Wl,--icf=all"; echo "fn main() {}" | rustc $$icf -o target/icf - 2>/dev/null || icf=; rm -f target/icf; \
-	$(BIN)/maturin build --release --locked --quiet --compression-level 9 --out $(WHEELS) $${icf:+-- $$icf}
+	@rm -rf $(WHEELS) && mkdir -p $(WHEELS)
+	$(BIN)/maturin build --release --locked --quiet --out $(WHEELS)
+	$(BIN)/python python/compress_wheel.py $(WHEELS)/*.whl
 	@touch $@
 
 .PHONY: install
