@@ -6,6 +6,7 @@ Networks are made once into benches/peers/models/networks. A network that tf2onn
 frozen graph, or ONNX where it refuses that. All engines compute in float32.
 """
 import argparse
+import importlib
 import json
 import math
 import os
@@ -27,16 +28,27 @@ PAGE = HERE.parent / "NETWORKS.md"
 PEERS = {"tensorflow": "TensorFlow", "onnxruntime": "ONNX Runtime", "openvino": "OpenVINO"}
 
 
+# The modules with networks, and the names of their tables.
+ZOOS = {
+    "zoo": "NETWORKS",
+    "public_zoo": "PUBLIC_NETWORKS",
+    "script_zoo": "SCRIPT_NETWORKS",
+    "layer_zoo": "LAYER_NETWORKS",
+    "research_zoo": "RESEARCH_NETWORKS",
+}
+
+
+def all_networks() -> dict:
+    """The functions that make networks, by name. Imports TensorFlow."""
+    return {name: build for module, table in ZOOS.items() for name, build in getattr(importlib.import_module(module), table).items()}
+
+
 def make(names: list[str]) -> None:
     """Writes NAME.pb, NAME.onnx where tf2onnx can, and NAME.json with the names and shapes."""
-    from layer_zoo import LAYER_NETWORKS
     from make_models import to_onnx
-    from public_zoo import PUBLIC_NETWORKS
-    from script_zoo import SCRIPT_NETWORKS
     from training_zoo import TRAININGS
-    from zoo import NETWORKS
 
-    networks = {**NETWORKS, **PUBLIC_NETWORKS, **SCRIPT_NETWORKS, **LAYER_NETWORKS}
+    networks = all_networks()
     DIRECTORY.mkdir(parents=True, exist_ok=True)
     for name in names:
         made = {**networks, **TRAININGS}[name]()
@@ -175,9 +187,7 @@ def main() -> None:
     if args.make:
         return make(args.names)
     # TensorFlow is imported in another process, so that this one measures nothing beside itself.
-    listing = "from layer_zoo import LAYER_NETWORKS; from public_zoo import PUBLIC_NETWORKS; from script_zoo import SCRIPT_NETWORKS;"
-    listing += "from training_zoo import TRAININGS; from zoo import NETWORKS;"
-    listing += "print(*NETWORKS, *PUBLIC_NETWORKS, *SCRIPT_NETWORKS, *LAYER_NETWORKS); print(*TRAININGS)"
+    listing = "import networks, training_zoo; print(*networks.all_networks()); print(*training_zoo.TRAININGS)"
     answer = subprocess.run([sys.executable, "-c", listing], cwd=HERE, check=True, capture_output=True, text=True).stdout.splitlines()
     networks, trainings = (line.split() for line in answer[-2:])
     unknown = set(args.names) - {*networks, *trainings}

@@ -1,8 +1,11 @@
 """Values for which kernels of GPUs could differ from the CPU's: variants that are made of several tensors, and NaN where states are clipped."""
 
 import numpy as np
+import pytest
 
 import flowmill as tf
+
+pytestmark = pytest.mark.usefixtures("num_gpus")
 
 ON_GPU = tf.ConfigProto(device_count={"GPU": 1})
 

@@ -18,6 +18,8 @@ use std::sync::Arc;
 
 /// The number of scores that are computed at a time, unless there are many keys.
 const MAX_SCORES: usize = 12 << 10;
+/// The number of scores that the functions are applied to at a time, whose intermediate results stay in the L1 cache.
+const AT_ONCE: usize = 1 << 10;
 /// The least number of rows of a block, so that a packed matrix is used more than once.
 const MIN_ROWS: usize = 8;
 
@@ -181,7 +183,7 @@ impl Heads<'_> {
         let values = PackedRhs::pack_strided(Precision::F32, value, self.v.ld, num_keys, columns, false);
         let queries = &query[self.q.offset(head)..];
         let mut scores = vec![0.0f32; rows_at_once.min(rows.len()) * num_keys];
-        let mut temporaries = Temporaries::new(self.attention, scores.len());
+        let mut temporaries = Temporaries::new(self.attention, scores.len().min(AT_ONCE));
         for first in rows.clone().step_by(rows_at_once) {
             let count = rows_at_once.min(rows.end - first);
             let block = &mut scores[..count * num_keys];
@@ -194,6 +196,14 @@ impl Heads<'_> {
 
     /// Applies the program to scores in place; `start` is the place of the first one among all scores.
     fn apply(&self, scores: &mut [f32], start: usize, temporaries: &mut Temporaries) {
+        if !self.attention.program.is_empty() {
+            for (i, scores) in scores.chunks_mut(AT_ONCE).enumerate() {
+                self.apply_to_few(scores, start + i * AT_ONCE, temporaries);
+            }
+        }
+    }
+
+    fn apply_to_few(&self, scores: &mut [f32], start: usize, temporaries: &mut Temporaries) {
         let n = scores.len();
         for (at, step) in self.attention.program.iter().enumerate() {
             let (done, rest) = temporaries.values.split_at_mut(at);
@@ -231,7 +241,7 @@ impl Heads<'_> {
     }
 }
 
-/// The memory for the functions of a block of scores.
+/// The memory for the functions of some scores.
 struct Temporaries {
     /// The result of each instruction.
     values: Vec<Vec<f32>>,
