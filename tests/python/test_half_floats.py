@@ -42,3 +42,19 @@ def test_quantized_values_are_those_of_tensorflow(tf1, options):
             return session.run(tf.raw_ops.QuantizeAndDequantizeV2(input=fed, input_min=-limits, input_max=limits, **{"range_given": False, **options}), {fed: x})
 
     np.testing.assert_array_equal(run(flowmill), run(tf1))
+
+
+@pytest.mark.parametrize("options", [{}, {"strides": [1, 2, 2, 1], "padding": "VALID"}, {"dilations": [1, 2, 2, 1]}], ids=str)
+def test_convolutions_are_those_of_tensorflow(tf1, options):
+    random = np.random.default_rng(3)
+    images, filters = (random.normal(0, 1, shape).astype(np.float16) for shape in ([3, 17, 19, 6], [3, 5, 6, 10]))
+
+    def run(tf):
+        with tf.Graph().as_default(), tf.Session() as session:
+            fed = [tf.placeholder(tf.float16, x.shape) for x in (images, filters)]
+            convolution = tf.nn.conv2d(*fed, **{"strides": [1, 1, 1, 1], "padding": "SAME", **options})
+            return session.run(convolution, dict(zip(fed, (images, filters)))), session.run(tf.reshape(convolution[:0], [-1]), dict(zip(fed, (images, filters))))
+
+    (mine, none), (theirs, _) = run(flowmill), run(tf1)
+    assert mine.dtype == np.float16 and none.size == 0
+    np.testing.assert_allclose(mine.astype(np.float32), theirs.astype(np.float32), rtol=2e-2, atol=5e-2)

@@ -45,9 +45,16 @@ pub(super) fn make(init: &KernelInit<'_>, fused: FusedOps) -> Result<Arc<dyn Ker
     match init.dtype("T")? {
         DType::F32 => Ok(Arc::new(WholeResult(Conv2d::new(init, fused)?))),
         _ if fused.bias => init.unsupported(),
-        DType::BF16 => Ok(Arc::new(Conv2dBf16(Conv2d { geometry, fused, precision: Precision::Bf16, packed: LastForm::default() }))),
+        DType::BF16 => Ok(Arc::new(NarrowConv2d::<bf16> {
+            conv: Conv2d { geometry, fused, precision: Precision::Bf16, packed: LastForm::default() },
+            round: round_to_bf16,
+        })),
+        DType::F16 => Ok(Arc::new(NarrowConv2d::<f16> {
+            conv: Conv2d { geometry, fused, precision: Precision::F32, packed: LastForm::default() },
+            round: |to, sums| to.iter_mut().zip(sums).for_each(|(to, &sum)| *to = Number::narrow(sum)),
+        })),
         dtype => {
-            for_dtype!(dtype, [f64, f16, i32], T => from_fn(move |ctx| direct::<T>(ctx, &geometry)), _ => init.unsupported())
+            for_dtype!(dtype, [f64, i32], T => from_fn(move |ctx| direct::<T>(ctx, &geometry)), _ => init.unsupported())
         }
     }
 }
@@ -92,8 +99,12 @@ impl Conv2d {
 
     fn packed(&self, window: &Window, filter: &Tensor, out_channels: usize, groups: usize) -> Result<Arc<PackedFilter>> {
         let pack = || {
-            let widened = if filter.dtype() == DType::BF16 { widened::<bf16>(filter)? } else { Vec::new() };
-            let weights = if filter.dtype() == DType::BF16 { &widened } else { filter.as_slice()? };
+            let widened = match filter.dtype() {
+                DType::BF16 => widened::<bf16>(filter)?,
+                DType::F16 => widened::<f16>(filter)?,
+                _ => Vec::new(),
+            };
+            let weights = if filter.dtype() == DType::F32 { filter.as_slice()? } else { &widened };
             Ok(PackedFilter::pack(self.precision, window, weights, out_channels, groups))
         };
         self.packed.get(filter, |form| form.is_for(self.precision, window, out_channels, groups), pack)
@@ -152,29 +163,32 @@ impl LinearCall for Conv2dCall {
     }
 }
 
-/// The kernel for `bfloat16`: sums are `float32`, and rounded once.
-struct Conv2dBf16(Conv2d);
+/// The kernel for a type of 16 bits: sums are `float32`, and rounded once.
+struct NarrowConv2d<T> {
+    conv: Conv2d,
+    round: fn(&mut [T], &[f32]),
+}
 
-impl Kernel for Conv2dBf16 {
+impl<T: Number<Acc = f32>> Kernel for NarrowConv2d<T> {
     fn compute(&self, ctx: &mut KernelContext<'_>) -> Result<()> {
         let (input, filter) = (ctx.take(0)?, ctx.take(1)?);
-        let (window, groups, out_channels) = checked_window(&self.0.geometry, input.shape(), filter.shape())?;
-        let mut out = ctx.allocator().uninit(DType::BF16, output_shape(&window, out_channels))?;
+        let (window, groups, out_channels) = checked_window(&self.conv.geometry, input.shape(), filter.shape())?;
+        let mut out = ctx.allocator().uninit(T::DTYPE, output_shape(&window, out_channels))?;
         if out.num_elements() > 0 {
-            let filter = self.0.packed(&window, &filter, out_channels, groups)?;
+            let filter = self.conv.packed(&window, &filter, out_channels, groups)?;
             let (mut wide, mut sums) =
                 (ctx.allocator().uninit(DType::F32, input.shape().clone())?, ctx.allocator().uninit(DType::F32, out.shape().clone())?);
             let wide = wide.as_mut_slice::<f32>()?;
-            wide.iter_mut().zip(input.as_slice::<bf16>()?).for_each(|(w, x)| *w = x.to_f32());
+            wide.iter_mut().zip(input.as_slice::<T>()?).for_each(|(w, x)| *w = x.widen());
             conv2d(&window, wide, &filter, sums.as_mut_slice()?, &Epilogue::default());
-            round_to_bf16(out.as_mut_slice()?, sums.as_slice()?);
+            (self.round)(out.as_mut_slice()?, sums.as_slice()?);
         }
         ctx.set_output(0, out);
         Ok(())
     }
 
     fn algorithm(&self) -> Option<&'static str> {
-        Linear::algorithm(&self.0)
+        Linear::algorithm(&self.conv)
     }
 }
 

@@ -1,7 +1,7 @@
 //! Depthwise convolution of NHWC images: each input channel has its own filters.
 
 use super::runs;
-use crate::gemm::Epilogue;
+use crate::gemm::{Epilogue, with_scratch};
 use crate::parallel;
 use crate::simd::{Isa, isa};
 use crate::window::Window;
@@ -54,35 +54,41 @@ pub(super) fn depthwise_for(
     assert!(epilogue.residual.is_none() && !epilogue.accumulate, "depthwise convolution has neither residual nor accumulation",);
     assert!(epilogue.bias.is_none_or(|b| b.len() >= channels), "bias of fewer than {channels} channels");
     let row_len = window.out_width * channels;
-    if row_len == 0 {
+    if row_len * window.out_height == 0 {
         return;
     }
-    let one_row = |row: usize, output: &mut [f32]| {
+    if multiplier > 1 {
+        return with_repeated_channels(isa, window, multiplier, input, filter, output, epilogue);
+    }
+    let layout = runs::Layout { planes: 1, input_plane: 0, filter_plane: 0, filter_column: channels, output_column: channels };
+    for_each_row(window.batch * window.out_height, row_len, window.work(channels), output, |row, output| {
         let (image, y) = (row / window.out_height, row % window.out_height);
-        if multiplier == 1 {
-            let layout = runs::Layout { planes: 1, input_plane: 0, filter_plane: 0, filter_column: channels, output_column: channels };
-            runs::row(isa, window, &layout, image, y, input, filter, output, epilogue);
-            if epilogue.activation.needs_pass() {
-                epilogue.activation.apply(output);
-            }
-        } else {
-            output.fill(0.0);
-            for x in 0..window.out_width {
-                let output = &mut output[x * channels..][..channels];
-                for_each_tap(window, image, y, x, |tap, position| {
-                    let input = &input[position * window.channels..][..window.channels];
-                    add_products(output, input, &filter[tap * channels..][..channels], multiplier);
-                });
-            }
-            if let Some(bias) = epilogue.bias {
-                for output in output.chunks_exact_mut(channels) {
-                    add_bias(output, bias);
-                }
-            }
+        runs::row(isa, window, &layout, image, y, input, filter, output, epilogue);
+        if epilogue.activation.needs_pass() {
             epilogue.activation.apply(output);
         }
-    };
-    for_each_row(window.batch * window.out_height, row_len, window.work(channels), output, one_row);
+    });
+}
+
+/// Computes images whose channels are repeated, one after the other, so that each channel has one filter.
+fn with_repeated_channels(
+    isa: Isa,
+    window: &Window,
+    multiplier: usize,
+    input: &[f32],
+    filter: &[f32],
+    output: &mut [f32],
+    epilogue: &Epilogue<'_>,
+) {
+    let image = Window { batch: 1, channels: window.channels * multiplier, ..*window };
+    let pixels = image.in_height * image.in_width * window.channels;
+    with_scratch(pixels * multiplier, |repeated: &mut [f32]| {
+        for (i, output) in output.chunks_exact_mut(image.positions() * image.channels).take(window.batch).enumerate() {
+            let channels = &input[i * pixels..][..pixels];
+            repeated.chunks_exact_mut(multiplier).zip(channels).for_each(|(repeated, &x)| repeated.fill(x));
+            depthwise_for(isa, &image, 1, repeated, filter, output, epilogue);
+        }
+    });
 }
 
 /// Checks the sizes of filter and output, and returns the number of output channels.
@@ -117,17 +123,6 @@ pub(crate) fn for_each_row<T: Send>(rows: usize, row_len: usize, work: usize, da
     }
 }
 
-/// Calls `f(tap, position)` for each tap of the window at (`image`, `y`, `x`) that lies inside the input.
-fn for_each_tap(w: &Window, image: usize, y: usize, x: usize, mut f: impl FnMut(usize, usize)) {
-    let columns = w.columns_inside(x);
-    for i in w.rows_inside(y) {
-        let row = (image * w.in_height + w.input_row(y, i)) * w.in_width;
-        for j in columns.clone() {
-            f(i * w.width + j, row + w.input_column(x, j));
-        }
-    }
-}
-
 crate::dispatch! {
     /// Computes `output[c * multiplier + q] += input[c] * filter[c * multiplier + q]`.
     pub(super) fn add_products(output: &mut [f32], input: &[f32], filter: &[f32], multiplier: usize) {
@@ -142,13 +137,6 @@ crate::dispatch! {
                     *o += x * f;
                 }
             }
-        }
-    }
-
-    /// Computes `output[c] += bias[c]`.
-    fn add_bias(output: &mut [f32], bias: &[f32]) {
-        for (o, b) in output.iter_mut().zip(bias) {
-            *o += b;
         }
     }
 }
