@@ -7,7 +7,7 @@
 //! * [`update`] and [`arithmetic`] change and add tensors of any numeric type.
 //! * [`variable`] and [`tensor_array`] are objects that kernels of several crates share.
 //! * [`window`] and [`volume`] resolve the windows of convolutions and pools, over images and over volumes.
-//! * [`dilation`], [`fake_quant`] and [`sparse_product`] check the attributes and inputs of the ops that they are named after, for every device.
+//! * [`bincount`], [`dilation`], [`fake_quant`] and [`sparse_product`] check the attributes and inputs of the ops that they are named after, for every device.
 //! * [`philox`] is the generator of random bits, [`farmhash`] has fingerprints of strings, [`files`] reads files.
 //!
 //! The crate has no kernel of its own.
@@ -19,6 +19,7 @@ pub mod arithmetic;
 pub mod array;
 pub mod attention;
 pub mod axes;
+pub mod bincount;
 pub mod blocks;
 pub mod dilation;
 pub mod einsum;

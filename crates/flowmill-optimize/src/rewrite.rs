@@ -1,6 +1,7 @@
 //! Helpers that passes share for matching patterns and replacing nodes.
 
-use crate::Shapes;
+use crate::{PassContext, Shapes, Target};
+use flowmill_graph::traverse::topological_order;
 use flowmill_graph::{Edge, ElementwiseFunction, Graph, Node, NodeId, OutputId, Role, has_effects};
 use flowmill_proto::attr_value::Value;
 use flowmill_proto::node_def::ExperimentalDebugInfo;
@@ -194,6 +195,27 @@ pub(crate) fn replace_chain(graph: &mut Graph, nodes: &[NodeId], def: NodeDef, i
         graph.remove_node(node)?;
     }
     Ok(new)
+}
+
+/// Runs a pass that fuses nodes: `find` is called for each node, producers first, and returns what to fuse there and the node whose result that is; `rewrite`
+/// returns the fused node. Returns the number of fusions.
+pub(crate) fn fuse_each<F>(
+    graph: &mut Graph,
+    PassContext { target, shapes, limit }: PassContext<'_>,
+    find: impl Fn(&Graph, &Node, &Shapes, &dyn Target) -> Option<(F, NodeId)>,
+    rewrite: impl Fn(&mut Graph, &F) -> Result<NodeId>,
+) -> Result<usize> {
+    let mut count = 0;
+    for id in topological_order(graph)? {
+        if count == limit {
+            break;
+        }
+        let Some((found, last)) = graph.get(id).and_then(|node| find(graph, node, shapes, target)) else { continue };
+        let fused = rewrite(graph, &found)?;
+        shapes.set_same(fused.output(0), last.output(0));
+        count += 1;
+    }
+    Ok(count)
 }
 
 /// Removes a node. Consumers of its output 0 take `source` instead, and nodes that waited for it wait for the producer of `source`.

@@ -21,27 +21,30 @@ pub(super) fn register(registry: &mut KernelRegistry) {
 /// The cost of an element, in simple operations.
 const COST: usize = 6;
 
-/// Returns the result of `f` in place of the elements of `x`, in blocks of whole rows. The tensor's memory is reused if nothing else refers to it.
-fn rounded(alloc: &Allocator, mut x: Tensor, row: usize, f: impl Fn(&mut [f32]) + Sync) -> Result<Tensor> {
+/// Returns the result of `f` for blocks of elements, with the place of the first one. The tensor's memory is reused if nothing else refers to it.
+fn rounded(alloc: &Allocator, mut x: Tensor, f: impl Fn(usize, &mut [f32]) + Sync) -> Result<Tensor> {
     if !x.is_unique() {
         let mut copy = alloc.uninit(DType::F32, x.shape().clone())?;
         copy.as_mut_slice::<f32>()?.copy_from_slice(x.as_slice()?);
         x = copy;
     }
-    let mut rows: Vec<&mut [f32]> = x.as_mut_slice::<f32>()?.chunks_mut(row.max(1)).collect();
-    for_blocks(&mut rows, COST.saturating_mul(row), &|_, rows| rows.iter_mut().for_each(|row| f(row)));
-    drop(rows);
+    for_blocks(x.as_mut_slice::<f32>()?, COST, &f);
     Ok(x)
 }
 
-/// The elements of a row if all have the same values.
-const ROW: usize = 4096;
+/// Rounds a block of rows, whose first element is element `start` of all rows.
+fn round_rows(start: usize, block: &mut [f32], values: &[Option<QuantizedValues>]) {
+    let first = start % values.len();
+    let (head, rows) = block.split_at_mut((values.len() - first).min(block.len()));
+    round_row_to_values(head, &values[first..]);
+    rows.chunks_mut(values.len()).for_each(|row| round_row_to_values(row, values));
+}
 
 fn make_args(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let values = values_of_attributes(init)?;
     linear_from_fn(init, move |ctx| {
         let input = ctx.take(0)?;
-        let out = rounded(ctx.allocator(), input, ROW, |row| round_to_values(row, values))?;
+        let out = rounded(ctx.allocator(), input, |_, block| round_to_values(block, values))?;
         ctx.set_output(0, out);
         Ok(())
     })
@@ -83,8 +86,9 @@ fn make_vars(init: &KernelInit<'_>, per_channel: bool) -> Result<Arc<dyn Kernel>
         let alloc = ctx.allocator();
         let out = match values[..] {
             [None] => alloc.zeros(DType::F32, input.shape().clone())?,
-            [Some(values)] if !per_channel => rounded(alloc, input, ROW, |row| round_to_values_by_division(row, values))?,
-            _ => rounded(alloc, input, values.len(), |row| round_row_to_values(row, &values))?,
+            [Some(values)] if !per_channel => rounded(alloc, input, |_, block| round_to_values_by_division(block, values))?,
+            [] => input,
+            _ => rounded(alloc, input, |start, block| round_rows(start, block, &values))?,
         };
         ctx.set_output(0, out);
         Ok(())

@@ -2,6 +2,7 @@
 
 use crate::from_fn::from_fn;
 use crate::number::Number;
+use flowmill_kernels::bincount::Bincount;
 use flowmill_runtime::{Kernel, KernelContext, KernelInit};
 use flowmill_tensor::{Allocator, Complex, DType, Result, Shape, Tensor, bail, bf16, f16, for_dtype};
 use std::sync::Arc;
@@ -9,46 +10,26 @@ use std::sync::Arc;
 /// Makes the kernel of `Bincount`: the sum of the weights for each value below `size`, or the number of occurrences if there are no weights.
 pub(super) fn make_bincount(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     for_dtype!(init.dtype("T")?, [f16, bf16, f32, f64, i8, i16, i32, i64, u8, u16, u32, u64, Complex<f32>, Complex<f64>],
-        T => from_fn(|ctx| bincount::<T>(ctx, 1, false)), _ => init.unsupported())
+        T => from_fn(|ctx| bincount::<T>(ctx, false, false)), _ => init.unsupported())
 }
 
 /// Makes the kernel of `DenseBincount`, which counts each row of a matrix separately.
 pub(super) fn make_dense_bincount(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let binary = init.attrs.get_or("binary_output", false)?;
     for_dtype!(init.dtype("T")?, [f16, bf16, f32, f64, i8, i16, i32, i64, u8, u16, u32, u64, Complex<f32>, Complex<f64>],
-        T => from_fn(move |ctx| bincount::<T>(ctx, 2, binary)), _ => init.unsupported())
+        T => from_fn(move |ctx| bincount::<T>(ctx, true, binary)), _ => init.unsupported())
 }
 
-fn bincount<T: Number>(ctx: &mut KernelContext<'_>, max_rank: usize, binary: bool) -> Result<()> {
-    let (input, size, weights) = (ctx.input(0)?, ctx.input(1)?, ctx.input(2)?);
-    if size.num_elements() != 1 {
-        bail!(InvalidArgument, "Shape must be rank 0 but is rank {}", size.rank());
-    }
-    let size = size.to_i64()?;
-    let Ok(bins) = usize::try_from(size) else { bail!(InvalidArgument, "size ({size}) must be non-negative") };
-    if max_rank == 2 && input.rank() > 2 {
-        bail!(InvalidArgument, "Shape must be at most rank 2 but is rank {}", input.rank());
-    }
-    let weights = weights.as_slice::<T>()?;
-    if !weights.is_empty() && weights.len() != input.num_elements() {
-        bail!(
-            InvalidArgument,
-            "`weights` must be the same shape as `arr` or a length-0 `Tensor`, in which case it acts as all weights equal to 1. Received {} values for {}",
-            weights.len(),
-            input.num_elements()
-        );
-    }
-    let rows = if max_rank == 2 && input.rank() == 2 { Some(input.shape()[0]) } else { None };
-    let shape = rows.map_or(Shape::new(&[bins]), |rows| Shape::new(&[rows, bins]));
-    shape.checked_num_elements()?;
-    let values = input.to_i64_vec()?;
+fn bincount<T: Number>(ctx: &mut KernelContext<'_>, counts_rows: bool, binary: bool) -> Result<()> {
+    let Bincount { bins, width, shape, .. } = Bincount::new(ctx, counts_rows)?;
+    let weights = ctx.input(2)?.as_slice::<T>()?;
+    let values = ctx.input(0)?.to_i64_vec()?;
     if values.iter().any(|&v| v < 0) {
         bail!(InvalidArgument, "Input arr must be non-negative!");
     }
-    let width = rows.map_or(values.len(), |rows| values.len().checked_div(rows).unwrap_or(0)).max(1);
     let mut out = ctx.allocator().zeros(T::DTYPE, shape)?;
     let counts = out.as_mut_slice::<T>()?;
-    for (i, &value) in values.iter().enumerate().filter(|(_, v)| **v < size) {
+    for (i, &value) in values.iter().enumerate().filter(|(_, v)| **v < bins as i64) {
         let count = &mut counts[i / width * bins + value as usize];
         let weight = weights.get(i).copied().unwrap_or(T::ONE);
         *count = if binary { T::ONE } else { count.plus(weight) };

@@ -5,19 +5,20 @@ use super::types::{INDICES, NUMBERS};
 use crate::compiled_kernel::{CompiledKernel, element_types, word};
 use crate::device::{Argument, GpuDevice};
 use crate::text::element_name;
+use flowmill_kernels::bincount::Bincount;
 use flowmill_kernels::from_fn::from_fn;
 use flowmill_runtime::{Device, Kernel, KernelDef, KernelInit, KernelRegistry};
-use flowmill_tensor::{DType, Result, Shape, Tensor, bail, error};
+use flowmill_tensor::{DType, Result, Shape, Tensor, error};
 use std::sync::Arc;
 
 pub(super) fn register(registry: &mut KernelRegistry) {
     let counts = |make| KernelDef::new(make).constrain("T", NUMBERS).constrain("Tidx", INDICES).host_memory("size");
-    registry.register("Bincount", counts(|init| make(init, 1)));
-    registry.register("DenseBincount", counts(|init| make(init, 2)));
+    registry.register("Bincount", counts(|init| make(init, false)));
+    registry.register("DenseBincount", counts(|init| make(init, true)));
 }
 
-/// Makes the kernel of an op that counts the values of a vector, or with `max_rank` 2 those of each row of a matrix.
-fn make(init: &KernelInit<'_>, max_rank: usize) -> Result<Arc<dyn Kernel>> {
+/// Makes the kernel of an op that counts the values of a vector, or with `counts_rows` those of each row of a matrix.
+fn make(init: &KernelInit<'_>, counts_rows: bool) -> Result<Arc<dyn Kernel>> {
     let is_binary = init.attrs.get_or("binary_output", false)?;
     let (dtype, index) = (init.dtype("T")?, init.attrs.get_or("Tidx", DType::I32)?);
     let [element, compute] = element_types(dtype)?;
@@ -27,24 +28,10 @@ fn make(init: &KernelInit<'_>, max_rank: usize) -> Result<Arc<dyn Kernel>> {
         ["count", "number_bins", "store_counts"].map(|name| CompiledKernel::new(include_str!("bincount.cu"), name, &types));
     let scatterer = Scatterer::new("struct Add", dtype, DType::I64)?;
     from_fn(move |ctx| {
-        let (input, size, weights) = (ctx.input(0)?.clone(), ctx.input(1)?, ctx.input(2)?.clone());
-        if size.num_elements() != 1 {
-            bail!(InvalidArgument, "Shape must be rank 0 but is rank {}", size.rank());
-        }
-        let size = size.to_i64()?;
-        let Ok(bins) = usize::try_from(size) else { bail!(InvalidArgument, "size ({size}) must be non-negative") };
-        if max_rank == 2 && input.rank() > 2 {
-            bail!(InvalidArgument, "Shape must be at most rank 2 but is rank {}", input.rank());
-        }
-        let (n, num_weights) = (input.num_elements(), weights.num_elements());
-        if num_weights > 0 && num_weights != n {
-            bail!(
-                InvalidArgument,
-                "`weights` must be the same shape as `arr` or a length-0 `Tensor`, in which case it acts as all weights equal to 1. Received {num_weights} values for {n}"
-            );
-        }
-        let rows = if max_rank == 2 && input.rank() == 2 { Some(input.shape()[0]) } else { None };
-        let output = ctx.allocate_output(0, dtype, &rows.map_or(Shape::new(&[bins]), |rows| Shape::new(&[rows, bins])))?.clone();
+        let Bincount { bins, width, num_weights, shape } = Bincount::new(ctx, counts_rows)?;
+        let (input, weights) = (ctx.input(0)?.clone(), ctx.input(2)?.clone());
+        let n = input.num_elements();
+        let output = ctx.allocate_output(0, dtype, &shape)?.clone();
         if output.num_elements() == 0 {
             return Ok(());
         }
@@ -53,7 +40,6 @@ fn make(init: &KernelInit<'_>, max_rank: usize) -> Result<Arc<dyn Kernel>> {
         if n == 0 {
             return device.gpu().fill(device.address(&output)?, 0, output.num_bytes());
         }
-        let width = n / rows.unwrap_or(1);
         let numbers = [word(n)?, word(width)?, word(bins)?].map(Argument::U32);
         let of_bins = |to: Argument<'static>| -> Result<[Argument<'static>; 5]> {
             let [n, width, bins] = numbers;

@@ -25,7 +25,7 @@ pub fn depthwise_conv2d(window: &Window, multiplier: usize, input: &[f32], filte
 /// Computes some rows of the result of [`depthwise_conv2d`], counted through all images: part of one image, or whole images.
 ///
 /// # Panics
-/// As [`depthwise_conv2d`]; `output` holds these rows.
+/// The function panics like [`depthwise_conv2d`], with an output of these rows.
 #[allow(clippy::too_many_arguments)]
 pub fn depthwise_conv2d_rows(
     window: &Window,

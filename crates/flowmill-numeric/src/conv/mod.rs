@@ -175,7 +175,7 @@ impl PackedFilter {
 /// [`PackedFilter::rows_together`] on and up to one or to the image's end, or consists of whole images.
 ///
 /// # Panics
-/// As [`conv2d`]; `output` holds these rows.
+/// The function panics like [`conv2d`], with an output of these rows.
 pub fn conv2d_rows(window: &Window, rows: Range<usize>, input: &[f32], filter: &PackedFilter, output: &mut [f32], epilogue: &Epilogue<'_>) {
     let (part, elements) = window.of_rows(rows.clone());
     conv2d(&part, &input[elements], filter, output, &epilogue.from_row(rows.start * window.out_width));

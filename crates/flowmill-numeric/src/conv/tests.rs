@@ -448,3 +448,26 @@ fn integers_pool_too() {
     max_pool(&w, &[-3, -1, -8, -1], &mut out);
     assert_eq!(out, [-1]);
 }
+
+#[test]
+fn depthwise_convolutions_of_no_positions_do_nothing() {
+    let window = Window {
+        batch: 1,
+        in_height: 1,
+        in_width: 1,
+        channels: 2,
+        height: 2,
+        width: 1,
+        stride_height: 1,
+        stride_width: 1,
+        dilation_height: 1,
+        dilation_width: 1,
+        pad_top: 0,
+        pad_left: 0,
+        out_height: 0,
+        out_width: 1,
+    };
+    for multiplier in [1, 2] {
+        depthwise_conv2d(&window, multiplier, &[1.0; 2], &[1.0; 8], &mut [], &Epilogue::default());
+    }
+}

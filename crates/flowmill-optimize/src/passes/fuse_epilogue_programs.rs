@@ -16,25 +16,18 @@
 use super::fuse_elementwise::FUSED as ELEMENTWISE;
 use super::fuse_epilogues::{self, OWN_PADDINGS};
 use crate::linear::{Linear, fused_functions};
-use crate::rewrite::{is_channels_last, is_of_type, node_def, replace_chain, sole_consumer};
+use crate::rewrite::{fuse_each, is_channels_last, is_of_type, node_def, replace_chain, sole_consumer};
 use crate::{PassContext, Shapes, Target};
-use flowmill_graph::traverse::topological_order;
 use flowmill_graph::{ElementwiseFunction, ElementwiseInstruction, ElementwisePiece, ElementwiseProgram, Graph, Node, NodeId, OutputId};
 use flowmill_proto::attr_value::Value;
 use flowmill_tensor::{DType, Result};
 
-pub(crate) fn run(graph: &mut Graph, PassContext { target, shapes, limit }: PassContext<'_>) -> Result<usize> {
-    let mut count = 0;
-    for id in topological_order(graph)? {
-        if count == limit {
-            break;
-        }
-        let Some(found) = graph.get(id).and_then(|node| find(graph, node, shapes, target)) else { continue };
-        let fused = rewrite(graph, &found)?;
-        shapes.set_same(fused.output(0), id.output(0));
-        count += 1;
-    }
-    Ok(count)
+pub(crate) fn run(graph: &mut Graph, context: PassContext<'_>) -> Result<usize> {
+    let find = |graph: &Graph, node: &Node, shapes: &Shapes, target: &dyn Target| {
+        let found = find(graph, node, shapes, target)?;
+        Some((found, node.id()))
+    };
+    fuse_each(graph, context, find, rewrite)
 }
 
 struct Found {

@@ -15,9 +15,8 @@
 //! `fold_batch_norm` runs earlier, because it turns a batch norm into a bias. `fold_padding` runs earlier, because it matches `Conv2D`.
 
 use crate::linear::{Linear, is_bias_add};
-use crate::rewrite::{is_of_type, node_def, replace_chain, sole_consumer, text};
+use crate::rewrite::{fuse_each, is_of_type, node_def, replace_chain, sole_consumer, text};
 use crate::{PassContext, Shapes, Target};
-use flowmill_graph::traverse::topological_order;
 use flowmill_graph::{Edge, ElementwiseFunction, Graph, Node, NodeId, OutputId};
 use flowmill_proto::{AttrValue, DataType};
 use flowmill_tensor::{DType, Result};
@@ -25,20 +24,13 @@ use flowmill_tensor::{DType, Result};
 /// The attribute for explicit paddings of the fused depthwise op, for which TensorFlow declares none. The op's `padding` is then `VALID`.
 pub(super) const OWN_PADDINGS: &str = "_explicit_paddings";
 
-pub(crate) fn run(graph: &mut Graph, PassContext { target, shapes, limit }: PassContext<'_>) -> Result<usize> {
-    let order = topological_order(graph)?;
-    let mut count = 0;
-    for id in order {
-        if count == limit {
-            break;
-        }
-        let Some(found) = graph.get(id).and_then(|node| find(graph, node, shapes, target)) else { continue };
-        let last = *found.nodes.last().unwrap_or(&id);
-        let fused = rewrite(graph, &found)?;
-        shapes.set_same(fused.output(0), last.output(0));
-        count += 1;
-    }
-    Ok(count)
+pub(crate) fn run(graph: &mut Graph, context: PassContext<'_>) -> Result<usize> {
+    let find = |graph: &Graph, node: &Node, shapes: &Shapes, target: &dyn Target| {
+        let found = find(graph, node, shapes, target)?;
+        let last = found.nodes.last().copied().unwrap_or(node.id());
+        Some((found, last))
+    };
+    fuse_each(graph, context, find, rewrite)
 }
 
 /// Returns the function of a product whose only function says what its sums start with.

@@ -14,9 +14,8 @@
 
 use super::fuse_elementwise::FUSED as ELEMENTWISE;
 use crate::linear::{fused_functions, pointwise_channels};
-use crate::rewrite::{constant_shape, is_of_type, node_def, replace_chain, sole_consumer};
+use crate::rewrite::{constant_shape, fuse_each, is_of_type, node_def, replace_chain, sole_consumer};
 use crate::{PassContext, Shapes, Target};
-use flowmill_graph::traverse::topological_order;
 use flowmill_graph::{ElementwiseFunction, ElementwiseProgram, Graph, Node, NodeId, OutputId};
 use flowmill_proto::attr_value::Value;
 use flowmill_tensor::{DType, Result};
@@ -25,18 +24,12 @@ const FUSED: &str = "_FusedElementwiseProduct";
 /// The most elements of the matrix.
 const MAX_WEIGHTS: i64 = 1 << 17;
 
-pub(crate) fn run(graph: &mut Graph, PassContext { target, shapes, limit }: PassContext<'_>) -> Result<usize> {
-    let mut count = 0;
-    for id in topological_order(graph)? {
-        if count == limit {
-            break;
-        }
-        let Some(found) = graph.get(id).and_then(|node| find(graph, node, shapes, target)) else { continue };
-        let fused = rewrite(graph, &found)?;
-        shapes.set_same(fused.output(0), id.output(0));
-        count += 1;
-    }
-    Ok(count)
+pub(crate) fn run(graph: &mut Graph, context: PassContext<'_>) -> Result<usize> {
+    let find = |graph: &Graph, node: &Node, shapes: &Shapes, target: &dyn Target| {
+        let found = find(graph, node, shapes, target)?;
+        Some((found, node.id()))
+    };
+    fuse_each(graph, context, find, rewrite)
 }
 
 struct Found {

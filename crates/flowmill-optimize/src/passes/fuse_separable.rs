@@ -19,9 +19,8 @@
 
 use super::fuse_epilogues::OWN_PADDINGS;
 use crate::linear::{fused_functions, pointwise_channels, static_filter};
-use crate::rewrite::{is_channels_last, is_of_type, node_def, replace_chain, sole_consumer};
+use crate::rewrite::{fuse_each, is_channels_last, is_of_type, node_def, replace_chain, sole_consumer};
 use crate::{PassContext, Shapes, Target};
-use flowmill_graph::traverse::topological_order;
 use flowmill_graph::{ElementwiseFunction, Graph, Node, NodeId, OutputId};
 use flowmill_tensor::{DType, Result};
 
@@ -31,19 +30,13 @@ const MAX_WEIGHTS: i64 = 1 << 16;
 /// The most output channels behind a depthwise convolution that has no convolution in front of it.
 const MAX_PROJECTED: i64 = 64;
 
-pub(crate) fn run(graph: &mut Graph, PassContext { target, shapes, limit }: PassContext<'_>) -> Result<usize> {
-    let mut count = 0;
-    for id in topological_order(graph)? {
-        if count == limit {
-            break;
-        }
-        let Some(found) = graph.get(id).and_then(|node| find(graph, node, shapes, target)) else { continue };
-        let last = found.nodes.last().copied().unwrap_or(id);
-        let fused = rewrite(graph, &found)?;
-        shapes.set_same(fused.output(0), last.output(0));
-        count += 1;
-    }
-    Ok(count)
+pub(crate) fn run(graph: &mut Graph, context: PassContext<'_>) -> Result<usize> {
+    let find = |graph: &Graph, node: &Node, shapes: &Shapes, target: &dyn Target| {
+        let found = find(graph, node, shapes, target)?;
+        let last = found.nodes.last().copied().unwrap_or(node.id());
+        Some((found, last))
+    };
+    fuse_each(graph, context, find, rewrite)
 }
 
 /// One of the convolutions.
