@@ -3,7 +3,6 @@
 use super::block::Group;
 use super::driver::{Job, Rows};
 use super::tile::Operand;
-use crate::parallel;
 use crate::simd::prefetch::{self, LINE};
 use std::ops::Range;
 
@@ -16,17 +15,18 @@ impl<T: Operand, A: Rows<T::Step>> Job<'_, T, A> {
         first * width..self.n.min(end * width)
     }
 
-    /// Prefetches part `share` of `shares` of some columns of some rows of C. Lines in order make the processor fetch more of them by itself: results that are
-    /// larger than the caches are written up to 1.7 times as fast. Stores past the caches were not faster.
-    pub(super) fn prefetch_result(&self, row: usize, rows: usize, columns: &Range<usize>, share: usize, shares: usize) {
+    /// Returns the prefetches of some columns of some rows of C, to be made in `shares` shares. Lines in order make the processor fetch more of them by itself:
+    /// results that are larger than the caches are written up to 1.7 times as fast. Stores past the caches were not faster.
+    pub(super) fn result_ahead(&self, row: usize, rows: usize, columns: &Range<usize>, shares: usize) -> ResultAhead {
         // Adjacent rows are one. Of rows that are far from each other, nothing between them is fetched.
-        let (rows, columns) =
-            if columns.len() == self.ldc { (row..row + 1, 0..rows * self.ldc) } else { (row..row + rows, columns.clone()) };
-        for row in rows {
-            let next = self.c.wrapping_add(row * self.ldc + columns.start).cast::<u8>();
-            for line in parallel::piece(columns.len() * size_of::<T::Sum>() / LINE, shares, share) {
-                prefetch::for_write(next.wrapping_add(line * LINE));
-            }
+        let (rows, elements) = if columns.len() == self.ldc { (1, rows * self.ldc) } else { (rows, columns.len()) };
+        let lines = elements * size_of::<T::Sum>() / LINE;
+        ResultAhead {
+            next: self.c.wrapping_add(row * self.ldc + columns.start).cast(),
+            row_bytes: self.ldc * size_of::<T::Sum>(),
+            rows,
+            lines,
+            share: lines.div_ceil(shares),
         }
     }
 
@@ -57,5 +57,34 @@ impl<T: Operand, A: Rows<T::Step>> Job<'_, T, A> {
                 prefetch::for_later(next.wrapping_add(line * LINE));
             }
         }
+    }
+}
+
+/// Prefetches of parts of some rows of C.
+pub(super) struct ResultAhead {
+    /// The next line of the first row.
+    next: *const u8,
+    /// The distance between two rows.
+    row_bytes: usize,
+    rows: usize,
+    /// The lines of a row that are left.
+    lines: usize,
+    /// The lines of a share.
+    share: usize,
+}
+
+impl ResultAhead {
+    /// Prefetches the next share.
+    #[inline]
+    pub(super) fn prefetch_share(&mut self) {
+        let lines = self.share.min(self.lines);
+        for row in 0..self.rows {
+            let first = self.next.wrapping_add(row * self.row_bytes);
+            for line in 0..lines {
+                prefetch::for_write(first.wrapping_add(line * LINE));
+            }
+        }
+        self.next = self.next.wrapping_add(lines * LINE);
+        self.lines -= lines;
     }
 }

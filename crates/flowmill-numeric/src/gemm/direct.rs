@@ -4,7 +4,7 @@
 //! chain of multiply-adds as in the packed form, so that both forms return the same bits.
 
 use super::dot::Dot;
-use super::tile::{Finish, SumOf};
+use super::tile::{Finish, SumOf, finish_tile};
 use crate::simd::prefetch::{self, LINE};
 use crate::simd::vector::Lanes;
 use smallvec::SmallVec;
@@ -104,38 +104,6 @@ pub(crate) unsafe fn direct_tile<D: Dot, const R: usize, const W: usize>(t: &Dir
                 b = b.add(t.ldb);
             }
         }
-        let mut done = acc;
-        if let Some(f) = &t.finish {
-            for w in 0..W {
-                let column = w * D::Sums::LANES;
-                if !f.bias.is_null() {
-                    let bias = load(f.bias.add(column), w);
-                    for i in 0..R {
-                        done[i][w] = done[i][w].add(bias);
-                    }
-                }
-                if !f.residual.is_null() {
-                    for i in 0..R {
-                        done[i][w] = done[i][w].add(load(f.residual.add(i * f.ld_residual + column), w));
-                    }
-                }
-                if let Some(low) = f.low {
-                    for i in 0..R {
-                        done[i][w] = D::Sums::splat(low).max(done[i][w]);
-                    }
-                }
-                if let Some(high) = f.high {
-                    for i in 0..R {
-                        done[i][w] = D::Sums::splat(high).min(done[i][w]);
-                    }
-                }
-            }
-        }
-        for (i, row) in done.iter().enumerate() {
-            for (w, v) in row.iter().enumerate() {
-                let c = t.c.add(i * t.ldc + w * D::Sums::LANES);
-                if whole { v.store(c) } else { v.store_part(c, columns(w)) }
-            }
-        }
+        finish_tile::<D::Sums, R, 1, W>(acc.map(|row| [row]), t.finish.as_ref(), t.c, t.ldc, t.cols);
     }
 }

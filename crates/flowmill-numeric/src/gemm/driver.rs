@@ -6,7 +6,8 @@ use smallvec::SmallVec;
 
 use super::block::{BlockRows, Group, TileRows};
 use super::buffer::with_scratch;
-use super::direct::{DirectTile, Segment, Segments, part};
+use super::direct::{Segments, part};
+use super::in_place::InPlace;
 use super::tile::{Finish, KC, Kernels, LDA, Operand, Tile};
 use crate::parallel;
 
@@ -192,40 +193,63 @@ impl<T: Operand, A: Rows<T::Step>> Job<'_, T, A> {
             self.pack_rows(&block, packed);
             // Whatever panel comes first finds the rows of A in memory, the others find them in the cache.
             let first_panel = groups.first().map_or(0, |group| group.panel);
-            let multiply = |tile: usize, group: Group, chunk: usize, steps: Range<usize>| {
+            let multiply_packed = |part: &TileRows, tile: usize, group: Group, chunk: usize| {
+                let steps = block.chunk(chunk);
                 // SAFETY: the caller guarantees it; the rows that are not in place were packed above.
-                unsafe { self.multiply(&block, packed, tile, group, chunk, steps, group.panel == first_panel) };
+                unsafe { self.multiply(&block, packed, part, tile, group, chunk, steps) };
             };
             // Rows in place are multiplied for all chunks at once.
-            let multiply_chunk = |tile: usize, group: Group, chunk: usize| match (block.parts[tile].in_place, chunk) {
-                (false, _) => multiply(tile, group, chunk, block.chunk(chunk)),
-                (true, 0) => multiply(tile, group, chunk, 0..block.ks.len()),
-                (true, _) => {}
-            };
-            let tiles = 0..block.parts.len();
+            let mut in_place = InPlace::new(self, &block, &block.segments, &block.ks);
             if self.is_far() {
                 for (chunk, steps) in block.short_steps() {
+                    let ks = block.ks.start + steps.start..block.ks.start + steps.end;
+                    let segments = part(&block.segments, ks.start, ks.len());
+                    let mut in_place = InPlace::new(self, &block, &segments, &ks);
                     for &group in &groups {
-                        self.prefetch_rows(block.ks.start + steps.end, steps.len(), &panels, group);
-                        tiles.clone().for_each(|tile| multiply(tile, group, chunk, steps.clone()));
+                        self.prefetch_rows(ks.end, steps.len(), &panels, group);
+                        in_place.set_panel(group.panel);
+                        for (tile, part) in block.parts.iter().enumerate() {
+                            // SAFETY: as above.
+                            unsafe {
+                                if part.in_place {
+                                    in_place.multiply(part, group.panel == first_panel);
+                                } else {
+                                    self.multiply(&block, packed, part, tile, group, chunk, steps.clone());
+                                }
+                            }
+                        }
                     }
                 }
             } else if let Some(in_turn) = self.panels_in_turn() {
                 // Several panels are one group only for blocks of a few rows, which have one tile.
                 for groups in groups.chunks(in_turn.max(1)) {
                     let columns = self.columns(groups);
-                    for tile in tiles.clone() {
-                        let part = &block.parts[tile];
-                        for (i, &group) in groups.iter().enumerate() {
-                            self.prefetch_result(part.row + part.height, part.height, &columns, i, groups.len());
-                            (0..block.chunks).for_each(|chunk| multiply_chunk(tile, group, chunk));
+                    for (tile, part) in block.parts.iter().enumerate() {
+                        let mut ahead = self.result_ahead(part.row + part.height, part.height, &columns, groups.len());
+                        for &group in groups {
+                            ahead.prefetch_share();
+                            if part.in_place {
+                                in_place.set_panel(group.panel);
+                                // SAFETY: the caller guarantees it.
+                                unsafe { in_place.multiply(part, group.panel == first_panel) };
+                            } else {
+                                (0..block.chunks).for_each(|chunk| multiply_packed(part, tile, group, chunk));
+                            }
                         }
                     }
                 }
             } else {
                 for &group in &groups {
+                    in_place.set_panel(group.panel);
                     for chunk in 0..block.chunks {
-                        tiles.clone().for_each(|tile| multiply_chunk(tile, group, chunk));
+                        for (tile, part) in block.parts.iter().enumerate() {
+                            if !part.in_place {
+                                multiply_packed(part, tile, group, chunk);
+                            } else if chunk == 0 {
+                                // SAFETY: the caller guarantees it.
+                                unsafe { in_place.multiply(part, group.panel == first_panel) };
+                            }
+                        }
                     }
                 }
             }
@@ -299,7 +323,7 @@ impl<T: Operand, A: Rows<T::Step>> Job<'_, T, A> {
         }
     }
 
-    /// Multiplies a tile of a block with some panels, for `steps` of the block: a part of the chunk, or, for rows in place, of all chunks.
+    /// Multiplies a tile of packed rows with some panels, for `steps` of the block: a part of the chunk.
     ///
     /// # Safety
     /// The requirements of [`Job::block`] hold, and `packed` holds what [`Job::pack_rows`] has packed.
@@ -309,85 +333,27 @@ impl<T: Operand, A: Rows<T::Step>> Job<'_, T, A> {
         &self,
         block: &BlockRows<'_, T::Step>,
         packed: &[T::Step],
+        part: &TileRows,
         tile: usize,
         group: Group,
         chunk: usize,
         steps: Range<usize>,
-        is_first_panel: bool,
     ) {
-        let part = &block.parts[tile];
-        let ks = block.ks.start + steps.start..block.ks.start + steps.end;
-        // SAFETY: the tile lies inside the block and the panels; its rows are in place, or were packed for these steps.
-        unsafe {
-            if !part.in_place {
-                if group.count == 1 {
-                    self.prefetch(group.panel, ks.start, ks.len(), tile, block.parts.len());
-                }
-                let a = packed[block.place_of(chunk, part.row) + steps.start - block.chunk(chunk).start..].as_ptr();
-                self.tile(part.row, part.height, group.panel, group.count, ks.start, ks.len(), a);
-                return;
-            }
-            let places = &block.places[part.row - block.rows.start..][..part.height];
-            let ahead = if is_first_panel { following(block.data, places, &block.segments) } else { std::ptr::null() };
-            if ks.len() == block.ks.len() {
-                self.direct_tile(part.row, block.data, places, &block.segments, group.panel, &ks, ahead);
-            } else {
-                let segments = self::part(&block.segments, ks.start, ks.len());
-                self.direct_tile(part.row, block.data, places, &segments, group.panel, &ks, ahead);
-            }
+        let k0 = block.ks.start + steps.start;
+        if group.count == 1 {
+            self.prefetch(group.panel, k0, steps.len(), tile, block.parts.len());
         }
-    }
-
-    /// Computes one tile whose rows of A begin at `places` of `data`, with one panel, for the steps `ks`, and prefetches what is `ahead`.
-    ///
-    /// # Safety
-    /// The requirements of [`Job::block`] hold; the rows consist of `segments`, which cover `ks`.
-    #[allow(clippy::too_many_arguments)]
-    unsafe fn direct_tile(
-        &self,
-        row: usize,
-        data: &[T::Step],
-        places: &[usize],
-        segments: &Segments,
-        panel: usize,
-        ks: &Range<usize>,
-        ahead: *const T::Step,
-    ) {
-        let column = panel * self.kernels.panel_width();
-        let cols = (self.n - column).min(self.kernels.panel_width());
-        let in_tail = panel >= self.full_panels();
-        let vectors = if in_tail && self.b.tail_width <= self.kernels.lanes { 1 } else { 2 };
-        let last = ks.end == self.k;
-        // SAFETY: `row` and `column` lie inside the operands that the caller guarantees.
-        unsafe {
-            let (b, ldb) =
-                if in_tail { (self.b.tail, self.b.tail_width) } else { (self.b.data.add(panel * self.b.panel_stride), self.b.ldb) };
-            let c = self.c.add(row * self.ldc + column);
-            self.kernels.direct(places.len(), vectors)(&DirectTile {
-                segments,
-                a: data.as_ptr(),
-                rows: places,
-                step: 1,
-                b,
-                ldb,
-                c,
-                ldc: self.ldc,
-                cols,
-                load: self.load || ks.start > 0,
-                finish: if last { self.finish.map(|f| f.at(row, column)) } else { None },
-                ahead,
-            });
-            if last {
-                self.apply_then(c, places.len(), cols);
-            }
-        }
+        let a = packed[block.place_of(chunk, part.row) + steps.start - block.chunk(chunk).start..].as_ptr();
+        // SAFETY: the tile lies inside the block and the panels; its rows were packed for these steps.
+        unsafe { self.tile(part.row, part.height, group.panel, group.count, k0, steps.len(), a) };
     }
 
     /// Applies the function of finished rows to a tile.
     ///
     /// # Safety
     /// `c` is writable for these rows and columns.
-    unsafe fn apply_then(&self, c: *mut T::Sum, rows: usize, cols: usize) {
+    #[inline]
+    pub(super) unsafe fn apply_then(&self, c: *mut T::Sum, rows: usize, cols: usize) {
         if let Some(then) = self.then {
             for i in 0..rows {
                 // SAFETY: the caller guarantees it.
@@ -437,29 +403,11 @@ impl<T: Operand, A: Rows<T::Step>> Job<'_, T, A> {
     }
 }
 
-/// Returns the memory behind rows of A if these lie one after the other, because the next tile's do then as well; otherwise null.
-fn following<T>(data: &[T], places: &[usize], segments: &[Segment]) -> *const T {
-    match (places, segments) {
-        (&[first, .., last], &[Segment { a: 0, len, .. }]) if last == first + (places.len() - 1) * len => {
-            data.as_ptr().wrapping_add(last + len)
-        }
-        _ => std::ptr::null(),
-    }
-}
-
 impl<T> Finish<T> {
     /// Returns the epilogue for the part of C that starts at (`row`, `column`).
-    ///
-    /// # Safety
-    /// The position lies inside C.
-    unsafe fn at(self, row: usize, column: usize) -> Self {
-        // SAFETY: the caller guarantees that the position is inside the memory of the pointers.
-        unsafe {
-            Self {
-                bias: if self.bias.is_null() { self.bias } else { self.bias.add(column) },
-                residual: if self.residual.is_null() { self.residual } else { self.residual.add(row * self.ld_residual + column) },
-                ..self
-            }
-        }
+    #[inline]
+    pub(super) fn at(self, row: usize, column: usize) -> Self {
+        let place = |p: *const T, at: usize| if p.is_null() { p } else { p.wrapping_add(at) };
+        Self { bias: place(self.bias, column), residual: place(self.residual, row * self.ld_residual + column), ..self }
     }
 }

@@ -19,6 +19,7 @@ mod dot;
 mod driver;
 mod epilogue;
 mod generic;
+mod in_place;
 mod narrow;
 mod pack;
 mod quantized;

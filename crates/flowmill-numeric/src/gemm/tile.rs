@@ -99,46 +99,55 @@ unsafe fn tile<D: Dot, const R: usize, const P: usize, const W: usize>(t: &Tile<
             b = b.add(t.ldb);
         }
 
-        let mut done = acc;
-        if let Some(f) = &t.finish {
-            if !f.bias.is_null() {
-                for q in 0..P {
-                    for w in 0..W {
-                        let p = f.bias.add((q * W + w) * D::Sums::LANES);
-                        let bias = if whole { D::Sums::load(p) } else { D::Sums::load_part(p, columns(q, w)) };
+        finish_tile::<D::Sums, R, P, W>(acc, t.finish.as_ref(), t.c, t.ldc, t.cols);
+    }
+}
+
+/// Applies the epilogue to the sums of a tile and stores them.
+///
+/// # Safety
+/// The CPU has V's instruction set; `c`, whose rows are `ldc` apart, and the pointers of `finish` are good for `R` rows and `cols` columns.
+#[inline(always)]
+#[allow(clippy::needless_range_loop)]
+pub(super) unsafe fn finish_tile<V: Lanes, const R: usize, const P: usize, const W: usize>(
+    sums: [[[V; W]; P]; R],
+    finish: Option<&Finish<V::Elem>>,
+    c: *mut V::Elem,
+    ldc: usize,
+    cols: usize,
+) {
+    // Copied vector by vector: a copy of the whole array would keep the sums in memory while they are computed.
+    let copy = || sums.map(|row| row.map(|panel| panel.map(|v| v)));
+    // SAFETY: everything below stays inside the memory that the caller guarantees; the sums of a tile are adjacent.
+    unsafe {
+        if cols < P * W * V::LANES {
+            let stored = copy();
+            return finish_part::<V::Baseline>(stored.as_ptr().cast(), R, P * W * V::LANES, finish, c, ldc, cols);
+        }
+        let mut done = copy();
+        if let Some(f) = finish {
+            for q in 0..P {
+                for w in 0..W {
+                    let column = (q * W + w) * V::LANES;
+                    if !f.bias.is_null() {
+                        let bias = V::load(f.bias.add(column));
                         for i in 0..R {
                             done[i][q][w] = done[i][q][w].add(bias);
                         }
                     }
-                }
-            }
-            if !f.residual.is_null() {
-                for i in 0..R {
-                    for q in 0..P {
-                        for w in 0..W {
-                            let p = f.residual.add(i * f.ld_residual + (q * W + w) * D::Sums::LANES);
-                            let old = if whole { D::Sums::load(p) } else { D::Sums::load_part(p, columns(q, w)) };
-                            done[i][q][w] = done[i][q][w].add(old);
+                    if !f.residual.is_null() {
+                        for i in 0..R {
+                            done[i][q][w] = done[i][q][w].add(V::load(f.residual.add(i * f.ld_residual + column)));
                         }
                     }
-                }
-            }
-            if let Some(low) = f.low {
-                let low = D::Sums::splat(low);
-                for i in 0..R {
-                    for q in 0..P {
-                        for w in 0..W {
-                            done[i][q][w] = low.max(done[i][q][w]);
+                    if let Some(low) = f.low {
+                        for i in 0..R {
+                            done[i][q][w] = V::splat(low).max(done[i][q][w]);
                         }
                     }
-                }
-            }
-            if let Some(high) = f.high {
-                let high = D::Sums::splat(high);
-                for i in 0..R {
-                    for q in 0..P {
-                        for w in 0..W {
-                            done[i][q][w] = high.min(done[i][q][w]);
+                    if let Some(high) = f.high {
+                        for i in 0..R {
+                            done[i][q][w] = V::splat(high).min(done[i][q][w]);
                         }
                     }
                 }
@@ -147,10 +156,46 @@ unsafe fn tile<D: Dot, const R: usize, const P: usize, const W: usize>(t: &Tile<
         for (i, row) in done.iter().enumerate() {
             for (q, panel) in row.iter().enumerate() {
                 for (w, v) in panel.iter().enumerate() {
-                    let c = t.c.add(i * t.ldc + (q * W + w) * D::Sums::LANES);
-                    if whole { v.store(c) } else { v.store_part(c, columns(q, w)) }
+                    v.store(c.add(i * ldc + (q * W + w) * V::LANES));
                 }
             }
+        }
+    }
+}
+
+/// Like [`finish_tile`], for `rows` rows of `width` sums of which only `cols` exist in C. It is compiled once per type of elements, because the copies in all tiles
+/// would be a third of their code.
+///
+/// # Safety
+/// As for [`finish_tile`]; `sums` holds `rows` rows of `width` elements, and `width` is a multiple of V's lanes.
+#[inline(never)]
+unsafe fn finish_part<V: Lanes>(
+    sums: *const V::Elem,
+    rows: usize,
+    width: usize,
+    finish: Option<&Finish<V::Elem>>,
+    c: *mut V::Elem,
+    ldc: usize,
+    cols: usize,
+) {
+    for (row, column) in (0..rows).flat_map(|row| (0..cols).step_by(V::LANES).map(move |column| (row, column))) {
+        let n = V::LANES.min(cols - column);
+        // SAFETY: the row and the `n` columns lie inside the memory that the caller guarantees.
+        unsafe {
+            let load = |p: *const V::Elem| if n == V::LANES { V::load(p) } else { V::load_part(p, n) };
+            let mut v = V::load(sums.add(row * width + column));
+            if let Some(f) = finish {
+                if !f.bias.is_null() {
+                    v = v.add(load(f.bias.add(column)));
+                }
+                if !f.residual.is_null() {
+                    v = v.add(load(f.residual.add(row * f.ld_residual + column)));
+                }
+                v = f.low.map_or(v, |low| V::splat(low).max(v));
+                v = f.high.map_or(v, |high| V::splat(high).min(v));
+            }
+            let c = c.add(row * ldc + column);
+            if n == V::LANES { v.store(c) } else { v.store_part(c, n) }
         }
     }
 }

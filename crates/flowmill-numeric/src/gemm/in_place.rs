@@ -1,0 +1,93 @@
+//! The tiles of a block that read their rows of A in place.
+
+use super::block::{BlockRows, TileRows};
+use super::direct::{DirectTile, Segment};
+use super::driver::{Job, Rows};
+use super::tile::{Finish, Operand};
+use std::ops::Range;
+
+/// Calls of the kernels that read rows in place. What calls have in common is computed once: a tile of few columns or steps takes no longer than it would take
+/// to find its operands.
+pub(super) struct InPlace<'a, T: Operand, A> {
+    job: &'a Job<'a, T, A>,
+    block: &'a BlockRows<'a, T::Step>,
+    /// The operands of a call. Those that depend on the panel are the last panel's.
+    call: DirectTile<'a, T::Step, T::Sum>,
+    /// The epilogue of the panel's first row, if the call has the last steps.
+    finish: Option<Finish<T::Sum>>,
+    /// The first row of the panel in C.
+    c: *mut T::Sum,
+    /// The vectors of the panel.
+    vectors: usize,
+    /// If true, the sums of a call are finished.
+    is_last: bool,
+}
+
+impl<'a, T: Operand, A: Rows<T::Step>> InPlace<'a, T, A> {
+    /// Prepares calls for the steps `ks` of the product, which rows of `block` consist of `segments` for. A panel must be set before the first call.
+    pub(super) fn new(job: &'a Job<'a, T, A>, block: &'a BlockRows<'a, T::Step>, segments: &'a [Segment], ks: &Range<usize>) -> Self {
+        let call = DirectTile {
+            segments,
+            a: block.data.as_ptr(),
+            rows: &[],
+            step: 1,
+            b: job.b.data,
+            ldb: job.b.ldb,
+            c: job.c,
+            ldc: job.ldc,
+            cols: 0,
+            load: job.load || ks.start > 0,
+            finish: None,
+            ahead: std::ptr::null(),
+        };
+        Self { job, block, call, finish: None, c: job.c, vectors: 2, is_last: ks.end == job.k }
+    }
+
+    /// Sets the panel that rows are multiplied with.
+    #[inline]
+    pub(super) fn set_panel(&mut self, panel: usize) {
+        let job = self.job;
+        let width = job.kernels.panel_width();
+        let column = panel * width;
+        let in_tail = panel >= job.full_panels();
+        self.vectors = if in_tail && job.b.tail_width <= job.kernels.lanes { 1 } else { 2 };
+        (self.call.b, self.call.ldb) =
+            if in_tail { (job.b.tail, job.b.tail_width) } else { (job.b.data.wrapping_add(panel * job.b.panel_stride), job.b.ldb) };
+        self.call.cols = (job.n - column).min(width);
+        self.c = job.c.wrapping_add(column);
+        self.finish = job.finish.filter(|_| self.is_last).map(|f| f.at(0, column));
+    }
+
+    /// Multiplies the rows of a tile with the panel. If `is_first_panel`, it prefetches the rows behind them.
+    ///
+    /// # Safety
+    /// The requirements of [`Job::run`] hold, and no other thread writes this part of C; the panel is one of B, and the tile is one of the block that is
+    /// in place.
+    #[inline]
+    pub(super) unsafe fn multiply(&mut self, part: &TileRows, is_first_panel: bool) {
+        let (job, block) = (self.job, self.block);
+        let places = &block.places[part.row - block.rows.start..][..part.height];
+        self.call.rows = places;
+        self.call.ahead = if is_first_panel { following(block.data, places, self.call.segments) } else { std::ptr::null() };
+        self.call.c = self.c.wrapping_add(part.row * job.ldc);
+        self.call.finish = self.finish.map(|f| f.at(part.row, 0));
+        // SAFETY: the rows of the tile and the columns of the panel lie inside the operands that the caller guarantees; the function of finished rows writes the
+        // same part of C.
+        unsafe {
+            job.kernels.direct(part.height, self.vectors)(&self.call);
+            if self.is_last {
+                job.apply_then(self.call.c, part.height, self.call.cols);
+            }
+        }
+    }
+}
+
+/// Returns the memory behind rows of A if these lie one after the other, because the next tile's do then as well; otherwise null.
+fn following<T>(data: &[T], places: &[usize], segments: &[Segment]) -> *const T {
+    match (places, segments) {
+        (&[first, .., last], &[Segment { a: 0, len, .. }]) if last == first + (places.len() - 1) * len => {
+            data.as_ptr().wrapping_add(last + len)
+        }
+        _ => std::ptr::null(),
+    }
+}
