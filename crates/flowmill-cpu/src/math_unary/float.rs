@@ -155,9 +155,9 @@ float_ops! {
     /// Tangent.
     Tan, TRANSCENDENTAL, |x| x.tan(), complex |z| z.tan();
     /// Hyperbolic sine.
-    Sinh, TRANSCENDENTAL, |x| x.sinh(), complex |z| z.sinh();
+    Sinh, TRANSCENDENTAL, |x| x.sinh(), simd sinh sinh_in_place, complex |z| z.sinh();
     /// Hyperbolic cosine.
-    Cosh, TRANSCENDENTAL, |x| x.cosh(), complex |z| z.cosh();
+    Cosh, TRANSCENDENTAL, |x| x.cosh(), simd cosh cosh_in_place, complex |z| z.cosh();
     /// Hyperbolic tangent.
     Tanh, TRANSCENDENTAL, |x| x.tanh(), simd tanh tanh_in_place, complex |z| z.tanh();
     /// Inverse sine.
@@ -167,11 +167,11 @@ float_ops! {
     /// Inverse tangent.
     Atan, TRANSCENDENTAL, |x| Special::inverse_tangent(x), complex |z| z.atan();
     /// Inverse hyperbolic sine.
-    Asinh, TRANSCENDENTAL, |x| x.asinh(), complex |z| z.asinh();
+    Asinh, TRANSCENDENTAL, |x| x.asinh(), simd asinh asinh_in_place, complex |z| z.asinh();
     /// Inverse hyperbolic cosine.
-    Acosh, TRANSCENDENTAL, |x| x.acosh(), complex |z| z.acosh();
+    Acosh, TRANSCENDENTAL, |x| x.acosh(), simd acosh acosh_in_place, complex |z| z.acosh();
     /// Inverse hyperbolic tangent.
-    Atanh, TRANSCENDENTAL, |x| x.atanh(), complex |z| z.atanh();
+    Atanh, TRANSCENDENTAL, |x| x.atanh(), simd atanh atanh_in_place, complex |z| z.atanh();
     /// `1 / (1 + exp(-x))`.
     Sigmoid, TRANSCENDENTAL, |x| 1.0 / (1.0 + (-x).exp()), simd sigmoid sigmoid_in_place, complex |z| (Complex::from(1.0) + (-z).exp()).inv();
     /// The error function.

@@ -147,6 +147,56 @@ lanes! {
         copy_sign(t.div(t.add(V::splat(2.0))), x)
     }
 
+    /// Returns `exp(x) / 2` for x >= 0, which overflows later than `exp(x)`.
+    fn half_exp<V>(x) -> V {
+        let x = V::splat(90.0).min(x);
+        let n = x.mul(V::splat(LOG2_E)).round();
+        let p = exp_minus_one_reduced(minus_n_ln2(x, n)).add(V::splat(1.0));
+        let (n, half) = (n.sub(V::splat(1.0)), n.mul(V::splat(0.5)).round());
+        p.mul(power_of_two(half)).mul(power_of_two(n.sub(half)))
+    }
+
+    fn sinh<V>(x) -> V {
+        let a = x.abs();
+        let h = half_exp(a);
+        let large = h.sub(V::splat(0.25).div(h));
+        // (t + t / (t + 1)) / 2 with t = exp(a) - 1, without cancellation.
+        let t = expm1_bounded(V::splat(1.0).min(a));
+        let small = t.add(t.div(t.add(V::splat(1.0)))).mul(V::splat(0.5));
+        zero_to_zero(x, copy_sign(V::select(a.lt(V::splat(1.0)), small, large), x))
+    }
+
+    fn cosh<V>(x) -> V {
+        let h = half_exp(x.abs());
+        h.add(V::splat(0.25).div(h))
+    }
+
+    /// Returns `log(2 x)` for large x.
+    fn log_of_double<V>(x) -> V {
+        log(x).add(V::splat(std::f32::consts::LN_2))
+    }
+
+    fn asinh<V>(x) -> V {
+        let a = x.abs();
+        let square = a.mul(a);
+        let root = square.add(V::splat(1.0)).sqrt();
+        let small = log1p(a.add(square.div(root.add(V::splat(1.0)))));
+        zero_to_zero(x, copy_sign(V::select(V::splat(1e9).lt(a), log_of_double(a), small), x))
+    }
+
+    fn acosh<V>(x) -> V {
+        let t = x.sub(V::splat(1.0));
+        let small = log1p(t.add(t.mul(t.add(V::splat(2.0))).sqrt()));
+        let result = V::select(V::splat(1e9).lt(x), log_of_double(x), small);
+        V::select(x.lt(V::splat(1.0)), V::splat(f32::NAN), result)
+    }
+
+    fn atanh<V>(x) -> V {
+        let a = x.abs();
+        let quotient = a.add(a).div(V::splat(1.0).sub(a));
+        zero_to_zero(x, copy_sign(log1p(quotient).mul(V::splat(0.5)), x))
+    }
+
     fn sigmoid<V>(x) -> V {
         let e = exp(negate(x.abs()));
         let one = V::splat(1.0);
@@ -326,6 +376,11 @@ maps! {
     Log = |x| log(x);
     Log1p = |x| log1p(x);
     Tanh = |x| tanh(x);
+    Sinh = |x| sinh(x);
+    Cosh = |x| cosh(x);
+    Asinh = |x| asinh(x);
+    Acosh = |x| acosh(x);
+    Atanh = |x| atanh(x);
     Sigmoid = |x| sigmoid(x);
     Erf = |x| erf(x);
     Erfc = |x| erfc(x);

@@ -52,6 +52,16 @@ functions! {
     log1p, log1p_in_place = math::Log1p;
     /// Computes the hyperbolic tangent, within 2.5 ulp.
     tanh, tanh_in_place = math::Tanh;
+    /// Computes the hyperbolic sine, within 2.5 ulp.
+    sinh, sinh_in_place = math::Sinh;
+    /// Computes the hyperbolic cosine, within 2.5 ulp.
+    cosh, cosh_in_place = math::Cosh;
+    /// Computes the inverse hyperbolic sine, within 4 ulp.
+    asinh, asinh_in_place = math::Asinh;
+    /// Computes the inverse hyperbolic cosine, within 4 ulp.
+    acosh, acosh_in_place = math::Acosh;
+    /// Computes the inverse hyperbolic tangent, within 4 ulp.
+    atanh, atanh_in_place = math::Atanh;
     /// Computes `1 / (1 + e^-x)`, within 2.5 ulp.
     sigmoid, sigmoid_in_place = math::Sigmoid;
     /// Computes the error function, within 1.5 ulp.
@@ -163,6 +173,15 @@ mod tests {
         check("sigmoid", math::Sigmoid, |x| 1.0 / (1.0 + (-x).exp()), 2.5, 0.0);
         check("erf", math::Erf, libm::erf, 1.5, 0.0);
         check("erfc", math::Erfc, libm::erfc, 4.0, 0.0);
+    }
+
+    #[test]
+    fn hyperbolic_functions_are_accurate() {
+        check("sinh", math::Sinh, f64::sinh, 2.5, 0.0);
+        check("cosh", math::Cosh, f64::cosh, 2.5, 0.0);
+        check("asinh", math::Asinh, f64::asinh, 4.0, 0.0);
+        check("acosh", math::Acosh, f64::acosh, 4.0, 0.0);
+        check("atanh", math::Atanh, f64::atanh, 4.0, 0.0);
     }
 
     #[test]
