@@ -1,10 +1,10 @@
-//! Maximum and average pooling of NHWC images, and their gradients.
+//! Maximum and average pooling of NDHWC volumes, and their gradients. Images are volumes of one plane ([`Window::volume`](crate::window::Window::volume)).
 //!
-//! [`Window::channels`] is the number of channels of input and output; dilations are supported. Windows that extend into the padding use only the
-//! elements inside the image, as in TensorFlow: an average divides by their number.
+//! [`Volume::channels`] is the number of channels of input and output; dilations are supported. Windows that extend into the padding use only the
+//! elements inside the volume, as in TensorFlow: an average divides by their number.
 
 use crate::conv::depthwise::for_each_row;
-use crate::window::Window;
+use crate::window::{Axis, Volume};
 
 /// An element type that can be pooled.
 pub trait Pooled: Copy + PartialOrd + Send + Sync + std::ops::AddAssign {
@@ -58,43 +58,63 @@ macro_rules! pooled_half {
 }
 pooled_half!(half::f16 half::bf16);
 
-/// The elements of a window that lie inside the image.
+/// The elements of a window that lie inside the volume.
 struct Taps {
-    /// The first channel of the first tap, in the whole input or in one image.
+    /// The first channel of the first tap, in the whole input or in one volume.
     first: usize,
-    rows: usize,
-    columns: usize,
-    /// Elements between rows, and between columns, of the window.
-    row_step: usize,
-    column_step: usize,
+    /// The numbers of planes, rows and columns, all zero if there are no elements.
+    sizes: [usize; 3],
+    /// Elements between planes, between rows, and between columns, of the window.
+    steps: [usize; 3],
 }
 
 impl Taps {
-    /// Returns the taps of the window at (`y`, `x`) of an image that begins at element `image`.
+    /// Returns the taps of the window at plane `z`, row `y` and column `x` of a volume that begins at element `volume`.
     #[inline(always)]
-    fn new(w: &Window, image: usize, y: usize, x: usize) -> Taps {
-        let (rows, columns) = (w.rows_inside(y), w.columns_inside(x));
-        let is_empty = rows.is_empty() || columns.is_empty();
-        let corner = if is_empty { 0 } else { w.input_row(y, rows.start) * w.in_width + w.input_column(x, columns.start) };
+    fn new(v: &Volume, volume: usize, [z, y, x]: [usize; 3]) -> Taps {
+        let [planes, rows, columns] = &v.axes;
+        let (k, i, j) = (planes.inside(z), rows.inside(y), columns.inside(x));
+        let steps = [rows.input * columns.input * v.channels, columns.input * v.channels, v.channels];
+        let is_empty = k.is_empty() || i.is_empty() || j.is_empty();
+        let corner = |axis: &Axis, at: usize, tap: usize| if is_empty { 0 } else { axis.place(at, tap) };
         Taps {
-            first: image + corner * w.channels,
-            rows: if is_empty { 0 } else { rows.len() },
-            columns: columns.len(),
-            row_step: w.dilation_height * w.in_width * w.channels,
-            column_step: w.dilation_width * w.channels,
+            first: volume
+                + corner(planes, z, k.start) * steps[0]
+                + corner(rows, y, i.start) * steps[1]
+                + corner(columns, x, j.start) * steps[2],
+            sizes: if is_empty { [0; 3] } else { [k.len(), i.len(), j.len()] },
+            steps: [planes.dilation * steps[0], rows.dilation * steps[1], columns.dilation * steps[2]],
         }
     }
 
     #[inline(always)]
     fn len(&self) -> usize {
-        self.rows * self.columns
+        self.sizes.iter().product()
     }
 
-    /// Returns the first channel of the tap in row `i` and column `j` of those inside.
+    /// Returns the first channel of a tap, whose number counts in the order of memory.
     #[inline(always)]
-    fn place(&self, i: usize, j: usize) -> usize {
-        self.first + i * self.row_step + j * self.column_step
+    fn place(&self, tap: usize) -> usize {
+        let [_, rows, columns] = self.sizes;
+        let (k, i, j) = (tap / columns / rows, tap / columns % rows, tap % columns);
+        self.first + k * self.steps[0] + i * self.steps[1] + j * self.steps[2]
     }
+}
+
+/// Runs a block for each tap, with the place of its first channel, in the order of memory. A macro, so that the block is compiled for the instruction set of
+/// the function around it.
+macro_rules! for_taps {
+    ($taps:expr, |$place:ident| $body:block) => {
+        for k in 0..$taps.sizes[0] {
+            for i in 0..$taps.sizes[1] {
+                let row = $taps.first + k * $taps.steps[0] + i * $taps.steps[1];
+                for j in 0..$taps.sizes[2] {
+                    let $place = row + j * $taps.steps[2];
+                    $body
+                }
+            }
+        }
+    };
 }
 
 /// Calls a function of some channels, which takes their number as its last constant, for all channels: as many at a time as stay in registers.
@@ -129,19 +149,20 @@ fn fold<T: Pooled, S: Fn(T, T) -> T, F: Fn(T, usize) -> T, const N: usize>(
     finish: &F,
 ) {
     let mut folded = [start; N];
-    for i in 0..taps.rows {
-        for j in 0..taps.columns {
-            let Some(from) = input[taps.place(i, j) + c..].first_chunk::<N>() else { return };
-            for l in 0..N {
-                folded[l] = step(folded[l], from[l]);
-            }
+    for_taps!(taps, |place| {
+        let Some(from) = input[place + c..].first_chunk::<N>() else { return };
+        for l in 0..N {
+            folded[l] = step(folded[l], from[l]);
         }
-    }
+    });
     let (Some(to), len) = (output[c..].first_chunk_mut::<N>(), taps.len()) else { return };
     for l in 0..N {
         to[l] = finish(folded[l], len);
     }
 }
+
+/// The most taps of a window whose values are folded some channels at a time, in registers. Of more taps, the channels are folded tap by tap.
+const FEW_FOLDED: usize = 32;
 
 /// The most taps of a window whose gradients are added tap by tap, and not channel by channel.
 const FEW_TAPS: usize = 16;
@@ -152,49 +173,43 @@ const FEW_TAPS: usize = 16;
 fn add_to_maxima<T: Pooled, const N: usize>(taps: &Taps, c: usize, image: &[T], gradients: &[T], to: &mut [T]) {
     let (mut best, mut at) = ([T::LOWEST; N], [u32::MAX; N]);
     let mut tap = 0;
-    for i in 0..taps.rows {
-        for j in 0..taps.columns {
-            let Some(from) = image[taps.place(i, j) + c..].first_chunk::<N>() else { return };
-            for l in 0..N {
-                let is_higher = from[l] > best[l];
-                best[l] = if is_higher { from[l] } else { best[l] };
-                at[l] = if is_higher { tap } else { at[l] };
-            }
-            tap += 1;
+    for_taps!(taps, |place| {
+        let Some(from) = image[place + c..].first_chunk::<N>() else { return };
+        for l in 0..N {
+            let is_higher = from[l] > best[l];
+            best[l] = if is_higher { from[l] } else { best[l] };
+            at[l] = if is_higher { tap } else { at[l] };
         }
-    }
+        tap += 1;
+    });
     // A window whose elements are all NaN or the lowest value has no maximum, so its gradient is dropped.
     let Some(gradients) = gradients[c..].first_chunk::<N>() else { return };
     if taps.len() <= FEW_TAPS {
         let mut tap = 0;
-        for i in 0..taps.rows {
-            for j in 0..taps.columns {
-                let Some(to) = to[taps.place(i, j) + c..].first_chunk_mut::<N>() else { return };
-                for l in 0..N {
-                    to[l] += if at[l] == tap { gradients[l] } else { T::ZERO };
-                }
-                tap += 1;
+        for_taps!(taps, |place| {
+            let Some(to) = to[place + c..].first_chunk_mut::<N>() else { return };
+            for l in 0..N {
+                to[l] += if at[l] == tap { gradients[l] } else { T::ZERO };
             }
-        }
+            tap += 1;
+        });
     } else {
         for l in (0..N).filter(|&l| at[l] != u32::MAX) {
-            let (i, j) = (at[l] as usize / taps.columns, at[l] as usize % taps.columns);
-            to[taps.place(i, j) + c + l] += gradients[l];
+            to[taps.place(at[l] as usize) + c + l] += gradients[l];
         }
     }
 }
 
-/// Computes `N` channels of the gradient at one position, from channel `c` on: the sum of the shares of the windows that cover it.
+/// Computes `N` channels of the gradient at one position, from channel `c` on: the sum of the shares of the windows that cover it. A window is named by the
+/// place of its first share.
 #[inline(always)]
 #[allow(clippy::needless_range_loop)]
-fn add_shares<T: Pooled, const N: usize>(w: &Window, shares: &[T], rows: &[usize], columns: &[usize], c: usize, to: &mut [T]) {
+fn add_shares<T: Pooled, const N: usize>(shares: &[T], windows: &[usize], c: usize, to: &mut [T]) {
     let mut sums = [T::ZERO; N];
-    for y in rows {
-        for x in columns {
-            let Some(share) = shares[(y * w.out_width + x) * w.channels + c..].first_chunk::<N>() else { return };
-            for l in 0..N {
-                sums[l] += share[l];
-            }
+    for window in windows {
+        let Some(share) = shares[window + c..].first_chunk::<N>() else { return };
+        for l in 0..N {
+            sums[l] += share[l];
         }
     }
     if let Some(to) = to[c..].first_chunk_mut::<N>() {
@@ -205,30 +220,50 @@ fn add_shares<T: Pooled, const N: usize>(w: &Window, shares: &[T], rows: &[usize
 crate::dispatch! {
     /// Computes one row of the output: for each position, `finish` of the number of the window's elements inside the image and of `step` folded over
     /// them, beginning with `start`.
-    fn pool_row<T, S, F>(w: &Window, row: usize, input: &[T], output: &mut [T], start: T, step: S, finish: F)
+    fn pool_row<T, S, F>(v: &Volume, row: usize, input: &[T], output: &mut [T], start: T, step: S, finish: F)
     where [T: Pooled, S: Fn(T, T) -> T, F: Fn(T, usize) -> T] {
-        let (image, y) = (row / w.out_height, row % w.out_height);
-        for (x, output) in output.chunks_exact_mut(w.channels).enumerate() {
-            let taps = Taps::new(w, image * w.in_height * w.in_width * w.channels, y, x);
-            for_channels!(w.channels, |c| fold::<T, S, F>(&taps, c, input, output, start, &step, &finish));
+        let [planes, rows, _] = &v.axes;
+        let (rest, y) = (row / rows.output, row % rows.output);
+        let (volume, z) = (rest / planes.output, rest % planes.output);
+        for (x, output) in output.chunks_exact_mut(v.channels).enumerate() {
+            let taps = Taps::new(v, volume * volume_len(v), [z, y, x]);
+            if taps.len() > FEW_FOLDED && v.channels > 32 {
+                // A pass over all channels of each tap reads the input in the order of memory.
+                output.fill(start);
+                for_taps!(taps, |place| {
+                    for (to, from) in output.iter_mut().zip(&input[place..]) {
+                        *to = step(*to, *from);
+                    }
+                });
+                for to in output.iter_mut() {
+                    *to = finish(*to, taps.len());
+                }
+                continue;
+            }
+            for_channels!(v.channels, |c| fold::<T, S, F>(&taps, c, input, output, start, &step, &finish));
         }
     }
 
-    /// Adds the gradients of one row of windows to the maxima of an image.
-    fn add_row_to_maxima<T>(w: &Window, y: usize, image: &[T], gradients: &[T], to: &mut [T]) where [T: Pooled] {
-        for (x, gradients) in gradients.chunks_exact(w.channels).enumerate() {
-            let taps = Taps::new(w, 0, y, x);
-            for_channels!(w.channels, |c| add_to_maxima::<T>(&taps, c, image, gradients, to));
+    /// Adds the gradients of row `y` of plane `z` of windows to the maxima of a volume.
+    fn add_row_to_maxima<T>(v: &Volume, z: usize, y: usize, input: &[T], gradients: &[T], to: &mut [T]) where [T: Pooled] {
+        for (x, gradients) in gradients.chunks_exact(v.channels).enumerate() {
+            let taps = Taps::new(v, 0, [z, y, x]);
+            for_channels!(v.channels, |c| add_to_maxima::<T>(&taps, c, input, gradients, to));
         }
     }
 
-    /// Computes row `y` of the gradient of an average from the shares of an image's windows.
-    fn add_shares_to_row<T>(w: &Window, y: usize, shares: &[T], to: &mut [T]) where [T: Pooled] {
-        let (rows, mut columns) = (w.down().covering(y).collect::<Vec<_>>(), Vec::new());
-        for (x, to) in to.chunks_exact_mut(w.channels).enumerate() {
-            columns.clear();
-            columns.extend(w.across().covering(x));
-            for_channels!(w.channels, |c| add_shares::<T>(w, shares, &rows, &columns, c, to));
+    /// Computes row `y` of plane `z` of the gradient of an average from the shares of a volume's windows.
+    fn add_shares_to_row<T>(v: &Volume, z: usize, y: usize, shares: &[T], to: &mut [T]) where [T: Pooled] {
+        let [planes, rows, columns] = &v.axes;
+        // The rows of windows that cover the row.
+        let above: Vec<usize> = planes.covering(z).flat_map(|k| rows.covering(y).map(move |i| (k * rows.output + i) * columns.output)).collect();
+        let mut windows = Vec::new();
+        for (x, to) in to.chunks_exact_mut(v.channels).enumerate() {
+            windows.clear();
+            for row in &above {
+                windows.extend(columns.covering(x).map(|j| (row + j) * v.channels));
+            }
+            for_channels!(v.channels, |c| add_shares::<T>(shares, &windows, c, to));
         }
     }
 
@@ -239,87 +274,106 @@ crate::dispatch! {
     }
 }
 
-fn check(window: &Window, input: usize, output: usize) {
-    window.check(input);
-    let len = window.positions() * window.channels;
-    assert!(output >= len, "{output} elements of output for {window:?}");
+/// Returns the elements of one volume of the input.
+#[inline(always)]
+fn volume_len(v: &Volume) -> usize {
+    v.axes.iter().map(|axis| axis.input).product::<usize>() * v.channels
 }
 
-/// Computes the maximum of each window: `[batch, out_height, out_width, channels]`. A NaN never replaces a number.
+/// Returns the rows of windows of all volumes, and the elements of the output of one.
+fn output_rows(v: &Volume) -> (usize, usize) {
+    let [planes, rows, columns] = &v.axes;
+    (v.batch * planes.output * rows.output, columns.output * v.channels)
+}
+
+/// Returns the number of steps, `per_tap` for each channel and element of a window.
+fn work(v: &Volume, per_tap: usize) -> usize {
+    v.positions().saturating_mul(v.taps()).saturating_mul(v.channels).saturating_mul(per_tap)
+}
+
+fn check(v: &Volume, input: usize, output: usize) {
+    assert!(v.axes.iter().all(|axis| axis.stride > 0 && axis.dilation > 0), "strides and dilations are positive: {v:?}");
+    assert!(input >= v.batch * volume_len(v), "{input} elements of input for {v:?}");
+    assert!(output >= v.positions() * v.channels, "{output} elements of output for {v:?}");
+}
+
+/// Computes the maximum of each window: `[batch, planes, rows, columns, channels]`. A NaN never replaces a number.
 ///
 /// # Panics
 /// If a slice is too short.
-pub fn max_pool<T: Pooled>(window: &Window, input: &[T], output: &mut [T]) {
-    let w = window;
-    check(w, input.len(), output.len());
+pub fn max_pool<T: Pooled>(v: &Volume, input: &[T], output: &mut [T]) {
+    check(v, input.len(), output.len());
     let one_row = |row: usize, output: &mut [T]| {
-        pool_row(w, row, input, output, T::LOWEST, |t: T, f: T| if f > t { f } else { t }, |t: T, _| t);
+        pool_row(v, row, input, output, T::LOWEST, |t: T, f: T| if f > t { f } else { t }, |t: T, _| t);
     };
-    for_each_row(w.batch * w.out_height, w.out_width * w.channels, w.work(w.channels), output, one_row);
+    let (rows, row_len) = output_rows(v);
+    for_each_row(rows, row_len, work(v, 1), output, one_row);
 }
 
-/// Computes the average of each window over its elements inside the image, or 0 for windows without any.
+/// Computes the average of each window over its elements inside the volume, or 0 for windows without any.
 ///
 /// # Panics
 /// If a slice is too short.
-pub fn avg_pool<T: Pooled>(window: &Window, input: &[T], output: &mut [T]) {
-    let w = window;
-    check(w, input.len(), output.len());
+pub fn avg_pool<T: Pooled>(v: &Volume, input: &[T], output: &mut [T]) {
+    check(v, input.len(), output.len());
     let one_row = |row: usize, output: &mut [T]| {
         let add = |t: T, f: T| {
             let mut sum = t;
             sum += f;
             sum
         };
-        pool_row(w, row, input, output, T::ZERO, add, |sum: T, count: usize| sum.divide(count.max(1)));
+        pool_row(v, row, input, output, T::ZERO, add, |sum: T, count: usize| sum.divide(count.max(1)));
     };
-    for_each_row(w.batch * w.out_height, w.out_width * w.channels, w.work(w.channels), output, one_row);
+    let (rows, row_len) = output_rows(v);
+    for_each_row(rows, row_len, work(v, 1), output, one_row);
 }
 
 /// Overwrites `input_backprop` with the gradient of [`max_pool`]: each window's gradient is added to its first maximum in row-major order.
 ///
 /// # Panics
 /// If a slice is too short.
-pub fn max_pool_grad<T: Pooled>(window: &Window, input: &[T], out_backprop: &[T], input_backprop: &mut [T]) {
-    let w = window;
-    check(w, input.len().min(input_backprop.len()), out_backprop.len());
-    let image_len = w.in_height * w.in_width * w.channels;
-    let one_image = |image: usize, to: &mut [T]| {
+pub fn max_pool_grad<T: Pooled>(v: &Volume, input: &[T], out_backprop: &[T], input_backprop: &mut [T]) {
+    check(v, input.len().min(input_backprop.len()), out_backprop.len());
+    let [planes, rows, columns] = &v.axes;
+    let (volume_len, row_len) = (volume_len(v), columns.output * v.channels);
+    let one_volume = |volume: usize, to: &mut [T]| {
         to.fill(T::ZERO);
-        let row_len = w.out_width * w.channels;
-        for y in 0..w.out_height {
-            let gradients = &out_backprop[(image * w.out_height + y) * row_len..][..row_len];
-            add_row_to_maxima(w, y, &input[image * image_len..][..image_len], gradients, to);
+        for row in 0..planes.output * rows.output {
+            let gradients = &out_backprop[(volume * planes.output * rows.output + row) * row_len..][..row_len];
+            let input = &input[volume * volume_len..][..volume_len];
+            add_row_to_maxima(v, row / rows.output, row % rows.output, input, gradients, to);
         }
     };
-    for_each_row(w.batch, image_len, w.work(2 * w.channels), input_backprop, one_image);
+    for_each_row(v.batch, volume_len, work(v, 2), input_backprop, one_volume);
 }
 
-/// Overwrites `input_backprop` with the gradient of [`avg_pool`]: each window's gradient is spread evenly over its elements inside the image.
+/// Overwrites `input_backprop` with the gradient of [`avg_pool`]: each window's gradient is spread evenly over its elements inside the volume.
 ///
 /// # Panics
 /// If a slice is too short.
-pub fn avg_pool_grad<T: Pooled>(window: &Window, out_backprop: &[T], input_backprop: &mut [T]) {
-    let w = window;
-    check(w, input_backprop.len(), out_backprop.len());
-    let image_len = w.in_height * w.in_width * w.channels;
-    let one_image = |image: usize, to: &mut [T]| {
-        let windows = w.out_height * w.out_width * w.channels;
-        let mut shares = out_backprop[image * windows..][..windows].to_vec();
-        for (i, share) in shares.chunks_exact_mut(w.channels).enumerate() {
-            let (y, x) = (i / w.out_width, i % w.out_width);
-            divide_all(share, (w.rows_inside(y).len() * w.columns_inside(x).len()).max(1));
+pub fn avg_pool_grad<T: Pooled>(v: &Volume, out_backprop: &[T], input_backprop: &mut [T]) {
+    check(v, input_backprop.len(), out_backprop.len());
+    let [planes, rows, columns] = &v.axes;
+    let volume_len = volume_len(v);
+    let one_volume = |volume: usize, to: &mut [T]| {
+        let windows = planes.output * rows.output * columns.output * v.channels;
+        let mut shares = out_backprop[volume * windows..][..windows].to_vec();
+        for (i, share) in shares.chunks_exact_mut(v.channels).enumerate() {
+            let (rest, x) = (i / columns.output, i % columns.output);
+            let (z, y) = (rest / rows.output, rest % rows.output);
+            divide_all(share, (planes.inside(z).len() * rows.inside(y).len() * columns.inside(x).len()).max(1));
         }
-        for (y, to) in to.chunks_exact_mut(w.in_width * w.channels).enumerate() {
-            add_shares_to_row(w, y, &shares, to);
+        for (row, to) in to.chunks_exact_mut(columns.input * v.channels).enumerate() {
+            add_shares_to_row(v, row / rows.input, row % rows.input, &shares, to);
         }
     };
-    for_each_row(w.batch, image_len, w.work(2 * w.channels), input_backprop, one_image);
+    for_each_row(v.batch, volume_len, work(v, 2), input_backprop, one_volume);
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::window::Window;
 
     #[test]
     fn a_gradient_of_averages_is_spread_over_the_windows() {
@@ -360,8 +414,51 @@ mod tests {
                 }
             }
             let mut got = vec![f32::NAN; want.len()];
-            avg_pool_grad(&w, &gradient, &mut got);
+            avg_pool_grad(&w.volume(), &gradient, &mut got);
             assert_eq!(got, want, "{w:?}");
+        }
+    }
+    /// Pools volumes of small integers, whose sums are exact, beside sums and maxima over [`Volume::for_each_tap`].
+    #[test]
+    fn pools_of_volumes() {
+        for (input, window, stride, dilation, pad, channels) in [
+            ([4, 5, 6], [2, 3, 2], [1, 1, 1], [1, 1, 1], [1, 1, 0], 43),
+            ([5, 4, 7], [3, 2, 3], [2, 2, 2], [1, 1, 1], [0, 1, 1], 3),
+            ([6, 9, 5], [2, 2, 2], [3, 2, 1], [2, 3, 1], [1, 0, 0], 9),
+            ([1, 1, 3], [1, 1, 2], [1, 1, 2], [1, 1, 1], [0, 0, 1], 1),
+        ] {
+            let axis = |d: usize| {
+                let reach = (window[d] - 1) * dilation[d] + 1;
+                let output = (input[d] + 2 * pad[d] - reach) / stride[d] + 1;
+                Axis { input: input[d], window: window[d], stride: stride[d], dilation: dilation[d], pad: pad[d], output }
+            };
+            let v = Volume { batch: 2, axes: [axis(0), axis(1), axis(2)], channels };
+            let values = |len: usize| (0..len).map(|i| ((i * 7919) % 101) as f64 - 50.0).collect::<Vec<_>>();
+            let x = values(2 * volume_len(&v));
+            let gradient = values(v.positions() * channels);
+            let mut max = vec![f64::MIN; gradient.len()];
+            let (mut average, mut spread) = (vec![0.0; gradient.len()], vec![0.0; x.len()]);
+            for position in 0..v.positions() {
+                let mut count = 0;
+                v.for_each_tap(position, |_, _| count += 1);
+                v.for_each_tap(position, |_, pixel| {
+                    for c in 0..channels {
+                        let (to, from) = (position * channels + c, pixel * channels + c);
+                        max[to] = x[from].max(max[to]);
+                        average[to] += x[from];
+                        spread[from] += gradient[to] / f64::from(count);
+                    }
+                });
+                average[position * channels..][..channels].iter_mut().for_each(|sum| *sum /= f64::from(count.max(1)));
+            }
+            let mut got = vec![f64::NAN; gradient.len()];
+            max_pool(&v, &x, &mut got);
+            assert_eq!(got, max, "{v:?}");
+            avg_pool(&v, &x, &mut got);
+            assert_eq!(got, average, "{v:?}");
+            let mut got = vec![f64::NAN; x.len()];
+            avg_pool_grad(&v, &gradient, &mut got);
+            assert_eq!(got, spread, "{v:?}");
         }
     }
 }

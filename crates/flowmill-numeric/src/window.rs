@@ -124,6 +124,12 @@ impl Window {
         }
     }
 
+    /// Returns the window over images as volumes of one plane.
+    pub fn volume(&self) -> Volume {
+        let plane = Axis { input: 1, window: 1, stride: 1, dilation: 1, pad: 0, output: 1 };
+        Volume { batch: self.batch, axes: [plane, self.down(), self.across()], channels: self.channels }
+    }
+
     /// Returns the rows of the window that lie inside the image at output row `y`: for `i` in the range, window row `i` is at input
     /// row [`Window::input_row`]`(y, i)`.
     #[inline]

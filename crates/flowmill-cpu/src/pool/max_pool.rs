@@ -41,7 +41,7 @@ fn make_v2(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
         let (window, shape) = pool_of(ctx, 1, op, geometry)?.window(input.shape())?;
         let mut out = ctx.allocator().uninit(T::DTYPE, shape)?;
         if out.num_elements() > 0 {
-            max_pool::<T>(&window, input.as_slice()?, out.as_mut_slice()?);
+            max_pool::<T>(&window.volume(), input.as_slice()?, out.as_mut_slice()?);
         }
         ctx.set_output(0, out);
         Ok(())

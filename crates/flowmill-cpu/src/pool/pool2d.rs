@@ -117,7 +117,7 @@ fn make(init: &KernelInit<'_>, max: bool) -> Result<Arc<dyn Kernel>> {
             let mut out = ctx.allocator().uninit(T::DTYPE, shape)?;
             if out.num_elements() > 0 {
                 let apply = if max { max_pool::<T> } else { avg_pool::<T> };
-                apply(&window, input.as_slice()?, out.as_mut_slice()?);
+                apply(&window.volume(), input.as_slice()?, out.as_mut_slice()?);
             }
             ctx.set_output(0, out);
             Ok(())
@@ -150,7 +150,7 @@ pub(super) fn max_gradient<T: Pooled + Element>(ctx: &KernelContext<'_>, pool: &
         return ctx.allocator().zeros(T::DTYPE, input.shape().clone());
     }
     let mut out = ctx.allocator().uninit(T::DTYPE, input.shape().clone())?;
-    max_pool_grad::<T>(&window, input.as_slice()?, gradient.as_slice()?, out.as_mut_slice()?);
+    max_pool_grad::<T>(&window.volume(), input.as_slice()?, gradient.as_slice()?, out.as_mut_slice()?);
     Ok(out)
 }
 
@@ -164,7 +164,7 @@ fn make_avg_grad(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
         }
         let mut out = ctx.allocator().zeros(T::DTYPE, shape)?;
         if gradient.num_elements() > 0 {
-            avg_pool_grad::<T>(&window, gradient.as_slice()?, out.as_mut_slice()?);
+            avg_pool_grad::<T>(&window.volume(), gradient.as_slice()?, out.as_mut_slice()?);
         }
         ctx.set_output(0, out);
         Ok(())

@@ -5,9 +5,10 @@ use crate::nn::layout::in_any_layout;
 use crate::number::{Number, Ordered};
 use crate::parallel;
 use crate::window::volume::{Pool, check_outputs, input_shape, output_shape};
+use flowmill_numeric::pool::{self, Pooled};
 use flowmill_numeric::window::Volume;
 use flowmill_runtime::{Kernel, KernelContext, KernelDef, KernelInit, KernelRegistry};
-use flowmill_tensor::{Allocator, Result, Tensor, bail, bf16, f16, for_dtype};
+use flowmill_tensor::{Allocator, DType, Result, Shape, Tensor, bail, bf16, f16, for_dtype};
 use std::sync::Arc;
 
 /// The number of multiply-adds per task.
@@ -33,7 +34,10 @@ fn make_max(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
 }
 
 fn make_avg(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
-    kernel!(init, [f16, bf16, f32, f64], avg_pool)
+    match init.dtype("T")? {
+        DType::F16 | DType::BF16 => kernel!(init, [f16, bf16], narrow_avg_pool),
+        _ => kernel!(init, [f32, f64], avg_pool),
+    }
 }
 
 fn make_max_grad(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
@@ -45,7 +49,10 @@ fn make_max_grad_grad(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
 }
 
 fn make_avg_grad(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
-    kernel!(init, [f16, bf16, f32, f64], avg_pool_grad)
+    match init.dtype("T")? {
+        DType::F16 | DType::BF16 => kernel!(init, [f16, bf16], narrow_avg_pool_grad),
+        _ => kernel!(init, [f32, f64], avg_pool_grad),
+    }
 }
 
 /// Fills the channels of each position, by calls of `f(position, channels)`.
@@ -61,22 +68,27 @@ fn for_positions<T: Number>(alloc: &Allocator, volume: &Volume, f: impl Fn(usize
     Ok(out)
 }
 
-fn max_pool<T: Ordered>(ctx: &mut KernelContext<'_>, pool: Pool) -> Result<()> {
+fn max_pool<T: Ordered + Pooled>(ctx: &mut KernelContext<'_>, pool: Pool) -> Result<()> {
+    pooled::<T>(ctx, pool, pool::max_pool::<T>)
+}
+
+fn avg_pool<T: Number + Pooled>(ctx: &mut KernelContext<'_>, pool: Pool) -> Result<()> {
+    pooled::<T>(ctx, pool, pool::avg_pool::<T>)
+}
+
+fn pooled<T: Number>(ctx: &mut KernelContext<'_>, pool: Pool, apply: fn(&Volume, &[T], &mut [T])) -> Result<()> {
     let input = ctx.input(0)?;
     let volume = pool.volume(input.shape())?;
-    let x = input.as_slice::<T>()?;
-    let out = for_positions::<T>(ctx.allocator(), &volume, |position, out| {
-        out.fill(T::LOWEST_FINITE);
-        volume.for_each_tap(position, |_, pixel| {
-            let from = &x[pixel * out.len()..][..out.len()];
-            out.iter_mut().zip(from).for_each(|(out, &x)| *out = if x > *out { x } else { *out });
-        });
-    })?;
+    let mut out = ctx.allocator().uninit(T::DTYPE, output_shape(&volume, volume.channels))?;
+    if out.num_elements() > 0 {
+        apply(&volume, input.as_slice()?, out.as_mut_slice()?);
+    }
     ctx.set_output(0, out);
     Ok(())
 }
 
-fn avg_pool<T: Number>(ctx: &mut KernelContext<'_>, pool: Pool) -> Result<()> {
+/// The average of a type of 16 bits, whose sums are `float32`.
+fn narrow_avg_pool<T: Number>(ctx: &mut KernelContext<'_>, pool: Pool) -> Result<()> {
     let input = ctx.input(0)?;
     let volume = pool.volume(input.shape())?;
     let x = input.as_slice::<T>()?;
@@ -152,12 +164,29 @@ fn max_pool_grad_grad<T: Ordered>(ctx: &mut KernelContext<'_>, pool: Pool) -> Re
     Ok(())
 }
 
-/// Spreads the gradient of each window evenly over its elements inside the volume.
-fn avg_pool_grad<T: Number>(ctx: &mut KernelContext<'_>, pool: Pool) -> Result<()> {
+/// Returns the window over the volume whose gradient is computed, the volume's shape, and the gradient of the pool's output.
+fn avg_gradient(ctx: &KernelContext<'_>, pool: Pool) -> Result<(Volume, Shape, Tensor)> {
     let gradient = ctx.input(1)?;
     let shape = input_shape(ctx.input(0)?)?;
     let volume = pool.volume(&shape)?;
     check_outputs(&volume, &[("grad", gradient.shape())])?;
+    Ok((volume, shape, gradient.clone()))
+}
+
+/// Spreads the gradient of each window evenly over its elements inside the volume.
+fn avg_pool_grad<T: Number + Pooled>(ctx: &mut KernelContext<'_>, pool: Pool) -> Result<()> {
+    let (volume, shape, gradient) = avg_gradient(ctx, pool)?;
+    let mut out = ctx.allocator().zeros(T::DTYPE, shape)?;
+    if gradient.num_elements() > 0 {
+        pool::avg_pool_grad::<T>(&volume, gradient.as_slice()?, out.as_mut_slice()?);
+    }
+    ctx.set_output(0, out);
+    Ok(())
+}
+
+/// Like [`avg_pool_grad`], for a type of 16 bits.
+fn narrow_avg_pool_grad<T: Number>(ctx: &mut KernelContext<'_>, pool: Pool) -> Result<()> {
+    let (volume, shape, gradient) = avg_gradient(ctx, pool)?;
     let g = gradient.as_slice::<T>()?;
     let mut out = ctx.allocator().zeros(T::DTYPE, shape)?;
     let (channels, batch) = (volume.channels, volume.batch.max(1));

@@ -36,7 +36,7 @@ fn greatest<T: Quantized + Pooled>(ctx: &KernelContext<'_>, pool: &Pool) -> Resu
     let (window, shape) = pool.window(input.shape())?;
     let mut out = ctx.allocator().uninit(T::DTYPE, shape)?;
     if out.num_elements() > 0 {
-        max_pool::<T>(&window, input.as_slice()?, out.as_mut_slice()?);
+        max_pool::<T>(&window.volume(), input.as_slice()?, out.as_mut_slice()?);
     }
     out.bitcast(T::QUANTIZED)
 }
@@ -50,7 +50,7 @@ fn average<T: Quantized>(ctx: &KernelContext<'_>, pool: &Pool) -> Result<Tensor>
         let _reserved = ctx.allocator().reserve::<i32>(input.num_elements().saturating_add(out.num_elements()))?;
         let wide: Vec<i32> = input.as_slice::<T>()?.iter().map(|&x| T::wide(x) as i32).collect();
         let mut averages = vec![0; out.num_elements()];
-        avg_pool::<i32>(&window, &wide, &mut averages);
+        avg_pool::<i32>(&window.volume(), &wide, &mut averages);
         out.as_mut_slice::<T>()?.iter_mut().zip(averages).for_each(|(out, x)| *out = T::saturated(i64::from(x)));
     }
     out.bitcast(T::QUANTIZED)

@@ -183,6 +183,7 @@ fn check_depthwise(w: &Window, multiplier: usize) {
 }
 
 fn check_pool(w: &Window) {
+    let v = &w.volume();
     let input = values(1, w.input_len());
     let gradient = values(2, w.positions() * w.channels);
     for c in 0..w.channels {
@@ -190,8 +191,8 @@ fn check_pool(w: &Window) {
         taps(w, |o, _, i| seen[o].push(i * w.channels + c));
         let (mut max_grad, mut avg_grad) = (vec![0.0; input.len()], vec![0.0f32; input.len()]);
         let (mut max, mut avg) = (vec![0.0; gradient.len()], vec![0.0; gradient.len()]);
-        max_pool(w, &input, &mut max);
-        avg_pool(w, &input, &mut avg);
+        max_pool(v, &input, &mut max);
+        avg_pool(v, &input, &mut avg);
         for (o, seen) in seen.iter().enumerate() {
             let out = o * w.channels + c;
             let highest = seen.iter().map(|i| input[*i]).fold(f32::MIN, f32::max);
@@ -206,11 +207,11 @@ fn check_pool(w: &Window) {
             }
         }
         let mut got = vec![f32::NAN; input.len()];
-        max_pool_grad(w, &input, &gradient, &mut got);
+        max_pool_grad(v, &input, &gradient, &mut got);
         for i in (c..input.len()).step_by(w.channels) {
             assert_eq!(got[i], max_grad[i], "max gradient {i} of {w:?}");
         }
-        avg_pool_grad(w, &gradient, &mut got);
+        avg_pool_grad(v, &gradient, &mut got);
         for i in (c..input.len()).step_by(w.channels) {
             assert_eq!(got[i], avg_grad[i], "avg gradient {i} of {w:?}");
         }
@@ -428,7 +429,7 @@ fn bits_do_not_depend_on_threads() {
             depthwise_conv2d(&w, 1, &input, &filter[..9 * 40], &mut depthwise, &epilogue);
             results.push(depthwise);
             let mut pooled = vec![0.0; input.len()];
-            avg_pool(&w, &input, &mut pooled);
+            avg_pool(&w.volume(), &input, &mut pooled);
             results.push(pooled);
             results
         })
@@ -441,11 +442,11 @@ fn bits_do_not_depend_on_threads() {
 
 #[test]
 fn integers_pool_too() {
-    let w = square(1, 2, 1, 2, 2, 0);
+    let v = square(1, 2, 1, 2, 2, 0).volume();
     let mut out = [0i32];
-    avg_pool(&w, &[-3, 1, 8, 1], &mut out);
+    avg_pool(&v, &[-3, 1, 8, 1], &mut out);
     assert_eq!(out, [1]);
-    max_pool(&w, &[-3, -1, -8, -1], &mut out);
+    max_pool(&v, &[-3, -1, -8, -1], &mut out);
     assert_eq!(out, [-1]);
 }
 
