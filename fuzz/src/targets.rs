@@ -2,6 +2,7 @@
 
 use crate::{grpc, programs, requests, strings};
 use flowmill::proto::{AttrValue, DataType, GraphDef, Message, NodeDef, TensorProto, attr_value};
+use flowmill::runtime::tuning::{TuningFile, TuningHeader};
 use flowmill::{Bytes, ImportOptions, RunOptions, Session, Tensor, files, import_graph_def, new_graph, session};
 use flowmill_graph::text::{ConstantTable, parse_graph};
 use std::sync::{Arc, OnceLock};
@@ -15,7 +16,7 @@ pub struct Target {
     pub seeds: &'static [&'static str],
 }
 
-pub const TARGETS: [Target; 17] = [
+pub const TARGETS: [Target; 18] = [
     Target { name: "graph_import", run: graph_import, seeds: &["tests/data/models/lstm_small.pb", "tests/data/models/bert_small.pb"] },
     Target { name: "saved_model", run: saved_model, seeds: &["examples/digits/1/saved_model.pb"] },
     Target {
@@ -89,6 +90,7 @@ pub const TARGETS: [Target; 17] = [
         seeds: &["fuzz/seeds/grpc/load.pb", "fuzz/seeds/grpc/unload.pb", "fuzz/seeds/grpc/index.pb", "fuzz/seeds/grpc/model.pb"],
     },
     Target { name: "run_graph", run: programs::run_graph, seeds: &[] },
+    Target { name: "tuning_file", run: tuning_file, seeds: &["fuzz/seeds/tuning.txt"] },
 ];
 
 /// Decodes and imports a graph; what was imported is written and imported again, and its fetchable part is run.
@@ -118,6 +120,18 @@ fn text_graph(data: &[u8]) {
     let written = graph.to_string();
     let again = parse_graph(&written, &registry, &constants).expect("what was printed is legal");
     assert_eq!(again.to_string(), written, "printing and parsing again changes nothing");
+}
+
+/// Parses a file of remembered choices; what it gives is written and parsed to the same choices.
+fn tuning_file(data: &[u8]) {
+    let header = TuningHeader { processor: "a processor".to_owned(), kernels: "1".to_owned() };
+    let file = TuningFile::parse(&header, data);
+    let again = TuningFile::parse(&header, file.text(&header).as_bytes());
+    assert_eq!(
+        (again.choices, again.is_foreign, again.ignored_lines),
+        (file.choices, false, 0),
+        "writing and parsing again changes nothing"
+    );
 }
 
 /// Opens a SavedModel's message and finds what a session would need.

@@ -12,6 +12,8 @@ os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 os.environ.setdefault("TF_ENABLE_ONEDNN_OPTS", "0")
 # The layers and cells of version 1 are in the package tf-keras alone.
 os.environ.setdefault("TF_USE_LEGACY_KERAS", "1")
+# Sessions choose by estimates: tests compare bits between processes, and leave the user's caches alone.
+os.environ.setdefault("FLOWMILL_TUNING", "0")
 sys.path.insert(0, str(pathlib.Path(__file__).parent / "oracle"))
 
 

@@ -2,6 +2,7 @@
 
 use crate::progress;
 use flowmill::graph::text::{ConstantTable, parse_graph};
+use flowmill::runtime::tuning::TuningTable;
 use flowmill::{Error, Result, Session, SessionOptions, Shape, Tensor, registry, session};
 use flowmill_cost::{Bandwidth, DeviceModel, KernelClass, KernelRate, Machine, MemoryLevel, Roofline};
 use indicatif::ProgressBar;
@@ -120,10 +121,18 @@ pub(crate) struct CalibrateArgs {
     /// The file to write; without, the description is printed.
     #[arg(long)]
     out: Option<PathBuf>,
+    /// Measure nothing, but forget the ways to compute convolutions that sessions have measured on this machine.
+    #[arg(long, conflicts_with_all = ["devices", "seconds", "out"])]
+    forget_choices: bool,
 }
 
 /// Measures this machine and writes its description.
 pub(crate) fn calibrate(args: &CalibrateArgs) -> Result<()> {
+    if args.forget_choices {
+        let table = TuningTable::shared();
+        let Some(path) = table.path() else { return Ok(()) };
+        return table.clear().map_err(|e| Error::invalid_argument(format!("{}: {e}", path.display())));
+    }
     let progress = progress::steps("measuring", NUM_MEASUREMENTS as u64);
     let machine = measure(args, &progress)?;
     progress.finish_and_clear();

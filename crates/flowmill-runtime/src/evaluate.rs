@@ -7,6 +7,7 @@ use crate::registry::InferencePrecision;
 use crate::registry::{KernelHome, KnownInputs};
 use crate::resource::ResourceManager;
 use crate::step::{DeviceStep, Step};
+use crate::tuning::Tuner;
 use flowmill_graph::{Graph, NodeId};
 use flowmill_tensor::{Result, Tensor};
 use std::sync::Arc;
@@ -30,7 +31,8 @@ pub fn evaluate(
     }
     let callee = Callee::new(node);
     let known = KnownInputs { shapes: inputs.iter().map(|t| t.shape().into()).collect(), ..KnownInputs::default() };
-    let kernel = kernels.make_for(node, &known, &KernelHome { device, resources, functions, precision: InferencePrecision::F32 })?;
+    let home = KernelHome { device, resources, functions, precision: InferencePrecision::F32, tuner: Tuner::off() };
+    let kernel = kernels.make_for(node, &known, &home)?;
     if kernel.as_async().is_some() {
         return Ok(None);
     }

@@ -19,6 +19,8 @@ mod registry;
 mod rendezvous;
 mod resource;
 mod step;
+pub mod tuning;
+pub mod user_cache;
 
 pub use call::FunctionCall;
 pub use cancel::{CancelReason, CancelToken, Registration};

@@ -4,6 +4,7 @@ use crate::device::Device;
 use crate::function::FunctionLibraryRuntime;
 use crate::kernel::Kernel;
 use crate::resource::ResourceManager;
+use crate::tuning::Tuner;
 use flowmill_graph::{Attrs, ElementwiseFunction, Node, OpDef};
 use flowmill_tensor::{DType, Error, PartialShape, Result, Tensor, bail, error};
 use rustc_hash::FxHashMap;
@@ -281,6 +282,7 @@ impl KernelRegistry {
             resources: home.resources,
             functions: home.functions,
             precision: home.precision,
+            tuner: home.tuner,
         })
     }
 
@@ -313,6 +315,7 @@ pub(crate) struct KernelHome<'a> {
     pub(crate) resources: &'a Arc<ResourceManager>,
     pub(crate) functions: &'a Arc<FunctionLibraryRuntime>,
     pub(crate) precision: InferencePrecision,
+    pub(crate) tuner: &'a Arc<Tuner>,
 }
 
 /// The information that is available to the maker of a kernel: its node, and the plan's static knowledge of the inputs.
@@ -339,6 +342,8 @@ pub struct KernelInit<'a> {
     pub functions: &'a Arc<FunctionLibraryRuntime>,
     /// The least precision in which the kernel may multiply by constant weights.
     pub precision: InferencePrecision,
+    /// Chooses between ways to compute the node.
+    pub tuner: &'a Arc<Tuner>,
 }
 
 impl KernelInit<'_> {

@@ -6,6 +6,7 @@ use flowmill::device::HostDevice;
 use flowmill::graph::{AttrDef, AttrType, Attrs, Node, OpDef};
 use flowmill::proto::attr_value::{ListValue, Value};
 use flowmill::proto::{AttrValue, NameAttrList, NodeDef, TensorShapeProto};
+use flowmill::runtime::tuning::Tuner;
 use flowmill::runtime::{FunctionLibraryRuntime, InferencePrecision, KernelInit, ResourceManager};
 use flowmill::{Code, DType, Graph, KernelRegistry};
 use std::collections::{BTreeMap, BTreeSet};
@@ -74,6 +75,7 @@ fn is_accepted(kernels: &KernelRegistry, node: &Node) -> bool {
         resources: &Arc::new(ResourceManager::new()),
         functions: &Arc::new(FunctionLibraryRuntime::new(|name, _| Err(flowmill::Error::new(Code::NotFound, name)))),
         precision: InferencePrecision::F32,
+        tuner: Tuner::off(),
     });
     !matches!(made, Err(e) if e.code() == Code::NotFound && e.message().starts_with("No registered"))
 }

@@ -1,5 +1,6 @@
 //! `Conv2D`, `_FusedConv2D` and the gradients of `Conv2D`.
 
+use super::choice::{self, ChosenMethod, MethodChooser};
 use crate::from_fn::from_fn;
 use crate::fused_ops::{EpilogueArgs, FusedOps};
 use crate::gemm::{Epilogue, Precision, round_to_bf16};
@@ -12,7 +13,7 @@ use flowmill_numeric::conv::{PackedFilter, PackedTransposed, conv2d, conv2d_back
 use flowmill_numeric::window::Window;
 use flowmill_runtime::{Kernel, KernelContext, KernelDef, KernelInit, KernelRegistry};
 use flowmill_tensor::sync::Mutex;
-use flowmill_tensor::{Allocator, DType, Result, Shape, Tensor, bail, bf16, f16, for_dtype};
+use flowmill_tensor::{Allocator, DType, PartialShape, Result, Shape, Tensor, bail, bf16, f16, for_dtype};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -45,12 +46,11 @@ pub(super) fn make(init: &KernelInit<'_>, fused: FusedOps) -> Result<Arc<dyn Ker
     match init.dtype("T")? {
         DType::F32 => Ok(Arc::new(WholeResult(Conv2d::new(init, fused)?))),
         _ if fused.bias => init.unsupported(),
-        DType::BF16 => Ok(Arc::new(NarrowConv2d::<bf16> {
-            conv: Conv2d { geometry, fused, precision: Precision::Bf16, packed: LastForm::default() },
-            round: round_to_bf16,
-        })),
+        DType::BF16 => {
+            Ok(Arc::new(NarrowConv2d::<bf16> { conv: Conv2d::with_precision(init, fused, Precision::Bf16)?, round: round_to_bf16 }))
+        }
         DType::F16 => Ok(Arc::new(NarrowConv2d::<f16> {
-            conv: Conv2d { geometry, fused, precision: Precision::F32, packed: LastForm::default() },
+            conv: Conv2d::with_precision(init, fused, Precision::F32)?,
             round: |to, sums| to.iter_mut().zip(sums).for_each(|(to, &sum)| *to = Number::narrow(sum)),
         })),
         dtype => {
@@ -89,15 +89,30 @@ pub(crate) struct Conv2d {
     fused: FusedOps,
     /// The least precision in which to compute.
     precision: Precision,
+    methods: MethodChooser,
     packed: LastForm<PackedFilter>,
 }
 
 impl Conv2d {
     pub(crate) fn new(init: &KernelInit<'_>, fused: FusedOps) -> Result<Conv2d> {
-        Ok(Conv2d { geometry: Geometry::new(init)?, fused, precision: precision_of(init, 1), packed: LastForm::default() })
+        Conv2d::with_precision(init, fused, precision_of(init, 1))
+    }
+
+    fn with_precision(init: &KernelInit<'_>, fused: FusedOps, precision: Precision) -> Result<Conv2d> {
+        let methods = MethodChooser::new(init.tuner, precision);
+        let conv = Conv2d { geometry: Geometry::new(init)?, fused, precision, methods, packed: LastForm::default() };
+        // With known sizes, the method is chosen now, so that no step waits for measurements. Sizes that do not fit together are an error of the step.
+        if !init.tuner.is_off()
+            && let (Some(input), Some(filter)) = (one_image(&init.input_shape(0)), init.input_shape(1).to_shape())
+            && let Ok((window, groups, out_channels)) = checked_window(&conv.geometry, &input, &filter)
+        {
+            conv.methods.choose(&window, out_channels, groups);
+        }
+        Ok(conv)
     }
 
     fn packed(&self, window: &Window, filter: &Tensor, out_channels: usize, groups: usize) -> Result<Arc<PackedFilter>> {
+        let ChosenMethod { method, .. } = self.methods.choose(window, out_channels, groups);
         let pack = || {
             let widened = match filter.dtype() {
                 DType::BF16 => widened::<bf16>(filter)?,
@@ -105,10 +120,16 @@ impl Conv2d {
                 _ => Vec::new(),
             };
             let weights = if filter.dtype() == DType::F32 { filter.as_slice()? } else { &widened };
-            Ok(PackedFilter::pack(self.precision, window, weights, out_channels, groups))
+            Ok(PackedFilter::pack_for(method, self.precision, window, weights, out_channels, groups))
         };
-        self.packed.get(filter, |form| form.is_for(self.precision, window, out_channels, groups), pack)
+        self.packed.get(filter, |form| form.is_for(method, self.precision, window, out_channels, groups), pack)
     }
+}
+
+/// Returns the shape of one image of a batch; `None` if another size than the batch's is unknown.
+fn one_image(input: &PartialShape) -> Option<Shape> {
+    let image = input.dims()?.get(1..)?;
+    PartialShape::new(&[&[1], image].concat()).to_shape()
 }
 
 /// The inputs of a convolution.
@@ -140,7 +161,8 @@ impl Linear for Conv2d {
     }
 
     fn algorithm(&self) -> Option<&'static str> {
-        Some(self.packed.last()?.algorithm())
+        let packed = self.packed.last()?;
+        Some(choice::algorithm(packed.algorithm(), packed.method(), self.methods.source(packed.method())))
     }
 }
 

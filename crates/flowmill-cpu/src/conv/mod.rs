@@ -1,6 +1,7 @@
 //! Kernels of convolutions, based on `flowmill_numeric::conv`.
 
 mod any_rank;
+mod choice;
 mod conv2d;
 mod conv3d;
 mod depthwise;

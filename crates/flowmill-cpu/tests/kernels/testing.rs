@@ -3,6 +3,7 @@
 use flowmill_graph::{Attrs, OpDef, OpRegistry};
 use flowmill_proto::attr_value::{ListValue, Value};
 use flowmill_proto::{AttrValue, DataType, TensorShapeProto};
+use flowmill_runtime::tuning::Tuner;
 use flowmill_runtime::{
     AsyncContext, Cost, DeviceStep, FunctionLibraryRuntime, HostDevice, InferencePrecision, Kernel, KernelContext, KernelInit,
     KernelRegistry, RefVariable, ResourceManager, ScalarOp,
@@ -180,6 +181,7 @@ impl Call {
             resources: &self.resources,
             functions: &self.functions,
             precision: self.precision,
+            tuner: Tuner::off(),
         })
     }
 

@@ -4,6 +4,7 @@
 //! CUDA than its own; it is used only for GPUs that are newer than the compiler.
 
 use cudarc::nvrtc::{result, sys};
+use flowmill_runtime::user_cache;
 use flowmill_tensor::{Error, Result, bail, error};
 use siphasher::sip128::{Hasher128, SipHasher13};
 use std::ffi::{CStr, CString, c_char};
@@ -39,7 +40,8 @@ impl Compiler {
         }
         let image = compile(source, architecture)?;
         if let Some(file) = file {
-            store(&file, &image);
+            // A cache that cannot be written is not used.
+            let _ = user_cache::replace(&file, &image);
         }
         Ok(image)
     }
@@ -57,16 +59,6 @@ impl Compiler {
         let mut hasher = SipHasher13::new();
         (source, architecture, major, minor).hash(&mut hasher);
         Ok(Some(directory.join(format!("{:032x}.bin", hasher.finish128().as_u128()))))
-    }
-}
-
-/// Writes a file of the cache. A cache that cannot be written is not used.
-fn store(file: &std::path::Path, image: &[u8]) {
-    let Some(directory) = file.parent() else { return };
-    let unfinished = file.with_extension(format!("{}", std::process::id()));
-    let written = fs::create_dir_all(directory).and_then(|()| fs::write(&unfinished, image)).and_then(|()| fs::rename(&unfinished, file));
-    if written.is_err() {
-        let _ = fs::remove_file(unfinished);
     }
 }
 

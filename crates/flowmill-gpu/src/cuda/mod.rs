@@ -14,6 +14,7 @@ mod libraries;
 
 use crate::backend::Gpu;
 use cudarc::driver::{result, sys};
+use flowmill_runtime::user_cache;
 use flowmill_tensor::{Result, bail, error};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -32,10 +33,8 @@ impl CudaOptions {
     /// caches.
     pub fn from_env() -> CudaOptions {
         let paths = std::env::var_os("FLOWMILL_CUDA_PATH").unwrap_or_default();
-        let user = std::env::var_os("XDG_CACHE_HOME").map(PathBuf::from).or_else(|| Some(std::env::home_dir()?.join(".cache")));
-        let cache = std::env::var_os("FLOWMILL_CACHE").map(PathBuf::from).or_else(|| Some(user?.join("flowmill")));
         let library_paths = std::env::split_paths(&paths).filter(|path| !path.as_os_str().is_empty()).collect();
-        CudaOptions { library_paths, cache: cache.map(|path| path.join("cuda")) }
+        CudaOptions { library_paths, cache: user_cache::directory("cuda") }
     }
 }
 

@@ -13,6 +13,7 @@ mod blocks;
 pub mod depthwise;
 mod depthwise_gradients;
 mod filter_gradient;
+mod method;
 mod narrow;
 mod padding;
 mod patches;
@@ -27,11 +28,14 @@ mod winograd;
 
 pub use backprop::conv2d_backprop_input;
 pub use filter_gradient::conv2d_backprop_filter;
+pub use method::{ConvLayer, ConvTrial, Method, MethodEstimate};
 pub use phases::PackedTransposed;
+pub use winograd::TileSize;
 
 use crate::gemm::{Epilogue, PackedRhs, Precision, gemm_packed, gemm_rows};
 use crate::simd::isa;
 use crate::window::Window;
+use method::method_for;
 use patches::Patches;
 use std::ops::Range;
 use winograd::Lifetime;
@@ -60,33 +64,9 @@ enum Form {
     Planes(Vec<f32>),
 }
 
-/// A way to compute a convolution.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Method {
-    /// A matrix product for each group.
-    Direct,
-    /// Winograd's method.
-    Tiles(winograd::TileSize),
-    /// Dot products of patches and filters.
-    Narrow,
-    /// Depthwise convolutions of planes.
-    Planes,
-}
-
-/// Returns the fastest way to compute a convolution. Only products are faster in less precision; the other ways compute in `f32`.
-fn method_for(precision: Precision, window: &Window, out_channels: usize, groups: usize, lifetime: Lifetime) -> Method {
-    if narrow::is_faster(window, out_channels, groups) {
-        Method::Narrow
-    } else if planes::is_faster(window, out_channels, groups) {
-        Method::Planes
-    } else {
-        winograd::choose(precision, window, out_channels, groups, lifetime).map_or(Method::Direct, Method::Tiles)
-    }
-}
-
 impl PackedFilter {
     /// Packs an HWIO filter for convolutions over `window`; `out_channels` is the number of all `groups` together. The precision is the least one in
-    /// which the convolution may be computed.
+    /// which the convolution may be computed. The method is the fastest by estimate.
     ///
     /// # Panics
     /// If `filter` is too short, or `groups` does not divide the channels.
@@ -95,8 +75,11 @@ impl PackedFilter {
         Self::pack_for(method, precision, window, filter, out_channels, groups)
     }
 
-    /// Packs a filter for one way to compute the convolution.
-    fn pack_for(method: Method, precision: Precision, window: &Window, filter: &[f32], out_channels: usize, groups: usize) -> Self {
+    /// Like [`PackedFilter::pack`], for one of [`ConvLayer::candidates`].
+    ///
+    /// # Panics
+    /// If `filter` is too short, or `groups` does not divide the channels.
+    pub fn pack_for(method: Method, precision: Precision, window: &Window, filter: &[f32], out_channels: usize, groups: usize) -> Self {
         let &Window { height, width, channels, .. } = window;
         assert!(
             groups > 0 && channels.is_multiple_of(groups) && out_channels.is_multiple_of(groups),
@@ -118,14 +101,15 @@ impl PackedFilter {
         Self { form, precision, height, width, in_channels, out_channels, groups }
     }
 
-    /// Returns true if the filter is what [`PackedFilter::pack`] makes of the same weights for these arguments. Another form gives other roundings.
-    pub fn is_for(&self, precision: Precision, window: &Window, out_channels: usize, groups: usize) -> bool {
+    /// Returns true if the filter is what [`PackedFilter::pack_for`] makes of the same weights for these arguments. Another form gives other roundings.
+    pub fn is_for(&self, method: Method, precision: Precision, window: &Window, out_channels: usize, groups: usize) -> bool {
         (self.precision, self.out_channels, self.groups) == (precision, out_channels, groups)
             && (self.height, self.width, self.in_channels * groups) == (window.height, window.width, window.channels)
-            && self.method() == method_for(precision, window, out_channels, groups, Lifetime::Kept)
+            && self.method() == method
     }
 
-    fn method(&self) -> Method {
+    /// Returns the method in which a convolution with this filter is computed.
+    pub fn method(&self) -> Method {
         match &self.form {
             Form::Direct(_) => Method::Direct,
             Form::Tiles(filter) => Method::Tiles(filter.size),

@@ -7,33 +7,15 @@
 use crate::gemm::Epilogue;
 use crate::parallel;
 use crate::simd::vector::Vector;
-use crate::simd::{Isa, for_each_isa, isa};
+use crate::simd::{Isa, for_each_isa};
 use crate::window::Window;
 
 /// The most output channels.
 pub(super) const MAX_OUTPUTS: usize = 8;
-/// Operations that the sum over the lanes of a vector takes, counted as multiply-adds of vectors.
-const LANE_SUM: usize = 8;
 
-/// Returns true if dot products are faster than a matrix product.
-pub(super) fn is_faster(w: &Window, out_channels: usize, groups: usize) -> bool {
-    if groups != 1 || out_channels > MAX_OUTPUTS || (w.dilation_width > 1 && w.width > 1) {
-        return false;
-    }
-    let lanes = lanes(isa());
-    let row = w.width * w.channels;
-    let dots = out_channels * (w.height * row.div_ceil(lanes) + LANE_SUM);
-    // A product takes a multiply-add of one vector for each element of a patch, or of two.
-    let product = w.height * row * out_channels.div_ceil(lanes);
-    5 * dots < 4 * product
-}
-
-fn lanes(isa: Isa) -> usize {
-    match isa {
-        Isa::Avx512 => 16,
-        Isa::Avx2 => 8,
-        Isa::Portable => 4,
-    }
+/// Returns true if convolutions over the window can be computed by dot products.
+pub(super) fn can_compute(w: &Window, out_channels: usize, groups: usize) -> bool {
+    groups == 1 && out_channels <= MAX_OUTPUTS && (w.dilation_width == 1 || w.width == 1)
 }
 
 /// A filter with the taps of each output channel side by side: `[out_channels, height, width, channels]`.

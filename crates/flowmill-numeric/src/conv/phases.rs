@@ -5,9 +5,10 @@
 
 use super::backprop::check_filter;
 use super::depthwise::for_each_row;
+use super::method::{Method, method_for};
 use super::patches::Patches;
 use super::winograd::Lifetime;
-use super::{Method, PackedFilter, conv2d, method_for, narrow, padding};
+use super::{PackedFilter, conv2d, padding};
 use crate::gemm::{Epilogue, MatrixRef, Precision, multiply_rows, with_scratch};
 use crate::simd::transpose::transpose;
 use crate::window::{Axis, Window};
@@ -141,8 +142,8 @@ impl<'a> Phases<'a> {
     pub(super) fn new(window: &'a Window, out_channels: usize, groups: usize) -> Option<Phases<'a>> {
         let [rows, columns] = Phase::of_window(window)?;
         let phases = Phases { window, groups, rows, columns };
-        let is_narrow =
-            || phases.widest_window(out_channels).is_some_and(|window| narrow::is_faster(&window, phases.window.channels, groups));
+        let method = |window: Window| method_for(Precision::F32, &window, phases.window.channels, groups, Lifetime::Kept);
+        let is_narrow = || phases.widest_window(out_channels).is_some_and(|window| method(window) == Method::Narrow);
         (window.channels / groups >= MIN_CHANNELS || is_narrow()).then_some(phases)
     }
 

@@ -11,16 +11,16 @@ use crate::simd::isa;
 use crate::window::Window;
 use std::ops::Range;
 
-/// The most output channels of a group.
-const MAX_OUTPUTS: usize = 16;
+/// The most input and output channels of a group.
+const MAX_CHANNELS: usize = 64;
 /// Elements of planes that are computed at a time: a part of a core's L2 cache.
 const BAND_ELEMENTS: usize = 1 << 17;
 /// The number of output channels that are computed at a time, rounded to whole groups.
 const BLOCK_CHANNELS: usize = 64;
 
-/// Returns true if planes are faster than a matrix product for each group.
-pub(super) fn is_faster(w: &Window, out_channels: usize, groups: usize) -> bool {
-    groups > 1 && out_channels / groups <= MAX_OUTPUTS && out_channels >= 2 * MAX_OUTPUTS && w.channels / groups <= 2 * MAX_OUTPUTS
+/// Returns true if convolutions over the window should be considered for planes: there are groups, and they are small.
+pub(super) fn can_compute(w: &Window, out_channels: usize, groups: usize) -> bool {
+    groups > 1 && out_channels / groups <= MAX_CHANNELS && w.channels / groups <= MAX_CHANNELS
 }
 
 /// Computes the convolution. The sizes have been checked.
@@ -111,6 +111,11 @@ impl Band<'_> {
             }
         });
     }
+}
+
+/// Returns true if there is code for the copies of groups of `count` output channels.
+pub(super) fn is_specialised(count: usize) -> bool {
+    matches!(count, 4 | 8 | 16)
 }
 
 /// Writes `count` copies of channel `r` of each group of `depth` to plane `r`; the planes are `distance` apart.

@@ -7,6 +7,7 @@ use crate::function::FunctionLibraryRuntime;
 use crate::kernel::{Cost, Kernel, KernelContext};
 use crate::registry::{InferencePrecision, KernelDef, KernelHome, KernelRegistry, KnownInputs};
 use crate::resource::ResourceManager;
+use crate::tuning::Tuner;
 use flowmill_graph::{ControlFlow, FunctionLibrary, Graph, HOST_MEMORY, Node, NodeId, OpDef, OpTraits, OutputId, Role, ShapeAnalysis};
 use flowmill_proto::TensorProto;
 use flowmill_tensor::sync::Mutex;
@@ -46,6 +47,8 @@ pub struct PlanEnv<'a> {
     pub shapes: Option<&'a ShapeAnalysis>,
     /// The least precision in which kernels may multiply by constant weights.
     pub precision: InferencePrecision,
+    /// Chooses between ways to compute nodes.
+    pub tuner: &'a Arc<Tuner>,
 }
 
 /// Builds the plan's graph. `args` are the types of all arguments of the step, and `num_results` is the number of its results.
@@ -334,8 +337,8 @@ impl Builder<'_> {
             shapes: self.graph.inputs(node.id()).map(|o| self.shapes.shape(o).without_symbols()).collect(),
             constants: self.graph.inputs(node.id()).map(|o| self.constant_behind(o.node)).collect(),
         };
-        let PlanEnv { device, host, resources, functions, precision, .. } = *self.env;
-        kernels_for(node.op_def(), device, host).make_for(node, &inputs, &KernelHome { device, resources, functions, precision })
+        let PlanEnv { device, host, resources, functions, precision, tuner, .. } = *self.env;
+        kernels_for(node.op_def(), device, host).make_for(node, &inputs, &KernelHome { device, resources, functions, precision, tuner })
     }
 
     /// The constant that a node is, or passes on: through `Identity` and the `Enter` of a loop invariant.

@@ -41,6 +41,7 @@ use flowmill_optimize::{Options, Report};
 use flowmill_runtime::executor::{Plan, Results, RunOptions};
 use flowmill_runtime::plan::{DirectPlan, NodeKind, PlanEdge, PlanEnv, PlanGraph, PlanNode, PlanNodeId, build};
 use flowmill_runtime::program::{self, FuseOptions};
+use flowmill_runtime::tuning::Tuner;
 use flowmill_runtime::{Cost, DeviceStep, FunctionLibraryRuntime, KernelRegistry};
 use flowmill_tensor::{DType, Result, Tensor, bail, error};
 use rustc_hash::FxHashMap;
@@ -340,6 +341,7 @@ fn session_device(env: &Environment, number: usize) -> Result<&SessionDevice> {
 /// Returns `NotFound` for ops without a kernel, `InvalidArgument` for frames that do not fit together, and the errors of the kernels' makers.
 pub(crate) fn plan(part: &Part<'_>, env: &Environment) -> Result<PlanGraph> {
     let device = session_device(env, part.device)?;
+    let tuner = Tuner::new(env.options.tuning.clone());
     let plan_env = PlanEnv {
         device: &device.device,
         host: &env.devices.host().device,
@@ -350,8 +352,11 @@ pub(crate) fn plan(part: &Part<'_>, env: &Environment) -> Result<PlanGraph> {
         parallel_iterations: env.options.parallel_iterations,
         shapes: part.unit.shapes.as_ref(),
         precision: env.options.inference_precision,
+        tuner: &tuner,
     };
-    build(&part.unit.graph, part.unit.arg_types.clone(), part.unit.num_results, &plan_env)
+    let plan = build(&part.unit.graph, part.unit.arg_types.clone(), part.unit.num_results, &plan_env)?;
+    tuner.save();
+    Ok(plan)
 }
 
 /// Turns the strands and loops of a device's plan into programs. Programs read and write memory of the host. Other devices have strands of the nodes in

@@ -2,6 +2,7 @@
 
 use flowmill_cost::{Assumptions, Machine, SearchOptions};
 use flowmill_runtime::program::FuseOptions;
+use flowmill_runtime::tuning::TuningOptions;
 use flowmill_runtime::{Device, Executor, HostDevice, InferencePrecision, KernelRegistry};
 use flowmill_tensor::{Result, bail, memory_limit};
 use std::collections::BTreeMap;
@@ -50,6 +51,8 @@ pub struct SessionOptions {
     pub disabled_passes: Vec<String>,
     /// The least precision in which kernels may multiply by constant weights. Without passes that fold constants (`optimize`), fewer weights are constant.
     pub inference_precision: InferencePrecision,
+    /// The way in which kernels choose between several ways to compute: by estimates, or by measurements that a file remembers. See [`tuning`](flowmill_runtime::tuning).
+    pub tuning: TuningOptions,
     /// The kinds of programs that the nodes of a plan are fused into.
     pub fuse: FuseOptions,
     /// Overrides the number of parallel iterations of every loop whose own number is greater than 1.
@@ -80,6 +83,7 @@ impl Default for SessionOptions {
             lower: true,
             disabled_passes: Vec::new(),
             inference_precision: InferencePrecision::F32,
+            tuning: TuningOptions::default(),
             fuse: FuseOptions::ALL,
             parallel_iterations: None,
             max_plans: 1024,

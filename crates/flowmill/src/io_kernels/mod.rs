@@ -46,6 +46,7 @@ mod tests {
     use flowmill_graph::{Attrs, OpDef};
     use flowmill_proto::attr_value::{ListValue, Value};
     use flowmill_runtime::ResourceManager;
+    use flowmill_runtime::tuning::Tuner;
     use flowmill_runtime::{DeviceStep, FunctionLibraryRuntime, HostDevice, InferencePrecision, KernelContext, KernelInit, KernelRegistry};
     use flowmill_tensor::{Bytes, Code, DType, Result, Shape, Tensor, bail};
     use std::path::{Path, PathBuf};
@@ -90,6 +91,7 @@ mod tests {
             resources: &resources,
             functions: &functions,
             precision: InferencePrecision::F32,
+            tuner: Tuner::off(),
         })?;
         let step = Arc::new(DeviceStep::on_host(resources, functions));
         let mut inputs: Vec<_> = inputs.into_iter().map(Some).collect();

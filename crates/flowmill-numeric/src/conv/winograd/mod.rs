@@ -11,7 +11,7 @@
 mod tiling;
 mod transforms;
 
-use crate::gemm::{Epilogue, Finish, PackedB, PackedRhs, Precision, gemm_packed, with_scratch};
+use crate::gemm::{Epilogue, Finish, PackedB, PackedRhs, gemm_packed, with_scratch};
 use crate::parallel;
 use crate::simd::Isa;
 use crate::window::Window;
@@ -23,8 +23,10 @@ use transforms::{transform_inputs, transform_products};
 
 /// The size of the square tiles of an output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum TileSize {
+pub enum TileSize {
+    /// Tiles of 2 × 2.
     Two,
+    /// Tiles of 4 × 4.
     Four,
 }
 
@@ -46,8 +48,14 @@ impl TileSize {
     }
 
     /// Returns the number of transformed elements of a tile.
-    fn elements(self) -> usize {
+    pub(super) fn elements(self) -> usize {
         (self.outputs() + 2).pow(2)
+    }
+
+    /// Returns the number of transformed elements of all tiles, per channel.
+    pub(super) fn elements_of(self, window: &Window) -> usize {
+        let (rows, columns) = self.grid(window);
+        window.batch * rows * columns * self.elements()
     }
 
     /// Returns the numbers of rows and columns of tiles in one image.
@@ -65,34 +73,13 @@ pub(super) enum Lifetime {
     Once,
 }
 
-/// Returns the tiles with which a convolution should be computed; `None` if the direct form is faster.
-///
-/// For a filter that is kept, the choice does not depend on the number of images, so that the result for an image does not depend on those beside it.
-pub(super) fn choose(precision: Precision, window: &Window, out_channels: usize, groups: usize, lifetime: Lifetime) -> Option<TileSize> {
-    if !is_plain(window) || groups != 1 || window.channels < 16 || out_channels < 16 || !is_allowed() {
-        return None;
-    }
-    let (images, packing) = match lifetime {
-        Lifetime::Kept => (1, 0.0),
-        Lifetime::Once => (window.batch, PACKING_NANOSECONDS * (window.channels * out_channels) as f64),
-    };
-    let products_per_time = match precision {
-        Precision::F32 => 1.0,
-        Precision::Bf16 => BF16_SPEED,
-    };
-    let direct = cost(images * 9 * window.out_height * window.out_width, 0, 9, window.channels, out_channels) / products_per_time;
-    let tiled = |size: TileSize| {
-        let (rows, columns) = size.grid(window);
-        let elements = images * rows * columns * size.elements();
-        let packing = size.elements() as f64 * packing;
-        (cost(elements, elements, size.elements(), window.channels, out_channels) + packing, size)
-    };
-    let faster = [tiled(TileSize::Two), tiled(TileSize::Four)].into_iter().filter(|(cost, _)| *cost < 0.85 * direct);
-    faster.min_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, size)| size)
-}
+/// The least number of channels, in and out, for which products of tiles are worth their transforms.
+const MIN_CHANNELS: usize = 8;
 
-/// The speed of products of patches in `bfloat16`, relative to `f32`. Winograd's method computes in `f32` in any case: rounded transforms would be too inaccurate.
-const BF16_SPEED: f64 = 1.6;
+/// Returns true if convolutions over the window can be computed in tiles.
+pub(super) fn can_compute(window: &Window, out_channels: usize, groups: usize) -> bool {
+    is_plain(window) && groups == 1 && window.channels >= MIN_CHANNELS && out_channels >= MIN_CHANNELS && is_allowed()
+}
 
 /// Returns true for windows of 3 × 3 that move by one pixel and have no dilation.
 pub(super) fn is_plain(window: &Window) -> bool {
@@ -100,23 +87,8 @@ pub(super) fn is_plain(window: &Window) -> bool {
         && (window.stride_height, window.stride_width, window.dilation_height, window.dilation_width) == (1, 1, 1, 1)
 }
 
-/// The nanoseconds that packing takes for an element of a packed filter, most of them for memory that is new to the process.
-const PACKING_NANOSECONDS: f64 = 4.0;
-
-/// Estimates the nanoseconds that a core needs: for `products` multiply-adds for each pair of channels, for `transformed` elements of each channel, and
-/// for reading `taps` matrices of weights.
-fn cost(products: usize, transformed: usize, taps: usize, in_channels: usize, out_channels: usize) -> f64 {
-    const PRODUCTS_PER_NANOSECOND: f64 = 50.0;
-    const TRANSFORMED_PER_NANOSECOND: f64 = 4.0;
-    const WEIGHTS_PER_NANOSECOND: f64 = 4.0;
-    let pairs = (in_channels * out_channels) as f64;
-    products as f64 * pairs / PRODUCTS_PER_NANOSECOND
-        + (transformed * (in_channels + out_channels)) as f64 / TRANSFORMED_PER_NANOSECOND
-        + taps as f64 * pairs / WEIGHTS_PER_NANOSECOND
-}
-
 /// Returns false if the environment turns these forms off. Read once.
-fn is_allowed() -> bool {
+pub(super) fn is_allowed() -> bool {
     static ALLOWED: OnceLock<bool> = OnceLock::new();
     *ALLOWED.get_or_init(|| std::env::var("FLOWMILL_WINOGRAD").map_or(true, |value| value != "0"))
 }
@@ -176,6 +148,8 @@ crate::dispatch! {
 
 /// The most elements of transformed input and output of the tiles that are computed at a time: a part of a core's L2 cache.
 const BLOCK_ELEMENTS: usize = 1 << 17;
+/// Multiply-adds per nanosecond, by which a convolution that is worth forking is told.
+const PRODUCTS_PER_NANOSECOND: usize = 50;
 /// The least number of tiles that are computed at a time, if there are as many: products of fewer rows read weights more than they compute.
 const BLOCK_TILES: usize = 28;
 
@@ -195,8 +169,8 @@ fn tiled<T: Tiling>(window: &Window, input: &[f32], filter: &Filter, out_channel
     let threads = parallel::threads();
     // As many blocks for each thread, unless they would have too few tiles.
     let blocks = num_tiles.div_ceil(at_once).next_multiple_of(threads).min(num_tiles.div_ceil(BLOCK_TILES / 2));
-    let nanoseconds = cost(num_tiles * T::IN * T::IN, 0, 0, window.channels, out_channels) as usize;
-    let forks = parallel::is_worth_forking(nanoseconds);
+    let products = (num_tiles * T::IN * T::IN).saturating_mul(window.channels).saturating_mul(out_channels);
+    let forks = parallel::is_worth_forking(products / PRODUCTS_PER_NANOSECOND);
     let convolution = Convolution::<T> {
         window,
         input,
