@@ -123,9 +123,8 @@ LAYERS = [
 ]
 
 
-def caller(engine: str, at: int, threads: int):
+def caller(engine: str, layer: Layer, threads: int):
     """A callable that runs all copies of a layer."""
-    layer = LAYERS[at]
     if engine == "flowmill":
         import flowmill as tf
     else:
@@ -159,6 +158,13 @@ def caller(engine: str, at: int, threads: int):
     return lambda: session.run(step)
 
 
+def measured(found: dict, layer: Layer, threads: int, seconds: float) -> dict[str, float]:
+    """The least times of one layer by engine, in seconds."""
+    for engine, process in found.items():
+        process.make(caller, engine, layer, threads)
+    return {engine: time / COPIES for engine, time in minimum(found, seconds).items()}
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("texts", nargs="*")
@@ -168,14 +174,12 @@ def main() -> None:
     print("| layer | threads | Flowmill, µs | TensorFlow, µs | TensorFlow ÷ Flowmill |\n|---|---|---|---|---|")
     ratios = []
     with engines("flowmill", "tensorflow") as found:
-        for at, layer in enumerate(LAYERS):
+        for layer in LAYERS:
             if args.texts and not any(text in layer.name for text in args.texts):
                 continue
             for threads in args.threads:
-                for engine, process in found.items():
-                    process.make(caller, engine, at, threads)
-                times = minimum(found, args.seconds)
-                mine, theirs = (1e6 * times[engine] / COPIES for engine in ("flowmill", "tensorflow"))
+                times = measured(found, layer, threads, args.seconds)
+                mine, theirs = (1e6 * times[engine] for engine in ("flowmill", "tensorflow"))
                 ratios.append(theirs / mine)
                 print(f"| {layer.name} | {threads} | {mine:.1f} | {theirs:.1f} | {ratios[-1]:.2f} |", flush=True)
     if ratios:
