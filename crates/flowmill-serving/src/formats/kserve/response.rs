@@ -120,21 +120,6 @@ fn print_list<T: PrintElement>(values: &[T], json: &mut Vec<u8>) {
 /// # Errors
 /// `InvalidArgument` for a scalar and for a type without an order.
 pub fn classify(tensor: &Tensor, count: usize) -> Result<Tensor> {
-    fn largest<T: Element + PartialOrd + Into<f64>>(
-        tensor: &Tensor,
-        row_size: usize,
-        count: usize,
-        classes: &mut Vec<Bytes>,
-    ) -> Result<()> {
-        for row in tensor.as_slice::<T>()?.chunks_exact(row_size) {
-            let mut order: Vec<usize> = (0..row_size).collect();
-            let value = |index: usize| -> f64 { row[index].into() };
-            // NaN is the smallest.
-            order.sort_by(|&a, &b| value(b).partial_cmp(&value(a)).unwrap_or_else(|| value(a).is_nan().cmp(&value(b).is_nan())));
-            classes.extend(order[..count].iter().map(|&index| Bytes::from(format!("{:.6}:{index}", value(index)))));
-        }
-        Ok(())
-    }
     let (rows, row_size) = match tensor.shape().dims() {
         [] => bail!(InvalidArgument, "a scalar has no classes"),
         [size] => (None, *size),
@@ -143,9 +128,26 @@ pub fn classify(tensor: &Tensor, count: usize) -> Result<Tensor> {
     let count = count.min(row_size);
     let mut classes = Vec::new();
     if row_size > 0 {
-        for_dtype!(tensor.dtype(), [f32, f64, flowmill::f16, flowmill::bf16, i8, i16, i32, u8, u16, u32], T => largest::<T>(tensor, row_size, count, &mut classes)?,
-            _ => bail!(InvalidArgument, "values of type {} are not scores of classes", tensor.dtype()))
+        for row in scores(tensor)?.chunks_exact(row_size) {
+            push_largest(row, count, &mut classes);
+        }
     }
     let shape: Shape = rows.into_iter().chain([count]).collect();
     Tensor::from_strings(shape, classes)
+}
+
+/// Returns the elements as `f64`, which holds each of them exactly.
+fn scores(tensor: &Tensor) -> Result<Vec<f64>> {
+    fn widened<T: Element + Into<f64>>(tensor: &Tensor) -> Result<Vec<f64>> {
+        Ok(tensor.as_slice::<T>()?.iter().map(|&score| score.into()).collect())
+    }
+    for_dtype!(tensor.dtype(), [f32, f64, flowmill::f16, flowmill::bf16, i8, i16, i32, u8, u16, u32], T => widened::<T>(tensor),
+        _ => bail!(InvalidArgument, "values of type {} are not scores of classes", tensor.dtype()))
+}
+
+/// Appends the `count` largest scores of a row with their indices, the largest first. NaN is the smallest.
+fn push_largest(row: &[f64], count: usize, classes: &mut Vec<Bytes>) {
+    let mut order: Vec<usize> = (0..row.len()).collect();
+    order.sort_by(|&a, &b| row[b].partial_cmp(&row[a]).unwrap_or_else(|| row[a].is_nan().cmp(&row[b].is_nan())));
+    classes.extend(order[..count].iter().map(|&index| Bytes::from(format!("{:.6}:{index}", row[index]))));
 }
