@@ -116,7 +116,9 @@ pub(crate) struct Compiled {
 pub(crate) fn compile(unit: Unit<'_>, env: &Environment) -> Result<Compiled> {
     let dump = Dump::of(&unit);
     let Rewritten { parts, transfers, report, placed_by_cost } = rewrite(unit, env, &dump)?;
-    let mut plans = parts.iter().map(|part| plan(part, env)).collect::<Result<Vec<_>>>()?;
+    let tuner = Tuner::new(env.options.tuning.clone());
+    let mut plans = parts.iter().map(|part| plan(part, env, &tuner)).collect::<Result<Vec<_>>>()?;
+    tuner.save();
     plans.iter().for_each(|unfused| dump.plan(unfused, "planned"));
     let Some(unfused) = plans.first_mut() else { bail!(Internal, "a graph without a part for the caller") };
     let references = if parts[0].unit.is_step() { keep_references(unfused) } else { Vec::new() };
@@ -335,13 +337,12 @@ fn session_device(env: &Environment, number: usize) -> Result<&SessionDevice> {
     env.devices.get(number).ok_or_else(|| error!(Internal, "a part of a device that the session does not have"))
 }
 
-/// Finds frames, makes kernels, decodes constants.
+/// Finds frames, makes kernels, decodes constants. The parts of a unit share a tuner, and so its budget.
 ///
 /// # Errors
 /// Returns `NotFound` for ops without a kernel, `InvalidArgument` for frames that do not fit together, and the errors of the kernels' makers.
-pub(crate) fn plan(part: &Part<'_>, env: &Environment) -> Result<PlanGraph> {
+pub(crate) fn plan(part: &Part<'_>, env: &Environment, tuner: &Arc<Tuner>) -> Result<PlanGraph> {
     let device = session_device(env, part.device)?;
-    let tuner = Tuner::new(env.options.tuning.clone());
     let plan_env = PlanEnv {
         device: &device.device,
         host: &env.devices.host().device,
@@ -352,11 +353,9 @@ pub(crate) fn plan(part: &Part<'_>, env: &Environment) -> Result<PlanGraph> {
         parallel_iterations: env.options.parallel_iterations,
         shapes: part.unit.shapes.as_ref(),
         precision: env.options.inference_precision,
-        tuner: &tuner,
+        tuner,
     };
-    let plan = build(&part.unit.graph, part.unit.arg_types.clone(), part.unit.num_results, &plan_env)?;
-    tuner.save();
-    Ok(plan)
+    build(&part.unit.graph, part.unit.arg_types.clone(), part.unit.num_results, &plan_env)
 }
 
 /// Turns the strands and loops of a device's plan into programs. Programs read and write memory of the host. Other devices have strands of the nodes in
