@@ -418,11 +418,25 @@ mod tests {
             assert_eq!(got, want, "{w:?}");
         }
     }
+    #[test]
+    fn integers_pool_too() {
+        let axis = Axis { input: 2, window: 2, stride: 2, dilation: 1, pad: 0, output: 1 };
+        let plane = Axis { input: 1, window: 1, stride: 1, dilation: 1, pad: 0, output: 1 };
+        let v = Volume { batch: 1, axes: [plane, axis, axis], channels: 1 };
+        let mut out = [0i32];
+        avg_pool(&v, &[-3, 1, 8, 1], &mut out);
+        assert_eq!(out, [1]);
+        max_pool(&v, &[-3, -1, -8, -1], &mut out);
+        assert_eq!(out, [-1]);
+    }
+
     /// Pools volumes of small integers, whose sums are exact, beside sums and maxima over [`Volume::for_each_tap`].
     #[test]
     fn pools_of_volumes() {
         for (input, window, stride, dilation, pad, channels) in [
             ([4, 5, 6], [2, 3, 2], [1, 1, 1], [1, 1, 1], [1, 1, 0], 43),
+            // More taps than are folded in registers.
+            ([4, 5, 6], [3, 4, 4], [1, 1, 1], [1, 1, 1], [1, 1, 1], 43),
             ([5, 4, 7], [3, 2, 3], [2, 2, 2], [1, 1, 1], [0, 1, 1], 3),
             ([6, 9, 5], [2, 2, 2], [3, 2, 1], [2, 3, 1], [1, 0, 0], 9),
             ([1, 1, 3], [1, 1, 2], [1, 1, 2], [1, 1, 1], [0, 0, 1], 1),

@@ -474,16 +474,6 @@ fn bits_do_not_depend_on_threads() {
 }
 
 #[test]
-fn integers_pool_too() {
-    let v = square(1, 2, 1, 2, 2, 0).volume();
-    let mut out = [0i32];
-    avg_pool(&v, &[-3, 1, 8, 1], &mut out);
-    assert_eq!(out, [1]);
-    max_pool(&v, &[-3, -1, -8, -1], &mut out);
-    assert_eq!(out, [-1]);
-}
-
-#[test]
 fn depthwise_convolutions_of_no_positions_do_nothing() {
     let window = Window {
         batch: 1,
