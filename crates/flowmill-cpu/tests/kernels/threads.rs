@@ -200,14 +200,14 @@ fn calls() -> Vec<Forking> {
     call("nn/lrn.rs", "LRN", vec![float()], vec![f(&[4, 32, 32, 32])]);
     call("nn/lrn.rs", "LRNGrad", vec![float()], vec![f(&[4, 32, 32, 32]), f(&[4, 32, 32, 32]), f(&[4, 32, 32, 32])]);
     call("pool/max_pool.rs", "MaxPoolGradGrad", window(two, two), vec![f(&[4, 64, 64, 8]), f(&[4, 32, 32, 8]), f(&[4, 64, 64, 8])]);
-    let volumes = f(&[4, 20, 20, 20, 6]);
-    let pooled = f(&[4, 10, 10, 10, 6]);
+    let volumes = f(&[4, 24, 24, 24, 6]);
+    let pooled = f(&[4, 12, 12, 12, 6]);
     for op in ["MaxPool3D", "AvgPool3D"] {
         call("pool/pool3d.rs", op, window(volume, volume), vec![volumes.clone()]);
     }
     call("pool/pool3d.rs", "MaxPool3DGrad", window(volume, volume), vec![volumes.clone(), pooled.clone(), pooled.clone()]);
     call("pool/pool3d.rs", "MaxPool3DGradGrad", window(volume, volume), vec![volumes.clone(), pooled.clone(), volumes]);
-    call("pool/pool3d.rs", "AvgPool3DGrad", window(volume, volume), vec![i(&[4, 20, 20, 20, 6]), pooled]);
+    call("pool/pool3d.rs", "AvgPool3DGrad", window(volume, volume), vec![i(&[4, 24, 24, 24, 6]), pooled]);
     call("nn/softmax.rs", "Softmax", vec![("T", ty(DType::F64))], vec![d(&[512, 300])]);
     call("simd/rows.rs", "Softmax", vec![float()], vec![f(&[512, 300])]);
     call("parsing_io/parse_example.rs", "ParseExample", example_attrs(), examples());
