@@ -168,6 +168,7 @@ fn main() {
             (28, 32, 3, 1, Kind::DepthwiseInputGradient),
             (28, 32, 3, 1, Kind::DepthwiseFilterGradient),
             (112, 64, 3, 2, Kind::MaxPool),
+            (32, 1024, 31, 32, Kind::MaxPool),
             (56, 64, 3, 1, Kind::InputGradient(64)),
             (56, 64, 3, 1, Kind::FilterGradient(64)),
             (14, 256, 3, 1, Kind::InputGradient(256)),

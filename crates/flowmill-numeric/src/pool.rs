@@ -161,9 +161,6 @@ fn fold<T: Pooled, S: Fn(T, T) -> T, F: Fn(T, usize) -> T, const N: usize>(
     }
 }
 
-/// The most taps of a window whose values are folded some channels at a time, in registers. Of more taps, the channels are folded tap by tap.
-const FEW_FOLDED: usize = 32;
-
 /// The most taps of a window whose gradients are added tap by tap, and not channel by channel.
 const FEW_TAPS: usize = 16;
 
@@ -227,19 +224,6 @@ crate::dispatch! {
         let (volume, z) = (rest / planes.output, rest % planes.output);
         for (x, output) in output.chunks_exact_mut(v.channels).enumerate() {
             let taps = Taps::new(v, volume * volume_len(v), [z, y, x]);
-            if taps.len() > FEW_FOLDED && v.channels > 32 {
-                // A pass over all channels of each tap reads the input in the order of memory.
-                output.fill(start);
-                for_taps!(taps, |place| {
-                    for (to, from) in output.iter_mut().zip(&input[place..]) {
-                        *to = step(*to, *from);
-                    }
-                });
-                for to in output.iter_mut() {
-                    *to = finish(*to, taps.len());
-                }
-                continue;
-            }
             for_channels!(v.channels, |c| fold::<T, S, F>(&taps, c, input, output, start, &step, &finish));
         }
     }
@@ -435,7 +419,6 @@ mod tests {
     fn pools_of_volumes() {
         for (input, window, stride, dilation, pad, channels) in [
             ([4, 5, 6], [2, 3, 2], [1, 1, 1], [1, 1, 1], [1, 1, 0], 43),
-            // More taps than are folded in registers.
             ([4, 5, 6], [3, 4, 4], [1, 1, 1], [1, 1, 1], [1, 1, 1], 43),
             ([5, 4, 7], [3, 2, 3], [2, 2, 2], [1, 1, 1], [0, 1, 1], 3),
             ([6, 9, 5], [2, 2, 2], [3, 2, 1], [2, 3, 1], [1, 0, 0], 9),
