@@ -14,10 +14,9 @@ from pathlib import Path
 
 from layers import Layer, measured, output_size
 from measure import engines
-from networks import DIRECTORY, HERE, description, numbers
+from networks import DIRECTORY, HERE, description, numbers, write_tables
 
 PAGE = HERE.parent / "LAYERS.md"
-BEGIN, END = "<!-- tables: begin -->", "<!-- tables: end -->"
 # The networks of benches/LAYERS.md: plain, residual, branched, dense, separable, inverted, grouped and large windows.
 NETWORKS = ("VGG16", "Darknet", "ResNet50", "ResNeXt", "InceptionV3", "DenseNet121", "Xception", "MobileNetV2", "EfficientNetB0", "ConvNeXtTiny")
 KINDS = {"Conv2D": "conv", "DepthwiseConv2dNative": "depthwise"}
@@ -157,8 +156,7 @@ def main() -> None:
         text += f"{processor()}; one image, {threads} thread{'s' if threads > 1 else ''}.\n\n{tables(layers, results)}\n\n"
     print(text)
     if args.write:
-        page = PAGE.read_text()
-        PAGE.write_text(f"{page.split(BEGIN)[0]}{BEGIN}\n{text}{END}{page.split(END)[1]}")
+        write_tables(PAGE, text)
 
 
 if __name__ == "__main__":

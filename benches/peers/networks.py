@@ -64,6 +64,13 @@ def make(names: list[str]) -> None:
         print(f"made {name}", file=sys.stderr, flush=True)
 
 
+def write_tables(page: Path, text: str) -> None:
+    """Replaces the tables of a page."""
+    begin, end = "<!-- tables: begin -->", "<!-- tables: end -->"
+    before, after = page.read_text().split(begin)[0], page.read_text().split(end)[1]
+    page.write_text(f"{before}{begin}\n{text}{end}{after}")
+
+
 def description(name: str) -> dict:
     return json.loads((DIRECTORY / f"{name}.json").read_text())
 
@@ -220,8 +227,7 @@ def main() -> None:
         print(f"\n{means(results)}\n")
         text += f"## {title}\n\n" + "\n".join([HEADER, *(result.line() for result in results)]) + f"\n\n{means(results)}\n\n"
     if args.write:
-        before, after = PAGE.read_text().split("<!-- tables: begin -->")[0], PAGE.read_text().split("<!-- tables: end -->")[1]
-        PAGE.write_text(f"{before}<!-- tables: begin -->\n{text}<!-- tables: end -->{after}")
+        write_tables(PAGE, text)
 
 
 if __name__ == "__main__":

@@ -16,11 +16,17 @@ struct Shape {
     groups: usize,
 }
 
+impl Shape {
+    fn of(window: &Window, out_channels: usize, groups: usize) -> Shape {
+        Shape { window: Window { batch: 1, ..*window }, out_channels, groups }
+    }
+}
+
 /// A method and the reason for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct ChosenMethod {
-    pub(super) method: Method,
-    pub(super) source: ChoiceSource,
+struct ChosenMethod {
+    method: Method,
+    source: ChoiceSource,
 }
 
 /// Chooses the methods of a kernel's convolutions.
@@ -36,11 +42,22 @@ impl MethodChooser {
         MethodChooser { tuner: tuner.clone(), precision, first: OnceLock::new() }
     }
 
+    /// Chooses the method for convolutions over `window` before the first step. Whoever makes the plan saves what is measured, once for all its kernels.
+    pub(super) fn prepare(&self, window: &Window, out_channels: usize, groups: usize) {
+        let shape = Shape::of(window, out_channels, groups);
+        self.first.get_or_init(|| (shape, self.look_up(&shape)));
+    }
+
     /// Returns the method for convolutions over `window`, which is the same in each call.
-    pub(super) fn choose(&self, window: &Window, out_channels: usize, groups: usize) -> ChosenMethod {
-        let shape = Shape { window: Window { batch: 1, ..*window }, out_channels, groups };
-        let (first, chosen) = self.first.get_or_init(|| (shape, self.look_up(&shape)));
-        if *first == shape { *chosen } else { self.look_up(&shape) }
+    pub(super) fn choose(&self, window: &Window, out_channels: usize, groups: usize) -> Method {
+        let shape = Shape::of(window, out_channels, groups);
+        let look_up = || {
+            let chosen = self.look_up(&shape);
+            self.tuner.save();
+            chosen
+        };
+        let (first, chosen) = self.first.get_or_init(|| (shape, look_up()));
+        if *first == shape { chosen.method } else { look_up().method }
     }
 
     /// Returns the reason for a method that the kernel used last.
@@ -63,7 +80,6 @@ impl MethodChooser {
             let mut trial = ConvTrial::new(&layer, estimates[i].method);
             Box::new(move || trial.run())
         });
-        self.tuner.save();
         estimates.get(choice.candidate).map_or(estimated, |e| ChosenMethod { method: e.method, source: choice.source })
     }
 }

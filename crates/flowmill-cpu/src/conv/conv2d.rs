@@ -1,6 +1,6 @@
 //! `Conv2D`, `_FusedConv2D` and the gradients of `Conv2D`.
 
-use super::choice::{self, ChosenMethod, MethodChooser};
+use super::choice::{self, MethodChooser};
 use crate::from_fn::from_fn;
 use crate::fused_ops::{EpilogueArgs, FusedOps};
 use crate::gemm::{Epilogue, Precision, round_to_bf16};
@@ -106,13 +106,13 @@ impl Conv2d {
             && let (Some(input), Some(filter)) = (one_image(&init.input_shape(0)), init.input_shape(1).to_shape())
             && let Ok((window, groups, out_channels)) = checked_window(&conv.geometry, &input, &filter)
         {
-            conv.methods.choose(&window, out_channels, groups);
+            conv.methods.prepare(&window, out_channels, groups);
         }
         Ok(conv)
     }
 
     fn packed(&self, window: &Window, filter: &Tensor, out_channels: usize, groups: usize) -> Result<Arc<PackedFilter>> {
-        let ChosenMethod { method, .. } = self.methods.choose(window, out_channels, groups);
+        let method = self.methods.choose(window, out_channels, groups);
         let pack = || {
             let widened = match filter.dtype() {
                 DType::BF16 => widened::<bf16>(filter)?,

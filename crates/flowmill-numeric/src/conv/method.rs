@@ -183,13 +183,18 @@ fn lanes(isa: Isa) -> usize {
 }
 
 /// Returns the methods that can compute a convolution, with their times for the whole batch.
-fn estimates(precision: Precision, window: &Window, out_channels: usize, groups: usize) -> impl Iterator<Item = MethodEstimate> {
+fn estimates(isa: Isa, precision: Precision, window: &Window, out_channels: usize, groups: usize) -> impl Iterator<Item = MethodEstimate> {
     let possible = Method::ALL.into_iter().filter(move |method| method.can_compute(window, out_channels, groups));
-    possible.map(move |method| estimate(isa(), method, precision, window, out_channels, groups))
+    possible.map(move |method| estimate(isa, method, precision, window, out_channels, groups))
 }
 
 /// Returns the method that is fastest by estimate.
 pub(super) fn method_for(precision: Precision, window: &Window, out_channels: usize, groups: usize, lifetime: Lifetime) -> Method {
+    method_on(isa(), precision, window, out_channels, groups, lifetime)
+}
+
+/// Like [`method_for`], for an instruction set.
+pub(super) fn method_on(isa: Isa, precision: Precision, window: &Window, out_channels: usize, groups: usize, lifetime: Lifetime) -> Method {
     // For a filter that is kept, the choice does not depend on the number of images, so that the result for an image does not depend on those beside it.
     let (batch, packing) = match lifetime {
         Lifetime::Kept => (1, 0.0),
@@ -197,7 +202,7 @@ pub(super) fn method_for(precision: Precision, window: &Window, out_channels: us
     };
     let window = Window { batch, ..*window };
     let total = |e: &MethodEstimate| e.nanoseconds + packing * e.packing_nanoseconds;
-    let fastest = estimates(precision, &window, out_channels, groups).min_by(|a, b| total(a).total_cmp(&total(b)));
+    let fastest = estimates(isa, precision, &window, out_channels, groups).min_by(|a, b| total(a).total_cmp(&total(b)));
     fastest.map_or(Method::Direct, |e| e.method)
 }
 
@@ -296,7 +301,7 @@ impl ConvLayer {
 
     /// Returns the methods that can compute the layer, the fastest by estimate first.
     pub fn candidates(&self) -> Vec<MethodEstimate> {
-        let mut candidates: Vec<_> = estimates(self.precision, &self.window, self.out_channels, self.groups).collect();
+        let mut candidates: Vec<_> = estimates(isa(), self.precision, &self.window, self.out_channels, self.groups).collect();
         candidates.sort_by(|a, b| a.nanoseconds.total_cmp(&b.nanoseconds));
         candidates
     }

@@ -142,7 +142,7 @@ impl<'a> Phases<'a> {
     pub(super) fn new(window: &'a Window, out_channels: usize, groups: usize) -> Option<Phases<'a>> {
         let [rows, columns] = Phase::of_window(window)?;
         let phases = Phases { window, groups, rows, columns };
-        let method = |window: Window| method_for(Precision::F32, &window, phases.window.channels, groups, Lifetime::Kept);
+        let method = |window: Window| Method::estimated(Precision::F32, &window, phases.window.channels, groups);
         let is_narrow = || phases.widest_window(out_channels).is_some_and(|window| method(window) == Method::Narrow);
         (window.channels / groups >= MIN_CHANNELS || is_narrow()).then_some(phases)
     }

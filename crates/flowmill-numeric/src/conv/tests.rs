@@ -5,7 +5,7 @@
 use proptest::prelude::*;
 
 use super::depthwise::{depthwise_backprop_filter, depthwise_backprop_input, depthwise_conv2d, depthwise_conv2d_rows, depthwise_for};
-use super::winograd::TileSize;
+use super::method::method_on;
 use super::*;
 use crate::gemm::{Activation, Precision};
 use crate::pool::{avg_pool, avg_pool_grad, max_pool, max_pool_grad};
@@ -311,15 +311,19 @@ fn few_channels_and_groups_equal_plain_loops() {
     let with_width = |w: Window, width: usize| Window { width, pad_left: width / 2, out_width: (w.in_width - 1) / w.stride_width + 1, ..w };
     for (w, out) in [(square(2, 24, 8, 5, 1, 2), 1), (square(1, 20, 64, 1, 1, 0), 2), (square(1, 30, 12, 9, 1, 4), 3)] {
         // Without vectors of eight, products are about as fast.
-        assert!(isa() == Isa::Portable || method_for(Precision::F32, &w, out, 1, Lifetime::Kept) == Method::Narrow, "{w:?}");
+        for isa in [Isa::Avx2, Isa::Avx512] {
+            assert_eq!(method_on(isa, Precision::F32, &w, out, 1, Lifetime::Kept), Method::Narrow, "{w:?} on {isa:?}");
+        }
         check_conv(&w, out, 1);
         check_conv(&Window { batch: 3, ..with_width(w, 7) }, out, 1);
     }
     for (w, out, groups) in
         [(square(1, 14, 64, 3, 1, 1), 64, 16), (square(2, 15, 96, 3, 2, 1), 96, 12), (square(1, 9, 32, 5, 1, 2), 64, 32)]
     {
-        // Groups of eight with a stride of two are about as fast by products.
-        assert!(groups == 12 || method_for(Precision::F32, &w, out, groups, Lifetime::Kept) == Method::Planes, "{w:?}");
+        // Groups of eight with a stride of two are about as fast by products, except with AVX-512.
+        for isa in [Isa::Portable, Isa::Avx2, Isa::Avx512].into_iter().filter(|&isa| groups != 12 || isa == Isa::Avx512) {
+            assert_eq!(method_on(isa, Precision::F32, &w, out, groups, Lifetime::Kept), Method::Planes, "{w:?} on {isa:?}");
+        }
         check_conv(&w, out, groups);
         check_conv(&with_width(w, 5), out, groups);
     }
@@ -395,6 +399,12 @@ fn tiles_are_chosen_where_they_save_work() {
     let once = |batch| chosen(Precision::F32, &square(batch, 14, 256, 3, 1, 1), 256, 1, Lifetime::Once);
     assert!(once(1) == Method::Direct && once(32) != Method::Direct);
     assert!(!matches!(chosen(Precision::F32, &square(1, 56, 64, 3, 1, 1), 64, 2, Lifetime::Kept), Method::Tiles(_)));
+    let on = |isa, precision, size, channels| method_on(isa, precision, &square(1, size, channels, 3, 1, 1), channels, 1, Lifetime::Kept);
+    assert_eq!(on(Isa::Avx512, Precision::F32, 2, 512), Method::Direct);
+    // Where products in `bfloat16` are faster, fewer tiles are worth while, and more where they are slower.
+    let tiled = |isa, precision| (4..60).filter(|&size| matches!(on(isa, precision, size, 64), Method::Tiles(_))).count();
+    assert!(tiled(Isa::Avx512, Precision::Bf16) < tiled(Isa::Avx512, Precision::F32));
+    assert!(tiled(Isa::Avx2, Precision::Bf16) >= tiled(Isa::Avx2, Precision::F32));
 }
 
 #[test]

@@ -6,9 +6,7 @@
 //!
 //! The gradients are those of the same convolutions: that of the filter is computed from stacked inputs, that of the input from stacked gradients.
 
-use super::method::method_for;
-use super::winograd::Lifetime;
-use super::{PackedFilter, conv2d, conv2d_backprop_filter, conv2d_backprop_input};
+use super::{Method, PackedFilter, conv2d, conv2d_backprop_filter, conv2d_backprop_input};
 use crate::gemm::{Epilogue, Precision, with_scratch};
 use crate::parallel;
 use crate::window::{Volume, Window};
@@ -192,7 +190,7 @@ impl PackedVolumeFilter {
             let window = volume.window(stack.planes.len(), stack.taps.len() * volume.channels);
             stack.taps.is_empty()
                 || self.of(stack).is_some_and(|filter| {
-                    filter.is_for(method_for(precision, &window, out_channels, 1, Lifetime::Kept), precision, &window, out_channels, 1)
+                    filter.is_for(Method::estimated(precision, &window, out_channels, 1), precision, &window, out_channels, 1)
                 })
         };
         (volume.channels, out_channels) == (self.channels, self.out_channels) && volume.stacks_of_input().iter().all(is_packed)

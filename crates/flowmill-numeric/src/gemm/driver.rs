@@ -198,8 +198,6 @@ impl<T: Operand, A: Rows<T::Step>> Job<'_, T, A> {
                 // SAFETY: the caller guarantees it; the rows that are not in place were packed above.
                 unsafe { self.multiply(&block, packed, part, tile, group, chunk, steps) };
             };
-            // Rows in place are multiplied for all chunks at once.
-            let mut in_place = InPlace::new(self, &block, &block.segments, &block.ks);
             if self.is_far() {
                 for (chunk, steps) in block.short_steps() {
                     let ks = block.ks.start + steps.start..block.ks.start + steps.end;
@@ -220,7 +218,11 @@ impl<T: Operand, A: Rows<T::Step>> Job<'_, T, A> {
                         }
                     }
                 }
-            } else if let Some(in_turn) = self.panels_in_turn() {
+                return;
+            }
+            // Rows in place are multiplied for all chunks at once.
+            let mut in_place = InPlace::new(self, &block, &block.segments, &block.ks);
+            if let Some(in_turn) = self.panels_in_turn() {
                 // Several panels are one group only for blocks of a few rows, which have one tile.
                 for groups in groups.chunks(in_turn.max(1)) {
                     let columns = self.columns(groups);

@@ -6,8 +6,8 @@ use super::driver::{Job, Rows};
 use super::tile::{Finish, Operand};
 use std::ops::Range;
 
-/// Calls of the kernels that read rows in place. What calls have in common is computed once: a tile of few columns or steps takes no longer than it would take
-/// to find its operands.
+/// Calls of the kernels that read rows in place. What calls have in common is computed once, because finding the operands of a tile of few steps takes
+/// as long as computing it.
 pub(super) struct InPlace<'a, T: Operand, A> {
     job: &'a Job<'a, T, A>,
     block: &'a BlockRows<'a, T::Step>,

@@ -167,7 +167,7 @@ pub(super) unsafe fn finish_tile<V: Lanes, const R: usize, const P: usize, const
 /// would be a third of their code.
 ///
 /// # Safety
-/// As for [`finish_tile`]; `sums` holds `rows` rows of `width` elements, and `width` is a multiple of V's lanes.
+/// The requirements of [`finish_tile`] hold; `sums` holds `rows` rows of `width` elements, and `width` is a multiple of V's lanes.
 #[inline(never)]
 unsafe fn finish_part<V: Lanes>(
     sums: *const V::Elem,
