@@ -111,6 +111,8 @@ pub const PIPELINE: &[Pass] = &[
     pass!(Pass, fold_batch_norm),
     // Before epilogues are fused: looks for `Conv2D`, not for what that becomes.
     pass!(Pass, fold_padding),
+    // After paddings and batch norms are folded, which leaves less between convolutions. Before epilogues are fused: looks for `Conv2D` and for functions.
+    pass!(Pass, pull_strides),
     // Before epilogues are fused: what a loop adds to such a product then becomes an epilogue of another.
     pass!(Pass, hoist_products),
     pass!(Pass, fuse_epilogues),

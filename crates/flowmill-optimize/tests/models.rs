@@ -46,11 +46,12 @@ fn expect(expected: &[(&str, usize)]) -> Ops {
 fn every_batch_norm_bias_residual_and_activation_of_resnet_is_fused() {
     let graph = optimized("resnet_small", "Identity:0", &[]);
     let once = ["MaxPool", "Mean", "Pad", "Softmax", "_Arg", "_FusedMatMul", "_Retval"].map(|op| (op, 1));
-    assert_eq!(ops(&graph), expect(&[&once[..], &[("_FusedConv2D", 53)]].concat()));
+    // The last block of three stages is computed at the positions that the next stage reads, and so is the shortcut around it.
+    assert_eq!(ops(&graph), expect(&[&once[..], &[("StridedSlice", 3), ("_FusedConv2D", 53)]].concat()));
     let with_residual = graph.op_nodes().filter(|n| n.attrs().list::<&str>("fused_ops").is_ok_and(|ops| ops == ["BiasAdd", "Add", "Relu"]));
     assert_eq!(with_residual.count(), 16);
     let pads_itself = graph.op_nodes().filter(|n| n.attrs().get::<&str>("padding").is_ok_and(|p| p == "EXPLICIT"));
-    assert_eq!(pads_itself.count(), 1);
+    assert_eq!(pads_itself.count(), 1 + 3);
 }
 
 #[test]

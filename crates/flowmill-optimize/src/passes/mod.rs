@@ -28,6 +28,7 @@ pub(crate) mod lower_if;
 pub(crate) mod lower_while;
 pub(crate) mod merge_duplicates;
 pub(crate) mod prune;
+pub(crate) mod pull_strides;
 pub(crate) mod reduce_control_edges;
 pub(crate) mod remove_identities;
 pub(crate) mod remove_no_ops;
