@@ -1,7 +1,8 @@
 //! Blocks of output columns of a depthwise convolution that share what they read.
 //!
 //! Windows of neighbouring columns overlap, so that a block reads each position of its input once, not once for each window that covers it. The
-//! positions before and after the image are left out, which leaves no columns at the borders for other code.
+//! positions before and after the image are left out, which leaves no columns at the borders for other code. A block that lies in the image has code of
+//! its own, because the test of each position takes as long as its loads.
 
 use super::runs::Run;
 use crate::simd::for_each_isa;
@@ -70,11 +71,33 @@ unsafe fn block_kernel<V: Vector<Elem = f32>>(run: &Run, shape: Shape, inside: &
 /// The CPU has V's instruction set; the pointers of `run` are good for its sizes, [`BLOCK`] columns and the positions `inside`.
 #[inline(always)]
 unsafe fn block_columns<V: Vector<Elem = f32>, const K: usize, const S: usize>(run: &Run, width: usize, inside: &Range<usize>) {
+    let Range { start, end } = *inside;
+    let is_whole = start == 0 && (BLOCK - 1) * S + width <= end;
+    // SAFETY: the caller guarantees the requirements of the callees; all positions are inside where none is tested.
+    unsafe {
+        if is_whole {
+            block_channels::<V, K, S>(run, width, |_| true);
+        } else {
+            block_channels::<V, K, S>(run, width, |position| start <= position && position < end);
+        }
+    }
+}
+
+/// Like [`block_columns`], for the positions for which `is_inside` returns true.
+///
+/// # Safety
+/// The requirements of [`block_columns`] hold.
+#[inline(always)]
+unsafe fn block_channels<V: Vector<Elem = f32>, const K: usize, const S: usize>(
+    run: &Run,
+    width: usize,
+    is_inside: impl Fn(usize) -> bool,
+) {
     // SAFETY: all offsets stay inside the memory that the caller guarantees.
     unsafe {
         let mut c = 0;
         while c + V::LANES <= run.channels {
-            let sums = block_sums::<V, K, S>(run, width, c, inside, |p| V::load(p));
+            let sums = block_sums::<V, K, S>(run, width, c, &is_inside, |p| V::load(p));
             for (p, sum) in run.finish(c, sums, |p| V::load(p)).into_iter().enumerate() {
                 sum.store(run.output.add(p * run.output_column + c));
             }
@@ -82,7 +105,7 @@ unsafe fn block_columns<V: Vector<Elem = f32>, const K: usize, const S: usize>(r
         }
         if c < run.channels {
             let rest = run.channels - c;
-            let sums = block_sums::<V, K, S>(run, width, c, inside, |p| V::load_part(p, rest));
+            let sums = block_sums::<V, K, S>(run, width, c, &is_inside, |p| V::load_part(p, rest));
             for (p, sum) in run.finish(c, sums, |p| V::load_part(p, rest)).into_iter().enumerate() {
                 sum.store_part(run.output.add(p * run.output_column + c), rest);
             }
@@ -99,7 +122,7 @@ unsafe fn block_sums<V: Vector<Elem = f32>, const K: usize, const S: usize>(
     run: &Run,
     width: usize,
     c: usize,
-    inside: &Range<usize>,
+    is_inside: &impl Fn(usize) -> bool,
     load: impl Fn(*const f32) -> V,
 ) -> [V; BLOCK] {
     // SAFETY: the caller guarantees the requirements of the callees; the columns of a part lie in the window.
@@ -111,14 +134,14 @@ unsafe fn block_sums<V: Vector<Elem = f32>, const K: usize, const S: usize>(
             for _ in 0..run.rows {
                 let mut first = 0;
                 while first + K <= width {
-                    add_part::<V, K, S>(run, first, input, filter, inside, &load, &mut sums);
+                    add_part::<V, K, S>(run, first, input, filter, is_inside, &load, &mut sums);
                     first += K;
                 }
                 match width - first {
-                    1 => add_part::<V, 1, S>(run, first, input, filter, inside, &load, &mut sums),
-                    2 => add_part::<V, 2, S>(run, first, input, filter, inside, &load, &mut sums),
-                    3 => add_part::<V, 3, S>(run, first, input, filter, inside, &load, &mut sums),
-                    4 => add_part::<V, 4, S>(run, first, input, filter, inside, &load, &mut sums),
+                    1 => add_part::<V, 1, S>(run, first, input, filter, is_inside, &load, &mut sums),
+                    2 => add_part::<V, 2, S>(run, first, input, filter, is_inside, &load, &mut sums),
+                    3 => add_part::<V, 3, S>(run, first, input, filter, is_inside, &load, &mut sums),
+                    4 => add_part::<V, 4, S>(run, first, input, filter, is_inside, &load, &mut sums),
                     _ => {}
                 }
                 input = input.wrapping_add(run.input_row);
@@ -143,7 +166,7 @@ unsafe fn add_part<V: Vector<Elem = f32>, const K: usize, const S: usize>(
     first: usize,
     input: *const f32,
     filter: *const f32,
-    inside: &Range<usize>,
+    is_inside: &impl Fn(usize) -> bool,
     load: &impl Fn(*const f32) -> V,
     sums: &mut [V; BLOCK],
 ) {
@@ -152,7 +175,7 @@ unsafe fn add_part<V: Vector<Elem = f32>, const K: usize, const S: usize>(
         let (input, filter) = (input.wrapping_add(first * run.input_column), filter.wrapping_add(first * run.filter_column));
         let weights: [V; K] = std::array::from_fn(|k| load(filter.wrapping_add(k * run.filter_column)));
         let mut add = |position: usize| {
-            if position < (BLOCK - 1) * S + K && inside.contains(&(first + position)) {
+            if position < (BLOCK - 1) * S + K && is_inside(first + position) {
                 let x = load(input.wrapping_add(position * run.input_column));
                 for p in 0..BLOCK {
                     if p * S <= position && position < p * S + K {

@@ -1,6 +1,6 @@
 //! Depthwise convolution of NHWC images: each input channel has its own filters.
 
-use super::runs;
+use super::{depthwise_bands, runs};
 use crate::gemm::{Epilogue, with_scratch};
 use crate::parallel;
 use crate::simd::{Isa, isa};
@@ -8,7 +8,7 @@ use crate::window::Window;
 use std::ops::Range;
 
 /// The approximate number of multiply-adds of one core per nanosecond.
-const SPEED: usize = 20;
+pub(super) const SPEED: usize = 20;
 
 pub use super::depthwise_gradients::{depthwise_backprop_filter, depthwise_backprop_input};
 
@@ -59,6 +59,10 @@ pub(super) fn depthwise_for(
     }
     if multiplier > 1 {
         return with_repeated_channels(isa, window, multiplier, input, filter, output, epilogue);
+    }
+    if depthwise_bands::is_worthwhile(window) {
+        depthwise_bands::compute(isa, window, input, filter, output, epilogue);
+        return;
     }
     let layout = runs::Layout { planes: 1, input_plane: 0, filter_plane: 0, filter_column: channels, output_column: channels };
     for_each_row(window.batch * window.out_height, row_len, window.work(channels), output, |row, output| {

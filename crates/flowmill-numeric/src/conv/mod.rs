@@ -11,6 +11,7 @@
 mod backprop;
 mod blocks;
 pub mod depthwise;
+mod depthwise_bands;
 mod depthwise_gradients;
 mod filter_gradient;
 mod method;

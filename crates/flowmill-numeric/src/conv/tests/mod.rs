@@ -2,9 +2,12 @@
 
 #![allow(clippy::unwrap_used)]
 
+mod depthwise;
+
+use depthwise::check_depthwise;
 use proptest::prelude::*;
 
-use super::depthwise::{depthwise_backprop_filter, depthwise_backprop_input, depthwise_conv2d, depthwise_conv2d_rows, depthwise_for};
+use super::depthwise::depthwise_conv2d;
 use super::method::method_on;
 use super::*;
 use crate::gemm::{Activation, Precision};
@@ -156,32 +159,6 @@ fn check_tiles(w: &Window, out: usize) {
     }
 }
 
-fn check_depthwise(w: &Window, multiplier: usize) {
-    // The grouped reference has its filter as [taps, 1, channels * multiplier], which has the same order of elements.
-    let [input, filter, gradient, want, want_input, want_filter] = reference(w, w.channels * multiplier, w.channels);
-    let bias = values(4, w.channels * multiplier);
-    for isa in Isa::available() {
-        let mut output = vec![f32::NAN; want.len()];
-        let epilogue = Epilogue::bias_activation(Some(&bias), Activation::Relu6);
-        depthwise_for(isa, w, multiplier, &input, &filter, &mut output, &epilogue);
-        for (i, got) in output.iter().enumerate() {
-            assert_eq!(*got, (want[i] + bias[i % bias.len()]).clamp(0.0, 6.0), "output {i} of {w:?} on {isa:?}");
-        }
-        for rows in (0..w.batch * w.out_height).map(|row| row..row + 1) {
-            let line = w.out_width * bias.len();
-            let mut band = vec![f32::NAN; line];
-            depthwise_conv2d_rows(w, multiplier, rows.clone(), &input, &filter, &mut band, &epilogue);
-            assert_eq!(band, output[rows.start * line..rows.end * line], "rows {rows:?} of {w:?}");
-        }
-    }
-    let mut got = vec![f32::NAN; input.len()];
-    depthwise_backprop_input(w, multiplier, &filter, &gradient, &mut got);
-    assert_eq!(got, want_input, "input gradient of {w:?}");
-    let mut got = vec![f32::NAN; filter.len()];
-    depthwise_backprop_filter(w, multiplier, &input, &gradient, &mut got);
-    assert_eq!(got, want_filter, "filter gradient of {w:?}");
-}
-
 fn check_pool(w: &Window) {
     let v = &w.volume();
     let input = values(1, w.input_len());
@@ -288,22 +265,6 @@ fn layers_of_common_networks_equal_plain_loops() {
     check_depthwise(&square(1, 14, 96, 3, 1, 1), 1);
     check_depthwise(&square(1, 15, 37, 3, 2, 1), 1);
     check_depthwise(&square(1, 9, 20, 5, 1, 2), 1);
-}
-
-#[test]
-fn depthwise_blocks_of_columns_equal_plain_loops() {
-    let of_a_kernel = [(3usize, 1usize), (3, 2), (5, 1), (5, 2), (7, 1)];
-    let others = [(2, 1), (4, 1), (6, 1), (8, 1), (9, 1), (11, 1), (15, 1)];
-    for ((width, stride), columns) in of_a_kernel.into_iter().chain(others).flat_map(|k| (7usize..16).map(move |n| (k, n))) {
-        for pad in [0, 1, width - 1] {
-            // The last window ends inside the image, at its end, or after it.
-            for beyond in [0, 1, width / 2] {
-                let in_width = ((columns - 1) * stride + width).saturating_sub(pad + beyond).max(1);
-                let w = Window { in_width, width, out_width: columns, pad_left: pad, ..square(1, 5, 21, 3, stride, 1) };
-                check_depthwise(&w, 1);
-            }
-        }
-    }
 }
 
 #[test]
@@ -480,28 +441,5 @@ fn bits_do_not_depend_on_threads() {
     let one = run(1);
     for threads in [2, 3, 5] {
         assert!(run(threads) == one, "{threads} threads");
-    }
-}
-
-#[test]
-fn depthwise_convolutions_of_no_positions_do_nothing() {
-    let window = Window {
-        batch: 1,
-        in_height: 1,
-        in_width: 1,
-        channels: 2,
-        height: 2,
-        width: 1,
-        stride_height: 1,
-        stride_width: 1,
-        dilation_height: 1,
-        dilation_width: 1,
-        pad_top: 0,
-        pad_left: 0,
-        out_height: 0,
-        out_width: 1,
-    };
-    for multiplier in [1, 2] {
-        depthwise_conv2d(&window, multiplier, &[1.0; 2], &[1.0; 8], &mut [], &Epilogue::default());
     }
 }
