@@ -1,7 +1,7 @@
 //! Concatenation of tensors: `Concat`, `ConcatV2`, `ConcatOffset`, `Pack`.
 
 use super::args::{Indices, indices, product, scalar_index};
-use super::item::{Item, for_item};
+use super::item::{Item, copy_row, for_item};
 use super::nd::{PARALLEL_CHUNK, PARALLEL_MIN};
 use super::rearrange::{joined_shape, packed_shape};
 use crate::from_fn::{from_fn, linear_from_fn};
@@ -77,7 +77,7 @@ fn join_rows<T: Item>(out: &mut [T], parts: &[(&[T], usize)], row_len: usize, fi
         let mut rest = row;
         for &(items, len) in parts {
             let (head, tail) = rest.split_at_mut(len);
-            head.clone_from_slice(&items[(first_row + i) * len..][..len]);
+            copy_row(head, &items[(first_row + i) * len..][..len]);
             rest = tail;
         }
     }

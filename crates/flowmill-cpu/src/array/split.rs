@@ -1,7 +1,7 @@
 //! Splitting of tensors: `Split`, `SplitV`, `Unpack`. Parts along an outermost dimension share the tensor's memory.
 
 use super::args::{indices, product};
-use super::item::{Item, contiguous, for_item};
+use super::item::{Item, contiguous, copy_row, for_item};
 use super::rearrange::{complete_sizes, equal_parts, split_axis, unpacked_shape};
 use crate::from_fn::from_fn;
 use flowmill_runtime::{Kernel, KernelContext, KernelInit, KernelRegistry};
@@ -25,7 +25,7 @@ fn piece<T: Item>(alloc: &Allocator, input: &Tensor, axis: usize, start: usize, 
     let source = T::items(input)?;
     T::build(alloc, input.dtype(), shape, source, |out| {
         if len > 0 {
-            out.chunks_exact_mut(len).zip(source.chunks_exact(row)).for_each(|(to, row)| to.clone_from_slice(&row[from..from + len]));
+            out.chunks_exact_mut(len).zip(source.chunks_exact(row)).for_each(|(to, row)| copy_row(to, &row[from..from + len]));
         }
         Ok(())
     })

@@ -271,3 +271,23 @@ pub fn contiguous<T: Item>(alloc: &Allocator, tensor: &Tensor, start: usize, sha
         None => bail!(InvalidArgument, "a part of {n} elements from {start} is not inside a tensor of {} elements", source.len()),
     }
 }
+
+/// Copies a row. Rows of a few vectors are copied in place, because a call of `memcpy` takes longer than its loads and stores.
+#[inline(always)]
+pub fn copy_row<T: Item>(to: &mut [T], from: &[T]) {
+    const VECTOR: usize = 8;
+    const MAX_VECTORS: usize = 8;
+    let is_short = (VECTOR..=MAX_VECTORS * VECTOR).contains(&from.len());
+    if !is_short || std::mem::needs_drop::<T>() {
+        return to.clone_from_slice(from);
+    }
+    for (to, from) in to.chunks_exact_mut(VECTOR).zip(from.chunks_exact(VECTOR)) {
+        if let (Some(to), Some(from)) = (to.first_chunk_mut::<VECTOR>(), from.first_chunk::<VECTOR>()) {
+            to.clone_from(from);
+        }
+    }
+    // Some of these have been copied already, unless there is a rest.
+    if let (Some(to), Some(from)) = (to.last_chunk_mut::<VECTOR>(), from.last_chunk::<VECTOR>()) {
+        to.clone_from(from);
+    }
+}

@@ -159,8 +159,11 @@ impl BatchProgram {
     /// Runs a stage for the whole batch. The registers hold whole batches before and after.
     fn run_stage(&self, stage: &Stage, batch: usize, registers: &mut [Option<Tensor>], step: &Arc<DeviceStep>) -> Result<()> {
         let threads = intra_op::threads();
-        // Each thread gets several tiles, so that one that is disturbed leaves some to others.
-        let images = stage.images.min(batch.div_ceil(2 * threads)).max(1);
+        // Each of several threads gets several tiles, so that one that is disturbed leaves some to others.
+        let images = if threads == 1 { stage.images } else { stage.images.min(batch.div_ceil(2 * threads)).max(1) };
+        if images >= batch {
+            return self.run_stage_at_once(stage, batch, registers, step);
+        }
         let tiles = batch.div_ceil(images);
         let mut outputs = Vec::with_capacity(stage.outputs.len());
         for (_, shape) in &stage.outputs {
@@ -178,7 +181,7 @@ impl BatchProgram {
         let one = |tile: usize| {
             let first = tile * images;
             let part = first..batch.min(first + images);
-            if let Err(error) = self.run_tile(stage, part, inputs, &mut parts[tile].lock(), step) {
+            if let Err(error) = self.run_tile_into(stage, part, inputs, &mut parts[tile].lock(), step) {
                 *failure.lock() = Some(error);
             }
         };
@@ -191,6 +194,22 @@ impl BatchProgram {
         if let Some(error) = failure.into_inner() {
             return Err(error);
         }
+        self.end_stage(stage, registers, outputs);
+        Ok(())
+    }
+
+    /// Runs a stage for a batch that is one tile, whose outputs need not be copied together.
+    fn run_stage_at_once(&self, stage: &Stage, batch: usize, registers: &mut [Option<Tensor>], step: &Arc<DeviceStep>) -> Result<()> {
+        let mut file = self.run_tile(stage, 0..batch, registers, step)?;
+        let outputs =
+            stage.outputs.iter().map(|(register, image)| tile_output(&mut file, *register, batch, image)).collect::<Result<_>>()?;
+        self.pool.release(file);
+        self.end_stage(stage, registers, outputs);
+        Ok(())
+    }
+
+    /// Frees the tensors that no later stage reads, and stores the outputs of a stage.
+    fn end_stage(&self, stage: &Stage, registers: &mut [Option<Tensor>], outputs: Vec<Tensor>) {
         for r in self.source..self.source + self.last_use.len() as Reg {
             if self.last_use(r) < stage.calls.end {
                 registers[r as usize] = None;
@@ -199,18 +218,10 @@ impl BatchProgram {
         for ((register, _), output) in stage.outputs.iter().zip(outputs) {
             registers[*register as usize] = Some(output);
         }
-        Ok(())
     }
 
-    /// Runs a stage for some images, and copies their outputs to their position in the batch.
-    fn run_tile(
-        &self,
-        stage: &Stage,
-        images: Range<usize>,
-        inputs: &[Option<Tensor>],
-        outputs: &mut [&mut [f32]],
-        step: &Arc<DeviceStep>,
-    ) -> Result<()> {
+    /// Runs a stage for some images, and returns the registers with its outputs.
+    fn run_tile(&self, stage: &Stage, images: Range<usize>, inputs: &[Option<Tensor>], step: &Arc<DeviceStep>) -> Result<Registers> {
         step.step.look_up()?;
         let mut file = self.pool.acquire();
         let registers = &mut file.0[..];
@@ -221,14 +232,33 @@ impl BatchProgram {
             }
         }
         self.code.run_part(&self.code.instrs[stage.calls.clone()], registers, step)?;
+        Ok(file)
+    }
+
+    /// Runs a stage for some images, and copies their outputs to their position in the batch.
+    fn run_tile_into(
+        &self,
+        stage: &Stage,
+        images: Range<usize>,
+        inputs: &[Option<Tensor>],
+        outputs: &mut [&mut [f32]],
+        step: &Arc<DeviceStep>,
+    ) -> Result<()> {
+        let count = images.len();
+        let mut file = self.run_tile(stage, images, inputs, step)?;
         for ((register, image), output) in stage.outputs.iter().zip(outputs) {
-            match registers[*register as usize].take() {
-                Some(tensor) if *tensor.shape() == batch_of(images.len(), image) => output.copy_from_slice(tensor.as_slice()?),
-                _ => bail!(Internal, "a tile of another shape than {image}"),
-            }
+            output.copy_from_slice(tile_output(&mut file, *register, count, image)?.as_slice()?);
         }
         self.pool.release(file);
         Ok(())
+    }
+}
+
+/// Takes an output of so many images from the registers of a tile.
+fn tile_output(file: &mut Registers, register: Reg, images: usize, image: &Shape) -> Result<Tensor> {
+    match file.0[register as usize].take() {
+        Some(tensor) if *tensor.shape() == batch_of(images, image) => Ok(tensor),
+        _ => bail!(Internal, "a tile of another shape than {image}"),
     }
 }
 

@@ -123,8 +123,8 @@ fn a_batch_in_parts_gives_what_the_whole_gives() {
     let [fused, plain] = net().graphs();
     for threads in 1..4 {
         let pool = intra_op::pool(threads).unwrap();
-        // Small images, and for two threads ones of which a tile has few.
-        let large = (threads == 2).then_some((7, 1 << 17));
+        // Small images, and for one and two threads ones of which a tile has few.
+        let large = (threads <= 2).then_some((7, 1 << 17));
         for (batch, elements) in (0..9).map(|b| (b, 2)).chain(large) {
             let x = images(batch, elements);
             let expected = bits(&run(&plain, &x).unwrap());
@@ -133,12 +133,28 @@ fn a_batch_in_parts_gives_what_the_whole_gives() {
     }
 }
 
-#[test]
-fn large_images_go_one_by_one() {
+/// Like [`net`], but the node behind the chain does not note the batch that it sees.
+fn net_that_notes_the_chain() -> Net {
     let mut net = net();
     let whole = net.builder.graph.nodes.iter().position(|n| n.kernel.as_ref().is_some_and(|k| k.batched_inputs() == 0)).unwrap();
     let unseen = Add { addend: 0.0, limit: 1e6, batched_inputs: 0, seen: Arc::default() };
     net.builder.graph.nodes[whole].kernel = Some(Arc::new(unseen));
+    net
+}
+
+#[test]
+fn one_thread_runs_a_batch_of_small_images_at_once_and_two_share_it() {
+    for (threads, largest) in [(1, 8), (2, 2)] {
+        let net = net_that_notes_the_chain();
+        let [fused, _] = net.graphs();
+        intra_op::pool(threads).unwrap().install(|| run(&fused, &images(8, 2)).unwrap());
+        assert_eq!(net.seen.load(Ordering::Relaxed), largest, "{threads} threads");
+    }
+}
+
+#[test]
+fn large_images_go_one_by_one() {
+    let net = net_that_notes_the_chain();
     let [fused, plain] = net.graphs();
     let x = images(4, 1 << 20);
     run(&fused, &x).unwrap();

@@ -117,3 +117,19 @@ fn a_permutation_is_inverted() {
     invalid(invert(&[0, 2]), "2 is not between 0 and 2");
     invalid(invert(&[1, 1]), "1 is duplicated in the input.");
 }
+
+#[test]
+fn rows_of_any_length_are_joined_and_split() {
+    for len in (1..70).chain([127, 128, 129]) {
+        let (a, b) = (iota([3, len]), iota([3, 5]));
+        let joined = concat(&[a.clone(), b.clone()], 1).unwrap();
+        let row = |i: usize| (0..len).map(move |j| i * len + j).chain((0..5).map(move |j| i * 5 + j)).map(|x| x as i32);
+        assert_eq!(joined.as_slice::<i32>().unwrap(), (0..3).flat_map(row).collect::<Vec<i32>>(), "{len}");
+        let parts = call("SplitV", DType::I32).inputs(vec![joined, t([2], &[len as i64, -1]), s(1)]).outputs(2).run().unwrap();
+        assert_eq!(parts, [Some(a), Some(b)], "{len}");
+    }
+    let strings = Tensor::from_strings([2, 20], (0..40_u8).map(|i| Bytes::copy_from_slice(&[i])).collect()).unwrap();
+    let joined = concat(&[strings.clone(), strings], 1).unwrap();
+    let expected: Vec<Vec<u8>> = (0..2).flat_map(|row| (0..2).flat_map(move |_| (0..20).map(move |i| vec![row * 20 + i]))).collect();
+    assert_eq!(joined.as_strings().unwrap().iter().map(|s| s.to_vec()).collect::<Vec<_>>(), expected);
+}
