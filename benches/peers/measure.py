@@ -7,8 +7,22 @@ those that are measured.
 import contextlib
 import multiprocessing
 import os
+import pathlib
 import signal
 import time
+
+
+CPU_FACTS = pathlib.Path("/proc/cpuinfo")
+
+
+def processor() -> str:
+    """The processor's name and the widest of its vectors that Flowmill has kernels for."""
+    text = CPU_FACTS.read_text() if CPU_FACTS.exists() else ""
+    lines = dict(line.split(":", 1) for line in text.splitlines() if ":" in line)
+    values = {key.strip(): value.strip() for key, value in lines.items()}
+    flags = values.get("flags", "").split()
+    vectors = "AVX-512" if "avx512f" in flags else "AVX2" if "avx2" in flags else "portable vectors"
+    return f"{values.get('model name', 'a processor without a name')}, {vectors}"
 
 
 def _serve(pipe):

@@ -6,14 +6,12 @@ A layer is measured as layers.py does it, once for all networks that have it. Ne
 """
 import argparse
 import math
-import os
 import subprocess
 import sys
 from collections import Counter
-from pathlib import Path
 
 from layers import Layer, measured, output_size
-from measure import engines
+from measure import engines, processor
 from networks import DIRECTORY, HERE, description, numbers, write_tables
 
 PAGE = HERE.parent / "LAYERS.md"
@@ -116,16 +114,6 @@ def tables(layers: dict[str, Counter[Layer]], times: dict[Layer, Result]) -> str
         sums.append(f"| {name} | {sum(counts.values())} | {total.cells()}")
         parts.append(f"## {name}\n\n" + table("layer | times", [f"| {each.name} | {count} | {times[each].cells()}" for each, count in counts.items()]))
     return "\n\n".join(["## Networks", table("network | convolutions", sums), summary(list(times.values())), *parts])
-
-
-def processor() -> str:
-    """The processor's name and the widest of its vectors that Flowmill has kernels for."""
-    text = Path("/proc/cpuinfo").read_text() if os.path.exists("/proc/cpuinfo") else ""
-    lines = dict(line.split(":", 1) for line in text.splitlines() if ":" in line)
-    values = {key.strip(): value.strip() for key, value in lines.items()}
-    flags = values.get("flags", "").split()
-    vectors = "AVX-512" if "avx512f" in flags else "AVX2" if "avx2" in flags else "portable vectors"
-    return f"{values.get('model name', 'a processor without a name')}, {vectors}"
 
 
 def main() -> None:

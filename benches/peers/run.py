@@ -24,9 +24,7 @@ BEGIN, END = "<!-- table: begin -->", "<!-- table: end -->"
 
 
 def machine():
-    with open("/proc/cpuinfo") as f:
-        model = next((line.split(":")[1].strip() for line in f if line.startswith("model name")), platform.processor())
-    return "%s, %d cores, Python %s" % (model, os.cpu_count(), platform.python_version())
+    return "%s, %d cores, Python %s" % (measure.processor(), os.cpu_count(), platform.python_version())
 
 
 def main():

@@ -35,24 +35,7 @@ enum Kind {
 
 #[allow(clippy::too_many_arguments)]
 fn layer(batch: usize, size: usize, channels: usize, window: usize, stride: usize, kind: Kind, threads: usize, filter: &str) {
-    let pad = window / 2;
-    let out = (size + 2 * pad - window) / stride + 1;
-    let w = Window {
-        batch,
-        in_height: size,
-        in_width: size,
-        channels,
-        height: window,
-        width: window,
-        stride_height: stride,
-        stride_width: stride,
-        dilation_height: 1,
-        dilation_width: 1,
-        pad_top: pad,
-        pad_left: pad,
-        out_height: out,
-        out_width: out,
-    };
+    let w = Window::square(batch, size, channels, window, stride, window / 2);
     let name = match kind {
         Kind::Dense(out_channels) => {
             format!("{size}x{size}x{channels} k{window} s{stride} -> {out_channels}")

@@ -9,22 +9,7 @@ use flowmill_numeric::window::Window;
 use std::time::{Duration, Instant};
 
 fn layer(size: usize, channels: usize, window: usize, stride: usize, out: usize, groups: usize) -> Option<ConvLayer> {
-    let window = Window {
-        batch: 1,
-        in_height: size,
-        in_width: size,
-        channels,
-        height: window,
-        width: window,
-        stride_height: stride,
-        stride_width: stride,
-        dilation_height: 1,
-        dilation_width: 1,
-        pad_top: window / 2,
-        pad_left: window / 2,
-        out_height: size.div_ceil(stride),
-        out_width: size.div_ceil(stride),
-    };
+    let window = Window::square(1, size, channels, window, stride, window / 2);
     ConvLayer::new(Precision::F32, &window, out, groups)
 }
 

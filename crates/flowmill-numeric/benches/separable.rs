@@ -31,24 +31,7 @@ fn measure(batch: usize, threads: usize, (size, inputs, channels, window, stride
     if !name.contains(filter) {
         return;
     }
-    let pad = window / 2;
-    let out = (size + 2 * pad - window) / stride + 1;
-    let w = Window {
-        batch,
-        in_height: size,
-        in_width: size,
-        channels,
-        height: window,
-        width: window,
-        stride_height: stride,
-        stride_width: stride,
-        dilation_height: 1,
-        dilation_width: 1,
-        pad_top: pad,
-        pad_left: pad,
-        out_height: out,
-        out_width: out,
-    };
+    let w = Window::square(batch, size, channels, window, stride, window / 2);
     let values = |n: usize| -> Vec<f32> { (0..n).map(|i| (i % 11) as f32 * 0.1 - 0.5).collect() };
     let (positions, columns) = (batch * size * size, if outputs == 0 { channels } else { outputs });
     let input = values(positions * inputs);

@@ -88,6 +88,27 @@ pub struct Window {
 }
 
 impl Window {
+    /// Returns the window of `window` rows and columns over square images of `size` rows and columns with `pad` of padding on all sides.
+    pub fn square(batch: usize, size: usize, channels: usize, window: usize, stride: usize, pad: usize) -> Window {
+        let output = (size + 2 * pad).saturating_sub(window) / stride.max(1) + 1;
+        Window {
+            batch,
+            in_height: size,
+            in_width: size,
+            channels,
+            height: window,
+            width: window,
+            stride_height: stride,
+            stride_width: stride,
+            dilation_height: 1,
+            dilation_width: 1,
+            pad_top: pad,
+            pad_left: pad,
+            out_height: output,
+            out_width: output,
+        }
+    }
+
     /// Returns the number of elements of the input.
     pub fn input_len(&self) -> usize {
         self.batch * self.in_height * self.in_width * self.channels

@@ -271,22 +271,7 @@ fn output(session: &Session, batch: usize) -> Vec<u32> {
 
 /// Returns the key of that convolution.
 fn key() -> String {
-    let window = flowmill_numeric::window::Window {
-        batch: 1,
-        in_height: 32,
-        in_width: 32,
-        channels: 32,
-        height: 3,
-        width: 3,
-        stride_height: 1,
-        stride_width: 1,
-        dilation_height: 1,
-        dilation_width: 1,
-        pad_top: 1,
-        pad_left: 1,
-        out_height: 32,
-        out_width: 32,
-    };
+    let window = flowmill_numeric::window::Window::square(1, 32, 32, 3, 1, 1);
     flowmill_numeric::conv::ConvLayer::new(flowmill_numeric::gemm::Precision::F32, &window, 32, 1).unwrap().to_string()
 }
 

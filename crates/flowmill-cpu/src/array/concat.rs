@@ -4,7 +4,7 @@ use super::args::{Indices, indices, product, scalar_index};
 use super::item::{Item, copy_row, for_item};
 use super::nd::{PARALLEL_CHUNK, PARALLEL_MIN};
 use super::rearrange::{joined_shape, packed_shape};
-use crate::from_fn::{from_fn, linear_from_fn};
+use crate::from_fn::{batched_from_fn, from_fn, linear_cost, linear_from_fn};
 use crate::parallel;
 use flowmill_runtime::{Kernel, KernelContext, KernelInit, KernelRegistry};
 use flowmill_tensor::{Allocator, DType, Result, Shape, Tensor, bail};
@@ -20,7 +20,22 @@ pub(super) fn register(registry: &mut KernelRegistry) {
 
 /// Makes the kernel of `Concat`, whose first input is the axis, or of `ConcatV2`, whose last input is the axis.
 fn make_concat(init: &KernelInit<'_>, axis_first: bool) -> Result<Arc<dyn Kernel>> {
-    for_item!(init.dtype("T")?, T => linear_from_fn(init, move |ctx| concat::<T>(ctx, axis_first)))
+    let batched = batched_parts(init, axis_first);
+    for_item!(init.dtype("T")?, T => batched_from_fn(Some(linear_cost(init)), batched, move |ctx| concat::<T>(ctx, axis_first)))
+}
+
+/// Returns the inputs that are joined, as the mask of [`Kernel::batched_inputs`], if they are joined along another dimension than the first.
+fn batched_parts(init: &KernelInit<'_>, axis_first: bool) -> u32 {
+    let Some(count) = init.input_types.len().checked_sub(1).filter(|&count| count < u32::BITS as usize - 1) else { return 0 };
+    let (axis_at, first_at) = if axis_first { (0, 1) } else { (count, 0) };
+    let axis = init.constant(axis_at).and_then(|axis| scalar_index(axis, "Concat dim tensor").ok());
+    let rank = (first_at..first_at + count).find_map(|i| init.input_shape(i).rank());
+    let is_inner = match (axis, rank) {
+        (Some(axis), _) if axis > 0 => true,
+        (Some(axis), Some(rank)) if axis < 0 => -axis < rank as i64,
+        _ => false,
+    };
+    if is_inner { ((1 << count) - 1) << first_at } else { 0 }
 }
 
 fn concat<T: Item>(ctx: &mut KernelContext<'_>, axis_first: bool) -> Result<()> {

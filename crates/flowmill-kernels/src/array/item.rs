@@ -272,22 +272,28 @@ pub fn contiguous<T: Item>(alloc: &Allocator, tensor: &Tensor, start: usize, sha
     }
 }
 
-/// Copies a row. Rows of a few vectors are copied in place, because a call of `memcpy` takes longer than its loads and stores.
+/// Copies a row. Rows of at most 128 bytes are copied without a call of `memcpy`, which takes longer than their loads and stores.
 #[inline(always)]
 pub fn copy_row<T: Item>(to: &mut [T], from: &[T]) {
-    const VECTOR: usize = 8;
-    const MAX_VECTORS: usize = 8;
-    let is_short = (VECTOR..=MAX_VECTORS * VECTOR).contains(&from.len());
-    if !is_short || std::mem::needs_drop::<T>() {
+    if std::mem::needs_drop::<T>() || size_of_val(from) > 128 {
         return to.clone_from_slice(from);
     }
-    for (to, from) in to.chunks_exact_mut(VECTOR).zip(from.chunks_exact(VECTOR)) {
-        if let (Some(to), Some(from)) = (to.first_chunk_mut::<VECTOR>(), from.first_chunk::<VECTOR>()) {
-            to.clone_from(from);
-        }
+    match from.len() {
+        4..=8 => copy_ends::<T, 4>(to, from),
+        9..=16 => copy_ends::<T, 8>(to, from),
+        17..=32 => copy_ends::<T, 16>(to, from),
+        33..=64 => copy_ends::<T, 32>(to, from),
+        _ => to.clone_from_slice(from),
     }
-    // Some of these have been copied already, unless there is a rest.
-    if let (Some(to), Some(from)) = (to.last_chunk_mut::<VECTOR>(), from.last_chunk::<VECTOR>()) {
-        to.clone_from(from);
+}
+
+/// Copies the first `N` and the last `N` elements, which are all elements of `N` to `2 * N`.
+#[inline(always)]
+fn copy_ends<T: Clone, const N: usize>(to: &mut [T], from: &[T]) {
+    if let (Some(to), Some(from)) = (to.first_chunk_mut::<N>(), from.first_chunk::<N>()) {
+        to.clone_from_slice(from);
+    }
+    if let (Some(to), Some(from)) = (to.last_chunk_mut::<N>(), from.last_chunk::<N>()) {
+        to.clone_from_slice(from);
     }
 }

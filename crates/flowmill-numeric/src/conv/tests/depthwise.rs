@@ -13,7 +13,7 @@ fn depthwise_blocks_of_columns_equal_plain_loops() {
             // The last window ends inside the image, at its end, or after it.
             for beyond in [0, 1, width / 2] {
                 let in_width = ((columns - 1) * stride + width).saturating_sub(pad + beyond).max(1);
-                let w = Window { in_width, width, out_width: columns, pad_left: pad, ..square(1, 5, 21, 3, stride, 1) };
+                let w = Window { in_width, width, out_width: columns, pad_left: pad, ..Window::square(1, 5, 21, 3, stride, 1) };
                 check_depthwise(&w, 1);
             }
         }
@@ -22,14 +22,24 @@ fn depthwise_blocks_of_columns_equal_plain_loops() {
 
 #[test]
 fn depthwise_bands_of_channels_equal_plain_loops() {
-    let large = [square(2, 20, 37, 9, 1, 4), square(1, 19, 16, 11, 2, 5), square(1, 9, 40, 17, 1, 8), square(1, 40, 8, 9, 1, 0)];
-    let far_apart = [square(1, 9, 512, 3, 1, 1), square(1, 15, 1024, 3, 2, 1), square(1, 15, 256, 5, 1, 2)];
-    let dilated = Window { dilation_height: 2, dilation_width: 2, pad_top: 8, pad_left: 8, ..square(1, 20, 33, 9, 1, 4) };
+    let large = [
+        Window::square(2, 20, 37, 9, 1, 4),
+        Window::square(1, 19, 16, 11, 2, 5),
+        Window::square(1, 9, 40, 17, 1, 8),
+        Window::square(1, 40, 8, 9, 1, 0),
+    ];
+    let far_apart = [Window::square(1, 9, 512, 3, 1, 1), Window::square(1, 15, 1024, 3, 2, 1), Window::square(1, 15, 256, 5, 1, 2)];
+    let dilated = Window { dilation_height: 2, dilation_width: 2, pad_top: 8, pad_left: 8, ..Window::square(1, 20, 33, 9, 1, 4) };
     for w in large.into_iter().chain(far_apart).chain([dilated]) {
         assert!(depthwise_bands::is_worthwhile(&w), "{w:?}");
         check_depthwise(&w, 1);
     }
-    for w in [square(1, 14, 576, 3, 1, 1), square(1, 28, 240, 5, 1, 2), square(1, 8, 512, 3, 1, 1), square(1, 14, 384, 7, 1, 3)] {
+    for w in [
+        Window::square(1, 14, 576, 3, 1, 1),
+        Window::square(1, 28, 240, 5, 1, 2),
+        Window::square(1, 8, 512, 3, 1, 1),
+        Window::square(1, 14, 384, 7, 1, 3),
+    ] {
         assert!(!depthwise_bands::is_worthwhile(&w), "{w:?}");
     }
 }

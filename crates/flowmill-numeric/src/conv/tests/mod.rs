@@ -234,43 +234,25 @@ proptest! {
     }
 }
 
-fn square(batch: usize, size: usize, channels: usize, window: usize, stride: usize, pad: usize) -> Window {
-    let out = (size + 2 * pad - window) / stride + 1;
-    Window {
-        batch,
-        in_height: size,
-        in_width: size,
-        channels,
-        height: window,
-        width: window,
-        stride_height: stride,
-        stride_width: stride,
-        dilation_height: 1,
-        dilation_width: 1,
-        pad_top: pad,
-        pad_left: pad,
-        out_height: out,
-        out_width: out,
-    }
-}
-
 #[test]
 fn layers_of_common_networks_equal_plain_loops() {
-    check_conv(&square(1, 20, 3, 7, 2, 3), 64, 1);
-    check_conv(&square(1, 9, 64, 3, 1, 1), 40, 1);
-    check_conv(&square(2, 8, 48, 1, 1, 0), 33, 1);
-    check_conv(&square(2, 8, 48, 1, 2, 0), 33, 1);
-    check_tiles(&square(1, 9, 64, 3, 1, 1), 40);
-    check_tiles(&square(3, 30, 20, 3, 1, 0), 16);
-    check_depthwise(&square(1, 14, 96, 3, 1, 1), 1);
-    check_depthwise(&square(1, 15, 37, 3, 2, 1), 1);
-    check_depthwise(&square(1, 9, 20, 5, 1, 2), 1);
+    check_conv(&Window::square(1, 20, 3, 7, 2, 3), 64, 1);
+    check_conv(&Window::square(1, 9, 64, 3, 1, 1), 40, 1);
+    check_conv(&Window::square(2, 8, 48, 1, 1, 0), 33, 1);
+    check_conv(&Window::square(2, 8, 48, 1, 2, 0), 33, 1);
+    check_tiles(&Window::square(1, 9, 64, 3, 1, 1), 40);
+    check_tiles(&Window::square(3, 30, 20, 3, 1, 0), 16);
+    check_depthwise(&Window::square(1, 14, 96, 3, 1, 1), 1);
+    check_depthwise(&Window::square(1, 15, 37, 3, 2, 1), 1);
+    check_depthwise(&Window::square(1, 9, 20, 5, 1, 2), 1);
 }
 
 #[test]
 fn few_channels_and_groups_equal_plain_loops() {
     let with_width = |w: Window, width: usize| Window { width, pad_left: width / 2, out_width: (w.in_width - 1) / w.stride_width + 1, ..w };
-    for (w, out) in [(square(2, 24, 8, 5, 1, 2), 1), (square(1, 20, 64, 1, 1, 0), 2), (square(1, 30, 12, 9, 1, 4), 3)] {
+    for (w, out) in
+        [(Window::square(2, 24, 8, 5, 1, 2), 1), (Window::square(1, 20, 64, 1, 1, 0), 2), (Window::square(1, 30, 12, 9, 1, 4), 3)]
+    {
         // Without vectors of eight, products are about as fast.
         for isa in [Isa::Avx2, Isa::Avx512] {
             assert_eq!(method_on(isa, Precision::F32, &w, out, 1, Lifetime::Kept), Method::Narrow, "{w:?} on {isa:?}");
@@ -278,9 +260,11 @@ fn few_channels_and_groups_equal_plain_loops() {
         check_conv(&w, out, 1);
         check_conv(&Window { batch: 3, ..with_width(w, 7) }, out, 1);
     }
-    for (w, out, groups) in
-        [(square(1, 14, 64, 3, 1, 1), 64, 16), (square(2, 15, 96, 3, 2, 1), 96, 12), (square(1, 9, 32, 5, 1, 2), 64, 32)]
-    {
+    for (w, out, groups) in [
+        (Window::square(1, 14, 64, 3, 1, 1), 64, 16),
+        (Window::square(2, 15, 96, 3, 2, 1), 96, 12),
+        (Window::square(1, 9, 32, 5, 1, 2), 64, 32),
+    ] {
         // Groups of eight with a stride of two are about as fast by products, except with AVX-512.
         for isa in [Isa::Portable, Isa::Avx2, Isa::Avx512].into_iter().filter(|&isa| groups != 12 || isa == Isa::Avx512) {
             assert_eq!(method_on(isa, Precision::F32, &w, out, groups, Lifetime::Kept), Method::Planes, "{w:?} on {isa:?}");
@@ -293,15 +277,20 @@ fn few_channels_and_groups_equal_plain_loops() {
 #[test]
 fn gradients_of_batches_equal_plain_loops() {
     // Few tiles of many images are summed in parts, images that are larger than a band in several bands, and padded images a few at a time.
-    check_conv(&square(40, 28, 1, 5, 1, 2), 4, 1);
-    check_conv(&square(2, 60, 24, 5, 1, 2), 16, 1);
-    check_conv(&square(3, 14, 32, 5, 1, 2), 20, 1);
-    check_conv(&square(5, 8, 40, 1, 2, 0), 24, 2);
+    check_conv(&Window::square(40, 28, 1, 5, 1, 2), 4, 1);
+    check_conv(&Window::square(2, 60, 24, 5, 1, 2), 16, 1);
+    check_conv(&Window::square(3, 14, 32, 5, 1, 2), 20, 1);
+    check_conv(&Window::square(5, 8, 40, 1, 2, 0), 24, 2);
 }
 
 #[test]
 fn pools_of_many_channels_equal_plain_loops() {
-    for w in [square(2, 12, 43, 2, 2, 0), square(1, 9, 40, 3, 2, 1), square(1, 12, 9, 6, 1, 0), square(2, 13, 33, 2, 2, 0)] {
+    for w in [
+        Window::square(2, 12, 43, 2, 2, 0),
+        Window::square(1, 9, 40, 3, 2, 1),
+        Window::square(1, 12, 9, 6, 1, 0),
+        Window::square(2, 13, 33, 2, 2, 0),
+    ] {
         check_pool(&w);
     }
 }
@@ -320,8 +309,8 @@ fn convolved(w: &Window, out: usize) -> Vec<f32> {
 #[test]
 fn an_image_convolves_to_the_same_bits_beside_others() {
     for (size, channels) in [(56, 32), (14, 64), (7, 64)] {
-        let one = convolved(&square(1, size, channels, 3, 1, 1), 48);
-        let three = convolved(&square(3, size, channels, 3, 1, 1), 48);
+        let one = convolved(&Window::square(1, size, channels, 3, 1, 1), 48);
+        let three = convolved(&Window::square(3, size, channels, 3, 1, 1), 48);
         assert!(one == three[..one.len()], "{size} and {channels}");
     }
 }
@@ -330,12 +319,12 @@ fn an_image_convolves_to_the_same_bits_beside_others() {
 fn bands_of_rows_convolve_to_the_bits_of_the_whole() {
     let rough = |seed, len| -> Vec<f32> { values(seed, len).iter().map(|x| (x / 7.0).exp()).collect() };
     for (w, out, groups) in [
-        (square(2, 30, 32, 3, 1, 1), 40, 1),
-        (square(1, 57, 16, 3, 1, 1), 16, 1),
-        (square(2, 23, 24, 5, 2, 2), 20, 1),
-        (square(2, 24, 8, 5, 1, 2), 1, 1),
-        (square(2, 14, 64, 3, 1, 1), 64, 16),
-        (square(1, 9, 48, 1, 1, 0), 33, 1),
+        (Window::square(2, 30, 32, 3, 1, 1), 40, 1),
+        (Window::square(1, 57, 16, 3, 1, 1), 16, 1),
+        (Window::square(2, 23, 24, 5, 2, 2), 20, 1),
+        (Window::square(2, 24, 8, 5, 1, 2), 1, 1),
+        (Window::square(2, 14, 64, 3, 1, 1), 64, 16),
+        (Window::square(1, 9, 48, 1, 1, 0), 33, 1),
     ] {
         let (input, filter) = (rough(1, w.input_len()), rough(2, w.height * w.width * w.channels / groups * out));
         let (bias, residual) = (rough(3, out), rough(4, w.positions() * out));
@@ -350,17 +339,20 @@ fn bands_of_rows_convolve_to_the_bits_of_the_whole() {
 #[test]
 fn tiles_are_chosen_where_they_save_work() {
     let chosen = |precision, w: &Window, out, groups, lifetime| method_for(precision, w, out, groups, lifetime);
-    let kept =
-        |size, channels, window, stride, out| chosen(Precision::F32, &square(1, size, channels, window, stride, 1), out, 1, Lifetime::Kept);
+    let kept = |size, channels, window, stride, out| {
+        chosen(Precision::F32, &Window::square(1, size, channels, window, stride, 1), out, 1, Lifetime::Kept)
+    };
     assert_eq!(kept(56, 64, 3, 1, 64), Method::Tiles(TileSize::Four));
     assert_eq!(kept(224, 64, 3, 1, 64), Method::Tiles(TileSize::Four));
     for method in [kept(56, 64, 3, 2, 64), kept(56, 64, 1, 1, 64), kept(56, 3, 3, 1, 64)] {
         assert_eq!(method, Method::Direct);
     }
-    let once = |batch| chosen(Precision::F32, &square(batch, 14, 256, 3, 1, 1), 256, 1, Lifetime::Once);
+    let once = |batch| chosen(Precision::F32, &Window::square(batch, 14, 256, 3, 1, 1), 256, 1, Lifetime::Once);
     assert!(once(1) == Method::Direct && once(32) != Method::Direct);
-    assert!(!matches!(chosen(Precision::F32, &square(1, 56, 64, 3, 1, 1), 64, 2, Lifetime::Kept), Method::Tiles(_)));
-    let on = |isa, precision, size, channels| method_on(isa, precision, &square(1, size, channels, 3, 1, 1), channels, 1, Lifetime::Kept);
+    assert!(!matches!(chosen(Precision::F32, &Window::square(1, 56, 64, 3, 1, 1), 64, 2, Lifetime::Kept), Method::Tiles(_)));
+    let on = |isa, precision, size, channels| {
+        method_on(isa, precision, &Window::square(1, size, channels, 3, 1, 1), channels, 1, Lifetime::Kept)
+    };
     assert_eq!(on(Isa::Avx512, Precision::F32, 2, 512), Method::Direct);
     // Where products in `bfloat16` are faster, fewer tiles are worth while, and more where they are slower.
     let tiled = |isa, precision| (4..60).filter(|&size| matches!(on(isa, precision, size, 64), Method::Tiles(_))).count();
@@ -371,27 +363,29 @@ fn tiles_are_chosen_where_they_save_work() {
 #[test]
 fn a_layer_stands_for_batches_and_for_images_of_about_the_same_size() {
     let layer = |w: &Window, out, groups| ConvLayer::new(Precision::F32, w, out, groups);
-    let one = layer(&square(1, 55, 64, 3, 1, 1), 64, 1).unwrap();
-    assert_eq!(layer(&square(8, 56, 64, 3, 1, 1), 64, 1), Some(one));
-    for other in
-        [layer(&square(1, 57, 64, 3, 1, 1), 64, 1), layer(&square(1, 55, 64, 3, 1, 0), 64, 1), layer(&square(1, 55, 64, 3, 1, 1), 64, 2)]
-    {
+    let one = layer(&Window::square(1, 55, 64, 3, 1, 1), 64, 1).unwrap();
+    assert_eq!(layer(&Window::square(8, 56, 64, 3, 1, 1), 64, 1), Some(one));
+    for other in [
+        layer(&Window::square(1, 57, 64, 3, 1, 1), 64, 1),
+        layer(&Window::square(1, 55, 64, 3, 1, 0), 64, 1),
+        layer(&Window::square(1, 55, 64, 3, 1, 1), 64, 2),
+    ] {
         assert_ne!(other.unwrap().to_string(), one.to_string());
     }
     assert!(one.to_string().ends_with(" f32 3x3 s1x1 d1x1 pp 64>64 g1 56x56"), "{one}");
-    assert!(layer(&square(0, 55, 64, 3, 1, 1), 64, 1).is_some());
+    assert!(layer(&Window::square(0, 55, 64, 3, 1, 1), 64, 1).is_some());
     for (out, groups) in [(0, 1), (64, 0), (64, 3), (usize::MAX, 1)] {
-        assert_eq!(layer(&square(1, 55, 64, 3, 1, 1), out, groups), None);
+        assert_eq!(layer(&Window::square(1, 55, 64, 3, 1, 1), out, groups), None);
     }
 }
 
 #[test]
 fn every_candidate_of_a_layer_can_be_tried() {
     for (w, out, groups) in [
-        (square(1, 300, 16, 3, 1, 1), 8, 1),
-        (square(1, 20, 32, 3, 2, 1), 32, 8),
-        (Window { dilation_height: 2, dilation_width: 2, ..square(1, 24, 9, 3, 1, 0) }, 3, 1),
-        (square(1, 7, 5, 1, 3, 0), 1, 1),
+        (Window::square(1, 300, 16, 3, 1, 1), 8, 1),
+        (Window::square(1, 20, 32, 3, 2, 1), 32, 8),
+        (Window { dilation_height: 2, dilation_width: 2, ..Window::square(1, 24, 9, 3, 1, 0) }, 3, 1),
+        (Window::square(1, 7, 5, 1, 3, 0), 1, 1),
     ] {
         let layer = ConvLayer::new(Precision::F32, &w, out, groups).unwrap();
         let candidates = layer.candidates();
@@ -407,15 +401,15 @@ fn every_candidate_of_a_layer_can_be_tried() {
 #[test]
 #[should_panic(expected = "for a filter packed in tiles")]
 fn tiles_refuse_strides() {
-    let w = square(1, 56, 64, 3, 1, 1);
+    let w = Window::square(1, 56, 64, 3, 1, 1);
     let packed = PackedFilter::pack(Precision::F32, &w, &vec![0.0; 9 * 64 * 64], 64, 1);
-    let strided = square(1, 56, 64, 3, 2, 1);
+    let strided = Window::square(1, 56, 64, 3, 2, 1);
     conv2d(&strided, &vec![0.0; w.input_len()], &packed, &mut vec![0.0; w.positions() * 64], &Epilogue::default());
 }
 
 #[test]
 fn bits_do_not_depend_on_threads() {
-    let w = square(3, 20, 40, 3, 1, 1);
+    let w = Window::square(3, 20, 40, 3, 1, 1);
     let rough = |seed, len| -> Vec<f32> { values(seed, len).iter().map(|x| (x / 7.0).exp()).collect() };
     let input = rough(1, w.input_len());
     let filter = rough(2, 9 * 40 * 50);
