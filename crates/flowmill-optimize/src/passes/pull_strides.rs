@@ -8,7 +8,7 @@
 //! Sound because a convolution of one position and a strided slice read every s-th position and no other, and the functions before
 //! them compute each position from the same position of their operands. A convolution has the position i·s of its result at the strides t·s as position i.
 //! Guards:
-//! * all consumers of the image read it at the same strides, and no control edge leads out of what they read;
+//! * all consumers of the image read it at the same strides, no control edge leads out of what they read, and none orders a slice;
 //! * the nodes between are element-wise functions, biases and batch norms by given statistics, without other consumers. An operand that does not have the
 //!   positions of the result is a scalar or a vector of channels;
 //! * they begin with at least one convolution, with or without channel multiplier, whose paddings are known: `SAME` depends on the size of the image if
@@ -20,7 +20,7 @@
 
 use crate::images::RANK;
 use crate::linear::{is_bias_add, static_filter};
-use crate::rewrite::{add_constant, bypass, constant_input, integers, is_channels_last, node_def, text};
+use crate::rewrite::{add_constant, bypass, constant_input, has_no_control_inputs, integers, is_channels_last, node_def, text};
 use crate::{PassContext, Shapes};
 use flowmill_graph::traverse::topological_order;
 use flowmill_graph::{Attrs, ControlFlow, FrameId, Graph, Node, NodeId, is_pure};
@@ -48,8 +48,11 @@ pub(crate) fn run(graph: &mut Graph, PassContext { shapes, limit, .. }: PassCont
         let is_in_loop = flow.as_ref().is_some_and(|flow| flow.frame_of(id) != FrameId::ROOT);
         let Some(found) = graph.get(id).and_then(|node| find(graph, node, is_in_loop, shapes)) else { continue };
         rewrite(graph, id, &found)?;
-        shapes.clear();
         count += 1;
+    }
+    if count > 0 {
+        // What comes later in this order lies before the changes, so that its shapes held until now.
+        shapes.clear();
     }
     Ok(count)
 }
@@ -84,7 +87,8 @@ fn slices_at(graph: &Graph, node: &Node) -> Option<Strides> {
     let is_whole = |(dim, &first): (usize, &i64)| (first == 0 || is_masked("begin_mask", dim)) && is_masked("end_mask", dim);
     let keeps_rank = ["ellipsis_mask", "new_axis_mask", "shrink_axis_mask"].into_iter().all(|name| mask(name) == 0);
     let (&[1, rows, columns] | &[1, rows, columns, 1]) = strides.as_slice() else { return None };
-    let is_image = keeps_rank && begin.len() == strides.len() && begin.iter().enumerate().all(is_whole);
+    let is_image =
+        keeps_rank && begin.len() == strides.len() && begin.iter().enumerate().all(is_whole) && has_no_control_inputs(graph, node.id());
     (is_image && rows > 0 && columns > 0 && (rows, columns) != (1, 1)).then_some([rows, columns])
 }
 
