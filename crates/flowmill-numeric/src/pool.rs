@@ -8,6 +8,8 @@ use crate::window::{Axis, Volume};
 
 /// An element type that can be pooled.
 pub trait Pooled: Copy + PartialOrd + Send + Sync + std::ops::AddAssign {
+    /// True if there is code for each instruction set: for the types that networks pool. The others do not need it, and it is large.
+    const WIDE: bool;
     /// The maximum of no elements.
     const LOWEST: Self;
     /// The sum of no elements.
@@ -17,8 +19,9 @@ pub trait Pooled: Copy + PartialOrd + Send + Sync + std::ops::AddAssign {
 }
 
 macro_rules! pooled_float {
-    ($($t:ty)*) => {$(
+    ($($t:ty = $wide:literal),*) => {$(
         impl Pooled for $t {
+            const WIDE: bool = $wide;
             const LOWEST: Self = <$t>::MIN;
             const ZERO: Self = 0.0;
             #[inline(always)]
@@ -28,11 +31,12 @@ macro_rules! pooled_float {
         }
     )*};
 }
-pooled_float!(f32 f64);
+pooled_float!(f32 = true, f64 = false);
 
 macro_rules! pooled_integer {
-    ($($t:ty)*) => {$(
+    ($($t:ty = $wide:literal),*) => {$(
         impl Pooled for $t {
+            const WIDE: bool = $wide;
             const LOWEST: Self = <$t>::MIN;
             const ZERO: Self = 0;
             #[inline(always)]
@@ -42,11 +46,12 @@ macro_rules! pooled_integer {
         }
     )*};
 }
-pooled_integer!(i8 i16 i32 i64 u8 u16 u32 u64);
+pooled_integer!(i8 = true, i16 = false, i32 = false, i64 = false, u8 = true, u16 = false, u32 = false, u64 = false);
 
 macro_rules! pooled_half {
-    ($($t:ty)*) => {$(
+    ($($t:ty = $wide:literal),*) => {$(
         impl Pooled for $t {
+            const WIDE: bool = $wide;
             const LOWEST: Self = <$t>::MIN;
             const ZERO: Self = <$t>::ZERO;
             #[inline(always)]
@@ -56,7 +61,7 @@ macro_rules! pooled_half {
         }
     )*};
 }
-pooled_half!(half::f16 half::bf16);
+pooled_half!(half::f16 = false, half::bf16 = false);
 
 /// The elements of a window that lie inside the volume.
 struct Taps {
@@ -261,7 +266,7 @@ crate::dispatch! {
     /// Computes one row of the output: for each position, `finish` of the number of the window's elements inside the image and of `step` folded over
     /// them, beginning with `start`.
     fn pool_row<T, S, F>(v: &Volume, row: usize, input: &[T], output: &mut [T], start: T, step: S, finish: F)
-    where [T: Pooled, S: Fn(T, T) -> T, F: Fn(T, usize) -> T] {
+    where [T: Pooled, S: Fn(T, T) -> T, F: Fn(T, usize) -> T], if [T::WIDE] {
         let [planes, rows, _] = &v.axes;
         let (rest, y) = (row / rows.output, row % rows.output);
         let (volume, z) = (rest / planes.output, rest % planes.output);
@@ -276,7 +281,7 @@ crate::dispatch! {
     }
 
     /// Adds the gradients of row `y` of plane `z` of windows to the maxima of a volume.
-    fn add_row_to_maxima<T>(v: &Volume, z: usize, y: usize, input: &[T], gradients: &[T], to: &mut [T]) where [T: Pooled] {
+    fn add_row_to_maxima<T>(v: &Volume, z: usize, y: usize, input: &[T], gradients: &[T], to: &mut [T]) where [T: Pooled], if [T::WIDE] {
         for (x, gradients) in gradients.chunks_exact(v.channels).enumerate() {
             let taps = Taps::new(v, 0, [z, y, x]);
             for_channels!(v.channels, |c| add_to_maxima::<T>(&taps, c, input, gradients, to));
@@ -284,7 +289,7 @@ crate::dispatch! {
     }
 
     /// Computes row `y` of plane `z` of the gradient of an average from the shares of a volume's windows.
-    fn add_shares_to_row<T>(v: &Volume, z: usize, y: usize, shares: &[T], to: &mut [T]) where [T: Pooled] {
+    fn add_shares_to_row<T>(v: &Volume, z: usize, y: usize, shares: &[T], to: &mut [T]) where [T: Pooled], if [T::WIDE] {
         let [planes, rows, columns] = &v.axes;
         // The rows of windows that cover the row.
         let above: Vec<usize> = planes.covering(z).flat_map(|k| rows.covering(y).map(move |i| (k * rows.output + i) * columns.output)).collect();
@@ -298,7 +303,7 @@ crate::dispatch! {
         }
     }
 
-    fn divide_all<T>(to: &mut [T], count: usize) where [T: Pooled] {
+    fn divide_all<T>(to: &mut [T], count: usize) where [T: Pooled], if [T::WIDE] {
         for t in to {
             *t = t.divide(count);
         }

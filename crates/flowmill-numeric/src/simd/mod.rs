@@ -107,6 +107,7 @@ pub fn isa() -> Isa {
 ///
 /// - Generic parameters are plain names (types or lifetimes); their bounds follow in `where [ … ]`. They are inferred
 ///   from the arguments, so each must occur in an argument's type. Arguments are `name: Type`, without `mut`.
+/// - `, if [T::WIDE]` after the bounds leaves one portable copy for the types for which the constant is false.
 /// - The body should be the loop itself; what it calls must be `#[inline]` (better `#[inline(always)]`) or a closure
 ///   small enough to be inlined, else the callee runs without the wide instructions.
 /// - One call costs 1–2 ns: dispatch outside of the loop, not inside of it.
@@ -118,7 +119,7 @@ macro_rules! dispatch {
     ($(
         $(#[$meta:meta])*
         $vis:vis fn $name:ident $(<$($generic:tt),+>)? ($($arg:ident : $ty:ty),* $(,)?) $(-> $ret:ty)?
-        $(where [$($bounds:tt)*])? $body:block
+        $(where [$($bounds:tt)*])? $(, if [$wide:expr])? $body:block
     )+) => {$(
         $(#[$meta])*
         #[allow(unsafe_code, clippy::too_many_arguments)]
@@ -135,6 +136,10 @@ macro_rules! dispatch {
 
             fn portable $(<$($generic),+>)? ($($arg: $ty),*) $(-> $ret)? $(where $($bounds)*)? $body
 
+            let is_wide = true $(&& $wide)?;
+            if !is_wide {
+                return portable($($arg),*);
+            }
             match $crate::simd::isa() {
                 // SAFETY: `isa` returns `Avx512` only if the CPU has every feature enabled on `avx512`.
                 #[cfg(target_arch = "x86_64")]
