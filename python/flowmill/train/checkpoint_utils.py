@@ -40,7 +40,7 @@ def init_from_checkpoint(ckpt_dir_or_file, assignment_map) -> None:
 
 
 def _pairs(assignment_map):
-    """Returns the pairs of a dictionary, or those of a list, in which a name may stand several times."""
+    """Returns the pairs of a dictionary, or those of a list, in which a name may occur several times."""
     return assignment_map.items() if hasattr(assignment_map, "items") else assignment_map
 
 

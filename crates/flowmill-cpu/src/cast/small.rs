@@ -14,7 +14,7 @@ use flowmill_tensor::{DType, Result, Tensor};
 struct Float8 {
     /// Bits of the significand without its leading one.
     significand_bits: u32,
-    /// What is added to the exponent that is stored.
+    /// The number that is added to an exponent before it is stored.
     bias: i32,
     /// The code of the greatest finite value.
     greatest: u8,
