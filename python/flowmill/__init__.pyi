@@ -10,6 +10,7 @@ from flowmill import data as data
 from flowmill import debugging as debugging
 from flowmill import distributions as distributions
 from flowmill import errors as errors
+from flowmill import experimental as experimental
 from flowmill import feature_column as feature_column
 from flowmill import flags as flags
 from flowmill import gfile as gfile
@@ -959,6 +960,7 @@ __all__ = [
     "executing_eagerly_outside_functions",
     "exp",
     "expand_dims",
+    "experimental",
     "expm1",
     "extract_image_patches",
     "extract_volume_patches",

@@ -10,7 +10,8 @@ from flowmill._internal.graph import get_default_graph
 from flowmill._internal.sparse_tensor import SparseTensor
 from flowmill._internal.tensor import Tensor
 from flowmill.dtypes import float32, int32, string
-from flowmill.ragged import RaggedTensor
+from flowmill.ragged import RaggedTensor, RaggedTensorValue
+from flowmill.ragged._tensor import to_ragged
 
 _RAGGED = "bytes_split ngrams unicode_decode unicode_decode_with_offsets unicode_encode unicode_split unicode_split_with_offsets"
 
@@ -77,7 +78,7 @@ def split(input=None, sep=None, maxsplit: int = -1, result_type: str = "SparseTe
     """Returns the parts of strings between separators, as Python's `str.split` has them.
 
     Args:
-        input: strings, a vector or a scalar.
+        input: strings, a tensor or a RaggedTensor. If its rank is not known it must be a vector; a scalar is a vector of one string.
         sep: the separator; white space if it is None or empty.
         maxsplit: how often to split at most, if it is not negative.
         result_type: ``"SparseTensor"`` or ``"RaggedTensor"``.
@@ -85,16 +86,29 @@ def split(input=None, sep=None, maxsplit: int = -1, result_type: str = "SparseTe
         name: the name of the operations.
 
     Returns:
-        A matrix with a row for each string.
+        The parts, with one more dimension than the strings: those of each string are a row.
     """
     _check(result_type)
     source = _renamed(source, "source", input, "input")
     with get_default_graph().name_scope(name or "StringSplit"):
-        source = convert_to_tensor(source, string, "input")
+        if not isinstance(source, (RaggedTensor, RaggedTensorValue)):
+            source = convert_to_tensor(source, string, "input")
         if source.shape.rank == 0:
             source = call("ExpandDims", None, source, 0)
+        elif source.shape.rank not in (None, 1):
+            parts = _split_rows(source, sep, maxsplit)
+            return parts.to_sparse() if result_type == "SparseTensor" else parts
         sep = convert_to_tensor("" if sep is None else sep, string)
         return _parts_of_strings(result_type, *call("StringSplitV2", None, source, sep, maxsplit=maxsplit))
+
+
+def _split_rows(source, sep, maxsplit: int) -> RaggedTensor:
+    """Returns the parts of strings in two or more dimensions."""
+    source = to_ragged(source) if isinstance(source, (RaggedTensor, RaggedTensorValue)) else RaggedTensor.from_tensor(source)
+    flat = source.flat_values
+    if flat.shape.rank not in (None, 1):
+        return source.with_flat_values(_split_rows(flat, sep, maxsplit))
+    return source.with_flat_values(split(flat, sep, maxsplit, "RaggedTensor"))
 
 
 def _check(result_type: str) -> None:

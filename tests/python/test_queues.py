@@ -1,9 +1,13 @@
 """Queues that pad and that sort, against TensorFlow."""
 
+import threading
+
 import numpy as np
 import pytest
 
 from oracles import assert_same
+
+import flowmill
 
 
 def chained(m, queue, elements):
@@ -58,3 +62,28 @@ def test_priorities_are_scalars(tf1):
             return queue.dequeue()
     assert assert_same(tf1, build, {"p:0": np.int64(3)}) is None
     assert assert_same(tf1, build, {"p:0": np.int64([3])}) == "InvalidArgumentError"
+
+
+@pytest.mark.parametrize("parts, up_to", [(1, False), (3, False), (3, True)])
+def test_a_batch_of_priorities_waits_until_all_of_it_is_there(parts, up_to):
+    """The elements come one after the other, the least priority last, while the batch waits."""
+    with flowmill.Graph().as_default(), flowmill.Session() as session:
+        queue = flowmill.PriorityQueue(20, ["int32"], [[]])
+        priorities = np.arange(12, dtype=np.int64)[::-1].reshape(-1, parts)
+        puts = [queue.enqueue_many((rows, rows.astype(np.int32))) for rows in priorities]
+        batch = (queue.dequeue_up_to if up_to else queue.dequeue_many)(12)
+        found = []
+        waiting = threading.Thread(target=lambda: found.extend(session.run(batch)))
+        waiting.start()
+        for put in puts:
+            session.run(put)
+        waiting.join()
+        assert [values.tolist() for values in found] == [list(range(12))] * 2
+
+
+def test_a_batch_of_more_priorities_than_fit_takes_them_as_they_come():
+    with flowmill.Graph().as_default(), flowmill.Session() as session:
+        queue = flowmill.PriorityQueue(2, ["int32"], [[]])
+        with flowmill.control_dependencies([queue.enqueue_many(([3, 2], [3, 2]))]):
+            puts = [queue.enqueue_many(([1, 0], [1, 0]))]
+        assert sorted(session.run([queue.dequeue_many(4), puts])[0][1]) == [0, 1, 2, 3]

@@ -4,6 +4,8 @@
 //! TensorFlow's scalar loops return: the most negative `int32` or `int64`, of which narrower types keep the low bits. Complex numbers lose their
 //! imaginary part.
 
+mod small;
+
 use crate::elementwise::{UnaryOp, Word, for_blocks, unary_kernel};
 use flowmill_numeric::elementwise::Truncate;
 use flowmill_runtime::{Kernel, KernelContext, KernelInit, KernelRegistry, ScalarOp};
@@ -292,6 +294,9 @@ fn make_cast(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     if from.is_quantized() || to.is_quantized() {
         let cast = if from.stored() == to.stored() { None } else { Some(cast_of(from.stored(), to.stored())?) };
         return Ok(Arc::new(Stored { cast, to }));
+    }
+    if let Some(small) = small::Small::new(from, to)? {
+        return Ok(Arc::new(small));
     }
     if init.attrs.get_or("Truncate", false)? {
         match (from, to) {

@@ -1,5 +1,6 @@
 //! The input and output of shape functions.
 
+use crate::node_summary::{summarize_elements, summarize_node};
 use crate::symbols::SymbolTable;
 use crate::versions::GRAPH_DEF_VERSION;
 use crate::{Attrs, Graph, Node, OpDef};
@@ -31,6 +32,8 @@ pub struct InferenceContext<'a> {
     inputs: SmallVec<[&'a ValueInfo; 4]>,
     outputs: Vec<ValueInfo>,
     asked: Cell<Asked>,
+    /// Like `asked`, with the inputs that are known.
+    requested: Cell<Asked>,
     producer: i32,
     /// `None` if unknown sizes have no names.
     symbols: Option<&'a RefCell<SymbolTable>>,
@@ -60,6 +63,7 @@ impl<'a> InferenceContext<'a> {
             inputs: inputs.into_iter().collect(),
             outputs: vec![ValueInfo::default(); num_outputs],
             asked: Cell::default(),
+            requested: Cell::default(),
             producer: GRAPH_DEF_VERSION,
             symbols: None,
         }
@@ -116,9 +120,12 @@ impl<'a> InferenceContext<'a> {
     /// output shapes depend on.
     pub fn constant(&self, i: usize) -> Option<&'a Tensor> {
         let found = self.known(i);
-        if found.is_none() && i < 64 {
-            let asked = self.asked.get();
-            self.asked.set(Asked { values: asked.values | 1 << i, ..asked });
+        let note = |asked: &Cell<Asked>| asked.set(Asked { values: asked.get().values | 1 << i, ..asked.get() });
+        if i < 64 {
+            note(&self.requested);
+            if found.is_none() {
+                note(&self.asked);
+            }
         }
         found
     }
@@ -142,6 +149,10 @@ impl<'a> InferenceContext<'a> {
         if let Some(rank) = value.shape.rank().filter(|&rank| rank != 1) {
             bail!(InvalidArgument, "Shape must be rank 1 but is rank {rank}");
         }
+        let note = |asked: &Cell<Asked>| asked.set(Asked { shapes: asked.get().shapes | 1 << i, ..asked.get() });
+        if i < 64 {
+            note(&self.requested);
+        }
         if let Some(t) = &value.constant {
             let sizes = t.to_i64_vec()?;
             if let Some(size) = sizes.iter().find(|&&size| size < -1) {
@@ -150,13 +161,36 @@ impl<'a> InferenceContext<'a> {
             return Ok(PartialShape::new(&sizes));
         }
         if i < 64 && value.as_shape.as_ref().is_none_or(|shape| !shape.is_fully_defined()) {
-            let asked = self.asked.get();
-            self.asked.set(Asked { shapes: asked.shapes | 1 << i, ..asked });
+            note(&self.asked);
         }
         if let Some(shape) = &value.as_shape {
             return Ok(shape.clone());
         }
         Ok(value.shape.dim(0).filter(|&n| n <= 254).map_or_else(PartialShape::unknown, PartialShape::unknown_of_rank))
+    }
+
+    /// Returns what TensorFlow adds to an error of a shape function: the node, the shapes of its inputs, and the values that the shape function
+    /// requested.
+    pub(crate) fn describe(&self, graph: &Graph, node: &Node) -> String {
+        let Asked { values, shapes } = self.requested.get();
+        let (mut computed, mut partial) = (Vec::new(), Vec::new());
+        for i in 0..self.num_inputs().min(64) {
+            let shape = if shapes & 1 << i != 0 { self.input_as_shape(i).ok() } else { None };
+            if let Some(shape) = shape.filter(|shape| shape.rank().is_some()) {
+                partial.push(format!("input[{i}] = {shape}"));
+            } else if values & 1 << i != 0 {
+                computed.extend(self.known(i).and_then(summarize_elements).map(|elements| format!("input[{i}] = <{elements}>")));
+            }
+        }
+        let inputs: Vec<String> = (0..self.num_inputs()).map(|i| self.input(i).to_string()).collect();
+        let mut out = format!(" for '{}' with input shapes: {}", summarize_node(graph, node), inputs.join(", "));
+        if !computed.is_empty() {
+            out += &format!(" and with computed input tensors: {}", computed.join(", "));
+        }
+        if !partial.is_empty() {
+            out += &format!(" and with input tensors computed as partial shapes: {}", partial.join(","));
+        }
+        out + "."
     }
 
     /// Input `i`, which must have rank `rank`: what is known of it then.

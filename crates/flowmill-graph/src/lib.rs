@@ -26,6 +26,7 @@ mod import;
 mod infer;
 mod name_hash;
 mod node;
+mod node_summary;
 mod op_def;
 mod op_def_proto;
 mod op_traits;

@@ -256,7 +256,7 @@ impl PartialShape {
                 (p, q) if p < 0 && q < 0 => -1,
                 (p, q) if p < 0 => q,
                 (p, q) if q < 0 => p,
-                (p, q) => bail!(InvalidArgument, "Dimensions must be equal, but are {p} and {q} for shapes {a} and {b}."),
+                (p, q) => bail!(InvalidArgument, "Dimensions must be equal, but are {p} and {q}"),
             };
         }
         Ok(PartialShape(Dims::Known(out)))

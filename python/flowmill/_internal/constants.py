@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import numbers
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -13,6 +14,7 @@ from flowmill.dtypes import DType, as_dtype
 
 _FLOAT32, _INT32, _STRING, _BOOL = 1, 3, 7, 10
 _INT = {int}
+_LISTS = {list, tuple}
 INT32_LIMITS = -(2**31), 2**31 - 1
 
 
@@ -85,17 +87,18 @@ def _of_array(value, dtype: DType | None):
 
 
 def _of_values(value, dtype: DType | None):
-    flat = list(_leaves(value))
+    flat = _all_leaves(value)
+    samples = _samples(flat)
     if dtype is not None:
-        for leaf in flat:
+        for leaf in samples:
             _check(leaf, dtype)
-    elif any(map(is_tensor_like, flat)):
+    elif any(map(is_tensor_like, samples)):
         raise TypeError("Expected any non-tensor type, but got a tensor instead.")
-    elif any(leaf is None for leaf in flat):
+    elif any(leaf is None for leaf in samples):
         raise _not_convertible(value)
-    strings = dtype._number == _STRING if dtype is not None else any(isinstance(leaf, (str, bytes)) for leaf in flat)
+    strings = dtype._number == _STRING if dtype is not None else any(isinstance(leaf, (str, bytes)) for leaf in samples)
     if strings:
-        if not all(isinstance(leaf, (str, bytes)) for leaf in flat):
+        if not all(isinstance(leaf, (str, bytes)) for leaf in samples):
             raise _not_convertible(value)
         return _checked_dense(value, _strings(value)), _STRING
     array = _checked_dense(value, _dense(value, None if dtype is None else dtype._numpy()))
@@ -180,6 +183,22 @@ def _leaves(value) -> Iterator:
             yield from _leaves(item)
     else:
         yield value
+
+
+def _all_leaves(value) -> list:
+    """Returns the elements of nested sequences. Lists of one depth, which nearly all are, are joined level by level, without a call per element."""
+    level = [value]
+    while level and set(map(type, level)) <= _LISTS:
+        level = list(itertools.chain.from_iterable(level))
+    return level if not any(map(_is_sequence, _samples(level))) else list(_leaves(value))
+
+
+def _samples(leaves: list) -> list:
+    """Returns the first element of each type, in the order of the elements, and all arrays, whose types differ by their elements."""
+    found: dict[type, Any] = {}
+    if len(kinds := set(map(type, leaves))) == 1 and np.ndarray not in kinds:
+        return leaves[:1]
+    return [leaf for leaf in leaves if isinstance(leaf, np.ndarray) or found.setdefault(type(leaf), leaf) is leaf]
 
 
 def _check_has_constants(dtype: DType) -> None:

@@ -35,6 +35,7 @@ class FuncGraph(Graph):
         inputs: the parameters, those for captured tensors last.
         outputs: what it returns, flat.
         structured_outputs: what it returns as the Python function gave it.
+        control_outputs: operations that run whenever it is called, whether or not what it returns needs them.
         is_control_flow_graph: whether it is a branch, or a part of a loop.
         label: what errors call it, such as ``"true_fn"``; its name if it is no branch.
     """
@@ -55,6 +56,7 @@ class FuncGraph(Graph):
         self.inputs: list[Tensor] = []
         self.outputs: list[Tensor] = []
         self.structured_outputs = None
+        self.control_outputs: list[Operation] = []
         # Outside tensor and parameter, by the outside tensor's identity.
         self._captures: dict[int, tuple[Tensor, Tensor]] = {}
         # Operations outside that operations in it wait for: the call waits for them.
@@ -279,7 +281,7 @@ def trace(graph: FuncGraph, function: Callable, parameters: Sequence, op_return_
         flat = nest.flatten(result, expand_composites=True)
         graph.outputs.extend(graph.capture(convert_to_tensor(v)) for v in flat if v is not None)
         if graph._has_program_order:
-            add_order(graph)
+            graph.control_outputs = add_order(graph)
     return graph
 
 
@@ -350,6 +352,9 @@ def to_function(graph: FuncGraph, name: str | None = None, out_names: Sequence[s
     for arg, tensor in zip(out_args, graph.outputs):
         signature.output_arg.add(name=arg, type=tensor.dtype.base_dtype.as_datatype_enum)
         definition.ret[arg] = sources[tensor.op.name, tensor.value_index]
+    for op in graph.control_outputs:
+        definition.control_ret[renamed[op.name]] = renamed[op.name]
+        signature.control_output.append(renamed[op.name])
     if graph.is_stateful():
         signature.is_stateful = True
     for attr, value in (attrs or {}).items():

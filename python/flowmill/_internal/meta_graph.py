@@ -16,6 +16,7 @@ from flowmill._internal.tensor import Operation, Tensor
 from flowmill._internal.variables import Variable
 from flowmill.errors import DataLossError
 from flowmill.train.queue_runner import QueueRunner
+from flowmill.version import GIT_VERSION
 
 
 def _kind_of(collection: str) -> tuple | None:
@@ -109,6 +110,8 @@ def _describe(message, graph_def, strip_default_attrs: bool) -> None:
                 info.stripped_op_list.op.add().ParseFromString(definition)
     if not info.tensorflow_version:
         info.tensorflow_version = VERSION
+    if not info.tensorflow_git_version:
+        info.tensorflow_git_version = GIT_VERSION
     if strip_default_attrs:
         _strip_defaults(graph_def, {op.name: op for op in info.stripped_op_list.op})
         info.stripped_default_attrs = True
@@ -224,7 +227,7 @@ def import_scoped_meta_graph_with_return_elements(meta_graph_or_file, clear_devi
         scope = graph.unique_name(import_scope, mark_as_used=False) if import_scope else ""
         present = graph.get_name_scope()
         returned = import_graph_def(
-            graph_def, name=import_scope or "", input_map=input_map, return_elements=return_elements, producer_op_list=producer_ops)
+            graph_def, name=import_scope or (present and present + "/"), input_map=input_map, return_elements=return_elements, producer_op_list=producer_ops)
         scope = scope or present
         for name in sorted(message.collection_def):
             if restore_collections_predicate(name):

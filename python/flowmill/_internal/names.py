@@ -128,7 +128,7 @@ _BY_MODULE = {
 # Modules of the API that are reached as ``tf.name``.
 _MODULES = (
     "saved_model train raw_ops nest math debugging bitwise linalg quantization ragged random signal spectral manip graph_util initializers profiler summary "
-    "app audio compat config data distributions feature_column flags gfile io logging lookup python python_io queue serving sets sparse strings test version contrib image layers losses metrics nn"
+    "app audio compat config data distributions experimental feature_column flags gfile io logging lookup python python_io queue serving sets sparse strings test version contrib image layers losses metrics nn"
 )
 
 # Module and name in it, by the name at the top level.

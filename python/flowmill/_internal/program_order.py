@@ -33,11 +33,13 @@ _FRAMES = frozenset(("Enter", "Merge", "RefEnter", "RefMerge", "RefSwitch", "Swi
 _READ_ONLY = "_read_only_resource_inputs"
 
 
-def add_order(graph: Graph) -> None:
-    """Adds control edges between the operations of a body. A body with control flow by frames stays as it is."""
+def add_order(graph: Graph) -> list[Operation]:
+    """Adds control edges between the operations of a body, and returns those that have effects besides reads, which all run whenever the function is
+    called. A body with control flow by frames stays as it is."""
     operations = graph.get_operations()
     if any(op.type in _FRAMES for op in operations):
-        return
+        return []
+    must_run: list[Operation] = []
     effects: dict[str, bool] = {}
     writes: dict[object, Operation] = {}
     reads: dict[object, list[Operation]] = {}
@@ -57,6 +59,9 @@ def add_order(graph: Graph) -> None:
                 before.update(dict.fromkeys(reads.pop(resource, ())))
                 writes[resource] = op
         op._add_control_inputs(before)
+        if effects[op.type] and not all(resources.values()):
+            must_run.append(op)
+    return must_run
 
 
 def note_read_only_inputs(op: Operation, bodies: Iterable[Graph], first: int = 0) -> None:

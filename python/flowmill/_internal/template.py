@@ -15,9 +15,37 @@ from flowmill._internal.variables import Variable, global_variables, local_varia
 
 @contextlib.contextmanager
 def init_scope() -> Iterator[None]:
-    """Leaves control-flow contexts and control dependencies: what is made within is made once, whatever surrounds it."""
-    with lifted(get_default_graph()):
-        yield
+    """Leaves control-flow contexts, control dependencies and bodies of functions: what is made within is made once, in the outermost graph. Its name
+    scope, and its devices if some are chosen, are those of the innermost body.
+    """
+    inner = outer = get_default_graph()
+    with_devices = inner if _chooses_devices(inner) else None
+    while outer.building_function:
+        outer = outer.outer_graph
+        with_devices = with_devices or (outer if _chooses_devices(outer) else None)
+    with lifted(outer):
+        if inner is outer:
+            yield
+            return
+        if with_devices is not None:  # the end of `lifted` forgets them
+            here, chosen = outer._thread.here, with_devices._thread.here
+            here.scope, here.device_functions = here.scope.on_device(chosen.scope.device), chosen.device_functions
+        scope = inner.get_name_scope()
+        with outer.name_scope(scope + "/" if scope else None):
+            yield
+
+
+def _chooses_devices(graph) -> bool:
+    here = graph._thread.here
+    return bool(here.scope.device or here.device_functions)
+
+
+def outside_of_branches(graph, *values) -> contextlib.AbstractContextManager[None]:
+    """Returns :func:`init_scope` within a branch, a loop or the body of a function, unless a value is a tensor of the body; elsewhere a context that
+    changes nothing."""
+    is_inside = graph.building_function or graph._thread.here.scope.context is not None
+    is_bound = graph.building_function and any(getattr(value, "graph", None) is graph for value in values)
+    return init_scope() if is_inside and not is_bound else contextlib.nullcontext()
 
 
 class Template:

@@ -43,6 +43,9 @@ class DatasetInitializer(Typed):
         self.dataset = dataset
         self._key_dtype, self._value_dtype = (part.dtype for part in dataset.element_spec)
 
+    def _tensors(self) -> tuple:
+        return (self.dataset._variant_tensor,)
+
     def initialize(self, table) -> Operation:
         """Returns the operation that fills `table`."""
         _check_types(table, self.key_dtype, self.value_dtype)

@@ -129,6 +129,8 @@ class Layer:
         self._activity_regularizer = activity_regularizer
         self._trainable_weights: list = []
         self._non_trainable_weights: list = []
+        # By the names that they were made with, which are those in checkpoints of objects.
+        self._named_weights: dict = {}
         self._losses: list = []
         self._updates: list = []
         # Those that depend on inputs, by identity: (loss or update, inputs).
@@ -268,6 +270,7 @@ class Layer:
                             self.add_loss(loss)
         trained = trainable and self.trainable and any(parts[0] is v for v in tf.trainable_variables())
         (self._trainable_weights if trained else self._non_trainable_weights).extend(parts)
+        self._named_weights[name] = variable
         return variable
 
     add_variable = add_weight

@@ -10,6 +10,7 @@ from flowmill._internal.apply import call
 from flowmill._internal.convert import convert_to_tensor
 from flowmill._internal.graph import get_default_graph
 from flowmill._internal.graph_keys import GraphKeys
+from flowmill._internal.template import outside_of_branches
 from flowmill._internal.tensor import Operation, Tensor
 from flowmill.compat import as_str_any
 from flowmill.dtypes import DType, as_dtype
@@ -42,6 +43,10 @@ class Typed:
         """The values' type."""
         return self._value_dtype
 
+    def _tensors(self) -> tuple:
+        """Returns the tensors that fill a table."""
+        return ()
+
 
 class TextFileIndex:
     """The parts of a line that can be a key or a value, besides a column's number."""
@@ -62,11 +67,15 @@ class KeyValueTensorInitializer(Typed):
     """
 
     def __init__(self, keys, values, key_dtype=None, value_dtype=None, name: str | None = None):
-        self._keys = convert_to_tensor(keys, key_dtype, "keys")
-        self._values = convert_to_tensor(values, value_dtype, "values")
+        with outside_of_branches(get_default_graph(), keys, values):
+            self._keys = convert_to_tensor(keys, key_dtype, "keys")
+            self._values = convert_to_tensor(values, value_dtype, "values")
         self._key_dtype, self._value_dtype = self._keys.dtype, self._values.dtype
         self._name = name or "key_value_init"
         self._shared_name = f"hash_table_{uuid.uuid4()}"
+
+    def _tensors(self) -> tuple:
+        return self._keys, self._values
 
     def initialize(self, table) -> Operation:
         """Returns the operation that fills `table`."""
@@ -123,6 +132,9 @@ class TextFileInitializer(Typed):
         self._shared_name = "hash_table_" + "_".join(map(str, parts))
         self._filename = convert_to_tensor(filename if isinstance(filename, Tensor) else os.fspath(filename), tf.string, "asset_path")
         get_default_graph().add_to_collection(GraphKeys.ASSET_FILEPATHS, self._filename)
+
+    def _tensors(self) -> tuple:
+        return (self._filename,)
 
     def initialize(self, table) -> Operation:
         """Returns the operation that fills `table`."""

@@ -10,7 +10,9 @@ import flowmill as tf
 from flowmill._internal.apply import call, op_scope
 from flowmill._internal.convert import convert_to_tensor
 from flowmill._internal.dispatch import is_ragged, of_values
+from flowmill._internal.graph import get_default_graph
 from flowmill._internal.sparse_tensor import SparseTensor
+from flowmill._internal.template import init_scope, outside_of_branches
 from flowmill._internal.tensor import Operation, Tensor
 from flowmill.dtypes import as_dtype
 from flowmill.lookup._initializers import Typed
@@ -65,9 +67,11 @@ class StaticHashTable(Table):
         self._default_value = convert_to_tensor(default_value, self._value_dtype)
         self._default_value.shape.assert_is_compatible_with([])
         shared_name = getattr(initializer, "_shared_name", None) or f"hash_table_{uuid.uuid4()}"
-        self._handle = call("HashTableV2", name or "hash_table", shared_name=shared_name, key_dtype=self._key_dtype, value_dtype=self._value_dtype)
+        with init_scope():
+            self._handle = call("HashTableV2", name or "hash_table", shared_name=shared_name, key_dtype=self._key_dtype, value_dtype=self._value_dtype)
         self._name = self._handle.op.name.split("/")[-1]
-        self._initializer = initializer.initialize(self)
+        with outside_of_branches(get_default_graph(), *initializer._tensors()):
+            self._initializer = initializer.initialize(self)
 
     @property
     def initializer(self) -> Operation:

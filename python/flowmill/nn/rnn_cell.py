@@ -274,6 +274,9 @@ class MultiRNNCell(RNNCell):
             raise ValueError("Some cells return tuples of states, but the flag state_is_tuple is not set. "
                              f"State sizes are: {[c.state_size for c in cells]}")
 
+    def _owned_objects(self) -> list[tuple[str, Any]]:
+        return [(f"cell-{i}", cell) for i, cell in enumerate(self._cells)]
+
     @property
     def state_size(self) -> Any:
         """A tuple of the cells' sizes, or their sum."""

@@ -50,7 +50,10 @@ def children(owner) -> list[tuple[str, Any]]:
     else:
         named = list(vars(owner).items())
         if isinstance(owner, Layer):  # lists of its own are about the same variables
+            weights = owner._named_weights
+            listed = set(map(id, weights.values()))
             named = [(name, value) for name, value in named if isinstance(value, (Variable, Layer)) or not name.startswith("_")]
+            named = [*weights.items(), *((name, value) for name, value in named if id(value) not in listed)]
     return [(name, value) for name, value in named if is_trackable(value) and (isinstance(value, Variable) or _has_objects(value))]
 
 

@@ -28,7 +28,7 @@ def init_from_checkpoint(ckpt_dir_or_file, assignment_map) -> None:
     reader = load_checkpoint(path)
     shapes = reader.get_variable_to_shape_map()
     known = _store()._vars
-    for name, target in sorted(dict(assignment_map).items(), key=lambda pair: str(pair[0])):
+    for name, target in sorted(_pairs(assignment_map), key=lambda pair: str(pair[0])):
         if name.endswith("/"):
             _from_scope(path, file, shapes, known, name, target)
             continue
@@ -37,6 +37,11 @@ def init_from_checkpoint(ckpt_dir_or_file, assignment_map) -> None:
         elif isinstance(target, PartitionedVariable):
             target = list(target)
         _assign(path, file, shapes, target if isinstance(target, list) else [target], name)
+
+
+def _pairs(assignment_map):
+    """Returns the pairs of a dictionary, or those of a list, in which a name may occur several times."""
+    return assignment_map.items() if hasattr(assignment_map, "items") else assignment_map
 
 
 def _called(known: dict, name: str, path: str):

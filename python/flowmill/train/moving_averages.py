@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 from flowmill._internal.apply import call
 from flowmill._internal.control_flow import group
 from flowmill._internal.convert import convert_to_tensor
@@ -11,7 +13,7 @@ from flowmill._internal.init_ops import Zeros
 from flowmill._internal.resource_variable import ResourceVariable
 from flowmill._internal.scopes import lifted
 from flowmill._internal.tensor import Operation
-from flowmill._internal.variable_scopes import get_variable, variable_scope
+from flowmill._internal.variable_scopes import _store, get_variable, get_variable_scope, variable_scope
 from flowmill._internal.variables import RefVariable, Variable, global_variables, moving_average_variables, trainable_variables
 from flowmill.train import slot_creator
 
@@ -44,14 +46,23 @@ def assign_moving_average(variable, value, decay, zero_debias: bool = True, name
         return call("AssignSub", scope, variable, (variable - value) * rest, use_locking=False)
 
 
+def _unused(name: str) -> str:
+    """Returns the name with a number behind it if the variable scope has a variable of that name, which is not to be reused."""
+    scope, known = get_variable_scope(), _store()._vars
+    if scope.reuse:
+        return name
+    numbered = itertools.chain([name], (f"{name}_{i}" for i in itertools.count(1)))
+    return next(n for n in numbered if f"{scope.name}/{n}" not in known)
+
+
 def _debiased(variable, value, rest, scope: str):
     graph = get_default_graph()
     use_resource = isinstance(variable, ResourceVariable)
     dtype = variable.dtype.base_dtype
     with variable_scope(variable.op.name, values=[variable.op, value, rest], use_resource=use_resource, auxiliary_name_scope=False):
         with lifted(graph), graph.colocate_with(variable.op):
-            biased = get_variable("biased", initializer=Zeros(), shape=variable.get_shape(), dtype=dtype, trainable=False)
-            local_step = get_variable("local_step", shape=[], dtype=dtype, initializer=Zeros(), trainable=False)
+            biased = get_variable(_unused("biased"), initializer=Zeros(), shape=variable.get_shape(), dtype=dtype, trainable=False)
+            local_step = get_variable(_unused("local_step"), shape=[], dtype=dtype, initializer=Zeros(), trainable=False)
         biased_now = biased.assign_sub((biased - value) * rest)
         steps = local_step.assign_add(1)
         unbiased = biased_now / (1 - call("Pow", None, 1.0 - rest, steps))

@@ -109,7 +109,7 @@ class QueueRunner:
         threads = [threading.Thread(target=self._run, args=(sess, op, coord), name=f"QueueRunnerThread-{self.name}-{getattr(op, 'name', op)}")
                    for op in self._enqueue_ops]
         if coord is not None:
-            threads.append(threading.Thread(target=self._close_on_stop, args=(sess, coord), name=f"QueueRunnerThread-close-{self.name}"))
+            threads.append(threading.Thread(target=self._close_on_stop, args=(sess, coord), name=f"QueueRunnerThread-{self.name}-close_on_stop"))
         for thread in threads:
             if coord is not None:
                 coord.register_thread(thread)

@@ -80,7 +80,18 @@ class Supervisor:
             local_init_op=self._local_init_op, ready_op=self._ready_op, ready_for_local_init_op=self._ready_for_local, graph=self._graph,
             recovery_wait_secs=recovery_wait_secs, local_init_run_options=local_init_run_options)
         self._has_written_graph = False
+        self._check_devices()
         self._graph.finalize()
+
+    def _check_devices(self) -> None:
+        """Checks that variables are on devices if there are several workers.
+
+        Raises:
+            ValueError: if one of them is on no device.
+        """
+        for op in self._graph.get_operations() if not self._is_chief else ():
+            if op.type in ("Variable", "VariableV2") and not op.device:
+                raise ValueError(f"When using replicas, all Variables must have their device set: {op}")
 
     @staticmethod
     def _is_default(value) -> bool:

@@ -66,3 +66,14 @@ def test_sizes_of_what_is_padded_by_tensors(tf1):
         more = tf.shape(x)[0]
         return tf.pad(x, [[0, more], [1, 1], [0, 0]]), tf.pad(x, [[0, more], [1, 1], [0, 0]], mode="SYMMETRIC")
     compare(tf1, build, {"x": np.ones([2, 3, 2], np.float32)})
+
+
+@pytest.mark.parametrize("of", ["tensor", "reference", "resource"])
+def test_indices_out_of_range_are_ignored_on_request(tf1, of):
+    def build(tf):
+        values = tf.constant([[1.0, 2.0], [3.0, 4.0]])
+        params = values if of == "tensor" else tf.get_variable("v", initializer=values, use_resource=of == "resource")
+        found = tf.gather_nd(params, [[[1, 0]], [[-1, 0]], [[0, 2]]], bad_indices_policy="IGNORE")
+        return [found, tf.gradients(found, params)[0]]
+
+    compare(tf1, build, nodes=False, initialize=True)

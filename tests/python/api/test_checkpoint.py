@@ -203,3 +203,39 @@ def test_tables_are_saved_with_objects(tmp_path, dense):
         status.run_restore_ops()
         assert len(session.graph.get_operations()) == count
         assert session.run(other.lookup(flowmill.constant([1, 2, 3], flowmill.int64))).tolist() == [10, 20, 0]
+
+
+CELLS = {
+    "basic": lambda c: c.BasicRNNCell(2),
+    "gates": lambda c: c.GRUCell(2),
+    "basic lstm": lambda c: c.BasicLSTMCell(2),
+    "peepholes": lambda c: c.LSTMCell(3, use_peepholes=True, num_proj=2),
+    "dropout": lambda c: c.DropoutWrapper(c.GRUCell(2), 0.5),
+    "residual": lambda c: c.ResidualWrapper(c.BasicRNNCell(2)),
+    "device": lambda c: c.DeviceWrapper(c.BasicRNNCell(2), "/cpu:0"),
+    "stack": lambda c: c.MultiRNNCell([c.BasicRNNCell(2), c.DropoutWrapper(c.GRUCell(2))]),
+    "stack of stacks": lambda c: c.MultiRNNCell((c.MultiRNNCell([c.BasicRNNCell(2)]), c.LSTMCell(2))),
+}
+
+
+@pytest.mark.parametrize("make", CELLS.values(), ids=CELLS)
+def test_checkpoints_of_cells_are_exchanged(tf1, tmp_path, make):
+    """The keys are the names that variables were made with; stacked cells have numbers."""
+    paths, values, keys = [], [], []
+    for tf in (tf1, flowmill):
+        with tf.Graph().as_default(), tf.Session() as session, session.as_default():
+            cell = make(tf.nn.rnn_cell)
+            cell(tf.ones([1, 2]), cell.zero_state(1, tf.float32))
+            session.run(tf.global_variables_initializer())
+            paths.append(tf.train.Checkpoint(cell=cell).save(str(tmp_path / tf.__name__)))
+            values.append(session.run([v for v in tf.global_variables() if v.name != "save_counter:0"]))
+            keys.append([name for name, _ in tf.train.list_variables(paths[-1])])
+    assert keys[1] == keys[0]
+    with flowmill.Graph().as_default(), flowmill.Session() as session:
+        cell = make(flowmill.nn.rnn_cell)
+        cell(flowmill.ones([1, 2]), cell.zero_state(1, flowmill.float32))
+        variables = flowmill.global_variables()
+        for path, expected in zip(paths, values):
+            flowmill.train.Checkpoint(cell=cell).restore(path).assert_consumed().run_restore_ops(session)
+            for ours, theirs in zip(session.run(variables), expected, strict=True):
+                np.testing.assert_array_equal(ours, theirs)

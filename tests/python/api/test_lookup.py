@@ -297,3 +297,44 @@ def test_shape_of_values_of_keys_that_are_vectors(tf1):
         with tf.Graph().as_default():
             table = tf.lookup.experimental.DenseHashTable(tf.int64, tf.int64, default_value=[-1, -2], empty_key=[0, 1], deleted_key=[-1, -1])
             assert table.lookup(tf.zeros([4, 2], tf.int64)).get_shape().as_list() == [4, 2]
+
+
+def _table(tf, keys=(1, 2, 3), values=(5, 10, 15)):
+    return tf.lookup.StaticHashTable(tf.lookup.KeyValueTensorInitializer(keys, values, tf.int32, tf.int32), -1)
+
+
+def _around(tf, x):
+    """Returns the results of a lookup in tables that are made in a loop, in a branch, in a nested one and in a function."""
+    found = [tf.map_fn(lambda y: _table(tf).lookup(y), x), tf.cond(tf.size(x) > 0, lambda: _table(tf).lookup(x), lambda: x)]
+    found.append(tf.while_loop(lambda i, y: i < 2, lambda i, y: (i + 1, tf.cond(i > 0, lambda: _table(tf).lookup(y), lambda: y)), [0, x])[1])
+    found.append(tf.function(lambda y: _table(tf).lookup(y))(x))
+    return found
+
+
+@pytest.mark.parametrize("functional", [False, True])
+def test_tables_in_control_flow_are_made_and_filled_outside(tf1, functional):
+    if functional:
+        flowmill.enable_control_flow_v2()
+    try:
+        with flowmill.Graph().as_default(), flowmill.Session() as session:
+            found = _around(flowmill, flowmill.constant([2, 4, 1]))
+            session.run(flowmill.tables_initializer())
+            for values in session.run(found):
+                assert values.tolist() == [10, -1, 5]
+    finally:
+        flowmill.disable_control_flow_v2()
+
+
+def test_tables_in_loops_have_the_nodes_of_tensorflow(tf1):
+    def build(tf):
+        keys, values = tf.constant([1, 2, 3]), tf.constant([5, 10, 15])
+        found = tf.map_fn(lambda y: _table(tf, keys, values).lookup(y), tf.constant([2, 4, 1]))
+        with tf.control_dependencies([tf.tables_initializer()]):
+            return tf.identity(found)
+
+    nodes = []
+    for tf in (tf1, flowmill):
+        with tf.Graph().as_default() as graph:
+            build(tf)
+            nodes.append(sorted((op.name, op.type) for op in graph.get_operations()))
+    assert nodes[1] == nodes[0]

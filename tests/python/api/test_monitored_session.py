@@ -293,6 +293,20 @@ def test_initial_values_from_a_checkpoint(tf1, tmp_path, resource):
         np.testing.assert_array_equal(mine, other)
 
 
+@pytest.mark.parametrize("kind", [list, tuple])
+def test_a_value_of_a_checkpoint_for_several_variables(tf1, tmp_path, kind):
+    with flowmill.Graph().as_default(), flowmill.Session() as session:
+        flowmill.get_variable("a", initializer=flowmill.constant([1.0, 2.0]))
+        session.run(flowmill.global_variables_initializer())
+        path = flowmill.train.Saver().save(session, str(tmp_path / "m"))
+    for tf in (flowmill, tf1):
+        with tf.Graph().as_default(), tf.Session() as session:
+            variables = [tf.get_variable(name, [2]) for name in "xyz"]
+            tf.train.init_from_checkpoint(path, kind([("a", variables[0]), ("a", "y"), ("a", variables[2])]))
+            session.run(tf.global_variables_initializer())
+            assert [value.tolist() for value in session.run(variables)] == [[1.0, 2.0]] * 3
+
+
 def test_supervision(tmp_path):
     tf = flowmill
     for steps in (3, 5):

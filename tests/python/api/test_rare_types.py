@@ -1,5 +1,6 @@
 """Types and labels that few programs use, in ops that take them in TensorFlow."""
 
+import ml_dtypes
 import numpy as np
 import pytest
 from compare import compare, run, same
@@ -80,3 +81,83 @@ def test_gradients_of_rows_at_coordinates_are_slices(tf1):
             assert isinstance(rows, tf.IndexedSlices) and not isinstance(elements, tf.IndexedSlices)
             indices, total = session.run([rows.indices, tf.convert_to_tensor(rows)])
             assert indices.tolist() == [2, 0, 2] and total.tolist() == [[1, 1], [0, 0], [2, 2]]
+
+
+FLOATS_OF_8_BITS = ["float8_e5m2", "float8_e4m3fn", "float8_e4m3fnuz", "float8_e4m3b11fnuz", "float8_e5m2fnuz"]
+SMALL_INTEGERS = ["int4", "uint4", "int2", "uint2"]
+
+
+def _numbers(name):
+    """Returns numbers of all sizes: all codes of the type, the middles between them and their neighbours, and what is out of range."""
+    dtype = np.dtype(getattr(ml_dtypes, name))
+    codes = np.arange(256, dtype=np.uint8).view(dtype).astype(np.float64)
+    finite = np.unique(codes[np.isfinite(codes)])
+    middles = (finite[1:] + finite[:-1]) / 2
+    near = [np.nextafter(middles, np.inf), np.nextafter(middles, -np.inf)]
+    return np.concatenate([codes, middles, *near, finite * 1.5, [1e9, -1e9, 1e-30, -1e-30, 1e300, np.inf, -np.inf, np.nan, -0.0]])
+
+
+def _cast(tf, values, *types):
+    """Returns values after casts, one after the other."""
+    with tf.Graph().as_default(), tf.Session() as session:
+        tensor = tf.placeholder_with_default(values, None)
+        for dtype in types:
+            tensor = tf.cast(tensor, getattr(tf.experimental, dtype, dtype))
+        return session.run(tensor)
+
+
+@pytest.mark.parametrize("name", FLOATS_OF_8_BITS)
+@pytest.mark.parametrize("source", ["float64", "float32", "float16", "bfloat16"])
+def test_floats_of_8_bits_are_rounded_once(tf1, name, source):
+    numbers = _numbers(name)
+    with np.errstate(over="ignore"):
+        numbers = numbers.astype(np.float32).astype(ml_dtypes.bfloat16) if source == "bfloat16" else numbers.astype(source)
+        if source == "float64" and name not in ("float8_e5m2", "float8_e4m3fn"):
+            numbers = numbers.astype(np.float32).astype(np.float64)  # NumPy rounds `float64` twice
+        expected = numbers.astype(getattr(ml_dtypes, name))
+    if source == "float64" and name in ("float8_e5m2", "float8_e4m3fn"):
+        expected = _cast(tf1, numbers, name)
+    elif name in ("float8_e5m2", "float8_e4m3fn"):  # TensorFlow's kernels cast these alone
+        np.testing.assert_array_equal(_cast(tf1, numbers, name).view(np.uint8), expected.view(np.uint8))
+    found = _cast(flowmill, numbers, name)
+    assert found.dtype == expected.dtype
+    np.testing.assert_array_equal(found.view(np.uint8), expected.view(np.uint8))
+    for to in ("float32", "float64", "float16"):
+        back = _cast(flowmill, numbers, name, to)
+        np.testing.assert_array_equal(back, expected.astype(to))
+        np.testing.assert_array_equal(np.signbit(back[~np.isnan(back)]), np.signbit(expected.astype(to)[~np.isnan(back)]))
+
+
+@pytest.mark.parametrize("name", SMALL_INTEGERS)
+def test_small_integers_keep_their_low_bits(name):
+    for wide in (np.arange(-40, 40, dtype=np.int32), np.arange(-300, 300, 7, dtype=np.int64), np.arange(256, dtype=np.uint8), np.linspace(-3.9, 3.9, 30)):
+        if name.startswith("u") and wide.dtype == np.float64:
+            wide = np.abs(wide)
+        expected = wide.astype(np.int64).astype(getattr(ml_dtypes, name))
+        found = _cast(flowmill, wide, name)
+        assert found.dtype == expected.dtype
+        np.testing.assert_array_equal(found.astype(np.int64), expected.astype(np.int64))
+        for to in ("int32", "uint8", "float32", "bool"):
+            np.testing.assert_array_equal(_cast(flowmill, wide, name, to), expected.astype(np.int64).astype(to))
+
+
+@pytest.mark.parametrize("name", FLOATS_OF_8_BITS + SMALL_INTEGERS)
+def test_small_types_cast_among_each_other_and_are_moved(name):
+    numbers = np.arange(-2 if name[0] in "fi" else 0, 2, dtype=np.float32).reshape(-1, 2)
+    for other in FLOATS_OF_8_BITS + SMALL_INTEGERS:
+        expected = numbers.astype(np.int64).astype(getattr(ml_dtypes, other)).astype(np.float32)
+        np.testing.assert_array_equal(_cast(flowmill, numbers, name, other, "float32"), expected)
+    with flowmill.Graph().as_default(), flowmill.Session() as session:
+        small = flowmill.cast(numbers, getattr(flowmill.experimental, name))
+        moved = [flowmill.concat([small, small], 0), flowmill.transpose(small), flowmill.gather(small, [0]), flowmill.split(small, 2, 1)[1], small[:, 1:]]
+        expected = [np.concatenate([numbers] * 2), numbers.T, numbers[:1], numbers[:, 1:], numbers[:, 1:]]
+        for ours, theirs in zip(session.run([flowmill.cast(x, "float32") for x in moved]), expected, strict=True):
+            np.testing.assert_array_equal(ours, theirs)
+        assert session.run(flowmill.cast(flowmill.zeros([0, 3]), getattr(flowmill.experimental, name))).shape == (0, 3)
+
+
+def test_experimental_types_are_those_of_tensorflow(tf1):
+    for name in FLOATS_OF_8_BITS + SMALL_INTEGERS:
+        ours, theirs = (getattr(tf.experimental, name) for tf in (flowmill, tf1))
+        assert (ours.name, ours.as_datatype_enum, ours.is_floating, ours.is_integer) == (theirs.name, theirs.as_datatype_enum, theirs.is_floating, theirs.is_integer)
+        assert ours.as_numpy_dtype is theirs.as_numpy_dtype

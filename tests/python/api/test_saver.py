@@ -1,5 +1,6 @@
 """Checkpoints, graphs with their collections, frozen graphs and SavedModels: each module reads what the other writes."""
 
+import contextlib
 import os
 
 import numpy as np
@@ -340,3 +341,22 @@ def test_savers_that_keep_all_remember_none(tf1, tmp_path, max_to_keep):
             session.run(v.initializer)
             path = saver.save(session, str(tmp_path / tf.__name__ / "s"))
             assert saver.last_checkpoints == [] and tf.train.latest_checkpoint(str(tmp_path / tf.__name__)) == path
+
+
+@pytest.mark.parametrize("import_scope", [None, "inner"])
+@pytest.mark.parametrize("around", [[], ["model"], ["model", "part"]])
+def test_a_meta_graph_is_imported_into_the_name_scope(tf1, around, import_scope):
+    found = []
+    for tf in (tf1, flowmill):
+        with tf.Graph().as_default():
+            v = tf.Variable([1.0, 2.0], name="v")
+            tf.add_to_collection("results", tf.identity(v * 2.0, "doubled"))
+            tf.train.Saver()
+            message = tf.train.export_meta_graph()
+        assert message.meta_info_def.tensorflow_git_version
+        with tf.Graph().as_default() as graph, contextlib.ExitStack() as scopes:
+            for name in around:
+                scopes.enter_context(tf.name_scope(name))
+            tf.train.import_meta_graph(message, import_scope=import_scope)
+            found.append(([op.name for op in graph.get_operations()], [v.name for v in tf.global_variables()], [t.name for t in tf.get_collection("results")]))
+    assert found[1] == found[0]

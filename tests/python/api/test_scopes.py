@@ -190,3 +190,35 @@ def test_variables_of_templates(tf1):
         with tf.Graph().as_default(), tf.variable_scope("outer"):
             found.append(made(tf))
     assert found[0] == found[1]
+
+
+def _lifted(tf):
+    """Returns the operations that `init_scope` makes in bodies of functions: their graphs, names and devices."""
+    outer, found = tf.get_default_graph(), []
+
+    def note(label):
+        with tf.init_scope():
+            made = tf.constant(1.0, name=label)
+            found.append((made.op.graph is outer, made.op.name, made.op.device))
+
+    @tf.function
+    def f(x):
+        note("plain")
+        with tf.name_scope("named"), tf.device("/cpu:0"):
+            note("placed")
+            y = tf.cond(x > 0, lambda: [note("in_branch"), x][1], lambda: x)
+        return tf.while_loop(lambda z: z < 3.0, lambda z: [[note("in_loop"), z + 1.0][1]], [y])
+
+    with tf.device("/cpu:0"), tf.name_scope("around"):
+        f(tf.constant(1.0))
+    note("outside")
+    return found
+
+
+def test_init_scope_leaves_functions(tf1):
+    found = []
+    for tf in (tf1, flowmill):
+        with tf.Graph().as_default():
+            found.append(_lifted(tf))
+    assert found[1] == found[0]
+    assert all(is_outside for is_outside, _, _ in found[1])

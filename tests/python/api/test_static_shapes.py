@@ -125,3 +125,38 @@ def test_sizes_that_do_not_broadcast_are_reported_from_the_first_dimension_on(tf
     for tf in (tf1, flowmill):
         with tf.Graph().as_default(), pytest.raises(ValueError, match="are 2 and 5"):
             tf.raw_ops.AddV2(x=tf.ones([1, 2, 3]), y=tf.ones([4, 5, 6]))
+
+
+ERRORS = {
+    "broadcast": lambda tf, x: tf.raw_ops.AddV2(x=x, y=tf.ones([4, 5, 6]), name="total"),
+    "product": lambda tf, x: tf.matmul(tf.zeros([2, 3]), tf.placeholder("float32", [4, 5], "other"), transpose_b=True),
+    "value as shape": lambda tf, x: tf.reshape(x, [7]),
+    "parts of a shape": lambda tf, x: tf.reshape(x, tf.stack([tf.placeholder("int32", [], "n"), 4, 5])),
+    "computed value": lambda tf, x: tf.raw_ops.ConcatV2(values=[x, tf.ones([4, 5, 6])], axis=tf.constant(7) - 7),
+    "padding": lambda tf, x: tf.pad(x, [[1, 1]]),
+    "second output": lambda tf, x: tf.raw_ops.BiasAdd(value=tf.split(x, 3, 2)[1], bias=tf.zeros([2, 2])),
+    "strings and lists": lambda tf, x: tf.raw_ops.Conv2D(input=x, filter=tf.zeros([1, 1, 1, 1]), strides=[1, 1, 1, 1], padding="SAME"),
+    "floats": lambda tf, x: tf.raw_ops.FusedBatchNormV3(x=x, scale=[1.0], offset=[1.0], mean=[1.0], variance=[1.0], epsilon=0.001),
+}
+
+
+@pytest.mark.parametrize("build", ERRORS.values(), ids=ERRORS)
+def test_errors_of_shape_functions_end_as_in_tensorflow(tf1, build):
+    """With the node, its attributes and inputs, the shapes of these and the values that matter."""
+    found = []
+    for tf in (tf1, flowmill):
+        with tf.Graph().as_default(), pytest.raises(ValueError) as raised:
+            build(tf, tf.placeholder("float32", [1, 2, 3], "x"))
+        found.append(str(raised.value).partition(" for '")[2])
+    assert found[1] == found[0] != ""
+
+
+def test_errors_of_shape_functions_of_placed_nodes(tf1):
+    found = []
+    for tf in (tf1, flowmill):
+        with tf.Graph().as_default():
+            first = tf.no_op("first")
+            with pytest.raises(ValueError) as raised, tf.device("/cpu:0"), tf.control_dependencies([first]):
+                tf.raw_ops.AddV2(x=tf.ones([2]), y=tf.ones([3]), name="total")
+        found.append(str(raised.value))
+    assert found[1] == found[0]

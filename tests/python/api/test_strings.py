@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 from compare import compare, same_error
 
+import flowmill
+
 CASES = {
     "as_string": lambda tf: [tf.as_string(tf.constant([1.5, -2.25])), tf.as_string(tf.constant([1.5]), precision=3),
                              tf.strings.as_string(tf.constant([12345678.0]), scientific=True), tf.as_string(tf.constant([1, -20]), width=5, fill="0"),
@@ -50,3 +52,22 @@ def test_reduce_join_of_an_unknown_shape(tf1):
 ])
 def test_wrong_arguments(tf1, build, match):
     same_error(tf1, build, match)
+
+
+@pytest.mark.parametrize("result_type", ["SparseTensor", "RaggedTensor"])
+@pytest.mark.parametrize("source", [
+    [["a  b ", ""], [" c", "d e f"]], [[["a,b"], ["c"]]], np.zeros([2, 0], object), np.zeros([0, 2], object),
+    lambda tf: tf.ragged.constant([["a b", "c"], [], [" d  e"]]), lambda tf: tf.ragged.constant([[["a b"], []], [], [["c", "", "d,e,f"]]]),
+    lambda tf: tf.RaggedTensor.from_row_splits([["a b", "c"], ["d", "e f"]], [0, 0, 2]),
+])
+@pytest.mark.parametrize("arguments", [{}, {"sep": ","}, {"sep": ",", "maxsplit": 1}])
+def test_strings_of_many_dimensions_are_split(tf1, source, arguments, result_type):
+    found = []
+    for tf in (tf1, flowmill):
+        with tf.Graph().as_default(), tf.Session() as session:
+            strings = source(tf) if callable(source) else tf.constant(source, tf.string)
+            parts = tf.strings.split(strings, result_type=result_type, **arguments)
+            is_sparse = result_type == "SparseTensor"
+            found.append(session.run([parts.indices, parts.values, parts.dense_shape] if is_sparse else [parts.flat_values, *parts.nested_row_splits]))
+    for theirs, ours in zip(*found, strict=True):
+        np.testing.assert_array_equal(ours, theirs)

@@ -161,3 +161,20 @@ def test_values_of_larger_tensors_taken_apart_and_put_together(tf1, made):
 def test_what_is_no_tensor_is_its_own_value(tf1):
     for tf in (tf1, flowmill):
         assert tf.get_static_value("hi") == "hi" and tf.get_static_value([1, 2]) == [1, 2]
+
+
+@pytest.mark.parametrize("value", [
+    [[1, 2], [3, 4]], [[1, 2.5], (3, 4)], ([True, False],), [["a", b"b"]], [[1j, 2]], [[], []], [[[]]], [np.float32(1), 2], [[np.int64(1)], [2**40]], [range(2), [2, 3]],
+    [[1, 2], [3]], [[1], 2], [1, [2]], [[1, None]], [["a", 1]], [["a"], [b"c", "d"]], [[[1], [2]], [[3], 4]], [1, True], [[2**70]], [[np.array(3), 4]], [object()],
+], ids=str)
+@pytest.mark.parametrize("dtype", [None, "float32", "int32", "string", "bool", "complex64"])
+def test_nested_lists(tf1, value, dtype):
+    found = []
+    for tf in (tf1, flowmill):
+        with tf.Graph().as_default(), tf.Session() as session:
+            try:
+                result = session.run(tf.constant(value, dtype and getattr(tf, dtype)))
+                found.append((result.dtype, result.tolist()))
+            except (TypeError, ValueError, OverflowError) as error:
+                found.append(type(error))
+    assert found[1] == found[0] or isinstance(found[0], type) and isinstance(found[1], type)

@@ -1,5 +1,7 @@
 """Optimizers, learning rates and averages: the same nodes, and the same values over some steps, as TensorFlow's."""
 
+import importlib
+
 import numpy as np
 import pytest
 from compare import compare, same_error
@@ -248,3 +250,21 @@ def test_losses_may_be_functions(tf1):
             session.run(tf.global_variables_initializer())
             found.append(([v.name for _, v in pairs], session.run(pairs[0][0]).tolist(), session.run(step), session.run(used).tolist()))
     assert found[0] == found[1]
+
+
+@pytest.mark.parametrize("resource", [False, True])
+@pytest.mark.parametrize("reuse", [None, "auto"])
+def test_a_variable_that_moves_in_several_places(tf1, resource, reuse):
+    """Each update has a bias of its own, unless the scope reuses variables."""
+    found = []
+    for tf in (tf1, flowmill):
+        with tf.Graph().as_default(), tf.Session() as session:
+            module = importlib.import_module("tensorflow.python.training.moving_averages" if tf is tf1 else "flowmill.python.training.moving_averages")
+            with tf.variable_scope("scope", reuse=tf.AUTO_REUSE if reuse else None, use_resource=resource):
+                average = tf.get_variable("average", [2], initializer=tf.zeros_initializer())
+                updates = [module.assign_moving_average(average, [x, -x], 0.9) for x in (1.0, 2.0, 3.0)]
+            session.run(tf.global_variables_initializer())
+            values = [session.run(update) for update in updates]
+            found.append((sorted(v.name for v in tf.global_variables()), np.array(values)))
+    assert found[1][0] == found[0][0]
+    np.testing.assert_allclose(found[1][1], found[0][1], rtol=1e-6)

@@ -232,3 +232,27 @@ def test_a_loop_that_begins_again(tmp_path):
                 supervisor.request_stop()
         tf.train.basic_train_loop(supervisor, step, args=(3,), kwargs={"stop": True})
     assert [by for _, by in steps] == [3] * 4
+
+
+@pytest.mark.parametrize("device, resource", [(None, False), ("/job:ps", False), (None, True)])
+def test_supervisors_of_replicas_need_variables_on_devices(tf1, tmp_path, device, resource):
+    raised = []
+    for tf in (tf1, flowmill):
+        with tf.Graph().as_default(), tf.device(device):
+            tf.Variable(1.0, name="v", use_resource=resource)
+            try:
+                tf.train.Supervisor(logdir=str(tmp_path), is_chief=False)
+                raised.append(None)
+            except ValueError as error:
+                raised.append("must have their device set" in str(error))
+    assert raised[1] == raised[0]
+
+
+def test_threads_of_queue_runners_are_named_as_in_tensorflow(tf1):
+    names = []
+    for tf in (tf1, flowmill):
+        with tf.Graph().as_default(), tf.Session() as session:
+            queue = tf.FIFOQueue(10, tf.float32, shapes=[[]])
+            runner = tf.train.QueueRunner(queue, [queue.enqueue(1.0), queue.enqueue(2.0, name="second")])
+            names.append(sorted(thread.name for thread in runner.create_threads(session, tf.train.Coordinator())))
+    assert names[1] == names[0]

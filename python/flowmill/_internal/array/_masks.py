@@ -54,7 +54,7 @@ def gather_nd(params, indices, name: str | None = None, batch_dims: int = 0, bad
     """
     if not batch_dims:
         read = getattr(params, "gather_nd", None)
-        if read is not None:
+        if read is not None and bad_indices_policy in ("", "DEFAULT"):
             return read(indices, name=name)
         return call("GatherNd", name, params, indices, bad_indices_policy=bad_indices_policy or None)
     with op_scope(name, "BatchGatherND", params, indices):

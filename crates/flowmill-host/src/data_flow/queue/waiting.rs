@@ -251,7 +251,12 @@ impl State {
             Request::DequeueOne if self.elements.len() > reserve => self.take().map(|tuple| Ok(tuple.into_iter().map(Some).collect())),
             Request::DequeueOne if ended => Some(Err(self.made.closed_error(1, 0))),
             Request::DequeueMany { count, up_to, taken } => {
-                while taken.len() < *count && self.elements.len() > reserve {
+                // A batch is in the order of priorities, so it begins when the queue holds all of it, unless the queue cannot.
+                let begins = match self.made.options.order {
+                    Order::Priority => ended || self.elements.len() >= *count || *count > self.made.options.capacity,
+                    _ => true,
+                };
+                while begins && taken.len() < *count && self.elements.len() > reserve {
                     taken.extend(self.take());
                     *moved = true;
                 }
