@@ -18,7 +18,8 @@ VERSION = 20
 def compress(data):
     """Returns the data's compression method and the shortest stream found. Empty files are stored."""
     # A zlib stream is a Deflate stream with a header of two bytes and a checksum of four.
-    deflated = zopfli.zlib.compress(data, numiterations=5)[2:-4]
+    # A maximum of zero lets Zopfli split a megabyte into as many blocks as make it smaller.
+    deflated = zopfli.zlib.compress(data, numiterations=5, blocksplittingmax=0)[2:-4]
     return (zipfile.ZIP_DEFLATED, deflated) if len(deflated) < len(data) else (zipfile.ZIP_STORED, data)
 
 
