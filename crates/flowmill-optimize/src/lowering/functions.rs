@@ -8,7 +8,7 @@ use flowmill_proto::attr_value::Value;
 use flowmill_proto::{AttrValue, NameAttrList};
 use flowmill_tensor::Result;
 use rustc_hash::{FxHashMap, FxHashSet};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::ops::RangeFrom;
 use std::sync::Arc;
 
@@ -66,7 +66,7 @@ pub(crate) struct Body {
     /// The index of each argument node: the inverse of `args`.
     pub(crate) arg_indices: FxHashMap<NodeId, usize>,
     pub(crate) retvals: Vec<NodeId>,
-    /// The nodes that run whenever the function is called, by [`Needed`]. Calls of functions without effects do not count.
+    /// The nodes that run whenever the function is called. Calls of functions without effects do not count.
     pub(crate) effects: Vec<NodeId>,
     /// True if there are nodes that neither an argument nor another node starts.
     pub(crate) has_roots: bool,
@@ -89,26 +89,6 @@ impl Body {
             arg.and_then(|id| self.graph.get(id)).is_none_or(|n| n.output_types().iter().all(|o| o.dtype == t.dtype))
         };
         self.args.len() == given.len() && self.args.iter().zip(given).all(|(arg, t)| accepts(arg, t))
-    }
-}
-
-/// The nodes of a body, besides those that its results need, that run whenever the function is called.
-#[derive(Clone, Copy, Debug)]
-enum Needed {
-    /// All nodes with effects. A function that a kernel of TensorFlow's runs has these.
-    Effects,
-    /// The nodes that the function promises to run. TensorFlow lowers a marked branch or loop before it prunes the graph, and what is left are these.
-    /// Functions whose operations run in the order of the program promise all nodes with effects.
-    Promised,
-}
-
-impl Needed {
-    /// Returns what runs of the functions that a node calls.
-    fn by(graph: &Graph, node: NodeId) -> Needed {
-        match graph.get(node) {
-            Some(node) if matches!(node.role(), Role::If | Role::Case | Role::While) && is_marked(node) => Needed::Promised,
-            _ => Needed::Effects,
-        }
     }
 }
 
@@ -206,8 +186,7 @@ impl Functions {
             }
             link = self.links[l as usize].around;
         }
-        let needed = Needed::by(graph, node);
-        let body = self.make(graph, &function.name, &Attrs::from(function.attr.clone()), needed).ok_or(Reason::NotAFunction)?;
+        let body = self.make(graph, &function.name, &Attrs::from(function.attr.clone())).ok_or(Reason::NotAFunction)?;
         if body.has_effects_in_frames {
             return Err(Reason::EffectsInFrames);
         }
@@ -248,8 +227,8 @@ impl Functions {
         self.origins.get(&node).copied().or(self.root)
     }
 
-    fn make(&mut self, graph: &Graph, name: &str, attrs: &Attrs, needed: Needed) -> Option<Arc<Body>> {
-        let key = format!("{name} {attrs:?} {needed:?}");
+    fn make(&mut self, graph: &Graph, name: &str, attrs: &Attrs) -> Option<Arc<Body>> {
+        let key = format!("{name} {attrs:?}");
         if let Some(body) = self.bodies.get(&key) {
             return body.clone();
         }
@@ -259,19 +238,15 @@ impl Functions {
         let function = graph.library().get(name).cloned();
         let body = function.and_then(|f| {
             let body = instantiate_function(&f, attrs, graph.library(), graph.registry()).ok()?;
-            self.prepare(&f, attrs, body, needed).map(Arc::new)
+            self.prepare(&f, attrs, body).map(Arc::new)
         });
         self.open.remove(&key);
         self.bodies.insert(key, body.clone());
         body
     }
 
-    fn prepare(&mut self, function: &Function, attrs: &Attrs, mut body: FunctionBody, needed: Needed) -> Option<Body> {
-        let effects = match needed {
-            Needed::Effects => body.effects(),
-            Needed::Promised => body.control_retvals.iter().copied().collect::<BTreeSet<_>>().into_iter().collect(),
-        };
-        let effects: Vec<NodeId> = effects.into_iter().filter(|&id| self.has_effect(&body.graph, id)).collect();
+    fn prepare(&mut self, function: &Function, attrs: &Attrs, mut body: FunctionBody) -> Option<Body> {
+        let effects: Vec<NodeId> = body.effects().into_iter().filter(|&id| self.has_effect(&body.graph, id)).collect();
         let kept = [effects.clone(), body.retvals.clone()].concat();
         flowmill_graph::traverse::prune(&mut body.graph, &kept).ok()?;
         let graph = body.graph;
@@ -296,10 +271,7 @@ impl Functions {
     fn has_effect(&mut self, graph: &Graph, id: NodeId) -> bool {
         let Some(node) = graph.get(id) else { return false };
         let Some(functions) = called(graph, node) else { return true };
-        let needed = Needed::by(graph, id);
-        functions
-            .iter()
-            .any(|f| self.make(graph, &f.name, &Attrs::from(f.attr.clone()), needed).is_none_or(|body| !body.effects.is_empty()))
+        functions.iter().any(|f| self.make(graph, &f.name, &Attrs::from(f.attr.clone())).is_none_or(|body| !body.effects.is_empty()))
     }
 }
 
