@@ -114,7 +114,8 @@ fn find(graph: &Graph, last: &Node, is_in_loop: bool, shapes: &Shapes) -> Option
         is_growing = found.grow(graph, shapes);
     }
     found.slices = found.outer_inputs(graph).map(|(node, input, _)| (node, input)).collect();
-    (!found.convolutions.is_empty() && !(is_in_loop && !found.slices.is_empty())).then_some(found)
+    let can_slice = !is_in_loop || found.slices.is_empty();
+    (can_slice && !found.convolutions.is_empty()).then_some(found)
 }
 
 impl Found {
