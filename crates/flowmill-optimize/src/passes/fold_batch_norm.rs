@@ -93,7 +93,7 @@ fn producer_of<'a>(graph: &'a Graph, node: &'a Node) -> Option<(&'a Node, Option
 }
 
 /// Returns true for `FusedBatchNorm` and its later versions.
-fn is_batch_norm(node: &Node) -> bool {
+pub(super) fn is_batch_norm(node: &Node) -> bool {
     matches!(node.op(), "FusedBatchNorm" | "FusedBatchNormV2" | "FusedBatchNormV3")
 }
 

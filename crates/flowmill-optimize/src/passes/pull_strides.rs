@@ -18,6 +18,7 @@
 //! `fold_batch_norm` and `fold_padding` run earlier: they leave less between two convolutions, and look for convolutions with other paddings.
 //! `fuse_epilogues` runs later.
 
+use super::fold_batch_norm::is_batch_norm;
 use crate::images::RANK;
 use crate::linear::{is_bias_add, static_filter};
 use crate::rewrite::{add_constant, bypass, constant_input, has_no_control_inputs, integers, is_channels_last, node_def, text};
@@ -162,7 +163,7 @@ fn images(graph: &Graph, node: &Node, shapes: &Shapes) -> Option<Vec<usize>> {
         let is_alone = graph.out_edges(node.id()).all(|edge| edge.src_output == 0);
         !node.attrs().get_or("is_training", true).unwrap_or(true) && is_alone && is_channels_last(node)
     };
-    if is_bias_add(node) || (matches!(node.op(), "FusedBatchNorm" | "FusedBatchNormV2" | "FusedBatchNormV3") && has_given_statistics()) {
+    if is_bias_add(node) || (is_batch_norm(node) && has_given_statistics()) {
         return Some(vec![0]);
     }
     if node.traits().elementwise.is_none() || node.num_outputs() != 1 || !is_pure(graph, node) {
@@ -188,7 +189,7 @@ fn has_one_position(shape: &PartialShape) -> bool {
 
 /// Returns the attributes of a convolution whose result is read at `strides`.
 fn strided(graph: &Graph, node: &Node, strides: Strides, shapes: &Shapes) -> Option<Attrs> {
-    let is_convolution = matches!(node.op(), "Conv2D" | "DepthwiseConv2dNative") && is_channels_last(node);
+    let is_convolution = (node.is_op("Conv2D") || node.is_op("DepthwiseConv2dNative")) && is_channels_last(node);
     let own = strides_of(node).filter(|_| is_convolution)?;
     let mut new = [0; 2];
     for (new, (own, by)) in new.iter_mut().zip(own.iter().zip(strides)) {
