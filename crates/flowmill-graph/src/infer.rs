@@ -182,7 +182,9 @@ impl<'a> InferenceContext<'a> {
                 computed.extend(self.known(i).and_then(summarize_elements).map(|elements| format!("input[{i}] = <{elements}>")));
             }
         }
-        let inputs: Vec<String> = (0..self.num_inputs()).map(|i| self.input(i).to_string()).collect();
+        let inputs: Vec<String> = (0..self.num_inputs())
+            .map(|i| if self.input(i).rank().is_some() { self.input(i).to_string() } else { "?".to_owned() })
+            .collect();
         let mut out = format!(" for '{}' with input shapes: {}", summarize_node(graph, node), inputs.join(", "));
         if !computed.is_empty() {
             out += &format!(" and with computed input tensors: {}", computed.join(", "));
