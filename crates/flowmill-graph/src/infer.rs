@@ -4,7 +4,7 @@ use crate::node_summary::{summarize_elements, summarize_node};
 use crate::symbols::SymbolTable;
 use crate::versions::GRAPH_DEF_VERSION;
 use crate::{Attrs, Graph, Node, OpDef};
-use flowmill_tensor::{DType, PartialShape, Result, Tensor, bail};
+use flowmill_tensor::{DType, Error, PartialShape, Result, Tensor, bail, error};
 use smallvec::SmallVec;
 use std::cell::{Cell, RefCell};
 
@@ -34,6 +34,8 @@ pub struct InferenceContext<'a> {
     asked: Cell<Asked>,
     /// Like `asked`, with the inputs that are known.
     requested: Cell<Asked>,
+    /// True after an error that is reported as it is.
+    is_complete: Cell<bool>,
     producer: i32,
     /// `None` if unknown sizes have no names.
     symbols: Option<&'a RefCell<SymbolTable>>,
@@ -64,6 +66,7 @@ impl<'a> InferenceContext<'a> {
             outputs: vec![ValueInfo::default(); num_outputs],
             asked: Cell::default(),
             requested: Cell::default(),
+            is_complete: Cell::default(),
             producer: GRAPH_DEF_VERSION,
             symbols: None,
         }
@@ -156,7 +159,7 @@ impl<'a> InferenceContext<'a> {
         if let Some(t) = &value.constant {
             let sizes = t.to_i64_vec()?;
             if let Some(size) = sizes.iter().find(|&&size| size < -1) {
-                bail!(InvalidArgument, "Invalid value in tensor used for shape: {size}");
+                return Err(self.complete(error!(InvalidArgument, "Invalid value in tensor used for shape: {size}")));
             }
             return Ok(PartialShape::new(&sizes));
         }
@@ -169,9 +172,19 @@ impl<'a> InferenceContext<'a> {
         Ok(value.shape.dim(0).filter(|&n| n <= 254).map_or_else(PartialShape::unknown, PartialShape::unknown_of_rank))
     }
 
+    /// Returns an error that is reported as it is, because TensorFlow finds it before it calls the shape function: a value that is no
+    /// shape.
+    pub fn complete(&self, error: Error) -> Error {
+        self.is_complete.set(true);
+        error
+    }
+
     /// Returns what TensorFlow adds to an error of a shape function: the node, the shapes of its inputs, and the values that the shape function
-    /// requested.
+    /// requested. That is nothing for an error that is [complete](Self::complete).
     pub(crate) fn describe(&self, graph: &Graph, node: &Node) -> String {
+        if self.is_complete.get() {
+            return String::new();
+        }
         let Asked { values, shapes } = self.requested.get();
         let (mut computed, mut partial) = (Vec::new(), Vec::new());
         for i in 0..self.num_inputs().min(64) {

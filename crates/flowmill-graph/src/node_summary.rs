@@ -11,10 +11,12 @@ const MAX_STRING_BYTES: usize = 80;
 /// Lists of this many entries and more are cut in the middle.
 const MAX_LIST_ENTRIES: usize = 30;
 
-/// Returns a node with its attributes, in the order of their names, and the names of its inputs. Its device is left out, because TensorFlow runs shape
-/// functions of new nodes before it chooses devices.
+/// Returns a node with the attributes of its op, in the order of their names, and the names of its inputs. Its device and the attributes of scopes, whose
+/// names begin with an underscore, are left out: TensorFlow runs shape functions of new nodes before it sets these.
 pub(crate) fn summarize_node(graph: &Graph, node: &Node) -> String {
-    let attrs: Vec<String> = node.attrs().to_map().iter().map(|(name, value)| format!("{name}={}", summarize_attr(value))).collect();
+    let attrs = node.attrs().to_map();
+    let own = attrs.iter().filter(|(name, _)| !name.starts_with('_'));
+    let attrs: Vec<String> = own.map(|(name, value)| format!("{name}={}", summarize_attr(value))).collect();
     let data = |input: OutputId| match (graph.get(input.node).map_or("?", Node::name), input.slot) {
         (name, 0) => name.to_owned(),
         (name, slot) => format!("{name}:{slot}"),

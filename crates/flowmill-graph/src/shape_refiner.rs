@@ -293,13 +293,7 @@ impl ShapeRefiner {
         let context = InferenceContext::new(node.op_def(), node.attrs(), inputs, node.num_outputs());
         let mut context = context.made_by(graph.producer()).with_symbols(symbols);
         if let Some(shape_fn) = node.op_def().shape_fn {
-            shape_fn(&mut context).map_err(|e| {
-                // TensorFlow finds values that are no shape before it calls the shape function.
-                let is_too_large = e.message().starts_with("Shape [") && e.message().contains("is too large");
-                let is_early = is_too_large || e.message().starts_with("Invalid value in tensor used for shape");
-                let described = if is_early { String::new() } else { context.describe(graph, node) };
-                e.append(described).at_node(node.name(), node.op())
-            })?;
+            shape_fn(&mut context).map_err(|e| e.append(context.describe(graph, node)).at_node(node.name(), node.op()))?;
         }
         let asked = context.asked();
         let mut outputs = context.into_outputs();

@@ -2,7 +2,7 @@
 
 use super::{common, dims, value};
 use flowmill_graph::InferenceContext as Context;
-use flowmill_tensor::{DType, PartialShape, Result, bail};
+use flowmill_tensor::{DType, PartialShape, Result, bail, error};
 
 /// `size` elements from `begin` on, along each axis; −1 means all that are left.
 pub(crate) fn slice(c: &mut Context<'_>) -> Result<()> {
@@ -20,7 +20,9 @@ pub(crate) fn slice(c: &mut Context<'_>) -> Result<()> {
         let at = |v: &Option<Vec<i64>>| v.as_ref().and_then(|v| v.get(i).copied());
         sizes.push(match (at(&partial_begin), at(&size)) {
             (Some(begin), Some(-1)) => dims::difference(c, available, begin)?,
-            (_, Some(size)) if size < -1 => bail!(InvalidArgument, "Invalid value in tensor used for shape: {size}"),
+            (_, Some(size)) if size < -1 => {
+                return Err(c.complete(error!(InvalidArgument, "Invalid value in tensor used for shape: {size}")));
+            }
             (_, Some(size)) => size,
             (_, None) => at(&partial_size).unwrap_or(dims::UNKNOWN),
         });
