@@ -31,8 +31,6 @@ pub struct InferenceContext<'a> {
     attrs: &'a Attrs,
     inputs: SmallVec<[&'a ValueInfo; 4]>,
     outputs: Vec<ValueInfo>,
-    asked: Cell<Asked>,
-    /// Like `asked`, with the inputs that are known.
     requested: Cell<Asked>,
     /// True after an error that is reported as it is.
     is_complete: Cell<bool>,
@@ -64,7 +62,6 @@ impl<'a> InferenceContext<'a> {
             attrs,
             inputs: inputs.into_iter().collect(),
             outputs: vec![ValueInfo::default(); num_outputs],
-            asked: Cell::default(),
             requested: Cell::default(),
             is_complete: Cell::default(),
             producer: GRAPH_DEF_VERSION,
@@ -122,15 +119,10 @@ impl<'a> InferenceContext<'a> {
     /// Returns the constant value of input `i`. Where it is not known, whoever calls the shape function may compute it and call again: this is for what
     /// output shapes depend on.
     pub fn constant(&self, i: usize) -> Option<&'a Tensor> {
-        let found = self.known(i);
-        let note = |asked: &Cell<Asked>| asked.set(Asked { values: asked.get().values | 1 << i, ..asked.get() });
         if i < 64 {
-            note(&self.requested);
-            if found.is_none() {
-                note(&self.asked);
-            }
+            self.requested.update(|requested| Asked { values: requested.values | 1 << i, ..requested });
         }
-        found
+        self.known(i)
     }
 
     /// Returns the constant value of input `i` if it is known already: for values of outputs.
@@ -140,7 +132,16 @@ impl<'a> InferenceContext<'a> {
 
     /// Returns the inputs that were requested although they are not known.
     pub(crate) fn asked(&self) -> Asked {
-        self.asked.get()
+        let Asked { values, shapes } = self.requested.get();
+        let only = |bits: u64, is_unknown: &dyn Fn(usize) -> bool| {
+            (0..self.num_inputs().min(64)).filter(|&i| bits & 1 << i != 0 && is_unknown(i)).fold(0, |bits, i| bits | 1 << i)
+        };
+        let has_unknown_shape =
+            |value: &ValueInfo| value.constant.is_none() && value.as_shape.as_ref().is_none_or(|s| !s.is_fully_defined());
+        Asked {
+            values: only(values, &|i| self.known(i).is_none()),
+            shapes: only(shapes, &|i| self.value(i).is_some_and(has_unknown_shape)),
+        }
     }
 
     /// Returns the static shape that the *value* of input `i`, a vector, describes; −1 entries are unknown sizes.
@@ -152,9 +153,8 @@ impl<'a> InferenceContext<'a> {
         if let Some(rank) = value.shape.rank().filter(|&rank| rank != 1) {
             bail!(InvalidArgument, "Shape must be rank 1 but is rank {rank}");
         }
-        let note = |asked: &Cell<Asked>| asked.set(Asked { shapes: asked.get().shapes | 1 << i, ..asked.get() });
         if i < 64 {
-            note(&self.requested);
+            self.requested.update(|requested| Asked { shapes: requested.shapes | 1 << i, ..requested });
         }
         if let Some(t) = &value.constant {
             let sizes = t.to_i64_vec()?;
@@ -162,9 +162,6 @@ impl<'a> InferenceContext<'a> {
                 return Err(self.complete(error!(InvalidArgument, "Invalid value in tensor used for shape: {size}")));
             }
             return Ok(PartialShape::new(&sizes));
-        }
-        if i < 64 && value.as_shape.as_ref().is_none_or(|shape| !shape.is_fully_defined()) {
-            note(&self.asked);
         }
         if let Some(shape) = &value.as_shape {
             return Ok(shape.clone());

@@ -30,11 +30,7 @@ fn batched_parts(init: &KernelInit<'_>, axis_first: bool) -> u32 {
     let (axis_at, first_at) = if axis_first { (0, 1) } else { (count, 0) };
     let axis = init.constant(axis_at).and_then(|axis| scalar_index(axis, "Concat dim tensor").ok());
     let rank = (first_at..first_at + count).find_map(|i| init.input_shape(i).rank());
-    let is_inner = match (axis, rank) {
-        (Some(axis), _) if axis > 0 => true,
-        (Some(axis), Some(rank)) if axis < 0 => -axis < rank as i64,
-        _ => false,
-    };
+    let is_inner = axis.is_some_and(|axis| axis > 0 || (axis < 0 && rank.is_some_and(|rank| -axis < rank as i64)));
     if is_inner { ((1 << count) - 1) << first_at } else { 0 }
 }
 

@@ -106,6 +106,30 @@ pub(super) fn check_shapes(window: &Window, multiplier: usize, filter: usize, ou
     channels
 }
 
+/// Calls `f(rows, output)` for all rows of a result of `channels` channels, at most `band` rows of one image at a time. Rows are counted through all images.
+/// If `forks` is set, threads share the bands.
+pub(super) fn for_each_band(
+    w: &Window,
+    channels: usize,
+    band: usize,
+    forks: bool,
+    output: &mut [f32],
+    f: impl Fn(Range<usize>, &mut [f32]) + Sync,
+) {
+    let (rows, row_len) = (w.batch * w.out_height, w.out_width * channels);
+    let at_once = if forks { band.min(rows.div_ceil(parallel::threads())) } else { rows };
+    parallel::chunks(&mut output[..rows * row_len], at_once * row_len, |chunk, mut output| {
+        let mut row = chunk * at_once;
+        while !output.is_empty() {
+            let count = band.min(w.out_height - row % w.out_height).min(output.len() / row_len);
+            let (now, later) = std::mem::take(&mut output).split_at_mut(count * row_len);
+            f(row..row + count, now);
+            output = later;
+            row += count;
+        }
+    });
+}
+
 /// Calls `f(row, slice)` for each of `rows` rows of `row_len` elements of `data`, on several threads if `work` multiply-adds are worth the fork.
 pub(crate) fn for_each_row<T: Send>(rows: usize, row_len: usize, work: usize, data: &mut [T], f: impl Fn(usize, &mut [T]) + Sync) {
     if row_len == 0 {

@@ -5,7 +5,7 @@
 //! are read from the L2 cache for each block of columns. A copy of one cache line of channels of some rows, and of their filters, stays in the L1 cache.
 
 use super::blocks::BLOCK;
-use super::depthwise::SPEED;
+use super::depthwise::{SPEED, for_each_band};
 use super::padding::padded;
 use super::runs::{self, Layout};
 use crate::gemm::{Epilogue, with_scratch};
@@ -41,24 +41,14 @@ pub(super) fn is_worthwhile(w: &Window) -> bool {
 
 /// Computes a convolution with one filter per channel. The sizes have been checked, and there are rows.
 pub(super) fn compute(isa: Isa, w: &Window, input: &[f32], filter: &[f32], output: &mut [f32], epilogue: &Epilogue<'_>) {
-    let row_len = w.out_width * w.channels;
-    let rows = w.batch * w.out_height;
     let reach = (w.height - 1) * w.dilation_height + 1;
     let band = ((BAND_ELEMENTS / (w.in_width * CHANNELS).max(1)).saturating_sub(reach) / w.stride_height + 1).clamp(1, w.out_height);
     let forks = parallel::is_worth_forking(w.work(w.channels) / SPEED);
-    let at_once = if forks { band.min(rows.div_ceil(parallel::threads())) } else { rows };
-    parallel::chunks(&mut output[..rows * row_len], at_once * row_len, |chunk, mut output| {
-        let mut row = chunk * at_once;
-        while !output.is_empty() {
-            let count = band.min(w.out_height - row % w.out_height).min(output.len() / row_len);
-            let (now, later) = std::mem::take(&mut output).split_at_mut(count * row_len);
-            let (window, elements) = w.of_rows(row..row + count);
-            compute_band(isa, &window, &input[elements], filter, now, epilogue);
-            if epilogue.activation.needs_pass() {
-                epilogue.activation.apply(now);
-            }
-            output = later;
-            row += count;
+    for_each_band(w, w.channels, band, forks, output, |rows, output| {
+        let (window, elements) = w.of_rows(rows);
+        compute_band(isa, &window, &input[elements], filter, output, epilogue);
+        if epilogue.activation.needs_pass() {
+            epilogue.activation.apply(output);
         }
     });
 }

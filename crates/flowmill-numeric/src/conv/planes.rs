@@ -4,6 +4,7 @@
 //! has input channels: plane `r` has, for each output channel, channel `r` of its group. The convolution is then the sum of depthwise ones, one for each
 //! plane, whose filters lie side by side in the HWIO filter as it is.
 
+use super::depthwise::for_each_band;
 use super::runs::{self, Layout};
 use crate::gemm::{Epilogue, with_scratch};
 use crate::parallel;
@@ -33,26 +34,14 @@ pub(super) fn conv2d(
     output: &mut [f32],
     epilogue: &Epilogue<'_>,
 ) {
-    let row_len = w.out_width * channels;
-    let rows = w.batch * w.out_height;
     let per_group = channels / groups;
     let block_groups = (BLOCK_CHANNELS / per_group).clamp(1, groups);
     let expanded_row = (w.in_width * w.channels / groups * block_groups * per_group).max(1);
     let reach = (w.height - 1) * w.dilation_height + 1;
     let band = ((BAND_ELEMENTS / expanded_row).saturating_sub(reach) / w.stride_height + 1).clamp(1, w.out_height);
     let forks = parallel::is_worth_forking(w.work(channels).saturating_mul(w.channels / groups) / 20);
-    let at_once = if forks { band.min(rows.div_ceil(parallel::threads())) } else { rows };
-    parallel::chunks(&mut output[..rows * row_len], at_once * row_len, |chunk, mut output| {
-        let mut row = chunk * at_once;
-        while !output.is_empty() {
-            let (image, y) = (row / w.out_height, row % w.out_height);
-            let count = band.min(w.out_height - y).min(output.len() / row_len);
-            let (now, later) = std::mem::take(&mut output).split_at_mut(count * row_len);
-            Band { w, groups, block_groups, channels, epilogue }.compute(image, y..y + count, input, filter, now);
-            output = later;
-            row += count;
-        }
-    });
+    let bands = Band { w, groups, block_groups, channels, epilogue };
+    for_each_band(w, channels, band, forks, output, |rows, output| bands.compute(rows, input, filter, output));
 }
 
 struct Band<'a> {
@@ -67,16 +56,16 @@ struct Band<'a> {
 
 impl Band<'_> {
     /// Computes some rows of an image.
-    fn compute(&self, image: usize, ys: Range<usize>, input: &[f32], filter: &[f32], output: &mut [f32]) {
+    fn compute(&self, rows: Range<usize>, input: &[f32], filter: &[f32], output: &mut [f32]) {
         let w = self.w;
-        let (window, elements) = w.of_rows(image * w.out_height + ys.start..image * w.out_height + ys.end);
+        let (window, elements) = w.of_rows(rows.clone());
         let pixels = &input[elements];
         for group in (0..self.groups).step_by(self.block_groups) {
             self.compute_groups(group..self.groups.min(group + self.block_groups), &window, pixels, filter, output);
         }
         for (y, output) in output.chunks_exact_mut(w.out_width * self.channels).enumerate() {
             if self.epilogue.residual.is_some() {
-                self.epilogue.apply((image * w.out_height + ys.start + y) * w.out_width, self.channels, output);
+                self.epilogue.apply((rows.start + y) * w.out_width, self.channels, output);
             } else if self.epilogue.activation.needs_pass() {
                 self.epilogue.activation.apply(output);
             }
