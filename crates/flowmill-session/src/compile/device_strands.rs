@@ -10,7 +10,8 @@
 //! Some nodes wait for effects of others without an edge between them: a dequeue, for example. The members of a set depend on the same ones of these nodes
 //! (*waiters*). If a waiter waits for an effect of a member, no member depends on the waiter.
 //!
-//! The connected parts of what is left are the sets. Back edges of loops do not count, because a set runs once in each iteration.
+//! The connected parts of what is left are the sets. Back edges of loops do not count inside of the loop, because a set runs once in each iteration. The exits
+//! of a loop depend on all that its iterations do, so they count as consumers of the loop's `NextIteration`s on all devices.
 
 use super::{Part, session_device};
 use crate::compile::Environment;
@@ -70,6 +71,10 @@ impl Whole {
             (0..parts.len()).map(|part| nodes(part).map(|(i, node)| (node.id(), i)).collect()).collect();
         let sends: FxHashMap<i64, Place> = all().filter_map(|(place, node)| Some((transfer(node, Role::Send)?, place))).collect();
         let mut producers: Vec<Vec<Vec<Place>>> = numbers.iter().map(|part| vec![Vec::new(); part.len()]).collect();
+        let mut back_edges: FxHashMap<Vec<&str>, Vec<Place>> = FxHashMap::default();
+        for place in all().map(|(place, _)| place).filter(|&(part, i)| plans[part].nodes.get(i).is_some_and(|node| matches!(node.kind, NodeKind::NextIteration))) {
+            back_edges.entry(frame_names(&plans[place.0], place.1)).or_default().push(place);
+        }
         let mut is_waiter: FxHashSet<Place> = FxHashSet::default();
         for ((part, i), node) in all() {
             let graph = &parts[part].unit.graph;
@@ -78,7 +83,11 @@ impl Whole {
             let mut from: Vec<Place> = sources.filter_map(|src| Some((part, *numbers[part].get(&src)?))).collect();
             let sent = transfer(node, Role::Recv).and_then(|number| sends.get(&number).copied());
             from.extend(sent);
-            if sent.is_none() && plans[part].nodes.get(i)?.may_wait() {
+            let planned = plans[part].nodes.get(i)?;
+            if matches!(planned.kind, NodeKind::Exit) {
+                from.extend(back_edges.get(&frame_names(&plans[part], i)).into_iter().flatten());
+            }
+            if sent.is_none() && planned.may_wait() {
                 is_waiter.insert((part, i));
             }
             producers[part][i] = from;
@@ -90,6 +99,13 @@ impl Whole {
         let waiters = waiters(&order, &producers, &is_waiter);
         Some(Whole { numbers, order, producers, waiters })
     }
+}
+
+/// Returns the names of a node's frame and of the frames around it, which are the same on all devices.
+fn frame_names(plan: &PlanGraph, node: usize) -> Vec<&str> {
+    let frame = |id: FrameId| plan.frames.get(id.0 as usize);
+    let innermost = plan.nodes.get(node).and_then(|node| frame(node.frame));
+    std::iter::successors(innermost, |inner| inner.parent.and_then(frame)).map(|frame| &*frame.name).collect()
 }
 
 /// Returns the nodes in an order in which producers precede consumers, or `None` if there is a cycle.

@@ -6,6 +6,7 @@ use flowmill::prelude::*;
 use flowmill::runtime::program::FuseOptions;
 use flowmill::{CallableOptions, Code, RunOptions};
 use std::sync::Arc;
+use std::time::Duration;
 use stub_cuda::{Driver, Kind};
 
 const F: DType = DType::F32;
@@ -311,6 +312,36 @@ fn strands_in_loops_over_devices() {
         }
         assert!(driver.graph_launches(0) > 0);
     });
+    assert_no_leaks(&driver);
+}
+
+#[test]
+fn a_loop_on_another_device_is_waited_for() {
+    let driver = stub_cuda::install().unwrap();
+    for loop_device in ["/device:CPU:0", OTHER_GPU] {
+        let b = GraphBuilder::new().unwrap();
+        let x = b.node().name("x").placeholder(F, [2]).unwrap();
+        let sum = |x| b.with_device(GPU, || b.op("Cumsum").input(x).input(b.constant(0i32)?).output());
+        let first = sum(x).unwrap();
+        let [_, looped] = b
+            .while_loop(
+                [b.constant(0i32).unwrap(), b.constant([0f32, 0.0]).unwrap()],
+                |[i, _]| b.less(i, 3),
+                // The loop's value depends on the first sum by its back edge alone.
+                |[i, _]| b.with_device(loop_device, || Ok([i + 1, first * b.op("Cast").input(i).attr("DstT", F).output()?])),
+            )
+            .unwrap();
+        let both = b.with_device(GPU, || b.op("ConcatV2").input_list(&[first, looped]).input(b.constant(0i32)?).output()).unwrap();
+        let name = sum(both).unwrap().name().unwrap();
+        let session = session_of(&b, gpus(), options(Some(1)));
+        let limited = RunOptions { timeout: Some(Duration::from_secs(60)), ..RunOptions::default() };
+        for step in 0..4 {
+            let p = step as f32;
+            let found = session.run_with(&[("x:0", Tensor::vector(&[p, 1.0]).unwrap())], &[&name], &[], &limited).unwrap();
+            assert_eq!(values(&found.values[0]), [p, 2.0 * p + 1.0, 4.0 * p + 1.0, 6.0 * p + 3.0], "{loop_device}, step {step}");
+        }
+    }
+    assert!(driver.graph_launches(0) > 0);
     assert_no_leaks(&driver);
 }
 
