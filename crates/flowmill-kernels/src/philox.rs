@@ -74,6 +74,7 @@ impl Philox {
     }
 
     /// Returns the block at the current position and advances by one.
+    #[inline]
     #[allow(clippy::should_implement_trait, reason = "the blocks never end, so there is no option")]
     pub fn next(&mut self) -> [u32; 4] {
         let block = self.block();
@@ -96,6 +97,7 @@ impl Numbers {
     }
 
     /// Returns the next number.
+    #[inline]
     #[allow(clippy::should_implement_trait, reason = "the numbers never end, so there is no option")]
     pub fn next(&mut self) -> u32 {
         if self.used == self.block.len() {
@@ -107,16 +109,19 @@ impl Numbers {
     }
 
     /// Returns a uniform number in [0, 1) with 23 random bits.
+    #[inline]
     pub fn uniform(&mut self) -> f32 {
         uniform_f32(self.next())
     }
 
     /// Returns a uniform number in [0, 1) with 52 random bits.
+    #[inline]
     pub fn uniform_double(&mut self) -> f64 {
         uniform_f64(self.next(), self.next())
     }
 
     /// Returns a uniform number in `0..n`, or 0 if `n` is 0.
+    #[inline]
     pub fn below(&mut self, n: u32) -> u32 {
         below(u64::from(n), u64::from(u32::MAX), || u64::from(self.next())) as u32
     }
@@ -143,11 +148,13 @@ fn below(n: u64, most: u64, mut draw: impl FnMut() -> u64) -> u64 {
 }
 
 /// Returns the uniform number in [0, 1) that has 23 bits of `x`.
+#[inline]
 pub fn uniform_f32(x: u32) -> f32 {
     f32::from_bits(0x7f << 23 | x & 0x7f_ffff) - 1.0
 }
 
 /// Returns the uniform number in [0, 1) that has 52 bits of `low` and `high`.
+#[inline]
 pub fn uniform_f64(low: u32, high: u32) -> f64 {
     f64::from_bits(0x3ff << 52 | u64::from(low & 0xf_ffff) << 32 | u64::from(high)) - 1.0
 }

@@ -78,6 +78,15 @@ crate::dispatch! {
         fold_lanes(row, empty, load, merge)
     }
 
+    /// Merges each row of `size` elements, at most [`BLOCK`], into its accumulator. The rows are in one function because the call for a short one takes as long
+    /// as its sum.
+    fn fold_rows_wide<T, A, L, M>(x: &[T], size: usize, acc: &mut [A], empty: A, load: L, merge: M)
+    where [T: Copy, A: Copy, L: Fn(T) -> A, M: Fn(A, A) -> A] {
+        for (acc, row) in acc.iter_mut().zip(x.chunks_exact(size)) {
+            *acc = merge(*acc, fold_lanes(row, empty, &load, &merge));
+        }
+    }
+
     fn fold_elements_wide<T, A, L, M>(acc: &mut [A], row: &[T], load: L, merge: M)
     where [T: Copy, A: Copy, L: Fn(T) -> A, M: Fn(A, A) -> A] {
         fold_elements(acc, row, load, merge)
@@ -118,6 +127,9 @@ fn fold<T: Word, R: Reducer<T>>(x: &[T], segments: &[Segment], acc: &mut [R::Acc
             }
         }
         [Segment { reduced: false, .. }] => fold_across::<T, R>(acc, x),
+        [Segment { reduced: false, .. }, Segment { size, reduced: true }] if T::WIDE && (SHORT_ROW..=BLOCK).contains(size) => {
+            fold_rows_wide(x, *size, acc, R::EMPTY, R::load, R::merge);
+        }
         [Segment { size, reduced: true }, rest @ ..] => {
             for part in x.chunks_exact(x.len() / size) {
                 fold::<T, R>(part, rest, acc);
