@@ -1,13 +1,19 @@
 """Compresses the files of a wheel with Zopfli, which makes Deflate streams 3 % smaller than zlib's best. Every installer reads them.
 
     compress_wheel.py WHEEL
+
+The unwind tables of libraries are sorted before, which changes no function, and the wheel's list of files has the new hashes.
 """
+import base64
+import hashlib
 import os
 import struct
 import sys
 import zipfile
+import zlib
 
 import zopfli.zlib
+from unwind_table import reordered
 
 LOCAL_HEADER = struct.Struct("<4s5H3L2H")
 CENTRAL_HEADER = struct.Struct("<4s6H3L5H2L")
@@ -28,17 +34,35 @@ def entry(info, data, offset):
     name = info.filename.encode("ascii")
     year, month, day, hour, minute, second = info.date_time
     method, stream = compress(data)
-    fields = (0, method, hour << 11 | minute << 5 | second // 2, (year - 1980) << 9 | month << 5 | day, info.CRC, len(stream), len(data), len(name), 0)
+    fields = (0, method, hour << 11 | minute << 5 | second // 2, (year - 1980) << 9 | month << 5 | day, zlib.crc32(data), len(stream), len(data), len(name), 0)
     made_by = info.create_system << 8 | VERSION
     central = CENTRAL_HEADER.pack(b"PK\1\2", made_by, VERSION, *fields, 0, 0, 0, info.external_attr, offset)
     return LOCAL_HEADER.pack(b"PK\3\4", VERSION, *fields) + name + stream, central + name
 
 
+def contents(wheel):
+    """Returns the bytes of each file by its name, with the unwind tables of libraries sorted."""
+    files = {name: wheel.read(name) for name in wheel.namelist()}
+    changed = {name: new for name, data in files.items() if name.endswith(".so") and (new := reordered(data)) != data}
+    for name in files:
+        if changed and name.endswith(".dist-info/RECORD"):
+            lines = (line.split(",") for line in files[name].decode().splitlines())
+            changed[name] = "".join(f"{record(file, changed[file]) if file in changed else ','.join((file, *rest))}\n" for file, *rest in lines).encode()
+    return files | changed
+
+
+def record(name, data):
+    """Returns the line of a file in ``RECORD``: its name, its hash and its size."""
+    digest = base64.urlsafe_b64encode(hashlib.sha256(data).digest()).rstrip(b"=").decode()
+    return f"{name},sha256={digest},{len(data)}"
+
+
 def main(path):
     new, directory, offset = path + ".new", [], 0
     with zipfile.ZipFile(path) as old, open(new, "wb") as out:
+        files = contents(old)
         for info in old.infolist():
-            file, central = entry(info, old.read(info), offset)
+            file, central = entry(info, files[info.filename], offset)
             out.write(file)
             directory.append(central)
             offset += len(file)
