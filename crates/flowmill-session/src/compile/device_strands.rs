@@ -72,11 +72,11 @@ impl Whole {
         let sends: FxHashMap<i64, Place> = all().filter_map(|(place, node)| Some((transfer(node, Role::Send)?, place))).collect();
         let mut producers: Vec<Vec<Vec<Place>>> = numbers.iter().map(|part| vec![Vec::new(); part.len()]).collect();
         let mut back_edges: FxHashMap<Vec<&str>, Vec<Place>> = FxHashMap::default();
-        for place in all()
-            .map(|(place, _)| place)
-            .filter(|&(part, i)| plans[part].nodes.get(i).is_some_and(|node| matches!(node.kind, NodeKind::NextIteration)))
-        {
-            back_edges.entry(frame_names(&plans[place.0], place.1)).or_default().push(place);
+        for (place, _) in all() {
+            let plan = &plans[place.0];
+            if plan.nodes.get(place.1).is_some_and(|node| matches!(node.kind, NodeKind::NextIteration)) {
+                back_edges.entry(frame_names(plan, place.1)).or_default().push(place);
+            }
         }
         let mut is_waiter: FxHashSet<Place> = FxHashSet::default();
         for ((part, i), node) in all() {
