@@ -184,6 +184,7 @@ impl PartialShape {
     }
 
     /// Returns true if a tensor of shape `shape` may have this static shape.
+    #[inline]
     pub fn is_compatible_with(&self, shape: &Shape) -> bool {
         match self.dims() {
             None => true,

@@ -77,6 +77,7 @@ impl Tensor {
     ///
     /// # Errors
     /// `Internal` for another type.
+    #[inline]
     pub fn as_strings(&self) -> Result<&[Bytes]> {
         match self.heap().map(|h| &h.storage) {
             Some(Storage::Strings(v)) => Ok(v),
@@ -85,6 +86,7 @@ impl Tensor {
     }
 
     /// Returns the handles; errors as [`Tensor::as_strings`].
+    #[inline]
     pub fn as_resources(&self) -> Result<&[ResourceHandle]> {
         match self.heap().map(|h| &h.storage) {
             Some(Storage::Resources(v)) => Ok(v),
@@ -93,6 +95,7 @@ impl Tensor {
     }
 
     /// Returns the variants; errors as [`Tensor::as_strings`].
+    #[inline]
     pub fn as_variants(&self) -> Result<&[Variant]> {
         match self.heap().map(|h| &h.storage) {
             Some(Storage::Variants(v)) => Ok(v),
