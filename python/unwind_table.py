@@ -32,7 +32,7 @@ def entries(table):
 
 
 def correct(entry, field, distance):
-    """Lets a field of an entry, an address relative to the field's own, mean the same place when the entry lies ``distance`` bytes lower. Zero means no address."""
+    """Corrects a field of an entry that lies ``distance`` bytes lower than before. The field is relative to its own address; zero means no address."""
     (value,) = I32.unpack_from(entry, field)
     if value:
         I32.pack_into(entry, field, value + distance)
