@@ -12,6 +12,7 @@ pub mod conv;
 pub mod elementwise;
 pub mod fake_quant;
 pub mod gemm;
+pub mod integer;
 pub mod interpolate;
 pub mod lrn;
 pub mod pool;

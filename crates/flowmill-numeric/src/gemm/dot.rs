@@ -133,9 +133,45 @@ unsafe impl Dot for PortableQuads {
     }
 }
 
+/// The numbers of a step of 16-bit integers.
+pub(crate) type WordPair = [i16; 2];
+
+/// Pairs of 16-bit integers that are multiplied in plain Rust.
+pub(crate) struct PortableWords;
+
+// SAFETY: plain Rust; only `load` has a requirement.
+unsafe impl Dot for PortableWords {
+    type Step = WordPair;
+    type Steps = [WordPair; 4];
+    type Sums = Portable<i32, 4>;
+
+    #[inline(always)]
+    unsafe fn zero() -> [WordPair; 4] {
+        [[0; 2]; 4]
+    }
+    #[inline(always)]
+    unsafe fn splat(step: WordPair) -> [WordPair; 4] {
+        [step; 4]
+    }
+    #[inline(always)]
+    unsafe fn load(p: *const WordPair) -> [WordPair; 4] {
+        // SAFETY: the caller guarantees that four steps are readable.
+        unsafe { p.cast::<[WordPair; 4]>().read_unaligned() }
+    }
+    #[inline(always)]
+    unsafe fn add_products(a: [WordPair; 4], b: [WordPair; 4], mut sums: Self::Sums) -> Self::Sums {
+        for i in 0..4 {
+            for j in 0..2 {
+                sums.0[i] = sums.0[i].wrapping_add(i32::from(a[i][j]) * i32::from(b[i][j]));
+            }
+        }
+        sums
+    }
+}
+
 #[cfg(target_arch = "x86_64")]
 pub(super) mod x86 {
-    use super::{Dot, Pair, Quad};
+    use super::{Dot, Pair, Quad, WordPair};
     use crate::simd::x86::{F32x16, I32x8, I32x16};
     use core::arch::x86_64::*;
 
@@ -242,4 +278,34 @@ pub(super) mod x86 {
             };
         }
     }
+
+    /// Defines pairs of 16-bit integers for an instruction set.
+    macro_rules! words {
+        ($(#[$doc:meta])* $name:ident, $bits:ident, $sums:ident, $set:ident, $load:ident, $zero:ident, $madd:ident, $add:ident) => {
+            $(#[$doc])*
+            pub(crate) struct $name;
+
+            // SAFETY: intrinsics, correct on any CPU that has the instruction set.
+            unsafe impl Dot for $name {
+                type Step = WordPair;
+                type Steps = $bits;
+                type Sums = $sums;
+
+                methods! {
+                    fn zero() -> $bits = $zero();
+                    fn splat(step: WordPair) -> $bits = $set(bytemuck::cast(step));
+                    fn load(p: *const WordPair) -> $bits = $load(p.cast());
+                    fn add_products(a: $bits, b: $bits, sums: $sums) -> $sums = $sums($add(sums.0, $madd(a, b)));
+                }
+            }
+        };
+    }
+    words!(
+        /// Pairs of 16-bit integers, for AVX2.
+        Words16, __m256i, I32x8, _mm256_set1_epi32, _mm256_loadu_si256, _mm256_setzero_si256, _mm256_madd_epi16, _mm256_add_epi32
+    );
+    words!(
+        /// Pairs of 16-bit integers, for AVX-512.
+        Words32, __m512i, I32x16, _mm512_set1_epi32, _mm512_loadu_si512, _mm512_setzero_si512, _mm512_madd_epi16, _mm512_add_epi32
+    );
 }
