@@ -32,7 +32,12 @@ impl PackedIntegers {
     /// # Panics
     /// If `b` is too short.
     pub fn pack(b: &[i16], k: usize, n: usize, zero: u8) -> Self {
-        Self::pack_as(b, k, n, zero, multiplies_bytes() && b.iter().all(|&x| i8::try_from(x).is_ok()))
+        Self::pack_as(b, k, n, zero, Self::multiplies_as_bytes(b))
+    }
+
+    /// Returns true if this CPU has instructions that multiply bytes and add up exactly, and all elements of B fit in eight bits with a sign.
+    pub fn multiplies_as_bytes(b: &[i16]) -> bool {
+        multiplies_bytes() && b.iter().all(|&x| i8::try_from(x).is_ok())
     }
 
     fn pack_as(b: &[i16], k: usize, n: usize, zero: u8, as_bytes: bool) -> Self {

@@ -1,5 +1,6 @@
 //! Convolutions and matrix products over integers.
 
+use super::panels::Panels;
 use super::{Rescale, Rescaled, for_row_blocks};
 use crate::gemm::{PackedIntegers, with_scratch};
 use crate::simd::isa;
@@ -8,9 +9,53 @@ use crate::window::Window;
 /// A filter `[height, width, in_channels, out_channels]` of integers from -255 to 255, packed once.
 #[derive(Clone, Debug)]
 pub struct IntegerFilter {
-    matrix: PackedIntegers,
+    matrix: Matrix,
     height: usize,
     width: usize,
+}
+
+/// A filter as a matrix of a row per input and a column per output.
+#[derive(Clone, Debug)]
+enum Matrix {
+    /// For CPUs that multiply bytes, and those without a kernel for panels: sums are stored before they are rescaled.
+    Packed(PackedIntegers),
+    Panels(Panels),
+}
+
+impl Matrix {
+    fn pack(weights: &[i16], k: usize, n: usize, zero: u8) -> Self {
+        if Panels::is_supported() && !PackedIntegers::multiplies_as_bytes(weights) {
+            Matrix::Panels(Panels::pack(weights, k, n, zero))
+        } else {
+            Matrix::Packed(PackedIntegers::pack(weights, k, n, zero))
+        }
+    }
+
+    fn zero(&self) -> u8 {
+        match self {
+            Matrix::Packed(matrix) => matrix.zero(),
+            Matrix::Panels(matrix) => matrix.zero(),
+        }
+    }
+
+    /// Returns the numbers of inputs and of outputs.
+    fn sizes(&self) -> (usize, usize) {
+        match self {
+            Matrix::Packed(matrix) => (matrix.k(), matrix.n()),
+            Matrix::Panels(matrix) => (matrix.k(), matrix.n()),
+        }
+    }
+
+    /// Computes `rescale((A[m, k] - zero) B[k, n])` with dense A and result.
+    fn multiply<O: Rescaled>(&self, m: usize, a: &[u8], finish: &Rescale<'_>, out: &mut [O]) {
+        match self {
+            Matrix::Panels(matrix) => matrix.multiply(m, a, finish, out),
+            Matrix::Packed(matrix) => with_scratch(m * matrix.n(), |sums: &mut [i32]| {
+                matrix.multiply(m, a, matrix.k(), sums);
+                O::rescale(isa(), out, sums, finish);
+            }),
+        }
+    }
 }
 
 impl IntegerFilter {
@@ -19,7 +64,14 @@ impl IntegerFilter {
     /// # Panics
     /// If there are fewer weights than the sizes say.
     pub fn pack(weights: &[i16], [height, width, inputs, outputs]: [usize; 4], zero: u8) -> Self {
-        Self { matrix: PackedIntegers::pack(weights, height * width * inputs, outputs, zero), height, width }
+        Self { matrix: Matrix::pack(weights, height * width * inputs, outputs, zero), height, width }
+    }
+
+    /// Packs a filter for the kernels that store sums before they are rescaled.
+    #[cfg(test)]
+    pub(super) fn pack_for_sums(weights: &[i16], [height, width, inputs, outputs]: [usize; 4], zero: u8) -> Self {
+        let matrix = Matrix::Packed(PackedIntegers::pack(weights, height * width * inputs, outputs, zero));
+        Self { matrix, height, width }
     }
 
     /// Returns true if the filter was packed for images in which `zero` means zero.
@@ -32,26 +84,24 @@ impl IntegerFilter {
     /// # Panics
     /// If a slice is too short for its shape, or the window is not that of the filter.
     pub fn apply<O: Rescaled>(&self, window: &Window, input: &[u8], finish: &Rescale<'_>, out: &mut [O]) {
-        let (k, n) = (self.matrix.k(), self.matrix.n());
+        let (k, n) = self.matrix.sizes();
         window.check(input.len());
         assert!((window.height, window.width) == (self.height, self.width) && self.height * self.width * window.channels == k);
-        let is_plain = (self.height, self.width, window.stride_height, window.stride_width) == (1, 1, 1, 1);
-        if is_plain && (window.out_height, window.out_width) == (window.in_height, window.in_width) {
-            return multiply(window.positions(), input, &self.matrix, finish, out);
-        }
         finish.check(n, size_of::<O>() == 1);
         let out = &mut out[..window.positions() * n];
         if out.is_empty() {
             return;
         }
+        let is_plain = (self.height, self.width, window.stride_height, window.stride_width) == (1, 1, 1, 1)
+            && (window.out_height, window.out_width) == (window.in_height, window.in_width);
         for_row_blocks(out, n, k + 4 * n, nanoseconds(window.positions(), k, n), |first, out| {
             let rows = out.len() / n;
+            if is_plain {
+                return self.matrix.multiply(rows, &input[first * k..], finish, out);
+            }
             with_scratch(rows * k, |patches: &mut [u8]| {
                 copy_patches(window, input, first, self.matrix.zero(), k, patches);
-                with_scratch(rows * n, |sums: &mut [i32]| {
-                    self.matrix.multiply(rows, patches, k, sums);
-                    O::rescale(isa(), out, sums, finish);
-                });
+                self.matrix.multiply(rows, patches, finish, out);
             });
         });
     }
@@ -60,26 +110,6 @@ impl IntegerFilter {
 /// Returns the time of a product on one thread, from about 50 multiply-adds per nanosecond.
 fn nanoseconds(m: usize, k: usize, n: usize) -> usize {
     m.saturating_mul(k).saturating_mul(n) / 50
-}
-
-/// Computes `rescale((A[m, k] - zero) B[k, n])` with dense A and result.
-///
-/// # Panics
-/// If a slice is too short for its shape.
-fn multiply<O: Rescaled>(m: usize, a: &[u8], b: &PackedIntegers, finish: &Rescale<'_>, out: &mut [O]) {
-    let (k, n) = (b.k(), b.n());
-    finish.check(n, size_of::<O>() == 1);
-    let out = &mut out[..m * n];
-    if out.is_empty() {
-        return;
-    }
-    for_row_blocks(out, n, k + 4 * n, nanoseconds(m, k, n), |first, out| {
-        let rows = out.len() / n;
-        with_scratch(rows * n, |sums: &mut [i32]| {
-            b.multiply(rows, &a[first * k..], k, sums);
-            O::rescale(isa(), out, sums, finish);
-        });
-    });
 }
 
 /// Copies the patches under the windows from position `first` on, each of `len` bytes. Bytes outside of the image are `zero`.

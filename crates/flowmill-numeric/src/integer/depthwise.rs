@@ -343,10 +343,12 @@ mod tests {
                         sums[at * outputs + o] += value(pixel, c) * i32::from(weights[(tap * channels + c) * outputs + o]);
                     }
                 });
-                let filter = IntegerFilter::pack(&weights, [w.height, w.width, channels, outputs], zero);
-                assert!(filter.is_for(zero) && !filter.is_for(zero ^ 1));
-                let bytes = |finish: &Rescale<'_>, out: &mut [u8]| filter.apply(&w, &input, finish, out);
-                check(outputs, &sums, &bytes, &|finish, out| filter.apply(&w, &input, finish, out));
+                let shape = [w.height, w.width, channels, outputs];
+                for filter in [IntegerFilter::pack(&weights, shape, zero), IntegerFilter::pack_for_sums(&weights, shape, zero)] {
+                    assert!(filter.is_for(zero) && !filter.is_for(zero ^ 1));
+                    let bytes = |finish: &Rescale<'_>, out: &mut [u8]| filter.apply(&w, &input, finish, out);
+                    check(outputs, &sums, &bytes, &|finish, out| filter.apply(&w, &input, finish, out));
+                }
             }
         }
     }

@@ -5,6 +5,7 @@
 
 mod conv;
 mod depthwise;
+mod panels;
 
 pub use conv::IntegerFilter;
 pub use depthwise::DepthwiseFilter;
@@ -19,6 +20,24 @@ pub trait Rescaled: Copy + Send + Sync + 'static {
     #[doc(hidden)]
     fn rescale(isa: Isa, out: &mut [Self], sums: &[i32], finish: &Rescale<'_>);
 
+    /// Rescales one sum of channel `i`.
+    #[doc(hidden)]
+    fn rescale_one(finish: &Rescale<'_>, i: usize, sum: i32) -> Self;
+
+    /// Rescales the sums of the [`LANES`] channels from `at` on, and stores the results.
+    ///
+    /// # Safety
+    /// The CPU has AVX2; there are factors and addends for the channels, and room for the results.
+    #[cfg(target_arch = "x86_64")]
+    #[doc(hidden)]
+    unsafe fn store_block(
+        out: *mut Self,
+        low: core::arch::x86_64::__m256i,
+        high: core::arch::x86_64::__m256i,
+        at: usize,
+        finish: &Rescale<'_>,
+    );
+
     /// Returns the results as bytes, if they are bytes.
     #[doc(hidden)]
     fn as_bytes(out: &mut [Self]) -> Option<&mut [u8]>;
@@ -27,6 +46,24 @@ pub trait Rescaled: Copy + Send + Sync + 'static {
 impl Rescaled for f32 {
     fn rescale(_: Isa, out: &mut [f32], sums: &[i32], finish: &Rescale<'_>) {
         rescale_floats(out, sums, finish.factor, finish.bias, finish.low, finish.high);
+    }
+
+    #[inline(always)]
+    fn rescale_one(finish: &Rescale<'_>, i: usize, sum: i32) -> f32 {
+        finish.float(i, sum)
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    #[inline(always)]
+    unsafe fn store_block(
+        out: *mut f32,
+        low: core::arch::x86_64::__m256i,
+        high: core::arch::x86_64::__m256i,
+        at: usize,
+        finish: &Rescale<'_>,
+    ) {
+        // SAFETY: these are the function's requirements.
+        unsafe { x86::store_floats(out, low, high, at, finish) }
     }
 
     fn as_bytes(_: &mut [f32]) -> Option<&mut [u8]> {
@@ -48,6 +85,24 @@ impl Rescaled for u8 {
                 out[i] = finish.byte(i, sums[i]);
             }
         }
+    }
+
+    #[inline(always)]
+    fn rescale_one(finish: &Rescale<'_>, i: usize, sum: i32) -> u8 {
+        finish.byte(i, sum)
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    #[inline(always)]
+    unsafe fn store_block(
+        out: *mut u8,
+        low: core::arch::x86_64::__m256i,
+        high: core::arch::x86_64::__m256i,
+        at: usize,
+        finish: &Rescale<'_>,
+    ) {
+        // SAFETY: these are the function's requirements.
+        unsafe { x86::store_bytes(out, low, high, at, finish) }
     }
 
     fn as_bytes(out: &mut [u8]) -> Option<&mut [u8]> {
@@ -73,12 +128,18 @@ pub struct Rescale<'a> {
 }
 
 impl Rescale<'_> {
-    /// Returns the byte for a sum of channel `i`. The comparisons turn NaN into a limit.
+    /// Returns the result for a sum of channel `i`. The comparisons turn NaN into a limit.
     #[inline(always)]
-    fn byte(&self, i: usize, sum: i32) -> u8 {
+    fn float(&self, i: usize, sum: i32) -> f32 {
         let x = sum as f32 * self.factor[i] + self.bias[i];
         let x = if x > self.low { x } else { self.low };
-        (if x < self.high { x } else { self.high }) as u8
+        if x < self.high { x } else { self.high }
+    }
+
+    /// Returns the byte for a sum of channel `i`.
+    #[inline(always)]
+    fn byte(&self, i: usize, sum: i32) -> u8 {
+        self.float(i, sum) as u8
     }
 
     /// Asserts that there is a factor and an addend for each of `channels`, and that the limits lie within a byte if results are bytes.
@@ -98,6 +159,13 @@ crate::dispatch! {
                 let x = if x > low { x } else { low };
                 *out = if x < high { x } else { high };
             }
+        }
+    }
+
+    /// Writes bytes as integers of 16 bits.
+    fn widen(words: &mut [i16], bytes: &[u8]) {
+        for (word, &byte) in words.iter_mut().zip(bytes) {
+            *word = i16::from(byte);
         }
     }
 
@@ -170,6 +238,37 @@ mod x86 {
         _mm_packus_epi16(_mm256_castsi256_si128(words), _mm256_extracti128_si256::<1>(words))
     }
 
+    /// Stores the bytes of the sums of `LANES` channels from `at` on.
+    ///
+    /// # Safety
+    /// The CPU has AVX2; there are factors and addends for the channels, and room for the bytes.
+    #[inline]
+    #[target_feature(enable = "avx2")]
+    pub(super) unsafe fn store_bytes(out: *mut u8, low: __m256i, high: __m256i, at: usize, finish: &Rescale<'_>) {
+        // SAFETY: these are the function's requirements.
+        unsafe { _mm_storeu_si128(out.cast(), bytes_of(low, high, at, finish)) };
+    }
+
+    /// Stores the floats of the sums of `LANES` channels from `at` on.
+    ///
+    /// # Safety
+    /// The CPU has AVX2; there are factors and addends for the channels, and room for the floats.
+    #[inline]
+    #[target_feature(enable = "avx2")]
+    pub(super) unsafe fn store_floats(out: *mut f32, low: __m256i, high: __m256i, at: usize, finish: &Rescale<'_>) {
+        for (i, sums) in [low, high].into_iter().enumerate() {
+            // SAFETY: these are the function's requirements.
+            unsafe {
+                let factor = _mm256_loadu_ps(finish.factor.as_ptr().add(at + 8 * i));
+                let bias = _mm256_loadu_ps(finish.bias.as_ptr().add(at + 8 * i));
+                let x = _mm256_add_ps(_mm256_mul_ps(_mm256_cvtepi32_ps(sums), factor), bias);
+                // Both return the second operand for NaN.
+                let x = _mm256_min_ps(_mm256_max_ps(x, _mm256_set1_ps(finish.low)), _mm256_set1_ps(finish.high));
+                _mm256_storeu_ps(out.add(8 * i), x);
+            }
+        }
+    }
+
     /// Rescales the first `whole` channels of a row, a multiple of `LANES`.
     ///
     /// # Safety
@@ -187,7 +286,7 @@ mod x86 {
     }
 }
 
-/// The bytes of sums and patches that stay in the cache of a core.
+/// The bytes of sums and patches that stay in the L2 cache of a core.
 const BLOCK_BYTES: usize = 96 << 10;
 
 /// Calls `f(first row, rows of the result)` for blocks of rows of `n` elements, on several threads if all take longer than about 10 µs together.
