@@ -21,6 +21,7 @@ mod elementwise;
 mod fused;
 mod fused_ops;
 pub mod image;
+mod integer;
 mod linear;
 mod linear_algebra;
 mod math_binary;
@@ -53,6 +54,7 @@ pub fn register_all(registry: &mut KernelRegistry) {
     conv::register(registry);
     fused::register(registry);
     image::register(registry);
+    integer::register(registry);
     linear_algebra::register(registry);
     math_binary::register(registry);
     math_unary::register(registry);

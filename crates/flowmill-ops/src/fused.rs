@@ -124,4 +124,39 @@ pub(crate) const OPS: &[Op] = &[
         .work(Work::PerElement(8))
         .attrs("T: {float}; epsilon: float")
         .shape(shape::fused_layer_norm),
+    // The bytes of the values to which `x` is rounded by fake quantisation: byte `zero` means 0, and neighbours are `scale` apart. The attributes are those of
+    // a `QuantizedValues`; `divides` selects the formula with a division.
+    op("_ToBytes", "(x: float) -> (bytes: T)")
+        .attrs("T: {uint8} = uint8; min: float; max: float; scale: float; inverse: float; zero: int; divides: bool = false")
+        .shape(shape::unchanged),
+    // (bytes - zero) * scale.
+    op("_FromBytes", "(bytes: T) -> (x: float)").attrs("T: {uint8} = uint8; scale: float; zero: int").shape(shape::unchanged),
+    // The sum of (byte - zero) * factor of two tensors of one shape, and of `bias`, limited to the range from `low` to `high` and without its fraction.
+    op("_AddBytes", "(a: T, b: T) -> (sum: T)")
+        .attrs("T: {uint8} = uint8; zeros: list(int) >= 2; factors: list(float) >= 2; bias: float; low: float; high: float")
+        .shape(shape::unchanged),
+    // Convolutions and products over integers: the sums of (byte - zero) * weight, exact in 32 bits, are multiplied by the factor of their channel, the bias of the
+    // channel is added, and the result is limited to the range from `low` to `high`. Bytes are the integer parts of such results. Weights are integers from -255
+    // to 255.
+    op("_IntegerConv2D", "(input: uint8, filter: int16, factor: float, bias: float) -> (output: T)")
+        .costly()
+        .work(Work::Convolution { image: Operand::Output(0), filter: Operand::Input(1) })
+        .attrs(
+            "T: {uint8, float}; zero: int; low: float; high: float; strides: list(int); padding: {'SAME', 'VALID', 'EXPLICIT'};
+                explicit_paddings: list(int) = []; dilations: list(int) = [1, 1, 1, 1]",
+        )
+        .shape(shape::conv::<4>),
+    op("_IntegerDepthwiseConv2d", "(input: uint8, filter: int16, factor: float, bias: float) -> (output: T)")
+        .costly()
+        .work(Work::DepthwiseConvolution { image: Operand::Output(0), filter: Operand::Input(1) })
+        .attrs(
+            "T: {uint8, float}; zero: int; low: float; high: float; strides: list(int); padding: {'SAME', 'VALID', 'EXPLICIT'};
+                explicit_paddings: list(int) = []; dilations: list(int) = [1, 1, 1, 1]",
+        )
+        .shape(shape::depthwise_conv),
+    op("_IntegerMatMul", "(a: uint8, b: int16, factor: float, bias: float) -> (product: T)")
+        .costly()
+        .work(PRODUCT)
+        .attrs("T: {uint8, float}; zero: int; low: float; high: float")
+        .shape(shape::matmul),
 ];

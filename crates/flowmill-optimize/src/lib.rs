@@ -22,6 +22,7 @@ mod loops;
 mod lowering;
 mod passes;
 mod pipeline;
+mod quantized_values;
 mod rewrite;
 mod shapes;
 mod splat;

@@ -116,6 +116,8 @@ pub const PIPELINE: &[Pass] = &[
     // Before epilogues are fused: what a loop adds to such a product then becomes an epilogue of another.
     pass!(Pass, hoist_products),
     pass!(Pass, fuse_epilogues),
+    // After epilogues are fused: layers are one node, and weights have their last values. Before layers are fused with others, and with what is behind them.
+    pass!(Pass, quantize_layers),
     // After epilogues are fused: convolutions have taken what lies between them.
     pass!(Pass, fuse_separable),
     // Before single element-wise nodes are fused: looks for them.

@@ -18,6 +18,7 @@ mod functional;
 mod fused;
 mod gather;
 mod glimpse;
+mod integer;
 mod json_example;
 mod layer_norm;
 mod layouts;

@@ -29,6 +29,7 @@ pub(crate) mod lower_while;
 pub(crate) mod merge_duplicates;
 pub(crate) mod prune;
 pub(crate) mod pull_strides;
+pub(crate) mod quantize_layers;
 pub(crate) mod reduce_control_edges;
 pub(crate) mod remove_identities;
 pub(crate) mod remove_no_ops;

@@ -56,6 +56,8 @@ impl Target for Arithmetic {
         match op {
             "_FusedAttention" | "_FusedLayerNorm" | "_FusedReduction" | "_HoistedMatMul" | "_PartMatMul" => dtype == DType::F32,
             "_GeluApproximate" | "_GeluExact" | "_HardSigmoid" | "_HardSwish" | "_Mish" | "_Silu" => dtype == DType::F32,
+            "_AddBytes" | "_FromBytes" | "_ToBytes" => dtype == DType::U8,
+            "_IntegerConv2D" | "_IntegerDepthwiseConv2d" | "_IntegerMatMul" => dtype == DType::F32 || dtype == DType::U8,
             _ => !op.starts_with('_'),
         }
     }
