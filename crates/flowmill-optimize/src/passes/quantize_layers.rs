@@ -39,8 +39,8 @@ const FROM_BYTES: &str = "_FromBytes";
 const MAX_PRODUCTS: usize = 1 << 14;
 /// The fewest weights of a convolution or product that is computed over integers. On AVX2, 32 to 64 channels take 0.95 of the time of floats, 16 to 32 take 1.2.
 const MIN_WEIGHTS: usize = 2048;
-/// The most nodes that are passed between a layer and the rounding of its input.
-const MAX_STEPS: usize = 8;
+/// The most nodes that are looked at between a layer and the roundings of its input.
+const MAX_VISITS: usize = 64;
 
 /// False if `FLOWMILL_INTEGERS=0` is set in the environment.
 static IS_ALLOWED: LazyLock<bool> = LazyLock::new(|| std::env::var("FLOWMILL_INTEGERS").map_or(true, |value| value != "0"));
@@ -91,10 +91,11 @@ enum Source {
     Through(NodeId, Vec<Bytes>),
 }
 
-/// Returns the bytes that mean the values of a tensor.
-fn bytes_of(graph: &Graph, tensor: OutputId, device: &str, steps: usize) -> Option<Bytes> {
+/// Returns the bytes that mean the values of a tensor, unless they are behind more than `visits` nodes, which are counted down.
+fn bytes_of(graph: &Graph, tensor: OutputId, device: &str, visits: &mut usize) -> Option<Bytes> {
+    *visits = visits.checked_sub(1)?;
     let node = graph.get(tensor.node).filter(|node| tensor.slot == 0 && node.device() == device)?;
-    if !has_no_control_inputs(graph, node.id()) || steps == 0 {
+    if !has_no_control_inputs(graph, node.id()) {
         return None;
     }
     if node.is_op(FROM_BYTES) {
@@ -118,7 +119,7 @@ fn bytes_of(graph: &Graph, tensor: OutputId, device: &str, steps: usize) -> Opti
         } else {
             return None;
         };
-    let parts: Vec<Bytes> = (0..inputs).map(|i| bytes_of(graph, graph.input(node.id(), i)?, device, steps - 1)).collect::<Option<_>>()?;
+    let parts: Vec<Bytes> = (0..inputs).map(|i| bytes_of(graph, graph.input(node.id(), i)?, device, visits)).collect::<Option<_>>()?;
     let first = parts.first()?;
     let (zero, scale) = (first.zero, first.scale);
     parts.iter().all(|part| (part.zero, part.scale) == (zero, scale)).then_some(Bytes {
@@ -155,7 +156,8 @@ fn find_layer(graph: &Graph, node: &Node, shapes: &Shapes) -> Option<Layer> {
         [function] if is_limit(function) => (false, Some(function)),
         _ => return None,
     };
-    let input = bytes_of(graph, graph.input(node.id(), 0)?, device, MAX_STEPS)?;
+    let mut visits = MAX_VISITS;
+    let input = bytes_of(graph, graph.input(node.id(), 0)?, device, &mut visits)?;
     let weights = constant_input(graph, node.id(), 1).filter(|c| c.controls.is_empty())?.value;
     let depth = weights.shape().dims().get(2).copied();
     let (weights, products, channels) = dense_weights(op, node, weights)?;
@@ -401,7 +403,8 @@ fn find_sum(graph: &Graph, node: &Node, shapes: &Shapes) -> Option<Sum> {
     let reads_sum = graph.input(last.id(), 0).map(|input| input.node) == nodes.last().copied();
     let result = rounding(graph, last).filter(|_| reads_sum && has_no_control_inputs(graph, last.id()))?.grid;
     nodes.push(last.id());
-    let addends = [bytes_of(graph, a, device, MAX_STEPS)?, bytes_of(graph, b, device, MAX_STEPS)?];
+    let mut visits = MAX_VISITS;
+    let addends = [bytes_of(graph, a, device, &mut visits)?, bytes_of(graph, b, device, &mut visits)?];
     // Two tensors whose bytes would have to be made first are better added as floats.
     let is_there = addends.iter().any(|addend| matches!(addend.source, Source::There(_)));
     (is_there && shapes.of(graph).are_equal(a, b)).then_some(Sum { nodes, addends, activation, result })
