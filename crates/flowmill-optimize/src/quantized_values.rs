@@ -62,7 +62,7 @@ fn scalar(graph: &Graph, node: &Node, i: usize) -> Option<f32> {
 fn nudged(node: &Node, (min, max): (f32, f32)) -> Option<ByteGrid> {
     let bits: i64 = node.attrs().get_or("num_bits", 8).ok()?;
     let narrow: bool = node.attrs().get_or("narrow_range", false).ok()?;
-    if !(2..=8).contains(&bits) || !(min < max) {
+    if !(2..=8).contains(&bits) || min >= max {
         return None;
     }
     let (least, greatest) = (f32::from(u8::from(narrow)), ((1i64 << bits) - 1) as f32);
@@ -89,7 +89,7 @@ fn nudged(node: &Node, (min, max): (f32, f32)) -> Option<ByteGrid> {
 fn around_zero(node: &Node, bits: i64, (min, max): (f32, f32)) -> Option<ByteGrid> {
     let signed: bool = node.attrs().get_or("signed_input", true).ok()?;
     let narrow: bool = node.attrs().get_or("narrow_range", false).ok()?;
-    if !(2..=8).contains(&bits) || !(min <= max) {
+    if !(2..=8).contains(&bits) || min > max {
         return None;
     }
     let most = if signed { (1 << (bits - 1)) - 1 } else { (1 << bits) - 1 };

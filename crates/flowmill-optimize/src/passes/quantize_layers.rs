@@ -144,6 +144,21 @@ struct Layer {
     result: Option<ByteGrid>,
 }
 
+impl Layer {
+    /// Returns the factor and the addend of each channel's sums. Those of bytes count in steps of the result's grid, and round to the nearest.
+    fn rescaling(&self) -> Result<(Vec<f32>, Vec<f32>)> {
+        let inverse = self.result.map_or(1.0, |grid| grid.inverse);
+        let shift = self.result.map_or(0.0, |grid| f32::from(grid.zero) + 0.5);
+        let factor =
+            self.weights.scales.iter().map(|&s| (f64::from(s) * f64::from(self.input.scale) * f64::from(inverse)) as f32).collect();
+        let bias = match &self.bias {
+            Some(bias) => bias.as_slice::<f32>()?.iter().map(|&b| (f64::from(b) * f64::from(inverse) + f64::from(shift)) as f32).collect(),
+            None => vec![shift; self.weights.scales.len()],
+        };
+        Ok((factor, bias))
+    }
+}
+
 fn find_layer(graph: &Graph, node: &Node, shapes: &Shapes) -> Option<Layer> {
     let ops = [Linear::Conv2D, Linear::DepthwiseConv2d, Linear::MatMul];
     let op = ops.into_iter().find(|&op| Linear::of(node) == Some(op) || node.is_op(fuse_epilogues::fused_op(op)))?;
@@ -197,11 +212,10 @@ fn find_layer(graph: &Graph, node: &Node, shapes: &Shapes) -> Option<Layer> {
         true => Some(constant_input(graph, node.id(), 2).filter(|c| c.controls.is_empty() && c.value.num_elements() == channels)?.value),
         false => None,
     };
-    if bias.as_ref().is_some_and(|bias| !bias.as_slice::<f32>().is_ok_and(|bias| bias.iter().all(|b| b.is_finite()))) {
-        return None;
-    }
     let weights = integer_weights(&weights, channels)?;
-    Some(Layer { op, nodes, input, weights, bias, activation, result })
+    let layer = Layer { op, nodes, input, weights, bias, activation, result };
+    let (factor, bias) = layer.rescaling().ok()?;
+    factor.iter().chain(&bias).all(|x| x.is_finite()).then_some(layer)
 }
 
 /// Returns true if a function limits its argument, and rounding keeps the order.
@@ -296,14 +310,7 @@ fn rewrite_layer(graph: &mut Graph, layer: &Layer) -> Result<Replaced> {
         Some(grid) => limits_of_bytes(grid, layer.activation),
         None => limits_of_floats(layer.activation),
     };
-    let inverse = layer.result.map_or(1.0, |grid| grid.inverse);
-    let shift = layer.result.map_or(0.0, |grid| f32::from(grid.zero) + 0.5);
-    let factor: Vec<f32> =
-        layer.weights.scales.iter().map(|&s| (f64::from(s) * f64::from(layer.input.scale) * f64::from(inverse)) as f32).collect();
-    let bias: Vec<f32> = match &layer.bias {
-        Some(bias) => bias.as_slice::<f32>()?.iter().map(|&b| (f64::from(b) * f64::from(inverse) + f64::from(shift)) as f32).collect(),
-        None => vec![shift; factor.len()],
-    };
+    let (factor, bias) = layer.rescaling()?;
     set(&mut def, "T", dtype(if layer.result.is_some() { DType::U8 } else { DType::F32 }));
     set(&mut def, "zero", i64::from(layer.input.zero).into());
     set(&mut def, "low", low.into());
@@ -316,7 +323,7 @@ fn rewrite_layer(graph: &mut Graph, layer: &Layer) -> Result<Replaced> {
     ];
     let new = match &layer.result {
         Some(grid) => {
-            def.name = graph.new_name(&graph.node(last)?.name().to_owned());
+            def.name = name_like(graph, last)?;
             let bytes = graph.add_node_with_inputs(def, &inputs, &[])?;
             replace_by_floats(graph, last, bytes.output(0), grid)?
         }
@@ -342,6 +349,12 @@ fn replace_by_floats(graph: &mut Graph, node: NodeId, bytes: OutputId, grid: &By
     replace(graph, node, def, &[bytes], &[])
 }
 
+/// Returns a new name that begins with that of a node.
+fn name_like(graph: &mut Graph, node: NodeId) -> Result<String> {
+    let name = graph.node(node)?.name().to_owned();
+    Ok(graph.new_name(&name))
+}
+
 fn set(def: &mut NodeDef, name: &str, value: flowmill_proto::AttrValue) {
     def.attr.insert(name.to_owned(), value);
 }
@@ -355,7 +368,7 @@ fn make_bytes(graph: &mut Graph, bytes: &Bytes, for_node: NodeId) -> Result<Outp
     match &bytes.source {
         Source::There(tensor) => Ok(*tensor),
         Source::Rounded(tensor, Rounding { grid, divides }) => {
-            let name = graph.new_name(&graph.node(for_node)?.name().to_owned());
+            let name = name_like(graph, for_node)?;
             let mut def = node_def(graph, "_ToBytes", name, &[for_node]);
             for (name, value) in [("min", grid.min), ("max", grid.max), ("scale", grid.scale), ("inverse", grid.inverse)] {
                 set(&mut def, name, value.into());
@@ -424,7 +437,7 @@ fn rewrite_sum(graph: &mut Graph, sum: &Sum) -> Result<Replaced> {
     set(&mut def, "low", low.into());
     set(&mut def, "high", high.into());
     let inputs = [make_bytes(graph, &sum.addends[0], last)?, make_bytes(graph, &sum.addends[1], last)?];
-    def.name = graph.new_name(&graph.node(last)?.name().to_owned());
+    def.name = name_like(graph, last)?;
     let bytes = graph.add_node_with_inputs(def, &inputs, &[])?;
     let new = replace_by_floats(graph, last, bytes.output(0), &sum.result)?;
     for &node in others.iter().rev() {
