@@ -87,11 +87,25 @@ fn calls() -> Vec<Forking> {
     call("gemm/narrow.rs", "MatMul", vec![("T", ty(DType::BF16))], vec![narrow(&[300, 64]), narrow(&[64, 400])]);
     let bytes = |dims: &[usize]| {
         let values: Vec<u8> = numbers(dims.iter().product(), 256).into_iter().map(|x| x as u8).collect();
-        Tensor::from_slice(Shape::new(dims), &values).unwrap().bitcast(DType::QU8).unwrap()
+        Tensor::from_slice(Shape::new(dims), &values).unwrap()
     };
     let quantized = vec![("Tinput", ty(DType::QU8)), ("Tfilter", ty(DType::QU8)), ("strides", ints(one)), ("padding", "SAME".into())];
     let ranges = [-1.0f32, 1.0, -1.0, 1.0].map(Tensor::scalar);
-    let operands = [bytes(&[1, 64, 64, 8]), bytes(&[3, 3, 8, 16])];
+    let operands = [bytes(&[1, 64, 64, 8]), bytes(&[3, 3, 8, 16])].map(|operand| operand.bitcast(DType::QU8).unwrap());
+    let weights = |dims: &[usize]| {
+        let values: Vec<i16> = numbers(dims.iter().product(), 255).iter().map(|&n| n as i16 - 127).collect();
+        Tensor::from_slice(Shape::new(dims), &values).unwrap()
+    };
+    let result = || vec![("T", ty(DType::U8)), ("zero", 3i64.into()), ("low", 0.0f32.into()), ("high", 255.0f32.into())];
+    let layer = || result().into_iter().chain([("strides", ints(one)), ("padding", "SAME".into())]).collect();
+    let scaled = |image: Tensor, filter: Tensor, channels: usize| vec![image, filter, positive(&[channels]), positive(&[channels])];
+    let image = bytes(&[2, 40, 40, 32]);
+    call("integer/mod.rs", "_IntegerConv2D", layer(), scaled(image.clone(), weights(&[3, 3, 32, 32]), 32));
+    call("integer/mod.rs", "_IntegerConv2D", layer(), scaled(image.clone(), weights(&[1, 1, 32, 64]), 64));
+    call("integer/mod.rs", "_IntegerDepthwiseConv2d", layer(), scaled(image, weights(&[3, 3, 32, 1]), 32));
+    call("integer/mod.rs", "_IntegerMatMul", result(), scaled(bytes(&[200, 300]), weights(&[300, 64]), 64));
+    let grid = [("min", -0.5f32), ("max", 2.0), ("scale", 2.5 / 255.0), ("inverse", 255.0 / 2.5)].map(|(name, value)| (name, value.into()));
+    call("integer/bytes.rs", "_ToBytes", grid.into_iter().chain([("zero", 51i64.into())]).collect(), vec![f(&[100_000])]);
     call("quantized/conv.rs", "QuantizedConv2D", quantized, operands.into_iter().chain(ranges).collect());
     call("conv/narrow.rs", "Conv2D", steps(one), vec![f(&[4, 32, 32, 16]), f(&[5, 5, 16, 2])]);
     call("conv/padding.rs", "Conv2D", steps(one), vec![f(&[4, 12, 12, 24]), f(&[5, 5, 24, 40])]);
