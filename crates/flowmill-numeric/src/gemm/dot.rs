@@ -171,7 +171,7 @@ unsafe impl Dot for PortableWords {
 
 #[cfg(target_arch = "x86_64")]
 pub(super) mod x86 {
-    use super::{Dot, Pair, Quad, WordPair};
+    use super::{Dot, Pair, Quad};
     use crate::simd::x86::{F32x16, I32x8, I32x16};
     use core::arch::x86_64::*;
 
@@ -278,34 +278,4 @@ pub(super) mod x86 {
             };
         }
     }
-
-    /// Defines pairs of 16-bit integers for an instruction set.
-    macro_rules! words {
-        ($(#[$doc:meta])* $name:ident, $bits:ident, $sums:ident, $set:ident, $load:ident, $zero:ident, $madd:ident, $add:ident) => {
-            $(#[$doc])*
-            pub(crate) struct $name;
-
-            // SAFETY: intrinsics, correct on any CPU that has the instruction set.
-            unsafe impl Dot for $name {
-                type Step = WordPair;
-                type Steps = $bits;
-                type Sums = $sums;
-
-                methods! {
-                    fn zero() -> $bits = $zero();
-                    fn splat(step: WordPair) -> $bits = $set(bytemuck::cast(step));
-                    fn load(p: *const WordPair) -> $bits = $load(p.cast());
-                    fn add_products(a: $bits, b: $bits, sums: $sums) -> $sums = $sums($add(sums.0, $madd(a, b)));
-                }
-            }
-        };
-    }
-    words!(
-        /// Pairs of 16-bit integers, for AVX2.
-        Words16, __m256i, I32x8, _mm256_set1_epi32, _mm256_loadu_si256, _mm256_setzero_si256, _mm256_madd_epi16, _mm256_add_epi32
-    );
-    words!(
-        /// Pairs of 16-bit integers, for AVX-512.
-        Words32, __m512i, I32x16, _mm512_set1_epi32, _mm512_loadu_si512, _mm512_setzero_si512, _mm512_madd_epi16, _mm512_add_epi32
-    );
 }

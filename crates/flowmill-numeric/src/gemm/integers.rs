@@ -10,8 +10,8 @@ use crate::simd::{Isa, isa};
 
 /// A matrix B `[k, n]` of integers from -255 to 255, packed once for products with bytes, of which each means its distance from a zero point.
 ///
-/// CPUs with AVX512-VNNI multiply bytes, if all elements of B fit in eight bits with a sign. Otherwise both factors are widened to 16 bits, because the
-/// instruction of AVX2 that multiplies bytes saturates.
+/// CPUs with AVX512-VNNI multiply bytes, if all elements of B fit in eight bits with a sign. Otherwise both factors are widened to 16 bits and multiplied in plain
+/// Rust: CPUs with AVX2, whose instruction that multiplies bytes saturates, have the panels of `integer`.
 #[derive(Clone, Debug)]
 pub struct PackedIntegers {
     form: Form,

@@ -312,7 +312,7 @@ macro_rules! kernel_table {
 
 #[cfg(target_arch = "x86_64")]
 mod tables_x86 {
-    use super::super::dot::x86::{Bf16x32, Bytes64, WidenedBytes32, WidenedBytes64, Words16, Words32};
+    use super::super::dot::x86::{Bf16x32, Bytes64, WidenedBytes32, WidenedBytes64};
     use super::*;
     use crate::simd::x86::{F32x8, F32x16, F64x4, F64x8};
 
@@ -325,8 +325,6 @@ mod tables_x86 {
         [1 2 3 4 5 6 7 8 9 10 11 12 13 14] [1 2 3 4 5 6 7 8 9 10 11 12 13 14] [1 2 3 4 5 6] [1 2]);
     kernel_table!(I8_AVX512_VNNI, Bytes64, ["avx512f,avx512bw,avx512cd,avx512dq,avx512vl,avx512vnni"]
         [1 2 3 4 5 6 7 8 9 10 11 12 13 14] [1 2 3 4 5 6 7 8 9 10 11 12 13 14] [1 2 3 4 5 6] [1 2]);
-    kernel_table!(I16_AVX512, Words32, ["avx512f,avx512bw,avx512cd,avx512dq,avx512vl"]
-        [1 2 3 4 5 6 7 8 9 10 11 12] [1 2 3 4 5 6 7 8 9 10 11 12] [1 2 3 4 5 6] [1 2]);
     // Widened operands take two registers each.
     kernel_table!(BF16_AVX512, WidenedPairs<F32x16>, ["avx512f,avx512bw,avx512cd,avx512dq,avx512vl"]
         [1 2 3 4 5 6 7 8 9 10 11 12] [1 2 3 4 5 6 7 8 9 10 11 12] [1 2 3 4] [1]);
@@ -337,9 +335,6 @@ mod tables_x86 {
         [1 2 3 4 5 6] [1 2 3 4 5 6] [1 2] [1]);
     kernel_table!(F64_AVX2, F64x4, ["avx2,fma,f16c,bmi1,bmi2,lzcnt,popcnt"]
         [1 2 3 4 5 6] [1 2 3 4 5 6] [1 2] [1]);
-    // The products of a pair take a register more.
-    kernel_table!(I16_AVX2, Words16, ["avx2,fma,f16c,bmi1,bmi2,lzcnt,popcnt"]
-        [1 2 3 4 5] [1 2 3 4 5] [1 2] [1]);
     kernel_table!(BF16_AVX2, WidenedPairs<F32x8>, ["avx2,fma,f16c,bmi1,bmi2,lzcnt,popcnt"]
         [1 2 3 4] [1 2 3 4] [1] []);
     kernel_table!(I8_AVX2, WidenedBytes32, ["avx2,fma,f16c,bmi1,bmi2,lzcnt,popcnt"]
@@ -347,8 +342,7 @@ mod tables_x86 {
 }
 #[cfg(target_arch = "x86_64")]
 use tables_x86::{
-    BF16_AVX2, BF16_AVX512, BF16_AVX512_BF16, F32_AVX2, F32_AVX512, F64_AVX2, F64_AVX512, I8_AVX2, I8_AVX512, I8_AVX512_VNNI, I16_AVX2,
-    I16_AVX512,
+    BF16_AVX2, BF16_AVX512, BF16_AVX512_BF16, F32_AVX2, F32_AVX512, F64_AVX2, F64_AVX512, I8_AVX2, I8_AVX512, I8_AVX512_VNNI,
 };
 
 kernel_table!(F32_PORTABLE, Portable<f32, 4>, [] [1 2 3 4] [1 2 3 4] [1] []);
@@ -386,6 +380,7 @@ operand!(f32, f32, f32, F32_AVX512 F32_AVX2 F32_PORTABLE);
 operand!(f64, f64, f64, F64_AVX512 F64_AVX2 F64_PORTABLE);
 operand!(bf16, Pair, f32, BF16_AVX512 BF16_AVX2 BF16_PORTABLE, "avx512bf16" BF16_AVX512_BF16);
 operand!(i8, Quad, i32, I8_AVX512 I8_AVX2 I8_PORTABLE, "avx512vnni" I8_AVX512_VNNI);
-operand!(i16, WordPair, i32, I16_AVX512 I16_AVX2 I16_PORTABLE);
+// With AVX2 and more, layers over bytes have kernels of their own (`integer::panels`).
+operand!(i16, WordPair, i32, I16_PORTABLE I16_PORTABLE I16_PORTABLE);
 impl Element for f32 {}
 impl Element for f64 {}
