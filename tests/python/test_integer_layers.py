@@ -15,7 +15,7 @@ def normal(seed, *shape):
 
 
 def mobile(tf, x, variable):
-    """Ranges in variables, biases of `BiasAdd`, `Relu6` in front of the range."""
+    """Builds a network with ranges in variables, biases of `BiasAdd`, `Relu6` in front of the range."""
 
     def rounded(x):
         return tf.fake_quant_with_min_max_vars(x, variable("low", np.float32(0)), variable("high", np.float32(6)))
@@ -36,7 +36,7 @@ def mobile(tf, x, variable):
 
 
 def residual(tf, x, variable):
-    """Ranges in attributes and per channel, biases of `Add`, batch norms, limits that the range implies, sums of two layers."""
+    """Builds a network with ranges in attributes and per channel, biases of `Add`, batch norms, limits that the range implies, sums of two layers."""
 
     def rounded(x, low=-3.0, high=4.0):
         return tf.fake_quant_with_min_max_args(x, min=low, max=high)
@@ -61,7 +61,7 @@ def residual(tf, x, variable):
 
 
 def bottlenecks(tf, x, variable):
-    """As `tf.contrib.quantize` writes them: batch norms are folded into the weights before these are rounded; linear layers and sums of them have ranges around zero."""
+    """Builds what `tf.contrib.quantize` writes: batch norms are folded into the weights before these are rounded; linear layers and sums of them have ranges around zero."""
 
     def act_quant(x, low=0.0, high=6.0, scope="act_quant"):
         with tf.name_scope(scope):
@@ -97,7 +97,7 @@ def bottlenecks(tf, x, variable):
 
 
 def keras_layers(tf, x, variable):
-    """As `tensorflow_model_optimization` writes them: weights have a range per channel, concatenated tensors one range, activations are `Relu`."""
+    """Builds what `tensorflow_model_optimization` writes: weights have a range per channel, concatenated tensors one range, activations are `Relu`."""
 
     def ends(low, high):
         return variable("min", np.float32(low)), variable("max", np.float32(high))

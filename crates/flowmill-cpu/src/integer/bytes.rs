@@ -6,7 +6,7 @@ use crate::parallel;
 use flowmill_numeric::fake_quant::QuantizedValues;
 use flowmill_numeric::integer::{add_bytes, to_bytes, to_floats};
 use flowmill_runtime::{Kernel, KernelInit, KernelRegistry};
-use flowmill_tensor::{DType, Result, bail};
+use flowmill_tensor::{DType, Element, Result, bail};
 use std::sync::Arc;
 
 pub(super) fn register(registry: &mut KernelRegistry) {
@@ -29,23 +29,24 @@ fn make_to_bytes(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
         zero: f32::from(zero),
     };
     let divides = attrs.get_or("divides", false)?;
-    linear_from_fn(init, move |ctx| {
-        let input = ctx.take(0)?;
-        let mut out = ctx.allocator().uninit(DType::U8, input.shape().clone())?;
-        let x = input.as_slice::<f32>()?;
-        parallel::chunks(out.as_mut_slice::<u8>()?, GRAIN, |i, bytes| to_bytes(bytes, &x[i * GRAIN..], values, divides));
-        ctx.set_output(0, out);
-        Ok(())
-    })
+    element_wise(init, move |bytes: &mut [u8], x: &[f32]| to_bytes(bytes, x, values, divides))
 }
 
 fn make_from_bytes(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let (scale, zero): (f32, u8) = (init.attrs.get("scale")?, zero_byte(init.attrs.get("zero")?)?);
+    element_wise(init, move |x: &mut [f32], bytes: &[u8]| to_floats(x, bytes, scale, zero))
+}
+
+/// Makes a kernel that computes elements of `B` from as many of `A`.
+fn element_wise<A: Element, B: Element>(
+    init: &KernelInit<'_>,
+    f: impl Fn(&mut [B], &[A]) + Send + Sync + 'static,
+) -> Result<Arc<dyn Kernel>> {
     linear_from_fn(init, move |ctx| {
         let input = ctx.take(0)?;
-        let mut out = ctx.allocator().uninit(DType::F32, input.shape().clone())?;
-        let bytes = input.as_slice::<u8>()?;
-        parallel::chunks(out.as_mut_slice::<f32>()?, GRAIN, |i, x| to_floats(x, &bytes[i * GRAIN..], scale, zero));
+        let mut out = ctx.allocator().uninit(B::DTYPE, input.shape().clone())?;
+        let x = input.as_slice::<A>()?;
+        parallel::chunks(out.as_mut_slice::<B>()?, GRAIN, |i, out| f(out, &x[i * GRAIN..]));
         ctx.set_output(0, out);
         Ok(())
     })

@@ -30,7 +30,7 @@ use flowmill_graph::traverse::topological_order;
 use flowmill_graph::{ElementwiseFunction, Graph, Moves, Node, NodeId, OutputId};
 use flowmill_proto::NodeDef;
 use flowmill_proto::attr_value::Value;
-use flowmill_tensor::{DType, Result, Tensor};
+use flowmill_tensor::{DType, Result, Shape, Tensor};
 use std::sync::LazyLock;
 
 /// The op that bytes become floats by.
@@ -138,6 +138,8 @@ struct Layer {
     nodes: Vec<NodeId>,
     input: Bytes,
     weights: IntegerWeights,
+    /// The shape of the weights.
+    filter: Shape,
     bias: Option<Tensor>,
     activation: Option<ElementwiseFunction>,
     /// The values to which the result is rounded.
@@ -212,8 +214,9 @@ fn find_layer(graph: &Graph, node: &Node, shapes: &Shapes) -> Option<Layer> {
         true => Some(constant_input(graph, node.id(), 2).filter(|c| c.controls.is_empty() && c.value.num_elements() == channels)?.value),
         false => None,
     };
+    let filter = weights.shape().clone();
     let weights = integer_weights(&weights, channels)?;
-    let layer = Layer { op, nodes, input, weights, bias, activation, result };
+    let layer = Layer { op, nodes, input, weights, filter, bias, activation, result };
     let (factor, bias) = layer.rescaling().ok()?;
     factor.iter().chain(&bias).all(|x| x.is_finite()).then_some(layer)
 }
@@ -301,11 +304,6 @@ fn rewrite_layer(graph: &mut Graph, layer: &Layer) -> Result<Replaced> {
         def.attr.insert("padding".to_owned(), "EXPLICIT".into());
         def.attr.insert("explicit_paddings".to_owned(), graph.node(first)?.attrs().list::<i64>(OWN_PADDINGS)?.into());
     }
-    let shape = match (layer.op, graph_shape(graph, first)) {
-        (Linear::MatMul, _) => vec![layer.weights.integers.len() / layer.weights.scales.len().max(1), layer.weights.scales.len()],
-        (_, Some(dims)) => dims,
-        (_, None) => flowmill_tensor::bail!(Internal, "weights without a shape"),
-    };
     let (low, high) = match &layer.result {
         Some(grid) => limits_of_bytes(grid, layer.activation),
         None => limits_of_floats(layer.activation),
@@ -317,7 +315,7 @@ fn rewrite_layer(graph: &mut Graph, layer: &Layer) -> Result<Replaced> {
     set(&mut def, "high", high.into());
     let inputs = [
         make_bytes(graph, &layer.input, first)?,
-        add_constant(graph, &Tensor::from_slice(shape, &layer.weights.integers)?, &[], first)?,
+        add_constant(graph, &Tensor::from_slice(layer.filter.clone(), &layer.weights.integers)?, &[], first)?,
         add_constant(graph, &Tensor::vector(&factor)?, &[], first)?,
         add_constant(graph, &Tensor::vector(&bias)?, &[], first)?,
     ];
@@ -333,12 +331,6 @@ fn rewrite_layer(graph: &mut Graph, layer: &Layer) -> Result<Replaced> {
         graph.remove_node(node)?;
     }
     Ok(Replaced { old: last, new })
-}
-
-/// Returns the sizes of a filter.
-fn graph_shape(graph: &Graph, node: NodeId) -> Option<Vec<usize>> {
-    let shape = crate::rewrite::constant_shape(graph, graph.input(node, 1)?)?;
-    Some(shape.dims().to_vec())
 }
 
 /// Replaces a node that rounds by the floats that bytes mean.
