@@ -133,42 +133,6 @@ unsafe impl Dot for PortableQuads {
     }
 }
 
-/// The numbers of a step of 16-bit integers.
-pub(crate) type WordPair = [i16; 2];
-
-/// Pairs of 16-bit integers that are multiplied in plain Rust.
-pub(crate) struct PortableWords;
-
-// SAFETY: plain Rust; only `load` has a requirement.
-unsafe impl Dot for PortableWords {
-    type Step = WordPair;
-    type Steps = [WordPair; 4];
-    type Sums = Portable<i32, 4>;
-
-    #[inline(always)]
-    unsafe fn zero() -> [WordPair; 4] {
-        [[0; 2]; 4]
-    }
-    #[inline(always)]
-    unsafe fn splat(step: WordPair) -> [WordPair; 4] {
-        [step; 4]
-    }
-    #[inline(always)]
-    unsafe fn load(p: *const WordPair) -> [WordPair; 4] {
-        // SAFETY: the caller guarantees that four steps are readable.
-        unsafe { p.cast::<[WordPair; 4]>().read_unaligned() }
-    }
-    #[inline(always)]
-    unsafe fn add_products(a: [WordPair; 4], b: [WordPair; 4], mut sums: Self::Sums) -> Self::Sums {
-        for i in 0..4 {
-            for j in 0..2 {
-                sums.0[i] = sums.0[i].wrapping_add(i32::from(a[i][j]) * i32::from(b[i][j]));
-            }
-        }
-        sums
-    }
-}
-
 #[cfg(target_arch = "x86_64")]
 pub(super) mod x86 {
     use super::{Dot, Pair, Quad};

@@ -1,7 +1,7 @@
 //! Matrix products.
 //!
 //! [`gemm_packed`] multiplies with a B that was packed once (weights), as `f32` or rounded to `bfloat16` ([`PackedRhs`]); [`gemm`] and [`gemm_batch`]
-//! take plain row-major operands of `f32` or `f64`, [`gemm_bf16`] of `bfloat16`; [`gemm_bytes`] multiplies quantised bytes, [`PackedIntegers`] bytes with constant integers; [`matmul_generic`] and its
+//! take plain row-major operands of `f32` or `f64`, [`gemm_bf16`] of `bfloat16`; [`gemm_bytes`] multiplies quantised bytes; [`matmul_generic`] and its
 //! relatives serve all other types. One driver computes all but the last: it is generic over the [`Operand`], whose tile kernels differ in how they
 //! multiply (`dot`) alone.
 //!
@@ -20,7 +20,6 @@ mod driver;
 mod epilogue;
 mod generic;
 mod in_place;
-mod integers;
 mod narrow;
 mod pack;
 mod quantized;
@@ -32,7 +31,6 @@ mod tile;
 
 pub use epilogue::{Activation, Epilogue};
 pub use generic::{Ring, matmul_converted, matmul_generic};
-pub use integers::PackedIntegers;
 pub use narrow::{gemm_bf16, gemm_bf16_packed, round_to_bf16};
 pub use pack::PackedB;
 pub use quantized::{PackedBytes, gemm_bytes};

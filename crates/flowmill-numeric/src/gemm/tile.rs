@@ -5,7 +5,7 @@
 //! The choice of tile, panel, block or thread does not change that chain, so it does not change a bit of the result.
 
 use super::direct::{DirectFn, DirectTile, direct_tile};
-use super::dot::{Dot, Pair, PortableQuads, PortableWords, Quad, WidenedPairs, WordPair};
+use super::dot::{Dot, Pair, PortableQuads, Quad, WidenedPairs};
 use crate::simd::Isa;
 use crate::simd::vector::{Lanes, Portable};
 use half::bf16;
@@ -348,7 +348,6 @@ use tables_x86::{
 kernel_table!(F32_PORTABLE, Portable<f32, 4>, [] [1 2 3 4] [1 2 3 4] [1] []);
 kernel_table!(F64_PORTABLE, Portable<f64, 2>, [] [1 2 3 4] [1 2 3 4] [1] []);
 kernel_table!(BF16_PORTABLE, WidenedPairs<Portable<f32, 4>>, [] [1 2 3 4] [1 2 3 4] [1] []);
-kernel_table!(I16_PORTABLE, PortableWords, [] [1 2 3 4] [1 2 3 4] [1] []);
 kernel_table!(I8_PORTABLE, PortableQuads, [] [1 2 3 4] [1 2 3 4] [1] []);
 
 macro_rules! operand {
@@ -380,7 +379,5 @@ operand!(f32, f32, f32, F32_AVX512 F32_AVX2 F32_PORTABLE);
 operand!(f64, f64, f64, F64_AVX512 F64_AVX2 F64_PORTABLE);
 operand!(bf16, Pair, f32, BF16_AVX512 BF16_AVX2 BF16_PORTABLE, "avx512bf16" BF16_AVX512_BF16);
 operand!(i8, Quad, i32, I8_AVX512 I8_AVX2 I8_PORTABLE, "avx512vnni" I8_AVX512_VNNI);
-// With AVX2 and more, layers over bytes have kernels of their own (`integer::panels`).
-operand!(i16, WordPair, i32, I16_PORTABLE I16_PORTABLE I16_PORTABLE);
 impl Element for f32 {}
 impl Element for f64 {}

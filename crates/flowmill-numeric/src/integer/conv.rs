@@ -2,8 +2,8 @@
 
 use super::panels::Panels;
 use super::{Rescale, Rescaled, for_row_blocks};
-use crate::gemm::{PackedIntegers, with_scratch};
-use crate::simd::isa;
+use crate::gemm::{MatrixRef, PackedBytes, gemm_bytes, with_scratch};
+use crate::simd::{Isa, isa};
 use crate::window::Window;
 
 /// A filter `[height, width, in_channels, out_channels]` of integers from -255 to 255, packed once.
@@ -17,23 +17,18 @@ pub struct IntegerFilter {
 /// A filter as a matrix of a row per input and a column per output.
 #[derive(Clone, Debug)]
 enum Matrix {
-    /// For CPUs that multiply bytes, and those without a kernel for panels: sums are stored before they are rescaled.
-    Packed(PackedIntegers),
+    /// For CPUs that multiply bytes: sums are stored before they are rescaled.
+    Bytes {
+        matrix: PackedBytes,
+        zero: u8,
+    },
     Panels(Panels),
 }
 
 impl Matrix {
-    fn pack(weights: &[i16], k: usize, n: usize, zero: u8) -> Self {
-        if Panels::is_supported() && !PackedIntegers::multiplies_as_bytes(weights) {
-            Matrix::Panels(Panels::pack(weights, k, n, zero))
-        } else {
-            Matrix::Packed(PackedIntegers::pack(weights, k, n, zero))
-        }
-    }
-
     fn zero(&self) -> u8 {
         match self {
-            Matrix::Packed(matrix) => matrix.zero(),
+            Matrix::Bytes { zero, .. } => *zero,
             Matrix::Panels(matrix) => matrix.zero(),
         }
     }
@@ -41,21 +36,29 @@ impl Matrix {
     /// Returns the numbers of inputs and of outputs.
     fn sizes(&self) -> (usize, usize) {
         match self {
-            Matrix::Packed(matrix) => (matrix.k(), matrix.n()),
+            Matrix::Bytes { matrix, .. } => (matrix.k(), matrix.n()),
             Matrix::Panels(matrix) => (matrix.k(), matrix.n()),
         }
     }
 
     /// Computes `rescale((A[m, k] - zero) B[k, n])` with dense A and result.
-    fn multiply<O: Rescaled>(&self, m: usize, a: &[u8], finish: &Rescale<'_>, out: &mut [O]) {
+    fn multiply<O: Rescaled>(&self, isa: Isa, m: usize, a: &[u8], finish: &Rescale<'_>, out: &mut [O]) {
         match self {
-            Matrix::Panels(matrix) => matrix.multiply(m, a, finish, out),
-            Matrix::Packed(matrix) => with_scratch(m * matrix.n(), |sums: &mut [i32]| {
-                matrix.multiply(m, a, matrix.k(), sums);
-                O::rescale(isa(), out, sums, finish);
+            Matrix::Panels(matrix) => matrix.multiply(isa, m, a, finish, out),
+            Matrix::Bytes { matrix, zero } => with_scratch(m * matrix.n(), |sums: &mut [i32]| {
+                gemm_bytes(m, MatrixRef { data: a, ld: matrix.k(), transposed: false }, i32::from(*zero), matrix, sums);
+                O::rescale(isa, out, sums, finish);
             }),
         }
     }
+}
+
+/// Returns true if this process has instructions that multiply bytes and add up exactly. The instruction of AVX2 saturates.
+fn multiplies_bytes() -> bool {
+    #[cfg(target_arch = "x86_64")]
+    return isa() == Isa::Avx512 && std::arch::is_x86_feature_detected!("avx512vnni");
+    #[cfg(not(target_arch = "x86_64"))]
+    return false;
 }
 
 impl IntegerFilter {
@@ -64,13 +67,20 @@ impl IntegerFilter {
     /// # Panics
     /// If there are fewer weights than the sizes say.
     pub fn pack(weights: &[i16], [height, width, inputs, outputs]: [usize; 4], zero: u8) -> Self {
-        Self { matrix: Matrix::pack(weights, height * width * inputs, outputs, zero), height, width }
+        let as_bytes = multiplies_bytes() && weights.iter().all(|&weight| i8::try_from(weight).is_ok());
+        Self::pack_as(weights, [height, width, inputs, outputs], zero, as_bytes)
     }
 
-    /// Packs a filter for the kernels that store sums before they are rescaled.
-    #[cfg(test)]
-    pub(super) fn pack_for_sums(weights: &[i16], [height, width, inputs, outputs]: [usize; 4], zero: u8) -> Self {
-        let matrix = Matrix::Packed(PackedIntegers::pack(weights, height * width * inputs, outputs, zero));
+    /// Packs a filter whose weights fit in eight bits with a sign if they are multiplied as bytes.
+    pub(super) fn pack_as(weights: &[i16], [height, width, inputs, outputs]: [usize; 4], zero: u8, as_bytes: bool) -> Self {
+        let k = height * width * inputs;
+        let matrix = if as_bytes {
+            let weights: Vec<i8> = weights.iter().map(|&weight| weight as i8).collect();
+            let matrix = MatrixRef { data: &weights, ld: outputs, transposed: false };
+            Matrix::Bytes { matrix: PackedBytes::pack_signed(matrix, k, outputs, 0), zero }
+        } else {
+            Matrix::Panels(Panels::pack(weights, k, outputs, zero))
+        };
         Self { matrix, height, width }
     }
 
@@ -84,6 +94,10 @@ impl IntegerFilter {
     /// # Panics
     /// If a slice is too short for its shape, or the window is not that of the filter.
     pub fn apply<O: Rescaled>(&self, window: &Window, input: &[u8], finish: &Rescale<'_>, out: &mut [O]) {
+        self.apply_with(isa(), window, input, finish, out);
+    }
+
+    pub(super) fn apply_with<O: Rescaled>(&self, isa: Isa, window: &Window, input: &[u8], finish: &Rescale<'_>, out: &mut [O]) {
         let (k, n) = self.matrix.sizes();
         window.check(input.len());
         assert!((window.height, window.width) == (self.height, self.width) && self.height * self.width * window.channels == k);
@@ -97,11 +111,11 @@ impl IntegerFilter {
         for_row_blocks(out, n, k + 4 * n, nanoseconds(window.positions(), k, n), |first, out| {
             let rows = out.len() / n;
             if is_plain {
-                return self.matrix.multiply(rows, &input[first * k..], finish, out);
+                return self.matrix.multiply(isa, rows, &input[first * k..], finish, out);
             }
             with_scratch(rows * k, |patches: &mut [u8]| {
                 copy_patches(window, input, first, self.matrix.zero(), k, patches);
-                self.matrix.multiply(rows, patches, finish, out);
+                self.matrix.multiply(isa, rows, patches, finish, out);
             });
         });
     }

@@ -1,6 +1,6 @@
 //! Depthwise convolutions over integers.
 
-use super::{LANES, Rescale, Rescaled, for_row_blocks};
+use super::{LANES, Rescale, Rescaled, for_row_blocks, pack_pairs};
 use crate::gemm::with_scratch;
 use crate::simd::{Isa, isa};
 use crate::window::Window;
@@ -30,18 +30,8 @@ impl DepthwiseFilter {
     /// # Panics
     /// If there are fewer weights than the sizes say.
     pub fn pack(weights: &[i16], [height, width, channels]: [usize; 3], zero: u8) -> Self {
-        let taps = height * width;
-        let (pairs, blocks) = (taps.div_ceil(2), channels.div_ceil(LANES));
-        let mut packed = vec![0; blocks * pairs * LANES * 2];
-        let mut start = vec![0i32; blocks * LANES];
-        for tap in 0..taps {
-            for channel in 0..channels {
-                let weight = weights[tap * channels + channel];
-                packed[((channel / LANES * pairs + tap / 2) * LANES + channel % LANES) * 2 + tap % 2] = weight;
-                start[channel] = start[channel].wrapping_sub(i32::from(zero) * i32::from(weight));
-            }
-        }
-        Self { weights: packed, start, zero, height, width, channels }
+        let (weights, start) = pack_pairs(weights, height * width, channels, zero);
+        Self { weights, start, zero, height, width, channels }
     }
 
     /// Returns true if the filter was packed for images in which `zero` means zero.
@@ -344,10 +334,13 @@ mod tests {
                     }
                 });
                 let shape = [w.height, w.width, channels, outputs];
-                for filter in [IntegerFilter::pack(&weights, shape, zero), IntegerFilter::pack_for_sums(&weights, shape, zero)] {
+                for as_bytes in [false, limit < 128] {
+                    let filter = IntegerFilter::pack_as(&weights, shape, zero, as_bytes);
                     assert!(filter.is_for(zero) && !filter.is_for(zero ^ 1));
-                    let bytes = |finish: &Rescale<'_>, out: &mut [u8]| filter.apply(&w, &input, finish, out);
-                    check(outputs, &sums, &bytes, &|finish, out| filter.apply(&w, &input, finish, out));
+                    for isa in Isa::available() {
+                        let bytes = |finish: &Rescale<'_>, out: &mut [u8]| filter.apply_with(isa, &w, &input, finish, out);
+                        check(outputs, &sums, &bytes, &|finish, out| filter.apply_with(isa, &w, &input, finish, out));
+                    }
                 }
             }
         }

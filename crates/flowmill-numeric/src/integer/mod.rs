@@ -286,6 +286,22 @@ mod x86 {
     }
 }
 
+/// Packs a dense matrix of integers, one row per factor of a sum, for instructions that add the products of two neighbouring integers of 16 bits. Returns for each
+/// block of [`LANES`] columns and each pair of rows the weights of both, column by column (`[blocks, pairs, LANES, 2]`), and the sum that each column starts with:
+/// minus the zero point times the sum of the column. What a pair or a block lacks is zeros.
+fn pack_pairs(matrix: &[i16], rows: usize, columns: usize, zero: u8) -> (Vec<i16>, Vec<i32>) {
+    let (pairs, blocks) = (rows.div_ceil(2), columns.div_ceil(LANES));
+    let mut weights = vec![0; blocks * pairs * LANES * 2];
+    let mut start = vec![0i32; blocks * LANES];
+    for row in 0..rows {
+        for (column, &weight) in matrix[row * columns..][..columns].iter().enumerate() {
+            weights[((column / LANES * pairs + row / 2) * LANES + column % LANES) * 2 + row % 2] = weight;
+            start[column] = start[column].wrapping_sub(i32::from(zero) * i32::from(weight));
+        }
+    }
+    (weights, start)
+}
+
 /// The bytes of sums and patches that stay in the L2 cache of a core.
 const BLOCK_BYTES: usize = 96 << 10;
 

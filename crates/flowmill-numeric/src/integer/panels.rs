@@ -1,9 +1,8 @@
 //! Products of bytes with panels of weights, whose sums are rescaled before they leave the registers.
 
-use super::{LANES, Rescale, Rescaled};
+use super::{LANES, Rescale, Rescaled, pack_pairs};
 use crate::gemm::with_scratch;
-#[cfg(target_arch = "x86_64")]
-use crate::simd::{Isa, isa};
+use crate::simd::Isa;
 
 /// A matrix `[k, n]` of integers from -255 to 255 in panels of [`LANES`] columns.
 ///
@@ -26,28 +25,12 @@ const ROWS: usize = 4;
 const WIDENED_BYTES: usize = 16 << 10;
 
 impl Panels {
-    /// Returns true if there is a kernel for this CPU.
-    pub(super) fn is_supported() -> bool {
-        #[cfg(target_arch = "x86_64")]
-        return isa() >= Isa::Avx2;
-        #[cfg(not(target_arch = "x86_64"))]
-        return false;
-    }
-
     /// Packs a dense matrix for products with bytes whose zero point is `zero`.
     ///
     /// # Panics
     /// If there are fewer weights than the sizes say.
     pub(super) fn pack(matrix: &[i16], k: usize, n: usize, zero: u8) -> Self {
-        let (pairs, panels) = (k.div_ceil(2), n.div_ceil(LANES));
-        let mut weights = vec![0; panels * pairs * LANES * 2];
-        let mut start = vec![0i32; panels * LANES];
-        for row in 0..k {
-            for (column, &weight) in matrix[row * n..][..n].iter().enumerate() {
-                weights[((column / LANES * pairs + row / 2) * LANES + column % LANES) * 2 + row % 2] = weight;
-                start[column] = start[column].wrapping_sub(i32::from(zero) * i32::from(weight));
-            }
-        }
+        let (weights, start) = pack_pairs(matrix, k, n, zero);
         Self { weights, start, zero, k, n }
     }
 
@@ -66,15 +49,15 @@ impl Panels {
         self.n
     }
 
-    /// Computes `rescale((A[m, k] - zero) B[k, n])` with dense A and result, on this thread. The function must be supported.
+    /// Computes `rescale((A[m, k] - zero) B[k, n])` with dense A and result, on this thread. The caller has checked the instruction set. Sums of more than 32 bits
+    /// wrap around.
     ///
     /// # Panics
     /// If a slice is too short for its shape.
-    pub(super) fn multiply<O: Rescaled>(&self, m: usize, a: &[u8], finish: &Rescale<'_>, out: &mut [O]) {
+    pub(super) fn multiply<O: Rescaled>(&self, isa: Isa, m: usize, a: &[u8], finish: &Rescale<'_>, out: &mut [O]) {
         let (k, n) = (self.k, self.n);
         let (a, out) = (&a[..m * k], &mut out[..m * n]);
         finish.check(n, size_of::<O>() == 1);
-        assert!(Self::is_supported(), "a kernel for the CPU");
         if out.is_empty() {
             return;
         }
@@ -89,14 +72,37 @@ impl Panels {
                     super::widen(row, &a[(first + i) * k..][..k]);
                     rest.fill(0);
                 }
-                #[cfg(target_arch = "x86_64")]
-                // SAFETY: the CPU has AVX2, which was asserted; `words` has `rows` rows of pairs, the panels as many pairs of weights, and `check` has found a
-                // factor and an addend for each of the columns that a row of the result has.
-                unsafe {
-                    x86::multiply(self, &words[..rows * width], rows, finish, &mut out[first * n..][..rows * n]);
-                };
+                let (words, out) = (&words[..rows * width], &mut out[first * n..][..rows * n]);
+                match isa {
+                    // SAFETY: the CPU has AVX2, which `isa` says; `words` has `rows` rows of pairs, the panels as many pairs of weights, and `check` has found a
+                    // factor and an addend for each of the columns that a row of the result has.
+                    #[cfg(target_arch = "x86_64")]
+                    Isa::Avx2 | Isa::Avx512 => unsafe { x86::multiply(self, words, rows, finish, out) },
+                    _ => self.multiply_plainly(words, width, finish, out),
+                }
             }
         });
+    }
+
+    /// Computes rows of the result from rows of `width` 16-bit integers in plain Rust.
+    fn multiply_plainly<O: Rescaled>(&self, words: &[i16], width: usize, finish: &Rescale<'_>, out: &mut [O]) {
+        for (i, out) in out.chunks_exact_mut(self.n).enumerate() {
+            let words = &words[i * width..][..width];
+            for (block, out) in out.chunks_mut(LANES).enumerate() {
+                let mut sums = [0i32; LANES];
+                sums.copy_from_slice(&self.start[block * LANES..][..LANES]);
+                let weights = &self.weights[block * width * LANES..][..width * LANES];
+                for (pair, weights) in words.chunks_exact(2).zip(weights.chunks_exact(2 * LANES)) {
+                    for (sum, weights) in sums.iter_mut().zip(weights.chunks_exact(2)) {
+                        let products = i32::from(pair[0]) * i32::from(weights[0]) + i32::from(pair[1]) * i32::from(weights[1]);
+                        *sum = sum.wrapping_add(products);
+                    }
+                }
+                for (column, (out, sum)) in out.iter_mut().zip(sums).enumerate() {
+                    *out = O::rescale_one(finish, block * LANES + column, sum);
+                }
+            }
+        }
     }
 }
 
