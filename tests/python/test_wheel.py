@@ -68,6 +68,100 @@ def test_exceptions_pass_through_sorted_unwind_tables(scripts, library, tmp_path
         assert [call(i) for i in range(4)] == [0, 102, 2, 302]
 
 
+@pytest.fixture
+def rust_library(tmp_path):
+    """A shared library whose functions, of frames of several kinds, panic; what they hold is dropped on the way out."""
+    source, path = tmp_path / "panicking.rs", tmp_path / "libpanicking.so"
+    source.write_text("""
+        use std::hint::black_box;
+        struct Guard<'a>(&'a mut i64, i64);
+        impl Drop for Guard<'_> { fn drop(&mut self) { *self.0 = *self.0 * 31 + self.1; } }
+        #[inline(never)] fn small(i: i64) -> i64 { if i == 0 { std::panic::resume_unwind(Box::new(1)) } black_box(i) }
+        #[inline(never)] fn several(i: i64, log: &mut i64) -> i64 {
+            let guard = Guard(log, i);
+            if i > 40 { return i }
+            let (a, b, c, d) = (black_box(i * 3), black_box(i * 5), black_box(i * 7), black_box(i * 11));
+            let first = small(i);
+            let second = small(a - b + 2 * i);
+            guard.1 + first + second + a + b + c + d
+        }
+        #[inline(never)] fn wide(i: i64, log: &mut i64) -> i64 {
+            let mut array = black_box([i; 100]);
+            array[(i as usize * 7) % 100] += 1;
+            let found = several(i, log);
+            { let guard = Guard(log, 2); black_box(guard.1); if i % 2 == 0 { array[1] = several(i / 2, guard.0); } }
+            found + array.iter().sum::<i64>()
+        }
+        #[inline(never)] fn many(a: i64, b: i64, c: i64, d: i64, e: i64, f: i64, g: i64, h: i64, i: i64, log: &mut i64) -> i64 {
+            let guard = Guard(log, 5);
+            let found = wide(black_box(i), guard.0);
+            let (x, y) = (black_box(a + b + c + d), black_box(e + f + g + h));
+            found + wide(i - 1, guard.0) + x * y
+        }
+        #[no_mangle] pub extern "C" fn call(i: i64) -> i64 {
+            let mut log = 1;
+            let result = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| many(1, 2, 3, 4, 5, 6, 7, 8, i, &mut log)));
+            log * 1_000_003 + result.unwrap_or(-1)
+        }
+    """)
+    subprocess.run(["rustc", "--crate-type=cdylib", "-Copt-level=3", "-Cdebuginfo=0", "--edition=2021", source, "-o", path], check=True)
+    return path
+
+
+def test_panics_pass_through_shortened_unwind_tables(scripts, rust_library, tmp_path):
+    original = rust_library.read_bytes()
+    shortened = scripts("unwind_table").reordered(original, shorten=True)
+    path = tmp_path / "shortened.so"
+    path.write_bytes(shortened)
+    before, after = (ctypes.CDLL(str(library)).call for library in (rust_library, path))
+    for call in (before, after):
+        call.restype, call.argtypes = ctypes.c_int64, [ctypes.c_int64]
+    assert [after(i) for i in range(60)] == [before(i) for i in range(60)]
+    assert len({before(i) for i in range(4)}) == 4
+    assert len(shortened) == len(original) and shortened.count(0) > original.count(0)
+
+
+ADVANCE, SAVES = b"\x41", b"\x83\x03\x8e\x02"  # rbx and r14, the second and third word below the frame's begin
+
+
+def frame(*sizes):
+    return b"".join(ADVANCE + bytes([0x0E, size]) for size in sizes)
+
+
+@pytest.mark.parametrize(
+    ("program", "expected"),
+    [
+        (frame(16, 24, 32) + SAVES + frame(24, 16, 8), b"\x0e\x20" + SAVES),
+        (frame(16, 24) + SAVES + frame(16, 8, 24, 16, 8, 24), b"\x0e\x18" + SAVES),
+        (frame(16, 24, 32) + SAVES, b"\x0e\x20" + SAVES),
+        (b"\x02\x80\x0e\x90\x01\x03\x00\x01\x0e\x08\0\0", b"\x0e\x90\x01"),
+    ],
+    ids=["one epilogue", "two epilogues", "no return", "no saved register"],
+)
+def test_programs_of_one_frame_are_shortened(scripts, program, expected):
+    assert scripts("unwind_table").at_calls(program) == expected
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        b"",
+        frame(16, 24, 32, 24, 16, 8),  # without registers, the second step may be an argument's
+        frame(16, 24) + SAVES + frame(32, 24, 16, 8),
+        frame(16, 24, 32, 40) + SAVES + frame(8),
+        frame(16) + SAVES + frame(24, 16, 8),
+        frame(16, 24, 32) + SAVES + frame(24, 32, 24, 8),
+        frame(16, 24, 32) + SAVES + frame(24),
+        frame(16, 24, 32) + SAVES + frame(8, 24),
+        frame(16, 24, 32) + SAVES + b"\x2e\x10" + frame(8),
+        frame(16) + b"\x86\x02" + ADVANCE + b"\x0d\x06",
+        frame(8),
+    ],
+)
+def test_programs_of_several_frames_stay(scripts, program):
+    assert scripts("unwind_table").at_calls(program) == program
+
+
 def test_other_files_keep_their_bytes(scripts):
     for data in (b"", b"no library", b"\x7fELF\1\1 of 32 bits"):
         assert scripts("unwind_table").reordered(data) == data
@@ -86,7 +180,7 @@ def test_compressed_wheels_list_the_hashes_of_their_files(scripts, library, tmp_
         assert wheel.testzip() is None
         data = wheel.read("some/lib.so")
         record = wheel.read("some-1.dist-info/RECORD").decode()
-    assert data == scripts("unwind_table").reordered(backwards) != backwards
+    assert data == scripts("unwind_table").reordered(backwards, shorten=True) != backwards
     digest = base64.urlsafe_b64encode(hashlib.sha256(data).digest()).decode().rstrip("=")
     assert record == f"some/lib.so,sha256={digest},{len(data)}\nsome/text.py,sha256=same,6\nsome-1.dist-info/RECORD,,\n"
 
