@@ -96,7 +96,7 @@ fn layer(batch: usize, size: usize, channels: usize, window: usize, stride: usiz
             let mut gradient = vec![0.0; weights.len()];
             least(|| conv2d_backprop_filter(&w, input, n, 1, output, &mut gradient))
         }
-        Kind::MaxPool => least(|| max_pool(&w.volume(), input, output)),
+        Kind::MaxPool => least(|| max_pool(&w.volume(), input, output, f32::MIN)),
     };
     let flops = 2.0 * (output.len() * if kind == Kind::MaxPool { window * window } else { taps }) as f64;
     let (us, gflops) = (time.as_nanos() as f64 / 1e3, flops / time.as_nanos() as f64);

@@ -8,10 +8,10 @@ use crate::window::{Axis, Volume};
 
 /// An element type that can be pooled.
 pub trait Pooled: Copy + PartialOrd + Send + Sync + std::ops::AddAssign {
-    /// True if there is code for each instruction set. Without it, integers of 16 bits and more take 1.2 to 5 times as long on AVX2; few networks pool them,
+    /// True if there is code for each instruction set. Without it, integers of more bits take 1.2 to 5 times as long on AVX2; few networks pool them,
     /// and the code is large.
     const WIDE: bool;
-    /// The maximum of no elements.
+    /// The least finite number.
     const LOWEST: Self;
     /// The sum of no elements.
     const ZERO: Self;
@@ -47,22 +47,7 @@ macro_rules! pooled_integer {
         }
     )*};
 }
-pooled_integer!(i8 = true, i16 = false, i32 = false, i64 = false, u8 = true, u16 = false, u32 = false, u64 = false);
-
-macro_rules! pooled_half {
-    ($($t:ty = $wide:literal),*) => {$(
-        impl Pooled for $t {
-            const WIDE: bool = $wide;
-            const LOWEST: Self = <$t>::MIN;
-            const ZERO: Self = <$t>::ZERO;
-            #[inline(always)]
-            fn divide(self, count: usize) -> Self {
-                <$t>::from_f32(self.to_f32() / count as f32)
-            }
-        }
-    )*};
-}
-pooled_half!(half::f16 = true, half::bf16 = true);
+pooled_integer!(i8 = true, i32 = false, i64 = false, u8 = true, u64 = false);
 
 /// The elements of a window that lie inside the volume.
 struct Taps {
@@ -334,14 +319,14 @@ fn check(v: &Volume, input: usize, output: usize) {
     assert!(output >= v.positions() * v.channels, "{output} elements of output for {v:?}");
 }
 
-/// Computes the maximum of each window: `[batch, planes, rows, columns, channels]`. A NaN never replaces a number.
+/// Computes the maximum of `lowest` and each window's elements: `[batch, planes, rows, columns, channels]`. A NaN never replaces a number.
 ///
 /// # Panics
 /// If a slice is too short.
-pub fn max_pool<T: Pooled>(v: &Volume, input: &[T], output: &mut [T]) {
+pub fn max_pool<T: Pooled>(v: &Volume, input: &[T], output: &mut [T], lowest: T) {
     check(v, input.len(), output.len());
     let one_row = |row: usize, output: &mut [T]| {
-        pool_row(v, row, input, output, T::LOWEST, |t: T, f: T| if f > t { f } else { t }, |t: T, _| t);
+        pool_row(v, row, input, output, lowest, |t: T, f: T| if f > t { f } else { t }, |t: T, _| t);
     };
     let (rows, row_len) = output_rows(v);
     for_each_row(rows, row_len, work(v, 1), output, one_row);

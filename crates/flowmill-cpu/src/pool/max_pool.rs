@@ -1,15 +1,15 @@
 //! `MaxPoolV2` with its gradients, whose windows are inputs; `MaxPoolWithArgmax` with its gradient; `MaxPoolGradGrad`.
 
+use super::element::{self, PoolElement};
 use super::pool2d::{Pool, max_gradient};
 use crate::from_fn::from_fn;
 use crate::nn::layout::in_any_layout;
 use crate::number::{Number, Ordered};
 use crate::parallel;
 use crate::window::Geometry;
-use flowmill_numeric::pool::{Pooled, max_pool};
 use flowmill_numeric::window::Window;
 use flowmill_runtime::{Kernel, KernelContext, KernelDef, KernelInit, KernelRegistry};
-use flowmill_tensor::{Element, Result, Shape, Tensor, bail, bf16, f16, for_dtype};
+use flowmill_tensor::{Result, Shape, Tensor, bail, bf16, f16, for_dtype};
 use std::sync::Arc;
 
 pub(super) fn register(registry: &mut KernelRegistry) {
@@ -36,13 +36,10 @@ fn pool_of(ctx: &KernelContext<'_>, at: usize, op: &str, geometry: &Geometry) ->
 }
 
 fn make_v2(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
-    fn pool<T: Pooled + Element>(ctx: &mut KernelContext<'_>, op: &str, geometry: &Geometry) -> Result<()> {
+    fn pool<T: PoolElement>(ctx: &mut KernelContext<'_>, op: &str, geometry: &Geometry) -> Result<()> {
         let input = ctx.input(0)?;
         let (window, shape) = pool_of(ctx, 1, op, geometry)?.window(input.shape())?;
-        let mut out = ctx.allocator().uninit(T::DTYPE, shape)?;
-        if out.num_elements() > 0 {
-            max_pool::<T>(&window.volume(), input.as_slice()?, out.as_mut_slice()?);
-        }
+        let out = element::max_pool::<T>(ctx.allocator(), &window.volume(), input, shape)?;
         ctx.set_output(0, out);
         Ok(())
     }
@@ -53,7 +50,7 @@ fn make_v2(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
 }
 
 fn make_grad_v2(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
-    fn grad<T: Pooled + Element>(ctx: &mut KernelContext<'_>, op: &str, geometry: &Geometry) -> Result<()> {
+    fn grad<T: PoolElement>(ctx: &mut KernelContext<'_>, op: &str, geometry: &Geometry) -> Result<()> {
         let out = max_gradient::<T>(ctx, &pool_of(ctx, 3, op, geometry)?)?;
         ctx.set_output(0, out);
         Ok(())

@@ -1,5 +1,6 @@
 //! Kernels of pooling, based on `flowmill_numeric::pool`.
 
+mod element;
 mod fractional;
 mod fractional_grad;
 mod max_pool;

@@ -1,12 +1,12 @@
 //! `MaxPool`, `AvgPool` and their gradients.
 
+use super::element::{self, PoolElement};
 use crate::from_fn::{batched_from_fn, from_fn};
 use crate::nn::layout::in_any_layout;
 use crate::window::Geometry;
-use flowmill_numeric::pool::{Pooled, avg_pool, avg_pool_grad, max_pool, max_pool_grad};
 use flowmill_numeric::window::Window;
 use flowmill_runtime::{Kernel, KernelContext, KernelDef, KernelInit, KernelRegistry};
-use flowmill_tensor::{Element, Result, Shape, Tensor, bail, bf16, f16, for_dtype};
+use flowmill_tensor::{Result, Shape, Tensor, bail, bf16, f16, for_dtype};
 use std::sync::Arc;
 
 pub(super) fn register(registry: &mut KernelRegistry) {
@@ -110,15 +110,12 @@ impl Pool {
 
 fn make(init: &KernelInit<'_>, max: bool) -> Result<Arc<dyn Kernel>> {
     let pool = if max { Pool::of_any_dimension(init)? } else { Pool::new(init)? };
-    fn kernel<T: Pooled + Element>(pool: Pool, max: bool) -> Result<Arc<dyn Kernel>> {
+    fn kernel<T: PoolElement>(pool: Pool, max: bool) -> Result<Arc<dyn Kernel>> {
         batched_from_fn(None, 1, move |ctx| {
             let input = ctx.take(0)?;
             let (window, shape) = pool.window(input.shape())?;
-            let mut out = ctx.allocator().uninit(T::DTYPE, shape)?;
-            if out.num_elements() > 0 {
-                let apply = if max { max_pool::<T> } else { avg_pool::<T> };
-                apply(&window.volume(), input.as_slice()?, out.as_mut_slice()?);
-            }
+            let apply = if max { element::max_pool::<T> } else { element::avg_pool::<T> };
+            let out = apply(ctx.allocator(), &window.volume(), &input, shape)?;
             ctx.set_output(0, out);
             Ok(())
         })
@@ -140,18 +137,13 @@ fn make_max_grad(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
 }
 
 /// Returns the input gradient of a maximum pool, from the input, the output and the output's gradient in the node's first inputs.
-pub(super) fn max_gradient<T: Pooled + Element>(ctx: &KernelContext<'_>, pool: &Pool) -> Result<Tensor> {
+pub(super) fn max_gradient<T: PoolElement>(ctx: &KernelContext<'_>, pool: &Pool) -> Result<Tensor> {
     let (input, output, gradient) = (ctx.input(0)?, ctx.input(1)?, ctx.input(2)?);
     let (window, shape) = pool.window(input.shape())?;
     if *output.shape() != shape || *gradient.shape() != shape {
         bail!(InvalidArgument, "Expected orig_output and grad of shape {shape}, but got {} and {}", output.shape(), gradient.shape());
     }
-    if gradient.num_elements() == 0 {
-        return ctx.allocator().zeros(T::DTYPE, input.shape().clone());
-    }
-    let mut out = ctx.allocator().uninit(T::DTYPE, input.shape().clone())?;
-    max_pool_grad::<T>(&window.volume(), input.as_slice()?, gradient.as_slice()?, out.as_mut_slice()?);
-    Ok(out)
+    element::max_pool_grad::<T>(ctx.allocator(), &window.volume(), input, gradient)
 }
 
 fn make_avg_grad(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
@@ -162,10 +154,7 @@ fn make_avg_grad(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
         if *gradient.shape() != expected {
             bail!(InvalidArgument, "Expected grad of shape {expected}, but got {}", gradient.shape());
         }
-        let mut out = ctx.allocator().zeros(T::DTYPE, shape)?;
-        if gradient.num_elements() > 0 {
-            avg_pool_grad::<T>(&window.volume(), gradient.as_slice()?, out.as_mut_slice()?);
-        }
+        let out = element::avg_pool_grad::<T>(ctx.allocator(), &window.volume(), &gradient, shape)?;
         ctx.set_output(0, out);
         Ok(())
     }), _ => init.unsupported())

@@ -1,14 +1,14 @@
 //! `MaxPool3D`, `AvgPool3D` and their gradients. Only elements inside the volume count.
 
+use super::element::{self, PoolElement};
 use crate::from_fn::from_fn;
 use crate::nn::layout::in_any_layout;
 use crate::number::{Number, Ordered};
 use crate::parallel;
 use crate::window::volume::{Pool, check_outputs, input_shape, output_shape};
-use flowmill_numeric::pool::{self, Pooled};
 use flowmill_numeric::window::Volume;
 use flowmill_runtime::{Kernel, KernelContext, KernelDef, KernelInit, KernelRegistry};
-use flowmill_tensor::{Allocator, DType, Result, Shape, Tensor, bail, bf16, f16, for_dtype};
+use flowmill_tensor::{Allocator, Result, Shape, Tensor, bail, bf16, f16, for_dtype};
 use std::sync::Arc;
 
 /// The number of multiply-adds per task.
@@ -34,10 +34,7 @@ fn make_max(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
 }
 
 fn make_avg(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
-    match init.dtype("T")? {
-        DType::F16 | DType::BF16 => kernel!(init, [f16, bf16], narrow_avg_pool),
-        _ => kernel!(init, [f32, f64], avg_pool),
-    }
+    kernel!(init, [f16, bf16, f32, f64], avg_pool)
 }
 
 fn make_max_grad(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
@@ -49,10 +46,7 @@ fn make_max_grad_grad(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
 }
 
 fn make_avg_grad(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
-    match init.dtype("T")? {
-        DType::F16 | DType::BF16 => kernel!(init, [f16, bf16], narrow_avg_pool_grad),
-        _ => kernel!(init, [f32, f64], avg_pool_grad),
-    }
+    kernel!(init, [f16, bf16, f32, f64], avg_pool_grad)
 }
 
 /// Fills the channels of each position, by calls of `f(position, channels)`.
@@ -68,40 +62,18 @@ fn for_positions<T: Number>(alloc: &Allocator, volume: &Volume, f: impl Fn(usize
     Ok(out)
 }
 
-fn max_pool<T: Ordered + Pooled>(ctx: &mut KernelContext<'_>, pool: Pool) -> Result<()> {
-    pooled::<T>(ctx, pool, pool::max_pool::<T>)
+fn max_pool<T: PoolElement>(ctx: &mut KernelContext<'_>, pool: Pool) -> Result<()> {
+    pooled(ctx, pool, element::max_pool::<T>)
 }
 
-fn avg_pool<T: Number + Pooled>(ctx: &mut KernelContext<'_>, pool: Pool) -> Result<()> {
-    pooled::<T>(ctx, pool, pool::avg_pool::<T>)
+fn avg_pool<T: PoolElement>(ctx: &mut KernelContext<'_>, pool: Pool) -> Result<()> {
+    pooled(ctx, pool, element::avg_pool::<T>)
 }
 
-fn pooled<T: Number>(ctx: &mut KernelContext<'_>, pool: Pool, apply: fn(&Volume, &[T], &mut [T])) -> Result<()> {
+fn pooled(ctx: &mut KernelContext<'_>, pool: Pool, apply: fn(&Allocator, &Volume, &Tensor, Shape) -> Result<Tensor>) -> Result<()> {
     let input = ctx.input(0)?;
     let volume = pool.volume(input.shape())?;
-    let mut out = ctx.allocator().uninit(T::DTYPE, output_shape(&volume, volume.channels))?;
-    if out.num_elements() > 0 {
-        apply(&volume, input.as_slice()?, out.as_mut_slice()?);
-    }
-    ctx.set_output(0, out);
-    Ok(())
-}
-
-/// The average of a type of 16 bits, whose sums are `float32`.
-fn narrow_avg_pool<T: Number>(ctx: &mut KernelContext<'_>, pool: Pool) -> Result<()> {
-    let input = ctx.input(0)?;
-    let volume = pool.volume(input.shape())?;
-    let x = input.as_slice::<T>()?;
-    let out = for_positions::<T>(ctx.allocator(), &volume, |position, out| {
-        let (mut sums, mut count) = (vec![T::ZERO.widen(); out.len()], 0);
-        volume.for_each_tap(position, |_, pixel| {
-            let from = &x[pixel * sums.len()..][..sums.len()];
-            sums.iter_mut().zip(from).for_each(|(sum, x)| *sum = sum.plus(x.widen()));
-            count += 1;
-        });
-        let count = T::Acc::from_count(count.max(1));
-        out.iter_mut().zip(sums).for_each(|(out, sum)| *out = T::narrow(sum.over(count)));
-    })?;
+    let out = apply(ctx.allocator(), &volume, input, output_shape(&volume, volume.channels))?;
     ctx.set_output(0, out);
     Ok(())
 }
@@ -174,34 +146,9 @@ fn avg_gradient(ctx: &KernelContext<'_>, pool: Pool) -> Result<(Volume, Shape, T
 }
 
 /// Spreads the gradient of each window evenly over its elements inside the volume.
-fn avg_pool_grad<T: Number + Pooled>(ctx: &mut KernelContext<'_>, pool: Pool) -> Result<()> {
+fn avg_pool_grad<T: PoolElement>(ctx: &mut KernelContext<'_>, pool: Pool) -> Result<()> {
     let (volume, shape, gradient) = avg_gradient(ctx, pool)?;
-    let mut out = ctx.allocator().zeros(T::DTYPE, shape)?;
-    if gradient.num_elements() > 0 {
-        pool::avg_pool_grad::<T>(&volume, gradient.as_slice()?, out.as_mut_slice()?);
-    }
-    ctx.set_output(0, out);
-    Ok(())
-}
-
-/// Like [`avg_pool_grad`], for a type of 16 bits.
-fn narrow_avg_pool_grad<T: Number>(ctx: &mut KernelContext<'_>, pool: Pool) -> Result<()> {
-    let (volume, shape, gradient) = avg_gradient(ctx, pool)?;
-    let g = gradient.as_slice::<T>()?;
-    let mut out = ctx.allocator().zeros(T::DTYPE, shape)?;
-    let (channels, batch) = (volume.channels, volume.batch.max(1));
-    let (len, positions) = (out.num_elements() / batch, volume.positions() / batch);
-    parallel::chunks(out.as_mut_slice::<T>()?, len, |b, out| {
-        for position in b * positions..(b + 1) * positions {
-            let mut count = 0;
-            volume.for_each_tap(position, |_, _| count += 1);
-            let count = T::from_count(count.max(1));
-            volume.for_each_tap(position, |_, pixel| {
-                let to = &mut out[pixel * channels - b * len..][..channels];
-                to.iter_mut().zip(&g[position * channels..]).for_each(|(to, g)| *to = to.plus(g.over(count)));
-            });
-        }
-    });
+    let out = element::avg_pool_grad::<T>(ctx.allocator(), &volume, &gradient, shape)?;
     ctx.set_output(0, out);
     Ok(())
 }

@@ -36,7 +36,7 @@ fn greatest<T: Quantized + Pooled>(ctx: &KernelContext<'_>, pool: &Pool) -> Resu
     let (window, shape) = pool.window(input.shape())?;
     let mut out = ctx.allocator().uninit(T::DTYPE, shape)?;
     if out.num_elements() > 0 {
-        max_pool::<T>(&window.volume(), input.as_slice()?, out.as_mut_slice()?);
+        max_pool::<T>(&window.volume(), input.as_slice()?, out.as_mut_slice()?, T::LOWEST);
     }
     out.bitcast(T::QUANTIZED)
 }

@@ -1,5 +1,5 @@
 use crate::testing::{Call, run, run1, ty};
-use flowmill_tensor::{DType, Result, Tensor, bf16};
+use flowmill_tensor::{DType, Element, Result, Tensor, bf16, f16};
 
 const NAN: f32 = f32::NAN;
 const FEATURES: [f32; 8] = [-2.0, -1.0, -0.0, 0.0, 0.5, 3.0, 7.0, NAN];
@@ -77,6 +77,28 @@ fn second_gradients_of_windows_that_are_inputs() {
         let error = call(output.clone(), grads.clone(), size).unwrap_err();
         assert!(error.message().contains(message), "{error}");
     }
+}
+
+#[test]
+fn pools_of_types_that_are_computed_in_wider_ones() {
+    fn row<T: Element>(op: &str, inputs: &[&[T]]) -> Vec<T> {
+        let inputs = inputs.iter().map(|x| Tensor::from_slice([1, 1, x.len(), 1], x).unwrap()).collect();
+        let window = |size: i64| vec![1, 1, size, 1];
+        let call = Call::new(op).attr("T", ty(T::DTYPE)).attr("padding", "VALID").attr("ksize", window(2)).attr("strides", window(1));
+        call.inputs(inputs).run1().unwrap().as_slice().unwrap().to_vec()
+    }
+    let halves = [f16::NAN, f16::NAN, f16::NEG_INFINITY, f16::NEG_INFINITY, f16::from_f32(2.5)];
+    assert_eq!(row("MaxPool", &[&halves]), [f16::MIN, f16::MIN, f16::MIN, f16::from_f32(2.5)]);
+    assert_eq!(row("MaxPool", &[&[bf16::NAN, bf16::NEG_INFINITY, bf16::ONE]]), [bf16::MIN, bf16::ONE]);
+    assert_eq!(row("AvgPool", &[&[f16::MAX, f16::MAX, f16::NEG_INFINITY]]), [f16::MAX, f16::NEG_INFINITY]);
+    assert_eq!(row("MaxPool", &[&[i16::MIN, -5, 7, u8::MAX as i16]]), [-5, 7, 255]);
+    assert_eq!(row("MaxPool", &[&[3, u16::MAX, 0]]), [u16::MAX, u16::MAX]);
+    // Sums of gradients of integers wrap around.
+    assert_eq!(row::<i16>("MaxPoolGrad", &[&[1, 9, 1], &[9, 9], &[30000, 30000]]), [0, -5536, 0]);
+    assert_eq!(row::<u16>("MaxPoolGrad", &[&[1, 9, 1], &[9, 9], &[40000, 40000]]), [0, 14464, 0]);
+    let halves = |values: &[f32]| values.iter().copied().map(f16::from_f32).collect::<Vec<_>>();
+    let gradient = row("MaxPoolGrad", &[&halves(&[1.0, 9.0, 1.0]), &halves(&[9.0, 9.0]), &halves(&[1.5, 2.0])]);
+    assert_eq!(gradient, halves(&[0.0, 3.5, 0.0]));
 }
 
 #[test]

@@ -54,7 +54,7 @@ fn integers_pool_too() {
     let mut out = [0i32];
     avg_pool(&v, &[-3, 1, 8, 1], &mut out);
     assert_eq!(out, [1]);
-    max_pool(&v, &[-3, -1, -8, -1], &mut out);
+    max_pool(&v, &[-3, -1, -8, -1], &mut out, i32::MIN);
     assert_eq!(out, [-1]);
 }
 
@@ -93,7 +93,7 @@ fn pools_of_volumes() {
             average[position * channels..][..channels].iter_mut().for_each(|sum| *sum /= f64::from(count.max(1)));
         }
         let mut got = vec![f64::NAN; gradient.len()];
-        max_pool(&v, &x, &mut got);
+        max_pool(&v, &x, &mut got, f64::MIN);
         assert_eq!(got, max, "{v:?}");
         avg_pool(&v, &x, &mut got);
         assert_eq!(got, average, "{v:?}");
@@ -127,7 +127,7 @@ fn windows_of_many_taps_and_channels_equal_plain_loops() {
             average[position * channels..][..channels].iter_mut().for_each(|sum| *sum /= count as f32);
         }
         let mut got = vec![f32::NAN; max.len()];
-        max_pool(&v, &x, &mut got);
+        max_pool(&v, &x, &mut got, f32::MIN);
         assert_eq!(got, max, "maxima of {v:?}");
         avg_pool(&v, &x, &mut got);
         assert_eq!(got, average, "averages of {v:?}");

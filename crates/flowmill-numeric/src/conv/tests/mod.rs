@@ -168,7 +168,7 @@ fn check_pool(w: &Window) {
         taps(w, |o, _, i| seen[o].push(i * w.channels + c));
         let (mut max_grad, mut avg_grad) = (vec![0.0; input.len()], vec![0.0f32; input.len()]);
         let (mut max, mut avg) = (vec![0.0; gradient.len()], vec![0.0; gradient.len()]);
-        max_pool(v, &input, &mut max);
+        max_pool(v, &input, &mut max, f32::MIN);
         avg_pool(v, &input, &mut avg);
         for (o, seen) in seen.iter().enumerate() {
             let out = o * w.channels + c;
