@@ -9,7 +9,7 @@ mod small;
 use crate::elementwise::{UnaryOp, Word, for_blocks, unary_kernel};
 use flowmill_numeric::elementwise::Truncate;
 use flowmill_runtime::{Kernel, KernelContext, KernelInit, KernelRegistry, ScalarOp};
-use flowmill_tensor::{Complex, DType, Result, Tensor, bail, bf16, f16, for_dtype};
+use flowmill_tensor::{Allocator, Complex, DType, Result, Tensor, bail, bf16, f16, for_dtype};
 use half::slice::HalfFloatSliceExt;
 use std::marker::PhantomData;
 use std::sync::Arc;
@@ -147,6 +147,15 @@ struct Cast {
     word: fn(u64) -> u64,
 }
 
+impl Cast {
+    /// Returns a tensor with the elements of `x` cast.
+    fn tensor(&self, alloc: &Allocator, x: &Tensor) -> Result<Tensor> {
+        let mut out = alloc.uninit(self.to, x.shape().clone())?;
+        (self.convert)(x, &mut out)?;
+        Ok(out)
+    }
+}
+
 #[inline(always)]
 fn cast<S: Source, D: Target<S::Wide>>(x: S) -> D {
     D::cast(x.wide(), x.imaginary())
@@ -195,11 +204,7 @@ impl Kernel for Cast {
         let scalar = x.scalar_bits(self.from).and_then(|x| Tensor::from_scalar_bits(self.to, (self.word)(x)));
         let out = match scalar {
             Some(out) => out,
-            None => {
-                let mut out = ctx.allocator().uninit(self.to, x.shape().clone())?;
-                (self.convert)(x, &mut out)?;
-                out
-            }
+            None => self.tensor(ctx.allocator(), x)?,
         };
         ctx.set_output(0, out);
         Ok(())
@@ -275,11 +280,7 @@ impl Kernel for Stored {
         let x = x.clone().bitcast(x.dtype().stored())?;
         let out = match &self.cast {
             None => x,
-            Some(cast) => {
-                let mut out = ctx.allocator().uninit(cast.to, x.shape().clone())?;
-                (cast.convert)(&x, &mut out)?;
-                out
-            }
+            Some(cast) => cast.tensor(ctx.allocator(), &x)?,
         };
         ctx.set_output(0, out.bitcast(self.to)?);
         Ok(())
@@ -309,6 +310,17 @@ fn make_cast(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
         }
     }
     Ok(Arc::new(cast_of(from, to)?))
+}
+
+/// Returns a tensor with its elements cast to another type: the tensor itself if it has this type.
+///
+/// # Errors
+/// `Unimplemented` if one of the types is no number.
+pub(crate) fn cast_tensor(alloc: &Allocator, x: &Tensor, to: DType) -> Result<Tensor> {
+    if x.dtype() == to {
+        return Ok(x.clone());
+    }
+    cast_of(x.dtype(), to)?.tensor(alloc, x)
 }
 
 fn cast_of(from: DType, to: DType) -> Result<Cast> {

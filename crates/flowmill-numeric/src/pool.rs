@@ -8,8 +8,8 @@ use crate::window::{Axis, Volume};
 
 /// An element type that can be pooled.
 pub trait Pooled: Copy + PartialOrd + Send + Sync + std::ops::AddAssign {
-    /// True if there is code for each instruction set. Without it, integers of more bits take 1.2 to 5 times as long on AVX2; few networks pool them,
-    /// and the code is large.
+    /// True if there is code for each instruction set. Without it, integers of 32 bits and more take 1.2 to 5 times as long on AVX2; few networks pool
+    /// them, and the code is large.
     const WIDE: bool;
     /// The least finite number.
     const LOWEST: Self;

@@ -210,9 +210,7 @@ impl Kernel for Small {
         let x = ctx.input(0)?;
         let mut x = self.widen(ctx, x)?;
         if let Some(cast) = &self.cast {
-            let mut out = ctx.allocator().uninit(cast.to, x.shape().clone())?;
-            (cast.convert)(&x, &mut out)?;
-            x = out;
+            x = cast.tensor(ctx.allocator(), &x)?;
         }
         let out = self.narrow(ctx, x)?;
         ctx.set_output(0, out);

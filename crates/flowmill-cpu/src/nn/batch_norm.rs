@@ -1,10 +1,11 @@
 //! `FusedBatchNorm` in its three versions, for inference and training, and `FusedBatchNormGrad`.
 
 use super::layout::in_any_layout;
+use crate::cast::cast_tensor;
 use crate::from_fn::from_fn;
 use flowmill_numeric::batch_norm::{Statistics, gradient, moments, scale_and_shift};
 use flowmill_runtime::{Kernel, KernelContext, KernelDef, KernelInit, KernelRegistry};
-use flowmill_tensor::{Allocator, DType, Result, Shape, Tensor, bail, bf16, f16};
+use flowmill_tensor::{DType, Result, Shape, Tensor, bail};
 use std::sync::Arc;
 
 pub(super) fn register(registry: &mut KernelRegistry) {
@@ -36,33 +37,6 @@ impl Norm {
             training: init.attrs.get_or("is_training", true)?,
         })
     }
-
-    /// Returns the values as `float32`.
-    fn widen(&self, alloc: &Allocator, x: &Tensor) -> Result<Tensor> {
-        if self.dtype == DType::F32 { Ok(x.clone()) } else { widen(alloc, x) }
-    }
-
-    fn narrow(&self, alloc: &Allocator, x: Tensor) -> Result<Tensor> {
-        if self.dtype == DType::F32 { Ok(x) } else { narrow(alloc, &x, self.dtype) }
-    }
-}
-
-fn widen(alloc: &Allocator, x: &Tensor) -> Result<Tensor> {
-    let values: Vec<f32> = match x.dtype() {
-        DType::F16 => x.as_slice::<f16>()?.iter().map(|v| v.to_f32()).collect(),
-        DType::BF16 => x.as_slice::<bf16>()?.iter().map(|v| v.to_f32()).collect(),
-        _ => return Ok(x.clone()),
-    };
-    alloc.from_slice(x.shape().clone(), &values)
-}
-
-fn narrow(alloc: &Allocator, x: &Tensor, dtype: DType) -> Result<Tensor> {
-    let values = x.as_slice::<f32>()?;
-    match dtype {
-        DType::F16 => alloc.from_slice(x.shape().clone(), &values.iter().map(|&v| f16::from_f32(v)).collect::<Vec<_>>()),
-        DType::BF16 => alloc.from_slice(x.shape().clone(), &values.iter().map(|&v| bf16::from_f32(v)).collect::<Vec<_>>()),
-        _ => Ok(x.clone()),
-    }
 }
 
 /// Returns the number of channels, after a check that `x` has at least four dimensions and each of `vectors` has that many elements.
@@ -90,7 +64,7 @@ fn make(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
 }
 
 fn forward(ctx: &mut KernelContext<'_>, norm: &Norm, has_reserve_3: bool) -> Result<()> {
-    let x = norm.widen(ctx.allocator(), ctx.input(0)?)?;
+    let x = cast_tensor(ctx.allocator(), ctx.input(0)?, DType::F32)?;
     let (scale, offset, mean, variance) = (ctx.take(1)?, ctx.take(2)?, ctx.take(3)?, ctx.take(4)?);
     let n = channels(x.shape(), &[("scale", &scale), ("offset", &offset)])?;
     let given = !norm.training || norm.average_factor != 1.0;
@@ -104,7 +78,7 @@ fn forward(ctx: &mut KernelContext<'_>, norm: &Norm, has_reserve_3: bool) -> Res
     let shifts: Vec<f32> = offset.as_slice::<f32>()?.iter().zip(&used_mean).zip(&factors).map(|((o, m), f)| o - m * f).collect();
     let mut out = ctx.allocator().uninit(DType::F32, x.shape().clone())?;
     scale_and_shift(values, &factors, &shifts, out.as_mut_slice()?);
-    ctx.set_output(0, norm.narrow(ctx.allocator(), out)?);
+    ctx.set_output(0, cast_tensor(ctx.allocator(), &out, norm.dtype)?);
 
     let rows = values.len() / n.max(1);
     // The batch variance is that of the population, the running variance that of a sample, as in TensorFlow.
@@ -132,7 +106,7 @@ fn make_grad(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
 }
 
 fn backward(ctx: &mut KernelContext<'_>, norm: &Norm) -> Result<()> {
-    let (dy, x) = (norm.widen(ctx.allocator(), ctx.input(0)?)?, norm.widen(ctx.allocator(), ctx.input(1)?)?);
+    let (dy, x) = (cast_tensor(ctx.allocator(), ctx.input(0)?, DType::F32)?, cast_tensor(ctx.allocator(), ctx.input(1)?, DType::F32)?);
     let (scale, mean, variance) = (ctx.take(2)?, ctx.take(3)?, ctx.take(4)?);
     channels(x.shape(), &[("scale", &scale), ("reserve_space_1", &mean), ("reserve_space_2", &variance)])?;
     if dy.shape() != x.shape() {
@@ -144,7 +118,7 @@ fn backward(ctx: &mut KernelContext<'_>, norm: &Norm) -> Result<()> {
     let mut dx = ctx.allocator().uninit(DType::F32, x.shape().clone())?;
     let statistics = Statistics { scale, mean, inverse: &inverse, of_batch: norm.training };
     let (of_scale, of_offset) = gradient(dy, values, &statistics, dx.as_mut_slice()?);
-    ctx.set_output(0, norm.narrow(ctx.allocator(), dx)?);
+    ctx.set_output(0, cast_tensor(ctx.allocator(), &dx, norm.dtype)?);
     ctx.set_output(1, ctx.allocator().vector(&of_scale)?);
     ctx.set_output(2, ctx.allocator().vector(&of_offset)?);
     for i in 3..ctx.num_outputs() {

@@ -1,7 +1,7 @@
 //! `MaxPoolV2` with its gradients, whose windows are inputs; `MaxPoolWithArgmax` with its gradient; `MaxPoolGradGrad`.
 
-use super::element::{self, PoolElement};
-use super::pool2d::{Pool, max_gradient};
+use super::pool2d::{MAX_TYPES, Pool, max_gradient};
+use super::tensors;
 use crate::from_fn::from_fn;
 use crate::nn::layout::in_any_layout;
 use crate::number::{Number, Ordered};
@@ -9,7 +9,7 @@ use crate::parallel;
 use crate::window::Geometry;
 use flowmill_numeric::window::Window;
 use flowmill_runtime::{Kernel, KernelContext, KernelDef, KernelInit, KernelRegistry};
-use flowmill_tensor::{Result, Shape, Tensor, bail, bf16, f16, for_dtype};
+use flowmill_tensor::{DType, Result, Shape, Tensor, bail, bf16, f16, for_dtype};
 use std::sync::Arc;
 
 pub(super) fn register(registry: &mut KernelRegistry) {
@@ -36,29 +36,29 @@ fn pool_of(ctx: &KernelContext<'_>, at: usize, op: &str, geometry: &Geometry) ->
 }
 
 fn make_v2(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
-    fn pool<T: PoolElement>(ctx: &mut KernelContext<'_>, op: &str, geometry: &Geometry) -> Result<()> {
+    let (op, geometry) = (init.op_def.name.clone(), Geometry::new(init)?);
+    if !MAX_TYPES.contains(&init.dtype("T")?) {
+        return init.unsupported();
+    }
+    from_fn(move |ctx| {
         let input = ctx.input(0)?;
-        let (window, shape) = pool_of(ctx, 1, op, geometry)?.window(input.shape())?;
-        let out = element::max_pool::<T>(ctx.allocator(), &window.volume(), input, shape)?;
+        let (window, shape) = pool_of(ctx, 1, &op, &geometry)?.window(input.shape())?;
+        let out = tensors::max_pool(ctx.allocator(), &window.volume(), input, shape)?;
         ctx.set_output(0, out);
         Ok(())
-    }
-    let (op, geometry) = (init.op_def.name.clone(), Geometry::new(init)?);
-    for_dtype!(init.dtype("T")?, [f32, f64, f16, bf16, i32, i64, i16, i8, u8, u16], T => {
-        from_fn(move |ctx| pool::<T>(ctx, &op, &geometry))
-    }, _ => init.unsupported())
+    })
 }
 
 fn make_grad_v2(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
-    fn grad<T: PoolElement>(ctx: &mut KernelContext<'_>, op: &str, geometry: &Geometry) -> Result<()> {
-        let out = max_gradient::<T>(ctx, &pool_of(ctx, 3, op, geometry)?)?;
+    let (op, geometry, dtype) = (init.op_def.name.clone(), Geometry::new(init)?, init.dtype("T")?);
+    if !MAX_TYPES.contains(&dtype) && !matches!(dtype, DType::U32 | DType::U64) {
+        return init.unsupported();
+    }
+    from_fn(move |ctx| {
+        let out = max_gradient(ctx, &pool_of(ctx, 3, &op, &geometry)?)?;
         ctx.set_output(0, out);
         Ok(())
-    }
-    let (op, geometry) = (init.op_def.name.clone(), Geometry::new(init)?);
-    for_dtype!(init.dtype("T")?, [f32, f64, f16, bf16, i32, i64, i16, i8, u8, u16, u32, u64], T => {
-        from_fn(move |ctx| grad::<T>(ctx, &op, &geometry))
-    }, _ => init.unsupported())
+    })
 }
 
 /// Finds the first greatest element of each window and channel: its value and its index in the image, which is `None` for an empty window.

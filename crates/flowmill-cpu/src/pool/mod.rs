@@ -1,11 +1,11 @@
 //! Kernels of pooling, based on `flowmill_numeric::pool`.
 
-mod element;
 mod fractional;
 mod fractional_grad;
 mod max_pool;
 mod pool2d;
 mod pool3d;
+mod tensors;
 
 pub(crate) use pool2d::Pool;
 

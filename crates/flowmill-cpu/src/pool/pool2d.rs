@@ -1,12 +1,12 @@
 //! `MaxPool`, `AvgPool` and their gradients.
 
-use super::element::{self, PoolElement};
+use super::tensors;
 use crate::from_fn::{batched_from_fn, from_fn};
 use crate::nn::layout::in_any_layout;
 use crate::window::Geometry;
 use flowmill_numeric::window::Window;
 use flowmill_runtime::{Kernel, KernelContext, KernelDef, KernelInit, KernelRegistry};
-use flowmill_tensor::{Result, Shape, Tensor, bail, bf16, f16, for_dtype};
+use flowmill_tensor::{DType, Result, Shape, Tensor, bail};
 use std::sync::Arc;
 
 pub(super) fn register(registry: &mut KernelRegistry) {
@@ -108,54 +108,63 @@ impl Pool {
     }
 }
 
+/// The types of max pools.
+pub(super) const MAX_TYPES: [DType; 10] =
+    [DType::F32, DType::F64, DType::F16, DType::BF16, DType::I32, DType::I64, DType::I16, DType::I8, DType::U8, DType::U16];
+/// The types of average pools.
+pub(super) const AVG_TYPES: [DType; 4] = [DType::F32, DType::F64, DType::F16, DType::BF16];
+
 fn make(init: &KernelInit<'_>, max: bool) -> Result<Arc<dyn Kernel>> {
     let pool = if max { Pool::of_any_dimension(init)? } else { Pool::new(init)? };
-    fn kernel<T: PoolElement>(pool: Pool, max: bool) -> Result<Arc<dyn Kernel>> {
-        batched_from_fn(None, 1, move |ctx| {
-            let input = ctx.take(0)?;
-            let (window, shape) = pool.window(input.shape())?;
-            let apply = if max { element::max_pool::<T> } else { element::avg_pool::<T> };
-            let out = apply(ctx.allocator(), &window.volume(), &input, shape)?;
-            ctx.set_output(0, out);
-            Ok(())
-        })
+    let (types, apply) =
+        if max { (&MAX_TYPES[..], tensors::max_pool as tensors::Forward) } else { (&AVG_TYPES[..], tensors::avg_pool as _) };
+    if !types.contains(&init.dtype("T")?) {
+        return init.unsupported();
     }
-    if max {
-        for_dtype!(init.dtype("T")?, [f32, f64, f16, bf16, i32, i64, i16, i8, u8, u16], T => kernel::<T>(pool, true), _ => init.unsupported())
-    } else {
-        for_dtype!(init.dtype("T")?, [f32, f64, f16, bf16], T => kernel::<T>(pool, false), _ => init.unsupported())
-    }
+    batched_from_fn(None, 1, move |ctx| {
+        let input = ctx.take(0)?;
+        let (window, shape) = pool.window(input.shape())?;
+        let out = apply(ctx.allocator(), &window.volume(), &input, shape)?;
+        ctx.set_output(0, out);
+        Ok(())
+    })
 }
 
 fn make_max_grad(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let pool = Pool::of_any_dimension(init)?;
-    for_dtype!(init.dtype("T")?, [f32, f64, f16, bf16, i32, i64, i16, i8, u8, u16], T => from_fn(move |ctx| {
-        let out = max_gradient::<T>(ctx, &pool)?;
+    if !MAX_TYPES.contains(&init.dtype("T")?) {
+        return init.unsupported();
+    }
+    from_fn(move |ctx| {
+        let out = max_gradient(ctx, &pool)?;
         ctx.set_output(0, out);
         Ok(())
-    }), _ => init.unsupported())
+    })
 }
 
 /// Returns the input gradient of a maximum pool, from the input, the output and the output's gradient in the node's first inputs.
-pub(super) fn max_gradient<T: PoolElement>(ctx: &KernelContext<'_>, pool: &Pool) -> Result<Tensor> {
+pub(super) fn max_gradient(ctx: &KernelContext<'_>, pool: &Pool) -> Result<Tensor> {
     let (input, output, gradient) = (ctx.input(0)?, ctx.input(1)?, ctx.input(2)?);
     let (window, shape) = pool.window(input.shape())?;
     if *output.shape() != shape || *gradient.shape() != shape {
         bail!(InvalidArgument, "Expected orig_output and grad of shape {shape}, but got {} and {}", output.shape(), gradient.shape());
     }
-    element::max_pool_grad::<T>(ctx.allocator(), &window.volume(), input, gradient)
+    tensors::max_pool_grad(ctx.allocator(), &window.volume(), input, gradient)
 }
 
 fn make_avg_grad(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let pool = Pool::new(init)?;
-    for_dtype!(init.dtype("T")?, [f32, f64, f16, bf16], T => from_fn(move |ctx| {
+    if !AVG_TYPES.contains(&init.dtype("T")?) {
+        return init.unsupported();
+    }
+    from_fn(move |ctx| {
         let (shape, gradient) = (ctx.input(0)?.to_shape()?, ctx.take(1)?);
         let (window, expected) = pool.window(&shape)?;
         if *gradient.shape() != expected {
             bail!(InvalidArgument, "Expected grad of shape {expected}, but got {}", gradient.shape());
         }
-        let out = element::avg_pool_grad::<T>(ctx.allocator(), &window.volume(), &gradient, shape)?;
+        let out = tensors::avg_pool_grad(ctx.allocator(), &window.volume(), &gradient, shape)?;
         ctx.set_output(0, out);
         Ok(())
-    }), _ => init.unsupported())
+    })
 }

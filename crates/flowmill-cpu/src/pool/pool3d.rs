@@ -1,6 +1,7 @@
 //! `MaxPool3D`, `AvgPool3D` and their gradients. Only elements inside the volume count.
 
-use super::element::{self, PoolElement};
+use super::pool2d::AVG_TYPES;
+use super::tensors::{self, Forward};
 use crate::from_fn::from_fn;
 use crate::nn::layout::in_any_layout;
 use crate::number::{Number, Ordered};
@@ -8,7 +9,7 @@ use crate::parallel;
 use crate::window::volume::{Pool, check_outputs, input_shape, output_shape};
 use flowmill_numeric::window::Volume;
 use flowmill_runtime::{Kernel, KernelContext, KernelDef, KernelInit, KernelRegistry};
-use flowmill_tensor::{Allocator, Result, Shape, Tensor, bail, bf16, f16, for_dtype};
+use flowmill_tensor::{Allocator, DType, Result, Shape, Tensor, bail, bf16, f16, for_dtype};
 use std::sync::Arc;
 
 /// The number of multiply-adds per task.
@@ -30,11 +31,11 @@ macro_rules! kernel {
 }
 
 fn make_max(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
-    kernel!(init, [f16, bf16, f32], max_pool)
+    forward(init, &[DType::F16, DType::BF16, DType::F32], tensors::max_pool)
 }
 
 fn make_avg(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
-    kernel!(init, [f16, bf16, f32, f64], avg_pool)
+    forward(init, &AVG_TYPES, tensors::avg_pool)
 }
 
 fn make_max_grad(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
@@ -46,7 +47,11 @@ fn make_max_grad_grad(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
 }
 
 fn make_avg_grad(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
-    kernel!(init, [f16, bf16, f32, f64], avg_pool_grad)
+    let pool = Pool::new(init)?;
+    if !AVG_TYPES.contains(&init.dtype("T")?) {
+        return init.unsupported();
+    }
+    from_fn(move |ctx| avg_pool_grad(ctx, pool))
 }
 
 /// Fills the channels of each position, by calls of `f(position, channels)`.
@@ -62,20 +67,18 @@ fn for_positions<T: Number>(alloc: &Allocator, volume: &Volume, f: impl Fn(usize
     Ok(out)
 }
 
-fn max_pool<T: PoolElement>(ctx: &mut KernelContext<'_>, pool: Pool) -> Result<()> {
-    pooled(ctx, pool, element::max_pool::<T>)
-}
-
-fn avg_pool<T: PoolElement>(ctx: &mut KernelContext<'_>, pool: Pool) -> Result<()> {
-    pooled(ctx, pool, element::avg_pool::<T>)
-}
-
-fn pooled(ctx: &mut KernelContext<'_>, pool: Pool, apply: fn(&Allocator, &Volume, &Tensor, Shape) -> Result<Tensor>) -> Result<()> {
-    let input = ctx.input(0)?;
-    let volume = pool.volume(input.shape())?;
-    let out = apply(ctx.allocator(), &volume, input, output_shape(&volume, volume.channels))?;
-    ctx.set_output(0, out);
-    Ok(())
+fn forward(init: &KernelInit<'_>, types: &[DType], apply: Forward) -> Result<Arc<dyn Kernel>> {
+    let pool = Pool::new(init)?;
+    if !types.contains(&init.dtype("T")?) {
+        return init.unsupported();
+    }
+    from_fn(move |ctx| {
+        let input = ctx.input(0)?;
+        let volume = pool.volume(input.shape())?;
+        let out = apply(ctx.allocator(), &volume, input, output_shape(&volume, volume.channels))?;
+        ctx.set_output(0, out);
+        Ok(())
+    })
 }
 
 /// Returns, for each channel's window, the first pixel that equals the greatest element, or `None` if there is none.
@@ -146,9 +149,9 @@ fn avg_gradient(ctx: &KernelContext<'_>, pool: Pool) -> Result<(Volume, Shape, T
 }
 
 /// Spreads the gradient of each window evenly over its elements inside the volume.
-fn avg_pool_grad<T: PoolElement>(ctx: &mut KernelContext<'_>, pool: Pool) -> Result<()> {
+fn avg_pool_grad(ctx: &mut KernelContext<'_>, pool: Pool) -> Result<()> {
     let (volume, shape, gradient) = avg_gradient(ctx, pool)?;
-    let out = element::avg_pool_grad::<T>(ctx.allocator(), &volume, &gradient, shape)?;
+    let out = tensors::avg_pool_grad(ctx.allocator(), &volume, &gradient, shape)?;
     ctx.set_output(0, out);
     Ok(())
 }
