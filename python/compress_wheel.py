@@ -2,7 +2,7 @@
 
     compress_wheel.py WHEEL
 
-The unwind tables of libraries are sorted and shortened before, which changes no function, and the wheel's list of files has the new hashes.
+The unwind tables of libraries are made small before, which changes no function, and the wheel's list of files has the new hashes.
 """
 import base64
 import hashlib
@@ -13,7 +13,7 @@ import zipfile
 import zlib
 
 import zopfli.zlib
-from unwind_table import reordered
+from unwind_table import compacted
 
 LOCAL_HEADER = struct.Struct("<4s5H3L2H")
 CENTRAL_HEADER = struct.Struct("<4s6H3L5H2L")
@@ -41,9 +41,9 @@ def entry(info, data, offset):
 
 
 def contents(wheel):
-    """Returns the bytes of each file by its name, with the unwind tables of libraries sorted and shortened."""
+    """Returns the bytes of each file by its name, with small unwind tables in libraries."""
     files = {name: wheel.read(name) for name in wheel.namelist()}
-    changed = {name: new for name, data in files.items() if name.endswith(".so") and (new := reordered(data, shorten=True)) != data}
+    changed = {name: new for name, data in files.items() if name.endswith(".so") and (new := compacted(data)) != data}
     for name in files:
         if changed and name.endswith(".dist-info/RECORD"):
             lines = (line.split(",") for line in files[name].decode().splitlines())

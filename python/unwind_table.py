@@ -1,20 +1,25 @@
-"""Sorts and shortens the unwind table of a shared library, for compression.
+"""Makes the unwind table of a shared library small, for compression.
 
 A linker that moves functions, as `lld --bp-compression-sort` does, leaves the entries of ``.eh_frame`` in the order of its inputs. In the order of addresses,
-neighbours are alike: the compressed table is 12 % smaller, its index ``.eh_frame_hdr`` 18 %. The formats are those of the Linux Standard Base, "Exception Frames".
+neighbours are alike: the compressed table is 12 % smaller. The formats are those of the Linux Standard Base, "Exception Frames".
 
 An entry describes the stack at every instruction. Exceptions pass through calls alone, and all calls of most functions are made with one size of the frame. The
 entries of such functions keep that size and leave out the steps of the prologue and of each epilogue, as tables of ``-fno-asynchronous-unwind-tables`` do: the
 compressed table is another 20 % smaller. A profiler or debugger that stops inside of a prologue or epilogue may show a wrong caller.
+
+The index ``.eh_frame_hdr``, by which unwinders search for the entry of a function, is emptied. Without it they read the table from its begin: in a library of
+47,000 functions this takes 0.1 ms for each frame that a panic leaves, instead of a microsecond.
 """
 import struct
 
 PC_RELATIVE, INDIRECT_PC_RELATIVE = 0x1B, 0x9B  # DW_EH_PE_pcrel | sdata4, and the address of a pointer in the same way
-INDEX_ENCODINGS = bytes([1, PC_RELATIVE, 0x03, 0x3B])  # version, pointer to the table, number of entries, entries relative to the index
+OMITTED = 0xFF  # DW_EH_PE_omit
+INDEX = bytes([1, PC_RELATIVE])  # the version, and the encoding of the pointer to the table
 DEF_CFA_OFFSET, OFFSET, ADVANCE = 0x0E, 0x80, 0x40  # DW_CFA_*; the latter two hold an operand in their lower six bits
 LONG_ADVANCES = {0x02: 1, 0x03: 2, 0x04: 4}  # DW_CFA_advance_loc1 and so on, by the size of their operands
-AT_ENTRY = 8  # the size of the frame at the first instruction: the return address
-U32, I32, PAIR = struct.Struct("<I"), struct.Struct("<i"), struct.Struct("<ii")
+AT_ENTRY = 8  # the size of the frame at the first instruction of a function on x86-64: the return address
+X86_64 = 62  # EM_X86_64
+U32, I32 = struct.Struct("<I"), struct.Struct("<i")
 
 
 def section(library, wanted):
@@ -73,6 +78,15 @@ def number(program, at):
             return value, at
 
 
+def number_bytes(value):
+    """Returns the bytes of an unsigned LEB128 number."""
+    low = []
+    while value >= 0x80:
+        low.append(value & 0x7F | 0x80)
+        value >>= 7
+    return bytes([*low, value])
+
+
 def steps(program):
     """Returns the sizes of the frame in the order of the program, how many come before each saved register, and the instructions that save registers.
 
@@ -116,16 +130,7 @@ def at_calls(program):
         last = size
     if last not in (AT_ENTRY, whole):
         return program
-    return bytes([DEF_CFA_OFFSET]) + leb(whole) + saves
-
-
-def leb(value):
-    """Returns an unsigned LEB128 number."""
-    low = []
-    while value >= 0x80:
-        low.append(value & 0x7F | 0x80)
-        value >>= 7
-    return bytes([*low, value])
+    return bytes([DEF_CFA_OFFSET]) + number_bytes(whole) + saves
 
 
 def shortened(entry):
@@ -137,9 +142,10 @@ def shortened(entry):
     return new if len(new) < len(entry) else entry
 
 
-def reordered(library, key=lambda address: address, shorten=False):
-    """Returns a library whose unwind table is in the order of ``key`` of the functions' addresses, and shortened if asked for. Files that are no 64-bit ELF
-    libraries are returned as they are.
+def compacted(library, key=lambda address: address):
+    """Returns a library whose unwind table is in the order of ``key`` of the functions' addresses, describes calls alone on x86-64, and has no index.
+
+    Files that are no 64-bit ELF libraries are returned as they are.
 
     Raises:
         ValueError: If the table has an encoding that is not known.
@@ -148,12 +154,13 @@ def reordered(library, key=lambda address: address, shorten=False):
     if not frames or not index:
         return library
     address, offset, size = frames
-    index_address, index_offset, _ = index
-    if library[index_offset:index_offset + 4] != INDEX_ENCODINGS:
+    _, index_offset, index_size = index
+    if library[index_offset:index_offset + 2] != INDEX:
         raise ValueError("the index of the unwind table has an unknown encoding")
     old = library[offset:offset + size]
     *found, (end, _) = entries(old)
     table, commons, functions = bytearray(), {}, []
+    shorten = library[0x12] == X86_64
     for at, entry in found:
         (back,) = U32.unpack_from(entry, 4)
         if back:
@@ -165,8 +172,7 @@ def reordered(library, key=lambda address: address, shorten=False):
         commons[at] = len(table)
         table += common
     functions.sort(key=lambda function: key(function[0]))
-    places = []
-    for start, at, common, entry in functions:
+    for _, at, common, entry in functions:
         place = len(table)
         U32.pack_into(entry, 4, place + 4 - commons[common])
         correct(entry, 8, at - place)
@@ -174,14 +180,12 @@ def reordered(library, key=lambda address: address, shorten=False):
             correct(entry, 17, at - place)
         elif entry[16]:
             raise ValueError(f"unwind data of {entry[16]} bytes")
-        entry = shortened(entry) if shorten else entry
-        places.append((start - index_address, address + place - index_address))
+        if shorten:
+            entry = shortened(entry)
         table += entry
     table += old[end:].ljust(len(old) - len(table), b"\0")
-    lookup = b"".join(PAIR.pack(*pair) for pair in sorted(places))
-    if U32.unpack_from(library, index_offset + 8)[0] != len(places):
-        raise ValueError("the index of the unwind table has not one entry per function")
     new = bytearray(library)
     new[offset:offset + size] = table
-    new[index_offset + 12:index_offset + 12 + len(lookup)] = lookup
+    new[index_offset + 2:index_offset + 4] = bytes([OMITTED, OMITTED])  # the number of entries and their encoding
+    new[index_offset + 8:index_offset + index_size] = bytes(index_size - 8)
     return bytes(new)
