@@ -45,15 +45,18 @@ const LOG2_E: f32 = std::f32::consts::LOG2_E;
 const LN2_HIGH: f32 = 0.693_359_4;
 const LN2_LOW: f32 = -2.121_944_4e-4;
 
+/// A sum with this number is rounded to an integer, whose low bits are those of the sum. 1.5 instead of 1 keeps negative integers in the same binade.
+const ROUNDING: f32 = 1.5 * 8_388_608.0;
+/// The bias of an exponent.
+const BIAS: f32 = 127.0;
+/// A factor for numbers that may be denormal: the least denormal number times this is normal.
+const SCALE: f32 = 16_777_216.0;
+const LOG2_SCALE: f32 = 24.0;
+
 /// Above this magnitude, the scalar library reduces the argument of sine and cosine.
 pub(crate) const TRIG_LIMIT: f32 = 8192.0;
 
 lanes! {
-    /// Returns `2^n` for integers `n` in -126..=127.
-    fn power_of_two<V>(n) -> V {
-        V::from_bits(V::int_shl::<23>(V::int_add(n.to_int(), V::int_splat(127))))
-    }
-
     fn copy_sign<V>(magnitude, sign) -> V {
         let sign = V::int_and(sign.bits(), V::int_splat(i32::MIN));
         V::from_bits(V::int_or(magnitude.bits(), sign))
@@ -80,22 +83,49 @@ lanes! {
         n.mul_add(V::splat(-LN2_LOW), r)
     }
 
+    /// Returns `2^n`, where `sum` is `n + BIAS + ROUNDING` for an integer `n` in -126..=127.
+    fn power_of_two<V>(sum) -> V {
+        V::from_bits(V::int_shl::<23>(sum.bits()))
+    }
+
+    /// Returns `2^ceil(n / 2)` and `2^floor(n / 2)`, whose product is `2^n` even if that overflows or is denormal, where `sum` is `n + ROUNDING` for an
+    /// integer `n` in -252..=254.
+    fn factors_of_power<V>(sum) -> (V, V) {
+        let n = V::int_sub(sum.bits(), V::splat(ROUNDING).bits());
+        let half = V::int_sar::<1>(n);
+        let power = |n| V::from_bits(V::int_shl::<23>(V::int_add(n, V::int_splat(127))));
+        (power(V::int_sub(n, half)), power(half))
+    }
+
     fn exp<V>(x) -> V {
         // Outside of these bounds the result is 0 or infinite; NaN is kept.
         let x = V::splat(-104.0).max(V::splat(89.0).min(x));
-        let n = x.mul(V::splat(LOG2_E)).round();
-        let p = exp_minus_one_reduced(minus_n_ln2(x, n)).add(V::splat(1.0));
-        // Multiply by two factors: 2^n alone would overflow or underflow near the ends.
-        let half = n.mul(V::splat(0.5)).round();
-        p.mul(power_of_two(half)).mul(power_of_two(n.sub(half)))
+        let sum = x.mul_add(V::splat(LOG2_E), V::splat(ROUNDING));
+        let p = exp_minus_one_reduced(minus_n_ln2(x, sum.sub(V::splat(ROUNDING)))).add(V::splat(1.0));
+        let (one, other) = factors_of_power(sum);
+        p.mul(one).mul(other)
+    }
+
+    /// Returns `exp(x)` for `x <= 0`.
+    fn exp_of_negative<V>(x) -> V {
+        scaled_exp_of_negative(x).mul(V::splat(1.0 / SCALE))
+    }
+
+    /// Returns `SCALE exp(x)` for `x <= 0`, which is never denormal.
+    fn scaled_exp_of_negative<V>(x) -> V {
+        let x = V::splat(-104.0).max(x);
+        let sum = x.mul_add(V::splat(LOG2_E), V::splat(ROUNDING + BIAS + LOG2_SCALE));
+        let q = exp_minus_one_reduced(minus_n_ln2(x, sum.sub(V::splat(ROUNDING + BIAS + LOG2_SCALE))));
+        let power = power_of_two(sum);
+        q.mul_add(power, power)
     }
 
     /// Returns `exp(x) - 1` for x in -20..=89; the sign of a zero is kept.
     fn expm1_bounded<V>(x) -> V {
-        let n = x.mul(V::splat(LOG2_E)).round();
-        let q = exp_minus_one_reduced(minus_n_ln2(x, n));
+        let sum = x.mul_add(V::splat(LOG2_E), V::splat(ROUNDING + BIAS - 1.0));
+        let q = exp_minus_one_reduced(minus_n_ln2(x, sum.sub(V::splat(ROUNDING + BIAS - 1.0))));
         // 2^n q + (2^n - 1), halved so that n = 128 does not overflow early.
-        let s = power_of_two(n.sub(V::splat(1.0)));
+        let s = power_of_two(sum);
         let result = s.mul_add(q, s.sub(V::splat(0.5)));
         result.add(result)
     }
@@ -150,10 +180,10 @@ lanes! {
     /// Returns `exp(x) / 2` for x >= 0, which overflows later than `exp(x)`.
     fn half_exp<V>(x) -> V {
         let x = V::splat(90.0).min(x);
-        let n = x.mul(V::splat(LOG2_E)).round();
-        let p = exp_minus_one_reduced(minus_n_ln2(x, n)).add(V::splat(1.0));
-        let (n, half) = (n.sub(V::splat(1.0)), n.mul(V::splat(0.5)).round());
-        p.mul(power_of_two(half)).mul(power_of_two(n.sub(half)))
+        let sum = x.mul_add(V::splat(LOG2_E), V::splat(ROUNDING));
+        let p = exp_minus_one_reduced(minus_n_ln2(x, sum.sub(V::splat(ROUNDING)))).add(V::splat(1.0));
+        let (one, other) = factors_of_power(sum.sub(V::splat(1.0)));
+        p.mul(one).mul(other)
     }
 
     fn sinh<V>(x) -> V {
@@ -198,8 +228,8 @@ lanes! {
     }
 
     fn sigmoid<V>(x) -> V {
-        let e = exp(negate(x.abs()));
-        let one = V::splat(1.0);
+        let e = scaled_exp_of_negative(negate(x.abs()));
+        let one = V::splat(SCALE);
         V::select(x.lt(V::zero()), e, one).div(e.add(one))
     }
 
@@ -213,7 +243,7 @@ lanes! {
         let r = r.mul_add(t, V::splat(-0.634_846_7));
         let r = r.mul_add(t, V::splat(-0.128_717_51));
         let r = r.mul_add(t, negate(t));
-        let large = copy_sign(V::splat(1.0).sub(exp(r)), x);
+        let large = copy_sign(V::splat(1.0).sub(exp_of_negative(r)), x);
         let p = polynomial!(
             V, s, -5.967_617e-4, 4.991_194_2e-3, -2.676_813_5e-2, 0.112_819_925, -0.376_125_34, 0.128_379_17
         );
@@ -276,7 +306,7 @@ lanes! {
 
     fn softplus<V>(x) -> V {
         // max(x, 0) + log1p(exp(-|x|)).
-        V::select(x.is_nan(), x, log1p(exp(negate(x.abs()))).add(V::zero().max(x)))
+        V::select(x.is_nan(), x, log1p(exp_of_negative(negate(x.abs()))).add(V::zero().max(x)))
     }
 
     fn rsqrt<V>(x) -> V {

@@ -3,7 +3,7 @@
 //! Each row is computed by one thread in a fixed order, so results do not depend on the number of threads. A sum has as many lanes as the
 //! instruction set's vectors, so another instruction set may return different last digits.
 
-use super::math::{exp, log};
+use super::math::{exp_of_negative, log};
 use super::vector::MathVector;
 use super::{Isa, for_each_isa, isa};
 use crate::parallel;
@@ -246,7 +246,7 @@ unsafe fn softmax_of_part<V: MathVector>(dst: *mut f32, src: *const f32, cols: u
     unsafe {
         let x = V::load_part_or(src, cols, f32::NEG_INFINITY);
         let max = V::splat(fold_lanes(x, greater_or_nan));
-        let e = exp(x.sub(max));
+        let e = exp_of_negative(x.sub(max));
         let sum = V::splat(e.sum());
         let y = if logarithm { x.sub(max).sub(log(sum)) } else { e.mul(V::splat(1.0).div(sum)) };
         y.store_part(dst, cols);
@@ -273,7 +273,7 @@ unsafe fn softmax_of_row<V: MathVector>(dst: *mut f32, src: *const f32, cols: us
         let max = V::splat(fold_lanes(max, greater_or_nan));
         let mut sum = V::zero();
         for i in (0..whole).step_by(V::LANES) {
-            let e = exp(V::load(src.add(i)).sub(max));
+            let e = exp_of_negative(V::load(src.add(i)).sub(max));
             sum = sum.add(e);
             if !logarithm {
                 e.store(dst.add(i));
@@ -281,7 +281,7 @@ unsafe fn softmax_of_row<V: MathVector>(dst: *mut f32, src: *const f32, cols: us
         }
         let mut tail = tail.sub(max);
         if whole < cols {
-            let e = exp(tail);
+            let e = exp_of_negative(tail);
             if !logarithm {
                 tail = e;
             }
