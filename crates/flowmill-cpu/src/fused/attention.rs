@@ -4,7 +4,7 @@
 
 use super::program::{Instr, code_of};
 use crate::elementwise::{Operand, broadcast_shape};
-use crate::gemm::{Epilogue, PackedRhs, Precision, gemm_packed};
+use crate::gemm::{Epilogue, MatrixRef, PackedRhs, Precision, gemm, gemm_packed};
 use crate::parallel;
 use crate::simd::rows::softmax_in_place;
 use flowmill_graph::{ElementwiseFunction, ElementwiseInstruction};
@@ -20,7 +20,7 @@ use std::sync::Arc;
 const MAX_SCORES: usize = 12 << 10;
 /// The number of scores that the functions are applied to at a time, whose intermediate results stay in the L1 cache.
 const AT_ONCE: usize = 1 << 10;
-/// The least number of rows of a block, so that a packed matrix is used more than once.
+/// The least number of rows of a block, and the least for which keys and values are packed, so that a packed matrix is used more than once.
 const MIN_ROWS: usize = 8;
 
 /// The layouts of query, key, value and result.
@@ -179,18 +179,21 @@ impl Heads<'_> {
         let [query, key, value] = self.data;
         let (size, columns, num_keys) = (self.q.columns, self.v.columns, self.num_keys);
         let (key, value) = (&key[self.k.offset(head)..], &value[self.v.offset(head)..]);
-        let keys = PackedRhs::pack_strided(Precision::F32, key, self.k.ld, size, num_keys, !self.attention.layouts.key_is_transposed);
-        let values = PackedRhs::pack_strided(Precision::F32, value, self.v.ld, num_keys, columns, false);
+        let transposed = !self.attention.layouts.key_is_transposed;
+        let [keys, values] = [
+            HeadMatrix::new(MatrixRef { data: key, ld: self.k.ld, transposed }, (size, num_keys), rows.len()),
+            HeadMatrix::new(MatrixRef { data: value, ld: self.v.ld, transposed: false }, (num_keys, columns), rows.len()),
+        ];
         let queries = &query[self.q.offset(head)..];
         let mut scores = vec![0.0f32; rows_at_once.min(rows.len()) * num_keys];
         let mut temporaries = Temporaries::new(self.attention, scores.len().min(AT_ONCE));
         for first in rows.clone().step_by(rows_at_once) {
             let count = rows_at_once.min(rows.end - first);
             let block = &mut scores[..count * num_keys];
-            gemm_packed(&queries[first * self.q.ld..], self.q.ld, count, &keys, block, num_keys, &Epilogue::default());
+            keys.multiply(&queries[first * self.q.ld..], self.q.ld, count, block, num_keys);
             self.apply(block, (head * self.q.rows + first) * num_keys, &mut temporaries);
             softmax_in_place(block, num_keys);
-            gemm_packed(block, num_keys, count, &values, &mut context[(first - rows.start) * ld..], ld, &Epilogue::default());
+            values.multiply(block, num_keys, count, &mut context[(first - rows.start) * ld..], ld);
         }
     }
 
@@ -237,6 +240,32 @@ impl Heads<'_> {
                 Some(operand) => operand.read(start, n, buffer),
                 None => &done[arg - self.args.len()][..n],
             },
+        }
+    }
+}
+
+/// The keys or values of a head, which are packed if enough rows are multiplied with them.
+enum HeadMatrix<'a> {
+    Packed(PackedRhs),
+    InPlace(MatrixRef<'a, f32>, (usize, usize)),
+}
+
+impl<'a> HeadMatrix<'a> {
+    /// Makes the form of a matrix of `k` rows and `n` columns for products of `rows` rows.
+    fn new(matrix: MatrixRef<'a, f32>, (k, n): (usize, usize), rows: usize) -> HeadMatrix<'a> {
+        if rows < MIN_ROWS {
+            return HeadMatrix::InPlace(matrix, (k, n));
+        }
+        HeadMatrix::Packed(PackedRhs::pack_strided(Precision::F32, matrix.data, matrix.ld, k, n, matrix.transposed))
+    }
+
+    /// Computes the product of `m` rows that are `lda` apart with the matrix; rows of the result are `ldc` apart.
+    fn multiply(&self, rows: &[f32], lda: usize, m: usize, c: &mut [f32], ldc: usize) {
+        match self {
+            HeadMatrix::Packed(matrix) => gemm_packed(rows, lda, m, matrix, c, ldc, &Epilogue::default()),
+            HeadMatrix::InPlace(matrix, (k, n)) => {
+                gemm(m, *k, *n, MatrixRef { data: rows, ld: lda, transposed: false }, *matrix, c, ldc, false);
+            }
         }
     }
 }

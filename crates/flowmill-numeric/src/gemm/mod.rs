@@ -28,6 +28,7 @@ mod strided;
 #[cfg(test)]
 mod tests;
 mod tile;
+mod vector;
 
 pub use epilogue::{Activation, Epilogue};
 pub use generic::{Ring, matmul_converted, matmul_generic};
@@ -74,6 +75,16 @@ fn check_matrix(name: &str, len: usize, rows: usize, cols: usize, ld: usize) {
 /// If a slice is too short for its shape.
 pub fn gemm_packed(a: &[f32], lda: usize, m: usize, b: &PackedRhs, c: &mut [f32], ldc: usize, epilogue: &Epilogue<'_>) {
     check_matrix("A", a.len(), m, b.k(), lda);
+    if let PackedRhs::F32(b) = b
+        && b.n() == 1
+        && ldc == 1
+        && !epilogue.accumulate
+        && vector::is_supported::<f32>(isa(), m, b.k())
+    {
+        let c = &mut c[..m];
+        vector::with_vector(b.only_column(), true, b.k(), |x| vector::multiply(isa(), a, lda, x, c));
+        return epilogue.apply(0, 1, c);
+    }
     let a = Matrix { data: a, ld: lda, transposed: false, columns: b.k() };
     gemm_rows(&a, m, b, c, ldc, epilogue);
 }
@@ -217,6 +228,14 @@ fn gemm_for<T: Element>(
     accumulate: bool,
 ) {
     a.check("A", m, k);
+    if n == 1 && ldc == 1 && !a.transposed && !accumulate && vector::is_supported::<T>(isa, m, k) {
+        b.check("B", k, n);
+        return vector::with_vector(b, true, k, |x| vector::multiply(isa, a.data, a.ld, x, &mut c[..m]));
+    }
+    if m == 1 && b.transposed && !accumulate && vector::is_supported::<T>(isa, n, k) {
+        b.check("B", k, n);
+        return vector::with_vector(a, false, k, |x| vector::multiply(isa, b.data, b.ld, x, &mut c[..n]));
+    }
     if b.transposed && !accumulate && SWAPPED_ROWS.contains(&m) && n >= LEAST_SWAPPED_COLUMNS {
         b.check("B", k, n);
         check_matrix("C", c.len(), m, n, ldc);

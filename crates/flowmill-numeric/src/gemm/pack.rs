@@ -185,6 +185,13 @@ impl<T: Operand> PackedB<T> {
     }
 }
 
+impl<T: Element> PackedB<T> {
+    /// Returns the matrix of one column.
+    pub(crate) fn only_column(&self) -> MatrixRef<'_, T> {
+        MatrixRef { data: self.data.as_slice(), ld: self.panels().tail_width, transposed: false }
+    }
+}
+
 impl<T: Operand> std::fmt::Debug for PackedB<T> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "PackedB<{}>[{}, {}]", std::any::type_name::<T>(), self.k, self.n)

@@ -50,7 +50,7 @@ fn plain<T: Copy>(src: &[T], ld_src: usize, rows: std::ops::Range<usize>, cols: 
 }
 
 #[cfg(target_arch = "x86_64")]
-mod x86 {
+pub(crate) mod x86 {
     use core::arch::x86_64::*;
 
     /// The number of elements in a cache line.
@@ -86,30 +86,42 @@ mod x86 {
     unsafe fn block(src: *const f32, ld_src: usize, dst: *mut f32, ld_dst: usize) {
         // SAFETY: the caller guarantees it.
         unsafe {
-            let r = |i: usize| _mm256_loadu_ps(src.add(i * ld_src));
-            // Interleave pairs of rows: (0, 1), (2, 3), ...
-            let low = |i: usize| _mm256_unpacklo_ps(r(2 * i), r(2 * i + 1));
-            let high = |i: usize| _mm256_unpackhi_ps(r(2 * i), r(2 * i + 1));
-            let (l0, l1, l2, l3) = (low(0), low(1), low(2), low(3));
-            let (h0, h1, h2, h3) = (high(0), high(1), high(2), high(3));
-            // Columns c of rows 0..4 (low half) and c + 4 (high half); then the same of rows 4..8.
-            let a = [
-                _mm256_shuffle_ps::<0x44>(l0, l1),
-                _mm256_shuffle_ps::<0xee>(l0, l1),
-                _mm256_shuffle_ps::<0x44>(h0, h1),
-                _mm256_shuffle_ps::<0xee>(h0, h1),
-            ];
-            let b = [
-                _mm256_shuffle_ps::<0x44>(l2, l3),
-                _mm256_shuffle_ps::<0xee>(l2, l3),
-                _mm256_shuffle_ps::<0x44>(h2, h3),
-                _mm256_shuffle_ps::<0xee>(h2, h3),
-            ];
-            for c in 0..4 {
-                _mm256_storeu_ps(dst.add(c * ld_dst), _mm256_permute2f128_ps::<0x20>(a[c], b[c]));
-                _mm256_storeu_ps(dst.add((c + 4) * ld_dst), _mm256_permute2f128_ps::<0x31>(a[c], b[c]));
+            for (c, column) in columns(src, ld_src).into_iter().enumerate() {
+                _mm256_storeu_ps(dst.add(c * ld_dst), column);
             }
         }
+    }
+
+    /// Returns the columns of a block of 8 x 8.
+    ///
+    /// # Safety
+    /// The CPU has AVX2; 8 rows of 8 elements are readable at `src`.
+    #[inline]
+    #[target_feature(enable = "avx2")]
+    pub(crate) unsafe fn columns(src: *const f32, ld: usize) -> [__m256; 8] {
+        // SAFETY: the caller guarantees it.
+        let r = |i: usize| unsafe { _mm256_loadu_ps(src.add(i * ld)) };
+        // Interleave pairs of rows: (0, 1), (2, 3), ...
+        let low = |i: usize| _mm256_unpacklo_ps(r(2 * i), r(2 * i + 1));
+        let high = |i: usize| _mm256_unpackhi_ps(r(2 * i), r(2 * i + 1));
+        let (l0, l1, l2, l3) = (low(0), low(1), low(2), low(3));
+        let (h0, h1, h2, h3) = (high(0), high(1), high(2), high(3));
+        // Columns c of rows 0..4 (low half) and c + 4 (high half); then the same of rows 4..8.
+        let a = [
+            _mm256_shuffle_ps::<0x44>(l0, l1),
+            _mm256_shuffle_ps::<0xee>(l0, l1),
+            _mm256_shuffle_ps::<0x44>(h0, h1),
+            _mm256_shuffle_ps::<0xee>(h0, h1),
+        ];
+        let b = [
+            _mm256_shuffle_ps::<0x44>(l2, l3),
+            _mm256_shuffle_ps::<0xee>(l2, l3),
+            _mm256_shuffle_ps::<0x44>(h2, h3),
+            _mm256_shuffle_ps::<0xee>(h2, h3),
+        ];
+        let near = |c: usize| _mm256_permute2f128_ps::<0x20>(a[c], b[c]);
+        let far = |c: usize| _mm256_permute2f128_ps::<0x31>(a[c], b[c]);
+        [near(0), near(1), near(2), near(3), far(0), far(1), far(2), far(3)]
     }
 }
 
