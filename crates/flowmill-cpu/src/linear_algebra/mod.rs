@@ -20,6 +20,7 @@ mod tridiagonal;
 use crate::fused_ops::FusedOps;
 use flowmill_runtime::{KernelDef, KernelRegistry};
 pub(crate) use matmul::FusedMatMul;
+pub(crate) use product::{Beside, Sizes, StableRhs};
 
 /// Registers the kernels of this family.
 pub(crate) fn register(registry: &mut KernelRegistry) {

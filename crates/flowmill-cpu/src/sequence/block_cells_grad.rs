@@ -1,10 +1,11 @@
 //! `LSTMBlockCellGrad`, `BlockLSTMGrad`, `BlockLSTMGradV2`: the gradients of the LSTM cells.
 
-use super::block_cells::{expect, floats, matrix, rounded};
+use super::block_cells::{expect, float_input, matrix, set_rounded};
 use crate::from_fn::from_fn;
-use crate::gemm::{MatrixRef, gemm};
+use crate::gemm::{Epilogue, MatrixRef, gemm};
+use crate::linear_algebra::{Sizes, StableRhs};
 use flowmill_runtime::{Kernel, KernelContext, KernelInit, KernelRegistry};
-use flowmill_tensor::{DType, Result, Shape, bail};
+use flowmill_tensor::{DType, Result, Shape, Tensor, bail};
 use std::sync::Arc;
 
 pub(super) fn register(registry: &mut KernelRegistry) {
@@ -23,15 +24,9 @@ struct Values<'a> {
     co: &'a [f32],
 }
 
-/// The gradients of a step's gates, batch × 4 · cells, and of the previous state.
-struct Back {
-    gates: Vec<f32>,
-    state: Vec<f32>,
-}
-
 /// The weights from the state to the input, forget and output gates, and the sums of their gradients.
 struct Peepholes {
-    weights: [Vec<f32>; 3],
+    weights: [Tensor; 3],
     sums: [Vec<f32>; 3],
 }
 
@@ -45,54 +40,59 @@ impl Peepholes {
         for (i, name) in ["wci", "wcf", "wco"].into_iter().enumerate() {
             expect(ctx.input(at + i)?, name, &[cells])?;
         }
-        let weights = [floats(ctx.input(at)?)?, floats(ctx.input(at + 1)?)?, floats(ctx.input(at + 2)?)?];
+        let weights = [float_input(ctx, at)?, float_input(ctx, at + 1)?, float_input(ctx, at + 2)?];
         Ok((Some(Peepholes { weights, sums: std::array::from_fn(|_| vec![0.0; cells]) }), shapes))
     }
 }
 
-/// Computes the gradients of one step from those of its state and of its output.
+/// Computes the gradients of one step from those of its state and of its output: those of the gates, batch × 4 · cells, are written to `gates`, and those of the
+/// previous state to `dcs`.
 fn back(
     values: &Values<'_>,
     before: &[f32],
     cells: usize,
     order: [usize; 4],
-    [dcs, dh]: [&[f32]; 2],
+    (dcs, dh): (&mut [f32], &[f32]),
     peepholes: &mut Option<Peepholes>,
-) -> Back {
-    let mut back = Back { gates: vec![0.0; 4 * before.len()], state: vec![0.0; before.len()] };
+    gates: &mut [f32],
+) -> Result<()> {
+    let (weights, mut sums) = match peepholes {
+        Some(Peepholes { weights: [i, f, o], sums }) => (Some([i.as_slice::<f32>()?, f.as_slice()?, o.as_slice()?]), Some(sums)),
+        None => (None, None),
+    };
     for at in 0..before.len() {
         let (row, cell) = (at / cells, at % cells);
         let (i, cs, f, o, ci, co) = (values.i[at], values.cs[at], values.f[at], values.o[at], values.ci[at], values.co[at]);
         let d_o = o * (1.0 - o) * dh[at] * co;
         let mut d_cs = (1.0 - co * co) * dh[at] * o + dcs[at];
-        if let Some(p) = peepholes {
-            d_cs += d_o * p.weights[2][cell];
+        if let Some(weights) = weights {
+            d_cs += d_o * weights[2][cell];
         }
         let d_ci = (1.0 - ci * ci) * d_cs * i;
         let d_f = f * (1.0 - f) * d_cs * before[at];
         let d_i = i * (1.0 - i) * d_cs * ci;
         for (gate, value) in order.into_iter().zip([d_i, d_ci, d_f, d_o]) {
-            back.gates[row * 4 * cells + gate * cells + cell] = value;
+            gates[row * 4 * cells + gate * cells + cell] = value;
         }
-        back.state[at] = d_cs * f;
-        if let Some(p) = peepholes {
-            back.state[at] += d_i * p.weights[0][cell] + d_f * p.weights[1][cell];
-            p.sums[0][cell] += d_i * before[at];
-            p.sums[1][cell] += d_f * before[at];
-            p.sums[2][cell] += d_o * cs;
+        dcs[at] = d_cs * f;
+        if let (Some(weights), Some(sums)) = (weights, &mut sums) {
+            dcs[at] += d_i * weights[0][cell] + d_f * weights[1][cell];
+            sums[0][cell] += d_i * before[at];
+            sums[1][cell] += d_f * before[at];
+            sums[2][cell] += d_o * cs;
         }
     }
-    back
+    Ok(())
 }
 
 /// Sets the outputs from `at` on to the peepholes' gradients, or to zero if there are none.
 fn set_peepholes(ctx: &mut KernelContext<'_>, at: usize, dtype: DType, peepholes: Option<Peepholes>, shapes: &[Shape; 3]) -> Result<()> {
     for (i, shape) in shapes.iter().enumerate() {
         let sums = match &peepholes {
-            Some(p) => rounded(ctx.allocator(), dtype, shape, &p.sums[i])?,
-            None => ctx.allocator().zeros(dtype, shape.clone())?,
+            Some(p) => ctx.allocator().from_slice(shape.clone(), &p.sums[i])?,
+            None => ctx.allocator().zeros(DType::F32, shape.clone())?,
         };
-        ctx.set_output(at + i, sums);
+        set_rounded(ctx, at + i, &sums, dtype)?;
     }
     Ok(())
 }
@@ -122,21 +122,27 @@ fn make_cell(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
         expect(ctx.input(3)?, "w", &[inputs.saturating_add(cells), cells.saturating_mul(4)])?;
         expect(ctx.input(7)?, "b", &[cells.saturating_mul(4)])?;
         let (mut peepholes, shapes) = Peepholes::new(ctx, 4, cells, peephole)?;
-        let all = (8..16).map(|i| floats(ctx.input(i)?)).collect::<Result<Vec<_>>>()?;
-        let values = Values { i: &all[0], cs: &all[1], f: &all[2], o: &all[3], ci: &all[4], co: &all[5] };
-        let before = floats(ctx.input(1)?)?;
-        let found = back(&values, &before, cells, [0, 1, 2, 3], [&all[6], &all[7]], &mut peepholes);
-        let (state, gates) = (Shape::from([batch, cells]), Shape::from([batch, 4 * cells]));
-        ctx.set_output(0, rounded(ctx.allocator(), dtype, &state, &found.state)?);
-        ctx.set_output(1, rounded(ctx.allocator(), dtype, &gates, &found.gates)?);
+        let all = (8..16).map(|i| float_input(ctx, i)).collect::<Result<Vec<_>>>()?;
+        let part = |i: usize| all[i].as_slice::<f32>();
+        let values = Values { i: part(0)?, cs: part(1)?, f: part(2)?, o: part(3)?, ci: part(4)?, co: part(5)? };
+        let before = float_input(ctx, 1)?;
+        let mut state = ctx.allocator().from_slice([batch, cells], part(6)?)?;
+        let mut gates = ctx.allocator().uninit(DType::F32, [batch, 4 * cells])?;
+        let gradients = (state.as_mut_slice()?, part(7)?);
+        back(&values, before.as_slice()?, cells, [0, 1, 2, 3], gradients, &mut peepholes, gates.as_mut_slice()?)?;
+        set_rounded(ctx, 0, &state, dtype)?;
+        set_rounded(ctx, 1, &gates, dtype)?;
         set_peepholes(ctx, 2, dtype, peepholes, &shapes)
     })
 }
 
 /// Makes the kernel of `BlockLSTMGrad`. Inputs: number of steps, x, state, output, weights, peepholes, bias, all results of the forward op,
 /// gradients of states and outputs. Gradients after that number of steps are ignored.
+///
+/// The gradients of inputs and weights are products of the gradients of all steps' gates; only those of the outputs are computed step by step.
 fn make_block(init: &KernelInit<'_>, order: [usize; 4]) -> Result<Arc<dyn Kernel>> {
     let peephole = init.attrs.get_or("use_peephole", false)?;
+    let through_outputs = StableRhs::new(init, 4);
     from_fn(move |ctx| {
         if ctx.input(0)?.rank() != 0 {
             bail!(InvalidArgument, "seq_len_max must be rank 0 but is rank {}", ctx.input(0)?.rank());
@@ -158,44 +164,49 @@ fn make_block(init: &KernelInit<'_>, order: [usize; 4]) -> Result<Arc<dyn Kernel
         }
         let (mut peepholes, shapes) = Peepholes::new(ctx, 5, cells, peephole)?;
         let dtype = ctx.input(1)?.dtype();
-        let (x, weights) = (floats(ctx.input(1)?)?, floats(ctx.input(4)?)?);
-        let (first_state, first_output) = (floats(ctx.input(2)?)?, floats(ctx.input(3)?)?);
-        let all = (9..18).map(|i| floats(ctx.input(i)?)).collect::<Result<Vec<_>>>()?;
+        let weights = float_input(ctx, 4)?;
+        let of_outputs = weights.view(inputs * width, [cells, width])?;
+        let (x, first_state, first_output) = (float_input(ctx, 1)?, float_input(ctx, 2)?, float_input(ctx, 3)?);
+        let (x, first_output) = (x.as_slice::<f32>()?, first_output.as_slice::<f32>()?);
+        let all = (9..18).map(|i| float_input(ctx, i)).collect::<Result<Vec<_>>>()?;
+        let all = all.iter().map(Tensor::as_slice::<f32>).collect::<Result<Vec<_>>>()?;
         let each = batch * cells;
-        let at = |values: &'_ [f32], t: usize| -> std::ops::Range<usize> { t * each..((t + 1) * each).min(values.len()) };
-        let (mut dx, mut dw, mut db) = (vec![0.0; x.len()], vec![0.0; weights.len()], vec![0.0; width]);
-        let (mut d_state, mut d_output) = (vec![0.0; each], vec![0.0; each]);
-        for t in (0..steps).rev() {
-            let part = |i: usize| &all[i][at(&all[i], t)];
-            let values = Values { i: part(0), cs: part(1), f: part(2), o: part(3), ci: part(4), co: part(5) };
-            d_state.iter_mut().zip(part(7)).for_each(|(d, &more)| *d += more);
-            d_output.iter_mut().zip(part(8)).for_each(|(d, &more)| *d += more);
-            let before = if t == 0 { &first_state[..] } else { &all[1][at(&all[1], t - 1)] };
-            let output_before = if t == 0 { &first_output[..] } else { &all[6][at(&all[6], t - 1)] };
-            let found = back(&values, before, cells, order, [&d_state, &d_output], &mut peepholes);
-            d_state = found.state;
-            let gates = MatrixRef { data: &found.gates, ld: width, transposed: false };
-            let (of_x, of_output) = weights.split_at(inputs * width);
+        let mut gates = ctx.allocator().uninit(DType::F32, [steps, batch, width])?;
+        let gates = gates.as_mut_slice::<f32>()?;
+        let new = |shape: &Shape| ctx.allocator().zeros(DType::F32, shape.clone());
+        let [mut dx, mut dw, mut db] = [new(ctx.input(1)?.shape())?, new(weights.shape())?, new(ctx.input(8)?.shape())?];
+        let [mut d_state, mut d_output] = [new(ctx.input(2)?.shape())?, new(ctx.input(3)?.shape())?];
+        if each > 0 {
+            let (d_state, d_output) = (d_state.as_mut_slice::<f32>()?, d_output.as_mut_slice::<f32>()?);
+            for (t, gates) in gates.chunks_exact_mut(batch * width).enumerate().rev() {
+                let part = |i: usize| &all[i][t * each..][..each];
+                let values = Values { i: part(0), cs: part(1), f: part(2), o: part(3), ci: part(4), co: part(5) };
+                d_state.iter_mut().zip(part(7)).for_each(|(d, &more)| *d += more);
+                d_output.iter_mut().zip(part(8)).for_each(|(d, &more)| *d += more);
+                let before = if t == 0 { first_state.as_slice()? } else { &all[1][(t - 1) * each..][..each] };
+                back(&values, before, cells, order, (d_state, d_output), &mut peepholes, gates)?;
+                let size = Sizes { m: batch, k: width, n: cells };
+                through_outputs.multiply(size, gates, &of_outputs, true, d_output, &Epilogue::default())?;
+            }
+            let (dx, dw, db) = (dx.as_mut_slice::<f32>()?, dw.as_mut_slice::<f32>()?, db.as_mut_slice::<f32>()?);
+            let rows = steps * batch;
+            let plain = |data, ld| MatrixRef { data, ld, transposed: false };
+            let transposed = |data, ld| MatrixRef { data, ld, transposed: true };
+            gemm(rows, width, inputs, plain(gates, width), transposed(weights.as_slice()?, width), dx, inputs, false);
             let (dw_x, dw_output) = dw.split_at_mut(inputs * width);
-            let row = &x[t * batch * inputs..][..batch * inputs];
-            let dx = &mut dx[t * batch * inputs..][..batch * inputs];
-            gemm(batch, width, inputs, gates, MatrixRef { data: of_x, ld: width, transposed: true }, dx, inputs, false);
-            gemm(batch, width, cells, gates, MatrixRef { data: of_output, ld: width, transposed: true }, &mut d_output, cells, false);
-            gemm(inputs, batch, width, MatrixRef { data: row, ld: inputs, transposed: true }, gates, dw_x, width, true);
-            gemm(cells, batch, width, MatrixRef { data: output_before, ld: cells, transposed: true }, gates, dw_output, width, true);
-            for row in found.gates.chunks_exact(width.max(1)) {
+            gemm(inputs, rows, width, transposed(x, inputs), plain(gates, width), dw_x, width, false);
+            // The output before the first step comes from outside.
+            let (first, others) = gates.split_at(gates.len().min(batch * width));
+            let outputs = &all[6][..rows.saturating_sub(batch) * cells];
+            gemm(cells, first.len() / width, width, transposed(first_output, cells), plain(first, width), dw_output, width, false);
+            gemm(cells, others.len() / width, width, transposed(outputs, cells), plain(others, width), dw_output, width, true);
+            for row in gates.chunks_exact(width) {
                 db.iter_mut().zip(row).for_each(|(d, &more)| *d += more);
             }
         }
-        let state = Shape::from([batch, cells]);
-        let outputs = [
-            (0, rounded(ctx.allocator(), dtype, ctx.input(1)?.shape(), &dx)?),
-            (1, rounded(ctx.allocator(), dtype, &state, &d_state)?),
-            (2, rounded(ctx.allocator(), dtype, &state, &d_output)?),
-            (3, rounded(ctx.allocator(), dtype, ctx.input(4)?.shape(), &dw)?),
-            (7, rounded(ctx.allocator(), dtype, ctx.input(8)?.shape(), &db)?),
-        ];
-        outputs.into_iter().for_each(|(i, output)| ctx.set_output(i, output));
+        for (i, output) in [(0, &dx), (1, &d_state), (2, &d_output), (3, &dw), (7, &db)] {
+            set_rounded(ctx, i, output, dtype)?;
+        }
         set_peepholes(ctx, 4, dtype, peepholes, &shapes)
     })
 }
