@@ -35,6 +35,7 @@ ZOOS = {
     "script_zoo": "SCRIPT_NETWORKS",
     "layer_zoo": "LAYER_NETWORKS",
     "research_zoo": "RESEARCH_NETWORKS",
+    "domain_zoo": "DOMAIN_NETWORKS",
 }
 
 
