@@ -77,3 +77,32 @@ def test_indices_out_of_range_are_ignored_on_request(tf1, of):
         return [found, tf.gradients(found, params)[0]]
 
     compare(tf1, build, nodes=False, initialize=True)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.uint8, np.complex64, object])
+@pytest.mark.parametrize("size", [(0,), (7,), (3, 5), (2, 40_000)])
+def test_tensors_that_alternate_along_the_last_axis(dtype, size):
+    values = [(np.arange(np.prod(size)).reshape(size) % 100 + 100 * i).astype(dtype) for i in range(3)]
+    if dtype is object:
+        values = [np.vectorize(lambda x: str(x).encode(), otypes=[object])(value) for value in values]
+    with flowmill.Graph().as_default(), flowmill.Session() as session:
+        parts = [flowmill.placeholder(flowmill.string if dtype is object else dtype, size) for _ in values]
+        joined = flowmill.concat([part[..., None] for part in parts], -1)
+        for found in session.run([flowmill.stack(parts, -1), joined], dict(zip(parts, values))):
+            np.testing.assert_array_equal(found, np.stack(values, -1))
+
+
+@pytest.mark.parametrize("index", [np.int32, np.int64])
+@pytest.mark.parametrize("depth", [1, 2, 3])
+def test_gathering_of_single_elements_and_rows(index, depth):
+    random = np.random.RandomState(0)
+    params = random.rand(6, 5, 4).astype(np.float32)
+    indices = random.randint(0, 4, (300, depth)).astype(index)
+    with flowmill.Graph().as_default(), flowmill.Session() as session:
+        places = flowmill.placeholder(index)
+        found = flowmill.gather_nd(params, places)
+        np.testing.assert_array_equal(session.run(found, {places: indices}), params[tuple(indices.T)])
+        for wrong in (-1, 6, np.iinfo(index).min, np.iinfo(index).max):
+            indices[299, 0] = wrong
+            with pytest.raises(flowmill.errors.InvalidArgumentError, match=r"indices\[299\] = \[" + str(wrong)):
+                session.run(found, {places: indices})

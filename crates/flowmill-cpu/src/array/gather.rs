@@ -7,6 +7,7 @@ use crate::from_fn::from_fn;
 use crate::parallel;
 use flowmill_runtime::{Kernel, KernelContext, KernelInit, KernelRegistry};
 use flowmill_tensor::{Allocator, Element, Error, Result, Shape, Tensor, bail, error, for_dtype};
+use smallvec::SmallVec;
 use std::sync::Arc;
 
 pub(super) fn register(registry: &mut KernelRegistry) {
@@ -185,17 +186,20 @@ pub(super) fn slice_offsets(
 ) -> Result<Vec<Option<usize>>> {
     let depth = index.shape().last().copied().unwrap_or(1);
     let rows = product(index.shape().split_last().map_or(&[][..], |(_, outer)| outer));
-    let strides = shape.strides();
     if depth == 0 {
         let _reserved = alloc.reserve::<Option<usize>>(rows)?;
         return Ok(vec![Some(0); rows]);
     }
     let flat: Indices = indices(index)?;
+    let dims: SmallVec<[(usize, usize); 8]> = shape.iter().copied().zip(shape.strides()).collect();
     let mut offsets = Vec::with_capacity(rows);
     for (i, row) in flat.chunks_exact(depth).enumerate() {
-        let inside = row.iter().zip(shape.iter()).all(|(&at, &dim)| usize::try_from(at).is_ok_and(|at| at < dim));
+        // A negative index becomes a large one. An offset that overflows belongs to a row that is out of range.
+        let (inside, offset) = row.iter().zip(&dims).fold((true, 0usize), |(inside, offset), (&at, &(dim, stride))| {
+            (inside & ((at as u64) < dim as u64), offset.wrapping_add((at as usize).wrapping_mul(stride)))
+        });
         if inside {
-            offsets.push(Some(row.iter().zip(&strides).map(|(&at, &stride)| at as usize * stride).sum()));
+            offsets.push(Some(offset));
         } else if ignore {
             offsets.push(None);
         } else {
@@ -237,7 +241,9 @@ fn gather_nd<T: Item>(ctx: &KernelContext<'_>, ignore: bool, name: &str) -> Resu
     let run = product(&params.shape()[depth..]);
     let zero = if offsets.contains(&None) { Some(T::zero()?) } else { None };
     T::build(ctx.allocator(), params.dtype(), shape, source, |out| {
-        if run > 0 {
+        if run == 1 && zero.is_none() {
+            out.iter_mut().zip(offsets.iter().flatten()).for_each(|(to, &from)| *to = source[from].clone());
+        } else if run > 0 {
             for (to, offset) in out.chunks_exact_mut(run).zip(&offsets) {
                 match (offset, &zero) {
                     (Some(from), _) => to.clone_from_slice(&source[*from..from + run]),

@@ -320,6 +320,8 @@ fn attention_is_that_of_separate_nodes() {
         Heads { batch: 1, heads: 2, rows: 70, keys: 300, size: 33, columns: 17 },
         Heads { batch: 8, heads: 4, rows: 33, keys: 33, size: 32, columns: 32 },
         Heads { batch: 1, heads: 1, rows: 40, keys: 5000, size: 8, columns: 8 },
+        Heads { batch: 2, heads: 4, rows: 1, keys: 300, size: 64, columns: 32 },
+        Heads { batch: 3, heads: 2, rows: 7, keys: 61, size: 33, columns: 17 },
         Heads { batch: 0, heads: 2, rows: 3, keys: 4, size: 5, columns: 6 },
         Heads { batch: 2, heads: 2, rows: 0, keys: 4, size: 5, columns: 6 },
     ];
