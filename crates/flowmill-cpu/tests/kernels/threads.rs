@@ -144,6 +144,7 @@ fn calls() -> Vec<Forking> {
     let fused = vec![float(), ("num_args", 1i64.into()), ("fused_ops", strings(&["BiasAdd", "Relu"]))];
     call("gemm/pack.rs", "_FusedMatMul", fused, vec![f(&[200, 900]), f(&[900, 1100]), f(&[1100])]);
     call("gemm/driver.rs", "Conv2D", steps(one), vec![f(&[4, 32, 32, 16]), f(&[3, 3, 16, 32])]);
+    call("gemm/vector.rs", "MatMul", vec![float()], vec![f(&[1000, 900]), f(&[900, 1])]);
     call("gemm/mod.rs", "BatchMatMulV2", vec![float()], vec![f(&[64, 40, 50]), f(&[64, 50, 30])]);
     let integers = Tensor::from_slice([200, 200], &numbers(40_000, 1000)).unwrap();
     call("gemm/generic.rs", "MatMul", vec![("T", ty(DType::I64))], vec![integers.clone(), integers]);
