@@ -3,7 +3,7 @@
 //! [`gemm_packed`] multiplies with a B that was packed once (weights), as `f32` or rounded to `bfloat16` ([`PackedRhs`]); [`gemm`] and [`gemm_batch`]
 //! take plain row-major operands of `f32` or `f64`, [`gemm_bf16`] of `bfloat16`; [`gemm_bytes`] multiplies quantised bytes; [`matmul_generic`] and its
 //! relatives serve all other types. One driver computes all but the last: it is generic over the [`Operand`], whose tile kernels differ in how they
-//! multiply (`dot`) alone.
+//! multiply (`dot`) alone. Products of `f32` with one vector have kernels of their own (`vector`).
 //!
 //! **Determinism.** Every element of an `f32` or `f64` product is one chain of multiply-adds in the order of `k`, fused if the CPU can fuse them.
 //! So a result depends neither on the number of threads, nor on which other rows or columns are computed with it, nor on whether B was packed; AVX2
