@@ -1,11 +1,12 @@
 //! The threads that sessions run on, and who shares them.
 #![allow(clippy::unwrap_used)]
 
-use flowmill::kernel::blocking_from_fn;
+use flowmill::kernel::{blocking_from_fn, from_fn};
 use flowmill::prelude::*;
-use flowmill::{Code, CustomOp, Executor, OpSet, RunOptions, ThreadPoolOption};
+use flowmill::{Code, CustomOp, Executor, OpSet, PartialShape, RunOptions, ThreadPoolOption};
 use std::sync::Arc;
 use std::thread::ThreadId;
+use std::time::Duration;
 
 /// An op whose result is a number of the thread that computed it.
 fn ops() -> OpSet {
@@ -101,4 +102,36 @@ fn one_thread_inside_of_kernels_leaves_the_others_to_other_nodes() {
         let found = session.runner().fetch::<flowmill::OutputId>(threads).unwrap().to_scalar::<i64>().unwrap();
         assert_eq!(found, expected, "{intra_op_threads} {inter_op_threads}");
     }
+}
+
+/// The cost of a node whose shapes are unknown is a guess.
+#[test]
+fn steps_that_turn_out_to_be_long_leave_the_callers_thread() {
+    let op = CustomOp::new("WhichThreadAfter", "(microseconds: int64) -> (thread: int64)").stateful().kernel(|_| {
+        from_fn(|context| {
+            std::thread::sleep(Duration::from_micros(context.input(0)?.to_scalar::<i64>()?.unsigned_abs()));
+            context.set_output(0, Tensor::scalar(number(std::thread::current().id())));
+            Ok(())
+        })
+    });
+    let b = OpSet::standard().unwrap().with(op).unwrap().graph_builder();
+    let duration = b.placeholder(DType::I64, PartialShape::scalar()).unwrap();
+    let thread = b.op("WhichThreadAfter").input(duration).output().unwrap().id();
+    let session = b.session(SessionOptions { executor: Some(Executor::new(2).unwrap()), ..SessionOptions::default() }).unwrap();
+    let me = number(std::thread::current().id());
+    let on_the_callers = |microseconds: i64, count: usize| {
+        let step = || {
+            session
+                .runner()
+                .feed(duration, Tensor::scalar(microseconds))
+                .fetch::<flowmill::OutputId>(thread)
+                .unwrap()
+                .to_scalar::<i64>()
+                .unwrap()
+        };
+        (0..count).filter(|_| step() == me).count()
+    };
+    assert_eq!(on_the_callers(0, 1), 1);
+    on_the_callers(2_000, 40);
+    assert_eq!(on_the_callers(2_000, 5), 0, "long steps run on an executor");
 }

@@ -3,6 +3,7 @@
 use super::Signature;
 use super::costs::StepCosts;
 use super::functions::Functions;
+use super::threads::StepDurations;
 use crate::compile::{
     self, Code, Compiled, CostFacts, DevicePlan, Environment, Placed, PlacedNodes, SimulatedStep, StepGraph, TracedPlan, Unit,
 };
@@ -26,6 +27,7 @@ pub(super) struct Executable {
     /// The plan of traced steps on the host.
     traced: TracedPlan,
     is_costly: bool,
+    pub(super) durations: StepDurations,
     num_threads: usize,
     /// The results that are references, by their index, with the names of their nodes. They are read when the step has ended.
     references: Vec<(usize, Arc<str>)>,
@@ -115,6 +117,7 @@ impl Executable {
             fetches: fetches.iter().map(|&f| f.to_owned()).collect(),
             code,
             is_costly,
+            durations: StepDurations::default(),
             num_threads: env.options.inter_op_threads,
             traced,
             functions,
@@ -186,8 +189,8 @@ impl Executable {
         Ok(())
     }
 
-    /// Returns true if a step with these arguments has enough work for more than one thread.
-    pub(super) fn is_worth_a_pool(&self, args: &[Tensor]) -> bool {
+    /// Returns true if a step with these arguments is known to have enough work for more than one thread.
+    pub(super) fn is_costly(&self, args: &[Tensor]) -> bool {
         self.is_costly || args.iter().map(Tensor::num_bytes).sum::<usize>() >= POOLED_BYTES
     }
 

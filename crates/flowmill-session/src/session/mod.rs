@@ -380,7 +380,7 @@ impl Session {
         let step = Arc::new(Step { deadline, poll, rendezvous, stats: traced_calls, ..Step::with_cancel(cancel) });
         let executor = match usize::try_from(options.inter_op_thread_pool) {
             Err(_) if options.inter_op_thread_pool == -1 => None,
-            Ok(i) if i < self.executors.len() => self.executors.get(i).filter(|_| executable.is_worth_a_pool(&args)),
+            Ok(i) if i < self.executors.len() => self.executors.get(i),
             _ => bail!(InvalidArgument, "Invalid inter_op_thread_pool: {}", options.inter_op_thread_pool),
         };
         let results = threads::run(executor, executable, &self.env.devices, &step, args, stats.clone());

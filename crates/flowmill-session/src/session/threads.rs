@@ -1,7 +1,8 @@
 //! The choice of the threads that a step runs on.
 //!
-//! A step without costly nodes and without large arguments runs on the caller's thread, which is faster than any hand-over to another thread. Any
-//! other step runs on an executor, and its caller waits. No thread of an executor waits for a step.
+//! A step without costly nodes and without large arguments runs on the caller's thread, which is faster than any hand-over to another thread, unless
+//! such steps turn out to be long: the costs of nodes whose shapes are unknown are guesses. Any other step runs on an executor, and its caller waits. No
+//! thread of an executor waits for a step.
 
 use super::SessionOptions;
 use super::executable::Executable;
@@ -10,6 +11,8 @@ use flowmill_runtime::executor::{Results, StatsCollector, threads_or_cores};
 use flowmill_runtime::{Executor, Step};
 use flowmill_tensor::{Result, Tensor};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU8, AtomicU32, Ordering};
+use std::time::{Duration, Instant};
 
 /// Returns the executors of a session: those that its options list, or one with the number of threads in the options.
 ///
@@ -32,6 +35,60 @@ pub(super) fn executors(options: &SessionOptions) -> Result<Vec<Arc<Executor>>> 
     options.thread_pools.iter().map(executor).collect()
 }
 
+/// A step that takes longer than this on one thread is worth the hand-over to an executor, which takes some microseconds.
+const LONG_STEP: Duration = Duration::from_micros(200);
+/// A step that takes less than this on an executor was better run on the caller's thread.
+const SHORT_STEP: Duration = Duration::from_micros(50);
+
+/// Finds out whether the steps of an executable are long, although none of its nodes is known to be costly.
+///
+/// The first step is not measured, because it packs weights. Then two are, and later one of 16, since reading the clock takes a
+/// fiftieth of the time of the smallest step. Concurrent steps may overwrite each other's counts, which only moves the next measurement.
+#[derive(Default)]
+pub(super) struct StepDurations {
+    num_steps: AtomicU32,
+    /// The number of long steps among the last measured ones, up to 2.
+    num_long: AtomicU8,
+}
+
+impl StepDurations {
+    /// Returns true if the last two measured steps were long.
+    fn are_long(&self) -> bool {
+        self.num_long.load(Ordering::Relaxed) >= 2
+    }
+
+    /// Counts a step. Returns the time if the step is measured.
+    fn begin(&self) -> Option<Instant> {
+        let count = self.num_steps.load(Ordering::Relaxed);
+        self.num_steps.store(count.wrapping_add(1), Ordering::Relaxed);
+        (count == 1 || count == 2 || (count != 0 && count.is_multiple_of(16))).then(Instant::now)
+    }
+
+    /// Takes the duration of a measured step into account.
+    fn end(&self, duration: Duration) {
+        let num_long = self.num_long.load(Ordering::Relaxed);
+        let next = match num_long {
+            2.. => {
+                if duration < SHORT_STEP {
+                    0
+                } else {
+                    2
+                }
+            }
+            _ => {
+                if duration < LONG_STEP {
+                    0
+                } else {
+                    num_long + 1
+                }
+            }
+        };
+        if next != num_long {
+            self.num_long.store(next, Ordering::Relaxed);
+        }
+    }
+}
+
 /// Runs a step on an executor, or on this thread alone.
 pub(super) fn run(
     executor: Option<&Arc<Executor>>,
@@ -41,8 +98,29 @@ pub(super) fn run(
     args: Vec<Tensor>,
     stats: Option<Arc<StatsCollector>>,
 ) -> Results {
+    let executor = executor.filter(|executor| executor.num_threads() > 1);
+    if executor.is_none() || executable.is_costly(&args) {
+        return run_on(executor, executable, devices, step, args, stats);
+    }
+    let began = executable.durations.begin();
+    let executor = executor.filter(|_| executable.durations.are_long());
+    let results = run_on(executor, executable, devices, step, args, stats);
+    if let Some(began) = began {
+        executable.durations.end(began.elapsed());
+    }
+    results
+}
+
+fn run_on(
+    executor: Option<&Arc<Executor>>,
+    executable: &Arc<Executable>,
+    devices: &Devices,
+    step: &Arc<Step>,
+    args: Vec<Tensor>,
+    stats: Option<Arc<StatsCollector>>,
+) -> Results {
     let steps = executable.steps(devices, step.clone());
-    let Some(executor) = executor.filter(|executor| executor.num_threads() > 1) else {
+    let Some(executor) = executor else {
         return flowmill_runtime::intra_op::alone(|| executable.run(&steps, args, 1, stats.as_ref()));
     };
     let Some(threads) = executor.other_threads()? else {
@@ -51,4 +129,35 @@ pub(super) fn run(
     };
     let executable = executable.clone();
     threads.run(step, move |done| executable.start(&steps, args, stats, done))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Measures a step of a duration. Returns false if the step was not measured.
+    fn step(durations: &StepDurations, duration: Duration) -> bool {
+        let is_measured = durations.begin().is_some();
+        if is_measured {
+            durations.end(duration);
+        }
+        is_measured
+    }
+
+    #[test]
+    fn two_long_steps_in_a_row_are_run_on_an_executor_until_one_is_short() {
+        let durations = StepDurations::default();
+        assert!(!step(&durations, 9 * LONG_STEP), "the first step packs weights");
+        assert!(step(&durations, 2 * LONG_STEP) && !durations.are_long());
+        assert!(step(&durations, Duration::ZERO) && !durations.are_long());
+        let next = |duration| (0..16).filter(|_| step(&durations, duration)).count();
+        assert_eq!(next(2 * LONG_STEP), 1);
+        assert!(!durations.are_long());
+        next(2 * LONG_STEP);
+        assert!(durations.are_long());
+        next(LONG_STEP / 2);
+        assert!(durations.are_long(), "a step is faster on several threads");
+        next(Duration::ZERO);
+        assert!(!durations.are_long());
+    }
 }
